@@ -4,15 +4,24 @@ namespace berth {
 
 std::string_view to_string(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kInvalid: return "invalid";
-    case ErrorCode::kNotFound: return "not found";
-    case ErrorCode::kConflict: return "conflict";
-    case ErrorCode::kExpired: return "expired";
-    case ErrorCode::kUnavailable: return "unavailable";
-    case ErrorCode::kUnauthorized: return "unauthorized";
-    case ErrorCode::kExhausted: return "exhausted";
-    case ErrorCode::kUnsupported: return "unsupported";
-    case ErrorCode::kInternal: return "internal";
+    case ErrorCode::kInvalid:
+      return "invalid";
+    case ErrorCode::kNotFound:
+      return "not found";
+    case ErrorCode::kConflict:
+      return "conflict";
+    case ErrorCode::kExpired:
+      return "expired";
+    case ErrorCode::kUnavailable:
+      return "unavailable";
+    case ErrorCode::kUnauthorized:
+      return "unauthorized";
+    case ErrorCode::kExhausted:
+      return "exhausted";
+    case ErrorCode::kUnsupported:
+      return "unsupported";
+    case ErrorCode::kInternal:
+      return "internal";
   }
   return "unknown";
 }

@@ -1,16 +1,17 @@
-// Errors as values. Nothing in Berth throws across a room's boundary: a function that can fail returns Result<T>.
+// Errors as values. Nothing in Berth throws across a room's boundary: a function that can fail returns
+// Result<T>.
 //
-// An Error names the place (file, line, column, field, or URL) and, where one is known, the fix: whoever reads the
-// message must be able to act on it without reading our source.
+// An Error names the place (file, line, column, field, or URL) and, where one is known, the fix: whoever
+// reads the message must be able to act on it without reading our source.
 #pragma once
+
+#include <fmt/format.h>
 
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
-
-#include <fmt/format.h>
 #include <tl/expected.hpp>
+#include <utility>
 
 namespace berth {
 
@@ -63,22 +64,23 @@ tl::unexpected<Error> fail_at(SourcePlace place, fmt::format_string<Args...> for
 }
 
 // BERTH_TRY(expr): returns the error of `expr` from the enclosing function; otherwise goes on.
-#define BERTH_TRY(expr)                                                    \
-  do {                                                                     \
-    if (auto&& berth_try_ = (expr); !berth_try_.has_value()) {             \
+#define BERTH_TRY(expr)                                                       \
+  do {                                                                        \
+    if (auto&& berth_try_ = (expr); !berth_try_.has_value()) {                \
       return ::tl::unexpected<::berth::Error>(std::move(berth_try_).error()); \
-    }                                                                      \
+    }                                                                         \
   } while (false)
 
 #define BERTH_CONCAT_(a, b) a##b
 #define BERTH_CONCAT(a, b) BERTH_CONCAT_(a, b)
 // BERTH_ASSIGN(declaration, expr): declaration = the value of `expr`, or returns its error.
-#define BERTH_ASSIGN(declaration, expr) BERTH_ASSIGN_(BERTH_CONCAT(berth_assign_, __LINE__), declaration, expr)
-#define BERTH_ASSIGN_(temp, declaration, expr)                              \
-  auto temp = (expr);                                                       \
-  if (!temp.has_value()) {                                                  \
-    return ::tl::unexpected<::berth::Error>(std::move(temp).error());       \
-  }                                                                         \
+#define BERTH_ASSIGN(declaration, expr) \
+  BERTH_ASSIGN_(BERTH_CONCAT(berth_assign_, __LINE__), declaration, expr)
+#define BERTH_ASSIGN_(temp, declaration, expr)                        \
+  auto temp = (expr);                                                 \
+  if (!temp.has_value()) {                                            \
+    return ::tl::unexpected<::berth::Error>(std::move(temp).error()); \
+  }                                                                   \
   declaration = std::move(*temp)
 
 }  // namespace berth

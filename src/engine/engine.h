@@ -1,0 +1,159 @@
+// The decision engine: events in, decisions out. One transaction answers who may run (quota, order, priority), where (nodes,
+// devices, topology), and who must yield (victims and places together).
+//
+// Contract
+//   - Deterministic: the same apply() and decide() calls in the same order give the same decisions, byte for byte, on every
+//     machine. All orders are total; no clock, no randomness, no floating point, no threads, no I/O.
+//   - State is kept up to date, never rebuilt: the cost of decide() follows what changed and how much is awake, not the size
+//     of the cluster or of the backlog.
+//   - apply() refuses a bad event with an error and no change of state. Facts about the outside (a foreign pod, a slot seen
+//     on a node, a shrunk quota) are never refused for exceeding a limit; decisions never make an excess larger.
+//   - A decision is in force in the engine's state when decide() returns it: slots of a start are binding, slots of an
+//     eviction are releasing, slots of a hold are held. The caller carries it out and reports what it sees as SlotUpdate.
+//   - Search is bounded in steps (EngineConfig::search_steps), never in time.
+//
+// Not thread-safe. Questions of others than the decider go to a second engine fed with the same log (observe/follower.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "model/decision.h"
+#include "model/event.h"
+
+namespace berth::engine {
+
+struct EngineConfig {
+  Placement placement = Placement::kPack;  // of queues that do not choose one
+  std::int64_t search_steps = 200'000;     // per workload and decide(): placements tried, victims looked at
+  bool ignore_uncovered = false;           // resources that a queue has no quota for: ignored, or not admitted
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("placement", s.placement);
+    v("search_steps", s.search_steps);
+    v("ignore_uncovered", s.ignore_uncovered);
+  }
+  bool operator==(const EngineConfig&) const = default;
+};
+
+// Counters since the start. For metrics and coverage; they decide nothing.
+struct EngineStats {
+  std::int64_t events = 0;
+  std::int64_t decide_calls = 0;
+  std::int64_t attempts = 0;         // workloads looked at
+  std::int64_t starts = 0;           // workloads started (or grown)
+  std::int64_t slots_started = 0;
+  std::int64_t evictions = 0;        // workloads evicted
+  std::int64_t reclaims = 0;         // of these, across queues
+  std::int64_t holds = 0;
+  std::int64_t holds_released = 0;
+  std::int64_t searches_ended = 0;   // at the bound
+  std::int64_t victim_searches = 0;
+};
+
+// What is known of one slot.
+struct SlotView {
+  SlotState state = SlotState::kAbsent;
+  std::string_view node;  // "" where it has none
+};
+
+// Use of a queue, per flavor and resource.
+struct QuotaView {
+  std::string_view flavor;
+  std::string_view resource;
+  std::int64_t nominal = 0;
+  std::int64_t usage = 0;      // binding, running and releasing
+  std::int64_t available = 0;  // what the queue could take now
+};
+
+struct QueueView {
+  std::string_view name;
+  std::int64_t pending = 0;
+  std::int64_t started = 0;
+  std::vector<QuotaView> quotas;
+};
+
+struct NodeView {
+  std::string_view name;
+  // Per resource: capacity, used now (with releasing), and promised (binding, running and held). Base units.
+  struct Amount {
+    std::string_view resource;
+    std::int64_t capacity = 0;
+    std::int64_t used = 0;
+    std::int64_t promised = 0;
+  };
+  std::vector<Amount> amounts;
+  // Per device: thousandths used now and promised.
+  struct Device {
+    std::string_view resource;
+    std::int64_t used = 0;
+    std::int64_t promised = 0;
+    bool healthy = true;
+  };
+  std::vector<Device> devices;
+};
+
+struct WorkloadView {
+  std::string_view uid;
+  std::string_view queue;
+  std::int64_t priority = 0;
+  TimeMs started = 0;  // 0 = not started
+  std::int64_t slots_running = 0;    // binding or running
+  std::int64_t slots_held = 0;
+  std::int64_t slots_releasing = 0;
+  std::int64_t slots_waiting = 0;
+};
+
+class Engine {
+ public:
+  explicit Engine(EngineConfig config = {});
+  ~Engine();
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+
+  // Takes a fact in. O(log n) for workloads and slots, O(nodes) at most for changed selectors of live shapes.
+  Status apply(const Event& event);
+
+  // Decides everything that can be decided at `now`, which never goes back (an earlier time counts as the last one).
+  // Order of the result: as decided; an eviction comes before the hold or start that it serves.
+  std::vector<Decision> decide(TimeMs now);
+
+  // Why the workload is where it is, with the nodes counted by what they lack. O(nodes x pod sets). NotFound error.
+  Result<Verdict> explain(std::string_view uid) const;
+  // The same without the look at the nodes: O(1). For statuses of many workloads.
+  Result<Verdict> verdict(std::string_view uid) const;
+  // Workloads whose verdict may have changed since the last call, in a stable order (for status writers).
+  std::vector<std::string> take_changed();
+
+  // The cost of evicting a started workload at `now`: GPU-milliseconds (device-milliseconds; CPU-milliseconds/1000 where it
+  // has no device) since its last checkpoint, plus restart overhead and grace on all its devices.
+  Result<std::int64_t> victim_cost(std::string_view uid, TimeMs now) const;
+
+  const EngineConfig& config() const;
+  const EngineStats& stats() const;
+  std::vector<Hold> holds() const;
+  std::size_t node_count() const;
+  std::size_t workload_count() const;
+  // Pending workloads that are awake or parked; held ones are not counted.
+  std::size_t pending_count() const;
+  std::vector<NodeView> nodes() const;
+  std::vector<QueueView> queues() const;
+  std::vector<WorkloadView> workloads() const;
+  Result<SlotView> slot(std::string_view uid, std::int64_t pod_set, std::int64_t index) const;
+
+  // Checks every account against a recount from the slots: an error names the first that is off. O(everything); for tests
+  // and self-audits.
+  Status audit() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::engine

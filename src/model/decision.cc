@@ -1,0 +1,131 @@
+#include "model/decision.h"
+
+#include <fmt/format.h>
+
+#include "model/resources.h"
+
+namespace berth {
+namespace {
+
+std::string plural(std::int64_t n, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", n, n == 1 ? one : many);
+}
+
+std::string node_text(const Reason& r) {
+  const std::string nodes = plural(r.nodes, "node", "nodes");
+  const bool one = r.nodes == 1;
+  switch (r.code) {
+    case ReasonCode::kNodeUnschedulable:
+      return fmt::format("{} {} cordoned", nodes, one ? "is" : "are");
+    case ReasonCode::kNodeTaint:
+      return fmt::format("{} {} the untolerated taint {}", nodes, one ? "has" : "have", r.subject);
+    case ReasonCode::kNodeSelector:
+      return fmt::format("{} {} not match the node selector or affinity", nodes, one ? "does" : "do");
+    case ReasonCode::kNodeFlavor:
+      return fmt::format("{} {} not of flavor {}", nodes, one ? "is" : "are", r.subject);
+    case ReasonCode::kNodeResource:
+      return fmt::format("{} {} {}", nodes, one ? "lacks" : "lack", r.subject);
+    case ReasonCode::kNodeDevice:
+      return fmt::format("{} {} free {}", nodes, one ? "lacks" : "lack", r.subject);
+    case ReasonCode::kNodeHeld:
+      return fmt::format("{} {} held for other work", nodes, one ? "is" : "are");
+    default:
+      return fmt::format("{}: {}", nodes, enum_name(r.code));
+  }
+}
+
+std::string children_text(const Reason& r) {
+  std::string out;
+  for (const auto& child : r.children) {
+    if (!out.empty()) out += ", ";
+    out += to_text(child);
+  }
+  return out;
+}
+
+std::string quota_text(const Reason& r) {
+  const std::string flavor = r.detail.empty() ? "" : fmt::format(" in flavor {}", r.detail);
+  if (r.code == ReasonCode::kQuotaMax) {
+    return fmt::format("asks for {} {}{}, more than its queue can ever have ({})",
+                       format_amount(r.subject, r.need), r.subject, flavor, format_amount(r.subject, r.have));
+  }
+  return fmt::format("needs {} {}{}, quota left for it: {}", format_amount(r.subject, r.need), r.subject,
+                     flavor, format_amount(r.subject, r.have));
+}
+
+}  // namespace
+
+std::string to_text(const Reason& r) {
+  const std::string below = children_text(r);
+  const auto with_below = [&](std::string text) {
+    return below.empty() ? text : fmt::format("{}: {}", text, below);
+  };
+  switch (r.code) {
+    case ReasonCode::kNone:
+      return below;
+    case ReasonCode::kInvalid:
+      return fmt::format("invalid: {}", r.detail);
+    case ReasonCode::kUnsupported:
+      return fmt::format("not supported by this version of Berth: {}", r.detail);
+    case ReasonCode::kInactive:
+      return "held back by its owner (suspended or inactive)";
+    case ReasonCode::kIncompleteGang:
+      return fmt::format("waiting for pods: {} of the gang's {} exist{}", r.have, r.need,
+                         r.subject.empty() ? "" : fmt::format(" in {}", r.subject));
+    case ReasonCode::kSearchBudget:
+      return "the search ended at its bound; it will be tried again when something changes";
+    case ReasonCode::kQueueMissing:
+      return fmt::format("queue {} does not exist", r.subject);
+    case ReasonCode::kQueueDisabled:
+      return fmt::format("queue {} is misconfigured: {}", r.subject, r.detail);
+    case ReasonCode::kQueueStopped:
+      return fmt::format("queue {} is stopped", r.subject);
+    case ReasonCode::kBehindHead:
+      return fmt::format("behind {} at the head of a strict queue", r.subject);
+    case ReasonCode::kQuota:
+    case ReasonCode::kQuotaMax:
+      return quota_text(r);
+    case ReasonCode::kQuotaUncovered:
+      return fmt::format("the queue has no quota for {}", r.subject);
+    case ReasonCode::kNodes:
+      return with_below(fmt::format("{} need{} a place{}, room for {}", plural(r.need, "pod", "pods"),
+                                    r.need == 1 ? "s" : "",
+                                    r.subject.empty() ? "" : fmt::format(" ({})", r.subject), r.have));
+    case ReasonCode::kTopology:
+      return fmt::format("{} must share one {}, the best has room for {}", plural(r.need, "pod", "pods"),
+                         r.subject, r.have);
+    case ReasonCode::kNodeUnschedulable:
+    case ReasonCode::kNodeTaint:
+    case ReasonCode::kNodeSelector:
+    case ReasonCode::kNodeFlavor:
+    case ReasonCode::kNodeResource:
+    case ReasonCode::kNodeDevice:
+    case ReasonCode::kNodeHeld:
+      return node_text(r);
+    case ReasonCode::kNoVictims:
+      return fmt::format("nothing that may be preempted would help ({})", r.detail);
+    case ReasonCode::kWaitingForRoom:
+      return fmt::format("has its places and waits for {} to end there", plural(r.need, "pod", "pods"));
+    case ReasonCode::kPreempted:
+      return fmt::format("preempted by {}, which ranks higher", r.subject);
+    case ReasonCode::kReclaimed:
+      return fmt::format("ran on borrowed quota, which {} reclaims", r.subject);
+    case ReasonCode::kWithdrawn:
+      return fmt::format("withdrawn: {}", r.detail);
+    case ReasonCode::kDrained:
+      return fmt::format("queue {} was stopped and drained", r.subject);
+    case ReasonCode::kPreemptor:
+      return "holds the room that its victims leave";
+    case ReasonCode::kReleasingRoom:
+      return "holds room that is about to be free";
+    case ReasonCode::kHoldOvertaken:
+      return fmt::format("its hold passed to {}, which ranks higher", r.subject);
+    case ReasonCode::kHoldBroken:
+      return fmt::format("its held room vanished: {}", r.detail);
+    case ReasonCode::kFits:
+      return "placed";
+  }
+  return below;
+}
+
+}  // namespace berth

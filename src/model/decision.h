@@ -1,0 +1,211 @@
+// What the engine answers: decisions, verdicts, and the reasons of both. A reason is a tree of the same data
+// wherever it is shown: plan, explain, condition, log and metric.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/enums.h"
+#include "base/time.h"
+
+namespace berth {
+
+enum class ReasonCode : std::uint8_t {
+  kNone,
+  // about the workload itself
+  kInvalid,         // detail says what is wrong with it
+  kUnsupported,     // a constraint that Berth does not honour: detail
+  kInactive,        // held back by its owner
+  kIncompleteGang,  // have of need pods exist in pod set `subject`
+  kSearchBudget,    // the search ended at its bound: this does not say that it is impossible
+  // about queues and quota
+  kQueueMissing,    // subject = queue
+  kQueueDisabled,   // subject = queue, detail = what is wrong
+  kQueueStopped,    // subject = queue
+  kBehindHead,      // subject = the workload at the head of a strict queue
+  kQuota,           // subject = resource, detail = flavor, need and have in base units
+  kQuotaMax,        // the same, but more than the queue can ever have
+  kQuotaUncovered,  // subject = resource that the queue does not have
+  // about nodes
+  kNodes,     // pod set `subject` needs `need` slots, `have` fit; children say why nodes were rejected
+  kTopology,  // level `subject`: no domain has room; need, have = the best domain's room
+  kNodeUnschedulable,
+  kNodeTaint,     // subject = taint
+  kNodeSelector,  // selector or required affinity does not match
+  kNodeFlavor,    // the node is not of the flavor `subject`
+  kNodeResource,  // subject = resource that is short
+  kNodeDevice,    // subject = device resource that is short, or that only has smaller pieces left
+  kNodeHeld,      // the room is held for another workload
+  // about preemption
+  kNoVictims,       // nothing may be preempted that would help; detail = the policy
+  kWaitingForRoom,  // victims are ending: need slots are not free yet
+  // causes of evictions and holds
+  kPreempted,      // for a workload of higher rank in the same queue: subject
+  kReclaimed,      // quota that was borrowed goes back to its owner: subject
+  kWithdrawn,      // a gang that could not be completed: detail
+  kDrained,        // its queue was stopped with draining
+  kPreemptor,      // room of victims is held for this workload
+  kReleasingRoom,  // room that is about to be free is held for this workload
+  kHoldOvertaken,  // the hold passes to a workload of higher rank: subject
+  kHoldBroken,     // the held room vanished: detail
+  kFits,           // placed
+};
+template <>
+struct EnumNames<ReasonCode> {
+  static constexpr std::array names{"None"sv,           "Invalid"sv,        "Unsupported"sv,
+                                    "Inactive"sv,       "IncompleteGang"sv, "SearchBudget"sv,
+                                    "QueueMissing"sv,   "QueueDisabled"sv,  "QueueStopped"sv,
+                                    "BehindHead"sv,     "Quota"sv,          "QuotaMax"sv,
+                                    "QuotaUncovered"sv, "Nodes"sv,          "Topology"sv,
+                                    "Unschedulable"sv,  "Taint"sv,          "Selector"sv,
+                                    "Flavor"sv,         "Resource"sv,       "Device"sv,
+                                    "Held"sv,           "NoVictims"sv,      "WaitingForRoom"sv,
+                                    "Preempted"sv,      "Reclaimed"sv,      "Withdrawn"sv,
+                                    "Drained"sv,        "Preemptor"sv,      "ReleasingRoom"sv,
+                                    "HoldOvertaken"sv,  "HoldBroken"sv,     "Fits"sv};
+};
+
+struct Reason {
+  ReasonCode code = ReasonCode::kNone;
+  std::string subject;
+  std::string detail;
+  std::int64_t need = 0;
+  std::int64_t have = 0;
+  std::int64_t nodes = 0;  // how many nodes it holds for, where it is about nodes
+  std::vector<Reason> children;
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("code", s.code);
+    v("subject", s.subject);
+    v("detail", s.detail);
+    v("need", s.need);
+    v("have", s.have);
+    v("nodes", s.nodes);
+    v("children", s.children);
+  }
+  bool operator==(const Reason&) const = default;
+};
+
+// One sentence for people, for example
+//   "8 of 8 pods need a node, room for 6: 94 nodes lack nvidia.com/gpu, 6 nodes have an untolerated taint
+//   pool=infra".
+std::string to_text(const Reason& reason);
+
+// Where one slot goes. Devices are indices into the node's devices, pools in their order.
+struct SlotPlacement {
+  std::int64_t pod_set = 0;
+  std::int64_t index = 0;
+  std::string node;
+  std::vector<std::int64_t> devices;
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("pod_set", s.pod_set);
+    v("index", s.index);
+    v("node", s.node);
+    v("devices", s.devices);
+  }
+  bool operator==(const SlotPlacement&) const = default;
+};
+
+struct FlavorChoice {
+  std::int64_t pod_set = 0;
+  std::string resource;
+  std::string flavor;
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("pod_set", s.pod_set);
+    v("resource", s.resource);
+    v("flavor", s.flavor);
+  }
+  bool operator==(const FlavorChoice&) const = default;
+};
+
+enum class DecisionKind : std::uint8_t {
+  kStart,        // bind these slots to these nodes
+  kEvict,        // end these slots; their room belongs to `beneficiary`
+  kMove,         // evict and start elsewhere, with a hold in between
+  kHold,         // these slots' places are kept until the room is free
+  kReleaseHold,  // the hold ends without a start; reason says why
+  kProvision,    // buy these nodes
+  kReject,       // this can never run
+};
+template <>
+struct EnumNames<DecisionKind> {
+  static constexpr std::array names{"start"sv,        "evict"sv,     "move"sv,  "hold"sv,
+                                    "release-hold"sv, "provision"sv, "reject"sv};
+};
+
+struct Decision {
+  DecisionKind kind = DecisionKind::kStart;
+  std::string workload;     // uid
+  std::string beneficiary;  // evict: whom the room is for
+  std::vector<SlotPlacement> slots;
+  std::vector<FlavorChoice> flavors;
+  std::int64_t cost = 0;  // evict: the victim's cost at this time
+  Reason reason;
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("kind", s.kind);
+    v("workload", s.workload);
+    v("beneficiary", s.beneficiary);
+    v("slots", s.slots);
+    v("flavors", s.flavors);
+    v("cost", s.cost);
+    v("reason", s.reason);
+  }
+  bool operator==(const Decision&) const = default;
+};
+
+enum class VerdictKind : std::uint8_t {
+  kPlaced,         // every slot that may start has a node
+  kPlacedPlanned,  // on nodes that do not exist yet
+  kQuotaOnly,      // quota is there, nodes are not known
+  kHeld,           // it has its places and waits for them to become free
+  kBlocked,        // waits; the reason says for what
+  kRefused,        // can never run as it is
+};
+template <>
+struct EnumNames<VerdictKind> {
+  static constexpr std::array names{"placed"sv, "placed-planned"sv, "quota-only"sv,
+                                    "held"sv,   "blocked"sv,        "refused"sv};
+};
+
+struct Verdict {
+  VerdictKind kind = VerdictKind::kBlocked;
+  Reason reason;
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("kind", s.kind);
+    v("reason", s.reason);
+  }
+  bool operator==(const Verdict&) const = default;
+};
+
+// Room that is kept for somebody: the only thing, besides expected ends, that the time ledger knows.
+enum class HoldStrength : std::uint8_t { kHard, kUsableByPreemptible };
+template <>
+struct EnumNames<HoldStrength> {
+  static constexpr std::array names{"hard"sv, "usable-by-preemptible"sv};
+};
+
+struct Hold {
+  std::string holder;  // uid of a workload
+  std::vector<SlotPlacement> slots;
+  TimeMs from = 0;
+  TimeMs to = kNever;
+  HoldStrength strength = HoldStrength::kHard;
+  Reason cause;
+  std::optional<TimeMs> expiry;
+
+  bool operator==(const Hold&) const = default;
+};
+
+}  // namespace berth

@@ -1,0 +1,168 @@
+// What happens to the engine: everything that it knows comes in as one of these, in order. The decision log
+// is the sequence of events and of decide() calls (observe/decision_log.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/enums.h"
+#include "model/node.h"
+#include "model/queue.h"
+#include "model/workload.h"
+
+namespace berth {
+
+// The states of a slot, and what each charges:
+//   absent     there is no pod                       nothing
+//   waiting    a pod that could start                nothing
+//   held       its place is kept (hold)              room and quota after the releasing ones are gone
+//   binding    decided, being written                room and quota
+//   running    seen on its node                      room and quota
+//   releasing  ending; room is free only when gone   room and quota until then
+//   gone       ended                                 nothing (the slot becomes absent)
+enum class SlotState : std::uint8_t { kAbsent, kWaiting, kHeld, kBinding, kRunning, kReleasing, kGone };
+template <>
+struct EnumNames<SlotState> {
+  static constexpr std::array names{"absent"sv,  "waiting"sv,   "held"sv, "binding"sv,
+                                    "running"sv, "releasing"sv, "gone"sv};
+};
+
+struct NodeUpsert {
+  static constexpr std::string_view kName = "node";
+  Node node;
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("node", s.node);
+  }
+};
+struct NodeRemove {
+  static constexpr std::string_view kName = "node-remove";
+  std::string name;
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("name", s.name);
+  }
+};
+struct TopologyUpsert {
+  static constexpr std::string_view kName = "topology";
+  Topology topology;
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("topology", s.topology);
+  }
+};
+struct TopologyRemove {
+  static constexpr std::string_view kName = "topology-remove";
+  std::string name;
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("name", s.name);
+  }
+};
+struct FlavorUpsert {
+  static constexpr std::string_view kName = "flavor";
+  Flavor flavor;
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("flavor", s.flavor);
+  }
+};
+struct FlavorRemove {
+  static constexpr std::string_view kName = "flavor-remove";
+  std::string name;
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("name", s.name);
+  }
+};
+struct QueueUpsert {
+  static constexpr std::string_view kName = "queue";
+  Queue queue;
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("queue", s.queue);
+  }
+};
+struct QueueRemove {
+  static constexpr std::string_view kName = "queue-remove";
+  std::string name;
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("name", s.name);
+  }
+};
+struct ForeignPodUpsert {
+  static constexpr std::string_view kName = "foreign";
+  ForeignPod pod;
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("pod", s.pod);
+  }
+};
+struct ForeignPodRemove {
+  static constexpr std::string_view kName = "foreign-remove";
+  std::string uid;
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("uid", s.uid);
+  }
+};
+// A new workload, or a revision of a known one. Of a workload that has started, priority, flags and counts
+// may change; slots keep their index.
+struct WorkloadUpsert {
+  static constexpr std::string_view kName = "workload";
+  Workload workload;
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("workload", s.workload);
+  }
+};
+// Ended, in whatever way: all of its room is free at once.
+struct WorkloadRemove {
+  static constexpr std::string_view kName = "workload-remove";
+  std::string uid;
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("uid", s.uid);
+  }
+};
+// What was seen of a slot. `node` matters for binding and running: a slot seen on a node that Berth did not
+// choose is charged there, whatever it does to the limits (outside facts are never refused).
+struct SlotUpdate {
+  static constexpr std::string_view kName = "slot";
+  std::string workload;
+  std::int64_t pod_set = 0;
+  std::int64_t index = 0;
+  SlotState state = SlotState::kWaiting;
+  std::string node;
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("workload", s.workload);
+    v("pod_set", s.pod_set);
+    v("index", s.index);
+    v("state", s.state);
+    v("node", s.node);
+  }
+};
+// The gang could not be completed: its slots are to be ended and its room released (the next decide() says
+// so).
+struct Withdraw {
+  static constexpr std::string_view kName = "withdraw";
+  std::string workload;
+  std::string why;
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("workload", s.workload);
+    v("why", s.why);
+  }
+};
+
+using Event = std::variant<NodeUpsert, NodeRemove, TopologyUpsert, TopologyRemove, FlavorUpsert, FlavorRemove,
+                           QueueUpsert, QueueRemove, ForeignPodUpsert, ForeignPodRemove, WorkloadUpsert,
+                           WorkloadRemove, SlotUpdate, Withdraw>;
+
+}  // namespace berth

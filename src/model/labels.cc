@@ -1,0 +1,64 @@
+#include "model/labels.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace berth {
+namespace {
+
+std::optional<std::int64_t> to_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+bool matches_value(const Requirement& requirement, const std::string* value) {
+  const auto listed = [&] {
+    return std::find(requirement.values.begin(), requirement.values.end(), *value) !=
+           requirement.values.end();
+  };
+  switch (requirement.op) {
+    case SelectorOp::kIn:
+      return value != nullptr && listed();
+    case SelectorOp::kNotIn:
+      return value == nullptr || !listed();
+    case SelectorOp::kExists:
+      return value != nullptr;
+    case SelectorOp::kDoesNotExist:
+      return value == nullptr;
+    case SelectorOp::kGt:
+    case SelectorOp::kLt: {
+      if (value == nullptr || requirement.values.size() != 1) return false;
+      const auto have = to_integer(*value);
+      const auto bound = to_integer(requirement.values.front());
+      if (!have || !bound) return false;
+      return requirement.op == SelectorOp::kGt ? *have > *bound : *have < *bound;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Requirement::matches(const Labels& labels) const {
+  const auto it = labels.find(key);
+  return matches_value(*this, it == labels.end() ? nullptr : &it->second);
+}
+
+bool SelectorTerm::matches(const Labels& node_labels, const std::string& name) const {
+  if (labels.empty() && node_name.empty()) return false;
+  return std::all_of(labels.begin(), labels.end(), [&](const auto& r) { return r.matches(node_labels); }) &&
+         std::all_of(node_name.begin(), node_name.end(),
+                     [&](const auto& r) { return matches_value(r, &name); });
+}
+
+bool Toleration::tolerates(const Taint& taint) const {
+  if (effect != TolerationEffect::kAll && enum_name(effect) != enum_name(taint.effect)) return false;
+  if (key.empty()) return exists;
+  if (key != taint.key) return false;
+  return exists || value == taint.value;
+}
+
+}  // namespace berth

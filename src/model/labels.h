@@ -1,0 +1,110 @@
+// Labels, selectors, taints and tolerations, with the meaning that Kubernetes gives them
+// (shared vocabulary of nodes, flavors and pods; semantics: research/kubernetes.md 2, items 3 to 6).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/enums.h"
+
+namespace berth {
+
+using Labels = std::map<std::string, std::string, std::less<>>;
+
+enum class SelectorOp : std::uint8_t { kIn, kNotIn, kExists, kDoesNotExist, kGt, kLt };
+template <>
+struct EnumNames<SelectorOp> {
+  static constexpr std::array names{"In"sv, "NotIn"sv, "Exists"sv, "DoesNotExist"sv, "Gt"sv, "Lt"sv};
+};
+
+// One condition on a label. Gt and Lt compare integers and are false where either side is none.
+struct Requirement {
+  std::string key;
+  SelectorOp op = SelectorOp::kIn;
+  std::vector<std::string> values;
+
+  bool matches(const Labels& labels) const;
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("key", s.key);
+    v("op", s.op);
+    v("values", s.values);
+  }
+  bool operator==(const Requirement&) const = default;
+};
+
+// All conditions of a term must hold. A term without any condition matches nothing (Kubernetes' rule).
+struct SelectorTerm {
+  std::vector<Requirement> labels;
+  std::vector<Requirement> node_name;  // matchFields on metadata.name; `key` is ignored
+
+  bool matches(const Labels& node_labels, const std::string& name) const;
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("labels", s.labels);
+    v("node_name", s.node_name);
+  }
+  bool operator==(const SelectorTerm&) const = default;
+};
+
+struct PreferredTerm {
+  std::int64_t weight = 1;  // 1 to 100
+  SelectorTerm term;
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("weight", s.weight);
+    v("term", s.term);
+  }
+  bool operator==(const PreferredTerm&) const = default;
+};
+
+enum class TaintEffect : std::uint8_t { kNoSchedule, kPreferNoSchedule, kNoExecute };
+template <>
+struct EnumNames<TaintEffect> {
+  static constexpr std::array names{"NoSchedule"sv, "PreferNoSchedule"sv, "NoExecute"sv};
+};
+
+struct Taint {
+  std::string key;
+  std::string value;
+  TaintEffect effect = TaintEffect::kNoSchedule;
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("key", s.key);
+    v("value", s.value);
+    v("effect", s.effect);
+  }
+  bool operator==(const Taint&) const = default;
+};
+
+// Which effects a toleration covers: one, or all.
+enum class TolerationEffect : std::uint8_t { kAll, kNoSchedule, kPreferNoSchedule, kNoExecute };
+template <>
+struct EnumNames<TolerationEffect> {
+  static constexpr std::array names{""sv, "NoSchedule"sv, "PreferNoSchedule"sv, "NoExecute"sv};
+};
+
+struct Toleration {
+  std::string key;  // empty with exists: every taint
+  bool exists = false;
+  std::string value;
+  TolerationEffect effect = TolerationEffect::kAll;
+
+  bool tolerates(const Taint& taint) const;
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("key", s.key);
+    v("exists", s.exists);
+    v("value", s.value);
+    v("effect", s.effect);
+  }
+  bool operator==(const Toleration&) const = default;
+};
+
+}  // namespace berth

@@ -1,0 +1,155 @@
+// Nodes, their devices, topologies and flavors as values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/enums.h"
+#include "base/time.h"
+#include "model/labels.h"
+#include "model/resources.h"
+
+namespace berth {
+
+// One way to cut a device: which profile, and at which positions an instance may start. The catalogue of a
+// pool is empty where devices are whole or shared by thousandths.
+struct PartitionProfile {
+  std::string name;
+  std::int64_t slices = 1;
+  std::vector<std::int64_t> starts;
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("name", s.name);
+    v("slices", s.slices);
+    v("starts", s.starts);
+  }
+  bool operator==(const PartitionProfile&) const = default;
+};
+
+// Equal devices of one node. At most 64 per node over all pools.
+struct DevicePool {
+  std::string resource = "nvidia.com/gpu";
+  std::int64_t count = 0;
+  std::string model;
+  std::vector<std::int64_t> unhealthy;  // indices of devices that take no work
+  std::vector<PartitionProfile> partitions;
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("resource", s.resource);
+    v("count", s.count);
+    v("model", s.model);
+    v("unhealthy", s.unhealthy);
+    v("partitions", s.partitions);
+  }
+  bool operator==(const DevicePool&) const = default;
+};
+
+// A node. `cluster` is the widest topology level: ids belong to a cluster, and writers route by it ("" = the
+// only one). A planned node does not exist yet: `available_at` says when it is expected.
+struct Node {
+  std::string cluster;
+  std::string name;
+  Labels labels;
+  std::vector<Taint> taints;
+  bool unschedulable = false;
+  ResourceList allocatable;  // without the devices of the pools
+  std::vector<DevicePool> devices;
+  std::optional<std::int64_t> rank;  // lower wins where scores are equal; absent = order of arrival
+  std::optional<TimeMs> available_at;
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("cluster", s.cluster);
+    v("name", s.name);
+    v("labels", s.labels);
+    v("taints", s.taints);
+    v("unschedulable", s.unschedulable);
+    v("allocatable", s.allocatable);
+    v("devices", s.devices);
+    v("rank", s.rank);
+    v("available_at", s.available_at);
+  }
+  bool operator==(const Node&) const = default;
+};
+
+// Node labels, widest first: a domain is one path of values. The deepest level may be the host itself.
+struct Topology {
+  std::string name;
+  std::vector<std::string> levels;
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("name", s.name);
+    v("levels", s.levels);
+  }
+  bool operator==(const Topology&) const = default;
+};
+
+// A class of nodes with a quota of its own (Kueue's ResourceFlavor): work that is charged to it runs on nodes
+// with these labels; its tolerations are added to the pods.
+struct Flavor {
+  std::string name;
+  Labels node_labels;
+  std::vector<Taint> node_taints;
+  std::vector<Toleration> tolerations;
+  std::string topology;
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("name", s.name);
+    v("node_labels", s.node_labels);
+    v("node_taints", s.node_taints);
+    v("tolerations", s.tolerations);
+    v("topology", s.topology);
+  }
+  bool operator==(const Flavor&) const = default;
+};
+
+// Room of a node that something outside Berth uses: another scheduler's pod, a static pod, a daemon.
+struct ForeignPod {
+  std::string uid;
+  std::string node;
+  ResourceList requests;
+  std::vector<DeviceRequest> devices;
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("uid", s.uid);
+    v("node", s.node);
+    v("requests", s.requests);
+    v("devices", s.devices);
+  }
+  bool operator==(const ForeignPod&) const = default;
+};
+
+// Nodes that can be bought: the shape, how many at most, what they cost, when they come.
+struct NodePoolTemplate {
+  std::string name;
+  Node shape;
+  std::int64_t most = 0;
+  std::int64_t price = 0;  // per node and hour, in thousandths of a unit of money
+  DurationMs lead_time = 0;
+  bool all_or_nothing = false;
+  std::optional<TimeMs> not_before;  // back-off after a failure
+  std::string topology_promise;      // label key whose value all nodes of one purchase share
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("name", s.name);
+    v("shape", s.shape);
+    v("most", s.most);
+    v("price", s.price);
+    v("lead_time", s.lead_time);
+    v("all_or_nothing", s.all_or_nothing);
+    v("not_before", s.not_before);
+    v("topology_promise", s.topology_promise);
+  }
+  bool operator==(const NodePoolTemplate&) const = default;
+};
+
+}  // namespace berth
