@@ -1,0 +1,160 @@
+#include "kube/io_loop.h"
+
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <future>
+
+namespace berth::kube {
+
+IoLoop::IoLoop() : epoll_(epoll_create1(EPOLL_CLOEXEC)), event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = event_;
+  epoll_ctl(epoll_, EPOLL_CTL_ADD, event_, &event);
+}
+
+IoLoop::~IoLoop() {
+  stop();
+  close(event_);
+  close(epoll_);
+}
+
+void IoLoop::start(Task each_turn, Task at_end) {
+  each_turn_ = std::move(each_turn);
+  at_end_ = std::move(at_end);
+  std::promise<void> running;
+  thread_ = std::thread([this, &running] {
+    thread_id_.store(std::this_thread::get_id());
+    running.set_value();
+    run();
+  });
+  running.get_future().wait();
+}
+
+void IoLoop::stop() {
+  if (!thread_.joinable()) return;
+  stopping_.store(true);
+  wake();
+  thread_.join();
+}
+
+void IoLoop::wake() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto n = write(event_, &one, sizeof one);
+}
+
+void IoLoop::post(Task task) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return;
+    posted_.push_back(std::move(task));
+    // One wake-up serves everything that is posted until the loop takes the list.
+    if (signalled_) return;
+    signalled_ = true;
+  }
+  wake();
+}
+
+void IoLoop::run_sync(const Task& task) {
+  if (on_loop_thread()) return task();
+  std::promise<void> done;
+  auto future = done.get_future();
+  {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return task();
+    posted_.push_back([&task, &done] {
+      task();
+      done.set_value();
+    });
+    signalled_ = true;
+  }
+  wake();
+  future.wait();
+}
+
+IoLoop::TimerId IoLoop::after(DurationMs delay, Task task) {
+  const TimerId id{boottime_ns() + std::max<DurationMs>(delay, 0) * kNanosPerMs, next_timer_++};
+  timers_.emplace(id, std::move(task));
+  return id;
+}
+
+void IoLoop::cancel(TimerId id) { timers_.erase(id); }
+
+void IoLoop::watch(int fd, std::uint32_t events, bool known) {
+  epoll_event event{};
+  event.events = events;
+  event.data.fd = fd;
+  if (epoll_ctl(epoll_, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) != 0) {
+    epoll_ctl(epoll_, known ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
+  }
+}
+
+void IoLoop::unwatch(int fd) { epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr); }
+
+void IoLoop::run_posted() {
+  {
+    const std::lock_guard lock(mutex_);
+    running_.swap(posted_);
+    signalled_ = false;
+  }
+  for (Task& task : running_) task();
+  running_.clear();
+}
+
+void IoLoop::run_timers() {
+  if (timers_.empty()) return;
+  const Nanos now = boottime_ns();
+  while (!timers_.empty() && timers_.begin()->first.first <= now) {
+    Task task = std::move(timers_.begin()->second);
+    timers_.erase(timers_.begin());
+    task();
+  }
+}
+
+void IoLoop::run() {
+  // libcurl and OpenSSL may write to a socket whose other end is gone.
+  sigset_t pipe;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+
+  std::array<epoll_event, 128> events{};
+  while (!stopping_.load()) {
+    run_posted();
+    run_timers();
+    each_turn_();
+    // The wait is bounded: epoll's own clock stands still while the machine is suspended, ours does not.
+    Nanos due = boottime_ns() + 1000 * kNanosPerMs;
+    if (!timers_.empty()) due = std::min(due, timers_.begin()->first.first);
+    if (wake_at_ != 0) due = std::min(due, wake_at_);
+    const Nanos wait = std::max<Nanos>(due - boottime_ns(), 0);
+    const int timeout = static_cast<int>((wait + kNanosPerMs - 1) / kNanosPerMs);
+    const int n = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), timeout);
+    for (int i = 0; i < n; ++i) {
+      const epoll_event& event = events[static_cast<std::size_t>(i)];
+      if (event.data.fd == event_) {
+        std::uint64_t count = 0;
+        [[maybe_unused]] const auto got = read(event_, &count, sizeof count);
+      } else if (ready_) {
+        ready_(event.data.fd, event.events);
+      }
+    }
+  }
+  std::vector<Task> left;
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    left.swap(posted_);
+  }
+  // Whoever waits in run_sync() must be let go, so what was posted before the end still runs.
+  for (Task& task : left) task();
+  timers_.clear();
+  at_end_();
+}
+
+}  // namespace berth::kube
