@@ -1,9 +1,9 @@
 // Bytes from a file, standard input or memory, decompressed on the way where they are gzip or zstd (told by
 // their first bytes, never by the name), and lines over them.
 //
-// Memory is bounded by the buffers (about 400 KiB) whatever the length of the stream. Errors name the source
-// and the offset: a missing file, a truncated or corrupt gzip or zstd stream, more than `max_bytes`
-// decompressed bytes.
+// Memory is bounded by the buffers (about 400 KiB, and the window of a zstd stream, at most 128 MiB) whatever
+// the length of the stream. Errors name the source and the offset: and the offset: a missing file, a
+// truncated or corrupt gzip or zstd stream, more than `max_bytes` decompressed bytes.
 #pragma once
 
 #include <cstddef>

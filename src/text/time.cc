@@ -1,0 +1,230 @@
+#include "text/time.h"
+
+#include <array>
+#include <limits>
+#include <optional>
+
+#include "text/decimal.h"
+
+namespace berth::text {
+namespace {
+
+constexpr std::int64_t kSecondsPerDay = 86'400;
+
+// Days since 1970-01-01 of a date of the Gregorian calendar, by eras of 400 years.
+std::int64_t days_from_date(std::int64_t year, std::int64_t month, std::int64_t day) {
+  year -= month <= 2 ? 1 : 0;
+  const std::int64_t era = (year >= 0 ? year : year - 399) / 400;
+  const std::int64_t year_of_era = year - era * 400;
+  const std::int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+  const std::int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+  return era * 146'097 + day_of_era - 719'468;
+}
+
+struct Date {
+  std::int64_t year;
+  std::int64_t month;
+  std::int64_t day;
+};
+
+Date date_from_days(std::int64_t days) {
+  days += 719'468;
+  const std::int64_t era = (days >= 0 ? days : days - 146'096) / 146'097;
+  const std::int64_t day_of_era = days - era * 146'097;
+  const std::int64_t year_of_era =
+      (day_of_era - day_of_era / 1460 + day_of_era / 36'524 - day_of_era / 146'096) / 365;
+  const std::int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const std::int64_t shifted = (5 * day_of_year + 2) / 153;
+  const std::int64_t month = shifted < 10 ? shifted + 3 : shifted - 9;
+  return {year_of_era + era * 400 + (month <= 2 ? 1 : 0), month, day_of_year - (153 * shifted + 2) / 5 + 1};
+}
+
+std::int64_t days_of_month(std::int64_t year, std::int64_t month) {
+  static constexpr std::array<std::int64_t, 12> kDays{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  const bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+  return kDays[static_cast<std::size_t>(month - 1)] + (month == 2 && leap ? 1 : 0);
+}
+
+// Takes exactly `n` digits, then (where `after` is not 0) that character.
+bool take(std::string_view& text, std::size_t n, char after, std::int64_t& value) {
+  if (text.size() < n + (after != 0 ? 1 : 0)) return false;
+  value = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (text[i] < '0' || text[i] > '9') return false;
+    value = value * 10 + (text[i] - '0');
+  }
+  if (after != 0 && text[n] != after) return false;
+  text.remove_prefix(n + (after != 0 ? 1 : 0));
+  return true;
+}
+
+// Microseconds since the epoch.
+std::optional<std::int64_t> scan_time(std::string_view text) {
+  std::int64_t year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
+  if (!take(text, 4, '-', year) || !take(text, 2, '-', month) || !take(text, 2, 0, day)) return std::nullopt;
+  if (text.empty() || (text[0] != 'T' && text[0] != 't' && text[0] != ' ')) return std::nullopt;
+  text.remove_prefix(1);
+  if (!take(text, 2, ':', hour) || !take(text, 2, ':', minute) || !take(text, 2, 0, second))
+    return std::nullopt;
+  if (year < 1 || month < 1 || month > 12 || day < 1 || day > days_of_month(year, month)) return std::nullopt;
+  if (hour > 23 || minute > 59 || second > 60) return std::nullopt;
+  std::int64_t micros = 0;
+  if (text.starts_with('.')) {
+    text.remove_prefix(1);
+    std::size_t n = 0;
+    for (std::int64_t unit = 100'000; n < text.size() && text[n] >= '0' && text[n] <= '9'; ++n, unit /= 10) {
+      micros += (text[n] - '0') * unit;
+    }
+    if (n == 0) return std::nullopt;
+    text.remove_prefix(n);
+  }
+  std::int64_t shift = 0;
+  if (text.starts_with('+') || text.starts_with('-')) {
+    const std::int64_t sign = text[0] == '-' ? -1 : 1;
+    text.remove_prefix(1);
+    std::int64_t hours = 0, minutes = 0;
+    if (!take(text, 2, ':', hours) || !take(text, 2, 0, minutes) || hours > 23 || minutes > 59)
+      return std::nullopt;
+    shift = sign * (hours * 3600 + minutes * 60);
+  } else if (text.starts_with('Z') || text.starts_with('z')) {
+    text.remove_prefix(1);
+  } else {
+    return std::nullopt;
+  }
+  if (!text.empty()) return std::nullopt;
+  const std::int64_t seconds =
+      days_from_date(year, month, day) * kSecondsPerDay + hour * 3600 + minute * 60 + second - shift;
+  return seconds * 1'000'000 + micros;
+}
+
+std::int64_t floor_divide(std::int64_t value, std::int64_t by) {
+  return value / by - (value % by < 0 ? 1 : 0);
+}
+
+std::string seconds_text(std::int64_t seconds) {
+  const std::int64_t days = floor_divide(seconds, kSecondsPerDay);
+  const Date date = date_from_days(days);
+  const std::int64_t rest = seconds - days * kSecondsPerDay;
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", date.year, date.month, date.day, rest / 3600,
+                     rest / 60 % 60, rest % 60);
+}
+
+struct Unit {
+  std::string_view text;
+  std::int64_t nanos;
+};
+
+constexpr std::array<Unit, 9> kUnits{{{"ns", 1},
+                                      {"us", 1'000},
+                                      {"\xC2\xB5s", 1'000},
+                                      {"ms", 1'000'000},
+                                      {"s", 1'000'000'000},
+                                      {"m", 60'000'000'000},
+                                      {"h", 3'600'000'000'000},
+                                      {"d", 86'400'000'000'000},
+                                      {"w", 604'800'000'000'000}}};
+
+// Nanoseconds of one number with a unit; nullopt where digits are too many or the result is no whole
+// nanosecond.
+std::optional<Uint128> nanos_of(const Decimal& number, std::int64_t unit) {
+  if (number.whole.size() > 18 || number.fraction.size() > 18) return std::nullopt;
+  Uint128 whole = 0;
+  for (const char c : number.whole) whole = whole * 10 + static_cast<unsigned>(c - '0');
+  Uint128 part = 0;
+  Uint128 power = 1;
+  for (const char c : number.fraction) {
+    part = part * 10 + static_cast<unsigned>(c - '0');
+    power *= 10;
+  }
+  part *= static_cast<unsigned long long>(unit);
+  if (part % power != 0) return std::nullopt;
+  return whole * static_cast<unsigned long long>(unit) + part / power;
+}
+
+}  // namespace
+
+Result<std::int64_t> parse_time_us(std::string_view text) {
+  const auto micros = scan_time(text);
+  if (!micros) {
+    return fail(ErrorCode::kInvalid, "'{}' is not a time; write it as 2026-11-21T06:39:27Z",
+                text.substr(0, 40));
+  }
+  return *micros;
+}
+
+Result<std::int64_t> parse_time_ms(std::string_view text) {
+  BERTH_ASSIGN(const std::int64_t micros, parse_time_us(text));
+  return floor_divide(micros, 1000);
+}
+
+std::string format_time_ms(std::int64_t ms) {
+  const std::int64_t seconds = floor_divide(ms, 1000);
+  const std::int64_t rest = ms - seconds * 1000;
+  return rest == 0 ? seconds_text(seconds) + "Z" : fmt::format("{}.{:03}Z", seconds_text(seconds), rest);
+}
+
+std::string format_time_seconds(std::int64_t ms) {
+  return seconds_text(floor_divide(ms, 1000)) + "Z";
+}
+
+std::string format_time_us(std::int64_t us) {
+  const std::int64_t seconds = floor_divide(us, 1'000'000);
+  return fmt::format("{}.{:06}Z", seconds_text(seconds), us - seconds * 1'000'000);
+}
+
+Result<std::int64_t> parse_duration_ms(std::string_view text) {
+  const auto wrong = [&] {
+    return fail(
+        ErrorCode::kInvalid,
+        "'{}' is not a duration; write numbers with units w, d, h, m, s or ms, for example 1h30m or 250ms",
+        text.substr(0, 40));
+  };
+  std::string_view rest = text;
+  const bool negative = rest.starts_with('-');
+  if (negative || rest.starts_with('+')) rest.remove_prefix(1);
+  if (rest == "0") return 0;
+  if (rest.empty() || rest.size() > 100) return wrong();
+  Uint128 nanos = 0;
+  while (!rest.empty()) {
+    if (rest[0] == '-' || rest[0] == '+') return wrong();
+    const auto number = scan_decimal(rest);
+    if (!number || rest.substr(0, number->length).find_first_of("eE") != std::string_view::npos)
+      return wrong();
+    rest.remove_prefix(number->length);
+    std::size_t n = 0;
+    while (n < rest.size() && rest[n] != '.' && (rest[n] < '0' || rest[n] > '9')) ++n;
+    const Unit* unit = nullptr;
+    for (const Unit& candidate : kUnits) {
+      if (candidate.text == rest.substr(0, n)) unit = &candidate;
+    }
+    if (unit == nullptr) return wrong();
+    rest.remove_prefix(n);
+    const auto part = nanos_of(*number, unit->nanos);
+    if (!part) return fail(ErrorCode::kInvalid, "duration '{}' has too many digits", text);
+    nanos += *part;  // at most 50 parts below 2^110
+  }
+  if (nanos % 1'000'000 != 0) {
+    return fail(ErrorCode::kInvalid, "duration '{}' is not a whole number of milliseconds", text);
+  }
+  const Uint128 ms = nanos / 1'000'000;
+  if (ms > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+    return fail(ErrorCode::kExhausted, "duration '{}' is too large", text);
+  }
+  const auto value = static_cast<std::int64_t>(ms);
+  return negative ? -value : value;
+}
+
+std::string format_duration_ms(std::int64_t ms) {
+  if (ms == 0) return "0s";
+  std::string out = ms < 0 ? "-" : "";
+  std::uint64_t rest = ms < 0 ? ~static_cast<std::uint64_t>(ms) + 1 : static_cast<std::uint64_t>(ms);
+  static constexpr std::array<std::pair<std::string_view, std::uint64_t>, 5> kParts{
+      {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}}};
+  for (const auto& [unit, length] : kParts) {
+    if (rest >= length) out += fmt::format("{}{}", rest / length, unit);
+    rest %= length;
+  }
+  return out;
+}
+
+}  // namespace berth::text
