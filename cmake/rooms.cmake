@@ -20,7 +20,7 @@ function(berth_room name)
   endforeach()
 
   file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${name}/*_test.cc)
-  if(tests)
+  if(tests AND BERTH_TESTS)
     file(GLOB support CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${name}/*_support.cc)
     add_executable(test_${name} ${tests} ${support})
     target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)

@@ -1,0 +1,338 @@
+#!/usr/bin/env python3
+"""Checks of the tree itself. usage: check.py CHECK ROOT [--berth PROGRAM]
+
+  layers    a room includes headers of rooms below it only, and links what it includes (CMakeLists.txt)
+  numbers   no floating point, clock, thread, file or hash-map header in engine/ and model/
+  size      source files stay below 700 lines
+  marks     nothing is left with a mark of unfinished work
+  shell     every shell script parses
+  links     relative links in Markdown lead somewhere, headings included
+  format    sources are laid out as .clang-format says (clang-format-16)
+  commands  every `berth ...` shown in README.md and docs/ exists, with its flags (needs --berth)
+
+Findings are printed as file:line: text. Exit: 0 none, 1 findings, 2 wrong usage, 77 the tool for it is not installed.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+# Room -> the rooms that it may include. The order of the house is docs/architecture.md; where a room may see less than
+# all that is below it, the reason stands beside.
+LOW = {"base", "model", "text"}
+ALLOWED = {
+    "base": set(),
+    "model": {"base"},
+    "text": {"base"},  # beside model
+    "engine": {"model", "base"},  # no JSON, no I/O: not even text
+    "kube": {"text", "base"},  # API machinery: knows nothing of the engine
+    "dialect": LOW | {"engine", "kube"},
+    "observe": LOW | {"engine", "kube", "dialect"},
+    "sim": LOW | {"engine", "kube", "dialect", "observe"},
+    "scheduler": LOW | {"engine", "kube", "dialect", "observe"},
+    "cli": LOW | {"engine", "kube", "dialect", "observe", "sim", "scheduler"},
+    "main.cc": {"cli", "base"},
+}
+
+# What the deciding rooms must not use: their results have to be the same bytes on every machine.
+PURE_ROOMS = ("engine", "model")
+IMPURE_HEADERS = {
+    "chrono", "ctime", "time.h", "sys/time.h", "thread", "mutex", "shared_mutex", "condition_variable", "future",
+    "random", "fstream", "iostream", "cstdio", "stdio.h", "filesystem", "unistd.h", "cmath", "math.h",
+}
+
+SOURCES = (".cc", ".h")
+MAX_LINES = 700
+
+# Split so that this file does not match itself.
+MARKS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b|(?i:\bfor n" r"ow\b|\bnot impl" r"emented\b|\bplace" r"holder\b)")
+MARKS_EXEMPT = {"LICENSE"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+class Findings(list):
+    def add(self, path, line, text):
+        self.append(f"{path}:{line}: {text}")
+
+
+def read(root, path):
+    with open(os.path.join(root, path), encoding="utf-8", errors="replace") as f:
+        return f.read()
+
+
+def files(root):
+    """Paths below root that belong to the project: what git tracks or would, or a walk where there is no git."""
+    try:
+        done = subprocess.run(
+            ["git", "-c", f"safe.directory={os.path.realpath(root)}", "-C", root, "ls-files", "-z", "--cached", "--others",
+             "--exclude-standard"],
+            capture_output=True, check=True)
+        listed = [p for p in done.stdout.decode().split("\0") if p]
+    except (OSError, subprocess.CalledProcessError):
+        listed = []
+        for folder, folders, names in os.walk(root):
+            folders[:] = [d for d in folders if d not in (".git", "build", "out", "__pycache__", ".cache")]
+            listed += [os.path.relpath(os.path.join(folder, n), root) for n in names]
+    return sorted(p for p in set(listed) if os.path.isfile(os.path.join(root, p)) and not p.endswith(".tmp"))
+
+
+def sources(root, *folders):
+    return [p for p in files(root) if p.endswith(SOURCES) and p.split("/")[0] in folders]
+
+
+def without_comments(text):
+    """The text with comments, strings and characters blanked, line for line."""
+    token = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'', re.S)
+    return token.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+
+
+def linked_rooms(root):
+    """Room -> rooms that its library may use, from berth_room(NAME DEPS ...), links of links included."""
+    direct = {}
+    for call in re.findall(r"^berth_room\(([^)]*)\)", read(root, "CMakeLists.txt"), re.M):
+        words, key = call.split(), None
+        direct[words[0]] = set()
+        for word in words[1:]:
+            if word in ("DEPS", "LIBS"):
+                key = word
+            elif key == "DEPS":
+                direct[words[0]].add(word)
+    closed = {}
+
+    def close(room):
+        if room not in closed:
+            closed[room] = set(direct.get(room, ()))
+            for dep in direct.get(room, ()):
+                closed[room] |= close(dep)
+        return closed[room]
+
+    for room in direct:
+        close(room)
+    return closed
+
+
+def check_layers(root, found):
+    linked = linked_rooms(root)
+    for room, deps in sorted(linked.items()):
+        if room not in ALLOWED:
+            found.add("CMakeLists.txt", 1, f"room '{room}' has no place in the order of tests/tree/check.py")
+            continue
+        for dep in sorted(deps - ALLOWED[room]):
+            found.add("CMakeLists.txt", 1, f"berth_room({room}) depends on '{dep}', which is not below it")
+    for path in sources(root, "src"):
+        room = path.split("/")[1]
+        if room not in ALLOWED:
+            found.add(path, 1, f"'{room}' is no room: it has no place in the order of tests/tree/check.py")
+            continue
+        for number, line in enumerate(read(root, path).splitlines(), 1):
+            include = INCLUDE.match(line)
+            if not include:
+                continue
+            target = include.group(2)
+            other = target.split("/")[0]
+            if include.group(1) == '"' and not os.path.isfile(os.path.join(root, "src", target)):
+                found.add(path, number, f'"{target}" is no path below src/: includes are written from src/')
+            elif other in ALLOWED and other != room and (include.group(1) == '"' or "/" in target):
+                if other not in ALLOWED[room]:
+                    found.add(path, number, f"room '{room}' includes \"{target}\", but '{other}' is not below it")
+                elif room in linked and other not in linked[room]:
+                    found.add(path, number, f"room '{room}' includes \"{target}\", but berth_room({room}) does not depend on it")
+
+
+def check_numbers(root, found):
+    for path in sources(root, "src"):
+        if path.split("/")[1] not in PURE_ROOMS:
+            continue
+        text = read(root, path)
+        for number, line in enumerate(text.splitlines(), 1):
+            include = INCLUDE.match(line)
+            if include and include.group(2) in IMPURE_HEADERS:
+                found.add(path, number, f"<{include.group(2)}> in a deciding room: no clock, thread, I/O or randomness there")
+        for number, line in enumerate(without_comments(text).splitlines(), 1):
+            if re.search(r"\b(float|double)\b", line):
+                found.add(path, number, "floating point in a deciding room: amounts are integers, weights exact rationals")
+
+
+def check_size(root, found):
+    for path in sources(root, "src"):
+        lines = read(root, path).count("\n")
+        if lines >= MAX_LINES:
+            found.add(path, lines, f"{lines} lines: split it by what its parts are for (most {MAX_LINES - 1})")
+
+
+def check_marks(root, found):
+    for path in files(root):
+        if os.path.basename(path) in MARKS_EXEMPT or path.endswith(("go.sum", ".gz", ".png")):
+            continue
+        with open(os.path.join(root, path), "rb") as f:
+            data = f.read()
+        if b"\0" in data:
+            continue
+        for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
+            mark = MARKS.search(line)
+            if mark:
+                found.add(path, number, f"'{mark.group()}': finish it, or open an issue and leave it out")
+
+
+def check_shell(root, found):
+    for path in files(root):
+        with open(os.path.join(root, path), "rb") as f:
+            first = f.readline(200)
+        if not (path.endswith(".sh") or re.match(rb"#!.*\b(ba)?sh\b", first)):
+            continue
+        done = subprocess.run(["bash", "-n", os.path.join(root, path)], capture_output=True, text=True, check=False)
+        for line in done.stderr.splitlines():
+            place = re.search(r"line (\d+): (.*)", line)
+            found.add(path, place.group(1) if place else 1, place.group(2) if place else line)
+
+
+def slug(heading):
+    """GitHub's anchor of a heading."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").strip().lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+def markdown_lines(root, path):
+    """(number, line, language of the fenced block or None) of each line."""
+    fence = None
+    for number, line in enumerate(read(root, path).splitlines(), 1):
+        mark = re.match(r"\s*(```+|~~~+)\s*(\w*)", line)
+        if mark:
+            fence = None if fence is not None else mark.group(2)
+            continue
+        yield number, line, fence
+
+
+def anchors(root, path):
+    seen, result = {}, set()
+    for _, line, fence in markdown_lines(root, path):
+        heading = re.match(r"#{1,6}\s+(.*)", line) if fence is None else None
+        if heading:
+            base = slug(heading.group(1))
+            count = seen.get(base, 0)
+            seen[base] = count + 1
+            result.add(base if count == 0 else f"{base}-{count}")
+    return result
+
+
+def check_links(root, found):
+    for path in files(root):
+        if not path.endswith(".md"):
+            continue
+        for number, line, fence in markdown_lines(root, path):
+            if fence is not None:
+                continue
+            line = re.sub(r"`[^`]*`", "", line)
+            for target in re.findall(r"\]\(([^)\s]+)[^)]*\)|<img[^>]*src=\"([^\"]+)\"|srcset=\"([^\"]+)\"", line):
+                target = next(t for t in target if t)
+                if re.match(r"[a-z]+:", target):
+                    continue
+                name, _, anchor = target.partition("#")
+                full = os.path.normpath(os.path.join(os.path.dirname(path), name)) if name else path
+                if not os.path.exists(os.path.join(root, full)):
+                    found.add(path, number, f"link to '{target}': there is no {full}")
+                elif anchor and full.endswith(".md") and anchor not in anchors(root, full):
+                    found.add(path, number, f"link to '{target}': {full} has no heading with that anchor")
+
+
+def check_format(root, found):
+    tool = shutil.which("clang-format-16")
+    if not tool:
+        print("SKIPPED: clang-format-16 is not installed (scripts/lint installs it), so the layout was NOT checked")
+        sys.exit(77)
+    paths = sources(root, "src", "tests", "bench")
+    for start in range(0, len(paths), 50):
+        done = subprocess.run([tool, "--dry-run", "-Werror", *paths[start:start + 50]], cwd=root, capture_output=True,
+                              text=True, check=False)
+        lines = [line for line in done.stderr.splitlines() if re.match(r"\S+:\d+:\d+: error:", line)]
+        seen = set()
+        for line in lines:  # the first place of each file is enough: `scripts/lint --fix` repairs all
+            place = line.split(":")
+            if place[0] not in seen:
+                seen.add(place[0])
+                found.add(place[0], place[1], "not laid out as .clang-format says: scripts/lint --fix")
+        if done.returncode != 0 and not lines:
+            found.add("clang-format-16", 1, done.stderr.strip())
+
+
+def shown_commands(root):
+    """(path, line number, words) of each berth command in fenced shell blocks and code spans of README.md and docs/."""
+    for path in files(root):
+        if not (path.endswith(".md") and (path == "README.md" or path.startswith("docs/"))):
+            continue
+        joined = ""
+        for number, line, fence in markdown_lines(root, path):
+            if fence in ("sh", "bash", "console"):
+                line = joined + re.sub(r"^\s*\$ ", "", line)
+                joined = ""
+                if line.rstrip().endswith("\\"):
+                    joined = line.rstrip()[:-1] + " "
+                    continue
+                commands = re.split(r"\s(?:\||&&|;)\s", re.sub(r"(^|\s)#.*", "", line))
+            elif fence is None:
+                commands = re.findall(r"`([^`]+)`", line)
+            else:
+                continue
+            for command in commands:
+                words = command.split()
+                while words and re.match(r"[A-Z_]+=", words[0]):
+                    words.pop(0)
+                if len(words) > 1 and re.fullmatch(r"(.*/)?berth", words[0]) and re.fullmatch(r"-{1,2}[a-z].*|[a-z][a-z-]*", words[1]):
+                    yield path, number, words[1:]
+
+
+def check_commands(root, found, berth):
+    helps = {}
+
+    def help_of(words):
+        key = tuple(words)
+        if key not in helps:
+            done = subprocess.run([berth, *words, "--help"], capture_output=True, text=True, check=False, timeout=30,
+                                  stdin=subprocess.DEVNULL)
+            helps[key] = done.stdout + done.stderr if done.returncode == 0 else None
+        return helps[key]
+
+    for path, number, words in shown_commands(root):
+        subcommand = [] if words[0].startswith("-") else words[:1]
+        text = help_of(subcommand)
+        if text is None:
+            found.add(path, number, f"'berth {' '.join(subcommand)} --help' fails: is there such a command?")
+            continue
+        for word in words:
+            flag = re.match(r"(--[a-z][a-z0-9-]*|-[a-zA-Z])(?=$|[=\s])", word)
+            if flag and not re.search(rf"(?<![\w-]){re.escape(flag.group(1))}(?![\w-])", text):
+                found.add(path, number, f"'berth {' '.join(subcommand)}' has no {flag.group(1)}: its --help does not show it")
+    if not helps:
+        found.add("README.md", 1, "shows no berth command at all: the check has lost its input")
+
+
+CHECKS = {
+    "layers": check_layers, "numbers": check_numbers, "size": check_size, "marks": check_marks, "shell": check_shell,
+    "links": check_links, "format": check_format, "commands": check_commands,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("check", choices=CHECKS)
+    parser.add_argument("root")
+    parser.add_argument("--berth")
+    args = parser.parse_args()
+    found = Findings()
+    if args.check == "commands":
+        if not args.berth:
+            parser.error("commands needs --berth PROGRAM")
+        check_commands(args.root, found, args.berth)
+    else:
+        CHECKS[args.check](args.root, found)
+    for line in found:
+        print(line)
+    print(f"{args.check}: {len(found)} found" if found else f"{args.check}: holds")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

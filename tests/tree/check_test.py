@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Every check of check.py finds what it is for: small trees that each break one rule, and one that breaks none."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CHECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "check.py")
+
+CMAKE = """
+berth_room(base)
+berth_room(model DEPS base)
+berth_room(text DEPS base LIBS yaml)
+berth_room(engine DEPS model)
+berth_room(kube DEPS base text)
+berth_room(dialect DEPS model text kube engine)
+berth_room(sim DEPS engine dialect text)
+"""
+
+GOOD = {
+    "CMakeLists.txt": CMAKE,
+    "src/base/result.h": "#pragma once\n#include <string>\n",
+    "src/model/node.h": '#pragma once\n#include "base/result.h"\n// A double of nothing.\n',
+    "src/text/json.h": '#include "base/result.h"\n',
+    "src/engine/engine.h": '#pragma once\n#include "model/node.h"\n',
+    "src/engine/engine.cc": '#include "engine/engine.h"\n\n#include <vector>\n\nint x = 1;\n',
+    "src/kube/client.h": '#include "text/json.h"\n',
+    "README.md": "# Title\n[a](docs/a.md#the-part) `build/berth plan -f x`\n",
+    "docs/a.md": "# A\n## The `part`\n[back](../README.md)\n```sh\nberth plan -f x --out y  # words\n```\n",
+    "scripts/x": "#!/usr/bin/env bash\necho hello\n",
+}
+
+
+class Tree(unittest.TestCase):
+    def run_check(self, check, changes=(), *args):
+        tree = tempfile.mkdtemp(prefix="berth-tree-")
+        self.addCleanup(shutil.rmtree, tree)
+        for path, text in {**GOOD, **dict(changes)}.items():
+            os.makedirs(os.path.dirname(os.path.join(tree, path)), exist_ok=True)
+            with open(os.path.join(tree, path), "w", encoding="utf-8") as f:
+                f.write(text)
+        done = subprocess.run([sys.executable, CHECK, check, tree, *args], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def finds(self, check, changes, expected, *args):
+        code, out = self.run_check(check, changes, *args)
+        self.assertEqual(code, 1, out)
+        self.assertIn(expected, out)
+
+    def test_a_good_tree_holds(self):
+        for check in ("layers", "numbers", "size", "marks", "shell", "links"):
+            code, out = self.run_check(check)
+            self.assertEqual(code, 0, out)
+
+    def test_a_room_that_includes_one_above(self):
+        self.finds("layers", {"src/model/node.h": '#pragma once\n#include "engine/engine.h"\n'},
+                   "src/model/node.h:2: room 'model' includes \"engine/engine.h\"")
+        self.finds("layers", {"src/kube/client.h": '#include "model/node.h"\n'}, "src/kube/client.h:1:")
+        self.finds("layers", {"src/engine/engine.h": '#include "text/json.h"\n'}, "src/engine/engine.h:1:")
+        self.finds("layers", {"src/text/json.h": '#include <model/node.h>\n'}, "src/text/json.h:1:")
+        self.finds("layers", {"src/base/result.h": '#  include  "text/json.h"\n'}, "src/base/result.h:1:")
+
+    def test_an_include_that_is_not_linked(self):
+        self.finds("layers", {"CMakeLists.txt": CMAKE.replace("berth_room(engine DEPS model)", "berth_room(engine)")},
+                   "berth_room(engine) does not depend on it")
+        self.finds("layers", {"CMakeLists.txt": CMAKE.replace("kube DEPS base text", "kube DEPS base engine")},
+                   "berth_room(kube) depends on 'engine'")
+
+    def test_rooms_that_nobody_knows_and_paths_that_do_not_exist(self):
+        self.finds("layers", {"src/attic/a.h": "\n"}, "'attic' is no room")
+        self.finds("layers", {"src/engine/engine.cc": '#include "engine.h"\n'}, "is no path below src/")
+
+    def test_numbers(self):
+        self.finds("numbers", {"src/engine/engine.cc": "int a;\ndouble b;\n"}, "src/engine/engine.cc:2: floating point")
+        self.finds("numbers", {"src/model/node.h": "#include <chrono>\n"}, "src/model/node.h:1: <chrono>")
+
+    def test_size(self):
+        self.finds("size", {"src/base/long.cc": "\n" * 700}, "src/base/long.cc:700:")
+        self.assertEqual(self.run_check("size", {"src/base/long.cc": "\n" * 699})[0], 0)
+
+    def test_marks(self):
+        for mark in ("// TO" "DO later", "// FIX" "ME", "not impl" "emented", "good enough for n" "ow", "a place" "holder"):
+            self.finds("marks", {"src/base/result.h": f"\n{mark}\n"}, "src/base/result.h:2:")
+
+    def test_shell(self):
+        self.finds("shell", {"scripts/x": "#!/usr/bin/env bash\nif true; then\n"}, "scripts/x:3:")
+        self.finds("shell", {"scripts/lib/y.sh": "f() {\n"}, "scripts/lib/y.sh:")
+
+    def test_links(self):
+        self.finds("links", {"README.md": "\n[a](docs/b.md)\n"}, "README.md:2: link to 'docs/b.md'")
+        self.finds("links", {"README.md": "[a](docs/a.md#no-part)\n"}, "no heading with that anchor")
+        self.finds("links", {"README.md": '<img src="docs/none.svg">\n'}, "docs/none.svg")
+
+    def test_format(self):
+        if not shutil.which("clang-format-16"):
+            self.skipTest("clang-format-16 is not installed")
+        self.finds("format", {".clang-format": "BasedOnStyle: Google\n", "src/engine/engine.cc": "int   x ;\n"},
+                   "src/engine/engine.cc:1:")
+
+    def test_commands(self):
+        folder = tempfile.mkdtemp(prefix="berth-tree-")
+        self.addCleanup(shutil.rmtree, folder)
+        berth = os.path.join(folder, "berth")
+        with open(berth, "w", encoding="utf-8") as f:
+            f.write('#!/bin/sh\n[ "$1" = plan ] && [ "$2" = --help ] && echo "  -f,--file FILE  --out DIR"\n')
+        os.chmod(berth, 0o755)
+        self.assertEqual(self.run_check("commands", {}, "--berth", berth)[0], 0)
+        self.finds("commands", {"docs/a.md": "```sh\nberth dance -f x\n```\n"}, "docs/a.md:2: 'berth dance --help' fails",
+                   "--berth", berth)
+        self.finds("commands", {"docs/a.md": "Say `berth plan --fast`.\n"}, "docs/a.md:1: 'berth plan' has no --fast",
+                   "--berth", berth)
+        self.finds("commands", {"README.md": "#\n", "docs/a.md": "#\n"}, "shows no berth command", "--berth", berth)
+
+
+if __name__ == "__main__":
+    unittest.main()
