@@ -13,7 +13,8 @@ namespace berth::text {
 namespace {
 
 TEST(Room, ReadsAYamlObjectThroughFields) {
-  auto document = parse_document("name: a\nweight: 3\nwait: 1h30m\nlabels: {x: 'y'}\nlist:\n- n: 1\n- n: 2\n", "q.yaml");
+  auto document =
+      parse_document("name: a\nweight: 3\nwait: 1h30m\nlabels: {x: 'y'}\nlist:\n- n: 1\n- n: 2\n", "q.yaml");
   ASSERT_TRUE(document.has_value()) << document.error().str();
   Fields f(*document, document->root());
   EXPECT_EQ(f.string("name"), "a");
