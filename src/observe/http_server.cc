@@ -1,0 +1,373 @@
+#include "observe/http_server.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <list>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace berth::observe {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class Socket {
+ public:
+  explicit Socket(int fd = -1) : fd_(fd) {}
+  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Socket& operator=(Socket&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Socket() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+struct Connection {
+  Socket socket;
+  Clock::time_point deadline;
+  std::string in;
+  std::string out;  // not empty: the answer is being written
+  std::size_t written = 0;
+  bool sent =
+      false;  // all written: waits for the other side to close, so that the answer is not cut off by a reset
+};
+
+std::string_view phrase(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 400:
+      return "Bad Request";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return status < 400 ? "OK" : "Error";
+  }
+}
+
+std::string to_bytes(const HttpResponse& response, bool with_body) {
+  std::string out = fmt::format(
+      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n"
+      "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
+      response.status, phrase(response.status), response.content_type, response.body.size());
+  if (with_body) out += response.body;
+  return out;
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// Percent-decoding; nullopt for a broken escape.
+std::optional<std::string> decoded(std::string_view text, bool plus_is_space) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '+' && plus_is_space) {
+      out += ' ';
+    } else if (text[i] != '%') {
+      out += text[i];
+    } else {
+      const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
+      const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
+      if (high < 0 || low < 0) return std::nullopt;
+      out += static_cast<char>(high * 16 + low);
+      i += 2;
+    }
+  }
+  return out;
+}
+
+std::optional<HttpRequest> parse_target(std::string_view target) {
+  if (target.empty() || target.front() != '/') return std::nullopt;
+  const auto mark = target.find('?');
+  HttpRequest request;
+  auto path = decoded(target.substr(0, mark), false);
+  if (!path) return std::nullopt;
+  request.path = std::move(*path);
+  std::string_view rest = mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
+  while (!rest.empty()) {
+    const auto end = std::min(rest.find('&'), rest.size());
+    const auto pair = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const auto equals = std::min(pair.find('='), pair.size());
+    auto key = decoded(pair.substr(0, equals), true);
+    auto value = decoded(pair.substr(std::min(equals + 1, pair.size())), true);
+    if (!key || !value) return std::nullopt;
+    request.query.emplace(std::move(*key), std::move(*value));
+  }
+  return request;
+}
+
+// Answers the request whose head is `head`.
+std::string answer(std::string_view head, const std::map<std::string, HttpHandler>& handlers) {
+  const auto line = head.substr(0, std::min(head.find("\r\n"), head.size()));
+  const auto first = line.find(' ');
+  const auto last = line.rfind(' ');
+  if (first == std::string_view::npos || last <= first || !line.substr(last + 1).starts_with("HTTP/1.")) {
+    return to_bytes({400, "text/plain; charset=utf-8", "this is no HTTP/1 request\n"}, true);
+  }
+  const auto method = line.substr(0, first);
+  const bool with_body = method != "HEAD";
+  if (method != "GET" && method != "HEAD") {
+    return to_bytes({405, "text/plain; charset=utf-8", "only GET and HEAD are served\n"}, true);
+  }
+  const auto request = parse_target(line.substr(first + 1, last - first - 1));
+  if (!request)
+    return to_bytes({400, "text/plain; charset=utf-8", "the address of the request is broken\n"}, with_body);
+  const auto handler = handlers.find(request->path);
+  if (handler == handlers.end()) {
+    HttpResponse missing{404, "text/plain; charset=utf-8", "no such page; there are:\n"};
+    for (const auto& [path, unused] : handlers) missing.body += path + "\n";
+    return to_bytes(missing, with_body);
+  }
+  return to_bytes(handler->second(*request), with_body);
+}
+
+tl::unexpected<Error> socket_error(std::string_view doing, const HttpOptions& options) {
+  return fail(ErrorCode::kUnavailable, "cannot {} {} port {}: {}", doing, options.address, options.port,
+              std::strerror(errno));
+}
+
+Result<Socket> listen_on(const HttpOptions& options, std::uint16_t& port) {
+  sockaddr_storage address{};
+  socklen_t length = 0;
+  auto* four = reinterpret_cast<sockaddr_in*>(&address);
+  auto* six = reinterpret_cast<sockaddr_in6*>(&address);
+  if (inet_pton(AF_INET, options.address.c_str(), &four->sin_addr) == 1) {
+    four->sin_family = AF_INET;
+    four->sin_port = htons(options.port);
+    length = sizeof(sockaddr_in);
+  } else if (inet_pton(AF_INET6, options.address.c_str(), &six->sin6_addr) == 1) {
+    six->sin6_family = AF_INET6;
+    six->sin6_port = htons(options.port);
+    length = sizeof(sockaddr_in6);
+  } else {
+    return fail(ErrorCode::kInvalid, "\"{}\" is no IP address to listen on, such as 127.0.0.1 or ::1",
+                options.address);
+  }
+  Socket socket(::socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (socket.fd() < 0) return socket_error("open a socket for", options);
+  const int yes = 1;
+  (void)::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+  if (::bind(socket.fd(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
+      ::listen(socket.fd(), 64) != 0) {
+    return socket_error("listen on", options);
+  }
+  if (::getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&address), &length) != 0) {
+    return socket_error("look at", options);
+  }
+  port = ntohs(address.ss_family == AF_INET ? four->sin_port : six->sin6_port);
+  return socket;
+}
+
+}  // namespace
+
+struct HttpServer::Impl {
+  ~Impl() {
+    const std::uint64_t one = 1;
+    if (thread.joinable()) {
+      while (::write(wake.fd(), &one, sizeof(one)) < 0 && errno == EINTR) {
+      }
+      thread.join();
+    }
+  }
+
+  void run() {
+    std::vector<pollfd> polls;
+    for (;;) {
+      polls.clear();
+      polls.push_back({wake.fd(), POLLIN, 0});
+      const bool room = connections.size() < options.most_connections;
+      polls.push_back({room ? listener.fd() : -1, POLLIN, 0});
+      for (const auto& c : connections) {
+        polls.push_back({c.socket.fd(), static_cast<short>(c.out.empty() || c.sent ? POLLIN : POLLOUT), 0});
+      }
+      if (::poll(polls.data(), polls.size(), wait_ms()) < 0 && errno != EINTR) return;
+      if (polls[0].revents != 0) return;
+      auto at = polls.begin() + 2;
+      for (auto it = connections.begin(); it != connections.end(); ++at) {
+        const bool done = at->revents != 0 ? !serve(*it) : Clock::now() >= it->deadline;
+        it = done ? connections.erase(it) : std::next(it);
+      }
+      if (polls[1].revents != 0) accept_one();
+    }
+  }
+
+  // Until the nearest deadline.
+  int wait_ms() const {
+    if (connections.empty()) return -1;
+    const auto nearest =
+        std::min_element(connections.begin(), connections.end(),
+                         [](const auto& a, const auto& b) { return a.deadline < b.deadline; });
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(nearest->deadline - Clock::now()).count();
+    return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+  }
+
+  void accept_one() {
+    Socket socket(::accept4(listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (socket.fd() < 0) return;
+    connections.push_back({std::move(socket), Clock::now() + options.time_out, {}, {}, 0, false});
+  }
+
+  // Goes on with a connection; false when it is finished.
+  bool serve(Connection& c) {
+    if (Clock::now() >= c.deadline) return false;
+    if (c.sent) return drop_input(c);
+    if (c.out.empty() && !read_head(c)) return false;
+    if (c.out.empty()) return true;
+    const auto sent = ::send(c.socket.fd(), c.out.data() + c.written, c.out.size() - c.written,
+                             MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0) return errno == EAGAIN || errno == EINTR;
+    c.written += static_cast<std::size_t>(sent);
+    if (c.written < c.out.size()) return true;
+    ::shutdown(c.socket.fd(), SHUT_WR);
+    c.sent = true;
+    return true;
+  }
+
+  bool drop_input(Connection& c) const {
+    char dropped[4096];
+    const auto got = ::recv(c.socket.fd(), dropped, sizeof(dropped), MSG_DONTWAIT);
+    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+  }
+
+  // Reads what is there; sets `out` once the head is whole or too long. False where the other side is gone.
+  bool read_head(Connection& c) {
+    char block[4096];
+    const auto got = ::recv(c.socket.fd(), block, sizeof(block), MSG_DONTWAIT);
+    if (got == 0) return false;
+    if (got < 0) return errno == EAGAIN || errno == EINTR;
+    c.in.append(block, static_cast<std::size_t>(got));
+    const auto end = c.in.find("\r\n\r\n");
+    if (std::min(end, c.in.size()) > options.most_head_bytes) {
+      c.out = to_bytes({431, "text/plain; charset=utf-8", "the head of the request is too long\n"}, true);
+    } else if (end != std::string::npos) {
+      c.out = answer(std::string_view(c.in).substr(0, end), handlers);
+    }
+    return true;
+  }
+
+  HttpOptions options;
+  std::map<std::string, HttpHandler> handlers;
+  Socket listener;
+  Socket wake;
+  std::uint16_t port = 0;
+  std::list<Connection> connections;
+  std::thread thread;
+};
+
+HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HttpServer::HttpServer(HttpServer&&) noexcept = default;
+HttpServer& HttpServer::operator=(HttpServer&&) noexcept = default;
+HttpServer::~HttpServer() = default;
+
+Result<HttpServer> HttpServer::start(const HttpOptions& options,
+                                     std::map<std::string, HttpHandler> handlers) {
+  auto impl = std::make_unique<Impl>();
+  impl->options = options;
+  impl->handlers = std::move(handlers);
+  BERTH_ASSIGN(impl->listener, listen_on(options, impl->port));
+  impl->wake = Socket(::eventfd(0, EFD_CLOEXEC));
+  if (impl->wake.fd() < 0) return socket_error("wake the server of", options);
+  impl->thread = std::thread([server = impl.get()] { server->run(); });
+  return HttpServer(std::move(impl));
+}
+
+std::uint16_t HttpServer::port() const {
+  return impl_->port;
+}
+
+namespace {
+
+HttpHandler health(std::function<Status()> check) {
+  return [check = std::move(check)](const HttpRequest&) {
+    const auto status = check();
+    HttpResponse response;
+    response.status = status ? 200 : 503;
+    response.body = status ? "ok\n" : status.error().str() + "\n";
+    return response;
+  };
+}
+
+HttpResponse json_or_error(Result<std::string> result) {
+  if (result) return {200, "application/json", std::move(*result) + "\n"};
+  const auto code = result.error().code;
+  const int status = code == ErrorCode::kNotFound ? 404 : code == ErrorCode::kInvalid ? 400 : 503;
+  return {status, "text/plain; charset=utf-8", result.error().str() + "\n"};
+}
+
+HttpHandler explain_handler(std::function<Result<std::string>(const std::string&)> explain) {
+  return [explain = std::move(explain)](const HttpRequest& request) {
+    const auto workload = request.query.find("workload");
+    if (workload == request.query.end() || workload->second.empty()) {
+      return HttpResponse{400, "text/plain; charset=utf-8",
+                          "which workload? ask for /explain?workload=UID\n"};
+    }
+    return json_or_error(explain(workload->second));
+  };
+}
+
+HttpHandler state_handler(std::function<Result<std::string>(std::size_t)> state) {
+  return [state = std::move(state)](const HttpRequest& request) {
+    constexpr std::size_t kDefault = 100;
+    constexpr std::size_t kMost = 10'000;
+    std::size_t items = kDefault;
+    if (const auto limit = request.query.find("limit"); limit != request.query.end()) {
+      items = 0;
+      const auto& text = limit->second;
+      const bool digits = !text.empty() && text.size() <= 9 &&
+                          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+      for (const char c : text) items = digits ? items * 10 + static_cast<std::size_t>(c - '0') : 0;
+      if (!digits || items > kMost) {
+        return HttpResponse{400, "text/plain; charset=utf-8",
+                            fmt::format("limit must be a number from 0 to {}\n", kMost)};
+      }
+    }
+    return json_or_error(state(items));
+  };
+}
+
+}  // namespace
+
+std::map<std::string, HttpHandler> serve_observation(Observation observation) {
+  std::map<std::string, HttpHandler> handlers;
+  if (observation.healthy) handlers["/healthz"] = health(std::move(observation.healthy));
+  if (observation.ready) handlers["/readyz"] = health(std::move(observation.ready));
+  if (observation.metrics) {
+    handlers["/metrics"] = [metrics = std::move(observation.metrics)](const HttpRequest&) {
+      return HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", metrics()};
+    };
+  }
+  if (observation.explain) handlers["/explain"] = explain_handler(std::move(observation.explain));
+  if (observation.state) handlers["/debug/state"] = state_handler(std::move(observation.state));
+  return handlers;
+}
+
+}  // namespace berth::observe

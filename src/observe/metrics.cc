@@ -1,0 +1,205 @@
+#include "observe/metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "model/resources.h"
+
+namespace berth::observe {
+namespace {
+
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+using prometheus::Histogram;
+using SeriesLabels = std::map<std::string, std::string>;
+
+Histogram::BucketBoundaries seconds_buckets() {
+  return {0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30};
+}
+
+Family<Counter>& counters(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+}
+Family<Gauge>& gauges(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+}
+Histogram& histogram(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry).Add({}, seconds_buckets());
+}
+
+double as_people_write_it(std::string_view resource, std::int64_t amount) {
+  return static_cast<double>(amount) / static_cast<double>(units_per_one(resource));
+}
+
+// A family whose series follow a changing set of label values: those that a round does not set vanish with
+// its end.
+class Following {
+ public:
+  explicit Following(Family<Gauge>& family) : family_(&family) {}
+
+  // False where the bound of all series together is reached.
+  bool set(SeriesLabels labels, double value, std::size_t& room) {
+    if (room == 0) return false;
+    --room;
+    auto [it, added] = series_.try_emplace(std::move(labels));
+    if (added) it->second.gauge = &family_->Add(it->first);
+    it->second.gauge->Set(value);
+    it->second.round = round_;
+    return true;
+  }
+  void end_round() {
+    for (auto it = series_.begin(); it != series_.end();) {
+      if (it->second.round != round_) {
+        family_->Remove(it->second.gauge);
+        it = series_.erase(it);
+      } else {
+        ++it;
+      }
+    }
+    ++round_;
+  }
+
+ private:
+  struct Series {
+    Gauge* gauge = nullptr;
+    std::int64_t round = 0;
+  };
+  Family<Gauge>* family_;
+  std::map<SeriesLabels, Series> series_;
+  std::int64_t round_ = 1;
+};
+
+}  // namespace
+
+struct Metrics::Impl {
+  explicit Impl(const MetricsOptions& chosen) : options(chosen) {
+    // Series with fixed labels exist from the start, at zero.
+    for (const auto kind : EnumNames<DecisionKind>::names) decisions.Add({{"kind", std::string(kind)}});
+  }
+
+  MetricsOptions options;
+  std::mutex mutex;  // of look_at()
+  prometheus::Registry registry;
+  Family<Counter>& decisions = counters(registry, "berth_decisions_total", "Decisions by kind.");
+  Counter& slots_started =
+      counters(registry, "berth_slots_started_total", "Pods that start decisions placed.").Add({});
+  Family<Counter>& evictions = counters(registry, "berth_evictions_total", "Evictions by reason.");
+  Histogram& decide_seconds = histogram(registry, "berth_decide_seconds", "Time of one decide() call.");
+  Histogram& bind_seconds =
+      histogram(registry, "berth_bind_seconds", "From the decision until the bind is acknowledged.");
+  Family<Counter>& api_writes =
+      counters(registry, "berth_api_writes_total", "Writes to the API by kind and outcome.");
+  Family<Gauge>& queue_depth =
+      gauges(registry, "berth_queue_depth", "Entries that wait between the parts of the live loop.");
+  Gauge& leader = gauges(registry, "berth_leader", "1 while this process decides.").Add({});
+  Gauge& follower_lag =
+      gauges(registry, "berth_follower_lag", "Entries that the follower is behind.").Add({});
+  Gauge& log_bytes = gauges(registry, "berth_log_bytes", "Bytes of lines in the decision log.").Add({});
+  Following pending{gauges(registry, "berth_pending_workloads", "Workloads that wait.")};
+  Following started{gauges(registry, "berth_started_workloads", "Workloads that run.")};
+  Following nominal{gauges(registry, "berth_quota_nominal", "Nominal quota, in cores, bytes or devices.")};
+  Following usage{gauges(registry, "berth_quota_usage", "Quota in use: binding, running and releasing.")};
+  Following available{gauges(registry, "berth_quota_available", "What the queue could take now.")};
+  Family<Gauge>& slots = gauges(registry, "berth_slots", "Slots by state.");
+  Gauge& nodes = gauges(registry, "berth_nodes", "Nodes.").Add({});
+  Gauge& series_dropped =
+      gauges(registry, "berth_series_dropped", "Series of queues beyond the bound, not shown.").Add({});
+};
+
+Metrics::Metrics(const MetricsOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+Metrics::~Metrics() = default;
+
+void Metrics::decided(std::span<const Decision> decisions, double seconds) {
+  impl_->decide_seconds.Observe(seconds);
+  for (const auto& decision : decisions) {
+    impl_->decisions.Add({{"kind", std::string(enum_name(decision.kind))}}).Increment();
+    if (decision.kind == DecisionKind::kStart) {
+      impl_->slots_started.Increment(static_cast<double>(decision.slots.size()));
+    } else if (decision.kind == DecisionKind::kEvict) {
+      impl_->evictions.Add({{"cause", std::string(enum_name(decision.reason.code))}}).Increment();
+    }
+  }
+}
+
+void Metrics::bound(double seconds) {
+  impl_->bind_seconds.Observe(seconds);
+}
+
+void Metrics::wrote(std::string_view kind, WriteOutcome outcome) {
+  impl_->api_writes.Add({{"kind", std::string(kind)}, {"outcome", std::string(enum_name(outcome))}})
+      .Increment();
+}
+
+void Metrics::set_queue_depth(std::string_view stage, std::size_t entries) {
+  impl_->queue_depth.Add({{"stage", std::string(stage)}}).Set(static_cast<double>(entries));
+}
+
+void Metrics::set_leader(bool leader) {
+  impl_->leader.Set(leader ? 1 : 0);
+}
+void Metrics::set_follower_lag(std::size_t entries) {
+  impl_->follower_lag.Set(static_cast<double>(entries));
+}
+void Metrics::set_log_bytes(std::int64_t bytes) {
+  impl_->log_bytes.Set(static_cast<double>(bytes));
+}
+
+void Metrics::look_at(const engine::Engine& engine) {
+  const std::lock_guard lock(impl_->mutex);
+  std::size_t room = impl_->options.most_queue_series;
+  std::int64_t dropped = 0;
+  const auto set = [&](Following& family, const SeriesLabels& labels, double value) {
+    if (!family.set(labels, value, room)) ++dropped;
+  };
+  for (const auto& queue : engine.queues()) {
+    const SeriesLabels labels{{"queue", std::string(queue.name)}};
+    set(impl_->pending, labels, static_cast<double>(queue.pending));
+    set(impl_->started, labels, static_cast<double>(queue.started));
+    for (const auto& quota : queue.quotas) {
+      SeriesLabels full = labels;
+      full["flavor"] = quota.flavor;
+      full["resource"] = quota.resource;
+      set(impl_->nominal, full, as_people_write_it(quota.resource, quota.nominal));
+      set(impl_->usage, full, as_people_write_it(quota.resource, quota.usage));
+      set(impl_->available, full, as_people_write_it(quota.resource, quota.available));
+    }
+  }
+  for (auto* family : {&impl_->pending, &impl_->started, &impl_->nominal, &impl_->usage, &impl_->available}) {
+    family->end_round();
+  }
+  impl_->series_dropped.Set(static_cast<double>(dropped));
+
+  std::int64_t running = 0;
+  std::int64_t held = 0;
+  std::int64_t releasing = 0;
+  std::int64_t waiting = 0;
+  for (const auto& workload : engine.workloads()) {
+    running += workload.slots_running;
+    held += workload.slots_held;
+    releasing += workload.slots_releasing;
+    waiting += workload.slots_waiting;
+  }
+  const auto set_slots = [&](SlotState state, std::int64_t count) {
+    impl_->slots.Add({{"state", std::string(enum_name(state))}}).Set(static_cast<double>(count));
+  };
+  set_slots(SlotState::kRunning, running);
+  set_slots(SlotState::kHeld, held);
+  set_slots(SlotState::kReleasing, releasing);
+  set_slots(SlotState::kWaiting, waiting);
+  impl_->nodes.Set(static_cast<double>(engine.node_count()));
+}
+
+std::string Metrics::text() const {
+  return prometheus::TextSerializer().Serialize(impl_->registry.Collect());
+}
+
+}  // namespace berth::observe

@@ -1,0 +1,87 @@
+// Berth's metrics for Prometheus. Names, labels and meanings are a contract with dashboards; a test checks
+// this table against the registry.
+//
+//   name                              kind       labels                   meaning
+//   berth_decisions_total             counter    kind                     decisions: start, evict, hold,
+//   release-hold, ... berth_slots_started_total         counter                             pods that start
+//   decisions placed berth_evictions_total             counter    cause                    evictions by
+//   reason: Preempted, Reclaimed, ... berth_decide_seconds              histogram time of one decide() call
+//   berth_bind_seconds                histogram                           from the decision until the bind is
+//   acknowledged berth_api_writes_total            counter    kind, outcome            writes to the API:
+//   bind, evict, status, ...; ok,
+//                                                                         conflict, throttled, error
+//   berth_queue_depth                 gauge      stage                    entries that wait between the parts
+//   of the live loop berth_leader                      gauge                               1 while this
+//   process decides berth_follower_lag                gauge                               entries that the
+//   follower is behind berth_log_bytes                   gauge                               bytes of lines
+//   in the decision log berth_pending_workloads           gauge      queue                    workloads that
+//   wait berth_started_workloads           gauge      queue                    workloads that run
+//   berth_quota_nominal               gauge      queue, flavor, resource  nominal quota, in cores, bytes,
+//   devices berth_quota_usage                 gauge      queue, flavor, resource  usage: binding, running and
+//   releasing berth_quota_available             gauge      queue, flavor, resource  what the queue could take
+//   now berth_slots                       gauge      state                    slots: running, held,
+//   releasing, waiting berth_nodes                       gauge                               nodes
+//   berth_series_dropped              gauge                               series of queues beyond the bound,
+//   not shown
+//
+// Bounded: at most `most_queue_series` series that carry a queue's name. Labels with a bounded set of values
+// only are taken from callers (kinds, outcomes, stages). Thread-safe.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/enums.h"
+#include "engine/engine.h"
+#include "model/decision.h"
+
+namespace berth::observe {
+
+struct MetricsOptions {
+  std::size_t most_queue_series = 20'000;
+};
+
+enum class WriteOutcome : std::uint8_t { kOk, kConflict, kThrottled, kError };
+
+}  // namespace berth::observe
+
+template <>
+struct berth::EnumNames<berth::observe::WriteOutcome> {
+  static constexpr std::array names{"ok"sv, "conflict"sv, "throttled"sv, "error"sv};
+};
+
+namespace berth::observe {
+
+class Metrics {
+ public:
+  explicit Metrics(const MetricsOptions& options = {});
+  ~Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  // One decide() call: its decisions and how long it took.
+  void decided(std::span<const Decision> decisions, double seconds);
+  void bound(double seconds);
+  void wrote(std::string_view kind, WriteOutcome outcome);
+  void set_queue_depth(std::string_view stage, std::size_t entries);
+  void set_leader(bool leader);
+  void set_follower_lag(std::size_t entries);
+  void set_log_bytes(std::int64_t bytes);
+  // Sets every gauge that is a fact about the engine; those of queues that are gone vanish. O(queues +
+  // workloads).
+  void look_at(const engine::Engine& engine);
+
+  // All of it in Prometheus' text format.
+  std::string text() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::observe
