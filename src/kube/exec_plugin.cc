@@ -40,12 +40,12 @@ std::string exec_info(const ExecPlugin& plugin, const ClusterConfig& config) {
   return json.take();
 }
 
-struct Outcome {
+struct Ended {
   std::string output;
   int status = 0;
 };
 
-Result<Outcome> run(const ExecPlugin& plugin, const std::string& info, DurationMs timeout) {
+Result<Ended> run(const ExecPlugin& plugin, const std::string& info, DurationMs timeout) {
   std::array<int, 2> pipe_ends{};
   if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0) {
     return fail(ErrorCode::kExhausted, "exec plugin: no pipe: {}", std::generic_category().message(errno));
@@ -92,7 +92,7 @@ Result<Outcome> run(const ExecPlugin& plugin, const std::string& info, DurationM
                 plugin.install_hint);
   }
 
-  Outcome outcome;
+  Ended outcome;
   std::string problem;
   const std::int64_t due = boottime_ms() + timeout;
   std::array<char, 8192> buffer;
@@ -141,7 +141,7 @@ std::string string_at(const text::Node& root, std::initializer_list<std::string_
 }  // namespace
 
 Result<ExecCredential> run_exec_plugin(const ExecPlugin& plugin, const ClusterConfig& config, DurationMs timeout) {
-  BERTH_ASSIGN(Outcome outcome, run(plugin, exec_info(plugin, config), timeout));
+  BERTH_ASSIGN(Ended outcome, run(plugin, exec_info(plugin, config), timeout));
   if (!WIFEXITED(outcome.status) || WEXITSTATUS(outcome.status) != 0) {
     const std::string how = WIFEXITED(outcome.status)
                                 ? fmt::format("exit code {}", WEXITSTATUS(outcome.status))

@@ -25,6 +25,7 @@
 
 #include "base/random.h"
 #include "kube/api_status.h"
+#include "kube/concurrency.h"
 #include "kube/transport.h"
 
 namespace berth::kube {
@@ -58,12 +59,7 @@ struct WriteResult {
 using WriteDone = std::function<void(WriteResult&&)>;
 
 struct WriterOptions {
-  double start = 32;  // concurrency
-  double least = 4;
-  double most = 256;
-  // Grow while the average latency is below max(grow_below, 3 x best); shrink above max(shrink_above, 10 x best).
-  DurationMs grow_below = 20;
-  DurationMs shrink_above = 250;
+  ConcurrencyOptions concurrency;
   std::size_t max_queued = 200'000;  // binds and statuses, each
   std::size_t max_events = 1'000;
   DurationMs attempt_timeout = 10 * kSecond;
