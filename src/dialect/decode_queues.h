@@ -1,0 +1,210 @@
+// Decoders of Kueue's kinds (v1beta1 and v1beta2) and of coscheduling's PodGroup. Included by decode.cc only.
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "dialect/decode_core.h"
+
+namespace berth::dialect {
+
+inline constexpr std::pair<std::string_view, StopPolicy> kStopPolicies[] = {
+    {"None", StopPolicy::kNone}, {"Hold", StopPolicy::kHold}, {"HoldAndDrain", StopPolicy::kHoldAndDrain}};
+
+// spec.resourceGroups. What is wrong in meaning (not in type) goes to `problem`.
+template <class V>
+void read_quotas(FieldReader<V>& f, const V& spec, std::vector<ResourceGroup>& groups,
+                 std::vector<Quota>& quotas, std::string& problem) {
+  std::set<std::string, std::less<>> covered;
+  std::set<std::string, std::less<>> flavors_seen;
+  const auto wrong = [&](std::string text) {
+    if (problem.empty()) problem = std::move(text);
+  };
+  f.list(spec, "resourceGroups", [&](const V& item) {
+    ResourceGroup group;
+    group.resources = f.strings(item, "coveredResources");
+    if (group.resources.empty()) wrong("a resource group covers no resources");
+    for (const auto& resource : group.resources) {
+      if (!covered.insert(resource).second)
+        wrong(fmt::format("resource {} stands in two resource groups", resource));
+    }
+    f.list(item, "flavors", [&](const V& flavor) {
+      const std::string name(f.string(flavor, "name"));
+      if (name.empty()) f.error(flavor, "name", "a flavor must have a name");
+      if (!flavors_seen.insert(name).second) wrong(fmt::format("flavor {} stands in two places", name));
+      group.flavors.push_back(name);
+      std::set<std::string, std::less<>> listed;
+      f.list(flavor, "resources", [&](const V& r) {
+        Quota quota;
+        quota.flavor = name;
+        quota.resource = f.string(r, "name");
+        const auto limit = [&](std::string_view key) -> std::optional<std::int64_t> {
+          const V value = r.find(key);
+          if (!value.present()) return std::nullopt;
+          std::string buffer;
+          const auto text = value.scalar(buffer);
+          const auto amount = text ? text::parse_quantity(*text, units_per_one(quota.resource))
+                                   : Result<std::int64_t>(tl::unexpected<Error>(Error{}));
+          if (!amount) {
+            f.wrong(value, key, "a quantity such as \"64\" or \"1Ti\"");
+            return std::nullopt;
+          }
+          if (*amount < 0) wrong(fmt::format("{} of {} in flavor {} is negative", key, quota.resource, name));
+          return *amount;
+        };
+        if (quota.resource.empty()) f.error(r, "name", "a resource must have a name");
+        if (!r.find("nominalQuota").present()) f.error(r, "nominalQuota", "must be there");
+        quota.nominal = limit("nominalQuota").value_or(0);
+        quota.borrowing_limit = limit("borrowingLimit");
+        quota.lending_limit = limit("lendingLimit");
+        if (quota.lending_limit && *quota.lending_limit > quota.nominal) {
+          wrong(
+              fmt::format("lendingLimit of {} in flavor {} is above its nominalQuota", quota.resource, name));
+        }
+        if (!listed.insert(quota.resource).second || std::find(group.resources.begin(), group.resources.end(),
+                                                               quota.resource) == group.resources.end()) {
+          wrong(fmt::format("flavor {} lists {} twice or outside coveredResources", name, quota.resource));
+        }
+        quotas.push_back(std::move(quota));
+      });
+      if (listed.size() != group.resources.size()) {
+        wrong(fmt::format("flavor {} does not give a quota for each of coveredResources", name));
+      }
+    });
+    if (group.flavors.empty()) wrong("a resource group has no flavors");
+    groups.push_back(std::move(group));
+  });
+}
+
+// fairSharing.weight, a quantity in thousandths: "1", "0.5", "2500m".
+template <class V>
+Rational read_weight(FieldReader<V>& f, const V& spec) {
+  const V weight = f.map(spec, "fairSharing").find("weight");
+  if (!weight.present()) return {};
+  std::string buffer;
+  const auto text = weight.scalar(buffer);
+  const auto milli = text ? text::parse_quantity(*text, 1000) : Result<std::int64_t>(0);
+  if (!text || !milli || *milli < 0) {
+    f.wrong(weight, "weight", "a quantity that is not negative, such as \"1\" or \"0.5\"");
+    return {};
+  }
+  return {*milli, 1000};
+}
+
+template <class V>
+LabelSelector read_label_selector(FieldReader<V>& f, const V& object, std::string_view key) {
+  LabelSelector out;
+  const V selector = f.map(object, key);
+  out.nothing = !selector.present();
+  if (out.nothing) return out;
+  out.requirements = read_requirements(f, selector, "matchExpressions");
+  f.map(selector, "matchLabels").each_entry([&](std::string_view name, const V& value) {
+    out.requirements.push_back(
+        Requirement{std::string(name), SelectorOp::kIn, {std::string(f.string_of(value, name))}});
+  });
+  return out;
+}
+
+template <class V>
+ClusterQueue read_cluster_queue(FieldReader<V>& f, const V& object) {
+  static constexpr std::pair<std::string_view, QueueOrder> kOrders[] = {
+      {"BestEffortFIFO", QueueOrder::kBestEffort}, {"StrictFIFO", QueueOrder::kStrict}};
+  static constexpr std::pair<std::string_view, WithinQueue> kWithin[] = {
+      {"Never", WithinQueue::kNever},
+      {"LowerPriority", WithinQueue::kLowerPriority},
+      {"LowerOrNewerEqualPriority", WithinQueue::kLowerOrNewerEqual}};
+  static constexpr std::pair<std::string_view, Reclaim> kReclaim[] = {
+      {"Never", Reclaim::kNever}, {"LowerPriority", Reclaim::kLowerPriority}, {"Any", Reclaim::kAny}};
+  ClusterQueue out;
+  out.meta = read_meta(f, object, Kind::kClusterQueue, false);
+  const V spec = f.map(object, "spec");
+  out.cohort = f.string(spec, "cohortName");                      // v1beta2
+  if (out.cohort.empty()) out.cohort = f.string(spec, "cohort");  // v1beta1
+  read_quotas(f, spec, out.groups, out.quotas, out.problem);
+  out.order = f.choice(spec, "queueingStrategy", kOrders, QueueOrder::kBestEffort);
+  const V preemption = f.map(spec, "preemption");
+  out.preemption.within = f.choice(preemption, "withinClusterQueue", kWithin, WithinQueue::kNever);
+  out.preemption.reclaim = f.choice(preemption, "reclaimWithinCohort", kReclaim, Reclaim::kNever);
+  out.stop = f.choice(spec, "stopPolicy", kStopPolicies, StopPolicy::kNone);
+  out.weight = read_weight(f, spec);
+  out.namespaces = read_label_selector(f, spec, "namespaceSelector");
+  f.list(spec, "admissionChecks", [&](const V&) { out.admission_checks = true; });
+  f.list(f.map(spec, "admissionChecksStrategy"), "admissionChecks",
+         [&](const V&) { out.admission_checks = true; });
+  return out;
+}
+
+template <class V>
+Cohort read_cohort(FieldReader<V>& f, const V& object) {
+  Cohort out;
+  out.meta = read_meta(f, object, Kind::kCohort, false);
+  const V spec = f.map(object, "spec");
+  out.parent = f.string(spec, "parentName");                      // v1beta2
+  if (out.parent.empty()) out.parent = f.string(spec, "parent");  // v1alpha1
+  read_quotas(f, spec, out.groups, out.quotas, out.problem);
+  out.weight = read_weight(f, spec);
+  return out;
+}
+
+template <class V>
+LocalQueue read_local_queue(FieldReader<V>& f, const V& object) {
+  LocalQueue out;
+  out.meta = read_meta(f, object, Kind::kLocalQueue, false);
+  const V spec = f.map(object, "spec");
+  out.cluster_queue = f.string(spec, "clusterQueue");
+  if (out.cluster_queue.empty()) f.error(spec.present() ? spec : object, "clusterQueue", "must be there");
+  out.stop = f.choice(spec, "stopPolicy", kStopPolicies, StopPolicy::kNone);
+  return out;
+}
+
+template <class V>
+ResourceFlavor read_flavor(FieldReader<V>& f, const V& object) {
+  ResourceFlavor out;
+  out.meta = read_meta(f, object, Kind::kResourceFlavor, false);
+  const V spec = f.map(object, "spec");
+  out.node_labels = f.labels(spec, "nodeLabels");
+  out.node_taints = read_taints(f, spec, "nodeTaints");
+  out.tolerations = read_tolerations(f, spec, "tolerations", nullptr);
+  out.topology = f.string(spec, "topologyName");
+  return out;
+}
+
+template <class V>
+TopologyObject read_topology(FieldReader<V>& f, const V& object) {
+  TopologyObject out;
+  out.meta = read_meta(f, object, Kind::kTopology, false);
+  const V spec = f.map(object, "spec");
+  f.list(spec, "levels", [&](const V& level) { out.levels.emplace_back(f.string(level, "nodeLabel")); });
+  if (out.levels.empty() || out.levels.size() > 16) {
+    f.error(spec.present() ? spec : object, "levels", "a topology has 1 to 16 levels");
+  }
+  for (std::size_t i = 0; i < out.levels.size(); ++i) {
+    const bool repeated = std::find(out.levels.begin(), out.levels.begin() + static_cast<std::ptrdiff_t>(i),
+                                    out.levels[i]) != out.levels.begin() + static_cast<std::ptrdiff_t>(i);
+    if (repeated) f.error(spec, "levels", fmt::format("level {} stands twice", out.levels[i]));
+    if (out.levels[i].empty()) f.error(spec, "levels", "a level must have a nodeLabel");
+    if (out.levels[i] == kHostname && i + 1 != out.levels.size()) {
+      f.error(spec, "levels", fmt::format("{} may only be the last level", kHostname));
+    }
+  }
+  return out;
+}
+
+template <class V>
+WorkloadPriorityClass read_workload_priority_class(FieldReader<V>& f, const V& object) {
+  WorkloadPriorityClass out;
+  out.meta = read_meta(f, object, Kind::kWorkloadPriorityClass, false);
+  out.value = f.integer(object, "value", 0, -2147483648ll, 2147483647ll);
+  return out;
+}
+
+template <class V>
+PodGroup read_pod_group(FieldReader<V>& f, const V& object) {
+  PodGroup out;
+  out.meta = read_meta(f, object, Kind::kPodGroup, false);
+  out.min_member = f.integer(f.map(object, "spec"), "minMember", 1, 1, 1'000'000);
+  return out;
+}
+
+}  // namespace berth::dialect

@@ -1,0 +1,52 @@
+// Every label, annotation and kind name of Kubernetes and its neighbours that Berth reads, in one place.
+#pragma once
+
+#include <string_view>
+
+namespace berth::dialect {
+
+// Berth's own. Each may be a label or an annotation of a pod, of its PodGroup, or of its Job; the label wins.
+inline constexpr std::string_view kBerthPrefix = "berth.dev/";
+inline constexpr std::string_view kGang = "berth.dev/gang";           // name of the gang within the namespace
+inline constexpr std::string_view kGangSize = "berth.dev/gang-size";  // pods that start together
+inline constexpr std::string_view kQueue =
+    "berth.dev/queue";  // a LocalQueue of the namespace, or a ClusterQueue
+inline constexpr std::string_view kTopologyRequired = "berth.dev/topology-required";    // node label key
+inline constexpr std::string_view kTopologyPreferred = "berth.dev/topology-preferred";  // node label key
+inline constexpr std::string_view kGpuMilli = "berth.dev/gpu-milli";  // thousandths of one device, "250"
+inline constexpr std::string_view kGpuResource = "berth.dev/gpu-resource";  // of the share; nvidia.com/gpu
+inline constexpr std::string_view kExpectedDuration = "berth.dev/expected-duration";  // "2h30m"
+inline constexpr std::string_view kCheckpointEvery = "berth.dev/checkpoint-every";    // "15m"
+inline constexpr std::string_view kLastCheckpoint = "berth.dev/last-checkpoint";      // RFC 3339
+inline constexpr std::string_view kRestartOverhead = "berth.dev/restart-overhead";    // "3m"
+inline constexpr std::string_view kPreemptible = "berth.dev/preemptible";  // "false": never a victim
+
+// Coscheduling (scheduler-plugins), the current label and the older ones.
+inline constexpr std::string_view kCoschedulingGroup = "scheduling.x-k8s.io";
+inline constexpr std::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-group";
+inline constexpr std::string_view kOlderPodGroupLabel = "pod-group.scheduling.sigs.k8s.io";
+inline constexpr std::string_view kOldestPodGroupName = "pod-group.scheduling.sigs.k8s.io/name";
+inline constexpr std::string_view kOldestPodGroupSize = "pod-group.scheduling.sigs.k8s.io/min-available";
+
+// Kueue.
+inline constexpr std::string_view kKueueGroup = "kueue.x-k8s.io";
+inline constexpr std::string_view kKueueQueue = "kueue.x-k8s.io/queue-name";
+inline constexpr std::string_view kKueuePriorityClass = "kueue.x-k8s.io/priority-class";
+inline constexpr std::string_view kKueuePodGroup = "kueue.x-k8s.io/pod-group-name";
+inline constexpr std::string_view kKueuePodGroupSize = "kueue.x-k8s.io/pod-group-total-count";
+inline constexpr std::string_view kKueuePodIndex = "kueue.x-k8s.io/pod-group-pod-index";
+inline constexpr std::string_view kKueueRequired = "kueue.x-k8s.io/podset-required-topology";
+inline constexpr std::string_view kKueuePreferred = "kueue.x-k8s.io/podset-preferred-topology";
+inline constexpr std::string_view kKueueSliceRequired = "kueue.x-k8s.io/podset-slice-required-topology";
+inline constexpr std::string_view kKueueSliceSize = "kueue.x-k8s.io/podset-slice-size";
+inline constexpr std::string_view kKueueMaxSeconds = "kueue.x-k8s.io/max-exec-time-seconds";
+inline constexpr std::string_view kKueueDefaultLocalQueue = "default";
+
+// Upstream.
+inline constexpr std::string_view kJobIndex = "batch.kubernetes.io/job-completion-index";
+inline constexpr std::string_view kMirrorPod = "kubernetes.io/config.mirror";
+inline constexpr std::string_view kHostname = "kubernetes.io/hostname";
+inline constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";
+inline constexpr std::string_view kGpuProduct = "nvidia.com/gpu.product";
+
+}  // namespace berth::dialect

@@ -1,0 +1,85 @@
+#include "dialect/objects.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "dialect/names.h"
+
+namespace berth::dialect {
+
+std::optional<Kind> kind_of(std::string_view api_version, std::string_view kind) {
+  const auto slash = api_version.find('/');
+  const std::string_view group = slash == std::string_view::npos ? "" : api_version.substr(0, slash);
+  const auto known = enum_parse<Kind>(kind);
+  if (!known) return std::nullopt;
+  std::string_view wanted;
+  switch (*known) {
+    case Kind::kPod:
+    case Kind::kNode:
+    case Kind::kNamespace:
+      break;
+    case Kind::kPriorityClass:
+      wanted = "scheduling.k8s.io";
+      break;
+    case Kind::kJob:
+      wanted = "batch";
+      break;
+    case Kind::kPodGroup:
+      wanted = kCoschedulingGroup;
+      break;
+    case Kind::kClusterQueue:
+    case Kind::kCohort:
+    case Kind::kLocalQueue:
+    case Kind::kResourceFlavor:
+    case Kind::kTopology:
+    case Kind::kWorkloadPriorityClass:
+      wanted = kKueueGroup;
+      break;
+  }
+  if (group != wanted) return std::nullopt;
+  return known;
+}
+
+bool is_namespaced(Kind kind) {
+  switch (kind) {
+    case Kind::kPod:
+    case Kind::kJob:
+    case Kind::kPodGroup:
+    case Kind::kLocalQueue:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string_view Meta::mark(std::string_view key) const {
+  if (const auto it = labels.find(key); it != labels.end() && !it->second.empty()) return it->second;
+  if (const auto it = annotations.find(key); it != annotations.end()) return it->second;
+  return {};
+}
+
+std::int64_t Job::size() const {
+  return completions ? std::min(parallelism, *completions) : parallelism;
+}
+
+bool LabelSelector::matches(const Labels& labels) const {
+  if (nothing) return false;
+  return std::all_of(requirements.begin(), requirements.end(),
+                     [&](const Requirement& r) { return r.matches(labels); });
+}
+
+Kind kind_of(const Object& object) {
+  return std::visit([](const auto& o) { return std::decay_t<decltype(o)>::kKind; }, object);
+}
+
+const Meta& meta_of(const Object& object) {
+  return std::visit([](const auto& o) -> const Meta& { return o.meta; }, object);
+}
+
+std::string describe(Kind kind, std::string_view ns, std::string_view name) {
+  return ns.empty() ? fmt::format("{} {}", enum_name(kind), name)
+                    : fmt::format("{} {}/{}", enum_name(kind), ns, name);
+}
+
+}  // namespace berth::dialect

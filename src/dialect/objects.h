@@ -1,0 +1,219 @@
+// The objects that Berth reads, as values: what is needed of them, and nothing else. One struct per kind,
+// whatever the API version that it came in. Filled by decode.h from manifests (with places in messages) and
+// from watches (fast).
+//
+// Labels and annotations of pods, PodGroups and Jobs are kept only where Berth reads the key (Meta::marks);
+// those of nodes and namespaces are kept whole.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/enums.h"
+#include "base/time.h"
+#include "model/labels.h"
+#include "model/queue.h"
+#include "model/resources.h"
+#include "model/workload.h"
+
+namespace berth::dialect {
+
+enum class Kind : std::uint8_t {
+  kPod,
+  kNode,
+  kNamespace,
+  kPriorityClass,
+  kJob,
+  kPodGroup,
+  kClusterQueue,
+  kCohort,
+  kLocalQueue,
+  kResourceFlavor,
+  kTopology,
+  kWorkloadPriorityClass,
+};
+
+}  // namespace berth::dialect
+
+template <>
+struct berth::EnumNames<berth::dialect::Kind> {
+  static constexpr std::array names{
+      "Pod"sv,        "Node"sv,           "Namespace"sv,    "PriorityClass"sv,
+      "Job"sv,        "PodGroup"sv,       "ClusterQueue"sv, "Cohort"sv,
+      "LocalQueue"sv, "ResourceFlavor"sv, "Topology"sv,     "WorkloadPriorityClass"sv};
+};
+
+namespace berth::dialect {
+
+// The kind of an object of this apiVersion and kind, where Berth reads it: "kueue.x-k8s.io/v1beta2"
+// ClusterQueue and so on.
+std::optional<Kind> kind_of(std::string_view api_version, std::string_view kind);
+// Whether objects of the kind live in namespaces.
+bool is_namespaced(Kind kind);
+
+struct Owner {
+  std::string kind;
+  std::string name;
+  std::string uid;
+  bool operator==(const Owner&) const = default;
+};
+
+struct Meta {
+  std::string ns;  // "default" where a namespaced manifest leaves it out; "" for cluster-scoped kinds
+  std::string name;
+  std::string uid;     // "<Kind>/<ns>/<name>" where a manifest has none
+  TimeMs created = 0;  // 0 = unknown
+  bool deleting = false;
+  Owner controller;    // the owner with controller: true; empty kind where there is none
+  Labels labels;       // nodes and namespaces: all; otherwise those that Berth reads
+  Labels annotations;  // those that Berth reads
+
+  // The label of this key, else the annotation, else empty.
+  std::string_view mark(std::string_view key) const;
+  bool operator==(const Meta&) const = default;
+};
+
+// What Berth reads of a pod's spec, also of a template's.
+struct PodSpec {
+  PodTemplate pod;
+  std::string scheduler_name;  // "" = not said
+  std::string node_name;
+  std::optional<std::int64_t> priority;  // resolved by admission
+  std::string priority_class;
+  bool may_preempt = true;
+  bool gated = false;
+  DurationMs grace = 30 * kSecond;
+  std::optional<DurationMs> deadline;  // activeDeadlineSeconds
+  bool operator==(const PodSpec&) const = default;
+};
+
+enum class PodPhase : std::uint8_t { kPending, kRunning, kSucceeded, kFailed };
+
+struct Pod {
+  static constexpr Kind kKind = Kind::kPod;
+  Meta meta;
+  PodSpec spec;
+  PodPhase phase = PodPhase::kPending;
+};
+
+struct NodeObject {
+  static constexpr Kind kKind = Kind::kNode;
+  Meta meta;
+  ResourceList allocatable;  // all of it, devices too
+  std::vector<Taint> taints;
+  bool unschedulable = false;
+  bool operator==(const NodeObject&) const = default;
+};
+
+struct Namespace {
+  static constexpr Kind kKind = Kind::kNamespace;
+  Meta meta;
+};
+
+struct PriorityClass {
+  static constexpr Kind kKind = Kind::kPriorityClass;
+  Meta meta;
+  std::int64_t value = 0;
+  bool global_default = false;
+  bool may_preempt = true;
+};
+
+struct Job {
+  static constexpr Kind kKind = Kind::kJob;
+  Meta meta;
+  std::int64_t parallelism = 1;
+  std::optional<std::int64_t> completions;
+  bool suspend = false;
+  bool indexed = false;
+  bool finished = false;  // condition Complete or Failed
+  Meta template_meta;     // labels and annotations of the pod template that Berth reads
+  PodSpec spec;
+
+  // Pods that run at once: the smaller of parallelism and completions.
+  std::int64_t size() const;
+};
+
+// Coscheduling's PodGroup.
+struct PodGroup {
+  static constexpr Kind kKind = Kind::kPodGroup;
+  Meta meta;
+  std::int64_t min_member = 1;
+};
+
+// A selector as in metav1.LabelSelector. `nothing` for a selector that is absent: it matches nothing.
+struct LabelSelector {
+  bool nothing = true;
+  std::vector<Requirement> requirements;
+
+  bool matches(const Labels& labels) const;
+  bool operator==(const LabelSelector&) const = default;
+};
+
+struct ClusterQueue {
+  static constexpr Kind kKind = Kind::kClusterQueue;
+  Meta meta;
+  std::string cohort;
+  std::vector<ResourceGroup> groups;
+  std::vector<Quota> quotas;
+  QueueOrder order = QueueOrder::kBestEffort;
+  PreemptionPolicy preemption;
+  StopPolicy stop = StopPolicy::kNone;
+  Rational weight;
+  LabelSelector namespaces;
+  bool admission_checks = false;
+  std::string problem;  // wrong in a way that the object disables itself
+};
+
+struct Cohort {
+  static constexpr Kind kKind = Kind::kCohort;
+  Meta meta;
+  std::string parent;
+  std::vector<ResourceGroup> groups;
+  std::vector<Quota> quotas;
+  Rational weight;
+  std::string problem;
+};
+
+struct LocalQueue {
+  static constexpr Kind kKind = Kind::kLocalQueue;
+  Meta meta;
+  std::string cluster_queue;
+  StopPolicy stop = StopPolicy::kNone;
+};
+
+struct ResourceFlavor {
+  static constexpr Kind kKind = Kind::kResourceFlavor;
+  Meta meta;
+  Labels node_labels;
+  std::vector<Taint> node_taints;
+  std::vector<Toleration> tolerations;
+  std::string topology;
+};
+
+struct TopologyObject {
+  static constexpr Kind kKind = Kind::kTopology;
+  Meta meta;
+  std::vector<std::string> levels;
+};
+
+struct WorkloadPriorityClass {
+  static constexpr Kind kKind = Kind::kWorkloadPriorityClass;
+  Meta meta;
+  std::int64_t value = 0;
+};
+
+using Object = std::variant<Pod, NodeObject, Namespace, PriorityClass, Job, PodGroup, ClusterQueue, Cohort,
+                            LocalQueue, ResourceFlavor, TopologyObject, WorkloadPriorityClass>;
+
+Kind kind_of(const Object& object);
+const Meta& meta_of(const Object& object);
+// "Pod default/trainer-0", "Node gpu-1": for messages.
+std::string describe(Kind kind, std::string_view ns, std::string_view name);
+
+}  // namespace berth::dialect

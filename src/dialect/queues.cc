@@ -1,0 +1,202 @@
+#include "dialect/queues.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace berth::dialect {
+namespace {
+
+std::string cohort_queue(std::string_view cohort) {
+  return cohort.empty() ? std::string() : fmt::format("{}{}", kCohortPrefix, cohort);
+}
+
+// Differences between two name-ordered maps, upserts now, removals into `later`.
+template <class Upsert, class Remove, class Map>
+void diff(const Map& before, const Map& after, std::vector<Event>& out, std::vector<Event>& later) {
+  for (const auto& [name, value] : after) {
+    const auto it = before.find(name);
+    if (it == before.end() || !(it->second == value)) out.push_back(Upsert{value});
+  }
+  for (const auto& [name, value] : before) {
+    if (!after.contains(name)) later.push_back(Remove{name});
+  }
+}
+
+}  // namespace
+
+Flavor to_flavor(const ResourceFlavor& object) {
+  return {object.meta.name, object.node_labels, object.node_taints, object.tolerations, object.topology};
+}
+
+Topology to_topology(const TopologyObject& object) {
+  return {object.meta.name, object.levels};
+}
+
+void QueueBook::upsert(const ClusterQueue& object) {
+  cluster_queues_.insert_or_assign(object.meta.name, object);
+  dirty_ = true;
+}
+void QueueBook::upsert(const Cohort& object) {
+  cohorts_.insert_or_assign(object.meta.name, object);
+  dirty_ = true;
+}
+void QueueBook::upsert(const ResourceFlavor& object) {
+  flavors_.insert_or_assign(object.meta.name, to_flavor(object));
+  dirty_ = true;
+}
+void QueueBook::upsert(const TopologyObject& object) {
+  topologies_.insert_or_assign(object.meta.name, to_topology(object));
+  dirty_ = true;
+}
+
+void QueueBook::remove(Kind kind, std::string_view name) {
+  const auto erase = [&](auto& map) {
+    if (const auto it = map.find(name); it != map.end()) map.erase(it);
+  };
+  dirty_ = true;
+  switch (kind) {
+    case Kind::kClusterQueue:
+      return erase(cluster_queues_);
+    case Kind::kCohort:
+      return erase(cohorts_);
+    case Kind::kResourceFlavor:
+      return erase(flavors_);
+    case Kind::kTopology:
+      return erase(topologies_);
+    default:
+      return;
+  }
+}
+
+const ClusterQueue* QueueBook::cluster_queue(std::string_view name) const {
+  const auto it = cluster_queues_.find(name);
+  return it == cluster_queues_.end() ? nullptr : &it->second;
+}
+
+std::string QueueBook::cohort_problem(std::string_view name) const {
+  std::vector<std::string_view> path;
+  while (!name.empty()) {
+    if (const auto at = std::find(path.begin(), path.end(), name); at != path.end()) {
+      std::string cycle;
+      for (auto it = at; it != path.end(); ++it) cycle += fmt::format("{} -> ", *it);
+      return fmt::format("its cohorts form a cycle: {}{}", cycle, name);
+    }
+    path.push_back(name);
+    const auto it = cohorts_.find(name);
+    if (it == cohorts_.end()) return {};
+    if (!it->second.problem.empty()) return fmt::format("cohort {}: {}", name, it->second.problem);
+    name = it->second.parent;
+  }
+  return {};
+}
+
+std::string QueueBook::quota_problem(const std::vector<ResourceGroup>& groups) const {
+  for (const auto& group : groups) {
+    for (const auto& name : group.flavors) {
+      const auto flavor = flavors_.find(name);
+      if (flavor == flavors_.end()) return fmt::format("ResourceFlavor {} does not exist", name);
+      const std::string& topology = flavor->second.topology;
+      if (!topology.empty() && !topologies_.contains(topology)) {
+        return fmt::format("Topology {} of flavor {} does not exist", topology, name);
+      }
+    }
+  }
+  return {};
+}
+
+QueueBook::Model QueueBook::compute() {
+  Model model;
+  problems_.clear();
+  model.topologies = topologies_;
+  model.flavors = flavors_;
+
+  // All cohorts that are named somewhere; those with an object have its quotas.
+  std::set<std::string, std::less<>> cohorts;
+  const auto name_cohort = [&](const std::string& name) {
+    if (!name.empty()) cohorts.insert(name);
+  };
+  for (const auto& [name, queue] : cluster_queues_) name_cohort(queue.cohort);
+  for (const auto& [name, cohort] : cohorts_) {
+    cohorts.insert(name);
+    name_cohort(cohort.parent);
+  }
+  std::set<std::string, std::less<>> done;
+  const auto add_cohort = [&](const auto& self, const std::string& name) -> void {
+    if (!done.insert(name).second) return;
+    Queue q;
+    q.name = cohort_queue(name);
+    q.leaf = false;
+    q.disabled = cohort_problem(name);
+    if (const auto it = cohorts_.find(name); it != cohorts_.end()) {
+      q.groups = it->second.groups;
+      q.quotas = it->second.quotas;
+      q.weight = it->second.weight;
+      // A cycle has no top: its members stand alone, disabled.
+      if (q.disabled.empty() && !it->second.parent.empty()) {
+        self(self, it->second.parent);
+        q.parent = cohort_queue(it->second.parent);
+      }
+      if (!q.disabled.empty()) problems_.push_back({describe(Kind::kCohort, "", name), q.disabled});
+    }
+    model.queues.push_back(std::move(q));
+  };
+  for (const auto& name : cohorts) add_cohort(add_cohort, name);
+
+  for (const auto& [name, object] : cluster_queues_) {
+    Queue q;
+    q.name = name;
+    q.parent = cohort_queue(object.cohort);
+    q.groups = object.groups;
+    q.quotas = object.quotas;
+    if (q.parent.empty()) {  // nobody to borrow from or lend to
+      for (auto& quota : q.quotas) quota.borrowing_limit = quota.lending_limit = std::nullopt;
+    }
+    q.weight = object.weight;
+    q.order = object.order;
+    q.preemption = object.preemption;
+    q.stop = object.stop;
+    q.disabled = object.problem;
+    if (q.disabled.empty()) q.disabled = cohort_problem(object.cohort);
+    if (q.disabled.empty()) q.disabled = quota_problem(object.groups);
+    if (q.disabled.empty() && object.admission_checks) {
+      q.disabled = "admission checks are not supported by this version of Berth";
+    }
+    if (!q.disabled.empty()) problems_.push_back({describe(Kind::kClusterQueue, "", name), q.disabled});
+    model.queues.push_back(std::move(q));
+  }
+  return model;
+}
+
+void QueueBook::drain(std::vector<Event>& out) {
+  if (!dirty_) return;
+  dirty_ = false;
+  Model now = compute();
+  std::vector<Event> later;
+  diff<TopologyUpsert, TopologyRemove>(given_.topologies, now.topologies, out, later);
+  diff<FlavorUpsert, FlavorRemove>(given_.flavors, now.flavors, out, later);
+
+  std::map<std::string_view, const Queue*> before, after;
+  for (const auto& q : given_.queues) before.emplace(q.name, &q);
+  for (const auto& q : now.queues) after.emplace(q.name, &q);
+  // Whoever changes its parent first becomes a root, so that no order of changes makes a cycle on the way.
+  for (const auto& q : now.queues) {
+    const auto it = before.find(q.name);
+    if (it == before.end() || it->second->parent == q.parent || it->second->parent.empty()) continue;
+    Queue root = *it->second;
+    root.parent.clear();
+    out.push_back(QueueUpsert{std::move(root)});
+  }
+  for (const auto& q : now.queues) {
+    const auto it = before.find(q.name);
+    if (it == before.end() || !(*it->second == q)) out.push_back(QueueUpsert{q});
+  }
+  for (auto it = given_.queues.rbegin(); it != given_.queues.rend(); ++it) {  // children before parents
+    if (!after.contains(it->name)) out.push_back(QueueRemove{it->name});
+  }
+  out.insert(out.end(), std::make_move_iterator(later.begin()), std::make_move_iterator(later.end()));
+  given_ = std::move(now);
+}
+
+}  // namespace berth::dialect

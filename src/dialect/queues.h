@@ -1,0 +1,68 @@
+// Kueue's queue objects <-> the model's queues, flavors and topologies.
+//
+// A ClusterQueue becomes a leaf queue of its own name; a Cohort an inner queue named "cohort:<name>". A cohort that is only
+// named, without an object, exists too. Objects that are misconfigured disable themselves, with a text that says what is wrong:
+//   - a cycle of cohorts disables every queue at or below it
+//   - a missing ResourceFlavor, a flavor's missing Topology, admission checks, wrong quotas disable the queue
+// The book is small (thousands of queues at most): it is recomputed whole when something changed and only the differences
+// become events, parents before children.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dialect/objects.h"
+#include "model/event.h"
+
+namespace berth::dialect {
+
+// Something that an owner of objects should know: the object and what is wrong with it.
+struct Problem {
+  std::string object;  // "ClusterQueue team-a"
+  std::string message;
+  bool operator==(const Problem&) const = default;
+};
+
+inline constexpr std::string_view kCohortPrefix = "cohort:";
+
+class QueueBook {
+ public:
+  void upsert(const ClusterQueue& object);
+  void upsert(const Cohort& object);
+  void upsert(const ResourceFlavor& object);
+  void upsert(const TopologyObject& object);
+  // ClusterQueue, Cohort, ResourceFlavor or Topology.
+  void remove(Kind kind, std::string_view name);
+
+  const ClusterQueue* cluster_queue(std::string_view name) const;
+  // Appends the events that lead from what was given out before to what the objects say now.
+  void drain(std::vector<Event>& out);
+  // Objects that disabled themselves, as of the last drain().
+  const std::vector<Problem>& problems() const { return problems_; }
+
+ private:
+  struct Model {
+    std::map<std::string, Topology, std::less<>> topologies;
+    std::map<std::string, Flavor, std::less<>> flavors;
+    std::vector<Queue> queues;  // parents before children
+  };
+  Model compute();
+  // Why this cohort, or one above it, disables what is below it; empty: it does not.
+  std::string cohort_problem(std::string_view name) const;
+  std::string quota_problem(const std::vector<ResourceGroup>& groups) const;
+
+  std::map<std::string, ClusterQueue, std::less<>> cluster_queues_;
+  std::map<std::string, Cohort, std::less<>> cohorts_;
+  std::map<std::string, Flavor, std::less<>> flavors_;
+  std::map<std::string, Topology, std::less<>> topologies_;
+  Model given_;
+  bool dirty_ = false;
+  std::vector<Problem> problems_;
+};
+
+Flavor to_flavor(const ResourceFlavor& object);
+Topology to_topology(const TopologyObject& object);
+
+}  // namespace berth::dialect
