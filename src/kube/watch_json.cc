@@ -1,0 +1,185 @@
+#include "kube/watch_json.h"
+
+#include <cstring>
+
+#include <simdjson.h>
+
+#include "kube/reflector.h"
+
+namespace berth::kube {
+
+static_assert(kJsonPadding >= simdjson::SIMDJSON_PADDING);
+
+namespace ondemand = simdjson::ondemand;
+
+bool LineSplitter::feed(std::string_view chunk, const std::function<bool(std::string_view)>& line) {
+  while (!chunk.empty()) {
+    const auto* const found = static_cast<const char*>(std::memchr(chunk.data(), '\n', chunk.size()));
+    if (found == nullptr) {
+      if (buffer_.size() + chunk.size() > max_line_) return false;
+      buffer_.append(chunk);
+      return true;
+    }
+    const auto length = static_cast<std::size_t>(found - chunk.data());
+    const std::string_view here = chunk.substr(0, length);
+    chunk.remove_prefix(length + 1);
+    if (buffer_.size() + length > max_line_) return false;
+    if (buffer_.empty() && chunk.size() >= kJsonPadding) {
+      if (!here.empty() && !line(here)) return true;
+      continue;
+    }
+    buffer_.append(here);
+    if (!buffer_.empty()) {
+      buffer_.reserve(buffer_.size() + kJsonPadding);
+      const bool more = line(buffer_);
+      buffer_.clear();
+      if (!more) return true;
+    }
+  }
+  return true;
+}
+
+struct WatchJson::Impl {
+  ondemand::parser lines;
+  ondemand::parser metas;
+  ondemand::parser pages;
+};
+
+WatchJson::WatchJson() : impl_(std::make_unique<Impl>()) {}
+WatchJson::~WatchJson() = default;
+
+namespace {
+
+bool type_of(std::string_view name, WatchType& out) {
+  if (name == "ADDED") {
+    out = WatchType::kAdded;
+  } else if (name == "MODIFIED") {
+    out = WatchType::kModified;
+  } else if (name == "DELETED") {
+    out = WatchType::kDeleted;
+  } else if (name == "BOOKMARK") {
+    out = WatchType::kBookmark;
+  } else if (name == "ERROR") {
+    out = WatchType::kError;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+simdjson::padded_string_view padded(std::string_view text) {
+  return simdjson::padded_string_view(text.data(), text.size(), text.size() + kJsonPadding);
+}
+
+std::string_view blank_trimmed(std::string_view text) {
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\r' || text.back() == '\n')) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+Result<WatchLine> WatchJson::line(std::string_view text) {
+  WatchLine out;
+  // The form that Go's encoder writes, always: {"type":"ADDED","object":{...}}
+  constexpr std::string_view kHead = R"({"type":")";
+  constexpr std::string_view kMiddle = R"(","object":)";
+  text = blank_trimmed(text);
+  if (text.starts_with(kHead) && text.ends_with('}')) {
+    const std::size_t quote = text.find('"', kHead.size());
+    if (quote != std::string_view::npos && text.substr(quote).starts_with(kMiddle) &&
+        type_of(text.substr(kHead.size(), quote - kHead.size()), out.type)) {
+      const std::size_t begin = quote + kMiddle.size();
+      out.object = text.substr(begin, text.size() - 1 - begin);
+      if (out.object.starts_with('{') && out.object.ends_with('}')) return out;
+    }
+  }
+  ondemand::document document;
+  std::string_view type;
+  if (impl_->lines.iterate(padded(text)).get(document) != simdjson::SUCCESS ||
+      document["type"].get_string().get(type) != simdjson::SUCCESS || !type_of(type, out.type)) {
+    return fail(ErrorCode::kInvalid, "a watch line is not {{\"type\":...,\"object\":...}}");
+  }
+  ondemand::object inner;
+  if (document["object"].get_object().get(inner) != simdjson::SUCCESS ||
+      inner.raw_json().get(out.object) != simdjson::SUCCESS) {
+    return fail(ErrorCode::kInvalid, "a watch line holds no object");
+  }
+  out.object = blank_trimmed(out.object);
+  return out;
+}
+
+Result<ObjectMeta> WatchJson::meta(std::string_view object) {
+  ObjectMeta out;
+  ondemand::document document;
+  ondemand::object metadata;
+  if (impl_->metas.iterate(padded(object)).get(document) != simdjson::SUCCESS ||
+      document["metadata"].get_object().get(metadata) != simdjson::SUCCESS) {
+    return fail(ErrorCode::kInvalid, "an object has no metadata");
+  }
+  for (auto field : metadata) {
+    std::string_view key;
+    if (field.unescaped_key().get(key) != simdjson::SUCCESS) return fail(ErrorCode::kInvalid, "metadata is broken");
+    std::string_view* into = nullptr;
+    if (key == "name") {
+      into = &out.name;
+    } else if (key == "namespace") {
+      into = &out.ns;
+    } else if (key == "uid") {
+      into = &out.uid;
+    } else if (key == "resourceVersion") {
+      into = &out.resource_version;
+    } else {
+      continue;
+    }
+    if (field.value().get_string().get(*into) != simdjson::SUCCESS) {
+      return fail(ErrorCode::kInvalid, "metadata.{} is not a string", std::string(key));
+    }
+  }
+  return out;
+}
+
+Result<ListPage> WatchJson::page(std::string& body, const std::function<Status(std::string_view)>& item) {
+  ListPage out;
+  body.reserve(body.size() + kJsonPadding);
+  ondemand::document document;
+  ondemand::object metadata;
+  const std::string_view text = body;
+  if (impl_->pages.iterate(padded(text)).get(document) != simdjson::SUCCESS ||
+      document["metadata"].get_object().get(metadata) != simdjson::SUCCESS) {
+    return fail(ErrorCode::kInvalid, "the answer is not a list: it has no metadata");
+  }
+  for (auto field : metadata) {
+    std::string_view key;
+    std::string_view value;
+    if (field.unescaped_key().get(key) != simdjson::SUCCESS) return fail(ErrorCode::kInvalid, "metadata is broken");
+    if (key != "resourceVersion" && key != "continue") continue;
+    if (field.value().get_string().get(value) != simdjson::SUCCESS) continue;
+    (key == "continue" ? out.next : out.resource_version) = value;
+  }
+  ondemand::value items;
+  if (document["items"].get(items) != simdjson::SUCCESS) return fail(ErrorCode::kInvalid, "the list has no items");
+  if (bool null = false; items.is_null().get(null) == simdjson::SUCCESS && null) return out;
+  ondemand::array array;
+  if (items.get_array().get(array) != simdjson::SUCCESS) return fail(ErrorCode::kInvalid, "items is not a list");
+  for (auto element : array) {
+    ondemand::object object;
+    std::string_view raw;
+    if (element.get_object().get(object) != simdjson::SUCCESS ||
+        object.raw_json().get(raw) != simdjson::SUCCESS) {
+      return fail(ErrorCode::kInvalid, "an item of the list is broken");
+    }
+    BERTH_TRY(item(blank_trimmed(raw)));
+  }
+  return out;
+}
+
+bool WatchJson::ends_initial_events(std::string_view bookmark) {
+  constexpr std::string_view kMark = "\"k8s.io/initial-events-end\"";
+  const std::size_t at = bookmark.find(kMark);
+  if (at == std::string_view::npos) return false;
+  std::string_view rest = bookmark.substr(at + kMark.size());
+  while (!rest.empty() && (rest.front() == ' ' || rest.front() == ':')) rest.remove_prefix(1);
+  return rest.starts_with("\"true\"");
+}
+
+}  // namespace berth::kube
