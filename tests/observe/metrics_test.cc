@@ -1,0 +1,116 @@
+#include "observe/metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <set>
+
+#include "observe/log_support.h"
+
+namespace berth::observe {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+void use_everything(Metrics& metrics) {
+  RecordedEngine engine;
+  testing::run_session(engine);
+  metrics.look_at(engine.engine());
+  const std::vector<Decision> decisions{
+      {DecisionKind::kStart, "a", {}, std::vector<SlotPlacement>(3), {}, 0, {}},
+      {DecisionKind::kEvict, "b", "a", {}, {}, 0, Reason{ReasonCode::kReclaimed}},
+  };
+  metrics.decided(decisions, 0.002);
+  metrics.bound(0.5);
+  metrics.wrote("bind", WriteOutcome::kOk);
+  metrics.wrote("bind", WriteOutcome::kThrottled);
+  metrics.set_queue_depth("writes", 7);
+  metrics.set_leader(true);
+  metrics.set_follower_lag(3);
+  metrics.set_log_bytes(1234);
+}
+
+TEST(Metrics, TellsWhatHappened) {
+  Metrics metrics;
+  use_everything(metrics);
+  const auto text = metrics.text();
+  for (const auto* line : {
+           "berth_decisions_total{kind=\"start\"} 1",
+           "berth_decisions_total{kind=\"hold\"} 0",
+           "berth_slots_started_total 3",
+           "berth_evictions_total{cause=\"Reclaimed\"} 1",
+           "berth_decide_seconds_bucket{le=\"0.001\"} 0",
+           "berth_decide_seconds_bucket{le=\"0.003\"} 1",
+           "berth_bind_seconds_count 1",
+           "berth_api_writes_total{kind=\"bind\",outcome=\"throttled\"} 1",
+           "berth_queue_depth{stage=\"writes\"} 7",
+           "berth_leader 1",
+           "berth_follower_lag 3",
+           "berth_log_bytes 1234",
+           "berth_pending_workloads{queue=\"q\"} 0",
+           "berth_started_workloads{queue=\"q\"} 1",
+           "berth_quota_nominal{flavor=\"default\",queue=\"q\",resource=\"nvidia.com/gpu\"} 6",
+           "berth_quota_usage{flavor=\"default\",queue=\"q\",resource=\"nvidia.com/gpu\"} 4",
+           "berth_quota_available{flavor=\"default\",queue=\"q\",resource=\"nvidia.com/gpu\"} 2",
+           "berth_slots{state=\"running\"} 4",
+           "berth_nodes 2",
+           "berth_series_dropped 0",
+       }) {
+    EXPECT_THAT(text, HasSubstr(std::string(line) + "\n"));
+  }
+}
+
+TEST(Metrics, TheTableInTheHeaderIsComplete) {
+  Metrics metrics;
+  use_everything(metrics);
+  std::set<std::string> served;
+  std::istringstream lines(metrics.text());
+  const std::regex type("# TYPE (berth_[a-z_]+) ([a-z]+)");
+  for (std::string line; std::getline(lines, line);) {
+    if (std::smatch match; std::regex_match(line, match, type))
+      served.insert(match.str(1) + " " + match.str(2));
+  }
+  std::set<std::string> documented;
+  const auto header = testing::read_bytes(std::string(BERTH_SOURCE_DIR) + "/src/observe/metrics.h");
+  const std::regex row("//   (berth_[a-z_]+) +(counter|gauge|histogram)");
+  for (auto it = std::sregex_iterator(header.begin(), header.end(), row); it != std::sregex_iterator();
+       ++it) {
+    documented.insert(it->str(1) + " " + it->str(2));
+  }
+  EXPECT_EQ(documented, served);
+  EXPECT_EQ(documented.size(), 18u);
+}
+
+TEST(Metrics, SeriesOfAGoneQueueVanish) {
+  Metrics metrics;
+  RecordedEngine engine;
+  ASSERT_TRUE(engine.apply(FlavorUpsert{Flavor{"default", {}, {}, {}, {}}}));
+  ASSERT_TRUE(engine.apply(testing::gpu_queue("short-lived", 4)));
+  metrics.look_at(engine.engine());
+  EXPECT_THAT(metrics.text(), HasSubstr("short-lived"));
+  ASSERT_TRUE(engine.apply(QueueRemove{"short-lived"}));
+  metrics.look_at(engine.engine());
+  EXPECT_THAT(metrics.text(), Not(HasSubstr("short-lived")));
+  ASSERT_TRUE(engine.apply(testing::gpu_queue("short-lived", 4)));
+  metrics.look_at(engine.engine());
+  EXPECT_THAT(metrics.text(), HasSubstr("short-lived"));
+}
+
+TEST(Metrics, SeriesOfQueuesAreBounded) {
+  Metrics metrics(MetricsOptions{.most_queue_series = 12});
+  RecordedEngine engine;
+  ASSERT_TRUE(engine.apply(FlavorUpsert{Flavor{"default", {}, {}, {}, {}}}));
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(engine.apply(testing::gpu_queue(fmt::format("team-{}", i), 4)));
+  metrics.look_at(engine.engine());
+  const auto text = metrics.text();
+  std::size_t shown = 0;
+  for (auto at = text.find("queue=\"team-"); at != std::string::npos; at = text.find("queue=\"team-", at + 1))
+    ++shown;
+  EXPECT_EQ(shown, 12u);
+  EXPECT_THAT(text, HasSubstr("berth_series_dropped 38\n"));
+}
+
+}  // namespace
+}  // namespace berth::observe
