@@ -1,0 +1,39 @@
+// A certificate authority for one test cluster: EC P-256 keys, made in memory with OpenSSL, written as PEM.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace berth::e2e {
+
+struct KeyPair {
+  std::string cert_pem;
+  std::string key_pem;
+};
+
+class Authority {
+ public:
+  static Result<Authority> create(const std::string& common_name);
+  Authority(Authority&&) noexcept;
+  Authority& operator=(Authority&&) noexcept;
+  ~Authority();
+
+  const std::string& cert_pem() const;
+  // For a server on 127.0.0.1 and localhost.
+  Result<KeyPair> server(const std::string& common_name) const;
+  // For a Kubernetes user: the common name is the user, the organisations are its groups.
+  Result<KeyPair> client(const std::string& user, const std::vector<std::string>& groups) const;
+
+ private:
+  struct Impl;
+  explicit Authority(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// A key pair for signing service account tokens: private and public PEM.
+Result<std::pair<std::string, std::string>> signing_keys();
+
+}  // namespace berth::e2e
