@@ -1,0 +1,22 @@
+// Upstream's nodes and pods -> the model's.
+#pragma once
+
+#include "dialect/fields.h"
+#include "dialect/objects.h"
+#include "model/node.h"
+
+namespace berth::dialect {
+
+// Devices (DeviceNames) become pools, everything else amounts. A node's readiness is not looked at: Kubernetes says it with
+// taints, and so do we. `problem` is set where the model cannot hold the node as it is (more than 64 devices: the rest is not
+// used).
+Node to_node(const NodeObject& object, const DeviceNames& devices, std::string_view cluster,
+             std::string& problem);
+
+// The room that a pod of another scheduler takes.
+ForeignPod to_foreign(const PodSpec& spec, std::string_view uid);
+
+// Whether whoever owns the pod makes a new one when it is deleted.
+bool is_recreated(const Meta& pod);
+
+}  // namespace berth::dialect

@@ -1,0 +1,300 @@
+#include "dialect/intake.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "dialect/intake_state.h"
+#include "dialect/names.h"
+
+namespace berth::dialect {
+
+Intake::Intake(IntakeConfig config) : impl_(std::make_unique<Impl>(std::move(config))) {}
+Intake::~Intake() = default;
+Intake::Intake(Intake&&) noexcept = default;
+Intake& Intake::operator=(Intake&&) noexcept = default;
+
+void Intake::upsert(Object object) {
+  Impl& s = *impl_;
+  switch (kind_of(object)) {
+    case Kind::kPod:
+      return s.upsert_pod(std::move(std::get<Pod>(object)));
+    case Kind::kNode:
+      return s.upsert_node(std::get<NodeObject>(object));
+    case Kind::kNamespace: {
+      auto& meta = std::get<Namespace>(object).meta;
+      auto& labels = s.namespaces[meta.name];
+      if (labels == meta.labels) return;
+      labels = std::move(meta.labels);
+      return s.refresh_dependents("ns:" + meta.name);
+    }
+    case Kind::kPriorityClass: {
+      auto& value = std::get<PriorityClass>(object);
+      const std::string name = value.meta.name;
+      s.priority_classes.insert_or_assign(name, std::move(value));
+      s.refresh_dependents("pc:" + name);
+      return s.refresh_dependents("pc:");
+    }
+    case Kind::kJob:
+      return s.upsert_job(std::move(std::get<Job>(object)));
+    case Kind::kPodGroup: {
+      auto& value = std::get<PodGroup>(object);
+      const std::string key = key_of(value.meta.ns, value.meta.name);
+      s.pod_groups.insert_or_assign(key, std::move(value));
+      return s.refresh_dependents("pg:" + key);
+    }
+    case Kind::kClusterQueue: {
+      const auto& value = std::get<ClusterQueue>(object);
+      s.book.upsert(value);
+      return s.refresh_dependents("cq:" + value.meta.name);
+    }
+    case Kind::kCohort:
+      return s.book.upsert(std::get<Cohort>(object));
+    case Kind::kLocalQueue: {
+      auto& value = std::get<LocalQueue>(object);
+      const std::string key = key_of(value.meta.ns, value.meta.name);
+      s.local_queues.insert_or_assign(key, std::move(value));
+      return s.refresh_dependents("lq:" + key);
+    }
+    case Kind::kResourceFlavor:
+      return s.book.upsert(std::get<ResourceFlavor>(object));
+    case Kind::kTopology:
+      return s.book.upsert(std::get<TopologyObject>(object));
+    case Kind::kWorkloadPriorityClass: {
+      const auto& value = std::get<WorkloadPriorityClass>(object);
+      s.workload_priorities.insert_or_assign(value.meta.name, value.value);
+      return s.refresh_dependents("wpc:" + value.meta.name);
+    }
+  }
+}
+
+void Intake::remove(Kind kind, std::string_view ns, std::string_view name, std::string_view uid) {
+  Impl& s = *impl_;
+  if (kind != Kind::kPod) return s.remove_named(kind, ns, name);
+  const auto it = s.pod_by_name.find(key_of(ns, name));
+  if (it == s.pod_by_name.end()) return;
+  if (uid.empty() || s.pods[it->second].pod.meta.uid == uid) s.drop(it->second);
+}
+
+void Intake::Impl::remove_named(Kind kind, std::string_view ns, std::string_view name) {
+  const std::string key = key_of(ns, name);
+  const auto erase = [](auto& map, std::string_view k) {
+    const auto it = map.find(k);
+    if (it == map.end()) return false;
+    map.erase(it);
+    return true;
+  };
+  switch (kind) {
+    case Kind::kPod:
+      return;
+    case Kind::kNode:
+      erase(node_problems, name);
+      if (erase(nodes, name)) infra.push_back(NodeRemove{std::string(name)});
+      return;
+    case Kind::kNamespace:
+      if (erase(namespaces, name)) refresh_dependents(fmt::format("ns:{}", name));
+      return;
+    case Kind::kPriorityClass:
+      if (erase(priority_classes, name)) {
+        refresh_dependents(fmt::format("pc:{}", name));
+        refresh_dependents("pc:");
+      }
+      return;
+    case Kind::kJob: {
+      const auto it = job_by_name.find(key);
+      if (it == job_by_name.end()) return;
+      const std::string uid = it->second;
+      job_by_name.erase(it);
+      jobs.erase(uid);
+      return refresh_dependents("job:" + uid);
+    }
+    case Kind::kPodGroup:
+      if (erase(pod_groups, key)) refresh_dependents("pg:" + key);
+      return;
+    case Kind::kLocalQueue:
+      if (erase(local_queues, key)) refresh_dependents("lq:" + key);
+      return;
+    case Kind::kWorkloadPriorityClass:
+      if (erase(workload_priorities, name)) refresh_dependents(fmt::format("wpc:{}", name));
+      return;
+    case Kind::kClusterQueue:
+      book.remove(kind, name);
+      return refresh_dependents(fmt::format("cq:{}", name));
+    case Kind::kCohort:
+    case Kind::kResourceFlavor:
+    case Kind::kTopology:
+      return book.remove(kind, name);
+  }
+}
+
+void Intake::Impl::upsert_node(const NodeObject& object) {
+  std::string problem;
+  Node node = to_node(object, config.devices, config.cluster, problem);
+  if (problem.empty()) {
+    node_problems.erase(node.name);
+  } else {
+    node_problems.insert_or_assign(node.name, std::move(problem));
+  }
+  const auto it = nodes.find(node.name);
+  if (it != nodes.end() && it->second == node) return;  // a heartbeat
+  nodes.insert_or_assign(node.name, node);
+  infra.push_back(NodeUpsert{std::move(node)});
+}
+
+void Intake::Impl::upsert_job(Job&& job) {
+  const std::string uid = job.meta.uid;
+  const std::string name = key_of(job.meta.ns, job.meta.name);
+  if (const auto it = job_by_name.find(name); it != job_by_name.end() && it->second != uid) {
+    remove_named(Kind::kJob, job.meta.ns, job.meta.name);
+  }
+  const auto known = jobs.find(uid);
+  const bool routes_change = known == jobs.end() || is_gang(known->second) != is_gang(job);
+  job_by_name.insert_or_assign(name, uid);
+  jobs.insert_or_assign(uid, std::move(job));
+  if (routes_change) {
+    reroute_dependents("job:" + uid);
+  } else {
+    refresh_dependents("job:" + uid);
+  }
+}
+
+void Intake::Impl::refresh_dependents(const std::string& key) {
+  each_dependent(key, [&](std::uint32_t ix) { refresh(ix); });
+}
+
+void Intake::Impl::reroute_dependents(const std::string& key) {
+  std::vector<std::uint32_t> moved;
+  each_dependent(key, [&](std::uint32_t ix) {
+    for (const auto& role : loads[ix].roles) {
+      for (const auto pod : role.slots) {
+        if (pod != kNoIx) moved.push_back(pod);
+      }
+    }
+  });
+  for (const auto pod : moved) reroute(pod);
+}
+
+void Intake::release_orphans() {
+  Impl& s = *impl_;
+  for (const auto& uid : s.old_orphans) {
+    const auto ix = s.find_pod(uid);
+    if (ix == kNoIx || s.pods[ix].own) continue;
+    s.pods[ix].own = true;
+    if (s.pods[ix].load != kNoIx) s.refresh(s.pods[ix].load);
+  }
+  s.old_orphans = std::move(s.young_orphans);
+  s.young_orphans.clear();
+}
+
+void Intake::drain(std::vector<Event>& out) {
+  Impl& s = *impl_;
+  const auto append = [&](std::vector<Event>& from) {
+    out.insert(out.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+    from.clear();
+  };
+  append(s.infra);
+  s.book.drain(out);
+  append(s.work);
+}
+
+void Intake::refused(const Event& event, std::string_view message) {
+  Impl& s = *impl_;
+  if (const auto* upsert = std::get_if<WorkloadUpsert>(&event)) {
+    const auto ix = s.find_load(upsert->workload.uid);
+    if (ix == kNoIx || s.loads[ix].refused == message) return;
+    s.loads[ix].refused = message;
+    s.refresh(ix);
+  } else if (const auto* slot = std::get_if<SlotUpdate>(&event)) {
+    if (slot->state != SlotState::kRunning) return;
+    const auto ix = s.find_load(slot->workload);
+    if (ix == kNoIx || static_cast<std::size_t>(slot->pod_set) >= s.loads[ix].roles.size()) return;
+    const auto& slots = s.loads[ix].roles[static_cast<std::size_t>(slot->pod_set)].slots;
+    if (static_cast<std::size_t>(slot->index) >= slots.size()) return;
+    const auto pod = slots[static_cast<std::size_t>(slot->index)];
+    if (pod != kNoIx) s.charge_foreign(s.pods[pod]);
+  }
+}
+
+void Intake::retry(std::string_view pod_uid) {
+  const auto ix = impl_->find_pod(pod_uid);
+  if (ix == kNoIx) return;
+  const PodRecord& record = impl_->pods[ix];
+  if (record.load != kNoIx && record.state == SlotState::kWaiting)
+    impl_->emit_slot(record, SlotState::kWaiting);
+}
+
+std::optional<PodView> Intake::pod(std::string_view uid) const {
+  const auto ix = impl_->find_pod(uid);
+  if (ix == kNoIx || impl_->pods[ix].load == kNoIx) return std::nullopt;
+  return impl_->view(impl_->pods[ix]);
+}
+
+std::optional<PodView> Intake::pod_at(std::string_view workload, std::int64_t pod_set,
+                                      std::int64_t index) const {
+  const auto ix = impl_->find_load(workload);
+  if (ix == kNoIx || pod_set < 0 || index < 0) return std::nullopt;
+  const auto& roles = impl_->loads[ix].roles;
+  if (static_cast<std::size_t>(pod_set) >= roles.size()) return std::nullopt;
+  const auto& slots = roles[static_cast<std::size_t>(pod_set)].slots;
+  if (static_cast<std::size_t>(index) >= slots.size()) return std::nullopt;
+  const auto pod = slots[static_cast<std::size_t>(index)];
+  if (pod == kNoIx) return std::nullopt;
+  return impl_->view(impl_->pods[pod]);
+}
+
+std::vector<PodView> Intake::pods_of(std::string_view workload) const {
+  std::vector<PodView> out;
+  const auto ix = impl_->find_load(workload);
+  if (ix == kNoIx) return out;
+  for (const auto& role : impl_->loads[ix].roles) {
+    for (const auto pod : role.slots) {
+      if (pod != kNoIx) out.push_back(impl_->view(impl_->pods[pod]));
+    }
+  }
+  return out;
+}
+
+namespace {
+WorkloadInfo info_of(const Load& load) {
+  return {load.uid, load.name, load.given.queue, load.given.priority, load.kind != GangKind::kSingle,
+          load.pods};
+}
+}  // namespace
+
+std::optional<WorkloadInfo> Intake::workload(std::string_view uid) const {
+  const auto ix = impl_->find_load(uid);
+  if (ix == kNoIx) return std::nullopt;
+  return info_of(impl_->loads[ix]);
+}
+
+std::vector<WorkloadInfo> Intake::workloads() const {
+  std::vector<const Load*> live;
+  for (const auto& load : impl_->loads) {
+    if (load.used) live.push_back(&load);
+  }
+  std::sort(live.begin(), live.end(), [](const Load* a, const Load* b) {
+    return std::tie(a->given.created, a->uid) < std::tie(b->given.created, b->uid);
+  });
+  std::vector<WorkloadInfo> out;
+  for (const auto* load : live) out.push_back(info_of(*load));
+  return out;
+}
+
+const Reason* Intake::blocked(std::string_view workload) const {
+  const auto ix = impl_->find_load(workload);
+  if (ix == kNoIx || !impl_->loads[ix].given.blocked) return nullptr;
+  return &*impl_->loads[ix].given.blocked;
+}
+
+std::vector<Problem> Intake::problems() const {
+  std::vector<Problem> out = impl_->book.problems();
+  for (const auto& [name, message] : impl_->node_problems)
+    out.push_back({describe(Kind::kNode, "", name), message});
+  return out;
+}
+
+std::size_t Intake::pod_count() const {
+  return impl_->live_pods;
+}
+
+}  // namespace berth::dialect

@@ -1,0 +1,113 @@
+// Objects in, events for the engine out. Both doors use it: the live loop feeds it from watches, `berth plan` from manifests.
+//
+//   intake.upsert(object); intake.remove(Kind::kPod, ns, name, uid); ...
+//   intake.drain(events);
+//   for (const auto& event : events)
+//     if (auto status = engine.apply(event); !status) intake.refused(event, status.error().message);
+//
+// Objects may come in any order (pods before their PodGroup, Job, queue or node): what is missing is a reason for waiting, and
+// its arrival changes that. Pods map to workloads and slots:
+//   - a gang (gangs.h) is one workload; a pod set per distinct template ("role"), in order of first appearance. A pod takes the
+//     slot of its index where it has one, else the lowest free. With fewer pods than the gang's size, the last role lacks them;
+//     with more, the surplus is elastic: it is taken off the least count of the largest role.
+//   - any other pod is a workload of one slot, whose uid is the pod's.
+// A bound pod of a known slot is `running`, so a restart adopts what is there. Bound pods that are not ours (other schedulers',
+// mirror pods) only take room (ForeignPod). Finished pods are gone.
+//
+// Reasons that the engine cannot know (an unknown PodGroup, a namespace that the queue does not admit, members that disagree)
+// make the workload inactive; blocked() gives them, and comes before the engine's verdict.
+//
+// Deterministic: the same calls in the same order give the same events. Cost per change: O(1) (logarithmic look-ups) plus the
+// workloads that depend on the changed object; a change of queue objects O(queues) at the next drain(). Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dialect/fields.h"
+#include "dialect/objects.h"
+#include "dialect/queues.h"
+#include "model/decision.h"
+#include "model/event.h"
+
+namespace berth::dialect {
+
+struct IntakeConfig {
+  std::string cluster;  // id that nodes and workloads carry
+  DeviceNames devices;
+  // The scheduler names that Berth answers to; empty: all. A pod that names none is "default-scheduler"'s.
+  std::vector<std::string> scheduler_names;
+  // Pods of a Job wait until the Job has been seen (or release_orphans() gives up on it).
+  bool wait_for_jobs = true;
+};
+
+// A pod that has, or waits for, a slot. Views are valid until the next change.
+struct PodView {
+  std::string_view ns;
+  std::string_view name;
+  std::string_view uid;
+  std::string_view node;       // "" = not bound
+  std::string_view scheduler;  // as it names it
+  std::string_view workload;   // uid
+  std::int64_t pod_set = 0;
+  std::int64_t index = 0;
+  SlotState state = SlotState::kAbsent;  // absent: gated
+  bool recreated = false;       // a controller makes a new one when it is deleted; otherwise it is a bare pod
+  std::string_view controller;  // kind of the owner, "" = none
+};
+
+struct WorkloadInfo {
+  std::string_view uid;
+  std::string_view name;  // namespace/name
+  std::string_view queue;
+  std::int64_t priority = 0;
+  bool gang = false;
+  std::int64_t pods = 0;
+};
+
+class Intake {
+ public:
+  explicit Intake(IntakeConfig config = {});
+  ~Intake();
+  Intake(Intake&&) noexcept;
+  Intake& operator=(Intake&&) noexcept;
+
+  void upsert(Object object);
+  // What is not known is not an error. A uid, where given, must match (a newer object of that name stays).
+  void remove(Kind kind, std::string_view ns, std::string_view name, std::string_view uid = {});
+
+  // Pods whose Job has not been seen since before the previous call are taken as pods of their own from now on.
+  void release_orphans();
+
+  // Appends the events since the last call: nodes, then queues, then workloads and their slots.
+  void drain(std::vector<Event>& out);
+  // The engine did not take this event. Keeps the books true: a workload is blocked with this message, the room of a running pod
+  // is charged all the same (as a foreign pod's). More events may follow at the next drain().
+  void refused(const Event& event, std::string_view message);
+  // The write for this pod failed: its slot waits again (next drain()). Nothing when the pod is bound or gone.
+  void retry(std::string_view pod_uid);
+
+  std::optional<PodView> pod(std::string_view uid) const;
+  std::optional<PodView> pod_at(std::string_view workload, std::int64_t pod_set, std::int64_t index) const;
+  // The pods of a workload in the order of their slots.
+  std::vector<PodView> pods_of(std::string_view workload) const;
+  std::optional<WorkloadInfo> workload(std::string_view uid) const;
+  // All workloads, oldest first.
+  std::vector<WorkloadInfo> workloads() const;
+  // Why the workload may not even be tried; nullptr: the engine's verdict counts.
+  const Reason* blocked(std::string_view workload) const;
+  // Objects that are misconfigured, as of the last drain().
+  std::vector<Problem> problems() const;
+
+  std::size_t pod_count() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::dialect

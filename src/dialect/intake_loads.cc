@@ -1,0 +1,383 @@
+// Workloads in the making: their settings, the queue and priority that they resolve to, and the values that the engine gets.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "dialect/intake_state.h"
+#include "dialect/names.h"
+
+namespace berth::dialect {
+namespace {
+
+Reason invalid(std::string detail) {
+  Reason r;
+  r.code = ReasonCode::kInvalid;
+  r.detail = std::move(detail);
+  return r;
+}
+
+std::string_view mark_of(const std::vector<const Meta*>& sources, std::string_view key) {
+  for (const Meta* meta : sources) {
+    if (const auto value = meta->mark(key); !value.empty()) return value;
+  }
+  return {};
+}
+
+// Counts and least counts of the roles of a gang that needs `size` pods: see intake.h.
+std::vector<RoleCount> count_roles(const std::vector<Role>& roles, std::int64_t size) {
+  std::vector<RoleCount> out;
+  std::int64_t total = 0;
+  for (const auto& role : roles) {
+    const auto slots = static_cast<std::int64_t>(role.slots.size());
+    out.push_back({slots, slots});
+    total += slots;
+  }
+  if (out.empty()) return out;
+  if (total < size) {
+    out.back().count += size - total;
+    out.back().least += size - total;
+    return out;
+  }
+  std::int64_t surplus = total - size;
+  for (std::size_t i = 0; i < out.size() && surplus > 0; ++i) {  // slots without a pod first
+    const auto cut = std::min(surplus, static_cast<std::int64_t>(roles[i].holes.size()));
+    out[i].least -= cut;
+    surplus -= cut;
+  }
+  while (surplus > 0) {
+    const auto largest = std::max_element(
+        out.begin(), out.end(), [](const RoleCount& a, const RoleCount& b) { return a.least < b.least; });
+    std::int64_t second = 0;
+    for (auto it = out.begin(); it != out.end(); ++it) {
+      if (it != largest) second = std::max(second, it->least);
+    }
+    const auto cut = std::min(surplus, std::max<std::int64_t>(1, largest->least - second));
+    largest->least -= cut;
+    surplus -= cut;
+  }
+  return out;
+}
+
+WorkloadKind kind_of_work(const Load& load, std::string_view controller) {
+  if (load.kind == GangKind::kPodGroup || load.kind == GangKind::kSized) return WorkloadKind::kTraining;
+  if (controller == "ReplicaSet" || controller == "StatefulSet" || controller == "DaemonSet") {
+    return WorkloadKind::kService;
+  }
+  return WorkloadKind::kBatch;
+}
+
+}  // namespace
+
+std::uint32_t Intake::Impl::load_for(const PodRecord& record) {
+  const Membership& m = record.membership;
+  if (const auto known = find_load(m.uid); known != kNoIx) return known;
+  std::uint32_t ix = 0;
+  if (free_loads.empty()) {
+    ix = static_cast<std::uint32_t>(loads.size());
+    loads.emplace_back();
+  } else {
+    ix = free_loads.back();
+    free_loads.pop_back();
+    loads[ix] = Load{};
+  }
+  Load& load = loads[ix];
+  load.used = true;
+  load.kind = m.kind;
+  load.uid = m.uid;
+  load.ns = record.pod.meta.ns;
+  load.name = key_of(load.ns, m.name);
+  load.size_key = m.size_key;
+  load.size = 1;
+  if (m.kind == GangKind::kJob) {
+    if (const Job* job = job_of(record.pod)) load.size = job->size();
+  }
+  if (record.pod.meta.controller.kind == "Job") load.object_key = "job:" + record.pod.meta.controller.uid;
+  if (m.kind == GangKind::kPodGroup) load.object_key = "pg:" + load.name;
+  load_by_uid.emplace(load.uid, ix);
+  return ix;
+}
+
+void Intake::Impl::free_load(std::uint32_t ix) {
+  Load& load = loads[ix];
+  if (load.emitted) work.push_back(WorkloadRemove{load.uid});
+  set_depends(ix, {});
+  load_by_uid.erase(load.uid);
+  load = Load{};
+  free_loads.push_back(ix);
+}
+
+void Intake::Impl::set_depends(std::uint32_t ix, std::vector<std::string> depends) {
+  Load& load = loads[ix];
+  if (load.depends == depends) return;
+  for (const auto& key : load.depends) {
+    const auto it = dependents.find(key);
+    it->second.erase(ix);
+    if (it->second.empty()) dependents.erase(it);
+  }
+  for (const auto& key : depends) dependents[key].insert(ix);
+  load.depends = std::move(depends);
+}
+
+std::int64_t Intake::Impl::priority_of(const PriorityKey& key, bool& may_preempt) const {
+  may_preempt = !key.never;
+  if (key.value) return *key.value;
+  if (key.klass == "system-node-critical") return 2'000'001'000;
+  if (key.klass == "system-cluster-critical") return 2'000'000'000;
+  const PriorityClass* found = nullptr;
+  if (!key.klass.empty()) {
+    if (const auto it = priority_classes.find(key.klass); it != priority_classes.end()) found = &it->second;
+  } else {
+    for (const auto& [name, value] : priority_classes) {
+      if (value.global_default && (found == nullptr || value.value < found->value)) found = &value;
+    }
+  }
+  if (found == nullptr) return 0;
+  may_preempt = may_preempt && found->may_preempt;
+  return found->value;
+}
+
+void Intake::Impl::resolve_queue(const Load& load, const std::vector<const Meta*>& sources,
+                                 Settings& settings, std::vector<std::string>& depends) const {
+  const auto use_cluster_queue = [&](const std::string& name, std::string_view shown) {
+    settings.queue = name;
+    depends.push_back("cq:" + name);
+    depends.push_back("ns:" + load.ns);
+    const ClusterQueue* queue = book.cluster_queue(name);
+    if (queue == nullptr) return;  // the engine says that it is missing
+    Labels labels;
+    if (const auto it = namespaces.find(load.ns); it != namespaces.end()) labels = it->second;
+    labels.emplace(kNamespaceName, load.ns);
+    if (queue->namespaces.matches(labels)) return;
+    Reason r;
+    r.code = ReasonCode::kQueueDisabled;
+    r.subject = shown;
+    r.detail =
+        queue->namespaces.nothing
+            ? fmt::format(
+                  "ClusterQueue {} has no namespaceSelector, so it admits no namespace ({{}} admits all)",
+                  name)
+            : fmt::format("the namespaceSelector of ClusterQueue {} does not admit namespace {}", name,
+                          load.ns);
+    settings.blocked = std::move(r);
+  };
+  // False: there is no such LocalQueue.
+  const auto use_local_queue = [&](std::string_view name) {
+    const std::string key = key_of(load.ns, name);
+    depends.push_back("lq:" + key);
+    const auto it = local_queues.find(key);
+    if (it == local_queues.end()) return false;
+    use_cluster_queue(it->second.cluster_queue, key);
+    if (it->second.stop != StopPolicy::kNone && !settings.blocked) {
+      Reason r;
+      r.code = ReasonCode::kQueueStopped;
+      r.subject = key;
+      settings.blocked = std::move(r);
+      settings.drain = it->second.stop == StopPolicy::kHoldAndDrain;
+    }
+    return true;
+  };
+
+  if (const auto name = mark_of(sources, kQueue); !name.empty()) {
+    if (!use_local_queue(name)) use_cluster_queue(std::string(name), name);
+  } else if (const auto label = mark_of(sources, kKueueQueue); !label.empty()) {
+    if (!use_local_queue(label)) {
+      settings.queue = key_of(
+          load.ns, label);  // no ClusterQueue has a slash in its name: the engine says that it is missing
+    }
+  } else {
+    (void)use_local_queue(kKueueDefaultLocalQueue);  // without one: no queue, nodes alone decide
+  }
+}
+
+Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends) {
+  Settings out;
+  const PodRecord* first = nullptr;
+  for (const auto& role : load.roles) {
+    for (const auto pod : role.slots) {
+      if (pod == kNoIx) continue;
+      first = &pods[pod];
+      break;
+    }
+    if (first != nullptr) break;
+  }
+  const Pod& pod = first->pod;
+  std::vector<const Meta*> sources;
+  out.created = load.first_created;
+  if (!load.object_key.empty()) depends.push_back(load.object_key);
+
+  switch (load.kind) {
+    case GangKind::kSingle:
+      load.size = 1;
+      if (const Job* job = job_of(pod)) {
+        sources.push_back(&job->meta);
+      } else if (pod.meta.controller.kind == "Job" && config.wait_for_jobs && !first->own) {
+        out.blocked = invalid(fmt::format("its Job {} has not been seen yet", pod.meta.controller.name));
+      }
+      if (first->state == SlotState::kAbsent) {  // scheduling gates
+        out.blocked = Reason{};
+        out.blocked->code = ReasonCode::kInactive;
+      }
+      break;
+    case GangKind::kPodGroup:
+      if (const auto it = pod_groups.find(load.name); it != pod_groups.end()) {
+        load.size = it->second.min_member;
+        sources.push_back(&it->second.meta);
+        if (it->second.meta.created != 0) out.created = it->second.meta.created;
+      } else {
+        out.blocked = invalid(fmt::format("PodGroup {} does not exist", load.name));
+      }
+      break;
+    case GangKind::kSized: {
+      load.size = load.sizes.rbegin()->first;
+      if (load.sizes.begin()->first == 0) {
+        out.blocked =
+            invalid(fmt::format("{} must be there with an integer from 1 to 1000000", load.size_key));
+      } else if (load.sizes.size() > 1) {
+        out.blocked = invalid(fmt::format("members disagree about {}: {} and {}", load.size_key,
+                                          load.sizes.begin()->first, load.size));
+      }
+      break;
+    }
+    case GangKind::kJob:
+      if (const Job* job = job_of(pod)) {
+        load.size = job->size();
+        sources.push_back(&job->meta);
+        if (job->meta.created != 0) out.created = job->meta.created;
+      }
+      break;
+  }
+  load.size = std::max<std::int64_t>(load.size, 1);
+  out.counts = count_roles(load.roles, load.size);
+  sources.push_back(&pod.meta);
+
+  // Topology: the owner's mark, or the members' where it is meant for the whole gang.
+  for (const Meta* meta : sources) {
+    const TopologyMarks marks = topology_of(*meta);
+    if (marks.request.empty()) continue;
+    if (marks.per_pod_set && meta == &pod.meta && load.roles.size() > 1) continue;
+    out.topology = marks.request;
+    break;
+  }
+
+  bool first_priority = true;
+  for (const auto& [key, number] : load.priorities) {
+    bool may_preempt = true;
+    const std::int64_t value = priority_of(key, may_preempt);
+    out.priority = first_priority ? value : std::min(out.priority, value);
+    out.may_preempt = out.may_preempt && may_preempt;
+    first_priority = false;
+    if (!key.value) depends.push_back("pc:" + key.klass);
+  }
+  if (const auto klass = mark_of(sources, kKueuePriorityClass); !klass.empty()) {
+    depends.push_back(fmt::format("wpc:{}", klass));
+    if (const auto it = workload_priorities.find(klass); it != workload_priorities.end())
+      out.priority = it->second;
+  }
+  out.preemptible = mark_of(sources, kPreemptible) != "false" && pod.meta.controller.kind != "DaemonSet";
+  for (const Meta* meta : sources) {
+    if (out.restart == Restart{}) out.restart = restart_of(*meta, 0);
+    if (!out.expected) out.expected = duration_of(*meta, std::nullopt);
+  }
+  out.restart.grace = pod.spec.grace;
+  if (!out.expected) out.expected = pod.spec.deadline;
+  out.kind = kind_of_work(load, pod.meta.controller.kind);
+
+  std::optional<Reason> own = std::move(out.blocked);
+  out.blocked.reset();
+  resolve_queue(load, sources, out, depends);
+  if (own) out.blocked = std::move(own);
+  if (!load.refused.empty()) {
+    out.blocked = invalid(load.refused);
+    out.invalid = true;
+  }
+  std::sort(depends.begin(), depends.end());
+  depends.erase(std::unique(depends.begin(), depends.end()), depends.end());
+  return out;
+}
+
+Workload Intake::Impl::build(const Load& load, const Settings& settings) const {
+  Workload w;
+  w.cluster = config.cluster;
+  w.uid = load.uid;
+  w.name = load.name;
+  w.queue = settings.queue;
+  w.kind = settings.kind;
+  w.priority = settings.priority;
+  w.may_preempt = settings.may_preempt;
+  w.preemptible = settings.preemptible;
+  w.active = !settings.blocked;
+  w.created = settings.created;
+  w.expected_duration = settings.expected;
+  w.restart = settings.restart;
+  w.root.topology = settings.topology;
+  bool grouped = false;  // some role has a topology request of its own
+  for (const auto& role : load.roles) {
+    grouped |= settings.topology.empty() && role.topology.per_pod_set && load.roles.size() > 1;
+  }
+  for (std::size_t i = 0; i < load.roles.size(); ++i) {
+    const Role& role = load.roles[i];
+    PodSet set;
+    set.name = load.roles.size() == 1 ? "main" : fmt::format("role-{}", i);
+    if (!settings.invalid) set.pod = *role.shape;
+    set.count = settings.counts[i].count;
+    set.least = settings.counts[i].least;
+    set.present = 0;  // slots are told one by one
+    if (!grouped) {
+      w.root.pod_sets.push_back(std::move(set));
+      continue;
+    }
+    Group group;
+    group.name = set.name;
+    group.topology = role.topology.request;
+    group.pod_sets.push_back(std::move(set));
+    w.root.groups.push_back(std::move(group));
+  }
+  return w;
+}
+
+void Intake::Impl::refresh(std::uint32_t ix) {
+  std::vector<std::string> depends;
+  Settings settings = settings_of(loads[ix], depends);
+  set_depends(ix, std::move(depends));
+  Load& load = loads[ix];
+  if (load.emitted && load.given == settings) return;
+  Workload workload = build(load, settings);
+  if (!settings.invalid) {
+    if (const auto status = check(workload); !status) {
+      settings.blocked = invalid(status.error().message);
+      settings.invalid = true;
+      if (load.emitted && load.given == settings) return;
+      workload = build(load, settings);
+    }
+  }
+  // A queue cannot change under slots that have places, and what the engine did not know it must be told again.
+  const bool again =
+      load.emitted && (load.given.queue != settings.queue || load.given.invalid != settings.invalid);
+  const bool drains = settings.drain && (!load.emitted || !load.given.drain);
+  if (again) work.push_back(WorkloadRemove{load.uid});
+  if (load.kind == GangKind::kSingle && settings.blocked) {
+    const auto pod = load.roles.front().slots.front();
+    if (pod != kNoIx && !pods[pod].own && pods[pod].pod.meta.controller.kind == "Job" && !load.emitted) {
+      young_orphans.push_back(pods[pod].pod.meta.uid);
+    }
+  }
+  load.emitted = true;
+  load.given = std::move(settings);
+  work.push_back(WorkloadUpsert{std::move(workload)});
+  bool running = false;
+  for (const auto& role : load.roles) {
+    for (const auto pod : role.slots) {
+      if (pod == kNoIx) continue;
+      running |= pods[pod].state == SlotState::kRunning;
+      if (!again) continue;
+      uncharge_foreign(pods[pod]);
+      adopt(pods[pod]);
+    }
+  }
+  if (drains && running) {
+    work.push_back(Withdraw{load.uid, fmt::format("its LocalQueue was stopped with HoldAndDrain ({})",
+                                                  load.given.blocked ? load.given.blocked->subject : "")});
+  }
+}
+
+}  // namespace berth::dialect

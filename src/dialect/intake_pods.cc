@@ -1,0 +1,268 @@
+// Pods and their slots: how a pod's life becomes slot updates.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "dialect/intake_state.h"
+#include "dialect/names.h"
+
+namespace berth::dialect {
+namespace {
+
+PriorityKey priority_key(const Pod& pod) {
+  return {pod.spec.priority, pod.spec.priority_class, !pod.spec.may_preempt};
+}
+
+template <class Map, class Key>
+void count(Map& map, const Key& key, std::int64_t delta) {
+  const auto it = map.try_emplace(key, 0).first;
+  it->second += delta;
+  if (it->second == 0) map.erase(it);
+}
+
+}  // namespace
+
+bool Intake::Impl::is_ours(const Pod& pod) const {
+  if (pod.meta.controller.kind == "Node" || pod.meta.annotations.contains(kMirrorPod)) return false;
+  if (config.scheduler_names.empty()) return true;
+  const std::string_view name =
+      pod.spec.scheduler_name.empty() ? std::string_view("default-scheduler") : pod.spec.scheduler_name;
+  return std::find(config.scheduler_names.begin(), config.scheduler_names.end(), name) !=
+         config.scheduler_names.end();
+}
+
+void Intake::Impl::upsert_pod(Pod&& pod) {
+  const std::string name = key_of(pod.meta.ns, pod.meta.name);
+  std::uint32_t ix = kNoIx;
+  if (const auto it = pod_by_name.find(name); it != pod_by_name.end()) {
+    if (pods[it->second].pod.meta.uid == pod.meta.uid) {
+      ix = it->second;
+    } else {
+      drop(it->second);  // another pod of the same name: the former one is gone
+    }
+  }
+  const bool finished = pod.phase == PodPhase::kSucceeded || pod.phase == PodPhase::kFailed;
+  const bool bound = !pod.spec.node_name.empty();
+  const bool ours = is_ours(pod);
+  if (finished || (!bound && (!ours || pod.meta.deleting))) {
+    if (ix != kNoIx) drop(ix);
+    return;
+  }
+  if (bound) pod.spec.pod.unsupported.clear();  // whoever bound it has seen to them
+  const SlotState state = bound ? (pod.meta.deleting ? SlotState::kReleasing : SlotState::kRunning)
+                                : (pod.spec.gated ? SlotState::kAbsent : SlotState::kWaiting);
+  const Job* job = job_of(pod);
+  Membership membership = ours ? membership_of(pod, job) : Membership{};
+  TopologyMarks topology = topology_of(pod.meta);
+
+  if (ix != kNoIx) {
+    PodRecord& record = pods[ix];
+    const bool stays = (record.load != kNoIx) == ours && *record.shape == pod.spec.pod &&
+                       record.membership == membership && record.topology == topology &&
+                       priority_key(record.pod) == priority_key(pod) &&
+                       (ours || record.pod.spec.node_name == pod.spec.node_name);
+    if (stays) {
+      const bool marks_changed =
+          record.pod.meta.labels != pod.meta.labels || record.pod.meta.annotations != pod.meta.annotations;
+      const std::string node = pod.spec.node_name;
+      pod.spec.node_name = record.pod.spec.node_name;  // set_state() compares
+      pod.spec.pod = {};
+      record.pod = std::move(pod);
+      if (!ours) return;
+      if (marks_changed) refresh(record.load);
+      return set_state(ix, state, node);
+    }
+    drop(ix);
+  }
+
+  if (free_pods.empty()) {
+    ix = static_cast<std::uint32_t>(pods.size());
+    pods.emplace_back();
+  } else {
+    ix = free_pods.back();
+    free_pods.pop_back();
+    pods[ix] = PodRecord{};
+  }
+  PodRecord& record = pods[ix];
+  record.used = true;
+  record.membership = std::move(membership);
+  record.topology = std::move(topology);
+  record.state = state;
+  record.own = job != nullptr;
+  record.shape = std::make_shared<const PodTemplate>(std::move(pod.spec.pod));
+  pod.spec.pod = {};
+  if (pod.meta.created == 0) pod.meta.created = ++arrivals;
+  record.pod = std::move(pod);
+  pod_by_uid.insert_or_assign(record.pod.meta.uid, ix);
+  pod_by_name.insert_or_assign(name, ix);
+  ++live_pods;
+  if (ours) {
+    attach(ix);
+  } else {
+    charge_foreign(record);
+  }
+}
+
+void Intake::Impl::drop(std::uint32_t ix) {
+  if (pods[ix].load != kNoIx) detach(ix);
+  PodRecord& record = pods[ix];
+  uncharge_foreign(record);
+  pod_by_uid.erase(record.pod.meta.uid);
+  pod_by_name.erase(key_of(record.pod.meta.ns, record.pod.meta.name));
+  record = PodRecord{};
+  free_pods.push_back(ix);
+  --live_pods;
+}
+
+void Intake::Impl::attach(std::uint32_t ix) {
+  const std::uint32_t load_ix = load_for(pods[ix]);
+  PodRecord& record = pods[ix];
+  Load& load = loads[load_ix];
+  auto role = std::find_if(load.roles.begin(), load.roles.end(), [&](const Role& r) {
+    return r.topology == record.topology && *r.shape == *record.shape;
+  });
+  if (role == load.roles.end()) {
+    load.roles.push_back(Role{record.shape, record.topology, {}, {}});
+    role = std::prev(load.roles.end());
+  }
+  record.shape = role->shape;  // shared by all pods of the role
+  record.load = load_ix;
+  record.role = static_cast<std::uint32_t>(role - load.roles.begin());
+
+  const auto wanted = load.kind == GangKind::kSingle ? std::nullopt : index_of(record.pod);
+  const auto have = static_cast<std::int64_t>(role->slots.size());
+  if (wanted && *wanted >= have && *wanted < std::max(load.size, record.membership.size.value_or(0))) {
+    role->slots.resize(static_cast<std::size_t>(*wanted) + 1, kNoIx);
+    for (std::int64_t at = have; at <= *wanted; ++at) role->holes.insert(at);
+  }
+  if (wanted && role->holes.contains(*wanted)) {
+    record.index = *wanted;
+    role->holes.erase(*wanted);
+  } else if (!role->holes.empty()) {
+    record.index = *role->holes.begin();
+    role->holes.erase(role->holes.begin());
+  } else {
+    record.index = static_cast<std::int64_t>(role->slots.size());
+    role->slots.push_back(kNoIx);
+  }
+  role->slots[static_cast<std::size_t>(record.index)] = ix;
+  ++load.pods;
+  load.refused.clear();
+  count(load.priorities, priority_key(record.pod), +1);
+  if (record.membership.kind == GangKind::kSized) count(load.sizes, record.membership.size.value_or(0), +1);
+  load.first_created =
+      load.pods == 1 ? record.pod.meta.created : std::min(load.first_created, record.pod.meta.created);
+  refresh(load_ix);
+  adopt(record);
+}
+
+void Intake::Impl::detach(std::uint32_t ix) {
+  PodRecord& record = pods[ix];
+  const std::uint32_t load_ix = record.load;
+  Load& load = loads[load_ix];
+  Role& role = load.roles[record.role];
+  role.slots[static_cast<std::size_t>(record.index)] = kNoIx;
+  role.holes.insert(record.index);
+  --load.pods;
+  count(load.priorities, priority_key(record.pod), -1);
+  if (record.membership.kind == GangKind::kSized) count(load.sizes, record.membership.size.value_or(0), -1);
+  if (load.pods == 0) {
+    record.load = kNoIx;
+    return free_load(load_ix);
+  }
+  if (!load.given.invalid) emit_slot(record, SlotState::kGone);
+  record.load = kNoIx;
+  refresh(load_ix);
+}
+
+// The pod's place may have changed although the pod has not (its Job was seen).
+void Intake::Impl::reroute(std::uint32_t ix) {
+  PodRecord& record = pods[ix];
+  record.own = true;
+  Membership membership = membership_of(record.pod, job_of(record.pod));
+  if (membership == record.membership) return refresh(record.load);
+  uncharge_foreign(record);
+  detach(ix);
+  record.membership = std::move(membership);
+  attach(ix);
+}
+
+void Intake::Impl::set_state(std::uint32_t ix, SlotState state, const std::string& node) {
+  PodRecord& record = pods[ix];
+  if (record.state == state && record.pod.spec.node_name == node) return;
+  const SlotState before = record.state;
+  record.state = state;
+  record.pod.spec.node_name = node;
+  uncharge_foreign(record);
+  if (loads[record.load].kind == GangKind::kSingle && before == SlotState::kAbsent)
+    refresh(record.load);  // ungated
+  if (state == SlotState::kReleasing && before != SlotState::kRunning) {
+    return adopt(record);
+  }
+  emit_slot(record, state == SlotState::kAbsent ? SlotState::kGone : state);
+}
+
+// Tells the engine of a slot that it knows nothing of yet. One that is ending must have been running first.
+void Intake::Impl::adopt(const PodRecord& record) {
+  if (record.state == SlotState::kAbsent) return;
+  if (record.state == SlotState::kReleasing) emit_slot(record, SlotState::kRunning);
+  emit_slot(record, record.state);
+}
+
+void Intake::Impl::emit_slot(const PodRecord& record, SlotState state) {
+  const Load& load = loads[record.load];
+  const bool takes_room = state == SlotState::kRunning || state == SlotState::kReleasing;
+  if (load.given.invalid) {  // the engine does not know what it asks for
+    PodRecord& pod = pods[load.roles[record.role].slots[static_cast<std::size_t>(record.index)]];
+    if (takes_room && !pod.charged_as_foreign) charge_foreign(pod);
+    return;
+  }
+  work.push_back(SlotUpdate{load.uid, static_cast<std::int64_t>(record.role), record.index, state,
+                            takes_room ? record.pod.spec.node_name : std::string()});
+}
+
+void Intake::Impl::charge_foreign(PodRecord& record) {
+  ForeignPod foreign = to_foreign(record.pod.spec, record.pod.meta.uid);
+  foreign.requests = record.shape->requests;
+  foreign.devices = record.shape->claim.requests;
+  record.charged_as_foreign = true;
+  work.push_back(ForeignPodUpsert{std::move(foreign)});
+}
+
+void Intake::Impl::uncharge_foreign(PodRecord& record) {
+  if (!record.charged_as_foreign) return;
+  record.charged_as_foreign = false;
+  work.push_back(ForeignPodRemove{record.pod.meta.uid});
+}
+
+const Job* Intake::Impl::job_of(const Pod& pod) const {
+  if (pod.meta.controller.kind != "Job") return nullptr;
+  const auto it = jobs.find(pod.meta.controller.uid);
+  return it == jobs.end() ? nullptr : &it->second;
+}
+
+std::uint32_t Intake::Impl::find_pod(std::string_view uid) const {
+  const auto it = pod_by_uid.find(std::string(uid));
+  return it == pod_by_uid.end() ? kNoIx : it->second;
+}
+
+std::uint32_t Intake::Impl::find_load(std::string_view uid) const {
+  const auto it = load_by_uid.find(std::string(uid));
+  return it == load_by_uid.end() ? kNoIx : it->second;
+}
+
+PodView Intake::Impl::view(const PodRecord& record) const {
+  return {record.pod.meta.ns,
+          record.pod.meta.name,
+          record.pod.meta.uid,
+          record.pod.spec.node_name,
+          record.pod.spec.scheduler_name,
+          loads[record.load].uid,
+          static_cast<std::int64_t>(record.role),
+          record.index,
+          record.state,
+          is_recreated(record.pod.meta),
+          record.pod.meta.controller.kind};
+}
+
+}  // namespace berth::dialect

@@ -1,0 +1,174 @@
+// The books of Intake (intake.h): pods, loads (workloads in the making) and what they depend on. Private to intake*.cc.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "dialect/core.h"
+#include "dialect/gangs.h"
+#include "dialect/intake.h"
+
+namespace berth::dialect {
+
+inline constexpr std::uint32_t kNoIx = 0xffffffffu;
+
+struct PodRecord {
+  bool used = false;
+  Pod pod;  // without the template
+  std::shared_ptr<const PodTemplate> shape;
+  Membership membership;
+  TopologyMarks topology;
+  std::uint32_t load = kNoIx;  // none: foreign
+  std::uint32_t role = 0;
+  std::int64_t index = 0;
+  SlotState state = SlotState::kAbsent;
+  bool charged_as_foreign = false;
+  bool own = false;  // no longer waits for its Job
+};
+
+struct Role {
+  std::shared_ptr<const PodTemplate> shape;
+  TopologyMarks topology;
+  std::vector<std::uint32_t> slots;  // pods
+  std::set<std::int64_t> holes;      // slots without a pod
+};
+
+struct RoleCount {
+  std::int64_t count = 0;
+  std::int64_t least = 0;
+  bool operator==(const RoleCount&) const = default;
+};
+
+// All of a workload that may change while its pods stay the same.
+struct Settings {
+  std::string queue;
+  std::int64_t priority = 0;
+  bool may_preempt = true;
+  bool preemptible = true;
+  bool drain = false;
+  TimeMs created = 0;
+  WorkloadKind kind = WorkloadKind::kTraining;
+  Restart restart;
+  std::optional<DurationMs> expected;
+  TopologyRequest topology;  // of the gang as a whole
+  std::vector<RoleCount> counts;
+  std::optional<Reason> blocked;
+  bool invalid = false;  // the engine gets it without its requests
+  bool operator==(const Settings&) const = default;
+};
+
+struct PriorityKey {
+  std::optional<std::int64_t> value;
+  std::string klass;
+  bool never = false;
+  auto operator<=>(const PriorityKey&) const = default;
+};
+
+struct Load {
+  bool used = false;
+  GangKind kind = GangKind::kSingle;
+  std::string uid;
+  std::string ns;
+  std::string name;  // of the gang or pod
+  std::string size_key;
+  std::string object_key;  // of its PodGroup or Job
+  TimeMs first_created = 0;
+  std::int64_t size = 0;
+  std::vector<Role> roles;
+  std::int64_t pods = 0;
+  std::map<PriorityKey, std::int64_t> priorities;
+  std::map<std::int64_t, std::int64_t> sizes;  // what members say; 0 = unreadable
+  std::vector<std::string> depends;
+  std::string refused;  // the engine's words
+  bool emitted = false;
+  Settings given;
+};
+
+struct Intake::Impl {
+  explicit Impl(IntakeConfig intake_config) : config(std::move(intake_config)) {}
+
+  // intake.cc: objects
+  void upsert_node(const NodeObject& object);
+  void upsert_job(Job&& job);
+  void remove_named(Kind kind, std::string_view ns, std::string_view name);
+  template <class F>
+  void each_dependent(const std::string& key, F&& f);
+  void refresh_dependents(const std::string& key);
+  void reroute_dependents(const std::string& key);
+
+  // intake_pods.cc: pods and slots
+  bool is_ours(const Pod& pod) const;
+  void upsert_pod(Pod&& pod);
+  void drop(std::uint32_t ix);
+  void attach(std::uint32_t ix);
+  void detach(std::uint32_t ix);
+  void reroute(std::uint32_t ix);
+  void set_state(std::uint32_t ix, SlotState state, const std::string& node);
+  void adopt(const PodRecord& record);
+  void emit_slot(const PodRecord& record, SlotState state);
+  void charge_foreign(PodRecord& record);
+  void uncharge_foreign(PodRecord& record);
+  const Job* job_of(const Pod& pod) const;
+  std::uint32_t find_pod(std::string_view uid) const;
+  std::uint32_t find_load(std::string_view uid) const;
+  PodView view(const PodRecord& record) const;
+
+  // intake_loads.cc: workloads
+  std::uint32_t load_for(const PodRecord& record);
+  void free_load(std::uint32_t ix);
+  void refresh(std::uint32_t ix);
+  Settings settings_of(Load& load, std::vector<std::string>& depends);
+  void resolve_queue(const Load& load, const std::vector<const Meta*>& sources, Settings& settings,
+                     std::vector<std::string>& depends) const;
+  std::int64_t priority_of(const PriorityKey& key, bool& may_preempt) const;
+  Workload build(const Load& load, const Settings& settings) const;
+  void set_depends(std::uint32_t ix, std::vector<std::string> depends);
+
+  IntakeConfig config;
+  std::vector<Event> infra;  // nodes
+  std::vector<Event> work;
+  QueueBook book;
+  std::vector<PodRecord> pods;
+  std::vector<std::uint32_t> free_pods;
+  std::size_t live_pods = 0;
+  std::vector<Load> loads;
+  std::vector<std::uint32_t> free_loads;
+  std::unordered_map<std::string, std::uint32_t> pod_by_uid;
+  std::unordered_map<std::string, std::uint32_t> pod_by_name;  // ns/name
+  std::unordered_map<std::string, std::uint32_t> load_by_uid;
+  std::unordered_map<std::string, std::set<std::uint32_t>> dependents;
+  std::map<std::string, Node, std::less<>> nodes;
+  std::map<std::string, std::string, std::less<>> node_problems;
+  std::map<std::string, Labels, std::less<>> namespaces;
+  std::map<std::string, PriorityClass, std::less<>> priority_classes;
+  std::map<std::string, std::int64_t, std::less<>> workload_priorities;
+  std::map<std::string, PodGroup, std::less<>> pod_groups;      // ns/name
+  std::map<std::string, LocalQueue, std::less<>> local_queues;  // ns/name
+  std::unordered_map<std::string, Job> jobs;                    // by uid
+  std::unordered_map<std::string, std::string> job_by_name;     // ns/name -> uid
+  std::vector<std::string> young_orphans, old_orphans;          // pod uids
+  TimeMs arrivals = 0;  // stands in for creation times that are not there
+};
+
+inline std::string key_of(std::string_view ns, std::string_view name) {
+  std::string out;
+  out.reserve(ns.size() + name.size() + 1);
+  out.append(ns).append("/").append(name);
+  return out;
+}
+
+template <class F>
+void Intake::Impl::each_dependent(const std::string& key, F&& f) {
+  const auto it = dependents.find(key);
+  if (it == dependents.end()) return;
+  const std::vector<std::uint32_t> list(it->second.begin(), it->second.end());  // f changes the set
+  for (const auto ix : list) {
+    if (loads[ix].used) f(ix);
+  }
+}
+
+}  // namespace berth::dialect

@@ -1,0 +1,73 @@
+#include "dialect/writes.h"
+
+#include <fmt/format.h>
+
+namespace berth::dialect {
+namespace {
+
+constexpr std::size_t kMostMessage = 1024;
+
+// Cut at a character's boundary.
+std::string bounded(std::string text) {
+  if (text.size() <= kMostMessage) return text;
+  std::size_t end = kMostMessage - 3;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  text.resize(end);
+  return text + "...";
+}
+
+kube::EventNote event(const PodView& pod, std::string_view type, std::string_view reason,
+                      std::string_view action, std::string note, std::string_view instance,
+                      std::int64_t time_us) {
+  kube::EventNote e;
+  e.type = type;
+  e.reason = reason;
+  e.action = action;
+  e.note = bounded(std::move(note));
+  e.regarding = reference_to(pod);
+  e.controller = pod.scheduler.empty() ? std::string_view("default-scheduler") : pod.scheduler;
+  e.instance = instance.substr(0, 128);
+  e.time_us = time_us;
+  return e;
+}
+
+}  // namespace
+
+kube::PodCondition unschedulable(const Reason& reason, std::int64_t now_ms) {
+  return {"PodScheduled", "False", "Unschedulable", bounded(to_text(reason)), now_ms};
+}
+
+kube::PodCondition disruption_target(const Reason& reason, std::string_view beneficiary,
+                                     std::int64_t now_ms) {
+  std::string message =
+      beneficiary.empty() ? to_text(reason) : fmt::format("{} (for {})", to_text(reason), beneficiary);
+  return {"DisruptionTarget", "True", "PreemptionByScheduler", bounded(std::move(message)), now_ms};
+}
+
+kube::ObjectRef reference_to(const PodView& pod) {
+  kube::ObjectRef ref;
+  ref.ns = pod.ns;
+  ref.name = pod.name;
+  ref.uid = pod.uid;
+  return ref;
+}
+
+kube::EventNote scheduled_event(const PodView& pod, std::string_view node, std::string_view instance,
+                                std::int64_t time_us) {
+  return event(pod, "Normal", "Scheduled", "Binding",
+               fmt::format("Successfully assigned {}/{} to {}", pod.ns, pod.name, node), instance, time_us);
+}
+
+kube::EventNote failed_event(const PodView& pod, const Reason& reason, std::string_view instance,
+                             std::int64_t time_us) {
+  return event(pod, "Warning", "FailedScheduling", "Scheduling", to_text(reason), instance, time_us);
+}
+
+kube::EventNote preempted_event(const PodView& victim, const Reason& reason, std::string_view beneficiary,
+                                std::string_view instance, std::int64_t time_us) {
+  std::string note =
+      beneficiary.empty() ? to_text(reason) : fmt::format("{} (for {})", to_text(reason), beneficiary);
+  return event(victim, "Normal", "Preempted", "Preempting", std::move(note), instance, time_us);
+}
+
+}  // namespace berth::dialect

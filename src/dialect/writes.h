@@ -1,0 +1,30 @@
+// What Berth writes onto pods, from the engine's words. Pure; the requests themselves are kube/writes.h.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "dialect/intake.h"
+#include "kube/writes.h"
+#include "model/decision.h"
+
+namespace berth::dialect {
+
+// Condition PodScheduled=False of a pod that waits. Reason "Unschedulable" (the word that autoscalers look for), or
+// "SchedulingGated" never: the API server writes that one. The message is to_text(reason), at most 1 KiB.
+kube::PodCondition unschedulable(const Reason& reason, std::int64_t now_ms);
+
+// Condition DisruptionTarget=True of a pod that is about to be deleted for `beneficiary` (a workload's name), or withdrawn.
+kube::PodCondition disruption_target(const Reason& reason, std::string_view beneficiary, std::int64_t now_ms);
+
+kube::ObjectRef reference_to(const PodView& pod);
+
+// Events, as kube-scheduler words them, from the scheduler name that the pod asked for.
+kube::EventNote scheduled_event(const PodView& pod, std::string_view node, std::string_view instance,
+                                std::int64_t time_us);
+kube::EventNote failed_event(const PodView& pod, const Reason& reason, std::string_view instance,
+                             std::int64_t time_us);
+kube::EventNote preempted_event(const PodView& victim, const Reason& reason, std::string_view beneficiary,
+                                std::string_view instance, std::int64_t time_us);
+
+}  // namespace berth::dialect
