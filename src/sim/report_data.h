@@ -114,6 +114,8 @@ struct Distribution {
   std::string unit;  // of kAmount
   std::int64_t divisor = 1;
   Palette palette = Palette::kChoice;
+  std::string overall =
+      "all";  // name of the row over all groups; empty: no such row (policies do not add up)
   std::vector<SampleGroup> groups;
 };
 
@@ -178,7 +180,8 @@ struct ReportData {
   std::vector<Section> sections;
   std::vector<Note> notes;
   // Names that come first when colours are given out (the queues in their usual order); others follow in the
-  // order in which the page meets them.
+  // order in which the page meets them. A chart none of whose names is here (pending workloads) counts its
+  // colours from the first.
   std::vector<std::string> color_order;
 };
 

@@ -1,0 +1,158 @@
+// Amounts over time: stacked areas or lines, with a line for the capacity.
+
+function timeChart(figure, block) {
+  const plot = figure.querySelector('.plot');
+  if (!plot) return;
+  const view = windowOf(block.b, block.e);
+  const state = { only: null, lit: null, at: null };
+  const edges = block.t || Array.from({ length: block.slices + 1 },
+                                      (_, i) => block.b + (block.e - block.b) * i / block.slices);
+  const count = edges.length - 1;
+  const stacks = [];  // where each area begins and, one further, ends
+  if (block.stacked) {
+    let below = new Float64Array(count);
+    stacks.push(below);
+    for (const series of block.s) {
+      below = below.map((value, i) => value + series.v[i]);
+      stacks.push(below);
+    }
+  }
+  const greatest = (series) => (series.hi || series.v).reduce((a, b) => Math.max(a, b), 0);
+  const least = (series) => (series.lo || series.v).reduce((a, b) => Math.min(a, b), 0);
+  const cap = block.cap ? [block.cap] : [];
+  const sum = block.tot || block.s[0];  // a stack of one is its own sum
+  const top = Math.max(0, ...(block.stacked ? [greatest(sum)] : block.s.map(greatest)), ...cap.map(greatest)) || block.div;
+  const bottom = block.stacked ? 0 : Math.min(0, ...block.s.map(least));
+  const words = (value) => `${amount(value, block.div)}${block.unit ? ' ' + block.unit : ''}`;
+
+  plot.tabIndex = 0;
+  plot.setAttribute('role', 'group');
+  plot.setAttribute('aria-label', `${block.title}: chart. Arrow keys read values, plus and minus zoom, 0 shows all, ` +
+      'shift with arrows moves. The table beside it has the numbers.');
+  zoomTools(figure, plot, view);
+  const rows = [...figure.querySelectorAll('.legend tr[data-i]')];
+  let frame = null;
+
+  function indexAt(t) {
+    let low = 0, high = count - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (edges[middle] <= t) low = middle; else high = middle - 1;
+    }
+    return low;
+  }
+
+  function draw() {
+    const width = Math.max(plot.clientWidth, 260);
+    const height = width < 560 ? 250 : 330;
+    const left = 58, right = 12, upper = 24, lower = 40;
+    const x = (t) => left + (t - view.from) / (view.to - view.from) * (width - left - right);
+    const ticks = valueTicks((top - bottom) / block.div, height < 300 ? 4 : 5);
+    const spacing = (ticks[1] || 1) * block.div;
+    const base = Math.ceil(bottom / spacing) * spacing;
+    const ceiling = Math.max(top, bottom) + (top - bottom) * 0.02;
+    const y = (value) => upper + (ceiling - value) / (ceiling - bottom) * (height - upper - lower);
+    const first = indexAt(view.from), last = indexAt(view.to);
+
+    // A step line through values[first..last], forwards or backwards, so that two of them close an area.
+    const steps = (values, back) => {
+      let path = '';
+      const edge = (i) => Math.round(clamp(x(edges[i]), left, width - right) * 10) / 10;
+      for (let k = 0; k <= last - first; ++k) {
+        const i = back ? last - k : first + k;
+        const level = Math.round(y(values[i]) * 10) / 10;
+        path += `${path ? 'L' : ''}${edge(back ? i + 1 : i)},${level}H${edge(back ? i : i + 1)}`;
+      }
+      return path;
+    };
+    const root = svg('svg', { viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true' });
+    root.append(svg('text', { x: 4, y: 13 }, block.unit || 'amount'));
+    for (const tick of ticks) {
+      const value = tick * block.div + base;
+      if (value > ceiling) continue;
+      root.append(svg('line', { class: 'grid', x1: left, x2: width - right, y1: y(value), y2: y(value) }),
+                  svg('text', { x: left - 8, y: y(value) + 4, 'text-anchor': 'end' }, amount(value, block.div, 3)));
+    }
+    for (const [t, text] of timeTicks(view.from, view.to, Math.max(2, (width - left) / 95))) {
+      if (x(t) > width - right - 14) continue;
+      root.append(svg('line', { class: 'axis', x1: x(t), x2: x(t), y1: height - lower, y2: height - lower + 5 }),
+                  svg('text', { x: x(t), y: height - lower + 18, 'text-anchor': 'middle' }, text));
+    }
+    root.append(svg('text', { x: width - right, y: height - 5, 'text-anchor': 'end' }, timeTitle()));
+
+    const shown = (i) => state.only === null || state.only === i;
+    const faded = (i) => state.lit !== null && state.only === null && state.lit !== i ? '.22' : null;
+    const zero = new Float64Array(count);
+    block.s.forEach((series, i) => {
+      if (!shown(i)) return;
+      const paint = `fill:${color(series.c)}`, stroke = `stroke:${color(series.c)}`;
+      if (block.stacked) {
+        const low = state.only === i ? zero : stacks[i], high = state.only === i ? series.v : stacks[i + 1];
+        root.append(svg('path', { class: 'area', d: `M${steps(high)}L${steps(low, true)}Z`, style: paint, opacity: faded(i) }));
+      } else {
+        if (series.hi) root.append(svg('path', { class: 'band', d: `M${steps(series.hi)}L${steps(series.lo, true)}Z`, style: paint, opacity: faded(i) }));
+        root.append(svg('path', { class: 'line', d: 'M' + steps(series.v), style: stroke, opacity: faded(i) }));
+      }
+    });
+    if (block.stacked && sum.hi && state.only === null) root.append(svg('path', { class: 'peaks', d: 'M' + steps(sum.hi) }));
+    for (const series of cap) root.append(svg('path', { class: 'capacity-line', d: 'M' + steps(series.v) }));
+    root.append(svg('line', { class: 'axis', x1: left, x2: width - right, y1: y(0), y2: y(0) }));
+    const select = svg('rect', { class: 'select', y: upper, height: height - upper - lower, width: 0 });
+    const cross = svg('line', { class: 'cross', y1: upper, y2: height - lower, visibility: 'hidden' });
+    root.append(select, cross);
+    plot.replaceChildren(root);
+    frame = { root, x, left, right, width, select, cross };
+    if (state.at !== null) markCross();
+  }
+
+  function markCross() {
+    const inside = state.at !== null && state.at >= view.from && state.at <= view.to;
+    frame.cross.setAttribute('visibility', inside ? 'visible' : 'hidden');
+    if (!inside) return;
+    frame.cross.setAttribute('x1', frame.x(state.at));
+    frame.cross.setAttribute('x2', frame.x(state.at));
+  }
+  const timeAt = (clientX) => {
+    const box = frame.root.getBoundingClientRect();
+    const at = (clientX - box.left) * frame.width / box.width;
+    return clamp(view.from + (at - frame.left) / (frame.width - frame.left - frame.right) * (view.to - view.from), view.from, view.to);
+  };
+  function tell(t, clientX, clientY) {
+    const i = indexAt(t);
+    state.at = t;
+    markCross();
+    const list = block.s.map((series, k) => [series, k]).filter(([, k]) => state.only === null || state.only === k);
+    if (block.stacked) list.reverse();
+    const few = list.length > 6 ? list.filter(([series]) => series.v[i] !== 0) : list;
+    const lines = few.map(([series]) => tipRow(series.n, words(series.v[i]), series.c));
+    if (block.tot && state.only === null) lines.push(tipRow('total', words(block.tot.v[i])));
+    for (const series of cap) lines.push(tipRow(series.n, words(series.v[i])));
+    const span = block.t ? moment(t) : `${moment(edges[i])} + ${human(edges[i + 1] - edges[i])}`;
+    showTip(clientX, clientY, el('b', {}, span), el('table', {}, ...lines));
+    return `${span}: ` + list.map(([series]) => `${series.n} ${words(series.v[i])}`).join(', ');
+  }
+
+  let dragging = () => false;
+  plot.addEventListener('pointermove', (event) => { if (!dragging()) tell(timeAt(event.clientX), event.clientX, event.clientY); });
+  plot.addEventListener('pointerdown', (event) => { if (event.pointerType !== 'mouse') tell(timeAt(event.clientX), event.clientX, event.clientY); });
+  const leave = () => { state.at = null; hideTip(); if (frame) markCross(); };
+  plot.addEventListener('pointerleave', leave);
+  plot.addEventListener('blur', leave);
+  dragging = dragToZoom(plot, view, timeAt, (from, to) => {
+    frame.select.setAttribute('x', from === null ? 0 : frame.x(from));
+    frame.select.setAttribute('width', from === null ? 0 : Math.max(0, frame.x(to) - frame.x(from)));
+  });
+  plot.addEventListener('keydown', (event) => {
+    if (timeKey(view, event)) return;
+    if (event.key === 'Escape') return leave();
+    if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return;
+    event.preventDefault();
+    const step = (view.to - view.from) / 50;
+    const t = clamp((state.at === null ? (view.from + view.to) / 2 : state.at) + (event.key === 'ArrowLeft' ? -step : step), view.from, view.to);
+    const box = frame.root.getBoundingClientRect();
+    say(tell(t, box.left + frame.x(t) * box.width / frame.width, box.top + box.height / 3));
+  });
+  legendRows(rows, state, draw);
+  view.watchers.push(draw);
+  watchWidth(plot, draw);
+}
