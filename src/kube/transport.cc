@@ -318,7 +318,8 @@ void CurlTransport::turn() {
     }
     collect();
     const bool due = curl_due_ != 0 && boottime_ns() >= curl_due_;
-    if (arrived_.empty() && to_close_.empty() && !due) break;
+    const bool room = !waiting_.empty() && in_flight_ < options_.max_in_flight;
+    if (arrived_.empty() && to_close_.empty() && !due && !room) break;
   }
   loop_.wake_at(curl_due_);
 }
