@@ -11,7 +11,7 @@ namespace berth {
 using TimeMs = std::int64_t;
 using DurationMs = std::int64_t;
 
-inline constexpr TimeMs kNever = std::numeric_limits<TimeMs>::max();
+inline constexpr TimeMs kEndOfTime = std::numeric_limits<TimeMs>::max();
 inline constexpr DurationMs kSecond = 1000;
 inline constexpr DurationMs kMinute = 60 * kSecond;
 inline constexpr DurationMs kHour = 60 * kMinute;

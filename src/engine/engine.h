@@ -31,7 +31,7 @@ namespace berth::engine {
 struct EngineConfig {
   Placement placement = Placement::kPack;  // of queues that do not choose one
   std::int64_t search_steps = 200'000;     // per workload and decide(): placements tried, victims looked at
-  bool ignore_uncovered = false;           // resources that a queue has no quota for: ignored, or not admitted
+  bool ignore_uncovered = false;  // resources that a queue has no quota for: ignored, or not admitted
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
@@ -46,14 +46,14 @@ struct EngineConfig {
 struct EngineStats {
   std::int64_t events = 0;
   std::int64_t decide_calls = 0;
-  std::int64_t attempts = 0;         // workloads looked at
-  std::int64_t starts = 0;           // workloads started (or grown)
+  std::int64_t attempts = 0;  // workloads looked at
+  std::int64_t starts = 0;    // workloads started (or grown)
   std::int64_t slots_started = 0;
-  std::int64_t evictions = 0;        // workloads evicted
-  std::int64_t reclaims = 0;         // of these, across queues
+  std::int64_t evictions = 0;  // workloads evicted
+  std::int64_t reclaims = 0;   // of these, across queues
   std::int64_t holds = 0;
   std::int64_t holds_released = 0;
-  std::int64_t searches_ended = 0;   // at the bound
+  std::int64_t searches_ended = 0;  // at the bound
   std::int64_t victim_searches = 0;
 };
 
@@ -103,8 +103,8 @@ struct WorkloadView {
   std::string_view uid;
   std::string_view queue;
   std::int64_t priority = 0;
-  TimeMs started = 0;  // 0 = not started
-  std::int64_t slots_running = 0;    // binding or running
+  TimeMs started = 0;              // 0 = not started
+  std::int64_t slots_running = 0;  // binding or running
   std::int64_t slots_held = 0;
   std::int64_t slots_releasing = 0;
   std::int64_t slots_waiting = 0;

@@ -200,7 +200,7 @@ struct Hold {
   std::string holder;  // uid of a workload
   std::vector<SlotPlacement> slots;
   TimeMs from = 0;
-  TimeMs to = kNever;
+  TimeMs to = kEndOfTime;
   HoldStrength strength = HoldStrength::kHard;
   Reason cause;
   std::optional<TimeMs> expiry;

@@ -1,0 +1,139 @@
+// What workloads share: interned shapes, charges, specs and structures. A hundred thousand pods of one kind cost one entry.
+//
+//   Shape      what a slot asks of a node (place/shape.h)
+//   Charge     one way to place a slot: a shape with one flavor per resource group, and what that costs in quota
+//   Spec       a pod template in a queue: its charges in the order in which they are tried
+//   Structure  the group tree of a workload without its counts
+//
+// Entries that nothing uses any more are dropped by sweep(), which the owner calls now and then.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/interner.h"
+#include "engine/place/index.h"
+#include "engine/place/nodes.h"
+#include "engine/place/shape.h"
+#include "engine/quota/tree.h"
+#include "model/decision.h"
+#include "model/queue.h"
+#include "model/workload.h"
+
+namespace berth::engine {
+
+using ChargeId = Id<struct ChargeTag>;
+using SpecId = Id<struct SpecTag>;
+using StructureId = Id<struct StructureTag>;
+
+// Items by id with free slots that are used again, lowest first.
+template <class T, class IdType>
+class Pool {
+ public:
+  IdType add(std::string key, T value) {
+    IdType id(items_.size());
+    if (!free_.empty()) {
+      id = free_.back();
+      free_.pop_back();
+      items_[id.index()] = std::make_unique<Item>(Item{key, std::move(value), false});
+    } else {
+      items_.push_back(std::make_unique<Item>(Item{key, std::move(value), false}));
+    }
+    index_.emplace(std::move(key), id);
+    return id;
+  }
+  std::optional<IdType> find(const std::string& key) const {
+    const auto it = index_.find(key);
+    if (it == index_.end()) return std::nullopt;
+    return it->second;
+  }
+  T& operator[](IdType id) { return items_[id.index()]->value; }
+  const T& operator[](IdType id) const { return items_[id.index()]->value; }
+  std::size_t live() const { return index_.size(); }
+
+  void mark(IdType id) { items_[id.index()]->marked = true; }
+  bool marked(IdType id) const { return items_[id.index()]->marked; }
+  // Drops what is not marked (calling `dropped`), takes the marks away.
+  template <class F>
+  void sweep(F&& dropped) {
+    free_.clear();
+    for (std::size_t i = items_.size(); i-- > 0;) {
+      if (items_[i] && !items_[i]->marked) {
+        index_.erase(items_[i]->key);
+        dropped(IdType(i));
+        items_[i].reset();
+      }
+      if (!items_[i]) {
+        free_.push_back(IdType(i));
+      } else {
+        items_[i]->marked = false;
+      }
+    }
+  }
+
+ private:
+  struct Item {
+    std::string key;
+    T value;
+    bool marked;
+  };
+  std::vector<std::unique_ptr<Item>> items_;  // pointers: a shape's address is kept by its index
+  std::vector<IdType> free_;
+  std::unordered_map<std::string, IdType> index_;
+};
+
+struct ShapeEntry {
+  Shape shape;
+  std::array<std::unique_ptr<ShapeIndex>, 2> index;  // by Mode
+};
+
+struct ChosenFlavor {
+  std::string resource;
+  std::string flavor;
+  bool operator==(const ChosenFlavor&) const = default;
+};
+
+struct Charge {
+  ShapeId shape;
+  std::vector<QuotaItem> quota;  // per slot
+  std::vector<ChosenFlavor> flavors;
+};
+
+struct Spec {
+  QueueId queue;
+  PodTemplate pod;
+  std::uint64_t config_version = 0;  // of the choices
+  std::vector<ChargeId> choices;
+  Reason problem;  // why there are no choices
+};
+
+// A walk through the group tree: enter a group, place a leaf, leave the group.
+struct Step {
+  enum class Kind : std::uint8_t { kEnter, kLeaf, kExit } kind = Kind::kLeaf;
+  std::uint32_t index = 0;  // group or pod set
+};
+
+struct StructureGroup {
+  std::int64_t least = 0;  // children
+  std::int64_t children = 0;
+  TopologyRequest topology;
+  std::uint32_t parent = 0;           // index of the parent group; the root's is itself
+  std::vector<std::uint32_t> leaves;  // pod sets anywhere below
+};
+
+struct Structure {
+  std::vector<StructureGroup> groups;   // 0 = root
+  std::vector<std::uint32_t> group_of;  // by pod set
+  std::vector<Step> steps;
+};
+
+Structure make_structure(const Group& root);
+std::string structure_key(const Group& root);
+std::string pod_key(const PodTemplate& pod);
+
+}  // namespace berth::engine

@@ -1,0 +1,443 @@
+// State's answers to facts from outside: what model/event.h lists.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "engine/core/state.h"
+
+namespace berth::engine {
+namespace {
+
+constexpr std::int64_t kMostQuota = std::int64_t{1} << 60;
+
+Status unknown(std::string_view what, std::string_view name) {
+  return fail(ErrorCode::kNotFound, "{} {} is not known", what, name);
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------------------------------------------------------- nodes
+
+Status State::node_upsert(const Node& node) {
+  const auto before = nodes.find(node.name);
+  const std::size_t had_devices = before ? nodes.record(*before).devices.size() : 0;
+  BERTH_TRY(nodes.upsert(node));
+  const NodeId id = *nodes.find(node.name);
+  if (before && nodes.record(id).devices.size() != had_devices) charge_devices_again(id);
+  gain_node(id);
+  gained_now = true;
+  holds_suspect = true;
+  return {};
+}
+
+Status State::node_remove(const std::string& name) {
+  BERTH_TRY(nodes.remove(name));
+  holds_suspect = true;
+  return {};
+}
+
+// Use that was charged before the node's devices were known gets its devices now.
+void State::charge_devices_again(NodeId node) {
+  if (const auto it = foreign_on_.find(node); it != foreign_on_.end()) {
+    for (const std::string& uid : it->second) {
+      Foreign& f = foreign_.at(uid);
+      nodes.charge_foreign(node, f.pod, -1, f.devices);
+      nodes.charge_foreign(node, f.pod, +1, f.devices);
+    }
+  }
+  for (auto& w : workloads) {
+    if (!w.used) continue;
+    for (auto& set : w.sets) {
+      for (auto& slot : set.slots) {
+        if (slot.node != node || planes_of(slot.state) == 0) continue;
+        const Shape& shape = shape_of(slot.charge);
+        std::int64_t wanted = 0;
+        for (const auto& d : shape.devices) wanted += d.count;
+        if (std::popcount(slot.devices) == wanted) continue;
+        const PlaneMask planes = planes_of(slot.state);
+        nodes.charge(node, shape, slot.devices, planes, -1);
+        slot.devices = nodes.choose_devices(node, shape, Mode::kStart);
+        nodes.charge(node, shape, slot.devices, planes, +1);
+      }
+    }
+  }
+}
+
+Status State::topology_upsert(const Topology& topology) {
+  if (topology.name.empty()) return fail(ErrorCode::kInvalid, "a topology has no name");
+  if (topology.levels.empty()) return fail(ErrorCode::kInvalid, "topology {} has no levels", topology.name);
+  topologies[topology.name] = topology;
+  configuration_changed();
+  return {};
+}
+
+Status State::topology_remove(const std::string& name) {
+  if (topologies.erase(name) == 0) return unknown("topology", name);
+  configuration_changed();
+  return {};
+}
+
+Status State::foreign_upsert(const ForeignPod& pod) {
+  if (pod.uid.empty() || pod.node.empty())
+    return fail(ErrorCode::kInvalid, "a foreign pod needs a uid and a node");
+  for (const auto& request : pod.devices) BERTH_TRY(request.check());
+  if (foreign_.count(pod.uid) > 0) BERTH_TRY(foreign_remove(pod.uid));
+  const NodeId node = nodes.intern(pod.node);
+  Foreign f{pod, node, {}};
+  nodes.charge_foreign(node, f.pod, +1, f.devices);
+  foreign_on_[node].insert(pod.uid);
+  foreign_.emplace(pod.uid, std::move(f));
+  return {};
+}
+
+Status State::foreign_remove(const std::string& uid) {
+  const auto it = foreign_.find(uid);
+  if (it == foreign_.end()) return unknown("foreign pod", uid);
+  const NodeId node = it->second.node;
+  nodes.charge_foreign(node, it->second.pod, -1, it->second.devices);
+  auto& on_node = foreign_on_[node];
+  on_node.erase(uid);
+  if (on_node.empty()) foreign_on_.erase(node);
+  foreign_.erase(it);
+  gain_node(node);
+  gained_now = true;
+  return {};
+}
+
+// --------------------------------------------------------------------------------------------------------------- queues
+
+void State::configuration_changed() {
+  std::vector<Topology> list;
+  for (const auto& [name, topology] : topologies) list.push_back(topology);
+  nodes.set_topologies(list);
+  rebuild_queues();
+  ++config_version;
+  holds_suspect = true;
+  pending.wake_all();
+}
+
+Status State::flavor_upsert(const Flavor& flavor) {
+  if (flavor.name.empty()) return fail(ErrorCode::kInvalid, "a flavor has no name");
+  flavors[flavor.name] = flavor;
+  configuration_changed();
+  return {};
+}
+
+Status State::flavor_remove(const std::string& name) {
+  if (flavors.erase(name) == 0) return unknown("flavor", name);
+  configuration_changed();
+  return {};
+}
+
+QueueId State::intern_queue(const std::string& name) {
+  const QueueId id(queue_names.intern(name));
+  if (id.index() == queues.size()) {
+    queues.emplace_back();
+    queues.back().spec.name = name;
+    rebuild_queues();
+  }
+  return id;
+}
+
+Status State::queue_upsert(const Queue& queue) {
+  if (queue.name.empty()) return fail(ErrorCode::kInvalid, "a queue has no name");
+  if (queue.weight.num < 0 || queue.weight.den <= 0) {
+    return fail(ErrorCode::kInvalid, "queue {}: weight {}/{}; it must not be negative", queue.name,
+                queue.weight.num, queue.weight.den);
+  }
+  for (const auto& q : queue.quotas) {
+    for (const std::int64_t amount :
+         {q.nominal, q.borrowing_limit.value_or(0), q.lending_limit.value_or(0)}) {
+      if (amount < 0 || amount > kMostQuota) {
+        return fail(ErrorCode::kInvalid,
+                    "queue {}: a quota of {} for {} in flavor {}; it must lie between 0 and 2^60", queue.name,
+                    amount, q.resource, q.flavor);
+      }
+    }
+  }
+  const QueueId id = intern_queue(queue.name);
+  if (!queue.parent.empty()) intern_queue(queue.parent);
+  queues[id.index()].exists = true;
+  queues[id.index()].spec = queue;
+  configuration_changed();
+  return {};
+}
+
+Status State::queue_remove(const std::string& name) {
+  const auto id = queue_names.find(name);
+  if (!id || !queues[*id].exists || *id == 0) return unknown("queue", name);
+  queues[*id].exists = false;
+  queues[*id].spec = Queue{};
+  queues[*id].spec.name = name;
+  configuration_changed();
+  return {};
+}
+
+// Limits of the tree and the trouble of each queue, from the queues' specifications. Usage is kept.
+void State::rebuild_queues() {
+  std::vector<QuotaTree::Node> tree(queues.size());
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    QueueState& q = queues[i];
+    q.trouble = q.spec.disabled;
+    if (!q.spec.parent.empty()) tree[i].parent = QueueId(*queue_names.find(q.spec.parent));
+    for (const auto& quota_entry : q.spec.quotas) {
+      tree[i].limits.push_back({pair(quota_entry.flavor, quota_entry.resource), quota_entry.nominal,
+                                quota_entry.borrowing_limit, quota_entry.lending_limit});
+    }
+  }
+  // Walk up from each queue: a cycle disables every queue on it and below it.
+  std::vector<std::uint8_t> cyclic(queues.size(), 0);
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    std::size_t steps = 0;
+    QueueId at(i);
+    while (at.valid() && steps <= queues.size()) {
+      at = tree[at.index()].parent;
+      ++steps;
+    }
+    if (at.valid()) cyclic[i] = 1;
+  }
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    QueueState& q = queues[i];
+    const QueueId up = tree[i].parent;
+    if (cyclic[i] != 0) {
+      q.trouble = fmt::format("its chain of parents has a cycle ({} -> {})", q.spec.name, q.spec.parent);
+      tree[i].parent = QueueId();
+    } else if (up.valid() && !queues[up.index()].exists && q.exists) {
+      q.trouble = fmt::format("its parent {} does not exist", q.spec.parent);
+    }
+  }
+  quota.rebuild(std::move(tree), pair_flavors.size());
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    pending.set_strict(QueueId(i), queues[i].spec.order == QueueOrder::kStrict);
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------ workloads
+
+Status State::check_amounts(const Workload& workload) const {
+  for (const PodSet* set : pod_sets_of(workload.root)) {
+    for (const auto& [name, amount] : set->pod.requests) {
+      if (amount > kMostAmount) {
+        return fail(ErrorCode::kInvalid,
+                    "workload {}: pod set \"{}\" asks for {} of {}, more than any node has", workload.name,
+                    set->name, amount, name);
+      }
+    }
+    std::vector<std::string_view> seen;
+    for (const auto& request : set->pod.claim.requests) {
+      if (request.count > 64) {
+        return fail(ErrorCode::kInvalid,
+                    "workload {}: pod set \"{}\" asks for {} devices of {}; a node has at most 64",
+                    workload.name, set->name, request.count, request.resource);
+      }
+      if (set->pod.requests.has(request.resource) ||
+          std::find(seen.begin(), seen.end(), request.resource) != seen.end()) {
+        return fail(ErrorCode::kInvalid, "workload {}: pod set \"{}\" asks for {} twice", workload.name,
+                    set->name, request.resource);
+      }
+      seen.push_back(request.resource);
+    }
+  }
+  return {};
+}
+
+void State::fill(WorkloadState& w, const Workload& from) {
+  w.name = from.name;
+  w.created = from.created;
+  w.kind = from.kind;
+  w.may_preempt = from.may_preempt;
+  w.preemptible = from.preemptible;
+  w.active = from.active;
+  w.expected = from.expected_duration;
+  w.restart = from.restart;
+  w.priority = from.priority;
+}
+
+void State::resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets) {
+  WorkloadState& w = workloads[id.index()];
+  w.sets.resize(std::max(sets.size(), w.sets.size()));
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    PodSetState& s = w.sets[i];
+    const PodSet& from = *sets[i];
+    s.spec = intern_spec(w.queue, from.pod);
+    s.least = from.least_count();
+    std::size_t want = static_cast<std::size_t>(from.count);
+    // Slots that have a place stay, whatever the new count says, until they are gone.
+    for (std::size_t at = s.slots.size(); at > want; --at) {
+      if (planes_of(s.slots[at - 1].state) != 0) {
+        want = at;
+        break;
+      }
+      set_slot(id, i, at - 1, SlotState::kAbsent, NodeId(), ChargeId(), 0);
+    }
+    const std::size_t had = s.slots.size();
+    s.slots.resize(want);
+    const auto present = static_cast<std::size_t>(from.present.value_or(from.count));
+    for (std::size_t at = had; at < want; ++at) {
+      if (at < present) set_slot(id, i, at, SlotState::kWaiting, NodeId(), ChargeId(), 0);
+    }
+  }
+}
+
+Status State::workload_upsert(const Workload& workload) {
+  BERTH_TRY(check(workload));
+  BERTH_TRY(check_amounts(workload));
+  const auto sets = pod_sets_of(workload.root);
+  const auto known = find_workload(workload.uid);
+  const QueueId queue = intern_queue(workload.queue);
+  WorkloadId id;
+  if (known) {
+    id = *known;
+    WorkloadState& w = workloads[id.index()];
+    if (w.queue != queue && w.running() + w.held() + w.releasing() > 0) {
+      return fail(ErrorCode::kInvalid,
+                  "workload {}: its queue cannot change from {} to {} while it has places", workload.name,
+                  queue_names.name(w.queue.value), workload.queue);
+    }
+    if (sets.size() < w.sets.size()) {
+      return fail(ErrorCode::kInvalid, "workload {}: a revision has {} pod sets, but it had {}",
+                  workload.name, sets.size(), w.sets.size());
+    }
+    if (w.pending.valid()) pending.remove(w.pending, member(w, id));
+    w.pending = ClassId();
+    if (w.running() > 0 && w.priority != workload.priority) {
+      QueueState& q = queues[w.queue.index()];
+      if (--q.priorities[w.priority] == 0) q.priorities.erase(w.priority);
+      ++q.priorities[workload.priority];
+      pending.wake_all();  // who may preempt it has changed
+    }
+    if (w.preemptible != workload.preemptible) pending.wake_all();
+    w.queue = queue;
+  } else {
+    if (free_workloads_.empty()) {
+      id = WorkloadId(workloads.size());
+      workloads.emplace_back();
+    } else {
+      id = free_workloads_.back();
+      free_workloads_.pop_back();
+      workloads[id.index()] = WorkloadState{};
+    }
+    WorkloadState& w = workloads[id.index()];
+    w.used = true;
+    w.uid = workload.uid;
+    w.queue = queue;
+    w.arrival = next_arrival_++;
+    workload_index_.emplace(workload.uid, id);
+  }
+  fill(workloads[id.index()], workload);
+  std::string key = structure_key(workload.root);
+  const auto structure = structures.find(key);
+  workloads[id.index()].structure =
+      structure ? *structure : structures.add(std::move(key), make_structure(workload.root));
+  resize_sets(id, sets);
+  WorkloadState& w = workloads[id.index()];
+  if (!w.active && w.held() > 0) {
+    for (std::size_t s = 0; s < w.sets.size(); ++s) {
+      for (std::size_t i = 0; i < w.sets[s].slots.size(); ++i) {
+        if (w.sets[s].slots[i].state == SlotState::kHeld) move_slot(id, s, i, SlotState::kWaiting);
+      }
+    }
+  }
+  settle(id);
+  changed(id);
+  return {};
+}
+
+Status State::workload_remove(const std::string& uid) {
+  const auto id = find_workload(uid);
+  if (!id) return unknown("workload", uid);
+  WorkloadState& w = workloads[id->index()];
+  for (std::size_t s = 0; s < w.sets.size(); ++s) {
+    for (std::size_t i = 0; i < w.sets[s].slots.size(); ++i) {
+      if (w.sets[s].slots[i].state != SlotState::kAbsent)
+        set_slot(*id, s, i, SlotState::kAbsent, NodeId(), ChargeId(), 0);
+    }
+  }
+  settle(*id);
+  workload_index_.erase(uid);
+  to_withdraw.erase(*id);
+  w = WorkloadState{};
+  free_workloads_.push_back(*id);
+  sweep();
+  return {};
+}
+
+Status State::slot_update(const SlotUpdate& update) {
+  const auto id = find_workload(update.workload);
+  if (!id) return unknown("workload", update.workload);
+  WorkloadState& w = workloads[id->index()];
+  if (update.pod_set < 0 || update.pod_set >= static_cast<std::int64_t>(w.sets.size())) {
+    return fail(ErrorCode::kInvalid, "workload {} has no pod set {}", w.name, update.pod_set);
+  }
+  const auto set = static_cast<std::size_t>(update.pod_set);
+  if (update.index < 0 || update.index >= static_cast<std::int64_t>(w.sets[set].slots.size())) {
+    return fail(ErrorCode::kInvalid, "workload {}: pod set {} has no slot {}", w.name, update.pod_set,
+                update.index);
+  }
+  const auto at = static_cast<std::size_t>(update.index);
+  const Slot slot = w.sets[set].slots[at];
+  switch (update.state) {
+    case SlotState::kHeld:
+      return fail(ErrorCode::kInvalid, "workload {}: a hold is decided, not seen", w.name);
+    case SlotState::kWaiting:
+      if (slot.state != SlotState::kHeld && slot.state != SlotState::kWaiting) {
+        set_slot(*id, set, at, SlotState::kWaiting, NodeId(), ChargeId(), 0);
+      }
+      break;
+    case SlotState::kAbsent:
+    case SlotState::kGone:
+      if (slot.state == SlotState::kHeld) holds_suspect = true;
+      set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), 0);
+      break;
+    case SlotState::kReleasing:
+      if (slot.state == SlotState::kBinding || slot.state == SlotState::kRunning) {
+        move_slot(*id, set, at, SlotState::kReleasing);
+      } else if (slot.state != SlotState::kReleasing) {
+        if (slot.state == SlotState::kHeld) holds_suspect = true;
+        set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), 0);
+      }
+      break;
+    case SlotState::kBinding:
+    case SlotState::kRunning: {
+      if (update.node.empty()) {
+        return fail(ErrorCode::kInvalid, "workload {}: a {} slot needs a node", w.name,
+                    enum_name(update.state));
+      }
+      const NodeId node = nodes.intern(update.node);
+      if ((slot.state == SlotState::kBinding || slot.state == SlotState::kRunning) && slot.node == node) {
+        move_slot(*id, set, at, update.state);
+        break;
+      }
+      const ChargeId charge = choice_for_node(w.sets[set].spec, node);
+      if (!charge.valid()) {
+        return fail(ErrorCode::kInvalid,
+                    "workload {}: a slot runs on {}, but nothing says how to charge it: {}", w.name,
+                    update.node, to_text(specs[w.sets[set].spec].problem));
+      }
+      // Free what it had first, so that its own room does not stand in its way.
+      set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), 0);
+      const std::uint64_t devices = nodes.choose_devices(node, shape_of(charge), Mode::kStart);
+      set_slot(*id, set, at, update.state, node, charge, devices);
+      holds_suspect = true;
+      if (workloads[id->index()].started == 0) workloads[id->index()].started = std::max<TimeMs>(now, 1);
+      break;
+    }
+  }
+  settle(*id);
+  changed(*id);
+  return {};
+}
+
+Status State::withdraw(const Withdraw& event) {
+  const auto id = find_workload(event.workload);
+  if (!id) return unknown("workload", event.workload);
+  WorkloadState& w = workloads[id->index()];
+  if (w.running() + w.held() == 0) return {};
+  w.withdraw = true;
+  w.withdraw_why = event.why;
+  to_withdraw.insert(*id);
+  return {};
+}
+
+}  // namespace berth::engine

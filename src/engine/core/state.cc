@@ -1,0 +1,382 @@
+#include "engine/core/state.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace berth::engine {
+
+State::State(EngineConfig engine_config) : config(engine_config) {
+  nodes.resource("cpu");  // resource 0: placement scores read it (place/score.cc)
+  queues.emplace_back();  // queue 0: work without a queue; nodes alone decide
+  queue_names.intern("");
+  queues[0].exists = true;
+  queues[0].spec.unlimited = true;
+  queues[0].spec.preemption.within = WithinQueue::kLowerPriority;
+  rebuild_queues();
+}
+
+// ---------------------------------------------------------------------------------------------------- accounts, trials
+
+void State::account(QueueId queue, ChargeId charge, NodeId node, std::uint64_t devices, PlaneMask planes,
+                    int sign) {
+  if (planes == 0) return;
+  const Charge& c = charges[charge];
+  nodes.charge(node, shapes[c.shape].shape, devices, planes, sign);
+  for (const QuotaItem& item : c.quota) quota.add(queue, item.pair, sign * item.amount, planes);
+}
+
+void State::try_charge(QueueId queue, ChargeId charge, NodeId node, std::uint64_t devices, PlaneMask planes,
+                       int sign) {
+  account(queue, charge, node, devices, planes, sign);
+  undo_.push_back({queue, charge, node, devices, planes, sign});
+}
+
+void State::rollback(std::size_t to) {
+  while (undo_.size() > to) {
+    const Undo& u = undo_.back();
+    account(u.queue, u.charge, u.node, u.devices, u.planes, -u.sign);
+    undo_.pop_back();
+  }
+}
+
+void State::gain_node(NodeId node) {
+  if (is_gained.size() < nodes.size()) is_gained.resize(nodes.size(), 0);
+  if (is_gained[node.index()] != 0) return;
+  is_gained[node.index()] = 1;
+  gained_nodes.push_back(node);
+}
+
+void State::gain_quota(QueueId queue) {
+  if (!queues[queue.index()].spec.unlimited) gained_roots.insert(quota.root(queue));
+}
+
+// ---------------------------------------------------------------------------------------------------------------- slots
+
+void State::count(PodSetState& set, SlotState state, std::int64_t delta) {
+  switch (state) {
+    case SlotState::kWaiting:
+      set.waiting += delta;
+      break;
+    case SlotState::kBinding:
+    case SlotState::kRunning:
+      set.active += delta;
+      break;
+    case SlotState::kHeld:
+      set.held += delta;
+      break;
+    case SlotState::kReleasing:
+      set.releasing += delta;
+      break;
+    case SlotState::kAbsent:
+    case SlotState::kGone:
+      break;
+  }
+}
+
+void State::set_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState to, NodeId node,
+                     ChargeId charge, std::uint64_t devices, PlaneMask charged) {
+  WorkloadState& w = workloads[id.index()];
+  PodSetState& s = w.sets[set];
+  Slot& slot = s.slots[at];
+  const PlaneMask had = planes_of(slot.state);
+  if (had != 0) {
+    account(w.queue, slot.charge, slot.node, slot.devices, had, -1);
+    gain_node(slot.node);
+    gain_quota(w.queue);
+    if ((had & kNowBit) != 0) gained_now = true;
+  }
+  count(s, slot.state, -1);
+  slot.state = to == SlotState::kGone ? SlotState::kAbsent : to;
+  const PlaneMask want = planes_of(slot.state);
+  if (want == 0) {
+    slot.node = NodeId();
+    slot.charge = ChargeId();
+    slot.devices = 0;
+  } else {
+    slot.node = node;
+    slot.charge = charge;
+    slot.devices = devices;
+    account(w.queue, charge, node, devices, static_cast<PlaneMask>(want & ~charged), +1);
+  }
+  count(s, slot.state, +1);
+}
+
+void State::move_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState to, PlaneMask charged,
+                      PlaneMask freed) {
+  WorkloadState& w = workloads[id.index()];
+  PodSetState& s = w.sets[set];
+  Slot& slot = s.slots[at];
+  const PlaneMask had = planes_of(slot.state);
+  const PlaneMask want = planes_of(to);
+  const auto more = static_cast<PlaneMask>(want & ~had);
+  const auto less = static_cast<PlaneMask>(had & ~want);
+  account(w.queue, slot.charge, slot.node, slot.devices, static_cast<PlaneMask>(more & ~charged), +1);
+  account(w.queue, slot.charge, slot.node, slot.devices, static_cast<PlaneMask>(less & ~freed), -1);
+  if (less != 0) {
+    gain_node(slot.node);
+    gain_quota(w.queue);
+    if ((less & kNowBit) != 0) gained_now = true;
+  }
+  count(s, slot.state, -1);
+  slot.state = to;
+  count(s, slot.state, +1);
+  if (want == 0) {
+    slot.node = NodeId();
+    slot.charge = ChargeId();
+    slot.devices = 0;
+  }
+}
+
+void State::changed(WorkloadId id) {
+  if (is_changed.size() < workloads.size()) is_changed.resize(workloads.size(), 0);
+  if (is_changed[id.index()] != 0) return;
+  is_changed[id.index()] = 1;
+  changed_list.push_back(id);
+}
+
+std::string State::class_key(const WorkloadState& w, WorkloadId id) const {
+  std::string key = fmt::format("{},{},{},{}{}", w.queue.value, w.priority, w.structure.value,
+                                w.may_preempt ? 'p' : '-', static_cast<int>(w.kind));
+  for (const auto& set : w.sets)
+    fmt::format_to(std::back_inserter(key), ";{},{},{}", set.spec.value, set.waiting, set.least);
+  // What has slots somewhere already must come near them: a class of its own.
+  if (w.running() > 0 || w.releasing() > 0) fmt::format_to(std::back_inserter(key), "#{}", id.value);
+  return key;
+}
+
+void State::settle(WorkloadId id) {
+  WorkloadState& w = workloads[id.index()];
+  QueueState& q = queues[w.queue.index()];
+  const bool runs = w.running() > 0;
+  const bool listed = q.started.count(id) > 0;
+  if (runs != listed) {
+    if (runs) {
+      q.started.insert(id);
+      ++q.priorities[w.priority];
+    } else {
+      q.started.erase(id);
+      if (--q.priorities[w.priority] == 0) q.priorities.erase(w.priority);
+      w.started = 0;
+    }
+  }
+  const bool holds = w.held() > 0;
+  if (!holds && w.hold_order != 0) {
+    holders.erase(w.hold_order);
+    w.hold_order = 0;
+    w.hold_cause = Reason{};
+  }
+  if (w.withdraw && !runs && !holds) {
+    w.withdraw = false;
+    to_withdraw.erase(id);
+  }
+  const bool waits = w.active && w.waiting() > 0 && !holds && !w.withdraw;
+  if (w.pending.valid()) {
+    if (waits && pending.at(w.pending).key == class_key(w, id)) return;
+    pending.remove(w.pending, member(w, id));
+    w.pending = ClassId();
+  }
+  if (waits) w.pending = pending.add(class_key(w, id), w.queue, w.priority, member(w, id));
+}
+
+// -------------------------------------------------------------------------------------------------------------- look-ups
+
+ShapeIndex& State::index(ShapeId shape, Mode mode) {
+  ShapeEntry& entry = shapes[shape];
+  auto& slot = entry.index[static_cast<std::size_t>(mode)];
+  if (!slot) slot = std::make_unique<ShapeIndex>(entry.shape, mode);
+  slot->refresh(nodes);
+  return *slot;
+}
+
+Spec& State::spec(SpecId id) {
+  Spec& s = specs[id];
+  if (s.config_version != config_version) build_choices(s);
+  return s;
+}
+
+std::optional<WorkloadId> State::find_workload(std::string_view uid) const {
+  const auto it = workload_index_.find(std::string(uid));
+  if (it == workload_index_.end()) return std::nullopt;
+  return it->second;
+}
+
+ChargeId State::choice_for_node(SpecId id, NodeId node) {
+  const Spec& s = spec(id);
+  for (const ChargeId choice : s.choices) {
+    if (static_mismatch(shape_of(choice), nodes.record(node).spec).code == ReasonCode::kNone) return choice;
+  }
+  return s.choices.empty() ? ChargeId() : s.choices.front();
+}
+
+FlavorResource State::pair(const std::string& flavor, const std::string& resource) {
+  const auto [it, fresh] = pair_index_.try_emplace(fmt::format("{}:{}{}", flavor.size(), flavor, resource),
+                                                   static_cast<std::uint32_t>(pair_flavors.size()));
+  if (fresh) {
+    pair_flavors.push_back(flavor);
+    pair_resources.push_back(resource);
+  }
+  return FlavorResource(it->second);
+}
+
+SpecId State::intern_spec(QueueId queue, const PodTemplate& pod) {
+  std::string key = fmt::format("{}/{}", queue.value, pod_key(pod));
+  if (const auto known = specs.find(key)) return *known;
+  Spec s;
+  s.queue = queue;
+  s.pod = pod;
+  return specs.add(std::move(key), std::move(s));
+}
+
+// The ways to charge one slot of this template in its queue: one flavor per resource group, in the order of the flavors.
+void State::build_choices(Spec& s) {
+  s.config_version = config_version;
+  s.choices.clear();
+  s.problem = Reason{};
+  const QueueState& q = queues[s.queue.index()];
+  if (!s.pod.unsupported.empty()) {
+    s.problem = {
+        ReasonCode::kUnsupported, "", fmt::format("{}", fmt::join(s.pod.unsupported, "; ")), 0, 0, 0, {}};
+    return;
+  }
+  Shape base;
+  const ResourceList total = s.pod.total().value();
+  for (const auto& [name, amount] : total) {
+    if (amount > 0) base.amounts.push_back({nodes.resource(name), amount});
+  }
+  for (const auto& r : s.pod.claim.requests)
+    base.devices.push_back({nodes.resource(r.resource), r.count, r.milli});
+  base.selector = s.pod.node_selector;
+  base.required = s.pod.required_affinity;
+  base.preferred = s.pod.preferred_affinity;
+  base.tolerations = s.pod.tolerations;
+  base.placement = q.spec.placement == Placement::kDefault ? config.placement : q.spec.placement;
+
+  std::vector<const ResourceGroup*> groups;
+  ResourceList counted = total;
+  if (!q.spec.unlimited) {
+    const auto covers = [&](const std::string& resource) -> const ResourceGroup* {
+      for (const auto& group : q.spec.groups) {
+        if (std::find(group.resources.begin(), group.resources.end(), resource) != group.resources.end())
+          return &group;
+      }
+      return nullptr;
+    };
+    if (covers("pods") != nullptr && !counted.has("pods")) counted.set("pods", 1);
+    for (const auto& [name, amount] : counted) {
+      if (amount == 0) continue;
+      const ResourceGroup* group = covers(name);
+      if (group == nullptr) {
+        if (name == "pods" || config.ignore_uncovered) continue;
+        s.problem = {ReasonCode::kQuotaUncovered, name, "", amount, 0, 0, {}};
+        return;
+      }
+      if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(group);
+    }
+  }
+
+  const auto usable = [&](const Flavor& flavor) {
+    for (const Taint& taint : flavor.node_taints) {
+      if (taint.effect == TaintEffect::kPreferNoSchedule) continue;
+      const auto covered = [&](const auto& list) {
+        return std::any_of(list.begin(), list.end(), [&](const Toleration& t) { return t.tolerates(taint); });
+      };
+      if (!covered(base.tolerations) && !covered(flavor.tolerations)) return false;
+    }
+    return true;
+  };
+
+  // A queue uses, and borrows, only what it has a quota entry for, if of nothing.
+  const auto listed = [&](const ResourceGroup& group, const std::string& flavor) {
+    return std::all_of(group.resources.begin(), group.resources.end(), [&](const std::string& resource) {
+      return counted.get(resource) == 0 ||
+             std::any_of(q.spec.quotas.begin(), q.spec.quotas.end(), [&](const Quota& quota_entry) {
+               return quota_entry.flavor == flavor && quota_entry.resource == resource;
+             });
+    });
+  };
+
+  constexpr std::size_t kMostChoices = 256;
+  std::vector<std::vector<const Flavor*>> chosen{{}};
+  for (const ResourceGroup* group : groups) {
+    std::vector<std::vector<const Flavor*>> longer;
+    for (const auto& prefix : chosen) {
+      for (const std::string& name : group->flavors) {
+        const auto it = flavors.find(name);
+        if (it == flavors.end() || !usable(it->second) || !listed(*group, name)) continue;
+        if (longer.size() >= kMostChoices) break;
+        longer.push_back(prefix);
+        longer.back().push_back(&it->second);
+      }
+    }
+    chosen = std::move(longer);
+  }
+  if (chosen.empty()) {
+    s.problem = {
+        ReasonCode::kNodeFlavor, "", "no flavor of the queue exists that the pod tolerates", 0, 0, 0, {}};
+    return;
+  }
+  for (const auto& picks : chosen) {
+    ShapeEntry entry;
+    entry.shape = base;
+    Charge charge;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const Flavor& flavor = *picks[g];
+      entry.shape.flavors.push_back(flavor.name);
+      for (const auto& [key, value] : flavor.node_labels) entry.shape.flavor_labels[key] = value;
+      entry.shape.tolerations.insert(entry.shape.tolerations.end(), flavor.tolerations.begin(),
+                                     flavor.tolerations.end());
+      for (const std::string& resource : groups[g]->resources) {
+        const std::int64_t amount = counted.get(resource);
+        if (amount == 0) continue;
+        charge.quota.push_back({pair(flavor.name, resource), amount});
+        charge.flavors.push_back({resource, flavor.name});
+      }
+    }
+    std::string shape_name = shape_key(entry.shape);
+    const auto known_shape = shapes.find(shape_name);
+    charge.shape = known_shape ? *known_shape : shapes.add(shape_name, std::move(entry));
+    std::string charge_name = fmt::format("{}", charge.shape.value);
+    for (const auto& item : charge.quota) {
+      charge_name += fmt::format(",{}={}", item.pair.value, item.amount);
+    }
+    const auto known = charges.find(charge_name);
+    const ChargeId id = known ? *known : charges.add(charge_name, std::move(charge));
+    if (std::find(s.choices.begin(), s.choices.end(), id) == s.choices.end()) s.choices.push_back(id);
+  }
+}
+
+void State::sweep() {
+  if (specs.live() + charges.live() + shapes.live() < 4 * live_at_sweep_) return;
+  for (const auto& w : workloads) {
+    if (!w.used) continue;
+    for (const auto& set : w.sets) {
+      specs.mark(set.spec);
+      for (const auto& slot : set.slots) {
+        if (slot.charge.valid()) charges.mark(slot.charge);
+      }
+    }
+  }
+  const auto nothing = [](auto) {};
+  specs.sweep([&](SpecId) {});
+  for (const auto& w : workloads) {
+    if (!w.used) continue;
+    for (const auto& set : w.sets) {
+      for (const ChargeId choice : specs[set.spec].choices) charges.mark(choice);
+    }
+  }
+  for (const auto& w : workloads) {
+    if (!w.used) continue;
+    for (const auto& set : w.sets) {
+      for (const ChargeId choice : specs[set.spec].choices) shapes.mark(charges[choice].shape);
+      for (const auto& slot : set.slots) {
+        if (slot.charge.valid()) shapes.mark(charges[slot.charge].shape);
+      }
+    }
+  }
+  charges.sweep(nothing);
+  shapes.sweep(nothing);
+  live_at_sweep_ = std::max<std::size_t>(256, specs.live() + charges.live() + shapes.live());
+}
+
+}  // namespace berth::engine

@@ -1,0 +1,217 @@
+// Everything the engine knows, and the only ways to change it.
+//
+// Two kinds of change:
+//   - facts and decisions (set_slot and the apply functions): they keep the accounts of nodes and quota in step with the
+//     state of the slots, and note what was gained, so that blocked work wakes;
+//   - trials (try_charge): accounts only, written to an undo log, rolled back to a mark or kept by the decision that follows.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/interner.h"
+#include "base/result.h"
+#include "engine/core/catalog.h"
+#include "engine/core/plane.h"
+#include "engine/engine.h"
+#include "engine/order/pending.h"
+#include "engine/place/nodes.h"
+#include "engine/quota/tree.h"
+#include "model/event.h"
+
+namespace berth::engine {
+
+struct Slot {
+  SlotState state = SlotState::kAbsent;
+  NodeId node;
+  ChargeId charge;
+  std::uint64_t devices = 0;
+};
+
+struct PodSetState {
+  SpecId spec;
+  std::int64_t least = 0;
+  std::vector<Slot> slots;
+  std::int64_t waiting = 0;
+  std::int64_t active = 0;  // binding and running
+  std::int64_t held = 0;
+  std::int64_t releasing = 0;
+};
+
+struct WorkloadState {
+  bool used = false;
+  std::string uid;
+  std::string name;
+  QueueId queue;
+  std::int64_t priority = 0;
+  TimeMs created = 0;
+  std::uint64_t arrival = 0;
+  WorkloadKind kind = WorkloadKind::kTraining;
+  bool may_preempt = true;
+  bool preemptible = true;
+  bool active = true;
+  std::optional<DurationMs> expected;
+  Restart restart;
+  StructureId structure;
+  std::vector<PodSetState> sets;
+
+  TimeMs started = 0;  // of the present run
+  ClassId pending;     // valid while it is in Pending
+  Reason hold_cause;   // while slots are held
+  std::uint64_t hold_order = 0;
+  bool withdraw = false;  // the next decide() ends its slots
+  std::string withdraw_why;
+
+  std::int64_t waiting() const { return sum(&PodSetState::waiting); }
+  std::int64_t running() const { return sum(&PodSetState::active); }
+  std::int64_t held() const { return sum(&PodSetState::held); }
+  std::int64_t releasing() const { return sum(&PodSetState::releasing); }
+
+ private:
+  std::int64_t sum(std::int64_t PodSetState::*member) const {
+    std::int64_t total = 0;
+    for (const auto& set : sets) total += set.*member;
+    return total;
+  }
+};
+
+struct QueueState {
+  bool exists = false;
+  Queue spec;
+  std::string trouble;           // why nothing of it can start: cyclic, parent missing, misconfigured
+  std::set<WorkloadId> started;  // with slots that are binding or running
+  std::map<std::int64_t, std::int64_t> priorities;  // of these: priority -> how many
+};
+
+class State {
+ public:
+  explicit State(EngineConfig engine_config);
+
+  // ---- Facts. Each refuses a bad value with an error and no change.
+  Status node_upsert(const Node& node);
+  Status node_remove(const std::string& name);
+  Status topology_upsert(const Topology& topology);
+  Status topology_remove(const std::string& name);
+  Status flavor_upsert(const Flavor& flavor);
+  Status flavor_remove(const std::string& name);
+  Status queue_upsert(const Queue& queue);
+  Status queue_remove(const std::string& name);
+  Status foreign_upsert(const ForeignPod& pod);
+  Status foreign_remove(const std::string& uid);
+  Status workload_upsert(const Workload& workload);
+  Status workload_remove(const std::string& uid);
+  Status slot_update(const SlotUpdate& update);
+  Status withdraw(const Withdraw& event);
+
+  // ---- Slots.
+  // Brings a slot to a state; `charged` says which planes a kept trial has charged already.
+  void set_slot(WorkloadId id, std::size_t set, std::size_t index, SlotState to, NodeId node, ChargeId charge,
+                std::uint64_t devices, PlaneMask charged = 0);
+  // The same place, another state. `freed`: planes that a kept trial has freed already.
+  void move_slot(WorkloadId id, std::size_t set, std::size_t index, SlotState to, PlaneMask charged = 0,
+                 PlaneMask freed = 0);
+  // Puts the workload into, or takes it out of, the pending order, as its slots say.
+  void settle(WorkloadId id);
+
+  // ---- Trials.
+  std::size_t mark() const { return undo_.size(); }
+  void try_charge(QueueId queue, ChargeId charge, NodeId node, std::uint64_t devices, PlaneMask planes,
+                  int sign);
+  void rollback(std::size_t mark);
+  void keep() { undo_.clear(); }
+
+  // ---- Look-ups.
+  ShapeIndex& index(ShapeId shape, Mode mode);  // refreshed
+  const Shape& shape_of(ChargeId charge) const { return shapes[charges[charge].shape].shape; }
+  // The spec with its choices for the present configuration.
+  Spec& spec(SpecId id);
+  std::optional<WorkloadId> find_workload(std::string_view uid) const;
+  std::string_view flavor_name(FlavorResource pair) const { return pair_flavors[pair.index()]; }
+  std::string_view resource_name(FlavorResource pair) const { return pair_resources[pair.index()]; }
+  // The choice of a spec that a node could host; none when there is no choice at all.
+  ChargeId choice_for_node(SpecId id, NodeId node);
+  void changed(WorkloadId id);
+  // Drops catalog entries that nothing uses.
+  void sweep();
+
+  EngineConfig config;
+  EngineStats stats;
+  TimeMs now = 0;
+
+  NodeTable nodes;
+  QuotaTree quota;
+  Pool<ShapeEntry, ShapeId> shapes;
+  Pool<Charge, ChargeId> charges;
+  Pool<Spec, SpecId> specs;
+  Pool<Structure, StructureId> structures;
+  std::vector<WorkloadState> workloads;
+  std::vector<QueueState> queues;
+  Interner queue_names;
+  std::map<std::string, Flavor> flavors;
+  std::map<std::string, Topology> topologies;
+  std::vector<std::string> pair_flavors;  // by FlavorResource
+  std::vector<std::string> pair_resources;
+  Pending pending;
+  std::map<std::uint64_t, WorkloadId> holders;  // by hold_order
+  std::set<WorkloadId> to_withdraw;
+  std::uint64_t config_version = 1;
+
+  // What was gained since the last decide().
+  std::vector<NodeId> gained_nodes;
+  std::vector<std::uint8_t> is_gained;  // by node
+  std::set<QueueId> gained_roots;
+  bool gained_now = false;     // room that held work may be waiting for
+  bool holds_suspect = false;  // a node changed under a hold
+  std::vector<WorkloadId> changed_list;
+  std::vector<std::uint8_t> is_changed;
+
+ private:
+  struct Undo {
+    QueueId queue;
+    ChargeId charge;
+    NodeId node;
+    std::uint64_t devices = 0;
+    PlaneMask planes = 0;
+    int sign = 1;
+  };
+  struct Foreign {
+    ForeignPod pod;
+    NodeId node;
+    std::vector<std::uint8_t> devices;
+  };
+
+  void account(QueueId queue, ChargeId charge, NodeId node, std::uint64_t devices, PlaneMask planes,
+               int sign);
+  void gain_node(NodeId node);
+  void gain_quota(QueueId queue);
+  void rebuild_queues();
+  void build_choices(Spec& spec);
+  FlavorResource pair(const std::string& flavor, const std::string& resource);
+  SpecId intern_spec(QueueId queue, const PodTemplate& pod);
+  QueueId intern_queue(const std::string& name);
+  std::string class_key(const WorkloadState& w, WorkloadId id) const;
+  Pending::Member member(const WorkloadState& w, WorkloadId id) const { return {w.created, w.arrival, id}; }
+  void count(PodSetState& set, SlotState state, std::int64_t delta);
+  Status check_amounts(const Workload& workload) const;
+  void fill(WorkloadState& w, const Workload& from);
+  void resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets);
+  void charge_devices_again(NodeId node);
+  void configuration_changed();
+
+  std::vector<Undo> undo_;
+  std::unordered_map<std::string, std::uint32_t> pair_index_;
+  std::unordered_map<std::string, WorkloadId> workload_index_;
+  std::vector<WorkloadId> free_workloads_;
+  std::unordered_map<std::string, Foreign> foreign_;
+  std::map<NodeId, std::set<std::string>> foreign_on_;
+  std::uint64_t next_arrival_ = 1;
+  std::size_t live_at_sweep_ = 256;
+};
+
+}  // namespace berth::engine

@@ -1,0 +1,399 @@
+#include "engine/decide.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "engine/preempt/cost.h"
+
+namespace berth::engine {
+namespace {
+
+// Rounds of start - wake - attempt within one call. Each further round needs a decision of the one before that freed
+// something, so this is a guard, not a policy.
+constexpr int kMostRounds = 1000;
+
+}  // namespace
+
+std::vector<std::int64_t> device_list(std::uint64_t mask) {
+  std::vector<std::int64_t> out;
+  for (; mask != 0; mask &= mask - 1) out.push_back(std::countr_zero(mask));
+  return out;
+}
+
+std::vector<Decision> Decider::run() {
+  ++state_.stats.decide_calls;
+  end_withdrawn();
+  drain_stopped();
+  for (int round = 0; round < kMostRounds; ++round) {
+    if (state_.holds_suspect) check_holds();
+    if (state_.gained_now) start_holders();
+    wake();
+    while (true) {
+      const ClassId next = state_.pending.next();
+      if (!next.valid()) break;
+      attempt(next);
+    }
+    if (state_.gained_nodes.empty() && state_.gained_roots.empty() && !state_.gained_now &&
+        !state_.holds_suspect)
+      break;
+  }
+  return std::move(out_);
+}
+
+void Decider::end_withdrawn() {
+  const std::set<WorkloadId> all = std::exchange(state_.to_withdraw, {});
+  for (const WorkloadId id : all) {
+    WorkloadState& w = state_.workloads[id.index()];
+    const Reason why{ReasonCode::kWithdrawn, "", w.withdraw_why, 0, 0, 0, {}};
+    w.withdraw = false;
+    if (w.held() > 0) release_hold(id, why, 0);
+    if (w.running() > 0) evict(id, why, "", victim_cost(state_, w, state_.now), 0);
+  }
+}
+
+void Decider::drain_stopped() {
+  for (std::size_t q = 0; q < state_.queues.size(); ++q) {
+    const QueueState& queue = state_.queues[q];
+    if (queue.spec.stop != StopPolicy::kHoldAndDrain || queue.started.empty()) continue;
+    const std::set<WorkloadId> started = queue.started;
+    for (const WorkloadId id : started) {
+      const WorkloadState& w = state_.workloads[id.index()];
+      const Reason why{ReasonCode::kDrained, queue.spec.name, "", 0, 0, 0, {}};
+      if (w.held() > 0) release_hold(id, why, 0);
+      evict(id, why, "", victim_cost(state_, w, state_.now), 0);
+    }
+  }
+}
+
+// Holds whose place is not what it was: a node gone, cordoned or shrunk, quota taken away, a queue stopped, pods missing.
+void Decider::check_holds() {
+  state_.holds_suspect = false;
+  const auto holders = state_.holders;
+  for (const auto& [order, id] : holders) {
+    const WorkloadState& w = state_.workloads[id.index()];
+    const QueueState& q = state_.queues[w.queue.index()];
+    std::string broken;
+    if (!q.exists || !q.trouble.empty() || q.spec.stop != StopPolicy::kNone)
+      broken = "its queue was stopped or changed";
+    std::size_t had_least = 0;
+    for (const auto& set : w.sets) {
+      if (set.active + set.held >= set.least) ++had_least;
+      for (const auto& slot : set.slots) {
+        if (slot.state != SlotState::kHeld || !broken.empty()) continue;
+        const auto& record = state_.nodes.record(slot.node);
+        const Charge& c = state_.charges[slot.charge];
+        const Shape& shape = state_.shapes[c.shape].shape;
+        if (!record.alive || static_mismatch(shape, record.spec).code != ReasonCode::kNone) {
+          broken = fmt::format("node {} is gone or no longer suits", record.spec.name);
+        }
+        for (const auto& a : shape.amounts) {
+          if (state_.nodes.account(slot.node, a.resource).free(Mode::kPlan) < 0) {
+            broken = fmt::format("node {} has less {} than was held", record.spec.name,
+                                 state_.nodes.resource_name(a.resource));
+          }
+        }
+        for (std::uint64_t rest = slot.devices; rest != 0; rest &= rest - 1) {
+          const auto& device = record.devices[static_cast<std::size_t>(std::countr_zero(rest))];
+          if (device.account.free(Mode::kPlan) < 0)
+            broken = fmt::format("a device of node {} is gone", record.spec.name);
+        }
+        for (const QuotaItem& item : c.quota) {
+          if (state_.quota.available(w.queue, item.pair, kAfter) < 0) {
+            broken = fmt::format("the queue's quota of {} shrank", state_.resource_name(item.pair));
+          }
+        }
+      }
+    }
+    const auto& root = state_.structures[w.structure].groups[0];
+    if (broken.empty() && root.least == root.children && had_least < w.sets.size())
+      broken = "pods of the gang are gone";
+    if (!broken.empty()) release_hold(id, {ReasonCode::kHoldBroken, "", broken, 0, 0, 0, {}}, 0);
+  }
+}
+
+void Decider::start_holders() {
+  state_.gained_now = false;
+  const auto holders = state_.holders;
+  for (const auto& [order, id] : holders) {
+    WorkloadState& w = state_.workloads[id.index()];
+    std::vector<PlacedSlot> placed;
+    bool ready = true;
+    for (std::uint32_t s = 0; s < w.sets.size() && ready; ++s) {
+      for (std::uint32_t i = 0; i < w.sets[s].slots.size() && ready; ++i) {
+        const Slot& slot = w.sets[s].slots[i];
+        if (slot.state != SlotState::kHeld) continue;
+        const Charge& c = state_.charges[slot.charge];
+        for (const auto& a : state_.shapes[c.shape].shape.amounts) {
+          const auto& account = state_.nodes.account(slot.node, a.resource);
+          ready = ready && account.capacity - account.used[kNow] >= a.amount;
+        }
+        const auto& record = state_.nodes.record(slot.node);
+        for (std::uint64_t rest = slot.devices; rest != 0; rest &= rest - 1) {
+          const auto& device = record.devices[static_cast<std::size_t>(std::countr_zero(rest))];
+          std::int64_t need = 0;
+          for (const auto& d : state_.shapes[c.shape].shape.devices) {
+            if (d.resource == device.resource) need = d.milli;
+          }
+          ready = ready && device.account.capacity - device.account.used[kNow] >= need;
+        }
+        for (const QuotaItem& item : c.quota)
+          ready = ready && item.amount <= state_.quota.available(w.queue, item.pair, kNow);
+        if (!ready) break;
+        state_.try_charge(w.queue, slot.charge, slot.node, slot.devices, kNowBit, +1);
+        placed.push_back({s, i, slot.node, slot.charge, slot.devices});
+      }
+    }
+    if (!ready || placed.empty()) {
+      state_.rollback(0);
+      continue;
+    }
+    state_.keep();
+    for (const PlacedSlot& p : placed) state_.move_slot(id, p.set, p.slot, SlotState::kBinding, kNowBit);
+    if (w.started == 0) w.started = std::max<TimeMs>(state_.now, 1);
+    Decision d;
+    d.kind = DecisionKind::kStart;
+    describe(d, w, placed);
+    d.reason.code = ReasonCode::kFits;
+    out_.push_back(std::move(d));
+    ++state_.stats.starts;
+    state_.stats.slots_started += static_cast<std::int64_t>(placed.size());
+    state_.settle(id);
+    state_.changed(id);
+  }
+}
+
+void Decider::wake() {
+  auto nodes = std::exchange(state_.gained_nodes, {});
+  const auto roots = std::exchange(state_.gained_roots, {});
+  for (const NodeId node : nodes) state_.is_gained[node.index()] = 0;
+  if (nodes.empty() && roots.empty()) return;
+  std::vector<ClassId> awake;
+  for (const ClassId id : state_.pending.parked()) {
+    const Pending::Class& c = state_.pending.at(id);
+    bool hit = c.why.by_quota && roots.count(state_.quota.root(c.queue)) > 0;
+    if (!hit && c.why.by_nodes) {
+      for (const NodeId node : nodes) {
+        const auto& record = state_.nodes.record(node);
+        if (!record.alive) continue;
+        for (const ShapeId shape_id : c.shapes) {
+          const Shape& shape = state_.shapes[shape_id].shape;
+          if (state_.nodes.fits(node, shape, Mode::kPlan) &&
+              static_mismatch(shape, record.spec).code == ReasonCode::kNone) {
+            hit = true;
+            break;
+          }
+        }
+        if (hit) break;
+      }
+    }
+    if (hit) awake.push_back(id);
+  }
+  for (const ClassId id : awake) state_.pending.wake(id);
+}
+
+void Decider::attempt(ClassId class_id) {
+  const WorkloadId id = state_.pending.at(class_id).members.begin()->workload;
+  const WorkloadState& w = state_.workloads[id.index()];
+  ++state_.stats.attempts;
+
+  const QueueState& q = state_.queues[w.queue.index()];
+  const auto refuse = [&](ReasonCode code, std::string detail) {
+    Failure failure;
+    failure.reasons.push_back({code, q.spec.name, std::move(detail), 0, 0, 0, {}});
+    park(class_id, failure, nullptr);
+  };
+  if (!q.exists) return refuse(ReasonCode::kQueueMissing, "");
+  if (!q.trouble.empty()) return refuse(ReasonCode::kQueueDisabled, q.trouble);
+  if (!q.spec.leaf)
+    return refuse(ReasonCode::kQueueDisabled, "it only has children, and takes no work itself");
+  if (q.spec.stop != StopPolicy::kNone) return refuse(ReasonCode::kQueueStopped, "");
+
+  std::int64_t steps = state_.config.search_steps;
+  Placer placer(state_, id, Mode::kStart, steps);
+  if (placer.run()) {
+    state_.keep();
+    return start(id, placer.placed());
+  }
+  // Nothing that is running ends for work that lacks pods, or that asks for what does not exist.
+  const bool hopeful = placer.failure().by_quota || placer.failure().by_nodes;
+  if (!hopeful) return park(class_id, placer.failure(), nullptr);
+
+  // Room that is about to be free, pledged to nobody: wait for it rather than end somebody else.
+  Placer later(state_, id, Mode::kPlan, steps);
+  if (later.run()) {
+    state_.keep();
+    VictimPlan plan;
+    plan.placed = later.placed();
+    return hold(id, plan);
+  }
+  VictimSearch search(state_, id, steps);
+  if (const auto plan = search.run()) {
+    state_.keep();
+    return hold(id, *plan);
+  }
+  Failure failure = placer.failure();
+  failure.steps_ended = failure.steps_ended || steps < 0;
+  park(class_id, failure, &search.why_not());
+}
+
+void Decider::park(ClassId class_id, const Failure& failure, const Reason* preemption) {
+  Pending::Class& c = state_.pending.at(class_id);
+  Parked why;
+  why.by_quota = failure.by_quota;
+  why.by_nodes = failure.by_nodes;
+  Reason reason;
+  if (failure.reasons.size() == 1) {
+    reason = failure.reasons.front();
+  } else {
+    reason.children = failure.reasons;
+  }
+  if (failure.steps_ended) {
+    why.by_quota = why.by_nodes = true;
+    Reason bound{ReasonCode::kSearchBudget, "", "", 0, 0, 0, {}};
+    if (reason.code != ReasonCode::kNone) reason = Reason{ReasonCode::kNone, "", "", 0, 0, 0, {reason}};
+    reason.children.push_back(std::move(bound));
+    ++state_.stats.searches_ended;
+  } else if (preemption != nullptr && (why.by_quota || why.by_nodes)) {
+    if (reason.code != ReasonCode::kNone) reason = Reason{ReasonCode::kNone, "", "", 0, 0, 0, {reason}};
+    reason.children.push_back(*preemption);
+  }
+  // Work that lacks pods, or that can never run, does not stand in the way of others in a strict queue.
+  const auto final_reason = [](const Reason& r) {
+    return r.code == ReasonCode::kQuotaMax || r.code == ReasonCode::kUnsupported ||
+           r.code == ReasonCode::kInvalid || r.code == ReasonCode::kQuotaUncovered;
+  };
+  const bool refused =
+      !failure.reasons.empty() && std::all_of(failure.reasons.begin(), failure.reasons.end(), final_reason);
+  why.in_line = (failure.by_quota || failure.by_nodes) && !refused;
+  why.verdict = refused ? VerdictKind::kRefused : VerdictKind::kBlocked;
+
+  const WorkloadId first = c.members.begin()->workload;
+  c.shapes.clear();
+  for (const auto& set : state_.workloads[first.index()].sets) {
+    for (const ChargeId choice : state_.spec(set.spec).choices)
+      c.shapes.push_back(state_.charges[choice].shape);
+  }
+  std::sort(c.shapes.begin(), c.shapes.end());
+  c.shapes.erase(std::unique(c.shapes.begin(), c.shapes.end()), c.shapes.end());
+
+  // Numbers come and go with every pod; statuses follow the kind of reason.
+  const auto same_kind = [](const auto& self, const Reason& a, const Reason& b) -> bool {
+    if (a.code != b.code || a.subject != b.subject || a.children.size() != b.children.size()) return false;
+    for (std::size_t i = 0; i < a.children.size(); ++i) {
+      if (!self(self, a.children[i], b.children[i])) return false;
+    }
+    return true;
+  };
+  const bool told = same_kind(same_kind, c.why.reason, reason) && c.why.verdict == why.verdict;
+  why.reason = std::move(reason);
+  if (!told) {
+    for (const auto& member : c.members) state_.changed(member.workload);
+  }
+  state_.pending.park(class_id, std::move(why));
+}
+
+void Decider::describe(Decision& d, const WorkloadState& w, const std::vector<PlacedSlot>& placed) const {
+  d.workload = w.uid;
+  std::uint32_t last_set = ~0u;
+  for (const PlacedSlot& p : placed) {
+    d.slots.push_back({p.set, p.slot, state_.nodes.record(p.node).spec.name, device_list(p.devices)});
+    if (p.set == last_set) continue;
+    last_set = p.set;
+    for (const ChosenFlavor& f : state_.charges[p.charge].flavors)
+      d.flavors.push_back({p.set, f.resource, f.flavor});
+  }
+}
+
+void Decider::start(WorkloadId id, const std::vector<PlacedSlot>& placed) {
+  WorkloadState& w = state_.workloads[id.index()];
+  for (const PlacedSlot& p : placed) {
+    state_.set_slot(id, p.set, p.slot, SlotState::kBinding, p.node, p.charge, p.devices, kBothPlanes);
+  }
+  if (w.started == 0) w.started = std::max<TimeMs>(state_.now, 1);
+  Decision d;
+  d.kind = DecisionKind::kStart;
+  describe(d, w, placed);
+  d.reason.code = ReasonCode::kFits;
+  out_.push_back(std::move(d));
+  ++state_.stats.starts;
+  state_.stats.slots_started += static_cast<std::int64_t>(placed.size());
+  state_.settle(id);
+  state_.changed(id);
+}
+
+void Decider::hold(WorkloadId id, const VictimPlan& plan) {
+  const std::string uid = state_.workloads[id.index()].uid;
+  const QueueId queue = state_.workloads[id.index()].queue;
+  for (const auto& victim : plan.victims) {
+    const bool other_queue = state_.workloads[victim.workload.index()].queue != queue;
+    if (victim.holder) {
+      release_hold(victim.workload, {ReasonCode::kHoldOvertaken, uid, "", 0, 0, 0, {}}, kAfterBit);
+    } else {
+      evict(victim.workload,
+            {other_queue ? ReasonCode::kReclaimed : ReasonCode::kPreempted, uid, "", 0, 0, 0, {}}, uid,
+            victim.cost, kAfterBit);
+      if (other_queue) ++state_.stats.reclaims;
+    }
+  }
+  WorkloadState& w = state_.workloads[id.index()];
+  for (const PlacedSlot& p : plan.placed) {
+    state_.set_slot(id, p.set, p.slot, SlotState::kHeld, p.node, p.charge, p.devices, kAfterBit);
+  }
+  w.hold_order = static_cast<std::uint64_t>(++state_.stats.holds);
+  state_.holders.emplace(w.hold_order, id);
+  w.hold_cause.code = plan.victims.empty() ? ReasonCode::kReleasingRoom : ReasonCode::kPreemptor;
+  Decision d;
+  d.kind = DecisionKind::kHold;
+  describe(d, w, plan.placed);
+  d.reason = w.hold_cause;
+  out_.push_back(std::move(d));
+  state_.settle(id);
+  state_.changed(id);
+  state_.gained_now = true;  // where only holds gave way, it may start at once
+}
+
+void Decider::evict(WorkloadId id, Reason reason, std::string beneficiary, std::int64_t cost,
+                    PlaneMask freed) {
+  WorkloadState& w = state_.workloads[id.index()];
+  Decision d;
+  d.kind = DecisionKind::kEvict;
+  d.workload = w.uid;
+  d.beneficiary = std::move(beneficiary);
+  d.cost = cost;
+  d.reason = std::move(reason);
+  for (std::uint32_t s = 0; s < w.sets.size(); ++s) {
+    for (std::uint32_t i = 0; i < w.sets[s].slots.size(); ++i) {
+      const Slot& slot = w.sets[s].slots[i];
+      if (slot.state != SlotState::kBinding && slot.state != SlotState::kRunning) continue;
+      d.slots.push_back({s, i, state_.nodes.record(slot.node).spec.name, device_list(slot.devices)});
+      state_.move_slot(id, s, i, SlotState::kReleasing, 0, freed);
+    }
+  }
+  out_.push_back(std::move(d));
+  ++state_.stats.evictions;
+  state_.settle(id);
+  state_.changed(id);
+}
+
+void Decider::release_hold(WorkloadId id, Reason reason, PlaneMask freed) {
+  WorkloadState& w = state_.workloads[id.index()];
+  Decision d;
+  d.kind = DecisionKind::kReleaseHold;
+  d.workload = w.uid;
+  d.reason = std::move(reason);
+  for (std::uint32_t s = 0; s < w.sets.size(); ++s) {
+    for (std::uint32_t i = 0; i < w.sets[s].slots.size(); ++i) {
+      const Slot& slot = w.sets[s].slots[i];
+      if (slot.state != SlotState::kHeld) continue;
+      d.slots.push_back({s, i, state_.nodes.record(slot.node).spec.name, device_list(slot.devices)});
+      state_.move_slot(id, s, i, SlotState::kWaiting, 0, freed);
+    }
+  }
+  out_.push_back(std::move(d));
+  ++state_.stats.holds_released;
+  state_.settle(id);
+  state_.changed(id);
+}
+
+}  // namespace berth::engine

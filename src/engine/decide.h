@@ -1,0 +1,40 @@
+// One round of decisions over the state. Order of work: withdrawals and drains; held work whose room has become free; then
+// pending work in its order, each either started, or given a hold (with victims), or parked with its reasons; until nothing
+// more comes of it.
+#pragma once
+
+#include <vector>
+
+#include "engine/core/state.h"
+#include "engine/place/placer.h"
+#include "engine/preempt/victims.h"
+
+namespace berth::engine {
+
+class Decider {
+ public:
+  explicit Decider(State& state) : state_(state) {}
+  std::vector<Decision> run();
+
+ private:
+  void end_withdrawn();
+  void drain_stopped();
+  void start_holders();
+  void check_holds();
+  void wake();
+  void attempt(ClassId id);
+  void park(ClassId id, const Failure& failure, const Reason* preemption);
+  void start(WorkloadId id, const std::vector<PlacedSlot>& placed);
+  void hold(WorkloadId id, const VictimPlan& plan);
+  void evict(WorkloadId id, Reason reason, std::string beneficiary, std::int64_t cost, PlaneMask freed);
+  void release_hold(WorkloadId id, Reason reason, PlaneMask freed);
+  void describe(Decision& decision, const WorkloadState& w, const std::vector<PlacedSlot>& placed) const;
+
+  State& state_;
+  std::vector<Decision> out_;
+};
+
+// Device indices of a mask, ascending.
+std::vector<std::int64_t> device_list(std::uint64_t mask);
+
+}  // namespace berth::engine

@@ -1,0 +1,199 @@
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/core/state.h"
+#include "engine/decide.h"
+#include "engine/explain/audit.h"
+#include "engine/explain/explain.h"
+#include "engine/preempt/cost.h"
+
+namespace berth::engine {
+
+struct Engine::Impl {
+  explicit Impl(EngineConfig config) : state(config) {}
+
+  Result<WorkloadId> find(std::string_view uid) const {
+    const auto id = state.find_workload(uid);
+    if (!id) return fail(ErrorCode::kNotFound, "workload {} is not known", uid);
+    return *id;
+  }
+
+  State state;
+};
+
+Engine::Engine(EngineConfig config) : impl_(std::make_unique<Impl>(config)) {}
+Engine::~Engine() = default;
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+
+Status Engine::apply(const Event& event) {
+  State& s = impl_->state;
+  ++s.stats.events;
+  struct Visitor {
+    State& s;
+    Status operator()(const NodeUpsert& e) const { return s.node_upsert(e.node); }
+    Status operator()(const NodeRemove& e) const { return s.node_remove(e.name); }
+    Status operator()(const TopologyUpsert& e) const { return s.topology_upsert(e.topology); }
+    Status operator()(const TopologyRemove& e) const { return s.topology_remove(e.name); }
+    Status operator()(const FlavorUpsert& e) const { return s.flavor_upsert(e.flavor); }
+    Status operator()(const FlavorRemove& e) const { return s.flavor_remove(e.name); }
+    Status operator()(const QueueUpsert& e) const { return s.queue_upsert(e.queue); }
+    Status operator()(const QueueRemove& e) const { return s.queue_remove(e.name); }
+    Status operator()(const ForeignPodUpsert& e) const { return s.foreign_upsert(e.pod); }
+    Status operator()(const ForeignPodRemove& e) const { return s.foreign_remove(e.uid); }
+    Status operator()(const WorkloadUpsert& e) const { return s.workload_upsert(e.workload); }
+    Status operator()(const WorkloadRemove& e) const { return s.workload_remove(e.uid); }
+    Status operator()(const SlotUpdate& e) const { return s.slot_update(e); }
+    Status operator()(const Withdraw& e) const { return s.withdraw(e); }
+  };
+  return std::visit(Visitor{s}, event);
+}
+
+std::vector<Decision> Engine::decide(TimeMs now) {
+  impl_->state.now = std::max(impl_->state.now, now);
+  return Decider(impl_->state).run();
+}
+
+Result<Verdict> Engine::explain(std::string_view uid) const {
+  BERTH_ASSIGN(const WorkloadId id, impl_->find(uid));
+  return engine::explain(impl_->state, id);
+}
+
+Result<Verdict> Engine::verdict(std::string_view uid) const {
+  BERTH_ASSIGN(const WorkloadId id, impl_->find(uid));
+  return verdict_of(impl_->state, id);
+}
+
+std::vector<std::string> Engine::take_changed() {
+  State& s = impl_->state;
+  std::vector<std::string> out;
+  out.reserve(s.changed_list.size());
+  for (const WorkloadId id : s.changed_list) {
+    s.is_changed[id.index()] = 0;
+    if (s.workloads[id.index()].used) out.push_back(s.workloads[id.index()].uid);
+  }
+  s.changed_list.clear();
+  return out;
+}
+
+Result<std::int64_t> Engine::victim_cost(std::string_view uid, TimeMs now) const {
+  BERTH_ASSIGN(const WorkloadId id, impl_->find(uid));
+  return engine::victim_cost(impl_->state, impl_->state.workloads[id.index()], now);
+}
+
+const EngineConfig& Engine::config() const {
+  return impl_->state.config;
+}
+const EngineStats& Engine::stats() const {
+  return impl_->state.stats;
+}
+std::size_t Engine::node_count() const {
+  return impl_->state.nodes.alive();
+}
+std::size_t Engine::pending_count() const {
+  return impl_->state.pending.size();
+}
+
+std::size_t Engine::workload_count() const {
+  const auto& all = impl_->state.workloads;
+  return static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(), [](const auto& w) { return w.used; }));
+}
+
+std::vector<Hold> Engine::holds() const {
+  const State& s = impl_->state;
+  std::vector<Hold> out;
+  for (const auto& [order, id] : s.holders) {
+    const WorkloadState& w = s.workloads[id.index()];
+    Hold hold;
+    hold.holder = w.uid;
+    hold.from = s.now;
+    hold.cause = w.hold_cause;
+    for (std::size_t set = 0; set < w.sets.size(); ++set) {
+      for (std::size_t i = 0; i < w.sets[set].slots.size(); ++i) {
+        const Slot& slot = w.sets[set].slots[i];
+        if (slot.state != SlotState::kHeld) continue;
+        hold.slots.push_back({static_cast<std::int64_t>(set), static_cast<std::int64_t>(i),
+                              s.nodes.record(slot.node).spec.name, device_list(slot.devices)});
+      }
+    }
+    out.push_back(std::move(hold));
+  }
+  return out;
+}
+
+std::vector<NodeView> Engine::nodes() const {
+  const State& s = impl_->state;
+  std::vector<NodeView> out;
+  for (std::size_t n = 0; n < s.nodes.size(); ++n) {
+    const auto& record = s.nodes.record(NodeId(n));
+    if (!record.alive) continue;
+    NodeView view;
+    view.name = record.spec.name;
+    for (std::size_t r = 0; r < s.nodes.resources(); ++r) {
+      const auto& account = s.nodes.account(NodeId(n), ResourceId(r));
+      if (account.capacity == 0 && account.used[kNow] == 0 && account.used[kAfter] == 0) continue;
+      view.amounts.push_back(
+          {s.nodes.resource_name(ResourceId(r)), account.capacity, account.used[kNow], account.used[kAfter]});
+    }
+    for (const auto& device : record.devices) {
+      view.devices.push_back({s.nodes.resource_name(device.resource), device.account.used[kNow],
+                              device.account.used[kAfter], device.healthy});
+    }
+    out.push_back(std::move(view));
+  }
+  return out;
+}
+
+std::vector<QueueView> Engine::queues() const {
+  const State& s = impl_->state;
+  std::vector<QueueView> out;
+  for (std::size_t q = 0; q < s.queues.size(); ++q) {
+    const QueueState& queue = s.queues[q];
+    if (!queue.exists) continue;
+    QueueView view;
+    view.name = s.queue_names.name(static_cast<std::uint32_t>(q));
+    view.pending = static_cast<std::int64_t>(s.pending.size_of(QueueId(q)));
+    view.started = static_cast<std::int64_t>(queue.started.size());
+    for (std::size_t p = 0; p < s.quota.pairs(); ++p) {
+      const FlavorResource pair(p);
+      if (!s.quota.declares(QueueId(q), pair) && s.quota.usage(QueueId(q), pair, kNow) == 0) continue;
+      view.quotas.push_back({s.flavor_name(pair), s.resource_name(pair), s.quota.nominal(QueueId(q), pair),
+                             s.quota.usage(QueueId(q), pair, kNow),
+                             s.quota.available(QueueId(q), pair, kNow)});
+    }
+    out.push_back(std::move(view));
+  }
+  return out;
+}
+
+std::vector<WorkloadView> Engine::workloads() const {
+  const State& s = impl_->state;
+  std::vector<WorkloadView> out;
+  for (const WorkloadState& w : s.workloads) {
+    if (!w.used) continue;
+    out.push_back({w.uid, s.queue_names.name(w.queue.value), w.priority, w.started, w.running(), w.held(),
+                   w.releasing(), w.waiting()});
+  }
+  return out;
+}
+
+Result<SlotView> Engine::slot(std::string_view uid, std::int64_t pod_set, std::int64_t index) const {
+  BERTH_ASSIGN(const WorkloadId id, impl_->find(uid));
+  const WorkloadState& w = impl_->state.workloads[id.index()];
+  if (pod_set < 0 || pod_set >= static_cast<std::int64_t>(w.sets.size()) || index < 0 ||
+      index >= static_cast<std::int64_t>(w.sets[static_cast<std::size_t>(pod_set)].slots.size())) {
+    return fail(ErrorCode::kNotFound, "workload {} has no slot {}/{}", w.name, pod_set, index);
+  }
+  const Slot& slot = w.sets[static_cast<std::size_t>(pod_set)].slots[static_cast<std::size_t>(index)];
+  return SlotView{slot.state,
+                  slot.node.valid() ? std::string_view(impl_->state.nodes.record(slot.node).spec.name) : ""};
+}
+
+Status Engine::audit() const {
+  return engine::audit(impl_->state);
+}
+
+}  // namespace berth::engine

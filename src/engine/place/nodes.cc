@@ -1,0 +1,373 @@
+#include "engine/place/nodes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace berth::engine {
+namespace {
+
+constexpr std::size_t kMostDevices = 64;
+constexpr std::int64_t kWhole = 1000;
+
+Status check_amount(std::string_view node, std::string_view resource, std::int64_t amount) {
+  if (amount < 0) {
+    return fail(ErrorCode::kInvalid, "node {}: {} is negative ({})", node, resource, amount);
+  }
+  if (amount > kMostAmount) {
+    return fail(ErrorCode::kInvalid, "node {}: {} of {} is more than Berth counts (2^50 base units)", node,
+                amount, resource);
+  }
+  return {};
+}
+
+}  // namespace
+
+ResourceId NodeTable::resource(std::string_view name) {
+  const ResourceId id(resources_.intern(name));
+  if (id.index() >= stride_) {
+    const std::size_t wider = stride_ * 2;
+    std::vector<Account> grown(records_.size() * wider);
+    for (std::size_t n = 0; n < records_.size(); ++n) {
+      std::copy_n(accounts_.begin() + static_cast<std::ptrdiff_t>(n * stride_), stride_,
+                  grown.begin() + static_cast<std::ptrdiff_t>(n * wider));
+    }
+    accounts_ = std::move(grown);
+    stride_ = wider;
+  }
+  return id;
+}
+
+NodeId NodeTable::intern(std::string_view name) {
+  const NodeId id(names_.intern(name));
+  if (id.index() == records_.size()) {
+    records_.emplace_back();
+    records_.back().spec.name = std::string(name);
+    records_.back().tie = (std::uint64_t{0x80000000u} + id.value) << 32 | id.value;
+    records_.back().domains.assign(levels_.size(), DomainId());
+    static_versions_.push_back(0);
+    accounts_.resize(records_.size() * stride_);
+    touch(id);
+  }
+  return id;
+}
+
+std::optional<NodeId> NodeTable::find(std::string_view name) const {
+  const auto id = names_.find(name);
+  if (!id) return std::nullopt;
+  return NodeId(*id);
+}
+
+Status NodeTable::upsert(const Node& node) {
+  if (node.name.empty()) return fail(ErrorCode::kInvalid, "a node has no name");
+  std::size_t devices = 0;
+  for (const auto& pool : node.devices) {
+    if (pool.count < 0 || pool.count > static_cast<std::int64_t>(kMostDevices)) {
+      return fail(ErrorCode::kInvalid, "node {}: {} devices of {}; a node has 0 to {}", node.name, pool.count,
+                  pool.resource, kMostDevices);
+    }
+    devices += static_cast<std::size_t>(pool.count);
+    if (node.allocatable.has(pool.resource)) {
+      return fail(ErrorCode::kInvalid, "node {}: {} is given both as devices and as an amount", node.name,
+                  pool.resource);
+    }
+  }
+  if (devices > kMostDevices) {
+    return fail(ErrorCode::kInvalid, "node {}: {} devices in all; a node has at most {}", node.name, devices,
+                kMostDevices);
+  }
+  for (const auto& [name, amount] : node.allocatable) BERTH_TRY(check_amount(node.name, name, amount));
+  if (node.rank && (*node.rank < -kInt64Max / 4294967296 || *node.rank > 2147483647)) {
+    return fail(ErrorCode::kInvalid, "node {}: rank {} is outside of 32 bits", node.name, *node.rank);
+  }
+
+  // Resources first: interning one may move the accounts.
+  std::vector<std::pair<ResourceId, std::int64_t>> amounts;
+  for (const auto& [name, amount] : node.allocatable) amounts.emplace_back(resource(name), amount);
+  std::vector<Device> listed;
+  for (const auto& pool : node.devices) {
+    const ResourceId id = resource(pool.resource);
+    for (std::int64_t i = 0; i < pool.count; ++i) {
+      Device device;
+      device.resource = id;
+      device.healthy = std::find(pool.unhealthy.begin(), pool.unhealthy.end(), i) == pool.unhealthy.end();
+      device.account.capacity = device.healthy ? kWhole : 0;
+      listed.push_back(device);
+      if (device.healthy) {
+        const auto it =
+            std::find_if(amounts.begin(), amounts.end(), [&](const auto& a) { return a.first == id; });
+        if (it == amounts.end()) {
+          amounts.emplace_back(id, kWhole);
+        } else {
+          it->second += kWhole;
+        }
+      }
+    }
+  }
+
+  const NodeId id = intern(node.name);
+  Record& record = records_[id.index()];
+  // Devices keep their index and what is used of them; ones that are no longer listed stay with no capacity while in use.
+  std::vector<Device> devices_now = listed;
+  for (std::size_t i = 0; i < record.devices.size(); ++i) {
+    const Device& old = record.devices[i];
+    if (i >= devices_now.size()) {
+      if (old.account.used == std::array<std::int64_t, 2>{}) continue;
+      devices_now.resize(i, Device{old.resource, {}, false});
+      devices_now.push_back(old);
+      devices_now.back().account.capacity = 0;
+      devices_now.back().healthy = false;
+    } else {
+      devices_now[i].account.used = old.account.used;
+    }
+  }
+  record.devices = std::move(devices_now);
+  for (std::size_t r = 0; r < stride_; ++r) accounts_[id.index() * stride_ + r].capacity = 0;
+  for (const auto& [r, amount] : amounts) mutable_account(id, r).capacity = amount;
+
+  if (!record.alive) ++alive_;
+  record.alive = true;
+  record.spec = node;
+  const std::int64_t rank = node.rank.value_or(static_cast<std::int64_t>(id.value));
+  record.tie = static_cast<std::uint64_t>(rank + 0x80000000ll) << 32 | id.value;
+  ++static_versions_[id.index()];
+  place_in_domains(id);
+  touch(id);
+  return {};
+}
+
+Status NodeTable::remove(std::string_view name) {
+  const auto id = find(name);
+  if (!id || !records_[id->index()].alive) return fail(ErrorCode::kNotFound, "node {} is not known", name);
+  Record& record = records_[id->index()];
+  record.alive = false;
+  --alive_;
+  ++static_versions_[id->index()];
+  place_in_domains(*id);
+  touch(*id);
+  return {};
+}
+
+void NodeTable::touch(NodeId id) {
+  log_.push_back(id);
+  const std::size_t bound = 4 * records_.size() + 1024;
+  if (log_.size() > bound) {
+    const std::size_t drop = log_.size() / 2;
+    log_.erase(log_.begin(), log_.begin() + static_cast<std::ptrdiff_t>(drop));
+    log_begin_ += drop;
+  }
+}
+
+std::int64_t NodeTable::device_fit(const Record& record, const ShapeDevices& want, Mode mode) const {
+  std::int64_t pieces = 0;
+  for (const Device& device : record.devices) {
+    if (device.resource != want.resource) continue;
+    const std::int64_t free = device.account.free(mode);
+    if (want.milli == kWhole) {
+      pieces += free >= kWhole ? 1 : 0;
+    } else if (free >= want.milli) {
+      pieces += free / want.milli;
+    }
+  }
+  return pieces / want.count;
+}
+
+std::int64_t NodeTable::fit_by_room(NodeId id, const Shape& shape, Mode mode) const {
+  const Account* row = &accounts_[id.index() * stride_];
+  std::int64_t fit = kInt64Max;
+  for (const ShapeAmount& a : shape.amounts) {
+    const std::int64_t free = row[a.resource.index()].free(mode);
+    if (free < a.amount) return 0;
+    fit = std::min(fit, free / a.amount);
+  }
+  for (const ShapeDevices& want : shape.devices) {
+    fit = std::min(fit, device_fit(records_[id.index()], want, mode));
+    if (fit == 0) return 0;
+  }
+  return std::min<std::int64_t>(fit, 1'000'000);
+}
+
+bool NodeTable::fits(NodeId id, const Shape& shape, Mode mode) const {
+  const Account* row = &accounts_[id.index() * stride_];
+  for (const ShapeAmount& a : shape.amounts) {
+    if (row[a.resource.index()].free(mode) < a.amount) return false;
+  }
+  for (const ShapeDevices& want : shape.devices) {
+    if (device_fit(records_[id.index()], want, mode) == 0) return false;
+  }
+  return true;
+}
+
+std::uint64_t NodeTable::choose_devices(NodeId id, const Shape& shape, Mode mode) const {
+  const Record& record = records_[id.index()];
+  std::uint64_t mask = 0;
+  for (const ShapeDevices& want : shape.devices) {
+    if (want.milli == kWhole) {
+      std::int64_t left = want.count;
+      for (std::size_t i = 0; i < record.devices.size() && left > 0; ++i) {
+        if (record.devices[i].resource != want.resource || record.devices[i].account.free(mode) < kWhole)
+          continue;
+        mask |= std::uint64_t{1} << i;
+        --left;
+      }
+      continue;
+    }
+    std::size_t best = kMostDevices;
+    std::int64_t least = kInt64Max;
+    for (std::size_t i = 0; i < record.devices.size(); ++i) {
+      if (record.devices[i].resource != want.resource) continue;
+      const std::int64_t free = record.devices[i].account.free(mode);
+      if (free < want.milli || free >= least) continue;
+      least = free;
+      best = i;
+    }
+    if (best < kMostDevices) mask |= std::uint64_t{1} << best;
+  }
+  return mask;
+}
+
+std::optional<NodeTable::Shortage> NodeTable::shortage(NodeId id, const Shape& shape, Mode mode) const {
+  for (const ShapeDevices& want : shape.devices) {
+    if (device_fit(records_[id.index()], want, mode) == 0) return Shortage{want.resource, true};
+  }
+  for (const ShapeAmount& a : shape.amounts) {
+    if (account(id, a.resource).free(mode) < a.amount) return Shortage{a.resource, false};
+  }
+  return std::nullopt;
+}
+
+void NodeTable::charge(NodeId id, const Shape& shape, std::uint64_t devices, PlaneMask planes, int sign) {
+  Account* row = &accounts_[id.index() * stride_];
+  Record& record = records_[id.index()];
+  for (const Plane plane : {kNow, kAfter}) {
+    if ((planes & (1u << plane)) == 0) continue;
+    for (const ShapeAmount& a : shape.amounts) row[a.resource.index()].used[plane] += sign * a.amount;
+    for (std::uint64_t rest = devices; rest != 0; rest &= rest - 1) {
+      Device& device = record.devices[static_cast<std::size_t>(std::countr_zero(rest))];
+      for (const ShapeDevices& want : shape.devices) {
+        if (want.resource == device.resource) device.account.used[plane] += sign * want.milli;
+      }
+    }
+  }
+  touch(id);
+}
+
+void NodeTable::charge_foreign(NodeId id, const ForeignPod& pod, int sign,
+                               std::vector<std::uint8_t>& devices) {
+  const auto add = [&](std::string_view name, std::int64_t amount) {
+    const ResourceId r = resource(name);
+    Int128& sum = foreign_[std::uint64_t{id.value} << 32 | r.value];
+    const auto clamped = [](Int128 v) { return clamp_to_int64(std::min<Int128>(v, Int128{1} << 60)); };
+    const std::int64_t before = clamped(sum);
+    sum += static_cast<Int128>(sign) * amount;
+    const std::int64_t delta = clamped(sum) - before;
+    Account& a = mutable_account(id, r);
+    a.used[kNow] += delta;
+    a.used[kAfter] += delta;
+  };
+  for (const auto& [name, amount] : pod.requests) {
+    if (amount > 0) add(name, amount);
+  }
+  Record& record = records_[id.index()];
+  if (sign > 0) {
+    devices.clear();
+    for (const auto& want : pod.devices) {
+      add(want.resource, saturating_mul(want.count, want.milli));
+      const ResourceId r = resource(want.resource);
+      std::int64_t left = want.count;
+      for (std::size_t i = 0; i < record.devices.size() && left > 0; ++i) {
+        Device& device = record.devices[i];
+        if (device.resource != r || device.account.capacity - device.account.used[kNow] < want.milli)
+          continue;
+        device.account.used[kNow] += want.milli;
+        device.account.used[kAfter] += want.milli;
+        devices.push_back(static_cast<std::uint8_t>(i));
+        --left;
+      }
+      devices.push_back(255);  // end of this request's devices
+    }
+  } else {
+    std::size_t at = 0;
+    for (const auto& want : pod.devices) {
+      add(want.resource, saturating_mul(want.count, want.milli));
+      for (; at < devices.size() && devices[at] != 255; ++at) {
+        Device& device = record.devices[devices[at]];
+        device.account.used[kNow] -= want.milli;
+        device.account.used[kAfter] -= want.milli;
+      }
+      ++at;
+    }
+    devices.clear();
+  }
+  touch(id);
+}
+
+void NodeTable::set_topologies(std::span<const Topology> topologies) {
+  topologies_.assign(topologies.begin(), topologies.end());
+  rebuild_domains();
+}
+
+void NodeTable::rebuild_domains() {
+  ++topology_version_;
+  levels_.clear();
+  domains_.clear();
+  domain_index_.clear();
+  for (const Topology& topology : topologies_) {
+    std::uint32_t depth = 0;
+    for (const std::string& key : topology.levels) levels_.push_back({topology.name, key, depth++, {}});
+  }
+  for (std::size_t n = 0; n < records_.size(); ++n) {
+    records_[n].domains.assign(levels_.size(), DomainId());
+    place_in_domains(NodeId(n));
+  }
+}
+
+void NodeTable::place_in_domains(NodeId id) {
+  Record& record = records_[id.index()];
+  std::vector<DomainId> now(levels_.size());
+  DomainId parent;
+  std::string path;
+  for (std::size_t l = 0; l < levels_.size(); ++l) {
+    if (levels_[l].depth == 0) {
+      parent = DomainId();
+      path.clear();
+    } else if (!parent.valid()) {
+      continue;
+    }
+    const auto label = record.spec.labels.find(levels_[l].key);
+    if (!record.alive || label == record.spec.labels.end()) {
+      parent = DomainId();
+      continue;
+    }
+    path += fmt::format("{}{}", path.empty() ? "" : "/", label->second);
+    const std::string key = fmt::format("{}:{}", l, path);
+    auto [it, fresh] = domain_index_.try_emplace(key, DomainId(domains_.size()));
+    if (fresh) {
+      domains_.push_back({static_cast<std::uint32_t>(l), parent, path, {}});
+      levels_[l].domains.push_back(it->second);
+      ++topology_version_;
+    }
+    now[l] = parent = it->second;
+  }
+  for (std::size_t l = 0; l < levels_.size(); ++l) {
+    const DomainId old = record.domains[l];
+    if (old == now[l]) continue;
+    ++topology_version_;
+    if (old.valid()) std::erase(domains_[old.index()].nodes, id);
+    if (now[l].valid()) {
+      auto& nodes = domains_[now[l].index()].nodes;
+      nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), id), id);
+    }
+  }
+  record.domains = std::move(now);
+}
+
+std::optional<std::uint32_t> NodeTable::level_of(std::string_view key) const {
+  for (std::size_t l = 0; l < levels_.size(); ++l) {
+    if (levels_[l].key == key) return static_cast<std::uint32_t>(l);
+  }
+  return std::nullopt;
+}
+
+}  // namespace berth::engine

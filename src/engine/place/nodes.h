@@ -1,0 +1,148 @@
+// The nodes: what they have, what is used of it on both planes, which domains they lie in, and a log of changes that the
+// lazy indices (place/index.h) read at their own pace.
+//
+// Amounts of a node never overflow: single amounts are bounded by kMostAmount (checked by the callers), and use by foreign
+// pods, which nobody bounds, is summed in 128 bits and charged clamped.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/checked.h"
+#include "base/ids.h"
+#include "base/interner.h"
+#include "base/result.h"
+#include "engine/core/plane.h"
+#include "engine/place/shape.h"
+#include "model/node.h"
+
+namespace berth::engine {
+
+// No single amount may be larger: 2^50 is 1 PiB, or 10^12 CPUs.
+inline constexpr std::int64_t kMostAmount = std::int64_t{1} << 50;
+
+struct DomainTag;
+using DomainId = Id<DomainTag>;
+
+class NodeTable {
+ public:
+  struct Account {
+    std::int64_t capacity = 0;
+    std::array<std::int64_t, 2> used{};
+    std::int64_t free(Mode mode) const {
+      return capacity - (mode == Mode::kPlan ? used[kAfter] : std::max(used[kNow], used[kAfter]));
+    }
+  };
+  struct Device {
+    ResourceId resource;
+    Account account;  // thousandths; capacity 0 when unhealthy or taken away
+    bool healthy = true;
+  };
+  struct Record {
+    Node spec;
+    bool alive = false;
+    std::uint64_t tie = 0;  // order among equals: rank, then id
+    std::vector<Device> devices;
+    std::vector<DomainId> domains;  // of every level of every topology
+  };
+  // One domain of a level of a topology.
+  struct Domain {
+    std::uint32_t level = 0;  // index into levels()
+    DomainId parent;
+    std::string path;  // label values from the widest level, joined by '/'
+    std::vector<NodeId> nodes;
+  };
+  // One level of one topology.
+  struct Level {
+    std::string topology;
+    std::string key;  // label
+    std::uint32_t depth = 0;
+    std::vector<DomainId> domains;
+  };
+
+  // Adds or changes. Errors: more than 64 devices, a negative or too large amount, a rank outside of 32 bits.
+  Status upsert(const Node& node);
+  Status remove(std::string_view name);
+  void set_topologies(std::span<const Topology> topologies);
+
+  // The node of this name, known or new (new ones are not alive): slots may be seen on nodes before the node itself.
+  NodeId intern(std::string_view name);
+  std::optional<NodeId> find(std::string_view name) const;
+  const Record& record(NodeId id) const { return records_[id.index()]; }
+  std::size_t size() const { return records_.size(); }
+  std::size_t alive() const { return alive_; }
+
+  ResourceId resource(std::string_view name);
+  std::string_view resource_name(ResourceId id) const { return resources_.name(id.value); }
+  std::size_t resources() const { return resources_.size(); }
+  const Account& account(NodeId id, ResourceId r) const {
+    return accounts_[id.index() * stride_ + r.index()];
+  }
+
+  // How many more slots of the shape the node could take, by room alone.
+  std::int64_t fit_by_room(NodeId id, const Shape& shape, Mode mode) const;
+  bool fits(NodeId id, const Shape& shape, Mode mode) const;
+  // The devices that one slot would get, as a bit mask: for shares the device with the least room that suffices, else the
+  // first wholly free ones; ties by index. Meaningful only where fits().
+  std::uint64_t choose_devices(NodeId id, const Shape& shape, Mode mode) const;
+  // What is short for one slot: the resource, and whether it is a device.
+  struct Shortage {
+    ResourceId resource;
+    bool device = false;
+  };
+  std::optional<Shortage> shortage(NodeId id, const Shape& shape, Mode mode) const;
+
+  // Charges (sign +1) or frees (-1) one slot. Exactly undone by the opposite sign.
+  void charge(NodeId id, const Shape& shape, std::uint64_t devices, PlaneMask planes, int sign);
+
+  // Use by pods that are not ours, clamped as said above. sign as in charge().
+  void charge_foreign(NodeId id, const ForeignPod& pod, int sign, std::vector<std::uint8_t>& devices);
+
+  // The log of changes: entries [log_begin(), log_end()) are node ids. An index whose cursor is before log_begin() rebuilds.
+  std::uint64_t log_begin() const { return log_begin_; }
+  std::uint64_t log_end() const { return log_begin_ + log_.size(); }
+  NodeId log_at(std::uint64_t at) const { return log_[at - log_begin_]; }
+  // Goes up when labels, taints, liveness, ranks or topologies of any node change.
+  std::uint64_t static_version(NodeId id) const { return static_versions_[id.index()]; }
+  std::uint64_t topology_version() const { return topology_version_; }
+
+  const std::vector<Level>& levels() const { return levels_; }
+  const Domain& domain(DomainId id) const { return domains_[id.index()]; }
+  std::size_t domain_count() const { return domains_.size(); }
+  // The level whose label key this is (the first topology that has it).
+  std::optional<std::uint32_t> level_of(std::string_view key) const;
+  // The node's domain at a level; none where the node lacks a label of the path.
+  DomainId domain_of(NodeId id, std::uint32_t level) const { return records_[id.index()].domains[level]; }
+
+ private:
+  void touch(NodeId id);
+  void place_in_domains(NodeId id);
+  void rebuild_domains();
+  Account& mutable_account(NodeId id, ResourceId r) { return accounts_[id.index() * stride_ + r.index()]; }
+  std::int64_t device_fit(const Record& record, const ShapeDevices& want, Mode mode) const;
+
+  Interner resources_;
+  Interner names_;
+  std::vector<Record> records_;
+  std::vector<std::uint64_t> static_versions_;
+  std::vector<Account> accounts_;  // [node][resource]
+  std::size_t stride_ = 4;
+  std::size_t alive_ = 0;
+  std::vector<NodeId> log_;
+  std::uint64_t log_begin_ = 0;
+  std::vector<Topology> topologies_;
+  std::vector<Level> levels_;
+  std::vector<Domain> domains_;
+  std::unordered_map<std::string, DomainId> domain_index_;
+  std::uint64_t topology_version_ = 0;
+  std::unordered_map<std::uint64_t, Int128>
+      foreign_;  // node << 32 | resource -> sum; looked up, never iterated
+};
+
+}  // namespace berth::engine

@@ -1,0 +1,77 @@
+// Finds places for one workload: flavors, domains, nodes and devices together, in one depth-first search over the steps of
+// its group tree. All or nothing at every group; pod sets above their least count take what fits.
+//
+// Choices at each step, in this order: at a group with a topology request its domains, the tightest sufficient one first
+// (preferred: from the asked level outwards, then no restriction); at a pod set its charges in the order of the queue's
+// flavors; at the end, leaving the child out where the group's least count allows. A slot goes to the best node of its
+// shape's index. Bounded by `steps`: one per slot placed and per choice tried.
+//
+// Not exhaustive within a choice: slots of one choice go greedily to the best node, which is exact for one shape without
+// domains, and a heuristic where several shapes compete for the same nodes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/core/state.h"
+
+namespace berth::engine {
+
+struct PlacedSlot {
+  std::uint32_t set = 0;
+  std::uint32_t slot = 0;
+  NodeId node;
+  ChargeId charge;
+  std::uint64_t devices = 0;
+};
+
+struct Failure {
+  bool by_quota = false;
+  bool by_nodes = false;
+  bool steps_ended = false;
+  std::vector<Reason> reasons;  // at most 8, in the order found, no two alike
+};
+
+class Placer {
+ public:
+  // `rank`: only the rank-th charge of each pod set is tried (the last one of those that have fewer); -1: all.
+  Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, int rank = -1);
+
+  // True: the trial holds the charges of placed(). False: rolled back, failure() says why.
+  bool run();
+  const std::vector<PlacedSlot>& placed() const { return placed_; }
+  const Failure& failure() const { return failure_; }
+
+  // A necessary condition for run(), cheap: every pod set that must start has some choice with quota and enough room.
+  bool may_fit();
+
+ private:
+  bool walk(std::size_t step);
+  bool enter(std::size_t step);
+  bool leaf(std::size_t step);
+  bool leave(std::size_t step);
+  bool skip(std::size_t step);
+  bool in_domain(std::size_t step, std::uint32_t level, std::size_t most);
+  std::int64_t place_slots(std::uint32_t set, ChargeId charge, std::int64_t least, std::int64_t want);
+  bool place_some(std::uint32_t set, ChargeId charge, std::int64_t count, std::size_t& next_slot);
+  NodeId best_node(ShapeIndex& index) const;
+  std::int64_t room(const ShapeIndex& index) const;
+  std::vector<ChargeId> choices(std::uint32_t set);
+  std::int64_t must(std::uint32_t set) const;
+  void note(Reason reason);
+
+  State& state_;
+  const WorkloadState& w_;
+  const Structure& structure_;
+  Mode mode_;
+  std::int64_t& steps_;
+  int rank_;
+  std::vector<PlacedSlot> placed_;
+  std::vector<DomainId> domains_;      // restrictions in force, outermost first
+  std::vector<std::int64_t> done_;     // children started, by group
+  std::vector<std::int64_t> skipped_;  // children left out, by group
+  std::vector<std::size_t> past_;      // by step: the step after the matching exit
+  Failure failure_;
+};
+
+}  // namespace berth::engine

@@ -1,0 +1,15 @@
+// Victim cost: what the eviction of a workload destroys at a time, in device-milliseconds. A pure integer function of the
+// workload and the time; it changes with time, so it is never a heap key.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/core/state.h"
+
+namespace berth::engine {
+
+// devices x (time since the last checkpoint, reported or reckoned, + restart overhead + grace), over the slots that run.
+// A workload without devices counts its CPUs instead. 0 for one that does not run. Clamped to 64 bits.
+std::int64_t victim_cost(const State& state, const WorkloadState& workload, TimeMs now);
+
+}  // namespace berth::engine
