@@ -1,0 +1,389 @@
+#include "kube/reflector.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "kube/fake_api_server_support.h"
+#include "kube/paths.h"
+#include "kube/wait_support.h"
+
+namespace berth::kube {
+namespace {
+
+using testing::FakeApiServer;
+using testing::FakeOptions;
+using testing::FaultKind;
+using testing::Json;
+using testing::wait_for;
+
+// Plays the consumer: keeps what it was told and checks that the order of changes per object makes sense.
+class Mirror {
+ public:
+  void operator()(const Change& change) {
+    const std::lock_guard lock(mutex_);
+    if (change.type == ChangeType::kSynced) {
+      ++synced_;
+      return;
+    }
+    const std::string key = std::string(change.ns) + "/" + std::string(change.name);
+    const auto it = objects_.find(key);
+    switch (change.type) {
+      case ChangeType::kAdded:
+        if (it != objects_.end()) problem("added twice: " + key);
+        ++added_;
+        break;
+      case ChangeType::kModified:
+        if (it == objects_.end() || it->second.first != change.uid) problem("modified unknown: " + key);
+        break;
+      case ChangeType::kDeleted:
+        if (it == objects_.end() || it->second.first != change.uid) problem("deleted unknown: " + key);
+        objects_.erase(key);
+        ++deleted_;
+        if (change.object.empty()) ++synthetic_;
+        return;
+      case ChangeType::kSynced: return;
+    }
+    const Json object = Json::parse(change.object);
+    if (object["metadata"]["name"] != std::string(change.name)) problem("wrong object for " + key);
+    if (object["metadata"]["resourceVersion"] != std::string(change.resource_version)) problem("wrong rv: " + key);
+    objects_[key] = {std::string(change.uid), std::string(change.resource_version)};
+  }
+
+  std::map<std::string, std::pair<std::string, std::string>> objects() const { return with(objects_); }
+  int synced() const { return with(synced_); }
+  int deleted() const { return with(deleted_); }
+  int synthetic() const { return with(synthetic_); }
+  int added() const { return with(added_); }
+  std::vector<std::string> problems() const { return with(problems_); }
+
+ private:
+  template <class T>
+  T with(const T& value) const {
+    const std::lock_guard lock(mutex_);
+    return value;
+  }
+  void problem(std::string text) { problems_.push_back(std::move(text)); }
+
+  mutable std::mutex mutex_;
+  std::map<std::string, std::pair<std::string, std::string>> objects_;
+  std::vector<std::string> problems_;
+  int synced_ = 0;
+  int deleted_ = 0;
+  int synthetic_ = 0;
+  int added_ = 0;
+};
+
+class ReflectorTest : public ::testing::Test {
+ protected:
+  void serve(FakeOptions options = {}) {
+    api = std::make_unique<FakeApiServer>(std::move(options));
+    transport = *Transport::create(api->config());
+  }
+  void start(ReflectorOptions options = {}) {
+    if (options.path.empty()) options.path = kPods.collection();
+    options.first_backoff = 20;
+    options.max_backoff = 200;
+    reflector = std::make_unique<Reflector>(*transport, std::move(options), [this](const Change& c) { mirror(c); });
+  }
+  void add(const std::string& name, const std::string& node = {}) {
+    Json pod{{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", {{"name", name}}}, {"spec", Json::object()}};
+    if (!node.empty()) pod["spec"]["nodeName"] = node;
+    api->create("/api/v1/namespaces/a/pods", std::move(pod));
+  }
+  void touch(const std::string& name) {
+    api->change(path(name), [](Json& pod) { pod["metadata"]["labels"]["n"] = std::to_string(std::rand()); });
+  }
+  static std::string path(const std::string& name) { return "/api/v1/namespaces/a/pods/" + name; }
+  // The mirror holds exactly what the server holds.
+  bool same() {
+    std::map<std::string, std::pair<std::string, std::string>> truth;
+    for (const Json& pod : api->list("/api/v1/pods")) {
+      const Json& meta = pod["metadata"];
+      truth["a/" + meta["name"].get<std::string>()] = {meta["uid"], meta["resourceVersion"]};
+    }
+    return mirror.objects() == truth;
+  }
+  void TearDown() override {
+    reflector.reset();
+    EXPECT_EQ(mirror.problems(), std::vector<std::string>{});
+  }
+
+  std::unique_ptr<FakeApiServer> api;
+  std::unique_ptr<Transport> transport;
+  std::unique_ptr<Reflector> reflector;
+  Mirror mirror;
+};
+
+TEST_F(ReflectorTest, StreamingList) {
+  serve();
+  add("p1");
+  add("p2");
+  start();
+  ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; }));
+  EXPECT_TRUE(same());
+  add("p3");
+  touch("p1");
+  api->remove(path("p2"));
+  EXPECT_TRUE(wait_for([&] { return same(); }));
+  EXPECT_EQ(api->count("GET"), 0);  // no list, one watch
+  EXPECT_EQ(api->count("WATCH"), 1);
+  EXPECT_EQ(mirror.synthetic(), 0);
+}
+
+TEST_F(ReflectorTest, FallsBackToPagesWhereStreamingListsAreRefused) {
+  serve({.streaming_lists = false});
+  for (int i = 0; i < 25; ++i) add("p" + std::to_string(i));
+  start({.page = 10});
+  ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; }));
+  EXPECT_TRUE(same());
+  EXPECT_EQ(api->count("GET", "limit=10"), 3);
+  add("q");
+  EXPECT_TRUE(wait_for([&] { return same(); }));
+}
+
+TEST_F(ReflectorTest, FallsBackWhereStreamingListsAreNotKnown) {
+  serve({.knows_streaming_lists = false});
+  add("p1");
+  start();
+  ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; }));
+  EXPECT_GE(api->count("GET", "limit="), 1);
+  EXPECT_TRUE(same());
+}
+
+TEST_F(ReflectorTest, FallsBackAfterSilence) {
+  serve({.knows_streaming_lists = false, .bookmark_ms = 60'000});
+  add("p1");
+  start({.initial_silence = 100});
+  ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; }));
+  EXPECT_GE(api->count("GET", "limit="), 1);
+}
+
+TEST_F(ReflectorTest, ExpiredContinueTokenStartsTheListAgain) {
+  serve();
+  for (int i = 0; i < 20; ++i) add("p" + std::to_string(i));
+  api->on_request([&](const testing::Seen& seen) {
+    if (seen.target.find("continue=") != std::string::npos && seen.target.find("limit=5&") != std::string::npos) {
+      api->expire_continue_tokens();
+    }
+  });
+  start({.mode = ListMode::kPages, .page = 5});
+  ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; }));
+  EXPECT_TRUE(same());
+  EXPECT_EQ(mirror.added(), 20);
+  EXPECT_GE(reflector->stats().expired.load(), 1u);
+  api->on_request({});
+}
+
+TEST_F(ReflectorTest, SelectorsAreSentAndLeavingOneIsADelete) {
+  serve();
+  add("free");
+  add("bound", "n1");
+  start({.field_selector = "spec.nodeName=", .label_selector = "!skip"});
+  ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; }));
+  EXPECT_EQ(mirror.objects().size(), 1u);
+  api->change(path("free"), [](Json& pod) { pod["spec"]["nodeName"] = "n2"; });
+  EXPECT_TRUE(wait_for([&] { return mirror.deleted() == 1; }));
+  EXPECT_EQ(mirror.synthetic(), 0);
+}
+
+TEST_F(ReflectorTest, ResumesWhereItWas) {
+  serve();
+  add("p1");
+  start();
+  ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; }));
+  for (int round = 0; round < 5; ++round) {
+    api->drop_connections();
+    add("q" + std::to_string(round));
+    api->remove(path(round == 0 ? "p1" : "q" + std::to_string(round - 1)));
+    ASSERT_TRUE(wait_for([&] { return same(); })) << round;
+  }
+  EXPECT_EQ(mirror.synthetic(), 0);  // each delete was seen as an event
+  EXPECT_EQ(mirror.synced(), 1);     // and nothing was listed again
+  EXPECT_EQ(reflector->stats().lists.load(), 1u);
+}
+
+TEST_F(ReflectorTest, LineCutInTheMiddleIsReadAgain) {
+  serve();
+  start();
+  ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; }));
+  for (int round = 0; round < 5; ++round) {
+    api->cut_watches_mid_line();
+    add("p" + std::to_string(round));
+    ASSERT_TRUE(wait_for([&] { return same(); })) << round;
+  }
+  EXPECT_EQ(mirror.synced(), 1);
+}
+
+TEST_F(ReflectorTest, TinyPieces) {
+  serve();
+  api->set_watch_chunk(3);
+  for (int i = 0; i < 20; ++i) add("p" + std::to_string(i));
+  start();
+  ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; }));
+  touch("p3");
+  EXPECT_TRUE(wait_for([&] { return same(); }));
+}
+
+TEST_F(ReflectorTest, ExpiredWatchListsAgainAndFindsDeletes) {
+  for (const bool streaming : {true, false}) {
+    reflector.reset();
+    mirror.~Mirror();
+    new (&mirror) Mirror();
+    serve({.streaming_lists = streaming});
+    add("stays");
+    add("goes");
+    add("reborn");
+    start();
+    ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; }));
+    // While we are not looking, history goes away.
+    api->add_fault({.kind = FaultKind::kStatus, .method = "WATCH", .times = -1, .status = 503});
+    api->end_watches();
+    ASSERT_TRUE(wait_for([&] { return api->watches() == 0; }));
+    api->remove(path("goes"));
+    api->remove(path("reborn"));
+    add("reborn");
+    add("new");
+    api->compact();
+    api->clear_faults();
+    ASSERT_TRUE(wait_for([&] { return mirror.synced() == 2; }));
+    EXPECT_TRUE(same());
+    EXPECT_EQ(mirror.synthetic(), 2);
+    EXPECT_GE(reflector->stats().expired.load(), 1u);
+    EXPECT_EQ(reflector->stats().lost_deletes.load(), 2u);
+    add("later");
+    EXPECT_TRUE(wait_for([&] { return same(); }));
+  }
+}
+
+TEST_F(ReflectorTest, ErrorEventsAndRefusals) {
+  serve();
+  add("p");
+  start();
+  ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; }));
+  api->send_watch_error(410);
+  ASSERT_TRUE(wait_for([&] { return mirror.synced() == 2; }));
+  api->send_watch_error(500);
+  add("q");
+  ASSERT_TRUE(wait_for([&] { return same(); }));
+  api->add_fault({.method = "WATCH", .status = 410});
+  api->end_watches();
+  ASSERT_TRUE(wait_for([&] { return mirror.synced() == 3; }));
+  api->add_fault({.method = "WATCH", .status = 504, .cause = "ResourceVersionTooLarge"});
+  api->end_watches();
+  ASSERT_TRUE(wait_for([&] { return mirror.synced() == 4; }));
+  EXPECT_TRUE(same());
+  EXPECT_EQ(mirror.added(), 2);  // nothing was told twice
+}
+
+TEST_F(ReflectorTest, ThrottledListWaitsAsToldAndSaysWhy) {
+  serve({.streaming_lists = false});
+  add("p");
+  api->add_fault({.method = "GET", .status = 429, .retry_after_s = 1});
+  start();
+  ASSERT_TRUE(wait_for([&] { return !reflector->last_problem().empty() && api->count("GET") == 1; }));
+  EXPECT_EQ(reflector->last_problem(), "LIST /api/v1/pods: 429 Too Many Requests: injected");
+  ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; }));
+  EXPECT_EQ(reflector->last_problem(), "");
+}
+
+TEST_F(ReflectorTest, BookmarksMoveTheResumePoint) {
+  serve({.bookmark_ms = 20});
+  add("p");
+  start();
+  ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; }));
+  // Other resources move the version on; bookmarks tell us.
+  for (int i = 0; i < 50; ++i) api->create("/api/v1/nodes", Json{{"metadata", {{"name", "n" + std::to_string(i)}}}});
+  const std::string now = std::to_string(api->resource_version());
+  const auto seen = reflector->stats().bookmarks.load();
+  ASSERT_TRUE(wait_for([&] { return reflector->stats().bookmarks.load() >= seen + 3; }));
+  api->compact();  // what was before `now` is gone, but we need nothing of it
+  api->end_watches();
+  ASSERT_TRUE(wait_for([&] { return api->count("WATCH", "resourceVersion=" + now) >= 1; }));
+  add("q");
+  EXPECT_TRUE(wait_for([&] { return same(); }));
+  EXPECT_EQ(mirror.synced(), 1);
+}
+
+TEST_F(ReflectorTest, TooLongLineIsBounded) {
+  serve();
+  add("p");
+  start({.max_line = 4000});
+  ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; }));
+  Json large{{"metadata", {{"name", "large"}, {"annotations", {{"x", std::string(20'000, 'x')}}}}}};
+  api->create("/api/v1/namespaces/a/pods", large);
+  EXPECT_TRUE(wait_for([&] { return same(); }));  // by a list in pages
+  EXPECT_GE(api->count("GET", "limit="), 1);
+}
+
+TEST_F(ReflectorTest, ConsumerThatIsNotReadyHoldsTheStreamBack) {
+  serve();
+  std::atomic<bool> ready{false};
+  add("p");
+  start({.ready = [&] { return ready.load(); }});
+  ASSERT_TRUE(wait_for([&] { return api->watches() == 1; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(mirror.added(), 0);
+  ready.store(true);
+  EXPECT_TRUE(wait_for([&] { return mirror.synced() == 1; }));
+  EXPECT_TRUE(same());
+  reflector.reset();
+}
+
+// Whatever breaks, the mirror ends equal to the server.
+TEST_F(ReflectorTest, RandomFaultsLoseNothing) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    reflector.reset();
+    mirror.~Mirror();
+    new (&mirror) Mirror();
+    serve({.streaming_lists = seed != 2, .bookmark_ms = 10});
+    Random random(seed);
+    start({.page = 3, .seed = seed});
+    std::vector<std::string> names;
+    int next = 0;
+    for (int step = 0; step < 400; ++step) {
+      const auto pick = [&] { return random.below(names.size()); };
+      switch (random.below(12)) {
+        case 0:
+        case 1:
+        case 2:
+        case 3: names.push_back("p" + std::to_string(next++)); add(names.back()); break;
+        case 4:
+        case 5:
+        case 6:
+          if (!names.empty()) touch(names[pick()]);
+          break;
+        case 7:
+          if (!names.empty()) {
+            const auto at = pick();
+            api->remove(path(names[at]));
+            if (random.chance(1, 2)) {
+              add(names[at]);
+            } else {
+              names.erase(names.begin() + static_cast<std::ptrdiff_t>(at));
+            }
+          }
+          break;
+        case 8: api->cut_watches_mid_line(); break;
+        case 9: api->drop_connections(); break;
+        case 10:
+          if (random.chance(1, 4)) api->compact();
+          if (random.chance(1, 3)) api->expire_continue_tokens();
+          break;
+        case 11: api->add_fault({.status = random.chance(1, 2) ? 500 : 429}); break;
+        default: break;
+      }
+      if (random.chance(1, 4)) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    api->clear_faults();
+    EXPECT_TRUE(wait_for([&] { return mirror.synced() >= 1 && same(); })) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace berth::kube

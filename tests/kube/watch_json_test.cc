@@ -1,0 +1,120 @@
+#include "kube/watch_json.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "kube/api_status.h"
+#include "kube/reflector.h"
+
+namespace berth::kube {
+namespace {
+
+std::string padded(std::string text) {
+  text.reserve(text.size() + kJsonPadding);
+  return text;
+}
+
+TEST(LineSplitter, AnyCutGivesTheSameLines) {
+  const std::string stream = "one\n\ntwo is longer\nthree" + std::string(200, 'x') + "\nlast\nrest";
+  for (std::size_t piece = 1; piece <= stream.size(); ++piece) {
+    LineSplitter splitter(1000);
+    std::vector<std::string> lines;
+    for (std::size_t at = 0; at < stream.size(); at += piece) {
+      ASSERT_TRUE(splitter.feed(std::string_view(stream).substr(at, piece), [&](std::string_view line) {
+        lines.emplace_back(line);
+        return true;
+      }));
+    }
+    ASSERT_EQ(lines.size(), 4u) << piece;
+    EXPECT_EQ(lines[1], "two is longer");
+    EXPECT_EQ(lines[3], "last");
+    EXPECT_EQ(splitter.pending(), 4u);
+  }
+}
+
+TEST(LineSplitter, RefusesLongLines) {
+  LineSplitter splitter(10);
+  const auto any = [](std::string_view) { return true; };
+  EXPECT_TRUE(splitter.feed("0123456789\n", any));
+  EXPECT_FALSE(splitter.feed("0123456789a\n", any));
+  LineSplitter slow(10);
+  EXPECT_TRUE(slow.feed("01234", any));
+  EXPECT_TRUE(slow.feed("56789", any));
+  EXPECT_FALSE(slow.feed("a", any));
+}
+
+TEST(WatchJson, LinesInBothForms) {
+  WatchJson json;
+  const std::string fast = padded(R"({"type":"ADDED","object":{"metadata":{"name":"x"}}})");
+  const auto a = json.line(fast);
+  ASSERT_TRUE(a);
+  EXPECT_EQ(a->type, WatchType::kAdded);
+  EXPECT_EQ(a->object, R"({"metadata":{"name":"x"}})");
+  const std::string slow = padded(R"( { "object" : {"metadata":{"name":"y"}} , "type" : "DELETED" } )");
+  const auto b = json.line(slow);
+  ASSERT_TRUE(b) << b.error().str();
+  EXPECT_EQ(b->type, WatchType::kDeleted);
+  EXPECT_EQ(b->object, R"({"metadata":{"name":"y"}})");
+  for (const char* bad : {"{}", "nonsense", R"({"type":"OTHER","object":{}})", R"({"type":"ADDED","object":3})",
+                          R"({"type":"ADDED"})"}) {
+    const std::string text = padded(bad);
+    EXPECT_FALSE(json.line(text)) << bad;
+  }
+}
+
+TEST(WatchJson, Meta) {
+  WatchJson json;
+  const std::string text = padded(
+      R"({"kind":"Pod","spec":{"a":[1,{"metadata":{"name":"no"}}]},"metadata":{"labels":{"name":"no"},"name":"p\u0031",)"
+      R"("namespace":"ns","uid":"u","resourceVersion":"7"}})");
+  const auto meta = json.meta(text);
+  ASSERT_TRUE(meta) << meta.error().str();
+  EXPECT_EQ(meta->name, "p1");
+  EXPECT_EQ(meta->ns, "ns");
+  EXPECT_EQ(meta->uid, "u");
+  EXPECT_EQ(meta->resource_version, "7");
+  const std::string bad = padded(R"({"metadata":{"name":3}})");
+  EXPECT_FALSE(json.meta(bad));
+}
+
+TEST(WatchJson, Pages) {
+  WatchJson json;
+  std::string body =
+      R"({"kind":"PodList","metadata":{"resourceVersion":"5","continue":"tok"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]})";
+  std::vector<std::string> names;
+  const auto page = json.page(body, [&](std::string_view object) -> Status {
+    names.emplace_back(json.meta(object)->name);
+    return {};
+  });
+  ASSERT_TRUE(page) << page.error().str();
+  EXPECT_EQ(page->resource_version, "5");
+  EXPECT_EQ(page->next, "tok");
+  EXPECT_EQ(names, (std::vector<std::string>{"a", "b"}));
+  std::string empty = R"({"metadata":{"resourceVersion":"5"},"items":null})";
+  EXPECT_TRUE(json.page(empty, [](std::string_view) -> Status { return {}; }));
+  std::string truncated = body.substr(0, body.size() - 20);
+  EXPECT_FALSE(json.page(truncated, [](std::string_view) -> Status { return {}; }));
+}
+
+TEST(WatchJson, EndOfInitialEvents) {
+  EXPECT_TRUE(WatchJson::ends_initial_events(
+      R"({"metadata":{"resourceVersion":"5","annotations":{"k8s.io/initial-events-end":"true"}}})"));
+  EXPECT_FALSE(WatchJson::ends_initial_events(R"({"metadata":{"resourceVersion":"5"}})"));
+}
+
+TEST(ApiStatus, ReadsReasonAndCause) {
+  ApiStatus status;
+  EXPECT_TRUE(parse_api_status(
+      R"({"kind":"Status","code":429,"reason":"TooManyRequests","message":"m","details":{"retryAfterSeconds":3,"causes":[{"reason":"DisruptionBudget"}]}})",
+      status));
+  EXPECT_EQ(status.code, 429);
+  EXPECT_EQ(status.cause, "DisruptionBudget");
+  EXPECT_EQ(status.retry_after, 3 * kSecond);
+  EXPECT_FALSE(parse_api_status("<html>", status));
+  EXPECT_FALSE(parse_api_status("[]", status));
+}
+
+}  // namespace
+}  // namespace berth::kube
