@@ -82,6 +82,8 @@ struct PodShape {
   std::string node;            // not empty: created bound to this node
   std::string priority_class;  // name of a PriorityClass
   std::vector<Taint> tolerations;
+  // Above 0 a deleted pod stays until a kubelet (KWOK, or the test) removes it.
+  int termination_grace_s = 0;
   std::string
       extra_spec;  // further fields of the spec as JSON, each followed by a comma: "\"hostNetwork\":true,"
 };

@@ -87,7 +87,7 @@ std::string pod_json(const PodShape& shape, std::size_t i) {
   resources["limits"] = limits;
   json spec = {
       {"schedulerName", shape.scheduler},
-      {"terminationGracePeriodSeconds", 0},
+      {"terminationGracePeriodSeconds", shape.termination_grace_s},
       {"containers", json::array({{{"name", "main"}, {"image", "image"}, {"resources", resources}}})}};
   if (!shape.node_selector.empty()) {
     spec["nodeSelector"] = object_of(shape.node_selector);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <set>
 
 namespace berth::e2e {
@@ -283,6 +284,7 @@ struct ObserverOfPods::Stream {
   std::string path;
   std::string version;  // to resume from
   bool expired = false;
+  std::optional<std::uint64_t> at;  // recorded instead of the object's resourceVersion
   simdjson::dom::parser parser;
   std::map<std::string, std::uint64_t> known;  // key to version, of the objects that exist
   std::map<std::string, std::shared_ptr<const SeenPod::Spec>> specs;
@@ -347,7 +349,10 @@ Status ObserverOfPods::list(ApiClient& api, Stream& stream, bool again) {
   if (parser.parse(reply.body).get(document) != simdjson::SUCCESS) {
     return fail(ErrorCode::kInvalid, "GET {}: not JSON", stream.path);
   }
-  stream.version = text(document, "/metadata/resourceVersion");
+  // A node may have changed after pods were bound to it; what the list shows of nodes comes before what it shows of pods.
+  if (!stream.pods) {
+    stream.at = again ? std::strtoull(stream.version.c_str(), nullptr, 10) : 0;
+  }
   auto before = std::move(stream.known);
   stream.known.clear();
   std::size_t differences = 0;
@@ -364,6 +369,7 @@ Status ObserverOfPods::list(ApiClient& api, Stream& stream, bool again) {
       before.erase(known);
     }
   });
+  stream.at.reset();
   stream.version = text(document, "/metadata/resourceVersion");
   if (again) {
     const std::lock_guard lock(mutex_);
@@ -433,11 +439,11 @@ void ObserverOfPods::on_line(Stream& stream, std::string_view line) {
   const std::string ns = text(object, "/metadata/namespace");
   const std::string name = text(object, "/metadata/name");
   const std::string key = ns + "/" + name;
-  Event seen{version_of(object), deleted, nullptr, nullptr};
+  Event seen{stream.at.value_or(version_of(object)), deleted, nullptr, nullptr};
   if (deleted) {
     stream.known.erase(key);
   } else {
-    stream.known[key] = seen.version;
+    stream.known[key] = version_of(object);
   }
   if (stream.pods) {
     auto pod = std::make_shared<SeenPod>();
@@ -467,6 +473,9 @@ void ObserverOfPods::on_line(Stream& stream, std::string_view line) {
     std::tie(pod->gang, pod->gang_size) = gang_of(ns, spec->labels);
     if (deleted) {
       stream.specs.erase(pod->uid);
+    }
+    if (on_pod_) {
+      on_pod_(*pod, deleted);
     }
     seen.pod = std::move(pod);
   } else {

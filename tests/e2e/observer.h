@@ -132,6 +132,11 @@ class ObserverOfPods {
   // `least(value)` members.
   void add_gang_label(const std::string& key, std::int64_t least);
 
+  // Called with each pod event as it is seen, on the stream's thread; must be cheap. Set before start().
+  void on_pod(std::function<void(const SeenPod& pod, bool deleted)> callback) {
+    on_pod_ = std::move(callback);
+  }
+
   Status start();
   // Ends the streams; check() works afterwards too.
   void stop();
@@ -177,6 +182,7 @@ class ObserverOfPods {
 
   Endpoint endpoint_;
   std::vector<std::pair<std::string, std::int64_t>> gang_labels_;
+  std::function<void(const SeenPod&, bool)> on_pod_;
   std::unique_ptr<Stream> pod_stream_;
   std::unique_ptr<Stream> node_stream_;
   std::atomic<bool> stop_{false};

@@ -1,0 +1,73 @@
+#include "contender.h"
+
+#include "blind_binder.h"
+
+namespace berth::bench {
+
+std::vector<Contender> contenders(const std::string& self, const std::string& berth,
+                                  const std::vector<std::string>& berth_args,
+                                  const std::vector<std::string>& null_args, unsigned in_flight) {
+  std::vector<Contender> all;
+  all.push_back({.name = "blind",
+                 .scheduler = kBlindScheduler,
+                 .command = {self, "blind-binder", "--kubeconfig", "{kubeconfig}", "--in-flight",
+                             std::to_string(in_flight)}});
+  all.push_back({.name = "kube-scheduler", .scheduler = "default-scheduler", .kube_scheduler = true});
+  if (!berth.empty()) {
+    std::vector<std::string> command = {berth, "scheduler", "--kubeconfig", "{kubeconfig}"};
+    auto null_command = command;
+    command.insert(command.end(), berth_args.begin(), berth_args.end());
+    null_command.insert(null_command.end(), null_args.begin(), null_args.end());
+    all.push_back(
+        {.name = "berth-null", .scheduler = "berth", .gangs = true, .command = std::move(null_command)});
+    all.push_back({.name = "berth",
+                   .scheduler = "berth",
+                   .gangs = true,
+                   .preempts = true,
+                   .command = std::move(command)});
+  }
+  return all;
+}
+
+Result<Running> Running::start(const Contender& contender, e2e::TestCluster& cluster) {
+  Running running;
+  running.cluster_ = &cluster;
+  running.name_ = contender.name;
+  running.kube_scheduler_ = contender.kube_scheduler;
+  if (contender.kube_scheduler) {
+    BERTH_TRY(cluster.start_kube_scheduler());
+    return running;
+  }
+  auto argv = contender.command;
+  for (auto& argument : argv) {
+    if (argument == "{kubeconfig}") {
+      argument = cluster.kubeconfig();
+    }
+  }
+  BERTH_ASSIGN(running.process_,
+               e2e::Process::start({.argv = std::move(argv), .log = cluster.log(contender.name)}));
+  return running;
+}
+
+Status Running::alive() {
+  auto* process = kube_scheduler_ ? cluster_->process("kube-scheduler") : &*process_;
+  if (!process->running()) {
+    return fail(ErrorCode::kUnavailable, "{} ended with {}; its log ends\n{}", name_, process->exit_text(),
+                e2e::tail(cluster_->log(name_), 20));
+  }
+  return {};
+}
+
+e2e::Usage Running::usage() {
+  return kube_scheduler_ ? cluster_->process("kube-scheduler")->usage() : process_->usage();
+}
+
+void Running::stop() {
+  if (kube_scheduler_) {
+    cluster_->process("kube-scheduler")->stop();
+  } else if (process_) {
+    process_->stop();
+  }
+}
+
+}  // namespace berth::bench

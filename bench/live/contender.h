@@ -1,0 +1,45 @@
+// What is measured: a scheduler, started as a process of its own against a test cluster.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "e2e/cluster.h"
+
+namespace berth::bench {
+
+struct Contender {
+  std::string name;
+  std::string scheduler;  // schedulerName of the pods that it binds
+  bool gangs = false;     // binds gangs by Berth's labels, all or nothing
+  bool preempts = false;
+  bool kube_scheduler = false;       // else `command`
+  std::vector<std::string> command;  // "{kubeconfig}" stands for the path of the kubeconfig
+};
+
+// blind, kube-scheduler, berth-null (no thinking but the whole live loop), berth. `self` is this program, for the blind
+// binder; `berth` the path of Berth's program, whose contenders are left out where it is empty.
+std::vector<Contender> contenders(const std::string& self, const std::string& berth,
+                                  const std::vector<std::string>& berth_args,
+                                  const std::vector<std::string>& null_args, unsigned in_flight);
+
+// Starts and holds one.
+class Running {
+ public:
+  static Result<Running> start(const Contender& contender, e2e::TestCluster& cluster);
+  // An error that quotes the log when the process has ended.
+  Status alive();
+  e2e::Usage usage();
+  void stop();
+
+ private:
+  e2e::TestCluster* cluster_ = nullptr;
+  std::string name_;
+  bool kube_scheduler_ = false;
+  std::optional<e2e::Process> process_;
+};
+
+}  // namespace berth::bench

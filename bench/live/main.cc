@@ -1,0 +1,182 @@
+// bench_live: how fast pods are bound on a real API server, by Berth and by what it is compared with, in one run on one
+// machine. See README.md here and scenarios.h.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "blind_binder.h"
+#include "scenarios.h"
+
+namespace berth::bench {
+namespace {
+
+const std::map<std::string, Scenario> kScenarios = {
+    {"S1", Scenario::kS1}, {"S2", Scenario::kS2}, {"S3", Scenario::kS3}, {"S5", Scenario::kS5}};
+
+std::string name_of(Scenario scenario) {
+  for (const auto& [name, value] : kScenarios) {
+    if (value == scenario) {
+      return name;
+    }
+  }
+  return "?";
+}
+
+double load_average() {
+  double load[1] = {0};
+  return getloadavg(load, 1) == 1 ? load[0] : -1;
+}
+
+void print_row(const Outcome& o, double ceiling) {
+  std::string result;
+  switch (o.scenario) {
+    case Scenario::kS1:
+    case Scenario::kS2:
+      result = fmt::format("{:>7.0f} {:>9.0f} {:>7}", o.rate(), o.rate_from_start(),
+                           ceiling > 0 ? fmt::format("{:.2f}", o.rate() / ceiling) : "-");
+      break;
+    case Scenario::kS3:
+      result = fmt::format("{:.1f} s from the first high pod; victims {} whole, {} partial, {} unwarned",
+                           o.start_to_last_s, o.whole_victims, o.partial_victims, o.unwarned);
+      break;
+    case Scenario::kS5:
+      result = fmt::format("{:.1f} s after the last pod; gangs {} whole, {} partial", o.after_last_pod_s,
+                           o.gangs.whole, o.gangs.partial);
+      break;
+  }
+  fmt::print("{:<3} {:<15} {:>6} {:>7.1f} {:>7.0f} {:>8.1f} {:>6.1f}  {}{}\n", name_of(o.scenario),
+             o.contender, o.bound, o.scheduler.cpu_seconds,
+             static_cast<double>(o.scheduler.peak_rss_bytes) / (1 << 20), o.api_server_cpu_s, o.etcd_cpu_s,
+             result, o.finished ? "" : "  NOT FINISHED");
+  if (!o.judgement.empty()) {
+    fmt::print("    WRONG: {}\n", o.judgement);
+  }
+  std::fflush(stdout);
+}
+
+nlohmann::json json_of(const Outcome& o) {
+  return {{"scenario", name_of(o.scenario)},
+          {"contender", o.contender},
+          {"finished", o.finished},
+          {"bound", o.bound},
+          {"pods_per_s_first_to_last", o.rate()},
+          {"pods_per_s_from_start", o.rate_from_start()},
+          {"first_to_last_s", o.first_to_last_s},
+          {"start_to_last_s", o.start_to_last_s},
+          {"after_last_pod_s", o.after_last_pod_s},
+          {"scheduler_cpu_s", o.scheduler.cpu_seconds},
+          {"scheduler_peak_rss_bytes", o.scheduler.peak_rss_bytes},
+          {"api_server_cpu_s", o.api_server_cpu_s},
+          {"etcd_cpu_s", o.etcd_cpu_s},
+          {"gangs_whole", o.gangs.whole},
+          {"gangs_partial", o.gangs.partial},
+          {"victims_whole", o.whole_victims},
+          {"victims_partial", o.partial_victims},
+          {"victims_unwarned", o.unwarned},
+          {"judgement", o.judgement}};
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Binds per second on a real Kubernetes API server: Berth and what it is compared with"};
+  Scale scale;
+  std::vector<std::string> scenarios = {"S1", "S2", "S3", "S5"};
+  std::vector<std::string> names = {"blind", "kube-scheduler", "berth-null", "berth"};
+  std::string berth;
+  std::string berth_args;
+  std::string null_args = "--placement first";
+  std::string json_path;
+  unsigned in_flight = 32;
+  int repeat = 1;
+  app.add_option("--scenarios", scenarios, "S1, S2, S3, S5")
+      ->delimiter(',')
+      ->check(CLI::IsMember(kScenarios));
+  app.add_option("--contenders", names, "blind, kube-scheduler, berth-null, berth")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"blind", "kube-scheduler", "berth-null", "berth"}));
+  app.add_option("--berth", berth, "path of the berth program")->check(CLI::ExistingFile);
+  app.add_option("--berth-args", berth_args, "further arguments of `berth scheduler`");
+  app.add_option("--null-args", null_args, "arguments of `berth scheduler` that make it not think");
+  app.add_option("--in-flight", in_flight, "binds in flight of the blind binder")->check(CLI::Range(1, 300));
+  app.add_option("--nodes", scale.nodes)->check(CLI::Range(1, 20000));
+  app.add_option("--pods", scale.pods, "of S1")->check(CLI::Range(1, 200000));
+  app.add_option("--gangs", scale.gangs, "of S2")->check(CLI::Range(1, 20000));
+  app.add_option("--high-gangs", scale.high_gangs, "of S3")->check(CLI::Range(1, 20000));
+  app.add_option("--repeat", repeat)->check(CLI::Range(1, 100));
+  app.add_option("--time-limit", scale.time_limit_s, "seconds for one run")->check(CLI::Range(1, 3600));
+  app.add_option("--kubernetes", scale.kubernetes, "version of the control plane");
+  app.add_option("--json", json_path, "also write the results here");
+  app.add_flag("--keep", scale.keep, "keep the clusters' logs");
+  std::string kubeconfig;
+  auto* blind = app.add_subcommand("blind-binder", "the contender `blind` itself, as a process");
+  blind->add_option("--kubeconfig", kubeconfig)->required();
+  blind->add_option("--in-flight", in_flight)->check(CLI::Range(1, 300));
+  CLI11_PARSE(app, argc, argv);
+  if (*blind) {
+    const auto status = run_blind_binder(kubeconfig, in_flight);
+    fmt::print(stderr, "blind binder: {}\n", status ? "ended" : status.error().str());
+    return 1;
+  }
+  const auto words = [](const std::string& text) { return CLI::detail::split(text, ' '); };
+  const auto wanted = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const auto extra = [&](const std::string& text) {
+    return text.empty() ? std::vector<std::string>() : words(text);
+  };
+  const auto all = contenders("/proc/self/exe", berth, extra(berth_args), extra(null_args), in_flight);
+  if (berth.empty() && (wanted("berth") || wanted("berth-null"))) {
+    fmt::print(stderr, "bench_live: no --berth PATH: its rows are left out\n");
+  }
+  fmt::print("{} nodes x 8 GPUs, {} cores, load average before the start {:.1f}\n", scale.nodes,
+             std::thread::hardware_concurrency(), load_average());
+  fmt::print("{:<3} {:<15} {:>6} {:>7} {:>7} {:>8} {:>6}  {:>7} {:>9} {:>7}\n", "", "", "bound", "CPU s",
+             "RSS MiB", "API s", "etcd s", "pods/s", "fr.start", "/blind");
+  auto results = nlohmann::json::array();
+  int exit_code = 0;
+  for (int round = 0; round < repeat; ++round) {
+    for (const auto& scenario_name : scenarios) {
+      const auto scenario = kScenarios.at(scenario_name);
+      double ceiling = 0;
+      for (const auto& contender : all) {
+        if (!wanted(contender.name) || !applies(scenario, contender)) {
+          continue;
+        }
+        const auto outcome = run_scenario(scenario, contender, scale);
+        if (!outcome) {
+          fmt::print("{:<3} {:<15} failed: {}\n", scenario_name, contender.name, outcome.error().str());
+          exit_code = 1;
+          continue;
+        }
+        if (contender.name == "blind") {
+          ceiling = outcome->rate();
+        }
+        print_row(*outcome, ceiling);
+        exit_code |= outcome->judgement.empty() ? 0 : 1;
+        results.push_back(json_of(*outcome));
+      }
+    }
+  }
+  if (!json_path.empty()) {
+    std::ofstream file(json_path);
+    file << results.dump(1) << "\n";
+    if (!file) {
+      fmt::print(stderr, "bench_live: cannot write {}\n", json_path);
+      return 1;
+    }
+  }
+  return exit_code;
+}
+
+}  // namespace
+}  // namespace berth::bench
+
+int main(int argc, char** argv) {
+  return berth::bench::run(argc, argv);
+}

@@ -1,0 +1,59 @@
+// The four scenarios on 1,000 nodes of 8 GPUs, 128 cores, 1 TiB; every pod asks for one GPU, one core, one GiB.
+//
+//   S1  8,000 pods without a gang, all made before the scheduler starts
+//   S2  500 gangs of 8, all made before the scheduler starts
+//   S3  1,000 running gangs of 8 of low priority fill everything, then 100 gangs of 8 of high priority arrive
+//   S5  1,008 gangs of 8 for 1,000 places, arriving interleaved pod by pod at a running scheduler
+//
+// Each run has a cluster of its own, so that nothing is left from the run before. Times are those of an observer's watch.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "contender.h"
+#include "e2e/observer.h"
+
+namespace berth::bench {
+
+enum class Scenario : std::uint8_t { kS1, kS2, kS3, kS5 };
+
+struct Scale {
+  std::size_t nodes = 1000;
+  std::size_t pods = 8000;        // S1
+  std::size_t gangs = 500;        // S2
+  std::size_t high_gangs = 100;   // S3
+  std::size_t surplus_gangs = 8;  // S5: more than there are places
+  int time_limit_s = 300;         // of one run; what is not bound by then counts as never
+  bool keep = false;              // the folders of the clusters stay, with all logs
+  std::string kubernetes;
+};
+
+struct Outcome {
+  Scenario scenario{};
+  std::string contender;
+  bool finished = false;
+  std::size_t bound = 0;
+  double first_to_last_s = 0;  // from the first bind to the last
+  double start_to_last_s =
+      0;  // S1, S2: from the start of the scheduler; S3: from the first high pod's creation
+  double after_last_pod_s = 0;  // S5: last bind after the last pod was made
+  e2e::Usage scheduler;
+  double api_server_cpu_s = 0;  // during the run, like etcd's
+  double etcd_cpu_s = 0;
+  e2e::GangCounts gangs;
+  std::size_t whole_victims = 0;    // S3: gangs of which all members were deleted
+  std::size_t partial_victims = 0;  // S3: gangs that lost some members only
+  std::size_t unwarned = 0;         // S3: victims without DisruptionTarget before their deletion
+  std::string judgement;            // of the observer, empty when clean
+  double rate() const { return first_to_last_s > 0 ? static_cast<double>(bound) / first_to_last_s : 0; }
+  double rate_from_start() const {
+    return start_to_last_s > 0 ? static_cast<double>(bound) / start_to_last_s : 0;
+  }
+};
+
+bool applies(Scenario scenario, const Contender& contender);
+Result<Outcome> run_scenario(Scenario scenario, const Contender& contender, const Scale& scale);
+
+}  // namespace berth::bench
