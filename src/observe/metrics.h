@@ -1,28 +1,25 @@
 // Berth's metrics for Prometheus. Names, labels and meanings are a contract with dashboards; a test checks
 // this table against the registry.
 //
-//   name                              kind       labels                   meaning
-//   berth_decisions_total             counter    kind                     decisions: start, evict, hold,
-//   release-hold, ... berth_slots_started_total         counter                             pods that start
-//   decisions placed berth_evictions_total             counter    cause                    evictions by
-//   reason: Preempted, Reclaimed, ... berth_decide_seconds              histogram time of one decide() call
-//   berth_bind_seconds                histogram                           from the decision until the bind is
-//   acknowledged berth_api_writes_total            counter    kind, outcome            writes to the API:
-//   bind, evict, status, ...; ok,
-//                                                                         conflict, throttled, error
-//   berth_queue_depth                 gauge      stage                    entries that wait between the parts
-//   of the live loop berth_leader                      gauge                               1 while this
-//   process decides berth_follower_lag                gauge                               entries that the
-//   follower is behind berth_log_bytes                   gauge                               bytes of lines
-//   in the decision log berth_pending_workloads           gauge      queue                    workloads that
-//   wait berth_started_workloads           gauge      queue                    workloads that run
-//   berth_quota_nominal               gauge      queue, flavor, resource  nominal quota, in cores, bytes,
-//   devices berth_quota_usage                 gauge      queue, flavor, resource  usage: binding, running and
-//   releasing berth_quota_available             gauge      queue, flavor, resource  what the queue could take
-//   now berth_slots                       gauge      state                    slots: running, held,
-//   releasing, waiting berth_nodes                       gauge                               nodes
-//   berth_series_dropped              gauge                               series of queues beyond the bound,
-//   not shown
+//   name                       kind       labels                    meaning
+//   berth_decisions_total      counter    kind                      decisions: start, evict, hold, ...
+//   berth_slots_started_total  counter                              pods that start decisions placed
+//   berth_evictions_total      counter    cause                     evictions: Preempted, Reclaimed, ...
+//   berth_decide_seconds       histogram                            time of one decide() call
+//   berth_bind_seconds         histogram                            from the decision to the acknowledged bind
+//   berth_api_writes_total     counter    kind, outcome             writes to the API: ok, conflict, ...
+//   berth_queue_depth          gauge      stage                     entries between parts of the live loop
+//   berth_leader               gauge                                1 while this process decides
+//   berth_follower_lag         gauge                                entries that the follower is behind
+//   berth_log_bytes            gauge                                bytes of lines in the decision log
+//   berth_pending_workloads    gauge      queue                     workloads that wait
+//   berth_started_workloads    gauge      queue                     workloads that run
+//   berth_quota_nominal        gauge      queue, flavor, resource   nominal quota: cores, bytes, devices
+//   berth_quota_usage          gauge      queue, flavor, resource   usage: binding, running, releasing
+//   berth_quota_available      gauge      queue, flavor, resource   what the queue could take now
+//   berth_slots                gauge      state                     slots: running, held, releasing, waiting
+//   berth_nodes                gauge                                nodes
+//   berth_series_dropped       gauge                                series beyond the bound, not shown
 //
 // Bounded: at most `most_queue_series` series that carry a queue's name. Labels with a bounded set of values
 // only are taken from callers (kinds, outcomes, stages). Thread-safe.

@@ -95,7 +95,7 @@ TEST(Replay, AnUnfinishedLineIsReportedAndTheRestReplayed) {
   const auto report = replay_text(log.substr(0, log.size() - 5));
   ASSERT_TRUE(report);
   EXPECT_TRUE(report->same());
-  EXPECT_EQ(report->unfinished_line, 17u);
+  EXPECT_EQ(report->unfinished_line, 16u);
   EXPECT_EQ(report->decide_calls, 2);
 }
 
