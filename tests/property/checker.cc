@@ -1,0 +1,606 @@
+#include "property/checker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace berth::property {
+namespace {
+
+bool is_active(SlotState state) {
+  return state == SlotState::kBinding || state == SlotState::kRunning;
+}
+
+}  // namespace
+
+void Checker::on_event(const Event& event) {
+  ledger_.apply(event);
+}
+
+// ------------------------------------------------------------------------------------------------------ whole rounds
+
+std::string Checker::on_decisions(const std::vector<Decision>& decisions, Coverage& coverage) {
+  yielded_.clear();
+  released_.clear();
+  started_.clear();
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    const Decision& d = decisions[i];
+    std::string wrong;
+    if (ledger_.workloads.count(d.workload) == 0) {
+      wrong = "the workload is not known";
+    } else {
+      switch (d.kind) {
+        case DecisionKind::kStart:
+          wrong = start(d, coverage);
+          break;
+        case DecisionKind::kHold:
+          wrong = hold(d, coverage);
+          break;
+        case DecisionKind::kEvict:
+          wrong = evict(d, coverage);
+          break;
+        case DecisionKind::kReleaseHold:
+          wrong = release(d, coverage);
+          break;
+        case DecisionKind::kMove:
+        case DecisionKind::kProvision:
+        case DecisionKind::kReject:
+          wrong = "nothing of this kind is decided by this version";
+          break;
+      }
+    }
+    if (!wrong.empty()) {
+      return fmt::format("decision {} ({} {}): {}", i + 1, enum_name(d.kind), d.workload, wrong);
+    }
+  }
+  for (const auto& [uid, victims] : yielded_) {
+    const WorkloadRecord& w = ledger_.workloads.at(uid);
+    if (w.count(SlotState::kHeld) + w.active() == 0) {
+      return fmt::format("{} gave way to {}, which neither holds the room nor started",
+                         victims.front().workload, uid);
+    }
+  }
+  return "";
+}
+
+std::string Checker::at_rest() const {
+  for (const auto& [uid, w] : ledger_.workloads) {
+    if (w.count(SlotState::kReleasing) > 0) return "";
+  }
+  for (const auto& [uid, w] : ledger_.workloads) {
+    if (w.count(SlotState::kHeld) > 0)
+      return fmt::format("{} still holds room although nothing is ending", uid);
+  }
+  return "";
+}
+
+std::string Checker::compare(const engine::Engine& engine) const {
+  std::map<std::string, engine::WorkloadView> views;
+  for (const auto& view : engine.workloads()) views.emplace(std::string(view.uid), view);
+  if (views.size() != ledger_.workloads.size()) return "the engine knows other workloads than it was told of";
+  for (const auto& [uid, w] : ledger_.workloads) {
+    const auto it = views.find(uid);
+    if (it == views.end()) return fmt::format("the engine does not know {}", uid);
+    const auto mine = std::make_tuple(w.active(), w.count(SlotState::kHeld), w.count(SlotState::kReleasing),
+                                      w.count(SlotState::kWaiting));
+    const auto& v = it->second;
+    const auto its = std::make_tuple(v.slots_running, v.slots_held, v.slots_releasing, v.slots_waiting);
+    if (mine == its) continue;
+    return fmt::format(
+        "{}: by its decisions running {}, held {}, releasing {}, waiting {}; in its state {}, {}, {}, {}",
+        uid, std::get<0>(mine), std::get<1>(mine), std::get<2>(mine), std::get<3>(mine), v.slots_running,
+        v.slots_held, v.slots_releasing, v.slots_waiting);
+  }
+  std::size_t held = 0;
+  for (const Hold& h : engine.holds()) {
+    const auto& w = ledger_.workloads.at(h.holder);
+    for (const SlotPlacement& p : h.slots) {
+      const auto& slot = w.sets.at(static_cast<std::size_t>(p.pod_set)).at(static_cast<std::size_t>(p.index));
+      if (slot.state != SlotState::kHeld || slot.taken.node != p.node || slot.taken.indices != p.devices) {
+        return fmt::format("the engine's hold of {} is not what it decided", h.holder);
+      }
+      ++held;
+    }
+  }
+  std::size_t expected = 0;
+  for (const auto& [uid, w] : ledger_.workloads)
+    expected += static_cast<std::size_t>(w.count(SlotState::kHeld));
+  return held == expected ? "" : "the engine's holds are not all that it decided";
+}
+
+// --------------------------------------------------------------------------------------------------- starts and holds
+
+std::string Checker::start(const Decision& d, Coverage& coverage) {
+  WorkloadRecord& w = ledger_.workloads.at(d.workload);
+  const bool had_hold = w.count(SlotState::kHeld) > 0;
+  const bool grows = w.active() > 0;
+  if (const auto wrong = place(d, w, SlotState::kBinding); !wrong.empty()) return wrong;
+  const GroupView root = view_of(w.spec.root);
+  if (auto wrong = check_groups(w, root, false, true); !wrong.empty()) return wrong;
+  if (auto wrong = check_topology(w, root); !wrong.empty()) return wrong;
+  if (yielded_.count(d.workload) > 0) {
+    if (auto wrong = check_minimal(w); !wrong.empty()) return wrong;
+  }
+  if (!had_hold && !grows) started_.insert(d.workload);
+  ++coverage[had_hold ? "start of a hold" : grows ? "start (growth)" : "start"];
+  count_shape(d, w, coverage);
+  return "";
+}
+
+std::string Checker::hold(const Decision& d, Coverage& coverage) {
+  WorkloadRecord& w = ledger_.workloads.at(d.workload);
+  if (w.count(SlotState::kHeld) > 0) return "it holds room already";
+  if (const auto wrong = place(d, w, SlotState::kHeld); !wrong.empty()) return wrong;
+  const GroupView root = view_of(w.spec.root);
+  if (auto wrong = check_groups(w, root, true, true); !wrong.empty()) return wrong;
+  if (auto wrong = check_topology(w, root); !wrong.empty()) return wrong;
+  const bool preempts = yielded_.count(d.workload) > 0;
+  const auto expected = preempts ? ReasonCode::kPreemptor : ReasonCode::kReleasingRoom;
+  if (d.reason.code != expected) return fmt::format("its cause is {}", enum_name(d.reason.code));
+  if (preempts) {
+    if (auto wrong = check_reclaimer(w); !wrong.empty()) return wrong;
+    if (auto wrong = check_minimal(w); !wrong.empty()) return wrong;
+  }
+  ++coverage[fmt::format("hold {}", enum_name(d.reason.code))];
+  count_shape(d, w, coverage);
+  return "";
+}
+
+std::string Checker::place(const Decision& d, WorkloadRecord& w, SlotState to) {
+  if (d.slots.empty()) return "it has no slots";
+  if (!w.spec.active) return "it is held back by its owner";
+  if (w.withdrawn) return "it is to be withdrawn";
+  if (const auto trouble = ledger_.queue_trouble(w.spec.queue); !trouble.empty()) return trouble;
+  const auto sets = pod_sets_of(w.spec.root);
+
+  // Its own hold ends here, slot by slot; what it asks of the quota is checked for all slots together.
+  struct Placed {
+    SlotRecord* slot;
+    Taken taken;
+  };
+  std::vector<Placed> placed;
+  Charges total;
+  for (const SlotPlacement& p : d.slots) {
+    const auto s = static_cast<std::size_t>(p.pod_set);
+    const auto i = static_cast<std::size_t>(p.index);
+    if (s >= w.sets.size() || i >= w.sets[s].size() || s >= sets.size()) {
+      return fmt::format("there is no slot {}/{}", p.pod_set, p.index);
+    }
+    SlotRecord& slot = w.sets[s][i];
+    const bool may =
+        slot.state == SlotState::kWaiting || (to == SlotState::kBinding && slot.state == SlotState::kHeld);
+    if (!may) return fmt::format("slot {}/{} is {}", s, i, enum_name(slot.state));
+    if (slot.state == SlotState::kHeld && (slot.taken.node != p.node || slot.taken.indices != p.devices)) {
+      return fmt::format("slot {}/{} starts elsewhere than where it holds room", s, i);
+    }
+    if (!sets[s]->pod.unsupported.empty()) return "it has a constraint that is not supported";
+    if (ledger_.nodes.count(p.node) == 0) return fmt::format("node {} does not exist", p.node);
+    std::string why_not;
+    Taken taken;
+    if (slot.state == SlotState::kHeld) {
+      taken = slot.taken;
+    } else {
+      const auto trouble =
+          ledger_.static_trouble(sets[s]->pod, ledger_.flavors_of(s, d.flavors), ledger_.nodes.at(p.node));
+      if (!trouble.empty()) return fmt::format("slot {}/{} on {}: {}", s, i, p.node, trouble);
+      taken = ledger_.taken(w, *sets[s], s, d.flavors, why_not);
+      taken.node = p.node;
+      taken.indices = p.devices;
+    }
+    if (!why_not.empty()) return why_not;
+    for (const auto& [pair, amount] : taken.charges) total[pair] += amount;
+    slot = SlotRecord{SlotState::kAbsent, {}};  // also says so if the decision names it twice
+    placed.push_back({&slot, std::move(taken)});
+  }
+  for (const auto& [pair, amount] : total) {
+    if (amount == 0) continue;
+    for (const When when : {When::kNow, When::kAfter}) {
+      if (when == When::kNow && to == SlotState::kHeld) continue;
+      const std::int64_t available = ledger_.available(w.spec.queue, pair, when);
+      if (amount <= available) continue;
+      return fmt::format("it takes {} of {} in flavor {}, and queue {} has {} left ({})", amount, pair.second,
+                         pair.first, w.spec.queue, available,
+                         when == When::kNow ? "now" : "once releasing pods are gone");
+    }
+  }
+  for (const Placed& p : placed) {
+    if (auto wrong = place_slot(*p.slot, p.taken, to); !wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+std::string Checker::place_slot(SlotRecord& slot, const Taken& taken, SlotState to) {
+  const std::string& node = taken.node;
+  for (const When when : {When::kNow, When::kAfter}) {
+    if (when == When::kNow && to == SlotState::kHeld) continue;
+    const std::string_view moment = when == When::kNow ? "now" : "once releasing pods are gone";
+    for (const auto& [resource, amount] : taken.amounts) {
+      if (amount == 0) continue;
+      const std::int64_t left = ledger_.capacity(node, resource) - ledger_.used(node, resource, when);
+      if (amount > left) {
+        return fmt::format("node {} has {} of {} left {}, it takes {}", node, left, resource, moment, amount);
+      }
+    }
+    for (const DeviceRequest& d : taken.devices) {
+      std::int64_t first = 0;
+      const DevicePool* pool = ledger_.pool(node, d.resource, &first);
+      if (pool == nullptr) return fmt::format("node {} has no devices {}", node, d.resource);
+      std::int64_t own = 0;
+      for (const std::int64_t index : taken.indices) {
+        if (index < first || index >= first + pool->count) continue;
+        ++own;
+        if (std::count(pool->unhealthy.begin(), pool->unhealthy.end(), index - first) > 0) {
+          return fmt::format("device {} of node {} is not healthy", index, node);
+        }
+        const std::int64_t used = ledger_.device_used(node, d.resource, index, when);
+        if (used + d.milli > 1000) {
+          return fmt::format("device {} of node {} has {} thousandths in use {}, it takes {}", index, node,
+                             used, moment, d.milli);
+        }
+      }
+      if (own != d.count) return fmt::format("it gets {} devices {} of {}", own, d.resource, d.count);
+    }
+  }
+  std::set<std::int64_t> distinct(taken.indices.begin(), taken.indices.end());
+  std::int64_t asked = 0;
+  for (const DeviceRequest& d : taken.devices) asked += d.count;
+  if (static_cast<std::int64_t>(distinct.size()) != asked || distinct.size() != taken.indices.size()) {
+    return fmt::format("it gets {} devices, some perhaps twice, and asked for {}", taken.indices.size(),
+                       asked);
+  }
+  slot = SlotRecord{to, taken};
+  return "";
+}
+
+// ------------------------------------------------------------------------------------------------------------- groups
+
+std::int64_t Checker::started_least(const WorkloadRecord& w, std::size_t set, bool with_held) const {
+  std::int64_t n = w.active(set);
+  if (with_held) {
+    for (const auto& slot : w.sets[set]) n += slot.state == SlotState::kHeld ? 1 : 0;
+  }
+  return n;
+}
+
+std::string Checker::check_groups(const WorkloadRecord& w, const GroupView& view, bool with_held,
+                                  bool root) const {
+  const auto sets = pod_sets_of(w.spec.root);
+  std::int64_t started = 0;
+  for (const std::size_t s : view.sets) {
+    const std::int64_t n = started_least(w, s, with_held);
+    const std::int64_t least = sets[s]->least_count();
+    if (n > 0 && n < least)
+      return fmt::format("pod set {} has {} slots, fewer than its least {}", s, n, least);
+    started += n >= least ? 1 : 0;
+  }
+  for (const GroupView& child : view.groups) {
+    if (auto wrong = check_groups(w, child, with_held, false); !wrong.empty()) return wrong;
+    std::int64_t slots = 0;
+    std::int64_t needed = 0;
+    for (const std::size_t s : child.all_sets()) {
+      slots += started_least(w, s, with_held);
+      needed += sets[s]->least_count();
+    }
+    started += slots > 0 || needed == 0 ? 1 : 0;
+  }
+  std::int64_t any = 0;
+  for (const std::size_t s : view.all_sets()) any += started_least(w, s, with_held);
+  const auto children = static_cast<std::int64_t>(view.sets.size() + view.groups.size());
+  const std::int64_t least = view.group->least.value_or(children);
+  if ((any > 0 || root) && started < least) {
+    return fmt::format("group \"{}\" has {} children started, fewer than its least {}", view.group->name,
+                       started, least);
+  }
+  return "";
+}
+
+std::string Checker::check_topology(const WorkloadRecord& w, const GroupView& view) const {
+  const std::string& level = view.group->topology.required;
+  if (!level.empty()) {
+    std::set<std::vector<std::string>> domains;
+    for (const std::size_t s : view.all_sets()) {
+      for (const auto& slot : w.sets[s]) {
+        if (is_active(slot.state) || slot.state == SlotState::kHeld)
+          domains.insert(ledger_.domain(slot.taken.node, level));
+      }
+    }
+    if (domains.size() > 1 || domains.count({}) > 0) {
+      return fmt::format("group \"{}\" must share one {}, and has {}", view.group->name, level,
+                         domains.size());
+    }
+  }
+  for (const GroupView& child : view.groups) {
+    if (auto wrong = check_topology(w, child); !wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+// ------------------------------------------------------------------------------------------------------- who gives way
+
+std::string Checker::evict(const Decision& d, Coverage& coverage) {
+  WorkloadRecord& w = ledger_.workloads.at(d.workload);
+  if (d.slots.empty()) return "it has no slots";
+  if (d.cost < 0) return "its cost is negative";
+  const ReasonCode cause = d.reason.code;
+  const bool for_somebody = cause == ReasonCode::kPreempted || cause == ReasonCode::kReclaimed;
+  if (for_somebody != !d.beneficiary.empty())
+    return fmt::format("it is {} for \"{}\"", enum_name(cause), d.beneficiary);
+  if (cause == ReasonCode::kWithdrawn) {
+    if (!w.withdrawn) return "nobody asked to withdraw it";
+    w.withdrawn = false;
+  } else if (cause == ReasonCode::kDrained) {
+    const auto queue = ledger_.queues.find(w.spec.queue);
+    if (queue == ledger_.queues.end() || queue->second.stop != StopPolicy::kHoldAndDrain)
+      return "its queue is not drained";
+  } else if (for_somebody) {
+    const auto to = ledger_.workloads.find(d.beneficiary);
+    if (to == ledger_.workloads.end()) return "its beneficiary is not known";
+    if (d.reason.subject != d.beneficiary) return "its reason names another beneficiary";
+    if (to->second.count(SlotState::kWaiting) == 0) return "its beneficiary does not wait for anything";
+    if (!w.spec.preemptible) return "it may not be preempted";
+    const bool same = w.spec.queue == to->second.spec.queue;
+    if (same != (cause == ReasonCode::kPreempted))
+      return fmt::format("the cause {} does not suit its queue", enum_name(cause));
+    if (auto wrong = may_yield(w, to->second); !wrong.empty()) return wrong;
+  } else {
+    return fmt::format("{} is no cause of an eviction", enum_name(cause));
+  }
+
+  Yielded yielded{d.workload, {}, {}};
+  for (const SlotPlacement& p : d.slots) {
+    const auto s = static_cast<std::size_t>(p.pod_set);
+    const auto i = static_cast<std::size_t>(p.index);
+    if (s >= w.sets.size() || i >= w.sets[s].size())
+      return fmt::format("there is no slot {}/{}", p.pod_set, p.index);
+    SlotRecord& slot = w.sets[s][i];
+    if (!is_active(slot.state)) return fmt::format("slot {}/{} is {}", s, i, enum_name(slot.state));
+    if (slot.taken.node != p.node)
+      return fmt::format("slot {}/{} is on {}, not {}", s, i, slot.taken.node, p.node);
+    yielded.slots.emplace_back(s, i);
+    yielded.before.push_back(slot);
+    slot.state = SlotState::kReleasing;
+  }
+  // Of a gang all or nothing is ended.
+  if (w.active() > 0) {
+    if (auto wrong = check_groups(w, view_of(w.spec.root), false, true); !wrong.empty())
+      return "it leaves a part: " + wrong;
+    ++coverage["evict (a part)"];
+  }
+  if (for_somebody) yielded_[d.beneficiary].push_back(std::move(yielded));
+  ++coverage[fmt::format("evict {}", enum_name(cause))];
+  return "";
+}
+
+std::string Checker::release(const Decision& d, Coverage& coverage) {
+  WorkloadRecord& w = ledger_.workloads.at(d.workload);
+  if (d.slots.empty()) return "it has no slots";
+  const ReasonCode cause = d.reason.code;
+  Yielded yielded{d.workload, {}, {}};
+  for (const SlotPlacement& p : d.slots) {
+    SlotRecord& slot = w.sets.at(static_cast<std::size_t>(p.pod_set)).at(static_cast<std::size_t>(p.index));
+    if (slot.state != SlotState::kHeld)
+      return fmt::format("slot {}/{} is {}", p.pod_set, p.index, enum_name(slot.state));
+    yielded.slots.emplace_back(p.pod_set, p.index);
+    yielded.before.push_back(slot);
+  }
+  if (cause == ReasonCode::kHoldOvertaken) {
+    const auto to = ledger_.workloads.find(d.reason.subject);
+    if (to == ledger_.workloads.end()) return "whoever overtook it is not known";
+    if (auto wrong = may_yield(w, to->second); !wrong.empty()) return wrong;
+    yielded_[d.reason.subject].push_back(yielded);
+  } else if (cause == ReasonCode::kWithdrawn) {
+    if (!w.withdrawn) return "nobody asked to withdraw it";
+    if (w.active() == 0) w.withdrawn = false;
+  } else if (cause != ReasonCode::kHoldBroken && cause != ReasonCode::kDrained) {
+    return fmt::format("{} is no cause for the end of a hold", enum_name(cause));
+  }
+  for (const auto& [s, i] : yielded.slots) w.sets[s][i] = SlotRecord{SlotState::kWaiting, {}};
+  if (w.count(SlotState::kHeld) > 0) return "a part of the hold stays";
+  released_.insert(d.workload);
+  ++coverage[fmt::format("release-hold {}", enum_name(cause))];
+  return "";
+}
+
+// Asked before the victim's slots are ended.
+std::string Checker::may_yield(const WorkloadRecord& victim, const WorkloadRecord& to) const {
+  if (!to.spec.may_preempt) return "its beneficiary never preempts";
+  PreemptionPolicy policy;
+  if (to.spec.queue.empty()) {
+    policy.within = WithinQueue::kLowerPriority;  // work without a queue
+  } else if (const auto it = ledger_.queues.find(to.spec.queue); it != ledger_.queues.end()) {
+    policy = it->second.preemption;
+  }
+  const bool lower = victim.spec.priority < to.spec.priority;
+  if (victim.spec.queue == to.spec.queue) {
+    const bool newer = std::tie(victim.spec.created, victim.arrival) > std::tie(to.spec.created, to.arrival);
+    const bool equal_newer =
+        policy.within == WithinQueue::kLowerOrNewerEqual && victim.spec.priority == to.spec.priority && newer;
+    if (policy.within == WithinQueue::kNever || (!lower && !equal_newer)) {
+      return fmt::format(
+          "the policy \"{}\" of queue {} does not let {} (priority {}) have its room (priority {})",
+          enum_name(policy.within), to.spec.queue, to.spec.uid, to.spec.priority, victim.spec.priority);
+    }
+    return "";
+  }
+  if (policy.reclaim == Reclaim::kNever || (policy.reclaim == Reclaim::kLowerPriority && !lower)) {
+    return fmt::format("the policy \"{}\" of queue {} does not let {} reclaim from it",
+                       enum_name(policy.reclaim), to.spec.queue, to.spec.uid);
+  }
+  if (!ledger_.limited(victim.spec.queue) || !ledger_.limited(to.spec.queue))
+    return "one of the queues has no quota";
+  const auto ours = ledger_.chain(to.spec.queue);
+  const auto theirs = ledger_.chain(victim.spec.queue);
+  if (ours.back() != theirs.back()) return "the queues are of different trees";
+  // Some pair that it uses and the other asks for is over quota in every queue from its own up to the common ancestor.
+  ResourceList asked;
+  for (const PodSet* set : pod_sets_of(to.spec.root)) {
+    const ResourceList total = set->pod.total().value();
+    for (const auto& [resource, amount] : total) asked.set(resource, asked.get(resource) + amount);
+  }
+  for (const auto& set : victim.sets) {
+    for (const auto& slot : set) {
+      if (!is_active(slot.state) && slot.state != SlotState::kHeld) continue;
+      for (const auto& [pair, amount] : slot.taken.charges) {
+        if (asked.get(pair.second) == 0 && pair.second != "pods") continue;
+        bool borrowed = true;
+        for (const std::string& queue : theirs) {
+          if (std::count(ours.begin(), ours.end(), queue) > 0) break;
+          borrowed =
+              borrowed && ledger_.usage(queue, pair, When::kAfter) > ledger_.subtree_quota(queue, pair);
+        }
+        if (borrowed) return "";
+      }
+    }
+  }
+  return fmt::format("it is protected: its queue {} does not run on borrowed quota", victim.spec.queue);
+}
+
+// Who reclaims must not borrow itself: its side of the common ancestor stays within its own quota.
+std::string Checker::check_reclaimer(const WorkloadRecord& w) const {
+  const auto ours = ledger_.chain(w.spec.queue);
+  for (const Yielded& victim : yielded_.at(w.spec.uid)) {
+    const auto& other = ledger_.workloads.at(victim.workload);
+    if (other.spec.queue == w.spec.queue) continue;
+    const auto theirs = ledger_.chain(other.spec.queue);
+    std::string side;
+    for (const std::string& queue : ours) {
+      if (std::count(theirs.begin(), theirs.end(), queue) > 0) break;
+      side = queue;
+    }
+    for (const auto& set : w.sets) {
+      for (const auto& slot : set) {
+        if (slot.state != SlotState::kHeld && slot.state != SlotState::kBinding) continue;
+        for (const auto& [pair, amount] : slot.taken.charges) {
+          const std::int64_t use = ledger_.usage(side, pair, When::kAfter);
+          const std::int64_t quota = ledger_.subtree_quota(side, pair);
+          if (amount == 0 || use <= quota) continue;
+          return fmt::format(
+              "it reclaims {} of flavor {} from queue {}, but then uses {} of its own {} in {}", pair.second,
+              pair.first, other.spec.queue, use, quota, side);
+        }
+      }
+    }
+  }
+  return "";
+}
+
+// With the holder's places as they are decided: could one of those who gave way have stayed where it was?
+std::string Checker::check_minimal(const WorkloadRecord& holder) {
+  for (const Yielded& victim : yielded_.at(holder.spec.uid)) {
+    if (could_stay(holder, victim)) {
+      return fmt::format("{} gave way to it for nothing: both fit as they were placed", victim.workload);
+    }
+  }
+  return "";
+}
+
+bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim) {
+  WorkloadRecord& v = ledger_.workloads.at(victim.workload);
+  std::vector<SlotRecord> present;
+  for (std::size_t k = 0; k < victim.slots.size(); ++k) {
+    SlotRecord& slot = v.sets[victim.slots[k].first][victim.slots[k].second];
+    present.push_back(slot);
+    slot = victim.before[k];
+    if (slot.state != SlotState::kHeld) slot.state = SlotState::kRunning;
+  }
+  bool fits = !over_somewhere(v, victim.slots);
+  for (const auto& set : holder.sets) {
+    for (const auto& slot : set) {
+      if (slot.state != SlotState::kHeld && slot.state != SlotState::kBinding) continue;
+      for (const auto& [pair, amount] : slot.taken.charges) {
+        // Both are counted: over a limit anywhere on the holder's way up shows as less than nothing left.
+        if (amount > 0 && ledger_.available(holder.spec.queue, pair, When::kAfter) < 0) fits = false;
+        if (amount == 0) continue;
+        const auto path = ledger_.chain(holder.spec.queue);
+        for (const std::string& queue : path) {
+          if (ledger_.available(queue, pair, When::kAfter) < 0) fits = false;
+        }
+      }
+    }
+  }
+  for (std::size_t k = 0; k < victim.slots.size(); ++k) {
+    v.sets[victim.slots[k].first][victim.slots[k].second] = present[k];
+  }
+  return fits;
+}
+
+bool Checker::over_somewhere(const WorkloadRecord& w,
+                             const std::vector<std::pair<std::size_t, std::size_t>>& slots) const {
+  for (const auto& [s, i] : slots) {
+    const Taken& taken = w.sets[s][i].taken;
+    for (const auto& [resource, amount] : taken.amounts) {
+      if (amount > 0 &&
+          ledger_.used(taken.node, resource, When::kAfter) > ledger_.capacity(taken.node, resource))
+        return true;
+    }
+    for (const DeviceRequest& d : taken.devices) {
+      for (const std::int64_t index : taken.indices) {
+        if (ledger_.device_used(taken.node, d.resource, index, When::kAfter) > 1000) return true;
+      }
+    }
+    // Where it is only known how many devices are used, and not which, nobody can say that it could have stayed.
+    if (!taken.indices_known && !taken.devices.empty()) return true;
+  }
+  return false;
+}
+
+namespace {
+
+bool lacks_room(const Reason& reason) {
+  switch (reason.code) {
+    case ReasonCode::kQuota:
+    case ReasonCode::kNodes:
+    case ReasonCode::kTopology:
+    case ReasonCode::kNoVictims:
+      return true;
+    default:
+      return std::any_of(reason.children.begin(), reason.children.end(), lacks_room);
+  }
+}
+
+}  // namespace
+
+std::string Checker::check_lines(const engine::Engine& engine) const {
+  for (const std::string& uid : started_) {
+    const auto it = ledger_.workloads.find(uid);
+    const auto queue = ledger_.queues.find(it->second.spec.queue);
+    if (queue == ledger_.queues.end() || queue->second.order != QueueOrder::kStrict) continue;
+    const WorkloadRecord& w = it->second;
+    for (const auto& [other, x] : ledger_.workloads) {
+      const bool in_front = std::make_tuple(-x.spec.priority, x.spec.created, x.arrival) <
+                            std::make_tuple(-w.spec.priority, w.spec.created, w.arrival);
+      const bool waits = x.spec.active && !x.withdrawn && x.count(SlotState::kWaiting) > 0 &&
+                         x.active() == 0 && x.count(SlotState::kHeld) == 0 &&
+                         x.count(SlotState::kReleasing) == 0;
+      if (x.spec.queue != w.spec.queue || !in_front || !waits || released_.count(other) > 0) continue;
+      const auto verdict = engine.verdict(other);
+      if (!verdict) return fmt::format("no verdict of {}", other);
+      if (verdict->kind == VerdictKind::kBlocked && lacks_room(verdict->reason)) {
+        return fmt::format("{} started in front of {} in the strict queue {}", uid, other, w.spec.queue);
+      }
+    }
+  }
+  return "";
+}
+
+void Checker::count_shape(const Decision& d, const WorkloadRecord& w, Coverage& coverage) const {
+  const auto sets = pod_sets_of(w.spec.root);
+  const GroupView root = view_of(w.spec.root);
+  bool shares = false;
+  for (const PodSet* set : sets) {
+    for (const auto& request : set->pod.claim.requests) shares = shares || request.milli < 1000;
+  }
+  if (shares) ++coverage["placed shares of devices"];
+  if (d.slots.size() > 1) ++coverage["placed gangs"];
+  if (sets.size() > 1) ++coverage["placed gangs of several pod sets"];
+  if (!root.group->topology.required.empty()) ++coverage["placed in a required domain"];
+  if (!root.group->topology.preferred.empty()) ++coverage["placed with a preferred domain"];
+  if (!root.groups.empty()) ++coverage["placed trees of groups"];
+  std::int64_t count = 0;
+  for (const PodSet* set : sets) count += set->count;
+  if (w.active() + w.count(SlotState::kHeld) < count) ++coverage["placed with fewer than all pods"];
+  if (!d.flavors.empty()) ++coverage["placed with a flavor"];
+}
+
+}  // namespace berth::property

@@ -1,0 +1,76 @@
+// The invariants 1 to 5 of the design, checked on every decision from events and decisions alone (ledger.h).
+//
+//   1  no decision leaves a group between nothing and its least number
+//   2  no decision takes more of a node, a device or a queue's quota than there is, now or once releasing pods are gone
+//      (which is also what keeps held room for its holder); an excess made outside is never made larger
+//   3  who yields to whom: within a queue by its policy, across queues only work on borrowed quota and never protected work
+//   4  every eviction serves a workload that then holds the room; no victim could have stayed
+//   5  (by the runner) nothing more is decided without news
+// And: a hold ends by a start, a release with a reason, or outside; strict queues start in order; places suit their pods.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "model/decision.h"
+#include "model/event.h"
+#include "property/ledger.h"
+
+namespace berth::property {
+
+// How often something was seen: "start", "evict Preempted", ...
+using Coverage = std::map<std::string, std::int64_t>;
+
+class Checker {
+ public:
+  explicit Checker(const engine::EngineConfig& config) : ledger_(config.ignore_uncovered) {}
+
+  void on_event(const Event& event);
+  // The first violation, or "". After a violation the checker is of no more use.
+  std::string on_decisions(const std::vector<Decision>& decisions, Coverage& coverage);
+  // A strict queue starts nothing behind somebody whom only a lack of room blocks. Asked after on_decisions(); what blocks
+  // the ones in front is taken from the engine's own verdicts.
+  std::string check_lines(const engine::Engine& engine) const;
+  // Compares what the decisions said with what the engine holds to be true: slots of every workload, and holds.
+  std::string compare(const engine::Engine& engine) const;
+  // What must be so when nothing is ending or being bound any more: every hold has become a start or was released.
+  std::string at_rest() const;
+
+  const Ledger& ledger() const { return ledger_; }
+
+ private:
+  // A workload that gave way for another in this round.
+  struct Yielded {
+    std::string workload;
+    std::vector<std::pair<std::size_t, std::size_t>> slots;  // set, index
+    std::vector<SlotRecord> before;
+  };
+
+  std::string start(const Decision& d, Coverage& coverage);
+  std::string hold(const Decision& d, Coverage& coverage);
+  std::string evict(const Decision& d, Coverage& coverage);
+  std::string release(const Decision& d, Coverage& coverage);
+  // Puts the slots of a start or hold to their places, each checked against what is left.
+  std::string place(const Decision& d, WorkloadRecord& w, SlotState to);
+  std::string place_slot(SlotRecord& slot, const Taken& taken, SlotState to);
+  std::string check_groups(const WorkloadRecord& w, const GroupView& group, bool with_held, bool root) const;
+  std::string check_topology(const WorkloadRecord& w, const GroupView& group) const;
+  std::string may_yield(const WorkloadRecord& victim, const WorkloadRecord& to) const;
+  std::string check_reclaimer(const WorkloadRecord& w) const;
+  std::string check_minimal(const WorkloadRecord& holder);
+  bool could_stay(const WorkloadRecord& holder, const Yielded& victim);
+  bool over_somewhere(const WorkloadRecord& w,
+                      const std::vector<std::pair<std::size_t, std::size_t>>& slots) const;
+  std::int64_t started_least(const WorkloadRecord& w, std::size_t set, bool with_held) const;
+  void count_shape(const Decision& d, const WorkloadRecord& w, Coverage& coverage) const;
+
+  Ledger ledger_;
+  std::map<std::string, std::vector<Yielded>> yielded_;  // by beneficiary, of this round
+  std::set<std::string> released_;                       // holds that ended in this round
+  std::set<std::string> started_;                        // anew, without a hold, in this round
+};
+
+}  // namespace berth::property

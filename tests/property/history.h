@@ -1,0 +1,74 @@
+// Random histories: a cluster, a tree of queues, work that arrives, and everything that goes wrong outside.
+//
+// A history is a list of steps. A step draws all its choices from its own seed, and picks the objects it acts on by
+// rendezvous hashing (the one whose hash with the seed is least), so that leaving out other steps changes as little as
+// possible: that is what makes a failing history shrink well.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "engine/engine.h"
+#include "property/ledger.h"
+
+namespace berth::property {
+
+enum class StepKind : std::uint8_t {
+  // what there is
+  kTopology,
+  kFlavor,
+  kNode,
+  kQueue,
+  // work
+  kArrive,
+  kMorePods,  // pods of a gang that was not complete appear
+  kRevise,    // another count, priority, or flag
+  kGiveUp,    // a waiting workload is taken away
+  kFinish,    // a running workload ends
+  kPodEnds,   // one pod of a running workload goes away, perhaps to come back
+  kWithdraw,  // a gang could not be completed
+  kSeen,      // a pod is seen on a node that nobody chose
+  // what becomes of decisions
+  kConfirm,    // bound pods run
+  kBindFails,  // a bind is refused
+  kGone,       // pods that were ending are gone, and perhaps come back
+  // nodes
+  kCordon,
+  kTaint,
+  kNodeChanges,
+  kNodeRemoved,
+  kForeign,
+  kForeignGone,
+  // queues
+  kQuota,
+  kPolicy,
+  kStop,
+  kQueueRemoved,
+  // time
+  kDecide,
+};
+
+struct Step {
+  StepKind kind = StepKind::kDecide;
+  std::int64_t id = 0;  // unique in its history; names what the step makes
+  std::uint64_t seed = 0;
+};
+
+struct History {
+  std::uint64_t seed = 0;  // of the profile: how many levels, flavors, queues
+  engine::EngineConfig config;
+  std::vector<Step> steps;
+};
+
+// The history of a seed: work for at least 1.2 times the devices of the cluster.
+History make_history(std::uint64_t seed);
+
+// The events of a step, given what has happened so far. None where there is nothing to act on.
+std::vector<Event> events_of(const History& history, const Step& step, const Ledger& ledger);
+
+// The outside comes to rest: bound pods run, ending ones are gone and come back where their owner still wants them.
+std::vector<Event> settle_events(const Ledger& ledger);
+
+}  // namespace berth::property

@@ -1,0 +1,456 @@
+#include "property/ledger.h"
+
+#include <algorithm>
+
+namespace berth::property {
+namespace {
+
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+GroupView view(const Group& group, std::size_t& next) {
+  GroupView out;
+  out.group = &group;
+  for (std::size_t i = 0; i < group.pod_sets.size(); ++i) out.sets.push_back(next++);
+  for (const Group& child : group.groups) out.groups.push_back(view(child, next));
+  return out;
+}
+
+bool label_matches(const Requirement& r, const std::string* value) {
+  const bool in_list = value != nullptr && std::count(r.values.begin(), r.values.end(), *value) > 0;
+  switch (r.op) {
+    case SelectorOp::kIn:
+      return in_list;
+    case SelectorOp::kNotIn:
+      return !in_list;
+    case SelectorOp::kExists:
+      return value != nullptr;
+    case SelectorOp::kDoesNotExist:
+      return value == nullptr;
+    case SelectorOp::kGt:
+      return value != nullptr && std::stoll(*value) > std::stoll(r.values.at(0));
+    case SelectorOp::kLt:
+      return value != nullptr && std::stoll(*value) < std::stoll(r.values.at(0));
+  }
+  return false;
+}
+
+bool term_matches(const SelectorTerm& term, const Node& node) {
+  if (term.labels.empty() && term.node_name.empty()) return false;
+  for (const Requirement& r : term.labels) {
+    const auto it = node.labels.find(r.key);
+    if (!label_matches(r, it == node.labels.end() ? nullptr : &it->second)) return false;
+  }
+  for (const Requirement& r : term.node_name) {
+    if (!label_matches(r, &node.name)) return false;
+  }
+  return true;
+}
+
+bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint) {
+  for (const Toleration& t : tolerations) {
+    const bool effect =
+        t.effect == TolerationEffect::kAll ||
+        (t.effect == TolerationEffect::kNoSchedule && taint.effect == TaintEffect::kNoSchedule) ||
+        (t.effect == TolerationEffect::kNoExecute && taint.effect == TaintEffect::kNoExecute);
+    const bool key = t.key.empty() ? t.exists : t.key == taint.key && (t.exists || t.value == taint.value);
+    if (effect && key) return true;
+  }
+  return false;
+}
+
+bool has_labels(const Node& node, const Labels& labels) {
+  for (const auto& [key, value] : labels) {
+    const auto it = node.labels.find(key);
+    if (it == node.labels.end() || it->second != value) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::int64_t WorkloadRecord::count(SlotState state) const {
+  std::int64_t n = 0;
+  for (const auto& set : sets) {
+    for (const auto& slot : set) n += slot.state == state ? 1 : 0;
+  }
+  return n;
+}
+std::int64_t WorkloadRecord::active(std::size_t set) const {
+  std::int64_t n = 0;
+  for (const auto& slot : sets[set]) {
+    n += slot.state == SlotState::kBinding || slot.state == SlotState::kRunning ? 1 : 0;
+  }
+  return n;
+}
+std::int64_t WorkloadRecord::active() const {
+  return count(SlotState::kBinding) + count(SlotState::kRunning);
+}
+
+bool charges_when(SlotState state, When when) {
+  if (state == SlotState::kBinding || state == SlotState::kRunning) return true;
+  return when == When::kNow ? state == SlotState::kReleasing : state == SlotState::kHeld;
+}
+
+std::vector<std::size_t> GroupView::all_sets() const {
+  std::vector<std::size_t> out = sets;
+  for (const GroupView& child : groups) {
+    const auto below = child.all_sets();
+    out.insert(out.end(), below.begin(), below.end());
+  }
+  return out;
+}
+GroupView view_of(const Group& root) {
+  std::size_t next = 0;
+  return view(root, next);
+}
+
+// ------------------------------------------------------------------------------------------------------------- events
+
+void Ledger::apply(const Event& event) {
+  std::visit(Overloaded{
+                 [&](const NodeUpsert& e) { nodes[e.node.name] = e.node; },
+                 [&](const NodeRemove& e) { nodes.erase(e.name); },
+                 [&](const TopologyUpsert& e) { topologies[e.topology.name] = e.topology; },
+                 [&](const TopologyRemove& e) { topologies.erase(e.name); },
+                 [&](const FlavorUpsert& e) { flavors[e.flavor.name] = e.flavor; },
+                 [&](const FlavorRemove& e) { flavors.erase(e.name); },
+                 [&](const QueueUpsert& e) { queues[e.queue.name] = e.queue; },
+                 [&](const QueueRemove& e) { queues.erase(e.name); },
+                 [&](const ForeignPodUpsert& e) { foreign[e.pod.uid] = e.pod; },
+                 [&](const ForeignPodRemove& e) { foreign.erase(e.uid); },
+                 [&](const WorkloadUpsert& e) { upsert(e.workload); },
+                 [&](const WorkloadRemove& e) { workloads.erase(e.uid); },
+                 [&](const SlotUpdate& e) { update(e); },
+                 [&](const Withdraw& e) {
+                   WorkloadRecord& w = workloads.at(e.workload);
+                   if (w.active() + w.count(SlotState::kHeld) > 0) w.withdrawn = true;
+                 },
+             },
+             event);
+}
+
+void Ledger::upsert(const Workload& workload) {
+  WorkloadRecord& w = workloads[workload.uid];
+  if (w.arrival == 0) w.arrival = next_arrival_++;
+  w.spec = workload;
+  const auto sets = pod_sets_of(workload.root);
+  w.sets.resize(std::max(sets.size(), w.sets.size()));
+  for (std::size_t s = 0; s < sets.size(); ++s) {
+    auto& slots = w.sets[s];
+    const auto want = static_cast<std::size_t>(sets[s]->count);
+    // Slots that have a place stay until they are gone, and so do those of lower index.
+    while (slots.size() > want && slots.back().taken.node.empty()) slots.pop_back();
+    const auto present = static_cast<std::size_t>(sets[s]->present.value_or(sets[s]->count));
+    while (slots.size() < want) {
+      slots.emplace_back();
+      if (slots.size() <= present) slots.back().state = SlotState::kWaiting;
+    }
+  }
+  if (workload.active) return;
+  for (auto& set : w.sets) {
+    for (auto& slot : set) {
+      if (slot.state == SlotState::kHeld) slot = SlotRecord{SlotState::kWaiting, {}};
+    }
+  }
+}
+
+void Ledger::update(const SlotUpdate& e) {
+  WorkloadRecord& w = workloads.at(e.workload);
+  SlotRecord& slot = w.sets.at(static_cast<std::size_t>(e.pod_set)).at(static_cast<std::size_t>(e.index));
+  const bool active = slot.state == SlotState::kBinding || slot.state == SlotState::kRunning;
+  switch (e.state) {
+    case SlotState::kHeld:
+      break;  // refused by the engine
+    case SlotState::kWaiting:
+      if (slot.state != SlotState::kHeld) slot = SlotRecord{SlotState::kWaiting, {}};
+      break;
+    case SlotState::kAbsent:
+    case SlotState::kGone:
+      slot = SlotRecord{};
+      break;
+    case SlotState::kReleasing:
+      if (active) {
+        slot.state = SlotState::kReleasing;
+      } else if (slot.state != SlotState::kReleasing) {
+        slot = SlotRecord{};
+      }
+      break;
+    case SlotState::kBinding:
+    case SlotState::kRunning:
+      if (!active || slot.taken.node != e.node) {
+        const PodSet& set = *pod_sets_of(w.spec.root).at(static_cast<std::size_t>(e.pod_set));
+        // Seen, not decided: which flavor it is charged to is only certain where the queue has one for each resource.
+        std::vector<FlavorChoice> chosen;
+        if (limited(w.spec.queue)) {
+          for (const ResourceGroup& group : queues.at(w.spec.queue).groups) {
+            for (const std::string& resource : group.resources) {
+              chosen.push_back({e.pod_set, resource, group.flavors.at(0)});
+            }
+          }
+        }
+        std::string ignored;
+        slot.taken = taken(w, set, static_cast<std::size_t>(e.pod_set), chosen, ignored);
+        slot.taken.node = e.node;
+        slot.taken.indices_known = false;
+      }
+      slot.state = e.state;
+      break;
+  }
+  if (w.active() + w.count(SlotState::kHeld) == 0) w.withdrawn = false;
+}
+
+// -------------------------------------------------------------------------------------------------------------- nodes
+
+const DevicePool* Ledger::pool(const std::string& node, const std::string& resource,
+                               std::int64_t* first) const {
+  const auto it = nodes.find(node);
+  if (it == nodes.end()) return nullptr;
+  std::int64_t at = 0;
+  for (const DevicePool& pool : it->second.devices) {
+    if (first != nullptr) *first = at;
+    if (pool.resource == resource) return &pool;
+    at += pool.count;
+  }
+  return nullptr;
+}
+
+std::int64_t Ledger::capacity(const std::string& node, const std::string& resource) const {
+  const auto it = nodes.find(node);
+  if (it == nodes.end()) return 0;
+  if (const DevicePool* devices = pool(node, resource, nullptr)) return devices->count * 1000;
+  return it->second.allocatable.get(resource);
+}
+
+std::int64_t Ledger::used(const std::string& node, const std::string& resource, When when) const {
+  std::int64_t sum = 0;
+  for (const auto& [uid, w] : workloads) {
+    for (const auto& set : w.sets) {
+      for (const auto& slot : set) {
+        if (charges_when(slot.state, when) && slot.taken.node == node)
+          sum += slot.taken.amounts.get(resource);
+      }
+    }
+  }
+  for (const auto& [uid, pod] : foreign) {
+    if (pod.node != node) continue;
+    sum += pod.requests.get(resource);
+    for (const DeviceRequest& d : pod.devices) sum += d.resource == resource ? d.count * d.milli : 0;
+  }
+  return sum;
+}
+
+std::int64_t Ledger::device_used(const std::string& node, const std::string& resource, std::int64_t index,
+                                 When when) const {
+  std::int64_t sum = 0;
+  for (const auto& [uid, w] : workloads) {
+    for (const auto& set : w.sets) {
+      for (const auto& slot : set) {
+        if (!charges_when(slot.state, when) || slot.taken.node != node || !slot.taken.indices_known) continue;
+        if (std::count(slot.taken.indices.begin(), slot.taken.indices.end(), index) == 0) continue;
+        for (const DeviceRequest& d : slot.taken.devices) sum += d.resource == resource ? d.milli : 0;
+      }
+    }
+  }
+  return sum;
+}
+
+std::string Ledger::static_trouble(const PodTemplate& pod, const std::vector<std::string>& flavor_names,
+                                   const Node& node) const {
+  std::vector<Toleration> tolerations = pod.tolerations;
+  for (const std::string& name : flavor_names) {
+    const Flavor& flavor = flavors.at(name);
+    if (!has_labels(node, flavor.node_labels)) return "the node is not of flavor " + name;
+    tolerations.insert(tolerations.end(), flavor.tolerations.begin(), flavor.tolerations.end());
+  }
+  if (!has_labels(node, pod.node_selector)) return "the node selector does not match";
+  if (!pod.required_affinity.empty() &&
+      std::none_of(pod.required_affinity.begin(), pod.required_affinity.end(),
+                   [&](const SelectorTerm& term) { return term_matches(term, node); })) {
+    return "the required affinity does not match";
+  }
+  if (node.unschedulable) {
+    const Taint cordon{"node.kubernetes.io/unschedulable", "", TaintEffect::kNoSchedule};
+    if (!tolerates(tolerations, cordon)) return "the node is cordoned";
+  }
+  for (const Taint& taint : node.taints) {
+    if (taint.effect != TaintEffect::kPreferNoSchedule && !tolerates(tolerations, taint)) {
+      return "the taint " + taint.key + " is not tolerated";
+    }
+  }
+  return "";
+}
+
+std::vector<std::string> Ledger::domain(const std::string& node, const std::string& level) const {
+  const auto found = nodes.find(node);
+  if (found == nodes.end()) return {};
+  for (const auto& [name, topology] : topologies) {
+    const auto end = std::find(topology.levels.begin(), topology.levels.end(), level);
+    if (end == topology.levels.end()) continue;
+    std::vector<std::string> path;
+    for (auto it = topology.levels.begin(); it != end + 1; ++it) {
+      const auto label = found->second.labels.find(*it);
+      if (label == found->second.labels.end()) return {};
+      path.push_back(label->second);
+    }
+    return path;
+  }
+  return {};
+}
+
+// ------------------------------------------------------------------------------------------------------------- queues
+
+bool Ledger::limited(const std::string& queue) const {
+  const auto it = queues.find(queue);
+  return !queue.empty() && it != queues.end() && !it->second.unlimited;
+}
+
+std::vector<std::string> Ledger::chain(const std::string& queue) const {
+  std::vector<std::string> out;
+  std::string at = queue;
+  while (!at.empty() && out.size() <= queues.size()) {
+    out.push_back(at);
+    const auto it = queues.find(at);
+    at = it == queues.end() ? "" : it->second.parent;
+  }
+  return out;
+}
+
+std::string Ledger::queue_trouble(const std::string& queue) const {
+  if (queue.empty()) return "";
+  const auto path = chain(queue);
+  if (path.size() > queues.size()) return "a cycle of parents";
+  const auto it = queues.find(queue);
+  if (it == queues.end()) return "queue " + queue + " does not exist";
+  if (!it->second.leaf) return "queue " + queue + " is no leaf";
+  if (it->second.stop != StopPolicy::kNone) return "queue " + queue + " is stopped";
+  if (!it->second.disabled.empty()) return "queue " + queue + " is disabled";
+  if (!it->second.parent.empty() && queues.count(it->second.parent) == 0) return "its parent does not exist";
+  return "";
+}
+
+const Quota* Ledger::quota(const std::string& queue, const FlavorResource& pair) const {
+  const auto it = queues.find(queue);
+  if (it == queues.end()) return nullptr;
+  for (const Quota& q : it->second.quotas) {
+    if (q.flavor == pair.first && q.resource == pair.second) return &q;
+  }
+  return nullptr;
+}
+
+std::int64_t Ledger::nominal(const std::string& queue, const FlavorResource& pair) const {
+  const Quota* q = quota(queue, pair);
+  return q == nullptr ? 0 : q->nominal;
+}
+
+std::int64_t Ledger::subtree_quota(const std::string& queue, const FlavorResource& pair) const {
+  std::int64_t sum = nominal(queue, pair);
+  for (const auto& [name, child] : queues) {
+    if (child.parent == queue && !queue.empty()) sum += subtree_quota(name, pair) - local_quota(name, pair);
+  }
+  return sum;
+}
+
+std::int64_t Ledger::local_quota(const std::string& queue, const FlavorResource& pair) const {
+  const Quota* q = quota(queue, pair);
+  if (q == nullptr || !q->lending_limit) return 0;
+  return std::max<std::int64_t>(0, subtree_quota(queue, pair) - *q->lending_limit);
+}
+
+std::int64_t Ledger::usage(const std::string& queue, const FlavorResource& pair, When when) const {
+  std::int64_t sum = 0;
+  for (const auto& [uid, w] : workloads) {
+    if (w.spec.queue != queue) continue;
+    for (const auto& set : w.sets) {
+      for (const auto& slot : set) {
+        if (!charges_when(slot.state, when)) continue;
+        const auto it = slot.taken.charges.find(pair);
+        if (it != slot.taken.charges.end()) sum += it->second;
+      }
+    }
+  }
+  for (const auto& [name, child] : queues) {
+    if (child.parent == queue)
+      sum += std::max<std::int64_t>(0, usage(name, pair, when) - local_quota(name, pair));
+  }
+  return sum;
+}
+
+std::int64_t Ledger::available(const std::string& queue, const FlavorResource& pair, When when) const {
+  const std::int64_t subtree = subtree_quota(queue, pair);
+  const std::int64_t use = usage(queue, pair, when);
+  const auto it = queues.find(queue);
+  if (it == queues.end() || it->second.parent.empty()) return subtree - use;
+  const std::int64_t local = local_quota(queue, pair);
+  std::int64_t from_parent = available(it->second.parent, pair, when);
+  const Quota* q = quota(queue, pair);
+  if (q != nullptr && q->borrowing_limit) {
+    from_parent = std::min(from_parent,
+                           (subtree - local) - std::max<std::int64_t>(0, use - local) + *q->borrowing_limit);
+  }
+  return std::max<std::int64_t>(0, local - use) + from_parent;
+}
+
+std::vector<std::string> Ledger::flavors_of(std::size_t set_index,
+                                            const std::vector<FlavorChoice>& chosen) const {
+  std::set<std::string> out;
+  for (const FlavorChoice& c : chosen) {
+    if (c.pod_set == static_cast<std::int64_t>(set_index)) out.insert(c.flavor);
+  }
+  return {out.begin(), out.end()};
+}
+
+Taken Ledger::taken(const WorkloadRecord& workload, const PodSet& set, std::size_t set_index,
+                    const std::vector<FlavorChoice>& chosen, std::string& why_not) const {
+  Taken out;
+  out.amounts = set.pod.total().value();
+  out.devices = set.pod.claim.requests;
+  const std::string& queue = workload.spec.queue;
+  if (!limited(queue)) return out;
+  ResourceList counted = out.amounts;
+  const Queue& q = queues.at(queue);
+  for (const ResourceGroup& group : q.groups) {
+    const bool counts_pods = std::count(group.resources.begin(), group.resources.end(), "pods") > 0;
+    if (counts_pods && !counted.has("pods")) counted.set("pods", 1);
+  }
+  for (const auto& [resource, amount] : counted) {
+    if (amount == 0) continue;
+    const ResourceGroup* covering = nullptr;
+    for (const ResourceGroup& group : q.groups) {
+      if (std::count(group.resources.begin(), group.resources.end(), resource) > 0) covering = &group;
+    }
+    if (covering == nullptr) {
+      if (!ignore_uncovered_ && resource != "pods") why_not = "the queue has no quota for " + resource;
+      continue;
+    }
+    const FlavorChoice* choice = nullptr;
+    for (const FlavorChoice& c : chosen) {
+      if (c.pod_set == static_cast<std::int64_t>(set_index) && c.resource == resource) choice = &c;
+    }
+    if (choice == nullptr) {
+      why_not = "no flavor is named for " + resource;
+      continue;
+    }
+    if (std::count(covering->flavors.begin(), covering->flavors.end(), choice->flavor) == 0) {
+      why_not = "flavor " + choice->flavor + " is not one of the queue's for " + resource;
+    } else if (flavors.count(choice->flavor) == 0) {
+      why_not = "flavor " + choice->flavor + " does not exist";
+    } else if (quota(queue, {choice->flavor, resource}) == nullptr) {
+      why_not = "the queue has no quota entry for " + choice->flavor + " and " + resource;
+    }
+    for (const FlavorChoice& other : chosen) {
+      const bool together =
+          other.pod_set == choice->pod_set &&
+          std::count(covering->resources.begin(), covering->resources.end(), other.resource) > 0;
+      if (together && other.flavor != choice->flavor) why_not = "resources of one group have two flavors";
+    }
+    out.charges[{choice->flavor, resource}] += amount;
+  }
+  return out;
+}
+
+}  // namespace berth::property

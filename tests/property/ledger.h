@@ -1,0 +1,120 @@
+// What a reader of the decision log alone can know: every slot's state and place, every queue's use, every node's use,
+// reckoned again from scratch at each question. Slow and plain on purpose: this is what the engine is compared with, so it
+// shares none of its code and keeps no sums.
+//
+// Two ways to count, as in model/event.h: `now` is what is physically taken (binding, running, releasing), `after` what is
+// promised once the releasing ones are gone (binding, running, held).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/decision.h"
+#include "model/event.h"
+
+namespace berth::property {
+
+enum class When : std::uint8_t { kNow, kAfter };
+
+using FlavorResource = std::pair<std::string, std::string>;  // flavor, resource
+using Charges = std::map<FlavorResource, std::int64_t>;
+
+// What one slot takes while it has a place. Fixed when it gets it: later revisions do not change it.
+struct Taken {
+  std::string node;
+  ResourceList amounts;                // requests and devices
+  std::vector<DeviceRequest> devices;  // what it asked for
+  std::vector<std::int64_t> indices;   // which devices of the node
+  bool indices_known = true;           // false where it was seen and not decided
+  Charges charges;                     // quota
+};
+
+struct SlotRecord {
+  SlotState state = SlotState::kAbsent;
+  Taken taken;  // where it has a place
+};
+
+struct WorkloadRecord {
+  Workload spec;
+  std::vector<std::vector<SlotRecord>> sets;  // by pod set, by index
+  std::int64_t arrival = 0;
+  bool withdrawn = false;  // asked for, and not decided yet
+
+  std::int64_t count(SlotState state) const;
+  std::int64_t active(std::size_t set) const;  // binding and running
+  std::int64_t active() const;
+};
+
+bool charges_when(SlotState state, When when);
+
+// The pod sets' own group tree with where each pod set stands in the slots.
+struct GroupView {
+  const Group* group = nullptr;
+  std::vector<std::size_t> sets;  // direct
+  std::vector<GroupView> groups;
+  std::vector<std::size_t> all_sets() const;
+};
+GroupView view_of(const Group& root);
+
+class Ledger {
+ public:
+  explicit Ledger(bool ignore_uncovered = false) : ignore_uncovered_(ignore_uncovered) {}
+
+  // An event that the engine took.
+  void apply(const Event& event);
+
+  std::map<std::string, Node> nodes;
+  std::map<std::string, Topology> topologies;
+  std::map<std::string, Flavor> flavors;
+  std::map<std::string, Queue> queues;
+  std::map<std::string, ForeignPod> foreign;
+  std::map<std::string, WorkloadRecord> workloads;
+
+  // Of a node.
+  std::int64_t capacity(const std::string& node, const std::string& resource) const;
+  std::int64_t used(const std::string& node, const std::string& resource, When when) const;
+  // Thousandths of the device in use, as far as the user is known.
+  std::int64_t device_used(const std::string& node, const std::string& resource, std::int64_t index,
+                           When when) const;
+  // The pool of the resource on the node and its first device's index in the node.
+  const DevicePool* pool(const std::string& node, const std::string& resource, std::int64_t* first) const;
+
+  // Of the tree of queues: Kueue's arithmetic as it is written down.
+  std::int64_t nominal(const std::string& queue, const FlavorResource& pair) const;
+  std::int64_t subtree_quota(const std::string& queue, const FlavorResource& pair) const;
+  std::int64_t local_quota(const std::string& queue, const FlavorResource& pair) const;
+  std::int64_t usage(const std::string& queue, const FlavorResource& pair, When when) const;
+  std::int64_t available(const std::string& queue, const FlavorResource& pair, When when) const;
+  std::vector<std::string> chain(const std::string& queue) const;  // itself first, the root last
+  // "" where work of the queue may start; otherwise why not.
+  std::string queue_trouble(const std::string& queue) const;
+  // The queue's own quota counts (not for work without a queue).
+  bool limited(const std::string& queue) const;
+
+  // What a slot of this pod set takes on `node` with these flavors. `why_not`: the flavors are not the queue's to give.
+  Taken taken(const WorkloadRecord& workload, const PodSet& set, std::size_t set_index,
+              const std::vector<FlavorChoice>& chosen, std::string& why_not) const;
+  // Flavors of a decision's pod set.
+  std::vector<std::string> flavors_of(std::size_t set_index, const std::vector<FlavorChoice>& chosen) const;
+
+  // "" where the pod may run on the node as far as labels and taints go.
+  std::string static_trouble(const PodTemplate& pod, const std::vector<std::string>& flavor_names,
+                             const Node& node) const;
+  // The path of values of the node down to the level; empty where it has none.
+  std::vector<std::string> domain(const std::string& node, const std::string& level) const;
+
+ private:
+  void upsert(const Workload& workload);
+  void update(const SlotUpdate& update);
+  const Quota* quota(const std::string& queue, const FlavorResource& pair) const;
+
+  bool ignore_uncovered_;
+  std::int64_t next_arrival_ = 1;
+};
+
+}  // namespace berth::property

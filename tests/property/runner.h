@@ -1,0 +1,30 @@
+// Runs a history against an engine, with every check after every decide(), and makes failing histories small.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "property/checker.h"
+#include "property/history.h"
+
+namespace berth::property {
+
+struct Outcome {
+  std::string failure;  // "" = all well
+  std::string log;      // the decision log up to the failure
+  std::int64_t decide_calls = 0;
+  std::int64_t decisions = 0;
+};
+
+// All steps, and at the end the outside comes to rest until nothing more is decided.
+Outcome run_history(const History& history, Coverage& coverage);
+
+// The events and decide() times of a decision log against the present engine, with the same checks. Decisions of the log
+// are not compared: it may come from an engine that was wrong.
+Outcome run_log(const std::string& path, Coverage& coverage);
+
+// Leaves out steps (delta debugging) as long as some check still fails.
+History shrink(History history);
+
+}  // namespace berth::property
