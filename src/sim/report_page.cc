@@ -28,10 +28,11 @@ std::string swatch(const std::string& color) {
   return fmt::format("<i class=\"swatch\" style=\"--c:var({})\"></i>", color);
 }
 
+// With one decimal, so that a column of them lines up.
 std::string percent(std::int64_t part, std::int64_t whole) {
-  const auto wide = static_cast<Int128>(part) * 1000;
-  return whole <= 0 ? std::string("–")
-                    : human_amount(static_cast<std::int64_t>(wide * 2 / whole + 1) / 2, 10, 1) + " %";
+  if (whole <= 0) return "–";
+  const auto permille = static_cast<std::int64_t>((static_cast<Int128>(part) * 2000 + whole) / whole / 2);
+  return fmt::format("{}.{} %", human_amount(permille / 10), permille % 10);
 }
 
 std::string amount_of(const Distribution& distribution, std::int64_t value) {
@@ -279,9 +280,10 @@ void ReportPage::add(const TimeChart& chart) {
   } else {
     body_ += "<div class=\"beside\"><div><div class=\"plot\"></div>";
     if (!reduced.exact) {
-      body_ += fmt::format(
-          "<p class=\"note\">Each point is the mean of {}; the thin outline is the peak within it.</p>",
-          human_duration(reduced.edges[1] - reduced.edges[0]));
+      body_ += fmt::format("<p class=\"note\">Each point is the mean of {}; {}.</p>",
+                           human_duration(reduced.edges[1] - reduced.edges[0]),
+                           chart.style == SeriesStyle::kStacked ? "the thin outline is the peak within it"
+                                                                : "the pale band spans least to greatest");
     }
     body_ += "</div>\n";
     add_legend(chart, reduced, palette);
@@ -312,7 +314,7 @@ void ReportPage::add_strip(const Distribution& distribution, const ReducedGroup&
   body_ += fmt::format("<tr data-i=\"{}\"{}><th scope=\"row\">{}<span>{}</span></th>", row,
                        row < 0 ? " class=\"total\"" : "", swatch(color), escape_html(group.name));
   body_ += "<td class=\"strip\"></td>";
-  body_ += fmt::format("<td class=\"n\">{}</td>", human_amount(group.count));
+  body_ += fmt::format("<td class=\"n count\">{}</td>", human_amount(group.count));
   cell(group.p50, "");
   cell(group.p90, "");
   cell(group.p99, "wide");

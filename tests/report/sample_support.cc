@@ -83,7 +83,7 @@ std::vector<Job> make_jobs(const SampleSize& size, Random& random) {
     std::int64_t limit = job.queue < 3 ? 16 : job.queue < 8 ? 14 : 12;
     job.gpus = kSizes[static_cast<std::size_t>(random.below(limit))];
     if (job.gpus >= 32 && random.below(100) < 70) job.gpus = 8;
-    job.duration = std::min<std::int64_t>(random.heavy(11 * kMinute, 11), 8 * kDay);
+    job.duration = std::min<std::int64_t>(random.heavy(18 * kMinute, 11), 8 * kDay);
     jobs.push_back(job);
   }
   std::sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) {
@@ -188,7 +188,7 @@ ReportData sample_report(const SampleSize& size, std::uint64_t seed) {
       running.pop();
       for (const auto& [node, gpus] : held[done.job]) free[node] += gpus;
       const Job& job = jobs[done.job];
-      busy += job.gpus * job.duration;
+      busy += job.gpus * std::max<std::int64_t>(std::min(done.end, end) - job.start, 0);
       in_use[job.queue] -= job.gpus;
       allocated[job.queue].points.push_back({done.end, in_use[job.queue] * 1000});
       schedule(done.end);

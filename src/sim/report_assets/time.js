@@ -8,15 +8,7 @@ function timeChart(figure, block) {
   const edges = block.t || Array.from({ length: block.slices + 1 },
                                       (_, i) => block.b + (block.e - block.b) * i / block.slices);
   const count = edges.length - 1;
-  const stacks = [];  // where each area begins and, one further, ends
-  if (block.stacked) {
-    let below = new Float64Array(count);
-    stacks.push(below);
-    for (const series of block.s) {
-      below = below.map((value, i) => value + series.v[i]);
-      stacks.push(below);
-    }
-  }
+  const lengths = Float64Array.from({ length: count }, (_, i) => edges[i + 1] - edges[i]);
   const greatest = (series) => (series.hi || series.v).reduce((a, b) => Math.max(a, b), 0);
   const least = (series) => (series.lo || series.v).reduce((a, b) => Math.min(a, b), 0);
   const cap = block.cap ? [block.cap] : [];
@@ -44,7 +36,7 @@ function timeChart(figure, block) {
 
   function draw() {
     const width = Math.max(plot.clientWidth, 260);
-    const height = width < 560 ? 250 : 330;
+    const height = width < 560 ? 250 : clamp(28 * figure.querySelectorAll('.legend tr').length + 30, 270, 430);
     const left = 58, right = 12, upper = 24, lower = 40;
     const x = (t) => left + (t - view.from) / (view.to - view.from) * (width - left - right);
     const ticks = valueTicks((top - bottom) / block.div, height < 300 ? 4 : 5);
@@ -54,14 +46,28 @@ function timeChart(figure, block) {
     const y = (value) => upper + (ceiling - value) / (ceiling - bottom) * (height - upper - lower);
     const first = indexAt(view.from), last = indexAt(view.to);
 
-    // A step line through values[first..last], forwards or backwards, so that two of them close an area.
+    // Steps narrower than two pixels are drawn together, those of a stack as their mean, so that thin layers stay visible.
+    const columns = [first];
+    const narrow = (view.to - view.from) / (width - left - right) * (block.stacked ? 2 : 0);
+    for (let i = first + 1; i <= last; ++i) if (edges[i] - edges[columns.at(-1)] >= narrow) columns.push(i);
+    columns.push(last + 1);
+    const gather = (values, join) => columns.slice(1).map((until, k) => join(values, columns[k], until));
+    const mean = (values, from, until) => {
+      if (until === from + 1) return values[from];
+      let area = 0;
+      for (let i = from; i < until; ++i) area += values[i] * lengths[i];
+      return area / (edges[until] - edges[from]);
+    };
+    const peak = (values, from, until) => values.slice(from, until).reduce((a, b) => Math.max(a, b));
+
+    // A step line through one value per column, forwards or backwards, so that two of them close an area.
     const steps = (values, back) => {
       let path = '';
-      const edge = (i) => Math.round(clamp(x(edges[i]), left, width - right) * 10) / 10;
-      for (let k = 0; k <= last - first; ++k) {
-        const i = back ? last - k : first + k;
-        const level = Math.round(y(values[i]) * 10) / 10;
-        path += `${path ? 'L' : ''}${edge(back ? i + 1 : i)},${level}H${edge(back ? i : i + 1)}`;
+      const edge = (k) => Math.round(clamp(x(edges[columns[k]]), left, width - right) * 10) / 10;
+      for (let j = 0; j < values.length; ++j) {
+        const k = back ? values.length - 1 - j : j;
+        const level = Math.round(y(values[k]) * 10) / 10;
+        path += `${path ? 'L' : ''}${edge(back ? k + 1 : k)},${level}H${edge(back ? k : k + 1)}`;
       }
       return path;
     };
@@ -82,20 +88,25 @@ function timeChart(figure, block) {
 
     const shown = (i) => state.only === null || state.only === i;
     const faded = (i) => state.lit !== null && state.only === null && state.lit !== i ? '.22' : null;
-    const zero = new Float64Array(count);
+    let below = new Array(columns.length - 1).fill(0);
     block.s.forEach((series, i) => {
       if (!shown(i)) return;
       const paint = `fill:${color(series.c)}`, stroke = `stroke:${color(series.c)}`;
+      const values = gather(series.v, mean);
       if (block.stacked) {
-        const low = state.only === i ? zero : stacks[i], high = state.only === i ? series.v : stacks[i + 1];
-        root.append(svg('path', { class: 'area', d: `M${steps(high)}L${steps(low, true)}Z`, style: paint, opacity: faded(i) }));
-      } else {
-        if (series.hi) root.append(svg('path', { class: 'band', d: `M${steps(series.hi)}L${steps(series.lo, true)}Z`, style: paint, opacity: faded(i) }));
-        root.append(svg('path', { class: 'line', d: 'M' + steps(series.v), style: stroke, opacity: faded(i) }));
+        const above = values.map((value, k) => value + below[k]);
+        root.append(svg('path', { d: `M${steps(above)}L${steps(below, true)}Z`, style: paint, opacity: faded(i) }));
+        below = above;
+        return;
       }
+      if (series.hi) {
+        const band = `M${steps(gather(series.hi, peak))}L${steps(gather(series.lo, peak), true)}Z`;
+        root.append(svg('path', { class: 'band', d: band, style: paint, opacity: faded(i) }));
+      }
+      root.append(svg('path', { class: 'line', d: 'M' + steps(values), style: stroke, opacity: faded(i) }));
     });
-    if (block.stacked && sum.hi && state.only === null) root.append(svg('path', { class: 'peaks', d: 'M' + steps(sum.hi) }));
-    for (const series of cap) root.append(svg('path', { class: 'capacity-line', d: 'M' + steps(series.v) }));
+    if (block.stacked && sum.hi && state.only === null) root.append(svg('path', { class: 'peaks', d: 'M' + steps(gather(sum.hi, peak)) }));
+    for (const series of cap) root.append(svg('path', { class: 'capacity-line', d: 'M' + steps(gather(series.v, mean)) }));
     root.append(svg('line', { class: 'axis', x1: left, x2: width - right, y1: y(0), y2: y(0) }));
     const select = svg('rect', { class: 'select', y: upper, height: height - upper - lower, width: 0 });
     const cross = svg('line', { class: 'cross', y1: upper, y2: height - lower, visibility: 'hidden' });

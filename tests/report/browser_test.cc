@@ -1,0 +1,138 @@
+// Opens a report in a real browser (Chromium, where it is installed; skipped otherwise), uses it as a reader would, and
+// reads back what the page says. The page's own policy forbids every network request.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "report/sample_support.h"
+#include "sim/report.h"
+
+namespace berth::sim {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string output_of(const std::string& command) {
+  std::string out;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return out;
+  std::array<char, 4096> buffer;
+  for (std::size_t n = fread(buffer.data(), 1, buffer.size(), pipe); n > 0; n = fread(buffer.data(), 1, buffer.size(), pipe)) {
+    out.append(buffer.data(), n);
+  }
+  pclose(pipe);
+  return out;
+}
+
+std::string browser() {
+  std::string path = output_of("command -v chromium || command -v chromium-browser || command -v google-chrome");
+  while (!path.empty() && path.back() == '\n') path.pop_back();
+  return path;
+}
+
+// Acts on the page, then leaves a list of what it saw in <pre id="seen">.
+constexpr const char* kReader = R"js(
+<script>
+const seen = [];
+addEventListener('error', (event) => seen.push('ERROR ' + event.message));
+addEventListener('securitypolicyviolation', (event) => seen.push('REQUEST ' + event.blockedURI));
+// A browser without a screen draws no frames, so drawing is driven by a timer here.
+window.requestAnimationFrame = (draw) => setTimeout(draw, 5);
+const pause = () => new Promise((done) => setTimeout(done, 80));
+const tip = () => document.getElementById('tip');
+const key = (target, name, more) => target.dispatchEvent(new KeyboardEvent('keydown', { key: name, bubbles: true, cancelable: true, ...more }));
+addEventListener('load', async () => {
+  try {
+    await pause();
+    const time = document.querySelector('figure.time'), plot = time.querySelector('.plot');
+    seen.push('areas ' + plot.querySelectorAll('path').length);
+    const box = plot.getBoundingClientRect();
+    plot.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + box.width / 2, clientY: box.top + 50, bubbles: true, pointerType: 'mouse' }));
+    seen.push('tip over a chart ' + !tip().hidden + ' rows ' + tip().querySelectorAll('tr').length);
+    plot.dispatchEvent(new PointerEvent('pointerleave'));
+    const before = plot.innerHTML;
+    key(plot, '+');
+    await pause();
+    seen.push('zoomed ' + (plot.innerHTML !== before) + ' track ' + !time.querySelector('.track').hidden);
+    key(plot, '0');
+    await pause();
+    seen.push('whole again ' + (plot.innerHTML === before));
+    key(plot, 'ArrowRight');
+    seen.push('said ' + /research-vision/.test(document.getElementById('live').textContent));
+    const first = time.querySelector('.legend tr[data-i] button');
+    first.click();
+    seen.push('alone ' + first.getAttribute('aria-pressed') + ' ' + plot.querySelectorAll('path').length);
+    first.click();
+    seen.push('strips ' + document.querySelectorAll('td.strip rect').length);
+    const curves = document.querySelector('figure.dist .plot'), area = curves.getBoundingClientRect();
+    curves.dispatchEvent(new PointerEvent('pointermove', { clientX: area.left + area.width * 0.6, clientY: area.top + 50 }));
+    seen.push('tip over curves ' + tip().textContent.includes('at most'));
+    const gantt = document.querySelector('figure.gantt .plot');
+    key(gantt, 'ArrowDown');
+    seen.push('tip over a bar ' + tip().textContent.includes('GPUs here'));
+    const find = document.querySelector('figure.gantt input');
+    find.value = 'vision';
+    find.dispatchEvent(new Event('input'));
+    seen.push('search ' + /^[1-9]\d* found$/.test(document.querySelector('.found').textContent));
+    const table = document.querySelector('table.sortable'), head = table.tHead.rows[0].cells[2];
+    head.querySelector('button').click();
+    head.querySelector('button').click();
+    const numbers = [...table.tBodies[0].rows].map((row) => Number(row.cells[2].dataset.v));
+    seen.push('sorted ' + head.getAttribute('aria-sort') + ' ' + numbers.every((n, i) => i === 0 || numbers[i - 1] <= n));
+    const button = document.getElementById('theme');
+    const themes = [];
+    for (let i = 0; i < 3; ++i) { button.click(); themes.push(document.documentElement.dataset.theme); }
+    seen.push('themes ' + themes.slice(0, 2).join(' '));
+    dispatchEvent(new Event('beforeprint'));
+    dispatchEvent(new Event('afterprint'));
+    await pause();
+    seen.push('overflow ' + (document.documentElement.scrollWidth > innerWidth));
+    seen.push('requests ' + performance.getEntriesByType('resource').filter((entry) => !entry.name.startsWith('data:')).length);
+  } catch (error) { seen.push('ERROR ' + error.stack); }
+  const list = document.createElement('pre');
+  list.id = 'seen';
+  list.textContent = seen.join('\n') + '\nEND';
+  document.body.append(list);
+});
+</script></head>)js";
+
+TEST(ReportInABrowser, IsUsable) {
+  const std::string chromium = browser();
+  if (chromium.empty()) GTEST_SKIP() << "no Chromium here (package chromium)";
+  const auto folder = std::filesystem::temp_directory_path() / ("berth_browser_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::string page = render_report(sample_report({24, 3000, 8, 6}));
+  page.replace(page.find("</head>"), 7, kReader);
+  std::ofstream(folder / "report.html", std::ios::binary) << page;
+  const std::string dom = output_of(
+      "timeout 120 '" + chromium + "' --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --enable-logging=stderr" +
+      " --window-size=1280,1000 --virtual-time-budget=10000 --user-data-dir='" + (folder / "profile").string() +
+      "' --dump-dom 'file://" + (folder / "report.html").string() + "' 2>'" + (folder / "log").string() + "'");
+  std::ifstream log_file(folder / "log");
+  const std::string log{std::istreambuf_iterator<char>(log_file), std::istreambuf_iterator<char>()};
+  std::filesystem::remove_all(folder);
+
+  const std::size_t from = dom.rfind("<pre id=\"seen\">");
+  ASSERT_NE(from, std::string::npos) << log;
+  const std::string seen = dom.substr(from, dom.find("</pre>", from) - from);
+  EXPECT_THAT(log, Not(HasSubstr("CONSOLE")));
+  EXPECT_THAT(seen, Not(HasSubstr("ERROR")));
+  EXPECT_THAT(seen, Not(HasSubstr("REQUEST")));
+  for (const char* line : {"tip over a chart true", "zoomed true track true", "whole again true", "said true", "alone true 2",
+                           "tip over curves true", "tip over a bar true", "search true", "sorted ascending true",
+                           "themes light dark", "overflow false", "requests 0", "END"}) {
+    EXPECT_THAT(seen, HasSubstr(line));
+  }
+  EXPECT_THAT(seen, Not(HasSubstr("areas 0")));
+  EXPECT_THAT(seen, Not(HasSubstr("strips 0\n")));
+}
+
+}  // namespace
+}  // namespace berth::sim
