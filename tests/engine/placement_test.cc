@@ -1,0 +1,303 @@
+// Where slots go: constraints, topology, flavors, policies, groups.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+#include "base/checked.h"
+#include "engine/tests_support.h"
+
+namespace berth::engine {
+namespace {
+
+using namespace test;
+
+std::set<std::string> nodes_of(const Decision& d) {
+  std::set<std::string> out;
+  for (const auto& slot : d.slots) out.insert(slot.node);
+  return out;
+}
+
+Event with(Workload w, const std::function<void(Workload&)>& change) {
+  change(w);
+  return WorkloadUpsert{std::move(w)};
+}
+
+PodTemplate& pod(Workload& w) {
+  return w.root.pod_sets[0].pod;
+}
+
+std::string placed_on(Engine& e, const Event& event) {
+  ok(e.apply(event));
+  const auto d = e.decide(1000);
+  if (d.empty()) return "";
+  EXPECT_EQ(d.size(), 1u);
+  ok(e.audit());
+  return d[0].slots[0].node;
+}
+
+TEST(Placement, PackFillsAndSpreadSpreads) {
+  for (const Placement policy : {Placement::kPack, Placement::kSpread}) {
+    EngineConfig config;
+    config.placement = policy;
+    Engine e(config);
+    for (int i = 0; i < 4; ++i) ok(e.apply(gpu_node("n" + std::to_string(i), 4)));
+    ok(e.apply(gang("a", 4, 1)));
+    const auto d = e.decide(1000);
+    ASSERT_EQ(d.size(), 1u);
+    EXPECT_EQ(nodes_of(d[0]).size(), policy == Placement::kPack ? 1u : 4u);
+  }
+}
+
+TEST(Placement, WorkWithoutDevicesAvoidsFreeDevices) {
+  Engine e;
+  ok(e.apply(gpu_node("gpu", 8)));
+  ok(e.apply(gpu_node("cpu", 0)));
+  EXPECT_EQ(placed_on(e, gang("a", 1, 0)), "cpu");
+}
+
+TEST(Placement, SelectorsAndEveryOperator) {
+  Engine e;
+  ok(e.apply(gpu_node("a", 8, {{"zone", "x"}, {"gen", "3"}})));
+  ok(e.apply(gpu_node("b", 8, {{"zone", "y"}, {"gen", "5"}})));
+  ok(e.apply(gpu_node("c", 8)));
+  int n = 0;
+  const auto only = [&](Requirement r) {
+    return placed_on(e, with(gang_workload("w" + std::to_string(n++), 1, 1), [&](Workload& w) {
+                       pod(w).required_affinity = {{{std::move(r)}, {}}};
+                     }));
+  };
+  EXPECT_EQ(only({"zone", SelectorOp::kIn, {"y", "z"}}), "b");
+  EXPECT_EQ(only({"zone", SelectorOp::kDoesNotExist, {}}), "c");
+  EXPECT_EQ(only({"gen", SelectorOp::kGt, {"3"}}), "b");
+  EXPECT_EQ(only({"gen", SelectorOp::kLt, {"4"}}), "a");
+  EXPECT_EQ(only({"zone", SelectorOp::kNotIn, {"x", "y"}}), "c");
+  EXPECT_NE(only({"zone", SelectorOp::kExists, {}}), "c");
+  EXPECT_EQ(only({"gen", SelectorOp::kGt, {"nine"}}), "");
+  EXPECT_EQ(placed_on(e, with(gang_workload("name", 1, 1),
+                              [&](Workload& w) {
+                                pod(w).required_affinity = {{{}, {{"", SelectorOp::kIn, {"c"}}}}};
+                              })),
+            "c");
+  EXPECT_EQ(placed_on(e, with(gang_workload("prefers", 1, 1),
+                              [&](Workload& w) {
+                                pod(w).preferred_affinity = {{50, {{{"zone", SelectorOp::kIn, {"y"}}}, {}}},
+                                                             {40, {{{"zone", SelectorOp::kIn, {"x"}}}, {}}}};
+                              })),
+            "b");
+}
+
+TEST(Placement, TaintsAndCordons) {
+  Engine e;
+  Node tainted;
+  tainted.name = "t";
+  tainted.allocatable.set("cpu", 8000);
+  tainted.taints = {{"pool", "infra", TaintEffect::kNoSchedule}};
+  ok(e.apply(NodeUpsert{tainted}));
+  EXPECT_EQ(placed_on(e, gang("plain", 1, 0)), "");
+  EXPECT_NE(to_text(e.explain("plain")->reason).find("pool=infra"), std::string::npos);
+  EXPECT_EQ(
+      placed_on(e, with(gang_workload("tolerates", 1, 0),
+                        [](Workload& w) {
+                          pod(w).tolerations = {{"pool", false, "infra", TolerationEffect::kNoSchedule}};
+                        })),
+      "t");
+  tainted.taints.clear();
+  tainted.unschedulable = true;
+  ok(e.apply(NodeUpsert{tainted}));
+  EXPECT_TRUE(e.decide(2000).empty());
+  tainted.unschedulable = false;
+  ok(e.apply(NodeUpsert{tainted}));
+  EXPECT_EQ(e.decide(3000).size(), 1u);  // the wake condition
+}
+
+Event racks() {
+  return TopologyUpsert{{"net", {"block", "rack", "host"}}};
+}
+
+void add_racks(Engine& e, int per_rack) {
+  ok(e.apply(racks()));
+  for (int b = 0; b < 2; ++b) {
+    for (int r = 0; r < 2; ++r) {
+      for (int h = 0; h < per_rack; ++h) {
+        const std::string rack = "b" + std::to_string(b) + "r" + std::to_string(r);
+        const std::string host = rack + "h" + std::to_string(h);
+        ok(e.apply(gpu_node(host, 8, {{"block", "b" + std::to_string(b)}, {"rack", rack}, {"host", host}})));
+      }
+    }
+  }
+}
+
+TEST(Topology, RequiredTakesTheTightestDomain) {
+  Engine e;
+  add_racks(e, 3);
+  ok(e.apply(with(gang_workload("pin", 1, 8), [](Workload& w) { pod(w).node_selector["rack"] = "b1r0"; })));
+  e.decide(1000);
+  ok(e.apply(with(gang_workload("two", 2, 8), [](Workload& w) { w.root.topology.required = "rack"; })));
+  const auto d = e.decide(2000);
+  ASSERT_EQ(d.size(), 1u);
+  for (const auto& node : nodes_of(d[0]))
+    EXPECT_EQ(node.substr(0, 4), "b1r0") << "the rack with exactly two free hosts";
+  ok(e.apply(with(gang_workload("four", 4, 8), [](Workload& w) { w.root.topology.required = "rack"; })));
+  EXPECT_TRUE(e.decide(3000).empty());
+  EXPECT_NE(to_text(e.explain("four")->reason).find("must share one rack, the best has room for 3"),
+            std::string::npos)
+      << to_text(e.explain("four")->reason);
+  ok(e.audit());
+}
+
+TEST(Topology, PreferredGoesOutwards) {
+  Engine e;
+  add_racks(e, 2);
+  ok(e.apply(with(gang_workload("four", 4, 8), [](Workload& w) { w.root.topology.preferred = "rack"; })));
+  auto d = e.decide(1000);
+  ASSERT_EQ(d.size(), 1u);
+  std::set<std::string> blocks;
+  for (const auto& node : nodes_of(d[0])) blocks.insert(node.substr(0, 2));
+  EXPECT_EQ(blocks.size(), 1u);
+}
+
+TEST(Topology, SegmentsStayTogether) {
+  Engine e;
+  add_racks(e, 3);
+  ok(e.apply(with(gang_workload("six", 6, 8), [](Workload& w) {
+    w.root.topology.segment = 2;
+    w.root.topology.segment_level = "rack";
+  })));
+  const auto d = e.decide(1000);
+  ASSERT_EQ(d.size(), 1u);
+  for (std::size_t i = 0; i < 6; i += 2)
+    EXPECT_EQ(d[0].slots[i].node.substr(0, 4), d[0].slots[i + 1].node.substr(0, 4));
+}
+
+TEST(Flavors, OneWhoseNodesAreFullIsNotChosen) {
+  Engine e;
+  ok(e.apply(gpu_node("small", 2, {{"kind", "f"}})));
+  ok(e.apply(gpu_node("large", 8, {{"kind", "g"}})));
+  ok(e.apply(FlavorUpsert{{"f", {{"kind", "f"}}, {}, {}, ""}}));
+  ok(e.apply(FlavorUpsert{{"g", {{"kind", "g"}}, {}, {}, ""}}));
+  Queue q;
+  q.name = "q";
+  q.groups = {{{"cpu", "nvidia.com/gpu"}, {"f", "g"}}};
+  for (const char* flavor : {"f", "g"}) {
+    q.quotas.push_back({flavor, "cpu", 100'000, {}, {}});
+    q.quotas.push_back({flavor, "nvidia.com/gpu", 8000, {}, {}});
+  }
+  ok(e.apply(QueueUpsert{q}));
+  ok(e.apply(gang("a", 4, 1, 0, "q")));
+  const auto d = e.decide(1000);
+  ASSERT_EQ(d.size(), 1u);
+  EXPECT_EQ(nodes_of(d[0]), std::set<std::string>{"large"});
+  ASSERT_EQ(d[0].flavors.size(), 2u);
+  EXPECT_EQ(d[0].flavors[0].flavor, "g");
+  ok(e.audit());
+}
+
+TEST(Groups, AChildMayBeLeftOutWhereTheGroupCanDoWithoutIt) {
+  Workload w;
+  w.uid = w.name = "tree";
+  w.root.least = 2;
+  for (int i = 0; i < 3; ++i) {
+    Group child;
+    child.name = "replica" + std::to_string(i);
+    PodSet set = gang_workload("x", 2, i == 1 ? 8 : 4).root.pod_sets[0];
+    child.pod_sets = {set};
+    w.root.groups.push_back(child);
+  }
+  Engine e;
+  for (int i = 0; i < 3; ++i) ok(e.apply(gpu_node("n" + std::to_string(i), 8)));
+  ok(e.apply(WorkloadUpsert{w}));
+  auto d = e.decide(1000);
+  ASSERT_EQ(d.size(), 1u);
+  std::set<std::int64_t> sets;
+  for (const auto& slot : d[0].slots) sets.insert(slot.pod_set);
+  EXPECT_EQ(sets.size(), 2u);
+  EXPECT_EQ(d[0].slots.size(), 4u);
+  ok(e.audit());
+  // One node less: not two children fit, so nothing starts.
+  Engine f;
+  ok(f.apply(gpu_node("n0", 8)));
+  w.root.groups[0].pod_sets[0].pod.claim.requests[0].count = 8;
+  ok(f.apply(WorkloadUpsert{w}));
+  EXPECT_TRUE(f.decide(1000).empty());
+  ok(f.audit());
+}
+
+TEST(Groups, LeastCountStartsAndTheRestFollows) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 4)));
+  ok(e.apply(with(gang_workload("a", 6, 1), [](Workload& w) { w.root.pod_sets[0].least = 3; })));
+  auto d = e.decide(1000);
+  ASSERT_EQ(d.size(), 1u);
+  EXPECT_EQ(d[0].slots.size(), 4u);
+  ok(e.apply(gpu_node("n1", 4)));
+  d = e.decide(2000);
+  ASSERT_EQ(d.size(), 1u);
+  EXPECT_EQ(d[0].slots.size(), 2u);
+  ok(e.audit());
+}
+
+TEST(Gangs, WaitForAllTheirPods) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(with(gang_workload("a", 4, 1), [](Workload& w) { w.root.pod_sets[0].present = 0; })));
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_TRUE(e.decide(1000 + i).empty());
+    if (i > 0) {
+      EXPECT_NE(to_text(e.verdict("a")->reason).find(std::to_string(i) + " of the gang's 4 exist"),
+                std::string::npos);
+    }
+    ok(e.apply(SlotUpdate{"a", 0, i, SlotState::kWaiting, ""}));
+  }
+  EXPECT_EQ(e.decide(2000).size(), 1u);
+}
+
+TEST(Gangs, AHalfBoundGangIsCompletedAllOrNothing) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(with(gang_workload("a", 8, 1), [](Workload& w) { w.root.pod_sets[0].present = 0; })));
+  for (int i = 0; i < 8; ++i) {
+    ok(e.apply(SlotUpdate{"a", 0, i, i < 3 ? SlotState::kRunning : SlotState::kWaiting, i < 3 ? "n0" : ""}));
+  }
+  const auto d = e.decide(1000);
+  ASSERT_EQ(d.size(), 1u);
+  EXPECT_EQ(d[0].slots.size(), 5u);
+  ok(e.audit());
+}
+
+TEST(Gangs, WithdrawalEndsWhatWasBound) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(gang("a", 4, 1)));
+  e.decide(1000);
+  ok(e.apply(Withdraw{"a", "2 of 4 pods could not be bound"}));
+  const auto d = e.decide(2000);
+  ASSERT_EQ(d.size(), 1u);
+  EXPECT_EQ(d[0].kind, DecisionKind::kEvict);
+  EXPECT_EQ(d[0].reason.code, ReasonCode::kWithdrawn);
+  EXPECT_EQ(d[0].slots.size(), 4u);
+  ok(e.audit());
+}
+
+TEST(Bounds, MonstrousAmountsAreRefusedAndNeverWrap) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  EXPECT_FALSE(e.apply(with(gang_workload("huge", 1, 1), [](Workload& w) {
+                  pod(w).requests.set("cpu", kInt64Max);
+                })).has_value());
+  EXPECT_FALSE(e.apply(with(gang_workload("less", 1, 1), [](Workload& w) {
+                  pod(w).requests.set("cpu", -1);
+                })).has_value());
+  for (int i = 0; i < 20; ++i) {
+    ForeignPod pod_there{"f" + std::to_string(i), "n0", {{"cpu", kInt64Max}}, {}};
+    ok(e.apply(ForeignPodUpsert{pod_there}));
+  }
+  ok(e.apply(gang("a", 1, 1)));
+  EXPECT_TRUE(e.decide(1000).empty());
+  for (int i = 0; i < 20; ++i) ok(e.apply(ForeignPodRemove{"f" + std::to_string(i)}));
+  EXPECT_EQ(e.decide(2000).size(), 1u);
+  ok(e.audit());
+}
+
+}  // namespace
+}  // namespace berth::engine

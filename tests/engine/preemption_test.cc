@@ -1,0 +1,246 @@
+// Who yields, whose hold keeps the room, and how holds end.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/tests_support.h"
+
+namespace berth::engine {
+namespace {
+
+using namespace test;
+
+std::vector<std::string> evicted(const std::vector<Decision>& decisions) {
+  std::vector<std::string> out;
+  for (const auto& d : decisions) {
+    if (d.kind == DecisionKind::kEvict) out.push_back(d.workload);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+const Decision* find(const std::vector<Decision>& decisions, DecisionKind kind, const std::string& uid) {
+  for (const auto& d : decisions) {
+    if (d.kind == kind && d.workload == uid) return &d;
+  }
+  return nullptr;
+}
+
+void gone(Engine& e, const Decision& eviction) {
+  for (const auto& slot : eviction.slots)
+    ok(e.apply(SlotUpdate{eviction.workload, slot.pod_set, slot.index, SlotState::kGone, ""}));
+}
+
+TEST(Victims, OneWholeNodeCostsOnlyThePodsOfOneNode) {
+  Engine e;
+  for (int i = 0; i < 4; ++i) ok(e.apply(gpu_node("n" + std::to_string(i), 8)));
+  // 32 one-GPU jobs, laid out round robin by their age: every node has some of every age.
+  for (int i = 0; i < 32; ++i) {
+    Workload w = gang_workload("j" + std::to_string(i), 1, 1);
+    w.root.pod_sets[0].pod.node_selector = {};
+    w.root.pod_sets[0].pod.required_affinity = {{{}, {{"", SelectorOp::kIn, {"n" + std::to_string(i % 4)}}}}};
+    ok(e.apply(WorkloadUpsert{w}));
+    e.decide(1000 + i * 1000);
+  }
+  ok(e.apply(gang("big", 1, 8, 10)));
+  const auto d = e.decide(100'000);
+  const auto victims = evicted(d);
+  ASSERT_EQ(victims.size(), 8u) << "no more than what runs on one node";
+  const Decision* hold = find(d, DecisionKind::kHold, "big");
+  ASSERT_NE(hold, nullptr);
+  EXPECT_EQ(hold->slots[0].node, "n3") << "where least is lost";
+  ok(e.audit());
+}
+
+TEST(Victims, FreshCheckpointsAreCheap) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  Workload saved = gang_workload("saved", 4, 1);
+  saved.restart.checkpoint_every = 60'000;
+  ok(e.apply(WorkloadUpsert{saved}));
+  e.decide(1000);
+  ok(e.apply(gang("young", 4, 1)));
+  e.decide(500'000);
+  ok(e.apply(gang("high", 4, 1, 5)));
+  EXPECT_EQ(evicted(e.decide(602'000)), std::vector<std::string>{"saved"})
+      << "1 s of work is lost, not 102 s";
+}
+
+TEST(Victims, NobodyYieldsWhereThePolicySaysNever) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+  ok(e.apply(gpu_queue("q", "", 8, {WithinQueue::kNever, Reclaim::kNever})));
+  ok(e.apply(gang("low", 8, 1, 0, "q")));
+  e.decide(1000);
+  ok(e.apply(gang("high", 8, 1, 100, "q")));
+  EXPECT_TRUE(e.decide(2000).empty());
+  EXPECT_NE(to_text(e.explain("high")->reason).find("within its queue: never"), std::string::npos);
+}
+
+TEST(Victims, PodsThatNeverPreemptDoNot) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(gang("low", 8, 1)));
+  e.decide(1000);
+  Workload polite = gang_workload("polite", 8, 1, 100);
+  polite.may_preempt = false;
+  ok(e.apply(WorkloadUpsert{polite}));
+  EXPECT_TRUE(e.decide(2000).empty());
+}
+
+TEST(Holds, RoomUnderWayIsNotStolen) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  for (int i = 0; i < 2; ++i) ok(e.apply(gang("low" + std::to_string(i), 4, 1)));
+  e.decide(1000);
+  ok(e.apply(gang("high", 8, 1, 10)));
+  auto d = e.decide(2000);
+  ASSERT_EQ(evicted(d).size(), 2u);
+  ok(e.apply(gang("thief", 4, 1)));
+  gone(e, *find(d, DecisionKind::kEvict, "low0"));
+  EXPECT_TRUE(e.decide(3000).empty()) << "half of the room is free, and held";
+  EXPECT_NE(to_text(e.explain("thief")->reason).find("held for other work"), std::string::npos)
+      << to_text(e.explain("thief")->reason);
+  gone(e, *find(d, DecisionKind::kEvict, "low1"));
+  const auto then = e.decide(4000);
+  ASSERT_EQ(then.size(), 1u);
+  EXPECT_EQ(then[0].workload, "high");
+  ok(e.audit());
+}
+
+TEST(Holds, PassToWhoRanksHigher) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(gang("low", 8, 1)));
+  e.decide(1000);
+  ok(e.apply(gang("high", 8, 1, 10)));
+  const auto first = e.decide(2000);
+  ok(e.apply(gang("higher", 8, 1, 20)));
+  const auto d = e.decide(3000);
+  const Decision* released = find(d, DecisionKind::kReleaseHold, "high");
+  ASSERT_NE(released, nullptr);
+  EXPECT_EQ(released->reason.code, ReasonCode::kHoldOvertaken);
+  EXPECT_EQ(released->reason.subject, "higher");
+  EXPECT_NE(find(d, DecisionKind::kHold, "higher"), nullptr);
+  EXPECT_TRUE(evicted(d).empty());
+  gone(e, *find(first, DecisionKind::kEvict, "low"));
+  const auto last = e.decide(4000);
+  ASSERT_EQ(last.size(), 1u);
+  EXPECT_EQ(last[0].workload, "higher");
+  ok(e.audit());
+}
+
+TEST(Holds, BreakWithTheirNode) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(gang("low", 8, 1)));
+  e.decide(1000);
+  ok(e.apply(gang("high", 8, 1, 10)));
+  e.decide(2000);
+  ok(e.apply(NodeRemove{"n0"}));
+  const auto d = e.decide(3000);
+  ASSERT_EQ(d.size(), 1u);
+  EXPECT_EQ(d[0].kind, DecisionKind::kReleaseHold);
+  EXPECT_EQ(d[0].reason.code, ReasonCode::kHoldBroken);
+  ok(e.audit());
+  ok(e.apply(gpu_node("n1", 8)));
+  const auto then = e.decide(4000);
+  ASSERT_EQ(then.size(), 1u);
+  EXPECT_EQ(then[0].workload, "high");
+}
+
+TEST(Holds, EndWithTheirHolder) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(gang("low", 8, 1)));
+  e.decide(1000);
+  ok(e.apply(gang("high", 8, 1, 10)));
+  const auto d = e.decide(2000);
+  ok(e.apply(gang("next", 8, 1, -1)));
+  ok(e.apply(WorkloadRemove{"high"}));
+  gone(e, *find(d, DecisionKind::kEvict, "low"));
+  const auto then = e.decide(3000);
+  ASSERT_EQ(then.size(), 1u);
+  EXPECT_EQ(then[0].workload, "next");
+  ok(e.audit());
+}
+
+TEST(Queues, AStrictQueueWaitsBehindItsHead) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+  Queue q = std::get<QueueUpsert>(gpu_queue("q", "", 8)).queue;
+  q.order = QueueOrder::kStrict;
+  ok(e.apply(QueueUpsert{q}));
+  ok(e.apply(gang("a", 6, 1, 0, "q")));
+  ok(e.apply(gang("b", 4, 1, 0, "q")));
+  ok(e.apply(gang("c", 1, 1, 0, "q")));
+  EXPECT_EQ(e.decide(1000).size(), 1u);
+  EXPECT_EQ(to_text(e.verdict("c")->reason), "behind b at the head of a strict queue");
+  ok(e.apply(WorkloadRemove{"a"}));
+  EXPECT_EQ(e.decide(2000).size(), 2u);
+  // What can never run does not block the line.
+  ok(e.apply(gang("never", 9, 1, 50, "q")));
+  ok(e.apply(gang("d", 1, 1, 0, "q")));
+  const auto d = e.decide(3000);
+  ASSERT_EQ(d.size(), 1u);
+  EXPECT_EQ(d[0].workload, "d");
+  EXPECT_EQ(e.verdict("never")->kind, VerdictKind::kRefused);
+}
+
+TEST(Queues, CyclesDisableTheirMembersOnly) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+  ok(e.apply(gpu_queue("good", "", 4)));
+  ok(e.apply(gpu_queue("bad", "x", 4)));
+  ok(e.apply(cohort("x", "y")));
+  ok(e.apply(cohort("y", "x")));
+  ok(e.apply(gang("a", 1, 1, 0, "bad")));
+  ok(e.apply(gang("b", 1, 1, 0, "good")));
+  const auto d = e.decide(1000);
+  ASSERT_EQ(d.size(), 1u);
+  EXPECT_EQ(d[0].workload, "b");
+  EXPECT_NE(to_text(e.verdict("a")->reason).find("cycle"), std::string::npos);
+  ok(e.apply(cohort("y")));
+  EXPECT_EQ(e.decide(2000).size(), 1u);
+  ok(e.audit());
+}
+
+TEST(Queues, AShrunkQuotaStopsStartsAndBreaksHolds) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+  ok(e.apply(gpu_queue("q", "", 8)));
+  ok(e.apply(gang("low", 8, 1, 0, "q")));
+  e.decide(1000);
+  ok(e.apply(gang("high", 8, 1, 10, "q")));
+  const auto d = e.decide(2000);
+  ok(e.apply(gpu_queue("q", "", 4)));
+  gone(e, *find(d, DecisionKind::kEvict, "low"));
+  const auto then = e.decide(3000);
+  ASSERT_EQ(then.size(), 1u);
+  EXPECT_EQ(then[0].kind, DecisionKind::kReleaseHold);
+  ok(e.audit());
+}
+
+TEST(Queues, DrainingEndsWhatRuns) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+  ok(e.apply(gpu_queue("q", "", 8)));
+  ok(e.apply(gang("a", 8, 1, 0, "q")));
+  e.decide(1000);
+  Queue q = std::get<QueueUpsert>(gpu_queue("q", "", 8)).queue;
+  q.stop = StopPolicy::kHoldAndDrain;
+  ok(e.apply(QueueUpsert{q}));
+  const auto d = e.decide(2000);
+  ASSERT_EQ(d.size(), 1u);
+  EXPECT_EQ(d[0].reason.code, ReasonCode::kDrained);
+  EXPECT_TRUE(e.decide(3000).empty());
+  ok(e.audit());
+}
+
+}  // namespace
+}  // namespace berth::engine
