@@ -118,7 +118,7 @@ std::string Checker::start(const Decision& d, Coverage& coverage) {
   if (const auto wrong = place(d, w, SlotState::kBinding); !wrong.empty()) return wrong;
   const GroupView root = view_of(w.spec.root);
   if (auto wrong = check_groups(w, root, false, true); !wrong.empty()) return wrong;
-  if (auto wrong = check_topology(w, root); !wrong.empty()) return wrong;
+  if (auto wrong = check_topology(d, w, root); !wrong.empty()) return wrong;
   if (yielded_.count(d.workload) > 0) {
     if (auto wrong = check_minimal(w); !wrong.empty()) return wrong;
   }
@@ -134,7 +134,7 @@ std::string Checker::hold(const Decision& d, Coverage& coverage) {
   if (const auto wrong = place(d, w, SlotState::kHeld); !wrong.empty()) return wrong;
   const GroupView root = view_of(w.spec.root);
   if (auto wrong = check_groups(w, root, true, true); !wrong.empty()) return wrong;
-  if (auto wrong = check_topology(w, root); !wrong.empty()) return wrong;
+  if (auto wrong = check_topology(d, w, root); !wrong.empty()) return wrong;
   const bool preempts = yielded_.count(d.workload) > 0;
   const auto expected = preempts ? ReasonCode::kPreemptor : ReasonCode::kReleasingRoom;
   if (d.reason.code != expected) return fmt::format("its cause is {}", enum_name(d.reason.code));
@@ -295,23 +295,34 @@ std::string Checker::check_groups(const WorkloadRecord& w, const GroupView& view
   return "";
 }
 
-std::string Checker::check_topology(const WorkloadRecord& w, const GroupView& view) const {
+std::string Checker::check_topology(const Decision& d, const WorkloadRecord& w, const GroupView& view) const {
   const std::string& level = view.group->topology.required;
   if (!level.empty()) {
-    std::set<std::vector<std::string>> domains;
+    const auto is_new = [&](std::size_t set, std::size_t index) {
+      return std::any_of(d.slots.begin(), d.slots.end(), [&](const SlotPlacement& p) {
+        return p.pod_set == static_cast<std::int64_t>(set) && p.index == static_cast<std::int64_t>(index);
+      });
+    };
+    std::set<std::vector<std::string>> before;
+    std::set<std::vector<std::string>> decided;
     for (const std::size_t s : view.all_sets()) {
-      for (const auto& slot : w.sets[s]) {
-        if (is_active(slot.state) || slot.state == SlotState::kHeld)
-          domains.insert(ledger_.domain(slot.taken.node, level));
+      for (std::size_t i = 0; i < w.sets[s].size(); ++i) {
+        const SlotRecord& slot = w.sets[s][i];
+        if (!is_active(slot.state) && slot.state != SlotState::kHeld) continue;
+        (is_new(s, i) ? decided : before).insert(ledger_.domain(slot.taken.node, level));
       }
     }
-    if (domains.size() > 1 || domains.count({}) > 0) {
-      return fmt::format("group \"{}\" must share one {}, and has {}", view.group->name, level,
-                         domains.size());
+    if (decided.empty()) return "";
+    // Where the outside has torn the group apart already, what is added must at least join one of the parts.
+    const bool together = decided.size() == 1 && decided.count({}) == 0 &&
+                          (before.empty() || before.count(*decided.begin()) > 0);
+    if (!together) {
+      return fmt::format("group \"{}\" must share one {}, but gets {} and had {}", view.group->name, level,
+                         decided.size(), before.size());
     }
   }
   for (const GroupView& child : view.groups) {
-    if (auto wrong = check_topology(w, child); !wrong.empty()) return wrong;
+    if (auto wrong = check_topology(d, w, child); !wrong.empty()) return wrong;
   }
   return "";
 }
@@ -577,7 +588,8 @@ std::string Checker::check_lines(const engine::Engine& engine) const {
       const auto verdict = engine.verdict(other);
       if (!verdict) return fmt::format("no verdict of {}", other);
       if (verdict->kind == VerdictKind::kBlocked && lacks_room(verdict->reason)) {
-        return fmt::format("{} started in front of {} in the strict queue {}", uid, other, w.spec.queue);
+        return fmt::format("{} started in front of {} in the strict queue {}, which waits: {}", uid, other,
+                           w.spec.queue, to_text(verdict->reason));
       }
     }
   }

@@ -57,7 +57,7 @@ class Checker {
   std::string place(const Decision& d, WorkloadRecord& w, SlotState to);
   std::string place_slot(SlotRecord& slot, const Taken& taken, SlotState to);
   std::string check_groups(const WorkloadRecord& w, const GroupView& group, bool with_held, bool root) const;
-  std::string check_topology(const WorkloadRecord& w, const GroupView& group) const;
+  std::string check_topology(const Decision& d, const WorkloadRecord& w, const GroupView& group) const;
   std::string may_yield(const WorkloadRecord& victim, const WorkloadRecord& to) const;
   std::string check_reclaimer(const WorkloadRecord& w) const;
   std::string check_minimal(const WorkloadRecord& holder);

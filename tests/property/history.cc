@@ -27,9 +27,9 @@ struct Profile {
 Profile profile_of(std::uint64_t seed) {
   Random r(seed);
   Profile p;
-  p.flavors = r.between(1, 3);
+  p.flavors = r.chance(1, 2) ? 1 : r.between(2, 3);
   p.topology = r.chance(1, 2);
-  p.levels = r.between(1, 3);
+  p.levels = r.chance(1, 4) ? 1 : r.between(2, 3);
   p.policies = r.chance(4, 5);
   p.outside = r.chance(2, 3);
   if (p.levels >= 2) p.inner.emplace_back("company", "");
@@ -37,7 +37,7 @@ Profile profile_of(std::uint64_t seed) {
     p.inner.emplace_back("dept-0", "company");
     p.inner.emplace_back("dept-1", "company");
   }
-  const std::int64_t leaves = r.between(1, 5);
+  const std::int64_t leaves = r.chance(1, 4) ? 1 : r.between(2, 5);
   for (std::int64_t i = 0; i < leaves; ++i) {
     p.leaves.push_back(fmt::format("team-{}", i));
     const std::string parent = p.levels == 1                     ? ""
@@ -597,9 +597,9 @@ History make_history(std::uint64_t seed) {
   // Work arrives between everything else, until it asks for more than the cluster has.
   next_id = 100;
   std::int64_t asked = 0;
-  const std::int64_t enough = capacity * r.between(12, 22) / 10;
+  const std::int64_t enough = capacity * r.between(13, 35) / 10;
   std::int64_t arrivals = 0;
-  while (arrivals < 60 && (asked <= enough || arrivals < 6)) {
+  while (arrivals < 80 && (asked <= enough || arrivals < 6)) {
     const auto dice = r.below(100);
     if (dice < 45) {
       add(StepKind::kArrive);

@@ -2,6 +2,7 @@
 //
 //   test_property                              the default number of histories, from seed 1
 //   test_property --histories N --seed S       N histories from seed S (or BERTH_PROPERTY_HISTORIES, BERTH_PROPERTY_SEED)
+//   test_property --all                        goes on after a failure: one small history for each kind of failure
 //   test_property --check FILE...              the events of decision logs against the present engine
 //
 // A failing history is made small and written as a decision log; the message names the file.
@@ -23,6 +24,7 @@ namespace {
 struct Settings {
   std::uint64_t histories = 2000;
   std::uint64_t seed = 1;
+  bool all = false;
   std::vector<std::string> logs;
 };
 Settings settings;
@@ -78,7 +80,18 @@ std::string write_log(const std::string& log, std::uint64_t seed) {
   return path.string();
 }
 
+void report(const History& history, const Outcome& outcome) {
+  const History small = shrink(history);
+  Coverage ignored;
+  const Outcome again = run_history(small, ignored);
+  ADD_FAILURE() << "history of seed " << history.seed << ": " << outcome.failure << "\nmade small ("
+                << history.steps.size() << " steps to " << small.steps.size() << "): " << again.failure
+                << "\nwritten to " << write_log(again.log, history.seed)
+                << ": run it again with test_property --check FILE";
+}
+
 TEST(Property, InvariantsHoldOnRandomHistories) {
+  std::map<std::string, std::int64_t> failures;
   Coverage coverage;
   Coverage histories_with;
   std::int64_t decide_calls = 0;
@@ -94,14 +107,11 @@ TEST(Property, InvariantsHoldOnRandomHistories) {
       ++histories_with[what];
     }
     if (outcome.failure.empty()) continue;
-    const History small = shrink(history);
-    Coverage ignored;
-    const Outcome again = run_history(small, ignored);
-    FAIL() << "history of seed " << history.seed << ": " << outcome.failure << "\nmade small ("
-           << history.steps.size() << " steps to " << small.steps.size() << "): " << again.failure
-           << "\nwritten to " << write_log(again.log, history.seed)
-           << ": run it again with test_property --check FILE";
+    if (++failures[kind_of(outcome.failure)] == 1) report(history, outcome);
+    if (!settings.all) return;
   }
+  for (const auto& [kind, count] : failures)
+    std::cout << fmt::format("{} histories failed: {}\n", count, kind);
   std::cout << fmt::format("{} histories, {} decide calls, {} decisions\n", settings.histories, decide_calls,
                            decisions);
   std::cout << fmt::format("{:<40}{:>12}{:>24}\n", "met", "times", "in % of histories");
@@ -158,6 +168,8 @@ bool read_settings(int argc, char** argv) {
       if (!set(settings.histories, argv[++i])) return false;
     } else if (word == "--seed") {
       if (!set(settings.seed, argv[++i])) return false;
+    } else if (word == "--all") {
+      settings.all = true;
     } else if (word == "--check") {
       settings.histories = 0;
       while (++i < argc) settings.logs.emplace_back(argv[i]);
@@ -174,7 +186,7 @@ bool read_settings(int argc, char** argv) {
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   if (!berth::property::read_settings(argc, argv)) {
-    std::cerr << "usage: test_property [--histories N] [--seed S] [--check FILE...]\n";
+    std::cerr << "usage: test_property [--histories N] [--seed S] [--all] [--check FILE...]\n";
     return 2;
   }
   return RUN_ALL_TESTS();

@@ -174,11 +174,21 @@ Outcome run_log(const std::string& path, Coverage& coverage) {
   return run->take();
 }
 
+std::string kind_of(const std::string& failure) {
+  std::string out;
+  for (const char c : failure.substr(0, failure.find(": ", failure.find(')') + 3))) {
+    if (c < '0' || c > '9') out += c;
+  }
+  return out;
+}
+
 History shrink(History history) {
-  const auto fails = [](const History& h) {
+  const auto failure_of = [](const History& h) {
     Coverage ignored;
-    return !run_history(h, ignored).failure.empty();
+    return kind_of(run_history(h, ignored).failure);
   };
+  const std::string kind = failure_of(history);
+  const auto fails = [&](const History& h) { return failure_of(h) == kind; };
   for (std::size_t chunk = std::max<std::size_t>(1, history.steps.size() / 2); chunk > 0; chunk /= 2) {
     bool again = true;
     while (again) {

@@ -24,7 +24,10 @@ Outcome run_history(const History& history, Coverage& coverage);
 // are not compared: it may come from an engine that was wrong.
 Outcome run_log(const std::string& path, Coverage& coverage);
 
-// Leaves out steps (delta debugging) as long as some check still fails.
+// A failure without its numbers: what kind it is.
+std::string kind_of(const std::string& failure);
+
+// Leaves out steps (delta debugging) as long as it fails in the same way.
 History shrink(History history);
 
 }  // namespace berth::property
