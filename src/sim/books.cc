@@ -1,0 +1,91 @@
+#include "sim/books.h"
+
+#include <algorithm>
+
+#include "sim/trace.h"
+
+namespace berth::sim {
+
+Books::Books(const std::vector<Node>& nodes) : nodes_(&nodes) {
+  accounts_.reserve(nodes.size());
+  for (const Node& node : nodes) {
+    index_.emplace(node.name, static_cast<std::uint32_t>(accounts_.size()));
+    Account account;
+    account.free = node.allocatable;
+    cpu_capacity_ += node.allocatable.get("cpu");
+    for (const DevicePool& pool : node.devices) {
+      account.device_free.insert(account.device_free.end(), static_cast<std::size_t>(pool.count), 1000);
+      if (pool.resource == kGpu) gpu_capacity_ += pool.count * 1000;
+    }
+    accounts_.push_back(std::move(account));
+  }
+}
+
+Result<std::uint32_t> Books::node(std::string_view name) const {
+  const auto it = index_.find(name);
+  if (it == index_.end()) return fail(ErrorCode::kInternal, "a start names the node '{}', which does not exist", name);
+  return it->second;
+}
+
+Status Books::charge(std::uint32_t node, const PodTemplate& pod, const SlotPlacement& slot) {
+  Account& account = accounts_[node];
+  const std::string& name = (*nodes_)[node].name;
+  for (const auto& [resource, amount] : pod.requests) {
+    // A node that does not name a resource does not count it.
+    if (!account.free.has(resource)) {
+      return fail(ErrorCode::kInternal, "node {} has no {}, but a pod that asks for it was started there", name, resource);
+    }
+    const std::int64_t left = account.free.get(resource) - amount;
+    if (left < 0) {
+      return fail(ErrorCode::kInternal, "node {} is oversubscribed: {} {} too much", name,
+                  format_amount(resource, -left), resource);
+    }
+    account.free.set(resource, left);
+  }
+  std::size_t at = 0;
+  for (const DeviceRequest& request : pod.claim.requests) {
+    for (std::int64_t i = 0; i < request.count; ++i, ++at) {
+      const std::int64_t device = at < slot.devices.size() ? slot.devices[at] : -1;
+      if (device < 0 || device >= static_cast<std::int64_t>(account.device_free.size())) {
+        return fail(ErrorCode::kInternal, "a start on node {} names device {}, which it does not have", name, device);
+      }
+      std::int64_t& left = account.device_free[static_cast<std::size_t>(device)];
+      if (left < request.milli) {
+        return fail(ErrorCode::kInternal, "device {} of node {} is oversubscribed: {} thousandths are free, {} were given out",
+                    device, name, left, request.milli);
+      }
+      left -= request.milli;
+    }
+  }
+  if (at != slot.devices.size()) {
+    return fail(ErrorCode::kInternal, "a start on node {} names {} devices where {} are asked for", name,
+                slot.devices.size(), at);
+  }
+  return {};
+}
+
+void Books::release(std::uint32_t node, const PodTemplate& pod, const SlotPlacement& slot) {
+  Account& account = accounts_[node];
+  for (const auto& [resource, amount] : pod.requests) {
+    account.free.set(resource, account.free.get(resource) + amount);
+  }
+  std::size_t at = 0;
+  for (const DeviceRequest& request : pod.claim.requests) {
+    for (std::int64_t i = 0; i < request.count; ++i, ++at) {
+      account.device_free[static_cast<std::size_t>(slot.devices[at])] += request.milli;
+    }
+  }
+}
+
+bool Books::all_free() const {
+  for (std::size_t i = 0; i < accounts_.size(); ++i) {
+    if (accounts_[i].free != (*nodes_)[i].allocatable) return false;
+    if (std::any_of(accounts_[i].device_free.begin(), accounts_[i].device_free.end(),
+                    [](std::int64_t free) { return free != 1000; })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace berth::sim

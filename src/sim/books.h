@@ -1,0 +1,47 @@
+// The simulator's own account of the nodes, kept from the decisions alone. It is a second pair of eyes: a
+// start that puts more on a node or device than there is, or a slot on a node that does not exist, is an
+// error of the engine and ends the simulation with the node's name. O(1) per slot (a hash look-up), plus its
+// devices.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "model/decision.h"
+#include "model/node.h"
+#include "model/workload.h"
+
+namespace berth::sim {
+
+class Books {
+ public:
+  // `nodes` must outlive the books.
+  explicit Books(const std::vector<Node>& nodes);
+
+  Result<std::uint32_t> node(std::string_view name) const;
+  Status charge(std::uint32_t node, const PodTemplate& pod, const SlotPlacement& slot);
+  void release(std::uint32_t node, const PodTemplate& pod, const SlotPlacement& slot);
+
+  std::int64_t gpu_capacity_milli() const { return gpu_capacity_; }
+  std::int64_t cpu_capacity_milli() const { return cpu_capacity_; }
+  // Whether nothing is charged anywhere: true when all jobs are gone.
+  bool all_free() const;
+
+ private:
+  struct Account {
+    ResourceList free;
+    std::vector<std::int64_t> device_free;  // milli, all pools in their order
+  };
+
+  const std::vector<Node>* nodes_;
+  std::vector<Account> accounts_;
+  std::unordered_map<std::string_view, std::uint32_t> index_;
+  std::int64_t gpu_capacity_ = 0;
+  std::int64_t cpu_capacity_ = 0;
+};
+
+}  // namespace berth::sim

@@ -1,0 +1,181 @@
+#include "sim/input.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/checked.h"
+#include "sim/queue_fields.h"
+
+namespace berth::sim {
+namespace {
+
+Result<std::vector<Node>> load_nodes(const ClusterSource& source, std::uint64_t seed) {
+  switch (source.kind) {
+    case ClusterKind::kShape:
+      return make_nodes(source.shape, source.count);
+    case ClusterKind::kOpenb: {
+      if (source.order.empty()) return read_openb_nodes(source.path, nullptr);
+      BERTH_ASSIGN(const OpenbOrder order, read_openb_order(source.order));
+      return read_openb_nodes(source.path, &order);
+    }
+    case ClusterKind::kMachines:
+      return read_machines(source.path, source.shape, source.least_gpus);
+    case ClusterKind::kTenantNodes: {
+      BERTH_ASSIGN(const auto tenants, read_tenant_nodes(source.path));
+      std::int64_t sum = 0;
+      for (const auto& tenant : tenants) sum += tenant.second;
+      std::vector<Node> nodes;
+      for (const auto& [name, size] : tenants) {
+        NodeShape shape = source.shape;
+        shape.name_prefix = name;
+        shape.labels[source.tenant_label] = name;
+        const std::int64_t count = source.total_nodes > 0 && sum > 0 ? size * source.total_nodes / sum : size;
+        for (Node& node : make_nodes(shape, count)) nodes.push_back(std::move(node));
+      }
+      return nodes;
+    }
+    case ClusterKind::kBerth: {
+      BERTH_ASSIGN(BerthTrace trace, read_berth_trace(source.path, BerthTracePart::kNodes, {}, nullptr));
+      return std::move(trace.nodes);
+    }
+    case ClusterKind::kGenerate:
+      return generate_openb_nodes(seed, source.count, source.shape.name_prefix);
+  }
+  return std::vector<Node>();
+}
+
+Status load_jobs(const TraceSource& source, std::uint64_t seed, TraceBuilder& out) {
+  out.begin_source();
+  switch (source.kind) {
+    case TraceKind::kPhilly:
+      return read_philly_jobs(source.path, source.rules, out);
+    case TraceKind::kOpenb: {
+      if (source.order.empty()) return read_openb_pods(source.path, nullptr, source.rules, out);
+      BERTH_ASSIGN(const OpenbOrder order, read_openb_order(source.order));
+      return read_openb_pods(source.path, &order, source.rules, out);
+    }
+    case TraceKind::kBerth: {
+      const auto read = read_berth_trace(source.path, BerthTracePart::kJobs, source.rules, &out);
+      if (!read) return tl::unexpected<Error>(read.error());
+      return {};
+    }
+    case TraceKind::kGenerate: {
+      auto generated = generate_jobs(seed, source.generator, source.rules, out);
+      if (!generated && generated.error().place.file.empty()) {
+        return fail_at(source.place, "{}", generated.error().message);
+      }
+      return generated;
+    }
+  }
+  return {};
+}
+
+// Parents in front of their children, otherwise in the order of the file. The tree is known to have no cycle.
+std::vector<Queue> parents_first(std::vector<Queue> queues) {
+  std::vector<Queue> out;
+  std::set<std::string, std::less<>> placed;
+  std::vector<bool> done(queues.size(), false);
+  while (out.size() < queues.size()) {
+    for (std::size_t i = 0; i < queues.size(); ++i) {
+      if (done[i] || (!queues[i].parent.empty() && !placed.contains(queues[i].parent))) continue;
+      done[i] = true;
+      placed.insert(queues[i].name);
+      out.push_back(std::move(queues[i]));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Input> load(const Scenario& scenario) {
+  Input input;
+  std::set<std::string, std::less<>> names;
+  std::uint64_t stream = scenario.seed;
+  for (const ClusterSource& source : scenario.cluster) {
+    BERTH_ASSIGN(std::vector<Node> nodes, load_nodes(source, ++stream));
+    for (Node& node : nodes) {
+      if (!names.insert(node.name).second) {
+        return fail_at(source.place, "node '{}' comes from two sources; give the shapes different names", node.name);
+      }
+      input.nodes.push_back(std::move(node));
+    }
+    if (static_cast<std::int64_t>(input.nodes.size()) > kMostNodes) {
+      return fail_at(source.place, "more than {} nodes", kMostNodes);
+    }
+  }
+  if (input.nodes.empty()) {
+    return fail_at(scenario.cluster.front().place, "the cluster has no nodes");
+  }
+
+  std::vector<Queue> queues = scenario.queues;
+  SourcePlace place = scenario.queues_place;
+  if (!scenario.queues_from.empty()) {
+    BERTH_ASSIGN(BerthTrace trace, read_berth_trace(scenario.queues_from, BerthTracePart::kQueues, {}, nullptr));
+    queues = std::move(trace.queues);
+    place = {scenario.queues_from, 0, 0};
+    if (queues.empty()) return fail_at(place, "names no queue");
+    BERTH_TRY(complete_queues(queues, place));
+  }
+  input.queues = parents_first(std::move(queues));
+
+  Flavor everything;
+  everything.name = "default";
+  const bool named = std::any_of(scenario.flavors.begin(), scenario.flavors.end(),
+                                 [](const Flavor& flavor) { return flavor.name == "default"; });
+  if (!named) input.flavors.push_back(std::move(everything));
+  input.flavors.insert(input.flavors.end(), scenario.flavors.begin(), scenario.flavors.end());
+
+  TraceBuilder builder;
+  for (const TraceSource& source : scenario.trace) BERTH_TRY(load_jobs(source, ++stream, builder));
+  input.outside_window = builder.outside_window();
+  input.without_tenant = builder.without_queue();
+  input.trace = builder.finish();
+  if (input.trace.jobs.empty()) {
+    return fail_at(scenario.trace.front().place, "there are no jobs{}",
+                   input.outside_window > 0 ? fmt::format(": {} lie outside the window from..to", input.outside_window)
+                                            : std::string());
+  }
+
+  for (std::uint32_t i = 0; i < input.trace.queues.size(); ++i) {
+    const std::string& name = input.trace.queues.name(i);
+    const auto it = std::find_if(input.queues.begin(), input.queues.end(),
+                                 [&](const Queue& queue) { return queue.name == name; });
+    if (it == input.queues.end()) {
+      return fail_at(place, "jobs name the queue '{}', which is not defined; add it, or give these jobs another "
+                            "with trace[].queue", name);
+    }
+    if (!it->leaf) return fail_at(place, "jobs name the queue '{}', which has children and takes none", name);
+    input.queue_of.push_back(static_cast<std::uint32_t>(it - input.queues.begin()));
+  }
+  return input;
+}
+
+std::string job_uid(std::uint32_t job) { return fmt::format("{:08}", job); }
+
+std::uint32_t job_of_uid(std::string_view uid) {
+  std::uint32_t job = 0;
+  std::from_chars(uid.data(), uid.data() + uid.size(), job);
+  return job;
+}
+
+Workload make_workload(const Input& input, std::uint32_t index, TimeMs created, bool duration_known) {
+  const Job& job = input.trace.jobs[index];
+  Workload workload;
+  workload.uid = job_uid(index);
+  workload.name = job.name;
+  workload.queue = input.trace.queues.name(job.queue);
+  workload.kind = job.kind;
+  workload.priority = job.priority;
+  workload.preemptible = job.preemptible;
+  workload.created = created;
+  if (duration_known) workload.expected_duration = job.duration;
+  workload.restart = input.trace.restarts[job.restart];
+  workload.root = input.trace.shapes[job.shape].root;
+  return workload;
+}
+
+}  // namespace berth::sim

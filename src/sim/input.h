@@ -1,0 +1,36 @@
+// Everything a simulation needs, read and checked: what a scenario names, in memory.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "model/node.h"
+#include "model/queue.h"
+#include "sim/scenario.h"
+#include "sim/trace.h"
+
+namespace berth::sim {
+
+struct Input {
+  std::vector<Node> nodes;
+  std::vector<Flavor> flavors;  // default first
+  std::vector<Queue> queues;    // parents first
+  Trace trace;
+  // Per queue of trace.queues: its index in `queues`.
+  std::vector<std::uint32_t> queue_of;
+  std::int64_t outside_window = 0;   // jobs left out
+  std::int64_t without_tenant = 0;   // jobs left out
+};
+
+// Reads all sources of the scenario. Errors name the file and the place in it: a queue that jobs name and
+// nobody defined, two nodes of one name, no jobs in the window.
+Result<Input> load(const Scenario& scenario);
+
+// The workload that the engine sees of a job. `uid` is its place in the trace, eight digits or more, so that
+// ties between jobs end in their order of arrival.
+std::string job_uid(std::uint32_t job);
+std::uint32_t job_of_uid(std::string_view uid);  // of a uid that job_uid made
+Workload make_workload(const Input& input, std::uint32_t job, TimeMs created, bool duration_known);
+
+}  // namespace berth::sim

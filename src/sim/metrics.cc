@@ -1,0 +1,231 @@
+#include "sim/metrics.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "text/csv.h"
+#include "text/quantity.h"
+#include "text/source.h"
+
+namespace berth::sim {
+namespace {
+
+constexpr std::int64_t kLargeGpuMilli = 32'000;
+
+// The nearest integer to a/b, for a >= 0 and b > 0.
+std::int64_t rounded(Int128 a, Int128 b) { return b == 0 ? 0 : clamp_to_int64((2 * a + b) / (2 * b)); }
+
+struct Samples {
+  JobGroup group;
+  std::vector<std::int64_t> completion;
+  std::vector<std::int64_t> waiting;
+  Int128 lost_gpu_milli_ms = 0;
+
+  void add(const Job& job, const JobShape& shape, const JobOutcome& outcome) {
+    ++group.jobs;
+    group.evictions += outcome.evictions;
+    lost_gpu_milli_ms += static_cast<Int128>(shape.gpu_milli) * outcome.lost;
+    if (outcome.state != JobState::kDone) return;
+    ++group.completed;
+    completion.push_back(outcome.end - job.submit);
+    waiting.push_back(outcome.waited);
+  }
+  JobGroup take() {
+    group.completion = spread_of(std::move(completion));
+    group.waiting = spread_of(std::move(waiting));
+    group.lost_gpu_seconds = rounded(lost_gpu_milli_ms, 1'000'000);
+    return std::move(group);
+  }
+};
+
+void add_group(std::vector<Metric>& out, const std::string& prefix, const JobGroup& group) {
+  const auto add = [&](std::string_view name, std::int64_t milli) {
+    out.push_back({prefix + std::string(name), milli});
+  };
+  add("jobs", group.jobs * 1000);
+  add("completed", group.completed * 1000);
+  for (const auto& [name, spread] : {std::pair{"completion", &group.completion}, std::pair{"waiting", &group.waiting}}) {
+    add(fmt::format("{}_mean_s", name), spread->mean);
+    add(fmt::format("{}_median_s", name), spread->median);
+    add(fmt::format("{}_p90_s", name), spread->p90);
+    add(fmt::format("{}_p99_s", name), spread->p99);
+    add(fmt::format("{}_max_s", name), spread->max);
+  }
+  add("evictions", group.evictions * 1000);
+  add("lost_gpu_hours", rounded(static_cast<Int128>(group.lost_gpu_seconds) * 1000, 3600));
+}
+
+// A name of a size class without spaces, for metrics: "2-4-gpus".
+std::string size_key(std::string_view name) {
+  std::string key;
+  for (const char c : name) key += c == ' ' ? '-' : c == 'G' ? 'g' : c == 'P' ? 'p' : c == 'U' ? 'u' : c;
+  return key;
+}
+
+}  // namespace
+
+Spread spread_of(std::vector<std::int64_t> values) {
+  Spread out;
+  out.count = static_cast<std::int64_t>(values.size());
+  if (values.empty()) return out;
+  std::sort(values.begin(), values.end());
+  Int128 sum = 0;
+  for (const std::int64_t value : values) sum += value;
+  const auto rank = [&](std::int64_t percent) {
+    const std::int64_t at = (out.count * percent + 99) / 100;
+    return values[static_cast<std::size_t>(std::max<std::int64_t>(at, 1) - 1)];
+  };
+  out.mean = rounded(sum, out.count);
+  out.median = rank(50);
+  out.p90 = rank(90);
+  out.p99 = rank(99);
+  out.max = values.back();
+  return out;
+}
+
+ReplaySummary summarize(const Input& input, const Outcome& outcome) {
+  Samples all;
+  Samples large;
+  std::vector<Samples> queues(outcome.leaves.size());
+  std::vector<Samples> sizes(kSizeClasses);
+  std::int64_t reclaims = 0;
+  std::int64_t rejected = 0;
+  for (std::size_t i = 0; i < outcome.jobs.size(); ++i) {
+    const Job& job = input.trace.jobs[i];
+    const JobShape& shape = input.trace.shapes[job.shape];
+    const JobOutcome& result = outcome.jobs[i];
+    all.add(job, shape, result);
+    if (shape.gpu_milli >= kLargeGpuMilli) large.add(job, shape, result);
+    queues[outcome.leaf_of[input.queue_of[job.queue]]].add(job, shape, result);
+    sizes[static_cast<std::size_t>(size_class(shape.gpu_milli))].add(job, shape, result);
+    reclaims += result.reclaims;
+    if (result.state == JobState::kRejected) ++rejected;
+  }
+  ReplaySummary out;
+  all.group.name = "all";
+  large.group.name = "32 GPUs and more";
+  out.all = all.take();
+  out.large = large.take();
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    queues[i].group.name = input.queues[outcome.leaves[i]].name;
+    out.queues.push_back(queues[i].take());
+  }
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i].group.jobs == 0) continue;
+    sizes[i].group.name = size_class_name(static_cast<SizeClass>(i));
+    out.sizes.push_back(sizes[i].take());
+  }
+
+  const Int128 gpu_ms = outcome.series.integral(kTrackAllocated, outcome.end);
+  const auto percent = [&](Int128 used, DurationMs time) {
+    return rounded(used * 100'000, static_cast<Int128>(outcome.gpu_capacity_milli) * time);
+  };
+  const auto add = [&](std::string name, std::int64_t milli) { out.metrics.push_back({std::move(name), milli}); };
+  add_group(out.metrics, "", out.all);
+  add("rejected", rejected * 1000);
+  add("unfinished", outcome.unfinished * 1000);
+  add("outside_window", input.outside_window * 1000);
+  add("without_tenant", input.without_tenant * 1000);
+  add("reclaims", reclaims * 1000);
+  add("holds", outcome.holds * 1000);
+  add("makespan_s", outcome.end - outcome.begin);
+  add("nodes", static_cast<std::int64_t>(input.nodes.size()) * 1000);
+  add("gpus", outcome.gpu_capacity_milli);
+  add("gpu_hours_allocated", rounded(gpu_ms, kHour));
+  add("gpu_allocation_pct", percent(gpu_ms, outcome.end - outcome.begin));
+  add("gpu_allocation_while_arriving_pct",
+      percent(outcome.gpu_ms_while_arriving, outcome.last_submit - outcome.begin));
+  add_group(out.metrics, "large.", out.large);
+  for (const JobGroup& group : out.queues) add_group(out.metrics, "queue." + group.name + ".", group);
+  for (const JobGroup& group : out.sizes) add_group(out.metrics, "size." + size_key(group.name) + ".", group);
+  return out;
+}
+
+std::vector<Metric> inflation_metrics(const InflationOutcome& outcome) {
+  std::vector<Metric> out;
+  const auto percent = [&](std::int64_t milli) {
+    return rounded(static_cast<Int128>(milli) * 100'000, outcome.gpu_capacity_milli);
+  };
+  out.push_back({"jobs", outcome.jobs * 1000});
+  out.push_back({"placed", outcome.placed * 1000});
+  out.push_back({"gpus", outcome.gpu_capacity_milli});
+  out.push_back({"arrived_pct", percent(outcome.arrived_milli)});
+  out.push_back({"allocated_pct", percent(outcome.allocated_milli)});
+  for (std::size_t i = 0; i < kSizeClasses; ++i) {
+    if (outcome.dropped[i] == 0) continue;
+    out.push_back({"dropped." + size_key(size_class_name(static_cast<SizeClass>(i))), outcome.dropped[i] * 1000});
+  }
+  for (const InflationPoint& point : outcome.curve) {
+    out.push_back({fmt::format("allocated_pct_at.{}", point.arrived_pct),
+                   point.allocated_pct_milli(outcome.gpu_capacity_milli)});
+  }
+  return out;
+}
+
+std::string format_milli(std::int64_t milli) {
+  const std::uint64_t size = milli < 0 ? 0 - static_cast<std::uint64_t>(milli) : static_cast<std::uint64_t>(milli);
+  std::string out = fmt::format("{}{}", milli < 0 ? "-" : "", size / 1000);
+  if (size % 1000 != 0) {
+    out += fmt::format(".{:03}", size % 1000);
+    while (out.back() == '0') out.pop_back();
+  }
+  return out;
+}
+
+Result<std::vector<Check>> check_metrics(const Scenario& scenario, const std::vector<Metric>& metrics) {
+  std::vector<Check> out;
+  for (const Expectation& want : scenario.expect) {
+    const auto it = std::find_if(metrics.begin(), metrics.end(), [&](const Metric& m) { return m.name == want.metric; });
+    if (it == metrics.end()) {
+      return fail_at(want.place, "there is no metric '{}'; metrics.csv of a run (--out DIR) lists them", want.metric);
+    }
+    out.push_back({want.metric, want.value_milli, want.tolerance_milli, it->milli});
+  }
+  return out;
+}
+
+Result<std::vector<CurvePoint>> read_curve(const CurveExpectation& expectation, std::uint64_t seed) {
+  BERTH_ASSIGN(text::ByteSource source, text::ByteSource::open(expectation.path));
+  BERTH_ASSIGN(text::CsvReader csv, text::CsvReader::open(
+                                        source, {"pod_list", "policy", "seed", "arrived_pct", "allocated_pct"}));
+  std::vector<CurvePoint> points;
+  for (;;) {
+    BERTH_ASSIGN(const bool more, csv.next());
+    if (!more) break;
+    BERTH_ASSIGN(const std::int64_t row_seed, csv.integer(2));
+    if (csv.field(0) != expectation.list || csv.field(1) != expectation.policy ||
+        row_seed != static_cast<std::int64_t>(seed)) {
+      continue;
+    }
+    BERTH_ASSIGN(const std::int64_t arrived, csv.integer(3, 0, 100'000));
+    const auto allocated = text::parse_quantity_exact(csv.field(4), 1000);
+    if (!allocated || !allocated->exact || allocated->value < 0) {
+      return csv.error(4, "must be a percentage with at most three digits after the point");
+    }
+    points.push_back({arrived, allocated->value});
+    if (points.size() > 100'000) return csv.error(0, "more than 100,000 points for this seed");
+  }
+  if (points.empty()) {
+    return fail_at({expectation.path, 0, 0}, "has no row for pod_list {}, policy {}, seed {}", expectation.list,
+                   expectation.policy, seed);
+  }
+  return points;
+}
+
+std::vector<Check> check_curve(const CurveExpectation& expectation, const std::vector<CurvePoint>& points,
+                               const InflationOutcome& outcome) {
+  std::vector<Check> out;
+  for (const CurvePoint& point : points) {
+    // A percentage that no job fell into: the value before it holds.
+    std::int64_t got = 0;
+    for (const InflationPoint& mine : outcome.curve) {
+      if (mine.arrived_pct > point.arrived_pct) break;
+      got = mine.allocated_pct_milli(outcome.gpu_capacity_milli);
+    }
+    out.push_back({fmt::format("allocated % at {} % arrived", point.arrived_pct), point.allocated_pct_milli,
+                   expectation.within_pct_milli, got});
+  }
+  return out;
+}
+
+}  // namespace berth::sim

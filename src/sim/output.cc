@@ -1,0 +1,252 @@
+#include "sim/output.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "sim/report.h"
+#include "text/json.h"
+
+namespace berth::sim {
+namespace {
+
+// A table with aligned columns; the first is aligned left, the others right.
+std::string aligned(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()), 0);
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i == 0) {
+        line += fmt::format("{:<{}}", row[i], widths[i]);
+      } else {
+        line += fmt::format("  {:>{}}", row[i], widths[i]);
+      }
+    }
+    while (!line.empty() && line.back() == ' ') line.pop_back();
+    out += line + "\n";
+  }
+  return out;
+}
+
+std::string percent(std::int64_t milli) { return fmt::format("{}.{} %", milli / 1000, milli % 1000 / 100); }
+
+std::int64_t metric(const std::vector<Metric>& metrics, std::string_view name) {
+  for (const Metric& m : metrics) {
+    if (m.name == name) return m.milli;
+  }
+  return 0;
+}
+
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::string_view state_name(JobState state) {
+  switch (state) {
+    case JobState::kFuture:
+      return "not-submitted";
+    case JobState::kWaiting:
+      return "waiting";
+    case JobState::kRunning:
+      return "running";
+    case JobState::kEnding:
+      return "ending";
+    case JobState::kDone:
+      return "completed";
+    case JobState::kRejected:
+      return "rejected";
+  }
+  return "";
+}
+
+Status system_error(const std::string& what, const std::string& path) {
+  return fail(ErrorCode::kInvalid, "{} cannot be {}: {}", path, what, std::strerror(errno));
+}
+
+Status write_whole(const std::string& path, std::string_view content) {
+  const std::string beside = path + ".part";
+  {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(beside.c_str(), "wb"), &std::fclose);
+    if (!file) return system_error("written", beside);
+    const bool whole = std::fwrite(content.data(), 1, content.size(), file.get()) == content.size() &&
+                       std::fflush(file.get()) == 0;
+    if (!whole) {
+      const int error = errno;
+      std::remove(beside.c_str());
+      errno = error;
+      return system_error("written", beside);
+    }
+  }
+  if (std::rename(beside.c_str(), path.c_str()) != 0) {
+    const int error = errno;
+    std::remove(beside.c_str());
+    errno = error;
+    return system_error("written", path);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string replay_table(const Scenario& scenario, const Input& input, const Outcome& outcome,
+                         const ReplaySummary& summary) {
+  std::string out = fmt::format("{}: {} jobs on {} nodes with {} GPUs\n", scenario.name,
+                                human_amount(summary.all.jobs), human_amount(static_cast<std::int64_t>(input.nodes.size())),
+                                human_amount(outcome.gpu_capacity_milli, 1000));
+  out += fmt::format("GPUs allocated: {} while jobs arrive, {} over the whole run of {}\n",
+                     percent(metric(summary.metrics, "gpu_allocation_while_arriving_pct")),
+                     percent(metric(summary.metrics, "gpu_allocation_pct")),
+                     human_duration(outcome.end - outcome.begin));
+  out += fmt::format("evictions: {}, {} of them reclaims; GPU-hours lost to them: {}\n\n", human_amount(summary.all.evictions),
+                     human_amount(metric(summary.metrics, "reclaims"), 1000), human_amount(metric(summary.metrics, "lost_gpu_hours"), 1000));
+  std::vector<std::vector<std::string>> rows;
+  const auto head = [&](std::string name) {
+    rows.push_back({std::move(name), "jobs", "wait mean", "median", "p90", "p99", "completion mean", "median", "p99", "evictions"});
+  };
+  const auto line = [&](const JobGroup& g) {
+    if (g.jobs == 0) return;
+    rows.push_back({g.name, human_amount(g.jobs), human_duration(g.waiting.mean), human_duration(g.waiting.median),
+                    human_duration(g.waiting.p90), human_duration(g.waiting.p99), human_duration(g.completion.mean),
+                    human_duration(g.completion.median), human_duration(g.completion.p99), human_amount(g.evictions)});
+  };
+  head("");
+  line(summary.all);
+  line(summary.large);
+  rows.push_back({});
+  head("by queue");
+  for (const JobGroup& g : summary.queues) line(g);
+  rows.push_back({});
+  head("by size");
+  for (const JobGroup& g : summary.sizes) line(g);
+  out += aligned(rows);
+  if (outcome.unfinished > 0) {
+    out += fmt::format("\n{} jobs never ran:\n", human_amount(outcome.unfinished));
+    for (const Outcome::Stuck& stuck : outcome.stuck) {
+      out += fmt::format("  {} ({}), for example {}\n", human_amount(stuck.jobs), stuck.reason, stuck.example);
+    }
+  }
+  if (input.outside_window > 0) out += fmt::format("\n{} jobs lie outside the window and were left out\n", human_amount(input.outside_window));
+  if (input.without_tenant > 0) out += fmt::format("\n{} jobs without a tenant were left out\n", human_amount(input.without_tenant));
+  return out;
+}
+
+std::string inflation_table(const Scenario& scenario, const Input& input, const InflationOutcome& outcome) {
+  std::string out = fmt::format("{}: {} jobs offered to {} nodes with {} GPUs, seed {}\n", scenario.name,
+                                human_amount(outcome.jobs), human_amount(static_cast<std::int64_t>(input.nodes.size())),
+                                human_amount(outcome.gpu_capacity_milli, 1000), scenario.seed);
+  out += fmt::format("placed {}, dropped {}\n\n", human_amount(outcome.placed), human_amount(outcome.jobs - outcome.placed));
+  std::vector<std::vector<std::string>> rows{{"GPU demand arrived", "GPUs allocated"}};
+  for (const InflationPoint& point : outcome.curve) {
+    const bool last = &point == &outcome.curve.back();
+    if (point.arrived_pct == 0 || (point.arrived_pct % 10 != 0 && !last)) continue;
+    const std::int64_t milli = point.allocated_pct_milli(outcome.gpu_capacity_milli);
+    rows.push_back({fmt::format("{} %", point.arrived_pct), fmt::format("{}.{:02} %", milli / 1000, milli % 1000 / 10)});
+  }
+  return out + aligned(rows);
+}
+
+std::string checks_table(const std::vector<Check>& checks) {
+  if (checks.empty()) return {};
+  std::vector<std::vector<std::string>> rows{{"expected", "want", "within", "got", ""}};
+  for (const Check& check : checks) {
+    rows.push_back({check.what, format_milli(check.want_milli), format_milli(check.tolerance_milli),
+                    format_milli(check.got_milli), check.met() ? "met" : "NOT MET"});
+  }
+  return "\n" + aligned(rows);
+}
+
+std::vector<OutputFile> summary_files(const Scenario& scenario, const std::vector<Metric>& metrics,
+                                      const std::vector<Check>& checks) {
+  text::JsonWriter json(text::JsonStyle::kIndented);
+  json.begin_object();
+  json.field("format", "berth-simulation-summary").field("version", 1);
+  json.field("name", scenario.name).field("mode", enum_name(scenario.mode)).field("seed", scenario.seed);
+  json.key("metrics").begin_object();
+  for (const Metric& m : metrics) json.key(m.name).raw(format_milli(m.milli));
+  json.end_object();
+  json.key("checks").begin_array();
+  for (const Check& check : checks) {
+    json.begin_object().field("what", check.what);
+    json.key("want").raw(format_milli(check.want_milli));
+    json.key("within").raw(format_milli(check.tolerance_milli));
+    json.key("got").raw(format_milli(check.got_milli));
+    json.field("met", check.met());
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+  std::string csv = "metric,value\n";
+  for (const Metric& m : metrics) csv += csv_field(m.name) + "," + format_milli(m.milli) + "\n";
+  return {{"summary.json", json.take() + "\n"}, {"metrics.csv", std::move(csv)}};
+}
+
+std::vector<OutputFile> replay_files(const Input& input, const Outcome& outcome) {
+  const BinnedSeries& series = outcome.series;
+  std::string csv = "time_s,gpus_allocated,jobs_waiting,gpus_waiting";
+  for (const std::uint32_t leaf : outcome.leaves) {
+    const std::string& name = input.queues[leaf].name;
+    csv += "," + csv_field("gpus_allocated:" + name) + "," + csv_field("jobs_waiting:" + name);
+  }
+  csv += "\n";
+  for (std::size_t bin = 0; bin < series.bins(); ++bin) {
+    csv += format_milli(series.bin_begin(bin));
+    const auto gpus = [&](std::size_t track) { csv += "," + format_milli(series.mean(track, bin)); };
+    const auto count = [&](std::size_t track) { csv += fmt::format(",{}", series.mean(track, bin)); };
+    gpus(kTrackAllocated);
+    count(kTrackPending);
+    gpus(kTrackPendingGpu);
+    for (std::size_t i = 0; i < outcome.leaves.size(); ++i) {
+      gpus(kTrackQueues + 2 * i);
+      count(kTrackQueues + 2 * i + 1);
+    }
+    csv += "\n";
+  }
+  std::string jobs = "job,queue,gpus,submit_s,first_start_s,end_s,duration_s,waiting_s,evictions,lost_s,state\n";
+  for (std::size_t i = 0; i < outcome.jobs.size(); ++i) {
+    const Job& job = input.trace.jobs[i];
+    const JobOutcome& result = outcome.jobs[i];
+    fmt::format_to(std::back_inserter(jobs), "{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(job.name),
+                   csv_field(input.trace.queues.name(job.queue)), format_milli(input.trace.shapes[job.shape].gpu_milli),
+                   format_milli(job.submit), result.first_start == kEndOfTime ? "" : format_milli(result.first_start),
+                   result.end == kEndOfTime ? "" : format_milli(result.end), format_milli(job.duration),
+                   format_milli(result.waited), result.evictions, format_milli(result.lost), state_name(result.state));
+  }
+  return {{"series.csv", std::move(csv)}, {"jobs.csv", std::move(jobs)}};
+}
+
+std::vector<OutputFile> inflation_files(const InflationOutcome& outcome) {
+  std::string csv = "arrived_pct,allocated_pct,jobs\n";
+  for (const InflationPoint& point : outcome.curve) {
+    csv += fmt::format("{},{},{}\n", point.arrived_pct, format_milli(point.allocated_pct_milli(outcome.gpu_capacity_milli)), point.jobs);
+  }
+  return {{"curve.csv", std::move(csv)}};
+}
+
+Status make_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail(ErrorCode::kInvalid, "{} cannot be made: {}", folder, error.message());
+  if (!std::filesystem::is_directory(folder, error)) return fail(ErrorCode::kInvalid, "{} is not a folder", folder);
+  return {};
+}
+
+Status write_files(const std::string& folder, const std::vector<OutputFile>& files) {
+  for (const OutputFile& file : files) BERTH_TRY(write_whole(folder + "/" + file.name, file.content));
+  return {};
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,44 @@
+// What a run leaves behind: a table for people, and files for programs. Everything is made in memory first
+// and each file is written beside its place and renamed into it, so that a file is whole or not there.
+// Nothing here depends on the clock: equal runs give equal bytes. Files and columns: docs/simulator.md.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "sim/metrics.h"
+#include "sim/report_data.h"
+
+namespace berth::sim {
+
+struct OutputFile {
+  std::string name;
+  std::string content;
+};
+
+std::string replay_table(const Scenario& scenario, const Input& input, const Outcome& outcome,
+                         const ReplaySummary& summary);
+std::string inflation_table(const Scenario& scenario, const Input& input, const InflationOutcome& outcome);
+// One line per check, with what was wanted and what came out.
+std::string checks_table(const std::vector<Check>& checks);
+
+// summary.json and metrics.csv.
+std::vector<OutputFile> summary_files(const Scenario& scenario, const std::vector<Metric>& metrics,
+                                      const std::vector<Check>& checks);
+// series.csv (allocation and queue lengths over time) and jobs.csv.
+std::vector<OutputFile> replay_files(const Input& input, const Outcome& outcome);
+// curve.csv.
+std::vector<OutputFile> inflation_files(const InflationOutcome& outcome);
+
+ReportData replay_report(const Scenario& scenario, const Input& input, const Outcome& outcome,
+                         const ReplaySummary& summary, const std::vector<Check>& checks);
+ReportData inflation_report(const Scenario& scenario, const Input& input, const InflationOutcome& outcome,
+                            const std::vector<Check>& checks);
+
+// Makes the folder, and the folders above it, where they are missing.
+Status make_folder(const std::string& folder);
+Status write_files(const std::string& folder, const std::vector<OutputFile>& files);
+
+}  // namespace berth::sim

@@ -1,0 +1,180 @@
+#include "sim/queue_fields.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/checked.h"
+#include "model/resources.h"
+#include "sim/trace.h"
+
+namespace berth::sim {
+namespace {
+
+constexpr std::string_view kDefaultFlavor = "default";
+
+// What a queue entry and a `tenants` entry have in common.
+void read_policy(text::Fields& f, Queue& queue) {
+  queue.weight.num = f.integer_or("weight", 1, 1, 1'000'000);
+  queue.order = enum_or(f, "order", QueueOrder::kBestEffort);
+  queue.preemption.within = enum_or(f, "within", WithinQueue::kNever);
+  queue.preemption.reclaim = enum_or(f, "reclaim", Reclaim::kNever);
+  queue.placement = enum_or(f, "placement", Placement::kDefault);
+}
+
+void read_quota(text::Fields& f, Queue& queue) {
+  Quota quota;
+  quota.resource = resource_name(f.string("resource"));
+  quota.flavor = f.string_or("flavor", kDefaultFlavor);
+  const std::int64_t scale = units_per_one(quota.resource);
+  quota.nominal = f.quantity_or("nominal", scale, 0);
+  if (f.has("borrow")) quota.borrowing_limit = f.quantity("borrow", scale);
+  if (f.has("lend")) quota.lending_limit = f.quantity("lend", scale);
+  for (const Quota& other : queue.quotas) {
+    if (other.resource == quota.resource && other.flavor == quota.flavor) {
+      f.error("resource", "the queue has a quota of {} in flavor '{}' already", quota.resource, quota.flavor);
+    }
+  }
+  queue.quotas.push_back(std::move(quota));
+}
+
+void read_tenants(text::Fields& f, const std::string& parent, const TenantReader& read,
+                  std::vector<Queue>& out) {
+  const std::string path = f.string("path");
+  const std::int64_t per_node = f.integer_or("gpus_per_node", 8, 1, 64);
+  const std::int64_t total = f.integer_or("total_gpus", 0, 0, 1'000'000'000);
+  std::optional<std::int64_t> borrow;
+  std::optional<std::int64_t> lend;
+  if (f.has("borrow")) borrow = f.quantity("borrow", 1000);
+  if (f.has("lend")) lend = f.quantity("lend", 1000);
+  Queue model;
+  read_policy(f, model);
+  if (!f.ok()) return;
+  const auto tenants = read(path);
+  if (!tenants) {
+    f.error("path", "{}", tenants.error().str());
+    return;
+  }
+  std::int64_t nodes = 0;
+  for (const auto& tenant : *tenants) nodes += tenant.second;
+  for (const auto& [name, size] : *tenants) {
+    Queue queue = model;
+    queue.name = name;
+    queue.parent = parent;
+    Quota quota;
+    quota.flavor = kDefaultFlavor;
+    quota.resource = kGpu;
+    quota.nominal = size * per_node * 1000;
+    // Rounded down to whole GPUs, so that the guarantees never sum to more than the total.
+    if (total > 0 && nodes > 0) quota.nominal = size * total / nodes * 1000;
+    quota.borrowing_limit = borrow;
+    quota.lending_limit = lend;
+    queue.quotas.push_back(std::move(quota));
+    out.push_back(std::move(queue));
+  }
+}
+
+}  // namespace
+
+std::string resource_name(std::string_view written) {
+  return std::string(written == "gpu" ? kGpu : written);
+}
+
+void read_queue(text::Fields& f, const std::string& parent, const TenantReader& tenants,
+                std::vector<Queue>& out) {
+  Queue queue;
+  queue.name = f.string("name");
+  queue.parent = parent.empty() ? f.string_or("parent") : parent;
+  read_policy(f, queue);
+  queue.unlimited = f.boolean_or("unlimited", false);
+  f.each("quota", [&](text::Fields& entry) { read_quota(entry, queue); });
+  if (queue.unlimited && !queue.quotas.empty()) {
+    f.error("unlimited", "a queue has quota or is unlimited, not both");
+  }
+  if (tenants == nullptr) {
+    // A trace names each queue itself, on a line of its own, with its parent.
+    queue.leaf = f.boolean_or("leaf", true);
+    out.push_back(std::move(queue));
+    return;
+  }
+  queue.leaf = !f.has("children") && !f.has("tenants");
+  if (queue.leaf && !queue.unlimited && queue.quotas.empty()) {
+    f.error("name", "queue '{}' can start nothing: give it quota, or unlimited: true", queue.name);
+  }
+  const std::string name = queue.name;
+  out.push_back(std::move(queue));
+  if (text::Fields child = f.optional_child("tenants"); child) {
+    read_tenants(child, name, tenants, out);
+    (void)child.done();
+  }
+  f.each("children", [&](text::Fields& child) {
+    if (child.has("parent")) child.error("parent", "is given by where the queue stands; leave it out");
+    read_queue(child, name, tenants, out);
+  });
+}
+
+Status complete_queues(std::vector<Queue>& queues, const SourcePlace& place) {
+  std::map<std::string, const Queue*, std::less<>> by_name;
+  std::set<std::string> flavors;
+  std::set<std::string> resources;
+  for (const Queue& queue : queues) {
+    if (!by_name.emplace(queue.name, &queue).second) {
+      return fail_at(place, "queue '{}' is defined twice; give each queue its own name", queue.name);
+    }
+    for (const Quota& quota : queue.quotas) {
+      flavors.insert(quota.flavor);
+      resources.insert(quota.resource);
+    }
+  }
+  for (const Queue& queue : queues) {
+    if (queue.parent.empty()) continue;
+    const auto it = by_name.find(queue.parent);
+    if (it == by_name.end()) {
+      return fail_at(place, "queue '{}' has the parent '{}', which is not defined", queue.name, queue.parent);
+    }
+    if (it->second->leaf) {
+      return fail_at(place, "queue '{}' has the parent '{}', which takes workloads itself", queue.name,
+                     queue.parent);
+    }
+    // A walk upwards that is longer than the number of queues goes round in a circle.
+    std::size_t steps = 0;
+    for (const Queue* at = &queue; !at->parent.empty(); ++steps) {
+      const auto next = by_name.find(at->parent);
+      if (next == by_name.end()) break;  // reported at its own turn
+      if (steps > queues.size()) {
+        return fail_at(place, "queue '{}' is its own ancestor; parents must end at a queue without one",
+                       queue.name);
+      }
+      at = next->second;
+    }
+  }
+  for (Queue& queue : queues) {
+    if (queue.unlimited || queue.quotas.empty()) continue;
+    // A queue covers the resources that it names; in the flavors that it does not name it has nothing.
+    ResourceGroup group;
+    for (const std::string& resource : resources) {
+      if (std::any_of(queue.quotas.begin(), queue.quotas.end(),
+                      [&](const Quota& q) { return q.resource == resource; })) {
+        group.resources.push_back(resource);
+      }
+    }
+    for (const Quota& quota : queue.quotas) {
+      if (std::find(group.flavors.begin(), group.flavors.end(), quota.flavor) == group.flavors.end()) {
+        group.flavors.push_back(quota.flavor);
+      }
+    }
+    for (const std::string& flavor : group.flavors) {
+      for (const std::string& resource : group.resources) {
+        if (std::none_of(queue.quotas.begin(), queue.quotas.end(),
+                         [&](const Quota& q) { return q.flavor == flavor && q.resource == resource; })) {
+          queue.quotas.push_back({flavor, resource, 0, std::nullopt, std::nullopt});
+        }
+      }
+    }
+    queue.groups.push_back(std::move(group));
+  }
+  return {};
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,40 @@
+// Queues as scenario files and Berth traces write them (docs/simulator.md, "queues").
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/queue.h"
+#include "text/fields.h"
+
+namespace berth::sim {
+
+// "gpu" stands for nvidia.com/gpu; every other resource has its own name.
+std::string resource_name(std::string_view written);
+
+// One of an enumeration's names (base/enums.h).
+template <NamedEnum E>
+E enum_or(text::Fields& f, std::string_view key, E otherwise) {
+  constexpr std::size_t kCount = EnumNames<E>::names.size();
+  text::Choice<E> choices[kCount];
+  for (std::size_t i = 0; i < kCount; ++i) choices[i] = {EnumNames<E>::names[i], static_cast<E>(i)};
+  return f.choice_or(key, choices, otherwise);
+}
+
+// Tenants of a file become queues below the queue that says `tenants`: reads their names and nodes. Only
+// scenario files have it; Berth traces pass none.
+using TenantReader =
+    std::function<Result<std::vector<std::pair<std::string, std::int64_t>>>(const std::string& path)>;
+
+// Reads the queue entry `f` and its children, and appends them to `out`, parents first.
+void read_queue(text::Fields& f, const std::string& parent, const TenantReader& tenants,
+                std::vector<Queue>& out);
+
+// Gives every queue its resource group over all flavors that any quota names, with a quota of 0 where a
+// flavor has none, and refuses duplicate names, unknown parents, cycles and children of a leaf.
+Status complete_queues(std::vector<Queue>& queues, const SourcePlace& place);
+
+}  // namespace berth::sim

@@ -1,0 +1,349 @@
+#include "sim/scenario.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "base/checked.h"
+#include "sim/queue_fields.h"
+#include "text/fields.h"
+#include "text/quantity.h"
+#include "text/source.h"
+#include "text/time.h"
+
+namespace berth::sim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr DurationMs kMostTime = kInt64Max / 4;
+
+constexpr text::Choice<ClusterKind> kClusterKinds[] = {
+    {"shape", ClusterKind::kShape},         {"openb", ClusterKind::kOpenb},
+    {"machines", ClusterKind::kMachines},   {"tenant-nodes", ClusterKind::kTenantNodes},
+    {"berth", ClusterKind::kBerth},         {"generate", ClusterKind::kGenerate}};
+constexpr text::Choice<TraceKind> kTraceKinds[] = {{"philly", TraceKind::kPhilly},
+                                                   {"openb", TraceKind::kOpenb},
+                                                   {"berth", TraceKind::kBerth},
+                                                   {"generate", TraceKind::kGenerate}};
+
+// Reads one scenario. Errors go to the Fields at hand; done() of the root gives the first.
+class Reader {
+ public:
+  Reader(std::string folder, std::uint64_t seed) : folder_(std::move(folder)), seed_(seed) {}
+
+  void read(text::Fields& f, Scenario& out) {
+    out.name = f.string("name");
+    out.description = f.string_or("description");
+    out.mode = enum_or(f, "mode", Mode::kReplay);
+    out.seed = seed_;
+    if (f.has("origin")) out.origin_unix_ms = f.time_or("origin", 0);
+    f.each("cluster", [&](text::Fields& entry) { out.cluster.push_back(cluster_source(entry)); });
+    if (f.ok() && out.cluster.empty()) f.error("cluster", "must list at least one source of nodes");
+    f.each("trace", [&](text::Fields& entry) { out.trace.push_back(trace_source(entry, out.mode)); });
+    if (f.ok() && out.trace.empty()) f.error("trace", "must list at least one source of jobs");
+    f.each("flavors", [&](text::Fields& entry) {
+      Flavor flavor;
+      flavor.name = entry.string("name");
+      flavor.node_labels = labels(entry, "node_labels");
+      out.flavors.push_back(std::move(flavor));
+    });
+    queues(f, out);
+    if (text::Fields policy = f.optional_child("policy"); policy) {
+      out.engine.placement = enum_or(policy, "placement", Placement::kPack);
+      if (out.engine.placement == Placement::kDefault) {
+        policy.error("placement", "is itself the default of queues; choose pack, spread, best-fit or first");
+      }
+      out.engine.search_steps =
+          policy.integer_or("search_steps", out.engine.search_steps, 1, 1'000'000'000'000);
+      out.durations_known = policy.boolean_or("durations_known", false);
+      out.engine.ignore_uncovered = policy.boolean_or("ignore_uncovered", true);
+      (void)policy.done();
+    } else {
+      out.engine.ignore_uncovered = true;
+    }
+    if (text::Fields output = f.optional_child("output"); output) {
+      out.gantt_nodes = output.integer_or("gantt_nodes", out.gantt_nodes, 0, 64);
+      (void)output.done();
+    }
+    f.each("expect", [&](text::Fields& entry) { out.expect.push_back(expectation(entry)); });
+    if (text::Fields curve = f.optional_child("expect_curve"); curve) {
+      CurveExpectation want;
+      want.path = path(curve, "path");
+      want.list = curve.string("list");
+      want.policy = curve.string("policy");
+      want.within_pct_milli = decimal_or(curve, "within_points", 50);
+      if (out.mode != Mode::kInflation) curve.error("path", "only mode: inflation gives a curve");
+      (void)curve.done();
+      out.expect_curve = std::move(want);
+    }
+  }
+
+ private:
+  static Labels labels(text::Fields& f, std::string_view key) {
+    Labels out;
+    for (auto& [name, value] : f.string_map(key)) out.emplace(std::move(name), std::move(value));
+    return out;
+  }
+
+  std::string expand(text::Fields& f, std::string_view key, const std::string& written) {
+    auto expanded = expand_path(written, folder_, seed_);
+    if (!expanded) {
+      f.error(key, "{}", expanded.error().message);
+      return {};
+    }
+    return *std::move(expanded);
+  }
+  std::string path(text::Fields& f, std::string_view key) {
+    const std::string written = f.string(key);
+    return written.empty() ? written : expand(f, key, written);
+  }
+  std::string path_or_none(text::Fields& f, std::string_view key) { return f.has(key) ? path(f, key) : ""; }
+
+  // A decimal number in thousandths.
+  static std::int64_t decimal_or(text::Fields& f, std::string_view key, std::int64_t otherwise) {
+    const text::Node* node = f.find(key);
+    if (node == nullptr) return otherwise;
+    const auto value = text::parse_quantity_exact(node->text(), 1000);
+    if (!value || !value->exact || value->value < 0) {
+      f.error(key, "must be a number that is not negative, with at most three digits after the point");
+      return otherwise;
+    }
+    return value->value;
+  }
+
+  static void shape(text::Fields& f, NodeShape& shape, bool gpus) {
+    if (gpus) shape.gpus = f.integer("gpus", 0, 64);
+    shape.gpu_model = f.string_or("gpu_model");
+    shape.cpu_milli = f.quantity_or("cpu", 1000, 0);
+    shape.memory_bytes = f.quantity_or("memory", 1, 0);
+    shape.labels = labels(f, "labels");
+  }
+
+  ClusterSource cluster_source(text::Fields& f) {
+    ClusterSource source;
+    source.place = f.document().place(f.node());
+    source.kind = f.choice("kind", kClusterKinds);
+    switch (source.kind) {
+      case ClusterKind::kShape:
+        source.count = f.integer("count", 1, kMostNodes);
+        source.shape.name_prefix = f.string_or("name", "node");
+        shape(f, source.shape, true);
+        break;
+      case ClusterKind::kOpenb:
+        source.path = path(f, "path");
+        source.order = path_or_none(f, "order");
+        break;
+      case ClusterKind::kMachines:
+        source.path = path(f, "path");
+        source.least_gpus = f.integer_or("least_gpus", 1, 0, 64);
+        shape(f, source.shape, false);
+        break;
+      case ClusterKind::kTenantNodes:
+        source.path = path(f, "path");
+        source.tenant_label = f.string("label");
+        source.total_nodes = f.integer_or("total_nodes", 0, 0, kMostNodes);
+        source.shape.gpus = 8;
+        shape(f, source.shape, false);
+        break;
+      case ClusterKind::kBerth:
+        source.path = path(f, "path");
+        break;
+      case ClusterKind::kGenerate:
+        source.count = f.integer("count", 1, kMostNodes);
+        source.shape.name_prefix = f.string_or("name", "node");
+        break;
+    }
+    return source;
+  }
+
+  TraceSource trace_source(text::Fields& f, Mode mode) {
+    TraceSource source;
+    source.place = f.document().place(f.node());
+    source.kind = f.choice("kind", kTraceKinds);
+    JobRules& rules = source.rules;
+    rules.from = f.duration_or("from", kInt64Min, -kMostTime, kMostTime);
+    rules.to = f.duration_or("to", kInt64Max, -kMostTime, kMostTime);
+    if (rules.from >= rules.to) f.error("to", "must be later than from");
+    rules.max_jobs = f.integer_or("max_jobs", rules.max_jobs, 1, 100'000'000);
+    rules.queue = f.string_or("queue");
+    rules.no_tenant_queue = f.string_or("no_tenant_queue");
+    rules.drop_without_tenant = f.boolean_or("drop_without_tenant", false);
+    rules.priority = f.integer_or("priority", 0, -2'000'000'000, 2'000'000'000);
+    rules.node_selector = labels(f, "node_selector");
+    rules.queue_label = f.string_or("queue_label");
+    if (source.kind != TraceKind::kOpenb) rules.gpus_per_task = f.integer_or("gpus_per_task", 8, 1, 64);
+    rules.restart.checkpoint_every = f.duration_or("checkpoint_every", 0, 0, kMostTime);
+    rules.restart.overhead = f.duration_or("restart_overhead", 0, 0, kMostTime);
+    rules.restart.grace = f.duration_or("grace", 0, 0, kMostTime);
+    switch (source.kind) {
+      case TraceKind::kPhilly:
+      case TraceKind::kBerth:
+        source.path = path(f, "path");
+        break;
+      case TraceKind::kOpenb:
+        source.path = path(f, "path");
+        source.order = path_or_none(f, "order");
+        if (!source.order.empty() && mode != Mode::kInflation) {
+          f.error("order", "arrival orders are for mode: inflation; leave it out to replay in time");
+        }
+        break;
+      case TraceKind::kGenerate:
+        generator(f, source.generator);
+        break;
+    }
+    return source;
+  }
+
+  static void generator(text::Fields& f, GeneratorOptions& options) {
+    options.like = enum_or(f, "like", Likeness::kPhilly);
+    options.jobs = f.integer("jobs", 1, 100'000'000);
+    options.span = f.duration_or("span", options.span, kHour, kMostTime);
+    options.max_gpus = f.integer_or("max_gpus", options.max_gpus, 1, 128);
+    f.each("tenants", [&](text::Fields& entry) {
+      TenantWeight tenant;
+      tenant.name = entry.string("name");
+      tenant.weight = entry.integer_or("weight", 1, 1, 1'000'000);
+      options.tenants.push_back(std::move(tenant));
+    });
+  }
+
+  void queues(text::Fields& f, Scenario& out) {
+    const text::Node* node = f.find("queues");
+    if (node == nullptr) {
+      f.error("queues", "is missing; name the queues, for example\nqueues:\n  - name: all\n    unlimited: true");
+      return;
+    }
+    out.queues_place = f.document().place(*node);
+    if (node->is_mapping()) {
+      text::Fields from = f.child("queues");
+      out.queues_from = path(from, "from");
+      (void)from.done();
+      return;
+    }
+    const TenantReader tenants = [this](const std::string& written) -> Result<std::vector<std::pair<std::string, std::int64_t>>> {
+      BERTH_ASSIGN(const std::string expanded, expand_path(written, folder_, seed_));
+      return read_tenant_nodes(expanded);
+    };
+    f.each("queues", [&](text::Fields& entry) { read_queue(entry, {}, tenants, out.queues); });
+  }
+
+  Expectation expectation(text::Fields& f) {
+    Expectation want;
+    want.place = f.document().place(f.node());
+    want.metric = f.string("metric");
+    want.value_milli = decimal_or(f, "value", 0);
+    if (!f.has("value")) f.error("value", "is missing");
+    const text::Node* within = f.find("within");
+    if (within == nullptr) {
+      f.error("within", "is missing; write a number, or a percentage such as 0.5%");
+      return want;
+    }
+    want.tolerance = std::string(within->text());
+    std::string_view text = within->text();
+    const bool percent = text.ends_with('%');
+    if (percent) text.remove_suffix(1);
+    const auto value = text::parse_quantity_exact(text, 1000);
+    if (!value || !value->exact || value->value < 0) {
+      f.error("within", "must be a number or a percentage that is not negative, such as 0.5%");
+      return want;
+    }
+    want.tolerance_milli =
+        percent ? clamp_to_int64(static_cast<Int128>(want.value_milli) * value->value / 100'000) : value->value;
+    return want;
+  }
+
+  std::string folder_;
+  std::uint64_t seed_;
+};
+
+// shared/traces beside a folder above `folder`, or "".
+std::string find_traces(const std::string& folder) {
+  std::error_code error;
+  fs::path at = fs::absolute(folder.empty() ? "." : folder, error);
+  if (error) return {};
+  for (at = at.lexically_normal();; at = at.parent_path()) {
+    const fs::path candidate = at / "shared" / "traces";
+    if (fs::is_directory(candidate, error)) return candidate.string();
+    if (at == at.parent_path()) return {};
+  }
+}
+
+Status check_flavors(const Scenario& scenario) {
+  for (const Queue& queue : scenario.queues) {
+    for (const Quota& quota : queue.quotas) {
+      if (quota.flavor == "default") continue;
+      if (std::none_of(scenario.flavors.begin(), scenario.flavors.end(),
+                       [&](const Flavor& flavor) { return flavor.name == quota.flavor; })) {
+        return fail_at(scenario.queues_place, "queue '{}' has quota in flavor '{}', which flavors does not name",
+                       queue.name, quota.flavor);
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> expand_path(const std::string& path, const std::string& folder, std::uint64_t seed) {
+  std::string out;
+  std::size_t at = 0;
+  while (at < path.size()) {
+    if (!std::string_view(path).substr(at).starts_with("${")) {
+      out += path[at++];
+      continue;
+    }
+    const std::size_t end = path.find('}', at);
+    if (end == std::string::npos) {
+      return fail(ErrorCode::kInvalid, "'{}' has ${{ without }}", path);
+    }
+    const std::string name = path.substr(at + 2, end - at - 2);
+    at = end + 1;
+    if (name == "SEED") {
+      out += fmt::format("{}", seed);
+      continue;
+    }
+    // Read before any thread is started; nothing in Berth sets variables.
+    if (const char* value = std::getenv(name.c_str()); value != nullptr && *value != '\0') {  // NOLINT
+      out += value;
+      continue;
+    }
+    const std::string found = name == "BERTH_TRACES" ? find_traces(folder) : std::string();
+    if (found.empty()) {
+      return fail(ErrorCode::kInvalid,
+                  "the environment variable {} is not set{}; set it, or write the path itself", name,
+                  name == "BERTH_TRACES" ? " and no folder shared/traces lies beside the scenario" : "");
+    }
+    out += found;
+  }
+  if (out.empty() || out.front() == '/' || out == "-" || folder.empty()) return out;
+  return folder + "/" + out;
+}
+
+Result<Scenario> parse_scenario(std::string text, const std::string& file, const std::string& folder,
+                                std::optional<std::uint64_t> seed) {
+  Scenario scenario;
+  scenario.file = file;
+  scenario.text = text;
+  text::Limits limits;
+  limits.max_nodes = 5'000'000;
+  limits.max_bytes = std::uint64_t{64} << 20;
+  BERTH_ASSIGN(const text::Document document, text::parse_document(std::move(text), file, limits));
+  text::Fields f(document, document.root(), text::Unknown::kRefuse);
+  const auto written_seed = static_cast<std::uint64_t>(f.integer_or("seed", 1, 0));
+  Reader(folder, seed.value_or(written_seed)).read(f, scenario);
+  BERTH_TRY(f.done());
+  BERTH_TRY(complete_queues(scenario.queues, scenario.queues_place));
+  BERTH_TRY(check_flavors(scenario));
+  return scenario;
+}
+
+Result<Scenario> read_scenario(const std::string& path, std::optional<std::uint64_t> seed) {
+  BERTH_ASSIGN(std::string text, text::read_file(path, std::uint64_t{64} << 20));
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
+  return parse_scenario(std::move(text), path == "-" ? "standard input" : path, path == "-" ? "." : folder, seed);
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,129 @@
+// The scenario file: what is simulated, as one YAML document. Every key stands in scenario_keys(), from which
+// `berth simulate --explain-scenario` and docs/simulator.md are made.
+//
+// Reading checks every key (text/fields.h); errors name file, line, column, key and the fix. Paths may hold
+// ${NAME}: ${SEED} is the scenario's seed, everything else an environment variable; ${BERTH_TRACES} is looked
+// for beside the scenario when it is not set (shared/traces next to one of its folders). A path that is not
+// absolute is relative to the scenario file.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/enums.h"
+#include "base/result.h"
+#include "engine/engine.h"
+#include "model/node.h"
+#include "model/queue.h"
+#include "sim/generator.h"
+#include "sim/readers.h"
+#include "sim/trace.h"
+
+namespace berth::sim {
+
+enum class Mode : std::uint8_t {
+  kReplay,     // in time: jobs arrive, run, end, are evicted and come back
+  kInflation,  // one by one onto an empty cluster: nothing leaves, what fits nowhere is dropped
+};
+}  // namespace berth::sim
+namespace berth {
+template <>
+struct EnumNames<sim::Mode> {
+  static constexpr std::array names{"replay"sv, "inflation"sv};
+};
+template <>
+struct EnumNames<sim::Likeness> {
+  static constexpr std::array names{"philly"sv, "openb"sv};
+};
+}  // namespace berth
+namespace berth::sim {
+
+enum class ClusterKind : std::uint8_t { kShape, kOpenb, kMachines, kTenantNodes, kBerth, kGenerate };
+struct ClusterSource {
+  ClusterKind kind = ClusterKind::kShape;
+  std::string path;
+  std::string order;  // kOpenb: arrival order file with the nodes' ranks
+  NodeShape shape;
+  std::int64_t count = 0;
+  std::int64_t least_gpus = 1;
+  std::int64_t total_nodes = 0;  // kTenantNodes: scale to this many, 0 = as in the file
+  std::string tenant_label;      // kTenantNodes
+  SourcePlace place;
+};
+
+enum class TraceKind : std::uint8_t { kPhilly, kOpenb, kBerth, kGenerate };
+struct TraceSource {
+  TraceKind kind = TraceKind::kPhilly;
+  std::string path;
+  std::string order;  // kOpenb
+  JobRules rules;
+  GeneratorOptions generator;
+  SourcePlace place;
+};
+
+// One expectation about the summary: |metric - value| <= tolerance. All in the metric's own thousandths.
+struct Expectation {
+  std::string metric;
+  std::int64_t value_milli = 0;
+  std::int64_t tolerance_milli = 0;
+  std::string tolerance;  // as written
+  SourcePlace place;
+};
+
+// Published curves to compare an inflation run with: rows of pod_list, policy, seed, arrived_pct,
+// allocated_pct.
+struct CurveExpectation {
+  std::string path;
+  std::string list;
+  std::string policy;
+  std::int64_t within_pct_milli = 50;  // points of a percent, thousandths
+};
+
+struct Scenario {
+  std::string file;
+  std::string text;  // the file as it was
+  std::string name;
+  std::string description;
+  Mode mode = Mode::kReplay;
+  std::uint64_t seed = 1;
+  std::vector<ClusterSource> cluster;
+  std::vector<TraceSource> trace;
+  std::vector<Flavor> flavors;
+  std::vector<Queue> queues;  // completed; empty where a Berth trace names them
+  std::string queues_from;    // path of a Berth trace, or ""
+  SourcePlace queues_place;
+  engine::EngineConfig engine;
+  bool durations_known = false;  // whether the engine is told the durations
+  std::int64_t gantt_nodes = 8;
+  std::optional<TimeMs> origin_unix_ms;
+  std::vector<Expectation> expect;
+  std::optional<CurveExpectation> expect_curve;
+};
+
+// `seed` replaces the file's where it is given.
+Result<Scenario> read_scenario(const std::string& path, std::optional<std::uint64_t> seed = std::nullopt);
+// The same from text; relative paths are relative to `folder`.
+Result<Scenario> parse_scenario(std::string text, const std::string& file, const std::string& folder,
+                                std::optional<std::uint64_t> seed = std::nullopt);
+
+// One key of the file. The path uses [] for elements of lists: "trace[].path".
+struct ScenarioKey {
+  std::string_view path;
+  std::string_view value;      // what it takes
+  std::string_view otherwise;  // the default, "required" where there is none
+  std::string_view meaning;
+};
+std::span<const ScenarioKey> scenario_keys();
+// All keys as text for a terminal, and as the table of docs/simulator.md.
+std::string scenario_reference();
+std::string scenario_reference_markdown();
+
+// ${NAME} in `path` replaced, and made relative to `folder`. Errors name the variable and how to set it.
+Result<std::string> expand_path(const std::string& path, const std::string& folder, std::uint64_t seed);
+
+}  // namespace berth::sim

@@ -1,0 +1,42 @@
+// One simulation from a scenario to its results: reads the sources, runs the engine over them, and makes the
+// table, the files and the report. Writes nothing but the decision log, where one is asked for.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "sim/metrics.h"
+#include "sim/output.h"
+#include "sim/replay.h"
+#include "sim/report_data.h"
+#include "sim/scenario.h"
+
+namespace berth::sim {
+
+struct SimulateOptions {
+  // The decision log of the run (observe/decision_log.h), "" = none; compressed where the name ends in .gz or
+  // .zst. It is written beside its place and renamed when the run is over.
+  std::string log;
+  bool report = true;  // whether the report's data is wanted
+  std::function<void(const Progress&)> progress;
+  std::int64_t audit_every = 0;
+};
+
+struct SimulateResult {
+  std::string table;
+  std::vector<OutputFile> files;
+  ReportData report;
+  std::vector<Metric> metrics;
+  std::vector<Check> checks;
+  std::int64_t jobs = 0;
+  std::int64_t decide_calls = 0;
+
+  bool as_expected() const;
+};
+
+// Errors: kInvalid for wrong input (with its place), kInternal where the engine misbehaves.
+Result<SimulateResult> simulate(const Scenario& scenario, const SimulateOptions& options = {});
+
+}  // namespace berth::sim

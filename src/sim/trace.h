@@ -1,0 +1,118 @@
+// What a simulation runs on: nodes, queues and jobs, whichever file or generator they came from.
+//
+// Units: times and durations in milliseconds from the trace's own zero (which may lie inside the trace: times
+// may be negative); amounts as in model/resources.h.
+// A job is small (about 80 bytes with its name): what many jobs have in common, the tree of pod sets and the
+// costs of a restart, stands once in a table and is named by its index.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/interner.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "model/node.h"
+#include "model/queue.h"
+#include "model/workload.h"
+
+namespace berth::sim {
+
+inline constexpr std::string_view kGpu = "nvidia.com/gpu";
+inline constexpr std::string_view kGpuModelLabel = "nvidia.com/gpu.product";
+
+// What the pods of a job look like.
+struct JobShape {
+  Group root;
+  std::int64_t slots = 0;
+  std::int64_t gpu_milli = 0;  // of all slots together
+  std::int64_t cpu_milli = 0;
+};
+
+struct Job {
+  std::string name;  // as in the trace
+  TimeMs submit = 0;
+  DurationMs duration = 0;  // of undisturbed work, from its start to its end
+  std::int64_t priority = 0;
+  std::uint32_t queue = 0;    // in Trace::queues
+  std::uint32_t shape = 0;    // in Trace::shapes
+  std::uint32_t restart = 0;  // in Trace::restarts
+  WorkloadKind kind = WorkloadKind::kTraining;
+  bool preemptible = true;
+};
+
+// Jobs in order of submission; equal times in the order of the input.
+struct Trace {
+  Interner queues;
+  std::vector<JobShape> shapes;
+  std::vector<Restart> restarts;
+  std::vector<Job> jobs;
+};
+
+// How the jobs of one source become Berth's: chosen in the scenario file (docs/simulator.md).
+struct JobRules {
+  TimeMs from = kInt64Min;  // jobs submitted in [from, to)
+  TimeMs to = kInt64Max;
+  std::int64_t max_jobs = 5'000'000;
+  std::string queue;            // of all jobs, whatever the file says; "" = the file's
+  std::string no_tenant_queue;  // of jobs that the file names no queue for; "" = they are refused
+  bool drop_without_tenant = false;
+  std::int64_t gpus_per_task = 8;  // a larger job is a gang of tasks of this size and one for the rest
+  std::int64_t priority = 0;       // of jobs that the file gives none
+  Labels node_selector;            // of every pod
+  std::string queue_label;         // "" or a label key: pods go only to nodes whose label is their queue
+  Restart restart;
+};
+
+// Collects jobs from several sources, applies the rules, puts them into order.
+class TraceBuilder {
+ public:
+  // Takes a job whose queue is `queue_name` ("" = the file names none). Jobs outside the window, and those
+  // without a queue where the rules say so, are counted and left out. `place` is for errors: no queue, more
+  // than rules.max_jobs jobs, a time that leaves the range.
+  Status add(Job job, std::string_view queue_name, const JobRules& rules, const SourcePlace& place);
+
+  // The index of the shape that `key` stands for; `make` is called when it is new. Keys must be complete:
+  // equal keys mean equal shapes. The label of rules.queue_label is added per queue.
+  template <class Make>
+  Result<std::uint32_t> shape(const std::string& key, Make&& make) {
+    if (const auto it = shape_index_.find(key); it != shape_index_.end()) return it->second;
+    return new_shape(key, make());
+  }
+  std::uint32_t restart(const Restart& restart);
+
+  // Of a new source: the bound of jobs counts from here.
+  void begin_source() { source_jobs_ = 0; }
+  std::int64_t outside_window() const { return outside_window_; }
+  std::int64_t without_queue() const { return without_queue_; }
+
+  Trace finish();
+
+ private:
+  Result<std::uint32_t> new_shape(const std::string& key, Group root);
+
+  Trace trace_;
+  std::map<std::string, std::uint32_t, std::less<>> shape_index_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> labelled_;  // (shape, queue) -> shape
+  std::int64_t source_jobs_ = 0;
+  std::int64_t outside_window_ = 0;
+  std::int64_t without_queue_ = 0;
+};
+
+// The pod set tree of a job of `gpus` whole GPUs: tasks of gpus_per_task, and one for the rest.
+Group gang_of(std::int64_t gpus, std::int64_t gpus_per_task, const Labels& node_selector);
+
+// Adds the condition that the pods run on a node with one of these GPU models. `models` empty: none.
+void require_models(PodTemplate& pod, const std::vector<std::string>& models);
+
+// Classes of size that reports use, by GPUs of the whole job.
+enum class SizeClass : std::uint8_t { kNoGpu, kShared, k1, k2To4, k5To8, k9To16, k17To31, k32To63, k64Up };
+inline constexpr std::size_t kSizeClasses = 9;
+SizeClass size_class(std::int64_t gpu_milli);
+std::string_view size_class_name(SizeClass size);
+
+}  // namespace berth::sim
