@@ -1,8 +1,8 @@
 #include "kube/api_status.h"
 
-#include <algorithm>
-
 #include <simdjson.h>
+
+#include <algorithm>
 
 namespace berth::kube {
 
@@ -16,18 +16,30 @@ std::string string_of(const simdjson::dom::element& root, std::string_view key) 
 
 std::string_view phrase(int status) {
   switch (status) {
-    case 400: return "Bad Request";
-    case 401: return "Unauthorized";
-    case 403: return "Forbidden";
-    case 404: return "Not Found";
-    case 409: return "Conflict";
-    case 410: return "Gone";
-    case 422: return "Unprocessable Entity";
-    case 429: return "Too Many Requests";
-    case 500: return "Internal Server Error";
-    case 503: return "Service Unavailable";
-    case 504: return "Gateway Timeout";
-    default: return "";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 409:
+      return "Conflict";
+    case 410:
+      return "Gone";
+    case 422:
+      return "Unprocessable Entity";
+    case 429:
+      return "Too Many Requests";
+    case 500:
+      return "Internal Server Error";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    default:
+      return "";
   }
 }
 
@@ -36,10 +48,12 @@ std::string_view phrase(int status) {
 bool parse_api_status(std::string_view body, ApiStatus& out) {
   simdjson::dom::parser parser;
   simdjson::dom::element root;
-  if (parser.parse(body.data(), body.size()).get(root) != simdjson::SUCCESS || !root.is_object()) return false;
+  if (parser.parse(body.data(), body.size()).get(root) != simdjson::SUCCESS || !root.is_object())
+    return false;
   if (string_of(root, "kind") != "Status") return false;
   std::int64_t code = 0;
-  if (root["code"].get(code) == simdjson::SUCCESS) out.code = static_cast<int>(std::clamp<std::int64_t>(code, 0, 999));
+  if (root["code"].get(code) == simdjson::SUCCESS)
+    out.code = static_cast<int>(std::clamp<std::int64_t>(code, 0, 999));
   out.reason = string_of(root, "reason");
   out.message = string_of(root, "message");
   simdjson::dom::element details;
@@ -82,13 +96,27 @@ Error response_error(std::string_view what, const Response& response) {
     return error;
   }
   switch (classify(response)) {
-    case Outcome::kConflict: error.code = ErrorCode::kConflict; break;
-    case Outcome::kNotFound: error.code = ErrorCode::kNotFound; break;
-    case Outcome::kGone: error.code = ErrorCode::kExpired; break;
-    case Outcome::kForbidden: error.code = ErrorCode::kUnauthorized; break;
-    case Outcome::kInvalid: error.code = ErrorCode::kInvalid; break;
-    case Outcome::kOk: error.code = ErrorCode::kInternal; break;
-    default: error.code = ErrorCode::kUnavailable; break;
+    case Outcome::kConflict:
+      error.code = ErrorCode::kConflict;
+      break;
+    case Outcome::kNotFound:
+      error.code = ErrorCode::kNotFound;
+      break;
+    case Outcome::kGone:
+      error.code = ErrorCode::kExpired;
+      break;
+    case Outcome::kForbidden:
+      error.code = ErrorCode::kUnauthorized;
+      break;
+    case Outcome::kInvalid:
+      error.code = ErrorCode::kInvalid;
+      break;
+    case Outcome::kOk:
+      error.code = ErrorCode::kInternal;
+      break;
+    default:
+      error.code = ErrorCode::kUnavailable;
+      break;
   }
   ApiStatus status;
   const bool parsed = parse_api_status(response.body, status);

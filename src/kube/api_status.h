@@ -14,9 +14,9 @@ namespace berth::kube {
 
 struct ApiStatus {
   int code = 0;
-  std::string reason;   // "Conflict", "AlreadyExists", "Expired", ...
+  std::string reason;  // "Conflict", "AlreadyExists", "Expired", ...
   std::string message;
-  std::string cause;    // reason of the first cause in details ("ResourceVersionTooLarge", "DisruptionBudget")
+  std::string cause;  // reason of the first cause in details ("ResourceVersionTooLarge", "DisruptionBudget")
   DurationMs retry_after = 0;
 };
 
@@ -40,11 +40,11 @@ enum class Outcome : std::uint8_t {
 
 template <>
 struct berth::EnumNames<berth::kube::Outcome> {
-  static constexpr std::array names{
-      std::string_view("ok"),          std::string_view("conflict"), std::string_view("not-found"),
-      std::string_view("gone"),        std::string_view("forbidden"), std::string_view("invalid"),
-      std::string_view("unavailable"), std::string_view("unknown"),  std::string_view("fenced"),
-      std::string_view("dropped")};
+  static constexpr std::array names{std::string_view("ok"),          std::string_view("conflict"),
+                                    std::string_view("not-found"),   std::string_view("gone"),
+                                    std::string_view("forbidden"),   std::string_view("invalid"),
+                                    std::string_view("unavailable"), std::string_view("unknown"),
+                                    std::string_view("fenced"),      std::string_view("dropped")};
 };
 
 namespace berth::kube {

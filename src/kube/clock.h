@@ -15,7 +15,9 @@ inline Nanos boottime_ns() {
   clock_gettime(CLOCK_BOOTTIME, &ts);
   return static_cast<Nanos>(ts.tv_sec) * 1'000'000'000 + ts.tv_nsec;
 }
-inline std::int64_t boottime_ms() { return boottime_ns() / kNanosPerMs; }
+inline std::int64_t boottime_ms() {
+  return boottime_ns() / kNanosPerMs;
+}
 
 // Wall clock in microseconds since 1970, only for time stamps that are shown or stored, never for decisions.
 inline std::int64_t wall_us() {

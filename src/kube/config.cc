@@ -89,7 +89,8 @@ ExecPlugin read_exec(Fields& exec, const fs::path& folder) {
                plugin.api_version);
   }
   if (exec.string_or("interactiveMode") == "Always") {
-    exec.error("interactiveMode", "\"Always\" needs a terminal, which a scheduler does not have; use \"IfAvailable\"");
+    exec.error("interactiveMode",
+               "\"Always\" needs a terminal, which a scheduler does not have; use \"IfAvailable\"");
   }
   plugin.install_hint = exec.string_or("installHint");
   plugin.provide_cluster_info = exec.boolean_or("provideClusterInfo", false);
@@ -151,7 +152,8 @@ Result<ClusterConfig> read_kubeconfig(const std::string& path, const std::string
   config.source = path;
   config.context = context.empty() ? root.string_or("current-context") : context;
   if (config.context.empty()) {
-    root.error("current-context", "is not set; set it or name one of the contexts: {}", names_in(root, "contexts"));
+    root.error("current-context", "is not set; set it or name one of the contexts: {}",
+               names_in(root, "contexts"));
   }
   BERTH_TRY(root.done());
 
@@ -163,15 +165,16 @@ Result<ClusterConfig> read_kubeconfig(const std::string& path, const std::string
     config.ns = fields.string_or("namespace", "default");
   });
   if (!has_context) {
-    root.error("contexts", "there is no context \"{}\"; there are: {}", config.context, names_in(root, "contexts"));
+    root.error("contexts", "there is no context \"{}\"; there are: {}", config.context,
+               names_in(root, "contexts"));
   }
   BERTH_TRY(root.done());
 
   const bool has_cluster = read_named(root, "clusters", "cluster", cluster_name,
                                       [&](Fields& fields) { read_cluster(fields, folder, config); });
   if (!has_cluster) {
-    root.error("clusters", "there is no cluster \"{}\", which context \"{}\" names; there are: {}", cluster_name,
-               config.context, names_in(root, "clusters"));
+    root.error("clusters", "there is no cluster \"{}\", which context \"{}\" names; there are: {}",
+               cluster_name, config.context, names_in(root, "clusters"));
   }
   if (!user_name.empty()) {
     const bool has_user = read_named(root, "users", "user", user_name,
@@ -198,7 +201,8 @@ Result<ClusterConfig> in_cluster_config(const std::string& folder) {
   const std::string name = host;
   config.server = "https://" + (name.find(':') == std::string::npos ? name : "[" + name + "]") + ":" + port;
   if (const auto url = parse_url(config.server); !url) {
-    return fail(ErrorCode::kInvalid, "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT: {}", url.error().message);
+    return fail(ErrorCode::kInvalid, "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT: {}",
+                url.error().message);
   }
   config.token.file = folder + "/token";
   config.ca.file = folder + "/ca.crt";
@@ -212,8 +216,9 @@ Result<ClusterConfig> find_config(const std::string& path, const std::string& co
   if (!path.empty()) return read_kubeconfig(path, context);
   if (const char* env = std::getenv("KUBECONFIG"); env != nullptr && *env != '\0') {
     if (std::string_view(env).find(':') != std::string_view::npos) {
-      return fail(ErrorCode::kUnsupported, "KUBECONFIG names several files; name one, or merge them with "
-                                           "'kubectl config view --flatten'");
+      return fail(ErrorCode::kUnsupported,
+                  "KUBECONFIG names several files; name one, or merge them with "
+                  "'kubectl config view --flatten'");
     }
     return read_kubeconfig(env, context);
   }
@@ -224,9 +229,10 @@ Result<ClusterConfig> find_config(const std::string& path, const std::string& co
   }
   auto config = in_cluster_config();
   if (!config && config.error().code == ErrorCode::kNotFound) {
-    return fail(ErrorCode::kNotFound,
-                "no cluster to talk to: give a kubeconfig, set KUBECONFIG, or run inside a cluster (~/.kube/config "
-                "does not exist and KUBERNETES_SERVICE_HOST is not set)");
+    return fail(
+        ErrorCode::kNotFound,
+        "no cluster to talk to: give a kubeconfig, set KUBECONFIG, or run inside a cluster (~/.kube/config "
+        "does not exist and KUBERNETES_SERVICE_HOST is not set)");
   }
   return config;
 }

@@ -33,12 +33,12 @@ struct DataOrFile {
 };
 
 struct ClusterConfig {
-  std::string source;     // the kubeconfig's path, or "in-cluster"; for messages
-  std::string context;    // name of the context that was used
-  std::string server;     // https://host:port[/prefix], without a slash at its end
-  std::string ns = "default";  // namespace of the context
-  DataOrFile ca;          // PEM; empty: the system's authorities
-  bool insecure = false;  // the certificate of the server is not checked
+  std::string source;           // the kubeconfig's path, or "in-cluster"; for messages
+  std::string context;          // name of the context that was used
+  std::string server;           // https://host:port[/prefix], without a slash at its end
+  std::string ns = "default";   // namespace of the context
+  DataOrFile ca;                // PEM; empty: the system's authorities
+  bool insecure = false;        // the certificate of the server is not checked
   std::string tls_server_name;  // expected in the server's certificate instead of the host of `server`
   std::string proxy_url;        // empty: the environment's (never for loopback addresses)
 

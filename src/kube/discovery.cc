@@ -1,9 +1,9 @@
 #include "kube/discovery.h"
 
+#include <simdjson.h>
+
 #include <algorithm>
 #include <optional>
-
-#include <simdjson.h>
 
 #include "kube/api_status.h"
 
@@ -63,9 +63,8 @@ void read_aggregated(const element& root, ServedKinds& out) {
         if (item["responseKind"].get(kind) == simdjson::SUCCESS) resource.kind = text_of(kind, "kind");
         resource.namespaced = text_of(item, "scope") == "Namespaced";
         resource.verbs = texts_of(item, "verbs");
-        each(item, "subresources", [&](const element& sub) {
-          resource.subresources.push_back(text_of(sub, "subresource"));
-        });
+        each(item, "subresources",
+             [&](const element& sub) { resource.subresources.push_back(text_of(sub, "subresource")); });
         served.resources.push_back(std::move(resource));
       });
       out.versions.push_back(std::move(served));
@@ -124,7 +123,8 @@ Status read_api(Transport& transport, const std::string& path, ServedKinds& out)
     read_aggregated(root, out);
     return {};
   }
-  std::vector<std::pair<std::string, std::string>> versions;  // group, version; preferred first within a group
+  std::vector<std::pair<std::string, std::string>>
+      versions;  // group, version; preferred first within a group
   if (kind == "APIVersions") {
     for (std::string& version : texts_of(root, "versions")) versions.emplace_back("", std::move(version));
   } else {
@@ -132,7 +132,8 @@ Status read_api(Transport& transport, const std::string& path, ServedKinds& out)
       const std::string name = text_of(group, "name");
       element preferred;
       std::string first;
-      if (group["preferredVersion"].get(preferred) == simdjson::SUCCESS) first = text_of(preferred, "version");
+      if (group["preferredVersion"].get(preferred) == simdjson::SUCCESS)
+        first = text_of(preferred, "version");
       if (!first.empty()) versions.emplace_back(name, first);
       each(group, "versions", [&](const element& version) {
         std::string text = text_of(version, "version");

@@ -33,7 +33,8 @@ struct ServedVersion {
 // Versions of each group in the server's order of preference.
 struct ServedKinds {
   std::vector<ServedVersion> versions;
-  const ServedResource* find(std::string_view group, std::string_view version, std::string_view resource) const;
+  const ServedResource* find(std::string_view group, std::string_view version,
+                             std::string_view resource) const;
   // The preferred version of the group that has the resource; empty where none has.
   std::string_view version_of(std::string_view group, std::string_view resource) const;
 };

@@ -80,7 +80,8 @@ Result<Ended> run(const ExecPlugin& plugin, const std::string& info, DurationMs 
   posix_spawnattr_setpgroup(&attributes, 0);  // so that its children can be ended with it
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
   pid_t pid = 0;
-  const int spawned = posix_spawnp(&pid, plugin.command.c_str(), &actions, &attributes, argv.data(), envp.data());
+  const int spawned =
+      posix_spawnp(&pid, plugin.command.c_str(), &actions, &attributes, argv.data(), envp.data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   close(pipe_ends[1]);
@@ -140,32 +141,36 @@ std::string string_at(const text::Node& root, std::initializer_list<std::string_
 
 }  // namespace
 
-Result<ExecCredential> run_exec_plugin(const ExecPlugin& plugin, const ClusterConfig& config, DurationMs timeout) {
+Result<ExecCredential> run_exec_plugin(const ExecPlugin& plugin, const ClusterConfig& config,
+                                       DurationMs timeout) {
   BERTH_ASSIGN(Ended outcome, run(plugin, exec_info(plugin, config), timeout));
   if (!WIFEXITED(outcome.status) || WEXITSTATUS(outcome.status) != 0) {
     const std::string how = WIFEXITED(outcome.status)
                                 ? fmt::format("exit code {}", WEXITSTATUS(outcome.status))
                                 : fmt::format("signal {}", WTERMSIG(outcome.status));
-    return fail(ErrorCode::kUnauthorized, "exec plugin {}: failed with {}; its own message is on standard error",
-                plugin.command, how);
+    return fail(ErrorCode::kUnauthorized,
+                "exec plugin {}: failed with {}; its own message is on standard error", plugin.command, how);
   }
   // The parser's own messages could quote the output, which is secret.
   const auto document = text::parse_document(std::move(outcome.output), plugin.command);
   if (!document) {
-    return fail(ErrorCode::kUnauthorized, "exec plugin {}: did not print one ExecCredential as JSON", plugin.command);
+    return fail(ErrorCode::kUnauthorized, "exec plugin {}: did not print one ExecCredential as JSON",
+                plugin.command);
   }
   const text::Node& root = document->root();
-  if (string_at(root, {"kind"}) != "ExecCredential" || string_at(root, {"apiVersion"}) != plugin.api_version) {
-    return fail(ErrorCode::kUnauthorized, "exec plugin {}: printed kind or apiVersion other than ExecCredential {}",
-                plugin.command, plugin.api_version);
+  if (string_at(root, {"kind"}) != "ExecCredential" ||
+      string_at(root, {"apiVersion"}) != plugin.api_version) {
+    return fail(ErrorCode::kUnauthorized,
+                "exec plugin {}: printed kind or apiVersion other than ExecCredential {}", plugin.command,
+                plugin.api_version);
   }
   ExecCredential credential;
   credential.token = string_at(root, {"status", "token"});
   credential.cert_pem = string_at(root, {"status", "clientCertificateData"});
   credential.key_pem = string_at(root, {"status", "clientKeyData"});
   if (credential.token.empty() && credential.cert_pem.empty()) {
-    return fail(ErrorCode::kUnauthorized, "exec plugin {}: status has neither token nor clientCertificateData",
-                plugin.command);
+    return fail(ErrorCode::kUnauthorized,
+                "exec plugin {}: status has neither token nor clientCertificateData", plugin.command);
   }
   if (credential.cert_pem.empty() != credential.key_pem.empty()) {
     return fail(ErrorCode::kUnauthorized,

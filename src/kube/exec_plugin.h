@@ -19,6 +19,7 @@ struct ExecCredential {
 };
 
 // Blocks until the plugin has ended, at most `timeout`; then it is killed.
-Result<ExecCredential> run_exec_plugin(const ExecPlugin& plugin, const ClusterConfig& config, DurationMs timeout);
+Result<ExecCredential> run_exec_plugin(const ExecPlugin& plugin, const ClusterConfig& config,
+                                       DurationMs timeout);
 
 }  // namespace berth::kube

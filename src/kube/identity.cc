@@ -46,7 +46,8 @@ Result<Loaded> load(const ClusterConfig& config, const IdentityOptions& options)
     auto token = read_text_file(config.token.file, kMaxToken);
     if (!token) return fail(token.error().code, "tokenFile: {}", token.error().message);
     identity.token = trimmed(*token);
-    if (identity.token.empty()) return fail(ErrorCode::kInvalid, "tokenFile: {}: is empty", config.token.file);
+    if (identity.token.empty())
+      return fail(ErrorCode::kInvalid, "tokenFile: {}: is empty", config.token.file);
   } else {
     identity.token = trimmed(config.token.data);
   }
@@ -131,7 +132,8 @@ class Source final : public IdentitySource {
           wait = std::max(wait, last + options_.least_between_refreshes - boottime_ms());
         }
       }
-      if (wait > 0) wake_.wait_for(lock, std::chrono::milliseconds(wait), [&] { return asked_ || stopping_; });
+      if (wait > 0)
+        wake_.wait_for(lock, std::chrono::milliseconds(wait), [&] { return asked_ || stopping_; });
       if (stopping_) break;
       if (asked_) {
         const std::int64_t early = last + options_.least_between_refreshes - boottime_ms();
@@ -184,7 +186,8 @@ Result<std::shared_ptr<IdentitySource>> IdentitySource::create(const ClusterConf
                                                                const IdentityOptions& options) {
   auto loaded = load(config, options);
   if (!loaded) {
-    return fail(loaded.error().code, "{}, context \"{}\": {}", config.source, config.context, loaded.error().message);
+    return fail(loaded.error().code, "{}, context \"{}\": {}", config.source, config.context,
+                loaded.error().message);
   }
   return std::make_shared<Source>(config, options, std::move(*loaded));
 }

@@ -20,8 +20,8 @@ namespace berth::kube {
 
 struct Identity {
   std::uint64_t generation = 1;
-  std::string token;     // bearer; empty: none
-  std::string user;      // basic authentication, where the kubeconfig asks for it
+  std::string token;  // bearer; empty: none
+  std::string user;   // basic authentication, where the kubeconfig asks for it
   std::string password;
   std::string cert_pem;  // client certificate and key; empty: none
   std::string key_pem;
@@ -29,8 +29,8 @@ struct Identity {
 };
 
 struct IdentityOptions {
-  DurationMs reread_every = kMinute;         // token, certificate and authority files
-  DurationMs exec_timeout = kMinute;         // one run of an exec plugin
+  DurationMs reread_every = kMinute;  // token, certificate and authority files
+  DurationMs exec_timeout = kMinute;  // one run of an exec plugin
   DurationMs exec_expiry_leeway = 10 * kSecond;
   DurationMs least_between_refreshes = kSecond;  // refreshes that 401 answers ask for
 };

@@ -83,7 +83,9 @@ IoLoop::TimerId IoLoop::after(DurationMs delay, Task task) {
   return id;
 }
 
-void IoLoop::cancel(TimerId id) { timers_.erase(id); }
+void IoLoop::cancel(TimerId id) {
+  timers_.erase(id);
+}
 
 void IoLoop::watch(int fd, std::uint32_t events, bool known) {
   epoll_event event{};
@@ -94,7 +96,9 @@ void IoLoop::watch(int fd, std::uint32_t events, bool known) {
   }
 }
 
-void IoLoop::unwatch(int fd) { epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr); }
+void IoLoop::unwatch(int fd) {
+  epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);
+}
 
 void IoLoop::run_posted() {
   {

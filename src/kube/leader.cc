@@ -1,5 +1,6 @@
 #include "kube/leader.h"
 
+#include <simdjson.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,8 +10,6 @@
 #include <mutex>
 #include <optional>
 #include <random>
-
-#include <simdjson.h>
 
 #include "base/random.h"
 #include "kube/api_status.h"
@@ -181,11 +180,12 @@ struct LeaderElector::Impl : std::enable_shared_from_this<LeaderElector::Impl> {
   void put(bool renewing) {
     const Nanos start = boottime_ns();
     const bool keeps = record->holder == options.identity;
-    const std::string acquired = keeps && !record->acquire_time.empty() ? record->acquire_time
-                                                                        : text::format_time_us(wall_us());
+    const std::string acquired =
+        keeps && !record->acquire_time.empty() ? record->acquire_time : text::format_time_us(wall_us());
     const std::int64_t transitions = record->transitions + (keeps ? 0 : 1);
     ask(Method::kPut, object_path(),
-        lease_body(record->metadata, options.identity, options.lease_duration / kSecond, acquired, transitions),
+        lease_body(record->metadata, options.identity, options.lease_duration / kSecond, acquired,
+                   transitions),
         request_timeout(), [this, start, renewing](Response&& response) {
           // Somebody else wrote the object: look what it is now before anything else.
           if (renewing && response.status == 409) return get();
@@ -277,22 +277,26 @@ std::string make_identity() {
   if (gethostname(name.data(), name.size() - 1) != 0) name[0] = '\0';
   std::random_device device;
   const auto part = [&] { return static_cast<std::uint32_t>(device()); };
-  return fmt::format("{}_{:08x}{:08x}{:08x}", name[0] == '\0' ? "berth" : name.data(), part(), part(), part());
+  return fmt::format("{}_{:08x}{:08x}{:08x}", name[0] == '\0' ? "berth" : name.data(), part(), part(),
+                     part());
 }
 
 Result<std::unique_ptr<LeaderElector>> LeaderElector::create(Transport& transport, LeaderOptions options) {
   if (options.identity.empty()) return fail(ErrorCode::kInvalid, "leader election needs an identity");
   if (options.lease_duration < kSecond || options.lease_duration % kSecond != 0) {
-    return fail(ErrorCode::kInvalid, "leader election: the lease duration must be whole seconds, at least one");
+    return fail(ErrorCode::kInvalid,
+                "leader election: the lease duration must be whole seconds, at least one");
   }
   if (options.lease_duration <= options.renew_deadline) {
-    return fail(ErrorCode::kInvalid, "leader election: the lease duration ({} ms) must be longer than the renew deadline ({} ms)",
+    return fail(ErrorCode::kInvalid,
+                "leader election: the lease duration ({} ms) must be longer than the renew deadline ({} ms)",
                 options.lease_duration, options.renew_deadline);
   }
   if (options.retry_period < 1 || options.renew_deadline * 5 <= options.retry_period * 6) {
-    return fail(ErrorCode::kInvalid,
-                "leader election: the renew deadline ({} ms) must be longer than 1.2 times the retry period ({} ms)",
-                options.renew_deadline, options.retry_period);
+    return fail(
+        ErrorCode::kInvalid,
+        "leader election: the renew deadline ({} ms) must be longer than 1.2 times the retry period ({} ms)",
+        options.renew_deadline, options.retry_period);
   }
   std::unique_ptr<LeaderElector> elector(new LeaderElector());
   elector->impl_ = std::make_shared<Impl>(transport, std::move(options), elector.get());

@@ -7,8 +7,8 @@ namespace {
 void append_escaped(std::string& out, std::string_view text) {
   constexpr char kHex[] = "0123456789ABCDEF";
   for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                       c == '.' || c == '_' || c == '~';
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '.' || c == '_' || c == '~';
     if (plain) {
       out.push_back(c);
     } else {
@@ -48,7 +48,8 @@ std::string ResourcePath::collection(std::string_view ns) const {
   return out;
 }
 
-std::string ResourcePath::object(std::string_view ns, std::string_view name, std::string_view subresource) const {
+std::string ResourcePath::object(std::string_view ns, std::string_view name,
+                                 std::string_view subresource) const {
   std::string out = collection(ns);
   out += '/';
   append_escaped(out, name);

@@ -36,8 +36,13 @@ enum class Next : std::uint8_t { kResume, kRelist, kPages };
 
 struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
   Impl(Transport& t, ReflectorOptions o, ChangeSink s)
-      : transport(t), options(std::move(o)), sink(std::move(s)), lines(options.max_line), random(options.seed),
-        page(options.page), pages_only(options.mode == ListMode::kPages) {}
+      : transport(t),
+        options(std::move(o)),
+        sink(std::move(s)),
+        lines(options.max_line),
+        random(options.seed),
+        page(options.page),
+        pages_only(options.mode == ListMode::kPages) {}
 
   struct Stream final : StreamHandler {
     Stream(std::weak_ptr<Impl> i, std::uint64_t g) : impl(std::move(i)), generation(g) {}
@@ -117,9 +122,11 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
     if (!token.empty()) request.path += "&continue=" + escape(token);
     request.timeout = 2 * kMinute;
     request.max_response = options.max_page;
-    transport.submit(std::move(request), [self = weak_from_this(), again = !token.empty()](Response&& response) {
-      if (const auto impl = self.lock(); impl != nullptr && !impl->closing) impl->on_page(std::move(response), again);
-    });
+    transport.submit(std::move(request),
+                     [self = weak_from_this(), again = !token.empty()](Response&& response) {
+                       if (const auto impl = self.lock(); impl != nullptr && !impl->closing)
+                         impl->on_page(std::move(response), again);
+                     });
   }
 
   void on_page(Response&& response, bool again) {
@@ -242,7 +249,8 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
     const std::int64_t least = std::max<std::int64_t>(options.watch_timeout_min / kSecond, 1);
     const std::int64_t seconds = random.between(least, 2 * least);
     Request request;
-    request.path = options.path + "?watch=1&allowWatchBookmarks=true&timeoutSeconds=" + std::to_string(seconds);
+    request.path =
+        options.path + "?watch=1&allowWatchBookmarks=true&timeoutSeconds=" + std::to_string(seconds);
     if (streaming_list) {
       request.path += "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=";
     } else {
@@ -257,7 +265,8 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
     ++generation;
     stream_start = boottime_ns();
     stats.watches.fetch_add(1, std::memory_order_relaxed);
-    stream = transport.open_stream(std::move(request), std::make_shared<Stream>(weak_from_this(), generation));
+    stream =
+        transport.open_stream(std::move(request), std::make_shared<Stream>(weak_from_this(), generation));
     if (initial) watch_silence(generation, stream_start);
   }
 
@@ -267,8 +276,8 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
     transport.loop().after(options.initial_silence, [self = weak_from_this(), of, seen] {
       const auto impl = self.lock();
       if (impl == nullptr || impl->closing || impl->generation != of || !impl->initial) return;
-      const Nanos contact =
-          std::max(impl->stream_start, impl->stats.last_contact_ms.load(std::memory_order_relaxed) * kNanosPerMs);
+      const Nanos contact = std::max(
+          impl->stream_start, impl->stats.last_contact_ms.load(std::memory_order_relaxed) * kNanosPerMs);
       if (contact > seen) return impl->watch_silence(of, contact);
       impl->next = Next::kPages;
       impl->transport.close_stream(impl->stream);
@@ -308,8 +317,12 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
     }
     switch (line->type) {
       case WatchType::kAdded:
-      case WatchType::kModified: upsert(*meta, line->object); break;
-      case WatchType::kDeleted: remove(*meta, line->object); break;
+      case WatchType::kModified:
+        upsert(*meta, line->object);
+        break;
+      case WatchType::kDeleted:
+        remove(*meta, line->object);
+        break;
       case WatchType::kBookmark: {
         stats.bookmarks.fetch_add(1, std::memory_order_relaxed);
         resource_version.assign(meta->resource_version);
@@ -322,7 +335,8 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
         list_complete();
         return true;
       }
-      case WatchType::kError: break;
+      case WatchType::kError:
+        break;
     }
     // Until a streaming list is complete there is no version to resume at.
     if (!initial) resource_version.assign(meta->resource_version);
@@ -432,7 +446,9 @@ Reflector::~Reflector() {
   impl_->transport.loop().run_sync([this] { impl_->close(); });
 }
 
-const ReflectorStats& Reflector::stats() const { return impl_->stats; }
+const ReflectorStats& Reflector::stats() const {
+  return impl_->stats;
+}
 
 std::string Reflector::last_problem() const {
   const std::lock_guard lock(impl_->problem_mutex);

@@ -36,7 +36,8 @@ struct Change {
   std::string_view ns;  // empty for cluster-scoped objects
   std::string_view name;
   std::string_view uid;
-  std::string_view resource_version;  // of the object; for kSynced of the list; for a delete found by listing: last known
+  std::string_view
+      resource_version;  // of the object; for kSynced of the list; for a delete found by listing: last known
   // JSON, followed by at least kJsonPadding readable bytes. Empty for kSynced and for deletes that a new list showed.
   std::string_view object;
 };
@@ -55,10 +56,12 @@ struct ReflectorOptions {
   std::string label_selector;
   ListMode mode = ListMode::kAuto;
   std::uint32_t page = 500;
-  std::size_t max_line = std::size_t{16} << 20;   // one watch line; a longer one ends the watch and lists in pages
+  std::size_t max_line = std::size_t{16}
+                         << 20;  // one watch line; a longer one ends the watch and lists in pages
   std::size_t max_page = std::size_t{512} << 20;  // bytes of one page
   DurationMs watch_timeout_min = 5 * kMinute;     // asked of the server, random in [min, 2 x min]
-  DurationMs initial_silence = 30 * kSecond;  // no byte for so long in a streaming list: list in pages instead
+  DurationMs initial_silence =
+      30 * kSecond;  // no byte for so long in a streaming list: list in pages instead
   DurationMs first_backoff = 800;
   DurationMs max_backoff = 30 * kSecond;
   DurationMs healthy_after = 2 * kMinute;  // a watch that lived so long resets the back-off
@@ -69,13 +72,13 @@ struct ReflectorOptions {
 
 // Read from any thread.
 struct ReflectorStats {
-  std::atomic<std::uint64_t> lists{0};        // complete lists, streamed or paged
-  std::atomic<std::uint64_t> watches{0};      // started
-  std::atomic<std::uint64_t> expired{0};      // 410
-  std::atomic<std::uint64_t> failures{0};     // any other failed list or watch
-  std::atomic<std::uint64_t> events{0};       // lines of watches, bookmarks included
+  std::atomic<std::uint64_t> lists{0};     // complete lists, streamed or paged
+  std::atomic<std::uint64_t> watches{0};   // started
+  std::atomic<std::uint64_t> expired{0};   // 410
+  std::atomic<std::uint64_t> failures{0};  // any other failed list or watch
+  std::atomic<std::uint64_t> events{0};    // lines of watches, bookmarks included
   std::atomic<std::uint64_t> bookmarks{0};
-  std::atomic<std::uint64_t> repeats{0};      // not delivered, since nothing had changed
+  std::atomic<std::uint64_t> repeats{0};       // not delivered, since nothing had changed
   std::atomic<std::uint64_t> lost_deletes{0};  // deletes found by listing again
   std::atomic<std::uint64_t> objects{0};
   std::atomic<std::uint64_t> bytes{0};

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kube/curl_handles.h"
 #include "kube/url.h"
 
 namespace berth::kube {
@@ -22,39 +23,6 @@ namespace {
 constexpr std::size_t kMaxErrorBody = 64 * 1024;
 constexpr DurationMs kPauseCheck = 5;
 
-struct HeaderList {
-  curl_slist* list = nullptr;
-  HeaderList() = default;
-  HeaderList(const HeaderList&) = delete;
-  HeaderList& operator=(const HeaderList&) = delete;
-  ~HeaderList() { curl_slist_free_all(list); }
-  void add(const std::string& line) { list = curl_slist_append(list, line.c_str()); }
-};
-
-std::string_view media_type(BodyType type) {
-  switch (type) {
-    case BodyType::kJson: return "application/json";
-    case BodyType::kStrategicMergePatch: return "application/strategic-merge-patch+json";
-    case BodyType::kMergePatch: return "application/merge-patch+json";
-    case BodyType::kJsonPatch: return "application/json-patch+json";
-    case BodyType::kApplyPatch: return "application/apply-patch+yaml";
-  }
-  return "application/json";
-}
-
-std::string_view accepted(Accept accept) {
-  if (accept == Accept::kAggregatedDiscovery) {
-    return "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
-           "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
-  }
-  return "application/json";
-}
-
-struct Handle {
-  CURL* easy = nullptr;
-  std::shared_ptr<const Identity> identity;  // whose certificates are set on it
-};
-
 class CurlTransport;
 
 struct Transfer {
@@ -63,7 +31,7 @@ struct Transfer {
   Request request;
   ResponseHandler done;
   std::shared_ptr<StreamHandler> stream;
-  Handle handle;
+  CurlHandle handle;
   std::shared_ptr<const Identity> identity;
   std::shared_ptr<const HeaderList> headers;
   std::string url;
@@ -113,19 +81,11 @@ class CurlTransport final : public Transport {
   void resume_paused();
   void identity_refreshed();
   void shut_down();
-  Handle take_handle(const std::shared_ptr<const Identity>& identity);
-  void set_identity(Handle& handle, const std::shared_ptr<const Identity>& identity);
-  std::shared_ptr<const HeaderList> headers_for(const Request& request, const Identity& identity);
 
   ClusterConfig config_;
   TransportOptions options_;
   std::shared_ptr<IdentitySource> source_;
   TransportStats stats_;
-  std::string base_;        // URL without path
-  std::string connect_to_;  // where to connect when the name in TLS is another
-  std::string host_header_;
-  std::shared_ptr<HeaderList> connect_list_;
-  bool bypass_proxy_ = false;
 
   CURLM* multi_ = nullptr;
   CURLSH* share_ = nullptr;
@@ -140,10 +100,8 @@ class CurlTransport final : public Transport {
   std::vector<StreamId> paused_;
   std::vector<StreamId> to_close_;
   bool pause_timer_ = false;
-  std::vector<Handle> idle_;
   std::size_t in_flight_ = 0;  // without streams
-  std::uint64_t headers_generation_ = 0;
-  std::array<std::shared_ptr<const HeaderList>, 16> headers_;
+  std::unique_ptr<CurlHandles> handles_;
   IoLoop loop_;  // last: its thread ends before anything above goes
 };
 
@@ -153,17 +111,16 @@ CurlTransport::CurlTransport(ClusterConfig config, TransportOptions options,
 
 Status CurlTransport::open() {
   static const CURLcode once = curl_global_init(CURL_GLOBAL_DEFAULT);  // thread-safe, once per process
-  if (once != CURLE_OK) return fail(ErrorCode::kInternal, "libcurl cannot start: {}", curl_easy_strerror(once));
+  if (once != CURLE_OK)
+    return fail(ErrorCode::kInternal, "libcurl cannot start: {}", curl_easy_strerror(once));
   BERTH_ASSIGN(const Url url, parse_url(config_.server));
-  base_ = config_.server;
-  bypass_proxy_ = config_.proxy_url.empty() && url.loopback();
-  if (!config_.tls_server_name.empty() && url.scheme == "https") {
-    base_ = "https://" + config_.tls_server_name + ":" + std::to_string(url.port) + url.prefix;
-    connect_list_ = std::make_shared<HeaderList>();
-    connect_list_->add(config_.tls_server_name + ":" + std::to_string(url.port) + ":" + url.host + ":" +
-                       std::to_string(url.port));
-    host_header_ = "Host: " + url.host + ":" + std::to_string(url.port);
-  }
+  handles_ = std::make_unique<CurlHandles>(config_, options_, url, [this](CURL* easy) {
+    curl_easy_setopt(easy, CURLOPT_SHARE, share_);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &CurlTransport::on_body);
+    curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, &CurlTransport::on_before_send);
+    curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, &CurlTransport::on_new_socket);
+    curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, this);
+  });
   share_ = curl_share_init();
   multi_ = curl_multi_init();
   if (share_ == nullptr || multi_ == nullptr) return fail(ErrorCode::kExhausted, "libcurl: out of memory");
@@ -189,7 +146,7 @@ Status CurlTransport::open() {
 CurlTransport::~CurlTransport() {
   source_->on_refresh({});
   loop_.stop();
-  for (Handle& handle : idle_) curl_easy_cleanup(handle.easy);
+  handles_.reset();
   if (multi_ != nullptr) curl_multi_cleanup(multi_);
   if (share_ != nullptr) curl_share_cleanup(share_);
 }
@@ -249,9 +206,14 @@ std::size_t CurlTransport::on_body(char* data, std::size_t size, std::size_t cou
   }
   if (streaming) {
     switch (transfer.stream->on_data(bytes)) {
-      case Flow::kMore: return bytes.size();
-      case Flow::kPause: transfer.owner->pause(transfer); return CURL_WRITEFUNC_PAUSE;
-      case Flow::kStop: transfer.stopped = true; return 0;
+      case Flow::kMore:
+        return bytes.size();
+      case Flow::kPause:
+        transfer.owner->pause(transfer);
+        return CURL_WRITEFUNC_PAUSE;
+      case Flow::kStop:
+        transfer.stopped = true;
+        return 0;
     }
   }
   std::string& body = transfer.response.body;
@@ -341,122 +303,41 @@ void CurlTransport::start_waiting() {
   }
 }
 
-Handle CurlTransport::take_handle(const std::shared_ptr<const Identity>& identity) {
-  Handle handle;
-  if (!idle_.empty()) {
-    handle = std::move(idle_.back());
-    idle_.pop_back();
-  } else {
-    CURL* easy = curl_easy_init();
-    if (easy == nullptr) return handle;
-    handle.easy = easy;
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_SHARE, share_);
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
-    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(easy, CURLOPT_USERAGENT, options_.user_agent.c_str());
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &CurlTransport::on_body);
-    curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, &CurlTransport::on_before_send);
-    curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, &CurlTransport::on_new_socket);
-    curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, this);
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options_.connect_timeout));
-    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-    curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, 30L);
-    curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, 10L);
-    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
-                     static_cast<long>(options_.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-    if (options_.http2) curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
-    if (connect_list_ != nullptr) curl_easy_setopt(easy, CURLOPT_CONNECT_TO, connect_list_->list);
-    if (bypass_proxy_) {
-      curl_easy_setopt(easy, CURLOPT_PROXY, "");
-    } else if (!config_.proxy_url.empty()) {
-      curl_easy_setopt(easy, CURLOPT_PROXY, config_.proxy_url.c_str());
-    }
-    curl_easy_setopt(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-    if (config_.insecure) {
-      curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
-      curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
-    }
-  }
-  if (handle.identity != identity) set_identity(handle, identity);
-  return handle;
-}
-
-void CurlTransport::set_identity(Handle& handle, const std::shared_ptr<const Identity>& identity) {
-  // The blobs point into the identity, which the handle keeps alive.
-  const auto set = [&](CURLoption option, const std::string& pem) {
-    if (pem.empty()) {
-      curl_easy_setopt(handle.easy, option, nullptr);
-      return;
-    }
-    curl_blob blob{const_cast<char*>(pem.data()), pem.size(), CURL_BLOB_NOCOPY};
-    curl_easy_setopt(handle.easy, option, &blob);
-  };
-  if (!identity->ca_pem.empty()) {
-    set(CURLOPT_CAINFO_BLOB, identity->ca_pem);
-    // Otherwise the system's authorities would be trusted beside the cluster's own.
-    curl_easy_setopt(handle.easy, CURLOPT_CAPATH, nullptr);
-  }
-  if (!identity->cert_pem.empty() || (handle.identity != nullptr && !handle.identity->cert_pem.empty())) {
-    set(CURLOPT_SSLCERT_BLOB, identity->cert_pem);
-    set(CURLOPT_SSLKEY_BLOB, identity->key_pem);
-  }
-  if (!identity->user.empty()) {
-    curl_easy_setopt(handle.easy, CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BASIC));
-    curl_easy_setopt(handle.easy, CURLOPT_USERNAME, identity->user.c_str());
-    curl_easy_setopt(handle.easy, CURLOPT_PASSWORD, identity->password.c_str());
-  }
-  handle.identity = identity;
-}
-
-std::shared_ptr<const HeaderList> CurlTransport::headers_for(const Request& request, const Identity& identity) {
-  if (headers_generation_ != identity.generation) {
-    headers_.fill(nullptr);
-    headers_generation_ = identity.generation;
-  }
-  const std::size_t body = request.body.empty() ? 0 : 1 + static_cast<std::size_t>(request.body_type);
-  const std::size_t index = body + (request.accept == Accept::kAggregatedDiscovery ? 8 : 0);
-  auto& cached = headers_[index];
-  if (cached == nullptr) {
-    auto list = std::make_shared<HeaderList>();
-    list->add("Accept: " + std::string(accepted(request.accept)));
-    list->add("Expect:");
-    if (body != 0) list->add("Content-Type: " + std::string(media_type(request.body_type)));
-    if (!identity.token.empty()) list->add("Authorization: Bearer " + identity.token);
-    if (!host_header_.empty()) list->add(host_header_);
-    cached = std::move(list);
-  }
-  return cached;
-}
-
 void CurlTransport::start(const TransferPtr& transfer) {
   if (closing_) return deliver_unsent(transfer, "the client is shutting down");
   transfer->identity = source_->current();
-  transfer->handle = take_handle(transfer->identity);
+  transfer->handle = handles_->take(transfer->identity);
   CURL* easy = transfer->handle.easy;
   if (easy == nullptr) return deliver_unsent(transfer, "libcurl: out of memory");
   const Request& request = transfer->request;
-  transfer->headers = headers_for(request, *transfer->identity);
-  transfer->url.reserve(base_.size() + request.path.size());
-  transfer->url.assign(base_).append(request.path);
+  transfer->headers = handles_->headers(request, *transfer->identity);
+  transfer->url.reserve(handles_->base().size() + request.path.size());
+  transfer->url.assign(handles_->base()).append(request.path);
 
   curl_easy_setopt(easy, CURLOPT_URL, transfer->url.c_str());
-  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers->list);
+  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers->get());
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer.get());
   curl_easy_setopt(easy, CURLOPT_PREREQDATA, transfer.get());
   curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer.get());
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error.data());
   curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(request.timeout));
-  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE,
-                   request.method == Method::kGet ? 256L * 1024L : 16L * 1024L);
+  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, request.method == Method::kGet ? 256L * 1024L : 16L * 1024L);
   const char* verb = nullptr;
   switch (request.method) {
-    case Method::kGet: break;
-    case Method::kPost: verb = "POST"; break;
-    case Method::kPut: verb = "PUT"; break;
-    case Method::kPatch: verb = "PATCH"; break;
-    case Method::kDelete: verb = "DELETE"; break;
+    case Method::kGet:
+      break;
+    case Method::kPost:
+      verb = "POST";
+      break;
+    case Method::kPut:
+      verb = "PUT";
+      break;
+    case Method::kPatch:
+      verb = "PATCH";
+      break;
+    case Method::kDelete:
+      verb = "DELETE";
+      break;
   }
   if (request.body.empty() && request.method != Method::kPost) {
     curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
@@ -534,8 +415,9 @@ void CurlTransport::finish(const TransferPtr& transfer, CURLcode code) {
     } else if (transfer->stopped) {
       response.error = "stopped by the reader";
     } else if (transfer->too_large) {
-      response.error = fmt::format("the answer is larger than {} bytes",
-                                   transfer->stream != nullptr ? kMaxErrorBody : transfer->request.max_response);
+      response.error =
+          fmt::format("the answer is larger than {} bytes",
+                      transfer->stream != nullptr ? kMaxErrorBody : transfer->request.max_response);
     } else {
       response.error = transfer->error[0] != '\0' ? transfer->error.data() : curl_easy_strerror(code);
     }
@@ -566,7 +448,7 @@ void CurlTransport::finish(const TransferPtr& transfer, CURLcode code) {
 
 void CurlTransport::release(const TransferPtr& transfer) {
   curl_multi_remove_handle(multi_, transfer->handle.easy);
-  idle_.push_back(std::move(transfer->handle));
+  handles_->give_back(std::move(transfer->handle));
   transfer->handle = {};
   active_.erase(transfer->id);
   if (transfer->stream == nullptr) {
@@ -599,7 +481,8 @@ void CurlTransport::close_now(StreamId id) {
     transfer = it->second;
     release(transfer);
   } else {
-    const auto parked = std::find_if(parked_.begin(), parked_.end(), [&](const auto& t) { return t->id == id; });
+    const auto parked =
+        std::find_if(parked_.begin(), parked_.end(), [&](const auto& t) { return t->id == id; });
     if (parked == parked_.end()) return;  // ended already
     transfer = *parked;
     parked_.erase(parked);

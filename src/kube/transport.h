@@ -82,7 +82,7 @@ class StreamHandler {
 using StreamId = std::uint64_t;
 
 struct TransportOptions {
-  bool http2 = false;                // offer HTTP/2 in TLS (measured slower than HTTP/1.1 for small writes, docs)
+  bool http2 = false;  // offer HTTP/2 in TLS (measured slower than HTTP/1.1 for small writes, docs)
   std::uint32_t max_in_flight = 300;  // requests on the wire, streams not counted
   DurationMs connect_timeout = 10 * kSecond;
   std::string user_agent = "berth";
@@ -104,7 +104,8 @@ class Transport {
  public:
   static Result<std::unique_ptr<Transport>> create(const ClusterConfig& config,
                                                    const TransportOptions& options = {});
-  virtual ~Transport() = default;  // ends all requests (callbacks get "shutting down") and joins the I/O thread
+  virtual ~Transport() =
+      default;  // ends all requests (callbacks get "shutting down") and joins the I/O thread
 
   virtual void submit(Request request, ResponseHandler done) = 0;
   // timeout of the request bounds the whole stream (0: none); max_response bounds only the body of an error.

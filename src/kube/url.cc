@@ -18,7 +18,8 @@ Result<Url> parse_url(std::string_view text) {
     url.scheme = "http";
     url.port = 80;
   } else {
-    return fail(ErrorCode::kInvalid, "'{}' must start with https:// (or http://), like https://10.0.0.1:6443", text);
+    return fail(ErrorCode::kInvalid, "'{}' must start with https:// (or http://), like https://10.0.0.1:6443",
+                text);
   }
   rest.remove_prefix(url.scheme.size() + 3);
   const std::size_t slash = rest.find('/');
@@ -28,7 +29,8 @@ Result<Url> parse_url(std::string_view text) {
     while (url.prefix.ends_with('/')) url.prefix.pop_back();
   }
   if (authority.find('@') != std::string_view::npos) {
-    return fail(ErrorCode::kInvalid, "a server's URL must not hold user and password; put them into the user entry");
+    return fail(ErrorCode::kInvalid,
+                "a server's URL must not hold user and password; put them into the user entry");
   }
   if (rest.find_first_of("?#") != std::string_view::npos) {
     return fail(ErrorCode::kInvalid, "'{}' must not have a query or fragment", text);
@@ -36,7 +38,8 @@ Result<Url> parse_url(std::string_view text) {
   std::size_t colon = authority.rfind(':');
   if (authority.starts_with('[')) {
     const std::size_t bracket = authority.find(']');
-    if (bracket == std::string_view::npos) return fail(ErrorCode::kInvalid, "'{}' lacks the closing ']'", text);
+    if (bracket == std::string_view::npos)
+      return fail(ErrorCode::kInvalid, "'{}' lacks the closing ']'", text);
     colon = authority.find(':', bracket);
   }
   if (colon != std::string_view::npos) {

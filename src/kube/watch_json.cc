@@ -1,8 +1,8 @@
 #include "kube/watch_json.h"
 
-#include <cstring>
-
 #include <simdjson.h>
+
+#include <cstring>
 
 #include "kube/reflector.h"
 
@@ -72,7 +72,8 @@ simdjson::padded_string_view padded(std::string_view text) {
 }
 
 std::string_view blank_trimmed(std::string_view text) {
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\r' || text.back() == '\n')) text.remove_suffix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\r' || text.back() == '\n'))
+    text.remove_suffix(1);
   return text;
 }
 
@@ -118,7 +119,8 @@ Result<ObjectMeta> WatchJson::meta(std::string_view object) {
   }
   for (auto field : metadata) {
     std::string_view key;
-    if (field.unescaped_key().get(key) != simdjson::SUCCESS) return fail(ErrorCode::kInvalid, "metadata is broken");
+    if (field.unescaped_key().get(key) != simdjson::SUCCESS)
+      return fail(ErrorCode::kInvalid, "metadata is broken");
     std::string_view* into = nullptr;
     if (key == "name") {
       into = &out.name;
@@ -151,16 +153,19 @@ Result<ListPage> WatchJson::page(std::string& body, const std::function<Status(s
   for (auto field : metadata) {
     std::string_view key;
     std::string_view value;
-    if (field.unescaped_key().get(key) != simdjson::SUCCESS) return fail(ErrorCode::kInvalid, "metadata is broken");
+    if (field.unescaped_key().get(key) != simdjson::SUCCESS)
+      return fail(ErrorCode::kInvalid, "metadata is broken");
     if (key != "resourceVersion" && key != "continue") continue;
     if (field.value().get_string().get(value) != simdjson::SUCCESS) continue;
     (key == "continue" ? out.next : out.resource_version) = value;
   }
   ondemand::value items;
-  if (document["items"].get(items) != simdjson::SUCCESS) return fail(ErrorCode::kInvalid, "the list has no items");
+  if (document["items"].get(items) != simdjson::SUCCESS)
+    return fail(ErrorCode::kInvalid, "the list has no items");
   if (bool null = false; items.is_null().get(null) == simdjson::SUCCESS && null) return out;
   ondemand::array array;
-  if (items.get_array().get(array) != simdjson::SUCCESS) return fail(ErrorCode::kInvalid, "items is not a list");
+  if (items.get_array().get(array) != simdjson::SUCCESS)
+    return fail(ErrorCode::kInvalid, "items is not a list");
   for (auto element : array) {
     ondemand::object object;
     std::string_view raw;

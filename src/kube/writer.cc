@@ -46,7 +46,9 @@ struct Writer::Impl : std::enable_shared_from_this<Writer::Impl> {
   bool sweep_timer = false;
   bool closing = false;
 
-  static std::size_t index(const Pending& pending) { return static_cast<std::size_t>(pending.write.write_class); }
+  static std::size_t index(const Pending& pending) {
+    return static_cast<std::size_t>(pending.write.write_class);
+  }
   std::size_t total() const { return in_flight[0] + in_flight[1] + in_flight[2]; }
   void note_limit() {
     stats.limit.store(static_cast<std::uint64_t>(concurrency.limit()), std::memory_order_relaxed);
@@ -57,12 +59,24 @@ struct Writer::Impl : std::enable_shared_from_this<Writer::Impl> {
     if (std::exchange(pending->ended, true)) return;
     result.attempts = pending->attempts;
     switch (result.outcome) {
-      case Outcome::kOk: stats.ok.fetch_add(1, std::memory_order_relaxed); break;
-      case Outcome::kConflict: stats.conflict.fetch_add(1, std::memory_order_relaxed); break;
-      case Outcome::kUnknown: stats.unknown.fetch_add(1, std::memory_order_relaxed); break;
-      case Outcome::kFenced: stats.fenced.fetch_add(1, std::memory_order_relaxed); break;
-      case Outcome::kDropped: stats.dropped.fetch_add(1, std::memory_order_relaxed); break;
-      default: stats.failed.fetch_add(1, std::memory_order_relaxed); break;
+      case Outcome::kOk:
+        stats.ok.fetch_add(1, std::memory_order_relaxed);
+        break;
+      case Outcome::kConflict:
+        stats.conflict.fetch_add(1, std::memory_order_relaxed);
+        break;
+      case Outcome::kUnknown:
+        stats.unknown.fetch_add(1, std::memory_order_relaxed);
+        break;
+      case Outcome::kFenced:
+        stats.fenced.fetch_add(1, std::memory_order_relaxed);
+        break;
+      case Outcome::kDropped:
+        stats.dropped.fetch_add(1, std::memory_order_relaxed);
+        break;
+      default:
+        stats.failed.fetch_add(1, std::memory_order_relaxed);
+        break;
     }
     if (pending->done) pending->done(std::move(result));
   }
@@ -82,7 +96,8 @@ struct Writer::Impl : std::enable_shared_from_this<Writer::Impl> {
       if (const auto it = by_key.find(pending->write.replace_key); it != by_key.end()) {
         // The newer one takes the place of the older one in the queue.
         std::swap(*it->second, *pending);
-        return end_as(pending, Outcome::kDropped, "Superseded", "a newer write of the same object replaced this one");
+        return end_as(pending, Outcome::kDropped, "Superseded",
+                      "a newer write of the same object replaced this one");
       }
       by_key.emplace(pending->write.replace_key, pending);
     }
@@ -172,7 +187,8 @@ struct Writer::Impl : std::enable_shared_from_this<Writer::Impl> {
   void send(const PendingPtr& pending, Nanos now) {
     const Nanos left = pending->due - now;
     if (left <= 0) {
-      return end_as(pending, Outcome::kUnavailable, "Deadline", "the deadline passed before it could be sent");
+      return end_as(pending, Outcome::kUnavailable, "Deadline",
+                    "the deadline passed before it could be sent");
     }
     Request request;
     const Write& write = pending->write;
@@ -225,6 +241,10 @@ struct Writer::Impl : std::enable_shared_from_this<Writer::Impl> {
       result.reason = response.timed_out ? "Timeout" : "Connection";
       result.message = response.error;
     }
+    // A patch that names another uid than the object's: the server calls it an attempt to change the uid.
+    if (response.status == 422 && result.message.find("metadata.uid: Invalid value") != std::string::npos) {
+      result.outcome = Outcome::kConflict;
+    }
     const bool budget = status.cause == "DisruptionBudget";  // the object's refusal, not the server's
     const bool overload = (response.status == 429 && !budget) || response.status >= 500 ||
                           (response.status == 0 && !response.fenced);
@@ -236,7 +256,8 @@ struct Writer::Impl : std::enable_shared_from_this<Writer::Impl> {
     note_limit();
     if (response.status == 429 && !budget) {
       stats.throttled.fetch_add(1, std::memory_order_relaxed);
-      const DurationMs wait = std::min<DurationMs>(std::max(response.retry_after, status.retry_after), 30 * kSecond);
+      const DurationMs wait =
+          std::min<DurationMs>(std::max(response.retry_after, status.retry_after), 30 * kSecond);
       paused_until = std::max(paused_until, now + wait * kNanosPerMs);
     }
     switch (result.outcome) {
@@ -266,14 +287,16 @@ struct Writer::Impl : std::enable_shared_from_this<Writer::Impl> {
         result.message = "leadership was lost before it was sent";
         if (pending->maybe_done) result.outcome = Outcome::kUnknown;
         break;
-      default: break;
+      default:
+        break;
     }
     end(pending, std::move(result));
   }
 
   // Puts the write back into its queue after a while; false where the deadline is too near.
   bool retry(const PendingPtr& pending, Nanos now) {
-    const DurationMs most = std::min(options.max_backoff, options.first_backoff << std::min(pending->failures, 20u));
+    const DurationMs most =
+        std::min(options.max_backoff, options.first_backoff << std::min(pending->failures, 20u));
     DurationMs wait = random.between(most / 2, most);
     wait = std::max(wait, (paused_until - now) / kNanosPerMs);
     if (now + wait * kNanosPerMs >= pending->due) return false;
@@ -291,7 +314,8 @@ struct Writer::Impl : std::enable_shared_from_this<Writer::Impl> {
     out.erase(pending);
     const std::string& key = pending->write.replace_key;
     if (!key.empty() && !by_key.emplace(key, pending).second) {
-      return end_as(pending, Outcome::kDropped, "Superseded", "a newer write of the same object replaced this one");
+      return end_as(pending, Outcome::kDropped, "Superseded",
+                    "a newer write of the same object replaced this one");
     }
     queues[index(*pending)].push_front(pending);
     note_queue(index(*pending));
@@ -332,6 +356,8 @@ void Writer::submit(Write write, WriteDone done) {
   }
 }
 
-const WriterStats& Writer::stats() const { return impl_->stats; }
+const WriterStats& Writer::stats() const {
+  return impl_->stats;
+}
 
 }  // namespace berth::kube

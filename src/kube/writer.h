@@ -49,12 +49,13 @@ struct Write {
 
 struct WriteResult {
   Outcome outcome = Outcome::kDropped;
-  int status = 0;       // HTTP status of the last answer
-  std::string reason;   // of the server's Status ("Conflict"), or of us ("Superseded", "QueueFull", "Deadline")
+  int status = 0;  // HTTP status of the last answer
+  std::string
+      reason;  // of the server's Status ("Conflict"), or of us ("Superseded", "QueueFull", "Deadline")
   std::string message;
-  std::string body;     // of a success
-  std::uint32_t attempts = 0;   // times it was sent
-  Nanos latency = 0;    // of the last attempt
+  std::string body;            // of a success
+  std::uint32_t attempts = 0;  // times it was sent
+  Nanos latency = 0;           // of the last attempt
 };
 using WriteDone = std::function<void(WriteResult&&)>;
 
@@ -70,7 +71,8 @@ struct WriterOptions {
 };
 
 struct WriterStats {
-  std::atomic<std::uint64_t> ok{0}, conflict{0}, retried{0}, throttled{0}, unknown{0}, fenced{0}, dropped{0}, failed{0};
+  std::atomic<std::uint64_t> ok{0}, conflict{0}, retried{0}, throttled{0}, unknown{0}, fenced{0}, dropped{0},
+      failed{0};
   std::atomic<std::uint64_t> in_flight{0}, limit{0};
   std::array<std::atomic<std::uint64_t>, kWriteClasses> queued{};
 };

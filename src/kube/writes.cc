@@ -62,7 +62,8 @@ WriteResult bind_outcome(WriteResult result, std::string_view node) {
   return result;
 }
 
-Write delete_pod(std::string_view ns, std::string_view name, std::string_view uid, std::int64_t grace_seconds) {
+Write delete_pod(std::string_view ns, std::string_view name, std::string_view uid,
+                 std::int64_t grace_seconds) {
   Write write;
   write.write_class = WriteClass::kBind;
   write.method = Method::kDelete;
@@ -129,7 +130,11 @@ Write create_event(const EventNote& event, std::string_view name) {
   write.idempotent = true;  // its name is its own
   text::JsonWriter json;
   json.begin_object().field("apiVersion", "events.k8s.io/v1").field("kind", "Event");
-  json.key("metadata").begin_object().field("name", name).field("namespace", event_namespace(event)).end_object();
+  json.key("metadata")
+      .begin_object()
+      .field("name", name)
+      .field("namespace", event_namespace(event))
+      .end_object();
   json.field("eventTime", text::format_time_us(event.time_us));
   json.field("reportingController", event.controller);
   json.field("reportingInstance", cut(event.instance, kMaxInstance));
@@ -146,7 +151,8 @@ Write create_event(const EventNote& event, std::string_view name) {
   return write;
 }
 
-Write patch_event_series(std::string_view ns, std::string_view name, std::int64_t count, std::int64_t last_us) {
+Write patch_event_series(std::string_view ns, std::string_view name, std::int64_t count,
+                         std::int64_t last_us) {
   Write write;
   write.write_class = WriteClass::kEvent;
   write.method = Method::kPatch;

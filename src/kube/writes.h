@@ -26,7 +26,8 @@ Write bind_pod(std::string_view ns, std::string_view name, std::string_view uid,
 WriteResult bind_outcome(WriteResult result, std::string_view node);
 
 // Deletes with a uid precondition, so it is idempotent. Grace below 0: the pod's own.
-Write delete_pod(std::string_view ns, std::string_view name, std::string_view uid, std::int64_t grace_seconds = -1);
+Write delete_pod(std::string_view ns, std::string_view name, std::string_view uid,
+                 std::int64_t grace_seconds = -1);
 
 struct PodCondition {
   std::string type;    // "PodScheduled", "DisruptionTarget"
@@ -48,15 +49,16 @@ struct EventNote {
   std::string note;             // cut to 1 KiB at a character's boundary
   ObjectRef regarding;
   std::optional<ObjectRef> related;
-  std::string controller;  // the scheduler's name
-  std::string instance;    // at most 128 bytes
+  std::string controller;    // the scheduler's name
+  std::string instance;      // at most 128 bytes
   std::int64_t time_us = 0;  // since 1970
 };
 // Name of an event: "<object>.<hex nanoseconds>", made from its time and a number that tells events of one moment apart.
 std::string event_name(const EventNote& event, std::uint32_t number);
 Write create_event(const EventNote& event, std::string_view name);
 // It happened again: `count` times in all, last at `last_us`.
-Write patch_event_series(std::string_view ns, std::string_view name, std::int64_t count, std::int64_t last_us);
+Write patch_event_series(std::string_view ns, std::string_view name, std::int64_t count,
+                         std::int64_t last_us);
 
 // Any object: body is JSON (an object for create and update).
 Write create_object(std::string path, std::string body);

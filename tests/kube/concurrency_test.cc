@@ -60,7 +60,8 @@ TEST(Concurrency, HalvesOncePerBurstOfRefusals) {
 TEST(Paths, Resources) {
   EXPECT_EQ(kPods.collection(), "/api/v1/pods");
   EXPECT_EQ(kPods.object("a", "p", "binding"), "/api/v1/namespaces/a/pods/p/binding");
-  EXPECT_EQ(kLeases.object("kube-system", "x y"), "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/x%20y");
+  EXPECT_EQ(kLeases.object("kube-system", "x y"),
+            "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/x%20y");
   EXPECT_EQ(escape("a=b,c!=d"), "a%3Db%2Cc%21%3Dd");
 }
 

@@ -43,11 +43,13 @@ class ConfigTest : public ::testing::Test {
     if (config) return "no error";
     std::string message = config.error().str();
     const std::string prefix = folder.string() + "/";
-    for (std::size_t at = 0; (at = message.find(prefix)) != std::string::npos;) message.erase(at, prefix.size());
+    for (std::size_t at = 0; (at = message.find(prefix)) != std::string::npos;)
+      message.erase(at, prefix.size());
     return message;
   }
   static std::string kubeconfig(const std::string& cluster, const std::string& user) {
-    return "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts:\n- name: c\n  context: {cluster: k, user: u, "
+    return "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts:\n- name: c\n  context: {cluster: k, "
+           "user: u, "
            "namespace: team}\nclusters:\n- name: k\n  cluster:\n" +
            cluster + "users:\n- name: u\n  user:\n" + user;
   }
@@ -55,9 +57,10 @@ class ConfigTest : public ::testing::Test {
 };
 
 TEST_F(ConfigTest, ReadsTheCurrentContext) {
-  const std::string path = write("config", kubeconfig("    server: https://10.0.0.1:6443/\n    certificate-authority: ca.pem\n"
-                                                      "    tls-server-name: api\n    proxy-url: http://proxy:3128\n",
-                                                      "    tokenFile: token\n"));
+  const std::string path =
+      write("config", kubeconfig("    server: https://10.0.0.1:6443/\n    certificate-authority: ca.pem\n"
+                                 "    tls-server-name: api\n    proxy-url: http://proxy:3128\n",
+                                 "    tokenFile: token\n"));
   const auto config = read_kubeconfig(path);
   ASSERT_TRUE(config) << config.error().str();
   EXPECT_EQ(config->server, "https://10.0.0.1:6443");
@@ -72,15 +75,18 @@ TEST_F(ConfigTest, ReadsTheCurrentContext) {
 TEST_F(ConfigTest, MessagesNameFileAndField) {
   const std::string good = "    server: https://a:1\n";
   const std::string user = "    token: s3cr3t\n";
-  EXPECT_EQ(error_of("contexts: []\n"), "config:1:1: current-context: is not set; set it or name one of the contexts: none");
-  const auto contains = [&](const std::string& text, const std::string& part, const std::string& context = {}) {
+  EXPECT_EQ(error_of("contexts: []\n"),
+            "config:1:1: current-context: is not set; set it or name one of the contexts: none");
+  const auto contains = [&](const std::string& text, const std::string& part,
+                            const std::string& context = {}) {
     const std::string message = error_of(text, context);
     EXPECT_NE(message.find(part), std::string::npos) << message;
     EXPECT_NE(message.find("config:"), std::string::npos) << message;
     EXPECT_EQ(message.find("s3cr3t"), std::string::npos) << message;
   };
   contains(kubeconfig(good, user), "there is no context \"other\"; there are: c", "other");
-  contains(kubeconfig("    server: 10.0.0.1\n", user), "clusters[0].cluster.server: '10.0.0.1' must start with https://");
+  contains(kubeconfig("    server: 10.0.0.1\n", user),
+           "clusters[0].cluster.server: '10.0.0.1' must start with https://");
   contains(kubeconfig("    proxy-url: http://p:1\n", user), "server");
   contains(kubeconfig(good + "    certificate-authority-data: '!!'\n", user),
            "clusters[0].cluster.certificate-authority-data: is not valid base64");
@@ -88,12 +94,17 @@ TEST_F(ConfigTest, MessagesNameFileAndField) {
   contains(kubeconfig(good + "    certificate-authority: x\n    insecure-skip-tls-verify: true\n", user),
            "insecure-skip-tls-verify");
   contains(kubeconfig(good, "    token: [s3cr3t]\n"), "users[0].user.token: must be a string");
-  contains(kubeconfig(good, "    client-certificate: a.pem\n"), "client-certificate and client-key belong together");
+  contains(kubeconfig(good, "    client-certificate: a.pem\n"),
+           "client-certificate and client-key belong together");
   contains(kubeconfig(good, "    auth-provider: {name: gcp}\n"), "use an exec plugin instead");
   contains(kubeconfig(good, "    exec: {command: x, apiVersion: v0}\n"), "client.authentication.k8s.io/v1");
-  contains(kubeconfig(good, "    exec: {command: x, apiVersion: client.authentication.k8s.io/v1, interactiveMode: Always}\n"),
-           "needs a terminal");
-  contains("current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\nclusters: []\n", "there is no cluster \"k\"");
+  contains(
+      kubeconfig(
+          good,
+          "    exec: {command: x, apiVersion: client.authentication.k8s.io/v1, interactiveMode: Always}\n"),
+      "needs a terminal");
+  contains("current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\nclusters: []\n",
+           "there is no cluster \"k\"");
   EXPECT_NE(read_kubeconfig((folder / "missing").string()).error().message.find("missing: cannot be read"),
             std::string::npos);
 }
@@ -114,7 +125,8 @@ TEST_F(ConfigTest, IdentityErrorsNameTheFileAndNoSecret) {
   EXPECT_EQ(several.error().message.find("two"), std::string::npos);
   config.token = {};
   config.ca.file = write("ca.pem", "not a certificate");
-  EXPECT_NE(IdentitySource::create(config).error().message.find("certificate-authority: "), std::string::npos);
+  EXPECT_NE(IdentitySource::create(config).error().message.find("certificate-authority: "),
+            std::string::npos);
 }
 
 TEST_F(ConfigTest, InCluster) {
@@ -174,9 +186,11 @@ echo '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","s
 )");
   chmod(script.c_str(), 0755);
   const std::string path = write(
-      "config", kubeconfig("    server: " + api.url() + "\n",
-                           "    exec:\n      apiVersion: client.authentication.k8s.io/v1\n      command: ./plugin\n"
-                           "      env: [{name: COUNT, value: " + (folder / "count").string() + "}]\n"));
+      "config",
+      kubeconfig("    server: " + api.url() + "\n",
+                 "    exec:\n      apiVersion: client.authentication.k8s.io/v1\n      command: ./plugin\n"
+                 "      env: [{name: COUNT, value: " +
+                     (folder / "count").string() + "}]\n"));
   const auto config = read_kubeconfig(path);
   ASSERT_TRUE(config) << config.error().str();
   auto transport = Transport::create(*config, {.identity = {.least_between_refreshes = 10}});
@@ -202,10 +216,12 @@ echo '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","s
 
 TEST_F(ConfigTest, ExecPluginFailures) {
   ClusterConfig config;
-  config.exec = ExecPlugin{.command = "/nonexistent/plugin", .api_version = "client.authentication.k8s.io/v1",
+  config.exec = ExecPlugin{.command = "/nonexistent/plugin",
+                           .api_version = "client.authentication.k8s.io/v1",
                            .install_hint = "install it with make"};
   const auto message = [&] { return IdentitySource::create(config, {.exec_timeout = 200}).error().message; };
-  EXPECT_NE(message().find("cannot be started: No such file or directory; install it with make"), std::string::npos);
+  EXPECT_NE(message().find("cannot be started: No such file or directory; install it with make"),
+            std::string::npos);
   const auto script = [&](const std::string& body) {
     config.exec->command = write("plugin", "#!/bin/sh\n" + body + "\n");
     chmod(config.exec->command.c_str(), 0755);
@@ -214,7 +230,7 @@ TEST_F(ConfigTest, ExecPluginFailures) {
   EXPECT_NE(message().find("failed with exit code 7"), std::string::npos) << message();
   script("sleep 60");
   EXPECT_NE(message().find("did not end within 200 ms and was killed"), std::string::npos) << message();
-  script("echo s3cr3t");
+  script("echo '{broken s3cr3t'");
   EXPECT_NE(message().find("did not print one ExecCredential"), std::string::npos) << message();
   EXPECT_EQ(message().find("s3cr3t"), std::string::npos);
   script(R"(echo '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{}}')");

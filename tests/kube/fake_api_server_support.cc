@@ -14,13 +14,13 @@ namespace {
 
 constexpr const char* kTime = "2026-01-01T00:00:00Z";
 
-Json status_json(int code, const std::string& reason, const std::string& message, const std::string& cause = {},
-                 int retry_after_s = 0) {
+Json status_json(int code, const std::string& reason, const std::string& message,
+                 const std::string& cause = {}, int retry_after_s = 0) {
   Json details = Json::object();
   if (!cause.empty()) details["causes"] = Json::array({Json{{"reason", cause}, {"message", message}}});
   if (retry_after_s > 0) details["retryAfterSeconds"] = retry_after_s;
-  return Json{{"kind", "Status"},     {"apiVersion", "v1"},   {"metadata", Json::object()}, {"status", "Failure"},
-              {"message", message},   {"reason", reason},     {"details", details},         {"code", code}};
+  return Json{{"kind", "Status"},   {"apiVersion", "v1"}, {"metadata", Json::object()}, {"status", "Failure"},
+              {"message", message}, {"reason", reason},   {"details", details},         {"code", code}};
 }
 
 void refuse(HttpResponse& response, int code, const std::string& reason, const std::string& message,
@@ -30,22 +30,33 @@ void refuse(HttpResponse& response, int code, const std::string& reason, const s
 }
 
 std::string text_at(const Json& object, const char* a, const char* b) {
-  if (!object.is_object() || !object.contains(a) || !object[a].is_object() || !object[a].contains(b)) return {};
+  if (!object.is_object() || !object.contains(a) || !object[a].is_object() || !object[a].contains(b))
+    return {};
   return object[a][b].is_string() ? object[a][b].get<std::string>() : std::string();
 }
 
 std::string reason_of(int status) {
   switch (status) {
-    case 401: return "Unauthorized";
-    case 403: return "Forbidden";
-    case 404: return "NotFound";
-    case 409: return "Conflict";
-    case 410: return "Expired";
-    case 422: return "Invalid";
-    case 429: return "TooManyRequests";
-    case 503: return "ServiceUnavailable";
-    case 504: return "Timeout";
-    default: return "InternalError";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "NotFound";
+    case 409:
+      return "Conflict";
+    case 410:
+      return "Expired";
+    case 422:
+      return "Invalid";
+    case 429:
+      return "TooManyRequests";
+    case 503:
+      return "ServiceUnavailable";
+    case 504:
+      return "Timeout";
+    default:
+      return "InternalError";
   }
 }
 
@@ -283,7 +294,9 @@ void FakeApiServer::on_request(std::function<void(const Seen&)> hook) {
   const std::lock_guard lock(store_->mutex);
   store_->hook = std::move(hook);
 }
-int FakeApiServer::watches() const { return store_->open_watches.load(); }
+int FakeApiServer::watches() const {
+  return store_->open_watches.load();
+}
 
 // --- requests ---------------------------------------------------------------------------------------------------
 
@@ -293,8 +306,12 @@ bool FakeApiServer::handle(const HttpRequest& request, HttpResponse& response, H
     return it == request.headers.end() ? std::string() : it->second;
   };
   const bool watching = request.method == "GET" && request.query.contains("watch");
-  Seen seen{watching ? "WATCH" : request.method, request.target,         request.body,
-            header("content-type"),              header("authorization"), request.client_name};
+  Seen seen{watching ? "WATCH" : request.method,
+            request.target,
+            request.body,
+            header("content-type"),
+            header("authorization"),
+            request.client_name};
   std::function<void(const Seen&)> hook;
   std::optional<Fault> fault;
   std::string token;
@@ -326,7 +343,8 @@ bool FakeApiServer::handle(const HttpRequest& request, HttpResponse& response, H
   const auto answer_fault = [&] {
     response.status = fault->status;
     response.body =
-        status_json(fault->status, reason_of(fault->status), "injected", fault->cause, fault->retry_after_s).dump();
+        status_json(fault->status, reason_of(fault->status), "injected", fault->cause, fault->retry_after_s)
+            .dump();
     if (fault->retry_after_s > 0) response.headers["Retry-After"] = std::to_string(fault->retry_after_s);
   };
   if (fault.has_value()) {
@@ -357,95 +375,6 @@ bool FakeApiServer::handle(const HttpRequest& request, HttpResponse& response, H
     if (fault->kind == FaultKind::kDelayAnswer) wait();
     if (fault->kind == FaultKind::kStatusAfter) answer_fault();
   }
-  return true;
-}
-
-bool FakeApiServer::discovery(const HttpRequest& request, HttpResponse& response) {
-  struct Kind {
-    const char* group;
-    const char* version;
-    const char* resource;
-    const char* kind;
-    bool namespaced;
-  };
-  static constexpr Kind kKinds[] = {{"", "v1", "nodes", "Node", false},
-                                    {"", "v1", "pods", "Pod", true},
-                                    {"batch", "v1", "jobs", "Job", true},
-                                    {"coordination.k8s.io", "v1", "leases", "Lease", true},
-                                    {"kueue.x-k8s.io", "v1beta2", "clusterqueues", "ClusterQueue", false},
-                                    {"kueue.x-k8s.io", "v1beta1", "clusterqueues", "ClusterQueue", false}};
-  const auto served = [&](const Kind& kind) {
-    const std::string base = *kind.group == '\0' ? "/api/" : "/apis/" + std::string(kind.group) + "/";
-    return !options_.unserved.contains(base + kind.version + "/" + kind.resource);
-  };
-  const bool core = request.path == "/api" || request.path.starts_with("/api/");
-  const auto slashes = std::count(request.path.begin(), request.path.end(), '/');
-  if (request.path == "/version") {
-    response.body = R"({"major":"1","minor":"36","gitVersion":"v1.36.0-fake"})";
-    return true;
-  }
-  if (request.path != "/api" && request.path != "/apis" && !(core && slashes == 2) &&
-      !(request.path.starts_with("/apis/") && slashes == 3)) {
-    return false;
-  }
-  if (request.path == "/api" || request.path == "/apis") {
-    const auto accept = request.headers.find("accept");
-    const bool aggregated = options_.aggregated_discovery && accept != request.headers.end() &&
-                            accept->second.find("APIGroupDiscoveryList") != std::string::npos;
-    std::map<std::string, std::map<std::string, Json>> groups;
-    std::map<std::string, std::vector<std::string>> order;
-    for (const Kind& kind : kKinds) {
-      if ((*kind.group == '\0') != core || !served(kind)) continue;
-      auto& versions = order[kind.group];
-      if (std::find(versions.begin(), versions.end(), kind.version) == versions.end()) {
-        versions.emplace_back(kind.version);
-      }
-      auto& list = groups[kind.group][kind.version];
-      if (list.is_null()) list = Json::array();
-      Json item{{"resource", kind.resource},
-                {"responseKind", {{"group", kind.group}, {"version", kind.version}, {"kind", kind.kind}}},
-                {"scope", kind.namespaced ? "Namespaced" : "Cluster"},
-                {"verbs", {"get", "list", "watch"}}};
-      item["subresources"] = Json::array({Json{{"subresource", "status"}}});
-      list.push_back(std::move(item));
-    }
-    Json out;
-    if (aggregated) {
-      out = Json{{"kind", "APIGroupDiscoveryList"}, {"apiVersion", "apidiscovery.k8s.io/v2"}, {"items", Json::array()}};
-      for (const auto& [group, versions] : order) {
-        Json item{{"metadata", {{"name", group}}}, {"versions", Json::array()}};
-        for (const auto& version : versions) {
-          item["versions"].push_back(Json{{"version", version}, {"resources", groups[group][version]}});
-        }
-        out["items"].push_back(std::move(item));
-      }
-    } else if (core) {
-      out = Json{{"kind", "APIVersions"}, {"versions", {"v1"}}};
-    } else {
-      out = Json{{"kind", "APIGroupList"}, {"groups", Json::array()}};
-      for (const auto& [group, versions] : order) {
-        Json item{{"name", group}, {"versions", Json::array()}};
-        for (const auto& version : versions) item["versions"].push_back(Json{{"version", version}});
-        item["preferredVersion"] = Json{{"version", versions.front()}};
-        out["groups"].push_back(std::move(item));
-      }
-    }
-    response.body = out.dump();
-    return true;
-  }
-  Json out{{"kind", "APIResourceList"}, {"resources", Json::array()}};
-  for (const Kind& kind : kKinds) {
-    const std::string at = *kind.group == '\0' ? std::string("/api/") + kind.version
-                                               : "/apis/" + std::string(kind.group) + "/" + kind.version;
-    if (at != request.path || !served(kind)) continue;
-    out["resources"].push_back(Json{{"name", kind.resource},
-                                    {"kind", kind.kind},
-                                    {"namespaced", kind.namespaced},
-                                    {"verbs", {"get", "list", "watch"}}});
-    out["resources"].push_back(
-        Json{{"name", std::string(kind.resource) + "/status"}, {"kind", kind.kind}, {"verbs", {"get"}}});
-  }
-  response.body = out.dump();
   return true;
 }
 
@@ -500,7 +429,8 @@ void FakeApiServer::serve(const HttpRequest& request, const Route& route, HttpRe
     const std::string name = text_at(object, "metadata", "name");
     if (name.empty()) return refuse(response, 422, "Invalid", "metadata.name: Required value");
     if (!text_at(object, "metadata", "resourceVersion").empty()) {
-      return refuse(response, 400, "BadRequest", "resourceVersion should not be set on objects to be created");
+      return refuse(response, 400, "BadRequest",
+                    "resourceVersion should not be set on objects to be created");
     }
     const std::string key = route.ns + "/" + name;
     if (store.find(route.table, key) != nullptr) {
@@ -532,7 +462,8 @@ void FakeApiServer::serve(const HttpRequest& request, const Route& route, HttpRe
   if (request.method == "POST" && route.subresource == "binding") {
     const Json binding = Json::parse(request.body);
     if (uid_conflict(text_at(binding, "metadata", "uid"))) return;
-    const std::string said = "Operation cannot be fulfilled on pods/binding \"" + route.name + "\": pod " + route.name;
+    const std::string said =
+        "Operation cannot be fulfilled on pods/binding \"" + route.name + "\": pod " + route.name;
     Json pod = *found;
     if (pod["metadata"].contains("deletionTimestamp")) {
       return refuse(response, 409, "Conflict", said + " is being deleted, cannot be assigned to a host");
@@ -540,12 +471,14 @@ void FakeApiServer::serve(const HttpRequest& request, const Route& route, HttpRe
     if (const std::string node = text_at(pod, "spec", "nodeName"); !node.empty()) {
       return refuse(response, 409, "Conflict", said + " is already assigned to node \"" + node + "\"");
     }
-    if (pod.contains("spec") && pod["spec"].contains("schedulingGates") && !pod["spec"]["schedulingGates"].empty()) {
+    if (pod.contains("spec") && pod["spec"].contains("schedulingGates") &&
+        !pod["spec"]["schedulingGates"].empty()) {
       return refuse(response, 409, "Conflict", said + " has non-empty .spec.schedulingGates");
     }
     pod["spec"]["nodeName"] = text_at(binding, "target", "name");
     merge_patch(pod["status"],
-                Json{{"conditions", Json::array({Json{{"type", "PodScheduled"}, {"status", "True"}}})}}, true);
+                Json{{"conditions", Json::array({Json{{"type", "PodScheduled"}, {"status", "True"}}})}},
+                true);
     if (pod["status"].is_object()) pod["status"].erase("nominatedNodeName");
     store.put(route.table, route.key(), std::move(pod));
     response.status = 201;
@@ -556,7 +489,8 @@ void FakeApiServer::serve(const HttpRequest& request, const Route& route, HttpRe
     const Json options = request.body.empty() ? Json::object() : Json::parse(request.body);
     if (uid_conflict(text_at(options, "preconditions", "uid"))) return;
     const bool bound = !text_at(*found, "spec", "nodeName").empty();
-    const bool held = found->at("metadata").contains("finalizers") && !found->at("metadata")["finalizers"].empty();
+    const bool held =
+        found->at("metadata").contains("finalizers") && !found->at("metadata")["finalizers"].empty();
     const bool now = options.value("gracePeriodSeconds", 1) == 0;
     if (held || (options_.graceful_deletes && route.resource == "pods" && bound && !now)) {
       if (!found->at("metadata").contains("deletionTimestamp")) {
@@ -587,14 +521,19 @@ void FakeApiServer::serve(const HttpRequest& request, const Route& route, HttpRe
     next["metadata"]["creationTimestamp"] = kTime;
   } else if (request.method == "PATCH") {
     const auto type = request.headers.find("content-type");
-    const bool strategic = type != request.headers.end() && type->second.find("strategic") != std::string::npos;
+    const bool strategic =
+        type != request.headers.end() && type->second.find("strategic") != std::string::npos;
     if (type == request.headers.end() || type->second.find("merge-patch+json") == std::string::npos) {
       return refuse(response, 415, "UnsupportedMediaType", "this server takes merge patches only");
     }
     const Json patch = Json::parse(request.body);
-    if (uid_conflict(text_at(patch, "metadata", "uid"))) return;
+    if (const std::string other = text_at(patch, "metadata", "uid"); !other.empty() && other != uid) {
+      return refuse(response, 422, "Invalid",
+                    "metadata.uid: Invalid value: \"" + other + "\": field is immutable");
+    }
     const std::string wanted = text_at(patch, "metadata", "resourceVersion");
-    if (!wanted.empty() && wanted != version) return refuse(response, 409, "Conflict", "the object has been modified");
+    if (!wanted.empty() && wanted != version)
+      return refuse(response, 409, "Conflict", "the object has been modified");
     next = *found;
     merge_patch(next, patch, strategic);
   } else {
@@ -629,16 +568,19 @@ bool FakeApiServer::watch(const HttpRequest& request, const Route& route, HttpRe
   bool initial = options_.knows_streaming_lists && query("sendInitialEvents") == "true";
   const Selector selector(query("fieldSelector"), query("labelSelector"));
   const std::string from = query("resourceVersion");
-  const auto deadline = std::chrono::steady_clock::now() +
-                        std::chrono::seconds(query("timeoutSeconds").empty() ? 1800 : std::stol(query("timeoutSeconds")));
+  const auto deadline =
+      std::chrono::steady_clock::now() +
+      std::chrono::seconds(query("timeoutSeconds").empty() ? 1800 : std::stol(query("timeoutSeconds")));
 
   std::unique_lock lock(store.mutex);
   if (initial && !store.streaming_lists) {
-    refuse(response, 422, "Invalid", "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled");
+    refuse(response, 422, "Invalid",
+           "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled");
     return true;
   }
   if (initial && (query("resourceVersionMatch") != "NotOlderThan" || !bookmarks)) {
-    refuse(response, 422, "Invalid", "sendInitialEvents needs resourceVersionMatch=NotOlderThan and bookmarks");
+    refuse(response, 422, "Invalid",
+           "sendInitialEvents needs resourceVersionMatch=NotOlderThan and bookmarks");
     return true;
   }
   const std::int64_t wanted = from.empty() || from == "0" ? -1 : std::stoll(from);
@@ -651,9 +593,10 @@ bool FakeApiServer::watch(const HttpRequest& request, const Route& route, HttpRe
     return R"({"type":")" + type + R"(","object":)" + object.dump() + "}\n";
   };
   const auto bookmark = [&](bool end) {
-    Json object{{"kind", "Bookmark"},
-                {"apiVersion", route.api_version},
-                {"metadata", {{"resourceVersion", std::to_string(store.rv())}, {"creationTimestamp", nullptr}}}};
+    Json object{
+        {"kind", "Bookmark"},
+        {"apiVersion", route.api_version},
+        {"metadata", {{"resourceVersion", std::to_string(store.rv())}, {"creationTimestamp", nullptr}}}};
     if (end) object["metadata"]["annotations"] = Json{{"k8s.io/initial-events-end", "true"}};
     return line("BOOKMARK", object);
   };

@@ -18,13 +18,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "kube/config.h"
 #include "kube/fake_http_support.h"
@@ -40,24 +39,24 @@ struct FakeOptions {
   bool aggregated_discovery = true;
   bool graceful_deletes = false;  // bound pods wait for finish_deletes()
   int bookmark_ms = 100;
-  std::string token;            // bearer token that is asked for; empty: none
+  std::string token;               // bearer token that is asked for; empty: none
   std::set<std::string> unserved;  // collections without namespace, like "/apis/x.io/v1/things"
 };
 
 enum class FaultKind : std::uint8_t {
-  kStatus,        // answer with `status` and do nothing
-  kCloseBefore,   // close the connection and do nothing
-  kCloseAfter,    // do it, then close the connection without an answer
-  kDelay,         // do it after `delay_ms`
-  kDelayAnswer,   // do it at once, answer after `delay_ms`
-  kStatusAfter,   // do it, then answer with `status`
+  kStatus,       // answer with `status` and do nothing
+  kCloseBefore,  // close the connection and do nothing
+  kCloseAfter,   // do it, then close the connection without an answer
+  kDelay,        // do it after `delay_ms`
+  kDelayAnswer,  // do it at once, answer after `delay_ms`
+  kStatusAfter,  // do it, then answer with `status`
 };
 
 struct Fault {
   FaultKind kind = FaultKind::kStatus;
-  std::string method;     // empty: any; "WATCH" for watches
-  std::string contains;   // part of the path and query; empty: any
-  int times = 1;          // -1: always
+  std::string method;    // empty: any; "WATCH" for watches
+  std::string contains;  // part of the path and query; empty: any
+  int times = 1;         // -1: always
   int status = 500;
   int retry_after_s = 0;
   int delay_ms = 0;
@@ -125,7 +124,8 @@ class FakeApiServer {
   struct Route;
   bool handle(const HttpRequest& request, HttpResponse& response, HttpConnection& connection);
   void serve(const HttpRequest& request, const Route& route, HttpResponse& response);
-  bool watch(const HttpRequest& request, const Route& route, HttpResponse& response, HttpConnection& connection);
+  bool watch(const HttpRequest& request, const Route& route, HttpResponse& response,
+             HttpConnection& connection);
   bool discovery(const HttpRequest& request, HttpResponse& response);
 
   FakeOptions options_;

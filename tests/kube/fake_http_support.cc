@@ -38,8 +38,8 @@ void set_common(X509* cert, const std::string& name, long serial) {
   X509_gmtime_adj(X509_getm_notBefore(cert), -3600);
   X509_gmtime_adj(X509_getm_notAfter(cert), 24 * 3600);
   X509_NAME* subject = X509_get_subject_name(cert);
-  X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(name.c_str()), -1,
-                             -1, 0);
+  X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8,
+                             reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);
 }
 
 void add_extension(X509* cert, X509* issuer, int nid, const char* value) {
@@ -77,20 +77,21 @@ TestAuthority::TestAuthority(const std::string& name) : impl_(std::make_unique<I
 TestAuthority::~TestAuthority() = default;
 TestAuthority::TestAuthority(TestAuthority&&) noexcept = default;
 
-CertificatePair TestAuthority::issue(const std::string& common_name, const std::string& alternative_names) const {
+CertificatePair TestAuthority::issue(const std::string& common_name,
+                                     const std::string& alternative_names) const {
   EVP_PKEY* key = EVP_EC_gen("P-256");
   X509* cert = X509_new();
   set_common(cert, common_name, ++impl_->serial);
   X509_set_issuer_name(cert, X509_get_subject_name(impl_->cert));
   X509_set_pubkey(cert, key);
   add_extension(cert, impl_->cert, NID_basic_constraints, "CA:FALSE");
-  if (!alternative_names.empty()) add_extension(cert, impl_->cert, NID_subject_alt_name, alternative_names.c_str());
+  if (!alternative_names.empty())
+    add_extension(cert, impl_->cert, NID_subject_alt_name, alternative_names.c_str());
   X509_sign(cert, impl_->key, EVP_sha256());
   CertificatePair out;
   out.cert_pem = pem_of([&](BIO* bio) { return PEM_write_bio_X509(bio, cert); });
-  out.key_pem = pem_of([&](BIO* bio) {
-    return PEM_write_bio_PrivateKey(bio, key, nullptr, nullptr, 0, nullptr, nullptr);
-  });
+  out.key_pem = pem_of(
+      [&](BIO* bio) { return PEM_write_bio_PrivateKey(bio, key, nullptr, nullptr, 0, nullptr, nullptr); });
   X509_free(cert);
   EVP_PKEY_free(key);
   return out;
@@ -213,7 +214,8 @@ std::string common_name(SSL* ssl) {
   X509* cert = ssl == nullptr ? nullptr : SSL_get1_peer_certificate(ssl);
   if (cert == nullptr) return {};
   std::array<char, 256> name{};
-  X509_NAME_get_text_by_NID(X509_get_subject_name(cert), NID_commonName, name.data(), static_cast<int>(name.size()));
+  X509_NAME_get_text_by_NID(X509_get_subject_name(cert), NID_commonName, name.data(),
+                            static_cast<int>(name.size()));
   X509_free(cert);
   return name.data();
 }
@@ -271,7 +273,8 @@ struct HttpServer::Impl {
         HttpResponse response;
         if (!handler(request, response, channel)) break;
         if (response.close_without_answer) break;
-        std::string out = "HTTP/1.1 " + std::to_string(response.status) + " " + reason_phrase(response.status) + "\r\n";
+        std::string out =
+            "HTTP/1.1 " + std::to_string(response.status) + " " + reason_phrase(response.status) + "\r\n";
         out += "Content-Type: " + response.content_type + "\r\n";
         for (const auto& [name, value] : response.headers) out += name + ": " + value + "\r\n";
         out += "Content-Length: " + std::to_string(response.body.size()) + "\r\n\r\n" + response.body;
@@ -289,7 +292,9 @@ HttpServer::HttpServer(Handler handler, const Tls* tls) : impl_(std::make_unique
   impl_->owner = this;
   if (tls != nullptr) {
     impl_->context = SSL_CTX_new(TLS_server_method());
-    const auto bio = [](const std::string& pem) { return BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())); };
+    const auto bio = [](const std::string& pem) {
+      return BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
+    };
     BIO* cert_bio = bio(tls->server.cert_pem);
     X509* cert = PEM_read_bio_X509(cert_bio, nullptr, nullptr, nullptr);
     SSL_CTX_use_certificate(impl_->context, cert);
@@ -340,17 +345,28 @@ void HttpServer::drop_connections() {
 
 std::string reason_phrase(int status) {
   switch (status) {
-    case 200: return "OK";
-    case 201: return "Created";
-    case 400: return "Bad Request";
-    case 401: return "Unauthorized";
-    case 403: return "Forbidden";
-    case 404: return "Not Found";
-    case 409: return "Conflict";
-    case 410: return "Gone";
-    case 422: return "Unprocessable Entity";
-    case 429: return "Too Many Requests";
-    default: return "Status";
+    case 200:
+      return "OK";
+    case 201:
+      return "Created";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 409:
+      return "Conflict";
+    case 410:
+      return "Gone";
+    case 422:
+      return "Unprocessable Entity";
+    case 429:
+      return "Too Many Requests";
+    default:
+      return "Status";
   }
 }
 

@@ -38,9 +38,9 @@ class TestAuthority {
 
 struct HttpRequest {
   std::string method;
-  std::string path;  // without the query, not unescaped
-  std::map<std::string, std::string> query;  // unescaped
-  std::string target;  // as sent
+  std::string path;                            // without the query, not unescaped
+  std::map<std::string, std::string> query;    // unescaped
+  std::string target;                          // as sent
   std::map<std::string, std::string> headers;  // names in lower case
   std::string body;
   std::string client_name;  // common name of the client's certificate

@@ -61,7 +61,8 @@ Selector::Selector(const std::string& fields, const std::string& labels) {
 bool Selector::matches(const Json& object) const {
   for (const Term& term : terms_) {
     const Json* found = walk(object, term.path);
-    const std::string value = found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
+    const std::string value =
+        found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
     switch (term.op) {
       case Term::Op::kEquals:
         if (value != term.value) return false;
@@ -87,7 +88,8 @@ std::shared_ptr<const Json> ObjectStore::find(const std::string& table, const st
   return it == objects->second.end() ? nullptr : it->second;
 }
 
-std::vector<std::shared_ptr<const Json>> ObjectStore::list(const std::string& table, const std::string& ns) const {
+std::vector<std::shared_ptr<const Json>> ObjectStore::list(const std::string& table,
+                                                           const std::string& ns) const {
   std::vector<std::shared_ptr<const Json>> out;
   const auto objects = tables_.find(table);
   if (objects == tables_.end()) return out;
@@ -100,7 +102,8 @@ std::vector<std::shared_ptr<const Json>> ObjectStore::list(const std::string& ta
 std::shared_ptr<const Json> ObjectStore::put(const std::string& table, const std::string& key, Json object) {
   object["metadata"]["resourceVersion"] = std::to_string(++rv_);
   auto& slot = tables_[table][key];
-  StoreEvent event{rv_, table, key.substr(0, key.find('/')), slot == nullptr ? "ADDED" : "MODIFIED", slot, nullptr};
+  StoreEvent event{rv_,  table,  key.substr(0, key.find('/')), slot == nullptr ? "ADDED" : "MODIFIED",
+                   slot, nullptr};
   slot = std::make_shared<const Json>(std::move(object));
   event.after = slot;
   history_.push_back(std::move(event));
@@ -129,7 +132,8 @@ std::uint64_t ObjectStore::position_after(std::int64_t version) const {
 
 std::string ObjectStore::new_uid() {
   std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), "00000000-0000-4000-8000-%012llx", static_cast<unsigned long long>(++uids_));
+  std::snprintf(text.data(), text.size(), "00000000-0000-4000-8000-%012llx",
+                static_cast<unsigned long long>(++uids_));
   return text.data();
 }
 
@@ -142,8 +146,8 @@ void merge_patch(Json& into, const Json& patch, bool strategic) {
   for (const auto& [name, value] : patch.items()) {
     if (value.is_null()) {
       into.erase(name);
-    } else if (strategic && value.is_array() && !value.empty() && value[0].is_object() && value[0].contains("type") &&
-               into.contains(name) && into[name].is_array()) {
+    } else if (strategic && value.is_array() && !value.empty() && value[0].is_object() &&
+               value[0].contains("type") && into.contains(name) && into[name].is_array()) {
       for (const Json& item : value) {
         Json* same = nullptr;
         for (Json& old : into[name]) {

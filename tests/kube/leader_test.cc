@@ -171,8 +171,9 @@ TEST(Leader, OptionsAreChecked) {
   options.renew_deadline = 15 * kSecond;
   const auto refused = LeaderElector::create(*transport, options);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message,
-            "leader election: the lease duration (15000 ms) must be longer than the renew deadline (15000 ms)");
+  EXPECT_EQ(
+      refused.error().message,
+      "leader election: the lease duration (15000 ms) must be longer than the renew deadline (15000 ms)");
   options.renew_deadline = 10 * kSecond;
   options.retry_period = 9 * kSecond;
   EXPECT_FALSE(LeaderElector::create(*transport, options));

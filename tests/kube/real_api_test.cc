@@ -28,7 +28,9 @@ struct CpuTime {
   static double now() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; };
+    const auto seconds = [](const timeval& t) {
+      return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+    };
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
   }
 };
@@ -83,11 +85,13 @@ TEST_P(RealApi, CreatesWatchesBindsAndDeletes) {
   std::atomic<int> failed{0};
   for (int i = 0; i < count; ++i) {
     const std::string name = "berth-test-" + std::to_string(i);
-    writer.submit(create_object(kPods.collection("default"),
-                                R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name +
-                                    R"(","labels":{"berth-test":"binds"}},"spec":{"schedulerName":"berth","containers":[)"
-                                    R"({"name":"c","image":"none"}]}})"),
-                  [&](WriteResult&& result) { (result.outcome == Outcome::kOk ? made : failed).fetch_add(1); });
+    writer.submit(
+        create_object(
+            kPods.collection("default"),
+            R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name +
+                R"(","labels":{"berth-test":"binds"}},"spec":{"schedulerName":"berth","containers":[)"
+                R"({"name":"c","image":"none"}]}})"),
+        [&](WriteResult&& result) { (result.outcome == Outcome::kOk ? made : failed).fetch_add(1); });
   }
   ASSERT_TRUE(wait_for([&] { return made.load() + failed.load() == count; }, std::chrono::minutes(2)));
   EXPECT_EQ(failed.load(), 0);
@@ -102,24 +106,27 @@ TEST_P(RealApi, CreatesWatchesBindsAndDeletes) {
   {
     const std::lock_guard lock(mutex);
     for (const auto& [name, uid] : uids) {
-      writer.submit(bind_pod("default", name, uid, "node-" + std::to_string(uid.size())), [&](WriteResult&& result) {
-        (result.outcome == Outcome::kOk ? ok : failed).fetch_add(1);
-      });
+      writer.submit(
+          bind_pod("default", name, uid, "node-" + std::to_string(uid.size())),
+          [&](WriteResult&& result) { (result.outcome == Outcome::kOk ? ok : failed).fetch_add(1); });
     }
   }
   ASSERT_TRUE(wait_for([&] { return ok.load() + failed.load() == count; }, std::chrono::minutes(2)));
   const double seconds = static_cast<double>(boottime_ns() - begin) / 1e9;
   const double used = CpuTime::now() - cpu;
   EXPECT_EQ(ok.load(), count);
-  std::printf("%s: %d binds in %.2f s: %.0f/s, %.0f us of CPU each (watch included), %llu in flight at most, %llu connections\n",
-              GetParam() ? "HTTP/2" : "HTTP/1.1", count, seconds, count / seconds, used * 1e6 / count,
-              static_cast<unsigned long long>(writer.stats().limit.load()),
-              static_cast<unsigned long long>(transport->stats().connections.load()));
+  std::printf(
+      "%s: %d binds in %.2f s: %.0f/s, %.0f us of CPU each (watch included), %llu in flight at most, %llu "
+      "connections\n",
+      GetParam() ? "HTTP/2" : "HTTP/1.1", count, seconds, count / seconds, used * 1e6 / count,
+      static_cast<unsigned long long>(writer.stats().limit.load()),
+      static_cast<unsigned long long>(transport->stats().connections.load()));
   EXPECT_TRUE(wait_for([&] { return bound.load() >= count; })) << bound.load() << " " << pods.last_problem();
 
   {
     const std::lock_guard lock(mutex);
-    for (const auto& [name, uid] : uids) writer.submit(delete_pod("default", name, uid, 0), [](WriteResult&&) {});
+    for (const auto& [name, uid] : uids)
+      writer.submit(delete_pod("default", name, uid, 0), [](WriteResult&&) {});
   }
   EXPECT_TRUE(wait_for([&] { return gone.load() == count; }, std::chrono::minutes(2))) << pods.last_problem();
   std::printf("watches %llu, lists %llu, expired %llu, failures %llu, lost deletes %llu\n",
@@ -134,7 +141,8 @@ TEST_P(RealApi, StatusEventLease) {
   const Response made = transport->call(
       {.method = Method::kPost,
        .path = kPods.collection("default"),
-       .body = R"({"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"berth-test-"},"spec":{"schedulerName":"berth","containers":[{"name":"c","image":"none"}]}})"});
+       .body =
+           R"({"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"berth-test-"},"spec":{"schedulerName":"berth","containers":[{"name":"c","image":"none"}]}})"});
   ASSERT_EQ(made.status, 201) << made.body;
   const auto field = [&](const std::string& key) {
     const std::size_t at = made.body.find("\"" + key + "\":\"") + key.size() + 4;
@@ -149,7 +157,8 @@ TEST_P(RealApi, StatusEventLease) {
     return promise.get_future().get();
   };
   const WriteResult patched = run(patch_pod_status(
-      "default", name, uid, {{.type = "PodScheduled", .status = "False", .reason = "Unschedulable", .message = "full"}},
+      "default", name, uid,
+      {{.type = "PodScheduled", .status = "False", .reason = "Unschedulable", .message = "full"}},
       "some-node"));
   EXPECT_EQ(patched.outcome, Outcome::kOk) << patched.message;
   EXPECT_NE(patched.body.find("\"nominatedNodeName\":\"some-node\""), std::string::npos);

@@ -47,11 +47,13 @@ class Mirror {
         ++deleted_;
         if (change.object.empty()) ++synthetic_;
         return;
-      case ChangeType::kSynced: return;
+      case ChangeType::kSynced:
+        return;
     }
     const Json object = Json::parse(change.object);
     if (object["metadata"]["name"] != std::string(change.name)) problem("wrong object for " + key);
-    if (object["metadata"]["resourceVersion"] != std::string(change.resource_version)) problem("wrong rv: " + key);
+    if (object["metadata"]["resourceVersion"] != std::string(change.resource_version))
+      problem("wrong rv: " + key);
     objects_[key] = {std::string(change.uid), std::string(change.resource_version)};
   }
 
@@ -89,7 +91,8 @@ class ReflectorTest : public ::testing::Test {
     if (options.path.empty()) options.path = kPods.collection();
     options.first_backoff = 20;
     options.max_backoff = 200;
-    reflector = std::make_unique<Reflector>(*transport, std::move(options), [this](const Change& c) { mirror(c); });
+    reflector =
+        std::make_unique<Reflector>(*transport, std::move(options), [this](const Change& c) { mirror(c); });
   }
   void add(const std::string& name, const std::string& node = {}) {
     Json pod{{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", {{"name", name}}}, {"spec", Json::object()}};
@@ -168,7 +171,8 @@ TEST_F(ReflectorTest, ExpiredContinueTokenStartsTheListAgain) {
   serve();
   for (int i = 0; i < 20; ++i) add("p" + std::to_string(i));
   api->on_request([&](const testing::Seen& seen) {
-    if (seen.target.find("continue=") != std::string::npos && seen.target.find("limit=5&") != std::string::npos) {
+    if (seen.target.find("continue=") != std::string::npos &&
+        seen.target.find("limit=5&") != std::string::npos) {
       api->expire_continue_tokens();
     }
   });
@@ -298,7 +302,8 @@ TEST_F(ReflectorTest, BookmarksMoveTheResumePoint) {
   start();
   ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; }));
   // Other resources move the version on; bookmarks tell us.
-  for (int i = 0; i < 50; ++i) api->create("/api/v1/nodes", Json{{"metadata", {{"name", "n" + std::to_string(i)}}}});
+  for (int i = 0; i < 50; ++i)
+    api->create("/api/v1/nodes", Json{{"metadata", {{"name", "n" + std::to_string(i)}}}});
   const std::string now = std::to_string(api->resource_version());
   const auto seen = reflector->stats().bookmarks.load();
   ASSERT_TRUE(wait_for([&] { return reflector->stats().bookmarks.load() >= seen + 3; }));
@@ -352,7 +357,10 @@ TEST_F(ReflectorTest, RandomFaultsLoseNothing) {
         case 0:
         case 1:
         case 2:
-        case 3: names.push_back("p" + std::to_string(next++)); add(names.back()); break;
+        case 3:
+          names.push_back("p" + std::to_string(next++));
+          add(names.back());
+          break;
         case 4:
         case 5:
         case 6:
@@ -369,14 +377,21 @@ TEST_F(ReflectorTest, RandomFaultsLoseNothing) {
             }
           }
           break;
-        case 8: api->cut_watches_mid_line(); break;
-        case 9: api->drop_connections(); break;
+        case 8:
+          api->cut_watches_mid_line();
+          break;
+        case 9:
+          api->drop_connections();
+          break;
         case 10:
           if (random.chance(1, 4)) api->compact();
           if (random.chance(1, 3)) api->expire_continue_tokens();
           break;
-        case 11: api->add_fault({.status = random.chance(1, 2) ? 500 : 429}); break;
-        default: break;
+        case 11:
+          api->add_fault({.status = random.chance(1, 2) ? 500 : 429});
+          break;
+        default:
+          break;
       }
       if (random.chance(1, 4)) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }

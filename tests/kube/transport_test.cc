@@ -28,8 +28,10 @@ TEST(Transport, GetsAndPosts) {
   const Response version = (*transport)->call({.path = "/version"});
   EXPECT_EQ(version.status, 200);
   EXPECT_NE(version.body.find("v1.36.0-fake"), std::string::npos);
-  const Response made = (*transport)->call(
-      {.method = Method::kPost, .path = kNodes.collection(), .body = R"({"metadata":{"name":"n1"}})"});
+  const Response made = (*transport)
+                            ->call({.method = Method::kPost,
+                                    .path = kNodes.collection(),
+                                    .body = R"({"metadata":{"name":"n1"}})"});
   EXPECT_EQ(made.status, 201);
   EXPECT_TRUE(api.get("/api/v1/nodes/n1").has_value());
   const Response missing = (*transport)->call({.path = kNodes.object("", "n2")});

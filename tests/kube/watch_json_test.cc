@@ -57,8 +57,8 @@ TEST(WatchJson, LinesInBothForms) {
   ASSERT_TRUE(b) << b.error().str();
   EXPECT_EQ(b->type, WatchType::kDeleted);
   EXPECT_EQ(b->object, R"({"metadata":{"name":"y"}})");
-  for (const char* bad : {"{}", "nonsense", R"({"type":"OTHER","object":{}})", R"({"type":"ADDED","object":3})",
-                          R"({"type":"ADDED"})"}) {
+  for (const char* bad : {"{}", "nonsense", R"({"type":"OTHER","object":{}})",
+                          R"({"type":"ADDED","object":3})", R"({"type":"ADDED"})"}) {
     const std::string text = padded(bad);
     EXPECT_FALSE(json.line(text)) << bad;
   }

@@ -115,7 +115,8 @@ TEST_F(WriterTest, IdempotentWritesAreRepeatedAfter500) {
   start();
   const std::string uid = make_pod("p");
   api.add_fault({.method = "PATCH", .times = 2, .status = 503});
-  const WriteResult result = run(patch_pod_status("a", "p", uid, {{.type = "PodScheduled", .status = "False"}}));
+  const WriteResult result =
+      run(patch_pod_status("a", "p", uid, {{.type = "PodScheduled", .status = "False"}}));
   EXPECT_EQ(result.outcome, Outcome::kOk);
   EXPECT_EQ(result.attempts, 3u);
 }
@@ -155,18 +156,22 @@ TEST_F(WriterTest, StatusPatchMergesConditions) {
   start();
   const std::string uid = make_pod("p");
   EXPECT_EQ(run(patch_pod_status("a", "p", uid,
-                                 {{.type = "PodScheduled", .status = "False", .reason = "Unschedulable",
+                                 {{.type = "PodScheduled",
+                                   .status = "False",
+                                   .reason = "Unschedulable",
                                    .message = "no \"room\""}},
                                  "n7"))
                 .outcome,
             Outcome::kOk);
-  EXPECT_EQ(run(patch_pod_status("a", "p", uid, {{.type = "DisruptionTarget", .status = "True"}}, "")).outcome,
-            Outcome::kOk);
+  EXPECT_EQ(
+      run(patch_pod_status("a", "p", uid, {{.type = "DisruptionTarget", .status = "True"}}, "")).outcome,
+      Outcome::kOk);
   const Json status = (*api.get("/api/v1/namespaces/a/pods/p"))["status"];
   ASSERT_EQ(status["conditions"].size(), 2u);
   EXPECT_EQ(status["conditions"][0]["message"], "no \"room\"");
   EXPECT_FALSE(status.contains("nominatedNodeName"));
-  EXPECT_EQ(run(patch_pod_status("a", "p", "other", {{.type = "X", .status = "True"}})).outcome, Outcome::kConflict);
+  EXPECT_EQ(run(patch_pod_status("a", "p", "other", {{.type = "X", .status = "True"}})).outcome,
+            Outcome::kConflict);
 }
 
 TEST_F(WriterTest, DeletesOnlyThatVeryPod) {
@@ -204,13 +209,15 @@ TEST_F(WriterTest, BindsGoBeforeStatusesAndEvents) {
     };
   };
   for (int i = 0; i < 20; ++i) {
-    Write low = create_object("/api/v1/nodes", Json{{"metadata", {{"name", "e" + std::to_string(i)}}}}.dump());
+    Write low =
+        create_object("/api/v1/nodes", Json{{"metadata", {{"name", "e" + std::to_string(i)}}}}.dump());
     low.write_class = WriteClass::kEvent;
     writer->submit(std::move(low), note('e'));
   }
   for (int i = 0; i < 20; ++i) {
-    writer->submit(create_object("/api/v1/nodes", Json{{"metadata", {{"name", "b" + std::to_string(i)}}}}.dump()),
-                   note('b'));
+    writer->submit(
+        create_object("/api/v1/nodes", Json{{"metadata", {{"name", "b" + std::to_string(i)}}}}.dump()),
+        note('b'));
   }
   ASSERT_TRUE(wait_for([&] {
     const std::lock_guard lock(mutex);
@@ -232,7 +239,8 @@ TEST_F(WriterTest, EventQueueDropsItsOldest) {
   std::atomic<int> ok{0};
   std::atomic<int> dropped{0};
   for (int i = 0; i < 50; ++i) {
-    Write low = create_object("/api/v1/nodes", Json{{"metadata", {{"name", "e" + std::to_string(i)}}}}.dump());
+    Write low =
+        create_object("/api/v1/nodes", Json{{"metadata", {{"name", "e" + std::to_string(i)}}}}.dump());
     low.write_class = WriteClass::kEvent;
     writer->submit(std::move(low), [&](WriteResult&& result) {
       if (result.outcome == Outcome::kOk) ok.fetch_add(1);
@@ -252,8 +260,8 @@ TEST_F(WriterTest, NewerStatusReplacesTheWaitingOne) {
   std::atomic<int> superseded{0};
   std::atomic<int> ok{0};
   for (int i = 0; i < 10; ++i) {
-    Write write = patch_pod_status("a", "p", uid, {{.type = "PodScheduled", .status = "False",
-                                                    .message = std::to_string(i)}});
+    Write write = patch_pod_status(
+        "a", "p", uid, {{.type = "PodScheduled", .status = "False", .message = std::to_string(i)}});
     write.replace_key = "a/p";
     writer->submit(std::move(write), [&](WriteResult&& result) {
       (result.outcome == Outcome::kOk ? ok : superseded).fetch_add(1);
@@ -270,11 +278,12 @@ TEST_F(WriterTest, NothingIsLostAtTheEnd) {
   std::atomic<int> unknown{0};
   std::atomic<int> dropped{0};
   for (int i = 0; i < 20; ++i) {
-    writer->submit(create_object("/api/v1/nodes", Json{{"metadata", {{"name", "n" + std::to_string(i)}}}}.dump()),
-                   [&](WriteResult&& result) {
-                     if (result.outcome == Outcome::kUnknown) unknown.fetch_add(1);
-                     if (result.outcome == Outcome::kDropped) dropped.fetch_add(1);
-                   });
+    writer->submit(
+        create_object("/api/v1/nodes", Json{{"metadata", {{"name", "n" + std::to_string(i)}}}}.dump()),
+        [&](WriteResult&& result) {
+          if (result.outcome == Outcome::kUnknown) unknown.fetch_add(1);
+          if (result.outcome == Outcome::kDropped) dropped.fetch_add(1);
+        });
   }
   ASSERT_TRUE(wait_for([&] { return api.count("POST") == 4; }));
   writer.reset();
