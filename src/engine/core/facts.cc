@@ -21,6 +21,7 @@ Status unknown(std::string_view what, std::string_view name) {
 
 Status State::node_upsert(const Node& node) {
   const auto before = nodes.find(node.name);
+  if (before && nodes.record(*before).alive && nodes.record(*before).spec == node) return {};
   const std::size_t had_devices = before ? nodes.record(*before).devices.size() : 0;
   BERTH_TRY(nodes.upsert(node));
   const NodeId id = *nodes.find(node.name);
@@ -67,15 +68,24 @@ void State::charge_devices_again(NodeId node) {
 Status State::topology_upsert(const Topology& topology) {
   if (topology.name.empty()) return fail(ErrorCode::kInvalid, "a topology has no name");
   if (topology.levels.empty()) return fail(ErrorCode::kInvalid, "topology {} has no levels", topology.name);
+  const auto known = topologies.find(topology.name);
+  if (known != topologies.end() && known->second == topology) return {};
   topologies[topology.name] = topology;
-  configuration_changed();
+  topologies_changed();
   return {};
 }
 
 Status State::topology_remove(const std::string& name) {
   if (topologies.erase(name) == 0) return unknown("topology", name);
-  configuration_changed();
+  topologies_changed();
   return {};
+}
+
+void State::topologies_changed() {
+  std::vector<Topology> list;
+  for (const auto& [name, topology] : topologies) list.push_back(topology);
+  nodes.set_topologies(list);
+  pending.wake_all();
 }
 
 Status State::foreign_upsert(const ForeignPod& pod) {
@@ -108,9 +118,6 @@ Status State::foreign_remove(const std::string& uid) {
 // --------------------------------------------------------------------------------------------------------------- queues
 
 void State::configuration_changed() {
-  std::vector<Topology> list;
-  for (const auto& [name, topology] : topologies) list.push_back(topology);
-  nodes.set_topologies(list);
   rebuild_queues();
   ++config_version;
   holds_suspect = true;
@@ -119,6 +126,8 @@ void State::configuration_changed() {
 
 Status State::flavor_upsert(const Flavor& flavor) {
   if (flavor.name.empty()) return fail(ErrorCode::kInvalid, "a flavor has no name");
+  const auto known = flavors.find(flavor.name);
+  if (known != flavors.end() && known->second == flavor) return {};
   flavors[flavor.name] = flavor;
   configuration_changed();
   return {};
@@ -158,6 +167,7 @@ Status State::queue_upsert(const Queue& queue) {
   }
   const QueueId id = intern_queue(queue.name);
   if (!queue.parent.empty()) intern_queue(queue.parent);
+  if (queues[id.index()].exists && queues[id.index()].spec == queue) return {};
   queues[id.index()].exists = true;
   queues[id.index()].spec = queue;
   configuration_changed();

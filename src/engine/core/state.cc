@@ -141,7 +141,8 @@ std::string State::class_key(const WorkloadState& w, WorkloadId id) const {
   for (const auto& set : w.sets)
     fmt::format_to(std::back_inserter(key), ";{},{},{}", set.spec.value, set.waiting, set.least);
   // What has slots somewhere already must come near them: a class of its own.
-  if (w.running() > 0 || w.releasing() > 0) fmt::format_to(std::back_inserter(key), "#{}", id.value);
+  if (w.running() > 0 || w.releasing() > 0)
+    fmt::format_to(std::back_inserter(key), "#{}{}", id.value, w.incomplete() ? "!" : "");
   return key;
 }
 
@@ -176,7 +177,7 @@ void State::settle(WorkloadId id) {
     pending.remove(w.pending, member(w, id));
     w.pending = ClassId();
   }
-  if (waits) w.pending = pending.add(class_key(w, id), w.queue, w.priority, member(w, id));
+  if (waits) w.pending = pending.add(class_key(w, id), w.queue, w.priority, w.incomplete(), member(w, id));
 }
 
 // -------------------------------------------------------------------------------------------------------------- look-ups

@@ -6,6 +6,7 @@
 //   - trials (try_charge): accounts only, written to an undo log, rolled back to a mark or kept by the decision that follows.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -72,6 +73,11 @@ struct WorkloadState {
   std::int64_t running() const { return sum(&PodSetState::active); }
   std::int64_t held() const { return sum(&PodSetState::held); }
   std::int64_t releasing() const { return sum(&PodSetState::releasing); }
+  // Some of it runs, but less than its least count.
+  bool incomplete() const {
+    return running() > 0 &&
+           std::any_of(sets.begin(), sets.end(), [](const PodSetState& s) { return s.active < s.least; });
+  }
 
  private:
   std::int64_t sum(std::int64_t PodSetState::*member) const {
@@ -203,6 +209,7 @@ class State {
   void resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets);
   void charge_devices_again(NodeId node);
   void configuration_changed();
+  void topologies_changed();
 
   std::vector<Undo> undo_;
   std::unordered_map<std::string, std::uint32_t> pair_index_;

@@ -17,7 +17,7 @@ void Pending::set_strict(QueueId queue, bool strict) {
 Pending::Head Pending::head_of(ClassId id) const {
   const Class& c = classes_[id.index()];
   const Member& first = *c.members.begin();
-  return {-c.priority, first.created, first.arrival, id};
+  return {!c.incomplete, -c.priority, first.created, first.arrival, id};
 }
 
 void Pending::link(ClassId id) {
@@ -53,7 +53,8 @@ void Pending::show(QueueId queue) {
   }
 }
 
-ClassId Pending::add(const std::string& key, QueueId queue, std::int64_t priority, Member member) {
+ClassId Pending::add(const std::string& key, QueueId queue, std::int64_t priority, bool incomplete,
+                     Member member) {
   auto it = index_.find(key);
   if (it == index_.end()) {
     ClassId id(classes_.size());
@@ -67,6 +68,7 @@ ClassId Pending::add(const std::string& key, QueueId queue, std::int64_t priorit
     classes_[id.index()].key = key;
     classes_[id.index()].queue = queue;
     classes_[id.index()].priority = priority;
+    classes_[id.index()].incomplete = incomplete;
     it = index_.emplace(key, id).first;
   }
   const ClassId id = it->second;

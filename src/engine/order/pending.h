@@ -1,7 +1,8 @@
 // Pending workloads in the order in which they are tried, grouped into classes of identical ones: one verdict serves the
 // whole class, and a blocked class costs nothing until something happens that could unblock it.
 //
-// Order: within a queue and across queues by priority (higher first), then creation, then arrival. In a strict queue nothing
+// Order: first started work that is short of its least count (a half-bound gang after a restart, a lost pod), then within a
+// queue and across queues by priority (higher first), then creation, then arrival. In a strict queue nothing
 // behind the first blocked workload is tried.
 #pragma once
 
@@ -42,6 +43,7 @@ class Pending {
     std::string key;
     QueueId queue;
     std::int64_t priority = 0;
+    bool incomplete = false;  // started, and short of its least count
     std::set<Member> members;
     bool parked = false;
     Parked why;
@@ -51,7 +53,7 @@ class Pending {
   void set_strict(QueueId queue, bool strict);
 
   // Puts a workload into the class of this key (made when it is new; a new or emptied class is awake).
-  ClassId add(const std::string& key, QueueId queue, std::int64_t priority, Member member);
+  ClassId add(const std::string& key, QueueId queue, std::int64_t priority, bool incomplete, Member member);
   void remove(ClassId id, const Member& member);
 
   // The class whose first member is to be tried next; none when all are parked or blocked.
@@ -70,6 +72,7 @@ class Pending {
 
  private:
   struct Head {
+    bool complete = true;
     std::int64_t minus_priority = 0;
     TimeMs created = 0;
     std::uint64_t arrival = 0;
