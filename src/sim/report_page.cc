@@ -346,7 +346,7 @@ void ReportPage::add(const Distribution& distribution) {
   body_ += fmt::format(
       "<div class=\"pair\"><div class=\"scroll\"><table class=\"strips\"><thead><tr><th scope=\"col\"></th>"
       "<th scope=\"col\" class=\"strip\"><span class=\"key\"></span></th><th scope=\"col\" "
-      "class=\"n\">{0}</th>"
+      "class=\"n count\">{0}</th>"
       "<th scope=\"col\" class=\"n\">median{1}</th><th scope=\"col\" class=\"n\">9 in 10{1}</th>"
       "<th scope=\"col\" class=\"n wide\">99 in 100{1}</th><th scope=\"col\" class=\"n wide\">mean{1}</th>"
       "</tr></thead><tbody>\n",
