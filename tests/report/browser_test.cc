@@ -24,7 +24,8 @@ std::string output_of(const std::string& command) {
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return out;
   std::array<char, 4096> buffer;
-  for (std::size_t n = fread(buffer.data(), 1, buffer.size(), pipe); n > 0; n = fread(buffer.data(), 1, buffer.size(), pipe)) {
+  for (std::size_t n = fread(buffer.data(), 1, buffer.size(), pipe); n > 0;
+       n = fread(buffer.data(), 1, buffer.size(), pipe)) {
     out.append(buffer.data(), n);
   }
   pclose(pipe);
@@ -32,7 +33,8 @@ std::string output_of(const std::string& command) {
 }
 
 std::string browser() {
-  std::string path = output_of("command -v chromium || command -v chromium-browser || command -v google-chrome");
+  std::string path =
+      output_of("command -v chromium || command -v chromium-browser || command -v google-chrome");
   while (!path.empty() && path.back() == '\n') path.pop_back();
   return path;
 }
@@ -111,10 +113,12 @@ TEST(ReportInABrowser, IsUsable) {
   std::string page = render_report(sample_report({24, 3000, 8, 6}));
   page.replace(page.find("</head>"), 7, kReader);
   std::ofstream(folder / "report.html", std::ios::binary) << page;
-  const std::string dom = output_of(
-      "timeout 120 '" + chromium + "' --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --enable-logging=stderr" +
-      " --window-size=1280,1000 --virtual-time-budget=10000 --user-data-dir='" + (folder / "profile").string() +
-      "' --dump-dom 'file://" + (folder / "report.html").string() + "' 2>'" + (folder / "log").string() + "'");
+  const std::string dom =
+      output_of("timeout 120 '" + chromium +
+                "' --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --enable-logging=stderr" +
+                " --window-size=1280,1000 --virtual-time-budget=10000 --user-data-dir='" +
+                (folder / "profile").string() + "' --dump-dom 'file://" + (folder / "report.html").string() +
+                "' 2>'" + (folder / "log").string() + "'");
   std::ifstream log_file(folder / "log");
   const std::string log{std::istreambuf_iterator<char>(log_file), std::istreambuf_iterator<char>()};
   std::filesystem::remove_all(folder);
@@ -125,9 +129,10 @@ TEST(ReportInABrowser, IsUsable) {
   EXPECT_THAT(log, Not(HasSubstr("CONSOLE")));
   EXPECT_THAT(seen, Not(HasSubstr("ERROR")));
   EXPECT_THAT(seen, Not(HasSubstr("REQUEST")));
-  for (const char* line : {"tip over a chart true", "zoomed true track true", "whole again true", "said true", "alone true 2",
-                           "tip over curves true", "tip over a bar true", "search true", "sorted ascending true",
-                           "themes light dark", "overflow false", "requests 0", "END"}) {
+  for (const char* line :
+       {"tip over a chart true", "zoomed true track true", "whole again true", "said true", "alone true 2",
+        "tip over curves true", "tip over a bar true", "search true", "sorted ascending true",
+        "themes light dark", "overflow false", "requests 0", "END"}) {
     EXPECT_THAT(seen, HasSubstr(line));
   }
   EXPECT_THAT(seen, Not(HasSubstr("areas 0")));
