@@ -106,7 +106,9 @@ class Replay {
       if (next_ < input_.trace.jobs.size() && !submission_queued_) queue_submission();
       ++out_.decide_calls;
       BERTH_ASSIGN(const std::vector<Decision> decisions, decider_.decide(engine_time(at)));
+      started_.clear();
       for (const Decision& decision : decisions) BERTH_TRY(carry_out(decision));
+      BERTH_TRY(report_running());
       acted = events_.next_time() == at;
     }
     out_.end = at;
@@ -220,12 +222,12 @@ class Replay {
       BERTH_ASSIGN(const std::uint32_t node, books_.node(slot.node));
       BERTH_TRY(books_.charge(node, pod, slot));
       live.slots.push_back({slot, node, &pod, now_});
-      BERTH_TRY(apply(SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kRunning, slot.node}));
     }
     if (static_cast<std::int64_t>(live.slots.size()) != shape(index).slots) {
       return fail(ErrorCode::kInternal, "at {} ms {} of {} slots of job {} are started: a partial gang", now_,
                   live.slots.size(), shape(index).slots, job(index).name);
     }
+    started_.push_back(index);
     end_waiting(index);
     change_allocated(index, shape(index).gpu_milli);
     outcome.state = JobState::kRunning;
@@ -237,12 +239,24 @@ class Replay {
     return {};
   }
 
+  // What was started is seen running; not what the same round evicted again.
+  Status report_running() {
+    for (const std::uint32_t index : started_) {
+      if (out_.jobs[index].state != JobState::kRunning) continue;
+      const std::string uid = job_uid(index);
+      for (const PlacedSlot& slot : live_[index].slots) {
+        BERTH_TRY(apply(SlotUpdate{uid, slot.placement.pod_set, slot.placement.index, SlotState::kRunning, slot.placement.node}));
+      }
+    }
+    return {};
+  }
+
   Status evict(std::uint32_t index, const Decision& decision) {
     JobOutcome& outcome = out_.jobs[index];
     Live& live = live_[index];
     if (outcome.state != JobState::kRunning || decision.slots.size() != live.slots.size()) {
-      return fail(ErrorCode::kInternal, "at {} ms {} of {} slots of job {} are evicted", now_, decision.slots.size(),
-                  live.slots.size(), job(index).name);
+      return fail(ErrorCode::kInternal, "at {} ms {} of {} slots of job {} are evicted, in state {}: {}", now_, decision.slots.size(),
+                  live.slots.size(), job(index).name, static_cast<int>(outcome.state), to_text(decision.reason));
     }
     const DurationMs elapsed = now_ - live.since;
     const DurationMs worked = std::max<DurationMs>(0, elapsed - live.overhead);
@@ -338,6 +352,7 @@ class Replay {
   std::vector<Live> live_;
   std::vector<std::vector<const PodSet*>> pod_sets_;  // per shape
   std::vector<std::uint32_t> gantt_of_;
+  std::vector<std::uint32_t> started_;  // in this round
   std::size_t next_ = 0;
   bool submission_queued_ = false;
   std::int64_t ended_ = 0;
