@@ -44,6 +44,20 @@ kube::PodCondition disruption_target(const Reason& reason, std::string_view bene
   return {"DisruptionTarget", "True", "PreemptionByScheduler", bounded(std::move(message)), now_ms};
 }
 
+Reason readable(Reason reason, const Intake& intake) {
+  switch (reason.code) {
+    case ReasonCode::kPreempted:
+    case ReasonCode::kReclaimed:
+    case ReasonCode::kHoldOvertaken:
+      if (const auto info = intake.workload(reason.subject)) reason.subject = info->name;
+      break;
+    default:
+      break;
+  }
+  for (auto& child : reason.children) child = readable(std::move(child), intake);
+  return reason;
+}
+
 kube::ObjectRef reference_to(const PodView& pod) {
   kube::ObjectRef ref;
   ref.ns = pod.ns;

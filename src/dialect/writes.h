@@ -17,6 +17,9 @@ kube::PodCondition unschedulable(const Reason& reason, std::int64_t now_ms);
 // Condition DisruptionTarget=True of a pod that is about to be deleted for `beneficiary` (a workload's name), or withdrawn.
 kube::PodCondition disruption_target(const Reason& reason, std::string_view beneficiary, std::int64_t now_ms);
 
+// The reason with names of workloads (namespace/name) in the place of their uids.
+Reason readable(Reason reason, const Intake& intake);
+
 kube::ObjectRef reference_to(const PodView& pod);
 
 // Events, as kube-scheduler words them, from the scheduler name that the pod asked for.

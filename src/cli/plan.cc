@@ -1,0 +1,183 @@
+#include "cli/plan.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+#include "cli/plan_expect.h"
+#include "cli/plan_input.h"
+#include "cli/plan_print.h"
+#include "cli/plan_world.h"
+#include "text/time.h"
+
+namespace berth::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A plan that was read whole before anything is decided, so that wrong input has no effect.
+struct Prepared {
+  PlanInput input;
+  std::optional<Expectations> expect;
+  std::vector<PlanInput> steps;  // objects that each step applies
+};
+
+Result<Prepared> prepare(const PlanOptions& options) {
+  Prepared out;
+  std::vector<std::string> later;  // files of steps are not part of the start
+  fs::path folder;
+  if (!options.expect.empty()) {
+    BERTH_ASSIGN(out.expect, read_expectations(options.expect));
+    folder = fs::path(options.expect).parent_path();
+    std::error_code error;
+    for (const auto& step : out.expect->steps) {
+      for (const auto& file : step.apply)
+        later.push_back(fs::weakly_canonical(folder / file, error).string());
+    }
+  }
+  for (const auto& file : options.files) BERTH_TRY(read_manifests(file, later, out.input));
+  if (out.expect) {
+    for (const auto& step : out.expect->steps) {
+      PlanInput& input = out.steps.emplace_back();
+      for (const auto& file : step.apply) BERTH_TRY(read_manifests((folder / file).string(), {}, input));
+      for (const auto& [kind, count] : input.unread) out.input.unread[kind] += count;
+    }
+  }
+  return out;
+}
+
+TimeMs start_time(const PlanOptions& options, const Prepared& prepared, const PlanWorld& world) {
+  if (options.now) return *options.now;
+  if (prepared.expect && prepared.expect->now) return *prepared.expect->now;
+  return world.newest() + kMinute;
+}
+
+// What a step does to the world before the decision. An error names what it does not find.
+Status do_step(const ExpectedStep& step, PlanInput input, PlanWorld& world, const std::string& file) {
+  if (step.complete_evictions) world.complete_evictions();
+  for (const auto& name : step.finish) {
+    if (!world.finish(name))
+      return fail(ErrorCode::kInvalid, "{}: finish: there is no workload {}", file, name);
+  }
+  for (const auto& [kind_name, name] : step.remove) {
+    const auto kind = *enum_parse<dialect::Kind>(kind_name);
+    const auto slash = name.find('/');
+    std::string ns = slash == std::string::npos ? "" : name.substr(0, slash);
+    if (dialect::is_namespaced(kind) && ns.empty()) ns = "default";
+    if (!world.remove(kind, ns, slash == std::string::npos ? name : name.substr(slash + 1))) {
+      return fail(ErrorCode::kInvalid, "{}: delete: there is no {} {}", file, kind_name, name);
+    }
+  }
+  return world.apply(std::move(input.objects));
+}
+
+struct Outcome {
+  PlanReport report;
+  std::vector<std::string> differences;
+};
+
+Result<Outcome> play(const PlanOptions& options, Prepared prepared) {
+  engine::EngineConfig config;
+  if (prepared.expect) {
+    if (prepared.expect->placement != Placement::kDefault) config.placement = prepared.expect->placement;
+    config.ignore_uncovered = prepared.expect->ignore_uncovered;
+  }
+  PlanWorld world(options.scheduler_names, config);
+  BERTH_TRY(world.apply(std::move(prepared.input.objects)));
+  TimeMs now = start_time(options, prepared, world);
+
+  Outcome out;
+  if (prepared.expect) {
+    const auto& steps = prepared.expect->steps;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (i > 0) world.carry_out_starts();
+      BERTH_TRY(do_step(steps[i], std::move(prepared.steps[i]), world, prepared.expect->file));
+      now += steps[i].after;
+      PlanRound round = world.decide(now);
+      for (auto& difference : compare(steps[i], round, world)) {
+        std::string where = steps.size() == 1 ? "" : fmt::format("step {}", i + 1);
+        if (!steps[i].name.empty()) where += fmt::format("{}\"{}\"", where.empty() ? "" : " ", steps[i].name);
+        out.differences.push_back(where.empty() ? difference : fmt::format("{}: {}", where, difference));
+      }
+      out.report.rounds.push_back(std::move(round));
+    }
+  } else {
+    for (std::int64_t i = 0; i < options.rounds; ++i) {
+      if (i > 0) {
+        world.carry_out_starts();
+        world.complete_evictions();
+        now += kMinute;
+      }
+      out.report.rounds.push_back(world.decide(now));
+    }
+  }
+  out.report.notes = world.notes();
+  out.report.problems = world.problems();
+  out.report.unread = std::move(prepared.input.unread);
+  return out;
+}
+
+}  // namespace
+
+int run_plan(const PlanOptions& options, std::ostream& out, std::ostream& err) {
+  auto prepared = prepare(options);
+  if (!prepared) {
+    err << prepared.error().str() << "\n";
+    return 2;
+  }
+  auto outcome = play(options, std::move(*prepared));
+  if (!outcome) {
+    err << outcome.error().str() << "\n";
+    return 2;
+  }
+  out << (options.format == PlanFormat::kJson ? to_json(outcome->report) : to_table(outcome->report));
+  if (outcome->differences.empty()) return 0;
+  err << options.expect << ": not as expected:\n";
+  for (const auto& difference : outcome->differences) err << "  " << difference << "\n";
+  return 1;
+}
+
+void register_plan(CLI::App& app, int& exit_code) {
+  struct Flags {
+    PlanOptions options;
+    std::string format = "table";
+    std::string now;
+  };
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* plan = app.add_subcommand(
+      "plan",
+      "manifests in (nodes, pods, Jobs, PodGroups, queues); what would start, end and wait, and why, out");
+  plan->add_option("-f,--file", flags->options.files,
+                   "a file, a folder, or - for standard input; may be repeated")
+      ->required()
+      ->type_size(1)
+      ->expected(1, 1 << 20)
+      ->allow_extra_args(false);
+  plan->add_option("-o,--output", flags->format, "table or json")->check(CLI::IsMember({"table", "json"}));
+  plan->add_option("--now", flags->now,
+                   "the time of the decision, RFC 3339 (default: a minute after the newest object)");
+  plan->add_option("--expect", flags->options.expect,
+                   "expectations to compare with (exit code 1 where they differ)");
+  plan->add_option("--rounds", flags->options.rounds,
+                   "decide this often; in between, starts are carried out and evicted pods end")
+      ->check(CLI::Range(1, 1000));
+  plan->add_option("--scheduler-name", flags->options.scheduler_names,
+                   "only pods that ask for this scheduler (may be repeated; default: every pod)")
+      ->type_size(1)
+      ->allow_extra_args(false);
+  plan->callback([flags, &exit_code] {
+    flags->options.format = flags->format == "json" ? PlanFormat::kJson : PlanFormat::kTable;
+    if (!flags->now.empty()) {
+      const auto now = text::parse_time_ms(flags->now);
+      if (!now) {
+        std::cerr << "--now: " << now.error().str() << "\n";
+        exit_code = 2;
+        return;
+      }
+      flags->options.now = *now;
+    }
+    exit_code = run_plan(flags->options, std::cout, std::cerr);
+  });
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,35 @@
+// `berth plan`: manifests in, decisions out. What would start where, what would be evicted and for whom, what is held, what waits
+// and why; nothing is written anywhere. With expectations it is the runner of scenario tests (docs/scenarios.md).
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+
+namespace berth::cli {
+
+enum class PlanFormat : std::uint8_t { kTable, kJson };
+
+struct PlanOptions {
+  std::vector<std::string>
+      files;  // files, folders (*.yaml, *.yml, *.json, in order of their names), "-" for standard input
+  std::string expect;  // expectations; "" = none
+  PlanFormat format = PlanFormat::kTable;
+  std::optional<TimeMs> now;                 // absent: the newest creation time in the input, plus one minute
+  std::int64_t rounds = 1;                   // between rounds starts are carried out and evicted pods end
+  std::vector<std::string> scheduler_names;  // empty: every pod that is not bound
+};
+
+// 0: done, and as expected. 1: not as expected, `err` says what differs. 2: wrong input, `err` names file, line, column and field,
+// and nothing is written to `out`.
+int run_plan(const PlanOptions& options, std::ostream& out, std::ostream& err);
+
+// Adds the subcommand; its callback sets `exit_code`.
+void register_plan(CLI::App& app, int& exit_code);
+
+}  // namespace berth::cli

@@ -1,0 +1,88 @@
+#include "cli/plan_input.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "text/document.h"
+#include "text/source.h"
+
+namespace berth::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;  // of one file
+constexpr std::size_t kMostObjects = 5'000'000;
+
+Status add_object(const text::Document& document, const text::Node& node, PlanInput& input, int depth) {
+  const auto bad = [&](const text::Node& at, std::string_view what) {
+    return fail_at(document.place(at), "{}", what);
+  };
+  if (!node.is_mapping()) return bad(node, "a Kubernetes object must be a mapping with apiVersion and kind");
+  const text::Node* version = node.find("apiVersion");
+  const text::Node* name = node.find("kind");
+  if (version == nullptr || !version->is_scalar())
+    return bad(node, "apiVersion: must be there, for example \"v1\"");
+  if (name == nullptr || !name->is_scalar()) return bad(node, "kind: must be there, for example \"Pod\"");
+  if (name->text().ends_with("List") && node.find("items") != nullptr) {
+    if (depth > 3) return bad(node, "lists inside lists inside lists");
+    if (!node.find("items")->is_sequence()) return bad(*node.find("items"), "items: must be a list");
+    for (const auto& item : node.find("items")->items())
+      BERTH_TRY(add_object(document, item, input, depth + 1));
+    return {};
+  }
+  const auto kind = dialect::kind_of(version->text(), name->text());
+  if (!kind) {
+    ++input.unread[fmt::format("{} ({})", name->text(), version->text())];
+    return {};
+  }
+  if (input.objects.size() >= kMostObjects) {
+    return fail(ErrorCode::kExhausted, "more than {} objects", kMostObjects);
+  }
+  BERTH_ASSIGN(auto object, dialect::decode(document, node, *kind, {}));
+  input.objects.push_back(std::move(object));
+  return {};
+}
+
+Status read_file(const std::string& path, PlanInput& input) {
+  text::SourceLimits limits;
+  limits.max_bytes = kMostBytes;
+  BERTH_ASSIGN(auto source, text::ByteSource::open(path, limits));
+  text::Limits bounds;
+  bounds.max_bytes = kMostBytes;
+  text::DocumentReader reader(source, bounds);
+  for (;;) {
+    BERTH_ASSIGN(auto document, reader.next());
+    if (!document) return {};
+    BERTH_TRY(add_object(*document, document->root(), input, 0));
+  }
+}
+
+bool is_manifest(const fs::path& path) {
+  const auto ext = path.extension();
+  return (ext == ".yaml" || ext == ".yml" || ext == ".json") && path.filename() != "expect.yaml";
+}
+
+}  // namespace
+
+Status read_manifests(const std::string& path, const std::vector<std::string>& except, PlanInput& input) {
+  std::error_code error;
+  if (path == "-" || !fs::is_directory(path, error)) return read_file(path, input);
+  std::vector<std::string> files;
+  for (auto it = fs::recursive_directory_iterator(path, error);
+       !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    if (it->is_regular_file(error) && is_manifest(it->path())) files.push_back(it->path().string());
+  }
+  if (error) return fail(ErrorCode::kNotFound, "{}: {}", path, error.message());
+  if (files.empty())
+    return fail(ErrorCode::kNotFound, "{}: no *.yaml, *.yml or *.json file in this folder", path);
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) {
+    const std::string canonical = fs::weakly_canonical(file, error).string();
+    if (std::find(except.begin(), except.end(), canonical) != except.end()) continue;
+    BERTH_TRY(read_file(file, input));
+  }
+  return {};
+}
+
+}  // namespace berth::cli

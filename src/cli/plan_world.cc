@@ -1,0 +1,292 @@
+#include "cli/plan_world.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "dialect/core.h"
+#include "dialect/gangs.h"
+#include "dialect/writes.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::int64_t kMostGenerated = 100'000;  // pods made from the template of one Job
+
+std::string key_of(const dialect::Meta& meta) {
+  return fmt::format("{}/{}", meta.ns, meta.name);
+}
+
+}  // namespace
+
+PlanWorld::PlanWorld(std::vector<std::string> scheduler_names, engine::EngineConfig engine_config)
+    : intake_({.scheduler_names = std::move(scheduler_names)}), engine_(engine_config) {}
+
+Status PlanWorld::apply(std::vector<dialect::Object> objects) {
+  // Without creation times, the order of the text is the order of creation.
+  for (auto& object : objects) {
+    std::visit(
+        [&](auto& value) {
+          newest_ = std::max(newest_, value.meta.created);
+          if (value.meta.created == 0) value.meta.created = ++sequence_;
+        },
+        object);
+    if (auto* job = std::get_if<dialect::Job>(&object)) jobs_.insert_or_assign(key_of(job->meta), *job);
+  }
+  std::vector<const dialect::Job*> jobs;
+  for (auto& object : objects) {
+    if (auto* pod = std::get_if<dialect::Pod>(&object)) {
+      // An owner reference without a uid means the Job of that name.
+      auto& owner = pod->meta.controller;
+      if (owner.kind == "Job" && owner.uid.empty()) {
+        const auto job = jobs_.find(fmt::format("{}/{}", pod->meta.ns, owner.name));
+        if (job != jobs_.end()) owner.uid = job->second.meta.uid;
+      }
+      put_pod(std::move(*pod));
+      continue;
+    }
+    if (const auto* node = std::get_if<dialect::NodeObject>(&object)) {
+      nodes_.insert_or_assign(node->meta.name, node->meta.labels);
+    }
+    if (const auto* job = std::get_if<dialect::Job>(&object)) {
+      if (job->size() > kMostGenerated && !job->finished) {
+        return fail(ErrorCode::kExhausted,
+                    "Job {}: {} pods at once; berth plan makes at most {} from one Job", key_of(job->meta),
+                    job->size(), kMostGenerated);
+      }
+      jobs.push_back(&jobs_.at(key_of(job->meta)));
+    }
+    intake_.upsert(std::move(object));
+  }
+  std::map<std::string_view, std::vector<const dialect::Pod*>> owned;
+  for (const auto& [uid, pod] : pods_) owned[pod.meta.controller.uid].push_back(&pod);
+  for (const auto* job : jobs) make_job_pods(*job, owned[job->meta.uid]);
+  intake_.release_orphans();
+  intake_.release_orphans();
+  drain();
+  return {};
+}
+
+void PlanWorld::put_pod(dialect::Pod pod) {
+  intake_.upsert(pod);
+  std::string uid = pod.meta.uid;
+  pods_.insert_or_assign(std::move(uid), std::move(pod));
+}
+
+void PlanWorld::make_job_pods(const dialect::Job& job, const std::vector<const dialect::Pod*>& owned) {
+  if (job.finished) return;
+  std::vector<std::int64_t> taken;
+  std::int64_t have = 0;
+  for (const auto* pod : owned) {
+    if (pod->phase == dialect::PodPhase::kFailed) continue;
+    if (const auto index = index_of(*pod, job)) taken.push_back(*index);
+    if (pod->phase != dialect::PodPhase::kSucceeded) ++have;
+  }
+  std::sort(taken.begin(), taken.end());
+  const std::int64_t missing = job.size() - have;
+  if (missing <= 0) return;
+  for (auto& pod : dialect::pods_of_job(job, taken, missing)) {
+    while (pods_.contains(pod.meta.uid)) pod.meta.uid += "+";  // a retry
+    put_pod(std::move(pod));
+  }
+  if (!noted_.insert(key_of(job.meta)).second) return;
+  notes_.push_back(fmt::format("Job {} {}: planned with {} pod{} made from its template", key_of(job.meta),
+                               job.suspend ? "is suspended" : "lacks pods", missing,
+                               missing == 1 ? "" : "s"));
+}
+
+bool PlanWorld::remove(dialect::Kind kind, const std::string& ns, const std::string& name) {
+  bool known = kind != dialect::Kind::kPod && kind != dialect::Kind::kNode && kind != dialect::Kind::kJob;
+  if (kind == dialect::Kind::kNode) known = nodes_.erase(name) > 0;
+  std::string job_uid;
+  if (kind == dialect::Kind::kJob) {
+    const auto job = jobs_.find(fmt::format("{}/{}", ns, name));
+    known = job != jobs_.end();
+    if (known) {
+      job_uid = job->second.meta.uid;
+      jobs_.erase(job);
+    }
+  }
+  for (auto it = pods_.begin(); it != pods_.end();) {
+    const auto& meta = it->second.meta;
+    const bool named = kind == dialect::Kind::kPod && meta.ns == ns && meta.name == name;
+    const bool owned = !job_uid.empty() && meta.controller.uid == job_uid;  // the garbage collector's work
+    if (!named && !owned) {
+      ++it;
+      continue;
+    }
+    known = true;
+    intake_.remove(dialect::Kind::kPod, meta.ns, meta.name, meta.uid);
+    it = pods_.erase(it);
+  }
+  if (kind != dialect::Kind::kPod) intake_.remove(kind, ns, name);
+  drain();
+  return known;
+}
+
+bool PlanWorld::finish(const std::string& workload) {
+  for (const auto& info : intake_.workloads()) {
+    if (info.name != workload) continue;
+    for (const auto& view : intake_.pods_of(std::string(info.uid))) {
+      auto it = pods_.find(std::string(view.uid));
+      if (it == pods_.end()) continue;
+      it->second.phase = dialect::PodPhase::kSucceeded;
+    }
+    for (auto& [uid, pod] : pods_) {
+      if (pod.phase == dialect::PodPhase::kSucceeded)
+        intake_.remove(dialect::Kind::kPod, pod.meta.ns, pod.meta.name, uid);
+    }
+    drain();
+    return true;
+  }
+  return false;
+}
+
+void PlanWorld::drain() {
+  std::vector<Event> events;
+  // What the engine refuses comes back as other events; each refusal settles one workload, so this ends.
+  for (int round = 0; round < 16; ++round) {
+    events.clear();
+    intake_.drain(events);
+    if (events.empty()) return;
+    for (const auto& event : events) {
+      if (const auto status = engine_.apply(event); !status) intake_.refused(event, status.error().message);
+    }
+  }
+}
+
+PlanLine PlanWorld::line_of(const dialect::WorkloadInfo& info) const {
+  PlanLine line;
+  line.name = info.name;
+  line.queue = info.queue;
+  line.priority = info.priority;
+  line.pods = info.pods;
+  return line;
+}
+
+PlanRound PlanWorld::decide(TimeMs now) {
+  PlanRound round;
+  round.now = now;
+  last_ = engine_.decide(now);
+  std::set<std::string> touched;
+  for (const auto& decision : last_) {
+    const auto info = intake_.workload(decision.workload);
+    if (!info) continue;
+    PlanLine line = line_of(*info);
+    line.slots = decision.slots;
+    line.pods = static_cast<std::int64_t>(decision.slots.size());
+    line.flavors = decision.flavors;
+    line.cost = decision.cost;
+    line.reason = dialect::readable(decision.reason, intake_);
+    if (const auto whom = intake_.workload(decision.beneficiary)) line.beneficiary = whom->name;
+    switch (decision.kind) {
+      case DecisionKind::kStart:
+        round.starts.push_back(std::move(line));
+        touched.insert(decision.workload);
+        break;
+      case DecisionKind::kEvict:
+        for (const auto& slot : decision.slots) {
+          if (const auto pod = intake_.pod_at(decision.workload, slot.pod_set, slot.index)) {
+            ending_.insert(std::string(pod->uid));
+          }
+        }
+        round.evictions.push_back(std::move(line));
+        touched.insert(decision.workload);
+        break;
+      case DecisionKind::kHold:
+        round.holds.push_back(std::move(line));
+        touched.insert(decision.workload);
+        break;
+      case DecisionKind::kReleaseHold:
+        round.released.push_back(std::move(line));
+        break;
+      case DecisionKind::kMove:
+      case DecisionKind::kProvision:
+      case DecisionKind::kReject:
+        break;  // the reason of what waits says it
+    }
+  }
+  std::map<std::string_view, engine::WorkloadView> views;
+  const auto listed = engine_.workloads();
+  for (const auto& view : listed) views.emplace(view.uid, view);
+  for (const auto& info : intake_.workloads()) {
+    const std::string uid(info.uid);
+    PlanLine line = line_of(info);
+    const auto verdict = engine_.explain(uid);
+    line.reason = verdict ? dialect::readable(verdict->reason, intake_)
+                          : Reason{ReasonCode::kInvalid, "", verdict.error().message, 0, 0, 0, {}};
+    const auto view = views.find(uid);
+    const bool runs = view != views.end() && view->second.slots_running > 0;
+    const bool ends = view != views.end() && view->second.slots_releasing > 0;
+    const bool waits = view == views.end() || view->second.slots_waiting > 0 || (!runs && !ends);
+    const bool held = view != views.end() && view->second.slots_held > 0;
+    // Pods of a running gang that wait are the surplus of an elastic one, or replacements.
+    if (runs && !touched.contains(uid)) round.running.push_back(line);
+    if (ends && !touched.contains(uid)) round.ending.push_back(line);
+    if (held) {
+      if (!touched.contains(uid)) {
+        for (const auto& hold : engine_.holds()) {
+          if (hold.holder == uid) line.slots = hold.slots;
+        }
+        line.pods = static_cast<std::int64_t>(line.slots.size());
+        line.reason = Reason{ReasonCode::kWaitingForRoom, "", "", line.pods, 0, 0, {}};
+        round.holds.push_back(line);
+      }
+      continue;
+    }
+    if (!waits || (ends && view->second.slots_waiting == 0)) continue;
+    if (view != views.end() && view->second.slots_waiting > 0) line.pods = view->second.slots_waiting;
+    if (const Reason* own = intake_.blocked(uid)) {
+      line.reason = *own;
+      (own->code == ReasonCode::kInvalid && !verdict ? round.refused : round.waiting)
+          .push_back(std::move(line));
+      continue;
+    }
+    const bool refused = verdict && verdict->kind == VerdictKind::kRefused;
+    (refused ? round.refused : round.waiting).push_back(std::move(line));
+  }
+  return round;
+}
+
+void PlanWorld::carry_out_starts() {
+  for (const auto& decision : last_) {
+    if (decision.kind != DecisionKind::kStart) continue;
+    for (const auto& slot : decision.slots) {
+      const auto view = intake_.pod_at(decision.workload, slot.pod_set, slot.index);
+      if (!view) continue;
+      const auto it = pods_.find(std::string(view->uid));
+      if (it == pods_.end() || ending_.contains(it->first)) continue;
+      it->second.spec.node_name = slot.node;
+      it->second.phase = dialect::PodPhase::kRunning;
+      intake_.upsert(it->second);
+    }
+  }
+  last_.clear();
+  drain();
+}
+
+void PlanWorld::complete_evictions() {
+  std::vector<dialect::Pod> remade;
+  for (const auto& uid : ending_) {
+    const auto it = pods_.find(uid);
+    if (it == pods_.end()) continue;
+    dialect::Pod pod = std::move(it->second);
+    pods_.erase(it);
+    intake_.remove(dialect::Kind::kPod, pod.meta.ns, pod.meta.name, uid);
+    if (!dialect::is_recreated(pod.meta)) continue;
+    pod.meta.uid = fmt::format("{}#{}", uid.substr(0, uid.find('#')), ++remade_);
+    pod.meta.deleting = false;
+    pod.spec.node_name.clear();
+    pod.phase = dialect::PodPhase::kPending;
+    remade.push_back(std::move(pod));
+  }
+  ending_.clear();
+  for (auto& pod : remade) put_pod(std::move(pod));
+  drain();
+}
+
+const Labels* PlanWorld::node_labels(const std::string& node) const {
+  const auto it = nodes_.find(node);
+  return it == nodes_.end() ? nullptr : &it->second;
+}
+
+}  // namespace berth::cli

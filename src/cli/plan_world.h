@@ -1,0 +1,78 @@
+// The world of `berth plan`: objects, the intake and engine behind them, and the carrying out of decisions on paper.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "dialect/intake.h"
+#include "engine/engine.h"
+#include "model/decision.h"
+
+namespace berth::cli {
+
+// A workload as one round left it.
+struct PlanLine {
+  std::string name;   // namespace/name
+  std::string queue;  // "" = none
+  std::int64_t priority = 0;
+  std::int64_t pods = 0;  // that start, end, or wait
+  std::vector<SlotPlacement> slots;
+  std::vector<FlavorChoice> flavors;
+  std::string beneficiary;  // eviction: whom for
+  std::int64_t cost = 0;
+  Reason reason;
+};
+
+struct PlanRound {
+  TimeMs now = 0;
+  std::vector<PlanLine> starts, evictions, holds, released, waiting, refused;
+  std::vector<PlanLine> running;  // as before, and not touched
+  std::vector<PlanLine> ending;   // evicted in an earlier round, pods are still there
+};
+
+class PlanWorld {
+ public:
+  PlanWorld(std::vector<std::string> scheduler_names, engine::EngineConfig engine_config);
+
+  // Adds or replaces objects; Jobs get the pods that their controller would make.
+  Status apply(std::vector<dialect::Object> objects);
+  // False: there is no such object.
+  bool remove(dialect::Kind kind, const std::string& ns, const std::string& name);
+  // All pods of the workload (namespace/name) succeed. False: there is none.
+  bool finish(const std::string& workload);
+
+  PlanRound decide(TimeMs now);
+  // Pods that were started run.
+  void carry_out_starts();
+  // Evicted pods are gone; those that a controller owns are made again.
+  void complete_evictions();
+
+  TimeMs newest() const { return newest_; }  // of the creation times seen
+  const std::vector<std::string>& notes() const { return notes_; }
+  std::vector<dialect::Problem> problems() const { return intake_.problems(); }
+  const Labels* node_labels(const std::string& node) const;
+
+ private:
+  void drain();
+  void make_job_pods(const dialect::Job& job, const std::vector<const dialect::Pod*>& owned);
+  PlanLine line_of(const dialect::WorkloadInfo& info) const;
+  void put_pod(dialect::Pod pod);
+
+  dialect::Intake intake_;
+  engine::Engine engine_;
+  std::map<std::string, dialect::Pod> pods_;  // by uid
+  std::map<std::string, dialect::Job> jobs_;  // by namespace/name
+  std::map<std::string, Labels> nodes_;
+  std::vector<Decision> last_;
+  std::set<std::string> ending_;  // pods that were evicted and are not gone
+  std::vector<std::string> notes_;
+  std::set<std::string> noted_;
+  TimeMs newest_ = 0;
+  TimeMs sequence_ = 0;
+  std::int64_t remade_ = 0;
+};
+
+}  // namespace berth::cli
