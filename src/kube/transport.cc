@@ -404,7 +404,7 @@ void CurlTransport::finish(const TransferPtr& transfer, CURLcode code) {
   curl_easy_getinfo(easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
   stats_.bytes_in.fetch_add(static_cast<std::uint64_t>(received), std::memory_order_relaxed);
   response.sent = transfer->sends > 0;
-  response.resent = transfer->sends > 1 && !transfer->asked_again;
+  response.resent = transfer->sends > 1;
   response.latency = transfer->sent_at == 0 ? 0 : boottime_ns() - transfer->sent_at;
   response.status = static_cast<int>(status);
   if (code != CURLE_OK) {
@@ -432,6 +432,7 @@ void CurlTransport::finish(const TransferPtr& transfer, CURLcode code) {
       const bool newer = source_->current()->generation > transfer->identity->generation;
       if (newer || source_->refresh(transfer->identity->generation)) {
         transfer->asked_again = true;
+        transfer->sends = 0;  // a refused request was not executed
         if (newer || source_->current()->generation > transfer->identity->generation) {
           transfer->response = {};
           stats_.queued.fetch_add(1, std::memory_order_relaxed);
