@@ -16,6 +16,18 @@ std::string key_of(const dialect::Meta& meta) {
   return fmt::format("{}/{}", meta.ns, meta.name);
 }
 
+// The index of a Job's pod: its completion index, or the number that ends its name.
+std::optional<std::int64_t> job_index(const dialect::Pod& pod, const dialect::Job& job) {
+  if (const auto index = dialect::index_of(pod)) return index;
+  std::string_view name = pod.meta.name;
+  if (!name.starts_with(job.meta.name + "-")) return std::nullopt;
+  name.remove_prefix(job.meta.name.size() + 1);
+  std::int64_t index = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
+  if (error != std::errc() || end != name.data() + name.size() || index < 0) return std::nullopt;
+  return index;
+}
+
 }  // namespace
 
 PlanWorld::PlanWorld(std::vector<std::string> scheduler_names, engine::EngineConfig engine_config)
@@ -78,7 +90,7 @@ void PlanWorld::make_job_pods(const dialect::Job& job, const std::vector<const d
   std::int64_t have = 0;
   for (const auto* pod : owned) {
     if (pod->phase == dialect::PodPhase::kFailed) continue;
-    if (const auto index = index_of(*pod, job)) taken.push_back(*index);
+    if (const auto index = job_index(*pod, job)) taken.push_back(*index);
     if (pod->phase != dialect::PodPhase::kSucceeded) ++have;
   }
   std::sort(taken.begin(), taken.end());

@@ -1,0 +1,83 @@
+// Runs every scenario of this folder through `berth plan`, and Kueue's quota-tree cases where the conformance data is present.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "cli/plan.h"
+
+namespace berth::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+fs::path folder() { return fs::path(BERTH_SOURCE_DIR) / "tests" / "scenarios"; }
+
+std::vector<std::string> names() {
+  std::vector<std::string> out;
+  for (const auto& entry : fs::directory_iterator(folder())) {
+    if (entry.is_directory()) out.push_back(entry.path().filename().string());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+PlanOptions options_of(const std::string& name) {
+  PlanOptions options;
+  options.files = {(folder() / name).string()};
+  options.expect = (folder() / name / "expect.yaml").string();
+  return options;
+}
+
+class Scenario : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Scenario, IsAsExpected) {
+  std::ostringstream out, err;
+  EXPECT_EQ(run_plan(options_of(GetParam()), out, err), 0) << err.str() << out.str();
+}
+
+// The same input gives the same bytes.
+TEST_P(Scenario, Repeats) {
+  PlanOptions options = options_of(GetParam());
+  options.format = PlanFormat::kJson;
+  std::ostringstream first, second, err;
+  run_plan(options, first, err);
+  run_plan(options, second, err);
+  EXPECT_EQ(first.str(), second.str());
+}
+
+// The test can fail: an expectation that is turned into its opposite is not met.
+TEST_P(Scenario, FailsWhenSomethingElseIsExpected) {
+  const fs::path copy = fs::path(::testing::TempDir()) / ("berth-scenario-" + GetParam());
+  fs::remove_all(copy);
+  fs::copy(folder() / GetParam(), copy, fs::copy_options::recursive);
+  {
+    std::ofstream empty(copy / "expect.yaml", std::ios::trunc);
+    empty << "unchanged: there-is-no-such-workload\n";
+  }
+  PlanOptions options;
+  options.files = {(copy / "cluster.yaml").string(), (copy / "work.yaml").string()};
+  options.expect = (copy / "expect.yaml").string();
+  std::ostringstream out, err;
+  EXPECT_EQ(run_plan(options, out, err), 1);
+  EXPECT_THAT(err.str(), HasSubstr("there-is-no-such-workload should run on as before"));
+  EXPECT_THAT(err.str(), HasSubstr("which is not expected"));
+  fs::remove_all(copy);
+}
+
+std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Scenario, ::testing::ValuesIn(names()), test_name);
+
+TEST(Scenarios, AreMany) { EXPECT_GE(names().size(), 40u); }
+
+}  // namespace
+}  // namespace berth::cli
