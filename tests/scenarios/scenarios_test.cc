@@ -15,7 +15,9 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-fs::path folder() { return fs::path(BERTH_SOURCE_DIR) / "tests" / "scenarios"; }
+fs::path folder() {
+  return fs::path(BERTH_SOURCE_DIR) / "tests" / "scenarios";
+}
 
 std::vector<std::string> names() {
   std::vector<std::string> out;
@@ -77,7 +79,9 @@ std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
 
 INSTANTIATE_TEST_SUITE_P(All, Scenario, ::testing::ValuesIn(names()), test_name);
 
-TEST(Scenarios, AreMany) { EXPECT_GE(names().size(), 40u); }
+TEST(Scenarios, AreMany) {
+  EXPECT_GE(names().size(), 40u);
+}
 
 }  // namespace
 }  // namespace berth::cli

@@ -1,0 +1,200 @@
+// `berth plan` itself: formats, wrong input, what it says about objects that it does not read.
+#include "cli/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "text/document.h"
+
+namespace berth::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr const char* kCluster = R"(apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {allocatable: {cpu: "8", pods: "10", nvidia.com/gpu: "2"}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: low}
+spec: {nodeName: n1, containers: [{name: c, resources: {limits: {nvidia.com/gpu: "2"}}}]}
+status: {phase: Running}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: high}
+spec: {priority: 10, schedulerName: berth, containers: [{name: c, resources: {limits: {nvidia.com/gpu: "1"}}}]}
+)";
+
+class Plan : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(::testing::TempDir()) /
+              (std::string("berth-plan-") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name) << text;
+    return (folder_ / name).string();
+  }
+  int run(PlanOptions options) {
+    out_.str("");
+    err_.str("");
+    return run_plan(options, out_, err_);
+  }
+  int run(const std::string& file) {
+    PlanOptions options;
+    options.files = {file};
+    return run(options);
+  }
+  std::string out() const { return out_.str(); }
+  std::string err() const { return err_.str(); }
+
+  fs::path folder_;
+
+ private:
+  std::ostringstream out_, err_;
+};
+
+TEST_F(Plan, TableSaysWhoEndsForWhom) {
+  EXPECT_EQ(run(write("a.yaml", kCluster)), 0);
+  EXPECT_THAT(out(), HasSubstr("Evictions"));
+  EXPECT_THAT(out(), HasSubstr("preempted by default/high, which ranks higher"));
+  EXPECT_THAT(out(), HasSubstr("0 start, 1 evicted, 1 held, 0 wait, 0 refused, 0 run on"));
+  EXPECT_THAT(err(), IsEmpty());
+}
+
+TEST_F(Plan, RoundsCarryOutWhatWasDecided) {
+  PlanOptions options;
+  options.files = {write("a.yaml", kCluster)};
+  options.rounds = 3;
+  EXPECT_EQ(run(options), 0);
+  EXPECT_THAT(out(), HasSubstr("Round 2\nStarts"));
+  EXPECT_THAT(out(), HasSubstr("Round 3\n0 start, 0 evicted, 0 held, 0 wait, 0 refused, 1 run on"));
+}
+
+TEST_F(Plan, JsonIsJson) {
+  PlanOptions options;
+  options.files = {write("a.yaml", kCluster)};
+  options.format = PlanFormat::kJson;
+  EXPECT_EQ(run(options), 0);
+  const auto document = text::parse_json(out(), "out");
+  ASSERT_TRUE(document) << document.error().str();
+  const auto& round = document->root().find("rounds")->items()[0];
+  const auto& eviction = round.find("evictions")->items()[0];
+  EXPECT_EQ(eviction.find("workload")->text(), "default/low");
+  EXPECT_EQ(eviction.find("for")->text(), "default/high");
+  EXPECT_EQ(eviction.at({"reason", "code"})->text(), "Preempted");
+  EXPECT_EQ(round.find("holds")->items()[0].find("slots")->items()[0].find("node")->text(), "n1");
+}
+
+TEST_F(Plan, OnlyTheNamedSchedulersPods) {
+  PlanOptions options;
+  options.files = {write("a.yaml", kCluster)};
+  options.scheduler_names = {"berth"};
+  EXPECT_EQ(run(options), 0);  // the low pod is another scheduler's: its room is taken, it is not ours to end
+  EXPECT_THAT(out(), HasSubstr("0 start, 0 evicted, 0 held, 1 wait"));
+}
+
+TEST_F(Plan, FoldersAndListsAndJson) {
+  write("b.json", R"({"apiVersion":"v1","kind":"List","items":[
+    {"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"8","pods":"9"}}},
+    {"apiVersion":"v1","kind":"PodList","items":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[]}}]},
+    {"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"}}]})");
+  write("notes.txt", "not a manifest");
+  EXPECT_EQ(run(folder_.string()), 0);
+  EXPECT_THAT(out(), HasSubstr("default/p"));
+  EXPECT_THAT(out(), HasSubstr("note: 1 Deployment (apps/v1) not read"));
+}
+
+TEST_F(Plan, WrongInputNamesThePlaceAndWritesNothing) {
+  const auto expect_error = [&](const std::string& text, const std::string& words) {
+    const std::string file = write("bad.yaml", text);
+    EXPECT_EQ(run(file), 2) << text;
+    EXPECT_THAT(out(), IsEmpty()) << text;
+    EXPECT_THAT(err(), HasSubstr(file)) << text;
+    EXPECT_THAT(err(), HasSubstr(words)) << text;
+  };
+  expect_error(
+      "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus:\n  allocatable: {nvidia.com/gpu: \"-2\"}\n",
+      "bad.yaml:5:");
+  expect_error(
+      "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus:\n  allocatable: {nvidia.com/gpu: \"-2\"}\n",
+      "status.allocatable.nvidia.com/gpu: is -2, but an amount must not be negative");
+  expect_error("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: [1]\n", "spec: must be a mapping");
+  expect_error("kind: Pod\n", "apiVersion: must be there");
+  expect_error("apiVersion: v1\n", "kind: must be there");
+  expect_error("- 1\n- 2\n", "must be a mapping with apiVersion and kind");
+  expect_error("apiVersion: v1\nkind: Pod\nmetadata: {name: p\n", "bad.yaml:");
+  expect_error("{\"apiVersion\": \"v1\", \"kind\": ", "bad.yaml:");
+  expect_error("apiVersion: v1\nkind: Pod\nkind: Node\n", "kind");
+  expect_error("apiVersion: v1\nkind: List\nitems: 3\n", "items: must be a list");
+  EXPECT_EQ(run((folder_ / "no-such-file.yaml").string()), 2);
+  EXPECT_THAT(err(), HasSubstr("no-such-file.yaml"));
+  fs::create_directories(folder_ / "empty");
+  EXPECT_EQ(run((folder_ / "empty").string()), 2);
+  EXPECT_THAT(err(), HasSubstr("no *.yaml, *.yml or *.json file"));
+}
+
+TEST_F(Plan, WrongExpectationsNameThePlace) {
+  PlanOptions options;
+  options.files = {write("a.yaml", kCluster)};
+  const auto expect_error = [&](const std::string& text, const std::string& words) {
+    options.expect = write("expect.yaml", text);
+    EXPECT_EQ(run(options), 2) << text;
+    EXPECT_THAT(out(), IsEmpty());
+    EXPECT_THAT(err(), HasSubstr("expect.yaml")) << text;
+    EXPECT_THAT(err(), HasSubstr(words)) << text;
+  };
+  expect_error("strats: []\n", "starts");  // the nearest known key
+  expect_error("waiting:\n- {workload: a, reason: Becauses}\n", "is no reason; one of");
+  expect_error("starts:\n- {pods: 3}\n", "workload");
+  expect_error("steps: []\n", "at least one step");
+  expect_error("delete: [a]\n", "Kind/name");
+  expect_error("steps:\n- {finish: nobody}\n", "there is no workload default/nobody");
+  expect_error("steps:\n- {delete: [Pod/nobody]}\n", "there is no Pod nobody");
+  options.expect = write("expect.yaml", "apply: nothing.yaml\n");
+  EXPECT_EQ(run(options), 2);
+  EXPECT_THAT(err(), HasSubstr("nothing.yaml"));
+}
+
+TEST_F(Plan, DifferencesReadLikeSentences) {
+  PlanOptions options;
+  options.files = {write("a.yaml", kCluster)};
+  options.expect =
+      write("expect.yaml", "starts:\n- {workload: high}\nevictions:\n- {workload: low, for: nobody}\n");
+  EXPECT_EQ(run(options), 1);
+  EXPECT_THAT(err(), HasSubstr("line 2: default/high starts is expected, but does not happen"));
+  EXPECT_THAT(err(), HasSubstr("line 4: default/low is evicted: for default/high, not for default/nobody"));
+  EXPECT_THAT(err(), HasSubstr("default/high holds room (1 pods on n1 x1"));
+  EXPECT_THAT(out(), HasSubstr("Evictions"));  // the plan itself is shown all the same
+}
+
+// A pod that asks for more than the engine takes at all is refused with words, and stands in nobody's way.
+TEST_F(Plan, AbsurdRequestsAreRefusedAlone) {
+  std::string text = kCluster;
+  text += R"(---
+apiVersion: v1
+kind: Pod
+metadata: {name: absurd}
+spec: {containers: [{name: c, resources: {requests: {memory: 4Ei}, limits: {nvidia.com/gpu: "65"}}}]}
+)";
+  EXPECT_EQ(run(write("a.yaml", text)), 0);
+  EXPECT_THAT(out(), HasSubstr("default/absurd"));
+  EXPECT_THAT(out(), HasSubstr("1 evicted, 1 held"));
+}
+
+}  // namespace
+}  // namespace berth::cli
