@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "base/checked.h"
 #include "engine/preempt/cost.h"
 
 namespace berth::engine {
@@ -12,6 +13,27 @@ namespace {
 // Rounds of start - wake - attempt within one call. Each further round needs a decision of the one before that freed
 // something, so this is a guard, not a policy.
 constexpr int kMostRounds = 1000;
+
+// Whether what runs and what is held make a whole workload: at every group nothing or at least its least number.
+bool whole_with_hold(const Structure& structure, const WorkloadState& w) {
+  std::vector<std::int64_t> started(structure.groups.size(), 0);
+  std::vector<std::int64_t> slots(structure.groups.size(), 0);
+  for (std::size_t s = 0; s < structure.group_of.size() && s < w.sets.size(); ++s) {
+    const std::int64_t have = w.sets[s].active + w.sets[s].held;
+    if (have > 0 && have < w.sets[s].least) return false;
+    slots[structure.group_of[s]] += have;
+    if (have >= w.sets[s].least) ++started[structure.group_of[s]];
+  }
+  for (std::size_t g = structure.groups.size(); g-- > 0;) {  // children come after their parents
+    const StructureGroup& group = structure.groups[g];
+    const bool enough = started[g] >= group.least;
+    if (!enough && (slots[g] > 0 || g == 0)) return false;
+    if (g == 0) continue;
+    slots[group.parent] += slots[g];
+    if (enough) ++started[group.parent];
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -76,9 +98,7 @@ void Decider::check_holds() {
     std::string broken;
     if (!q.exists || !q.trouble.empty() || q.spec.stop != StopPolicy::kNone)
       broken = "its queue was stopped or changed";
-    std::size_t had_least = 0;
     for (const auto& set : w.sets) {
-      if (set.active + set.held >= set.least) ++had_least;
       for (const auto& slot : set.slots) {
         if (slot.state != SlotState::kHeld || !broken.empty()) continue;
         const auto& record = state_.nodes.record(slot.node);
@@ -105,8 +125,7 @@ void Decider::check_holds() {
         }
       }
     }
-    const auto& root = state_.structures[w.structure].groups[0];
-    if (broken.empty() && root.least == root.children && had_least < w.sets.size())
+    if (broken.empty() && !whole_with_hold(state_.structures[w.structure], w))
       broken = "pods of the gang are gone";
     if (!broken.empty()) release_hold(id, {ReasonCode::kHoldBroken, "", broken, 0, 0, 0, {}}, 0);
   }
@@ -218,6 +237,8 @@ void Decider::attempt(ClassId class_id) {
   // Nothing that is running ends for work that lacks pods, or that asks for what does not exist.
   const bool hopeful = placer.failure().by_quota || placer.failure().by_nodes;
   if (!hopeful) return park(class_id, placer.failure(), nullptr);
+  // However the search went: work that asks for more than its queue can ever have is refused, and blocks nobody.
+  if (Failure never = beyond_quota(w); !never.reasons.empty()) return park(class_id, never, nullptr);
 
   // Room that is about to be free, pledged to nobody: wait for it rather than end somebody else.
   Placer later(state_, id, Mode::kPlan, steps);
@@ -235,6 +256,40 @@ void Decider::attempt(ClassId class_id) {
   Failure failure = placer.failure();
   failure.steps_ended = failure.steps_ended || steps < 0;
   park(class_id, failure, &search.why_not());
+}
+
+// Pod sets that must start and for which no choice of flavors has enough quota even when nobody else uses any.
+Failure Decider::beyond_quota(const WorkloadState& w) {
+  Failure out;
+  out.by_quota = true;
+  const Structure& structure = state_.structures[w.structure];
+  const bool all_needed = std::all_of(structure.groups.begin(), structure.groups.end(),
+                                      [](const StructureGroup& g) { return g.least == g.children; });
+  if (!all_needed) return out;
+  for (const auto& set : w.sets) {
+    const std::int64_t least = set.least - set.active;
+    if (least <= 0) continue;
+    const Spec& spec = state_.spec(set.spec);
+    std::vector<Reason> reasons;
+    for (const ChargeId choice : spec.choices) {
+      const auto& quota = state_.charges[choice].quota;
+      const auto beyond = std::find_if(quota.begin(), quota.end(), [&](const QuotaItem& item) {
+        return saturating_mul(item.amount, least) > state_.quota.potential(w.queue, item.pair);
+      });
+      if (beyond == quota.end()) break;
+      reasons.push_back({ReasonCode::kQuotaMax,
+                         std::string(state_.resource_name(beyond->pair)),
+                         std::string(state_.flavor_name(beyond->pair)),
+                         saturating_mul(beyond->amount, least),
+                         state_.quota.potential(w.queue, beyond->pair),
+                         0,
+                         {}});
+    }
+    if (spec.choices.empty() || reasons.size() < spec.choices.size()) continue;
+    out.reasons = std::move(reasons);
+    return out;
+  }
+  return out;
 }
 
 void Decider::park(ClassId class_id, const Failure& failure, const Reason* preemption) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 namespace berth::property {
@@ -56,9 +57,9 @@ std::string Checker::on_decisions(const std::vector<Decision>& decisions, Covera
   }
   for (const auto& [uid, victims] : yielded_) {
     const WorkloadRecord& w = ledger_.workloads.at(uid);
-    if (w.count(SlotState::kHeld) + w.active() == 0) {
-      return fmt::format("{} gave way to {}, which neither holds the room nor started",
-                         victims.front().workload, uid);
+    // A hold may pass on to somebody else in the same round, by rule.
+    if (w.count(SlotState::kHeld) + w.active() == 0 && released_.count(uid) == 0) {
+      return fmt::format("{} gave way to {}, which does not hold the room", victims.front().workload, uid);
     }
   }
   return "";
@@ -117,11 +118,8 @@ std::string Checker::start(const Decision& d, Coverage& coverage) {
   const bool grows = w.active() > 0;
   if (const auto wrong = place(d, w, SlotState::kBinding); !wrong.empty()) return wrong;
   const GroupView root = view_of(w.spec.root);
-  if (auto wrong = check_groups(w, root, false, true); !wrong.empty()) return wrong;
+  if (auto wrong = check_groups(d, w, root, false); !wrong.empty()) return wrong;
   if (auto wrong = check_topology(d, w, root); !wrong.empty()) return wrong;
-  if (yielded_.count(d.workload) > 0) {
-    if (auto wrong = check_minimal(w); !wrong.empty()) return wrong;
-  }
   if (!had_hold && !grows) started_.insert(d.workload);
   ++coverage[had_hold ? "start of a hold" : grows ? "start (growth)" : "start"];
   count_shape(d, w, coverage);
@@ -133,7 +131,7 @@ std::string Checker::hold(const Decision& d, Coverage& coverage) {
   if (w.count(SlotState::kHeld) > 0) return "it holds room already";
   if (const auto wrong = place(d, w, SlotState::kHeld); !wrong.empty()) return wrong;
   const GroupView root = view_of(w.spec.root);
-  if (auto wrong = check_groups(w, root, true, true); !wrong.empty()) return wrong;
+  if (auto wrong = check_groups(d, w, root, true); !wrong.empty()) return wrong;
   if (auto wrong = check_topology(d, w, root); !wrong.empty()) return wrong;
   const bool preempts = yielded_.count(d.workload) > 0;
   const auto expected = preempts ? ReasonCode::kPreemptor : ReasonCode::kReleasingRoom;
@@ -141,6 +139,7 @@ std::string Checker::hold(const Decision& d, Coverage& coverage) {
   if (preempts) {
     if (auto wrong = check_reclaimer(w); !wrong.empty()) return wrong;
     if (auto wrong = check_minimal(w); !wrong.empty()) return wrong;
+    yielded_.erase(d.workload);
   }
   ++coverage[fmt::format("hold {}", enum_name(d.reason.code))];
   count_shape(d, w, coverage);
@@ -255,7 +254,7 @@ std::string Checker::place_slot(SlotRecord& slot, const Taken& taken, SlotState 
 
 // ------------------------------------------------------------------------------------------------------------- groups
 
-std::int64_t Checker::started_least(const WorkloadRecord& w, std::size_t set, bool with_held) const {
+std::int64_t Checker::started_slots(const WorkloadRecord& w, std::size_t set, bool with_held) const {
   std::int64_t n = w.active(set);
   if (with_held) {
     for (const auto& slot : w.sets[set]) n += slot.state == SlotState::kHeld ? 1 : 0;
@@ -263,32 +262,37 @@ std::int64_t Checker::started_least(const WorkloadRecord& w, std::size_t set, bo
   return n;
 }
 
-std::string Checker::check_groups(const WorkloadRecord& w, const GroupView& view, bool with_held,
-                                  bool root) const {
+std::string Checker::check_groups(const Decision& d, const WorkloadRecord& w, const GroupView& view,
+                                  bool with_held) const {
   const auto sets = pod_sets_of(w.spec.root);
+  // What the outside has left in parts is not the fault of a decision that touches none of it.
+  const auto touched = [&](const std::vector<std::size_t>& among) {
+    return std::any_of(d.slots.begin(), d.slots.end(), [&](const SlotPlacement& p) {
+      return std::count(among.begin(), among.end(), static_cast<std::size_t>(p.pod_set)) > 0;
+    });
+  };
   std::int64_t started = 0;
   for (const std::size_t s : view.sets) {
-    const std::int64_t n = started_least(w, s, with_held);
+    const std::int64_t n = started_slots(w, s, with_held);
     const std::int64_t least = sets[s]->least_count();
-    if (n > 0 && n < least)
+    if (n > 0 && n < least && touched({s})) {
       return fmt::format("pod set {} has {} slots, fewer than its least {}", s, n, least);
+    }
     started += n >= least ? 1 : 0;
   }
   for (const GroupView& child : view.groups) {
-    if (auto wrong = check_groups(w, child, with_held, false); !wrong.empty()) return wrong;
+    if (auto wrong = check_groups(d, w, child, with_held); !wrong.empty()) return wrong;
     std::int64_t slots = 0;
     std::int64_t needed = 0;
     for (const std::size_t s : child.all_sets()) {
-      slots += started_least(w, s, with_held);
+      slots += started_slots(w, s, with_held);
       needed += sets[s]->least_count();
     }
     started += slots > 0 || needed == 0 ? 1 : 0;
   }
-  std::int64_t any = 0;
-  for (const std::size_t s : view.all_sets()) any += started_least(w, s, with_held);
   const auto children = static_cast<std::int64_t>(view.sets.size() + view.groups.size());
   const std::int64_t least = view.group->least.value_or(children);
-  if ((any > 0 || root) && started < least) {
+  if (touched(view.all_sets()) && started < least) {
     return fmt::format("group \"{}\" has {} children started, fewer than its least {}", view.group->name,
                        started, least);
   }
@@ -374,7 +378,7 @@ std::string Checker::evict(const Decision& d, Coverage& coverage) {
   }
   // Of a gang all or nothing is ended.
   if (w.active() > 0) {
-    if (auto wrong = check_groups(w, view_of(w.spec.root), false, true); !wrong.empty())
+    if (auto wrong = check_groups(d, w, view_of(w.spec.root), false); !wrong.empty())
       return "it leaves a part: " + wrong;
     ++coverage["evict (a part)"];
   }
@@ -572,7 +576,17 @@ bool lacks_room(const Reason& reason) {
 
 }  // namespace
 
-std::string Checker::check_lines(const engine::Engine& engine) const {
+std::string Checker::check_lines(const engine::Engine& engine) {
+  std::set<std::string> lacking;
+  for (const auto& [uid, w] : ledger_.workloads) {
+    const auto verdict = engine.verdict(uid);
+    if (verdict && verdict->kind == VerdictKind::kBlocked && lacks_room(verdict->reason)) lacking.insert(uid);
+  }
+  // Only who was blocked before this round, and still is, has been in front all the time.
+  std::set<std::string> in_line;
+  std::set_intersection(lacking.begin(), lacking.end(), lacking_.begin(), lacking_.end(),
+                        std::inserter(in_line, in_line.end()));
+  lacking_ = std::move(lacking);
   for (const std::string& uid : started_) {
     const auto it = ledger_.workloads.find(uid);
     const auto queue = ledger_.queues.find(it->second.spec.queue);
@@ -585,12 +599,9 @@ std::string Checker::check_lines(const engine::Engine& engine) const {
                          x.active() == 0 && x.count(SlotState::kHeld) == 0 &&
                          x.count(SlotState::kReleasing) == 0;
       if (x.spec.queue != w.spec.queue || !in_front || !waits || released_.count(other) > 0) continue;
-      const auto verdict = engine.verdict(other);
-      if (!verdict) return fmt::format("no verdict of {}", other);
-      if (verdict->kind == VerdictKind::kBlocked && lacks_room(verdict->reason)) {
-        return fmt::format("{} started in front of {} in the strict queue {}, which waits: {}", uid, other,
-                           w.spec.queue, to_text(verdict->reason));
-      }
+      if (in_line.count(other) == 0) continue;
+      return fmt::format("{} started in front of {} in the strict queue {}, which waits: {}", uid, other,
+                         w.spec.queue, to_text(engine.verdict(other)->reason));
     }
   }
   return "";

@@ -33,7 +33,7 @@ class Checker {
   std::string on_decisions(const std::vector<Decision>& decisions, Coverage& coverage);
   // A strict queue starts nothing behind somebody whom only a lack of room blocks. Asked after on_decisions(); what blocks
   // the ones in front is taken from the engine's own verdicts.
-  std::string check_lines(const engine::Engine& engine) const;
+  std::string check_lines(const engine::Engine& engine);
   // Compares what the decisions said with what the engine holds to be true: slots of every workload, and holds.
   std::string compare(const engine::Engine& engine) const;
   // What must be so when nothing is ending or being bound any more: every hold has become a start or was released.
@@ -56,7 +56,8 @@ class Checker {
   // Puts the slots of a start or hold to their places, each checked against what is left.
   std::string place(const Decision& d, WorkloadRecord& w, SlotState to);
   std::string place_slot(SlotRecord& slot, const Taken& taken, SlotState to);
-  std::string check_groups(const WorkloadRecord& w, const GroupView& group, bool with_held, bool root) const;
+  std::string check_groups(const Decision& d, const WorkloadRecord& w, const GroupView& group,
+                           bool with_held) const;
   std::string check_topology(const Decision& d, const WorkloadRecord& w, const GroupView& group) const;
   std::string may_yield(const WorkloadRecord& victim, const WorkloadRecord& to) const;
   std::string check_reclaimer(const WorkloadRecord& w) const;
@@ -64,12 +65,13 @@ class Checker {
   bool could_stay(const WorkloadRecord& holder, const Yielded& victim);
   bool over_somewhere(const WorkloadRecord& w,
                       const std::vector<std::pair<std::size_t, std::size_t>>& slots) const;
-  std::int64_t started_least(const WorkloadRecord& w, std::size_t set, bool with_held) const;
+  std::int64_t started_slots(const WorkloadRecord& w, std::size_t set, bool with_held) const;
   void count_shape(const Decision& d, const WorkloadRecord& w, Coverage& coverage) const;
 
   Ledger ledger_;
   std::map<std::string, std::vector<Yielded>> yielded_;  // by beneficiary, of this round
   std::set<std::string> released_;                       // holds that ended in this round
+  std::set<std::string> lacking_;                        // who lacked room after the round before
   std::set<std::string> started_;                        // anew, without a hold, in this round
 };
 

@@ -97,6 +97,7 @@ Status State::foreign_upsert(const ForeignPod& pod) {
   Foreign f{pod, node, {}};
   nodes.charge_foreign(node, f.pod, +1, f.devices);
   foreign_on_[node].insert(pod.uid);
+  holds_suspect = true;  // it may sit where room is held
   foreign_.emplace(pod.uid, std::move(f));
   return {};
 }
@@ -349,6 +350,7 @@ Status State::workload_upsert(const Workload& workload) {
       }
     }
   }
+  if (w.held() > 0) holds_suspect = true;  // its least counts may be others now
   settle(id);
   changed(id);
   return {};

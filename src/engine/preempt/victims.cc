@@ -200,6 +200,11 @@ std::optional<VictimSearch::Sequence> VictimSearch::take(const Sequence& sequenc
       kept.push_back(taken[i]);
     }
     std::reverse(kept.begin(), kept.end());
+    // Whether all of them are needed was not found out within the bound: nobody is ended on a guess.
+    if (taken.size() > 1 && steps_ <= 0) {
+      steps_ = -1;
+      found = false;
+    }
     taken = std::move(kept);
   }
   state_.rollback(start);
@@ -406,7 +411,7 @@ bool VictimSearch::own_quota_suffices(VictimPlan& plan) {
   while (!within()) {
     const auto surplus = std::find_if(plan.placed.rbegin(), plan.placed.rend(),
                                       [&](const PlacedSlot& p) { return spare[p.set] > 0; });
-    if (surplus == plan.placed.rend()) return false;
+    if (surplus == plan.placed.rend() || plan.placed.size() == 1) return false;
     --spare[surplus->set];
     state_.try_charge(w_.queue, surplus->charge, surplus->node, surplus->devices, kAfterBit, -1);
     plan.placed.erase(std::next(surplus).base());
