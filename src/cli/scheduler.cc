@@ -1,0 +1,211 @@
+#include "cli/scheduler.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "scheduler/scheduler.h"
+
+namespace berth::cli {
+namespace {
+
+struct Options {
+  std::string kubeconfig;
+  std::string context;
+  bool in_cluster = false;
+  std::vector<std::string> names{"berth"};
+  std::string placement = "pack";
+  std::vector<std::string> devices;
+  bool ignore_uncovered = false;
+  bool leader_elect = true;
+  std::string lease_namespace = "kube-system";
+  std::string lease_name = "berth";
+  int lease_seconds = 15;
+  std::string http = "127.0.0.1:10261";
+  std::string decision_log;
+  std::string log_level = "info";
+  int gang_deadline_s = 30;
+  int in_flight = 256;
+  bool follower = true;
+};
+
+// "address:port", "[::1]:port"; an empty text or "off" turns the server off.
+Result<std::optional<observe::HttpOptions>> parse_address(const std::string& text) {
+  if (text.empty() || text == "off") return std::nullopt;
+  const auto colon = text.rfind(':');
+  observe::HttpOptions out;
+  int port = -1;
+  if (colon != std::string::npos) {
+    const char* end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data() + colon + 1, end, port);
+    if (error != std::errc() || at != end) port = -1;
+    out.address = text.substr(0, colon);
+    if (out.address.size() > 2 && out.address.front() == '[' && out.address.back() == ']') {
+      out.address = out.address.substr(1, out.address.size() - 2);
+    }
+  }
+  if (port < 0 || port > 65535 || out.address.empty()) {
+    return fail(ErrorCode::kInvalid,
+                "--http-address {}: write ADDRESS:PORT, for example 127.0.0.1:10261, or off", text);
+  }
+  out.port = static_cast<std::uint16_t>(port);
+  return out;
+}
+
+Result<scheduler::SchedulerOptions> to_scheduler_options(const Options& o) {
+  scheduler::SchedulerOptions out;
+  out.scheduler_names = o.names;
+  out.device_resources = o.devices;
+  const auto placement = enum_parse<Placement>(o.placement);
+  if (!placement) return fail(ErrorCode::kInvalid, "--placement {}: unknown", o.placement);
+  out.engine.placement = *placement;
+  out.engine.ignore_uncovered = o.ignore_uncovered;
+  out.carrier.gang_deadline = o.gang_deadline_s * kSecond;
+  out.leader_elect = o.leader_elect;
+  out.leader.ns = o.lease_namespace;
+  out.leader.name = o.lease_name;
+  // kube-scheduler's proportions: 15 s, 10 s, 2 s.
+  out.leader.lease_duration = o.lease_seconds * kSecond;
+  out.leader.renew_deadline = out.leader.lease_duration * 2 / 3;
+  out.leader.retry_period = out.leader.lease_duration * 2 / 15;
+  BERTH_ASSIGN(out.http, parse_address(o.http));
+  out.decision_log = o.decision_log;
+  out.follower = o.follower;
+  out.writer.concurrency.most = o.in_flight;
+  out.writer.concurrency.start = std::min(out.writer.concurrency.start, out.writer.concurrency.most);
+  return out;
+}
+
+int run(const Options& o) {
+  const auto config = o.in_cluster ? kube::in_cluster_config() : kube::find_config(o.kubeconfig, o.context);
+  if (!config) {
+    fmt::print(stderr, "berth scheduler: {}\n", config.error().str());
+    return 2;
+  }
+  auto options = to_scheduler_options(o);
+  if (!options) {
+    fmt::print(stderr, "berth scheduler: {}\n", options.error().str());
+    return 2;
+  }
+  spdlog::set_default_logger(spdlog::stderr_color_mt("berth"));
+  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
+  spdlog::set_level(spdlog::level::from_str(o.log_level));
+  if (config->insecure)
+    spdlog::warn("{}: the server's certificate is not checked (insecure-skip-tls-verify)", config->source);
+
+  // Threads inherit the mask, so that signals reach only the one that waits for them.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+
+  auto created = scheduler::Scheduler::create(*config, std::move(*options));
+  if (!created) {
+    fmt::print(stderr, "berth scheduler: {}\n", created.error().str());
+    return created.error().code == ErrorCode::kUnavailable ? 1 : 2;
+  }
+  const auto scheduler = std::move(*created);
+  spdlog::info("scheduling on {} (from {}) for {}", config->server, config->source, fmt::join(o.names, ", "));
+  if (scheduler->http_port() != 0)
+    spdlog::info("health, metrics and questions on port {}", scheduler->http_port());
+  std::thread waiter([&] {
+    int signal = 0;
+    while (sigwait(&signals, &signal) != 0) {
+    }
+    scheduler->stop();
+  });
+  const auto status = scheduler->run();
+  pthread_kill(waiter.native_handle(), SIGTERM);
+  waiter.join();
+  if (!status) {
+    spdlog::error("{}", status.error().str());
+    return 1;
+  }
+  spdlog::info("stopped");
+  return 0;
+}
+
+}  // namespace
+
+void register_scheduler(CLI::App& app, int& exit_code) {
+  const auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "scheduler", "Schedules the pods of a cluster that name one of Berth's scheduler names");
+  command->add_option(
+      "--kubeconfig", o->kubeconfig,
+      "Kubeconfig file. Default: $KUBECONFIG, ~/.kube/config, or the identity of the pod that Berth runs in");
+  command->add_option("--context", o->context, "Context of the kubeconfig. Default: its current one");
+  command
+      ->add_flag("--in-cluster", o->in_cluster,
+                 "Use the identity of the pod that Berth runs in, whatever files there are")
+      ->excludes("--kubeconfig")
+      ->excludes("--context");
+  command
+      ->add_option("--scheduler-name", o->names,
+                   "spec.schedulerName of the pods to schedule; may be given more than once")
+      ->capture_default_str();
+  command
+      ->add_option("--placement", o->placement,
+                   "How pods are laid on nodes where their queue does not say: pack fills nodes, spread uses "
+                   "the emptiest, "
+                   "best-fit takes the smallest remainder of CPU and devices, first the first node that fits")
+      ->check(CLI::IsMember({"pack", "spread", "best-fit", "first"}))
+      ->capture_default_str();
+  command->add_option("--device-resource", o->devices,
+                      "Extended resource to count device by device, besides those that end in /gpu; may be "
+                      "given more than once");
+  command->add_flag("--ignore-uncovered", o->ignore_uncovered,
+                    "Admit pods that ask for a resource for which their queue has no quota (Kueue does not)");
+  command
+      ->add_option("--gang-deadline", o->gang_deadline_s,
+                   "Seconds after which a gang with members that cannot be bound is withdrawn")
+      ->check(CLI::Range(1, 3600))
+      ->capture_default_str();
+  command
+      ->add_option("--leader-elect", o->leader_elect,
+                   "Decide only while holding the lease; false for a single replica")
+      ->capture_default_str();
+  command->add_option("--lease-namespace", o->lease_namespace, "Namespace of the lease")
+      ->capture_default_str();
+  command->add_option("--lease-name", o->lease_name, "Name of the lease")->capture_default_str();
+  command
+      ->add_option("--lease-seconds", o->lease_seconds,
+                   "Time after which another replica may take over; renewed for two thirds of it")
+      ->check(CLI::Range(3, 3600))
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--http-address", o->http,
+          "ADDRESS:PORT of /healthz, /readyz, /metrics, /explain?workload=UID and /debug/state; off for none")
+      ->capture_default_str();
+  command->add_option("--decision-log", o->decision_log,
+                      "Append every event and decision to this file, which replays them byte for byte");
+  command
+      ->add_option(
+          "--follower", o->follower,
+          "Run the second engine that answers questions and checks the first; false saves its CPU and memory")
+      ->capture_default_str();
+  command
+      ->add_option("--max-in-flight", o->in_flight,
+                   "Most writes in flight to the API server; fewer where it is slow")
+      ->check(CLI::Range(4, 300))
+      ->capture_default_str();
+  command->add_option("--log-level", o->log_level, "How much to log, to standard error")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}))
+      ->capture_default_str();
+  command->callback([o, &exit_code] { exit_code = run(*o); });
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,493 @@
+#include "scheduler/carrier.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include "dialect/writes.h"
+#include "kube/paths.h"
+
+namespace berth::scheduler {
+namespace {
+
+// Thousands of binds may wait in the writer's queue; that is no failure.
+constexpr DurationMs kBindTime = 5 * kMinute;
+constexpr int kMostUnknowns = 5;  // binds of unknown outcome in a row before the pod may go elsewhere
+constexpr std::uint64_t kGoneForGood = std::numeric_limits<std::uint64_t>::max();
+
+std::uint64_t version_number(std::string_view text) {
+  std::uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+// The resourceVersion of an object: the first field of that name (inside of strings its quotes would be escaped).
+std::uint64_t version_in(std::string_view body) {
+  constexpr std::string_view kField = "\"resourceVersion\":\"";
+  const auto at = body.find(kField);
+  return at == std::string_view::npos ? 0 : version_number(body.substr(at + kField.size(), 20));
+}
+
+}  // namespace
+
+Carrier::Carrier(dialect::Intake& intake, dialect::JsonDecoder& decoder, Outbox& outbox,
+                 CarrierListener& listener, CarrierOptions options)
+    : intake_(intake), decoder_(decoder), outbox_(outbox), listener_(listener), options_(options) {}
+
+void Carrier::set_stage(Stage& stage, Stage to) {
+  const bool was = stage != Stage::kDone;
+  const bool is = to != Stage::kDone;
+  stage = to;
+  if (was && !is) --busy_;
+  if (!was && is) ++busy_;
+}
+
+DurationMs Carrier::pause(int failures) const {
+  return std::min(options_.most_rest, options_.first_rest << std::min(failures, 20));
+}
+
+std::vector<Event> Carrier::take_events() {
+  return std::exchange(events_, {});
+}
+
+void Carrier::carry_out(const Decision& decision, TimeMs now) {
+  switch (decision.kind) {
+    case DecisionKind::kStart:
+      return start(decision, now);
+    case DecisionKind::kEvict:
+      return evict(decision, now);
+    default:
+      return;  // holds are the engine's own; their reasons reach the pods as statuses
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------------ binds
+
+void Carrier::start(const Decision& decision, TimeMs now) {
+  const auto info = intake_.workload(decision.workload);
+  Flight* flight = nullptr;
+  if (info && info->gang) {
+    const auto [it, fresh] = flights_.try_emplace(decision.workload);
+    flight = &it->second;
+    if (fresh) {
+      flight->deadline = now + options_.gang_deadline;
+      timers_.emplace(flight->deadline, Timer{TimerKind::kGang, decision.workload});
+    }
+  }
+  for (const SlotPlacement& slot : decision.slots) {
+    const auto pod = intake_.pod_at(decision.workload, slot.pod_set, slot.index);
+    if (!pod) {
+      events_.push_back(SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kGone, ""});
+      continue;
+    }
+    if (!pod->node.empty()) {
+      events_.push_back(SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kRunning,
+                                   std::string(pod->node)});
+      continue;
+    }
+    std::string uid(pod->uid);
+    if (flight != nullptr) flight->open.insert(uid);
+    const auto [it, fresh] = binds_.try_emplace(uid);
+    Bind& bind = it->second;
+    if (!fresh) {  // decided again while the former bind is on its way: that one counts
+      events_.push_back(
+          SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kBinding, bind.node});
+      continue;
+    }
+    bind.ns = pod->ns;
+    bind.name = pod->name;
+    bind.uid = std::move(uid);
+    bind.node = slot.node;
+    bind.workload = decision.workload;
+    bind.decided = now;
+    bind.stage = Stage::kDone;
+    if (!failures_.empty() && failures_.contains(bind.uid)) {
+      rest(bind, false, now);
+    } else {
+      send(bind);
+    }
+  }
+  if (flight != nullptr && flight->open.empty()) flights_.erase(decision.workload);
+}
+
+void Carrier::send(Bind& bind) {
+  set_stage(bind.stage, Stage::kFlying);
+  kube::Write write = kube::bind_pod(bind.ns, bind.name, bind.uid, bind.node);
+  write.deadline = kBindTime;
+  outbox_.write(std::move(write), Step::kBind, bind.uid);
+}
+
+void Carrier::read(Bind& bind) {
+  set_stage(bind.stage, Stage::kReading);
+  outbox_.read(kube::kPods.object(bind.ns, bind.name), bind.uid);
+}
+
+void Carrier::rest(Bind& bind, bool read_next, TimeMs now) {
+  set_stage(bind.stage, Stage::kResting);
+  bind.read_next = read_next;
+  timers_.emplace(now + pause(failures_[bind.uid]), Timer{TimerKind::kBind, bind.uid});
+}
+
+void Carrier::forget_bind(const std::string& uid) {
+  const auto it = binds_.find(uid);
+  if (it == binds_.end()) return;
+  set_stage(it->second.stage, Stage::kDone);
+  binds_.erase(it);
+}
+
+void Carrier::give_back(const std::string& uid) {
+  ++failures_[uid];
+  forget_bind(uid);
+  intake_.retry(uid);
+}
+
+void Carrier::vanished(const std::string& uid, std::string_view ns, std::string_view name) {
+  intake_.remove(dialect::Kind::kPod, ns, name, uid);
+  const std::string key = uid;  // `uid` may live in what is forgotten now
+  seen(key, true);
+  floors_[key] = kGoneForGood;  // until the watch says so too
+}
+
+void Carrier::bound(Bind& bind, TimeMs now) {
+  set_stage(bind.stage, Stage::kDone);
+  const std::string uid = bind.uid;
+  failures_.erase(uid);
+  if (const auto it = flights_.find(bind.workload); it != flights_.end()) {
+    it->second.open.erase(uid);
+    if (it->second.open.empty()) flights_.erase(it);
+  }
+  const auto pod = intake_.pod(uid);
+  if (!pod) {
+    binds_.erase(uid);
+    return;
+  }
+  listener_.on_bound(*pod, bind.node, now - bind.decided);
+  if (bind.evict) {
+    const Bind copy = bind;
+    binds_.erase(uid);
+    return begin_eviction(*pod, copy.reason, copy.beneficiary, now);
+  }
+  if (bind.seen) binds_.erase(uid);
+}
+
+void Carrier::bind_answered(Answer&& answer, TimeMs now) {
+  const auto it = binds_.find(answer.uid);
+  if (it == binds_.end() || it->second.stage != Stage::kFlying) return;
+  Bind& bind = it->second;
+  const kube::WriteResult result = kube::bind_outcome(std::move(answer.result), bind.node);
+  if (result.outcome != kube::Outcome::kOk) {
+    spdlog::info("binding {}/{} to {}: {} {} {}", bind.ns, bind.name, bind.node, enum_name(result.outcome),
+                 result.reason, result.message);
+  }
+  switch (result.outcome) {
+    case kube::Outcome::kOk:
+      return bound(bind, now);
+    case kube::Outcome::kUnknown:
+      ++bind.unknowns;
+      return read(bind);
+    case kube::Outcome::kConflict:
+    case kube::Outcome::kNotFound:
+    case kube::Outcome::kGone:
+      bind.unknowns = 0;
+      return read(bind);
+    case kube::Outcome::kFenced:
+      return set_stage(bind.stage, Stage::kDone);  // somebody else leads: nothing more is decided here
+    case kube::Outcome::kForbidden:
+    case kube::Outcome::kInvalid:
+    case kube::Outcome::kUnavailable:
+    case kube::Outcome::kDropped:
+      return give_back(std::string(answer.uid));
+  }
+}
+
+void Carrier::read_answered(Answer&& answer, TimeMs now) {
+  const auto it = binds_.find(answer.uid);
+  if (it == binds_.end() || it->second.stage != Stage::kReading) return;
+  Bind& bind = it->second;
+  const std::string uid = bind.uid;
+  if (answer.result.outcome == kube::Outcome::kNotFound)
+    return vanished(uid, std::string(bind.ns), std::string(bind.name));
+  if (answer.result.outcome != kube::Outcome::kOk) {
+    ++failures_[uid];
+    return rest(bind, true, now);
+  }
+  auto object = decoder_.decode(answer.result.body, dialect::Kind::kPod);
+  if (!object) {
+    spdlog::warn("reading {}/{} back: {}", bind.ns, bind.name, object.error().str());
+    ++failures_[uid];
+    return rest(bind, true, now);
+  }
+  const dialect::Pod& pod = std::get<dialect::Pod>(*object);
+  if (pod.meta.uid != uid) return vanished(uid, std::string(bind.ns), std::string(bind.name));
+  const std::string node = pod.spec.node_name;
+  floors_[uid] = version_in(answer.result.body);
+  const std::string wanted = bind.node;
+  const bool unknown = bind.unknowns > 0 && bind.unknowns < kMostUnknowns;
+  if (node.empty()) {
+    if (unknown) {
+      ++failures_[uid];
+      return rest(bind, false, now);
+    }
+    if (pod.meta.deleting) return vanished(uid, std::string(bind.ns), std::string(bind.name));
+    return give_back(uid);
+  }
+  intake_.upsert(std::move(*object));
+  const auto still = binds_.find(uid);
+  if (still == binds_.end()) return;
+  if (node == wanted) {
+    still->second.seen = true;
+    return bound(still->second, now);
+  }
+  spdlog::warn("{}/{} was bound to {} by somebody else, Berth had chosen {}", still->second.ns,
+               still->second.name, node, wanted);
+  seen(uid, false);
+}
+
+void Carrier::seen(std::string_view uid_view, bool gone) {
+  if (binds_.empty() && evictions_.empty() && failures_.empty() && floors_.empty()) return;
+  const std::string uid(uid_view);
+  if (gone) {
+    floors_.erase(uid);
+    failures_.erase(uid);
+    if (const auto it = binds_.find(uid); it != binds_.end()) {
+      if (const auto flight = flights_.find(it->second.workload); flight != flights_.end()) {
+        flight->second.open.erase(uid);
+        if (flight->second.open.empty()) flights_.erase(flight);
+      }
+      forget_bind(uid);
+    }
+    if (const auto it = evictions_.find(uid); it != evictions_.end()) {
+      set_stage(it->second.stage, Stage::kDone);
+      evictions_.erase(it);
+    }
+    return;
+  }
+  const auto it = binds_.find(uid);
+  if (it == binds_.end()) return;
+  const auto pod = intake_.pod(uid);
+  if (!pod || pod->node.empty()) return;
+  Bind& bind = it->second;
+  bind.seen = true;
+  if (pod->node != bind.node && bind.stage != Stage::kFlying) {
+    if (const auto flight = flights_.find(bind.workload); flight != flights_.end()) {
+      flight->second.open.erase(uid);
+      if (flight->second.open.empty()) flights_.erase(flight);
+    }
+    return forget_bind(uid);
+  }
+  if (bind.stage == Stage::kDone) binds_.erase(it);
+}
+
+bool Carrier::is_stale(std::string_view uid, std::string_view resource_version) {
+  if (floors_.empty()) return false;
+  const auto it = floors_.find(std::string(uid));
+  if (it == floors_.end()) return false;
+  if (it->second == kGoneForGood) return true;
+  if (version_number(resource_version) < it->second) return true;
+  floors_.erase(it);
+  return false;
+}
+
+bool Carrier::correct(SlotUpdate& update,
+                      const std::function<SlotState(const SlotUpdate&)>& state_in_engine) {
+  if (update.state == SlotState::kWaiting && !binds_.empty()) {
+    const auto pod = intake_.pod_at(update.workload, update.pod_set, update.index);
+    if (!pod) return true;
+    const auto it = binds_.find(std::string(pod->uid));
+    if (it == binds_.end()) return true;
+    if (it->second.evict && state_in_engine(update) == SlotState::kReleasing) return false;
+    update.state = SlotState::kBinding;
+    update.node = it->second.node;
+    return true;
+  }
+  if (update.state == SlotState::kRunning && (!evictions_.empty() || !binds_.empty())) {
+    const auto pod = intake_.pod_at(update.workload, update.pod_set, update.index);
+    if (!pod) return true;
+    const std::string uid(pod->uid);
+    const auto bind = binds_.find(uid);
+    if (!evictions_.contains(uid) && (bind == binds_.end() || !bind->second.evict)) return true;
+    // It is about to be deleted: it must not count as running again. An engine that knows nothing of it learns both.
+    if (state_in_engine(update) == SlotState::kReleasing) return false;
+    SlotUpdate releasing = update;
+    releasing.state = SlotState::kReleasing;
+    events_.push_back(std::move(releasing));
+  }
+  return true;
+}
+
+// -------------------------------------------------------------------------------------------------------------- evictions
+
+void Carrier::evict(const Decision& decision, TimeMs now) {
+  flights_.erase(decision.workload);
+  const bool withdrawn = decision.reason.code == ReasonCode::kWithdrawn;
+  std::string beneficiary;
+  if (const auto info = intake_.workload(decision.beneficiary)) beneficiary = info->name;
+  const Reason reason = dialect::readable(decision.reason, intake_);
+  for (const SlotPlacement& slot : decision.slots) {
+    const auto pod = intake_.pod_at(decision.workload, slot.pod_set, slot.index);
+    if (!pod) {
+      events_.push_back(SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kGone, ""});
+      continue;
+    }
+    const std::string uid(pod->uid);
+    if (evictions_.contains(uid)) continue;
+    const bool stays = withdrawn && !pod->recreated;
+    const auto it = binds_.find(uid);
+    if (it != binds_.end() && it->second.stage != Stage::kDone && pod->node.empty()) {
+      Bind& bind = it->second;
+      if (bind.stage == Stage::kResting && !bind.read_next && bind.unknowns == 0) {
+        forget_bind(uid);  // nothing is on its way
+        events_.push_back(SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kWaiting, ""});
+      } else if (stays) {
+        events_.push_back(
+            SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kBinding, bind.node});
+      } else {
+        bind.evict = true;
+        bind.reason = reason;
+        bind.beneficiary = beneficiary;
+      }
+      continue;
+    }
+    const std::string node =
+        !pod->node.empty() ? std::string(pod->node) : (it != binds_.end() ? it->second.node : std::string());
+    if (node.empty()) {  // never bound: there is nothing to end
+      events_.push_back(SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kWaiting, ""});
+      continue;
+    }
+    if (stays) {
+      events_.push_back(SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kRunning, node});
+      continue;
+    }
+    if (it != binds_.end()) forget_bind(uid);
+    begin_eviction(*pod, reason, beneficiary, now);
+  }
+}
+
+void Carrier::begin_eviction(const dialect::PodView& pod, const Reason& reason, std::string_view beneficiary,
+                             TimeMs now) {
+  const std::string uid(pod.uid);
+  Eviction& eviction = evictions_[uid];
+  eviction.ns = pod.ns;
+  eviction.name = pod.name;
+  eviction.uid = uid;
+  eviction.condition = dialect::disruption_target(reason, beneficiary, now);
+  eviction.stage = Stage::kDone;
+  listener_.on_evicting(pod, reason, beneficiary);
+  send(eviction);
+}
+
+void Carrier::send(Eviction& eviction) {
+  set_stage(eviction.stage, Stage::kFlying);
+  if (!eviction.marked) {
+    kube::Write write =
+        kube::patch_pod_status(eviction.ns, eviction.name, eviction.uid, {eviction.condition});
+    write.write_class = kube::WriteClass::kBind;  // room is waiting for it
+    return outbox_.write(std::move(write), Step::kMark, eviction.uid);
+  }
+  outbox_.write(kube::delete_pod(eviction.ns, eviction.name, eviction.uid), Step::kDelete, eviction.uid);
+}
+
+void Carrier::eviction_answered(Answer&& answer, TimeMs now) {
+  const auto it = evictions_.find(answer.uid);
+  if (it == evictions_.end() || it->second.stage != Stage::kFlying) return;
+  Eviction& eviction = it->second;
+  const auto outcome = answer.result.outcome;
+  switch (outcome) {
+    case kube::Outcome::kOk:
+      if (answer.step == Step::kDelete)
+        return set_stage(eviction.stage, Stage::kDone);  // the watch says when it is gone
+      eviction.marked = true;
+      eviction.failures = 0;
+      return send(eviction);
+    case kube::Outcome::kNotFound:
+    case kube::Outcome::kConflict:  // another pod has its name by now
+    case kube::Outcome::kGone:
+      return vanished(std::string(answer.uid), std::string(eviction.ns), std::string(eviction.name));
+    case kube::Outcome::kFenced:
+      return set_stage(eviction.stage, Stage::kDone);
+    case kube::Outcome::kForbidden:
+    case kube::Outcome::kInvalid:
+      spdlog::error("{} {}/{} was refused: {} {}",
+                    answer.step == Step::kMark ? "the condition DisruptionTarget of" : "deleting",
+                    eviction.ns, eviction.name, answer.result.reason, answer.result.message);
+      break;
+    default:
+      break;
+  }
+  ++eviction.failures;
+  set_stage(eviction.stage, Stage::kResting);
+  timers_.emplace(now + pause(eviction.failures), Timer{TimerKind::kEviction, eviction.uid});
+}
+
+bool Carrier::withdraw(std::string_view workload, std::string why) {
+  flights_.erase(std::string(workload));
+  const auto pods = intake_.pods_of(workload);
+  const bool helps = std::any_of(pods.begin(), pods.end(), [&](const dialect::PodView& pod) {
+    return pod.recreated && (!pod.node.empty() || is_binding(pod.uid));
+  });
+  const auto info = intake_.workload(workload);
+  spdlog::warn("gang {}: {}; {}", info ? info->name : workload, why,
+               helps ? "it is withdrawn" : "its bound pods have no controller, so they keep their room");
+  if (helps) events_.push_back(Withdraw{std::string(workload), std::move(why)});
+  return helps;
+}
+
+// ------------------------------------------------------------------------------------------------------------------- time
+
+void Carrier::answered(Answer&& answer, TimeMs now) {
+  switch (answer.step) {
+    case Step::kBind:
+      return bind_answered(std::move(answer), now);
+    case Step::kRead:
+      return read_answered(std::move(answer), now);
+    case Step::kMark:
+    case Step::kDelete:
+      return eviction_answered(std::move(answer), now);
+    case Step::kStatus:
+    case Step::kEvent:
+      return;
+  }
+}
+
+void Carrier::tick(TimeMs now) {
+  while (!timers_.empty() && timers_.begin()->first <= now) {
+    const Timer timer = std::move(timers_.begin()->second);
+    timers_.erase(timers_.begin());
+    switch (timer.kind) {
+      case TimerKind::kBind:
+        if (const auto it = binds_.find(timer.key);
+            it != binds_.end() && it->second.stage == Stage::kResting) {
+          it->second.read_next ? read(it->second) : send(it->second);
+        }
+        break;
+      case TimerKind::kEviction:
+        if (const auto it = evictions_.find(timer.key);
+            it != evictions_.end() && it->second.stage == Stage::kResting) {
+          send(it->second);
+        }
+        break;
+      case TimerKind::kGang:
+        if (const auto it = flights_.find(timer.key); it != flights_.end() && it->second.deadline <= now) {
+          const std::size_t open = it->second.open.size();
+          // Members whose first bind is still on its way, or waits behind others, have not failed.
+          const bool failed =
+              std::any_of(it->second.open.begin(), it->second.open.end(),
+                          [&](const auto& uid) { return failures_.contains(uid) || !binds_.contains(uid); });
+          if (!failed) {
+            it->second.deadline = now + options_.gang_deadline;
+            timers_.emplace(it->second.deadline, Timer{TimerKind::kGang, timer.key});
+            break;
+          }
+          withdraw(timer.key, fmt::format("{} of its pods could not be bound within {} s", open,
+                                          options_.gang_deadline / kSecond));
+        }
+        break;
+    }
+  }
+}
+
+}  // namespace berth::scheduler

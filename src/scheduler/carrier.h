@@ -1,0 +1,155 @@
+// Carries decisions out: binds, evictions and withdrawals as writes, each with its answer, until the watch shows what became of
+// them. Lives on the decision thread; answers come back through the inbox.
+//
+// Binds: one request per pod, always with its uid. A gang's members are independent writes.
+//   - "already assigned" to the same node is a success
+//   - not executed (429, no connection, deadline): the slot waits again and the engine places it anew, near its gang
+//   - possibly executed (time-out, 5xx): the pod is read back; unbound: the same node is tried again, so that its room cannot
+//     be given away under a bind that is still on its way
+//   - another conflict or 404: the pod is read back, and what it says is taken in
+//   - refused (403, 422): tried again with back-off
+// A gang that is not whole `gang_deadline` after its first bind is withdrawn, where any bound member has a controller that makes
+// it anew. Bare pods are never deleted by a withdrawal: they keep their room, and the rest of the gang is tried on.
+//
+// Evictions: condition DisruptionTarget first, and only when the server has taken it the delete, with the uid, in the order of
+// each pod. A bind that is still on its way is awaited; if it failed there is nothing to delete.
+//
+// Invariant: a pod is in at most one of binds and evictions. Cost: O(1) per pod and answer, O(log n) per timer.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/time.h"
+#include "dialect/decode.h"
+#include "dialect/intake.h"
+#include "kube/writes.h"
+#include "model/decision.h"
+#include "scheduler/inbox.h"
+
+namespace berth::scheduler {
+
+// Where writes go. The answer comes back as an Answer of this step and uid.
+class Outbox {
+ public:
+  virtual ~Outbox() = default;
+  virtual void write(kube::Write write, Step step, std::string uid) = 0;
+  // GET of an object; the answer has the body.
+  virtual void read(std::string path, std::string uid) = 0;
+};
+
+// Told of what happened, for events and metrics.
+class CarrierListener {
+ public:
+  virtual ~CarrierListener() = default;
+  virtual void on_bound(const dialect::PodView& pod, std::string_view node, DurationMs since_decision) = 0;
+  virtual void on_evicting(const dialect::PodView& pod, const Reason& reason,
+                           std::string_view beneficiary) = 0;
+};
+
+struct CarrierOptions {
+  DurationMs gang_deadline = 30 * kSecond;
+  DurationMs first_rest = 100;  // after a failure, doubled up to most_rest
+  DurationMs most_rest = 10 * kSecond;
+};
+
+class Carrier {
+ public:
+  Carrier(dialect::Intake& intake, dialect::JsonDecoder& decoder, Outbox& outbox, CarrierListener& listener,
+          CarrierOptions options);
+
+  void carry_out(const Decision& decision, TimeMs now);
+  void answered(Answer&& answer, TimeMs now);
+  // Whether this state of a pod is older than what is known already (from reading it back).
+  bool is_stale(std::string_view uid, std::string_view resource_version);
+  // The watch showed the pod; the intake knows it. `gone`: it was deleted or has ended.
+  void seen(std::string_view uid, bool gone);
+  void tick(TimeMs now);
+  // When tick() has something to do; kEndOfTime: never.
+  TimeMs next_due() const { return timers_.empty() ? kEndOfTime : timers_.begin()->first; }
+
+  // What the engine must be told because of answers, since the last call: in order, after the intake's own events.
+  std::vector<Event> take_events();
+  // Corrects an event of the intake before the engine gets it: a pod whose bind is on its way is binding, whatever the watch
+  // has shown so far. False: the engine must not get it.
+  bool correct(SlotUpdate& update, const std::function<SlotState(const SlotUpdate&)>& state_in_engine);
+
+  // Gives back the room of started gangs that will not be whole: at recovery. See gang_deadline above.
+  bool withdraw(std::string_view workload, std::string why);
+  // Whether a bind of the pod is on its way or has been answered well.
+  bool is_binding(std::string_view uid) const { return binds_.contains(std::string(uid)); }
+  // Requests that are out, or wait to be sent again.
+  std::size_t busy() const { return busy_; }
+  std::size_t binds() const { return binds_.size(); }
+  std::size_t evictions() const { return evictions_.size(); }
+
+ private:
+  enum class Stage : std::uint8_t { kFlying, kReading, kResting, kDone };
+  struct Bind {
+    std::string ns, name, uid, node, workload;
+    TimeMs decided = 0;
+    Stage stage = Stage::kFlying;
+    bool read_next = false;  // after the rest: read it, not bind it
+    bool seen = false;       // the watch has shown it on its node
+    bool evict = false;      // as soon as it is known to be bound
+    int unknowns = 0;
+    Reason reason;  // of the eviction
+    std::string beneficiary;
+  };
+  struct Eviction {
+    std::string ns, name, uid;
+    kube::PodCondition condition;
+    bool marked = false;
+    Stage stage = Stage::kFlying;
+    int failures = 0;
+  };
+  struct Flight {
+    std::set<std::string> open;  // members not known to be bound
+    TimeMs deadline = 0;
+  };
+  enum class TimerKind : std::uint8_t { kBind, kEviction, kGang };
+  struct Timer {
+    TimerKind kind;
+    std::string key;
+  };
+
+  void start(const Decision& decision, TimeMs now);
+  void evict(const Decision& decision, TimeMs now);
+  void begin_eviction(const dialect::PodView& pod, const Reason& reason, std::string_view beneficiary,
+                      TimeMs now);
+  void send(Bind& bind);
+  void read(Bind& bind);
+  void rest(Bind& bind, bool read_next, TimeMs now);
+  void send(Eviction& eviction);
+  void bind_answered(Answer&& answer, TimeMs now);
+  void read_answered(Answer&& answer, TimeMs now);
+  void eviction_answered(Answer&& answer, TimeMs now);
+  void bound(Bind& bind, TimeMs now);
+  // The slot waits again; the engine may place it elsewhere.
+  void give_back(const std::string& uid);
+  void vanished(const std::string& uid, std::string_view ns, std::string_view name);
+  void forget_bind(const std::string& uid);
+  void set_stage(Stage& stage, Stage to);
+  DurationMs pause(int failures) const;
+
+  dialect::Intake& intake_;
+  dialect::JsonDecoder& decoder_;
+  Outbox& outbox_;
+  CarrierListener& listener_;
+  const CarrierOptions options_;
+  std::unordered_map<std::string, Bind> binds_;
+  std::unordered_map<std::string, Eviction> evictions_;
+  std::unordered_map<std::string, Flight> flights_;        // by workload
+  std::unordered_map<std::string, int> failures_;          // by pod, since its last success
+  std::unordered_map<std::string, std::uint64_t> floors_;  // by pod: older states are not taken in
+  std::multimap<TimeMs, Timer> timers_;
+  std::vector<Event> events_;
+  std::size_t busy_ = 0;
+};
+
+}  // namespace berth::scheduler

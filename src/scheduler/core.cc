@@ -1,0 +1,226 @@
+#include "scheduler/core.h"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "dialect/writes.h"
+#include "kube/clock.h"
+
+namespace berth::scheduler {
+namespace {
+
+constexpr int kReportsPerCall = 8;  // an explanation costs some 100 us; a bind must not wait for more
+
+// The workload that an event is about, or nothing for nodes, queues and foreign pods.
+const std::string* workload_of(const Event& event) {
+  if (const auto* e = std::get_if<WorkloadUpsert>(&event)) return &e->workload.uid;
+  if (const auto* e = std::get_if<WorkloadRemove>(&event)) return &e->uid;
+  if (const auto* e = std::get_if<SlotUpdate>(&event)) return &e->workload;
+  if (const auto* e = std::get_if<Withdraw>(&event)) return &e->workload;
+  return nullptr;
+}
+
+}  // namespace
+
+Core::Core(CoreOptions options, Outbox& outbox, observe::RecordedEngine::Sink sink,
+           observe::Follower* follower, observe::Metrics* metrics)
+    : options_(std::move(options)),
+      intake_(options_.intake),
+      decoder_(options_.intake.devices),
+      engine_(options_.engine, std::move(sink), follower),
+      carrier_(intake_, decoder_, outbox, *this, options_.carrier),
+      reporter_(intake_, engine_.engine(), carrier_, outbox, options_.reporter),
+      metrics_(metrics) {}
+
+void Core::take(Batch& batch, TimeMs now) {
+  for (const Batch::Item& item : batch.items()) {
+    switch (item.what) {
+      case Batch::Item::What::kChange:
+        take_change(batch, item);
+        break;
+      case Batch::Item::What::kAnswer: {
+        Answer& answer = batch.answer(item);
+        if (answer.step == Step::kStatus) {
+          if (answer.result.outcome != kube::Outcome::kOk && answer.result.reason != "Superseded") {
+            reporter_.failed(answer.uid, now);
+          }
+        } else {
+          carrier_.answered(std::move(answer), now);
+        }
+        break;
+      }
+      case Batch::Item::What::kQuestion:
+        batch.question(item)();
+        break;
+    }
+  }
+}
+
+void Core::take_change(const Batch& batch, const Batch::Item& item) {
+  if (item.type == kube::ChangeType::kSynced) {
+    synced_[static_cast<std::size_t>(item.kind)] = true;
+    return;
+  }
+  const std::string_view uid = batch.uid(item);
+  const bool is_pod = item.kind == dialect::Kind::kPod;
+  if (item.type == kube::ChangeType::kDeleted) {
+    intake_.remove(item.kind, batch.ns(item), batch.name(item), uid);
+    if (is_pod) {
+      carrier_.seen(uid, true);
+      reporter_.forget(uid);
+    }
+    return;
+  }
+  if (is_pod && carrier_.is_stale(uid, batch.version(item))) return;
+  auto object = decoder_.decode(batch.object(item), item.kind, true);
+  if (!object) {
+    // Kept as it was known before: a wrong field must not free the room of a running pod.
+    spdlog::warn("{} cannot be read: {}", dialect::describe(item.kind, batch.ns(item), batch.name(item)),
+                 object.error().str());
+    return;
+  }
+  intake_.upsert(std::move(*object));
+  if (is_pod) carrier_.seen(uid, false);
+}
+
+void Core::apply(Event& event) {
+  if (auto* update = std::get_if<SlotUpdate>(&event)) {
+    const auto state = [&](const SlotUpdate& u) {
+      const auto slot = engine_.engine().slot(u.workload, u.pod_set, u.index);
+      return slot ? slot->state : SlotState::kAbsent;
+    };
+    if (!carrier_.correct(*update, state)) return;
+  }
+  if (const auto status = engine_.apply(event); !status) {
+    spdlog::debug("the engine refused an event: {}", status.error().message);
+    intake_.refused(event, status.error().message);
+  }
+}
+
+bool Core::feed() {
+  bool any = false;
+  for (int round = 0; round < 100; ++round) {  // refusals make events, which may be refused; each once
+    events_.clear();
+    intake_.drain(events_);
+    for (Event& event : carrier_.take_events()) events_.push_back(std::move(event));
+    if (events_.empty()) break;
+    any = true;
+    for (Event& event : events_) apply(event);
+  }
+  return any;
+}
+
+void Core::decide(TimeMs now) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto decisions = engine_.decide(now);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  if (metrics_ != nullptr) metrics_->decided(decisions, took.count());
+  for (const Decision& decision : decisions) carrier_.carry_out(decision, now);
+}
+
+void Core::recover(TimeMs now) {
+  std::vector<Event> all;
+  intake_.drain(all);
+  std::unordered_set<std::string> bound;
+  for (const Event& event : all) {
+    const auto* update = std::get_if<SlotUpdate>(&event);
+    if (update != nullptr && update->state != SlotState::kWaiting) bound.insert(update->workload);
+  }
+  std::vector<Event> later;
+  std::unordered_map<std::string, std::vector<std::int64_t>> least;  // of each pod set, by workload
+  for (Event& event : all) {
+    const std::string* workload = workload_of(event);
+    if (workload != nullptr && !bound.contains(*workload)) {
+      later.push_back(std::move(event));
+      continue;
+    }
+    if (const auto* upsert = std::get_if<WorkloadUpsert>(&event)) {
+      auto& sets = least[upsert->workload.uid];
+      sets.clear();
+      for (const PodSet* set : pod_sets_of(upsert->workload.root)) sets.push_back(set->least_count());
+    }
+    apply(event);
+  }
+  feed();
+  decide(now);
+  feed();
+  std::size_t withdrawn = 0;
+  std::size_t completed = 0;
+  const std::set<std::string> ordered(bound.begin(), bound.end());
+  for (const std::string& workload : ordered) {
+    const auto known = least.find(workload);
+    if (known == least.end()) continue;
+    std::vector<std::int64_t> placed(known->second.size(), 0);
+    bool waits = false;
+    bool binds = false;
+    for (const auto& pod : intake_.pods_of(workload)) {
+      const auto slot = engine_.engine().slot(workload, pod.pod_set, pod.index);
+      if (!slot || static_cast<std::size_t>(pod.pod_set) >= placed.size()) continue;
+      waits |= slot->state == SlotState::kWaiting;
+      binds |= slot->state == SlotState::kBinding;
+      if (slot->state != SlotState::kWaiting && slot->state != SlotState::kAbsent) {
+        ++placed[static_cast<std::size_t>(pod.pod_set)];
+      }
+    }
+    bool partial = false;
+    for (std::size_t i = 0; i < placed.size(); ++i) partial |= placed[i] < known->second[i];
+    if (partial && waits) {
+      withdrawn +=
+          carrier_.withdraw(workload, "it was found bound in part, and there is no room for the rest") ? 1
+                                                                                                       : 0;
+    } else if (binds) {
+      ++completed;
+    }
+  }
+  feed();
+  if (withdrawn > 0) decide(now);
+  spdlog::info("recovered: {} workloads have bound pods, {} of them are being completed, {} withdrawn",
+               bound.size(), completed, withdrawn);
+  for (Event& event : later) apply(event);
+  next_orphans_ = now + options_.release_orphans_every;
+  feed();
+  decide(now);
+  turn(now);
+}
+
+void Core::turn(TimeMs now) {
+  carrier_.tick(now);
+  if (now >= next_orphans_) {
+    intake_.release_orphans();
+    next_orphans_ = now + options_.release_orphans_every;
+  }
+  // What carrying out one round of decisions tells the engine may need another (a pod that vanished meanwhile).
+  for (int round = 0; round < 10 && feed(); ++round) decide(now);
+  for (const std::string& workload : engine_.engine().take_changed()) reporter_.changed(workload, now);
+  const auto problems = intake_.problems();
+  if (problems.size() != known_problems_) {
+    known_problems_ = problems.size();
+    for (const auto& problem : problems) spdlog::warn("{}: {}", problem.object, problem.message);
+  }
+}
+
+bool Core::report(TimeMs now) {
+  return reporter_.work(now, carrier_.busy() > 0, kReportsPerCall);
+}
+
+TimeMs Core::next_due() const {
+  return std::min({carrier_.next_due(), reporter_.next_due(), next_orphans_});
+}
+
+void Core::on_bound(const dialect::PodView& pod, std::string_view node, DurationMs since_decision) {
+  if (metrics_ != nullptr) metrics_->bound(static_cast<double>(since_decision) / 1000.0);
+  reporter_.forget(pod.uid);
+  reporter_.add_event(dialect::scheduled_event(pod, node, options_.reporter.instance, kube::wall_us()));
+}
+
+void Core::on_evicting(const dialect::PodView& pod, const Reason& reason, std::string_view beneficiary) {
+  reporter_.add_event(
+      dialect::preempted_event(pod, reason, beneficiary, options_.reporter.instance, kube::wall_us()));
+}
+
+}  // namespace berth::scheduler

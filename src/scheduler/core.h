@@ -1,0 +1,81 @@
+// The decision thread's work without its thread: changes and answers in, decisions carried out. Everything that it knows came
+// from the API; nothing lives only here.
+//
+//   core.take(batch, now) for each batch until the first complete lists are in; core.recover(now); then for ever:
+//   core.take(batch, now); core.turn(now); core.report(now)
+//
+// Recovery: what is bound is adopted by the intake. Gangs that are bound in part are decided first, in an engine that knows of no
+// other pending work; those that still lack members that exist are withdrawn (carrier.h); only then everything else comes in.
+//
+// Not thread-safe. Time is given: milliseconds since 1970 that never go back.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "dialect/decode.h"
+#include "dialect/intake.h"
+#include "observe/follower.h"
+#include "observe/metrics.h"
+#include "observe/recorded_engine.h"
+#include "scheduler/carrier.h"
+#include "scheduler/inbox.h"
+#include "scheduler/reporter.h"
+
+namespace berth::scheduler {
+
+struct CoreOptions {
+  dialect::IntakeConfig intake;
+  engine::EngineConfig engine;
+  CarrierOptions carrier;
+  ReporterOptions reporter;
+  DurationMs release_orphans_every = 5 * kSecond;
+};
+
+class Core : private CarrierListener {
+ public:
+  // `follower` and `metrics` may be null; all must outlive the core.
+  Core(CoreOptions options, Outbox& outbox, observe::RecordedEngine::Sink sink, observe::Follower* follower,
+       observe::Metrics* metrics);
+
+  void take(Batch& batch, TimeMs now);
+  void recover(TimeMs now);
+  void turn(TimeMs now);
+  // Statuses and events that are due, a few at a time; false: nothing is due now.
+  bool report(TimeMs now);
+  // Time of the next work without any input.
+  TimeMs next_due() const;
+
+  // kSynced changes seen so far, by kind.
+  bool synced(dialect::Kind kind) const { return synced_[static_cast<std::size_t>(kind)]; }
+  dialect::Intake& intake() { return intake_; }
+  const observe::RecordedEngine& recorded() const { return engine_; }
+  const engine::Engine& engine() const { return engine_.engine(); }
+  const Carrier& carrier() const { return carrier_; }
+  const Reporter& reporter() const { return reporter_; }
+
+ private:
+  void take_change(const Batch& batch, const Batch::Item& item);
+  void apply(Event& event);
+  // Everything from intake and carrier into the engine, until nothing more comes.
+  bool feed();
+  void decide(TimeMs now);
+  void on_bound(const dialect::PodView& pod, std::string_view node, DurationMs since_decision) override;
+  void on_evicting(const dialect::PodView& pod, const Reason& reason, std::string_view beneficiary) override;
+
+  const CoreOptions options_;
+  dialect::Intake intake_;
+  dialect::JsonDecoder decoder_;
+  observe::RecordedEngine engine_;
+  Carrier carrier_;
+  Reporter reporter_;
+  observe::Metrics* metrics_;
+  std::vector<Event> events_;
+  std::array<bool, EnumNames<dialect::Kind>::names.size()> synced_{};
+  TimeMs next_orphans_ = 0;
+  std::size_t known_problems_ = 0;
+};
+
+}  // namespace berth::scheduler

@@ -1,0 +1,198 @@
+#include "scheduler/reporter.h"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <utility>
+
+#include "dialect/writes.h"
+#include "kube/clock.h"
+
+namespace berth::scheduler {
+namespace {
+
+bool is_about_nodes(ReasonCode code) {
+  switch (code) {
+    case ReasonCode::kNodes:
+    case ReasonCode::kTopology:
+    case ReasonCode::kNodeUnschedulable:
+    case ReasonCode::kNodeTaint:
+    case ReasonCode::kNodeSelector:
+    case ReasonCode::kNodeFlavor:
+    case ReasonCode::kNodeResource:
+    case ReasonCode::kNodeDevice:
+    case ReasonCode::kNodeHeld:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The first code in the tree that says why it waits, others than "no victims" before it.
+ReasonCode leading_code(const Reason& reason) {
+  ReasonCode second = ReasonCode::kNone;
+  if (reason.code != ReasonCode::kNone) {
+    if (reason.code != ReasonCode::kNoVictims) return reason.code;
+    second = reason.code;
+  }
+  for (const Reason& child : reason.children) {
+    const ReasonCode code = leading_code(child);
+    if (code != ReasonCode::kNone && code != ReasonCode::kNoVictims) return code;
+    if (second == ReasonCode::kNone) second = code;
+  }
+  return second;
+}
+
+// Whether two texts differ in digits only.
+bool same_words(std::string_view a, std::string_view b) {
+  std::size_t i = 0;
+  std::size_t j = 0;
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  while (true) {
+    while (i < a.size() && digit(a[i])) ++i;
+    while (j < b.size() && digit(b[j])) ++j;
+    if (i == a.size() || j == b.size()) return i == a.size() && j == b.size();
+    if (a[i] != b[j]) return false;
+    ++i;
+    ++j;
+  }
+}
+
+}  // namespace
+
+std::string_view condition_reason(const Reason& reason) {
+  const ReasonCode code = leading_code(reason);
+  if (is_about_nodes(code)) return "Unschedulable";
+  if (code == ReasonCode::kNone) return "Pending";
+  return enum_name(code);
+}
+
+void Reporter::Allowance::refill(TimeMs now, std::int64_t per_second, std::int64_t burst) {
+  if (now > last) milli = std::min(burst * 1000, milli + (now - last) * per_second);
+  last = std::max(last, now);
+}
+
+Reporter::Reporter(const dialect::Intake& intake, const engine::Engine& engine, const Carrier& carrier,
+                   Outbox& outbox, ReporterOptions options)
+    : intake_(intake), engine_(engine), carrier_(carrier), outbox_(outbox), options_(std::move(options)) {}
+
+void Reporter::schedule(const std::string& workload, TimeMs at) {
+  const auto [it, fresh] = due_at_.try_emplace(workload, at);
+  if (!fresh) {
+    if (it->second <= at) return;
+    const auto range = due_.equal_range(it->second);
+    const auto old =
+        std::find_if(range.first, range.second, [&](const auto& entry) { return entry.second == workload; });
+    if (old != range.second) due_.erase(old);
+    it->second = at;
+  }
+  due_.emplace(at, workload);
+  next_due_ = std::min(next_due_, at);
+}
+
+void Reporter::changed(std::string_view workload, TimeMs now) {
+  schedule(std::string(workload), now + options_.settle);
+}
+
+void Reporter::add_event(kube::EventNote event) {
+  if (events_.size() >= options_.most_events) events_.pop_front();
+  events_.push_back(std::move(event));
+  next_due_ = 0;
+}
+
+void Reporter::forget(std::string_view pod_uid) {
+  if (!told_.empty()) told_.erase(std::string(pod_uid));
+}
+
+void Reporter::failed(std::string_view pod_uid, TimeMs now) {
+  forget(pod_uid);
+  if (const auto pod = intake_.pod(pod_uid)) schedule(std::string(pod->workload), now + 5 * kSecond);
+}
+
+bool Reporter::look(const std::string& workload, TimeMs now) {
+  const auto pods = intake_.pods_of(workload);
+  const auto waits = [&](const dialect::PodView& pod) {
+    return pod.node.empty() && pod.state == SlotState::kWaiting && !carrier_.is_binding(pod.uid);
+  };
+  if (std::none_of(pods.begin(), pods.end(), waits)) return true;
+  std::optional<Reason> reason;
+  if (const Reason* blocked = intake_.blocked(workload)) {
+    reason = *blocked;
+  } else if (auto verdict = engine_.explain(workload)) {
+    if (verdict->kind == VerdictKind::kPlaced) return true;
+    reason = std::move(verdict->reason);
+  }
+  if (!reason) return true;
+  reason = dialect::readable(std::move(*reason), intake_);
+  kube::PodCondition condition = dialect::unschedulable(*reason, now);
+  condition.reason = condition_reason(*reason);
+  if (condition.message.empty()) condition.message = "not looked at yet";
+  for (const auto& pod : pods) {
+    if (!waits(pod)) continue;
+    const std::string uid(pod.uid);
+    const auto it = told_.find(uid);
+    const bool fresh = it == told_.end();
+    if (!fresh && it->second.reason == condition.reason) {
+      if (it->second.message == condition.message) continue;
+      if (same_words(it->second.message, condition.message) && now < it->second.at + options_.refresh) {
+        schedule(workload, it->second.at + options_.refresh);
+        continue;
+      }
+    }
+    if (!statuses_.take()) return false;
+    kube::PodCondition written = condition;
+    if (!fresh) written.last_transition_ms = 0;  // it was False before
+    kube::Write write = kube::patch_pod_status(pod.ns, pod.name, pod.uid, {std::move(written)});
+    write.replace_key = "status/" + uid;
+    outbox_.write(std::move(write), Step::kStatus, uid);
+    if (fresh || it->second.reason != condition.reason) {
+      add_event(dialect::failed_event(pod, *reason, options_.instance, kube::wall_us()));
+    }
+    told_[uid] = Told{condition.reason, condition.message, now};
+  }
+  return true;
+}
+
+bool Reporter::work(TimeMs now, bool busy, int most) {
+  statuses_.refill(now, busy ? options_.busy_statuses_per_second : options_.statuses_per_second,
+                   options_.statuses_per_second / 10 + 1);
+  event_allowance_.refill(now, busy ? options_.busy_events_per_second : options_.events_per_second,
+                          options_.events_per_second / 10 + 1);
+  bool any = false;
+  bool starved = false;
+  for (; most > 0 && !due_.empty() && due_.begin()->first <= now; --most) {
+    if (statuses_.milli < 1000) {
+      starved = true;
+      break;
+    }
+    const std::string workload = due_.begin()->second;
+    due_.erase(due_.begin());
+    due_at_.erase(workload);
+    any = true;
+    if (!look(workload, now)) {
+      schedule(workload, now);
+      starved = true;
+      break;
+    }
+  }
+  for (; most > 0 && !events_.empty(); --most) {
+    if (!event_allowance_.take()) {
+      starved = true;
+      break;
+    }
+    const kube::EventNote event = std::move(events_.front());
+    events_.pop_front();
+    const std::string name = kube::event_name(event, ++event_number_);
+    outbox_.write(kube::create_event(event, name), Step::kEvent, event.regarding.uid);
+    any = true;
+  }
+  constexpr DurationMs kStarved = 20;
+  if (starved) {
+    next_due_ = now + kStarved;
+  } else {
+    next_due_ = !events_.empty() ? now : (due_.empty() ? kEndOfTime : due_.begin()->first);
+  }
+  return any && !starved;
+}
+
+}  // namespace berth::scheduler

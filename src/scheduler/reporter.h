@@ -1,0 +1,98 @@
+// Says on the pods what Berth thinks of them: condition PodScheduled=False with the reason of every pending pod, and events.
+// Lives on the decision thread, works only when it has nothing better to do, and never competes with binds: while binds are on
+// their way it writes at a trickle, otherwise at a bounded rate.
+//
+// Conditions are written on change only, a moment after the verdict has settled (a gang whose members are still being made
+// is not told of each), and where only numbers in the text differ no more often than every half minute. The condition's reason is
+// "Unschedulable" only where nodes lack room, since autoscalers buy nodes for that word; every other cause (quota, incomplete
+// gang, held room, unsupported constraint) has a word of its own.
+//
+// Bounded: events beyond `most_events` are dropped, oldest first. Cost: O(1) per changed workload, one explanation
+// (O(nodes x pod sets)) per condition that is looked at.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/time.h"
+#include "dialect/intake.h"
+#include "engine/engine.h"
+#include "kube/writes.h"
+#include "scheduler/carrier.h"
+
+namespace berth::scheduler {
+
+struct ReporterOptions {
+  std::string instance;  // reportingInstance of events
+  DurationMs settle = kSecond;
+  DurationMs refresh = 30 * kSecond;  // texts that differ in numbers only
+  std::int64_t statuses_per_second = 500;
+  std::int64_t events_per_second = 50;
+  std::int64_t busy_statuses_per_second = 20;  // while binds are on their way
+  std::int64_t busy_events_per_second = 2;
+  std::size_t most_events = 10'000;
+};
+
+// The condition's reason for a pod that waits for this.
+std::string_view condition_reason(const Reason& reason);
+
+class Reporter {
+ public:
+  Reporter(const dialect::Intake& intake, const engine::Engine& engine, const Carrier& carrier,
+           Outbox& outbox, ReporterOptions options);
+
+  // The verdict of this workload may have changed.
+  void changed(std::string_view workload, TimeMs now);
+  void add_event(kube::EventNote event);
+  // The pod is bound, gone, or was told something else by somebody: what was written no longer counts.
+  void forget(std::string_view pod_uid);
+  // A status write did not succeed: it is looked at again.
+  void failed(std::string_view pod_uid, TimeMs now);
+
+  // Writes what is due, at most `most` workloads and events; false: nothing was due.
+  bool work(TimeMs now, bool busy, int most);
+  TimeMs next_due() const { return next_due_; }
+  std::size_t waiting() const { return due_.size() + events_.size(); }
+
+ private:
+  struct Told {
+    std::string reason;
+    std::string message;
+    TimeMs at = 0;
+  };
+  // Tokens that come back at a rate.
+  struct Allowance {
+    std::int64_t milli = 0;
+    TimeMs last = 0;
+    void refill(TimeMs now, std::int64_t per_second, std::int64_t burst);
+    bool take() {
+      if (milli < 1000) return false;
+      milli -= 1000;
+      return true;
+    }
+  };
+
+  // Looks at one workload; false: no allowance is left, it stays due.
+  bool look(const std::string& workload, TimeMs now);
+  void schedule(const std::string& workload, TimeMs at);
+
+  const dialect::Intake& intake_;
+  const engine::Engine& engine_;
+  const Carrier& carrier_;
+  Outbox& outbox_;
+  const ReporterOptions options_;
+  std::multimap<TimeMs, std::string> due_;
+  std::unordered_map<std::string, TimeMs> due_at_;  // by workload
+  std::unordered_map<std::string, Told> told_;      // by pod
+  std::deque<kube::EventNote> events_;
+  Allowance statuses_;
+  Allowance event_allowance_;
+  TimeMs next_due_ = kEndOfTime;
+  std::uint32_t event_number_ = 0;
+};
+
+}  // namespace berth::scheduler

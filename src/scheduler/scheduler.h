@@ -1,0 +1,71 @@
+// The live loop: readers (sources.h) -> inbox -> the decision thread (core.h) -> writers (kube/writer.h), with leadership,
+// health, metrics and questions around it. One Scheduler per process and cluster.
+//
+//   BERTH_ASSIGN(auto scheduler, Scheduler::create(config, options));
+//   ... another thread, or a signal: scheduler->stop();
+//   BERTH_TRY(scheduler->run());
+//
+// run() waits for the lease, reads everything, recovers, and decides until stop() (then it waits a moment for binds that are on
+// their way, and gives the lease back) or until the lease is lost, which is an error: whoever starts the process starts it again as
+// a candidate. Every write asks the lease right before it is sent, on a clock that goes on while the process is stopped.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "kube/config.h"
+#include "kube/leader.h"
+#include "kube/writer.h"
+#include "observe/http_server.h"
+#include "scheduler/core.h"
+
+namespace berth::scheduler {
+
+struct SchedulerOptions {
+  std::vector<std::string> scheduler_names{"berth"};
+  std::vector<std::string> device_resources;  // besides everything that ends in /gpu
+  engine::EngineConfig engine;
+  CarrierOptions carrier;
+  ReporterOptions reporter;  // `instance` is filled in
+  bool leader_elect = true;
+  kube::LeaderOptions leader;  // identity and callbacks are filled in
+  std::optional<observe::HttpOptions> http;
+  std::string decision_log;  // path; empty: none
+  bool follower = true;      // answers questions; without it /explain and the gauges of queues are missing
+  kube::TransportOptions transport;
+  kube::WriterOptions writer;  // the fence is filled in
+  DurationMs look_for_kinds_every = 30 * kSecond;
+  DurationMs finish_binds = 5 * kSecond;  // at stop()
+  std::function<TimeMs()> clock;          // empty: the wall clock at start, then one that never goes back
+};
+
+class Scheduler {
+ public:
+  static Result<std::unique_ptr<Scheduler>> create(const kube::ClusterConfig& config,
+                                                   SchedulerOptions options);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  Status run();
+  // From any thread; safe to call more than once.
+  void stop();
+
+  bool is_leader() const;
+  // Whether decisions are being made: leader, all lists read, recovered.
+  bool is_deciding() const;
+  // Of the HTTP server; 0 where there is none.
+  std::uint16_t http_port() const;
+
+ private:
+  struct Impl;
+  explicit Scheduler(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::scheduler

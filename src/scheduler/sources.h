@@ -1,0 +1,47 @@
+// The lists and watches that feed the inbox: one reflector per kind that Berth reads and the server serves. Kinds of CRDs that
+// are installed later are found by look_again().
+//
+// Pods are watched without those that have ended (status.phase!=Succeeded,status.phase!=Failed): the API server sends a pod that
+// leaves the selection as DELETED, so that an ended pod frees its room at once, and a cluster's history costs nothing. The
+// intake treats both alike.
+//
+// Threads: look_again() and all_synced() from one; the reflectors push from the I/O thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "dialect/objects.h"
+#include "kube/discovery.h"
+#include "kube/reflector.h"
+#include "scheduler/inbox.h"
+
+namespace berth::scheduler {
+
+class Sources {
+ public:
+  // Asks the server what it serves and starts. An error when the kinds of every cluster (pods, nodes...) cannot be found.
+  static Result<std::unique_ptr<Sources>> start(kube::Transport& transport, Inbox& inbox);
+
+  // Asks again and starts what is new; true: something is.
+  Result<bool> look_again();
+  // Whether each reflector has delivered its first complete list.
+  bool all_synced() const;
+  std::vector<dialect::Kind> kinds() const;
+  // "Pod: GET /api/v1/pods: 403 ..." of each reflector that has trouble.
+  std::vector<std::string> problems() const;
+
+ private:
+  Sources(kube::Transport& transport, Inbox& inbox)
+      : transport_(transport), inbox_(inbox), discovery_(transport) {}
+
+  kube::Transport& transport_;
+  Inbox& inbox_;
+  kube::Discovery discovery_;
+  std::map<dialect::Kind, std::unique_ptr<kube::Reflector>> reflectors_;
+};
+
+}  // namespace berth::scheduler
