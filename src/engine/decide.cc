@@ -248,6 +248,12 @@ void Decider::attempt(ClassId class_id) {
     plan.placed = later.placed();
     return hold(id, plan);
   }
+  // A search that ended at its bound has not shown that anybody must yield.
+  if (placer.failure().steps_ended || later.failure().steps_ended) {
+    Failure failure = placer.failure();
+    failure.steps_ended = true;
+    return park(class_id, failure, nullptr);
+  }
   VictimSearch search(state_, id, steps);
   if (const auto plan = search.run()) {
     state_.keep();

@@ -316,10 +316,10 @@ std::string Checker::check_topology(const Decision& d, const WorkloadRecord& w, 
         (is_new(s, i) ? decided : before).insert(ledger_.domain(slot.taken.node, level));
       }
     }
-    if (decided.empty()) return "";
+    before.erase(std::vector<std::string>());  // seen on a node that is in no domain
     // Where the outside has torn the group apart already, what is added must at least join one of the parts.
-    const bool together = decided.size() == 1 && decided.count({}) == 0 &&
-                          (before.empty() || before.count(*decided.begin()) > 0);
+    const bool together = decided.empty() || (decided.size() == 1 && decided.count({}) == 0 &&
+                                              (before.empty() || before.count(*decided.begin()) > 0));
     if (!together) {
       return fmt::format("group \"{}\" must share one {}, but gets {} and had {}", view.group->name, level,
                          decided.size(), before.size());
@@ -485,7 +485,7 @@ std::string Checker::check_reclaimer(const WorkloadRecord& w) const {
     }
     for (const auto& set : w.sets) {
       for (const auto& slot : set) {
-        if (slot.state != SlotState::kHeld && slot.state != SlotState::kBinding) continue;
+        if (slot.state != SlotState::kHeld) continue;
         for (const auto& [pair, amount] : slot.taken.charges) {
           const std::int64_t use = ledger_.usage(side, pair, When::kAfter);
           const std::int64_t quota = ledger_.subtree_quota(side, pair);

@@ -389,6 +389,7 @@ Status State::slot_update(const SlotUpdate& update) {
   }
   const auto at = static_cast<std::size_t>(update.index);
   const Slot slot = w.sets[set].slots[at];
+  if (w.held() > 0) holds_suspect = true;  // with this slot gone, what is held may make no whole gang
   switch (update.state) {
     case SlotState::kHeld:
       return fail(ErrorCode::kInvalid, "workload {}: a hold is decided, not seen", w.name);
@@ -399,14 +400,12 @@ Status State::slot_update(const SlotUpdate& update) {
       break;
     case SlotState::kAbsent:
     case SlotState::kGone:
-      if (slot.state == SlotState::kHeld) holds_suspect = true;
       set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), 0);
       break;
     case SlotState::kReleasing:
       if (slot.state == SlotState::kBinding || slot.state == SlotState::kRunning) {
         move_slot(*id, set, at, SlotState::kReleasing);
       } else if (slot.state != SlotState::kReleasing) {
-        if (slot.state == SlotState::kHeld) holds_suspect = true;
         set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), 0);
       }
       break;

@@ -213,6 +213,11 @@ bool Placer::leaf(std::size_t step) {
       if (got > 0 && go_on()) return true;
       state_.rollback(mark);
       placed_.resize(had);
+      // The surplus of one pod set must not take what another one needs for its least.
+      if (got <= least || least == 0 || failure_.steps_ended) continue;
+      if (place_slots(set, charge, least, least) > 0 && go_on()) return true;
+      state_.rollback(mark);
+      placed_.resize(had);
     }
   }
   return least == 0 && go_on();

@@ -1,6 +1,7 @@
 #include "engine/preempt/victims.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <tuple>
 
@@ -192,7 +193,7 @@ std::optional<VictimSearch::Sequence> VictimSearch::take(const Sequence& sequenc
     Sequence kept;
     for (std::size_t i = taken.size(); i-- > 0;) {
       const Candidate& c = candidates_[taken[i]];
-      if (taken.size() > 1 && steps_ > 0) {
+      if (steps_ > 0) {
         free(c, +1);
         if (fits(nullptr)) continue;
         free(c, -1);
@@ -201,7 +202,7 @@ std::optional<VictimSearch::Sequence> VictimSearch::take(const Sequence& sequenc
     }
     std::reverse(kept.begin(), kept.end());
     // Whether all of them are needed was not found out within the bound: nobody is ended on a guess.
-    if (taken.size() > 1 && steps_ <= 0) {
+    if (steps_ <= 0) {
       steps_ = -1;
       found = false;
     }
@@ -388,7 +389,48 @@ std::optional<VictimPlan> VictimSearch::run_rank(int rank) {
     state_.rollback(0);
     return std::nullopt;
   }
+  keep_only_needed(plan, *best_);
   return plan;
+}
+
+// The search asks whether a fit can be found without a victim, and finds fits greedily. With the places as they are now,
+// some victim may stay after all: then it does.
+void VictimSearch::keep_only_needed(VictimPlan& plan, const Sequence& victims) {
+  for (std::size_t i = plan.victims.size(); i-- > 0;) {
+    const Candidate& c = candidates_[victims[i]];
+    free(c, +1);
+    if (fits_beside(plan, state_.workloads[c.workload.index()])) {
+      plan.victims.erase(plan.victims.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      free(c, -1);
+    }
+  }
+}
+
+// With both charged: is no node of the victim, and no queue on the preemptor's way up, beyond what it has?
+bool VictimSearch::fits_beside(const VictimPlan& plan, const WorkloadState& victim) const {
+  for (const auto& set : victim.sets) {
+    for (const auto& slot : set.slots) {
+      if (!occupies(slot)) continue;
+      const Shape& shape = state_.shape_of(slot.charge);
+      for (const auto& a : shape.amounts) {
+        if (state_.nodes.account(slot.node, a.resource).free(Mode::kPlan) < 0) return false;
+      }
+      const auto& record = state_.nodes.record(slot.node);
+      for (std::uint64_t rest = slot.devices; rest != 0; rest &= rest - 1) {
+        const auto& device = record.devices[static_cast<std::size_t>(std::countr_zero(rest))];
+        if (device.account.free(Mode::kPlan) < 0) return false;
+      }
+    }
+  }
+  for (const PlacedSlot& p : plan.placed) {
+    for (const QuotaItem& item : state_.charges[p.charge].quota) {
+      for (QueueId at = w_.queue; at.valid(); at = state_.quota.parent(at)) {
+        if (item.amount > 0 && state_.quota.available(at, item.pair, kAfter) < 0) return false;
+      }
+    }
+  }
+  return true;
 }
 
 // With the places charged, does our side of the tree still stay within its own quota wherever something was reclaimed?

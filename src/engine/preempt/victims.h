@@ -65,6 +65,8 @@ class VictimSearch {
   QueueId side_towards(QueueId other) const;
   bool reclaim_allowed(QueueId victim_queue) const;
   bool own_quota_suffices(VictimPlan& plan);
+  void keep_only_needed(VictimPlan& plan, const Sequence& victims);
+  bool fits_beside(const VictimPlan& plan, const WorkloadState& victim) const;
   bool still_borrows(QueueId victim_queue, const WorkloadState& victim) const;
   void free(const Candidate& c, int sign);
   bool fits(std::vector<PlacedSlot>* placed);
