@@ -18,17 +18,17 @@ struct SizeWeight {
   std::uint64_t weight;
 };
 constexpr std::array<SizeWeight, 12> kPhillySizes{{{1, 8670},
-                                                   {2, 265},
+                                                   {2, 251},
                                                    {4, 400},
                                                    {8, 512},
                                                    {12, 10},
                                                    {16, 92},
                                                    {24, 8},
-                                                   {32, 30},
+                                                   {32, 40},
                                                    {48, 3},
-                                                   {64, 7},
+                                                   {64, 9},
                                                    {96, 1},
-                                                   {128, 2}}};
+                                                   {128, 4}}};
 constexpr std::int64_t kPhillyLarge = 4;  // GPUs, from which run times are long
 constexpr std::array<Quantile, 10> kPhillySmallSeconds{{{0, 10},
                                                         {1000, 50},

@@ -30,7 +30,7 @@ Result<InflationOutcome> inflate(const Input& input, Decider& decider,
     const Job& job = input.trace.jobs[i];
     const JobShape& shape = input.trace.shapes[job.shape];
     now += kSecond;
-    BERTH_TRY(decider.apply(WorkloadUpsert{make_workload(input, i, now, false)}));
+    BERTH_TRY(decider.apply(WorkloadUpsert{make_workload(input, i, now)}));
     ++out.decide_calls;
     BERTH_ASSIGN(const std::vector<Decision> decisions, decider.decide(now));
     const std::string uid = job_uid(i);

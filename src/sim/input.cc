@@ -162,17 +162,15 @@ std::uint32_t job_of_uid(std::string_view uid) {
   return job;
 }
 
-Workload make_workload(const Input& input, std::uint32_t index, TimeMs created, bool duration_known) {
+Workload make_workload(const Input& input, std::uint32_t index, TimeMs created) {
   const Job& job = input.trace.jobs[index];
   Workload workload;
   workload.uid = job_uid(index);
   workload.name = job.name;
   workload.queue = input.trace.queues.name(job.queue);
-  workload.kind = job.kind;
   workload.priority = job.priority;
   workload.preemptible = job.preemptible;
   workload.created = created;
-  if (duration_known) workload.expected_duration = job.duration;
   workload.restart = input.trace.restarts[job.restart];
   workload.root = input.trace.shapes[job.shape].root;
   return workload;

@@ -31,6 +31,6 @@ Result<Input> load(const Scenario& scenario);
 // ties between jobs end in their order of arrival.
 std::string job_uid(std::uint32_t job);
 std::uint32_t job_of_uid(std::string_view uid);  // of a uid that job_uid made
-Workload make_workload(const Input& input, std::uint32_t job, TimeMs created, bool duration_known);
+Workload make_workload(const Input& input, std::uint32_t job, TimeMs created);
 
 }  // namespace berth::sim

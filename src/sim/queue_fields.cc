@@ -16,7 +16,6 @@ constexpr std::string_view kDefaultFlavor = "default";
 
 // What a queue entry and a `tenants` entry have in common.
 void read_policy(text::Fields& f, Queue& queue) {
-  queue.weight.num = f.integer_or("weight", 1, 1, 1'000'000);
   queue.order = enum_or(f, "order", QueueOrder::kBestEffort);
   queue.preemption.within = enum_or(f, "within", WithinQueue::kNever);
   queue.preemption.reclaim = enum_or(f, "reclaim", Reclaim::kNever);

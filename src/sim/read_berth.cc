@@ -69,7 +69,6 @@ Status read_job(text::Fields& f, const JobRules& rules, TraceBuilder& out) {
   job.duration = f.integer("duration_ms", 0, kMostMs);
   job.priority = f.integer_or("priority", rules.priority, -2'000'000'000, 2'000'000'000);
   job.preemptible = f.boolean_or("preemptible", true);
-  job.kind = enum_or(f, "kind_of_work", WorkloadKind::kTraining);
   Restart restart = rules.restart;
   restart.checkpoint_every = f.integer_or("checkpoint_every_ms", restart.checkpoint_every, 0, kMostMs);
   restart.overhead = f.integer_or("restart_overhead_ms", restart.overhead, 0, kMostMs);

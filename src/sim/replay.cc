@@ -21,6 +21,13 @@ struct PlacedSlot {
   TimeMs since = 0;
 };
 
+// A reason that only holds others together is named after the first of them.
+ReasonCode leading_code(const Reason& reason) {
+  const Reason* at = &reason;
+  while (at->code == ReasonCode::kNone && !at->children.empty()) at = &at->children.front();
+  return at->code;
+}
+
 // What a job does now; only of jobs that wait or have room.
 struct Live {
   DurationMs work_left = 0;
@@ -145,7 +152,7 @@ class Replay {
     const auto index = static_cast<std::uint32_t>(next);
     live_[index].work_left = job(index).duration;
     set_waiting(index);
-    BERTH_TRY(apply(WorkloadUpsert{make_workload(input_, index, engine_time(now_), options_.durations_known)}));
+    BERTH_TRY(apply(WorkloadUpsert{make_workload(input_, index, engine_time(now_))}));
     if (next + 1 == input_.trace.jobs.size()) {
       out_.gpu_ms_while_arriving = out_.series.integral(kTrackAllocated, now_);
     }
@@ -327,12 +334,12 @@ class Replay {
       ++out_.unfinished;
       out_.jobs[i].waited += now_ - live_[i].since;
       const auto verdict = decider_.engine().verdict(job_uid(i));
-      const std::string reason(verdict ? enum_name(verdict->reason.code) : "Unknown");
+      const std::string reason(verdict ? enum_name(leading_code(verdict->reason)) : "Unknown");
       Outcome::Stuck& entry = stuck[reason];
-      if (entry.jobs++ == 0) {
-        entry.reason = reason;
-        entry.example = fmt::format("job {}: {}", job(i).name, verdict ? to_text(verdict->reason) : verdict.error().message);
-      }
+      if (entry.jobs++ > 0) continue;
+      entry.reason = reason;
+      const auto in_full = decider_.engine().explain(job_uid(i));
+      entry.example = fmt::format("job {}: {}", job(i).name, in_full ? to_text(in_full->reason) : in_full.error().message);
     }
     for (auto& [reason, entry] : stuck) out_.stuck.push_back(std::move(entry));
     std::stable_sort(out_.stuck.begin(), out_.stuck.end(),

@@ -93,7 +93,6 @@ struct Progress {
 };
 
 struct ReplayOptions {
-  bool durations_known = false;
   std::int64_t gantt_nodes = 8;
   std::function<void(const Progress&)> progress;  // called about every 256 moments; may be empty
   std::int64_t audit_every = 0;                   // moments between audits of the engine; 0 = never

@@ -57,7 +57,6 @@ class Reader {
       }
       out.engine.search_steps =
           policy.integer_or("search_steps", out.engine.search_steps, 1, 1'000'000'000'000);
-      out.durations_known = policy.boolean_or("durations_known", false);
       out.engine.ignore_uncovered = policy.boolean_or("ignore_uncovered", true);
       (void)policy.done();
     } else {

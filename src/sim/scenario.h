@@ -98,7 +98,6 @@ struct Scenario {
   std::string queues_from;    // path of a Berth trace, or ""
   SourcePlace queues_place;
   engine::EngineConfig engine;
-  bool durations_known = false;  // whether the engine is told the durations
   std::int64_t gantt_nodes = 8;
   std::optional<TimeMs> origin_unix_ms;
   std::vector<Expectation> expect;

@@ -80,7 +80,6 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
     {"queues[].quota[].borrow", "quantity", "no limit", "At most this much more, where the tree has room. 0: never."},
     {"queues[].quota[].lend", "quantity", "no limit", "At most this much of the guarantee is lent to others."},
     {"queues[].quota[].flavor", "text", "default", "The class of nodes that it is for."},
-    {"queues[].weight", "integer", "1", "Of its share of what is borrowed."},
     {"queues[].order", "best-effort | strict", "best-effort",
      "strict: the oldest workload of highest priority blocks those behind it. best-effort: whatever fits goes."},
     {"queues[].within", "never | lower-priority | lower-or-newer-equal", "never", "Whom a job may preempt in its own queue."},
@@ -94,7 +93,6 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
      "Scales the guarantees so that they sum to this many GPUs (each rounded down)."},
     {"queues[].tenants.borrow", "quantity", "no limit", "As in quota, for each."},
     {"queues[].tenants.lend", "quantity", "no limit", "As in quota, for each."},
-    {"queues[].tenants.weight", "integer", "1", "As of a queue, for each."},
     {"queues[].tenants.order", "best-effort | strict", "best-effort", "As of a queue, for each."},
     {"queues[].tenants.within", "never | lower-priority | lower-or-newer-equal", "never", "As of a queue, for each."},
     {"queues[].tenants.reclaim", "never | lower-priority | any", "never", "As of a queue, for each."},
@@ -103,7 +101,6 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
     {"policy", "mapping", "none", "The engine's settings."},
     {"policy.placement", "pack | spread | best-fit | first", "pack", "How workloads are laid on nodes, where their queue does not say."},
     {"policy.search_steps", "integer", "200000", "Bound of one search for places and victims, in steps."},
-    {"policy.durations_known", "true | false", "false", "Whether the engine is told how long each job will run."},
     {"policy.ignore_uncovered", "true | false", "true",
      "Resources that a queue has no quota for: true = not counted, false = workloads that ask for them do not start."},
 

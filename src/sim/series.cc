@@ -49,7 +49,7 @@ Int128 BinnedSeries::integral(std::size_t track, TimeMs at) const {
 }
 
 void BinnedSeries::finish(TimeMs at) {
-  reach(at);
+  if (at > begin_) reach(at - 1);
   for (Track& track : tracks_) spend(track, at);
   end_ = std::max(end_, at);
   bins_ = end_ == begin_ ? 0 : static_cast<std::size_t>((end_ - begin_ - 1) / width_ + 1);

@@ -63,7 +63,6 @@ class LoggedDecider final : public Decider {
 Status replay_run(const Scenario& scenario, const Input& input, Decider& decider, const SimulateOptions& options,
                   SimulateResult& out) {
   ReplayOptions how;
-  how.durations_known = scenario.durations_known;
   how.gantt_nodes = options.report ? scenario.gantt_nodes : 0;
   how.progress = options.progress;
   how.audit_every = options.audit_every;

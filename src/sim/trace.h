@@ -41,7 +41,6 @@ struct Job {
   std::uint32_t queue = 0;    // in Trace::queues
   std::uint32_t shape = 0;    // in Trace::shapes
   std::uint32_t restart = 0;  // in Trace::restarts
-  WorkloadKind kind = WorkloadKind::kTraining;
   bool preemptible = true;
 };
 
