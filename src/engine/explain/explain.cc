@@ -19,8 +19,15 @@ std::vector<Reason> count_nodes(const State& state, const Shape& shape) {
       ++counts[{mismatch.code, mismatch.subject}];
       continue;
     }
+    // A node with room for some pods, but not for enough of them, counts by what ends first there.
     const auto shortage = state.nodes.shortage(id, shape, Mode::kStart);
-    if (!shortage) continue;
+    if (!shortage) {
+      const auto [resource, device] = state.nodes.tightest(id, shape);
+      if (!resource.valid()) continue;  // asks for nothing
+      ++counts[{device ? ReasonCode::kNodeDevice : ReasonCode::kNodeResource,
+                std::string(state.nodes.resource_name(resource))}];
+      continue;
+    }
     // Room that is physically there but promised: held.
     bool there = true;
     for (const auto& a : shape.amounts) {

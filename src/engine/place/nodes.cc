@@ -237,6 +237,23 @@ std::optional<NodeTable::Shortage> NodeTable::shortage(NodeId id, const Shape& s
   return std::nullopt;
 }
 
+NodeTable::Shortage NodeTable::tightest(NodeId id, const Shape& shape) const {
+  Shortage first;
+  std::int64_t least = kInt64Max;
+  const auto offer = [&](std::int64_t fit, ResourceId resource, bool device) {
+    if (fit >= least) return;
+    least = fit;
+    first = {resource, device};
+  };
+  for (const ShapeDevices& want : shape.devices) {
+    offer(device_fit(records_[id.index()], want, Mode::kStart), want.resource, true);
+  }
+  for (const ShapeAmount& a : shape.amounts) {
+    offer(account(id, a.resource).free(Mode::kStart) / a.amount, a.resource, false);
+  }
+  return first;
+}
+
 void NodeTable::charge(NodeId id, const Shape& shape, std::uint64_t devices, PlaneMask planes, int sign) {
   Account* row = &accounts_[id.index() * stride_];
   Record& record = records_[id.index()];

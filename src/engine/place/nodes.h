@@ -98,6 +98,9 @@ class NodeTable {
   };
   std::optional<Shortage> shortage(NodeId id, const Shape& shape, Mode mode) const;
 
+  // What would be short first if slot after slot of the shape came (devices before amounts where equal).
+  Shortage tightest(NodeId id, const Shape& shape) const;
+
   // Charges (sign +1) or frees (-1) one slot. Exactly undone by the opposite sign.
   void charge(NodeId id, const Shape& shape, std::uint64_t devices, PlaneMask planes, int sign);
 
