@@ -1,8 +1,9 @@
-# berth_room(NAME [DEPS room...] [LIBS target...])
+# berth_room(NAME [DEPS room...] [LIBS target...] [TEST_SUPPORT room...])
 #   Library berth_NAME from src/NAME/**/*.cc, and, where tests/NAME/*_test.cc exist, the test program test_NAME.
+#   TEST_SUPPORT: its tests also use tests/ROOM/*_support.cc of these rooms.
 #   A room that has no sources yet is an interface library, so that headers alone make a room too.
 function(berth_room name)
-  cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPS;LIBS;TEST_SUPPORT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
   set(scope PUBLIC)
   if(sources)
@@ -22,6 +23,10 @@ function(berth_room name)
   file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${name}/*_test.cc)
   if(tests AND BERTH_TESTS)
     file(GLOB support CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${name}/*_support.cc)
+    foreach(other IN LISTS ARG_TEST_SUPPORT)
+      file(GLOB more CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${other}/*_support.cc)
+      list(APPEND support ${more})
+    endforeach()
     add_executable(test_${name} ${tests} ${support})
     target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
     target_compile_definitions(test_${name} PRIVATE BERTH_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
