@@ -6,6 +6,7 @@
 #include <iostream>
 #include <memory>
 
+#include "sim/input.h"
 #include "sim/output.h"
 #include "sim/report.h"
 #include "sim/scenario.h"
@@ -37,8 +38,8 @@ class ProgressLine {
     const double rate = elapsed > 0 ? done / elapsed : 0;
     const double left = rate > 0 ? (all - done) / rate : 0;
     err_ << fmt::format("\r\033[K{:5.1f} %  {} of {} jobs  {:.0f} jobs/s  {:.0f} s left  at {} of the trace",
-                        all > 0 ? 100 * done / all : 100.0, static_cast<std::int64_t>(done), progress.jobs, rate, left,
-                        sim::human_duration(progress.now));
+                        all > 0 ? 100 * done / all : 100.0, static_cast<std::int64_t>(done), progress.jobs,
+                        rate, left, sim::human_duration(progress.now));
     err_.flush();
   }
   void clear() {
@@ -72,23 +73,31 @@ int run_simulate(const SimulateArguments& arguments, std::ostream& out, std::ost
   const auto scenario = sim::read_scenario(arguments.scenario, arguments.seed);
   if (!scenario) return failed(err, scenario.error());
 
+  auto input = sim::load(*scenario);
+  if (!input) return failed(err, input.error());
+  // Before the run, so that a folder that cannot be made costs no time; after the input, which may be wrong.
+  if (!arguments.out.empty()) {
+    if (auto made = sim::make_folder(arguments.out); !made) return failed(err, made.error());
+  }
+
   ProgressLine progress(err, terminal && !arguments.quiet);
   sim::SimulateOptions options;
   options.log = arguments.log;
   options.report = !arguments.out.empty();
   options.progress = [&](const sim::Progress& p) { progress.show(p); };
-  auto result = sim::simulate(*scenario, options);
+  auto result = sim::simulate(*scenario, *input, options);
   progress.clear();
   if (!result) return failed(err, result.error());
 
   if (!arguments.out.empty()) {
-    if (auto made = sim::make_folder(arguments.out); !made) return failed(err, made.error());
     result->files.push_back({"report.html", sim::render_report(result->report)});
-    if (auto written = sim::write_files(arguments.out, result->files); !written) return failed(err, written.error());
+    if (auto written = sim::write_files(arguments.out, result->files); !written)
+      return failed(err, written.error());
   }
   if (!arguments.quiet) {
     out << result->table;
-    err << fmt::format("{} jobs and {} decisions in {:.1f} s\n", result->jobs, result->decide_calls, seconds_since(start));
+    err << fmt::format("{} jobs and {} decisions in {:.1f} s\n", result->jobs, result->decide_calls,
+                       seconds_since(start));
     if (!arguments.out.empty()) err << fmt::format("report: {}/report.html\n", arguments.out);
   }
   if (!result->as_expected()) {
@@ -100,13 +109,17 @@ int run_simulate(const SimulateArguments& arguments, std::ostream& out, std::ost
 
 void register_simulate(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<SimulateArguments>();
-  CLI::App* command = app.add_subcommand("simulate", "run a trace through the engine and report what came out");
-  command->add_option("SCENARIO", arguments->scenario, "the scenario, a YAML file (examples/, docs/simulator.md)");
+  CLI::App* command =
+      app.add_subcommand("simulate", "run a trace through the engine and report what came out");
+  command->add_option("SCENARIO", arguments->scenario,
+                      "the scenario, a YAML file (examples/, docs/simulator.md)");
   command->add_option("--out", arguments->out, "folder for report.html, summary.json and CSV files");
   command->add_option("--seed", arguments->seed, "replaces the scenario's seed");
-  command->add_option("--log", arguments->log, "write the decision log (.gz and .zst are compressed), for `berth replay`");
+  command->add_option("--log", arguments->log,
+                      "write the decision log (.gz and .zst are compressed), for `berth replay`");
   command->add_flag("--quiet", arguments->quiet, "no table and no progress");
-  command->add_flag("--explain-scenario", arguments->explain_scenario, "print every key of a scenario file, and end");
+  command->add_flag("--explain-scenario", arguments->explain_scenario,
+                    "print every key of a scenario file, and end");
   command->footer(
       "Exit codes: 0 done, 1 an expectation of the scenario is not met, 2 wrong input (nothing is written),\n"
       "3 a defect of Berth. What is on standard output is the same for equal runs.");

@@ -23,7 +23,8 @@ Books::Books(const std::vector<Node>& nodes) : nodes_(&nodes) {
 
 Result<std::uint32_t> Books::node(std::string_view name) const {
   const auto it = index_.find(name);
-  if (it == index_.end()) return fail(ErrorCode::kInternal, "a start names the node '{}', which does not exist", name);
+  if (it == index_.end())
+    return fail(ErrorCode::kInternal, "a start names the node '{}', which does not exist", name);
   return it->second;
 }
 
@@ -33,7 +34,8 @@ Status Books::charge(std::uint32_t node, const PodTemplate& pod, const SlotPlace
   for (const auto& [resource, amount] : pod.requests) {
     // A node that does not name a resource does not count it.
     if (!account.free.has(resource)) {
-      return fail(ErrorCode::kInternal, "node {} has no {}, but a pod that asks for it was started there", name, resource);
+      return fail(ErrorCode::kInternal, "node {} has no {}, but a pod that asks for it was started there",
+                  name, resource);
     }
     const std::int64_t left = account.free.get(resource) - amount;
     if (left < 0) {
@@ -47,11 +49,13 @@ Status Books::charge(std::uint32_t node, const PodTemplate& pod, const SlotPlace
     for (std::int64_t i = 0; i < request.count; ++i, ++at) {
       const std::int64_t device = at < slot.devices.size() ? slot.devices[at] : -1;
       if (device < 0 || device >= static_cast<std::int64_t>(account.device_free.size())) {
-        return fail(ErrorCode::kInternal, "a start on node {} names device {}, which it does not have", name, device);
+        return fail(ErrorCode::kInternal, "a start on node {} names device {}, which it does not have", name,
+                    device);
       }
       std::int64_t& left = account.device_free[static_cast<std::size_t>(device)];
       if (left < request.milli) {
-        return fail(ErrorCode::kInternal, "device {} of node {} is oversubscribed: {} thousandths are free, {} were given out",
+        return fail(ErrorCode::kInternal,
+                    "device {} of node {} is oversubscribed: {} thousandths are free, {} were given out",
                     device, name, left, request.milli);
       }
       left -= request.milli;

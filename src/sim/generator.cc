@@ -168,7 +168,9 @@ Status generate_jobs(std::uint64_t seed, const GeneratorOptions& options, const 
     if (options.like == Likeness::kPhilly) {
       const std::int64_t gpus = kPhillySizes[random.pick(size_weights)].gpus;
       const bool large = gpus >= kPhillyLarge;
-      job.duration = sample(random, large ? std::span<const Quantile>(kPhillyLargeSeconds) : kPhillySmallSeconds) * kSecond;
+      job.duration =
+          sample(random, large ? std::span<const Quantile>(kPhillyLargeSeconds) : kPhillySmallSeconds) *
+          kSecond;
       BERTH_ASSIGN(job.shape,
                    out.shape(fmt::format("gang {} {}{}", gpus, rules.gpus_per_task, selector),
                              [&] { return gang_of(gpus, rules.gpus_per_task, rules.node_selector); }));

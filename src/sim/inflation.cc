@@ -6,14 +6,15 @@ namespace berth::sim {
 namespace {
 
 // The nearest integer to a/b, for a >= 0 and b > 0.
-Int128 rounded(Int128 a, Int128 b) { return (2 * a + b) / (2 * b); }
+Int128 rounded(Int128 a, Int128 b) {
+  return (2 * a + b) / (2 * b);
+}
 
 }  // namespace
 
 std::int64_t InflationPoint::allocated_pct_milli(std::int64_t capacity_milli) const {
   if (jobs == 0 || capacity_milli == 0) return 0;
-  return clamp_to_int64(
-      rounded(allocated_milli_sum * 100'000, static_cast<Int128>(jobs) * capacity_milli));
+  return clamp_to_int64(rounded(allocated_milli_sum * 100'000, static_cast<Int128>(jobs) * capacity_milli));
 }
 
 Result<InflationOutcome> inflate(const Input& input, Decider& decider,
@@ -22,7 +23,8 @@ Result<InflationOutcome> inflate(const Input& input, Decider& decider,
   Books books(input.nodes);
   InflationOutcome out;
   out.gpu_capacity_milli = books.gpu_capacity_milli();
-  if (out.gpu_capacity_milli == 0) return fail(ErrorCode::kInvalid, "the cluster has no GPUs: there is nothing to fill");
+  if (out.gpu_capacity_milli == 0)
+    return fail(ErrorCode::kInvalid, "the cluster has no GPUs: there is nothing to fill");
   std::vector<std::vector<const PodSet*>> pod_sets;
   for (const JobShape& shape : input.trace.shapes) pod_sets.push_back(pod_sets_of(shape.root));
   TimeMs now = 0;
@@ -53,7 +55,8 @@ Result<InflationOutcome> inflate(const Input& input, Decider& decider,
       }
     }
     if (started != 0 && started != shape.slots) {
-      return fail(ErrorCode::kInternal, "{} of {} slots of job {} are started: a partial gang", started, shape.slots, job.name);
+      return fail(ErrorCode::kInternal, "{} of {} slots of job {} are started: a partial gang", started,
+                  shape.slots, job.name);
     }
     ++out.jobs;
     out.arrived_milli += shape.gpu_milli;

@@ -99,7 +99,8 @@ Result<Input> load(const Scenario& scenario) {
     BERTH_ASSIGN(std::vector<Node> nodes, load_nodes(source, ++stream));
     for (Node& node : nodes) {
       if (!names.insert(node.name).second) {
-        return fail_at(source.place, "node '{}' comes from two sources; give the shapes different names", node.name);
+        return fail_at(source.place, "node '{}' comes from two sources; give the shapes different names",
+                       node.name);
       }
       input.nodes.push_back(std::move(node));
     }
@@ -114,7 +115,8 @@ Result<Input> load(const Scenario& scenario) {
   std::vector<Queue> queues = scenario.queues;
   SourcePlace place = scenario.queues_place;
   if (!scenario.queues_from.empty()) {
-    BERTH_ASSIGN(BerthTrace trace, read_berth_trace(scenario.queues_from, BerthTracePart::kQueues, {}, nullptr));
+    BERTH_ASSIGN(BerthTrace trace,
+                 read_berth_trace(scenario.queues_from, BerthTracePart::kQueues, {}, nullptr));
     queues = std::move(trace.queues);
     place = {scenario.queues_from, 0, 0};
     if (queues.empty()) return fail_at(place, "names no queue");
@@ -136,8 +138,9 @@ Result<Input> load(const Scenario& scenario) {
   input.trace = builder.finish();
   if (input.trace.jobs.empty()) {
     return fail_at(scenario.trace.front().place, "there are no jobs{}",
-                   input.outside_window > 0 ? fmt::format(": {} lie outside the window from..to", input.outside_window)
-                                            : std::string());
+                   input.outside_window > 0
+                       ? fmt::format(": {} lie outside the window from..to", input.outside_window)
+                       : std::string());
   }
 
   for (std::uint32_t i = 0; i < input.trace.queues.size(); ++i) {
@@ -145,8 +148,10 @@ Result<Input> load(const Scenario& scenario) {
     const auto it = std::find_if(input.queues.begin(), input.queues.end(),
                                  [&](const Queue& queue) { return queue.name == name; });
     if (it == input.queues.end()) {
-      return fail_at(place, "jobs name the queue '{}', which is not defined; add it, or give these jobs another "
-                            "with trace[].queue", name);
+      return fail_at(place,
+                     "jobs name the queue '{}', which is not defined; add it, or give these jobs another "
+                     "with trace[].queue",
+                     name);
     }
     if (!it->leaf) return fail_at(place, "jobs name the queue '{}', which has children and takes none", name);
     input.queue_of.push_back(static_cast<std::uint32_t>(it - input.queues.begin()));
@@ -154,7 +159,9 @@ Result<Input> load(const Scenario& scenario) {
   return input;
 }
 
-std::string job_uid(std::uint32_t job) { return fmt::format("{:08}", job); }
+std::string job_uid(std::uint32_t job) {
+  return fmt::format("{:08}", job);
+}
 
 std::uint32_t job_of_uid(std::string_view uid) {
   std::uint32_t job = 0;

@@ -19,8 +19,8 @@ struct Input {
   Trace trace;
   // Per queue of trace.queues: its index in `queues`.
   std::vector<std::uint32_t> queue_of;
-  std::int64_t outside_window = 0;   // jobs left out
-  std::int64_t without_tenant = 0;   // jobs left out
+  std::int64_t outside_window = 0;  // jobs left out
+  std::int64_t without_tenant = 0;  // jobs left out
 };
 
 // Reads all sources of the scenario. Errors name the file and the place in it: a queue that jobs name and

@@ -13,7 +13,9 @@ namespace {
 constexpr std::int64_t kLargeGpuMilli = 32'000;
 
 // The nearest integer to a/b, for a >= 0 and b > 0.
-std::int64_t rounded(Int128 a, Int128 b) { return b == 0 ? 0 : clamp_to_int64((2 * a + b) / (2 * b)); }
+std::int64_t rounded(Int128 a, Int128 b) {
+  return b == 0 ? 0 : clamp_to_int64((2 * a + b) / (2 * b));
+}
 
 struct Samples {
   JobGroup group;
@@ -44,7 +46,8 @@ void add_group(std::vector<Metric>& out, const std::string& prefix, const JobGro
   };
   add("jobs", group.jobs * 1000);
   add("completed", group.completed * 1000);
-  for (const auto& [name, spread] : {std::pair{"completion", &group.completion}, std::pair{"waiting", &group.waiting}}) {
+  for (const auto& [name, spread] :
+       {std::pair{"completion", &group.completion}, std::pair{"waiting", &group.waiting}}) {
     add(fmt::format("{}_mean_s", name), spread->mean);
     add(fmt::format("{}_median_s", name), spread->median);
     add(fmt::format("{}_p90_s", name), spread->p90);
@@ -120,7 +123,9 @@ ReplaySummary summarize(const Input& input, const Outcome& outcome) {
   const auto percent = [&](Int128 used, DurationMs time) {
     return rounded(used * 100'000, static_cast<Int128>(outcome.gpu_capacity_milli) * time);
   };
-  const auto add = [&](std::string name, std::int64_t milli) { out.metrics.push_back({std::move(name), milli}); };
+  const auto add = [&](std::string name, std::int64_t milli) {
+    out.metrics.push_back({std::move(name), milli});
+  };
   add_group(out.metrics, "", out.all);
   add("rejected", rejected * 1000);
   add("unfinished", outcome.unfinished * 1000);
@@ -153,7 +158,8 @@ std::vector<Metric> inflation_metrics(const InflationOutcome& outcome) {
   out.push_back({"allocated_pct", percent(outcome.allocated_milli)});
   for (std::size_t i = 0; i < kSizeClasses; ++i) {
     if (outcome.dropped[i] == 0) continue;
-    out.push_back({"dropped." + size_key(size_class_name(static_cast<SizeClass>(i))), outcome.dropped[i] * 1000});
+    out.push_back(
+        {"dropped." + size_key(size_class_name(static_cast<SizeClass>(i))), outcome.dropped[i] * 1000});
   }
   for (const InflationPoint& point : outcome.curve) {
     out.push_back({fmt::format("allocated_pct_at.{}", point.arrived_pct),
@@ -163,7 +169,8 @@ std::vector<Metric> inflation_metrics(const InflationOutcome& outcome) {
 }
 
 std::string format_milli(std::int64_t milli) {
-  const std::uint64_t size = milli < 0 ? 0 - static_cast<std::uint64_t>(milli) : static_cast<std::uint64_t>(milli);
+  const std::uint64_t size =
+      milli < 0 ? 0 - static_cast<std::uint64_t>(milli) : static_cast<std::uint64_t>(milli);
   std::string out = fmt::format("{}{}", milli < 0 ? "-" : "", size / 1000);
   if (size % 1000 != 0) {
     out += fmt::format(".{:03}", size % 1000);
@@ -175,9 +182,11 @@ std::string format_milli(std::int64_t milli) {
 Result<std::vector<Check>> check_metrics(const Scenario& scenario, const std::vector<Metric>& metrics) {
   std::vector<Check> out;
   for (const Expectation& want : scenario.expect) {
-    const auto it = std::find_if(metrics.begin(), metrics.end(), [&](const Metric& m) { return m.name == want.metric; });
+    const auto it =
+        std::find_if(metrics.begin(), metrics.end(), [&](const Metric& m) { return m.name == want.metric; });
     if (it == metrics.end()) {
-      return fail_at(want.place, "there is no metric '{}'; metrics.csv of a run (--out DIR) lists them", want.metric);
+      return fail_at(want.place, "there is no metric '{}'; metrics.csv of a run (--out DIR) lists them",
+                     want.metric);
     }
     out.push_back({want.metric, want.value_milli, want.tolerance_milli, it->milli});
   }
@@ -186,8 +195,8 @@ Result<std::vector<Check>> check_metrics(const Scenario& scenario, const std::ve
 
 Result<std::vector<CurvePoint>> read_curve(const CurveExpectation& expectation, std::uint64_t seed) {
   BERTH_ASSIGN(text::ByteSource source, text::ByteSource::open(expectation.path));
-  BERTH_ASSIGN(text::CsvReader csv, text::CsvReader::open(
-                                        source, {"pod_list", "policy", "seed", "arrived_pct", "allocated_pct"}));
+  BERTH_ASSIGN(text::CsvReader csv,
+               text::CsvReader::open(source, {"pod_list", "policy", "seed", "arrived_pct", "allocated_pct"}));
   std::vector<CurvePoint> points;
   for (;;) {
     BERTH_ASSIGN(const bool more, csv.next());
@@ -206,8 +215,8 @@ Result<std::vector<CurvePoint>> read_curve(const CurveExpectation& expectation, 
     if (points.size() > 100'000) return csv.error(0, "more than 100,000 points for this seed");
   }
   if (points.empty()) {
-    return fail_at({expectation.path, 0, 0}, "has no row for pod_list {}, policy {}, seed {}", expectation.list,
-                   expectation.policy, seed);
+    return fail_at({expectation.path, 0, 0}, "has no row for pod_list {}, policy {}, seed {}",
+                   expectation.list, expectation.policy, seed);
   }
   return points;
 }

@@ -48,10 +48,10 @@ struct JobGroup {
 
 struct ReplaySummary {
   JobGroup all;
-  JobGroup large;                  // jobs of 32 GPUs and more
-  std::vector<JobGroup> queues;    // leaves in their order
-  std::vector<JobGroup> sizes;     // classes that occur, in their order
-  std::vector<Metric> metrics;     // everything, in a fixed order
+  JobGroup large;                // jobs of 32 GPUs and more
+  std::vector<JobGroup> queues;  // leaves in their order
+  std::vector<JobGroup> sizes;   // classes that occur, in their order
+  std::vector<Metric> metrics;   // everything, in a fixed order
 };
 ReplaySummary summarize(const Input& input, const Outcome& outcome);
 

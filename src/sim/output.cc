@@ -36,7 +36,9 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows) {
   return out;
 }
 
-std::string percent(std::int64_t milli) { return fmt::format("{}.{} %", milli / 1000, milli % 1000 / 100); }
+std::string percent(std::int64_t milli) {
+  return fmt::format("{}.{} %", milli / 1000, milli % 1000 / 100);
+}
 
 std::int64_t metric(const std::vector<Metric>& metrics, std::string_view name) {
   for (const Metric& m : metrics) {
@@ -80,7 +82,8 @@ Status system_error(const std::string& what, const std::string& path) {
 Status write_whole(const std::string& path, std::string_view content) {
   const std::string beside = path + ".part";
   {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(beside.c_str(), "wb"), &std::fclose);
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(beside.c_str(), "wb"),
+                                                               &std::fclose);
     if (!file) return system_error("written", beside);
     const bool whole = std::fwrite(content.data(), 1, content.size(), file.get()) == content.size() &&
                        std::fflush(file.get()) == 0;
@@ -104,24 +107,29 @@ Status write_whole(const std::string& path, std::string_view content) {
 
 std::string replay_table(const Scenario& scenario, const Input& input, const Outcome& outcome,
                          const ReplaySummary& summary) {
-  std::string out = fmt::format("{}: {} jobs on {} nodes with {} GPUs\n", scenario.name,
-                                human_amount(summary.all.jobs), human_amount(static_cast<std::int64_t>(input.nodes.size())),
-                                human_amount(outcome.gpu_capacity_milli, 1000));
+  std::string out =
+      fmt::format("{}: {} jobs on {} nodes with {} GPUs\n", scenario.name, human_amount(summary.all.jobs),
+                  human_amount(static_cast<std::int64_t>(input.nodes.size())),
+                  human_amount(outcome.gpu_capacity_milli, 1000));
   out += fmt::format("GPUs allocated: {} while jobs arrive, {} over the whole run of {}\n",
                      percent(metric(summary.metrics, "gpu_allocation_while_arriving_pct")),
                      percent(metric(summary.metrics, "gpu_allocation_pct")),
                      human_duration(outcome.end - outcome.begin));
-  out += fmt::format("evictions: {}, {} of them reclaims; GPU-hours lost to them: {}\n\n", human_amount(summary.all.evictions),
-                     human_amount(metric(summary.metrics, "reclaims"), 1000), human_amount(metric(summary.metrics, "lost_gpu_hours"), 1000));
+  out += fmt::format("evictions: {}, {} of them reclaims; GPU-hours lost to them: {}\n\n",
+                     human_amount(summary.all.evictions),
+                     human_amount(metric(summary.metrics, "reclaims"), 1000),
+                     human_amount(metric(summary.metrics, "lost_gpu_hours"), 1000));
   std::vector<std::vector<std::string>> rows;
   const auto head = [&](std::string name) {
-    rows.push_back({std::move(name), "jobs", "wait mean", "median", "p90", "p99", "completion mean", "median", "p99", "evictions"});
+    rows.push_back({std::move(name), "jobs", "wait mean", "median", "p90", "p99", "completion mean", "median",
+                    "p99", "evictions"});
   };
   const auto line = [&](const JobGroup& g) {
     if (g.jobs == 0) return;
-    rows.push_back({g.name, human_amount(g.jobs), human_duration(g.waiting.mean), human_duration(g.waiting.median),
-                    human_duration(g.waiting.p90), human_duration(g.waiting.p99), human_duration(g.completion.mean),
-                    human_duration(g.completion.median), human_duration(g.completion.p99), human_amount(g.evictions)});
+    rows.push_back(
+        {g.name, human_amount(g.jobs), human_duration(g.waiting.mean), human_duration(g.waiting.median),
+         human_duration(g.waiting.p90), human_duration(g.waiting.p99), human_duration(g.completion.mean),
+         human_duration(g.completion.median), human_duration(g.completion.p99), human_amount(g.evictions)});
   };
   head("");
   line(summary.all);
@@ -136,25 +144,32 @@ std::string replay_table(const Scenario& scenario, const Input& input, const Out
   if (outcome.unfinished > 0) {
     out += fmt::format("\n{} jobs never ran:\n", human_amount(outcome.unfinished));
     for (const Outcome::Stuck& stuck : outcome.stuck) {
-      out += fmt::format("  {} ({}), for example {}\n", human_amount(stuck.jobs), stuck.reason, stuck.example);
+      out +=
+          fmt::format("  {} ({}), for example {}\n", human_amount(stuck.jobs), stuck.reason, stuck.example);
     }
   }
-  if (input.outside_window > 0) out += fmt::format("\n{} jobs lie outside the window and were left out\n", human_amount(input.outside_window));
-  if (input.without_tenant > 0) out += fmt::format("\n{} jobs without a tenant were left out\n", human_amount(input.without_tenant));
+  if (input.outside_window > 0)
+    out += fmt::format("\n{} jobs lie outside the window and were left out\n",
+                       human_amount(input.outside_window));
+  if (input.without_tenant > 0)
+    out += fmt::format("\n{} jobs without a tenant were left out\n", human_amount(input.without_tenant));
   return out;
 }
 
 std::string inflation_table(const Scenario& scenario, const Input& input, const InflationOutcome& outcome) {
-  std::string out = fmt::format("{}: {} jobs offered to {} nodes with {} GPUs, seed {}\n", scenario.name,
-                                human_amount(outcome.jobs), human_amount(static_cast<std::int64_t>(input.nodes.size())),
-                                human_amount(outcome.gpu_capacity_milli, 1000), scenario.seed);
-  out += fmt::format("placed {}, dropped {}\n\n", human_amount(outcome.placed), human_amount(outcome.jobs - outcome.placed));
+  std::string out =
+      fmt::format("{}: {} jobs offered to {} nodes with {} GPUs, seed {}\n", scenario.name,
+                  human_amount(outcome.jobs), human_amount(static_cast<std::int64_t>(input.nodes.size())),
+                  human_amount(outcome.gpu_capacity_milli, 1000), scenario.seed);
+  out += fmt::format("placed {}, dropped {}\n\n", human_amount(outcome.placed),
+                     human_amount(outcome.jobs - outcome.placed));
   std::vector<std::vector<std::string>> rows{{"GPU demand arrived", "GPUs allocated"}};
   for (const InflationPoint& point : outcome.curve) {
     const bool last = &point == &outcome.curve.back();
     if (point.arrived_pct == 0 || (point.arrived_pct % 10 != 0 && !last)) continue;
     const std::int64_t milli = point.allocated_pct_milli(outcome.gpu_capacity_milli);
-    rows.push_back({fmt::format("{} %", point.arrived_pct), fmt::format("{}.{:02} %", milli / 1000, milli % 1000 / 10)});
+    rows.push_back(
+        {fmt::format("{} %", point.arrived_pct), fmt::format("{}.{:02} %", milli / 1000, milli % 1000 / 10)});
   }
   return out + aligned(rows);
 }
@@ -215,15 +230,17 @@ std::vector<OutputFile> replay_files(const Input& input, const Outcome& outcome)
     }
     csv += "\n";
   }
-  std::string jobs = "job,queue,gpus,submit_s,first_start_s,end_s,duration_s,waiting_s,evictions,lost_s,state\n";
+  std::string jobs =
+      "job,queue,gpus,submit_s,first_start_s,end_s,duration_s,waiting_s,evictions,lost_s,state\n";
   for (std::size_t i = 0; i < outcome.jobs.size(); ++i) {
     const Job& job = input.trace.jobs[i];
     const JobOutcome& result = outcome.jobs[i];
-    fmt::format_to(std::back_inserter(jobs), "{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(job.name),
-                   csv_field(input.trace.queues.name(job.queue)), format_milli(input.trace.shapes[job.shape].gpu_milli),
-                   format_milli(job.submit), result.first_start == kEndOfTime ? "" : format_milli(result.first_start),
-                   result.end == kEndOfTime ? "" : format_milli(result.end), format_milli(job.duration),
-                   format_milli(result.waited), result.evictions, format_milli(result.lost), state_name(result.state));
+    fmt::format_to(
+        std::back_inserter(jobs), "{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(job.name),
+        csv_field(input.trace.queues.name(job.queue)), format_milli(input.trace.shapes[job.shape].gpu_milli),
+        format_milli(job.submit), result.first_start == kEndOfTime ? "" : format_milli(result.first_start),
+        result.end == kEndOfTime ? "" : format_milli(result.end), format_milli(job.duration),
+        format_milli(result.waited), result.evictions, format_milli(result.lost), state_name(result.state));
   }
   return {{"series.csv", std::move(csv)}, {"jobs.csv", std::move(jobs)}};
 }
@@ -231,7 +248,8 @@ std::vector<OutputFile> replay_files(const Input& input, const Outcome& outcome)
 std::vector<OutputFile> inflation_files(const InflationOutcome& outcome) {
   std::string csv = "arrived_pct,allocated_pct,jobs\n";
   for (const InflationPoint& point : outcome.curve) {
-    csv += fmt::format("{},{},{}\n", point.arrived_pct, format_milli(point.allocated_pct_milli(outcome.gpu_capacity_milli)), point.jobs);
+    csv += fmt::format("{},{},{}\n", point.arrived_pct,
+                       format_milli(point.allocated_pct_milli(outcome.gpu_capacity_milli)), point.jobs);
   }
   return {{"curve.csv", std::move(csv)}};
 }
@@ -240,7 +258,8 @@ Status make_folder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return fail(ErrorCode::kInvalid, "{} cannot be made: {}", folder, error.message());
-  if (!std::filesystem::is_directory(folder, error)) return fail(ErrorCode::kInvalid, "{} is not a folder", folder);
+  if (!std::filesystem::is_directory(folder, error))
+    return fail(ErrorCode::kInvalid, "{} is not a folder", folder);
   return {};
 }
 

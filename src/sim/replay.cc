@@ -54,9 +54,7 @@ class Replay {
   const Job& job(std::uint32_t index) const { return input_.trace.jobs[index]; }
   const JobShape& shape(std::uint32_t index) const { return input_.trace.shapes[job(index).shape]; }
   const Restart& restart(std::uint32_t index) const { return input_.trace.restarts[job(index).restart]; }
-  std::size_t leaf(std::uint32_t index) const {
-    return out_.leaf_of[input_.queue_of[job(index).queue]];
-  }
+  std::size_t leaf(std::uint32_t index) const { return out_.leaf_of[input_.queue_of[job(index).queue]]; }
   TimeMs engine_time(TimeMs at) const { return at - out_.begin + kEngineStart; }
 
   Status prepare() {
@@ -85,7 +83,8 @@ class Replay {
     for (std::uint32_t i = 0; i < input_.nodes.size(); ++i) {
       if (!input_.nodes[i].devices.empty()) candidates.push_back(i);
     }
-    const auto want = std::min<std::size_t>(static_cast<std::size_t>(options_.gantt_nodes), candidates.size());
+    const auto want =
+        std::min<std::size_t>(static_cast<std::size_t>(options_.gantt_nodes), candidates.size());
     gantt_of_.assign(input_.nodes.size(), kNotShown);
     for (std::size_t i = 0; i < want; ++i) {
       const std::uint32_t node = candidates[i * candidates.size() / want];
@@ -106,7 +105,8 @@ class Replay {
     bool acted = true;
     while (acted) {
       if (++rounds > kMostRoundsAtOneMoment) {
-        return fail(ErrorCode::kInternal, "at {} ms the engine decides without end: {} rounds at one moment", at, rounds);
+        return fail(ErrorCode::kInternal, "at {} ms the engine decides without end: {} rounds at one moment",
+                    at, rounds);
       }
       while (events_.next_time() == at) BERTH_TRY(take(events_.pop()));
       while (next_submit() == at) BERTH_TRY(submit(next_++));
@@ -119,13 +119,15 @@ class Replay {
       acted = events_.next_time() == at;
     }
     out_.end = at;
-    if (options_.audit_every > 0 && out_.moments % options_.audit_every == 0) BERTH_TRY(decider_.engine().audit());
+    if (options_.audit_every > 0 && out_.moments % options_.audit_every == 0)
+      BERTH_TRY(decider_.engine().audit());
     if (options_.progress && out_.moments % 256 == 0) report_progress();
     return {};
   }
 
   void report_progress() const {
-    options_.progress({static_cast<std::int64_t>(input_.trace.jobs.size()), static_cast<std::int64_t>(next_), ended_, now_});
+    options_.progress({static_cast<std::int64_t>(input_.trace.jobs.size()), static_cast<std::int64_t>(next_),
+                       ended_, now_});
   }
 
   // One event stands for the next submission, whichever it is.
@@ -162,7 +164,8 @@ class Replay {
   Status apply(const Event& event) {
     auto applied = decider_.apply(event);
     if (!applied) {
-      return fail(ErrorCode::kInternal, "at {} ms the engine refuses an event: {}", now_, applied.error().message);
+      return fail(ErrorCode::kInternal, "at {} ms the engine refuses an event: {}", now_,
+                  applied.error().message);
     }
     return {};
   }
@@ -189,7 +192,8 @@ class Replay {
   Status carry_out(const Decision& decision) {
     const std::uint32_t index = job_of_uid(decision.workload);
     if (index >= out_.jobs.size()) {
-      return fail(ErrorCode::kInternal, "a decision names the workload '{}', which does not exist", decision.workload);
+      return fail(ErrorCode::kInternal, "a decision names the workload '{}', which does not exist",
+                  decision.workload);
     }
     switch (decision.kind) {
       case DecisionKind::kStart:
@@ -218,7 +222,8 @@ class Replay {
     JobOutcome& outcome = out_.jobs[index];
     Live& live = live_[index];
     if (outcome.state != JobState::kWaiting) {
-      return fail(ErrorCode::kInternal, "at {} ms job {} is started, but it does not wait", now_, job(index).name);
+      return fail(ErrorCode::kInternal, "at {} ms job {} is started, but it does not wait", now_,
+                  job(index).name);
     }
     const auto& sets = pod_sets_[job(index).shape];
     for (const SlotPlacement& slot : decision.slots) {
@@ -252,7 +257,8 @@ class Replay {
       if (out_.jobs[index].state != JobState::kRunning) continue;
       const std::string uid = job_uid(index);
       for (const PlacedSlot& slot : live_[index].slots) {
-        BERTH_TRY(apply(SlotUpdate{uid, slot.placement.pod_set, slot.placement.index, SlotState::kRunning, slot.placement.node}));
+        BERTH_TRY(apply(SlotUpdate{uid, slot.placement.pod_set, slot.placement.index, SlotState::kRunning,
+                                   slot.placement.node}));
       }
     }
     return {};
@@ -262,8 +268,9 @@ class Replay {
     JobOutcome& outcome = out_.jobs[index];
     Live& live = live_[index];
     if (outcome.state != JobState::kRunning || decision.slots.size() != live.slots.size()) {
-      return fail(ErrorCode::kInternal, "at {} ms {} of {} slots of job {} are evicted, in state {}: {}", now_, decision.slots.size(),
-                  live.slots.size(), job(index).name, static_cast<int>(outcome.state), to_text(decision.reason));
+      return fail(ErrorCode::kInternal, "at {} ms {} of {} slots of job {} are evicted, in state {}: {}",
+                  now_, decision.slots.size(), live.slots.size(), job(index).name,
+                  static_cast<int>(outcome.state), to_text(decision.reason));
     }
     const DurationMs elapsed = now_ - live.since;
     const DurationMs worked = std::max<DurationMs>(0, elapsed - live.overhead);
@@ -297,7 +304,8 @@ class Replay {
     }
     Occupation occupation{lane, index, slot.since, now_, evicted, running, 0, {}};
     for (const DeviceRequest& request : slot.pod->claim.requests) occupation.gpu_milli += request.total();
-    for (const std::int64_t device : slot.placement.devices) occupation.devices.push_back(static_cast<int>(device));
+    for (const std::int64_t device : slot.placement.devices)
+      occupation.devices.push_back(static_cast<int>(device));
     out_.occupations.push_back(std::move(occupation));
   }
 
@@ -319,7 +327,8 @@ class Replay {
       BERTH_TRY(apply(SlotUpdate{uid, slot.placement.pod_set, slot.placement.index, SlotState::kGone, {}}));
     }
     for (const PlacedSlot& slot : live_[index].slots) {
-      BERTH_TRY(apply(SlotUpdate{uid, slot.placement.pod_set, slot.placement.index, SlotState::kWaiting, {}}));
+      BERTH_TRY(
+          apply(SlotUpdate{uid, slot.placement.pod_set, slot.placement.index, SlotState::kWaiting, {}}));
     }
     live_[index].slots.clear();
     set_waiting(index);
@@ -339,7 +348,8 @@ class Replay {
       if (entry.jobs++ > 0) continue;
       entry.reason = reason;
       const auto in_full = decider_.engine().explain(job_uid(i));
-      entry.example = fmt::format("job {}: {}", job(i).name, in_full ? to_text(in_full->reason) : in_full.error().message);
+      entry.example = fmt::format("job {}: {}", job(i).name,
+                                  in_full ? to_text(in_full->reason) : in_full.error().message);
     }
     for (auto& [reason, entry] : stuck) out_.stuck.push_back(std::move(entry));
     std::stable_sort(out_.stuck.begin(), out_.stuck.end(),

@@ -54,25 +54,25 @@ struct Occupation {
 };
 
 // Tracks of Outcome::series.
-inline constexpr std::size_t kTrackAllocated = 0;  // GPU milli with room taken, all queues
-inline constexpr std::size_t kTrackPending = 1;    // workloads waiting
-inline constexpr std::size_t kTrackPendingGpu = 2; // GPU milli that they ask for
-inline constexpr std::size_t kTrackQueues = 3;     // then two per leaf queue: allocated, waiting workloads
+inline constexpr std::size_t kTrackAllocated = 0;   // GPU milli with room taken, all queues
+inline constexpr std::size_t kTrackPending = 1;     // workloads waiting
+inline constexpr std::size_t kTrackPendingGpu = 2;  // GPU milli that they ask for
+inline constexpr std::size_t kTrackQueues = 3;      // then two per leaf queue: allocated, waiting workloads
 
 struct Outcome {
-  TimeMs begin = 0;        // first submission
+  TimeMs begin = 0;  // first submission
   TimeMs last_submit = 0;
-  TimeMs end = 0;          // last event
+  TimeMs end = 0;  // last event
   std::vector<JobOutcome> jobs;
   BinnedSeries series{0, 0};
-  std::vector<std::uint32_t> leaves;       // indices into Input::queues, in their order
-  std::vector<std::uint32_t> leaf_of;      // per Input::queues: its place in leaves
+  std::vector<std::uint32_t> leaves;   // indices into Input::queues, in their order
+  std::vector<std::uint32_t> leaf_of;  // per Input::queues: its place in leaves
   std::int64_t gpu_capacity_milli = 0;
-  Int128 gpu_ms_while_arriving = 0;  // allocated GPU milli x ms up to last_submit
+  Int128 gpu_ms_while_arriving = 0;        // allocated GPU milli x ms up to last_submit
   std::vector<std::uint32_t> gantt_nodes;  // indices into Input::nodes
   std::vector<Occupation> occupations;
   std::int64_t occupations_left_out = 0;
-  std::int64_t moments = 0;    // decided
+  std::int64_t moments = 0;  // decided
   std::int64_t decide_calls = 0;
   std::int64_t holds = 0;
   // Why jobs that never ended wait, by reason, most first; with an example in full.
@@ -86,7 +86,7 @@ struct Outcome {
 };
 
 struct Progress {
-  std::int64_t jobs = 0;       // all
+  std::int64_t jobs = 0;  // all
   std::int64_t submitted = 0;
   std::int64_t ended = 0;
   TimeMs now = 0;

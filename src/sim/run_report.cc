@@ -7,7 +7,9 @@
 namespace berth::sim {
 namespace {
 
-std::string percent(std::int64_t milli) { return human_amount(milli, 1000, 1); }
+std::string percent(std::int64_t milli) {
+  return human_amount(milli, 1000, 1);
+}
 
 std::int64_t metric(const std::vector<Metric>& metrics, std::string_view name) {
   for (const Metric& m : metrics) {
@@ -19,25 +21,24 @@ std::int64_t metric(const std::vector<Metric>& metrics, std::string_view name) {
 Table group_table(std::string title, std::string first, const std::vector<JobGroup>& groups) {
   Table table;
   table.title = std::move(title);
-  table.note = "Waiting: all the time without room, also after an eviction. Completion: from submission to end.";
-  table.columns = {{std::move(first), ColumnKind::kText, ""},
-                   {"Jobs", ColumnKind::kNumber, ""},
-                   {"Completed", ColumnKind::kNumber, ""},
-                   {"Waiting, mean", ColumnKind::kDurationMs, ""},
-                   {"median", ColumnKind::kDurationMs, ""},
-                   {"p90", ColumnKind::kDurationMs, ""},
-                   {"p99", ColumnKind::kDurationMs, ""},
-                   {"Completion, mean", ColumnKind::kDurationMs, ""},
-                   {"median", ColumnKind::kDurationMs, ""},
-                   {"p99", ColumnKind::kDurationMs, ""},
-                   {"Evictions", ColumnKind::kNumber, ""},
-                   {"GPU-hours lost", ColumnKind::kNumber, ""}};
+  table.note =
+      "Waiting: all the time without room, also after an eviction. Completion: from submission to end.";
+  table.columns = {
+      {std::move(first), ColumnKind::kText, ""}, {"Jobs", ColumnKind::kNumber, ""},
+      {"Completed", ColumnKind::kNumber, ""},    {"Waiting, mean", ColumnKind::kDurationMs, ""},
+      {"median", ColumnKind::kDurationMs, ""},   {"p90", ColumnKind::kDurationMs, ""},
+      {"p99", ColumnKind::kDurationMs, ""},      {"Completion, mean", ColumnKind::kDurationMs, ""},
+      {"median", ColumnKind::kDurationMs, ""},   {"p99", ColumnKind::kDurationMs, ""},
+      {"Evictions", ColumnKind::kNumber, ""},    {"GPU-hours lost", ColumnKind::kNumber, ""}};
   for (const JobGroup& g : groups) {
     if (g.jobs == 0) continue;
-    const auto ms = [&](std::int64_t value) { return g.completed == 0 ? std::string() : fmt::format("{}", value); };
-    table.rows.push_back({g.name, human_amount(g.jobs), human_amount(g.completed), ms(g.waiting.mean), ms(g.waiting.median),
-                          ms(g.waiting.p90), ms(g.waiting.p99), ms(g.completion.mean), ms(g.completion.median),
-                          ms(g.completion.p99), human_amount(g.evictions), human_amount(g.lost_gpu_seconds, 3600)});
+    const auto ms = [&](std::int64_t value) {
+      return g.completed == 0 ? std::string() : fmt::format("{}", value);
+    };
+    table.rows.push_back({g.name, human_amount(g.jobs), human_amount(g.completed), ms(g.waiting.mean),
+                          ms(g.waiting.median), ms(g.waiting.p90), ms(g.waiting.p99), ms(g.completion.mean),
+                          ms(g.completion.median), ms(g.completion.p99), human_amount(g.evictions),
+                          human_amount(g.lost_gpu_seconds, 3600)});
   }
   return table;
 }
@@ -61,8 +62,8 @@ TimeChart chart(const Outcome& outcome, std::string title, std::string note, std
   return out;
 }
 
-Distribution spread_chart(const Input& input, const Outcome& outcome, bool by_size, bool waiting, std::string title,
-                          std::string note) {
+Distribution spread_chart(const Input& input, const Outcome& outcome, bool by_size, bool waiting,
+                          std::string title, std::string note) {
   Distribution out;
   out.title = std::move(title);
   out.note = std::move(note);
@@ -70,14 +71,16 @@ Distribution spread_chart(const Input& input, const Outcome& outcome, bool by_si
   out.palette = by_size ? Palette::kOrdered : Palette::kChoice;
   std::vector<SampleGroup> groups(by_size ? kSizeClasses : outcome.leaves.size());
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    groups[i].name = by_size ? std::string(size_class_name(static_cast<SizeClass>(i))) : input.queues[outcome.leaves[i]].name;
+    groups[i].name = by_size ? std::string(size_class_name(static_cast<SizeClass>(i)))
+                             : input.queues[outcome.leaves[i]].name;
   }
   for (std::size_t i = 0; i < outcome.jobs.size(); ++i) {
     const Job& job = input.trace.jobs[i];
     const JobOutcome& result = outcome.jobs[i];
     if (result.state != JobState::kDone) continue;
-    const std::size_t group = by_size ? static_cast<std::size_t>(size_class(input.trace.shapes[job.shape].gpu_milli))
-                                      : outcome.leaf_of[input.queue_of[job.queue]];
+    const std::size_t group =
+        by_size ? static_cast<std::size_t>(size_class(input.trace.shapes[job.shape].gpu_milli))
+                : outcome.leaf_of[input.queue_of[job.queue]];
     groups[group].samples.push_back(waiting ? result.waited : result.end - job.submit);
   }
   for (SampleGroup& group : groups) {
@@ -89,7 +92,8 @@ Distribution spread_chart(const Input& input, const Outcome& outcome, bool by_si
 Gantt gantt(const Input& input, const Outcome& outcome) {
   Gantt out;
   out.title = "What ran where";
-  out.note = fmt::format("{} of {} nodes, evenly over the cluster.", outcome.gantt_nodes.size(), human_amount(static_cast<std::int64_t>(input.nodes.size())));
+  out.note = fmt::format("{} of {} nodes, evenly over the cluster.", outcome.gantt_nodes.size(),
+                         human_amount(static_cast<std::int64_t>(input.nodes.size())));
   out.begin_ms = outcome.begin;
   out.end_ms = std::max(outcome.last_submit, outcome.begin);
   for (const std::uint32_t node : outcome.gantt_nodes) {
@@ -104,8 +108,11 @@ Gantt gantt(const Input& input, const Outcome& outcome) {
   for (const Occupation& o : outcome.occupations) {
     out.end_ms = std::max(out.end_ms, o.end);
     const Job& job = input.trace.jobs[o.job];
-    out.lanes[o.node].bars.push_back({job.name, input.trace.queues.name(job.queue), o.begin, o.end, o.gpu_milli,
-                                      o.running ? BarEnd::kRunning : o.evicted ? BarEnd::kEvicted : BarEnd::kCompleted,
+    out.lanes[o.node].bars.push_back({job.name, input.trace.queues.name(job.queue), o.begin, o.end,
+                                      o.gpu_milli,
+                                      o.running   ? BarEnd::kRunning
+                                      : o.evicted ? BarEnd::kEvicted
+                                                  : BarEnd::kCompleted,
                                       o.devices});
   }
   return out;
@@ -141,31 +148,36 @@ ReportData frame(const Scenario& scenario) {
 
 void add_input_notes(const Input& input, ReportData& data) {
   if (input.outside_window > 0) {
-    data.notes.push_back({NoteKind::kInfo, fmt::format("{} jobs of the trace lie outside the chosen window and were left out.",
-                                                       human_amount(input.outside_window))});
+    data.notes.push_back(
+        {NoteKind::kInfo, fmt::format("{} jobs of the trace lie outside the chosen window and were left out.",
+                                      human_amount(input.outside_window))});
   }
   if (input.without_tenant > 0) {
-    data.notes.push_back({NoteKind::kWarning, fmt::format("{} jobs without a tenant were left out, as the scenario says.",
-                                                          human_amount(input.without_tenant))});
+    data.notes.push_back(
+        {NoteKind::kWarning, fmt::format("{} jobs without a tenant were left out, as the scenario says.",
+                                         human_amount(input.without_tenant))});
   }
 }
 
 }  // namespace
 
-ReportData replay_report(const Scenario& scenario, const Input& input, const Outcome& outcome, const ReplaySummary& summary,
-                         const std::vector<Check>& checks) {
+ReportData replay_report(const Scenario& scenario, const Input& input, const Outcome& outcome,
+                         const ReplaySummary& summary, const std::vector<Check>& checks) {
   ReportData data = frame(scenario);
   data.subtitle = fmt::format("{} jobs on {} nodes with {} GPUs", human_amount(summary.all.jobs),
                               human_amount(static_cast<std::int64_t>(input.nodes.size())),
                               human_amount(outcome.gpu_capacity_milli, 1000));
   data.key_figures = {
-      {"Mean waiting time", human_duration(summary.all.waiting.mean), "", "All the time that a job spends without room."},
-      {"Jobs that waited at most", human_duration(summary.all.waiting.p90), "", "Nine of ten jobs waited no longer."},
+      {"Mean waiting time", human_duration(summary.all.waiting.mean), "",
+       "All the time that a job spends without room."},
+      {"Jobs that waited at most", human_duration(summary.all.waiting.p90), "",
+       "Nine of ten jobs waited no longer."},
       {"Mean completion time", human_duration(summary.all.completion.mean), "", "From submission to end."},
       {"GPUs allocated", percent(metric(summary.metrics, "gpu_allocation_while_arriving_pct")), "%",
        "Mean share of the GPUs that had work, from the first submission to the last."},
       {"Evictions", human_amount(summary.all.evictions), "",
-       "How often a running job had to make room; reclaims of guaranteed quota are the ones by another queue."},
+       "How often a running job had to make room; reclaims of guaranteed quota are the ones by another "
+       "queue."},
       {"GPU-hours lost", human_amount(summary.all.lost_gpu_seconds, 3600), "h",
        "GPU time that evictions cost: work since the last checkpoint, restart, grace."}};
   if (!scenario.description.empty()) {
@@ -177,7 +189,8 @@ ReportData replay_report(const Scenario& scenario, const Input& input, const Out
 
   Section allocation;
   allocation.title = "Allocation";
-  TimeChart gpus = chart(outcome, "GPUs allocated, by queue", "The line on top is what the cluster has.", "GPU");
+  TimeChart gpus =
+      chart(outcome, "GPUs allocated, by queue", "The line on top is what the cluster has.", "GPU");
   gpus.divisor = 1000;
   gpus.style = SeriesStyle::kStacked;
   for (std::size_t i = 0; i < outcome.leaves.size(); ++i) {
@@ -189,7 +202,8 @@ ReportData replay_report(const Scenario& scenario, const Input& input, const Out
   TimeChart waiting = chart(outcome, "Jobs waiting, by queue", "", "jobs");
   waiting.style = SeriesStyle::kStacked;
   for (std::size_t i = 0; i < outcome.leaves.size(); ++i) {
-    waiting.series.push_back(series_of(outcome, input.queues[outcome.leaves[i]].name, kTrackQueues + 2 * i + 1));
+    waiting.series.push_back(
+        series_of(outcome, input.queues[outcome.leaves[i]].name, kTrackQueues + 2 * i + 1));
   }
   allocation.blocks.emplace_back(std::move(waiting));
   TimeChart demand = chart(outcome, "GPUs that waiting jobs ask for", "", "GPU");
@@ -200,18 +214,21 @@ ReportData replay_report(const Scenario& scenario, const Input& input, const Out
 
   Section waits;
   waits.title = "Waiting";
-  waits.lead = fmt::format("Waiting of all jobs: mean {}, median {}, 99 % below {}.", human_duration(summary.all.waiting.mean),
-                           human_duration(summary.all.waiting.median), human_duration(summary.all.waiting.p99));
+  waits.lead = fmt::format(
+      "Waiting of all jobs: mean {}, median {}, 99 % below {}.", human_duration(summary.all.waiting.mean),
+      human_duration(summary.all.waiting.median), human_duration(summary.all.waiting.p99));
   waits.blocks.emplace_back(spread_chart(input, outcome, false, true, "Waiting time by queue", ""));
   waits.blocks.emplace_back(spread_chart(input, outcome, true, true, "Waiting time by size of job", ""));
   waits.blocks.emplace_back(group_table("By queue", "Queue", summary.queues));
   waits.blocks.emplace_back(group_table("By size", "Size", summary.sizes));
-  if (summary.large.jobs > 0) waits.blocks.emplace_back(group_table("The largest gangs", "Size", {summary.large}));
+  if (summary.large.jobs > 0)
+    waits.blocks.emplace_back(group_table("The largest gangs", "Size", {summary.large}));
   data.sections.push_back(std::move(waits));
 
   Section completion;
   completion.title = "Completion";
-  completion.blocks.emplace_back(spread_chart(input, outcome, false, false, "Completion time by queue", "From submission to end."));
+  completion.blocks.emplace_back(
+      spread_chart(input, outcome, false, false, "Completion time by queue", "From submission to end."));
   data.sections.push_back(std::move(completion));
 
   if (!outcome.gantt_nodes.empty()) {
@@ -224,12 +241,15 @@ ReportData replay_report(const Scenario& scenario, const Input& input, const Out
 
   add_input_notes(input, data);
   for (const Outcome::Stuck& stuck : outcome.stuck) {
-    data.notes.push_back({NoteKind::kWarning, fmt::format("{} jobs never ran ({}), for example {}", human_amount(stuck.jobs),
-                                                          stuck.reason, stuck.example)});
+    data.notes.push_back(
+        {NoteKind::kWarning, fmt::format("{} jobs never ran ({}), for example {}", human_amount(stuck.jobs),
+                                         stuck.reason, stuck.example)});
   }
-  data.notes.push_back({NoteKind::kInfo, fmt::format("Charts over time show means over {}.", human_duration(outcome.series.width()))});
+  data.notes.push_back({NoteKind::kInfo, fmt::format("Charts over time show means over {}.",
+                                                     human_duration(outcome.series.width()))});
   if (outcome.occupations_left_out > 0) {
-    data.notes.push_back({NoteKind::kInfo, fmt::format("{} later bars of the node chart are left out.", human_amount(outcome.occupations_left_out))});
+    data.notes.push_back({NoteKind::kInfo, fmt::format("{} later bars of the node chart are left out.",
+                                                       human_amount(outcome.occupations_left_out))});
   }
   return data;
 }
@@ -241,10 +261,13 @@ ReportData inflation_report(const Scenario& scenario, const Input& input, const 
   data.subtitle = fmt::format("{} jobs offered to {} nodes with {} GPUs, seed {}", human_amount(outcome.jobs),
                               human_amount(static_cast<std::int64_t>(input.nodes.size())),
                               human_amount(outcome.gpu_capacity_milli, 1000), scenario.seed);
-  data.key_figures = {{"GPU demand arrived", percent(metric(metrics, "arrived_pct")), "%", "Of the cluster's GPUs."},
-                      {"GPUs allocated", percent(metric(metrics, "allocated_pct")), "%", "Of the cluster's GPUs, at the end."},
-                      {"Jobs placed", human_amount(outcome.placed), "", ""},
-                      {"Jobs dropped", human_amount(outcome.jobs - outcome.placed), "", "They fitted on no node when they came."}};
+  data.key_figures = {
+      {"GPU demand arrived", percent(metric(metrics, "arrived_pct")), "%", "Of the cluster's GPUs."},
+      {"GPUs allocated", percent(metric(metrics, "allocated_pct")), "%",
+       "Of the cluster's GPUs, at the end."},
+      {"Jobs placed", human_amount(outcome.placed), "", ""},
+      {"Jobs dropped", human_amount(outcome.jobs - outcome.placed), "",
+       "They fitted on no node when they came."}};
   if (!scenario.description.empty()) {
     Section about;
     about.title = "About";
@@ -253,7 +276,8 @@ ReportData inflation_report(const Scenario& scenario, const Input& input, const 
   }
   Section curve;
   curve.title = "Curve";
-  curve.lead = "Jobs are offered one by one to an empty cluster; nothing leaves, and what fits nowhere is dropped.";
+  curve.lead =
+      "Jobs are offered one by one to an empty cluster; nothing leaves, and what fits nowhere is dropped.";
   Table table;
   table.title = "GPUs allocated as demand arrives";
   table.columns = {{"Demand arrived", ColumnKind::kNumber, "% of GPUs"},
@@ -261,14 +285,16 @@ ReportData inflation_report(const Scenario& scenario, const Input& input, const 
                    {"Jobs", ColumnKind::kNumber, ""}};
   for (const InflationPoint& point : outcome.curve) {
     table.rows.push_back({fmt::format("{}", point.arrived_pct),
-                          human_amount(point.allocated_pct_milli(outcome.gpu_capacity_milli), 1000, 2), human_amount(point.jobs)});
+                          human_amount(point.allocated_pct_milli(outcome.gpu_capacity_milli), 1000, 2),
+                          human_amount(point.jobs)});
   }
   Table dropped;
   dropped.title = "Dropped jobs by size";
   dropped.columns = {{"Size", ColumnKind::kText, ""}, {"Jobs", ColumnKind::kNumber, ""}};
   for (std::size_t i = 0; i < kSizeClasses; ++i) {
     if (outcome.dropped[i] == 0) continue;
-    dropped.rows.push_back({std::string(size_class_name(static_cast<SizeClass>(i))), human_amount(outcome.dropped[i])});
+    dropped.rows.push_back(
+        {std::string(size_class_name(static_cast<SizeClass>(i))), human_amount(outcome.dropped[i])});
   }
   if (!dropped.rows.empty()) curve.blocks.emplace_back(std::move(dropped));
   curve.blocks.emplace_back(std::move(table));

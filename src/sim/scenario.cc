@@ -20,9 +20,9 @@ namespace fs = std::filesystem;
 constexpr DurationMs kMostTime = kInt64Max / 4;
 
 constexpr text::Choice<ClusterKind> kClusterKinds[] = {
-    {"shape", ClusterKind::kShape},         {"openb", ClusterKind::kOpenb},
-    {"machines", ClusterKind::kMachines},   {"tenant-nodes", ClusterKind::kTenantNodes},
-    {"berth", ClusterKind::kBerth},         {"generate", ClusterKind::kGenerate}};
+    {"shape", ClusterKind::kShape},       {"openb", ClusterKind::kOpenb},
+    {"machines", ClusterKind::kMachines}, {"tenant-nodes", ClusterKind::kTenantNodes},
+    {"berth", ClusterKind::kBerth},       {"generate", ClusterKind::kGenerate}};
 constexpr text::Choice<TraceKind> kTraceKinds[] = {{"philly", TraceKind::kPhilly},
                                                    {"openb", TraceKind::kOpenb},
                                                    {"berth", TraceKind::kBerth},
@@ -211,7 +211,8 @@ class Reader {
   void queues(text::Fields& f, Scenario& out) {
     const text::Node* node = f.find("queues");
     if (node == nullptr) {
-      f.error("queues", "is missing; name the queues, for example\nqueues:\n  - name: all\n    unlimited: true");
+      f.error("queues",
+              "is missing; name the queues, for example\nqueues:\n  - name: all\n    unlimited: true");
       return;
     }
     out.queues_place = f.document().place(*node);
@@ -221,7 +222,8 @@ class Reader {
       (void)from.done();
       return;
     }
-    const TenantReader tenants = [this](const std::string& written) -> Result<std::vector<std::pair<std::string, std::int64_t>>> {
+    const TenantReader tenants =
+        [this](const std::string& written) -> Result<std::vector<std::pair<std::string, std::int64_t>>> {
       BERTH_ASSIGN(const std::string expanded, expand_path(written, folder_, seed_));
       return read_tenant_nodes(expanded);
     };
@@ -249,7 +251,8 @@ class Reader {
       return want;
     }
     want.tolerance_milli =
-        percent ? clamp_to_int64(static_cast<Int128>(want.value_milli) * value->value / 100'000) : value->value;
+        percent ? clamp_to_int64(static_cast<Int128>(want.value_milli) * value->value / 100'000)
+                : value->value;
     return want;
   }
 
@@ -275,8 +278,9 @@ Status check_flavors(const Scenario& scenario) {
       if (quota.flavor == "default") continue;
       if (std::none_of(scenario.flavors.begin(), scenario.flavors.end(),
                        [&](const Flavor& flavor) { return flavor.name == quota.flavor; })) {
-        return fail_at(scenario.queues_place, "queue '{}' has quota in flavor '{}', which flavors does not name",
-                       queue.name, quota.flavor);
+        return fail_at(scenario.queues_place,
+                       "queue '{}' has quota in flavor '{}', which flavors does not name", queue.name,
+                       quota.flavor);
       }
     }
   }
@@ -342,7 +346,8 @@ Result<Scenario> read_scenario(const std::string& path, std::optional<std::uint6
   BERTH_ASSIGN(std::string text, text::read_file(path, std::uint64_t{64} << 20));
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
-  return parse_scenario(std::move(text), path == "-" ? "standard input" : path, path == "-" ? "." : folder, seed);
+  return parse_scenario(std::move(text), path == "-" ? "standard input" : path, path == "-" ? "." : folder,
+                        seed);
 }
 
 }  // namespace berth::sim

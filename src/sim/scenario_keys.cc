@@ -11,7 +11,8 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
     {"name", "text", "required", "Names the simulation in its report."},
     {"description", "text", "none", "One or two sentences for whoever reads the report."},
     {"mode", "replay | inflation", "replay",
-     "replay: jobs arrive in time, run, end, are evicted and come back. inflation: jobs are offered one by one to an empty "
+     "replay: jobs arrive in time, run, end, are evicted and come back. inflation: jobs are offered one by "
+     "one to an empty "
      "cluster, nothing leaves, what fits nowhere is dropped."},
     {"seed", "integer", "1", "Of every generator; ${SEED} in paths. --seed replaces it."},
     {"origin", "time (RFC 3339)", "none", "The date of the trace's time 0, for the axes of the report."},
@@ -19,11 +20,14 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
     {"cluster", "list", "required", "Where the nodes come from; all entries together."},
     {"cluster[].kind", "shape | openb | machines | tenant-nodes | berth | generate", "required",
      "shape: equal nodes. openb: an openb node list. machines: a list machine_id,gpus. tenant-nodes: a list "
-     "vc,nodes_of_8_gpus, with the tenant as a label. berth: the nodes of a Berth trace. generate: a fleet like openb's."},
+     "vc,nodes_of_8_gpus, with the tenant as a label. berth: the nodes of a Berth trace. generate: a fleet "
+     "like openb's."},
     {"cluster[].count", "integer", "required", "shape, generate: how many nodes."},
     {"cluster[].name", "text", "node", "shape, generate: the nodes are called NAME-0000, NAME-0001, ..."},
-    {"cluster[].path", "path", "required", "openb, machines, tenant-nodes, berth: the file; gzip and zstd are recognised."},
-    {"cluster[].order", "path", "none", "openb: an arrival order file, whose first line ranks the nodes (lower rank wins ties)."},
+    {"cluster[].path", "path", "required",
+     "openb, machines, tenant-nodes, berth: the file; gzip and zstd are recognised."},
+    {"cluster[].order", "path", "none",
+     "openb: an arrival order file, whose first line ranks the nodes (lower rank wins ties)."},
     {"cluster[].gpus", "integer", "required", "shape: GPUs per node, 0 to 64."},
     {"cluster[].gpu_model", "text", "none",
      "shape, machines, tenant-nodes: the model, also as label nvidia.com/gpu.product."},
@@ -37,56 +41,75 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
 
     {"trace", "list", "required", "Where the jobs come from; all entries together, in order of submission."},
     {"trace[].kind", "philly | openb | berth | generate", "required",
-     "philly: a list job_id,submit_s,gpus,duration_s and possibly vc. openb: an openb pod list. berth: the jobs of a Berth "
+     "philly: a list job_id,submit_s,gpus,duration_s and possibly vc. openb: an openb pod list. berth: the "
+     "jobs of a Berth "
      "trace. generate: drawn from published distributions."},
     {"trace[].path", "path", "required", "philly, openb, berth: the file; gzip and zstd are recognised."},
-    {"trace[].order", "path", "none", "openb in mode inflation: an arrival order file, whose second line lists the pods."},
-    {"trace[].from", "duration", "the beginning", "Jobs submitted before this time of the trace are left out."},
+    {"trace[].order", "path", "none",
+     "openb in mode inflation: an arrival order file, whose second line lists the pods."},
+    {"trace[].from", "duration", "the beginning",
+     "Jobs submitted before this time of the trace are left out."},
     {"trace[].to", "duration", "the end", "Jobs submitted at this time of the trace or later are left out."},
     {"trace[].max_jobs", "integer", "5000000", "More jobs in the window are an error: the bound of memory."},
     {"trace[].queue", "text", "the file's", "The queue of all jobs, whatever the file says."},
     {"trace[].no_tenant_queue", "text", "none", "The queue of jobs for which the file names none."},
-    {"trace[].drop_without_tenant", "true | false", "false", "Leaves such jobs out; the report says how many."},
+    {"trace[].drop_without_tenant", "true | false", "false",
+     "Leaves such jobs out; the report says how many."},
     {"trace[].priority", "integer", "0", "Of jobs that the file gives none."},
     {"trace[].node_selector", "mapping", "none", "Labels that every pod's node must have."},
     {"trace[].queue_label", "text", "none",
      "A label key: a pod runs only on nodes where this label has its queue's name (walls between tenants)."},
     {"trace[].gpus_per_task", "integer", "8",
-     "philly, berth, generate: a job of more GPUs is a gang of tasks of this size, and one task for the rest."},
-    {"trace[].checkpoint_every", "duration", "0", "An evicted job goes on from its last checkpoint. 0: from its beginning."},
+     "philly, berth, generate: a job of more GPUs is a gang of tasks of this size, and one task for the "
+     "rest."},
+    {"trace[].checkpoint_every", "duration", "0",
+     "An evicted job goes on from its last checkpoint. 0: from its beginning."},
     {"trace[].restart_overhead", "duration", "0", "Added to the work of a job each time that it comes back."},
     {"trace[].grace", "duration", "0", "Between an eviction and the moment when the room is free."},
     {"trace[].like", "philly | openb", "philly", "generate: whose sizes and run times."},
     {"trace[].jobs", "integer", "required", "generate: how many jobs."},
-    {"trace[].span", "duration", "7d", "generate: jobs arrive within this time, more of them by day than by night."},
+    {"trace[].span", "duration", "7d",
+     "generate: jobs arrive within this time, more of them by day than by night."},
     {"trace[].max_gpus", "integer", "128", "generate: larger jobs are not drawn."},
-    {"trace[].tenants", "list", "none", "generate: who submits, in proportion to the weights; the name is the queue."},
+    {"trace[].tenants", "list", "none",
+     "generate: who submits, in proportion to the weights; the name is the queue."},
     {"trace[].tenants[].name", "text", "required", "The tenant, and its queue."},
     {"trace[].tenants[].weight", "integer", "1", "Its share of the jobs."},
 
-    {"flavors", "list", "none", "Classes of nodes with quota of their own; one called default, of all nodes, exists anyway."},
+    {"flavors", "list", "none",
+     "Classes of nodes with quota of their own; one called default, of all nodes, exists anyway."},
     {"flavors[].name", "text", "required", "Named in quotas."},
-    {"flavors[].node_labels", "mapping", "none", "Work charged to this flavor runs on nodes with these labels."},
+    {"flavors[].node_labels", "mapping", "none",
+     "Work charged to this flavor runs on nodes with these labels."},
 
     {"queues", "list, or {from: path}", "required", "The queue tree; or the queues of a Berth trace."},
     {"queues.from", "path", "none", "A Berth trace whose queue lines are used."},
     {"queues[].name", "text", "required", "Unique. Jobs name the queue they go to."},
     {"queues[].parent", "text", "none", "The queue above, where it does not stand as one of its children."},
-    {"queues[].children", "list", "none", "Queues below this one, with the same keys. A queue with children takes no jobs."},
+    {"queues[].children", "list", "none",
+     "Queues below this one, with the same keys. A queue with children takes no jobs."},
     {"queues[].unlimited", "true | false", "false", "No quota is kept: nodes alone decide."},
     {"queues[].quota", "list", "none", "What the queue is guaranteed, per resource."},
-    {"queues[].quota[].resource", "text", "required", "gpu (= nvidia.com/gpu), cpu, memory, or another name."},
+    {"queues[].quota[].resource", "text", "required",
+     "gpu (= nvidia.com/gpu), cpu, memory, or another name."},
     {"queues[].quota[].nominal", "quantity", "0", "The guarantee."},
-    {"queues[].quota[].borrow", "quantity", "no limit", "At most this much more, where the tree has room. 0: never."},
-    {"queues[].quota[].lend", "quantity", "no limit", "At most this much of the guarantee is lent to others."},
+    {"queues[].quota[].borrow", "quantity", "no limit",
+     "At most this much more, where the tree has room. 0: never."},
+    {"queues[].quota[].lend", "quantity", "no limit",
+     "At most this much of the guarantee is lent to others."},
     {"queues[].quota[].flavor", "text", "default", "The class of nodes that it is for."},
     {"queues[].order", "best-effort | strict", "best-effort",
-     "strict: the oldest workload of highest priority blocks those behind it. best-effort: whatever fits goes."},
-    {"queues[].within", "never | lower-priority | lower-or-newer-equal", "never", "Whom a job may preempt in its own queue."},
+     "strict: the oldest workload of highest priority blocks those behind it. best-effort: whatever fits "
+     "goes."},
+    {"queues[].within", "never | lower-priority | lower-or-newer-equal", "never",
+     "Whom a job may preempt in its own queue."},
     {"queues[].reclaim", "never | lower-priority | any", "never",
-     "From whom the queue may take back its guarantee, among jobs of other queues that run on borrowed quota."},
-    {"queues[].placement", "default | pack | spread | best-fit | first", "default", "How its jobs are laid on nodes; default: policy.placement."},
-    {"queues[].tenants", "mapping", "none", "One queue per tenant of a file vc,nodes_of_8_gpus, below this one."},
+     "From whom the queue may take back its guarantee, among jobs of other queues that run on borrowed "
+     "quota."},
+    {"queues[].placement", "default | pack | spread | best-fit | first", "default",
+     "How its jobs are laid on nodes; default: policy.placement."},
+    {"queues[].tenants", "mapping", "none",
+     "One queue per tenant of a file vc,nodes_of_8_gpus, below this one."},
     {"queues[].tenants.path", "path", "required", "The file."},
     {"queues[].tenants.gpus_per_node", "integer", "8", "A tenant's guarantee is its nodes times this."},
     {"queues[].tenants.total_gpus", "integer", "none",
@@ -94,38 +117,50 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
     {"queues[].tenants.borrow", "quantity", "no limit", "As in quota, for each."},
     {"queues[].tenants.lend", "quantity", "no limit", "As in quota, for each."},
     {"queues[].tenants.order", "best-effort | strict", "best-effort", "As of a queue, for each."},
-    {"queues[].tenants.within", "never | lower-priority | lower-or-newer-equal", "never", "As of a queue, for each."},
+    {"queues[].tenants.within", "never | lower-priority | lower-or-newer-equal", "never",
+     "As of a queue, for each."},
     {"queues[].tenants.reclaim", "never | lower-priority | any", "never", "As of a queue, for each."},
-    {"queues[].tenants.placement", "default | pack | spread | best-fit | first", "default", "As of a queue, for each."},
+    {"queues[].tenants.placement", "default | pack | spread | best-fit | first", "default",
+     "As of a queue, for each."},
 
     {"policy", "mapping", "none", "The engine's settings."},
-    {"policy.placement", "pack | spread | best-fit | first", "pack", "How workloads are laid on nodes, where their queue does not say."},
+    {"policy.placement", "pack | spread | best-fit | first", "pack",
+     "How workloads are laid on nodes, where their queue does not say."},
     {"policy.search_steps", "integer", "200000", "Bound of one search for places and victims, in steps."},
     {"policy.ignore_uncovered", "true | false", "true",
-     "Resources that a queue has no quota for: true = not counted, false = workloads that ask for them do not start."},
+     "Resources that a queue has no quota for: true = not counted, false = workloads that ask for them do "
+     "not start."},
 
     {"output", "mapping", "none", "What the report shows."},
     {"output.gantt_nodes", "integer", "8", "How many nodes the Gantt chart shows, 0 to 64."},
 
-    {"expect", "list", "none", "Expectations: exit code 1 where one is not met. Names of metrics: metrics.csv of a run."},
-    {"expect[].metric", "text", "required", "A name of metrics.csv, for example queue.7f04ca.waiting_mean_s."},
+    {"expect", "list", "none",
+     "Expectations: exit code 1 where one is not met. Names of metrics: metrics.csv of a run."},
+    {"expect[].metric", "text", "required",
+     "A name of metrics.csv, for example queue.7f04ca.waiting_mean_s."},
     {"expect[].value", "number", "required", "What it should be, at most three digits after the point."},
     {"expect[].within", "number or percentage", "required", "How far it may be off, for example 0.5%."},
-    {"expect_curve", "mapping", "none", "mode inflation: a published curve, compared at every one of its points for this seed."},
+    {"expect_curve", "mapping", "none",
+     "mode inflation: a published curve, compared at every one of its points for this seed."},
     {"expect_curve.path", "path", "required", "The file: pod_list,policy,seed,arrived_pct,allocated_pct."},
     {"expect_curve.list", "text", "required", "Rows with this pod_list count."},
     {"expect_curve.policy", "text", "required", "Rows with this policy count."},
-    {"expect_curve.within_points", "number", "0.05", "How far each point may be off, in points of a percent."},
+    {"expect_curve.within_points", "number", "0.05",
+     "How far each point may be off, in points of a percent."},
 });
 
 }  // namespace
 
-std::span<const ScenarioKey> scenario_keys() { return kKeys; }
+std::span<const ScenarioKey> scenario_keys() {
+  return kKeys;
+}
 
 std::string scenario_reference() {
   std::string out =
-      "A scenario is one YAML file. Durations: 90s, 1h30m, 7d. Quantities as in Kubernetes: 8, 1500m, 512Gi.\n"
-      "Paths are relative to the file; ${NAME} is an environment variable, ${SEED} the seed, and ${BERTH_TRACES}\n"
+      "A scenario is one YAML file. Durations: 90s, 1h30m, 7d. Quantities as in Kubernetes: 8, 1500m, "
+      "512Gi.\n"
+      "Paths are relative to the file; ${NAME} is an environment variable, ${SEED} the seed, and "
+      "${BERTH_TRACES}\n"
       "is looked for beside the scenario (shared/traces) where it is not set.\n\n";
   for (const ScenarioKey& key : kKeys) {
     out += fmt::format("{}: {}{}\n", key.path, key.value,

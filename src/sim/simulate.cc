@@ -18,7 +18,8 @@ namespace {
 // An engine that is recorded. The log appears under its name only when it is complete.
 class LoggedDecider final : public Decider {
  public:
-  static Result<std::unique_ptr<LoggedDecider>> open(const engine::EngineConfig& config, const std::string& path) {
+  static Result<std::unique_ptr<LoggedDecider>> open(const engine::EngineConfig& config,
+                                                     const std::string& path) {
     const std::string beside = path + ".part";
     std::remove(beside.c_str());
     observe::LogOptions options;
@@ -51,7 +52,8 @@ class LoggedDecider final : public Decider {
 
  private:
   LoggedDecider(const engine::EngineConfig& config, std::string path, observe::LogWriter writer)
-      : path_(std::move(path)), writer_(std::move(writer)),
+      : path_(std::move(path)),
+        writer_(std::move(writer)),
         recorded_(config, [this](std::string_view line) { return writer_.write(line); }) {}
 
   std::string path_;
@@ -60,8 +62,8 @@ class LoggedDecider final : public Decider {
   bool closed_ = false;
 };
 
-Status replay_run(const Scenario& scenario, const Input& input, Decider& decider, const SimulateOptions& options,
-                  SimulateResult& out) {
+Status replay_run(const Scenario& scenario, const Input& input, Decider& decider,
+                  const SimulateOptions& options, SimulateResult& out) {
   ReplayOptions how;
   how.gantt_nodes = options.report ? scenario.gantt_nodes : 0;
   how.progress = options.progress;
@@ -78,13 +80,15 @@ Status replay_run(const Scenario& scenario, const Input& input, Decider& decider
   return {};
 }
 
-Status inflation_run(const Scenario& scenario, const Input& input, Decider& decider, const SimulateOptions& options,
-                     const std::vector<CurvePoint>& published, SimulateResult& out) {
+Status inflation_run(const Scenario& scenario, const Input& input, Decider& decider,
+                     const SimulateOptions& options, const std::vector<CurvePoint>& published,
+                     SimulateResult& out) {
   BERTH_ASSIGN(const InflationOutcome outcome, inflate(input, decider, options.progress));
   out.metrics = inflation_metrics(outcome);
   BERTH_ASSIGN(out.checks, check_metrics(scenario, out.metrics));
   if (scenario.expect_curve) {
-    for (Check& check : check_curve(*scenario.expect_curve, published, outcome)) out.checks.push_back(std::move(check));
+    for (Check& check : check_curve(*scenario.expect_curve, published, outcome))
+      out.checks.push_back(std::move(check));
   }
   out.table = inflation_table(scenario, input, outcome) + checks_table(out.checks);
   out.files = summary_files(scenario, out.metrics, out.checks);
@@ -102,6 +106,11 @@ bool SimulateResult::as_expected() const {
 
 Result<SimulateResult> simulate(const Scenario& scenario, const SimulateOptions& options) {
   BERTH_ASSIGN(const Input input, load(scenario));
+  return simulate(scenario, input, options);
+}
+
+Result<SimulateResult> simulate(const Scenario& scenario, const Input& input,
+                                const SimulateOptions& options) {
   std::vector<CurvePoint> published;
   if (scenario.expect_curve) {
     BERTH_ASSIGN(published, read_curve(*scenario.expect_curve, scenario.seed));

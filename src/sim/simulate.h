@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sim/input.h"
 #include "sim/metrics.h"
 #include "sim/output.h"
 #include "sim/replay.h"
@@ -38,5 +39,7 @@ struct SimulateResult {
 
 // Errors: kInvalid for wrong input (with its place), kInternal where the engine misbehaves.
 Result<SimulateResult> simulate(const Scenario& scenario, const SimulateOptions& options = {});
+// The same with the input read already (sim/input.h).
+Result<SimulateResult> simulate(const Scenario& scenario, const Input& input, const SimulateOptions& options);
 
 }  // namespace berth::sim

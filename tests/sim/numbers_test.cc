@@ -15,7 +15,7 @@ TEST(Series, MergesBinsAndKeepsIntegrals) {
   BinnedSeries series(2, 100, 4);
   series.add(0, 10, 100);
   series.add(1, 3, 600);
-  series.add(0, -4, 1600);       // within four bins of 1 s
+  series.add(0, -4, 1600);        // within four bins of 1 s
   series.add(0, -6, 100 + 7500);  // needs bins of 2 s
   series.finish(100 + 8000);
   EXPECT_EQ(series.width(), 2000);
@@ -158,7 +158,8 @@ TEST(Generator, OpenbHasThePublishedShares) {
   ASSERT_TRUE(generate_jobs(3, options, rules, builder));
   const Trace trace = builder.finish();
   std::array<std::int64_t, kSizeClasses> counts{};
-  for (const Job& job : trace.jobs) ++counts[static_cast<std::size_t>(size_class(trace.shapes[job.shape].gpu_milli))];
+  for (const Job& job : trace.jobs)
+    ++counts[static_cast<std::size_t>(size_class(trace.shapes[job.shape].gpu_milli))];
   EXPECT_NEAR(static_cast<double>(counts[0]) / 1000, 13.3, 1);
   EXPECT_NEAR(static_cast<double>(counts[1]) / 1000, 37.8, 1);
   EXPECT_NEAR(static_cast<double>(counts[2]) / 1000, 48.0, 1);

@@ -6,7 +6,8 @@
 namespace berth::sim {
 namespace {
 
-Result<SimulateResult> run_example(const std::string& name, std::optional<std::uint64_t> seed = std::nullopt) {
+Result<SimulateResult> run_example(const std::string& name,
+                                   std::optional<std::uint64_t> seed = std::nullopt) {
   BERTH_ASSIGN(const Scenario scenario, read_scenario(source_path("examples/" + name), seed));
   return simulate(scenario);
 }
@@ -14,7 +15,9 @@ Result<SimulateResult> run_example(const std::string& name, std::optional<std::u
 std::string missed(const SimulateResult& result) {
   std::string out;
   for (const Check& check : result.checks) {
-    if (!check.met()) out += check.what + ": want " + format_milli(check.want_milli) + ", got " + format_milli(check.got_milli) + "\n";
+    if (!check.met())
+      out += check.what + ": want " + format_milli(check.want_milli) + ", got " +
+             format_milli(check.got_milli) + "\n";
   }
   return out;
 }

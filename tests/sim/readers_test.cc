@@ -11,7 +11,9 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string data(const std::string& name) { return source_path("tests/sim/data/" + name); }
+std::string data(const std::string& name) {
+  return source_path("tests/sim/data/" + name);
+}
 
 std::string gzipped(const std::string& text) {
   std::string out(compressBound(text.size()) + 64, '\0');
@@ -101,7 +103,8 @@ TEST(Clusters, MachinesAndTenantNodes) {
   EXPECT_EQ(std::count_if(input->nodes.begin(), input->nodes.end(),
                           [](const Node& node) { return node.name.starts_with("red-"); }),
             8);
-  const auto red = std::find_if(input->queues.begin(), input->queues.end(), [](const Queue& q) { return q.name == "red"; });
+  const auto red = std::find_if(input->queues.begin(), input->queues.end(),
+                                [](const Queue& q) { return q.name == "red"; });
   ASSERT_NE(red, input->queues.end());
   EXPECT_EQ(red->quotas.at(0).nominal, 64'000);
   EXPECT_EQ(red->parent, "all");
@@ -116,10 +119,10 @@ void expect_bad(const std::string& kind, const std::vector<Bad>& cases) {
   for (const Bad& bad : cases) {
     const TempFolder folder;
     folder.file("bad", bad.content);
-    const std::string message = error_of(
-        "name: bad\ncluster: [{kind: shape, count: 1, gpus: 8}]\ntrace: [{kind: " + kind +
-            ", path: bad, queue: q, max_jobs: 3}]\nqueues: [{name: q, unlimited: true}]\n",
-        folder.path());
+    const std::string message =
+        error_of("name: bad\ncluster: [{kind: shape, count: 1, gpus: 8}]\ntrace: [{kind: " + kind +
+                     ", path: bad, queue: q, max_jobs: 3}]\nqueues: [{name: q, unlimited: true}]\n",
+                 folder.path());
     EXPECT_NE(message, "") << bad.content;
     EXPECT_THAT(message, HasSubstr("/bad")) << bad.content;
     for (const std::string& word : bad.says) EXPECT_THAT(message, HasSubstr(word)) << bad.content;
@@ -142,14 +145,16 @@ TEST(BadInput, Philly) {
                         {"", {}}});
   const TempFolder folder;
   folder.file("empty", header);
-  EXPECT_THAT(error_of("name: bad\ncluster: [{kind: shape, count: 1, gpus: 8}]\n"
-                       "trace: [{kind: philly, path: empty, queue: q}]\nqueues: [{name: q, unlimited: true}]\n",
-                       folder.path()),
-              testing::AllOf(HasSubstr("s.yaml:3:"), HasSubstr("no jobs")));
+  EXPECT_THAT(
+      error_of("name: bad\ncluster: [{kind: shape, count: 1, gpus: 8}]\n"
+               "trace: [{kind: philly, path: empty, queue: q}]\nqueues: [{name: q, unlimited: true}]\n",
+               folder.path()),
+      testing::AllOf(HasSubstr("s.yaml:3:"), HasSubstr("no jobs")));
 }
 
 TEST(BadInput, Openb) {
-  const std::string header = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time,deletion_time\n";
+  const std::string header =
+      "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time,deletion_time\n";
   expect_bad("openb", {{header + "p,1,1,2,500,,0,1\n", {":2", "gpu_milli", "only one GPU"}},
                        {header + "p,1,1,1,0,,0,1\n", {":2", "gpu_milli"}},
                        {header + "p,1,1,-1,0,,0,1\n", {":2", "num_gpu"}},
@@ -160,19 +165,24 @@ TEST(BadInput, Openb) {
 
 TEST(BadInput, Berth) {
   const std::string header = "{\"kind\":\"berth-trace\",\"version\":1}\n";
-  expect_bad("berth",
-             {{"{\"kind\":\"job\"}\n", {":1", "berth-trace"}},
-              {"{\"kind\":\"berth-trace\",\"version\":2}\n", {":1", "version"}},
-              {header + "{\"kind\":\"jobs\"}\n", {":2", "kind", "job"}},
-              {header + "{\"kind\":\"job\",\"id\":\"a\",\"submit_ms\":0,\"duration_ms\":1}\n", {":2", "gpus"}},
-              {header + "{\"kind\":\"job\",\"id\":\"a\",\"submit_ms\":0,\"duration_ms\":1,\"gpus\":-1}\n", {":2", "gpus"}},
-              {header + "{\"kind\":\"job\",\"id\":\"a\",\"submit_ms\":0,\"duration_ms\":1,\"gpu\":1}\n", {":2:", "gpu"}},
-              {header + "{\"kind\":\"job\",\"id\":\"a\",\"submit_ms\":0,\"duration_ms\":1,\"gpus\":1,\"pod_sets\":[{}]}\n",
-               {":2", "not both"}},
-              {header + "{\"kind\":\"job\",\"id\":\"a\",\"submit_ms\":0,\"duration_ms\":1,\"pod_sets\":[{\"gpus\":2,\"gpu_milli\":5}]}\n",
-               {":2", "gpu_milli"}},
-              {header + "{\"kind\":\"job\",\n", {":2"}},
-              {header + header, {":2", "first"}}});
+  expect_bad(
+      "berth",
+      {{"{\"kind\":\"job\"}\n", {":1", "berth-trace"}},
+       {"{\"kind\":\"berth-trace\",\"version\":2}\n", {":1", "version"}},
+       {header + "{\"kind\":\"jobs\"}\n", {":2", "kind", "job"}},
+       {header + "{\"kind\":\"job\",\"id\":\"a\",\"submit_ms\":0,\"duration_ms\":1}\n", {":2", "gpus"}},
+       {header + "{\"kind\":\"job\",\"id\":\"a\",\"submit_ms\":0,\"duration_ms\":1,\"gpus\":-1}\n",
+        {":2", "gpus"}},
+       {header + "{\"kind\":\"job\",\"id\":\"a\",\"submit_ms\":0,\"duration_ms\":1,\"gpu\":1}\n",
+        {":2:", "gpu"}},
+       {header + "{\"kind\":\"job\",\"id\":\"a\",\"submit_ms\":0,\"duration_ms\":1,\"gpus\":1,\"pod_sets\":[{"
+                 "}]}\n",
+        {":2", "not both"}},
+       {header + "{\"kind\":\"job\",\"id\":\"a\",\"submit_ms\":0,\"duration_ms\":1,\"pod_sets\":[{\"gpus\":2,"
+                 "\"gpu_milli\":5}]}\n",
+        {":2", "gpu_milli"}},
+       {header + "{\"kind\":\"job\",\n", {":2"}},
+       {header + header, {":2", "first"}}});
 }
 
 TEST(BadInput, OrdersThatDoNotFit) {

@@ -30,7 +30,9 @@ std::string changed(const std::string& from, const std::string& to) {
   return yaml.replace(at, from.size(), to);
 }
 
-TEST(Scenario, GoodOneRuns) { EXPECT_EQ(error_of(kGood, "."), ""); }
+TEST(Scenario, GoodOneRuns) {
+  EXPECT_EQ(error_of(kGood, "."), "");
+}
 
 // Each wrong scenario, and what its message must say.
 struct Wrong {
@@ -51,19 +53,24 @@ TEST(Scenario, WrongOnesNamePlaceKeyAndFix) {
       {changed(", queue: q", ""), {"s.yaml:5:", "no queue", "no_tenant_queue"}},
       {changed("unlimited: true", "order: strict"), {"s.yaml:7:", "quota", "unlimited: true"}},
       {changed("unlimited: true", "quota: [{resource: gpu, nominal: -1}]"), {"s.yaml:7:", "nominal"}},
-      {changed("unlimited: true", "unlimited: true, quota: [{resource: gpu, nominal: 1}]"), {"s.yaml:7:", "not both"}},
+      {changed("unlimited: true", "unlimited: true, quota: [{resource: gpu, nominal: 1}]"),
+       {"s.yaml:7:", "not both"}},
       {changed("unlimited: true", "unlimited: true, order: fifo"), {"s.yaml:7:", "order", "strict"}},
       {changed("unlimited: true}", "unlimited: true}\n  - {name: q, unlimited: true}"), {"twice"}},
       {changed("unlimited: true}", "unlimited: true, parent: nobody}"), {"nobody", "not defined"}},
-      {changed("unlimited: true}", "unlimited: true}\n  - {name: r, unlimited: true, parent: q}"), {"takes workloads itself"}},
+      {changed("unlimited: true}", "unlimited: true}\n  - {name: r, unlimited: true, parent: q}"),
+       {"takes workloads itself"}},
       {changed("name: good", "name: good\nseed: -1"), {"s.yaml:2:", "seed"}},
       {changed("name: good\n", ""), {"name"}},
       {changed("name: good", "name: good\nname: bad"), {"s.yaml:2:", "name"}},
       {changed("name: good", "name: good\nmode: fast"), {"s.yaml:2:", "mode", "replay"}},
       {changed("name: good", "name: good\npolicy: {placement: default}"), {"s.yaml:2:", "placement", "pack"}},
-      {changed("name: good", "name: good\nexpect: [{metric: jobs, value: 1, within: some}]"), {"s.yaml:2:", "within", "0.5%"}},
-      {changed("name: good", "name: good\nexpect: [{metric: nothing, value: 1, within: 1}]"), {"s.yaml:2:", "nothing", "metrics.csv"}},
-      {changed("name: good", "name: good\nexpect_curve: {path: x, list: a, policy: b}"), {"s.yaml:2:", "inflation"}},
+      {changed("name: good", "name: good\nexpect: [{metric: jobs, value: 1, within: some}]"),
+       {"s.yaml:2:", "within", "0.5%"}},
+      {changed("name: good", "name: good\nexpect: [{metric: nothing, value: 1, within: 1}]"),
+       {"s.yaml:2:", "nothing", "metrics.csv"}},
+      {changed("name: good", "name: good\nexpect_curve: {path: x, list: a, policy: b}"),
+       {"s.yaml:2:", "inflation"}},
       {changed("kind: shape, count: 2, gpus: 8", "kind: openb, path: nowhere.csv"), {"nowhere.csv"}},
       {changed("kind: shape, count: 2, gpus: 8", "kind: openb, path: \"${NOT_SET_ANYWHERE}/x\""),
        {"s.yaml:3:", "cluster[0].path", "NOT_SET_ANYWHERE", "set it"}},
@@ -81,12 +88,12 @@ TEST(Scenario, WrongOnesNamePlaceKeyAndFix) {
 }
 
 TEST(Scenario, CyclicQueuesAreRefused) {
-  const std::string message = error_of(
-      changed("  - {name: q, unlimited: true}\n",
-              "  - {name: q, unlimited: true}\n"
-              "  - {name: a, parent: b, children: [{name: c, unlimited: true}]}\n"
-              "  - {name: b, parent: a, children: [{name: d, unlimited: true}]}\n"),
-      ".");
+  const std::string message =
+      error_of(changed("  - {name: q, unlimited: true}\n",
+                       "  - {name: q, unlimited: true}\n"
+                       "  - {name: a, parent: b, children: [{name: c, unlimited: true}]}\n"
+                       "  - {name: b, parent: a, children: [{name: d, unlimited: true}]}\n"),
+               ".");
   EXPECT_THAT(message, AllOf(HasSubstr("s.yaml:7:"), HasSubstr("own ancestor")));
 }
 
@@ -102,7 +109,8 @@ TEST(Scenario, PathsAreFoundBesideTheFileAndInVariables) {
 // Walks a mapping and collects the paths of its keys in the form of the reference.
 void collect(const text::Node& node, const std::string& path, std::set<std::string>& out) {
   for (const text::Entry& entry : node.entries()) {
-    const std::string here = path.empty() ? std::string(entry.name()) : path + "." + std::string(entry.name());
+    const std::string here =
+        path.empty() ? std::string(entry.name()) : path + "." + std::string(entry.name());
     out.insert(here);
     // Names of labels are the user's.
     if (here.ends_with("labels") || here.ends_with("node_selector")) continue;

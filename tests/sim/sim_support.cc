@@ -31,7 +31,9 @@ std::string read_text(const std::string& path) {
   return out.str();
 }
 
-std::string source_path(const std::string& below) { return std::string(BERTH_SOURCE_DIR) + "/" + below; }
+std::string source_path(const std::string& below) {
+  return std::string(BERTH_SOURCE_DIR) + "/" + below;
+}
 
 std::string traces_folder() {
   const auto expanded = expand_path("${BERTH_TRACES}", source_path("examples"), 1);
@@ -40,7 +42,8 @@ std::string traces_folder() {
 }
 
 std::int64_t metric_of(const SimulateResult& result, const std::string& name) {
-  const auto it = std::find_if(result.metrics.begin(), result.metrics.end(), [&](const Metric& m) { return m.name == name; });
+  const auto it = std::find_if(result.metrics.begin(), result.metrics.end(),
+                               [&](const Metric& m) { return m.name == name; });
   if (it == result.metrics.end()) {
     ADD_FAILURE() << "no metric " << name;
     return -1;

@@ -40,8 +40,8 @@ std::string error_of(const std::string& yaml, const std::string& folder);
 }  // namespace berth::sim
 
 // Skips, and says so where nobody can overlook it.
-#define BERTH_NEEDS_TRACES()                                                                    \
-  if (::berth::sim::traces_folder().empty()) {                                                  \
+#define BERTH_NEEDS_TRACES()                                                                   \
+  if (::berth::sim::traces_folder().empty()) {                                                 \
     GTEST_SKIP() << "the real traces are not here: set BERTH_TRACES to the folder that holds " \
-                    "openb_2023 and philly_2017; published results were NOT checked";           \
+                    "openb_2023 and philly_2017; published results were NOT checked";          \
   }
