@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -52,9 +53,13 @@ class ClusterTest : public testing::Test {
     ASSERT_TRUE(cluster.has_value()) << cluster.error().str();
     cluster_ = std::move(*cluster);
     observer_ = std::make_unique<ObserverOfPods>(cluster_->endpoint());
+    if (prepare_observer_) {
+      prepare_observer_(*observer_);
+    }
     ASSERT_OK(observer_->start());
   }
 
+  std::function<void(ObserverOfPods&)> prepare_observer_;  // called by start(), before the first event
   std::unique_ptr<TestCluster> cluster_;
   std::unique_ptr<ObserverOfPods> observer_;
 };

@@ -80,6 +80,10 @@ struct SeenPod {
     std::map<std::string, std::string> labels;
   };
   std::shared_ptr<const Spec> spec;
+
+  bool terminal() const { return phase == "Succeeded" || phase == "Failed"; }
+  // Takes room of its node.
+  bool occupies() const { return !node.empty() && !terminal(); }
 };
 
 struct SeenNode {

@@ -1,0 +1,124 @@
+// Gangs on a real API server: all or nothing, and no deadlock between two of them.
+#include <algorithm>
+#include <random>
+
+#include "e2e/berth_fixture.h"
+
+namespace berth::e2e {
+namespace {
+
+class BerthGangs : public BerthTest {};
+
+TEST_F(BerthGangs, EightWorkersWithSixFreeGpusAllWaitAndSayWhy) {
+  start();
+  ASSERT_OK(cluster_->create_nodes(100));
+  // 99 nodes are full and the last has six of eight left.
+  for (std::size_t i = 0; i < 100; ++i) {
+    ASSERT_OK(cluster_->create_pods(1, {.name = fmt::format("old-{}", i),
+                                        .scheduler = "other",
+                                        .requests = {{"cpu", "1"}, {"nvidia.com/gpu", i == 99 ? "2" : "8"}},
+                                        .node = fmt::format("node-{}", i)}));
+  }
+  auto* berth = start_berth();
+  ASSERT_NE(berth, nullptr);
+  ASSERT_OK(cluster_->create_pods(8, {.name = "worker", .labels = gang("train", 8)}));
+  const std::string message = wait_for_reasons(names_of("worker", 8), "Unschedulable");
+  EXPECT_NE(message.find("gpu"), std::string::npos) << message;
+  EXPECT_TRUE(observer_->wait_quiet(seconds(2), kLong));
+  EXPECT_EQ(observer_->now().bound, 100U) << "none of the eight is bound";
+
+  // The room of the two comes free: now all eight start.
+  ASSERT_OK(expect_ok(cluster_->client().del("/api/v1/namespaces/default/pods/old-99-0"), "deleting a pod"));
+  EXPECT_TRUE(wait_bound(99 + 8));
+  const auto pods = observer_->pods();
+  for (const auto& name : names_of("worker", 8)) {
+    EXPECT_EQ(pods.at("default/" + name).node, "node-99");
+  }
+  expect_clean();
+}
+
+// In every pool of two nodes with eight GPUs together, two gangs of six arrive pod by pod. A scheduler that binds what fits
+// gives each a part, for ever.
+TEST_F(BerthGangs, TwoGangsThatEachFitAloneNeverDeadlock) {
+  constexpr std::size_t kPools = 60;
+  constexpr std::size_t kSize = 6;
+  const std::size_t rounds = number_from_env("BERTH_E2E_ROUNDS", 1);
+  std::mt19937_64 random(number_from_env("BERTH_E2E_SEED", 20261121));
+  start();
+  ASSERT_OK(cluster_->create_nodes(
+      kPools * 2,
+      {.allocatable = {{"cpu", "64"}, {"memory", "1Ti"}, {"pods", "110"}, {"nvidia.com/gpu", "4"}},
+       .labels_of = [](std::size_t i) {
+         return Labels{{"pool", fmt::format("p{}", i / 2)}};
+       }}));
+  auto* berth = start_berth();
+  ASSERT_NE(berth, nullptr);
+  for (std::size_t round = 0; round < rounds && !HasFailure(); ++round) {
+    SCOPED_TRACE(fmt::format("round {}", round));
+    if (round > 0) {  // a fresh one, so that its memory does not grow with the rounds
+      observer_->stop();
+      observer_ = std::make_unique<ObserverOfPods>(cluster_->endpoint());
+      ASSERT_OK(observer_->start());
+    }
+    const auto gang_name = [&](std::size_t pool, std::size_t which) {
+      return fmt::format("r{}-p{}-{}", round, pool, which == 0 ? "a" : "b");
+    };
+    // Strictly in turns in the first round, in any order of the two gangs' pods in later ones.
+    std::vector<std::string> bodies;
+    std::vector<std::vector<std::size_t>> order(kPools);
+    for (auto& of_pool : order) {
+      for (std::size_t i = 0; i < 2 * kSize; ++i) {
+        of_pool.push_back(i % 2);
+      }
+      if (round > 0) {
+        std::shuffle(of_pool.begin(), of_pool.end(), random);
+      }
+    }
+    std::vector<std::array<std::size_t, 2>> made(kPools);
+    for (std::size_t turn = 0; turn < 2 * kSize; ++turn) {
+      for (std::size_t pool = 0; pool < kPools; ++pool) {
+        const std::size_t which = order[pool][turn];
+        const std::string name = gang_name(pool, which);
+        bodies.push_back(pod_json({.name = name,
+                                   .labels = gang(name, kSize),
+                                   .node_selector = {{"pool", fmt::format("p{}", pool)}}},
+                                  made[pool][which]++));
+      }
+    }
+    ASSERT_OK(cluster_->create_all("/api/v1/namespaces/default/pods", bodies, 8));
+    EXPECT_TRUE(wait_bound(kPools * kSize)) << observer_->check().str();
+    EXPECT_TRUE(observer_->wait_quiet(seconds(1), kLong));
+    const auto first = bound_by_gang();
+    std::vector<std::string> winners;
+    for (std::size_t pool = 0; pool < kPools; ++pool) {
+      const std::size_t a = first.at("default/" + gang_name(pool, 0));
+      const std::size_t b = first.at("default/" + gang_name(pool, 1));
+      EXPECT_TRUE((a == kSize && b == 0) || (a == 0 && b == kSize))
+          << "pool " << pool << ": " << a << " and " << b;
+      winners.push_back(gang_name(pool, a == kSize ? 0 : 1));
+    }
+    // The whole ones end, by success or by deletion, and the others start.
+    ASSERT_OK(for_each_parallel(cluster_->endpoint(), kPools * kSize, 16, [&](ApiClient& api, std::size_t i) {
+      const auto path = fmt::format("/api/v1/namespaces/default/pods/{}-{}", winners[i / kSize], i % kSize);
+      return (i / kSize) % 2 == 0
+                 ? expect_ok(api.del(path), "deleting a pod")
+                 : expect_ok(api.patch(path + "/status", R"({"status":{"phase":"Succeeded"}})"),
+                             "ending a pod");
+    }));
+    EXPECT_TRUE(
+        observer_->wait_until([](const auto& now) { return now.binds == 2 * kPools * kSize; }, kLong));
+    EXPECT_TRUE(observer_->wait_quiet(milliseconds(300), kLong));
+    expect_clean();
+    for (const auto& [name, bound] : bound_by_gang()) {
+      EXPECT_EQ(bound, kSize) << name;
+    }
+    ASSERT_OK(expect_ok(cluster_->client().del("/api/v1/namespaces/default/pods"), "deleting all pods"));
+    ASSERT_TRUE(observer_->wait_until([](const auto& now) { return now.pods == 0; }, kLong));
+    if (rounds > 1 && (round + 1) % 10 == 0) {
+      std::fprintf(stderr, "%zu of %zu rounds\n", round + 1, rounds);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace berth::e2e
