@@ -1,0 +1,182 @@
+// The objects that teams already have, on a real API server: Jobs of the controller manager, coscheduling's PodGroups, Kueue's
+// queues.
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "e2e/berth_fixture.h"
+
+namespace berth::e2e {
+namespace {
+
+using nlohmann::json;
+
+class BerthDialects : public BerthTest {
+ protected:
+  void apply_crd(const std::string& plural) {
+    ASSERT_OK(cluster_->apply(fmt::format("{}/deploy/crds/{}.yaml", BERTH_SOURCE_DIR, plural)));
+  }
+  // Posts until the kind, which was made a moment ago, is served.
+  void create(const std::string& path, const json& body) {
+    Reply reply;
+    EXPECT_TRUE(
+        eventually([&] { return (reply = cluster_->client().post(path, body.dump())).ok(); }, seconds(30)))
+        << path << ": " << reply.describe();
+  }
+};
+
+TEST_F(BerthDialects, JobsOfTheControllerManagerStartWholeAndRunToTheirEnd) {
+  constexpr std::int64_t kWorkers = 8;
+  constexpr int kJobs = 4;
+  prepare_observer_ = [](ObserverOfPods& observer) {
+    observer.add_gang_label("batch.kubernetes.io/job-name", kWorkers);
+  };
+  start({.controller_manager = true, .kwok = true, .service_accounts = true, .job_pod_runs_ms = 500});
+  ASSERT_OK(cluster_->create_nodes(1));
+  ASSERT_OK(cluster_->create_pods(
+      1, {.name = "old", .scheduler = "other", .requests = {{"nvidia.com/gpu", "2"}}, .node = "node-0"}));
+  auto* berth = start_berth();
+  ASSERT_NE(berth, nullptr);
+  for (int i = 0; i < kJobs; ++i) {
+    const std::string name = fmt::format("train{}", i);
+    json job = json::parse(R"({
+      "apiVersion": "batch/v1", "kind": "Job", "metadata": {"labels": {}},
+      "spec": {"completions": 8, "parallelism": 8, "template": {"spec": {
+        "schedulerName": "berth", "restartPolicy": "Never",
+        "containers": [{"name": "main", "image": "image", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}}}})");
+    job["metadata"]["name"] = name;
+    job["metadata"]["labels"]["berth.dev/gang"] = name;
+    create("/apis/batch/v1/namespaces/default/jobs", job);
+  }
+  // Six GPUs are free: none of the four starts, and all 32 pods say why.
+  ASSERT_TRUE(observer_->wait_until([](const auto& now) { return now.pods == 1 + kJobs * kWorkers; }, kLong));
+  EXPECT_TRUE(eventually([&] {
+    const auto pods = observer_->pods();
+    return std::count_if(pods.begin(), pods.end(), [](const auto& entry) {
+             return entry.second.scheduled_reason == "Unschedulable" &&
+                    !entry.second.scheduled_message.empty();
+           }) == kJobs * kWorkers;
+  }));
+  EXPECT_EQ(observer_->now().binds, 1U);
+  // With eight, one after the other.
+  ASSERT_OK(expect_ok(cluster_->client().del("/api/v1/namespaces/default/pods/old-0"), "deleting a pod"));
+  EXPECT_TRUE(observer_->wait_until([](const auto& now) { return now.terminal == kJobs * kWorkers; }, kLong));
+  for (int i = 0; i < kJobs; ++i) {
+    EXPECT_TRUE(eventually([&] {
+      const auto reply =
+          cluster_->client().get(fmt::format("/apis/batch/v1/namespaces/default/jobs/train{}", i));
+      return reply.ok() && json::parse(reply.body)["status"].value("succeeded", 0) == kWorkers;
+    }));
+  }
+  expect_clean();
+  EXPECT_EQ(observer_->check().binds, 1U + kJobs * kWorkers);
+}
+
+TEST_F(BerthDialects, APodGroupStartsWithItsLastMember) {
+  constexpr std::size_t kMembers = 5;
+  prepare_observer_ = [](ObserverOfPods& observer) {
+    observer.add_gang_label("scheduling.x-k8s.io/pod-group", kMembers);
+  };
+  start();
+  ASSERT_OK(cluster_->create_nodes(2));
+  apply_crd("scheduling.x-k8s.io_podgroups");
+  create("/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups",
+         {{"apiVersion", "scheduling.x-k8s.io/v1alpha1"},
+          {"kind", "PodGroup"},
+          {"metadata", {{"name", "ring"}}},
+          {"spec", {{"minMember", kMembers}}}});
+  auto* berth = start_berth();
+  ASSERT_NE(berth, nullptr);
+  const PodShape member{.name = "ring",
+                        .requests = {{"cpu", "1"}, {"nvidia.com/gpu", "2"}},
+                        .labels = {{"scheduling.x-k8s.io/pod-group", "ring"}}};
+  ASSERT_OK(cluster_->create_pods(kMembers - 1, member));
+  (void)wait_for_reasons(names_of("ring", kMembers - 1), "IncompleteGang");
+  EXPECT_EQ(observer_->now().bound, 0U);
+  ASSERT_OK(cluster_->create_all("/api/v1/namespaces/default/pods", {pod_json(member, kMembers - 1)}));
+  EXPECT_TRUE(wait_bound(kMembers));
+  expect_clean();
+  EXPECT_EQ(observer_->check().gangs.whole, 1U);
+}
+
+TEST_F(BerthDialects, AClusterQueueLimitsWhatIsBound) {
+  constexpr std::int64_t kQuota = 20;
+  constexpr std::size_t kGangs = 12;
+  constexpr std::size_t kSize = 4;
+  constexpr std::size_t kSingles = 12;
+  constexpr std::size_t kTotal = kGangs * kSize + kSingles;
+  // GPUs of bound pods after every event, in the order of the resourceVersions.
+  std::map<std::string, std::int64_t> held;
+  std::atomic<std::int64_t> sum{0};
+  std::atomic<std::int64_t> highest{0};
+  prepare_observer_ = [&](ObserverOfPods& observer) {
+    observer.on_pod([&](const SeenPod& pod, bool deleted) {
+      auto& before = held[pod.uid];
+      const auto gpus = pod.spec->requests.find("nvidia.com/gpu");
+      const std::int64_t after =
+          !deleted && pod.occupies() && gpus != pod.spec->requests.end() ? gpus->second / 1000 : 0;
+      sum += after - before;
+      before = after;
+      highest = std::max(highest.load(), sum.load());
+    });
+  };
+  start();
+  ASSERT_OK(cluster_->create_nodes(10));  // 80 GPUs
+  for (const char* plural : {"clusterqueues", "cohorts", "localqueues", "resourceflavors"}) {
+    apply_crd(fmt::format("kueue.x-k8s.io_{}", plural));
+  }
+  const std::string group = "/apis/kueue.x-k8s.io/v1beta1";
+  create(group + "/resourceflavors", json::parse(R"({
+    "apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "ResourceFlavor", "metadata": {"name": "any"}, "spec": {}})"));
+  create(group + "/clusterqueues", json::parse(R"({
+    "apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "ClusterQueue", "metadata": {"name": "research"},
+    "spec": {"namespaceSelector": {}, "resourceGroups": [{
+      "coveredResources": ["cpu", "memory", "nvidia.com/gpu"],
+      "flavors": [{"name": "any", "resources": [
+        {"name": "cpu", "nominalQuota": "1000"},
+        {"name": "memory", "nominalQuota": "10Ti"},
+        {"name": "nvidia.com/gpu", "nominalQuota": "20"}]}]}]}})"));
+  create(group + "/namespaces/default/localqueues", json::parse(R"({
+    "apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "LocalQueue", "metadata": {"name": "team"},
+    "spec": {"clusterQueue": "research"}})"));
+  auto* berth = start_berth();
+  ASSERT_NE(berth, nullptr);
+  Labels in_queue = {{"kueue.x-k8s.io/queue-name", "team"}};
+  for (std::size_t i = 0; i < kGangs; ++i) {
+    const std::string name = fmt::format("g{}", i);
+    auto labels = gang(name, kSize);
+    labels.insert(labels.end(), in_queue.begin(), in_queue.end());
+    ASSERT_OK(cluster_->create_pods(kSize, {.name = name, .labels = labels}));
+  }
+  ASSERT_OK(cluster_->create_pods(kSingles, {.name = "single", .labels = in_queue}));
+  EXPECT_TRUE(wait_bound(kQuota));
+  EXPECT_TRUE(eventually([&] {
+    const auto pods = observer_->pods();
+    return std::count_if(pods.begin(), pods.end(), [](const auto& entry) {
+             return entry.second.scheduled_reason == "Quota" && entry.second.node.empty();
+           }) == kTotal - kQuota;
+  })) << "whatever waits says that it is for quota";
+  // Bound pods end, a few at a time, until all have had their turn.
+  for (int turn = 0; turn < 200 && observer_->now().terminal < kTotal; ++turn) {
+    std::size_t ended = 0;
+    auto api = cluster_->client();
+    for (const auto& [key, pod] : observer_->pods()) {
+      if (pod.occupies() && ended < 5) {
+        ++ended;
+        const auto name = key.substr(key.find('/') + 1);
+        ASSERT_OK(expect_ok(api.patch(fmt::format("/api/v1/namespaces/default/pods/{}/status", name),
+                                      R"({"status":{"phase":"Succeeded"}})"),
+                            "ending a pod"));
+      }
+    }
+    std::this_thread::sleep_for(milliseconds(100));
+  }
+  EXPECT_EQ(observer_->now().terminal, kTotal) << observer_->check().str();
+  EXPECT_EQ(highest.load(), kQuota) << "reached, and never above";
+  expect_clean();
+  EXPECT_EQ(observer_->check().binds, kTotal);
+}
+
+}  // namespace
+}  // namespace berth::e2e
