@@ -183,6 +183,13 @@ struct DocumentReader::Impl {
     while (!complete) {
       BERTH_ASSIGN(const bool more, fill());
       if (!more) break;
+      if (rest().size() > limits.max_text_bytes) {
+        return tl::unexpected<Error>(
+            Error{ErrorCode::kExhausted,
+                  fmt::format("one JSON text has more than {} bytes; write one object per line",
+                              limits.max_text_bytes),
+                  {file, line, column}});
+      }
       complete = end.scan(rest());
     }
     auto document = build_json(builder, std::string(rest().substr(0, end.at)), file, line, column);
@@ -213,6 +220,15 @@ struct DocumentReader::Impl {
       }
     }
     *given = std::min(size, self.buffer.size() - self.begin);
+    self.since_event += *given;
+    if (self.since_event > self.limits.max_scalar_bytes) {
+      self.source_error =
+          Error{ErrorCode::kExhausted,
+                fmt::format("one scalar or comment has more than {} bytes; this is no manifest",
+                            self.limits.max_scalar_bytes),
+                {self.file, 0, 0}};
+      return 0;
+    }
     std::memcpy(out, self.buffer.data() + self.begin, *given);
     self.begin += *given;
     return 1;
@@ -229,6 +245,7 @@ struct DocumentReader::Impl {
     }
     for (;;) {
       yaml_event_t event;
+      since_event = 0;
       if (yaml_parser_parse(&parser, &event) == 0) return tl::unexpected<Error>(parser_error());
       const yaml_event_type_t type = event.type;
       bool good = true;
@@ -320,6 +337,7 @@ struct DocumentReader::Impl {
   TreeBuilder builder;
   std::string buffer;
   std::size_t begin = 0;
+  std::uint64_t since_event = 0;  // bytes that libyaml took since its last event
   std::uint64_t total = 0;
   std::uint32_t line;  // of buffer[begin]; for YAML, of the first line
   std::uint32_t column = 1;

@@ -27,8 +27,10 @@ namespace berth::text {
 class ByteSource;
 
 struct Limits {
-  std::uint32_t max_depth = 64;                      // nested sequences and mappings
-  std::uint64_t max_nodes = 100'000'000;             // of one document
+  std::uint32_t max_depth = 64;                              // nested sequences and mappings
+  std::uint64_t max_nodes = 30'000'000;                      // of one document: about 1 GiB of memory
+  std::uint64_t max_text_bytes = std::uint64_t{1} << 30;     // of one JSON text, which is read whole
+  std::uint64_t max_scalar_bytes = std::uint64_t{64} << 20;  // of one YAML scalar or comment
   std::uint64_t max_alias_nodes = 1'000'000;         // nodes that aliases and merge keys add to one document
   std::uint64_t max_bytes = std::uint64_t{8} << 30;  // of one input, all its documents together
 };
