@@ -228,6 +228,8 @@ void Decider::attempt(ClassId class_id) {
     return refuse(ReasonCode::kQueueDisabled, "it only has children, and takes no work itself");
   if (q.spec.stop != StopPolicy::kNone) return refuse(ReasonCode::kQueueStopped, "");
 
+  if (!state_.pending.is_put_off(w.queue) && would_borrow(w)) return state_.pending.put_off(w.queue);
+
   std::int64_t steps = state_.config.search_steps;
   Placer placer(state_, id, Mode::kStart, steps);
   if (placer.run()) {
@@ -262,6 +264,23 @@ void Decider::attempt(ClassId class_id) {
   Failure failure = placer.failure();
   failure.steps_ended = failure.steps_ended || steps < 0;
   park(class_id, failure, &search.why_not());
+}
+
+// Would its least, in the flavor that is tried first, run on quota that some part of the tree lends it?
+bool Decider::would_borrow(const WorkloadState& w) const {
+  const QuotaTree& quota = state_.quota;
+  if (!quota.parent(w.queue).valid()) return false;
+  for (const auto& set : w.sets) {
+    const Spec& spec = state_.spec(set.spec);
+    if (spec.choices.empty() || set.waiting == 0) continue;
+    const std::int64_t least = std::max<std::int64_t>(1, set.least - set.active);
+    for (const QuotaItem& item : state_.charges[spec.choices.front()].quota) {
+      const std::int64_t use = quota.usage(w.queue, item.pair, kAfter);
+      if (saturating_add(use, saturating_mul(item.amount, least)) > quota.subtree(w.queue, item.pair))
+        return true;
+    }
+  }
+  return false;
 }
 
 // Pod sets that must start and for which no choice of flavors has enough quota even when nobody else uses any.

@@ -23,6 +23,7 @@ class Decider {
   void check_holds();
   void wake();
   void attempt(ClassId id);
+  bool would_borrow(const WorkloadState& w) const;
   Failure beyond_quota(const WorkloadState& w);
   void park(ClassId id, const Failure& failure, const Reason* preemption);
   void start(WorkloadId id, const std::vector<PlacedSlot>& placed);

@@ -166,6 +166,48 @@ TEST(Holds, EndWithTheirHolder) {
   ok(e.audit());
 }
 
+TEST(Queues, WhoBorrowsWaitsForWhoOwns) {
+  // Eight GPUs, four of them team-a's own. team-b came first and would borrow; it must not be started and reclaimed at once.
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+  ok(e.apply(gpu_queue("team-a", "all", 4)));
+  ok(e.apply(gpu_queue("team-b", "all", 4)));
+  ok(e.apply(cohort("all")));
+  ok(e.apply(gang("b", 8, 1, 0, "team-b")));
+  ok(e.apply(gang("a", 4, 1, 0, "team-a")));
+  const auto d = e.decide(1000);
+  ASSERT_EQ(d.size(), 1u);
+  EXPECT_EQ(d[0].workload, "a");
+  ok(e.audit());
+}
+
+TEST(Queues, WhatIsWrongAboveIsWrongBelow) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+  ok(e.apply(gpu_queue("leaf", "middle", 4)));
+  ok(e.apply(cohort("middle", "top")));
+  ok(e.apply(gang("a", 1, 1, 0, "leaf")));
+  EXPECT_TRUE(e.decide(1000).empty());
+  EXPECT_NE(to_text(e.verdict("a")->reason).find("ancestor top does not exist"), std::string::npos);
+  ok(e.apply(cohort("top")));
+  EXPECT_EQ(e.decide(2000).size(), 1u);
+}
+
+TEST(Holds, ALateSightOfAnEndingPodDoesNotBringItBack) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(gang("low", 8, 1)));
+  e.decide(1000);
+  ok(e.apply(gang("high", 8, 1, 10)));
+  e.decide(2000);
+  ok(e.apply(SlotUpdate{"low", 0, 3, SlotState::kRunning, "n0"}));
+  EXPECT_EQ(e.slot("low", 0, 3)->state, SlotState::kReleasing);
+  EXPECT_TRUE(e.decide(3000).empty());
+  ok(e.audit());
+}
+
 TEST(Queues, AStrictQueueWaitsBehindItsHead) {
   Engine e;
   ok(e.apply(gpu_node("n0", 8)));

@@ -209,13 +209,23 @@ void State::rebuild_queues() {
     if (at.valid()) cyclic[i] = 1;
   }
   for (std::size_t i = 0; i < queues.size(); ++i) {
-    QueueState& q = queues[i];
-    const QueueId up = tree[i].parent;
-    if (cyclic[i] != 0) {
-      q.trouble = fmt::format("its chain of parents has a cycle ({} -> {})", q.spec.name, q.spec.parent);
-      tree[i].parent = QueueId();
-    } else if (up.valid() && !queues[up.index()].exists && q.exists) {
-      q.trouble = fmt::format("its parent {} does not exist", q.spec.parent);
+    if (cyclic[i] == 0) continue;
+    queues[i].trouble = fmt::format("its chain of parents has a cycle ({} -> {})", queues[i].spec.name,
+                                    queues[i].spec.parent);
+    tree[i].parent = QueueId();
+  }
+  // What is wrong with a queue is wrong with all that draw their quota through it.
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    if (!queues[i].exists) continue;
+    for (QueueId up = tree[i].parent; up.valid() && queues[i].trouble.empty(); up = tree[up.index()].parent) {
+      const QueueState& above = queues[up.index()];
+      if (!above.exists) {
+        queues[i].trouble = fmt::format("its {} {} does not exist",
+                                        up == tree[i].parent ? "parent" : "ancestor", above.spec.name);
+      } else if (!above.spec.disabled.empty()) {
+        queues[i].trouble =
+            fmt::format("its ancestor {} is disabled: {}", above.spec.name, above.spec.disabled);
+      }
     }
   }
   quota.rebuild(std::move(tree), pair_flavors.size());
@@ -415,6 +425,8 @@ Status State::slot_update(const SlotUpdate& update) {
         return fail(ErrorCode::kInvalid, "workload {}: a {} slot needs a node", w.name,
                     enum_name(update.state));
       }
+      // Seen late: it was told to end meanwhile, and its room stays pledged to whom it was ended for.
+      if (slot.state == SlotState::kReleasing && nodes.record(slot.node).spec.name == update.node) break;
       const NodeId node = nodes.intern(update.node);
       if ((slot.state == SlotState::kBinding || slot.state == SlotState::kRunning) && slot.node == node) {
         move_slot(*id, set, at, update.state);

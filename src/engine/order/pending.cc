@@ -42,15 +42,26 @@ void Pending::show(QueueId queue) {
   Line& l = line(queue);
   bool eligible = !l.awake.empty();
   if (eligible && l.strict && !l.blocked.empty()) eligible = *l.awake.begin() < *l.blocked.begin();
-  if (l.is_shown && (!eligible || l.shown != *l.awake.begin())) {
+  const Front front = eligible ? Front{l.put_off, *l.awake.begin()} : Front{};
+  if (l.is_shown && (!eligible || l.shown != front)) {
     heads_.erase(l.shown);
     l.is_shown = false;
   }
   if (eligible && !l.is_shown) {
-    l.shown = *l.awake.begin();
+    l.shown = front;
     l.is_shown = true;
     heads_.insert(l.shown);
   }
+}
+
+void Pending::put_off(QueueId queue) {
+  line(queue).put_off = true;
+  show(queue);
+}
+
+void Pending::call_back(QueueId queue) {
+  line(queue).put_off = false;
+  show(queue);
 }
 
 ClassId Pending::add(const std::string& key, QueueId queue, std::int64_t priority, bool incomplete,
@@ -95,11 +106,11 @@ void Pending::remove(ClassId id, const Member& member) {
   } else {
     link(id);
   }
-  show(queue);
+  call_back(queue);
 }
 
 ClassId Pending::next() const {
-  return heads_.empty() ? ClassId() : heads_.begin()->id;
+  return heads_.empty() ? ClassId() : heads_.begin()->head.id;
 }
 
 void Pending::park(ClassId id, Parked why) {
@@ -109,7 +120,7 @@ void Pending::park(ClassId id, Parked why) {
   c.why = std::move(why);
   parked_.insert(id);
   link(id);
-  show(c.queue);
+  call_back(c.queue);
 }
 
 void Pending::wake(ClassId id) {

@@ -2,7 +2,8 @@
 // whole class, and a blocked class costs nothing until something happens that could unblock it.
 //
 // Order: first started work that is short of its least count (a half-bound gang after a restart, a lost pod), then within a
-// queue and across queues by priority (higher first), then creation, then arrival. In a strict queue nothing
+// queue and across queues by priority (higher first), then creation, then arrival. A queue whose first workload would run on
+// borrowed quota can be put off until the others have been tried: what is lent out only now would be reclaimed at once. In a strict queue nothing
 // behind the first blocked workload is tried.
 #pragma once
 
@@ -58,6 +59,9 @@ class Pending {
 
   // The class whose first member is to be tried next; none when all are parked or blocked.
   ClassId next() const;
+  // Lets all queues that are not put off go first. Ends when a class of the queue is parked, or one of its workloads leaves.
+  void put_off(QueueId queue);
+  bool is_put_off(QueueId queue) const { return lines_[queue.index()].put_off; }
   void park(ClassId id, Parked why);
   void wake(ClassId id);
   void wake_all();
@@ -79,12 +83,19 @@ class Pending {
     ClassId id;
     auto operator<=>(const Head&) const = default;
   };
+  // The head of a queue among those of all queues.
+  struct Front {
+    bool put_off = false;
+    Head head;
+    auto operator<=>(const Front&) const = default;
+  };
   struct Line {
     bool strict = false;
     std::set<Head> awake;
     std::set<Head> blocked;  // parked classes that stand in line (strict queues only look at it)
-    Head shown;              // what heads_ holds for this queue
+    Front shown;             // what heads_ holds for this queue
     bool is_shown = false;
+    bool put_off = false;
     std::size_t members = 0;
   };
 
@@ -92,13 +103,14 @@ class Pending {
   void link(ClassId id);
   void unlink(ClassId id);
   void show(QueueId queue);
+  void call_back(QueueId queue);
   Line& line(QueueId queue);
 
   std::vector<Class> classes_;
   std::vector<ClassId> free_;
   std::unordered_map<std::string, ClassId> index_;
   std::vector<Line> lines_;
-  std::set<Head> heads_;
+  std::set<Front> heads_;
   std::set<ClassId> parked_;
   std::size_t size_ = 0;
 };
