@@ -181,7 +181,36 @@ SelectorTerm read_node_term(FieldReader<V>& f, const V& term) {
 }
 
 template <class V>
-void read_affinity(FieldReader<V>& f, const V& spec, PodTemplate& pod) {
+LabelSelector read_label_selector(FieldReader<V>& f, const V& object, std::string_view key) {
+  LabelSelector out;
+  const V selector = f.map(object, key);
+  out.nothing = !selector.present();
+  if (out.nothing) return out;
+  out.requirements = read_requirements(f, selector, "matchExpressions");
+  f.map(selector, "matchLabels").each_entry([&](std::string_view name, const V& value) {
+    out.requirements.push_back(
+        Requirement{std::string(name), SelectorOp::kIn, {std::string(f.string_of(value, name))}});
+  });
+  return out;
+}
+
+// Terms of required pod anti-affinity, as what they keep away.
+template <class V>
+void read_repulsions(FieldReader<V>& f, const V& terms, std::string_view key, std::string_view ns,
+                     std::vector<Repulsion>& out) {
+  f.list(terms, key, [&](const V& term) {
+    Repulsion r;
+    r.selector = read_label_selector(f, term, "labelSelector");
+    r.namespaces = f.strings(term, "namespaces");
+    r.all_namespaces = f.map(term, "namespaceSelector").present();
+    if (r.namespaces.empty() && !r.all_namespaces) r.namespaces.emplace_back(ns);
+    out.push_back(std::move(r));
+  });
+}
+
+template <class V>
+void read_affinity(FieldReader<V>& f, const V& spec, std::string_view ns, PodSpec& out) {
+  PodTemplate& pod = out.pod;
   static constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
   static constexpr std::string_view kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
   const V affinity = f.map(spec, "affinity");
@@ -199,6 +228,7 @@ void read_affinity(FieldReader<V>& f, const V& spec, PodTemplate& pod) {
           {f.integer(item, "weight", 1, 1, 100), read_node_term(f, f.map(item, "preference"))});
     });
   }
+  read_repulsions(f, f.map(affinity, "podAntiAffinity"), kRequired, ns, out.repulsions);
   for (const std::string_view kind : {"podAffinity", "podAntiAffinity"}) {
     bool any = false;
     f.list(f.map(affinity, kind), kRequired, [&](const V&) { any = true; });
@@ -314,7 +344,7 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
   apply_share(meta, pod);
 
   pod.node_selector = f.labels(spec, "nodeSelector");
-  read_affinity(f, spec, pod);
+  read_affinity(f, spec, meta.ns, out);
   pod.tolerations = read_tolerations(f, spec, "tolerations", &pod.unsupported);
   read_volumes(f, spec, pod.unsupported);
   bool spread = false, claims = false;
@@ -336,6 +366,7 @@ Pod read_pod(FieldReader<V>& f, const V& object) {
       {"Failed", PodPhase::kFailed},   {"Unknown", PodPhase::kRunning}, {"", PodPhase::kPending}};
   Pod pod;
   pod.meta = read_meta(f, object, Kind::kPod, false);
+  pod.meta.labels = f.labels(f.map(object, "metadata"), "labels");
   const V spec = f.map(object, "spec");
   if (!spec.present()) f.error(object, "spec", "must be there");
   const V status = f.map(object, "status");
@@ -388,7 +419,8 @@ Job read_job(FieldReader<V>& f, const V& object) {
   });
   const V pod_template = f.map(spec, "template");
   const V meta = f.map(pod_template, "metadata");
-  job.template_meta.labels = read_marks(f, meta, "labels");
+  job.template_meta.ns = job.meta.ns;
+  job.template_meta.labels = f.labels(meta, "labels");
   job.template_meta.annotations = read_marks(f, meta, "annotations");
   const V pod_spec = f.map(pod_template, "spec");
   if (!pod_spec.present()) f.error(spec, "template", "spec.template.spec must be there");

@@ -93,20 +93,6 @@ Rational read_weight(FieldReader<V>& f, const V& spec) {
 }
 
 template <class V>
-LabelSelector read_label_selector(FieldReader<V>& f, const V& object, std::string_view key) {
-  LabelSelector out;
-  const V selector = f.map(object, key);
-  out.nothing = !selector.present();
-  if (out.nothing) return out;
-  out.requirements = read_requirements(f, selector, "matchExpressions");
-  f.map(selector, "matchLabels").each_entry([&](std::string_view name, const V& value) {
-    out.requirements.push_back(
-        Requirement{std::string(name), SelectorOp::kIn, {std::string(f.string_of(value, name))}});
-  });
-  return out;
-}
-
-template <class V>
 ClusterQueue read_cluster_queue(FieldReader<V>& f, const V& object) {
   static constexpr std::pair<std::string_view, QueueOrder> kOrders[] = {
       {"BestEffortFIFO", QueueOrder::kBestEffort}, {"StrictFIFO", QueueOrder::kStrict}};

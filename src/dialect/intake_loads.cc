@@ -286,6 +286,17 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
   out.blocked.reset();
   resolve_queue(load, sources, out, depends);
   if (own) out.blocked = std::move(own);
+  if (load.repelled > 0 && !out.blocked) {
+    for (const auto& role : load.roles) {
+      for (const auto at : role.slots) {
+        if (at == kNoIx || pods[at].repelled_by.empty() || out.blocked) continue;
+        out.blocked = Reason{};
+        out.blocked->code = ReasonCode::kUnsupported;
+        out.blocked->detail = fmt::format("the required pod anti-affinity of {}, which runs, concerns it",
+                                          pods[at].repelled_by);
+      }
+    }
+  }
   if (!load.refused.empty()) {
     out.blocked = invalid(load.refused);
     out.invalid = true;

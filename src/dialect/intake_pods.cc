@@ -13,6 +13,14 @@ PriorityKey priority_key(const Pod& pod) {
   return {pod.spec.priority, pod.spec.priority_class, !pod.spec.may_preempt};
 }
 
+std::string text_of(const Repulsion& r) {
+  std::string out = r.all_namespaces ? "*" : fmt::format("{}", fmt::join(r.namespaces, ","));
+  for (const auto& q : r.selector.requirements) {
+    out += fmt::format(";{} {} {}", q.key, enum_name(q.op), fmt::join(q.values, ","));
+  }
+  return out + (r.selector.nothing ? ";nothing" : "");
+}
+
 template <class Map, class Key>
 void count(Map& map, const Key& key, std::int64_t delta) {
   const auto it = map.try_emplace(key, 0).first;
@@ -60,6 +68,7 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
     const bool stays = (record.load != kNoIx) == ours && *record.shape == pod.spec.pod &&
                        record.membership == membership && record.topology == topology &&
                        priority_key(record.pod) == priority_key(pod) &&
+                       record.pod.spec.repulsions == pod.spec.repulsions &&
                        (ours || record.pod.spec.node_name == pod.spec.node_name);
     if (stays) {
       const bool marks_changed =
@@ -69,7 +78,10 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
       pod.spec.pod = {};
       record.pod = std::move(pod);
       if (!ours) return;
-      if (marks_changed) refresh(record.load);
+      if (marks_changed) {
+        weigh(record);
+        refresh(record.load);
+      }
       return set_state(ix, state, node);
     }
     drop(ix);
@@ -101,9 +113,52 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   } else {
     charge_foreign(record);
   }
+  if (bound) repel(pods[ix], +1);
+}
+
+// A bound pod with required anti-affinity came or went. Where that changes what it keeps away, all pods that wait are weighed
+// again: rare, and once per distinct term.
+void Intake::Impl::repel(const PodRecord& record, int delta) {
+  bool changed = false;
+  for (const auto& what : record.pod.spec.repulsions) {
+    const auto it = repellers.try_emplace(text_of(what)).first;
+    if (it->second.pods == 0) {
+      it->second.what = what;
+      it->second.who = key_of(record.pod.meta.ns, record.pod.meta.name);
+      changed = true;
+    }
+    it->second.pods += delta;
+    if (it->second.pods == 0) {
+      repellers.erase(it);
+      changed = true;
+    }
+  }
+  if (!changed) return;
+  for (auto& pod : pods) {
+    if (pod.used && pod.load != kNoIx) weigh(pod);
+  }
+  for (std::uint32_t ix = 0; ix < loads.size(); ++ix) {
+    if (loads[ix].used && loads[ix].pods > 0) refresh(ix);
+  }
+}
+
+// Whether a pod that waits may stand beside those that run. The load's settings follow at its next refresh.
+void Intake::Impl::weigh(PodRecord& record) {
+  const bool was = !record.repelled_by.empty();
+  record.repelled_by.clear();
+  if (record.pod.spec.node_name.empty()) {
+    for (const auto& [text, repeller] : repellers) {
+      if (!repeller.what.concerns(record.pod.meta.ns, record.pod.meta.labels)) continue;
+      record.repelled_by = repeller.who;
+      break;
+    }
+  }
+  const bool is = !record.repelled_by.empty();
+  if (is != was) loads[record.load].repelled += is ? 1 : -1;
 }
 
 void Intake::Impl::drop(std::uint32_t ix) {
+  if (!pods[ix].pod.spec.node_name.empty() && !pods[ix].pod.spec.repulsions.empty()) repel(pods[ix], -1);
   if (pods[ix].load != kNoIx) detach(ix);
   PodRecord& record = pods[ix];
   uncharge_foreign(record);
@@ -150,6 +205,7 @@ void Intake::Impl::attach(std::uint32_t ix) {
   load.refused.clear();
   count(load.priorities, priority_key(record.pod), +1);
   if (record.membership.kind == GangKind::kSized) count(load.sizes, record.membership.size.value_or(0), +1);
+  weigh(record);
   load.first_created =
       load.pods == 1 ? record.pod.meta.created : std::min(load.first_created, record.pod.meta.created);
   refresh(load_ix);
@@ -164,6 +220,8 @@ void Intake::Impl::detach(std::uint32_t ix) {
   role.slots[static_cast<std::size_t>(record.index)] = kNoIx;
   role.holes.insert(record.index);
   --load.pods;
+  if (!record.repelled_by.empty()) --load.repelled;
+  record.repelled_by.clear();
   count(load.priorities, priority_key(record.pod), -1);
   if (record.membership.kind == GangKind::kSized) count(load.sizes, record.membership.size.value_or(0), -1);
   if (load.pods == 0) {
@@ -191,15 +249,22 @@ void Intake::Impl::set_state(std::uint32_t ix, SlotState state, const std::strin
   PodRecord& record = pods[ix];
   if (record.state == state && record.pod.spec.node_name == node) return;
   const SlotState before = record.state;
+  const bool now_bound = record.pod.spec.node_name.empty() && !node.empty();
   record.state = state;
   record.pod.spec.node_name = node;
+  if (now_bound && !record.repelled_by.empty()) {
+    weigh(record);
+    refresh(record.load);
+  }
   uncharge_foreign(record);
   if (loads[record.load].kind == GangKind::kSingle && before == SlotState::kAbsent)
     refresh(record.load);  // ungated
   if (state == SlotState::kReleasing && before != SlotState::kRunning) {
-    return adopt(record);
+    adopt(record);
+  } else {
+    emit_slot(record, state == SlotState::kAbsent ? SlotState::kGone : state);
   }
-  emit_slot(record, state == SlotState::kAbsent ? SlotState::kGone : state);
+  if (now_bound) repel(record, +1);
 }
 
 // Tells the engine of a slot that it knows nothing of yet. One that is ending must have been running first.

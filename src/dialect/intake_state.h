@@ -27,7 +27,8 @@ struct PodRecord {
   std::int64_t index = 0;
   SlotState state = SlotState::kAbsent;
   bool charged_as_foreign = false;
-  bool own = false;  // no longer waits for its Job
+  bool own = false;         // no longer waits for its Job
+  std::string repelled_by;  // the running pod whose anti-affinity concerns it; "" = none
 };
 
 struct Role {
@@ -83,7 +84,8 @@ struct Load {
   std::map<PriorityKey, std::int64_t> priorities;
   std::map<std::int64_t, std::int64_t> sizes;  // what members say; 0 = unreadable
   std::vector<std::string> depends;
-  std::string refused;  // the engine's words
+  std::string refused;        // the engine's words
+  std::int64_t repelled = 0;  // pods with repelled_by
   bool emitted = false;
   Settings given;
 };
@@ -110,6 +112,8 @@ struct Intake::Impl {
   void set_state(std::uint32_t ix, SlotState state, const std::string& node);
   void adopt(const PodRecord& record);
   void emit_slot(const PodRecord& record, SlotState state);
+  void repel(const PodRecord& record, int delta);
+  void weigh(PodRecord& record);
   void charge_foreign(PodRecord& record);
   void uncharge_foreign(PodRecord& record);
   const Job* job_of(const Pod& pod) const;
@@ -151,6 +155,13 @@ struct Intake::Impl {
   std::unordered_map<std::string, Job> jobs;                    // by uid
   std::unordered_map<std::string, std::string> job_by_name;     // ns/name -> uid
   std::vector<std::string> young_orphans, old_orphans;          // pod uids
+  // Anti-affinity of bound pods: the term as text -> what it is, of how many pods, and the first of them.
+  struct Repeller {
+    Repulsion what;
+    std::int64_t pods = 0;
+    std::string who;
+  };
+  std::map<std::string, Repeller> repellers;
   TimeMs arrivals = 0;  // stands in for creation times that are not there
 };
 

@@ -69,6 +69,11 @@ bool LabelSelector::matches(const Labels& labels) const {
                      [&](const Requirement& r) { return r.matches(labels); });
 }
 
+bool Repulsion::concerns(std::string_view ns, const Labels& labels) const {
+  const bool here = all_namespaces || std::find(namespaces.begin(), namespaces.end(), ns) != namespaces.end();
+  return here && selector.matches(labels);
+}
+
 Kind kind_of(const Object& object) {
   return std::visit([](const auto& o) { return std::decay_t<decltype(o)>::kKind; }, object);
 }

@@ -70,13 +70,33 @@ struct Meta {
   std::string uid;     // "<Kind>/<ns>/<name>" where a manifest has none
   TimeMs created = 0;  // 0 = unknown
   bool deleting = false;
-  Owner controller;    // the owner with controller: true; empty kind where there is none
-  Labels labels;       // nodes and namespaces: all; otherwise those that Berth reads
+  Owner controller;  // the owner with controller: true; empty kind where there is none
+  Labels labels;
   Labels annotations;  // those that Berth reads
 
   // The label of this key, else the annotation, else empty.
   std::string_view mark(std::string_view key) const;
   bool operator==(const Meta&) const = default;
+};
+
+// A selector as in metav1.LabelSelector. `nothing` for a selector that is absent: it matches nothing.
+struct LabelSelector {
+  bool nothing = true;
+  std::vector<Requirement> requirements;
+
+  bool matches(const Labels& labels) const;
+  bool operator==(const LabelSelector&) const = default;
+};
+
+// Pods that a pod wants out of some domain of its own (a term of required pod anti-affinity). Which domain is not kept: Berth
+// does not weigh it, but must not bind such pods beside it.
+struct Repulsion {
+  LabelSelector selector;
+  std::vector<std::string> namespaces;
+  bool all_namespaces = false;  // a namespaceSelector of any kind counts as all
+
+  bool concerns(std::string_view ns, const Labels& labels) const;
+  bool operator==(const Repulsion&) const = default;
 };
 
 // What Berth reads of a pod's spec, also of a template's.
@@ -90,6 +110,7 @@ struct PodSpec {
   bool gated = false;
   DurationMs grace = 30 * kSecond;
   std::optional<DurationMs> deadline;  // activeDeadlineSeconds
+  std::vector<Repulsion> repulsions;
   bool operator==(const PodSpec&) const = default;
 };
 
@@ -132,7 +153,7 @@ struct Job {
   bool suspend = false;
   bool indexed = false;
   bool finished = false;  // condition Complete or Failed
-  Meta template_meta;     // labels and annotations of the pod template that Berth reads
+  Meta template_meta;     // labels and annotations of the pod template
   PodSpec spec;
 
   // Pods that run at once: the smaller of parallelism and completions.
@@ -144,15 +165,6 @@ struct PodGroup {
   static constexpr Kind kKind = Kind::kPodGroup;
   Meta meta;
   std::int64_t min_member = 1;
-};
-
-// A selector as in metav1.LabelSelector. `nothing` for a selector that is absent: it matches nothing.
-struct LabelSelector {
-  bool nothing = true;
-  std::vector<Requirement> requirements;
-
-  bool matches(const Labels& labels) const;
-  bool operator==(const LabelSelector&) const = default;
 };
 
 struct ClusterQueue {

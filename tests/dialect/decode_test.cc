@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "dialect/core.h"
 #include "dialect/dialect_support.h"
@@ -90,7 +90,8 @@ TEST(Decode, PodKeepsAllThatPlacementNeeds) {
   EXPECT_EQ(pod.meta.ns, "team-a");
   EXPECT_EQ(pod.meta.created, 1795240800000);
   EXPECT_EQ(pod.meta.controller, (Owner{"Job", "trainer", "job-uid"}));
-  EXPECT_FALSE(pod.meta.labels.contains("app"));  // not read
+  EXPECT_EQ(pod.meta.labels.at("app"), "trainer");
+  EXPECT_FALSE(pod.meta.annotations.contains("note"));  // not read
   EXPECT_EQ(pod.meta.mark(kPodGroupLabel), "trainer");
   EXPECT_EQ(pod.spec.priority, 1000);
   EXPECT_FALSE(pod.spec.may_preempt);
@@ -340,12 +341,11 @@ TEST(Decode, SpeedOfThePodDecoder) {
   json.append(128, ' ');
   JsonDecoder decoder;
   constexpr int kRounds = 20'000;
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // processor time: other work on the machine does not count
   for (int i = 0; i < kRounds; ++i) ASSERT_TRUE(decoder.decode({json.data(), size}, Kind::kPod, true));
-  const auto took =
-      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
-  RecordProperty("microseconds_per_pod", std::to_string(took / kRounds));
-  std::printf("%zu bytes of JSON: %.2f us per pod\n", size, took / kRounds);
+  const double took = static_cast<double>(std::clock() - begin) * 1e6 / CLOCKS_PER_SEC / kRounds;
+  RecordProperty("microseconds_per_pod", fmt::format("{:.2f}", took));
+  std::printf("%zu bytes of JSON: %.2f us per pod\n", size, took);
 }
 
 }  // namespace

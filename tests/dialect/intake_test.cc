@@ -276,6 +276,31 @@ TEST(Intake, PriorityClassesArriveLate) {
   EXPECT_EQ(decisions[0].kind, DecisionKind::kEvict);
 }
 
+// What another scheduler bound with anti-affinity keeps matching pods away as long as it runs: we do not weigh where, so nowhere.
+TEST(Intake, AntiAffinityOfRunningPodsIsRespected) {
+  const std::string lonely = pod_yaml(
+      "lonely", 0, "  labels: {app: db}\n",
+      "  nodeName: n0\n  affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+      "[{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: db}}}]}}\n");
+  World world;
+  world.apply(node_yaml("n0", 4) + node_yaml("n1", 4) + pod_yaml("early", 1, "  labels: {app: db}\n") +
+              pod_yaml("other", 1, "  labels: {app: web}\n") + lonely +
+              pod_yaml("late", 1, "  labels: {app: db}\n"));
+  EXPECT_EQ(world.started(world.decide()).size(), 1u);
+  for (const char* name : {"Pod/default/early", "Pod/default/late"}) {
+    ASSERT_NE(world.intake.blocked(name), nullptr);
+    EXPECT_THAT(to_text(*world.intake.blocked(name)),
+                HasSubstr("the required pod anti-affinity of default/lonely, which runs, concerns it"));
+  }
+  EXPECT_EQ(world.intake.blocked("Pod/default/other"), nullptr);
+  EXPECT_EQ(world.intake.blocked("Pod/default/lonely"), nullptr);
+  world.apply(pod_yaml("late", 1, "  labels: {app: cache}\n"));  // a label changes
+  EXPECT_EQ(world.intake.blocked("Pod/default/late"), nullptr);
+  world.remove(Kind::kPod, "lonely");
+  EXPECT_EQ(world.intake.blocked("Pod/default/early"), nullptr);
+  EXPECT_EQ(world.started(world.decide()).size(), 2u);
+}
+
 TEST(Intake, QueueChangesFollow) {
   World world;
   world.apply(node_yaml("n0", 8) + kFlavor + queue_yaml("a", 1) + queue_yaml("b", 8) +
