@@ -15,15 +15,16 @@ struct Source {
   dialect::Kind kind;
   std::string_view group;
   std::string_view resource;
-  bool always;  // every API server has it; otherwise a CRD
+  bool
+      vital;  // nothing can be decided without it; others may not be served (a CRD, an API that is turned off)
 };
 
 constexpr std::array kSources = {
     Source{dialect::Kind::kNode, "", "nodes", true},
     Source{dialect::Kind::kPod, "", "pods", true},
-    Source{dialect::Kind::kNamespace, "", "namespaces", true},
-    Source{dialect::Kind::kPriorityClass, "scheduling.k8s.io", "priorityclasses", true},
-    Source{dialect::Kind::kJob, "batch", "jobs", true},
+    Source{dialect::Kind::kNamespace, "", "namespaces", false},
+    Source{dialect::Kind::kPriorityClass, "scheduling.k8s.io", "priorityclasses", false},
+    Source{dialect::Kind::kJob, "batch", "jobs", false},
     Source{dialect::Kind::kPodGroup, dialect::kCoschedulingGroup, "podgroups", false},
     Source{dialect::Kind::kClusterQueue, dialect::kKueueGroup, "clusterqueues", false},
     Source{dialect::Kind::kCohort, dialect::kKueueGroup, "cohorts", false},
@@ -39,8 +40,8 @@ Result<std::unique_ptr<Sources>> Sources::start(kube::Transport& transport, Inbo
   std::unique_ptr<Sources> sources(new Sources(transport, inbox));
   BERTH_ASSIGN([[maybe_unused]] const bool any, sources->look_again());
   for (const Source& source : kSources) {
-    if (source.always && !sources->reflectors_.contains(source.kind)) {
-      return fail(ErrorCode::kUnsupported, "{} does not serve {}, which every Kubernetes API server does",
+    if (source.vital && !sources->reflectors_.contains(source.kind)) {
+      return fail(ErrorCode::kUnsupported, "{} does not serve {}, without which nothing can be scheduled",
                   transport.config().server, source.resource);
     }
   }

@@ -23,7 +23,7 @@ namespace berth::scheduler {
 
 class Sources {
  public:
-  // Asks the server what it serves and starts. An error when the kinds of every cluster (pods, nodes...) cannot be found.
+  // Asks the server what it serves and starts. An error when it does not serve pods and nodes.
   static Result<std::unique_ptr<Sources>> start(kube::Transport& transport, Inbox& inbox);
 
   // Asks again and starts what is new; true: something is.

@@ -17,6 +17,7 @@ std::vector<Sent> statuses(World& w, DurationMs after = 2 * kSecond) {
 TEST(Reporter, EveryMemberOfAGangThatDoesNotFitSaysWhy) {
   World w;
   w.node("n1", 2);
+  w.node("n2", 0);
   w.recover();
   for (const char* name : {"a", "b", "c"}) w.pod({.name = name, .gang = "g", .size = 3});
   w.turn();
