@@ -271,10 +271,10 @@ bool Decider::would_borrow(const WorkloadState& w) const {
   const QuotaTree& quota = state_.quota;
   if (!quota.parent(w.queue).valid()) return false;
   for (const auto& set : w.sets) {
-    const Spec& spec = state_.spec(set.spec);
-    if (spec.choices.empty() || set.waiting == 0) continue;
+    const std::vector<ChargeId> choices = state_.choices(set);
+    if (choices.empty() || set.waiting == 0) continue;
     const std::int64_t least = std::max<std::int64_t>(1, set.least - set.active);
-    for (const QuotaItem& item : state_.charges[spec.choices.front()].quota) {
+    for (const QuotaItem& item : state_.charges[choices.front()].quota) {
       const std::int64_t use = quota.usage(w.queue, item.pair, kAfter);
       if (saturating_add(use, saturating_mul(item.amount, least)) > quota.subtree(w.queue, item.pair))
         return true;

@@ -210,6 +210,17 @@ ChargeId State::choice_for_node(SpecId id, NodeId node) {
   return s.choices.empty() ? ChargeId() : s.choices.front();
 }
 
+std::vector<ChargeId> State::choices(const PodSetState& set) {
+  const Spec& all = spec(set.spec);
+  for (const Slot& slot : set.slots) {
+    if (slot.charge.valid() && slot.state != SlotState::kReleasing &&
+        std::find(all.choices.begin(), all.choices.end(), slot.charge) != all.choices.end()) {
+      return {slot.charge};
+    }
+  }
+  return all.choices;
+}
+
 FlavorResource State::pair(const std::string& flavor, const std::string& resource) {
   const auto [it, fresh] = pair_index_.try_emplace(fmt::format("{}:{}{}", flavor.size(), flavor, resource),
                                                    static_cast<std::uint32_t>(pair_flavors.size()));

@@ -142,6 +142,9 @@ class State {
   std::string_view resource_name(FlavorResource pair) const { return pair_resources[pair.index()]; }
   // The choice of a spec that a node could host; none when there is no choice at all.
   ChargeId choice_for_node(SpecId id, NodeId node);
+  // How more slots of the set may be charged, in the order in which it is tried: like the ones that have a place already,
+  // where the queue still has that choice (one flavor per pod set), else any choice of the spec.
+  std::vector<ChargeId> choices(const PodSetState& set);
   void changed(WorkloadId id);
   // Drops catalog entries that nothing uses.
   void sweep();

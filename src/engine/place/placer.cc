@@ -56,16 +56,9 @@ std::int64_t Placer::must(std::uint32_t set) const {
 }
 
 std::vector<ChargeId> Placer::choices(std::uint32_t set) {
-  const Spec& spec = state_.spec(w_.sets[set].spec);
-  for (const Slot& slot : w_.sets[set].slots) {
-    // One flavor per pod set: later slots follow the ones that run, where the queue still has that choice.
-    if (slot.charge.valid() && slot.state != SlotState::kReleasing &&
-        std::find(spec.choices.begin(), spec.choices.end(), slot.charge) != spec.choices.end()) {
-      return {slot.charge};
-    }
-  }
-  if (rank_ < 0 || spec.choices.empty()) return spec.choices;
-  return {spec.choices[std::min(static_cast<std::size_t>(rank_), spec.choices.size() - 1)]};
+  std::vector<ChargeId> all = state_.choices(w_.sets[set]);
+  if (rank_ < 0 || all.empty()) return all;
+  return {all[std::min(static_cast<std::size_t>(rank_), all.size() - 1)]};
 }
 
 bool Placer::walk(std::size_t step) {

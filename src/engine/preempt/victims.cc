@@ -324,7 +324,7 @@ std::optional<VictimPlan> VictimSearch::run() {
   if (!could_help()) return std::nullopt;
   ++state_.stats.victim_searches;
   std::size_t ranks = 1;
-  for (const auto& set : w_.sets) ranks = std::max(ranks, state_.spec(set.spec).choices.size());
+  for (const auto& set : w_.sets) ranks = std::max(ranks, state_.choices(set).size());
   for (std::size_t rank = 0; rank < ranks && steps_ >= 0; ++rank) {
     if (auto plan = run_rank(static_cast<int>(rank))) return plan;
   }
@@ -341,7 +341,7 @@ std::optional<VictimPlan> VictimSearch::run_rank(int rank) {
   std::map<FlavorResource, std::int64_t> needs;
   for (const auto& set : w_.sets) {
     const std::int64_t least = std::max<std::int64_t>(0, set.least - set.active);
-    const auto& choices = state_.spec(set.spec).choices;
+    const std::vector<ChargeId> choices = state_.choices(set);
     if (choices.empty()) continue;
     const Charge& c = state_.charges[choices[std::min(static_cast<std::size_t>(rank), choices.size() - 1)]];
     if (std::find(shapes_.begin(), shapes_.end(), c.shape) == shapes_.end()) shapes_.push_back(c.shape);
