@@ -58,7 +58,9 @@ void churn(benchmark::State& state) {
     const std::int64_t gpus = shapes > 1 && kind % 16 == 2 ? 2 : 1;
     const std::int64_t milli = share ? 100 + 50 * static_cast<std::int64_t>(kind % 9) : 1000;
     std::string uid = "w" + std::to_string(next++);
-    if (!engine.apply(WorkloadUpsert{workload(uid, 1, gpus, milli, 1000 + 10 * static_cast<std::int64_t>(kind))})) std::abort();
+    if (!engine.apply(
+            WorkloadUpsert{workload(uid, 1, gpus, milli, 1000 + 10 * static_cast<std::int64_t>(kind))}))
+      std::abort();
     running.emplace_back(std::move(uid), gpus * milli);
     used += gpus * milli;
   };
@@ -76,7 +78,11 @@ void churn(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
   state.counters["pending"] = static_cast<double>(engine.pending_count());
 }
-BENCHMARK(churn)->Name("Churn")->ArgNames({"nodes", "shapes"})->ArgsProduct({{1000, 10'000, 25'000}, {1, 151, 457}})->Unit(benchmark::kMicrosecond);
+BENCHMARK(churn)
+    ->Name("Churn")
+    ->ArgNames({"nodes", "shapes"})
+    ->ArgsProduct({{1000, 10'000, 25'000}, {1, 151, 457}})
+    ->Unit(benchmark::kMicrosecond);
 
 void churn_gangs(benchmark::State& state) {
   const std::int64_t nodes = state.range(0);
@@ -100,7 +106,12 @@ void churn_gangs(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK(churn_gangs)->Name("ChurnGangsOf8Nodes")->ArgNames({"nodes"})->Arg(1000)->Arg(10'000)->Unit(benchmark::kMicrosecond);
+BENCHMARK(churn_gangs)
+    ->Name("ChurnGangsOf8Nodes")
+    ->ArgNames({"nodes"})
+    ->Arg(1000)
+    ->Arg(10'000)
+    ->Unit(benchmark::kMicrosecond);
 
 // `running` one-node gangs fill everything; a gang of `pods` whole nodes displaces as many.
 void preempt(benchmark::State& state) {
@@ -122,7 +133,14 @@ void preempt(benchmark::State& state) {
     state.ResumeTiming();
   }
 }
-BENCHMARK(preempt)->Name("Preempt")->ArgNames({"running", "pods"})->Args({1000, 1})->Args({1000, 8})->Args({10'000, 64})->Unit(benchmark::kMillisecond)->Iterations(5);
+BENCHMARK(preempt)
+    ->Name("Preempt")
+    ->ArgNames({"running", "pods"})
+    ->Args({1000, 1})
+    ->Args({1000, 8})
+    ->Args({10'000, 64})
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(5);
 
 // `pending` blocked workloads of 100 kinds; an event that frees nothing for them.
 void skip(benchmark::State& state) {
@@ -130,7 +148,8 @@ void skip(benchmark::State& state) {
   add_nodes(engine, 10'000);
   if (!engine.apply(WorkloadUpsert{workload("fill", 79'999, 1, 1000, 1000)})) std::abort();
   for (std::int64_t i = 0; i < state.range(0); ++i) {
-    if (!engine.apply(WorkloadUpsert{workload("p" + std::to_string(i), 2, 1, 1000, 1000 + i % 100)})) std::abort();
+    if (!engine.apply(WorkloadUpsert{workload("p" + std::to_string(i), 2, 1, 1000, 1000 + i % 100)}))
+      std::abort();
   }
   TimeMs now = 1000;
   engine.decide(now);
