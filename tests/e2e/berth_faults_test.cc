@@ -89,6 +89,23 @@ TEST_F(BerthFaults, KilledAtRandomPointsWhilePodsArriveItCompletesEverything) {
       << "too few of " << kills << " kills (seed " << seed << ") had work to disturb";
 }
 
+TEST_F(BerthFaults, AGangThatWasTornBeforeTheStartIsAVictimLikeAnyOther) {
+  start();
+  ASSERT_OK(cluster_->create_nodes(2));
+  ASSERT_OK(cluster_->create_priority_class("low", 10));
+  ASSERT_OK(cluster_->create_priority_class("high", 100));
+  const Labels torn = {{"berth.dev/gang", "torn"}, {"berth.dev/gang-size", "8"}};
+  ASSERT_OK(
+      cluster_->create_pods(2, {.name = "torn", .labels = torn, .node = "node-0", .priority_class = "low"}));
+  ASSERT_OK(cluster_->create_pods(
+      8, {.name = "old", .labels = gang("old", 8), .node = "node-1", .priority_class = "high"}));
+  ASSERT_OK(cluster_->create_pods(8, {.name = "high", .labels = gang("high", 8), .priority_class = "high"}));
+  ASSERT_NE(start_berth({.args = {"--leader-elect=false"}}), nullptr);
+  EXPECT_TRUE(observer_->wait_until([](const auto& now) { return now.binds == 18; }, kLong))
+      << observer_->check().str() << reasons_of_waiting();
+  expect_clean();
+}
+
 // The leader is frozen with hundreds of decided binds that are not sent yet. Its successor gives the room to work of higher
 // priority. Were the old binds sent when it wakes, every node would be oversubscribed.
 TEST_F(BerthFaults, ALeaderFrozenPastItsLeaseDoesNoHarmWhenItWakes) {

@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 // Far beyond what is ever needed, even on a crowded machine: how long something takes is not what these tests judge.
-inline constexpr seconds kLong{120};
+inline constexpr seconds kLong{60};
 
 // Polls; for conditions that are not about pods.
 inline bool eventually(const std::function<bool()>& holds, milliseconds at_most = kLong) {
@@ -128,6 +128,21 @@ class BerthTest : public ClusterTest {
       if (!pod.gang.empty()) {
         out[pod.gang] += pod.node.empty() ? 0 : 1;
       }
+    }
+    return out;
+  }
+
+  // For messages of failures: what the pods that wait say, each text once.
+  std::string reasons_of_waiting() const {
+    std::map<std::string, std::string> seen;
+    for (const auto& [key, pod] : observer_->pods()) {
+      if (pod.node.empty()) {
+        seen.emplace(pod.scheduled_reason + ": " + pod.scheduled_message, key);
+      }
+    }
+    std::string out;
+    for (const auto& [text, key] : seen) {
+      out += fmt::format("\n  {} waits: {}", key, text);
     }
     return out;
   }
