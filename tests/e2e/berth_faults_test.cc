@@ -89,6 +89,72 @@ TEST_F(BerthFaults, KilledAtRandomPointsWhilePodsArriveItCompletesEverything) {
       << "too few of " << kills << " kills (seed " << seed << ") had work to disturb";
 }
 
+// Evictions are writes one by one too: killed between them, Berth finishes what it has begun instead of beginning with others.
+TEST_F(BerthFaults, KilledWhileGangsDisplaceGangsItTearsNone) {
+  constexpr std::size_t kNodes = 30;
+  constexpr std::size_t kSize = 8;
+  constexpr std::size_t kHigh = 20;
+  const auto seed = number_from_env("BERTH_E2E_SEED", 6);
+  std::mt19937_64 random(seed);
+  const std::string pods = "/api/v1/namespaces/default/pods";
+  const auto gangs = [&](const std::string& prefix, std::size_t count) {
+    std::vector<std::string> bodies;
+    for (std::size_t i = 0; i < count * kSize; ++i) {
+      const std::string name = fmt::format("{}{}", prefix, i / kSize);
+      bodies.push_back(
+          pod_json({.name = name, .labels = gang(name, kSize), .priority_class = prefix}, i % kSize));
+    }
+    return bodies;
+  };
+  // KWOK: a delete whose client dies may leave the pod with a deletionTimestamp only, for the kubelet to remove.
+  start({.kwok = true});
+  ASSERT_OK(cluster_->create_nodes(kNodes));
+  ASSERT_OK(cluster_->create_priority_class("low", 10));
+  ASSERT_OK(cluster_->create_priority_class("high", 100));
+  ASSERT_OK(cluster_->create_all(pods, gangs("low", kNodes), 16));
+  const std::vector<std::string> args = {"--leader-elect=false"};
+  auto* berth = start_berth({.args = args});
+  ASSERT_NE(berth, nullptr);
+  ASSERT_TRUE(wait_bound(kNodes * kSize));
+  ASSERT_OK(cluster_->create_all(pods, gangs("high", kHigh), 1));
+  const auto progress = [&] {  // a number that grows with each eviction that is begun
+    const auto all = observer_->pods();
+    return kNodes * kSize + kHigh * kSize - all.size() +
+           static_cast<std::size_t>(std::count_if(
+               all.begin(), all.end(), [](const auto& entry) { return entry.second.disruption_target; }));
+  };
+  std::size_t torn = 0;  // kills that left a gang with some of its members marked or gone
+  for (std::size_t done = 0; done < kHigh * kSize;) {
+    const std::size_t wanted = done + 1 + random() % 12;
+    ASSERT_TRUE(eventually([&] { return progress() >= std::min(wanted, kHigh * kSize); }));
+    std::this_thread::sleep_for(milliseconds(random() % 20));
+    berth->process.kill_now();
+    ASSERT_OK(observer_->catch_up());
+    done = progress();
+    torn += done % kSize != 0 ? 1 : 0;
+    berth = start_berth({.args = args});
+    ASSERT_NE(berth, nullptr);
+  }
+  RecordProperty("kills_that_tore_a_gang", std::to_string(torn));
+  const auto bound_high = [&] {
+    std::size_t count = 0;
+    for (const auto& [name, bound] : bound_by_gang()) {
+      count += name.starts_with("default/high") ? bound : 0;
+    }
+    return count;
+  };
+  EXPECT_TRUE(eventually([&] { return bound_high() == kHigh * kSize; }))
+      << observer_->check().str() << reasons_of_waiting();
+  EXPECT_TRUE(observer_->wait_quiet(seconds(1), kLong));
+  expect_clean();
+  const auto report = observer_->check();
+  EXPECT_EQ(report.deletions.size(), kHigh * kSize) << "as many as were needed (seed " << seed << ")";
+  for (const auto& deletion : report.deletions) {
+    EXPECT_TRUE(deletion.had_disruption_target) << deletion.pod;
+    EXPECT_TRUE(deletion.gang.starts_with("default/low")) << deletion.pod;
+  }
+}
+
 TEST_F(BerthFaults, AGangThatWasTornBeforeTheStartIsAVictimLikeAnyOther) {
   start();
   ASSERT_OK(cluster_->create_nodes(2));
