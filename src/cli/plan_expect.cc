@@ -8,7 +8,7 @@
 namespace berth::cli {
 namespace {
 
-std::string full_name(std::string name) {
+std::string full_name(const std::string& name) {
   return name.find('/') == std::string::npos ? "default/" + name : name;
 }
 

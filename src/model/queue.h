@@ -86,11 +86,11 @@ struct EnumNames<StopPolicy> {
 };
 
 // How slots are laid on nodes. A lower score wins, then the node's rank.
-//   pack      fill nodes: fewest free devices left, then least CPU; work without devices avoids nodes that
-//   have them spread    the opposite: most room left first best-fit  smallest equal-weight sum of CPU and
-//   device room left, in whole percent of 128 cores and 8 devices, as in the
-//             published openb experiments (Weng et al., USENIX ATC 2023)
+//   pack      fill nodes: fewest free devices, then least CPU; work without devices avoids free devices
+//   spread    the opposite: most room left first
+//   best-fit  least CPU and device room left, in percent of 128 cores and 8 devices (Weng et al., ATC 2023)
 //   first     no thinking: the first node by rank that fits
+//   default   what the engine's configuration says
 enum class Placement : std::uint8_t { kDefault, kPack, kSpread, kBestFit, kFirst };
 template <>
 struct EnumNames<Placement> {
