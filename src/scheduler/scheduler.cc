@@ -19,6 +19,10 @@ namespace berth::scheduler {
 namespace {
 
 constexpr DurationMs kIdle = kSecond;
+constexpr auto kAnswerTime = std::chrono::seconds(2);
+// While writes are on their way their answers and echoes come one by one, thousands in a second: they are taken in together, so
+// that the thread does not wake for each. A pod that arrives when nothing is going on is decided at once.
+constexpr auto kGather = std::chrono::milliseconds(2);
 
 observe::WriteOutcome outcome_of(const kube::WriteResult& result) {
   if (result.outcome == kube::Outcome::kOk) return observe::WriteOutcome::kOk;
@@ -120,6 +124,7 @@ struct Scheduler::Impl {
   std::atomic<bool> deciding{false};
   std::atomic<std::int64_t> last_turn_ms{0};  // boottime; 0: not deciding
   std::atomic<std::int64_t> log_bytes{0};
+  Core* asked_core = nullptr;  // while `deciding`; used on the decision thread
 
   Status wait_for_lease(std::unique_ptr<kube::LeaderElector>& elector);
   Status lead(kube::LeaderElector* elector);
@@ -280,6 +285,7 @@ Status Scheduler::Impl::lead(kube::LeaderElector* elector) {
 }
 
 void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& sources) {
+  asked_core = &core;
   Batch batch;
   const auto now = [&] { return options.clock(); };
   TimeMs told = now();
@@ -306,17 +312,20 @@ void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& source
   metrics.set_leader(true);
   TimeMs flushed = now();
   bool log_failed = false;
+  auto turned = std::chrono::steady_clock::now();
   while (true) {
     last_turn_ms.store(kube::boottime_ms(), std::memory_order_relaxed);
     const bool more = core.report(now());
     DurationMs wait = 0;
     if (!more) wait = std::clamp<DurationMs>(core.next_due() - now(), 0, kIdle);
+    if (core.carrier().busy() > 0) std::this_thread::sleep_until(turned + kGather);
     inbox.take(batch, wait);
     if (ending()) break;
     metrics.set_queue_depth("inbox", batch.size());
     const TimeMs time = now();
     core.take(batch, time);
     core.turn(time);
+    turned = std::chrono::steady_clock::now();
     if (time - flushed >= kSecond) {
       flushed = time;
       const auto& stats = outbox.stats();
@@ -347,16 +356,45 @@ void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& source
 
 // -------------------------------------------------------------------------------------------------------------- questions
 
+// The books of names, and the reasons that the engine cannot know, belong to the decision thread: it is asked between two
+// batches, for a look-up only. The explanation itself is the follower's work.
 Result<std::string> Scheduler::Impl::explain(const std::string& asked) {
   if (follower == nullptr || !deciding) {
     return fail(ErrorCode::kUnavailable, "this replica does not decide now");
   }
-  return follower
-      ->ask([&](const engine::Engine& engine) -> Result<std::string> {
-        BERTH_ASSIGN(const Verdict verdict, engine.explain(asked));
-        return observe::encode(verdict);
-      })
-      .and_then([](Result<std::string> answer) { return answer; });
+  struct Known {
+    std::string uid;
+    std::optional<Reason> blocked;
+  };
+  const auto promise = std::make_shared<std::promise<Known>>();
+  auto future = promise->get_future();
+  inbox.ask([this, promise, asked] {
+    Known known;
+    const dialect::Intake& intake = asked_core->intake();
+    if (intake.workload(asked)) {
+      known.uid = asked;
+    } else if (const auto pod = intake.pod(asked)) {
+      known.uid = pod->workload;
+    } else if (asked.find('/') != std::string::npos) {  // namespace/name of a workload
+      for (const auto& workload : intake.workloads()) {
+        if (workload.name == asked) known.uid = workload.uid;
+      }
+    }
+    if (const Reason* reason = intake.blocked(known.uid)) known.blocked = *reason;
+    promise->set_value(std::move(known));
+  });
+  if (future.wait_for(kAnswerTime) != std::future_status::ready) {
+    return fail(ErrorCode::kUnavailable, "the decision thread is busy, ask again");
+  }
+  Known known = future.get();
+  if (known.uid.empty()) {
+    return fail(ErrorCode::kNotFound,
+                "{} is not known; give the uid of a workload or pod, or the namespace/name of a workload",
+                asked);
+  }
+  if (known.blocked) return observe::encode(Verdict{VerdictKind::kBlocked, std::move(*known.blocked)});
+  BERTH_ASSIGN(const Verdict verdict, follower->explain(known.uid));
+  return observe::encode(verdict);
 }
 
 std::string Scheduler::Impl::metrics_text() {

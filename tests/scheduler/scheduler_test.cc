@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "kube/fake_api_server_support.h"
+#include "kube/transport.h"
 #include "kube/wait_support.h"
 
 namespace berth::scheduler {
@@ -176,6 +177,13 @@ TEST(Scheduler, BindsWhoseAnswersAreLostAreFoundOut) {
   }));
 }
 
+// GET of a path of the scheduler's own HTTP server.
+kube::Response ask(const Running& running, const std::string& path) {
+  kube::ClusterConfig config;
+  config.server = fmt::format("http://127.0.0.1:{}", running.scheduler->http_port());
+  return (*kube::Transport::create(config))->call({.path = path});
+}
+
 TEST(Scheduler, AnswersQuestionsAboutItself) {
   FakeApiServer api;
   add_node(api, "n1", 1);
@@ -183,7 +191,21 @@ TEST(Scheduler, AnswersQuestionsAboutItself) {
   options.http = observe::HttpOptions{};
   Running running(api, std::move(options));
   ASSERT_TRUE(wait_for([&] { return running.scheduler->is_deciding(); }));
-  EXPECT_NE(running.scheduler->http_port(), 0);
+  add_pod(api, "a");
+  add_pod(api, "b");
+  ASSERT_TRUE(wait_for([&] { return !node_of(api, "a").empty() || !node_of(api, "b").empty(); }));
+  const std::string waits = node_of(api, "a").empty() ? "a" : "b";
+  const std::string uid = (*api.get(fmt::format("{}/{}", kPods, waits)))["metadata"]["uid"];
+  for (const std::string& name : {uid, "default/" + waits}) {
+    ASSERT_TRUE(wait_for([&] {
+      return ask(running, "/explain?workload=" + name).body.find("Nodes") != std::string::npos;
+    })) << ask(running, "/explain?workload=" + name).body;
+  }
+  EXPECT_EQ(ask(running, "/explain?workload=nothing").status, 404);
+  EXPECT_EQ(ask(running, "/healthz").status, 200);
+  EXPECT_EQ(ask(running, "/readyz").status, 200);
+  EXPECT_NE(ask(running, "/metrics").body.find("berth_slots_started_total 1"), std::string::npos);
+  EXPECT_NE(ask(running, "/debug/state").body.find("\"nodes\""), std::string::npos);
 }
 
 }  // namespace
