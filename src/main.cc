@@ -1,31 +1,19 @@
 // berth: one binary, one file per subcommand in cli/.
 #include <CLI/CLI.hpp>
 
-#if __has_include("cli/plan.h")
 #include "cli/plan.h"
-#endif
-#if __has_include("cli/scheduler.h")
-#include "cli/scheduler.h"
-#endif
-#if __has_include("cli/simulate.h")
-#include "cli/simulate.h"
-#endif
 #include "cli/replay.h"
+#include "cli/scheduler.h"
+#include "cli/simulate.h"
 
 int main(int argc, char** argv) {
   CLI::App app{"Berth: a scheduler for AI workloads on Kubernetes"};
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("berth ") + BERTH_VERSION);
   int exit_code = 0;
-#if __has_include("cli/plan.h")
   berth::cli::register_plan(app, exit_code);
-#endif
-#if __has_include("cli/simulate.h")
   berth::cli::register_simulate(app, exit_code);
-#endif
-#if __has_include("cli/scheduler.h")
   berth::cli::register_scheduler(app, exit_code);
-#endif
   berth::cli::register_replay(app, exit_code);
   try {
     app.parse(argc, argv);

@@ -121,17 +121,20 @@ void VictimSearch::collect() {
     if (v.held() == 0 && within_ok(v)) offer(id, false, false);
   }
   std::map<QueueId, bool> may_reclaim;
+  const auto queue_ok = [&](QueueId queue) {
+    const auto [it, fresh] = may_reclaim.try_emplace(queue, false);
+    if (fresh) it->second = reclaim_allowed(queue);
+    return it->second;
+  };
   const auto reclaim_ok = [&](const WorkloadState& v) {
     if (policy.reclaim == Reclaim::kNever || mine.spec.unlimited) return false;
     if (policy.reclaim == Reclaim::kLowerPriority && v.priority >= w_.priority) return false;
-    const auto [it, fresh] = may_reclaim.try_emplace(v.queue, false);
-    if (fresh) it->second = reclaim_allowed(v.queue);
-    return it->second;
+    return queue_ok(v.queue);
   };
   if (policy.reclaim != Reclaim::kNever && !mine.spec.unlimited) {
     for (std::size_t q = 0; q < state_.queues.size(); ++q) {
       if (QueueId(q) == w_.queue || state_.queues[q].started.empty()) continue;
-      if (state_.queues[q].spec.unlimited || !reclaim_allowed(QueueId(q))) continue;
+      if (state_.queues[q].spec.unlimited || !queue_ok(QueueId(q))) continue;
       for (const WorkloadId id : state_.queues[q].started) {
         const WorkloadState& v = state_.workloads[id.index()];
         if (v.held() == 0 && reclaim_ok(v)) offer(id, true, false);
