@@ -71,6 +71,18 @@ Status do_step(const ExpectedStep& step, PlanInput input, PlanWorld& world, cons
   return world.apply(std::move(input.objects));
 }
 
+// Queues without a single node, now or in any step, are asked about for their quota.
+bool quota_only(const Prepared& prepared) {
+  const auto has = [&](auto&& wanted) {
+    const auto in = [&](const PlanInput& input) {
+      return std::any_of(input.objects.begin(), input.objects.end(), wanted);
+    };
+    return in(prepared.input) || std::any_of(prepared.steps.begin(), prepared.steps.end(), in);
+  };
+  return has([](const dialect::Object& o) { return std::holds_alternative<dialect::ClusterQueue>(o); }) &&
+         !has([](const dialect::Object& o) { return std::holds_alternative<dialect::NodeObject>(o); });
+}
+
 struct Outcome {
   PlanReport report;
   std::vector<std::string> differences;
@@ -82,7 +94,7 @@ Result<Outcome> play(const PlanOptions& options, Prepared prepared) {
     if (prepared.expect->placement != Placement::kDefault) config.placement = prepared.expect->placement;
     config.ignore_uncovered = prepared.expect->ignore_uncovered;
   }
-  PlanWorld world(options.scheduler_names, config);
+  PlanWorld world(options.scheduler_names, config, quota_only(prepared));
   BERTH_TRY(world.apply(std::move(prepared.input.objects)));
   TimeMs now = start_time(options, prepared, world);
 

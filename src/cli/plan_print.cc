@@ -10,7 +10,18 @@ namespace {
 
 constexpr std::size_t kMostNodesShown = 6;
 
+// Where no nodes are known: the flavors.
+std::string flavors(const PlanLine& line) {
+  std::string out;
+  for (const auto& choice : line.flavors) {
+    const std::string one = fmt::format("{} from {}", choice.resource, choice.flavor);
+    if (out.find(one) == std::string::npos) out += (out.empty() ? "" : ", ") + one;
+  }
+  return out;
+}
+
 std::string places(const PlanLine& line) {
+  if (!line.slots.empty() && line.slots.front().node.empty()) return flavors(line);
   std::vector<std::pair<std::string, std::int64_t>> nodes;
   for (const auto& slot : line.slots) {
     const auto it =

@@ -30,8 +30,15 @@ std::optional<std::int64_t> job_index(const dialect::Pod& pod, const dialect::Jo
 
 }  // namespace
 
-PlanWorld::PlanWorld(std::vector<std::string> scheduler_names, engine::EngineConfig engine_config)
-    : intake_({.scheduler_names = std::move(scheduler_names)}), engine_(engine_config) {}
+PlanWorld::PlanWorld(std::vector<std::string> scheduler_names, engine::EngineConfig engine_config,
+                     bool quota_only)
+    : intake_({.scheduler_names = std::move(scheduler_names), .quota_only = quota_only}),
+      engine_(engine_config) {
+  if (quota_only) {
+    notes_.emplace_back(
+        "No nodes are given: quota alone decides, and whether nodes have room is not checked");
+  }
+}
 
 Status PlanWorld::apply(std::vector<dialect::Object> objects) {
   // Without creation times, the order of the text is the order of creation.

@@ -35,7 +35,9 @@ struct PlanRound {
 
 class PlanWorld {
  public:
-  PlanWorld(std::vector<std::string> scheduler_names, engine::EngineConfig engine_config);
+  // `quota_only`: no nodes are known, quota alone decides (dialect/intake.h).
+  PlanWorld(std::vector<std::string> scheduler_names, engine::EngineConfig engine_config,
+            bool quota_only = false);
 
   // Adds or replaces objects; Jobs get the pods that their controller would make.
   Status apply(std::vector<dialect::Object> objects);

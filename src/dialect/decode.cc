@@ -4,6 +4,7 @@
 
 #include "dialect/decode_core.h"
 #include "dialect/decode_queues.h"
+#include "dialect/decode_workload.h"
 
 namespace berth::dialect {
 namespace {
@@ -68,6 +69,9 @@ Result<Object> decode_value(const V& value, Kind kind, Problems& problems, const
       break;
     case Kind::kWorkloadPriorityClass:
       out = read_workload_priority_class(f, value);
+      break;
+    case Kind::kWorkload:
+      out = read_workload(f, value);
       break;
   }
   if (problems.ok()) return out;

@@ -15,6 +15,7 @@ enum class GangKind : std::uint8_t {
   kPodGroup,  // coscheduling: size and settings come from the PodGroup object
   kSized,     // name and size stand on every member (berth.dev/gang, Kueue's pod groups, oldest coscheduling)
   kJob,       // the pods of one Job start together; size and settings come from the Job
+  kKueueWorkload,  // Kueue's Workload object says it all; there are no pods (IntakeConfig::quota_only)
 };
 
 struct Membership {

@@ -65,6 +65,8 @@ void Intake::upsert(Object object) {
       s.workload_priorities.insert_or_assign(value.meta.name, value.value);
       return s.refresh_dependents("wpc:" + value.meta.name);
     }
+    case Kind::kWorkload:
+      return s.upsert_workload(std::move(std::get<KueueWorkload>(object)));
   }
 }
 
@@ -120,6 +122,8 @@ void Intake::Impl::remove_named(Kind kind, std::string_view ns, std::string_view
     case Kind::kClusterQueue:
       book.remove(kind, name);
       return refresh_dependents(fmt::format("cq:{}", name));
+    case Kind::kWorkload:
+      return remove_workload(ns, name);
     case Kind::kCohort:
     case Kind::kResourceFlavor:
     case Kind::kTopology:

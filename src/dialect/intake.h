@@ -43,6 +43,9 @@ struct IntakeConfig {
   std::vector<std::string> scheduler_names;
   // Pods of a Job wait until the Job has been seen (or release_orphans() gives up on it).
   bool wait_for_jobs = true;
+  // No nodes are known: quota decides alone. Flavors are opaque, and Kueue's Workload objects, which otherwise are left to the
+  // pods that they stand for, are work themselves, admitted ones with the quota that they hold.
+  bool quota_only = false;
 };
 
 // A pod that has, or waits for, a slot. Views are valid until the next change.

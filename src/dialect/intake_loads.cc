@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "dialect/intake_state.h"
+#include "dialect/kueue_workload.h"
 #include "dialect/names.h"
 
 namespace berth::dialect {
@@ -136,60 +137,68 @@ std::int64_t Intake::Impl::priority_of(const PriorityKey& key, bool& may_preempt
   return found->value;
 }
 
+void Intake::Impl::use_cluster_queue(const Load& load, const std::string& name, std::string_view shown,
+                                     Settings& settings, std::vector<std::string>& depends) const {
+  settings.queue = name;
+  depends.push_back("cq:" + name);
+  depends.push_back("ns:" + load.ns);
+  const ClusterQueue* queue = book.cluster_queue(name);
+  if (queue == nullptr) return;  // the engine says that it is missing
+  Labels labels;
+  if (const auto it = namespaces.find(load.ns); it != namespaces.end()) labels = it->second;
+  labels.emplace(kNamespaceName, load.ns);
+  if (queue->namespaces.matches(labels)) return;
+  Reason r;
+  r.code = ReasonCode::kQueueDisabled;
+  r.subject = shown;
+  r.detail =
+      queue->namespaces.nothing
+          ? fmt::format(
+                "ClusterQueue {} has no namespaceSelector, so it admits no namespace ({{}} admits all)", name)
+          : fmt::format("the namespaceSelector of ClusterQueue {} does not admit namespace {}", name,
+                        load.ns);
+  settings.blocked = std::move(r);
+}
+
+// False: there is no such LocalQueue.
+bool Intake::Impl::use_local_queue(const Load& load, std::string_view name, Settings& settings,
+                                   std::vector<std::string>& depends) const {
+  const std::string key = key_of(load.ns, name);
+  depends.push_back("lq:" + key);
+  const auto it = local_queues.find(key);
+  if (it == local_queues.end()) return false;
+  use_cluster_queue(load, it->second.cluster_queue, key, settings, depends);
+  if (it->second.stop != StopPolicy::kNone && !settings.blocked) {
+    Reason r;
+    r.code = ReasonCode::kQueueStopped;
+    r.subject = key;
+    settings.blocked = std::move(r);
+    settings.drain = it->second.stop == StopPolicy::kHoldAndDrain;
+  }
+  return true;
+}
+
+void Intake::Impl::resolve_queue(const Load& load, const std::string& local_queue, Settings& settings,
+                                 std::vector<std::string>& depends) const {
+  // No ClusterQueue has a slash in its name: the engine says that it is missing.
+  if (!use_local_queue(load, local_queue, settings, depends)) settings.queue = key_of(load.ns, local_queue);
+}
+
 void Intake::Impl::resolve_queue(const Load& load, const std::vector<const Meta*>& sources,
                                  Settings& settings, std::vector<std::string>& depends) const {
-  const auto use_cluster_queue = [&](const std::string& name, std::string_view shown) {
-    settings.queue = name;
-    depends.push_back("cq:" + name);
-    depends.push_back("ns:" + load.ns);
-    const ClusterQueue* queue = book.cluster_queue(name);
-    if (queue == nullptr) return;  // the engine says that it is missing
-    Labels labels;
-    if (const auto it = namespaces.find(load.ns); it != namespaces.end()) labels = it->second;
-    labels.emplace(kNamespaceName, load.ns);
-    if (queue->namespaces.matches(labels)) return;
-    Reason r;
-    r.code = ReasonCode::kQueueDisabled;
-    r.subject = shown;
-    r.detail =
-        queue->namespaces.nothing
-            ? fmt::format(
-                  "ClusterQueue {} has no namespaceSelector, so it admits no namespace ({{}} admits all)",
-                  name)
-            : fmt::format("the namespaceSelector of ClusterQueue {} does not admit namespace {}", name,
-                          load.ns);
-    settings.blocked = std::move(r);
-  };
-  // False: there is no such LocalQueue.
-  const auto use_local_queue = [&](std::string_view name) {
-    const std::string key = key_of(load.ns, name);
-    depends.push_back("lq:" + key);
-    const auto it = local_queues.find(key);
-    if (it == local_queues.end()) return false;
-    use_cluster_queue(it->second.cluster_queue, key);
-    if (it->second.stop != StopPolicy::kNone && !settings.blocked) {
-      Reason r;
-      r.code = ReasonCode::kQueueStopped;
-      r.subject = key;
-      settings.blocked = std::move(r);
-      settings.drain = it->second.stop == StopPolicy::kHoldAndDrain;
-    }
-    return true;
-  };
-
   if (const auto name = mark_of(sources, kQueue); !name.empty()) {
-    if (!use_local_queue(name)) use_cluster_queue(std::string(name), name);
+    if (!use_local_queue(load, name, settings, depends))
+      use_cluster_queue(load, std::string(name), name, settings, depends);
   } else if (const auto label = mark_of(sources, kKueueQueue); !label.empty()) {
-    if (!use_local_queue(label)) {
-      settings.queue = key_of(
-          load.ns, label);  // no ClusterQueue has a slash in its name: the engine says that it is missing
-    }
+    resolve_queue(load, std::string(label), settings, depends);
   } else {
-    (void)use_local_queue(kKueueDefaultLocalQueue);  // without one: no queue, nodes alone decide
+    // Without one: no queue, nodes alone decide.
+    (void)use_local_queue(load, kKueueDefaultLocalQueue, settings, depends);
   }
 }
 
 Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends) {
+  if (load.object) return settings_of_object(load, depends);
   Settings out;
   const PodRecord* first = nullptr;
   for (const auto& role : load.roles) {
@@ -238,6 +247,8 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
       }
       break;
     }
+    case GangKind::kKueueWorkload:
+      break;
     case GangKind::kJob:
       if (const Job* job = job_of(pod)) {
         load.size = job->size();
@@ -321,6 +332,13 @@ Workload Intake::Impl::build(const Load& load, const Settings& settings) const {
   w.expected_duration = settings.expected;
   w.restart = settings.restart;
   w.root.topology = settings.topology;
+  if (load.object) {
+    w.root = root_of(*load.object);
+    for (auto& set : w.root.pod_sets) {
+      if (settings.invalid) set.pod = {};
+    }
+    return w;
+  }
   bool grouped = false;  // some role has a topology request of its own
   for (const auto& role : load.roles) {
     grouped |= settings.topology.empty() && role.topology.per_pod_set && load.roles.size() > 1;
@@ -375,6 +393,7 @@ void Intake::Impl::refresh(std::uint32_t ix) {
   load.emitted = true;
   load.given = std::move(settings);
   work.push_back(WorkloadUpsert{std::move(workload)});
+  if (load.object) return again ? emit_admission(load) : void();
   bool running = false;
   for (const auto& role : load.roles) {
     for (const auto pod : role.slots) {

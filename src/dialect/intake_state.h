@@ -84,14 +84,15 @@ struct Load {
   std::map<PriorityKey, std::int64_t> priorities;
   std::map<std::int64_t, std::int64_t> sizes;  // what members say; 0 = unreadable
   std::vector<std::string> depends;
-  std::string refused;        // the engine's words
-  std::int64_t repelled = 0;  // pods with repelled_by
+  std::string refused;                          // the engine's words
+  std::int64_t repelled = 0;                    // pods with repelled_by
+  std::shared_ptr<const KueueWorkload> object;  // kKueueWorkload: it has slots, and no pods
   bool emitted = false;
   Settings given;
 };
 
 struct Intake::Impl {
-  explicit Impl(IntakeConfig intake_config) : config(std::move(intake_config)) {}
+  explicit Impl(IntakeConfig intake_config) : config(std::move(intake_config)), book(config.quota_only) {}
 
   // intake.cc: objects
   void upsert_node(const NodeObject& object);
@@ -128,9 +129,22 @@ struct Intake::Impl {
   Settings settings_of(Load& load, std::vector<std::string>& depends);
   void resolve_queue(const Load& load, const std::vector<const Meta*>& sources, Settings& settings,
                      std::vector<std::string>& depends) const;
+  // By the name of a LocalQueue.
+  void resolve_queue(const Load& load, const std::string& local_queue, Settings& settings,
+                     std::vector<std::string>& depends) const;
+  void use_cluster_queue(const Load& load, const std::string& name, std::string_view shown,
+                         Settings& settings, std::vector<std::string>& depends) const;
+  bool use_local_queue(const Load& load, std::string_view name, Settings& settings,
+                       std::vector<std::string>& depends) const;
   std::int64_t priority_of(const PriorityKey& key, bool& may_preempt) const;
   Workload build(const Load& load, const Settings& settings) const;
   void set_depends(std::uint32_t ix, std::vector<std::string> depends);
+
+  // intake_workloads.cc: Kueue's Workload objects
+  void upsert_workload(KueueWorkload&& object);
+  void remove_workload(std::string_view ns, std::string_view name);
+  Settings settings_of_object(const Load& load, std::vector<std::string>& depends) const;
+  void emit_admission(const Load& load);
 
   IntakeConfig config;
   std::vector<Event> infra;  // nodes
@@ -150,11 +164,12 @@ struct Intake::Impl {
   std::map<std::string, Labels, std::less<>> namespaces;
   std::map<std::string, PriorityClass, std::less<>> priority_classes;
   std::map<std::string, std::int64_t, std::less<>> workload_priorities;
-  std::map<std::string, PodGroup, std::less<>> pod_groups;      // ns/name
-  std::map<std::string, LocalQueue, std::less<>> local_queues;  // ns/name
-  std::unordered_map<std::string, Job> jobs;                    // by uid
-  std::unordered_map<std::string, std::string> job_by_name;     // ns/name -> uid
-  std::vector<std::string> young_orphans, old_orphans;          // pod uids
+  std::map<std::string, PodGroup, std::less<>> pod_groups;        // ns/name
+  std::map<std::string, LocalQueue, std::less<>> local_queues;    // ns/name
+  std::unordered_map<std::string, Job> jobs;                      // by uid
+  std::unordered_map<std::string, std::string> job_by_name;       // ns/name -> uid
+  std::unordered_map<std::string, std::string> workload_by_name;  // the same of Kueue's Workloads
+  std::vector<std::string> young_orphans, old_orphans;            // pod uids
   // Anti-affinity of bound pods: the term as text -> what it is, of how many pods, and the first of them.
   struct Repeller {
     Repulsion what;

@@ -34,6 +34,7 @@ std::optional<Kind> kind_of(std::string_view api_version, std::string_view kind)
     case Kind::kResourceFlavor:
     case Kind::kTopology:
     case Kind::kWorkloadPriorityClass:
+    case Kind::kWorkload:
       wanted = kKueueGroup;
       break;
   }
@@ -47,6 +48,7 @@ bool is_namespaced(Kind kind) {
     case Kind::kJob:
     case Kind::kPodGroup:
     case Kind::kLocalQueue:
+    case Kind::kWorkload:
       return true;
     default:
       return false;

@@ -37,6 +37,7 @@ enum class Kind : std::uint8_t {
   kResourceFlavor,
   kTopology,
   kWorkloadPriorityClass,
+  kWorkload,
 };
 
 }  // namespace berth::dialect
@@ -46,7 +47,8 @@ struct berth::EnumNames<berth::dialect::Kind> {
   static constexpr std::array names{
       "Pod"sv,        "Node"sv,           "Namespace"sv,    "PriorityClass"sv,
       "Job"sv,        "PodGroup"sv,       "ClusterQueue"sv, "Cohort"sv,
-      "LocalQueue"sv, "ResourceFlavor"sv, "Topology"sv,     "WorkloadPriorityClass"sv};
+      "LocalQueue"sv, "ResourceFlavor"sv, "Topology"sv,     "WorkloadPriorityClass"sv,
+      "Workload"sv};
 };
 
 namespace berth::dialect {
@@ -220,8 +222,40 @@ struct WorkloadPriorityClass {
   std::int64_t value = 0;
 };
 
+// Kueue's Workload: what a job asks for, and what Kueue (or Berth in its place) has granted.
+struct KueueWorkload {
+  static constexpr Kind kKind = Kind::kWorkload;
+  struct PodSetSpec {
+    std::string name;
+    std::int64_t count = 1;
+    std::optional<std::int64_t> min_count;
+    PodSpec spec;
+    TopologyRequest topology;
+    std::int64_t reclaimable = 0;  // pods that have ended well and gave their quota back
+  };
+  struct Assignment {  // of a pod set
+    std::string name;
+    std::int64_t count = 0;
+    std::vector<ChosenFlavor> flavors;
+  };
+  Meta meta;
+  std::string queue;
+  std::optional<std::int64_t> priority;
+  std::string priority_class;
+  bool workload_priority = false;  // the class is a WorkloadPriorityClass, not a pods' one
+  bool active = true;
+  std::vector<PodSetSpec> pod_sets;
+  std::string admitted_to;  // ClusterQueue; "" = holds no quota
+  std::vector<Assignment> assignments;
+  TimeMs reserved_at = 0;
+  TimeMs requeued_from =
+      0;                 // evicted by an admission check or for pods that were not ready: it queues from here
+  bool evicted = false;  // told to end, and holds its quota until it has
+  bool finished = false;
+};
+
 using Object = std::variant<Pod, NodeObject, Namespace, PriorityClass, Job, PodGroup, ClusterQueue, Cohort,
-                            LocalQueue, ResourceFlavor, TopologyObject, WorkloadPriorityClass>;
+                            LocalQueue, ResourceFlavor, TopologyObject, WorkloadPriorityClass, KueueWorkload>;
 
 Kind kind_of(const Object& object);
 const Meta& meta_of(const Object& object);

@@ -111,6 +111,7 @@ QueueBook::Model QueueBook::compute() {
   problems_.clear();
   model.topologies = topologies_;
   model.flavors = flavors_;
+  for (auto& [name, flavor] : model.flavors) flavor.opaque = opaque_;
 
   // All cohorts that are named somewhere; those with an object have its quotas.
   std::set<std::string, std::less<>> cohorts;

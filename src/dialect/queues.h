@@ -29,6 +29,9 @@ inline constexpr std::string_view kCohortPrefix = "cohort:";
 
 class QueueBook {
  public:
+  // `opaque`: no nodes are known, so that all flavors are quota without places.
+  explicit QueueBook(bool opaque = false) : opaque_(opaque) {}
+
   void upsert(const ClusterQueue& object);
   void upsert(const Cohort& object);
   void upsert(const ResourceFlavor& object);
@@ -57,6 +60,7 @@ class QueueBook {
   std::map<std::string, Cohort, std::less<>> cohorts_;
   std::map<std::string, Flavor, std::less<>> flavors_;
   std::map<std::string, Topology, std::less<>> topologies_;
+  bool opaque_;
   Model given_;
   bool dirty_ = false;
   std::vector<Problem> problems_;

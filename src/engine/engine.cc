@@ -129,7 +129,7 @@ std::vector<NodeView> Engine::nodes() const {
   std::vector<NodeView> out;
   for (std::size_t n = 0; n < s.nodes.size(); ++n) {
     const auto& record = s.nodes.record(NodeId(n));
-    if (!record.alive) continue;
+    if (!record.alive || s.nodes.is_opaque(NodeId(n))) continue;
     NodeView view;
     view.name = record.spec.name;
     for (std::size_t r = 0; r < s.nodes.resources(); ++r) {

@@ -139,6 +139,9 @@ struct SlotUpdate {
   std::int64_t index = 0;
   SlotState state = SlotState::kWaiting;
   std::string node;
+  // Which flavor each resource was charged to, where somebody wrote it down (Kueue's admission); empty: what the node says.
+  std::vector<ChosenFlavor> flavors;
+  TimeMs since = 0;  // binding and running: when it got its place; 0 = now
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
     v("workload", s.workload);
@@ -146,6 +149,8 @@ struct SlotUpdate {
     v("index", s.index);
     v("state", s.state);
     v("node", s.node);
+    v("flavors", s.flavors);
+    v("since", s.since);
   }
 };
 // The gang could not be completed: its slots are to be ended and its room released (the next decide() says

@@ -98,6 +98,7 @@ struct Flavor {
   std::vector<Taint> node_taints;
   std::vector<Toleration> tolerations;
   std::string topology;
+  bool opaque = false;  // quota without known nodes: its work gets quota and no place
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
@@ -106,6 +107,7 @@ struct Flavor {
     v("node_taints", s.node_taints);
     v("tolerations", s.tolerations);
     v("topology", s.topology);
+    v("opaque", s.opaque);
   }
   bool operator==(const Flavor&) const = default;
 };

@@ -32,6 +32,19 @@ struct Quota {
   bool operator==(const Quota&) const = default;
 };
 
+// The flavor that a resource is charged to.
+struct ChosenFlavor {
+  std::string resource;
+  std::string flavor;
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("resource", s.resource);
+    v("flavor", s.flavor);
+  }
+  bool operator==(const ChosenFlavor&) const = default;
+};
+
 // Resources that get one flavor together; flavors in the order in which they are tried.
 struct ResourceGroup {
   std::vector<std::string> resources;

@@ -379,5 +379,69 @@ TEST(Intake, RandomHistoriesKeepTheBooksRight) {
   }
 }
 
+// Two slots of three run on, one was reclaimed; the other workload waits.
+constexpr const char* kWorkloads = R"(
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Workload
+metadata: {name: old, namespace: default, uid: old}
+spec:
+  queueName: team
+  priority: 7
+  podSets:
+  - name: main
+    count: 3
+    template: {spec: {containers: [{name: c, resources: {requests: {cpu: "1", nvidia.com/gpu: "1"}}}]}}
+status:
+  admission:
+    clusterQueue: team
+    podSetAssignments: [{name: main, count: 3, flavors: {cpu: gpu, nvidia.com/gpu: gpu}}]
+  reclaimablePods: [{name: main, count: 1}]
+  conditions: [{type: QuotaReserved, status: "True", lastTransitionTime: "2026-01-01T10:00:00Z"}]
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: Workload
+metadata: {name: new, namespace: default, uid: new}
+spec:
+  queueName: team
+  podSets:
+  - name: main
+    count: 2
+    template: {spec: {containers: [{name: c, resources: {requests: {cpu: "1", nvidia.com/gpu: "1"}}}]}}
+)";
+
+TEST(Intake, WithoutNodesKueueWorkloadsAreWork) {
+  World world({.quota_only = true});
+  world.apply(kFlavor);
+  world.apply(queue_yaml("team", 4));
+  world.apply(kWorkloads);
+  EXPECT_THAT(world.refused, IsEmpty());
+  const auto decisions = world.decide();
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].workload, "new");
+  ASSERT_EQ(decisions[0].slots.size(), 2u);
+  EXPECT_EQ(decisions[0].slots[0].node, "");
+  EXPECT_EQ(world.engine.verdict("new")->kind, VerdictKind::kQuotaOnly);
+  for (const auto& queue : world.engine.queues()) {
+    if (queue.name != "team") continue;
+    for (const auto& q : queue.quotas) {
+      if (q.resource == "nvidia.com/gpu") {
+        EXPECT_EQ(q.usage, 4000);
+      }
+    }
+  }
+  EXPECT_TRUE(world.engine.audit());
+  world.remove(Kind::kWorkload, "old");
+  EXPECT_TRUE(world.engine.audit());
+  EXPECT_FALSE(world.engine.verdict("old"));
+}
+
+TEST(Intake, WithNodesKueueWorkloadsAreLeftToTheirPods) {
+  World world;
+  world.apply(kFlavor);
+  world.apply(queue_yaml("team", 4));
+  world.apply(kWorkloads);
+  EXPECT_THAT(world.intake.workloads(), IsEmpty());
+}
+
 }  // namespace
 }  // namespace berth::dialect

@@ -299,5 +299,63 @@ TEST(Bounds, MonstrousAmountsAreRefusedAndNeverWrap) {
   ok(e.audit());
 }
 
+// Of an opaque flavor only the quota is known: what it starts has no place, takes no node's room, and nothing else does.
+TEST(Placement, OpaqueFlavorsGiveQuotaAndNoPlace) {
+  Engine engine;
+  ok(engine.apply(gpu_node("n", 8)));
+  Flavor flavor;
+  flavor.name = "f";
+  flavor.node_labels = {{"pool", "a"}};
+  flavor.opaque = true;
+  ok(engine.apply(FlavorUpsert{flavor}));
+  ok(engine.apply(gpu_queue("q", "", 4)));
+  ok(engine.apply(gang("fits", 3, 1, 0, "q")));
+  ok(engine.apply(gang("too-much", 2, 1, 0, "q")));
+  Workload elsewhere = gang_workload("elsewhere", 1, 1, 0, "q");
+  elsewhere.root.pod_sets[0].pod.node_selector = {{"pool", "b"}, {"zone", "any"}};
+  ok(engine.apply(WorkloadUpsert{elsewhere}));
+  Workload inside = gang_workload("inside", 1, 1, 0, "q");
+  inside.root.pod_sets[0].pod.node_selector = {{"pool", "a"},
+                                               {"zone", "any"}};  // the zone is the nodes' affair
+  ok(engine.apply(WorkloadUpsert{inside}));
+  const auto decisions = engine.decide(1000);
+  ASSERT_EQ(decisions.size(), 2u);
+  EXPECT_EQ(decisions[0].workload, "fits");
+  EXPECT_EQ(decisions[1].workload, "inside");
+  EXPECT_EQ(decisions[0].slots[0].node, "");
+  EXPECT_EQ(engine.verdict("fits")->kind, VerdictKind::kQuotaOnly);
+  EXPECT_EQ(engine.verdict("elsewhere")->reason.code, ReasonCode::kNodeFlavor);
+  EXPECT_EQ(engine.verdict("too-much")->kind, VerdictKind::kBlocked);
+  EXPECT_EQ(engine.nodes().size(), 1u);
+  EXPECT_EQ(engine.nodes()[0].amounts[0].promised, 0);
+  ok(engine.audit());
+  ok(engine.apply(SlotUpdate{"fits", 0, 0, SlotState::kGone, ""}));
+  ok(engine.audit());
+}
+
+TEST(Placement, ASlotSeenRunningIsChargedToTheFlavorThatIsWrittenDown) {
+  Engine engine;
+  Flavor first{"first", {}, {}, {}, "", true};
+  Flavor second{"second", {}, {}, {}, "", true};
+  ok(engine.apply(FlavorUpsert{first}));
+  ok(engine.apply(FlavorUpsert{second}));
+  Queue q;
+  q.name = "q";
+  q.groups = {{{"cpu"}, {"first", "second"}}};
+  q.quotas = {{"first", "cpu", 4000, {}, {}}, {"second", "cpu", 4000, {}, {}}};
+  ok(engine.apply(QueueUpsert{q}));
+  ok(engine.apply(gang("w", 2, 0, 0, "q")));
+  SlotUpdate seen{"w", 0, 0, SlotState::kRunning, ""};
+  EXPECT_FALSE(engine.apply(seen));  // neither a node nor a flavor
+  seen.flavors = {{"cpu", "second"}};
+  ok(engine.apply(seen));
+  for (const auto& view : engine.queues()) {
+    if (view.name != "q") continue;
+    EXPECT_EQ(view.quotas[0].usage, 0);
+    EXPECT_EQ(view.quotas[1].usage, 1000);
+  }
+  ok(engine.audit());
+}
+
 }  // namespace
 }  // namespace berth::engine

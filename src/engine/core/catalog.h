@@ -92,12 +92,6 @@ struct ShapeEntry {
   std::array<std::unique_ptr<ShapeIndex>, 2> index;  // by Mode
 };
 
-struct ChosenFlavor {
-  std::string resource;
-  std::string flavor;
-  bool operator==(const ChosenFlavor&) const = default;
-};
-
 struct Charge {
   ShapeId shape;
   std::vector<QuotaItem> quota;  // per slot

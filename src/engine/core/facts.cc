@@ -421,18 +421,20 @@ Status State::slot_update(const SlotUpdate& update) {
       break;
     case SlotState::kBinding:
     case SlotState::kRunning: {
-      if (update.node.empty()) {
+      const ChargeId noted = choice_of_flavors(w.sets[set].spec, update.flavors);
+      const bool opaque = noted.valid() && shape_of(noted).opaque;
+      if (update.node.empty() && !opaque) {
         return fail(ErrorCode::kInvalid, "workload {}: a {} slot needs a node", w.name,
                     enum_name(update.state));
       }
       // Seen late: it was told to end meanwhile, and its room stays pledged to whom it was ended for.
       if (slot.state == SlotState::kReleasing && nodes.record(slot.node).spec.name == update.node) break;
-      const NodeId node = nodes.intern(update.node);
+      const NodeId node = opaque ? nodes.opaque() : nodes.intern(update.node);
       if ((slot.state == SlotState::kBinding || slot.state == SlotState::kRunning) && slot.node == node) {
         move_slot(*id, set, at, update.state);
         break;
       }
-      const ChargeId charge = choice_for_node(w.sets[set].spec, node);
+      const ChargeId charge = noted.valid() ? noted : choice_for_node(w.sets[set].spec, node);
       if (!charge.valid()) {
         return fail(ErrorCode::kInvalid,
                     "workload {}: a slot runs on {}, but nothing says how to charge it: {}", w.name,
@@ -443,7 +445,9 @@ Status State::slot_update(const SlotUpdate& update) {
       const std::uint64_t devices = nodes.choose_devices(node, shape_of(charge), Mode::kStart);
       set_slot(*id, set, at, update.state, node, charge, devices);
       holds_suspect = true;
-      if (workloads[id->index()].started == 0) workloads[id->index()].started = std::max<TimeMs>(now, 1);
+      if (workloads[id->index()].started == 0) {
+        workloads[id->index()].started = std::max<TimeMs>(update.since > 0 ? update.since : now, 1);
+      }
       break;
     }
   }

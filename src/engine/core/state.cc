@@ -210,6 +210,18 @@ ChargeId State::choice_for_node(SpecId id, NodeId node) {
   return s.choices.empty() ? ChargeId() : s.choices.front();
 }
 
+ChargeId State::choice_of_flavors(SpecId id, std::span<const ChosenFlavor> wanted) {
+  if (wanted.empty()) return {};
+  for (const ChargeId choice : spec(id).choices) {
+    const auto& has = charges[choice].flavors;
+    const bool all = std::all_of(wanted.begin(), wanted.end(), [&](const ChosenFlavor& f) {
+      return std::find(has.begin(), has.end(), f) != has.end();
+    });
+    if (all) return choice;
+  }
+  return {};
+}
+
 std::vector<ChargeId> State::choices(const PodSetState& set) {
   const Spec& all = spec(set.spec);
   for (const Slot& slot : set.slots) {
@@ -287,7 +299,21 @@ void State::build_choices(Spec& s) {
     }
   }
 
+  // What the flavor promises of its nodes must not contradict the pod: labels that it does not name are the nodes' affair.
+  const auto contradicts = [&](const Flavor& flavor, const Requirement& r) {
+    return flavor.node_labels.count(r.key) > 0 && !r.matches(flavor.node_labels);
+  };
   const auto usable = [&](const Flavor& flavor) {
+    for (const auto& [key, value] : base.selector) {
+      const auto it = flavor.node_labels.find(key);
+      if (it != flavor.node_labels.end() && it->second != value) return false;
+    }
+    if (!base.required.empty() &&
+        std::all_of(base.required.begin(), base.required.end(), [&](const SelectorTerm& term) {
+          return std::any_of(term.labels.begin(), term.labels.end(),
+                             [&](const Requirement& r) { return contradicts(flavor, r); });
+        }))
+      return false;
     for (const Taint& taint : flavor.node_taints) {
       if (taint.effect == TaintEffect::kPreferNoSchedule) continue;
       const auto covered = [&](const auto& list) {
@@ -335,6 +361,10 @@ void State::build_choices(Spec& s) {
     for (std::size_t g = 0; g < groups.size(); ++g) {
       const Flavor& flavor = *picks[g];
       entry.shape.flavors.push_back(flavor.name);
+      if (flavor.opaque) {
+        entry.shape.opaque = true;
+        nodes.opaque();
+      }
       for (const auto& [key, value] : flavor.node_labels) entry.shape.flavor_labels[key] = value;
       entry.shape.tolerations.insert(entry.shape.tolerations.end(), flavor.tolerations.begin(),
                                      flavor.tolerations.end());

@@ -11,6 +11,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -142,6 +143,8 @@ class State {
   std::string_view resource_name(FlavorResource pair) const { return pair_resources[pair.index()]; }
   // The choice of a spec that a node could host; none when there is no choice at all.
   ChargeId choice_for_node(SpecId id, NodeId node);
+  // The choice of a spec that charges every resource listed to the flavor listed; none where nothing is listed or no choice does.
+  ChargeId choice_of_flavors(SpecId id, std::span<const ChosenFlavor> flavors);
   // How more slots of the set may be charged, in the order in which it is tried: like the ones that have a place already,
   // where the queue still has that choice (one flavor per pod set), else any choice of the spec.
   std::vector<ChargeId> choices(const PodSetState& set);

@@ -35,6 +35,9 @@ Status audit(const State& state) {
         for (const Plane plane : {kNow, kAfter}) {
           if ((planes & (1u << plane)) == 0) continue;
           const Charge& c = state.charges[slot.charge];
+          for (const QuotaItem& item : c.quota)
+            on_queues[{w.queue.value, item.pair.value}][plane] += item.amount;
+          if (state.nodes.is_opaque(slot.node)) continue;  // nothing is counted there
           for (const auto& a : state.shapes[c.shape].shape.amounts) {
             on_nodes[{slot.node.value, a.resource.value}][plane] += a.amount;
           }
@@ -45,8 +48,6 @@ Status audit(const State& state) {
               if (d.resource == device.resource) on_devices[{slot.node.value, at}][plane] += d.milli;
             }
           }
-          for (const QuotaItem& item : c.quota)
-            on_queues[{w.queue.value, item.pair.value}][plane] += item.amount;
         }
       }
       runs = runs || set.active > 0;

@@ -13,7 +13,7 @@ std::vector<Reason> count_nodes(const State& state, const Shape& shape) {
   for (std::size_t i = 0; i < state.nodes.size(); ++i) {
     const NodeId id(i);
     const auto& record = state.nodes.record(id);
-    if (!record.alive) continue;
+    if (!record.alive || state.nodes.is_opaque(id)) continue;
     const StaticMismatch mismatch = static_mismatch(shape, record.spec);
     if (mismatch.code != ReasonCode::kNone) {
       ++counts[{mismatch.code, mismatch.subject}];
@@ -96,7 +96,14 @@ Verdict verdict_of(const State& state, WorkloadId id) {
     }
     return {VerdictKind::kBlocked, {}};  // not tried yet
   }
-  if (w.running() > 0) return {VerdictKind::kPlaced, {ReasonCode::kFits, "", "", 0, 0, 0, {}}};
+  if (w.running() > 0) {
+    const bool known = std::none_of(w.sets.begin(), w.sets.end(), [&](const PodSetState& set) {
+      return std::any_of(set.slots.begin(), set.slots.end(), [&](const Slot& slot) {
+        return slot.node.valid() && state.nodes.is_opaque(slot.node);
+      });
+    });
+    return {known ? VerdictKind::kPlaced : VerdictKind::kQuotaOnly, {ReasonCode::kFits, "", "", 0, 0, 0, {}}};
+  }
   std::int64_t least = 0;
   for (const auto& set : w.sets) least += set.least;
   return {VerdictKind::kBlocked, {ReasonCode::kIncompleteGang, "", "", least, w.waiting(), 0, {}}};

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kMostDevices = 64;
 constexpr std::int64_t kWhole = 1000;
+constexpr std::int64_t kMostFit = 1'000'000;  // slots on one node, for sums that cannot overflow
 
 Status check_amount(std::string_view node, std::string_view resource, std::int64_t amount) {
   if (amount < 0) {
@@ -57,6 +58,14 @@ std::optional<NodeId> NodeTable::find(std::string_view name) const {
   const auto id = names_.find(name);
   if (!id) return std::nullopt;
   return NodeId(*id);
+}
+
+NodeId NodeTable::opaque() {
+  if (opaque_.valid()) return opaque_;
+  opaque_ = intern("");
+  records_[opaque_.index()].alive = true;  // not counted in alive(): it is nobody's machine
+  ++static_versions_[opaque_.index()];
+  return opaque_;
 }
 
 Status NodeTable::upsert(const Node& node) {
@@ -174,6 +183,7 @@ std::int64_t NodeTable::device_fit(const Record& record, const ShapeDevices& wan
 }
 
 std::int64_t NodeTable::fit_by_room(NodeId id, const Shape& shape, Mode mode) const {
+  if (is_opaque(id)) return kMostFit;
   const Account* row = &accounts_[id.index() * stride_];
   std::int64_t fit = kInt64Max;
   for (const ShapeAmount& a : shape.amounts) {
@@ -185,10 +195,11 @@ std::int64_t NodeTable::fit_by_room(NodeId id, const Shape& shape, Mode mode) co
     fit = std::min(fit, device_fit(records_[id.index()], want, mode));
     if (fit == 0) return 0;
   }
-  return std::min<std::int64_t>(fit, 1'000'000);
+  return std::min(fit, kMostFit);
 }
 
 bool NodeTable::fits(NodeId id, const Shape& shape, Mode mode) const {
+  if (is_opaque(id)) return true;
   const Account* row = &accounts_[id.index() * stride_];
   for (const ShapeAmount& a : shape.amounts) {
     if (row[a.resource.index()].free(mode) < a.amount) return false;
@@ -200,7 +211,7 @@ bool NodeTable::fits(NodeId id, const Shape& shape, Mode mode) const {
 }
 
 std::uint64_t NodeTable::choose_devices(NodeId id, const Shape& shape, Mode mode) const {
-  const Record& record = records_[id.index()];
+  const Record& record = records_[id.index()];  // of the opaque node: no devices
   std::uint64_t mask = 0;
   for (const ShapeDevices& want : shape.devices) {
     if (want.milli == kWhole) {
@@ -228,6 +239,7 @@ std::uint64_t NodeTable::choose_devices(NodeId id, const Shape& shape, Mode mode
 }
 
 std::optional<NodeTable::Shortage> NodeTable::shortage(NodeId id, const Shape& shape, Mode mode) const {
+  if (is_opaque(id)) return std::nullopt;
   for (const ShapeDevices& want : shape.devices) {
     if (device_fit(records_[id.index()], want, mode) == 0) return Shortage{want.resource, true};
   }
@@ -255,6 +267,7 @@ NodeTable::Shortage NodeTable::tightest(NodeId id, const Shape& shape) const {
 }
 
 void NodeTable::charge(NodeId id, const Shape& shape, std::uint64_t devices, PlaneMask planes, int sign) {
+  if (is_opaque(id)) return;
   Account* row = &accounts_[id.index() * stride_];
   Record& record = records_[id.index()];
   for (const Plane plane : {kNow, kAfter}) {

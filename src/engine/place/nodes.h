@@ -74,6 +74,10 @@ class NodeTable {
   // The node of this name, known or new (new ones are not alive): slots may be seen on nodes before the node itself.
   NodeId intern(std::string_view name);
   std::optional<NodeId> find(std::string_view name) const;
+  // The node without a name, made when it is first asked for: room without end, on which nothing is counted. It stands for
+  // capacity of which only the quota is known.
+  NodeId opaque();
+  bool is_opaque(NodeId id) const { return id == opaque_; }
   const Record& record(NodeId id) const { return records_[id.index()]; }
   std::size_t size() const { return records_.size(); }
   std::size_t alive() const { return alive_; }
@@ -137,6 +141,7 @@ class NodeTable {
   std::vector<Account> accounts_;  // [node][resource]
   std::size_t stride_ = 4;
   std::size_t alive_ = 0;
+  NodeId opaque_;
   std::vector<NodeId> log_;
   std::uint64_t log_begin_ = 0;
   std::vector<Topology> topologies_;

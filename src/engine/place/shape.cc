@@ -52,6 +52,7 @@ bool has_labels(const Node& node, const Labels& labels) {
 std::string shape_key(const Shape& shape) {
   std::string out;
   out += static_cast<char>('0' + static_cast<int>(shape.placement));
+  if (shape.opaque) out += '?';
   for (const auto& a : shape.amounts)
     fmt::format_to(std::back_inserter(out), "{}={},", a.resource.value, a.amount);
   out += '/';
@@ -78,6 +79,11 @@ std::string shape_key(const Shape& shape) {
 }
 
 StaticMismatch static_mismatch(const Shape& shape, const Node& node) {
+  if (shape.opaque && node.name.empty()) return {};
+  if (shape.opaque != node.name.empty()) {
+    return {ReasonCode::kNodeFlavor,
+            shape.flavors.empty() ? "" : fmt::format("{}", fmt::join(shape.flavors, "+"))};
+  }
   if (!has_labels(node, shape.flavor_labels)) {
     return {ReasonCode::kNodeFlavor,
             shape.flavors.empty() ? "" : fmt::format("{}", fmt::join(shape.flavors, "+"))};

@@ -36,12 +36,14 @@ struct Shape {
   std::vector<std::string> flavors;     // names, for messages
   Labels flavor_labels;
   Placement placement = Placement::kPack;
+  bool opaque = false;  // charged to a flavor whose nodes are not known
 };
 
 // The text that two shapes share exactly when they are alike.
 std::string shape_key(const Shape& shape);
 
-// Why a node can never take the shape whatever is free on it; kNone when it can.
+// Why a node can never take the shape whatever is free on it; kNone when it can. The node without a name stands for all
+// capacity whose nodes are not known: opaque shapes go there, and nowhere else.
 struct StaticMismatch {
   ReasonCode code = ReasonCode::kNone;
   std::string subject;

@@ -1,0 +1,97 @@
+// Decoder of Kueue's Workload (v1beta1 and v1beta2). Included by decode.cc only.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "dialect/decode_core.h"
+
+namespace berth::dialect {
+
+template <class V>
+TopologyRequest read_topology_request(FieldReader<V>& f, const V& pod_set) {
+  TopologyRequest out;
+  const V request = f.map(pod_set, "topologyRequest");
+  out.required = f.string(request, "required");
+  out.preferred = f.string(request, "preferred");
+  out.segment_level = f.string(request, "podSetSliceRequiredTopology");
+  if (!out.segment_level.empty()) out.segment = f.integer(request, "podSetSliceSize", 1, 1, 1'000'000);
+  return out;
+}
+
+// Kueue's own conditions, as far as they say whether the workload holds quota.
+template <class V>
+void read_workload_conditions(FieldReader<V>& f, const V& status, KueueWorkload& out) {
+  f.list(status, "conditions", [&](const V& c) {
+    const std::string_view type = f.string(c, "type");
+    const bool is_true = f.string(c, "status") == "True";
+    const TimeMs at = f.time(c, "lastTransitionTime");
+    if (type == "QuotaReserved" && is_true) out.reserved_at = at;
+    if (type == "Finished" && is_true) out.finished = true;
+    if (type != "Evicted" || !is_true) return;
+    out.evicted = true;
+    const std::string_view reason = f.string(c, "reason");
+    if (reason == "PodsReadyTimeout" || reason == "AdmissionCheck") out.requeued_from = at;
+  });
+}
+
+template <class V>
+KueueWorkload read_workload(FieldReader<V>& f, const V& object) {
+  KueueWorkload out;
+  out.meta = read_meta(f, object, Kind::kWorkload, false);
+  const V spec = f.map(object, "spec");
+  if (!spec.present()) f.error(object, "spec", "must be there");
+  out.queue = f.string(spec, "queueName");
+  out.active = f.boolean(spec, "active", true);
+  if (spec.find("priority").present()) {
+    out.priority = f.integer(spec, "priority", 0, -2147483648ll, 2147483647ll);
+  }
+  const V klass = f.map(spec, "priorityClassRef");  // v1beta2
+  if (klass.present()) {
+    out.priority_class = f.string(klass, "name");
+    out.workload_priority = f.string(klass, "kind") == "WorkloadPriorityClass";
+  } else {
+    out.priority_class = f.string(spec, "priorityClassName");
+    out.workload_priority = f.string(spec, "priorityClassSource") == "kueue.x-k8s.io/workloadpriorityclass";
+  }
+  f.list(spec, "podSets", [&](const V& item) {
+    KueueWorkload::PodSetSpec set;
+    set.name = f.string(item, "name");
+    if (set.name.empty()) set.name = "main";
+    set.count = f.integer(item, "count", 1, 0, 1'000'000);
+    if (item.find("minCount").present()) set.min_count = f.integer(item, "minCount", 1, 0, set.count);
+    const V pod_template = f.map(item, "template");
+    const V pod_spec = f.map(pod_template, "spec");
+    if (!pod_spec.present()) f.error(item, "template", "podSets[].template.spec must be there");
+    Meta meta;
+    meta.ns = out.meta.ns;
+    meta.annotations = read_marks(f, f.map(pod_template, "metadata"), "annotations");
+    set.spec = read_pod_spec(f, pod_spec, V(), meta);
+    set.topology = read_topology_request(f, item);
+    out.pod_sets.push_back(std::move(set));
+  });
+  if (out.pod_sets.empty()) f.error(spec.present() ? spec : object, "podSets", "must not be empty");
+
+  const V status = f.map(object, "status");
+  const V admission = f.map(status, "admission");
+  out.admitted_to = f.string(admission, "clusterQueue");
+  f.list(admission, "podSetAssignments", [&](const V& item) {
+    KueueWorkload::Assignment assignment;
+    assignment.name = f.string(item, "name");
+    f.map(item, "flavors").each_entry([&](std::string_view resource, const V& flavor) {
+      assignment.flavors.push_back({std::string(resource), std::string(f.string_of(flavor, resource))});
+    });
+    assignment.count = f.integer(item, "count", -1, 0, 1'000'000);
+    out.assignments.push_back(std::move(assignment));
+  });
+  f.list(status, "reclaimablePods", [&](const V& item) {
+    const std::string_view name = f.string(item, "name");
+    for (auto& set : out.pod_sets) {
+      if (set.name == name) set.reclaimable = f.integer(item, "count", 0, 0, set.count);
+    }
+  });
+  read_workload_conditions(f, status, out);
+  return out;
+}
+
+}  // namespace berth::dialect
