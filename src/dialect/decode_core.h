@@ -296,6 +296,15 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
       ContainerNeeds c;
       c.name = f.string(item, "name");
       c.requests = read_requests(f, f.map(item, "resources"));
+      // No API server lets such a pod in; a template of it may come in other objects.
+      const ResourceList limits = f.amounts(f.map(item, "resources"), "limits");
+      for (const auto& [resource, limit] : limits) {
+        if (c.requests.get(resource) > limit) {
+          pod.unsupported.push_back(
+              fmt::format("{}[{}].resources: the request of {} is above its limit",
+                          init ? "initContainers" : "containers", c.name, resource));
+        }
+      }
       c.init = init;
       c.sidecar = init && f.string(item, "restartPolicy") == "Always";
       if (!init || c.sidecar) {

@@ -102,6 +102,13 @@ ClusterQueue read_cluster_queue(FieldReader<V>& f, const V& object) {
       {"LowerOrNewerEqualPriority", WithinQueue::kLowerOrNewerEqual}};
   static constexpr std::pair<std::string_view, Reclaim> kReclaim[] = {
       {"Never", Reclaim::kNever}, {"LowerPriority", Reclaim::kLowerPriority}, {"Any", Reclaim::kAny}};
+  static constexpr std::pair<std::string_view, BorrowWithin> kBorrowWithin[] = {
+      {"Never", BorrowWithin::kNever}, {"LowerPriority", BorrowWithin::kLowerPriority}};
+  // v1beta1 calls stopping by what it does then: Borrow, Preempt.
+  static constexpr std::pair<std::string_view, bool> kStopOrTryNext[] = {
+      {"MayStopSearch", false}, {"TryNextFlavor", true}, {"Borrow", false}, {"Preempt", false}};
+  static constexpr std::pair<std::string_view, bool> kPreferences[] = {{"BorrowingOverPreemption", false},
+                                                                       {"PreemptionOverBorrowing", true}};
   ClusterQueue out;
   out.meta = read_meta(f, object, Kind::kClusterQueue, false);
   const V spec = f.map(object, "spec");
@@ -112,6 +119,16 @@ ClusterQueue read_cluster_queue(FieldReader<V>& f, const V& object) {
   const V preemption = f.map(spec, "preemption");
   out.preemption.within = f.choice(preemption, "withinClusterQueue", kWithin, WithinQueue::kNever);
   out.preemption.reclaim = f.choice(preemption, "reclaimWithinCohort", kReclaim, Reclaim::kNever);
+  const V borrowing = f.map(preemption, "borrowWithinCohort");
+  out.preemption.borrow_within = f.choice(borrowing, "policy", kBorrowWithin, BorrowWithin::kNever);
+  if (borrowing.find("maxPriorityThreshold").present()) {
+    out.preemption.borrow_threshold =
+        f.integer(borrowing, "maxPriorityThreshold", 0, -2147483648ll, 2147483647ll);
+  }
+  const V fungibility = f.map(spec, "flavorFungibility");
+  out.flavor_search.past_borrowing = f.choice(fungibility, "whenCanBorrow", kStopOrTryNext, false);
+  out.flavor_search.past_preempting = f.choice(fungibility, "whenCanPreempt", kStopOrTryNext, true);
+  out.flavor_search.preempt_rather_than_borrow = f.choice(fungibility, "preference", kPreferences, false);
   out.stop = f.choice(spec, "stopPolicy", kStopPolicies, StopPolicy::kNone);
   out.weight = read_weight(f, spec);
   out.namespaces = read_label_selector(f, spec, "namespaceSelector");

@@ -68,6 +68,7 @@ KueueWorkload read_workload(FieldReader<V>& f, const V& object) {
     meta.annotations = read_marks(f, f.map(pod_template, "metadata"), "annotations");
     set.spec = read_pod_spec(f, pod_spec, V(), meta);
     set.topology = read_topology_request(f, item);
+    set.group = f.string(f.map(item, "topologyRequest"), "podSetGroupName");
     out.pod_sets.push_back(std::move(set));
   });
   if (out.pod_sets.empty()) f.error(spec.present() ? spec : object, "podSets", "must not be empty");

@@ -30,6 +30,7 @@ Group root_of(const KueueWorkload& object) {
     set.name = from.name;
     set.pod = from.spec.pod;
     set.count = slots_of(object, i);
+    set.flavor_group = from.group;
     set.least = std::min(set.count, from.min_count.value_or(set.count));
     if (!grouped) {
       root.pod_sets.push_back(std::move(set));

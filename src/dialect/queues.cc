@@ -157,6 +157,7 @@ QueueBook::Model QueueBook::compute() {
     q.weight = object.weight;
     q.order = object.order;
     q.preemption = object.preemption;
+    q.flavor_search = object.flavor_search;
     q.stop = object.stop;
     q.disabled = object.problem;
     if (q.disabled.empty()) q.disabled = cohort_problem(object.cohort);

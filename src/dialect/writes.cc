@@ -48,6 +48,8 @@ Reason readable(Reason reason, const Intake& intake) {
   switch (reason.code) {
     case ReasonCode::kPreempted:
     case ReasonCode::kReclaimed:
+    case ReasonCode::kReclaimedWhileBorrowing:
+    case ReasonCode::kReclaimedFairly:
     case ReasonCode::kHoldOvertaken:
       if (const auto info = intake.workload(reason.subject)) reason.subject = info->name;
       break;

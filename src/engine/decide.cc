@@ -229,6 +229,7 @@ void Decider::attempt(ClassId class_id) {
   if (q.spec.stop != StopPolicy::kNone) return refuse(ReasonCode::kQueueStopped, "");
 
   if (!state_.pending.is_put_off(w.queue) && would_borrow(w)) return state_.pending.put_off(w.queue);
+  if (places_are_unknown(w)) return attempt_quota(class_id, id);
 
   std::int64_t steps = state_.config.search_steps;
   Placer placer(state_, id, Mode::kStart, steps);
@@ -410,9 +411,7 @@ void Decider::hold(WorkloadId id, const VictimPlan& plan) {
     if (victim.holder) {
       release_hold(victim.workload, {ReasonCode::kHoldOvertaken, uid, "", 0, 0, 0, {}}, kAfterBit);
     } else {
-      evict(victim.workload,
-            {other_queue ? ReasonCode::kReclaimed : ReasonCode::kPreempted, uid, "", 0, 0, 0, {}}, uid,
-            victim.cost, kAfterBit);
+      evict(victim.workload, {victim.why, uid, "", 0, 0, 0, {}}, uid, victim.cost, kAfterBit);
       if (other_queue) ++state_.stats.reclaims;
     }
   }

@@ -3,6 +3,7 @@
 // more comes of it.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "engine/core/state.h"
@@ -23,6 +24,10 @@ class Decider {
   void check_holds();
   void wake();
   void attempt(ClassId id);
+  // The same for work whose flavors are opaque: quota is all there is to find (decide_quota.cc).
+  void attempt_quota(ClassId class_id, WorkloadId id);
+  bool try_quota(WorkloadId id, std::span<const std::int64_t> counts, bool only_ask = false);
+  bool places_are_unknown(const WorkloadState& w) const;
   bool would_borrow(const WorkloadState& w) const;
   Failure beyond_quota(const WorkloadState& w);
   void park(ClassId id, const Failure& failure, const Reason* preemption);

@@ -110,6 +110,10 @@ std::string to_text(const Reason& r) {
       return fmt::format("preempted by {}, which ranks higher", r.subject);
     case ReasonCode::kReclaimed:
       return fmt::format("ran on borrowed quota, which {} reclaims", r.subject);
+    case ReasonCode::kReclaimedWhileBorrowing:
+      return fmt::format("ran on borrowed quota, which {} borrows now: it ranks higher", r.subject);
+    case ReasonCode::kReclaimedFairly:
+      return fmt::format("its queue had more than its share, which {} gets", r.subject);
     case ReasonCode::kWithdrawn:
       return fmt::format("withdrawn: {}", r.detail);
     case ReasonCode::kDrained:

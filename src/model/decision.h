@@ -45,6 +45,8 @@ enum class ReasonCode : std::uint8_t {
   // causes of evictions and holds
   kPreempted,      // for a workload of higher rank in the same queue: subject
   kReclaimed,      // quota that was borrowed goes back to its owner: subject
+  kReclaimedWhileBorrowing,  // the same, for work of higher priority that borrows itself: subject
+  kReclaimedFairly,          // its queue had more than its share: subject
   kWithdrawn,      // a gang that could not be completed: detail
   kDrained,        // its queue was stopped with draining
   kPreemptor,      // room of victims is held for this workload
@@ -63,10 +65,17 @@ struct EnumNames<ReasonCode> {
                                     "Unschedulable"sv,  "Taint"sv,          "Selector"sv,
                                     "Flavor"sv,         "Resource"sv,       "Device"sv,
                                     "Held"sv,           "NoVictims"sv,      "WaitingForRoom"sv,
-                                    "Preempted"sv,      "Reclaimed"sv,      "Withdrawn"sv,
-                                    "Drained"sv,        "Preemptor"sv,      "ReleasingRoom"sv,
-                                    "HoldOvertaken"sv,  "HoldBroken"sv,     "Fits"sv};
+                                    "Preempted"sv,      "Reclaimed"sv,      "ReclaimedWhileBorrowing"sv,
+                                    "ReclaimedFairly"sv, "Withdrawn"sv,     "Drained"sv,
+                                    "Preemptor"sv,      "ReleasingRoom"sv,  "HoldOvertaken"sv,
+                                    "HoldBroken"sv,     "Fits"sv};
 };
+
+// Causes of evictions in favour of another queue.
+constexpr bool is_reclaim(ReasonCode code) {
+  return code == ReasonCode::kReclaimed || code == ReasonCode::kReclaimedWhileBorrowing ||
+         code == ReasonCode::kReclaimedFairly;
+}
 
 struct Reason {
   ReasonCode code = ReasonCode::kNone;

@@ -79,14 +79,26 @@ struct EnumNames<Reclaim> {
   static constexpr std::array names{"never"sv, "lower-priority"sv, "any"sv};
 };
 
+// Whether it may end work of other queues although it then runs on borrowed quota itself: never, or work of lower priority
+// (Kueue's borrowWithinCohort; queues that share by their shares do not look at it).
+enum class BorrowWithin : std::uint8_t { kNever, kLowerPriority };
+template <>
+struct EnumNames<BorrowWithin> {
+  static constexpr std::array names{"never"sv, "lower-priority"sv};
+};
+
 struct PreemptionPolicy {
   WithinQueue within = WithinQueue::kNever;
   Reclaim reclaim = Reclaim::kNever;
+  BorrowWithin borrow_within = BorrowWithin::kNever;
+  std::optional<std::int64_t> borrow_threshold;  // of borrow_within: the highest priority that may be ended so
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
     v("within", s.within);
     v("reclaim", s.reclaim);
+    v("borrow_within", s.borrow_within);
+    v("borrow_threshold", s.borrow_threshold);
   }
   bool operator==(const PreemptionPolicy&) const = default;
 };
@@ -110,6 +122,27 @@ struct EnumNames<Placement> {
   static constexpr std::array names{"default"sv, "pack"sv, "spread"sv, "best-fit"sv, "first"sv};
 };
 
+// Which of several flavors a workload gets, where more than one would do or only victims would make room (Kueue's
+// flavorFungibility). Flavors are looked at in their order; the search stops at
+//   - the first that fits within the queue's own quota,
+//   - the first that fits on borrowed quota, unless `past_borrowing`,
+//   - the first where victims would make room, unless `past_preempting`;
+// otherwise the best of all is taken: fits, then reclaims, then preempts, and of those alike the one that borrows from the
+// nearest part of the tree; with `preempt_rather_than_borrow` the nearness comes first.
+struct FlavorSearch {
+  bool past_borrowing = false;
+  bool past_preempting = true;
+  bool preempt_rather_than_borrow = false;
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("past_borrowing", s.past_borrowing);
+    v("past_preempting", s.past_preempting);
+    v("preempt_rather_than_borrow", s.preempt_rather_than_borrow);
+  }
+  bool operator==(const FlavorSearch&) const = default;
+};
+
 struct Queue {
   std::string name;
   std::string parent;  // "" = a root of its own
@@ -119,6 +152,7 @@ struct Queue {
   Rational weight;
   QueueOrder order = QueueOrder::kBestEffort;
   PreemptionPolicy preemption;
+  FlavorSearch flavor_search;
   StopPolicy stop = StopPolicy::kNone;
   Placement placement = Placement::kDefault;
   bool unlimited = false;  // no quota is kept: nodes alone decide (pods without a queue)
@@ -135,6 +169,7 @@ struct Queue {
     v("weight_den", s.weight.den);
     v("order", s.order);
     v("preemption", s.preemption);
+    v("flavor_search", s.flavor_search);
     v("stop", s.stop);
     v("placement", s.placement);
     v("unlimited", s.unlimited);

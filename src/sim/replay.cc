@@ -279,7 +279,7 @@ class Replay {
     live.work_left -= kept;
     outcome.lost += elapsed - kept + restart(index).grace;
     ++outcome.evictions;
-    if (decision.reason.code == ReasonCode::kReclaimed) ++outcome.reclaims;
+    if (is_reclaim(decision.reason.code)) ++outcome.reclaims;
     outcome.state = JobState::kEnding;
     live.since = now_;
     events_.push(now_ + restart(index).grace, SimEventKind::kRoomFree, index, live.run);

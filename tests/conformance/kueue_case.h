@@ -7,7 +7,7 @@
 #pragma once
 
 #include <map>
-#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,6 +63,7 @@ class KueueCase {
   engine::Engine engine_;
   std::map<std::string, dialect::KueueWorkload> workloads_;  // by namespace/name
   std::map<std::string, std::string> by_uid_;                // uid -> namespace/name
+  std::set<std::string> unreadable_;                         // workloads, by namespace/name
 };
 
 }  // namespace berth::conformance

@@ -338,7 +338,7 @@ std::string Checker::evict(const Decision& d, Coverage& coverage) {
   if (d.slots.empty()) return "it has no slots";
   if (d.cost < 0) return "its cost is negative";
   const ReasonCode cause = d.reason.code;
-  const bool for_somebody = cause == ReasonCode::kPreempted || cause == ReasonCode::kReclaimed;
+  const bool for_somebody = cause == ReasonCode::kPreempted || is_reclaim(cause);
   if (for_somebody != !d.beneficiary.empty())
     return fmt::format("it is {} for \"{}\"", enum_name(cause), d.beneficiary);
   if (cause == ReasonCode::kWithdrawn) {

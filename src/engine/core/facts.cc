@@ -282,6 +282,7 @@ void State::resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets) {
     PodSetState& s = w.sets[i];
     const PodSet& from = *sets[i];
     s.spec = intern_spec(w.queue, from.pod);
+    s.flavor_group = from.flavor_group;
     s.least = from.least_count();
     std::size_t want = static_cast<std::size_t>(from.count);
     // Slots that have a place stay, whatever the new count says, until they are gone.

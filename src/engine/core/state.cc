@@ -139,7 +139,8 @@ std::string State::class_key(const WorkloadState& w, WorkloadId id) const {
   std::string key = fmt::format("{},{},{},{}{}", w.queue.value, w.priority, w.structure.value,
                                 w.may_preempt ? 'p' : '-', static_cast<int>(w.kind));
   for (const auto& set : w.sets)
-    fmt::format_to(std::back_inserter(key), ";{},{},{}", set.spec.value, set.waiting, set.least);
+    fmt::format_to(std::back_inserter(key), ";{},{},{},{}:{}", set.spec.value, set.waiting, set.least,
+                   set.flavor_group.size(), set.flavor_group);
   // What has slots somewhere already must come near them: a class of its own.
   if (w.running() > 0 || w.releasing() > 0)
     fmt::format_to(std::back_inserter(key), "#{}{}", id.value, w.incomplete() ? "!" : "");

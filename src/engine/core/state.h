@@ -38,6 +38,7 @@ struct Slot {
 
 struct PodSetState {
   SpecId spec;
+  std::string flavor_group;  // model/workload.h
   std::int64_t least = 0;
   std::vector<Slot> slots;
   std::int64_t waiting = 0;

@@ -32,6 +32,11 @@ Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps
   }
 }
 
+Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, Orders orders)
+    : Placer(state, workload, mode, steps) {
+  orders_ = orders;
+}
+
 bool Placer::run() {
   const std::size_t mark = state_.mark();
   if (walk(0) && !placed_.empty()) return true;
@@ -51,14 +56,39 @@ void Placer::note(Reason reason) {
 
 // How many more slots of the set must be placed for it to count as started.
 std::int64_t Placer::must(std::uint32_t set) const {
+  if (!orders_.counts.empty()) return orders_.counts[set];
   const PodSetState& s = w_.sets[set];
   return std::max<std::int64_t>(0, s.least - s.active);
 }
 
 std::vector<ChargeId> Placer::choices(std::uint32_t set) {
+  if (!orders_.charges.empty()) {
+    return orders_.charges[set].valid() ? std::vector<ChargeId>{orders_.charges[set]}
+                                        : std::vector<ChargeId>{};
+  }
   std::vector<ChargeId> all = state_.choices(w_.sets[set]);
+  // Sets of one flavor group go where those before them went.
+  const std::string& group = w_.sets[set].flavor_group;
+  if (!group.empty()) {
+    std::erase_if(all, [&](ChargeId charge) {
+      return std::any_of(placed_.begin(), placed_.end(), [&](const PlacedSlot& p) {
+        return w_.sets[p.set].flavor_group == group && !same_flavors(charge, p.charge);
+      });
+    });
+  }
   if (rank_ < 0 || all.empty()) return all;
   return {all[std::min(static_cast<std::size_t>(rank_), all.size() - 1)]};
+}
+
+// Whether every resource that both charge is charged to one flavor.
+bool Placer::same_flavors(ChargeId a, ChargeId b) const {
+  const auto& left = state_.charges[a].flavors;
+  const auto& right = state_.charges[b].flavors;
+  return std::all_of(left.begin(), left.end(), [&](const ChosenFlavor& l) {
+    return std::none_of(right.begin(), right.end(), [&](const ChosenFlavor& r) {
+      return l.resource == r.resource && l.flavor != r.flavor;
+    });
+  });
 }
 
 bool Placer::walk(std::size_t step) {
@@ -202,7 +232,8 @@ bool Placer::leaf(std::size_t step) {
       if (failure_.steps_ended) return false;
       const std::size_t mark = state_.mark();
       const std::size_t had = placed_.size();
-      const std::int64_t got = place_slots(set, charge, least, s.waiting);
+      const std::int64_t want = orders_.counts.empty() ? s.waiting : orders_.counts[set];
+      const std::int64_t got = want > 0 ? place_slots(set, charge, least, want) : 0;
       if (got > 0 && go_on()) return true;
       state_.rollback(mark);
       placed_.resize(had);

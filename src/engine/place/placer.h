@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/core/state.h"
@@ -36,6 +37,12 @@ class Placer {
  public:
   // `rank`: only the rank-th charge of each pod set is tried (the last one of those that have fewer); -1: all.
   Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, int rank = -1);
+  // Only as told, by pod set: this charge for exactly so many slots (0: none of them).
+  struct Orders {
+    std::span<const ChargeId> charges;
+    std::span<const std::int64_t> counts;
+  };
+  Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, Orders orders);
 
   // True: the trial holds the charges of placed(). False: rolled back, failure() says why.
   bool run();
@@ -58,6 +65,7 @@ class Placer {
   std::int64_t room(const ShapeIndex& index) const;
   std::vector<ChargeId> choices(std::uint32_t set);
   std::int64_t must(std::uint32_t set) const;
+  bool same_flavors(ChargeId a, ChargeId b) const;
   void note(Reason reason);
 
   State& state_;
@@ -66,6 +74,7 @@ class Placer {
   Mode mode_;
   std::int64_t& steps_;
   int rank_;
+  Orders orders_;  // empty: none
   std::vector<PlacedSlot> placed_;
   std::vector<DomainId> domains_;      // restrictions in force, outermost first
   std::vector<std::int64_t> done_;     // children started, by group

@@ -383,7 +383,8 @@ std::optional<VictimPlan> VictimSearch::run_rank(int rank) {
   for (const std::uint32_t i : *best_) {
     const Candidate& c = candidates_[i];
     free(c, -1);
-    plan.victims.push_back({c.workload, c.reclaim, c.holder, c.cost});
+    plan.victims.push_back({c.workload, c.reclaim, c.holder, c.cost,
+                            c.reclaim ? ReasonCode::kReclaimed : ReasonCode::kPreempted});
   }
   steps_ = std::max<std::int64_t>(steps_,
                                   100'000);  // the plan is known to fit: it must not fail for lack of steps

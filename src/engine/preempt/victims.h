@@ -33,6 +33,7 @@ struct VictimPlan {
     bool reclaim = false;  // of another queue
     bool holder = false;   // only its hold ends
     std::int64_t cost = 0;
+    ReasonCode why = ReasonCode::kPreempted;
   };
   std::vector<Victim> victims;     // in the order in which they were taken
   std::vector<PlacedSlot> placed;  // the preemptor's places, once they are gone

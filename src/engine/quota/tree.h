@@ -64,6 +64,8 @@ class QuotaTree {
   }
   std::int64_t nominal(QueueId queue, FlavorResource pair) const { return cell(queue, pair).nominal; }
   std::int64_t subtree(QueueId queue, FlavorResource pair) const { return cell(queue, pair).subtree; }
+  // The part of its subtree's quota that a queue never lends.
+  std::int64_t local(QueueId queue, FlavorResource pair) const { return cell(queue, pair).local; }
   bool declares(QueueId queue, FlavorResource pair) const { return cell(queue, pair).declared; }
   // More than its own subtree's quota is used (on the after plane): it runs on borrowed quota.
   bool borrows(QueueId queue, FlavorResource pair) const {

@@ -1,0 +1,122 @@
+// Decisions about work whose flavors are opaque: no nodes are known, so quota is all there is to find. Flavors, victims and
+// partial admission are Kueue's (preempt/flavor_choice.h, preempt/quota_victims.h).
+#include <algorithm>
+
+#include "engine/decide.h"
+#include "engine/preempt/cost.h"
+#include "engine/preempt/flavor_choice.h"
+#include "engine/preempt/quota_victims.h"
+
+namespace berth::engine {
+
+bool Decider::places_are_unknown(const WorkloadState& w) const {
+  bool any = false;
+  for (const auto& set : w.sets) {
+    if (set.waiting == 0) continue;
+    const std::vector<ChargeId> choices = state_.choices(set);
+    if (choices.empty() || !state_.shape_of(choices.front()).opaque) return false;
+    any = true;
+  }
+  return any;
+}
+
+// Starts, or plans with victims, exactly so many slots of each set. False: that cannot be. `only_ask`: nothing is decided.
+bool Decider::try_quota(WorkloadId id, std::span<const std::int64_t> counts, bool only_ask) {
+  const WorkloadState& w = state_.workloads[id.index()];
+  FlavorChooser chooser(state_, id);
+  chooser.run(counts);
+  if (chooser.mode() < FlavorMode::kPreempts) return false;
+  std::int64_t steps = state_.config.search_steps;
+  const Placer::Orders orders{chooser.charges(), counts};
+  VictimPlan plan;
+  if (chooser.mode() == FlavorMode::kFits) {
+    if (only_ask) return true;
+    Placer placer(state_, id, Mode::kStart, steps, orders);
+    if (placer.run()) {
+      state_.keep();
+      start(id, placer.placed());
+      return true;
+    }
+  } else {
+    const auto fits = [&](bool borrowing) {
+      return std::all_of(chooser.request().begin(), chooser.request().end(), [&](const QuotaItem& item) {
+        if (item.amount > state_.quota.available(w.queue, item.pair, kAfter)) return false;
+        return borrowing || saturating_add(state_.quota.usage(w.queue, item.pair, kAfter), item.amount) <=
+                                state_.quota.nominal(w.queue, item.pair);
+      });
+    };
+    const auto room_of = [&](const Yielder& who, int sign) { free_room(state_, who.workload, sign); };
+    const QuotaVictims search{state_, id, chooser.request(), chooser.short_pairs(), fits, room_of};
+    const std::size_t mark = state_.mark();
+    ++state_.stats.victim_searches;
+    const auto victims = search.run();
+    state_.rollback(mark);
+    if (!victims) return false;
+    if (only_ask) return true;
+    for (const Yielder& who : *victims) {
+      room_of(who, -1);
+      const WorkloadState& v = state_.workloads[who.workload.index()];
+      VictimPlan::Victim victim;
+      victim.workload = who.workload;
+      victim.reclaim = v.queue != w.queue;
+      victim.holder = who.holder;
+      victim.cost = who.holder ? 0 : victim_cost(state_, v, state_.now);
+      victim.why = reason_of(who.cause);
+      plan.victims.push_back(victim);
+    }
+  }
+  Placer placer(state_, id, Mode::kPlan, steps, orders);
+  if (!placer.run()) {
+    state_.rollback(0);
+    return false;
+  }
+  plan.placed = placer.placed();
+  state_.keep();
+  hold(id, plan);
+  return true;
+}
+
+void Decider::attempt_quota(ClassId class_id, WorkloadId id) {
+  const WorkloadState& w = state_.workloads[id.index()];
+  std::vector<std::int64_t> full, spare;
+  std::int64_t all_spare = 0;
+  bool enough = true;
+  for (const auto& set : w.sets) {
+    const std::int64_t least = std::max<std::int64_t>(0, set.least - set.active);
+    enough = enough && set.waiting >= least;
+    full.push_back(set.waiting);
+    spare.push_back(std::max<std::int64_t>(0, set.waiting - least));
+    all_spare += spare.back();
+  }
+  if (enough) {
+    if (try_quota(id, full)) return;
+    // Partial admission: all pod sets shrink in step. The largest size at which it starts or has victims; what a smaller size
+    // cannot have, a larger one is taken not to have either.
+    const auto at = [&](std::int64_t step) {
+      std::vector<std::int64_t> counts = full;
+      for (std::size_t s = 0; s < counts.size(); ++s) {
+        counts[s] -= clamp_to_int64(static_cast<Int128>(spare[s]) * step / all_spare);
+      }
+      return counts;
+    };
+    std::int64_t low = 1;
+    std::int64_t high = all_spare + 1;
+    while (all_spare > 0 && low < high) {
+      const std::int64_t middle = low + (high - low) / 2;
+      if (try_quota(id, at(middle), true)) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    if (all_spare > 0 && low <= all_spare && try_quota(id, at(low))) return;
+  }
+  std::int64_t steps = state_.config.search_steps;
+  Placer why(state_, id, Mode::kStart, steps);
+  if (why.run()) state_.rollback(0);  // only by splitting what belongs together
+  Failure failure = why.failure();
+  if (Failure never = beyond_quota(w); !never.reasons.empty()) failure = never;
+  park(class_id, failure, nullptr);
+}
+
+}  // namespace berth::engine

@@ -1,0 +1,249 @@
+#include "engine/preempt/flavor_choice.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/checked.h"
+#include "engine/preempt/quota_victims.h"
+
+namespace berth::engine {
+namespace {
+
+// Levels below the queue: 0 for a leaf.
+std::int64_t height_of(const State& state, QueueId queue) {
+  std::int64_t height = 0;
+  for (std::size_t q = 0; q < state.quota.size(); ++q) {
+    std::int64_t steps = 0;
+    QueueId at(q);
+    while (at.valid() && at != queue) {
+      at = state.quota.parent(at);
+      ++steps;
+    }
+    if (at.valid()) height = std::max(height, steps);
+  }
+  return height;
+}
+
+}  // namespace
+
+CoveringSubtree covering_subtree(const State& state, QueueId queue, FlavorResource pair, std::int64_t amount) {
+  const QuotaTree& quota = state.quota;
+  const bool has_parent = quota.parent(queue).valid();
+  if (!has_parent ||
+      saturating_add(quota.usage(queue, pair, kAfter), amount) <= quota.nominal(queue, pair)) {
+    return {0, has_parent};
+  }
+  std::int64_t rest = amount;
+  QueueId at = queue;
+  while (quota.parent(at).valid()) {
+    rest = std::max<std::int64_t>(
+        0, rest - std::max<std::int64_t>(0, quota.local(at, pair) - quota.usage(at, pair, kAfter)));
+    at = quota.parent(at);
+    if (saturating_add(quota.usage(at, pair, kAfter), rest) <= quota.subtree(at, pair))
+      return {height_of(state, at), quota.parent(at).valid()};
+  }
+  return {height_of(state, at), false};
+}
+
+std::int64_t FlavorChooser::taken(FlavorResource pair) const {
+  for (const QuotaItem& item : request_) {
+    if (item.pair == pair) return item.amount;
+  }
+  return 0;
+}
+
+FlavorChooser::Rating FlavorChooser::rate(FlavorResource pair, std::int64_t amount, bool look_for_victims) {
+  const WorkloadState& w = state_.workloads[id_.index()];
+  const QueueState& queue = state_.queues[w.queue.index()];
+  if (amount > state_.quota.potential(w.queue, pair)) return {};
+  const CoveringSubtree cover = covering_subtree(state_, w.queue, pair, amount);
+  if (amount <= state_.quota.available(w.queue, pair, kAfter)) return {FlavorMode::kFits, cover.height};
+  const bool may_borrow_by_force = queue.spec.preemption.borrow_within != BorrowWithin::kNever ||
+                                   false;
+  if (amount > state_.quota.nominal(w.queue, pair) && !cover.may_reclaim && !may_borrow_by_force)
+    return {FlavorMode::kNoFit, cover.height};
+  if (!look_for_victims) return {FlavorMode::kPreempts, cover.height};
+
+  const QuotaItem ask{pair, amount};
+  const std::size_t start = state_.mark();
+  const auto room_of = [&](const Yielder& who, int sign) { free_room(state_, who.workload, sign); };
+  const QuotaVictims search{state_,
+                            id_,
+                            {&ask, 1},
+                            {&pair, 1},
+                            [&](bool borrowing) {
+                              const std::int64_t use = state_.quota.usage(w.queue, pair, kAfter);
+                              return (borrowing || use + amount <= state_.quota.nominal(w.queue, pair)) &&
+                                     amount <= state_.quota.available(w.queue, pair, kAfter);
+                            },
+                            room_of};
+  const auto victims = search.run();
+  state_.rollback(start);
+  if (!victims) return {FlavorMode::kHopeless, cover.height};
+  bool own = false;
+  for (const Yielder& who : *victims) {
+    own = own || state_.workloads[who.workload.index()].queue == w.queue;
+    room_of(who, -1);
+  }
+  const std::int64_t height = covering_subtree(state_, w.queue, pair, amount).height;
+  state_.rollback(start);
+  return {own ? FlavorMode::kPreempts : FlavorMode::kReclaims, height};
+}
+
+bool FlavorChooser::better(const Rating& a, const Rating& b) const {
+  // Where one of them leads nowhere, there is nothing to weigh.
+  if (std::min(a.mode, b.mode) <= FlavorMode::kHopeless && a.mode != b.mode) return a.mode > b.mode;
+  const FlavorSearch& how = state_.queues[state_.workloads[id_.index()].queue.index()].spec.flavor_search;
+  if (how.preempt_rather_than_borrow && a.borrowing != b.borrowing) return a.borrowing < b.borrowing;
+  if (a.mode != b.mode) return a.mode > b.mode;
+  return a.borrowing < b.borrowing;
+}
+
+bool FlavorChooser::search_ends(const Rating& rating) const {
+  const FlavorSearch& how = state_.queues[state_.workloads[id_.index()].queue.index()].spec.flavor_search;
+  const bool may_borrow = rating.borrowing == 0 || !how.past_borrowing;
+  switch (rating.mode) {
+    case FlavorMode::kFits:
+      return may_borrow;
+    case FlavorMode::kPreempts:
+    case FlavorMode::kReclaims:
+      return may_borrow && !how.past_preempting;
+    case FlavorMode::kHopeless:
+    case FlavorMode::kNoFit:
+      return false;
+  }
+  return false;
+}
+
+std::vector<FlavorChooser::Unit> FlavorChooser::units(std::span<const std::int64_t> counts) const {
+  const WorkloadState& w = state_.workloads[id_.index()];
+  std::vector<Unit> out;
+  for (std::size_t s = 0; s < w.sets.size(); ++s) {
+    if (counts[s] == 0) continue;
+    const auto together = std::find_if(out.begin(), out.end(), [&](const Unit& unit) {
+      return !w.sets[s].flavor_group.empty() && w.sets[unit.front()].flavor_group == w.sets[s].flavor_group;
+    });
+    if (together == out.end()) {
+      out.push_back({s});
+    } else {
+      together->push_back(s);
+    }
+  }
+  return out;
+}
+
+// What the unit asks for of each resource of the group, in this flavor. `offered`: every set that asks may have it.
+std::vector<FlavorChooser::Ask> FlavorChooser::asks(const Unit& unit, const ResourceGroup& group,
+                                                    const std::string& flavor,
+                                                    std::span<const std::int64_t> counts, bool& offered) {
+  const WorkloadState& w = state_.workloads[id_.index()];
+  std::vector<Ask> out;
+  offered = true;
+  const auto in_group = [&](const std::string& resource) {
+    return std::find(group.resources.begin(), group.resources.end(), resource) != group.resources.end();
+  };
+  for (const std::size_t s : unit) {
+    bool wants = false;
+    bool found = false;
+    for (const ChargeId choice : state_.choices(w.sets[s])) {
+      const Charge& c = state_.charges[choice];
+      const bool here = std::any_of(c.flavors.begin(), c.flavors.end(), [&](const ChosenFlavor& f) {
+        return f.flavor == flavor && in_group(f.resource);
+      });
+      wants = wants || std::any_of(c.flavors.begin(), c.flavors.end(),
+                                   [&](const ChosenFlavor& f) { return in_group(f.resource); });
+      if (!here) continue;
+      found = true;
+      for (std::size_t i = 0; i < c.flavors.size(); ++i) {
+        if (!in_group(c.flavors[i].resource)) continue;
+        const std::int64_t amount = saturating_mul(c.quota[i].amount, counts[s]);
+        const auto same =
+            std::find_if(out.begin(), out.end(), [&](const Ask& ask) { return ask.pair == c.quota[i].pair; });
+        if (same == out.end()) {
+          out.push_back({c.flavors[i].resource, c.quota[i].pair, amount});
+        } else {
+          same->amount = saturating_add(same->amount, amount);
+        }
+      }
+      break;
+    }
+    if (wants && !found) offered = false;
+  }
+  return out;
+}
+
+ChargeId FlavorChooser::charge_of(std::size_t set, const std::vector<std::string>& flavors) const {
+  const WorkloadState& w = state_.workloads[id_.index()];
+  for (const ChargeId choice : state_.choices(w.sets[set])) {
+    const auto& has = state_.charges[choice].flavors;
+    if (std::all_of(has.begin(), has.end(), [&](const ChosenFlavor& f) {
+          return std::find(flavors.begin(), flavors.end(), f.flavor) != flavors.end();
+        }))
+      return choice;
+  }
+  return {};
+}
+
+void FlavorChooser::run(std::span<const std::int64_t> counts) {
+  const WorkloadState& w = state_.workloads[id_.index()];
+  const Queue& queue = state_.queues[w.queue.index()].spec;
+  charges_.assign(w.sets.size(), ChargeId());
+  bool several = false;
+  for (const auto& set : w.sets) several = several || state_.choices(set).size() > 1;
+  for (const Unit& unit : units(counts)) {
+    std::vector<std::string> picked;
+    for (const ResourceGroup& group : queue.groups) {
+      Rating best;
+      const std::string* flavor_of_best = nullptr;
+      std::vector<Ask> asks_of_best;
+      bool wanted = false;
+      for (const std::string& flavor : group.flavors) {
+        bool offered = true;
+        const std::vector<Ask> all = asks(unit, group, flavor, counts, offered);
+        if (!all.empty() || !offered) wanted = true;
+        if (all.empty() || !offered) continue;
+        Rating rating{FlavorMode::kFits, 0};
+        for (const Ask& ask : all) {
+          const Rating one = rate(ask.pair, saturating_add(taken(ask.pair), ask.amount), several);
+          if (better(rating, one)) rating = one;
+          if (rating.mode == FlavorMode::kNoFit) break;
+        }
+        if (rating.mode == FlavorMode::kNoFit) continue;
+        if (flavor_of_best == nullptr || better(rating, best)) {
+          best = rating;
+          flavor_of_best = &flavor;
+          asks_of_best = all;
+        }
+        if (search_ends(rating)) {
+          best = rating;
+          flavor_of_best = &flavor;
+          asks_of_best = all;
+          break;
+        }
+      }
+      if (!wanted) continue;
+      mode_ = std::min(mode_, flavor_of_best == nullptr ? FlavorMode::kNoFit : best.mode);
+      if (mode_ == FlavorMode::kNoFit) return;
+      borrowing_ = std::max(borrowing_, best.borrowing);
+      picked.push_back(*flavor_of_best);
+      for (const Ask& ask : asks_of_best) {
+        const auto same = std::find_if(request_.begin(), request_.end(),
+                                       [&](const QuotaItem& item) { return item.pair == ask.pair; });
+        if (same == request_.end()) {
+          request_.push_back({ask.pair, ask.amount});
+        } else {
+          same->amount = saturating_add(same->amount, ask.amount);
+        }
+      }
+    }
+    for (const std::size_t s : unit) {
+      charges_[s] = charge_of(s, picked);
+      if (!charges_[s].valid()) mode_ = FlavorMode::kNoFit;
+    }
+  }
+  for (const QuotaItem& item : request_) {
+    if (item.amount > state_.quota.available(w.queue, item.pair, kAfter)) short_.push_back(item.pair);
+  }
+}
+
+}  // namespace berth::engine

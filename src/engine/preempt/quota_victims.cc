@@ -1,0 +1,47 @@
+#include "engine/preempt/quota_victims.h"
+
+#include <cstddef>
+
+#include "engine/preempt/classic_order.h"
+
+namespace berth::engine {
+
+void QuotaVictims::restore(const std::vector<Yielder>& taken) const {
+  for (auto it = taken.rbegin(); it != taken.rend(); ++it) free(*it, +1);
+}
+
+// The last one taken is needed: it made the fit.
+void QuotaVictims::give_back(std::vector<Yielder>& taken, bool borrowing) const {
+  for (std::size_t i = taken.size() - 1; i-- > 0;) {
+    free(taken[i], +1);
+    if (fits(borrowing)) {
+      taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      free(taken[i], -1);
+    }
+  }
+}
+
+std::optional<std::vector<Yielder>> QuotaVictims::run() const {
+  return classic();
+}
+
+std::optional<std::vector<Yielder>> QuotaVictims::classic() const {
+  const ClassicOrder order(state, preemptor, request, short_pairs);
+  for (const bool borrowing : order.attempts()) {
+    std::vector<Yielder> taken;
+    const auto& all = order.candidates();
+    for (std::size_t i = order.next(0, borrowing); i < all.size(); i = order.next(i + 1, borrowing)) {
+      free(all[i].who, -1);
+      taken.push_back(all[i].who);
+      if (!fits(borrowing)) continue;
+      give_back(taken, borrowing);
+      restore(taken);
+      return taken;
+    }
+    restore(taken);
+  }
+  return std::nullopt;
+}
+
+}  // namespace berth::engine

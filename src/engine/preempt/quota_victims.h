@@ -1,0 +1,48 @@
+// Who must yield where quota is short: candidates in policy order, one after the other until everything fits, and then, from
+// the last to the first, everybody given back without whom it still does.
+//
+//   classic  candidates and attempts of classic_order.h
+//   fair     where the queues above share by their dominant shares: again and again the queue with the largest share, found
+//            from the root down, gives its next candidate, if
+//              - it is the preemptor's own queue, or the preemptor stays within its own quota (a plain reclaim), or
+//              - the preemptor's share with its request is not above what the other side keeps without the candidate
+//                (first pass), or is below what the other side has now (second pass, over those left out by the first).
+//            Both sides are the children of the lowest common ancestor.
+//
+// Source: kubernetes-sigs/kueue, pkg/scheduler/preemption (facts in research/kueue.md 1.8 and 1.9). Shares are exact
+// fractions here (quota/fairness.h).
+// Cost: O(queues + candidates log candidates + taken x (fit + queues of the tree)).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/core/state.h"
+#include "engine/preempt/yield.h"
+
+namespace berth::engine {
+
+struct QuotaVictims {
+  State& state;
+  WorkloadId preemptor;
+  std::span<const QuotaItem> request;           // what its start charges, by pair
+  std::span<const FlavorResource> short_pairs;  // what must be freed
+  // Does the preemptor fit now, with the room that was freed? `borrowing`: may it end up above its nominal quota?
+  std::function<bool(bool borrowing)> fits;
+  // Frees (-1) or gives back (+1) the room of a candidate.
+  std::function<void(const Yielder&, int sign)> free;
+
+  // Victims in the order in which they were taken; all room is given back again. None: nobody may yield, or not enough do.
+  std::optional<std::vector<Yielder>> run() const;
+  std::optional<std::vector<Yielder>> classic() const;
+  std::optional<std::vector<Yielder>> fair() const;
+
+ private:
+  class FairSearch;
+  void give_back(std::vector<Yielder>& taken, bool borrowing) const;
+  void restore(const std::vector<Yielder>& taken) const;
+};
+
+}  // namespace berth::engine

@@ -1,0 +1,82 @@
+// Terms of the search for victims that the orders of candidates share.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "engine/core/state.h"
+
+namespace berth::engine {
+
+// Why somebody yields, which is also the reason that its owner reads.
+enum class YieldCause : std::uint8_t {
+  kWithinQueue,           // to work of its own queue
+  kReclaim,               // quota that it borrowed goes back to whom it belongs
+  kReclaimWhileBorrowing,  // to work of higher priority that borrows itself
+  kFairShare,             // to a queue that has less of its share
+};
+
+inline ReasonCode reason_of(YieldCause cause) {
+  switch (cause) {
+    case YieldCause::kWithinQueue:
+      return ReasonCode::kPreempted;
+    case YieldCause::kReclaim:
+      return ReasonCode::kReclaimed;
+    case YieldCause::kReclaimWhileBorrowing:
+      return ReasonCode::kReclaimedWhileBorrowing;
+    case YieldCause::kFairShare:
+      return ReasonCode::kReclaimedFairly;
+  }
+  return ReasonCode::kPreempted;
+}
+
+struct Yielder {
+  WorkloadId workload;
+  YieldCause cause = YieldCause::kWithinQueue;
+  bool holder = false;  // only its hold ends
+};
+
+// Slots that would give room and quota back.
+inline bool takes_room(const Slot& slot) {
+  return slot.state == SlotState::kBinding || slot.state == SlotState::kRunning ||
+         slot.state == SlotState::kHeld;
+}
+
+// Frees (-1) or gives back (+1) the room of all its slots on the after plane, as a trial.
+inline void free_room(State& state, WorkloadId id, int sign) {
+  const WorkloadState& w = state.workloads[id.index()];
+  for (const auto& set : w.sets) {
+    for (const auto& slot : set.slots) {
+      if (takes_room(slot)) state.try_charge(w.queue, slot.charge, slot.node, slot.devices, kAfterBit, sign);
+    }
+  }
+}
+
+// Whether any of its slots is charged to one of the pairs.
+inline bool uses_any(const State& state, const WorkloadState& w, std::span<const FlavorResource> pairs) {
+  for (const auto& set : w.sets) {
+    for (const auto& slot : set.slots) {
+      if (!takes_room(slot)) continue;
+      for (const QuotaItem& item : state.charges[slot.charge].quota) {
+        if (item.amount > 0 && std::find(pairs.begin(), pairs.end(), item.pair) != pairs.end()) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// No more than its own quota of any of the pairs is used by the queue and all below it.
+inline bool within_own_quota(const QuotaTree& quota, QueueId queue, std::span<const FlavorResource> pairs) {
+  return std::none_of(pairs.begin(), pairs.end(),
+                      [&](FlavorResource pair) { return quota.borrows(queue, pair); });
+}
+
+// The order of those that are alike otherwise: lower priority, later start, arrival.
+inline bool yields_before(const WorkloadState& a, const WorkloadState& b) {
+  if (a.priority != b.priority) return a.priority < b.priority;
+  if (a.started != b.started) return a.started > b.started;
+  return a.arrival < b.arrival;
+}
+
+}  // namespace berth::engine
