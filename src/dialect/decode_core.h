@@ -300,9 +300,8 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
       const ResourceList limits = f.amounts(f.map(item, "resources"), "limits");
       for (const auto& [resource, limit] : limits) {
         if (c.requests.get(resource) > limit) {
-          pod.unsupported.push_back(
-              fmt::format("{}[{}].resources: the request of {} is above its limit",
-                          init ? "initContainers" : "containers", c.name, resource));
+          pod.unsupported.push_back(fmt::format("{}[{}].resources: the request of {} is above its limit",
+                                                init ? "initContainers" : "containers", c.name, resource));
         }
       }
       c.init = init;

@@ -232,7 +232,7 @@ struct KueueWorkload {
     std::optional<std::int64_t> min_count;
     PodSpec spec;
     TopologyRequest topology;
-    std::string group;  // pod sets of one group get their flavors, and their place, together
+    std::string group;             // pod sets of one group get their flavors, and their place, together
     std::int64_t reclaimable = 0;  // pods that have ended well and gave their quota back
   };
   struct Assignment {  // of a pod set

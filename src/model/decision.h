@@ -43,32 +43,55 @@ enum class ReasonCode : std::uint8_t {
   kNoVictims,       // nothing may be preempted that would help; detail = the policy
   kWaitingForRoom,  // victims are ending: need slots are not free yet
   // causes of evictions and holds
-  kPreempted,      // for a workload of higher rank in the same queue: subject
-  kReclaimed,      // quota that was borrowed goes back to its owner: subject
+  kPreempted,                // for a workload of higher rank in the same queue: subject
+  kReclaimed,                // quota that was borrowed goes back to its owner: subject
   kReclaimedWhileBorrowing,  // the same, for work of higher priority that borrows itself: subject
   kReclaimedFairly,          // its queue had more than its share: subject
-  kWithdrawn,      // a gang that could not be completed: detail
-  kDrained,        // its queue was stopped with draining
-  kPreemptor,      // room of victims is held for this workload
-  kReleasingRoom,  // room that is about to be free is held for this workload
-  kHoldOvertaken,  // the hold passes to a workload of higher rank: subject
-  kHoldBroken,     // the held room vanished: detail
-  kFits,           // placed
+  kWithdrawn,                // a gang that could not be completed: detail
+  kDrained,                  // its queue was stopped with draining
+  kPreemptor,                // room of victims is held for this workload
+  kReleasingRoom,            // room that is about to be free is held for this workload
+  kHoldOvertaken,            // the hold passes to a workload of higher rank: subject
+  kHoldBroken,               // the held room vanished: detail
+  kFits,                     // placed
 };
 template <>
 struct EnumNames<ReasonCode> {
-  static constexpr std::array names{"None"sv,           "Invalid"sv,        "Unsupported"sv,
-                                    "Inactive"sv,       "IncompleteGang"sv, "SearchBudget"sv,
-                                    "QueueMissing"sv,   "QueueDisabled"sv,  "QueueStopped"sv,
-                                    "BehindHead"sv,     "Quota"sv,          "QuotaMax"sv,
-                                    "QuotaUncovered"sv, "Nodes"sv,          "Topology"sv,
-                                    "Unschedulable"sv,  "Taint"sv,          "Selector"sv,
-                                    "Flavor"sv,         "Resource"sv,       "Device"sv,
-                                    "Held"sv,           "NoVictims"sv,      "WaitingForRoom"sv,
-                                    "Preempted"sv,      "Reclaimed"sv,      "ReclaimedWhileBorrowing"sv,
-                                    "ReclaimedFairly"sv, "Withdrawn"sv,     "Drained"sv,
-                                    "Preemptor"sv,      "ReleasingRoom"sv,  "HoldOvertaken"sv,
-                                    "HoldBroken"sv,     "Fits"sv};
+  static constexpr std::array names{"None"sv,
+                                    "Invalid"sv,
+                                    "Unsupported"sv,
+                                    "Inactive"sv,
+                                    "IncompleteGang"sv,
+                                    "SearchBudget"sv,
+                                    "QueueMissing"sv,
+                                    "QueueDisabled"sv,
+                                    "QueueStopped"sv,
+                                    "BehindHead"sv,
+                                    "Quota"sv,
+                                    "QuotaMax"sv,
+                                    "QuotaUncovered"sv,
+                                    "Nodes"sv,
+                                    "Topology"sv,
+                                    "Unschedulable"sv,
+                                    "Taint"sv,
+                                    "Selector"sv,
+                                    "Flavor"sv,
+                                    "Resource"sv,
+                                    "Device"sv,
+                                    "Held"sv,
+                                    "NoVictims"sv,
+                                    "WaitingForRoom"sv,
+                                    "Preempted"sv,
+                                    "Reclaimed"sv,
+                                    "ReclaimedWhileBorrowing"sv,
+                                    "ReclaimedFairly"sv,
+                                    "Withdrawn"sv,
+                                    "Drained"sv,
+                                    "Preemptor"sv,
+                                    "ReleasingRoom"sv,
+                                    "HoldOvertaken"sv,
+                                    "HoldBroken"sv,
+                                    "Fits"sv};
 };
 
 // Causes of evictions in favour of another queue.

@@ -91,7 +91,8 @@ struct PreemptionPolicy {
   WithinQueue within = WithinQueue::kNever;
   Reclaim reclaim = Reclaim::kNever;
   BorrowWithin borrow_within = BorrowWithin::kNever;
-  std::optional<std::int64_t> borrow_threshold;  // of borrow_within: the highest priority that may be ended so
+  std::optional<std::int64_t>
+      borrow_threshold;  // of borrow_within: the highest priority that may be ended so
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {

@@ -73,7 +73,8 @@ struct PodSet {
   std::optional<std::int64_t>
       present;  // how many of the first slots have a pod that could start; absent = all
   std::vector<DemandBand> bands;
-  std::string flavor_group;  // pod sets that share one get the same flavor for each resource; "" = it stands alone
+  std::string
+      flavor_group;  // pod sets that share one get the same flavor for each resource; "" = it stands alone
 
   std::int64_t least_count() const { return least.value_or(count); }
   template <class Self, class Visitor>

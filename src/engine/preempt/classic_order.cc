@@ -83,7 +83,8 @@ bool ClassicOrder::allowed(const WorkloadState& candidate, bool same_queue) cons
          std::tie(candidate.created, candidate.arrival) > std::tie(preemptor_.created, preemptor_.arrival);
 }
 
-void ClassicOrder::collect_queue(QueueId queue, QueueId ancestor, bool advantage, std::vector<Candidate>& out) {
+void ClassicOrder::collect_queue(QueueId queue, QueueId ancestor, bool advantage,
+                                 std::vector<Candidate>& out) {
   const PreemptionPolicy& policy = state_.queues[preemptor_.queue.index()].spec.preemption;
   const bool same_queue = queue == preemptor_.queue;
   const auto offer = [&](WorkloadId id, bool holder) {
@@ -94,9 +95,8 @@ void ClassicOrder::collect_queue(QueueId queue, QueueId ancestor, bool advantage
     if (!same_queue) {
       candidate.who.cause = YieldCause::kReclaim;
       if (!advantage) {
-        const bool below_threshold =
-            w.priority < preemptor_.priority &&
-            (!policy.borrow_threshold || w.priority <= *policy.borrow_threshold);
+        const bool below_threshold = w.priority < preemptor_.priority &&
+                                     (!policy.borrow_threshold || w.priority <= *policy.borrow_threshold);
         if (policy.borrow_within == BorrowWithin::kNever || !below_threshold) {
           candidate.no_borrowing = true;
         } else {

@@ -33,7 +33,7 @@ class ClassicOrder {
 
   struct Candidate {
     Yielder who;
-    QueueId ancestor;         // lowest that it has in common with the preemptor; none in its own queue
+    QueueId ancestor;           // lowest that it has in common with the preemptor; none in its own queue
     bool no_borrowing = false;  // yields only if the preemptor stays within its nominal quota
   };
   const std::vector<Candidate>& candidates() const { return candidates_; }

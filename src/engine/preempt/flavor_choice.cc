@@ -26,11 +26,11 @@ std::int64_t height_of(const State& state, QueueId queue) {
 
 }  // namespace
 
-CoveringSubtree covering_subtree(const State& state, QueueId queue, FlavorResource pair, std::int64_t amount) {
+CoveringSubtree covering_subtree(const State& state, QueueId queue, FlavorResource pair,
+                                 std::int64_t amount) {
   const QuotaTree& quota = state.quota;
   const bool has_parent = quota.parent(queue).valid();
-  if (!has_parent ||
-      saturating_add(quota.usage(queue, pair, kAfter), amount) <= quota.nominal(queue, pair)) {
+  if (!has_parent || saturating_add(quota.usage(queue, pair, kAfter), amount) <= quota.nominal(queue, pair)) {
     return {0, has_parent};
   }
   std::int64_t rest = amount;
@@ -58,8 +58,7 @@ FlavorChooser::Rating FlavorChooser::rate(FlavorResource pair, std::int64_t amou
   if (amount > state_.quota.potential(w.queue, pair)) return {};
   const CoveringSubtree cover = covering_subtree(state_, w.queue, pair, amount);
   if (amount <= state_.quota.available(w.queue, pair, kAfter)) return {FlavorMode::kFits, cover.height};
-  const bool may_borrow_by_force = queue.spec.preemption.borrow_within != BorrowWithin::kNever ||
-                                   false;
+  const bool may_borrow_by_force = queue.spec.preemption.borrow_within != BorrowWithin::kNever || false;
   if (amount > state_.quota.nominal(w.queue, pair) && !cover.may_reclaim && !may_borrow_by_force)
     return {FlavorMode::kNoFit, cover.height};
   if (!look_for_victims) return {FlavorMode::kPreempts, cover.height};

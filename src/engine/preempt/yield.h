@@ -11,10 +11,10 @@ namespace berth::engine {
 
 // Why somebody yields, which is also the reason that its owner reads.
 enum class YieldCause : std::uint8_t {
-  kWithinQueue,           // to work of its own queue
-  kReclaim,               // quota that it borrowed goes back to whom it belongs
+  kWithinQueue,            // to work of its own queue
+  kReclaim,                // quota that it borrowed goes back to whom it belongs
   kReclaimWhileBorrowing,  // to work of higher priority that borrows itself
-  kFairShare,             // to a queue that has less of its share
+  kFairShare,              // to a queue that has less of its share
 };
 
 inline ReasonCode reason_of(YieldCause cause) {
