@@ -45,6 +45,7 @@ std::vector<std::int64_t> device_list(std::uint64_t mask) {
 
 std::vector<Decision> Decider::run() {
   ++state_.stats.decide_calls;
+  state_.pending.wake_due(state_.now);
   end_withdrawn();
   drain_stopped();
   for (int round = 0; round < kMostRounds; ++round) {
@@ -264,7 +265,7 @@ void Decider::attempt(ClassId class_id) {
   }
   Failure failure = placer.failure();
   failure.steps_ended = failure.steps_ended || steps < 0;
-  park(class_id, failure, &search.why_not());
+  park(class_id, failure, &search);
 }
 
 // Would its least, in the flavor that is tried first, run on quota that some part of the tree lends it?
@@ -318,7 +319,7 @@ Failure Decider::beyond_quota(const WorkloadState& w) {
   return out;
 }
 
-void Decider::park(ClassId class_id, const Failure& failure, const Reason* preemption) {
+void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch* search) {
   Pending::Class& c = state_.pending.at(class_id);
   Parked why;
   why.by_quota = failure.by_quota;
@@ -335,10 +336,11 @@ void Decider::park(ClassId class_id, const Failure& failure, const Reason* preem
     if (reason.code != ReasonCode::kNone) reason = Reason{ReasonCode::kNone, "", "", 0, 0, 0, {reason}};
     reason.children.push_back(std::move(bound));
     ++state_.stats.searches_ended;
-  } else if (preemption != nullptr && (why.by_quota || why.by_nodes)) {
+  } else if (search != nullptr && (why.by_quota || why.by_nodes)) {
     if (reason.code != ReasonCode::kNone) reason = Reason{ReasonCode::kNone, "", "", 0, 0, 0, {reason}};
-    reason.children.push_back(*preemption);
+    reason.children.push_back(search->why_not());
   }
+  if (search != nullptr) why.wake_at = search->more_at();
   // Work that lacks pods, or that can never run, does not stand in the way of others in a strict queue.
   const auto final_reason = [](const Reason& r) {
     return r.code == ReasonCode::kQuotaMax || r.code == ReasonCode::kUnsupported ||

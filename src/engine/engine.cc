@@ -56,6 +56,10 @@ std::vector<Decision> Engine::decide(TimeMs now) {
   return Decider(impl_->state).run();
 }
 
+TimeMs Engine::next_time() const {
+  return impl_->state.pending.next_time();
+}
+
 Result<Verdict> Engine::explain(std::string_view uid) const {
   BERTH_ASSIGN(const WorkloadId id, impl_->find(uid));
   return engine::explain(impl_->state, id);

@@ -124,6 +124,10 @@ class Engine {
   // Order of the result: as decided; an eviction comes before the hold or start that it serves.
   std::vector<Decision> decide(TimeMs now);
 
+  // The earliest time at which decide() could decide something although nothing has been applied since the last decide():
+  // who decides calls it again then. kEndOfTime: only an event can change anything. Later than the last decide(). O(1).
+  TimeMs next_time() const;
+
   // Why the workload is where it is, with the nodes counted by what they lack. O(nodes x pod sets). NotFound error.
   Result<Verdict> explain(std::string_view uid) const;
   // The same without the look at the nodes: O(1). For statuses of many workloads.

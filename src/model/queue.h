@@ -10,6 +10,7 @@
 
 #include "base/checked.h"
 #include "base/enums.h"
+#include "base/time.h"
 
 namespace berth {
 
@@ -87,12 +88,28 @@ struct EnumNames<BorrowWithin> {
   static constexpr std::array names{"never"sv, "lower-priority"sv};
 };
 
+// Which of those who may yield do: the order in which a workload of this queue takes them. Whoever it can do without is
+// given back, in the opposite order.
+//   cost                   the lowest priority; of equal priority the set that costs least (engine/preempt/cost.h)
+//   youngest-first         the latest start, whatever its priority and cost
+//   lowest-priority-first  the lowest priority; of equal priority the latest start, whatever it costs
+enum class VictimOrder : std::uint8_t { kCost, kYoungestFirst, kLowestPriorityFirst };
+template <>
+struct EnumNames<VictimOrder> {
+  static constexpr std::array names{"cost"sv, "youngest-first"sv, "lowest-priority-first"sv};
+};
+
 struct PreemptionPolicy {
   WithinQueue within = WithinQueue::kNever;
   Reclaim reclaim = Reclaim::kNever;
   BorrowWithin borrow_within = BorrowWithin::kNever;
   std::optional<std::int64_t>
       borrow_threshold;  // of borrow_within: the highest priority that may be ended so
+  VictimOrder victims = VictimOrder::kCost;
+  // Work of this queue yields to nobody before it has run so long (Workload::minimum_runtime, where given, instead).
+  DurationMs minimum_runtime = 0;
+  // Work of this queue may take work that has not run its minimum.
+  bool ignores_minimum_runtime = false;
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
@@ -100,6 +117,9 @@ struct PreemptionPolicy {
     v("reclaim", s.reclaim);
     v("borrow_within", s.borrow_within);
     v("borrow_threshold", s.borrow_threshold);
+    v("victims", s.victims);
+    v("minimum_runtime", s.minimum_runtime);
+    v("ignores_minimum_runtime", s.ignores_minimum_runtime);
   }
   bool operator==(const PreemptionPolicy&) const = default;
 };

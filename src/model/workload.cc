@@ -68,6 +68,10 @@ std::vector<const PodSet*> pod_sets_of(const Group& root) {
 
 Status check(const Workload& workload) {
   if (workload.uid.empty()) return fail(ErrorCode::kInvalid, "workload \"{}\" has no uid", workload.name);
+  if (workload.minimum_runtime.value_or(0) < 0) {
+    return fail(ErrorCode::kInvalid, "workload {}: its minimum runtime is {} ms, but must not be negative",
+                workload.name, *workload.minimum_runtime);
+  }
   std::int64_t slots = 0;
   if (auto status = check_group(workload.root, 1, slots); !status) {
     return fail(ErrorCode::kInvalid, "workload {}: {}", workload.name, status.error().message);

@@ -174,6 +174,8 @@ struct Workload {
   bool active = true;  // false: held back by its owner
   TimeMs created = 0;
   std::optional<DurationMs> expected_duration;
+  // It yields to nobody before it has run so long; absent = what its queue says (PreemptionPolicy::minimum_runtime).
+  std::optional<DurationMs> minimum_runtime;
   Restart restart;
   Group root;
 
@@ -190,6 +192,7 @@ struct Workload {
     v("active", s.active);
     v("created", s.created);
     v("expected_duration", s.expected_duration);
+    v("minimum_runtime", s.minimum_runtime);
     v("restart", s.restart);
     v("root", s.root);
   }

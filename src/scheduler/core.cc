@@ -195,7 +195,11 @@ void Core::turn(TimeMs now) {
     next_orphans_ = now + options_.release_orphans_every;
   }
   // What carrying out one round of decisions tells the engine may need another (a pod that vanished meanwhile).
-  for (int round = 0; round < 10 && feed(); ++round) decide(now);
+  bool due = now >= engine_.engine().next_time();
+  for (int round = 0; round < 10 && (feed() || due); ++round) {
+    decide(now);
+    due = false;
+  }
   for (const std::string& workload : engine_.engine().take_changed()) reporter_.changed(workload, now);
   const auto problems = intake_.problems();
   if (problems.size() != known_problems_) {
@@ -209,7 +213,7 @@ bool Core::report(TimeMs now) {
 }
 
 TimeMs Core::next_due() const {
-  return std::min({carrier_.next_due(), reporter_.next_due(), next_orphans_});
+  return std::min({carrier_.next_due(), reporter_.next_due(), next_orphans_, engine_.engine().next_time()});
 }
 
 void Core::on_bound(const dialect::PodView& pod, std::string_view node, DurationMs since_decision) {

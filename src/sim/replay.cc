@@ -45,7 +45,11 @@ class Replay {
   Result<Outcome> run() {
     BERTH_TRY(prepare());
     queue_submission();
-    while (!events_.empty()) BERTH_TRY(moment(events_.next_time()));
+    while (true) {
+      const TimeMs at = std::min(events_.next_time(), engine_wakes_at());
+      if (at == kEndOfTime) break;
+      BERTH_TRY(moment(at));
+    }
     finish();
     return std::move(out_);
   }
@@ -56,6 +60,11 @@ class Replay {
   const Restart& restart(std::uint32_t index) const { return input_.trace.restarts[job(index).restart]; }
   std::size_t leaf(std::uint32_t index) const { return out_.leaf_of[input_.queue_of[job(index).queue]]; }
   TimeMs engine_time(TimeMs at) const { return at - out_.begin + kEngineStart; }
+  // When the engine wants to be asked although nothing has happened; never once nobody has work any more.
+  TimeMs engine_wakes_at() const {
+    const TimeMs at = decider_.engine().next_time();
+    return at == kEndOfTime ? at : std::max(now_, at - kEngineStart + out_.begin);
+  }
 
   Status prepare() {
     const auto& jobs = input_.trace.jobs;

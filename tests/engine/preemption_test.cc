@@ -66,6 +66,33 @@ TEST(Victims, FreshCheckpointsAreCheap) {
       << "1 s of work is lost, not 102 s";
 }
 
+// Four jobs of a quarter of the node each: who yields to one that needs as much?
+TEST(Victims, TheOrderIsTheQueuesChoice) {
+  const auto victim_of = [](VictimOrder order) {
+    Engine e;
+    ok(e.apply(gpu_node("n0", 8)));
+    ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+    Queue queue = std::get<QueueUpsert>(gpu_queue("q", "", 8)).queue;
+    queue.preemption.victims = order;
+    ok(e.apply(QueueUpsert{queue}));
+    ok(e.apply(gang("lowest", 2, 1, 0, "q")));
+    e.decide(1000);
+    Workload saved = gang_workload("cheap", 2, 1, 0, "q");
+    saved.restart.checkpoint_every = 1000;
+    ok(e.apply(WorkloadUpsert{saved}));
+    e.decide(2000);
+    ok(e.apply(gang("young", 2, 1, 0, "q")));
+    e.decide(3000);
+    ok(e.apply(gang("youngest", 2, 1, 1, "q")));
+    e.decide(4000);
+    ok(e.apply(gang("high", 2, 1, 10, "q")));
+    return evicted(e.decide(100'000));
+  };
+  EXPECT_EQ(victim_of(VictimOrder::kCost), std::vector<std::string>{"cheap"});
+  EXPECT_EQ(victim_of(VictimOrder::kYoungestFirst), std::vector<std::string>{"youngest"});
+  EXPECT_EQ(victim_of(VictimOrder::kLowestPriorityFirst), std::vector<std::string>{"young"});
+}
+
 TEST(Victims, NobodyYieldsWhereThePolicySaysNever) {
   Engine e;
   ok(e.apply(gpu_node("n0", 8)));

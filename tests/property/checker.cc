@@ -21,7 +21,8 @@ void Checker::on_event(const Event& event) {
 
 // ------------------------------------------------------------------------------------------------------ whole rounds
 
-std::string Checker::on_decisions(const std::vector<Decision>& decisions, Coverage& coverage) {
+std::string Checker::on_decisions(const std::vector<Decision>& decisions, TimeMs now, Coverage& coverage) {
+  ledger_.now = std::max(ledger_.now, now);
   yielded_.clear();
   released_.clear();
   started_.clear();
@@ -118,6 +119,7 @@ std::string Checker::start(const Decision& d, Coverage& coverage) {
   const bool grows = w.active() > 0;
   if (const auto wrong = place(d, w, SlotState::kBinding); !wrong.empty()) return wrong;
   const GroupView root = view_of(w.spec.root);
+  ledger_.note_run(w);
   if (auto wrong = check_groups(d, w, root, false); !wrong.empty()) return wrong;
   if (auto wrong = check_topology(d, w, root); !wrong.empty()) return wrong;
   if (!had_hold && !grows) started_.insert(d.workload);
@@ -358,6 +360,7 @@ std::string Checker::evict(const Decision& d, Coverage& coverage) {
     if (same != (cause == ReasonCode::kPreempted))
       return fmt::format("the cause {} does not suit its queue", enum_name(cause));
     if (auto wrong = may_yield(w, to->second); !wrong.empty()) return wrong;
+    if (auto wrong = ran_its_minimum(w, to->second, coverage); !wrong.empty()) return wrong;
   } else {
     return fmt::format("{} is no cause of an eviction", enum_name(cause));
   }
@@ -376,6 +379,7 @@ std::string Checker::evict(const Decision& d, Coverage& coverage) {
     yielded.before.push_back(slot);
     slot.state = SlotState::kReleasing;
   }
+  ledger_.note_run(w);
   // Of a gang all or nothing is ended.
   if (w.active() > 0) {
     if (auto wrong = check_groups(d, w, view_of(w.spec.root), false); !wrong.empty())
@@ -415,6 +419,20 @@ std::string Checker::release(const Decision& d, Coverage& coverage) {
   released_.insert(d.workload);
   ++coverage[fmt::format("release-hold {}", enum_name(cause))];
   return "";
+}
+
+std::string Checker::ran_its_minimum(const WorkloadRecord& victim, const WorkloadRecord& to,
+                                     Coverage& coverage) const {
+  const auto queue = ledger_.queues.find(victim.spec.queue);
+  const DurationMs of_queue = queue == ledger_.queues.end() ? 0 : queue->second.preemption.minimum_runtime;
+  const DurationMs least = victim.spec.minimum_runtime.value_or(of_queue);
+  const DurationMs ran = ledger_.now - victim.started;
+  if (least == 0) return "";
+  ++coverage[ran >= least ? "evict after a minimum runtime" : "evict before a minimum runtime"];
+  const auto ours = ledger_.queues.find(to.spec.queue);
+  if (ran >= least || (ours != ledger_.queues.end() && ours->second.preemption.ignores_minimum_runtime))
+    return "";
+  return fmt::format("it ran for {} ms of its minimum of {}", ran, least);
 }
 
 // Asked before the victim's slots are ended.

@@ -3,7 +3,8 @@
 //   1  no decision leaves a group between nothing and its least number
 //   2  no decision takes more of a node, a device or a queue's quota than there is, now or once releasing pods are gone
 //      (which is also what keeps held room for its holder); an excess made outside is never made larger
-//   3  who yields to whom: within a queue by its policy, across queues only work on borrowed quota and never protected work
+//   3  who yields to whom: within a queue by its policy, across queues only work on borrowed quota and never protected work;
+//      nobody before it has run its minimum
 //   4  every eviction serves a workload that then holds the room; no victim could have stayed
 //   5  (by the runner) nothing more is decided without news
 // And: a hold ends by a start, a release with a reason, or outside; strict queues start in order; places suit their pods.
@@ -30,7 +31,7 @@ class Checker {
 
   void on_event(const Event& event);
   // The first violation, or "". After a violation the checker is of no more use.
-  std::string on_decisions(const std::vector<Decision>& decisions, Coverage& coverage);
+  std::string on_decisions(const std::vector<Decision>& decisions, TimeMs now, Coverage& coverage);
   // A strict queue starts nothing behind somebody whom only a lack of room blocks. Asked after on_decisions(); what blocks
   // the ones in front is taken from the engine's own verdicts.
   std::string check_lines(const engine::Engine& engine);
@@ -60,6 +61,8 @@ class Checker {
                            bool with_held) const;
   std::string check_topology(const Decision& d, const WorkloadRecord& w, const GroupView& group) const;
   std::string may_yield(const WorkloadRecord& victim, const WorkloadRecord& to) const;
+  std::string ran_its_minimum(const WorkloadRecord& victim, const WorkloadRecord& to,
+                              Coverage& coverage) const;
   std::string check_reclaimer(const WorkloadRecord& w) const;
   std::string check_minimal(const WorkloadRecord& holder);
   bool could_stay(const WorkloadRecord& holder, const Yielded& victim);

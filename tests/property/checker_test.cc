@@ -60,7 +60,7 @@ class CheckerTest : public ::testing::Test {
 
   void tell(const Event& event) { checker_.on_event(event); }
   std::string decide(const std::vector<Decision>& decisions) {
-    return checker_.on_decisions(decisions, coverage_);
+    return checker_.on_decisions(decisions, 1000, coverage_);
   }
 
   // Slot i of the workload on places[i]: node and device.

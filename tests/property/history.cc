@@ -189,6 +189,9 @@ Queue make_queue(const Profile& p, const Step& step) {
   if (p.policies) {
     q.preemption.within = static_cast<WithinQueue>(r.below(3));
     q.preemption.reclaim = static_cast<Reclaim>(r.below(3));
+    if (r.chance(1, 3)) q.preemption.victims = static_cast<VictimOrder>(r.below(3));
+    if (r.chance(1, 4)) q.preemption.minimum_runtime = 1000 * r.between(1, 40);
+    q.preemption.ignores_minimum_runtime = r.chance(1, 8);
   }
   q.placement = static_cast<Placement>(r.below(5));
   if (r.chance(1, 60)) q.disabled = "a test says so";
@@ -251,6 +254,7 @@ Workload make_workload(const Profile& p, const Step& step) {
   w.active = !r.chance(1, 30);
   w.created = r.chance(1, 3) ? 1000 : step.id * 10;
   if (r.chance(1, 3)) w.restart.checkpoint_every = 1000 * r.between(1, 60);
+  if (r.chance(1, 8)) w.minimum_runtime = 1000 * r.between(0, 30);
   w.restart.overhead = 1000 * r.between(0, 60);
   w.restart.grace = 1000 * r.between(0, 30);
   const auto shape = r.below(10);

@@ -202,6 +202,15 @@ void Ledger::update(const SlotUpdate& e) {
       break;
   }
   if (w.active() + w.count(SlotState::kHeld) == 0) w.withdrawn = false;
+  note_run(w);
+}
+
+void Ledger::note_run(WorkloadRecord& w) const {
+  if (w.active() == 0) {
+    w.started = 0;
+  } else if (w.started == 0) {
+    w.started = std::max<TimeMs>(now, 1);
+  }
 }
 
 // -------------------------------------------------------------------------------------------------------------- nodes

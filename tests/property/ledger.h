@@ -44,6 +44,7 @@ struct WorkloadRecord {
   std::vector<std::vector<SlotRecord>> sets;  // by pod set, by index
   std::int64_t arrival = 0;
   bool withdrawn = false;  // asked for, and not decided yet
+  TimeMs started = 0;      // of the present run
 
   std::int64_t count(SlotState state) const;
   std::int64_t active(std::size_t set) const;  // binding and running
@@ -67,6 +68,10 @@ class Ledger {
 
   // An event that the engine took.
   void apply(const Event& event);
+  // Of whom it was changed just now, does it run, and since when?
+  void note_run(WorkloadRecord& w) const;
+
+  TimeMs now = 0;  // of the last decide(); never goes back
 
   std::map<std::string, Node> nodes;
   std::map<std::string, Topology> topologies;

@@ -45,7 +45,7 @@ class Run {
       return fail(fmt::format("decided something without news: {} {} ({})", enum_name(decisions[0].kind),
                               decisions[0].workload, to_text(decisions[0].reason)));
     }
-    if (auto wrong = checker_.on_decisions(decisions, coverage_); !wrong.empty())
+    if (auto wrong = checker_.on_decisions(decisions, now, coverage_); !wrong.empty())
       return fail(std::move(wrong));
     last_empty_ = decisions.empty();
     if (quiet) return true;
@@ -56,23 +56,33 @@ class Run {
     return check_verdicts();
   }
 
+  // Nothing more is decided until the time that the engine names.
   bool stable(TimeMs now) {
+    const TimeMs next = engine_.engine().next_time();
+    if (next <= checker_.ledger().now) return fail(fmt::format("its next time {} has passed already", next));
+    const TimeMs last = std::min(now + kStableRounds * 1000, next - 1);
     for (int round = 0; round < kStableRounds; ++round) {
-      if (!decide(now + round * 1000, true)) return false;
+      if (!decide(std::min(now + round * 1000, last), true)) return false;
     }
-    return true;
+    if (next == kEndOfTime) return true;
+    ++coverage_["quiet until a time that the engine named"];
+    return decide(next - 1, true);
   }
 
   // The outside carries everything out; decisions must come to an end.
   bool settle(TimeMs now) {
-    for (int round = 0; round < kMostSettlingRounds; ++round) {
+    for (int round = 0; round < kMostSettlingRounds; ++round, now += 1000) {
       const auto events = settle_events(checker_.ledger());
       for (const Event& event : events) apply(event);
-      if (!decide(now + round * 1000)) return false;
-      if (events.empty() && last_empty_) {
-        if (auto wrong = checker_.at_rest(); !wrong.empty()) return fail(std::move(wrong));
-        return stable(now + round * 1000);
-      }
+      if (!decide(now)) return false;
+      if (!events.empty() || !last_empty_) continue;
+      if (auto wrong = checker_.at_rest(); !wrong.empty()) return fail(std::move(wrong));
+      if (!stable(now)) return false;
+      // At rest but for time: what waits for a time of its own gets it.
+      const TimeMs next = engine_.engine().next_time();
+      if (next == kEndOfTime) return true;
+      ++coverage_["woken by time alone"];
+      now = next - 1000;
     }
     return fail(fmt::format("{} rounds without news from outside, and still something is decided",
                             kMostSettlingRounds));

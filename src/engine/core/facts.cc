@@ -156,6 +156,10 @@ Status State::queue_upsert(const Queue& queue) {
     return fail(ErrorCode::kInvalid, "queue {}: weight {}/{}; it must not be negative", queue.name,
                 queue.weight.num, queue.weight.den);
   }
+  if (queue.preemption.minimum_runtime < 0) {
+    return fail(ErrorCode::kInvalid, "queue {}: a minimum runtime of {} ms; it must not be negative",
+                queue.name, queue.preemption.minimum_runtime);
+  }
   for (const auto& q : queue.quotas) {
     for (const std::int64_t amount :
          {q.nominal, q.borrowing_limit.value_or(0), q.lending_limit.value_or(0)}) {
@@ -271,6 +275,7 @@ void State::fill(WorkloadState& w, const Workload& from) {
   w.preemptible = from.preemptible;
   w.active = from.active;
   w.expected = from.expected_duration;
+  w.minimum_runtime = from.minimum_runtime;
   w.restart = from.restart;
   w.priority = from.priority;
 }
@@ -329,7 +334,8 @@ Status State::workload_upsert(const Workload& workload) {
       ++q.priorities[workload.priority];
       pending.wake_all();  // who may preempt it has changed
     }
-    if (w.preemptible != workload.preemptible) pending.wake_all();
+    if (w.preemptible != workload.preemptible || w.minimum_runtime != workload.minimum_runtime)
+      pending.wake_all();
     w.queue = queue;
   } else {
     if (free_workloads_.empty()) {

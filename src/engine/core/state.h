@@ -60,6 +60,7 @@ struct WorkloadState {
   bool preemptible = true;
   bool active = true;
   std::optional<DurationMs> expected;
+  std::optional<DurationMs> minimum_runtime;  // absent: what its queue says
   Restart restart;
   StructureId structure;
   std::vector<PodSetState> sets;

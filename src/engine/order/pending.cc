@@ -100,6 +100,7 @@ void Pending::remove(ClassId id, const Member& member) {
   --size_;
   --line(queue).members;
   if (c.members.empty()) {
+    forget_time(id);
     parked_.erase(id);
     index_.erase(c.key);
     free_.push_back(id);
@@ -116,9 +117,11 @@ ClassId Pending::next() const {
 void Pending::park(ClassId id, Parked why) {
   Class& c = classes_[id.index()];
   unlink(id);
+  forget_time(id);
   c.parked = true;
   c.why = std::move(why);
   parked_.insert(id);
+  if (c.why.wake_at != kEndOfTime) due_.emplace(c.why.wake_at, id);
   link(id);
   call_back(c.queue);
 }
@@ -127,6 +130,7 @@ void Pending::wake(ClassId id) {
   Class& c = classes_[id.index()];
   if (!c.parked) return;
   unlink(id);
+  forget_time(id);
   c.parked = false;
   parked_.erase(id);
   link(id);
@@ -136,6 +140,15 @@ void Pending::wake(ClassId id) {
 void Pending::wake_all() {
   const std::set<ClassId> all = parked_;
   for (const ClassId id : all) wake(id);
+}
+
+void Pending::wake_due(TimeMs now) {
+  while (next_time() <= now) wake(ClassId(due_.begin()->second));
+}
+
+void Pending::forget_time(ClassId id) {
+  const Class& c = classes_[id.index()];
+  if (c.parked) due_.erase({c.why.wake_at, id});
 }
 
 WorkloadId Pending::blocked_by(ClassId id) const {

@@ -12,6 +12,7 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -25,9 +26,10 @@ using ClassId = Id<struct ClassTag>;
 
 // Why a class is parked, and thereby what may wake it.
 struct Parked {
-  bool by_quota = false;  // any gain of quota in its tree of queues
-  bool by_nodes = false;  // a gain of room on a node that could host one of its shapes
-  bool in_line = true;    // in a strict queue, it blocks those behind it
+  bool by_quota = false;        // any gain of quota in its tree of queues
+  bool by_nodes = false;        // a gain of room on a node that could host one of its shapes
+  bool in_line = true;          // in a strict queue, it blocks those behind it
+  TimeMs wake_at = kEndOfTime;  // the passing of time: then it is awake again
   VerdictKind verdict = VerdictKind::kBlocked;
   Reason reason;
 };
@@ -65,6 +67,9 @@ class Pending {
   void park(ClassId id, Parked why);
   void wake(ClassId id);
   void wake_all();
+  // The time at which the first parked class wakes of its own; kEndOfTime: none does. wake_due() wakes those of up to `now`.
+  TimeMs next_time() const { return due_.empty() ? kEndOfTime : due_.begin()->first; }
+  void wake_due(TimeMs now);
 
   Class& at(ClassId id) { return classes_[id.index()]; }
   const Class& at(ClassId id) const { return classes_[id.index()]; }
@@ -104,6 +109,7 @@ class Pending {
   void unlink(ClassId id);
   void show(QueueId queue);
   void call_back(QueueId queue);
+  void forget_time(ClassId id);
   Line& line(QueueId queue);
 
   std::vector<Class> classes_;
@@ -112,6 +118,7 @@ class Pending {
   std::vector<Line> lines_;
   std::set<Front> heads_;
   std::set<ClassId> parked_;
+  std::set<std::pair<TimeMs, ClassId>> due_;  // of the parked classes that have a time to wake at
   std::size_t size_ = 0;
 };
 

@@ -29,4 +29,9 @@ std::int64_t victim_cost(const State& state, const WorkloadState& w, TimeMs now)
   return clamp_to_int64(weight * time / 1000);
 }
 
+TimeMs yields_from(const State& state, const WorkloadState& w) {
+  const DurationMs of_queue = state.queues[w.queue.index()].spec.preemption.minimum_runtime;
+  return saturating_add(w.started, w.minimum_runtime.value_or(of_queue));
+}
+
 }  // namespace berth::engine

@@ -12,4 +12,7 @@ namespace berth::engine {
 // A workload without devices counts its CPUs instead. 0 for one that does not run. Clamped to 64 bits.
 std::int64_t victim_cost(const State& state, const WorkloadState& workload, TimeMs now);
 
+// From when on a started workload may have to yield: its start and its minimum runtime.
+TimeMs yields_from(const State& state, const WorkloadState& workload);
+
 }  // namespace berth::engine

@@ -107,6 +107,13 @@ void VictimSearch::collect() {
     const WorkloadState& v = state_.workloads[id.index()];
     --steps_;
     if (id == id_ || v.withdraw || (!holder && !v.preemptible) || !relevant(v)) return;
+    if (!holder && !policy.ignores_minimum_runtime) {
+      const TimeMs until = yields_from(state_, v);
+      if (until > state_.now) {
+        more_at_ = std::min(more_at_, until);
+        return;
+      }
+    }
     candidates_.push_back({id, reclaim, holder, v.priority, holder ? 0 : victim_cost(state_, v, state_.now),
                            v.started, v.arrival});
   };
@@ -146,10 +153,14 @@ void VictimSearch::collect() {
     if (v.running() > 0) continue;  // grows: its running part is no hold
     if (v.queue == w_.queue ? within_ok(v) : reclaim_ok(v)) offer(id, v.queue != w_.queue, true);
   }
-  std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
-    return std::make_tuple(!a.holder, a.priority, a.cost, -a.started, ~a.arrival) <
-           std::make_tuple(!b.holder, b.priority, b.cost, -b.started, ~b.arrival);
-  });
+  const VictimOrder order = policy.victims;
+  const auto key = [order](const Candidate& c) {
+    const std::int64_t priority = order == VictimOrder::kYoungestFirst ? 0 : c.priority;
+    const std::int64_t cost = order == VictimOrder::kCost ? c.cost : 0;
+    return std::make_tuple(!c.holder, priority, cost, -c.started, ~c.arrival);
+  };
+  std::sort(candidates_.begin(), candidates_.end(),
+            [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
 }
 
 // sign -1 frees the candidate's room on the after plane; +1 gives it back.
@@ -332,6 +343,7 @@ std::optional<VictimPlan> VictimSearch::run() {
     if (auto plan = run_rank(static_cast<int>(rank))) return plan;
   }
   if (steps_ < 0) why_not_ = {ReasonCode::kSearchBudget, "", "", 0, 0, 0, {}};
+  if (more_at_ != kEndOfTime) why_not_.detail += "; some have not run their minimum yet";
   return std::nullopt;
 }
 
@@ -361,6 +373,7 @@ std::optional<VictimPlan> VictimSearch::run_rank(int rank) {
   Sequence all(candidates_.size());
   for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i;
 
+  const bool by_cost = state_.queues[w_.queue.index()].spec.preemption.victims == VictimOrder::kCost;
   const std::string& required = state_.structures[w_.structure].groups[0].topology.required;
   const auto level = required.empty() ? std::nullopt : state_.nodes.level_of(required);
   if (level) {
@@ -369,12 +382,12 @@ std::optional<VictimPlan> VictimSearch::run_rank(int rank) {
       const Sequence inside = within_domain(domain);
       if (inside.empty() || steps_ < 0 || ++tried > kMostDomains) continue;
       consider(take(inside, kFirstPrefix));
-      if (inside.size() > 1) consider(take(by_node(inside), inside.size()));
+      if (by_cost && inside.size() > 1) consider(take(by_node(inside), inside.size()));
     }
   } else {
     consider(take(all, kFirstPrefix));
     // One victim of least rank and cost cannot be beaten by another order, several may be.
-    if (!best_ || best_->size() > 1) consider(take(by_node(all), all.size()));
+    if (by_cost && (!best_ || best_->size() > 1)) consider(take(by_node(all), all.size()));
   }
   if (!best_ && steps_ >= 0) consider(take(all, all.size()));
   if (!best_) return std::nullopt;

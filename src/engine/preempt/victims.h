@@ -5,6 +5,7 @@
 //   reclaim    workloads of other queues of the same tree that run on borrowed quota: every queue from the victim's up to
 //              below the common ancestor uses more than its subtree's quota of a pair that both need, and the preemptor's
 //              side stays within its own subtree's quota with the request. Protected work (not borrowing) is never taken.
+//   minimum    nobody yields before it has run its minimum runtime, unless the preemptor's queue says otherwise
 // Work that only holds room (it waits for its own victims to end) yields first: nothing is lost.
 //
 // Units are whole workloads. Order among candidates: holds, lower priority, lower cost, later start, uid of arrival.
@@ -47,6 +48,9 @@ class VictimSearch {
   // Otherwise rolled back; why_not() says why.
   std::optional<VictimPlan> run();
   const Reason& why_not() const { return why_not_; }
+  // After run() found nothing: the first time at which more work may yield, because it has run its minimum by then;
+  // kEndOfTime: time alone changes nothing.
+  TimeMs more_at() const { return more_at_; }
 
  private:
   struct Candidate {
@@ -87,6 +91,7 @@ class VictimSearch {
   std::vector<Candidate> candidates_;
   std::optional<Sequence> best_;
   Reason why_not_;
+  TimeMs more_at_ = kEndOfTime;
 };
 
 }  // namespace berth::engine
