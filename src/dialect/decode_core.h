@@ -243,7 +243,6 @@ void split_devices(FieldReader<V>& f, const V& spec, ResourceList& requests, Pod
   for (const auto& [resource, amount] : requests) {
     if (!f.devices().is_device(resource)) continue;
     names.push_back(resource);
-    if (amount == 0) continue;
     if (amount % 1000 != 0) f.error(spec, resource, "a number of devices must be whole");
     pod.claim.requests.push_back(DeviceRequest{resource, amount / 1000, 1000});
   }
@@ -338,12 +337,13 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
     if (const auto status_of_sum = total->add(f.amounts(spec, "overhead")); !status_of_sum) {
       f.error(spec, "overhead", status_of_sum.error().message);
     }
-    split_devices(f, spec, *total, pod);
     std::vector<std::string> zero;
     for (const auto& [resource, amount] : *total) {
       if (amount == 0) zero.push_back(resource);
     }
     for (const auto& resource : zero) total->erase(resource);
+    out.zero_requests = std::move(zero);
+    split_devices(f, spec, *total, pod);
     total->set("pods", 1);
     pod.requests = std::move(*total);
   } else {

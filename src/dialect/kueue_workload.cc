@@ -30,6 +30,8 @@ Group root_of(const KueueWorkload& object) {
     set.name = from.name;
     set.pod = from.spec.pod;
     set.count = slots_of(object, i);
+    // Kueue gives a flavor to what is named, even where nothing of it is asked for.
+    for (const auto& resource : from.spec.zero_requests) set.pod.requests.set(resource, 0);
     set.flavor_group = from.group;
     set.least = std::min(set.count, from.min_count.value_or(set.count));
     if (!grouped) {

@@ -113,6 +113,7 @@ struct PodSpec {
   DurationMs grace = 30 * kSecond;
   std::optional<DurationMs> deadline;  // activeDeadlineSeconds
   std::vector<Repulsion> repulsions;
+  std::vector<std::string> zero_requests;  // named, and nothing of it asked for; not in `pod`
   bool operator==(const PodSpec&) const = default;
 };
 

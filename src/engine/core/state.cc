@@ -289,10 +289,9 @@ void State::build_choices(Spec& s) {
     };
     if (covers("pods") != nullptr && !counted.has("pods")) counted.set("pods", 1);
     for (const auto& [name, amount] : counted) {
-      if (amount == 0) continue;
       const ResourceGroup* group = covers(name);
       if (group == nullptr) {
-        if (name == "pods" || config.ignore_uncovered) continue;
+        if (amount == 0 || name == "pods" || config.ignore_uncovered) continue;
         s.problem = {ReasonCode::kQuotaUncovered, name, "", amount, 0, 0, {}};
         return;
       }
@@ -370,8 +369,8 @@ void State::build_choices(Spec& s) {
       entry.shape.tolerations.insert(entry.shape.tolerations.end(), flavor.tolerations.begin(),
                                      flavor.tolerations.end());
       for (const std::string& resource : groups[g]->resources) {
+        if (!counted.has(resource)) continue;
         const std::int64_t amount = counted.get(resource);
-        if (amount == 0) continue;
         charge.quota.push_back({pair(flavor.name, resource), amount});
         charge.flavors.push_back({resource, flavor.name});
       }
