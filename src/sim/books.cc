@@ -17,6 +17,7 @@ Books::Books(const std::vector<Node>& nodes) : nodes_(&nodes) {
       account.device_free.insert(account.device_free.end(), static_cast<std::size_t>(pool.count), 1000);
       if (pool.resource == kGpu) gpu_capacity_ += pool.count * 1000;
     }
+    account.device_out.resize(account.device_free.size(), false);
     accounts_.push_back(std::move(account));
   }
 }
@@ -31,6 +32,7 @@ Result<std::uint32_t> Books::node(std::string_view name) const {
 Status Books::charge(std::uint32_t node, const PodTemplate& pod, const SlotPlacement& slot) {
   Account& account = accounts_[node];
   const std::string& name = (*nodes_)[node].name;
+  if (account.out) return fail(ErrorCode::kInternal, "a start names the node {}, which has failed", name);
   for (const auto& [resource, amount] : pod.requests) {
     // A node that does not name a resource does not count it.
     if (!account.free.has(resource)) {
@@ -51,6 +53,9 @@ Status Books::charge(std::uint32_t node, const PodTemplate& pod, const SlotPlace
       if (device < 0 || device >= static_cast<std::int64_t>(account.device_free.size())) {
         return fail(ErrorCode::kInternal, "a start on node {} names device {}, which it does not have", name,
                     device);
+      }
+      if (account.device_out[static_cast<std::size_t>(device)]) {
+        return fail(ErrorCode::kInternal, "a start names device {} of node {}, which has failed", device, name);
       }
       std::int64_t& left = account.device_free[static_cast<std::size_t>(device)];
       if (left < request.milli) {
@@ -79,6 +84,10 @@ void Books::release(std::uint32_t node, const PodTemplate& pod, const SlotPlacem
       account.device_free[static_cast<std::size_t>(slot.devices[at])] += request.milli;
     }
   }
+}
+
+void Books::set_device_out(std::uint32_t node, std::int64_t device, bool out) {
+  accounts_[node].device_out[static_cast<std::size_t>(device)] = out;
 }
 
 bool Books::all_free() const {

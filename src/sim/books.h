@@ -26,6 +26,10 @@ class Books {
   Status charge(std::uint32_t node, const PodTemplate& pod, const SlotPlacement& slot);
   void release(std::uint32_t node, const PodTemplate& pod, const SlotPlacement& slot);
 
+  // A node or a device that is out takes nothing: charging it is an error. What is on it must be released first.
+  void set_node_out(std::uint32_t node, bool out) { accounts_[node].out = out; }
+  void set_device_out(std::uint32_t node, std::int64_t device, bool out);
+
   std::int64_t gpu_capacity_milli() const { return gpu_capacity_; }
   std::int64_t cpu_capacity_milli() const { return cpu_capacity_; }
   // Whether nothing is charged anywhere: true when all jobs are gone.
@@ -35,6 +39,8 @@ class Books {
   struct Account {
     ResourceList free;
     std::vector<std::int64_t> device_free;  // milli, all pools in their order
+    std::vector<bool> device_out;
+    bool out = false;
   };
 
   const std::vector<Node>* nodes_;

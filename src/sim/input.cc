@@ -89,6 +89,20 @@ std::vector<Queue> parents_first(std::vector<Queue> queues) {
   return out;
 }
 
+// The index of a queue that takes workloads.
+Result<std::uint32_t> find_leaf(const Input& input, const std::string& name, std::string_view who,
+                                const SourcePlace& place) {
+  const auto it = std::find_if(input.queues.begin(), input.queues.end(),
+                               [&](const Queue& queue) { return queue.name == name; });
+  if (it == input.queues.end()) {
+    return fail_at(place,
+                   "{} name the queue '{}', which is not defined; add it, or give these {} another queue",
+                   who, name, who);
+  }
+  if (!it->leaf) return fail_at(place, "{} name the queue '{}', which has children and takes none", who, name);
+  return static_cast<std::uint32_t>(it - input.queues.begin());
+}
+
 }  // namespace
 
 Result<Input> load(const Scenario& scenario) {
@@ -143,18 +157,23 @@ Result<Input> load(const Scenario& scenario) {
                        : std::string());
   }
 
+  input.seed = scenario.seed;
+  input.failures = scenario.failures;
+  // A rule that nothing can follow is wrong input: said before the run.
+  BERTH_TRY(Faults::make(input.failures, input.nodes, input.seed));
+
   for (std::uint32_t i = 0; i < input.trace.queues.size(); ++i) {
-    const std::string& name = input.trace.queues.name(i);
-    const auto it = std::find_if(input.queues.begin(), input.queues.end(),
-                                 [&](const Queue& queue) { return queue.name == name; });
-    if (it == input.queues.end()) {
-      return fail_at(place,
-                     "jobs name the queue '{}', which is not defined; add it, or give these jobs another "
-                     "with trace[].queue",
-                     name);
+    BERTH_ASSIGN(const std::uint32_t queue, find_leaf(input, input.trace.queues.name(i), "jobs", place));
+    input.queue_of.push_back(queue);
+  }
+  for (const ServiceSource& source : scenario.services) {
+    BERTH_ASSIGN(Service service, make_service(source, scenario.seed));
+    if (service.costs.image_pull > 0) {
+      service.costs.image = input.trace.images.intern(source.image.empty() ? service.name : source.image);
     }
-    if (!it->leaf) return fail_at(place, "jobs name the queue '{}', which has children and takes none", name);
-    input.queue_of.push_back(static_cast<std::uint32_t>(it - input.queues.begin()));
+    BERTH_ASSIGN(const std::uint32_t queue, find_leaf(input, service.queue, "services", source.place));
+    input.service_queue.push_back(queue);
+    input.services.push_back(std::move(service));
   }
   return input;
 }
@@ -178,6 +197,7 @@ Workload make_workload(const Input& input, std::uint32_t index, TimeMs created) 
   workload.priority = job.priority;
   workload.preemptible = job.preemptible;
   workload.created = created;
+  if (job.expected != kNotSaid) workload.expected_duration = job.expected;
   workload.restart = input.trace.restarts[job.restart];
   workload.root = input.trace.shapes[job.shape].root;
   return workload;

@@ -7,7 +7,9 @@
 #include "base/result.h"
 #include "model/node.h"
 #include "model/queue.h"
+#include "sim/faults.h"
 #include "sim/scenario.h"
+#include "sim/service.h"
 #include "sim/trace.h"
 
 namespace berth::sim {
@@ -19,6 +21,10 @@ struct Input {
   Trace trace;
   // Per queue of trace.queues: its index in `queues`.
   std::vector<std::uint32_t> queue_of;
+  std::vector<Service> services;
+  std::vector<std::uint32_t> service_queue;  // per service: its index in `queues`
+  std::vector<FaultRule> failures;
+  std::uint64_t seed = 1;
   std::int64_t outside_window = 0;  // jobs left out
   std::int64_t without_tenant = 0;  // jobs left out
 };

@@ -23,10 +23,10 @@ struct Samples {
   std::vector<std::int64_t> waiting;
   Int128 lost_gpu_milli_ms = 0;
 
-  void add(const Job& job, const JobShape& shape, const JobOutcome& outcome) {
+  void add(const Job& job, const JobOutcome& outcome) {
     ++group.jobs;
     group.evictions += outcome.evictions;
-    lost_gpu_milli_ms += static_cast<Int128>(shape.gpu_milli) * outcome.lost;
+    lost_gpu_milli_ms += outcome.lost_gpu_ms;
     if (outcome.state != JobState::kDone) return;
     ++group.completed;
     completion.push_back(outcome.end - job.submit);
@@ -97,10 +97,10 @@ ReplaySummary summarize(const Input& input, const Outcome& outcome) {
     const Job& job = input.trace.jobs[i];
     const JobShape& shape = input.trace.shapes[job.shape];
     const JobOutcome& result = outcome.jobs[i];
-    all.add(job, shape, result);
-    if (shape.gpu_milli >= kLargeGpuMilli) large.add(job, shape, result);
-    queues[outcome.leaf_of[input.queue_of[job.queue]]].add(job, shape, result);
-    sizes[static_cast<std::size_t>(size_class(shape.gpu_milli))].add(job, shape, result);
+    all.add(job, result);
+    if (shape.gpu_milli >= kLargeGpuMilli) large.add(job, result);
+    queues[outcome.leaf_of[input.queue_of[job.queue]]].add(job, result);
+    sizes[static_cast<std::size_t>(size_class(shape.gpu_milli))].add(job, result);
     reclaims += result.reclaims;
     if (result.state == JobState::kRejected) ++rejected;
   }
@@ -140,6 +140,43 @@ ReplaySummary summarize(const Input& input, const Outcome& outcome) {
   add("gpu_allocation_pct", percent(gpu_ms, outcome.end - outcome.begin));
   add("gpu_allocation_while_arriving_pct",
       percent(outcome.gpu_ms_while_arriving, outcome.last_submit - outcome.begin));
+  std::int64_t failed_gpu_ms = 0;
+  std::int64_t interruptions = 0;
+  std::int64_t resizes = 0;
+  DurationMs startup = 0;
+  DurationMs checkpointing = 0;
+  for (const JobOutcome& job : outcome.jobs) {
+    failed_gpu_ms = saturating_add(failed_gpu_ms, job.failed_gpu_ms);
+    interruptions += job.failures;
+    resizes += job.resizes;
+    startup = saturating_add(startup, job.startup);
+    checkpointing = saturating_add(checkpointing, job.checkpointing);
+  }
+  add("failures", outcome.failures * 1000);
+  add("nodes_lost", outcome.nodes_lost * 1000);
+  add("gpu_hours_down", rounded(outcome.series.integral(kTrackDown, outcome.end), kHour));
+  add("job_failures", interruptions * 1000);
+  add("failure_lost_gpu_hours", rounded(failed_gpu_ms, kHour));
+  add("startup_hours", rounded(Int128{startup} * 1000, kHour));
+  add("checkpoint_hours", rounded(Int128{checkpointing} * 1000, kHour));
+  add("image_pulls", outcome.image_pulls * 1000);
+  add("resizes", resizes * 1000);
+  for (std::size_t i = 0; i < outcome.services.size(); ++i) {
+    const ServiceOutcome& service = outcome.services[i];
+    const ServiceAccount& account = service.account;
+    const std::string prefix = "service." + input.services[i].name + ".";
+    add(prefix + "requests", rounded(account.offered, 1000));
+    add(prefix + "unserved", rounded(account.unserved, 1000));
+    add(prefix + "unserved_pct", rounded(account.unserved * 100'000, account.offered));
+    add(prefix + "short_s", account.time_short);
+    add(prefix + "short_pct", rounded(Int128{account.time_short} * 100'000, account.time));
+    add(prefix + "worst_short_per_s", account.worst_milli);
+    add(prefix + "replica_hours_wanted", rounded(account.replica_ms_target * 1000, kHour));
+    add(prefix + "replica_hours_ready", rounded(account.replica_ms_ready * 1000, kHour));
+    add(prefix + "evictions", service.room.evictions * 1000);
+    add(prefix + "resizes", service.room.resizes * 1000);
+    add(prefix + "failures", service.room.failures * 1000);
+  }
   add_group(out.metrics, "large.", out.large);
   for (const JobGroup& group : out.queues) add_group(out.metrics, "queue." + group.name + ".", group);
   for (const JobGroup& group : out.sizes) add_group(out.metrics, "size." + size_key(group.name) + ".", group);

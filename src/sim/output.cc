@@ -75,6 +75,36 @@ std::string_view state_name(JobState state) {
   return "";
 }
 
+// What happened beside the jobs' own course: failures, starts, services. Only what occurred.
+std::string runtime_lines(const Input& input, const Outcome& outcome, const ReplaySummary& summary) {
+  const auto value = [&](const std::string& name, int digits = 0) {
+    return human_amount(metric(summary.metrics, name), 1000, digits);
+  };
+  std::string out;
+  if (outcome.failures > 0) {
+    out += fmt::format("failures: {}, {} nodes out, {} GPU-hours down; {} times a job was hit, GPU-hours lost: {}\n",
+                       value("failures"), value("nodes_lost"), value("gpu_hours_down"), value("job_failures"),
+                       value("failure_lost_gpu_hours"));
+  }
+  if (metric(summary.metrics, "startup_hours") > 0 || metric(summary.metrics, "checkpoint_hours") > 0) {
+    out += fmt::format("starting took jobs {} hours, with {} image pulls; writing checkpoints {} hours\n",
+                       value("startup_hours"), value("image_pulls"), value("checkpoint_hours"));
+  }
+  if (metric(summary.metrics, "resizes") > 0) {
+    out += fmt::format("elastic jobs grew or shrank {} times while they ran\n", value("resizes"));
+  }
+  for (const Service& service : input.services) {
+    const std::string prefix = "service." + service.name + ".";
+    out += fmt::format("service {}: {} of {} requests not served ({} %), short {} % of the time, at worst by {}/s; "
+                       "replica-hours: {} wanted, {} served\n",
+                       service.name, value(prefix + "unserved"), value(prefix + "requests"),
+                       value(prefix + "unserved_pct", 2), value(prefix + "short_pct", 2),
+                       value(prefix + "worst_short_per_s", 1), value(prefix + "replica_hours_wanted"),
+                       value(prefix + "replica_hours_ready"));
+  }
+  return out + "\n";
+}
+
 Status system_error(const std::string& what, const std::string& path) {
   return fail(ErrorCode::kInvalid, "{} cannot be {}: {}", path, what, std::strerror(errno));
 }
@@ -115,10 +145,11 @@ std::string replay_table(const Scenario& scenario, const Input& input, const Out
                      percent(metric(summary.metrics, "gpu_allocation_while_arriving_pct")),
                      percent(metric(summary.metrics, "gpu_allocation_pct")),
                      human_duration(outcome.end - outcome.begin));
-  out += fmt::format("evictions: {}, {} of them reclaims; GPU-hours lost to them: {}\n\n",
+  out += fmt::format("evictions: {}, {} of them reclaims; GPU-hours lost to them: {}\n",
                      human_amount(summary.all.evictions),
                      human_amount(metric(summary.metrics, "reclaims"), 1000),
                      human_amount(metric(summary.metrics, "lost_gpu_hours"), 1000));
+  out += runtime_lines(input, outcome, summary);
   std::vector<std::vector<std::string>> rows;
   const auto head = [&](std::string name) {
     rows.push_back({std::move(name), "jobs", "wait mean", "median", "p90", "p99", "completion mean", "median",

@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "sim/queue_fields.h"
 #include "sim/readers.h"
+#include "sim/runtime_fields.h"
 #include "text/fields.h"
 #include "text/json.h"
 #include "text/source.h"
@@ -37,19 +38,9 @@ PodSet read_pod_set(text::Fields& f, const JobRules& rules) {
   PodSet set;
   set.name = f.string_or("name", "worker");
   set.count = f.integer_or("count", 1, 1, 1'000'000);
-  const std::int64_t gpus = f.integer_or("gpus", 0, 0, 64);
-  const std::int64_t milli = f.integer_or("gpu_milli", 1000, 1, 1000);
-  if (milli < 1000 && gpus != 1) {
-    f.error("gpu_milli", "below 1000 needs gpus: 1; only one GPU can be shared");
-  }
-  const std::int64_t cpu = f.quantity_or("cpu", 1000, 0);
-  const std::int64_t memory = f.quantity_or("memory", 1, 0);
-  if (gpus > 0) set.pod.claim.requests.push_back({std::string(kGpu), gpus, milli});
-  if (cpu > 0) set.pod.requests.set("cpu", cpu);
-  if (memory > 0) set.pod.requests.set("memory", memory);
-  set.pod.node_selector = labels_of(f, "node_selector");
+  if (f.has("least")) set.least = f.integer("least", 1, set.count);
+  set.pod = read_pod(f);
   for (const auto& [label, value] : rules.node_selector) set.pod.node_selector[label] = value;
-  require_models(set.pod, f.strings("gpu_models"));
   return set;
 }
 
@@ -61,6 +52,8 @@ std::string shape_key(const text::Node* sets, const JobRules& rules) {
   return key;
 }
 
+constexpr text::Choice<Disruption> kDisruptions[] = {{"all", Disruption::kAll}, {"one", Disruption::kOne}};
+
 Status read_job(text::Fields& f, const JobRules& rules, TraceBuilder& out) {
   Job job;
   job.name = f.string("id");
@@ -69,10 +62,22 @@ Status read_job(text::Fields& f, const JobRules& rules, TraceBuilder& out) {
   job.duration = f.integer("duration_ms", 0, kMostMs);
   job.priority = f.integer_or("priority", rules.priority, -2'000'000'000, 2'000'000'000);
   job.preemptible = f.boolean_or("preemptible", true);
+  job.expected = f.integer_or("expected_ms", kNotSaid, 0, kMostMs);
   Restart restart = rules.restart;
   restart.checkpoint_every = f.integer_or("checkpoint_every_ms", restart.checkpoint_every, 0, kMostMs);
   restart.overhead = f.integer_or("restart_overhead_ms", restart.overhead, 0, kMostMs);
   restart.grace = f.integer_or("grace_ms", restart.grace, 0, kMostMs);
+  if (f.has("efficiency")) job.scaling = out.scaling(read_efficiency(f, "efficiency"));
+  StartCosts costs = rules.costs;
+  costs.pod_start = f.integer_or("pod_start_ms", costs.pod_start, 0, kMostCost);
+  costs.image_pull = f.integer_or("image_pull_ms", costs.image_pull, 0, kMostCost);
+  costs.warm_up = f.integer_or("warm_up_ms", costs.warm_up, 0, kMostCost);
+  costs.checkpoint_time = f.integer_or("checkpoint_ms", costs.checkpoint_time, 0, kMostCost);
+  costs.resize = f.integer_or("resize_ms", costs.resize, 0, kMostCost);
+  const std::string& source_queue = rules.queue.empty() ? queue : rules.queue;
+  const std::string image = f.string_or("image", rules.image.empty() ? source_queue : rules.image);
+  job.costs = out.costs(costs, image);
+  const bool one = f.choice_or("disruption", kDisruptions, Disruption::kAll) == Disruption::kOne;
   if (f.has("gpus") && f.has("pod_sets")) f.error("gpus", "a job has gpus or pod_sets, not both");
   Group root;
   root.name = "job";
@@ -85,6 +90,10 @@ Status read_job(text::Fields& f, const JobRules& rules, TraceBuilder& out) {
     const std::int64_t gpus = f.integer("gpus", 1, 1'000'000);
     if (f.ok()) root = gang_of(gpus, rules.gpus_per_task, rules.node_selector);
     key = shape_key(nullptr, rules) + fmt::format("{} {}", gpus, rules.gpus_per_task);
+  }
+  if (one) {
+    root.disruption = Disruption::kOne;
+    key += "\none";
   }
   BERTH_TRY(f.done());
   const SourcePlace place = f.document().place(f.node());

@@ -2,16 +2,20 @@
 //
 //   submit -> waiting -> (start) running -> finish
 //                 ^          |
-//                 |       (evict)
+//                 |       (evict, or the loss of a node)
 //                 +-- room free after the grace period
 //
 // All events of one moment are taken in first, in the order of event_queue.h; then the engine decides once.
 // What a decision brings about at the same moment (a grace period of zero, a job of zero length) is taken in
 // and decided again, until the moment is quiet.
 //
-// A job owes its duration of work. An eviction keeps what was done up to the last checkpoint (every
-// `checkpoint_every` of work since it started or came back); each return costs the restart overhead on top.
-// Waiting is all the time between submission and end during which it has no room.
+// A job owes its work: its duration, at the speed that it has with all its slots. How it comes on, and what it pays for starts,
+// checkpoints and returns: sim/course.h, sim/start_costs.h, sim/elastic.h. An eviction of all its slots, and a failure that takes
+// the gang down, keep what the last checkpoint kept; each return costs the restart overhead. An elastic job that loses only slots goes
+// on with the others. Waiting is all the time between submission and end during which it has no room; so
+//   end - submission = waited + startup + checkpointing + lost + time of kept work.
+//
+// Services (sim/service.h) are workloads beside the jobs: numbered after the last job.
 //
 // The engine's clock starts at 1 s, at the first submission. Equal input gives equal outcomes, byte for byte.
 #pragma once
@@ -26,6 +30,7 @@
 #include "sim/decider.h"
 #include "sim/input.h"
 #include "sim/series.h"
+#include "sim/service.h"
 
 namespace berth::sim {
 
@@ -36,10 +41,28 @@ struct JobOutcome {
   TimeMs first_start = kEndOfTime;
   TimeMs end = kEndOfTime;
   DurationMs waited = 0;
-  DurationMs lost = 0;  // time with room that did not become kept work (lost work, overhead, grace)
-  std::int32_t evictions = 0;
-  std::int32_t reclaims = 0;  // evictions by another queue
+  DurationMs lost = 0;           // time with room that came to nothing: lost work, restart overhead, grace, stalls
+  DurationMs startup = 0;        // pod start, image, warm-up
+  DurationMs checkpointing = 0;  // checkpoints that became whole
+  DurationMs longest_wait = 0;
+  std::int64_t lost_gpu_ms = 0;      // GPU milli x ms: what `lost` was worth
+  std::int64_t failed_gpu_ms = 0;    // of these, lost to failures
+  std::int32_t evictions = 0;        // of all its slots
+  std::int32_t reclaims = 0;         // evictions by another queue
+  std::int32_t failures = 0;         // that took slots from it
+  std::int32_t resizes = 0;          // growth and shrinking while it ran
+  ReasonCode waited_for = ReasonCode::kNone;  // what held it back at the beginning of its longest wait
 };
+
+// What became of a service: its account and, as for a job, its evictions.
+struct ServiceOutcome {
+  JobOutcome room;
+  ServiceAccount account;
+  BinnedSeries series{0, 0};  // replicas: kServiceNeeded, kServiceTarget, kServiceReady
+};
+inline constexpr std::size_t kServiceNeeded = 0;  // for the load, without headroom or bounds
+inline constexpr std::size_t kServiceTarget = 1;
+inline constexpr std::size_t kServiceReady = 2;
 
 // A time on a node of the Gantt chart.
 struct Occupation {
@@ -57,13 +80,15 @@ struct Occupation {
 inline constexpr std::size_t kTrackAllocated = 0;   // GPU milli with room taken, all queues
 inline constexpr std::size_t kTrackPending = 1;     // workloads waiting
 inline constexpr std::size_t kTrackPendingGpu = 2;  // GPU milli that they ask for
-inline constexpr std::size_t kTrackQueues = 3;      // then two per leaf queue: allocated, waiting workloads
+inline constexpr std::size_t kTrackDown = 3;        // GPU milli out of service
+inline constexpr std::size_t kTrackQueues = 4;      // then two per leaf queue: allocated, waiting workloads
 
 struct Outcome {
   TimeMs begin = 0;  // first submission
   TimeMs last_submit = 0;
   TimeMs end = 0;  // last event
   std::vector<JobOutcome> jobs;
+  std::vector<ServiceOutcome> services;  // as Input::services
   BinnedSeries series{0, 0};
   std::vector<std::uint32_t> leaves;   // indices into Input::queues, in their order
   std::vector<std::uint32_t> leaf_of;  // per Input::queues: its place in leaves
@@ -75,6 +100,9 @@ struct Outcome {
   std::int64_t moments = 0;  // decided
   std::int64_t decide_calls = 0;
   std::int64_t holds = 0;
+  std::int64_t failures = 0;     // of nodes, devices and domains
+  std::int64_t nodes_lost = 0;   // nodes that went out with them, each time counted
+  std::int64_t image_pulls = 0;
   // Why jobs that never ended wait, by reason, most first; with an example in full.
   struct Stuck {
     std::string reason;

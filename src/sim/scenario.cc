@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/samplers.h"
 #include "sim/queue_fields.h"
+#include "sim/runtime_fields.h"
 #include "text/fields.h"
 #include "text/quantity.h"
 #include "text/source.h"
@@ -16,8 +18,6 @@ namespace berth::sim {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr DurationMs kMostTime = kInt64Max / 4;
 
 constexpr text::Choice<ClusterKind> kClusterKinds[] = {
     {"shape", ClusterKind::kShape},       {"openb", ClusterKind::kOpenb},
@@ -50,6 +50,16 @@ class Reader {
       out.flavors.push_back(std::move(flavor));
     });
     queues(f, out);
+    const auto path_key = [this](text::Fields& entry, std::string_view key) { return path(entry, key); };
+    f.each("services",
+           [&](text::Fields& entry) { out.services.push_back(read_service(entry, path_key)); });
+    if (f.has("services") && out.mode == Mode::kInflation) {
+      f.error("services", "have no meaning in mode: inflation, where no time passes");
+    }
+    f.each("failures", [&](text::Fields& entry) { out.failures.push_back(read_fault_rule(entry)); });
+    if (f.has("failures") && out.mode == Mode::kInflation) {
+      f.error("failures", "have no meaning in mode: inflation, where no time passes");
+    }
     if (text::Fields policy = f.optional_child("policy"); policy) {
       out.engine.placement = enum_or(policy, "placement", Placement::kPack);
       if (out.engine.placement == Placement::kDefault) {
@@ -99,18 +109,6 @@ class Reader {
     return written.empty() ? written : expand(f, key, written);
   }
   std::string path_or_none(text::Fields& f, std::string_view key) { return f.has(key) ? path(f, key) : ""; }
-
-  // A decimal number in thousandths.
-  static std::int64_t decimal_or(text::Fields& f, std::string_view key, std::int64_t otherwise) {
-    const text::Node* node = f.find(key);
-    if (node == nullptr) return otherwise;
-    const auto value = text::parse_quantity_exact(node->text(), 1000);
-    if (!value || !value->exact || value->value < 0) {
-      f.error(key, "must be a number that is not negative, with at most three digits after the point");
-      return otherwise;
-    }
-    return value->value;
-  }
 
   static void shape(text::Fields& f, NodeShape& shape, bool gpus) {
     if (gpus) shape.gpus = f.integer("gpus", 0, 64);
@@ -176,6 +174,12 @@ class Reader {
     rules.restart.checkpoint_every = f.duration_or("checkpoint_every", 0, 0, kMostTime);
     rules.restart.overhead = f.duration_or("restart_overhead", 0, 0, kMostTime);
     rules.restart.grace = f.duration_or("grace", 0, 0, kMostTime);
+    const std::uint64_t source_seed = derived_seed(seed_, "source", sources_++);
+    read_estimates(f, source_seed, rules.estimate);
+    read_start_costs(f, rules.costs, rules.image);
+    rules.costs.checkpoint_time = f.duration_or("checkpoint_time", 0, 0, kMostCost);
+    rules.costs.resize = f.duration_or("resize_time", 0, 0, kMostCost);
+    read_elastic(f, source_seed, rules);
     switch (source.kind) {
       case TraceKind::kPhilly:
       case TraceKind::kBerth:
@@ -258,6 +262,7 @@ class Reader {
 
   std::string folder_;
   std::uint64_t seed_;
+  std::uint64_t sources_ = 0;  // of jobs, read so far
 };
 
 // shared/traces beside a folder above `folder`, or "".

@@ -20,8 +20,10 @@
 #include "engine/engine.h"
 #include "model/node.h"
 #include "model/queue.h"
+#include "sim/faults.h"
 #include "sim/generator.h"
 #include "sim/readers.h"
+#include "sim/service_fields.h"
 #include "sim/trace.h"
 
 namespace berth::sim {
@@ -97,6 +99,8 @@ struct Scenario {
   std::vector<Queue> queues;  // completed; empty where a Berth trace names them
   std::string queues_from;    // path of a Berth trace, or ""
   SourcePlace queues_place;
+  std::vector<ServiceSource> services;
+  std::vector<FaultRule> failures;
   engine::EngineConfig engine;
   std::int64_t gantt_nodes = 8;
   std::optional<TimeMs> origin_unix_ms;

@@ -13,6 +13,16 @@ void add_selector(Group& group, const std::string& key, const std::string& value
   for (Group& child : group.groups) add_selector(child, key, value);
 }
 
+// The place of `entry` in the table, which gets it where it is new. Few kinds exist, and the latest is the likely one.
+template <class Entry>
+std::uint32_t known(std::vector<Entry>& table, const Entry& entry) {
+  for (std::size_t i = table.size(); i > 0; --i) {
+    if (table[i - 1] == entry) return static_cast<std::uint32_t>(i - 1);
+  }
+  table.push_back(entry);
+  return static_cast<std::uint32_t>(table.size() - 1);
+}
+
 }  // namespace
 
 Status TraceBuilder::add(Job job, std::string_view queue_name, const JobRules& rules,
@@ -51,8 +61,44 @@ Status TraceBuilder::add(Job job, std::string_view queue_name, const JobRules& r
     }
     job.shape = it->second;
   }
+  BERTH_TRY(apply(rules, queue, place, job));
   trace_.jobs.push_back(std::move(job));
   return {};
+}
+
+// What the rules of the source say of a job's course, where the reader has not said otherwise.
+Status TraceBuilder::apply(const JobRules& rules, std::string_view queue, const SourcePlace& place,
+                           Job& job) {
+  const std::optional<DurationMs> given =
+      job.expected == kNotSaid ? std::nullopt : std::optional(job.expected);
+  job.expected = expected_duration(rules.estimate, job.name, job.duration, given).value_or(kNotSaid);
+  if (job.costs == kOfRules) {
+    job.costs = costs(rules.costs, rules.image.empty() ? queue : std::string_view(rules.image));
+  }
+  if (trace_.shapes[job.shape].slots > 1 && !trace_.shapes[job.shape].elastic &&
+      made_elastic(rules.elastic, job.name)) {
+    job.shape = elastic_shape(job.shape, rules.elastic);
+  }
+  if (!trace_.shapes[job.shape].elastic) return {};
+  if (job.scaling == kOfRules) job.scaling = scaling(rules.scaling);
+  const std::int64_t speed = trace_.scalings[job.scaling].speed(trace_.shapes[job.shape].slots);
+  if (!checked_mul(job.duration, speed)) {
+    return fail_at(place, "the work of elastic job '{}', its duration times its slots, leaves 64 bits",
+                   job.name);
+  }
+  return {};
+}
+
+std::uint32_t TraceBuilder::elastic_shape(std::uint32_t rigid, const ElasticRules& rules) {
+  const auto [it, fresh] = elastic_.try_emplace({rigid, rules.least_milli}, 0u);
+  if (fresh) {
+    JobShape shape = trace_.shapes[rigid];
+    make_elastic(rules, shape.root);
+    shape.elastic = is_elastic(shape.root);
+    it->second = static_cast<std::uint32_t>(trace_.shapes.size());
+    trace_.shapes.push_back(std::move(shape));
+  }
+  return it->second;
 }
 
 Result<std::uint32_t> TraceBuilder::new_shape(const std::string& key, Group root) {
@@ -67,6 +113,7 @@ Result<std::uint32_t> TraceBuilder::new_shape(const std::string& key, Group root
     shape.slots = saturating_add(shape.slots, set->count);
   }
   shape.root = std::move(root);
+  shape.elastic = is_elastic(shape.root);
   Workload probe;
   probe.uid = probe.name = probe.queue = "probe";
   probe.root = shape.root;
@@ -78,13 +125,14 @@ Result<std::uint32_t> TraceBuilder::new_shape(const std::string& key, Group root
 }
 
 std::uint32_t TraceBuilder::restart(const Restart& restart) {
-  auto& known = trace_.restarts;
-  // Few kinds exist, and the latest is the likely one.
-  for (std::size_t i = known.size(); i > 0; --i) {
-    if (known[i - 1] == restart) return static_cast<std::uint32_t>(i - 1);
-  }
-  known.push_back(restart);
-  return static_cast<std::uint32_t>(known.size() - 1);
+  return known(trace_.restarts, restart);
+}
+std::uint32_t TraceBuilder::costs(StartCosts costs, std::string_view image) {
+  if (costs.image_pull > 0) costs.image = trace_.images.intern(image);
+  return known(trace_.costs, costs);
+}
+std::uint32_t TraceBuilder::scaling(const Scaling& scaling) {
+  return known(trace_.scalings, scaling);
 }
 
 Trace TraceBuilder::finish() {

@@ -13,17 +13,25 @@
 #include <string_view>
 #include <vector>
 
+#include "base/checked.h"
 #include "base/interner.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "model/node.h"
 #include "model/queue.h"
 #include "model/workload.h"
+#include "sim/elastic.h"
+#include "sim/estimates.h"
+#include "sim/start_costs.h"
 
 namespace berth::sim {
 
 inline constexpr std::string_view kGpu = "nvidia.com/gpu";
 inline constexpr std::string_view kGpuModelLabel = "nvidia.com/gpu.product";
+
+inline constexpr DurationMs kNotSaid = -1;
+inline constexpr std::uint32_t kOfRules = 0xffffffffu;
+inline constexpr DurationMs kMostTime = kInt64Max / 4;  // of times and durations in files
 
 // What the pods of a job look like.
 struct JobShape {
@@ -31,16 +39,20 @@ struct JobShape {
   std::int64_t slots = 0;
   std::int64_t gpu_milli = 0;  // of all slots together
   std::int64_t cpu_milli = 0;
+  bool elastic = false;  // may run with fewer slots
 };
 
 struct Job {
   std::string name;  // as in the trace
   TimeMs submit = 0;
   DurationMs duration = 0;  // of undisturbed work, from its start to its end
+  DurationMs expected = kNotSaid;  // what the engine is told; readers set what the trace says (sim/estimates.h)
   std::int64_t priority = 0;
   std::uint32_t queue = 0;    // in Trace::queues
   std::uint32_t shape = 0;    // in Trace::shapes
   std::uint32_t restart = 0;  // in Trace::restarts
+  std::uint32_t costs = kOfRules;    // in Trace::costs; readers leave it where the rules of the source hold
+  std::uint32_t scaling = kOfRules;  // in Trace::scalings, of elastic jobs; as costs
   bool preemptible = true;
 };
 
@@ -48,7 +60,10 @@ struct Job {
 struct Trace {
   Interner queues;
   std::vector<JobShape> shapes;
+  Interner images;
   std::vector<Restart> restarts;
+  std::vector<StartCosts> costs;
+  std::vector<Scaling> scalings;
   std::vector<Job> jobs;
 };
 
@@ -65,6 +80,11 @@ struct JobRules {
   Labels node_selector;            // of every pod
   std::string queue_label;         // "" or a label key: pods go only to nodes whose label is their queue
   Restart restart;
+  EstimateRules estimate;
+  StartCosts costs;
+  std::string image;  // of costs.image_pull; "" = one per queue, with its name
+  Scaling scaling;    // of elastic jobs
+  ElasticRules elastic;
 };
 
 // Collects jobs from several sources, applies the rules, puts them into order.
@@ -83,6 +103,9 @@ class TraceBuilder {
     return new_shape(key, make());
   }
   std::uint32_t restart(const Restart& restart);
+  // `image` names what costs.image_pull is for.
+  std::uint32_t costs(StartCosts costs, std::string_view image);
+  std::uint32_t scaling(const Scaling& scaling);
 
   // Of a new source: the bound of jobs counts from here.
   void begin_source() { source_jobs_ = 0; }
@@ -93,10 +116,13 @@ class TraceBuilder {
 
  private:
   Result<std::uint32_t> new_shape(const std::string& key, Group root);
+  Status apply(const JobRules& rules, std::string_view queue, const SourcePlace& place, Job& job);
+  std::uint32_t elastic_shape(std::uint32_t rigid, const ElasticRules& rules);
 
   Trace trace_;
   std::map<std::string, std::uint32_t, std::less<>> shape_index_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> labelled_;  // (shape, queue) -> shape
+  std::map<std::pair<std::uint32_t, std::int64_t>, std::uint32_t> elastic_;    // (shape, least) -> shape
   std::int64_t source_jobs_ = 0;
   std::int64_t outside_window_ = 0;
   std::int64_t without_queue_ = 0;

@@ -129,7 +129,7 @@ std::string normal(std::string path) {
 // that exist.
 TEST(Scenario, ReferenceNamesEveryKey) {
   std::set<std::string> used;
-  for (const char* name : {"every-key-replay.yaml", "every-key-inflation.yaml"}) {
+  for (const char* name : {"every-key-replay.yaml", "every-key-inflation.yaml", "every-key-runtime.yaml"}) {
     const std::string path = source_path(std::string("tests/sim/data/") + name);
     const auto scenario = read_scenario(path);
     ASSERT_TRUE(scenario) << scenario.error().str();
