@@ -46,6 +46,9 @@ std::vector<std::int64_t> device_list(std::uint64_t mask) {
 std::vector<Decision> Decider::run() {
   ++state_.stats.decide_calls;
   state_.pending.wake_due(state_.now);
+  state_.note_service();
+  state_.reorder_queues();  // before anything is decided: use of the past is what it was until now
+  state_.grow_old();
   end_withdrawn();
   drain_stopped();
   for (int round = 0; round < kMostRounds; ++round) {
@@ -53,12 +56,14 @@ std::vector<Decision> Decider::run() {
     if (state_.gained_now) start_holders();
     wake();
     while (true) {
+      state_.reorder_queues();
       const ClassId next = state_.pending.next();
       if (!next.valid()) break;
       attempt(next);
     }
+    state_.note_service();  // who was evicted may stand elsewhere in line now
     if (state_.gained_nodes.empty() && state_.gained_roots.empty() && !state_.gained_now &&
-        !state_.holds_suspect)
+        !state_.holds_suspect && !state_.pending.next().valid())
       break;
   }
   return std::move(out_);

@@ -57,7 +57,7 @@ std::vector<Decision> Engine::decide(TimeMs now) {
 }
 
 TimeMs Engine::next_time() const {
-  return impl_->state.pending.next_time();
+  return std::min(impl_->state.pending.next_time(), impl_->state.next_old());
 }
 
 Result<Verdict> Engine::explain(std::string_view uid) const {
@@ -178,7 +178,7 @@ std::vector<WorkloadView> Engine::workloads() const {
   std::vector<WorkloadView> out;
   for (const WorkloadState& w : s.workloads) {
     if (!w.used) continue;
-    out.push_back({w.uid, s.queue_names.name(w.queue.value), w.priority, w.started, w.running(), w.held(),
+    out.push_back({w.uid, s.queue_names.name(w.queue.value), w.own_priority, w.started, w.running(), w.held(),
                    w.releasing(), w.waiting()});
   }
   return out;

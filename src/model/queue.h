@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "base/enums.h"
 #include "base/time.h"
+#include "model/ordering.h"
 
 namespace berth {
 
@@ -66,11 +67,13 @@ struct EnumNames<QueueOrder> {
   static constexpr std::array names{"best-effort"sv, "strict"sv};
 };
 
-// Whom a workload of this queue may preempt in its own queue.
-enum class WithinQueue : std::uint8_t { kNever, kLowerPriority, kLowerOrNewerEqual };
+// Whom a workload of this queue may preempt in its own queue. kLaterInOrder: who stands behind it in the order of the queue
+// (Ordering) by more than the change destroys (engine/order/standing.h).
+enum class WithinQueue : std::uint8_t { kNever, kLowerPriority, kLowerOrNewerEqual, kLaterInOrder };
 template <>
 struct EnumNames<WithinQueue> {
-  static constexpr std::array names{"never"sv, "lower-priority"sv, "lower-or-newer-equal"sv};
+  static constexpr std::array names{"never"sv, "lower-priority"sv, "lower-or-newer-equal"sv,
+                                    "later-in-order"sv};
 };
 
 // Whom it may reclaim from, among workloads of other queues of the tree that run on borrowed quota.
@@ -93,10 +96,12 @@ struct EnumNames<BorrowWithin> {
 //   cost                   the lowest priority; of equal priority the set that costs least (engine/preempt/cost.h)
 //   youngest-first         the latest start, whatever its priority and cost
 //   lowest-priority-first  the lowest priority; of equal priority the latest start, whatever it costs
-enum class VictimOrder : std::uint8_t { kCost, kYoungestFirst, kLowestPriorityFirst };
+//   latest-in-order        the lowest priority; of equal priority the last in the order of its queue (Ordering)
+enum class VictimOrder : std::uint8_t { kCost, kYoungestFirst, kLowestPriorityFirst, kLatestInOrder };
 template <>
 struct EnumNames<VictimOrder> {
-  static constexpr std::array names{"cost"sv, "youngest-first"sv, "lowest-priority-first"sv};
+  static constexpr std::array names{"cost"sv, "youngest-first"sv, "lowest-priority-first"sv,
+                                    "latest-in-order"sv};
 };
 
 struct PreemptionPolicy {
@@ -172,6 +177,9 @@ struct Queue {
   std::vector<Quota> quotas;
   Rational weight;
   QueueOrder order = QueueOrder::kBestEffort;
+  Ordering ordering;                      // of its workloads
+  Sharing sharing = Sharing::kPriority;   // of its children
+  DurationMs half_life = 7 * 24 * kHour;  // of its children's use, where they share by decayed use
   PreemptionPolicy preemption;
   FlavorSearch flavor_search;
   StopPolicy stop = StopPolicy::kNone;
@@ -195,6 +203,9 @@ struct Queue {
     v("placement", s.placement);
     v("unlimited", s.unlimited);
     v("disabled", s.disabled);
+    v("ordering", s.ordering);
+    v("sharing", s.sharing);
+    v("half_life", s.half_life);
   }
   bool operator==(const Queue&) const = default;
 };

@@ -13,13 +13,25 @@ namespace berth::sim {
 namespace {
 
 constexpr std::string_view kDefaultFlavor = "default";
+constexpr DurationMs kMostAge = 100LL * 365 * 24 * kHour;
 
 // What a queue entry and a `tenants` entry have in common.
 void read_policy(text::Fields& f, Queue& queue) {
   queue.order = enum_or(f, "order", QueueOrder::kBestEffort);
   queue.preemption.within = enum_or(f, "within", WithinQueue::kNever);
   queue.preemption.reclaim = enum_or(f, "reclaim", Reclaim::kNever);
+  queue.preemption.victims = enum_or(f, "victims", VictimOrder::kCost);
   queue.placement = enum_or(f, "placement", Placement::kDefault);
+  Ordering& ordering = queue.ordering;
+  ordering.by = enum_or(f, "order_by", OrderBy::kCreation);
+  constexpr text::Choice<bool> kPriority[] = {{"first", true}, {"second", false}};
+  ordering.priority_first = f.choice_or("priority", kPriority, true);
+  ordering.tiers = enum_or(f, "tiers", Tiers::kNone);
+  if (f.has("age_limit")) ordering.age_limit = f.duration("age_limit", 0, kMostAge);
+  ordering.attained_first = f.duration_or("attained_first", ordering.attained_first, 1, kMostAge);
+  ordering.attained_ratio = f.integer_or("attained_ratio", ordering.attained_ratio, 2, 1'000'000);
+  ordering.attained_levels = f.integer_or("attained_levels", ordering.attained_levels, 1, 64);
+  if (f.has("weight")) queue.weight = {f.quantity("weight", 1000), 1000};
 }
 
 void read_quota(text::Fields& f, Queue& queue) {
@@ -47,8 +59,10 @@ void read_tenants(text::Fields& f, const std::string& parent, const TenantReader
   std::optional<std::int64_t> lend;
   if (f.has("borrow")) borrow = f.quantity("borrow", 1000);
   if (f.has("lend")) lend = f.quantity("lend", 1000);
+  const bool by_size = f.boolean_or("weight_by_size", false);
   Queue model;
   read_policy(f, model);
+  if (by_size && f.has("weight")) f.error("weight", "give a weight, or weight_by_size: true, not both");
   if (!f.ok()) return;
   const auto tenants = read(path);
   if (!tenants) {
@@ -60,6 +74,7 @@ void read_tenants(text::Fields& f, const std::string& parent, const TenantReader
   for (const auto& [name, size] : *tenants) {
     Queue queue = model;
     queue.name = name;
+    if (by_size) queue.weight = {size, 1};
     queue.parent = parent;
     Quota quota;
     quota.flavor = kDefaultFlavor;
@@ -87,6 +102,8 @@ void read_queue(text::Fields& f, const std::string& parent, const TenantReader& 
   queue.parent = parent.empty() ? f.string_or("parent") : parent;
   read_policy(f, queue);
   queue.unlimited = f.boolean_or("unlimited", false);
+  queue.sharing = enum_or(f, "sharing", Sharing::kPriority);
+  queue.half_life = f.duration_or("half_life", queue.half_life, kSecond, kMostAge);
   f.each("quota", [&](text::Fields& entry) { read_quota(entry, queue); });
   if (queue.unlimited && !queue.quotas.empty()) {
     f.error("unlimited", "a queue has quota or is unlimited, not both");

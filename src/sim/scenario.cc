@@ -51,8 +51,7 @@ class Reader {
     });
     queues(f, out);
     const auto path_key = [this](text::Fields& entry, std::string_view key) { return path(entry, key); };
-    f.each("services",
-           [&](text::Fields& entry) { out.services.push_back(read_service(entry, path_key)); });
+    f.each("services", [&](text::Fields& entry) { out.services.push_back(read_service(entry, path_key)); });
     if (f.has("services") && out.mode == Mode::kInflation) {
       f.error("services", "have no meaning in mode: inflation, where no time passes");
     }
@@ -64,6 +63,12 @@ class Reader {
       out.engine.placement = enum_or(policy, "placement", Placement::kPack);
       if (out.engine.placement == Placement::kDefault) {
         policy.error("placement", "is itself the default of queues; choose pack, spread, best-fit or first");
+      }
+      if (policy.has("tiers")) {
+        const Tiers tiers = enum_or(policy, "tiers", Tiers::kNone);
+        if (!out.queues_from.empty())
+          policy.error("tiers", "the queues come from a trace; say it there, for each queue");
+        for (Queue& queue : out.queues) queue.ordering.tiers = tiers;
       }
       out.engine.search_steps =
           policy.integer_or("search_steps", out.engine.search_steps, 1, 1'000'000'000'000);
@@ -173,6 +178,15 @@ class Reader {
     if (source.kind != TraceKind::kOpenb) rules.gpus_per_task = f.integer_or("gpus_per_task", 8, 1, 64);
     rules.restart.checkpoint_every = f.duration_or("checkpoint_every", 0, 0, kMostTime);
     rules.restart.overhead = f.duration_or("restart_overhead", 0, 0, kMostTime);
+    f.each("restart_overheads", [&](text::Fields& entry) {
+      JobRules::Overhead size;
+      size.up_to_gpus = entry.integer_or("up_to_gpus", kInt64Max, 0);
+      size.overhead = entry.duration("overhead", 0, kMostTime);
+      if (!rules.overheads.empty() && rules.overheads.back().up_to_gpus >= size.up_to_gpus) {
+        entry.error("up_to_gpus", "must be more than in the entry before, or this entry counts for nobody");
+      }
+      rules.overheads.push_back(size);
+    });
     rules.restart.grace = f.duration_or("grace", 0, 0, kMostTime);
     const std::uint64_t source_seed = derived_seed(seed_, "source", sources_++);
     read_estimates(f, source_seed, rules.estimate);

@@ -61,6 +61,14 @@ Status TraceBuilder::add(Job job, std::string_view queue_name, const JobRules& r
     }
     job.shape = it->second;
   }
+  const std::int64_t gpu_milli = trace_.shapes[job.shape].gpu_milli;
+  for (const JobRules::Overhead& size : rules.overheads) {
+    if (gpu_milli > saturating_mul(size.up_to_gpus, 1000)) continue;
+    Restart by_size = trace_.restarts[job.restart];
+    by_size.overhead = size.overhead;
+    job.restart = restart(by_size);
+    break;
+  }
   BERTH_TRY(apply(rules, queue, place, job));
   trace_.jobs.push_back(std::move(job));
   return {};

@@ -46,11 +46,12 @@ struct Job {
   std::string name;  // as in the trace
   TimeMs submit = 0;
   DurationMs duration = 0;  // of undisturbed work, from its start to its end
-  DurationMs expected = kNotSaid;  // what the engine is told; readers set what the trace says (sim/estimates.h)
+  DurationMs expected =
+      kNotSaid;  // what the engine is told; readers set what the trace says (sim/estimates.h)
   std::int64_t priority = 0;
-  std::uint32_t queue = 0;    // in Trace::queues
-  std::uint32_t shape = 0;    // in Trace::shapes
-  std::uint32_t restart = 0;  // in Trace::restarts
+  std::uint32_t queue = 0;           // in Trace::queues
+  std::uint32_t shape = 0;           // in Trace::shapes
+  std::uint32_t restart = 0;         // in Trace::restarts
   std::uint32_t costs = kOfRules;    // in Trace::costs; readers leave it where the rules of the source hold
   std::uint32_t scaling = kOfRules;  // in Trace::scalings, of elastic jobs; as costs
   bool preemptible = true;
@@ -80,6 +81,12 @@ struct JobRules {
   Labels node_selector;            // of every pod
   std::string queue_label;         // "" or a label key: pods go only to nodes whose label is their queue
   Restart restart;
+  struct Overhead {
+    std::int64_t up_to_gpus = kInt64Max;
+    DurationMs overhead = 0;
+  };
+  std::vector<Overhead>
+      overheads;  // of a restart by size: the first that is large enough, instead of restart.overhead
   EstimateRules estimate;
   StartCosts costs;
   std::string image;  // of costs.image_pull; "" = one per queue, with its name

@@ -444,11 +444,27 @@ std::string Checker::may_yield(const WorkloadRecord& victim, const WorkloadRecor
   } else if (const auto it = ledger_.queues.find(to.spec.queue); it != ledger_.queues.end()) {
     policy = it->second.preemption;
   }
-  const bool lower = victim.spec.priority < to.spec.priority;
-  if (victim.spec.queue == to.spec.queue) {
+  const bool same_queue = victim.spec.queue == to.spec.queue;
+  const bool lower = ledger_.rank(victim) < ledger_.rank(to);
+  if (same_queue && policy.within == WithinQueue::kLaterInOrder) {
+    const Ordering ordering = to.spec.queue.empty() ? Ordering() : ledger_.queues.at(to.spec.queue).ordering;
+    const bool newer = std::tie(victim.spec.created, victim.arrival) > std::tie(to.spec.created, to.arrival);
+    bool behind = true;  // by what changes with time: not known here
+    const bool ages = ordering.limit() > 0 && ordering.limit() < kHour;
+    if (ordering.by == OrderBy::kCreation && !ages) behind = newer;
+    if (ordering.by == OrderBy::kDuration && !ages) {
+      behind =
+          victim.spec.expected_duration.value_or(kInt64Max) > to.spec.expected_duration.value_or(kInt64Max);
+    }
+    if (ordering.priority_first && ledger_.rank(victim) != ledger_.rank(to)) behind = lower;
+    if (behind) return "";
+    return fmt::format("{} does not stand behind {} in the order of queue {}", victim.spec.uid, to.spec.uid,
+                       to.spec.queue);
+  }
+  if (same_queue) {
     const bool newer = std::tie(victim.spec.created, victim.arrival) > std::tie(to.spec.created, to.arrival);
     const bool equal_newer =
-        policy.within == WithinQueue::kLowerOrNewerEqual && victim.spec.priority == to.spec.priority && newer;
+        policy.within == WithinQueue::kLowerOrNewerEqual && ledger_.rank(victim) == ledger_.rank(to) && newer;
     if (policy.within == WithinQueue::kNever || (!lower && !equal_newer)) {
       return fmt::format(
           "the policy \"{}\" of queue {} does not let {} (priority {}) have its room (priority {})",
@@ -610,9 +626,22 @@ std::string Checker::check_lines(const engine::Engine& engine) {
     const auto queue = ledger_.queues.find(it->second.spec.queue);
     if (queue == ledger_.queues.end() || queue->second.order != QueueOrder::kStrict) continue;
     const WorkloadRecord& w = it->second;
+    const Ordering& ordering = queue->second.ordering;
+    // What changes with time is not known here.
+    if (ordering.by != OrderBy::kCreation && ordering.by != OrderBy::kDuration) continue;
+    if (ordering.limit() > 0 && ordering.limit() < kHour) continue;
+    const auto place = [&](const WorkloadRecord& of) {
+      const auto [tier, number] = ledger_.rank(of);
+      const std::int64_t key =
+          ordering.by == OrderBy::kDuration ? of.spec.expected_duration.value_or(kInt64Max) : 0;
+      return ordering.priority_first
+                 ? std::make_tuple(std::int64_t{-tier}, -number, key, std::int64_t{0}, std::int64_t{0},
+                                   of.spec.created, of.arrival)
+                 : std::make_tuple(std::int64_t{0}, std::int64_t{0}, key, std::int64_t{-tier}, -number,
+                                   of.spec.created, of.arrival);
+    };
     for (const auto& [other, x] : ledger_.workloads) {
-      const bool in_front = std::make_tuple(-x.spec.priority, x.spec.created, x.arrival) <
-                            std::make_tuple(-w.spec.priority, w.spec.created, w.arrival);
+      const bool in_front = place(x) < place(w);
       const bool waits = x.spec.active && !x.withdrawn && x.count(SlotState::kWaiting) > 0 &&
                          x.active() == 0 && x.count(SlotState::kHeld) == 0 &&
                          x.count(SlotState::kReleasing) == 0;

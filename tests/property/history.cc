@@ -137,6 +137,18 @@ Node make_node(const Profile& p, const Step& step) {
   return node;
 }
 
+Ordering make_ordering(Random& r) {
+  Ordering o;
+  if (r.chance(1, 3)) return o;
+  o.by = static_cast<OrderBy>(r.below(EnumNames<OrderBy>::names.size()));
+  o.priority_first = r.chance(2, 3);
+  o.tiers = static_cast<Tiers>(r.below(2));
+  o.attained_first = 1000 * r.between(1, 20);
+  o.attained_levels = r.between(1, 4);
+  if (r.chance(1, 2)) o.age_limit = 1000 * r.between(0, 40);
+  return o;
+}
+
 Queue make_queue(const Profile& p, const Step& step) {
   Random r(step.seed);
   Queue q;
@@ -153,7 +165,7 @@ Queue make_queue(const Profile& p, const Step& step) {
   }
   if (q.leaf && r.chance(1, 12)) {
     q.unlimited = true;
-    q.preemption.within = static_cast<WithinQueue>(r.below(3));
+    q.preemption.within = static_cast<WithinQueue>(r.below(4));
     return q;
   }
   const bool with_memory = mixed(r.next(), "memory") % 4 == 0;
@@ -187,13 +199,19 @@ Queue make_queue(const Profile& p, const Step& step) {
   }
   q.order = r.chance(1, 4) ? QueueOrder::kStrict : QueueOrder::kBestEffort;
   if (p.policies) {
-    q.preemption.within = static_cast<WithinQueue>(r.below(3));
+    q.preemption.within = static_cast<WithinQueue>(r.below(4));
     q.preemption.reclaim = static_cast<Reclaim>(r.below(3));
-    if (r.chance(1, 3)) q.preemption.victims = static_cast<VictimOrder>(r.below(3));
+    if (r.chance(1, 3)) q.preemption.victims = static_cast<VictimOrder>(r.below(4));
     if (r.chance(1, 4)) q.preemption.minimum_runtime = 1000 * r.between(1, 40);
     q.preemption.ignores_minimum_runtime = r.chance(1, 8);
   }
   q.placement = static_cast<Placement>(r.below(5));
+  q.ordering = make_ordering(r);
+  if (!q.leaf) {
+    q.sharing = static_cast<Sharing>(r.below(EnumNames<Sharing>::names.size()));
+    q.half_life = r.chance(1, 2) ? kHour : 16 * kSecond;
+  }
+  q.weight = {r.between(0, 4), r.between(1, 2)};
   if (r.chance(1, 60)) q.disabled = "a test says so";
   return q;
 }
@@ -257,6 +275,7 @@ Workload make_workload(const Profile& p, const Step& step) {
   if (r.chance(1, 8)) w.minimum_runtime = 1000 * r.between(0, 30);
   w.restart.overhead = 1000 * r.between(0, 60);
   w.restart.grace = 1000 * r.between(0, 30);
+  if (r.chance(1, 2)) w.expected_duration = 1000 * r.between(1, 60);
   const auto shape = r.below(10);
   if (shape < 4) {
     w.root.pod_sets.push_back(make_pod_set(r, p, 1));
@@ -416,9 +435,11 @@ std::vector<Event> change_queue(const Step& step, const Ledger& ledger) {
       }
       break;
     case StepKind::kPolicy:
-      q.preemption.within = static_cast<WithinQueue>(r.below(3));
+      q.preemption.within = static_cast<WithinQueue>(r.below(4));
       q.preemption.reclaim = static_cast<Reclaim>(r.below(3));
       q.order = static_cast<QueueOrder>(r.below(2));
+      q.ordering = make_ordering(r);
+      if (!q.leaf) q.sharing = static_cast<Sharing>(r.below(EnumNames<Sharing>::names.size()));
       break;
     default:
       q.stop = q.stop == StopPolicy::kNone ? static_cast<StopPolicy>(1 + r.below(2)) : StopPolicy::kNone;

@@ -313,6 +313,22 @@ std::vector<std::string> Ledger::domain(const std::string& node, const std::stri
 
 // ------------------------------------------------------------------------------------------------------------- queues
 
+std::pair<int, std::int64_t> Ledger::rank(const WorkloadRecord& workload) const {
+  const auto queue = queues.find(workload.spec.queue);
+  if (queue == queues.end() || queue->second.ordering.tiers == Tiers::kNone)
+    return {0, workload.spec.priority};
+  switch (workload.spec.kind) {
+    case WorkloadKind::kBatch:
+      return {0, workload.spec.priority};
+    case WorkloadKind::kTraining:
+      return {1, workload.spec.priority};
+    case WorkloadKind::kInteractive:
+    case WorkloadKind::kService:
+      break;
+  }
+  return {2, workload.spec.priority};
+}
+
 bool Ledger::limited(const std::string& queue) const {
   const auto it = queues.find(queue);
   return !queue.empty() && it != queues.end() && !it->second.unlimited;

@@ -98,6 +98,8 @@ class Ledger {
   std::vector<std::string> chain(const std::string& queue) const;  // itself first, the root last
   // "" where work of the queue may start; otherwise why not.
   std::string queue_trouble(const std::string& queue) const;
+  // Of the queue's workloads, the priority that counts: the tier of the kind before the number, where the queue has tiers.
+  std::pair<int, std::int64_t> rank(const WorkloadRecord& workload) const;
   // The queue's own quota counts (not for work without a queue).
   bool limited(const std::string& queue) const;
 

@@ -42,6 +42,17 @@ TEST(Published, PhillyTenantsFifo) {
   EXPECT_TRUE(result->as_expected()) << missed(*result);
 }
 
+// The same with the shortest job first, and with the shortest remaining time first.
+TEST(Published, PhillyTenantsShortestFirst) {
+  BERTH_NEEDS_TRACES();
+  for (const char* name : {"philly-sjf.yaml", "philly-srtf.yaml"}) {
+    const auto result = run_example(name);
+    ASSERT_TRUE(result) << result.error().str();
+    EXPECT_EQ(result->checks.size(), 6u);
+    EXPECT_TRUE(result->as_expected()) << name << "\n" << missed(*result);
+  }
+}
+
 // October: all jobs end, in the pool and behind walls, and the pool serves them sooner.
 TEST(Published, PhillyOctoberPoolAndWalls) {
   BERTH_NEEDS_TRACES();

@@ -106,6 +106,68 @@ TEST(Scenario, PathsAreFoundBesideTheFileAndInVariables) {
   EXPECT_FALSE(expand_path("${BERTH_SIM_TEST_VARIABLE}/b", "folder", 1));
 }
 
+TEST(Scenario, OrderKeysBecomePolicies) {
+  const auto parse = [](const std::string& queues, const std::string& policy = "") {
+    return parse_scenario(
+        "name: s\ncluster: [{kind: shape, count: 1, gpus: 8}]\n"
+        "trace: [{kind: generate, jobs: 1, queue: a}]\nqueues:\n" +
+            queues + policy,
+        "s.yaml", ".");
+  };
+  const auto read = parse(
+      "  - name: all\n    sharing: guaranteed-share\n    half_life: 1h\n    children:\n"
+      "      - {name: a, unlimited: true, weight: 2.5, order_by: attained-levels, priority: second, "
+      "age_limit: 0s,\n"
+      "         attained_first: 10m, attained_ratio: 3, attained_levels: 2, within: later-in-order}\n"
+      "      - {name: b, unlimited: true, order_by: duration}\n",
+      "policy: {tiers: by-kind}\n");
+  ASSERT_TRUE(read) << read.error().str();
+  EXPECT_EQ(read->queues[0].sharing, Sharing::kGuaranteedShare);
+  EXPECT_EQ(read->queues[0].half_life, kHour);
+  const Queue& a = read->queues[1];
+  EXPECT_EQ(a.weight, (Rational{2500, 1000}));
+  EXPECT_EQ(a.ordering.by, OrderBy::kAttainedLevels);
+  EXPECT_FALSE(a.ordering.priority_first);
+  EXPECT_EQ(a.ordering.limit(), 0);
+  EXPECT_EQ(a.ordering.attained_first, 10 * kMinute);
+  EXPECT_EQ(a.ordering.attained_ratio, 3);
+  EXPECT_EQ(a.ordering.attained_levels, 2);
+  EXPECT_EQ(a.preemption.within, WithinQueue::kLaterInOrder);
+  EXPECT_EQ(read->queues[2].ordering.limit(), 24 * kHour);
+  for (const Queue& queue : read->queues) EXPECT_EQ(queue.ordering.tiers, Tiers::kByKind);
+
+  const auto wrong = parse("  - {name: a, unlimited: true, order_by: durations}\n");
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.error().str(),
+              AllOf(HasSubstr("s.yaml:5"), HasSubstr("order_by"), HasSubstr("attained-levels")));
+}
+
+TEST(Scenario, RestartOverheadsGrowWithTheJob) {
+  const auto parse = [](const std::string& list) {
+    return parse_scenario(
+        "name: s\ncluster: [{kind: shape, count: 16, gpus: 8}]\n"
+        "trace: [{kind: generate, jobs: 300, span: 1h, queue: a, restart_overheads: " +
+            list + "}]\nqueues: [{name: a, unlimited: true}]\n",
+        "s.yaml", ".");
+  };
+  const auto scenario =
+      parse("[{up_to_gpus: 1, overhead: 7s}, {up_to_gpus: 8, overhead: 30s}, {overhead: 60s}]");
+  ASSERT_TRUE(scenario) << scenario.error().str();
+  const auto input = load(*scenario);
+  ASSERT_TRUE(input) << input.error().str();
+  std::set<DurationMs> seen;
+  for (const Job& job : input->trace.jobs) {
+    const std::int64_t gpus = input->trace.shapes[job.shape].gpu_milli / 1000;
+    const DurationMs overhead = input->trace.restarts[job.restart].overhead;
+    EXPECT_EQ(overhead, (gpus <= 1 ? 7 : gpus <= 8 ? 30 : 60) * kSecond);
+    seen.insert(overhead);
+  }
+  EXPECT_EQ(seen.size(), 3u);
+  const auto wrong = parse("[{overhead: 7s}, {up_to_gpus: 8, overhead: 30s}]");
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.error().str(), HasSubstr("counts for nobody"));
+}
+
 // Walks a mapping and collects the paths of its keys in the form of the reference.
 void collect(const text::Node& node, const std::string& path, std::set<std::string>& out) {
   for (const text::Entry& entry : node.entries()) {

@@ -101,6 +101,7 @@ struct Charge {
 struct Spec {
   QueueId queue;
   PodTemplate pod;
+  std::int64_t weight = 0;  // of one slot's service: thousandths of devices, of CPUs where it has none
   std::uint64_t config_version = 0;  // of the choices
   std::vector<ChargeId> choices;
   Reason problem;  // why there are no choices

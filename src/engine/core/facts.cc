@@ -10,6 +10,7 @@ namespace berth::engine {
 namespace {
 
 constexpr std::int64_t kMostQuota = std::int64_t{1} << 60;
+constexpr std::int64_t kMostLevels = 64;
 
 Status unknown(std::string_view what, std::string_view name) {
   return fail(ErrorCode::kNotFound, "{} {} is not known", what, name);
@@ -170,11 +171,25 @@ Status State::queue_upsert(const Queue& queue) {
       }
     }
   }
+  const Ordering& ordering = queue.ordering;
+  if (ordering.limit() < 0 || ordering.attained_first < 1 || ordering.attained_ratio < 2 ||
+      ordering.attained_levels < 1 || ordering.attained_levels > kMostLevels || queue.half_life < kSecond) {
+    return fail(
+        ErrorCode::kInvalid,
+        "queue {}: its ordering makes no sense: age limit {} ms (0 = never), first level {} device-ms (at "
+        "least 1), ratio {} (at least 2), {} levels (1 to {}), half-life {} ms (at least a second)",
+        queue.name, ordering.limit(), ordering.attained_first, ordering.attained_ratio,
+        ordering.attained_levels, kMostLevels, queue.half_life);
+  }
   const QueueId id = intern_queue(queue.name);
   if (!queue.parent.empty()) intern_queue(queue.parent);
-  if (queues[id.index()].exists && queues[id.index()].spec == queue) return {};
-  queues[id.index()].exists = true;
-  queues[id.index()].spec = queue;
+  QueueState& q = queues[id.index()];
+  if (q.exists && q.spec == queue) return {};
+  const bool same_rules = q.spec.order == queue.order && q.spec.ordering == queue.ordering &&
+                          q.spec.preemption.within == queue.preemption.within;
+  q.exists = true;
+  q.spec = queue;
+  if (!same_rules) apply_rules(id);
   configuration_changed();
   return {};
 }
@@ -185,6 +200,7 @@ Status State::queue_remove(const std::string& name) {
   queues[*id].exists = false;
   queues[*id].spec = Queue{};
   queues[*id].spec.name = name;
+  apply_rules(QueueId(*id));
   configuration_changed();
   return {};
 }
@@ -233,9 +249,7 @@ void State::rebuild_queues() {
     }
   }
   quota.rebuild(std::move(tree), pair_flavors.size());
-  for (std::size_t i = 0; i < queues.size(); ++i) {
-    pending.set_strict(QueueId(i), queues[i].spec.order == QueueOrder::kStrict);
-  }
+  rebuild_fairness();
 }
 
 // ------------------------------------------------------------------------------------------------------------ workloads
@@ -277,7 +291,8 @@ void State::fill(WorkloadState& w, const Workload& from) {
   w.expected = from.expected_duration;
   w.minimum_runtime = from.minimum_runtime;
   w.restart = from.restart;
-  w.priority = from.priority;
+  w.own_priority = from.priority;
+  w.priority = priority_of(w.queue, from);
 }
 
 void State::resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets) {
@@ -326,12 +341,12 @@ Status State::workload_upsert(const Workload& workload) {
       return fail(ErrorCode::kInvalid, "workload {}: a revision has {} pod sets, but it had {}",
                   workload.name, sets.size(), w.sets.size());
     }
-    if (w.pending.valid()) pending.remove(w.pending, member(w, id));
-    w.pending = ClassId();
-    if (w.running() > 0 && w.priority != workload.priority) {
+    leave_line(id);
+    if (const std::int64_t priority = priority_of(w.queue, workload);
+        w.running() > 0 && w.priority != priority) {
       QueueState& q = queues[w.queue.index()];
       if (--q.priorities[w.priority] == 0) q.priorities.erase(w.priority);
-      ++q.priorities[workload.priority];
+      ++q.priorities[priority];
       pending.wake_all();  // who may preempt it has changed
     }
     if (w.preemptible != workload.preemptible || w.minimum_runtime != workload.minimum_runtime)
@@ -351,6 +366,7 @@ Status State::workload_upsert(const Workload& workload) {
     w.uid = workload.uid;
     w.queue = queue;
     w.arrival = next_arrival_++;
+    w.progress.waits_since = workload.created;
     workload_index_.emplace(workload.uid, id);
   }
   fill(workloads[id.index()], workload);

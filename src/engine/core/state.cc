@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace berth::engine {
 
@@ -13,6 +14,7 @@ State::State(EngineConfig engine_config) : config(engine_config) {
   queues[0].exists = true;
   queues[0].spec.unlimited = true;
   queues[0].spec.preemption.within = WithinQueue::kLowerPriority;
+  pending.set_shares([this](QueueId queue, ClassId candidate) { return share_of(queue, candidate); });
   rebuild_queues();
 }
 
@@ -159,9 +161,12 @@ void State::settle(WorkloadId id) {
     } else {
       q.started.erase(id);
       if (--q.priorities[w.priority] == 0) q.priorities.erase(w.priority);
+      w.progress.run_began = w.started;
       w.started = 0;
     }
   }
+  follow_service(id);
+  touch_queue(w.queue);
   const bool holds = w.held() > 0;
   if (!holds && w.hold_order != 0) {
     holders.erase(w.hold_order);
@@ -173,12 +178,176 @@ void State::settle(WorkloadId id) {
     to_withdraw.erase(id);
   }
   const bool waits = w.active && w.waiting() > 0 && !holds && !w.withdraw;
+  const DurationMs limit = q.spec.ordering.limit();
+  const TimeMs old_at = saturating_add(w.progress.waits_since, limit);
+  if (waits && !runs && limit > 0 && old_at <= now) w.progress.old = true;
   if (w.pending.valid()) {
-    if (waits && pending.at(w.pending).key == class_key(w, id)) return;
-    pending.remove(w.pending, member(w, id));
-    w.pending = ClassId();
+    if (waits && pending.at(w.pending).key == class_key(w, id) && w.in_line == member(w, id)) return;
+    leave_line(id);
   }
-  if (waits) w.pending = pending.add(class_key(w, id), w.queue, w.priority, w.incomplete(), member(w, id));
+  if (!waits) return;
+  w.in_line = member(w, id);
+  w.pending = pending.add(class_key(w, id), w.queue, w.priority, w.incomplete(), w.in_line);
+  if (limit == 0 || runs || w.progress.old) return;  // what waits to grow has room
+  w.old_at = old_at;
+  ages_.emplace(w.old_at, id);
+}
+
+// ----------------------------------------------------------------------------------------------------- order in the queue
+
+Pending::Member State::member(const WorkloadState& w, WorkloadId id) const {
+  const Ordering& ordering = queues[w.queue.index()].spec.ordering;
+  const bool old = w.progress.old && ordering.limit() > 0 && w.running() == 0;
+  // As of the last note: what runs and waits to grow does not move while it stands in line.
+  const std::int64_t key =
+      old ? 0 : order_key(ordering, w.progress, w.restart, w.expected, 0, w.progress.since);
+  return {!old, key, w.created, w.arrival, id};
+}
+
+void State::leave_line(WorkloadId id) {
+  WorkloadState& w = workloads[id.index()];
+  if (!w.pending.valid()) return;
+  pending.remove(w.pending, w.in_line);
+  w.pending = ClassId();
+  if (w.old_at == kEndOfTime) return;
+  ages_.erase({w.old_at, id});
+  w.old_at = kEndOfTime;
+}
+
+// Notes that the service of a workload changed, or that a run of it ended; reckoned in note_service().
+void State::follow_service(WorkloadId id) {
+  WorkloadState& w = workloads[id.index()];
+  if (w.service_noted) return;
+  const auto devices = [&] {
+    std::int64_t sum = 0;
+    for (const auto& set : w.sets)
+      sum = saturating_add(sum, saturating_mul(set.active, specs[set.spec].weight));
+    return sum;
+  };
+  if (w.progress.run_began == 0 && w.progress.devices == devices()) return;
+  w.service_noted = true;
+  to_note_.push_back(id);
+}
+
+// ------------------------------------------------------------------------------------------------------- order of queues
+
+void State::rebuild_fairness() {
+  std::vector<Fairness::Node> rules(queues.size());
+  std::vector<QueueId> parents(queues.size());
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    rules[i] = {queues[i].spec.sharing, queues[i].spec.half_life, queues[i].spec.weight};
+    parents[i] = quota.parent(QueueId(i));
+  }
+  Interner resources;
+  std::vector<std::uint32_t> resource_of;
+  for (const std::string& name : pair_resources) resource_of.push_back(resources.intern(name));
+  fairness.rebuild(std::move(rules), resource_of, now);
+  pending.set_tree(std::move(parents));
+}
+
+// What a start of the class's first workload charges at least, in the flavors that are tried first.
+Share State::share_of(QueueId queue, ClassId candidate) {
+  if (!fairness.counts(queue)) return {};
+  Pending::Class& c = pending.at(candidate);
+  if (c.ask_version != config_version) {
+    c.ask_version = config_version;
+    c.ask.clear();
+    for (const auto& set : workloads[c.members.begin()->workload.index()].sets) {
+      const std::vector<ChargeId> all = choices(set);
+      if (all.empty() || set.waiting == 0) continue;
+      const std::int64_t least = std::max<std::int64_t>(1, set.least - set.active);
+      for (const QuotaItem& item : charges[all.front()].quota) {
+        const auto known =
+            std::find_if(c.ask.begin(), c.ask.end(), [&](auto& q) { return q.pair == item.pair; });
+        const std::int64_t amount = saturating_mul(item.amount, least);
+        if (known == c.ask.end()) {
+          c.ask.push_back({item.pair, amount});
+        } else {
+          known->amount = saturating_add(known->amount, amount);
+        }
+      }
+    }
+  }
+  return fairness.share(queue, c.queue, c.ask);
+}
+
+void State::touch_queue(QueueId queue) {
+  if (!fairness.counts_above(queue)) return;
+  is_touched_.resize(queues.size(), 0);
+  if (is_touched_[queue.index()] != 0) return;
+  is_touched_[queue.index()] = 1;
+  touched_.push_back(queue);
+}
+
+void State::reorder_queues() {
+  for (const QueueId queue : touched_) {
+    is_touched_[queue.index()] = 0;
+    fairness.note_use(queue, now);
+    pending.refresh(queue);
+  }
+  touched_.clear();
+  if (fairness.advance(now)) pending.refresh_all();
+}
+
+void State::note_service() {
+  const std::vector<WorkloadId> all = std::exchange(to_note_, {});
+  for (const WorkloadId id : all) {
+    WorkloadState& w = workloads[id.index()];
+    Progress& p = w.progress;
+    if (!w.used || !w.service_noted) continue;
+    w.service_noted = false;
+    p.attained = attained_service(p, now);
+    p.since = now;
+    p.devices = 0;
+    for (const auto& set : w.sets) {
+      p.devices = saturating_add(p.devices, saturating_mul(set.active, specs[set.spec].weight));
+    }
+    if (p.run_began > 0) {
+      p.done = saturating_add(p.done, kept_work(p, w.restart, p.run_began, now));
+      p.waits_since += std::max<DurationMs>(0, now - p.run_began);
+      p.run_began = 0;
+      ++p.runs;
+    }
+    // Who started because it was old begins anew in the first level.
+    const OrderBy by = queues[w.queue.index()].spec.ordering.by;
+    if (p.old && w.running() > 0 && (by == OrderBy::kAttained || by == OrderBy::kAttainedLevels)) {
+      p.old = false;
+      p.attained = 0;
+      p.waits_since = now;
+    }
+    settle(id);
+  }
+}
+
+void State::grow_old() {
+  while (!ages_.empty() && ages_.begin()->first <= now) {
+    const WorkloadId id = ages_.begin()->second;
+    leave_line(id);
+    workloads[id.index()].progress.old = true;
+    settle(id);
+    if (const ClassId c = workloads[id.index()].pending; c.valid()) pending.wake(c);
+    changed(id);
+  }
+}
+
+// A queue's rules may be others: its workloads line up again, and who may preempt whom is asked again.
+void State::apply_rules(QueueId queue) {
+  const Queue& spec = queues[queue.index()].spec;
+  std::vector<WorkloadId> mine;
+  for (std::size_t i = 0; i < workloads.size(); ++i) {
+    if (workloads[i].used && workloads[i].queue == queue) mine.push_back(WorkloadId(i));
+  }
+  for (const WorkloadId id : mine) leave_line(id);
+  pending.set_rules(queue, spec.order == QueueOrder::kStrict, spec.ordering.priority_first,
+                    spec.preemption.within == WithinQueue::kLaterInOrder);
+  auto& priorities = queues[queue.index()].priorities;
+  priorities.clear();
+  for (const WorkloadId id : mine) {
+    WorkloadState& w = workloads[id.index()];
+    w.priority = ranked_priority(spec.ordering.tiers, w.kind, w.own_priority);
+    if (queues[queue.index()].started.count(id) > 0) ++priorities[w.priority];
+    settle(id);
+  }
 }
 
 // -------------------------------------------------------------------------------------------------------------- look-ups
@@ -250,6 +419,8 @@ SpecId State::intern_spec(QueueId queue, const PodTemplate& pod) {
   Spec s;
   s.queue = queue;
   s.pod = pod;
+  for (const auto& r : pod.claim.requests) s.weight = saturating_add(s.weight, r.total());
+  if (s.weight == 0) s.weight = pod.requests.get("cpu");
   return specs.add(std::move(key), std::move(s));
 }
 

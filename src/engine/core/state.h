@@ -23,7 +23,9 @@
 #include "engine/core/plane.h"
 #include "engine/engine.h"
 #include "engine/order/pending.h"
+#include "engine/order/rank.h"
 #include "engine/place/nodes.h"
+#include "engine/quota/fairness.h"
 #include "engine/quota/tree.h"
 #include "model/event.h"
 
@@ -52,7 +54,8 @@ struct WorkloadState {
   std::string uid;
   std::string name;
   QueueId queue;
-  std::int64_t priority = 0;
+  std::int64_t priority = 0;      // with the tier of its kind, where its queue has tiers (order/rank.h)
+  std::int64_t own_priority = 0;  // as it was given
   TimeMs created = 0;
   std::uint64_t arrival = 0;
   WorkloadKind kind = WorkloadKind::kTraining;
@@ -66,8 +69,12 @@ struct WorkloadState {
   std::vector<PodSetState> sets;
 
   TimeMs started = 0;  // of the present run
-  ClassId pending;     // valid while it is in Pending
-  Reason hold_cause;   // while slots are held
+  Progress progress;
+  bool service_noted = false;  // in State::to_note_
+  ClassId pending;             // valid while it is in Pending
+  Pending::Member in_line;     // as it stands there
+  TimeMs old_at = kEndOfTime;  // in State::ages_, while it is pending in a queue with an age limit
+  Reason hold_cause;           // while slots are held
   std::uint64_t hold_order = 0;
   bool withdraw = false;  // the next decide() ends its slots
   std::string withdraw_why;
@@ -101,6 +108,8 @@ struct QueueState {
 class State {
  public:
   explicit State(EngineConfig engine_config);
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
   // ---- Facts. Each refuses a bad value with an error and no change.
   Status node_upsert(const Node& node);
@@ -127,6 +136,15 @@ class State {
                  PlaneMask freed = 0);
   // Puts the workload into, or takes it out of, the pending order, as its slots say.
   void settle(WorkloadId id);
+  // Takes note of the service that workloads had until now. What happened since the last decide() counts as happening now:
+  // called when a decide() begins, and when it ends.
+  void note_service();
+  // Queues whose use changed stand in their new order.
+  void reorder_queues();
+  // Those who have waited for the age limit of their queue by now go in front, and are tried again.
+  void grow_old();
+  // When the next one will have; kEndOfTime: none.
+  TimeMs next_old() const { return ages_.empty() ? kEndOfTime : ages_.begin()->first; }
 
   // ---- Trials.
   std::size_t mark() const { return undo_.size(); }
@@ -160,6 +178,7 @@ class State {
 
   NodeTable nodes;
   QuotaTree quota;
+  Fairness fairness{quota};
   Pool<ShapeEntry, ShapeId> shapes;
   Pool<Charge, ChargeId> charges;
   Pool<Spec, SpecId> specs;
@@ -210,7 +229,16 @@ class State {
   SpecId intern_spec(QueueId queue, const PodTemplate& pod);
   QueueId intern_queue(const std::string& name);
   std::string class_key(const WorkloadState& w, WorkloadId id) const;
-  Pending::Member member(const WorkloadState& w, WorkloadId id) const { return {w.created, w.arrival, id}; }
+  Pending::Member member(const WorkloadState& w, WorkloadId id) const;
+  void leave_line(WorkloadId id);
+  void follow_service(WorkloadId id);
+  void apply_rules(QueueId queue);
+  Share share_of(QueueId queue, ClassId candidate);
+  void rebuild_fairness();
+  void touch_queue(QueueId queue);
+  std::int64_t priority_of(QueueId queue, const Workload& workload) const {
+    return ranked_priority(queues[queue.index()].spec.ordering.tiers, workload.kind, workload.priority);
+  }
   void count(PodSetState& set, SlotState state, std::int64_t delta);
   Status check_amounts(const Workload& workload) const;
   void fill(WorkloadState& w, const Workload& from);
@@ -220,6 +248,10 @@ class State {
   void topologies_changed();
 
   std::vector<Undo> undo_;
+  std::vector<QueueId> touched_;                  // leaves whose use changed
+  std::vector<std::uint8_t> is_touched_;          // by queue: in touched_
+  std::vector<WorkloadId> to_note_;               // whose service changed, or whose run ended
+  std::set<std::pair<TimeMs, WorkloadId>> ages_;  // pending and not old yet: when they will be
   std::unordered_map<std::string, std::uint32_t> pair_index_;
   std::unordered_map<std::string, WorkloadId> workload_index_;
   std::vector<WorkloadId> free_workloads_;

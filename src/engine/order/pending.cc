@@ -9,15 +9,24 @@ Pending::Line& Pending::line(QueueId queue) {
   return lines_[queue.index()];
 }
 
-void Pending::set_strict(QueueId queue, bool strict) {
+void Pending::set_rules(QueueId queue, bool strict, bool priority_first, bool jumps) {
   line(queue).strict = strict;
+  line(queue).priority_first = priority_first;
+  line(queue).jumps = jumps;
   show(queue);
 }
 
-Pending::Head Pending::head_of(ClassId id) const {
+const Head* Pending::Line::bar() const {
+  if (strict) return blocked.empty() ? nullptr : &*blocked.begin();
+  return old.empty() ? nullptr : &*old.begin();
+}
+
+Head Pending::head_of(ClassId id) const {
   const Class& c = classes_[id.index()];
   const Member& first = *c.members.begin();
-  return {!c.incomplete, -c.priority, first.created, first.arrival, id};
+  const bool above = lines_[c.queue.index()].priority_first;
+  return {!c.incomplete,           above ? -c.priority : 0, first.young,   first.key,
+          above ? 0 : -c.priority, first.created,           first.arrival, id};
 }
 
 void Pending::link(ClassId id) {
@@ -27,7 +36,9 @@ void Pending::link(ClassId id) {
   if (!c.parked) {
     l.awake.insert(head_of(id));
   } else if (c.why.in_line) {
-    l.blocked.insert(head_of(id));
+    const Head head = head_of(id);
+    l.blocked.insert(head);
+    if (!head.young) l.old.insert(head);
   }
 }
 
@@ -35,22 +46,26 @@ void Pending::unlink(ClassId id) {
   Class& c = classes_[id.index()];
   if (c.members.empty()) return;
   Line& l = line(c.queue);
-  (c.parked ? l.blocked : l.awake).erase(head_of(id));
+  const Head head = head_of(id);
+  (c.parked ? l.blocked : l.awake).erase(head);
+  if (c.parked && !head.young) l.old.erase(head);
 }
 
 void Pending::show(QueueId queue) {
   Line& l = line(queue);
   bool eligible = !l.awake.empty();
-  if (eligible && l.strict && !l.blocked.empty()) eligible = *l.awake.begin() < *l.blocked.begin();
-  const Front front = eligible ? Front{l.put_off, *l.awake.begin()} : Front{};
-  if (l.is_shown && (!eligible || l.shown != front)) {
-    heads_.erase(l.shown);
-    l.is_shown = false;
-  }
-  if (eligible && !l.is_shown) {
-    l.shown = front;
-    l.is_shown = true;
-    heads_.insert(l.shown);
+  if (const Head* bar = l.bar(); eligible && bar != nullptr) eligible = *l.awake.begin() < *bar;
+  tournament_.show(queue, l.put_off, eligible ? std::optional<Head>(*l.awake.begin()) : std::nullopt);
+}
+
+void Pending::set_tree(std::vector<QueueId> parents) {
+  tournament_.rebuild(std::move(parents));
+  for (std::size_t q = 0; q < lines_.size(); ++q) show(QueueId(q));
+}
+
+void Pending::refresh_all() {
+  for (std::size_t q = 0; q < lines_.size(); ++q) {
+    if (lines_[q].members > 0) tournament_.refresh(QueueId(q));
   }
 }
 
@@ -83,12 +98,15 @@ ClassId Pending::add(const std::string& key, QueueId queue, std::int64_t priorit
     it = index_.emplace(key, id).first;
   }
   const ClassId id = it->second;
+  Class& c = classes_[id.index()];
+  const bool first = c.parked && !c.members.empty() && member < *c.members.begin();
   unlink(id);
-  classes_[id.index()].members.insert(member);
+  c.members.insert(member);
   link(id);
   ++size_;
   ++line(queue).members;
   show(queue);
+  if (first && line(queue).jumps) wake(id);
   return id;
 }
 
@@ -108,10 +126,6 @@ void Pending::remove(ClassId id, const Member& member) {
     link(id);
   }
   call_back(queue);
-}
-
-ClassId Pending::next() const {
-  return heads_.empty() ? ClassId() : heads_.begin()->head.id;
 }
 
 void Pending::park(ClassId id, Parked why) {
@@ -153,11 +167,9 @@ void Pending::forget_time(ClassId id) {
 
 WorkloadId Pending::blocked_by(ClassId id) const {
   const Class& c = classes_[id.index()];
-  const Line& l = lines_[c.queue.index()];
-  if (!l.strict || l.blocked.empty() || c.members.empty()) return {};
-  const Head& first = *l.blocked.begin();
-  if (first.id == id || head_of(id) < first) return {};
-  return classes_[first.id.index()].members.begin()->workload;
+  const Head* bar = lines_[c.queue.index()].bar();
+  if (bar == nullptr || c.members.empty() || bar->id == id || head_of(id) < *bar) return {};
+  return classes_[bar->id.index()].members.begin()->workload;
 }
 
 std::size_t Pending::size_of(QueueId queue) const {

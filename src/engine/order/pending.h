@@ -1,10 +1,14 @@
 // Pending workloads in the order in which they are tried, grouped into classes of identical ones: one verdict serves the
 // whole class, and a blocked class costs nothing until something happens that could unblock it.
 //
-// Order: first started work that is short of its least count (a half-bound gang after a restart, a lost pod), then within a
-// queue and across queues by priority (higher first), then creation, then arrival. A queue whose first workload would run on
-// borrowed quota can be put off until the others have been tried: what is lent out only now would be reclaimed at once. In a strict queue nothing
-// behind the first blocked workload is tried.
+// Order: first started work that is short of its least count (a half-bound gang after a restart, a lost pod). Then within a
+// queue by priority (higher first), by whether it is old (rank.h), by the key of the queue's ordering, by creation and
+// arrival; or with priority after the key. Members of a class stand in the same order. Across queues as the tree of queues
+// says (tournament.h). A queue whose first workload would run on borrowed quota can be put off until the others have been
+// tried: what is lent out only now would be reclaimed at once. In a strict queue nothing behind the first blocked workload
+// is tried; in any queue nothing behind a blocked one that is old.
+//
+// Costs: every change O(log n) of the classes and members of its queue, plus a change in the tournament.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +22,16 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "engine/core/catalog.h"
+#include "engine/order/tournament.h"
 #include "model/decision.h"
 
 namespace berth::engine {
-
-using ClassId = Id<struct ClassTag>;
 
 // Why a class is parked, and thereby what may wake it.
 struct Parked {
   bool by_quota = false;        // any gain of quota in its tree of queues
   bool by_nodes = false;        // a gain of room on a node that could host one of its shapes
-  bool in_line = true;          // in a strict queue, it blocks those behind it
+  bool in_line = true;          // it blocks those behind it, where anybody does
   TimeMs wake_at = kEndOfTime;  // the passing of time: then it is awake again
   VerdictKind verdict = VerdictKind::kBlocked;
   Reason reason;
@@ -37,6 +40,8 @@ struct Parked {
 class Pending {
  public:
   struct Member {
+    bool young = true;     // has not waited for its queue's age limit
+    std::int64_t key = 0;  // of its queue's ordering (rank.h); 0 where it is old
     TimeMs created = 0;
     std::uint64_t arrival = 0;
     WorkloadId workload;
@@ -51,16 +56,29 @@ class Pending {
     bool parked = false;
     Parked why;
     std::vector<ShapeId> shapes;  // that it could be placed with, known once it was tried
+    std::vector<QuotaItem> ask;   // what a start charges at least, as of ask_version; 0: not known
+    std::uint64_t ask_version = 0;
   };
 
-  void set_strict(QueueId queue, bool strict);
+  // `priority_first`: priority ranks before the key. `jumps`: who comes in front may displace who runs, so a parked class that
+  // gets a new first member is tried again. A change while workloads are pending in the queue is for the caller
+  // to frame: it takes them out and puts them in again.
+  void set_rules(QueueId queue, bool strict, bool priority_first, bool jumps);
+
+  // How shares are reckoned, and the parents of all queues. Whenever the tree or its limits changed: set_tree() again.
+  void set_shares(Tournament::ShareOf shares) { tournament_.set_shares(std::move(shares)); }
+  void set_tree(std::vector<QueueId> parents);
+  // The use of a queue changed: the shares of it and all above are others now.
+  void refresh(QueueId queue) { tournament_.refresh(queue); }
+  // All shares may be others: past use was forgotten.
+  void refresh_all();
 
   // Puts a workload into the class of this key (made when it is new; a new or emptied class is awake).
   ClassId add(const std::string& key, QueueId queue, std::int64_t priority, bool incomplete, Member member);
   void remove(ClassId id, const Member& member);
 
   // The class whose first member is to be tried next; none when all are parked or blocked.
-  ClassId next() const;
+  ClassId next() const { return tournament_.next(); }
   // Lets all queues that are not put off go first. Ends when a class of the queue is parked, or one of its workloads leaves.
   void put_off(QueueId queue);
   bool is_put_off(QueueId queue) const { return lines_[queue.index()].put_off; }
@@ -75,33 +93,23 @@ class Pending {
   const Class& at(ClassId id) const { return classes_[id.index()]; }
   const std::set<ClassId>& parked() const { return parked_; }
   std::size_t size() const { return size_; }
-  // The workload that blocks this class in its strict queue; none if it is not blocked so.
+  // The workload that blocks this class in its queue; none if it is not blocked so.
   WorkloadId blocked_by(ClassId id) const;
   std::size_t size_of(QueueId queue) const;
 
  private:
-  struct Head {
-    bool complete = true;
-    std::int64_t minus_priority = 0;
-    TimeMs created = 0;
-    std::uint64_t arrival = 0;
-    ClassId id;
-    auto operator<=>(const Head&) const = default;
-  };
-  // The head of a queue among those of all queues.
-  struct Front {
-    bool put_off = false;
-    Head head;
-    auto operator<=>(const Front&) const = default;
-  };
   struct Line {
     bool strict = false;
+    bool priority_first = true;
+    bool jumps = false;
     std::set<Head> awake;
-    std::set<Head> blocked;  // parked classes that stand in line (strict queues only look at it)
-    Front shown;             // what heads_ holds for this queue
-    bool is_shown = false;
+    std::set<Head> blocked;  // parked classes that stand in line
+    std::set<Head> old;      // of these, the ones whose first member is old
     bool put_off = false;
     std::size_t members = 0;
+
+    // The first blocked head that nothing may pass; none: nullptr.
+    const Head* bar() const;
   };
 
   Head head_of(ClassId id) const;
@@ -116,7 +124,7 @@ class Pending {
   std::vector<ClassId> free_;
   std::unordered_map<std::string, ClassId> index_;
   std::vector<Line> lines_;
-  std::set<Front> heads_;
+  Tournament tournament_;
   std::set<ClassId> parked_;
   std::set<std::pair<TimeMs, ClassId>> due_;  // of the parked classes that have a time to wake at
   std::size_t size_ = 0;

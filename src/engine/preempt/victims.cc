@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "engine/order/standing.h"
 #include "engine/preempt/cost.h"
 
 namespace berth::engine {
@@ -29,6 +30,7 @@ bool VictimSearch::could_help() const {
   const PreemptionPolicy policy = q.spec.preemption;
   if (!w_.may_preempt) return false;
   if (!state_.holders.empty()) return true;
+  if (policy.within == WithinQueue::kLaterInOrder && !q.started.empty()) return true;
   if (policy.within != WithinQueue::kNever && !q.priorities.empty()) {
     const std::int64_t lowest = q.priorities.begin()->first;
     if (lowest < w_.priority || (policy.within == WithinQueue::kLowerOrNewerEqual && lowest == w_.priority))
@@ -115,10 +117,16 @@ void VictimSearch::collect() {
       }
     }
     candidates_.push_back({id, reclaim, holder, v.priority, holder ? 0 : victim_cost(state_, v, state_.now),
-                           v.started, v.arrival});
+                           v.started, v.arrival,
+                           policy.victims == VictimOrder::kLatestInOrder ? standing(state_, v) : 0});
   };
   const auto within_ok = [&](const WorkloadState& v) {
     if (policy.within == WithinQueue::kNever) return false;
+    if (policy.within == WithinQueue::kLaterInOrder) {
+      if (stands_behind(state_, v, w_)) return true;
+      more_at_ = std::min(more_at_, stands_behind_at(state_, v, w_));
+      return false;
+    }
     if (v.priority < w_.priority) return true;
     return policy.within == WithinQueue::kLowerOrNewerEqual && v.priority == w_.priority &&
            std::tie(v.created, v.arrival) > std::tie(w_.created, w_.arrival);
@@ -156,8 +164,8 @@ void VictimSearch::collect() {
   const VictimOrder order = policy.victims;
   const auto key = [order](const Candidate& c) {
     const std::int64_t priority = order == VictimOrder::kYoungestFirst ? 0 : c.priority;
-    const std::int64_t cost = order == VictimOrder::kCost ? c.cost : 0;
-    return std::make_tuple(!c.holder, priority, cost, -c.started, ~c.arrival);
+    const bool by_cost = order == VictimOrder::kCost || order == VictimOrder::kLatestInOrder;
+    return std::make_tuple(!c.holder, priority, ~c.standing, by_cost ? c.cost : 0, -c.started, ~c.arrival);
   };
   std::sort(candidates_.begin(), candidates_.end(),
             [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
@@ -343,7 +351,7 @@ std::optional<VictimPlan> VictimSearch::run() {
     if (auto plan = run_rank(static_cast<int>(rank))) return plan;
   }
   if (steps_ < 0) why_not_ = {ReasonCode::kSearchBudget, "", "", 0, 0, 0, {}};
-  if (more_at_ != kEndOfTime) why_not_.detail += "; some have not run their minimum yet";
+  if (more_at_ != kEndOfTime) why_not_.detail += "; some may have to yield later";
   return std::nullopt;
 }
 

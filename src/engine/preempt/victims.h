@@ -1,7 +1,8 @@
 // Who must yield: victims and places together, for a workload that fits nowhere as things are.
 //
 // Who may be a victim (the policy of the preemptor's queue, model/queue.h, and nothing else):
-//   within     workloads of the same queue of lower priority (or equal and newer, where the policy says so)
+//   within     workloads of the same queue of lower priority (or equal and newer, or that stand behind in line:
+//              order/standing.h, where the policy says so)
 //   reclaim    workloads of other queues of the same tree that run on borrowed quota: every queue from the victim's up to
 //              below the common ancestor uses more than its subtree's quota of a pair that both need, and the preemptor's
 //              side stays within its own subtree's quota with the request. Protected work (not borrowing) is never taken.
@@ -48,7 +49,8 @@ class VictimSearch {
   // Otherwise rolled back; why_not() says why.
   std::optional<VictimPlan> run();
   const Reason& why_not() const { return why_not_; }
-  // After run() found nothing: the first time at which more work may yield, because it has run its minimum by then;
+  // After run() found nothing: the first time at which more work may yield, because it has run its minimum or stands
+  // behind in line by then;
   // kEndOfTime: time alone changes nothing.
   TimeMs more_at() const { return more_at_; }
 
@@ -61,6 +63,7 @@ class VictimSearch {
     std::int64_t cost = 0;
     TimeMs started = 0;
     std::uint64_t arrival = 0;
+    std::int64_t standing = 0;  // in line (order/standing.h), where that decides
   };
   using Sequence = std::vector<std::uint32_t>;  // of candidates
 

@@ -116,6 +116,16 @@ bool QuotaTree::fits(QueueId queue, std::span<const QuotaItem> items, std::int64
   return true;
 }
 
+std::int64_t QuotaTree::passed_up_more(QueueId queue, QueueId ancestor, FlavorResource pair,
+                                       std::int64_t amount) const {
+  for (QueueId at = queue; at != ancestor && amount != 0; at = parents_[at.index()]) {
+    const Cell& c = cell(at, pair);
+    const std::int64_t before = std::max<std::int64_t>(0, c.usage[kAfter] - c.local);
+    amount = std::max<std::int64_t>(0, saturating_add(c.usage[kAfter] - c.local, amount)) - before;
+  }
+  return amount;
+}
+
 QueueId QuotaTree::root(QueueId queue) const {
   while (parents_[queue.index()].valid()) queue = parents_[queue.index()];
   return queue;

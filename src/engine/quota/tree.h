@@ -77,6 +77,10 @@ class QuotaTree {
     const Cell& c = cell(queue, pair);
     return c.usage[plane] > c.local ? c.usage[plane] - c.local : 0;
   }
+  // By how much the use of `ancestor` (or `queue` itself) would grow with `amount` more in `queue`, on the after plane: less
+  // than that where the rest stays within quota that is never lent. O(depth).
+  std::int64_t passed_up_more(QueueId queue, QueueId ancestor, FlavorResource pair,
+                              std::int64_t amount) const;
   QueueId parent(QueueId queue) const { return parents_[queue.index()]; }
   QueueId root(QueueId queue) const;
   std::size_t size() const { return parents_.size(); }

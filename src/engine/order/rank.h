@@ -1,0 +1,60 @@
+// Where a workload stands in the line of its queue: pure functions of its progress and the queue's ordering
+// (model/ordering.h; what each ordering is for: docs/policies.md).
+//
+// A line has two parts: the old ones, who have waited (all their time without room together) for the queue's age limit, by
+// creation; behind them all others by their key, then creation. Bound that this gives: once a workload is old, only work of
+// higher priority and older work can start in front of it in its queue, and nothing may slip past it, so it starts as soon
+// as those, and what runs, have ended or been preempted. Old work stays old; only by attained service its start makes it
+// young again, with nothing attained (the promotion of Tiresias).
+//
+// Source of the two-dimensional levels: Gu et al., "Tiresias", NSDI 2019; of the remaining time: Schrage 1968.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/checked.h"
+#include "base/time.h"
+#include "model/ordering.h"
+#include "model/workload.h"
+
+namespace berth::engine {
+
+// What a workload has had so far. Times as of the decide() that took note of them.
+struct Progress {
+  DurationMs done = 0;        // work of ended runs that was kept
+  std::int64_t runs = 0;      // that ended before the work did
+  std::int64_t attained = 0;  // device-milliseconds used up to `since`
+  std::int64_t devices = 0;   // in use since then, thousandths (of CPUs, where it has no device)
+  TimeMs since = 0;
+  TimeMs waits_since =
+      0;                 // its creation, later by the time that it ran: now - waits_since is all its waiting
+  TimeMs run_began = 0;  // of a run whose end was not taken note of yet; 0: none
+  bool old = false;      // has waited for the age limit
+};
+
+inline constexpr std::int64_t kUnknownKey = kInt64Max;  // behind all that are known
+
+// Priority with the tier of the kind in front of it (Tiers::kByKind): tier x 2^33 + priority. Priorities are clamped to
+// +-2^32, which no Kubernetes priority reaches.
+std::int64_t ranked_priority(Tiers tiers, WorkloadKind kind, std::int64_t priority);
+
+// How much of the run from `began` to `now` would count if it ended now: up to the last checkpoint, reported or reckoned.
+// The restart overhead of a run that is not the first comes before any work.
+DurationMs kept_work(const Progress& progress, const Restart& restart, TimeMs began, TimeMs now);
+
+// Expected work that is left at `now`; `began`: of the present run, 0 where it does not run. Never negative: who runs longer
+// than expected counts as about to end. None where the run time is unknown.
+std::optional<DurationMs> remaining_work(const Progress& progress, const Restart& restart,
+                                         std::optional<DurationMs> expected, TimeMs began, TimeMs now);
+
+// Device time used until `now`. Saturates.
+std::int64_t attained_service(const Progress& progress, TimeMs now);
+// The step or level of attained service; 0 is the first. O(levels).
+std::int64_t attained_level(const Ordering& ordering, std::int64_t attained);
+
+// The key among the workloads of a queue that are not old: the lower, the earlier.
+std::int64_t order_key(const Ordering& ordering, const Progress& progress, const Restart& restart,
+                       std::optional<DurationMs> expected, TimeMs began, TimeMs now);
+
+}  // namespace berth::engine

@@ -1,0 +1,129 @@
+#include "engine/order/standing.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "engine/preempt/cost.h"
+
+namespace berth::engine {
+namespace {
+
+const Ordering& ordering_of(const State& state, const WorkloadState& w) {
+  return state.queues[w.queue.index()].spec.ordering;
+}
+
+bool is_old(const Ordering& ordering, const WorkloadState& w) {
+  return w.progress.old && ordering.limit() > 0;
+}
+
+// Time that the end of its run now would cost: work that is not kept, and the way back.
+DurationMs time_lost(const WorkloadState& v, TimeMs now) {
+  if (v.started == 0) return 0;
+  const DurationMs back = saturating_add(v.restart.overhead, v.restart.grace);
+  const DurationMs kept = kept_work(v.progress, v.restart, v.started, now);
+  return saturating_add(back, std::max<DurationMs>(0, now - v.started - kept));
+}
+
+// Whether checkpoints of its run are reckoned, and not reported.
+bool reckons_checkpoints(const WorkloadState& v) {
+  const auto& reported = v.restart.last_checkpoint;
+  return v.started > 0 && v.restart.checkpoint_every > 0 && !(reported && *reported > v.started);
+}
+
+// The next checkpoint that is reckoned, after now.
+TimeMs next_checkpoint(const WorkloadState& v, TimeMs now) {
+  if (!reckons_checkpoints(v)) return kEndOfTime;
+  const TimeMs first = saturating_add(v.started, v.progress.runs > 0 ? v.restart.overhead : 0);
+  const DurationMs every = v.restart.checkpoint_every;
+  const std::int64_t done = std::max<std::int64_t>(0, now - first) / every;
+  return saturating_add(first, saturating_mul(done + 1, every));
+}
+
+std::int64_t key_of(const Ordering& ordering, const WorkloadState& w, TimeMs now) {
+  return order_key(ordering, w.progress, w.restart, w.expected, w.started, now);
+}
+
+// What has to be attained to stand in a level above this one; none above the last.
+std::int64_t beyond_level(const Ordering& ordering, std::int64_t level) {
+  if (ordering.by == OrderBy::kAttained) return saturating_mul(ordering.attained_first, level + 1);
+  if (level + 1 >= ordering.attained_levels) return kInt64Max;
+  std::int64_t end = ordering.attained_first;
+  for (; level > 0; --level) end = saturating_mul(end, ordering.attained_ratio);
+  return end;
+}
+
+}  // namespace
+
+bool stands_behind(const State& state, const WorkloadState& v, const WorkloadState& w) {
+  const Ordering& ordering = ordering_of(state, w);
+  if (ordering.priority_first && v.priority != w.priority) return v.priority < w.priority;
+  const bool newer = std::tie(v.created, v.arrival) > std::tie(w.created, w.arrival);
+  const bool v_old = is_old(ordering, v);
+  const bool w_old = is_old(ordering, w);
+  if (v_old || w_old) return w_old && (!v_old || newer);
+  const std::int64_t mine = key_of(ordering, w, state.now);
+  const std::int64_t its = key_of(ordering, v, state.now);
+  switch (ordering.by) {
+    case OrderBy::kCreation:
+      return newer;
+    case OrderBy::kDuration:
+    case OrderBy::kRemaining:
+      return its > saturating_add(mine, time_lost(v, state.now));
+    case OrderBy::kAttained:
+    case OrderBy::kAttainedLevels:
+      return its > mine &&
+             saturating_sub(attained_service(v.progress, state.now),
+                            attained_service(w.progress, state.now)) > victim_cost(state, v, state.now);
+  }
+  return false;
+}
+
+TimeMs stands_behind_at(const State& state, const WorkloadState& v, const WorkloadState& w) {
+  const Ordering& ordering = ordering_of(state, w);
+  const TimeMs now = state.now;
+  if (ordering.priority_first && v.priority != w.priority) return kEndOfTime;
+  if (is_old(ordering, v) || is_old(ordering, w) || v.started == 0) return kEndOfTime;
+  switch (ordering.by) {
+    case OrderBy::kCreation:
+      return kEndOfTime;
+    case OrderBy::kDuration:
+    case OrderBy::kRemaining: {
+      const TimeMs at = next_checkpoint(v, now);
+      if (at == kEndOfTime) return at;
+      const std::int64_t its = order_key(ordering, v.progress, v.restart, v.expected, v.started, at);
+      const DurationMs back = saturating_add(v.restart.overhead, v.restart.grace);
+      return its > saturating_add(key_of(ordering, w, now), back) ? at : kEndOfTime;
+    }
+    case OrderBy::kAttained:
+    case OrderBy::kAttainedLevels: {
+      const std::int64_t need = beyond_level(ordering, key_of(ordering, w, now));
+      const std::int64_t rate = v.progress.devices;
+      if (need == kInt64Max || rate <= 0) return kEndOfTime;
+      const std::int64_t have = attained_service(v.progress, now);
+      const auto when = [&](Int128 service) {
+        return service <= have ? now : clamp_to_int64(now + ((service - have) * 1000 + rate - 1) / rate);
+      };
+      const TimeMs level_ends = std::max(now + 1, when(need));
+      const std::int64_t more = saturating_sub(have, attained_service(w.progress, now));
+      if (!reckons_checkpoints(v)) {
+        // What it would lose grows as fast as what it has had.
+        return more > victim_cost(state, v, now) && when(need) > now ? level_ends : kEndOfTime;
+      }
+      const Int128 back =
+          static_cast<Int128>(rate) * saturating_add(v.restart.overhead, v.restart.grace) / 1000;
+      const TimeMs worth = when(have - more + back + 2);
+      const DurationMs every = v.restart.checkpoint_every;
+      const DurationMs run = saturating_sub(std::max(level_ends, worth), v.started);
+      return saturating_add(v.started, saturating_mul((run - 1) / every + 1, every));
+    }
+  }
+  return kEndOfTime;
+}
+
+std::int64_t standing(const State& state, const WorkloadState& v) {
+  const Ordering& ordering = ordering_of(state, v);
+  if (is_old(ordering, v)) return kInt64Min;
+  return ordering.by == OrderBy::kCreation ? v.created : key_of(ordering, v, state.now);
+}
+
+}  // namespace berth::engine

@@ -1,0 +1,29 @@
+// Who stands behind whom in the line of one queue while one of them runs: may a waiting workload have the room of a running
+// one (WithinQueue::kLaterInOrder)?
+//
+// Without end to and fro: behind means behind by more than what the change destroys (hysteresis).
+//   priority   where it ranks first: the lower one stands behind
+//   old        an old workload stands in front of all that are not (order/rank.h); among old ones creation decides
+//   creation   the newer one stands behind; the order never changes
+//   duration, remaining   v stands behind w where its (remaining) run time is longer than w's by more than the time that v would
+//              lose: work since its last checkpoint, restart overhead and grace. Once w runs its remaining time only falls,
+//              while v's stays, so v never gets the room back from w.
+//   attained, attained-levels   v stands behind w where its level is higher and it has had more service than w by more than
+//              the service that v would lose. Each eviction is paid by at least as much difference in service, and in
+//              levels a workload yields at most once per level that it climbs.
+#pragma once
+
+#include "engine/core/state.h"
+
+namespace berth::engine {
+
+// `v` runs or holds room, `w` waits; both are of one queue.
+bool stands_behind(const State& state, const WorkloadState& v, const WorkloadState& w);
+
+// The first time after now at which that could come true by the passing of time alone; kEndOfTime: never.
+TimeMs stands_behind_at(const State& state, const WorkloadState& v, const WorkloadState& w);
+
+// How late in line a started workload stands: the lower, the earlier. For the order of victims.
+std::int64_t standing(const State& state, const WorkloadState& v);
+
+}  // namespace berth::engine

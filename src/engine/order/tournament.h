@@ -1,0 +1,81 @@
+// The order of queues: a tree in which the best child of every queue stands for it among its siblings, up to the roots. Which
+// queue is next is a look at the top.
+//
+// Order among siblings: those that would borrow and were put off come last; started work that is short of its least count
+// comes first; then the share of the queue with its candidate (quota/fairness.h; the same for all below a parent that shares
+// by priority), then the candidates themselves, in the order of pending.h across queues. Roots stand side by side by their
+// candidates. So where every parent shares by priority, the whole tree is one line.
+//
+// Costs: show() O(depth x (log siblings + share)), less where nothing changes above; rebuild() O(queues log queues).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "engine/quota/fairness.h"
+
+namespace berth::engine {
+
+using ClassId = Id<struct ClassTag>;
+
+// The first member of a class, in the order across queues.
+struct Head {
+  bool complete = true;
+  std::int64_t minus_priority = 0;  // where priority ranks first
+  bool young = true;
+  std::int64_t key = 0;
+  std::int64_t minus_priority_behind = 0;  // where it does not
+  TimeMs created = 0;
+  std::uint64_t arrival = 0;
+  ClassId id;
+  auto operator<=>(const Head&) const = default;
+};
+
+class Tournament {
+ public:
+  // The share of `queue` with the candidate, a class of a leaf at or below it.
+  using ShareOf = std::function<Share(QueueId queue, ClassId candidate)>;
+
+  void set_shares(ShareOf shares) { shares_ = std::move(shares); }
+  // The parent of every queue (none: a root). All leaves are to be shown again.
+  void rebuild(std::vector<QueueId> parents);
+  // The candidate of a leaf; none: it has none now.
+  void show(QueueId leaf, bool put_off, const std::optional<Head>& head);
+  // The use of a leaf changed, and with it the shares of all above.
+  void refresh(QueueId leaf);
+
+  // The class that is next; none: no queue has a candidate.
+  ClassId next() const { return roots_.empty() ? ClassId() : roots_.begin()->head.id; }
+
+ private:
+  struct Entry {
+    bool put_off = false;
+    Share share;
+    Head head;
+
+    std::strong_ordering operator<=>(const Entry& other) const;
+    bool operator==(const Entry& other) const = default;
+  };
+  struct Place {
+    QueueId parent;
+    std::optional<Entry> own;    // its own candidate
+    std::optional<Entry> shown;  // as it stands among its siblings
+    std::set<Entry> children;
+  };
+
+  Place& place(QueueId queue);
+  std::set<Entry>& siblings(const Place& of);
+  // Lets the best of `queue` and its children stand for it; true where that changed anything.
+  bool stand(QueueId queue);
+
+  ShareOf shares_;
+  std::vector<Place> places_;
+  std::set<Entry> roots_;
+};
+
+}  // namespace berth::engine

@@ -1,0 +1,216 @@
+#include "engine/quota/fairness.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace berth::engine {
+namespace {
+
+// 2^(-1/16) in parts of 2^20.
+constexpr std::int64_t kDecay = 1004120;
+constexpr int kDecayBits = 20;
+// After so many ticks nothing is left of any amount below 2^100.
+constexpr std::int64_t kForgotten = 16 * 100;
+
+}  // namespace
+
+std::strong_ordering compare_fractions(Int128 a, Int128 b, Int128 c, Int128 d) {
+  if (a == c && b == d) return std::strong_ordering::equal;
+  if (std::max(std::max(a, b), std::max(c, d)) <= kInt64Max) return a * d <=> c * b;
+  // Whole parts first, then the reciprocals of the rests, whose order is the reverse.
+  bool reversed = false;
+  while (true) {
+    const Int128 left = a / b;
+    const Int128 right = c / d;
+    if (left != right)
+      return ((left < right) != reversed) ? std::strong_ordering::less : std::strong_ordering::greater;
+    a %= b;
+    c %= d;
+    if (a == 0 || c == 0) {
+      if (a == 0 && c == 0) return std::strong_ordering::equal;
+      return ((a == 0) != reversed) ? std::strong_ordering::less : std::strong_ordering::greater;
+    }
+    std::swap(a, b);
+    std::swap(c, d);
+    reversed = !reversed;
+  }
+}
+
+std::strong_ordering Share::operator<=>(const Share& other) const {
+  if (over != other.over) return over <=> other.over;
+  if (weightless != other.weightless) return weightless <=> other.weightless;
+  return compare_fractions(num, den, other.num, other.den);
+}
+
+void Fairness::rebuild(std::vector<Node> nodes, const std::vector<std::uint32_t>& resource_of, TimeMs now) {
+  for (const QueueId queue : decaying_) run_until(past_[queue.index()], now);
+  const std::vector<Past> old = std::exchange(past_, {});
+  nodes_ = std::move(nodes);
+  resource_of_ = resource_of;
+  resources_ = 0;
+  for (const std::uint32_t r : resource_of_) resources_ = std::max<std::size_t>(resources_, r + 1);
+  counts_above_.assign(nodes_.size(), 0);
+  lendable_.assign(nodes_.size(), {});
+  past_.resize(nodes_.size());
+  decaying_.clear();
+  next_tick_ = kEndOfTime;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    for (QueueId at(i); at.valid(); at = quota_.parent(at)) {
+      if (counts(at)) counts_above_[i] = 1;
+    }
+    if (nodes_[i].sharing == Sharing::kPriority) continue;
+    lendable_[i].assign(resources_, 0);
+    for (std::size_t p = 0; p < quota_.pairs(); ++p) {
+      auto& sum = lendable_[i][resource_of_[p]];
+      sum = saturating_add(sum, std::max<std::int64_t>(0, quota_.potential(QueueId(i), FlavorResource(p))));
+    }
+  }
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const QueueId parent = quota_.parent(QueueId(i));
+    if (!parent.valid() || nodes_[parent.index()].sharing != Sharing::kDecayedUse) continue;
+    decaying_.emplace_back(i);
+    Past& past = past_[i];
+    if (i < old.size()) past = old[i];
+    past.before.resize(resources_, 0);
+    past.present.resize(resources_, 0);
+    past.rate.assign(resources_, 0);
+    past.since = now;
+    past.tick = std::max<DurationMs>(1, nodes_[parent.index()].half_life / kTicks);
+    set_rate(QueueId(i));
+    next_tick_ = std::min(next_tick_, (now / past.tick + 1) * past.tick);
+  }
+}
+
+bool Fairness::counts(QueueId queue) const {
+  const QueueId parent = quota_.parent(queue);
+  return parent.valid() && nodes_[parent.index()].sharing != Sharing::kPriority;
+}
+
+Share Fairness::weighted(QueueId queue, Int128 num, Int128 den) const {
+  const Rational weight = nodes_[queue.index()].weight;
+  if (num == 0) return {};
+  if (weight.num == 0) return {false, true, num, den};
+  // Weights beyond 2^31 and amounts beyond 2^95 do not occur in practice; they are brought down, so that the products stay
+  // within 128 bits.
+  while (num > (Int128{1} << 95) || den > (Int128{1} << 95)) {
+    num /= 2;
+    den = std::max<Int128>(1, den / 2);
+  }
+  std::int64_t wnum = weight.num;
+  std::int64_t wden = weight.den;
+  while (wnum > (std::int64_t{1} << 31) || wden > (std::int64_t{1} << 31)) {
+    wnum = std::max<std::int64_t>(1, wnum / 2);
+    wden = std::max<std::int64_t>(1, wden / 2);
+  }
+  return {false, false, num * wden, den * wnum};
+}
+
+Share Fairness::share(QueueId queue, QueueId leaf, std::span<const QuotaItem> ask) const {
+  if (!counts(queue)) return {};
+  const QueueId parent = quota_.parent(queue);
+  const Sharing sharing = nodes_[parent.index()].sharing;
+  const auto& lendable = lendable_[parent.index()];
+  Share best;
+  const auto larger = [&](Int128 num, Int128 den) {
+    if (den > 0 && compare_fractions(num, den, best.num, best.den) > 0) {
+      best.num = num;
+      best.den = den;
+    }
+  };
+  if (sharing == Sharing::kDecayedUse) {
+    const Past& past = past_[queue.index()];
+    std::vector<Int128> used = past.before;
+    for (std::size_t p = 0; p < quota_.pairs(); ++p) {
+      used[resource_of_[p]] += static_cast<Int128>(quota_.usage(queue, FlavorResource(p), kNow)) * past.tick;
+    }
+    for (std::size_t r = 0; r < resources_; ++r) {
+      larger(std::max<Int128>(0, used[r]), static_cast<Int128>(lendable[r]) * past.tick);
+    }
+    return weighted(queue, best.num, best.den);
+  }
+
+  std::vector<std::int64_t> borrowed(resources_, 0);
+  std::vector<std::int64_t> used(resources_, 0);
+  std::vector<std::int64_t> own(resources_, 0);
+  bool over = false;
+  for (std::size_t p = 0; p < quota_.pairs(); ++p) {
+    const FlavorResource pair(p);
+    const std::uint32_t r = resource_of_[p];
+    std::int64_t use = quota_.usage(queue, pair, kAfter);
+    for (const QuotaItem& item : ask) {
+      if (item.pair == pair) use = saturating_add(use, quota_.passed_up_more(leaf, queue, pair, item.amount));
+    }
+    const std::int64_t quota = quota_.subtree(queue, pair);
+    used[r] = saturating_add(used[r], std::max<std::int64_t>(0, use));
+    own[r] = saturating_add(own[r], quota);
+    if (use <= quota) continue;
+    over = true;
+    borrowed[r] = saturating_add(borrowed[r], saturating_sub(use, quota));
+  }
+  if (sharing == Sharing::kGuaranteedShare && !over) {
+    for (std::size_t r = 0; r < resources_; ++r) larger(used[r], own[r]);
+    return best;
+  }
+  for (std::size_t r = 0; r < resources_; ++r) larger(borrowed[r], lendable[r]);
+  Share out = weighted(queue, best.num, best.den);
+  out.over = sharing == Sharing::kGuaranteedShare;
+  return out;
+}
+
+void Fairness::set_rate(QueueId queue) {
+  Past& past = past_[queue.index()];
+  std::fill(past.rate.begin(), past.rate.end(), 0);
+  for (std::size_t p = 0; p < quota_.pairs(); ++p) {
+    auto& sum = past.rate[resource_of_[p]];
+    sum = saturating_add(sum, std::max<std::int64_t>(0, quota_.usage(queue, FlavorResource(p), kNow)));
+  }
+}
+
+// Counts the present rate up to `now`, through the ends of all ticks on the way.
+void Fairness::run_until(Past& past, TimeMs now) const {
+  const DurationMs length = past.tick;
+  std::int64_t ticks = now / length - past.since / length;
+  if (ticks > kForgotten) {
+    // As if it had used the present rate for as long as anything is remembered.
+    past.since = (now / length - kForgotten) * length;
+    std::fill(past.before.begin(), past.before.end(), 0);
+    std::fill(past.present.begin(), past.present.end(), 0);
+    ticks = kForgotten;
+  }
+  for (std::int64_t t = 0; t < ticks; ++t) {
+    const TimeMs end = (past.since / length + 1) * length;
+    for (std::size_t r = 0; r < resources_; ++r) {
+      const Int128 all =
+          past.before[r] + past.present[r] + static_cast<Int128>(past.rate[r]) * (end - past.since);
+      past.before[r] = (all * kDecay) >> kDecayBits;
+      past.present[r] = 0;
+    }
+    past.since = end;
+  }
+  for (std::size_t r = 0; r < resources_; ++r) {
+    past.present[r] += static_cast<Int128>(past.rate[r]) * std::max<DurationMs>(0, now - past.since);
+  }
+  past.since = std::max(past.since, now);
+}
+
+void Fairness::note_use(QueueId leaf, TimeMs now) {
+  for (QueueId at = leaf; at.valid(); at = quota_.parent(at)) {
+    const QueueId parent = quota_.parent(at);
+    if (!parent.valid() || nodes_[parent.index()].sharing != Sharing::kDecayedUse) continue;
+    run_until(past_[at.index()], now);
+    set_rate(at);
+  }
+}
+
+bool Fairness::advance(TimeMs now) {
+  if (now < next_tick_) return false;
+  next_tick_ = kEndOfTime;
+  for (const QueueId queue : decaying_) {
+    Past& past = past_[queue.index()];
+    run_until(past, now);
+    next_tick_ = std::min(next_tick_, (now / past.tick + 1) * past.tick);
+  }
+  return true;
+}
+
+}  // namespace berth::engine

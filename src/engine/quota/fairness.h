@@ -1,0 +1,110 @@
+// How much of what there is each queue takes, for the order of queues among their siblings (Sharing in model/ordering.h).
+//
+// Measures of a queue n below its parent p, with the request of its candidate added (so that a large request counts before it
+// is granted). Per resource r, over all flavors; use is what is promised (the after plane):
+//   borrowed(n, r)   = sum of max(0, use - subtree quota) over the flavors
+//   lendable(p, r)   = sum of what p could have if nobody used anything (QuotaTree::potential)
+//   dominant-share   = max over r of borrowed(n, r) / lendable(p, r), divided by n's weight
+//   guaranteed-share = where n stays within its quota: max over r of use / subtree quota, unweighted (the quota is the
+//                      weight), before all that do not; those by dominant-share
+//   decayed-use      = max over r of D(n, r) / (lendable(p, r) x tick), divided by n's weight
+// A weight of 0 while anything is borrowed (or was used) ranks behind every other weight; two such compare unweighted. Where
+// nothing of r is lendable, r does not count. The dominant share above the guarantee, and not of all use, because what a
+// queue is guaranteed is nobody's business: a queue with a large guarantee would otherwise never get a part of the surplus.
+// Source: Kueue's fair sharing (research: resource_node.go, fair_sharing.go), after Ghodsi et al., "Dominant Resource
+// Fairness", NSDI 2011, taken exactly instead of in thousandths. Beyond the guarantees, starting whoever has the least
+// borrowed / weight splits the surplus in proportion to the weights among those who want it (progressive filling), which is
+// KAI's division by over-quota weights without its rounding.
+//
+// Decayed use: D is the past use in unit-milliseconds, each tick worth 2^(-1/16) of the next; a tick is a sixteenth of the
+// parent's half-life. Within the present tick the present use counts as if it lasted the whole tick: so a queue that has
+// just started much stands behind at once, and keys change only with use and at ticks.
+//
+// Shares are exact fractions, compared by Euclid's algorithm: no product leaves 128 bits, nothing is rounded. The decay
+// itself rounds down (a part in 2^20 per tick), in the same way on every machine.
+// Costs: share() O(pairs of the tree x depth); note_use() O(depth x pairs); advance() O(queues that share by decayed use) per
+// tick; rebuild() O(queues x pairs), on configuration changes only.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/checked.h"
+#include "base/ids.h"
+#include "base/time.h"
+#include "engine/quota/tree.h"
+#include "model/ordering.h"
+
+namespace berth::engine {
+
+// A non-negative fraction with what ranks before it.
+struct Share {
+  bool over = false;        // beyond its guarantee, where that counts
+  bool weightless = false;  // of a queue of weight 0
+  Int128 num = 0;
+  Int128 den = 1;  // positive
+
+  std::strong_ordering operator<=>(const Share& other) const;
+  bool operator==(const Share& other) const { return (*this <=> other) == 0; }
+};
+
+// a/b against c/d; a, c not negative, b, d positive.
+std::strong_ordering compare_fractions(Int128 a, Int128 b, Int128 c, Int128 d);
+
+class Fairness {
+ public:
+  struct Node {
+    Sharing sharing = Sharing::kPriority;  // of its children
+    DurationMs half_life = 0;
+    Rational weight;  // of its own
+  };
+
+  explicit Fairness(const QuotaTree& quota) : quota_(quota) {}
+  Fairness(const Fairness&) = delete;
+  Fairness& operator=(const Fairness&) = delete;
+
+  // After QuotaTree::rebuild, with the same queues. `resource_of`: per pair, a number for its resource. Past use is kept.
+  void rebuild(std::vector<Node> nodes, const std::vector<std::uint32_t>& resource_of, TimeMs now);
+
+  // Whether the place of `queue` among its siblings depends on use at all.
+  bool counts(QueueId queue) const;
+  bool counts_above(QueueId queue) const {
+    return counts_above_[queue.index()] != 0;
+  }  // its own or an ancestor's
+  // The share of `queue`, an ancestor of `leaf` or itself, with `ask` added to the leaf. Zero where it does not count.
+  Share share(QueueId queue, QueueId leaf, std::span<const QuotaItem> ask) const;
+
+  // The use of a leaf is about to be reckoned anew: what it had since the last note counts until `now`.
+  void note_use(QueueId leaf, TimeMs now);
+  // Lets time pass. True where a tick went by for anybody: shares by decayed use are others then.
+  bool advance(TimeMs now);
+
+ private:
+  static constexpr std::int64_t kTicks = 16;  // in a half-life
+
+  struct Past {
+    std::vector<Int128> before;      // of ended ticks, by resource
+    std::vector<Int128> present;     // of the present tick, so far
+    std::vector<std::int64_t> rate;  // in use since `since`
+    TimeMs since = 0;
+    DurationMs tick = 1;
+  };
+
+  void run_until(Past& past, TimeMs now) const;
+  void set_rate(QueueId queue);
+  Share weighted(QueueId queue, Int128 num, Int128 den) const;
+
+  const QuotaTree& quota_;
+  std::vector<Node> nodes_;
+  std::vector<std::uint8_t> counts_above_;
+  std::vector<std::uint32_t> resource_of_;
+  std::size_t resources_ = 0;
+  std::vector<std::vector<std::int64_t>> lendable_;  // by parent that shares, by resource
+  std::vector<Past> past_;                           // by queue whose parent shares by decayed use
+  std::vector<QueueId> decaying_;
+  TimeMs next_tick_ = kEndOfTime;
+};
+
+}  // namespace berth::engine

@@ -1,0 +1,398 @@
+// Who goes first in a queue, and that nobody starves.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/tests_support.h"
+
+namespace berth::engine {
+namespace {
+
+using namespace test;
+
+// A queue of its own on one node, and a clock: what starts runs for its time, and ends.
+class World {
+ public:
+  World(int gpus, const Ordering& ordering, PreemptionPolicy preemption = {}) {
+    ok(engine_.apply(gpu_node("n0", gpus)));
+    ok(engine_.apply(Event{FlavorUpsert{{"f", {}, {}, {}, ""}}}));
+    Event event = gpu_queue("q", "", gpus, preemption);
+    std::get<QueueUpsert>(event).queue.ordering = ordering;
+    ok(engine_.apply(event));
+  }
+
+  // A job of `gpus` that runs for `runs`; `expected`: what the engine is told, nothing where negative.
+  void submit(const std::string& name, int gpus, DurationMs runs, DurationMs expected = -1,
+              std::int64_t priority = 0, WorkloadKind kind = WorkloadKind::kTraining) {
+    Workload w = gang_workload(name, 1, gpus, priority, "q");
+    w.created = now_;
+    w.kind = kind;
+    w.restart.checkpoint_every = 1;
+    w.restart.overhead = overhead;
+    if (expected >= 0) w.expected_duration = expected;
+    left_[name] = runs;
+    ok(engine_.apply(WorkloadUpsert{w}));
+  }
+
+  // Goes on to `until`, deciding at every end, at every time that the engine names, and at `until`.
+  void run(TimeMs until) {
+    while (true) {
+      take(engine_.decide(now_));
+      TimeMs next = std::min(until, std::max(now_ + 1, engine_.next_time()));
+      for (const auto& [name, began] : running_) next = std::min(next, std::max(now_, began + left_[name]));
+      const bool done = next >= until;
+      now_ = next;
+      std::vector<std::string> ended;
+      for (const auto& [name, began] : running_) {
+        if (began + left_[name] <= now_) ended.push_back(name);
+      }
+      for (const std::string& name : ended) {
+        running_.erase(name);
+        ok(engine_.apply(WorkloadRemove{name}));
+      }
+      if (done) break;
+    }
+    take(engine_.decide(now_));
+    ok(engine_.audit());
+  }
+
+  TimeMs now() const { return now_; }
+  bool runs(const std::string& name) const { return running_.count(name) > 0; }
+  // Names in the order of their first starts.
+  const std::vector<std::string>& started() const { return started_; }
+  int evictions() const { return evictions_; }
+  DurationMs overhead = 0;  // of jobs that are submitted from here on, as the engine is told
+  Engine& engine() { return engine_; }
+
+ private:
+  void take(const std::vector<Decision>& decisions) {
+    for (const Decision& d : decisions) {
+      if (d.kind == DecisionKind::kStart) {
+        if (std::find(started_.begin(), started_.end(), d.workload) == started_.end())
+          started_.push_back(d.workload);
+        running_[d.workload] = now_;
+      }
+      if (d.kind != DecisionKind::kEvict) continue;
+      ++evictions_;
+      left_[d.workload] -= now_ - running_[d.workload];
+      running_.erase(d.workload);
+      ok(engine_.apply(SlotUpdate{d.workload, 0, 0, SlotState::kGone, ""}));
+      ok(engine_.apply(SlotUpdate{d.workload, 0, 0, SlotState::kWaiting, ""}));
+      again_ = true;
+    }
+    if (again_) {
+      again_ = false;
+      take(engine_.decide(now_));
+    }
+  }
+
+  Engine engine_;
+  TimeMs now_ = 1000;
+  std::map<std::string, DurationMs> left_;
+  std::map<std::string, TimeMs> running_;
+  std::vector<std::string> started_;
+  int evictions_ = 0;
+  bool again_ = false;
+};
+
+Ordering by(OrderBy what, std::optional<DurationMs> age_limit = std::nullopt) {
+  Ordering o;
+  o.by = what;
+  o.age_limit = age_limit;
+  return o;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(OrderInQueue, ShortestFirstAndUnknownLast) {
+  World w(1, by(OrderBy::kDuration));
+  w.submit("first", 1, kMinute);
+  w.run(w.now() + 1);
+  w.submit("unknown", 1, kMinute);
+  w.submit("long", 1, kMinute, 3 * kHour);
+  w.submit("short", 1, kMinute, kHour);
+  w.submit("medium", 1, kMinute, 2 * kHour);
+  w.run(w.now() + kHour);
+  EXPECT_EQ(w.started(), (Names{"first", "short", "medium", "long", "unknown"}));
+}
+
+TEST(OrderInQueue, PriorityRanksBeforeTheKeyOrBehindIt) {
+  for (const bool first : {true, false}) {
+    Ordering o = by(OrderBy::kDuration);
+    o.priority_first = first;
+    World w(1, o);
+    w.submit("busy", 1, kMinute);
+    w.run(w.now() + 1);
+    w.submit("short", 1, kMinute, kHour, 0);
+    w.submit("important", 1, kMinute, 2 * kHour, 5);
+    w.run(w.now() + kHour);
+    EXPECT_EQ(w.started(),
+              first ? (Names{"busy", "important", "short"}) : (Names{"busy", "short", "important"}));
+  }
+}
+
+TEST(OrderInQueue, TiersPutServicesBeforeTrainingBeforeBatch) {
+  Ordering o;
+  o.tiers = Tiers::kByKind;
+  World w(1, o);
+  w.submit("busy", 1, kMinute);
+  w.run(w.now() + 1);
+  w.submit("batch", 1, kMinute, -1, 100, WorkloadKind::kBatch);
+  w.submit("training", 1, kMinute, -1, 0, WorkloadKind::kTraining);
+  w.submit("service", 1, kMinute, -1, -100, WorkloadKind::kService);
+  w.run(w.now() + kHour);
+  EXPECT_EQ(w.started(), (Names{"busy", "service", "training", "batch"}));
+}
+
+TEST(OrderInQueue, TiersDecideWhoYields) {
+  Ordering o;
+  o.tiers = Tiers::kByKind;
+  World w(1, o, {WithinQueue::kLowerPriority, Reclaim::kNever});
+  w.submit("training", 1, 10 * kHour, -1, 100, WorkloadKind::kTraining);
+  w.run(w.now() + kMinute);
+  w.submit("service", 1, kHour, -1, 0, WorkloadKind::kService);
+  w.run(w.now() + kMinute);
+  EXPECT_TRUE(w.runs("service"));
+  EXPECT_EQ(w.evictions(), 1);
+  w.submit("training again", 1, kHour, -1, 100, WorkloadKind::kTraining);
+  w.run(w.now() + kMinute);
+  EXPECT_TRUE(w.runs("service"));
+}
+
+TEST(OrderInQueue, AChangeOfRulesLinesUpAgain) {
+  World w(1, by(OrderBy::kCreation));
+  w.submit("busy", 1, kMinute);
+  w.run(w.now() + 1);
+  w.submit("older", 1, kMinute, 2 * kHour);
+  w.submit("shorter", 1, kMinute, kHour);
+  w.run(w.now() + 1);
+  Event event = gpu_queue("q", "", 1, {});
+  std::get<QueueUpsert>(event).queue.ordering = by(OrderBy::kDuration);
+  ok(w.engine().apply(event));
+  w.run(w.now() + kHour);
+  EXPECT_EQ(w.started(), (Names{"busy", "shorter", "older"}));
+}
+
+TEST(OrderInQueue, LeastAttainedAfterAnEviction) {
+  Ordering o = by(OrderBy::kAttained);
+  o.attained_first = kMinute;
+  World w(1, o, {WithinQueue::kLowerPriority, Reclaim::kNever});
+  w.submit("has had an hour", 1, 10 * kHour);
+  w.run(w.now() + kHour);
+  w.submit("urgent", 1, kHour, -1, 1);
+  w.run(w.now() + kMinute);
+  ASSERT_TRUE(w.runs("urgent"));
+  w.submit("fresh", 1, kMinute);
+  w.run(w.now() + kHour);
+  EXPECT_TRUE(w.runs("has had an hour"));
+  EXPECT_EQ(w.started(), (Names{"has had an hour", "urgent", "fresh"}));
+}
+
+// Small preferred jobs arrive without end and keep the node full. A job of the whole node gets its turn within the age limit
+// and the run time of what runs then, and never without a limit.
+class Starvation : public ::testing::TestWithParam<OrderBy> {};
+
+TEST_P(Starvation, IsBoundedByTheAgeLimit) {
+  constexpr DurationMs kLimit = 5 * kHour;
+  constexpr DurationMs kRun = 30 * kMinute;
+  for (const DurationMs limit : {DurationMs{0}, kLimit}) {
+    World w(8, by(GetParam(), limit));
+    const auto small = [&](int i) { w.submit("small " + std::to_string(i), 1, kRun, kRun); };
+    int next = 0;
+    for (; next < 8; ++next) {
+      small(next);
+      w.run(w.now() + kMinute);
+    }
+    const TimeMs submitted = w.now();
+    w.submit("large", 8, 10 * kHour, 10 * kHour);
+    TimeMs begin = 0;
+    while (w.now() < submitted + 20 * kHour && begin == 0) {
+      small(next++);
+      w.run(w.now() + 3 * kMinute);
+      if (w.runs("large")) begin = w.now();
+    }
+    if (limit == 0) {
+      EXPECT_EQ(begin, 0) << "without a limit it starves";
+    } else {
+      ASSERT_GT(begin, 0) << "it starved";
+      EXPECT_LE(begin, submitted + limit + kRun + 3 * kMinute);
+      EXPECT_GT(begin, submitted + limit - kMinute) << "it was not preferred before";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Orders, Starvation,
+                         ::testing::Values(OrderBy::kCreation, OrderBy::kDuration, OrderBy::kRemaining,
+                                           OrderBy::kAttained, OrderBy::kAttainedLevels),
+                         [](const auto& test) {
+                           std::string name(enum_name(test.param));
+                           name.erase(std::remove(name.begin(), name.end(), '-'), name.end());
+                           return name;
+                         });
+
+constexpr PreemptionPolicy kByOrder{WithinQueue::kLaterInOrder, Reclaim::kNever};
+
+TEST(LaterInOrder, TheShortestRemainingRunsAndTheLongOneComesBackOnce) {
+  World w(1, by(OrderBy::kRemaining, 0), kByOrder);
+  w.submit("long", 1, 10 * kHour, 10 * kHour);
+  w.run(w.now() + kHour);
+  w.submit("nine hours and a bit", 1, 9 * kHour + kMinute, 9 * kHour + kMinute);
+  w.run(w.now() + kMinute);
+  EXPECT_TRUE(w.runs("long")) << "it has less left";
+  w.submit("short", 1, kHour, kHour);
+  w.run(w.now() + kMinute);
+  EXPECT_TRUE(w.runs("short"));
+  w.run(w.now() + kHour);
+  EXPECT_TRUE(w.runs("long")) << "what it did is kept, so it goes on first";
+  w.run(w.now() + 30 * kHour);
+  EXPECT_EQ(w.evictions(), 1);
+  EXPECT_EQ(w.started().size(), 3u);
+}
+
+TEST(LaterInOrder, NobodyYieldsForLessThanItsRestartCosts) {
+  World w(1, by(OrderBy::kRemaining, 0), kByOrder);
+  w.overhead = 20 * kMinute;
+  w.submit("running", 1, 2 * kHour, 2 * kHour);
+  w.run(w.now() + kMinute);
+  w.submit("a little shorter", 1, 100 * kMinute, 100 * kMinute);
+  w.run(w.now() + kMinute);
+  EXPECT_TRUE(w.runs("running")) << "119 minutes against 100 and 20";
+  w.submit("much shorter", 1, 90 * kMinute, 90 * kMinute);
+  w.run(w.now() + kMinute);
+  EXPECT_TRUE(w.runs("much shorter"));
+}
+
+TEST(LaterInOrder, AParkedClassIsTriedAgainForWhoComesInFront) {
+  World w(1, by(OrderBy::kRemaining, 0), kByOrder);
+  w.submit("running", 1, 2 * kHour, 2 * kHour);
+  w.run(w.now() + kMinute);
+  w.submit("longer", 1, 5 * kHour, 5 * kHour);
+  w.run(w.now() + kMinute);
+  w.submit("shorter", 1, kHour, kHour);  // alike, so of the same class
+  w.run(w.now() + kMinute);
+  EXPECT_TRUE(w.runs("shorter"));
+}
+
+TEST(LaterInOrder, OldWorkIsNotPreemptedByTheOrder) {
+  World w(1, by(OrderBy::kRemaining, 2 * kHour), kByOrder);
+  int next = 0;
+  w.submit("long", 1, 10 * kHour, 10 * kHour);
+  w.run(w.now() + kMinute);
+  for (; next < 40; ++next) {
+    w.submit("short " + std::to_string(next), 1, 10 * kMinute, 10 * kMinute);
+    w.run(w.now() + 5 * kMinute);
+  }
+  EXPECT_TRUE(w.runs("long"));
+  EXPECT_EQ(w.evictions(), 1) << "once, and never again after two hours of waiting";
+}
+
+// Two long jobs of unknown run time take turns on one GPU. In steps of an hour they do so all the time, in levels only where
+// one of them climbs; in both each eviction is far apart, and both end.
+TEST(LaterInOrder, AttainedServiceIsEvenedOutWithoutThrashing) {
+  for (const OrderBy what : {OrderBy::kAttained, OrderBy::kAttainedLevels}) {
+    Ordering o = by(what, 0);
+    o.attained_first = kHour;
+    World w(1, o, kByOrder);
+    w.submit("a", 1, 20 * kHour);
+    w.run(w.now() + 30 * kMinute);
+    w.submit("b", 1, 20 * kHour);
+    w.run(w.now() + kMinute);
+    EXPECT_TRUE(w.runs("a")) << "both are in the first level";
+    w.run(w.now() + kHour);
+    EXPECT_TRUE(w.runs("b")) << "a has had its hour";
+    w.run(w.now() + 39 * kHour);
+    EXPECT_GE(w.evictions(), 2);
+    EXPECT_LE(w.evictions(), what == OrderBy::kAttained ? 40 : 4);
+    EXPECT_FALSE(w.runs("a") || w.runs("b")) << "40 hours of work in a little more than 40 hours";
+    EXPECT_TRUE(w.engine().workloads().empty());
+  }
+}
+
+// A level ends while nothing else happens: the engine names the time.
+TEST(LaterInOrder, DemotionComesWithTimeAlone) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 2)));
+  ok(e.apply(Event{FlavorUpsert{{"f", {}, {}, {}, ""}}}));
+  Event queue = gpu_queue("q", "", 2, kByOrder);
+  std::get<QueueUpsert>(queue).queue.ordering = by(OrderBy::kAttainedLevels, 0);
+  ok(e.apply(queue));
+  Workload a = gang_workload("a", 1, 2, 0, "q");
+  a.restart.checkpoint_every = 1;
+  ok(e.apply(WorkloadUpsert{a}));
+  EXPECT_EQ(e.decide(1000).size(), 1u);
+  ok(e.apply(gang("b", 1, 2, 0, "q")));
+  EXPECT_TRUE(e.decide(1000).empty());
+  EXPECT_EQ(e.next_time(), 1000 + kHour / 2) << "two GPUs use up an hour of one in half the time";
+  EXPECT_TRUE(e.decide(e.next_time() - 1).empty());
+  const auto d = e.decide(e.next_time());
+  ASSERT_EQ(d.size(), 2u);
+  EXPECT_EQ(d[0].kind, DecisionKind::kEvict);
+  EXPECT_EQ(d[0].workload, "a");
+  EXPECT_EQ(d[1].kind, DecisionKind::kHold);
+  EXPECT_EQ(e.next_time(), kEndOfTime);
+}
+
+TEST(LaterInOrder, TheLastInLineYieldsFirstWhereTheQueueSaysSo) {
+  for (const VictimOrder order : {VictimOrder::kCost, VictimOrder::kLatestInOrder}) {
+    World w(2, by(OrderBy::kRemaining, 0), {WithinQueue::kLaterInOrder, Reclaim::kNever, {}, {}, order});
+    w.overhead = kHour;
+    w.submit("very long and dear", 1, 90 * kHour, 90 * kHour);
+    w.overhead = 0;
+    w.submit("long and cheap", 1, 10 * kHour, 10 * kHour);
+    w.run(w.now() + kMinute);
+    w.submit("short", 1, kHour, kHour);
+    w.run(w.now() + kMinute);
+    EXPECT_TRUE(w.runs("short"));
+    EXPECT_EQ(w.runs("very long and dear"), order == VictimOrder::kCost);
+  }
+}
+
+TEST(LaterInOrder, PriorityRanksFirst) {
+  World w(1, by(OrderBy::kRemaining, 0), kByOrder);
+  w.submit("important", 1, 10 * kHour, 10 * kHour, 1);
+  w.run(w.now() + kMinute);
+  w.submit("short", 1, kHour, kHour, 0);
+  w.run(w.now() + kMinute);
+  EXPECT_TRUE(w.runs("important"));
+  w.submit("more important", 1, 20 * kHour, 20 * kHour, 2);
+  w.run(w.now() + kMinute);
+  EXPECT_TRUE(w.runs("more important"));
+}
+
+TEST(OrderInQueue, TheReasonNamesWhoHasWaitedTooLong) {
+  World w(2, by(OrderBy::kDuration, kHour));
+  w.submit("running", 1, 10 * kHour, 10 * kHour);
+  w.run(w.now() + kMinute);
+  w.submit("large", 2, kHour, kHour);
+  w.run(w.now() + 2 * kHour);
+  w.submit("small", 1, kMinute, kMinute);
+  w.run(w.now() + kMinute);
+  EXPECT_FALSE(w.runs("small"));
+  const auto why = w.engine().verdict("small");
+  ASSERT_TRUE(why.has_value());
+  EXPECT_EQ(why->reason.code, ReasonCode::kBehindHead);
+  EXPECT_EQ(why->reason.subject, "large");
+}
+
+TEST(OrderInQueue, NonsenseIsRefused) {
+  Engine e;
+  const auto refused = [&](auto&& change) {
+    Event event = gpu_queue("q", "", 1);
+    change(std::get<QueueUpsert>(event).queue);
+    const auto status = e.apply(event);
+    return !status && status.error().message.find("queue q") != std::string::npos;
+  };
+  EXPECT_TRUE(refused([](Queue& q) { q.ordering.age_limit = -1; }));
+  EXPECT_TRUE(refused([](Queue& q) { q.ordering.attained_first = 0; }));
+  EXPECT_TRUE(refused([](Queue& q) { q.ordering.attained_ratio = 1; }));
+  EXPECT_TRUE(refused([](Queue& q) { q.ordering.attained_levels = 65; }));
+  EXPECT_TRUE(refused([](Queue& q) { q.half_life = 0; }));
+  EXPECT_FALSE(refused([](Queue&) {}));
+}
+
+}  // namespace
+}  // namespace berth::engine
