@@ -9,7 +9,6 @@ find_package(spdlog REQUIRED)
 find_package(tl-expected REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(CLI11 REQUIRED)
-pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)
 find_package(prometheus-cpp REQUIRED)
 pkg_check_modules(yaml REQUIRED IMPORTED_TARGET yaml-0.1)
 

@@ -6,8 +6,10 @@
 
 #include "cli/plan_expect.h"
 #include "cli/plan_input.h"
+#include "cli/plan_log.h"
 #include "cli/plan_print.h"
 #include "cli/plan_world.h"
+#include "text/quantity.h"
 #include "text/time.h"
 
 namespace berth::cli {
@@ -35,11 +37,13 @@ Result<Prepared> prepare(const PlanOptions& options) {
         later.push_back(fs::weakly_canonical(folder / file, error).string());
     }
   }
-  for (const auto& file : options.files) BERTH_TRY(read_manifests(file, later, out.input));
+  for (const auto& file : options.files)
+    BERTH_TRY(read_manifests(file, later, options.max_document, out.input));
   if (out.expect) {
     for (const auto& step : out.expect->steps) {
       PlanInput& input = out.steps.emplace_back();
-      for (const auto& file : step.apply) BERTH_TRY(read_manifests((folder / file).string(), {}, input));
+      for (const auto& file : step.apply)
+        BERTH_TRY(read_manifests((folder / file).string(), {}, options.max_document, input));
       for (const auto& [kind, count] : input.unread) out.input.unread[kind] += count;
     }
   }
@@ -131,11 +135,38 @@ Result<Outcome> play(const PlanOptions& options, Prepared prepared) {
 
 }  // namespace
 
+namespace {
+
+// What shapes a plan does not apply to a log, which is replayed as it is.
+Status check_alone(const PlanOptions& options) {
+  const auto leave_out = [&](std::string_view what) {
+    return fail(ErrorCode::kInvalid, "a decision log among the input is replayed as it is: leave out {}",
+                what);
+  };
+  if (options.files.size() != 1) return leave_out("every other -f");
+  if (!options.expect.empty()) return leave_out("--expect");
+  if (options.now) return leave_out("--now");
+  if (options.rounds != 1) return leave_out("--rounds");
+  if (!options.scheduler_names.empty()) return leave_out("--scheduler-name");
+  if (options.format != PlanFormat::kTable)
+    return leave_out("-o json (the log is JSON itself, one object per line)");
+  return {};
+}
+
+}  // namespace
+
 int run_plan(const PlanOptions& options, std::ostream& out, std::ostream& err) {
   auto prepared = prepare(options);
   if (!prepared) {
     err << prepared.error().str() << "\n";
     return 2;
+  }
+  if (prepared->input.log) {
+    if (const auto alone = check_alone(options); !alone) {
+      err << fmt::format("{}: {}\n", prepared->input.log->name(), alone.error().str());
+      return 2;
+    }
+    return plan_log(std::move(*prepared->input.log), out, err);
   }
   auto outcome = play(options, std::move(*prepared));
   if (!outcome) {
@@ -154,13 +185,14 @@ void register_plan(CLI::App& app, int& exit_code) {
     PlanOptions options;
     std::string format = "table";
     std::string now;
+    std::string max_document = "256Mi";
   };
   const auto flags = std::make_shared<Flags>();
   CLI::App* plan = app.add_subcommand(
       "plan",
       "manifests in (nodes, pods, Jobs, PodGroups, queues); what would start, end and wait, and why, out");
   plan->add_option("-f,--file", flags->options.files,
-                   "a file, a folder, or - for standard input; may be repeated")
+                   "a file, a folder, or - for standard input; may be repeated. Or a decision log, see below")
       ->required()
       ->type_size(1)
       ->expected(1, 1 << 20)
@@ -173,12 +205,29 @@ void register_plan(CLI::App& app, int& exit_code) {
   plan->add_option("--rounds", flags->options.rounds,
                    "decide this often; in between, starts are carried out and evicted pods end")
       ->check(CLI::Range(1, 1000));
+  plan->add_option(
+      "--max-document", flags->max_document,
+      "the largest JSON text or YAML document that is read, such as 256Mi: what bounds the memory");
   plan->add_option("--scheduler-name", flags->options.scheduler_names,
                    "only pods that ask for this scheduler (may be repeated; default: every pod)")
       ->type_size(1)
       ->allow_extra_args(false);
+  plan->footer(
+      "-f LOG: a decision log (of `berth scheduler --decision-log`, of `berth simulate --log`, or of a "
+      "failed property test)\n"
+      "is replayed instead: what came in, what was decided and why, as a table, and who waits at its end. "
+      "Every decision is\n"
+      "compared with the recorded one.\n"
+      "Exit codes: 0 done, and as expected or recorded; 1 not so, the difference is shown; 2 wrong input.");
   plan->callback([flags, &exit_code] {
     flags->options.format = flags->format == "json" ? PlanFormat::kJson : PlanFormat::kTable;
+    const auto most = text::parse_quantity(flags->max_document, 1);
+    if (!most || *most < 1) {
+      std::cerr << "--max-document: " << (most ? "must be positive" : most.error().str()) << "\n";
+      exit_code = 2;
+      return;
+    }
+    flags->options.max_document = static_cast<std::uint64_t>(*most);
     if (!flags->now.empty()) {
       const auto now = text::parse_time_ms(flags->now);
       if (!now) {

@@ -1,5 +1,6 @@
 // `berth plan`: manifests in, decisions out. What would start where, what would be evicted and for whom, what is held, what waits
-// and why; nothing is written anywhere. With expectations it is the runner of scenario tests (docs/scenarios.md).
+// and why; nothing is written anywhere. With expectations it is the runner of scenario tests (docs/scenarios.md). A decision log
+// in place of manifests is replayed and shown (plan_log.h).
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,22 +11,24 @@
 #include <vector>
 
 #include "base/time.h"
+#include "text/document.h"
 
 namespace berth::cli {
 
 enum class PlanFormat : std::uint8_t { kTable, kJson };
 
 struct PlanOptions {
-  std::vector<std::string>
-      files;  // files, folders (*.yaml, *.yml, *.json, in order of their names), "-" for standard input
+  // Files, folders (*.yaml, *.yml, *.json, in order of their names), "-" for standard input; or one decision log.
+  std::vector<std::string> files;
   std::string expect;  // expectations; "" = none
   PlanFormat format = PlanFormat::kTable;
-  std::optional<TimeMs> now;                 // absent: the newest creation time in the input, plus one minute
+  std::optional<TimeMs> now;  // absent: the newest creation time in the input, plus one minute
+  std::uint64_t max_document = text::kMostDocumentBytes;  // bytes of one JSON text or YAML document
   std::int64_t rounds = 1;                   // between rounds starts are carried out and evicted pods end
   std::vector<std::string> scheduler_names;  // empty: every pod that is not bound
 };
 
-// 0: done, and as expected. 1: not as expected, `err` says what differs. 2: wrong input, `err` names file, line, column and field,
+// 0: done, and as expected (of a log: the recorded decisions again). 1: not as expected, `err` says what differs. 2: wrong input, `err` names file, line, column and field,
 // and nothing is written to `out`.
 int run_plan(const PlanOptions& options, std::ostream& out, std::ostream& err);
 

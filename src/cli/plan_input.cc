@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "observe/decision_log.h"
 #include "text/document.h"
 #include "text/source.h"
 
@@ -12,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;  // of one file
-constexpr std::size_t kMostObjects = 5'000'000;
+constexpr std::size_t kMostObjects = 1'000'000;
 
 Status add_object(const text::Document& document, const text::Node& node, PlanInput& input, int depth) {
   const auto bad = [&](const text::Node& at, std::string_view what) {
@@ -44,12 +45,20 @@ Status add_object(const text::Document& document, const text::Node& node, PlanIn
   return {};
 }
 
-Status read_file(const std::string& path, PlanInput& input) {
+Status read_file(const std::string& path, std::uint64_t max_document, PlanInput& input) {
   text::SourceLimits limits;
   limits.max_bytes = kMostBytes;
   BERTH_ASSIGN(auto source, text::ByteSource::open(path, limits));
+  constexpr std::size_t kBeginning = 1024;
+  BERTH_ASSIGN(const auto beginning, source.peek(kBeginning));
+  if (observe::begins_decision_log(beginning)) {
+    input.log = std::move(source);
+    return {};
+  }
   text::Limits bounds;
   bounds.max_bytes = kMostBytes;
+  bounds.max_document_bytes = max_document;
+  bounds.max_nodes = std::max<std::uint64_t>(bounds.max_nodes, max_document / 16);
   text::DocumentReader reader(source, bounds);
   for (;;) {
     BERTH_ASSIGN(auto document, reader.next());
@@ -65,9 +74,10 @@ bool is_manifest(const fs::path& path) {
 
 }  // namespace
 
-Status read_manifests(const std::string& path, const std::vector<std::string>& except, PlanInput& input) {
+Status read_manifests(const std::string& path, const std::vector<std::string>& except,
+                      std::uint64_t max_document, PlanInput& input) {
   std::error_code error;
-  if (path == "-" || !fs::is_directory(path, error)) return read_file(path, input);
+  if (path == "-" || !fs::is_directory(path, error)) return read_file(path, max_document, input);
   std::vector<std::string> files;
   for (auto it = fs::recursive_directory_iterator(path, error);
        !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
@@ -80,7 +90,7 @@ Status read_manifests(const std::string& path, const std::vector<std::string>& e
   for (const auto& file : files) {
     const std::string canonical = fs::weakly_canonical(file, error).string();
     if (std::find(except.begin(), except.end(), canonical) != except.end()) continue;
-    BERTH_TRY(read_file(file, input));
+    BERTH_TRY(read_file(file, max_document, input));
   }
   return {};
 }

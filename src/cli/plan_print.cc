@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/table.h"
 #include "text/json.h"
 #include "text/time.h"
 
@@ -46,30 +47,6 @@ std::string places(const PlanLine& line) {
 std::string queue_name(const PlanLine& line) {
   return line.queue.empty() ? "-" : line.queue;
 }
-
-class Table {
- public:
-  explicit Table(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  std::string str() const {
-    std::vector<std::size_t> width(rows_.front().size(), 0);
-    for (const auto& row : rows_) {
-      for (std::size_t i = 0; i + 1 < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
-    }
-    std::string out;
-    for (const auto& row : rows_) {
-      out += "  ";
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        out += i + 1 < row.size() ? fmt::format("{:<{}}  ", row[i], width[i]) : row[i];
-      }
-      out += "\n";
-    }
-    return out;
-  }
-
- private:
-  std::vector<std::vector<std::string>> rows_;
-};
 
 std::string table_of(const PlanRound& round) {
   std::string out;

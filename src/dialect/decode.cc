@@ -2,6 +2,8 @@
 
 #include <simdjson.h>
 
+#include <variant>
+
 #include "dialect/decode_core.h"
 #include "dialect/decode_queues.h"
 #include "dialect/decode_workload.h"
@@ -28,11 +30,15 @@ bool find_path(const text::Node& node, const text::Node& wanted, std::string& pa
   return false;
 }
 
+// The object as far as it can be read; `problems` says what is wrong.
 template <class V>
-Result<Object> decode_value(const V& value, Kind kind, Problems& problems, const DeviceNames& devices) {
-  if (!value.is_map()) return fail(ErrorCode::kInvalid, "a {} must be a mapping", enum_name(kind));
+Object read_value(const V& value, Kind kind, Problems& problems, const DeviceNames& devices) {
   FieldReader<V> f(problems, devices);
   Object out;
+  if (!value.is_map()) {
+    problems.at(value, "", fmt::format("a {} must be a mapping", enum_name(kind)));
+    return out;
+  }
   switch (kind) {
     case Kind::kPod:
       out = read_pod(f, value);
@@ -74,12 +80,25 @@ Result<Object> decode_value(const V& value, Kind kind, Problems& problems, const
       out = read_workload(f, value);
       break;
   }
-  if (problems.ok()) return out;
-  Error error = problems.take();
-  const Meta& meta = meta_of(out);
+  return out;
+}
+
+Error named(Error error, Kind kind, const Object& object) {
+  const Meta& meta = meta_of(object);
   error.message = fmt::format(
       "{}: {}", describe(kind, meta.ns, meta.name.empty() ? "without a name" : meta.name), error.message);
-  return tl::unexpected<Error>(std::move(error));
+  return error;
+}
+
+// The error that a second reading with places gives: it has the whole path of the field. Only after an error.
+Error with_path(std::string_view json, Kind kind, const DeviceNames& devices, Error error) {
+  const auto document = text::parse_json(std::string(json), "");
+  if (!document) return error;
+  Problems problems(*document);
+  (void)read_value(TreeValue(&document->root()), kind, problems, devices);
+  if (problems.ok()) return error;
+  error.message = problems.take().message;
+  return error;
 }
 
 }  // namespace
@@ -98,25 +117,24 @@ void Problems::at(const TreeValue& value, std::string_view key, std::string mess
       (path.size() > key.size() && path.ends_with(key) && path[path.size() - key.size() - 1] == '.') ||
       path.ends_with(']');
   if (!is_field || path.empty()) path += fmt::format("{}{}", path.empty() ? "" : ".", key);
-  error.message = fmt::format("{}: {}", path, message);
+  error.message = path.empty() ? std::move(message) : fmt::format("{}: {}", path, message);
   error_ = std::move(error);
 }
 
 void Problems::at(const JsonValue&, std::string_view key, std::string message) {
   if (error_) return;
-  error_ = Error{ErrorCode::kInvalid, fmt::format("{}: {}", key, message), {}};
+  error_ =
+      Error{ErrorCode::kInvalid, key.empty() ? std::move(message) : fmt::format("{}: {}", key, message), {}};
 }
 
 Result<Object> decode(const text::Document& document, const text::Node& node, Kind kind,
                       const DeviceNames& devices) {
   Problems problems(document);
-  auto out = decode_value(TreeValue(&node), kind, problems, devices);
-  if (!out && out.error().place.file.empty()) {
-    Error error = out.error();
-    error.place = document.place(node);
-    return tl::unexpected<Error>(std::move(error));
-  }
-  return out;
+  Object out = read_value(TreeValue(&node), kind, problems, devices);
+  if (problems.ok()) return out;
+  Error error = named(problems.take(), kind, out);
+  if (error.place.file.empty()) error.place = document.place(node);
+  return tl::unexpected<Error>(std::move(error));
 }
 
 struct JsonDecoder::Impl {
@@ -137,7 +155,21 @@ Result<Object> JsonDecoder::decode(std::string_view json, Kind kind, bool padded
     return fail(ErrorCode::kInvalid, "a {} is not JSON: {}", enum_name(kind), simdjson::error_message(error));
   }
   Problems problems;
-  return decode_value(JsonValue(element), kind, problems, impl_->devices);
+  Object out = read_value(JsonValue(element), kind, problems, impl_->devices);
+  if (problems.ok()) return out;
+  Error error = with_path(json, kind, impl_->devices, problems.take());
+  const bool carried = std::visit(
+      [&](auto& object) {
+        if constexpr (requires { object.problem; }) {
+          if (object.meta.name.empty()) return false;
+          object.problem = error.message;
+          return true;
+        }
+        return false;
+      },
+      out);
+  if (carried) return out;
+  return tl::unexpected<Error>(named(std::move(error), kind, out));
 }
 
 }  // namespace berth::dialect

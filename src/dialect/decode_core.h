@@ -2,6 +2,8 @@
 // Templates over the feed (value.h); included by decode.cc only.
 #pragma once
 
+#include <algorithm>
+#include <charconv>
 #include <string>
 #include <utility>
 #include <vector>
@@ -367,6 +369,20 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
   return out;
 }
 
+// What devices_text() of writes.h wrote. Of anything else nothing: the engine chooses.
+inline std::vector<std::int64_t> read_devices(std::string_view text) {
+  std::vector<std::int64_t> out;
+  while (!text.empty()) {
+    const auto end = std::min(text.find(','), text.size());
+    std::int64_t index = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + end, index);
+    if (error != std::errc() || stop != text.data() + end) return {};
+    out.push_back(index);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
 template <class V>
 Pod read_pod(FieldReader<V>& f, const V& object) {
   static constexpr std::pair<std::string_view, PodPhase> kPhases[] = {
@@ -375,10 +391,18 @@ Pod read_pod(FieldReader<V>& f, const V& object) {
   Pod pod;
   pod.meta = read_meta(f, object, Kind::kPod, false);
   pod.meta.labels = f.labels(f.map(object, "metadata"), "labels");
+  if (const auto devices = pod.meta.annotations.find(kDevices); devices != pod.meta.annotations.end()) {
+    pod.devices = read_devices(devices->second);
+    pod.meta.annotations.erase(devices);  // it changes with the bind, and no mark does
+  }
   const V spec = f.map(object, "spec");
   if (!spec.present()) f.error(object, "spec", "must be there");
   const V status = f.map(object, "status");
   pod.phase = f.choice(status, "phase", kPhases, PodPhase::kPending);
+  f.list(status, "conditions", [&](const V& c) {
+    if (f.string(c, "type") != "DisruptionTarget" || f.string(c, "status") != "True") return;
+    if (f.string(c, "reason") == kPreemptedByScheduler) pod.eviction = f.string(c, "message");
+  });
   pod.spec = read_pod_spec(f, spec, status, pod.meta);
   return pod;
 }

@@ -16,7 +16,11 @@ Intake& Intake::operator=(Intake&&) noexcept = default;
 
 void Intake::upsert(Object object) {
   Impl& s = *impl_;
-  switch (kind_of(object)) {
+  const Kind kind = kind_of(object);
+  if (!s.unreadable.empty() && kind != Kind::kPod) {
+    s.note_readable(kind, key_of(meta_of(object).ns, meta_of(object).name));
+  }
+  switch (kind) {
     case Kind::kPod:
       return s.upsert_pod(std::move(std::get<Pod>(object)));
     case Kind::kNode:
@@ -72,7 +76,10 @@ void Intake::upsert(Object object) {
 
 void Intake::remove(Kind kind, std::string_view ns, std::string_view name, std::string_view uid) {
   Impl& s = *impl_;
-  if (kind != Kind::kPod) return s.remove_named(kind, ns, name);
+  if (kind != Kind::kPod) {
+    s.note_readable(kind, key_of(ns, name));
+    return s.remove_named(kind, ns, name);
+  }
   const auto it = s.pod_by_name.find(key_of(ns, name));
   if (it == s.pod_by_name.end()) return;
   if (uid.empty() || s.pods[it->second].pod.meta.uid == uid) s.drop(it->second);
@@ -129,6 +136,38 @@ void Intake::Impl::remove_named(Kind kind, std::string_view ns, std::string_view
     case Kind::kTopology:
       return book.remove(kind, name);
   }
+}
+
+void Intake::Impl::note_unreadable(Kind kind, const std::string& key, std::string message) {
+  auto& known = unreadable[{kind, key}];
+  if (known == message) return;
+  known = std::move(message);
+  ++unreadable_changes;
+  tell_of_readability(kind, key);
+}
+
+void Intake::Impl::note_readable(Kind kind, const std::string& key) {
+  if (unreadable.empty() || unreadable.erase({kind, key}) == 0) return;
+  ++unreadable_changes;
+  tell_of_readability(kind, key);
+}
+
+// Those that wait for the object say what it is that they wait for.
+void Intake::Impl::tell_of_readability(Kind kind, const std::string& key) {
+  if (kind == Kind::kPodGroup) refresh_dependents("pg:" + key);
+  if (kind == Kind::kJob) refresh_dependents("jobname:" + key);
+}
+
+void Intake::unreadable(Kind kind, std::string_view ns, std::string_view name, std::string message) {
+  impl_->note_unreadable(kind, key_of(ns, name), std::move(message));
+}
+
+const std::map<std::pair<Kind, std::string>, std::string>& Intake::unreadable() const {
+  return impl_->unreadable;
+}
+
+std::uint64_t Intake::unreadable_changes() const {
+  return impl_->unreadable_changes;
 }
 
 void Intake::Impl::upsert_node(const NodeObject& object) {

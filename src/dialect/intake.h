@@ -15,17 +15,21 @@
 // mirror pods) only take room (ForeignPod). Finished pods are gone.
 //
 // Reasons that the engine cannot know (an unknown PodGroup, a namespace that the queue does not admit, members that disagree)
-// make the workload inactive; blocked() gives them, and comes before the engine's verdict.
+// make the workload inactive; blocked() gives them, and comes before the engine's verdict. So does a pod with a field that cannot
+// be read (Pod::problem): its workload waits, and says which field. Of one that runs, what can be read takes its room.
 //
 // Deterministic: the same calls in the same order give the same events. Cost per change: O(1) (logarithmic look-ups) plus the
 // workloads that depend on the changed object; a change of queue objects O(queues) at the next drain(). Not thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dialect/fields.h"
@@ -61,6 +65,8 @@ struct PodView {
   SlotState state = SlotState::kAbsent;  // absent: gated
   bool recreated = false;       // a controller makes a new one when it is deleted; otherwise it is a bare pod
   std::string_view controller;  // kind of the owner, "" = none
+  std::string_view eviction;    // Pod::eviction
+  std::span<const std::int64_t> devices;  // that its bind gave it, where it says so
 };
 
 struct WorkloadInfo {
@@ -85,6 +91,12 @@ class Intake {
 
   // Pods whose Job has not been seen since before the previous call are taken as pods of their own from now on.
   void release_orphans();
+
+  // This object, which is no pod, cannot be read: what was known of it before stays. Cleared by its next upsert() or remove().
+  void unreadable(Kind kind, std::string_view ns, std::string_view name, std::string message);
+  // Objects that cannot be read now, pods too: (kind, namespace/name) -> which field is wrong. The number changes with the map.
+  const std::map<std::pair<Kind, std::string>, std::string>& unreadable() const;
+  std::uint64_t unreadable_changes() const;
 
   // Appends the events since the last call: nodes, then queues, then workloads and their slots.
   void drain(std::vector<Event>& out);

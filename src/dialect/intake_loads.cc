@@ -197,6 +197,21 @@ void Intake::Impl::resolve_queue(const Load& load, const std::vector<const Meta*
   }
 }
 
+const std::string* Intake::Impl::unreadable_object(Kind kind, const std::string& key) const {
+  const auto it = unreadable.find({kind, key});
+  return it == unreadable.end() ? nullptr : &it->second;
+}
+
+// In the order of the slots. There is one.
+std::uint32_t Intake::Impl::first_unreadable(const Load& load) const {
+  for (const auto& role : load.roles) {
+    for (const auto ix : role.slots) {
+      if (ix != kNoIx && !pods[ix].pod.problem.empty()) return ix;
+    }
+  }
+  return kNoIx;
+}
+
 Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends) {
   if (load.object) return settings_of_object(load, depends);
   Settings out;
@@ -219,8 +234,15 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
       load.size = 1;
       if (const Job* job = job_of(pod)) {
         sources.push_back(&job->meta);
-      } else if (pod.meta.controller.kind == "Job" && config.wait_for_jobs && !first->own) {
-        out.blocked = invalid(fmt::format("its Job {} has not been seen yet", pod.meta.controller.name));
+      } else if (pod.meta.controller.kind == "Job") {
+        const std::string job_key = key_of(load.ns, pod.meta.controller.name);
+        depends.push_back("jobname:" + job_key);
+        if (const auto* wrong = unreadable_object(Kind::kJob, job_key)) {
+          out.blocked =
+              invalid(fmt::format("its Job {} cannot be read: {}", pod.meta.controller.name, *wrong));
+        } else if (config.wait_for_jobs && !first->own) {
+          out.blocked = invalid(fmt::format("its Job {} has not been seen yet", pod.meta.controller.name));
+        }
       }
       if (first->state == SlotState::kAbsent) {  // scheduling gates
         out.blocked = Reason{};
@@ -232,6 +254,8 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
         load.size = it->second.min_member;
         sources.push_back(&it->second.meta);
         if (it->second.meta.created != 0) out.created = it->second.meta.created;
+      } else if (const auto* wrong = unreadable_object(Kind::kPodGroup, load.name)) {
+        out.blocked = invalid(fmt::format("PodGroup {} cannot be read: {}", load.name, *wrong));
       } else {
         out.blocked = invalid(fmt::format("PodGroup {} does not exist", load.name));
       }
@@ -297,6 +321,12 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
   out.blocked.reset();
   resolve_queue(load, sources, out, depends);
   if (own) out.blocked = std::move(own);
+  if (load.unreadable > 0) {
+    const PodRecord& wrong = pods[first_unreadable(load)];
+    out.blocked = invalid(load.kind == GangKind::kSingle
+                              ? wrong.pod.problem
+                              : fmt::format("pod {}: {}", wrong.pod.meta.name, wrong.pod.problem));
+  }
   if (load.repelled > 0 && !out.blocked) {
     for (const auto& role : load.roles) {
       for (const auto at : role.slots) {

@@ -56,7 +56,16 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
     if (ix != kNoIx) drop(ix);
     return;
   }
-  if (bound) pod.spec.pod.unsupported.clear();  // whoever bound it has seen to them
+  const auto note = [&, problem = pod.problem] {
+    if (problem.empty()) return note_readable(Kind::kPod, name);
+    note_unreadable(Kind::kPod, name, problem);
+  };
+  if (bound) {
+    pod.spec.pod.unsupported.clear();  // whoever bound it has seen to them
+    // A wrong field must not free the room of what runs.
+    if (!pod.problem.empty() && ix != kNoIx && pods[ix].pod.problem.empty()) pod.spec.pod = *pods[ix].shape;
+    pod.problem.clear();
+  }
   const SlotState state = bound ? (pod.meta.deleting ? SlotState::kReleasing : SlotState::kRunning)
                                 : (pod.spec.gated ? SlotState::kAbsent : SlotState::kWaiting);
   const Job* job = job_of(pod);
@@ -65,11 +74,11 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
 
   if (ix != kNoIx) {
     PodRecord& record = pods[ix];
-    const bool stays = (record.load != kNoIx) == ours && *record.shape == pod.spec.pod &&
-                       record.membership == membership && record.topology == topology &&
-                       priority_key(record.pod) == priority_key(pod) &&
-                       record.pod.spec.repulsions == pod.spec.repulsions &&
-                       (ours || record.pod.spec.node_name == pod.spec.node_name);
+    const bool stays =
+        (record.load != kNoIx) == ours && *record.shape == pod.spec.pod && record.membership == membership &&
+        record.topology == topology && priority_key(record.pod) == priority_key(pod) &&
+        record.pod.spec.repulsions == pod.spec.repulsions && record.pod.problem == pod.problem &&
+        (ours || record.pod.spec.node_name == pod.spec.node_name);
     if (stays) {
       const bool marks_changed =
           record.pod.meta.labels != pod.meta.labels || record.pod.meta.annotations != pod.meta.annotations;
@@ -77,6 +86,7 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
       pod.spec.node_name = record.pod.spec.node_name;  // set_state() compares
       pod.spec.pod = {};
       record.pod = std::move(pod);
+      note();
       if (!ours) return;
       if (marks_changed) {
         weigh(record);
@@ -108,6 +118,7 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   pod_by_uid.insert_or_assign(record.pod.meta.uid, ix);
   pod_by_name.insert_or_assign(name, ix);
   ++live_pods;
+  note();
   if (ours) {
     attach(ix);
   } else {
@@ -163,7 +174,9 @@ void Intake::Impl::drop(std::uint32_t ix) {
   PodRecord& record = pods[ix];
   uncharge_foreign(record);
   pod_by_uid.erase(record.pod.meta.uid);
-  pod_by_name.erase(key_of(record.pod.meta.ns, record.pod.meta.name));
+  const std::string name = key_of(record.pod.meta.ns, record.pod.meta.name);
+  pod_by_name.erase(name);
+  note_readable(Kind::kPod, name);
   record = PodRecord{};
   free_pods.push_back(ix);
   --live_pods;
@@ -202,6 +215,7 @@ void Intake::Impl::attach(std::uint32_t ix) {
   }
   role->slots[static_cast<std::size_t>(record.index)] = ix;
   ++load.pods;
+  if (!record.pod.problem.empty()) ++load.unreadable;
   load.refused.clear();
   count(load.priorities, priority_key(record.pod), +1);
   if (record.membership.kind == GangKind::kSized) count(load.sizes, record.membership.size.value_or(0), +1);
@@ -220,6 +234,7 @@ void Intake::Impl::detach(std::uint32_t ix) {
   role.slots[static_cast<std::size_t>(record.index)] = kNoIx;
   role.holes.insert(record.index);
   --load.pods;
+  if (!record.pod.problem.empty()) --load.unreadable;
   if (!record.repelled_by.empty()) --load.repelled;
   record.repelled_by.clear();
   count(load.priorities, priority_key(record.pod), -1);
@@ -283,7 +298,8 @@ void Intake::Impl::emit_slot(const PodRecord& record, SlotState state) {
     return;
   }
   work.push_back(SlotUpdate{load.uid, static_cast<std::int64_t>(record.role), record.index, state,
-                            takes_room ? record.pod.spec.node_name : std::string()});
+                            takes_room ? record.pod.spec.node_name : std::string(),
+                            takes_room ? record.pod.devices : std::vector<std::int64_t>()});
 }
 
 void Intake::Impl::charge_foreign(PodRecord& record) {
@@ -327,7 +343,9 @@ PodView Intake::Impl::view(const PodRecord& record) const {
           record.index,
           record.state,
           is_recreated(record.pod.meta),
-          record.pod.meta.controller.kind};
+          record.pod.meta.controller.kind,
+          record.pod.eviction,
+          record.pod.devices};
 }
 
 }  // namespace berth::dialect

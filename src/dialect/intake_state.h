@@ -86,6 +86,7 @@ struct Load {
   std::vector<std::string> depends;
   std::string refused;                          // the engine's words
   std::int64_t repelled = 0;                    // pods with repelled_by
+  std::int64_t unreadable = 0;                  // pods with a problem
   std::shared_ptr<const KueueWorkload> object;  // kKueueWorkload: it has slots, and no pods
   bool emitted = false;
   Settings given;
@@ -97,6 +98,11 @@ struct Intake::Impl {
   // intake.cc: objects
   void upsert_node(const NodeObject& object);
   void upsert_job(Job&& job);
+  void note_unreadable(Kind kind, const std::string& key, std::string message);
+  void note_readable(Kind kind, const std::string& key);
+  void tell_of_readability(Kind kind, const std::string& key);
+  std::uint32_t first_unreadable(const Load& load) const;
+  const std::string* unreadable_object(Kind kind, const std::string& key) const;
   void remove_named(Kind kind, std::string_view ns, std::string_view name);
   template <class F>
   void each_dependent(const std::string& key, F&& f);
@@ -177,6 +183,8 @@ struct Intake::Impl {
     std::string who;
   };
   std::map<std::string, Repeller> repellers;
+  std::map<std::pair<Kind, std::string>, std::string> unreadable;  // intake.h
+  std::uint64_t unreadable_changes = 0;
   TimeMs arrivals = 0;  // stands in for creation times that are not there
 };
 

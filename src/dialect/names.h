@@ -15,6 +15,8 @@ inline constexpr std::string_view kTopologyRequired = "berth.dev/topology-requir
 inline constexpr std::string_view kTopologyPreferred = "berth.dev/topology-preferred";  // node label key
 inline constexpr std::string_view kGpuMilli = "berth.dev/gpu-milli";  // thousandths of one device, "250"
 inline constexpr std::string_view kGpuResource = "berth.dev/gpu-resource";  // of the share; nvidia.com/gpu
+inline constexpr std::string_view kDevices =
+    "berth.dev/devices";  // written with the bind: "0,3", the node's devices it has
 inline constexpr std::string_view kExpectedDuration = "berth.dev/expected-duration";  // "2h30m"
 inline constexpr std::string_view kCheckpointEvery = "berth.dev/checkpoint-every";    // "15m"
 inline constexpr std::string_view kLastCheckpoint = "berth.dev/last-checkpoint";      // RFC 3339
@@ -44,6 +46,8 @@ inline constexpr std::string_view kKueueDefaultLocalQueue = "default";
 
 // Upstream.
 inline constexpr std::string_view kJobIndex = "batch.kubernetes.io/job-completion-index";
+inline constexpr std::string_view kPreemptedByScheduler =
+    "PreemptionByScheduler";  // reason of DisruptionTarget
 inline constexpr std::string_view kMirrorPod = "kubernetes.io/config.mirror";
 inline constexpr std::string_view kHostname = "kubernetes.io/hostname";
 inline constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";

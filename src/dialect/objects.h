@@ -124,6 +124,12 @@ struct Pod {
   Meta meta;
   PodSpec spec;
   PodPhase phase = PodPhase::kPending;
+  std::vector<std::int64_t>
+      devices;  // which of its node's devices it was given with its bind; empty: nothing says so
+  std::string
+      eviction;  // the message of condition DisruptionTarget, by which a scheduler announced its deletion; "" = none
+  std::string
+      problem;  // a field that cannot be read, and has its default here: it must not be placed by what is read
 };
 
 struct NodeObject {

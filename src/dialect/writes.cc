@@ -1,6 +1,9 @@
 #include "dialect/writes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dialect/names.h"
 
 namespace berth::dialect {
 namespace {
@@ -41,7 +44,8 @@ kube::PodCondition disruption_target(const Reason& reason, std::string_view bene
                                      std::int64_t now_ms) {
   std::string message =
       beneficiary.empty() ? to_text(reason) : fmt::format("{} (for {})", to_text(reason), beneficiary);
-  return {"DisruptionTarget", "True", "PreemptionByScheduler", bounded(std::move(message)), now_ms};
+  return {"DisruptionTarget", "True", std::string(kPreemptedByScheduler), bounded(std::move(message)),
+          now_ms};
 }
 
 Reason readable(Reason reason, const Intake& intake) {
@@ -58,6 +62,16 @@ Reason readable(Reason reason, const Intake& intake) {
   }
   for (auto& child : reason.children) child = readable(std::move(child), intake);
   return reason;
+}
+
+std::string devices_text(std::span<const std::int64_t> devices) {
+  return fmt::format("{}", fmt::join(devices, ","));
+}
+
+kube::Write bind(std::string_view ns, std::string_view name, std::string_view uid, std::string_view node,
+                 std::span<const std::int64_t> devices) {
+  if (devices.empty()) return kube::bind_pod(ns, name, uid, node);
+  return kube::bind_pod(ns, name, uid, node, {{std::string(kDevices), devices_text(devices)}});
 }
 
 kube::ObjectRef reference_to(const PodView& pod) {

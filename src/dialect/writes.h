@@ -1,6 +1,7 @@
 // What Berth writes onto pods, from the engine's words. Pure; the requests themselves are kube/writes.h.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,13 @@ kube::PodCondition disruption_target(const Reason& reason, std::string_view bene
 
 // The reason with names of workloads (namespace/name) in the place of their uids.
 Reason readable(Reason reason, const Intake& intake);
+
+// Binds the pod, and writes on it in the same request which of the node's devices it has (names.h kDevices), so that whoever
+// decides after a restart knows it.
+kube::Write bind(std::string_view ns, std::string_view name, std::string_view uid, std::string_view node,
+                 std::span<const std::int64_t> devices);
+// "0,3"
+std::string devices_text(std::span<const std::int64_t> devices);
 
 kube::ObjectRef reference_to(const PodView& pod);
 

@@ -14,8 +14,14 @@ std::string string_of(const simdjson::dom::element& root, std::string_view key) 
   return std::string(text);
 }
 
-std::string_view phrase(int status) {
+}  // namespace
+
+std::string_view http_phrase(int status) {
   switch (status) {
+    case 200:
+      return "OK";
+    case 201:
+      return "Created";
     case 400:
       return "Bad Request";
     case 401:
@@ -42,8 +48,6 @@ std::string_view phrase(int status) {
       return "";
   }
 }
-
-}  // namespace
 
 bool parse_api_status(std::string_view body, ApiStatus& out) {
   simdjson::dom::parser parser;
@@ -120,7 +124,7 @@ Error response_error(std::string_view what, const Response& response) {
   }
   ApiStatus status;
   const bool parsed = parse_api_status(response.body, status);
-  const std::string_view name = phrase(response.status);
+  const std::string_view name = http_phrase(response.status);
   error.message = fmt::format("{}: {}{}{}{}{}", what, response.status, name.empty() ? "" : " ", name,
                               parsed && !status.message.empty() ? ": " : "", parsed ? status.message : "");
   return error;

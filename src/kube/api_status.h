@@ -12,6 +12,9 @@
 
 namespace berth::kube {
 
+// "Not Found"; "" for a status that the API server does not use.
+std::string_view http_phrase(int status);
+
 struct ApiStatus {
   int code = 0;
   std::string reason;  // "Conflict", "AlreadyExists", "Expired", ...

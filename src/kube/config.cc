@@ -144,7 +144,12 @@ std::string names_in(Fields& root, std::string_view list) {
 Result<ClusterConfig> read_kubeconfig(const std::string& path, const std::string& context) {
   auto content = read_text_file(path, kMaxKubeconfig);
   if (!content) return fail(content.error().code, "kubeconfig {}", content.error().message);
-  BERTH_ASSIGN(const text::Document document, text::parse_document(std::move(*content), path));
+  return parse_kubeconfig(std::move(*content), path, context);
+}
+
+Result<ClusterConfig> parse_kubeconfig(std::string text, const std::string& path,
+                                       const std::string& context) {
+  BERTH_ASSIGN(const text::Document document, text::parse_document(std::move(text), path));
   Fields root(document, document.root(), text::Unknown::kIgnore);
   const fs::path folder = fs::absolute(path).parent_path();
 

@@ -52,6 +52,9 @@ struct ClusterConfig {
 
 // Reads the context `context` (empty: current-context) of a kubeconfig file.
 Result<ClusterConfig> read_kubeconfig(const std::string& path, const std::string& context = {});
+// The same from its text; `path` names it in messages, and its folder is what relative paths are relative to.
+Result<ClusterConfig> parse_kubeconfig(std::string text, const std::string& path,
+                                       const std::string& context = {});
 // The identity that Kubernetes gives to a pod: KUBERNETES_SERVICE_HOST and _PORT, token, ca.crt, namespace below `folder`.
 Result<ClusterConfig> in_cluster_config(
     const std::string& folder = "/var/run/secrets/kubernetes.io/serviceaccount");

@@ -35,7 +35,8 @@ std::string_view event_namespace(const EventNote& event) {
 
 }  // namespace
 
-Write bind_pod(std::string_view ns, std::string_view name, std::string_view uid, std::string_view node) {
+Write bind_pod(std::string_view ns, std::string_view name, std::string_view uid, std::string_view node,
+               const std::vector<std::pair<std::string, std::string>>& annotations) {
   Write write;
   write.write_class = WriteClass::kBind;
   write.method = Method::kPost;
@@ -48,6 +49,13 @@ Write bind_pod(std::string_view ns, std::string_view name, std::string_view uid,
   text::append_json_string(body, name);
   body += R"(,"uid":)";
   text::append_json_string(body, uid);
+  for (std::size_t i = 0; i < annotations.size(); ++i) {
+    body += i == 0 ? R"(,"annotations":{)" : ",";
+    text::append_json_string(body, annotations[i].first);
+    body += ':';
+    text::append_json_string(body, annotations[i].second);
+  }
+  if (!annotations.empty()) body += '}';
   body += R"(},"target":{"apiVersion":"v1","kind":"Node","name":)";
   text::append_json_string(body, node);
   body += "}}";

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kube/writer.h"
@@ -20,8 +21,10 @@ struct ObjectRef {
   std::string uid;
 };
 
-// Binds a pod to a node. Not idempotent: after kUnknown read the pod back. See bind_outcome().
-Write bind_pod(std::string_view ns, std::string_view name, std::string_view uid, std::string_view node);
+// Binds a pod to a node. Not idempotent: after kUnknown read the pod back. See bind_outcome(). The API server adds the
+// annotations to the pod's in the same write.
+Write bind_pod(std::string_view ns, std::string_view name, std::string_view uid, std::string_view node,
+               const std::vector<std::pair<std::string, std::string>>& annotations = {});
 // The result of a bind with one correction: a conflict that says that the pod is already assigned to `node` is a success.
 WriteResult bind_outcome(WriteResult result, std::string_view node);
 

@@ -56,7 +56,7 @@ std::string quota_text(const Reason& r) {
 }  // namespace
 
 std::string to_text(const Reason& r) {
-  const std::string below = children_text(r);
+  std::string below = children_text(r);
   const auto with_below = [&](std::string text) {
     return below.empty() ? text : fmt::format("{}: {}", text, below);
   };

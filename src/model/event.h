@@ -131,7 +131,8 @@ struct WorkloadRemove {
   }
 };
 // What was seen of a slot. `node` matters for binding and running: a slot seen on a node that Berth did not
-// choose is charged there, whatever it does to the limits (outside facts are never refused).
+// choose is charged there, whatever it does to the limits (outside facts are never refused). `devices`, where they are known
+// (after a restart), are charged as they are told; empty, or not what such a slot can have there: the engine chooses.
 struct SlotUpdate {
   static constexpr std::string_view kName = "slot";
   std::string workload;
@@ -139,6 +140,7 @@ struct SlotUpdate {
   std::int64_t index = 0;
   SlotState state = SlotState::kWaiting;
   std::string node;
+  std::vector<std::int64_t> devices;  // as in SlotPlacement
   // Which flavor each resource was charged to, where somebody wrote it down (Kueue's admission); empty: what the node says.
   std::vector<ChosenFlavor> flavors;
   TimeMs since = 0;  // binding and running: when it got its place; 0 = now
@@ -149,6 +151,7 @@ struct SlotUpdate {
     v("index", s.index);
     v("state", s.state);
     v("node", s.node);
+    v("devices", s.devices);
     v("flavors", s.flavors);
     v("since", s.since);
   }

@@ -118,6 +118,14 @@ Result<LogLine> parse_log_line(std::string_view line, const std::string& file, s
                  "a line of a decision log must have \"e\", \"decide\", \"end\" or \"format\"");
 }
 
+bool begins_decision_log(std::string_view beginning) {
+  const auto start = beginning.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  if (start == std::string_view::npos || beginning[start] != '{') return false;
+  const std::string_view line = beginning.substr(start, beginning.find('\n', start) - start);
+  return line.find(fmt::format("\"{}\"", kLogFormat)) != std::string_view::npos &&
+         line.find("\"format\"") != std::string_view::npos;
+}
+
 Result<LogReader> LogReader::open(const std::string& path) {
   BERTH_ASSIGN(auto source, text::ByteSource::open(path));
   return LogReader(std::move(source));

@@ -100,12 +100,16 @@ class LogWriter {
   std::unique_ptr<Impl> impl_;
 };
 
+// Whether a text that begins so is a decision log: its first line names the format. A kibibyte is enough to tell.
+bool begins_decision_log(std::string_view beginning);
+
 // Reads a log, compressed or not, line by line.
 class LogReader {
  public:
   // "-" is standard input.
   static Result<LogReader> open(const std::string& path);
   static LogReader memory(std::string text, std::string name);
+  explicit LogReader(text::ByteSource source) : source_(std::move(source)) {}
 
   // The next line, or nullopt at the end. A wrong line, and a log that does not begin with a session, are
   // errors.
@@ -118,7 +122,6 @@ class LogReader {
   std::uint32_t unfinished_line() const { return unfinished_; }
 
  private:
-  explicit LogReader(text::ByteSource source) : source_(std::move(source)) {}
   // The next line with its end removed; `finished` tells whether it had one.
   Result<std::optional<std::string_view>> next_raw(bool& finished);
 

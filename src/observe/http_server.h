@@ -21,21 +21,9 @@
 #include <string>
 
 #include "base/result.h"
+#include "observe/http_message.h"
 
 namespace berth::observe {
-
-struct HttpRequest {
-  std::string path;                          // decoded, without the query
-  std::map<std::string, std::string> query;  // decoded; the first of several equal keys counts
-};
-
-struct HttpResponse {
-  int status = 200;
-  std::string content_type = "text/plain; charset=utf-8";
-  std::string body;
-};
-
-using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 
 struct HttpOptions {
   std::string address = "127.0.0.1";  // an IPv4 or IPv6 address; "0.0.0.0" or "::" = every interface

@@ -100,6 +100,8 @@ struct Metrics::Impl {
       counters(registry, "berth_api_writes_total", "Writes to the API by kind and outcome.");
   Family<Gauge>& queue_depth =
       gauges(registry, "berth_queue_depth", "Entries that wait between the parts of the live loop.");
+  Family<Gauge>& unreadable =
+      gauges(registry, "berth_unreadable_objects", "Objects with a field that cannot be read, by kind.");
   Gauge& leader = gauges(registry, "berth_leader", "1 while this process decides.").Add({});
   Gauge& follower_lag =
       gauges(registry, "berth_follower_lag", "Entries that the follower is behind.").Add({});
@@ -151,6 +153,10 @@ void Metrics::set_follower_lag(std::size_t entries) {
 }
 void Metrics::set_log_bytes(std::int64_t bytes) {
   impl_->log_bytes.Set(static_cast<double>(bytes));
+}
+
+void Metrics::set_unreadable(std::string_view kind, std::size_t objects) {
+  impl_->unreadable.Add({{"kind", std::string(kind)}}).Set(static_cast<double>(objects));
 }
 
 void Metrics::look_at(const engine::Engine& engine) {

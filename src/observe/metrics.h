@@ -12,6 +12,7 @@
 //   berth_leader               gauge                                1 while this process decides
 //   berth_follower_lag         gauge                                entries that the follower is behind
 //   berth_log_bytes            gauge                                bytes of lines in the decision log
+//   berth_unreadable_objects   gauge      kind                      objects with a field that cannot be read
 //   berth_pending_workloads    gauge      queue                     workloads that wait
 //   berth_started_workloads    gauge      queue                     workloads that run
 //   berth_quota_nominal        gauge      queue, flavor, resource   nominal quota: cores, bytes, devices
@@ -69,6 +70,7 @@ class Metrics {
   void set_leader(bool leader);
   void set_follower_lag(std::size_t entries);
   void set_log_bytes(std::int64_t bytes);
+  void set_unreadable(std::string_view kind, std::size_t objects);
   // Sets every gauge that is a fact about the engine; those of queues that are gone vanish. O(queues +
   // workloads).
   void look_at(const engine::Engine& engine);

@@ -59,6 +59,7 @@ Result<ReplayReport> replay(LogReader& reader, const ReplayOptions& options) {
     if (options.look) options.look(engine, *line, reader.line());
   }
   report.unfinished_line = reader.unfinished_line();
+  if (options.at_end) options.at_end(engine, report);
   return report;
 }
 

@@ -40,6 +40,8 @@ struct ReplayOptions {
   bool audit = false;  // Engine::audit() after every decide(): a failure is an error
   // Called after each line with the engine as it is then, for those who look for a moment in the past.
   std::function<void(const engine::Engine&, const LogLine&, std::uint32_t line)> look;
+  // Called once with the engine as the last line left it: the log's last, or the first that came out otherwise.
+  std::function<void(const engine::Engine&, const ReplayReport&)> at_end;
 };
 
 // Errors: the log cannot be read or is wrong, or an audit failed. A difference is no error but part of the

@@ -32,6 +32,10 @@ std::uint64_t version_in(std::string_view body) {
   return at == std::string_view::npos ? 0 : version_number(body.substr(at + kField.size(), 20));
 }
 
+std::vector<std::int64_t> devices_of(const dialect::PodView& pod) {
+  return {pod.devices.begin(), pod.devices.end()};
+}
+
 }  // namespace
 
 Carrier::Carrier(dialect::Intake& intake, dialect::JsonDecoder& decoder, Outbox& outbox,
@@ -86,7 +90,7 @@ void Carrier::start(const Decision& decision, TimeMs now) {
     }
     if (!pod->node.empty()) {
       events_.push_back(SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kRunning,
-                                   std::string(pod->node)});
+                                   std::string(pod->node), devices_of(*pod)});
       continue;
     }
     std::string uid(pod->uid);
@@ -94,14 +98,15 @@ void Carrier::start(const Decision& decision, TimeMs now) {
     const auto [it, fresh] = binds_.try_emplace(uid);
     Bind& bind = it->second;
     if (!fresh) {  // decided again while the former bind is on its way: that one counts
-      events_.push_back(
-          SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kBinding, bind.node});
+      events_.push_back(SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kBinding,
+                                   bind.node, bind.devices});
       continue;
     }
     bind.ns = pod->ns;
     bind.name = pod->name;
     bind.uid = std::move(uid);
     bind.node = slot.node;
+    bind.devices = slot.devices;
     bind.workload = decision.workload;
     bind.decided = now;
     bind.stage = Stage::kDone;
@@ -116,7 +121,7 @@ void Carrier::start(const Decision& decision, TimeMs now) {
 
 void Carrier::send(Bind& bind) {
   set_stage(bind.stage, Stage::kFlying);
-  kube::Write write = kube::bind_pod(bind.ns, bind.name, bind.uid, bind.node);
+  kube::Write write = dialect::bind(bind.ns, bind.name, bind.uid, bind.node, bind.devices);
   write.deadline = kBindTime;
   outbox_.write(std::move(write), Step::kBind, bind.uid);
 }
@@ -136,7 +141,11 @@ void Carrier::forget_bind(const std::string& uid) {
   const auto it = binds_.find(uid);
   if (it == binds_.end()) return;
   set_stage(it->second.stage, Stage::kDone);
+  const std::string key = it->first;  // `uid` may live in what is erased now
+  const std::string workload = it->second.workload;
+  const bool was_to_end = it->second.evict;
   binds_.erase(it);
+  if (was_to_end && !evictions_.contains(key)) marked(workload, key, false);
 }
 
 void Carrier::give_back(const std::string& uid) {
@@ -161,10 +170,7 @@ void Carrier::bound(Bind& bind, TimeMs now) {
     if (it->second.open.empty()) flights_.erase(it);
   }
   const auto pod = intake_.pod(uid);
-  if (!pod) {
-    binds_.erase(uid);
-    return;
-  }
+  if (!pod) return forget_bind(uid);
   listener_.on_bound(*pod, bind.node, now - bind.decided);
   if (bind.evict) {
     const Bind copy = bind;
@@ -262,7 +268,10 @@ void Carrier::seen(std::string_view uid_view, bool gone) {
     }
     if (const auto it = evictions_.find(uid); it != evictions_.end()) {
       set_stage(it->second.stage, Stage::kDone);
+      const std::string workload = it->second.workload;
+      const bool was_marked = it->second.marked;
       evictions_.erase(it);
+      if (!was_marked) marked(workload, uid, false);
     }
     return;
   }
@@ -302,6 +311,7 @@ bool Carrier::correct(SlotUpdate& update,
     if (it->second.evict && state_in_engine(update) == SlotState::kReleasing) return false;
     update.state = SlotState::kBinding;
     update.node = it->second.node;
+    update.devices = it->second.devices;
     return true;
   }
   if (update.state == SlotState::kRunning && (!evictions_.empty() || !binds_.empty())) {
@@ -343,10 +353,11 @@ void Carrier::evict(const Decision& decision, TimeMs now) {
         forget_bind(uid);  // nothing is on its way
         events_.push_back(SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kWaiting, ""});
       } else if (stays) {
-        events_.push_back(
-            SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kBinding, bind.node});
+        events_.push_back(SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kBinding,
+                                     bind.node, bind.devices});
       } else {
         bind.evict = true;
+        endings_[bind.workload].unmarked.insert(uid);
         bind.reason = reason;
         bind.beneficiary = beneficiary;
       }
@@ -359,7 +370,8 @@ void Carrier::evict(const Decision& decision, TimeMs now) {
       continue;
     }
     if (stays) {
-      events_.push_back(SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kRunning, node});
+      events_.push_back(SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kRunning, node,
+                                   devices_of(*pod)});
       continue;
     }
     if (it != binds_.end()) forget_bind(uid);
@@ -367,22 +379,89 @@ void Carrier::evict(const Decision& decision, TimeMs now) {
   }
 }
 
-void Carrier::begin_eviction(const dialect::PodView& pod, const Reason& reason, std::string_view beneficiary,
-                             TimeMs now) {
+Carrier::Eviction& Carrier::add_eviction(const dialect::PodView& pod, kube::PodCondition condition) {
   const std::string uid(pod.uid);
   Eviction& eviction = evictions_[uid];
   eviction.ns = pod.ns;
   eviction.name = pod.name;
   eviction.uid = uid;
-  eviction.condition = dialect::disruption_target(reason, beneficiary, now);
+  eviction.workload = pod.workload;
+  eviction.condition = std::move(condition);
   eviction.stage = Stage::kDone;
+  return eviction;
+}
+
+void Carrier::begin_eviction(const dialect::PodView& pod, const Reason& reason, std::string_view beneficiary,
+                             TimeMs now) {
+  Eviction& eviction = add_eviction(pod, dialect::disruption_target(reason, beneficiary, now));
+  endings_[eviction.workload].unmarked.insert(eviction.uid);
   listener_.on_evicting(pod, reason, beneficiary);
   send(eviction);
 }
 
+void Carrier::marked(const std::string& workload, const std::string& uid, bool is_marked) {
+  const auto it = endings_.find(workload);
+  if (it == endings_.end()) return;
+  it->second.unmarked.erase(uid);
+  if (is_marked) it->second.marked.push_back(uid);
+  if (!it->second.unmarked.empty()) return;
+  const std::vector<std::string> ready = std::move(it->second.marked);
+  endings_.erase(it);
+  for (const auto& pod : ready) {
+    const auto eviction = evictions_.find(pod);
+    if (eviction == evictions_.end()) continue;
+    eviction->second.deleting = true;
+    send(eviction->second);
+  }
+}
+
+bool Carrier::resume_eviction(std::string_view workload, const std::vector<std::int64_t>& least, TimeMs now) {
+  const auto pods = intake_.pods_of(workload);
+  const auto announced =
+      std::find_if(pods.begin(), pods.end(), [](const auto& pod) { return !pod.eviction.empty(); });
+  if (announced == pods.end()) return false;
+  std::vector<std::int64_t> staying(least.size(), 0);
+  std::int64_t all_staying = 0;
+  for (const auto& pod : pods) {
+    if (pod.state != SlotState::kRunning || !pod.eviction.empty()) continue;
+    ++all_staying;
+    if (static_cast<std::size_t>(pod.pod_set) < staying.size())
+      ++staying[static_cast<std::size_t>(pod.pod_set)];
+  }
+  bool broken = false;
+  for (std::size_t i = 0; i < least.size(); ++i) broken |= all_staying > 0 && staying[i] < least[i];
+  kube::PodCondition condition = dialect::disruption_target(Reason{}, "", now);
+  condition.message = announced->eviction;
+  Reason reason;
+  reason.code = ReasonCode::kWithdrawn;
+  reason.detail = fmt::format("its eviction was cut short and is completed ({})", announced->eviction);
+  Ending& ending = endings_[std::string(workload)];
+  std::vector<std::string> unmarked;
+  for (const auto& pod : pods) {
+    if (pod.state != SlotState::kRunning || (pod.eviction.empty() && !broken)) continue;
+    Eviction& eviction = add_eviction(pod, condition);
+    eviction.marked = !pod.eviction.empty();
+    if (eviction.marked) {
+      ending.marked.push_back(eviction.uid);
+    } else {
+      ending.unmarked.insert(eviction.uid);
+      listener_.on_evicting(pod, reason, "");
+      unmarked.push_back(eviction.uid);
+    }
+    events_.push_back(
+        SlotUpdate{std::string(workload), pod.pod_set, pod.index, SlotState::kReleasing, "", {}});
+  }
+  spdlog::warn(
+      "{}: its eviction was cut short: {} pods that were told are deleted, {} of the rest are ended too",
+      workload_name(workload), ending.marked.size(), unmarked.size());
+  for (const auto& uid : unmarked) send(evictions_.at(uid));
+  marked(std::string(workload), "", false);
+  return true;
+}
+
 void Carrier::send(Eviction& eviction) {
   set_stage(eviction.stage, Stage::kFlying);
-  if (!eviction.marked) {
+  if (!eviction.deleting) {
     kube::Write write =
         kube::patch_pod_status(eviction.ns, eviction.name, eviction.uid, {eviction.condition});
     write.write_class = kube::WriteClass::kBind;  // room is waiting for it
@@ -402,7 +481,8 @@ void Carrier::eviction_answered(Answer&& answer, TimeMs now) {
         return set_stage(eviction.stage, Stage::kDone);  // the watch says when it is gone
       eviction.marked = true;
       eviction.failures = 0;
-      return send(eviction);
+      set_stage(eviction.stage, Stage::kDone);
+      return marked(std::string(eviction.workload), std::string(eviction.uid), true);
     case kube::Outcome::kNotFound:
     case kube::Outcome::kConflict:  // another pod has its name by now
     case kube::Outcome::kGone:
@@ -423,14 +503,18 @@ void Carrier::eviction_answered(Answer&& answer, TimeMs now) {
   timers_.emplace(now + pause(eviction.failures), Timer{TimerKind::kEviction, eviction.uid});
 }
 
+std::string Carrier::workload_name(std::string_view workload) const {
+  const auto info = intake_.workload(workload);
+  return std::string(info ? info->name : workload);
+}
+
 bool Carrier::withdraw(std::string_view workload, std::string why) {
   flights_.erase(std::string(workload));
   const auto pods = intake_.pods_of(workload);
   const bool helps = std::any_of(pods.begin(), pods.end(), [&](const dialect::PodView& pod) {
     return pod.recreated && (!pod.node.empty() || is_binding(pod.uid));
   });
-  const auto info = intake_.workload(workload);
-  spdlog::warn("gang {}: {}; {}", info ? info->name : workload, why,
+  spdlog::warn("gang {}: {}; {}", workload_name(workload), why,
                helps ? "it is withdrawn" : "its bound pods have no controller, so they keep their room");
   if (helps) events_.push_back(Withdraw{std::string(workload), std::move(why)});
   return helps;

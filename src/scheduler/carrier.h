@@ -11,8 +11,10 @@
 // A gang that is not whole `gang_deadline` after its first bind is withdrawn, where any bound member has a controller that makes
 // it anew. Bare pods are never deleted by a withdrawal: they keep their room, and the rest of the gang is tried on.
 //
-// Evictions: condition DisruptionTarget first, and only when the server has taken it the delete, with the uid, in the order of
-// each pod. A bind that is still on its way is awaited; if it failed there is nothing to delete.
+// Evictions: condition DisruptionTarget first, on all pods of a workload that are to end, and only when the server has taken each
+// of them the deletes, with the uid. So after a crash what is left says on itself that it was to end: no pod of a gang is gone
+// while another knows nothing of it, and resume_eviction() ends what was begun. A bind that is still on its way is awaited; if it
+// failed there is nothing to delete.
 //
 // Invariant: a pod is in at most one of binds and evictions. Cost: O(1) per pod and answer, O(log n) per timer.
 #pragma once
@@ -81,6 +83,9 @@ class Carrier {
 
   // Gives back the room of started gangs that will not be whole: at recovery. See gang_deadline above.
   bool withdraw(std::string_view workload, std::string why);
+  // At recovery: ends pods whose eviction was announced before a crash, and with them the rest of their gang where fewer than
+  // `least` (per pod set) would stay. False: nothing of it was announced.
+  bool resume_eviction(std::string_view workload, const std::vector<std::int64_t>& least, TimeMs now);
   // Whether a bind of the pod is on its way or has been answered well.
   bool is_binding(std::string_view uid) const { return binds_.contains(std::string(uid)); }
   // Requests that are out, or wait to be sent again.
@@ -92,6 +97,7 @@ class Carrier {
   enum class Stage : std::uint8_t { kFlying, kReading, kResting, kDone };
   struct Bind {
     std::string ns, name, uid, node, workload;
+    std::vector<std::int64_t> devices;
     TimeMs decided = 0;
     Stage stage = Stage::kFlying;
     bool read_next = false;  // after the rest: read it, not bind it
@@ -102,11 +108,17 @@ class Carrier {
     std::string beneficiary;
   };
   struct Eviction {
-    std::string ns, name, uid;
+    std::string ns, name, uid, workload;
     kube::PodCondition condition;
     bool marked = false;
+    bool deleting = false;  // its delete was sent
     Stage stage = Stage::kFlying;
     int failures = 0;
+  };
+  // The pods of one workload that are to end.
+  struct Ending {
+    std::set<std::string> unmarked;   // the condition is not on the server yet, or its bind is on its way
+    std::vector<std::string> marked;  // deleted when there is no unmarked one
   };
   struct Flight {
     std::set<std::string> open;  // members not known to be bound
@@ -122,6 +134,10 @@ class Carrier {
   void evict(const Decision& decision, TimeMs now);
   void begin_eviction(const dialect::PodView& pod, const Reason& reason, std::string_view beneficiary,
                       TimeMs now);
+  Eviction& add_eviction(const dialect::PodView& pod, kube::PodCondition condition);
+  // The pod is marked, or will not be; when all of its workload are, those that are marked are deleted.
+  void marked(const std::string& workload, const std::string& uid, bool is_marked);
+  std::string workload_name(std::string_view workload) const;
   void send(Bind& bind);
   void read(Bind& bind);
   void rest(Bind& bind, bool read_next, TimeMs now);
@@ -144,6 +160,7 @@ class Carrier {
   const CarrierOptions options_;
   std::unordered_map<std::string, Bind> binds_;
   std::unordered_map<std::string, Eviction> evictions_;
+  std::unordered_map<std::string, Ending> endings_;        // by workload
   std::unordered_map<std::string, Flight> flights_;        // by workload
   std::unordered_map<std::string, int> failures_;          // by pod, since its last success
   std::unordered_map<std::string, std::uint64_t> floors_;  // by pod: older states are not taken in

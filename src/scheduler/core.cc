@@ -78,10 +78,8 @@ void Core::take_change(const Batch& batch, const Batch::Item& item) {
   }
   if (is_pod && carrier_.is_stale(uid, batch.version(item))) return;
   auto object = decoder_.decode(batch.object(item), item.kind, true);
-  if (!object) {
-    // Kept as it was known before: a wrong field must not free the room of a running pod.
-    spdlog::warn("{} cannot be read: {}", dialect::describe(item.kind, batch.ns(item), batch.name(item)),
-                 object.error().str());
+  if (!object) {  // kept as it was known before
+    intake_.unreadable(item.kind, batch.ns(item), batch.name(item), object.error().message);
     return;
   }
   intake_.upsert(std::move(*object));
@@ -146,15 +144,21 @@ void Core::recover(TimeMs now) {
     }
     apply(event);
   }
+  const std::set<std::string> ordered(bound.begin(), bound.end());
+  std::set<std::string> resumed;  // whose eviction goes on: nothing of them is to be completed
+  for (const std::string& workload : ordered) {
+    const auto known = least.find(workload);
+    if (known != least.end() && carrier_.resume_eviction(workload, known->second, now))
+      resumed.insert(workload);
+  }
   feed();
   decide(now);
   feed();
   std::size_t withdrawn = 0;
   std::size_t completed = 0;
-  const std::set<std::string> ordered(bound.begin(), bound.end());
   for (const std::string& workload : ordered) {
     const auto known = least.find(workload);
-    if (known == least.end()) continue;
+    if (known == least.end() || resumed.contains(workload)) continue;
     std::vector<std::int64_t> placed(known->second.size(), 0);
     bool waits = false;
     bool binds = false;
@@ -179,8 +183,10 @@ void Core::recover(TimeMs now) {
   }
   feed();
   if (withdrawn > 0) decide(now);
-  spdlog::info("recovered: {} workloads have bound pods, {} of them are being completed, {} withdrawn",
-               bound.size(), completed, withdrawn);
+  spdlog::info(
+      "recovered: {} workloads have bound pods, {} of them are being completed, {} withdrawn, of {} an "
+      "eviction goes on",
+      bound.size(), completed, withdrawn, resumed.size());
   for (Event& event : later) apply(event);
   next_orphans_ = now + options_.release_orphans_every;
   feed();
@@ -201,10 +207,30 @@ void Core::turn(TimeMs now) {
     due = false;
   }
   for (const std::string& workload : engine_.engine().take_changed()) reporter_.changed(workload, now);
+  tell_unreadable();
   const auto problems = intake_.problems();
   if (problems.size() != known_problems_) {
     known_problems_ = problems.size();
     for (const auto& problem : problems) spdlog::warn("{}: {}", problem.object, problem.message);
+  }
+}
+
+void Core::tell_unreadable() {
+  if (intake_.unreadable_changes() == told_unreadable_) return;
+  told_unreadable_ = intake_.unreadable_changes();
+  std::array<std::size_t, EnumNames<dialect::Kind>::names.size()> count{};
+  for (const auto& [object, message] : intake_.unreadable()) {
+    ++count[static_cast<std::size_t>(object.first)];
+    auto& logged = logged_unreadable_[object];
+    if (logged == message) continue;
+    logged = message;
+    spdlog::warn("{} {} cannot be read: {}", enum_name(object.first), object.second, message);
+  }
+  std::erase_if(logged_unreadable_,
+                [&](const auto& entry) { return !intake_.unreadable().contains(entry.first); });
+  if (metrics_ == nullptr) return;
+  for (std::size_t i = 0; i < count.size(); ++i) {
+    metrics_->set_unreadable(EnumNames<dialect::Kind>::names[i], count[i]);
   }
 }
 

@@ -6,13 +6,17 @@
 //
 // Recovery: what is bound is adopted by the intake. Gangs that are bound in part are decided first, in an engine that knows of no
 // other pending work; those that still lack members that exist are withdrawn (carrier.h); only then everything else comes in.
+// Before all of that, evictions that were announced on their pods and cut short are taken up again: no victim stays half.
 //
 // Not thread-safe. Time is given: milliseconds since 1970 that never go back.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dialect/decode.h"
@@ -62,6 +66,8 @@ class Core : private CarrierListener {
   // Everything from intake and carrier into the engine, until nothing more comes.
   bool feed();
   void decide(TimeMs now);
+  // Logs and counts the objects that cannot be read, each once per message.
+  void tell_unreadable();
   void on_bound(const dialect::PodView& pod, std::string_view node, DurationMs since_decision) override;
   void on_evicting(const dialect::PodView& pod, const Reason& reason, std::string_view beneficiary) override;
 
@@ -76,6 +82,8 @@ class Core : private CarrierListener {
   std::array<bool, EnumNames<dialect::Kind>::names.size()> synced_{};
   TimeMs next_orphans_ = 0;
   std::size_t known_problems_ = 0;
+  std::map<std::pair<dialect::Kind, std::string>, std::string> logged_unreadable_;
+  std::uint64_t told_unreadable_ = 0;
 };
 
 }  // namespace berth::scheduler

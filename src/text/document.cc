@@ -78,7 +78,10 @@ struct DocumentReader::Impl {
     }
     const std::size_t old = buffer.size();
     // Growing in proportion keeps one large document linear.
-    const std::size_t want = std::max(kChunk, old / 2);
+    std::size_t want = std::max(kChunk, old / 2);
+    // No further than it takes to see that the document is too large.
+    if (old <= limits.max_document_bytes)
+      want = std::min<std::size_t>(want, limits.max_document_bytes - old + kChunk);
     buffer.resize(old + want);
     auto n = source->read({buffer.data() + old, want});
     buffer.resize(old + (n ? *n : 0));
@@ -92,6 +95,16 @@ struct DocumentReader::Impl {
     return tl::unexpected<Error>(Error{ErrorCode::kExhausted,
                                        fmt::format("the input has more than {} bytes", limits.max_bytes),
                                        {file, 0, 0}});
+  }
+
+  tl::unexpected<Error> document_too_large(std::string_view what, std::uint32_t at_line,
+                                           std::uint32_t at_column) const {
+    return tl::unexpected<Error>(
+        Error{ErrorCode::kExhausted,
+              fmt::format(
+                  "one {} has more than {} bytes; write one object per document or line, or raise the bound",
+                  what, limits.max_document_bytes),
+              {file, at_line, at_column}});
   }
 
   void step_over(std::size_t n) {
@@ -183,15 +196,10 @@ struct DocumentReader::Impl {
     while (!complete) {
       BERTH_ASSIGN(const bool more, fill());
       if (!more) break;
-      if (rest().size() > limits.max_text_bytes) {
-        return tl::unexpected<Error>(
-            Error{ErrorCode::kExhausted,
-                  fmt::format("one JSON text has more than {} bytes; write one object per line",
-                              limits.max_text_bytes),
-                  {file, line, column}});
-      }
+      if (rest().size() > limits.max_document_bytes) return document_too_large("JSON text", line, column);
       complete = end.scan(rest());
     }
+    if (end.at > limits.max_document_bytes) return document_too_large("JSON text", line, column);
     auto document = build_json(builder, std::string(rest().substr(0, end.at)), file, line, column);
     if (!document) {
       if (delivered || named_json() || document.error().code != ErrorCode::kInvalid) {
@@ -221,6 +229,7 @@ struct DocumentReader::Impl {
     }
     *given = std::min(size, self.buffer.size() - self.begin);
     self.since_event += *given;
+    self.to_parser += *given;
     if (self.since_event > self.limits.max_scalar_bytes) {
       self.source_error =
           Error{ErrorCode::kExhausted,
@@ -252,10 +261,15 @@ struct DocumentReader::Impl {
       if (type == YAML_DOCUMENT_START_EVENT) {
         builder.start(file);
         empty = false;
+        document_at = to_parser;
+        document_line = line_of(event.start_mark);
       } else {
         good = take(event);
       }
       yaml_event_delete(&event);
+      if (to_parser - document_at > limits.max_document_bytes) {
+        return document_too_large("YAML document", static_cast<std::uint32_t>(document_line), 1);
+      }
       if (!good) return tl::unexpected<Error>(builder.error());
       if (type == YAML_STREAM_END_EVENT) return std::optional<Document>();
       if (type == YAML_DOCUMENT_END_EVENT) {
@@ -338,6 +352,9 @@ struct DocumentReader::Impl {
   std::string buffer;
   std::size_t begin = 0;
   std::uint64_t since_event = 0;  // bytes that libyaml took since its last event
+  std::uint64_t to_parser = 0;    // bytes that libyaml took
+  std::uint64_t document_at = 0;  // of these, before its present document
+  std::uint64_t document_line = 0;
   std::uint64_t total = 0;
   std::uint32_t line;  // of buffer[begin]; for YAML, of the first line
   std::uint32_t column = 1;

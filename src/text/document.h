@@ -26,10 +26,14 @@ namespace berth::text {
 
 class ByteSource;
 
+// Of one document, where its reader says nothing else. A text that is refused for it has cost about that much memory.
+inline constexpr std::uint64_t kMostDocumentBytes = std::uint64_t{256} << 20;
+
 struct Limits {
-  std::uint32_t max_depth = 64;                              // nested sequences and mappings
-  std::uint64_t max_nodes = 30'000'000;                      // of one document: about 1 GiB of memory
-  std::uint64_t max_text_bytes = std::uint64_t{1} << 30;     // of one JSON text, which is read whole
+  std::uint32_t max_depth = 64;          // nested sequences and mappings
+  std::uint64_t max_nodes = 16'000'000;  // of one document: some 500 MiB of memory
+  std::uint64_t max_document_bytes =
+      kMostDocumentBytes;  // of one JSON text (which is read whole) or YAML document
   std::uint64_t max_scalar_bytes = std::uint64_t{64} << 20;  // of one YAML scalar or comment
   std::uint64_t max_alias_nodes = 1'000'000;         // nodes that aliases and merge keys add to one document
   std::uint64_t max_bytes = std::uint64_t{8} << 30;  // of one input, all its documents together

@@ -1,5 +1,6 @@
 #include "text/json_reader.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -268,9 +269,9 @@ Result<Document> build_json(TreeBuilder& builder, std::string text, std::string 
 
 Result<Document> parse_json(std::string text, std::string file, const Limits& limits,
                             std::uint32_t first_line) {
-  if (text.size() > limits.max_bytes) {
+  if (const auto most = std::min(limits.max_bytes, limits.max_document_bytes); text.size() > most) {
     return tl::unexpected<Error>(Error{ErrorCode::kExhausted,
-                                       fmt::format("the text has more than {} bytes", limits.max_bytes),
+                                       fmt::format("the text has more than {} bytes", most),
                                        {std::move(file), first_line, 0}});
   }
   TreeBuilder builder(limits);

@@ -162,7 +162,8 @@ Result<Quantity> parse_quantity_exact(std::string_view text, std::int64_t scale)
   const std::uint64_t limit =
       static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) + (number->negative ? 1 : 0);
   if (!rounded || rounded->magnitude > limit) {
-    return fail(ErrorCode::kExhausted, "quantity '{}' is too large", text);
+    return fail(ErrorCode::kExhausted, "quantity '{}' is too large; the most is {}", text,
+                format_quantity(std::numeric_limits<std::int64_t>::max(), scale));
   }
   const std::uint64_t bits = number->negative ? ~rounded->magnitude + 1 : rounded->magnitude;
   return Quantity{static_cast<std::int64_t>(bits), rounded->exact};

@@ -166,14 +166,41 @@ struct ByteSource::Impl {
   }
 
   Result<std::size_t> read(std::span<char> out) {
+    if (peeked_at < peeked.size()) {
+      const std::size_t n = std::min(out.size(), peeked.size() - peeked_at);
+      std::memcpy(out.data(), peeked.data() + peeked_at, n);
+      peeked_at += n;
+      given += n;
+      return n;
+    }
+    BERTH_ASSIGN(const std::size_t n, decompress(out));
+    given += n;
+    return n;
+  }
+
+  Result<std::string_view> peek(std::size_t most) {
+    peeked.erase(0, peeked_at);
+    peeked_at = 0;
+    while (peeked.size() < most) {
+      const std::size_t old = peeked.size();
+      peeked.resize(most);
+      auto n = decompress({peeked.data() + old, most - old});
+      peeked.resize(old + (n ? *n : 0));
+      if (!n && peeked.empty()) return tl::unexpected<Error>(std::move(n).error());
+      if (!n || *n == 0) break;  // an error comes again when it is read
+    }
+    return std::string_view(peeked);
+  }
+
+  Result<std::size_t> decompress(std::span<char> out) {
     if (broken) return tl::unexpected<Error>(*broken);
     if (out.empty()) return std::size_t{0};
     if (coding == Coding::kUnknown) BERTH_TRY(detect());
     BERTH_ASSIGN(const std::size_t n, coding == Coding::kPlain  ? read_plain(out)
                                       : coding == Coding::kGzip ? read_gzip(out)
                                                                 : read_zstd(out));
-    given += n;
-    if (given > limits.max_bytes) {
+    produced += n;
+    if (produced > limits.max_bytes) {
       return wrong(ErrorCode::kExhausted,
                    fmt::format("more than {} bytes{}; split the input or raise the bound", limits.max_bytes,
                                coding == Coding::kPlain ? "" : " after decompression"));
@@ -198,6 +225,9 @@ struct ByteSource::Impl {
   bool member_done = false;  // the compressed stream may end here
   bool padded = false;
   bool flush = false;
+  std::string peeked;  // decompressed, not given out yet from peeked_at on
+  std::size_t peeked_at = 0;
+  std::uint64_t produced = 0;
   std::uint64_t given = 0;
   std::optional<Error> broken;
 };
@@ -241,6 +271,10 @@ std::uint64_t ByteSource::offset() const {
 }
 Result<std::size_t> ByteSource::read(std::span<char> buffer) {
   return impl_->read(buffer);
+}
+
+Result<std::string_view> ByteSource::peek(std::size_t most) {
+  return impl_->peek(most);
 }
 
 Result<std::string> read_all(ByteSource& source, std::uint64_t max_bytes) {

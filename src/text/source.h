@@ -2,7 +2,7 @@
 // their first bytes, never by the name), and lines over them.
 //
 // Memory is bounded by the buffers (about 400 KiB, and the window of a zstd stream, at most 128 MiB) whatever
-// the length of the stream. Errors name the source and the offset: and the offset: a missing file, a
+// the length of the stream. Errors name the source and the offset: a missing file, a
 // truncated or corrupt gzip or zstd stream, more than `max_bytes` decompressed bytes.
 #pragma once
 
@@ -39,6 +39,9 @@ class ByteSource {
   const std::string& name() const;
   // Fills up to buffer.size() bytes; 0 at the end only. After an error, the same error again.
   Result<std::size_t> read(std::span<char> buffer);
+  // The next bytes, at most `most` of them and fewer only where the end or an error comes first, without taking them: read()
+  // gives them again. For telling what an input is, also one that cannot be read twice.
+  Result<std::string_view> peek(std::size_t most);
   // Decompressed bytes given out so far.
   std::uint64_t offset() const;
 
@@ -49,9 +52,9 @@ class ByteSource {
 };
 
 // Everything that is left of `source`, at most `max_bytes`.
-Result<std::string> read_all(ByteSource& source, std::uint64_t max_bytes = std::uint64_t{8} << 30);
+Result<std::string> read_all(ByteSource& source, std::uint64_t max_bytes = std::uint64_t{256} << 20);
 // The contents of a file (decompressed).
-Result<std::string> read_file(const std::string& path, std::uint64_t max_bytes = std::uint64_t{8} << 30);
+Result<std::string> read_file(const std::string& path, std::uint64_t max_bytes = std::uint64_t{256} << 20);
 
 // Lines without their ends ("\n" or "\r\n"); a last line without an end counts. A longer line than
 // `max_line_bytes` is an error that names the line.

@@ -282,8 +282,37 @@ TEST(Decode, WrongInputNamesFileLineColumnAndField) {
   EXPECT_THAT(decoder.decode("{\"metadata\": ", Kind::kPod).error().message, HasSubstr("not JSON"));
   EXPECT_THAT(decoder.decode("[1]", Kind::kPod).error().message, HasSubstr("must be a mapping"));
   EXPECT_THAT(
-      decoder.decode(R"({"metadata":{"name":"p"},"spec":{"nodeName":3}})", Kind::kPod).error().message,
-      HasSubstr("Pod default/p: nodeName: must be a string"));
+      decoder.decode(R"({"metadata":{"name":"j"},"spec":{"parallelism":"3"}})", Kind::kJob).error().message,
+      HasSubstr("Job default/j: spec.parallelism: must be an integer"));
+}
+
+// A watch's object that can be told about its wrong field is not lost: what else can be read of it, is.
+TEST(Decode, APodWithAWrongFieldComesWithTheField) {
+  JsonDecoder decoder;
+  const auto object = decoder.decode(
+      R"({"metadata":{"name":"p"},"spec":{"nodeName":"n1","containers":[{"name":"a"},{"name":"b","resources":
+      {"requests":{"cpu":"9E","memory":"1Gi","nvidia.com/gpu":"2"}}}]}})",
+      Kind::kPod);
+  ASSERT_TRUE(object) << object.error().str();
+  const auto& pod = std::get<Pod>(*object);
+  EXPECT_EQ(pod.problem,
+            "spec.containers[1].resources.requests.cpu: quantity '9E' is too large; the most is "
+            "9223372036854775807m");
+  EXPECT_EQ(pod.spec.node_name, "n1");
+  EXPECT_EQ(pod.spec.pod.requests.get("memory"), std::int64_t{1} << 30);
+  ASSERT_EQ(pod.spec.pod.claim.requests.size(), 1u);
+  EXPECT_EQ(pod.spec.pod.claim.requests[0].count, 2);
+
+  const auto queue = decoder.decode(
+      R"({"metadata":{"name":"q"},"spec":{"resourceGroups":[{"coveredResources":["cpu"],"flavors":[{"name":"f",
+      "resources":[{"name":"cpu","nominalQuota":"-1"}]}]}]}})",
+      Kind::kClusterQueue);
+  ASSERT_TRUE(queue) << queue.error().str();
+  EXPECT_THAT(std::get<ClusterQueue>(*queue).problem, HasSubstr("nominalQuota"));
+
+  // A manifest is wrong as a whole, with its place.
+  EXPECT_THAT(error_of("metadata: {name: p}\nspec: {nodeName: 3}\n", Kind::kPod).str(),
+              HasSubstr("bad.yaml:2:18: Pod default/p: spec.nodeName: must be a string"));
 }
 
 TEST(Decode, QueueObjectsInBothVersions) {

@@ -105,6 +105,23 @@ TEST(Intake, BoundPodsAreAdopted) {
   EXPECT_THAT(world.started(decisions), ElementsAre("default/g: g-3->n0"));
 }
 
+TEST(Intake, TheDevicesOfABoundPodAreTold) {
+  const auto share = [](const std::string& name, const std::string& devices) {
+    return pod_yaml(name, 1,
+                    "  annotations: {berth.dev/gpu-milli: '300', berth.dev/devices: '" + devices + "'}\n",
+                    "  nodeName: n0\n");
+  };
+  World world;
+  world.apply(node_yaml("n0", 4) + share("a", "2") + share("b", "2") + share("c", "3,") +
+              share("d", "first"));
+  EXPECT_THAT(world.intake.pod("Pod/default/a")->devices, ElementsAre(2));
+  EXPECT_THAT(world.intake.pod("Pod/default/d")->devices, IsEmpty());
+  const auto nodes = world.engine.nodes();
+  std::vector<std::int64_t> used;
+  for (const auto& device : nodes.at(0).devices) used.push_back(device.used);
+  EXPECT_THAT(used, ElementsAre(0, 0, 900, 300));  // d is put where it fits best
+}
+
 TEST(Intake, PodsBeforeTheirNode) {
   World world;
   world.apply(pod_yaml("a", 2, "", "  nodeName: n0\n") + pod_yaml("b", 1));
@@ -220,6 +237,84 @@ TEST(Intake, JobPodsWaitForTheirJob) {
   lonely.intake.release_orphans();
   lonely.drain();
   EXPECT_THAT(lonely.started(lonely.decide()), ElementsAre("default/j-0: j-0->n0"));
+}
+
+Pod read_pod(const std::string& yaml) {
+  return std::get<Pod>(objects_of(yaml).at(0));
+}
+
+TEST(Intake, APodThatCannotBeReadWaitsAndSaysWhichField) {
+  World world;
+  world.apply(node_yaml("n0", 4));
+  Pod pod = read_pod(pod_yaml("p", 1));
+  pod.problem = "spec.containers[0].resources.requests.cpu: quantity '9E' is too large";
+  world.intake.upsert(pod);
+  world.drain();
+  EXPECT_THAT(world.decide(), IsEmpty());
+  ASSERT_NE(world.intake.blocked("Pod/default/p"), nullptr);
+  EXPECT_EQ(world.intake.blocked("Pod/default/p")->code, ReasonCode::kInvalid);
+  EXPECT_EQ(world.intake.blocked("Pod/default/p")->detail, pod.problem);
+  ASSERT_EQ(world.intake.unreadable().size(), 1u);
+  EXPECT_EQ(world.intake.unreadable().begin()->second, pod.problem);
+  pod.problem.clear();  // it was changed
+  world.intake.upsert(pod);
+  world.drain();
+  EXPECT_THAT(world.intake.unreadable(), IsEmpty());
+  EXPECT_THAT(world.started(world.decide()), ElementsAre("default/p: p->n0"));
+}
+
+TEST(Intake, AGangWaitsForItsMemberThatCannotBeRead) {
+  World world;
+  world.apply(node_yaml("n0", 4) + group_yaml("g", 2) + member_yaml("g", 0));
+  Pod bad = read_pod(member_yaml("g", 1));
+  bad.problem = "spec.x: is wrong";
+  world.intake.upsert(bad);
+  world.drain();
+  EXPECT_THAT(world.decide(), IsEmpty());
+  ASSERT_NE(world.intake.blocked("PodGroup/default/g"), nullptr);
+  EXPECT_EQ(world.intake.blocked("PodGroup/default/g")->detail, "pod g-1: spec.x: is wrong");
+  world.remove(Kind::kPod, "g-1");
+  EXPECT_THAT(world.intake.unreadable(), IsEmpty());
+  world.apply(member_yaml("g", 2));
+  EXPECT_THAT(world.started(world.decide()), ElementsAre("default/g: g-0->n0 g-2->n0"));
+}
+
+TEST(Intake, AWrongFieldDoesNotFreeTheRoomOfARunningPod) {
+  World world;
+  world.apply(node_yaml("n0", 2) + pod_yaml("old", 2, "", "  nodeName: n0\n"));
+  Pod broken = read_pod(pod_yaml("old", 0, "", "  nodeName: n0\n"));
+  broken.problem = "spec.containers[0].resources.requests.nvidia.com/gpu: is wrong";
+  world.intake.upsert(broken);
+  world.drain();
+  EXPECT_EQ(world.intake.unreadable().size(), 1u);
+  world.apply(pod_yaml("new", 1));
+  EXPECT_THAT(world.decide(), IsEmpty());
+  world.remove(Kind::kPod, "old");
+  EXPECT_THAT(world.intake.unreadable(), IsEmpty());
+  EXPECT_THAT(world.started(world.decide()), ElementsAre("default/new: new->n0"));
+}
+
+TEST(Intake, WhoWaitsForAnObjectThatCannotBeReadSaysSo) {
+  World world;
+  world.apply(node_yaml("n0", 4) + member_yaml("g", 0));
+  world.intake.unreadable(Kind::kPodGroup, "default", "g", "spec.minMember: is wrong");
+  world.drain();
+  EXPECT_THAT(to_text(*world.intake.blocked("PodGroup/default/g")),
+              HasSubstr("PodGroup default/g cannot be read: spec.minMember: is wrong"));
+  world.apply(group_yaml("g", 1));
+  EXPECT_THAT(world.intake.unreadable(), IsEmpty());
+  EXPECT_THAT(world.started(world.decide()), ElementsAre("default/g: g-0->n0"));
+
+  world.apply(pod_yaml(
+      "j-0", 1,
+      "  ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: u, controller: true}]\n"));
+  world.intake.unreadable(Kind::kJob, "default", "j", "spec.parallelism: is wrong");
+  world.drain();
+  EXPECT_THAT(to_text(*world.intake.blocked("Pod/default/j-0")),
+              HasSubstr("its Job j cannot be read: spec.parallelism"));
+  world.remove(Kind::kJob, "j");
+  EXPECT_THAT(to_text(*world.intake.blocked("Pod/default/j-0")),
+              HasSubstr("its Job j has not been seen yet"));
 }
 
 TEST(Intake, AReplacementTakesTheFreeSlot) {

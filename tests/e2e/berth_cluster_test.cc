@@ -79,6 +79,75 @@ TEST_F(BerthInCluster, AConstraintThatIsNotHonouredKeepsThePodPendingWithThatRea
   expect_clean();
 }
 
+// The API server takes amounts that no number of ours holds.
+TEST_F(BerthInCluster, APodThatCannotBeReadIsToldWhichFieldAndHoldsUpNobody) {
+  start();
+  ASSERT_OK(cluster_->create_nodes(1));
+  auto* berth = start_berth();
+  ASSERT_NE(berth, nullptr);
+  const PodShape huge{.name = "huge", .requests = {{"cpu", "9E"}, {"nvidia.com/gpu", "1"}}};
+  ASSERT_OK(cluster_->create_pods(1, huge));
+  ASSERT_OK(cluster_->create_pods(1, {.name = "plain"}));
+  EXPECT_TRUE(wait_bound(1));
+  const std::string message = wait_for_reasons({"huge-0"}, "Invalid");
+  EXPECT_NE(message.find("spec.containers[0].resources."), std::string::npos) << message;
+  EXPECT_NE(message.find("cpu: quantity '9E' is too large; the most is"), std::string::npos) << message;
+  EXPECT_TRUE(eventually([&] { return log_has(*berth, "Pod default/huge-0 cannot be read: "); }));
+  EXPECT_NE(ask(*berth, "/metrics").body.find("berth_unreadable_objects{kind=\"Pod\"} 1"), std::string::npos);
+  EXPECT_TRUE(eventually([&] {
+    const auto reply = cluster_->client().get("/apis/events.k8s.io/v1/namespaces/default/events");
+    return reply.body.find("quantity '9E' is too large") != std::string::npos;
+  }));
+  // Made again with an amount that can be had.
+  ASSERT_OK(expect_ok(cluster_->client().del("/api/v1/namespaces/default/pods/huge-0"), "deleting a pod"));
+  ASSERT_OK(cluster_->create_pods(1, {.name = "huge"}));
+  EXPECT_TRUE(wait_bound(2));
+  EXPECT_TRUE(eventually([&] {
+    return ask(*berth, "/metrics").body.find("berth_unreadable_objects{kind=\"Pod\"} 0") != std::string::npos;
+  }));
+  expect_clean();
+}
+
+// Of two devices one has 300 and the other 600 thousandths in use: half of the room is free, and no whole device. Which device a
+// pod has a part of stands nowhere but on the pod.
+TEST_F(BerthInCluster, SharesOfDevicesAreKnownAfterARestart) {
+  start();
+  ASSERT_OK(
+      cluster_->create_nodes(1, {.allocatable = {{"cpu", "64"}, {"pods", "110"}, {"nvidia.com/gpu", "2"}}}));
+  const auto share = [&](const std::string& name, const std::string& milli) {
+    return cluster_->create_pods(
+        1, {.name = name, .requests = {{"cpu", "1"}}, .annotations = {{"berth.dev/gpu-milli", milli}}});
+  };
+  const auto devices = [&](const std::string& name) {
+    const auto reply = cluster_->client().get("/api/v1/namespaces/default/pods/" + name);
+    return json::parse(reply.body)["metadata"]["annotations"].value("berth.dev/devices", std::string());
+  };
+  const auto remove = [&](const std::string& name) {
+    return expect_ok(cluster_->client().del("/api/v1/namespaces/default/pods/" + name), "deleting a pod");
+  };
+  const std::vector<std::string> args = {"--leader-elect=false"};
+  auto* berth = start_berth({.args = args});
+  ASSERT_NE(berth, nullptr);
+  std::size_t bound = 0;
+  for (const auto& [name, milli] : {std::pair{"a", "600"}, {"b", "600"}, {"c", "300"}}) {
+    ASSERT_OK(share(name, milli));
+    ASSERT_TRUE(wait_bound(++bound));
+  }
+  EXPECT_EQ(devices("a-0"), "0");
+  EXPECT_EQ(devices("b-0"), "1");
+  EXPECT_EQ(devices("c-0"), "0");
+  ASSERT_OK(remove("a-0"));
+  ASSERT_TRUE(wait_bound(2));
+  berth->process.kill_now();
+  berth = start_berth({.name = "berth-again", .args = args});
+  ASSERT_NE(berth, nullptr);
+  ASSERT_OK(cluster_->create_pods(1, {.name = "whole", .requests = {{"cpu", "1"}, {"nvidia.com/gpu", "1"}}}));
+  (void)wait_for_reasons({"whole-0"}, "Unschedulable");
+  ASSERT_OK(remove("c-0"));
+  EXPECT_TRUE(eventually([&] { return devices("whole-0") == "0"; })) << reasons_of_waiting();
+  expect_clean();
+}
+
 // Each decides on its own picture, and the API server does not compare them: at the same moment they can give the same GPU to
 // two pods, which no test can forbid (docs/install.md). What must hold: what the other has bound counts, on the same nodes; and on
 // nodes of their own both may work at once.

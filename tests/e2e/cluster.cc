@@ -369,6 +369,7 @@ Status TestCluster::start_api_server() {
       "--anonymous-auth=false",
       "--allow-privileged=true",
       "--service-cluster-ip-range=10.0.0.0/24",
+      "--delete-collection-workers=16",
       "--service-account-issuer=https://kubernetes.default.svc",
       "--service-account-key-file=" + (folder_ / "accounts.pub").string(),
       "--service-account-signing-key-file=" + (folder_ / "accounts.key").string(),

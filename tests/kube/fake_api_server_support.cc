@@ -358,6 +358,9 @@ void FakeApiServer::serve(const HttpRequest& request, const Route& route, HttpRe
       return refuse(response, 409, "Conflict", said + " has non-empty .spec.schedulingGates");
     }
     pod["spec"]["nodeName"] = text_at(binding, "target", "name");
+    if (const auto given = binding["metadata"].find("annotations"); given != binding["metadata"].end()) {
+      merge_patch(pod["metadata"]["annotations"], *given, true);
+    }
     merge_patch(pod["status"],
                 Json{{"conditions", Json::array({Json{{"type", "PodScheduled"}, {"status", "True"}}})}},
                 true);

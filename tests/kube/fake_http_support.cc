@@ -18,6 +18,8 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "kube/api_status.h"
+
 namespace berth::kube::testing {
 
 namespace {
@@ -273,8 +275,8 @@ struct HttpServer::Impl {
         HttpResponse response;
         if (!handler(request, response, channel)) break;
         if (response.close_without_answer) break;
-        std::string out =
-            "HTTP/1.1 " + std::to_string(response.status) + " " + reason_phrase(response.status) + "\r\n";
+        std::string out = "HTTP/1.1 " + std::to_string(response.status) + " " +
+                          std::string(http_phrase(response.status)) + "\r\n";
         out += "Content-Type: " + response.content_type + "\r\n";
         for (const auto& [name, value] : response.headers) out += name + ": " + value + "\r\n";
         out += "Content-Length: " + std::to_string(response.body.size()) + "\r\n\r\n" + response.body;
@@ -341,33 +343,6 @@ HttpServer::~HttpServer() {
 void HttpServer::drop_connections() {
   const std::lock_guard lock(impl_->mutex);
   for (const int fd : impl_->open) shutdown(fd, SHUT_RDWR);
-}
-
-std::string reason_phrase(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 201:
-      return "Created";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 409:
-      return "Conflict";
-    case 410:
-      return "Gone";
-    case 422:
-      return "Unprocessable Entity";
-    case 429:
-      return "Too Many Requests";
-    default:
-      return "Status";
-  }
 }
 
 }  // namespace berth::kube::testing

@@ -89,6 +89,4 @@ class HttpServer {
   std::atomic<std::uint64_t> accepted_{0};
 };
 
-std::string reason_phrase(int status);
-
 }  // namespace berth::kube::testing

@@ -30,6 +30,7 @@ void use_everything(Metrics& metrics) {
   metrics.set_leader(true);
   metrics.set_follower_lag(3);
   metrics.set_log_bytes(1234);
+  metrics.set_unreadable("Pod", 2);
 }
 
 TEST(Metrics, TellsWhatHappened) {
@@ -49,6 +50,7 @@ TEST(Metrics, TellsWhatHappened) {
            "berth_leader 1",
            "berth_follower_lag 3",
            "berth_log_bytes 1234",
+           "berth_unreadable_objects{kind=\"Pod\"} 2",
            "berth_pending_workloads{queue=\"q\"} 0",
            "berth_started_workloads{queue=\"q\"} 1",
            "berth_quota_nominal{flavor=\"default\",queue=\"q\",resource=\"nvidia.com/gpu\"} 6",

@@ -380,7 +380,17 @@ std::vector<Event> seen_somewhere(const Step& step, const Ledger& ledger) {
   const auto node = pick(step.seed, names_of(ledger.nodes));
   if (!uid || !node) return {};
   for (const SlotName& s : slots_in(ledger, SlotState::kWaiting)) {
-    if (s.workload == *uid) return {seen(s, SlotState::kRunning, *node)};
+    if (s.workload != *uid) continue;
+    SlotUpdate update = seen(s, SlotState::kRunning, *node);
+    // Sometimes it says which devices it has: those that it can have, or nonsense.
+    Random r(step.seed);
+    const auto sets = pod_sets_of(ledger.workloads.at(s.workload).spec.root);
+    if (r.chance(1, 2) && static_cast<std::size_t>(s.set) < sets.size()) {
+      for (const auto& d : sets[static_cast<std::size_t>(s.set)]->pod.claim.requests) {
+        for (std::int64_t i = 0; i < d.count; ++i) update.devices.push_back((i + r.between(0, 1)) % 8);
+      }
+    }
+    return {update};
   }
   return {};
 }

@@ -159,6 +159,24 @@ void Ledger::upsert(const Workload& workload) {
   }
 }
 
+// Whether these devices are there, each once, and as many of each kind as it asks for.
+bool Ledger::can_have(const std::string& node, const Taken& what,
+                      const std::vector<std::int64_t>& indices) const {
+  if (indices.empty() || std::set<std::int64_t>(indices.begin(), indices.end()).size() != indices.size())
+    return false;
+  std::int64_t counted = 0;
+  for (const DeviceRequest& d : what.devices) {
+    std::int64_t first = 0;
+    const DevicePool* devices = pool(node, d.resource, &first);
+    if (devices == nullptr) return false;
+    const auto own = std::count_if(indices.begin(), indices.end(),
+                                   [&](std::int64_t i) { return i >= first && i < first + devices->count; });
+    if (own != d.count) return false;
+    counted += own;
+  }
+  return counted == static_cast<std::int64_t>(indices.size());
+}
+
 void Ledger::update(const SlotUpdate& e) {
   WorkloadRecord& w = workloads.at(e.workload);
   SlotRecord& slot = w.sets.at(static_cast<std::size_t>(e.pod_set)).at(static_cast<std::size_t>(e.index));
@@ -197,6 +215,10 @@ void Ledger::update(const SlotUpdate& e) {
         slot.taken = taken(w, set, static_cast<std::size_t>(e.pod_set), chosen, ignored);
         slot.taken.node = e.node;
         slot.taken.indices_known = false;
+        if (can_have(e.node, slot.taken, e.devices)) {
+          slot.taken.indices = e.devices;
+          slot.taken.indices_known = true;
+        }
       }
       slot.state = e.state;
       break;

@@ -118,6 +118,7 @@ class Ledger {
  private:
   void upsert(const Workload& workload);
   void update(const SlotUpdate& update);
+  bool can_have(const std::string& node, const Taken& what, const std::vector<std::int64_t>& indices) const;
   const Quota* quota(const std::string& queue, const FlavorResource& pair) const;
 
   bool ignore_uncovered_;

@@ -5,7 +5,8 @@
 //   test_property --all                        goes on after a failure: one small history for each kind of failure
 //   test_property --check FILE...              the events of decision logs against the present engine
 //
-// A failing history is made small and written as a decision log; the message names the file.
+// A failing history is made small and written as a decision log; the message has the command that shows what happened in it
+// (berth plan -f FILE) and the one that checks it again.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -87,10 +88,11 @@ void report(const History& history, const Outcome& outcome) {
   const History small = shrink(history);
   Coverage ignored;
   const Outcome again = run_history(small, ignored);
+  const std::string file = write_log(again.log, history.seed);
   ADD_FAILURE() << "history of seed " << history.seed << ": " << outcome.failure << "\nmade small ("
                 << history.steps.size() << " steps to " << small.steps.size() << "): " << again.failure
-                << "\nwritten to " << write_log(again.log, history.seed)
-                << ": run it again with test_property --check FILE";
+                << "\nlook at it:      berth plan -f " << file << "\ncheck it again:  test_property --check "
+                << file;
 }
 
 TEST(Property, InvariantsHoldOnRandomHistories) {

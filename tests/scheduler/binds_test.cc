@@ -29,6 +29,30 @@ TEST(Binds, OnePodIsBoundOnceWithItsUid) {
   EXPECT_TRUE(w.core->engine().audit());
 }
 
+TEST(Binds, TheDevicesAreWrittenWithTheBindAndKnownAfterARestart) {
+  World w;
+  w.node("n1", 2);
+  w.recover();
+  w.pod({.name = "a"});
+  w.turn();
+  w.bind_all();
+  w.pod({.name = "b"});
+  w.turn();
+  const auto binds = w.take(Step::kBind);
+  ASSERT_EQ(binds.size(), 1u);
+  EXPECT_EQ(devices_of(binds[0]), "1");
+
+  World after;
+  after.node("n1", 2);
+  after.pod({.name = "b", .node = "n1", .devices = devices_of(binds[0])});
+  after.recover();
+  after.pod({.name = "c"});
+  after.turn();
+  const auto others = after.take(Step::kBind);
+  ASSERT_EQ(others.size(), 1u);
+  EXPECT_EQ(devices_of(others[0]), "0");
+}
+
 TEST(Binds, TheWatchMayBeFasterThanTheAnswer) {
   World w;
   w.node("n1");

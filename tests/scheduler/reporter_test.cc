@@ -50,6 +50,39 @@ TEST(Reporter, AnIncompleteGangDoesNotLookUnschedulable) {
   EXPECT_NE(condition_field(told[0], "message").find("1 of the gang's 3"), std::string::npos);
 }
 
+TEST(Reporter, APodThatCannotBeReadIsToldWhichFieldAndTriedAgainWhenItChanges) {
+  World w;
+  w.node("n1");
+  w.recover();
+  const std::string good = pod_json({.name = "p"}, 1);
+  std::string bad = good;
+  const auto at = bad.rfind("\"cpu\":\"1\"");  // of the requests
+  ASSERT_NE(at, std::string::npos);
+  bad.replace(at, 9, "\"cpu\":\"9E\"");
+  w.object(dialect::Kind::kPod, "p", bad);
+  w.turn();
+  const auto told = statuses(w);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(condition_field(told[0], "reason"), "Invalid");
+  EXPECT_NE(condition_field(told[0], "message")
+                .find("spec.containers[0].resources.requests.cpu: quantity '9E' is too large; "
+                      "the most is"),
+            std::string::npos)
+      << condition_field(told[0], "message");
+  w.report();
+  const auto events = w.take(Step::kEvent);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_NE(events[0].body.find("FailedScheduling"), std::string::npos);
+  EXPECT_NE(events[0].body.find("9E"), std::string::npos);
+  EXPECT_NE(w.metrics.text().find("berth_unreadable_objects{kind=\"Pod\"} 1"), std::string::npos);
+  EXPECT_TRUE(w.take(Step::kBind).empty());
+
+  w.object(dialect::Kind::kPod, "p", good);
+  w.turn();
+  EXPECT_EQ(w.only(Step::kBind), "p");
+  EXPECT_NE(w.metrics.text().find("berth_unreadable_objects{kind=\"Pod\"} 0"), std::string::npos);
+}
+
 TEST(Reporter, QuotaDoesNotLookUnschedulable) {
   World w;
   w.node("n1");

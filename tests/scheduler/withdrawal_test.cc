@@ -97,7 +97,7 @@ void fill_and_preempt(World& w) {
   w.turn();
 }
 
-TEST(Evictions, TheConditionComesBeforeTheDeleteOfEachPod) {
+TEST(Evictions, TheConditionIsOnEveryPodBeforeAnyIsDeleted) {
   World w;
   fill_and_preempt(w);
   const auto marks = w.take(Step::kMark);
@@ -111,13 +111,16 @@ TEST(Evictions, TheConditionComesBeforeTheDeleteOfEachPod) {
   }
   EXPECT_TRUE(w.take(Step::kDelete).empty());
   w.answer(Step::kMark, "a", Outcome::kOk);
-  EXPECT_EQ(w.only(Step::kDelete), "a");
+  EXPECT_TRUE(w.take(Step::kDelete).empty());
   w.answer(Step::kMark, "b", Outcome::kUnavailable);
   EXPECT_TRUE(w.take(Step::kDelete).empty());
   w.pass(kMinute);
   EXPECT_EQ(w.only(Step::kMark), "b");
   w.answer(Step::kMark, "b", Outcome::kOk);
-  EXPECT_EQ(w.only(Step::kDelete), "b");
+  const auto deletes = w.take(Step::kDelete);
+  ASSERT_EQ(deletes.size(), 2u);
+  EXPECT_EQ(deletes[0].uid, uid_of("a"));
+  EXPECT_EQ(deletes[1].uid, uid_of("b"));
   // The room is given when both are gone, not before.
   w.answer(Step::kDelete, "a", Outcome::kOk);
   w.answer(Step::kDelete, "b", Outcome::kOk);
@@ -145,6 +148,8 @@ TEST(Evictions, ADeleteOfUnknownOutcomeIsSentAgain) {
   World w;
   fill_and_preempt(w);
   w.take(Step::kMark);
+  w.pod_gone("b");  // it ended by itself: nobody waits for its mark
+  w.turn();
   w.answer(Step::kMark, "a", Outcome::kOk);
   EXPECT_EQ(w.only(Step::kDelete), "a");
   w.answer(Step::kDelete, "a", Outcome::kUnknown);
@@ -230,6 +235,70 @@ TEST(Recovery, AHalfBoundGangWithoutRoomIsWithdrawnBeforeAnythingElse) {
   w.pod_gone("a");
   w.turn();
   EXPECT_EQ(w.only(Step::kBind), "c");
+}
+
+// The one before was killed between the deletes of two pods of a gang: the first is gone and made anew, the others know.
+TEST(Recovery, AnEvictionThatWasCutShortGoesOn) {
+  World w;
+  w.node("n1", 3);
+  const std::string why = "preempted by default/high, which ranks higher (for default/high)";
+  w.pod({.name = "b", .gang = "low", .size = 3, .owner = "ReplicaSet", .node = "n1", .eviction = why});
+  w.pod({.name = "c",
+         .gang = "low",
+         .size = 3,
+         .owner = "ReplicaSet",
+         .node = "n1",
+         .deleting = true,
+         .eviction = why});
+  w.pod({.name = "again", .gang = "low", .size = 3, .owner = "ReplicaSet"});
+  w.pod({.name = "high", .priority = 100, .gpus = 3});
+  w.recover();
+  EXPECT_TRUE(w.take(Step::kBind).empty());  // the gang is not completed
+  EXPECT_TRUE(w.take(Step::kMark).empty());  // it was told already
+  EXPECT_EQ(w.only(Step::kDelete), "b");
+  w.answer(Step::kDelete, "b", Outcome::kOk);
+  w.pod_gone("b");
+  w.turn();
+  EXPECT_TRUE(w.take(Step::kBind).empty());
+  w.pod_gone("c");
+  w.turn();
+  EXPECT_EQ(w.only(Step::kBind), "high");
+  EXPECT_TRUE(w.core->engine().audit());
+}
+
+// Killed while the conditions were written: nothing is deleted yet, and only some of the gang know. Bare pods too.
+TEST(Recovery, AnEvictionThatWasOnlyAnnouncedInPartTakesTheWholeGang) {
+  World w;
+  w.node("n1", 2);
+  w.pod({.name = "a",
+         .gang = "low",
+         .size = 2,
+         .node = "n1",
+         .eviction = "preempted by default/high, which ranks higher"});
+  w.pod({.name = "b", .gang = "low", .size = 2, .node = "n1"});
+  w.recover();
+  const auto marks = w.take(Step::kMark);
+  ASSERT_EQ(marks.size(), 1u);
+  EXPECT_EQ(marks[0].uid, uid_of("b"));
+  EXPECT_EQ(condition_field(marks[0], "message"), "preempted by default/high, which ranks higher");
+  EXPECT_TRUE(w.take(Step::kDelete).empty());
+  w.answer(Step::kMark, "b", Outcome::kOk);
+  EXPECT_EQ(w.take(Step::kDelete).size(), 2u);
+}
+
+TEST(Recovery, OfAGangThatShrinksWhatIsLeftStays) {
+  World w;
+  w.node("n1", 3);
+  for (const char* name : {"a", "b"}) w.pod({.name = name, .gang = "g", .size = 2, .node = "n1"});
+  w.pod({.name = "c",
+         .gang = "g",
+         .size = 2,
+         .node = "n1",
+         .eviction = "preempted by default/high, which ranks higher"});
+  w.recover();
+  EXPECT_EQ(w.only(Step::kDelete), "c");
+  EXPECT_TRUE(w.take(Step::kMark).empty());
+  EXPECT_EQ(w.slot("Gang/berth/default/g", 0), SlotState::kRunning);
 }
 
 TEST(Recovery, BarePodsOfAHalfBoundGangKeepTheirRoom) {

@@ -21,6 +21,7 @@ std::string pod_json(const PodSpecText& pod, int version) {
     out["metadata"]["labels"]["berth.dev/gang-size"] = std::to_string(pod.size);
   }
   if (!pod.queue.empty()) out["metadata"]["labels"]["berth.dev/queue"] = pod.queue;
+  if (!pod.devices.empty()) out["metadata"]["annotations"]["berth.dev/devices"] = pod.devices;
   if (!pod.owner.empty()) {
     out["metadata"]["ownerReferences"] = json::array({{{"apiVersion", "apps/v1"},
                                                        {"kind", pod.owner},
@@ -38,6 +39,12 @@ std::string pod_json(const PodSpecText& pod, int version) {
   if (!pod.node.empty()) out["spec"]["nodeName"] = pod.node;
   if (pod.gated) out["spec"]["schedulingGates"] = json::array({{{"name", "wait"}}});
   out["status"] = {{"phase", "Pending"}};
+  if (!pod.eviction.empty()) {
+    out["status"]["conditions"] = json::array({{{"type", "DisruptionTarget"},
+                                                {"status", "True"},
+                                                {"reason", "PreemptionByScheduler"},
+                                                {"message", pod.eviction}}});
+  }
   return out.dump();
 }
 
@@ -150,6 +157,12 @@ SlotState World::slot(const std::string& workload, int index) const {
 
 std::string node_of(const Sent& bind) {
   return json::parse(bind.body)["target"]["name"];
+}
+
+std::string devices_of(const Sent& bind) {
+  return json::parse(bind.body)["metadata"]
+      .value("annotations", json::object())
+      .value("berth.dev/devices", std::string());
 }
 
 std::string condition_field(const Sent& status, const std::string& field) {

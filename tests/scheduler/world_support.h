@@ -25,6 +25,8 @@ struct PodSpecText {
   int gpus = 1;
   bool deleting = false;
   bool gated = false;
+  std::string devices;   // berth.dev/devices
+  std::string eviction;  // message of its condition DisruptionTarget
 };
 std::string pod_json(const PodSpecText& pod, int version);
 inline std::string uid_of(std::string_view name) {
@@ -93,8 +95,9 @@ class World {
   std::vector<PodSpecText> pods_;
 };
 
-// Node of a bind's body.
+// Node of a bind's body, and the devices that it writes on the pod.
 std::string node_of(const Sent& bind);
+std::string devices_of(const Sent& bind);
 // One field of the first condition in a status patch.
 std::string condition_field(const Sent& status, const std::string& field);
 

@@ -465,7 +465,9 @@ Status State::slot_update(const SlotUpdate& update) {
       }
       // Free what it had first, so that its own room does not stand in its way.
       set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), 0);
-      const std::uint64_t devices = nodes.choose_devices(node, shape_of(charge), Mode::kStart);
+      const Shape& shape = shape_of(charge);
+      const auto told = nodes.devices_of(node, shape, update.devices);
+      const std::uint64_t devices = told ? *told : nodes.choose_devices(node, shape, Mode::kStart);
       set_slot(*id, set, at, update.state, node, charge, devices);
       holds_suspect = true;
       if (workloads[id->index()].started == 0) {

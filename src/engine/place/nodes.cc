@@ -238,6 +238,31 @@ std::uint64_t NodeTable::choose_devices(NodeId id, const Shape& shape, Mode mode
   return mask;
 }
 
+std::optional<std::uint64_t> NodeTable::devices_of(NodeId id, const Shape& shape,
+                                                   std::span<const std::int64_t> indices) const {
+  if (indices.empty()) return std::nullopt;
+  const Record& record = records_[id.index()];
+  std::uint64_t mask = 0;
+  for (const std::int64_t index : indices) {
+    if (index < 0 || index >= static_cast<std::int64_t>(record.devices.size())) return std::nullopt;
+    const std::uint64_t bit = std::uint64_t{1} << index;
+    if ((mask & bit) != 0) return std::nullopt;
+    mask |= bit;
+  }
+  std::int64_t wanted = 0;
+  for (const ShapeDevices& want : shape.devices) {
+    std::int64_t left = want.count;
+    for (std::uint64_t rest = mask; rest != 0; rest &= rest - 1) {
+      const auto at = static_cast<std::size_t>(std::countr_zero(rest));
+      left -= record.devices[at].resource == want.resource ? 1 : 0;
+    }
+    if (left != 0) return std::nullopt;
+    wanted += want.count;
+  }
+  if (wanted != std::popcount(mask)) return std::nullopt;
+  return mask;
+}
+
 std::optional<NodeTable::Shortage> NodeTable::shortage(NodeId id, const Shape& shape, Mode mode) const {
   if (is_opaque(id)) return std::nullopt;
   for (const ShapeDevices& want : shape.devices) {

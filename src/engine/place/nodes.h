@@ -95,6 +95,10 @@ class NodeTable {
   // The devices that one slot would get, as a bit mask: for shares the device with the least room that suffices, else the
   // first wholly free ones; ties by index. Meaningful only where fits().
   std::uint64_t choose_devices(NodeId id, const Shape& shape, Mode mode) const;
+  // The devices that somebody says one slot has, as a bit mask; nullopt where it cannot be: a device that is not there, one
+  // twice, or not as many of each kind as the shape asks for. Whether they are free does not matter.
+  std::optional<std::uint64_t> devices_of(NodeId id, const Shape& shape,
+                                          std::span<const std::int64_t> indices) const;
   // What is short for one slot: the resource, and whether it is a device.
   struct Shortage {
     ResourceId resource;
