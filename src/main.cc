@@ -5,6 +5,7 @@
 #include "cli/replay.h"
 #include "cli/scheduler.h"
 #include "cli/simulate.h"
+#include "cli/trace.h"
 
 int main(int argc, char** argv) {
   CLI::App app{"Berth: a scheduler for AI workloads on Kubernetes"};
@@ -15,6 +16,7 @@ int main(int argc, char** argv) {
   berth::cli::register_simulate(app, exit_code);
   berth::cli::register_scheduler(app, exit_code);
   berth::cli::register_replay(app, exit_code);
+  berth::cli::register_trace(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -30,6 +30,8 @@ class Scaling {
 
   // Units of work per millisecond; 0 for no slots.
   std::int64_t speed(std::int64_t slots) const;
+  // Empty: linear.
+  const std::vector<EfficiencyPoint>& points() const { return points_; }
   bool operator==(const Scaling&) const = default;
 
  private:

@@ -2,57 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/checked.h"
+#include "sim/arrivals.h"
+#include "sim/generator_profiles.h"
 #include "sim/readers.h"
 
 namespace berth::sim {
 namespace {
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
-
-// Philly: 86.7 % of the jobs ask for one GPU, the largest for 128, 1.93 on average; a median run time of 874 s,
-// a mean of 18,006 s, and 32.5 GPU-hours per job, which says that larger jobs run much longer.
-struct SizeWeight {
-  std::int64_t gpus;
-  std::uint64_t weight;
-};
-constexpr std::array<SizeWeight, 12> kPhillySizes{{{1, 8670},
-                                                   {2, 251},
-                                                   {4, 400},
-                                                   {8, 512},
-                                                   {12, 10},
-                                                   {16, 92},
-                                                   {24, 8},
-                                                   {32, 40},
-                                                   {48, 3},
-                                                   {64, 9},
-                                                   {96, 1},
-                                                   {128, 4}}};
-constexpr std::int64_t kPhillyLarge = 4;  // GPUs, from which run times are long
-constexpr std::array<Quantile, 10> kPhillySmallSeconds{{{0, 10},
-                                                        {1000, 50},
-                                                        {2500, 180},
-                                                        {5000, 580},
-                                                        {7500, 2'800},
-                                                        {9000, 12'000},
-                                                        {9500, 32'000},
-                                                        {9900, 85'000},
-                                                        {9990, 290'000},
-                                                        {10'000, 700'000}}};
-constexpr std::array<Quantile, 10> kPhillyLargeSeconds{{{0, 10},
-                                                        {1000, 120},
-                                                        {2500, 1'200},
-                                                        {5000, 20'000},
-                                                        {7500, 110'000},
-                                                        {9000, 290'000},
-                                                        {9500, 480'000},
-                                                        {9900, 950'000},
-                                                        {9990, 1'700'000},
-                                                        {10'000, 2'500'000}}};
-// Arrivals by hour of the day: twice as many in the afternoon as at night.
-constexpr std::array<std::uint64_t, 24> kHourWeights{8,  7,  6,  6,  6,  6,  7,  8,  9,  11, 12, 13,
-                                                     13, 13, 13, 13, 12, 12, 11, 11, 10, 10, 9,  9};
 
 // openb: pods of the default list by class, with the commonest requests of each class; a median life of 540
 // s.
@@ -108,15 +68,30 @@ std::vector<std::uint64_t> weights_of(const Table& table) {
   return weights;
 }
 
-// A time in [0, span), to the millisecond, by the weights of the hours of the day.
-TimeMs arrival(Random& random, DurationMs span) {
-  const auto most = *std::max_element(kHourWeights.begin(), kHourWeights.end());
-  for (;;) {
-    const TimeMs at = random.between(0, span - 1);
-    const auto hour = static_cast<std::size_t>(at / kHour % 24);
-    if (random.chance(kHourWeights[hour], most)) return at;
-  }
+// In milliseconds; the last octave ends at the longest run time.
+DurationMs run_time(Random& random, const RunTimes& octaves, std::int64_t longest_s) {
+  const std::size_t octave = random.pick(octaves);
+  const std::int64_t from = octave == 0 ? 0 : std::int64_t{1} << (octave - 1);
+  const std::int64_t to = std::min(longest_s, std::int64_t{1} << octave);
+  return random.between(from * kSecond, std::max(from + 1, to) * kSecond - 1);
 }
+
+Group openb_pod(const PodKind& kind, const JobRules& rules) {
+  PodSet set;
+  set.name = "pod";
+  set.pod.node_selector = rules.node_selector;
+  set.pod.requests.set("cpu", kind.cpu_milli);
+  set.pod.requests.set("memory", kind.memory_mib * kMiB);
+  if (kind.gpus > 0) set.pod.claim.requests.push_back({std::string(kGpu), kind.gpus, kind.gpu_milli});
+  Group root;
+  root.name = "pod";
+  root.pod_sets.push_back(std::move(set));
+  return root;
+}
+
+// Aggregation groups of Lingjun's hosts.
+constexpr std::array<std::int64_t, 3> kLingjunHosts{362, 306, 179};
+constexpr std::int64_t kHostsPerLeaf = 8;
 
 }  // namespace
 
@@ -135,81 +110,92 @@ std::int64_t sample(Random& random, std::span<const Quantile> table) {
 
 Status generate_jobs(std::uint64_t seed, const GeneratorOptions& options, const JobRules& rules,
                      TraceBuilder& out) {
-  Random random(seed);
+  Random streams(seed);
+  Arrivals arrivals(streams.next(), options.jobs, options.span);
+  Random random(streams.next());
   std::vector<std::uint64_t> tenant_weights;
   for (const TenantWeight& tenant : options.tenants) {
     tenant_weights.push_back(static_cast<std::uint64_t>(tenant.weight));
   }
-  std::vector<std::uint64_t> size_weights = weights_of(kPhillySizes);
-  for (std::size_t i = 0; i < kPhillySizes.size(); ++i) {
-    if (kPhillySizes[i].gpus > options.max_gpus) size_weights[i] = 0;
+  const bool openb = options.like == Likeness::kOpenb;
+  const Profile& profile = profile_of(options.like);
+  std::vector<std::uint64_t> weights;
+  if (openb) {
+    for (const PodKind& kind : kOpenbPods) weights.push_back(kind.gpus > options.max_gpus ? 0 : kind.weight);
+  } else {
+    for (const SizeWeight& size : profile.sizes) {
+      weights.push_back(size.gpus > options.max_gpus ? 0 : size.weight);
+    }
   }
-  std::vector<std::uint64_t> pod_weights = weights_of(kOpenbPods);
-  for (std::size_t i = 0; i < kOpenbPods.size(); ++i) {
-    if (kOpenbPods[i].gpus > options.max_gpus) pod_weights[i] = 0;
-  }
-  std::string selector;
-  for (const auto& [label, value] : rules.node_selector) selector += fmt::format("\n{}={}", label, value);
-
-  std::vector<TimeMs> arrivals;
-  arrivals.reserve(static_cast<std::size_t>(options.jobs));
-  for (std::int64_t i = 0; i < options.jobs; ++i) arrivals.push_back(arrival(random, options.span));
-  std::sort(arrivals.begin(), arrivals.end());
-
+  std::vector<std::optional<std::uint32_t>> shapes(weights.size());
   const std::uint32_t restart = out.restart(rules.restart);
   for (std::int64_t i = 0; i < options.jobs; ++i) {
     Job job;
     job.name = fmt::format("job-{}", i);
-    job.submit = arrivals[static_cast<std::size_t>(i)];
+    job.submit = arrivals.next();
     job.priority = rules.priority;
     job.restart = restart;
-    std::string tenant;
+    std::string_view tenant;
     if (!tenant_weights.empty()) tenant = options.tenants[random.pick(tenant_weights)].name;
-    if (options.like == Likeness::kPhilly) {
-      const std::int64_t gpus = kPhillySizes[random.pick(size_weights)].gpus;
-      const bool large = gpus >= kPhillyLarge;
-      job.duration =
-          sample(random, large ? std::span<const Quantile>(kPhillyLargeSeconds) : kPhillySmallSeconds) *
-          kSecond;
-      BERTH_ASSIGN(job.shape,
-                   out.shape(fmt::format("gang {} {}{}", gpus, rules.gpus_per_task, selector),
-                             [&] { return gang_of(gpus, rules.gpus_per_task, rules.node_selector); }));
-    } else {
-      const std::size_t which = random.pick(pod_weights);
-      const PodKind& kind = kOpenbPods[which];
+    const std::size_t which = random.pick(weights);
+    if (openb) {
       job.duration = sample(random, kOpenbSeconds) * kSecond;
-      BERTH_ASSIGN(job.shape, out.shape(fmt::format("generated openb {}{}", which, selector), [&] {
-        PodSet set;
-        set.name = "pod";
-        set.pod.node_selector = rules.node_selector;
-        set.pod.requests.set("cpu", kind.cpu_milli);
-        set.pod.requests.set("memory", kind.memory_mib * kMiB);
-        if (kind.gpus > 0) set.pod.claim.requests.push_back({std::string(kGpu), kind.gpus, kind.gpu_milli});
-        Group root;
-        root.name = "pod";
-        root.pod_sets.push_back(std::move(set));
-        return root;
-      }));
+    } else {
+      job.duration = run_time(random, profile.runs[profile.sizes[which].runs], profile.longest_s);
     }
+    if (!shapes[which]) {
+      if (openb) {
+        BERTH_ASSIGN(shapes[which],
+                     out.shape(fmt::format("generated openb {} {}", which, shape_rules_key(rules)),
+                               [&] { return openb_pod(kOpenbPods[which], rules); }));
+      } else {
+        BERTH_ASSIGN(shapes[which], gang_shape(profile.sizes[which].gpus, rules, out));
+      }
+    }
+    job.shape = *shapes[which];
     BERTH_TRY(out.add(std::move(job), tenant, rules, {}));
   }
   return {};
 }
 
-std::vector<Node> generate_openb_nodes(std::uint64_t seed, std::int64_t count, const std::string& prefix) {
-  Random random(seed);
-  const std::vector<std::uint64_t> weights = weights_of(kOpenbNodes);
-  std::vector<Node> nodes;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const NodeKind& kind = kOpenbNodes[random.pick(weights)];
-    NodeShape shape;
-    shape.gpus = kind.gpus;
-    shape.gpu_model = kind.model;
-    shape.cpu_milli = kind.cpu_milli;
-    shape.memory_bytes = kind.memory_mib * kMiB;
-    nodes.push_back(make_node(fmt::format("{}-{:04}", prefix, i), shape));
+Fleet generate_fleet(Likeness like, std::uint64_t seed, std::int64_t count, const std::string& prefix) {
+  Fleet fleet;
+  NodeShape shape;
+  shape.name_prefix = prefix;
+  if (like == Likeness::kOpenb) {
+    Random random(seed);
+    const std::vector<std::uint64_t> weights = weights_of(kOpenbNodes);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const NodeKind& kind = kOpenbNodes[random.pick(weights)];
+      shape.gpus = kind.gpus;
+      shape.gpu_model = kind.model;
+      shape.cpu_milli = kind.cpu_milli;
+      shape.memory_bytes = kind.memory_mib * kMiB;
+      fleet.nodes.push_back(make_node(fmt::format("{}-{:04}", prefix, i), shape));
+    }
+    return fleet;
   }
-  return nodes;
+  fleet.nodes = make_nodes(shape, count);
+  if (like != Likeness::kLingjun) return fleet;
+  // Leaves are filled one after the other; a group takes leaves until it has its share of the hosts.
+  const std::int64_t all = kLingjunHosts[0] + kLingjunHosts[1] + kLingjunHosts[2];
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t leaf = i / kHostsPerLeaf;
+    const std::int64_t of_all = leaf * kHostsPerLeaf * all / count;
+    std::int64_t group = 0;
+    for (std::int64_t end = 0; group < 2; ++group) {
+      end += kLingjunHosts[static_cast<std::size_t>(group)];
+      if (of_all < end) break;
+    }
+    Labels& labels = fleet.nodes[static_cast<std::size_t>(i)].labels;
+    labels[std::string(kCoreLabel)] = "core-0";
+    labels[std::string(kAggregationLabel)] = fmt::format("aggregation-{}", group);
+    labels[std::string(kLeafLabel)] = fmt::format("leaf-{:04}", leaf);
+  }
+  fleet.topology = Topology{std::string(kNetworkTopology),
+                            {std::string(kCoreLabel), std::string(kAggregationLabel), std::string(kLeafLabel),
+                             std::string(kHostLabel)}};
+  return fleet;
 }
 
 }  // namespace berth::sim

@@ -12,7 +12,24 @@
 namespace berth::sim {
 namespace {
 
-Result<std::vector<Node>> load_nodes(const ClusterSource& source, std::uint64_t seed) {
+Result<std::vector<Node>> read_tenant_fleet(const ClusterSource& source) {
+  BERTH_ASSIGN(const auto tenants, read_tenant_nodes(source.path));
+  std::int64_t sum = 0;
+  for (const auto& tenant : tenants) sum += tenant.second;
+  std::vector<Node> nodes;
+  for (const auto& [name, size] : tenants) {
+    NodeShape shape = source.shape;
+    shape.name_prefix = name;
+    shape.labels[source.tenant_label] = name;
+    const std::int64_t count = source.total_nodes > 0 && sum > 0 ? size * source.total_nodes / sum : size;
+    for (Node& node : make_nodes(shape, count)) nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+// The nodes of a source; its topologies go to `topologies`.
+Result<std::vector<Node>> load_nodes(const ClusterSource& source, std::uint64_t seed,
+                                     std::vector<Topology>& topologies) {
   switch (source.kind) {
     case ClusterKind::kShape:
       return make_nodes(source.shape, source.count);
@@ -23,26 +40,25 @@ Result<std::vector<Node>> load_nodes(const ClusterSource& source, std::uint64_t 
     }
     case ClusterKind::kMachines:
       return read_machines(source.path, source.shape, source.least_gpus);
-    case ClusterKind::kTenantNodes: {
-      BERTH_ASSIGN(const auto tenants, read_tenant_nodes(source.path));
-      std::int64_t sum = 0;
-      for (const auto& tenant : tenants) sum += tenant.second;
-      std::vector<Node> nodes;
-      for (const auto& [name, size] : tenants) {
-        NodeShape shape = source.shape;
-        shape.name_prefix = name;
-        shape.labels[source.tenant_label] = name;
-        const std::int64_t count = source.total_nodes > 0 && sum > 0 ? size * source.total_nodes / sum : size;
-        for (Node& node : make_nodes(shape, count)) nodes.push_back(std::move(node));
-      }
-      return nodes;
+    case ClusterKind::kTenantNodes:
+      return read_tenant_fleet(source);
+    case ClusterKind::kHosts: {
+      BERTH_ASSIGN(Fleet fleet, read_hosts(source.path, source.hosts, source.shape));
+      topologies.push_back(std::move(*fleet.topology));
+      return std::move(fleet.nodes);
     }
+    case ClusterKind::kSwf:
+      return read_swf_nodes(source.path, source.processors, source.shape);
     case ClusterKind::kBerth: {
-      BERTH_ASSIGN(BerthTrace trace, read_berth_trace(source.path, BerthTracePart::kNodes, {}, nullptr));
+      BERTH_ASSIGN(TraceWorld trace, read_berth_trace(source.path, BerthTracePart::kNodes, {}, nullptr));
+      for (Topology& topology : trace.topologies) topologies.push_back(std::move(topology));
       return std::move(trace.nodes);
     }
-    case ClusterKind::kGenerate:
-      return generate_openb_nodes(seed, source.count, source.shape.name_prefix);
+    case ClusterKind::kGenerate: {
+      Fleet fleet = generate_fleet(source.like, seed, source.count, source.shape.name_prefix);
+      if (fleet.topology) topologies.push_back(std::move(*fleet.topology));
+      return std::move(fleet.nodes);
+    }
   }
   return std::vector<Node>();
 }
@@ -57,6 +73,10 @@ Status load_jobs(const TraceSource& source, std::uint64_t seed, TraceBuilder& ou
       BERTH_ASSIGN(const OpenbOrder order, read_openb_order(source.order));
       return read_openb_pods(source.path, &order, source.rules, out);
     }
+    case TraceKind::kGangs:
+      return read_gangs(source.path, source.rules, out);
+    case TraceKind::kSwf:
+      return read_swf_jobs(source.path, source.swf, source.rules, out);
     case TraceKind::kBerth: {
       const auto read = read_berth_trace(source.path, BerthTracePart::kJobs, source.rules, &out);
       if (!read) return tl::unexpected<Error>(read.error());
@@ -110,7 +130,7 @@ Result<Input> load(const Scenario& scenario) {
   std::set<std::string, std::less<>> names;
   std::uint64_t stream = scenario.seed;
   for (const ClusterSource& source : scenario.cluster) {
-    BERTH_ASSIGN(std::vector<Node> nodes, load_nodes(source, ++stream));
+    BERTH_ASSIGN(std::vector<Node> nodes, load_nodes(source, ++stream, input.topologies));
     for (Node& node : nodes) {
       if (!names.insert(node.name).second) {
         return fail_at(source.place, "node '{}' comes from two sources; give the shapes different names",
@@ -126,12 +146,32 @@ Result<Input> load(const Scenario& scenario) {
     return fail_at(scenario.cluster.front().place, "the cluster has no nodes");
   }
 
+  // Two sources may bring the same topology; two different ones of one name contradict each other.
+  std::sort(input.topologies.begin(), input.topologies.end(),
+            [](const Topology& a, const Topology& b) { return a.name < b.name; });
+  input.topologies.erase(std::unique(input.topologies.begin(), input.topologies.end()),
+                         input.topologies.end());
+  for (std::size_t i = 1; i < input.topologies.size(); ++i) {
+    if (input.topologies[i].name == input.topologies[i - 1].name) {
+      return fail_at(
+          scenario.cluster.front().place,
+          "two sources of nodes give the topology '{}' different levels; name one of them otherwise",
+          input.topologies[i].name);
+    }
+  }
+
   std::vector<Queue> queues = scenario.queues;
+  std::vector<Flavor> flavors = scenario.flavors;
   SourcePlace place = scenario.queues_place;
   if (!scenario.queues_from.empty()) {
-    BERTH_ASSIGN(BerthTrace trace,
+    BERTH_ASSIGN(TraceWorld trace,
                  read_berth_trace(scenario.queues_from, BerthTracePart::kQueues, {}, nullptr));
     queues = std::move(trace.queues);
+    for (Flavor& flavor : trace.flavors) {
+      const bool known = std::any_of(flavors.begin(), flavors.end(),
+                                     [&](const Flavor& other) { return other.name == flavor.name; });
+      if (!known) flavors.push_back(std::move(flavor));
+    }
     place = {scenario.queues_from, 0, 0};
     if (queues.empty()) return fail_at(place, "names no queue");
     BERTH_TRY(complete_queues(queues, place));
@@ -140,15 +180,21 @@ Result<Input> load(const Scenario& scenario) {
 
   Flavor everything;
   everything.name = "default";
-  const bool named = std::any_of(scenario.flavors.begin(), scenario.flavors.end(),
+  const bool named = std::any_of(flavors.begin(), flavors.end(),
                                  [](const Flavor& flavor) { return flavor.name == "default"; });
   if (!named) input.flavors.push_back(std::move(everything));
-  input.flavors.insert(input.flavors.end(), scenario.flavors.begin(), scenario.flavors.end());
+  input.flavors.insert(input.flavors.end(), flavors.begin(), flavors.end());
 
   TraceBuilder builder;
   for (const TraceSource& source : scenario.trace) BERTH_TRY(load_jobs(source, ++stream, builder));
   input.outside_window = builder.outside_window();
   input.without_tenant = builder.without_queue();
+  for (const auto& [why, jobs] : builder.left_out()) {
+    input.remarks.push_back(fmt::format("{} jobs left out: {}", jobs, why));
+  }
+  for (const auto& [what, jobs] : builder.remarks()) {
+    input.remarks.push_back(fmt::format("{} jobs {}", jobs, what));
+  }
   input.trace = builder.finish();
   if (input.trace.jobs.empty()) {
     return fail_at(scenario.trace.front().place, "there are no jobs{}",

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -16,6 +18,7 @@ namespace berth::sim {
 
 struct Input {
   std::vector<Node> nodes;
+  std::vector<Topology> topologies;
   std::vector<Flavor> flavors;  // default first
   std::vector<Queue> queues;    // parents first
   Trace trace;
@@ -27,6 +30,8 @@ struct Input {
   std::uint64_t seed = 1;
   std::int64_t outside_window = 0;  // jobs left out
   std::int64_t without_tenant = 0;  // jobs left out
+  // What readers left out or did not take over: "12 jobs left out: no run time".
+  std::vector<std::string> remarks;
 };
 
 // Reads all sources of the scenario. Errors name the file and the place in it: a queue that jobs name and

@@ -184,6 +184,7 @@ std::string replay_table(const Scenario& scenario, const Input& input, const Out
                        human_amount(input.outside_window));
   if (input.without_tenant > 0)
     out += fmt::format("\n{} jobs without a tenant were left out\n", human_amount(input.without_tenant));
+  for (const std::string& remark : input.remarks) out += "\n" + remark + "\n";
   return out;
 }
 

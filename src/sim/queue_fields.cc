@@ -166,7 +166,8 @@ Status complete_queues(std::vector<Queue>& queues, const SourcePlace& place) {
     }
   }
   for (Queue& queue : queues) {
-    if (queue.unlimited || queue.quotas.empty()) continue;
+    // A queue in the form of the decision log has its groups already.
+    if (queue.unlimited || queue.quotas.empty() || !queue.groups.empty()) continue;
     // A queue covers the resources that it names; in the flavors that it does not name it has nothing.
     ResourceGroup group;
     for (const std::string& resource : resources) {

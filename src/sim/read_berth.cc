@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "observe/codec.h"
 #include "sim/queue_fields.h"
 #include "sim/readers.h"
 #include "sim/runtime_fields.h"
@@ -21,7 +22,23 @@ Labels labels_of(text::Fields& f, std::string_view key) {
   return labels;
 }
 
+// A value in the form of the decision log (observe/codec.h) under `key`.
+template <class T>
+T read_model(text::Fields& f, std::string_view key) {
+  const text::Node* node = f.find(key);
+  if (node == nullptr) return T();
+  auto value = observe::decode<T>(f.document(), *node, key);
+  if (value) return *std::move(value);
+  f.error(key, "{}", value.error().message);
+  return T();
+}
+
 Node read_node(text::Fields& f) {
+  if (f.has("node")) {
+    Node node = read_model<Node>(f, "node");
+    if (f.ok() && node.name.empty()) f.error("node", "has no name");
+    return node;
+  }
   NodeShape shape;
   const std::string name = f.string("name");
   shape.gpus = f.integer_or("gpus", 0, 0, 64);
@@ -44,12 +61,59 @@ PodSet read_pod_set(text::Fields& f, const JobRules& rules) {
   return set;
 }
 
-// The text of the pod sets is the key of their shape: equal texts mean equal trees.
-std::string shape_key(const text::Node* sets, const JobRules& rules) {
-  std::string key = "berth ";
-  if (sets != nullptr) key += text::to_json(*sets);
-  for (const auto& [label, value] : rules.node_selector) key += fmt::format("\n{}={}", label, value);
-  return key;
+// The text of the tree is the key of its shape: equal texts mean equal trees.
+std::string shape_key(std::string_view form, const text::Node* node, const TopologyRequest& topology,
+                      const JobRules& rules) {
+  std::string key = fmt::format("berth {} {} {} ", form, topology.required, topology.preferred);
+  if (node != nullptr) key += text::to_json(*node);
+  return key + shape_rules_key(rules);
+}
+
+void select_nodes(Group& group, const Labels& selector) {
+  for (PodSet& set : group.pod_sets) {
+    for (const auto& [label, value] : selector) set.pod.node_selector[label] = value;
+  }
+  for (Group& child : group.groups) select_nodes(child, selector);
+}
+
+// What the pods of a job look like: one of `gpus`, `pod_sets` and `root`.
+struct JobTree {
+  Group root;
+  std::string key;
+};
+JobTree read_tree(text::Fields& f, const JobRules& rules) {
+  JobTree tree;
+  tree.root.name = "job";
+  const int forms = (f.has("gpus") ? 1 : 0) + (f.has("pod_sets") ? 1 : 0) + (f.has("root") ? 1 : 0);
+  if (forms > 1)
+    f.error(f.has("gpus") ? "gpus" : "root", "a job has one of gpus, pod_sets and root, not two");
+  JobRules own = rules;
+  if (text::Fields topology = f.optional_child("topology"); topology) {
+    own.topology = {};
+    own.topology.required = topology.string_or("required");
+    own.topology.preferred = topology.string_or("preferred");
+    (void)topology.done();
+  }
+  if (f.has("root")) {
+    if (f.has("topology")) f.error("topology", "stands inside root, in the groups that it is for");
+    tree.root = read_model<Group>(f, "root");
+    select_nodes(tree.root, rules.node_selector);
+    tree.key = shape_key("root", f.find("root"), {}, rules);
+  } else if (f.has("pod_sets")) {
+    std::int64_t pods = 0;
+    f.each("pod_sets", [&](text::Fields& set) {
+      tree.root.pod_sets.push_back(read_pod_set(set, rules));
+      pods += tree.root.pod_sets.back().count;
+    });
+    if (f.ok() && tree.root.pod_sets.empty()) f.error("pod_sets", "must name at least one pod set");
+    if (pods > 1) tree.root.topology = own.topology;
+    tree.key = shape_key("sets", f.find("pod_sets"), own.topology, rules);
+  } else {
+    const std::int64_t gpus = f.integer("gpus", 1, 1'000'000);
+    if (f.ok()) tree.root = gang_of(gpus, own);
+    tree.key = shape_key(fmt::format("gpus {}", gpus), nullptr, own.topology, rules);
+  }
+  return tree;
 }
 
 constexpr text::Choice<Disruption> kDisruptions[] = {{"all", Disruption::kAll}, {"one", Disruption::kOne}};
@@ -78,45 +142,33 @@ Status read_job(text::Fields& f, const JobRules& rules, TraceBuilder& out) {
   const std::string image = f.string_or("image", rules.image.empty() ? source_queue : rules.image);
   job.costs = out.costs(costs, image);
   const bool one = f.choice_or("disruption", kDisruptions, Disruption::kAll) == Disruption::kOne;
-  if (f.has("gpus") && f.has("pod_sets")) f.error("gpus", "a job has gpus or pod_sets, not both");
-  Group root;
-  root.name = "job";
-  std::string key;
-  if (f.has("pod_sets")) {
-    f.each("pod_sets", [&](text::Fields& set) { root.pod_sets.push_back(read_pod_set(set, rules)); });
-    if (f.ok() && root.pod_sets.empty()) f.error("pod_sets", "must name at least one pod set");
-    key = shape_key(f.find("pod_sets"), rules);
-  } else {
-    const std::int64_t gpus = f.integer("gpus", 1, 1'000'000);
-    if (f.ok()) root = gang_of(gpus, rules.gpus_per_task, rules.node_selector);
-    key = shape_key(nullptr, rules) + fmt::format("{} {}", gpus, rules.gpus_per_task);
-  }
+  JobTree tree = read_tree(f, rules);
   if (one) {
-    root.disruption = Disruption::kOne;
-    key += "\none";
+    if (f.has("root")) f.error("disruption", "stands inside root, in the groups that it is for");
+    tree.root.disruption = Disruption::kOne;
+    tree.key += "\none";
   }
   BERTH_TRY(f.done());
   const SourcePlace place = f.document().place(f.node());
-  const auto shape = out.shape(key, [&] { return std::move(root); });
+  const auto shape = out.shape(tree.key, [&] { return std::move(tree.root); });
   if (!shape) return fail_at(place, "{}", shape.error().message);
   job.shape = *shape;
   job.restart = out.restart(restart);
   return out.add(std::move(job), queue, rules, place);
 }
 
-enum class LineKind : std::uint8_t { kHeader, kNode, kQueue, kJob };
-constexpr text::Choice<LineKind> kLineKinds[] = {{"berth-trace", LineKind::kHeader},
-                                                 {"node", LineKind::kNode},
-                                                 {"queue", LineKind::kQueue},
-                                                 {"job", LineKind::kJob}};
+enum class LineKind : std::uint8_t { kHeader, kNode, kTopology, kQueue, kFlavor, kJob };
+constexpr text::Choice<LineKind> kLineKinds[] = {
+    {"berth-trace", LineKind::kHeader}, {"node", LineKind::kNode},     {"topology", LineKind::kTopology},
+    {"queue", LineKind::kQueue},        {"flavor", LineKind::kFlavor}, {"job", LineKind::kJob}};
 
 }  // namespace
 
-Result<BerthTrace> read_berth_trace(const std::string& path, BerthTracePart part, const JobRules& rules,
+Result<TraceWorld> read_berth_trace(const std::string& path, BerthTracePart part, const JobRules& rules,
                                     TraceBuilder* jobs) {
   BERTH_ASSIGN(text::ByteSource source, text::ByteSource::open(path));
   text::LineReader lines(source);
-  BerthTrace trace;
+  TraceWorld trace;
   std::set<std::string, std::less<>> node_names;
   bool header = false;
   for (;;) {
@@ -142,7 +194,7 @@ Result<BerthTrace> read_berth_trace(const std::string& path, BerthTracePart part
         f.error("kind", "a trace has one header line, the first");
         return tl::unexpected<Error>(f.done().error());
       case LineKind::kNode: {
-        if (part != BerthTracePart::kNodes) break;
+        if (part != BerthTracePart::kNodes && part != BerthTracePart::kAll) break;
         Node node = read_node(f);
         if (f.ok() && !node_names.insert(node.name).second) f.error("name", "this node stood above already");
         if (static_cast<std::int64_t>(node_names.size()) > kMostNodes)
@@ -151,13 +203,35 @@ Result<BerthTrace> read_berth_trace(const std::string& path, BerthTracePart part
         trace.nodes.push_back(std::move(node));
         break;
       }
+      case LineKind::kTopology: {
+        if (part != BerthTracePart::kNodes && part != BerthTracePart::kAll) break;
+        Topology topology{f.string("name"), f.strings("levels")};
+        if (f.ok() && topology.levels.empty())
+          f.error("levels", "must name at least one label key, widest first");
+        for (const Topology& above : trace.topologies) {
+          if (above.name == topology.name) f.error("name", "this topology stood above already");
+        }
+        BERTH_TRY(f.done());
+        trace.topologies.push_back(std::move(topology));
+        break;
+      }
       case LineKind::kQueue:
-        if (part != BerthTracePart::kQueues) break;
-        read_queue(f, {}, nullptr, trace.queues);
+        if (part != BerthTracePart::kQueues && part != BerthTracePart::kAll) break;
+        if (f.has("queue")) {
+          trace.queues.push_back(read_model<Queue>(f, "queue"));
+        } else {
+          read_queue(f, {}, nullptr, trace.queues);
+        }
+        BERTH_TRY(f.done());
+        break;
+      case LineKind::kFlavor:
+        if (part != BerthTracePart::kQueues && part != BerthTracePart::kAll) break;
+        if (!f.has("flavor")) f.error("flavor", "is missing");
+        trace.flavors.push_back(read_model<Flavor>(f, "flavor"));
         BERTH_TRY(f.done());
         break;
       case LineKind::kJob:
-        if (part != BerthTracePart::kJobs) break;
+        if (part != BerthTracePart::kJobs && part != BerthTracePart::kAll) break;
         BERTH_TRY(read_job(f, rules, *jobs));
         break;
     }

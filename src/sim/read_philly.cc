@@ -1,4 +1,4 @@
-// Philly-style job lists, machine lists and tenant sizes; nodes of one shape.
+// Philly-style job lists, machine lists and tenant sizes.
 #include <set>
 #include <utility>
 
@@ -13,54 +13,22 @@ Status read_philly_jobs(const std::string& path, const JobRules& rules, TraceBui
   BERTH_ASSIGN(text::ByteSource source, text::ByteSource::open(path));
   BERTH_ASSIGN(text::CsvReader csv,
                text::CsvReader::open(source, {"job_id", "submit_s", "gpus", "duration_s"}, {"vc"}));
-  constexpr std::int64_t kMostSeconds = kInt64Max / kSecond / 4;
   const std::uint32_t restart = out.restart(rules.restart);
-  std::string selector;
-  for (const auto& [label, value] : rules.node_selector) selector += fmt::format("\n{}={}", label, value);
   for (;;) {
     BERTH_ASSIGN(const bool more, csv.next());
     if (!more) return {};
     Job job;
     job.name = csv.field(0);
     if (job.name.empty()) return csv.error(0, "must not be empty");
-    BERTH_ASSIGN(const std::int64_t submit, csv.integer(1, -kMostSeconds, kMostSeconds));
+    BERTH_ASSIGN(job.submit, csv_seconds(csv, 1));
     BERTH_ASSIGN(const std::int64_t gpus, csv.integer(2, 1, 1'000'000));
-    BERTH_ASSIGN(const std::int64_t duration, csv.integer(3, 0, kMostSeconds));
-    job.submit = submit * kSecond;
-    job.duration = duration * kSecond;
+    BERTH_ASSIGN(job.duration, csv_seconds(csv, 3));
+    if (job.duration < 0) return csv.error(3, "must not be negative");
     job.priority = rules.priority;
     job.restart = restart;
-    BERTH_ASSIGN(job.shape, out.shape(fmt::format("gang {} {}{}", gpus, rules.gpus_per_task, selector), [&] {
-      return gang_of(gpus, rules.gpus_per_task, rules.node_selector);
-    }));
+    BERTH_ASSIGN(job.shape, gang_shape(gpus, rules, out));
     BERTH_TRY(out.add(std::move(job), csv.field(4), rules, {path, csv.line(), 0}));
   }
-}
-
-Node make_node(std::string name, const NodeShape& shape) {
-  Node node;
-  node.name = std::move(name);
-  node.labels = shape.labels;
-  node.labels.emplace("kubernetes.io/hostname", node.name);
-  if (!shape.gpu_model.empty()) node.labels.emplace(kGpuModelLabel, shape.gpu_model);
-  if (shape.cpu_milli > 0) node.allocatable.set("cpu", shape.cpu_milli);
-  if (shape.memory_bytes > 0) node.allocatable.set("memory", shape.memory_bytes);
-  if (shape.gpus > 0) {
-    DevicePool pool;
-    pool.count = shape.gpus;
-    pool.model = shape.gpu_model;
-    node.devices.push_back(std::move(pool));
-  }
-  return node;
-}
-
-std::vector<Node> make_nodes(const NodeShape& shape, std::int64_t count) {
-  std::vector<Node> nodes;
-  nodes.reserve(static_cast<std::size_t>(count));
-  for (std::int64_t i = 0; i < count; ++i) {
-    nodes.push_back(make_node(fmt::format("{}-{:04}", shape.name_prefix, i), shape));
-  }
-  return nodes;
 }
 
 Result<std::vector<Node>> read_machines(const std::string& path, const NodeShape& shape,

@@ -237,6 +237,7 @@ void ReplayRun::finish() {
 }
 
 Status set_up(const Input& input, Decider& decider) {
+  for (const Topology& topology : input.topologies) BERTH_TRY(decider.apply(TopologyUpsert{topology}));
   for (const Flavor& flavor : input.flavors) BERTH_TRY(decider.apply(FlavorUpsert{flavor}));
   for (const Queue& queue : input.queues) BERTH_TRY(decider.apply(QueueUpsert{queue}));
   for (const Node& node : input.nodes) BERTH_TRY(decider.apply(NodeUpsert{node}));

@@ -157,6 +157,7 @@ void add_input_notes(const Input& input, ReportData& data) {
         {NoteKind::kWarning, fmt::format("{} jobs without a tenant were left out, as the scenario says.",
                                          human_amount(input.without_tenant))});
   }
+  for (const std::string& remark : input.remarks) data.notes.push_back({NoteKind::kInfo, remark + "."});
 }
 
 }  // namespace

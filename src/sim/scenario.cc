@@ -22,11 +22,11 @@ namespace fs = std::filesystem;
 constexpr text::Choice<ClusterKind> kClusterKinds[] = {
     {"shape", ClusterKind::kShape},       {"openb", ClusterKind::kOpenb},
     {"machines", ClusterKind::kMachines}, {"tenant-nodes", ClusterKind::kTenantNodes},
+    {"hosts", ClusterKind::kHosts},       {"swf", ClusterKind::kSwf},
     {"berth", ClusterKind::kBerth},       {"generate", ClusterKind::kGenerate}};
-constexpr text::Choice<TraceKind> kTraceKinds[] = {{"philly", TraceKind::kPhilly},
-                                                   {"openb", TraceKind::kOpenb},
-                                                   {"berth", TraceKind::kBerth},
-                                                   {"generate", TraceKind::kGenerate}};
+constexpr text::Choice<TraceKind> kTraceKinds[] = {
+    {"philly", TraceKind::kPhilly}, {"openb", TraceKind::kOpenb}, {"gangs", TraceKind::kGangs},
+    {"swf", TraceKind::kSwf},       {"berth", TraceKind::kBerth}, {"generate", TraceKind::kGenerate}};
 
 // Reads one scenario. Errors go to the Fields at hand; done() of the root gives the first.
 class Reader {
@@ -149,10 +149,29 @@ class Reader {
         source.shape.gpus = 8;
         shape(f, source.shape, false);
         break;
+      case ClusterKind::kHosts:
+        source.path = path(f, "path");
+        source.hosts.host = f.string_or("host", source.hosts.host);
+        source.hosts.topology = f.string_or("topology", source.hosts.topology);
+        if (f.has("levels")) {
+          source.hosts.levels.clear();
+          f.each("levels", [&](text::Fields& level) {
+            source.hosts.levels.push_back({level.string("column"), level.string("label")});
+          });
+        }
+        shape(f, source.shape, true);
+        break;
+      case ClusterKind::kSwf:
+        source.path = path(f, "path");
+        source.shape.name_prefix = f.string_or("name", "node");
+        source.processors = enum_or(f, "processors", Processors::kGpus);
+        shape(f, source.shape, false);
+        break;
       case ClusterKind::kBerth:
         source.path = path(f, "path");
         break;
       case ClusterKind::kGenerate:
+        source.like = enum_or(f, "like", Likeness::kOpenb);
         source.count = f.integer("count", 1, kMostNodes);
         source.shape.name_prefix = f.string_or("name", "node");
         break;
@@ -175,7 +194,14 @@ class Reader {
     rules.priority = f.integer_or("priority", 0, -2'000'000'000, 2'000'000'000);
     rules.node_selector = labels(f, "node_selector");
     rules.queue_label = f.string_or("queue_label");
-    if (source.kind != TraceKind::kOpenb) rules.gpus_per_task = f.integer_or("gpus_per_task", 8, 1, 64);
+    if (source.kind != TraceKind::kOpenb) {
+      rules.gpus_per_task = f.integer_or("gpus_per_task", 8, 1, 64);
+      if (text::Fields topology = f.optional_child("topology"); topology) {
+        rules.topology.required = topology.string_or("required");
+        rules.topology.preferred = topology.string_or("preferred");
+        (void)topology.done();
+      }
+    }
     rules.restart.checkpoint_every = f.duration_or("checkpoint_every", 0, 0, kMostTime);
     rules.restart.overhead = f.duration_or("restart_overhead", 0, 0, kMostTime);
     f.each("restart_overheads", [&](text::Fields& entry) {
@@ -195,7 +221,14 @@ class Reader {
     rules.costs.resize = f.duration_or("resize_time", 0, 0, kMostCost);
     read_elastic(f, source_seed, rules);
     switch (source.kind) {
+      case TraceKind::kSwf:
+        source.path = path(f, "path");
+        source.swf.tenant = enum_or(f, "tenant", SwfTenant::kQueue);
+        rules.processors = enum_or(f, "processors", Processors::kGpus);
+        rules.cpus_per_task = f.integer_or("cpus_per_task", rules.cpus_per_task, 1, 100'000);
+        break;
       case TraceKind::kPhilly:
+      case TraceKind::kGangs:
       case TraceKind::kBerth:
         source.path = path(f, "path");
         break;
@@ -216,8 +249,8 @@ class Reader {
   static void generator(text::Fields& f, GeneratorOptions& options) {
     options.like = enum_or(f, "like", Likeness::kPhilly);
     options.jobs = f.integer("jobs", 1, 100'000'000);
-    options.span = f.duration_or("span", options.span, kHour, kMostTime);
-    options.max_gpus = f.integer_or("max_gpus", options.max_gpus, 1, 128);
+    options.span = f.duration_or("span", options.span, kHour, kLongestSpan);
+    options.max_gpus = f.integer_or("max_gpus", options.max_gpus, 1, kMostGpus);
     f.each("tenants", [&](text::Fields& entry) {
       TenantWeight tenant;
       tenant.name = entry.string("name");

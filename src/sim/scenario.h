@@ -39,13 +39,26 @@ struct EnumNames<sim::Mode> {
   static constexpr std::array names{"replay"sv, "inflation"sv};
 };
 template <>
-struct EnumNames<sim::Likeness> {
-  static constexpr std::array names{"philly"sv, "openb"sv};
+struct EnumNames<sim::Processors> {
+  static constexpr std::array names{"gpu"sv, "cpu"sv};
+};
+template <>
+struct EnumNames<sim::SwfTenant> {
+  static constexpr std::array names{"queue"sv, "user"sv, "group"sv, "partition"sv};
 };
 }  // namespace berth
 namespace berth::sim {
 
-enum class ClusterKind : std::uint8_t { kShape, kOpenb, kMachines, kTenantNodes, kBerth, kGenerate };
+enum class ClusterKind : std::uint8_t {
+  kShape,
+  kOpenb,
+  kMachines,
+  kTenantNodes,
+  kHosts,
+  kSwf,
+  kBerth,
+  kGenerate
+};
 struct ClusterSource {
   ClusterKind kind = ClusterKind::kShape;
   std::string path;
@@ -53,16 +66,20 @@ struct ClusterSource {
   NodeShape shape;
   std::int64_t count = 0;
   std::int64_t least_gpus = 1;
-  std::int64_t total_nodes = 0;  // kTenantNodes: scale to this many, 0 = as in the file
-  std::string tenant_label;      // kTenantNodes
+  std::int64_t total_nodes = 0;               // kTenantNodes: scale to this many, 0 = as in the file
+  std::string tenant_label;                   // kTenantNodes
+  HostColumns hosts;                          // kHosts
+  Processors processors = Processors::kGpus;  // kSwf
+  Likeness like = Likeness::kOpenb;           // kGenerate
   SourcePlace place;
 };
 
-enum class TraceKind : std::uint8_t { kPhilly, kOpenb, kBerth, kGenerate };
+enum class TraceKind : std::uint8_t { kPhilly, kOpenb, kGangs, kSwf, kBerth, kGenerate };
 struct TraceSource {
   TraceKind kind = TraceKind::kPhilly;
   std::string path;
   std::string order;  // kOpenb
+  SwfRules swf;       // kSwf
   JobRules rules;
   GeneratorOptions generator;
   SourcePlace place;

@@ -18,33 +18,53 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
     {"origin", "time (RFC 3339)", "none", "The date of the trace's time 0, for the axes of the report."},
 
     {"cluster", "list", "required", "Where the nodes come from; all entries together."},
-    {"cluster[].kind", "shape | openb | machines | tenant-nodes | berth | generate", "required",
+    {"cluster[].kind", "shape | openb | machines | tenant-nodes | hosts | swf | berth | generate", "required",
      "shape: equal nodes. openb: an openb node list. machines: a list machine_id,gpus. tenant-nodes: a list "
-     "vc,nodes_of_8_gpus, with the tenant as a label. berth: the nodes of a Berth trace. generate: a fleet "
-     "like openb's."},
+     "vc,nodes_of_8_gpus, with the tenant as a label. hosts: a list of hosts and the switches above them, as "
+     "a "
+     "topology. swf: as the first comments of a file in Standard Workload Format say. berth: the nodes of a "
+     "Berth trace. generate: a fleet like a published one."},
     {"cluster[].count", "integer", "required", "shape, generate: how many nodes."},
-    {"cluster[].name", "text", "node", "shape, generate: the nodes are called NAME-0000, NAME-0001, ..."},
+    {"cluster[].name", "text", "node",
+     "shape, swf, generate: the nodes are called NAME-0000, NAME-0001, ..."},
     {"cluster[].path", "path", "required",
-     "openb, machines, tenant-nodes, berth: the file; gzip and zstd are recognised."},
+     "openb, machines, tenant-nodes, hosts, swf, berth: the file; gzip and zstd are recognised."},
     {"cluster[].order", "path", "none",
      "openb: an arrival order file, whose first line ranks the nodes (lower rank wins ties)."},
-    {"cluster[].gpus", "integer", "required", "shape: GPUs per node, 0 to 64."},
+    {"cluster[].gpus", "integer", "required", "shape, hosts: GPUs per node, 0 to 64."},
     {"cluster[].gpu_model", "text", "none",
-     "shape, machines, tenant-nodes: the model, also as label nvidia.com/gpu.product."},
-    {"cluster[].cpu", "quantity", "not counted", "shape, machines, tenant-nodes: CPU per node."},
-    {"cluster[].memory", "quantity", "not counted", "shape, machines, tenant-nodes: memory per node."},
-    {"cluster[].labels", "mapping", "none", "shape, machines, tenant-nodes: labels of the nodes."},
+     "shape, machines, tenant-nodes, hosts, swf: the model, also as label nvidia.com/gpu.product."},
+    {"cluster[].cpu", "quantity", "not counted", "shape, machines, tenant-nodes, hosts, swf: CPU per node."},
+    {"cluster[].memory", "quantity", "not counted",
+     "shape, machines, tenant-nodes, hosts, swf: memory per node."},
+    {"cluster[].labels", "mapping", "none",
+     "shape, machines, tenant-nodes, hosts, swf: labels of the nodes."},
     {"cluster[].least_gpus", "integer", "1", "machines: machines with fewer GPUs are left out."},
     {"cluster[].label", "text", "required", "tenant-nodes: the label key that gets the tenant's name."},
     {"cluster[].total_nodes", "integer", "as in the file",
      "tenant-nodes: scales all tenants so that they sum to this many nodes (each rounded down)."},
+    {"cluster[].host", "text", "ip", "hosts: the column with the host's name."},
+    {"cluster[].levels", "list", "DSW, PSW, ASW",
+     "hosts: the columns that name the switches above a host, widest first. The labels are berth.dev/core, "
+     "berth.dev/aggregation and berth.dev/leaf where the list is left out."},
+    {"cluster[].levels[].column", "text", "required", "The column."},
+    {"cluster[].levels[].label", "text", "required", "The label key that gets the way to the switch."},
+    {"cluster[].topology", "text", "network", "hosts: what the topology is called."},
+    {"cluster[].processors", "gpu | cpu", "gpu", "swf: what a processor is."},
+    {"cluster[].like", "philly | openb | helios | acme-seren | acme-kalos | lingjun", "openb",
+     "generate: whose fleet. openb: in the proportions of its GPU nodes. lingjun: hosts of 8 GPUs below "
+     "leaf, "
+     "aggregation and core switches. Others: nodes of 8 GPUs."},
 
     {"trace", "list", "required", "Where the jobs come from; all entries together, in order of submission."},
-    {"trace[].kind", "philly | openb | berth | generate", "required",
-     "philly: a list job_id,submit_s,gpus,duration_s and possibly vc. openb: an openb pod list. berth: the "
+    {"trace[].kind", "philly | openb | gangs | swf | berth | generate", "required",
+     "philly: a list job_id,submit_s,gpus,duration_s and possibly vc. openb: an openb pod list. gangs: a "
+     "list "
+     "submit_s,gpus,duration_s, or the published Lingjun job list. swf: Standard Workload Format. berth: the "
      "jobs of a Berth "
      "trace. generate: drawn from published distributions."},
-    {"trace[].path", "path", "required", "philly, openb, berth: the file; gzip and zstd are recognised."},
+    {"trace[].path", "path", "required",
+     "philly, openb, gangs, swf, berth: the file; gzip and zstd are recognised."},
     {"trace[].order", "path", "none",
      "openb in mode inflation: an arrival order file, whose second line lists the pods."},
     {"trace[].from", "duration", "the beginning",
@@ -60,8 +80,22 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
     {"trace[].queue_label", "text", "none",
      "A label key: a pod runs only on nodes where this label has its queue's name (walls between tenants)."},
     {"trace[].gpus_per_task", "integer", "8",
-     "philly, berth, generate: a job of more GPUs is a gang of tasks of this size, and one task for the "
+     "philly, gangs, swf, berth, generate: a job of more GPUs is a gang of tasks of this size, and one task "
+     "for the "
      "rest."},
+    {"trace[].topology", "mapping", "none",
+     "philly, gangs, swf, berth, generate: where the tasks of a job with several of them should lie, for "
+     "jobs "
+     "whose file says nothing of its own."},
+    {"trace[].topology.required", "text", "none", "A label key: all tasks in one domain of this level."},
+    {"trace[].topology.preferred", "text", "none",
+     "A label key: tried first at this level, then at each wider one, then anywhere."},
+    {"trace[].processors", "gpu | cpu", "gpu", "swf: what a processor is."},
+    {"trace[].cpus_per_task", "integer", "64",
+     "swf with processors: cpu: a job of more CPUs is a gang of tasks of this size, and one task for the "
+     "rest."},
+    {"trace[].tenant", "queue | user | group | partition", "queue",
+     "swf: which field names a job's queue: queue-3, user-3, group-3, partition-3."},
     {"trace[].checkpoint_every", "duration", "0",
      "An evicted job goes on from its last checkpoint. 0: from its beginning."},
     {"trace[].restart_overhead", "duration", "0", "Added to the work of a job each time that it comes back."},
@@ -100,11 +134,12 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
      "The least of such a job: this share of the slots of each pod set, rounded up."},
     {"trace[].efficiency", "list of [slots, share]", "1 for all",
      "Speed per slot of elastic jobs, against one slot alone; straight lines in between."},
-    {"trace[].like", "philly | openb", "philly", "generate: whose sizes and run times."},
+    {"trace[].like", "philly | openb | helios | acme-seren | acme-kalos | lingjun", "philly",
+     "generate: whose sizes and run times (docs/traces.md)."},
     {"trace[].jobs", "integer", "required", "generate: how many jobs."},
     {"trace[].span", "duration", "7d",
-     "generate: jobs arrive within this time, more of them by day than by night."},
-    {"trace[].max_gpus", "integer", "128", "generate: larger jobs are not drawn."},
+     "generate: jobs arrive within this time, many of them by day and few by night; time 0 is a Monday."},
+    {"trace[].max_gpus", "integer", "2048", "generate: larger jobs are not drawn."},
     {"trace[].tenants", "list", "none",
      "generate: who submits, in proportion to the weights; the name is the queue."},
     {"trace[].tenants[].name", "text", "required", "The tenant, and its queue."},

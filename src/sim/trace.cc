@@ -38,7 +38,7 @@ Status TraceBuilder::add(Job job, std::string_view queue_name, const JobRules& r
       return {};
     }
     queue = rules.no_tenant_queue;
-    if (queue.empty()) {
+    if (queue.empty() && !rules.as_given) {
       return fail_at(place,
                      "job '{}' has no queue; say in the scenario where such jobs go: queue: NAME for all "
                      "jobs, no_tenant_queue: NAME for these, or drop_without_tenant: true",
@@ -70,6 +70,7 @@ Status TraceBuilder::add(Job job, std::string_view queue_name, const JobRules& r
     break;
   }
   BERTH_TRY(apply(rules, queue, place, job));
+  if (sink_ != nullptr) return sink_(job);
   trace_.jobs.push_back(std::move(job));
   return {};
 }
@@ -79,7 +80,8 @@ Status TraceBuilder::apply(const JobRules& rules, std::string_view queue, const 
                            Job& job) {
   const std::optional<DurationMs> given =
       job.expected == kNotSaid ? std::nullopt : std::optional(job.expected);
-  job.expected = expected_duration(rules.estimate, job.name, job.duration, given).value_or(kNotSaid);
+  if (!rules.as_given)
+    job.expected = expected_duration(rules.estimate, job.name, job.duration, given).value_or(kNotSaid);
   if (job.costs == kOfRules) {
     job.costs = costs(rules.costs, rules.image.empty() ? queue : std::string_view(rules.image));
   }
@@ -149,22 +151,52 @@ Trace TraceBuilder::finish() {
   return std::move(trace_);
 }
 
-Group gang_of(std::int64_t gpus, std::int64_t gpus_per_task, const Labels& node_selector) {
-  const auto tasks = [&](std::string name, std::int64_t count, std::int64_t gpus_each) {
+std::string shape_rules_key(const JobRules& rules) {
+  std::string key = fmt::format("{} {} {} {} {}", rules.gpus_per_task, rules.cpus_per_task,
+                                rules.topology.required, rules.topology.preferred, rules.topology.segment);
+  for (const auto& [label, value] : rules.node_selector) key += fmt::format("\n{}={}", label, value);
+  return key;
+}
+
+namespace {
+
+// `amount` in tasks of `per_task` and one for the rest; `ask` puts an amount on a pod.
+template <class Ask>
+Group tasks_of(std::int64_t amount, std::int64_t per_task, const JobRules& rules, Ask&& ask) {
+  const auto tasks = [&](std::string name, std::int64_t count, std::int64_t each) {
     PodSet set;
     set.name = std::move(name);
     set.count = count;
-    set.pod.node_selector = node_selector;
-    set.pod.claim.requests.push_back({std::string(kGpu), gpus_each, 1000});
+    set.pod.node_selector = rules.node_selector;
+    ask(set.pod, each);
     return set;
   };
   Group root;
   root.name = "job";
-  const std::int64_t full = gpus / gpus_per_task;
-  const std::int64_t rest = gpus % gpus_per_task;
-  if (full > 0) root.pod_sets.push_back(tasks("worker", full, gpus_per_task));
+  const std::int64_t full = amount / per_task;
+  const std::int64_t rest = amount % per_task;
+  if (full > 0) root.pod_sets.push_back(tasks("worker", full, per_task));
   if (rest > 0) root.pod_sets.push_back(tasks(full > 0 ? "rest" : "worker", 1, rest));
+  if (amount > per_task) root.topology = rules.topology;
   return root;
+}
+
+}  // namespace
+
+Group gang_of(std::int64_t gpus, const JobRules& rules) {
+  return tasks_of(gpus, rules.gpus_per_task, rules, [](PodTemplate& pod, std::int64_t each) {
+    pod.claim.requests.push_back({std::string(kGpu), each, 1000});
+  });
+}
+
+Group cpu_gang_of(std::int64_t cpus, const JobRules& rules) {
+  return tasks_of(cpus, rules.cpus_per_task, rules,
+                  [](PodTemplate& pod, std::int64_t each) { pod.requests.set("cpu", each * 1000); });
+}
+
+Result<std::uint32_t> gang_shape(std::int64_t gpus, const JobRules& rules, TraceBuilder& out) {
+  return out.shape(fmt::format("gang {} {}", gpus, shape_rules_key(rules)),
+                   [&] { return gang_of(gpus, rules); });
 }
 
 void require_models(PodTemplate& pod, const std::vector<std::string>& models) {

@@ -8,9 +8,11 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/checked.h"
@@ -28,6 +30,7 @@ namespace berth::sim {
 
 inline constexpr std::string_view kGpu = "nvidia.com/gpu";
 inline constexpr std::string_view kGpuModelLabel = "nvidia.com/gpu.product";
+inline constexpr std::string_view kHostLabel = "kubernetes.io/hostname";
 
 inline constexpr DurationMs kNotSaid = -1;
 inline constexpr std::uint32_t kOfRules = 0xffffffffu;
@@ -68,6 +71,9 @@ struct Trace {
   std::vector<Job> jobs;
 };
 
+// What a list of jobs with processors (Standard Workload Format) means by one.
+enum class Processors : std::uint8_t { kGpus, kCpus };
+
 // How the jobs of one source become Berth's: chosen in the scenario file (docs/simulator.md).
 struct JobRules {
   TimeMs from = kInt64Min;  // jobs submitted in [from, to)
@@ -76,10 +82,16 @@ struct JobRules {
   std::string queue;            // of all jobs, whatever the file says; "" = the file's
   std::string no_tenant_queue;  // of jobs that the file names no queue for; "" = they are refused
   bool drop_without_tenant = false;
+  // For tools that run nothing: jobs without a queue get the queue "", and what a file says of expected
+  // durations stays, whatever `estimate` says.
+  bool as_given = false;
   std::int64_t gpus_per_task = 8;  // a larger job is a gang of tasks of this size and one for the rest
   std::int64_t priority = 0;       // of jobs that the file gives none
   Labels node_selector;            // of every pod
   std::string queue_label;         // "" or a label key: pods go only to nodes whose label is their queue
+  TopologyRequest topology;        // of jobs with more than one pod, where the file says nothing of its own
+  Processors processors = Processors::kGpus;
+  std::int64_t cpus_per_task = 64;  // as gpus_per_task, where processors are CPUs
   Restart restart;
   struct Overhead {
     std::int64_t up_to_gpus = kInt64Max;
@@ -93,10 +105,18 @@ struct JobRules {
   Scaling scaling;    // of elastic jobs
   ElasticRules elastic;
 };
+// What rules make of equal jobs, as text: part of the keys of shapes.
+std::string shape_rules_key(const JobRules& rules);
 
-// Collects jobs from several sources, applies the rules, puts them into order.
+// Collects jobs from several sources, applies the rules, puts them into order. With a sink it collects none:
+// each job goes there as it comes (in the order of the file), so that any number of jobs can pass.
 class TraceBuilder {
  public:
+  // The job's indices lead into tables().
+  using Sink = std::function<Status(const Job&)>;
+  TraceBuilder() = default;
+  explicit TraceBuilder(Sink sink) : sink_(std::move(sink)) {}
+
   // Takes a job whose queue is `queue_name` ("" = the file names none). Jobs outside the window, and those
   // without a queue where the rules say so, are counted and left out. `place` is for errors: no queue, more
   // than rules.max_jobs jobs, a time that leaves the range.
@@ -119,6 +139,15 @@ class TraceBuilder {
   std::int64_t outside_window() const { return outside_window_; }
   std::int64_t without_queue() const { return without_queue_; }
 
+  // A job that a reader leaves out: `why` completes "3 jobs left out: ...".
+  void leave_out(std::string_view why) { ++left_out_[std::string(why)]; }
+  const std::map<std::string, std::int64_t, std::less<>>& left_out() const { return left_out_; }
+  // Something that a reader does not take over from a job that it keeps: `what` completes "3 jobs ...".
+  void remark(std::string_view what) { ++remarks_[std::string(what)]; }
+  const std::map<std::string, std::int64_t, std::less<>>& remarks() const { return remarks_; }
+  // Queues, shapes and restarts so far.
+  const Trace& tables() const { return trace_; }
+
   Trace finish();
 
  private:
@@ -133,10 +162,17 @@ class TraceBuilder {
   std::int64_t source_jobs_ = 0;
   std::int64_t outside_window_ = 0;
   std::int64_t without_queue_ = 0;
+  std::map<std::string, std::int64_t, std::less<>> left_out_;
+  std::map<std::string, std::int64_t, std::less<>> remarks_;
+  Sink sink_;
 };
 
-// The pod set tree of a job of `gpus` whole GPUs: tasks of gpus_per_task, and one for the rest.
-Group gang_of(std::int64_t gpus, std::int64_t gpus_per_task, const Labels& node_selector);
+// The pod set tree of a job of `gpus` whole GPUs: tasks of rules.gpus_per_task, and one for the rest.
+Group gang_of(std::int64_t gpus, const JobRules& rules);
+// The same of CPUs and rules.cpus_per_task.
+Group cpu_gang_of(std::int64_t cpus, const JobRules& rules);
+// gang_of() in the table of `out`.
+Result<std::uint32_t> gang_shape(std::int64_t gpus, const JobRules& rules, TraceBuilder& out);
 
 // Adds the condition that the pods run on a node with one of these GPU models. `models` empty: none.
 void require_models(PodTemplate& pod, const std::vector<std::string>& models);

@@ -1,10 +1,9 @@
-// Series, spreads, books and generators: exact numbers.
+// Series, spreads and books: exact numbers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "sim/books.h"
-#include "sim/generator.h"
 #include "sim/series.h"
 #include "sim/sim_support.h"
 
@@ -91,78 +90,6 @@ TEST(Books, NoticeOversubscription) {
   EXPECT_FALSE(books.node("m"));
   EXPECT_FALSE(books.all_free());
   books.release(0, pod, {0, 0, "n", {1}});
-}
-
-// The published figures: 86.7 % one GPU, 1.93 GPUs on average, median 874 s, mean 18,006 s, 32.5 GPU-hours per job.
-TEST(Generator, PhillyHasThePublishedFigures) {
-  TraceBuilder builder;
-  JobRules rules;
-  rules.queue = "q";
-  GeneratorOptions options;
-  options.jobs = 300'000;
-  options.span = 120 * 24 * kHour;
-  ASSERT_TRUE(generate_jobs(11, options, rules, builder));
-  const Trace trace = builder.finish();
-  ASSERT_EQ(trace.jobs.size(), 300'000u);
-  std::vector<std::int64_t> durations;
-  Int128 gpus = 0;
-  Int128 gpu_ms = 0;
-  std::int64_t ones = 0;
-  for (const Job& job : trace.jobs) {
-    durations.push_back(job.duration);
-    const std::int64_t size = trace.shapes[job.shape].gpu_milli / 1000;
-    gpus += size;
-    gpu_ms += static_cast<Int128>(size) * job.duration;
-    if (size == 1) ++ones;
-    ASSERT_GE(job.submit, 0);
-    ASSERT_LT(job.submit, options.span);
-  }
-  const Spread spread = spread_of(durations);
-  const auto near = [](double got, double want, double percent) {
-    EXPECT_NEAR(got, want, want * percent / 100);
-  };
-  near(static_cast<double>(spread.median), 874e3, 4);
-  near(static_cast<double>(spread.mean), 18'006e3, 4);
-  near(static_cast<double>(ones) / 300'000, 0.867, 1);
-  near(static_cast<double>(gpus) / 300'000, 1.93, 6);
-  near(static_cast<double>(gpu_ms) / 300'000 / static_cast<double>(kHour), 32.5, 12);
-}
-
-TEST(Generator, SeedDecides) {
-  const auto names = [](std::uint64_t seed) {
-    std::string out;
-    for (const Node& node : generate_openb_nodes(seed, 50, "n")) out += node.devices.at(0).model + " ";
-    return out;
-  };
-  EXPECT_EQ(names(1), names(1));
-  EXPECT_NE(names(1), names(2));
-}
-
-// openb's fleet: 71 % of the GPUs are G2; its pods: 38 % shared, 48 % one GPU, 13 % none.
-TEST(Generator, OpenbHasThePublishedShares) {
-  std::int64_t gpus = 0;
-  std::int64_t g2 = 0;
-  for (const Node& node : generate_openb_nodes(5, 20'000, "n")) {
-    gpus += node.devices.at(0).count;
-    if (node.devices.at(0).model == "G2") g2 += node.devices.at(0).count;
-  }
-  EXPECT_NEAR(static_cast<double>(g2) / static_cast<double>(gpus), 4392.0 / 6212, 0.02);
-  EXPECT_NEAR(static_cast<double>(gpus) / 20'000, 6212.0 / 1213, 0.1);
-
-  TraceBuilder builder;
-  JobRules rules;
-  rules.queue = "q";
-  GeneratorOptions options;
-  options.like = Likeness::kOpenb;
-  options.jobs = 100'000;
-  ASSERT_TRUE(generate_jobs(3, options, rules, builder));
-  const Trace trace = builder.finish();
-  std::array<std::int64_t, kSizeClasses> counts{};
-  for (const Job& job : trace.jobs)
-    ++counts[static_cast<std::size_t>(size_class(trace.shapes[job.shape].gpu_milli))];
-  EXPECT_NEAR(static_cast<double>(counts[0]) / 1000, 13.3, 1);
-  EXPECT_NEAR(static_cast<double>(counts[1]) / 1000, 37.8, 1);
-  EXPECT_NEAR(static_cast<double>(counts[2]) / 1000, 48.0, 1);
 }
 
 }  // namespace

@@ -100,6 +100,30 @@ TEST(Examples, GeneratedMonth) {
   EXPECT_NE(first->table, other->table);
 }
 
+TEST(Examples, OtherLikenessesAndForms) {
+  const auto helios = run_example("generated-helios.yaml");
+  ASSERT_TRUE(helios) << helios.error().str();
+  EXPECT_EQ(metric_of(*helios, "completed"), 5'000'000);
+  EXPECT_GT(metric_of(*helios, "gpu_allocation_while_arriving_pct"), 50'000);
+  const auto acme = run_example("generated-acme.yaml");
+  ASSERT_TRUE(acme) << acme.error().str();
+  EXPECT_EQ(metric_of(*acme, "completed"), 7'600'000);
+  const auto lingjun = run_example("generated-lingjun.yaml");
+  ASSERT_TRUE(lingjun) << lingjun.error().str();
+  EXPECT_EQ(metric_of(*lingjun, "completed"), 2'700'000);
+  const auto swf = run_example("swf.yaml");
+  ASSERT_TRUE(swf) << swf.error().str();
+  EXPECT_EQ(metric_of(*swf, "completed"), 5'000);
+  EXPECT_EQ(metric_of(*swf, "queue.others.jobs"), 1'000);
+}
+
+TEST(Published, LingjunHosts) {
+  BERTH_NEEDS_TRACES();
+  const auto result = run_example("lingjun-hosts.yaml");
+  ASSERT_TRUE(result) << result.error().str();
+  EXPECT_EQ(metric_of(*result, "completed"), 10'000'000);
+}
+
 TEST(Examples, Small) {
   const auto result = run_example("small.yaml");
   ASSERT_TRUE(result) << result.error().str();

@@ -177,7 +177,7 @@ TEST(BadInput, Berth) {
         {":2:", "gpu"}},
        {header + "{\"kind\":\"job\",\"id\":\"a\",\"submit_ms\":0,\"duration_ms\":1,\"gpus\":1,\"pod_sets\":[{"
                  "}]}\n",
-        {":2", "not both"}},
+        {":2", "not two"}},
        {header + "{\"kind\":\"job\",\"id\":\"a\",\"submit_ms\":0,\"duration_ms\":1,\"pod_sets\":[{\"gpus\":2,"
                  "\"gpu_milli\":5}]}\n",
         {":2", "gpu_milli"}},

@@ -191,7 +191,8 @@ std::string normal(std::string path) {
 // that exist.
 TEST(Scenario, ReferenceNamesEveryKey) {
   std::set<std::string> used;
-  for (const char* name : {"every-key-replay.yaml", "every-key-inflation.yaml", "every-key-runtime.yaml"}) {
+  for (const char* name : {"every-key-replay.yaml", "every-key-inflation.yaml", "every-key-runtime.yaml",
+                           "every-key-forms.yaml"}) {
     const std::string path = source_path(std::string("tests/sim/data/") + name);
     const auto scenario = read_scenario(path);
     ASSERT_TRUE(scenario) << scenario.error().str();

@@ -298,6 +298,10 @@ def check_commands(root, found, berth):
     for path, number, words in shown_commands(root):
         subcommand = [] if words[0].startswith("-") else words[:1]
         text = help_of(subcommand)
+        # A command with commands of its own: the flags are those of the second.
+        if subcommand and text and "Subcommands:" in text and len(words) > 1 and re.match(r"[a-z]", words[1]):
+            subcommand = words[:2]
+            text = help_of(subcommand)
         if text is None:
             found.add(path, number, f"'berth {' '.join(subcommand)} --help' fails: is there such a command?")
             continue

@@ -104,13 +104,21 @@ class Tree(unittest.TestCase):
         self.addCleanup(shutil.rmtree, folder)
         berth = os.path.join(folder, "berth")
         with open(berth, "w", encoding="utf-8") as f:
-            f.write('#!/bin/sh\n[ "$1" = plan ] && [ "$2" = --help ] && echo "  -f,--file FILE  --out DIR"\n')
+            f.write('#!/bin/sh\ncase "$*" in\n'
+                    '"plan --help") echo "  -f,--file FILE  --out DIR" ;;\n'
+                    '"trace --help") echo "Subcommands:" ;;\n'
+                    '"trace look --help") echo "  --far" ;;\n'
+                    '*) exit 1 ;;\nesac\n')
         os.chmod(berth, 0o755)
         self.assertEqual(self.run_check("commands", {}, "--berth", berth)[0], 0)
         self.finds("commands", {"docs/a.md": "```sh\nberth dance -f x\n```\n"}, "docs/a.md:2: 'berth dance --help' fails",
                    "--berth", berth)
         self.finds("commands", {"docs/a.md": "Say `berth plan --fast`.\n"}, "docs/a.md:1: 'berth plan' has no --fast",
                    "--berth", berth)
+        self.assertEqual(self.run_check("commands", {"docs/a.md": "Say `berth trace look --far`.\n"}, "--berth", berth)[0], 0)
+        self.finds("commands", {"docs/a.md": "Say `berth trace look --near`.\n"}, "'berth trace look' has no --near",
+                   "--berth", berth)
+        self.finds("commands", {"docs/a.md": "Say `berth trace jump`.\n"}, "'berth trace jump --help' fails", "--berth", berth)
         self.finds("commands", {"README.md": "#\n", "docs/a.md": "#\n"}, "shows no berth command", "--berth", berth)
 
 
