@@ -1,6 +1,6 @@
 # The report's style sheet, script and template are files in src/sim/report_assets/; they are put into berth_sim as
 # strings, so that the program needs no file beside it. And the report's tests, which are a program of their own.
-set(assets template.html report.css page.js time.js distribution.js gantt.js start.js)
+set(assets template.html report.css page.js numbers.js time.js xy.js distribution.js gantt.js start.js)
 list(TRANSFORM assets PREPEND ${CMAKE_SOURCE_DIR}/src/sim/report_assets/)
 set(embedded ${CMAKE_BINARY_DIR}/generated/report_assets.cc)
 add_custom_command(

@@ -1,25 +1,38 @@
-// `berth simulate SCENARIO`: runs a trace through the engine and reports what came out.
+// `berth simulate SCENARIO...`: runs traces through the engine and reports what came out: one scenario, or an
+// experiment of several scenarios, variants and seeds side by side.
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace berth::cli {
 
 struct SimulateArguments {
-  std::string scenario;
-  std::string out;  // folder, "" = no files
+  std::vector<std::string> scenarios;  // or one experiment file
+  std::string out;                     // folder, "" = no files
   std::optional<std::uint64_t> seed;
   std::string log;
   bool quiet = false;
   bool explain_scenario = false;
+  bool fill = false;
+  std::vector<std::string> set;      // KEY=VALUE, for every run
+  std::vector<std::string> vary;     // KEY=V1,V2,...
+  std::string sweep;                 // KEY=FROM..TO:STEP
+  std::string seeds;                 // N, A..B or A,B,C
+  std::vector<std::string> metrics;  // columns of the table
+  bool compare = false;              // an experiment even of one run
+  bool each = false;                 // also every run's own files, each in a folder below `out`
+  std::size_t jobs = 0;              // runs at a time; 0 = as many as there are cores
 };
 
-// 0: done, 1: an expectation of the scenario was not met, 2: wrong input (nothing was written), 3: a defect
-// of Berth. `terminal`: whether `err` is one, and progress is shown there.
+// 0: done, 1: an expectation of a scenario was not met, 2: wrong input (nothing was written; of an experiment,
+// the runs that went through are written), 3: a defect of Berth. `terminal`: whether `err` is one, and
+// progress is shown there.
 int run_simulate(const SimulateArguments& arguments, std::ostream& out, std::ostream& err, bool terminal);
 
 // Adds the subcommand; its callback sets `exit_code`.

@@ -15,9 +15,11 @@ Books::Books(const std::vector<Node>& nodes) : nodes_(&nodes) {
     cpu_capacity_ += node.allocatable.get("cpu");
     for (const DevicePool& pool : node.devices) {
       account.device_free.insert(account.device_free.end(), static_cast<std::size_t>(pool.count), 1000);
+      account.is_gpu.resize(account.device_free.size(), pool.resource == kGpu);
       if (pool.resource == kGpu) gpu_capacity_ += pool.count * 1000;
     }
     account.device_out.resize(account.device_free.size(), false);
+    count_idle(account, 1);
     accounts_.push_back(std::move(account));
   }
 }
@@ -30,6 +32,13 @@ Result<std::uint32_t> Books::node(std::string_view name) const {
 }
 
 Status Books::charge(std::uint32_t node, const PodTemplate& pod, const SlotPlacement& slot) {
+  count_idle(accounts_[node], -1);
+  Status charged = charge_account(node, pod, slot);
+  count_idle(accounts_[node], 1);
+  return charged;
+}
+
+Status Books::charge_account(std::uint32_t node, const PodTemplate& pod, const SlotPlacement& slot) {
   Account& account = accounts_[node];
   const std::string& name = (*nodes_)[node].name;
   if (account.out) return fail(ErrorCode::kInternal, "a start names the node {}, which has failed", name);
@@ -55,7 +64,8 @@ Status Books::charge(std::uint32_t node, const PodTemplate& pod, const SlotPlace
                     device);
       }
       if (account.device_out[static_cast<std::size_t>(device)]) {
-        return fail(ErrorCode::kInternal, "a start names device {} of node {}, which has failed", device, name);
+        return fail(ErrorCode::kInternal, "a start names device {} of node {}, which has failed", device,
+                    name);
       }
       std::int64_t& left = account.device_free[static_cast<std::size_t>(device)];
       if (left < request.milli) {
@@ -75,6 +85,7 @@ Status Books::charge(std::uint32_t node, const PodTemplate& pod, const SlotPlace
 
 void Books::release(std::uint32_t node, const PodTemplate& pod, const SlotPlacement& slot) {
   Account& account = accounts_[node];
+  count_idle(account, -1);
   for (const auto& [resource, amount] : pod.requests) {
     account.free.set(resource, account.free.get(resource) + amount);
   }
@@ -84,10 +95,36 @@ void Books::release(std::uint32_t node, const PodTemplate& pod, const SlotPlacem
       account.device_free[static_cast<std::size_t>(slot.devices[at])] += request.milli;
     }
   }
+  count_idle(account, 1);
+}
+
+void Books::count_idle(const Account& account, std::int64_t sign) {
+  if (account.out) return;
+  std::int64_t usable = 0;
+  std::int64_t whole = 0;
+  for (std::size_t i = 0; i < account.device_free.size(); ++i) {
+    if (!account.is_gpu[i] || account.device_out[i]) continue;
+    ++usable;
+    const std::int64_t left = account.device_free[i];
+    if (left == 1000) {
+      ++whole;
+    } else {
+      idle_.parts_milli += sign * left;
+    }
+  }
+  (whole == usable ? idle_.free_nodes_milli : idle_.whole_milli) += sign * whole * 1000;
+}
+
+void Books::set_node_out(std::uint32_t node, bool out) {
+  count_idle(accounts_[node], -1);
+  accounts_[node].out = out;
+  count_idle(accounts_[node], 1);
 }
 
 void Books::set_device_out(std::uint32_t node, std::int64_t device, bool out) {
+  count_idle(accounts_[node], -1);
   accounts_[node].device_out[static_cast<std::size_t>(device)] = out;
+  count_idle(accounts_[node], 1);
 }
 
 bool Books::all_free() const {

@@ -17,6 +17,15 @@
 
 namespace berth::sim {
 
+// GPUs that nobody has, in thousandths, by what they are still good for. Their sum is the capacity less what
+// is given out or out of service.
+struct IdleGpus {
+  std::int64_t free_nodes_milli = 0;  // on nodes none of whose GPUs is in use: a gang member of any size fits
+  std::int64_t whole_milli = 0;       // whole GPUs of nodes where others are in use
+  std::int64_t parts_milli = 0;       // what is left of GPUs that are given out in part
+  bool operator==(const IdleGpus&) const = default;
+};
+
 class Books {
  public:
   // `nodes` must outlive the books.
@@ -27,11 +36,12 @@ class Books {
   void release(std::uint32_t node, const PodTemplate& pod, const SlotPlacement& slot);
 
   // A node or a device that is out takes nothing: charging it is an error. What is on it must be released first.
-  void set_node_out(std::uint32_t node, bool out) { accounts_[node].out = out; }
+  void set_node_out(std::uint32_t node, bool out);
   void set_device_out(std::uint32_t node, std::int64_t device, bool out);
 
   std::int64_t gpu_capacity_milli() const { return gpu_capacity_; }
   std::int64_t cpu_capacity_milli() const { return cpu_capacity_; }
+  const IdleGpus& idle() const { return idle_; }
   // Whether nothing is charged anywhere: true when all jobs are gone.
   bool all_free() const;
 
@@ -41,13 +51,19 @@ class Books {
     std::vector<std::int64_t> device_free;  // milli, all pools in their order
     std::vector<bool> device_out;
     bool out = false;
+    std::vector<bool> is_gpu;  // per device
   };
+
+  Status charge_account(std::uint32_t node, const PodTemplate& pod, const SlotPlacement& slot);
+  // Takes the node's idle GPUs into idle_ (sign 1) or out of it (-1). O(devices of the node).
+  void count_idle(const Account& account, std::int64_t sign);
 
   const std::vector<Node>* nodes_;
   std::vector<Account> accounts_;
   std::unordered_map<std::string_view, std::uint32_t> index_;
   std::int64_t gpu_capacity_ = 0;
   std::int64_t cpu_capacity_ = 0;
+  IdleGpus idle_;
 };
 
 }  // namespace berth::sim

@@ -17,7 +17,7 @@ std::int64_t InflationPoint::allocated_pct_milli(std::int64_t capacity_milli) co
   return clamp_to_int64(rounded(allocated_milli_sum * 100'000, static_cast<Int128>(jobs) * capacity_milli));
 }
 
-Result<InflationOutcome> inflate(const Input& input, Decider& decider,
+Result<InflationOutcome> inflate(const Input& input, Decider& decider, std::int64_t fill_to_pct,
                                  const std::function<void(const Progress&)>& progress) {
   BERTH_TRY(set_up(input, decider));
   Books books(input.nodes);
@@ -72,6 +72,9 @@ Result<InflationOutcome> inflate(const Input& input, Decider& decider,
     if (out.curve.empty() || out.curve.back().arrived_pct != percent) out.curve.push_back({percent, 0, 0});
     ++out.curve.back().jobs;
     out.curve.back().allocated_milli_sum += out.allocated_milli;
+    if (fill_to_pct > 0 && static_cast<Int128>(out.arrived_milli) * 100 >=
+                               static_cast<Int128>(fill_to_pct) * out.gpu_capacity_milli)
+      break;
     if (progress && i % 256 == 0) {
       progress({static_cast<std::int64_t>(input.trace.jobs.size()), out.jobs, out.jobs, now});
     }

@@ -38,8 +38,9 @@ struct InflationOutcome {
   std::int64_t decide_calls = 0;
 };
 
-// Errors as replay().
-Result<InflationOutcome> inflate(const Input& input, Decider& decider,
+// Ends with the first job after which `fill_to_pct` of demand has arrived; 0: with the last job. Errors as
+// replay().
+Result<InflationOutcome> inflate(const Input& input, Decider& decider, std::int64_t fill_to_pct,
                                  const std::function<void(const Progress&)>& progress);
 
 }  // namespace berth::sim

@@ -119,7 +119,8 @@ Result<std::uint32_t> find_leaf(const Input& input, const std::string& name, std
                    "{} name the queue '{}', which is not defined; add it, or give these {} another queue",
                    who, name, who);
   }
-  if (!it->leaf) return fail_at(place, "{} name the queue '{}', which has children and takes none", who, name);
+  if (!it->leaf)
+    return fail_at(place, "{} name the queue '{}', which has children and takes none", who, name);
   return static_cast<std::uint32_t>(it - input.queues.begin());
 }
 
@@ -177,6 +178,9 @@ Result<Input> load(const Scenario& scenario) {
     BERTH_TRY(complete_queues(queues, place));
   }
   input.queues = parents_first(std::move(queues));
+  for (Queue& queue : input.queues) {
+    if (scenario.nobody_preempts) queue.preemption = PreemptionPolicy();
+  }
 
   Flavor everything;
   everything.name = "default";

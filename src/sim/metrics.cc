@@ -1,6 +1,8 @@
 #include "sim/metrics.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <utility>
 
 #include "text/csv.h"
@@ -9,8 +11,6 @@
 
 namespace berth::sim {
 namespace {
-
-constexpr std::int64_t kLargeGpuMilli = 32'000;
 
 // The nearest integer to a/b, for a >= 0 and b > 0.
 std::int64_t rounded(Int128 a, Int128 b) {
@@ -21,6 +21,7 @@ struct Samples {
   JobGroup group;
   std::vector<std::int64_t> completion;
   std::vector<std::int64_t> waiting;
+  std::vector<std::int64_t> slowdown;
   Int128 lost_gpu_milli_ms = 0;
 
   void add(const Job& job, const JobOutcome& outcome) {
@@ -31,10 +32,12 @@ struct Samples {
     ++group.completed;
     completion.push_back(outcome.end - job.submit);
     waiting.push_back(outcome.waited);
+    slowdown.push_back(slowdown_milli(outcome.end - job.submit, job.duration));
   }
   JobGroup take() {
     group.completion = spread_of(std::move(completion));
     group.waiting = spread_of(std::move(waiting));
+    group.slowdown = spread_of(std::move(slowdown));
     group.lost_gpu_seconds = rounded(lost_gpu_milli_ms, 1'000'000);
     return std::move(group);
   }
@@ -46,13 +49,22 @@ void add_group(std::vector<Metric>& out, const std::string& prefix, const JobGro
   };
   add("jobs", group.jobs * 1000);
   add("completed", group.completed * 1000);
-  for (const auto& [name, spread] :
-       {std::pair{"completion", &group.completion}, std::pair{"waiting", &group.waiting}}) {
-    add(fmt::format("{}_mean_s", name), spread->mean);
-    add(fmt::format("{}_median_s", name), spread->median);
-    add(fmt::format("{}_p90_s", name), spread->p90);
-    add(fmt::format("{}_p99_s", name), spread->p99);
-    add(fmt::format("{}_max_s", name), spread->max);
+  struct Measure {
+    const char* name;
+    const Spread* spread;
+    const char* unit;
+  };
+  for (const Measure& measure :
+       {Measure{"completion", &group.completion, "_s"}, Measure{"waiting", &group.waiting, "_s"},
+        Measure{"slowdown", &group.slowdown, ""}}) {
+    const auto put = [&](const char* what, std::int64_t milli) {
+      add(fmt::format("{}_{}{}", measure.name, what, measure.unit), milli);
+    };
+    put("mean", measure.spread->mean);
+    put("median", measure.spread->median);
+    put("p90", measure.spread->p90);
+    put("p99", measure.spread->p99);
+    put("max", measure.spread->max);
   }
   add("evictions", group.evictions * 1000);
   add("lost_gpu_hours", rounded(static_cast<Int128>(group.lost_gpu_seconds) * 1000, 3600));
@@ -66,6 +78,11 @@ std::string size_key(std::string_view name) {
 }
 
 }  // namespace
+
+std::int64_t slowdown_milli(DurationMs completion, DurationMs duration) {
+  const Int128 work = std::max(duration, kSlowdownFloor);
+  return std::max<std::int64_t>(1000, rounded(static_cast<Int128>(completion) * 1000, work));
+}
 
 Spread spread_of(std::vector<std::int64_t> values) {
   Spread out;
@@ -91,6 +108,8 @@ ReplaySummary summarize(const Input& input, const Outcome& outcome) {
   Samples large;
   std::vector<Samples> queues(outcome.leaves.size());
   std::vector<Samples> sizes(kSizeClasses);
+  std::map<std::int64_t, Samples, std::greater<>> priorities;
+  std::map<ReasonCode, WaitCause> causes;
   std::int64_t reclaims = 0;
   std::int64_t rejected = 0;
   for (std::size_t i = 0; i < outcome.jobs.size(); ++i) {
@@ -101,6 +120,13 @@ ReplaySummary summarize(const Input& input, const Outcome& outcome) {
     if (shape.gpu_milli >= kLargeGpuMilli) large.add(job, result);
     queues[outcome.leaf_of[input.queue_of[job.queue]]].add(job, result);
     sizes[static_cast<std::size_t>(size_class(shape.gpu_milli))].add(job, result);
+    priorities[job.priority].add(job, result);
+    if (result.waited_for != ReasonCode::kNone) {
+      WaitCause& cause = causes[result.waited_for];
+      ++cause.jobs;
+      cause.waited_ms += result.waited;
+      cause.waited_gpu_milli_ms += static_cast<Int128>(result.waited) * shape.gpu_milli;
+    }
     reclaims += result.reclaims;
     if (result.state == JobState::kRejected) ++rejected;
   }
@@ -118,6 +144,19 @@ ReplaySummary summarize(const Input& input, const Outcome& outcome) {
     sizes[i].group.name = size_class_name(static_cast<SizeClass>(i));
     out.sizes.push_back(sizes[i].take());
   }
+  for (auto& [priority, samples] : priorities) {
+    if (priorities.size() == 1) break;
+    samples.group.name = fmt::format("{}", priority);
+    out.priorities.push_back(samples.take());
+  }
+  for (auto& [reason, cause] : causes) {
+    cause.reason = reason;
+    out.causes.push_back(cause);
+  }
+  std::stable_sort(out.causes.begin(), out.causes.end(), [](const WaitCause& a, const WaitCause& b) {
+    return a.waited_gpu_milli_ms > b.waited_gpu_milli_ms;
+  });
+  out.fairness = fairness_of(input, outcome);
 
   const Int128 gpu_ms = outcome.series.integral(kTrackAllocated, outcome.end);
   const auto percent = [&](Int128 used, DurationMs time) {
@@ -177,13 +216,55 @@ ReplaySummary summarize(const Input& input, const Outcome& outcome) {
     add(prefix + "resizes", service.room.resizes * 1000);
     add(prefix + "failures", service.room.failures * 1000);
   }
+  for (const auto& [name, track] :
+       {std::pair{"idle_on_free_nodes_pct", kTrackIdleNodes},
+        std::pair{"idle_on_used_nodes_pct", kTrackIdleWhole}, std::pair{"idle_parts_pct", kTrackIdleParts}}) {
+    add(name, percent(outcome.series.integral(track, outcome.end), outcome.end - outcome.begin));
+  }
+  const Fairness& fair = out.fairness;
+  const auto hours = [](Int128 gpu_milli_ms) { return rounded(gpu_milli_ms, kHour); };
+  Int128 below_share = 0;
+  Int128 below_guarantee = 0;
+  for (const QueueFairness& queue : fair.queues) {
+    below_share += queue.below_share_milli_ms;
+    below_guarantee += queue.below_guarantee_milli_ms;
+  }
+  add("fairness_index", fair.index_mean_milli);
+  add("below_share_gpu_hours", hours(below_share));
+  add("below_guarantee_gpu_hours", hours(below_guarantee));
   add_group(out.metrics, "large.", out.large);
-  for (const JobGroup& group : out.queues) add_group(out.metrics, "queue." + group.name + ".", group);
+  for (std::size_t i = 0; i < out.queues.size(); ++i) {
+    const std::string prefix = "queue." + out.queues[i].name + ".";
+    add_group(out.metrics, prefix, out.queues[i]);
+    add(prefix + "held_gpu_hours", hours(fair.queues[i].held_milli_ms));
+    add(prefix + "deserved_gpu_hours", hours(fair.queues[i].deserved_milli_ms));
+    add(prefix + "below_share_gpu_hours", hours(fair.queues[i].below_share_milli_ms));
+    add(prefix + "below_guarantee_gpu_hours", hours(fair.queues[i].below_guarantee_milli_ms));
+  }
+  for (const JobGroup& group : out.priorities) add_group(out.metrics, "priority." + group.name + ".", group);
   for (const JobGroup& group : out.sizes) add_group(out.metrics, "size." + size_key(group.name) + ".", group);
   return out;
 }
 
-std::vector<Metric> inflation_metrics(const InflationOutcome& outcome) {
+std::optional<std::int64_t> allocated_at(const InflationOutcome& outcome, std::int64_t arrived_pct) {
+  if (outcome.curve.empty() || outcome.curve.back().arrived_pct < arrived_pct) return std::nullopt;
+  std::int64_t got = 0;
+  for (const InflationPoint& point : outcome.curve) {
+    if (point.arrived_pct > arrived_pct) break;
+    got = point.allocated_pct_milli(outcome.gpu_capacity_milli);
+  }
+  return got;
+}
+
+std::optional<std::int64_t> published_at(const std::vector<CurvePoint>& published, std::int64_t arrived_pct) {
+  for (const CurvePoint& point : published) {
+    if (point.arrived_pct == arrived_pct) return point.allocated_pct_milli;
+  }
+  return std::nullopt;
+}
+
+std::vector<Metric> inflation_metrics(const InflationOutcome& outcome,
+                                      const std::vector<CurvePoint>& published) {
   std::vector<Metric> out;
   const auto percent = [&](std::int64_t milli) {
     return rounded(static_cast<Int128>(milli) * 100'000, outcome.gpu_capacity_milli);
@@ -201,6 +282,20 @@ std::vector<Metric> inflation_metrics(const InflationOutcome& outcome) {
   for (const InflationPoint& point : outcome.curve) {
     out.push_back({fmt::format("allocated_pct_at.{}", point.arrived_pct),
                    point.allocated_pct_milli(outcome.gpu_capacity_milli)});
+  }
+  // Also where a large job carried the curve past the mark.
+  for (const std::int64_t mark : kFillMarks) {
+    const bool there = std::any_of(outcome.curve.begin(), outcome.curve.end(),
+                                   [&](const InflationPoint& point) { return point.arrived_pct == mark; });
+    const auto value = allocated_at(outcome, mark);
+    if (!there && value) out.push_back({fmt::format("allocated_pct_at.{}", mark), *value});
+  }
+  for (const std::int64_t mark : kFillMarks) {
+    const auto theirs = published_at(published, mark);
+    const auto ours = allocated_at(outcome, mark);
+    if (!theirs || !ours) continue;
+    out.push_back({fmt::format("published_pct_at.{}", mark), *theirs});
+    out.push_back({fmt::format("above_published_at.{}", mark), *ours - *theirs});
   }
   return out;
 }
@@ -230,7 +325,10 @@ Result<std::vector<Check>> check_metrics(const Scenario& scenario, const std::ve
   return out;
 }
 
-Result<std::vector<CurvePoint>> read_curve(const CurveExpectation& expectation, std::uint64_t seed) {
+Result<std::vector<CurvePoint>> published_curve(const Scenario& scenario) {
+  if (!scenario.expect_curve) return std::vector<CurvePoint>();
+  const CurveExpectation& expectation = *scenario.expect_curve;
+  const std::uint64_t seed = scenario.seed;
   BERTH_ASSIGN(text::ByteSource source, text::ByteSource::open(expectation.path));
   BERTH_ASSIGN(text::CsvReader csv,
                text::CsvReader::open(source, {"pod_list", "policy", "seed", "arrived_pct", "allocated_pct"}));
@@ -255,6 +353,8 @@ Result<std::vector<CurvePoint>> read_curve(const CurveExpectation& expectation, 
     return fail_at({expectation.path, 0, 0}, "has no row for pod_list {}, policy {}, seed {}",
                    expectation.list, expectation.policy, seed);
   }
+  std::stable_sort(points.begin(), points.end(),
+                   [](const CurvePoint& a, const CurvePoint& b) { return a.arrived_pct < b.arrived_pct; });
   return points;
 }
 
@@ -262,12 +362,9 @@ std::vector<Check> check_curve(const CurveExpectation& expectation, const std::v
                                const InflationOutcome& outcome) {
   std::vector<Check> out;
   for (const CurvePoint& point : points) {
-    // A percentage that no job fell into: the value before it holds.
-    std::int64_t got = 0;
-    for (const InflationPoint& mine : outcome.curve) {
-      if (mine.arrived_pct > point.arrived_pct) break;
-      got = mine.allocated_pct_milli(outcome.gpu_capacity_milli);
-    }
+    const std::int64_t last =
+        outcome.curve.empty() ? 0 : outcome.curve.back().allocated_pct_milli(outcome.gpu_capacity_milli);
+    const std::int64_t got = allocated_at(outcome, point.arrived_pct).value_or(last);
     out.push_back({fmt::format("allocated % at {} % arrived", point.arrived_pct), point.allocated_pct_milli,
                    expectation.within_pct_milli, got});
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "sim/fairness.h"
 #include "sim/inflation.h"
 #include "sim/input.h"
 #include "sim/replay.h"
@@ -43,19 +44,50 @@ struct JobGroup {
   std::int64_t evictions = 0;
   Spread completion;  // of completed jobs: submission to end
   Spread waiting;     // of completed jobs
+  Spread slowdown;    // of completed jobs, in thousandths
   std::int64_t lost_gpu_seconds = 0;
+};
+
+// How many times longer a job took than its work: completion over duration, in thousandths; at least 1.
+// Durations below 10 s count as 10 s, so that the shortest jobs do not decide the mean ("bounded slowdown":
+// Feitelson, Rudolph, JSSPP 1998).
+inline constexpr DurationMs kSlowdownFloor = 10 * kSecond;
+std::int64_t slowdown_milli(DurationMs completion, DurationMs duration);
+
+// Jobs that waited, by what held them back at the beginning of their longest wait (JobOutcome::waited_for).
+struct WaitCause {
+  ReasonCode reason = ReasonCode::kNone;
+  std::int64_t jobs = 0;
+  Int128 waited_ms = 0;
+  Int128 waited_gpu_milli_ms = 0;
 };
 
 struct ReplaySummary {
   JobGroup all;
-  JobGroup large;                // jobs of 32 GPUs and more
-  std::vector<JobGroup> queues;  // leaves in their order
-  std::vector<JobGroup> sizes;   // classes that occur, in their order
-  std::vector<Metric> metrics;   // everything, in a fixed order
+  JobGroup large;                    // jobs of 32 GPUs and more
+  std::vector<JobGroup> queues;      // leaves in their order
+  std::vector<JobGroup> sizes;       // classes that occur, in their order
+  std::vector<JobGroup> priorities;  // highest first; empty where all jobs have one priority
+  std::vector<WaitCause> causes;     // most GPU time first
+  Fairness fairness;
+  std::vector<Metric> metrics;  // everything, in a fixed order
 };
 ReplaySummary summarize(const Input& input, const Outcome& outcome);
 
-std::vector<Metric> inflation_metrics(const InflationOutcome& outcome);
+// A point of a published curve.
+struct CurvePoint {
+  std::int64_t arrived_pct = 0;
+  std::int64_t allocated_pct_milli = 0;
+};
+// Where tables of the inflation experiment look at the curve.
+inline constexpr std::int64_t kFillMarks[] = {80, 90, 95, 100, 110, 120, 130};
+// The curve at a percentage of demand; nothing where the run did not come that far. Where no job fell into the
+// percentage, the value before it holds.
+std::optional<std::int64_t> allocated_at(const InflationOutcome& outcome, std::int64_t arrived_pct);
+std::optional<std::int64_t> published_at(const std::vector<CurvePoint>& published, std::int64_t arrived_pct);
+
+std::vector<Metric> inflation_metrics(const InflationOutcome& outcome,
+                                      const std::vector<CurvePoint>& published);
 
 // "12.345", "-0.5", "7": thousandths as a decimal without trailing zeros.
 std::string format_milli(std::int64_t milli);
@@ -73,12 +105,9 @@ struct Check {
 };
 // An expectation about a metric that does not exist is an error at its place in the scenario.
 Result<std::vector<Check>> check_metrics(const Scenario& scenario, const std::vector<Metric>& metrics);
-// Reads the published curve of the scenario's seed; an error where it has no row for it.
-struct CurvePoint {
-  std::int64_t arrived_pct = 0;
-  std::int64_t allocated_pct_milli = 0;
-};
-Result<std::vector<CurvePoint>> read_curve(const CurveExpectation& expectation, std::uint64_t seed);
+// The published curve of the scenario's seed, ascending; an error where the file has no row for it. Empty where
+// the scenario expects none.
+Result<std::vector<CurvePoint>> published_curve(const Scenario& scenario);
 std::vector<Check> check_curve(const CurveExpectation& expectation, const std::vector<CurvePoint>& points,
                                const InflationOutcome& outcome);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -13,31 +14,15 @@
 namespace berth::sim {
 namespace {
 
-// A table with aligned columns; the first is aligned left, the others right.
-std::string aligned(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()), 0);
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string out;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (i == 0) {
-        line += fmt::format("{:<{}}", row[i], widths[i]);
-      } else {
-        line += fmt::format("  {:>{}}", row[i], widths[i]);
-      }
-    }
-    while (!line.empty() && line.back() == ' ') line.pop_back();
-    out += line + "\n";
-  }
-  return out;
-}
-
 std::string percent(std::int64_t milli) {
   return fmt::format("{}.{} %", milli / 1000, milli % 1000 / 100);
+}
+
+// Points of a percent with two digits: "93.10".
+std::string points(std::int64_t milli) {
+  const std::int64_t hundredths = (std::abs(milli) + 5) / 10;
+  return fmt::format("{}{}.{:02}", milli < 0 && hundredths > 0 ? "-" : "", hundredths / 100,
+                     hundredths % 100);
 }
 
 std::int64_t metric(const std::vector<Metric>& metrics, std::string_view name) {
@@ -45,16 +30,6 @@ std::int64_t metric(const std::vector<Metric>& metrics, std::string_view name) {
     if (m.name == name) return m.milli;
   }
   return 0;
-}
-
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(text);
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + "\"";
 }
 
 std::string_view state_name(JobState state) {
@@ -82,9 +57,10 @@ std::string runtime_lines(const Input& input, const Outcome& outcome, const Repl
   };
   std::string out;
   if (outcome.failures > 0) {
-    out += fmt::format("failures: {}, {} nodes out, {} GPU-hours down; {} times a job was hit, GPU-hours lost: {}\n",
-                       value("failures"), value("nodes_lost"), value("gpu_hours_down"), value("job_failures"),
-                       value("failure_lost_gpu_hours"));
+    out += fmt::format(
+        "failures: {}, {} nodes out, {} GPU-hours down; {} times a job was hit, GPU-hours lost: {}\n",
+        value("failures"), value("nodes_lost"), value("gpu_hours_down"), value("job_failures"),
+        value("failure_lost_gpu_hours"));
   }
   if (metric(summary.metrics, "startup_hours") > 0 || metric(summary.metrics, "checkpoint_hours") > 0) {
     out += fmt::format("starting took jobs {} hours, with {} image pulls; writing checkpoints {} hours\n",
@@ -95,12 +71,13 @@ std::string runtime_lines(const Input& input, const Outcome& outcome, const Repl
   }
   for (const Service& service : input.services) {
     const std::string prefix = "service." + service.name + ".";
-    out += fmt::format("service {}: {} of {} requests not served ({} %), short {} % of the time, at worst by {}/s; "
-                       "replica-hours: {} wanted, {} served\n",
-                       service.name, value(prefix + "unserved"), value(prefix + "requests"),
-                       value(prefix + "unserved_pct", 2), value(prefix + "short_pct", 2),
-                       value(prefix + "worst_short_per_s", 1), value(prefix + "replica_hours_wanted"),
-                       value(prefix + "replica_hours_ready"));
+    out += fmt::format(
+        "service {}: {} of {} requests not served ({} %), short {} % of the time, at worst by {}/s; "
+        "replica-hours: {} wanted, {} served\n",
+        service.name, value(prefix + "unserved"), value(prefix + "requests"),
+        value(prefix + "unserved_pct", 2), value(prefix + "short_pct", 2),
+        value(prefix + "worst_short_per_s", 1), value(prefix + "replica_hours_wanted"),
+        value(prefix + "replica_hours_ready"));
   }
   return out + "\n";
 }
@@ -134,6 +111,39 @@ Status write_whole(const std::string& path, std::string_view content) {
 }
 
 }  // namespace
+
+std::string aligned(const std::vector<std::vector<std::string>>& rows) {
+  const auto width = [](const std::string& text) {
+    return static_cast<std::size_t>(std::count_if(
+        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; }));
+  };
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()), 0);
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string room(widths[i] - width(row[i]), ' ');
+      line += i == 0 ? row[i] + room : "  " + room + row[i];
+    }
+    while (!line.empty() && line.back() == ' ') line.pop_back();
+    out += line + "\n";
+  }
+  return out;
+}
+
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + "\"";
+}
 
 std::string replay_table(const Scenario& scenario, const Input& input, const Outcome& outcome,
                          const ReplaySummary& summary) {
@@ -188,7 +198,8 @@ std::string replay_table(const Scenario& scenario, const Input& input, const Out
   return out;
 }
 
-std::string inflation_table(const Scenario& scenario, const Input& input, const InflationOutcome& outcome) {
+std::string inflation_table(const Scenario& scenario, const Input& input, const InflationOutcome& outcome,
+                            const std::vector<CurvePoint>& published) {
   std::string out =
       fmt::format("{}: {} jobs offered to {} nodes with {} GPUs, seed {}\n", scenario.name,
                   human_amount(outcome.jobs), human_amount(static_cast<std::int64_t>(input.nodes.size())),
@@ -196,13 +207,20 @@ std::string inflation_table(const Scenario& scenario, const Input& input, const 
   out += fmt::format("placed {}, dropped {}\n\n", human_amount(outcome.placed),
                      human_amount(outcome.jobs - outcome.placed));
   std::vector<std::vector<std::string>> rows{{"GPU demand arrived", "GPUs allocated"}};
-  for (const InflationPoint& point : outcome.curve) {
-    const bool last = &point == &outcome.curve.back();
-    if (point.arrived_pct == 0 || (point.arrived_pct % 10 != 0 && !last)) continue;
-    const std::int64_t milli = point.allocated_pct_milli(outcome.gpu_capacity_milli);
-    rows.push_back(
-        {fmt::format("{} %", point.arrived_pct), fmt::format("{}.{:02} %", milli / 1000, milli % 1000 / 10)});
-  }
+  if (!published.empty()) rows.front().insert(rows.front().end(), {"published", "difference"});
+  const auto line = [&](std::int64_t mark) {
+    const auto ours = allocated_at(outcome, mark);
+    if (!ours) return;
+    std::vector<std::string> row{fmt::format("{} %", mark), points(*ours) + " %"};
+    if (const auto theirs = published_at(published, mark)) {
+      row.push_back(points(*theirs) + " %");
+      row.push_back((*ours < *theirs ? "" : "+") + points(*ours - *theirs));
+    }
+    rows.push_back(std::move(row));
+  };
+  for (const std::int64_t mark : kFillMarks) line(mark);
+  const std::int64_t last = outcome.curve.empty() ? 0 : outcome.curve.back().arrived_pct;
+  if (std::find(std::begin(kFillMarks), std::end(kFillMarks), last) == std::end(kFillMarks)) line(last);
   return out + aligned(rows);
 }
 
@@ -243,36 +261,66 @@ std::vector<OutputFile> summary_files(const Scenario& scenario, const std::vecto
 
 std::vector<OutputFile> replay_files(const Input& input, const Outcome& outcome) {
   const BinnedSeries& series = outcome.series;
-  std::string csv = "time_s,gpus_allocated,jobs_waiting,gpus_waiting";
+  struct Plain {
+    const char* name;
+    std::size_t track;
+    bool thousandths;
+  };
+  constexpr Plain kPlain[] = {{"gpus_allocated", kTrackAllocated, true},
+                              {"jobs_waiting", kTrackPending, false},
+                              {"gpus_waiting", kTrackPendingGpu, true},
+                              {"gpus_waiting_large", kTrackPendingLarge, true},
+                              {"gpus_down", kTrackDown, true},
+                              {"gpus_idle_on_free_nodes", kTrackIdleNodes, true},
+                              {"gpus_idle_on_used_nodes", kTrackIdleWhole, true},
+                              {"gpus_idle_parts", kTrackIdleParts, true}};
+  struct PerQueue {
+    const char* name;
+    QueueTrack track;
+    bool thousandths;
+  };
+  constexpr PerQueue kPerQueue[] = {{"gpus_allocated", QueueTrack::kAllocated, true},
+                                    {"jobs_waiting", QueueTrack::kPending, false},
+                                    {"gpus_waiting", QueueTrack::kPendingGpu, true},
+                                    {"evictions", QueueTrack::kEvictions, false},
+                                    {"lost_gpu_s", QueueTrack::kLost, true}};
+  std::string csv = "time_s";
+  for (const Plain& column : kPlain) csv += fmt::format(",{}", column.name);
   for (const std::uint32_t leaf : outcome.leaves) {
-    const std::string& name = input.queues[leaf].name;
-    csv += "," + csv_field("gpus_allocated:" + name) + "," + csv_field("jobs_waiting:" + name);
+    for (const PerQueue& column : kPerQueue)
+      csv += "," + csv_field(fmt::format("{}:{}", column.name, input.queues[leaf].name));
   }
   csv += "\n";
   for (std::size_t bin = 0; bin < series.bins(); ++bin) {
     csv += format_milli(series.bin_begin(bin));
-    const auto gpus = [&](std::size_t track) { csv += "," + format_milli(series.mean(track, bin)); };
-    const auto count = [&](std::size_t track) { csv += fmt::format(",{}", series.mean(track, bin)); };
-    gpus(kTrackAllocated);
-    count(kTrackPending);
-    gpus(kTrackPendingGpu);
+    const auto add = [&](std::size_t track, bool thousandths) {
+      const std::int64_t mean = series.mean(track, bin);
+      csv += "," + (thousandths ? format_milli(mean) : fmt::format("{}", mean));
+    };
+    for (const Plain& column : kPlain) add(column.track, column.thousandths);
     for (std::size_t i = 0; i < outcome.leaves.size(); ++i) {
-      gpus(kTrackQueues + 2 * i);
-      count(kTrackQueues + 2 * i + 1);
+      for (const PerQueue& column : kPerQueue) add(queue_track(i, column.track), column.thousandths);
     }
     csv += "\n";
   }
   std::string jobs =
-      "job,queue,gpus,submit_s,first_start_s,end_s,duration_s,waiting_s,evictions,lost_s,state\n";
+      "job,queue,gpus,submit_s,first_start_s,end_s,duration_s,waiting_s,evictions,lost_s,state,priority,"
+      "slowdown,waited_for,startup_s,checkpointing_s,failures,resizes\n";
   for (std::size_t i = 0; i < outcome.jobs.size(); ++i) {
     const Job& job = input.trace.jobs[i];
     const JobOutcome& result = outcome.jobs[i];
     fmt::format_to(
-        std::back_inserter(jobs), "{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(job.name),
-        csv_field(input.trace.queues.name(job.queue)), format_milli(input.trace.shapes[job.shape].gpu_milli),
-        format_milli(job.submit), result.first_start == kEndOfTime ? "" : format_milli(result.first_start),
+        std::back_inserter(jobs), "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+        csv_field(job.name), csv_field(input.trace.queues.name(job.queue)),
+        format_milli(input.trace.shapes[job.shape].gpu_milli), format_milli(job.submit),
+        result.first_start == kEndOfTime ? "" : format_milli(result.first_start),
         result.end == kEndOfTime ? "" : format_milli(result.end), format_milli(job.duration),
-        format_milli(result.waited), result.evictions, format_milli(result.lost), state_name(result.state));
+        format_milli(result.waited), result.evictions, format_milli(result.lost), state_name(result.state),
+        job.priority,
+        result.state == JobState::kDone ? format_milli(slowdown_milli(result.end - job.submit, job.duration))
+                                        : "",
+        result.waited_for == ReasonCode::kNone ? "" : enum_name(result.waited_for),
+        format_milli(result.startup), format_milli(result.checkpointing), result.failures, result.resizes);
   }
   return {{"series.csv", std::move(csv)}, {"jobs.csv", std::move(jobs)}};
 }
@@ -293,6 +341,22 @@ Status make_folder(const std::string& folder) {
   if (!std::filesystem::is_directory(folder, error))
     return fail(ErrorCode::kInvalid, "{} is not a folder", folder);
   return {};
+}
+
+OutputFolder::~OutputFolder() {
+  std::error_code ignored;
+  // Only where nothing was put into it: remove() does not touch a folder that is not empty.
+  for (const std::string& folder : made_) std::filesystem::remove(folder, ignored);
+}
+
+Status OutputFolder::make() {
+  if (path_.empty()) return {};
+  std::error_code ignored;
+  std::filesystem::path at = std::filesystem::path(path_).lexically_normal();
+  if (!at.has_filename()) at = at.parent_path();
+  for (; !at.empty() && !std::filesystem::exists(at, ignored); at = at.parent_path())
+    made_.push_back(at.string());
+  return make_folder(path_);
 }
 
 Status write_files(const std::string& folder, const std::vector<OutputFile>& files) {

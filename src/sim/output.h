@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,9 +19,15 @@ struct OutputFile {
   std::string content;
 };
 
+// A table with aligned columns; the first is aligned left, the others right. Widths in characters of UTF-8.
+std::string aligned(const std::vector<std::vector<std::string>>& rows);
+std::string csv_field(std::string_view text);
+
 std::string replay_table(const Scenario& scenario, const Input& input, const Outcome& outcome,
                          const ReplaySummary& summary);
-std::string inflation_table(const Scenario& scenario, const Input& input, const InflationOutcome& outcome);
+// The curve at kFillMarks, beside the published one where there is one.
+std::string inflation_table(const Scenario& scenario, const Input& input, const InflationOutcome& outcome,
+                            const std::vector<CurvePoint>& published);
 // One line per check, with what was wanted and what came out.
 std::string checks_table(const std::vector<Check>& checks);
 
@@ -35,10 +42,26 @@ std::vector<OutputFile> inflation_files(const InflationOutcome& outcome);
 ReportData replay_report(const Scenario& scenario, const Input& input, const Outcome& outcome,
                          const ReplaySummary& summary, const std::vector<Check>& checks);
 ReportData inflation_report(const Scenario& scenario, const Input& input, const InflationOutcome& outcome,
-                            const std::vector<Check>& checks);
+                            const std::vector<CurvePoint>& published, const std::vector<Check>& checks);
 
 // Makes the folder, and the folders above it, where they are missing.
 Status make_folder(const std::string& folder);
+
+// A folder for the files of a run. What make() made goes away with this object unless keep() was called, so
+// that a run that fails leaves nothing behind; a folder that was there before stays.
+class OutputFolder {
+ public:
+  explicit OutputFolder(std::string path) : path_(std::move(path)) {}  // "" = none: nothing is made
+  ~OutputFolder();
+  OutputFolder(const OutputFolder&) = delete;
+  OutputFolder& operator=(const OutputFolder&) = delete;
+  Status make();
+  void keep() { made_.clear(); }
+
+ private:
+  std::string path_;
+  std::vector<std::string> made_;  // innermost first
+};
 Status write_files(const std::string& folder, const std::vector<OutputFile>& files);
 
 }  // namespace berth::sim

@@ -11,6 +11,8 @@ namespace berth::sim {
 namespace {
 
 constexpr std::int64_t kMostRoundsAtOneMoment = 10'000;
+// With more series over time than this they are kept at a quarter of the resolution: 8 KB each.
+constexpr std::size_t kManyTracks = 512;
 
 // A reason that only holds others together is named after the first of them.
 ReasonCode leading_code(const Reason& reason) {
@@ -48,7 +50,9 @@ Status ReplayRun::prepare() {
     out_.leaf_of[i] = static_cast<std::uint32_t>(out_.leaves.size());
     out_.leaves.push_back(i);
   }
-  out_.series = BinnedSeries(kTrackQueues + 2 * out_.leaves.size(), out_.begin);
+  const std::size_t tracks = queue_track(out_.leaves.size(), QueueTrack::kAllocated);
+  out_.series = BinnedSeries(tracks, out_.begin, tracks <= kManyTracks ? 2048 : 512);
+  note_idle(out_.begin);
   out_.gpu_capacity_milli = books_.gpu_capacity_milli();
   for (const JobShape& shape : input_.trace.shapes) pod_sets_.push_back(pod_sets_of(shape.root));
   choose_gantt_nodes();
@@ -105,6 +109,7 @@ Status ReplayRun::moment(TimeMs at) {
     acted = events_.next_time() == at;
   }
   note_reasons();
+  note_idle(now_);
   // Failures that had nothing to hit go on with the work.
   if (events_.working()) {
     for (const std::uint32_t rule : std::exchange(resting_rules_, {})) {
@@ -119,8 +124,8 @@ Status ReplayRun::moment(TimeMs at) {
 }
 
 void ReplayRun::report_progress() const {
-  options_.progress({static_cast<std::int64_t>(input_.trace.jobs.size()), static_cast<std::int64_t>(next_),
-                     ended_, now_});
+  options_.progress(
+      {static_cast<std::int64_t>(input_.trace.jobs.size()), static_cast<std::int64_t>(next_), ended_, now_});
 }
 
 // What holds those back that began to wait in this moment and still do.
@@ -130,6 +135,17 @@ void ReplayRun::note_reasons() {
     const auto verdict = decider_.engine().verdict(job_uid(index));
     if (verdict) live(index).held_by = leading_code(verdict->reason);
   }
+}
+
+void ReplayRun::note_idle(TimeMs at) {
+  const IdleGpus& idle = books_.idle();
+  const auto set = [&](std::size_t track, std::int64_t milli) {
+    const std::int64_t change = milli - out_.series.value(track);
+    if (change != 0) out_.series.add(track, change, at);
+  };
+  set(kTrackIdleNodes, idle.free_nodes_milli);
+  set(kTrackIdleWhole, idle.whole_milli);
+  set(kTrackIdleParts, idle.parts_milli);
 }
 
 Status ReplayRun::take(const SimEvent& event) {
@@ -173,8 +189,8 @@ Status ReplayRun::apply(const Event& event) {
 Status ReplayRun::carry_out(const Decision& decision) {
   const std::uint32_t index = job_of_uid(decision.workload);
   if (index >= count() || live_of_[index] == kNone) {
-    return fail(ErrorCode::kInternal, "at {} ms a decision names the workload '{}', which does not exist", now_,
-                decision.workload);
+    return fail(ErrorCode::kInternal, "at {} ms a decision names the workload '{}', which does not exist",
+                now_, decision.workload);
   }
   switch (decision.kind) {
     case DecisionKind::kStart:
@@ -224,8 +240,8 @@ void ReplayRun::finish() {
     if (entry.jobs++ > 0) continue;
     entry.reason = reason;
     const auto in_full = decider_.engine().explain(job_uid(i));
-    entry.example = fmt::format("job {}: {}", job(i).name,
-                                in_full ? to_text(in_full->reason) : in_full.error().message);
+    entry.example =
+        fmt::format("job {}: {}", job(i).name, in_full ? to_text(in_full->reason) : in_full.error().message);
   }
   for (auto& [reason, entry] : stuck) out_.stuck.push_back(std::move(entry));
   std::stable_sort(out_.stuck.begin(), out_.stuck.end(),

@@ -41,16 +41,16 @@ struct JobOutcome {
   TimeMs first_start = kEndOfTime;
   TimeMs end = kEndOfTime;
   DurationMs waited = 0;
-  DurationMs lost = 0;           // time with room that came to nothing: lost work, restart overhead, grace, stalls
-  DurationMs startup = 0;        // pod start, image, warm-up
+  DurationMs lost = 0;     // time with room that came to nothing: lost work, restart overhead, grace, stalls
+  DurationMs startup = 0;  // pod start, image, warm-up
   DurationMs checkpointing = 0;  // checkpoints that became whole
   DurationMs longest_wait = 0;
-  std::int64_t lost_gpu_ms = 0;      // GPU milli x ms: what `lost` was worth
-  std::int64_t failed_gpu_ms = 0;    // of these, lost to failures
-  std::int32_t evictions = 0;        // of all its slots
-  std::int32_t reclaims = 0;         // evictions by another queue
-  std::int32_t failures = 0;         // that took slots from it
-  std::int32_t resizes = 0;          // growth and shrinking while it ran
+  std::int64_t lost_gpu_ms = 0;               // GPU milli x ms: what `lost` was worth
+  std::int64_t failed_gpu_ms = 0;             // of these, lost to failures
+  std::int32_t evictions = 0;                 // of all its slots
+  std::int32_t reclaims = 0;                  // evictions by another queue
+  std::int32_t failures = 0;                  // that took slots from it
+  std::int32_t resizes = 0;                   // growth and shrinking while it ran
   ReasonCode waited_for = ReasonCode::kNone;  // what held it back at the beginning of its longest wait
 };
 
@@ -77,11 +77,28 @@ struct Occupation {
 };
 
 // Tracks of Outcome::series.
-inline constexpr std::size_t kTrackAllocated = 0;   // GPU milli with room taken, all queues
-inline constexpr std::size_t kTrackPending = 1;     // workloads waiting
-inline constexpr std::size_t kTrackPendingGpu = 2;  // GPU milli that they ask for
-inline constexpr std::size_t kTrackDown = 3;        // GPU milli out of service
-inline constexpr std::size_t kTrackQueues = 4;      // then two per leaf queue: allocated, waiting workloads
+inline constexpr std::size_t kTrackAllocated = 0;     // GPU milli with room taken, all queues
+inline constexpr std::size_t kTrackPending = 1;       // workloads waiting
+inline constexpr std::size_t kTrackPendingGpu = 2;    // GPU milli that they ask for
+inline constexpr std::size_t kTrackDown = 3;          // GPU milli out of service
+inline constexpr std::size_t kTrackPendingLarge = 4;  // of kTrackPendingGpu that of kLargeGpuMilli and more
+inline constexpr std::size_t kTrackIdleNodes = 5;     // idle GPU milli by what they are good for (IdleGpus)
+inline constexpr std::size_t kTrackIdleWhole = 6;
+inline constexpr std::size_t kTrackIdleParts = 7;
+inline constexpr std::size_t kTrackQueues = 8;  // then one QueueTrack after the other per leaf queue
+enum class QueueTrack : std::uint8_t {
+  kAllocated,   // GPU milli
+  kPending,     // workloads waiting
+  kPendingGpu,  // GPU milli that they ask for
+  kEvictions,   // up to here
+  kLost,        // GPU milli x seconds lost up to here (JobOutcome::lost_gpu_ms)
+};
+inline constexpr std::size_t kQueueTracks = 5;
+inline constexpr std::size_t queue_track(std::size_t leaf, QueueTrack track) {
+  return kTrackQueues + kQueueTracks * leaf + static_cast<std::size_t>(track);
+}
+
+inline constexpr std::int64_t kLargeGpuMilli = 32'000;  // jobs of this size are reported apart
 
 struct Outcome {
   TimeMs begin = 0;  // first submission
@@ -100,8 +117,8 @@ struct Outcome {
   std::int64_t moments = 0;  // decided
   std::int64_t decide_calls = 0;
   std::int64_t holds = 0;
-  std::int64_t failures = 0;     // of nodes, devices and domains
-  std::int64_t nodes_lost = 0;   // nodes that went out with them, each time counted
+  std::int64_t failures = 0;    // of nodes, devices and domains
+  std::int64_t nodes_lost = 0;  // nodes that went out with them, each time counted
   std::int64_t image_pulls = 0;
   // Why jobs that never ended wait, by reason, most first; with an example in full.
   struct Stuck {

@@ -97,9 +97,7 @@ void ReplayRun::set_waiting(std::uint32_t index) {
   live(index).since = now_;
   live(index).held_by = ReasonCode::kNone;
   waits_.push_back(index);
-  out_.series.add(kTrackPending, 1, now_);
-  out_.series.add(kTrackPendingGpu, asked_gpu_milli(index), now_);
-  out_.series.add(kTrackQueues + 2 * leaf(index) + 1, 1, now_);
+  count_waiting(index, 1, asked_gpu_milli(index));
 }
 
 void ReplayRun::end_waiting(std::uint32_t index) {
@@ -110,9 +108,7 @@ void ReplayRun::end_waiting(std::uint32_t index) {
     result.longest_wait = wait;
     result.waited_for = live(index).held_by;
   }
-  out_.series.add(kTrackPending, -1, now_);
-  out_.series.add(kTrackPendingGpu, -asked_gpu_milli(index), now_);
-  out_.series.add(kTrackQueues + 2 * leaf(index) + 1, -1, now_);
+  count_waiting(index, -1, -asked_gpu_milli(index));
 }
 
 // The time after an eviction, until the room was free or the work had room again.
@@ -123,7 +119,25 @@ void ReplayRun::end_ending(std::uint32_t index) {
 void ReplayRun::change_allocated(std::uint32_t index, std::int64_t gpu_milli) {
   if (gpu_milli == 0) return;
   out_.series.add(kTrackAllocated, gpu_milli, now_);
-  out_.series.add(kTrackQueues + 2 * leaf(index), gpu_milli, now_);
+  count(index, QueueTrack::kAllocated, gpu_milli);
+}
+
+void ReplayRun::count(std::uint32_t index, QueueTrack track, std::int64_t change) {
+  out_.series.add(queue_track(leaf(index), track), change, now_);
+}
+
+void ReplayRun::count_waiting(std::uint32_t index, std::int64_t workloads, std::int64_t gpu_milli) {
+  out_.series.add(kTrackPending, workloads, now_);
+  out_.series.add(kTrackPendingGpu, gpu_milli, now_);
+  const bool large = !is_service(index) && shape(index).gpu_milli >= kLargeGpuMilli;
+  if (large) out_.series.add(kTrackPendingLarge, gpu_milli, now_);
+  count(index, QueueTrack::kPending, workloads);
+  count(index, QueueTrack::kPendingGpu, gpu_milli);
+}
+
+void ReplayRun::lose(std::uint32_t index, Int128 gpu_milli_ms) {
+  add_to(outcome(index).lost_gpu_ms, gpu_milli_ms);
+  count(index, QueueTrack::kLost, clamp_to_int64(gpu_milli_ms / kSecond));
 }
 
 // --------------------------------------------------------------------------------------------------------------- starts
@@ -144,8 +158,7 @@ Status ReplayRun::take_room(std::uint32_t index, const Decision& decision) {
         at.active.begin(), at.active.end(), slot, [](const PlacedSlot& a, const SlotPlacement& b) {
           return std::tie(a.placement.pod_set, a.placement.index) < std::tie(b.pod_set, b.index);
         });
-    if ((where != at.active.end() && same(*where)) ||
-        std::any_of(at.ending.begin(), at.ending.end(), same)) {
+    if ((where != at.active.end() && same(*where)) || std::any_of(at.ending.begin(), at.ending.end(), same)) {
       return fail(ErrorCode::kInternal, "at {} ms slot {}/{} of {} is started, but it has a place", now_,
                   slot.pod_set, slot.index, text_of(index));
     }
@@ -203,8 +216,7 @@ Status ReplayRun::start(std::uint32_t index, const Decision& decision) {
   at.barrier = first ? all_ready : std::max(at.barrier, all_ready);
   for (PlacedSlot& slot : at.active) slot.ready = now_;
   const bool back = result.evictions + result.failures > 0;
-  at.course.begin(now_, at.barrier - now_, back ? restart(index).overhead : 0, speed_of(index),
-                    at.gpu_milli);
+  at.course.begin(now_, at.barrier - now_, back ? restart(index).overhead : 0, speed_of(index), at.gpu_milli);
   set_finish(index);
   return {};
 }
@@ -264,7 +276,7 @@ void ReplayRun::stop(std::uint32_t index, bool by_failure) {
   const Course::Amount gone = live(index).course.stop(now_);
   ++live(index).run;
   result.lost += gone.time;
-  add_to(result.lost_gpu_ms, gone.weighted);
+  lose(index, gone.weighted);
   if (by_failure) add_to(result.failed_gpu_ms, gone.weighted);
 }
 
@@ -275,7 +287,7 @@ void ReplayRun::settle_account(std::uint32_t index) {
   result.startup += spent.startup.time;
   result.checkpointing += spent.checkpointing.time;
   result.lost += spent.overhead.time + spent.stalled.time;
-  add_to(result.lost_gpu_ms, spent.overhead.weighted + spent.stalled.weighted);
+  lose(index, spent.overhead.weighted + spent.stalled.weighted);
 }
 
 Status ReplayRun::evict(std::uint32_t index, const Decision& decision) {
@@ -292,8 +304,8 @@ Status ReplayRun::evict(std::uint32_t index, const Decision& decision) {
   const auto first_out = std::stable_partition(at.active.begin(), at.active.end(), stays);
   const auto evicted = static_cast<std::size_t>(at.active.end() - first_out);
   if (evicted == 0 || evicted != out.size()) {
-    return fail(ErrorCode::kInternal, "at {} ms {} slots of {} are evicted, {} of them have a place: {}", now_,
-                out.size(), text_of(index), evicted, to_text(decision.reason));
+    return fail(ErrorCode::kInternal, "at {} ms {} slots of {} are evicted, {} of them have a place: {}",
+                now_, out.size(), text_of(index), evicted, to_text(decision.reason));
   }
   if (is_service(index)) account_service(service_of(index));
   std::int64_t gpus = 0;
@@ -304,7 +316,7 @@ Status ReplayRun::evict(std::uint32_t index, const Decision& decision) {
   }
   at.active.erase(first_out, at.active.end());
   at.gpu_milli -= gpus;
-  add_to(result.lost_gpu_ms, Int128{gpus} * restart(index).grace);
+  lose(index, Int128{gpus} * restart(index).grace);
   events_.push(free, SimEventKind::kRoomFree, index, 0);
   if (!at.active.empty()) {
     if (!is_whole(root(index), slots_by_set(index, false))) {
@@ -321,6 +333,7 @@ Status ReplayRun::evict(std::uint32_t index, const Decision& decision) {
   }
   stop(index, false);
   ++result.evictions;
+  count(index, QueueTrack::kEvictions, 1);
   if (is_reclaim(decision.reason.code)) ++result.reclaims;
   result.state = JobState::kEnding;
   at.since = now_;

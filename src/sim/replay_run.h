@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "sim/books.h"
+#include "sim/course.h"
 #include "sim/event_queue.h"
 #include "sim/faults.h"
-#include "sim/course.h"
 #include "sim/replay.h"
 #include "sim/start_costs.h"
 
@@ -29,9 +29,9 @@ class ReplayRun {
     const PodTemplate* pod = nullptr;
     std::int64_t gpu_milli = 0;
     TimeMs since = 0;
-    TimeMs ready = 0;           // it works from here on
-    TimeMs free = kEndOfTime;   // of one that ends: when its room is free
-    bool reported = false;      // the engine was told that it runs
+    TimeMs ready = 0;          // it works from here on
+    TimeMs free = kEndOfTime;  // of one that ends: when its room is free
+    bool reported = false;     // the engine was told that it runs
   };
 
   // Work that waits or has room.
@@ -42,8 +42,8 @@ class ReplayRun {
     std::uint64_t starts = 0;        // of slots, so far
     std::vector<PlacedSlot> active;  // in the order of pod set and index
     std::vector<PlacedSlot> ending;
-    std::int64_t gpu_milli = 0;      // of active slots
-    TimeMs barrier = 0;              // a run begins to work here
+    std::int64_t gpu_milli = 0;  // of active slots
+    TimeMs barrier = 0;          // a run begins to work here
     ReasonCode held_by = ReasonCode::kNone;
     std::uint32_t index = 0;  // of the job or service
     bool used = false;
@@ -69,6 +69,7 @@ class ReplayRun {
   Status apply(const Event& event);
   void report_progress() const;
   void note_reasons();
+  void note_idle(TimeMs at);
   void finish();
   std::string text_of(std::uint32_t index) const;
 
@@ -111,6 +112,10 @@ class ReplayRun {
   void end_waiting(std::uint32_t index);
   void end_ending(std::uint32_t index);
   void change_allocated(std::uint32_t index, std::int64_t gpu_milli);
+  // What the series over time show of its queue; of waiting, `gpu_milli` asked for by so many workloads.
+  void count(std::uint32_t index, QueueTrack track, std::int64_t change);
+  void count_waiting(std::uint32_t index, std::int64_t workloads, std::int64_t gpu_milli);
+  void lose(std::uint32_t index, Int128 gpu_milli_ms);
   Status start(std::uint32_t index, const Decision& decision);
   Status take_room(std::uint32_t index, const Decision& decision);
   Status report_running();
@@ -171,9 +176,9 @@ class ReplayRun {
   Faults faults_;
   std::vector<Fault> repairing_;
   std::vector<std::uint32_t> free_repairs_;
-  std::vector<std::int32_t> node_out_;                              // per node: failures that it is out for
-  std::vector<std::vector<std::int32_t>> device_out_;               // per node and device; empty = none ever
-  std::vector<std::uint32_t> resting_rules_;                        // struck while nothing else was ahead
+  std::vector<std::int32_t> node_out_;                 // per node: failures that it is out for
+  std::vector<std::vector<std::int32_t>> device_out_;  // per node and device; empty = none ever
+  std::vector<std::uint32_t> resting_rules_;           // struck while nothing else was ahead
   std::vector<ServiceRun> services_;
   std::size_t next_ = 0;
   bool submission_queued_ = false;

@@ -45,8 +45,8 @@ Status ReplayRun::service_event(std::uint32_t service) {
   for (; run.next_load < spec.load.size() && spec.load[run.next_load].at <= now_; ++run.next_load) {
     const std::int64_t load = spec.load[run.next_load].load_milli;
     BinnedSeries& series = out_.services[service].series;
-    series.add(kServiceNeeded,
-               replicas_for(load, spec.rule.per_replica_milli) - series.value(kServiceNeeded), now_);
+    series.add(kServiceNeeded, replicas_for(load, spec.rule.per_replica_milli) - series.value(kServiceNeeded),
+               now_);
     run.load_milli = load;
   }
   for (; run.next_step < spec.plan.size() && spec.plan[run.next_step].at <= now_; ++run.next_step) {
@@ -79,7 +79,7 @@ Status ReplayRun::set_target(std::uint32_t service, std::int64_t target) {
   BinnedSeries& series = out_.services[service].series;
   series.add(kServiceTarget, target - run.target, now_);
   if (!fresh && outcome(index).state == JobState::kWaiting) {
-    out_.series.add(kTrackPendingGpu, -asked_gpu_milli(index), now_);
+    count_waiting(index, 0, -asked_gpu_milli(index));
   }
   const std::int64_t before = std::exchange(run.target, target);
   PodSet& replicas = run.root.pod_sets.front();
@@ -91,7 +91,7 @@ Status ReplayRun::set_target(std::uint32_t service, std::int64_t target) {
     return apply(WorkloadUpsert{service_workload(service)});
   }
   if (outcome(index).state == JobState::kWaiting) {
-    out_.series.add(kTrackPendingGpu, asked_gpu_milli(index), now_);
+    count_waiting(index, 0, asked_gpu_milli(index));
   }
   Live& at = live(index);
   std::vector<PlacedSlot> gone;

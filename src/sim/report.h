@@ -4,7 +4,7 @@
 // Bounds, so that a page of a million jobs opens at once: a chart has at most kMaxPoints steps (beyond, each
 // step is a slice of time with its mean, and the least and greatest value stay visible), kMaxSeries series
 // (beyond, the smallest become "other"), a distribution kMaxGroups groups and kMaxCurvePoints points per
-// curve, a Gantt chart kMaxGanttLanes lanes and kMaxGanttBars bars (the longest), a table kMaxTableRows rows.
+// curve, a curve over a number kMaxXyPoints points, a Gantt chart kMaxGanttLanes lanes and kMaxGanttBars bars (the longest), a table kMaxTableRows rows.
 // The page says where it left something out.
 //
 // Equal data gives equal bytes: no clock, no random, no floating point in the data.
@@ -25,6 +25,7 @@ inline constexpr std::size_t kMaxPoints = 2000;
 inline constexpr std::size_t kMaxSeries = 12;
 inline constexpr std::size_t kMaxGroups = 24;
 inline constexpr std::size_t kMaxCurvePoints = 200;
+inline constexpr std::size_t kMaxXyPoints = 500;
 inline constexpr std::size_t kMaxGanttLanes = 64;
 inline constexpr std::size_t kMaxGanttBars = 4000;
 inline constexpr std::size_t kMaxTableRows = 500;

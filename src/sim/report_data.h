@@ -44,12 +44,14 @@ enum class ColumnKind : std::uint8_t {
   kText,
   kNumber,      // the cell is shown as it is, aligned right, sorted as a number: "12,345", "99.4"
   kDurationMs,  // the cell holds whole milliseconds and is shown as a human duration, sorted as a number
+  kDifference,  // "+12.3 %": as kNumber, with a colour for better and worse (Column::direction)
 };
 
 struct Column {
   std::string name;
   ColumnKind kind = ColumnKind::kText;
-  std::string unit;  // shown below the name; may be empty
+  std::string unit;   // shown below the name; may be empty
+  int direction = 0;  // of kDifference: -1 less is better, 1 more is better, 0 neither
 };
 
 // At most kMaxTableRows rows are shown, the first ones; the page says how many are left out.
@@ -119,6 +121,33 @@ struct Distribution {
   std::vector<SampleGroup> groups;
 };
 
+// A point of a curve over any number: a share, a size, a parameter.
+struct XyPoint {
+  std::int64_t x = 0;  // over XyChart::x_divisor
+  std::int64_t y = 0;
+  std::int64_t low = 0;  // least and greatest, where several runs make the point; otherwise as y
+  std::int64_t high = 0;
+};
+struct XySeries {
+  std::string name;
+  std::vector<XyPoint> points;  // x ascending
+  bool dashed = false;          // somebody else's figures
+};
+// Curves over a number, with their numbers below: a metric over a parameter, allocated over arrived. The
+// first kMaxSeries series and of each the first kMaxXyPoints points are drawn.
+struct XyChart {
+  std::string title;
+  std::string note;
+  std::string x_title;  // "Demand arrived, % of the GPUs"
+  std::int64_t x_divisor = 1;
+  std::string y_title;  // "GPUs allocated, %"
+  SampleKind y_kind = SampleKind::kAmount;
+  std::int64_t y_divisor = 1;
+  bool from_zero = true;  // whether the axis of y begins at 0 where no value is negative
+  bool marks = true;      // whether every point is marked
+  std::vector<XySeries> series;
+};
+
 enum class BarEnd : std::uint8_t {
   kCompleted,
   kEvicted,  // preempted or reclaimed: it goes back to its queue
@@ -151,7 +180,7 @@ struct Gantt {
   TimeMs end_ms = 0;
 };
 
-using Block = std::variant<TextBlock, Table, TimeChart, Distribution, Gantt>;
+using Block = std::variant<TextBlock, Table, TimeChart, XyChart, Distribution, Gantt>;
 
 struct Section {
   std::string title;  // short: it is also the entry in the page's navigation

@@ -55,6 +55,12 @@ std::string in_words(const Distribution& distribution, const ReducedGroup& group
   return out + fmt::format("The longest: {}.", with_unit(distribution, group.max));
 }
 
+// The class of a difference: " better", " worse", or none for what is small or neither.
+const char* verdict_on(std::string_view difference, int direction) {
+  if (direction == 0 || difference.empty() || (difference[0] != '+' && difference[0] != '-')) return "";
+  return (difference[0] == '+') == (direction > 0) ? " better" : " worse";
+}
+
 void write_numbers(text::JsonWriter& json, std::string_view name, const std::vector<std::int64_t>& numbers) {
   if (numbers.empty()) return;
   json.key(name).begin_array();
@@ -186,8 +192,8 @@ void ReportPage::add(const Table& table) {
       const ColumnKind kind = table.columns[c].kind;
       const char* tag = c == 0 && kind == ColumnKind::kText ? "th scope=\"row\"" : "td";
       if (text.empty()) {
-        body_ +=
-            fmt::format("<{} class=\"n\">–</{}>", tag, c == 0 && kind == ColumnKind::kText ? "th" : "td");
+        body_ += fmt::format("<{}{}>–</{}>", tag, kind == ColumnKind::kText ? "" : " class=\"n\"",
+                             c == 0 && kind == ColumnKind::kText ? "th" : "td");
       } else if (kind == ColumnKind::kText) {
         body_ += fmt::format("<{}>{}</{}>", tag, escape_html(text), c == 0 ? "th" : "td");
       } else if (const auto ms = whole_number(text); kind == ColumnKind::kDurationMs && ms) {
@@ -195,7 +201,10 @@ void ReportPage::add(const Table& table) {
       } else {
         std::string plain = text;
         std::erase(plain, ',');
-        body_ += fmt::format("<td class=\"n\" data-v=\"{}\">{}</td>", escape_html(plain), escape_html(text));
+        body_ +=
+            fmt::format("<td class=\"n{}\" data-v=\"{}\">{}</td>",
+                        kind == ColumnKind::kDifference ? verdict_on(plain, table.columns[c].direction) : "",
+                        escape_html(plain), escape_html(text));
       }
     }
     body_ += "</tr>\n";
@@ -231,9 +240,11 @@ void ReportPage::add_legend(const TimeChart& chart, const ReducedTimeChart& redu
     body_ += fmt::format("<tr{}><th scope=\"row\">{}<span>{}</span></th>", attributes, mark,
                          escape_html(series.name));
     const bool wide = chart.divisor > 0 && chart.divisor <= INT64_MAX / 1000;
+    // Small values need more digits: a share of 1, a few GPUs.
+    const int digits = series.peak / std::max<std::int64_t>(chart.divisor, 1) < 10 ? 3 : 1;
     body_ += fmt::format("<td class=\"n\">{}</td><td class=\"n\">{}</td>",
-                         human_amount(series.mean_milli, wide ? chart.divisor * 1000 : INT64_MAX, 1),
-                         human_amount(series.peak, chart.divisor, 1));
+                         human_amount(series.mean_milli, wide ? chart.divisor * 1000 : INT64_MAX, digits),
+                         human_amount(series.peak, chart.divisor, digits));
     if (share) body_ += fmt::format("<td class=\"n\">{}</td>", percent(series.mean_milli, whole));
     body_ += "</tr>\n";
   };

@@ -34,6 +34,7 @@ class ReportPage {
   void add(const TextBlock& block);
   void add(const Table& table);
   void add(const TimeChart& chart);
+  void add(const XyChart& chart);
   void add(const Distribution& distribution);
   void add(const Gantt& gantt);
 

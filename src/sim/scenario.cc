@@ -9,6 +9,7 @@
 #include "base/samplers.h"
 #include "sim/queue_fields.h"
 #include "sim/runtime_fields.h"
+#include "text/edit.h"
 #include "text/fields.h"
 #include "text/quantity.h"
 #include "text/source.h"
@@ -37,6 +38,8 @@ class Reader {
     out.name = f.string("name");
     out.description = f.string_or("description");
     out.mode = enum_or(f, "mode", Mode::kReplay);
+    out.fill_to_pct = f.integer_or("fill_to", 0, 1, 100'000);
+    if (out.fill_to_pct != 0 && out.mode != Mode::kInflation) f.error("fill_to", "is for mode: inflation");
     out.seed = seed_;
     if (f.has("origin")) out.origin_unix_ms = f.time_or("origin", 0);
     f.each("cluster", [&](text::Fields& entry) { out.cluster.push_back(cluster_source(entry)); });
@@ -376,30 +379,69 @@ Result<std::string> expand_path(const std::string& path, const std::string& fold
   return folder + "/" + out;
 }
 
+Result<ScenarioChange> make_change(const std::string& path, const std::string& value) {
+  BERTH_ASSIGN(const auto steps, text::parse_path(path));
+  (void)steps;
+  auto parsed = text::parse_document(value, "the value of " + path);
+  if (!parsed) {
+    return fail(ErrorCode::kInvalid, "{}={}: the value cannot be read: {}", path, value,
+                parsed.error().message);
+  }
+  ScenarioChange change{path, value, std::make_shared<const text::Document>(std::move(*parsed)), nullptr};
+  change.value = &change.document->root();
+  return change;
+}
+
+namespace {
+
+// The document as this run has it.
+Result<text::Document> changed(text::Document document, const ScenarioOptions& options,
+                               const text::Limits& limits) {
+  std::vector<text::Change> changes;
+  for (const ScenarioChange& change : options.changes) changes.push_back({change.path, change.value});
+  text::Document fill_values;
+  if (options.fill) {
+    const bool has_bound = document.root().find("fill_to") != nullptr;
+    BERTH_ASSIGN(fill_values, text::parse_document("mode: inflation\nfill_to: 130\nexpect: []\n", "--fill"));
+    for (const char* key : {"mode", "fill_to", "expect"}) {
+      if (has_bound && std::string_view(key) == "fill_to") continue;
+      changes.push_back({key, fill_values.root().find(key)});
+    }
+  }
+  if (changes.empty()) return document;
+  return text::with_changes(document, changes, limits);
+}
+
+}  // namespace
+
 Result<Scenario> parse_scenario(std::string text, const std::string& file, const std::string& folder,
-                                std::optional<std::uint64_t> seed) {
+                                const ScenarioOptions& options) {
   Scenario scenario;
   scenario.file = file;
   scenario.text = text;
+  for (const ScenarioChange& change : options.changes)
+    scenario.changes.push_back(fmt::format("{}={}", change.path, change.shown));
   text::Limits limits;
   limits.max_nodes = 5'000'000;
   limits.max_bytes = std::uint64_t{64} << 20;
-  BERTH_ASSIGN(const text::Document document, text::parse_document(std::move(text), file, limits));
+  BERTH_ASSIGN(text::Document written, text::parse_document(std::move(text), file, limits));
+  BERTH_ASSIGN(const text::Document document, changed(std::move(written), options, limits));
   text::Fields f(document, document.root(), text::Unknown::kRefuse);
   const auto written_seed = static_cast<std::uint64_t>(f.integer_or("seed", 1, 0));
-  Reader(folder, seed.value_or(written_seed)).read(f, scenario);
+  Reader(folder, options.seed.value_or(written_seed)).read(f, scenario);
   BERTH_TRY(f.done());
+  scenario.nobody_preempts = options.fill;
   BERTH_TRY(complete_queues(scenario.queues, scenario.queues_place));
   BERTH_TRY(check_flavors(scenario));
   return scenario;
 }
 
-Result<Scenario> read_scenario(const std::string& path, std::optional<std::uint64_t> seed) {
+Result<Scenario> read_scenario(const std::string& path, const ScenarioOptions& options) {
   BERTH_ASSIGN(std::string text, text::read_file(path, std::uint64_t{64} << 20));
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
   return parse_scenario(std::move(text), path == "-" ? "standard input" : path, path == "-" ? "." : folder,
-                        seed);
+                        options);
 }
 
 }  // namespace berth::sim

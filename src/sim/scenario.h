@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +26,7 @@
 #include "sim/readers.h"
 #include "sim/service_fields.h"
 #include "sim/trace.h"
+#include "text/document.h"
 
 namespace berth::sim {
 
@@ -103,9 +105,30 @@ struct CurveExpectation {
   std::int64_t within_pct_milli = 50;  // points of a percent, thousandths
 };
 
+// One value of a scenario file that a run has otherwise: `berth simulate --set`, --vary, --sweep, and
+// variants of an experiment.
+struct ScenarioChange {
+  std::string path;                                // text/edit.h
+  std::string shown;                               // the value as it was written
+  std::shared_ptr<const text::Document> document;  // holds `value`
+  const text::Node* value = nullptr;
+};
+// `value` is read as YAML ("12", "spread", "[a, b]"). Errors name the path.
+Result<ScenarioChange> make_change(const std::string& path, const std::string& value);
+
+// What a run has otherwise than its file.
+struct ScenarioOptions {
+  std::optional<std::uint64_t> seed;
+  std::vector<ScenarioChange> changes;
+  // The inflation experiment of any scenario: mode inflation up to `fill_to` (130 % where the file does not
+  // say), nobody preempts, and what was expected of a replay is not asked.
+  bool fill = false;
+};
+
 struct Scenario {
   std::string file;
-  std::string text;  // the file as it was
+  std::string text;                  // the file as it was
+  std::vector<std::string> changes;  // "key=value": what this run has otherwise
   std::string name;
   std::string description;
   Mode mode = Mode::kReplay;
@@ -119,17 +142,22 @@ struct Scenario {
   std::vector<ServiceSource> services;
   std::vector<FaultRule> failures;
   engine::EngineConfig engine;
+  std::int64_t fill_to_pct = 0;  // inflation: ends when this much demand has arrived; 0 = with the trace
+  bool nobody_preempts = false;  // whatever the queues say
   std::int64_t gantt_nodes = 8;
   std::optional<TimeMs> origin_unix_ms;
   std::vector<Expectation> expect;
   std::optional<CurveExpectation> expect_curve;
 };
 
+Result<Scenario> read_scenario(const std::string& path, const ScenarioOptions& options = {});
 // `seed` replaces the file's where it is given.
-Result<Scenario> read_scenario(const std::string& path, std::optional<std::uint64_t> seed = std::nullopt);
+inline Result<Scenario> read_scenario(const std::string& path, std::optional<std::uint64_t> seed) {
+  return read_scenario(path, ScenarioOptions{seed, {}, false});
+}
 // The same from text; relative paths are relative to `folder`.
 Result<Scenario> parse_scenario(std::string text, const std::string& file, const std::string& folder,
-                                std::optional<std::uint64_t> seed = std::nullopt);
+                                const ScenarioOptions& options = {});
 
 // One key of the file. The path uses [] for elements of lists: "trace[].path".
 struct ScenarioKey {

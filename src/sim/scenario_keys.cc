@@ -14,6 +14,8 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
      "replay: jobs arrive in time, run, end, are evicted and come back. inflation: jobs are offered one by "
      "one to an empty "
      "cluster, nothing leaves, what fits nowhere is dropped."},
+    {"fill_to", "percentage", "the whole trace",
+     "mode inflation: ends when jobs for this many percent of the cluster's GPUs have arrived."},
     {"seed", "integer", "1", "Of every generator; ${SEED} in paths. --seed replaces it."},
     {"origin", "time (RFC 3339)", "none", "The date of the trace's time 0, for the axes of the report."},
 

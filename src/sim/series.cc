@@ -6,15 +6,13 @@ namespace berth::sim {
 
 BinnedSeries::BinnedSeries(std::size_t tracks, TimeMs begin, std::size_t most_bins)
     : begin_(begin), end_(begin), most_(most_bins), tracks_(tracks) {
-  for (Track& track : tracks_) {
-    track.since = begin;
-    track.bins.assign(most_, 0);
-  }
+  for (Track& track : tracks_) track.since = begin;
 }
 
 void BinnedSeries::reach(TimeMs at) {
   while ((at - begin_) / width_ >= static_cast<TimeMs>(most_)) {
     for (Track& track : tracks_) {
+      if (track.bins.empty()) continue;
       for (std::size_t i = 0; i < most_ / 2; ++i) track.bins[i] = track.bins[2 * i] + track.bins[2 * i + 1];
       std::fill(track.bins.begin() + static_cast<std::ptrdiff_t>(most_ / 2), track.bins.end(), 0);
     }
@@ -25,6 +23,7 @@ void BinnedSeries::reach(TimeMs at) {
 void BinnedSeries::spend(Track& track, TimeMs at) {
   if (at <= track.since) return;
   if (track.value != 0) {
+    if (track.bins.empty()) track.bins.assign(most_, 0);
     track.total += static_cast<Int128>(track.value) * (at - track.since);
     auto bin = static_cast<std::size_t>((track.since - begin_) / width_);
     for (TimeMs from = track.since; from < at; ++bin) {
@@ -57,7 +56,7 @@ void BinnedSeries::finish(TimeMs at) {
 
 std::int64_t BinnedSeries::mean(std::size_t track, std::size_t bin) const {
   const DurationMs length = std::min(width_, end_ - bin_begin(bin));
-  return length <= 0 ? 0 : clamp_to_int64(tracks_[track].bins[bin] / length);
+  return length <= 0 || tracks_[track].bins.empty() ? 0 : clamp_to_int64(tracks_[track].bins[bin] / length);
 }
 
 }  // namespace berth::sim

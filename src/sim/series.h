@@ -37,7 +37,7 @@ class BinnedSeries {
     std::int64_t value = 0;
     TimeMs since = 0;
     Int128 total = 0;
-    std::vector<Int128> bins;
+    std::vector<Int128> bins;  // empty until the value is not 0 for the first time
   };
 
   void reach(TimeMs at);

@@ -71,9 +71,12 @@ Status replay_run(const Scenario& scenario, const Input& input, Decider& decider
   BERTH_ASSIGN(const Outcome outcome, replay(input, decider, how));
   ReplaySummary summary = summarize(input, outcome);
   BERTH_ASSIGN(out.checks, check_metrics(scenario, summary.metrics));
-  out.table = replay_table(scenario, input, outcome, summary) + checks_table(out.checks);
-  out.files = summary_files(scenario, summary.metrics, out.checks);
-  for (OutputFile& file : replay_files(input, outcome)) out.files.push_back(std::move(file));
+  if (options.look_at_replay) options.look_at_replay(input, outcome, summary);
+  if (options.files) {
+    out.table = replay_table(scenario, input, outcome, summary) + checks_table(out.checks);
+    out.files = summary_files(scenario, summary.metrics, out.checks);
+    for (OutputFile& file : replay_files(input, outcome)) out.files.push_back(std::move(file));
+  }
   if (options.report) out.report = replay_report(scenario, input, outcome, summary, out.checks);
   out.metrics = std::move(summary.metrics);
   out.decide_calls = outcome.decide_calls;
@@ -83,17 +86,21 @@ Status replay_run(const Scenario& scenario, const Input& input, Decider& decider
 Status inflation_run(const Scenario& scenario, const Input& input, Decider& decider,
                      const SimulateOptions& options, const std::vector<CurvePoint>& published,
                      SimulateResult& out) {
-  BERTH_ASSIGN(const InflationOutcome outcome, inflate(input, decider, options.progress));
-  out.metrics = inflation_metrics(outcome);
+  BERTH_ASSIGN(const InflationOutcome outcome,
+               inflate(input, decider, scenario.fill_to_pct, options.progress));
+  if (options.look_at_inflation) options.look_at_inflation(input, outcome);
+  out.metrics = inflation_metrics(outcome, published);
   BERTH_ASSIGN(out.checks, check_metrics(scenario, out.metrics));
   if (scenario.expect_curve) {
     for (Check& check : check_curve(*scenario.expect_curve, published, outcome))
       out.checks.push_back(std::move(check));
   }
-  out.table = inflation_table(scenario, input, outcome) + checks_table(out.checks);
-  out.files = summary_files(scenario, out.metrics, out.checks);
-  for (OutputFile& file : inflation_files(outcome)) out.files.push_back(std::move(file));
-  if (options.report) out.report = inflation_report(scenario, input, outcome, out.checks);
+  if (options.files) {
+    out.table = inflation_table(scenario, input, outcome, published) + checks_table(out.checks);
+    out.files = summary_files(scenario, out.metrics, out.checks);
+    for (OutputFile& file : inflation_files(outcome)) out.files.push_back(std::move(file));
+  }
+  if (options.report) out.report = inflation_report(scenario, input, outcome, published, out.checks);
   out.decide_calls = outcome.decide_calls;
   return {};
 }
@@ -111,10 +118,7 @@ Result<SimulateResult> simulate(const Scenario& scenario, const SimulateOptions&
 
 Result<SimulateResult> simulate(const Scenario& scenario, const Input& input,
                                 const SimulateOptions& options) {
-  std::vector<CurvePoint> published;
-  if (scenario.expect_curve) {
-    BERTH_ASSIGN(published, read_curve(*scenario.expect_curve, scenario.seed));
-  }
+  BERTH_ASSIGN(const std::vector<CurvePoint> published, published_curve(scenario));
   std::unique_ptr<Decider> decider;
   LoggedDecider* logged = nullptr;
   if (options.log.empty()) {

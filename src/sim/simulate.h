@@ -23,6 +23,10 @@ struct SimulateOptions {
   bool report = true;  // whether the report's data is wanted
   std::function<void(const Progress&)> progress;
   std::int64_t audit_every = 0;
+  bool files = true;  // whether the files and the table are wanted
+  // Looks at the whole outcome before it is let go; may be empty.
+  std::function<void(const Input&, const Outcome&, const ReplaySummary&)> look_at_replay;
+  std::function<void(const Input&, const InflationOutcome&)> look_at_inflation;
 };
 
 struct SimulateResult {

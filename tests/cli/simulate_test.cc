@@ -48,7 +48,7 @@ class Simulate : public testing::Test {
 };
 
 TEST_F(Simulate, WritesTheSameFilesTwice) {
-  SimulateArguments arguments{small_};
+  SimulateArguments arguments{{small_}};
   arguments.out = folder_ + "/deep/one";
   arguments.log = folder_ + "/one.log";
   ASSERT_EQ(run(arguments), 0) << err_.str();
@@ -68,7 +68,8 @@ TEST_F(Simulate, WritesTheSameFilesTwice) {
 }
 
 TEST_F(Simulate, WrongInputWritesNothing) {
-  SimulateArguments arguments{write("bad.yaml", "name: bad\ncluster: [{kind: shape, count: 0, gpus: 8}]\n")};
+  SimulateArguments arguments{
+      {write("bad.yaml", "name: bad\ncluster: [{kind: shape, count: 0, gpus: 8}]\n")}};
   arguments.out = folder_ + "/out";
   arguments.log = folder_ + "/log";
   EXPECT_EQ(run(arguments), 2);
@@ -80,10 +81,10 @@ TEST_F(Simulate, WrongInputWritesNothing) {
 }
 
 TEST_F(Simulate, MissingFilesAndUnwritableFolders) {
-  EXPECT_EQ(run({folder_ + "/nothing.yaml"}), 2);
+  EXPECT_EQ(run({{folder_ + "/nothing.yaml"}}), 2);
   EXPECT_THAT(err_.str(), HasSubstr("nothing.yaml"));
   EXPECT_EQ(run({}), 2);
-  SimulateArguments arguments{small_};
+  SimulateArguments arguments{{small_}};
   arguments.out = write("file", "") + "/below";
   EXPECT_EQ(run(arguments), 2);
   EXPECT_EQ(out_.str(), "");
@@ -95,14 +96,82 @@ TEST_F(Simulate, ExpectationsDecideTheExitCode) {
       "trace: [{kind: generate, jobs: 3, span: 1h, max_gpus: 8, queue: q}]\nqueues: [{name: q, unlimited: "
       "true}]\n";
   SimulateArguments arguments{
-      write("met.yaml", yaml + "expect: [{metric: completed, value: 3, within: 0}]\n")};
+      {write("met.yaml", yaml + "expect: [{metric: completed, value: 3, within: 0}]\n")}};
   arguments.quiet = true;
   EXPECT_EQ(run(arguments), 0) << err_.str();
   EXPECT_EQ(out_.str(), "");
   EXPECT_EQ(err_.str(), "");
-  arguments.scenario = write("missed.yaml", yaml + "expect: [{metric: completed, value: 4, within: 10%}]\n");
+  arguments.scenarios = {
+      write("missed.yaml", yaml + "expect: [{metric: completed, value: 4, within: 10%}]\n")};
   EXPECT_EQ(run(arguments), 1);
   EXPECT_THAT(err_.str(), HasSubstr("expectation"));
+}
+
+// What is found wrong only when the run is on, or over, leaves no folder behind either.
+TEST_F(Simulate, ARunThatFailsLeavesNoFolder) {
+  const std::string yaml =
+      "name: e\ncluster: [{kind: shape, count: 1, gpus: 8}]\n"
+      "trace: [{kind: generate, jobs: 3, span: 1h, max_gpus: 8, queue: q}]\nqueues: [{name: q, unlimited: "
+      "true}]\n";
+  SimulateArguments arguments{{write(
+      "curve.yaml", yaml + "mode: inflation\nexpect_curve: {path: nowhere.csv, list: a, policy: b}\n")}};
+  arguments.out = folder_ + "/deep/out";
+  EXPECT_EQ(run(arguments), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("nowhere.csv"));
+  EXPECT_FALSE(fs::exists(folder_ + "/deep"));
+  arguments.scenarios = {write("metric.yaml", yaml + "expect: [{metric: nothing, value: 3, within: 0}]\n")};
+  EXPECT_EQ(run(arguments), 2);
+  EXPECT_FALSE(fs::exists(folder_ + "/deep"));
+  // A folder that was there stays.
+  fs::create_directories(arguments.out);
+  EXPECT_EQ(run(arguments), 2);
+  EXPECT_TRUE(fs::exists(arguments.out));
+}
+
+TEST_F(Simulate, ComparesVariantsAndSeeds) {
+  SimulateArguments arguments{{small_}};
+  arguments.vary = {"policy.placement=pack,spread"};
+  arguments.seeds = "2";
+  arguments.out = folder_ + "/out";
+  arguments.each = true;
+  arguments.jobs = 3;
+  ASSERT_EQ(run(arguments), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("policy.placement=spread"));
+  EXPECT_THAT(out_.str(), HasSubstr("deviation"));
+  for (const char* name :
+       {"comparison.json", "comparison.csv", "runs.csv", "report.html",
+        "policy.placement-pack-seed-1/report.html", "policy.placement-spread-seed-2/summary.json"}) {
+    EXPECT_FALSE(text(folder_ + "/out/" + name).empty()) << name;
+  }
+  EXPECT_THAT(text(folder_ + "/out/comparison.csv"), HasSubstr("policy.placement=pack,jobs,2,4,0,4,4\n"));
+}
+
+TEST_F(Simulate, ArgumentsOfExperimentsAreChecked) {
+  const auto error = [&](SimulateArguments arguments) {
+    EXPECT_EQ(run(std::move(arguments)), 2);
+    return err_.str();
+  };
+  SimulateArguments each{{small_}};
+  each.each = true;
+  EXPECT_THAT(error(each), HasSubstr("--each"));
+  each.compare = true;
+  EXPECT_THAT(error(each), HasSubstr("--out"));
+  SimulateArguments log{{small_, small_}};
+  log.log = "x";
+  EXPECT_THAT(error(log), HasSubstr("--log"));
+  SimulateArguments metric{{small_}};
+  metric.compare = true;
+  metric.metrics = {"nothing"};
+  metric.out = folder_ + "/out";
+  EXPECT_THAT(error(metric), HasSubstr("no metric 'nothing'"));
+  EXPECT_TRUE(fs::exists(folder_ + "/out/runs.csv"));  // what was run is not lost
+  SimulateArguments set{{small_}};
+  set.set = {"policy.placement=best"};
+  EXPECT_THAT(error(set), HasSubstr("policy.placement"));
+  SimulateArguments curve{{small_}};
+  curve.fill = true;
+  EXPECT_EQ(run(curve), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("GPU demand arrived"));
 }
 
 TEST_F(Simulate, ExplainsTheScenarioFile) {

@@ -83,6 +83,16 @@ addEventListener('load', async () => {
     find.value = 'vision';
     find.dispatchEvent(new Event('input'));
     seen.push('search ' + /^[1-9]\d* found$/.test(document.querySelector('.found').textContent));
+    const numbers = time.querySelector('details.numbers');
+    numbers.open = true;
+    await pause();
+    seen.push('numbers of a chart ' + (numbers.querySelectorAll('tbody tr').length > 10));
+    const sweep = document.querySelector('figure.xy .plot');
+    seen.push('points ' + sweep.querySelectorAll('circle').length);
+    key(sweep, 'ArrowRight');
+    seen.push('tip over a curve ' + /nodes: 80/.test(tip().textContent) + ' ' + /2 h 30 min \(2 h 13 min to 3 h 3 min\)/.test(tip().textContent));
+    seen.push('better ' + document.querySelectorAll('td.better').length + ' worse ' + document.querySelectorAll('td.worse').length);
+    seen.push('copy buttons ' + document.querySelectorAll('.card.table > .copy').length);
     const table = document.querySelector('table.sortable'), head = table.tHead.rows[0].cells[2];
     head.querySelector('button').click();
     head.querySelector('button').click();
@@ -131,10 +141,12 @@ TEST(ReportInABrowser, IsUsable) {
   EXPECT_THAT(seen, Not(HasSubstr("REQUEST")));
   for (const char* line :
        {"tip over a chart true", "zoomed true track true", "whole again true", "said true", "alone true 2",
-        "tip over curves true", "tip over a bar true", "search true", "sorted ascending true",
-        "themes light dark", "overflow false", "requests 0", "END"}) {
+        "tip over curves true", "tip over a bar true", "search true", "numbers of a chart true", "points 5",
+        "tip over a curve true true", "better 1 worse 1", "sorted ascending true", "themes light dark",
+        "overflow false", "requests 0", "END"}) {
     EXPECT_THAT(seen, HasSubstr(line));
   }
+  EXPECT_THAT(seen, Not(HasSubstr("copy buttons 0")));
   EXPECT_THAT(seen, Not(HasSubstr("areas 0")));
   EXPECT_THAT(seen, Not(HasSubstr("strips 0\n")));
 }

@@ -64,6 +64,7 @@ TEST(Report, HostileNamesStayText) {
                  10};
   Distribution waits{
       evil, evil, evil, SampleKind::kAmount, evil, 1, Palette::kChoice, evil, {{evil, {1, 2}}, {evil, {3}}}};
+  XyChart xy{evil, evil, evil, 1, evil, SampleKind::kAmount, 1, true, true, {{evil, {{1, 2, 1, 3}}, false}}};
   Gantt gantt{evil, evil, {{evil, evil, 1, {{evil, evil, 0, 5, 1000, BarEnd::kCompleted, {}}}}}, 0, 10};
   Table table{
       evil,
@@ -71,7 +72,9 @@ TEST(Report, HostileNamesStayText) {
       {{evil, ColumnKind::kText, evil}, {evil, ColumnKind::kNumber, evil}, {evil, ColumnKind::kDurationMs}},
       {{evil, evil, evil}}};
   data.sections = {
-      {evil, evil, {time, waits, gantt, table, TextBlock{evil, true, evil}, TextBlock{evil, false, evil}}}};
+      {evil,
+       evil,
+       {time, waits, gantt, table, xy, TextBlock{evil, true, evil}, TextBlock{evil, false, evil}}}};
   const std::string page = render_report(data);
 
   ReportData plain;
@@ -93,10 +96,11 @@ TEST(Report, SaysWhenThereIsNothing) {
   TimeChart time;
   Distribution waits;
   waits.groups = {{"a", {}}, {"b", {}}};
-  data.sections = {{"All", "", {time, waits, Gantt{}, Table{}}}};
+  data.sections = {{"All", "", {time, waits, Gantt{}, Table{}, XyChart{}}}};
   const std::string page = render_report(data);
   EXPECT_THAT(page, HasSubstr("No data in this span of time."));
   EXPECT_THAT(page, HasSubstr("No samples."));
+  EXPECT_THAT(page, HasSubstr("No points."));
   EXPECT_THAT(page, HasSubstr("Nothing ran on these nodes"));
 }
 
@@ -112,6 +116,37 @@ TEST(Report, TablesShowDurationsAndSortByTheirNumbers) {
   EXPECT_THAT(page, HasSubstr("<td class=\"n\" data-v=\"12345\">12,345</td>"));
   EXPECT_THAT(page, HasSubstr("The first 500 of 600 rows."));
   EXPECT_EQ(count_of(page, "<th scope=\"row\""), kMaxTableRows);
+}
+
+TEST(Report, CurvesHaveTheirNumbersBelow) {
+  ReportData data;
+  XyChart chart;
+  chart.title = "c";
+  chart.x_title = "nodes";
+  chart.y_divisor = 1000;
+  for (int s = 0; s < 20; ++s)
+    chart.series.push_back({"s" + std::to_string(s), {{s, 1500, 1000, 2000}, {100, 7, 7, 7}}, false});
+  data.sections = {{"s", "", {chart}}};
+  const std::string page = render_report(data);
+  EXPECT_THAT(page, HasSubstr("<td class=\"n\" data-v=\"1500\">1.5 (1 to 2)</td>"));
+  EXPECT_THAT(page, HasSubstr("<td class=\"n\" data-v=\"7\">0.007</td>"));
+  EXPECT_THAT(page, HasSubstr("8 more curves are not drawn."));
+}
+
+TEST(Report, DifferencesSayWhatIsBetter) {
+  ReportData data;
+  Table table{"t",
+              "",
+              {{"v"},
+               {"less", ColumnKind::kDifference, "", -1},
+               {"more", ColumnKind::kDifference, "", 1},
+               {"neither", ColumnKind::kDifference}},
+              {{"a", "-5 %", "-5 %", "-5 %"}, {"b", "+5 %", "+5 %", "+5 %"}, {"c", "0 %", "", "0 %"}}};
+  data.sections = {{"s", "", {table}}};
+  const std::string page = render_report(data);
+  EXPECT_EQ(count_of(page, "<td class=\"n better\""), 2u);
+  EXPECT_EQ(count_of(page, "<td class=\"n worse\""), 2u);
+  EXPECT_THAT(page, HasSubstr("<td class=\"n better\" data-v=\"-5 %\">-5 %</td>"));
 }
 
 TEST(Report, AMillionJobsStaySmall) {

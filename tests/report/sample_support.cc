@@ -295,10 +295,31 @@ ReportData sample_report(const SampleSize& size, std::uint64_t seed) {
                           std::nullopt,
                           0,
                           end};
+  XyChart sweep{
+      "Mean waiting over nodes",
+      "Five seeds each; bars from least to greatest.",
+      "nodes",
+      1,
+      "duration",
+      SampleKind::kDurationMs,
+      1,
+      true,
+      true,
+      {{"pack",
+        {{80, 9'000'000, 8'000'000, 11'000'000},
+         {96, 4'000'000, 3'500'000, 4'600'000},
+         {112, 900'000, 700'000, 1'000'000}},
+        false},
+       {"published", {{80, 9'500'000, 9'500'000, 9'500'000}, {112, 800'000, 800'000, 800'000}}, true}}};
+  Table differences{"Against first in, first out",
+                    "",
+                    {{"Policy"}, {"Waiting", ColumnKind::kDifference, "", -1}},
+                    {{"pack", "-12.3 %"}, {"spread", "+4 %"}}};
   data.sections = {
       {"Allocation", "How full the cluster was, and who used it.", {gpus, pending_chart}},
       {"Waiting", "From submission to start.", {by_queue, by_size, largest}},
       {"Completion", "", {completion}},
+      {"Sweep", "", {sweep, differences}},
       {"Nodes", "What ran where.", {Gantt{"Twelve nodes", "One row is one GPU.", lanes, 0, end}}},
   };
   data.notes = {

@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "sim/books.h"
+#include "sim/metrics.h"
 #include "sim/series.h"
 #include "sim/sim_support.h"
 
@@ -90,6 +91,37 @@ TEST(Books, NoticeOversubscription) {
   EXPECT_FALSE(books.node("m"));
   EXPECT_FALSE(books.all_free());
   books.release(0, pod, {0, 0, "n", {1}});
+}
+
+TEST(Books, SayWhatIdleGpusAreGoodFor) {
+  NodeShape shape;
+  shape.gpus = 4;
+  const std::vector<Node> nodes{make_node("n", shape), make_node("m", shape)};
+  Books books(nodes);
+  EXPECT_EQ(books.idle(), (IdleGpus{8000, 0, 0}));
+  PodTemplate whole;
+  whole.claim.requests.push_back({std::string(kGpu), 2, 1000});
+  PodTemplate share;
+  share.claim.requests.push_back({std::string(kGpu), 1, 300});
+  ASSERT_TRUE(books.charge(0, whole, {0, 0, "n", {0, 1}}));
+  EXPECT_EQ(books.idle(), (IdleGpus{4000, 2000, 0}));
+  ASSERT_TRUE(books.charge(0, share, {0, 1, "n", {2}}));
+  EXPECT_EQ(books.idle(), (IdleGpus{4000, 1000, 700}));
+  ASSERT_TRUE(books.charge(0, share, {0, 2, "n", {2}}));
+  EXPECT_EQ(books.idle(), (IdleGpus{4000, 1000, 400}));
+  books.release(0, whole, {0, 0, "n", {0, 1}});
+  EXPECT_EQ(books.idle(), (IdleGpus{4000, 3000, 400}));
+  books.release(0, share, {0, 1, "n", {2}});
+  books.release(0, share, {0, 2, "n", {2}});
+  EXPECT_EQ(books.idle(), (IdleGpus{8000, 0, 0}));
+  EXPECT_TRUE(books.all_free());
+}
+
+TEST(Slowdown, IsBoundedBelow) {
+  EXPECT_EQ(slowdown_milli(100 * kSecond, 100 * kSecond), 1000);
+  EXPECT_EQ(slowdown_milli(250 * kSecond, 100 * kSecond), 2500);
+  EXPECT_EQ(slowdown_milli(20 * kSecond, 1), 2000);  // as if it ran for 10 s
+  EXPECT_EQ(slowdown_milli(5 * kSecond, 5 * kSecond), 1000);
 }
 
 }  // namespace

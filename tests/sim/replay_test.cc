@@ -19,12 +19,15 @@ std::string scenario_of(const std::string& queues, const std::string& extra = ""
 }
 
 // The row of a job in jobs.csv.
+// The columns of jobs.csv up to the state.
 std::string row_of(const SimulateResult& result, const std::string& job) {
   for (const OutputFile& file : result.files) {
     if (file.name != "jobs.csv") continue;
     const std::size_t at = file.content.find("\n" + job + ",");
     if (at == std::string::npos) return "";
-    return file.content.substr(at + 1, file.content.find('\n', at + 1) - at - 1);
+    std::size_t end = at;
+    for (int column = 0; column < 11; ++column) end = file.content.find(',', end + 1);
+    return file.content.substr(at + 1, end - at - 1);
   }
   return "";
 }

@@ -2,5 +2,6 @@
 
 themeButton();
 for (const table of document.querySelectorAll('table.sortable')) sortableTable(table);
-const draw = { time: timeChart, dist: distribution, gantt };
+tableTools();
+const draw = { time: timeChart, xy: xyChart, dist: distribution, gantt };
 data.blocks.forEach((block, i) => draw[block.k](document.getElementById(`block-${i}`), block));

@@ -166,4 +166,5 @@ function timeChart(figure, block) {
   legendRows(rows, state, draw);
   view.watchers.push(draw);
   watchWidth(plot, draw);
+  timeNumbers(figure, block, edges);
 }
