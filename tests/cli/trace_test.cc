@@ -1,6 +1,7 @@
 // `berth trace`: its three commands from end to end, and their refusals.
 #include "cli/trace.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -26,7 +26,7 @@ struct Run {
 Result<Run> replay_of(const TempFolder& folder, const std::string& trace, const std::string& yaml,
                       std::uint64_t seed = 1) {
   folder.file("t.jsonl", kHeader + trace);
-  BERTH_ASSIGN(const Scenario scenario, parse_scenario(yaml, "s.yaml", folder.path(), seed));
+  BERTH_ASSIGN(const Scenario scenario, parse_scenario(yaml, "s.yaml", folder.path(), {.seed = seed}));
   Run run;
   BERTH_ASSIGN(run.input, load(scenario));
   EngineDecider decider(scenario.engine);
@@ -143,8 +143,9 @@ TEST(Failures, AGangGoesOnFromItsLastCheckpointWhenTheNodeIsBack) {
 TEST(Failures, ARackTakesAllItsNodesAlong) {
   const TempFolder folder;
   const auto run = replay_of(folder, kTwoNodes,
-                             scenario_of("", "failures: [{unit: domain, label: rack, value: r1, at: 50s, "
-                                             "repair: 30s}]\n"));
+                             scenario_of("",
+                                         "failures: [{unit: domain, label: rack, value: r1, at: 50s, "
+                                         "repair: 30s}]\n"));
   ASSERT_TRUE(run) << run.error().str();
   EXPECT_EQ(run->outcome.failures, 1);
   EXPECT_EQ(run->outcome.nodes_lost, 2);
@@ -155,12 +156,13 @@ TEST(Failures, ARackTakesAllItsNodesAlong) {
 
 TEST(Failures, ADeviceTakesOnlyItsOwnWork) {
   const TempFolder folder;
-  const auto run = replay_of(folder,
-                             R"({"kind":"node","name":"n1","gpus":2}
+  const auto run =
+      replay_of(folder,
+                R"({"kind":"node","name":"n1","gpus":2}
 {"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":100000,"gpus":1}
 {"kind":"job","id":"b","queue":"q","submit_ms":0,"duration_ms":100000,"gpus":1}
 )",
-                             scenario_of("", "failures: [{unit: device, node: n1, device: 1, at: 40s, repair: 1h}]\n"));
+                scenario_of("", "failures: [{unit: device, node: n1, device: 1, at: 40s, repair: 1h}]\n"));
   ASSERT_TRUE(run) << run.error().str();
   const JobOutcome& a = job_of(*run, "a");
   const JobOutcome& b = job_of(*run, "b");
@@ -209,8 +211,10 @@ constexpr const char* kFleet =
     "cluster:\n"
     "  - {kind: shape, name: a, count: 8, gpus: 8, labels: {rack: r1}}\n"
     "  - {kind: shape, name: b, count: 8, gpus: 8, labels: {rack: r2}}\n"
-    "trace: [{kind: generate, jobs: 400, span: 2d, max_gpus: 32, queue: q, checkpoint_every: 30m, checkpoint_time: 20s,"
-    " restart_overhead: 2m, grace: 30s, pod_start: 20s, pod_start_spread: 30%, image_pull: 1m, warm_up: 10s ELASTIC}]\n"
+    "trace: [{kind: generate, jobs: 400, span: 2d, max_gpus: 32, queue: q, checkpoint_every: 30m, "
+    "checkpoint_time: 20s,"
+    " restart_overhead: 2m, grace: 30s, pod_start: 20s, pod_start_spread: 30%, image_pull: 1m, warm_up: 10s "
+    "ELASTIC}]\n"
     "queues: [{name: q, unlimited: true, within: lower-priority}]\n"
     "failures:\n"
     "  - {unit: node, every: 5d, repair: 3h, repair_spread: wide}\n"
@@ -271,9 +275,11 @@ TEST(Failures, WrongOnesSayWhatIsMeant) {
   EXPECT_THAT(error("repair: 1h"), HasSubstr("every (random), or at"));
   EXPECT_THAT(error("at: 1h, repair: 1h"), HasSubstr("says of what"));
   EXPECT_THAT(error("at: 1h, repair: 1h, node: x"), HasSubstr("node 'x' is not in the cluster"));
-  EXPECT_THAT(error("unit: device, at: 1h, repair: 1h, node: node-0000, device: 9"), HasSubstr("no such device"));
+  EXPECT_THAT(error("unit: device, at: 1h, repair: 1h, node: node-0000, device: 9"),
+              HasSubstr("no such device"));
   EXPECT_THAT(error("unit: domain, every: 1d, repair: 1h"), HasSubstr("label"));
-  EXPECT_THAT(error("unit: domain, every: 1d, repair: 1h, label: rack"), HasSubstr("no node has the label rack"));
+  EXPECT_THAT(error("unit: domain, every: 1d, repair: 1h, label: rack"),
+              HasSubstr("no node has the label rack"));
   EXPECT_THAT(error("unit: device, every: 1d, repair: 1h, label: rack"), HasSubstr("is for unit: domain"));
 }
 
@@ -312,7 +318,8 @@ TEST(Elastic, EfficiencyAndThePauseOfAResize) {
 TEST(Elastic, AShareOfAnyTraceCanBeMadeElastic) {
   const TempFolder folder;
   const auto rigid = replay_of(folder, "", fleet(""), 5);
-  const auto elastic = replay_of(folder, "", fleet(", gpus_per_task: 1, elastic_share: 60%, elastic_least: 25%, resize_time: 15s"), 5);
+  const auto elastic = replay_of(
+      folder, "", fleet(", gpus_per_task: 1, elastic_share: 60%, elastic_least: 25%, resize_time: 15s"), 5);
   ASSERT_TRUE(rigid) << rigid.error().str();
   ASSERT_TRUE(elastic) << elastic.error().str();
   std::int64_t jobs = 0;
@@ -335,7 +342,8 @@ TEST(Elastic, WrongTablesSayWhatIsMeant) {
       "trace: [{kind: generate, jobs: 1, queue: q, ";
   const auto error = [&](const std::string& rule) { return error_of(head + rule + "}]\n", "."); };
   EXPECT_THAT(error("elastic_share: 0.5, efficiency: [[1, 1], [1, 0.9]]"), HasSubstr("must rise"));
-  EXPECT_THAT(error("elastic_share: 0.5, efficiency: [[1, 1], [2, 0.4]]"), HasSubstr("slower than with fewer"));
+  EXPECT_THAT(error("elastic_share: 0.5, efficiency: [[1, 1], [2, 0.4]]"),
+              HasSubstr("slower than with fewer"));
   EXPECT_THAT(error("elastic_share: 0.5, efficiency: [1, 2]"), HasSubstr("a list of [slots, efficiency]"));
   EXPECT_THAT(error("elastic_share: 150%"), HasSubstr("a share from 0 to 1"));
   EXPECT_THAT(error("elastic_least: 50%"), HasSubstr("needs elastic_share"));

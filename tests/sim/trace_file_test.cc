@@ -68,13 +68,6 @@ void convert(const TraceFile& file, const std::string& out, WrittenForm form) {
   ASSERT_TRUE(writer->commit());
 }
 
-std::string jobs_csv(const SimulateResult& result) {
-  for (const OutputFile& file : result.files) {
-    if (file.name == "jobs.csv") return file.content;
-  }
-  return "there is no jobs.csv";
-}
-
 constexpr const char* kBusy =
     "name: busy\n"
     "cluster: [{kind: shape, count: 12, gpus: 8, cpu: 64, memory: 256Gi}]\n"
@@ -257,7 +250,9 @@ TEST(TraceWriter, BerthFormKeepsEverything) {
     EXPECT_EQ(first.restarts[a.restart], second.restarts[b.restart]);
     EXPECT_EQ(first.costs[a.costs], second.costs[b.costs]);
     EXPECT_EQ(a.scaling == kOfRules, b.scaling == kOfRules);
-    if (a.scaling != kOfRules) EXPECT_EQ(first.scalings[a.scaling], second.scalings[b.scaling]);
+    if (a.scaling != kOfRules) {
+      EXPECT_EQ(first.scalings[a.scaling], second.scalings[b.scaling]);
+    }
   }
 }
 
@@ -321,7 +316,7 @@ TEST(TraceStats, ExactNumbers) {
   EXPECT_EQ(stats.tenants.at("").jobs, 1);
   const std::string table = stats_table(file, stats, summary);
   EXPECT_THAT(table, AllOf(HasSubstr("4 jobs"), HasSubstr("without a tenant"), HasSubstr("run time of 0"),
-                           HasSubstr("in front of it"), HasSubstr("33 GPU-hours")));
+                           HasSubstr("in front of them"), HasSubstr("33 GPU-hours")));
   const auto json = text::parse_json(stats_json(file, stats, summary), "stats");
   ASSERT_TRUE(json) << json.error().str();
   EXPECT_EQ(json->root().find("gpu_hours")->as_int(), 33);
