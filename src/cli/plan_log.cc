@@ -298,7 +298,8 @@ class LogTable {
     if (!d.beneficiary.empty()) detail.add("for " + name(d.beneficiary));
     if (d.kind == DecisionKind::kEvict) detail.add(fmt::format("cost {}", d.cost));
     std::string text = detail.str();
-    if (const auto why = words(d.reason); !why.empty())
+    const bool said = d.reason.code == ReasonCode::kFits;  // "placed" says no more than the start itself
+    if (const auto why = said ? std::string() : words(d.reason); !why.empty())
       text += fmt::format("{}{}", text.empty() ? "" : ": ", why);
     row(number, fmt::format("{}{}", indent, enum_name(d.kind)), name(d.workload), std::move(text));
   }

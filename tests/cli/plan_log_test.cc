@@ -112,8 +112,8 @@ TEST_F(PlanLog, TellsWhatHappenedAndThatItIsTheSame) {
                                   "preempted by team/uid-high-name, which ranks higher"));
   EXPECT_THAT(out_, ContainsRegex("12 +1m1s500ms +hold +team/uid-high-name +4 pods: n1 x4"));
   EXPECT_THAT(out_, ContainsRegex("At the end\n +WORKLOAD"));
-  EXPECT_THAT(out_, ContainsRegex("team/uid-big-name +q +0 +0 +0 +0 +5 +[^\n]*pods need a node"));
-  EXPECT_THAT(out_, HasSubstr("10 events (1 refused), 2 decide calls, 3 decisions"));
+  EXPECT_THAT(out_, ContainsRegex("team/uid-big-name +q +0 +0 +0 +0 +5 +[^\n]*pods need a place"));
+  EXPECT_THAT(out_, HasSubstr("9 events (1 refused), 2 decide calls, 3 decisions"));
   EXPECT_THAT(out_, HasSubstr("the same decisions as recorded, byte for byte"));
 }
 
@@ -123,7 +123,7 @@ TEST_F(PlanLog, ADifferenceIsShownFromBothSidesAndNothingAfterIt) {
   ASSERT_NE(at, std::string::npos);
   log.replace(at, 11, "\"node\":\"n9\"");
   EXPECT_EQ(run(write("a.jsonl", log)), 1);
-  EXPECT_THAT(out_, ContainsRegex("5 +RECORDED"));
+  EXPECT_THAT(out_, ContainsRegex("5 +1s +RECORDED"));
   EXPECT_THAT(out_, ContainsRegex("5 +1s +start +team/uid-low-name +3 pods: n9 \\(devices 0\\), n1 x2"));
   EXPECT_THAT(out_, ContainsRegex("5 +1s +THIS ENGINE"));
   EXPECT_THAT(out_, ContainsRegex("5 +1s +start +team/uid-low-name +3 pods: n1 x3"));
