@@ -344,6 +344,12 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
       if (amount == 0) zero.push_back(resource);
     }
     for (const auto& resource : zero) total->erase(resource);
+    for (const auto& c : containers) {
+      for (const auto& [resource, amount] : c.requests) {
+        const bool known = std::find(zero.begin(), zero.end(), resource) != zero.end();
+        if (amount == 0 && total->get(resource) == 0 && !known) zero.push_back(resource);
+      }
+    }
     out.zero_requests = std::move(zero);
     split_devices(f, spec, *total, pod);
     total->set("pods", 1);

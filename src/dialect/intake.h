@@ -50,6 +50,7 @@ struct IntakeConfig {
   // No nodes are known: quota decides alone. Flavors are opaque, and Kueue's Workload objects, which otherwise are left to the
   // pods that they stand for, are work themselves, admitted ones with the quota that they hold.
   bool quota_only = false;
+  bool fair_sharing = false;  // Kueue's fairSharing: cohorts share by the dominant shares of their members
 };
 
 // A pod that has, or waits for, a slot. Views are valid until the next change.

@@ -93,7 +93,8 @@ struct Load {
 };
 
 struct Intake::Impl {
-  explicit Impl(IntakeConfig intake_config) : config(std::move(intake_config)), book(config.quota_only) {}
+  explicit Impl(IntakeConfig intake_config)
+      : config(std::move(intake_config)), book(config.quota_only, config.fair_sharing) {}
 
   // intake.cc: objects
   void upsert_node(const NodeObject& object);

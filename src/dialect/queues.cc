@@ -129,6 +129,7 @@ QueueBook::Model QueueBook::compute() {
     Queue q;
     q.name = cohort_queue(name);
     q.leaf = false;
+    if (fair_) q.sharing = Sharing::kDominantShare;
     q.disabled = cohort_problem(name);
     if (const auto it = cohorts_.find(name); it != cohorts_.end()) {
       q.groups = it->second.groups;

@@ -30,7 +30,8 @@ inline constexpr std::string_view kCohortPrefix = "cohort:";
 class QueueBook {
  public:
   // `opaque`: no nodes are known, so that all flavors are quota without places.
-  explicit QueueBook(bool opaque = false) : opaque_(opaque) {}
+  // `fair`: cohorts share by the dominant shares of their members.
+  explicit QueueBook(bool opaque = false, bool fair = false) : opaque_(opaque), fair_(fair) {}
 
   void upsert(const ClusterQueue& object);
   void upsert(const Cohort& object);
@@ -61,6 +62,7 @@ class QueueBook {
   std::map<std::string, Flavor, std::less<>> flavors_;
   std::map<std::string, Topology, std::less<>> topologies_;
   bool opaque_;
+  bool fair_;
   Model given_;
   bool dirty_ = false;
   std::vector<Problem> problems_;

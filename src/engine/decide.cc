@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "engine/preempt/cost.h"
+#include "engine/preempt/quota_victims.h"
 
 namespace berth::engine {
 namespace {
@@ -234,7 +235,9 @@ void Decider::attempt(ClassId class_id) {
     return refuse(ReasonCode::kQueueDisabled, "it only has children, and takes no work itself");
   if (q.spec.stop != StopPolicy::kNone) return refuse(ReasonCode::kQueueStopped, "");
 
-  if (!state_.pending.is_put_off(w.queue) && would_borrow(w)) return state_.pending.put_off(w.queue);
+  // Queues that share by their dominant shares have that in their order (State::share_of).
+  if (!shares_dominantly(state_, w.queue) && !state_.pending.is_put_off(w.queue) && would_borrow(w))
+    return state_.pending.put_off(w.queue);
   if (places_are_unknown(w)) return attempt_quota(class_id, id);
 
   std::int64_t steps = state_.config.search_steps;

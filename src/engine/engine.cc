@@ -159,6 +159,11 @@ std::vector<QueueView> Engine::queues() const {
     if (!queue.exists) continue;
     QueueView view;
     view.name = s.queue_names.name(static_cast<std::uint32_t>(q));
+    if (s.fairness.counts(QueueId(q))) {
+      const Share share = s.fairness.share(QueueId(q), QueueId(q), {});
+      view.share_milli =
+          share.weightless ? kInt64Max : clamp_to_int64((share.num * 1000 + share.den - 1) / share.den);
+    }
     view.pending = static_cast<std::int64_t>(s.pending.size_of(QueueId(q)));
     view.started = static_cast<std::int64_t>(queue.started.size());
     for (std::size_t p = 0; p < s.quota.pairs(); ++p) {

@@ -15,12 +15,14 @@
 // Not thread-safe. Questions of others than the decider go to a second engine fed with the same log (observe/follower.h).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "base/enums.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "model/decision.h"
@@ -28,16 +30,31 @@
 
 namespace berth::engine {
 
+// When a queue may take from another that has more than its share (model/ordering.h: dominant-share): if afterwards it has no
+// more than the other keeps (final), if it has less than the other has now (initial), or the second for whom the first is not
+// enough. Kueue's preemptionStrategies.
+enum class FairStrategy : std::uint8_t { kFinalThenInitialShare, kFinalShare, kInitialShare };
+
+}  // namespace berth::engine
+template <>
+struct berth::EnumNames<berth::engine::FairStrategy> {
+  static constexpr std::array names{"final-then-initial"sv, "final"sv, "initial"sv};
+};
+
+namespace berth::engine {
+
 struct EngineConfig {
   Placement placement = Placement::kPack;  // of queues that do not choose one
   std::int64_t search_steps = 200'000;     // per workload and decide(): placements tried, victims looked at
   bool ignore_uncovered = false;  // resources that a queue has no quota for: ignored, or not admitted
+  FairStrategy fair_strategy = FairStrategy::kFinalThenInitialShare;
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
     v("placement", s.placement);
     v("search_steps", s.search_steps);
     v("ignore_uncovered", s.ignore_uncovered);
+    v("fair_strategy", s.fair_strategy);
   }
   bool operator==(const EngineConfig&) const = default;
 };
@@ -74,6 +91,9 @@ struct QuotaView {
 
 struct QueueView {
   std::string_view name;
+  // Its dominant share of what its parent could lend, by weight, in thousandths, rounded up; 0: it does not borrow, or its
+  // parent does not share so. kInt64Max: its weight is 0.
+  std::int64_t share_milli = 0;
   std::int64_t pending = 0;
   std::int64_t started = 0;
   std::vector<QuotaView> quotas;

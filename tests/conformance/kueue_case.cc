@@ -13,15 +13,29 @@
 namespace berth::conformance {
 namespace {
 
-dialect::IntakeConfig intake_config() {
+bool shares_fairly(const text::Node& root) {
+  const text::Node* fair = root.at({"config", "fairSharing"});
+  return root.find("kind")->text() == "shares" || (fair != nullptr && !fair->is_null());
+}
+
+dialect::IntakeConfig intake_config(const text::Node& root) {
   dialect::IntakeConfig config;
   config.quota_only = true;
+  config.fair_sharing = shares_fairly(root);
   return config;
 }
 
 engine::EngineConfig engine_config(const text::Node& root) {
   engine::EngineConfig config;
   const text::Node* strategy = root.at({"config", "quotaCheckStrategy"});
+  if (const text::Node* list = root.at({"config", "fairSharing", "preemptionStrategies"}); list != nullptr) {
+    const auto strategies = list->items();
+    if (strategies.size() == 1) {
+      config.fair_strategy = strategies.front().text() == "LessThanInitialShare"
+                                 ? engine::FairStrategy::kInitialShare
+                                 : engine::FairStrategy::kFinalShare;
+    }
+  }
   config.ignore_uncovered = strategy != nullptr && strategy->text() == "IgnoreUndeclared";
   return config;
 }
@@ -70,7 +84,7 @@ std::string kueue_reason(const Reason& reason) {
 KueueCase::KueueCase(const text::Document& document)
     : document_(document),
       root_(document.root()),
-      intake_(intake_config()),
+      intake_(intake_config(document.root())),
       engine_(engine_config(document.root())) {}
 
 std::string KueueCase::text(std::string_view key) const {
@@ -270,10 +284,54 @@ void KueueCase::compare_available(std::vector<std::string>& out) {
   }
 }
 
+// The share of every queue, with `given.addedUsage` added to that queue alone.
+Status KueueCase::compare_shares(std::vector<std::string>& out) {
+  const text::Node* added = root_.at({"given", "addedUsage"});
+  for (const auto& entry : root_.at({"expect", "shares"})->entries()) {
+    const std::string_view key = entry.name();
+    const auto slash = key.find('/');
+    const bool cohort = key.substr(0, slash) == "Cohort";
+    const std::string name = cohort ? std::string(dialect::kCohortPrefix) + std::string(key.substr(slash + 1))
+                                    : std::string(key.substr(slash + 1));
+    KueueCase one(document_);
+    BERTH_TRY(one.load());
+    if (added != nullptr && !cohort) {
+      Workload w;
+      w.uid = w.name = "added";
+      w.queue = name;
+      SlotUpdate slot{w.uid, 0, 0, SlotState::kRunning, ""};
+      PodSet set;
+      for (const auto& flavor : added->entries()) {
+        for (const auto& resource : flavor.value.entries()) {
+          BERTH_ASSIGN(const std::int64_t amount,
+                       text::parse_quantity(resource.value.text(), units_per_one(resource.name())));
+          set.pod.requests.set(resource.name(), amount);
+          slot.flavors.push_back({std::string(resource.name()), std::string(flavor.name())});
+        }
+      }
+      w.root.pod_sets.push_back(std::move(set));
+      BERTH_TRY(one.engine_.apply(WorkloadUpsert{std::move(w)}));
+      // A queue that has no such flavor uses nothing of it.
+      (void)one.engine_.apply(slot);
+    }
+    const std::int64_t want = entry.value.find("weightedShare")->as_int().value_or(-1);
+    std::int64_t got = -1;
+    for (const auto& view : one.engine_.queues()) {
+      if (view.name == name) got = view.share_milli;
+    }
+    if (want != got) out.push_back(fmt::format("{}: share {} instead of {}", key, got, want));
+  }
+  return {};
+}
+
 Result<std::vector<std::string>> KueueCase::differences() {
   std::vector<std::string> out;
-  BERTH_TRY(load());
   const text::Node& expect = *root_.find("expect");
+  if (kind() == "shares") {
+    BERTH_TRY(compare_shares(out));
+    return out;
+  }
+  BERTH_TRY(load());
   if (kind() == "available") {
     compare_available(out);
     return out;

@@ -54,6 +54,7 @@ class KueueCase {
                      std::vector<std::string>& out) const;
   void compare_targets(const text::Node& expect, const Outcome& outcome, std::vector<std::string>& out) const;
   void compare_available(std::vector<std::string>& out);
+  Status compare_shares(std::vector<std::string>& out);
   bool ties_by_uid() const;
   std::string name_of(const std::string& uid) const;
 

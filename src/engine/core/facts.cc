@@ -265,9 +265,10 @@ Status State::check_amounts(const Workload& workload) const {
     }
     std::vector<std::string_view> seen;
     for (const auto& request : set->pod.claim.requests) {
-      if (request.count > 64) {
+      // More than a node can have is no error: where no nodes are known, quota alone says what there is.
+      if (request.count > kMostAmount / 1000) {
         return fail(ErrorCode::kInvalid,
-                    "workload {}: pod set \"{}\" asks for {} devices of {}; a node has at most 64",
+                    "workload {}: pod set \"{}\" asks for {} devices of {}, more than Berth counts",
                     workload.name, set->name, request.count, request.resource);
       }
       if (set->pod.requests.has(request.resource) ||

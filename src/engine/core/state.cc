@@ -268,7 +268,15 @@ Share State::share_of(QueueId queue, ClassId candidate) {
       }
     }
   }
-  return fairness.share(queue, c.queue, c.ask);
+  Share share = fairness.share(queue, c.queue, c.ask);
+  // Who would not borrow what it asks for goes first, whatever else its queue has borrowed.
+  if (queues[quota.parent(queue).index()].spec.sharing == Sharing::kDominantShare) {
+    share.over = std::any_of(c.ask.begin(), c.ask.end(), [&](const QuotaItem& item) {
+      const std::int64_t more = quota.passed_up_more(c.queue, queue, item.pair, item.amount);
+      return saturating_add(quota.usage(queue, item.pair, kAfter), more) > quota.subtree(queue, item.pair);
+    });
+  }
+  return share;
 }
 
 void State::touch_queue(QueueId queue) {

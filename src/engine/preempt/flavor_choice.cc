@@ -58,7 +58,8 @@ FlavorChooser::Rating FlavorChooser::rate(FlavorResource pair, std::int64_t amou
   if (amount > state_.quota.potential(w.queue, pair)) return {};
   const CoveringSubtree cover = covering_subtree(state_, w.queue, pair, amount);
   if (amount <= state_.quota.available(w.queue, pair, kAfter)) return {FlavorMode::kFits, cover.height};
-  const bool may_borrow_by_force = queue.spec.preemption.borrow_within != BorrowWithin::kNever || false;
+  const bool may_borrow_by_force =
+      queue.spec.preemption.borrow_within != BorrowWithin::kNever || shares_dominantly(state_, w.queue);
   if (amount > state_.quota.nominal(w.queue, pair) && !cover.may_reclaim && !may_borrow_by_force)
     return {FlavorMode::kNoFit, cover.height};
   if (!look_for_victims) return {FlavorMode::kPreempts, cover.height};

@@ -6,6 +6,11 @@
 
 namespace berth::engine {
 
+bool shares_dominantly(const State& state, QueueId queue) {
+  const QueueId parent = state.quota.parent(queue);
+  return parent.valid() && state.queues[parent.index()].spec.sharing == Sharing::kDominantShare;
+}
+
 void QuotaVictims::restore(const std::vector<Yielder>& taken) const {
   for (auto it = taken.rbegin(); it != taken.rend(); ++it) free(*it, +1);
 }
@@ -23,6 +28,8 @@ void QuotaVictims::give_back(std::vector<Yielder>& taken, bool borrowing) const 
 }
 
 std::optional<std::vector<Yielder>> QuotaVictims::run() const {
+  const QueueId queue = state.workloads[preemptor.index()].queue;
+  if (shares_dominantly(state, queue)) return fair();
   return classic();
 }
 

@@ -24,6 +24,9 @@
 
 namespace berth::engine {
 
+// Whether the queues from this one up stand in line by their dominant shares.
+bool shares_dominantly(const State& state, QueueId queue);
+
 struct QuotaVictims {
   State& state;
   WorkloadId preemptor;
