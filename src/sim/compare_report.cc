@@ -243,7 +243,14 @@ class ComparisonPage {
     Section section;
     section.title = "Curves";
     section.lead = first_only("Jobs are offered one by one to an empty cluster; nothing leaves.");
+    XyChart end = chart;
+    end.title = "The same from 80 % on";
+    end.from_zero = false;
+    for (XySeries& series : end.series)
+      std::erase_if(series.points, [](const XyPoint& point) { return point.x < 80; });
+    std::erase_if(end.series, [](const XySeries& series) { return series.points.empty(); });
     section.blocks.emplace_back(std::move(chart));
+    if (!end.series.empty()) section.blocks.emplace_back(std::move(end));
     data_.sections.push_back(std::move(section));
   }
 

@@ -48,7 +48,15 @@ ReportData inflation_report(const Scenario& scenario, const Input& input, const 
   chart.series.push_back(std::move(ours));
   if (!published.empty()) chart.series.push_back(std::move(theirs));
   chart.series.push_back(std::move(ideal));
+  // Up to there every policy is the same; what follows is where they part.
+  XyChart end = chart;
+  end.title = "The same from 80 % on";
+  end.note.clear();
+  end.from_zero = false;
+  for (XySeries& series : end.series)
+    std::erase_if(series.points, [](const XyPoint& point) { return point.x < 80; });
   curve.blocks.emplace_back(std::move(chart));
+  if (!end.series.front().points.empty()) curve.blocks.emplace_back(std::move(end));
   Table marks;
   marks.title = "At the usual marks";
   marks.columns = {{"Demand arrived", ColumnKind::kNumber, "% of GPUs"},
@@ -63,7 +71,8 @@ ReportData inflation_report(const Scenario& scenario, const Input& input, const 
     std::vector<std::string> row{fmt::format("{}", mark), human_amount(*got, 1000, 2)};
     if (const auto want = published_at(published, mark)) {
       row.push_back(human_amount(*want, 1000, 2));
-      row.push_back((*got > *want ? "+" : "") + human_amount(*got - *want, 1000, 2));
+      const std::string off = human_amount(*got - *want, 1000, 2);
+      row.push_back(off[0] == '-' || off == "0" ? off : "+" + off);
     }
     marks.rows.push_back(std::move(row));
   }

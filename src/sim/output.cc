@@ -214,7 +214,8 @@ std::string inflation_table(const Scenario& scenario, const Input& input, const 
     std::vector<std::string> row{fmt::format("{} %", mark), points(*ours) + " %"};
     if (const auto theirs = published_at(published, mark)) {
       row.push_back(points(*theirs) + " %");
-      row.push_back((*ours < *theirs ? "" : "+") + points(*ours - *theirs));
+      const std::string off = points(*ours - *theirs);
+      row.push_back(off[0] == '-' || off == "0.00" ? off : "+" + off);
     }
     rows.push_back(std::move(row));
   };

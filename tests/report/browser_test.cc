@@ -83,10 +83,10 @@ addEventListener('load', async () => {
     find.value = 'vision';
     find.dispatchEvent(new Event('input'));
     seen.push('search ' + /^[1-9]\d* found$/.test(document.querySelector('.found').textContent));
-    const numbers = time.querySelector('details.numbers');
-    numbers.open = true;
+    const beside = time.querySelector('details.numbers');
+    beside.open = true;
     await pause();
-    seen.push('numbers of a chart ' + (numbers.querySelectorAll('tbody tr').length > 10));
+    seen.push('numbers of a chart ' + (beside.querySelectorAll('tbody tr').length > 10));
     const sweep = document.querySelector('figure.xy .plot');
     seen.push('points ' + sweep.querySelectorAll('circle').length);
     key(sweep, 'ArrowRight');
