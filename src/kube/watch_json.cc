@@ -137,6 +137,8 @@ Result<ObjectMeta> WatchJson::meta(std::string_view object) {
       return fail(ErrorCode::kInvalid, "metadata.{} is not a string", std::string(key));
     }
   }
+  // A loop over broken JSON ends as one over the end does.
+  if (!document.is_alive()) return fail(ErrorCode::kInvalid, "metadata is broken");
   return out;
 }
 
@@ -159,6 +161,7 @@ Result<ListPage> WatchJson::page(std::string& body, const std::function<Status(s
     if (field.value().get_string().get(value) != simdjson::SUCCESS) continue;
     (key == "continue" ? out.next : out.resource_version) = value;
   }
+  if (!document.is_alive()) return fail(ErrorCode::kInvalid, "metadata is broken");
   ondemand::value items;
   if (document["items"].get(items) != simdjson::SUCCESS)
     return fail(ErrorCode::kInvalid, "the list has no items");
@@ -175,6 +178,8 @@ Result<ListPage> WatchJson::page(std::string& body, const std::function<Status(s
     }
     BERTH_TRY(item(blank_trimmed(raw)));
   }
+  // What is missing must not look as if it were gone.
+  if (!document.is_alive()) return fail(ErrorCode::kInvalid, "the list is broken after one of its items");
   return out;
 }
 
