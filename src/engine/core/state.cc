@@ -214,17 +214,18 @@ void State::leave_line(WorkloadId id) {
   w.old_at = kEndOfTime;
 }
 
+std::int64_t State::service_rate(const WorkloadState& w) const {
+  std::int64_t sum = 0;
+  for (const auto& set : w.sets)
+    sum = saturating_add(sum, saturating_mul(set.active, specs[set.spec].weight));
+  return sum;
+}
+
 // Notes that the service of a workload changed, or that a run of it ended; reckoned in note_service().
 void State::follow_service(WorkloadId id) {
   WorkloadState& w = workloads[id.index()];
   if (w.service_noted) return;
-  const auto devices = [&] {
-    std::int64_t sum = 0;
-    for (const auto& set : w.sets)
-      sum = saturating_add(sum, saturating_mul(set.active, specs[set.spec].weight));
-    return sum;
-  };
-  if (w.progress.run_began == 0 && w.progress.devices == devices()) return;
+  if (w.progress.run_began == 0 && w.progress.devices == service_rate(w)) return;
   w.service_noted = true;
   to_note_.push_back(id);
 }
@@ -306,10 +307,7 @@ void State::note_service() {
     w.service_noted = false;
     p.attained = attained_service(p, now);
     p.since = now;
-    p.devices = 0;
-    for (const auto& set : w.sets) {
-      p.devices = saturating_add(p.devices, saturating_mul(set.active, specs[set.spec].weight));
-    }
+    p.devices = service_rate(w);
     if (p.run_began > 0) {
       p.done = saturating_add(p.done, kept_work(p, w.restart, p.run_began, now));
       p.waits_since += std::max<DurationMs>(0, now - p.run_began);

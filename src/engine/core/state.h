@@ -136,6 +136,8 @@ class State {
                  PlaneMask freed = 0);
   // Puts the workload into, or takes it out of, the pending order, as its slots say.
   void settle(WorkloadId id);
+  // Thousandths of devices (of CPUs, where it has none) that its slots have now. O(pod sets).
+  std::int64_t service_rate(const WorkloadState& w) const;
   // Takes note of the service that workloads had until now. What happened since the last decide() counts as happening now:
   // called when a decide() begins, and when it ends.
   void note_service();

@@ -97,7 +97,7 @@ TimeMs stands_behind_at(const State& state, const WorkloadState& v, const Worklo
     case OrderBy::kAttained:
     case OrderBy::kAttainedLevels: {
       const std::int64_t need = beyond_level(ordering, key_of(ordering, w, now));
-      const std::int64_t rate = v.progress.devices;
+      const std::int64_t rate = state.service_rate(v);  // it may have started just now
       if (need == kInt64Max || rate <= 0) return kEndOfTime;
       const std::int64_t have = attained_service(v.progress, now);
       const auto when = [&](Int128 service) {
