@@ -60,7 +60,10 @@ void TableReporter::ReportRuns(const std::vector<Run>& runs) {
     if (run.run_type != Run::RT_Iteration) continue;
     const auto [name, size] = split(run.benchmark_name());
     auto table = std::find_if(tables_.begin(), tables_.end(), [&](const Table& t) { return t.name == name; });
-    if (table == tables_.end()) table = tables_.insert(tables_.end(), Table{name, {}});
+    if (table == tables_.end()) {
+      print_finished();
+      table = tables_.insert(tables_.end(), Table{name, {}});
+    }
     auto row =
         std::find_if(table->rows.begin(), table->rows.end(), [&](const Row& r) { return r.size == size; });
     if (row == table->rows.end()) row = table->rows.insert(table->rows.end(), Row{size, "", {}});
@@ -70,7 +73,11 @@ void TableReporter::ReportRuns(const std::vector<Run>& runs) {
 }
 
 void TableReporter::Finalize() {
-  for (const Table& table : tables_) print(table);
+  print_finished();
+}
+
+void TableReporter::print_finished() {
+  for (; printed_ < tables_.size(); ++printed_) print(tables_[printed_]);
 }
 
 void TableReporter::print(const Table& table) {

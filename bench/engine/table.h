@@ -26,9 +26,11 @@ class TableReporter : public benchmark::BenchmarkReporter {
     std::string name;
     std::vector<Row> rows;
   };
+  void print_finished();  // benchmarks run one after the other, with all their sizes and repetitions
   void print(const Table& table);
 
   std::vector<Table> tables_;
+  std::size_t printed_ = 0;
 };
 
 }  // namespace berth::bench

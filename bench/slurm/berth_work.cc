@@ -6,8 +6,10 @@
 // jobs: COUNT one-slot jobs on empty nodes. gangs: COUNT gangs of eight whole nodes on empty nodes. churn: nodes 95 % full of
 // one-slot jobs, COUNT of them end and as many new ones start. As with Slurm everything waits in a closed queue; then the
 // queue opens. Prints one JSON object: started, wall_s (opening, decisions, log, what was started reported back as running),
-// engine_s (decide() alone), longest_s (the longest decide()), submitted (events of arrivals per second, log included).
+// engine_s (decide() alone), longest_s (the longest decide()), cpu_s (CPU time of wall_s), submitted (events of arrivals per
+// second, log included).
 #include <fmt/format.h>
+#include <time.h>
 
 #include <algorithm>
 #include <charconv>
@@ -33,6 +35,12 @@ double seconds_since(Clock::time_point began) {
          1e9;
 }
 
+double cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
 Workload job(std::int64_t number, std::int64_t nodes) {
   Workload w;
   w.uid = w.name = fmt::format("job-{}", number);
@@ -50,6 +58,7 @@ struct Work {
   double wall = 0;
   double engine = 0;
   double longest = 0;
+  double cpu = 0;
   double submitted = 0;
 };
 
@@ -86,6 +95,7 @@ class Side {
   Work decide() {
     Work done;
     const auto began = Clock::now();
+    const double cpu = cpu_seconds();
     open(true);
     for (;;) {
       const auto before = Clock::now();
@@ -102,6 +112,7 @@ class Side {
     }
     log_.flush();
     done.wall = seconds_since(began);
+    done.cpu = cpu_seconds() - cpu;
     return done;
   }
 
@@ -148,8 +159,9 @@ int main(int argc, char** argv) {
   }
   const Work w = run(what, nodes, count, argv[4]);
   std::cout << fmt::format(
-      "{{\"started\": {}, \"wall_s\": {:.6f}, \"engine_s\": {:.6f}, \"longest_s\": {:.6f}, \"submitted\": "
+      "{{\"started\": {}, \"wall_s\": {:.6f}, \"engine_s\": {:.6f}, \"longest_s\": {:.6f}, \"cpu_s\": "
+      "{:.6f}, \"submitted\": "
       "{:.0f}}}\n",
-      w.started, w.wall, w.engine, w.longest, w.submitted);
+      w.started, w.wall, w.engine, w.longest, w.cpu, w.submitted);
   return 0;
 }
