@@ -94,17 +94,32 @@ Result<WatchLine> WatchJson::line(std::string_view text) {
       if (out.object.starts_with('{') && out.object.ends_with('}')) return out;
     }
   }
+  // In one pass: simdjson's search by key expects what it has passed already to be right.
   ondemand::document document;
-  std::string_view type;
-  if (impl_->lines.iterate(padded(text)).get(document) != simdjson::SUCCESS ||
-      document["type"].get_string().get(type) != simdjson::SUCCESS || !type_of(type, out.type)) {
+  ondemand::object root;
+  bool typed = false;
+  bool holds = false;
+  if (impl_->lines.iterate(padded(text)).get(document) == simdjson::SUCCESS &&
+      document.get_object().get(root) == simdjson::SUCCESS) {
+    for (auto field : root) {
+      std::string_view key;
+      std::string_view type;
+      ondemand::object inner;
+      if (field.unescaped_key().get(key) != simdjson::SUCCESS) break;
+      if (key == "type") {
+        typed = field.value().get_string().get(type) == simdjson::SUCCESS && type_of(type, out.type);
+        if (!typed) break;
+      } else if (key == "object") {
+        holds = field.value().get_object().get(inner) == simdjson::SUCCESS &&
+                inner.raw_json().get(out.object) == simdjson::SUCCESS;
+        if (!holds) break;
+      }
+    }
+  }
+  if (!typed || !document.is_alive()) {
     return fail(ErrorCode::kInvalid, "a watch line is not {{\"type\":...,\"object\":...}}");
   }
-  ondemand::object inner;
-  if (document["object"].get_object().get(inner) != simdjson::SUCCESS ||
-      inner.raw_json().get(out.object) != simdjson::SUCCESS) {
-    return fail(ErrorCode::kInvalid, "a watch line holds no object");
-  }
+  if (!holds) return fail(ErrorCode::kInvalid, "a watch line holds no object");
   out.object = blank_trimmed(out.object);
   return out;
 }
@@ -142,30 +157,25 @@ Result<ObjectMeta> WatchJson::meta(std::string_view object) {
   return out;
 }
 
-Result<ListPage> WatchJson::page(std::string& body, const std::function<Status(std::string_view)>& item) {
-  ListPage out;
-  body.reserve(body.size() + kJsonPadding);
-  ondemand::document document;
-  ondemand::object metadata;
-  const std::string_view text = body;
-  if (impl_->pages.iterate(padded(text)).get(document) != simdjson::SUCCESS ||
-      document["metadata"].get_object().get(metadata) != simdjson::SUCCESS) {
-    return fail(ErrorCode::kInvalid, "the answer is not a list: it has no metadata");
-  }
+namespace {
+
+Status read_list_meta(ondemand::object& metadata, ListPage& out) {
   for (auto field : metadata) {
     std::string_view key;
     std::string_view value;
     if (field.unescaped_key().get(key) != simdjson::SUCCESS)
       return fail(ErrorCode::kInvalid, "metadata is broken");
     if (key != "resourceVersion" && key != "continue") continue;
-    if (field.value().get_string().get(value) != simdjson::SUCCESS) continue;
+    if (field.value().get_string().get(value) != simdjson::SUCCESS) {
+      return fail(ErrorCode::kInvalid, "metadata.{} is not a string", std::string(key));
+    }
     (key == "continue" ? out.next : out.resource_version) = value;
   }
-  if (!document.is_alive()) return fail(ErrorCode::kInvalid, "metadata is broken");
-  ondemand::value items;
-  if (document["items"].get(items) != simdjson::SUCCESS)
-    return fail(ErrorCode::kInvalid, "the list has no items");
-  if (bool null = false; items.is_null().get(null) == simdjson::SUCCESS && null) return out;
+  return {};
+}
+
+Status read_items(ondemand::value& items, const std::function<Status(std::string_view)>& item) {
+  if (bool null = false; items.is_null().get(null) == simdjson::SUCCESS && null) return {};
   ondemand::array array;
   if (items.get_array().get(array) != simdjson::SUCCESS)
     return fail(ErrorCode::kInvalid, "items is not a list");
@@ -178,8 +188,45 @@ Result<ListPage> WatchJson::page(std::string& body, const std::function<Status(s
     }
     BERTH_TRY(item(blank_trimmed(raw)));
   }
-  // What is missing must not look as if it were gone.
-  if (!document.is_alive()) return fail(ErrorCode::kInvalid, "the list is broken after one of its items");
+  return {};
+}
+
+}  // namespace
+
+Result<ListPage> WatchJson::page(std::string& body, const std::function<Status(std::string_view)>& item) {
+  ListPage out;
+  body.reserve(body.size() + kJsonPadding);
+  ondemand::document document;
+  ondemand::object root;
+  const std::string_view text = body;
+  if (impl_->pages.iterate(padded(text)).get(document) != simdjson::SUCCESS ||
+      document.get_object().get(root) != simdjson::SUCCESS) {
+    return fail(ErrorCode::kInvalid, "the answer is not a list");
+  }
+  bool has_metadata = false;
+  bool has_items = false;
+  for (auto field : root) {
+    std::string_view key;
+    if (field.unescaped_key().get(key) != simdjson::SUCCESS)
+      return fail(ErrorCode::kInvalid, "the list is broken");
+    if (key == "metadata") {
+      ondemand::object metadata;
+      if (field.value().get_object().get(metadata) != simdjson::SUCCESS)
+        return fail(ErrorCode::kInvalid, "metadata of the list is not an object");
+      BERTH_TRY(read_list_meta(metadata, out));
+      has_metadata = true;
+    } else if (key == "items") {
+      ondemand::value items;
+      if (field.value().get(items) != simdjson::SUCCESS)
+        return fail(ErrorCode::kInvalid, "items of the list are broken");
+      BERTH_TRY(read_items(items, item));
+      has_items = true;
+    }
+  }
+  // A loop over broken JSON ends as one over its end does, and what is missing must not look as if it were gone.
+  if (!document.is_alive()) return fail(ErrorCode::kInvalid, "the list is broken");
+  if (!has_metadata) return fail(ErrorCode::kInvalid, "the answer is not a list: it has no metadata");
+  if (!has_items) return fail(ErrorCode::kInvalid, "the list has no items");
   return out;
 }
 
