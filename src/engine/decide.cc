@@ -192,12 +192,17 @@ void Decider::start_holders() {
 void Decider::wake() {
   auto nodes = std::exchange(state_.gained_nodes, {});
   const auto roots = std::exchange(state_.gained_roots, {});
+  const auto sides = std::exchange(state_.gained_sides, {});
   for (const NodeId node : nodes) state_.is_gained[node.index()] = 0;
   if (nodes.empty() && roots.empty()) return;
   std::vector<ClassId> awake;
   for (const ClassId id : state_.pending.parked()) {
     const Pending::Class& c = state_.pending.at(id);
     bool hit = c.why.by_quota && roots.count(state_.quota.root(c.queue)) > 0;
+    // With less in use on its side it may take back what others have borrowed.
+    for (QueueId at = c.queue; !hit && c.why.by_side && at.valid(); at = state_.quota.parent(at)) {
+      hit = sides.count(at) > 0;
+    }
     if (!hit && c.why.by_nodes) {
       for (const NodeId node : nodes) {
         const auto& record = state_.nodes.record(node);
@@ -332,6 +337,8 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
   Parked why;
   why.by_quota = failure.by_quota;
   why.by_nodes = failure.by_nodes;
+  const Queue& queue = state_.queues[c.queue.index()].spec;
+  why.by_side = failure.by_nodes && !queue.unlimited && queue.preemption.reclaim != Reclaim::kNever;
   Reason reason;
   if (failure.reasons.size() == 1) {
     reason = failure.reasons.front();

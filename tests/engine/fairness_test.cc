@@ -229,6 +229,33 @@ TEST(Fairness, PriorityRanksWithinAQueueOnly) {
   EXPECT_EQ(started, (std::vector<std::string>{"a0", "b1"}));
 }
 
+// There is quota for it and no node; its queue uses too much to reclaim. When work of its own queue ends, no node gains room
+// for it, but now it may take back what others have borrowed.
+TEST(Fairness, AnOwnerReclaimsWhenItsOwnUseFalls) {
+  Engine e;
+  for (int i = 0; i < 6; ++i) ok(e.apply(gpu_node("n" + std::to_string(i), 8)));
+  ok(e.apply(Event{FlavorUpsert{{"f", {}, {}, {}, ""}}}));
+  ok(e.apply(cohort("all")));
+  ok(e.apply(gpu_queue("a", "all", 8)));
+  ok(e.apply(gpu_queue("b", "all", 0)));
+  ok(e.apply(gpu_queue("idle", "all", 40)));
+  ok(e.apply(gang("small", 1, 1, 0, "a")));
+  EXPECT_EQ(e.decide(1000).size(), 1u);
+  TimeMs now = 1000;
+  for (const int gpus : {7, 8, 8, 5, 5, 5}) {
+    ok(e.apply(gang("b" + std::to_string(now), 1, gpus, 0, "b")));
+    EXPECT_EQ(e.decide(now += 1000).size(), 1u);
+  }
+  ok(e.apply(gang("owner", 1, 8, 0, "a")));
+  EXPECT_TRUE(e.decide(now += 1000).empty()) << "9 of its own 8";
+  ok(e.apply(WorkloadRemove{"small"}));
+  const auto d = e.decide(now += 1000);
+  ASSERT_EQ(d.size(), 2u);
+  EXPECT_EQ(d[0].reason.code, ReasonCode::kReclaimed);
+  EXPECT_EQ(d[1].kind, DecisionKind::kHold);
+  EXPECT_EQ(d[1].workload, "owner");
+}
+
 // Two queues take turns on one GPU. One has had it for a day: the other goes first, although its work is newer, until it
 // has caught up.
 TEST(Fairness, DecayedUseRemembersWhoHadTheClusterBefore) {

@@ -50,7 +50,9 @@ void State::gain_node(NodeId node) {
 }
 
 void State::gain_quota(QueueId queue) {
-  if (!queues[queue.index()].spec.unlimited) gained_roots.insert(quota.root(queue));
+  if (queues[queue.index()].spec.unlimited) return;
+  gained_roots.insert(quota.root(queue));
+  for (QueueId at = queue; quota.parent(at).valid(); at = quota.parent(at)) gained_sides.insert(at);
 }
 
 // ---------------------------------------------------------------------------------------------------------------- slots

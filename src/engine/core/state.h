@@ -201,6 +201,8 @@ class State {
   std::vector<NodeId> gained_nodes;
   std::vector<std::uint8_t> is_gained;  // by node
   std::set<QueueId> gained_roots;
+  std::set<QueueId>
+      gained_sides;            // the queues below the roots that gave something back, and those above them
   bool gained_now = false;     // room that held work may be waiting for
   bool holds_suspect = false;  // a node changed under a hold
   std::vector<WorkloadId> changed_list;

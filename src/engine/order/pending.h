@@ -29,8 +29,10 @@ namespace berth::engine {
 
 // Why a class is parked, and thereby what may wake it.
 struct Parked {
-  bool by_quota = false;        // any gain of quota in its tree of queues
-  bool by_nodes = false;        // a gain of room on a node that could host one of its shapes
+  bool by_quota = false;  // any gain of quota in its tree of queues
+  bool by_nodes = false;  // a gain of room on a node that could host one of its shapes
+  bool by_side =
+      false;  // a gain of quota in its own queue, or in one that shares an ancestor with it below the root
   bool in_line = true;          // it blocks those behind it, where anybody does
   TimeMs wake_at = kEndOfTime;  // the passing of time: then it is awake again
   VerdictKind verdict = VerdictKind::kBlocked;
