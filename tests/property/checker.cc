@@ -450,7 +450,7 @@ std::string Checker::may_yield(const WorkloadRecord& victim, const WorkloadRecor
     const Ordering ordering = to.spec.queue.empty() ? Ordering() : ledger_.queues.at(to.spec.queue).ordering;
     const bool newer = std::tie(victim.spec.created, victim.arrival) > std::tie(to.spec.created, to.arrival);
     bool behind = true;  // by what changes with time: not known here
-    const bool ages = ordering.limit() > 0 && ordering.limit() < kHour;
+    const bool ages = ordering.limit() > 0;
     if (ordering.by == OrderBy::kCreation && !ages) behind = newer;
     if (ordering.by == OrderBy::kDuration && !ages) {
       behind =
@@ -629,7 +629,7 @@ std::string Checker::check_lines(const engine::Engine& engine) {
     const Ordering& ordering = queue->second.ordering;
     // What changes with time is not known here.
     if (ordering.by != OrderBy::kCreation && ordering.by != OrderBy::kDuration) continue;
-    if (ordering.limit() > 0 && ordering.limit() < kHour) continue;
+    if (ordering.limit() > 0) continue;
     const auto place = [&](const WorkloadRecord& of) {
       const auto [tier, number] = ledger_.rank(of);
       const std::int64_t key =

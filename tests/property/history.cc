@@ -145,7 +145,7 @@ Ordering make_ordering(Random& r) {
   o.tiers = static_cast<Tiers>(r.below(2));
   o.attained_first = 1000 * r.between(1, 20);
   o.attained_levels = r.between(1, 4);
-  if (r.chance(1, 2)) o.age_limit = 1000 * r.between(0, 40);
+  if (r.chance(2, 3)) o.age_limit = r.chance(1, 2) ? 0 : 1000 * r.between(1, 40);
   return o;
 }
 

@@ -12,6 +12,7 @@ namespace berth::property {
 namespace {
 
 constexpr int kStableRounds = 5;
+constexpr int kMostWakings = 20;
 constexpr int kMostSettlingRounds = 300;
 
 // An engine and its checker side by side.
@@ -71,6 +72,7 @@ class Run {
 
   // The outside carries everything out; decisions must come to an end.
   bool settle(TimeMs now) {
+    int woken = 0;
     for (int round = 0; round < kMostSettlingRounds; ++round, now += 1000) {
       const auto events = settle_events(checker_.ledger());
       for (const Event& event : events) apply(event);
@@ -81,6 +83,8 @@ class Run {
       // At rest but for time: what waits for a time of its own gets it.
       const TimeMs next = engine_.engine().next_time();
       if (next == kEndOfTime) return true;
+      // Work that never ends takes turns for ever where attained service or age decides.
+      if (++woken > kMostWakings) return true;
       ++coverage_["woken by time alone"];
       now = next - 1000;
     }
