@@ -154,11 +154,10 @@ void Carrier::give_back(const std::string& uid) {
   intake_.retry(uid);
 }
 
-void Carrier::vanished(const std::string& uid, std::string_view ns, std::string_view name) {
+void Carrier::vanished(std::string uid, std::string_view ns, std::string_view name) {
   intake_.remove(dialect::Kind::kPod, ns, name, uid);
-  const std::string key = uid;  // `uid` may live in what is forgotten now
-  seen(key, true);
-  floors_[key] = kGoneForGood;  // until the watch says so too
+  seen(uid, true);
+  floors_[std::move(uid)] = kGoneForGood;  // until the watch says so too
 }
 
 void Carrier::bound(Bind& bind, TimeMs now) {

@@ -148,7 +148,8 @@ class Carrier {
   void bound(Bind& bind, TimeMs now);
   // The slot waits again; the engine may place it elsewhere.
   void give_back(const std::string& uid);
-  void vanished(const std::string& uid, std::string_view ns, std::string_view name);
+  // `uid` is a copy: the caller's may live in what is forgotten now.
+  void vanished(std::string uid, std::string_view ns, std::string_view name);
   void forget_bind(const std::string& uid);
   void set_stage(Stage& stage, Stage to);
   DurationMs pause(int failures) const;
