@@ -62,7 +62,7 @@ class Churn {
     return true;
   }
 
-  engine::Engine engine_;
+  engine::Engine engine_ = make_engine();
   Kinds kinds_;
   Random random_{7};
   std::deque<std::pair<std::string, std::int64_t>> running_;
@@ -104,7 +104,7 @@ BENCHMARK(churn)
 
 void churn_gangs(benchmark::State& state) {
   const std::int64_t nodes = state.range(0);
-  engine::Engine engine;
+  engine::Engine engine = make_engine();
   add_nodes(engine, nodes);
   std::deque<std::string> running;
   std::int64_t next = 0;

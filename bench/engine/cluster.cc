@@ -24,6 +24,12 @@ std::string model_of(std::int64_t node) {
 
 }  // namespace
 
+engine::Engine make_engine() {
+  engine::EngineConfig config;
+  config.placement = Placement::kFragmentation;
+  return engine::Engine(config);
+}
+
 void tell(engine::Engine& engine, const Event& event) {
   if (const auto status = engine.apply(event); !status) {
     std::cerr << "the engine refused an event of the benchmark: " << status.error().message << "\n";

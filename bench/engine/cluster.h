@@ -9,6 +9,9 @@
 
 namespace berth::bench {
 
+// An engine with the placement that costs most: fragmentation.
+engine::Engine make_engine();
+
 // A benchmark's own events are never refused: ends the program where one is.
 void tell(engine::Engine& engine, const Event& event);
 

@@ -94,6 +94,7 @@ struct Outcome {
 
 Result<Outcome> play(const PlanOptions& options, Prepared prepared) {
   engine::EngineConfig config;
+  config.placement = engine::kDefaultPlacement;
   if (prepared.expect) {
     if (prepared.expect->placement != Placement::kDefault) config.placement = prepared.expect->placement;
     config.ignore_uncovered = prepared.expect->ignore_uncovered;

@@ -12,11 +12,10 @@ std::string full_name(const std::string& name) {
   return name.find('/') == std::string::npos ? "default/" + name : name;
 }
 
-constexpr text::Choice<Placement> kPlacements[] = {{"default", Placement::kDefault},
-                                                   {"pack", Placement::kPack},
-                                                   {"spread", Placement::kSpread},
-                                                   {"best-fit", Placement::kBestFit},
-                                                   {"first", Placement::kFirst}};
+constexpr text::Choice<Placement> kPlacements[] = {
+    {"default", Placement::kDefault}, {"pack", Placement::kPack},
+    {"spread", Placement::kSpread},   {"best-fit", Placement::kBestFit},
+    {"first", Placement::kFirst},     {"fragmentation", Placement::kFragmentation}};
 
 std::vector<std::string> strings_or_one(text::Fields& f, std::string_view key) {
   const auto* node = f.find(key);

@@ -24,7 +24,7 @@ struct Options {
   std::string context;
   bool in_cluster = false;
   std::vector<std::string> names{"berth"};
-  std::string placement = "pack";
+  std::string placement = std::string(enum_name(engine::kDefaultPlacement));
   std::vector<std::string> devices;
   bool ignore_uncovered = false;
   bool leader_elect = true;
@@ -157,11 +157,12 @@ void register_scheduler(CLI::App& app, int& exit_code) {
                    "spec.schedulerName of the pods to schedule; may be given more than once")
       ->capture_default_str();
   command
-      ->add_option("--placement", o->placement,
-                   "How pods are laid on nodes where their queue does not say: pack fills nodes, spread uses "
-                   "the emptiest, "
-                   "best-fit takes the smallest remainder of CPU and devices, first the first node that fits")
-      ->check(CLI::IsMember({"pack", "spread", "best-fit", "first"}))
+      ->add_option(
+          "--placement", o->placement,
+          "How pods are laid on nodes where their queue does not say: fragmentation keeps the most room "
+          "that expected pods can use, pack fills nodes, spread uses the emptiest, "
+          "best-fit takes the smallest remainder of CPU and devices, first the first node that fits")
+      ->check(CLI::IsMember({"fragmentation", "pack", "spread", "best-fit", "first"}))
       ->capture_default_str();
   command->add_option("--device-resource", o->devices,
                       "Extended resource to count device by device, besides those that end in /gpu; may be "

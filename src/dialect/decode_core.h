@@ -272,6 +272,18 @@ inline void apply_share(const Meta& meta, PodTemplate& pod) {
   }
 }
 
+// `annotations` chooses how the pod is laid on nodes: berth.dev/placement.
+inline void apply_placement(const Meta& meta, PodTemplate& pod) {
+  const std::string_view name = meta.mark(kPlacement);
+  if (name.empty()) return;
+  if (const auto placement = enum_parse<Placement>(name)) {
+    pod.placement = *placement;
+  } else {
+    pod.unsupported.push_back(fmt::format("{}: \"{}\" is none of {}", kPlacement, name,
+                                          fmt::join(EnumNames<Placement>::names, ", ")));
+  }
+}
+
 // `meta` gives the annotations; `status` is not present for templates.
 template <class V>
 PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const Meta& meta) {
@@ -358,6 +370,7 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
     f.error(spec, "containers", total.error().message);
   }
   apply_share(meta, pod);
+  apply_placement(meta, pod);
 
   pod.node_selector = f.labels(spec, "nodeSelector");
   read_affinity(f, spec, meta.ns, out);

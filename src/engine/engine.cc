@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/checked.h"
 #include "engine/core/state.h"
 #include "engine/decide.h"
 #include "engine/explain/audit.h"
@@ -47,6 +48,7 @@ Status Engine::apply(const Event& event) {
     Status operator()(const WorkloadRemove& e) const { return s.workload_remove(e.uid); }
     Status operator()(const SlotUpdate& e) const { return s.slot_update(e); }
     Status operator()(const Withdraw& e) const { return s.withdraw(e); }
+    Status operator()(const DemandMixUpdate& e) const { return s.demand_mix(e.mix); }
   };
   return std::visit(Visitor{s}, event);
 }
@@ -199,6 +201,18 @@ Result<SlotView> Engine::slot(std::string_view uid, std::int64_t pod_set, std::i
   const Slot& slot = w.sets[static_cast<std::size_t>(pod_set)].slots[static_cast<std::size_t>(index)];
   return SlotView{slot.state,
                   slot.node.valid() ? std::string_view(impl_->state.nodes.record(slot.node).spec.name) : ""};
+}
+
+FragmentationView Engine::fragmentation() const {
+  State& s = impl_->state;
+  const FragmentMeter::Sums& sums = s.meter.read(s.nodes, s.fragments);
+  FragmentationView view;
+  view.capacity = s.nodes.device_capacity();
+  view.idle = sums.idle;
+  view.fragments = clamp_to_int64((sums.fragments + Mix::kTotal / 2) / Mix::kTotal);
+  view.mix_epoch = static_cast<std::int64_t>(s.fragments.mix_epoch());
+  view.mix_given = s.fragments.given();
+  return view;
 }
 
 Status Engine::audit() const {

@@ -43,10 +43,15 @@ struct berth::EnumNames<berth::engine::FairStrategy> {
 
 namespace berth::engine {
 
+// What the tools (scheduler, simulate, plan) choose where nobody says otherwise.
+inline constexpr Placement kDefaultPlacement = Placement::kPack;
+
 struct EngineConfig {
-  Placement placement = Placement::kPack;  // of queues that do not choose one
-  std::int64_t search_steps = 200'000;     // per workload and decide(): placements tried, victims looked at
-  bool ignore_uncovered = false;  // resources that a queue has no quota for: ignored, or not admitted
+  // Of queues that do not choose one; kDefault here is kDefaultPlacement. A decision log that does not name it means pack:
+  // this value stays.
+  Placement placement = Placement::kPack;
+  std::int64_t search_steps = 200'000;  // per workload and decide(): placements tried, victims looked at
+  bool ignore_uncovered = false;        // resources that a queue has no quota for: ignored, or not admitted
   FairStrategy fair_strategy = FairStrategy::kFinalThenInitialShare;
 
   template <class Self, class Visitor>
@@ -130,6 +135,16 @@ struct WorkloadView {
   std::int64_t slots_waiting = 0;
 };
 
+// Idle devices, and what of them is of no use to the demand mix in force (place/fragments.h: the published amount).
+// Thousandths of devices.
+struct FragmentationView {
+  std::int64_t capacity = 0;
+  std::int64_t idle = 0;
+  std::int64_t fragments = 0;  // rounded to nearest
+  std::int64_t mix_epoch = 0;  // 0: no demand is known yet, nothing counts as a fragment
+  bool mix_given = false;
+};
+
 class Engine {
  public:
   explicit Engine(EngineConfig config = {});
@@ -170,6 +185,10 @@ class Engine {
   std::vector<QueueView> queues() const;
   std::vector<WorkloadView> workloads() const;
   Result<SlotView> slot(std::string_view uid, std::int64_t pod_set, std::int64_t index) const;
+
+  // Of live nodes as they are now, with what is releasing still in place. O(nodes that changed since the last call), or
+  // O(nodes) after a change of the mix.
+  FragmentationView fragmentation() const;
 
   // Checks every account against a recount from the slots: an error names the first that is off. O(everything); for tests
   // and self-audits.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/enums.h"
+#include "model/mix.h"
 #include "model/node.h"
 #include "model/queue.h"
 #include "model/workload.h"
@@ -169,8 +170,19 @@ struct Withdraw {
   }
 };
 
+// The demand mix that placement measures free room against, in place of what the engine has seen arrive. An
+// empty one ends that. In force from the next decide() on.
+struct DemandMixUpdate {
+  static constexpr std::string_view kName = "demand-mix";
+  DemandMix mix;
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("mix", s.mix);
+  }
+};
+
 using Event = std::variant<NodeUpsert, NodeRemove, TopologyUpsert, TopologyRemove, FlavorUpsert, FlavorRemove,
                            QueueUpsert, QueueRemove, ForeignPodUpsert, ForeignPodRemove, WorkloadUpsert,
-                           WorkloadRemove, SlotUpdate, Withdraw>;
+                           WorkloadRemove, SlotUpdate, Withdraw, DemandMixUpdate>;
 
 }  // namespace berth

@@ -141,11 +141,14 @@ struct EnumNames<StopPolicy> {
 //   spread    the opposite: most room left first
 //   best-fit  least CPU and device room left, in percent of 128 cores and 8 devices (Weng et al., ATC 2023)
 //   first     no thinking: the first node by rank that fits
+//   fragmentation
+//             take away the least room that expected demand can use, then the least left (engine/place/fragments.h)
 //   default   what the engine's configuration says
-enum class Placement : std::uint8_t { kDefault, kPack, kSpread, kBestFit, kFirst };
+enum class Placement : std::uint8_t { kDefault, kPack, kSpread, kBestFit, kFirst, kFragmentation };
 template <>
 struct EnumNames<Placement> {
-  static constexpr std::array names{"default"sv, "pack"sv, "spread"sv, "best-fit"sv, "first"sv};
+  static constexpr std::array names{"default"sv,  "pack"sv,  "spread"sv,
+                                    "best-fit"sv, "first"sv, "fragmentation"sv};
 };
 
 // Which of several flavors a workload gets, where more than one would do or only victims would make room (Kueue's

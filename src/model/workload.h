@@ -14,6 +14,7 @@
 #include "base/enums.h"
 #include "base/time.h"
 #include "model/labels.h"
+#include "model/queue.h"
 #include "model/resources.h"
 
 namespace berth {
@@ -26,6 +27,7 @@ struct PodTemplate {
   std::vector<SelectorTerm> required_affinity;  // one of them must match; empty = no such condition
   std::vector<PreferredTerm> preferred_affinity;
   std::vector<Toleration> tolerations;
+  Placement placement = Placement::kDefault;  // how it is laid on nodes; default: as its queue says
   std::vector<std::string>
       unsupported;  // constraints that Berth does not honour: the pod stays pending, with these words
 
@@ -39,6 +41,7 @@ struct PodTemplate {
     v("required_affinity", s.required_affinity);
     v("preferred_affinity", s.preferred_affinity);
     v("tolerations", s.tolerations);
+    v("placement", s.placement);
     v("unsupported", s.unsupported);
   }
   bool operator==(const PodTemplate&) const = default;

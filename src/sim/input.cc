@@ -200,6 +200,7 @@ Result<Input> load(const Scenario& scenario) {
     input.remarks.push_back(fmt::format("{} jobs {}", jobs, what));
   }
   input.trace = builder.finish();
+  if (scenario.demand == DemandSource::kTrace) input.demand = demand_mix(input.trace);
   if (input.trace.jobs.empty()) {
     return fail_at(scenario.trace.front().place, "there are no jobs{}",
                    input.outside_window > 0

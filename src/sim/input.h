@@ -22,6 +22,7 @@ struct Input {
   std::vector<Flavor> flavors;  // default first
   std::vector<Queue> queues;    // parents first
   Trace trace;
+  DemandMix demand;  // given to the engine before anything arrives; without kinds: it goes by what arrives
   // Per queue of trace.queues: its index in `queues`.
   std::vector<std::uint32_t> queue_of;
   std::vector<Service> services;

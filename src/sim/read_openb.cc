@@ -205,14 +205,16 @@ Status read_openb_pods(const std::string& path, const OpenbOrder* order, const J
     rows.push_back(std::move(row));
   }
 
-  const auto add = [&](const PodRow& row, std::string name, TimeMs submit, DurationMs duration) -> Status {
-    const SourcePlace place{path, row.line, 0};
+  const auto shape_of = [&](const PodRow& row) {
     // The selector is the same for the whole source; it is part of the key because sources share the table.
     std::string key =
         fmt::format("openb {} {} {} {} {}", row.cpu_milli, row.memory_mib, row.gpus, row.gpu_milli, row.spec);
     for (const auto& [label, value] : rules.node_selector) key += fmt::format("\n{}={}", label, value);
-    BERTH_ASSIGN(const std::uint32_t shape,
-                 out.shape(key, [&] { return pod_group(row, rules.node_selector); }));
+    return out.shape(key, [&] { return pod_group(row, rules.node_selector); });
+  };
+  const auto add = [&](const PodRow& row, std::string name, TimeMs submit, DurationMs duration) -> Status {
+    const SourcePlace place{path, row.line, 0};
+    BERTH_ASSIGN(const std::uint32_t shape, shape_of(row));
     Job job;
     job.name = std::move(name);
     job.submit = submit;
@@ -241,6 +243,10 @@ Status read_openb_pods(const std::string& path, const OpenbOrder* order, const J
     BERTH_TRY(
         add(row, copy == 0 ? row.name : fmt::format("{}.clone-{}", row.name, copy), at, kHour * 24 * 365));
     at += kSecond;
+  }
+  for (const PodRow& row : rows) {
+    BERTH_ASSIGN(const std::uint32_t shape, shape_of(row));
+    out.listed(shape);
   }
   return {};
 }

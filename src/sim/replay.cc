@@ -257,6 +257,7 @@ Status set_up(const Input& input, Decider& decider) {
   for (const Flavor& flavor : input.flavors) BERTH_TRY(decider.apply(FlavorUpsert{flavor}));
   for (const Queue& queue : input.queues) BERTH_TRY(decider.apply(QueueUpsert{queue}));
   for (const Node& node : input.nodes) BERTH_TRY(decider.apply(NodeUpsert{node}));
+  if (!input.demand.kinds.empty()) BERTH_TRY(decider.apply(DemandMixUpdate{input.demand}));
   return {};
 }
 

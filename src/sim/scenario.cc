@@ -62,10 +62,13 @@ class Reader {
     if (f.has("failures") && out.mode == Mode::kInflation) {
       f.error("failures", "have no meaning in mode: inflation, where no time passes");
     }
+    out.engine.placement = engine::kDefaultPlacement;
     if (text::Fields policy = f.optional_child("policy"); policy) {
-      out.engine.placement = enum_or(policy, "placement", Placement::kPack);
+      out.engine.placement = enum_or(policy, "placement", engine::kDefaultPlacement);
       if (out.engine.placement == Placement::kDefault) {
-        policy.error("placement", "is itself the default of queues; choose pack, spread, best-fit or first");
+        policy.error(
+            "placement",
+            "is itself the default of queues; choose fragmentation, pack, spread, best-fit or first");
       }
       if (policy.has("tiers")) {
         const Tiers tiers = enum_or(policy, "tiers", Tiers::kNone);
@@ -75,6 +78,7 @@ class Reader {
       }
       out.engine.search_steps =
           policy.integer_or("search_steps", out.engine.search_steps, 1, 1'000'000'000'000);
+      out.demand = enum_or(policy, "demand_mix", DemandSource::kLive);
       out.engine.ignore_uncovered = policy.boolean_or("ignore_uncovered", true);
       (void)policy.done();
     } else {

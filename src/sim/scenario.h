@@ -34,6 +34,8 @@ enum class Mode : std::uint8_t {
   kReplay,     // in time: jobs arrive, run, end, are evicted and come back
   kInflation,  // one by one onto an empty cluster: nothing leaves, what fits nowhere is dropped
 };
+// What placement measures free room against: what has arrived so far, or the whole trace (as published runs do).
+enum class DemandSource : std::uint8_t { kLive, kTrace };
 }  // namespace berth::sim
 namespace berth {
 template <>
@@ -47,6 +49,10 @@ struct EnumNames<sim::Processors> {
 template <>
 struct EnumNames<sim::SwfTenant> {
   static constexpr std::array names{"queue"sv, "user"sv, "group"sv, "partition"sv};
+};
+template <>
+struct EnumNames<sim::DemandSource> {
+  static constexpr std::array names{"live"sv, "trace"sv};
 };
 }  // namespace berth
 namespace berth::sim {
@@ -144,6 +150,7 @@ struct Scenario {
   engine::EngineConfig engine;
   std::int64_t fill_to_pct = 0;  // inflation: ends when this much demand has arrived; 0 = with the trace
   bool nobody_preempts = false;  // whatever the queues say
+  DemandSource demand = DemandSource::kLive;
   std::int64_t gantt_nodes = 8;
   std::optional<TimeMs> origin_unix_ms;
   std::vector<Expectation> expect;

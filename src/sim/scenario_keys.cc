@@ -205,7 +205,7 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
      "Which of those who may yield do: who loses least, who started last, whatever has the lowest priority, "
      "who stands last "
      "in the queue's order."},
-    {"queues[].placement", "default | pack | spread | best-fit | first", "default",
+    {"queues[].placement", "default | fragmentation | pack | spread | best-fit | first", "default",
      "How its jobs are laid on nodes; default: policy.placement."},
     {"queues[].tenants", "mapping", "none",
      "One queue per tenant of a file vc,nodes_of_8_gpus, below this one."},
@@ -232,7 +232,7 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
     {"queues[].tenants.reclaim", "never | lower-priority | any", "never", "As of a queue, for each."},
     {"queues[].tenants.victims", "cost | youngest-first | lowest-priority-first | latest-in-order", "cost",
      "As of a queue, for each."},
-    {"queues[].tenants.placement", "default | pack | spread | best-fit | first", "default",
+    {"queues[].tenants.placement", "default | fragmentation | pack | spread | best-fit | first", "default",
      "As of a queue, for each."},
 
     {"services", "list", "none",
@@ -298,8 +298,12 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
     {"failures[].label", "text", "none", "unit: domain: the label key, for example rack."},
     {"failures[].value", "text", "all", "unit: domain: only the domain of this value; required with at."},
     {"policy", "mapping", "none", "The engine's settings."},
-    {"policy.placement", "pack | spread | best-fit | first", "pack",
+    {"policy.placement", "fragmentation | pack | spread | best-fit | first", "pack",
      "How workloads are laid on nodes, where their queue does not say."},
+    {"policy.demand_mix", "live | trace", "live",
+     "What fragmentation placement measures free room against: the jobs that have arrived so far, or all "
+     "jobs of the trace, known "
+     "from the start (an openb list: every row once, as the published runs do)."},
     {"policy.tiers", "none | by-kind", "as each queue says",
      "For all queues: by-kind ranks services and interactive work above training above batch."},
     {"policy.search_steps", "integer", "200000", "Bound of one search for places and victims, in steps."},

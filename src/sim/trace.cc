@@ -151,6 +151,20 @@ Trace TraceBuilder::finish() {
   return std::move(trace_);
 }
 
+DemandMix demand_mix(const Trace& trace) {
+  std::vector<std::int64_t> jobs(trace.shapes.size(), 0);
+  for (const Job& job : trace.jobs) ++jobs[job.shape];
+  DemandMix mix;
+  for (std::size_t s = 0; s < trace.shapes.size(); ++s) {
+    const std::int64_t count = trace.shapes[s].listed > 0 ? trace.shapes[s].listed : jobs[s];
+    for (const PodSet* set : pod_sets_of(trace.shapes[s].root)) {
+      const std::int64_t weight = saturating_mul(count, set->count);
+      if (weight > 0) mix.kinds.push_back({set->pod, weight});
+    }
+  }
+  return mix;
+}
+
 std::string shape_rules_key(const JobRules& rules) {
   std::string key = fmt::format("{} {} {} {} {}", rules.gpus_per_task, rules.cpus_per_task,
                                 rules.topology.required, rules.topology.preferred, rules.topology.segment);

@@ -19,6 +19,7 @@
 #include "base/interner.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "model/mix.h"
 #include "model/node.h"
 #include "model/queue.h"
 #include "model/workload.h"
@@ -43,6 +44,8 @@ struct JobShape {
   std::int64_t gpu_milli = 0;  // of all slots together
   std::int64_t cpu_milli = 0;
   bool elastic = false;  // may run with fewer slots
+  std::int64_t listed =
+      0;  // rows of the source with this shape, where an arrival order draws from them; 0 = not counted
 };
 
 struct Job {
@@ -129,6 +132,8 @@ class TraceBuilder {
     if (const auto it = shape_index_.find(key); it != shape_index_.end()) return it->second;
     return new_shape(key, make());
   }
+  // One more row of the source has this shape.
+  void listed(std::uint32_t shape) { ++trace_.shapes[shape].listed; }
   std::uint32_t restart(const Restart& restart);
   // `image` names what costs.image_pull is for.
   std::uint32_t costs(StartCosts costs, std::string_view image);
@@ -166,6 +171,9 @@ class TraceBuilder {
   std::map<std::string, std::int64_t, std::less<>> remarks_;
   Sink sink_;
 };
+
+// The kinds of pods of all jobs with their numbers: of the rows of the source where these are counted, else of the jobs.
+DemandMix demand_mix(const Trace& trace);
 
 // The pod set tree of a job of `gpus` whole GPUs: tasks of rules.gpus_per_task, and one for the rest.
 Group gang_of(std::int64_t gpus, const JobRules& rules);

@@ -175,6 +175,15 @@ TEST(Decode, GpuShares) {
   }
 }
 
+TEST(Decode, APodChoosesItsPlacement) {
+  EXPECT_EQ(pod_of(testing::pod_yaml("a", 1, "  labels: {berth.dev/placement: spread}\n")).spec.pod.placement,
+            Placement::kSpread);
+  EXPECT_EQ(pod_of(testing::pod_yaml("a", 1)).spec.pod.placement, Placement::kDefault);
+  const auto bad = pod_of(testing::pod_yaml("a", 1, "  labels: {berth.dev/placement: tight}\n")).spec.pod;
+  ASSERT_EQ(bad.unsupported.size(), 1u);
+  EXPECT_THAT(bad.unsupported[0], ::testing::HasSubstr("fragmentation"));
+}
+
 TEST(Decode, ConstraintsThatAreNotHonouredAreNamed) {
   const auto unsupported = [](const std::string& spec) {
     return pod_of(testing::pod_yaml("a", 1, "", spec)).spec.pod.unsupported;

@@ -1,10 +1,15 @@
 // Where slots go: constraints, topology, flavors, policies, groups.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <functional>
 #include <set>
 
 #include "base/checked.h"
+#include "base/random.h"
+#include "engine/place/index.h"
+#include "engine/place/score.h"
 #include "engine/tests_support.h"
 
 namespace berth::engine {
@@ -47,6 +52,19 @@ TEST(Placement, PackFillsAndSpreadSpreads) {
     ASSERT_EQ(d.size(), 1u);
     EXPECT_EQ(nodes_of(d[0]).size(), policy == Placement::kPack ? 1u : 4u);
   }
+}
+
+TEST(Placement, AWorkloadChoosesForItself) {
+  Engine e;  // packs
+  for (int i = 0; i < 4; ++i) ok(e.apply(gpu_node("n" + std::to_string(i), 4)));
+  ok(e.apply(with(gang_workload("a", 4, 1), [](Workload& w) { pod(w).placement = Placement::kSpread; })));
+  auto d = e.decide(1000);
+  ASSERT_EQ(d.size(), 1u);
+  EXPECT_EQ(nodes_of(d[0]).size(), 4u);
+  ok(e.apply(gang("b", 3, 1)));
+  d = e.decide(2000);
+  ASSERT_EQ(d.size(), 1u);
+  EXPECT_EQ(nodes_of(d[0]).size(), 1u);
 }
 
 TEST(Placement, WorkWithoutDevicesAvoidsFreeDevices) {
@@ -355,6 +373,216 @@ TEST(Placement, ASlotSeenRunningIsChargedToTheFlavorThatIsWrittenDown) {
     EXPECT_EQ(view.quotas[1].usage, 1000);
   }
   ok(engine.audit());
+}
+
+// ------------------------------------------------------------------------------------------- fragmentation
+
+Workload pod_of(const std::string& uid, std::int64_t cpu, std::int64_t gpus, std::int64_t milli,
+                Labels selector = {}) {
+  Workload w = gang_workload(uid, 1, static_cast<int>(gpus));
+  PodTemplate& p = pod(w);
+  p.requests.set("cpu", cpu);
+  if (gpus > 0) p.claim.requests[0].milli = milli;
+  p.node_selector = std::move(selector);
+  return w;
+}
+
+Event mix(const std::vector<std::pair<Workload, std::int64_t>>& kinds) {
+  DemandMixUpdate update;
+  for (const auto& [workload, weight] : kinds) {
+    update.mix.kinds.push_back({workload.root.pod_sets[0].pod, weight});
+  }
+  return update;
+}
+
+EngineConfig with_fragmentation() {
+  EngineConfig config;
+  config.placement = Placement::kFragmentation;
+  return config;
+}
+
+TEST(Fragmentation, AModelThatOthersMustHaveIsLeftToThem) {
+  Engine e(with_fragmentation());
+  ok(e.apply(gpu_node("scarce", 8, {{"model", "rare"}})));
+  for (int i = 0; i < 4; ++i) ok(e.apply(gpu_node("plain" + std::to_string(i), 8, {{"model", "common"}})));
+  // A third of the demand must have the rare model, of which there is a fifth.
+  ok(e.apply(mix({{pod_of("", 1000, 1, 1000), 2}, {pod_of("", 1000, 1, 1000, {{"model", "rare"}}), 1}})));
+  for (int i = 0; i < 32; ++i) {
+    EXPECT_NE(placed_on(e, WorkloadUpsert{pod_of("any" + std::to_string(i), 1000, 1, 1000)}), "scarce") << i;
+  }
+  EXPECT_EQ(placed_on(e, WorkloadUpsert{pod_of("must", 1000, 1, 1000, {{"model", "rare"}})}), "scarce");
+  EXPECT_EQ(placed_on(e, WorkloadUpsert{pod_of("last", 1000, 1, 1000)}), "scarce") << "better than to wait";
+}
+
+TEST(Fragmentation, LargeFreeBlocksStayWhole) {
+  Engine e(with_fragmentation());
+  ok(e.apply(gpu_node("whole", 8)));
+  ok(e.apply(gpu_node("broken", 8)));
+  ok(e.apply(mix({{pod_of("", 1000, 8, 1000), 1}, {pod_of("", 1000, 1, 1000), 1}})));
+  const std::string first = placed_on(e, WorkloadUpsert{pod_of("a", 1000, 1, 1000)});
+  for (int i = 0; i < 7; ++i) {
+    EXPECT_EQ(placed_on(e, WorkloadUpsert{pod_of("b" + std::to_string(i), 1000, 1, 1000)}), first);
+  }
+  EXPECT_NE(placed_on(e, WorkloadUpsert{pod_of("big", 1000, 8, 1000)}), first);
+}
+
+TEST(Fragmentation, WorkThatEatsTheCpuGoesWhereNoDeviceIsLeftWithoutIt) {
+  Engine e(with_fragmentation());
+  ok(e.apply(gpu_node("starved", 8, {}, 64)));
+  ok(e.apply(gpu_node("rich", 8, {}, 256)));
+  ok(e.apply(mix({{pod_of("", 8000, 1, 1000), 1}})));
+  // Four of eight GPUs of "starved" could no longer be used.
+  EXPECT_EQ(placed_on(e, WorkloadUpsert{pod_of("cpu", 32'000, 0, 0)}), "rich");
+}
+
+TEST(Fragmentation, AShareGoesToTheDeviceThatLosesLeast) {
+  Engine e(with_fragmentation());
+  ok(e.apply(gpu_node("n", 2)));
+  ok(e.apply(mix({{pod_of("", 1000, 1, 500), 1}})));
+  const auto device = [&](const std::string& uid, std::int64_t milli) {
+    ok(e.apply(shared(uid, milli)));
+    const auto d = e.decide(1000);
+    EXPECT_EQ(d.size(), 1u);
+    return d[0].slots[0].devices;
+  };
+  EXPECT_EQ(device("a", 300), (std::vector<std::int64_t>{0}));
+  EXPECT_EQ(device("b", 400), (std::vector<std::int64_t>{1})) << "best fit would leave 300 that nobody can use";
+  EXPECT_EQ(device("c", 500), (std::vector<std::int64_t>{1})) << "100 are lost; on the other it were 200";
+  EXPECT_EQ(device("d", 200), (std::vector<std::int64_t>{0})) << "a half stays";
+}
+
+TEST(Fragmentation, TheEngineLearnsTheMixFromWhatArrives) {
+  Engine e(with_fragmentation());
+  ok(e.apply(gpu_node("scarce", 8, {{"model", "rare"}})));
+  for (int i = 0; i < 20; ++i) ok(e.apply(gpu_node("plain" + std::to_string(i), 8, {{"model", "common"}})));
+  EXPECT_EQ(e.fragmentation().mix_epoch, 0);
+  EXPECT_EQ(e.fragmentation().idle, 168'000);
+  // Half of what comes must have the rare model; a few of them come and go.
+  for (int i = 0; i < 40; ++i) {
+    const std::string uid = "w" + std::to_string(i);
+    const bool rare = i % 2 == 0;
+    ok(e.apply(WorkloadUpsert{pod_of(uid, 1000, 1, 1000, rare ? Labels{{"model", "rare"}} : Labels{})}));
+    e.decide(1000);
+    ok(e.apply(WorkloadRemove{uid}));
+  }
+  EXPECT_GT(e.fragmentation().mix_epoch, 0);
+  EXPECT_FALSE(e.fragmentation().mix_given);
+  // All idle room suits half of the demand at least; what is not of the rare model is of no use to the other half.
+  EXPECT_GT(e.fragmentation().fragments, 70'000);
+  EXPECT_LT(e.fragmentation().fragments, 90'000);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_NE(placed_on(e, WorkloadUpsert{pod_of("any" + std::to_string(i), 1000, 1, 1000)}), "scarce") << i;
+  }
+}
+
+TEST(Fragmentation, ABadMixIsRefusedWithTheKind) {
+  Engine e(with_fragmentation());
+  const auto refused = [&](const Event& event) {
+    const Status status = e.apply(event);
+    return status ? std::string() : status.error().message;
+  };
+  EXPECT_NE(refused(mix({{pod_of("", 1000, 1, 1000), 1}, {pod_of("", 1000, 1, 1000), 0}})).find("kind 1"),
+            std::string::npos);
+  DemandMixUpdate update;
+  update.mix.kinds.push_back({pod_of("", 1000, 1, 1000).root.pod_sets[0].pod, 1});
+  update.mix.kinds[0].pod.claim.requests[0].milli = 1001;
+  EXPECT_NE(refused(update), "");
+}
+
+// The lazy index against a plain look at all nodes, through random use, changed mixes and changed nodes.
+TEST(Fragmentation, TheIndexAnswersAsAPlainSearch) {
+  NodeTable nodes;
+  nodes.resource("cpu");
+  const ResourceId gpu = nodes.resource("nvidia.com/gpu");
+  Random random(5);
+  const auto upsert = [&](std::size_t i) {
+    Labels labels;
+    if (random.below(3) == 0) labels["model"] = "x";
+    auto node = std::get<NodeUpsert>(gpu_node("n" + std::to_string(i), static_cast<int>(random.below(5)),
+                                              labels, 16 + static_cast<std::int64_t>(random.below(3)) * 16))
+                    .node;
+    node.rank = static_cast<std::int64_t>(random.below(50));
+    ok(nodes.upsert(node));
+  };
+  for (std::size_t i = 0; i < 60; ++i) upsert(i);
+  std::vector<Shape> shapes;
+  for (int s = 0; s < 12; ++s) {
+    Shape shape;
+    shape.amounts.push_back({NodeTable::cpu(), 1000 * (1 + s % 5)});
+    if (s % 4 != 3) {
+      const std::int64_t milli = s % 2 == 0 ? 1000 : 150 + 100 * s;
+      shape.devices.push_back({gpu, s % 4 == 2 ? 2 : 1, std::min<std::int64_t>(milli, 1000)});
+      shape.amounts.push_back({gpu, shape.devices[0].count * shape.devices[0].milli});
+    }
+    if (s % 5 == 4) shape.selector = {{"model", "x"}};
+    shape.placement = s < 8 ? Placement::kFragmentation : static_cast<Placement>(1 + s % 4);
+    shapes.push_back(shape);
+  }
+  Fragments fragments;
+  Demand demand;
+  std::vector<ShapeIndex> indices;
+  for (const Shape& shape : shapes) {
+    indices.emplace_back(shape, Mode::kStart);
+    indices.emplace_back(shape, Mode::kPlan);
+  }
+  struct Placed {
+    NodeId node;
+    std::size_t shape;
+    std::uint64_t devices;
+    PlaneMask planes;
+  };
+  std::vector<Placed> placed;
+  int found = 0;
+  for (int round = 0; round < 6000; ++round) {
+    const std::size_t s = random.below(shapes.size());
+    const Mode mode = random.below(4) == 0 ? Mode::kPlan : Mode::kStart;
+    const Shape* const one = &shapes[s];
+    demand.saw(make_kind({&one, 1}, NodeTable::cpu()), 1);
+    if (demand.look()) fragments.use(demand.mix(), nodes);
+    if (random.below(200) == 0) {  // an idle node changes
+      const std::size_t i = random.below(60);
+      const NodeId id(i);
+      if (std::none_of(placed.begin(), placed.end(), [&](const Placed& p) { return p.node == id; }))
+        upsert(i);
+    }
+    ShapeIndex& index = indices[2 * s + static_cast<std::size_t>(mode)];
+    index.refresh(nodes, fragments);
+    const DeviceRequestId request = nodes.device_states().request(shapes[s].devices);
+    NodeId best;
+    std::int64_t best_key = 0;
+    std::int64_t total = 0;
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      const NodeId id(n);
+      if (static_mismatch(shapes[s], nodes.record(id).spec).code != ReasonCode::kNone) continue;
+      const std::int64_t fit = nodes.fit_by_room(id, shapes[s], mode);
+      total += fit;
+      if (fit == 0) continue;
+      const std::int64_t key =
+          score(nodes, fragments, id, shapes[s], request, preference(shapes[s], nodes.record(id).spec), mode)
+              .key;
+      if (!best.valid() || key < best_key || (key == best_key && nodes.tie(id) < nodes.tie(best))) {
+        best = id;
+        best_key = key;
+      }
+    }
+    ASSERT_EQ(index.total(), total) << round;
+    ASSERT_EQ(index.best(), best) << round;
+    if (best.valid() && random.below(5) > 0) {
+      ++found;
+      const std::uint64_t devices = choose_devices(nodes, fragments, best, shapes[s], mode);
+      std::int64_t wanted = 0;
+      for (const auto& d : shapes[s].devices) wanted += d.count;
+      ASSERT_EQ(std::popcount(devices), wanted) << round;
+      placed.push_back({best, s, devices, planes_of(mode)});
+      nodes.charge(best, shapes[s], devices, placed.back().planes, +1);
+    } else if (!placed.empty()) {
+      const std::size_t at = random.below(placed.size());
+      nodes.charge(placed[at].node, shapes[placed[at].shape], placed[at].devices, placed[at].planes, -1);
+      placed.erase(placed.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    if (random.below(1000) == 0) nodes.device_states().clear();
+  }
+  EXPECT_GT(found, 500);
 }
 
 }  // namespace

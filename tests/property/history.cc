@@ -205,7 +205,7 @@ Queue make_queue(const Profile& p, const Step& step) {
     if (r.chance(1, 4)) q.preemption.minimum_runtime = 1000 * r.between(1, 40);
     q.preemption.ignores_minimum_runtime = r.chance(1, 8);
   }
-  q.placement = static_cast<Placement>(r.below(5));
+  q.placement = static_cast<Placement>(r.below(6));
   q.ordering = make_ordering(r);
   if (!q.leaf) {
     q.sharing = static_cast<Sharing>(r.below(EnumNames<Sharing>::names.size()));
@@ -606,7 +606,7 @@ History make_history(std::uint64_t seed) {
   History h;
   h.seed = seed;
   Random r(seed ^ 0x5eedull);
-  h.config.placement = static_cast<Placement>(1 + r.below(4));
+  h.config.placement = static_cast<Placement>(1 + r.below(5));
   h.config.ignore_uncovered = r.chance(1, 2);
   if (r.chance(1, 10)) h.config.search_steps = r.between(5, 300);
   const Profile p = profile_of(seed);

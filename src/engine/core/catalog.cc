@@ -115,6 +115,7 @@ std::string pod_key(const PodTemplate& pod) {
     fmt::format_to(std::back_inserter(out), "{}{}", static_cast<int>(t.effect), t.exists ? 'e' : '=');
   }
   out += '/';
+  out += static_cast<char>('0' + static_cast<int>(pod.placement));
   for (const auto& words : pod.unsupported) put(out, words);
   return out;
 }

@@ -17,6 +17,7 @@
 
 #include "base/ids.h"
 #include "base/interner.h"
+#include "engine/place/demand.h"
 #include "engine/place/index.h"
 #include "engine/place/nodes.h"
 #include "engine/place/shape.h"
@@ -55,6 +56,12 @@ class Pool {
   T& operator[](IdType id) { return items_[id.index()]->value; }
   const T& operator[](IdType id) const { return items_[id.index()]->value; }
   std::size_t live() const { return index_.size(); }
+  template <class F>
+  void for_each(F&& visit) {
+    for (auto& item : items_) {
+      if (item) visit(item->value);
+    }
+  }
 
   void mark(IdType id) { items_[id.index()]->marked = true; }
   bool marked(IdType id) const { return items_[id.index()]->marked; }
@@ -105,6 +112,7 @@ struct Spec {
   std::uint64_t config_version = 0;  // of the choices
   std::vector<ChargeId> choices;
   Reason problem;  // why there are no choices
+  Kind kind;       // of its slots in the demand mix
 };
 
 // A walk through the group tree: enter a group, place a leaf, leave the group.

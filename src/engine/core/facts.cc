@@ -317,6 +317,7 @@ void State::resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets) {
     const std::size_t had = s.slots.size();
     s.slots.resize(want);
     const auto present = static_cast<std::size_t>(from.present.value_or(from.count));
+    if (want > had) demand.saw(spec(s.spec).kind, static_cast<std::int64_t>(want - had));
     for (std::size_t at = had; at < want; ++at) {
       if (at < present) set_slot(id, i, at, SlotState::kWaiting, NodeId(), ChargeId(), 0);
     }
@@ -479,6 +480,25 @@ Status State::slot_update(const SlotUpdate& update) {
   }
   settle(*id);
   changed(*id);
+  return {};
+}
+
+Status State::demand_mix(const DemandMix& mix) {
+  std::vector<FrozenKind> kinds;
+  for (std::size_t i = 0; i < mix.kinds.size(); ++i) {
+    const DemandKind& from = mix.kinds[i];
+    if (from.weight < 1) {
+      return fail(ErrorCode::kInvalid, "demand mix: kind {} has a weight of {}; it must be at least 1", i,
+                  from.weight);
+    }
+    BERTH_TRY(from.pod.requests.check_not_negative());
+    for (const auto& request : from.pod.claim.requests) BERTH_TRY(request.check());
+    BERTH_TRY(from.pod.total());
+    const Shape base = base_shape(from.pod);
+    const Shape* const alone = &base;
+    kinds.push_back({make_kind({&alone, 1}, NodeTable::cpu()), from.weight});
+  }
+  demand.give(kinds);
   return {};
 }
 

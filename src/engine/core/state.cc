@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/place/score.h"
+
 namespace berth::engine {
 
 State::State(EngineConfig engine_config) : config(engine_config) {
-  nodes.resource("cpu");  // resource 0: placement scores read it (place/score.cc)
+  if (config.placement == Placement::kDefault) config.placement = kDefaultPlacement;
+  nodes.resource("cpu");  // resource 0: NodeTable::cpu()
   queues.emplace_back();  // queue 0: work without a queue; nodes alone decide
   queue_names.intern("");
   queues[0].exists = true;
@@ -364,8 +367,27 @@ ShapeIndex& State::index(ShapeId shape, Mode mode) {
   ShapeEntry& entry = shapes[shape];
   auto& slot = entry.index[static_cast<std::size_t>(mode)];
   if (!slot) slot = std::make_unique<ShapeIndex>(entry.shape, mode);
-  slot->refresh(nodes);
+  if (nodes.device_states().full()) nodes.device_states().clear();
+  slot->refresh(nodes, fragments);
   return *slot;
+}
+
+std::uint64_t State::choose_devices(NodeId node, ChargeId charge, Mode mode) {
+  return engine::choose_devices(nodes, fragments, node, shape_of(charge), mode);
+}
+
+void State::look_at_demand() {
+  const std::int64_t devices = nodes.device_capacity();
+  const std::int64_t change =
+      devices > fragments.devices() ? devices - fragments.devices() : fragments.devices() - devices;
+  // The share of the devices that a kind may run on is looked at again when a sixteenth of them has come or gone.
+  if (demand.look() || change * 16 > fragments.devices()) fragments.use(demand.mix(), nodes);
+  if (stats.decide_calls % 1024 != 0) return;
+  shapes.for_each([&](ShapeEntry& entry) {
+    for (auto& index : entry.index) {
+      if (index && index->stale(nodes)) index.reset();
+    }
+  });
 }
 
 Spec& State::spec(SpecId id) {
@@ -432,29 +454,39 @@ SpecId State::intern_spec(QueueId queue, const PodTemplate& pod) {
   return specs.add(std::move(key), std::move(s));
 }
 
+Shape State::base_shape(const PodTemplate& pod) {
+  Shape base;
+  const ResourceList total = pod.total().value();
+  for (const auto& [name, amount] : total) {
+    if (amount > 0) base.amounts.push_back({nodes.resource(name), amount});
+  }
+  for (const auto& r : pod.claim.requests)
+    base.devices.push_back({nodes.resource(r.resource), r.count, r.milli});
+  base.selector = pod.node_selector;
+  base.required = pod.required_affinity;
+  base.preferred = pod.preferred_affinity;
+  base.tolerations = pod.tolerations;
+  return base;
+}
+
 // The ways to charge one slot of this template in its queue: one flavor per resource group, in the order of the flavors.
 void State::build_choices(Spec& s) {
   s.config_version = config_version;
   s.choices.clear();
   s.problem = Reason{};
+  Shape base = base_shape(s.pod);
+  const Shape* const alone = &base;
+  s.kind = make_kind({&alone, 1}, NodeTable::cpu());
   const QueueState& q = queues[s.queue.index()];
   if (!s.pod.unsupported.empty()) {
     s.problem = {
         ReasonCode::kUnsupported, "", fmt::format("{}", fmt::join(s.pod.unsupported, "; ")), 0, 0, 0, {}};
     return;
   }
-  Shape base;
   const ResourceList total = s.pod.total().value();
-  for (const auto& [name, amount] : total) {
-    if (amount > 0) base.amounts.push_back({nodes.resource(name), amount});
-  }
-  for (const auto& r : s.pod.claim.requests)
-    base.devices.push_back({nodes.resource(r.resource), r.count, r.milli});
-  base.selector = s.pod.node_selector;
-  base.required = s.pod.required_affinity;
-  base.preferred = s.pod.preferred_affinity;
-  base.tolerations = s.pod.tolerations;
-  base.placement = q.spec.placement == Placement::kDefault ? config.placement : q.spec.placement;
+  base.placement = s.pod.placement;
+  if (base.placement == Placement::kDefault) base.placement = q.spec.placement;
+  if (base.placement == Placement::kDefault) base.placement = config.placement;
 
   std::vector<const ResourceGroup*> groups;
   ResourceList counted = total;
@@ -565,6 +597,9 @@ void State::build_choices(Spec& s) {
     const ChargeId id = known ? *known : charges.add(charge_name, std::move(charge));
     if (std::find(s.choices.begin(), s.choices.end(), id) == s.choices.end()) s.choices.push_back(id);
   }
+  std::vector<const Shape*> all;
+  for (const ChargeId choice : s.choices) all.push_back(&shape_of(choice));
+  s.kind = make_kind(all, NodeTable::cpu());
 }
 
 void State::sweep() {

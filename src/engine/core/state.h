@@ -24,6 +24,8 @@
 #include "engine/engine.h"
 #include "engine/order/pending.h"
 #include "engine/order/rank.h"
+#include "engine/place/demand.h"
+#include "engine/place/fragments.h"
 #include "engine/place/nodes.h"
 #include "engine/quota/fairness.h"
 #include "engine/quota/tree.h"
@@ -126,6 +128,7 @@ class State {
   Status workload_remove(const std::string& uid);
   Status slot_update(const SlotUpdate& update);
   Status withdraw(const Withdraw& event);
+  Status demand_mix(const DemandMix& mix);
 
   // ---- Slots.
   // Brings a slot to a state; `charged` says which planes a kept trial has charged already.
@@ -157,6 +160,11 @@ class State {
 
   // ---- Look-ups.
   ShapeIndex& index(ShapeId shape, Mode mode);  // refreshed
+  // The devices that one more slot of this charge gets on a node where it fits, as its policy chooses them.
+  std::uint64_t choose_devices(NodeId node, ChargeId charge, Mode mode);
+  // Begins an epoch of the demand mix where one is due, and lets go of indices that nobody has asked for in a long time.
+  // Once per decide().
+  void look_at_demand();
   const Shape& shape_of(ChargeId charge) const { return shapes[charges[charge].shape].shape; }
   // The spec with its choices for the present configuration.
   Spec& spec(SpecId id);
@@ -179,6 +187,9 @@ class State {
   TimeMs now = 0;
 
   NodeTable nodes;
+  Demand demand;
+  Fragments fragments;
+  FragmentMeter meter;
   QuotaTree quota;
   Fairness fairness{quota};
   Pool<ShapeEntry, ShapeId> shapes;
@@ -228,6 +239,7 @@ class State {
   void gain_node(NodeId node);
   void gain_quota(QueueId queue);
   void rebuild_queues();
+  Shape base_shape(const PodTemplate& pod);
   void build_choices(Spec& spec);
   FlavorResource pair(const std::string& flavor, const std::string& resource);
   SpecId intern_spec(QueueId queue, const PodTemplate& pod);

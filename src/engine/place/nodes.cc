@@ -45,11 +45,12 @@ NodeId NodeTable::intern(std::string_view name) {
   if (id.index() == records_.size()) {
     records_.emplace_back();
     records_.back().spec.name = std::string(name);
-    records_.back().tie = (std::uint64_t{0x80000000u} + id.value) << 32 | id.value;
+    ties_.push_back((std::uint64_t{0x80000000u} + id.value) << 32 | id.value);
+    changes_.push_back(0);
     records_.back().domains.assign(levels_.size(), DomainId());
     static_versions_.push_back(0);
     accounts_.resize(records_.size() * stride_);
-    touch(id);
+    touch(id, true);
   }
   return id;
 }
@@ -117,6 +118,9 @@ Status NodeTable::upsert(const Node& node) {
 
   const NodeId id = intern(node.name);
   Record& record = records_[id.index()];
+  if (record.alive) {
+    for (const Device& device : record.devices) device_capacity_ -= device.account.capacity;
+  }
   // Devices keep their index and what is used of them; ones that are no longer listed stay with no capacity while in use.
   std::vector<Device> devices_now = listed;
   for (std::size_t i = 0; i < record.devices.size(); ++i) {
@@ -139,10 +143,11 @@ Status NodeTable::upsert(const Node& node) {
   record.alive = true;
   record.spec = node;
   const std::int64_t rank = node.rank.value_or(static_cast<std::int64_t>(id.value));
-  record.tie = static_cast<std::uint64_t>(rank + 0x80000000ll) << 32 | id.value;
+  ties_[id.index()] = static_cast<std::uint64_t>(rank + 0x80000000ll) << 32 | id.value;
+  for (const Device& device : record.devices) device_capacity_ += device.account.capacity;
   ++static_versions_[id.index()];
   place_in_domains(id);
-  touch(id);
+  touch(id, true);
   return {};
 }
 
@@ -152,14 +157,39 @@ Status NodeTable::remove(std::string_view name) {
   Record& record = records_[id->index()];
   record.alive = false;
   --alive_;
+  for (const Device& device : record.devices) device_capacity_ -= device.account.capacity;
   ++static_versions_[id->index()];
   place_in_domains(*id);
-  touch(*id);
+  touch(*id, true);
   return {};
 }
 
-void NodeTable::touch(NodeId id) {
-  log_.push_back(id);
+DeviceStateId NodeTable::device_state(NodeId id, Mode mode) const {
+  if (known_.size() < records_.size()) known_.resize(records_.size());
+  KnownState& known = known_[id.index()];
+  if (known.changes != changes_[id.index()] || known.generation != device_states_.generation()) {
+    known.changes = changes_[id.index()];
+    known.generation = device_states_.generation();
+    bool differ = false;
+    for (const Mode m : {Mode::kPlan, Mode::kStart}) {
+      scratch_.clear();
+      for (const Device& device : records_[id.index()].devices) {
+        const std::int64_t free = std::max<std::int64_t>(0, device.account.free(m));
+        scratch_.push_back({device.resource, free});
+        differ = differ || device.account.used[kNow] > device.account.used[kAfter];
+      }
+      // Where nothing is being released both modes see the same.
+      known.state[static_cast<std::size_t>(m)] = m == Mode::kStart && !differ
+                                                     ? known.state[static_cast<std::size_t>(Mode::kPlan)]
+                                                     : device_states_.intern(scratch_);
+    }
+  }
+  return known.state[static_cast<std::size_t>(mode)];
+}
+
+void NodeTable::touch(NodeId id, bool fixed) {
+  ++changes_[id.index()];
+  log_.push_back(id.value | (fixed ? kFixed : 0));
   const std::size_t bound = 4 * records_.size() + 1024;
   if (log_.size() > bound) {
     const std::size_t drop = log_.size() / 2;
@@ -182,20 +212,26 @@ std::int64_t NodeTable::device_fit(const Record& record, const ShapeDevices& wan
   return pieces / want.count;
 }
 
-std::int64_t NodeTable::fit_by_room(NodeId id, const Shape& shape, Mode mode) const {
+std::int64_t NodeTable::fit_by_amounts(NodeId id, const Shape& shape, Mode mode) const {
   if (is_opaque(id)) return kMostFit;
   const Account* row = &accounts_[id.index() * stride_];
-  std::int64_t fit = kInt64Max;
+  std::int64_t fit = kMostFit;
   for (const ShapeAmount& a : shape.amounts) {
     const std::int64_t free = row[a.resource.index()].free(mode);
     if (free < a.amount) return 0;
     fit = std::min(fit, free / a.amount);
   }
+  return fit;
+}
+
+std::int64_t NodeTable::fit_by_room(NodeId id, const Shape& shape, Mode mode) const {
+  if (is_opaque(id)) return kMostFit;
+  std::int64_t fit = fit_by_amounts(id, shape, mode);
   for (const ShapeDevices& want : shape.devices) {
-    fit = std::min(fit, device_fit(records_[id.index()], want, mode));
     if (fit == 0) return 0;
+    fit = std::min(fit, device_fit(records_[id.index()], want, mode));
   }
-  return std::min(fit, kMostFit);
+  return fit;
 }
 
 bool NodeTable::fits(NodeId id, const Shape& shape, Mode mode) const {

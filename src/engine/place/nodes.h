@@ -19,6 +19,7 @@
 #include "base/interner.h"
 #include "base/result.h"
 #include "engine/core/plane.h"
+#include "engine/place/device_states.h"
 #include "engine/place/shape.h"
 #include "model/node.h"
 
@@ -47,7 +48,6 @@ class NodeTable {
   struct Record {
     Node spec;
     bool alive = false;
-    std::uint64_t tie = 0;  // order among equals: rank, then id
     std::vector<Device> devices;
     std::vector<DomainId> domains;  // of every level of every topology
   };
@@ -82,7 +82,11 @@ class NodeTable {
   std::size_t size() const { return records_.size(); }
   std::size_t alive() const { return alive_; }
 
+  // Order among equals: rank, then id.
+  std::uint64_t tie(NodeId id) const { return ties_[id.index()]; }
+
   ResourceId resource(std::string_view name);
+  static constexpr ResourceId cpu() { return ResourceId(0u); }
   std::string_view resource_name(ResourceId id) const { return resources_.name(id.value); }
   std::size_t resources() const { return resources_.size(); }
   const Account& account(NodeId id, ResourceId r) const {
@@ -91,6 +95,8 @@ class NodeTable {
 
   // How many more slots of the shape the node could take, by room alone.
   std::int64_t fit_by_room(NodeId id, const Shape& shape, Mode mode) const;
+  // The same by amounts alone, without a look at single devices.
+  std::int64_t fit_by_amounts(NodeId id, const Shape& shape, Mode mode) const;
   bool fits(NodeId id, const Shape& shape, Mode mode) const;
   // The devices that one slot would get, as a bit mask: for shares the device with the least room that suffices, else the
   // first wholly free ones; ties by index. Meaningful only where fits().
@@ -115,10 +121,26 @@ class NodeTable {
   // Use by pods that are not ours, clamped as said above. sign as in charge().
   void charge_foreign(NodeId id, const ForeignPod& pod, int sign, std::vector<std::uint8_t>& devices);
 
-  // The log of changes: entries [log_begin(), log_end()) are node ids. An index whose cursor is before log_begin() rebuilds.
+  // The free devices of a node as a value, and the table of such values. Found out when asked for after a change.
+  DeviceStateId device_state(NodeId id, Mode mode) const;
+  DeviceStates& device_states() const { return device_states_; }
+
+  // The log of changes: entries [log_begin(), log_end()) are nodes, and whether labels, taints, liveness or rank may have
+  // changed too. An index whose cursor is before log_begin() rebuilds.
+  struct Change {
+    NodeId node;
+    bool fixed = false;
+  };
   std::uint64_t log_begin() const { return log_begin_; }
   std::uint64_t log_end() const { return log_begin_ + log_.size(); }
-  NodeId log_at(std::uint64_t at) const { return log_[at - log_begin_]; }
+  Change log_at(std::uint64_t at) const {
+    const std::uint32_t entry = log_[at - log_begin_];
+    return {NodeId(entry & ~kFixed), (entry & kFixed) != 0};
+  }
+  // Grows with every change of the node.
+  std::uint64_t changes(NodeId id) const { return changes_[id.index()]; }
+  // All healthy devices of live nodes, in thousandths.
+  std::int64_t device_capacity() const { return device_capacity_; }
   // Goes up when labels, taints, liveness, ranks or topologies of any node change.
   std::uint64_t static_version(NodeId id) const { return static_versions_[id.index()]; }
   std::uint64_t topology_version() const { return topology_version_; }
@@ -132,7 +154,9 @@ class NodeTable {
   DomainId domain_of(NodeId id, std::uint32_t level) const { return records_[id.index()].domains[level]; }
 
  private:
-  void touch(NodeId id);
+  static constexpr std::uint32_t kFixed = std::uint32_t{1} << 31;
+
+  void touch(NodeId id, bool fixed = false);
   void place_in_domains(NodeId id);
   void rebuild_domains();
   Account& mutable_account(NodeId id, ResourceId r) { return accounts_[id.index() * stride_ + r.index()]; }
@@ -146,13 +170,25 @@ class NodeTable {
   std::size_t stride_ = 4;
   std::size_t alive_ = 0;
   NodeId opaque_;
-  std::vector<NodeId> log_;
+  std::vector<std::uint64_t> ties_;
+  std::vector<std::uint64_t> changes_;
+  std::int64_t device_capacity_ = 0;
+  std::vector<std::uint32_t> log_;
   std::uint64_t log_begin_ = 0;
   std::vector<Topology> topologies_;
   std::vector<Level> levels_;
   std::vector<Domain> domains_;
   std::unordered_map<std::string, DomainId> domain_index_;
   std::uint64_t topology_version_ = 0;
+  // Found out on demand; answers are functions of the accounts.
+  struct KnownState {
+    std::uint64_t changes = ~std::uint64_t{0};
+    std::uint64_t generation = 0;
+    std::array<DeviceStateId, 2> state;
+  };
+  mutable DeviceStates device_states_;
+  mutable std::vector<KnownState> known_;
+  mutable std::vector<DeviceStates::Free> scratch_;
   std::unordered_map<std::uint64_t, Int128>
       foreign_;  // node << 32 | resource -> sum; looked up, never iterated
 };

@@ -376,7 +376,7 @@ bool Placer::place_some(std::uint32_t set, ChargeId charge, std::int64_t count, 
     const NodeId node = best_node(state_.index(shape, mode_));
     if (!node.valid()) return false;
     while (slots[next_slot].state != SlotState::kWaiting) ++next_slot;
-    const std::uint64_t devices = state_.nodes.choose_devices(node, state_.shape_of(charge), mode_);
+    const std::uint64_t devices = state_.choose_devices(node, charge, mode_);
     state_.try_charge(w_.queue, charge, node, devices, planes_of(mode_), +1);
     placed_.push_back({set, static_cast<std::uint32_t>(next_slot++), node, charge, devices});
   }

@@ -1,16 +1,58 @@
-// How good a node is for a slot: lower wins. One small function per policy (model/queue.h: Placement).
+// Placement policies (model/queue.h: Placement): how good a node is for a slot. Each policy is one function from a site (a
+// slot on a node, as integers) to a key, lower wins; and to the way of taking devices where there is a choice.
+//
+// Nodes are ordered by preferred affinity first, then by the policy's key, then by rank. Cost: O(1) for a device state that
+// has been met before, and for `fragmentation` two look-ups in place/fragments.h.
 #pragma once
 
 #include <cstdint>
+#include <span>
 
+#include "engine/place/fragments.h"
 #include "engine/place/nodes.h"
 #include "engine/place/shape.h"
 
 namespace berth::engine {
 
-// The key by which nodes that can host the shape are ordered, ascending; ties by rank. Preferred affinity comes before
-// the policy. Integers only. O(amounts of the shape + devices of the node).
-std::int64_t placement_key(const NodeTable& nodes, NodeId node, const Shape& shape, std::int64_t preference,
-                           Mode mode);
+// What a policy looks at.
+struct Site {
+  std::span<const DeviceStateId> ways;  // device states after placing, one for each way (DeviceStates::after)
+  std::int64_t idle = 0;                // thousandths of devices free after placing
+  std::int64_t cpu = 0;                 // thousandths of cores free after placing, not negative
+};
+
+struct Score {
+  std::int64_t key = 0;  // 0 to 2^48 - 1
+  std::uint32_t way = 0;
+};
+
+Score score_first(const Site& site);
+Score score_pack(const Site& site);
+Score score_spread(const Site& site);
+Score score_best_fit(const Site& site);
+// `lost(way)`: usable room that the way takes away (place/fragments.h), of which the least wins; among equals the least CPU
+// and devices left.
+template <class Lost>
+Score score_fragmentation(const Site& site, Lost&& lost);
+std::int64_t fragmentation_key(const Site& site, std::int64_t lost);
+
+// Best of the policy on a node where the slot fits. The key orders nodes across preferences.
+Score score(const NodeTable& nodes, Fragments& fragments, NodeId node, const Shape& shape,
+            DeviceRequestId request, std::int64_t preference, Mode mode);
+
+// The devices that one slot gets on a node where it fits, as a bit mask: those of the policy's best way. Of equal devices
+// the first.
+std::uint64_t choose_devices(const NodeTable& nodes, Fragments& fragments, NodeId node, const Shape& shape,
+                             Mode mode);
+
+template <class Lost>
+Score score_fragmentation(const Site& site, Lost&& lost) {
+  Score best{kInt64Max, 0};
+  for (std::uint32_t way = 0; way < site.ways.size(); ++way) {
+    const std::int64_t key = fragmentation_key(site, lost(site.ways[way]));
+    if (key < best.key) best = {key, way};
+  }
+  return best;
+}
 
 }  // namespace berth::engine

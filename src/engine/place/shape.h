@@ -24,6 +24,7 @@ struct ShapeDevices {
   ResourceId resource;
   std::int64_t count = 0;
   std::int64_t milli = 1000;
+  bool operator==(const ShapeDevices&) const = default;
 };
 
 struct Shape {

@@ -1,0 +1,141 @@
+#include "engine/place/demand.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/checked.h"
+
+namespace berth::engine {
+namespace {
+
+constexpr std::int64_t kHalveAt = 32'768;
+constexpr std::int64_t kFirstLook = 32;
+constexpr std::size_t kMostCounted = 4096;
+constexpr std::size_t kMostFrozen = 256;
+constexpr std::int64_t kCoveredPercent = 95;
+
+}  // namespace
+
+Kind make_kind(std::span<const Shape* const> choices, ResourceId cpu) {
+  Kind kind;
+  if (choices.empty()) return kind;
+  for (const ShapeAmount& a : choices.front()->amounts) {
+    if (a.resource == cpu) kind.cpu = a.amount;
+  }
+  kind.devices = choices.front()->devices;
+  for (const Shape* choice : choices) {
+    Shape where = *choice;
+    where.amounts.clear();
+    where.devices.clear();
+    where.preferred.clear();
+    where.flavors.clear();
+    where.placement = Placement::kDefault;
+    const std::string key = shape_key(where);
+    kind.where.key += fmt::format("{}:{}", key.size(), key);
+    kind.where.any.push_back(std::move(where));
+  }
+  kind.key = fmt::format("{}/", kind.cpu);
+  for (const ShapeDevices& d : kind.devices) {
+    fmt::format_to(std::back_inserter(kind.key), "{}={}x{},", d.resource.value, d.count, d.milli);
+  }
+  kind.key += kind.where.key;
+  return kind;
+}
+
+void Demand::saw(const Kind& kind, std::int64_t slots) {
+  if (slots <= 0) return;
+  auto it = counts_.find(kind.key);
+  if (it == counts_.end()) {
+    if (counts_.size() >= kMostCounted) {
+      const auto rarest = std::min_element(counts_.begin(), counts_.end(), [](const auto& a, const auto& b) {
+        return a.second.count < b.second.count;
+      });
+      total_ -= rarest->second.count;
+      counts_.erase(rarest);
+    }
+    it = counts_.emplace(kind.key, Counted{kind, 0}).first;
+  }
+  // One arrival never outweighs everything that was seen before it together with what may follow.
+  slots = std::min(slots, kHalveAt / 2);
+  it->second.count += slots;
+  total_ += slots;
+  arrived_since_look_ += slots;
+  if (total_ >= kHalveAt) halve();
+}
+
+void Demand::halve() {
+  total_ = 0;
+  for (auto it = counts_.begin(); it != counts_.end();) {
+    it->second.count /= 2;
+    total_ += it->second.count;
+    it = it->second.count == 0 ? counts_.erase(it) : std::next(it);
+  }
+}
+
+void Demand::give(std::span<const FrozenKind> kinds) {
+  given_.clear();
+  for (const FrozenKind& kind : kinds) {
+    if (kind.weight <= 0) continue;
+    Counted& counted = given_.try_emplace(kind.kind.key, Counted{kind.kind, 0}).first->second;
+    counted.count = saturating_add(counted.count, kind.weight);
+  }
+  given_changed_ = true;
+}
+
+Mix Demand::freeze(const Counts& counts) {
+  std::vector<const Counted*> order;
+  Int128 total = 0;
+  for (const auto& [key, counted] : counts) {
+    order.push_back(&counted);
+    total += counted.count;
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Counted* a, const Counted* b) { return a->count > b->count; });
+  Mix out;
+  Int128 covered = 0;
+  for (const Counted* counted : order) {
+    if (covered * 100 >= total * kCoveredPercent || out.kinds.size() >= kMostFrozen) break;
+    covered += counted->count;
+    out.kinds.push_back({counted->kind, counted->count});
+  }
+  for (FrozenKind& kind : out.kinds) {
+    kind.weight = clamp_to_int64((static_cast<Int128>(kind.weight) * Mix::kTotal + covered / 2) / covered);
+  }
+  std::erase_if(out.kinds, [](const FrozenKind& kind) { return kind.weight == 0; });
+  return out;
+}
+
+// Sum of the differences of shares, at most 2 x 2^20.
+static std::int64_t distance(const Mix& a, const Mix& b) {
+  std::map<std::string_view, std::int64_t> shares;
+  for (const FrozenKind& kind : a.kinds) shares[kind.kind.key] += kind.weight;
+  for (const FrozenKind& kind : b.kinds) shares[kind.kind.key] -= kind.weight;
+  std::int64_t sum = 0;
+  for (const auto& [key, difference] : shares) sum += difference < 0 ? -difference : difference;
+  return sum;
+}
+
+void Demand::adopt(Mix mix) {
+  mix.version = mix_.version + 1;
+  mix_ = std::move(mix);
+}
+
+bool Demand::look() {
+  if (given_changed_) {
+    given_changed_ = false;
+    Mix next = freeze(given_.empty() ? counts_ : given_);
+    next.given = !given_.empty();
+    adopt(std::move(next));
+    return true;
+  }
+  if (mix_.given || arrived_since_look_ < look_after_) return false;
+  arrived_since_look_ = 0;
+  look_after_ = std::max(kFirstLook, total_ / 4);
+  Mix next = freeze(counts_);
+  if (distance(next, mix_) < Mix::kTotal / 16) return false;
+  adopt(std::move(next));
+  return true;
+}
+
+}  // namespace berth::engine

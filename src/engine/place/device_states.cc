@@ -1,0 +1,110 @@
+#include "engine/place/device_states.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+
+namespace berth::engine {
+namespace {
+constexpr std::int64_t kWhole = 1000;
+}
+
+DeviceStateId DeviceStates::intern(std::vector<Free>& devices) {
+  std::sort(devices.begin(), devices.end());
+  key_.clear();
+  for (const Free& device : devices) {
+    key_ += static_cast<char32_t>(device.resource.value);
+    key_ += static_cast<char32_t>(device.milli);
+  }
+  const auto [it, fresh] = index_.try_emplace(key_, DeviceStateId(states_.size()));
+  if (fresh) {
+    State state{static_cast<std::uint32_t>(free_.size()), static_cast<std::uint32_t>(devices.size()), 0};
+    for (const Free& device : devices) {
+      state.idle += device.milli;
+      free_.push_back(device);
+    }
+    states_.push_back(state);
+  }
+  return it->second;
+}
+
+DeviceRequestId DeviceStates::request(std::span<const ShapeDevices> devices) {
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    if (std::equal(devices.begin(), devices.end(), requests_[i].begin(), requests_[i].end())) {
+      return DeviceRequestId(i);
+    }
+  }
+  requests_.emplace_back(devices.begin(), devices.end());
+  fits_.emplace_back();
+  outcomes_.emplace_back();
+  return DeviceRequestId(requests_.size() - 1);
+}
+
+std::span<const DeviceStates::Free> DeviceStates::devices(DeviceStateId id) const {
+  const State& state = states_[id.index()];
+  return {free_.data() + state.begin, state.count};
+}
+
+void DeviceStates::find_fit(DeviceStateId state, DeviceRequestId id) {
+  auto& row = fits_[id.index()];
+  if (row.size() <= state.index()) row.resize(std::max(states_.size(), 2 * row.size()), -1);
+  std::int64_t fit = kInt64Max;
+  for (const ShapeDevices& want : requests_[id.index()]) {
+    std::int64_t pieces = 0;
+    for (const Free& device : devices(state)) {
+      if (device.resource == want.resource) pieces += device.milli / want.milli;
+    }
+    fit = std::min(fit, pieces / want.count);
+  }
+  row[state.index()] = fit;
+}
+
+void DeviceStates::find_after(DeviceStateId state, DeviceRequestId id) {
+  const std::vector<ShapeDevices> wanted = requests_[id.index()];
+  const std::int64_t fit = this->fit(state, id);
+  std::vector<DeviceStateId> after;
+  if (fit > 0) {
+    const std::vector<Free> now(devices(state).begin(), devices(state).end());
+    if (wanted.size() == 1 && wanted[0].milli < kWhole) {
+      std::int64_t last = -1;
+      for (std::size_t i = 0; i < now.size(); ++i) {
+        if (now[i].resource != wanted[0].resource || now[i].milli < wanted[0].milli || now[i].milli == last) {
+          continue;
+        }
+        last = now[i].milli;
+        std::vector<Free> left = now;
+        left[i].milli -= wanted[0].milli;
+        after.push_back(intern(left));
+      }
+    } else {
+      std::vector<Free> left = now;
+      for (const ShapeDevices& want : wanted) {
+        std::int64_t missing = want.count;
+        for (Free& device : left) {
+          if (missing == 0) break;
+          if (device.resource != want.resource || device.milli < want.milli) continue;
+          device.milli -= want.milli;
+          --missing;
+        }
+      }
+      after.push_back(intern(left));
+    }
+  }
+  auto& row = outcomes_[id.index()];
+  if (row.size() <= state.index()) row.resize(std::max(states_.size(), 2 * row.size()));
+  row[state.index()] = {static_cast<std::uint32_t>(after_.size()), static_cast<std::uint16_t>(after.size()),
+                        true};
+  after_.insert(after_.end(), after.begin(), after.end());
+}
+
+void DeviceStates::clear() {
+  states_.clear();
+  free_.clear();
+  index_.clear();
+  for (auto& row : fits_) row.clear();
+  for (auto& row : outcomes_) row.clear();
+  after_.clear();
+  ++generation_;
+}
+
+}  // namespace berth::engine
