@@ -92,6 +92,7 @@ int run_experiment(const SimulateArguments& arguments, std::ostream& out, std::o
   ProgressLine progress(err, terminal && !arguments.quiet);
   sim::RunOptions options;
   options.jobs = arguments.jobs;
+  options.audit_every = arguments.audit;
   options.progress = [&](const sim::RunsProgress& p) {
     progress.show([&](double elapsed) { return progress_text(p, elapsed); });
   };

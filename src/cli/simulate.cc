@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/experiment.h"
+#include "cli/peak_memory.h"
 #include "cli/progress.h"
 #include "sim/experiment.h"
 #include "sim/input.h"
@@ -79,6 +80,7 @@ int run_simulate(const SimulateArguments& arguments, std::ostream& out, std::ost
 
   sim::SimulateOptions options;
   options.log = arguments.log;
+  options.audit_every = arguments.audit;
   options.report = !arguments.out.empty();
   options.progress = [&](const sim::Progress& p) {
     progress.show([&](double elapsed) { return progress_text(p, elapsed); });
@@ -95,8 +97,8 @@ int run_simulate(const SimulateArguments& arguments, std::ostream& out, std::ost
   }
   if (!arguments.quiet) {
     out << result->table;
-    err << fmt::format("{} jobs and {} decisions in {:.1f} s\n", result->jobs, result->decide_calls,
-                       progress.seconds());
+    err << fmt::format("{} jobs and {} decisions in {:.1f} s, peak memory {} MiB\n", result->jobs,
+                       result->decide_calls, progress.seconds(), peak_memory_bytes() >> 20);
     if (!arguments.out.empty()) err << fmt::format("report: {}/report.html\n", arguments.out);
   }
   if (!result->as_expected()) {
@@ -120,6 +122,10 @@ void register_simulate(CLI::App& app, int& exit_code) {
   command->add_option("--seed", arguments->seed, "replaces the scenario's seed");
   command->add_option("--log", arguments->log,
                       "write the decision log (.gz and .zst are compressed), for `berth replay`");
+  command
+      ->add_option("--audit", arguments->audit,
+                   "N: recount every account of the engine after each Nth moment (slow); what is off ends the run with code 3")
+      ->check(CLI::PositiveNumber);
   command->add_flag("--quiet", arguments->quiet, "no table and no progress");
   command->add_flag("--explain-scenario", arguments->explain_scenario,
                     "print every key of a scenario file, and end");

@@ -27,6 +27,7 @@ struct SimulateArguments {
   std::vector<std::string> metrics;  // columns of the table
   bool compare = false;              // an experiment even of one run
   bool each = false;                 // also every run's own files, each in a folder below `out`
+  std::int64_t audit = 0;            // moments between recounts of the engine; 0 = none
   std::size_t jobs = 0;              // runs at a time; 0 = as many as there are cores
 };
 

@@ -21,6 +21,8 @@ void read_policy(text::Fields& f, Queue& queue) {
   queue.preemption.within = enum_or(f, "within", WithinQueue::kNever);
   queue.preemption.reclaim = enum_or(f, "reclaim", Reclaim::kNever);
   queue.preemption.victims = enum_or(f, "victims", VictimOrder::kCost);
+  queue.preemption.minimum_runtime = f.duration_or("minimum_runtime", 0, 0, kMostAge);
+  queue.preemption.ignores_minimum_runtime = f.boolean_or("ignores_minimum_runtime", false);
   queue.placement = enum_or(f, "placement", Placement::kDefault);
   Ordering& ordering = queue.ordering;
   ordering.by = enum_or(f, "order_by", OrderBy::kCreation);

@@ -13,6 +13,7 @@ namespace {
 constexpr std::int64_t kMostRoundsAtOneMoment = 10'000;
 // With more series over time than this they are kept at a quarter of the resolution: 8 KB each.
 constexpr std::size_t kManyTracks = 512;
+constexpr std::int64_t kMostIdleWakes = 1000;
 
 // A reason that only holds others together is named after the first of them.
 ReasonCode leading_code(const Reason& reason) {
@@ -29,8 +30,14 @@ ReplayRun::ReplayRun(const Input& input, Decider& decider, const ReplayOptions& 
 Result<Outcome> ReplayRun::run() {
   BERTH_TRY(prepare());
   queue_submission();
-  while (events_.busy() || engine_wakes_at() != kEndOfTime) {
-    BERTH_TRY(moment(std::min(events_.next_time(), engine_wakes_at())));
+  // Wakes of the engine that decide nothing, one after the other, while nothing else is ahead.
+  std::int64_t idle = 0;
+  while (idle < kMostIdleWakes) {
+    const TimeMs wake = engine_wakes_at();
+    if (!events_.busy() && wake == kEndOfTime) break;
+    const std::int64_t decisions = decisions_;
+    BERTH_TRY(moment(std::min(events_.next_time(), wake)));
+    idle = events_.busy() || decisions_ > decisions ? 0 : idle + 1;
   }
   finish();
   return std::move(out_);
@@ -59,6 +66,12 @@ Status ReplayRun::prepare() {
   prepare_services();
   BERTH_TRY(prepare_faults());
   return set_up(input_, decider_);
+}
+
+// When the engine wants to be asked although nothing has happened; never once nobody has work any more.
+TimeMs ReplayRun::engine_wakes_at() const {
+  const TimeMs at = decider_.engine().next_time();
+  return at == kEndOfTime ? at : std::max(now_, at - engine_time(0));
 }
 
 // Nodes with GPUs, evenly over the cluster.
@@ -104,6 +117,7 @@ Status ReplayRun::moment(TimeMs at) {
     ++out_.decide_calls;
     BERTH_ASSIGN(const std::vector<Decision> decisions, decider_.decide(engine_time(at)));
     started_.clear();
+    decisions_ += static_cast<std::int64_t>(decisions.size());
     for (const Decision& decision : decisions) BERTH_TRY(carry_out(decision));
     BERTH_TRY(report_running());
     acted = events_.next_time() == at;
@@ -232,8 +246,8 @@ void ReplayRun::finish() {
     if (state == JobState::kRunning) {
       live(i).course.advance(now_);
       for (const PlacedSlot& slot : live(i).active) occupy(i, slot, false, true);
-      settle_account(i);
     }
+    settle_account(i);
     const auto verdict = decider_.engine().verdict(job_uid(i));
     const std::string reason(verdict ? enum_name(leading_code(verdict->reason)) : "Unknown");
     Outcome::Stuck& entry = stuck[reason];

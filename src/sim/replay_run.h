@@ -63,6 +63,7 @@ class ReplayRun {
   // ---- replay.cc
   Status prepare();
   void choose_gantt_nodes();
+  TimeMs engine_wakes_at() const;
   Status moment(TimeMs at);
   Status take(const SimEvent& event);
   Status carry_out(const Decision& decision);
@@ -96,11 +97,6 @@ class ReplayRun {
   JobOutcome& outcome(std::uint32_t index);
   Live& live(std::uint32_t index) { return pool_[live_of_[index]]; }
   TimeMs engine_time(TimeMs at) const { return at - out_.begin + kSecond; }
-  // When the engine wants to be asked although nothing has happened; never once nobody has work any more.
-  TimeMs engine_wakes_at() const {
-    const TimeMs at = decider_.engine().next_time();
-    return at == kEndOfTime ? at : std::max(now_, at - kSecond + out_.begin);
-  }
   TimeMs next_submit() const;
 
   // ---- replay_jobs.cc
@@ -183,6 +179,7 @@ class ReplayRun {
   std::size_t next_ = 0;
   bool submission_queued_ = false;
   std::int64_t ended_ = 0;
+  std::int64_t decisions_ = 0;
   TimeMs now_ = 0;
 };
 

@@ -102,6 +102,7 @@ class Runner {
     std::shared_ptr<RunCourse> course;
     SimulateOptions options;
     options.files = options.report = options_.keep != nullptr;
+    options.audit_every = options_.audit_every;
     if (plan.overlaid) {
       options.look_at_replay = [&](const Input& input, const Outcome& outcome, const ReplaySummary& summary) {
         course = course_of(input, outcome, summary);

@@ -87,7 +87,8 @@ struct RunsProgress {
 };
 
 struct RunOptions {
-  std::size_t jobs = 0;  // runs at a time; 0 = as many as there are cores
+  std::int64_t audit_every = 0;  // moments between audits of each run's engine; 0 = never
+  std::size_t jobs = 0;          // runs at a time; 0 = as many as there are cores
   // Called from several threads, never twice at a time; may be empty.
   std::function<void(const RunsProgress&)> progress;
   // Takes a run's own files and report when it is over, from any thread, never twice at a time; empty: they

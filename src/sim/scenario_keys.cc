@@ -205,6 +205,10 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
      "Which of those who may yield do: who loses least, who started last, whatever has the lowest priority, "
      "who stands last "
      "in the queue's order."},
+    {"queues[].minimum_runtime", "duration", "0",
+     "A job of the queue yields to nobody before it has run so long since its start."},
+    {"queues[].ignores_minimum_runtime", "true | false", "false",
+     "Jobs of the queue may take the room of jobs that have not run their minimum."},
     {"queues[].placement", "default | fragmentation | pack | spread | best-fit | first", "default",
      "How its jobs are laid on nodes; default: policy.placement."},
     {"queues[].tenants", "mapping", "none",
@@ -232,6 +236,8 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
     {"queues[].tenants.reclaim", "never | lower-priority | any", "never", "As of a queue, for each."},
     {"queues[].tenants.victims", "cost | youngest-first | lowest-priority-first | latest-in-order", "cost",
      "As of a queue, for each."},
+    {"queues[].tenants.minimum_runtime", "duration", "0", "As of a queue, for each."},
+    {"queues[].tenants.ignores_minimum_runtime", "true | false", "false", "As of a queue, for each."},
     {"queues[].tenants.placement", "default | fragmentation | pack | spread | best-fit | first", "default",
      "As of a queue, for each."},
 

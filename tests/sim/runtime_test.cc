@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/sim_support.h"
+#include "sim/watcher_support.h"
 
 namespace berth::sim {
 namespace {
@@ -246,6 +247,68 @@ TEST(Failures, RandomOnesAreTheSameForTheSeedAndTimesAddUp) {
       ASSERT_EQ(again->outcome.jobs[i].end, run->outcome.jobs[i].end);
     }
   }
+}
+
+// Failures, starts, checkpoints, elastic jobs, a service and reclaims between two queues, all at once: nothing runs where nothing is, the
+// times add up, and at the end nobody is left anywhere.
+TEST(Failures, NothingRunsOnWhatIsOutAndNothingIsLeftBehind) {
+  const std::string yaml =
+      "name: all at once\n"
+      "cluster:\n"
+      "  - {kind: shape, name: a, count: 6, gpus: 8, labels: {rack: r1}}\n"
+      "  - {kind: shape, name: b, count: 6, gpus: 8, labels: {rack: r2}}\n"
+      "trace:\n"
+      "  - {kind: generate, jobs: 250, span: 2d, max_gpus: 32, queue: x, checkpoint_every: 30m, checkpoint_time: 20s,\n"
+      "     restart_overhead: 2m, grace: 45s, pod_start: 20s, pod_start_spread: 30%, image_pull: 1m, gpus_per_task: 2,\n"
+      "     elastic_share: 50%, elastic_least: 25%, resize_time: 10s}\n"
+      "  - {kind: generate, jobs: 100, span: 2d, max_gpus: 16, queue: y, checkpoint_every: 1h, grace: 30s}\n"
+      "services:\n"
+      "  - {name: s, queue: y, priority: 10, gpus: 1, requests_per_replica: 1, min: 2, max: 24, up_delay: 1m, warm_up: 90s,\n"
+      "     for: 2d, load: {form: daily, low: 2, high: 22, noise: 20%}}\n"
+      "queues:\n"
+      "  - name: all\n"
+      "    children:\n"
+      "      - {name: x, reclaim: any, quota: [{resource: gpu, nominal: 48}]}\n"
+      "      - {name: y, reclaim: any, within: lower-priority, quota: [{resource: gpu, nominal: 48}]}\n"
+      "failures:\n"
+      "  - {unit: node, every: 4d, repair: 3h, repair_spread: wide}\n"
+      "  - {unit: device, every: 20d, repair: 5h}\n"
+      "  - {unit: domain, label: rack, every: 3d, repair: 1h}\n";
+  const TempFolder folder;
+  std::int64_t evictions = 0;
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    const auto scenario = parse_scenario(yaml, "s.yaml", folder.path(), {.seed = seed});
+    ASSERT_TRUE(scenario) << scenario.error().str();
+    struct Run run;
+    auto input = load(*scenario);
+    ASSERT_TRUE(input) << input.error().str();
+    run.input = *std::move(input);
+    Watcher watcher(scenario->engine);
+    ReplayOptions options;
+    options.audit_every = 16;
+    auto outcome = replay(run.input, watcher, options);
+    ASSERT_TRUE(outcome) << outcome.error().str();
+    run.outcome = *std::move(outcome);
+    EXPECT_THAT(watcher.wrongs(), testing::IsEmpty()) << "seed " << seed;
+    EXPECT_TRUE(watcher.empty());
+    EXPECT_EQ(watcher.nodes_out(), run.outcome.nodes_lost);
+    EXPECT_GT(watcher.nodes_out(), 4);
+    EXPECT_GT(watcher.devices_out(), 2);
+    EXPECT_GT(watcher.slots_lost(), 10);
+    EXPECT_EQ(run.outcome.unfinished, 0);
+    expect_times_add_up(run);
+    for (const JobOutcome& job : run.outcome.jobs) evictions += job.evictions;
+    // What is allocated at the end is nothing, and what was is the room of all that ran.
+    EXPECT_EQ(run.outcome.series.value(kTrackAllocated), 0);
+    EXPECT_EQ(run.outcome.series.value(kTrackPending), 0);
+    EXPECT_EQ(run.outcome.series.value(kTrackPendingGpu), 0);
+    EXPECT_EQ(run.outcome.series.value(kTrackDown), 0);
+    const ServiceAccount& service = run.outcome.services.front().account;
+    EXPECT_EQ(service.time, 48 * kHour);
+    EXPECT_GT(service.offered, service.unserved);
+    EXPECT_LE(service.replica_ms_ready, service.replica_ms_target);
+  }
+  EXPECT_GT(evictions, 0);
 }
 
 TEST(Failures, RandomOnesComeAsOftenAsTheySay) {
