@@ -124,7 +124,8 @@ void register_simulate(CLI::App& app, int& exit_code) {
                       "write the decision log (.gz and .zst are compressed), for `berth replay`");
   command
       ->add_option("--audit", arguments->audit,
-                   "N: recount every account of the engine after each Nth moment (slow); what is off ends the run with code 3")
+                   "N: recount every account of the engine after each Nth moment (slow); what is off ends "
+                   "the run with code 3")
       ->check(CLI::PositiveNumber);
   command->add_flag("--quiet", arguments->quiet, "no table and no progress");
   command->add_flag("--explain-scenario", arguments->explain_scenario,

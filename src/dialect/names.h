@@ -21,7 +21,8 @@ inline constexpr std::string_view kExpectedDuration = "berth.dev/expected-durati
 inline constexpr std::string_view kCheckpointEvery = "berth.dev/checkpoint-every";    // "15m"
 inline constexpr std::string_view kLastCheckpoint = "berth.dev/last-checkpoint";      // RFC 3339
 inline constexpr std::string_view kRestartOverhead = "berth.dev/restart-overhead";    // "3m"
-inline constexpr std::string_view kPlacement = "berth.dev/placement";  // a policy by name, instead of the queue's
+inline constexpr std::string_view kPlacement =
+    "berth.dev/placement";  // a policy by name, instead of the queue's
 inline constexpr std::string_view kPreemptible = "berth.dev/preemptible";  // "false": never a victim
 
 // Coscheduling (scheduler-plugins), the current label and the older ones.

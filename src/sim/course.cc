@@ -6,7 +6,7 @@
 namespace berth::sim {
 
 void Course::begin(TimeMs at, DurationMs startup, DurationMs overhead, std::int64_t speed,
-                     std::int64_t weight) {
+                   std::int64_t weight) {
   since_ = at;
   startup_left_ = startup;
   overhead_left_ = overhead;

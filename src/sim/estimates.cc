@@ -14,9 +14,9 @@ constexpr std::int64_t kOne = 1000;  // factors are thousandths
 }  // namespace
 
 DurationMs round_time(DurationMs duration) {
-  static constexpr DurationMs kRound[] = {
-      kMinute,   2 * kMinute, 5 * kMinute, 10 * kMinute, 15 * kMinute, 20 * kMinute, 30 * kMinute,
-      kHour,     2 * kHour,   3 * kHour,   4 * kHour,    6 * kHour,    8 * kHour,    12 * kHour};
+  static constexpr DurationMs kRound[] = {kMinute,      2 * kMinute,  5 * kMinute, 10 * kMinute, 15 * kMinute,
+                                          20 * kMinute, 30 * kMinute, kHour,       2 * kHour,    3 * kHour,
+                                          4 * kHour,    6 * kHour,    8 * kHour,   12 * kHour};
   const auto* const at = std::lower_bound(std::begin(kRound), std::end(kRound), duration);
   if (at != std::end(kRound)) return *at;
   return saturating_mul(duration / kDay + (duration % kDay > 0 ? 1 : 0), kDay);

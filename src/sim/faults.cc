@@ -94,8 +94,8 @@ Fault Faults::strike(std::size_t rule) {
       fault.repair = sample_exponential(process.random, mean);
       break;
     case RepairSpread::kWide:
-      fault.repair =
-          sample_log_uniform(process.random, std::max<DurationMs>(1, mean / 4), std::max<DurationMs>(1, mean * 4));
+      fault.repair = sample_log_uniform(process.random, std::max<DurationMs>(1, mean / 4),
+                                        std::max<DurationMs>(1, mean * 4));
       break;
   }
   fault.repair = std::max<DurationMs>(1, fault.repair);

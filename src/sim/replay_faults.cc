@@ -135,8 +135,8 @@ Status ReplayRun::lose_slots(std::uint32_t index, std::uint32_t node, std::int64
   JobOutcome& result = outcome(index);
   std::vector<PlacedSlot> gone;
   const auto take = [&](std::vector<PlacedSlot>& from, auto&& lost) {
-    const auto first = std::stable_partition(from.begin(), from.end(),
-                                             [&](const PlacedSlot& slot) { return !lost(slot); });
+    const auto first =
+        std::stable_partition(from.begin(), from.end(), [&](const PlacedSlot& slot) { return !lost(slot); });
     std::move(first, from.end(), std::back_inserter(gone));
     from.erase(first, from.end());
   };

@@ -59,14 +59,17 @@ void read_start_costs(text::Fields& f, StartCosts& out, std::string& image) {
   image = f.string_or("image", image);
   out.image_pull = f.duration_or("image_pull", out.image_pull, 0, kMostCost);
   if (!f.has("image_size")) {
-    if (f.has("image_bandwidth")) f.error("image_bandwidth", "needs image_size, the bytes that are pulled with it");
+    if (f.has("image_bandwidth"))
+      f.error("image_bandwidth", "needs image_size, the bytes that are pulled with it");
     return;
   }
-  if (f.has("image_pull")) f.error("image_size", "a pull is given by image_pull, or by image_size and image_bandwidth");
+  if (f.has("image_pull"))
+    f.error("image_size", "a pull is given by image_pull, or by image_size and image_bandwidth");
   const Int128 size = f.quantity("image_size", 1);
   const Int128 bandwidth = f.quantity("image_bandwidth", 1);
   if (!f.ok()) return;
-  if (bandwidth == 0) return f.error("image_bandwidth", "must be above 0: bytes per second that a node pulls");
+  if (bandwidth == 0)
+    return f.error("image_bandwidth", "must be above 0: bytes per second that a node pulls");
   const Int128 time = (size * 1000 + bandwidth - 1) / bandwidth;
   if (time > kMostCost) return f.error("image_size", "a pull would take more than a year");
   out.image_pull = static_cast<DurationMs>(time);
@@ -137,14 +140,16 @@ FaultRule read_fault_rule(text::Fields& f) {
   rule.label = f.string_or("label");
   rule.value = f.string_or("value");
   const bool domain = rule.unit == FaultUnit::kDomain;
-  if (domain && rule.label.empty()) f.error("label", "is missing: the label whose value the nodes of a domain share");
+  if (domain && rule.label.empty())
+    f.error("label", "is missing: the label whose value the nodes of a domain share");
   if (domain && !rule.node.empty()) f.error("node", "is for unit: node and unit: device");
   if (!domain && (!rule.label.empty() || !rule.value.empty())) f.error("label", "is for unit: domain");
   if (f.has("device") && rule.unit != FaultUnit::kDevice) f.error("device", "is for unit: device");
   if (random) return rule;
   const bool named = domain ? !rule.value.empty() : !rule.node.empty();
   if (!named) f.error(domain ? "value" : "node", "is missing: a failure at a given time says of what");
-  if (rule.unit == FaultUnit::kDevice && rule.device < 0) f.error("device", "is missing: which device of the node");
+  if (rule.unit == FaultUnit::kDevice && rule.device < 0)
+    f.error("device", "is missing: which device of the node");
   return rule;
 }
 

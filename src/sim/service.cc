@@ -31,7 +31,9 @@ class Window {
 
  private:
   bool better(std::int64_t a, std::int64_t b) const { return most_ ? a > b : a < b; }
-  TimeMs ends(std::size_t step) const { return step + 1 < wanted_.size() ? wanted_[step + 1].at : kEndOfTime; }
+  TimeMs ends(std::size_t step) const {
+    return step + 1 < wanted_.size() ? wanted_[step + 1].at : kEndOfTime;
+  }
 
   const std::vector<ReplicaStep>& wanted_;
   DurationMs length_;
@@ -61,7 +63,8 @@ std::vector<ReplicaStep> replica_steps(const ReplicaRule& rule, const std::vecto
   // What is wanted changes the target when it comes, or when what it replaced has left a window.
   std::set<TimeMs> times;
   for (const ReplicaStep& step : wanted) {
-    for (const DurationMs delay : {DurationMs{0}, rule.up_delay, rule.down_delay}) times.insert(step.at + delay);
+    for (const DurationMs delay : {DurationMs{0}, rule.up_delay, rule.down_delay})
+      times.insert(step.at + delay);
   }
   Window least(wanted, rule.up_delay, false);
   Window most(wanted, rule.down_delay, true);

@@ -25,7 +25,8 @@ void read_load(text::Fields& f, const std::function<std::string(text::Fields&, s
     out.high_milli = decimal_or(f, "high", 0);
     out.noise_milli = share_or(f, "noise", 0);
     if (f.ok() && (out.high_milli < out.low_milli || out.high_milli == 0 || out.high_milli > kMostRate)) {
-      f.error("high", "must be above 0, not below low, and at most 1000000000: requests per second in the afternoon");
+      f.error("high",
+              "must be above 0, not below low, and at most 1000000000: requests per second in the afternoon");
     }
   } else {
     out.repeat = f.duration_or("repeat", 0, kMinute, kMostTime);

@@ -38,11 +38,13 @@ Result<Points> read_csv(const LoadSource& source) {
     BERTH_ASSIGN(const bool more, csv.next());
     if (!more) return out;
     const auto time = text::parse_quantity_exact(csv.field(0), 1000);
-    if (!time || !time->exact) return csv.error(0, "must be seconds with at most three digits after the point");
+    if (!time || !time->exact)
+      return csv.error(0, "must be seconds with at most three digits after the point");
     const auto load = text::parse_quantity_exact(csv.field(1), 1000);
     if (!load || load->value < 0 || load->value > kMostLoadMilli)
       return csv.error(1, "must be requests per second, from 0 to 1000000000");
-    if (!out.empty() && time->value <= out.back().at) return csv.error(0, "must be later than in the row before");
+    if (!out.empty() && time->value <= out.back().at)
+      return csv.error(0, "must be later than in the row before");
     out.push_back({time->value, load->value});
     if (out.size() > kMostLoadPoints) return csv.error(0, "too many rows: at most 10000000");
   }
@@ -104,7 +106,8 @@ Result<Points> count_requests(const LoadSource& source) {
   for (std::size_t i = 0; i < bins.size(); ++i) {
     // Requests in `bin` ms, as thousandths of a request per second.
     const Int128 load = Int128{bins[i]} * kOne * kSecond / source.bin;
-    out.push_back({static_cast<TimeMs>(i) * source.bin, clamp_to_int64(std::min<Int128>(load, kMostLoadMilli))});
+    out.push_back(
+        {static_cast<TimeMs>(i) * source.bin, clamp_to_int64(std::min<Int128>(load, kMostLoadMilli))});
   }
   if (!bins.empty()) out.push_back({static_cast<TimeMs>(bins.size()) * source.bin, 0});
   return out;

@@ -30,9 +30,9 @@ struct LoadSource {
   DurationMs bin = kMinute;          // kRequests: the load is counted in bins; kDaily: it changes this often
   std::int64_t low_milli = 0;        // kDaily
   std::int64_t high_milli = 0;
-  std::int64_t noise_milli = 0;      // kDaily: uniformly within this share
-  std::int64_t scale_milli = 1000;   // of every load
-  DurationMs repeat = 0;             // files: begins again after this time; 0 = once
+  std::int64_t noise_milli = 0;     // kDaily: uniformly within this share
+  std::int64_t scale_milli = 1000;  // of every load
+  DurationMs repeat = 0;            // files: begins again after this time; 0 = once
   SourcePlace place;
 };
 

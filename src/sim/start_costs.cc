@@ -17,8 +17,7 @@ TimeMs NodeImages::ready(std::uint32_t node, std::uint32_t image, DurationMs pul
 TimeMs works_from(const StartCosts& costs, NodeImages& images, std::uint32_t node, TimeMs at,
                   std::uint64_t seed, std::string_view job, std::uint64_t pod) {
   DurationMs start = costs.pod_start;
-  const DurationMs spread =
-      clamp_to_int64(Int128{costs.pod_start} * costs.pod_start_spread_milli / 1000);
+  const DurationMs spread = clamp_to_int64(Int128{costs.pod_start} * costs.pod_start_spread_milli / 1000);
   if (spread > 0) {
     Random random(derived_seed(seed, job, pod));
     start += random.between(-spread, spread);

@@ -54,7 +54,8 @@ TEST_F(Simulate, WritesTheSameFilesTwice) {
   ASSERT_EQ(run(arguments), 0) << err_.str();
   const std::string table = out_.str();
   EXPECT_THAT(table, HasSubstr("two nodes, two queues: 4 jobs"));
-  EXPECT_THAT(err_.str(), testing::ContainsRegex("4 jobs and [0-9]+ decisions in .* s, peak memory [0-9]+ MiB"));
+  EXPECT_THAT(err_.str(),
+              testing::ContainsRegex("4 jobs and [0-9]+ decisions in .* s, peak memory [0-9]+ MiB"));
   arguments.out = folder_ + "/two";
   arguments.log = folder_ + "/two.log";
   arguments.audit = 1;  // looks on only

@@ -446,7 +446,8 @@ TEST(Fragmentation, AShareGoesToTheDeviceThatLosesLeast) {
     return d[0].slots[0].devices;
   };
   EXPECT_EQ(device("a", 300), (std::vector<std::int64_t>{0}));
-  EXPECT_EQ(device("b", 400), (std::vector<std::int64_t>{1})) << "best fit would leave 300 that nobody can use";
+  EXPECT_EQ(device("b", 400), (std::vector<std::int64_t>{1}))
+      << "best fit would leave 300 that nobody can use";
   EXPECT_EQ(device("c", 500), (std::vector<std::int64_t>{1})) << "100 are lost; on the other it were 200";
   EXPECT_EQ(device("d", 200), (std::vector<std::int64_t>{0})) << "a half stays";
 }

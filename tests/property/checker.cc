@@ -447,7 +447,9 @@ std::string Checker::may_yield(const WorkloadRecord& victim, const WorkloadRecor
   const bool same_queue = victim.spec.queue == to.spec.queue;
   const bool lower = ledger_.rank(victim) < ledger_.rank(to);
   if (same_queue && policy.within == WithinQueue::kLaterInOrder) {
-    const Ordering ordering = to.spec.queue.empty() ? Ordering() : ledger_.queues.at(to.spec.queue).ordering;
+    static const Ordering kByCreation;
+    const Ordering& ordering =
+        to.spec.queue.empty() ? kByCreation : ledger_.queues.at(to.spec.queue).ordering;
     const bool newer = std::tie(victim.spec.created, victim.arrival) > std::tie(to.spec.created, to.arrival);
     bool behind = true;  // by what changes with time: not known here
     const bool ages = ordering.limit() > 0;

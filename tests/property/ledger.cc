@@ -126,6 +126,7 @@ void Ledger::apply(const Event& event) {
                  [&](const WorkloadUpsert& e) { upsert(e.workload); },
                  [&](const WorkloadRemove& e) { workloads.erase(e.uid); },
                  [&](const SlotUpdate& e) { update(e); },
+                 [](const DemandMixUpdate&) {},  // only scores
                  [&](const Withdraw& e) {
                    WorkloadRecord& w = workloads.at(e.workload);
                    if (w.active() + w.count(SlotState::kHeld) > 0) w.withdrawn = true;

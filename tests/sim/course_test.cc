@@ -85,7 +85,8 @@ TEST(Course, TimeAndWorkAreConserved) {
     bool done = false;
     for (int run = 0; run < 12 && !done; ++run) {
       const bool last = run == 11;
-      course.begin(now, random.between(0, 5), random.between(0, 5), last ? full : random.between(0, full), full);
+      course.begin(now, random.between(0, 5), random.between(0, 5), last ? full : random.between(0, full),
+                   full);
       const TimeMs from = now;
       const int changes = last ? 0 : static_cast<int>(random.between(0, 3));
       for (int i = 0; i < changes && !done; ++i) {

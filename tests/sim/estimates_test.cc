@@ -69,11 +69,12 @@ TEST(Estimates, UsersAskForMoreAndForRoundTimes) {
 
 TEST(Estimates, ReachTheEngine) {
   const TempFolder folder;
-  folder.file("t.jsonl",
-              "{\"kind\":\"berth-trace\",\"version\":1}\n"
-              "{\"kind\":\"node\",\"name\":\"n\",\"gpus\":8}\n"
-              "{\"kind\":\"job\",\"id\":\"a\",\"queue\":\"q\",\"submit_ms\":0,\"duration_ms\":10000,\"gpus\":8,"
-              "\"expected_ms\":3000}\n");
+  folder.file(
+      "t.jsonl",
+      "{\"kind\":\"berth-trace\",\"version\":1}\n"
+      "{\"kind\":\"node\",\"name\":\"n\",\"gpus\":8}\n"
+      "{\"kind\":\"job\",\"id\":\"a\",\"queue\":\"q\",\"submit_ms\":0,\"duration_ms\":10000,\"gpus\":8,"
+      "\"expected_ms\":3000}\n");
   const auto told = [&](const std::string& rule) -> std::optional<DurationMs> {
     const auto scenario = parse_scenario(
         "name: t\ncluster: [{kind: berth, path: t.jsonl}]\ntrace: [{kind: berth, path: t.jsonl" + rule +
@@ -99,7 +100,8 @@ TEST(Estimates, WrongKeysSayWhatIsMeant) {
   EXPECT_THAT(error("durations: none"), HasSubstr("durations"));
   EXPECT_THAT(error("estimate: over"), HasSubstr("needs durations: estimated"));
   EXPECT_THAT(error("durations: estimated, estimate_factor: 0.5"), HasSubstr("from 1 to 1000"));
-  EXPECT_THAT(error("durations: estimated, estimate: given, estimate_factor: 2"), HasSubstr("has no meaning"));
+  EXPECT_THAT(error("durations: estimated, estimate: given, estimate_factor: 2"),
+              HasSubstr("has no meaning"));
 }
 
 }  // namespace

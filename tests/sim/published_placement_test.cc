@@ -40,7 +40,8 @@ struct Sums {
 Sums run(const std::string& list, const std::string& mix) {
   Sums sums;
   for (std::uint64_t seed = kFirst; seed <= kLast; ++seed) {
-    const auto scenario = parse_scenario(scenario_of(list, mix), "table.yaml", source_path("examples"), seed);
+    const auto scenario =
+        parse_scenario(scenario_of(list, mix), "table.yaml", source_path("examples"), {.seed = seed});
     if (!scenario) {
       ADD_FAILURE() << scenario.error().str();
       return sums;
@@ -64,7 +65,15 @@ Sums published(const std::string& list) {
   curve.list = list;
   curve.policy = "fgd";
   for (std::uint64_t seed = kFirst; seed <= kLast; ++seed) {
-    for (const CurvePoint& point : read_curve(curve, seed).value()) {
+    Scenario scenario;
+    scenario.seed = seed;
+    scenario.expect_curve = curve;
+    const auto points = published_curve(scenario);
+    if (!points) {
+      ADD_FAILURE() << points.error().str();
+      return sums;
+    }
+    for (const CurvePoint& point : *points) {
       if (point.arrived_pct == 100) sums.at100 += point.allocated_pct_milli;
       if (point.arrived_pct == 130) sums.at130 += point.allocated_pct_milli;
     }

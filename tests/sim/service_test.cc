@@ -55,7 +55,8 @@ TEST(ReplicaRule, AgreesWithItsDefinition) {
     rule.up_delay = random.between(0, 6);
     rule.down_delay = random.between(0, 12);
     std::vector<LoadPoint> load;
-    for (TimeMs at = 0; at < 60; at += random.between(1, 7)) load.push_back({at, random.between(0, 9) * 1000});
+    for (TimeMs at = 0; at < 60; at += random.between(1, 7))
+      load.push_back({at, random.between(0, 9) * 1000});
     const auto steps = replica_steps(rule, load, 80);
     std::vector<std::int64_t> wanted;
     std::int64_t target = 0;
@@ -105,7 +106,8 @@ TEST(Load, FromFilesAndMadeUp) {
   EXPECT_EQ((*points)[3].load_milli, 8000);
   LoadSource lines;
   lines.form = LoadForm::kJsonl;
-  lines.path = folder.file("b.jsonl", "{\"time_ms\":0,\"requests_per_s\":1.5}\n\n{\"time_ms\":5,\"requests_per_s\":\"2\"}\n");
+  lines.path = folder.file(
+      "b.jsonl", "{\"time_ms\":0,\"requests_per_s\":1.5}\n\n{\"time_ms\":5,\"requests_per_s\":\"2\"}\n");
   points = load_points(lines, 0, 1000, 1);
   ASSERT_TRUE(points) << points.error().str();
   EXPECT_EQ(points->back().load_milli, 2000);
@@ -146,7 +148,8 @@ TEST(Load, WrongFilesSayWhere) {
   EXPECT_THAT(error(LoadForm::kCsv, "time_s,rate\n"), HasSubstr("requests_per_s"));
   EXPECT_THAT(error(LoadForm::kCsv, "time_s,requests_per_s\n"), HasSubstr("holds no load"));
   EXPECT_THAT(error(LoadForm::kCsv, "time_s,requests_per_s\n5,1\n5,2\n"), HasSubstr("x:3: column 'time_s'"));
-  EXPECT_THAT(error(LoadForm::kCsv, "time_s,requests_per_s\n5,-1\n"), HasSubstr("x:2: column 'requests_per_s'"));
+  EXPECT_THAT(error(LoadForm::kCsv, "time_s,requests_per_s\n5,-1\n"),
+              HasSubstr("x:2: column 'requests_per_s'"));
   EXPECT_THAT(error(LoadForm::kJsonl, "{\"time_ms\":0}\n"), HasSubstr("x:1"));
   EXPECT_THAT(error(LoadForm::kRequests, "TIMESTAMP\nyesterday\n"), HasSubstr("x:2: column 'TIMESTAMP'"));
 }
@@ -157,7 +160,8 @@ constexpr const char* kService =
     "trace: [{kind: berth, path: t.jsonl, grace: 10s}]\n"
     "queues: [{name: q, unlimited: true, within: lower-priority}]\n"
     "services:\n"
-    "  - {name: chat, queue: q, priority: 10, gpus: 1, requests_per_replica: 1, min: 1, max: 8, warm_up: 5s,\n"
+    "  - {name: chat, queue: q, priority: 10, gpus: 1, requests_per_replica: 1, min: 1, max: 8, warm_up: "
+    "5s,\n"
     "     down_delay: 0s, for: 300s, load: {path: load.csv}}\n";
 
 Result<SimulateResult> run(const TempFolder& folder, const std::string& jobs, const std::string& load) {
@@ -169,7 +173,8 @@ Result<SimulateResult> run(const TempFolder& folder, const std::string& jobs, co
   return simulate(scenario, options);
 }
 
-constexpr const char* kSmall = R"({"kind":"job","id":"small","queue":"q","submit_ms":0,"duration_ms":1000,"gpus":1}
+constexpr const char* kSmall =
+    R"({"kind":"job","id":"small","queue":"q","submit_ms":0,"duration_ms":1000,"gpus":1}
 )";
 
 TEST(Service, GrowsAndShrinksWithItsLoad) {
@@ -188,10 +193,11 @@ TEST(Service, GrowsAndShrinksWithItsLoad) {
 
 TEST(Service, TakesRoomFromTrainingAndGivesItBack) {
   const TempFolder folder;
-  const auto result = run(folder,
-                          R"({"kind":"job","id":"train","queue":"q","submit_ms":50000,"duration_ms":60000,"gpus":6}
+  const auto result =
+      run(folder,
+          R"({"kind":"job","id":"train","queue":"q","submit_ms":50000,"duration_ms":60000,"gpus":6}
 )",
-                          "0,2\n80,6\n200,1\n");
+          "0,2\n80,6\n200,1\n");
   ASSERT_TRUE(result) << result.error().str();
   // At 80 s the job must go: 10 s of grace, then 5 s until the four new replicas serve. The service keeps that room until 200 s.
   EXPECT_EQ(metric_of(*result, "evictions"), 1000);
@@ -217,12 +223,15 @@ TEST(Service, WrongOnesSayWhatIsMeant) {
       "trace: [{kind: generate, jobs: 1, queue: q}]\nservices: [{name: s, ";
   const auto error = [&](const std::string& rest) { return error_of(head + rest + "}]\n", "."); };
   const std::string load = ", load: {form: daily, low: 1, high: 2}";
-  EXPECT_THAT(error("queue: q, requests_per_replica: 0, max: 2, for: 1h" + load), HasSubstr("requests_per_replica"));
-  EXPECT_THAT(error("queue: q, requests_per_replica: 1, min: 3, max: 2, for: 1h" + load), HasSubstr("below min"));
+  EXPECT_THAT(error("queue: q, requests_per_replica: 0, max: 2, for: 1h" + load),
+              HasSubstr("requests_per_replica"));
+  EXPECT_THAT(error("queue: q, requests_per_replica: 1, min: 3, max: 2, for: 1h" + load),
+              HasSubstr("below min"));
   EXPECT_THAT(error("queue: x, requests_per_replica: 1, max: 2, for: 1h" + load), HasSubstr("queue 'x'"));
   EXPECT_THAT(error("queue: q, requests_per_replica: 1, max: 2, for: 1h"), HasSubstr("load"));
-  EXPECT_THAT(error("queue: q, requests_per_replica: 1, max: 2, for: 1h, load: {form: daily, low: 3, high: 2}"),
-              HasSubstr("not below low"));
+  EXPECT_THAT(
+      error("queue: q, requests_per_replica: 1, max: 2, for: 1h, load: {form: daily, low: 3, high: 2}"),
+      HasSubstr("not below low"));
 }
 
 }  // namespace

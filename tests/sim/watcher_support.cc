@@ -23,7 +23,8 @@ void Watcher::check_node(const Node& node) {
   for (const auto& [slot, place] : places_) {
     if (place.node != node.name) continue;
     for (const std::int64_t device : place.devices) {
-      if (out.contains(device)) wrong(fmt::format("{} stays on device {} of {}", std::get<0>(slot), device, node.name));
+      if (out.contains(device))
+        wrong(fmt::format("{} stays on device {} of {}", std::get<0>(slot), device, node.name));
     }
   }
   nodes_[node.name] = std::move(out);
@@ -35,7 +36,8 @@ Status Watcher::apply(const Event& event) {
     ++nodes_out_;
     if (nodes_.erase(gone->name) == 0) wrong(gone->name + " fails twice");
     for (const auto& [slot, place] : places_) {
-      if (place.node == gone->name) wrong(fmt::format("{} stays on {}, which fails", std::get<0>(slot), gone->name));
+      if (place.node == gone->name)
+        wrong(fmt::format("{} stays on {}, which fails", std::get<0>(slot), gone->name));
     }
   }
   if (const auto* removed = std::get_if<WorkloadRemove>(&event)) {
@@ -69,11 +71,13 @@ Result<std::vector<Decision>> Watcher::decide(TimeMs now) {
         }
         for (const std::int64_t device : slot.devices) {
           if (node->second.contains(device))
-            wrong(fmt::format("{} starts on device {} of {}, which is out", decision.workload, device, slot.node));
+            wrong(fmt::format("{} starts on device {} of {}, which is out", decision.workload, device,
+                              slot.node));
         }
-        const bool fresh =
-            places_.try_emplace({decision.workload, slot.pod_set, slot.index}, Place{slot.node, slot.devices, false})
-                .second;
+        const bool fresh = places_
+                               .try_emplace({decision.workload, slot.pod_set, slot.index},
+                                            Place{slot.node, slot.devices, false})
+                               .second;
         if (!fresh) wrong(decision.workload + " starts a slot that has a place");
       }
     }

@@ -74,7 +74,8 @@ bool ShapeIndex::update(const NodeTable& nodes, Fragments& fragments, NodeId id,
   }
   std::int64_t fit = 0;
   if (preference_[i] >= 0) {
-    fit = nodes.is_opaque(id) ? kInt64Max : nodes.device_states().fit(nodes.device_state(id, mode_), request_);
+    fit =
+        nodes.is_opaque(id) ? kInt64Max : nodes.device_states().fit(nodes.device_state(id, mode_), request_);
     if (fit > 0) fit = std::min(fit, nodes.fit_by_amounts(id, *shape_, mode_));
   }
   if (const std::int64_t delta = fit - fit_[i]; delta != 0) {
