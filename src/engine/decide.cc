@@ -151,7 +151,9 @@ void Decider::start_holders() {
         const Slot& slot = w.sets[s].slots[i];
         if (slot.state != SlotState::kHeld) continue;
         const Charge& c = state_.charges[slot.charge];
+        const bool opaque = state_.nodes.is_opaque(slot.node);  // quota is all there is to wait for
         for (const auto& a : state_.shapes[c.shape].shape.amounts) {
+          if (opaque) break;
           const auto& account = state_.nodes.account(slot.node, a.resource);
           ready = ready && account.capacity - account.used[kNow] >= a.amount;
         }
@@ -333,7 +335,7 @@ Failure Decider::beyond_quota(const WorkloadState& w) {
   return out;
 }
 
-void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch* search) {
+void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch* search, TimeMs more_at) {
   Pending::Class& c = state_.pending.at(class_id);
   Parked why;
   why.by_quota = failure.by_quota;
@@ -356,7 +358,7 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
     if (reason.code != ReasonCode::kNone) reason = Reason{ReasonCode::kNone, "", "", 0, 0, 0, {reason}};
     reason.children.push_back(search->why_not());
   }
-  if (search != nullptr) why.wake_at = search->more_at();
+  why.wake_at = search != nullptr ? search->more_at() : more_at;
   // Work that lacks pods, or that can never run, does not stand in the way of others in a strict queue.
   const auto final_reason = [](const Reason& r) {
     return r.code == ReasonCode::kQuotaMax || r.code == ReasonCode::kUnsupported ||

@@ -30,7 +30,7 @@ class Decider {
   bool places_are_unknown(const WorkloadState& w) const;
   bool would_borrow(const WorkloadState& w) const;
   Failure beyond_quota(const WorkloadState& w);
-  void park(ClassId id, const Failure& failure, const VictimSearch* search);
+  void park(ClassId id, const Failure& failure, const VictimSearch* search, TimeMs more_at = kEndOfTime);
   void start(WorkloadId id, const std::vector<PlacedSlot>& placed);
   void hold(WorkloadId id, const VictimPlan& plan);
   void evict(WorkloadId id, Reason reason, std::string beneficiary, std::int64_t cost, PlaneMask freed);
@@ -39,6 +39,7 @@ class Decider {
 
   State& state_;
   std::vector<Decision> out_;
+  TimeMs more_at_ = kEndOfTime;  // of attempt_quota
 };
 
 // Device indices of a mask, ascending.

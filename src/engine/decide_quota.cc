@@ -25,6 +25,7 @@ bool Decider::try_quota(WorkloadId id, std::span<const std::int64_t> counts, boo
   const WorkloadState& w = state_.workloads[id.index()];
   FlavorChooser chooser(state_, id);
   chooser.run(counts);
+  more_at_ = std::min(more_at_, chooser.more_at());
   if (chooser.mode() < FlavorMode::kPreempts) return false;
   std::int64_t steps = state_.config.search_steps;
   const Placer::Orders orders{chooser.charges(), counts};
@@ -46,7 +47,7 @@ bool Decider::try_quota(WorkloadId id, std::span<const std::int64_t> counts, boo
       });
     };
     const auto room_of = [&](const Yielder& who, int sign) { free_room(state_, who.workload, sign); };
-    const QuotaVictims search{state_, id, chooser.request(), chooser.short_pairs(), fits, room_of};
+    const QuotaVictims search{state_, id, chooser.request(), chooser.short_pairs(), fits, more_at_, room_of};
     const std::size_t mark = state_.mark();
     ++state_.stats.victim_searches;
     const auto victims = search.run();
@@ -81,6 +82,7 @@ void Decider::attempt_quota(ClassId class_id, WorkloadId id) {
   std::vector<std::int64_t> full, spare;
   std::int64_t all_spare = 0;
   bool enough = true;
+  more_at_ = kEndOfTime;
   for (const auto& set : w.sets) {
     const std::int64_t least = std::max<std::int64_t>(0, set.least - set.active);
     enough = enough && set.waiting >= least;
@@ -116,7 +118,7 @@ void Decider::attempt_quota(ClassId class_id, WorkloadId id) {
   if (why.run()) state_.rollback(0);  // only by splitting what belongs together
   Failure failure = why.failure();
   if (Failure never = beyond_quota(w); !never.reasons.empty()) failure = never;
-  park(class_id, failure, nullptr);
+  park(class_id, failure, nullptr, more_at_);
 }
 
 }  // namespace berth::engine

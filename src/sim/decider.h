@@ -2,6 +2,7 @@
 // A decorator may stand in between (a decision log, a second opinion in tests); it must not change answers.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -17,8 +18,13 @@ class Decider {
   virtual ~Decider() = default;
   virtual Status apply(const Event& event) = 0;
   virtual Result<std::vector<Decision>> decide(TimeMs now) = 0;
-  // For questions that change nothing: verdicts, counters.
+  // For questions that change nothing: counters, fragments, where everybody is.
   virtual const engine::Engine& engine() const = 0;
+  // As of one engine; of several (sim/two_pass.h), of the one that knows.
+  virtual TimeMs next_time() const { return engine().next_time(); }
+  virtual Result<Verdict> verdict(std::string_view uid) const { return engine().verdict(uid); }
+  virtual Result<Verdict> explain(std::string_view uid) const { return engine().explain(uid); }
+  virtual Status audit() const { return engine().audit(); }
 };
 
 class EngineDecider final : public Decider {

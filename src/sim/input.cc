@@ -126,6 +126,25 @@ Result<std::uint32_t> find_leaf(const Input& input, const std::string& name, std
 
 }  // namespace
 
+namespace {
+
+// Two passes count quota, and know whole jobs only.
+Status check_two_passes(const Input& input, const Scenario& scenario, const SourcePlace& place) {
+  for (const Queue& queue : input.queues) {
+    if (queue.leaf && queue.unlimited)
+      return fail_at(place, "queue {} is unlimited, but policy.passes: two counts quota; give it one",
+                     queue.name);
+  }
+  if (!scenario.services.empty())
+    return fail_at(scenario.services.front().place, "services need policy.passes: one");
+  for (const JobShape& shape : input.trace.shapes) {
+    if (shape.elastic) return fail_at(scenario.trace.front().place, "elastic jobs need policy.passes: one");
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<Input> load(const Scenario& scenario) {
   Input input;
   std::set<std::string, std::less<>> names;
@@ -226,6 +245,7 @@ Result<Input> load(const Scenario& scenario) {
     input.service_queue.push_back(queue);
     input.services.push_back(std::move(service));
   }
+  if (scenario.passes == Passes::kTwo) BERTH_TRY(check_two_passes(input, scenario, place));
   return input;
 }
 

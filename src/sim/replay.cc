@@ -70,7 +70,7 @@ Status ReplayRun::prepare() {
 
 // When the engine wants to be asked although nothing has happened; never once nobody has work any more.
 TimeMs ReplayRun::engine_wakes_at() const {
-  const TimeMs at = decider_.engine().next_time();
+  const TimeMs at = decider_.next_time();
   return at == kEndOfTime ? at : std::max(now_, at - engine_time(0));
 }
 
@@ -131,8 +131,7 @@ Status ReplayRun::moment(TimeMs at) {
     }
   }
   out_.end = at;
-  if (options_.audit_every > 0 && out_.moments % options_.audit_every == 0)
-    BERTH_TRY(decider_.engine().audit());
+  if (options_.audit_every > 0 && out_.moments % options_.audit_every == 0) BERTH_TRY(decider_.audit());
   if (options_.progress && out_.moments % 256 == 0) report_progress();
   return {};
 }
@@ -146,7 +145,7 @@ void ReplayRun::report_progress() const {
 void ReplayRun::note_reasons() {
   for (const std::uint32_t index : waits_) {
     if (outcome(index).state != JobState::kWaiting) continue;
-    const auto verdict = decider_.engine().verdict(job_uid(index));
+    const auto verdict = decider_.verdict(job_uid(index));
     if (verdict) live(index).held_by = leading_code(verdict->reason);
   }
 }
@@ -248,12 +247,12 @@ void ReplayRun::finish() {
       for (const PlacedSlot& slot : live(i).active) occupy(i, slot, false, true);
     }
     settle_account(i);
-    const auto verdict = decider_.engine().verdict(job_uid(i));
+    const auto verdict = decider_.verdict(job_uid(i));
     const std::string reason(verdict ? enum_name(leading_code(verdict->reason)) : "Unknown");
     Outcome::Stuck& entry = stuck[reason];
     if (entry.jobs++ > 0) continue;
     entry.reason = reason;
-    const auto in_full = decider_.engine().explain(job_uid(i));
+    const auto in_full = decider_.explain(job_uid(i));
     entry.example =
         fmt::format("job {}: {}", job(i).name, in_full ? to_text(in_full->reason) : in_full.error().message);
   }

@@ -79,6 +79,9 @@ class Reader {
       out.engine.search_steps =
           policy.integer_or("search_steps", out.engine.search_steps, 1, 1'000'000'000'000);
       out.demand = enum_or(policy, "demand_mix", DemandSource::kLive);
+      out.passes = enum_or(policy, "passes", Passes::kOne);
+      if (out.passes == Passes::kTwo && out.mode == Mode::kInflation)
+        policy.error("passes", "two passes are for mode: replay; without quota there is only the second");
       out.engine.ignore_uncovered = policy.boolean_or("ignore_uncovered", true);
       (void)policy.done();
     } else {

@@ -36,6 +36,8 @@ enum class Mode : std::uint8_t {
 };
 // What placement measures free room against: what has arrived so far, or the whole trace (as published runs do).
 enum class DemandSource : std::uint8_t { kLive, kTrace };
+// One: Berth's transaction. Two: quota without a look at nodes, then nodes (sim/two_pass.h), to compare with.
+enum class Passes : std::uint8_t { kOne, kTwo };
 }  // namespace berth::sim
 namespace berth {
 template <>
@@ -53,6 +55,10 @@ struct EnumNames<sim::SwfTenant> {
 template <>
 struct EnumNames<sim::DemandSource> {
   static constexpr std::array names{"live"sv, "trace"sv};
+};
+template <>
+struct EnumNames<sim::Passes> {
+  static constexpr std::array names{"one"sv, "two"sv};
 };
 }  // namespace berth
 namespace berth::sim {
@@ -151,6 +157,7 @@ struct Scenario {
   std::int64_t fill_to_pct = 0;  // inflation: ends when this much demand has arrived; 0 = with the trace
   bool nobody_preempts = false;  // whatever the queues say
   DemandSource demand = DemandSource::kLive;
+  Passes passes = Passes::kOne;
   std::int64_t gantt_nodes = 8;
   std::optional<TimeMs> origin_unix_ms;
   std::vector<Expectation> expect;

@@ -310,6 +310,12 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
      "What fragmentation placement measures free room against: the jobs that have arrived so far, or all "
      "jobs of the trace, known "
      "from the start (an openb list: every row once, as the published runs do)."},
+    {"policy.passes", "one | two", "one",
+     "one: Berth, quota and nodes in one decision. two: what a queue manager and a scheduler beside it do, "
+     "to compare "
+     "with: quota is given and taken without a look at nodes, and who is admitted then looks for nodes and "
+     "keeps "
+     "its quota while it finds none. Every leaf queue needs a quota; not with elastic jobs or services."},
     {"policy.tiers", "none | by-kind", "as each queue says",
      "For all queues: by-kind ranks services and interactive work above training above batch."},
     {"policy.search_steps", "integer", "200000", "Bound of one search for places and victims, in steps."},

@@ -11,6 +11,7 @@
 #include "observe/recorded_engine.h"
 #include "sim/inflation.h"
 #include "sim/input.h"
+#include "sim/two_pass.h"
 
 namespace berth::sim {
 namespace {
@@ -121,7 +122,13 @@ Result<SimulateResult> simulate(const Scenario& scenario, const Input& input,
   BERTH_ASSIGN(const std::vector<CurvePoint> published, published_curve(scenario));
   std::unique_ptr<Decider> decider;
   LoggedDecider* logged = nullptr;
-  if (options.log.empty()) {
+  if (scenario.passes == Passes::kTwo) {
+    if (!options.log.empty()) {
+      return fail(ErrorCode::kInvalid,
+                  "a decision log is of one engine, and policy.passes: two has two; leave out --log");
+    }
+    decider = std::make_unique<TwoPassDecider>(scenario.engine);
+  } else if (options.log.empty()) {
     decider = std::make_unique<EngineDecider>(scenario.engine);
   } else {
     BERTH_ASSIGN(auto opened, LoggedDecider::open(scenario.engine, options.log));

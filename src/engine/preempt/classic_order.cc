@@ -29,10 +29,8 @@ ClassicOrder::ClassicOrder(const State& state, WorkloadId preemptor, std::span<c
   }
   if (policy.within != WithinQueue::kNever) collect_queue(preemptor_.queue, QueueId(), false, same);
 
-  const auto by_order = [&](const Candidate& a, const Candidate& b) {
-    if (a.who.holder != b.who.holder) return a.who.holder;
-    return yields_before(state_.workloads[a.who.workload.index()], state_.workloads[b.who.workload.index()]);
-  };
+  const YieldOrder order(state, policy.victims);
+  const auto by_order = [&](const Candidate& a, const Candidate& b) { return order(a.who, b.who); };
   for (auto* list : {&hierarchical, &priority, &same}) {
     std::sort(list->begin(), list->end(), by_order);
     candidates_.insert(candidates_.end(), list->begin(), list->end());
@@ -75,12 +73,10 @@ void ClassicOrder::collect_below(QueueId at, QueueId skip, QueueId ancestor, boo
   }
 }
 
-bool ClassicOrder::allowed(const WorkloadState& candidate, bool same_queue) const {
+bool ClassicOrder::allowed(const WorkloadState& candidate, bool same_queue) {
+  if (same_queue) return may_yield_within(state_, candidate, preemptor_, more_at_);
   const PreemptionPolicy& policy = state_.queues[preemptor_.queue.index()].spec.preemption;
-  if (candidate.priority < preemptor_.priority) return true;
-  if (!same_queue) return policy.reclaim == Reclaim::kAny;
-  return policy.within == WithinQueue::kLowerOrNewerEqual && candidate.priority == preemptor_.priority &&
-         std::tie(candidate.created, candidate.arrival) > std::tie(preemptor_.created, preemptor_.arrival);
+  return candidate.priority < preemptor_.priority || policy.reclaim == Reclaim::kAny;
 }
 
 void ClassicOrder::collect_queue(QueueId queue, QueueId ancestor, bool advantage,
@@ -90,7 +86,7 @@ void ClassicOrder::collect_queue(QueueId queue, QueueId ancestor, bool advantage
   const auto offer = [&](WorkloadId id, bool holder) {
     const WorkloadState& w = state_.workloads[id.index()];
     if (&w == &preemptor_ || w.withdraw || !allowed(w, same_queue) || !uses_any(state_, w, short_)) return;
-    if (!holder && !w.preemptible) return;
+    if (!holder && (!w.preemptible || !ran_its_minimum(state_, w, preemptor_, more_at_))) return;
     Candidate candidate{{id, YieldCause::kWithinQueue, holder}, ancestor, false};
     if (!same_queue) {
       candidate.who.cause = YieldCause::kReclaim;

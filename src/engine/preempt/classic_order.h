@@ -1,7 +1,7 @@
 // Whom a workload may ask to yield when quota is short, one after the other: Kueue's classic preemption, exactly.
 //
-// Only work that uses a pair that is short counts. Three classes, in this order, each by lower priority, then later start, then
-// arrival:
+// Only work that uses a pair that is short counts. Three classes, in this order, each in the order of yield.h (Kueue: lower
+// priority, later start, arrival):
 //   hierarchical  work of other queues, where some subtree around the preemptor covers its request with its own quota and the
 //                 candidate lies outside of it: the preemptor's `reclaim` policy alone decides
 //   priority      work of other queues without that advantage: if the preemptor then borrows, its `borrow_within` decides too
@@ -37,11 +37,13 @@ class ClassicOrder {
     bool no_borrowing = false;  // yields only if the preemptor stays within its nominal quota
   };
   const std::vector<Candidate>& candidates() const { return candidates_; }
+  // When time alone could bring more; kEndOfTime: never.
+  TimeMs more_at() const { return more_at_; }
   // The first at or after `from` that may yield as things are now; candidates().size(): none.
   std::size_t next(std::size_t from, bool borrowing) const;
 
  private:
-  bool allowed(const WorkloadState& candidate, bool same_queue) const;
+  bool allowed(const WorkloadState& candidate, bool same_queue);
   void collect_below(QueueId at, QueueId skip, QueueId ancestor, bool advantage, std::vector<Candidate>& out);
   void collect_queue(QueueId queue, QueueId ancestor, bool advantage, std::vector<Candidate>& out);
   bool covers(QueueId queue, std::vector<QuotaItem>& rest) const;
@@ -52,6 +54,7 @@ class ClassicOrder {
   std::vector<std::vector<QueueId>> children_;
   std::vector<Candidate> candidates_;
   std::vector<bool> attempts_;
+  TimeMs more_at_ = kEndOfTime;
 };
 
 }  // namespace berth::engine

@@ -53,17 +53,17 @@ class QuotaVictims::FairSearch {
       const WorkloadState& w = state_.workloads[id.index()];
       const bool own = w.queue == preemptor_.queue;
       bool may = w.priority < preemptor_.priority;
+      if (&w == &preemptor_ || w.withdraw) return;
       if (own) {
-        if (policy.within == WithinQueue::kNever) return;
-        may = may || (policy.within == WithinQueue::kLowerOrNewerEqual && w.priority == preemptor_.priority &&
-                      std::tie(w.created, w.arrival) > std::tie(preemptor_.created, preemptor_.arrival));
+        may = may_yield_within(state_, w, preemptor_, of_.more_at);
       } else {
         if (policy.reclaim == Reclaim::kNever || !state_.quota.parent(preemptor_.queue).valid()) return;
         may = may || policy.reclaim == Reclaim::kAny;
         if (state_.quota.root(w.queue) != path_.back()) return;
         if (within_own_quota(state_.quota, w.queue, of_.short_pairs)) return;
       }
-      if (!may || &w == &preemptor_ || w.withdraw || (!holder && !w.preemptible)) return;
+      if (!may || (!holder && (!w.preemptible || !ran_its_minimum(state_, w, preemptor_, of_.more_at))))
+        return;
       if (!uses_any(state_, w, of_.short_pairs)) return;
       waiting_[w.queue].push_back({id, own ? YieldCause::kWithinQueue : YieldCause::kFairShare, holder});
     };
@@ -76,10 +76,7 @@ class QuotaVictims::FairSearch {
       if (state_.workloads[id.index()].running() == 0) offer(id, true);
     }
     for (auto& [queue, list] : waiting_) {
-      std::sort(list.begin(), list.end(), [&](const Yielder& a, const Yielder& b) {
-        if (a.holder != b.holder) return a.holder;
-        return yields_before(state_.workloads[a.workload.index()], state_.workloads[b.workload.index()]);
-      });
+      std::sort(list.begin(), list.end(), YieldOrder(state_, policy.victims));
     }
   }
 
@@ -121,8 +118,8 @@ class QuotaVictims::FairSearch {
   }
   // Of two queues with the same share: whose first candidate yields before the other's.
   bool first_of(QueueId a, QueueId b) const {
-    return yields_before(state_.workloads[waiting_.at(a).front().workload.index()],
-                         state_.workloads[waiting_.at(b).front().workload.index()]);
+    const YieldOrder order(state_, state_.queues[preemptor_.queue.index()].spec.preemption.victims);
+    return order(waiting_.at(a).front(), waiting_.at(b).front());
   }
 
   QueueId next_queue() {

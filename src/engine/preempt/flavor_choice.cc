@@ -76,6 +76,7 @@ FlavorChooser::Rating FlavorChooser::rate(FlavorResource pair, std::int64_t amou
                               return (borrowing || use + amount <= state_.quota.nominal(w.queue, pair)) &&
                                      amount <= state_.quota.available(w.queue, pair, kAfter);
                             },
+                            more_at_,
                             room_of};
   const auto victims = search.run();
   state_.rollback(start);

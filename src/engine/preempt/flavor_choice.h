@@ -39,6 +39,9 @@ class FlavorChooser {
   const std::vector<QuotaItem>& request() const { return request_; }
   const std::vector<FlavorResource>& short_pairs() const { return short_; }
 
+  // When time alone could bring more who may yield; kEndOfTime: never.
+  TimeMs more_at() const { return more_at_; }
+
  private:
   struct Rating {
     FlavorMode mode = FlavorMode::kNoFit;
@@ -65,6 +68,7 @@ class FlavorChooser {
   WorkloadId id_;
   std::vector<ChargeId> charges_;
   FlavorMode mode_ = FlavorMode::kFits;
+  TimeMs more_at_ = kEndOfTime;
   std::int64_t borrowing_ = 0;
   std::vector<QuotaItem> request_;
   std::vector<FlavorResource> short_;

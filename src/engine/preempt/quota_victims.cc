@@ -1,5 +1,6 @@
 #include "engine/preempt/quota_victims.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "engine/preempt/classic_order.h"
@@ -35,6 +36,7 @@ std::optional<std::vector<Yielder>> QuotaVictims::run() const {
 
 std::optional<std::vector<Yielder>> QuotaVictims::classic() const {
   const ClassicOrder order(state, preemptor, request, short_pairs);
+  more_at = std::min(more_at, order.more_at());
   for (const bool borrowing : order.attempts()) {
     std::vector<Yielder> taken;
     const auto& all = order.candidates();

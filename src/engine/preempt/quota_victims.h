@@ -34,6 +34,7 @@ struct QuotaVictims {
   std::span<const FlavorResource> short_pairs;  // what must be freed
   // Does the preemptor fit now, with the room that was freed? `borrowing`: may it end up above its nominal quota?
   std::function<bool(bool borrowing)> fits;
+  TimeMs& more_at;  // falls to the time at which time alone could bring more who may yield
   // Frees (-1) or gives back (+1) the room of a candidate.
   std::function<void(const Yielder&, int sign)> free;
 

@@ -72,11 +72,23 @@ inline bool within_own_quota(const QuotaTree& quota, QueueId queue, std::span<co
                       [&](FlavorResource pair) { return quota.borrows(queue, pair); });
 }
 
-// The order of those that are alike otherwise: lower priority, later start, arrival.
-inline bool yields_before(const WorkloadState& a, const WorkloadState& b) {
-  if (a.priority != b.priority) return a.priority < b.priority;
-  if (a.started != b.started) return a.started > b.started;
-  return a.arrival < b.arrival;
-}
+// Whether `v`, which runs or holds room in the queue of `w`, may have to yield to `w`: the queue's `within`. `more_at` falls to
+// the time at which the passing of time alone could bring that about.
+bool may_yield_within(const State& state, const WorkloadState& v, const WorkloadState& w, TimeMs& more_at);
+
+// Whether `v`, which runs, has run its minimum, or `w` need not care. `more_at` as above.
+bool ran_its_minimum(const State& state, const WorkloadState& v, const WorkloadState& w, TimeMs& more_at);
+
+// The order among workloads of one class where only quota is counted: by the preemptor's `victims`, where cost and
+// lowest-priority-first both mean Kueue's order: lower priority, later start, arrival.
+class YieldOrder {
+ public:
+  YieldOrder(const State& state, VictimOrder order) : state_(state), order_(order) {}
+  bool operator()(const Yielder& a, const Yielder& b) const;
+
+ private:
+  const State& state_;
+  VictimOrder order_;
+};
 
 }  // namespace berth::engine

@@ -1,0 +1,125 @@
+// Work whose flavors are opaque: quota is all that is known, and everything else of a queue's policy counts all the same.
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "engine/tests_support.h"
+
+namespace berth::engine {
+namespace {
+
+using namespace test;
+
+class QuotaOnly : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Flavor flavor;
+    flavor.name = "f";
+    flavor.opaque = true;
+    ok(e.apply(FlavorUpsert{flavor}));
+    ok(e.apply(QueueUpsert{queue}));
+  }
+  void queue_is(Queue changed) {
+    queue = std::move(changed);
+    ok(e.apply(QueueUpsert{queue}));
+  }
+  void add(const std::string& uid, int count, std::int64_t priority, DurationMs expected = 0) {
+    Workload w = gang_workload(uid, count, 1, priority, "q");
+    if (expected > 0) w.expected_duration = expected;
+    w.restart.checkpoint_every = 1;
+    ok(e.apply(WorkloadUpsert{w}));
+  }
+  void gone(const std::string& uid, int count) {
+    for (int i = 0; i < count; ++i) ok(e.apply(SlotUpdate{uid, 0, i, SlotState::kGone, ""}));
+  }
+  // Kind and workload of every decision at `now`.
+  std::vector<std::pair<DecisionKind, std::string>> decide(TimeMs now) {
+    std::vector<std::pair<DecisionKind, std::string>> out;
+    for (const Decision& d : e.decide(now)) out.emplace_back(d.kind, d.workload);
+    ok(e.audit());
+    return out;
+  }
+  using Decisions = std::vector<std::pair<DecisionKind, std::string>>;
+
+  Engine e;
+  Queue queue = std::get<QueueUpsert>(gpu_queue("q", "", 8)).queue;
+};
+
+TEST_F(QuotaOnly, AHoldStartsWhenTheQuotaOfItsVictimsIsFree) {
+  add("low", 8, 0);
+  ASSERT_EQ(decide(1000), (Decisions{{DecisionKind::kStart, "low"}}));
+  add("high", 4, 10);
+  ASSERT_EQ(decide(2000), (Decisions{{DecisionKind::kEvict, "low"}, {DecisionKind::kHold, "high"}}));
+  EXPECT_EQ(decide(3000), (Decisions{}));
+  gone("low", 8);
+  EXPECT_EQ(decide(4000), (Decisions{{DecisionKind::kStart, "high"}}));
+}
+
+TEST_F(QuotaOnly, LaterInOrderYields) {
+  Queue q = queue;
+  q.preemption.within = WithinQueue::kLaterInOrder;
+  q.preemption.victims = VictimOrder::kLatestInOrder;
+  q.ordering.by = OrderBy::kRemaining;
+  queue_is(q);
+  add("a", 4, 0, 100'000);
+  add("b", 4, 0, 900'000);
+  ASSERT_EQ(decide(1000).size(), 2u);
+  add("longer", 4, 0, 2'000'000);
+  EXPECT_EQ(decide(2000), (Decisions{}));
+  add("c", 4, 0, 300'000);
+  EXPECT_EQ(decide(3000), (Decisions{{DecisionKind::kEvict, "b"}, {DecisionKind::kHold, "c"}}))
+      << "the one that has most left, though a started as late";
+}
+
+TEST_F(QuotaOnly, NobodyYieldsBeforeTheMinimumRuntime) {
+  Queue q = queue;
+  q.preemption.minimum_runtime = 60'000;
+  queue_is(q);
+  add("low", 8, 0);
+  ASSERT_EQ(decide(1000).size(), 1u);
+  add("high", 8, 10);
+  EXPECT_EQ(decide(2000), (Decisions{}));
+  ASSERT_EQ(e.next_time(), 61'000);
+  EXPECT_EQ(decide(61'000), (Decisions{{DecisionKind::kEvict, "low"}, {DecisionKind::kHold, "high"}}));
+}
+
+// The same among queues that share by their dominant shares.
+TEST_F(QuotaOnly, NobodyYieldsBeforeTheMinimumRuntimeToAFairShare) {
+  Queue root = std::get<QueueUpsert>(cohort("root")).queue;
+  root.sharing = Sharing::kDominantShare;
+  ok(e.apply(QueueUpsert{root}));
+  for (const char* name : {"a", "b"}) {
+    Queue child = std::get<QueueUpsert>(gpu_queue(name, "root", 4)).queue;
+    child.preemption.minimum_runtime = 60'000;
+    ok(e.apply(QueueUpsert{child}));
+  }
+  for (const char* uid : {"a1", "a2"}) ok(e.apply(gang(uid, 4, 1, 0, "a")));
+  ASSERT_EQ(decide(1000).size(), 2u) << "a borrows what b leaves idle";
+  ok(e.apply(gang("b1", 4, 1, 0, "b")));
+  EXPECT_EQ(decide(2000), (Decisions{}));
+  ASSERT_EQ(e.next_time(), 61'000);
+  const auto d = decide(61'000);
+  ASSERT_EQ(d.size(), 2u);
+  EXPECT_EQ(d[0].first, DecisionKind::kEvict);
+}
+
+TEST_F(QuotaOnly, TheQueueSaysWhoYieldsFirst) {
+  TimeMs now = 0;
+  for (const VictimOrder order : {VictimOrder::kCost, VictimOrder::kYoungestFirst}) {
+    Queue q = queue;
+    q.preemption.victims = order;
+    queue_is(q);
+    add("old-low", 4, 0);
+    ASSERT_EQ(decide(now += 1000).size(), 1u);
+    add("young-middle", 4, 5);
+    ASSERT_EQ(decide(now += 1000).size(), 1u);
+    add("high", 4, 10);
+    const auto d = decide(now += 1000);
+    ASSERT_EQ(d.size(), 2u);
+    EXPECT_EQ(d[0].second, order == VictimOrder::kCost ? "old-low" : "young-middle");
+    for (const char* uid : {"old-low", "young-middle", "high"}) ok(e.apply(WorkloadRemove{uid}));
+  }
+}
+
+}  // namespace
+}  // namespace berth::engine

@@ -1,0 +1,131 @@
+// A queue manager and a scheduler beside it, each deciding for itself (sim/two_pass.h), by hand.
+#include "sim/two_pass.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/sim_support.h"
+
+namespace berth::sim {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kTwoNodes =
+    "{\"kind\":\"berth-trace\",\"version\":1}\n"
+    "{\"kind\":\"node\",\"name\":\"n1\",\"gpus\":8}\n"
+    "{\"kind\":\"node\",\"name\":\"n2\",\"gpus\":8}\n";
+
+struct Run {
+  Input input;
+  Outcome outcome;
+  const JobOutcome& job(const std::string& name) const {
+    for (std::size_t i = 0; i < input.trace.jobs.size(); ++i) {
+      if (input.trace.jobs[i].name == name) return outcome.jobs[i];
+    }
+    ADD_FAILURE() << "no job " << name;
+    return outcome.jobs.front();
+  }
+};
+
+Result<Run> run(const std::string& jobs, const std::string& queue, const std::string& passes,
+                const std::string& rest = "") {
+  const TempFolder folder;
+  folder.file("t.jsonl", kTwoNodes + jobs);
+  BERTH_ASSIGN(
+      const Scenario scenario,
+      parse_scenario("name: test\n"
+                     "cluster: [{kind: berth, path: t.jsonl}]\n"
+                     "trace: [{kind: berth, path: t.jsonl, durations: known, checkpoint_every: 1s}]\n"
+                     "queues: [{name: q, " +
+                         queue + "}]\npolicy: {placement: pack, passes: " + passes + "}\n" + rest,
+                     "s.yaml", folder.path()));
+  Run out;
+  BERTH_ASSIGN(out.input, load(scenario));
+  ReplayOptions options;
+  options.audit_every = 1;
+  if (scenario.passes == Passes::kTwo) {
+    TwoPassDecider decider(scenario.engine);
+    BERTH_ASSIGN(out.outcome, replay(out.input, decider, options));
+  } else {
+    EngineDecider decider(scenario.engine);
+    BERTH_ASSIGN(out.outcome, replay(out.input, decider, options));
+  }
+  return out;
+}
+
+// Six GPUs on each node; c has quota and no place, and keeps its quota from d, whom two GPUs are free for.
+TEST(TwoPasses, WhoIsAdmittedKeepsItsQuotaWithoutAPlace) {
+  const std::string jobs = R"({"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":100000,"gpus":6}
+{"kind":"job","id":"b","queue":"q","submit_ms":0,"duration_ms":200000,"gpus":6}
+{"kind":"job","id":"c","queue":"q","submit_ms":1000,"duration_ms":50000,"gpus":4}
+{"kind":"job","id":"d","queue":"q","submit_ms":2000,"duration_ms":50000,"gpus":1}
+)";
+  const std::string queue = "quota: [{resource: gpu, nominal: 16, borrow: 0}]";
+  const auto one = run(jobs, queue, "one");
+  ASSERT_TRUE(one) << one.error().str();
+  EXPECT_EQ(one->job("c").first_start, 100'000);
+  EXPECT_EQ(one->job("d").first_start, 2'000);
+  const auto two = run(jobs, queue, "two");
+  ASSERT_TRUE(two) << two.error().str();
+  EXPECT_EQ(two->job("c").first_start, 100'000);
+  EXPECT_EQ(two->job("d").first_start, 100'000);
+}
+
+// Four jobs of four GPUs; c of eight takes the two that have most left, who sit on different nodes: in vain.
+TEST(TwoPasses, VictimsAreTakenByCountThoughTheirRoomDoesNotFitTogether) {
+  const std::string jobs =
+      R"({"kind":"job","id":"a1","queue":"q","submit_ms":0,"duration_ms":900000,"gpus":4}
+{"kind":"job","id":"a2","queue":"q","submit_ms":1,"duration_ms":300000,"gpus":4}
+{"kind":"job","id":"b1","queue":"q","submit_ms":2,"duration_ms":800000,"gpus":4}
+{"kind":"job","id":"b2","queue":"q","submit_ms":3,"duration_ms":400000,"gpus":4}
+{"kind":"job","id":"c","queue":"q","submit_ms":10000,"duration_ms":100000,"gpus":8}
+)";
+  const std::string queue =
+      "quota: [{resource: gpu, nominal: 16, borrow: 0}], order_by: remaining, within: later-in-order, "
+      "victims: latest-in-order";
+  const auto one = run(jobs, queue, "one");
+  ASSERT_TRUE(one) << one.error().str();
+  EXPECT_EQ(one->job("c").first_start, 10'000);
+  EXPECT_EQ(one->job("b1").evictions + one->job("b2").evictions, 2) << "two of one node";
+  const auto two = run(jobs, queue, "two");
+  ASSERT_TRUE(two) << two.error().str();
+  EXPECT_EQ(two->job("a1").evictions, 1);
+  EXPECT_EQ(two->job("b1").evictions, 1);
+  EXPECT_EQ(two->job("c").first_start, 300'001) << "when a2 has ended";
+  EXPECT_EQ(two->job("c").evictions, 0);
+  EXPECT_EQ(two->job("b1").waited, 290'001) << "beside the room that it had left";
+  EXPECT_EQ(two->outcome.unfinished, 0);
+}
+
+TEST(TwoPasses, AFailedNodeSendsItsWorkBackToTheFirstPass) {
+  const std::string jobs = R"({"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":100000,"gpus":8}
+{"kind":"job","id":"b","queue":"q","submit_ms":0,"duration_ms":100000,"gpus":8}
+)";
+  const auto two = run(jobs, "quota: [{resource: gpu, nominal: 16, borrow: 0}]", "two",
+                       "failures: [{unit: node, node: n1, at: 50s, repair: 20s}]\n");
+  ASSERT_TRUE(two) << two.error().str();
+  EXPECT_EQ(two->outcome.unfinished, 0);
+  EXPECT_EQ(two->job("a").failures + two->job("b").failures, 1);
+  EXPECT_EQ(std::max(two->job("a").end, two->job("b").end), 120'000);
+}
+
+TEST(TwoPasses, WhatTheyCannotDoIsRefused) {
+  const std::string job = R"({"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":100000,"gpus":8}
+)";
+  const auto unlimited = run(job, "unlimited: true", "two");
+  ASSERT_FALSE(unlimited);
+  EXPECT_THAT(unlimited.error().str(),
+              HasSubstr("queue q is unlimited, but policy.passes: two counts quota"));
+  const auto service =
+      run(job, "quota: [{resource: gpu, nominal: 16}]", "two",
+          "services: [{name: s, queue: q, gpus: 1, load: {kind: sine, mean: 10, amplitude: 5, period: 1h}, "
+          "capacity: 10, max: 2}]\n");
+  ASSERT_FALSE(service);
+  const auto three = run(job, "quota: [{resource: gpu, nominal: 16}]", "three");
+  ASSERT_FALSE(three);
+  EXPECT_THAT(three.error().str(), HasSubstr("passes"));
+}
+
+}  // namespace
+}  // namespace berth::sim
