@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "engine/core/bands.h"
 #include "engine/preempt/cost.h"
 #include "engine/preempt/quota_victims.h"
 
@@ -186,6 +187,7 @@ void Decider::start_holders() {
     d.reason.code = ReasonCode::kFits;
     out_.push_back(std::move(d));
     ++state_.stats.starts;
+    ++state_.queues[w.queue.index()].starts;
     state_.stats.slots_started += static_cast<std::int64_t>(placed.size());
     state_.settle(id);
     state_.changed(id);
@@ -260,6 +262,10 @@ void Decider::attempt(ClassId class_id) {
   // However the search went: work that asks for more than its queue can ever have is refused, and blocks nobody.
   if (Failure never = beyond_quota(w); !never.reasons.empty()) return park(class_id, never, nullptr);
 
+  // Surplus takes room that is free, and waits for none.
+  const Claim claim = claim_of(w);
+  if (claim.free_room_only) return park(class_id, placer.failure(), nullptr);
+
   // Room that is about to be free, pledged to nobody: wait for it rather than end somebody else.
   Placer later(state_, id, Mode::kPlan, steps);
   if (later.run()) {
@@ -274,8 +280,10 @@ void Decider::attempt(ClassId class_id) {
     failure.steps_ended = true;
     return park(class_id, failure, nullptr);
   }
-  VictimSearch search(state_, id, steps);
-  if (const auto plan = search.run()) {
+  VictimSearch search(state_, lists_, id, steps);
+  auto plan = search.run(grows(w) ? Ask::kWholeClaim : Ask::kLeast);
+  if (!plan && grows(w) && steps >= 0) plan = search.run(Ask::kLeast);
+  if (plan) {
     state_.keep();
     return hold(id, *plan);
   }
@@ -366,7 +374,9 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
   };
   const bool refused =
       !failure.reasons.empty() && std::all_of(failure.reasons.begin(), failure.reasons.end(), final_reason);
-  why.in_line = (failure.by_quota || failure.by_nodes) && !refused;
+  // Nor does surplus that finds no room.
+  const bool surplus = claim_of(state_.workloads[c.members.begin()->workload.index()]).free_room_only;
+  why.in_line = (failure.by_quota || failure.by_nodes) && !refused && !surplus;
   why.verdict = refused ? VerdictKind::kRefused : VerdictKind::kBlocked;
 
   const WorkloadId first = c.members.begin()->workload;
@@ -401,8 +411,11 @@ void Decider::describe(Decision& d, const WorkloadState& w, const std::vector<Pl
     d.slots.push_back({p.set, p.slot, state_.nodes.record(p.node).spec.name, device_list(p.devices)});
     if (p.set == last_set) continue;
     last_set = p.set;
-    for (const ChosenFlavor& f : state_.charges[p.charge].flavors)
-      d.flavors.push_back({p.set, f.resource, f.flavor});
+    for (const ChosenFlavor& f : state_.charges[p.charge].flavors) {
+      FlavorChoice choice{p.set, f.resource, f.flavor};
+      if (std::find(d.flavors.begin(), d.flavors.end(), choice) == d.flavors.end())
+        d.flavors.push_back(std::move(choice));
+    }
   }
 }
 
@@ -412,18 +425,21 @@ void Decider::start(WorkloadId id, const std::vector<PlacedSlot>& placed) {
     state_.set_slot(id, p.set, p.slot, SlotState::kBinding, p.node, p.charge, p.devices, kBothPlanes);
   }
   if (w.started == 0) w.started = std::max<TimeMs>(state_.now, 1);
-  Decision d;
-  d.kind = DecisionKind::kStart;
-  describe(d, w, placed);
-  d.reason.code = ReasonCode::kFits;
-  out_.push_back(std::move(d));
-  ++state_.stats.starts;
+  // What grows at once has started with all of it.
+  const auto [at, is_new] = fresh_.try_emplace(id.value, out_.size());
+  if (is_new) {
+    out_.emplace_back().reason.code = ReasonCode::kFits;
+    ++state_.stats.starts;
+  }
+  describe(out_[at->second], w, placed);
+  ++state_.queues[w.queue.index()].starts;
   state_.stats.slots_started += static_cast<std::int64_t>(placed.size());
   state_.settle(id);
   state_.changed(id);
 }
 
 void Decider::hold(WorkloadId id, const VictimPlan& plan) {
+  fresh_.clear();
   const std::string uid = state_.workloads[id.index()].uid;
   const QueueId queue = state_.workloads[id.index()].queue;
   for (const auto& victim : plan.victims) {
@@ -431,7 +447,8 @@ void Decider::hold(WorkloadId id, const VictimPlan& plan) {
     if (victim.holder) {
       release_hold(victim.workload, {ReasonCode::kHoldOvertaken, uid, "", 0, 0, 0, {}}, kAfterBit);
     } else {
-      evict(victim.workload, {victim.why, uid, "", 0, 0, 0, {}}, uid, victim.cost, kAfterBit);
+      evict(victim.workload, {victim.why, uid, "", 0, 0, 0, {}}, uid, victim.cost, kAfterBit,
+            victim.whole ? std::vector<std::pair<std::uint32_t, std::uint32_t>>() : victim.slots);
       if (other_queue) ++state_.stats.reclaims;
     }
   }
@@ -439,8 +456,7 @@ void Decider::hold(WorkloadId id, const VictimPlan& plan) {
   for (const PlacedSlot& p : plan.placed) {
     state_.set_slot(id, p.set, p.slot, SlotState::kHeld, p.node, p.charge, p.devices, kAfterBit);
   }
-  w.hold_order = static_cast<std::uint64_t>(++state_.stats.holds);
-  state_.holders.emplace(w.hold_order, id);
+  state_.list_hold(id, static_cast<std::uint64_t>(++state_.stats.holds));
   w.hold_cause.code = plan.victims.empty() ? ReasonCode::kReleasingRoom : ReasonCode::kPreemptor;
   Decision d;
   d.kind = DecisionKind::kHold;
@@ -452,8 +468,9 @@ void Decider::hold(WorkloadId id, const VictimPlan& plan) {
   state_.gained_now = true;  // where only holds gave way, it may start at once
 }
 
-void Decider::evict(WorkloadId id, Reason reason, std::string beneficiary, std::int64_t cost,
-                    PlaneMask freed) {
+void Decider::evict(WorkloadId id, Reason reason, std::string beneficiary, std::int64_t cost, PlaneMask freed,
+                    const std::vector<std::pair<std::uint32_t, std::uint32_t>>& part) {
+  fresh_.clear();
   WorkloadState& w = state_.workloads[id.index()];
   Decision d;
   d.kind = DecisionKind::kEvict;
@@ -461,12 +478,16 @@ void Decider::evict(WorkloadId id, Reason reason, std::string beneficiary, std::
   d.beneficiary = std::move(beneficiary);
   d.cost = cost;
   d.reason = std::move(reason);
-  for (std::uint32_t s = 0; s < w.sets.size(); ++s) {
+  const auto end = [&](std::uint32_t s, std::uint32_t i) {
+    const Slot& slot = w.sets[s].slots[i];
+    d.slots.push_back({s, i, state_.nodes.record(slot.node).spec.name, device_list(slot.devices)});
+    state_.move_slot(id, s, i, SlotState::kReleasing, 0, freed);
+  };
+  for (const auto& [s, i] : part) end(s, i);
+  for (std::uint32_t s = 0; s < w.sets.size() && part.empty(); ++s) {
     for (std::uint32_t i = 0; i < w.sets[s].slots.size(); ++i) {
-      const Slot& slot = w.sets[s].slots[i];
-      if (slot.state != SlotState::kBinding && slot.state != SlotState::kRunning) continue;
-      d.slots.push_back({s, i, state_.nodes.record(slot.node).spec.name, device_list(slot.devices)});
-      state_.move_slot(id, s, i, SlotState::kReleasing, 0, freed);
+      const SlotState state = w.sets[s].slots[i].state;
+      if (state == SlotState::kBinding || state == SlotState::kRunning) end(s, i);
     }
   }
   out_.push_back(std::move(d));
@@ -476,6 +497,7 @@ void Decider::evict(WorkloadId id, Reason reason, std::string beneficiary, std::
 }
 
 void Decider::release_hold(WorkloadId id, Reason reason, PlaneMask freed) {
+  fresh_.clear();
   WorkloadState& w = state_.workloads[id.index()];
   Decision d;
   d.kind = DecisionKind::kReleaseHold;

@@ -4,17 +4,19 @@
 #pragma once
 
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/core/state.h"
 #include "engine/place/placer.h"
+#include "engine/preempt/units.h"
 #include "engine/preempt/victims.h"
 
 namespace berth::engine {
 
 class Decider {
  public:
-  explicit Decider(State& state) : state_(state) {}
+  explicit Decider(State& state) : state_(state), lists_(state) {}
   std::vector<Decision> run();
 
  private:
@@ -33,13 +35,18 @@ class Decider {
   void park(ClassId id, const Failure& failure, const VictimSearch* search, TimeMs more_at = kEndOfTime);
   void start(WorkloadId id, const std::vector<PlacedSlot>& placed);
   void hold(WorkloadId id, const VictimPlan& plan);
-  void evict(WorkloadId id, Reason reason, std::string beneficiary, std::int64_t cost, PlaneMask freed);
+  // `part`: only these slots (pod set and index); empty: all that run.
+  void evict(WorkloadId id, Reason reason, std::string beneficiary, std::int64_t cost, PlaneMask freed,
+             const std::vector<std::pair<std::uint32_t, std::uint32_t>>& part = {});
   void release_hold(WorkloadId id, Reason reason, PlaneMask freed);
   void describe(Decision& decision, const WorkloadState& w, const std::vector<PlacedSlot>& placed) const;
 
   State& state_;
+  UnitLists lists_;
   std::vector<Decision> out_;
   TimeMs more_at_ = kEndOfTime;  // of attempt_quota
+  std::unordered_map<std::uint32_t, std::size_t>
+      fresh_;  // workload -> its start in out_, while only starts follow it
 };
 
 // Device indices of a mask, ascending.

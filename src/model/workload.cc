@@ -1,5 +1,7 @@
 #include "model/workload.h"
 
+#include "base/checked.h"
+
 namespace berth {
 namespace {
 
@@ -25,6 +27,16 @@ Status check_pod_set(const PodSet& set, std::int64_t& slots) {
   }
   if (set.count > kMostSlots || slots + set.count > kMostSlots) {
     return bad(fmt::format("more than {} pods in one workload", kMostSlots));
+  }
+  std::int64_t in_bands = 0;
+  for (const DemandBand& band : set.bands) {
+    if (band.count < 0 || band.reclaim_within < 0 || band.cost < 0) {
+      return bad("a demand band has a negative count, reclaim time or cost");
+    }
+    in_bands = saturating_add(in_bands, band.count);
+  }
+  if (in_bands > set.count) {
+    return bad(fmt::format("its demand bands have {} pods, more than its count {}", in_bands, set.count));
   }
   slots += set.count;
   if (const auto status = set.pod.requests.check_not_negative(); !status) return bad(status.error().message);

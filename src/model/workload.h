@@ -47,15 +47,20 @@ struct PodTemplate {
   bool operator==(const PodTemplate&) const = default;
 };
 
-// A part of a pod set's slots that is treated alike: elastic training is (minimum, protected) + (surplus, not
-// protected). A pod set without bands is one protected band of its least count and one unprotected band of
-// the rest.
+// A part of a pod set's slots that is treated alike, counted from the first: a service is its minimum replicas (protected), the
+// replicas that its objective needs now, and idle ones; elastic training a minimum and a surplus. The slots that run fill the
+// bands in their order, so the last band shrinks first and grows last.
+//
+// A pod set without bands is one band of its least count, which starts and yields as one, and a surplus that grows into free
+// room only and yields slot by slot before any whole workload of its priority. The first `least` slots start and yield as one
+// with bands, too.
 struct DemandBand {
   std::int64_t count = 0;
-  std::int64_t priority = 0;
-  bool protected_from_reclaim = true;
-  DurationMs reclaim_within = 0;
-  std::int64_t cost = 0;
+  std::int64_t priority = 0;  // on top of the workload's, for what its slots may take and who may take them
+  bool protected_from_reclaim = true;  // other queues never take it, even where it runs on borrowed quota
+  DurationMs reclaim_within =
+      0;  // its room must be free so soon: only who is gone by then is ended for it; 0 = no matter
+  std::int64_t cost = 0;  // of the loss of one slot, in device-milliseconds, on top of what is reckoned
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {

@@ -85,6 +85,9 @@ Status ReplayRun::set_target(std::uint32_t service, std::int64_t target) {
   PodSet& replicas = run.root.pod_sets.front();
   replicas.count = target;
   replicas.least = std::min(target, input_.services[service].rule.min);
+  // All that the load asks for has the service's priority; what is above the minimum may be reclaimed.
+  const std::int64_t sure = replicas.least_count();
+  replicas.bands = {DemandBand{sure, 0, true, 0, 0}, DemandBand{target - sure, 0, false, 0, 0}};
   if (fresh) {
     open(index);
     set_waiting(index);

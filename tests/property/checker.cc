@@ -25,6 +25,7 @@ std::string Checker::on_decisions(const std::vector<Decision>& decisions, TimeMs
   ledger_.now = std::max(ledger_.now, now);
   yielded_.clear();
   released_.clear();
+  served_.clear();
   started_.clear();
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     const Decision& d = decisions[i];
@@ -142,6 +143,7 @@ std::string Checker::hold(const Decision& d, Coverage& coverage) {
     if (auto wrong = check_reclaimer(w); !wrong.empty()) return wrong;
     if (auto wrong = check_minimal(w); !wrong.empty()) return wrong;
     yielded_.erase(d.workload);
+    served_.insert(d.workload);
   }
   ++coverage[fmt::format("hold {}", enum_name(d.reason.code))];
   count_shape(d, w, coverage);
@@ -359,8 +361,11 @@ std::string Checker::evict(const Decision& d, Coverage& coverage) {
     const bool same = w.spec.queue == to->second.spec.queue;
     if (same != (cause == ReasonCode::kPreempted))
       return fmt::format("the cause {} does not suit its queue", enum_name(cause));
-    if (auto wrong = may_yield(w, to->second); !wrong.empty()) return wrong;
-    if (auto wrong = ran_its_minimum(w, to->second, coverage); !wrong.empty()) return wrong;
+    Rank rank;
+    if (auto wrong = bands_yield(d, w, to->second, rank, coverage); !wrong.empty()) return wrong;
+    if (auto wrong = may_yield(w, rank, to->second); !wrong.empty()) return wrong;
+    const bool part = static_cast<std::int64_t>(d.slots.size()) < w.active();
+    if (auto wrong = part ? "" : ran_its_minimum(w, to->second, coverage); !wrong.empty()) return wrong;
   } else {
     return fmt::format("{} is no cause of an eviction", enum_name(cause));
   }
@@ -406,8 +411,16 @@ std::string Checker::release(const Decision& d, Coverage& coverage) {
   if (cause == ReasonCode::kHoldOvertaken) {
     const auto to = ledger_.workloads.find(d.reason.subject);
     if (to == ledger_.workloads.end()) return "whoever overtook it is not known";
-    if (auto wrong = may_yield(w, to->second); !wrong.empty()) return wrong;
+    Rank rank = ledger_.rank(w);
+    const auto specs = pod_sets_of(w.spec.root);
+    for (const SlotPlacement& p : d.slots) {
+      const auto s = static_cast<std::size_t>(p.pod_set);
+      if (const DemandBand* band = band_of(*specs[s], w.active(s))) rank.second += band->priority;
+      break;
+    }
+    if (auto wrong = may_yield(w, rank, to->second); !wrong.empty()) return wrong;
     yielded_[d.reason.subject].push_back(yielded);
+    if (served_.count(d.workload) > 0) ++coverage["hold overtaken in the round of its victims"];
   } else if (cause == ReasonCode::kWithdrawn) {
     if (!w.withdrawn) return "nobody asked to withdraw it";
     if (w.active() == 0) w.withdrawn = false;
@@ -419,181 +432,6 @@ std::string Checker::release(const Decision& d, Coverage& coverage) {
   released_.insert(d.workload);
   ++coverage[fmt::format("release-hold {}", enum_name(cause))];
   return "";
-}
-
-std::string Checker::ran_its_minimum(const WorkloadRecord& victim, const WorkloadRecord& to,
-                                     Coverage& coverage) const {
-  const auto queue = ledger_.queues.find(victim.spec.queue);
-  const DurationMs of_queue = queue == ledger_.queues.end() ? 0 : queue->second.preemption.minimum_runtime;
-  const DurationMs least = victim.spec.minimum_runtime.value_or(of_queue);
-  const DurationMs ran = ledger_.now - victim.started;
-  if (least == 0) return "";
-  ++coverage[ran >= least ? "evict after a minimum runtime" : "evict before a minimum runtime"];
-  const auto ours = ledger_.queues.find(to.spec.queue);
-  if (ran >= least || (ours != ledger_.queues.end() && ours->second.preemption.ignores_minimum_runtime))
-    return "";
-  return fmt::format("it ran for {} ms of its minimum of {}", ran, least);
-}
-
-// Asked before the victim's slots are ended.
-std::string Checker::may_yield(const WorkloadRecord& victim, const WorkloadRecord& to) const {
-  if (!to.spec.may_preempt) return "its beneficiary never preempts";
-  PreemptionPolicy policy;
-  if (to.spec.queue.empty()) {
-    policy.within = WithinQueue::kLowerPriority;  // work without a queue
-  } else if (const auto it = ledger_.queues.find(to.spec.queue); it != ledger_.queues.end()) {
-    policy = it->second.preemption;
-  }
-  const bool same_queue = victim.spec.queue == to.spec.queue;
-  const bool lower = ledger_.rank(victim) < ledger_.rank(to);
-  if (same_queue && policy.within == WithinQueue::kLaterInOrder) {
-    static const Ordering kByCreation;
-    const Ordering& ordering =
-        to.spec.queue.empty() ? kByCreation : ledger_.queues.at(to.spec.queue).ordering;
-    const bool newer = std::tie(victim.spec.created, victim.arrival) > std::tie(to.spec.created, to.arrival);
-    bool behind = true;  // by what changes with time: not known here
-    const bool ages = ordering.limit() > 0;
-    if (ordering.by == OrderBy::kCreation && !ages) behind = newer;
-    if (ordering.by == OrderBy::kDuration && !ages) {
-      behind =
-          victim.spec.expected_duration.value_or(kInt64Max) > to.spec.expected_duration.value_or(kInt64Max);
-    }
-    if (ordering.priority_first && ledger_.rank(victim) != ledger_.rank(to)) behind = lower;
-    if (behind) return "";
-    return fmt::format("{} does not stand behind {} in the order of queue {}", victim.spec.uid, to.spec.uid,
-                       to.spec.queue);
-  }
-  if (same_queue) {
-    const bool newer = std::tie(victim.spec.created, victim.arrival) > std::tie(to.spec.created, to.arrival);
-    const bool equal_newer =
-        policy.within == WithinQueue::kLowerOrNewerEqual && ledger_.rank(victim) == ledger_.rank(to) && newer;
-    if (policy.within == WithinQueue::kNever || (!lower && !equal_newer)) {
-      return fmt::format(
-          "the policy \"{}\" of queue {} does not let {} (priority {}) have its room (priority {})",
-          enum_name(policy.within), to.spec.queue, to.spec.uid, to.spec.priority, victim.spec.priority);
-    }
-    return "";
-  }
-  if (policy.reclaim == Reclaim::kNever || (policy.reclaim == Reclaim::kLowerPriority && !lower)) {
-    return fmt::format("the policy \"{}\" of queue {} does not let {} reclaim from it",
-                       enum_name(policy.reclaim), to.spec.queue, to.spec.uid);
-  }
-  if (!ledger_.limited(victim.spec.queue) || !ledger_.limited(to.spec.queue))
-    return "one of the queues has no quota";
-  const auto ours = ledger_.chain(to.spec.queue);
-  const auto theirs = ledger_.chain(victim.spec.queue);
-  if (ours.back() != theirs.back()) return "the queues are of different trees";
-  // Some pair that it uses and the other asks for is over quota in every queue from its own up to the common ancestor.
-  ResourceList asked;
-  for (const PodSet* set : pod_sets_of(to.spec.root)) {
-    const ResourceList total = set->pod.total().value();
-    for (const auto& [resource, amount] : total) asked.set(resource, asked.get(resource) + amount);
-  }
-  for (const auto& set : victim.sets) {
-    for (const auto& slot : set) {
-      if (!is_active(slot.state) && slot.state != SlotState::kHeld) continue;
-      for (const auto& [pair, amount] : slot.taken.charges) {
-        if (asked.get(pair.second) == 0 && pair.second != "pods") continue;
-        bool borrowed = true;
-        for (const std::string& queue : theirs) {
-          if (std::count(ours.begin(), ours.end(), queue) > 0) break;
-          borrowed =
-              borrowed && ledger_.usage(queue, pair, When::kAfter) > ledger_.subtree_quota(queue, pair);
-        }
-        if (borrowed) return "";
-      }
-    }
-  }
-  return fmt::format("it is protected: its queue {} does not run on borrowed quota", victim.spec.queue);
-}
-
-// Who reclaims must not borrow itself: its side of the common ancestor stays within its own quota.
-std::string Checker::check_reclaimer(const WorkloadRecord& w) const {
-  const auto ours = ledger_.chain(w.spec.queue);
-  for (const Yielded& victim : yielded_.at(w.spec.uid)) {
-    const auto& other = ledger_.workloads.at(victim.workload);
-    if (other.spec.queue == w.spec.queue) continue;
-    const auto theirs = ledger_.chain(other.spec.queue);
-    std::string side;
-    for (const std::string& queue : ours) {
-      if (std::count(theirs.begin(), theirs.end(), queue) > 0) break;
-      side = queue;
-    }
-    for (const auto& set : w.sets) {
-      for (const auto& slot : set) {
-        if (slot.state != SlotState::kHeld) continue;
-        for (const auto& [pair, amount] : slot.taken.charges) {
-          const std::int64_t use = ledger_.usage(side, pair, When::kAfter);
-          const std::int64_t quota = ledger_.subtree_quota(side, pair);
-          if (amount == 0 || use <= quota) continue;
-          return fmt::format(
-              "it reclaims {} of flavor {} from queue {}, but then uses {} of its own {} in {}", pair.second,
-              pair.first, other.spec.queue, use, quota, side);
-        }
-      }
-    }
-  }
-  return "";
-}
-
-// With the holder's places as they are decided: could one of those who gave way have stayed where it was?
-std::string Checker::check_minimal(const WorkloadRecord& holder) {
-  for (const Yielded& victim : yielded_.at(holder.spec.uid)) {
-    if (could_stay(holder, victim)) {
-      return fmt::format("{} gave way to it for nothing: both fit as they were placed", victim.workload);
-    }
-  }
-  return "";
-}
-
-bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim) {
-  WorkloadRecord& v = ledger_.workloads.at(victim.workload);
-  std::vector<SlotRecord> present;
-  for (std::size_t k = 0; k < victim.slots.size(); ++k) {
-    SlotRecord& slot = v.sets[victim.slots[k].first][victim.slots[k].second];
-    present.push_back(slot);
-    slot = victim.before[k];
-    if (slot.state != SlotState::kHeld) slot.state = SlotState::kRunning;
-  }
-  bool fits = !over_somewhere(v, victim.slots);
-  for (const auto& set : holder.sets) {
-    for (const auto& slot : set) {
-      if (slot.state != SlotState::kHeld && slot.state != SlotState::kBinding) continue;
-      for (const auto& [pair, amount] : slot.taken.charges) {
-        // Both are counted: over a limit anywhere on the holder's way up shows as less than nothing left.
-        if (amount > 0 && ledger_.available(holder.spec.queue, pair, When::kAfter) < 0) fits = false;
-        if (amount == 0) continue;
-        const auto path = ledger_.chain(holder.spec.queue);
-        for (const std::string& queue : path) {
-          if (ledger_.available(queue, pair, When::kAfter) < 0) fits = false;
-        }
-      }
-    }
-  }
-  for (std::size_t k = 0; k < victim.slots.size(); ++k) {
-    v.sets[victim.slots[k].first][victim.slots[k].second] = present[k];
-  }
-  return fits;
-}
-
-bool Checker::over_somewhere(const WorkloadRecord& w,
-                             const std::vector<std::pair<std::size_t, std::size_t>>& slots) const {
-  for (const auto& [s, i] : slots) {
-    const Taken& taken = w.sets[s][i].taken;
-    for (const auto& [resource, amount] : taken.amounts) {
-      if (amount > 0 &&
-          ledger_.used(taken.node, resource, When::kAfter) > ledger_.capacity(taken.node, resource))
-        return true;
-    }
-    for (const DeviceRequest& d : taken.devices) {
-      for (const std::int64_t index : taken.indices) {
-        if (ledger_.device_used(taken.node, d.resource, index, When::kAfter) > 1000) return true;
-      }
-    }
-    // Where it is only known how many devices are used, and not which, nobody can say that it could have stayed.
-    if (!taken.indices_known && !taken.devices.empty()) return true;
-  }
-  return false;
 }
 
 namespace {
@@ -628,12 +466,17 @@ std::string Checker::check_lines(const engine::Engine& engine) {
     const auto queue = ledger_.queues.find(it->second.spec.queue);
     if (queue == ledger_.queues.end() || queue->second.order != QueueOrder::kStrict) continue;
     const WorkloadRecord& w = it->second;
+    const auto sets = pod_sets_of(w.spec.root);
+    // Of what has bands, what it asked for before it started is not known here.
+    if (std::any_of(sets.begin(), sets.end(), [](const PodSet* set) { return !set->bands.empty(); }))
+      continue;
     const Ordering& ordering = queue->second.ordering;
     // What changes with time is not known here.
     if (ordering.by != OrderBy::kCreation && ordering.by != OrderBy::kDuration) continue;
     if (ordering.limit() > 0) continue;
     const auto place = [&](const WorkloadRecord& of) {
-      const auto [tier, number] = ledger_.rank(of);
+      const auto tier = ledger_.rank(of).first;
+      const auto number = ledger_.rank(of).second + asked_of(of).priority - of.spec.priority;
       const std::int64_t key =
           ordering.by == OrderBy::kDuration ? of.spec.expected_duration.value_or(kInt64Max) : 0;
       return ordering.priority_first

@@ -60,7 +60,10 @@ class Checker {
   std::string check_groups(const Decision& d, const WorkloadRecord& w, const GroupView& group,
                            bool with_held) const;
   std::string check_topology(const Decision& d, const WorkloadRecord& w, const GroupView& group) const;
-  std::string may_yield(const WorkloadRecord& victim, const WorkloadRecord& to) const;
+  using Rank = std::pair<int, std::int64_t>;  // tier and priority, with that of the band
+  std::string may_yield(const WorkloadRecord& victim, const Rank& rank, const WorkloadRecord& to) const;
+  std::string bands_yield(const Decision& d, const WorkloadRecord& victim, const WorkloadRecord& to,
+                          Rank& rank, Coverage& coverage) const;
   std::string ran_its_minimum(const WorkloadRecord& victim, const WorkloadRecord& to,
                               Coverage& coverage) const;
   std::string check_reclaimer(const WorkloadRecord& w) const;
@@ -73,6 +76,7 @@ class Checker {
 
   Ledger ledger_;
   std::map<std::string, std::vector<Yielded>> yielded_;  // by beneficiary, of this round
+  std::set<std::string> served_;                         // for whom somebody was ended in this round
   std::set<std::string> released_;                       // holds that ended in this round
   std::set<std::string> lacking_;                        // who lacked room after the round before
   std::set<std::string> started_;                        // anew, without a hold, in this round

@@ -220,6 +220,19 @@ PodSet make_pod_set(Random& r, const Profile& p, std::int64_t most) {
   PodSet set;
   set.count = r.chance(1, 2) ? 1 : r.between(1, most);
   if (set.count > 1 && r.chance(1, 3)) set.least = r.between(1, set.count);
+  if (r.chance(1, 5)) {
+    std::int64_t left = set.count;
+    for (auto bands = 1 + r.below(3); bands > 0 && left > 0; --bands) {
+      DemandBand band;
+      band.count = r.between(1, left);
+      left -= band.count;
+      band.priority = r.between(-2, 1);
+      band.protected_from_reclaim = r.chance(1, 3);
+      if (r.chance(1, 3)) band.reclaim_within = 1000 * r.between(1, 30);
+      if (r.chance(1, 3)) band.cost = 1000 * r.between(0, 100);
+      set.bands.push_back(band);
+    }
+  }
   PodTemplate& pod = set.pod;
   pod.requests.set("cpu", 100 * r.between(1, 30));
   if (r.chance(1, 8)) pod.requests.set("memory", kGi * r.between(1, 8));
@@ -362,6 +375,7 @@ std::vector<Event> revise(const Step& step, const Ledger& ledger) {
       set.count = r.between(1, 6);
       set.least.reset();
       set.present.reset();
+      set.bands.clear();
       if (r.chance(1, 2)) set.least = r.between(1, set.count);
     }
   }

@@ -91,6 +91,56 @@ std::int64_t WorkloadRecord::active() const {
   return count(SlotState::kBinding) + count(SlotState::kRunning);
 }
 
+std::int64_t WorkloadRecord::place_of(std::size_t set, std::size_t index) const {
+  std::int64_t place = 0;
+  for (std::size_t i = 0; i < index; ++i) {
+    const SlotState state = sets[set][i].state;
+    place += state == SlotState::kBinding || state == SlotState::kRunning ? 1 : 0;
+  }
+  return place;
+}
+
+bool WorkloadRecord::grows() const {
+  const auto specs = pod_sets_of(spec.root);
+  bool all = active() > 0;
+  for (std::size_t s = 0; s < specs.size(); ++s) all = all && active(s) >= specs[s]->least_count();
+  return all;
+}
+
+const DemandBand* band_of(const PodSet& set, std::int64_t place) {
+  for (const DemandBand& band : set.bands) {
+    if (place < band.count) return &band;
+    place -= band.count;
+  }
+  return nullptr;
+}
+
+Asked asked_of(const WorkloadRecord& w) {
+  Asked out;
+  bool any = false;
+  const auto specs = pod_sets_of(w.spec.root);
+  for (std::size_t s = 0; s < specs.size(); ++s) {
+    std::int64_t waiting = 0;
+    for (const auto& slot : w.sets[s]) waiting += slot.state == SlotState::kWaiting ? 1 : 0;
+    const std::int64_t least = specs[s]->least_count();
+    const std::int64_t active = w.active(s);
+    if (waiting == 0 || (!w.grows() && active >= least && least > 0)) continue;
+    const DemandBand* band = band_of(*specs[s], active >= least ? active : least - 1);
+    const std::int64_t priority = w.spec.priority + (band == nullptr ? 0 : band->priority);
+    if (!any || priority > out.priority) {
+      out.priority = priority;
+      out.declared = band != nullptr;
+    } else if (priority == out.priority) {
+      out.declared = out.declared || band != nullptr;
+    }
+    if (band != nullptr && band->reclaim_within > 0)
+      out.within = out.within == 0 ? band->reclaim_within : std::min(out.within, band->reclaim_within);
+    any = true;
+  }
+  if (!any) out.priority = w.spec.priority;
+  return out;
+}
+
 bool charges_when(SlotState state, When when) {
   if (state == SlotState::kBinding || state == SlotState::kRunning) return true;
   return when == When::kNow ? state == SlotState::kReleasing : state == SlotState::kHeld;

@@ -49,7 +49,23 @@ struct WorkloadRecord {
   std::int64_t count(SlotState state) const;
   std::int64_t active(std::size_t set) const;  // binding and running
   std::int64_t active() const;
+  // The rank of an active slot among those of its pod set.
+  std::int64_t place_of(std::size_t set, std::size_t index) const;
+  // Everything that must run runs.
+  bool grows() const;
 };
+
+// The demand band of a place of a pod set; null where none is declared for it.
+const DemandBand* band_of(const PodSet& set, std::int64_t place);
+
+// With what claim a workload asks for its next slots: the highest priority among the bands of those, and the least time
+// within which it must have its room.
+struct Asked {
+  std::int64_t priority = 0;
+  DurationMs within = 0;
+  bool declared = false;  // some band says so
+};
+Asked asked_of(const WorkloadRecord& w);
 
 bool charges_when(SlotState state, When when);
 

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/checked.h"
 #include "base/ids.h"
 #include "base/interner.h"
 #include "engine/place/demand.h"
@@ -99,10 +100,17 @@ struct ShapeEntry {
   std::array<std::unique_ptr<ShapeIndex>, 2> index;  // by Mode
 };
 
+// How much is at stake with slots that run: thousandths of devices and of CPUs.
+struct Weight {
+  Int128 devices = 0;
+  Int128 cpus = 0;
+};
+
 struct Charge {
   ShapeId shape;
   std::vector<QuotaItem> quota;  // per slot
   std::vector<ChosenFlavor> flavors;
+  Weight weight;
 };
 
 struct Spec {

@@ -304,7 +304,10 @@ void State::resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets) {
     const PodSet& from = *sets[i];
     s.spec = intern_spec(w.queue, from.pod);
     s.flavor_group = from.flavor_group;
+    if (s.active > 0 && (s.least != from.least_count() || s.bands != from.bands))
+      pending.wake_all();  // what of it may yield has changed
     s.least = from.least_count();
+    s.bands = from.bands;
     std::size_t want = static_cast<std::size_t>(from.count);
     // Slots that have a place stay, whatever the new count says, until they are gone.
     for (std::size_t at = s.slots.size(); at > want; --at) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/core/bands.h"
 #include "engine/place/score.h"
 
 namespace berth::engine {
@@ -60,20 +61,24 @@ void State::gain_quota(QueueId queue) {
 
 // ---------------------------------------------------------------------------------------------------------------- slots
 
-void State::count(PodSetState& set, SlotState state, std::int64_t delta) {
-  switch (state) {
+void State::count(WorkloadState& w, PodSetState& set, const Slot& slot, int sign) {
+  switch (slot.state) {
     case SlotState::kWaiting:
-      set.waiting += delta;
+      set.waiting += sign;
       break;
     case SlotState::kBinding:
-    case SlotState::kRunning:
-      set.active += delta;
+    case SlotState::kRunning: {
+      set.active += sign;
+      const Weight& weight = charges[slot.charge].weight;
+      w.weight.devices += sign * weight.devices;
+      w.weight.cpus += sign * weight.cpus;
       break;
+    }
     case SlotState::kHeld:
-      set.held += delta;
+      set.held += sign;
       break;
     case SlotState::kReleasing:
-      set.releasing += delta;
+      set.releasing += sign;
       break;
     case SlotState::kAbsent:
     case SlotState::kGone:
@@ -93,7 +98,7 @@ void State::set_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState t
     gain_quota(w.queue);
     if ((had & kNowBit) != 0) gained_now = true;
   }
-  count(s, slot.state, -1);
+  count(w, s, slot, -1);
   slot.state = to == SlotState::kGone ? SlotState::kAbsent : to;
   const PlaneMask want = planes_of(slot.state);
   if (want == 0) {
@@ -106,7 +111,7 @@ void State::set_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState t
     slot.devices = devices;
     account(w.queue, charge, node, devices, static_cast<PlaneMask>(want & ~charged), +1);
   }
-  count(s, slot.state, +1);
+  count(w, s, slot, +1);
 }
 
 void State::move_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState to, PlaneMask charged,
@@ -125,9 +130,9 @@ void State::move_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState 
     gain_quota(w.queue);
     if ((less & kNowBit) != 0) gained_now = true;
   }
-  count(s, slot.state, -1);
+  count(w, s, slot, -1);
   slot.state = to;
-  count(s, slot.state, +1);
+  count(w, s, slot, +1);
   if (want == 0) {
     slot.node = NodeId();
     slot.charge = ChargeId();
@@ -145,9 +150,13 @@ void State::changed(WorkloadId id) {
 std::string State::class_key(const WorkloadState& w, WorkloadId id) const {
   std::string key = fmt::format("{},{},{},{}{}", w.queue.value, w.priority, w.structure.value,
                                 w.may_preempt ? 'p' : '-', static_cast<int>(w.kind));
-  for (const auto& set : w.sets)
+  for (const auto& set : w.sets) {
     fmt::format_to(std::back_inserter(key), ";{},{},{},{}:{}", set.spec.value, set.waiting, set.least,
                    set.flavor_group.size(), set.flavor_group);
+    for (const DemandBand& b : set.bands) {
+      fmt::format_to(std::back_inserter(key), "b{},{},{}", b.count, b.priority, b.reclaim_within);
+    }
+  }
   // What has slots somewhere already must come near them: a class of its own.
   if (w.running() > 0 || w.releasing() > 0)
     fmt::format_to(std::back_inserter(key), "#{}{}", id.value, w.incomplete() ? "!" : "");
@@ -175,6 +184,7 @@ void State::settle(WorkloadId id) {
   const bool holds = w.held() > 0;
   if (!holds && w.hold_order != 0) {
     holders.erase(w.hold_order);
+    q.holders.erase(w.hold_order);
     w.hold_order = 0;
     w.hold_cause = Reason{};
   }
@@ -192,7 +202,9 @@ void State::settle(WorkloadId id) {
   }
   if (!waits) return;
   w.in_line = member(w, id);
-  w.pending = pending.add(class_key(w, id), w.queue, w.priority, w.incomplete(), w.in_line);
+  const Claim claim = claim_of(w);
+  w.pending =
+      pending.add(class_key(w, id), w.queue, claim.priority, w.incomplete(), claim.free_room_only, w.in_line);
   if (limit == 0 || runs || w.progress.old) return;  // what waits to grow has room
   w.old_at = old_at;
   ages_.emplace(w.old_at, id);
@@ -359,6 +371,13 @@ void State::apply_rules(QueueId queue) {
     if (queues[queue.index()].started.count(id) > 0) ++priorities[w.priority];
     settle(id);
   }
+}
+
+void State::list_hold(WorkloadId id, std::uint64_t order) {
+  WorkloadState& w = workloads[id.index()];
+  w.hold_order = order;
+  holders.emplace(order, id);
+  queues[w.queue.index()].holders.emplace(order, id);
 }
 
 // -------------------------------------------------------------------------------------------------------------- look-ups
@@ -594,6 +613,10 @@ void State::build_choices(Spec& s) {
       charge_name += fmt::format(",{}={}", item.pair.value, item.amount);
     }
     const auto known = charges.find(charge_name);
+    for (const ShapeDevices& d : base.devices) charge.weight.devices += Int128{d.count} * d.milli;
+    for (const ShapeAmount& a : base.amounts) {
+      if (a.resource == ResourceId(0u)) charge.weight.cpus += a.amount;
+    }
     const ChargeId id = known ? *known : charges.add(charge_name, std::move(charge));
     if (std::find(s.choices.begin(), s.choices.end(), id) == s.choices.end()) s.choices.push_back(id);
   }

@@ -49,6 +49,7 @@ struct PodSetState {
   std::int64_t active = 0;  // binding and running
   std::int64_t held = 0;
   std::int64_t releasing = 0;
+  std::vector<DemandBand> bands;  // as given; core/bands.h reads them
 };
 
 struct WorkloadState {
@@ -71,6 +72,7 @@ struct WorkloadState {
   std::vector<PodSetState> sets;
 
   TimeMs started = 0;  // of the present run
+  Weight weight;       // of the slots that are binding or running
   Progress progress;
   bool service_noted = false;  // in State::to_note_
   ClassId pending;             // valid while it is in Pending
@@ -105,6 +107,8 @@ struct QueueState {
   std::string trouble;           // why nothing of it can start: cyclic, parent missing, misconfigured
   std::set<WorkloadId> started;  // with slots that are binding or running
   std::map<std::int64_t, std::int64_t> priorities;  // of these: priority -> how many
+  std::uint64_t starts = 0;                         // goes up when one starts or grows
+  std::map<std::uint64_t, WorkloadId> holders;      // by hold_order
 };
 
 class State {
@@ -150,6 +154,8 @@ class State {
   void grow_old();
   // When the next one will have; kEndOfTime: none.
   TimeMs next_old() const { return ages_.empty() ? kEndOfTime : ages_.begin()->first; }
+  // The workload has been given a hold: its slots are held already.
+  void list_hold(WorkloadId id, std::uint64_t order);
 
   // ---- Trials.
   std::size_t mark() const { return undo_.size(); }
@@ -255,7 +261,7 @@ class State {
   std::int64_t priority_of(QueueId queue, const Workload& workload) const {
     return ranked_priority(queues[queue.index()].spec.ordering.tiers, workload.kind, workload.priority);
   }
-  void count(PodSetState& set, SlotState state, std::int64_t delta);
+  void count(WorkloadState& w, PodSetState& set, const Slot& slot, int sign);
   Status check_amounts(const Workload& workload) const;
   void fill(WorkloadState& w, const Workload& from);
   void resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets);

@@ -23,11 +23,16 @@ Status audit(const State& state) {
     if (!w.used) continue;
     bool runs = false;
     bool holds = false;
+    Weight weight;
     for (const auto& set : w.sets) {
       std::array<std::int64_t, 7> states{};
       for (const auto& slot : set.slots) {
         ++states[static_cast<std::size_t>(slot.state)];
         const PlaneMask planes = planes_of(slot.state);
+        if (slot.state == SlotState::kBinding || slot.state == SlotState::kRunning) {
+          weight.devices += state.charges[slot.charge].weight.devices;
+          weight.cpus += state.charges[slot.charge].weight.cpus;
+        }
         if ((planes == 0) == slot.node.valid()) {
           return fail(ErrorCode::kInternal, "workload {}: a slot in state {} and its node disagree", w.uid,
                       enum_name(slot.state));
@@ -62,6 +67,10 @@ Status audit(const State& state) {
     if (runs != (state.queues[w.queue.index()].started.count(WorkloadId(i)) > 0)) {
       return fail(ErrorCode::kInternal, "workload {}: its queue's list of started work is off", w.uid);
     }
+    if (weight.devices != w.weight.devices || weight.cpus != w.weight.cpus)
+      return fail(ErrorCode::kInternal, "workload {}: the weight of its running slots is off", w.uid);
+    if (holds != (state.queues[w.queue.index()].holders.count(w.hold_order) > 0))
+      return fail(ErrorCode::kInternal, "workload {}: its queue's list of holds is off", w.uid);
     if (holds != (w.hold_order != 0))
       return fail(ErrorCode::kInternal, "workload {}: its hold is not listed", w.uid);
     holders += holds ? 1 : 0;

@@ -25,7 +25,7 @@ Head Pending::head_of(ClassId id) const {
   const Class& c = classes_[id.index()];
   const Member& first = *c.members.begin();
   const bool above = lines_[c.queue.index()].priority_first;
-  return {!c.incomplete,           above ? -c.priority : 0, first.young,   first.key,
+  return {!c.incomplete,           above ? -c.priority : 0, c.surplus,     first.young, first.key,
           above ? 0 : -c.priority, first.created,           first.arrival, id};
 }
 
@@ -80,7 +80,7 @@ void Pending::call_back(QueueId queue) {
 }
 
 ClassId Pending::add(const std::string& key, QueueId queue, std::int64_t priority, bool incomplete,
-                     Member member) {
+                     bool surplus, Member member) {
   auto it = index_.find(key);
   if (it == index_.end()) {
     ClassId id(classes_.size());
@@ -95,6 +95,7 @@ ClassId Pending::add(const std::string& key, QueueId queue, std::int64_t priorit
     classes_[id.index()].queue = queue;
     classes_[id.index()].priority = priority;
     classes_[id.index()].incomplete = incomplete;
+    classes_[id.index()].surplus = surplus;
     it = index_.emplace(key, id).first;
   }
   const ClassId id = it->second;

@@ -2,7 +2,7 @@
 // whole class, and a blocked class costs nothing until something happens that could unblock it.
 //
 // Order: first started work that is short of its least count (a half-bound gang after a restart, a lost pod). Then within a
-// queue by priority (higher first), by whether it is old (rank.h), by the key of the queue's ordering, by creation and
+// queue by priority (higher first), what must start before surplus that may grow, by whether it is old (rank.h), by the key of the queue's ordering, by creation and
 // arrival; or with priority after the key. Members of a class stand in the same order. Across queues as the tree of queues
 // says (tournament.h). A queue whose first workload would run on borrowed quota can be put off until the others have been
 // tried: what is lent out only now would be reclaimed at once. In a strict queue nothing behind the first blocked workload
@@ -54,6 +54,7 @@ class Pending {
     QueueId queue;
     std::int64_t priority = 0;
     bool incomplete = false;  // started, and short of its least count
+    bool surplus = false;     // growth that takes free room only
     std::set<Member> members;
     bool parked = false;
     Parked why;
@@ -76,7 +77,8 @@ class Pending {
   void refresh_all();
 
   // Puts a workload into the class of this key (made when it is new; a new or emptied class is awake).
-  ClassId add(const std::string& key, QueueId queue, std::int64_t priority, bool incomplete, Member member);
+  ClassId add(const std::string& key, QueueId queue, std::int64_t priority, bool incomplete, bool surplus,
+              Member member);
   void remove(ClassId id, const Member& member);
 
   // The class whose first member is to be tried next; none when all are parked or blocked.

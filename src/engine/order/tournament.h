@@ -27,6 +27,7 @@ using ClassId = Id<struct ClassTag>;
 struct Head {
   bool complete = true;
   std::int64_t minus_priority = 0;  // where priority ranks first
+  bool surplus = false;             // growth that takes free room only
   bool young = true;
   std::int64_t key = 0;
   std::int64_t minus_priority_behind = 0;  // where it does not

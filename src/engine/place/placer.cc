@@ -10,13 +10,14 @@ constexpr std::size_t kRequiredDomains = 64;
 constexpr std::size_t kPreferredDomains = 8;
 }  // namespace
 
-Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, int rank)
+Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, int rank, Ask ask)
     : state_(state),
       w_(state.workloads[workload.index()]),
       structure_(state.structures[w_.structure]),
       mode_(mode),
       steps_(steps),
       rank_(rank),
+      extents_(extents_of(w_, ask)),
       done_(structure_.groups.size(), 0),
       skipped_(structure_.groups.size(), 0),
       past_(structure_.steps.size(), 0) {
@@ -35,6 +36,9 @@ Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps
 Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, Orders orders)
     : Placer(state, workload, mode, steps) {
   orders_ = orders;
+  for (std::size_t s = 0; s < extents_.size() && !orders.counts.empty(); ++s) {
+    extents_[s] = {orders.counts[s], orders.counts[s]};
+  }
 }
 
 bool Placer::run() {
@@ -52,13 +56,6 @@ void Placer::note(Reason reason) {
   };
   if (std::none_of(failure_.reasons.begin(), failure_.reasons.end(), same))
     failure_.reasons.push_back(std::move(reason));
-}
-
-// How many more slots of the set must be placed for it to count as started.
-std::int64_t Placer::must(std::uint32_t set) const {
-  if (!orders_.counts.empty()) return orders_.counts[set];
-  const PodSetState& s = w_.sets[set];
-  return std::max<std::int64_t>(0, s.least - s.active);
 }
 
 std::vector<ChargeId> Placer::choices(std::uint32_t set) {
@@ -224,7 +221,7 @@ bool Placer::leaf(std::size_t step) {
     --done_[group];
     return false;
   };
-  if (s.waiting > 0) {
+  if (extents_[set].want > 0) {
     const Spec& spec = state_.spec(s.spec);
     if (spec.choices.empty()) note(spec.problem);
     for (const ChargeId charge : choices(set)) {
@@ -232,8 +229,7 @@ bool Placer::leaf(std::size_t step) {
       if (failure_.steps_ended) return false;
       const std::size_t mark = state_.mark();
       const std::size_t had = placed_.size();
-      const std::int64_t want = orders_.counts.empty() ? s.waiting : orders_.counts[set];
-      const std::int64_t got = want > 0 ? place_slots(set, charge, least, want) : 0;
+      const std::int64_t got = place_slots(set, charge, least, extents_[set].want);
       if (got > 0 && go_on()) return true;
       state_.rollback(mark);
       placed_.resize(had);

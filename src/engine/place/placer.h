@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/core/bands.h"
 #include "engine/core/state.h"
 
 namespace berth::engine {
@@ -36,7 +37,9 @@ struct Failure {
 class Placer {
  public:
   // `rank`: only the rank-th charge of each pod set is tried (the last one of those that have fewer); -1: all.
-  Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, int rank = -1);
+  // `ask`: how many slots of each pod set must be placed, and are placed where they fit.
+  Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, int rank = -1,
+         Ask ask = Ask::kClaim);
   // Only as told, by pod set: this charge for exactly so many slots (0: none of them).
   struct Orders {
     std::span<const ChargeId> charges;
@@ -64,7 +67,7 @@ class Placer {
   NodeId best_node(ShapeIndex& index) const;
   std::int64_t room(const ShapeIndex& index) const;
   std::vector<ChargeId> choices(std::uint32_t set);
-  std::int64_t must(std::uint32_t set) const;
+  std::int64_t must(std::uint32_t set) const { return extents_[set].need; }
   bool same_flavors(ChargeId a, ChargeId b) const;
   void note(Reason reason);
 
@@ -74,7 +77,8 @@ class Placer {
   Mode mode_;
   std::int64_t& steps_;
   int rank_;
-  Orders orders_;  // empty: none
+  Orders orders_;                // empty: none
+  std::vector<Extent> extents_;  // by pod set
   std::vector<PlacedSlot> placed_;
   std::vector<DomainId> domains_;      // restrictions in force, outermost first
   std::vector<std::int64_t> done_;     // children started, by group

@@ -2,23 +2,26 @@
 
 #include <algorithm>
 
-namespace berth::engine {
+#include "engine/core/bands.h"
 
-std::int64_t victim_cost(const State& state, const WorkloadState& w, TimeMs now) {
-  Int128 devices = 0;  // thousandths
-  Int128 cpus = 0;
-  for (const auto& set : w.sets) {
-    for (const auto& slot : set.slots) {
-      if (slot.state != SlotState::kBinding && slot.state != SlotState::kRunning) continue;
-      const Shape& shape = state.shape_of(slot.charge);
-      for (const auto& d : shape.devices) devices += d.count * d.milli;
-      for (const auto& a : shape.amounts) {
-        if (a.resource == ResourceId(0u)) cpus += a.amount;
-      }
-    }
+namespace berth::engine {
+namespace {
+
+Int128 of_bands(const WorkloadState& w) {
+  Int128 sum = 0;
+  for (const PodSetState& set : w.sets) {
+    if (set.bands.empty()) continue;
+    each_active(set,
+                [&](const Slot&, std::uint32_t, std::int64_t place) { sum += band_at(set, place).cost; });
   }
-  const Int128 weight = devices > 0 ? devices : cpus;
+  return sum;
+}
+
+}  // namespace
+
+std::int64_t victim_cost(const State&, const WorkloadState& w, TimeMs now) {
   if (w.running() == 0) return 0;
+  const Int128 weight = w.weight.devices > 0 ? w.weight.devices : w.weight.cpus;
   DurationMs lost = std::max<DurationMs>(0, now - w.started);
   if (w.restart.last_checkpoint && *w.restart.last_checkpoint > w.started) {
     lost = std::max<DurationMs>(0, now - *w.restart.last_checkpoint);
@@ -26,7 +29,14 @@ std::int64_t victim_cost(const State& state, const WorkloadState& w, TimeMs now)
     lost %= w.restart.checkpoint_every;
   }
   const Int128 time = Int128{lost} + w.restart.overhead + w.restart.grace;
-  return clamp_to_int64(weight * time / 1000);
+  return clamp_to_int64(weight * time / 1000 + of_bands(w));
+}
+
+std::int64_t slot_cost(const State& state, const WorkloadState& w, const Slot& slot, std::int64_t of_band) {
+  const Weight& of_slot = state.charges[slot.charge].weight;
+  const Int128 weight = w.weight.devices > 0 ? of_slot.devices : of_slot.cpus;
+  const Int128 time = Int128{w.restart.overhead} + w.restart.grace;
+  return clamp_to_int64(weight * time / 1000 + of_band);
 }
 
 TimeMs yields_from(const State& state, const WorkloadState& w) {

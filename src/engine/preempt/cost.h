@@ -8,11 +8,17 @@
 
 namespace berth::engine {
 
-// devices x (time since the last checkpoint, reported or reckoned, + restart overhead + grace), over the slots that run.
-// A workload without devices counts its CPUs instead. 0 for one that does not run. Clamped to 64 bits.
+// devices x (time since the last checkpoint, reported or reckoned, + restart overhead + grace), over the slots that run, and
+// what its demand bands say that their slots cost. A workload without devices counts its CPUs instead. 0 for one that does
+// not run. Clamped to 64 bits. O(1); O(slots) with bands.
 std::int64_t victim_cost(const State& state, const WorkloadState& workload, TimeMs now);
 
-// From when on a started workload may have to yield: its start and its minimum runtime.
+// Of one surplus slot, where the rest of the workload goes on and keeps its work: its devices x (overhead + grace), and what its
+// band says. Never more than its share of victim_cost().
+std::int64_t slot_cost(const State& state, const WorkloadState& workload, const Slot& slot,
+                       std::int64_t of_band);
+
+// From when on a started workload may have to yield: its start and its minimum runtime. Surplus may at any time.
 TimeMs yields_from(const State& state, const WorkloadState& workload);
 
 }  // namespace berth::engine

@@ -5,185 +5,114 @@
 #include <map>
 #include <tuple>
 
-#include "engine/order/standing.h"
-#include "engine/preempt/cost.h"
+#include "engine/preempt/node_prices.h"
 
 namespace berth::engine {
 namespace {
 
 constexpr std::size_t kMostDomains = 32;
-constexpr std::size_t kFirstPrefix = 512;  // victims taken in plain order before the node-wise order is tried
-
-bool occupies(const Slot& slot) {
-  return slot.state == SlotState::kBinding || slot.state == SlotState::kRunning ||
-         slot.state == SlotState::kHeld;
-}
+constexpr std::size_t kExact = 12;         // candidates of which all sets are looked at
+constexpr std::size_t kExactFits = 2000;   // of one exact look
+constexpr std::size_t kMostPool = 50'000;  // candidates that the node-wise order looks at
+constexpr std::size_t kWindow = 32;        // candidates beyond the prefix, where only quota is short
+constexpr std::size_t kManyTaken = 64;     // from here on, whoever is far from the places is given back first
 
 }  // namespace
 
-VictimSearch::VictimSearch(State& state, WorkloadId preemptor, std::int64_t& steps)
-    : state_(state), id_(preemptor), w_(state.workloads[preemptor.index()]), steps_(steps) {}
+VictimSearch::VictimSearch(State& state, UnitLists& lists, WorkloadId preemptor, std::int64_t& steps)
+    : state_(state), lists_(lists), id_(preemptor), w_(state.workloads[preemptor.index()]), steps_(steps) {}
 
 // Without a look at any candidate: is there anybody whom the policy could touch?
 bool VictimSearch::could_help() const {
   const QueueState& q = state_.queues[w_.queue.index()];
-  const PreemptionPolicy policy = q.spec.preemption;
+  const PreemptionPolicy& policy = q.spec.preemption;
   if (!w_.may_preempt) return false;
-  if (!state_.holders.empty()) return true;
-  if (policy.within == WithinQueue::kLaterInOrder && !q.started.empty()) return true;
-  if (policy.within != WithinQueue::kNever && !q.priorities.empty()) {
-    const std::int64_t lowest = q.priorities.begin()->first;
-    if (lowest < w_.priority || (policy.within == WithinQueue::kLowerOrNewerEqual && lowest == w_.priority))
-      return true;
-  }
+  if (policy.within != WithinQueue::kNever && (!q.started.empty() || !q.holders.empty())) return true;
   return policy.reclaim != Reclaim::kNever && !q.spec.unlimited && state_.quota.parent(w_.queue).valid();
 }
 
-// The child of the lowest common ancestor on our side; none where the other queue lies below ours.
-QueueId VictimSearch::side_towards(QueueId other) const {
-  const QuotaTree& quota = state_.quota;
-  std::vector<QueueId> theirs;
-  for (QueueId at = other; at.valid(); at = quota.parent(at)) theirs.push_back(at);
-  const auto common = [&](QueueId q) { return std::find(theirs.begin(), theirs.end(), q) != theirs.end(); };
-  if (common(w_.queue)) return {};
-  QueueId side = w_.queue;
-  while (quota.parent(side).valid() && !common(quota.parent(side))) side = quota.parent(side);
-  return side;
+std::optional<VictimPlan> VictimSearch::run(Ask ask) {
+  ask_ = ask;
+  more_at_ = kEndOfTime;
+  const PreemptionPolicy& policy = state_.queues[w_.queue.index()].spec.preemption;
+  why_not_ = {ReasonCode::kNoVictims, "", "", 0, 0, 0, {}};
+  why_not_.detail = w_.may_preempt ? fmt::format("within its queue: {}, from other queues: {}",
+                                                 enum_name(policy.within), enum_name(policy.reclaim))
+                                   : "its pods never preempt";
+  if (!could_help()) return std::nullopt;
+  ++state_.stats.victim_searches;
+  std::size_t ranks = 1;
+  for (const auto& set : w_.sets) ranks = std::max(ranks, state_.choices(set).size());
+  bool slow = false;
+  for (std::size_t rank = 0; rank < ranks && steps_ >= 0; ++rank) {
+    if (auto plan = run_rank(static_cast<int>(rank))) return plan;
+    slow = slow || candidates_->some_are_slow();
+  }
+  if (steps_ < 0) {
+    why_not_ = {ReasonCode::kSearchBudget, "", "", 0, 0, 0, {}};
+    return std::nullopt;
+  }
+  if (more_at_ != kEndOfTime) why_not_.detail += "; some may have to yield later";
+  if (slow) why_not_.detail += "; some would end too late for it";
+  return std::nullopt;
 }
 
-// The preemptor's side of the common ancestor stays within its own quota; the victim's side is checked when it is taken.
-bool VictimSearch::reclaim_allowed(QueueId victim_queue) const {
-  const QuotaTree& quota = state_.quota;
-  if (victim_queue == w_.queue || quota.root(victim_queue) != quota.root(w_.queue)) return false;
-  const QueueId side = side_towards(victim_queue);
-  if (!side.valid()) return false;
-  return std::all_of(needs_.begin(), needs_.end(), [&](const QuotaItem& item) {
-    return saturating_add(quota.usage(side, item.pair, kAfter), item.amount) <=
-           quota.subtree(side, item.pair);
-  });
+void VictimSearch::find_wanted() {
+  wanted_ = Wanted{};
+  const std::vector<Extent> extents = extents_of(w_, ask_);
+  std::map<FlavorResource, std::int64_t> needs;
+  for (std::size_t s = 0; s < w_.sets.size(); ++s) {
+    const std::vector<ChargeId> choices = state_.choices(w_.sets[s]);
+    if (choices.empty() || extents[s].want == 0) continue;
+    const Charge& c = state_.charges[choices[std::min(static_cast<std::size_t>(rank_), choices.size() - 1)]];
+    const auto known = std::find(wanted_.shapes.begin(), wanted_.shapes.end(), c.shape);
+    if (known == wanted_.shapes.end()) {
+      wanted_.shapes.push_back(c.shape);
+      wanted_.slots.push_back(extents[s].need);
+    } else {
+      wanted_.slots[static_cast<std::size_t>(known - wanted_.shapes.begin())] += extents[s].need;
+    }
+    for (const QuotaItem& item : c.quota) {
+      auto& need = needs[item.pair];
+      need = saturating_add(need, saturating_mul(item.amount, extents[s].need));
+    }
+  }
+  for (const auto& [pair, amount] : needs) wanted_.quota.push_back({pair, amount});
 }
 
-bool VictimSearch::still_borrows(QueueId victim_queue, const WorkloadState& victim) const {
-  const QuotaTree& quota = state_.quota;
-  std::vector<QueueId> ours;
-  for (QueueId at = w_.queue; at.valid(); at = quota.parent(at)) ours.push_back(at);
-  const auto common = [&](QueueId q) { return std::find(ours.begin(), ours.end(), q) != ours.end(); };
-  for (const auto& set : victim.sets) {
-    for (const auto& slot : set.slots) {
-      if (!occupies(slot)) continue;
-      for (const QuotaItem& item : state_.charges[slot.charge].quota) {
-        const bool needed = std::any_of(needs_.begin(), needs_.end(),
-                                        [&](const QuotaItem& n) { return n.pair == item.pair; });
-        if (!needed) continue;
-        bool all = true;
-        for (QueueId at = victim_queue; at.valid() && !common(at); at = quota.parent(at)) {
-          all = all && quota.borrows(at, item.pair);
-        }
-        if (all) return true;
-      }
+std::optional<VictimPlan> VictimSearch::run_rank(int rank) {
+  rank_ = rank;
+  best_.reset();
+  find_wanted();
+  candidates_.emplace(state_, lists_, id_, wanted_, steps_);
+  consider(minimal([this] { return candidates_->next(); }));
+  if (steps_ < 0) return std::nullopt;
+  if (!best_ && candidates_->some_were_protected()) {
+    // In that order the ones that would have helped came when their queue borrowed no longer.
+    Sequence all(candidates_->size());
+    for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i;
+    if (all.size() <= kExact) {
+      exact(all);
+    } else {
+      consider(minimal(by_node_price(state_, *candidates_, wanted_, all, steps_)));
     }
   }
-  return false;
+  if (!best_) {
+    more_at_ = std::min(more_at_, enough_at());
+    return std::nullopt;
+  }
+  if (candidates_->order() == VictimOrder::kCost) improve();
+  return plan_of(*best_);
 }
 
-void VictimSearch::collect() {
-  const QueueState& mine = state_.queues[w_.queue.index()];
-  const PreemptionPolicy policy = mine.spec.preemption;
-  const auto relevant = [&](const WorkloadState& v) {
-    for (const auto& set : v.sets) {
-      for (const auto& slot : set.slots) {
-        if (!occupies(slot)) continue;
-        for (const QuotaItem& item : state_.charges[slot.charge].quota) {
-          if (std::any_of(needs_.begin(), needs_.end(),
-                          [&](const QuotaItem& n) { return n.pair == item.pair; }))
-            return true;
-        }
-        for (const ShapeId shape : shapes_) {
-          if (state_.index(shape, Mode::kPlan).eligible(slot.node)) return true;
-        }
-      }
-    }
-    return false;
-  };
-  const auto offer = [&](WorkloadId id, bool reclaim, bool holder) {
-    const WorkloadState& v = state_.workloads[id.index()];
-    --steps_;
-    if (id == id_ || v.withdraw || (!holder && !v.preemptible) || !relevant(v)) return;
-    if (!holder && !policy.ignores_minimum_runtime) {
-      const TimeMs until = yields_from(state_, v);
-      if (until > state_.now) {
-        more_at_ = std::min(more_at_, until);
-        return;
-      }
-    }
-    candidates_.push_back({id, reclaim, holder, v.priority, holder ? 0 : victim_cost(state_, v, state_.now),
-                           v.started, v.arrival,
-                           policy.victims == VictimOrder::kLatestInOrder ? standing(state_, v) : 0});
-  };
-  const auto within_ok = [&](const WorkloadState& v) {
-    if (policy.within == WithinQueue::kNever) return false;
-    if (policy.within == WithinQueue::kLaterInOrder) {
-      if (stands_behind(state_, v, w_)) return true;
-      more_at_ = std::min(more_at_, stands_behind_at(state_, v, w_));
-      return false;
-    }
-    if (v.priority < w_.priority) return true;
-    return policy.within == WithinQueue::kLowerOrNewerEqual && v.priority == w_.priority &&
-           std::tie(v.created, v.arrival) > std::tie(w_.created, w_.arrival);
-  };
-  for (const WorkloadId id : mine.started) {
-    const WorkloadState& v = state_.workloads[id.index()];
-    if (v.held() == 0 && within_ok(v)) offer(id, false, false);
-  }
-  std::map<QueueId, bool> may_reclaim;
-  const auto queue_ok = [&](QueueId queue) {
-    const auto [it, fresh] = may_reclaim.try_emplace(queue, false);
-    if (fresh) it->second = reclaim_allowed(queue);
-    return it->second;
-  };
-  const auto reclaim_ok = [&](const WorkloadState& v) {
-    if (policy.reclaim == Reclaim::kNever || mine.spec.unlimited) return false;
-    if (policy.reclaim == Reclaim::kLowerPriority && v.priority >= w_.priority) return false;
-    return queue_ok(v.queue);
-  };
-  if (policy.reclaim != Reclaim::kNever && !mine.spec.unlimited) {
-    for (std::size_t q = 0; q < state_.queues.size(); ++q) {
-      if (QueueId(q) == w_.queue || state_.queues[q].started.empty()) continue;
-      if (state_.queues[q].spec.unlimited || !queue_ok(QueueId(q))) continue;
-      for (const WorkloadId id : state_.queues[q].started) {
-        const WorkloadState& v = state_.workloads[id.index()];
-        if (v.held() == 0 && reclaim_ok(v)) offer(id, true, false);
-      }
-    }
-  }
-  for (const auto& [order, id] : state_.holders) {
-    const WorkloadState& v = state_.workloads[id.index()];
-    if (v.running() > 0) continue;  // grows: its running part is no hold
-    if (v.queue == w_.queue ? within_ok(v) : reclaim_ok(v)) offer(id, v.queue != w_.queue, true);
-  }
-  const VictimOrder order = policy.victims;
-  const auto key = [order](const Candidate& c) {
-    const std::int64_t priority = order == VictimOrder::kYoungestFirst ? 0 : c.priority;
-    const bool by_cost = order == VictimOrder::kCost || order == VictimOrder::kLatestInOrder;
-    return std::make_tuple(!c.holder, priority, ~c.standing, by_cost ? c.cost : 0, -c.started, ~c.arrival);
-  };
-  std::sort(candidates_.begin(), candidates_.end(),
-            [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
-}
-
-// sign -1 frees the candidate's room on the after plane; +1 gives it back.
-void VictimSearch::free(const Candidate& c, int sign) {
-  const WorkloadState& v = state_.workloads[c.workload.index()];
-  for (const auto& set : v.sets) {
-    for (const auto& slot : set.slots) {
-      if (occupies(slot)) state_.try_charge(v.queue, slot.charge, slot.node, slot.devices, kAfterBit, sign);
-    }
-  }
-}
+// ----------------------------------------------------------------------------------------------------- one sequence of them
 
 bool VictimSearch::fits(std::vector<PlacedSlot>* placed) {
   --steps_;
-  Placer placer(state_, id_, Mode::kPlan, steps_, rank_);
+  for (const QuotaItem& item : wanted_.quota) {
+    if (item.amount > 0 && item.amount > state_.quota.available(w_.queue, item.pair, kAfter)) return false;
+  }
+  Placer placer(state_, id_, Mode::kPlan, steps_, rank_, ask_);
   if (!placer.may_fit()) return false;
   const std::size_t mark = state_.mark();
   if (!placer.run()) return false;
@@ -195,295 +124,440 @@ bool VictimSearch::fits(std::vector<PlacedSlot>* placed) {
   return true;
 }
 
-std::optional<VictimSearch::Sequence> VictimSearch::take(const Sequence& sequence, std::size_t most) {
-  const std::size_t start = state_.mark();
-  Sequence taken;
-  bool found = false;
-  for (const std::uint32_t i : sequence) {
-    if (steps_ < 0 || taken.size() >= most) break;
-    const Candidate& c = candidates_[i];
-    const WorkloadState& v = state_.workloads[c.workload.index()];
-    if (c.reclaim && !still_borrows(v.queue, v)) continue;
-    free(c, -1);
-    taken.push_back(i);
-    if (fits(nullptr)) {
-      found = true;
-      break;
-    }
-  }
-  if (found) {
-    Sequence kept;
-    for (std::size_t i = taken.size(); i-- > 0;) {
-      const Candidate& c = candidates_[taken[i]];
-      if (steps_ > 0) {
-        free(c, +1);
-        if (fits(nullptr)) continue;
-        free(c, -1);
+bool VictimSearch::take_until_fits(const std::function<std::uint32_t()>& from, Sequence& taken) {
+  std::size_t step = 1;
+  while (true) {
+    const std::size_t before = taken.size();
+    bool more = true;
+    while (taken.size() < before + step && steps_ >= 0) {
+      const std::uint32_t next = from();
+      if (next == Candidates::kNone) {
+        more = false;
+        break;
       }
-      kept.push_back(taken[i]);
+      candidates_->take(next, taken);
     }
-    std::reverse(kept.begin(), kept.end());
-    // Whether all of them are needed was not found out within the bound: nobody is ended on a guess.
-    if (steps_ <= 0) {
-      steps_ = -1;
-      found = false;
+    if (taken.size() > before && fits()) {
+      shorten(taken, before);
+      return true;
     }
-    taken = std::move(kept);
+    if (!more || steps_ < 0) return false;
+    step *= 2;
   }
-  state_.rollback(start);
-  if (!found) return std::nullopt;
-  return taken;
 }
 
-// Candidates node by node, the node first whose next slot costs least.
-VictimSearch::Sequence VictimSearch::by_node(const Sequence& among) {
-  std::map<NodeId, Sequence> on_node;
-  for (const std::uint32_t i : among) {
-    const WorkloadState& v = state_.workloads[candidates_[i].workload.index()];
-    for (const auto& set : v.sets) {
-      for (const auto& slot : set.slots) {
-        if (!occupies(slot)) continue;
-        auto& list = on_node[slot.node];
-        if (list.empty() || list.back() != i) list.push_back(i);
-      }
+// The shortest prefix that fits; `too_few` of them do not.
+void VictimSearch::shorten(Sequence& taken, std::size_t too_few) {
+  Sequence rest;  // given back, the last one first
+  while (taken.size() - too_few > 1 && steps_ >= 0) {
+    const std::size_t middle = too_few + (taken.size() - too_few) / 2;
+    const std::size_t had = taken.size();
+    for (std::size_t i = had; i-- > middle;) candidates_->give_back(taken[i]);
+    if (fits()) {
+      taken.resize(middle);
+    } else {
+      for (std::size_t i = middle; i < had; ++i) candidates_->free(taken[i]);
+      too_few = middle;
     }
   }
-  struct Priced {
-    std::int64_t priority = 0;
-    std::int64_t cost = 0;
-    NodeId node;
-    Sequence victims;
-  };
-  std::vector<Priced> nodes;
-  for (const ShapeId shape_id : shapes_) {
-    const Shape& shape = state_.shapes[shape_id].shape;
-    for (const auto& [node, list] : on_node) {
-      if (!state_.index(shape_id, Mode::kPlan).eligible(node)) continue;
-      const std::size_t mark = state_.mark();
-      const std::int64_t before = state_.nodes.fit_by_room(node, shape, Mode::kPlan);
-      Priced priced{kInt64Min, 0, node, {}};
-      bool gained = false;
-      for (const std::uint32_t i : list) {
-        --steps_;
-        const WorkloadState& v = state_.workloads[candidates_[i].workload.index()];
-        for (const auto& set : v.sets) {
-          for (const auto& slot : set.slots) {
-            if (occupies(slot) && slot.node == node) {
-              state_.try_charge(v.queue, slot.charge, node, slot.devices, kAfterBit, -1);
-            }
-          }
-        }
-        priced.victims.push_back(i);
-        priced.priority =
-            std::max(priced.priority, candidates_[i].holder ? kInt64Min : candidates_[i].priority);
-        priced.cost = saturating_add(priced.cost, candidates_[i].cost);
-        if (state_.nodes.fit_by_room(node, shape, Mode::kPlan) > before) {
-          gained = true;
-          break;
-        }
+}
+
+VictimSearch::Sequence VictimSearch::reprieve(const Sequence& taken) {
+  Sequence kept = taken;
+  if (kept.size() > kManyTaken) {
+    // Whoever neither stands on the places nor stands in the way of the quota can come back without a search.
+    const std::size_t mark = state_.mark();
+    std::vector<PlacedSlot> placed;
+    if (fits(&placed)) {
+      keep_only_needed(kept, placed);
+      for (const PlacedSlot& p : placed) {
+        state_.try_charge(w_.queue, p.charge, p.node, p.devices, kAfterBit, -1);
       }
+    } else {
       state_.rollback(mark);
-      if (gained) nodes.push_back(std::move(priced));
     }
   }
-  std::sort(nodes.begin(), nodes.end(), [](const Priced& a, const Priced& b) {
-    return std::tie(a.priority, a.cost, a.node) < std::tie(b.priority, b.cost, b.node);
-  });
-  Sequence out;
-  std::vector<std::uint8_t> seen(candidates_.size(), 0);
-  for (const Priced& priced : nodes) {
-    for (const std::uint32_t i : priced.victims) {
-      if (seen[i] != 0) continue;
-      seen[i] = 1;
-      out.push_back(i);
+  Sequence needed;
+  for (std::size_t i = kept.size(); i-- > 0;) {
+    if (steps_ > 0 && candidates_->may_come_back(kept[i])) {
+      candidates_->give_back(kept[i]);
+      if (fits()) continue;
+      candidates_->free(kept[i]);
+    }
+    needed.push_back(kept[i]);
+  }
+  std::reverse(needed.begin(), needed.end());
+  return needed;
+}
+
+void VictimSearch::undo(const Sequence& taken) {
+  for (std::size_t i = taken.size(); i-- > 0;) candidates_->give_back(taken[i]);
+}
+
+std::optional<VictimSearch::Sequence> VictimSearch::minimal(const std::function<std::uint32_t()>& from) {
+  const std::size_t mark = state_.mark();
+  Sequence taken;
+  std::optional<Sequence> kept;
+  if (take_until_fits(from, taken)) kept = reprieve(taken);
+  state_.rollback(mark);
+  candidates_->forget_freed(taken);
+  // Whether all of them are needed was not found out within the bound: nobody is ended on a guess.
+  if (kept && steps_ <= 0) {
+    steps_ = -1;
+    kept.reset();
+  }
+  return kept;
+}
+
+std::optional<VictimSearch::Sequence> VictimSearch::minimal(const Sequence& from) {
+  std::size_t at = 0;
+  return minimal([&] { return at < from.size() ? from[at++] : Candidates::kNone; });
+}
+
+// ------------------------------------------------------------------------------------------------------- which set is best
+
+VictimSearch::Worth VictimSearch::worth(const Sequence& set) const {
+  Worth out{kInt64Min, false, 0, 0, set.size()};
+  for (const std::uint32_t i : set) {
+    const Unit& unit = (*candidates_)[i].unit;
+    out.cost = saturating_add(out.cost, unit.cost);
+    if (unit.holder) continue;
+    ++out.evicted;
+    if (std::tie(unit.priority, unit.whole) > std::tie(out.priority, out.whole)) {
+      out.priority = unit.priority;
+      out.whole = unit.whole;
     }
   }
   return out;
 }
 
-VictimSearch::Sequence VictimSearch::within_domain(DomainId domain) const {
+void VictimSearch::consider(std::optional<Sequence> found) {
+  if (found && (!best_ || worth(*found) < worth(*best_))) best_ = std::move(found);
+}
+
+bool VictimSearch::nodes_are_short() {
+  if (!state_.structures[w_.structure].groups[0].topology.empty()) return true;
+  for (std::size_t s = 0; s < wanted_.shapes.size(); ++s) {
+    if (state_.index(wanted_.shapes[s], Mode::kPlan).total() < wanted_.slots[s]) return true;
+  }
+  return false;
+}
+
+void VictimSearch::improve() {
+  const Worth first = worth(*best_);
+  if (first.evicted == 0) return;  // only holds give way
+  const bool nodes_short = nodes_are_short();
+  const std::size_t most = nodes_short ? kMostPool : candidates_->size() + kWindow;
+  const auto beyond = [&](std::uint32_t i) {
+    const Unit& unit = (*candidates_)[i].unit;
+    return !unit.holder && std::tie(unit.priority, unit.whole) > std::tie(first.priority, first.whole);
+  };
+  while (candidates_->size() < most) {
+    const std::uint32_t i = candidates_->next();
+    if (i == Candidates::kNone || beyond(i)) break;
+  }
+  if (steps_ < 0) {
+    steps_ = 0;  // what was found is a minimal set all the same
+    return;
+  }
+  Sequence pool;
+  for (std::uint32_t i = 0; i < candidates_->size(); ++i) {
+    if (!beyond(i)) pool.push_back(i);
+  }
+  if (pool.size() <= kExact) return exact(pool);
+  // One of least cost among those of the lowest rank that will do: nothing can be cheaper.
+  if (best_->size() == 1 && best_->front() == pool.front()) return;
+
+  Sequence seen = *best_;
+  const auto also = [&](std::optional<Sequence> found) {
+    if (!found) return;
+    seen.insert(seen.end(), found->begin(), found->end());
+    consider(std::move(found));
+  };
+  const std::string& required = state_.structures[w_.structure].groups[0].topology.required;
+  const auto level = required.empty() ? std::nullopt : state_.nodes.level_of(required);
+  if (level) {
+    std::size_t tried = 0;
+    for (const DomainId domain : state_.nodes.levels()[*level].domains) {
+      const Sequence inside = within_domain(pool, domain);
+      if (inside.empty() || steps_ <= 0 || ++tried > kMostDomains) continue;
+      also(minimal(inside));
+      if (steps_ > 0) also(minimal(by_node_price(state_, *candidates_, wanted_, inside, steps_)));
+    }
+  } else if (nodes_short) {
+    also(minimal(by_node_price(state_, *candidates_, wanted_, pool, steps_)));
+  } else if (Sequence by_worth = by_value(pool); by_worth != pool) {
+    also(minimal(by_worth));
+  }
+  std::sort(seen.begin(), seen.end());
+  seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+  if (steps_ > 0 && seen.size() <= kExact && seen.size() > best_->size()) exact(seen);
+  steps_ = std::max<std::int64_t>(steps_, 0);
+}
+
+// What each frees of the quota that is short, for its cost: the most first.
+VictimSearch::Sequence VictimSearch::by_value(const Sequence& among) const {
+  struct Valued {
+    std::int64_t freed = 0;
+    std::int64_t cost = 0;
+    std::uint32_t i = 0;
+  };
+  std::vector<Valued> valued;
+  for (const std::uint32_t i : among) {
+    Valued v{0, (*candidates_)[i].unit.cost, i};
+    for (const QuotaItem& item : wanted_.quota) {
+      if (item.amount <= state_.quota.available(w_.queue, item.pair, kAfter)) continue;
+      v.freed = std::min(candidates_->frees(i, item.pair), item.amount);
+      break;
+    }
+    valued.push_back(v);
+  }
+  std::stable_sort(valued.begin(), valued.end(), [](const Valued& a, const Valued& b) {
+    return Int128{a.cost} * b.freed < Int128{b.cost} * a.freed;
+  });
+  Sequence out;
+  for (const Valued& v : valued) out.push_back(v.i);
+  return out;
+}
+
+VictimSearch::Sequence VictimSearch::within_domain(const Sequence& among, DomainId domain) const {
   const std::uint32_t level = state_.nodes.domain(domain).level;
   Sequence out;
-  for (std::uint32_t i = 0; i < candidates_.size(); ++i) {
-    const WorkloadState& v = state_.workloads[candidates_[i].workload.index()];
-    const bool inside = std::any_of(v.sets.begin(), v.sets.end(), [&](const PodSetState& set) {
-      return std::any_of(set.slots.begin(), set.slots.end(), [&](const Slot& slot) {
-        return occupies(slot) && state_.nodes.domain_of(slot.node, level) == domain;
-      });
+  for (const std::uint32_t i : among) {
+    bool inside = false;
+    candidates_->each_slot((*candidates_)[i].unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
+      inside = inside || state_.nodes.domain_of(slot.node, level) == domain;
     });
     if (inside) out.push_back(i);
   }
   return out;
 }
 
-bool VictimSearch::better(const Sequence& a, const Sequence& b) const {
-  const auto worth = [&](const Sequence& s) {
-    std::int64_t priority = kInt64Min;
-    std::int64_t cost = 0;
-    std::int64_t evicted = 0;
-    for (const std::uint32_t i : s) {
-      if (!candidates_[i].holder) {
-        priority = std::max(priority, candidates_[i].priority);
-        ++evicted;
-      }
-      cost = saturating_add(cost, candidates_[i].cost);
+// ---------------------------------------------------------------------------------------------------------------- exactly
+
+struct VictimSearch::Exact {
+  Sequence order;  // dearest first; a whole before its parts
+  std::vector<std::uint8_t> kept;
+  std::size_t fits_left = kExactFits;
+  bool by_cost = true;  // none of the pool has a higher rank than the best that is known
+};
+
+// Everything in the pool is gone; then, from the dearest on, each comes back or stays gone, in all ways that could still be
+// better than the best.
+void VictimSearch::exact(const Sequence& pool) {
+  Exact search;
+  search.order = pool;
+  search.by_cost = best_.has_value();
+  std::sort(search.order.begin(), search.order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const Unit& x = (*candidates_)[a].unit;
+    const Unit& y = (*candidates_)[b].unit;
+    return std::make_tuple(!x.whole, -x.cost, a) < std::make_tuple(!y.whole, -y.cost, b);
+  });
+  const std::size_t mark = state_.mark();
+  for (const std::uint32_t i : pool) candidates_->free(i);
+  if (fits()) exact_from(search, 0, 0, 0);
+  state_.rollback(mark);
+  candidates_->forget_freed(pool);
+}
+
+void VictimSearch::exact_from(Exact& search, std::size_t at, std::int64_t cost, std::size_t count) {
+  if (best_ && search.by_cost) {
+    const Worth best = worth(*best_);
+    if (std::tie(cost, count) >= std::tie(best.cost, best.evicted)) return;
+  }
+  if (at == search.order.size()) {
+    Sequence set;
+    for (const std::uint32_t i : search.order) {
+      if ((*candidates_)[i].freed) set.push_back(i);
     }
-    return std::make_tuple(priority, cost, evicted, s.size());
+    if (may_all_go(set)) consider(set);
+    return;
+  }
+  if (steps_ <= 0 || search.fits_left == 0) return;
+  const std::uint32_t i = search.order[at];
+  if (candidates_->may_come_back(i)) {
+    candidates_->give_back(i);
+    --search.fits_left;
+    if (fits()) exact_from(search, at + 1, cost, count);
+    candidates_->free(i);
+  }
+  const Unit& unit = (*candidates_)[i].unit;
+  exact_from(search, at + 1, saturating_add(cost, unit.cost), count + (unit.holder ? 0 : 1));
+}
+
+// May all of a set that is freed go, in some order: each while its queue still borrows? Small ones first is the order that lets the
+// most go. The set is put into that order.
+bool VictimSearch::may_all_go(Sequence& set) {
+  const auto size = [&](std::uint32_t i) {
+    std::int64_t sum = 0;
+    for (const QuotaItem& item : wanted_.quota) sum = saturating_add(sum, candidates_->frees(i, item.pair));
+    return sum;
   };
-  return worth(a) < worth(b);
+  std::vector<std::tuple<bool, bool, std::int64_t, std::uint32_t>> keyed;
+  bool reclaims = false;
+  for (const std::uint32_t i : set) {
+    const auto& c = (*candidates_)[i];
+    reclaims = reclaims || c.reclaim;
+    keyed.emplace_back(!c.unit.holder, c.unit.whole, c.reclaim ? size(i) : 0, i);
+  }
+  std::sort(keyed.begin(), keyed.end());
+  for (std::size_t k = 0; k < set.size(); ++k) set[k] = std::get<3>(keyed[k]);
+  if (!reclaims) return true;
+  const std::size_t mark = state_.mark();
+  undo(set);
+  Sequence taken;
+  const bool all =
+      std::all_of(set.begin(), set.end(), [&](std::uint32_t i) { return candidates_->take(i, taken); });
+  state_.rollback(mark);
+  for (const std::uint32_t i : set) candidates_->mark_freed(i);
+  return all;
 }
 
-void VictimSearch::consider(std::optional<Sequence> found) {
-  if (found && (!best_ || better(*found, *best_))) best_ = std::move(found);
-}
+// ---------------------------------------------------------------------------------------------------------------- the plan
 
-std::optional<VictimPlan> VictimSearch::run() {
-  const PreemptionPolicy policy = state_.queues[w_.queue.index()].spec.preemption;
-  why_not_ = {ReasonCode::kNoVictims, "", "", 0, 0, 0, {}};
-  why_not_.detail = w_.may_preempt ? fmt::format("within its queue: {}, from other queues: {}",
-                                                 enum_name(policy.within), enum_name(policy.reclaim))
-                                   : "its pods never preempt";
-  if (!could_help()) return std::nullopt;
-  ++state_.stats.victim_searches;
-  std::size_t ranks = 1;
-  for (const auto& set : w_.sets) ranks = std::max(ranks, state_.choices(set).size());
-  for (std::size_t rank = 0; rank < ranks && steps_ >= 0; ++rank) {
-    if (auto plan = run_rank(static_cast<int>(rank))) return plan;
-  }
-  if (steps_ < 0) why_not_ = {ReasonCode::kSearchBudget, "", "", 0, 0, 0, {}};
-  if (more_at_ != kEndOfTime) why_not_.detail += "; some may have to yield later";
-  return std::nullopt;
-}
-
-std::optional<VictimPlan> VictimSearch::run_rank(int rank) {
-  rank_ = rank;
-  needs_.clear();
-  shapes_.clear();
-  candidates_.clear();
-  best_.reset();
-  std::map<FlavorResource, std::int64_t> needs;
-  for (const auto& set : w_.sets) {
-    const std::int64_t least = std::max<std::int64_t>(0, set.least - set.active);
-    const std::vector<ChargeId> choices = state_.choices(set);
-    if (choices.empty()) continue;
-    const Charge& c = state_.charges[choices[std::min(static_cast<std::size_t>(rank), choices.size() - 1)]];
-    if (std::find(shapes_.begin(), shapes_.end(), c.shape) == shapes_.end()) shapes_.push_back(c.shape);
-    for (const QuotaItem& item : c.quota) {
-      auto& need = needs[item.pair];
-      need = saturating_add(
-          need, saturating_mul(item.amount, std::max<std::int64_t>(least, w_.sets.size() == 1 ? 1 : 0)));
-    }
-  }
-  for (const auto& [pair, amount] : needs) needs_.push_back({pair, amount});
-
-  collect();
-  if (candidates_.empty()) return std::nullopt;
-  Sequence all(candidates_.size());
-  for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i;
-
-  const bool by_cost = state_.queues[w_.queue.index()].spec.preemption.victims == VictimOrder::kCost;
-  const std::string& required = state_.structures[w_.structure].groups[0].topology.required;
-  const auto level = required.empty() ? std::nullopt : state_.nodes.level_of(required);
-  if (level) {
-    std::size_t tried = 0;
-    for (const DomainId domain : state_.nodes.levels()[*level].domains) {
-      const Sequence inside = within_domain(domain);
-      if (inside.empty() || steps_ < 0 || ++tried > kMostDomains) continue;
-      consider(take(inside, kFirstPrefix));
-      if (by_cost && inside.size() > 1) consider(take(by_node(inside), inside.size()));
-    }
-  } else {
-    consider(take(all, kFirstPrefix));
-    // One victim of least rank and cost cannot be beaten by another order, several may be.
-    if (by_cost && (!best_ || best_->size() > 1)) consider(take(by_node(all), all.size()));
-  }
-  if (!best_ && steps_ >= 0) consider(take(all, all.size()));
-  if (!best_) return std::nullopt;
-
+std::optional<VictimPlan> VictimSearch::plan_of(const Sequence& victims) {
   VictimPlan plan;
-  for (const std::uint32_t i : *best_) {
-    const Candidate& c = candidates_[i];
-    free(c, -1);
-    plan.victims.push_back({c.workload, c.reclaim, c.holder, c.cost,
-                            c.reclaim ? ReasonCode::kReclaimed : ReasonCode::kPreempted});
+  Sequence chosen;
+  for (const std::uint32_t i : victims) {
+    if (!candidates_->take(i, chosen)) {
+      state_.rollback(0);
+      return std::nullopt;
+    }
   }
-  steps_ = std::max<std::int64_t>(steps_,
-                                  100'000);  // the plan is known to fit: it must not fail for lack of steps
-  // What is reclaimed may only serve quota that is the preemptor's own, also with the surplus that fits beyond the least.
-  if (!fits(&plan.placed) || !own_quota_suffices(plan)) {
+  steps_ = std::max<std::int64_t>(steps_, 100'000);  // it is known to fit: it must not fail for lack of steps
+  if (ask_ == Ask::kLeast) ask_ = Ask::kClaim;
+  // What is reclaimed may only serve quota that is the preemptor's own, also with what fits beyond the least.
+  if (!fits(&plan.placed) || !own_quota_suffices(chosen, plan.placed)) {
     state_.rollback(0);
     return std::nullopt;
   }
-  keep_only_needed(plan, *best_);
+  keep_only_needed(chosen, plan.placed);
+  for (const std::uint32_t i : chosen) {
+    const Unit& unit = (*candidates_)[i].unit;
+    auto it = std::find_if(plan.victims.begin(), plan.victims.end(), [&](const VictimPlan::Victim& v) {
+      return v.workload == unit.workload && v.holder == unit.holder;
+    });
+    // Few are elastic: those that are not stand alone.
+    if (it == plan.victims.end()) {
+      const bool reclaim = (*candidates_)[i].reclaim;
+      plan.victims.push_back({unit.workload,
+                              reclaim,
+                              unit.holder,
+                              false,
+                              {},
+                              0,
+                              reclaim ? ReasonCode::kReclaimed : ReasonCode::kPreempted});
+      it = std::prev(plan.victims.end());
+    }
+    it->cost = saturating_add(it->cost, unit.cost);
+    it->whole = it->whole || unit.whole;
+    if (!unit.whole && !unit.holder) it->slots.emplace_back(unit.set, unit.slot);
+  }
   return plan;
 }
 
 // The search asks whether a fit can be found without a victim, and finds fits greedily. With the places as they are now,
 // some victim may stay after all: then it does.
-void VictimSearch::keep_only_needed(VictimPlan& plan, const Sequence& victims) {
-  for (std::size_t i = plan.victims.size(); i-- > 0;) {
-    const Candidate& c = candidates_[victims[i]];
-    free(c, +1);
-    if (fits_beside(plan, state_.workloads[c.workload.index()])) {
-      plan.victims.erase(plan.victims.begin() + static_cast<std::ptrdiff_t>(i));
-    } else {
-      free(c, -1);
+void VictimSearch::keep_only_needed(Sequence& victims, const std::vector<PlacedSlot>& placed) {
+  Sequence needed;
+  for (std::size_t i = victims.size(); i-- > 0;) {
+    if (candidates_->may_come_back(victims[i])) {
+      candidates_->give_back(victims[i]);
+      if (fits_beside((*candidates_)[victims[i]].unit, placed)) continue;
+      candidates_->free(victims[i]);
     }
+    needed.push_back(victims[i]);
   }
+  std::reverse(needed.begin(), needed.end());
+  victims = std::move(needed);
 }
 
 // With both charged: is no node of the victim, and no queue on the preemptor's way up, beyond what it has?
-bool VictimSearch::fits_beside(const VictimPlan& plan, const WorkloadState& victim) const {
-  for (const auto& set : victim.sets) {
-    for (const auto& slot : set.slots) {
-      if (!occupies(slot)) continue;
-      const Shape& shape = state_.shape_of(slot.charge);
-      for (const auto& a : shape.amounts) {
-        if (state_.nodes.account(slot.node, a.resource).free(Mode::kPlan) < 0) return false;
-      }
-      const auto& record = state_.nodes.record(slot.node);
-      for (std::uint64_t rest = slot.devices; rest != 0; rest &= rest - 1) {
-        const auto& device = record.devices[static_cast<std::size_t>(std::countr_zero(rest))];
-        if (device.account.free(Mode::kPlan) < 0) return false;
-      }
+bool VictimSearch::fits_beside(const Unit& unit, const std::vector<PlacedSlot>& placed) const {
+  bool ok = true;
+  candidates_->each_slot(unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
+    if (!ok) return;
+    const Shape& shape = state_.shape_of(slot.charge);
+    for (const auto& a : shape.amounts) {
+      ok = ok && state_.nodes.account(slot.node, a.resource).free(Mode::kPlan) >= 0;
     }
-  }
-  for (const PlacedSlot& p : plan.placed) {
+    const auto& record = state_.nodes.record(slot.node);
+    for (std::uint64_t rest = slot.devices; rest != 0; rest &= rest - 1) {
+      ok = ok &&
+           record.devices[static_cast<std::size_t>(std::countr_zero(rest))].account.free(Mode::kPlan) >= 0;
+    }
+  });
+  ChargeId last;
+  for (const PlacedSlot& p : placed) {
+    if (!ok || p.charge == last) continue;
+    last = p.charge;
     for (const QuotaItem& item : state_.charges[p.charge].quota) {
-      for (QueueId at = w_.queue; at.valid(); at = state_.quota.parent(at)) {
-        if (item.amount > 0 && state_.quota.available(at, item.pair, kAfter) < 0) return false;
+      for (QueueId at = w_.queue; at.valid() && item.amount > 0; at = state_.quota.parent(at)) {
+        ok = ok && state_.quota.available(at, item.pair, kAfter) >= 0;
       }
     }
   }
-  return true;
+  return ok;
 }
 
 // With the places charged, does our side of the tree still stay within its own quota wherever something was reclaimed?
 // Slots beyond the least count are given back until it does.
-bool VictimSearch::own_quota_suffices(VictimPlan& plan) {
+bool VictimSearch::own_quota_suffices(const Sequence& victims, std::vector<PlacedSlot>& placed) {
+  std::vector<QueueId> sides;
+  for (const std::uint32_t i : victims) {
+    if (!(*candidates_)[i].reclaim) continue;
+    const QueueId side =
+        candidates_->side_towards(state_.workloads[(*candidates_)[i].unit.workload.index()].queue);
+    if (std::find(sides.begin(), sides.end(), side) == sides.end()) sides.push_back(side);
+  }
   const auto within = [&] {
-    return std::all_of(plan.victims.begin(), plan.victims.end(), [&](const VictimPlan::Victim& v) {
-      if (!v.reclaim) return true;
-      const QueueId side = side_towards(state_.workloads[v.workload.index()].queue);
-      return std::all_of(needs_.begin(), needs_.end(), [&](const QuotaItem& item) {
+    return std::all_of(sides.begin(), sides.end(), [&](const QueueId side) {
+      return std::all_of(wanted_.quota.begin(), wanted_.quota.end(), [&](const QuotaItem& item) {
         return state_.quota.usage(side, item.pair, kAfter) <= state_.quota.subtree(side, item.pair);
       });
     });
   };
   std::vector<std::int64_t> spare(w_.sets.size());
-  for (const PlacedSlot& p : plan.placed) ++spare[p.set];
-  for (std::size_t s = 0; s < spare.size(); ++s) {
-    spare[s] -= std::max<std::int64_t>(w_.sets.size() == 1 ? 1 : 0, w_.sets[s].least - w_.sets[s].active);
-  }
+  for (const PlacedSlot& p : placed) ++spare[p.set];
+  const std::vector<Extent> extents = extents_of(w_, Ask::kLeast);
+  for (std::size_t s = 0; s < spare.size(); ++s) spare[s] -= extents[s].need;
   while (!within()) {
-    const auto surplus = std::find_if(plan.placed.rbegin(), plan.placed.rend(),
-                                      [&](const PlacedSlot& p) { return spare[p.set] > 0; });
-    if (surplus == plan.placed.rend() || plan.placed.size() == 1) return false;
+    const auto surplus =
+        std::find_if(placed.rbegin(), placed.rend(), [&](const PlacedSlot& p) { return spare[p.set] > 0; });
+    if (surplus == placed.rend() || placed.size() == 1) return false;
     --spare[surplus->set];
     state_.try_charge(w_.queue, surplus->charge, surplus->node, surplus->devices, kAfterBit, -1);
-    plan.placed.erase(std::next(surplus).base());
+    placed.erase(std::next(surplus).base());
   }
   return true;
+}
+
+// From when on those who are too young now would make enough room, with all others gone.
+TimeMs VictimSearch::enough_at() {
+  if (!candidates_->some_are_young() || steps_ < 0) return kEndOfTime;
+  const std::size_t mark = state_.mark();
+  Sequence taken;
+  for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(candidates_->size()); i < n; ++i) {
+    candidates_->take(i, taken);
+  }
+  const auto young = candidates_->add_young();
+  const std::size_t others = taken.size();
+  std::vector<TimeMs> times(others, 0);
+  for (const auto& [time, i] : young) {
+    candidates_->take(i, taken);
+    times.resize(taken.size(), time);
+  }
+  TimeMs at = kEndOfTime;
+  if (taken.size() > others && fits()) {
+    shorten(taken, others);
+    at = times[taken.size() - 1];
+  } else if (candidates_->some_were_protected() || steps_ < 0) {
+    // A queue's own quota or the bound of the search stood in the way: nothing is known but the first time.
+    at = young.front().first;
+  }
+  state_.rollback(mark);
+  candidates_->forget_all_freed();
+  return at;
 }
 
 }  // namespace berth::engine

@@ -1,31 +1,33 @@
 // Who must yield: victims and places together, for a workload that fits nowhere as things are.
 //
-// Who may be a victim (the policy of the preemptor's queue, model/queue.h, and nothing else):
-//   within     workloads of the same queue of lower priority (or equal and newer, or that stand behind in line:
-//              order/standing.h, where the policy says so)
-//   reclaim    workloads of other queues of the same tree that run on borrowed quota: every queue from the victim's up to
-//              below the common ancestor uses more than its subtree's quota of a pair that both need, and the preemptor's
-//              side stays within its own subtree's quota with the request. Protected work (not borrowing) is never taken.
-//   minimum    nobody yields before it has run its minimum runtime, unless the preemptor's queue says otherwise
-// Work that only holds room (it waits for its own victims to end) yields first: nothing is lost.
+// Who may be a victim, and in what order: candidates.h. What is looked for: the set whose highest rank is lowest (priority;
+// of equal priority surplus before whole workloads), of these the one that costs least (cost.h), then the smallest. With
+// another order than by cost (PreemptionPolicy::victims) what that order takes first, less whoever is not needed.
 //
-// Units are whole workloads. Order among candidates: holds, lower priority, lower cost, later start, uid of arrival.
+// Algorithm.
+//   1. Take candidates in order, in growing steps, until everything fits, quota and places; the shortest such prefix gives the
+//      lowest possible highest rank. From the last to the first, give each one back whose return still leaves a fit.
+//   2. The others of that rank and below may do better. Of at most kExact of them the best set is found by trying all that
+//      could still be better (branch and bound, at most kExactFits fits). Of more: where nodes are short, node by node, the
+//      node first whose next slot costs least (node_prices.h); where only quota is, by what each frees for its cost. The
+//      best of these, and whoever is in them, are then looked at exactly as above.
+//   3. With the places of the preemptor known, whoever can stay beside it stays.
+// No victim of the result can be dropped. With a required topology, 2 is done domain by domain.
 //
-// Algorithm. Two sequences of candidates are tried: (A) the order above; (B) node by node, cheapest node first, where a
-// node's price is the cost of the candidates that must go before one more slot fits there. From a sequence victims are
-// taken until everything fits, quota and places; then, from the last to the first, each one whose return still leaves a
-// fit is given back, so no victim of the result can be dropped. The cheaper result wins: lower highest priority, then lower
-// total cost, then fewer. With a required topology the sequences are also tried domain by domain.
-//
-// Cost: O(candidates log candidates + slots of candidates + taken victims x attempt), bounded by `steps`.
+// Cost: O(units of the queues that may yield, once per decide()) + O(candidates looked at) + O(log) fits for the prefix + one
+// fit for each victim taken, and at most kExactFits more; all bounded by `steps`.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "engine/core/state.h"
 #include "engine/place/placer.h"
+#include "engine/preempt/candidates.h"
+#include "engine/preempt/units.h"
 
 namespace berth::engine {
 
@@ -34,6 +36,8 @@ struct VictimPlan {
     WorkloadId workload;
     bool reclaim = false;  // of another queue
     bool holder = false;   // only its hold ends
+    bool whole = true;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> slots;  // pod set and index, of a part
     std::int64_t cost = 0;
     ReasonCode why = ReasonCode::kPreempted;
   };
@@ -43,55 +47,63 @@ struct VictimPlan {
 
 class VictimSearch {
  public:
-  VictimSearch(State& state, WorkloadId preemptor, std::int64_t& steps);
+  VictimSearch(State& state, UnitLists& lists, WorkloadId preemptor, std::int64_t& steps);
 
   // Found: the trial holds the freed room of the victims and the charges of the places, all on the after plane.
-  // Otherwise rolled back; why_not() says why.
-  std::optional<VictimPlan> run();
+  // Otherwise rolled back; why_not() says why. `ask` says how much must fit.
+  std::optional<VictimPlan> run(Ask ask = Ask::kLeast);
   const Reason& why_not() const { return why_not_; }
-  // After run() found nothing: the first time at which more work may yield, because it has run its minimum or stands
-  // behind in line by then;
+  // After run() found nothing: the first time at which enough work may yield, because it has run its minimum or stands behind in line by then;
   // kEndOfTime: time alone changes nothing.
   TimeMs more_at() const { return more_at_; }
 
  private:
-  struct Candidate {
-    WorkloadId workload;
-    bool reclaim = false;
-    bool holder = false;
-    std::int64_t priority = 0;
-    std::int64_t cost = 0;
-    TimeMs started = 0;
-    std::uint64_t arrival = 0;
-    std::int64_t standing = 0;  // in line (order/standing.h), where that decides
-  };
   using Sequence = std::vector<std::uint32_t>;  // of candidates
+  struct Worth {
+    std::int64_t priority = 0;
+    bool whole = false;
+    std::int64_t cost = 0;
+    std::size_t evicted = 0;
+    std::size_t size = 0;
+    auto operator<=>(const Worth&) const = default;
+  };
+  struct Exact;
 
   bool could_help() const;
   std::optional<VictimPlan> run_rank(int rank);
-  void collect();
-  QueueId side_towards(QueueId other) const;
-  bool reclaim_allowed(QueueId victim_queue) const;
-  bool own_quota_suffices(VictimPlan& plan);
-  void keep_only_needed(VictimPlan& plan, const Sequence& victims);
-  bool fits_beside(const VictimPlan& plan, const WorkloadState& victim) const;
-  bool still_borrows(QueueId victim_queue, const WorkloadState& victim) const;
-  void free(const Candidate& c, int sign);
-  bool fits(std::vector<PlacedSlot>* placed);
-  std::optional<Sequence> take(const Sequence& sequence, std::size_t most);
-  Sequence by_node(const Sequence& among);
-  Sequence within_domain(DomainId domain) const;
-  bool better(const Sequence& a, const Sequence& b) const;
+  void find_wanted();
+  bool nodes_are_short();
+  bool fits(std::vector<PlacedSlot>* placed = nullptr);
+  // The victims in `from`, taken in its order until everything fits, less whoever is not needed. Nothing stays freed.
+  std::optional<Sequence> minimal(const std::function<std::uint32_t()>& from);
+  std::optional<Sequence> minimal(const Sequence& from);
+  bool take_until_fits(const std::function<std::uint32_t()>& from, Sequence& taken);
+  void shorten(Sequence& taken, std::size_t too_few);
+  Sequence reprieve(const Sequence& taken);
+  void undo(const Sequence& taken);
+  void improve();
+  void exact(const Sequence& pool);
+  void exact_from(Exact& search, std::size_t at, std::int64_t cost, std::size_t count);
+  bool may_all_go(Sequence& set);
+  Sequence by_value(const Sequence& among) const;
+  Sequence within_domain(const Sequence& among, DomainId domain) const;
+  Worth worth(const Sequence& set) const;
   void consider(std::optional<Sequence> found);
+  std::optional<VictimPlan> plan_of(const Sequence& victims);
+  bool own_quota_suffices(const Sequence& victims, std::vector<PlacedSlot>& placed);
+  void keep_only_needed(Sequence& victims, const std::vector<PlacedSlot>& placed);
+  bool fits_beside(const Unit& unit, const std::vector<PlacedSlot>& placed) const;
+  TimeMs enough_at();
 
   State& state_;
+  UnitLists& lists_;
   WorkloadId id_;
   const WorkloadState& w_;
   std::int64_t& steps_;
+  Ask ask_ = Ask::kLeast;
   int rank_ = 0;  // which charge of each pod set is meant: the flavors are tried in their order
-  std::vector<QuotaItem> needs_;  // what a start charges at least, per pair
-  std::vector<ShapeId> shapes_;
-  std::vector<Candidate> candidates_;
+  Wanted wanted_;
+  std::optional<Candidates> candidates_;
   std::optional<Sequence> best_;
   Reason why_not_;
   TimeMs more_at_ = kEndOfTime;

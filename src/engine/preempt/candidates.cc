@@ -1,0 +1,298 @@
+#include "engine/preempt/candidates.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "engine/order/standing.h"
+#include "engine/preempt/cost.h"
+
+namespace berth::engine {
+
+Candidates::Candidates(State& state, UnitLists& lists, WorkloadId preemptor, const Wanted& wanted,
+                       std::int64_t& steps)
+    : state_(state),
+      lists_(lists),
+      id_(preemptor),
+      w_(state.workloads[preemptor.index()]),
+      wanted_(wanted),
+      steps_(steps),
+      policy_(state.queues[w_.queue.index()].spec.preemption),
+      order_(policy_.victims),
+      claim_(claim_of(w_)) {
+  for (QueueId at = w_.queue; at.valid(); at = state_.quota.parent(at)) {
+    chain_.push_back(at);
+    own_quota_.push_back(std::all_of(wanted.quota.begin(), wanted.quota.end(), [&](const QuotaItem& item) {
+      return saturating_add(state_.quota.usage(at, item.pair, kAfter), item.amount) <=
+             state_.quota.subtree(at, item.pair);
+    }));
+  }
+  for (const QuotaItem& item : wanted.quota) {
+    if (item.amount > state_.quota.available(w_.queue, item.pair, kAfter)) short_.push_back(item);
+  }
+  for (const ShapeId shape : wanted.shapes) state_.index(shape, Mode::kPlan);  // eligible() is asked of it
+  open_lines();
+}
+
+// ------------------------------------------------------------------------------------------------------------ the policy
+
+std::uint32_t Candidates::meets(QueueId other) const {
+  for (QueueId at = other; at.valid(); at = state_.quota.parent(at)) {
+    const auto it = std::find(chain_.begin(), chain_.end(), at);
+    if (it != chain_.end()) return static_cast<std::uint32_t>(it - chain_.begin());
+  }
+  return kNone;
+}
+
+bool Candidates::borrows_below(QueueId queue, std::uint32_t meeting, FlavorResource pair) const {
+  for (QueueId at = queue; at != chain_[meeting]; at = state_.quota.parent(at)) {
+    if (!state_.quota.borrows(at, pair)) return false;
+  }
+  return true;
+}
+
+// Our side of the common ancestor stays within its own quota, and theirs borrows something that is needed.
+bool Candidates::may_reclaim_from(QueueId queue) const {
+  if (queue == w_.queue || state_.queues[queue.index()].spec.unlimited) return false;
+  const std::uint32_t meeting = meets(queue);
+  if (meeting == kNone || meeting == 0 || own_quota_[meeting - 1] == 0) return false;
+  return std::any_of(wanted_.quota.begin(), wanted_.quota.end(),
+                     [&](const QuotaItem& item) { return borrows_below(queue, meeting, item.pair); });
+}
+
+bool Candidates::still_borrows(std::uint32_t i) const {
+  const Unit& unit = all_[i].unit;
+  const QueueId queue = state_.workloads[unit.workload.index()].queue;
+  const std::uint32_t meeting = meets(queue);
+  ChargeId last;
+  bool found = false;
+  each_slot(unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
+    if (found || slot.charge == last) return;
+    last = slot.charge;
+    for (const QuotaItem& item : state_.charges[slot.charge].quota) {
+      const bool needed = std::any_of(wanted_.quota.begin(), wanted_.quota.end(),
+                                      [&](const QuotaItem& n) { return n.pair == item.pair; });
+      found = found || (needed && borrows_below(queue, meeting, item.pair));
+    }
+  });
+  return found;
+}
+
+TimeMs Candidates::rank_yields_from(const Unit& unit, bool reclaim) const {
+  const auto now_or_never = [](bool yields) { return yields ? 0 : kEndOfTime; };
+  if (reclaim) return now_or_never(policy_.reclaim == Reclaim::kAny || unit.priority < claim_.priority);
+  const WorkloadState& v = state_.workloads[unit.workload.index()];
+  switch (policy_.within) {
+    case WithinQueue::kNever:
+      return kEndOfTime;
+    case WithinQueue::kLaterInOrder:
+      return stands_behind(state_, v, w_) ? 0 : stands_behind_at(state_, v, w_);
+    case WithinQueue::kLowerPriority:
+      return now_or_never(unit.priority < claim_.priority);
+    case WithinQueue::kLowerOrNewerEqual:
+      break;
+  }
+  return now_or_never(unit.priority < claim_.priority ||
+                      (unit.priority == claim_.priority &&
+                       std::tie(v.created, v.arrival) > std::tie(w_.created, w_.arrival)));
+}
+
+// Does its end free anything that is asked for: room on a node that would do, or quota that is short?
+bool Candidates::relevant(const Unit& unit) const {
+  bool found = false;
+  ChargeId last;
+  const auto look = [&](const Slot& slot, std::uint32_t, std::uint32_t) {
+    if (found) return;
+    if (slot.charge != last) {
+      last = slot.charge;
+      for (const QuotaItem& item : state_.charges[slot.charge].quota) {
+        found = found || std::any_of(short_.begin(), short_.end(),
+                                     [&](const QuotaItem& n) { return n.pair == item.pair; });
+      }
+    }
+    for (const ShapeId shape : wanted_.shapes) {
+      found = found || state_.shapes[shape].index[static_cast<std::size_t>(Mode::kPlan)]->eligible(slot.node);
+    }
+  };
+  // Of all that the workload has: its surplus is useful where its whole is.
+  const WorkloadState& v = state_.workloads[unit.workload.index()];
+  for (std::uint32_t s = 0; s < v.sets.size() && !found; ++s) {
+    for (std::uint32_t i = 0; i < v.sets[s].slots.size() && !found; ++i) {
+      const Slot& slot = v.sets[s].slots[i];
+      if ((planes_of(slot.state) & kAfterBit) != 0) look(slot, s, i);
+    }
+  }
+  return found;
+}
+
+bool Candidates::accepts(const Unit& unit, bool reclaim) {
+  --steps_;
+  const WorkloadState& v = state_.workloads[unit.workload.index()];
+  if (!v.used || v.arrival != unit.arrival || v.withdraw || unit.workload == id_) return false;
+  if (reclaim && unit.is_protected) return false;
+  if (!unit.holder) {
+    if (unit.whole) {
+      const auto parts = parts_.find(unit.workload.value);
+      const bool hold_stays =
+          v.held() > 0 && (parts == parts_.end() || !all_[parts->second.front()].unit.holder);
+      if (v.running() == 0 || hold_stays) return false;
+    } else {
+      const PodSetState& set = v.sets[unit.set];
+      const SlotState state = set.slots[unit.slot].state;
+      if ((state != SlotState::kBinding && state != SlotState::kRunning) || set.active <= set.least)
+        return false;
+    }
+  }
+  TimeMs from = rank_yields_from(unit, reclaim);
+  if (from == kEndOfTime || !relevant(unit)) return false;
+  if (!unit.holder && claim_.reclaim_within > 0 && v.restart.grace > claim_.reclaim_within) {
+    slow_ = true;
+    return false;
+  }
+  if (unit.whole && !unit.holder && !policy_.ignores_minimum_runtime)
+    from = std::max(from, yields_from(state_, v));
+  if (from > state_.now) {
+    young_.push_back({from, unit, reclaim});
+    return false;
+  }
+  return true;
+}
+
+// ------------------------------------------------------------------------------------------------------------- the order
+
+void Candidates::open_holders(QueueId queue, bool reclaim) {
+  for (const auto& [order, id] : state_.queues[queue.index()].holders) {
+    const WorkloadState& v = state_.workloads[id.index()];
+    Unit unit;
+    unit.workload = id;
+    unit.arrival = v.arrival;
+    unit.started = v.started;
+    unit.priority = v.priority;
+    unit.whole = v.running() == 0;
+    unit.holder = true;
+    for (const PodSetState& set : v.sets) {
+      if (set.held == 0) continue;
+      unit.priority = saturating_add(v.priority, band_at(set, set.active).priority);
+      break;
+    }
+    if (accepts(unit, reclaim)) add(unit, reclaim);
+  }
+}
+
+void Candidates::open_lines() {
+  const bool own = policy_.within != WithinQueue::kNever;
+  if (own) {
+    open_holders(w_.queue, false);
+    lines_.push_back({lists_.of(w_.queue, order_), 0, false});
+  }
+  const bool reclaims = policy_.reclaim != Reclaim::kNever &&
+                        !state_.queues[w_.queue.index()].spec.unlimited && chain_.size() > 1;
+  if (reclaims) {
+    for (const QueueId queue : lists_.tree(chain_.back())) {
+      const QueueState& q = state_.queues[queue.index()];
+      if ((q.started.empty() && q.holders.empty()) || !may_reclaim_from(queue)) continue;
+      open_holders(queue, true);
+      if (!q.started.empty()) lines_.push_back({lists_.of(queue, order_), 0, true});
+    }
+  }
+  std::sort(all_.begin(), all_.end(),
+            [&](const Candidate& a, const Candidate& b) { return yields_before(order_, a.unit, b.unit); });
+  for (std::uint32_t i = 0; i < all_.size(); ++i) {
+    if (!all_[i].unit.whole) parts_[all_[i].unit.workload.value].push_back(i);
+  }
+  holders_handed_ = 0;
+  for (std::uint32_t l = 0; l < lines_.size(); ++l) {
+    if (!lines_[l].units.empty()) heap_.push_back(l);
+  }
+  const auto later = [&](std::uint32_t a, std::uint32_t b) {
+    return yields_before(order_, lines_[b].units[lines_[b].next], lines_[a].units[lines_[a].next]);
+  };
+  std::make_heap(heap_.begin(), heap_.end(), later);
+}
+
+std::uint32_t Candidates::add(const Unit& unit, bool reclaim) {
+  const auto i = static_cast<std::uint32_t>(all_.size());
+  all_.push_back({unit, reclaim, false, kNone, {}});
+  if (unit.holder) return i;
+  if (!unit.whole) {
+    parts_[unit.workload.value].push_back(i);
+  } else if (const auto it = parts_.find(unit.workload.value); it != parts_.end()) {
+    all_[i].parts = it->second;
+    for (const std::uint32_t part : it->second) all_[part].whole = i;
+  }
+  return i;
+}
+
+std::uint32_t Candidates::next() {
+  const auto later = [&](std::uint32_t a, std::uint32_t b) {
+    return yields_before(order_, lines_[b].units[lines_[b].next], lines_[a].units[lines_[a].next]);
+  };
+  if (holders_handed_ < all_.size() && all_[holders_handed_].unit.holder) return holders_handed_++;
+  while (!heap_.empty() && steps_ >= 0) {
+    std::pop_heap(heap_.begin(), heap_.end(), later);
+    Line& line = lines_[heap_.back()];
+    const Unit& unit = line.units[line.next++];
+    const bool reclaim = line.reclaim;
+    // Behind one of too high a priority come only such, where priority rules the order.
+    const bool over =
+        order_ != VictimOrder::kYoungestFirst && unit.priority > claim_.priority &&
+        (reclaim ? policy_.reclaim != Reclaim::kAny : policy_.within != WithinQueue::kLaterInOrder);
+    if (over || line.next == line.units.size()) {
+      heap_.pop_back();
+    } else {
+      std::push_heap(heap_.begin(), heap_.end(), later);
+    }
+    if (!over && accepts(unit, reclaim)) return add(unit, reclaim);
+  }
+  return kNone;
+}
+
+std::vector<std::pair<TimeMs, std::uint32_t>> Candidates::add_young() {
+  std::vector<std::pair<TimeMs, std::uint32_t>> out;
+  for (const Young& young : young_) out.emplace_back(young.from, add(young.unit, young.reclaim));
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// ------------------------------------------------------------------------------------------------------------- the trial
+
+bool Candidates::take(std::uint32_t i, std::vector<std::uint32_t>& taken) {
+  if (all_[i].freed) return true;
+  for (const std::uint32_t part : all_[i].parts) {
+    if (!take(part, taken)) return false;
+  }
+  if (all_[i].reclaim && !still_borrows(i)) {
+    protected_ = true;
+    return false;
+  }
+  free(i);
+  taken.push_back(i);
+  return true;
+}
+
+void Candidates::free(std::uint32_t i) {
+  all_[i].freed = true;
+  const QueueId queue = state_.workloads[all_[i].unit.workload.index()].queue;
+  each_slot(all_[i].unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
+    state_.try_charge(queue, slot.charge, slot.node, slot.devices, kAfterBit, -1);
+  });
+}
+
+void Candidates::give_back(std::uint32_t i) {
+  all_[i].freed = false;
+  const QueueId queue = state_.workloads[all_[i].unit.workload.index()].queue;
+  each_slot(all_[i].unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
+    state_.try_charge(queue, slot.charge, slot.node, slot.devices, kAfterBit, +1);
+  });
+}
+
+std::int64_t Candidates::frees(std::uint32_t i, FlavorResource pair) const {
+  std::int64_t sum = 0;
+  each_slot(all_[i].unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
+    for (const QuotaItem& item : state_.charges[slot.charge].quota) {
+      if (item.pair == pair) sum = saturating_add(sum, item.amount);
+    }
+  });
+  return sum;
+}
+
+}  // namespace berth::engine

@@ -1,0 +1,100 @@
+#include "engine/preempt/units.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "engine/order/standing.h"
+#include "engine/preempt/cost.h"
+
+namespace berth::engine {
+
+bool yields_before(VictimOrder order, const Unit& a, const Unit& b) {
+  const auto tie = [](const Unit& u) {
+    return std::make_tuple(-u.started, ~u.arrival, u.whole, u.set, ~u.slot);
+  };
+  if (a.holder != b.holder) return a.holder;
+  switch (order) {
+    case VictimOrder::kYoungestFirst:
+      return tie(a) < tie(b);
+    case VictimOrder::kLowestPriorityFirst:
+      if (a.priority != b.priority) return a.priority < b.priority;
+      if (a.whole != b.whole) return b.whole;
+      return tie(a) < tie(b);
+    case VictimOrder::kLatestInOrder:
+    case VictimOrder::kCost:
+      break;
+  }
+  if (a.priority != b.priority) return a.priority < b.priority;
+  if (a.whole != b.whole) return b.whole;
+  if (a.standing != b.standing) return a.standing > b.standing;
+  if (a.cost != b.cost) return a.cost < b.cost;
+  return tie(a) < tie(b);
+}
+
+std::span<const Unit> UnitLists::of(QueueId queue, VictimOrder order) {
+  if (lists_.size() < state_.queues.size()) lists_.resize(state_.queues.size());
+  List& list = lists_[queue.index()];
+  const std::uint64_t version = state_.queues[queue.index()].starts;
+  if (list.built && list.version == version && list.order == order) return list.units;
+  list.version = version;
+  list.order = order;
+  list.built = true;
+  build(queue, list);
+  std::sort(list.units.begin(), list.units.end(),
+            [order](const Unit& a, const Unit& b) { return yields_before(order, a, b); });
+  return list.units;
+}
+
+void UnitLists::build(QueueId queue, List& list) const {
+  list.units.clear();
+  const auto& started = state_.queues[queue.index()].started;
+  list.units.reserve(started.size());
+  for (const WorkloadId id : started) {
+    const WorkloadState& w = state_.workloads[id.index()];
+    if (!w.preemptible || w.withdraw) continue;
+    Unit whole;
+    whole.workload = id;
+    whole.arrival = w.arrival;
+    whole.started = w.started;
+    whole.priority = kInt64Min;
+    whole.cost = victim_cost(state_, w, state_.now);
+    if (list.order == VictimOrder::kLatestInOrder) whole.standing = standing(state_, w);
+    const bool incomplete = w.incomplete();
+    for (std::uint32_t s = 0; s < w.sets.size(); ++s) {
+      const PodSetState& set = w.sets[s];
+      if (set.active == 0) continue;
+      if (set.bands.empty()) {
+        whole.priority = std::max(whole.priority, w.priority);
+        if (incomplete || set.active <= set.least) continue;
+      }
+      each_active(set, [&](const Slot& slot, std::uint32_t index, std::int64_t place) {
+        const BandView band = band_at(set, place);
+        Unit unit = whole;
+        unit.priority = saturating_add(w.priority, band.priority);
+        unit.is_protected = band.protected_from_reclaim;
+        unit.whole = false;
+        unit.set = s;
+        unit.slot = index;
+        whole.priority = std::max(whole.priority, unit.priority);
+        whole.is_protected = whole.is_protected || unit.is_protected;
+        if (place < set.least || incomplete) return;
+        unit.cost = slot_cost(state_, w, slot, band.cost);
+        whole.cost = std::max<std::int64_t>(0, whole.cost - unit.cost);
+        list.units.push_back(unit);
+      });
+    }
+    list.units.push_back(whole);
+  }
+}
+
+std::span<const QueueId> UnitLists::tree(QueueId root) {
+  if (trees_.empty()) {
+    trees_.resize(state_.queues.size());
+    for (std::size_t q = 0; q < state_.queues.size(); ++q) {
+      if (q < state_.quota.size()) trees_[state_.quota.root(QueueId(q)).index()].push_back(QueueId(q));
+    }
+  }
+  return trees_[root.index()];
+}
+
+}  // namespace berth::engine

@@ -1,0 +1,58 @@
+// What may be ended as one, queue by queue, in the order in which it would be: the surplus slots of elastic work one by one, and
+// everything else of a workload as a whole.
+//
+// The lists hold for one decide(): costs change with time, and new starts make them anew. Who was ended meanwhile is still
+// listed; the search leaves it out. Building one costs O(n log n) for the started workloads of the queue (and the slots of the
+// elastic ones), once; a thousand searches of one decide() share it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/core/bands.h"
+#include "engine/core/state.h"
+
+namespace berth::engine {
+
+struct Unit {
+  WorkloadId workload;
+  std::uint64_t arrival = 0;  // of the workload
+  TimeMs started = 0;
+  std::int64_t priority = 0;
+  // Of the loss of this unit; of a whole, besides the surplus units of the same workload, which always go before it.
+  std::int64_t cost = 0;
+  std::int64_t standing = 0;  // in line (order/standing.h), where that decides
+  std::uint32_t set = 0;      // of a surplus slot
+  std::uint32_t slot = 0;
+  bool whole = true;
+  bool is_protected = false;  // from other queues
+  bool holder = false;        // only its hold ends
+};
+
+// Whose turn it is first under this order; total.
+bool yields_before(VictimOrder order, const Unit& a, const Unit& b);
+
+class UnitLists {
+ public:
+  explicit UnitLists(const State& state) : state_(state) {}
+
+  std::span<const Unit> of(QueueId queue, VictimOrder order);
+  // The queues below this root, by id.
+  std::span<const QueueId> tree(QueueId root);
+
+ private:
+  struct List {
+    bool built = false;
+    std::uint64_t version = 0;
+    VictimOrder order = VictimOrder::kCost;
+    std::vector<Unit> units;
+  };
+  void build(QueueId queue, List& list) const;
+
+  const State& state_;
+  std::vector<List> lists_;  // by queue
+  std::vector<std::vector<QueueId>> trees_;
+};
+
+}  // namespace berth::engine

@@ -1,0 +1,229 @@
+// Elastic work: a minimum that starts and yields as one, and what it has beyond that.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/tests_support.h"
+
+namespace berth::engine {
+namespace {
+
+using namespace test;
+
+Workload elastic(const std::string& uid, int least, int count, std::int64_t priority = 0,
+                 const std::string& queue = "") {
+  Workload w = gang_workload(uid, count, 1, priority, queue);
+  w.root.pod_sets[0].least = least;
+  return w;
+}
+
+std::vector<std::int64_t> slots_of(const std::vector<Decision>& decisions, DecisionKind kind,
+                                   const std::string& uid) {
+  std::vector<std::int64_t> out;
+  for (const auto& d : decisions) {
+    if (d.kind != kind || d.workload != uid) continue;
+    for (const auto& slot : d.slots) out.push_back(slot.index);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::int64_t running(const Engine& e, const std::string& uid) {
+  for (const auto& w : e.workloads()) {
+    if (w.uid == uid) return w.slots_running;
+  }
+  return -1;
+}
+
+void gone_and_back(Engine& e, const std::vector<Decision>& decisions, const std::string& uid) {
+  for (const auto& d : decisions) {
+    if (d.kind != DecisionKind::kEvict || d.workload != uid) continue;
+    for (const auto& slot : d.slots) {
+      ok(e.apply(SlotUpdate{uid, slot.pod_set, slot.index, SlotState::kGone, ""}));
+      ok(e.apply(SlotUpdate{uid, slot.pod_set, slot.index, SlotState::kWaiting, ""}));
+    }
+  }
+}
+
+using Indices = std::vector<std::int64_t>;
+
+TEST(Elastic, StartsWithItsLeastAndGrowsIntoFreeRoom) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(gang("fixed", 5, 1)));
+  e.decide(1000);
+  ok(e.apply(WorkloadUpsert{elastic("e", 2, 8)}));
+  const auto d = e.decide(2000);
+  ASSERT_EQ(d.size(), 1u) << "one start, with what there is room for";
+  EXPECT_EQ(slots_of(d, DecisionKind::kStart, "e"), (Indices{0, 1, 2}));
+  ok(e.apply(WorkloadRemove{"fixed"}));
+  EXPECT_EQ(slots_of(e.decide(3000), DecisionKind::kStart, "e"), (Indices{3, 4, 5, 6, 7}));
+  ok(e.audit());
+}
+
+TEST(Elastic, WhoNeedsItsMinimumGoesBeforeSurplus) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(WorkloadUpsert{elastic("e", 2, 8)}));
+  ok(e.apply(gang("fixed", 4, 1)));
+  const auto d = e.decide(1000);
+  EXPECT_EQ(slots_of(d, DecisionKind::kStart, "fixed").size(), 4u);
+  EXPECT_EQ(running(e, "e"), 4) << "its least, and what nobody else wants";
+}
+
+TEST(Elastic, ShrinksSlotBySlotFromTheLast) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(WorkloadUpsert{elastic("e", 2, 8)}));
+  e.decide(1000);
+  ASSERT_EQ(running(e, "e"), 8);
+  ok(e.apply(gang("high", 3, 1, 10)));
+  const auto d = e.decide(2000);
+  EXPECT_EQ(slots_of(d, DecisionKind::kEvict, "e"), (Indices{5, 6, 7}));
+  EXPECT_EQ(slots_of(d, DecisionKind::kHold, "high").size(), 3u);
+  EXPECT_EQ(running(e, "e"), 5);
+  gone_and_back(e, d, "e");
+  EXPECT_EQ(slots_of(e.decide(3000), DecisionKind::kStart, "high").size(), 3u);
+  EXPECT_TRUE(e.decide(4000).empty()) << "surplus ends nobody";
+  ok(e.apply(WorkloadRemove{"high"}));
+  EXPECT_EQ(slots_of(e.decide(5000), DecisionKind::kStart, "e"), (Indices{5, 6, 7}));
+  ok(e.audit());
+}
+
+TEST(Elastic, SurplusYieldsBeforeWholeWorkOfItsPriority) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  Workload w = elastic("e", 2, 6);
+  w.restart.overhead = 3'600'000;  // its slots cost more than the other's whole work
+  ok(e.apply(WorkloadUpsert{w}));
+  e.decide(1000);
+  ok(e.apply(gang("fresh", 2, 1)));
+  e.decide(1500);
+  ok(e.apply(gang("high", 2, 1, 10)));
+  const auto d = e.decide(2000);
+  EXPECT_EQ(slots_of(d, DecisionKind::kEvict, "e"), (Indices{4, 5}));
+  EXPECT_TRUE(slots_of(d, DecisionKind::kEvict, "fresh").empty());
+  // Where the surplus does not suffice, the whole goes, and the rest of the surplus with it.
+  ok(e.apply(gang("higher", 7, 1, 20)));
+  const auto then = e.decide(3000);
+  EXPECT_EQ(slots_of(then, DecisionKind::kEvict, "e").size(), 4u);
+  ok(e.audit());
+}
+
+TEST(Elastic, SurplusOfHighPriorityEndsNobody) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(gang("low", 6, 1)));
+  e.decide(1000);
+  ok(e.apply(WorkloadUpsert{elastic("e", 2, 8, 10)}));
+  const auto d = e.decide(2000);
+  ASSERT_EQ(d.size(), 1u);
+  EXPECT_EQ(slots_of(d, DecisionKind::kStart, "e"), (Indices{0, 1}));
+  EXPECT_TRUE(e.decide(3000).empty());
+}
+
+TEST(Elastic, OnlyTheLeastIsPreemptedFor) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  for (int i = 0; i < 8; ++i) ok(e.apply(gang("low" + std::to_string(i), 1, 1)));
+  e.decide(1000);
+  ok(e.apply(WorkloadUpsert{elastic("e", 2, 8, 10)}));
+  const auto d = e.decide(2000);
+  EXPECT_EQ(d.size(), 3u) << "two yield, and the hold";
+  EXPECT_EQ(slots_of(d, DecisionKind::kHold, "e").size(), 2u);
+}
+
+// Three replicas at least, two more for the objective, three idle ones that anybody may take.
+Workload service(std::int64_t priority, const std::string& queue = "") {
+  Workload w = gang_workload("service", 8, 1, priority, queue);
+  w.kind = WorkloadKind::kService;
+  PodSet& set = w.root.pod_sets[0];
+  set.least = 1;
+  set.bands = {{3, 0, true, 0, 0}, {2, 0, false, 0, 0}, {3, -100, false, 0, 0}};
+  return w;
+}
+
+TEST(Bands, GrowWithThePriorityThatTheySay) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  for (int i = 0; i < 8; ++i) ok(e.apply(gang("low" + std::to_string(i), 1, 1)));
+  e.decide(1000);
+  ok(e.apply(WorkloadUpsert{service(10)}));
+  auto d = e.decide(2000);
+  // The first replica starts as its least; those of the two upper bands end work of lower priority, idle ones do not.
+  for (TimeMs now = 3000; now < 12'000; now += 1000) {
+    for (int i = 0; i < 8; ++i) gone_and_back(e, d, "low" + std::to_string(i));
+    d = e.decide(now);
+  }
+  EXPECT_EQ(running(e, "service"), 5);
+  ok(e.audit());
+}
+
+TEST(Bands, AreTakenFromTheLast) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(WorkloadUpsert{service(10)}));
+  e.decide(1000);
+  ASSERT_EQ(running(e, "service"), 8);
+  // Of lower priority than the service, and of higher than its idle replicas.
+  ok(e.apply(gang("batch", 4, 1, 0)));
+  EXPECT_TRUE(e.decide(2000).empty()) << "three idle ones are not enough";
+  ok(e.apply(gang("small", 2, 1, 0)));
+  EXPECT_EQ(slots_of(e.decide(3000), DecisionKind::kEvict, "service"), (Indices{6, 7}));
+}
+
+TEST(Bands, ThatAreProtectedAreNeverReclaimed) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+  ok(e.apply(gpu_queue("a", "all", 6)));
+  ok(e.apply(gpu_queue("b", "all", 2)));
+  ok(e.apply(cohort("all")));
+  ok(e.apply(WorkloadUpsert{service(0, "b")}));
+  e.decide(1000);
+  ASSERT_EQ(running(e, "service"), 8);
+  ok(e.apply(gang("big", 6, 1, 0, "a")));
+  EXPECT_TRUE(e.decide(2000).empty()) << "only five of its replicas may go";
+  ok(e.apply(gang("owner", 5, 1, 0, "a")));
+  EXPECT_EQ(slots_of(e.decide(3000), DecisionKind::kEvict, "service"), (Indices{3, 4, 5, 6, 7}));
+  ok(e.audit());
+}
+
+TEST(Bands, GetTheirRoomWithinTheirBound) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  Workload slow = gang_workload("slow", 4, 1);
+  slow.restart.grace = 60'000;
+  ok(e.apply(WorkloadUpsert{slow}));
+  Workload quick = gang_workload("quick", 4, 1);
+  quick.restart.grace = 5'000;
+  quick.restart.overhead = 3'600'000;  // dearer
+  ok(e.apply(WorkloadUpsert{quick}));
+  e.decide(1000);
+  Workload urgent = gang_workload("urgent", 2, 1, 10);
+  urgent.root.pod_sets[0].bands = {{2, 0, true, 10'000, 0}};
+  ok(e.apply(WorkloadUpsert{urgent}));
+  const auto d = e.decide(2000);
+  EXPECT_TRUE(slots_of(d, DecisionKind::kEvict, "slow").empty());
+  EXPECT_EQ(slots_of(d, DecisionKind::kEvict, "quick").size(), 4u);
+  urgent.uid = urgent.name = "more urgent";
+  urgent.root.pod_sets[0].count = 4;
+  urgent.root.pod_sets[0].bands = {{4, 0, true, 1000, 0}};
+  ok(e.apply(WorkloadUpsert{urgent}));
+  EXPECT_TRUE(e.decide(3000).empty());
+  EXPECT_NE(to_text(e.verdict("more urgent")->reason).find("too late"), std::string::npos)
+      << to_text(e.verdict("more urgent")->reason);
+}
+
+TEST(Bands, MustMakeSense) {
+  Engine e;
+  Workload w = service(0);
+  w.root.pod_sets[0].bands[0].count = 4;
+  EXPECT_NE(e.apply(WorkloadUpsert{w}).error().message.find("more than its count"), std::string::npos);
+  w = service(0);
+  w.root.pod_sets[0].bands[0].cost = -1;
+  EXPECT_NE(e.apply(WorkloadUpsert{w}).error().message.find("negative"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace berth::engine

@@ -1,0 +1,234 @@
+// Invariants 3 and 4: who may be ended for whom, and whether it was needed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "property/checker.h"
+
+namespace berth::property {
+namespace {
+
+bool is_active(SlotState state) {
+  return state == SlotState::kBinding || state == SlotState::kRunning;
+}
+
+}  // namespace
+
+std::string Checker::ran_its_minimum(const WorkloadRecord& victim, const WorkloadRecord& to,
+                                     Coverage& coverage) const {
+  const auto queue = ledger_.queues.find(victim.spec.queue);
+  const DurationMs of_queue = queue == ledger_.queues.end() ? 0 : queue->second.preemption.minimum_runtime;
+  const DurationMs least = victim.spec.minimum_runtime.value_or(of_queue);
+  const DurationMs ran = ledger_.now - victim.started;
+  if (least == 0) return "";
+  ++coverage[ran >= least ? "evict after a minimum runtime" : "evict before a minimum runtime"];
+  const auto ours = ledger_.queues.find(to.spec.queue);
+  if (ran >= least || (ours != ledger_.queues.end() && ours->second.preemption.ignores_minimum_runtime))
+    return "";
+  return fmt::format("it ran for {} ms of its minimum of {}", ran, least);
+}
+
+// The rank of what is taken, by its bands; and what they forbid. Asked before the slots are ended.
+std::string Checker::bands_yield(const Decision& d, const WorkloadRecord& victim, const WorkloadRecord& to,
+                                 Rank& rank, Coverage& coverage) const {
+  const auto specs = pod_sets_of(victim.spec.root);
+  const Asked asked = asked_of(to);
+  if (to.grows() && !asked.declared) return "somebody is ended for surplus that no band declares";
+  if (to.grows()) ++coverage["evict for the growth of a band"];
+  bool first = true;
+  for (const SlotPlacement& p : d.slots) {
+    const auto s = static_cast<std::size_t>(p.pod_set);
+    const auto i = static_cast<std::size_t>(p.index);
+    if (s >= specs.size() || i >= victim.sets[s].size()) continue;  // a place that a revision took away
+    const DemandBand* band = band_of(*specs[s], victim.place_of(s, i));
+    Rank of_slot = ledger_.rank(victim);
+    of_slot.second += band == nullptr ? 0 : band->priority;
+    rank = first ? of_slot : std::max(rank, of_slot);
+    first = false;
+    if (band == nullptr) continue;
+    ++coverage["evict from a band"];
+    if (band->protected_from_reclaim && victim.spec.queue != to.spec.queue)
+      return fmt::format("slot {}/{} is in a protected band", s, i);
+  }
+  if (asked.within > 0) {
+    ++coverage["evict within a bound"];
+    if (victim.spec.restart.grace > asked.within)
+      return fmt::format("it ends in {} ms, but its room is needed within {}", victim.spec.restart.grace,
+                         asked.within);
+  }
+  return "";
+}
+
+// Asked before the victim's slots are ended. `rank` is that of what is taken.
+std::string Checker::may_yield(const WorkloadRecord& victim, const Rank& rank,
+                               const WorkloadRecord& to) const {
+  if (!to.spec.may_preempt) return "its beneficiary never preempts";
+  PreemptionPolicy policy;
+  if (to.spec.queue.empty()) {
+    policy.within = WithinQueue::kLowerPriority;  // work without a queue
+  } else if (const auto it = ledger_.queues.find(to.spec.queue); it != ledger_.queues.end()) {
+    policy = it->second.preemption;
+  }
+  const bool same_queue = victim.spec.queue == to.spec.queue;
+  const Rank claimed{ledger_.rank(to).first,
+                     ledger_.rank(to).second + asked_of(to).priority - to.spec.priority};
+  const bool lower = rank < claimed;
+  if (same_queue && policy.within == WithinQueue::kLaterInOrder) {
+    static const Ordering kByCreation;
+    const Ordering& ordering =
+        to.spec.queue.empty() ? kByCreation : ledger_.queues.at(to.spec.queue).ordering;
+    const bool newer = std::tie(victim.spec.created, victim.arrival) > std::tie(to.spec.created, to.arrival);
+    bool behind = true;  // by what changes with time: not known here
+    const bool ages = ordering.limit() > 0;
+    if (ordering.by == OrderBy::kCreation && !ages) behind = newer;
+    if (ordering.by == OrderBy::kDuration && !ages) {
+      const DurationMs theirs = victim.spec.expected_duration.value_or(kInt64Max);
+      const DurationMs ours = to.spec.expected_duration.value_or(kInt64Max);
+      behind = theirs > ours || (theirs == ours && (lower || (rank == claimed && newer)));
+    }
+    if (ordering.priority_first && ledger_.rank(victim) != ledger_.rank(to)) behind = lower;
+    if (behind) return "";
+    return fmt::format("{} does not stand behind {} in the order of queue {}", victim.spec.uid, to.spec.uid,
+                       to.spec.queue);
+  }
+  if (same_queue) {
+    const bool newer = std::tie(victim.spec.created, victim.arrival) > std::tie(to.spec.created, to.arrival);
+    const bool equal_newer = policy.within == WithinQueue::kLowerOrNewerEqual && rank == claimed && newer;
+    if (policy.within == WithinQueue::kNever || (!lower && !equal_newer)) {
+      return fmt::format(
+          "the policy \"{}\" of queue {} does not let {} (priority {}) have its room (priority {})",
+          enum_name(policy.within), to.spec.queue, to.spec.uid, claimed.second, rank.second);
+    }
+    return "";
+  }
+  if (policy.reclaim == Reclaim::kNever || (policy.reclaim == Reclaim::kLowerPriority && !lower)) {
+    return fmt::format("the policy \"{}\" of queue {} does not let {} reclaim from it",
+                       enum_name(policy.reclaim), to.spec.queue, to.spec.uid);
+  }
+  if (!ledger_.limited(victim.spec.queue) || !ledger_.limited(to.spec.queue))
+    return "one of the queues has no quota";
+  const auto ours = ledger_.chain(to.spec.queue);
+  const auto theirs = ledger_.chain(victim.spec.queue);
+  if (ours.back() != theirs.back()) return "the queues are of different trees";
+  // Some pair that it uses and the other asks for is over quota in every queue from its own up to the common ancestor.
+  ResourceList asked;
+  for (const PodSet* set : pod_sets_of(to.spec.root)) {
+    const ResourceList total = set->pod.total().value();
+    for (const auto& [resource, amount] : total) asked.set(resource, asked.get(resource) + amount);
+  }
+  for (const auto& set : victim.sets) {
+    for (const auto& slot : set) {
+      if (!is_active(slot.state) && slot.state != SlotState::kHeld) continue;
+      for (const auto& [pair, amount] : slot.taken.charges) {
+        if (asked.get(pair.second) == 0 && pair.second != "pods") continue;
+        bool borrowed = true;
+        for (const std::string& queue : theirs) {
+          if (std::count(ours.begin(), ours.end(), queue) > 0) break;
+          borrowed =
+              borrowed && ledger_.usage(queue, pair, When::kAfter) > ledger_.subtree_quota(queue, pair);
+        }
+        if (borrowed) return "";
+      }
+    }
+  }
+  return fmt::format("it is protected: its queue {} does not run on borrowed quota", victim.spec.queue);
+}
+
+// Who reclaims must not borrow itself: its side of the common ancestor stays within its own quota.
+std::string Checker::check_reclaimer(const WorkloadRecord& w) const {
+  const auto ours = ledger_.chain(w.spec.queue);
+  for (const Yielded& victim : yielded_.at(w.spec.uid)) {
+    const auto& other = ledger_.workloads.at(victim.workload);
+    if (other.spec.queue == w.spec.queue) continue;
+    const auto theirs = ledger_.chain(other.spec.queue);
+    std::string side;
+    for (const std::string& queue : ours) {
+      if (std::count(theirs.begin(), theirs.end(), queue) > 0) break;
+      side = queue;
+    }
+    for (const auto& set : w.sets) {
+      for (const auto& slot : set) {
+        if (slot.state != SlotState::kHeld) continue;
+        for (const auto& [pair, amount] : slot.taken.charges) {
+          const std::int64_t use = ledger_.usage(side, pair, When::kAfter);
+          const std::int64_t quota = ledger_.subtree_quota(side, pair);
+          if (amount == 0 || use <= quota) continue;
+          return fmt::format(
+              "it reclaims {} of flavor {} from queue {}, but then uses {} of its own {} in {}", pair.second,
+              pair.first, other.spec.queue, use, quota, side);
+        }
+      }
+    }
+  }
+  return "";
+}
+
+// With the holder's places as they are decided: could one of those who gave way have stayed where it was?
+std::string Checker::check_minimal(const WorkloadRecord& holder) {
+  for (const Yielded& victim : yielded_.at(holder.spec.uid)) {
+    if (could_stay(holder, victim)) {
+      return fmt::format("{} gave way to it for nothing: both fit as they were placed", victim.workload);
+    }
+    if (ledger_.workloads.at(victim.workload).active() == 0) continue;
+    for (std::size_t k = 0; k < victim.slots.size(); ++k) {
+      if (could_stay(holder, {victim.workload, {victim.slots[k]}, {victim.before[k]}})) {
+        return fmt::format("slot {}/{} of {} gave way to it for nothing: both fit as they were placed",
+                           victim.slots[k].first, victim.slots[k].second, victim.workload);
+      }
+    }
+  }
+  return "";
+}
+
+bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim) {
+  WorkloadRecord& v = ledger_.workloads.at(victim.workload);
+  std::vector<SlotRecord> present;
+  for (std::size_t k = 0; k < victim.slots.size(); ++k) {
+    SlotRecord& slot = v.sets[victim.slots[k].first][victim.slots[k].second];
+    present.push_back(slot);
+    slot = victim.before[k];
+    if (slot.state != SlotState::kHeld) slot.state = SlotState::kRunning;
+  }
+  bool fits = !over_somewhere(v, victim.slots);
+  for (const auto& set : holder.sets) {
+    for (const auto& slot : set) {
+      if (slot.state != SlotState::kHeld && slot.state != SlotState::kBinding) continue;
+      for (const auto& [pair, amount] : slot.taken.charges) {
+        // Both are counted: over a limit anywhere on the holder's way up shows as less than nothing left.
+        if (amount > 0 && ledger_.available(holder.spec.queue, pair, When::kAfter) < 0) fits = false;
+        if (amount == 0) continue;
+        const auto path = ledger_.chain(holder.spec.queue);
+        for (const std::string& queue : path) {
+          if (ledger_.available(queue, pair, When::kAfter) < 0) fits = false;
+        }
+      }
+    }
+  }
+  for (std::size_t k = 0; k < victim.slots.size(); ++k) {
+    v.sets[victim.slots[k].first][victim.slots[k].second] = present[k];
+  }
+  return fits;
+}
+
+bool Checker::over_somewhere(const WorkloadRecord& w,
+                             const std::vector<std::pair<std::size_t, std::size_t>>& slots) const {
+  for (const auto& [s, i] : slots) {
+    const Taken& taken = w.sets[s][i].taken;
+    for (const auto& [resource, amount] : taken.amounts) {
+      if (amount > 0 &&
+          ledger_.used(taken.node, resource, When::kAfter) > ledger_.capacity(taken.node, resource))
+        return true;
+    }
+    for (const DeviceRequest& d : taken.devices) {
+      for (const std::int64_t index : taken.indices) {
+        if (ledger_.device_used(taken.node, d.resource, index, When::kAfter) > 1000) return true;
+      }
+    }
+    // Where it is only known how many devices are used, and not which, nobody can say that it could have stayed.
+    if (!taken.indices_known && !taken.devices.empty()) return true;
+  }
+  return false;
+}
+
+}  // namespace berth::property
