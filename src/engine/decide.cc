@@ -313,10 +313,7 @@ bool Decider::would_borrow(const WorkloadState& w) const {
 Failure Decider::beyond_quota(const WorkloadState& w) {
   Failure out;
   out.by_quota = true;
-  const Structure& structure = state_.structures[w.structure];
-  const bool all_needed = std::all_of(structure.groups.begin(), structure.groups.end(),
-                                      [](const StructureGroup& g) { return g.least == g.children; });
-  if (!all_needed) return out;
+  if (!w.needs_all) return out;
   for (const auto& set : w.sets) {
     const std::int64_t least = set.least - set.active;
     if (least <= 0) continue;
@@ -453,6 +450,7 @@ void Decider::hold(WorkloadId id, const VictimPlan& plan) {
     }
   }
   WorkloadState& w = state_.workloads[id.index()];
+  w.held_band = saturating_sub(claim_of(w).priority, w.priority);
   for (const PlacedSlot& p : plan.placed) {
     state_.set_slot(id, p.set, p.slot, SlotState::kHeld, p.node, p.charge, p.devices, kAfterBit);
   }

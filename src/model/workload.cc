@@ -35,6 +35,22 @@ Status check_pod_set(const PodSet& set, std::int64_t& slots) {
     }
     in_bands = saturating_add(in_bands, band.count);
   }
+  for (std::size_t i = 1; i < set.bands.size(); ++i) {
+    const DemandBand& before = set.bands[i - 1];
+    const DemandBand& band = set.bands[i];
+    if (band.priority > before.priority) {
+      return bad(fmt::format(
+          "demand band {} has priority {}, above the {} of the one before it: the last band yields first, so "
+          "put it in front",
+          i + 1, band.priority, before.priority));
+    }
+    if (band.protected_from_reclaim && !before.protected_from_reclaim) {
+      return bad(
+          fmt::format("demand band {} is protected behind one that is not: the last band yields first, so "
+                      "put it in front",
+                      i + 1));
+    }
+  }
   if (in_bands > set.count) {
     return bad(fmt::format("its demand bands have {} pods, more than its count {}", in_bands, set.count));
   }

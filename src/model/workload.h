@@ -49,7 +49,9 @@ struct PodTemplate {
 
 // A part of a pod set's slots that is treated alike, counted from the first: a service is its minimum replicas (protected), the
 // replicas that its objective needs now, and idle ones; elastic training a minimum and a surplus. The slots that run fill the
-// bands in their order, so the last band shrinks first and grows last.
+// bands in their order, so the last band shrinks first and grows last: whichever slot goes, it is the last band that gets smaller.
+// Therefore no band has a higher priority than the one before it, and none is protected behind one that is not. Slots beyond
+// the bands are surplus of priority 0 on top, or that of the last band where it is lower.
 //
 // A pod set without bands is one band of its least count, which starts and yields as one, and a surplus that grows into free
 // room only and yields slot by slot before any whole workload of its priority. The first `least` slots start and yield as one

@@ -215,6 +215,56 @@ TEST(Bands, GetTheirRoomWithinTheirBound) {
       << to_text(e.verdict("more urgent")->reason);
 }
 
+TEST(Bands, StandInLineByTheirPriority) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+  ok(e.apply(gpu_queue("q", "", 8, {WithinQueue::kLaterInOrder, Reclaim::kNever})));
+  ok(e.apply(WorkloadUpsert{service(10, "q")}));
+  e.decide(1000);
+  ASSERT_EQ(running(e, "service"), 8);
+  Workload batch = gang_workload("batch", 2, 1, 0, "q");
+  batch.created = 500;
+  ok(e.apply(WorkloadUpsert{batch}));
+  EXPECT_EQ(slots_of(e.decide(2000), DecisionKind::kEvict, "service"), (Indices{6, 7}))
+      << "it is newer than the service and of lower priority, but not than the idle replicas";
+  ok(e.audit());
+}
+
+TEST(Bands, HoldRoomWithThePriorityOfTheirClaim) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(gang("low", 8, 1)));
+  e.decide(1000);
+  // All four start together, so the claim is that of the last of them: 10 - 5.
+  Workload first = gang_workload("first", 4, 2, 10);
+  first.root.pod_sets[0].bands = {{2, 0, false, 0, 0}, {2, -5, false, 0, 0}};
+  ok(e.apply(WorkloadUpsert{first}));
+  ASSERT_EQ(slots_of(e.decide(2000), DecisionKind::kHold, "first").size(), 4u);
+  ok(e.apply(gang("between", 4, 2, 4)));
+  EXPECT_TRUE(e.decide(3000).empty());
+  ok(e.apply(gang("above", 4, 2, 7)));
+  const auto d = e.decide(4000);
+  EXPECT_EQ(slots_of(d, DecisionKind::kReleaseHold, "first").size(), 4u);
+  EXPECT_EQ(slots_of(d, DecisionKind::kHold, "above").size(), 4u);
+  ok(e.audit());
+}
+
+// Where only one of two children starts, the claim must not be that of the other: whoever it ended would end it in turn.
+TEST(Bands, ClaimNoMoreThanWhateverStartsIsWorth) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 4)));
+  ok(e.apply(gang("middle", 4, 1, 3)));
+  e.decide(1000);
+  Workload either = gang_workload("either", 8, 1, 0);
+  either.root.pod_sets[0].bands = {{8, 5, false, 0, 0}};  // there is no room for these
+  either.root.pod_sets.push_back(gang_workload("x", 4, 1).root.pod_sets[0]);
+  either.root.pod_sets[1].name = "small";
+  either.root.least = 1;
+  ok(e.apply(WorkloadUpsert{either}));
+  EXPECT_TRUE(e.decide(2000).empty());
+}
+
 TEST(Bands, MustMakeSense) {
   Engine e;
   Workload w = service(0);
@@ -223,6 +273,27 @@ TEST(Bands, MustMakeSense) {
   w = service(0);
   w.root.pod_sets[0].bands[0].cost = -1;
   EXPECT_NE(e.apply(WorkloadUpsert{w}).error().message.find("negative"), std::string::npos);
+  w = service(0);
+  w.root.pod_sets[0].bands[2].priority = 1;
+  EXPECT_NE(e.apply(WorkloadUpsert{w}).error().message.find("above the 0 of the one before it"),
+            std::string::npos);
+  w = service(0);
+  w.root.pod_sets[0].bands[2].protected_from_reclaim = true;
+  EXPECT_NE(e.apply(WorkloadUpsert{w}).error().message.find("protected behind one that is not"),
+            std::string::npos);
+}
+
+TEST(Bands, WhatIsBeyondThemIsWorthNoMoreThanTheLast) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  Workload w = elastic("e", 2, 8, 10);
+  w.root.pod_sets[0].bands = {{2, 0, true, 0, 0}, {2, -5, false, 0, 0}};
+  ok(e.apply(WorkloadUpsert{w}));
+  e.decide(1000);
+  ASSERT_EQ(running(e, "e"), 8);
+  ok(e.apply(gang("between", 3, 1, 7)));
+  EXPECT_EQ(slots_of(e.decide(2000), DecisionKind::kEvict, "e"), (Indices{5, 6, 7}));
+  ok(e.audit());
 }
 
 }  // namespace

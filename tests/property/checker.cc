@@ -132,6 +132,7 @@ std::string Checker::start(const Decision& d, Coverage& coverage) {
 std::string Checker::hold(const Decision& d, Coverage& coverage) {
   WorkloadRecord& w = ledger_.workloads.at(d.workload);
   if (w.count(SlotState::kHeld) > 0) return "it holds room already";
+  w.held_band = asked_of(w).priority - w.spec.priority;
   if (const auto wrong = place(d, w, SlotState::kHeld); !wrong.empty()) return wrong;
   const GroupView root = view_of(w.spec.root);
   if (auto wrong = check_groups(d, w, root, true); !wrong.empty()) return wrong;
@@ -412,12 +413,7 @@ std::string Checker::release(const Decision& d, Coverage& coverage) {
     const auto to = ledger_.workloads.find(d.reason.subject);
     if (to == ledger_.workloads.end()) return "whoever overtook it is not known";
     Rank rank = ledger_.rank(w);
-    const auto specs = pod_sets_of(w.spec.root);
-    for (const SlotPlacement& p : d.slots) {
-      const auto s = static_cast<std::size_t>(p.pod_set);
-      if (const DemandBand* band = band_of(*specs[s], w.active(s))) rank.second += band->priority;
-      break;
-    }
+    rank.second += w.held_band;
     if (auto wrong = may_yield(w, rank, to->second); !wrong.empty()) return wrong;
     yielded_[d.reason.subject].push_back(yielded);
     if (served_.count(d.workload) > 0) ++coverage["hold overtaken in the round of its victims"];

@@ -43,7 +43,7 @@ std::string Checker::bands_yield(const Decision& d, const WorkloadRecord& victim
     if (s >= specs.size() || i >= victim.sets[s].size()) continue;  // a place that a revision took away
     const DemandBand* band = band_of(*specs[s], victim.place_of(s, i));
     Rank of_slot = ledger_.rank(victim);
-    of_slot.second += band == nullptr ? 0 : band->priority;
+    of_slot.second += band_priority(*specs[s], victim.place_of(s, i));
     rank = first ? of_slot : std::max(rank, of_slot);
     first = false;
     if (band == nullptr) continue;
@@ -87,7 +87,7 @@ std::string Checker::may_yield(const WorkloadRecord& victim, const Rank& rank,
       const DurationMs ours = to.spec.expected_duration.value_or(kInt64Max);
       behind = theirs > ours || (theirs == ours && (lower || (rank == claimed && newer)));
     }
-    if (ordering.priority_first && ledger_.rank(victim) != ledger_.rank(to)) behind = lower;
+    if (ordering.priority_first && rank != claimed) behind = lower;
     if (behind) return "";
     return fmt::format("{} does not stand behind {} in the order of queue {}", victim.spec.uid, to.spec.uid,
                        to.spec.queue);
@@ -166,11 +166,21 @@ std::string Checker::check_reclaimer(const WorkloadRecord& w) const {
 
 // With the holder's places as they are decided: could one of those who gave way have stayed where it was?
 std::string Checker::check_minimal(const WorkloadRecord& holder) {
-  for (const Yielded& victim : yielded_.at(holder.spec.uid)) {
+  const auto& yielded = yielded_.at(holder.spec.uid);
+  const auto of_hold = [](const Yielded& y) { return y.before.front().state == SlotState::kHeld; };
+  for (const Yielded& victim : yielded) {
+    const bool all_ended = ledger_.workloads.at(victim.workload).active() == 0;
+    // With all that runs of a workload, what it held to grow ends too.
+    const bool with_all =
+        of_hold(victim) && all_ended && std::any_of(yielded.begin(), yielded.end(), [&](const Yielded& y) {
+          return y.workload == victim.workload && !of_hold(y);
+        });
+    if (with_all) continue;
     if (could_stay(holder, victim)) {
       return fmt::format("{} gave way to it for nothing: both fit as they were placed", victim.workload);
     }
-    if (ledger_.workloads.at(victim.workload).active() == 0) continue;
+    // A hold ends as one, also that of what grows or is short of its least.
+    if (all_ended || of_hold(victim)) continue;
     for (std::size_t k = 0; k < victim.slots.size(); ++k) {
       if (could_stay(holder, {victim.workload, {victim.slots[k]}, {victim.before[k]}})) {
         return fmt::format("slot {}/{} of {} gave way to it for nothing: both fit as they were placed",

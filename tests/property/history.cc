@@ -222,12 +222,14 @@ PodSet make_pod_set(Random& r, const Profile& p, std::int64_t most) {
   if (set.count > 1 && r.chance(1, 3)) set.least = r.between(1, set.count);
   if (r.chance(1, 5)) {
     std::int64_t left = set.count;
+    std::int64_t highest = 1;
+    bool may_be_protected = true;
     for (auto bands = 1 + r.below(3); bands > 0 && left > 0; --bands) {
       DemandBand band;
       band.count = r.between(1, left);
       left -= band.count;
-      band.priority = r.between(-2, 1);
-      band.protected_from_reclaim = r.chance(1, 3);
+      band.priority = highest = r.between(-2, highest);
+      band.protected_from_reclaim = may_be_protected = may_be_protected && r.chance(1, 2);
       if (r.chance(1, 3)) band.reclaim_within = 1000 * r.between(1, 30);
       if (r.chance(1, 3)) band.cost = 1000 * r.between(0, 100);
       set.bands.push_back(band);

@@ -115,19 +115,36 @@ const DemandBand* band_of(const PodSet& set, std::int64_t place) {
   return nullptr;
 }
 
+namespace {
+
+bool all_children_needed(const Group& group) {
+  const auto children = static_cast<std::int64_t>(group.pod_sets.size() + group.groups.size());
+  return group.least.value_or(children) >= children &&
+         std::all_of(group.groups.begin(), group.groups.end(), all_children_needed);
+}
+
+}  // namespace
+
+std::int64_t band_priority(const PodSet& set, std::int64_t place) {
+  if (const DemandBand* band = band_of(set, place)) return band->priority;
+  return set.bands.empty() ? 0 : std::min<std::int64_t>(0, set.bands.back().priority);
+}
+
 Asked asked_of(const WorkloadRecord& w) {
   Asked out;
   bool any = false;
   const auto specs = pod_sets_of(w.spec.root);
+  const bool needs_all = all_children_needed(w.spec.root);
   for (std::size_t s = 0; s < specs.size(); ++s) {
     std::int64_t waiting = 0;
     for (const auto& slot : w.sets[s]) waiting += slot.state == SlotState::kWaiting ? 1 : 0;
     const std::int64_t least = specs[s]->least_count();
     const std::int64_t active = w.active(s);
     if (waiting == 0 || (!w.grows() && active >= least && least > 0)) continue;
-    const DemandBand* band = band_of(*specs[s], active >= least ? active : least - 1);
-    const std::int64_t priority = w.spec.priority + (band == nullptr ? 0 : band->priority);
-    if (!any || priority > out.priority) {
+    const std::int64_t place = active >= least ? active : least - 1;
+    const DemandBand* band = band_of(*specs[s], place);
+    const std::int64_t priority = w.spec.priority + band_priority(*specs[s], place);
+    if (!any || (w.grows() || needs_all ? priority > out.priority : priority < out.priority)) {
       out.priority = priority;
       out.declared = band != nullptr;
     } else if (priority == out.priority) {

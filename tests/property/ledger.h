@@ -43,8 +43,9 @@ struct WorkloadRecord {
   Workload spec;
   std::vector<std::vector<SlotRecord>> sets;  // by pod set, by index
   std::int64_t arrival = 0;
-  bool withdrawn = false;  // asked for, and not decided yet
-  TimeMs started = 0;      // of the present run
+  bool withdrawn = false;      // asked for, and not decided yet
+  TimeMs started = 0;          // of the present run
+  std::int64_t held_band = 0;  // priority, on top of its own, of the claim that its held room was decided for
 
   std::int64_t count(SlotState state) const;
   std::int64_t active(std::size_t set) const;  // binding and running
@@ -57,9 +58,11 @@ struct WorkloadRecord {
 
 // The demand band of a place of a pod set; null where none is declared for it.
 const DemandBand* band_of(const PodSet& set, std::int64_t place);
+// Its priority, on top of the workload's.
+std::int64_t band_priority(const PodSet& set, std::int64_t place);
 
-// With what claim a workload asks for its next slots: the highest priority among the bands of those, and the least time
-// within which it must have its room.
+// With what claim a workload asks for its next slots: the highest priority among the bands of those (the lowest where it is open
+// which of its children start), and the least time within which it must have its room.
 struct Asked {
   std::int64_t priority = 0;
   DurationMs within = 0;

@@ -30,6 +30,7 @@ BandView band_at(const PodSetState& set, std::int64_t place) {
     }
     begin = view.end;
   }
+  if (!set.bands.empty()) view.priority = std::min<std::int64_t>(0, set.bands.back().priority);
   const auto count = static_cast<std::int64_t>(set.slots.size());
   view.end = set.bands.empty() && place < set.least ? set.least : std::max(count, place + 1);
   return view;
@@ -47,8 +48,9 @@ Claim claim_of(const WorkloadState& w) {
     if (set.waiting == 0) continue;
     if (!growth && set.active >= set.least && set.least > 0) continue;
     const BandView band = band_at(set, claimed_place(set));
-    if (!best || band.priority > best->priority || (band.priority == best->priority && band.declared))
-      best = band;
+    const bool better =
+        best && (growth || w.needs_all ? band.priority > best->priority : band.priority < best->priority);
+    if (!best || better || (band.priority == best->priority && band.declared)) best = band;
     if (band.reclaim_within > 0)
       within = within == 0 ? band.reclaim_within : std::min(within, band.reclaim_within);
   }

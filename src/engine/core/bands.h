@@ -27,7 +27,8 @@ BandView band_at(const PodSetState& set, std::int64_t place);
 // Everything that must run runs: what waits are more slots.
 bool grows(const WorkloadState& workload);
 
-// What stands behind the next slots that a workload asks for.
+// What stands behind the next slots that a workload asks for: the highest priority among their bands. Where it is open which of
+// its children start, the lowest: it must not take more by what it asks for than it would be worth as it runs.
 struct Claim {
   std::int64_t priority = 0;
   DurationMs reclaim_within = 0;  // its room must be free so soon after a decision; 0 = no matter

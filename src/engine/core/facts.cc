@@ -379,6 +379,9 @@ Status State::workload_upsert(const Workload& workload) {
   const auto structure = structures.find(key);
   workloads[id.index()].structure =
       structure ? *structure : structures.add(std::move(key), make_structure(workload.root));
+  const auto& groups = structures[workloads[id.index()].structure].groups;
+  workloads[id.index()].needs_all = std::all_of(
+      groups.begin(), groups.end(), [](const StructureGroup& g) { return g.least == g.children; });
   resize_sets(id, sets);
   WorkloadState& w = workloads[id.index()];
   if (!w.active && w.held() > 0) {

@@ -69,6 +69,7 @@ struct WorkloadState {
   std::optional<DurationMs> minimum_runtime;  // absent: what its queue says
   Restart restart;
   StructureId structure;
+  bool needs_all = true;  // no group of it may start without one of its children
   std::vector<PodSetState> sets;
 
   TimeMs started = 0;  // of the present run
@@ -79,6 +80,7 @@ struct WorkloadState {
   Pending::Member in_line;     // as it stands there
   TimeMs old_at = kEndOfTime;  // in State::ages_, while it is pending in a queue with an age limit
   Reason hold_cause;           // while slots are held
+  std::int64_t held_band = 0;  // the priority, on top of its own, of the claim that they were held for
   std::uint64_t hold_order = 0;
   bool withdraw = false;  // the next decide() ends its slots
   std::string withdraw_why;

@@ -54,9 +54,12 @@ std::int64_t beyond_level(const Ordering& ordering, std::int64_t level) {
 
 }  // namespace
 
-bool stands_behind(const State& state, const WorkloadState& v, const WorkloadState& w) {
+bool stands_behind(const State& state, const InLine& its_place, const InLine& place) {
+  const WorkloadState& v = its_place.workload;
+  const WorkloadState& w = place.workload;
   const Ordering& ordering = ordering_of(state, w);
-  if (ordering.priority_first && v.priority != w.priority) return v.priority < w.priority;
+  if (ordering.priority_first && its_place.priority != place.priority)
+    return its_place.priority < place.priority;
   const bool newer = std::tie(v.created, v.arrival) > std::tie(w.created, w.arrival);
   const bool v_old = is_old(ordering, v);
   const bool w_old = is_old(ordering, w);
@@ -78,10 +81,12 @@ bool stands_behind(const State& state, const WorkloadState& v, const WorkloadSta
   return false;
 }
 
-TimeMs stands_behind_at(const State& state, const WorkloadState& v, const WorkloadState& w) {
+TimeMs stands_behind_at(const State& state, const InLine& its_place, const InLine& place) {
+  const WorkloadState& v = its_place.workload;
+  const WorkloadState& w = place.workload;
   const Ordering& ordering = ordering_of(state, w);
   const TimeMs now = state.now;
-  if (ordering.priority_first && v.priority != w.priority) return kEndOfTime;
+  if (ordering.priority_first && its_place.priority != place.priority) return kEndOfTime;
   if (is_old(ordering, v) || is_old(ordering, w) || v.started == 0) return kEndOfTime;
   switch (ordering.by) {
     case OrderBy::kCreation:

@@ -2,7 +2,8 @@
 // one (WithinQueue::kLaterInOrder)?
 //
 // Without end to and fro: behind means behind by more than what the change destroys (hysteresis).
-//   priority   where it ranks first: the lower one stands behind
+//   priority   where it ranks first: the lower one stands behind. Of demand bands it is theirs: what is taken may be less than what
+//              runs, and what is asked for less than what waits (core/bands.h).
 //   old        an old workload stands in front of all that are not (order/rank.h); among old ones creation decides
 //   creation   the newer one stands behind; the order never changes
 //   duration, remaining   v stands behind w where its (remaining) run time is longer than w's by more than the time that v would
@@ -17,11 +18,17 @@
 
 namespace berth::engine {
 
+// A workload in line, with the priority of what it would lose or asks for.
+struct InLine {
+  const WorkloadState& workload;
+  std::int64_t priority = 0;
+};
+
 // `v` runs or holds room, `w` waits; both are of one queue.
-bool stands_behind(const State& state, const WorkloadState& v, const WorkloadState& w);
+bool stands_behind(const State& state, const InLine& v, const InLine& w);
 
 // The first time after now at which that could come true by the passing of time alone; kEndOfTime: never.
-TimeMs stands_behind_at(const State& state, const WorkloadState& v, const WorkloadState& w);
+TimeMs stands_behind_at(const State& state, const InLine& v, const InLine& w);
 
 // How late in line a started workload stands: the lower, the earlier. For the order of victims.
 std::int64_t standing(const State& state, const WorkloadState& v);

@@ -5,6 +5,7 @@
 
 #include "engine/order/standing.h"
 #include "engine/preempt/cost.h"
+#include "engine/preempt/yield.h"
 
 namespace berth::engine {
 
@@ -84,8 +85,11 @@ TimeMs Candidates::rank_yields_from(const Unit& unit, bool reclaim) const {
   switch (policy_.within) {
     case WithinQueue::kNever:
       return kEndOfTime;
-    case WithinQueue::kLaterInOrder:
-      return stands_behind(state_, v, w_) ? 0 : stands_behind_at(state_, v, w_);
+    case WithinQueue::kLaterInOrder: {
+      const InLine its{v, unit.priority};
+      const InLine ours{w_, claim_.priority};
+      return stands_behind(state_, its, ours) ? 0 : stands_behind_at(state_, its, ours);
+    }
     case WithinQueue::kLowerPriority:
       return now_or_never(unit.priority < claim_.priority);
     case WithinQueue::kLowerOrNewerEqual:
@@ -148,8 +152,8 @@ bool Candidates::accepts(const Unit& unit, bool reclaim) {
     slow_ = true;
     return false;
   }
-  if (unit.whole && !unit.holder && !policy_.ignores_minimum_runtime)
-    from = std::max(from, yields_from(state_, v));
+  TimeMs minimum = kEndOfTime;
+  if (unit.whole && !unit.holder && !ran_its_minimum(state_, v, w_, minimum)) from = std::max(from, minimum);
   if (from > state_.now) {
     young_.push_back({from, unit, reclaim});
     return false;
@@ -166,14 +170,9 @@ void Candidates::open_holders(QueueId queue, bool reclaim) {
     unit.workload = id;
     unit.arrival = v.arrival;
     unit.started = v.started;
-    unit.priority = v.priority;
+    unit.priority = saturating_add(v.priority, v.held_band);
     unit.whole = v.running() == 0;
     unit.holder = true;
-    for (const PodSetState& set : v.sets) {
-      if (set.held == 0) continue;
-      unit.priority = saturating_add(v.priority, band_at(set, set.active).priority);
-      break;
-    }
     if (accepts(unit, reclaim)) add(unit, reclaim);
   }
 }

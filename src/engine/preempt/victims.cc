@@ -447,8 +447,12 @@ std::optional<VictimPlan> VictimSearch::plan_of(const Sequence& victims) {
                               {},
                               0,
                               reclaim ? ReasonCode::kReclaimed : ReasonCode::kPreempted});
-      it = std::prev(plan.victims.end());
+    } else {
+      // Its turn is that of its last unit: a queue that borrowed when its first one went still does before any of them has, and
+      // those between came while it did.
+      std::rotate(it, std::next(it), plan.victims.end());
     }
+    it = std::prev(plan.victims.end());
     it->cost = saturating_add(it->cost, unit.cost);
     it->whole = it->whole || unit.whole;
     if (!unit.whole && !unit.holder) it->slots.emplace_back(unit.set, unit.slot);

@@ -41,7 +41,7 @@ struct VictimPlan {
     std::int64_t cost = 0;
     ReasonCode why = ReasonCode::kPreempted;
   };
-  std::vector<Victim> victims;     // in the order in which they were taken
+  std::vector<Victim> victims;     // in the order in which the last of each was taken
   std::vector<PlacedSlot> placed;  // the preemptor's places, once they are gone
 };
 

@@ -16,10 +16,13 @@ bool may_yield_within(const State& state, const WorkloadState& v, const Workload
     case WithinQueue::kLowerOrNewerEqual:
       return v.priority < w.priority ||
              (v.priority == w.priority && std::tie(v.created, v.arrival) > std::tie(w.created, w.arrival));
-    case WithinQueue::kLaterInOrder:
-      if (stands_behind(state, v, w)) return true;
-      more_at = std::min(more_at, stands_behind_at(state, v, w));
+    case WithinQueue::kLaterInOrder: {
+      const InLine its{v, v.priority};
+      const InLine ours{w, w.priority};
+      if (stands_behind(state, its, ours)) return true;
+      more_at = std::min(more_at, stands_behind_at(state, its, ours));
       return false;
+    }
   }
   return false;
 }
