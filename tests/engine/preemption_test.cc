@@ -311,5 +311,27 @@ TEST(Queues, DrainingEndsWhatRuns) {
   ok(e.audit());
 }
 
+// Whoever looks for the least that is lost finds those that seem to have just written a checkpoint.
+TEST(VictimCost, CheckpointsOfAnotherRunBeginAfterItsOverhead) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  Workload w = gang_workload("w", 1, 8);
+  w.restart.checkpoint_every = 100'000;
+  w.restart.overhead = 30'000;
+  ok(e.apply(WorkloadUpsert{w}));
+  e.decide(1000);
+  EXPECT_EQ(*e.victim_cost("w", 1000 + 110'000), 8 * (10'000 + 30'000));
+  ok(e.apply(gang("high", 1, 8, 10)));
+  e.decide(61'000);
+  ok(e.apply(SlotUpdate{"w", 0, 0, SlotState::kGone, ""}));
+  ok(e.apply(SlotUpdate{"w", 0, 0, SlotState::kWaiting, ""}));
+  e.decide(62'000);
+  ok(e.apply(WorkloadRemove{"high"}));
+  ASSERT_EQ(e.decide(100'000).size(), 1u);
+  EXPECT_EQ(*e.victim_cost("w", 100'000 + 20'000), 8 * 30'000) << "it has done nothing yet";
+  EXPECT_EQ(*e.victim_cost("w", 100'000 + 110'000), 8 * (80'000 + 30'000)) << "none is written yet";
+  EXPECT_EQ(*e.victim_cost("w", 100'000 + 135'000), 8 * (5'000 + 30'000));
+}
+
 }  // namespace
 }  // namespace berth::engine

@@ -41,6 +41,11 @@ DurationMs kept_work(const Progress& progress, const Restart& restart, TimeMs be
   return restart.checkpoint_every > 0 ? all - all % restart.checkpoint_every : 0;
 }
 
+DurationMs lost_work(const Progress& progress, const Restart& restart, TimeMs began, TimeMs now) {
+  return std::max<DurationMs>(
+      0, worked(progress, restart, began, now) - kept_work(progress, restart, began, now));
+}
+
 std::optional<DurationMs> remaining_work(const Progress& progress, const Restart& restart,
                                          std::optional<DurationMs> expected, TimeMs began, TimeMs now) {
   if (!expected) return std::nullopt;

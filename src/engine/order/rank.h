@@ -43,6 +43,10 @@ std::int64_t ranked_priority(Tiers tiers, WorkloadKind kind, std::int64_t priori
 // The restart overhead of a run that is not the first comes before any work.
 DurationMs kept_work(const Progress& progress, const Restart& restart, TimeMs began, TimeMs now);
 
+// And how much of it would not. Where checkpoints are reckoned, the cycle begins with the work, so a restart overhead delays all of
+// them: whoever looks for the least that is lost finds those that seem to have just written one, and must not be wrong there.
+DurationMs lost_work(const Progress& progress, const Restart& restart, TimeMs began, TimeMs now);
+
 // Expected work that is left at `now`; `began`: of the present run, 0 where it does not run. Never negative: who runs longer
 // than expected counts as about to end. None where the run time is unknown.
 std::optional<DurationMs> remaining_work(const Progress& progress, const Restart& restart,

@@ -30,10 +30,15 @@ bool reckons_checkpoints(const WorkloadState& v) {
   return v.started > 0 && v.restart.checkpoint_every > 0 && !(reported && *reported > v.started);
 }
 
+// When a run begins to work: the overhead of a restart comes first.
+TimeMs works_from(const WorkloadState& v) {
+  return saturating_add(v.started, v.progress.runs > 0 ? v.restart.overhead : 0);
+}
+
 // The next checkpoint that is reckoned, after now.
 TimeMs next_checkpoint(const WorkloadState& v, TimeMs now) {
   if (!reckons_checkpoints(v)) return kEndOfTime;
-  const TimeMs first = saturating_add(v.started, v.progress.runs > 0 ? v.restart.overhead : 0);
+  const TimeMs first = works_from(v);
   const DurationMs every = v.restart.checkpoint_every;
   const std::int64_t done = std::max<std::int64_t>(0, now - first) / every;
   return saturating_add(first, saturating_mul(done + 1, every));
@@ -110,16 +115,21 @@ TimeMs stands_behind_at(const State& state, const InLine& its_place, const InLin
       };
       const TimeMs level_ends = std::max(now + 1, when(need));
       const std::int64_t more = saturating_sub(have, attained_service(w.progress, now));
+      const TimeMs first = works_from(v);
       if (!reckons_checkpoints(v)) {
-        // What it would lose grows as fast as what it has had.
-        return more > victim_cost(state, v, now) && when(need) > now ? level_ends : kEndOfTime;
+        // Once it works, what it would lose grows as fast as what it has had; until then only the latter does.
+        const std::int64_t cost = victim_cost(state, v, now);
+        if (more > cost) return when(need) > now ? level_ends : kEndOfTime;
+        const TimeMs enough = when(Int128{have} - more + cost + 1);
+        return enough <= first ? std::max(level_ends, enough) : kEndOfTime;
       }
       const Int128 back =
           static_cast<Int128>(rate) * saturating_add(v.restart.overhead, v.restart.grace) / 1000;
       const TimeMs worth = when(have - more + back + 2);
+      const TimeMs at = std::max(level_ends, worth);
+      if (at <= first) return at;
       const DurationMs every = v.restart.checkpoint_every;
-      const DurationMs run = saturating_sub(std::max(level_ends, worth), v.started);
-      return saturating_add(v.started, saturating_mul((run - 1) / every + 1, every));
+      return saturating_add(first, saturating_mul((at - first - 1) / every + 1, every));
     }
   }
   return kEndOfTime;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/core/bands.h"
+#include "engine/order/rank.h"
 
 namespace berth::engine {
 namespace {
@@ -22,13 +23,8 @@ Int128 of_bands(const WorkloadState& w) {
 std::int64_t victim_cost(const State&, const WorkloadState& w, TimeMs now) {
   if (w.running() == 0) return 0;
   const Int128 weight = w.weight.devices > 0 ? w.weight.devices : w.weight.cpus;
-  DurationMs lost = std::max<DurationMs>(0, now - w.started);
-  if (w.restart.last_checkpoint && *w.restart.last_checkpoint > w.started) {
-    lost = std::max<DurationMs>(0, now - *w.restart.last_checkpoint);
-  } else if (w.restart.checkpoint_every > 0) {
-    lost %= w.restart.checkpoint_every;
-  }
-  const Int128 time = Int128{lost} + w.restart.overhead + w.restart.grace;
+  const Int128 time =
+      Int128{lost_work(w.progress, w.restart, w.started, now)} + w.restart.overhead + w.restart.grace;
   return clamp_to_int64(weight * time / 1000 + of_bands(w));
 }
 

@@ -8,7 +8,7 @@
 
 namespace berth::engine {
 
-// devices x (time since the last checkpoint, reported or reckoned, + restart overhead + grace), over the slots that run, and
+// devices x (work since the last checkpoint, reported or reckoned (order/rank.h), + restart overhead + grace), over the slots that run, and
 // what its demand bands say that their slots cost. A workload without devices counts its CPUs instead. 0 for one that does
 // not run. Clamped to 64 bits. O(1); O(slots) with bands.
 std::int64_t victim_cost(const State& state, const WorkloadState& workload, TimeMs now);
