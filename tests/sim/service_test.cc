@@ -206,6 +206,22 @@ TEST(Service, TakesRoomFromTrainingAndGivesItBack) {
   EXPECT_EQ(metric_of(*result, "completion_max_s"), 210'000);
 }
 
+TEST(Service, TakesTheSurplusOfElasticTrainingAndGivesItBack) {
+  const TempFolder folder;
+  const auto result = run(
+      folder,
+      R"({"kind":"job","id":"train","queue":"q","submit_ms":50000,"duration_ms":120000,"pod_sets":[{"count":6,"least":2,"gpus":1}]}
+)",
+      "0,2\n80,6\n200,1\n");
+  ASSERT_TRUE(result) << result.error().str();
+  // At 80 s four of its six workers go, with 10 s of grace; two go on. At 200 s it has all of them again.
+  EXPECT_EQ(metric_of(*result, "evictions"), 0);
+  EXPECT_EQ(metric_of(*result, "resizes"), 2000);
+  EXPECT_EQ(metric_of(*result, "service.chat.unserved"), (2 * 5 + 4 * 15) * 1000);
+  // 6 x 120 s of work: 6 x 30 s, 2 x 120 s, and 6 x 50 s from 200 s on.
+  EXPECT_EQ(metric_of(*result, "completion_max_s"), (250 - 50) * 1000);
+}
+
 TEST(Service, CountsWhatNoRoomCanServe) {
   const TempFolder folder;
   const auto result = run(folder, kSmall, "0,12\n");
