@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "engine/core/bands.h"
+#include "engine/core/empty_cluster.h"
 #include "engine/preempt/cost.h"
 #include "engine/preempt/quota_victims.h"
 
@@ -58,6 +59,7 @@ std::vector<Decision> Decider::run() {
     if (state_.holds_suspect) check_holds();
     if (state_.gained_now) start_holders();
     wake();
+    review_old();
     while (true) {
       state_.reorder_queues();
       const ClassId next = state_.pending.next();
@@ -228,6 +230,22 @@ void Decider::wake() {
   for (const ClassId id : awake) state_.pending.wake(id);
 }
 
+// Of those who are old and blocked, who could still start? With other nodes or another quota the answer may be another.
+void Decider::review_old() {
+  std::vector<ClassId> ask;
+  for (const ClassId id : state_.pending.old()) {
+    if (state_.pending.at(id).could_start_version != state_.place_version) ask.push_back(id);
+  }
+  for (const ClassId id : ask) ask_empty(id);
+}
+
+void Decider::ask_empty(ClassId id) {
+  if (!state_.empty) state_.empty = std::make_unique<EmptyCluster>(state_);
+  const WorkloadId first = state_.pending.at(id).members.begin()->workload;
+  ++state_.stats.empty_searches;
+  state_.pending.set_could_start(id, state_.empty->could_start(state_, first), state_.place_version);
+}
+
 void Decider::attempt(ClassId class_id) {
   const WorkloadId id = state_.pending.at(class_id).members.begin()->workload;
   const WorkloadState& w = state_.workloads[id.index()];
@@ -309,7 +327,8 @@ bool Decider::would_borrow(const WorkloadState& w) const {
   return false;
 }
 
-// Pod sets that must start and for which no choice of flavors has enough quota even when nobody else uses any.
+// Pod sets that must start and never can: a constraint that is not supported, or no choice of flavors has enough quota even
+// when nobody else uses any.
 Failure Decider::beyond_quota(const WorkloadState& w) {
   Failure out;
   out.by_quota = true;
@@ -318,6 +337,10 @@ Failure Decider::beyond_quota(const WorkloadState& w) {
     const std::int64_t least = set.least - set.active;
     if (least <= 0) continue;
     const Spec& spec = state_.spec(set.spec);
+    if (spec.problem.code == ReasonCode::kUnsupported) {
+      out.reasons = {spec.problem};
+      return out;
+    }
     std::vector<Reason> reasons;
     for (const ChargeId choice : spec.choices) {
       const auto& quota = state_.charges[choice].quota;
@@ -398,6 +421,9 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
   if (!told) {
     for (const auto& member : c.members) state_.changed(member.workload);
   }
+  // Who is old bars those behind it, unless it never can start.
+  if (why.in_line && !c.members.begin()->young && c.could_start_version != state_.place_version)
+    ask_empty(class_id);
   state_.pending.park(class_id, std::move(why));
 }
 

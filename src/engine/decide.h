@@ -25,6 +25,8 @@ class Decider {
   void start_holders();
   void check_holds();
   void wake();
+  void review_old();
+  void ask_empty(ClassId id);
   void attempt(ClassId id);
   // The same for work whose flavors are opaque: quota is all there is to find (decide_quota.cc).
   void attempt_quota(ClassId class_id, WorkloadId id);

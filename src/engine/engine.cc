@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "engine/core/empty_cluster.h"
 #include "engine/core/state.h"
 #include "engine/decide.h"
 #include "engine/explain/audit.h"
@@ -50,7 +51,9 @@ Status Engine::apply(const Event& event) {
     Status operator()(const Withdraw& e) const { return s.withdraw(e); }
     Status operator()(const DemandMixUpdate& e) const { return s.demand_mix(e.mix); }
   };
-  return std::visit(Visitor{s}, event);
+  Status taken = std::visit(Visitor{s}, event);
+  if (taken && s.empty) s.empty->tell(event);
+  return taken;
 }
 
 std::vector<Decision> Engine::decide(TimeMs now) {

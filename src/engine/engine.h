@@ -77,6 +77,7 @@ struct EngineStats {
   std::int64_t holds_released = 0;
   std::int64_t searches_ended = 0;  // at the bound
   std::int64_t victim_searches = 0;
+  std::int64_t empty_searches = 0;  // whether old work could start on an empty cluster
 };
 
 // What is known of one slot.

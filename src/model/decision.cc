@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "model/resources.h"
 
 namespace berth {
@@ -49,8 +51,10 @@ std::string quota_text(const Reason& r) {
     return fmt::format("asks for {} {}{}, more than its queue can ever have ({})",
                        format_amount(r.subject, r.need), r.subject, flavor, format_amount(r.subject, r.have));
   }
-  return fmt::format("needs {} {}{}, quota left for it: {}", format_amount(r.subject, r.need), r.subject,
-                     flavor, format_amount(r.subject, r.have));
+  const std::string over =
+      r.have < 0 ? fmt::format(", {} more than that in use", format_amount(r.subject, -r.have)) : "";
+  return fmt::format("needs {} {}{}, quota left for it: {}{}", format_amount(r.subject, r.need), r.subject,
+                     flavor, format_amount(r.subject, std::max<std::int64_t>(0, r.have)), over);
 }
 
 }  // namespace

@@ -22,11 +22,11 @@ enum class ReasonCode : std::uint8_t {
   kIncompleteGang,  // have of need pods exist in pod set `subject`
   kSearchBudget,    // the search ended at its bound: this does not say that it is impossible
   // about queues and quota
-  kQueueMissing,    // subject = queue
-  kQueueDisabled,   // subject = queue, detail = what is wrong
-  kQueueStopped,    // subject = queue
-  kBehindHead,      // subject = the workload at the head of a strict queue
-  kQuota,           // subject = resource, detail = flavor, need and have in base units
+  kQueueMissing,   // subject = queue
+  kQueueDisabled,  // subject = queue, detail = what is wrong
+  kQueueStopped,   // subject = queue
+  kBehindHead,     // subject = the workload at the head of a strict queue
+  kQuota,  // subject = resource, detail = flavor, need and have in base units; have < 0: so much too much is in use
   kQuotaMax,        // the same, but more than the queue can ever have
   kQuotaUncovered,  // subject = resource that the queue does not have
   // about nodes

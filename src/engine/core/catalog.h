@@ -56,6 +56,7 @@ class Pool {
   }
   T& operator[](IdType id) { return items_[id.index()]->value; }
   const T& operator[](IdType id) const { return items_[id.index()]->value; }
+  const std::string& key(IdType id) const { return items_[id.index()]->key; }
   std::size_t live() const { return index_.size(); }
   template <class F>
   void for_each(F&& visit) {

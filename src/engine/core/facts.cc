@@ -30,12 +30,14 @@ Status State::node_upsert(const Node& node) {
   gain_node(id);
   gained_now = true;
   holds_suspect = true;
+  ++place_version;
   return {};
 }
 
 Status State::node_remove(const std::string& name) {
   BERTH_TRY(nodes.remove(name));
   holds_suspect = true;
+  ++place_version;
   return {};
 }
 
@@ -86,6 +88,7 @@ void State::topologies_changed() {
   std::vector<Topology> list;
   for (const auto& [name, topology] : topologies) list.push_back(topology);
   nodes.set_topologies(list);
+  ++place_version;
   pending.wake_all();
 }
 
@@ -100,6 +103,7 @@ Status State::foreign_upsert(const ForeignPod& pod) {
   foreign_on_[node].insert(pod.uid);
   holds_suspect = true;  // it may sit where room is held
   foreign_.emplace(pod.uid, std::move(f));
+  ++place_version;
   return {};
 }
 
@@ -112,6 +116,7 @@ Status State::foreign_remove(const std::string& uid) {
   on_node.erase(uid);
   if (on_node.empty()) foreign_on_.erase(node);
   foreign_.erase(it);
+  ++place_version;
   gain_node(node);
   gained_now = true;
   return {};
@@ -122,6 +127,7 @@ Status State::foreign_remove(const std::string& uid) {
 void State::configuration_changed() {
   rebuild_queues();
   ++config_version;
+  ++place_version;
   holds_suspect = true;
   pending.wake_all();
 }

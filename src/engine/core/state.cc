@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/core/bands.h"
+#include "engine/core/empty_cluster.h"
 #include "engine/place/score.h"
 
 namespace berth::engine {
@@ -21,6 +22,8 @@ State::State(EngineConfig engine_config) : config(engine_config) {
   pending.set_shares([this](QueueId queue, ClassId candidate) { return share_of(queue, candidate); });
   rebuild_queues();
 }
+
+State::~State() = default;
 
 // ---------------------------------------------------------------------------------------------------- accounts, trials
 

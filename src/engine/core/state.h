@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -113,11 +114,14 @@ struct QueueState {
   std::map<std::uint64_t, WorkloadId> holders;      // by hold_order
 };
 
+class EmptyCluster;
+
 class State {
  public:
   explicit State(EngineConfig engine_config);
   State(const State&) = delete;
   State& operator=(const State&) = delete;
+  ~State();
 
   // ---- Facts. Each refuses a bad value with an error and no change.
   Status node_upsert(const Node& node);
@@ -187,6 +191,15 @@ class State {
   // where the queue still has that choice (one flavor per pod set), else any choice of the spec.
   std::vector<ChargeId> choices(const PodSetState& set);
   void changed(WorkloadId id);
+  SpecId intern_spec(QueueId queue, const PodTemplate& pod);
+  QueueId intern_queue(const std::string& name);
+  // Calls f(pod) for the foreign pods, in a stable order.
+  template <class F>
+  void each_foreign(F&& f) const {
+    for (const auto& [node, uids] : foreign_on_) {
+      for (const std::string& uid : uids) f(foreign_.at(uid).pod);
+    }
+  }
   // Drops catalog entries that nothing uses.
   void sweep();
 
@@ -215,6 +228,10 @@ class State {
   std::map<std::uint64_t, WorkloadId> holders;  // by hold_order
   std::set<WorkloadId> to_withdraw;
   std::uint64_t config_version = 1;
+  // Grows with every change of nodes, foreign pods, topologies, flavors and queues: of where work could be, if there were
+  // none.
+  std::uint64_t place_version = 1;
+  std::unique_ptr<EmptyCluster> empty;  // made when it is first asked
 
   // What was gained since the last decide().
   std::vector<NodeId> gained_nodes;
@@ -250,8 +267,6 @@ class State {
   Shape base_shape(const PodTemplate& pod);
   void build_choices(Spec& spec);
   FlavorResource pair(const std::string& flavor, const std::string& resource);
-  SpecId intern_spec(QueueId queue, const PodTemplate& pod);
-  QueueId intern_queue(const std::string& name);
   std::string class_key(const WorkloadState& w, WorkloadId id) const;
   Pending::Member member(const WorkloadState& w, WorkloadId id) const;
   void leave_line(WorkloadId id);

@@ -38,7 +38,9 @@ void Pending::link(ClassId id) {
   } else if (c.why.in_line) {
     const Head head = head_of(id);
     l.blocked.insert(head);
-    if (!head.young) l.old.insert(head);
+    if (head.young) return;
+    old_.insert(id);
+    if (c.could_start) l.old.insert(head);
   }
 }
 
@@ -48,7 +50,10 @@ void Pending::unlink(ClassId id) {
   Line& l = line(c.queue);
   const Head head = head_of(id);
   (c.parked ? l.blocked : l.awake).erase(head);
-  if (c.parked && !head.young) l.old.erase(head);
+  if (c.parked && !head.young) {
+    l.old.erase(head);
+    old_.erase(id);
+  }
 }
 
 void Pending::show(QueueId queue) {
@@ -148,6 +153,16 @@ void Pending::wake(ClassId id) {
   forget_time(id);
   c.parked = false;
   parked_.erase(id);
+  link(id);
+  show(c.queue);
+}
+
+void Pending::set_could_start(ClassId id, bool could_start, std::uint64_t version) {
+  Class& c = classes_[id.index()];
+  c.could_start_version = version;
+  if (c.could_start == could_start) return;
+  unlink(id);
+  c.could_start = could_start;
   link(id);
   show(c.queue);
 }

@@ -6,7 +6,8 @@
 // arrival; or with priority after the key. Members of a class stand in the same order. Across queues as the tree of queues
 // says (tournament.h). A queue whose first workload would run on borrowed quota can be put off until the others have been
 // tried: what is lent out only now would be reclaimed at once. In a strict queue nothing behind the first blocked workload
-// is tried; in any queue nothing behind a blocked one that is old.
+// is tried; in any queue nothing behind a blocked one that is old and could start on an empty cluster: the others would bar
+// their queue for ever.
 //
 // Costs: every change O(log n) of the classes and members of its queue, plus a change in the tournament.
 #pragma once
@@ -61,6 +62,8 @@ class Pending {
     std::vector<ShapeId> shapes;  // that it could be placed with, known once it was tried
     std::vector<QuotaItem> ask;   // what a start charges at least, as of ask_version; 0: not known
     std::uint64_t ask_version = 0;
+    bool could_start = true;  // if nothing else were there; as of could_start_version, 0: not asked yet
+    std::uint64_t could_start_version = 0;
   };
 
   // `priority_first`: priority ranks before the key. `jumps`: who comes in front may displace who runs, so a parked class that
@@ -96,6 +99,10 @@ class Pending {
   Class& at(ClassId id) { return classes_[id.index()]; }
   const Class& at(ClassId id) const { return classes_[id.index()]; }
   const std::set<ClassId>& parked() const { return parked_; }
+  // The blocked classes whose first member is old.
+  const std::set<ClassId>& old() const { return old_; }
+  // Says of a class whether it could start if nothing else were there. Only then it bars others when it is old.
+  void set_could_start(ClassId id, bool could_start, std::uint64_t version);
   std::size_t size() const { return size_; }
   // The workload that blocks this class in its queue; none if it is not blocked so.
   WorkloadId blocked_by(ClassId id) const;
@@ -108,7 +115,7 @@ class Pending {
     bool jumps = false;
     std::set<Head> awake;
     std::set<Head> blocked;  // parked classes that stand in line
-    std::set<Head> old;      // of these, the ones whose first member is old
+    std::set<Head> old;      // of these, the ones whose first member is old, and which could start
     bool put_off = false;
     std::size_t members = 0;
 
@@ -130,6 +137,7 @@ class Pending {
   std::vector<Line> lines_;
   Tournament tournament_;
   std::set<ClassId> parked_;
+  std::set<ClassId> old_;
   std::set<std::pair<TimeMs, ClassId>> due_;  // of the parked classes that have a time to wake at
   std::size_t size_ = 0;
 };

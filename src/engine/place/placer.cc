@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace berth::engine {
 namespace {
@@ -43,19 +44,23 @@ Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps
 
 bool Placer::run() {
   const std::size_t mark = state_.mark();
-  if (walk(0) && !placed_.empty()) return true;
+  if (walk(0)) return true;
   state_.rollback(mark);
   placed_.clear();
   return false;
 }
 
 void Placer::note(Reason reason) {
-  if (failure_.reasons.size() >= kMostReasons) return;
   const auto same = [&](const Reason& r) {
     return r.code == reason.code && r.subject == reason.subject && r.detail == reason.detail;
   };
-  if (std::none_of(failure_.reasons.begin(), failure_.reasons.end(), same))
+  const auto it = std::find_if(failure_.reasons.begin(), failure_.reasons.end(), same);
+  if (it != failure_.reasons.end()) {
+    // Of several tries the one that came nearest counts: another flavor, another domain.
+    if (reason.need - reason.have < it->need - it->have) *it = std::move(reason);
+  } else if (failure_.reasons.size() < kMostReasons) {
     failure_.reasons.push_back(std::move(reason));
+  }
 }
 
 std::vector<ChargeId> Placer::choices(std::uint32_t set) {
@@ -64,13 +69,24 @@ std::vector<ChargeId> Placer::choices(std::uint32_t set) {
                                         : std::vector<ChargeId>{};
   }
   std::vector<ChargeId> all = state_.choices(w_.sets[set]);
-  // Sets of one flavor group go where those before them went.
+  // Sets of one flavor group go where those before them went: in this search, or in one before it.
   const std::string& group = w_.sets[set].flavor_group;
   if (!group.empty()) {
+    const auto clashes = [&](std::uint32_t other, ChargeId charge, ChargeId its) {
+      return w_.sets[other].flavor_group == group && !same_flavors(charge, its);
+    };
     std::erase_if(all, [&](ChargeId charge) {
-      return std::any_of(placed_.begin(), placed_.end(), [&](const PlacedSlot& p) {
-        return w_.sets[p.set].flavor_group == group && !same_flavors(charge, p.charge);
-      });
+      if (std::any_of(placed_.begin(), placed_.end(),
+                      [&](const PlacedSlot& p) { return clashes(p.set, charge, p.charge); }))
+        return true;
+      for (std::uint32_t s = 0; s < w_.sets.size(); ++s) {
+        const auto& slots = w_.sets[s].slots;
+        const auto there = std::find_if(slots.begin(), slots.end(), [](const Slot& slot) {
+          return slot.charge.valid() && slot.state != SlotState::kReleasing;
+        });
+        if (there != slots.end() && clashes(s, charge, there->charge)) return true;
+      }
+      return false;
     });
   }
   if (rank_ < 0 || all.empty()) return all;
@@ -89,7 +105,8 @@ bool Placer::same_flavors(ChargeId a, ChargeId b) const {
 }
 
 bool Placer::walk(std::size_t step) {
-  if (step == structure_.steps.size()) return true;
+  // Nothing at all is no find: what grows may leave every set as it is, and then looks elsewhere.
+  if (step == structure_.steps.size()) return !placed_.empty();
   if (--steps_ < 0) {
     failure_.steps_ended = true;
     return false;
@@ -171,7 +188,25 @@ bool Placer::in_domain(std::size_t step, std::uint32_t level, std::size_t most) 
         fixed = nodes.domain_of(slot.node, level);
     }
   }
+  if (group.least == group.children) {
+    // No domain helps a pod set that has no way to be charged at all.
+    for (const std::uint32_t set : group.leaves) {
+      const Spec& spec = state_.spec(w_.sets[set].spec);
+      if (must(set) == 0 || !spec.choices.empty()) continue;
+      note(spec.problem);
+      return false;
+    }
+  }
 
+  // What the best domain has room for, in flavors that still have quota; in any, where a pod set has quota in none.
+  const auto chargeable = [&](ChargeId charge, std::int64_t slots) {
+    return state_.quota.fits(w_.queue, state_.charges[charge].quota, slots, mode_);
+  };
+  const bool by_quota = std::any_of(group.leaves.begin(), group.leaves.end(), [&](std::uint32_t set) {
+    const auto all = choices(set);
+    return must(set) > 0 && std::none_of(all.begin(), all.end(),
+                                         [&](ChargeId charge) { return chargeable(charge, must(set)); });
+  });
   std::int64_t best = 0;
   std::vector<std::tuple<bool, std::int64_t, DomainId>> candidates;
   for (const DomainId domain : nodes.levels()[level].domains) {
@@ -179,30 +214,47 @@ bool Placer::in_domain(std::size_t step, std::uint32_t level, std::size_t most) 
     if (nodes.domain(domain).nodes.empty()) continue;
     bool enough = true;
     std::int64_t room_here = 0;
+    std::int64_t room_needed = 0;
     for (const std::uint32_t set : group.leaves) {
       std::int64_t most_fit = 0;
+      std::int64_t most_with_quota = 0;
       for (const ChargeId charge : choices(set)) {
-        most_fit = std::max(most_fit, state_.index(state_.charges[charge].shape, mode_).total_in(domain));
+        const std::int64_t fit = room_within(state_.index(state_.charges[charge].shape, mode_), domain);
+        most_fit = std::max(most_fit, fit);
+        if (chargeable(charge, must(set))) most_with_quota = std::max(most_with_quota, fit);
       }
       if (most_fit < must(set) && group.least == group.children) enough = false;
       room_here += most_fit;
+      room_needed += std::min(by_quota ? most_fit : most_with_quota, must(set));
     }
-    best = std::max(best, room_here);
+    best = std::max(best, room_needed);
+    if (want > 0 && room_here == 0 && group.topology.required.empty()) continue;  // wider ones may have some
     if (enough) candidates.emplace_back(room_here < want, room_here, domain);
   }
   std::sort(candidates.begin(), candidates.end());
   if (candidates.size() > most) candidates.resize(most);
+  const bool lacked_nodes = std::exchange(failure_.by_nodes, false);
   for (const auto& [short_of_want, room_here, domain] : candidates) {
     domains_.push_back(domain);
     const bool ok = walk(step + 1);
     domains_.pop_back();
     if (ok) return true;
-    if (failure_.steps_ended) return false;
+    if (failure_.steps_ended) {
+      failure_.by_nodes = failure_.by_nodes || lacked_nodes;
+      return false;
+    }
   }
+  // Where the pod sets fit one by one and not together, at least one slot too few has room. Where only quota was short, no
+  // domain is to blame.
+  const bool domains_lack = candidates.empty() || (failure_.by_nodes && !by_quota);
   if (!group.topology.required.empty()) {
-    note({ReasonCode::kTopology, group.topology.required, "", need, best, 0, {}});
+    if (domains_lack) {
+      const std::int64_t have = need > 0 ? std::min(best, need - 1) : 0;
+      note({ReasonCode::kTopology, group.topology.required, "", need, have, 0, {}});
+    }
     failure_.by_nodes = true;
   }
+  failure_.by_nodes = failure_.by_nodes || lacked_nodes;
   return false;
 }
 
@@ -223,8 +275,18 @@ bool Placer::leaf(std::size_t step) {
   };
   if (extents_[set].want > 0) {
     const Spec& spec = state_.spec(s.spec);
+    const std::vector<ChargeId> options = choices(set);
     if (spec.choices.empty()) note(spec.problem);
-    for (const ChargeId charge : choices(set)) {
+    if (options.empty() && !spec.choices.empty()) {
+      note({ReasonCode::kNodeFlavor,
+            "",
+            "the pod sets of flavor group " + s.flavor_group + " have no flavor in common",
+            0,
+            0,
+            0,
+            {}});
+    }
+    for (const ChargeId charge : options) {
       if (--steps_ < 0) failure_.steps_ended = true;
       if (failure_.steps_ended) return false;
       const std::size_t mark = state_.mark();
@@ -233,8 +295,9 @@ bool Placer::leaf(std::size_t step) {
       if (got > 0 && go_on()) return true;
       state_.rollback(mark);
       placed_.resize(had);
-      // The surplus of one pod set must not take what another one needs for its least.
-      if (got <= least || least == 0 || failure_.steps_ended) continue;
+      // The surplus of one pod set must not take what another one needs for its least, nor ask for a whole segment more.
+      const bool less = got > least || (got == 0 && in_segments(set) && extents_[set].want > least);
+      if (!less || least == 0 || failure_.steps_ended) continue;
       if (place_slots(set, charge, least, least) > 0 && go_on()) return true;
       state_.rollback(mark);
       placed_.resize(had);
@@ -243,8 +306,36 @@ bool Placer::leaf(std::size_t step) {
   return least == 0 && go_on();
 }
 
+bool Placer::in_segments(std::uint32_t set) const {
+  const TopologyRequest& topology = structure_.groups[structure_.group_of[set]].topology;
+  return topology.segment > 1 && !topology.segment_level.empty();
+}
+
 std::int64_t Placer::room(const ShapeIndex& index) const {
   return domains_.empty() ? index.total() : index.total_in(domains_.back());
+}
+
+// Of a domain, the part that lies in all that have been chosen.
+std::int64_t Placer::room_within(const ShapeIndex& index, DomainId domain) const {
+  const NodeTable& nodes = state_.nodes;
+  const auto& level = nodes.levels()[nodes.domain(domain).level];
+  const auto& here = nodes.domain(domain).nodes;
+  const auto in = [&](NodeId node, DomainId outer) {
+    return nodes.domain_of(node, nodes.domain(outer).level) == outer;
+  };
+  if (here.empty()) return 0;
+  // A level below those of the chosen ones: in them with all its nodes, or with none.
+  const bool below = std::all_of(domains_.begin(), domains_.end(), [&](const DomainId outer) {
+    const auto& other = nodes.levels()[nodes.domain(outer).level];
+    return other.topology == level.topology && other.depth <= level.depth;
+  });
+  const auto inside = [&](NodeId node) {
+    return std::all_of(domains_.begin(), domains_.end(), [&](DomainId outer) { return in(node, outer); });
+  };
+  if (below) return inside(here.front()) ? index.total_in(domain) : 0;
+  std::int64_t sum = 0;
+  for (const NodeId node : here) sum += inside(node) ? index.fit(node) : 0;
+  return sum;
 }
 
 NodeId Placer::best_node(ShapeIndex& index) const {
@@ -279,7 +370,7 @@ std::int64_t Placer::place_slots(std::uint32_t set, ChargeId charge, std::int64_
               std::string(state_.resource_name(item.pair)),
               std::string(state_.flavor_name(item.pair)),
               need,
-              never ? most : std::max<std::int64_t>(0, have),
+              never ? most : have,
               0,
               {}});
       }
@@ -297,8 +388,10 @@ std::int64_t Placer::place_slots(std::uint32_t set, ChargeId charge, std::int64_
     count = low;
   }
 
+  // What lacks room within a domain is told by whoever chose the domain, or by the try without one.
   const auto no_room = [&](std::int64_t have) {
     failure_.by_nodes = true;
+    if (!domains_.empty()) return 0;
     note({ReasonCode::kNodes, "", "", std::max<std::int64_t>(least, 1), have, 0, {}});
     return 0;
   };
@@ -308,7 +401,7 @@ std::int64_t Placer::place_slots(std::uint32_t set, ChargeId charge, std::int64_
   const TopologyRequest& topology = structure_.groups[structure_.group_of[set]].topology;
   std::size_t next_slot = 0;
   std::int64_t got = 0;
-  if (topology.segment > 1 && !topology.segment_level.empty()) {
+  if (in_segments(set)) {
     const auto level = state_.nodes.level_of(topology.segment_level);
     if (!level) {
       note({ReasonCode::kTopology,
@@ -321,19 +414,21 @@ std::int64_t Placer::place_slots(std::uint32_t set, ChargeId charge, std::int64_
       failure_.by_nodes = true;
       return 0;
     }
+    std::int64_t lacking = 0;  // of the segment that found no domain, and the most room of one
+    std::int64_t best = 0;
     while (got < count) {
       const std::int64_t part = std::min(topology.segment, count - got);
       const ShapeIndex& index = state_.index(c.shape, mode_);
       DomainId tightest;
+      std::int64_t least_room = 0;
+      lacking = part;
+      best = 0;
       for (const DomainId domain : state_.nodes.levels()[*level].domains) {
-        if (index.total_in(domain) < part) continue;
-        const auto& nodes = state_.nodes.domain(domain).nodes;
-        const bool inside = std::all_of(domains_.begin(), domains_.end(), [&](const DomainId outer) {
-          return !nodes.empty() &&
-                 state_.nodes.domain_of(nodes.front(), state_.nodes.domain(outer).level) == outer;
-        });
-        if (inside && (!tightest.valid() || index.total_in(domain) < index.total_in(tightest)))
-          tightest = domain;
+        const std::int64_t here = room_within(index, domain);
+        best = std::max(best, here);
+        if (here < part || (tightest.valid() && here >= least_room)) continue;
+        tightest = domain;
+        least_room = here;
       }
       if (!tightest.valid()) break;
       const std::size_t mark = state_.mark();
@@ -349,7 +444,7 @@ std::int64_t Placer::place_slots(std::uint32_t set, ChargeId charge, std::int64_
       got += part;
     }
     if (got < std::max<std::int64_t>(least, 1)) {
-      note({ReasonCode::kTopology, topology.segment_level, "", topology.segment, got, 0, {}});
+      note({ReasonCode::kTopology, topology.segment_level, "", lacking, std::min(best, lacking - 1), 0, {}});
       failure_.by_nodes = true;
       return 0;
     }

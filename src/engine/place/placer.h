@@ -65,7 +65,9 @@ class Placer {
   std::int64_t place_slots(std::uint32_t set, ChargeId charge, std::int64_t least, std::int64_t want);
   bool place_some(std::uint32_t set, ChargeId charge, std::int64_t count, std::size_t& next_slot);
   NodeId best_node(ShapeIndex& index) const;
+  bool in_segments(std::uint32_t set) const;
   std::int64_t room(const ShapeIndex& index) const;
+  std::int64_t room_within(const ShapeIndex& index, DomainId domain) const;
   std::vector<ChargeId> choices(std::uint32_t set);
   std::int64_t must(std::uint32_t set) const { return extents_[set].need; }
   bool same_flavors(ChargeId a, ChargeId b) const;

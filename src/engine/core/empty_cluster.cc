@@ -1,0 +1,83 @@
+#include "engine/core/empty_cluster.h"
+
+#include "engine/place/placer.h"
+
+namespace berth::engine {
+namespace {
+
+struct Visitor {
+  State& s;
+  void operator()(const NodeUpsert& e) const { (void)s.node_upsert(e.node); }
+  void operator()(const NodeRemove& e) const { (void)s.node_remove(e.name); }
+  void operator()(const TopologyUpsert& e) const { (void)s.topology_upsert(e.topology); }
+  void operator()(const TopologyRemove& e) const { (void)s.topology_remove(e.name); }
+  void operator()(const FlavorUpsert& e) const { (void)s.flavor_upsert(e.flavor); }
+  void operator()(const FlavorRemove& e) const { (void)s.flavor_remove(e.name); }
+  void operator()(const QueueUpsert& e) const { (void)s.queue_upsert(e.queue); }
+  void operator()(const QueueRemove& e) const { (void)s.queue_remove(e.name); }
+  void operator()(const ForeignPodUpsert& e) const { (void)s.foreign_upsert(e.pod); }
+  void operator()(const ForeignPodRemove& e) const { (void)s.foreign_remove(e.uid); }
+  template <class Other>
+  void operator()(const Other&) const {}
+};
+
+}  // namespace
+
+EmptyCluster::EmptyCluster(const State& live) : state_(live.config) {
+  for (const auto& [name, topology] : live.topologies) (void)state_.topology_upsert(topology);
+  for (const auto& [name, flavor] : live.flavors) (void)state_.flavor_upsert(flavor);
+  for (const QueueState& q : live.queues) {
+    if (q.exists && !q.spec.name.empty()) (void)state_.queue_upsert(q.spec);
+  }
+  for (std::size_t n = 0; n < live.nodes.size(); ++n) {
+    const auto& record = live.nodes.record(NodeId(n));
+    if (record.alive) (void)state_.node_upsert(record.spec);
+  }
+  live.each_foreign([this](const ForeignPod& pod) { (void)state_.foreign_upsert(pod); });
+}
+
+void EmptyCluster::tell(const Event& event) {
+  std::visit(Visitor{state_}, event);
+}
+
+// What the search for places looks at: its queue, its structure, and the slots that wait.
+WorkloadId EmptyCluster::adopt(const State& live, const WorkloadState& from) {
+  const WorkloadId id(std::size_t{0});
+  state_.workloads.assign(1, WorkloadState{});
+  WorkloadState& w = state_.workloads[0];
+  w.used = true;
+  w.uid = from.uid;
+  w.queue = state_.intern_queue(std::string(live.queue_names.name(from.queue.value)));
+  const std::string& structure = live.structures.key(from.structure);
+  const auto known = state_.structures.find(structure);
+  w.structure = known ? *known : state_.structures.add(structure, live.structures[from.structure]);
+  for (const PodSetState& set : from.sets) {
+    PodSetState mine;
+    mine.spec = state_.intern_spec(w.queue, live.specs[set.spec].pod);
+    mine.flavor_group = set.flavor_group;
+    mine.least = set.least;
+    mine.bands = set.bands;
+    mine.slots.resize(set.slots.size());
+    w.sets.push_back(std::move(mine));
+  }
+  for (std::size_t s = 0; s < from.sets.size(); ++s) {
+    for (std::size_t i = 0; i < from.sets[s].slots.size(); ++i) {
+      if (from.sets[s].slots[i].state == SlotState::kWaiting)
+        state_.set_slot(id, s, i, SlotState::kWaiting, NodeId(), ChargeId(), 0);
+    }
+  }
+  return id;
+}
+
+bool EmptyCluster::could_start(const State& live, WorkloadId id) {
+  const WorkloadId copy = adopt(live, live.workloads[id.index()]);
+  std::int64_t steps = state_.config.search_steps;
+  Placer placer(state_, copy, Mode::kStart, steps);
+  const bool found = placer.run();
+  state_.rollback(0);
+  state_.workloads.clear();  // slots that wait charge nothing
+  state_.sweep();
+  return found;
+}
+
+}  // namespace berth::engine

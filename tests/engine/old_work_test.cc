@@ -1,0 +1,168 @@
+// Who has waited for the age limit goes before all others, and bars them: unless it never can start.
+#include <gtest/gtest.h>
+
+#include "engine/engine.h"
+#include "engine/tests_support.h"
+
+namespace berth::engine {
+namespace {
+
+using namespace test;
+
+constexpr DurationMs kLimit = kMinute;
+
+Event queue_q(std::int64_t gpus, QueueOrder order = QueueOrder::kBestEffort) {
+  Event event = gpu_queue("q", "", gpus, {});
+  Queue& q = std::get<QueueUpsert>(event).queue;
+  q.order = order;
+  q.ordering.age_limit = kLimit;
+  return event;
+}
+
+Engine with_nodes(std::initializer_list<std::pair<const char*, int>> nodes) {
+  Engine e;
+  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+  for (const auto& [name, gpus] : nodes) ok(e.apply(gpu_node(name, gpus)));
+  ok(e.apply(queue_q(1000)));
+  return e;
+}
+
+Event job(const std::string& uid, int count, int gpus, TimeMs created) {
+  Workload w = gang_workload(uid, count, gpus, 0, "q");
+  w.created = created;
+  return WorkloadUpsert{w};
+}
+
+bool runs(const Engine& e, const std::string& uid) {
+  return e.slot(uid, 0, 0)->state == SlotState::kBinding;
+}
+
+// Becomes old, and finds no room for its two pods of 4 GPUs on a node of 4.
+Engine with_an_old_gang_too_large() {
+  Engine e = with_nodes({{"n1", 4}});
+  ok(e.apply(job("old", 2, 4, 1)));
+  e.decide(1);
+  e.decide(2 * kLimit);
+  return e;
+}
+
+TEST(OldWork, BarsThoseBehindItWhileItCouldStart) {
+  Engine e = with_nodes({{"n1", 4}});
+  ok(e.apply(job("running", 1, 2, 1)));
+  e.decide(1);
+  ok(e.apply(job("old", 1, 4, 2)));
+  e.decide(2 * kLimit);
+  ok(e.apply(job("small", 1, 1, 2 * kLimit)));
+  e.decide(2 * kLimit);
+  EXPECT_FALSE(runs(e, "small"));
+  EXPECT_EQ(e.verdict("small")->reason.code, ReasonCode::kBehindHead);
+  ok(e.apply(WorkloadRemove{"running"}));
+  e.decide(2 * kLimit + 1);
+  EXPECT_TRUE(runs(e, "old"));
+}
+
+TEST(OldWork, BarsNobodyWhereItNeverCanStart) {
+  Engine e = with_an_old_gang_too_large();
+  ok(e.apply(job("small", 1, 1, 2 * kLimit)));
+  e.decide(2 * kLimit);
+  EXPECT_TRUE(runs(e, "small"));
+}
+
+TEST(OldWork, BarsAgainOnceANodeIsThere) {
+  Engine e = with_an_old_gang_too_large();
+  ok(e.apply(job("first", 1, 3, 2 * kLimit)));
+  e.decide(2 * kLimit);
+  ASSERT_TRUE(runs(e, "first"));
+  // A node more: with n1 it would do, if nobody were there.
+  ok(e.apply(gpu_node("n2", 4)));
+  ok(e.apply(job("second", 1, 1, 2 * kLimit)));
+  e.decide(2 * kLimit + 1);
+  EXPECT_FALSE(runs(e, "second"));
+  ok(e.apply(WorkloadRemove{"first"}));
+  e.decide(2 * kLimit + 2);
+  EXPECT_TRUE(runs(e, "old"));
+}
+
+TEST(OldWork, StopsBarringWhenTheNodeIsLost) {
+  Engine e = with_nodes({{"n1", 4}, {"n2", 4}});
+  ok(e.apply(job("running", 1, 2, 1)));
+  e.decide(1);
+  ok(e.apply(job("old", 2, 4, 2)));
+  ok(e.apply(job("small", 1, 3, 3)));  // may pass while the other is young, and finds room
+  e.decide(2);
+  ok(e.apply(WorkloadRemove{"small"}));
+  e.decide(2 * kLimit);
+  ok(e.apply(job("later", 1, 1, 2 * kLimit)));
+  e.decide(2 * kLimit);
+  ASSERT_FALSE(runs(e, "later"));
+  ok(e.apply(NodeRemove{"n2"}));
+  e.decide(2 * kLimit + 1);
+  EXPECT_TRUE(runs(e, "later"));
+}
+
+TEST(OldWork, PodSetsThatFitOnlyOneByOneBarNobody) {
+  Engine e = with_nodes({{"n1", 4}});
+  Workload w = gang_workload("old", 1, 3, 0, "q");
+  w.created = 1;
+  w.root.pod_sets.push_back(w.root.pod_sets[0]);
+  w.root.pod_sets[1].name = "second";
+  ok(e.apply(WorkloadUpsert{w}));
+  e.decide(2 * kLimit);
+  ok(e.apply(job("small", 1, 1, 2 * kLimit)));
+  e.decide(2 * kLimit);
+  EXPECT_TRUE(runs(e, "small"));
+}
+
+TEST(OldWork, WhatOthersUseDoesNotCountAndForeignPodsDo) {
+  Engine e = with_nodes({{"n1", 4}});
+  ok(e.apply(ForeignPodUpsert{{"daemon", "n1", {}, {{"nvidia.com/gpu", 1, 1000}}}}));
+  ok(e.apply(job("old", 1, 4, 1)));
+  e.decide(2 * kLimit);
+  ok(e.apply(job("small", 1, 1, 2 * kLimit)));
+  e.decide(2 * kLimit);
+  EXPECT_TRUE(runs(e, "small"));
+  ok(e.apply(ForeignPodRemove{"daemon"}));
+  ok(e.apply(job("next", 1, 1, 2 * kLimit)));
+  e.decide(2 * kLimit + 1);
+  EXPECT_FALSE(runs(e, "next"));  // without the daemon it could start, and bars again
+  ok(e.apply(WorkloadRemove{"small"}));
+  e.decide(2 * kLimit + 2);
+  EXPECT_TRUE(runs(e, "old"));
+}
+
+TEST(OldWork, IsAskedAboutOncePerKindAndConfiguration) {
+  Engine e = with_nodes({{"n1", 4}});
+  for (int i = 0; i < 100; ++i) ok(e.apply(job("old-" + std::to_string(i), 2, 4, 1)));
+  e.decide(1);
+  EXPECT_EQ(e.stats().empty_searches, 0);  // nobody is old yet
+  for (TimeMs t = 2 * kLimit; t < 3 * kLimit; t += kSecond) {
+    ok(e.apply(job("passes", 1, 1, t)));
+    e.decide(t);
+    ok(e.apply(WorkloadRemove{"passes"}));
+    e.decide(t);
+  }
+  EXPECT_EQ(e.stats().empty_searches, 1);
+  ok(e.apply(gpu_node("n2", 2)));
+  e.decide(3 * kLimit);
+  EXPECT_EQ(e.stats().empty_searches, 2);
+}
+
+TEST(OldWork, InAStrictQueueOnlyWhatCanNeverRunByQuotaLetsOthersPass) {
+  Engine e;
+  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+  ok(e.apply(gpu_node("n1", 8)));
+  ok(e.apply(queue_q(4, QueueOrder::kStrict)));
+  ok(e.apply(job("never", 1, 5, 1)));  // more than its queue can ever have: refused
+  ok(e.apply(job("running", 1, 2, 2)));
+  e.decide(3);
+  EXPECT_EQ(e.verdict("never")->kind, VerdictKind::kRefused);
+  ASSERT_TRUE(runs(e, "running"));
+  ok(e.apply(job("head", 1, 4, 4)));  // waits for quota that others use: Kueue's StrictFIFO waits with it
+  ok(e.apply(job("behind", 1, 1, 5)));
+  e.decide(6);
+  EXPECT_FALSE(runs(e, "behind"));
+  EXPECT_EQ(e.verdict("behind")->reason.code, ReasonCode::kBehindHead);
+}
+
+}  // namespace
+}  // namespace berth::engine
