@@ -7,13 +7,6 @@
 #include <tuple>
 
 namespace berth::property {
-namespace {
-
-bool is_active(SlotState state) {
-  return state == SlotState::kBinding || state == SlotState::kRunning;
-}
-
-}  // namespace
 
 void Checker::on_event(const Event& event) {
   ledger_.apply(event);
@@ -123,7 +116,9 @@ std::string Checker::start(const Decision& d, Coverage& coverage) {
   ledger_.note_run(w);
   if (auto wrong = check_groups(d, w, root, false); !wrong.empty()) return wrong;
   if (auto wrong = check_topology(d, w, root); !wrong.empty()) return wrong;
+  if (auto wrong = check_flavor_groups(d, w); !wrong.empty()) return wrong;
   if (!had_hold && !grows) started_.insert(d.workload);
+  count_policies(w, coverage);
   ++coverage[had_hold ? "start of a hold" : grows ? "start (growth)" : "start"];
   count_shape(d, w, coverage);
   return "";
@@ -137,6 +132,7 @@ std::string Checker::hold(const Decision& d, Coverage& coverage) {
   const GroupView root = view_of(w.spec.root);
   if (auto wrong = check_groups(d, w, root, true); !wrong.empty()) return wrong;
   if (auto wrong = check_topology(d, w, root); !wrong.empty()) return wrong;
+  if (auto wrong = check_flavor_groups(d, w); !wrong.empty()) return wrong;
   const bool preempts = yielded_.count(d.workload) > 0;
   const auto expected = preempts ? ReasonCode::kPreemptor : ReasonCode::kReleasingRoom;
   if (d.reason.code != expected) return fmt::format("its cause is {}", enum_name(d.reason.code));
@@ -257,178 +253,7 @@ std::string Checker::place_slot(SlotRecord& slot, const Taken& taken, SlotState 
   return "";
 }
 
-// ------------------------------------------------------------------------------------------------------------- groups
-
-std::int64_t Checker::started_slots(const WorkloadRecord& w, std::size_t set, bool with_held) const {
-  std::int64_t n = w.active(set);
-  if (with_held) {
-    for (const auto& slot : w.sets[set]) n += slot.state == SlotState::kHeld ? 1 : 0;
-  }
-  return n;
-}
-
-std::string Checker::check_groups(const Decision& d, const WorkloadRecord& w, const GroupView& view,
-                                  bool with_held) const {
-  const auto sets = pod_sets_of(w.spec.root);
-  // What the outside has left in parts is not the fault of a decision that touches none of it.
-  const auto touched = [&](const std::vector<std::size_t>& among) {
-    return std::any_of(d.slots.begin(), d.slots.end(), [&](const SlotPlacement& p) {
-      return std::count(among.begin(), among.end(), static_cast<std::size_t>(p.pod_set)) > 0;
-    });
-  };
-  std::int64_t started = 0;
-  for (const std::size_t s : view.sets) {
-    const std::int64_t n = started_slots(w, s, with_held);
-    const std::int64_t least = sets[s]->least_count();
-    if (n > 0 && n < least && touched({s})) {
-      return fmt::format("pod set {} has {} slots, fewer than its least {}", s, n, least);
-    }
-    started += n >= least ? 1 : 0;
-  }
-  for (const GroupView& child : view.groups) {
-    if (auto wrong = check_groups(d, w, child, with_held); !wrong.empty()) return wrong;
-    std::int64_t slots = 0;
-    std::int64_t needed = 0;
-    for (const std::size_t s : child.all_sets()) {
-      slots += started_slots(w, s, with_held);
-      needed += sets[s]->least_count();
-    }
-    started += slots > 0 || needed == 0 ? 1 : 0;
-  }
-  const auto children = static_cast<std::int64_t>(view.sets.size() + view.groups.size());
-  const std::int64_t least = view.group->least.value_or(children);
-  if (touched(view.all_sets()) && started < least) {
-    return fmt::format("group \"{}\" has {} children started, fewer than its least {}", view.group->name,
-                       started, least);
-  }
-  return "";
-}
-
-std::string Checker::check_topology(const Decision& d, const WorkloadRecord& w, const GroupView& view) const {
-  const std::string& level = view.group->topology.required;
-  if (!level.empty()) {
-    const auto is_new = [&](std::size_t set, std::size_t index) {
-      return std::any_of(d.slots.begin(), d.slots.end(), [&](const SlotPlacement& p) {
-        return p.pod_set == static_cast<std::int64_t>(set) && p.index == static_cast<std::int64_t>(index);
-      });
-    };
-    std::set<std::vector<std::string>> before;
-    std::set<std::vector<std::string>> decided;
-    for (const std::size_t s : view.all_sets()) {
-      for (std::size_t i = 0; i < w.sets[s].size(); ++i) {
-        const SlotRecord& slot = w.sets[s][i];
-        if (!is_active(slot.state) && slot.state != SlotState::kHeld) continue;
-        (is_new(s, i) ? decided : before).insert(ledger_.domain(slot.taken.node, level));
-      }
-    }
-    before.erase(std::vector<std::string>());  // seen on a node that is in no domain
-    // Where the outside has torn the group apart already, what is added must at least join one of the parts.
-    const bool together = decided.empty() || (decided.size() == 1 && decided.count({}) == 0 &&
-                                              (before.empty() || before.count(*decided.begin()) > 0));
-    if (!together) {
-      return fmt::format("group \"{}\" must share one {}, but gets {} and had {}", view.group->name, level,
-                         decided.size(), before.size());
-    }
-  }
-  for (const GroupView& child : view.groups) {
-    if (auto wrong = check_topology(d, w, child); !wrong.empty()) return wrong;
-  }
-  return "";
-}
-
-// ------------------------------------------------------------------------------------------------------- who gives way
-
-std::string Checker::evict(const Decision& d, Coverage& coverage) {
-  WorkloadRecord& w = ledger_.workloads.at(d.workload);
-  if (d.slots.empty()) return "it has no slots";
-  if (d.cost < 0) return "its cost is negative";
-  const ReasonCode cause = d.reason.code;
-  const bool for_somebody = cause == ReasonCode::kPreempted || is_reclaim(cause);
-  if (for_somebody != !d.beneficiary.empty())
-    return fmt::format("it is {} for \"{}\"", enum_name(cause), d.beneficiary);
-  if (cause == ReasonCode::kWithdrawn) {
-    if (!w.withdrawn) return "nobody asked to withdraw it";
-    w.withdrawn = false;
-  } else if (cause == ReasonCode::kDrained) {
-    const auto queue = ledger_.queues.find(w.spec.queue);
-    if (queue == ledger_.queues.end() || queue->second.stop != StopPolicy::kHoldAndDrain)
-      return "its queue is not drained";
-  } else if (for_somebody) {
-    const auto to = ledger_.workloads.find(d.beneficiary);
-    if (to == ledger_.workloads.end()) return "its beneficiary is not known";
-    if (d.reason.subject != d.beneficiary) return "its reason names another beneficiary";
-    if (to->second.count(SlotState::kWaiting) == 0) return "its beneficiary does not wait for anything";
-    if (!w.spec.preemptible) return "it may not be preempted";
-    const bool same = w.spec.queue == to->second.spec.queue;
-    if (same != (cause == ReasonCode::kPreempted))
-      return fmt::format("the cause {} does not suit its queue", enum_name(cause));
-    Rank rank;
-    if (auto wrong = bands_yield(d, w, to->second, rank, coverage); !wrong.empty()) return wrong;
-    if (auto wrong = may_yield(w, rank, to->second); !wrong.empty()) return wrong;
-    const bool part = static_cast<std::int64_t>(d.slots.size()) < w.active();
-    if (auto wrong = part ? "" : ran_its_minimum(w, to->second, coverage); !wrong.empty()) return wrong;
-  } else {
-    return fmt::format("{} is no cause of an eviction", enum_name(cause));
-  }
-
-  Yielded yielded{d.workload, {}, {}};
-  for (const SlotPlacement& p : d.slots) {
-    const auto s = static_cast<std::size_t>(p.pod_set);
-    const auto i = static_cast<std::size_t>(p.index);
-    if (s >= w.sets.size() || i >= w.sets[s].size())
-      return fmt::format("there is no slot {}/{}", p.pod_set, p.index);
-    SlotRecord& slot = w.sets[s][i];
-    if (!is_active(slot.state)) return fmt::format("slot {}/{} is {}", s, i, enum_name(slot.state));
-    if (slot.taken.node != p.node)
-      return fmt::format("slot {}/{} is on {}, not {}", s, i, slot.taken.node, p.node);
-    yielded.slots.emplace_back(s, i);
-    yielded.before.push_back(slot);
-    slot.state = SlotState::kReleasing;
-  }
-  ledger_.note_run(w);
-  // Of a gang all or nothing is ended.
-  if (w.active() > 0) {
-    if (auto wrong = check_groups(d, w, view_of(w.spec.root), false); !wrong.empty())
-      return "it leaves a part: " + wrong;
-    ++coverage["evict (a part)"];
-  }
-  if (for_somebody) yielded_[d.beneficiary].push_back(std::move(yielded));
-  ++coverage[fmt::format("evict {}", enum_name(cause))];
-  return "";
-}
-
-std::string Checker::release(const Decision& d, Coverage& coverage) {
-  WorkloadRecord& w = ledger_.workloads.at(d.workload);
-  if (d.slots.empty()) return "it has no slots";
-  const ReasonCode cause = d.reason.code;
-  Yielded yielded{d.workload, {}, {}};
-  for (const SlotPlacement& p : d.slots) {
-    SlotRecord& slot = w.sets.at(static_cast<std::size_t>(p.pod_set)).at(static_cast<std::size_t>(p.index));
-    if (slot.state != SlotState::kHeld)
-      return fmt::format("slot {}/{} is {}", p.pod_set, p.index, enum_name(slot.state));
-    yielded.slots.emplace_back(p.pod_set, p.index);
-    yielded.before.push_back(slot);
-  }
-  if (cause == ReasonCode::kHoldOvertaken) {
-    const auto to = ledger_.workloads.find(d.reason.subject);
-    if (to == ledger_.workloads.end()) return "whoever overtook it is not known";
-    Rank rank = ledger_.rank(w);
-    rank.second += w.held_band;
-    if (auto wrong = may_yield(w, rank, to->second); !wrong.empty()) return wrong;
-    yielded_[d.reason.subject].push_back(yielded);
-    if (served_.count(d.workload) > 0) ++coverage["hold overtaken in the round of its victims"];
-  } else if (cause == ReasonCode::kWithdrawn) {
-    if (!w.withdrawn) return "nobody asked to withdraw it";
-    if (w.active() == 0) w.withdrawn = false;
-  } else if (cause != ReasonCode::kHoldBroken && cause != ReasonCode::kDrained) {
-    return fmt::format("{} is no cause for the end of a hold", enum_name(cause));
-  }
-  for (const auto& [s, i] : yielded.slots) w.sets[s][i] = SlotRecord{SlotState::kWaiting, {}};
-  if (w.count(SlotState::kHeld) > 0) return "a part of the hold stays";
-  released_.insert(d.workload);
-  ++coverage[fmt::format("release-hold {}", enum_name(cause))];
-  return "";
-}
+// -------------------------------------------------------------------------------------------------------- order
 
 namespace {
 
@@ -505,13 +330,34 @@ void Checker::count_shape(const Decision& d, const WorkloadRecord& w, Coverage& 
   if (shares) ++coverage["placed shares of devices"];
   if (d.slots.size() > 1) ++coverage["placed gangs"];
   if (sets.size() > 1) ++coverage["placed gangs of several pod sets"];
-  if (!root.group->topology.required.empty()) ++coverage["placed in a required domain"];
-  if (!root.group->topology.preferred.empty()) ++coverage["placed with a preferred domain"];
+  const TopologyRequest& topology = root.group->topology;
+  if (!topology.required.empty()) ++coverage["placed in a required " + topology.required];
+  if (!topology.preferred.empty()) ++coverage["placed with a preferred " + topology.preferred];
   if (!root.groups.empty()) ++coverage["placed trees of groups"];
   std::int64_t count = 0;
   for (const PodSet* set : sets) count += set->count;
   if (w.active() + w.count(SlotState::kHeld) < count) ++coverage["placed with fewer than all pods"];
+  if (topology.segment > 1) ++coverage["placed in segments"];
+  if (std::any_of(sets.begin(), sets.end(), [](const PodSet* set) { return !set->flavor_group.empty(); }))
+    ++coverage["placed in a flavor group"];
   if (!d.flavors.empty()) ++coverage["placed with a flavor"];
+}
+
+void Checker::count_policies(const WorkloadRecord& w, Coverage& coverage) const {
+  const auto it = ledger_.queues.find(w.spec.queue);
+  if (it == ledger_.queues.end()) return;
+  const Queue& q = it->second;
+  const Placement placement = q.placement == Placement::kDefault ? placement_ : q.placement;
+  ++coverage[fmt::format("placed by {}", enum_name(placement))];
+  if (placement == Placement::kFragmentation)
+    ++coverage[ledger_.mix_given ? "placed for a given mix" : "placed for the live mix"];
+  ++coverage[fmt::format("ordered by {}", enum_name(q.order))];
+  ++coverage[fmt::format("in the order of {}", enum_name(q.ordering.by))];
+  ++coverage[fmt::format("tiers {}", enum_name(q.ordering.tiers))];
+  if (const auto up = ledger_.queues.find(q.parent); up != ledger_.queues.end())
+    ++coverage[fmt::format("shared by {}", enum_name(up->second.sharing))];
+  ++coverage[fmt::format("started under within {}", enum_name(q.preemption.within))];
+  ++coverage[fmt::format("started under reclaim {}", enum_name(q.preemption.reclaim))];
 }
 
 }  // namespace berth::property

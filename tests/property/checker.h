@@ -1,4 +1,4 @@
-// The invariants 1 to 5 of the design, checked on every decision from events and decisions alone (ledger.h).
+// The invariants 1 to 5 of the design (6: starvation.h, 7: reasons.h, 8: runner.h), checked on every decision from events and decisions alone (ledger.h).
 //
 //   1  no decision leaves a group between nothing and its least number
 //   2  no decision takes more of a node, a device or a queue's quota than there is, now or once releasing pods are gone
@@ -18,16 +18,15 @@
 #include "engine/engine.h"
 #include "model/decision.h"
 #include "model/event.h"
+#include "property/coverage.h"
 #include "property/ledger.h"
 
 namespace berth::property {
 
-// How often something was seen: "start", "evict Preempted", ...
-using Coverage = std::map<std::string, std::int64_t>;
-
 class Checker {
  public:
-  explicit Checker(const engine::EngineConfig& config) : ledger_(config.ignore_uncovered) {}
+  explicit Checker(const engine::EngineConfig& config)
+      : placement_(config.placement), ledger_(config.ignore_uncovered) {}
 
   void on_event(const Event& event);
   // The first violation, or "". After a violation the checker is of no more use.
@@ -60,6 +59,8 @@ class Checker {
   std::string check_groups(const Decision& d, const WorkloadRecord& w, const GroupView& group,
                            bool with_held) const;
   std::string check_topology(const Decision& d, const WorkloadRecord& w, const GroupView& group) const;
+  std::string check_segments(const Decision& d, const WorkloadRecord& w, const GroupView& group) const;
+  std::string check_flavor_groups(const Decision& d, const WorkloadRecord& w) const;
   using Rank = std::pair<int, std::int64_t>;  // tier and priority, with that of the band
   std::string may_yield(const WorkloadRecord& victim, const Rank& rank, const WorkloadRecord& to) const;
   std::string bands_yield(const Decision& d, const WorkloadRecord& victim, const WorkloadRecord& to,
@@ -72,8 +73,10 @@ class Checker {
   bool over_somewhere(const WorkloadRecord& w,
                       const std::vector<std::pair<std::size_t, std::size_t>>& slots) const;
   std::int64_t started_slots(const WorkloadRecord& w, std::size_t set, bool with_held) const;
+  void count_policies(const WorkloadRecord& w, Coverage& coverage) const;
   void count_shape(const Decision& d, const WorkloadRecord& w, Coverage& coverage) const;
 
+  Placement placement_;  // of queues that do not choose one
   Ledger ledger_;
   std::map<std::string, std::vector<Yielded>> yielded_;  // by beneficiary, of this round
   std::set<std::string> served_;                         // for whom somebody was ended in this round

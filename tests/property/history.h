@@ -5,10 +5,12 @@
 // possible: that is what makes a failing history shrink well.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/enums.h"
 #include "base/random.h"
 #include "engine/engine.h"
 #include "property/ledger.h"
@@ -30,6 +32,7 @@ enum class StepKind : std::uint8_t {
   kPodEnds,   // one pod of a running workload goes away, perhaps to come back
   kWithdraw,  // a gang could not be completed
   kSeen,      // a pod is seen on a node that nobody chose
+  kMix,       // another demand mix is given, or none any more
   // what becomes of decisions
   kConfirm,    // bound pods run
   kBindFails,  // a bind is refused
@@ -39,6 +42,7 @@ enum class StepKind : std::uint8_t {
   kTaint,
   kNodeChanges,
   kNodeRemoved,
+  kNodeLost,  // with all pods on it; their owners want them back
   kForeign,
   kForeignGone,
   // queues
@@ -50,6 +54,20 @@ enum class StepKind : std::uint8_t {
   kDecide,
 };
 
+}  // namespace berth::property
+
+template <>
+struct berth::EnumNames<berth::property::StepKind> {
+  static constexpr std::array names{
+      "topology"sv,     "flavor"sv,       "node"sv,          "queue"sv,    "arrive"sv,       "more-pods"sv,
+      "revise"sv,       "give-up"sv,      "finish"sv,        "pod-ends"sv, "withdraw"sv,     "seen"sv,
+      "demand-mix"sv,   "confirm"sv,      "bind-fails"sv,    "gone"sv,     "cordon"sv,       "taint"sv,
+      "node-changes"sv, "node-removed"sv, "node-lost"sv,     "foreign"sv,  "foreign-gone"sv, "quota"sv,
+      "policy"sv,       "stop"sv,         "queue-removed"sv, "decide"sv};
+};
+
+namespace berth::property {
+
 struct Step {
   StepKind kind = StepKind::kDecide;
   std::int64_t id = 0;  // unique in its history; names what the step makes
@@ -60,6 +78,7 @@ struct History {
   std::uint64_t seed = 0;  // of the profile: how many levels, flavors, queues
   engine::EngineConfig config;
   std::vector<Step> steps;
+  std::int64_t load_percent = 0;  // devices that its work asks for, of those that the first nodes have
 };
 
 // The history of a seed: work for at least 1.2 times the devices of the cluster.

@@ -82,9 +82,7 @@ std::int64_t WorkloadRecord::count(SlotState state) const {
 }
 std::int64_t WorkloadRecord::active(std::size_t set) const {
   std::int64_t n = 0;
-  for (const auto& slot : sets[set]) {
-    n += slot.state == SlotState::kBinding || slot.state == SlotState::kRunning ? 1 : 0;
-  }
+  for (const auto& slot : sets[set]) n += is_active(slot.state) ? 1 : 0;
   return n;
 }
 std::int64_t WorkloadRecord::active() const {
@@ -158,8 +156,11 @@ Asked asked_of(const WorkloadRecord& w) {
   return out;
 }
 
+bool is_active(SlotState state) {
+  return state == SlotState::kBinding || state == SlotState::kRunning;
+}
 bool charges_when(SlotState state, When when) {
-  if (state == SlotState::kBinding || state == SlotState::kRunning) return true;
+  if (is_active(state)) return true;
   return when == When::kNow ? state == SlotState::kReleasing : state == SlotState::kHeld;
 }
 
@@ -193,7 +194,7 @@ void Ledger::apply(const Event& event) {
                  [&](const WorkloadUpsert& e) { upsert(e.workload); },
                  [&](const WorkloadRemove& e) { workloads.erase(e.uid); },
                  [&](const SlotUpdate& e) { update(e); },
-                 [](const DemandMixUpdate&) {},  // only scores
+                 [&](const DemandMixUpdate& e) { mix_given = !e.mix.kinds.empty(); },  // only scores
                  [&](const Withdraw& e) {
                    WorkloadRecord& w = workloads.at(e.workload);
                    if (w.active() + w.count(SlotState::kHeld) > 0) w.withdrawn = true;
@@ -248,7 +249,7 @@ bool Ledger::can_have(const std::string& node, const Taken& what,
 void Ledger::update(const SlotUpdate& e) {
   WorkloadRecord& w = workloads.at(e.workload);
   SlotRecord& slot = w.sets.at(static_cast<std::size_t>(e.pod_set)).at(static_cast<std::size_t>(e.index));
-  const bool active = slot.state == SlotState::kBinding || slot.state == SlotState::kRunning;
+  const bool active = is_active(slot.state);
   switch (e.state) {
     case SlotState::kHeld:
       break;  // refused by the engine
@@ -321,7 +322,9 @@ const DevicePool* Ledger::pool(const std::string& node, const std::string& resou
 std::int64_t Ledger::capacity(const std::string& node, const std::string& resource) const {
   const auto it = nodes.find(node);
   if (it == nodes.end()) return 0;
-  if (const DevicePool* devices = pool(node, resource, nullptr)) return devices->count * 1000;
+  // As Kubernetes has it: what runs on a device that has failed counts against the others.
+  if (const DevicePool* devices = pool(node, resource, nullptr))
+    return (devices->count - static_cast<std::int64_t>(devices->unhealthy.size())) * 1000;
   return it->second.allocatable.get(resource);
 }
 
@@ -382,6 +385,41 @@ std::string Ledger::static_trouble(const PodTemplate& pod, const std::vector<std
     }
   }
   return "";
+}
+
+bool Ledger::flavor_suits(const PodTemplate& pod, const std::string& flavor) const {
+  const Flavor& f = flavors.at(flavor);
+  return std::all_of(f.node_taints.begin(), f.node_taints.end(), [&](const Taint& taint) {
+    return taint.effect == TaintEffect::kPreferNoSchedule || tolerates(pod.tolerations, taint) ||
+           tolerates(f.tolerations, taint);
+  });
+}
+
+std::int64_t Ledger::slots_that_fit(const PodTemplate& pod, const std::string& node) const {
+  std::int64_t fit = kInt64Max;
+  for (const When when : {When::kNow, When::kAfter}) {
+    const ResourceList total = pod.total().value();
+    for (const auto& [resource, amount] : total) {
+      if (amount == 0) continue;
+      const std::int64_t left = capacity(node, resource) - used(node, resource, when);
+      fit = std::min(fit, std::max<std::int64_t>(0, left) / amount);
+    }
+  }
+  for (const DeviceRequest& d : pod.claim.requests) {
+    std::int64_t first = 0;
+    const DevicePool* devices = pool(node, d.resource, &first);
+    if (devices == nullptr) return 0;
+    std::int64_t pieces = 0;
+    for (std::int64_t i = 0; i < devices->count; ++i) {
+      if (std::count(devices->unhealthy.begin(), devices->unhealthy.end(), i) > 0) continue;
+      std::int64_t free = 1000;
+      for (const When when : {When::kNow, When::kAfter})
+        free = std::min(free, 1000 - device_used(node, d.resource, first + i, when));
+      pieces += std::max<std::int64_t>(0, free) / d.milli;
+    }
+    fit = std::min(fit, pieces / d.count);
+  }
+  return fit;
 }
 
 std::vector<std::string> Ledger::domain(const std::string& node, const std::string& level) const {
@@ -564,6 +602,28 @@ Taken Ledger::taken(const WorkloadRecord& workload, const PodSet& set, std::size
     out.charges[{choice->flavor, resource}] += amount;
   }
   return out;
+}
+
+bool Ledger::has_quota(const std::string& workload, std::size_t set_index, std::int64_t slots,
+                       const std::vector<std::string>& flavor_names) const {
+  const WorkloadRecord& w = workloads.at(workload);
+  if (!limited(w.spec.queue)) return true;
+  std::vector<FlavorChoice> chosen;
+  for (const ResourceGroup& group : queues.at(w.spec.queue).groups) {
+    for (const std::string& flavor : group.flavors) {
+      if (std::count(flavor_names.begin(), flavor_names.end(), flavor) == 0) continue;
+      for (const std::string& resource : group.resources)
+        chosen.push_back({static_cast<std::int64_t>(set_index), resource, flavor});
+    }
+  }
+  std::string why_not;
+  const Taken one = taken(w, *pod_sets_of(w.spec.root)[set_index], set_index, chosen, why_not);
+  if (!why_not.empty()) return false;
+  return std::all_of(one.charges.begin(), one.charges.end(), [&](const auto& charge) {
+    const std::int64_t need = charge.second * slots;
+    return need <= available(w.spec.queue, charge.first, When::kNow) &&
+           need <= available(w.spec.queue, charge.first, When::kAfter);
+  });
 }
 
 }  // namespace berth::property

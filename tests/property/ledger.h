@@ -70,6 +70,7 @@ struct Asked {
 };
 Asked asked_of(const WorkloadRecord& w);
 
+bool is_active(SlotState state);  // binding or running
 bool charges_when(SlotState state, When when);
 
 // The pod sets' own group tree with where each pod set stands in the slots.
@@ -97,6 +98,7 @@ class Ledger {
   std::map<std::string, Flavor> flavors;
   std::map<std::string, Queue> queues;
   std::map<std::string, ForeignPod> foreign;
+  bool mix_given = false;  // otherwise it is the live one
   std::map<std::string, WorkloadRecord> workloads;
 
   // Of a node.
@@ -125,12 +127,19 @@ class Ledger {
   // What a slot of this pod set takes on `node` with these flavors. `why_not`: the flavors are not the queue's to give.
   Taken taken(const WorkloadRecord& workload, const PodSet& set, std::size_t set_index,
               const std::vector<FlavorChoice>& chosen, std::string& why_not) const;
+  // Whether `slots` of the pod set have quota in these flavors, now and once releasing pods are gone.
+  bool has_quota(const std::string& workload, std::size_t set_index, std::int64_t slots,
+                 const std::vector<std::string>& flavor_names) const;
   // Flavors of a decision's pod set.
   std::vector<std::string> flavors_of(std::size_t set_index, const std::vector<FlavorChoice>& chosen) const;
 
   // "" where the pod may run on the node as far as labels and taints go.
   std::string static_trouble(const PodTemplate& pod, const std::vector<std::string>& flavor_names,
                              const Node& node) const;
+  // Whether the pod tolerates the flavor's own taints.
+  bool flavor_suits(const PodTemplate& pod, const std::string& flavor) const;
+  // How many slots more there is room for on the node, labels and taints apart, now and once releasing pods are gone.
+  std::int64_t slots_that_fit(const PodTemplate& pod, const std::string& node) const;
   // The path of values of the node down to the level; empty where it has none.
   std::vector<std::string> domain(const std::string& node, const std::string& level) const;
 

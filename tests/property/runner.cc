@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "observe/decision_log.h"
 #include "observe/recorded_engine.h"
 #include "observe/replay.h"
+#include "property/choose.h"
+#include "property/reasons.h"
+#include "property/starvation.h"
+#include "property/trial.h"
 
 namespace berth::property {
 namespace {
@@ -14,6 +19,13 @@ namespace {
 constexpr int kStableRounds = 5;
 constexpr int kMostWakings = 20;
 constexpr int kMostSettlingRounds = 300;
+constexpr std::size_t kReasonsAsked = 2;  // of those that wait in the end
+constexpr TimeMs kBetweenEnds = 60'000;
+
+bool contains(const Reason& reason, ReasonCode code) {
+  return reason.code == code || std::any_of(reason.children.begin(), reason.children.end(),
+                                            [&](const Reason& child) { return contains(child, code); });
+}
 
 // An engine and its checker side by side.
 class Run {
@@ -34,12 +46,14 @@ class Run {
       return true;
     }
     checker_.on_event(event);
+    tape_.emplace_back(event);
     return true;
   }
 
   // Decides and checks. `quiet`: nothing may be decided.
   bool decide(TimeMs now, bool quiet = false) {
     const auto decisions = engine_.decide(now);
+    tape_.emplace_back(now);
     ++outcome_.decide_calls;
     outcome_.decisions += static_cast<std::int64_t>(decisions.size());
     if (quiet && !decisions.empty()) {
@@ -48,7 +62,7 @@ class Run {
     }
     if (auto wrong = checker_.on_decisions(decisions, now, coverage_); !wrong.empty())
       return fail(std::move(wrong));
-    last_empty_ = decisions.empty();
+    last_ = decisions;
     if (quiet) return true;
     if (auto wrong = checker_.check_lines(engine_.engine()); !wrong.empty()) return fail(std::move(wrong));
     if (const auto status = engine_.engine().audit(); !status)
@@ -77,7 +91,7 @@ class Run {
       const auto events = settle_events(checker_.ledger());
       for (const Event& event : events) apply(event);
       if (!decide(now)) return false;
-      if (!events.empty() || !last_empty_) continue;
+      if (!events.empty() || !last_.empty()) continue;
       if (auto wrong = checker_.at_rest(); !wrong.empty()) return fail(std::move(wrong));
       if (!stable(now)) return false;
       // At rest but for time: what waits for a time of its own gets it.
@@ -92,6 +106,88 @@ class Run {
                             kMostSettlingRounds));
   }
 
+  // Nobody sleeps through its chance: a change that wakes all, and frees nothing, makes nobody start. Counted and carried out
+  // are preemptions that come of it (a new victim, or room that helps only together with one, wakes nobody), and starts of
+  // several pod sets where places are chosen by the mix of demand, which has changed meanwhile.
+  bool nobody_sleeps() {
+    for (int round = 0, turns = 0; round < kMostSettlingRounds; ++round) {
+      std::map<std::string, bool> at_its_bound;  // whose search had ended so: it may go another way now
+      for (const auto& [uid, w] : checker_.ledger().workloads) {
+        at_its_bound[uid] = contains(engine_.engine().verdict(uid)->reason, ReasonCode::kSearchBudget);
+      }
+      apply(FlavorUpsert{{fmt::format("unused-{}", round), {}, {}, {}, ""}});
+      const auto before = engine_.engine().stats().evictions;
+      if (!decide(time())) return false;
+      if (last_.empty()) return true;
+      const bool preempts = engine_.engine().stats().evictions > before;
+      const Decision& d = last_.front();
+      const bool by_mix = places_by_mix(checker_.ledger().workloads.at(d.workload).spec);
+      if (!preempts && !at_its_bound[d.workload] && !by_mix) {
+        return fail(fmt::format("was asleep although it could be decided on: {} {} ({})", enum_name(d.kind),
+                                d.workload, to_text(d.reason)));
+      }
+      ++coverage_[preempts ? "slept until a preemption"
+                  : by_mix ? "slept while the mix of demand changed"
+                           : "slept at the search bound"];
+      if (!settle(time())) return false;
+      if (++turns > kMostWakings && takes_turns()) return true;
+    }
+    return fail("there is always somebody who was asleep");
+  }
+
+  // Work that never ends displaces each other for ever, by what it has had or by its age.
+  bool takes_turns() const {
+    const auto& queues = checker_.ledger().queues;
+    return std::any_of(queues.begin(), queues.end(), [](const auto& entry) {
+      const Ordering& o = entry.second.ordering;
+      return entry.second.preemption.within == WithinQueue::kLaterInOrder &&
+             (o.limit() > 0 || o.by == OrderBy::kAttained || o.by == OrderBy::kAttainedLevels);
+    });
+  }
+
+  bool places_by_mix(const Workload& w) const {
+    const auto queue = checker_.ledger().queues.find(w.queue);
+    Placement placement =
+        queue == checker_.ledger().queues.end() ? Placement::kDefault : queue->second.placement;
+    if (placement == Placement::kDefault) placement = engine_.engine().config().placement;
+    return placement == Placement::kFragmentation && pod_sets_of(w.root).size() > 1;
+  }
+
+  // Invariant 7 for some of those that wait.
+  bool reasons_hold(std::uint64_t seed) {
+    const Ledger& now = checker_.ledger();
+    auto waiting = workloads_where(now, [](const auto& w) {
+      return w.active() == 0 && w.count(SlotState::kWaiting) + w.count(SlotState::kAbsent) > 0;
+    });
+    std::sort(waiting.begin(), waiting.end(),
+              [&](const auto& a, const auto& b) { return mixed(seed, a) < mixed(seed, b); });
+    if (waiting.size() > kReasonsAsked) waiting.resize(kReasonsAsked);
+    for (const std::string& uid : waiting) {
+      if (auto wrong = check_reason(engine_.engine().config(), tape_, checker_, uid, coverage_);
+          !wrong.empty())
+        return fail(std::move(wrong));
+    }
+    return true;
+  }
+
+  // Invariant 6: what runs ends, one after the other.
+  bool drain(std::uint64_t seed) {
+    for (;;) {
+      const std::string uid = next_to_end(checker_.ledger(), seed);
+      if (uid.empty()) break;
+      const std::int64_t running = running_workloads();
+      apply(WorkloadRemove{uid});
+      if (!settle(time() + kBetweenEnds)) return false;
+      if (running_workloads() >= running) ++coverage_["drained: started while others ended"];
+    }
+    if (auto wrong = starved(engine_.engine().config(), tape_, checker_, coverage_); !wrong.empty())
+      return fail(std::move(wrong));
+    return true;
+  }
+
+  // Invariants 6 and 7, from a state at rest.
+  bool from_rest(std::uint64_t seed) { return nobody_sleeps() && reasons_hold(seed) && drain(seed); }
+
   bool replays() {
     auto reader = observe::LogReader::memory(outcome_.log, "recorded");
     const auto report = observe::replay(reader);
@@ -101,9 +197,19 @@ class Run {
   }
 
   const Ledger& ledger() const { return checker_.ledger(); }
-  Outcome take() { return std::move(outcome_); }
+  Outcome take() {
+    if (const auto asked = engine_.engine().stats().empty_searches; asked > 0)
+      coverage_["old work asked whether it ever can start"] += asked;
+    return std::move(outcome_);
+  }
 
  private:
+  TimeMs time() const { return checker_.ledger().now; }
+  std::int64_t running_workloads() const {
+    const auto& all = checker_.ledger().workloads;
+    return std::count_if(all.begin(), all.end(), [](const auto& entry) { return entry.second.active() > 0; });
+  }
+
   bool fail(std::string why) {
     outcome_.failure = std::move(why);
     return false;
@@ -116,6 +222,16 @@ class Run {
       if (!verdict) return fail(fmt::format("no verdict of {}: {}", uid, verdict.error().message));
       ++coverage_[fmt::format("verdict {}", enum_name(verdict->kind))];
       count_reasons(verdict->reason);
+      if (verdict->reason.code == ReasonCode::kQueueStopped) {
+        const auto queue = checker_.ledger().queues.find(w.spec.queue);
+        if (queue != checker_.ledger().queues.end())
+          ++coverage_[fmt::format("stopped by {}", enum_name(queue->second.stop))];
+      }
+      if (verdict->reason.code == ReasonCode::kBehindHead) {
+        const auto queue = checker_.ledger().queues.find(w.spec.queue);
+        if (queue != checker_.ledger().queues.end() && queue->second.order == QueueOrder::kBestEffort)
+          ++coverage_["barred by old work"];
+      }
       if (w.count(SlotState::kWaiting) > 0 && w.active() == 0 && to_text(verdict->reason).empty()) {
         return fail(fmt::format("{} waits without a reason", uid));
       }
@@ -135,7 +251,8 @@ class Run {
   observe::RecordedEngine engine_;
   Checker checker_;
   Coverage& coverage_;
-  bool last_empty_ = false;
+  Tape tape_;
+  std::vector<Decision> last_;  // of the last decide()
 };
 
 }  // namespace
@@ -147,13 +264,16 @@ Outcome run_history(const History& history, Coverage& coverage) {
   for (const Step& step : history.steps) {
     if (!ok) break;
     if (step.kind == StepKind::kDecide) {
+      ++coverage["step decide"];
       now += static_cast<TimeMs>(step.seed % 5000);
       ok = run.decide(now) && (step.seed % 4 != 0 || run.stable(now));
       continue;
     }
-    for (const Event& event : events_of(history, step, run.ledger())) ok = ok && run.apply(event);
+    const auto events = events_of(history, step, run.ledger());
+    if (!events.empty()) ++coverage[fmt::format("step {}", enum_name(step.kind))];
+    for (const Event& event : events) ok = ok && run.apply(event);
   }
-  ok = ok && run.settle(now + 10'000) && run.replays();
+  ok = ok && run.settle(now + 10'000) && run.from_rest(history.seed) && run.replays();
   return run.take();
 }
 
@@ -184,44 +304,8 @@ Outcome run_log(const std::string& path, Coverage& coverage) {
       ok = run->decide(now);
     }
   }
-  ok = ok && run->stable(now) && run->settle(now + 10'000) && run->replays();
+  ok = ok && run->stable(now) && run->settle(now + 10'000) && run->from_rest(0) && run->replays();
   return run->take();
-}
-
-std::string kind_of(const std::string& failure) {
-  std::string out;
-  for (const char c : failure.substr(0, failure.find(": ", failure.find(')') + 3))) {
-    if (c < '0' || c > '9') out += c;
-  }
-  return out;
-}
-
-History shrink(History history) {
-  const auto failure_of = [](const History& h) {
-    Coverage ignored;
-    return kind_of(run_history(h, ignored).failure);
-  };
-  const std::string kind = failure_of(history);
-  const auto fails = [&](const History& h) { return failure_of(h) == kind; };
-  for (std::size_t chunk = std::max<std::size_t>(1, history.steps.size() / 2); chunk > 0; chunk /= 2) {
-    bool again = true;
-    while (again) {
-      again = false;
-      for (std::size_t at = 0; at < history.steps.size();) {
-        History smaller = history;
-        const auto from = smaller.steps.begin() + static_cast<std::ptrdiff_t>(at);
-        smaller.steps.erase(from,
-                            from + static_cast<std::ptrdiff_t>(std::min(chunk, smaller.steps.size() - at)));
-        if (fails(smaller)) {
-          history = std::move(smaller);
-          again = chunk == 1;
-        } else {
-          at += chunk;
-        }
-      }
-    }
-  }
-  return history;
 }
 
 }  // namespace berth::property

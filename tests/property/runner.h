@@ -17,7 +17,8 @@ struct Outcome {
   std::int64_t decisions = 0;
 };
 
-// All steps, and at the end the outside comes to rest until nothing more is decided.
+// All steps; then the outside comes to rest until nothing more is decided, the reasons of some that wait are tried out
+// (reasons.h), and what runs ends, one workload after the other (starvation.h).
 Outcome run_history(const History& history, Coverage& coverage);
 
 // The events and decide() times of a decision log against the present engine, with the same checks. Decisions of the log

@@ -1,4 +1,4 @@
-// Invariants 3 and 4: who may be ended for whom, and whether it was needed.
+// Who gives way: evictions, ends of holds, and whether each was allowed and needed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,13 +7,108 @@
 #include "property/checker.h"
 
 namespace berth::property {
-namespace {
 
-bool is_active(SlotState state) {
-  return state == SlotState::kBinding || state == SlotState::kRunning;
+std::string Checker::evict(const Decision& d, Coverage& coverage) {
+  WorkloadRecord& w = ledger_.workloads.at(d.workload);
+  if (d.slots.empty()) return "it has no slots";
+  if (d.cost < 0) return "its cost is negative";
+  const ReasonCode cause = d.reason.code;
+  const bool for_somebody = cause == ReasonCode::kPreempted || is_reclaim(cause);
+  if (for_somebody != !d.beneficiary.empty())
+    return fmt::format("it is {} for \"{}\"", enum_name(cause), d.beneficiary);
+  if (cause == ReasonCode::kWithdrawn) {
+    if (!w.withdrawn) return "nobody asked to withdraw it";
+    w.withdrawn = false;
+  } else if (cause == ReasonCode::kDrained) {
+    const auto queue = ledger_.queues.find(w.spec.queue);
+    if (queue == ledger_.queues.end() || queue->second.stop != StopPolicy::kHoldAndDrain)
+      return "its queue is not drained";
+  } else if (for_somebody) {
+    const auto to = ledger_.workloads.find(d.beneficiary);
+    if (to == ledger_.workloads.end()) return "its beneficiary is not known";
+    if (d.reason.subject != d.beneficiary) return "its reason names another beneficiary";
+    if (to->second.count(SlotState::kWaiting) == 0) return "its beneficiary does not wait for anything";
+    if (!w.spec.preemptible) return "it may not be preempted";
+    const bool same = w.spec.queue == to->second.spec.queue;
+    if (same != (cause == ReasonCode::kPreempted))
+      return fmt::format("the cause {} does not suit its queue", enum_name(cause));
+    Rank rank;
+    if (auto wrong = bands_yield(d, w, to->second, rank, coverage); !wrong.empty()) return wrong;
+    if (auto wrong = may_yield(w, rank, to->second); !wrong.empty()) return wrong;
+    const bool part = static_cast<std::int64_t>(d.slots.size()) < w.active();
+    if (auto wrong = part ? "" : ran_its_minimum(w, to->second, coverage); !wrong.empty()) return wrong;
+  } else {
+    return fmt::format("{} is no cause of an eviction", enum_name(cause));
+  }
+
+  Yielded yielded{d.workload, {}, {}};
+  for (const SlotPlacement& p : d.slots) {
+    const auto s = static_cast<std::size_t>(p.pod_set);
+    const auto i = static_cast<std::size_t>(p.index);
+    if (s >= w.sets.size() || i >= w.sets[s].size())
+      return fmt::format("there is no slot {}/{}", p.pod_set, p.index);
+    SlotRecord& slot = w.sets[s][i];
+    if (!is_active(slot.state)) return fmt::format("slot {}/{} is {}", s, i, enum_name(slot.state));
+    if (slot.taken.node != p.node)
+      return fmt::format("slot {}/{} is on {}, not {}", s, i, slot.taken.node, p.node);
+    yielded.slots.emplace_back(s, i);
+    yielded.before.push_back(slot);
+    slot.state = SlotState::kReleasing;
+  }
+  ledger_.note_run(w);
+  // Of a gang all or nothing is ended.
+  if (w.active() > 0) {
+    if (auto wrong = check_groups(d, w, view_of(w.spec.root), false); !wrong.empty())
+      return "it leaves a part: " + wrong;
+    ++coverage["evict (a part)"];
+  }
+  if (for_somebody) {
+    yielded_[d.beneficiary].push_back(std::move(yielded));
+    const auto queue = ledger_.queues.find(ledger_.workloads.at(d.beneficiary).spec.queue);
+    if (queue != ledger_.queues.end()) {
+      const PreemptionPolicy& policy = queue->second.preemption;
+      ++coverage[fmt::format("victims by {}", enum_name(policy.victims))];
+      ++coverage[cause == ReasonCode::kPreempted
+                     ? fmt::format("preempted under {}", enum_name(policy.within))
+                     : fmt::format("reclaimed under {}", enum_name(policy.reclaim))];
+    }
+  }
+  ++coverage[fmt::format("evict {}", enum_name(cause))];
+  return "";
 }
 
-}  // namespace
+std::string Checker::release(const Decision& d, Coverage& coverage) {
+  WorkloadRecord& w = ledger_.workloads.at(d.workload);
+  if (d.slots.empty()) return "it has no slots";
+  const ReasonCode cause = d.reason.code;
+  Yielded yielded{d.workload, {}, {}};
+  for (const SlotPlacement& p : d.slots) {
+    SlotRecord& slot = w.sets.at(static_cast<std::size_t>(p.pod_set)).at(static_cast<std::size_t>(p.index));
+    if (slot.state != SlotState::kHeld)
+      return fmt::format("slot {}/{} is {}", p.pod_set, p.index, enum_name(slot.state));
+    yielded.slots.emplace_back(p.pod_set, p.index);
+    yielded.before.push_back(slot);
+  }
+  if (cause == ReasonCode::kHoldOvertaken) {
+    const auto to = ledger_.workloads.find(d.reason.subject);
+    if (to == ledger_.workloads.end()) return "whoever overtook it is not known";
+    Rank rank = ledger_.rank(w);
+    rank.second += w.held_band;
+    if (auto wrong = may_yield(w, rank, to->second); !wrong.empty()) return wrong;
+    yielded_[d.reason.subject].push_back(yielded);
+    if (served_.count(d.workload) > 0) ++coverage["hold overtaken in the round of its victims"];
+  } else if (cause == ReasonCode::kWithdrawn) {
+    if (!w.withdrawn) return "nobody asked to withdraw it";
+    if (w.active() == 0) w.withdrawn = false;
+  } else if (cause != ReasonCode::kHoldBroken && cause != ReasonCode::kDrained) {
+    return fmt::format("{} is no cause for the end of a hold", enum_name(cause));
+  }
+  for (const auto& [s, i] : yielded.slots) w.sets[s][i] = SlotRecord{SlotState::kWaiting, {}};
+  if (w.count(SlotState::kHeld) > 0) return "a part of the hold stays";
+  released_.insert(d.workload);
+  ++coverage[fmt::format("release-hold {}", enum_name(cause))];
+  return "";
+}
 
 std::string Checker::ran_its_minimum(const WorkloadRecord& victim, const WorkloadRecord& to,
                                      Coverage& coverage) const {

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Breaks the engine on purpose, one small way at a time, and shows that the property tests notice.
+
+usage: tests/property/mutants.py [--only NAME] [--histories N] [--jobs N] [--folder DIR] [--list]
+
+A copy of the tree is made in --folder (default: /tmp/berth-mutants), every break is put into it behind a switch
+(BERTH_MUTANT=NAME), test_property and berth are built once, and each break is run over random histories from seed 1 until
+one fails. Prints a Markdown table: what is broken, which invariant that is, what the first failing history says, and how
+many histories it took. Exit codes: 0 all were noticed (and the engine without a break fails nothing), 1 one was not.
+
+By hand, not in CI: it builds the engine anew (minutes). A break whose text is no longer in the source is an error that
+names it: move it to where the code is now.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+# name, invariant of docs/contributors/testing.md, what is broken, file below src/engine, texts with their breaks.
+MUTANTS = [
+    ('one-short', 1, 'a gang starts with one pod fewer than its least number', 'place/placer.cc', [
+        ('  const std::int64_t least = must(set);\n'
+         '  if (s.waiting < least) {',
+         '  const std::int64_t least = must(set) - (must(set) > 1 && broken("one-short") ? 1 : 0);\n'
+         '  if (s.waiting < least) {'),
+    ]),
+    ('domain-forgotten', 1, 'the chosen topology domain is forgotten when nodes are picked', 'place/placer.cc', [
+        ('  if (domains_.empty()) return index.best();',
+         '  if (domains_.empty() || broken("domain-forgotten")) return index.best();'),
+    ]),
+    ('quota-ignored', 2, 'any amount fits into a queue\'s quota', 'quota/tree.cc', [
+        ('    if (need == 0) continue;\n',
+         '    if (need == 0 || broken("quota-ignored")) continue;\n'),
+    ]),
+    ('releasing-is-free', 2, 'work starts in room whose pods have not ended yet', 'decide.cc', [
+        ('  Placer placer(state_, id, Mode::kStart, steps);\n'
+         '  if (placer.run()) {\n'
+         '    state_.keep();\n'
+         '    return start(',
+         '  Placer placer(state_, id, broken("releasing-is-free") ? Mode::kPlan : Mode::kStart, steps);\n'
+         '  if (placer.run()) {\n'
+         '    state_.keep();\n'
+         '    return start('),
+    ]),
+    ('protected-reclaimed', 3, 'work that runs on its own queue\'s quota is reclaimed', 'preempt/candidates.cc', [
+        ('  const Unit& unit = all_[i].unit;\n'
+         '  const QueueId queue = ',
+         '  if (broken("protected-reclaimed")) return true;\n'
+         '  const Unit& unit = all_[i].unit;\n'
+         '  const QueueId queue = '),
+    ]),
+    ('equals-yield', 3, 'work of equal priority may be preempted', 'preempt/candidates.cc', [
+        ('    case WithinQueue::kLowerPriority:\n'
+         '      return now_or_never(unit.priority < claim_.priority);',
+         '    case WithinQueue::kLowerPriority:\n'
+         '      return now_or_never(unit.priority < claim_.priority + (broken("equals-yield") ? 1 : 0));'),
+    ]),
+    ('minimum-ignored', 3, 'nobody\'s minimum runtime counts', 'preempt/candidates.cc', [
+        ('  if (unit.whole && !unit.holder && !ran_its_minimum(state_, v, w_, minimum))',
+         '  if (unit.whole && !unit.holder && !broken("minimum-ignored") &&\n'
+         '      !ran_its_minimum(state_, v, w_, minimum))'),
+    ]),
+    ('spare-victims', 4, 'victims that are not needed are not given back', 'preempt/victims.cc', [
+        ('    if (steps_ > 0 && candidates_->may_come_back(kept[i])) {',
+         '    if (steps_ > 0 && !broken("spare-victims") && candidates_->may_come_back(kept[i])) {'),
+        ('    if (candidates_->may_come_back(victims[i])) {',
+         '    if (!broken("spare-victims") && candidates_->may_come_back(victims[i])) {'),
+    ]),
+    ('holds-stay', 4, 'held room never becomes a start', 'decide.cc', [
+        ('  state_.gained_now = false;\n',
+         '  state_.gained_now = false;\n'
+         '  if (broken("holds-stay")) return;\n'),
+    ]),
+    ('in-parts', 5, 'decide() ends after three decisions, and leaves the rest for the next call', 'decide.cc', [
+        ('      if (!next.valid()) break;\n',
+         '      if (!next.valid() || (broken("in-parts") && out_.size() >= 3)) break;\n'),
+    ]),
+    ('asleep-to-quota', 6, 'quota that becomes free wakes nobody', 'decide.cc', [
+        ('    bool hit = c.why.by_quota && ',
+         '    bool hit = !broken("asleep-to-quota") && c.why.by_quota && '),
+    ]),
+    ('asleep-to-nodes', 6, 'room that becomes free on nodes wakes nobody', 'decide.cc', [
+        ('    if (!hit && c.why.by_nodes) {',
+         '    if (!hit && c.why.by_nodes && !broken("asleep-to-nodes")) {'),
+    ]),
+    ('hopeless-bar', 6, 'old work that never can start bars its queue for ever', 'order/pending.cc', [
+        ('    if (c.could_start) l.old.insert(head);',
+         '    if (c.could_start || broken("hopeless-bar")) l.old.insert(head);'),
+    ]),
+    ('line-jumped', 6, 'a strict queue lets others pass its blocked head', 'order/pending.cc', [
+        ('  if (strict) return blocked.empty() ? nullptr : &*blocked.begin();',
+         '  if (strict) return blocked.empty() || broken("line-jumped") ? nullptr : &*blocked.begin();'),
+    ]),
+    ('quota-told-wrong', 7, 'a reason says that one unit of quota more is left than is', 'place/placer.cc', [
+        ('              never ? most : have,\n',
+         '              never ? most : have + (broken("quota-told-wrong") ? 1 : 0),\n'),
+    ]),
+    ('forgetful', 8, 'a decision depends on how many were made by the process', 'decide.cc', [
+        ('  d.cost = cost;\n',
+         '  static int calls = 0;\n'
+         '  d.cost = cost + (broken("forgetful") ? ++calls : 0);\n'),
+    ]),
+]
+SWITCH = """// Which break of tests/property/mutants.py is on.
+#pragma once
+#include <cstdlib>
+#include <string_view>
+namespace berth::engine {
+inline bool broken(std::string_view name) {
+  static const char* const chosen = std::getenv("BERTH_MUTANT");
+  return chosen != nullptr && name == chosen;
+}
+}  // namespace berth::engine
+"""
+
+
+def fail(text):
+    print(f'mutants.py: {text}', file=sys.stderr)
+    sys.exit(2)
+
+
+def copy_tree(root, to):
+    """The files that git knows or would take, without what is built."""
+    listed = subprocess.run(['git', '-C', root, 'ls-files', '-z', '--cached', '--others', '--exclude-standard'],
+                            check=True, capture_output=True).stdout.decode().split('\0')
+    for name in listed:
+        source = root / name
+        if not name or not source.is_file():
+            continue
+        target = to / name
+        if target.exists() and target.read_bytes() == source.read_bytes():
+            continue  # its time stays, and what was built of it
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)
+
+
+def break_engine(root, to):
+    engine = to / 'src/engine'
+    (engine / 'broken.h').write_text(SWITCH)
+    for file in sorted({m[3] for m in MUTANTS}):
+        text = (root / 'src/engine' / file).read_text()
+        for name, _, _, of, edits in MUTANTS:
+            for old, new in edits if of == file else []:
+                if text.count(old) != 1:
+                    fail(f'{name}: its text is {text.count(old)} times in src/engine/{file}, not once:\n{old}')
+                text = text.replace(old, new)
+        text = text.replace('#include "', '#include "engine/broken.h"\n#include "', 1)
+        if (engine / file).read_text() != text:
+            (engine / file).write_text(text)
+
+
+def build(to, jobs):
+    for command in (['cmake', '--preset', 'release'],
+                    ['cmake', '--build', '--preset', 'release', '-j', str(jobs), '--target', 'test_property', 'berth']):
+        done = subprocess.run(command, cwd=to, capture_output=True, text=True)
+        if done.returncode != 0:
+            fail(' '.join(command) + ' failed:\n' + done.stdout[-4000:] + done.stderr[-4000:])
+
+
+def first_failure(to, name, histories, jobs):
+    """(histories it took, what the failure says), or None where nothing was noticed."""
+    logs = to / 'logs'
+    logs.mkdir(exist_ok=True)
+    environment = dict(os.environ, BERTH_MUTANT=name, BERTH_PROPERTY_DIR=str(logs))
+    command = [str(to / 'build/release/tests/property/test_property'), '--gtest_filter=Property.InvariantsHold*',
+               '--histories', str(histories), '--jobs', str(jobs)]
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1800)
+    except subprocess.TimeoutExpired:
+        return (0, 'did not end within half an hour')
+    found = re.findall(r'the first of seed (\d+): (.*)', done.stdout)
+    if found:
+        seed, text = min((int(seed), text) for seed, text in found)
+        return (seed, text)
+    return None if done.returncode == 0 else (0, f'exit code {done.returncode}')
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument('--only', action='append', default=[])
+    parser.add_argument('--histories', type=int, default=10000)
+    parser.add_argument('--jobs', type=int, default=os.cpu_count())
+    parser.add_argument('--folder', type=pathlib.Path, default=pathlib.Path('/tmp/berth-mutants'))
+    parser.add_argument('--list', action='store_true')
+    args = parser.parse_args()
+    unknown = set(args.only) - {m[0] for m in MUTANTS}
+    if unknown:
+        fail(f'no such mutants: {", ".join(sorted(unknown))}; --list has them')
+    if args.list:
+        for name, invariant, what, file, _ in MUTANTS:
+            print(f'{name:20} invariant {invariant}: {what} (src/engine/{file})')
+        return 0
+    root = pathlib.Path(__file__).resolve().parents[2]
+    print(f'building in {args.folder} ...', file=sys.stderr)
+    copy_tree(root, args.folder)
+    break_engine(root, args.folder)
+    build(args.folder, args.jobs)
+
+    without = first_failure(args.folder, '', min(args.histories, 2000), args.jobs)
+    if without:
+        fail(f'the engine without a break fails, too (seed {without[0]}): {without[1]}')
+    print('| break | invariant | what is broken | noticed by | histories |\n|---|---|---|---|---|', flush=True)
+    missed = 0
+    for name, invariant, what, _, _ in MUTANTS:
+        if args.only and name not in args.only:
+            continue
+        found = first_failure(args.folder, name, args.histories, args.jobs)
+        missed += found is None
+        seed, text = found or (args.histories, '**nothing**')
+        print(f'| {name} | {invariant} | {what} | {text.replace("|", "/")} | {seed} |', flush=True)
+    return 1 if missed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

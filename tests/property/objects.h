@@ -1,0 +1,55 @@
+// What random histories are made of: nodes, queues and workloads, each drawn from a seed of its own. A new value of an
+// enumeration is drawn without a change here (any()); the checks of coverage ask that it is met (coverage.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/enums.h"
+#include "base/random.h"
+#include "model/mix.h"
+#include "model/node.h"
+#include "model/queue.h"
+#include "model/workload.h"
+
+namespace berth::property {
+
+inline constexpr std::string_view kGpu = "nvidia.com/gpu";
+
+// One of all values of the enumeration.
+template <NamedEnum E>
+E any(Random& r) {
+  return static_cast<E>(r.below(EnumNames<E>::names.size()));
+}
+
+// What all steps of a history agree on.
+struct Profile {
+  std::int64_t flavors = 1;
+  bool topology = false;
+  std::int64_t levels = 1;  // of the queue tree
+  std::vector<std::string> leaves;
+  std::vector<std::pair<std::string, std::string>> inner;  // name, parent
+  std::vector<std::string> parent_of_leaf;
+  bool policies = false;  // preemption at all
+  bool outside = false;   // faults from outside
+  bool orders = false;    // other orders than by priority and creation
+};
+Profile profile_of(std::uint64_t seed);
+
+std::string flavor_name(std::int64_t i);
+
+// `id` names what is made; queues are numbered through the inner ones and then the leaves.
+Node make_node(const Profile& p, std::int64_t id, std::uint64_t seed);
+Ordering make_ordering(Random& r);
+Queue make_queue(const Profile& p, std::int64_t id, std::uint64_t seed);
+Workload make_workload(const Profile& p, std::int64_t id, std::uint64_t seed);
+// Of some workloads' pods; sometimes empty.
+DemandMix make_mix(const Profile& p, std::uint64_t seed);
+
+// Thousandths of devices that all pods of the workload ask for.
+std::int64_t devices_of(const Workload& w);
+
+}  // namespace berth::property

@@ -1,0 +1,179 @@
+#include "property/reasons.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "property/relief.h"
+
+namespace berth::property {
+namespace {
+
+constexpr int kMostReliefs =
+    40;  // every pod set may lack quota of every flavor, nodes, and a domain, one after the other
+
+bool contains(const Reason& reason, ReasonCode code) {
+  return reason.code == code || std::any_of(reason.children.begin(), reason.children.end(),
+                                            [&](const Reason& child) { return contains(child, code); });
+}
+
+bool has_amount(const Reason& reason) {
+  return reason.code == ReasonCode::kQuota || reason.code == ReasonCode::kQuotaMax ||
+         reason.code == ReasonCode::kNodes;
+}
+
+bool same(const Reason& a, const Reason& b) {
+  return a.code == b.code && a.subject == b.subject && a.detail == b.detail;
+}
+
+bool names(const Reason& reason, const Reason& what) {
+  return same(reason, what) || std::any_of(reason.children.begin(), reason.children.end(),
+                                           [&](const Reason& child) { return names(child, what); });
+}
+
+class Question {
+ public:
+  Question(const engine::EngineConfig& config, const Tape& tape, const Checker& checker, std::string uid,
+           Coverage& coverage)
+      : trial_(config, tape, checker),
+        uid_(std::move(uid)),
+        relief_(trial_.ledger(), uid_),
+        coverage_(coverage) {}
+
+  std::string run() {
+    const Reason told = verdict().reason;
+    if (auto wrong = step_forward(); !wrong.empty()) return wrong;
+    if (started()) {
+      if (contains(told, ReasonCode::kBehindHead)) {
+        ++coverage_["freed BehindHead"];
+        return "";
+      }
+      if (contains(told, ReasonCode::kSearchBudget)) return "";
+      return fmt::format("{} waits ({}), and starts as soon as it is looked at again", uid_, to_text(told));
+    }
+    for (int i = 0; i < kMostReliefs && !started(); ++i) {
+      const Reason now = verdict().reason;
+      std::vector<Reason> what = named(now);
+      if (what.empty() || contains(now, ReasonCode::kSearchBudget)) {
+        ++coverage_["names nothing to free"];
+        return "";
+      }
+      // Of one pod set one thing after the other, exactly; several compete for what is freed, so all that is named. So do the
+      // flavors where a segment must share a domain: one lacks nodes, and the other a domain.
+      if (one_set() && !in_segments()) what.resize(1);
+      bool any = false;
+      for (const Reason& reason : what) {
+        if (started()) return "";
+        if (auto wrong = compare(reason); !wrong.empty()) return wrong;
+        bool freed = false;
+        if (auto wrong = free(reason, freed); !wrong.empty()) return wrong;
+        any = any || freed;
+      }
+      if (!any) {
+        ++coverage_["names what cannot be made"];
+        return "";
+      }
+    }
+    if (started()) return "";
+    // The search for places is no exhaustive one where several shapes compete.
+    if (!one_set()) {
+      ++coverage_["freed in vain: several pod sets"];
+      return "";
+    }
+    return fmt::format("{} does not start however much is freed of what its reason names: {}", uid_,
+                       to_text(verdict().reason));
+  }
+
+ private:
+  Verdict verdict() const { return trial_.engine().verdict(uid_).value(); }
+  bool started() const { return trial_.ledger().workloads.at(uid_).active() > 0; }
+  bool one_set() const { return pod_sets_of(trial_.ledger().workloads.at(uid_).spec.root).size() == 1; }
+
+  bool in_segments() const {
+    return !trial_.ledger().workloads.at(uid_).spec.root.topology.segment_level.empty();
+  }
+
+  // Nobody may yield to it, so that what it lacks can only come from what is freed.
+  bool alone() const {
+    const Workload& w = trial_.ledger().workloads.at(uid_).spec;
+    if (!w.may_preempt) return true;
+    const auto queue = trial_.ledger().queues.find(w.queue);
+    return queue != trial_.ledger().queues.end() && queue->second.preemption.within == WithinQueue::kNever &&
+           queue->second.preemption.reclaim == Reclaim::kNever;
+  }
+
+  // All others that wait step aside, and it is looked at anew.
+  std::string step_forward() {
+    std::vector<Workload> others;
+    for (const auto& [uid, w] : trial_.ledger().workloads) {
+      if (uid != uid_ && w.spec.active && w.count(SlotState::kWaiting) > 0) others.push_back(w.spec);
+    }
+    for (Workload& other : others) {
+      other.active = false;
+      trial_.tell(WorkloadUpsert{other});
+    }
+    trial_.tell(WorkloadUpsert{Workload(trial_.ledger().workloads.at(uid_).spec)});
+    return trial_.settle();
+  }
+
+  std::string compare(const Reason& what) {
+    const auto expected = relief_.numbers(what);
+    if (!expected || (expected->need == what.need && expected->have == what.have)) return "";
+    return fmt::format("{}: its reason ({}) says need {}, have {}; by the ledger it is {}, {}", uid_,
+                       to_text(what), what.need, what.have, expected->need, expected->have);
+  }
+
+  std::string tell_all(const std::vector<Event>& events) {
+    for (const Event& event : events) {
+      if (!trial_.tell(event)) return fmt::format("{}: the engine refuses a relief", uid_);
+    }
+    return trial_.settle();
+  }
+
+  std::string free(const Reason& what, bool& freed) {
+    const Reason reason = what;
+    std::int64_t amount = has_amount(reason) ? reason.need - reason.have : 0;
+    if (has_amount(reason) && amount <= 0) {
+      return fmt::format("{}: its reason ({}) names nothing that is short", uid_, to_text(reason));
+    }
+    const bool exact = one_set() && has_amount(reason);
+    const bool limit = exact && (reason.code == ReasonCode::kQuotaMax || alone());
+    if (limit && amount > 1) {
+      const auto less = relief_.events(reason, amount - 1, 1);
+      if (less.empty()) return "";
+      if (auto wrong = tell_all(less); !wrong.empty()) return wrong;
+      if (started()) {
+        return fmt::format("{} starts with less than its reason names ({})", uid_, to_text(reason));
+      }
+      amount = 1;
+    }
+    const auto events = relief_.events(reason, amount);
+    freed = !events.empty();
+    if (!freed) return "";
+    if (auto wrong = tell_all(events); !wrong.empty()) return wrong;
+    // Where it now finds nodes, and no domain among them, the reason may still tell of what other flavors lack.
+    const Reason now = verdict().reason;
+    const bool elsewhere = reason.code == ReasonCode::kNodes && contains(now, ReasonCode::kTopology);
+    if (exact && !started() && names(now, reason) && !elsewhere) {
+      return fmt::format("{} is still held up by what was freed: {}; before: {}", uid_, to_text(now),
+                         to_text(reason));
+    }
+    ++coverage_[fmt::format("freed {}", enum_name(reason.code))];
+    if (limit) ++coverage_[fmt::format("freed {}, and not by less", enum_name(reason.code))];
+    return "";
+  }
+
+  Trial trial_;
+  std::string uid_;
+  Relief relief_;
+  Coverage& coverage_;
+};
+
+}  // namespace
+
+std::string check_reason(const engine::EngineConfig& config, const Tape& tape, const Checker& checker,
+                         const std::string& uid, Coverage& coverage) {
+  return Question(config, tape, checker, uid, coverage).run();
+}
+
+}  // namespace berth::property

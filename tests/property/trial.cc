@@ -1,0 +1,55 @@
+#include "property/trial.h"
+
+#include <fmt/format.h>
+
+#include "property/history.h"
+
+namespace berth::property {
+namespace {
+
+constexpr int kMostRounds = 300;
+constexpr int kMostWakings =
+    20;  // work that never ends takes turns for ever where attained service or age decides
+
+}  // namespace
+
+Trial::Trial(const engine::EngineConfig& config, const Tape& tape, const Checker& checker)
+    : engine_(config), checker_(checker) {
+  for (const auto& entry : tape) {
+    if (const auto* event = std::get_if<Event>(&entry)) {
+      (void)engine_.apply(*event);
+    } else {
+      now_ = std::get<TimeMs>(entry);
+      (void)engine_.decide(now_);
+    }
+  }
+}
+
+bool Trial::tell(const Event& event) {
+  if (!engine_.apply(event)) return false;
+  checker_.on_event(event);
+  return true;
+}
+
+std::string Trial::decide() {
+  const auto decisions = engine_.decide(++now_);
+  decided_ = !decisions.empty();
+  return checker_.on_decisions(decisions, now_, ignored_);
+}
+
+std::string Trial::settle() {
+  int woken = 0;
+  for (int round = 0; round < kMostRounds; ++round) {
+    if (auto wrong = decide(); !wrong.empty()) return wrong;
+    const auto events = settle_events(ledger());
+    if (events.empty() && !decided_) {
+      const TimeMs next = engine_.next_time();
+      if (next == kEndOfTime || ++woken > kMostWakings) return "";
+      now_ = std::max(now_, next - 1);
+    }
+    for (const Event& event : events) tell(event);
+  }
+  return fmt::format("{} rounds, and still something is decided", kMostRounds);
+}
+
+}  // namespace berth::property

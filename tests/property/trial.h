@@ -1,0 +1,40 @@
+// What would happen: a second engine, brought to where the first one is, to which other things may be told. Its decisions are
+// checked as those of the first are.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/engine.h"
+#include "property/checker.h"
+
+namespace berth::property {
+
+// Everything that an engine took: events, and the times of decide().
+using Tape = std::vector<std::variant<Event, TimeMs>>;
+
+class Trial {
+ public:
+  // `checker` as it stands at the end of the tape.
+  Trial(const engine::EngineConfig& config, const Tape& tape, const Checker& checker);
+
+  // False where the engine refuses the event.
+  bool tell(const Event& event);
+  // The first violation of invariants 1 to 4, or "".
+  std::string decide();
+  // Decides, and the outside carries everything out, until nothing more is decided, also not with time.
+  std::string settle();
+
+  const engine::Engine& engine() const { return engine_; }
+  const Ledger& ledger() const { return checker_.ledger(); }
+
+ private:
+  engine::Engine engine_;
+  Checker checker_;
+  Coverage ignored_;
+  TimeMs now_ = 0;
+  bool decided_ = false;  // something, in the last round
+};
+
+}  // namespace berth::property
