@@ -44,6 +44,9 @@ MUTANTS = [
          '  if (placer.run()) {\n'
          '    state_.keep();\n'
          '    return start('),
+        ('    state_.set_slot(id, p.set, p.slot, SlotState::kBinding, p.node, p.charge, p.devices, kBothPlanes);',
+         '    state_.set_slot(id, p.set, p.slot, SlotState::kBinding, p.node, p.charge, p.devices,\n'
+         '                    broken("releasing-is-free") ? kAfterBit : kBothPlanes);'),
     ]),
     ('protected-reclaimed', 3, 'work that runs on its own queue\'s quota is reclaimed', 'preempt/candidates.cc', [
         ('  const Unit& unit = all_[i].unit;\n'
@@ -52,11 +55,12 @@ MUTANTS = [
          '  const Unit& unit = all_[i].unit;\n'
          '  const QueueId queue = '),
     ]),
-    ('equals-yield', 3, 'work of equal priority may be preempted', 'preempt/candidates.cc', [
+    ('equals-yield', 3, 'work of equal priority yields to newer work', 'preempt/candidates.cc', [
         ('    case WithinQueue::kLowerPriority:\n'
          '      return now_or_never(unit.priority < claim_.priority);',
          '    case WithinQueue::kLowerPriority:\n'
-         '      return now_or_never(unit.priority < claim_.priority + (broken("equals-yield") ? 1 : 0));'),
+         '      return now_or_never(unit.priority < claim_.priority ||\n'
+         '                          (broken("equals-yield") && unit.priority == claim_.priority && v.arrival < w_.arrival));'),
     ]),
     ('minimum-ignored', 3, 'nobody\'s minimum runtime counts', 'preempt/candidates.cc', [
         ('  if (unit.whole && !unit.holder && !ran_its_minimum(state_, v, w_, minimum))',
@@ -104,6 +108,7 @@ MUTANTS = [
          '  d.cost = cost + (broken("forgetful") ? ++calls : 0);\n'),
     ]),
 ]
+LIMIT = 900  # seconds for one break
 SWITCH = """// Which break of tests/property/mutants.py is on.
 #pragma once
 #include <cstdlib>
@@ -168,9 +173,9 @@ def first_failure(to, name, histories, jobs):
     command = [str(to / 'build/release/tests/property/test_property'), '--gtest_filter=Property.InvariantsHold*',
                '--histories', str(histories), '--jobs', str(jobs)]
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1800)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT)
     except subprocess.TimeoutExpired:
-        return (0, 'did not end within half an hour')
+        return (0, f'did not end within {LIMIT} seconds')
     found = re.findall(r'the first of seed (\d+): (.*)', done.stdout)
     if found:
         seed, text = min((int(seed), text) for seed, text in found)

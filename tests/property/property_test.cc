@@ -34,11 +34,11 @@ struct Settings {
 };
 Settings settings;
 
-std::string write_log(const std::string& log, std::uint64_t seed) {
+std::string write_log(const std::string& log, std::uint64_t seed, std::string_view which = "") {
   const char* folder = std::getenv("BERTH_PROPERTY_DIR");
   const auto path =
       (folder != nullptr ? std::filesystem::path(folder) : std::filesystem::temp_directory_path()) /
-      fmt::format("berth-property-{}.jsonl", seed);
+      fmt::format("berth-property-{}{}.jsonl", seed, which);
   std::ofstream(path) << log;
   return path.string();
 }
@@ -48,9 +48,11 @@ void report(const History& history) {
   Coverage ignored;
   const Outcome again = run_history(small, ignored);
   const std::string file = write_log(again.log, history.seed);
+  // What went wrong in a trial is not in the log of the history itself.
+  const std::string shown = again.trial.empty() ? file : write_log(again.trial, history.seed, "-trial");
   ADD_FAILURE() << "history of seed " << history.seed << "\nmade small (" << history.steps.size()
                 << " steps to " << small.steps.size() << "): " << again.failure
-                << "\nlook at it:      berth plan -f " << file << "\ncheck it again:  test_property --check "
+                << "\nlook at it:      berth plan -f " << shown << "\ncheck it again:  test_property --check "
                 << file;
 }
 

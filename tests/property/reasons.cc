@@ -48,7 +48,7 @@ class Question {
         ++coverage_["freed BehindHead"];
         return "";
       }
-      if (contains(told, ReasonCode::kSearchBudget)) return "";
+      if (contains(told, ReasonCode::kSearchBudget) || came_by_time()) return "";
       return fmt::format("{} waits ({}), and starts as soon as it is looked at again", uid_, to_text(told));
     }
     for (int i = 0; i < kMostReliefs && !started(); ++i) {
@@ -84,11 +84,17 @@ class Question {
                        to_text(verdict().reason));
   }
 
+  const Tape& told() const { return trial_.told(); }
+
  private:
   Verdict verdict() const { return trial_.engine().verdict(uid_).value(); }
   bool started() const { return trial_.ledger().workloads.at(uid_).active() > 0; }
   bool one_set() const { return pod_sets_of(trial_.ledger().workloads.at(uid_).spec.root).size() == 1; }
 
+  bool came_by_time() {
+    if (trial_.time_passed()) ++coverage_["started as time went on"];
+    return trial_.time_passed();
+  }
   bool in_segments() const {
     return !trial_.ledger().workloads.at(uid_).spec.root.topology.segment_level.empty();
   }
@@ -143,6 +149,7 @@ class Question {
       if (less.empty()) return "";
       if (auto wrong = tell_all(less); !wrong.empty()) return wrong;
       if (started()) {
+        if (came_by_time()) return "";
         return fmt::format("{} starts with less than its reason names ({})", uid_, to_text(reason));
       }
       amount = 1;
@@ -172,8 +179,11 @@ class Question {
 }  // namespace
 
 std::string check_reason(const engine::EngineConfig& config, const Tape& tape, const Checker& checker,
-                         const std::string& uid, Coverage& coverage) {
-  return Question(config, tape, checker, uid, coverage).run();
+                         const std::string& uid, Coverage& coverage, Tape& told) {
+  Question question(config, tape, checker, uid, coverage);
+  std::string wrong = question.run();
+  if (!wrong.empty()) told = question.told();
+  return wrong;
 }
 
 }  // namespace berth::property

@@ -16,8 +16,8 @@
 
 namespace berth::property {
 
-// The violation, or "".
+// The violation, or ""; with one, `told`: what the trial was told up to there.
 std::string check_reason(const engine::EngineConfig& config, const Tape& tape, const Checker& checker,
-                         const std::string& uid, Coverage& coverage);
+                         const std::string& uid, Coverage& coverage, Tape& told);
 
 }  // namespace berth::property

@@ -145,6 +145,24 @@ class Run {
     });
   }
 
+  std::string log_of_trial(const Tape& told) const {
+    std::string log;
+    observe::RecordedEngine engine(engine_.engine().config(), [&](std::string_view line) {
+      log.append(line).append("\n");
+      return Status();
+    });
+    for (const Tape* part : {&tape_, &told}) {
+      for (const auto& entry : *part) {
+        if (const auto* event = std::get_if<Event>(&entry)) {
+          (void)engine.apply(*event);
+        } else {
+          (void)engine.decide(std::get<TimeMs>(entry));
+        }
+      }
+    }
+    return log;
+  }
+
   bool places_by_mix(const Workload& w) const {
     const auto queue = checker_.ledger().queues.find(w.queue);
     Placement placement =
@@ -163,9 +181,11 @@ class Run {
               [&](const auto& a, const auto& b) { return mixed(seed, a) < mixed(seed, b); });
     if (waiting.size() > kReasonsAsked) waiting.resize(kReasonsAsked);
     for (const std::string& uid : waiting) {
-      if (auto wrong = check_reason(engine_.engine().config(), tape_, checker_, uid, coverage_);
-          !wrong.empty())
-        return fail(std::move(wrong));
+      Tape told;
+      auto wrong = check_reason(engine_.engine().config(), tape_, checker_, uid, coverage_, told);
+      if (wrong.empty()) continue;
+      outcome_.trial = log_of_trial(told);
+      return fail(std::move(wrong));
     }
     return true;
   }

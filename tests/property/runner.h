@@ -13,6 +13,7 @@ namespace berth::property {
 struct Outcome {
   std::string failure;  // "" = all well
   std::string log;      // the decision log up to the failure
+  std::string trial;    // where a trial failed (trial.h): its own decision log, with what it was told
   std::int64_t decide_calls = 0;
   std::int64_t decisions = 0;
 };

@@ -28,11 +28,13 @@ Trial::Trial(const engine::EngineConfig& config, const Tape& tape, const Checker
 bool Trial::tell(const Event& event) {
   if (!engine_.apply(event)) return false;
   checker_.on_event(event);
+  told_.emplace_back(event);
   return true;
 }
 
 std::string Trial::decide() {
   const auto decisions = engine_.decide(++now_);
+  told_.emplace_back(now_);
   decided_ = !decisions.empty();
   return checker_.on_decisions(decisions, now_, ignored_);
 }
@@ -46,6 +48,7 @@ std::string Trial::settle() {
       const TimeMs next = engine_.next_time();
       if (next == kEndOfTime || ++woken > kMostWakings) return "";
       now_ = std::max(now_, next - 1);
+      time_passed_ = true;
     }
     for (const Event& event : events) tell(event);
   }
