@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kMostDomains = 32;
 constexpr std::size_t kExact = 12;         // candidates of which all sets are looked at
+constexpr std::size_t kNearlyExact = 20;   // the same after a good set is known, which bounds the search
+constexpr std::size_t kNearlyExactFits = 200;
 constexpr std::size_t kExactFits = 2000;   // of one exact look
 constexpr std::size_t kMostPool = 50'000;  // candidates that the node-wise order looks at
 constexpr std::size_t kWindow = 32;        // candidates beyond the prefix, where only quota is short
@@ -92,7 +94,7 @@ std::optional<VictimPlan> VictimSearch::run_rank(int rank) {
     Sequence all(candidates_->size());
     for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i;
     if (all.size() <= kExact) {
-      exact(all);
+      exact(all, kExactFits);
     } else {
       consider(minimal(by_node_price(state_, *candidates_, wanted_, all, steps_)));
     }
@@ -218,17 +220,18 @@ std::optional<VictimSearch::Sequence> VictimSearch::minimal(const Sequence& from
 
 VictimSearch::Worth VictimSearch::worth(const Sequence& set) const {
   Worth out{kInt64Min, false, 0, 0, set.size()};
-  for (const std::uint32_t i : set) {
-    const Unit& unit = (*candidates_)[i].unit;
-    out.cost = saturating_add(out.cost, unit.cost);
-    if (unit.holder) continue;
-    ++out.evicted;
-    if (std::tie(unit.priority, unit.whole) > std::tie(out.priority, out.whole)) {
-      out.priority = unit.priority;
-      out.whole = unit.whole;
-    }
-  }
+  for (const std::uint32_t i : set) out.add((*candidates_)[i].unit);
   return out;
+}
+
+void VictimSearch::Worth::add(const Unit& unit) {
+  cost = saturating_add(cost, unit.cost);
+  if (unit.holder) return;
+  ++evicted;
+  if (std::tie(unit.priority, unit.whole) > std::tie(priority, whole)) {
+    priority = unit.priority;
+    whole = unit.whole;
+  }
 }
 
 void VictimSearch::consider(std::optional<Sequence> found) {
@@ -264,7 +267,7 @@ void VictimSearch::improve() {
   for (std::uint32_t i = 0; i < candidates_->size(); ++i) {
     if (!beyond(i)) pool.push_back(i);
   }
-  if (pool.size() <= kExact) return exact(pool);
+  if (pool.size() <= kExact) return exact(pool, kExactFits);
   // One of least cost among those of the lowest rank that will do: nothing can be cheaper.
   if (best_->size() == 1 && best_->front() == pool.front()) return;
 
@@ -291,7 +294,10 @@ void VictimSearch::improve() {
   }
   std::sort(seen.begin(), seen.end());
   seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
-  if (steps_ > 0 && seen.size() <= kExact && seen.size() > best_->size()) exact(seen);
+  if (pool.size() <= kNearlyExact) seen = pool;
+  const bool all = seen.size() == pool.size();
+  if (steps_ > 0 && (all || seen.size() <= kExact) && seen.size() > best_->size())
+    exact(seen, seen.size() <= kExact ? kExactFits : kNearlyExactFits);
   steps_ = std::max<std::int64_t>(steps_, 0);
 }
 
@@ -338,16 +344,18 @@ VictimSearch::Sequence VictimSearch::within_domain(const Sequence& among, Domain
 struct VictimSearch::Exact {
   Sequence order;  // dearest first; a whole before its parts
   std::vector<std::uint8_t> kept;
-  std::size_t fits_left = kExactFits;
-  bool by_cost = true;  // none of the pool has a higher rank than the best that is known
+  std::size_t fits_left = 0;
+  bool by_cost = true;  // the best that is known has the lowest possible rank
 };
 
 // Everything in the pool is gone; then, from the dearest on, each comes back or stays gone, in all ways that could still be
 // better than the best.
-void VictimSearch::exact(const Sequence& pool) {
+void VictimSearch::exact(const Sequence& pool, std::size_t most_fits) {
   Exact search;
+  search.fits_left = most_fits;
   search.order = pool;
-  search.by_cost = best_.has_value();
+  // Where some came when their queue borrowed no longer, others of lower rank may do in another order.
+  search.by_cost = best_.has_value() && !candidates_->some_were_protected();
   std::sort(search.order.begin(), search.order.end(), [&](std::uint32_t a, std::uint32_t b) {
     const Unit& x = (*candidates_)[a].unit;
     const Unit& y = (*candidates_)[b].unit;
@@ -355,15 +363,17 @@ void VictimSearch::exact(const Sequence& pool) {
   });
   const std::size_t mark = state_.mark();
   for (const std::uint32_t i : pool) candidates_->free(i);
-  if (fits()) exact_from(search, 0, 0, 0);
+  if (fits()) exact_from(search, 0, {kInt64Min, false, 0, 0, 0});
   state_.rollback(mark);
   candidates_->forget_freed(pool);
 }
 
-void VictimSearch::exact_from(Exact& search, std::size_t at, std::int64_t cost, std::size_t count) {
-  if (best_ && search.by_cost) {
+void VictimSearch::exact_from(Exact& search, std::size_t at, Worth so_far) {
+  if (best_) {
     const Worth best = worth(*best_);
-    if (std::tie(cost, count) >= std::tie(best.cost, best.evicted)) return;
+    if (search.by_cost) std::tie(so_far.priority, so_far.whole) = std::tie(best.priority, best.whole);
+    const auto key = [](const Worth& w) { return std::tie(w.priority, w.whole, w.cost, w.evicted); };
+    if (key(so_far) >= key(best)) return;
   }
   if (at == search.order.size()) {
     Sequence set;
@@ -378,38 +388,41 @@ void VictimSearch::exact_from(Exact& search, std::size_t at, std::int64_t cost, 
   if (candidates_->may_come_back(i)) {
     candidates_->give_back(i);
     --search.fits_left;
-    if (fits()) exact_from(search, at + 1, cost, count);
+    if (fits()) exact_from(search, at + 1, so_far);
     candidates_->free(i);
   }
-  const Unit& unit = (*candidates_)[i].unit;
-  exact_from(search, at + 1, saturating_add(cost, unit.cost), count + (unit.holder ? 0 : 1));
+  so_far.add((*candidates_)[i].unit);
+  exact_from(search, at + 1, so_far);
 }
 
-// May all of a set that is freed go, in some order: each while its queue still borrows? Small ones first is the order that lets the
-// most go. The set is put into that order.
+// May all of a set that is freed go, in some order: each while its queue still borrows? Who frees least of what is borrowed goes
+// first: that lets the most go, also across workloads (a surplus slot after a smaller whole). What that is differs by queue, so each
+// pair is tried. The set is put into the order that was found.
 bool VictimSearch::may_all_go(Sequence& set) {
-  const auto size = [&](std::uint32_t i) {
-    std::int64_t sum = 0;
-    for (const QuotaItem& item : wanted_.quota) sum = saturating_add(sum, candidates_->frees(i, item.pair));
-    return sum;
+  const auto in_order = [&](const QuotaItem* by) {
+    const auto key = [&](std::uint32_t i) {
+      const auto& c = (*candidates_)[i];
+      return std::make_tuple(!c.unit.holder, c.reclaim && by != nullptr ? candidates_->frees(i, by->pair) : 0,
+                             c.unit.whole, i);
+    };
+    std::sort(set.begin(), set.end(), [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
   };
-  std::vector<std::tuple<bool, bool, std::int64_t, std::uint32_t>> keyed;
-  bool reclaims = false;
-  for (const std::uint32_t i : set) {
-    const auto& c = (*candidates_)[i];
-    reclaims = reclaims || c.reclaim;
-    keyed.emplace_back(!c.unit.holder, c.unit.whole, c.reclaim ? size(i) : 0, i);
+  const bool reclaims =
+      std::any_of(set.begin(), set.end(), [&](std::uint32_t i) { return (*candidates_)[i].reclaim; });
+  if (!reclaims) {
+    in_order(nullptr);
+    return true;
   }
-  std::sort(keyed.begin(), keyed.end());
-  for (std::size_t k = 0; k < set.size(); ++k) set[k] = std::get<3>(keyed[k]);
-  if (!reclaims) return true;
-  const std::size_t mark = state_.mark();
-  undo(set);
-  Sequence taken;
-  const bool all =
-      std::all_of(set.begin(), set.end(), [&](std::uint32_t i) { return candidates_->take(i, taken); });
-  state_.rollback(mark);
-  for (const std::uint32_t i : set) candidates_->mark_freed(i);
+  bool all = false;
+  for (std::size_t k = 0; k < wanted_.quota.size() && !all; ++k) {
+    in_order(&wanted_.quota[k]);
+    const std::size_t mark = state_.mark();
+    undo(set);
+    Sequence taken;
+    all = std::all_of(set.begin(), set.end(), [&](std::uint32_t i) { return candidates_->take(i, taken); });
+    state_.rollback(mark);
+    for (const std::uint32_t i : set) candidates_->mark_freed(i);
+  }
   return all;
 }
 

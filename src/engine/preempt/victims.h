@@ -66,6 +66,7 @@ class VictimSearch {
     std::size_t evicted = 0;
     std::size_t size = 0;
     auto operator<=>(const Worth&) const = default;
+    void add(const Unit& unit);
   };
   struct Exact;
 
@@ -82,8 +83,8 @@ class VictimSearch {
   Sequence reprieve(const Sequence& taken);
   void undo(const Sequence& taken);
   void improve();
-  void exact(const Sequence& pool);
-  void exact_from(Exact& search, std::size_t at, std::int64_t cost, std::size_t count);
+  void exact(const Sequence& pool, std::size_t most_fits);
+  void exact_from(Exact& search, std::size_t at, Worth so_far);
   bool may_all_go(Sequence& set);
   Sequence by_value(const Sequence& among) const;
   Sequence within_domain(const Sequence& among, DomainId domain) const;
