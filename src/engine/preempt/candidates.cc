@@ -182,6 +182,7 @@ void Candidates::open_lines() {
   if (own) {
     open_holders(w_.queue, false);
     lines_.push_back({lists_.of(w_.queue, order_), 0, false});
+    widest_ = lists_.widest(w_.queue);
   }
   const bool reclaims = policy_.reclaim != Reclaim::kNever &&
                         !state_.queues[w_.queue.index()].spec.unlimited && chain_.size() > 1;
@@ -190,7 +191,9 @@ void Candidates::open_lines() {
       const QueueState& q = state_.queues[queue.index()];
       if ((q.started.empty() && q.holders.empty()) || !may_reclaim_from(queue)) continue;
       open_holders(queue, true);
-      if (!q.started.empty()) lines_.push_back({lists_.of(queue, order_), 0, true});
+      if (q.started.empty()) continue;
+      lines_.push_back({lists_.of(queue, order_), 0, true});
+      widest_ = std::max(widest_, lists_.widest(queue));
     }
   }
   std::sort(all_.begin(), all_.end(),

@@ -52,6 +52,8 @@ class Candidates {
   std::size_t size() const { return all_.size(); }
   const Candidate& operator[](std::uint32_t i) const { return all_[i]; }
   VictimOrder order() const { return order_; }
+  // The most slots of a candidate that runs on several nodes (who only holds room is not counted); 1: none does.
+  std::int64_t widest() const { return widest_; }
 
   // Frees the room of a unit on the after plane, the parts of its workload first; what was freed is added to `taken`. False
   // where the policy does not let it go any more (its queue borrows no longer).
@@ -138,6 +140,7 @@ class Candidates {
       own_quota_;                 // by place in chain_: with the request, it stays within its own quota
   std::vector<QuotaItem> short_;  // of wanted_.quota: more than is there now
   std::vector<Line> lines_;
+  std::int64_t widest_ = 1;
   std::vector<std::uint32_t> heap_;   // of lines_
   std::uint32_t holders_handed_ = 0;  // they stand first in all_
   std::vector<Candidate> all_;

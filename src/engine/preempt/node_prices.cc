@@ -80,7 +80,8 @@ struct Priced {
   bool whole = false;
   std::int64_t cost = 0;
   NodeId node;
-  std::uint32_t step = 0;  // the how-manieth slot of the node
+  std::uint32_t step = 0;   // the how-manieth slot of the node
+  std::uint32_t shape = 0;  // index into Wanted::shapes
   std::vector<std::uint32_t> units;
 
   auto key() const { return std::tie(priority, whole, cost, node, step); }
@@ -88,8 +89,8 @@ struct Priced {
 
 }  // namespace
 
-std::vector<std::uint32_t> by_node_price(State& state, const Candidates& candidates, const Wanted& wanted,
-                                         const std::vector<std::uint32_t>& among, std::int64_t& steps) {
+NodePrices node_prices(State& state, const Candidates& candidates, const Wanted& wanted,
+                       const std::vector<std::uint32_t>& among, std::int64_t& steps) {
   std::vector<Standing> unsorted;
   std::vector<std::int64_t> slots_of(among.size(), 0);
   std::vector<std::uint32_t> end_of(state.nodes.size(), 0);  // by node
@@ -110,7 +111,8 @@ std::vector<std::uint32_t> by_node_price(State& state, const Candidates& candida
   for (const std::int64_t n : wanted.slots) asked += n;
 
   std::vector<Priced> prices;
-  for (const ShapeId shape_id : wanted.shapes) {
+  for (std::uint32_t of = 0; of < wanted.shapes.size(); ++of) {
+    const ShapeId shape_id = wanted.shapes[of];
     const Shape& shape = state.shapes[shape_id].shape;
     const ShapeIndex& index = state.index(shape_id, Mode::kPlan);
     NodeRoom room(state, shape);
@@ -133,6 +135,7 @@ std::vector<std::uint32_t> by_node_price(State& state, const Candidates& candida
         if (now <= fit) continue;
         Priced priced = last;
         priced.node = node;
+        priced.shape = of;
         priced.step = last.step + 1;
         priced.units.clear();
         for (std::size_t k = since.size(); k > 0;) {
@@ -169,14 +172,18 @@ std::vector<std::uint32_t> by_node_price(State& state, const Candidates& candida
     }
   }
   std::sort(prices.begin(), prices.end(), [](const Priced& a, const Priced& b) { return a.key() < b.key(); });
-  std::vector<std::uint32_t> out;
+  NodePrices out;
+  out.parted = asked > 1;
   std::vector<std::uint8_t> seen(candidates.size(), 0);
+  std::vector<std::int64_t> missing = wanted.slots;
   for (const Priced& priced : prices) {
     for (const std::uint32_t i : priced.units) {
       if (seen[i] != 0) continue;
       seen[i] = 1;
-      out.push_back(i);
+      out.order.push_back(i);
     }
+    if (asked <= 0 || --missing[priced.shape] < 0) continue;
+    if (--asked == 0) out.dearest = {priced.priority, priced.whole, priced.cost};
   }
   return out;
 }

@@ -8,6 +8,23 @@
 
 namespace berth::engine {
 
+namespace {
+
+// Does it run on more than one node?
+bool stands_apart(const WorkloadState& w) {
+  NodeId first;
+  bool apart = false;
+  for (const PodSetState& set : w.sets) {
+    each_active(set, [&](const Slot& slot, std::uint32_t, std::int64_t) {
+      if (!first.valid()) first = slot.node;
+      apart = apart || slot.node != first;
+    });
+  }
+  return apart;
+}
+
+}  // namespace
+
 bool yields_before(VictimOrder order, const Unit& a, const Unit& b) {
   const auto tie = [](const Unit& u) {
     return std::make_tuple(-u.started, ~u.arrival, u.whole, u.set, ~u.slot);
@@ -47,6 +64,7 @@ std::span<const Unit> UnitLists::of(QueueId queue, VictimOrder order) {
 
 void UnitLists::build(QueueId queue, List& list) const {
   list.units.clear();
+  list.widest = 1;
   const auto& started = state_.queues[queue.index()].started;
   list.units.reserve(started.size());
   for (const WorkloadId id : started) {
@@ -58,6 +76,7 @@ void UnitLists::build(QueueId queue, List& list) const {
     whole.started = w.started;
     whole.priority = kInt64Min;
     whole.cost = victim_cost(state_, w, state_.now);
+    if (w.running() > list.widest && stands_apart(w)) list.widest = w.running();
     if (list.order == VictimOrder::kLatestInOrder) whole.standing = standing(state_, w);
     const bool incomplete = w.incomplete();
     for (std::uint32_t s = 0; s < w.sets.size(); ++s) {

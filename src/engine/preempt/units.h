@@ -38,6 +38,8 @@ class UnitLists {
   explicit UnitLists(const State& state) : state_(state) {}
 
   std::span<const Unit> of(QueueId queue, VictimOrder order);
+  // Of the units that of() gave for this queue, the most slots of one that runs on several nodes; 1: none does.
+  std::int64_t widest(QueueId queue) const { return lists_[queue.index()].widest; }
   // The queues below this root, by id.
   std::span<const QueueId> tree(QueueId root);
 
@@ -46,6 +48,7 @@ class UnitLists {
     bool built = false;
     std::uint64_t version = 0;
     VictimOrder order = VictimOrder::kCost;
+    std::int64_t widest = 1;
     std::vector<Unit> units;
   };
   void build(QueueId queue, List& list) const;

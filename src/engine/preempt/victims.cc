@@ -11,13 +11,14 @@ namespace berth::engine {
 namespace {
 
 constexpr std::size_t kMostDomains = 32;
-constexpr std::size_t kExact = 12;         // candidates of which all sets are looked at
-constexpr std::size_t kNearlyExact = 20;   // the same after a good set is known, which bounds the search
+constexpr std::size_t kExact = 12;        // candidates of which all sets are looked at
+constexpr std::size_t kNearlyExact = 20;  // the same after a good set is known, which bounds the search
 constexpr std::size_t kNearlyExactFits = 200;
 constexpr std::size_t kExactFits = 2000;   // of one exact look
 constexpr std::size_t kMostPool = 50'000;  // candidates that the node-wise order looks at
-constexpr std::size_t kWindow = 32;        // candidates beyond the prefix, where only quota is short
-constexpr std::size_t kManyTaken = 64;     // from here on, whoever is far from the places is given back first
+constexpr std::size_t kWindow =
+    32;  // candidates beyond the prefix, where only quota is short; the first ones for nodes
+constexpr std::size_t kManyTaken = 64;  // from here on, whoever is far from the places is given back first
 
 }  // namespace
 
@@ -96,7 +97,7 @@ std::optional<VictimPlan> VictimSearch::run_rank(int rank) {
     if (all.size() <= kExact) {
       exact(all, kExactFits);
     } else {
-      consider(minimal(by_node_price(state_, *candidates_, wanted_, all, steps_)));
+      consider(minimal(node_prices(state_, *candidates_, wanted_, all, steps_).order));
     }
   }
   if (!best_) {
@@ -250,22 +251,45 @@ void VictimSearch::improve() {
   const Worth first = worth(*best_);
   if (first.evicted == 0) return;  // only holds give way
   const bool nodes_short = nodes_are_short();
-  const std::size_t most = nodes_short ? kMostPool : candidates_->size() + kWindow;
+  const std::string& required = state_.structures[w_.structure].groups[0].topology.required;
+  const auto level = required.empty() ? std::nullopt : state_.nodes.level_of(required);
+  const bool by_node = nodes_short && !level;
   const auto beyond = [&](std::uint32_t i) {
     const Unit& unit = (*candidates_)[i].unit;
     return !unit.holder && std::tie(unit.priority, unit.whole) > std::tie(first.priority, first.whole);
   };
-  while (candidates_->size() < most) {
-    const std::uint32_t i = candidates_->next();
-    if (i == Candidates::kNone || beyond(i)) break;
+  Sequence pool;
+  std::uint32_t last = Candidates::kNone;
+  const auto look_at = [&](std::size_t most) {
+    bool more = true;
+    while (more && candidates_->size() < most) {
+      const std::uint32_t i = candidates_->next();
+      more = i != Candidates::kNone && !beyond(i);
+      if (more) last = i;
+    }
+    pool.clear();
+    for (std::uint32_t i = 0; i < candidates_->size(); ++i) {
+      if (!beyond(i)) pool.push_back(i);
+    }
+    return more && candidates_->size() < kMostPool;
+  };
+  NodePrices prices;
+  if (by_node) {
+    // Further units cost more, so that at some point no node can become cheaper than those that are known.
+    for (std::size_t n = candidates_->size() + kWindow;; n = candidates_->size() * 4) {
+      const bool more = look_at(n);
+      if (steps_ < 0 || pool.size() <= kExact) break;
+      prices = node_prices(state_, *candidates_, wanted_, pool, steps_);
+      if (!more || (last != Candidates::kNone &&
+                    prices.none_cheaper_beyond((*candidates_)[last].unit, candidates_->widest())))
+        break;
+    }
+  } else {
+    look_at(nodes_short ? kMostPool : candidates_->size() + kWindow);
   }
   if (steps_ < 0) {
     steps_ = 0;  // what was found is a minimal set all the same
     return;
-  }
-  Sequence pool;
-  for (std::uint32_t i = 0; i < candidates_->size(); ++i) {
-    if (!beyond(i)) pool.push_back(i);
   }
   if (pool.size() <= kExact) return exact(pool, kExactFits);
   // One of least cost among those of the lowest rank that will do: nothing can be cheaper.
@@ -277,18 +301,16 @@ void VictimSearch::improve() {
     seen.insert(seen.end(), found->begin(), found->end());
     consider(std::move(found));
   };
-  const std::string& required = state_.structures[w_.structure].groups[0].topology.required;
-  const auto level = required.empty() ? std::nullopt : state_.nodes.level_of(required);
   if (level) {
     std::size_t tried = 0;
     for (const DomainId domain : state_.nodes.levels()[*level].domains) {
       const Sequence inside = within_domain(pool, domain);
       if (inside.empty() || steps_ <= 0 || ++tried > kMostDomains) continue;
       also(minimal(inside));
-      if (steps_ > 0) also(minimal(by_node_price(state_, *candidates_, wanted_, inside, steps_)));
+      if (steps_ > 0) also(minimal(node_prices(state_, *candidates_, wanted_, inside, steps_).order));
     }
   } else if (nodes_short) {
-    also(minimal(by_node_price(state_, *candidates_, wanted_, pool, steps_)));
+    also(minimal(prices.order));
   } else if (Sequence by_worth = by_value(pool); by_worth != pool) {
     also(minimal(by_worth));
   }

@@ -9,8 +9,9 @@
 //      lowest possible highest rank. From the last to the first, give each one back whose return still leaves a fit.
 //   2. The others of that rank and below may do better. Of at most kExact of them the best set is found by trying all that
 //      could still be better (branch and bound, at most kExactFits fits). Of more: where nodes are short, node by node, the
-//      node first whose next slot costs least (node_prices.h); where only quota is, by what each frees for its cost. The
-//      best of these, and whoever is in them, are then looked at exactly as above.
+//      node first whose next slot costs least (node_prices.h), with as many candidates in order of cost as it takes until none
+//      that follows can make a cheaper place; where only quota is, by what each frees for its cost. Then all of them, where
+//      they are not many more, or else whoever is in one of these sets, are looked at exactly as above.
 //   3. With the places of the preemptor known, whoever can stay beside it stays.
 // No victim of the result can be dropped. With a required topology, 2 is done domain by domain.
 //
