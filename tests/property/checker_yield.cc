@@ -326,6 +326,16 @@ bool Checker::over_somewhere(const WorkloadRecord& w,
         return true;
     }
     for (const DeviceRequest& d : taken.devices) {
+      // A node's devices are also counted together, as Kubernetes does: what runs on one that is not healthy any more takes the room
+      // of a healthy one.
+      std::int64_t first = 0;
+      if (const DevicePool* pool = ledger_.pool(taken.node, d.resource, &first)) {
+        std::int64_t used = 0;
+        for (std::int64_t index = first; index < first + pool->count; ++index) {
+          used += ledger_.device_used(taken.node, d.resource, index, When::kAfter);
+        }
+        if (used > 1000 * (pool->count - static_cast<std::int64_t>(pool->unhealthy.size()))) return true;
+      }
       for (const std::int64_t index : taken.indices) {
         if (ledger_.device_used(taken.node, d.resource, index, When::kAfter) > 1000) return true;
       }
