@@ -1,6 +1,6 @@
 // How good the chosen victims are: small random states, against a search through all sets.
 //
-//   BERTH_VICTIM_STATES=N   so many states (default 1000)
+//   BERTH_VICTIM_STATES=N   so many states (default 1000), and a tenth as many with many candidates
 //   BERTH_VICTIM_SEED=N     from this one on (default 1)
 //
 // The oracle shares no code with the engine's search: it knows nodes, quotas and policies in its own plain terms, and tries every
@@ -278,6 +278,105 @@ TEST(VictimQuality, WithinFivePercentOfTheBestOfAllSets) {
       "{} states with victims ({} evictions): {} equal the best set, {} within 5 %, {} worse; {} more have "
       "none\n",
       states, victims, equal, close, worse, nobody);
+}
+
+// Many candidates: tens of nodes full of jobs that stand on one node each. The least cost is known all the same: on each node that of
+// k more slots over all sets of its jobs, and then the best division of the slots among the nodes.
+struct Full {
+  Engine engine{EngineConfig{.placement = Placement::kFirst}};
+  std::vector<std::vector<std::pair<std::string, std::int64_t>>> jobs;  // by node: uid, GPUs
+  std::vector<std::int64_t> free;
+};
+
+void fill(Full& w, Random& r, std::int64_t nodes) {
+  TimeMs now = 1000;
+  for (std::int64_t n = 0; n < nodes; ++n) {
+    const std::string name = fmt::format("n{}", n);
+    ok(w.engine.apply(gpu_node(name, 8)));
+    std::int64_t free = 8 - r.between(0, 1);
+    w.free.push_back(8 - free);
+    w.jobs.emplace_back();
+    while (free > 0) {
+      const std::int64_t gpus = r.between(1, free);
+      Workload job =
+          gang_workload(fmt::format("{}-{}", name, w.jobs.back().size()), 1, static_cast<int>(gpus));
+      job.restart.overhead = 1000 * r.between(0, 600);
+      if (r.chance(1, 2)) job.restart.checkpoint_every = 1000 * r.between(10, 400);
+      job.root.pod_sets[0].pod.required_affinity = {{{}, {{"", SelectorOp::kIn, {name}}}}};
+      ok(w.engine.apply(WorkloadUpsert{job}));
+      w.jobs.back().emplace_back(job.uid, gpus);
+      free -= gpus;
+    }
+    w.engine.decide(now += 1000 * r.between(1, 20));
+  }
+}
+
+// What `count` slots of `gpus` cost at least.
+std::optional<std::int64_t> least_cost(const Full& w, std::int64_t count, std::int64_t gpus) {
+  std::vector<std::optional<std::int64_t>> best(static_cast<std::size_t>(count) + 1);  // by slots
+  best[0] = 0;
+  for (std::size_t n = 0; n < w.jobs.size(); ++n) {
+    const auto& jobs = w.jobs[n];
+    std::vector<std::optional<std::int64_t>> here(static_cast<std::size_t>(8 / gpus) + 1);
+    for (std::uint64_t set = 0; set < std::uint64_t{1} << jobs.size(); ++set) {
+      std::int64_t room = w.free[n];
+      std::int64_t cost = 0;
+      for (std::size_t j = 0; j < jobs.size(); ++j) {
+        if ((set >> j & 1) == 0) continue;
+        room += jobs[j].second;
+        cost += *w.engine.victim_cost(jobs[j].first, kNow);
+      }
+      for (std::int64_t k = room / gpus; k >= 0; --k) {
+        auto& known = here[static_cast<std::size_t>(k)];
+        if (!known || cost < *known) known = cost;
+      }
+    }
+    for (std::size_t slots = best.size(); slots-- > 1;) {
+      for (std::size_t k = 1; k < here.size() && k <= slots; ++k) {
+        if (!here[k] || !best[slots - k]) continue;
+        const std::int64_t cost = *best[slots - k] + *here[k];
+        if (!best[slots] || cost < *best[slots]) best[slots] = cost;
+      }
+    }
+  }
+  return best.back();
+}
+
+TEST(VictimQuality, AmongManyCandidates) {
+  const char* asked = std::getenv("BERTH_VICTIM_STATES");
+  const std::int64_t states = asked != nullptr ? std::atoll(asked) / 10 : 100;
+  std::int64_t equal = 0;
+  std::int64_t close = 0;
+  std::int64_t far = 0;
+  std::int64_t worst = 0;  // over the least, thousandths
+  std::int64_t cost_all = 0;
+  std::int64_t least_all = 0;
+  for (std::uint64_t seed = 1; equal + close + far < states; ++seed) {
+    Random r(seed);
+    Full w;
+    fill(w, r, r.between(10, 30));
+    const std::int64_t gpus = std::int64_t{1} << r.between(0, 3);
+    const std::int64_t count = r.between(1, 8);
+    const auto least = least_cost(w, count, gpus);
+    ASSERT_TRUE(least) << seed;
+    ok(w.engine.apply(gang("high", static_cast<int>(count), static_cast<int>(gpus), 10)));
+    const auto decisions = w.engine.decide(kNow);
+    std::int64_t cost = 0;
+    for (const Decision& d : decisions) cost += d.kind == DecisionKind::kEvict ? d.cost : 0;
+    if (*least == 0) continue;  // it starts in free room
+    ASSERT_GE(cost, *least) << seed;
+    const std::int64_t over = (cost - *least) * 1000 / *least;
+    ++(cost == *least ? equal : over <= 50 ? close : far);
+    worst = std::max(worst, over);
+    cost_all += cost;
+    least_all += *least;
+  }
+  std::cout << fmt::format(
+      "{} states of 10 to 30 nodes: {} equal the best set, {} within 5 %, {} worse, at most {} %; in all "
+      "{:.2f} % over\n",
+      states, equal, close, far, worst / 10,
+      static_cast<double>(cost_all - least_all) * 100 / static_cast<double>(least_all));
+  EXPECT_LE(cost_all * 100, least_all * 105);
 }
 
 }  // namespace
