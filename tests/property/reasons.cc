@@ -161,7 +161,8 @@ class Question {
     // Where it now finds nodes, and no domain among them, the reason may still tell of what other flavors lack.
     const Reason now = verdict().reason;
     const bool elsewhere = reason.code == ReasonCode::kNodes && contains(now, ReasonCode::kTopology);
-    if (exact && !started() && names(now, reason) && !elsewhere) {
+    const bool cut = contains(now, ReasonCode::kSearchBudget);
+    if (exact && !started() && names(now, reason) && !elsewhere && !cut) {
       return fmt::format("{} is still held up by what was freed: {}; before: {}", uid_, to_text(now),
                          to_text(reason));
     }
