@@ -61,17 +61,19 @@ Workload workload(std::string uid, const Kind& kind) {
   return w;
 }
 
+Node node_of(std::int64_t number) {
+  Node node;
+  node.name = "node-" + std::to_string(number);
+  node.labels["kubernetes.io/hostname"] = node.name;
+  node.labels[std::string(kModel)] = model_of(number);
+  node.allocatable.set("cpu", 128'000);
+  node.allocatable.set("memory", std::int64_t{1} << 40);
+  node.devices.push_back({std::string(kGpu), 8, "", {}, {}});
+  return node;
+}
+
 void add_nodes(engine::Engine& engine, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    Node node;
-    node.name = "node-" + std::to_string(i);
-    node.labels["kubernetes.io/hostname"] = node.name;
-    node.labels[std::string(kModel)] = model_of(i);
-    node.allocatable.set("cpu", 128'000);
-    node.allocatable.set("memory", std::int64_t{1} << 40);
-    node.devices.push_back({std::string(kGpu), 8, "", {}, {}});
-    tell(engine, NodeUpsert{node});
-  }
+  for (std::int64_t i = 0; i < count; ++i) tell(engine, NodeUpsert{node_of(i)});
 }
 
 }  // namespace berth::bench

@@ -21,8 +21,10 @@ Workload workload(std::string uid, std::int64_t pods, std::int64_t gpus, std::in
 // One pod of a kind.
 Workload workload(std::string uid, const Kind& kind);
 
-// `count` nodes node-0... with 8 devices, 128 cores and 1 TiB each, labelled with device models about as openb's fleet is
-// (the kinds of gpuspec33 ask for models).
+// node-<number> with 8 devices, 128 cores and 1 TiB, labelled with a device model about as openb's fleet is (the kinds of
+// gpuspec33 ask for models).
+Node node_of(std::int64_t number);
+// The nodes 0 to count - 1.
 void add_nodes(engine::Engine& engine, std::int64_t count);
 
 }  // namespace berth::bench

@@ -33,16 +33,13 @@ Meter::Meter(benchmark::State& state) : state_(state) {
 
 void Meter::start() {
   allocations_at_start_ = allocations();
-  began_ = std::chrono::steady_clock::now();
   cpu_began_ = cpu_now();
 }
 
 void Meter::stop(std::int64_t decisions) {
   const std::int64_t cpu = cpu_now() - cpu_began_ - empty_ns_;
-  const auto ended = std::chrono::steady_clock::now();
   allocations_ += allocations() - allocations_at_start_;
-  pieces_.push_back({std::chrono::duration_cast<std::chrono::nanoseconds>(ended - began_).count(),
-                     std::max<std::int64_t>(0, cpu), decisions});
+  pieces_.push_back({std::max<std::int64_t>(0, cpu), decisions});
 }
 
 void Meter::report() {
@@ -61,7 +58,7 @@ void Meter::report() {
     batches.push_back(static_cast<double>(ns) / 1000 / static_cast<double>(std::max<std::int64_t>(1, made)));
   }
   for (const Piece& piece : pieces_) {
-    single.push_back(piece.ns);
+    single.push_back(piece.cpu_ns);
     decisions += piece.decisions;
   }
   std::sort(batches.begin(), batches.end());

@@ -1,5 +1,5 @@
 // Times many short pieces of work one by one. The machine is shared, so what a piece costs is its CPU time: the mean of the
-// best of twenty batches, and of the median one. Percentiles are of single pieces in real time, other processes included.
+// best of twenty batches, and of the median one. Percentiles are of the CPU time of single pieces.
 //
 //   Meter meter(state);
 //   for (auto _ : state) {
@@ -16,7 +16,6 @@
 
 #include <benchmark/benchmark.h>
 
-#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -31,12 +30,10 @@ class Meter {
 
  private:
   struct Piece {
-    std::int64_t ns = 0;
     std::int64_t cpu_ns = 0;
     std::int64_t decisions = 1;
   };
   benchmark::State& state_;
-  std::chrono::steady_clock::time_point began_;
   std::int64_t cpu_began_ = 0;
   std::int64_t empty_ns_ = 0;  // CPU time between start() and stop() with nothing between
   std::int64_t allocations_at_start_ = 0;

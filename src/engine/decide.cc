@@ -203,6 +203,21 @@ void Decider::wake() {
   for (const NodeId node : nodes) state_.is_gained[node.index()] = 0;
   if (nodes.empty() && roots.empty()) return;
   std::vector<ClassId> awake;
+  // Whether any of the nodes could take one slot of a shape: found out once for all classes that ask for it.
+  std::vector<std::int8_t> known;
+  const auto fits_somewhere = [&](ShapeId id) {
+    if (known.size() <= id.index()) known.resize(id.index() + 1, -1);
+    std::int8_t& answer = known[id.index()];
+    if (answer >= 0) return answer == 1;
+    const Shape& shape = state_.shapes[id].shape;
+    const bool fits = std::any_of(nodes.begin(), nodes.end(), [&](const NodeId node) {
+      const auto& record = state_.nodes.record(node);
+      return record.alive && state_.nodes.fits(node, shape, Mode::kPlan) &&
+             static_mismatch(shape, record.spec).code == ReasonCode::kNone;
+    });
+    answer = fits ? 1 : 0;
+    return fits;
+  };
   for (const ClassId id : state_.pending.parked()) {
     const Pending::Class& c = state_.pending.at(id);
     bool hit = c.why.by_quota && roots.count(state_.quota.root(c.queue)) > 0;
@@ -210,21 +225,7 @@ void Decider::wake() {
     for (QueueId at = c.queue; !hit && c.why.by_side && at.valid(); at = state_.quota.parent(at)) {
       hit = sides.count(at) > 0;
     }
-    if (!hit && c.why.by_nodes) {
-      for (const NodeId node : nodes) {
-        const auto& record = state_.nodes.record(node);
-        if (!record.alive) continue;
-        for (const ShapeId shape_id : c.shapes) {
-          const Shape& shape = state_.shapes[shape_id].shape;
-          if (state_.nodes.fits(node, shape, Mode::kPlan) &&
-              static_mismatch(shape, record.spec).code == ReasonCode::kNone) {
-            hit = true;
-            break;
-          }
-        }
-        if (hit) break;
-      }
-    }
+    if (!hit && c.why.by_nodes) hit = std::any_of(c.shapes.begin(), c.shapes.end(), fits_somewhere);
     if (hit) awake.push_back(id);
   }
   for (const ClassId id : awake) state_.pending.wake(id);
@@ -267,6 +268,7 @@ void Decider::attempt(ClassId class_id) {
   if (!shares_dominantly(state_, w.queue) && !state_.pending.is_put_off(w.queue) && would_borrow(w))
     return state_.pending.put_off(w.queue);
   if (places_are_unknown(w)) return attempt_quota(class_id, id);
+  if (lacks_room(class_id, id)) return;
 
   std::int64_t steps = state_.config.search_steps;
   Placer placer(state_, id, Mode::kStart, steps);
@@ -308,6 +310,36 @@ void Decider::attempt(ClassId class_id) {
   Failure failure = placer.failure();
   failure.steps_ended = failure.steps_ended || steps < 0;
   park(class_id, failure, &search);
+}
+
+bool Decider::lacks_room(ClassId class_id, WorkloadId id) {
+  Pending::Class& c = state_.pending.at(class_id);
+  if (c.why.room_only != state_.config_version || !c.members.begin()->young) return false;
+  const WorkloadState& w = state_.workloads[id.index()];
+  const PodSetState& set = w.sets.front();
+  std::int64_t steps = 0;
+  if (VictimSearch(state_, lists_, id, steps).could_help()) return false;
+  const std::int64_t least = std::max<std::int64_t>(1, set.least - set.active);
+  std::int64_t have = -1;
+  for (const ChargeId choice : state_.choices(set)) {
+    const Charge& charge = state_.charges[choice];
+    for (const Mode mode : {Mode::kStart, Mode::kPlan}) {
+      if (!state_.quota.fits(w.queue, charge.quota, least, mode)) return false;
+      const std::int64_t total = state_.index(charge.shape, mode).total();
+      if (total >= least) return false;
+      // What is told is the choice that came nearest to a start.
+      if (mode == Mode::kStart) have = std::max(have, total);
+    }
+  }
+  if (have < 0) return false;
+  Parked why = std::move(c.why);
+  const auto renew = [&](const auto& self, Reason& reason) -> void {
+    if (reason.code == ReasonCode::kNodes) reason.have = have;
+    for (Reason& child : reason.children) self(self, child);
+  };
+  renew(renew, why.reason);
+  state_.pending.park(class_id, std::move(why));
+  return true;
 }
 
 // Would its least, in the flavor that is tried first, run on quota that some part of the tree lends it?
@@ -400,8 +432,14 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
   why.verdict = refused ? VerdictKind::kRefused : VerdictKind::kBlocked;
 
   const WorkloadId first = c.members.begin()->workload;
+  const WorkloadState& w = state_.workloads[first.index()];
+  const Structure& structure = state_.structures[w.structure];
+  if (search != nullptr && why.by_nodes && !why.by_quota && !search->could_help() && w.sets.size() == 1 &&
+      structure.groups.size() == 1 && structure.groups.front().topology == TopologyRequest{}) {
+    why.room_only = state_.config_version;
+  }
   c.shapes.clear();
-  for (const auto& set : state_.workloads[first.index()].sets) {
+  for (const auto& set : w.sets) {
     for (const ChargeId choice : state_.spec(set.spec).choices)
       c.shapes.push_back(state_.charges[choice].shape);
   }

@@ -44,7 +44,7 @@ struct berth::EnumNames<berth::engine::FairStrategy> {
 namespace berth::engine {
 
 // What the tools (scheduler, simulate, plan) choose where nobody says otherwise.
-inline constexpr Placement kDefaultPlacement = Placement::kPack;
+inline constexpr Placement kDefaultPlacement = Placement::kFragmentation;
 
 struct EngineConfig {
   // Of queues that do not choose one; kDefault here is kDefaultPlacement. A decision log that does not name it means pack:

@@ -51,6 +51,7 @@ Status ReplayRun::prepare() {
   out_.end = out_.begin;
   out_.jobs.resize(jobs.size());
   live_of_.resize(count(), kNone);
+  on_node_.resize(input_.nodes.size());
   out_.leaf_of.resize(input_.queues.size(), 0);
   for (std::uint32_t i = 0; i < input_.queues.size(); ++i) {
     if (!input_.queues[i].leaf) continue;

@@ -68,9 +68,10 @@ Status ReplayRun::take_out(std::uint32_t node, std::int64_t device) {
     ++device_out_[node][static_cast<std::size_t>(device)];
   }
   gpus = out_gpu_milli(node) - before;
-  for (std::uint32_t at = 0; at < pool_.size(); ++at) {
-    if (pool_[at].used) BERTH_TRY(lose_slots(pool_[at].index, node, device));
-  }
+  std::vector<std::uint32_t> there = on_node_[node];
+  std::sort(there.begin(), there.end());
+  there.erase(std::unique(there.begin(), there.end()), there.end());
+  for (const std::uint32_t at : there) BERTH_TRY(lose_slots(pool_[at].index, node, device));
   out_.series.add(kTrackDown, gpus, now_);
   if (device >= 0) {
     books_.set_device_out(node, device, true);

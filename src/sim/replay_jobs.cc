@@ -172,6 +172,7 @@ Status ReplayRun::take_room(std::uint32_t index, const Decision& decision) {
     placed.ready =
         works_from(costs(index), images_, placed.node, now_, input_.seed, name(index), at.starts++);
     gpus += placed.gpu_milli;
+    on_node_[placed.node].push_back(live_of_[index]);
     at.active.insert(where, std::move(placed));
   }
   at.gpu_milli += gpus;
@@ -343,6 +344,9 @@ Status ReplayRun::evict(std::uint32_t index, const Decision& decision) {
 
 void ReplayRun::leave(std::uint32_t index, const PlacedSlot& slot, bool lost) {
   books_.release(slot.node, *slot.pod, slot.placement);
+  auto& there = on_node_[slot.node];
+  std::iter_swap(std::find(there.begin(), there.end(), live_of_[index]), there.end() - 1);
+  there.pop_back();
   occupy(index, slot, lost, false);
   change_allocated(index, -slot.gpu_milli);
 }

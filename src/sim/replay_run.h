@@ -164,6 +164,8 @@ class ReplayRun {
   std::vector<std::uint32_t> live_of_;  // per job and service: its place in pool_, or kNone
   std::vector<Live> pool_;
   std::vector<std::uint32_t> free_live_;
+  std::vector<std::vector<std::uint32_t>>
+      on_node_;  // per node: places in pool_, one for each slot there, in any order
   std::vector<std::vector<const PodSet*>> pod_sets_;  // per shape
   std::vector<std::uint32_t> gantt_of_;
   std::vector<std::uint32_t> started_;  // in this round

@@ -304,7 +304,7 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
     {"failures[].label", "text", "none", "unit: domain: the label key, for example rack."},
     {"failures[].value", "text", "all", "unit: domain: only the domain of this value; required with at."},
     {"policy", "mapping", "none", "The engine's settings."},
-    {"policy.placement", "fragmentation | pack | spread | best-fit | first", "pack",
+    {"policy.placement", "fragmentation | pack | spread | best-fit | first", "fragmentation",
      "How workloads are laid on nodes, where their queue does not say."},
     {"policy.demand_mix", "live | trace", "live",
      "What fragmentation placement measures free room against: the jobs that have arrived so far, or all "

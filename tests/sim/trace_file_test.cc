@@ -72,7 +72,7 @@ constexpr const char* kBusy =
     "name: busy\n"
     "cluster: [{kind: shape, count: 12, gpus: 8, cpu: 64, memory: 256Gi}]\n"
     "trace:\n"
-    "  - {kind: generate, jobs: 400, span: 40h, max_gpus: 32, checkpoint_every: 10m, restart_overhead: 1m,\n"
+    "  - {kind: generate, jobs: 400, span: 36h, max_gpus: 32, checkpoint_every: 10m, restart_overhead: 1m,\n"
     "     grace: 20s, tenants: [{name: a, weight: 3}, {name: b, weight: 1}]}\n"
     "queues:\n"
     "  - name: pool\n"

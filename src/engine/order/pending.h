@@ -34,7 +34,10 @@ struct Parked {
   bool by_nodes = false;  // a gain of room on a node that could host one of its shapes
   bool by_side =
       false;  // a gain of quota in its own queue, or in one that shares an ancestor with it below the root
-  bool in_line = true;          // it blocks those behind it, where anybody does
+  bool in_line = true;  // it blocks those behind it, where anybody does
+  // What was missing was room on nodes and nothing else, and nobody could yield under the configuration of this version:
+  // while that is so, too little room is all there is to find out (Decider::lacks_room). 0: otherwise.
+  std::uint64_t room_only = 0;
   TimeMs wake_at = kEndOfTime;  // the passing of time: then it is awake again
   VerdictKind verdict = VerdictKind::kBlocked;
   Reason reason;

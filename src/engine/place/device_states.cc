@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/checked.h"
-
 namespace berth::engine {
 namespace {
 constexpr std::int64_t kWhole = 1000;
@@ -56,7 +54,7 @@ void DeviceStates::find_fit(DeviceStateId state, DeviceRequestId id) {
     }
     fit = std::min(fit, pieces / want.count);
   }
-  row[state.index()] = fit;
+  row[state.index()] = static_cast<std::int32_t>(std::min<std::int64_t>(fit, kUnlimited));
 }
 
 void DeviceStates::find_after(DeviceStateId state, DeviceRequestId id) {

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/checked.h"
 #include "base/ids.h"
 #include "engine/place/shape.h"
 
@@ -41,7 +42,8 @@ class DeviceStates {
   std::int64_t fit(DeviceStateId state, DeviceRequestId request) {
     auto& row = fits_[request.index()];
     if (row.size() <= state.index() || row[state.index()] < 0) find_fit(state, request);
-    return fits_[request.index()][state.index()];
+    const std::int32_t fit = row[state.index()];
+    return fit == kUnlimited ? kInt64Max : fit;
   }
   // The states after one slot has been placed, one for each way that differs: for whole devices, and for several requests,
   // one; for a share one for each amount that is free on some device, least first. Empty where nothing fits. Valid until
@@ -61,6 +63,7 @@ class DeviceStates {
 
  private:
   static constexpr std::size_t kMostStates = std::size_t{1} << 14;
+  static constexpr std::int32_t kUnlimited = 0x7fffffff;
 
   struct State {
     std::uint32_t begin = 0;
@@ -80,7 +83,7 @@ class DeviceStates {
   std::vector<Free> free_;
   std::unordered_map<std::u32string, DeviceStateId> index_;  // looked up, never iterated
   std::vector<std::vector<ShapeDevices>> requests_;
-  std::vector<std::vector<std::int64_t>> fits_;  // [request][state], -1: not known yet
+  std::vector<std::vector<std::int32_t>> fits_;  // [request][state], -1: not known yet
   std::vector<std::vector<Outcome>> outcomes_;
   std::vector<DeviceStateId> after_;
   std::uint64_t generation_ = 1;

@@ -4,11 +4,11 @@
 #include <bit>
 #include <utility>
 
+#include "base/checked.h"
+
 namespace berth::engine {
 namespace {
 constexpr std::size_t kMostWhere = 64;
-constexpr std::size_t kMostSteps = 4096;
-constexpr std::uint32_t kNoRow = 0xffffffffu;
 }  // namespace
 
 void Fragments::use(const Mix& mix, const NodeTable& nodes) {
@@ -16,11 +16,12 @@ void Fragments::use(const Mix& mix, const NodeTable& nodes) {
   ++version_;
   mix_epoch_ = mix.version;
   given_ = mix.given;
+  asks_.clear();
   kinds_.clear();
   pattern_index_.clear();
   patterns_.clear();
-  cells_.clear();
-  rows_.clear();
+  profiles_.clear();
+  haves_.clear();
 
   // Which whereabouts the mix needs: the ones that have a bit keep it.
   std::vector<const FrozenKind*> taken;
@@ -56,10 +57,8 @@ void Fragments::use(const Mix& mix, const NodeTable& nodes) {
   devices_ = 0;
   std::vector<std::int64_t> devices_of(where_.size(), 0);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    const auto& record = nodes.record(NodeId(n));
-    if (!record.alive || record.devices.empty()) continue;
-    std::int64_t here = 0;
-    for (const auto& device : record.devices) here += device.account.capacity;
+    const std::int64_t here = nodes.device_capacity(NodeId(n));
+    if (here == 0) continue;
     devices_ += here;
     for (std::uint64_t rest = mask(nodes, NodeId(n)); rest != 0; rest &= rest - 1) {
       devices_of[static_cast<std::size_t>(std::countr_zero(rest))] += here;
@@ -77,10 +76,7 @@ void Fragments::use(const Mix& mix, const NodeTable& nodes) {
     Int128 weight = 0;
     // Work without devices, and on several kinds of devices at once, leaves no room that could be told apart.
     if (kind.devices.size() == 1) {
-      here.resource = kind.devices.front().resource;
-      here.each = kind.devices.front().milli;
-      here.slot = here.each * kind.devices.front().count;
-      here.request = nodes.device_states().request(kind.devices);
+      here.ask = ask_of(kind);
       if (devices_of[bits[i]] > 0) {
         weight = static_cast<Int128>(here.weight) * devices_ / devices_of[bits[i]];
       }
@@ -121,107 +117,140 @@ PatternId Fragments::pattern(const NodeTable& nodes, NodeId node) {
   NodeMask& m = masks_[node.index()];
   if (m.pattern_version == version_) return m.pattern;
   const auto [it, fresh] = pattern_index_.try_emplace(bits, PatternId(patterns_.size()));
-  if (fresh) {
-    Pattern p;
-    p.mask = bits;
-    for (std::uint32_t k = 0; k < kinds_.size(); ++k) {
-      if (kinds_[k].scarce > 0 && (bits >> kinds_[k].where & 1) != 0) p.kinds.push_back(k);
-    }
-    patterns_.push_back(std::move(p));
-    cells_.emplace_back();
-  }
+  if (fresh) patterns_.push_back(make_pattern(bits));
   m.pattern = it->second;
   m.pattern_version = version_;
   return m.pattern;
 }
 
-// Thousandths that are free on devices with enough for one of the kind.
-std::int64_t Fragments::once(const NodeTable& nodes, const KindHere& kind, DeviceStateId state) const {
+std::uint32_t Fragments::ask_of(const Kind& kind) {
+  const ShapeDevices& want = kind.devices.front();
+  for (std::uint32_t a = 0; a < asks_.size(); ++a) {
+    if (asks_[a].resource == want.resource && asks_[a].each == want.milli && asks_[a].count == want.count)
+      return a;
+  }
+  asks_.push_back({want.resource, want.milli, want.count, ((1 << 20) + want.milli - 1) / want.milli});
+  return static_cast<std::uint32_t>(asks_.size() - 1);
+}
+
+Fragments::Pattern Fragments::make_pattern(std::uint64_t bits) const {
+  Pattern p;
+  p.mask = bits;
+  p.kinds.resize(asks_.size());
+  for (std::uint32_t a = 0; a < asks_.size(); ++a) {
+    Kinds& group = p.kinds[a];
+    group.ask = asks_[a];
+    group.begin = static_cast<std::uint32_t>(p.steps.size());
+    for (const KindHere& kind : kinds_) {
+      if (kind.ask == a && kind.scarce > 0 && (bits >> kind.where & 1) != 0)
+        p.steps.push_back({kind.cpu, kind.scarce});
+    }
+    group.end = static_cast<std::uint32_t>(p.steps.size());
+    const auto begin = p.steps.begin() + group.begin;
+    std::sort(begin, p.steps.end(), [](const Step& x, const Step& y) { return x.cpu < y.cpu; });
+    for (auto step = begin; step != p.steps.end(); ++step) {
+      group.scarce += step->scarce;
+      step->scarce = group.scarce;
+      group.most_cpu = step->cpu;
+    }
+  }
+  return p;
+}
+
+std::span<const Fragments::Have> Fragments::profile(const NodeTable& nodes, DeviceStateId state) {
+  const DeviceStates& states = nodes.device_states();
+  if (generation_ != states.generation() || haves_.size() > kMostHaves) {
+    generation_ = states.generation();
+    profiles_.clear();
+    haves_.clear();
+  }
+  if (profiles_.size() <= state.index()) profiles_.resize(std::max(states.size(), state.index() + 1));
+  Profile& p = profiles_[state.index()];
+  if (!p.known) {
+    p.known = true;
+    p.begin = static_cast<std::uint32_t>(haves_.size());
+    const auto devices = states.devices(state);
+    for (std::uint32_t a = 0; a < asks_.size(); ++a) {
+      const Ask& ask = asks_[a];
+      Have have{a, 0, 0};
+      for (const auto& device : devices) {
+        if (device.resource != ask.resource || device.milli < ask.each) continue;
+        have.pieces += static_cast<std::uint32_t>(ask.pieces(device.milli));
+        have.once += device.milli;
+      }
+      if (have.pieces >= ask.count) haves_.push_back(have);
+    }
+    p.end = static_cast<std::uint32_t>(haves_.size());
+  }
+  return {haves_.data() + p.begin, p.end - p.begin};
+}
+
+std::int64_t Fragments::within(const Pattern& pattern, const Kinds& kinds, std::int64_t cpu) {
+  const Step* const begin = pattern.steps.data() + kinds.begin;
+  const Step* const end = pattern.steps.data() + kinds.end;
+  const Step* const after =
+      std::upper_bound(begin, end, cpu, [](std::int64_t have, const Step& step) { return have < step.cpu; });
+  return after == begin ? 0 : after[-1].scarce;
+}
+
+std::int64_t Fragments::filled(const Pattern& pattern, const Kinds& kinds, std::int64_t fit,
+                               std::int64_t cpu) {
   std::int64_t sum = 0;
-  for (const auto& device : nodes.device_states().devices(state)) {
-    if (device.resource == kind.resource && device.milli >= kind.each) sum += device.milli;
+  if (fit <= 4) {
+    // A kind fits n times where it needs no more than an n-th of the CPU.
+    for (std::int64_t n = 1; n <= fit; ++n) sum += within(pattern, kinds, cpu / n);
+    return sum;
+  }
+  std::int64_t before = 0;
+  for (std::uint32_t s = kinds.begin; s < kinds.end && pattern.steps[s].cpu <= cpu; ++s) {
+    const Step& step = pattern.steps[s];
+    sum += (step.scarce - before) * (step.cpu == 0 ? fit : std::min(fit, cpu / step.cpu));
+    before = step.scarce;
   }
   return sum;
 }
 
-std::int64_t Fragments::evaluate(const NodeTable& nodes, const Pattern& pattern, DeviceStateId state,
-                                 std::int64_t cpu) {
+std::int64_t Fragments::usable(const NodeTable& nodes, PatternId id, DeviceStateId state, std::int64_t cpu,
+                               const Take& take) {
+  const Pattern& pattern = patterns_[id.index()];
+  cpu = std::max<std::int64_t>(cpu, 0);
   std::int64_t sum = 0;
-  for (const std::uint32_t k : pattern.kinds) {
-    const KindHere& kind = kinds_[k];
-    std::int64_t fit = nodes.device_states().fit(state, kind.request);
-    if (kind.cpu > 0) fit = std::min(fit, std::max<std::int64_t>(cpu, 0) / kind.cpu);
-    if (fit == 0) continue;
-    sum += kind.scarce * (kOnce * once(nodes, kind, state) + fit * kind.slot);
-  }
-  return sum;
-}
-
-// The same for every amount of CPU: its steps are at the multiples of the kinds' CPU.
-Fragments::Row Fragments::make_row(const NodeTable& nodes, const Pattern& pattern, DeviceStateId state) {
-  Row row;
-  std::int64_t always = 0;
-  std::vector<std::pair<std::int64_t, std::int64_t>> steps;
-  for (const std::uint32_t k : pattern.kinds) {
-    const KindHere& kind = kinds_[k];
-    const std::int64_t fit = nodes.device_states().fit(state, kind.request);
-    if (fit == 0) continue;
-    const std::int64_t first = kind.scarce * kOnce * once(nodes, kind, state);
-    if (kind.cpu == 0) {
-      always += first + kind.scarce * fit * kind.slot;
+  for (const Have& have : profile(nodes, state)) {
+    const Kinds& kinds = pattern.kinds[have.ask];
+    if (kinds.scarce == 0) continue;
+    const Ask& ask = kinds.ask;
+    std::int64_t pieces = have.pieces;
+    std::int64_t once = have.once;
+    if (take.devices > 0 && take.resource == ask.resource && take.from >= ask.each) {
+      const std::int64_t left = take.from - take.each;
+      pieces -= take.devices * (ask.pieces(take.from) - ask.pieces(left));
+      once -= take.devices * (left >= ask.each ? take.each : take.from);
+    }
+    if (pieces < ask.count) continue;
+    const std::int64_t fit = ask.count == 1 ? pieces : pieces / ask.count;
+    const std::int64_t slot = ask.each * ask.count;
+    if (cpu >= saturating_mul(fit, kinds.most_cpu)) {
+      sum += kinds.scarce * (kOnce * once + fit * slot);
       continue;
     }
-    for (std::int64_t i = 1; i <= fit; ++i) {
-      steps.emplace_back(i * kind.cpu, kind.scarce * kind.slot + (i == 1 ? first : 0));
-    }
-    if (steps.size() > kMostSteps) return {};
+    const std::int64_t some = within(pattern, kinds, cpu);
+    sum += some * kOnce * once + (fit == 1 ? some : filled(pattern, kinds, fit, cpu)) * slot;
   }
-  std::sort(steps.begin(), steps.end());
-  row.usable.push_back(always);
-  for (const auto& [cpu, gain] : steps) {
-    if (row.cpu.empty() || row.cpu.back() != cpu) {
-      row.cpu.push_back(cpu);
-      row.usable.push_back(row.usable.back());
-    }
-    row.usable.back() += gain;
-  }
-  return row;
+  return sum;
 }
 
-std::int64_t Fragments::usable(const NodeTable& nodes, PatternId id, DeviceStateId state, std::int64_t cpu) {
-  if (generation_ != nodes.device_states().generation() || rows_.size() >= kMostRows) {
-    generation_ = nodes.device_states().generation();
-    for (auto& cells : cells_) cells.clear();
-    rows_.clear();
-  }
-  auto& cells = cells_[id.index()];
-  if (cells.size() <= state.index()) {
-    cells.resize(std::max<std::size_t>(nodes.device_states().size(), state.index() + 1));
-  }
-  Cell& cell = cells[state.index()];
-  if (cell.row == kNoRow) {
-    // Most states are met a few times only: a table would cost more than it saves.
-    if (++cell.asked != kDirect) return evaluate(nodes, patterns_[id.index()], state, cpu);
-    Row row = make_row(nodes, patterns_[id.index()], state);
-    if (row.usable.empty()) return evaluate(nodes, patterns_[id.index()], state, cpu);
-    cell.row = static_cast<std::uint32_t>(rows_.size());
-    rows_.push_back(std::move(row));
-  }
-  const Row& row = rows_[cell.row];
-  const auto at = std::upper_bound(row.cpu.begin(), row.cpu.end(), cpu) - row.cpu.begin();
-  return row.usable[static_cast<std::size_t>(at)];
-}
-
-std::int64_t Fragments::usable_now(const NodeTable& nodes, NodeId node, Mode mode) {
-  auto& all = now_[static_cast<std::size_t>(mode)];
+Fragments::Here Fragments::here(const NodeTable& nodes, NodeId node, Mode mode) {
+  auto& all = here_[static_cast<std::size_t>(mode)];
   if (all.size() < nodes.size()) all.resize(nodes.size());
-  const PatternId at = pattern(nodes, node);
   Remembered& r = all[node.index()];
   if (r.changes != nodes.changes(node) || r.version != version_) {
-    r = {nodes.changes(node), version_,
-         usable(nodes, at, nodes.device_state(node, mode), nodes.account(node, nodes.cpu()).free(mode))};
+    const PatternId at = pattern(nodes, node);
+    r = {
+        nodes.changes(node),
+        version_,
+        {at, usable(nodes, at, nodes.device_state(node, mode), nodes.account(node, nodes.cpu()).free(mode))}};
   }
-  return r.value;
+  return r.here;
 }
 
 std::int64_t Fragments::fragments(const NodeTable& nodes, NodeId node, Mode mode) {
@@ -230,14 +259,16 @@ std::int64_t Fragments::fragments(const NodeTable& nodes, NodeId node, Mode mode
   if (idle == 0) return 0;
   const std::int64_t cpu = nodes.account(node, nodes.cpu()).free(mode);
   const std::uint64_t bits = mask(nodes, node);
+  const auto haves = profile(nodes, state);
   std::int64_t sum = 0;
   std::int64_t weights = 0;
   for (const KindHere& kind : kinds_) {
     weights += kind.weight;
     sum += kind.weight * idle;
-    if (!kind.request.valid() || (bits >> kind.where & 1) == 0 || cpu < kind.cpu) continue;
-    if (nodes.device_states().fit(state, kind.request) == 0) continue;
-    sum -= kind.weight * once(nodes, kind, state);
+    if ((bits >> kind.where & 1) == 0 || cpu < kind.cpu) continue;
+    const auto have =
+        std::find_if(haves.begin(), haves.end(), [&](const Have& h) { return h.ask == kind.ask; });
+    if (have != haves.end()) sum -= kind.weight * have->once;
   }
   // Shares are rounded: their sum is a little off the whole.
   return weights == 0 ? 0 : static_cast<std::int64_t>(static_cast<Int128>(sum) * Mix::kTotal / weights);
@@ -258,11 +289,11 @@ void FragmentMeter::update(const NodeTable& nodes, Fragments& fragments, NodeId 
 const FragmentMeter::Sums& FragmentMeter::read(const NodeTable& nodes, Fragments& fragments) {
   if (nodes.device_states().full()) nodes.device_states().clear();
   nodes_.resize(nodes.size());
-  if (!built_ || version_ != fragments.version() || cursor_ < nodes.log_begin()) {
+  if (!built_ || version_ != fragments.version() || cursor_ < nodes.log().begin()) {
     for (std::size_t n = 0; n < nodes.size(); ++n) update(nodes, fragments, NodeId(n));
-    cursor_ = nodes.log_end();
+    cursor_ = nodes.log().end();
   }
-  for (; cursor_ < nodes.log_end(); ++cursor_) update(nodes, fragments, nodes.log_at(cursor_).node);
+  for (; cursor_ < nodes.log().end(); ++cursor_) update(nodes, fragments, nodes.log().at(cursor_));
   built_ = true;
   version_ = fragments.version();
   return sums_;

@@ -15,17 +15,20 @@
 // Also the published amount, sum over k of w_k (idle - once(k)), as an operator's metric: what part of the idle devices is
 // of no use to what comes.
 //
-// Exact integers: thousandths of devices x 2^16 x 8, below 2^36 for 64 devices. Cost: a look-up among the CPU steps of (pattern,
-// device state), O(log steps), after a few direct evaluations, O(kinds), of the same pair. A pattern is the set of the mix's
-// whereabouts that a node suits; at most 64 different ones are looked at, those of the heaviest kinds.
-// Memory: at most kMostRows tables; older ones are dropped together (answers do not depend on it).
+// Exact integers: thousandths of devices x 2^16 x 8, below 2^36 for 64 devices. Cost: kinds that ask for the same devices are
+// looked at together, as what a device state has for each such request, found out once per state; a request costs O(1) where
+// CPU is plentiful, else O(slots that fit x log kinds) or O(kinds), whichever is less. So neither a new mix nor a device state that was never met before costs more than
+// a few evaluations. A pattern is the set of the mix's whereabouts that a node suits; at most 64 different ones are looked
+// at, those of the heaviest kinds.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/place/demand.h"
@@ -34,6 +37,15 @@
 namespace berth::engine {
 
 using PatternId = Id<struct PatternTag>;
+
+// What one slot takes from the free devices of a node: `each` thousandths of so many devices of a kind that have `from` free
+// each. Whole devices: 1000 of 1000.
+struct Take {
+  ResourceId resource;
+  std::int64_t each = 0;
+  std::int64_t devices = 0;  // 0: nothing
+  std::int64_t from = 1000;
+};
 
 class Fragments {
  public:
@@ -50,37 +62,73 @@ class Fragments {
   bool given() const { return given_; }
 
   PatternId pattern(const NodeTable& nodes, NodeId node);
-  std::int64_t usable(const NodeTable& nodes, PatternId pattern, DeviceStateId state, std::int64_t cpu);
-  // The same for a node as it is; remembered until the node changes.
-  std::int64_t usable_now(const NodeTable& nodes, NodeId node, Mode mode);
+  // The usable room of a device state with so much CPU, once the slot has been taken away.
+  std::int64_t usable(const NodeTable& nodes, PatternId pattern, DeviceStateId state, std::int64_t cpu,
+                      const Take& take = {});
+  // Of a node as it is; remembered until the node changes.
+  struct Here {
+    PatternId pattern;
+    std::int64_t usable = 0;
+  };
+  Here here(const NodeTable& nodes, NodeId node, Mode mode);
+  std::int64_t usable_now(const NodeTable& nodes, NodeId node, Mode mode) {
+    return here(nodes, node, mode).usable;
+  }
   // What is a fragment of the node's idle devices, in thousandths x Mix::kTotal. O(kinds).
   std::int64_t fragments(const NodeTable& nodes, NodeId node, Mode mode);
+  // Brings what here() reads nearer.
+  void prefetch(NodeId node, Mode mode) const {
+    const auto& all = here_[static_cast<std::size_t>(mode)];
+    if (node.index() < all.size()) __builtin_prefetch(&all[node.index()]);
+  }
 
  private:
-  static constexpr std::size_t kMostRows = 4096;
-  static constexpr std::uint32_t kDirect = 12;  // evaluations before a table is made
+  static constexpr std::size_t kMostHaves = std::size_t{1} << 20;
+  static constexpr std::uint32_t kNoAsk = 0xffffffffu;
 
+  // What kinds ask of devices.
+  struct Ask {
+    ResourceId resource;
+    std::int64_t each = 0;   // d
+    std::int64_t count = 0;  // n
+    std::int64_t per = 0;    // 2^20 / d, rounded up: quotients of up to 1000 are exact with it
+
+    std::int64_t pieces(std::int64_t milli) const { return milli * per >> 20; }
+  };
   struct KindHere {
     std::int64_t cpu = 0;
-    std::int64_t each = 0;  // d
-    std::int64_t slot = 0;  // d n
-    ResourceId resource;
-    DeviceRequestId request;
-    std::int64_t weight = 0;  // of 2^20
-    std::int64_t scarce = 0;  // of 2^16
-    std::uint32_t where = 0;  // bit
+    std::uint32_t ask = kNoAsk;  // none: work without devices, or with several kinds of devices at once
+    std::int64_t weight = 0;     // of 2^20
+    std::int64_t scarce = 0;     // of 2^16
+    std::uint32_t where = 0;     // bit
+  };
+  // The kinds of a pattern that ask for the same devices.
+  struct Kinds {
+    Ask ask;
+    std::int64_t scarce = 0;    // of all
+    std::int64_t most_cpu = 0;  // of any
+    std::uint32_t begin = 0;    // in Pattern::steps
+    std::uint32_t end = 0;
+  };
+  struct Step {
+    std::int64_t cpu = 0;
+    std::int64_t scarce = 0;  // of the kinds of this step and of those before it
   };
   struct Pattern {
     std::uint64_t mask = 0;
-    std::vector<std::uint32_t> kinds;  // indices into kinds_
+    std::vector<Kinds> kinds;  // by ask
+    std::vector<Step> steps;   // of each ask by CPU
   };
-  struct Row {
-    std::vector<std::int64_t> cpu;     // ascending; usable from this much CPU on
-    std::vector<std::int64_t> usable;  // one more than cpu: [0] is below the first step
+  // What a device state has for an ask: of one that fits at least once.
+  struct Have {
+    std::uint32_t ask = 0;
+    std::uint32_t pieces = 0;
+    std::int64_t once = 0;
   };
-  struct Cell {
-    std::uint32_t row = 0xffffffffu;
-    std::uint32_t asked = 0;
+  struct Profile {
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+    bool known = false;
   };
   struct NodeMask {
     std::uint64_t mask = 0;
@@ -92,15 +140,19 @@ class Fragments {
   struct Remembered {
     std::uint64_t changes = ~std::uint64_t{0};
     std::uint64_t version = 0;
-    std::int64_t value = 0;
+    Here here;
   };
 
   std::uint64_t mask(const NodeTable& nodes, NodeId node);
-  std::int64_t once(const NodeTable& nodes, const KindHere& kind, DeviceStateId state) const;
-  std::int64_t evaluate(const NodeTable& nodes, const Pattern& pattern, DeviceStateId state,
-                        std::int64_t cpu);
-  Row make_row(const NodeTable& nodes, const Pattern& pattern, DeviceStateId state);
+  std::uint32_t ask_of(const Kind& kind);
+  Pattern make_pattern(std::uint64_t bits) const;
+  // The weights of the kinds, each as often as it fits: `fit` times at most, and as long as the CPU lasts.
+  static std::int64_t filled(const Pattern& pattern, const Kinds& kinds, std::int64_t fit, std::int64_t cpu);
+  // The weights of the kinds that need no more CPU than this.
+  static std::int64_t within(const Pattern& pattern, const Kinds& kinds, std::int64_t cpu);
+  std::span<const Have> profile(const NodeTable& nodes, DeviceStateId state);
 
+  std::vector<Ask> asks_;
   std::vector<KindHere> kinds_;
   std::uint64_t version_ = 1;
   std::uint64_t mix_epoch_ = 0;
@@ -120,10 +172,10 @@ class Fragments {
   std::vector<NodeMask> masks_;  // by node
   std::unordered_map<std::uint64_t, PatternId> pattern_index_;
   std::vector<Pattern> patterns_;
-  std::vector<std::vector<Cell>> cells_;  // [pattern][device state]
-  std::vector<Row> rows_;
+  std::vector<Profile> profiles_;  // by device state
+  std::vector<Have> haves_;
   std::uint64_t generation_ = 0;  // of the device states
-  std::array<std::vector<Remembered>, 2> now_;
+  std::array<std::vector<Remembered>, 2> here_;
 };
 
 // The published amount over all live nodes, kept up to date by reading the log of changes: O(changes) to read, O(nodes) after

@@ -22,81 +22,106 @@ bool better(const NodeTable& nodes, std::int64_t key_a, std::uint32_t a, std::in
 
 }  // namespace
 
+void ShapeIndex::prefetch(const NodeTable& nodes, const Fragments& fragments, NodeId id) const {
+  const Block& block = block_of(id);
+  __builtin_prefetch(&block.key[id.value % kBlock], 1);
+  __builtin_prefetch(&block.fit[id.value % kBlock], 1);
+  __builtin_prefetch(&tree_[blocks_ + id.value / kBlock], 1);
+  nodes.prefetch(id);
+  if (shape_->placement == Placement::kFragmentation) fragments.prefetch(id, mode_);
+}
+
 void ShapeIndex::refresh(const NodeTable& nodes, Fragments& fragments) {
   const bool scores_mix = shape_->placement == Placement::kFragmentation;
-  if (!built_ || cursor_ < nodes.log_begin() || nodes.size() > size_ ||
-      topology_version_ != nodes.topology_version()) {
+  const ChangeLog& log = nodes.log();
+  const ChangeLog& fixed = nodes.fixed_log();
+  // Constraints and ties may be others where something fixed changed: their nodes stand in both logs.
+  const bool behind =
+      !built_ || cursor_ < log.begin() || fixed_cursor_ < fixed.begin() || log.end() - cursor_ > nodes.size();
+  if (behind || nodes.size() > size_ || topology_version_ != nodes.topology_version()) {
     rebuild(nodes, fragments);
     mix_version_ = fragments.version();
     return;
   }
+  if (fixed_cursor_ != fixed.end()) suits_->refresh(nodes);
   const bool rescore = scores_mix && mix_version_ != fragments.version();
-  for (; cursor_ < nodes.log_end(); ++cursor_) {
-    const NodeTable::Change change = nodes.log_at(cursor_);
-    if (update(nodes, fragments, change.node, change.fixed) && !rescore) play(nodes, change.node);
+  nodes.begin_round();
+  for (; cursor_ < log.end(); ++cursor_) {
+    if (cursor_ + kAhead < log.end()) prefetch(nodes, fragments, log.at(cursor_ + kAhead));
+    const NodeId node = log.at(cursor_);
+    if (!nodes.first_in_round(node)) continue;
+    if (update(nodes, fragments, node) && !rescore) play(nodes, node);
   }
-  if (!rescore) return;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (fit_[i] > 0) key_[i] = key_of(nodes, fragments, NodeId(i));
+  if (rescore) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const NodeId id(i);
+      if (fit(id) > 0) block_of(id).key[i % kBlock] = key_of(nodes, fragments, id);
+    }
+    play_all(nodes);
+    mix_version_ = fragments.version();
+  } else {
+    for (; fixed_cursor_ < fixed.end(); ++fixed_cursor_) play(nodes, fixed.at(fixed_cursor_));
   }
-  play_all(nodes);
-  mix_version_ = fragments.version();
+  fixed_cursor_ = fixed.end();
 }
 
 void ShapeIndex::rebuild(const NodeTable& nodes, Fragments& fragments) {
   const std::size_t n = nodes.size();
   request_ = nodes.device_states().request(shape_->devices);
-  blocks_ = static_cast<std::uint32_t>((n + n / 8) / kBlock + 1);
-  size_ = blocks_ * kBlock;
-  blocks_ = std::bit_ceil(blocks_);
-  key_.assign(size_, kNoFit);
-  fit_.assign(size_, 0);
-  preference_.assign(size_, -1);
+  if (!suits_) suits_ = nodes.suits().column(*shape_);
+  suits_->refresh(nodes);
+  const std::size_t blocks = (n + n / 8) / kBlock + 1;
+  size_ = static_cast<std::uint32_t>(blocks * kBlock);
+  blocks_ = static_cast<std::uint32_t>(std::bit_ceil(blocks));
+  Block empty;
+  std::fill(std::begin(empty.key), std::end(empty.key), kNoFit);
+  std::fill(std::begin(empty.fit), std::end(empty.fit), 0);
+  data_.assign(blocks, empty);
   sums_.assign(nodes.domain_count(), 0);
   total_ = 0;
   topology_version_ = nodes.topology_version();
   built_ = true;
-  cursor_ = nodes.log_end();
-  for (std::size_t i = 0; i < n; ++i) update(nodes, fragments, NodeId(i), true);
+  cursor_ = nodes.log().end();
+  fixed_cursor_ = nodes.fixed_log().end();
+  for (std::size_t i = 0; i < n; ++i) update(nodes, fragments, NodeId(i));
   play_all(nodes);
 }
 
 std::int64_t ShapeIndex::key_of(const NodeTable& nodes, Fragments& fragments, NodeId id) const {
-  return score(nodes, fragments, id, *shape_, request_, preference_[id.index()], mode_).key;
+  return score(nodes, fragments, id, *shape_, request_, suits_->of(id), mode_).key;
 }
 
-bool ShapeIndex::update(const NodeTable& nodes, Fragments& fragments, NodeId id, bool fixed) {
-  const std::size_t i = id.index();
-  const auto& record = nodes.record(id);
-  if (fixed) {
-    const bool ok = record.alive && static_mismatch(*shape_, record.spec).code == ReasonCode::kNone;
-    preference_[i] = ok ? static_cast<std::int16_t>(preference(*shape_, record.spec)) : std::int16_t{-1};
-  }
+bool ShapeIndex::update(const NodeTable& nodes, Fragments& fragments, NodeId id) {
   std::int64_t fit = 0;
-  if (preference_[i] >= 0) {
-    fit =
-        nodes.is_opaque(id) ? kInt64Max : nodes.device_states().fit(nodes.device_state(id, mode_), request_);
-    if (fit > 0) fit = std::min(fit, nodes.fit_by_amounts(id, *shape_, mode_));
+  if (suits_->of(id) >= 0) {
+    // Of the node that stands for all others there is no end.
+    fit = shape_->devices.empty() || nodes.is_opaque(id)
+              ? kInt64Max
+              : nodes.device_states().fit(nodes.device_state(id, mode_), request_);
+    if (fit > 0) fit = nodes.fit_by_amounts(id, *shape_, mode_, fit);
   }
-  if (const std::int64_t delta = fit - fit_[i]; delta != 0) {
-    fit_[i] = static_cast<std::int32_t>(fit);
+  Block& block = block_of(id);
+  std::int32_t& fit_before = block.fit[id.value % kBlock];
+  if (const std::int64_t delta = fit - fit_before; delta != 0) {
+    fit_before = static_cast<std::int32_t>(fit);
     total_ += delta;
-    for (const DomainId domain : record.domains) {
+    for (const DomainId domain : nodes.record(id).domains) {
       if (domain.valid()) sums_[domain.index()] += delta;
     }
   }
   const std::int64_t key = fit == 0 ? kNoFit : key_of(nodes, fragments, id);
-  const bool changed = key != key_[i] || fixed;
-  key_[i] = key;
+  std::int64_t& key_before = block.key[id.value % kBlock];
+  const bool changed = key != key_before;
+  key_before = key;
   return changed;
 }
 
 ShapeIndex::Entry ShapeIndex::winner_of_block(const NodeTable& nodes, std::uint32_t block) const {
   Entry best{kNoFit, kNobody};
-  const std::uint32_t begin = block * kBlock;
-  if (begin >= size_) return best;
-  for (std::uint32_t i = begin; i < begin + kBlock; ++i) {
-    if (better(nodes, key_[i], i, best.key, best.node)) best = {key_[i], i};
+  if (block >= data_.size()) return best;
+  for (std::uint32_t i = 0; i < kBlock; ++i) {
+    const Entry entry{data_[block].key[i], block * kBlock + i};
+    if (better(nodes, entry.key, entry.node, best.key, best.node)) best = entry;
   }
   return best;
 }
@@ -114,11 +139,10 @@ bool ShapeIndex::up(const NodeTable& nodes, std::uint32_t at) {
 void ShapeIndex::play(const NodeTable& nodes, NodeId id) {
   const std::uint32_t block = id.value / kBlock;
   Entry& leaf = tree_[blocks_ + block];
-  const std::int64_t key = key_[id.index()];
+  const std::int64_t key = this->key(id);
   if (leaf.node == id.value) {
-    const Entry now = winner_of_block(nodes, block);
-    // The same node with another tie (`fixed`) plays again all the way up; rare.
-    leaf = now;
+    leaf = winner_of_block(nodes,
+                           block);  // the same node perhaps, with another tie: it plays again all the way up
   } else if (better(nodes, key, id.value, leaf.key, leaf.node)) {
     leaf = {key, id.value};
   } else {
@@ -143,8 +167,8 @@ NodeId ShapeIndex::best() const {
 NodeId ShapeIndex::best_of(const NodeTable& nodes, std::span<const NodeId> among) const {
   NodeId best;
   for (const NodeId id : among) {
-    if (key_[id.index()] == kNoFit) continue;
-    if (!best.valid() || better(nodes, key_[id.index()], id.value, key_[best.index()], best.value)) best = id;
+    if (key(id) == kNoFit) continue;
+    if (!best.valid() || better(nodes, key(id), id.value, key(best), best.value)) best = id;
   }
   return best;
 }

@@ -4,12 +4,14 @@
 // The best node is the winner of a tournament over (key, tie): blocks of 16 nodes that lie side by side, and a tree over the
 // winners of the blocks. O(1) to read; a changed node costs O(1) where it neither was nor becomes the winner of its block,
 // else O(16 + log nodes) at most: a match whose winner stays the same ends the walk.
-// Where nodes' free room is alike they are scored once: place/device_states.h, place/fragments.h.
+// What shapes have in common is found out once for all of them: which nodes constraints allow (place/suits.h), what is free on
+// devices (place/device_states.h), what of it is usable (place/fragments.h).
 // Rolled-back trials are changes like any other: the log simply names the node again.
-// Memory: 15 bytes a node.
+// Memory: 13 bytes a node.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -23,53 +25,62 @@ class ShapeIndex {
  public:
   ShapeIndex(const Shape& shape, Mode mode) : shape_(&shape), mode_(mode) {}
 
-  // Catches up with the node table and the demand mix. O(changes since the last call), O(nodes) for a new mix, or a rebuild
-  // after long idleness.
+  // Catches up with the node table and the demand mix. O(changes since the last call), at most O(nodes); O(nodes) for a new
+  // mix.
   void refresh(const NodeTable& nodes, Fragments& fragments);
-  // It would be built anew by the next refresh().
-  bool stale(const NodeTable& nodes) const { return !built_ || cursor_ < nodes.log_begin(); }
+  // Nobody has asked for so long that the next refresh() begins anew.
+  bool stale(const NodeTable& nodes) const { return !built_ || cursor_ < nodes.log().begin(); }
 
   // After refresh():
   NodeId best() const;                                                          // none where nothing fits
   NodeId best_of(const NodeTable& nodes, std::span<const NodeId> among) const;  // O(|among|)
-  std::int64_t fit(NodeId id) const { return fit_[id.index()]; }
+  std::int64_t fit(NodeId id) const { return block_of(id).fit[id.value % kBlock]; }
   std::int64_t total() const { return total_; }  // slots that fit now, over all nodes
   std::int64_t total_in(DomainId domain) const { return sums_[domain.index()]; }
-  bool eligible(NodeId id) const {
-    return preference_[id.index()] >= 0;
-  }  // constraints hold, whatever is free
+  bool eligible(NodeId id) const { return suits_->of(id) >= 0; }  // constraints hold, whatever is free
 
  private:
   static constexpr std::uint32_t kBlock = 16;
+  static constexpr std::uint64_t kAhead = 6;  // entries of the log
+
+  // Nodes that lie side by side: what is read and written together lies together.
+  struct Block {
+    std::int64_t key[kBlock];
+    std::int32_t fit[kBlock];
+  };
   struct Entry {
     std::int64_t key;
     std::uint32_t node;
   };
 
   void rebuild(const NodeTable& nodes, Fragments& fragments);
-  // Brings fit, sums and key up to date, not the tournament. True where the key or the tie may have changed.
-  bool update(const NodeTable& nodes, Fragments& fragments, NodeId id, bool fixed);
+  // Brings fit, sums and key up to date, not the tournament. True where the key has changed.
+  bool update(const NodeTable& nodes, Fragments& fragments, NodeId id);
   std::int64_t key_of(const NodeTable& nodes, Fragments& fragments, NodeId id) const;
   void play(const NodeTable& nodes, NodeId id);
   void play_all(const NodeTable& nodes);
   Entry winner_of_block(const NodeTable& nodes, std::uint32_t block) const;
   bool up(const NodeTable& nodes, std::uint32_t at);
+  Block& block_of(NodeId id) { return data_[id.value / kBlock]; }
+  const Block& block_of(NodeId id) const { return data_[id.value / kBlock]; }
+  std::int64_t key(NodeId id) const { return block_of(id).key[id.value % kBlock]; }
+  void prefetch(const NodeTable& nodes, const Fragments& fragments, NodeId id) const;
 
   const Shape* shape_;
+  std::shared_ptr<SuitColumn> suits_;
   Mode mode_;
   DeviceRequestId request_;
   bool built_ = false;
   std::uint64_t cursor_ = 0;
+  std::uint64_t fixed_cursor_ = 0;
   std::uint64_t topology_version_ = 0;
   std::uint64_t mix_version_ = 0;
   std::int64_t total_ = 0;
-  std::uint32_t size_ = 0;         // nodes there is room for, a multiple of the block
-  std::uint32_t blocks_ = 0;       // power of two
-  std::vector<std::int64_t> key_;  // by node
-  std::vector<std::int32_t> fit_;
-  std::vector<std::int16_t> preference_;  // -1: constraints do not hold
-  std::vector<Entry> tree_;               // [1] is the root, [blocks_ + b] the winner of block b
-  std::vector<std::int64_t> sums_;        // by domain
+  std::uint32_t size_ = 0;    // nodes there is room for, a multiple of the block
+  std::uint32_t blocks_ = 0;  // power of two
+  std::vector<Block> data_;
+  std::vector<Entry> tree_;         // [1] is the root, [blocks_ + b] the winner of block b
+  std::vector<std::int64_t> sums_;  // by domain
 };
 
 }  // namespace berth::engine

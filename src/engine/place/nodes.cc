@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::size_t kMostDevices = 64;
 constexpr std::int64_t kWhole = 1000;
-constexpr std::int64_t kMostFit = 1'000'000;  // slots on one node, for sums that cannot overflow
 
 Status check_amount(std::string_view node, std::string_view resource, std::int64_t amount) {
   if (amount < 0) {
@@ -47,6 +46,7 @@ NodeId NodeTable::intern(std::string_view name) {
     records_.back().spec.name = std::string(name);
     ties_.push_back((std::uint64_t{0x80000000u} + id.value) << 32 | id.value);
     changes_.push_back(0);
+    capacities_.push_back(0);
     records_.back().domains.assign(levels_.size(), DomainId());
     static_versions_.push_back(0);
     accounts_.resize(records_.size() * stride_);
@@ -118,9 +118,6 @@ Status NodeTable::upsert(const Node& node) {
 
   const NodeId id = intern(node.name);
   Record& record = records_[id.index()];
-  if (record.alive) {
-    for (const Device& device : record.devices) device_capacity_ -= device.account.capacity;
-  }
   // Devices keep their index and what is used of them; ones that are no longer listed stay with no capacity while in use.
   std::vector<Device> devices_now = listed;
   for (std::size_t i = 0; i < record.devices.size(); ++i) {
@@ -144,11 +141,19 @@ Status NodeTable::upsert(const Node& node) {
   record.spec = node;
   const std::int64_t rank = node.rank.value_or(static_cast<std::int64_t>(id.value));
   ties_[id.index()] = static_cast<std::uint64_t>(rank + 0x80000000ll) << 32 | id.value;
-  for (const Device& device : record.devices) device_capacity_ += device.account.capacity;
+  set_capacity(id);
   ++static_versions_[id.index()];
   place_in_domains(id);
   touch(id, true);
   return {};
+}
+
+void NodeTable::set_capacity(NodeId id) {
+  const Record& record = records_[id.index()];
+  std::int64_t now = 0;
+  for (const Device& device : record.devices) now += record.alive ? device.account.capacity : 0;
+  device_capacity_ += now - capacities_[id.index()];
+  capacities_[id.index()] = now;
 }
 
 Status NodeTable::remove(std::string_view name) {
@@ -157,7 +162,7 @@ Status NodeTable::remove(std::string_view name) {
   Record& record = records_[id->index()];
   record.alive = false;
   --alive_;
-  for (const Device& device : record.devices) device_capacity_ -= device.account.capacity;
+  set_capacity(*id);
   ++static_versions_[id->index()];
   place_in_domains(*id);
   touch(*id, true);
@@ -170,32 +175,29 @@ DeviceStateId NodeTable::device_state(NodeId id, Mode mode) const {
   if (known.changes != changes_[id.index()] || known.generation != device_states_.generation()) {
     known.changes = changes_[id.index()];
     known.generation = device_states_.generation();
-    bool differ = false;
-    for (const Mode m : {Mode::kPlan, Mode::kStart}) {
+    bool releasing = false;
+    const auto state = [&](Mode m) {
       scratch_.clear();
       for (const Device& device : records_[id.index()].devices) {
-        const std::int64_t free = std::max<std::int64_t>(0, device.account.free(m));
-        scratch_.push_back({device.resource, free});
-        differ = differ || device.account.used[kNow] > device.account.used[kAfter];
+        scratch_.push_back({device.resource, std::max<std::int64_t>(0, device.account.free(m))});
+        releasing = releasing || device.account.used[kNow] > device.account.used[kAfter];
       }
-      // Where nothing is being released both modes see the same.
-      known.state[static_cast<std::size_t>(m)] = m == Mode::kStart && !differ
-                                                     ? known.state[static_cast<std::size_t>(Mode::kPlan)]
-                                                     : device_states_.intern(scratch_);
-    }
+      return device_states_.intern(scratch_);
+    };
+    known.state[static_cast<std::size_t>(Mode::kPlan)] = state(Mode::kPlan);
+    // Where nothing is being released both modes see the same.
+    known.state[static_cast<std::size_t>(Mode::kStart)] =
+        releasing ? state(Mode::kStart) : known.state[static_cast<std::size_t>(Mode::kPlan)];
   }
   return known.state[static_cast<std::size_t>(mode)];
 }
 
 void NodeTable::touch(NodeId id, bool fixed) {
   ++changes_[id.index()];
-  log_.push_back(id.value | (fixed ? kFixed : 0));
-  const std::size_t bound = 4 * records_.size() + 1024;
-  if (log_.size() > bound) {
-    const std::size_t drop = log_.size() / 2;
-    log_.erase(log_.begin(), log_.begin() + static_cast<std::ptrdiff_t>(drop));
-    log_begin_ += drop;
-  }
+  // Whoever is further behind than a few changes per node looks at all nodes faster than at the changes.
+  const std::size_t most = 2 * records_.size() + 1024;
+  log_.push(id, most);
+  if (fixed) fixed_log_.push(id, most);
 }
 
 std::int64_t NodeTable::device_fit(const Record& record, const ShapeDevices& want, Mode mode) const {
@@ -212,16 +214,18 @@ std::int64_t NodeTable::device_fit(const Record& record, const ShapeDevices& wan
   return pieces / want.count;
 }
 
-std::int64_t NodeTable::fit_by_amounts(NodeId id, const Shape& shape, Mode mode) const {
-  if (is_opaque(id)) return kMostFit;
+std::int64_t NodeTable::fit_by_amounts(NodeId id, const Shape& shape, Mode mode, std::int64_t most) const {
+  most = std::min(most, kMostFit);
+  if (is_opaque(id)) return most;
   const Account* row = &accounts_[id.index() * stride_];
-  std::int64_t fit = kMostFit;
   for (const ShapeAmount& a : shape.amounts) {
     const std::int64_t free = row[a.resource.index()].free(mode);
     if (free < a.amount) return 0;
-    fit = std::min(fit, free / a.amount);
+    // Most nodes have enough of most resources: a product is cheaper than a quotient.
+    std::int64_t all = 0;
+    if (__builtin_mul_overflow(most, a.amount, &all) || all > free) most = free / a.amount;
   }
-  return fit;
+  return most;
 }
 
 std::int64_t NodeTable::fit_by_room(NodeId id, const Shape& shape, Mode mode) const {

@@ -5,6 +5,7 @@
 // pods, which nobody bounds, is summed in 128 bits and charged clamped.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/checked.h"
@@ -21,6 +23,7 @@
 #include "engine/core/plane.h"
 #include "engine/place/device_states.h"
 #include "engine/place/shape.h"
+#include "engine/place/suits.h"
 #include "model/node.h"
 
 namespace berth::engine {
@@ -30,6 +33,27 @@ inline constexpr std::int64_t kMostAmount = std::int64_t{1} << 50;
 
 struct DomainTag;
 using DomainId = Id<DomainTag>;
+
+// A log of nodes that changed, for readers with a cursor each. Entries are numbered from the first one ever; old ones are
+// dropped, and a reader whose cursor lies before begin() looks at all nodes instead.
+class ChangeLog {
+ public:
+  std::uint64_t begin() const { return begin_; }
+  std::uint64_t end() const { return begin_ + entries_.size(); }
+  NodeId at(std::uint64_t number) const { return NodeId(entries_[number - begin_]); }
+  // Keeps the last `most` / 2 entries at least.
+  void push(NodeId node, std::size_t most) {
+    entries_.push_back(node.value);
+    if (entries_.size() <= most) return;
+    const std::size_t drop = entries_.size() / 2;
+    entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(drop));
+    begin_ += drop;
+  }
+
+ private:
+  std::vector<std::uint32_t> entries_;
+  std::uint64_t begin_ = 0;
+};
 
 class NodeTable {
  public:
@@ -95,8 +119,8 @@ class NodeTable {
 
   // How many more slots of the shape the node could take, by room alone.
   std::int64_t fit_by_room(NodeId id, const Shape& shape, Mode mode) const;
-  // The same by amounts alone, without a look at single devices.
-  std::int64_t fit_by_amounts(NodeId id, const Shape& shape, Mode mode) const;
+  // The same by amounts alone, without a look at single devices; `most` at most.
+  std::int64_t fit_by_amounts(NodeId id, const Shape& shape, Mode mode, std::int64_t most = kMostFit) const;
   bool fits(NodeId id, const Shape& shape, Mode mode) const;
   // The devices that one slot would get, as a bit mask: for shares the device with the least room that suffices, else the
   // first wholly free ones; ties by index. Meaningful only where fits().
@@ -124,23 +148,31 @@ class NodeTable {
   // The free devices of a node as a value, and the table of such values. Found out when asked for after a change.
   DeviceStateId device_state(NodeId id, Mode mode) const;
   DeviceStates& device_states() const { return device_states_; }
+  Suits& suits() const { return suits_; }
 
-  // The log of changes: entries [log_begin(), log_end()) are nodes, and whether labels, taints, liveness or rank may have
-  // changed too. An index whose cursor is before log_begin() rebuilds.
-  struct Change {
-    NodeId node;
-    bool fixed = false;
-  };
-  std::uint64_t log_begin() const { return log_begin_; }
-  std::uint64_t log_end() const { return log_begin_ + log_.size(); }
-  Change log_at(std::uint64_t at) const {
-    const std::uint32_t entry = log_[at - log_begin_];
-    return {NodeId(entry & ~kFixed), (entry & kFixed) != 0};
+  // Every change of a node.
+  const ChangeLog& log() const { return log_; }
+  // Of these, changes of labels, taints, liveness or rank.
+  const ChangeLog& fixed_log() const { return fixed_log_; }
+  // Brings what fit and score read of a node nearer, for a look at it soon.
+  void prefetch(NodeId id) const {
+    __builtin_prefetch(&accounts_[id.index() * stride_]);
+    __builtin_prefetch(&accounts_[id.index() * stride_] + 3);
+    if (id.index() < known_.size()) __builtin_prefetch(&known_[id.index()]);
+    __builtin_prefetch(&changes_[id.index()]);
   }
+  // For readers of the log, who need to look at a node once however often it stands there.
+  void begin_round() const {
+    rounds_.resize(records_.size(), 0);
+    if (++round_ == 0) std::fill(rounds_.begin(), rounds_.end(), std::uint32_t{0}), ++round_;
+  }
+  bool first_in_round(NodeId id) const { return std::exchange(rounds_[id.index()], round_) != round_; }
   // Grows with every change of the node.
   std::uint64_t changes(NodeId id) const { return changes_[id.index()]; }
   // All healthy devices of live nodes, in thousandths.
   std::int64_t device_capacity() const { return device_capacity_; }
+  // Of one node; 0 where it is not alive.
+  std::int64_t device_capacity(NodeId id) const { return capacities_[id.index()]; }
   // Goes up when labels, taints, liveness, ranks or topologies of any node change.
   std::uint64_t static_version(NodeId id) const { return static_versions_[id.index()]; }
   std::uint64_t topology_version() const { return topology_version_; }
@@ -154,8 +186,9 @@ class NodeTable {
   DomainId domain_of(NodeId id, std::uint32_t level) const { return records_[id.index()].domains[level]; }
 
  private:
-  static constexpr std::uint32_t kFixed = std::uint32_t{1} << 31;
+  static constexpr std::int64_t kMostFit = 1'000'000;  // slots on one node, for sums that cannot overflow
 
+  void set_capacity(NodeId id);
   void touch(NodeId id, bool fixed = false);
   void place_in_domains(NodeId id);
   void rebuild_domains();
@@ -172,9 +205,10 @@ class NodeTable {
   NodeId opaque_;
   std::vector<std::uint64_t> ties_;
   std::vector<std::uint64_t> changes_;
+  std::vector<std::int64_t> capacities_;  // by node: device_capacity()
   std::int64_t device_capacity_ = 0;
-  std::vector<std::uint32_t> log_;
-  std::uint64_t log_begin_ = 0;
+  ChangeLog log_;
+  ChangeLog fixed_log_;
   std::vector<Topology> topologies_;
   std::vector<Level> levels_;
   std::vector<Domain> domains_;
@@ -187,8 +221,11 @@ class NodeTable {
     std::array<DeviceStateId, 2> state;
   };
   mutable DeviceStates device_states_;
+  mutable Suits suits_;
   mutable std::vector<KnownState> known_;
   mutable std::vector<DeviceStates::Free> scratch_;
+  mutable std::vector<std::uint32_t> rounds_;  // by node: the last round in which it was looked at
+  mutable std::uint32_t round_ = 0;
   std::unordered_map<std::uint64_t, Int128>
       foreign_;  // node << 32 | resource -> sum; looked up, never iterated
 };

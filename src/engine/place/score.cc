@@ -11,8 +11,29 @@ constexpr std::int64_t kMostCpu = (1 << 30) - 1;
 constexpr int kResidualBits = 13;
 constexpr std::int64_t kMostResidual = (1 << kResidualBits) - 1;
 
+constexpr std::int64_t kWhole = 1000;
+
 std::int64_t clamped(std::int64_t value, std::int64_t most) {
   return std::clamp<std::int64_t>(value, 0, most);
+}
+
+// Whether there is a choice among devices that are free in part.
+bool one_share(const Shape& shape) {
+  return shape.devices.size() == 1 && shape.devices.front().count == 1 &&
+         shape.devices.front().milli < kWhole;
+}
+
+// Calls visit(way, free thousandths) for each different amount that is free on some device and suffices, least first, until
+// it returns false.
+template <class Visit>
+void for_each_way(std::span<const DeviceStates::Free> devices, const ShapeDevices& want, Visit&& visit) {
+  std::int64_t last = -1;
+  std::uint32_t way = 0;
+  for (const auto& device : devices) {
+    if (device.resource != want.resource || device.milli < want.milli || device.milli == last) continue;
+    last = device.milli;
+    if (!visit(way++, last)) return;
+  }
 }
 
 }  // namespace
@@ -43,14 +64,37 @@ std::int64_t fragmentation_key(const Site& site, std::int64_t lost) {
          std::min(left, kMostResidual);
 }
 
+// The best way of fragmentation.
+static Score score_fragmentation(const NodeTable& nodes, Fragments& fragments, NodeId node,
+                                 const Shape& shape, DeviceRequestId request, const Site& site, Mode mode) {
+  DeviceStates& states = nodes.device_states();
+  const DeviceStateId state = nodes.device_state(node, mode);
+  const Fragments::Here here = fragments.here(nodes, node, mode);
+  const auto key = [&](DeviceStateId at, const Take& take) {
+    return fragmentation_key(site, here.usable - fragments.usable(nodes, here.pattern, at, site.cpu, take));
+  };
+  if (shape.devices.empty()) return {key(state, {}), 0};
+  const ShapeDevices& want = shape.devices.front();
+  if (shape.devices.size() == 1 && want.milli == kWhole) {
+    return {key(state, {want.resource, kWhole, want.count, kWhole}), 0};
+  }
+  if (!one_share(shape)) return {key(states.after(state, request).front(), {}), 0};
+  Score best{kInt64Max, 0};
+  for_each_way(states.devices(state), want, [&](std::uint32_t way, std::int64_t free) {
+    const std::int64_t of_way = key(state, {want.resource, want.milli, 1, free});
+    if (of_way < best.key) best = {of_way, way};
+    return true;
+  });
+  return best;
+}
+
 Score score(const NodeTable& nodes, Fragments& fragments, NodeId node, const Shape& shape,
             DeviceRequestId request, std::int64_t preference, Mode mode) {
   // Room without end: all that tells such nodes apart is what is preferred.
   if (nodes.is_opaque(node)) return {(16383 - preference) << kPolicyBits, 0};
-  DeviceStates& states = nodes.device_states();
   Site site;
-  site.ways = states.after(nodes.device_state(node, mode), request);
-  site.idle = states.idle(site.ways.front());
+  site.idle = nodes.device_states().idle(nodes.device_state(node, mode));
+  for (const ShapeDevices& want : shape.devices) site.idle -= want.count * want.milli;
   site.cpu = nodes.account(node, NodeTable::cpu()).free(mode);
   for (const ShapeAmount& a : shape.amounts) {
     if (a.resource == NodeTable::cpu()) site.cpu -= a.amount;
@@ -72,13 +116,9 @@ Score score(const NodeTable& nodes, Fragments& fragments, NodeId node, const Sha
       out = score_best_fit(site);
       break;
     case Placement::kDefault:
-    case Placement::kFragmentation: {
-      const std::int64_t now = fragments.usable_now(nodes, node, mode);
-      const PatternId pattern = fragments.pattern(nodes, node);
-      out = score_fragmentation(
-          site, [&](DeviceStateId way) { return now - fragments.usable(nodes, pattern, way, site.cpu); });
+    case Placement::kFragmentation:
+      out = score_fragmentation(nodes, fragments, node, shape, request, site, mode);
       break;
-    }
   }
   out.key |= (16383 - preference) << kPolicyBits;
   return out;
@@ -86,25 +126,27 @@ Score score(const NodeTable& nodes, Fragments& fragments, NodeId node, const Sha
 
 std::uint64_t choose_devices(const NodeTable& nodes, Fragments& fragments, NodeId node, const Shape& shape,
                              Mode mode) {
-  const bool one_share = shape.devices.size() == 1 && shape.devices.front().milli < 1000;
-  if (!one_share || shape.placement != Placement::kFragmentation)
+  if (!one_share(shape) || shape.placement != Placement::kFragmentation)
     return nodes.choose_devices(node, shape, mode);
-  DeviceStates& states = nodes.device_states();
   const ShapeDevices& want = shape.devices.front();
-  const DeviceRequestId request = states.request(shape.devices);
-  if (states.after(nodes.device_state(node, mode), request).empty()) return 0;
-  const std::uint32_t way = score(nodes, fragments, node, shape, request, 0, mode).way;
-  // The way-th different amount that is free and suffices, least first.
-  std::uint32_t at = 0;
-  std::int64_t last = -1;
-  for (const auto& device : states.devices(nodes.device_state(node, mode))) {
-    if (device.resource != want.resource || device.milli < want.milli || device.milli == last) continue;
-    last = device.milli;
-    if (at++ == way) break;
-  }
+  const DeviceStates& states = nodes.device_states();
+  const DeviceRequestId request = nodes.device_states().request(shape.devices);
+  const auto free_now = [&] { return states.devices(nodes.device_state(node, mode)); };
+  std::int64_t chosen = -1;
+  const auto some = [&](std::uint32_t, std::int64_t free) {
+    chosen = free;
+    return false;
+  };
+  for_each_way(free_now(), want, some);
+  if (chosen < 0) return 0;
+  const std::uint32_t best = score(nodes, fragments, node, shape, request, 0, mode).way;
+  for_each_way(free_now(), want, [&](std::uint32_t way, std::int64_t free) {
+    chosen = free;
+    return way < best;
+  });
   const auto& devices = nodes.record(node).devices;
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (devices[i].resource == want.resource && devices[i].account.free(mode) == last)
+    if (devices[i].resource == want.resource && devices[i].account.free(mode) == chosen)
       return std::uint64_t{1} << i;
   }
   return 0;

@@ -1,8 +1,11 @@
 // Placement policies (model/queue.h: Placement): how good a node is for a slot. Each policy is one function from a site (a
 // slot on a node, as integers) to a key, lower wins; and to the way of taking devices where there is a choice.
 //
-// Nodes are ordered by preferred affinity first, then by the policy's key, then by rank. Cost: O(1) for a device state that
-// has been met before, and for `fragmentation` two look-ups in place/fragments.h.
+// Where a slot asks for a share of one device, there is a way for each amount that is free on some device and suffices,
+// least first; otherwise there is one way.
+//
+// Nodes are ordered by preferred affinity first, then by the policy's key, then by rank. Cost: O(1), and for `fragmentation` a
+// look at the usable room for each way (place/fragments.h).
 #pragma once
 
 #include <cstdint>
@@ -16,9 +19,8 @@ namespace berth::engine {
 
 // What a policy looks at.
 struct Site {
-  std::span<const DeviceStateId> ways;  // device states after placing, one for each way (DeviceStates::after)
-  std::int64_t idle = 0;                // thousandths of devices free after placing
-  std::int64_t cpu = 0;                 // thousandths of cores free after placing, not negative
+  std::int64_t idle = 0;  // thousandths of devices free after placing
+  std::int64_t cpu = 0;   // thousandths of cores free after placing, not negative
 };
 
 struct Score {
@@ -30,10 +32,8 @@ Score score_first(const Site& site);
 Score score_pack(const Site& site);
 Score score_spread(const Site& site);
 Score score_best_fit(const Site& site);
-// `lost(way)`: usable room that the way takes away (place/fragments.h), of which the least wins; among equals the least CPU
-// and devices left.
-template <class Lost>
-Score score_fragmentation(const Site& site, Lost&& lost);
+// `lost`: usable room that is taken away (place/fragments.h), of which the least wins; among equals the least CPU and devices
+// left.
 std::int64_t fragmentation_key(const Site& site, std::int64_t lost);
 
 // Best of the policy on a node where the slot fits. The key orders nodes across preferences.
@@ -44,15 +44,5 @@ Score score(const NodeTable& nodes, Fragments& fragments, NodeId node, const Sha
 // the first.
 std::uint64_t choose_devices(const NodeTable& nodes, Fragments& fragments, NodeId node, const Shape& shape,
                              Mode mode);
-
-template <class Lost>
-Score score_fragmentation(const Site& site, Lost&& lost) {
-  Score best{kInt64Max, 0};
-  for (std::uint32_t way = 0; way < site.ways.size(); ++way) {
-    const std::int64_t key = fragmentation_key(site, lost(site.ways[way]));
-    if (key < best.key) best = {key, way};
-  }
-  return best;
-}
 
 }  // namespace berth::engine

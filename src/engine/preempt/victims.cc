@@ -25,7 +25,6 @@ constexpr std::size_t kManyTaken = 64;  // from here on, whoever is far from the
 VictimSearch::VictimSearch(State& state, UnitLists& lists, WorkloadId preemptor, std::int64_t& steps)
     : state_(state), lists_(lists), id_(preemptor), w_(state.workloads[preemptor.index()]), steps_(steps) {}
 
-// Without a look at any candidate: is there anybody whom the policy could touch?
 bool VictimSearch::could_help() const {
   const QueueState& q = state_.queues[w_.queue.index()];
   const PreemptionPolicy& policy = q.spec.preemption;

@@ -50,6 +50,8 @@ class VictimSearch {
  public:
   VictimSearch(State& state, UnitLists& lists, WorkloadId preemptor, std::int64_t& steps);
 
+  // Without a look at any candidate: is there anybody whom the policy could touch? O(1).
+  bool could_help() const;
   // Found: the trial holds the freed room of the victims and the charges of the places, all on the after plane.
   // Otherwise rolled back; why_not() says why. `ask` says how much must fit.
   std::optional<VictimPlan> run(Ask ask = Ask::kLeast);
@@ -71,7 +73,6 @@ class VictimSearch {
   };
   struct Exact;
 
-  bool could_help() const;
   std::optional<VictimPlan> run_rank(int rank);
   void find_wanted();
   bool nodes_are_short();

@@ -1,0 +1,81 @@
+// Blocked work that is tried again: what it is told stays true, and nobody is passed over.
+#include <gtest/gtest.h>
+
+#include "engine/tests_support.h"
+
+namespace berth::engine {
+namespace {
+
+using namespace test;
+
+// The numbers of the first reason about room in a verdict.
+std::pair<std::int64_t, std::int64_t> need_and_have(const Reason& reason) {
+  if (reason.code == ReasonCode::kNodes) return {reason.need, reason.have};
+  for (const Reason& child : reason.children) {
+    if (const auto found = need_and_have(child); found.first > 0) return found;
+  }
+  return {0, 0};
+}
+
+TEST(Blocked, TheNumbersFollowTheRoom) {
+  Engine e;
+  for (const char* name : {"n1", "n2", "n3"}) ok(e.apply(gpu_node(name, 1)));
+  for (const char* uid : {"a", "b", "c"}) ok(e.apply(gang(uid, 1, 1)));
+  ASSERT_EQ(e.decide(1000).size(), 3u);
+  ok(e.apply(gang("three", 3, 1)));
+  EXPECT_TRUE(e.decide(2000).empty());
+  const auto numbers = [&] { return need_and_have(e.verdict("three")->reason); };
+  EXPECT_EQ(numbers(), std::pair(std::int64_t{3}, std::int64_t{0}));
+  ok(e.apply(WorkloadRemove{"a"}));
+  EXPECT_TRUE(e.decide(3000).empty());
+  EXPECT_EQ(numbers(), std::pair(std::int64_t{3}, std::int64_t{1}));
+  ok(e.apply(WorkloadRemove{"b"}));
+  EXPECT_TRUE(e.decide(4000).empty());
+  EXPECT_EQ(numbers(), std::pair(std::int64_t{3}, std::int64_t{2}));
+  ok(e.audit());
+  ok(e.apply(WorkloadRemove{"c"}));
+  EXPECT_EQ(e.decide(5000).size(), 1u);
+  ok(e.audit());
+}
+
+// Nobody could yield when the work was parked; somebody can by the time that it is tried again.
+TEST(Blocked, WhoMayYieldNowIsFound) {
+  Engine e;
+  for (const char* name : {"n1", "n2"}) ok(e.apply(gpu_node(name, 1)));
+  for (const char* uid : {"a", "b"}) ok(e.apply(gang(uid, 1, 1, 5)));
+  ASSERT_EQ(e.decide(1000).size(), 2u);
+  ok(e.apply(gang("two", 2, 1, 5)));
+  EXPECT_TRUE(e.decide(2000).empty());
+  // Work of lower priority takes the place that is too little for the gang.
+  ok(e.apply(WorkloadRemove{"a"}));
+  ok(e.apply(gang("low", 1, 1, 1)));
+  ASSERT_EQ(e.decide(3000).size(), 1u);
+  ok(e.apply(WorkloadRemove{"b"}));
+  const auto decisions = e.decide(4000);
+  ASSERT_EQ(decisions.size(), 2u);
+  EXPECT_EQ(decisions[0].kind, DecisionKind::kEvict);
+  EXPECT_EQ(decisions[0].workload, "low");
+  EXPECT_EQ(decisions[1].kind, DecisionKind::kHold);
+  EXPECT_EQ(decisions[1].workload, "two");
+  ok(e.audit());
+}
+
+// A configuration that changes is told of.
+TEST(Blocked, WhatIsSaidFollowsTheConfiguration) {
+  Engine e;
+  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+  ok(e.apply(gpu_queue("q", "", 8, {WithinQueue::kNever, Reclaim::kNever})));
+  ok(e.apply(gpu_node("n", 1)));
+  ok(e.apply(gang("a", 1, 1, 0, "q")));
+  ASSERT_EQ(e.decide(1000).size(), 1u);
+  ok(e.apply(gang("b", 1, 1, 0, "q")));
+  EXPECT_TRUE(e.decide(2000).empty());
+  const auto said = [&] { return to_text(e.verdict("b")->reason); };
+  EXPECT_NE(said().find("within its queue: never"), std::string::npos) << said();
+  ok(e.apply(gpu_queue("q", "", 8, {WithinQueue::kLowerPriority, Reclaim::kNever})));
+  EXPECT_TRUE(e.decide(3000).empty());
+  EXPECT_NE(said().find("within its queue: lower-priority"), std::string::npos) << said();
+}
+
+}  // namespace
+}  // namespace berth::engine
