@@ -353,13 +353,8 @@ Status State::workload_upsert(const Workload& workload) {
                   workload.name, sets.size(), w.sets.size());
     }
     leave_line(id);
-    if (const std::int64_t priority = priority_of(w.queue, workload);
-        w.running() > 0 && w.priority != priority) {
-      QueueState& q = queues[w.queue.index()];
-      if (--q.priorities[w.priority] == 0) q.priorities.erase(w.priority);
-      ++q.priorities[priority];
+    if (w.running() > 0 && w.priority != priority_of(w.queue, workload))
       pending.wake_all();  // who may preempt it has changed
-    }
     if (w.preemptible != workload.preemptible || w.minimum_runtime != workload.minimum_runtime)
       pending.wake_all();
     w.queue = queue;
@@ -388,7 +383,10 @@ Status State::workload_upsert(const Workload& workload) {
   const auto& groups = structures[workloads[id.index()].structure].groups;
   workloads[id.index()].needs_all = std::all_of(
       groups.begin(), groups.end(), [](const StructureGroup& g) { return g.least == g.children; });
+  const bool started = queues[queue.index()].started.count(id) > 0;
+  if (started) count_priority(id, -1);
   resize_sets(id, sets);
+  if (started) count_priority(id, +1);
   WorkloadState& w = workloads[id.index()];
   if (!w.active && w.held() > 0) {
     for (std::size_t s = 0; s < w.sets.size(); ++s) {

@@ -166,6 +166,20 @@ std::string State::class_key(const WorkloadState& w, WorkloadId id) const {
   return key;
 }
 
+// Takes a started workload into, or out of, the priorities of its queue.
+void State::count_priority(WorkloadId id, std::int64_t change) {
+  WorkloadState& w = workloads[id.index()];
+  if (change > 0) {
+    w.lowest_priority = w.priority;
+    for (const auto& set : w.sets) {
+      for (const DemandBand& band : set.bands)
+        w.lowest_priority = std::min(w.lowest_priority, saturating_add(w.priority, band.priority));
+    }
+  }
+  auto& priorities = queues[w.queue.index()].priorities;
+  if ((priorities[w.lowest_priority] += change) == 0) priorities.erase(w.lowest_priority);
+}
+
 void State::settle(WorkloadId id) {
   WorkloadState& w = workloads[id.index()];
   QueueState& q = queues[w.queue.index()];
@@ -174,10 +188,10 @@ void State::settle(WorkloadId id) {
   if (runs != listed) {
     if (runs) {
       q.started.insert(id);
-      ++q.priorities[w.priority];
+      count_priority(id, +1);
     } else {
       q.started.erase(id);
-      if (--q.priorities[w.priority] == 0) q.priorities.erase(w.priority);
+      count_priority(id, -1);
       w.progress.run_began = w.started;
       w.started = 0;
     }
@@ -371,7 +385,7 @@ void State::apply_rules(QueueId queue) {
   for (const WorkloadId id : mine) {
     WorkloadState& w = workloads[id.index()];
     w.priority = ranked_priority(spec.ordering.tiers, w.kind, w.own_priority);
-    if (queues[queue.index()].started.count(id) > 0) ++priorities[w.priority];
+    if (queues[queue.index()].started.count(id) > 0) count_priority(id, +1);
     settle(id);
   }
 }

@@ -74,7 +74,9 @@ struct WorkloadState {
   std::vector<PodSetState> sets;
 
   TimeMs started = 0;  // of the present run
-  Weight weight;       // of the slots that are binding or running
+  std::int64_t lowest_priority =
+      0;          // of any of its bands, while it is started: as QueueState::priorities counts it
+  Weight weight;  // of the slots that are binding or running
   Progress progress;
   bool service_noted = false;  // in State::to_note_
   ClassId pending;             // valid while it is in Pending
@@ -109,7 +111,7 @@ struct QueueState {
   Queue spec;
   std::string trouble;           // why nothing of it can start: cyclic, parent missing, misconfigured
   std::set<WorkloadId> started;  // with slots that are binding or running
-  std::map<std::int64_t, std::int64_t> priorities;  // of these: priority -> how many
+  std::map<std::int64_t, std::int64_t> priorities;  // of these: the lowest priority of a part -> how many
   std::uint64_t starts = 0;                         // goes up when one starts or grows
   std::map<std::uint64_t, WorkloadId> holders;      // by hold_order
 };
@@ -273,6 +275,7 @@ class State {
   void follow_service(WorkloadId id);
   void apply_rules(QueueId queue);
   Share share_of(QueueId queue, ClassId candidate);
+  void count_priority(WorkloadId id, std::int64_t change);
   void rebuild_fairness();
   void touch_queue(QueueId queue);
   std::int64_t priority_of(QueueId queue, const Workload& workload) const {

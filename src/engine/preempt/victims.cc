@@ -29,7 +29,13 @@ bool VictimSearch::could_help() const {
   const QueueState& q = state_.queues[w_.queue.index()];
   const PreemptionPolicy& policy = q.spec.preemption;
   if (!w_.may_preempt) return false;
-  if (policy.within != WithinQueue::kNever && (!q.started.empty() || !q.holders.empty())) return true;
+  if (policy.within != WithinQueue::kNever && !q.holders.empty()) return true;
+  if (policy.within == WithinQueue::kLaterInOrder && !q.started.empty()) return true;
+  if (policy.within != WithinQueue::kNever && !q.priorities.empty()) {
+    const std::int64_t lowest = q.priorities.begin()->first;
+    const std::int64_t ours = claim_of(w_).priority;
+    if (lowest < ours || (policy.within == WithinQueue::kLowerOrNewerEqual && lowest == ours)) return true;
+  }
   return policy.reclaim != Reclaim::kNever && !q.spec.unlimited && state_.quota.parent(w_.queue).valid();
 }
 
