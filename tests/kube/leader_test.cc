@@ -23,13 +23,14 @@ using testing::wait_for;
 constexpr const char* kLease = "/apis/coordination.k8s.io/v1/namespaces/berth/leases/berth";
 
 struct Candidate {
-  Candidate(FakeApiServer& api, const std::string& identity, DurationMs lease = 1000)
+  Candidate(FakeApiServer& api, const std::string& identity, DurationMs lease = 1000,
+            DurationMs deadline = 600)
       : transport(*Transport::create(api.config())) {
     LeaderOptions options;
     options.ns = "berth";
     options.identity = identity;
     options.lease_duration = lease;
-    options.renew_deadline = 600;
+    options.renew_deadline = deadline;
     options.retry_period = 100;
     options.started = [this](std::uint64_t term) { started.store(term); };
     options.stopped = [this](std::uint64_t term) { stopped.store(term); };
@@ -43,25 +44,25 @@ struct Candidate {
 
 TEST(Leader, TakesAFreeLeaseAndKeepsIt) {
   FakeApiServer api;
-  Candidate a(api, "a");
+  Candidate a(api, "a", 3000, 2500);  // a machine that stands still for a second is no reason to lose it
   ASSERT_TRUE(wait_for([&] { return a.started.load() == 1; }));
   EXPECT_TRUE(a.elector->is_leader());
   EXPECT_TRUE(a.elector->holds(1));
   EXPECT_FALSE(a.elector->holds(2));
-  std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+  std::this_thread::sleep_for(std::chrono::milliseconds(3300));
   EXPECT_TRUE(a.elector->is_leader());
   EXPECT_EQ(a.stopped.load(), 0u);
   const Json lease = *api.get(kLease);
   EXPECT_EQ(lease["spec"]["holderIdentity"], "a");
   EXPECT_EQ(lease["spec"]["leaseTransitions"], 0);
-  EXPECT_EQ(lease["spec"]["leaseDurationSeconds"], 1);
+  EXPECT_EQ(lease["spec"]["leaseDurationSeconds"], 3);
 }
 
 TEST(Leader, OnlyOneLeadsAndReleaseHandsOver) {
   FakeApiServer api;
-  auto a = std::make_unique<Candidate>(api, "a");
+  auto a = std::make_unique<Candidate>(api, "a", 10'000, 8000);
   ASSERT_TRUE(wait_for([&] { return a->elector->is_leader(); }));
-  Candidate b(api, "b");
+  Candidate b(api, "b", 10'000, 8000);
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   EXPECT_FALSE(b.elector->is_leader());
   a->elector.reset();
