@@ -6,17 +6,8 @@
 #include "base/checked.h"
 
 namespace berth::sim {
-namespace {
 
-engine::EngineConfig of_second_pass(engine::EngineConfig config) {
-  config.ignore_uncovered = true;
-  return config;
-}
-
-}  // namespace
-
-TwoPassDecider::TwoPassDecider(const engine::EngineConfig& config)
-    : quota_(config), nodes_(of_second_pass(config)) {}
+TwoPassDecider::TwoPassDecider(const engine::EngineConfig& config) : quota_(config), nodes_(config) {}
 
 // ----------------------------------------------------------------------------------------------------------------- facts
 

@@ -1,10 +1,7 @@
 #include "engine/preempt/candidates.h"
 
 #include <algorithm>
-#include <tuple>
 
-#include "engine/order/standing.h"
-#include "engine/preempt/cost.h"
 #include "engine/preempt/yield.h"
 
 namespace berth::engine {
@@ -79,50 +76,34 @@ bool Candidates::still_borrows(std::uint32_t i) const {
 }
 
 TimeMs Candidates::rank_yields_from(const Unit& unit, bool reclaim) const {
-  const auto now_or_never = [](bool yields) { return yields ? 0 : kEndOfTime; };
-  if (reclaim) return now_or_never(policy_.reclaim == Reclaim::kAny || unit.priority < claim_.priority);
-  const WorkloadState& v = state_.workloads[unit.workload.index()];
-  switch (policy_.within) {
-    case WithinQueue::kNever:
-      return kEndOfTime;
-    case WithinQueue::kLaterInOrder: {
-      const InLine its{v, unit.priority};
-      const InLine ours{w_, claim_.priority};
-      return stands_behind(state_, its, ours) ? 0 : stands_behind_at(state_, its, ours);
-    }
-    case WithinQueue::kLowerPriority:
-      return now_or_never(unit.priority < claim_.priority);
-    case WithinQueue::kLowerOrNewerEqual:
-      break;
+  if (reclaim) {
+    const bool yields = policy_.reclaim == Reclaim::kAny || unit.priority < claim_.priority;
+    return yields ? 0 : kEndOfTime;
   }
-  return now_or_never(unit.priority < claim_.priority ||
-                      (unit.priority == claim_.priority &&
-                       std::tie(v.created, v.arrival) > std::tie(w_.created, w_.arrival)));
+  const InLine its{state_.workloads[unit.workload.index()], unit.priority};
+  return within_yields_from(state_, its, {w_, claim_.priority});
 }
 
 // Does its end free anything that is asked for: room on a node that would do, or quota that is short?
 bool Candidates::relevant(const Unit& unit) const {
   bool found = false;
   ChargeId last;
-  const auto look = [&](const Slot& slot, std::uint32_t, std::uint32_t) {
-    if (found) return;
-    if (slot.charge != last) {
-      last = slot.charge;
-      for (const QuotaItem& item : state_.charges[slot.charge].quota) {
-        found = found || std::any_of(short_.begin(), short_.end(),
-                                     [&](const QuotaItem& n) { return n.pair == item.pair; });
-      }
-    }
-    for (const ShapeId shape : wanted_.shapes) {
-      found = found || state_.shapes[shape].index[static_cast<std::size_t>(Mode::kPlan)]->eligible(slot.node);
-    }
-  };
   // Of all that the workload has: its surplus is useful where its whole is.
-  const WorkloadState& v = state_.workloads[unit.workload.index()];
-  for (std::uint32_t s = 0; s < v.sets.size() && !found; ++s) {
-    for (std::uint32_t i = 0; i < v.sets[s].slots.size() && !found; ++i) {
-      const Slot& slot = v.sets[s].slots[i];
-      if ((planes_of(slot.state) & kAfterBit) != 0) look(slot, s, i);
+  for (const PodSetState& set : state_.workloads[unit.workload.index()].sets) {
+    for (const Slot& slot : set.slots) {
+      if (found) return true;
+      if (!takes_room(slot)) continue;
+      if (slot.charge != last) {
+        last = slot.charge;
+        for (const QuotaItem& item : state_.charges[slot.charge].quota) {
+          found = found || std::any_of(short_.begin(), short_.end(),
+                                       [&](const QuotaItem& n) { return n.pair == item.pair; });
+        }
+      }
+      for (const ShapeId shape : wanted_.shapes) {
+        found =
+            found || state_.shapes[shape].index[static_cast<std::size_t>(Mode::kPlan)]->eligible(slot.node);
+      }
     }
   }
   return found;
@@ -273,17 +254,18 @@ bool Candidates::take(std::uint32_t i, std::vector<std::uint32_t>& taken) {
 
 void Candidates::free(std::uint32_t i) {
   all_[i].freed = true;
-  const QueueId queue = state_.workloads[all_[i].unit.workload.index()].queue;
-  each_slot(all_[i].unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
-    state_.try_charge(queue, slot.charge, slot.node, slot.devices, kAfterBit, -1);
-  });
+  charge(all_[i].unit, -1);
 }
 
 void Candidates::give_back(std::uint32_t i) {
   all_[i].freed = false;
-  const QueueId queue = state_.workloads[all_[i].unit.workload.index()].queue;
-  each_slot(all_[i].unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
-    state_.try_charge(queue, slot.charge, slot.node, slot.devices, kAfterBit, +1);
+  charge(all_[i].unit, +1);
+}
+
+void Candidates::charge(const Unit& unit, int sign) {
+  const QueueId queue = state_.workloads[unit.workload.index()].queue;
+  each_slot(unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
+    state_.try_charge(queue, slot.charge, slot.node, slot.devices, kAfterBit, sign);
   });
 }
 

@@ -119,6 +119,7 @@ class Candidates {
   TimeMs rank_yields_from(const Unit& unit, bool reclaim) const;
   bool relevant(const Unit& unit) const;
   std::uint32_t add(const Unit& unit, bool reclaim);
+  void charge(const Unit& unit, int sign);  // the slots of a unit, on the after plane
   void open_lines();
   void open_holders(QueueId queue, bool reclaim);
   // Where the path of another queue meets ours: an index into chain_; kNone: in another tree.

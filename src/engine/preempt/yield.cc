@@ -2,28 +2,33 @@
 
 #include <tuple>
 
-#include "engine/order/standing.h"
 #include "engine/preempt/cost.h"
 
 namespace berth::engine {
 
-bool may_yield_within(const State& state, const WorkloadState& v, const WorkloadState& w, TimeMs& more_at) {
-  switch (state.queues[w.queue.index()].spec.preemption.within) {
+TimeMs within_yields_from(const State& state, const InLine& v, const InLine& w) {
+  const auto now_or_never = [](bool yields) { return yields ? 0 : kEndOfTime; };
+  const auto newer = [&] {
+    return std::tie(v.workload.created, v.workload.arrival) >
+           std::tie(w.workload.created, w.workload.arrival);
+  };
+  switch (state.queues[w.workload.queue.index()].spec.preemption.within) {
     case WithinQueue::kNever:
-      return false;
+      return kEndOfTime;
     case WithinQueue::kLowerPriority:
-      return v.priority < w.priority;
+      return now_or_never(v.priority < w.priority);
     case WithinQueue::kLowerOrNewerEqual:
-      return v.priority < w.priority ||
-             (v.priority == w.priority && std::tie(v.created, v.arrival) > std::tie(w.created, w.arrival));
-    case WithinQueue::kLaterInOrder: {
-      const InLine its{v, v.priority};
-      const InLine ours{w, w.priority};
-      if (stands_behind(state, its, ours)) return true;
-      more_at = std::min(more_at, stands_behind_at(state, its, ours));
-      return false;
-    }
+      return now_or_never(v.priority < w.priority || (v.priority == w.priority && newer()));
+    case WithinQueue::kLaterInOrder:
+      return stands_behind(state, v, w) ? 0 : stands_behind_at(state, v, w);
   }
+  return kEndOfTime;
+}
+
+bool may_yield_within(const State& state, const WorkloadState& v, const WorkloadState& w, TimeMs& more_at) {
+  const TimeMs from = within_yields_from(state, {v, v.priority}, {w, w.priority});
+  if (from == 0) return true;
+  more_at = std::min(more_at, from);
   return false;
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "engine/core/state.h"
+#include "engine/order/standing.h"
 
 namespace berth::engine {
 
@@ -39,8 +40,7 @@ struct Yielder {
 
 // Slots that would give room and quota back.
 inline bool takes_room(const Slot& slot) {
-  return slot.state == SlotState::kBinding || slot.state == SlotState::kRunning ||
-         slot.state == SlotState::kHeld;
+  return (planes_of(slot.state) & kAfterBit) != 0;
 }
 
 // Frees (-1) or gives back (+1) the room of all its slots on the after plane, as a trial.
@@ -72,8 +72,11 @@ inline bool within_own_quota(const QuotaTree& quota, QueueId queue, std::span<co
                       [&](FlavorResource pair) { return quota.borrows(queue, pair); });
 }
 
-// Whether `v`, which runs or holds room in the queue of `w`, may have to yield to `w`: the queue's `within`. `more_at` falls to
-// the time at which the passing of time alone could bring that about.
+// From when on `v`, which runs or holds room in the queue of `w`, may have to yield to `w`: the queue's `within`. 0: it may now;
+// kEndOfTime: time alone never brings that about.
+TimeMs within_yields_from(const State& state, const InLine& v, const InLine& w);
+
+// The same of whole workloads, as of now. `more_at` falls to the time at which that could come true.
 bool may_yield_within(const State& state, const WorkloadState& v, const WorkloadState& w, TimeMs& more_at);
 
 // Whether `v`, which runs, has run its minimum, or `w` need not care. `more_at` as above.
