@@ -112,6 +112,11 @@ bool SimulateResult::as_expected() const {
   return std::all_of(checks.begin(), checks.end(), [](const Check& check) { return check.met(); });
 }
 
+std::unique_ptr<Decider> make_decider(const Scenario& scenario) {
+  if (scenario.passes == Passes::kTwo) return std::make_unique<TwoPassDecider>(scenario.engine);
+  return std::make_unique<EngineDecider>(scenario.engine);
+}
+
 Result<SimulateResult> simulate(const Scenario& scenario, const SimulateOptions& options) {
   BERTH_ASSIGN(const Input input, load(scenario));
   return simulate(scenario, input, options);
@@ -122,14 +127,11 @@ Result<SimulateResult> simulate(const Scenario& scenario, const Input& input,
   BERTH_ASSIGN(const std::vector<CurvePoint> published, published_curve(scenario));
   std::unique_ptr<Decider> decider;
   LoggedDecider* logged = nullptr;
-  if (scenario.passes == Passes::kTwo) {
-    if (!options.log.empty()) {
-      return fail(ErrorCode::kInvalid,
-                  "a decision log is of one engine, and policy.passes: two has two; leave out --log");
-    }
-    decider = std::make_unique<TwoPassDecider>(scenario.engine);
-  } else if (options.log.empty()) {
-    decider = std::make_unique<EngineDecider>(scenario.engine);
+  if (options.log.empty()) {
+    decider = make_decider(scenario);
+  } else if (scenario.passes == Passes::kTwo) {
+    return fail(ErrorCode::kInvalid,
+                "a decision log is of one engine, and policy.passes: two has two; leave out --log");
   } else {
     BERTH_ASSIGN(auto opened, LoggedDecider::open(scenario.engine, options.log));
     logged = opened.get();

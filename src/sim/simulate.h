@@ -3,10 +3,12 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "sim/decider.h"
 #include "sim/input.h"
 #include "sim/metrics.h"
 #include "sim/output.h"
@@ -40,6 +42,9 @@ struct SimulateResult {
 
   bool as_expected() const;
 };
+
+// Who decides in a run of this scenario: one engine, or two passes (sim/two_pass.h). Nothing is recorded.
+std::unique_ptr<Decider> make_decider(const Scenario& scenario);
 
 // Errors: kInvalid for wrong input (with its place), kInternal where the engine misbehaves.
 Result<SimulateResult> simulate(const Scenario& scenario, const SimulateOptions& options = {});

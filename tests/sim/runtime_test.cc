@@ -18,35 +18,14 @@ std::string scenario_of(const std::string& rules = "", const std::string& rest =
          "}]\n" + kOneQueue + rest;
 }
 
-// The inputs and the outcome of a run.
-struct Run {
-  Input input;
-  Outcome outcome;
-};
-
-Result<Run> replay_of(const TempFolder& folder, const std::string& trace, const std::string& yaml,
-                      std::uint64_t seed = 1) {
+Result<Replayed> replay_of(const TempFolder& folder, const std::string& trace, const std::string& yaml,
+                           std::uint64_t seed = 1) {
   folder.file("t.jsonl", kHeader + trace);
-  BERTH_ASSIGN(const Scenario scenario, parse_scenario(yaml, "s.yaml", folder.path(), {.seed = seed}));
-  Run run;
-  BERTH_ASSIGN(run.input, load(scenario));
-  EngineDecider decider(scenario.engine);
-  ReplayOptions options;
-  options.audit_every = 1;
-  BERTH_ASSIGN(run.outcome, replay(run.input, decider, options));
-  return run;
-}
-
-const JobOutcome& job_of(const Run& run, const std::string& name) {
-  for (std::size_t i = 0; i < run.input.trace.jobs.size(); ++i) {
-    if (run.input.trace.jobs[i].name == name) return run.outcome.jobs[i];
-  }
-  ADD_FAILURE() << "no job " << name;
-  return run.outcome.jobs.front();
+  return sim::replay_of(yaml, folder.path(), seed);
 }
 
 // Every job that ended: its time is what it waited, what it paid, what it lost and what it worked.
-void expect_times_add_up(const Run& run) {
+void expect_times_add_up(const Replayed& run) {
   for (std::size_t i = 0; i < run.outcome.jobs.size(); ++i) {
     const Job& job = run.input.trace.jobs[i];
     const JobOutcome& result = run.outcome.jobs[i];
@@ -282,7 +261,7 @@ TEST(Failures, NothingRunsOnWhatIsOutAndNothingIsLeftBehind) {
   for (const std::uint64_t seed : {1, 2, 3, 4}) {
     const auto scenario = parse_scenario(yaml, "s.yaml", folder.path(), {.seed = seed});
     ASSERT_TRUE(scenario) << scenario.error().str();
-    struct Run run;
+    Replayed run;
     auto input = load(*scenario);
     ASSERT_TRUE(input) << input.error().str();
     run.input = *std::move(input);

@@ -51,6 +51,24 @@ std::int64_t metric_of(const SimulateResult& result, const std::string& name) {
   return it->milli;
 }
 
+Result<Replayed> replay_of(const std::string& yaml, const std::string& folder, std::uint64_t seed) {
+  BERTH_ASSIGN(const Scenario scenario, parse_scenario(yaml, "s.yaml", folder, {.seed = seed}));
+  Replayed run;
+  BERTH_ASSIGN(run.input, load(scenario));
+  ReplayOptions options;
+  options.audit_every = 1;
+  BERTH_ASSIGN(run.outcome, replay(run.input, *make_decider(scenario), options));
+  return run;
+}
+
+const JobOutcome& job_of(const Replayed& run, const std::string& name) {
+  for (std::size_t i = 0; i < run.input.trace.jobs.size(); ++i) {
+    if (run.input.trace.jobs[i].name == name) return run.outcome.jobs[i];
+  }
+  ADD_FAILURE() << "no job " << name;
+  return run.outcome.jobs.front();
+}
+
 std::string error_of(const std::string& yaml, const std::string& folder) {
   const auto scenario = parse_scenario(yaml, "s.yaml", folder);
   if (!scenario) return scenario.error().str();

@@ -34,6 +34,16 @@ std::string traces_folder();
 // The metric's value in thousandths; fails the test where there is none.
 std::int64_t metric_of(const SimulateResult& result, const std::string& name);
 
+// The inputs and the outcome of a replay.
+struct Replayed {
+  Input input;
+  Outcome outcome;
+};
+// Replays a scenario; the engine is audited after every moment.
+Result<Replayed> replay_of(const std::string& yaml, const std::string& folder, std::uint64_t seed = 1);
+// Fails the test where there is none.
+const JobOutcome& job_of(const Replayed& run, const std::string& name);
+
 // The message of a failed scenario, "" where it went through.
 std::string error_of(const std::string& yaml, const std::string& folder);
 

@@ -1,5 +1,4 @@
 // A queue manager and a scheduler beside it, each deciding for itself (sim/two_pass.h), by hand.
-#include "sim/two_pass.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,42 +15,17 @@ constexpr const char* kTwoNodes =
     "{\"kind\":\"node\",\"name\":\"n1\",\"gpus\":8}\n"
     "{\"kind\":\"node\",\"name\":\"n2\",\"gpus\":8}\n";
 
-struct Run {
-  Input input;
-  Outcome outcome;
-  const JobOutcome& job(const std::string& name) const {
-    for (std::size_t i = 0; i < input.trace.jobs.size(); ++i) {
-      if (input.trace.jobs[i].name == name) return outcome.jobs[i];
-    }
-    ADD_FAILURE() << "no job " << name;
-    return outcome.jobs.front();
-  }
-};
-
-Result<Run> run(const std::string& jobs, const std::string& queue, const std::string& passes,
-                const std::string& rest = "") {
+Result<Replayed> run(const std::string& jobs, const std::string& queue, const std::string& passes,
+                     const std::string& rest = "") {
   const TempFolder folder;
   folder.file("t.jsonl", kTwoNodes + jobs);
-  BERTH_ASSIGN(
-      const Scenario scenario,
-      parse_scenario("name: test\n"
-                     "cluster: [{kind: berth, path: t.jsonl}]\n"
-                     "trace: [{kind: berth, path: t.jsonl, durations: known, checkpoint_every: 1s}]\n"
-                     "queues: [{name: q, " +
-                         queue + "}]\npolicy: {placement: pack, passes: " + passes + "}\n" + rest,
-                     "s.yaml", folder.path()));
-  Run out;
-  BERTH_ASSIGN(out.input, load(scenario));
-  ReplayOptions options;
-  options.audit_every = 1;
-  if (scenario.passes == Passes::kTwo) {
-    TwoPassDecider decider(scenario.engine);
-    BERTH_ASSIGN(out.outcome, replay(out.input, decider, options));
-  } else {
-    EngineDecider decider(scenario.engine);
-    BERTH_ASSIGN(out.outcome, replay(out.input, decider, options));
-  }
-  return out;
+  return replay_of(
+      "name: test\n"
+      "cluster: [{kind: berth, path: t.jsonl}]\n"
+      "trace: [{kind: berth, path: t.jsonl, durations: known, checkpoint_every: 1s}]\n"
+      "queues: [{name: q, " +
+          queue + "}]\npolicy: {placement: pack, passes: " + passes + "}\n" + rest,
+      folder.path());
 }
 
 // Six GPUs on each node; c has quota and no place, and keeps its quota from d, whom two GPUs are free for.
@@ -64,12 +38,12 @@ TEST(TwoPasses, WhoIsAdmittedKeepsItsQuotaWithoutAPlace) {
   const std::string queue = "quota: [{resource: gpu, nominal: 16, borrow: 0}]";
   const auto one = run(jobs, queue, "one");
   ASSERT_TRUE(one) << one.error().str();
-  EXPECT_EQ(one->job("c").first_start, 100'000);
-  EXPECT_EQ(one->job("d").first_start, 2'000);
+  EXPECT_EQ(job_of(*one, "c").first_start, 100'000);
+  EXPECT_EQ(job_of(*one, "d").first_start, 2'000);
   const auto two = run(jobs, queue, "two");
   ASSERT_TRUE(two) << two.error().str();
-  EXPECT_EQ(two->job("c").first_start, 100'000);
-  EXPECT_EQ(two->job("d").first_start, 100'000);
+  EXPECT_EQ(job_of(*two, "c").first_start, 100'000);
+  EXPECT_EQ(job_of(*two, "d").first_start, 100'000);
 }
 
 // Four jobs of four GPUs; c of eight takes the two that have most left, who sit on different nodes: in vain.
@@ -86,15 +60,15 @@ TEST(TwoPasses, VictimsAreTakenByCountThoughTheirRoomDoesNotFitTogether) {
       "victims: latest-in-order";
   const auto one = run(jobs, queue, "one");
   ASSERT_TRUE(one) << one.error().str();
-  EXPECT_EQ(one->job("c").first_start, 10'000);
-  EXPECT_EQ(one->job("b1").evictions + one->job("b2").evictions, 2) << "two of one node";
+  EXPECT_EQ(job_of(*one, "c").first_start, 10'000);
+  EXPECT_EQ(job_of(*one, "b1").evictions + job_of(*one, "b2").evictions, 2) << "two of one node";
   const auto two = run(jobs, queue, "two");
   ASSERT_TRUE(two) << two.error().str();
-  EXPECT_EQ(two->job("a1").evictions, 1);
-  EXPECT_EQ(two->job("b1").evictions, 1);
-  EXPECT_EQ(two->job("c").first_start, 300'001) << "when a2 has ended";
-  EXPECT_EQ(two->job("c").evictions, 0);
-  EXPECT_EQ(two->job("b1").waited, 290'001) << "beside the room that it had left";
+  EXPECT_EQ(job_of(*two, "a1").evictions, 1);
+  EXPECT_EQ(job_of(*two, "b1").evictions, 1);
+  EXPECT_EQ(job_of(*two, "c").first_start, 300'001) << "when a2 has ended";
+  EXPECT_EQ(job_of(*two, "c").evictions, 0);
+  EXPECT_EQ(job_of(*two, "b1").waited, 290'001) << "beside the room that it had left";
   EXPECT_EQ(two->outcome.unfinished, 0);
 }
 
@@ -106,8 +80,8 @@ TEST(TwoPasses, AFailedNodeSendsItsWorkBackToTheFirstPass) {
                        "failures: [{unit: node, node: n1, at: 50s, repair: 20s}]\n");
   ASSERT_TRUE(two) << two.error().str();
   EXPECT_EQ(two->outcome.unfinished, 0);
-  EXPECT_EQ(two->job("a").failures + two->job("b").failures, 1);
-  EXPECT_EQ(std::max(two->job("a").end, two->job("b").end), 120'000);
+  EXPECT_EQ(job_of(*two, "a").failures + job_of(*two, "b").failures, 1);
+  EXPECT_EQ(std::max(job_of(*two, "a").end, job_of(*two, "b").end), 120'000);
 }
 
 TEST(TwoPasses, WhatTheyCannotDoIsRefused) {
