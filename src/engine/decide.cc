@@ -8,6 +8,7 @@
 #include "engine/core/bands.h"
 #include "engine/core/empty_cluster.h"
 #include "engine/preempt/cost.h"
+#include "engine/preempt/flavor_choice.h"
 #include "engine/preempt/quota_victims.h"
 
 namespace berth::engine {
@@ -271,6 +272,7 @@ void Decider::attempt(ClassId class_id) {
   if (lacks_room(class_id, id)) return;
 
   std::int64_t steps = state_.config.search_steps;
+  if (try_flavors(id, steps)) return;
   Placer placer(state_, id, Mode::kStart, steps);
   if (placer.run()) {
     state_.keep();
@@ -310,6 +312,76 @@ void Decider::attempt(ClassId class_id) {
   Failure failure = placer.failure();
   failure.steps_ended = failure.steps_ended || steps < 0;
   park(class_id, failure, &search);
+}
+
+bool Decider::try_flavors(WorkloadId id, std::int64_t& steps) {
+  const WorkloadState& w = state_.workloads[id.index()];
+  const FlavorSearch& how = state_.queues[w.queue.index()].spec.flavor_search;
+  if (how == FlavorSearch{} || grows(w)) return false;
+  std::size_t flavors = 0;
+  for (const auto& set : w.sets) flavors = std::max(flavors, state_.choices(set).size());
+  if (flavors < 2) return false;
+
+  // What one flavor would lead to, with its charges in the trial: a start, a wait for room that is about to be free, victims.
+  struct Found {
+    FlavorRating rating;
+    bool starts = false;
+    VictimPlan plan;
+  };
+  const auto try_one = [&](int rank) -> std::optional<Found> {
+    Found found;
+    const auto reach = [&] {
+      std::int64_t most = 0;
+      for (const PlacedSlot& p : found.plan.placed)
+        most = std::max(most, reach_of(state_, w.queue, state_.charges[p.charge].quota));
+      return most;
+    };
+    Placer now(state_, id, Mode::kStart, steps, rank);
+    if (now.run()) {
+      found.starts = true;
+      found.plan.placed = now.placed();
+      found.rating = {FlavorMode::kFits, reach()};
+      return found;
+    }
+    if (!now.failure().by_quota && !now.failure().by_nodes) return std::nullopt;
+    Placer later(state_, id, Mode::kPlan, steps, rank);
+    if (later.run()) {
+      found.plan.placed = later.placed();
+      found.rating = {FlavorMode::kReclaims, reach()};
+      return found;
+    }
+    if (now.failure().steps_ended || later.failure().steps_ended || !beyond_quota(w).reasons.empty())
+      return std::nullopt;
+    VictimSearch search(state_, lists_, id, steps);
+    auto plan = search.run(Ask::kLeast, rank);
+    if (!plan) return std::nullopt;
+    found.plan = std::move(*plan);
+    const bool own = std::any_of(found.plan.victims.begin(), found.plan.victims.end(),
+                                 [](const VictimPlan::Victim& v) { return !v.reclaim; });
+    found.rating = {own ? FlavorMode::kPreempts : FlavorMode::kReclaims, reach()};
+    return found;
+  };
+  const auto decide = [&](const Found& found) {
+    state_.keep();
+    if (found.starts) {
+      start(id, found.plan.placed);
+    } else {
+      hold(id, found.plan);
+    }
+    return true;
+  };
+  std::optional<std::pair<FlavorRating, int>> best;
+  for (int rank = 0; rank < static_cast<int>(flavors) && steps >= 0; ++rank) {
+    const auto found = try_one(rank);
+    if (!found) continue;
+    if (search_ends(how, found->rating)) return decide(*found);
+    state_.rollback(0);
+    if (!best || better(how, found->rating, best->first)) best = {found->rating, rank};
+  }
+  if (!best) return false;
+  steps = std::max<std::int64_t>(steps, state_.config.search_steps);  // it is known to be there
+  const auto found = try_one(best->second);
+  return found && decide(*found);
 }
 
 bool Decider::lacks_room(ClassId class_id, WorkloadId id) {
@@ -514,6 +586,9 @@ void Decider::hold(WorkloadId id, const VictimPlan& plan) {
     }
   }
   WorkloadState& w = state_.workloads[id.index()];
+  if (std::any_of(plan.victims.begin(), plan.victims.end(),
+                  [](const auto& victim) { return victim.why == ReasonCode::kReclaimedFairly; }))
+    w.took_fairly_at = state_.outside_version;
   w.held_band = saturating_sub(claim_of(w).priority, w.priority);
   for (const PlacedSlot& p : plan.placed) {
     state_.set_slot(id, p.set, p.slot, SlotState::kHeld, p.node, p.charge, p.devices, kAfterBit);

@@ -31,6 +31,9 @@ class Decider {
   // The class lacked nothing but room when it was parked, and there still is too little in all: parks it again, for the same
   // reasons with the numbers of now.
   bool lacks_room(ClassId class_id, WorkloadId id);
+  // Flavors one after the other, where the queue would not have the first that fits (FlavorSearch): true where it started, or
+  // was given a hold.
+  bool try_flavors(WorkloadId id, std::int64_t& steps);
   // The same for work whose flavors are opaque: quota is all there is to find (decide_quota.cc).
   void attempt_quota(ClassId class_id, WorkloadId id);
   bool try_quota(WorkloadId id, std::span<const std::int64_t> counts, bool only_ask = false);

@@ -47,6 +47,7 @@ class Checker {
     std::string workload;
     std::vector<std::pair<std::size_t, std::size_t>> slots;  // set, index
     std::vector<SlotRecord> before;
+    ReasonCode why = ReasonCode::kNone;
   };
 
   std::string start(const Decision& d, Coverage& coverage);
@@ -67,6 +68,8 @@ class Checker {
                           Rank& rank, Coverage& coverage) const;
   std::string ran_its_minimum(const WorkloadRecord& victim, const WorkloadRecord& to,
                               Coverage& coverage) const;
+  std::string may_yield_so(const Rank& rank, const WorkloadRecord& to, ReasonCode cause) const;
+  bool shares(const std::string& queue) const;  // by dominant shares, with its siblings
   std::string check_reclaimer(const WorkloadRecord& w) const;
   std::string check_minimal(const WorkloadRecord& holder);
   bool could_stay(const WorkloadRecord& holder, const Yielded& victim);

@@ -35,13 +35,14 @@ std::string Checker::evict(const Decision& d, Coverage& coverage) {
     Rank rank;
     if (auto wrong = bands_yield(d, w, to->second, rank, coverage); !wrong.empty()) return wrong;
     if (auto wrong = may_yield(w, rank, to->second); !wrong.empty()) return wrong;
+    if (auto wrong = may_yield_so(rank, to->second, cause); !wrong.empty()) return wrong;
     const bool part = static_cast<std::int64_t>(d.slots.size()) < w.active();
     if (auto wrong = part ? "" : ran_its_minimum(w, to->second, coverage); !wrong.empty()) return wrong;
   } else {
     return fmt::format("{} is no cause of an eviction", enum_name(cause));
   }
 
-  Yielded yielded{d.workload, {}, {}};
+  Yielded yielded{d.workload, {}, {}, cause};
   for (const SlotPlacement& p : d.slots) {
     const auto s = static_cast<std::size_t>(p.pod_set);
     const auto i = static_cast<std::size_t>(p.index);
@@ -81,7 +82,7 @@ std::string Checker::release(const Decision& d, Coverage& coverage) {
   WorkloadRecord& w = ledger_.workloads.at(d.workload);
   if (d.slots.empty()) return "it has no slots";
   const ReasonCode cause = d.reason.code;
-  Yielded yielded{d.workload, {}, {}};
+  Yielded yielded{d.workload, {}, {}, cause};
   for (const SlotPlacement& p : d.slots) {
     SlotRecord& slot = w.sets.at(static_cast<std::size_t>(p.pod_set)).at(static_cast<std::size_t>(p.index));
     if (slot.state != SlotState::kHeld)
@@ -220,6 +221,7 @@ std::string Checker::may_yield(const WorkloadRecord& victim, const Rank& rank,
         bool borrowed = true;
         for (const std::string& queue : theirs) {
           if (std::count(ours.begin(), ours.end(), queue) > 0) break;
+          if (shares(to.spec.queue) && queue != theirs.front()) break;  // above, any resource makes a share
           borrowed =
               borrowed && ledger_.usage(queue, pair, When::kAfter) > ledger_.subtree_quota(queue, pair);
         }
@@ -230,12 +232,40 @@ std::string Checker::may_yield(const WorkloadRecord& victim, const Rank& rank,
   return fmt::format("it is protected: its queue {} does not run on borrowed quota", victim.spec.queue);
 }
 
-// Who reclaims must not borrow itself: its side of the common ancestor stays within its own quota.
+bool Checker::shares(const std::string& queue) const {
+  const auto own = ledger_.queues.find(queue);
+  if (own == ledger_.queues.end()) return false;
+  const auto parent = ledger_.queues.find(own->second.parent);
+  return parent != ledger_.queues.end() && parent->second.sharing == Sharing::kDominantShare;
+}
+
+// Whether the policy of the beneficiary's queue knows this cause, and the rank suits it.
+std::string Checker::may_yield_so(const Rank& rank, const WorkloadRecord& to, ReasonCode cause) const {
+  if (cause == ReasonCode::kReclaimedFairly && !shares(to.spec.queue))
+    return "its beneficiary does not share by dominant shares";
+  if (cause != ReasonCode::kReclaimedWhileBorrowing) return "";
+  const PreemptionPolicy& policy = ledger_.queues.at(to.spec.queue).preemption;
+  if (policy.borrow_within == BorrowWithin::kNever || shares(to.spec.queue))
+    return "its beneficiary may not borrow by force";
+  const Rank claimed{ledger_.rank(to).first,
+                     ledger_.rank(to).second + asked_of(to).priority - to.spec.priority};
+  if (!(rank < claimed)) return "it is not of lower priority than who borrows by force";
+  if (policy.borrow_threshold && rank.first == 0 && rank.second > *policy.borrow_threshold)
+    return fmt::format("its priority {} is above the threshold {}", rank.second, *policy.borrow_threshold);
+  return "";
+}
+
+// Who reclaims must not borrow itself: its side of the common ancestor stays within its own quota. Not where it takes its fair
+// share, or may borrow by force; of a hold that is overtaken, its reason does not say which it was.
 std::string Checker::check_reclaimer(const WorkloadRecord& w) const {
   const auto ours = ledger_.chain(w.spec.queue);
   for (const Yielded& victim : yielded_.at(w.spec.uid)) {
     const auto& other = ledger_.workloads.at(victim.workload);
-    if (other.spec.queue == w.spec.queue) continue;
+    if (other.spec.queue == w.spec.queue || shares(w.spec.queue)) continue;
+    const bool by_force = victim.why == ReasonCode::kReclaimedWhileBorrowing ||
+                          (victim.why == ReasonCode::kHoldOvertaken &&
+                           ledger_.queues.at(w.spec.queue).preemption.borrow_within != BorrowWithin::kNever);
+    if (by_force) continue;
     const auto theirs = ledger_.chain(other.spec.queue);
     std::string side;
     for (const std::string& queue : ours) {

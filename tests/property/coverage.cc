@@ -20,6 +20,8 @@ constexpr std::string_view kCases[] = {
     "hold ReleasingRoom",
     "evict Preempted",
     "evict Reclaimed",
+    "evict ReclaimedFairly",
+    "evict ReclaimedWhileBorrowing",
     "evict (a part)",
     "evict after a minimum runtime",
     "evict before a minimum runtime",

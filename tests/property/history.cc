@@ -140,6 +140,8 @@ std::vector<Event> change_queue(const Profile& p, const Step& step, const Ledger
       q.order = any<QueueOrder>(r);
       if (p.orders) q.ordering = make_ordering(r);
       if (p.orders && !q.leaf) q.sharing = any<Sharing>(r);
+      q.preemption.borrow_within = any<BorrowWithin>(r);
+      q.flavor_search = {r.chance(1, 2), r.chance(1, 2), r.chance(1, 2)};
       break;
     default:
       q.stop = q.stop == StopPolicy::kNone ? r.chance(1, 2) ? StopPolicy::kHold : StopPolicy::kHoldAndDrain

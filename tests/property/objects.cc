@@ -194,6 +194,12 @@ Queue make_queue(const Profile& p, std::int64_t id, std::uint64_t seed) {
   if (p.policies) {
     q.preemption.within = any<WithinQueue>(r);
     q.preemption.reclaim = any<Reclaim>(r);
+    Random more(~seed);
+    if (more.chance(1, 3)) {
+      q.preemption.borrow_within = BorrowWithin::kLowerPriority;
+      if (more.chance(1, 2)) q.preemption.borrow_threshold = more.between(-1, 3);
+    }
+    if (more.chance(1, 3)) q.flavor_search = {more.chance(1, 2), more.chance(1, 2), more.chance(1, 2)};
     if (r.chance(1, 3)) q.preemption.victims = any<VictimOrder>(r);
     if (r.chance(1, 4)) q.preemption.minimum_runtime = 1000 * r.between(1, 40);
     q.preemption.ignores_minimum_runtime = r.chance(1, 8);

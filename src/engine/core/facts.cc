@@ -31,6 +31,7 @@ Status State::node_upsert(const Node& node) {
   gained_now = true;
   holds_suspect = true;
   ++place_version;
+  ++outside_version;
   return {};
 }
 
@@ -38,6 +39,7 @@ Status State::node_remove(const std::string& name) {
   BERTH_TRY(nodes.remove(name));
   holds_suspect = true;
   ++place_version;
+  ++outside_version;
   return {};
 }
 
@@ -128,6 +130,7 @@ void State::configuration_changed() {
   rebuild_queues();
   ++config_version;
   ++place_version;
+  ++outside_version;
   holds_suspect = true;
   pending.wake_all();
 }
@@ -405,6 +408,7 @@ Status State::workload_remove(const std::string& uid) {
   const auto id = find_workload(uid);
   if (!id) return unknown("workload", uid);
   WorkloadState& w = workloads[id->index()];
+  if (w.running() > 0) ++outside_version;
   for (std::size_t s = 0; s < w.sets.size(); ++s) {
     for (std::size_t i = 0; i < w.sets[s].slots.size(); ++i) {
       if (w.sets[s].slots[i].state != SlotState::kAbsent)
@@ -435,6 +439,8 @@ Status State::slot_update(const SlotUpdate& update) {
   const auto at = static_cast<std::size_t>(update.index);
   const Slot slot = w.sets[set].slots[at];
   if (w.held() > 0) holds_suspect = true;  // with this slot gone, what is held may make no whole gang
+  const bool ran = slot.state == SlotState::kBinding || slot.state == SlotState::kRunning;
+  if (ran && (planes_of(update.state) & kNowBit) == 0) ++outside_version;
   switch (update.state) {
     case SlotState::kHeld:
       return fail(ErrorCode::kInvalid, "workload {}: a hold is decided, not seen", w.name);

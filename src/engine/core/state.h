@@ -85,7 +85,8 @@ struct WorkloadState {
   Reason hold_cause;           // while slots are held
   std::int64_t held_band = 0;  // the priority, on top of its own, of the claim that they were held for
   std::uint64_t hold_order = 0;
-  bool withdraw = false;  // the next decide() ends its slots
+  std::uint64_t took_fairly_at = 0;  // the outside_version at which it took a fair share of others
+  bool withdraw = false;             // the next decide() ends its slots
   std::string withdraw_why;
 
   std::int64_t waiting() const { return sum(&PodSetState::waiting); }
@@ -233,6 +234,9 @@ class State {
   // Grows with every change of nodes, foreign pods, topologies, flavors and queues: of where work could be, if there were
   // none.
   std::uint64_t place_version = 1;
+  // Grows when work ends of itself, and with every change of nodes, flavors and queues: with what changes who has how much and
+  // is no consequence of a decision.
+  std::uint64_t outside_version = 1;
   std::unique_ptr<EmptyCluster> empty;  // made when it is first asked
 
   // What was gained since the last decide().

@@ -1,13 +1,12 @@
 #include "engine/preempt/candidates.h"
 
 #include <algorithm>
-
-#include "engine/preempt/yield.h"
+#include <utility>
 
 namespace berth::engine {
 
 Candidates::Candidates(State& state, UnitLists& lists, WorkloadId preemptor, const Wanted& wanted,
-                       std::int64_t& steps)
+                       std::int64_t& steps, bool fair)
     : state_(state),
       lists_(lists),
       id_(preemptor),
@@ -16,7 +15,8 @@ Candidates::Candidates(State& state, UnitLists& lists, WorkloadId preemptor, con
       steps_(steps),
       policy_(state.queues[w_.queue.index()].spec.preemption),
       order_(policy_.victims),
-      claim_(claim_of(w_)) {
+      claim_(claim_of(w_)),
+      fair_(fair) {
   for (QueueId at = w_.queue; at.valid(); at = state_.quota.parent(at)) {
     chain_.push_back(at);
     own_quota_.push_back(std::all_of(wanted.quota.begin(), wanted.quota.end(), [&](const QuotaItem& item) {
@@ -27,6 +27,7 @@ Candidates::Candidates(State& state, UnitLists& lists, WorkloadId preemptor, con
   for (const QuotaItem& item : wanted.quota) {
     if (item.amount > state_.quota.available(w_.queue, item.pair, kAfter)) short_.push_back(item);
   }
+  for (const QuotaItem& item : short_.empty() ? wanted.quota : short_) contested_.push_back(item.pair);
   for (const ShapeId shape : wanted.shapes) state_.index(shape, Mode::kPlan);  // eligible() is asked of it
   open_lines();
 }
@@ -48,19 +49,32 @@ bool Candidates::borrows_below(QueueId queue, std::uint32_t meeting, FlavorResou
   return true;
 }
 
-// Our side of the common ancestor stays within its own quota, and theirs borrows something that is needed.
-bool Candidates::may_reclaim_from(QueueId queue) const {
-  if (queue == w_.queue || state_.queues[queue.index()].spec.unlimited) return false;
+// Their side of the common ancestor borrows something that is needed, and ours stays within its own quota, or may end work of
+// lower priority although it does not.
+std::optional<YieldCause> Candidates::cause_of(QueueId queue) const {
+  if (queue == w_.queue || state_.queues[queue.index()].spec.unlimited) return std::nullopt;
+  if (fair_) {
+    return FairOrder::borrows(state_.quota, queue, contested_) ? std::optional(YieldCause::kFairShare)
+                                                               : std::nullopt;
+  }
   const std::uint32_t meeting = meets(queue);
-  if (meeting == kNone || meeting == 0 || own_quota_[meeting - 1] == 0) return false;
-  return std::any_of(wanted_.quota.begin(), wanted_.quota.end(),
-                     [&](const QuotaItem& item) { return borrows_below(queue, meeting, item.pair); });
+  if (meeting == kNone || meeting == 0) return std::nullopt;
+  if (own_quota_[meeting - 1] == 0 && policy_.borrow_within == BorrowWithin::kNever) return std::nullopt;
+  const bool borrows = std::any_of(wanted_.quota.begin(), wanted_.quota.end(), [&](const QuotaItem& item) {
+    return borrows_below(queue, meeting, item.pair);
+  });
+  if (!borrows) return std::nullopt;
+  return own_quota_[meeting - 1] != 0 ? YieldCause::kReclaim : YieldCause::kReclaimWhileBorrowing;
 }
 
 bool Candidates::still_borrows(std::uint32_t i) const {
   const Unit& unit = all_[i].unit;
   const QueueId queue = state_.workloads[unit.workload.index()].queue;
   const std::uint32_t meeting = meets(queue);
+  const auto borrowed = [&](FlavorResource pair) {
+    // What the queues above it borrow is in their shares, of whatever resource.
+    return fair_ ? state_.quota.borrows(queue, pair) : borrows_below(queue, meeting, pair);
+  };
   ChargeId last;
   bool found = false;
   each_slot(unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
@@ -69,15 +83,19 @@ bool Candidates::still_borrows(std::uint32_t i) const {
     for (const QuotaItem& item : state_.charges[slot.charge].quota) {
       const bool needed = std::any_of(wanted_.quota.begin(), wanted_.quota.end(),
                                       [&](const QuotaItem& n) { return n.pair == item.pair; });
-      found = found || (needed && borrows_below(queue, meeting, item.pair));
+      found = found || (needed && borrowed(item.pair));
     }
   });
   return found;
 }
 
-TimeMs Candidates::rank_yields_from(const Unit& unit, bool reclaim) const {
-  if (reclaim) {
-    const bool yields = policy_.reclaim == Reclaim::kAny || unit.priority < claim_.priority;
+TimeMs Candidates::rank_yields_from(const Unit& unit, YieldCause cause) const {
+  if (cause != YieldCause::kWithinQueue) {
+    bool yields = policy_.reclaim == Reclaim::kAny || unit.priority < claim_.priority;
+    if (cause == YieldCause::kReclaimWhileBorrowing) {
+      yields = unit.priority < claim_.priority &&
+               (!policy_.borrow_threshold || unit.priority <= *policy_.borrow_threshold);
+    }
     return yields ? 0 : kEndOfTime;
   }
   const InLine its{state_.workloads[unit.workload.index()], unit.priority};
@@ -109,11 +127,11 @@ bool Candidates::relevant(const Unit& unit) const {
   return found;
 }
 
-bool Candidates::accepts(const Unit& unit, bool reclaim) {
+bool Candidates::accepts(const Unit& unit, YieldCause cause) {
   --steps_;
   const WorkloadState& v = state_.workloads[unit.workload.index()];
   if (!v.used || v.arrival != unit.arrival || v.withdraw || unit.workload == id_) return false;
-  if (reclaim && unit.is_protected) return false;
+  if (cause != YieldCause::kWithinQueue && unit.is_protected) return false;
   if (!unit.holder) {
     if (unit.whole) {
       const auto parts = parts_.find(unit.workload.value);
@@ -127,7 +145,7 @@ bool Candidates::accepts(const Unit& unit, bool reclaim) {
         return false;
     }
   }
-  TimeMs from = rank_yields_from(unit, reclaim);
+  TimeMs from = rank_yields_from(unit, cause);
   if (from == kEndOfTime || !relevant(unit)) return false;
   if (!unit.holder && claim_.reclaim_within > 0 && v.restart.grace > claim_.reclaim_within) {
     slow_ = true;
@@ -136,7 +154,7 @@ bool Candidates::accepts(const Unit& unit, bool reclaim) {
   TimeMs minimum = kEndOfTime;
   if (unit.whole && !unit.holder && !ran_its_minimum(state_, v, w_, minimum)) from = std::max(from, minimum);
   if (from > state_.now) {
-    young_.push_back({from, unit, reclaim});
+    young_.push_back({from, unit, cause});
     return false;
   }
   return true;
@@ -144,7 +162,7 @@ bool Candidates::accepts(const Unit& unit, bool reclaim) {
 
 // ------------------------------------------------------------------------------------------------------------- the order
 
-void Candidates::open_holders(QueueId queue, bool reclaim) {
+void Candidates::open_holders(QueueId queue, YieldCause cause) {
   for (const auto& [order, id] : state_.queues[queue.index()].holders) {
     const WorkloadState& v = state_.workloads[id.index()];
     Unit unit;
@@ -154,27 +172,28 @@ void Candidates::open_holders(QueueId queue, bool reclaim) {
     unit.priority = saturating_add(v.priority, v.held_band);
     unit.whole = v.running() == 0;
     unit.holder = true;
-    if (accepts(unit, reclaim)) add(unit, reclaim);
+    if (accepts(unit, cause)) add(unit, cause);
   }
 }
 
 void Candidates::open_lines() {
-  const bool own = policy_.within != WithinQueue::kNever;
-  if (own) {
-    open_holders(w_.queue, false);
-    lines_.push_back({lists_.of(w_.queue, order_), 0, false});
-    widest_ = lists_.widest(w_.queue);
-  }
+  const auto open = [&](QueueId queue, YieldCause cause) {
+    open_holders(queue, cause);
+    std::span<const Unit> units;
+    if (!state_.queues[queue.index()].started.empty()) {
+      units = lists_.of(queue, order_);
+      widest_ = std::max(widest_, lists_.widest(queue));
+    }
+    lines_.push_back({queue, units, 0, cause, kNone});
+  };
+  if (policy_.within != WithinQueue::kNever) open(w_.queue, YieldCause::kWithinQueue);
   const bool reclaims = policy_.reclaim != Reclaim::kNever &&
                         !state_.queues[w_.queue.index()].spec.unlimited && chain_.size() > 1;
   if (reclaims) {
     for (const QueueId queue : lists_.tree(chain_.back())) {
       const QueueState& q = state_.queues[queue.index()];
-      if ((q.started.empty() && q.holders.empty()) || !may_reclaim_from(queue)) continue;
-      open_holders(queue, true);
-      if (q.started.empty()) continue;
-      lines_.push_back({lists_.of(queue, order_), 0, true});
-      widest_ = std::max(widest_, lists_.widest(queue));
+      if (q.started.empty() && q.holders.empty()) continue;
+      if (const auto cause = cause_of(queue)) open(queue, *cause);
     }
   }
   std::sort(all_.begin(), all_.end(),
@@ -192,9 +211,9 @@ void Candidates::open_lines() {
   std::make_heap(heap_.begin(), heap_.end(), later);
 }
 
-std::uint32_t Candidates::add(const Unit& unit, bool reclaim) {
+std::uint32_t Candidates::add(const Unit& unit, YieldCause cause) {
   const auto i = static_cast<std::uint32_t>(all_.size());
-  all_.push_back({unit, reclaim, false, kNone, {}});
+  all_.push_back({unit, cause, false, false, kNone, {}});
   if (unit.holder) return i;
   if (!unit.whole) {
     parts_[unit.workload.value].push_back(i);
@@ -214,24 +233,58 @@ std::uint32_t Candidates::next() {
     std::pop_heap(heap_.begin(), heap_.end(), later);
     Line& line = lines_[heap_.back()];
     const Unit& unit = line.units[line.next++];
-    const bool reclaim = line.reclaim;
+    const YieldCause cause = line.cause;
     // Behind one of too high a priority come only such, where priority rules the order.
+    const bool priority_rules = cause == YieldCause::kReclaim ? policy_.reclaim != Reclaim::kAny
+                                : cause == YieldCause::kWithinQueue
+                                    ? policy_.within != WithinQueue::kLaterInOrder
+                                    : true;
     const bool over =
-        order_ != VictimOrder::kYoungestFirst && unit.priority > claim_.priority &&
-        (reclaim ? policy_.reclaim != Reclaim::kAny : policy_.within != WithinQueue::kLaterInOrder);
+        order_ != VictimOrder::kYoungestFirst && unit.priority > claim_.priority && priority_rules;
     if (over || line.next == line.units.size()) {
       heap_.pop_back();
     } else {
       std::push_heap(heap_.begin(), heap_.end(), later);
     }
-    if (!over && accepts(unit, reclaim)) return add(unit, reclaim);
+    if (!over && accepts(unit, cause)) return add(unit, cause);
   }
   return kNone;
 }
 
+std::uint32_t Candidates::front(QueueId queue) {
+  const auto line =
+      std::find_if(lines_.begin(), lines_.end(), [&](const Line& l) { return l.queue == queue; });
+  if (line == lines_.end()) return kNone;
+  const auto may = [&](std::uint32_t i) { return queue == w_.queue || still_borrows(i); };
+  if (line->front != kNone && !may(line->front)) drop_front(queue);
+  // Who only holds room stands first in all_, and is not among the units.
+  for (std::uint32_t i = 0; line->front == kNone && i < all_.size() && all_[i].unit.holder; ++i) {
+    if (!all_[i].handed && queue_of(i) == queue && may(i)) line->front = i;
+  }
+  while (line->front == kNone && line->next < line->units.size() && steps_ >= 0) {
+    const Unit& unit = line->units[line->next++];
+    if (!accepts(unit, line->cause)) continue;
+    const std::uint32_t i = add(unit, line->cause);
+    if (may(i)) line->front = i;
+  }
+  return line->front;
+}
+
+void Candidates::drop_front(QueueId queue) {
+  for (Line& line : lines_) {
+    if (line.queue == queue) all_[std::exchange(line.front, kNone)].handed = true;
+  }
+}
+
+TimeMs Candidates::first_young() const {
+  TimeMs first = kEndOfTime;
+  for (const Young& young : young_) first = std::min(first, young.from);
+  return first;
+}
+
 std::vector<std::pair<TimeMs, std::uint32_t>> Candidates::add_young() {
   std::vector<std::pair<TimeMs, std::uint32_t>> out;
-  for (const Young& young : young_) out.emplace_back(young.from, add(young.unit, young.reclaim));
+  for (const Young& young : young_) out.emplace_back(young.from, add(young.unit, young.cause));
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -243,7 +296,7 @@ bool Candidates::take(std::uint32_t i, std::vector<std::uint32_t>& taken) {
   for (const std::uint32_t part : all_[i].parts) {
     if (!take(part, taken)) return false;
   }
-  if (all_[i].reclaim && !still_borrows(i)) {
+  if (!fair_ && all_[i].of_other_queue() && !still_borrows(i)) {
     protected_ = true;
     return false;
   }
@@ -267,6 +320,17 @@ void Candidates::charge(const Unit& unit, int sign) {
   each_slot(unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
     state_.try_charge(queue, slot.charge, slot.node, slot.devices, kAfterBit, sign);
   });
+}
+
+void FairUnits::free(std::uint32_t candidate, int sign) {
+  if (sign < 0) {
+    of_.take(candidate, with_[candidate]);
+    return;
+  }
+  const auto it = with_.find(candidate);
+  if (it == with_.end()) return of_.give_back(candidate);
+  for (std::size_t i = it->second.size(); i-- > 0;) of_.give_back(it->second[i]);
+  with_.erase(it);
 }
 
 std::int64_t Candidates::frees(std::uint32_t i, FlavorResource pair) const {

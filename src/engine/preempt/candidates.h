@@ -7,6 +7,10 @@
 //              common ancestor uses more than its subtree's quota of a pair that both need, and the preemptor's side stays
 //              within its own subtree's quota with the request. Work that does not borrow is never taken, nor is a demand band
 //              that says it is protected.
+//   borrow     with `borrow_within` the same where the preemptor's side would borrow itself, of lower priority and up to the
+//              threshold
+//   fair       where queues share by their dominant shares, neither: instead work of every queue that borrows, in the turns
+//              of fair_order.h, which FairUnits gives the candidates to
 //   minimum    nobody yields before it has run its minimum runtime, unless the preemptor's queue says otherwise; surplus may
 //              at any time
 //   bound      where the preemptor's band says within what time it must have its room, only who is gone by then
@@ -23,7 +27,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/preempt/fair_order.h"
 #include "engine/preempt/units.h"
+#include "engine/preempt/yield.h"
 
 namespace berth::engine {
 
@@ -38,17 +44,29 @@ class Candidates {
  public:
   struct Candidate {
     Unit unit;
-    bool reclaim = false;
+    YieldCause cause = YieldCause::kWithinQueue;
     bool freed = false;
+    bool handed = false;               // of fair ones: it has had its turn
     std::uint32_t whole = kNone;       // of a part: the unit that takes everything else of its workload
     std::vector<std::uint32_t> parts;  // of a whole: what goes before it
+
+    bool of_other_queue() const { return cause != YieldCause::kWithinQueue; }
   };
   static constexpr std::uint32_t kNone = 0xffffffffu;
 
-  Candidates(State& state, UnitLists& lists, WorkloadId preemptor, const Wanted& wanted, std::int64_t& steps);
+  // `fair`: for the turns of fair_order.h.
+  Candidates(State& state, UnitLists& lists, WorkloadId preemptor, const Wanted& wanted, std::int64_t& steps,
+             bool fair);
 
-  // The next one in order; kNone after the last. One step for each unit that is looked at.
+  // The next one in order; kNone after the last. One step for each unit that is looked at. Not of fair ones.
   std::uint32_t next();
+  // The same of one queue, where they are fair: the first that was not dropped.
+  std::uint32_t front(QueueId queue);
+  void drop_front(QueueId queue);
+  QueueId queue_of(std::uint32_t i) const { return state_.workloads[all_[i].unit.workload.index()].queue; }
+  void set_cause(std::uint32_t i, YieldCause cause) { all_[i].cause = cause; }
+  // The pairs that are short; where none is, all that are asked for: then nodes are.
+  std::span<const FlavorResource> contested() const { return contested_; }
   std::size_t size() const { return all_.size(); }
   const Candidate& operator[](std::uint32_t i) const { return all_[i]; }
   VictimOrder order() const { return order_; }
@@ -103,28 +121,32 @@ class Candidates {
   // Of those who would yield but for their minimum runtime, or will stand behind in line by then, added as candidates in the order of time: when each may.
   std::vector<std::pair<TimeMs, std::uint32_t>> add_young();
   bool some_are_young() const { return !young_.empty(); }
+  TimeMs first_young() const;
   bool some_are_slow() const { return slow_; }
   // Whose queue borrowed no longer when it was its turn.
   bool some_were_protected() const { return protected_; }
 
  private:
   struct Line {
+    QueueId queue;
     std::span<const Unit> units;
     std::size_t next = 0;
-    bool reclaim = false;
+    YieldCause cause = YieldCause::kWithinQueue;
+    std::uint32_t front = kNone;  // of fair ones: handed out, and not dropped yet
   };
 
-  bool accepts(const Unit& unit, bool reclaim);
+  bool accepts(const Unit& unit, YieldCause cause);
   // From when on its place in the ranks lets it yield: now or before, later, or never (kEndOfTime).
-  TimeMs rank_yields_from(const Unit& unit, bool reclaim) const;
+  TimeMs rank_yields_from(const Unit& unit, YieldCause cause) const;
   bool relevant(const Unit& unit) const;
-  std::uint32_t add(const Unit& unit, bool reclaim);
+  std::uint32_t add(const Unit& unit, YieldCause cause);
   void charge(const Unit& unit, int sign);  // the slots of a unit, on the after plane
   void open_lines();
-  void open_holders(QueueId queue, bool reclaim);
+  void open_holders(QueueId queue, YieldCause cause);
+  // Why work of another queue may have to yield; none: it may not.
+  std::optional<YieldCause> cause_of(QueueId queue) const;
   // Where the path of another queue meets ours: an index into chain_; kNone: in another tree.
   std::uint32_t meets(QueueId other) const;
-  bool may_reclaim_from(QueueId queue) const;
   bool borrows_below(QueueId queue, std::uint32_t meeting, FlavorResource pair) const;
 
   State& state_;
@@ -136,10 +158,12 @@ class Candidates {
   PreemptionPolicy policy_;
   VictimOrder order_;
   Claim claim_;
+  bool fair_;
   std::vector<QueueId> chain_;  // our queue and those above it
   std::vector<std::uint8_t>
       own_quota_;                 // by place in chain_: with the request, it stays within its own quota
   std::vector<QuotaItem> short_;  // of wanted_.quota: more than is there now
+  std::vector<FlavorResource> contested_;
   std::vector<Line> lines_;
   std::int64_t widest_ = 1;
   std::vector<std::uint32_t> heap_;   // of lines_
@@ -149,11 +173,29 @@ class Candidates {
   struct Young {
     TimeMs from = 0;
     Unit unit;
-    bool reclaim = false;
+    YieldCause cause = YieldCause::kWithinQueue;
   };
   std::vector<Young> young_;
   bool slow_ = false;
   mutable bool protected_ = false;
+};
+
+// The candidates in the hands of fair_order.h.
+class FairUnits final : public FairCandidates {
+ public:
+  explicit FairUnits(Candidates& of) : of_(of) {}
+  std::uint32_t front(QueueId queue) override { return of_.front(queue); }
+  void drop_front(QueueId queue) override { of_.drop_front(queue); }
+  QueueId queue_of(std::uint32_t candidate) const override { return of_.queue_of(candidate); }
+  bool yields_before(std::uint32_t a, std::uint32_t b) const override {
+    return engine::yields_before(of_.order(), of_[a].unit, of_[b].unit);
+  }
+  // With a whole go the parts of its workload that are still there.
+  void free(std::uint32_t candidate, int sign) override;
+
+ private:
+  Candidates& of_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> with_;  // what each freed; looked up only
 };
 
 }  // namespace berth::engine

@@ -45,6 +45,36 @@ CoveringSubtree covering_subtree(const State& state, QueueId queue, FlavorResour
   return {height_of(state, at), false};
 }
 
+bool better(const FlavorSearch& how, const FlavorRating& a, const FlavorRating& b) {
+  // Where one of them leads nowhere, there is nothing to weigh.
+  if (std::min(a.mode, b.mode) <= FlavorMode::kHopeless && a.mode != b.mode) return a.mode > b.mode;
+  if (how.preempt_rather_than_borrow && a.borrowing != b.borrowing) return a.borrowing < b.borrowing;
+  if (a.mode != b.mode) return a.mode > b.mode;
+  return a.borrowing < b.borrowing;
+}
+
+bool search_ends(const FlavorSearch& how, const FlavorRating& rating) {
+  const bool may_borrow = rating.borrowing == 0 || !how.past_borrowing;
+  switch (rating.mode) {
+    case FlavorMode::kFits:
+      return may_borrow;
+    case FlavorMode::kPreempts:
+    case FlavorMode::kReclaims:
+      return may_borrow && !how.past_preempting;
+    case FlavorMode::kHopeless:
+    case FlavorMode::kNoFit:
+      return false;
+  }
+  return false;
+}
+
+std::int64_t reach_of(const State& state, QueueId queue, std::span<const QuotaItem> items) {
+  std::int64_t reach = 0;
+  for (const QuotaItem& item : items)
+    reach = std::max(reach, covering_subtree(state, queue, item.pair, 0).height);
+  return reach;
+}
+
 std::int64_t FlavorChooser::taken(FlavorResource pair) const {
   for (const QuotaItem& item : request_) {
     if (item.pair == pair) return item.amount;
@@ -91,29 +121,8 @@ FlavorChooser::Rating FlavorChooser::rate(FlavorResource pair, std::int64_t amou
   return {own ? FlavorMode::kPreempts : FlavorMode::kReclaims, height};
 }
 
-bool FlavorChooser::better(const Rating& a, const Rating& b) const {
-  // Where one of them leads nowhere, there is nothing to weigh.
-  if (std::min(a.mode, b.mode) <= FlavorMode::kHopeless && a.mode != b.mode) return a.mode > b.mode;
-  const FlavorSearch& how = state_.queues[state_.workloads[id_.index()].queue.index()].spec.flavor_search;
-  if (how.preempt_rather_than_borrow && a.borrowing != b.borrowing) return a.borrowing < b.borrowing;
-  if (a.mode != b.mode) return a.mode > b.mode;
-  return a.borrowing < b.borrowing;
-}
-
-bool FlavorChooser::search_ends(const Rating& rating) const {
-  const FlavorSearch& how = state_.queues[state_.workloads[id_.index()].queue.index()].spec.flavor_search;
-  const bool may_borrow = rating.borrowing == 0 || !how.past_borrowing;
-  switch (rating.mode) {
-    case FlavorMode::kFits:
-      return may_borrow;
-    case FlavorMode::kPreempts:
-    case FlavorMode::kReclaims:
-      return may_borrow && !how.past_preempting;
-    case FlavorMode::kHopeless:
-    case FlavorMode::kNoFit:
-      return false;
-  }
-  return false;
+const FlavorSearch& FlavorChooser::how() const {
+  return state_.queues[state_.workloads[id_.index()].queue.index()].spec.flavor_search;
 }
 
 std::vector<FlavorChooser::Unit> FlavorChooser::units(std::span<const std::int64_t> counts) const {
@@ -206,16 +215,16 @@ void FlavorChooser::run(std::span<const std::int64_t> counts) {
         Rating rating{FlavorMode::kFits, 0};
         for (const Ask& ask : all) {
           const Rating one = rate(ask.pair, saturating_add(taken(ask.pair), ask.amount), several);
-          if (better(rating, one)) rating = one;
+          if (better(how(), rating, one)) rating = one;
           if (rating.mode == FlavorMode::kNoFit) break;
         }
         if (rating.mode == FlavorMode::kNoFit) continue;
-        if (flavor_of_best == nullptr || better(rating, best)) {
+        if (flavor_of_best == nullptr || better(how(), rating, best)) {
           best = rating;
           flavor_of_best = &flavor;
           asks_of_best = all;
         }
-        if (search_ends(rating)) {
+        if (search_ends(how(), rating)) {
           best = rating;
           flavor_of_best = &flavor;
           asks_of_best = all;

@@ -25,6 +25,17 @@ namespace berth::engine {
 
 enum class FlavorMode : std::uint8_t { kNoFit, kHopeless, kPreempts, kReclaims, kFits };
 
+// How good a flavor is, and how far up the tree the quota comes from (0: its own).
+struct FlavorRating {
+  FlavorMode mode = FlavorMode::kNoFit;
+  std::int64_t borrowing = 0;
+};
+bool better(const FlavorSearch& how, const FlavorRating& a, const FlavorRating& b);
+// Is no further flavor looked at?
+bool search_ends(const FlavorSearch& how, const FlavorRating& rating);
+// How far up the tree the quota of these pairs comes from that the queue uses now, on the after plane.
+std::int64_t reach_of(const State& state, QueueId queue, std::span<const QuotaItem> items);
+
 class FlavorChooser {
  public:
   FlavorChooser(State& state, WorkloadId workload) : state_(state), id_(workload) {}
@@ -43,10 +54,7 @@ class FlavorChooser {
   TimeMs more_at() const { return more_at_; }
 
  private:
-  struct Rating {
-    FlavorMode mode = FlavorMode::kNoFit;
-    std::int64_t borrowing = 0;
-  };
+  using Rating = FlavorRating;
   // Pod sets that get one flavor together, and what they ask for of one pair.
   using Unit = std::vector<std::size_t>;
   struct Ask {
@@ -59,8 +67,7 @@ class FlavorChooser {
   std::vector<Ask> asks(const Unit& unit, const ResourceGroup& group, const std::string& flavor,
                         std::span<const std::int64_t> counts, bool& offered);
   Rating rate(FlavorResource pair, std::int64_t amount, bool look_for_victims);
-  bool better(const Rating& a, const Rating& b) const;
-  bool search_ends(const Rating& rating) const;
+  const FlavorSearch& how() const;
   std::int64_t taken(FlavorResource pair) const;
   ChargeId charge_of(std::size_t set, const std::vector<std::string>& flavors) const;
 

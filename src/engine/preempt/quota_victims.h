@@ -2,15 +2,9 @@
 // the last to the first, everybody given back without whom it still does.
 //
 //   classic  candidates and attempts of classic_order.h
-//   fair     where the queues above share by their dominant shares: again and again the queue with the largest share, found
-//            from the root down, gives its next candidate, if
-//              - it is the preemptor's own queue, or the preemptor stays within its own quota (a plain reclaim), or
-//              - the preemptor's share with its request is not above what the other side keeps without the candidate
-//                (first pass), or is below what the other side has now (second pass, over those left out by the first).
-//            Both sides are the children of the lowest common ancestor.
+//   fair     where the queues above share by their dominant shares: candidates and turns of fair_order.h
 //
-// Source: kubernetes-sigs/kueue, pkg/scheduler/preemption (facts in research/kueue.md 1.8 and 1.9). Shares are exact
-// fractions here (quota/fairness.h).
+// Source: kubernetes-sigs/kueue, pkg/scheduler/preemption (facts in research/kueue.md 1.8 and 1.9).
 // Cost: O(queues + candidates log candidates + taken x (fit + queues of the tree)).
 #pragma once
 
@@ -44,7 +38,6 @@ struct QuotaVictims {
   std::optional<std::vector<Yielder>> fair() const;
 
  private:
-  class FairSearch;
   void give_back(std::vector<Yielder>& taken, bool borrowing) const;
   void restore(const std::vector<Yielder>& taken) const;
 };

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <map>
 #include <tuple>
 
+#include "engine/preempt/flavor_choice.h"
 #include "engine/preempt/node_prices.h"
+#include "engine/preempt/quota_victims.h"
 
 namespace berth::engine {
 namespace {
@@ -39,7 +42,7 @@ bool VictimSearch::could_help() const {
   return policy.reclaim != Reclaim::kNever && !q.spec.unlimited && state_.quota.parent(w_.queue).valid();
 }
 
-std::optional<VictimPlan> VictimSearch::run(Ask ask) {
+std::optional<VictimPlan> VictimSearch::run(Ask ask, int only) {
   ask_ = ask;
   more_at_ = kEndOfTime;
   const PreemptionPolicy& policy = state_.queues[w_.queue.index()].spec.preemption;
@@ -52,10 +55,21 @@ std::optional<VictimPlan> VictimSearch::run(Ask ask) {
   std::size_t ranks = 1;
   for (const auto& set : w_.sets) ranks = std::max(ranks, state_.choices(set).size());
   bool slow = false;
-  for (std::size_t rank = 0; rank < ranks && steps_ >= 0; ++rank) {
-    if (auto plan = run_rank(static_cast<int>(rank))) return plan;
+  const FlavorSearch& how = state_.queues[w_.queue.index()].spec.flavor_search;
+  std::optional<std::pair<FlavorRating, int>> best;
+  for (int rank = std::max(only, 0); rank < static_cast<int>(ranks) && steps_ >= 0; ++rank) {
+    auto plan = run_rank(rank);
     slow = slow || candidates_->some_are_slow();
+    if (!plan && only >= 0) break;
+    if (!plan) continue;
+    const FlavorRating rating = rate(*plan);
+    if (ranks == 1 || only >= 0 || search_ends(how, rating)) return plan;
+    state_.rollback(0);
+    if (!best || better(how, rating, best->first)) best = {rating, rank};
   }
+  // Known to be there; found again rather than kept, since what it charges was taken back.
+  steps_ = best ? std::max<std::int64_t>(steps_, state_.config.search_steps) : steps_;
+  if (best) return run_rank(best->second);
   if (steps_ < 0) {
     why_not_ = {ReasonCode::kSearchBudget, "", "", 0, 0, 0, {}};
     return std::nullopt;
@@ -88,14 +102,33 @@ void VictimSearch::find_wanted() {
   for (const auto& [pair, amount] : needs) wanted_.quota.push_back({pair, amount});
 }
 
+// With the room of the victims free and the places charged.
+FlavorRating VictimSearch::rate(const VictimPlan& plan) const {
+  const bool own = std::any_of(plan.victims.begin(), plan.victims.end(),
+                               [](const VictimPlan::Victim& v) { return !v.reclaim; });
+  return {own ? FlavorMode::kPreempts : FlavorMode::kReclaims, reach_of(state_, w_.queue, wanted_.quota)};
+}
+
 std::optional<VictimPlan> VictimSearch::run_rank(int rank) {
   rank_ = rank;
   best_.reset();
   find_wanted();
-  candidates_.emplace(state_, lists_, id_, wanted_, steps_);
-  consider(minimal([this] { return candidates_->next(); }));
+  fair_.reset();
+  const bool fair = shares_dominantly(state_, w_.queue);
+  candidates_.emplace(state_, lists_, id_, wanted_, steps_, fair);
+  if (fair) {
+    fair_units_.emplace(*candidates_);
+    fair_.emplace(state_, id_, wanted_.quota, candidates_->contested(), *fair_units_);
+    consider(minimal([this] {
+      const FairOrder::Turn turn = fair_->next();
+      if (turn.candidate != Candidates::kNone) candidates_->set_cause(turn.candidate, turn.cause);
+      return turn.candidate;
+    }));
+  } else {
+    consider(minimal([this] { return candidates_->next(); }));
+  }
   if (steps_ < 0) return std::nullopt;
-  if (!best_ && candidates_->some_were_protected()) {
+  if (!best_ && !fair && candidates_->some_were_protected()) {
     // In that order the ones that would have helped came when their queue borrowed no longer.
     Sequence all(candidates_->size());
     for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i;
@@ -109,7 +142,7 @@ std::optional<VictimPlan> VictimSearch::run_rank(int rank) {
     more_at_ = std::min(more_at_, enough_at());
     return std::nullopt;
   }
-  if (candidates_->order() == VictimOrder::kCost) improve();
+  if (candidates_->order() == VictimOrder::kCost && !fair) improve();
   return plan_of(*best_);
 }
 
@@ -172,7 +205,7 @@ void VictimSearch::shorten(Sequence& taken, std::size_t too_few) {
 
 VictimSearch::Sequence VictimSearch::reprieve(const Sequence& taken) {
   Sequence kept = taken;
-  if (kept.size() > kManyTaken) {
+  if (kept.size() > kManyTaken && !fair_) {
     // Whoever neither stands on the places nor stands in the way of the quota can come back without a search.
     const std::size_t mark = state_.mark();
     std::vector<PlacedSlot> placed;
@@ -198,6 +231,25 @@ VictimSearch::Sequence VictimSearch::reprieve(const Sequence& taken) {
   return needed;
 }
 
+// Of those who had their turns, the ones whose room is needed; none where they would not have had their turns alone. Where the
+// others count on the end of work of the preemptor's own queue that is not needed, it is tried to need that instead of them.
+std::optional<VictimSearch::Sequence> VictimSearch::reprieve_fairly(const Sequence& taken) {
+  Sequence kept = reprieve(taken);
+  if (fair_->legal(kept)) return kept;
+  for (const std::uint32_t i : taken) {
+    if (!(*candidates_)[i].freed) candidates_->free(i);
+  }
+  Sequence own_first = taken;
+  std::stable_partition(own_first.begin(), own_first.end(),
+                        [&](std::uint32_t i) { return !(*candidates_)[i].of_other_queue(); });
+  reprieve(own_first);
+  kept.clear();
+  std::copy_if(taken.begin(), taken.end(), std::back_inserter(kept),
+               [&](std::uint32_t i) { return (*candidates_)[i].freed; });
+  if (fair_->legal(kept)) return kept;
+  return std::nullopt;
+}
+
 void VictimSearch::undo(const Sequence& taken) {
   for (std::size_t i = taken.size(); i-- > 0;) candidates_->give_back(taken[i]);
 }
@@ -206,7 +258,7 @@ std::optional<VictimSearch::Sequence> VictimSearch::minimal(const std::function<
   const std::size_t mark = state_.mark();
   Sequence taken;
   std::optional<Sequence> kept;
-  if (take_until_fits(from, taken)) kept = reprieve(taken);
+  if (take_until_fits(from, taken)) kept = fair_ ? reprieve_fairly(taken) : reprieve(taken);
   state_.rollback(mark);
   candidates_->forget_freed(taken);
   // Whether all of them are needed was not found out within the bound: nobody is ended on a guess.
@@ -429,13 +481,13 @@ bool VictimSearch::may_all_go(Sequence& set) {
   const auto in_order = [&](const QuotaItem* by) {
     const auto key = [&](std::uint32_t i) {
       const auto& c = (*candidates_)[i];
-      return std::make_tuple(!c.unit.holder, c.reclaim && by != nullptr ? candidates_->frees(i, by->pair) : 0,
-                             c.unit.whole, i);
+      const bool counts = c.of_other_queue() && by != nullptr;
+      return std::make_tuple(!c.unit.holder, counts ? candidates_->frees(i, by->pair) : 0, c.unit.whole, i);
     };
     std::sort(set.begin(), set.end(), [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
   };
-  const bool reclaims =
-      std::any_of(set.begin(), set.end(), [&](std::uint32_t i) { return (*candidates_)[i].reclaim; });
+  const bool reclaims = std::any_of(set.begin(), set.end(),
+                                    [&](std::uint32_t i) { return (*candidates_)[i].of_other_queue(); });
   if (!reclaims) {
     in_order(nullptr);
     return true;
@@ -466,12 +518,16 @@ std::optional<VictimPlan> VictimSearch::plan_of(const Sequence& victims) {
   }
   steps_ = std::max<std::int64_t>(steps_, 100'000);  // it is known to fit: it must not fail for lack of steps
   if (ask_ == Ask::kLeast) ask_ = Ask::kClaim;
-  // What is reclaimed may only serve quota that is the preemptor's own, also with what fits beyond the least.
-  if (!fits(&plan.placed) || !own_quota_suffices(chosen, plan.placed)) {
+  // What justified the end of others must hold of what is placed, also with what fits beyond the least.
+  if (!fits(&plan.placed) || !stays_entitled(chosen, plan.placed)) {
     state_.rollback(0);
     return std::nullopt;
   }
   keep_only_needed(chosen, plan.placed);
+  if (fair_ && !fair_->legal(chosen, true)) {
+    state_.rollback(0);
+    return std::nullopt;
+  }
   for (const std::uint32_t i : chosen) {
     const Unit& unit = (*candidates_)[i].unit;
     auto it = std::find_if(plan.victims.begin(), plan.victims.end(), [&](const VictimPlan::Victim& v) {
@@ -479,14 +535,9 @@ std::optional<VictimPlan> VictimSearch::plan_of(const Sequence& victims) {
     });
     // Few are elastic: those that are not stand alone.
     if (it == plan.victims.end()) {
-      const bool reclaim = (*candidates_)[i].reclaim;
-      plan.victims.push_back({unit.workload,
-                              reclaim,
-                              unit.holder,
-                              false,
-                              {},
-                              0,
-                              reclaim ? ReasonCode::kReclaimed : ReasonCode::kPreempted});
+      const auto& candidate = (*candidates_)[i];
+      plan.victims.push_back(
+          {unit.workload, candidate.of_other_queue(), unit.holder, false, {}, 0, reason_of(candidate.cause)});
     } else {
       // Its turn is that of its last unit: a queue that borrowed when its first one went still does before any of them has, and
       // those between came while it did.
@@ -544,17 +595,18 @@ bool VictimSearch::fits_beside(const Unit& unit, const std::vector<PlacedSlot>& 
   return ok;
 }
 
-// With the places charged, does our side of the tree still stay within its own quota wherever something was reclaimed?
-// Slots beyond the least count are given back until it does.
-bool VictimSearch::own_quota_suffices(const Sequence& victims, std::vector<PlacedSlot>& placed) {
+// With the places charged, does our side of the tree still stay within its own quota wherever something was reclaimed, and
+// would all have had their turns where queues share? Slots beyond the least count are given back until it is so.
+bool VictimSearch::stays_entitled(const Sequence& victims, std::vector<PlacedSlot>& placed) {
   std::vector<QueueId> sides;
   for (const std::uint32_t i : victims) {
-    if (!(*candidates_)[i].reclaim) continue;
+    if ((*candidates_)[i].cause != YieldCause::kReclaim || fair_) continue;
     const QueueId side =
         candidates_->side_towards(state_.workloads[(*candidates_)[i].unit.workload.index()].queue);
     if (std::find(sides.begin(), sides.end(), side) == sides.end()) sides.push_back(side);
   }
   const auto within = [&] {
+    if (fair_) return fair_->legal(victims, true);
     return std::all_of(sides.begin(), sides.end(), [&](const QueueId side) {
       return std::all_of(wanted_.quota.begin(), wanted_.quota.end(), [&](const QuotaItem& item) {
         return state_.quota.usage(side, item.pair, kAfter) <= state_.quota.subtree(side, item.pair);
@@ -579,6 +631,7 @@ bool VictimSearch::own_quota_suffices(const Sequence& victims, std::vector<Place
 // From when on those who are too young now would make enough room, with all others gone.
 TimeMs VictimSearch::enough_at() {
   if (!candidates_->some_are_young() || steps_ < 0) return kEndOfTime;
+  if (fair_) return candidates_->first_young();  // whose turn it is then depends on what runs then
   const std::size_t mark = state_.mark();
   Sequence taken;
   for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(candidates_->size()); i < n; ++i) {

@@ -15,6 +15,12 @@
 //   3. With the places of the preemptor known, whoever can stay beside it stays.
 // No victim of the result can be dropped. With a required topology, 2 is done domain by domain.
 //
+// Where the queues share by their dominant shares, who yields is a matter of turns (fair_order.h): 1 takes them, and gives back
+// whoever the others can have their turns without; 2 is left out.
+//
+// Flavors: the search is done in one after the other, as the queue says (FlavorSearch in model/queue.h): the first with which the
+// search ends, else the best of those with a plan. The n-th flavor of a search is the n-th choice of every pod set.
+//
 // Cost: O(units of the queues that may yield, once per decide()) + O(candidates looked at) + O(log) fits for the prefix + one
 // fit for each victim taken, and at most kExactFits more; all bounded by `steps`.
 #pragma once
@@ -28,6 +34,7 @@
 #include "engine/core/state.h"
 #include "engine/place/placer.h"
 #include "engine/preempt/candidates.h"
+#include "engine/preempt/flavor_choice.h"
 #include "engine/preempt/units.h"
 
 namespace berth::engine {
@@ -53,8 +60,8 @@ class VictimSearch {
   // Without a look at any candidate: is there anybody whom the policy could touch? O(1).
   bool could_help() const;
   // Found: the trial holds the freed room of the victims and the charges of the places, all on the after plane.
-  // Otherwise rolled back; why_not() says why. `ask` says how much must fit.
-  std::optional<VictimPlan> run(Ask ask = Ask::kLeast);
+  // Otherwise rolled back; why_not() says why. `ask` says how much must fit. `rank`: only with this flavor; -1: with any.
+  std::optional<VictimPlan> run(Ask ask = Ask::kLeast, int rank = -1);
   const Reason& why_not() const { return why_not_; }
   // After run() found nothing: the first time at which enough work may yield, because it has run its minimum or stands behind in line by then;
   // kEndOfTime: time alone changes nothing.
@@ -83,6 +90,7 @@ class VictimSearch {
   bool take_until_fits(const std::function<std::uint32_t()>& from, Sequence& taken);
   void shorten(Sequence& taken, std::size_t too_few);
   Sequence reprieve(const Sequence& taken);
+  std::optional<Sequence> reprieve_fairly(const Sequence& taken);
   void undo(const Sequence& taken);
   void improve();
   void exact(const Sequence& pool, std::size_t most_fits);
@@ -93,7 +101,8 @@ class VictimSearch {
   Worth worth(const Sequence& set) const;
   void consider(std::optional<Sequence> found);
   std::optional<VictimPlan> plan_of(const Sequence& victims);
-  bool own_quota_suffices(const Sequence& victims, std::vector<PlacedSlot>& placed);
+  bool stays_entitled(const Sequence& victims, std::vector<PlacedSlot>& placed);
+  FlavorRating rate(const VictimPlan& plan) const;
   void keep_only_needed(Sequence& victims, const std::vector<PlacedSlot>& placed);
   bool fits_beside(const Unit& unit, const std::vector<PlacedSlot>& placed) const;
   TimeMs enough_at();
@@ -107,6 +116,8 @@ class VictimSearch {
   int rank_ = 0;  // which charge of each pod set is meant: the flavors are tried in their order
   Wanted wanted_;
   std::optional<Candidates> candidates_;
+  std::optional<FairUnits> fair_units_;
+  std::optional<FairOrder> fair_;  // of this rank, where the queues share by their dominant shares
   std::optional<Sequence> best_;
   Reason why_not_;
   TimeMs more_at_ = kEndOfTime;
