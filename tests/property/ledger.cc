@@ -389,6 +389,20 @@ std::string Ledger::static_trouble(const PodTemplate& pod, const std::vector<std
 
 bool Ledger::flavor_suits(const PodTemplate& pod, const std::string& flavor) const {
   const Flavor& f = flavors.at(flavor);
+  for (const auto& [key, value] : pod.node_selector) {
+    if (const auto it = f.node_labels.find(key); it != f.node_labels.end() && it->second != value)
+      return false;
+  }
+  // A term may still hold on a node of the flavor where it asks for nothing that the flavor's own labels contradict.
+  const auto may_hold = [&](const SelectorTerm& term) {
+    return std::all_of(term.labels.begin(), term.labels.end(), [&](const Requirement& r) {
+      const auto it = f.node_labels.find(r.key);
+      return it == f.node_labels.end() || label_matches(r, &it->second);
+    });
+  };
+  if (!pod.required_affinity.empty() &&
+      std::none_of(pod.required_affinity.begin(), pod.required_affinity.end(), may_hold))
+    return false;
   return std::all_of(f.node_taints.begin(), f.node_taints.end(), [&](const Taint& taint) {
     return taint.effect == TaintEffect::kPreferNoSchedule || tolerates(pod.tolerations, taint) ||
            tolerates(f.tolerations, taint);
@@ -420,6 +434,31 @@ std::int64_t Ledger::slots_that_fit(const PodTemplate& pod, const std::string& n
     fit = std::min(fit, pieces / d.count);
   }
   return fit;
+}
+
+bool Ledger::room_is_known(const PodTemplate& pod, const std::string& node) const {
+  if (pod.claim.requests.empty()) return true;
+  const auto whole = [](const std::vector<DeviceRequest>& requests) {
+    return std::all_of(requests.begin(), requests.end(), [](const auto& d) { return d.milli == 1000; });
+  };
+  bool all_whole = whole(pod.claim.requests);
+  bool all_known = true;
+  for (const auto& [uid, w] : workloads) {
+    for (const auto& set : w.sets) {
+      for (const auto& slot : set) {
+        const bool there = charges_when(slot.state, When::kNow) || charges_when(slot.state, When::kAfter);
+        if (!there || slot.taken.node != node || slot.taken.devices.empty()) continue;
+        all_whole = all_whole && whole(slot.taken.devices);
+        all_known = all_known && slot.taken.indices_known;
+      }
+    }
+  }
+  for (const auto& [uid, other] : foreign) {
+    if (other.node != node || other.devices.empty()) continue;
+    all_whole = all_whole && whole(other.devices);
+    all_known = false;
+  }
+  return all_known || all_whole;
 }
 
 std::vector<std::string> Ledger::domain(const std::string& node, const std::string& level) const {

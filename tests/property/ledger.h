@@ -136,10 +136,13 @@ class Ledger {
   // "" where the pod may run on the node as far as labels and taints go.
   std::string static_trouble(const PodTemplate& pod, const std::vector<std::string>& flavor_names,
                              const Node& node) const;
-  // Whether the pod tolerates the flavor's own taints.
+  // Whether the pod tolerates the flavor's own taints, and its selectors do not contradict the flavor's labels.
   bool flavor_suits(const PodTemplate& pod, const std::string& flavor) const;
   // How many slots more there is room for on the node, labels and taints apart, now and once releasing pods are gone.
   std::int64_t slots_that_fit(const PodTemplate& pod, const std::string& node) const;
+  // Whether that number is certain: false where shares of devices are asked for or used, and nobody outside knows which ones a
+  // foreign pod has, or one that was seen there.
+  bool room_is_known(const PodTemplate& pod, const std::string& node) const;
   // The path of values of the node down to the level; empty where it has none.
   std::vector<std::string> domain(const std::string& node, const std::string& level) const;
 

@@ -34,11 +34,11 @@ struct Settings {
 };
 Settings settings;
 
-std::string write_log(const std::string& log, std::uint64_t seed, std::string_view which = "") {
+std::string write_log(const std::string& log, std::string_view name) {
   const char* folder = std::getenv("BERTH_PROPERTY_DIR");
   const auto path =
       (folder != nullptr ? std::filesystem::path(folder) : std::filesystem::temp_directory_path()) /
-      fmt::format("berth-property-{}{}.jsonl", seed, which);
+      fmt::format("berth-property-{}.jsonl", name);
   std::ofstream(path) << log;
   return path.string();
 }
@@ -47,9 +47,10 @@ void report(const History& history) {
   const History small = shrink(history);
   Coverage ignored;
   const Outcome again = run_history(small, ignored);
-  const std::string file = write_log(again.log, history.seed);
+  const std::string name = std::to_string(history.seed);
+  const std::string file = write_log(again.log, name);
   // What went wrong in a trial is not in the log of the history itself.
-  const std::string shown = again.trial.empty() ? file : write_log(again.trial, history.seed, "-trial");
+  const std::string shown = again.trial.empty() ? file : write_log(again.trial, name + "-trial");
   ADD_FAILURE() << "history of seed " << history.seed << "\nmade small (" << history.steps.size()
                 << " steps to " << small.steps.size() << "): " << again.failure
                 << "\nlook at it:      berth plan -f " << shown << "\ncheck it again:  test_property --check "
@@ -88,6 +89,11 @@ TEST(Property, PastFailuresStayMended) {
     Coverage coverage;
     const Outcome outcome = run_log(log, coverage);
     EXPECT_EQ(outcome.failure, "") << log;
+    // What went wrong in a trial is not in the log.
+    if (!outcome.trial.empty()) {
+      std::cout << "look at it:      berth plan -f "
+                << write_log(outcome.trial, std::filesystem::path(log).stem().string() + "-trial") << "\n";
+    }
   }
 }
 

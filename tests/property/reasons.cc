@@ -60,7 +60,7 @@ class Question {
       }
       // Of one pod set one thing after the other, exactly; several compete for what is freed, so all that is named. So do the
       // flavors where a segment must share a domain: one lacks nodes, and the other a domain.
-      if (one_set() && !in_segments()) what.resize(1);
+      if (one_set() && !relief_.in_segments()) what.resize(1);
       bool any = false;
       for (const Reason& reason : what) {
         if (started()) return "";
@@ -94,9 +94,6 @@ class Question {
   bool came_by_time() {
     if (trial_.time_passed()) ++coverage_["started as time went on"];
     return trial_.time_passed();
-  }
-  bool in_segments() const {
-    return !trial_.ledger().workloads.at(uid_).spec.root.topology.segment_level.empty();
   }
 
   // Nobody may yield to it, so that what it lacks can only come from what is freed.
@@ -142,7 +139,8 @@ class Question {
     if (has_amount(reason) && amount <= 0) {
       return fmt::format("{}: its reason ({}) names nothing that is short", uid_, to_text(reason));
     }
-    const bool exact = one_set() && has_amount(reason);
+    const bool exact =
+        one_set() && has_amount(reason) && (reason.code != ReasonCode::kNodes || relief_.room_is_known());
     const bool limit = exact && (reason.code == ReasonCode::kQuotaMax || alone());
     if (limit && amount > 1) {
       const auto less = relief_.events(reason, amount - 1, 1);

@@ -274,14 +274,30 @@ std::int64_t Relief::room(const Need& need, const std::vector<std::string>& flav
   return sum;
 }
 
+bool Relief::room_is_known() const {
+  const auto sets = pod_sets_of(record().spec.root);
+  return std::all_of(sets.begin(), sets.end(), [&](const PodSet* set) {
+    return std::all_of(ledger_.nodes.begin(), ledger_.nodes.end(),
+                       [&](const auto& node) { return ledger_.room_is_known(set->pod, node.first); });
+  });
+}
+
+bool Relief::in_segments() const {
+  const auto any = [](const auto& self, const Group& group) -> bool {
+    return (!group.topology.segment_level.empty() && !group.pod_sets.empty()) ||
+           std::any_of(group.groups.begin(), group.groups.end(),
+                       [&](const Group& child) { return self(self, child); });
+  };
+  return any(any, record().spec.root);
+}
+
 std::optional<Relief::Numbers> Relief::numbers(const Reason& reason) const {
   const auto needs = needs_of(record());
   if (pod_sets_of(record().spec.root).size() != 1 || needs.size() != 1) return std::nullopt;
   const Need& need = needs[0];
   const PodTemplate& pod = pod_sets_of(record().spec.root)[0]->pod;
   // A reason may speak of one segment, or of the nodes of one flavor where another one has no domain for a segment.
-  const bool segments = !view_of(record().spec.root).group->topology.segment_level.empty();
-  if (segments && reason.code != ReasonCode::kQuota) return std::nullopt;
+  if (reason.code != ReasonCode::kQuota && (in_segments() || !room_is_known())) return std::nullopt;
   switch (reason.code) {
     case ReasonCode::kQuota: {
       ResourceList total = pod.total().value();

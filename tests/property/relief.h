@@ -38,6 +38,10 @@ class Relief {
     std::int64_t have = 0;
   };
   std::optional<Numbers> numbers(const Reason& reason) const;
+  // Whether room on nodes is certain for all pod sets (Ledger::room_is_known), so that a relief by nodes is exact.
+  bool room_is_known() const;
+  // Some pod set must be laid in segments.
+  bool in_segments() const;
 
  private:
   const WorkloadRecord& record() const { return ledger_.workloads.at(uid_); }

@@ -107,28 +107,31 @@ class Run {
   }
 
   // Nobody sleeps through its chance: a change that wakes all, and frees nothing, makes nobody start. Counted and carried out
-  // are preemptions that come of it (a new victim, or room that helps only together with one, wakes nobody), and starts of
-  // several pod sets where places are chosen by the mix of demand, which has changed meanwhile.
+  // are preemptions that come of it (a new victim, or room that helps only together with one, wakes nobody), starts after a
+  // search that had ended at its bound, and starts of several pod sets that lacked nodes: their places are found one after the
+  // other, so that less room, or another mix of demand, may show a way that was not seen before.
   bool nobody_sleeps() {
     for (int round = 0, turns = 0; round < kMostSettlingRounds; ++round) {
-      std::map<std::string, bool> at_its_bound;  // whose search had ended so: it may go another way now
-      for (const auto& [uid, w] : checker_.ledger().workloads) {
-        at_its_bound[uid] = contains(engine_.engine().verdict(uid)->reason, ReasonCode::kSearchBudget);
-      }
+      std::map<std::string, Reason> reasons;
+      for (const auto& [uid, w] : checker_.ledger().workloads)
+        reasons[uid] = engine_.engine().verdict(uid)->reason;
       apply(FlavorUpsert{{fmt::format("unused-{}", round), {}, {}, {}, ""}});
       const auto before = engine_.engine().stats().evictions;
       if (!decide(time())) return false;
       if (last_.empty()) return true;
       const bool preempts = engine_.engine().stats().evictions > before;
       const Decision& d = last_.front();
-      const bool by_mix = places_by_mix(checker_.ledger().workloads.at(d.workload).spec);
-      if (!preempts && !at_its_bound[d.workload] && !by_mix) {
-        return fail(fmt::format("was asleep although it could be decided on: {} {} ({})", enum_name(d.kind),
-                                d.workload, to_text(d.reason)));
+      const Reason& reason = reasons[d.workload];
+      const bool at_its_bound = contains(reason, ReasonCode::kSearchBudget);
+      const bool several = pod_sets_of(checker_.ledger().workloads.at(d.workload).spec.root).size() > 1 &&
+                           (contains(reason, ReasonCode::kNodes) || contains(reason, ReasonCode::kTopology));
+      if (!preempts && !at_its_bound && !several) {
+        return fail(fmt::format("was asleep although it could be decided on: {} {} ({}), which waited: {}",
+                                enum_name(d.kind), d.workload, to_text(d.reason), to_text(reason)));
       }
-      ++coverage_[preempts ? "slept until a preemption"
-                  : by_mix ? "slept while the mix of demand changed"
-                           : "slept at the search bound"];
+      ++coverage_[preempts       ? "slept until a preemption"
+                  : at_its_bound ? "slept at the search bound"
+                                 : "slept while several pod sets were laid otherwise"];
       if (!settle(time())) return false;
       if (++turns > kMostWakings && takes_turns()) return true;
     }
@@ -161,14 +164,6 @@ class Run {
       }
     }
     return log;
-  }
-
-  bool places_by_mix(const Workload& w) const {
-    const auto queue = checker_.ledger().queues.find(w.queue);
-    Placement placement =
-        queue == checker_.ledger().queues.end() ? Placement::kDefault : queue->second.placement;
-    if (placement == Placement::kDefault) placement = engine_.engine().config().placement;
-    return placement == Placement::kFragmentation && pod_sets_of(w.root).size() > 1;
   }
 
   // Invariant 7 for some of those that wait.

@@ -23,6 +23,7 @@ Trial::Trial(const engine::EngineConfig& config, const Tape& tape, const Checker
       (void)engine_.decide(now_);
     }
   }
+  due_ = engine_.next_time();
 }
 
 bool Trial::tell(const Event& event) {
@@ -33,7 +34,10 @@ bool Trial::tell(const Event& event) {
 }
 
 std::string Trial::decide() {
-  const auto decisions = engine_.decide(++now_);
+  // As of the last decide(): whoever is told of something new is looked at now, and waits for no time.
+  if (due_ <= ++now_) time_passed_ = true;
+  const auto decisions = engine_.decide(now_);
+  due_ = engine_.next_time();
   told_.emplace_back(now_);
   decided_ = !decisions.empty();
   return checker_.on_decisions(decisions, now_, ignored_);

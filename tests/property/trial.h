@@ -28,7 +28,7 @@ class Trial {
 
   const engine::Engine& engine() const { return engine_; }
   const Ledger& ledger() const { return checker_.ledger(); }
-  // settle() went on to a time that the engine named: then that may be why something starts.
+  // It has come to a time that the engine named: then that may be why something starts.
   bool time_passed() const { return time_passed_; }
   // What it was told beyond the tape that it began with.
   const Tape& told() const { return told_; }
@@ -39,6 +39,7 @@ class Trial {
   Coverage ignored_;
   Tape told_;
   TimeMs now_ = 0;
+  TimeMs due_ = kEndOfTime;  // the next time that the engine named
   bool time_passed_ = false;
   bool decided_ = false;  // something, in the last round
 };
