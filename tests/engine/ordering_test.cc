@@ -31,7 +31,7 @@ class World {
     Workload w = gang_workload(name, 1, gpus, priority, "q");
     w.created = now_;
     w.kind = kind;
-    w.restart.checkpoint_every = 1;
+    w.restart.checkpoint_every = checkpoints ? 1 : 0;
     w.restart.overhead = overhead;
     if (expected >= 0) w.expected_duration = expected;
     left_[name] = runs;
@@ -66,6 +66,7 @@ class World {
   const std::vector<std::string>& started() const { return started_; }
   int evictions() const { return evictions_; }
   DurationMs overhead = 0;  // of jobs that are submitted from here on, as the engine is told
+  bool checkpoints = true;  // the same; without, an eviction loses all that was done
   Engine& engine() { return engine_; }
 
  private:
@@ -78,7 +79,7 @@ class World {
       }
       if (d.kind != DecisionKind::kEvict) continue;
       ++evictions_;
-      left_[d.workload] -= now_ - running_[d.workload];
+      if (checkpoints) left_[d.workload] -= now_ - running_[d.workload];
       running_.erase(d.workload);
       ok(engine_.apply(SlotUpdate{d.workload, 0, 0, SlotState::kGone, ""}));
       ok(engine_.apply(SlotUpdate{d.workload, 0, 0, SlotState::kWaiting, ""}));
@@ -310,6 +311,39 @@ TEST(LaterInOrder, AttainedServiceIsEvenedOutWithoutThrashing) {
     EXPECT_FALSE(w.runs("a") || w.runs("b")) << "40 hours of work in a little more than 40 hours";
     EXPECT_TRUE(w.engine().workloads().empty());
   }
+}
+
+// Both wait for the age limit again and again while the other runs. A promotion that lasted for one age limit would never let
+// work end that is longer and keeps nothing; here each is worth twice the one before.
+TEST(LaterInOrder, ThePromotedKeepTheirSeatsLongerEachTime) {
+  for (const OrderBy what : {OrderBy::kAttained, OrderBy::kAttainedLevels}) {
+    Ordering o = by(what, kHour);
+    o.attained_first = kHour;
+    World w(1, o, kByOrder);
+    w.checkpoints = false;
+    w.submit("a", 1, 30 * kHour);
+    w.submit("b", 1, 30 * kHour);
+    w.run(w.now() + 150 * kHour);
+    EXPECT_TRUE(w.engine().workloads().empty());
+    EXPECT_LE(w.evictions(), 12);
+    EXPECT_GE(w.evictions(), 4);
+  }
+}
+
+TEST(LaterInOrder, APromotedSeatEndsWithItsLevelAndNotBefore) {
+  Ordering o = by(OrderBy::kAttainedLevels, kHour);
+  o.attained_first = 3 * kHour;
+  World w(1, o, kByOrder);
+  w.submit("a", 1, 100 * kHour);
+  w.run(w.now() + kMinute);
+  w.submit("b", 1, 100 * kHour);
+  w.run(w.now() + kHour);
+  ASSERT_TRUE(w.runs("b")) << "it was old, and a never was promoted";
+  w.run(w.now() + 3 * kHour - 2 * kMinute);
+  EXPECT_TRUE(w.runs("b")) << "a has been old for two hours";
+  w.run(w.now() + 3 * kMinute);
+  EXPECT_TRUE(w.runs("a"));
+  EXPECT_EQ(w.evictions(), 2);
 }
 
 // A level ends while nothing else happens: the engine names the time.

@@ -354,6 +354,7 @@ void State::note_service() {
       p.old = false;
       p.attained = 0;
       p.waits_since = now;
+      ++p.promotions;
     }
     settle(id);
   }

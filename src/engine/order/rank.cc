@@ -69,6 +69,14 @@ std::int64_t attained_level(const Ordering& ordering, std::int64_t attained) {
   return level;
 }
 
+std::int64_t seat(const Ordering& ordering, const Progress& progress) {
+  if (ordering.by != OrderBy::kAttained && ordering.by != OrderBy::kAttainedLevels) return 0;
+  if (progress.promotions == 0) return 0;
+  std::int64_t out = ordering.attained_first;
+  for (std::int64_t i = 1; i < progress.promotions && out < kInt64Max; ++i) out = saturating_mul(out, 2);
+  return out;
+}
+
 std::int64_t order_key(const Ordering& ordering, const Progress& progress, const Restart& restart,
                        std::optional<DurationMs> expected, TimeMs began, TimeMs now) {
   switch (ordering.by) {

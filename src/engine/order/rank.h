@@ -5,7 +5,9 @@
 // creation; behind them all others by their key, then creation. Bound that this gives: once a workload is old, only work of
 // higher priority and older work can start in front of it in its queue, and nothing may slip past it, so it starts as soon
 // as those, and what runs, have ended or been preempted. Old work stays old; only by attained service its start makes it
-// young again, with nothing attained (the promotion of Tiresias).
+// young again, with nothing attained (the promotion of Tiresias). It then keeps its seat, against old work too, until it has
+// attained the first level, and with each further promotion twice as much as with the one before: otherwise two of them would
+// take turns at every age limit, and work longer than that, which loses what it did, would never end.
 //
 // Source of the two-dimensional levels: Gu et al., "Tiresias", NSDI 2019; of the remaining time: Schrage 1968.
 #pragma once
@@ -31,6 +33,7 @@ struct Progress {
       0;                 // its creation, later by the time that it ran: now - waits_since is all its waiting
   TimeMs run_began = 0;  // of a run whose end was not taken note of yet; 0: none
   bool old = false;      // has waited for the age limit
+  std::int64_t promotions = 0;  // starts out of old age that made it young again
 };
 
 inline constexpr std::int64_t kUnknownKey = kInt64Max;  // behind all that are known
@@ -56,6 +59,10 @@ std::optional<DurationMs> remaining_work(const Progress& progress, const Restart
 std::int64_t attained_service(const Progress& progress, TimeMs now);
 // The step or level of attained service; 0 is the first. O(levels).
 std::int64_t attained_level(const Ordering& ordering, std::int64_t attained);
+
+// What it must have attained since its last promotion before old work may have its seat: 0 where it never was promoted, or where
+// old work stays old. O(promotions), which saturates.
+std::int64_t seat(const Ordering& ordering, const Progress& progress);
 
 // The key among the workloads of a queue that are not old: the lower, the earlier.
 std::int64_t order_key(const Ordering& ordering, const Progress& progress, const Restart& restart,

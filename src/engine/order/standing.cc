@@ -16,6 +16,20 @@ bool is_old(const Ordering& ordering, const WorkloadState& w) {
   return w.progress.old && ordering.limit() > 0;
 }
 
+// Was promoted, and has not attained yet what that is worth.
+bool keeps_seat(const Ordering& ordering, const WorkloadState& v, TimeMs now) {
+  return v.started > 0 && attained_service(v.progress, now) < seat(ordering, v.progress);
+}
+
+// When `v`, which runs, will have had so much service, if it goes on as it does: not before now.
+TimeMs attains_at(const State& state, const WorkloadState& v, Int128 service) {
+  const std::int64_t have = attained_service(v.progress, state.now);
+  if (service <= have) return state.now;
+  const std::int64_t rate = state.service_rate(v);  // it may have started just now
+  if (rate <= 0) return kEndOfTime;
+  return clamp_to_int64(state.now + ((service - have) * 1000 + rate - 1) / rate);
+}
+
 // Time that the end of its run now would cost: work that is not kept, and the way back.
 DurationMs time_lost(const WorkloadState& v, TimeMs now) {
   if (v.started == 0) return 0;
@@ -68,7 +82,7 @@ bool stands_behind(const State& state, const InLine& its_place, const InLine& pl
   const bool newer = std::tie(v.created, v.arrival) > std::tie(w.created, w.arrival);
   const bool v_old = is_old(ordering, v);
   const bool w_old = is_old(ordering, w);
-  if (v_old || w_old) return w_old && (!v_old || newer);
+  if (v_old || w_old) return w_old && (v_old ? newer : !keeps_seat(ordering, v, state.now));
   const std::int64_t mine = key_of(ordering, w, state.now);
   const std::int64_t its = key_of(ordering, v, state.now);
   switch (ordering.by) {
@@ -92,7 +106,10 @@ TimeMs stands_behind_at(const State& state, const InLine& its_place, const InLin
   const Ordering& ordering = ordering_of(state, w);
   const TimeMs now = state.now;
   if (ordering.priority_first && its_place.priority != place.priority) return kEndOfTime;
-  if (is_old(ordering, v) || is_old(ordering, w) || v.started == 0) return kEndOfTime;
+  if (is_old(ordering, v) || v.started == 0) return kEndOfTime;
+  if (is_old(ordering, w)) {
+    return keeps_seat(ordering, v, now) ? attains_at(state, v, seat(ordering, v.progress)) : kEndOfTime;
+  }
   switch (ordering.by) {
     case OrderBy::kCreation:
       return kEndOfTime;
@@ -107,12 +124,10 @@ TimeMs stands_behind_at(const State& state, const InLine& its_place, const InLin
     case OrderBy::kAttained:
     case OrderBy::kAttainedLevels: {
       const std::int64_t need = beyond_level(ordering, key_of(ordering, w, now));
-      const std::int64_t rate = state.service_rate(v);  // it may have started just now
+      const std::int64_t rate = state.service_rate(v);
       if (need == kInt64Max || rate <= 0) return kEndOfTime;
       const std::int64_t have = attained_service(v.progress, now);
-      const auto when = [&](Int128 service) {
-        return service <= have ? now : clamp_to_int64(now + ((service - have) * 1000 + rate - 1) / rate);
-      };
+      const auto when = [&](Int128 service) { return attains_at(state, v, service); };
       const TimeMs level_ends = std::max(now + 1, when(need));
       const std::int64_t more = saturating_sub(have, attained_service(w.progress, now));
       const TimeMs first = works_from(v);

@@ -4,7 +4,8 @@
 // Without end to and fro: behind means behind by more than what the change destroys (hysteresis).
 //   priority   where it ranks first: the lower one stands behind. Of demand bands it is theirs: what is taken may be less than what
 //              runs, and what is asked for less than what waits (core/bands.h).
-//   old        an old workload stands in front of all that are not (order/rank.h); among old ones creation decides
+//   old        an old workload stands in front of all that are not (order/rank.h), except who was promoted and has not attained
+//              its seat yet; among old ones creation decides
 //   creation   the newer one stands behind; the order never changes
 //   duration, remaining   v stands behind w where its (remaining) run time is longer than w's by more than the time that v would
 //              lose: work since its last checkpoint, restart overhead and grace. Once w runs its remaining time only falls,
