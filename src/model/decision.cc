@@ -96,6 +96,8 @@ std::string to_text(const Reason& r) {
                                     r.need == 1 ? "s" : "",
                                     r.subject.empty() ? "" : fmt::format(" ({})", r.subject), r.have));
     case ReasonCode::kTopology:
+      if (!r.detail.empty())
+        return fmt::format("{} must share one {}: {}", plural(r.need, "pod", "pods"), r.subject, r.detail);
       return fmt::format("{} must share one {}, the best has room for {}", plural(r.need, "pod", "pods"),
                          r.subject, r.have);
     case ReasonCode::kNodeUnschedulable:

@@ -188,6 +188,47 @@ TEST(Topology, SegmentsStayTogether) {
     EXPECT_EQ(d[0].slots[i].node.substr(0, 4), d[0].slots[i + 1].node.substr(0, 4));
 }
 
+// One host is free in each of two racks: no whole segment finds a rack, and a set that may grow by one pod does.
+TEST(Topology, AnElasticSetGrowsByLessThanASegment) {
+  Engine e;
+  add_racks(e, 1);
+  ok(e.apply(with(gang_workload("elastic", 4, 8), [](Workload& w) {
+    w.root.pod_sets[0].least = 1;
+    w.root.topology.segment = 2;
+    w.root.topology.segment_level = "rack";
+  })));
+  std::size_t slots = 0;
+  for (const Decision& d : e.decide(1000)) slots += d.slots.size();
+  EXPECT_EQ(slots, 4u);
+  ok(e.audit());
+}
+
+// The first pod sets alone would take the small node, where the last one must go.
+TEST(Groups, ThePodSetWithTheLeastRoomGoesFirstWhereTheWrittenOrderFails) {
+  Engine e;
+  ok(e.apply(gpu_node("n1", 4, {{"kind", "scarce"}})));
+  ok(e.apply(gpu_node("n2", 8)));
+  Workload w = gang_workload("w", 3, 2);
+  w.root.pod_sets.push_back(gang_workload("", 1, 2).root.pod_sets[0]);
+  w.root.pod_sets.push_back(gang_workload("", 1, 1).root.pod_sets[0]);
+  w.root.pod_sets[2].pod.node_selector["kind"] = "scarce";
+  ok(e.apply(WorkloadUpsert{w}));
+  const auto d = e.decide(1000);
+  ASSERT_EQ(d.size(), 1u);
+  EXPECT_EQ(d[0].slots.size(), 5u);
+  ok(e.audit());
+}
+
+TEST(Topology, ALevelOfNoTopologyIsNamed) {
+  Engine e;
+  add_racks(e, 1);
+  ok(e.apply(with(gang_workload("w", 3, 8), [](Workload& w) { w.root.topology.required = "room"; })));
+  EXPECT_TRUE(e.decide(1000).empty());
+  EXPECT_NE(to_text(e.verdict("w")->reason).find("3 pods must share one room: no topology has this level"),
+            std::string::npos)
+      << to_text(e.verdict("w")->reason);
+}
+
 TEST(Flavors, OneWhoseNodesAreFullIsNotChosen) {
   Engine e;
   ok(e.apply(gpu_node("small", 2, {{"kind", "f"}})));

@@ -20,11 +20,16 @@ Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps
       rank_(rank),
       extents_(extents_of(w_, ask)),
       done_(structure_.groups.size(), 0),
-      skipped_(structure_.groups.size(), 0),
-      past_(structure_.steps.size(), 0) {
+      skipped_(structure_.groups.size(), 0) {
+  set_steps(structure_.steps);
+}
+
+void Placer::set_steps(std::vector<Step> steps) {
+  walk_ = std::move(steps);
+  past_.assign(walk_.size(), 0);
   std::vector<std::size_t> open;
-  for (std::size_t i = 0; i < structure_.steps.size(); ++i) {
-    const Step& step = structure_.steps[i];
+  for (std::size_t i = 0; i < walk_.size(); ++i) {
+    const Step& step = walk_[i];
     past_[i] = i + 1;
     if (step.kind == Step::Kind::kEnter) open.push_back(i);
     if (step.kind == Step::Kind::kExit) {
@@ -43,11 +48,72 @@ Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps
 }
 
 bool Placer::run() {
+  if (search()) return true;
+  if (!failure_.by_nodes || failure_.steps_ended || !scarcest_first()) return false;
+  // What is told is what the first search found out.
+  Failure first = failure_;
+  if (search()) return true;
+  first.steps_ended = failure_.steps_ended;
+  failure_ = std::move(first);
+  return false;
+}
+
+bool Placer::search() {
   const std::size_t mark = state_.mark();
   if (walk(0)) return true;
   state_.rollback(mark);
   placed_.clear();
   return false;
+}
+
+// Puts the children of every group into the order of their room to spare, the least first; of equals the one with less room.
+// False where that changes nothing.
+bool Placer::scarcest_first() {
+  using Spare = std::pair<std::int64_t, std::int64_t>;
+  std::vector<Spare> spare(w_.sets.size(), {kInt64Max, 0});
+  std::size_t wanted = 0;
+  for (std::uint32_t set = 0; set < spare.size(); ++set) {
+    if (extents_[set].want == 0) continue;
+    ++wanted;
+    std::int64_t most = 0;
+    for (const ChargeId charge : choices(set))
+      most = std::max(most, state_.index(state_.charges[charge].shape, mode_).total());
+    spare[set] = {most - must(set), most};
+  }
+  if (wanted < 2) return false;
+  // The steps of a child stand together, from its entry to its exit.
+  std::vector<Step> out;
+  const auto arrange = [&](const auto& self, std::size_t begin, std::size_t end) -> Spare {
+    struct Child {
+      Spare spare;
+      std::vector<Step> steps;
+    };
+    std::vector<Child> children;
+    Spare least{kInt64Max, 0};
+    for (std::size_t at = begin; at < end; at = past_[at]) {
+      std::vector<Step> before = std::exchange(out, {});
+      Spare its;
+      if (walk_[at].kind == Step::Kind::kLeaf) {
+        its = spare[walk_[at].index];
+        out.push_back(walk_[at]);
+      } else {
+        out.push_back(walk_[at]);
+        its = self(self, at + 1, past_[at] - 1);
+        out.push_back(walk_[past_[at] - 1]);
+      }
+      children.push_back({its, std::exchange(out, std::move(before))});
+      least = std::min(least, its);
+    }
+    std::stable_sort(children.begin(), children.end(),
+                     [](const Child& a, const Child& b) { return a.spare < b.spare; });
+    for (const Child& child : children) out.insert(out.end(), child.steps.begin(), child.steps.end());
+    return least;
+  };
+  arrange(arrange, 0, walk_.size());
+  const auto same = [](const Step& a, const Step& b) { return a.kind == b.kind && a.index == b.index; };
+  if (std::equal(out.begin(), out.end(), walk_.begin(), walk_.end(), same)) return false;
+  set_steps(std::move(out));
+  return true;
 }
 
 void Placer::note(Reason reason) {
@@ -106,12 +172,12 @@ bool Placer::same_flavors(ChargeId a, ChargeId b) const {
 
 bool Placer::walk(std::size_t step) {
   // Nothing at all is no find: what grows may leave every set as it is, and then looks elsewhere.
-  if (step == structure_.steps.size()) return !placed_.empty();
+  if (step == walk_.size()) return !placed_.empty();
   if (--steps_ < 0) {
     failure_.steps_ended = true;
     return false;
   }
-  switch (structure_.steps[step].kind) {
+  switch (walk_[step].kind) {
     case Step::Kind::kEnter:
       return enter(step) || skip(step);
     case Step::Kind::kLeaf:
@@ -124,7 +190,7 @@ bool Placer::walk(std::size_t step) {
 
 // Leaves a child out where its group can do without.
 bool Placer::skip(std::size_t step) {
-  const Step& s = structure_.steps[step];
+  const Step& s = walk_[step];
   const bool leaf_step = s.kind == Step::Kind::kLeaf;
   if (!leaf_step && s.index == 0) return false;
   const std::uint32_t group = leaf_step ? structure_.group_of[s.index] : structure_.groups[s.index].parent;
@@ -137,7 +203,7 @@ bool Placer::skip(std::size_t step) {
 }
 
 bool Placer::leave(std::size_t step) {
-  const std::uint32_t group = structure_.steps[step].index;
+  const std::uint32_t group = walk_[step].index;
   if (done_[group] < structure_.groups[group].least) return false;
   if (group == 0) return walk(step + 1);
   const std::uint32_t parent = structure_.groups[group].parent;
@@ -148,12 +214,14 @@ bool Placer::leave(std::size_t step) {
 }
 
 bool Placer::enter(std::size_t step) {
-  const StructureGroup& group = structure_.groups[structure_.steps[step].index];
+  const StructureGroup& group = structure_.groups[walk_[step].index];
   const TopologyRequest& topology = group.topology;
   if (!topology.required.empty()) {
     const auto level = state_.nodes.level_of(topology.required);
     if (!level) {
-      note({ReasonCode::kTopology, topology.required, "no topology has this level", 0, 0, 0, {}});
+      std::int64_t need = 0;
+      for (const std::uint32_t set : group.leaves) need += must(set);
+      note({ReasonCode::kTopology, topology.required, "no topology has this level", need, 0, 0, {}});
       failure_.by_nodes = true;
       return false;
     }
@@ -173,7 +241,7 @@ bool Placer::enter(std::size_t step) {
 }
 
 bool Placer::in_domain(std::size_t step, std::uint32_t level, std::size_t most) {
-  const StructureGroup& group = structure_.groups[structure_.steps[step].index];
+  const StructureGroup& group = structure_.groups[walk_[step].index];
   const NodeTable& nodes = state_.nodes;
 
   // Slots that have a place already decide the domain.
@@ -259,7 +327,7 @@ bool Placer::in_domain(std::size_t step, std::uint32_t level, std::size_t most) 
 }
 
 bool Placer::leaf(std::size_t step) {
-  const std::uint32_t set = structure_.steps[step].index;
+  const std::uint32_t set = walk_[step].index;
   const PodSetState& s = w_.sets[set];
   const std::uint32_t group = structure_.group_of[set];
   const std::int64_t least = must(set);
@@ -430,7 +498,12 @@ std::int64_t Placer::place_slots(std::uint32_t set, ChargeId charge, std::int64_
         tightest = domain;
         least_room = here;
       }
-      if (!tightest.valid()) break;
+      if (!tightest.valid()) {
+        // The last segment of a pod set that may have fewer slots may be smaller.
+        if (best == 0 || got + best < std::max<std::int64_t>(least, 1)) break;
+        count = got + best;
+        continue;
+      }
       const std::size_t mark = state_.mark();
       const std::size_t had = placed_.size();
       domains_.push_back(tightest);

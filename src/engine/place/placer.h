@@ -7,7 +7,9 @@
 // shape's index. Bounded by `steps`: one per slot placed and per choice tried.
 //
 // Not exhaustive within a choice: slots of one choice go greedily to the best node, which is exact for one shape without
-// domains, and a heuristic where several shapes compete for the same nodes.
+// domains, and a heuristic where several shapes compete for the same nodes. Where that finds no places for several pod sets,
+// they are looked for once more with the pod sets first for which there is least room to spare (best fit decreasing, by what
+// is scarce instead of by size).
 #pragma once
 
 #include <cstdint>
@@ -56,6 +58,9 @@ class Placer {
   bool may_fit();
 
  private:
+  bool search();
+  bool scarcest_first();
+  void set_steps(std::vector<Step> steps);
   bool walk(std::size_t step);
   bool enter(std::size_t step);
   bool leaf(std::size_t step);
@@ -81,6 +86,7 @@ class Placer {
   int rank_;
   Orders orders_;                // empty: none
   std::vector<Extent> extents_;  // by pod set
+  std::vector<Step> walk_;       // the steps of the structure, in the order in which they are taken
   std::vector<PlacedSlot> placed_;
   std::vector<DomainId> domains_;      // restrictions in force, outermost first
   std::vector<std::int64_t> done_;     // children started, by group
