@@ -52,7 +52,7 @@ Status Engine::apply(const Event& event) {
     Status operator()(const DemandMixUpdate& e) const { return s.demand_mix(e.mix); }
   };
   Status taken = std::visit(Visitor{s}, event);
-  if (taken && s.empty) s.empty->tell(event);
+  if (taken && s.empty) s.empty->tell(s, event);
   return taken;
 }
 

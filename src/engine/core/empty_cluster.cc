@@ -24,6 +24,7 @@ struct Visitor {
 }  // namespace
 
 EmptyCluster::EmptyCluster(const State& live) : state_(live.config) {
+  take_names(live);
   for (const auto& [name, topology] : live.topologies) (void)state_.topology_upsert(topology);
   for (const auto& [name, flavor] : live.flavors) (void)state_.flavor_upsert(flavor);
   for (const QueueState& q : live.queues) {
@@ -36,8 +37,29 @@ EmptyCluster::EmptyCluster(const State& live) : state_(live.config) {
   live.each_foreign([this](const ForeignPod& pod) { (void)state_.foreign_upsert(pod); });
 }
 
-void EmptyCluster::tell(const Event& event) {
+void EmptyCluster::tell(const State& live, const Event& event) {
+  take_names(live);
   std::visit(Visitor{state_}, event);
+}
+
+// Nodes and resources that are new in the live state get the same ids.
+void EmptyCluster::take_names(const State& live) {
+  for (std::size_t n = state_.nodes.size(); n < live.nodes.size(); ++n) {
+    if (live.nodes.is_opaque(NodeId(n))) {
+      state_.nodes.opaque();
+    } else {
+      state_.nodes.intern(live.nodes.record(NodeId(n)).spec.name);
+    }
+  }
+  for (std::size_t r = state_.nodes.resources(); r < live.nodes.resources(); ++r) {
+    state_.nodes.resource(live.nodes.resource_name(ResourceId(r)));
+  }
+}
+
+void EmptyCluster::take_mix(const State& live) {
+  if (mix_version_ == live.fragments.version()) return;
+  mix_version_ = live.fragments.version();
+  state_.fragments.use(live.demand.mix(), state_.nodes);
 }
 
 // What the search for places looks at: its queue, its structure, and the slots that wait.
@@ -70,6 +92,8 @@ WorkloadId EmptyCluster::adopt(const State& live, const WorkloadState& from) {
 }
 
 bool EmptyCluster::could_start(const State& live, WorkloadId id) {
+  take_names(live);
+  take_mix(live);
   const WorkloadId copy = adopt(live, live.workloads[id.index()]);
   std::int64_t steps = state_.config.search_steps;
   Placer placer(state_, copy, Mode::kStart, steps);

@@ -7,6 +7,9 @@
 // costs O(nodes + queues); afterwards every fact about nodes, topologies, flavors, queues and foreign pods is told to it,
 // and a question costs one search for places (place/placer.h), bounded by the engine's `search_steps`. Answers hold until
 // State::place_version changes.
+//
+// Several pod sets find their places one after the other, so an answer is worth something only if they are laid as the live
+// state would lay them: nodes have the same ids here, which break ties, and are scored for the same demand mix.
 #pragma once
 
 #include "engine/core/state.h"
@@ -17,17 +20,20 @@ class EmptyCluster {
  public:
   explicit EmptyCluster(const State& live);
 
-  // A fact that the live state took; those about work, and about its demand, do not matter here.
-  void tell(const Event& event);
+  // A fact that the live state took; those about work do not matter here.
+  void tell(const State& live, const Event& event);
 
   // Whether a search finds places and quota for the slots that wait, of a workload of which nothing runs. A search that ends
   // at its bound finds none. No change to `live`.
   bool could_start(const State& live, WorkloadId id);
 
  private:
+  void take_names(const State& live);
+  void take_mix(const State& live);
   WorkloadId adopt(const State& live, const WorkloadState& from);
 
   State state_;
+  std::uint64_t mix_version_ = 0;  // of the live state's scores
 };
 
 }  // namespace berth::engine

@@ -418,7 +418,14 @@ void State::look_at_demand() {
   const std::int64_t change =
       devices > fragments.devices() ? devices - fragments.devices() : fragments.devices() - devices;
   // The share of the devices that a kind may run on is looked at again when a sixteenth of them has come or gone.
-  if (demand.look() || change * 16 > fragments.devices()) fragments.use(demand.mix(), nodes);
+  if (demand.look() || change * 16 > fragments.devices()) {
+    fragments.use(demand.mix(), nodes);
+    bool scores = false;  // some places are chosen by it
+    shapes.for_each([&](const ShapeEntry& entry) {
+      scores = scores || entry.shape.placement == Placement::kFragmentation;
+    });
+    if (scores) ++place_version;
+  }
   if (stats.decide_calls % 1024 != 0) return;
   shapes.for_each([&](ShapeEntry& entry) {
     for (auto& index : entry.index) {

@@ -231,8 +231,8 @@ class State {
   std::map<std::uint64_t, WorkloadId> holders;  // by hold_order
   std::set<WorkloadId> to_withdraw;
   std::uint64_t config_version = 1;
-  // Grows with every change of nodes, foreign pods, topologies, flavors and queues: of where work could be, if there were
-  // none.
+  // Grows with every change of nodes, foreign pods, topologies, flavors and queues, and of the demand mix: of where work would
+  // be laid, if there were none.
   std::uint64_t place_version = 1;
   // Grows when work ends of itself, and with every change of nodes, flavors and queues: with what changes who has how much and
   // is no consequence of a decision.
