@@ -34,13 +34,13 @@ struct EnumNames<Tiers> {
 };
 
 struct Ordering {
-  static constexpr DurationMs kDefaultAgeLimit = 24 * kHour;
+  static constexpr DurationMs kDefaultAgeLimit = 3 * 24 * kHour;
 
   OrderBy by = OrderBy::kCreation;
   bool priority_first = true;  // false: `by` ranks before priority
   Tiers tiers = Tiers::kNone;
   // Who has waited so long goes before all others of the same priority (of the queue, where priority is not first), and
-  // nothing behind it starts until it does. 0: never. Absent: never by creation, else a day.
+  // nothing behind it starts until it does. 0: never. Absent: never by creation, else three days.
   std::optional<DurationMs> age_limit;
   // Of attained and attained-levels: the width of a step and of the first level, in device-milliseconds; each further
   // level ends at `attained_ratio` times the end of the one before.

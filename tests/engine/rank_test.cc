@@ -81,7 +81,7 @@ TEST(Rank, AnAgeLimitIsTheDefaultWhereWorkCouldStarve) {
   Ordering o;
   EXPECT_EQ(o.limit(), 0);
   o.by = OrderBy::kDuration;
-  EXPECT_EQ(o.limit(), 24 * kHour);
+  EXPECT_EQ(o.limit(), 3 * 24 * kHour);
   o.age_limit = 0;
   EXPECT_EQ(o.limit(), 0);
 }

@@ -133,7 +133,7 @@ TEST(Scenario, OrderKeysBecomePolicies) {
   EXPECT_EQ(a.ordering.attained_ratio, 3);
   EXPECT_EQ(a.ordering.attained_levels, 2);
   EXPECT_EQ(a.preemption.within, WithinQueue::kLaterInOrder);
-  EXPECT_EQ(read->queues[2].ordering.limit(), 24 * kHour);
+  EXPECT_EQ(read->queues[2].ordering.limit(), 3 * 24 * kHour);
   for (const Queue& queue : read->queues) EXPECT_EQ(queue.ordering.tiers, Tiers::kByKind);
 
   const auto wrong = parse("  - {name: a, unlimited: true, order_by: durations}\n");
