@@ -6,7 +6,6 @@
 
 #include "base/checked.h"
 #include "engine/core/bands.h"
-#include "engine/core/empty_cluster.h"
 #include "engine/preempt/cost.h"
 #include "engine/preempt/flavor_choice.h"
 #include "engine/preempt/quota_victims.h"
@@ -195,57 +194,6 @@ void Decider::start_holders() {
     state_.settle(id);
     state_.changed(id);
   }
-}
-
-void Decider::wake() {
-  auto nodes = std::exchange(state_.gained_nodes, {});
-  const auto roots = std::exchange(state_.gained_roots, {});
-  const auto sides = std::exchange(state_.gained_sides, {});
-  for (const NodeId node : nodes) state_.is_gained[node.index()] = 0;
-  if (nodes.empty() && roots.empty()) return;
-  std::vector<ClassId> awake;
-  // Whether any of the nodes could take one slot of a shape: found out once for all classes that ask for it.
-  std::vector<std::int8_t> known;
-  const auto fits_somewhere = [&](ShapeId id) {
-    if (known.size() <= id.index()) known.resize(id.index() + 1, -1);
-    std::int8_t& answer = known[id.index()];
-    if (answer >= 0) return answer == 1;
-    const Shape& shape = state_.shapes[id].shape;
-    const bool fits = std::any_of(nodes.begin(), nodes.end(), [&](const NodeId node) {
-      const auto& record = state_.nodes.record(node);
-      return record.alive && state_.nodes.fits(node, shape, Mode::kPlan) &&
-             static_mismatch(shape, record.spec).code == ReasonCode::kNone;
-    });
-    answer = fits ? 1 : 0;
-    return fits;
-  };
-  for (const ClassId id : state_.pending.parked()) {
-    const Pending::Class& c = state_.pending.at(id);
-    bool hit = c.why.by_quota && roots.count(state_.quota.root(c.queue)) > 0;
-    // With less in use on its side it may take back what others have borrowed.
-    for (QueueId at = c.queue; !hit && c.why.by_side && at.valid(); at = state_.quota.parent(at)) {
-      hit = sides.count(at) > 0;
-    }
-    if (!hit && c.why.by_nodes) hit = std::any_of(c.shapes.begin(), c.shapes.end(), fits_somewhere);
-    if (hit) awake.push_back(id);
-  }
-  for (const ClassId id : awake) state_.pending.wake(id);
-}
-
-// Of those who are old and blocked, who could still start? With other nodes or another quota the answer may be another.
-void Decider::review_old() {
-  std::vector<ClassId> ask;
-  for (const ClassId id : state_.pending.old()) {
-    if (state_.pending.at(id).could_start_version != state_.place_version) ask.push_back(id);
-  }
-  for (const ClassId id : ask) ask_empty(id);
-}
-
-void Decider::ask_empty(ClassId id) {
-  if (!state_.empty) state_.empty = std::make_unique<EmptyCluster>(state_);
-  const WorkloadId first = state_.pending.at(id).members.begin()->workload;
-  ++state_.stats.empty_searches;
-  state_.pending.set_could_start(id, state_.empty->could_start(state_, first), state_.place_version);
 }
 
 void Decider::attempt(ClassId class_id) {
@@ -510,13 +458,13 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
       structure.groups.size() == 1 && structure.groups.front().topology == TopologyRequest{}) {
     why.room_only = state_.config_version;
   }
-  c.shapes.clear();
   for (const auto& set : w.sets) {
     for (const ChargeId choice : state_.spec(set.spec).choices)
-      c.shapes.push_back(state_.charges[choice].shape);
+      why.shapes.push_back(state_.charges[choice].shape);
   }
-  std::sort(c.shapes.begin(), c.shapes.end());
-  c.shapes.erase(std::unique(c.shapes.begin(), c.shapes.end()), c.shapes.end());
+  std::sort(why.shapes.begin(), why.shapes.end());
+  why.shapes.erase(std::unique(why.shapes.begin(), why.shapes.end()), why.shapes.end());
+  if (!failure.steps_ended && !surplus) choose_group(class_id, why);
 
   // Numbers come and go with every pod; statuses follow the kind of reason.
   const auto same_kind = [](const auto& self, const Reason& a, const Reason& b) -> bool {
@@ -535,6 +483,14 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
   if (why.in_line && !c.members.begin()->young && c.could_start_version != state_.place_version)
     ask_empty(class_id);
   state_.pending.park(class_id, std::move(why));
+  // What it waits for, those behind it in its group wait for too.
+  if (c.why.across_queues) return;
+  state_.pending.each_behind(class_id, [&](Pending::Class& behind) {
+    if (same_kind(same_kind, behind.why.reason, c.why.reason) && behind.why.verdict == c.why.verdict) return;
+    behind.why.reason = c.why.reason;
+    behind.why.verdict = c.why.verdict;
+    for (const auto& member : behind.members) state_.changed(member.workload);
+  });
 }
 
 void Decider::describe(Decision& d, const WorkloadState& w, const std::vector<PlacedSlot>& placed) const {

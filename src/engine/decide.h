@@ -41,6 +41,7 @@ class Decider {
   bool would_borrow(const WorkloadState& w) const;
   Failure beyond_quota(const WorkloadState& w);
   void park(ClassId id, const Failure& failure, const VictimSearch* search, TimeMs more_at = kEndOfTime);
+  void choose_group(ClassId id, Parked& why) const;
   void start(WorkloadId id, const std::vector<PlacedSlot>& placed);
   void hold(WorkloadId id, const VictimPlan& plan);
   // `part`: only these slots (pod set and index); empty: all that run.

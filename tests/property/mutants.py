@@ -82,13 +82,17 @@ MUTANTS = [
         ('      if (!next.valid()) break;\n',
          '      if (!next.valid() || (broken("in-parts") && out_.size() >= 3)) break;\n'),
     ]),
-    ('asleep-to-quota', 6, 'quota that becomes free wakes nobody', 'decide.cc', [
-        ('    bool hit = c.why.by_quota && ',
-         '    bool hit = !broken("asleep-to-quota") && c.why.by_quota && '),
+    ('asleep-to-quota', 6, 'quota that becomes free wakes nobody', 'decide_wake.cc', [
+        ('    if (roots.count(state_.quota.root(queue)) > 0) call(classes);',
+         '    if (roots.count(state_.quota.root(queue)) > 0 && !broken("asleep-to-quota")) call(classes);'),
     ]),
-    ('asleep-to-nodes', 6, 'room that becomes free on nodes wakes nobody', 'decide.cc', [
-        ('    if (!hit && c.why.by_nodes) {',
-         '    if (!hit && c.why.by_nodes && !broken("asleep-to-nodes")) {'),
+    ('asleep-to-nodes', 6, 'room that becomes free on nodes wakes nobody', 'decide_wake.cc', [
+        ('    if (fits) call(classes);',
+         '    if (fits && !broken("asleep-to-nodes")) call(classes);'),
+    ]),
+    ('nobody-is-next', 6, 'who tried for its group and leaves hands over to nobody', 'order/pending.cc', [
+        ('  if (tried) {\n    try_next(group);',
+         '  if (tried && broken("nobody-is-next")) {\n  } else if (tried) {\n    try_next(group);'),
     ]),
     ('hopeless-bar', 6, 'old work that never can start bars its queue for ever', 'order/pending.cc', [
         ('    if (c.could_start) l.old.insert(head);',

@@ -151,8 +151,8 @@ void State::changed(WorkloadId id) {
 }
 
 std::string State::class_key(const WorkloadState& w, WorkloadId id) const {
-  std::string key = fmt::format("{},{},{},{}{}", w.queue.value, w.priority, w.structure.value,
-                                w.may_preempt ? 'p' : '-', static_cast<int>(w.kind));
+  std::string key = fmt::format("{},{},{}{}", w.queue.value, w.structure.value, w.may_preempt ? 'p' : '-',
+                                static_cast<int>(w.kind));
   for (const auto& set : w.sets) {
     fmt::format_to(std::back_inserter(key), ";{},{},{},{}:{}", set.spec.value, set.waiting, set.least,
                    set.flavor_group.size(), set.flavor_group);
@@ -160,10 +160,22 @@ std::string State::class_key(const WorkloadState& w, WorkloadId id) const {
       fmt::format_to(std::back_inserter(key), "b{},{},{}", b.count, b.priority, b.reclaim_within);
     }
   }
+  fmt::format_to(std::back_inserter(key), "|{}", w.priority);  // last: kin_of()
   // What has slots somewhere already must come near them: a class of its own.
   if (w.running() > 0 || w.releasing() > 0)
     fmt::format_to(std::back_inserter(key), "#{}{}", id.value, w.incomplete() ? "!" : "");
   return key;
+}
+
+std::string State::kin_of(const Pending::Class& c) {
+  return c.key.substr(0, c.key.rfind('|') + 1);
+}
+
+bool State::one_line(QueueId queue) const {
+  for (; queue.valid(); queue = quota.parent(queue)) {
+    if (fairness.counts(queue)) return false;
+  }
+  return true;
 }
 
 // Takes a started workload into, or out of, the priorities of its queue.

@@ -194,6 +194,10 @@ class State {
   // where the queue still has that choice (one flavor per pod set), else any choice of the spec.
   std::vector<ChargeId> choices(const PodSetState& set);
   void changed(WorkloadId id);
+  // The class's key but for its priority: the same work in the same queue.
+  static std::string kin_of(const Pending::Class& c);
+  // Queues of which this holds stand in one line by their first workloads, whatever starts.
+  bool one_line(QueueId queue) const;
   SpecId intern_spec(QueueId queue, const PodTemplate& pod);
   QueueId intern_queue(const std::string& name);
   // Calls f(pod) for the foreign pods, in a stable order.

@@ -14,6 +14,7 @@ void Pending::set_rules(QueueId queue, bool strict, bool priority_first, bool ju
   line(queue).priority_first = priority_first;
   line(queue).jumps = jumps;
   show(queue);
+  pass_on(queue);
 }
 
 const Head* Pending::Line::bar() const {
@@ -35,8 +36,11 @@ void Pending::link(ClassId id) {
   Line& l = line(c.queue);
   if (!c.parked) {
     l.awake.insert(head_of(id));
-  } else if (c.why.in_line) {
-    const Head head = head_of(id);
+    return;
+  }
+  const Head head = head_of(id);
+  if (c.group.valid()) groups_[c.group.index()].asleep.insert(head);
+  if (c.why.in_line) {
     l.blocked.insert(head);
     if (head.young) return;
     old_.insert(id);
@@ -49,8 +53,13 @@ void Pending::unlink(ClassId id) {
   if (c.members.empty()) return;
   Line& l = line(c.queue);
   const Head head = head_of(id);
-  (c.parked ? l.blocked : l.awake).erase(head);
-  if (c.parked && !head.young) {
+  if (!c.parked) {
+    l.awake.erase(head);
+    return;
+  }
+  if (c.group.valid()) groups_[c.group.index()].asleep.erase(head);
+  l.blocked.erase(head);
+  if (!head.young) {
     l.old.erase(head);
     old_.erase(id);
   }
@@ -77,6 +86,7 @@ void Pending::refresh_all() {
 void Pending::put_off(QueueId queue) {
   line(queue).put_off = true;
   show(queue);
+  pass_on(queue);
 }
 
 void Pending::call_back(QueueId queue) {
@@ -112,6 +122,7 @@ ClassId Pending::add(const std::string& key, QueueId queue, std::int64_t priorit
   ++size_;
   ++line(queue).members;
   show(queue);
+  if (c.parked) follow(c.group);
   if (first && line(queue).jumps) wake(id);
   return id;
 }
@@ -119,42 +130,191 @@ ClassId Pending::add(const std::string& key, QueueId queue, std::int64_t priorit
 void Pending::remove(ClassId id, const Member& member) {
   Class& c = classes_[id.index()];
   const QueueId queue = c.queue;
+  const GroupId group = c.group;
+  const bool tried = c.tries;
   unlink(id);
   c.members.erase(member);
   --size_;
   --line(queue).members;
+  if (tried) stop_trying(id);
   if (c.members.empty()) {
-    forget_time(id);
-    parked_.erase(id);
+    if (c.parked) forget(id);
     index_.erase(c.key);
     free_.push_back(id);
   } else {
     link(id);
   }
+  if (tried) {
+    try_next(group);
+  } else {
+    follow(group);
+  }
   call_back(queue);
+}
+
+// A class that sleeps is woken, or is there no longer: nothing is to wake it.
+void Pending::forget(ClassId id) {
+  Class& c = classes_[id.index()];
+  forget_time(id);
+  if (!c.group.valid()) return sleepers_.unlist(id, c.queue, c.why);
+  Group& group = groups_[c.group.index()];
+  c.group = GroupId();
+  if (group.listed != id) return;
+  group.listed = ClassId();
+  sleepers_.unlist(id, c.queue, c.why);
 }
 
 void Pending::park(ClassId id, Parked why) {
   Class& c = classes_[id.index()];
+  const GroupId before = c.group;
+  const bool tried = c.tries;
   unlink(id);
-  forget_time(id);
+  if (c.parked) forget(id);
+  if (tried) stop_trying(id);
   c.parked = true;
   c.why = std::move(why);
-  parked_.insert(id);
+  c.group = group_of(c.why);
   if (c.why.wake_at != kEndOfTime) due_.emplace(c.why.wake_at, id);
   link(id);
+  if (!c.group.valid()) {
+    sleepers_.list(id, c.queue, c.why);
+  } else {
+    show_first(groups_[c.group.index()]);
+  }
+  if (before.valid() && before != c.group) {
+    if (tried) {
+      try_next(before);
+    } else {
+      follow(before);
+    }
+  }
   call_back(c.queue);
+  pass_on(c.queue);
 }
 
 void Pending::wake(ClassId id) {
-  Class& c = classes_[id.index()];
+  const Class& c = classes_[id.index()];
   if (!c.parked) return;
+  // Whoever sleeps behind the first of a group has not been asked since: it tries for them.
+  rise(id, c.group.valid() && groups_[c.group.index()].listed == id);
+  pass_on(c.queue);
+}
+
+void Pending::rise(ClassId id, bool tries) {
+  Class& c = classes_[id.index()];
+  const GroupId group = c.group;
   unlink(id);
-  forget_time(id);
+  forget(id);
   c.parked = false;
-  parked_.erase(id);
   link(id);
+  if (tries) {
+    c.group = group;
+    c.tries = true;
+    groups_[group.index()].trying = id;
+    if (groups_[group.index()].across_queues) trying_across_.insert(id);
+  }
   show(c.queue);
+}
+
+void Pending::call(const std::vector<ClassId>& listed) {
+  for (const ClassId id : listed) {
+    const Class& c = classes_[id.index()];
+    if (!c.parked) continue;
+    if (!c.group.valid()) {
+      rise(id, false);
+    } else if (groups_[c.group.index()].listed == id) {
+      try_next(c.group);
+    }
+  }
+}
+
+// --------------------------------------------------------------------------------------------------------------- groups
+
+GroupId Pending::group_of(const Parked& why) {
+  if (why.group.empty()) return {};
+  auto it = group_index_.find(why.group);
+  if (it == group_index_.end()) {
+    GroupId id(groups_.size());
+    if (free_groups_.empty()) {
+      groups_.emplace_back();
+    } else {
+      id = free_groups_.back();
+      free_groups_.pop_back();
+    }
+    groups_[id.index()].key = why.group;
+    groups_[id.index()].across_queues = why.across_queues;
+    it = group_index_.emplace(why.group, id).first;
+  }
+  return it->second;
+}
+
+void Pending::stop_trying(ClassId id) {
+  Class& c = classes_[id.index()];
+  groups_[c.group.index()].trying = ClassId();
+  c.group = GroupId();
+  c.tries = false;
+  trying_across_.erase(id);
+}
+
+// Nobody tries for the group: the first one that can be reached does. In front of it are those of queues that are barred or
+// put off: they are awake then, and tried when their queue is.
+void Pending::try_next(GroupId id) {
+  while (!groups_[id.index()].asleep.empty()) {
+    const ClassId first = groups_[id.index()].asleep.begin()->id;
+    const bool tries = !groups_[id.index()].across_queues || within_reach(first);
+    rise(first, tries);
+    if (tries) return;
+  }
+  group_index_.erase(groups_[id.index()].key);
+  groups_[id.index()] = Group{};
+  free_groups_.push_back(id);
+}
+
+// The group may have another first class now, which nobody has looked at since it fell asleep: it tries.
+void Pending::follow(GroupId id) {
+  if (!id.valid()) return;
+  const Group& group = groups_[id.index()];
+  if (group.trying.valid()) return;
+  if (group.asleep.empty() || group.asleep.begin()->id != group.listed) {
+    if (group.listed.valid()) {
+      const Class& c = classes_[group.listed.index()];
+      sleepers_.unlist(group.listed, c.queue, c.why);
+      groups_[id.index()].listed = ClassId();
+    }
+    try_next(id);
+  }
+}
+
+// A class has just been parked in the group.
+void Pending::show_first(Group& group) {
+  const ClassId first = group.asleep.begin()->id;
+  if (group.trying.valid() || group.listed == first) return;
+  if (group.listed.valid()) {
+    const Class& c = classes_[group.listed.index()];
+    sleepers_.unlist(group.listed, c.queue, c.why);
+  }
+  group.listed = first;
+  sleepers_.list(first, classes_[first.index()].queue, classes_[first.index()].why);
+}
+
+bool Pending::within_reach(ClassId id) const {
+  const Line& l = lines_[classes_[id.index()].queue.index()];
+  const Head* bar = l.bar();
+  return !l.put_off && (bar == nullptr || head_of(id) < *bar);
+}
+
+// The queue may be barred or put off now: who tries for others and waits there does so no longer.
+void Pending::pass_on(QueueId queue) {
+  if (trying_across_.empty() || (!lines_[queue.index()].put_off && lines_[queue.index()].bar() == nullptr))
+    return;
+  const std::set<ClassId> trying = trying_across_;
+  for (const ClassId id : trying) {
+    const Class& c = classes_[id.index()];
+    if (c.queue != queue || !c.tries || within_reach(id)) continue;
+    const GroupId group = c.group;
+    stop_trying(id);
+    try_next(group);
+  }
 }
 
 void Pending::set_could_start(ClassId id, bool could_start, std::uint64_t version) {
@@ -165,11 +325,13 @@ void Pending::set_could_start(ClassId id, bool could_start, std::uint64_t versio
   c.could_start = could_start;
   link(id);
   show(c.queue);
+  pass_on(c.queue);
 }
 
 void Pending::wake_all() {
-  const std::set<ClassId> all = parked_;
-  for (const ClassId id : all) wake(id);
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    if (!classes_[i].members.empty()) wake(ClassId(i));
+  }
 }
 
 void Pending::wake_due(TimeMs now) {

@@ -9,6 +9,13 @@
 // is tried; in any queue nothing behind a blocked one that is old and could start on an empty cluster: the others would bar
 // their queue for ever.
 //
+// Groups (Parked::group): of parked classes of which one that cannot start shows that none behind it can, only the first is
+// listed with what may unblock it (sleepers.h), and woken by that: it tries for all of them. When it has been parked in its
+// group again, the others sleep on; when anything else becomes of it (a start, another reason, a queue that is barred or
+// put off), the next one tries. So an event costs an attempt for each group that it may help and for each start, however
+// many queues, priorities and workloads wait. Nobody else is awake who could start, so the order of starts is the one in
+// which all of them would have been tried.
+//
 // Costs: every change O(log n) of the classes and members of its queue, plus a change in the tournament.
 #pragma once
 
@@ -23,25 +30,13 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "engine/core/catalog.h"
+#include "engine/order/sleepers.h"
 #include "engine/order/tournament.h"
 #include "model/decision.h"
 
 namespace berth::engine {
 
-// Why a class is parked, and thereby what may wake it.
-struct Parked {
-  bool by_quota = false;  // any gain of quota in its tree of queues
-  bool by_nodes = false;  // a gain of room on a node that could host one of its shapes
-  bool by_side =
-      false;  // a gain of quota in its own queue, or in one that shares an ancestor with it below the root
-  bool in_line = true;  // it blocks those behind it, where anybody does
-  // What was missing was room on nodes and nothing else, and nobody could yield under the configuration of this version:
-  // while that is so, too little room is all there is to find out (Decider::lacks_room). 0: otherwise.
-  std::uint64_t room_only = 0;
-  TimeMs wake_at = kEndOfTime;  // the passing of time: then it is awake again
-  VerdictKind verdict = VerdictKind::kBlocked;
-  Reason reason;
-};
+using GroupId = Id<struct GroupTag>;
 
 class Pending {
  public:
@@ -62,8 +57,9 @@ class Pending {
     std::set<Member> members;
     bool parked = false;
     Parked why;
-    std::vector<ShapeId> shapes;  // that it could be placed with, known once it was tried
-    std::vector<QuotaItem> ask;   // what a start charges at least, as of ask_version; 0: not known
+    GroupId group;               // that it sleeps in, or tries for; none: it stands for itself
+    bool tries = false;          // for its group
+    std::vector<QuotaItem> ask;  // what a start charges at least, as of ask_version; 0: not known
     std::uint64_t ask_version = 0;
     bool could_start = true;  // if nothing else were there; as of could_start_version, 0: not asked yet
     std::uint64_t could_start_version = 0;
@@ -95,13 +91,23 @@ class Pending {
   void park(ClassId id, Parked why);
   void wake(ClassId id);
   void wake_all();
+  // What may unblock listed classes (sleepers.h) has come: wakes them, unless somebody tries for their group already.
+  const Sleepers& sleepers() const { return sleepers_; }
+  void call(const std::vector<ClassId>& listed);
   // The time at which the first parked class wakes of its own; kEndOfTime: none does. wake_due() wakes those of up to `now`.
   TimeMs next_time() const { return due_.empty() ? kEndOfTime : due_.begin()->first; }
   void wake_due(TimeMs now);
 
   Class& at(ClassId id) { return classes_[id.index()]; }
   const Class& at(ClassId id) const { return classes_[id.index()]; }
-  const std::set<ClassId>& parked() const { return parked_; }
+  // Calls f(class) for the classes that sleep in the group of a parked class behind it, in their order.
+  template <class F>
+  void each_behind(ClassId id, F&& f) {
+    const GroupId group = at(id).group;
+    if (!group.valid()) return;
+    const auto& asleep = groups_[group.index()].asleep;
+    for (auto it = asleep.upper_bound(head_of(id)); it != asleep.end(); ++it) f(at(it->id));
+  }
   // The blocked classes whose first member is old.
   const std::set<ClassId>& old() const { return old_; }
   // Says of a class whether it could start if nothing else were there. Only then it bars others when it is old.
@@ -126,6 +132,14 @@ class Pending {
     const Head* bar() const;
   };
 
+  struct Group {
+    std::string key;
+    bool across_queues = false;
+    std::set<Head> asleep;
+    ClassId listed;  // the first of those asleep, while nobody tries
+    ClassId trying;
+  };
+
   Head head_of(ClassId id) const;
   void link(ClassId id);
   void unlink(ClassId id);
@@ -133,13 +147,26 @@ class Pending {
   void call_back(QueueId queue);
   void forget_time(ClassId id);
   Line& line(QueueId queue);
+  GroupId group_of(const Parked& why);
+  void forget(ClassId id);
+  void rise(ClassId id, bool tries);
+  bool within_reach(ClassId id) const;
+  void stop_trying(ClassId id);
+  void try_next(GroupId id);
+  void follow(GroupId id);
+  void show_first(Group& group);
+  void pass_on(QueueId queue);
 
   std::vector<Class> classes_;
   std::vector<ClassId> free_;
   std::unordered_map<std::string, ClassId> index_;
   std::vector<Line> lines_;
   Tournament tournament_;
-  std::set<ClassId> parked_;
+  Sleepers sleepers_;
+  std::vector<Group> groups_;
+  std::vector<GroupId> free_groups_;
+  std::unordered_map<std::string, GroupId> group_index_;
+  std::set<ClassId> trying_across_;  // who tries for a group of several queues
   std::set<ClassId> old_;
   std::set<std::pair<TimeMs, ClassId>> due_;  // of the parked classes that have a time to wake at
   std::size_t size_ = 0;

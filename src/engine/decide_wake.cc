@@ -1,0 +1,82 @@
+// Who sleeps with whom, and who is woken when something was gained (order/sleepers.h).
+#include <algorithm>
+#include <utility>
+
+#include "engine/core/empty_cluster.h"
+#include "engine/decide.h"
+
+namespace berth::engine {
+
+void Decider::wake() {
+  auto nodes = std::exchange(state_.gained_nodes, {});
+  const auto roots = std::exchange(state_.gained_roots, {});
+  const auto sides = std::exchange(state_.gained_sides, {});
+  for (const NodeId node : nodes) state_.is_gained[node.index()] = 0;
+  if (nodes.empty() && roots.empty()) return;
+  Pending& pending = state_.pending;
+  std::vector<ClassId> called;
+  const auto call = [&](const Sleepers::Classes& classes) {
+    called.insert(called.end(), classes.begin(), classes.end());
+  };
+  for (const auto& [queue, classes] : pending.sleepers().by_quota()) {
+    if (roots.count(state_.quota.root(queue)) > 0) call(classes);
+  }
+  // With less in use on its side a queue may take back what others have borrowed.
+  for (const auto& [queue, classes] : pending.sleepers().by_side()) {
+    bool hit = false;
+    for (QueueId at = queue; !hit && at.valid(); at = state_.quota.parent(at)) hit = sides.count(at) > 0;
+    if (hit) call(classes);
+  }
+  for (const auto& [id, classes] : pending.sleepers().by_shape()) {
+    const Shape& shape = state_.shapes[id].shape;
+    const bool fits = std::any_of(nodes.begin(), nodes.end(), [&](const NodeId node) {
+      return state_.nodes.fits(node, shape, Mode::kPlan) && state_.index(id, Mode::kPlan).fit(node) > 0;
+    });
+    if (fits) call(classes);
+  }
+  pending.call(called);
+}
+
+// Of those who are old and blocked, who could still start? With other nodes or another quota the answer may be another.
+void Decider::review_old() {
+  std::vector<ClassId> ask;
+  for (const ClassId id : state_.pending.old()) {
+    if (state_.pending.at(id).could_start_version != state_.place_version) ask.push_back(id);
+  }
+  for (const ClassId id : ask) ask_empty(id);
+}
+
+void Decider::ask_empty(ClassId id) {
+  if (!state_.empty) state_.empty = std::make_unique<EmptyCluster>(state_);
+  const WorkloadId first = state_.pending.at(id).members.begin()->workload;
+  ++state_.stats.empty_searches;
+  state_.pending.set_could_start(id, state_.empty->could_start(state_, first), state_.place_version);
+}
+
+// Of which other blocked classes is it so that they cannot start where this one, in front of them, could not?
+void Decider::choose_group(ClassId class_id, Parked& why) const {
+  const Pending::Class& c = state_.pending.at(class_id);
+  const QueueState& q = state_.queues[c.queue.index()];
+  const WorkloadState& w = state_.workloads[c.members.begin()->workload.index()];
+  if (!why.by_quota && !why.by_nodes) return;
+  if (w.running() > 0 || w.releasing() > 0) return;
+  const PreemptionPolicy& policy = q.spec.preemption;
+  const bool reclaims =
+      policy.reclaim != Reclaim::kNever && !q.spec.unlimited && state_.quota.parent(c.queue).valid();
+  const bool never_preempts = !w.may_preempt || (policy.within == WithinQueue::kNever && !reclaims);
+  // Nothing but room is short, and nobody ever yields: whoever asks for the same room in another queue waits as well. The
+  // order among these queues must not change by what starts, or the first of them would not stay the first.
+  if (why.room_only != 0 && never_preempts && c.members.begin()->young &&
+      q.spec.order == QueueOrder::kBestEffort && state_.one_line(c.queue)) {
+    why.group = fmt::format("{}", std::max<std::int64_t>(1, w.sets.front().least));
+    for (const ShapeId shape : why.shapes) fmt::format_to(std::back_inserter(why.group), ",{}", shape.value);
+    why.across_queues = true;
+    return;
+  }
+  // The same work of the same queue at a lower priority may preempt nobody whom this may not. By its place in line it might.
+  if (!q.spec.ordering.priority_first || policy.within == WithinQueue::kLaterInOrder || places_are_unknown(w))
+    return;
+  why.group = State::kin_of(c);
+}
+
+}  // namespace berth::engine
