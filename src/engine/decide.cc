@@ -217,7 +217,10 @@ void Decider::attempt(ClassId class_id) {
   if (!shares_dominantly(state_, w.queue) && !state_.pending.is_put_off(w.queue) && would_borrow(w))
     return state_.pending.put_off(w.queue);
   if (places_are_unknown(w)) return attempt_quota(class_id, id);
-  if (lacks_room(class_id, id)) return;
+  if (lacks_room(class_id)) {
+    Parked again = std::move(state_.pending.at(class_id).why);
+    return state_.pending.park(class_id, std::move(again));
+  }
 
   std::int64_t steps = state_.config.search_steps;
   if (try_flavors(id, steps)) return;
@@ -332,9 +335,10 @@ bool Decider::try_flavors(WorkloadId id, std::int64_t& steps) {
   return found && decide(*found);
 }
 
-bool Decider::lacks_room(ClassId class_id, WorkloadId id) {
+bool Decider::lacks_room(ClassId class_id) {
   Pending::Class& c = state_.pending.at(class_id);
   if (c.why.room_only != state_.config_version || !c.members.begin()->young) return false;
+  const WorkloadId id = c.members.begin()->workload;
   const WorkloadState& w = state_.workloads[id.index()];
   const PodSetState& set = w.sets.front();
   std::int64_t steps = 0;
@@ -352,13 +356,11 @@ bool Decider::lacks_room(ClassId class_id, WorkloadId id) {
     }
   }
   if (have < 0) return false;
-  Parked why = std::move(c.why);
   const auto renew = [&](const auto& self, Reason& reason) -> void {
     if (reason.code == ReasonCode::kNodes) reason.have = have;
     for (Reason& child : reason.children) self(self, child);
   };
-  renew(renew, why.reason);
-  state_.pending.park(class_id, std::move(why));
+  renew(renew, c.why.reason);
   return true;
 }
 

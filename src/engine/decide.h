@@ -28,9 +28,9 @@ class Decider {
   void review_old();
   void ask_empty(ClassId id);
   void attempt(ClassId id);
-  // The class lacked nothing but room when it was parked, and there still is too little in all: parks it again, for the same
-  // reasons with the numbers of now.
-  bool lacks_room(ClassId class_id, WorkloadId id);
+  // The class lacked nothing but room when it was parked, and there still is too little in all: the reason gets the numbers
+  // of now.
+  bool lacks_room(ClassId id);
   // Flavors one after the other, where the queue would not have the first that fits (FlavorSearch): true where it started, or
   // was given a hold.
   bool try_flavors(WorkloadId id, std::int64_t& steps);

@@ -16,7 +16,9 @@ void Decider::wake() {
   Pending& pending = state_.pending;
   std::vector<ClassId> called;
   const auto call = [&](const Sleepers::Classes& classes) {
-    called.insert(called.end(), classes.begin(), classes.end());
+    for (const ClassId id : classes) {
+      if (!lacks_room(id)) called.push_back(id);
+    }
   };
   for (const auto& [queue, classes] : pending.sleepers().by_quota()) {
     if (roots.count(state_.quota.root(queue)) > 0) call(classes);
