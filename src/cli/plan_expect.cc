@@ -63,7 +63,7 @@ void read_step(text::Fields& f, ExpectedStep& step) {
     }
     step.remove.emplace_back(item.substr(0, slash), item.substr(slash + 1));
   }
-  for (auto& name : strings_or_one(f, "finish")) step.finish.push_back(full_name(std::move(name)));
+  for (const auto& name : strings_or_one(f, "finish")) step.finish.push_back(full_name(name));
   step.after = f.duration_or("after", 0);
   const auto lines = [&](std::string_view key, std::vector<ExpectedLine>& out) {
     f.each(key, [&](text::Fields& item) { read_line(item, out.emplace_back()); });
@@ -73,7 +73,7 @@ void read_step(text::Fields& f, ExpectedStep& step) {
   lines("holds", step.holds);
   lines("waiting", step.waiting);
   lines("refused", step.refused);
-  for (auto& name : strings_or_one(f, "unchanged")) step.unchanged.push_back(full_name(std::move(name)));
+  for (const auto& name : strings_or_one(f, "unchanged")) step.unchanged.push_back(full_name(name));
   f.each("problems", [&](text::Fields& item) {
     step.problems.push_back({item.string("object"), item.string_or("message")});
   });
