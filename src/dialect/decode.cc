@@ -6,6 +6,7 @@
 
 #include "dialect/decode_core.h"
 #include "dialect/decode_queues.h"
+#include "dialect/decode_tree.h"
 #include "dialect/decode_workload.h"
 
 namespace berth::dialect {
@@ -78,6 +79,15 @@ Object read_value(const V& value, Kind kind, Problems& problems, const DeviceNam
       break;
     case Kind::kWorkload:
       out = read_workload(f, value);
+      break;
+    case Kind::kQueue:
+      out = read_berth_queue(f, value);
+      break;
+    case Kind::kVolcanoQueue:
+      out = read_volcano_queue(f, value);
+      break;
+    case Kind::kKaiQueue:
+      out = read_kai_queue(f, value);
       break;
   }
   return out;

@@ -18,7 +18,8 @@ namespace berth::dialect {
 inline bool is_read_key(std::string_view key) {
   return key.starts_with(kBerthPrefix) || key.starts_with("kueue.x-k8s.io/") ||
          key.starts_with("scheduling.x-k8s.io/") || key.starts_with(kOlderPodGroupLabel) ||
-         key == kJobIndex || key == kMirrorPod;
+         key == kVolcanoQueueName || key == kKaiQueueName || key == kOlderKaiQueueName || key == kJobIndex ||
+         key == kMirrorPod;
 }
 
 template <class V>

@@ -71,6 +71,12 @@ void Intake::upsert(Object object) {
     }
     case Kind::kWorkload:
       return s.upsert_workload(std::move(std::get<KueueWorkload>(object)));
+    case Kind::kQueue:
+      return s.upsert_tree_queue(kind, std::get<BerthQueue>(object));
+    case Kind::kVolcanoQueue:
+      return s.upsert_tree_queue(kind, std::get<VolcanoQueue>(object));
+    case Kind::kKaiQueue:
+      return s.upsert_tree_queue(kind, std::get<KaiQueue>(object));
   }
 }
 
@@ -98,7 +104,9 @@ void Intake::Impl::remove_named(Kind kind, std::string_view ns, std::string_view
       return;
     case Kind::kNode:
       erase(node_problems, name);
-      if (erase(nodes, name)) infra.push_back(NodeRemove{std::string(name)});
+      if (!erase(nodes, name)) return;
+      book.nodes_changed();
+      infra.push_back(NodeRemove{std::string(name)});
       return;
     case Kind::kNamespace:
       if (erase(namespaces, name)) refresh_dependents(fmt::format("ns:{}", name));
@@ -135,6 +143,11 @@ void Intake::Impl::remove_named(Kind kind, std::string_view ns, std::string_view
     case Kind::kResourceFlavor:
     case Kind::kTopology:
       return book.remove(kind, name);
+    case Kind::kQueue:
+    case Kind::kVolcanoQueue:
+    case Kind::kKaiQueue:
+      book.remove(kind, name);
+      return refresh_dependents("q:" + tree_queue_name(kind, name));
   }
 }
 
@@ -181,7 +194,13 @@ void Intake::Impl::upsert_node(const NodeObject& object) {
   const auto it = nodes.find(node.name);
   if (it != nodes.end() && it->second == node) return;  // a heartbeat
   nodes.insert_or_assign(node.name, node);
+  book.nodes_changed();
   infra.push_back(NodeUpsert{std::move(node)});
+}
+
+void Intake::Impl::upsert_tree_queue(Kind kind, const TreeQueue& queue) {
+  book.upsert(kind, queue);
+  refresh_dependents("q:" + tree_queue_name(kind, queue.meta.name));
 }
 
 void Intake::Impl::upsert_job(Job&& job) {
@@ -236,7 +255,7 @@ void Intake::drain(std::vector<Event>& out) {
     from.clear();
   };
   append(s.infra);
-  s.book.drain(out);
+  s.book.drain(s.nodes, out);
   append(s.work);
 }
 

@@ -144,10 +144,7 @@ void Intake::Impl::use_cluster_queue(const Load& load, const std::string& name, 
   depends.push_back("ns:" + load.ns);
   const ClusterQueue* queue = book.cluster_queue(name);
   if (queue == nullptr) return;  // the engine says that it is missing
-  Labels labels;
-  if (const auto it = namespaces.find(load.ns); it != namespaces.end()) labels = it->second;
-  labels.emplace(kNamespaceName, load.ns);
-  if (queue->namespaces.matches(labels)) return;
+  if (queue->namespaces.matches(labels_of_namespace(load.ns))) return;
   Reason r;
   r.code = ReasonCode::kQueueDisabled;
   r.subject = shown;
@@ -158,6 +155,29 @@ void Intake::Impl::use_cluster_queue(const Load& load, const std::string& name, 
           : fmt::format("the namespaceSelector of ClusterQueue {} does not admit namespace {}", name,
                         load.ns);
   settings.blocked = std::move(r);
+}
+
+void Intake::Impl::use_tree_queue(const Load& load, Kind kind, std::string_view name, Settings& settings,
+                                  std::vector<std::string>& depends) const {
+  settings.queue = tree_queue_name(kind, name);
+  depends.push_back("q:" + settings.queue);
+  const TreeQueue* queue = book.tree_queue(kind, name);
+  if (queue == nullptr || !queue->namespaces) return;  // the engine says that it is missing
+  depends.push_back("ns:" + load.ns);
+  if (queue->namespaces->matches(labels_of_namespace(load.ns))) return;
+  Reason r;
+  r.code = ReasonCode::kQueueDisabled;
+  r.subject = name;
+  r.detail = fmt::format("the namespaceSelector of {} does not admit namespace {}", describe(kind, "", name),
+                         load.ns);
+  settings.blocked = std::move(r);
+}
+
+Labels Intake::Impl::labels_of_namespace(const std::string& ns) const {
+  Labels labels;
+  if (const auto it = namespaces.find(ns); it != namespaces.end()) labels = it->second;
+  labels.emplace(kNamespaceName, ns);
+  return labels;
 }
 
 // False: there is no such LocalQueue.
@@ -187,8 +207,20 @@ void Intake::Impl::resolve_queue(const Load& load, const std::string& local_queu
 void Intake::Impl::resolve_queue(const Load& load, const std::vector<const Meta*>& sources,
                                  Settings& settings, std::vector<std::string>& depends) const {
   if (const auto name = mark_of(sources, kQueue); !name.empty()) {
-    if (!use_local_queue(load, name, settings, depends))
+    if (use_local_queue(load, name, settings, depends)) return;
+    depends.push_back(fmt::format("cq:{}", name));  // whichever comes
+    depends.push_back(fmt::format("q:{}", name));
+    if (book.tree_queue(Kind::kQueue, name) != nullptr && book.cluster_queue(name) == nullptr) {
+      use_tree_queue(load, Kind::kQueue, name, settings, depends);
+    } else {
       use_cluster_queue(load, std::string(name), name, settings, depends);
+    }
+  } else if (const auto volcano = mark_of(sources, kVolcanoQueueName); !volcano.empty()) {
+    use_tree_queue(load, Kind::kVolcanoQueue, volcano, settings, depends);
+  } else if (const auto kai = mark_of(sources, kKaiQueueName); !kai.empty()) {
+    use_tree_queue(load, Kind::kKaiQueue, kai, settings, depends);
+  } else if (const auto older = mark_of(sources, kOlderKaiQueueName); !older.empty()) {
+    use_tree_queue(load, Kind::kKaiQueue, older, settings, depends);
   } else if (const auto label = mark_of(sources, kKueueQueue); !label.empty()) {
     resolve_queue(load, std::string(label), settings, depends);
   } else {

@@ -99,6 +99,7 @@ struct Intake::Impl {
   // intake.cc: objects
   void upsert_node(const NodeObject& object);
   void upsert_job(Job&& job);
+  void upsert_tree_queue(Kind kind, const TreeQueue& queue);
   void note_unreadable(Kind kind, const std::string& key, std::string message);
   void note_readable(Kind kind, const std::string& key);
   void tell_of_readability(Kind kind, const std::string& key);
@@ -141,6 +142,9 @@ struct Intake::Impl {
                      std::vector<std::string>& depends) const;
   void use_cluster_queue(const Load& load, const std::string& name, std::string_view shown,
                          Settings& settings, std::vector<std::string>& depends) const;
+  Labels labels_of_namespace(const std::string& ns) const;
+  void use_tree_queue(const Load& load, Kind kind, std::string_view name, Settings& settings,
+                      std::vector<std::string>& depends) const;
   bool use_local_queue(const Load& load, std::string_view name, Settings& settings,
                        std::vector<std::string>& depends) const;
   std::int64_t priority_of(const PriorityKey& key, bool& may_preempt) const;

@@ -25,6 +25,15 @@ inline constexpr std::string_view kPlacement =
     "berth.dev/placement";  // a policy by name, instead of the queue's
 inline constexpr std::string_view kPreemptible = "berth.dev/preemptible";  // "false": never a victim
 
+inline constexpr std::string_view kBerthGroup = "berth.dev";
+
+// Volcano and KAI: their queues. The older label is that of Run:ai's own product.
+inline constexpr std::string_view kVolcanoGroup = "scheduling.volcano.sh";
+inline constexpr std::string_view kVolcanoQueueName = "scheduling.volcano.sh/queue-name";
+inline constexpr std::string_view kKaiGroup = "scheduling.run.ai";
+inline constexpr std::string_view kKaiQueueName = "kai.scheduler/queue";
+inline constexpr std::string_view kOlderKaiQueueName = "runai/queue";
+
 // Coscheduling (scheduler-plugins), the current label and the older ones.
 inline constexpr std::string_view kCoschedulingGroup = "scheduling.x-k8s.io";
 inline constexpr std::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-group";

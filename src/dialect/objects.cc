@@ -11,6 +11,11 @@ namespace berth::dialect {
 std::optional<Kind> kind_of(std::string_view api_version, std::string_view kind) {
   const auto slash = api_version.find('/');
   const std::string_view group = slash == std::string_view::npos ? "" : api_version.substr(0, slash);
+  if (kind == "Queue") {
+    if (group == kVolcanoGroup) return Kind::kVolcanoQueue;
+    if (group == kKaiGroup) return Kind::kKaiQueue;
+    return group == kBerthGroup ? std::optional(Kind::kQueue) : std::nullopt;
+  }
   const auto known = enum_parse<Kind>(kind);
   if (!known) return std::nullopt;
   std::string_view wanted;
@@ -37,6 +42,10 @@ std::optional<Kind> kind_of(std::string_view api_version, std::string_view kind)
     case Kind::kWorkload:
       wanted = kKueueGroup;
       break;
+    case Kind::kQueue:  // above; their names here are Berth's
+    case Kind::kVolcanoQueue:
+    case Kind::kKaiQueue:
+      return std::nullopt;
   }
   if (group != wanted) return std::nullopt;
   return known;

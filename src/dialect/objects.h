@@ -38,6 +38,9 @@ enum class Kind : std::uint8_t {
   kTopology,
   kWorkloadPriorityClass,
   kWorkload,
+  kQueue,         // Berth's
+  kVolcanoQueue,  // both are called Queue in their own groups
+  kKaiQueue,
 };
 
 }  // namespace berth::dialect
@@ -48,7 +51,7 @@ struct berth::EnumNames<berth::dialect::Kind> {
       "Pod"sv,        "Node"sv,           "Namespace"sv,    "PriorityClass"sv,
       "Job"sv,        "PodGroup"sv,       "ClusterQueue"sv, "Cohort"sv,
       "LocalQueue"sv, "ResourceFlavor"sv, "Topology"sv,     "WorkloadPriorityClass"sv,
-      "Workload"sv};
+      "Workload"sv,   "Queue"sv,          "VolcanoQueue"sv, "KaiQueue"sv};
 };
 
 namespace berth::dialect {
@@ -230,6 +233,42 @@ struct WorkloadPriorityClass {
   std::int64_t value = 0;
 };
 
+// A queue of the cluster's own tree (cluster_tree.h), whichever system it comes from. Base units.
+struct TreeQueue {
+  struct Amount {
+    std::string flavor;  // "" = of all nodes
+    std::string resource;
+    std::int64_t guaranteed = 0;
+    std::optional<std::int64_t> limit;     // of all that it uses; none: what there is
+    std::optional<std::int64_t> lendable;  // of the guaranteed; none: all of it
+    bool operator==(const Amount&) const = default;
+  };
+  Meta meta;
+  std::string parent;  // in its own system; "" = none
+  std::vector<std::string> flavors;
+  std::vector<Amount> amounts;
+  Rational weight;
+  std::int64_t priority = 0;
+  Sharing sharing = Sharing::kGuaranteedShare;
+  DurationMs half_life = 7 * 24 * kHour;
+  QueueOrder order = QueueOrder::kBestEffort;
+  Ordering ordering;
+  PreemptionPolicy preemption{.within = WithinQueue::kLowerPriority, .reclaim = Reclaim::kAny};
+  StopPolicy stop = StopPolicy::kNone;
+  Placement placement = Placement::kDefault;
+  std::optional<LabelSelector> namespaces;  // whose work it takes; none: anybody's
+  std::string problem;
+};
+struct BerthQueue : TreeQueue {
+  static constexpr Kind kKind = Kind::kQueue;
+};
+struct VolcanoQueue : TreeQueue {
+  static constexpr Kind kKind = Kind::kVolcanoQueue;
+};
+struct KaiQueue : TreeQueue {
+  static constexpr Kind kKind = Kind::kKaiQueue;
+};
+
 // Kueue's Workload: what a job asks for, and what Kueue (or Berth in its place) has granted.
 struct KueueWorkload {
   static constexpr Kind kKind = Kind::kWorkload;
@@ -264,7 +303,8 @@ struct KueueWorkload {
 };
 
 using Object = std::variant<Pod, NodeObject, Namespace, PriorityClass, Job, PodGroup, ClusterQueue, Cohort,
-                            LocalQueue, ResourceFlavor, TopologyObject, WorkloadPriorityClass, KueueWorkload>;
+                            LocalQueue, ResourceFlavor, TopologyObject, WorkloadPriorityClass, KueueWorkload,
+                            BerthQueue, VolcanoQueue, KaiQueue>;
 
 Kind kind_of(const Object& object);
 const Meta& meta_of(const Object& object);

@@ -66,8 +66,13 @@ void QueueBook::remove(Kind kind, std::string_view name) {
     case Kind::kTopology:
       return erase(topologies_);
     default:
-      return;
+      return tree_.remove(kind, name);
   }
+}
+
+void QueueBook::upsert(Kind kind, const TreeQueue& object) {
+  tree_.upsert(kind, object);
+  dirty_ = true;
 }
 
 const ClusterQueue* QueueBook::cluster_queue(std::string_view name) const {
@@ -106,7 +111,7 @@ std::string QueueBook::quota_problem(const std::vector<ResourceGroup>& groups) c
   return {};
 }
 
-QueueBook::Model QueueBook::compute() {
+QueueBook::Model QueueBook::compute(const std::map<std::string, Node, std::less<>>& nodes) {
   Model model;
   problems_.clear();
   model.topologies = topologies_;
@@ -169,13 +174,20 @@ QueueBook::Model QueueBook::compute() {
     if (!q.disabled.empty()) problems_.push_back({describe(Kind::kClusterQueue, "", name), q.disabled});
     model.queues.push_back(std::move(q));
   }
+  tree_.compute({flavors_, nodes, cluster_queues_}, model.queues, problems_);
+  if (!tree_.empty()) {
+    Flavor all;
+    all.name = kAllNodes;
+    all.opaque = opaque_;
+    model.flavors.emplace(all.name, std::move(all));
+  }
   return model;
 }
 
-void QueueBook::drain(std::vector<Event>& out) {
+void QueueBook::drain(const std::map<std::string, Node, std::less<>>& nodes, std::vector<Event>& out) {
   if (!dirty_) return;
   dirty_ = false;
-  Model now = compute();
+  Model now = compute(nodes);
   std::vector<Event> later;
   diff<TopologyUpsert, TopologyRemove>(given_.topologies, now.topologies, out, later);
   diff<FlavorUpsert, FlavorRemove>(given_.flavors, now.flavors, out, later);

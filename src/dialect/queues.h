@@ -4,6 +4,7 @@
 // named, without an object, exists too. Objects that are misconfigured disable themselves, with a text that says what is wrong:
 //   - a cycle of cohorts disables every queue at or below it
 //   - a missing ResourceFlavor, a flavor's missing Topology, admission checks, wrong quotas disable the queue
+// Berth's, Volcano's and KAI's queues are a tree of their own beside them (cluster_tree.h).
 // The book is small (thousands of queues at most): it is recomputed whole when something changed and only the differences
 // become events, parents before children.
 #pragma once
@@ -13,17 +14,12 @@
 #include <string_view>
 #include <vector>
 
+#include "dialect/cluster_tree.h"
 #include "dialect/objects.h"
+#include "dialect/problem.h"
 #include "model/event.h"
 
 namespace berth::dialect {
-
-// Something that an owner of objects should know: the object and what is wrong with it.
-struct Problem {
-  std::string object;  // "ClusterQueue team-a"
-  std::string message;
-  bool operator==(const Problem&) const = default;
-};
 
 inline constexpr std::string_view kCohortPrefix = "cohort:";
 
@@ -37,12 +33,16 @@ class QueueBook {
   void upsert(const Cohort& object);
   void upsert(const ResourceFlavor& object);
   void upsert(const TopologyObject& object);
-  // ClusterQueue, Cohort, ResourceFlavor or Topology.
+  void upsert(Kind kind, const TreeQueue& object);
+  // The nodes that the cluster's tree divides, as of the next drain().
+  void nodes_changed() { dirty_ = dirty_ || !tree_.empty(); }
+  // ClusterQueue, Cohort, ResourceFlavor, Topology or a queue of the cluster's tree.
   void remove(Kind kind, std::string_view name);
 
   const ClusterQueue* cluster_queue(std::string_view name) const;
+  const TreeQueue* tree_queue(Kind kind, std::string_view name) const { return tree_.find(kind, name); }
   // Appends the events that lead from what was given out before to what the objects say now.
-  void drain(std::vector<Event>& out);
+  void drain(const std::map<std::string, Node, std::less<>>& nodes, std::vector<Event>& out);
   // Objects that disabled themselves, as of the last drain().
   const std::vector<Problem>& problems() const { return problems_; }
 
@@ -52,7 +52,7 @@ class QueueBook {
     std::map<std::string, Flavor, std::less<>> flavors;
     std::vector<Queue> queues;  // parents before children
   };
-  Model compute();
+  Model compute(const std::map<std::string, Node, std::less<>>& nodes);
   // Why this cohort, or one above it, disables what is below it; empty: it does not.
   std::string cohort_problem(std::string_view name) const;
   std::string quota_problem(const std::vector<ResourceGroup>& groups) const;
@@ -61,6 +61,7 @@ class QueueBook {
   std::map<std::string, Cohort, std::less<>> cohorts_;
   std::map<std::string, Flavor, std::less<>> flavors_;
   std::map<std::string, Topology, std::less<>> topologies_;
+  ClusterTree tree_;
   bool opaque_;
   bool fair_;
   Model given_;

@@ -113,8 +113,12 @@ struct PreemptionPolicy {
   VictimOrder victims = VictimOrder::kCost;
   // Work of this queue yields to nobody before it has run so long (Workload::minimum_runtime, where given, instead).
   DurationMs minimum_runtime = 0;
+  // Against work of other queues, instead of minimum_runtime.
+  std::optional<DurationMs> minimum_runtime_across;
   // Work of this queue may take work that has not run its minimum.
   bool ignores_minimum_runtime = false;
+  // Other queues may take back what work of this one runs on beyond its quota.
+  bool reclaimable = true;
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
@@ -124,7 +128,9 @@ struct PreemptionPolicy {
     v("borrow_threshold", s.borrow_threshold);
     v("victims", s.victims);
     v("minimum_runtime", s.minimum_runtime);
+    v("minimum_runtime_across", s.minimum_runtime_across);
     v("ignores_minimum_runtime", s.ignores_minimum_runtime);
+    v("reclaimable", s.reclaimable);
   }
   bool operator==(const PreemptionPolicy&) const = default;
 };
@@ -179,6 +185,7 @@ struct Queue {
   std::vector<ResourceGroup> groups;
   std::vector<Quota> quotas;
   Rational weight;
+  std::int64_t priority = 0;  // among siblings that share and go beyond their quota: the higher first
   QueueOrder order = QueueOrder::kBestEffort;
   Ordering ordering;                      // of its workloads
   Sharing sharing = Sharing::kPriority;   // of its children
@@ -188,6 +195,7 @@ struct Queue {
   StopPolicy stop = StopPolicy::kNone;
   Placement placement = Placement::kDefault;
   bool unlimited = false;  // no quota is kept: nodes alone decide (pods without a queue)
+  bool open = false;       // what it has no quota for is free; else work that asks for it is refused
   std::string disabled;    // not empty: misconfigured, nothing starts; the text says why
 
   template <class Self, class Visitor>
@@ -199,12 +207,14 @@ struct Queue {
     v("quotas", s.quotas);
     v("weight_num", s.weight.num);
     v("weight_den", s.weight.den);
+    v("priority", s.priority);
     v("order", s.order);
     v("preemption", s.preemption);
     v("flavor_search", s.flavor_search);
     v("stop", s.stop);
     v("placement", s.placement);
     v("unlimited", s.unlimited);
+    v("open", s.open);
     v("disabled", s.disabled);
     v("ordering", s.ordering);
     v("sharing", s.sharing);

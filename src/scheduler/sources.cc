@@ -32,6 +32,9 @@ constexpr std::array kSources = {
     Source{dialect::Kind::kResourceFlavor, dialect::kKueueGroup, "resourceflavors", false},
     Source{dialect::Kind::kTopology, dialect::kKueueGroup, "topologies", false},
     Source{dialect::Kind::kWorkloadPriorityClass, dialect::kKueueGroup, "workloadpriorityclasses", false},
+    Source{dialect::Kind::kQueue, dialect::kBerthGroup, "queues", false},
+    Source{dialect::Kind::kVolcanoQueue, dialect::kVolcanoGroup, "queues", false},
+    Source{dialect::Kind::kKaiQueue, dialect::kKaiGroup, "queues", false},
 };
 
 }  // namespace

@@ -178,5 +178,69 @@ TEST_F(BerthDialects, AClusterQueueLimitsWhatIsBound) {
   EXPECT_EQ(observer_->check().binds, kTotal);
 }
 
+// Berth's Queue beside Volcano's and KAI's, in one tree: limits, and a guarantee that is taken back.
+TEST_F(BerthDialects, QueuesOfThreeSystemsDivideTheNodes) {
+  start();
+  ASSERT_OK(cluster_->create_nodes(2));  // 16 GPUs
+  for (const char* crd : {"berth.dev_queues", "scheduling.volcano.sh_queues", "scheduling.run.ai_queues"})
+    apply_crd(crd);
+  const std::string queues = "/apis/berth.dev/v1alpha1/queues";
+  const auto queue = [](const char* name, const char* spec) {
+    return json{{"apiVersion", "berth.dev/v1alpha1"},
+                {"kind", "Queue"},
+                {"metadata", {{"name", name}}},
+                {"spec", json::parse(spec)}};
+  };
+  create(queues,
+         queue("research", R"({"guaranteed": {"nvidia.com/gpu": 4}, "limit": {"nvidia.com/gpu": "12"}})"));
+  create(queues, queue("product", R"({"guaranteed": {"nvidia.com/gpu": 8}})"));
+  // The API server refuses what contradicts itself, with words that say what to mend.
+  const auto refused = [&](const char* name, const char* spec, const char* words) {
+    const Reply reply = cluster_->client().post(queues, queue(name, spec).dump());
+    EXPECT_EQ(reply.status, 422) << reply.describe();
+    EXPECT_NE(reply.body.find(words), std::string::npos) << reply.describe();
+  };
+  refused("a", R"({"guaranteed": {"nvidia.com/gpu": "10"}, "limit": {"nvidia.com/gpu": 9}})",
+          "guaranteed must not be more than limit");
+  refused("a", R"({"guaranteed": {"memory": "1Gi"}, "lendable": {"memory": "2000Mi"}})",
+          "lendable is a part of guaranteed");
+  refused("a", R"({"parent": "a"})", "a queue cannot be its own parent");
+  refused("a", R"({"limit": {"cpu": 1}, "flavors": [{"name": "f"}]})",
+          "a queue with flavors says its amounts in them");
+  refused("root", R"({"parent": "research"})", "the root has no parent");
+  create(
+      "/apis/scheduling.volcano.sh/v1beta1/queues",
+      json::parse(
+          R"({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "batch"},
+                         "spec": {"weight": 1, "capability": {"nvidia.com/gpu": 2}}})"));
+  create("/apis/scheduling.run.ai/v2/queues",
+         json::parse(R"({"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": {"name": "team"},
+                         "spec": {"resources": {"gpu": {"quota": 0, "limit": 1, "overQuotaWeight": 1},
+                                                "cpu": {"quota": -1, "limit": -1}, "memory": {"quota": -1, "limit": -1}}}})"));
+  auto* berth = start_berth();
+  ASSERT_NE(berth, nullptr);
+  const auto pods = [&](std::size_t count, const char* name, const char* key, const char* value) {
+    ASSERT_OK(cluster_->create_pods(count, {.name = name, .labels = {{key, value}}}));
+  };
+  pods(14, "idea", "berth.dev/queue", "research");
+  pods(4, "crunch", "scheduling.volcano.sh/queue-name", "batch");
+  pods(4, "study", "kai.scheduler/queue", "team");
+  EXPECT_TRUE(wait_bound(12 + 2 + 1)) << observer_->check().str();
+  const auto bound_of = [&](const std::string& name) {
+    const auto all = observer_->pods();
+    return std::count_if(all.begin(), all.end(), [&](const auto& entry) {
+      return entry.first.starts_with("default/" + name) && !entry.second.node.empty();
+    });
+  };
+  EXPECT_EQ(bound_of("idea"), 12) << "its limit";
+  EXPECT_EQ(bound_of("crunch"), 2) << "its capability";
+  EXPECT_EQ(bound_of("study"), 1) << "its limit";
+  // Product is guaranteed eight; one is free, so seven go back to it.
+  pods(8, "launch", "berth.dev/queue", "product");
+  EXPECT_TRUE(eventually([&] { return bound_of("launch") == 8; }));
+  EXPECT_GE(bound_of("idea"), 4) << "what it is guaranteed stays";
+  expect_clean();
+}
+
 }  // namespace
 }  // namespace berth::e2e

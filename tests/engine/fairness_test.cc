@@ -63,10 +63,10 @@ struct Small {
 TEST(Fairness, TheDominantShareCountsWhatIsBorrowed) {
   Small s(Sharing::kDominantShare, {10, 30, 60}, {{1, 1}, {2, 1}, {0, 1}});
   EXPECT_TRUE(s.share(1, 10) == Share{}) << "within its own quota nothing counts";
-  EXPECT_TRUE(s.share(1, 15) == (Share{false, false, 5, 100}));
+  EXPECT_TRUE(s.share(1, 15) == (Share{.over = true, .num = 5, .den = 100}));
   s.use(1, 12);
   s.use(1, 3, 1);
-  EXPECT_TRUE(s.share(1) == (Share{false, false, 5, 100})) << "2 in one flavor, 3 in the other";
+  EXPECT_TRUE(s.share(1) == (Share{.over = true, .num = 5, .den = 100})) << "2 in one flavor, 3 in the other";
   s.use(2, 40);
   EXPECT_TRUE(s.share(2) == s.share(1)) << "10 borrowed at weight 2 are 5 at weight 1";
   EXPECT_LT(s.share(2), s.share(1, 1));
@@ -184,6 +184,19 @@ TEST(Fairness, TheSurplusIsDividedByWeight) {
       << "by creation, after all guarantees";
   EXPECT_EQ(divide(Sharing::kDecayedUse, queues, jobs, 48), (Division{{"a", 6}, {"b", 11}, {"c", 31}}))
       << "by all use: 5, 10 and 30 in proportion to the weights, and the last three in turn";
+}
+
+TEST(Fairness, TheSurplusGoesToTheQueueOfHigherPriorityFirst) {
+  // 8 guaranteed, 12 idle: c wants 10 beyond its 4 and gets them before b's share is looked at; within the guarantees
+  // priority is nothing.
+  Event first = weighted_queue("c", 4, 1);
+  std::get<QueueUpsert>(first).queue.priority = 10;
+  const std::vector<Event> queues{weighted_queue("b", 4, 100), first, weighted_queue("idle", 12, 1)};
+  const std::vector<std::pair<std::string, int>> jobs{{"b", 20}, {"c", 14}};
+  for (const Sharing s : {Sharing::kDominantShare, Sharing::kGuaranteedShare}) {
+    EXPECT_EQ(divide(s, queues, jobs, 20), (Division{{"b", 6}, {"c", 14}})) << enum_name(s);
+    EXPECT_EQ(divide(s, queues, jobs, 8), (Division{{"b", 4}, {"c", 4}})) << enum_name(s);
+  }
 }
 
 TEST(Fairness, WhatOneDoesNotWantGoesToTheOthers) {

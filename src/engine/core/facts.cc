@@ -166,9 +166,11 @@ Status State::queue_upsert(const Queue& queue) {
     return fail(ErrorCode::kInvalid, "queue {}: weight {}/{}; it must not be negative", queue.name,
                 queue.weight.num, queue.weight.den);
   }
-  if (queue.preemption.minimum_runtime < 0) {
+  for (const DurationMs minimum :
+       {queue.preemption.minimum_runtime, queue.preemption.minimum_runtime_across.value_or(0)}) {
+    if (minimum >= 0) continue;
     return fail(ErrorCode::kInvalid, "queue {}: a minimum runtime of {} ms; it must not be negative",
-                queue.name, queue.preemption.minimum_runtime);
+                queue.name, minimum);
   }
   for (const auto& q : queue.quotas) {
     for (const std::int64_t amount :

@@ -282,7 +282,8 @@ void State::rebuild_fairness() {
   std::vector<Fairness::Node> rules(queues.size());
   std::vector<QueueId> parents(queues.size());
   for (std::size_t i = 0; i < queues.size(); ++i) {
-    rules[i] = {queues[i].spec.sharing, queues[i].spec.half_life, queues[i].spec.weight};
+    rules[i] = {queues[i].spec.sharing, queues[i].spec.half_life, queues[i].spec.weight,
+                queues[i].spec.priority};
     parents[i] = quota.parent(QueueId(i));
   }
   Interner resources;
@@ -558,7 +559,7 @@ void State::build_choices(Spec& s) {
     for (const auto& [name, amount] : counted) {
       const ResourceGroup* group = covers(name);
       if (group == nullptr) {
-        if (amount == 0 || name == "pods" || config.ignore_uncovered) continue;
+        if (amount == 0 || name == "pods" || q.spec.open || config.ignore_uncovered) continue;
         s.problem = {ReasonCode::kQuotaUncovered, name, "", amount, 0, 0, {}};
         return;
       }

@@ -52,7 +52,8 @@ bool Candidates::borrows_below(QueueId queue, std::uint32_t meeting, FlavorResou
 // Their side of the common ancestor borrows something that is needed, and ours stays within its own quota, or may end work of
 // lower priority although it does not.
 std::optional<YieldCause> Candidates::cause_of(QueueId queue) const {
-  if (queue == w_.queue || state_.queues[queue.index()].spec.unlimited) return std::nullopt;
+  const Queue& theirs = state_.queues[queue.index()].spec;
+  if (queue == w_.queue || theirs.unlimited || !theirs.preemption.reclaimable) return std::nullopt;
   if (fair_) {
     return FairOrder::borrows(state_.quota, queue, contested_) ? std::optional(YieldCause::kFairShare)
                                                                : std::nullopt;

@@ -75,6 +75,7 @@ void ClassicOrder::collect_below(QueueId at, QueueId skip, QueueId ancestor, boo
 
 bool ClassicOrder::allowed(const WorkloadState& candidate, bool same_queue) {
   if (same_queue) return may_yield_within(state_, candidate, preemptor_, more_at_);
+  if (!state_.queues[candidate.queue.index()].spec.preemption.reclaimable) return false;
   const PreemptionPolicy& policy = state_.queues[preemptor_.queue.index()].spec.preemption;
   return candidate.priority < preemptor_.priority || policy.reclaim == Reclaim::kAny;
 }

@@ -35,8 +35,10 @@ std::int64_t slot_cost(const State& state, const WorkloadState& w, const Slot& s
   return clamp_to_int64(weight * time / 1000 + of_band);
 }
 
-TimeMs yields_from(const State& state, const WorkloadState& w) {
-  const DurationMs of_queue = state.queues[w.queue.index()].spec.preemption.minimum_runtime;
+TimeMs yields_from(const State& state, const WorkloadState& w, bool across) {
+  const PreemptionPolicy& policy = state.queues[w.queue.index()].spec.preemption;
+  const DurationMs of_queue =
+      across ? policy.minimum_runtime_across.value_or(policy.minimum_runtime) : policy.minimum_runtime;
   return saturating_add(w.started, w.minimum_runtime.value_or(of_queue));
 }
 

@@ -18,7 +18,8 @@ std::int64_t victim_cost(const State& state, const WorkloadState& workload, Time
 std::int64_t slot_cost(const State& state, const WorkloadState& workload, const Slot& slot,
                        std::int64_t of_band);
 
-// From when on a started workload may have to yield: its start and its minimum runtime. Surplus may at any time.
-TimeMs yields_from(const State& state, const WorkloadState& workload);
+// From when on a started workload may have to yield, to work of its own queue or of another: its start and its minimum
+// runtime. Surplus may at any time.
+TimeMs yields_from(const State& state, const WorkloadState& workload, bool across);
 
 }  // namespace berth::engine

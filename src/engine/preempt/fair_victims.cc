@@ -55,6 +55,7 @@ class WholeWorkloads final : public FairCandidates {
     if (own) {
       may = may_yield_within(state_, w, preemptor_, of_.more_at);
     } else {
+      if (!state_.queues[w.queue.index()].spec.preemption.reclaimable) return;
       if (policy_.reclaim == Reclaim::kNever || !state_.quota.parent(preemptor_.queue).valid()) return;
       may = may || policy_.reclaim == Reclaim::kAny;
       if (state_.quota.root(w.queue) != state_.quota.root(preemptor_.queue)) return;

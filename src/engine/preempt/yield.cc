@@ -34,7 +34,7 @@ bool may_yield_within(const State& state, const WorkloadState& v, const Workload
 
 bool ran_its_minimum(const State& state, const WorkloadState& v, const WorkloadState& w, TimeMs& more_at) {
   if (state.queues[w.queue.index()].spec.preemption.ignores_minimum_runtime) return true;
-  const TimeMs until = yields_from(state, v);
+  const TimeMs until = yields_from(state, v, v.queue != w.queue);
   if (until <= std::max(state.now, v.started))
     return true;  // a start may be told with the clock of somebody who is ahead
   more_at = std::min(more_at, until);

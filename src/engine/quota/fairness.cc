@@ -38,6 +38,7 @@ std::strong_ordering compare_fractions(Int128 a, Int128 b, Int128 c, Int128 d) {
 
 std::strong_ordering Share::operator<=>(const Share& other) const {
   if (over != other.over) return over <=> other.over;
+  if (priority != other.priority) return other.priority <=> priority;
   if (weightless != other.weightless) return weightless <=> other.weightless;
   return compare_fractions(num, den, other.num, other.den);
 }
@@ -89,7 +90,7 @@ bool Fairness::counts(QueueId queue) const {
 Share Fairness::weighted(QueueId queue, Int128 num, Int128 den) const {
   const Rational weight = nodes_[queue.index()].weight;
   if (num == 0) return {};
-  if (weight.num == 0) return {false, true, num, den};
+  if (weight.num == 0) return {.weightless = true, .num = num, .den = den};
   // Weights beyond 2^31 and amounts beyond 2^95 do not occur in practice; they are brought down, so that the products stay
   // within 128 bits.
   while (num > (Int128{1} << 95) || den > (Int128{1} << 95)) {
@@ -102,7 +103,7 @@ Share Fairness::weighted(QueueId queue, Int128 num, Int128 den) const {
     wnum = std::max<std::int64_t>(1, wnum / 2);
     wden = std::max<std::int64_t>(1, wden / 2);
   }
-  return {false, false, num * wden, den * wnum};
+  return {.num = num * wden, .den = den * wnum};
 }
 
 Share Fairness::share(QueueId queue, QueueId leaf, std::span<const QuotaItem> ask) const {
@@ -153,7 +154,8 @@ Share Fairness::share(QueueId queue, QueueId leaf, std::span<const QuotaItem> as
   }
   for (std::size_t r = 0; r < resources_; ++r) larger(borrowed[r], lendable[r]);
   Share out = weighted(queue, best.num, best.den);
-  out.over = sharing == Sharing::kGuaranteedShare;
+  out.over = sharing == Sharing::kGuaranteedShare || out.num > 0;
+  out.priority = out.over ? nodes_[queue.index()].priority : 0;
   return out;
 }
 

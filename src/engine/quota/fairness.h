@@ -5,6 +5,7 @@
 //   borrowed(n, r)   = sum of max(0, use - subtree quota) over the flavors
 //   lendable(p, r)   = sum of what p could have if nobody used anything (QuotaTree::potential)
 //   dominant-share   = max over r of borrowed(n, r) / lendable(p, r), divided by n's weight
+//   (of those that borrow, whoever has the higher priority among its siblings goes before all shares)
 //   guaranteed-share = where n stays within its quota: max over r of use / subtree quota, unweighted (the quota is the
 //                      weight), before all that do not; those by dominant-share
 //   decayed-use      = max over r of D(n, r) / (lendable(p, r) x tick), divided by n's weight
@@ -41,7 +42,9 @@ namespace berth::engine {
 
 // A non-negative fraction with what ranks before it.
 struct Share {
-  bool over = false;        // beyond its guarantee, where that counts
+  bool over = false;  // beyond its guarantee by anything that counts
+  std::int64_t priority =
+      0;  // of its queue among the siblings, where it is beyond its guarantee: the higher first
   bool weightless = false;  // of a queue of weight 0
   Int128 num = 0;
   Int128 den = 1;  // positive
@@ -58,7 +61,8 @@ class Fairness {
   struct Node {
     Sharing sharing = Sharing::kPriority;  // of its children
     DurationMs half_life = 0;
-    Rational weight;  // of its own
+    Rational weight;            // of its own
+    std::int64_t priority = 0;  // the same
   };
 
   explicit Fairness(const QuotaTree& quota) : quota_(quota) {}
