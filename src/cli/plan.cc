@@ -99,7 +99,11 @@ Result<Outcome> play(const PlanOptions& options, Prepared prepared) {
     if (prepared.expect->placement != Placement::kDefault) config.placement = prepared.expect->placement;
     config.ignore_uncovered = prepared.expect->ignore_uncovered;
   }
-  PlanWorld world(options.scheduler_names, config, quota_only(prepared));
+  dialect::IntakeConfig intake;
+  intake.scheduler_names = options.scheduler_names;
+  intake.quota_only = quota_only(prepared);
+  if (prepared.input.kueue) apply(*prepared.input.kueue, intake, config);
+  PlanWorld world(std::move(intake), config);
   BERTH_TRY(world.apply(std::move(prepared.input.objects)));
   TimeMs now = start_time(options, prepared, world);
 
@@ -219,6 +223,9 @@ void register_plan(CLI::App& app, int& exit_code) {
       "is replayed instead: what came in, what was decided and why, as a table, and who waits at its end. "
       "Every decision is\n"
       "compared with the recorded one.\n"
+      "Kueue's Configuration (config.kueue.x-k8s.io) among the manifests: its fairSharing, "
+      "admissionFairSharing "
+      "and\nquotaCheckStrategy are carried out.\n"
       "Exit codes: 0 done, and as expected or recorded; 1 not so, the difference is shown; 2 wrong input.");
   plan->callback([flags, &exit_code] {
     flags->options.format = flags->format == "json" ? PlanFormat::kJson : PlanFormat::kTable;

@@ -32,6 +32,11 @@ Status add_object(const text::Document& document, const text::Node& node, PlanIn
       BERTH_TRY(add_object(document, item, input, depth + 1));
     return {};
   }
+  if (dialect::is_kueue_config(version->text(), name->text())) {
+    if (input.kueue) return bad(node, "a second Configuration of Kueue");
+    BERTH_ASSIGN(input.kueue, dialect::read_kueue_config(document, node));
+    return {};
+  }
   const auto kind = dialect::kind_of(version->text(), name->text());
   if (!kind) {
     ++input.unread[fmt::format("{} ({})", name->text(), version->text())];

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "dialect/decode.h"
+#include "dialect/kueue_config.h"
 #include "text/source.h"
 
 namespace berth::cli {
@@ -16,6 +17,7 @@ namespace berth::cli {
 struct PlanInput {
   std::vector<dialect::Object> objects;        // in the order of the text
   std::map<std::string, std::int64_t> unread;  // "Deployment (apps/v1)" -> how many
+  std::optional<dialect::KueueConfig> kueue;   // Kueue's Configuration, where one is among them
   std::optional<text::ByteSource> log;  // a decision log, not read yet (the last one where there are several)
 };
 

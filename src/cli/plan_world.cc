@@ -30,11 +30,9 @@ std::optional<std::int64_t> job_index(const dialect::Pod& pod, const dialect::Jo
 
 }  // namespace
 
-PlanWorld::PlanWorld(std::vector<std::string> scheduler_names, engine::EngineConfig engine_config,
-                     bool quota_only)
-    : intake_({.scheduler_names = std::move(scheduler_names), .quota_only = quota_only}),
-      engine_(engine_config) {
-  if (quota_only) {
+PlanWorld::PlanWorld(dialect::IntakeConfig intake, engine::EngineConfig engine_config)
+    : intake_(intake), engine_(engine_config) {
+  if (intake.quota_only) {
     notes_.emplace_back(
         "No nodes are given: quota alone decides, and whether nodes have room is not checked");
   }

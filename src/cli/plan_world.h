@@ -35,9 +35,8 @@ struct PlanRound {
 
 class PlanWorld {
  public:
-  // `quota_only`: no nodes are known, quota alone decides (dialect/intake.h).
-  PlanWorld(std::vector<std::string> scheduler_names, engine::EngineConfig engine_config,
-            bool quota_only = false);
+  // `intake.quota_only`: no nodes are known, quota alone decides (dialect/intake.h).
+  PlanWorld(dialect::IntakeConfig intake, engine::EngineConfig engine_config);
 
   // Adds or replaces objects; Jobs get the pods that their controller would make.
   Status apply(std::vector<dialect::Object> objects);

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "dialect/kueue_config.h"
 #include "scheduler/scheduler.h"
 
 namespace berth::cli {
@@ -27,6 +28,7 @@ struct Options {
   std::string placement = std::string(enum_name(engine::kDefaultPlacement));
   std::vector<std::string> devices;
   bool ignore_uncovered = false;
+  std::string kueue_config;
   bool leader_elect = true;
   std::string lease_namespace = "kube-system";
   std::string lease_name = "berth";
@@ -70,6 +72,10 @@ Result<scheduler::SchedulerOptions> to_scheduler_options(const Options& o) {
   if (!placement) return fail(ErrorCode::kInvalid, "--placement {}: unknown", o.placement);
   out.engine.placement = *placement;
   out.engine.ignore_uncovered = o.ignore_uncovered;
+  if (!o.kueue_config.empty()) {
+    BERTH_ASSIGN(const auto kueue, dialect::read_kueue_config_file(o.kueue_config));
+    dialect::apply(kueue, out.intake, out.engine);
+  }
   out.carrier.gang_deadline = o.gang_deadline_s * kSecond;
   out.leader_elect = o.leader_elect;
   out.leader.ns = o.lease_namespace;
@@ -169,6 +175,9 @@ void register_scheduler(CLI::App& app, int& exit_code) {
                       "given more than once");
   command->add_flag("--ignore-uncovered", o->ignore_uncovered,
                     "Admit pods that ask for a resource for which their queue has no quota (Kueue does not)");
+  command->add_option("--kueue-config", o->kueue_config,
+                      "File with Kueue's own Configuration (controller_manager_config.yaml): fairSharing, "
+                      "admissionFairSharing and quotaCheckStrategy are carried out as there");
   command
       ->add_option("--gang-deadline", o->gang_deadline_s,
                    "Seconds after which a gang with members that cannot be bound is withdrawn")

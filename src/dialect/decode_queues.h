@@ -9,6 +9,8 @@
 
 namespace berth::dialect {
 
+inline constexpr std::int64_t kMostQuota = std::int64_t{1} << 60;
+
 inline constexpr std::pair<std::string_view, StopPolicy> kStopPolicies[] = {
     {"None", StopPolicy::kNone}, {"Hold", StopPolicy::kHold}, {"HoldAndDrain", StopPolicy::kHoldAndDrain}};
 
@@ -46,6 +48,8 @@ void read_quotas(FieldReader<V>& f, const V& spec, std::vector<ResourceGroup>& g
           const auto text = value.scalar(buffer);
           const auto amount = text ? text::parse_quantity(*text, units_per_one(quota.resource))
                                    : Result<std::int64_t>(tl::unexpected<Error>(Error{}));
+          // More than Berth counts is as good as all there could be.
+          if (amount ? *amount > kMostQuota : amount.error().code == ErrorCode::kExhausted) return kMostQuota;
           if (!amount) {
             f.wrong(value, key, "a quantity such as \"64\" or \"1Ti\"");
             return std::nullopt;
@@ -131,6 +135,9 @@ ClusterQueue read_cluster_queue(FieldReader<V>& f, const V& object) {
   out.flavor_search.preempt_rather_than_borrow = f.choice(fungibility, "preference", kPreferences, false);
   out.stop = f.choice(spec, "stopPolicy", kStopPolicies, StopPolicy::kNone);
   out.weight = read_weight(f, spec);
+  static constexpr std::pair<std::string_view, bool> kAdmissionModes[] = {
+      {"UsageBasedAdmissionFairSharing", true}, {"NoAdmissionFairSharing", false}};
+  out.by_use = f.choice(f.map(spec, "admissionScope"), "admissionMode", kAdmissionModes, false);
   out.namespaces = read_label_selector(f, spec, "namespaceSelector");
   f.list(spec, "admissionChecks", [&](const V&) { out.admission_checks = true; });
   f.list(f.map(spec, "admissionChecksStrategy"), "admissionChecks",
@@ -158,6 +165,16 @@ LocalQueue read_local_queue(FieldReader<V>& f, const V& object) {
   out.cluster_queue = f.string(spec, "clusterQueue");
   if (out.cluster_queue.empty()) f.error(spec.present() ? spec : object, "clusterQueue", "must be there");
   out.stop = f.choice(spec, "stopPolicy", kStopPolicies, StopPolicy::kNone);
+  out.weight = read_weight(f, spec);
+  // v1beta1 calls it fairSharing.admissionFairSharingStatus too.
+  const V history = f.map(f.map(f.map(object, "status"), "fairSharing"), "admissionFairSharingStatus");
+  out.used_at = f.time(history, "lastUpdate");
+  f.map(history, "consumedResources").each_entry([&](std::string_view resource, const V& value) {
+    std::string buffer;
+    const auto text = value.scalar(buffer);
+    const auto amount = text ? text::parse_quantity(*text, units_per_one(resource)) : Result<std::int64_t>(0);
+    if (amount && *amount > 0) out.used.set(resource, *amount);
+  });
   return out;
 }
 

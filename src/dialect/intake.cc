@@ -57,6 +57,7 @@ void Intake::upsert(Object object) {
     case Kind::kLocalQueue: {
       auto& value = std::get<LocalQueue>(object);
       const std::string key = key_of(value.meta.ns, value.meta.name);
+      s.book.upsert(value);
       s.local_queues.insert_or_assign(key, std::move(value));
       return s.refresh_dependents("lq:" + key);
     }
@@ -129,6 +130,7 @@ void Intake::Impl::remove_named(Kind kind, std::string_view ns, std::string_view
       if (erase(pod_groups, key)) refresh_dependents("pg:" + key);
       return;
     case Kind::kLocalQueue:
+      book.remove_local_queue(std::string(key));
       if (erase(local_queues, key)) refresh_dependents("lq:" + key);
       return;
     case Kind::kWorkloadPriorityClass:

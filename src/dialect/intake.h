@@ -51,6 +51,8 @@ struct IntakeConfig {
   // pods that they stand for, are work themselves, admitted ones with the quota that they hold.
   bool quota_only = false;
   bool fair_sharing = false;  // Kueue's fairSharing: cohorts share by the dominant shares of their members
+  // Kueue's admissionFairSharing: the line of a ClusterQueue that asks for it is ordered by what its LocalQueues used of late
+  std::optional<LaneOrder> lanes;
 };
 
 // A pod that has, or waits for, a slot. Views are valid until the next change.

@@ -188,6 +188,7 @@ bool Intake::Impl::use_local_queue(const Load& load, std::string_view name, Sett
   const auto it = local_queues.find(key);
   if (it == local_queues.end()) return false;
   use_cluster_queue(load, it->second.cluster_queue, key, settings, depends);
+  settings.lane = key;
   if (it->second.stop != StopPolicy::kNone && !settings.blocked) {
     Reason r;
     r.code = ReasonCode::kQueueStopped;
@@ -385,6 +386,7 @@ Workload Intake::Impl::build(const Load& load, const Settings& settings) const {
   w.uid = load.uid;
   w.name = load.name;
   w.queue = settings.queue;
+  w.lane = settings.lane;
   w.kind = settings.kind;
   w.priority = settings.priority;
   w.may_preempt = settings.may_preempt;

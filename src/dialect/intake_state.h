@@ -47,6 +47,7 @@ struct RoleCount {
 // All of a workload that may change while its pods stay the same.
 struct Settings {
   std::string queue;
+  std::string lane;  // ns/name of its LocalQueue; "" = none
   std::int64_t priority = 0;
   bool may_preempt = true;
   bool preemptible = true;
@@ -94,7 +95,7 @@ struct Load {
 
 struct Intake::Impl {
   explicit Impl(IntakeConfig intake_config)
-      : config(std::move(intake_config)), book(config.quota_only, config.fair_sharing) {}
+      : config(std::move(intake_config)), book(config.quota_only, config.fair_sharing, config.lanes) {}
 
   // intake.cc: objects
   void upsert_node(const NodeObject& object);

@@ -70,7 +70,10 @@ Settings Intake::Impl::settings_of_object(const Load& load, std::vector<std::str
     }
   }
   // What it holds it holds in the queue that granted it, whatever its LocalQueue says by now.
-  if (!object.admitted_to.empty()) out.queue = object.admitted_to;
+  if (!object.admitted_to.empty()) {
+    out.queue = object.admitted_to;
+    if (!object.queue.empty()) out.lane = key_of(load.ns, object.queue);
+  }
   if (!object.active && !out.blocked) {
     out.blocked = Reason{};
     out.blocked->code = ReasonCode::kInactive;

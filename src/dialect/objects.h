@@ -191,6 +191,7 @@ struct ClusterQueue {
   StopPolicy stop = StopPolicy::kNone;
   Rational weight;
   LabelSelector namespaces;
+  bool by_use = false;  // admissionScope: work stands in line by what its LocalQueue used of late
   bool admission_checks = false;
   std::string problem;  // wrong in a way that the object disables itself
 };
@@ -210,6 +211,9 @@ struct LocalQueue {
   Meta meta;
   std::string cluster_queue;
   StopPolicy stop = StopPolicy::kNone;
+  Rational weight;
+  ResourceList used;  // of late, by its status, as of used_at
+  TimeMs used_at = 0;
 };
 
 struct ResourceFlavor {

@@ -75,6 +75,27 @@ void QueueBook::upsert(Kind kind, const TreeQueue& object) {
   dirty_ = true;
 }
 
+// Past use is read where a LocalQueue is new: from then on it is watched, whatever its status says.
+void QueueBook::upsert(const LocalQueue& object) {
+  const std::string key = fmt::format("{}/{}", object.meta.ns, object.meta.name);
+  const auto [it, fresh] = local_queues_.try_emplace(key, object);
+  if (!fresh) {
+    LocalQueue next = object;
+    if (it->second.cluster_queue == next.cluster_queue) {
+      next.used = it->second.used;
+      next.used_at = it->second.used_at;
+    }
+    const bool same = it->second.cluster_queue == next.cluster_queue && it->second.weight == next.weight;
+    it->second = std::move(next);
+    if (same) return;
+  }
+  dirty_ = dirty_ || lanes_.has_value();
+}
+
+void QueueBook::remove_local_queue(const std::string& key) {
+  if (local_queues_.erase(key) > 0) dirty_ = dirty_ || lanes_.has_value();
+}
+
 const ClusterQueue* QueueBook::cluster_queue(std::string_view name) const {
   const auto it = cluster_queues_.find(name);
   return it == cluster_queues_.end() ? nullptr : &it->second;
@@ -165,6 +186,15 @@ QueueBook::Model QueueBook::compute(const std::map<std::string, Node, std::less<
     q.preemption = object.preemption;
     q.flavor_search = object.flavor_search;
     q.stop = object.stop;
+    if (lanes_ && object.by_use) {
+      q.lanes = *lanes_;
+      q.lanes.by_use = true;
+      q.lanes.lanes.clear();
+      for (const auto& [key, local] : local_queues_) {
+        if (local.cluster_queue == name)
+          q.lanes.lanes.push_back({key, local.weight, local.used, local.used_at});
+      }
+    }
     q.disabled = object.problem;
     if (q.disabled.empty()) q.disabled = cohort_problem(object.cohort);
     if (q.disabled.empty()) q.disabled = quota_problem(object.groups);

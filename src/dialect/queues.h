@@ -10,8 +10,10 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dialect/cluster_tree.h"
@@ -26,8 +28,10 @@ inline constexpr std::string_view kCohortPrefix = "cohort:";
 class QueueBook {
  public:
   // `opaque`: no nodes are known, so that all flavors are quota without places.
-  // `fair`: cohorts share by the dominant shares of their members.
-  explicit QueueBook(bool opaque = false, bool fair = false) : opaque_(opaque), fair_(fair) {}
+  // `fair`: cohorts share by the dominant shares of their members. `lanes`: of ClusterQueues that ask for it; absent: none is
+  // ordered so. Their list is not looked at.
+  explicit QueueBook(bool opaque = false, bool fair = false, std::optional<LaneOrder> lanes = {})
+      : opaque_(opaque), fair_(fair), lanes_(std::move(lanes)) {}
 
   void upsert(const ClusterQueue& object);
   void upsert(const Cohort& object);
@@ -36,8 +40,10 @@ class QueueBook {
   void upsert(Kind kind, const TreeQueue& object);
   // The nodes that the cluster's tree divides, as of the next drain().
   void nodes_changed() { dirty_ = dirty_ || !tree_.empty(); }
+  void upsert(const LocalQueue& object);
   // ClusterQueue, Cohort, ResourceFlavor, Topology or a queue of the cluster's tree.
   void remove(Kind kind, std::string_view name);
+  void remove_local_queue(const std::string& key);  // ns/name
 
   const ClusterQueue* cluster_queue(std::string_view name) const;
   const TreeQueue* tree_queue(Kind kind, std::string_view name) const { return tree_.find(kind, name); }
@@ -62,8 +68,10 @@ class QueueBook {
   std::map<std::string, Flavor, std::less<>> flavors_;
   std::map<std::string, Topology, std::less<>> topologies_;
   ClusterTree tree_;
+  std::map<std::string, LocalQueue, std::less<>> local_queues_;  // ns/name
   bool opaque_;
   bool fair_;
+  std::optional<LaneOrder> lanes_;
   Model given_;
   bool dirty_ = false;
   std::vector<Problem> problems_;

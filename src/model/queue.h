@@ -12,6 +12,7 @@
 #include "base/enums.h"
 #include "base/time.h"
 #include "model/ordering.h"
+#include "model/resources.h"
 
 namespace berth {
 
@@ -178,6 +179,57 @@ struct FlavorSearch {
   bool operator==(const FlavorSearch&) const = default;
 };
 
+// How much a resource counts among others.
+struct ResourceWeight {
+  std::string resource;
+  Rational weight;
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("resource", s.resource);
+    v("weight_num", s.weight.num);
+    v("weight_den", s.weight.den);
+  }
+  bool operator==(const ResourceWeight&) const = default;
+};
+
+// A part of a leaf's line whose workloads name it: a LocalQueue, a user. It has no quota of its own.
+struct Lane {
+  std::string name;
+  Rational weight;
+  ResourceList
+      used;  // on average in the past, as of `used_at`: for one who has not watched it. Read where the lane is new
+  TimeMs used_at = 0;  // 0: as of now
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("name", s.name);
+    v("weight_num", s.weight.num);
+    v("weight_den", s.weight.den);
+    v("used", s.used);
+    v("used_at", s.used_at);
+  }
+  bool operator==(const Lane&) const = default;
+};
+
+// Whether workloads of a leaf stand in line by what their lanes have used of late, before priority and all else (Kueue's admission
+// fair sharing; the measure: engine/quota/lanes.h). Lanes that are not listed have weight 1.
+struct LaneOrder {
+  bool by_use = false;
+  DurationMs half_life = 7 * 24 * kHour;         // half of what was used is forgotten after so long
+  std::vector<ResourceWeight> resource_weights;  // others: 1
+  std::vector<Lane> lanes;
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("by_use", s.by_use);
+    v("half_life", s.half_life);
+    v("resource_weights", s.resource_weights);
+    v("lanes", s.lanes);
+  }
+  bool operator==(const LaneOrder&) const = default;
+};
+
 struct Queue {
   std::string name;
   std::string parent;  // "" = a root of its own
@@ -196,6 +248,7 @@ struct Queue {
   Placement placement = Placement::kDefault;
   bool unlimited = false;  // no quota is kept: nodes alone decide (pods without a queue)
   bool open = false;       // what it has no quota for is free; else work that asks for it is refused
+  LaneOrder lanes;         // of a leaf
   std::string disabled;    // not empty: misconfigured, nothing starts; the text says why
 
   template <class Self, class Visitor>
@@ -219,6 +272,7 @@ struct Queue {
     v("ordering", s.ordering);
     v("sharing", s.sharing);
     v("half_life", s.half_life);
+    v("lanes", s.lanes);
   }
   bool operator==(const Queue&) const = default;
 };

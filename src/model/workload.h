@@ -177,6 +177,7 @@ struct Workload {
   std::string uid;   // the key: unique over all clusters
   std::string name;  // for people: namespace/name
   std::string queue;
+  std::string lane;  // of its queue's line; "" = none
   WorkloadKind kind = WorkloadKind::kTraining;
   std::int64_t priority = 0;
   bool may_preempt = true;  // preemptionPolicy: Never turns it off
@@ -195,6 +196,7 @@ struct Workload {
     v("uid", s.uid);
     v("name", s.name);
     v("queue", s.queue);
+    v("lane", s.lane);
     v("kind", s.kind);
     v("priority", s.priority);
     v("may_preempt", s.may_preempt);

@@ -237,6 +237,7 @@ Status Scheduler::Impl::lead(kube::LeaderElector* elector) {
   }
   ApiOutbox outbox(*transport, std::move(writer_options), term, inbox, metrics);
   CoreOptions core_options;
+  core_options.intake = options.intake;
   core_options.intake.scheduler_names = options.scheduler_names;
   core_options.intake.devices.more = options.device_resources;
   core_options.engine = options.engine;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "dialect/intake.h"
 #include "kube/config.h"
 #include "kube/leader.h"
 #include "kube/writer.h"
@@ -30,6 +31,7 @@ struct SchedulerOptions {
   std::vector<std::string> scheduler_names{"berth"};
   std::vector<std::string> device_resources;  // besides everything that ends in /gpu
   engine::EngineConfig engine;
+  dialect::IntakeConfig intake;  // names and devices are filled in
   CarrierOptions carrier;
   ReporterOptions reporter;  // `instance` is filled in
   bool leader_elect = true;

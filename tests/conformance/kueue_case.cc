@@ -22,6 +22,14 @@ dialect::IntakeConfig intake_config(const text::Node& root) {
   dialect::IntakeConfig config;
   config.quota_only = true;
   config.fair_sharing = shares_fairly(root);
+  const text::Node* lanes = root.at({"config", "admissionFairSharing"});
+  if (lanes != nullptr && !lanes->is_null()) {
+    config.lanes.emplace();
+    if (const text::Node* half = lanes->find("usageHalfLifeTime"); half != nullptr) {
+      const auto duration = text::parse_duration_ms(half->text());
+      if (duration && *duration > 0) config.lanes->half_life = *duration;
+    }
+  }
   return config;
 }
 

@@ -183,6 +183,15 @@ Status State::queue_upsert(const Queue& queue) {
     }
   }
   const Ordering& ordering = queue.ordering;
+  if (queue.lanes.half_life < kSecond) {
+    return fail(ErrorCode::kInvalid, "queue {}: its lanes forget by halves in {} ms; at least a second",
+                queue.name, queue.lanes.half_life);
+  }
+  const auto wrong_weight = [](const auto& of) { return of.weight.num < 0 || of.weight.den <= 0; };
+  if (std::any_of(queue.lanes.lanes.begin(), queue.lanes.lanes.end(), wrong_weight) ||
+      std::any_of(queue.lanes.resource_weights.begin(), queue.lanes.resource_weights.end(), wrong_weight)) {
+    return fail(ErrorCode::kInvalid, "queue {}: a weight of its lanes is negative", queue.name);
+  }
   if (ordering.limit() < 0 || ordering.attained_first < 1 || ordering.attained_ratio < 2 ||
       ordering.attained_levels < 1 || ordering.attained_levels > kMostLevels || queue.half_life < kSecond) {
     return fail(
@@ -381,6 +390,7 @@ Status State::workload_upsert(const Workload& workload) {
     workload_index_.emplace(workload.uid, id);
   }
   fill(workloads[id.index()], workload);
+  put_in_lane(workloads[id.index()], queues[queue.index()].lanes.number(workload.lane, now));
   std::string key = structure_key(workload.root);
   const auto structure = structures.find(key);
   workloads[id.index()].structure =

@@ -72,6 +72,7 @@ void State::count(WorkloadState& w, PodSetState& set, const Slot& slot, int sign
     case SlotState::kBinding:
     case SlotState::kRunning: {
       set.active += sign;
+      use_lane(w, slot.charge, sign);
       const Weight& weight = charges[slot.charge].weight;
       w.weight.devices += sign * weight.devices;
       w.weight.cpus += sign * weight.cpus;
@@ -151,8 +152,8 @@ void State::changed(WorkloadId id) {
 }
 
 std::string State::class_key(const WorkloadState& w, WorkloadId id) const {
-  std::string key = fmt::format("{},{},{}{}", w.queue.value, w.structure.value, w.may_preempt ? 'p' : '-',
-                                static_cast<int>(w.kind));
+  std::string key = fmt::format("{},{},{},{}{}", w.queue.value, w.lane, w.structure.value,
+                                w.may_preempt ? 'p' : '-', static_cast<int>(w.kind));
   for (const auto& set : w.sets) {
     fmt::format_to(std::back_inserter(key), ";{},{},{},{}:{}", set.spec.value, set.waiting, set.least,
                    set.flavor_group.size(), set.flavor_group);
@@ -172,6 +173,7 @@ std::string State::kin_of(const Pending::Class& c) {
 }
 
 bool State::one_line(QueueId queue) const {
+  if (queues[queue.index()].lanes.ordered()) return false;
   for (; queue.valid(); queue = quota.parent(queue)) {
     if (fairness.counts(queue)) return false;
   }
@@ -232,8 +234,8 @@ void State::settle(WorkloadId id) {
   if (!waits) return;
   w.in_line = member(w, id);
   const Claim claim = claim_of(w);
-  w.pending =
-      pending.add(class_key(w, id), w.queue, claim.priority, w.incomplete(), claim.free_room_only, w.in_line);
+  w.pending = pending.add(class_key(w, id), w.queue, w.lane, claim.priority, w.incomplete(),
+                          claim.free_room_only, w.in_line);
   if (limit == 0 || runs || w.progress.old) return;  // what waits to grow has room
   w.old_at = old_at;
   ages_.emplace(w.old_at, id);
@@ -274,75 +276,6 @@ void State::follow_service(WorkloadId id) {
   if (w.progress.run_began == 0 && w.progress.devices == service_rate(w)) return;
   w.service_noted = true;
   to_note_.push_back(id);
-}
-
-// ------------------------------------------------------------------------------------------------------- order of queues
-
-void State::rebuild_fairness() {
-  std::vector<Fairness::Node> rules(queues.size());
-  std::vector<QueueId> parents(queues.size());
-  for (std::size_t i = 0; i < queues.size(); ++i) {
-    rules[i] = {queues[i].spec.sharing, queues[i].spec.half_life, queues[i].spec.weight,
-                queues[i].spec.priority};
-    parents[i] = quota.parent(QueueId(i));
-  }
-  Interner resources;
-  std::vector<std::uint32_t> resource_of;
-  for (const std::string& name : pair_resources) resource_of.push_back(resources.intern(name));
-  fairness.rebuild(std::move(rules), resource_of, now);
-  pending.set_tree(std::move(parents));
-}
-
-// What a start of the class's first workload charges at least, in the flavors that are tried first.
-Share State::share_of(QueueId queue, ClassId candidate) {
-  if (!fairness.counts(queue)) return {};
-  Pending::Class& c = pending.at(candidate);
-  if (c.ask_version != config_version) {
-    c.ask_version = config_version;
-    c.ask.clear();
-    for (const auto& set : workloads[c.members.begin()->workload.index()].sets) {
-      const std::vector<ChargeId> all = choices(set);
-      if (all.empty() || set.waiting == 0) continue;
-      const std::int64_t least = std::max<std::int64_t>(1, set.least - set.active);
-      for (const QuotaItem& item : charges[all.front()].quota) {
-        const auto known =
-            std::find_if(c.ask.begin(), c.ask.end(), [&](auto& q) { return q.pair == item.pair; });
-        const std::int64_t amount = saturating_mul(item.amount, least);
-        if (known == c.ask.end()) {
-          c.ask.push_back({item.pair, amount});
-        } else {
-          known->amount = saturating_add(known->amount, amount);
-        }
-      }
-    }
-  }
-  Share share = fairness.share(queue, c.queue, c.ask);
-  // Who would not borrow what it asks for goes first, whatever else its queue has borrowed.
-  if (queues[quota.parent(queue).index()].spec.sharing == Sharing::kDominantShare) {
-    share.over = std::any_of(c.ask.begin(), c.ask.end(), [&](const QuotaItem& item) {
-      const std::int64_t more = quota.passed_up_more(c.queue, queue, item.pair, item.amount);
-      return saturating_add(quota.usage(queue, item.pair, kAfter), more) > quota.subtree(queue, item.pair);
-    });
-  }
-  return share;
-}
-
-void State::touch_queue(QueueId queue) {
-  if (!fairness.counts_above(queue)) return;
-  is_touched_.resize(queues.size(), 0);
-  if (is_touched_[queue.index()] != 0) return;
-  is_touched_[queue.index()] = 1;
-  touched_.push_back(queue);
-}
-
-void State::reorder_queues() {
-  for (const QueueId queue : touched_) {
-    is_touched_[queue.index()] = 0;
-    fairness.note_use(queue, now);
-    pending.refresh(queue);
-  }
-  touched_.clear();
-  if (fairness.advance(now)) pending.refresh_all();
 }
 
 void State::note_service() {
@@ -496,6 +429,7 @@ FlavorResource State::pair(const std::string& flavor, const std::string& resourc
   if (fresh) {
     pair_flavors.push_back(flavor);
     pair_resources.push_back(resource);
+    pair_numbers_.push_back(resource_numbers_.intern(resource));
   }
   return FlavorResource(it->second);
 }

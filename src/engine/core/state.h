@@ -29,6 +29,7 @@
 #include "engine/place/fragments.h"
 #include "engine/place/nodes.h"
 #include "engine/quota/fairness.h"
+#include "engine/quota/lanes.h"
 #include "engine/quota/tree.h"
 #include "model/event.h"
 
@@ -58,6 +59,7 @@ struct WorkloadState {
   std::string uid;
   std::string name;
   QueueId queue;
+  std::uint32_t lane = 0;         // of its queue (QueueState::lanes)
   std::int64_t priority = 0;      // with the tier of its kind, where its queue has tiers (order/rank.h)
   std::int64_t own_priority = 0;  // as it was given
   TimeMs created = 0;
@@ -115,6 +117,7 @@ struct QueueState {
   std::map<std::int64_t, std::int64_t> priorities;  // of these: the lowest priority of a part -> how many
   std::uint64_t starts = 0;                         // goes up when one starts or grows
   std::map<std::uint64_t, WorkloadId> holders;      // by hold_order
+  Lanes lanes;
 };
 
 class EmptyCluster;
@@ -286,6 +289,9 @@ class State {
   void count_priority(WorkloadId id, std::int64_t change);
   void rebuild_fairness();
   void touch_queue(QueueId queue);
+  void put_in_lane(WorkloadState& w, std::uint32_t lane);
+  void use_lane(const WorkloadState& w, ChargeId charge, int sign);
+  void order_lanes(QueueId queue);
   std::int64_t priority_of(QueueId queue, const Workload& workload) const {
     return ranked_priority(queues[queue.index()].spec.ordering.tiers, workload.kind, workload.priority);
   }
@@ -298,6 +304,9 @@ class State {
   void topologies_changed();
 
   std::vector<Undo> undo_;
+  Interner resource_numbers_;                     // of the resources of pairs, and of lanes
+  std::vector<std::uint32_t> pair_numbers_;       // of the resource of each pair
+  TimeMs next_lane_tick_ = kEndOfTime;            // when past use counts less somewhere
   std::vector<QueueId> touched_;                  // leaves whose use changed
   std::vector<std::uint8_t> is_touched_;          // by queue: in touched_
   std::vector<WorkloadId> to_note_;               // whose service changed, or whose run ended

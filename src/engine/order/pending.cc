@@ -25,9 +25,30 @@ const Head* Pending::Line::bar() const {
 Head Pending::head_of(ClassId id) const {
   const Class& c = classes_[id.index()];
   const Member& first = *c.members.begin();
-  const bool above = lines_[c.queue.index()].priority_first;
-  return {!c.incomplete,           above ? -c.priority : 0, c.surplus,     first.young, first.key,
-          above ? 0 : -c.priority, first.created,           first.arrival, id};
+  const Line& l = lines_[c.queue.index()];
+  Head head;
+  head.complete = !c.incomplete;
+  head.lane = c.lane < l.lanes.size() ? l.lanes[c.lane] : 0;
+  (l.priority_first ? head.minus_priority : head.minus_priority_behind) = -c.priority;
+  head.surplus = c.surplus;
+  head.young = first.young;
+  head.key = first.key;
+  head.created = first.created;
+  head.arrival = first.arrival;
+  head.id = id;
+  return head;
+}
+
+void Pending::set_lanes(QueueId queue, std::vector<std::uint32_t> places) {
+  if (line(queue).lanes == places) return;
+  const std::set<ClassId> all = line(queue).classes;
+  for (const ClassId id : all) unlink(id);
+  line(queue).lanes = std::move(places);
+  for (const ClassId id : all) link(id);
+  show(queue);
+  for (const ClassId id : all) {
+    if (classes_[id.index()].parked) follow(classes_[id.index()].group);  // another may be first there
+  }
 }
 
 void Pending::link(ClassId id) {
@@ -69,7 +90,12 @@ void Pending::show(QueueId queue) {
   Line& l = line(queue);
   bool eligible = !l.awake.empty();
   if (const Head* bar = l.bar(); eligible && bar != nullptr) eligible = *l.awake.begin() < *bar;
-  tournament_.show(queue, l.put_off, eligible ? std::optional<Head>(*l.awake.begin()) : std::nullopt);
+  std::optional<Head> first;
+  if (eligible) {
+    first = *l.awake.begin();
+    first->lane = 0;
+  }
+  tournament_.show(queue, l.put_off, first);
 }
 
 void Pending::set_tree(std::vector<QueueId> parents) {
@@ -94,8 +120,8 @@ void Pending::call_back(QueueId queue) {
   show(queue);
 }
 
-ClassId Pending::add(const std::string& key, QueueId queue, std::int64_t priority, bool incomplete,
-                     bool surplus, Member member) {
+ClassId Pending::add(const std::string& key, QueueId queue, std::uint32_t lane, std::int64_t priority,
+                     bool incomplete, bool surplus, Member member) {
   auto it = index_.find(key);
   if (it == index_.end()) {
     ClassId id(classes_.size());
@@ -108,10 +134,12 @@ ClassId Pending::add(const std::string& key, QueueId queue, std::int64_t priorit
     }
     classes_[id.index()].key = key;
     classes_[id.index()].queue = queue;
+    classes_[id.index()].lane = lane;
     classes_[id.index()].priority = priority;
     classes_[id.index()].incomplete = incomplete;
     classes_[id.index()].surplus = surplus;
     it = index_.emplace(key, id).first;
+    line(queue).classes.insert(id);
   }
   const ClassId id = it->second;
   Class& c = classes_[id.index()];
@@ -140,6 +168,7 @@ void Pending::remove(ClassId id, const Member& member) {
   if (c.members.empty()) {
     if (c.parked) forget(id);
     index_.erase(c.key);
+    line(queue).classes.erase(id);
     free_.push_back(id);
   } else {
     link(id);

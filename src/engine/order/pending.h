@@ -2,7 +2,7 @@
 // whole class, and a blocked class costs nothing until something happens that could unblock it.
 //
 // Order: first started work that is short of its least count (a half-bound gang after a restart, a lost pod). Then within a
-// queue by priority (higher first), what must start before surplus that may grow, by whether it is old (rank.h), by the key of the queue's ordering, by creation and
+// queue by the place of its lane (quota/lanes.h), where the queue has lanes; by priority (higher first), what must start before surplus that may grow, by whether it is old (rank.h), by the key of the queue's ordering, by creation and
 // arrival; or with priority after the key. Members of a class stand in the same order. Across queues as the tree of queues
 // says (tournament.h). A queue whose first workload would run on borrowed quota can be put off until the others have been
 // tried: what is lent out only now would be reclaimed at once. In a strict queue nothing behind the first blocked workload
@@ -51,6 +51,7 @@ class Pending {
   struct Class {
     std::string key;
     QueueId queue;
+    std::uint32_t lane = 0;  // of its queue; without any: 0
     std::int64_t priority = 0;
     bool incomplete = false;  // started, and short of its least count
     bool surplus = false;     // growth that takes free room only
@@ -70,6 +71,9 @@ class Pending {
   // to frame: it takes them out and puts them in again.
   void set_rules(QueueId queue, bool strict, bool priority_first, bool jumps);
 
+  // The places of the lanes of a queue, by lane; empty: all stand alike.
+  void set_lanes(QueueId queue, std::vector<std::uint32_t> places);
+
   // How shares are reckoned, and the parents of all queues. Whenever the tree or its limits changed: set_tree() again.
   void set_shares(Tournament::ShareOf shares) { tournament_.set_shares(std::move(shares)); }
   void set_tree(std::vector<QueueId> parents);
@@ -79,8 +83,8 @@ class Pending {
   void refresh_all();
 
   // Puts a workload into the class of this key (made when it is new; a new or emptied class is awake).
-  ClassId add(const std::string& key, QueueId queue, std::int64_t priority, bool incomplete, bool surplus,
-              Member member);
+  ClassId add(const std::string& key, QueueId queue, std::uint32_t lane, std::int64_t priority,
+              bool incomplete, bool surplus, Member member);
   void remove(ClassId id, const Member& member);
 
   // The class whose first member is to be tried next; none when all are parked or blocked.
@@ -127,6 +131,8 @@ class Pending {
     std::set<Head> old;      // of these, the ones whose first member is old, and which could start
     bool put_off = false;
     std::size_t members = 0;
+    std::vector<std::uint32_t> lanes;  // their places
+    std::set<ClassId> classes;
 
     // The first blocked head that nothing may pass; none: nullptr.
     const Head* bar() const;

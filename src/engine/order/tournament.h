@@ -26,6 +26,7 @@ using ClassId = Id<struct ClassTag>;
 // The first member of a class, in the order across queues.
 struct Head {
   bool complete = true;
+  std::uint32_t lane = 0;           // the place of its lane in the queue's line; 0 across queues
   std::int64_t minus_priority = 0;  // where priority ranks first
   bool surplus = false;             // growth that takes free room only
   bool young = true;

@@ -4,15 +4,6 @@
 #include <utility>
 
 namespace berth::engine {
-namespace {
-
-// 2^(-1/16) in parts of 2^20.
-constexpr std::int64_t kDecay = 1004120;
-constexpr int kDecayBits = 20;
-// After so many ticks nothing is left of any amount below 2^100.
-constexpr std::int64_t kForgotten = 16 * 100;
-
-}  // namespace
 
 std::strong_ordering compare_fractions(Int128 a, Int128 b, Int128 c, Int128 d) {
   if (a == c && b == d) return std::strong_ordering::equal;
@@ -44,8 +35,8 @@ std::strong_ordering Share::operator<=>(const Share& other) const {
 }
 
 void Fairness::rebuild(std::vector<Node> nodes, const std::vector<std::uint32_t>& resource_of, TimeMs now) {
-  for (const QueueId queue : decaying_) run_until(past_[queue.index()], now);
-  const std::vector<Past> old = std::exchange(past_, {});
+  for (const QueueId queue : decaying_) past_[queue.index()].run_until(now);
+  const std::vector<DecayedUse> old = std::exchange(past_, {});
   nodes_ = std::move(nodes);
   resource_of_ = resource_of;
   resources_ = 0;
@@ -70,15 +61,13 @@ void Fairness::rebuild(std::vector<Node> nodes, const std::vector<std::uint32_t>
     const QueueId parent = quota_.parent(QueueId(i));
     if (!parent.valid() || nodes_[parent.index()].sharing != Sharing::kDecayedUse) continue;
     decaying_.emplace_back(i);
-    Past& past = past_[i];
+    DecayedUse& past = past_[i];
     if (i < old.size()) past = old[i];
-    past.before.resize(resources_, 0);
-    past.present.resize(resources_, 0);
-    past.rate.assign(resources_, 0);
+    past.resize(resources_);
     past.since = now;
-    past.tick = std::max<DurationMs>(1, nodes_[parent.index()].half_life / kTicks);
+    past.set_half_life(nodes_[parent.index()].half_life);
     set_rate(QueueId(i));
-    next_tick_ = std::min(next_tick_, (now / past.tick + 1) * past.tick);
+    next_tick_ = std::min(next_tick_, past.tick_ends(now));
   }
 }
 
@@ -119,14 +108,14 @@ Share Fairness::share(QueueId queue, QueueId leaf, std::span<const QuotaItem> as
     }
   };
   if (sharing == Sharing::kDecayedUse) {
-    const Past& past = past_[queue.index()];
-    std::vector<Int128> used = past.before;
+    const DecayedUse& past = past_[queue.index()];
+    std::vector<std::int64_t> use(resources_, 0);
     for (std::size_t p = 0; p < quota_.pairs(); ++p) {
-      used[resource_of_[p]] += static_cast<Int128>(quota_.usage(queue, FlavorResource(p), kNow)) * past.tick;
+      auto& sum = use[resource_of_[p]];
+      sum = saturating_add(sum, quota_.usage(queue, FlavorResource(p), kNow));
     }
-    for (std::size_t r = 0; r < resources_; ++r) {
-      larger(std::max<Int128>(0, used[r]), static_cast<Int128>(lendable[r]) * past.tick);
-    }
+    for (std::size_t r = 0; r < resources_; ++r)
+      larger(past.counted(r, use[r]), static_cast<Int128>(lendable[r]) * past.tick);
     return weighted(queue, best.num, best.den);
   }
 
@@ -160,7 +149,7 @@ Share Fairness::share(QueueId queue, QueueId leaf, std::span<const QuotaItem> as
 }
 
 void Fairness::set_rate(QueueId queue) {
-  Past& past = past_[queue.index()];
+  DecayedUse& past = past_[queue.index()];
   std::fill(past.rate.begin(), past.rate.end(), 0);
   for (std::size_t p = 0; p < quota_.pairs(); ++p) {
     auto& sum = past.rate[resource_of_[p]];
@@ -168,38 +157,11 @@ void Fairness::set_rate(QueueId queue) {
   }
 }
 
-// Counts the present rate up to `now`, through the ends of all ticks on the way.
-void Fairness::run_until(Past& past, TimeMs now) const {
-  const DurationMs length = past.tick;
-  std::int64_t ticks = now / length - past.since / length;
-  if (ticks > kForgotten) {
-    // As if it had used the present rate for as long as anything is remembered.
-    past.since = (now / length - kForgotten) * length;
-    std::fill(past.before.begin(), past.before.end(), 0);
-    std::fill(past.present.begin(), past.present.end(), 0);
-    ticks = kForgotten;
-  }
-  for (std::int64_t t = 0; t < ticks; ++t) {
-    const TimeMs end = (past.since / length + 1) * length;
-    for (std::size_t r = 0; r < resources_; ++r) {
-      const Int128 all =
-          past.before[r] + past.present[r] + static_cast<Int128>(past.rate[r]) * (end - past.since);
-      past.before[r] = (all * kDecay) >> kDecayBits;
-      past.present[r] = 0;
-    }
-    past.since = end;
-  }
-  for (std::size_t r = 0; r < resources_; ++r) {
-    past.present[r] += static_cast<Int128>(past.rate[r]) * std::max<DurationMs>(0, now - past.since);
-  }
-  past.since = std::max(past.since, now);
-}
-
 void Fairness::note_use(QueueId leaf, TimeMs now) {
   for (QueueId at = leaf; at.valid(); at = quota_.parent(at)) {
     const QueueId parent = quota_.parent(at);
     if (!parent.valid() || nodes_[parent.index()].sharing != Sharing::kDecayedUse) continue;
-    run_until(past_[at.index()], now);
+    past_[at.index()].run_until(now);
     set_rate(at);
   }
 }
@@ -208,9 +170,9 @@ bool Fairness::advance(TimeMs now) {
   if (now < next_tick_) return false;
   next_tick_ = kEndOfTime;
   for (const QueueId queue : decaying_) {
-    Past& past = past_[queue.index()];
-    run_until(past, now);
-    next_tick_ = std::min(next_tick_, (now / past.tick + 1) * past.tick);
+    DecayedUse& past = past_[queue.index()];
+    past.run_until(now);
+    next_tick_ = std::min(next_tick_, past.tick_ends(now));
   }
   return true;
 }

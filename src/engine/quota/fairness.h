@@ -17,12 +17,9 @@
 // borrowed / weight splits the surplus in proportion to the weights among those who want it (progressive filling), which is
 // KAI's division by over-quota weights without its rounding.
 //
-// Decayed use: D is the past use in unit-milliseconds, each tick worth 2^(-1/16) of the next; a tick is a sixteenth of the
-// parent's half-life. Within the present tick the present use counts as if it lasted the whole tick: so a queue that has
-// just started much stands behind at once, and keys change only with use and at ticks.
+// Decayed use: D is what decayed_use.h counts, with the parent's half-life.
 //
-// Shares are exact fractions, compared by Euclid's algorithm: no product leaves 128 bits, nothing is rounded. The decay
-// itself rounds down (a part in 2^20 per tick), in the same way on every machine.
+// Shares are exact fractions, compared by Euclid's algorithm: no product leaves 128 bits, nothing is rounded but the decay.
 // Costs: share() O(pairs of the tree x depth); note_use() O(depth x pairs); advance() O(queues that share by decayed use) per
 // tick; rebuild() O(queues x pairs), on configuration changes only.
 #pragma once
@@ -35,6 +32,7 @@
 #include "base/checked.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "engine/quota/decayed_use.h"
 #include "engine/quota/tree.h"
 #include "model/ordering.h"
 
@@ -86,17 +84,6 @@ class Fairness {
   bool advance(TimeMs now);
 
  private:
-  static constexpr std::int64_t kTicks = 16;  // in a half-life
-
-  struct Past {
-    std::vector<Int128> before;      // of ended ticks, by resource
-    std::vector<Int128> present;     // of the present tick, so far
-    std::vector<std::int64_t> rate;  // in use since `since`
-    TimeMs since = 0;
-    DurationMs tick = 1;
-  };
-
-  void run_until(Past& past, TimeMs now) const;
   void set_rate(QueueId queue);
   Share weighted(QueueId queue, Int128 num, Int128 den) const;
 
@@ -106,7 +93,7 @@ class Fairness {
   std::vector<std::uint32_t> resource_of_;
   std::size_t resources_ = 0;
   std::vector<std::vector<std::int64_t>> lendable_;  // by parent that shares, by resource
-  std::vector<Past> past_;                           // by queue whose parent shares by decayed use
+  std::vector<DecayedUse> past_;                     // by queue whose parent shares by decayed use
   std::vector<QueueId> decaying_;
   TimeMs next_tick_ = kEndOfTime;
 };

@@ -1,0 +1,95 @@
+#include "dialect/kueue_config.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "text/fields.h"
+#include "text/quantity.h"
+
+namespace berth::dialect {
+namespace {
+
+constexpr std::string_view kFinal = "LessThanOrEqualToFinalShare";
+constexpr std::string_view kInitial = "LessThanInitialShare";
+
+void read_fair_sharing(text::Fields& f, bool always, KueueConfig& out) {
+  text::Fields fair = f.optional_child("fairSharing");
+  if (!fair) return;
+  out.fair_sharing = fair.boolean_or("enable", always);
+  const std::vector<std::string> strategies = fair.strings("preemptionStrategies");
+  if (strategies.empty() ||
+      strategies == std::vector<std::string>{std::string(kFinal), std::string(kInitial)})
+    return;
+  if (strategies.size() == 1 && strategies.front() == kFinal) {
+    out.fair_strategy = engine::FairStrategy::kFinalShare;
+  } else if (strategies.size() == 1 && strategies.front() == kInitial) {
+    out.fair_strategy = engine::FairStrategy::kInitialShare;
+  } else {
+    fair.error("preemptionStrategies", "must be {} or {} alone, or both in this order", kFinal, kInitial);
+  }
+}
+
+void read_lanes(text::Fields& f, KueueConfig& out) {
+  text::Fields lanes = f.optional_child("admissionFairSharing");
+  if (!lanes) return;
+  LaneOrder order;
+  // Kueue's 0 means that nothing is remembered beyond the moment.
+  order.half_life = std::max<DurationMs>(kSecond, lanes.duration_or("usageHalfLifeTime", kSecond));
+  for (const text::Entry& entry : lanes.mapping("resourceWeights")) {
+    const auto weight = text::parse_quantity(entry.value.text(), 1'000'000);
+    if (!weight || *weight < 0) {
+      lanes.error("resourceWeights", "the weight of {} must be a number that is not negative", entry.name());
+      continue;
+    }
+    order.resource_weights.push_back({std::string(entry.name()), {*weight, 1'000'000}});
+  }
+  out.lanes = std::move(order);
+}
+
+void refuse_resources(text::Fields& resources) {
+  for (const std::string_view key : {"excludeResourcePrefixes", "transformations"}) {
+    if (!resources.list(key).empty())
+      resources.error(key, "is not carried out by this version of Berth; take it out to go on without it");
+  }
+}
+
+}  // namespace
+
+void apply(const KueueConfig& from, IntakeConfig& intake, engine::EngineConfig& engine) {
+  intake.fair_sharing = from.fair_sharing;
+  intake.lanes = from.lanes;
+  engine.fair_strategy = from.fair_strategy;
+  engine.ignore_uncovered = engine.ignore_uncovered || from.ignore_uncovered;
+}
+
+Result<KueueConfig> read_kueue_config(const text::Document& document, const text::Node& node) {
+  text::Fields f(document, node, text::Unknown::kIgnore);
+  const std::string version = f.string("apiVersion");
+  const std::string kind = f.string("kind");
+  BERTH_TRY(f.done());
+  if (!is_kueue_config(version, kind)) {
+    return fail_at(document.place(node), "a Configuration of config.kueue.x-k8s.io is expected, not {} of {}",
+                   kind, version);
+  }
+  static constexpr text::Choice<bool> kStrategies[] = {{"BlockUndeclared", false},
+                                                       {"IgnoreUndeclared", true}};
+  KueueConfig out;
+  read_fair_sharing(f, version != "config.kueue.x-k8s.io/v1beta1", out);
+  read_lanes(f, out);
+  text::Fields resources = f.optional_child("resources");
+  if (resources) {
+    out.ignore_uncovered = resources.choice_or("quotaCheckStrategy", kStrategies, false);
+    refuse_resources(resources);
+  }
+  out.ignore_uncovered = f.choice_or("quotaCheckStrategy", kStrategies, out.ignore_uncovered);
+  BERTH_TRY(f.done());
+  return out;
+}
+
+Result<KueueConfig> read_kueue_config_file(const std::string& path) {
+  BERTH_ASSIGN(const auto document, text::read_document(path));
+  return read_kueue_config(document, document.root());
+}
+
+}  // namespace berth::dialect

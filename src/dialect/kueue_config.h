@@ -1,0 +1,43 @@
+// Kueue's own configuration (config.kueue.x-k8s.io, kind Configuration, v1beta1 and v1beta2): what of it decides who may run.
+//
+// Read:
+//   fairSharing           v1beta1 `enable`; v1beta2 by being there. preemptionStrategies: each alone, or both in the order
+//                         LessThanOrEqualToFinalShare, LessThanInitialShare (the default)
+//   admissionFairSharing  usageHalfLifeTime, resourceWeights (decimal numbers). usageSamplingInterval is not needed: use is reckoned
+//                         exactly
+//   resources.quotaCheckStrategy, or v1beta1's and v1beta2's top-level quotaCheckStrategy
+// What changes which work is admitted, and is not carried out, is an error: resources.excludeResourcePrefixes and transformations.
+// All else is Kueue's own affair, and is not looked at.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "dialect/intake.h"
+#include "engine/engine.h"
+#include "model/queue.h"
+#include "text/document.h"
+
+namespace berth::dialect {
+
+struct KueueConfig {
+  bool fair_sharing = false;
+  engine::FairStrategy fair_strategy = engine::FairStrategy::kFinalThenInitialShare;
+  std::optional<LaneOrder> lanes;  // of ClusterQueues that ask for it
+  bool ignore_uncovered = false;
+};
+
+// What it says, said to the intake and the engine. What is not ignored here may be by other flags.
+void apply(const KueueConfig& from, IntakeConfig& intake, engine::EngineConfig& engine);
+
+Result<KueueConfig> read_kueue_config(const text::Document& document, const text::Node& node);
+// Of a file with one document.
+Result<KueueConfig> read_kueue_config_file(const std::string& path);
+
+inline bool is_kueue_config(std::string_view api_version, std::string_view kind) {
+  return kind == "Configuration" && api_version.starts_with("config.kueue.x-k8s.io/");
+}
+
+}  // namespace berth::dialect

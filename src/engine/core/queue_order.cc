@@ -1,0 +1,127 @@
+// State's part in the order of queues (quota/fairness.h) and of the lanes within one (quota/lanes.h): what each has in use, and
+// where it stands.
+#include <algorithm>
+#include <utility>
+
+#include "engine/core/state.h"
+
+namespace berth::engine {
+
+void State::rebuild_fairness() {
+  std::vector<Fairness::Node> rules(queues.size());
+  std::vector<QueueId> parents(queues.size());
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    rules[i] = {queues[i].spec.sharing, queues[i].spec.half_life, queues[i].spec.weight,
+                queues[i].spec.priority};
+    parents[i] = quota.parent(QueueId(i));
+  }
+  fairness.rebuild(std::move(rules), pair_numbers_, now);
+  next_lane_tick_ = kEndOfTime;
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    queues[i].lanes.set_rules(queues[i].spec.lanes, now,
+                              [this](const std::string& name) { return resource_numbers_.intern(name); });
+  }
+  pending.set_tree(std::move(parents));
+  for (std::size_t i = 0; i < queues.size(); ++i) order_lanes(QueueId(i));
+}
+
+// What a start of the class's first workload charges at least, in the flavors that are tried first.
+Share State::share_of(QueueId queue, ClassId candidate) {
+  if (!fairness.counts(queue)) return {};
+  Pending::Class& c = pending.at(candidate);
+  if (c.ask_version != config_version) {
+    c.ask_version = config_version;
+    c.ask.clear();
+    for (const auto& set : workloads[c.members.begin()->workload.index()].sets) {
+      const std::vector<ChargeId> all = choices(set);
+      if (all.empty() || set.waiting == 0) continue;
+      const std::int64_t least = std::max<std::int64_t>(1, set.least - set.active);
+      for (const QuotaItem& item : charges[all.front()].quota) {
+        const auto known =
+            std::find_if(c.ask.begin(), c.ask.end(), [&](auto& q) { return q.pair == item.pair; });
+        const std::int64_t amount = saturating_mul(item.amount, least);
+        if (known == c.ask.end()) {
+          c.ask.push_back({item.pair, amount});
+        } else {
+          known->amount = saturating_add(known->amount, amount);
+        }
+      }
+    }
+  }
+  Share share = fairness.share(queue, c.queue, c.ask);
+  // Who would not borrow what it asks for goes first, whatever else its queue has borrowed.
+  if (queues[quota.parent(queue).index()].spec.sharing == Sharing::kDominantShare) {
+    share.over = std::any_of(c.ask.begin(), c.ask.end(), [&](const QuotaItem& item) {
+      const std::int64_t more = quota.passed_up_more(c.queue, queue, item.pair, item.amount);
+      return saturating_add(quota.usage(queue, item.pair, kAfter), more) > quota.subtree(queue, item.pair);
+    });
+  }
+  return share;
+}
+
+void State::touch_queue(QueueId queue) {
+  if (!fairness.counts_above(queue) && !queues[queue.index()].lanes.ordered()) return;
+  is_touched_.resize(queues.size(), 0);
+  if (is_touched_[queue.index()] != 0) return;
+  is_touched_[queue.index()] = 1;
+  touched_.push_back(queue);
+}
+
+void State::reorder_queues() {
+  for (const QueueId queue : touched_) {
+    is_touched_[queue.index()] = 0;
+    fairness.note_use(queue, now);
+    pending.refresh(queue);
+    if (queues[queue.index()].lanes.ordered()) order_lanes(queue);
+  }
+  touched_.clear();
+  if (now >= next_lane_tick_) {
+    next_lane_tick_ = kEndOfTime;
+    for (std::size_t i = 0; i < queues.size(); ++i) {
+      if (queues[i].lanes.ordered()) order_lanes(QueueId(i));
+    }
+  }
+  if (fairness.advance(now)) pending.refresh_all();
+}
+
+// ------------------------------------------------------------------------------------------------------- order of lanes
+
+void State::use_lane(const WorkloadState& w, ChargeId charge, int sign) {
+  Lanes& lanes = queues[w.queue.index()].lanes;
+  for (const QuotaItem& item : charges[charge].quota)
+    lanes.use(w.lane, pair_numbers_[item.pair.index()], sign * item.amount);
+}
+
+// What it uses counts there from now on.
+void State::put_in_lane(WorkloadState& w, std::uint32_t lane) {
+  if (w.lane == lane) return;
+  const auto count_all = [&](int sign) {
+    for (const auto& set : w.sets) {
+      for (const auto& slot : set.slots) {
+        if (slot.state == SlotState::kBinding || slot.state == SlotState::kRunning)
+          use_lane(w, slot.charge, sign);
+      }
+    }
+  };
+  count_all(-1);
+  w.lane = lane;
+  count_all(+1);
+}
+
+// Their use, or how much of the past counts, is another now.
+void State::order_lanes(QueueId queue) {
+  Lanes& lanes = queues[queue.index()].lanes;
+  lanes.advance(now);
+  if (!lanes.ordered()) return pending.set_lanes(queue, {});
+  next_lane_tick_ = std::min(next_lane_tick_, lanes.next_tick(now));
+  std::vector<std::int64_t> capacity;
+  for (std::size_t p = 0; p < quota.pairs(); ++p) {
+    const std::size_t r = pair_numbers_[p];
+    if (r >= capacity.size()) capacity.resize(r + 1, 0);
+    const std::int64_t most = std::max<std::int64_t>(0, quota.potential(queue, FlavorResource(p)));
+    capacity[r] = saturating_add(capacity[r], most);
+  }
+  pending.set_lanes(queue, lanes.places(capacity));
+}
+
+}  // namespace berth::engine

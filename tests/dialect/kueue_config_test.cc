@@ -1,0 +1,72 @@
+// Kueue's own Configuration: what of it is carried out, and what is refused.
+#include "dialect/kueue_config.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace berth::dialect {
+namespace {
+
+Result<KueueConfig> read(const std::string& text) {
+  const auto document = text::parse_document(text, "config.yaml");
+  if (!document) return tl::unexpected<Error>(document.error());
+  return read_kueue_config(*document, document->root());
+}
+std::string with(const std::string& rest, const std::string& version = "v1beta2") {
+  return "apiVersion: config.kueue.x-k8s.io/" + version + "\nkind: Configuration\n" + rest;
+}
+
+TEST(KueueConfig, WhatIsNotThereIsOff) {
+  const auto config = read(with("leaderElection: {leaderElect: true}\n"));
+  ASSERT_TRUE(config) << config.error().str();
+  EXPECT_FALSE(config->fair_sharing);
+  EXPECT_FALSE(config->lanes);
+  EXPECT_FALSE(config->ignore_uncovered);
+  EXPECT_EQ(config->fair_strategy, engine::FairStrategy::kFinalThenInitialShare);
+}
+
+TEST(KueueConfig, FairSharingIsOnByItsPresenceOrByItsSwitch) {
+  EXPECT_TRUE(read(with("fairSharing: {}\n"))->fair_sharing);
+  EXPECT_FALSE(read(with("fairSharing: {}\n", "v1beta1"))->fair_sharing);
+  EXPECT_TRUE(read(with("fairSharing: {enable: true}\n", "v1beta1"))->fair_sharing);
+  EXPECT_EQ(read(with("fairSharing: {preemptionStrategies: [LessThanInitialShare]}\n"))->fair_strategy,
+            engine::FairStrategy::kInitialShare);
+  EXPECT_EQ(read(with("fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare]}\n"))->fair_strategy,
+            engine::FairStrategy::kFinalShare);
+}
+
+TEST(KueueConfig, UseOfLocalQueues) {
+  const auto config = read(with(
+      "admissionFairSharing: {usageHalfLifeTime: 24h, usageSamplingInterval: 5m, resourceWeights: {cpu: 2, "
+      "memory: 0.5}}\n"));
+  ASSERT_TRUE(config) << config.error().str();
+  ASSERT_TRUE(config->lanes);
+  EXPECT_EQ(config->lanes->half_life, 24 * kHour);
+  ASSERT_EQ(config->lanes->resource_weights.size(), 2u);
+  EXPECT_EQ(config->lanes->resource_weights[1].weight, (Rational{500'000, 1'000'000}));
+}
+
+TEST(KueueConfig, QuotaOfUndeclaredResources) {
+  EXPECT_TRUE(read(with("resources: {quotaCheckStrategy: IgnoreUndeclared}\n"))->ignore_uncovered);
+  EXPECT_FALSE(read(with("resources: {quotaCheckStrategy: BlockUndeclared}\n"))->ignore_uncovered);
+}
+
+TEST(KueueConfig, WhatWouldAdmitOtherWorkIsRefused) {
+  const auto refused = [](const std::string& text, const std::string& words) {
+    const auto config = read(text);
+    ASSERT_FALSE(config) << text;
+    EXPECT_NE(config.error().str().find(words), std::string::npos) << config.error().str();
+  };
+  refused(with("resources: {excludeResourcePrefixes: [example.com/]}\n"),
+          "resources.excludeResourcePrefixes");
+  refused(with("resources: {transformations: [{input: a/b, strategy: Replace}]}\n"),
+          "resources.transformations");
+  refused(with("fairSharing: {preemptionStrategies: [LessThanInitialShare, LessThanOrEqualToFinalShare]}\n"),
+          "in this order");
+  refused(with("admissionFairSharing: {resourceWeights: {cpu: -1}}\n"), "the weight of cpu");
+  refused("apiVersion: v1\nkind: ConfigMap\n", "Configuration of config.kueue.x-k8s.io is expected");
+}
+
+}  // namespace
+}  // namespace berth::dialect
