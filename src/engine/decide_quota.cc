@@ -1,6 +1,7 @@
 // Decisions about work whose flavors are opaque: no nodes are known, so quota is all there is to find. Flavors, victims and
 // partial admission are Kueue's (preempt/flavor_choice.h, preempt/quota_victims.h).
 #include <algorithm>
+#include <numeric>
 
 #include "engine/decide.h"
 #include "engine/preempt/cost.h"
@@ -67,7 +68,9 @@ bool Decider::try_quota(WorkloadId id, std::span<const std::int64_t> counts, boo
     }
   }
   Placer placer(state_, id, Mode::kPlan, steps, orders);
-  if (!placer.run()) {
+  // Whoever yields does so for all of it.
+  const auto all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  if (!placer.run() || static_cast<std::int64_t>(placer.placed().size()) < all) {
     state_.rollback(0);
     return false;
   }
@@ -114,9 +117,13 @@ void Decider::attempt_quota(ClassId class_id, WorkloadId id) {
     if (all_spare > 0 && low <= all_spare && try_quota(id, at(low))) return;
   }
   std::int64_t steps = state_.config.search_steps;
-  Placer why(state_, id, Mode::kStart, steps);
-  if (why.run()) state_.rollback(0);  // only by splitting what belongs together
-  Failure failure = why.failure();
+  // Flavors are chosen set by set; what goes together otherwise, or with only as many children as a group needs, starts, too.
+  Placer placer(state_, id, Mode::kStart, steps);
+  if (placer.run()) {
+    state_.keep();
+    return start(id, placer.placed());
+  }
+  Failure failure = placer.failure();
   if (Failure never = beyond_quota(w); !never.reasons.empty()) failure = never;
   park(class_id, failure, nullptr, more_at_);
 }

@@ -24,6 +24,7 @@ std::string node_text(const Reason& r) {
     case ReasonCode::kNodeSelector:
       return fmt::format("{} {} not match the node selector or affinity", nodes, one ? "does" : "do");
     case ReasonCode::kNodeFlavor:
+      if (r.subject.empty()) return r.detail;  // of the workload, whatever the nodes
       return fmt::format("{} {} not of flavor {}", nodes, one ? "is" : "are", r.subject);
     case ReasonCode::kNodeResource:
       return fmt::format("{} {} {}", nodes, one ? "lacks" : "lack", r.subject);

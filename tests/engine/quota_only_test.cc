@@ -121,5 +121,57 @@ TEST_F(QuotaOnly, TheQueueSaysWhoYieldsFirst) {
   }
 }
 
+TEST_F(QuotaOnly, ASlotRunsWhereItWasGivenQuota) {
+  add("a", 1, 0);
+  ASSERT_EQ(decide(1000), (Decisions{{DecisionKind::kStart, "a"}}));
+  ok(e.apply(SlotUpdate{"a", 0, 0, SlotState::kRunning, ""}));
+  EXPECT_EQ(e.slot("a", 0, 0)->state, SlotState::kRunning);
+  EXPECT_FALSE(e.apply(SlotUpdate{"b", 0, 0, SlotState::kRunning, ""}));
+}
+
+TEST_F(QuotaOnly, PodsThatNeverPreemptEndNobody) {
+  add("low", 8, 0);
+  decide(1000);
+  Workload w = gang_workload("high", 4, 1, 10, "q");
+  w.may_preempt = false;
+  ok(e.apply(WorkloadUpsert{w}));
+  EXPECT_EQ(decide(2000), (Decisions{}));
+}
+
+// Four of eight are surplus: nobody ends for what no band declares, and what a band declares has its priority.
+TEST_F(QuotaOnly, BandsSayWhatIsTakenAndWhatIsAskedFor) {
+  add("low", 4, 0);
+  ASSERT_EQ(decide(500), (Decisions{{DecisionKind::kStart, "low"}}));
+  Workload w = gang_workload("elastic", 8, 1, 0, "q");
+  w.root.pod_sets[0].least = 4;
+  ok(e.apply(WorkloadUpsert{w}));
+  ASSERT_EQ(decide(1000), (Decisions{{DecisionKind::kStart, "elastic"}}));
+  w.priority = 5;
+  ok(e.apply(WorkloadUpsert{w}));
+  EXPECT_EQ(decide(2000), (Decisions{}));
+  w.root.pod_sets[0].bands = {{4, 0, true, 0, 0}, {4, -1, false, 0, 0}};
+  ok(e.apply(WorkloadUpsert{w}));
+  EXPECT_EQ(decide(3000), (Decisions{{DecisionKind::kEvict, "low"}, {DecisionKind::kHold, "elastic"}}));
+}
+
+TEST_F(QuotaOnly, AProtectedBandIsNotReclaimed) {
+  for (const bool kept : {false, true}) {
+    Engine engine;
+    Flavor flavor;
+    flavor.name = "f";
+    flavor.opaque = true;
+    ok(engine.apply(FlavorUpsert{flavor}));
+    ok(engine.apply(cohort("c")));
+    ok(engine.apply(gpu_queue("a", "c", 4)));
+    ok(engine.apply(gpu_queue("b", "c", 4)));
+    Workload w = gang_workload("borrows", 8, 1, 0, "a");
+    w.root.pod_sets[0].bands = {{8, 0, kept, 0, 0}};
+    ok(engine.apply(WorkloadUpsert{w}));
+    engine.decide(1000);
+    ok(engine.apply(gang("owner", 4, 1, 1, "b")));
+    EXPECT_EQ(engine.decide(2000).empty(), kept);
+  }
+}
+
 }  // namespace
 }  // namespace berth::engine

@@ -475,7 +475,9 @@ Status State::slot_update(const SlotUpdate& update) {
     case SlotState::kBinding:
     case SlotState::kRunning: {
       const ChargeId noted = choice_of_flavors(w.sets[set].spec, update.flavors);
-      const bool opaque = noted.valid() && shape_of(noted).opaque;
+      // Of work that has quota only: its flavors say so, or the place that it was given.
+      const bool opaque =
+          noted.valid() ? shape_of(noted).opaque : slot.node.valid() && nodes.is_opaque(slot.node);
       if (update.node.empty() && !opaque) {
         return fail(ErrorCode::kInvalid, "workload {}: a {} slot needs a node", w.name,
                     enum_name(update.state));

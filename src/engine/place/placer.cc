@@ -129,45 +129,48 @@ void Placer::note(Reason reason) {
   }
 }
 
-std::vector<ChargeId> Placer::choices(std::uint32_t set) {
-  if (!orders_.charges.empty()) {
-    return orders_.charges[set].valid() ? std::vector<ChargeId>{orders_.charges[set]}
-                                        : std::vector<ChargeId>{};
-  }
-  std::vector<ChargeId> all = state_.choices(w_.sets[set]);
-  // Sets of one flavor group go where those before them went: in this search, or in one before it.
-  const std::string& group = w_.sets[set].flavor_group;
-  if (!group.empty()) {
-    const auto clashes = [&](std::uint32_t other, ChargeId charge, ChargeId its) {
-      return w_.sets[other].flavor_group == group && !same_flavors(charge, its);
-    };
-    std::erase_if(all, [&](ChargeId charge) {
-      if (std::any_of(placed_.begin(), placed_.end(),
-                      [&](const PlacedSlot& p) { return clashes(p.set, charge, p.charge); }))
-        return true;
-      for (std::uint32_t s = 0; s < w_.sets.size(); ++s) {
-        const auto& slots = w_.sets[s].slots;
-        const auto there = std::find_if(slots.begin(), slots.end(), [](const Slot& slot) {
-          return slot.charge.valid() && slot.state != SlotState::kReleasing;
-        });
-        if (there != slots.end() && clashes(s, charge, there->charge)) return true;
-      }
-      return false;
+std::vector<ChargeId> choices_of(State& state, const WorkloadState& w, std::size_t set) {
+  std::vector<ChargeId> all = state.choices(w.sets[set]);
+  const std::string& group = w.sets[set].flavor_group;
+  if (group.empty()) return all;
+  std::erase_if(all, [&](ChargeId charge) {
+    return std::any_of(w.sets.begin(), w.sets.end(), [&](const PodSetState& other) {
+      if (other.flavor_group != group) return false;
+      const auto there = std::find_if(other.slots.begin(), other.slots.end(), [](const Slot& slot) {
+        return slot.charge.valid() && slot.state != SlotState::kReleasing;
+      });
+      return there != other.slots.end() && !same_flavors(state, charge, there->charge);
     });
-  }
-  if (rank_ < 0 || all.empty()) return all;
-  return {all[std::min(static_cast<std::size_t>(rank_), all.size() - 1)]};
+  });
+  return all;
 }
 
-// Whether every resource that both charge is charged to one flavor.
-bool Placer::same_flavors(ChargeId a, ChargeId b) const {
-  const auto& left = state_.charges[a].flavors;
-  const auto& right = state_.charges[b].flavors;
+bool same_flavors(const State& state, ChargeId a, ChargeId b) {
+  const auto& left = state.charges[a].flavors;
+  const auto& right = state.charges[b].flavors;
   return std::all_of(left.begin(), left.end(), [&](const ChosenFlavor& l) {
     return std::none_of(right.begin(), right.end(), [&](const ChosenFlavor& r) {
       return l.resource == r.resource && l.flavor != r.flavor;
     });
   });
+}
+
+std::vector<ChargeId> Placer::choices(std::uint32_t set) {
+  if (!orders_.charges.empty()) {
+    return orders_.charges[set].valid() ? std::vector<ChargeId>{orders_.charges[set]}
+                                        : std::vector<ChargeId>{};
+  }
+  std::vector<ChargeId> all = choices_of(state_, w_, set);
+  // Sets of one flavor group go where those before them went in this search, too.
+  if (const std::string& group = w_.sets[set].flavor_group; !group.empty()) {
+    std::erase_if(all, [&](ChargeId charge) {
+      return std::any_of(placed_.begin(), placed_.end(), [&](const PlacedSlot& p) {
+        return w_.sets[p.set].flavor_group == group && !same_flavors(state_, charge, p.charge);
+      });
+    });
+  }
+  if (rank_ < 0 || all.empty()) return all;
+  return {all[std::min(static_cast<std::size_t>(rank_), all.size() - 1)]};
 }
 
 bool Placer::walk(std::size_t step) {
@@ -316,7 +319,8 @@ bool Placer::in_domain(std::size_t step, std::uint32_t level, std::size_t most) 
   // domain is to blame.
   const bool domains_lack = candidates.empty() || (failure_.by_nodes && !by_quota);
   if (!group.topology.required.empty()) {
-    if (domains_lack) {
+    // Who fails on nodes in every domain may keep the search from those that have no quota: then nothing is told yet.
+    if (domains_lack || failure_.reasons.empty()) {
       const std::int64_t have = need > 0 ? std::min(best, need - 1) : 0;
       note({ReasonCode::kTopology, group.topology.required, "", need, have, 0, {}});
     }

@@ -36,6 +36,11 @@ struct Failure {
   std::vector<Reason> reasons;  // at most 8, in the order found, no two alike
 };
 
+// Whether every resource that both charge is charged to one flavor.
+bool same_flavors(const State& state, ChargeId a, ChargeId b);
+// How more slots of a pod set may be charged (State::choices): sets of one flavor group only like those that have a place.
+std::vector<ChargeId> choices_of(State& state, const WorkloadState& w, std::size_t set);
+
 class Placer {
  public:
   // `rank`: only the rank-th charge of each pod set is tried (the last one of those that have fewer); -1: all.
@@ -75,7 +80,6 @@ class Placer {
   std::int64_t room_within(const ShapeIndex& index, DomainId domain) const;
   std::vector<ChargeId> choices(std::uint32_t set);
   std::int64_t must(std::uint32_t set) const { return extents_[set].need; }
-  bool same_flavors(ChargeId a, ChargeId b) const;
   void note(Reason reason);
 
   State& state_;

@@ -73,27 +73,20 @@ void ClassicOrder::collect_below(QueueId at, QueueId skip, QueueId ancestor, boo
   }
 }
 
-bool ClassicOrder::allowed(const WorkloadState& candidate, bool same_queue) {
-  if (same_queue) return may_yield_within(state_, candidate, preemptor_, more_at_);
-  if (!state_.queues[candidate.queue.index()].spec.preemption.reclaimable) return false;
-  const PreemptionPolicy& policy = state_.queues[preemptor_.queue.index()].spec.preemption;
-  return candidate.priority < preemptor_.priority || policy.reclaim == Reclaim::kAny;
-}
-
 void ClassicOrder::collect_queue(QueueId queue, QueueId ancestor, bool advantage,
                                  std::vector<Candidate>& out) {
   const PreemptionPolicy& policy = state_.queues[preemptor_.queue.index()].spec.preemption;
   const bool same_queue = queue == preemptor_.queue;
   const auto offer = [&](WorkloadId id, bool holder) {
     const WorkloadState& w = state_.workloads[id.index()];
-    if (&w == &preemptor_ || w.withdraw || !allowed(w, same_queue) || !uses_any(state_, w, short_)) return;
-    if (!holder && (!w.preemptible || !ran_its_minimum(state_, w, preemptor_, more_at_))) return;
     Candidate candidate{{id, YieldCause::kWithinQueue, holder}, ancestor, false};
+    if (!uses_any(state_, w, short_) || !may_yield(state_, candidate.who, preemptor_, more_at_)) return;
     if (!same_queue) {
       candidate.who.cause = YieldCause::kReclaim;
       if (!advantage) {
-        const bool below_threshold = w.priority < preemptor_.priority &&
-                                     (!policy.borrow_threshold || w.priority <= *policy.borrow_threshold);
+        const std::int64_t priority = whole_of(w, holder).priority;
+        const bool below_threshold = priority < claimant(preemptor_).priority &&
+                                     (!policy.borrow_threshold || priority <= *policy.borrow_threshold);
         if (policy.borrow_within == BorrowWithin::kNever || !below_threshold) {
           candidate.no_borrowing = true;
         } else {

@@ -43,7 +43,6 @@ class ClassicOrder {
   std::size_t next(std::size_t from, bool borrowing) const;
 
  private:
-  bool allowed(const WorkloadState& candidate, bool same_queue);
   void collect_below(QueueId at, QueueId skip, QueueId ancestor, bool advantage, std::vector<Candidate>& out);
   void collect_queue(QueueId queue, QueueId ancestor, bool advantage, std::vector<Candidate>& out);
   bool covers(QueueId queue, std::vector<QuotaItem>& rest) const;

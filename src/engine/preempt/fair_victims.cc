@@ -49,22 +49,15 @@ class WholeWorkloads final : public FairCandidates {
  private:
   void offer(WorkloadId id, bool holder) {
     const WorkloadState& w = state_.workloads[id.index()];
-    const bool own = w.queue == preemptor_.queue;
-    bool may = w.priority < preemptor_.priority;
-    if (&w == &preemptor_ || w.withdraw) return;
-    if (own) {
-      may = may_yield_within(state_, w, preemptor_, of_.more_at);
-    } else {
-      if (!state_.queues[w.queue.index()].spec.preemption.reclaimable) return;
-      if (policy_.reclaim == Reclaim::kNever || !state_.quota.parent(preemptor_.queue).valid()) return;
-      may = may || policy_.reclaim == Reclaim::kAny;
+    const Yielder who{id, YieldCause::kWithinQueue, holder};
+    if (w.queue != preemptor_.queue) {
+      if (!state_.quota.parent(preemptor_.queue).valid()) return;
       if (state_.quota.root(w.queue) != state_.quota.root(preemptor_.queue)) return;
       if (!FairOrder::borrows(state_.quota, w.queue, of_.short_pairs)) return;
     }
-    if (!may || (!holder && (!w.preemptible || !ran_its_minimum(state_, w, preemptor_, of_.more_at)))) return;
-    if (!uses_any(state_, w, of_.short_pairs)) return;
+    if (!uses_any(state_, w, of_.short_pairs) || !may_yield(state_, who, preemptor_, of_.more_at)) return;
     waiting_[w.queue].push_back(static_cast<std::uint32_t>(all_.size()));
-    all_.push_back({id, YieldCause::kWithinQueue, holder});
+    all_.push_back(who);
   }
 
   const QuotaVictims& of_;

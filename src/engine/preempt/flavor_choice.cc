@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/checked.h"
+#include "engine/place/placer.h"
 #include "engine/preempt/quota_victims.h"
 
 namespace berth::engine {
@@ -155,7 +156,7 @@ std::vector<FlavorChooser::Ask> FlavorChooser::asks(const Unit& unit, const Reso
   for (const std::size_t s : unit) {
     bool wants = false;
     bool found = false;
-    for (const ChargeId choice : state_.choices(w.sets[s])) {
+    for (const ChargeId choice : choices_of(state_, w, s)) {
       const Charge& c = state_.charges[choice];
       const bool here = std::any_of(c.flavors.begin(), c.flavors.end(), [&](const ChosenFlavor& f) {
         return f.flavor == flavor && in_group(f.resource);
@@ -184,7 +185,7 @@ std::vector<FlavorChooser::Ask> FlavorChooser::asks(const Unit& unit, const Reso
 
 ChargeId FlavorChooser::charge_of(std::size_t set, const std::vector<std::string>& flavors) const {
   const WorkloadState& w = state_.workloads[id_.index()];
-  for (const ChargeId choice : state_.choices(w.sets[set])) {
+  for (const ChargeId choice : choices_of(state_, w, set)) {
     const auto& has = state_.charges[choice].flavors;
     if (std::all_of(has.begin(), has.end(), [&](const ChosenFlavor& f) {
           return std::find(flavors.begin(), flavors.end(), f.flavor) != flavors.end();

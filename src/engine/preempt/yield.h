@@ -76,8 +76,15 @@ inline bool within_own_quota(const QuotaTree& quota, QueueId queue, std::span<co
 // kEndOfTime: time alone never brings that about.
 TimeMs within_yields_from(const State& state, const InLine& v, const InLine& w);
 
-// The same of whole workloads, as of now. `more_at` falls to the time at which that could come true.
-bool may_yield_within(const State& state, const WorkloadState& v, const WorkloadState& w, TimeMs& more_at);
+// A workload that would be ended as a whole, or lose its hold, with the priority of the highest demand band that it would lose
+// (core/bands.h); and one that asks for room, with the priority of what it asks for.
+InLine whole_of(const WorkloadState& v, bool holder);
+InLine claimant(const WorkloadState& w);
+
+// Where only quota is counted, and workloads end as a whole: may `who` yield to `w`, by the policy of the queue of `w` (its
+// `within` in its own queue, else its `reclaim`), minimum runtimes and demand bands? `more_at` falls to the time at which that
+// could come true. What quota says is for the caller to ask.
+bool may_yield(const State& state, const Yielder& who, const WorkloadState& w, TimeMs& more_at);
 
 // Whether `v`, which runs, has run its minimum, or `w` need not care. `more_at` as above.
 bool ran_its_minimum(const State& state, const WorkloadState& v, const WorkloadState& w, TimeMs& more_at);
