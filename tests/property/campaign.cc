@@ -32,7 +32,7 @@ void add(CampaignResults& to, const CampaignResults& from) {
   to.loads.insert(to.loads.end(), from.loads.begin(), from.loads.end());
 }
 
-void run_one(std::uint64_t seed, CampaignResults& into) {
+void run_one(std::uint64_t seed, bool progress, CampaignResults& into) {
   const History history = make_history(seed);
   Coverage met;
   const Outcome outcome = run_history(history, met);
@@ -46,6 +46,7 @@ void run_one(std::uint64_t seed, CampaignResults& into) {
   }
   if (outcome.failure.empty()) return;
   auto& failed = into.failures[kind_of(outcome.failure)];
+  if (progress) std::cerr << fmt::format("seed {} fails: {}\n", seed, outcome.failure);
   if (failed.count++ == 0) {  // a thread's seeds go up
     failed.seed = seed;
     failed.failure = outcome.failure;
@@ -67,7 +68,7 @@ CampaignResults run_campaign(const CampaignPlan& plan) {
     while (!stop) {
       const std::uint64_t i = next++;
       if (i >= plan.histories) break;
-      run_one(plan.seed + i, mine);
+      run_one(plan.seed + i, plan.progress, mine);
       if (!mine.failures.empty() && !plan.all) stop = true;
     }
     const std::lock_guard lock(mutex);

@@ -18,7 +18,7 @@ struct CampaignPlan {
   std::uint64_t seed = 1;  // of the first; the others count on
   bool all = false;        // goes on after a failure
   unsigned jobs = 1;       // threads
-  bool progress = false;   // a line on standard error every ten seconds
+  bool progress = false;   // a line on standard error every ten seconds, and for each failure
 };
 
 struct CampaignResults {

@@ -175,18 +175,26 @@ std::string Checker::place(const Decision& d, WorkloadRecord& w, SlotState to) {
       return fmt::format("slot {}/{} starts elsewhere than where it holds room", s, i);
     }
     if (!sets[s]->pod.unsupported.empty()) return "it has a constraint that is not supported";
-    if (ledger_.nodes.count(p.node) == 0) return fmt::format("node {} does not exist", p.node);
+    const bool opaque = ledger_.is_opaque(w.spec.queue);
+    if (opaque && !(p.node.empty() && p.devices.empty())) return "it has a place where only quota is known";
+    if (!opaque && ledger_.nodes.count(p.node) == 0) return fmt::format("node {} does not exist", p.node);
     std::string why_not;
     Taken taken;
     if (slot.state == SlotState::kHeld) {
       taken = slot.taken;
     } else {
+      const auto flavors = ledger_.flavors_of(s, d.flavors);
       const auto trouble =
-          ledger_.static_trouble(sets[s]->pod, ledger_.flavors_of(s, d.flavors), ledger_.nodes.at(p.node));
+          opaque ? "" : ledger_.static_trouble(sets[s]->pod, flavors, ledger_.nodes.at(p.node));
       if (!trouble.empty()) return fmt::format("slot {}/{} on {}: {}", s, i, p.node, trouble);
+      if (opaque && std::any_of(flavors.begin(), flavors.end(), [&](const std::string& flavor) {
+            return ledger_.flavors.count(flavor) > 0 && !ledger_.flavor_suits(sets[s]->pod, flavor);
+          }))
+        return fmt::format("slot {}/{} gets a flavor that does not suit its pod", s, i);
       taken = ledger_.taken(w, *sets[s], s, d.flavors, why_not);
       taken.node = p.node;
       taken.indices = p.devices;
+      taken.opaque = opaque;
     }
     if (!why_not.empty()) return why_not;
     for (const auto& [pair, amount] : taken.charges) total[pair] += amount;
@@ -212,6 +220,10 @@ std::string Checker::place(const Decision& d, WorkloadRecord& w, SlotState to) {
 
 std::string Checker::place_slot(SlotRecord& slot, const Taken& taken, SlotState to) {
   const std::string& node = taken.node;
+  if (taken.opaque) {
+    slot = SlotRecord{to, taken};
+    return "";
+  }
   for (const When when : {When::kNow, When::kAfter}) {
     if (when == When::kNow && to == SlotState::kHeld) continue;
     const std::string_view moment = when == When::kNow ? "now" : "once releasing pods are gone";
@@ -341,6 +353,7 @@ void Checker::count_shape(const Decision& d, const WorkloadRecord& w, Coverage& 
   if (std::any_of(sets.begin(), sets.end(), [](const PodSet* set) { return !set->flavor_group.empty(); }))
     ++coverage["placed in a flavor group"];
   if (!d.flavors.empty()) ++coverage["placed with a flavor"];
+  if (ledger_.is_opaque(w.spec.queue)) ++coverage["given quota only"];
 }
 
 void Checker::count_policies(const WorkloadRecord& w, Coverage& coverage) const {

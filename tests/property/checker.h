@@ -71,6 +71,7 @@ class Checker {
   std::string may_yield_so(const Rank& rank, const WorkloadRecord& to, ReasonCode cause) const;
   bool shares(const std::string& queue) const;  // by dominant shares, with its siblings
   std::string check_reclaimer(const WorkloadRecord& w) const;
+  std::string beyond_own_quota(const WorkloadRecord& w, const std::string& queue) const;
   std::string check_minimal(const WorkloadRecord& holder);
   bool could_stay(const WorkloadRecord& holder, const Yielded& victim);
   bool over_somewhere(const WorkloadRecord& w,

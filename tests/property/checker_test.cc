@@ -300,7 +300,7 @@ TEST_F(YieldTest, BorrowedQuotaIsReclaimedByWhoStaysWithinHisOwn) {
   checker_ = before;
   tell(QueueUpsert{queue("b", "all", 0)});
   EXPECT_THAT(decide({evict_low(ReasonCode::kReclaimed, "other"), hold("other", {{"n1", 0}})}),
-              HasSubstr("but then uses 1000 of its own 0"));
+              HasSubstr("but then b uses 1000 of its own 0"));
 }
 
 TEST_F(YieldTest, AVictimThatCouldStayIsFound) {

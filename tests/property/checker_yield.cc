@@ -75,6 +75,9 @@ std::string Checker::evict(const Decision& d, Coverage& coverage) {
     }
   }
   ++coverage[fmt::format("evict {}", enum_name(cause))];
+  if (for_somebody && ledger_.is_opaque(w.spec.queue))
+    ++coverage[cause == ReasonCode::kPreempted ? "given quota only: preempted"
+                                               : "given quota only: reclaimed"];
   return "";
 }
 
@@ -267,22 +270,34 @@ std::string Checker::check_reclaimer(const WorkloadRecord& w) const {
                            ledger_.queues.at(w.spec.queue).preemption.borrow_within != BorrowWithin::kNever);
     if (by_force) continue;
     const auto theirs = ledger_.chain(other.spec.queue);
-    std::string side;
+    std::vector<std::string> sides;
     for (const std::string& queue : ours) {
       if (std::count(theirs.begin(), theirs.end(), queue) > 0) break;
-      side = queue;
+      sides.push_back(queue);
     }
-    for (const auto& set : w.sets) {
-      for (const auto& slot : set) {
-        if (slot.state != SlotState::kHeld) continue;
-        for (const auto& [pair, amount] : slot.taken.charges) {
-          const std::int64_t use = ledger_.usage(side, pair, When::kAfter);
-          const std::int64_t quota = ledger_.subtree_quota(side, pair);
-          if (amount == 0 || use <= quota) continue;
-          return fmt::format(
-              "it reclaims {} of flavor {} from queue {}, but then uses {} of its own {} in {}", pair.second,
-              pair.first, other.spec.queue, use, quota, side);
-        }
+    // Where only quota is counted it is Kueue's rule: some part of the tree around it, short of the common ancestor, does.
+    if (!ledger_.is_opaque(w.spec.queue)) sides.erase(sides.begin(), std::prev(sides.end()));
+    std::string wrong;
+    for (const std::string& side : sides) {
+      wrong = beyond_own_quota(w, side);
+      if (wrong.empty()) break;
+    }
+    if (!wrong.empty()) return fmt::format("it reclaims from queue {}, but then {}", other.spec.queue, wrong);
+  }
+  return "";
+}
+
+// What of the room that it holds the queue has no quota of its own for, or "".
+std::string Checker::beyond_own_quota(const WorkloadRecord& w, const std::string& queue) const {
+  for (const auto& set : w.sets) {
+    for (const auto& slot : set) {
+      if (slot.state != SlotState::kHeld) continue;
+      for (const auto& [pair, amount] : slot.taken.charges) {
+        const std::int64_t use = ledger_.usage(queue, pair, When::kAfter);
+        const std::int64_t quota = ledger_.subtree_quota(queue, pair);
+        if (amount == 0 || use <= quota) continue;
+        return fmt::format("{} uses {} of its own {} of {} in flavor {}", queue, use, quota, pair.second,
+                           pair.first);
       }
     }
   }
@@ -326,6 +341,8 @@ bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim) {
     if (slot.state != SlotState::kHeld) slot.state = SlotState::kRunning;
   }
   bool fits = !over_somewhere(v, victim.slots);
+  // Where only quota is counted, whose own work yields may reclaim what it could not otherwise.
+  if (ledger_.is_opaque(holder.spec.queue) && !check_reclaimer(holder).empty()) fits = false;
   for (const auto& set : holder.sets) {
     for (const auto& slot : set) {
       if (slot.state != SlotState::kHeld && slot.state != SlotState::kBinding) continue;
@@ -350,6 +367,7 @@ bool Checker::over_somewhere(const WorkloadRecord& w,
                              const std::vector<std::pair<std::size_t, std::size_t>>& slots) const {
   for (const auto& [s, i] : slots) {
     const Taken& taken = w.sets[s][i].taken;
+    if (taken.opaque) continue;
     for (const auto& [resource, amount] : taken.amounts) {
       if (amount > 0 &&
           ledger_.used(taken.node, resource, When::kAfter) > ledger_.capacity(taken.node, resource))

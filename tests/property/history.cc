@@ -64,6 +64,7 @@ std::vector<Event> seen_somewhere(const Step& step, const Ledger& ledger) {
     if (w.count(SlotState::kWaiting) == 0) return false;
     if (!ledger.limited(w.spec.queue)) return w.spec.queue.empty() || ledger.queues.count(w.spec.queue) > 0;
     const Queue& q = ledger.queues.at(w.spec.queue);
+    if (ledger.is_opaque(w.spec.queue)) return false;
     return std::all_of(q.groups.begin(), q.groups.end(), [](const auto& g) { return g.flavors.size() == 1; });
   };
   const auto uid = pick(step.seed, workloads_where(ledger, certain));
@@ -163,6 +164,7 @@ std::vector<Event> events_of(const History& history, const Step& step, const Led
       const std::int64_t i = step.id % 1000;
       Flavor flavor;
       flavor.name = i < 3 ? flavor_name(i) : "any";
+      flavor.opaque = p.opaque;
       if (i < 3) flavor.node_labels["pool"] = flavor.name;
       if (i == 2)
         flavor.tolerations.push_back({"dedicated", false, flavor.name, TolerationEffect::kNoSchedule});

@@ -31,6 +31,7 @@ struct Taken {
   std::vector<DeviceRequest> devices;  // what it asked for
   std::vector<std::int64_t> indices;   // which devices of the node
   bool indices_known = true;           // false where it was seen and not decided
+  bool opaque = false;                 // quota only: no node, no devices
   Charges charges;                     // quota
 };
 
@@ -123,6 +124,9 @@ class Ledger {
   std::pair<int, std::int64_t> rank(const WorkloadRecord& workload) const;
   // The queue's own quota counts (not for work without a queue).
   bool limited(const std::string& queue) const;
+
+  // Its flavors' nodes are not known (those of one history are of one kind).
+  bool is_opaque(const std::string& queue) const;
 
   // What a slot of this pod set takes on `node` with these flavors. `why_not`: the flavors are not the queue's to give.
   Taken taken(const WorkloadRecord& workload, const PodSet& set, std::size_t set_index,

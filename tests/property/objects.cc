@@ -99,6 +99,7 @@ Profile profile_of(std::uint64_t seed) {
     p.parent_of_leaf.push_back(parent);
   }
   p.orders = r.chance(1, 4);
+  p.opaque = r.chance(1, 8);
   return p;
 }
 

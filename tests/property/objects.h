@@ -36,6 +36,7 @@ struct Profile {
   bool policies = false;  // preemption at all
   bool outside = false;   // faults from outside
   bool orders = false;    // other orders than by priority and creation
+  bool opaque = false;    // no flavor's nodes are known: quota is all that its work gets
 };
 Profile profile_of(std::uint64_t seed);
 

@@ -97,9 +97,9 @@ std::vector<Event> Relief::events(const Reason& reason, std::int64_t amount, std
     case ReasonCode::kQuotaUncovered:
       return cover(reason.subject);
     case ReasonCode::kNodes:
-      return more_nodes(amount, short_by);
     case ReasonCode::kTopology:
-      return a_domain();
+      if (ledger_.is_opaque(spec.queue)) return {};  // there are none to make
+      return reason.code == ReasonCode::kNodes ? more_nodes(amount, short_by) : a_domain();
     case ReasonCode::kNodeFlavor:
       return usable_flavors();
     default:
@@ -124,6 +124,7 @@ std::vector<Event> Relief::cover(const std::string& resource) const {
   Queue queue = ledger_.queues.at(record().spec.queue);
   Flavor flavor;
   flavor.name = fmt::format("{}-{}", kMade, resource);
+  flavor.opaque = ledger_.is_opaque(record().spec.queue);
   std::int64_t amount = 0;
   const auto sets = pod_sets_of(record().spec.root);
   for (const PodSet* set : sets) amount += set->pod.total().value().get(resource) * set->count;
@@ -193,9 +194,15 @@ std::vector<std::vector<std::string>> Relief::choices_with_quota(const Need& nee
   auto out = flavor_choices(need.set);
   std::erase_if(out,
                 [&](const auto& flavors) { return !ledger_.has_quota(uid_, need.set, need.slots, flavors); });
-  std::stable_sort(out.begin(), out.end(), [&](const auto& a, const auto& b) {
-    return room(need, a, {}, "") > room(need, b, {}, "");
-  });
+  if (out.size() < 2) return out;
+  std::vector<std::pair<std::int64_t, std::vector<std::string>>> by_room;
+  for (auto& flavors : out) {
+    const std::int64_t here = room(need, flavors, {}, "");
+    by_room.emplace_back(here, std::move(flavors));
+  }
+  std::stable_sort(by_room.begin(), by_room.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::move(by_room[i].second);
   return out;
 }
 
@@ -296,6 +303,7 @@ std::optional<Relief::Numbers> Relief::numbers(const Reason& reason) const {
   if (pod_sets_of(record().spec.root).size() != 1 || needs.size() != 1) return std::nullopt;
   const Need& need = needs[0];
   const PodTemplate& pod = pod_sets_of(record().spec.root)[0]->pod;
+  if (reason.code != ReasonCode::kQuota && ledger_.is_opaque(record().spec.queue)) return std::nullopt;
   // A reason may speak of one segment, or of the nodes of one flavor where another one has no domain for a segment.
   if (reason.code != ReasonCode::kQuota && (in_segments() || !room_is_known())) return std::nullopt;
   switch (reason.code) {

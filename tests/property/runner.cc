@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include "observe/decision_log.h"
@@ -213,6 +214,15 @@ class Run {
 
   const Ledger& ledger() const { return checker_.ledger(); }
   Outcome take() {
+    for (std::size_t i = 0; i < verdicts_.size(); ++i) {
+      if (verdicts_[i] > 0)
+        coverage_[fmt::format("verdict {}", enum_name(static_cast<VerdictKind>(i)))] += verdicts_[i];
+    }
+    for (std::size_t i = 0; i < reasons_.size(); ++i) {
+      const auto code = static_cast<ReasonCode>(i);
+      if (reasons_[i] > 0 && code != ReasonCode::kNone)
+        coverage_[fmt::format("reason {}", enum_name(code))] += reasons_[i];
+    }
     if (const auto asked = engine_.engine().stats().empty_searches; asked > 0)
       coverage_["old work asked whether it ever can start"] += asked;
     return std::move(outcome_);
@@ -235,7 +245,7 @@ class Run {
     for (const auto& [uid, w] : checker_.ledger().workloads) {
       const auto verdict = engine_.engine().verdict(uid);
       if (!verdict) return fail(fmt::format("no verdict of {}: {}", uid, verdict.error().message));
-      ++coverage_[fmt::format("verdict {}", enum_name(verdict->kind))];
+      ++verdicts_[static_cast<std::size_t>(verdict->kind)];
       count_reasons(verdict->reason);
       if (verdict->reason.code == ReasonCode::kQueueStopped) {
         const auto queue = checker_.ledger().queues.find(w.spec.queue);
@@ -258,7 +268,7 @@ class Run {
   }
 
   void count_reasons(const Reason& reason) {
-    if (reason.code != ReasonCode::kNone) ++coverage_[fmt::format("reason {}", enum_name(reason.code))];
+    ++reasons_[static_cast<std::size_t>(reason.code)];
     for (const Reason& child : reason.children) count_reasons(child);
   }
 
@@ -266,6 +276,9 @@ class Run {
   observe::RecordedEngine engine_;
   Checker checker_;
   Coverage& coverage_;
+  // Counted at every decide() for every workload: by number, and named in the end.
+  std::array<std::int64_t, EnumNames<VerdictKind>::names.size()> verdicts_{};
+  std::array<std::int64_t, EnumNames<ReasonCode>::names.size()> reasons_{};
   Tape tape_;
   std::vector<Decision> last_;  // of the last decide()
 };

@@ -1,0 +1,234 @@
+// What nodes have, and which pods may run on them.
+#include <algorithm>
+
+#include "property/ledger.h"
+
+namespace berth::property {
+namespace {
+
+bool label_matches(const Requirement& r, const std::string* value) {
+  const bool in_list = value != nullptr && std::count(r.values.begin(), r.values.end(), *value) > 0;
+  switch (r.op) {
+    case SelectorOp::kIn:
+      return in_list;
+    case SelectorOp::kNotIn:
+      return !in_list;
+    case SelectorOp::kExists:
+      return value != nullptr;
+    case SelectorOp::kDoesNotExist:
+      return value == nullptr;
+    case SelectorOp::kGt:
+      return value != nullptr && std::stoll(*value) > std::stoll(r.values.at(0));
+    case SelectorOp::kLt:
+      return value != nullptr && std::stoll(*value) < std::stoll(r.values.at(0));
+  }
+  return false;
+}
+
+bool term_matches(const SelectorTerm& term, const Node& node) {
+  if (term.labels.empty() && term.node_name.empty()) return false;
+  for (const Requirement& r : term.labels) {
+    const auto it = node.labels.find(r.key);
+    if (!label_matches(r, it == node.labels.end() ? nullptr : &it->second)) return false;
+  }
+  for (const Requirement& r : term.node_name) {
+    if (!label_matches(r, &node.name)) return false;
+  }
+  return true;
+}
+
+bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint) {
+  for (const Toleration& t : tolerations) {
+    const bool effect =
+        t.effect == TolerationEffect::kAll ||
+        (t.effect == TolerationEffect::kNoSchedule && taint.effect == TaintEffect::kNoSchedule) ||
+        (t.effect == TolerationEffect::kNoExecute && taint.effect == TaintEffect::kNoExecute);
+    const bool key = t.key.empty() ? t.exists : t.key == taint.key && (t.exists || t.value == taint.value);
+    if (effect && key) return true;
+  }
+  return false;
+}
+
+bool has_labels(const Node& node, const Labels& labels) {
+  for (const auto& [key, value] : labels) {
+    const auto it = node.labels.find(key);
+    if (it == node.labels.end() || it->second != value) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const DevicePool* Ledger::pool(const std::string& node, const std::string& resource,
+                               std::int64_t* first) const {
+  const auto it = nodes.find(node);
+  if (it == nodes.end()) return nullptr;
+  std::int64_t at = 0;
+  for (const DevicePool& pool : it->second.devices) {
+    if (first != nullptr) *first = at;
+    if (pool.resource == resource) return &pool;
+    at += pool.count;
+  }
+  return nullptr;
+}
+
+std::int64_t Ledger::capacity(const std::string& node, const std::string& resource) const {
+  const auto it = nodes.find(node);
+  if (it == nodes.end()) return 0;
+  // As Kubernetes has it: what runs on a device that has failed counts against the others.
+  if (const DevicePool* devices = pool(node, resource, nullptr))
+    return (devices->count - static_cast<std::int64_t>(devices->unhealthy.size())) * 1000;
+  return it->second.allocatable.get(resource);
+}
+
+std::int64_t Ledger::used(const std::string& node, const std::string& resource, When when) const {
+  std::int64_t sum = 0;
+  for (const auto& [uid, w] : workloads) {
+    for (const auto& set : w.sets) {
+      for (const auto& slot : set) {
+        if (charges_when(slot.state, when) && slot.taken.node == node)
+          sum += slot.taken.amounts.get(resource);
+      }
+    }
+  }
+  for (const auto& [uid, pod] : foreign) {
+    if (pod.node != node) continue;
+    sum += pod.requests.get(resource);
+    for (const DeviceRequest& d : pod.devices) sum += d.resource == resource ? d.count * d.milli : 0;
+  }
+  return sum;
+}
+
+std::int64_t Ledger::device_used(const std::string& node, const std::string& resource, std::int64_t index,
+                                 When when) const {
+  std::int64_t sum = 0;
+  for (const auto& [uid, w] : workloads) {
+    for (const auto& set : w.sets) {
+      for (const auto& slot : set) {
+        if (!charges_when(slot.state, when) || slot.taken.node != node || !slot.taken.indices_known) continue;
+        if (std::count(slot.taken.indices.begin(), slot.taken.indices.end(), index) == 0) continue;
+        for (const DeviceRequest& d : slot.taken.devices) sum += d.resource == resource ? d.milli : 0;
+      }
+    }
+  }
+  return sum;
+}
+
+std::string Ledger::static_trouble(const PodTemplate& pod, const std::vector<std::string>& flavor_names,
+                                   const Node& node) const {
+  std::vector<Toleration> tolerations = pod.tolerations;
+  for (const std::string& name : flavor_names) {
+    const Flavor& flavor = flavors.at(name);
+    if (!has_labels(node, flavor.node_labels)) return "the node is not of flavor " + name;
+    tolerations.insert(tolerations.end(), flavor.tolerations.begin(), flavor.tolerations.end());
+  }
+  if (!has_labels(node, pod.node_selector)) return "the node selector does not match";
+  if (!pod.required_affinity.empty() &&
+      std::none_of(pod.required_affinity.begin(), pod.required_affinity.end(),
+                   [&](const SelectorTerm& term) { return term_matches(term, node); })) {
+    return "the required affinity does not match";
+  }
+  if (node.unschedulable) {
+    const Taint cordon{"node.kubernetes.io/unschedulable", "", TaintEffect::kNoSchedule};
+    if (!tolerates(tolerations, cordon)) return "the node is cordoned";
+  }
+  for (const Taint& taint : node.taints) {
+    if (taint.effect != TaintEffect::kPreferNoSchedule && !tolerates(tolerations, taint)) {
+      return "the taint " + taint.key + " is not tolerated";
+    }
+  }
+  return "";
+}
+
+bool Ledger::flavor_suits(const PodTemplate& pod, const std::string& flavor) const {
+  const Flavor& f = flavors.at(flavor);
+  for (const auto& [key, value] : pod.node_selector) {
+    if (const auto it = f.node_labels.find(key); it != f.node_labels.end() && it->second != value)
+      return false;
+  }
+  // A term may still hold on a node of the flavor where it asks for nothing that the flavor's own labels contradict.
+  const auto may_hold = [&](const SelectorTerm& term) {
+    return std::all_of(term.labels.begin(), term.labels.end(), [&](const Requirement& r) {
+      const auto it = f.node_labels.find(r.key);
+      return it == f.node_labels.end() || label_matches(r, &it->second);
+    });
+  };
+  if (!pod.required_affinity.empty() &&
+      std::none_of(pod.required_affinity.begin(), pod.required_affinity.end(), may_hold))
+    return false;
+  return std::all_of(f.node_taints.begin(), f.node_taints.end(), [&](const Taint& taint) {
+    return taint.effect == TaintEffect::kPreferNoSchedule || tolerates(pod.tolerations, taint) ||
+           tolerates(f.tolerations, taint);
+  });
+}
+
+std::int64_t Ledger::slots_that_fit(const PodTemplate& pod, const std::string& node) const {
+  std::int64_t fit = kInt64Max;
+  for (const When when : {When::kNow, When::kAfter}) {
+    const ResourceList total = pod.total().value();
+    for (const auto& [resource, amount] : total) {
+      if (amount == 0) continue;
+      const std::int64_t left = capacity(node, resource) - used(node, resource, when);
+      fit = std::min(fit, std::max<std::int64_t>(0, left) / amount);
+    }
+  }
+  for (const DeviceRequest& d : pod.claim.requests) {
+    std::int64_t first = 0;
+    const DevicePool* devices = pool(node, d.resource, &first);
+    if (devices == nullptr) return 0;
+    std::int64_t pieces = 0;
+    for (std::int64_t i = 0; i < devices->count; ++i) {
+      if (std::count(devices->unhealthy.begin(), devices->unhealthy.end(), i) > 0) continue;
+      std::int64_t free = 1000;
+      for (const When when : {When::kNow, When::kAfter})
+        free = std::min(free, 1000 - device_used(node, d.resource, first + i, when));
+      pieces += std::max<std::int64_t>(0, free) / d.milli;
+    }
+    fit = std::min(fit, pieces / d.count);
+  }
+  return fit;
+}
+
+bool Ledger::room_is_known(const PodTemplate& pod, const std::string& node) const {
+  if (pod.claim.requests.empty()) return true;
+  const auto whole = [](const std::vector<DeviceRequest>& requests) {
+    return std::all_of(requests.begin(), requests.end(), [](const auto& d) { return d.milli == 1000; });
+  };
+  bool all_whole = whole(pod.claim.requests);
+  bool all_known = true;
+  for (const auto& [uid, w] : workloads) {
+    for (const auto& set : w.sets) {
+      for (const auto& slot : set) {
+        const bool there = charges_when(slot.state, When::kNow) || charges_when(slot.state, When::kAfter);
+        if (!there || slot.taken.node != node || slot.taken.devices.empty()) continue;
+        all_whole = all_whole && whole(slot.taken.devices);
+        all_known = all_known && slot.taken.indices_known;
+      }
+    }
+  }
+  for (const auto& [uid, other] : foreign) {
+    if (other.node != node || other.devices.empty()) continue;
+    all_whole = all_whole && whole(other.devices);
+    all_known = false;
+  }
+  return all_known || all_whole;
+}
+
+std::vector<std::string> Ledger::domain(const std::string& node, const std::string& level) const {
+  const auto found = nodes.find(node);
+  if (found == nodes.end()) return {};
+  for (const auto& [name, topology] : topologies) {
+    const auto end = std::find(topology.levels.begin(), topology.levels.end(), level);
+    if (end == topology.levels.end()) continue;
+    std::vector<std::string> path;
+    for (auto it = topology.levels.begin(); it != end + 1; ++it) {
+      const auto label = found->second.labels.find(*it);
+      if (label == found->second.labels.end()) return {};
+      path.push_back(label->second);
+    }
+    return path;
+  }
+  return {};
+}
+
+}  // namespace berth::property
