@@ -55,12 +55,13 @@ MUTANTS = [
          '  const Unit& unit = all_[i].unit;\n'
          '  const QueueId queue = '),
     ]),
-    ('equals-yield', 3, 'work of equal priority yields to newer work', 'preempt/candidates.cc', [
+    ('equals-yield', 3, 'work of equal priority yields to newer work', 'preempt/yield.cc', [
         ('    case WithinQueue::kLowerPriority:\n'
-         '      return now_or_never(unit.priority < claim_.priority);',
+         '      return now_or_never(v.priority < w.priority);',
          '    case WithinQueue::kLowerPriority:\n'
-         '      return now_or_never(unit.priority < claim_.priority ||\n'
-         '                          (broken("equals-yield") && unit.priority == claim_.priority && v.arrival < w_.arrival));'),
+         '      return now_or_never(v.priority < w.priority ||\n'
+         '                          (broken("equals-yield") && v.priority == w.priority &&\n'
+         '                           v.workload.arrival < w.workload.arrival));'),
     ]),
     ('minimum-ignored', 3, 'nobody\'s minimum runtime counts', 'preempt/candidates.cc', [
         ('  if (unit.whole && !unit.holder && !ran_its_minimum(state_, v, w_, minimum))',
