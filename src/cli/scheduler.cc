@@ -29,6 +29,7 @@ struct Options {
   std::vector<std::string> devices;
   bool ignore_uncovered = false;
   std::string kueue_config;
+  bool hold_jobs = true;
   bool leader_elect = true;
   std::string lease_namespace = "kube-system";
   std::string lease_name = "berth";
@@ -68,6 +69,7 @@ Result<scheduler::SchedulerOptions> to_scheduler_options(const Options& o) {
   scheduler::SchedulerOptions out;
   out.scheduler_names = o.names;
   out.device_resources = o.devices;
+  out.hold_jobs = o.hold_jobs;
   const auto placement = enum_parse<Placement>(o.placement);
   if (!placement) return fail(ErrorCode::kInvalid, "--placement {}: unknown", o.placement);
   out.engine.placement = *placement;
@@ -173,6 +175,12 @@ void register_scheduler(CLI::App& app, int& exit_code) {
   command->add_option("--device-resource", o->devices,
                       "Extended resource to count device by device, besides those that end in /gpu; may be "
                       "given more than once");
+  command
+      ->add_option(
+          "--hold-jobs", o->hold_jobs,
+          "Suspended Jobs that name a queue wait without pods: unsuspend them when their places are held, "
+          "and suspend them to end them; false leaves `suspend` alone")
+      ->capture_default_str();
   command->add_flag("--ignore-uncovered", o->ignore_uncovered,
                     "Admit pods that ask for a resource for which their queue has no quota (Kueue does not)");
   command->add_option("--kueue-config", o->kueue_config,

@@ -465,7 +465,11 @@ Job read_job(FieldReader<V>& f, const V& object) {
   if (spec.find("completions").present()) job.completions = f.integer(spec, "completions", 1, 0, 100'000'000);
   job.suspend = f.boolean(spec, "suspend", false);
   job.indexed = f.string(spec, "completionMode") == "Indexed";
-  f.list(f.map(object, "status"), "conditions", [&](const V& c) {
+  job.managed_by = f.string(spec, "managedBy");
+  job.generation = f.integer(f.map(object, "metadata"), "generation", 0, 0, kInt64Max);
+  const V status = f.map(object, "status");
+  job.succeeded = f.integer(status, "succeeded", 0, 0, 100'000'000);
+  f.list(status, "conditions", [&](const V& c) {
     const std::string_view type = f.string(c, "type");
     job.finished |= (type == "Complete" || type == "Failed") && f.string(c, "status") == "True";
   });

@@ -124,6 +124,8 @@ void Intake::Impl::remove_named(Kind kind, std::string_view ns, std::string_view
       const std::string uid = it->second;
       job_by_name.erase(it);
       jobs.erase(uid);
+      rests.erase(uid);
+      sync_job(uid);
       return refresh_dependents("job:" + uid);
     }
     case Kind::kPodGroup:
@@ -212,14 +214,17 @@ void Intake::Impl::upsert_job(Job&& job) {
     remove_named(Kind::kJob, job.meta.ns, job.meta.name);
   }
   const auto known = jobs.find(uid);
-  const bool routes_change = known == jobs.end() || is_gang(known->second) != is_gang(job);
+  const bool routes_change = known == jobs.end() || is_gang(known->second.job) != is_gang(job);
   job_by_name.insert_or_assign(name, uid);
-  jobs.insert_or_assign(uid, std::move(job));
+  auto shape = shapes.share(std::move(job.spec.pod));
+  job.spec.pod = {};
+  jobs.insert_or_assign(uid, JobRecord{std::move(job), std::move(shape)});
   if (routes_change) {
     reroute_dependents("job:" + uid);
   } else {
     refresh_dependents("job:" + uid);
   }
+  sync_job(uid);
 }
 
 void Intake::Impl::refresh_dependents(const std::string& key) {
@@ -283,8 +288,8 @@ void Intake::retry(std::string_view pod_uid) {
   const auto ix = impl_->find_pod(pod_uid);
   if (ix == kNoIx) return;
   const PodRecord& record = impl_->pods[ix];
-  if (record.load != kNoIx && record.state == SlotState::kWaiting)
-    impl_->emit_slot(record, SlotState::kWaiting);
+  if (record.load == kNoIx || !record.pod.spec.node_name.empty()) return;
+  impl_->emit_slot(record, record.state == SlotState::kWaiting ? SlotState::kWaiting : SlotState::kGone);
 }
 
 std::optional<PodView> Intake::pod(std::string_view uid) const {
@@ -318,17 +323,30 @@ std::vector<PodView> Intake::pods_of(std::string_view workload) const {
   return out;
 }
 
-namespace {
-WorkloadInfo info_of(const Load& load) {
-  return {load.uid, load.name, load.given.queue, load.given.priority, load.kind != GangKind::kSingle,
-          load.pods};
+WorkloadInfo Intake::Impl::info_of(const Load& load) const {
+  WorkloadInfo out;
+  out.uid = load.uid;
+  out.name = load.name;
+  out.queue = load.given.queue;
+  out.priority = load.given.priority;
+  out.gang = load.kind != GangKind::kSingle;
+  out.pods = load.pods;
+  for (const auto& count : load.given.counts) out.least += count.least;
+  if (load.kind != GangKind::kJob) return out;
+  const JobRecord* record = job_record(load.uid);
+  if (record == nullptr || !may_hold(record->job)) return out;
+  out.job_ns = record->job.meta.ns;
+  out.job_name = record->job.meta.name;
+  out.job_generation = record->job.generation;
+  out.suspended = holds(load);
+  out.revision = load.revision;
+  return out;
 }
-}  // namespace
 
 std::optional<WorkloadInfo> Intake::workload(std::string_view uid) const {
   const auto ix = impl_->find_load(uid);
   if (ix == kNoIx) return std::nullopt;
-  return info_of(impl_->loads[ix]);
+  return impl_->info_of(impl_->loads[ix]);
 }
 
 std::vector<WorkloadInfo> Intake::workloads() const {
@@ -340,7 +358,7 @@ std::vector<WorkloadInfo> Intake::workloads() const {
     return std::tie(a->given.created, a->uid) < std::tie(b->given.created, b->uid);
   });
   std::vector<WorkloadInfo> out;
-  for (const auto* load : live) out.push_back(info_of(*load));
+  for (const auto* load : live) out.push_back(impl_->info_of(*load));
   return out;
 }
 

@@ -11,6 +11,10 @@
 //     slot of its index where it has one, else the lowest free. With fewer pods than the gang's size, the last role lacks them;
 //     with more, the surplus is elastic: it is taken off the least count of the largest role.
 //   - any other pod is a workload of one slot, whose uid is the pod's.
+// With IntakeConfig::hold_jobs a suspended Job that names a queue is a workload without pods: its slots wait, made from its
+// template. Whoever starts it says so (release()), unsuspends it, and keeps the places of its slots for the pods that come: each
+// takes a slot. While a Job is suspended its pods have no part in anything but the room that they take until they are gone.
+//
 // A bound pod of a known slot is `running`, so a restart adopts what is there. Bound pods that are not ours (other schedulers',
 // mirror pods) only take room (ForeignPod). Finished pods are gone.
 //
@@ -53,6 +57,8 @@ struct IntakeConfig {
   bool fair_sharing = false;  // Kueue's fairSharing: cohorts share by the dominant shares of their members
   // Kueue's admissionFairSharing: the line of a ClusterQueue that asks for it is ordered by what its LocalQueues used of late
   std::optional<LaneOrder> lanes;
+  // Suspended Jobs that name a queue wait without pods. Otherwise only pods are work.
+  bool hold_jobs = false;
 };
 
 // A pod that has, or waits for, a slot. Views are valid until the next change.
@@ -79,6 +85,15 @@ struct WorkloadInfo {
   std::int64_t priority = 0;
   bool gang = false;
   std::int64_t pods = 0;
+  std::int64_t least = 0;  // pods without which it is no whole gang
+  // The Job that it is, where Berth may suspend and release it (IntakeConfig::hold_jobs); "" = none. Its uid is the workload's.
+  std::string_view job_ns;
+  std::string_view job_name;
+  std::int64_t job_generation = 0;
+  bool suspended = false;  // and not released: it has no pods, and its slots wait all the same
+  std::uint64_t revision =
+      0;  // changes when its pods turn out to be others than its template said, and it is decided anew
+  bool is_job() const { return !job_name.empty(); }
 };
 
 class Intake {
@@ -106,8 +121,18 @@ class Intake {
   // The engine did not take this event. Keeps the books true: a workload is blocked with this message, the room of a running pod
   // is charged all the same (as a foreign pod's). More events may follow at the next drain().
   void refused(const Event& event, std::string_view message);
-  // The write for this pod failed: its slot waits again (next drain()). Nothing when the pod is bound or gone.
+  // The write for this pod failed: its slot waits again (next drain()), or is absent where its Job is suspended. Nothing when the
+  // pod is bound or gone.
   void retry(std::string_view pod_uid);
+
+  // The suspended Job `workload` is being unsuspended: its slots keep their places until pods come. false: it is not, or no
+  // longer; what its slots are then is told by renew(). Nothing where the workload is no Job that is held.
+  void set_released(std::string_view workload, bool released);
+  bool is_released(std::string_view workload) const;
+  // Tells the engine anew of every slot that is not bound, at the next drain().
+  void renew(std::string_view workload);
+  // The Job `workload` rests, for this reason, until it is called without one.
+  void set_rest(std::string_view workload, std::optional<Reason> why);
 
   std::optional<PodView> pod(std::string_view uid) const;
   std::optional<PodView> pod_at(std::string_view workload, std::int64_t pod_set, std::int64_t index) const;

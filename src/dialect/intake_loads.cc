@@ -72,6 +72,16 @@ WorkloadKind kind_of_work(const Load& load, std::string_view controller) {
 std::uint32_t Intake::Impl::load_for(const PodRecord& record) {
   const Membership& m = record.membership;
   if (const auto known = find_load(m.uid); known != kNoIx) return known;
+  const std::uint32_t ix = new_load(m, record.pod.meta.ns);
+  Load& load = loads[ix];
+  if (m.kind == GangKind::kJob) {
+    if (const Job* job = job_of(record.pod)) load.size = job->size();
+  }
+  if (record.pod.meta.controller.kind == "Job") load.object_key = "job:" + record.pod.meta.controller.uid;
+  return ix;
+}
+
+std::uint32_t Intake::Impl::new_load(const Membership& m, const std::string& ns) {
   std::uint32_t ix = 0;
   if (free_loads.empty()) {
     ix = static_cast<std::uint32_t>(loads.size());
@@ -85,14 +95,10 @@ std::uint32_t Intake::Impl::load_for(const PodRecord& record) {
   load.used = true;
   load.kind = m.kind;
   load.uid = m.uid;
-  load.ns = record.pod.meta.ns;
+  load.ns = ns;
   load.name = key_of(load.ns, m.name);
   load.size_key = m.size_key;
   load.size = 1;
-  if (m.kind == GangKind::kJob) {
-    if (const Job* job = job_of(record.pod)) load.size = job->size();
-  }
-  if (record.pod.meta.controller.kind == "Job") load.object_key = "job:" + record.pod.meta.controller.uid;
   if (m.kind == GangKind::kPodGroup) load.object_key = "pg:" + load.name;
   load_by_uid.emplace(load.uid, ix);
   return ix;
@@ -257,7 +263,15 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
     }
     if (first != nullptr) break;
   }
-  const Pod& pod = first->pod;
+  // A Job that is held has no pods yet: its template speaks for them.
+  const JobRecord* job_record_of_load = load.kind == GangKind::kJob ? job_record(load.uid) : nullptr;
+  Pod from_template;
+  if (first == nullptr && job_record_of_load != nullptr) {
+    from_template.meta = job_record_of_load->job.template_meta;
+    from_template.meta.controller = {"Job", job_record_of_load->job.meta.name, load.uid};
+    from_template.spec = job_record_of_load->job.spec;
+  }
+  const Pod& pod = first != nullptr ? first->pod : from_template;
   std::vector<const Meta*> sources;
   out.created = load.first_created;
   if (!load.object_key.empty()) depends.push_back(load.object_key);
@@ -307,11 +321,13 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
     case GangKind::kKueueWorkload:
       break;
     case GangKind::kJob:
-      if (const Job* job = job_of(pod)) {
-        load.size = job->size();
-        sources.push_back(&job->meta);
-        if (job->meta.created != 0) out.created = job->meta.created;
+      if (job_record_of_load != nullptr) {
+        const Job& job = job_record_of_load->job;
+        load.size = job.size();
+        sources.push_back(&job.meta);
+        if (job.meta.created != 0) out.created = job.meta.created;
       }
+      if (const auto it = rests.find(load.uid); it != rests.end()) out.blocked = it->second;
       break;
   }
   load.size = std::max<std::int64_t>(load.size, 1);
@@ -328,7 +344,9 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
   }
 
   bool first_priority = true;
-  for (const auto& [key, number] : load.priorities) {
+  std::map<PriorityKey, std::int64_t> priorities;
+  if (first == nullptr) priorities[priority_key(pod)] = 1;
+  for (const auto& [key, number] : first != nullptr ? load.priorities : priorities) {
     bool may_preempt = true;
     const std::int64_t value = priority_of(key, may_preempt);
     out.priority = first_priority ? value : std::min(out.priority, value);
@@ -414,7 +432,8 @@ Workload Intake::Impl::build(const Load& load, const Settings& settings) const {
     if (!settings.invalid) set.pod = *role.shape;
     set.count = settings.counts[i].count;
     set.least = settings.counts[i].least;
-    set.present = 0;  // slots are told one by one
+    set.present =
+        load.waits ? set.count : 0;  // slots are told one by one, but for those that have no pod and wait
     if (!grouped) {
       w.root.pod_sets.push_back(std::move(set));
       continue;
@@ -433,19 +452,22 @@ void Intake::Impl::refresh(std::uint32_t ix) {
   Settings settings = settings_of(loads[ix], depends);
   set_depends(ix, std::move(depends));
   Load& load = loads[ix];
-  if (load.emitted && load.given == settings) return;
+  if (load.emitted && !load.remade && load.given == settings) return;
+  const bool fresh = !load.emitted || load.remade || load.given.queue != settings.queue;
+  if (fresh) load.waits = holds(load);
   Workload workload = build(load, settings);
   if (!settings.invalid) {
     if (const auto status = check(workload); !status) {
       settings.blocked = invalid(status.error().message);
       settings.invalid = true;
-      if (load.emitted && load.given == settings) return;
+      if (load.emitted && !load.remade && load.given == settings) return;
       workload = build(load, settings);
     }
   }
   // A queue cannot change under slots that have places, and what the engine did not know it must be told again.
-  const bool again =
-      load.emitted && (load.given.queue != settings.queue || load.given.invalid != settings.invalid);
+  const bool again = load.emitted && (load.remade || load.given.queue != settings.queue ||
+                                      load.given.invalid != settings.invalid);
+  load.remade = false;
   const bool drains = settings.drain && (!load.emitted || !load.given.drain);
   if (again) work.push_back(WorkloadRemove{load.uid});
   if (load.kind == GangKind::kSingle && settings.blocked) {
@@ -465,6 +487,7 @@ void Intake::Impl::refresh(std::uint32_t ix) {
       running |= pods[pod].state == SlotState::kRunning;
       if (!again) continue;
       uncharge_foreign(pods[pod]);
+      if (pods[pod].state == SlotState::kAbsent && load.waits) emit_slot(pods[pod], SlotState::kGone);
       adopt(pods[pod]);
     }
   }

@@ -9,10 +9,6 @@
 namespace berth::dialect {
 namespace {
 
-PriorityKey priority_key(const Pod& pod) {
-  return {pod.spec.priority, pod.spec.priority_class, !pod.spec.may_preempt};
-}
-
 std::string text_of(const Repulsion& r) {
   std::string out = r.all_namespaces ? "*" : fmt::format("{}", fmt::join(r.namespaces, ","));
   for (const auto& q : r.selector.requirements) {
@@ -92,7 +88,7 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
         weigh(record);
         refresh(record.load);
       }
-      return set_state(ix, state, node);
+      return set_state(ix, bound ? state : state_without_node(record), node);
     }
     drop(ix);
   }
@@ -111,7 +107,7 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   record.topology = std::move(topology);
   record.state = state;
   record.own = job != nullptr;
-  record.shape = std::make_shared<const PodTemplate>(std::move(pod.spec.pod));
+  record.shape = shapes.share(std::move(pod.spec.pod));
   pod.spec.pod = {};
   if (pod.meta.created == 0) pod.meta.created = ++arrivals;
   record.pod = std::move(pod);
@@ -186,14 +182,18 @@ void Intake::Impl::attach(std::uint32_t ix) {
   const std::uint32_t load_ix = load_for(pods[ix]);
   PodRecord& record = pods[ix];
   Load& load = loads[load_ix];
-  auto role = std::find_if(load.roles.begin(), load.roles.end(), [&](const Role& r) {
-    return r.topology == record.topology && *r.shape == *record.shape;
-  });
+  if (record.pod.spec.node_name.empty()) record.state = state_without_node(record);
+  auto role = load.roles.begin();
+  const bool promised = join_promised(load, record);
+  if (!promised) {
+    role = std::find_if(load.roles.begin(), load.roles.end(), [&](const Role& r) {
+      return r.topology == record.topology && *r.shape == *record.shape;
+    });
+  }
   if (role == load.roles.end()) {
-    load.roles.push_back(Role{record.shape, record.topology, {}, {}});
+    load.roles.push_back(Role{record.shape, record.topology, {}, false, {}});
     role = std::prev(load.roles.end());
   }
-  record.shape = role->shape;  // shared by all pods of the role
   record.load = load_ix;
   record.role = static_cast<std::uint32_t>(role - load.roles.begin());
 
@@ -239,12 +239,14 @@ void Intake::Impl::detach(std::uint32_t ix) {
   record.repelled_by.clear();
   count(load.priorities, priority_key(record.pod), -1);
   if (record.membership.kind == GangKind::kSized) count(load.sizes, record.membership.size.value_or(0), -1);
-  if (load.pods == 0) {
+  if (load.pods == 0 && !keeps(load)) {
     record.load = kNoIx;
     return free_load(load_ix);
   }
-  if (!load.given.invalid) emit_slot(record, SlotState::kGone);
+  // Of a Job that is suspended, or is released, another pod may come: of one that is suspended its slot waits.
+  if (!load.given.invalid) emit_slot(record, load.waits ? SlotState::kWaiting : SlotState::kGone);
   record.load = kNoIx;
+  if (load.pods == 0) return sync_job(std::string(load.uid));
   refresh(load_ix);
 }
 
@@ -319,7 +321,7 @@ void Intake::Impl::uncharge_foreign(PodRecord& record) {
 const Job* Intake::Impl::job_of(const Pod& pod) const {
   if (pod.meta.controller.kind != "Job") return nullptr;
   const auto it = jobs.find(pod.meta.controller.uid);
-  return it == jobs.end() ? nullptr : &it->second;
+  return it == jobs.end() ? nullptr : &it->second.job;
 }
 
 std::uint32_t Intake::Impl::find_pod(std::string_view uid) const {

@@ -35,6 +35,7 @@ struct Role {
   std::shared_ptr<const PodTemplate> shape;
   TopologyMarks topology;
   std::vector<std::uint32_t> slots;  // pods
+  bool promised = false;             // made from a Job's template, not from a pod
   std::set<std::int64_t> holes;      // slots without a pod
 };
 
@@ -89,8 +90,28 @@ struct Load {
   std::int64_t repelled = 0;                    // pods with repelled_by
   std::int64_t unreadable = 0;                  // pods with a problem
   std::shared_ptr<const KueueWorkload> object;  // kKueueWorkload: it has slots, and no pods
+  // Of a Job that may be held (intake_jobs.cc).
+  std::shared_ptr<const PodTemplate> job_shape;  // of its template, when its slots were made
+  bool released = false;                         // being unsuspended: its slots are kept
+  bool waits = false;                            // the engine was told that slots without a pod wait
+  bool remade = false;                           // its role has another shape: it is told whole
+  std::uint64_t revision = 0;                    // of its role's shape
   bool emitted = false;
   Settings given;
+};
+
+struct JobRecord {
+  Job job;  // without its template's shape
+  std::shared_ptr<const PodTemplate> shape;
+};
+
+// Equal values are kept once. Which of two equal ones is kept decides nothing.
+class ShapePool {
+ public:
+  std::shared_ptr<const PodTemplate> share(PodTemplate&& shape);
+
+ private:
+  std::unordered_multimap<std::size_t, std::weak_ptr<const PodTemplate>> known_;
 };
 
 struct Intake::Impl {
@@ -133,7 +154,9 @@ struct Intake::Impl {
 
   // intake_loads.cc: workloads
   std::uint32_t load_for(const PodRecord& record);
+  std::uint32_t new_load(const Membership& m, const std::string& ns);
   void free_load(std::uint32_t ix);
+  WorkloadInfo info_of(const Load& load) const;
   void refresh(std::uint32_t ix);
   Settings settings_of(Load& load, std::vector<std::string>& depends);
   void resolve_queue(const Load& load, const std::vector<const Meta*>& sources, Settings& settings,
@@ -151,6 +174,19 @@ struct Intake::Impl {
   std::int64_t priority_of(const PriorityKey& key, bool& may_preempt) const;
   Workload build(const Load& load, const Settings& settings) const;
   void set_depends(std::uint32_t ix, std::vector<std::string> depends);
+
+  // intake_jobs.cc: Jobs that are held suspended
+  const JobRecord* job_record(std::string_view uid) const;
+  bool may_hold(const Job& job) const;
+  // Its slots without a pod wait.
+  bool holds(const Load& load) const;
+  // It stays although it has no pods.
+  bool keeps(const Load& load) const;
+  void sync_job(const std::string& uid);
+  void tell_slots(std::uint32_t ix);
+  SlotState state_without_node(const PodRecord& record) const;
+  // The role of a Job's template, which the pod belongs to whatever its shape.
+  bool join_promised(Load& load, const PodRecord& record);
 
   // intake_workloads.cc: Kueue's Workload objects
   void upsert_workload(KueueWorkload&& object);
@@ -176,10 +212,12 @@ struct Intake::Impl {
   std::map<std::string, Labels, std::less<>> namespaces;
   std::map<std::string, PriorityClass, std::less<>> priority_classes;
   std::map<std::string, std::int64_t, std::less<>> workload_priorities;
-  std::map<std::string, PodGroup, std::less<>> pod_groups;        // ns/name
-  std::map<std::string, LocalQueue, std::less<>> local_queues;    // ns/name
-  std::unordered_map<std::string, Job> jobs;                      // by uid
+  std::map<std::string, PodGroup, std::less<>> pod_groups;      // ns/name
+  std::map<std::string, LocalQueue, std::less<>> local_queues;  // ns/name
+  std::unordered_map<std::string, JobRecord> jobs;              // by uid
+  ShapePool shapes;
   std::unordered_map<std::string, std::string> job_by_name;       // ns/name -> uid
+  std::unordered_map<std::string, Reason> rests;                  // why a Job is not tried again yet, by uid
   std::unordered_map<std::string, std::string> workload_by_name;  // the same of Kueue's Workloads
   std::vector<std::string> young_orphans, old_orphans;            // pod uids
   // Anti-affinity of bound pods: the term as text -> what it is, of how many pods, and the first of them.
@@ -193,6 +231,10 @@ struct Intake::Impl {
   std::uint64_t unreadable_changes = 0;
   TimeMs arrivals = 0;  // stands in for creation times that are not there
 };
+
+inline PriorityKey priority_key(const Pod& pod) {
+  return {pod.spec.priority, pod.spec.priority_class, !pod.spec.may_preempt};
+}
 
 inline std::string key_of(std::string_view ns, std::string_view name) {
   std::string out;

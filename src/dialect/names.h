@@ -59,6 +59,7 @@ inline constexpr std::string_view kKueueDefaultLocalQueue = "default";
 inline constexpr std::string_view kJobIndex = "batch.kubernetes.io/job-completion-index";
 inline constexpr std::string_view kPreemptedByScheduler =
     "PreemptionByScheduler";  // reason of DisruptionTarget
+inline constexpr std::string_view kJobController = "kubernetes.io/job-controller";  // spec.managedBy
 inline constexpr std::string_view kMirrorPod = "kubernetes.io/config.mirror";
 inline constexpr std::string_view kHostname = "kubernetes.io/hostname";
 inline constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";

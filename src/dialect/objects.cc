@@ -71,7 +71,8 @@ std::string_view Meta::mark(std::string_view key) const {
 }
 
 std::int64_t Job::size() const {
-  return completions ? std::min(parallelism, *completions) : parallelism;
+  if (!completions) return parallelism;
+  return std::min(parallelism, std::max<std::int64_t>(0, *completions - (suspend ? succeeded : 0)));
 }
 
 bool LabelSelector::matches(const Labels& labels) const {

@@ -164,11 +164,14 @@ struct Job {
   std::optional<std::int64_t> completions;
   bool suspend = false;
   bool indexed = false;
-  bool finished = false;  // condition Complete or Failed
-  Meta template_meta;     // labels and annotations of the pod template
+  bool finished = false;        // condition Complete or Failed
+  std::int64_t succeeded = 0;   // pods that have ended well, as the Job's status counts them
+  std::int64_t generation = 0;  // of the spec; 0 = unknown
+  std::string managed_by;       // the controller that runs it; "" = Kubernetes' own
+  Meta template_meta;           // labels and annotations of the pod template
   PodSpec spec;
 
-  // Pods that run at once: the smaller of parallelism and completions.
+  // Pods that run at once: the smaller of parallelism and completions, of a suspended one those completions that are left.
   std::int64_t size() const;
 };
 

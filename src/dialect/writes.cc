@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include "dialect/names.h"
+#include "kube/paths.h"
+#include "text/json.h"
 
 namespace berth::dialect {
 namespace {
@@ -74,6 +76,39 @@ kube::Write bind(std::string_view ns, std::string_view name, std::string_view ui
   return kube::bind_pod(ns, name, uid, node, {{std::string(kDevices), devices_text(devices)}});
 }
 
+kube::Write release_job(std::string_view ns, std::string_view name, std::string_view uid,
+                        std::int64_t generation) {
+  text::JsonWriter json;
+  const auto test = [&](std::string_view path, const auto& value) {
+    json.begin_object().field("op", "test").field("path", path).field("value", value).end_object();
+  };
+  json.begin_array();
+  test("/metadata/uid", uid);
+  if (generation != 0) test("/metadata/generation", generation);
+  test("/spec/suspend", true);
+  json.begin_object()
+      .field("op", "replace")
+      .field("path", "/spec/suspend")
+      .field("value", false)
+      .end_object();
+  json.end_array();
+  kube::Write write =
+      kube::patch_object(kube::kJobs.object(ns, name), json.take(), kube::BodyType::kJsonPatch);
+  write.write_class = kube::WriteClass::kBind;
+  return write;
+}
+
+kube::Write suspend_job(std::string_view ns, std::string_view name, std::string_view uid) {
+  text::JsonWriter json;
+  json.begin_object().key("metadata").begin_object().field("uid", uid).end_object();
+  json.key("spec").begin_object().field("suspend", true).end_object().end_object();
+  kube::Write write =
+      kube::patch_object(kube::kJobs.object(ns, name), json.take(), kube::BodyType::kMergePatch);
+  write.write_class = kube::WriteClass::kBind;  // room is waiting for it
+  write.idempotent = true;
+  return write;
+}
+
 kube::ObjectRef reference_to(const PodView& pod) {
   kube::ObjectRef ref;
   ref.ns = pod.ns;
@@ -91,6 +126,20 @@ kube::EventNote scheduled_event(const PodView& pod, std::string_view node, std::
 kube::EventNote failed_event(const PodView& pod, const Reason& reason, std::string_view instance,
                              std::int64_t time_us) {
   return event(pod, "Warning", "FailedScheduling", "Scheduling", to_text(reason), instance, time_us);
+}
+
+kube::EventNote job_event(const WorkloadInfo& job, std::string_view reason, std::string note,
+                          std::string_view instance, std::int64_t time_us) {
+  kube::EventNote e;
+  e.type = reason == "Released" ? "Normal" : "Warning";
+  e.reason = reason;
+  e.action = "Scheduling";
+  e.note = bounded(std::move(note));
+  e.regarding = {"batch/v1", "Job", std::string(job.job_ns), std::string(job.job_name), std::string(job.uid)};
+  e.controller = "berth";
+  e.instance = instance.substr(0, 128);
+  e.time_us = time_us;
+  return e;
 }
 
 kube::EventNote preempted_event(const PodView& victim, const Reason& reason, std::string_view beneficiary,

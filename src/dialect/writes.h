@@ -28,6 +28,13 @@ kube::Write bind(std::string_view ns, std::string_view name, std::string_view ui
 // "0,3"
 std::string devices_text(std::span<const std::int64_t> devices);
 
+// Unsuspends the Job, if it is still the one of this uid, suspended, with this generation of its spec (422 otherwise: other
+// writes, of its status for example, do not matter).
+kube::Write release_job(std::string_view ns, std::string_view name, std::string_view uid,
+                        std::int64_t generation);
+// Suspends the Job of this uid; the Job controller deletes its pods.
+kube::Write suspend_job(std::string_view ns, std::string_view name, std::string_view uid);
+
 kube::ObjectRef reference_to(const PodView& pod);
 
 // Events, as kube-scheduler words them, from the scheduler name that the pod asked for.
@@ -35,6 +42,9 @@ kube::EventNote scheduled_event(const PodView& pod, std::string_view node, std::
                                 std::int64_t time_us);
 kube::EventNote failed_event(const PodView& pod, const Reason& reason, std::string_view instance,
                              std::int64_t time_us);
+// Of a Job that waits, is released, or is suspended to end it.
+kube::EventNote job_event(const WorkloadInfo& job, std::string_view reason, std::string note,
+                          std::string_view instance, std::int64_t time_us);
 kube::EventNote preempted_event(const PodView& victim, const Reason& reason, std::string_view beneficiary,
                                 std::string_view instance, std::int64_t time_us);
 

@@ -40,7 +40,17 @@ std::vector<std::int64_t> devices_of(const dialect::PodView& pod) {
 
 Carrier::Carrier(dialect::Intake& intake, dialect::JsonDecoder& decoder, Outbox& outbox,
                  CarrierListener& listener, CarrierOptions options)
-    : intake_(intake), decoder_(decoder), outbox_(outbox), listener_(listener), options_(options) {}
+    : intake_(intake),
+      decoder_(decoder),
+      outbox_(outbox),
+      listener_(listener),
+      options_(options),
+      jobs_(intake, outbox,
+            {.pods_within = options.gang_deadline,
+             .first_rest = options.job_rest,
+             .most_rest = options.job_most_rest,
+             .first_pause = options.first_rest,
+             .most_pause = options.most_rest}) {}
 
 void Carrier::set_stage(Stage& stage, Stage to) {
   const bool was = stage != Stage::kDone;
@@ -55,6 +65,7 @@ DurationMs Carrier::pause(int failures) const {
 }
 
 std::vector<Event> Carrier::take_events() {
+  for (Event& event : jobs_.take_events()) events_.push_back(std::move(event));
   return std::exchange(events_, {});
 }
 
@@ -73,8 +84,9 @@ void Carrier::carry_out(const Decision& decision, TimeMs now) {
 
 void Carrier::start(const Decision& decision, TimeMs now) {
   const auto info = intake_.workload(decision.workload);
+  const bool released = info && info->suspended;  // its pods are still to be made
   Flight* flight = nullptr;
-  if (info && info->gang) {
+  if (info && info->gang && !released) {
     const auto [it, fresh] = flights_.try_emplace(decision.workload);
     flight = &it->second;
     if (fresh) {
@@ -82,8 +94,13 @@ void Carrier::start(const Decision& decision, TimeMs now) {
       timers_.emplace(flight->deadline, Timer{TimerKind::kGang, decision.workload});
     }
   }
+  std::vector<SlotPlacement> places;
   for (const SlotPlacement& slot : decision.slots) {
     const auto pod = intake_.pod_at(decision.workload, slot.pod_set, slot.index);
+    if (!pod && released) {
+      places.push_back(slot);
+      continue;
+    }
     if (!pod) {
       events_.push_back(SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kGone, ""});
       continue;
@@ -116,7 +133,33 @@ void Carrier::start(const Decision& decision, TimeMs now) {
       send(bind);
     }
   }
-  if (flight != nullptr && flight->open.empty()) flights_.erase(decision.workload);
+  if (flight != nullptr && flight->landed()) flights_.erase(decision.workload);
+  if (places.empty()) return;
+  listener_.on_job(*info, "Released",
+                   fmt::format("unsuspended: places are kept for its {} pods", places.size()));
+  jobs_.release(decision.workload, std::move(places), now);
+}
+
+void Carrier::came(const dialect::PodView& pod, const SlotPlacement& place, TimeMs now) {
+  std::string uid(pod.uid);
+  const auto [it, fresh] = binds_.try_emplace(uid);
+  if (!fresh) return;
+  Bind& bind = it->second;
+  bind.ns = pod.ns;
+  bind.name = pod.name;
+  bind.uid = std::move(uid);
+  bind.node = place.node;
+  bind.devices = place.devices;
+  bind.workload = pod.workload;
+  bind.decided = now;
+  bind.stage = Stage::kDone;
+  const auto [flight, first] = flights_.try_emplace(bind.workload);
+  if (first) {
+    flight->second.deadline = now + options_.gang_deadline;
+    timers_.emplace(flight->second.deadline, Timer{TimerKind::kGang, bind.workload});
+  }
+  flight->second.open.insert(bind.uid);
+  send(bind);
 }
 
 void Carrier::send(Bind& bind) {
@@ -156,7 +199,7 @@ void Carrier::give_back(const std::string& uid) {
 
 void Carrier::vanished(std::string uid, std::string_view ns, std::string_view name) {
   intake_.remove(dialect::Kind::kPod, ns, name, uid);
-  seen(uid, true);
+  seen(uid, true, 0);                      // the time is of arrivals only
   floors_[std::move(uid)] = kGoneForGood;  // until the watch says so too
 }
 
@@ -166,7 +209,7 @@ void Carrier::bound(Bind& bind, TimeMs now) {
   failures_.erase(uid);
   if (const auto it = flights_.find(bind.workload); it != flights_.end()) {
     it->second.open.erase(uid);
-    if (it->second.open.empty()) flights_.erase(it);
+    if (it->second.landed()) flights_.erase(it);
   }
   const auto pod = intake_.pod(uid);
   if (!pod) return forget_bind(uid);
@@ -249,10 +292,21 @@ void Carrier::read_answered(Answer&& answer, TimeMs now) {
   }
   spdlog::warn("{}/{} was bound to {} by somebody else, Berth had chosen {}", still->second.ns,
                still->second.name, node, wanted);
-  seen(uid, false);
+  seen(uid, false, now);
 }
 
-void Carrier::seen(std::string_view uid_view, bool gone) {
+void Carrier::job_gone(std::string_view uid) {
+  jobs_.forget(uid);
+  floors_.erase(std::string(uid));
+}
+
+void Carrier::seen(std::string_view uid_view, bool gone, TimeMs now) {
+  if (jobs_.expects_pods() && !gone) {
+    const auto pod = intake_.pod(uid_view);
+    if (pod && pod->state == SlotState::kWaiting && !is_binding(uid_view)) {
+      if (const auto place = jobs_.take(*pod, now)) came(*pod, *place, now);
+    }
+  }
   if (binds_.empty() && evictions_.empty() && failures_.empty() && floors_.empty()) return;
   const std::string uid(uid_view);
   if (gone) {
@@ -260,8 +314,8 @@ void Carrier::seen(std::string_view uid_view, bool gone) {
     failures_.erase(uid);
     if (const auto it = binds_.find(uid); it != binds_.end()) {
       if (const auto flight = flights_.find(it->second.workload); flight != flights_.end()) {
-        flight->second.open.erase(uid);
-        if (flight->second.open.empty()) flights_.erase(flight);
+        flight->second.lost |= flight->second.open.erase(uid) > 0;
+        if (flight->second.landed()) flights_.erase(flight);
       }
       forget_bind(uid);
     }
@@ -283,7 +337,7 @@ void Carrier::seen(std::string_view uid_view, bool gone) {
   if (pod->node != bind.node && bind.stage != Stage::kFlying) {
     if (const auto flight = flights_.find(bind.workload); flight != flights_.end()) {
       flight->second.open.erase(uid);
-      if (flight->second.open.empty()) flights_.erase(flight);
+      if (flight->second.landed()) flights_.erase(flight);
     }
     return forget_bind(uid);
   }
@@ -302,12 +356,15 @@ bool Carrier::is_stale(std::string_view uid, std::string_view resource_version) 
 
 bool Carrier::correct(SlotUpdate& update,
                       const std::function<SlotState(const SlotUpdate&)>& state_in_engine) {
-  if (update.state == SlotState::kWaiting && !binds_.empty()) {
+  const bool open = update.state == SlotState::kWaiting || update.state == SlotState::kGone;
+  if (open && jobs_.keeps_place(update.workload, update.pod_set, update.index)) return false;
+  // Of a Job that was suspended meanwhile a pod has no part in anything, but its bind may still succeed.
+  if (open && !binds_.empty()) {
     const auto pod = intake_.pod_at(update.workload, update.pod_set, update.index);
     if (!pod) return true;
     const auto it = binds_.find(std::string(pod->uid));
     if (it == binds_.end()) return true;
-    if (it->second.evict && state_in_engine(update) == SlotState::kReleasing) return false;
+    if (state_in_engine(update) == SlotState::kReleasing) return false;
     update.state = SlotState::kBinding;
     update.node = it->second.node;
     update.devices = it->second.devices;
@@ -331,6 +388,47 @@ bool Carrier::correct(SlotUpdate& update,
 // -------------------------------------------------------------------------------------------------------------- evictions
 
 void Carrier::evict(const Decision& decision, TimeMs now) {
+  if (!suspend(decision, now)) evict_pods(decision, now);
+}
+
+bool Carrier::suspend(const Decision& decision, TimeMs now) {
+  const auto info = intake_.workload(decision.workload);
+  if (!info || !info->is_job()) return false;
+  const auto pods = intake_.pods_of(decision.workload);
+  const auto placed = static_cast<std::size_t>(std::count_if(pods.begin(), pods.end(), [&](const auto& pod) {
+    return pod.state != SlotState::kReleasing && (!pod.node.empty() || is_binding(pod.uid));
+  }));
+  const std::size_t has = placed + jobs_.open_places(decision.workload);
+  if (has >= decision.slots.size() + static_cast<std::size_t>(info->least))
+    return false;  // surplus: the gang stays
+  flights_.erase(decision.workload);
+  std::string beneficiary;
+  if (const auto whom = intake_.workload(decision.beneficiary)) beneficiary = whom->name;
+  Decision readable = decision;
+  readable.reason = dialect::readable(decision.reason, intake_);
+  listener_.on_job(*info, decision.reason.code == ReasonCode::kWithdrawn ? "Withdrawn" : "Preempted",
+                   beneficiary.empty() ? to_text(readable.reason)
+                                       : fmt::format("{} (for {})", to_text(readable.reason), beneficiary));
+  for (const auto& pod : pods) {  // a bind that only waits to be tried again is not tried
+    const auto bind = binds_.find(std::string(pod.uid));
+    if (bind == binds_.end() || bind->second.stage != Stage::kResting || bind->second.read_next) continue;
+    forget_bind(std::string(pod.uid));
+  }
+  jobs_.suspend(readable, now);
+  return true;
+}
+
+void Carrier::job_answered(Answer&& answer, TimeMs now) {
+  if (answer.result.outcome == kube::Outcome::kOk) {
+    if (auto object = decoder_.decode(answer.result.body, dialect::Kind::kJob)) {
+      floors_[answer.uid] = version_in(answer.result.body);
+      intake_.upsert(std::move(*object));
+    }
+  }
+  if (const auto by_pod = jobs_.answered(answer, now)) evict_pods(*by_pod, now);
+}
+
+void Carrier::evict_pods(const Decision& decision, TimeMs now) {
   flights_.erase(decision.workload);
   const bool withdrawn = decision.reason.code == ReasonCode::kWithdrawn;
   std::string beneficiary;
@@ -339,6 +437,7 @@ void Carrier::evict(const Decision& decision, TimeMs now) {
   for (const SlotPlacement& slot : decision.slots) {
     const auto pod = intake_.pod_at(decision.workload, slot.pod_set, slot.index);
     if (!pod) {
+      jobs_.give_up(decision.workload, slot.pod_set, slot.index);
       events_.push_back(SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kGone, ""});
       continue;
     }
@@ -510,9 +609,11 @@ std::string Carrier::workload_name(std::string_view workload) const {
 bool Carrier::withdraw(std::string_view workload, std::string why) {
   flights_.erase(std::string(workload));
   const auto pods = intake_.pods_of(workload);
-  const bool helps = std::any_of(pods.begin(), pods.end(), [&](const dialect::PodView& pod) {
-    return pod.recreated && (!pod.node.empty() || is_binding(pod.uid));
-  });
+  const auto info = intake_.workload(workload);
+  const bool helps =
+      (info && info->is_job()) || std::any_of(pods.begin(), pods.end(), [&](const dialect::PodView& pod) {
+        return pod.recreated && (!pod.node.empty() || is_binding(pod.uid));
+      });
   spdlog::warn("gang {}: {}; {}", workload_name(workload), why,
                helps ? "it is withdrawn" : "its bound pods have no controller, so they keep their room");
   if (helps) events_.push_back(Withdraw{std::string(workload), std::move(why)});
@@ -530,6 +631,8 @@ void Carrier::answered(Answer&& answer, TimeMs now) {
     case Step::kMark:
     case Step::kDelete:
       return eviction_answered(std::move(answer), now);
+    case Step::kJob:
+      return job_answered(std::move(answer), now);
     case Step::kStatus:
     case Step::kEvent:
       return;
@@ -537,6 +640,7 @@ void Carrier::answered(Answer&& answer, TimeMs now) {
 }
 
 void Carrier::tick(TimeMs now) {
+  jobs_.tick(now);
   while (!timers_.empty() && timers_.begin()->first <= now) {
     const Timer timer = std::move(timers_.begin()->second);
     timers_.erase(timers_.begin());
@@ -555,14 +659,22 @@ void Carrier::tick(TimeMs now) {
         break;
       case TimerKind::kGang:
         if (const auto it = flights_.find(timer.key); it != flights_.end() && it->second.deadline <= now) {
-          const std::size_t open = it->second.open.size();
           // Members whose first bind is still on its way, or waits behind others, have not failed.
           const bool failed =
               std::any_of(it->second.open.begin(), it->second.open.end(),
                           [&](const auto& uid) { return failures_.contains(uid) || !binds_.contains(uid); });
-          if (!failed) {
+          if (!failed && !it->second.open.empty()) {
             it->second.deadline = now + options_.gang_deadline;
             timers_.emplace(it->second.deadline, Timer{TimerKind::kGang, timer.key});
+            break;
+          }
+          const auto pods = intake_.pods_of(timer.key);
+          const auto bound =
+              std::count_if(pods.begin(), pods.end(), [](const auto& pod) { return !pod.node.empty(); });
+          const auto info = intake_.workload(timer.key);
+          const std::int64_t open = info ? std::max<std::int64_t>(0, info->least - bound) : 0;
+          if (open == 0) {  // others came in the place of those that vanished
+            flights_.erase(it);
             break;
           }
           withdraw(timer.key, fmt::format("{} of its pods could not be bound within {} s", open,

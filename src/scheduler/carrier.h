@@ -16,6 +16,9 @@
 // while another knows nothing of it, and resume_eviction() ends what was begun. A bind that is still on its way is awaited; if it
 // failed there is nothing to delete.
 //
+// Jobs that Berth holds suspended (jobs.h): a start without pods unsuspends the Job and keeps the places; a pod that comes is bound to
+// its place at once. A Job that is to end as a whole is suspended, and the Job controller deletes its pods.
+//
 // Invariant: a pod is in at most one of binds and evictions. Cost: O(1) per pod and answer, O(log n) per timer.
 #pragma once
 
@@ -33,17 +36,10 @@
 #include "kube/writes.h"
 #include "model/decision.h"
 #include "scheduler/inbox.h"
+#include "scheduler/jobs.h"
+#include "scheduler/outbox.h"
 
 namespace berth::scheduler {
-
-// Where writes go. The answer comes back as an Answer of this step and uid.
-class Outbox {
- public:
-  virtual ~Outbox() = default;
-  virtual void write(kube::Write write, Step step, std::string uid) = 0;
-  // GET of an object; the answer has the body.
-  virtual void read(std::string path, std::string uid) = 0;
-};
 
 // Told of what happened, for events and metrics.
 class CarrierListener {
@@ -52,12 +48,17 @@ class CarrierListener {
   virtual void on_bound(const dialect::PodView& pod, std::string_view node, DurationMs since_decision) = 0;
   virtual void on_evicting(const dialect::PodView& pod, const Reason& reason,
                            std::string_view beneficiary) = 0;
+  // A Job was released ("Released"), or is suspended to end it ("Preempted", "Withdrawn").
+  virtual void on_job(const dialect::WorkloadInfo& job, std::string_view reason, std::string note) = 0;
 };
 
 struct CarrierOptions {
   DurationMs gang_deadline = 30 * kSecond;
   DurationMs first_rest = 100;  // after a failure, doubled up to most_rest
   DurationMs most_rest = 10 * kSecond;
+  DurationMs job_rest =
+      10 * kSecond;  // after the pods of a released Job did not come, doubled up to job_most_rest
+  DurationMs job_most_rest = 10 * kMinute;
 };
 
 class Carrier {
@@ -70,10 +71,13 @@ class Carrier {
   // Whether this state of a pod is older than what is known already (from reading it back).
   bool is_stale(std::string_view uid, std::string_view resource_version);
   // The watch showed the pod; the intake knows it. `gone`: it was deleted or has ended.
-  void seen(std::string_view uid, bool gone);
+  void seen(std::string_view uid, bool gone, TimeMs now);
+  void job_gone(std::string_view uid);
   void tick(TimeMs now);
   // When tick() has something to do; kEndOfTime: never.
-  TimeMs next_due() const { return timers_.empty() ? kEndOfTime : timers_.begin()->first; }
+  TimeMs next_due() const {
+    return std::min(jobs_.next_due(), timers_.empty() ? kEndOfTime : timers_.begin()->first);
+  }
 
   // What the engine must be told because of answers, since the last call: in order, after the intake's own events.
   std::vector<Event> take_events();
@@ -89,7 +93,8 @@ class Carrier {
   // Whether a bind of the pod is on its way or has been answered well.
   bool is_binding(std::string_view uid) const { return binds_.contains(std::string(uid)); }
   // Requests that are out, or wait to be sent again.
-  std::size_t busy() const { return busy_; }
+  std::size_t busy() const { return busy_ + jobs_.busy(); }
+  const Jobs& jobs() const { return jobs_; }
   std::size_t binds() const { return binds_.size(); }
   std::size_t evictions() const { return evictions_.size(); }
 
@@ -123,6 +128,9 @@ class Carrier {
   struct Flight {
     std::set<std::string> open;  // members not known to be bound
     TimeMs deadline = 0;
+    bool lost =
+        false;  // a member vanished before it was bound: whether another came in its place is seen at the deadline
+    bool landed() const { return open.empty() && !lost; }
   };
   enum class TimerKind : std::uint8_t { kBind, kEviction, kGang };
   struct Timer {
@@ -132,6 +140,12 @@ class Carrier {
 
   void start(const Decision& decision, TimeMs now);
   void evict(const Decision& decision, TimeMs now);
+  // A Job that ends as a whole is suspended; false: it is not one.
+  bool suspend(const Decision& decision, TimeMs now);
+  void evict_pods(const Decision& decision, TimeMs now);
+  // A pod whose place is kept has come.
+  void came(const dialect::PodView& pod, const SlotPlacement& place, TimeMs now);
+  void job_answered(Answer&& answer, TimeMs now);
   void begin_eviction(const dialect::PodView& pod, const Reason& reason, std::string_view beneficiary,
                       TimeMs now);
   Eviction& add_eviction(const dialect::PodView& pod, kube::PodCondition condition);
@@ -159,6 +173,7 @@ class Carrier {
   Outbox& outbox_;
   CarrierListener& listener_;
   const CarrierOptions options_;
+  Jobs jobs_;
   std::unordered_map<std::string, Bind> binds_;
   std::unordered_map<std::string, Eviction> evictions_;
   std::unordered_map<std::string, Ending> endings_;        // by workload

@@ -41,7 +41,7 @@ void Core::take(Batch& batch, TimeMs now) {
   for (const Batch::Item& item : batch.items()) {
     switch (item.what) {
       case Batch::Item::What::kChange:
-        take_change(batch, item);
+        take_change(batch, item, now);
         break;
       case Batch::Item::What::kAnswer: {
         Answer& answer = batch.answer(item);
@@ -61,29 +61,33 @@ void Core::take(Batch& batch, TimeMs now) {
   }
 }
 
-void Core::take_change(const Batch& batch, const Batch::Item& item) {
+void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) {
   if (item.type == kube::ChangeType::kSynced) {
     synced_[static_cast<std::size_t>(item.kind)] = true;
     return;
   }
   const std::string_view uid = batch.uid(item);
   const bool is_pod = item.kind == dialect::Kind::kPod;
+  const bool is_job = item.kind == dialect::Kind::kJob;
   if (item.type == kube::ChangeType::kDeleted) {
     intake_.remove(item.kind, batch.ns(item), batch.name(item), uid);
     if (is_pod) {
-      carrier_.seen(uid, true);
+      carrier_.seen(uid, true, now);
+      reporter_.forget(uid);
+    } else if (is_job) {
+      carrier_.job_gone(uid);
       reporter_.forget(uid);
     }
     return;
   }
-  if (is_pod && carrier_.is_stale(uid, batch.version(item))) return;
+  if ((is_pod || is_job) && carrier_.is_stale(uid, batch.version(item))) return;
   auto object = decoder_.decode(batch.object(item), item.kind, true);
   if (!object) {  // kept as it was known before
     intake_.unreadable(item.kind, batch.ns(item), batch.name(item), object.error().message);
     return;
   }
   intake_.upsert(std::move(*object));
-  if (is_pod) carrier_.seen(uid, false);
+  if (is_pod) carrier_.seen(uid, false, now);
 }
 
 void Core::apply(Event& event) {
@@ -246,6 +250,11 @@ void Core::on_bound(const dialect::PodView& pod, std::string_view node, Duration
   if (metrics_ != nullptr) metrics_->bound(static_cast<double>(since_decision) / 1000.0);
   reporter_.forget(pod.uid);
   reporter_.add_event(dialect::scheduled_event(pod, node, options_.reporter.instance, kube::wall_us()));
+}
+
+void Core::on_job(const dialect::WorkloadInfo& job, std::string_view reason, std::string note) {
+  reporter_.add_event(
+      dialect::job_event(job, reason, std::move(note), options_.reporter.instance, kube::wall_us()));
 }
 
 void Core::on_evicting(const dialect::PodView& pod, const Reason& reason, std::string_view beneficiary) {

@@ -61,7 +61,7 @@ class Core : private CarrierListener {
   const Reporter& reporter() const { return reporter_; }
 
  private:
-  void take_change(const Batch& batch, const Batch::Item& item);
+  void take_change(const Batch& batch, const Batch::Item& item, TimeMs now);
   void apply(Event& event);
   // Everything from intake and carrier into the engine, until nothing more comes.
   bool feed();
@@ -70,6 +70,7 @@ class Core : private CarrierListener {
   void tell_unreadable();
   void on_bound(const dialect::PodView& pod, std::string_view node, DurationMs since_decision) override;
   void on_evicting(const dialect::PodView& pod, const Reason& reason, std::string_view beneficiary) override;
+  void on_job(const dialect::WorkloadInfo& job, std::string_view reason, std::string note) override;
 
   const CoreOptions options_;
   dialect::Intake intake_;

@@ -25,12 +25,12 @@
 
 namespace berth::scheduler {
 
-// What was written, or read, for a pod.
-enum class Step : std::uint8_t { kBind, kRead, kMark, kDelete, kStatus, kEvent };
+// What was written, or read, for a pod, or (kJob) of a Job that is released or suspended.
+enum class Step : std::uint8_t { kBind, kRead, kMark, kDelete, kStatus, kEvent, kJob };
 
 struct Answer {
   Step step = Step::kBind;
-  std::string uid;  // of the pod
+  std::string uid;  // of the pod or Job
   kube::WriteResult result;
 };
 

@@ -109,12 +109,25 @@ void Reporter::failed(std::string_view pod_uid, TimeMs now) {
   if (const auto pod = intake_.pod(pod_uid)) schedule(std::string(pod->workload), now + 5 * kSecond);
 }
 
+bool Reporter::is_news(const std::string& uid, const std::string& workload,
+                       const kube::PodCondition& condition, TimeMs now) {
+  const auto it = told_.find(uid);
+  if (it == told_.end() || it->second.reason != condition.reason) return true;
+  if (it->second.message == condition.message) return false;
+  if (!same_words(it->second.message, condition.message) || now >= it->second.at + options_.refresh)
+    return true;
+  schedule(workload, it->second.at + options_.refresh);
+  return false;
+}
+
 bool Reporter::look(const std::string& workload, TimeMs now) {
   const auto pods = intake_.pods_of(workload);
   const auto waits = [&](const dialect::PodView& pod) {
     return pod.node.empty() && pod.state == SlotState::kWaiting && !carrier_.is_binding(pod.uid);
   };
-  if (std::none_of(pods.begin(), pods.end(), waits)) return true;
+  const auto info = intake_.workload(workload);
+  const bool held = info && info->suspended;  // a Job without pods: it is told itself
+  if (!held && std::none_of(pods.begin(), pods.end(), waits)) return true;
   std::optional<Reason> reason;
   if (const Reason* blocked = intake_.blocked(workload)) {
     reason = *blocked;
@@ -127,18 +140,19 @@ bool Reporter::look(const std::string& workload, TimeMs now) {
   kube::PodCondition condition = dialect::unschedulable(*reason, now);
   condition.reason = condition_reason(*reason);
   if (condition.message.empty()) condition.message = "not looked at yet";
+  if (held) {
+    if (!is_news(workload, workload, condition, now)) return true;
+    if (!statuses_.take()) return false;
+    add_event(dialect::job_event(*info, "Waiting", condition.message, options_.instance, kube::wall_us()));
+    told_[workload] = Told{condition.reason, condition.message, now};
+    return true;
+  }
   for (const auto& pod : pods) {
     if (!waits(pod)) continue;
     const std::string uid(pod.uid);
     const auto it = told_.find(uid);
     const bool fresh = it == told_.end();
-    if (!fresh && it->second.reason == condition.reason) {
-      if (it->second.message == condition.message) continue;
-      if (same_words(it->second.message, condition.message) && now < it->second.at + options_.refresh) {
-        schedule(workload, it->second.at + options_.refresh);
-        continue;
-      }
-    }
+    if (!is_news(uid, workload, condition, now)) continue;
     if (!statuses_.take()) return false;
     kube::PodCondition written = condition;
     if (!fresh) written.last_transition_ms = 0;  // it was False before

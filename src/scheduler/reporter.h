@@ -1,4 +1,5 @@
-// Says on the pods what Berth thinks of them: condition PodScheduled=False with the reason of every pending pod, and events.
+// Says on the pods what Berth thinks of them: condition PodScheduled=False with the reason of every pending pod, and events. A Job that
+// waits suspended has no pods: it gets the event ("Waiting") itself.
 // Lives on the decision thread, works only when it has nothing better to do, and never competes with binds: while binds are on
 // their way it writes at a trickle, otherwise at a bounded rate.
 //
@@ -23,6 +24,7 @@
 #include "engine/engine.h"
 #include "kube/writes.h"
 #include "scheduler/carrier.h"
+#include "scheduler/outbox.h"
 
 namespace berth::scheduler {
 
@@ -79,6 +81,9 @@ class Reporter {
   // Looks at one workload; false: no allowance is left, it stays due.
   bool look(const std::string& workload, TimeMs now);
   void schedule(const std::string& workload, TimeMs at);
+  // Whether this is not what `uid` was told; where only numbers differ it becomes due later.
+  bool is_news(const std::string& uid, const std::string& workload, const kube::PodCondition& condition,
+               TimeMs now);
 
   const dialect::Intake& intake_;
   const engine::Engine& engine_;
@@ -87,7 +92,7 @@ class Reporter {
   const ReporterOptions options_;
   std::multimap<TimeMs, std::string> due_;
   std::unordered_map<std::string, TimeMs> due_at_;  // by workload
-  std::unordered_map<std::string, Told> told_;      // by pod
+  std::unordered_map<std::string, Told> told_;      // by pod, or Job
   std::deque<kube::EventNote> events_;
   Allowance statuses_;
   Allowance event_allowance_;

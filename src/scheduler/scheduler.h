@@ -30,6 +30,7 @@ namespace berth::scheduler {
 struct SchedulerOptions {
   std::vector<std::string> scheduler_names{"berth"};
   std::vector<std::string> device_resources;  // besides everything that ends in /gpu
+  bool hold_jobs = true;                      // dialect/intake.h
   engine::EngineConfig engine;
   dialect::IntakeConfig intake;  // names and devices are filled in
   CarrierOptions carrier;

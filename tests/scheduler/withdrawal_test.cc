@@ -85,6 +85,43 @@ TEST(Withdrawal, SlowBindsAreNoFailure) {
   EXPECT_EQ(w.core->carrier().busy(), 0u);
 }
 
+TEST(Withdrawal, AMemberThatVanishesBeforeItIsBoundIsMissedAtTheDeadline) {
+  World w;
+  w.node("n1", 2);
+  w.recover();
+  for (const char* name : {"a", "b"}) w.pod({.name = name, .gang = "g", .size = 2, .owner = "ReplicaSet"});
+  w.turn();
+  ASSERT_EQ(w.take(Step::kBind).size(), 2u);
+  w.answer(Step::kBind, "a", Outcome::kOk);
+  w.pod({.name = "a", .gang = "g", .size = 2, .owner = "ReplicaSet", .node = "n1"});
+  w.pod_gone("b");
+  w.pod({.name = "x"});  // gets the room of b
+  w.turn();
+  EXPECT_EQ(w.only(Step::kBind), "x");
+  w.pod({.name = "c", .gang = "g", .size = 2, .owner = "ReplicaSet"});  // in its place, and there is none
+  w.turn();
+  EXPECT_TRUE(w.take(Step::kMark).empty());
+  w.pass(31 * kSecond);
+  EXPECT_EQ(w.only(Step::kMark), "a");
+}
+
+TEST(Withdrawal, AMemberThatTookThePlaceOfOneThatVanishedIsEnough) {
+  World w;
+  w.node("n1", 2);
+  w.recover();
+  for (const char* name : {"a", "b"}) w.pod({.name = name, .gang = "g", .size = 2, .owner = "ReplicaSet"});
+  w.turn();
+  ASSERT_EQ(w.take(Step::kBind).size(), 2u);
+  w.answer(Step::kBind, "a", Outcome::kOk);
+  w.pod({.name = "a", .gang = "g", .size = 2, .owner = "ReplicaSet", .node = "n1"});
+  w.pod_gone("b");
+  w.pod({.name = "c", .gang = "g", .size = 2, .owner = "ReplicaSet"});
+  w.turn();
+  w.bind_all();
+  w.pass(31 * kSecond);
+  EXPECT_TRUE(w.take(Step::kMark).empty());
+}
+
 // Eight running pods of low priority on one node, then one of high priority that needs two devices.
 void fill_and_preempt(World& w) {
   w.node("n1", 2);

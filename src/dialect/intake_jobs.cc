@@ -1,0 +1,241 @@
+// Jobs that are held suspended (IntakeConfig::hold_jobs): workloads whose slots are made from the Job's template.
+#include <algorithm>
+#include <functional>
+
+#include "dialect/intake_state.h"
+#include "dialect/names.h"
+
+namespace berth::dialect {
+namespace {
+
+std::size_t hash_of(const PodTemplate& shape) {
+  std::size_t hash = shape.node_selector.size() * 31 + shape.tolerations.size();
+  const auto mix = [&](std::size_t value) { hash = hash * 1'000'003 + value; };
+  for (const auto& [resource, amount] : shape.requests) {
+    mix(std::hash<std::string>{}(resource));
+    mix(static_cast<std::size_t>(amount));
+  }
+  for (const auto& request : shape.claim.requests) {
+    mix(static_cast<std::size_t>(request.count));
+    mix(static_cast<std::size_t>(request.milli));
+  }
+  for (const auto& [key, value] : shape.node_selector) mix(std::hash<std::string>{}(value));
+  return hash;
+}
+
+// Whether a pod may stand where a place was found for `promised`: it asks for no more, and goes wherever that goes. The API server
+// adds tolerations to pods which their template does not have.
+bool suits(const PodTemplate& pod, const PodTemplate& promised) {
+  if (pod == promised) return true;
+  if (!(pod.claim == promised.claim) || pod.node_selector != promised.node_selector ||
+      !(pod.required_affinity == promised.required_affinity) || pod.placement != promised.placement ||
+      pod.unsupported != promised.unsupported) {
+    return false;
+  }
+  for (const auto& [resource, amount] : pod.requests) {
+    if (amount > promised.requests.get(resource)) return false;
+  }
+  return std::all_of(promised.tolerations.begin(), promised.tolerations.end(), [&](const Toleration& t) {
+    return std::find(pod.tolerations.begin(), pod.tolerations.end(), t) != pod.tolerations.end();
+  });
+}
+
+// Another controller's work: JobSet and others suspend and release the Jobs that they make.
+bool has_another_master(const Job& job) {
+  if (!job.managed_by.empty() && job.managed_by != kJobController) return true;
+  return !job.meta.controller.kind.empty() && job.meta.controller.kind != "CronJob";
+}
+
+bool names_a_queue(const Job& job) {
+  for (const Meta* meta : {&job.meta, &job.template_meta}) {
+    if (!meta->mark(kKueueQueue).empty() || !meta->mark(kQueue).empty()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::shared_ptr<const PodTemplate> ShapePool::share(PodTemplate&& shape) {
+  const std::size_t hash = hash_of(shape);
+  const auto [begin, end] = known_.equal_range(hash);
+  for (auto it = begin; it != end;) {
+    auto known = it->second.lock();
+    if (known == nullptr) {
+      it = known_.erase(it);
+      continue;
+    }
+    if (*known == shape) return known;
+    ++it;
+  }
+  auto made = std::make_shared<const PodTemplate>(std::move(shape));
+  known_.emplace(hash, made);
+  return made;
+}
+
+const JobRecord* Intake::Impl::job_record(std::string_view uid) const {
+  const auto it = jobs.find(std::string(uid));
+  return it == jobs.end() ? nullptr : &it->second;
+}
+
+bool Intake::Impl::may_hold(const Job& job) const {
+  if (!config.hold_jobs || job.finished || job.meta.deleting || !names_a_queue(job) ||
+      has_another_master(job))
+    return false;
+  Pod pod;
+  pod.meta = job.template_meta;
+  pod.meta.controller = {"Job", job.meta.name, job.meta.uid};
+  pod.spec.scheduler_name = job.spec.scheduler_name;
+  return is_ours(pod) && membership_of(pod, &job).kind == GangKind::kJob;
+}
+
+bool Intake::Impl::holds(const Load& load) const {
+  if (load.kind != GangKind::kJob || load.released) return false;
+  const JobRecord* record = job_record(load.uid);
+  return record != nullptr && record->job.suspend && record->job.size() > 0 && may_hold(record->job);
+}
+
+bool Intake::Impl::keeps(const Load& load) const {
+  if (load.kind != GangKind::kJob) return false;
+  if (!load.released) return holds(load);
+  const JobRecord* record = job_record(load.uid);
+  return record != nullptr && may_hold(record->job);
+}
+
+// The Job changed, or what was decided about it.
+void Intake::Impl::sync_job(const std::string& uid) {
+  if (!config.hold_jobs) return;
+  const JobRecord* record = job_record(uid);
+  std::uint32_t ix = find_load(uid);
+  if (ix == kNoIx) {
+    if (record == nullptr || !record->job.suspend || record->job.size() < 1 || !may_hold(record->job)) return;
+    const Meta& meta = record->job.meta;
+    ix = new_load({GangKind::kJob, uid, meta.name, std::nullopt, {}}, meta.ns);
+    loads[ix].object_key = "job:" + uid;
+    loads[ix].first_created = meta.created != 0 ? meta.created : ++arrivals;
+  }
+  if (loads[ix].pods == 0 && !keeps(loads[ix])) return free_load(ix);
+  if (holds(loads[ix])) {
+    Load& load = loads[ix];
+    if (load.roles.empty())
+      load.roles.push_back(Role{record->shape, topology_of(record->job.template_meta), {}, true, {}});
+    Role& role = load.roles.front();
+    role.promised = load.roles.size() == 1;
+    if (role.promised && load.pods == 0 && load.job_shape != nullptr && load.job_shape != record->shape) {
+      load.remade = load.emitted;
+      ++load.revision;
+      role.shape = record->shape;
+      role.topology = topology_of(record->job.template_meta);
+      load.refused.clear();
+    }
+    load.job_shape = record->shape;
+    const auto size = static_cast<std::size_t>(record->job.size());
+    while (role.slots.size() > size && role.slots.back() == kNoIx) {
+      role.slots.pop_back();
+      const auto index = static_cast<std::int64_t>(role.slots.size());
+      role.holes.erase(index);
+      // A place that was kept for it would otherwise stay the engine's for ever.
+      if (load.emitted) work.push_back(SlotUpdate{uid, 0, index, SlotState::kGone, "", {}, {}, 0});
+    }
+    while (role.slots.size() < size) {
+      role.holes.insert(static_cast<std::int64_t>(role.slots.size()));
+      role.slots.push_back(kNoIx);
+    }
+  }
+  refresh(ix);
+  tell_slots(ix);
+}
+
+void Intake::Impl::tell_slots(std::uint32_t ix) {
+  const bool waits = holds(loads[ix]);
+  const bool flips = std::exchange(loads[ix].waits, waits) != waits;
+  for (std::size_t r = 0; r < loads[ix].roles.size(); ++r) {
+    if (flips) {
+      for (const auto hole : loads[ix].roles[r].holes) {
+        work.push_back(SlotUpdate{loads[ix].uid,
+                                  static_cast<std::int64_t>(r),
+                                  hole,
+                                  waits ? SlotState::kWaiting : SlotState::kGone,
+                                  "",
+                                  {},
+                                  {},
+                                  0});
+      }
+    }
+    const std::vector<std::uint32_t> slots = loads[ix].roles[r].slots;
+    for (const auto pod : slots) {
+      if (pod == kNoIx || !pods[pod].pod.spec.node_name.empty()) continue;
+      set_state(pod, state_without_node(pods[pod]), "");
+    }
+  }
+}
+
+SlotState Intake::Impl::state_without_node(const PodRecord& record) const {
+  if (record.pod.spec.gated) return SlotState::kAbsent;
+  if (record.membership.kind != GangKind::kJob) return SlotState::kWaiting;
+  const auto ix = find_load(record.membership.uid);
+  // A suspended Job's pods are about to be deleted.
+  return ix != kNoIx && holds(loads[ix]) ? SlotState::kAbsent : SlotState::kWaiting;
+}
+
+bool Intake::Impl::join_promised(Load& load, const PodRecord& record) {
+  if (load.kind != GangKind::kJob || load.roles.size() != 1 || !load.roles.front().promised) return false;
+  Role& role = load.roles.front();
+  if (suits(*record.shape, *role.shape)) return true;
+  // Its pods are others than the template says (admission changed them): it is decided anew for what they are.
+  role.shape = record.shape;
+  load.remade = true;
+  ++load.revision;
+  return true;
+}
+
+void Intake::set_released(std::string_view workload, bool released) {
+  Impl& s = *impl_;
+  const auto ix = s.find_load(workload);
+  if (ix == kNoIx || s.loads[ix].kind != GangKind::kJob || s.loads[ix].released == released) return;
+  s.loads[ix].released = released;
+  s.loads[ix].waits = false;  // whoever releases it knows of its slots
+  s.sync_job(std::string(workload));
+}
+
+bool Intake::is_released(std::string_view workload) const {
+  const auto ix = impl_->find_load(workload);
+  return ix != kNoIx && impl_->loads[ix].released;
+}
+
+void Intake::renew(std::string_view workload) {
+  Impl& s = *impl_;
+  const auto ix = s.find_load(workload);
+  if (ix == kNoIx) return;
+  const Load& load = s.loads[ix];
+  const SlotState without_pod = s.holds(load) ? SlotState::kWaiting : SlotState::kGone;
+  for (std::size_t r = 0; r < load.roles.size(); ++r) {
+    for (std::size_t i = 0; i < load.roles[r].slots.size(); ++i) {
+      const auto pod = load.roles[r].slots[i];
+      if (pod == kNoIx) {
+        s.work.push_back(SlotUpdate{load.uid,
+                                    static_cast<std::int64_t>(r),
+                                    static_cast<std::int64_t>(i),
+                                    without_pod,
+                                    "",
+                                    {},
+                                    {},
+                                    0});
+      } else if (s.pods[pod].pod.spec.node_name.empty()) {
+        const SlotState state = s.pods[pod].state;
+        s.emit_slot(s.pods[pod], state == SlotState::kAbsent ? SlotState::kGone : state);
+      }
+    }
+  }
+}
+
+void Intake::set_rest(std::string_view workload, std::optional<Reason> why) {
+  const std::string uid(workload);
+  if (why) {
+    impl_->rests.insert_or_assign(uid, std::move(*why));
+  } else if (impl_->rests.erase(uid) == 0) {
+    return;
+  }
+  if (const auto ix = impl_->find_load(uid); ix != kNoIx) impl_->refresh(ix);
+}
+
+}  // namespace berth::dialect
