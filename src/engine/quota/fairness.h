@@ -48,7 +48,7 @@ struct Share {
   Int128 den = 1;  // positive
 
   std::strong_ordering operator<=>(const Share& other) const;
-  bool operator==(const Share& other) const { return (*this <=> other) == 0; }
+  bool operator==(const Share& other) const { return std::is_eq(*this <=> other); }
 };
 
 // a/b against c/d; a, c not negative, b, d positive.
