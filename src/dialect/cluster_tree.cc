@@ -88,6 +88,7 @@ void Growth::link() {
     }
   }
   // A circle has no top: all in it, and below it, hang on the root, disabled.
+  std::vector<Branch*> circling;
   for (auto& [name, branch] : branches) {
     std::size_t steps = 0;
     std::string_view at = name;
@@ -95,10 +96,13 @@ void Growth::link() {
       at = branches.find(at)->second.parent;
       ++steps;
     }
-    if (at != kTreeRoot) wrong(branch, "its parents form a circle");
+    if (at != kTreeRoot) circling.push_back(&branch);
+  }
+  for (Branch* branch : circling) {
+    wrong(*branch, "its parents form a circle");
+    branch->parent = kTreeRoot;
   }
   for (auto& [name, branch] : branches) {
-    if (branch.wrong == "its parents form a circle") branch.parent = kTreeRoot;
     if (name != kTreeRoot) branches.find(branch.parent)->second.children.push_back(name);
   }
 }

@@ -153,6 +153,15 @@ TEST(ClusterTree, VolcanosQueuesHaveTheirMeaning) {
   EXPECT_EQ(m.queues.at("volcano:shut").parent, "volcano:q2");
 }
 
+TEST(ClusterTree, ACircleOfQueuesThatAreWrongAnywayIsThereAndDisabled) {
+  const std::string head = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: ";
+  const Made m(head + "a}\nspec: {parent: b, affinity: {}}\n---\n" + head +
+               "b}\nspec: {parent: a, affinity: {}}\n");
+  EXPECT_THAT(m.order, ElementsAre("cluster:root", "volcano:a", "volcano:b"));
+  for (const char* name : {"volcano:a", "volcano:b"})
+    EXPECT_THAT(m.queues.at(name).disabled, HasSubstr("affinity")) << "the first that is wrong";
+}
+
 TEST(ClusterTree, KaisQueuesHaveTheirUnits) {
   const std::string yaml = node_yaml("n0", 8) +
                            "apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: a}\nspec:\n  "
