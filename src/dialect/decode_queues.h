@@ -81,19 +81,25 @@ void read_quotas(FieldReader<V>& f, const V& spec, std::vector<ResourceGroup>& g
   });
 }
 
-// fairSharing.weight, a quantity in thousandths: "1", "0.5", "2500m".
+// A weight, a quantity in thousandths: "1", "0.5", "2500m". One where it is absent.
 template <class V>
-Rational read_weight(FieldReader<V>& f, const V& spec) {
-  const V weight = f.map(spec, "fairSharing").find("weight");
+Rational read_weight_of(FieldReader<V>& f, const V& object, std::string_view key) {
+  const V weight = object.find(key);
   if (!weight.present()) return {};
   std::string buffer;
   const auto text = weight.scalar(buffer);
   const auto milli = text ? text::parse_quantity(*text, 1000) : Result<std::int64_t>(0);
   if (!text || !milli || *milli < 0) {
-    f.wrong(weight, "weight", "a quantity that is not negative, such as \"1\" or \"0.5\"");
+    f.wrong(weight, key, "a quantity that is not negative, such as \"1\" or \"0.5\"");
     return {};
   }
   return {*milli, 1000};
+}
+
+// fairSharing.weight.
+template <class V>
+Rational read_weight(FieldReader<V>& f, const V& spec) {
+  return read_weight_of(f, f.map(spec, "fairSharing"), "weight");
 }
 
 template <class V>

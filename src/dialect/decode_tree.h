@@ -112,16 +112,7 @@ BerthQueue read_berth_queue(FieldReader<V>& f, const V& object) {
     out.flavors.push_back(name);
     read_amounts(f, flavor, name, out);
   });
-  if (const V weight = spec.find("weight"); weight.present()) {
-    std::string buffer;
-    const auto text = weight.scalar(buffer);
-    const auto milli = text ? text::parse_quantity(*text, 1000) : Result<std::int64_t>(-1);
-    if (!text || !milli || *milli < 0) {
-      f.wrong(weight, "weight", "a number that is not negative, such as 1, \"0.5\" or \"2500m\"");
-    } else {
-      out.weight = {*milli, 1000};
-    }
-  }
+  out.weight = read_weight_of(f, spec, "weight");
   out.priority = f.integer(spec, "priority", 0, -2147483648ll, 2147483647ll);
   const V sharing = f.map(spec, "sharing");
   out.sharing = f.choice(sharing, "by", kSharing, Sharing::kGuaranteedShare);
@@ -214,15 +205,8 @@ KaiQueue read_kai_queue(FieldReader<V>& f, const V& object) {
   // One weight for all resources: that of GPUs, which are what queues compete for, else of CPU. KAI's absent weight is 0: no surplus.
   const V gpu = f.map(resources, "gpu");
   const V of = gpu.find("overQuotaWeight").present() ? gpu : f.map(resources, "cpu");
-  std::string buffer;
-  const V weight = of.find("overQuotaWeight");
-  const auto text = weight.present() ? weight.scalar(buffer) : std::nullopt;
-  const auto milli = text ? text::parse_quantity(*text, 1000) : Result<std::int64_t>(0);
-  if (!milli || *milli < 0) {
-    f.wrong(weight, "overQuotaWeight", "a number that is not negative");
-  } else {
-    out.weight = {*milli, 1000};
-  }
+  out.weight =
+      of.find("overQuotaWeight").present() ? read_weight_of(f, of, "overQuotaWeight") : Rational{0, 1000};
   out.priority = f.integer(spec, "priority", 100, -2147483648ll, 2147483647ll);
   out.preemption.minimum_runtime = read_duration(f, spec, "preemptMinRuntime", 0);
   out.preemption.minimum_runtime_across = read_duration(f, spec, "reclaimMinRuntime", 0);

@@ -87,12 +87,7 @@ void Carrier::start(const Decision& decision, TimeMs now) {
   const bool released = info && info->suspended;  // its pods are still to be made
   Flight* flight = nullptr;
   if (info && info->gang && !released) {
-    const auto [it, fresh] = flights_.try_emplace(decision.workload);
-    flight = &it->second;
-    if (fresh) {
-      flight->deadline = now + options_.gang_deadline;
-      timers_.emplace(flight->deadline, Timer{TimerKind::kGang, decision.workload});
-    }
+    flight = &flight_of(decision.workload, now);
   }
   std::vector<SlotPlacement> places;
   for (const SlotPlacement& slot : decision.slots) {
@@ -112,21 +107,14 @@ void Carrier::start(const Decision& decision, TimeMs now) {
     }
     std::string uid(pod->uid);
     if (flight != nullptr) flight->open.insert(uid);
-    const auto [it, fresh] = binds_.try_emplace(uid);
+    const auto [it, fresh] = binds_.try_emplace(std::move(uid));
     Bind& bind = it->second;
     if (!fresh) {  // decided again while the former bind is on its way: that one counts
       events_.push_back(SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kBinding,
                                    bind.node, bind.devices});
       continue;
     }
-    bind.ns = pod->ns;
-    bind.name = pod->name;
-    bind.uid = std::move(uid);
-    bind.node = slot.node;
-    bind.devices = slot.devices;
-    bind.workload = decision.workload;
-    bind.decided = now;
-    bind.stage = Stage::kDone;
+    begin(bind, *pod, slot, now);
     if (!failures_.empty() && failures_.contains(bind.uid)) {
       rest(bind, false, now);
     } else {
@@ -141,25 +129,32 @@ void Carrier::start(const Decision& decision, TimeMs now) {
 }
 
 void Carrier::came(const dialect::PodView& pod, const SlotPlacement& place, TimeMs now) {
-  std::string uid(pod.uid);
-  const auto [it, fresh] = binds_.try_emplace(uid);
+  const auto [it, fresh] = binds_.try_emplace(std::string(pod.uid));
   if (!fresh) return;
   Bind& bind = it->second;
+  begin(bind, pod, place, now);
+  flight_of(bind.workload, now).open.insert(bind.uid);
+  send(bind);
+}
+
+void Carrier::begin(Bind& bind, const dialect::PodView& pod, const SlotPlacement& place, TimeMs now) {
   bind.ns = pod.ns;
   bind.name = pod.name;
-  bind.uid = std::move(uid);
+  bind.uid = pod.uid;
   bind.node = place.node;
   bind.devices = place.devices;
   bind.workload = pod.workload;
   bind.decided = now;
   bind.stage = Stage::kDone;
-  const auto [flight, first] = flights_.try_emplace(bind.workload);
-  if (first) {
-    flight->second.deadline = now + options_.gang_deadline;
-    timers_.emplace(flight->second.deadline, Timer{TimerKind::kGang, bind.workload});
+}
+
+Carrier::Flight& Carrier::flight_of(const std::string& workload, TimeMs now) {
+  const auto [it, fresh] = flights_.try_emplace(workload);
+  if (fresh) {
+    it->second.deadline = now + options_.gang_deadline;
+    timers_.emplace(it->second.deadline, Timer{TimerKind::kGang, workload});
   }
-  flight->second.open.insert(bind.uid);
-  send(bind);
+  return it->second;
 }
 
 void Carrier::send(Bind& bind) {

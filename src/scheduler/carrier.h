@@ -145,6 +145,10 @@ class Carrier {
   void evict_pods(const Decision& decision, TimeMs now);
   // A pod whose place is kept has come.
   void came(const dialect::PodView& pod, const SlotPlacement& place, TimeMs now);
+  // What a bind that has just been made is about.
+  static void begin(Bind& bind, const dialect::PodView& pod, const SlotPlacement& place, TimeMs now);
+  // That of the gang; a new one is due at the gang's deadline.
+  Flight& flight_of(const std::string& workload, TimeMs now);
   void job_answered(Answer&& answer, TimeMs now);
   void begin_eviction(const dialect::PodView& pod, const Reason& reason, std::string_view beneficiary,
                       TimeMs now);
