@@ -93,13 +93,16 @@ void PlanWorld::make_job_pods(const dialect::Job& job, const std::vector<const d
   if (job.finished) return;
   std::vector<std::int64_t> taken;
   std::int64_t have = 0;
+  std::int64_t succeeded = 0;
   for (const auto* pod : owned) {
     if (pod->phase == dialect::PodPhase::kFailed) continue;
     if (const auto index = job_index(*pod, job)) taken.push_back(*index);
-    if (pod->phase != dialect::PodPhase::kSucceeded) ++have;
+    ++(pod->phase == dialect::PodPhase::kSucceeded ? succeeded : have);
   }
   std::sort(taken.begin(), taken.end());
-  const std::int64_t missing = job.size() - have;
+  dialect::Job counted = job;  // its status may be older than its pods, or left out
+  counted.succeeded = std::max(job.succeeded, succeeded);
+  const std::int64_t missing = counted.size() - have;
   if (missing <= 0) return;
   for (auto& pod : dialect::pods_of_job(job, taken, missing)) {
     while (pods_.contains(pod.meta.uid)) pod.meta.uid += "+";  // a retry

@@ -88,6 +88,17 @@ bool Intake::Impl::may_hold(const Job& job) const {
   return is_ours(pod) && membership_of(pod, &job).kind == GangKind::kJob;
 }
 
+// A pod that has ended well is not made again. While the gang runs, its slot stays part of the gang, so that the others are no surplus
+// that may be taken one by one; a gang that must start (again) is made of those that are left.
+std::int64_t Intake::Impl::size_of_job(Load& load, const Job& job) const {
+  if (load.bound == 0 || job.suspend) load.whole = 0;
+  std::int64_t size = job.size();
+  if (!job.completions && job.succeeded > 0 && !job.suspend) size = std::min(size, load.pods);
+  size = std::max<std::int64_t>(1, std::max(size, std::min(job.parallelism, load.whole)));
+  if (load.bound >= size) load.whole = size;
+  return size;
+}
+
 bool Intake::Impl::holds(const Load& load) const {
   if (load.kind != GangKind::kJob || load.released) return false;
   const JobRecord* record = job_record(load.uid);

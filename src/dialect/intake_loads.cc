@@ -75,7 +75,7 @@ std::uint32_t Intake::Impl::load_for(const PodRecord& record) {
   const std::uint32_t ix = new_load(m, record.pod.meta.ns);
   Load& load = loads[ix];
   if (m.kind == GangKind::kJob) {
-    if (const Job* job = job_of(record.pod)) load.size = job->size();
+    if (const Job* job = job_of(record.pod)) load.size = size_of_job(load, *job);
   }
   if (record.pod.meta.controller.kind == "Job") load.object_key = "job:" + record.pod.meta.controller.uid;
   return ix;
@@ -323,7 +323,7 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
     case GangKind::kJob:
       if (job_record_of_load != nullptr) {
         const Job& job = job_record_of_load->job;
-        load.size = job.size();
+        load.size = size_of_job(load, job);
         sources.push_back(&job.meta);
         if (job.meta.created != 0) out.created = job.meta.created;
       }

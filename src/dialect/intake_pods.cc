@@ -215,6 +215,7 @@ void Intake::Impl::attach(std::uint32_t ix) {
   }
   role->slots[static_cast<std::size_t>(record.index)] = ix;
   ++load.pods;
+  if (!record.pod.spec.node_name.empty()) ++load.bound;
   if (!record.pod.problem.empty()) ++load.unreadable;
   load.refused.clear();
   count(load.priorities, priority_key(record.pod), +1);
@@ -234,6 +235,7 @@ void Intake::Impl::detach(std::uint32_t ix) {
   role.slots[static_cast<std::size_t>(record.index)] = kNoIx;
   role.holes.insert(record.index);
   --load.pods;
+  if (!record.pod.spec.node_name.empty()) --load.bound;
   if (!record.pod.problem.empty()) --load.unreadable;
   if (!record.repelled_by.empty()) --load.repelled;
   record.repelled_by.clear();
@@ -269,6 +271,10 @@ void Intake::Impl::set_state(std::uint32_t ix, SlotState state, const std::strin
   const bool now_bound = record.pod.spec.node_name.empty() && !node.empty();
   record.state = state;
   record.pod.spec.node_name = node;
+  if (now_bound) {
+    Load& load = loads[record.load];
+    if (++load.bound >= load.size) load.whole = load.size;
+  }
   if (now_bound && !record.repelled_by.empty()) {
     weigh(record);
     refresh(record.load);

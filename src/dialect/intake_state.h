@@ -83,6 +83,7 @@ struct Load {
   std::int64_t size = 0;
   std::vector<Role> roles;
   std::int64_t pods = 0;
+  std::int64_t bound = 0;  // of `pods`
   std::map<PriorityKey, std::int64_t> priorities;
   std::map<std::int64_t, std::int64_t> sizes;  // what members say; 0 = unreadable
   std::vector<std::string> depends;
@@ -90,7 +91,8 @@ struct Load {
   std::int64_t repelled = 0;                    // pods with repelled_by
   std::int64_t unreadable = 0;                  // pods with a problem
   std::shared_ptr<const KueueWorkload> object;  // kKueueWorkload: it has slots, and no pods
-  // Of a Job that may be held (intake_jobs.cc).
+  // Of a Job (intake_jobs.cc).
+  std::int64_t whole = 0;  // its size when all its pods had nodes; 0: none has one since
   std::shared_ptr<const PodTemplate> job_shape;  // of its template, when its slots were made
   bool released = false;                         // being unsuspended: its slots are kept
   bool waits = false;                            // the engine was told that slots without a pod wait
@@ -178,6 +180,8 @@ struct Intake::Impl {
   // intake_jobs.cc: Jobs that are held suspended
   const JobRecord* job_record(std::string_view uid) const;
   bool may_hold(const Job& job) const;
+  // Members that a Job's gang needs now.
+  std::int64_t size_of_job(Load& load, const Job& job) const;
   // Its slots without a pod wait.
   bool holds(const Load& load) const;
   // It stays although it has no pods.

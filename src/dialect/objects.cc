@@ -72,7 +72,7 @@ std::string_view Meta::mark(std::string_view key) const {
 
 std::int64_t Job::size() const {
   if (!completions) return parallelism;
-  return std::min(parallelism, std::max<std::int64_t>(0, *completions - (suspend ? succeeded : 0)));
+  return std::min(parallelism, std::max<std::int64_t>(0, *completions - succeeded));
 }
 
 bool LabelSelector::matches(const Labels& labels) const {

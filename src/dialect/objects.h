@@ -171,7 +171,7 @@ struct Job {
   Meta template_meta;           // labels and annotations of the pod template
   PodSpec spec;
 
-  // Pods that run at once: the smaller of parallelism and completions, of a suspended one those completions that are left.
+  // Pods that run at once: the smaller of parallelism and the completions that are left.
   std::int64_t size() const;
 };
 

@@ -74,6 +74,9 @@ void World::drain() {
     events.clear();
     intake.drain(events);
     for (const auto& event : events) {
+      if (const auto* upsert = std::get_if<WorkloadUpsert>(&event)) {
+        told.insert_or_assign(upsert->workload.uid, upsert->workload);
+      }
       if (const auto status = engine.apply(event); !status) {
         refused.push_back(status.error().message);
         intake.refused(event, status.error().message);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ std::string pod_yaml(const std::string& name, int gpus, const std::string& head 
 struct World {
   Intake intake;
   engine::Engine engine;
-  std::vector<std::string> refused;  // events that the engine did not take
+  std::vector<std::string> refused;      // events that the engine did not take
+  std::map<std::string, Workload> told;  // by uid, as the engine was told last
 
   explicit World(IntakeConfig config = {}) : intake(std::move(config)) {}
   void apply(const std::string& yaml);
