@@ -120,7 +120,9 @@ TEST_F(BerthInCluster, SharesOfDevicesAreKnownAfterARestart) {
   };
   const auto devices = [&](const std::string& name) {
     const auto reply = cluster_->client().get("/api/v1/namespaces/default/pods/" + name);
-    return json::parse(reply.body)["metadata"]["annotations"].value("berth.dev/devices", std::string());
+    return json::parse(reply.body)["metadata"]
+        .value("annotations", json::object())  // one that waits may have none
+        .value("berth.dev/devices", std::string());
   };
   const auto remove = [&](const std::string& name) {
     return expect_ok(cluster_->client().del("/api/v1/namespaces/default/pods/" + name), "deleting a pod");

@@ -71,6 +71,25 @@ TEST_F(QuotaOnly, LaterInOrderYields) {
       << "the one that has most left, though a started as late";
 }
 
+// First it is asked whether it could reclaim within its quota (7 of 8: all of its queue would have to end). As in the end only its own
+// queue's work has to, it may borrow, and one is enough.
+TEST_F(QuotaOnly, WhoReclaimsFromNobodyAfterAllTakesNoMoreOfItsOwnThanItNeeds) {
+  ok(e.apply(gpu_queue("rest", "all", 4)));
+  ok(e.apply(gpu_queue("other", "all", 0)));
+  ok(e.apply(cohort("all")));
+  Queue q = queue;
+  q.parent = "all";
+  queue_is(q);
+  Workload borrower = gang_workload("borrower", 1, 1, 0, "other");
+  borrower.created = 1;
+  ok(e.apply(WorkloadUpsert{borrower}));
+  add("a", 4, 5);
+  add("b", 2, 0);
+  ASSERT_EQ(decide(1000).size(), 3u);
+  add("high", 7, 10);
+  EXPECT_EQ(decide(2000), (Decisions{{DecisionKind::kEvict, "b"}, {DecisionKind::kHold, "high"}}));
+}
+
 TEST_F(QuotaOnly, NobodyYieldsBeforeTheMinimumRuntime) {
   Queue q = queue;
   q.preemption.minimum_runtime = 60'000;

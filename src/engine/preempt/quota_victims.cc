@@ -16,9 +16,8 @@ void QuotaVictims::restore(const std::vector<Yielder>& taken) const {
   for (auto it = taken.rbegin(); it != taken.rend(); ++it) free(*it, +1);
 }
 
-// The last one taken is needed: it made the fit.
 void QuotaVictims::give_back(std::vector<Yielder>& taken, bool borrowing) const {
-  for (std::size_t i = taken.size() - 1; i-- > 0;) {
+  for (std::size_t i = taken.size(); i-- > 0;) {
     free(taken[i], +1);
     if (fits(borrowing)) {
       taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(i));
@@ -45,6 +44,12 @@ std::optional<std::vector<Yielder>> QuotaVictims::classic() const {
       taken.push_back(all[i].who);
       if (!fits(borrowing)) continue;
       give_back(taken, borrowing);
+      // Who takes from its own queue alone may borrow: it had to stay within its quota for others' sake only, and they are spared.
+      // Here Kueue would take more than it needs.
+      const bool own = std::all_of(taken.begin(), taken.end(), [&](const Yielder& y) {
+        return state.workloads[y.workload.index()].queue == state.workloads[preemptor.index()].queue;
+      });
+      if (!borrowing && own) give_back(taken, true);
       restore(taken);
       return taken;
     }
