@@ -190,7 +190,7 @@ Status Scheduler::run() {
   } else {
     s.leader = true;
   }
-  const Status result = s.lead(elector.get());
+  Status result = s.lead(elector.get());
   s.leader = false;
   return result;
 }
