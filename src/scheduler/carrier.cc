@@ -92,7 +92,8 @@ void Carrier::start(const Decision& decision, TimeMs now) {
   std::vector<SlotPlacement> places;
   for (const SlotPlacement& slot : decision.slots) {
     const auto pod = intake_.pod_at(decision.workload, slot.pod_set, slot.index);
-    if (!pod && released) {
+    // A pod that is there nevertheless is about to be deleted: the place is for the one that is made instead.
+    if (released && (!pod || (pod->node.empty() && !is_binding(pod->uid)))) {
       places.push_back(slot);
       continue;
     }
@@ -123,18 +124,10 @@ void Carrier::start(const Decision& decision, TimeMs now) {
   }
   if (flight != nullptr && flight->landed()) flights_.erase(decision.workload);
   if (places.empty()) return;
+  end_the_rest(decision, now);
   listener_.on_job(*info, "Released",
                    fmt::format("unsuspended: places are kept for its {} pods", places.size()));
   jobs_.release(decision.workload, std::move(places), now);
-}
-
-void Carrier::came(const dialect::PodView& pod, const SlotPlacement& place, TimeMs now) {
-  const auto [it, fresh] = binds_.try_emplace(std::string(pod.uid));
-  if (!fresh) return;
-  Bind& bind = it->second;
-  begin(bind, pod, place, now);
-  flight_of(bind.workload, now).open.insert(bind.uid);
-  send(bind);
 }
 
 void Carrier::begin(Bind& bind, const dialect::PodView& pod, const SlotPlacement& place, TimeMs now) {
@@ -290,11 +283,6 @@ void Carrier::read_answered(Answer&& answer, TimeMs now) {
   seen(uid, false, now);
 }
 
-void Carrier::job_gone(std::string_view uid) {
-  jobs_.forget(uid);
-  floors_.erase(std::string(uid));
-}
-
 void Carrier::seen(std::string_view uid_view, bool gone, TimeMs now) {
   if (jobs_.expects_pods() && !gone) {
     const auto pod = intake_.pod(uid_view);
@@ -386,33 +374,6 @@ void Carrier::evict(const Decision& decision, TimeMs now) {
   if (!suspend(decision, now)) evict_pods(decision, now);
 }
 
-bool Carrier::suspend(const Decision& decision, TimeMs now) {
-  const auto info = intake_.workload(decision.workload);
-  if (!info || !info->is_job()) return false;
-  const auto pods = intake_.pods_of(decision.workload);
-  const auto placed = static_cast<std::size_t>(std::count_if(pods.begin(), pods.end(), [&](const auto& pod) {
-    return pod.state != SlotState::kReleasing && (!pod.node.empty() || is_binding(pod.uid));
-  }));
-  const std::size_t has = placed + jobs_.open_places(decision.workload);
-  if (has >= decision.slots.size() + static_cast<std::size_t>(info->least))
-    return false;  // surplus: the gang stays
-  flights_.erase(decision.workload);
-  std::string beneficiary;
-  if (const auto whom = intake_.workload(decision.beneficiary)) beneficiary = whom->name;
-  Decision readable = decision;
-  readable.reason = dialect::readable(decision.reason, intake_);
-  listener_.on_job(*info, decision.reason.code == ReasonCode::kWithdrawn ? "Withdrawn" : "Preempted",
-                   beneficiary.empty() ? to_text(readable.reason)
-                                       : fmt::format("{} (for {})", to_text(readable.reason), beneficiary));
-  for (const auto& pod : pods) {  // a bind that only waits to be tried again is not tried
-    const auto bind = binds_.find(std::string(pod.uid));
-    if (bind == binds_.end() || bind->second.stage != Stage::kResting || bind->second.read_next) continue;
-    forget_bind(std::string(pod.uid));
-  }
-  jobs_.suspend(readable, now);
-  return true;
-}
-
 void Carrier::job_answered(Answer&& answer, TimeMs now) {
   if (answer.result.outcome == kube::Outcome::kOk) {
     if (auto object = decoder_.decode(answer.result.body, dialect::Kind::kJob)) {
@@ -420,7 +381,15 @@ void Carrier::job_answered(Answer&& answer, TimeMs now) {
       intake_.upsert(std::move(*object));
     }
   }
+  const std::size_t open = jobs_.open_places(answer.uid);
   if (const auto by_pod = jobs_.answered(answer, now)) evict_pods(*by_pod, now);
+  // Its places went back after some of its pods had come (somebody else had released it): the gang may stay short of the others.
+  if (open == 0 || jobs_.open_places(answer.uid) > 0) return;
+  const auto pods = intake_.pods_of(answer.uid);
+  if (std::any_of(pods.begin(), pods.end(),
+                  [&](const auto& pod) { return !pod.node.empty() || is_binding(pod.uid); })) {
+    flight_of(answer.uid, now).lost = true;
+  }
 }
 
 void Carrier::evict_pods(const Decision& decision, TimeMs now) {

@@ -128,8 +128,9 @@ class Carrier {
   struct Flight {
     std::set<std::string> open;  // members not known to be bound
     TimeMs deadline = 0;
-    bool lost =
-        false;  // a member vanished before it was bound: whether another came in its place is seen at the deadline
+    // A member vanished before it was bound, or its place went back before it came: whether the gang is whole all the same is
+    // seen at the deadline.
+    bool lost = false;
     bool landed() const { return open.empty() && !lost; }
   };
   enum class TimerKind : std::uint8_t { kBind, kEviction, kGang };
@@ -143,6 +144,8 @@ class Carrier {
   // A Job that ends as a whole is suspended; false: it is not one.
   bool suspend(const Decision& decision, TimeMs now);
   void evict_pods(const Decision& decision, TimeMs now);
+  // A Job is released again before its suspension has ended all pods that it was to end: those are deleted one by one.
+  void end_the_rest(const Decision& start, TimeMs now);
   // A pod whose place is kept has come.
   void came(const dialect::PodView& pod, const SlotPlacement& place, TimeMs now);
   // What a bind that has just been made is about.

@@ -113,6 +113,11 @@ std::size_t Jobs::open_places(std::string_view workload) const {
   return it == jobs_.end() ? 0 : it->second.open.size();
 }
 
+std::optional<Decision> Jobs::ending(std::string_view workload) const {
+  const auto it = jobs_.find(std::string(workload));
+  return it == jobs_.end() ? std::nullopt : it->second.ending;
+}
+
 void Jobs::suspend(const Decision& decision, TimeMs now) {
   const std::string& workload = decision.workload;
   const auto info = intake_.workload(workload);

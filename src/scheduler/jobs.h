@@ -74,6 +74,8 @@ class Jobs {
   bool expects_pods() const { return expecting_ > 0; }
   // Places that are kept for pods that have not come.
   std::size_t open_places(std::string_view workload) const;
+  // What its suspension is to end, as long as it is suspended.
+  std::optional<Decision> ending(std::string_view workload) const;
   std::size_t busy() const { return flying_; }
   std::size_t size() const { return jobs_.size(); }
 

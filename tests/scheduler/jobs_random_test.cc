@@ -54,7 +54,7 @@ class Server : public Outbox {
   }
 
   void step(bool trouble) {
-    switch (random_.below(trouble ? 11 : 8)) {
+    switch (random_.below(trouble ? 12 : 8)) {
       case 0:
       case 1:
         controller();
@@ -79,6 +79,9 @@ class Server : public Outbox {
         break;
       case 9:
         change_job();
+        break;
+      case 10:
+        lose_a_pod();
         break;
       default:
         end_a_job();
@@ -288,6 +291,14 @@ class Server : public Outbox {
     }
     ++it->second.generation;
     job_changed(it->first);
+  }
+  // Somebody deletes a pod that waits: it is gone at once, and another one is made.
+  void lose_a_pod() {
+    const auto it = any_of(pods_);
+    if (it == pods_.end() || !it->second.node.empty()) return;
+    ++version_;
+    tell(dialect::Kind::kPod, it->first, json::object(), true);
+    pods_.erase(it);
   }
   void end_a_job() {
     const auto it = any_of(jobs_);

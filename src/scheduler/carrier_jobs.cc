@@ -1,0 +1,69 @@
+// The part of Carrier (carrier.h) that is about Jobs which Berth holds suspended.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "dialect/writes.h"
+#include "scheduler/carrier.h"
+
+namespace berth::scheduler {
+
+void Carrier::end_the_rest(const Decision& start, TimeMs now) {
+  auto ending = jobs_.ending(start.workload);
+  if (!ending) return;
+  std::erase_if(ending->slots, [&](const SlotPlacement& slot) {
+    const auto again = [&](const SlotPlacement& s) {
+      return s.pod_set == slot.pod_set && s.index == slot.index;
+    };
+    if (std::any_of(start.slots.begin(), start.slots.end(), again)) return true;
+    const auto pod = intake_.pod_at(start.workload, slot.pod_set, slot.index);
+    return !pod || pod->state == SlotState::kReleasing || (pod->node.empty() && !is_binding(pod->uid));
+  });
+  if (ending->slots.empty()) return;
+  evict_pods(*ending, now);
+  flight_of(start.workload, now).lost =
+      true;  // of those that end, and those that come, a whole gang must become
+}
+
+void Carrier::came(const dialect::PodView& pod, const SlotPlacement& place, TimeMs now) {
+  const auto [it, fresh] = binds_.try_emplace(std::string(pod.uid));
+  if (!fresh) return;
+  Bind& bind = it->second;
+  begin(bind, pod, place, now);
+  flight_of(bind.workload, now).open.insert(bind.uid);
+  send(bind);
+}
+
+void Carrier::job_gone(std::string_view uid) {
+  jobs_.forget(uid);
+  floors_.erase(std::string(uid));
+}
+
+bool Carrier::suspend(const Decision& decision, TimeMs now) {
+  const auto info = intake_.workload(decision.workload);
+  if (!info || !info->is_job()) return false;
+  const auto pods = intake_.pods_of(decision.workload);
+  const auto placed = static_cast<std::size_t>(std::count_if(pods.begin(), pods.end(), [&](const auto& pod) {
+    return pod.state != SlotState::kReleasing && (!pod.node.empty() || is_binding(pod.uid));
+  }));
+  const std::size_t has = placed + jobs_.open_places(decision.workload);
+  if (has >= decision.slots.size() + static_cast<std::size_t>(info->least))
+    return false;  // surplus: the gang stays
+  flights_.erase(decision.workload);
+  std::string beneficiary;
+  if (const auto whom = intake_.workload(decision.beneficiary)) beneficiary = whom->name;
+  Decision readable = decision;
+  readable.reason = dialect::readable(decision.reason, intake_);
+  listener_.on_job(*info, decision.reason.code == ReasonCode::kWithdrawn ? "Withdrawn" : "Preempted",
+                   beneficiary.empty() ? to_text(readable.reason)
+                                       : fmt::format("{} (for {})", to_text(readable.reason), beneficiary));
+  for (const auto& pod : pods) {  // a bind that only waits to be tried again is not tried
+    const auto bind = binds_.find(std::string(pod.uid));
+    if (bind == binds_.end() || bind->second.stage != Stage::kResting || bind->second.read_next) continue;
+    forget_bind(std::string(pod.uid));
+  }
+  jobs_.suspend(readable, now);
+  return true;
+}
+
+}  // namespace berth::scheduler
