@@ -381,10 +381,11 @@ void Carrier::job_answered(Answer&& answer, TimeMs now) {
       intake_.upsert(std::move(*object));
     }
   }
-  const std::size_t open = jobs_.open_places(answer.uid);
-  if (const auto by_pod = jobs_.answered(answer, now)) evict_pods(*by_pod, now);
-  // Its places went back after some of its pods had come (somebody else had released it): the gang may stay short of the others.
-  if (open == 0 || jobs_.open_places(answer.uid) > 0) return;
+  const bool knew = answer.result.outcome != kube::Outcome::kOk && jobs_.knows(answer.uid);
+  if (const auto by_pod = jobs_.answered(answer, now)) return evict_pods(*by_pod, now);
+  // The Job changed, so what was decided about it is void; but some of its pods may have come already (somebody else released it),
+  // and the gang stay short of others.
+  if (!knew || jobs_.knows(answer.uid)) return;
   const auto pods = intake_.pods_of(answer.uid);
   if (std::any_of(pods.begin(), pods.end(),
                   [&](const auto& pod) { return !pod.node.empty() || is_binding(pod.uid); })) {

@@ -74,6 +74,7 @@ class Jobs {
   bool expects_pods() const { return expecting_ > 0; }
   // Places that are kept for pods that have not come.
   std::size_t open_places(std::string_view workload) const;
+  bool knows(std::string_view workload) const { return jobs_.contains(std::string(workload)); }
   // What its suspension is to end, as long as it is suspended.
   std::optional<Decision> ending(std::string_view workload) const;
   std::size_t busy() const { return flying_; }
