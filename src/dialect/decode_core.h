@@ -266,10 +266,11 @@ inline void apply_share(const Meta& meta, PodTemplate& pod) {
     const std::string_view resource = meta.mark(kGpuResource);
     pod.claim.requests.push_back(
         DeviceRequest{std::string(resource.empty() ? "nvidia.com/gpu" : resource), 1, share});
-  } else if (pod.claim.requests.size() == 1 && pod.claim.requests.front().count == 1) {
-    pod.claim.requests.front().milli = share;
   } else {
-    pod.unsupported.push_back(fmt::format("{}: a share is possible of one device only", kGpuMilli));
+    // Whoever requests the device gets all of it from the kubelet, whatever else it says: a share beside it would be a way to use
+    // a thousand devices and be charged for one.
+    pod.unsupported.push_back(fmt::format("{}: it also requests {}, of which the kubelet gives whole devices",
+                                          kGpuMilli, pod.claim.requests.front().resource));
   }
 }
 

@@ -211,25 +211,33 @@ void Intake::Impl::resolve_queue(const Load& load, const std::string& local_queu
   if (!use_local_queue(load, local_queue, settings, depends)) settings.queue = key_of(load.ns, local_queue);
 }
 
-void Intake::Impl::resolve_queue(const Load& load, const std::vector<const Meta*>& sources,
+void Intake::Impl::resolve_queue(const Load& load, std::string_view key, const std::string& name,
                                  Settings& settings, std::vector<std::string>& depends) const {
-  if (const auto name = mark_of(sources, kQueue); !name.empty()) {
+  if (key == kQueue) {
     if (use_local_queue(load, name, settings, depends)) return;
     depends.push_back(fmt::format("cq:{}", name));  // whichever comes
     depends.push_back(fmt::format("q:{}", name));
     if (book.tree_queue(Kind::kQueue, name) != nullptr && book.cluster_queue(name) == nullptr) {
       use_tree_queue(load, Kind::kQueue, name, settings, depends);
     } else {
-      use_cluster_queue(load, std::string(name), name, settings, depends);
+      use_cluster_queue(load, name, name, settings, depends);
+      if (book.cluster_queue(name) == nullptr || settings.blocked) return;
+      const Labels labels = labels_of_namespace(load.ns);
+      if (!labels.contains(kTenant)) return;
+      Reason r;
+      r.code = ReasonCode::kQueueDisabled;
+      r.subject = name;
+      r.detail =
+          fmt::format("namespace {} is a tenant's ({}): it reaches a ClusterQueue by its LocalQueues only",
+                      load.ns, kTenant);
+      settings.blocked = std::move(r);
     }
-  } else if (const auto volcano = mark_of(sources, kVolcanoQueueName); !volcano.empty()) {
-    use_tree_queue(load, Kind::kVolcanoQueue, volcano, settings, depends);
-  } else if (const auto kai = mark_of(sources, kKaiQueueName); !kai.empty()) {
-    use_tree_queue(load, Kind::kKaiQueue, kai, settings, depends);
-  } else if (const auto older = mark_of(sources, kOlderKaiQueueName); !older.empty()) {
-    use_tree_queue(load, Kind::kKaiQueue, older, settings, depends);
-  } else if (const auto label = mark_of(sources, kKueueQueue); !label.empty()) {
-    resolve_queue(load, std::string(label), settings, depends);
+  } else if (key == kVolcanoQueueName) {
+    use_tree_queue(load, Kind::kVolcanoQueue, name, settings, depends);
+  } else if (key == kKaiQueueName || key == kOlderKaiQueueName) {
+    use_tree_queue(load, Kind::kKaiQueue, name, settings, depends);
+  } else if (key == kKueueQueue) {
+    resolve_queue(load, name, settings, depends);
   } else {
     // Without one: no queue, nodes alone decide.
     (void)use_local_queue(load, kKueueDefaultLocalQueue, settings, depends);
@@ -370,7 +378,16 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
 
   std::optional<Reason> own = std::move(out.blocked);
   out.blocked.reset();
-  resolve_queue(load, sources, out, depends);
+  if (!load.queue_mark || (load.bound == 0 && !load.released)) {
+    load.queue_mark.emplace();
+    for (const auto key : {kQueue, kVolcanoQueueName, kKaiQueueName, kOlderKaiQueueName, kKueueQueue}) {
+      const auto name = mark_of(sources, key);
+      if (name.empty()) continue;
+      load.queue_mark.emplace(key, name);
+      break;
+    }
+  }
+  resolve_queue(load, load.queue_mark->first, load.queue_mark->second, out, depends);
   if (own) out.blocked = std::move(own);
   if (load.unreadable > 0) {
     const PodRecord& wrong = pods[first_unreadable(load)];

@@ -24,10 +24,35 @@ void count(Map& map, const Key& key, std::int64_t delta) {
   if (it->second == 0) map.erase(it);
 }
 
+// What a bound pod is charged to, and as what, was decided with its bind. Whoever may patch a pod can change its labels,
+// annotations and owners at any time, and would move what it holds to another queue, to a gang of another queue or to a share of
+// its device. So these stay as they were when it was first seen bound; only what it says about its own cost is taken as it comes,
+// and its requests, since a resize takes room of the node.
+void keep_identity(Pod& pod, const Pod& was, const PodTemplate& shape) {
+  static constexpr std::string_view kAboutCost[] = {kCheckpointEvery, kLastCheckpoint, kRestartOverhead,
+                                                    kExpectedDuration, kKueueMaxSeconds};
+  const auto keep = [](Labels& now, const Labels& then) {
+    Labels kept = then;
+    for (const auto key : kAboutCost) {
+      if (const auto it = kept.find(key); it != kept.end()) kept.erase(it);
+      if (const auto it = now.find(key); it != now.end()) kept.insert(*it);
+    }
+    now = std::move(kept);
+  };
+  keep(pod.meta.labels, was.meta.labels);
+  keep(pod.meta.annotations, was.meta.annotations);
+  pod.meta.controller = was.meta.controller;
+  pod.devices = was.devices;
+  PodTemplate kept = shape;
+  kept.requests = std::move(pod.spec.pod.requests);
+  pod.spec.pod = std::move(kept);
+}
+
 }  // namespace
 
 bool Intake::Impl::is_ours(const Pod& pod) const {
-  if (pod.meta.controller.kind == "Node" || pod.meta.annotations.contains(kMirrorPod)) return false;
+  // The API server lets nobody add or remove this mark. An owner of kind Node proves nothing: whoever may patch a pod can write it.
+  if (pod.meta.annotations.contains(kMirrorPod)) return false;
   if (config.scheduler_names.empty()) return true;
   const std::string_view name =
       pod.spec.scheduler_name.empty() ? std::string_view("default-scheduler") : pod.spec.scheduler_name;
@@ -47,6 +72,8 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   }
   const bool finished = pod.phase == PodPhase::kSucceeded || pod.phase == PodPhase::kFailed;
   const bool bound = !pod.spec.node_name.empty();
+  const bool was_bound = ix != kNoIx && pods[ix].load != kNoIx && !pods[ix].pod.spec.node_name.empty();
+  if (bound && was_bound) keep_identity(pod, pods[ix].pod, *pods[ix].shape);
   const bool ours = is_ours(pod);
   if (finished || (!bound && (!ours || pod.meta.deleting))) {
     if (ix != kNoIx) drop(ix);
@@ -66,6 +93,8 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
                                 : (pod.spec.gated ? SlotState::kAbsent : SlotState::kWaiting);
   const Job* job = job_of(pod);
   Membership membership = ours ? membership_of(pod, job) : Membership{};
+  // As with its own marks: a Job that no longer names a queue takes nothing out of it that is bound.
+  if (ours && bound && was_bound && pods[ix].saw_job) membership = pods[ix].membership;
   TopologyMarks topology = topology_of(pod.meta);
 
   if (ix != kNoIx) {
@@ -106,7 +135,7 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   record.membership = std::move(membership);
   record.topology = std::move(topology);
   record.state = state;
-  record.own = job != nullptr;
+  record.own = record.saw_job = job != nullptr;
   record.shape = shapes.share(std::move(pod.spec.pod));
   pod.spec.pod = {};
   if (pod.meta.created == 0) pod.meta.created = ++arrivals;
@@ -256,8 +285,11 @@ void Intake::Impl::detach(std::uint32_t ix) {
 void Intake::Impl::reroute(std::uint32_t ix) {
   PodRecord& record = pods[ix];
   record.own = true;
-  Membership membership = membership_of(record.pod, job_of(record.pod));
-  if (membership == record.membership) return refresh(record.load);
+  const Job* job = job_of(record.pod);
+  Membership membership = membership_of(record.pod, job);
+  const bool stays = record.saw_job && !record.pod.spec.node_name.empty();
+  record.saw_job = record.saw_job || job != nullptr;
+  if (stays || membership == record.membership) return refresh(record.load);
   uncharge_foreign(record);
   detach(ix);
   record.membership = std::move(membership);
@@ -327,7 +359,8 @@ void Intake::Impl::uncharge_foreign(PodRecord& record) {
 const Job* Intake::Impl::job_of(const Pod& pod) const {
   if (pod.meta.controller.kind != "Job") return nullptr;
   const auto it = jobs.find(pod.meta.controller.uid);
-  return it == jobs.end() ? nullptr : &it->second.job;
+  // The API server does not check an owner's uid: a pod could claim a Job of another namespace, and its places.
+  return it == jobs.end() || it->second.job.meta.ns != pod.meta.ns ? nullptr : &it->second.job;
 }
 
 std::uint32_t Intake::Impl::find_pod(std::string_view uid) const {

@@ -28,6 +28,7 @@ struct PodRecord {
   SlotState state = SlotState::kAbsent;
   bool charged_as_foreign = false;
   bool own = false;         // no longer waits for its Job
+  bool saw_job = false;     // its membership was found with its Job at hand
   std::string repelled_by;  // the running pod whose anti-affinity concerns it; "" = none
 };
 
@@ -84,6 +85,9 @@ struct Load {
   std::vector<Role> roles;
   std::int64_t pods = 0;
   std::int64_t bound = 0;  // of `pods`
+  // The name of its queue, and what kind of name. While it holds places it stays what it was: whoever relabelled its Job would
+  // otherwise take what it holds to another queue.
+  std::optional<std::pair<std::string_view, std::string>> queue_mark;
   std::map<PriorityKey, std::int64_t> priorities;
   std::map<std::int64_t, std::int64_t> sizes;  // what members say; 0 = unreadable
   std::vector<std::string> depends;
@@ -161,7 +165,8 @@ struct Intake::Impl {
   WorkloadInfo info_of(const Load& load) const;
   void refresh(std::uint32_t ix);
   Settings settings_of(Load& load, std::vector<std::string>& depends);
-  void resolve_queue(const Load& load, const std::vector<const Meta*>& sources, Settings& settings,
+  // By a mark and its value.
+  void resolve_queue(const Load& load, std::string_view key, const std::string& name, Settings& settings,
                      std::vector<std::string>& depends) const;
   // By the name of a LocalQueue.
   void resolve_queue(const Load& load, const std::string& local_queue, Settings& settings,

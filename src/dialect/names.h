@@ -25,6 +25,9 @@ inline constexpr std::string_view kPlacement =
     "berth.dev/placement";  // a policy by name, instead of the queue's
 inline constexpr std::string_view kPreemptible = "berth.dev/preemptible";  // "false": never a victim
 
+// On a Namespace: its users are not trusted with more than their queues (deploy/tenant-policy.yaml).
+inline constexpr std::string_view kTenant = "berth.dev/tenant";
+
 inline constexpr std::string_view kBerthGroup = "berth.dev";
 
 // Volcano and KAI: their queues. The older label is that of Run:ai's own product.

@@ -160,12 +160,14 @@ TEST(Decode, GpuShares) {
   EXPECT_THAT(pod_of(testing::pod_yaml("a", 0, "  annotations: {berth.dev/gpu-milli: '250'}\n"))
                   .spec.pod.claim.requests,
               ElementsAre(DeviceRequest{"nvidia.com/gpu", 1, 250}));
-  EXPECT_THAT(
-      pod_of(testing::pod_yaml("a", 1, "  labels: {berth.dev/gpu-milli: '500'}\n")).spec.pod.claim.requests,
-      ElementsAre(DeviceRequest{"nvidia.com/gpu", 1, 500}));
-  EXPECT_THAT(
-      pod_of(testing::pod_yaml("a", 2, "  annotations: {berth.dev/gpu-milli: '500'}\n")).spec.pod.unsupported,
-      ElementsAre(HasSubstr("one device only")));
+  for (const int gpus : {1, 2}) {  // a whole device stays a whole one, whatever is said beside it
+    const Pod pod = pod_of(testing::pod_yaml("a", gpus, "  labels: {berth.dev/gpu-milli: '500'}\n"));
+    EXPECT_THAT(pod.spec.pod.claim.requests, ElementsAre(DeviceRequest{"nvidia.com/gpu", gpus, 1000}));
+    EXPECT_THAT(
+        pod.spec.pod.unsupported,
+        ElementsAre("berth.dev/gpu-milli: it also requests nvidia.com/gpu, of which the kubelet gives "
+                    "whole devices"));
+  }
   for (const char* bad : {"0", "1001", "-1", "x", "99999999999999999999"}) {
     EXPECT_THAT(pod_of(testing::pod_yaml(
                            "a", 0, "  annotations: {berth.dev/gpu-milli: '" + std::string(bad) + "'}\n"))

@@ -107,7 +107,7 @@ TEST(Intake, BoundPodsAreAdopted) {
 
 TEST(Intake, TheDevicesOfABoundPodAreTold) {
   const auto share = [](const std::string& name, const std::string& devices) {
-    return pod_yaml(name, 1,
+    return pod_yaml(name, 0,
                     "  annotations: {berth.dev/gpu-milli: '300', berth.dev/devices: '" + devices + "'}\n",
                     "  nodeName: n0\n");
   };
