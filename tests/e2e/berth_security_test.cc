@@ -1,0 +1,555 @@
+// Who may use which queue, priority and gang: what a tenant tries in order to hold more than its queue grants. The tenant is a user
+// with the rights of the role `edit` in one namespace; the account of what each namespace holds is the observer's, and goes by the
+// namespace alone, whatever the pods say. docs/security.md has one line per attempt.
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "e2e/teams.h"
+
+namespace berth::e2e {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kTenant = "mallory";
+constexpr const char* kGpu = "nvidia.com/gpu";
+
+class BerthSecurity : public TeamsTest {
+ protected:
+  // Two teams with eight GPUs each of eighty: team-a (whose user is the tenant) and team-b. `shared` admits every namespace, and no
+  // LocalQueue leads to it.
+  void start_two_teams(ClusterOptions options = {}) {
+    prepare_observer_ = [this](ObserverOfPods& observer) {
+      observer.on_pod([this](const SeenPod& pod, bool deleted) { accounts_.on_pod(pod, deleted); });
+    };
+    start(std::move(options));
+    ASSERT_OK(cluster_->create_nodes(10));
+    create_kinds();
+    for (const std::string team : {"team-a", "team-b"}) {
+      ASSERT_OK(cluster_->create_namespace(team));
+      create_queue({.name = team, .gpus = 8, .cpus = 64, .ns = team});
+    }
+    create_queue({.name = "shared", .gpus = 8});
+    create_local_queue("team-a", "main", "team-a");
+    create_local_queue("team-b", "theirs", "team-b");
+    // What the controller manager, which not every test runs, makes `edit` of.
+    for (const std::string role : {"system:aggregate-to-edit", "system:aggregate-to-view"}) {
+      create(
+          "/apis/rbac.authorization.k8s.io/v1/namespaces/team-a/rolebindings",
+          {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+           {"kind", "RoleBinding"},
+           {"metadata", {{"name", role.substr(role.rfind('-') + 1)}}},
+           {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", role}}},
+           {"subjects",
+            json::array(
+                {{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "User"}, {"name", kTenant}}})}});
+    }
+    const auto kubeconfig = cluster_->kubeconfig_for(kTenant);
+    ASSERT_OK(kubeconfig);
+    const std::string stem = kubeconfig->substr(0, kubeconfig->rfind('.'));
+    Endpoint endpoint = cluster_->endpoint();
+    endpoint.cert_file = stem + ".crt";
+    endpoint.key_file = stem + ".key";
+    tenant_ = std::make_unique<ApiClient>(endpoint);
+    ASSERT_TRUE(eventually([&] {
+      return tenant_->post(pods_in("team-a") + "?dryRun=All", pod_json(mine("probe"), 0)).ok();
+    })) << "the tenant may make pods";
+  }
+
+  // A pod of the tenant in its queue.
+  static PodShape mine(const std::string& name) {
+    return {.name = name, .ns = "team-a", .labels = {{"kueue.x-k8s.io/queue-name", "main"}}};
+  }
+
+  void create_mine(const std::string& name, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const Reply reply = tenant_->post(pods_in("team-a"), pod_json(mine(name), i));
+      EXPECT_TRUE(reply.ok()) << reply.describe();
+    }
+  }
+  // A pod from JSON, as the tenant.
+  Reply try_pod(const json& pod) { return tenant_->post(pods_in("team-a"), pod.dump()); }
+  static json pod_of(const PodShape& shape) { return json::parse(pod_json(shape, 0)); }
+
+  // Everything that was written before has been decided about: pods are seen in order, so a pod of the other team, which has room,
+  // is bound after whatever could be decided because of them.
+  void settle() {
+    const std::string name = fmt::format("tick{}", ticks_++);
+    ASSERT_OK(cluster_->create_pods(
+        1, {.name = name, .ns = "team-b", .labels = {{"kueue.x-k8s.io/queue-name", "theirs"}}}));
+    ASSERT_TRUE(eventually([&] { return occupying("team-b/" + name) == 1; })) << reasons_of_waiting();
+    std::this_thread::sleep_for(
+        milliseconds(150));  // other kinds are other streams, and binds may be in flight
+    ASSERT_OK(
+        expect_ok(cluster_->client().del(fmt::format("{}/{}-0", pods_in("team-b"), name)), "deleting a pod"));
+    ASSERT_OK(observer_->catch_up());
+  }
+
+  // Nobody holds more than its queue grants, now and at any time before.
+  void expect_within_limits(const std::string& after) {
+    settle();
+    EXPECT_TRUE(accounts_.violations().empty()) << after << ":\n  " << accounts_.str();
+  }
+
+  std::string reason(const std::string& key) const {
+    const auto pods = observer_->pods();
+    const auto pod = pods.find(key);
+    return pod == pods.end() ? "no such pod"
+                             : pod->second.scheduled_reason + ": " + pod->second.scheduled_message;
+  }
+
+  Accounts accounts_{namespace_of,
+                     {{"team-a", {{kGpu, 8}, {"cpu", 64}}}, {"team-b", {{kGpu, 8}, {"cpu", 64}}}}};
+  std::unique_ptr<ApiClient> tenant_;
+  int ticks_ = 0;
+};
+
+// Berth alone, no policy: eight pods hold the quota, eight more want it, and the eight try to look like something else.
+TEST_F(BerthSecurity, WhatIsBoundStaysChargedWhateverItSaysOfItself) {
+  ASSERT_NO_FATAL_FAILURE(start_two_teams());
+  auto* berth = start_berth();
+  ASSERT_NE(berth, nullptr);
+  create_mine("held", 8);
+  EXPECT_TRUE(eventually([&] { return occupying("team-a/held") == 8; })) << reasons_of_waiting();
+  create_mine("greedy", 8);
+  EXPECT_TRUE(eventually([&] { return reason("team-a/greedy-7").starts_with("Quota"); }));
+
+  const std::string node = get("/api/v1/nodes/node-0")["metadata"].value("uid", "");
+  const auto metadata = [](const char* text) { return json{{"metadata", json::parse(text)}}; };
+  const auto owned_by_node = [&] {
+    return json{{"metadata",
+                 {{"ownerReferences", json::array({{{"apiVersion", "v1"},
+                                                    {"kind", "Node"},
+                                                    {"name", "node-0"},
+                                                    {"uid", node},
+                                                    {"controller", true}}})}}}};
+  };
+  const std::vector<std::pair<std::string, json>> attempts = {
+      {"another queue", metadata(R"({"labels":{"kueue.x-k8s.io/queue-name":"theirs"}})")},
+      {"no queue", metadata(R"({"labels":{"kueue.x-k8s.io/queue-name":null}})")},
+      {"the ClusterQueue of others", metadata(R"({"labels":{"berth.dev/queue":"team-b"}})")},
+      {"a queue that admits everybody", metadata(R"({"labels":{"berth.dev/queue":"shared"}})")},
+      {"the queue of another system",
+       metadata(R"({"labels":{"kai.scheduler/queue":"x","berth.dev/queue":null}})")},
+      {"a gang", metadata(R"({"labels":{"berth.dev/gang":"g","berth.dev/gang-size":"100"}})")},
+      {"another size of the gang", metadata(R"({"labels":{"berth.dev/gang-size":"1"}})")},
+      {"a PodGroup", metadata(R"({"labels":{"scheduling.x-k8s.io/pod-group":"none"}})")},
+      {"Kueue's pod group",
+       metadata(
+           R"({"labels":{"kueue.x-k8s.io/pod-group-name":"k"},"annotations":{"kueue.x-k8s.io/pod-group-total-count":"3"}})")},
+      {"a thousandth of a device",
+       metadata(R"({"annotations":{"berth.dev/gpu-milli":"1","berth.dev/devices":"0"}})")},
+      {"a topology", metadata(R"({"annotations":{"berth.dev/topology-required":"rack"}})")},
+      {"a priority", metadata(R"({"labels":{"kueue.x-k8s.io/priority-class":"vip"}})")},
+      {"a pod of a node", owned_by_node()},
+      {"nobody's pod", metadata(R"({"ownerReferences":null})")},
+      {"a lie about its course",
+       metadata(
+           R"({"annotations":{"berth.dev/expected-duration":"1s","berth.dev/last-checkpoint":"9999-12-31T23:59:59Z",)"
+           R"("berth.dev/restart-overhead":"99999999h"}})")}};
+  for (const auto& [what, patch] : attempts) {
+    for (int i = 0; i < 8; ++i) {
+      const Reply reply = tenant_->patch(fmt::format("{}/held-{}", pods_in("team-a"), i), patch.dump());
+      EXPECT_TRUE(reply.ok()) << what << ": " << reply.describe();
+    }
+    expect_within_limits(what);
+    EXPECT_EQ(occupying("team-a/"), 8U) << what;
+  }
+  // What the API server itself refuses a tenant.
+  const std::string held = pods_in("team-a") + "/held-0";
+  for (const auto& [path, patch] : std::vector<std::pair<std::string, std::string>>{
+           {held + "/status", R"({"status":{"phase":"Succeeded"}})"},
+           {held + "/status", R"({"status":{"nominatedNodeName":"node-1"}})"},
+           {held, R"({"spec":{"schedulerName":"other"}})"},
+           {held, R"({"spec":{"nodeName":"node-1"}})"},
+           {held, R"({"spec":{"priority":1000000}})"},
+           {held, R"({"metadata":{"annotations":{"kubernetes.io/config.mirror":"x"}}})"},
+           {"/api/v1/namespaces/team-a", R"({"metadata":{"labels":{"berth.dev/tenant":null}}})"},
+           {fmt::format("{}/namespaces/team-a/localqueues/main", kKueue),
+            R"({"spec":{"clusterQueue":"shared"}})"},
+           {fmt::format("{}/clusterqueues/team-a", kKueue), R"({"spec":{"cohortName":"all"}})"}}) {
+    const Reply reply = tenant_->patch(path, patch);
+    EXPECT_FALSE(reply.ok()) << path << " " << patch;
+    EXPECT_GE(reply.status, 400) << reply.describe();
+  }
+  const Reply bind = tenant_->post(
+      pods_in("team-a") + "/greedy-0/binding",
+      R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"greedy-0"},"target":{"kind":"Node","name":"node-9"}})");
+  EXPECT_EQ(bind.status, 403) << bind.describe();
+  expect_within_limits("writes that are not the tenant's");
+  // Whatever they called themselves: one that ends makes room for one.
+  ASSERT_OK(expect_ok(tenant_->del(held), "deleting a pod"));
+  EXPECT_TRUE(eventually([&] { return occupying("team-a/greedy") == 1; })) << reasons_of_waiting();
+  expect_within_limits("one of eight has gone");
+  expect_clean();
+}
+
+// Names of others, and pods that ask for more than their containers seem to.
+TEST_F(BerthSecurity, NeitherOthersNamesNorHiddenRequestsOpenAnything) {
+  ASSERT_NO_FATAL_FAILURE(start_two_teams());
+  ASSERT_OK(expect_ok(cluster_->client().patch("/api/v1/namespaces/team-a",
+                                               R"({"metadata":{"labels":{"berth.dev/tenant":""}}})"),
+                      "labelling a namespace"));
+  auto* berth = start_berth();
+  ASSERT_NE(berth, nullptr);
+
+  // Half a gang in each of two namespaces is no gang.
+  for (const auto& [ns, queue] : {std::pair{"team-a", "main"}, {"team-b", "theirs"}}) {
+    Labels labels = gang("ring", 4);
+    labels.emplace_back("kueue.x-k8s.io/queue-name", queue);
+    ASSERT_OK(cluster_->create_pods(2, {.name = "ring", .ns = ns, .labels = labels}));
+  }
+  EXPECT_TRUE(eventually([&] {
+    return reason("team-a/ring-1").starts_with("IncompleteGang") &&
+           reason("team-b/ring-1").starts_with("IncompleteGang");
+  })) << reasons_of_waiting();
+
+  // Queues of others, by each kind of name.
+  const std::vector<std::tuple<std::string, std::string, std::string>> names = {
+      {"lq", "kueue.x-k8s.io/queue-name", "theirs"},
+      {"cq", "kueue.x-k8s.io/queue-name", "team-b"},
+      {"direct", "berth.dev/queue", "team-b"},
+      {"open", "berth.dev/queue", "shared"},
+      {"slash", "berth.dev/queue", "team-b/theirs"},
+      {"cohort", "berth.dev/queue", "cohort/all"},
+      {"volcano", "scheduling.volcano.sh/queue-name", "team-b"}};
+  std::vector<std::string> must_wait = {"team-a/ring-0", "team-a/ring-1", "team-b/ring-0"};
+  for (const auto& [name, key, value] : names) {
+    PodShape pod = mine("other-" + name);
+    pod.labels.clear();
+    pod.annotations = {{key, value}};  // a label's value has no slash
+    const Reply reply = try_pod(pod_of(pod));
+    EXPECT_TRUE(reply.ok()) << reply.describe();
+    must_wait.push_back("team-a/other-" + name + "-0");
+  }
+
+  // A pod that claims the Job of another namespace as its controller. Its uid is no secret.
+  create(jobs_in("team-b"), job_json({.name = "work", .ns = "team-b", .queue = "theirs", .pods = 2}));
+  const std::string job = get(jobs_in("team-b") + "/work")["metadata"].value("uid", "");
+  ASSERT_FALSE(job.empty());
+  for (int i = 0; i < 2; ++i) {
+    json pod = json::parse(pod_json(mine("claims"), static_cast<std::size_t>(i)));
+    pod["metadata"]["labels"] = {{"kueue.x-k8s.io/queue-name", "none"}};
+    pod["metadata"]["ownerReferences"] = json::array({{{"apiVersion", "batch/v1"},
+                                                       {"kind", "Job"},
+                                                       {"name", "work"},
+                                                       {"uid", job},
+                                                       {"controller", true}}});
+    const Reply reply = try_pod(pod);
+    EXPECT_TRUE(reply.ok()) << reply.describe();
+    must_wait.push_back(fmt::format("team-a/claims-{}", i));
+  }
+
+  // More than the queue grants, said where it is easily overlooked. Each pod has nine of something that eight (64 cores) are.
+  const auto container = [](const char* name, const char* resources) {
+    return json{{"name", name}, {"image", "image"}, {"resources", json::parse(resources)}};
+  };
+  const auto with = [&](const std::string& name, const json& containers, const json& init = json::array()) {
+    json pod = pod_of(mine(name));
+    pod["spec"]["containers"] = containers;
+    if (!init.empty()) pod["spec"]["initContainers"] = init;
+    must_wait.push_back("team-a/" + name + "-0");
+    return pod;
+  };
+  const json tiny = container("main", R"({"requests":{"cpu":"1"}})");
+  json sidecar = container("side", R"({"limits":{"nvidia.com/gpu":"5"}})");
+  sidecar["restartPolicy"] = "Always";
+  json pod_level = with("pod-level", json::array({tiny}));
+  pod_level["spec"]["resources"] = {{"requests", {{"cpu", "100"}}}};
+  for (const json& pod : {
+           with("limits", json::array({container("main", R"({"limits":{"nvidia.com/gpu":"9"}})")})),
+           with("cores", json::array({container("main", R"({"limits":{"cpu":"65"}})")})),
+           with("sum", json::array({container("a", R"({"limits":{"nvidia.com/gpu":"5"}})"),
+                                    container("b", R"({"limits":{"nvidia.com/gpu":"4"}})")})),
+           with("init", json::array({tiny}),
+                json::array({container("i", R"({"limits":{"nvidia.com/gpu":"9"}})")})),
+           with("sidecar", json::array({container("main", R"({"limits":{"nvidia.com/gpu":"4"}})")}),
+                json::array({sidecar})),
+           with("exa", json::array({container("a", R"({"requests":{"memory":"7E"}})"),
+                                    container("b", R"({"requests":{"memory":"7E"}})")})),
+           with("beyond", json::array({container("main", R"({"requests":{"cpu":"9223372036854775807"}})")})),
+           with("share", json::array({container("main", R"({"limits":{"nvidia.com/gpu":"9"}})")})),
+           pod_level,
+       }) {
+    const Reply reply = try_pod(pod);
+    EXPECT_TRUE(reply.ok()) << pod["metadata"]["name"] << ": " << reply.describe();
+  }
+  // A whole device under the name of a thousandth.
+  PodShape share = mine("milli");
+  share.annotations = {{"berth.dev/gpu-milli", "1"}};
+  for (std::size_t i = 0; i < 9; ++i) {
+    EXPECT_TRUE(tenant_->post(pods_in("team-a"), pod_json(share, i)).ok());
+    must_wait.push_back(fmt::format("team-a/milli-{}", i));
+  }
+  // What the API server does not take.
+  for (const char* resources : {R"({"requests":{"cpu":"-1"}})", R"({"limits":{"nvidia.com/gpu":"-1"}})",
+                                R"({"limits":{"nvidia.com/gpu":"0.5"}})"}) {
+    json pod = pod_of(mine("negative"));
+    pod["spec"]["containers"] = json::array({container("main", resources)});
+    EXPECT_EQ(try_pod(pod).status, 422) << resources;
+  }
+  json overhead = pod_of(mine("overhead"));
+  overhead["spec"]["overhead"] = {{"cpu", "-1"}};
+  EXPECT_GE(try_pod(overhead).status, 400);
+  // A status in the body of what is made is not taken over.
+  json done = pod_of(mine("done"));
+  done["spec"]["containers"] = json::array({container("main", R"({"limits":{"nvidia.com/gpu":"9"}})")});
+  done["status"] = {{"phase", "Succeeded"}, {"nominatedNodeName", "node-3"}};
+  EXPECT_TRUE(try_pod(done).ok());
+  must_wait.push_back("team-a/done-0");
+
+  expect_within_limits("names and requests");
+  EXPECT_TRUE(eventually([&] {
+    return std::all_of(must_wait.begin(), must_wait.end(), [&](const std::string& key) {
+      return reason(key).size() > 2;  // it says why
+    });
+  })) << reasons_of_waiting();
+  for (const auto& key : must_wait) EXPECT_EQ(occupying(key), 0U) << key;
+  EXPECT_EQ(accounts_.highest("team-a", kGpu), 0);
+
+  // What asks for nothing is bound, and whoever lies about a gang's size gets its queue's share.
+  json zero = pod_of(mine("zero"));
+  zero["spec"]["containers"] = json::array({container("main", R"({"limits":{"nvidia.com/gpu":"0"}})")});
+  EXPECT_TRUE(try_pod(zero).ok());
+  PodShape liar = mine("liar");
+  for (const auto& label : gang("liar", 1)) liar.labels.push_back(label);
+  for (std::size_t i = 0; i < 12; ++i) EXPECT_TRUE(tenant_->post(pods_in("team-a"), pod_json(liar, i)).ok());
+  EXPECT_TRUE(eventually([&] { return occupying("team-a/liar") == 8 && occupying("team-a/zero") == 1; }))
+      << reasons_of_waiting();
+  expect_within_limits("a gang of one with twelve members");
+  expect_clean();
+}
+
+// Jobs that change while they are decided about, and after.
+TEST_F(BerthSecurity, AJobThatChangesItsMindHoldsNoMore) {
+  const ClusterOptions options = {.controller_manager = true,
+                                  .kwok = true,
+                                  .service_accounts = true,
+                                  .job_pod_runs_ms = 600'000,
+                                  .controller_manager_args = {"--kube-api-qps=500", "--kube-api-burst=1000"}};
+  ASSERT_NO_FATAL_FAILURE(start_two_teams(options));
+  auto* berth = start_berth();
+  ASSERT_NE(berth, nullptr);
+  const auto patch = [&](const std::string& name, const std::string& text) {
+    return tenant_->patch(fmt::format("{}/{}", jobs_in("team-a"), name), text);
+  };
+  const auto make = [&](const std::string& name, int pods) {
+    const Reply reply = tenant_->post(
+        jobs_in("team-a"), job_json({.name = name, .ns = "team-a", .queue = "main", .pods = pods}).dump());
+    EXPECT_TRUE(reply.ok()) << reply.describe();
+  };
+  make("first", 6);
+  EXPECT_TRUE(eventually([&] { return occupying("team-a/first") == 6; })) << reasons_of_waiting();
+  make("second", 6);
+
+  // It grows beyond the quota while it runs.
+  EXPECT_TRUE(patch("first", R"({"spec":{"parallelism":12,"completions":12}})").status > 0);
+  EXPECT_TRUE(patch("first", R"({"spec":{"parallelism":12}})").ok());
+  expect_within_limits("a Job that grew");
+  EXPECT_TRUE(patch("first", R"({"spec":{"parallelism":6}})").ok());
+
+  // It calls itself another queue's.
+  for (const char* labels :
+       {R"({"kueue.x-k8s.io/queue-name":"theirs"})", R"({"kueue.x-k8s.io/queue-name":null})",
+        R"({"kueue.x-k8s.io/queue-name":null,"berth.dev/queue":"team-b"})",
+        R"({"berth.dev/queue":"shared"})"}) {
+    EXPECT_TRUE(patch("first", fmt::format(R"({{"metadata":{{"labels":{}}}}})", labels)).ok());
+    expect_within_limits(labels);
+    EXPECT_EQ(occupying("team-a/second"), 0U) << labels;
+  }
+  EXPECT_TRUE(
+      patch("first", R"({"metadata":{"labels":{"kueue.x-k8s.io/queue-name":"main","berth.dev/queue":null}}})")
+          .ok());
+
+  // The user releases what waits, holds it again, and so on.
+  for (int i = 0; i < 60; ++i) {
+    EXPECT_TRUE(patch("second", fmt::format(R"({{"spec":{{"suspend":{}}}}})", i % 2 == 1)).ok());
+    std::this_thread::sleep_for(milliseconds(i % 7 * 10));
+  }
+  expect_within_limits("suspend, toggled");
+  // And what runs, while another waits for it.
+  for (int i = 0; i < 60; ++i) {
+    (void)patch("first", fmt::format(R"({{"spec":{{"suspend":{}}}}})", i % 2 == 0));
+    std::this_thread::sleep_for(milliseconds(i % 11 * 10));
+  }
+  expect_within_limits("suspend of what runs, toggled");
+
+  // A status is the Job controller's.
+  EXPECT_EQ(tenant_
+                ->patch(jobs_in("team-a") + "/first/status",
+                        R"({"status":{"conditions":[{"type":"Complete","status":"True"}],"active":0}})")
+                .status,
+            403);
+  json done = job_json({.name = "done", .ns = "team-a", .queue = "main", .pods = 9});
+  done["status"] = {{"active", 0}, {"succeeded", 9}};
+  EXPECT_TRUE(tenant_->post(jobs_in("team-a"), done.dump()).ok());
+  // Pods of its own that say that they are the Job's.
+  const std::string uid = get(jobs_in("team-a") + "/second")["metadata"].value("uid", "");
+  for (std::size_t i = 0; i < 12; ++i) {
+    json pod = json::parse(pod_json(mine("adopted"), i));
+    pod["metadata"]["labels"] = {{"kueue.x-k8s.io/queue-name", "none"}};
+    pod["metadata"]["ownerReferences"] = json::array({{{"apiVersion", "batch/v1"},
+                                                       {"kind", "Job"},
+                                                       {"name", "second"},
+                                                       {"uid", uid},
+                                                       {"controller", true}}});
+    EXPECT_TRUE(try_pod(pod).ok());
+  }
+  expect_within_limits("a forged status, and forged members");
+  EXPECT_EQ(accounts_.highest("team-b", kGpu), 1) << "nothing of this was ever the other team's";
+  ASSERT_OK(observer_->catch_up());
+  const auto report = observer_->check();
+  EXPECT_TRUE(report.clean()) << report.str();
+}
+
+// What Berth cannot see, deploy/tenant-policy.yaml refuses, with words that say what to mend; and nothing else.
+TEST_F(BerthSecurity, ThePolicyThatShipsClosesWhatBerthCannotSee) {
+  const ClusterOptions options = {.controller_manager = true,
+                                  .kwok = true,
+                                  .service_accounts = true,
+                                  .job_pod_runs_ms = 300,
+                                  .controller_manager_args = {"--use-service-account-credentials=true"}};
+  ASSERT_NO_FATAL_FAILURE(start_two_teams(options));
+  const std::string served = cluster_->client().get("/apis/admissionregistration.k8s.io/v1").body;
+  if (served.find("\"mutatingadmissionpolicies\"") == std::string::npos) {
+    GTEST_SKIP() << "this API server has no MutatingAdmissionPolicy in v1 (Kubernetes 1.36 and later have)";
+  }
+  for (const char* file : {"/deploy/admission-policy.yaml", "/deploy/tenant-policy.yaml"})
+    ASSERT_OK(cluster_->apply(std::string(BERTH_SOURCE_DIR) + file));
+  ASSERT_OK(expect_ok(
+      cluster_->client().patch(
+          "/api/v1/namespaces/team-a",
+          R"({"metadata":{"labels":{"berth.dev/tenant":""},"annotations":{"berth.dev/priority-classes":"low,normal"}}})"),
+      "labelling a namespace"));
+  for (const auto& [name, value] : {std::pair{"low", 10}, {"normal", 100}, {"vip", 10000}})
+    ASSERT_OK(cluster_->create_priority_class(name, value));
+  auto* berth = start_berth();
+  ASSERT_NE(berth, nullptr);
+
+  const auto refused = [&](const Reply& reply, const std::string& words) {
+    EXPECT_GE(reply.status, 400) << words;
+    EXPECT_LT(reply.status, 500) << reply.describe();
+    EXPECT_NE(reply.body.find(words), std::string::npos) << words << "\n" << reply.body;
+  };
+  const auto pod = [&](const char* name, const std::function<void(json&)>& change) {
+    json body = pod_of(mine(name));
+    change(body);
+    return try_pod(body);
+  };
+  // In force a moment after they are made.
+  for (const char* probe : {"pods", "marks", "jobs"}) {
+    ASSERT_TRUE(eventually([&] {
+      const auto policy = get(fmt::format(
+          "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/berth-tenant-{}", probe));
+      return policy.is_object() && policy.contains("status") && policy["status"].contains("typeChecking");
+    })) << probe;
+    const auto warnings =
+        get(fmt::format("/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/berth-tenant-{}",
+                        probe))["status"]["typeChecking"];
+    EXPECT_TRUE(!warnings.contains("expressionWarnings") || warnings["expressionWarnings"].empty())
+        << warnings.dump();
+  }
+  json bad = pod_of(mine("bad"));
+  bad["spec"]["nodeName"] = "node-9";
+  ASSERT_TRUE(
+      eventually([&] { return tenant_->post(pods_in("team-a") + "?dryRun=All", bad.dump()).status == 422; }));
+
+  refused(pod("node", [](json& p) { p["spec"]["nodeName"] = "node-9"; }),
+          "only who may bind pods may choose the node");
+  refused(pod("other", [](json& p) { p["spec"]["schedulerName"] = "my-scheduler"; }),
+          "pods of this namespace are Berth's");
+  refused(pod("no-queue", [](json& p) { p["metadata"].erase("labels"); }),
+          "pods of this namespace name a queue");
+  refused(pod("never",
+              [](json& p) {
+                p["metadata"]["annotations"] = {{"berth.dev/preemptible", "false"}};
+              }),
+          "may not have work that is never a victim");
+  refused(pod("vip", [](json& p) { p["spec"]["priorityClassName"] = "vip"; }),
+          "this namespace may use low,normal");
+  refused(pod("wpc", [](json& p) { p["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "vip"; }),
+          "this namespace may use low,normal");
+  const auto job = [&](const char* name, const std::function<void(json&)>& change) {
+    json body = job_json(
+        {.name = name, .ns = "team-a", .queue = "main", .pods = 2, .suspend = false, .scheduler = ""});
+    change(body);
+    return tenant_->post(jobs_in("team-a"), body.dump());
+  };
+  refused(job("no-queue", [](json& j) { j["metadata"].erase("labels"); }),
+          "Jobs of this namespace name a queue");
+  refused(job("other", [](json& j) { j["spec"]["template"]["spec"]["schedulerName"] = "my-scheduler"; }),
+          "pods of this namespace are Berth's");
+  refused(job("node", [](json& j) { j["spec"]["template"]["spec"]["nodeName"] = "node-1"; }), "leave it out");
+  refused(job("vip", [](json& j) { j["spec"]["template"]["spec"]["priorityClassName"] = "vip"; }),
+          "this namespace may use low,normal");
+  refused(job("never",
+              [](json& j) {
+                j["spec"]["template"]["metadata"]["annotations"] = {{"berth.dev/preemptible", "false"}};
+              }),
+          "may not have work that is never a victim");
+
+  // What is as it should be goes through: a plain Job is held, released, run and done; a pod is bound.
+  EXPECT_TRUE(
+      job("train", [](json& j) { j["spec"]["template"]["spec"]["priorityClassName"] = "normal"; }).ok());
+  EXPECT_TRUE(eventually([&] {
+    return get(jobs_in("team-a") + "/train")["status"].value("succeeded", 0) == 2;
+  })) << reasons_of_waiting();
+  create_mine("held", 8);
+  EXPECT_TRUE(eventually([&] { return occupying("team-a/held") == 8; })) << reasons_of_waiting();
+  create_mine("greedy", 1);
+  const std::string held = pods_in("team-a") + "/held-0";
+  for (const char* labels :
+       {R"({"kueue.x-k8s.io/queue-name":"none"})", R"({"kueue.x-k8s.io/queue-name":null})",
+        R"({"berth.dev/gang":"g"})", R"({"berth.dev/queue":"shared"})",
+        R"({"kueue.x-k8s.io/priority-class":"low"})"}) {
+    refused(tenant_->patch(held, fmt::format(R"({{"metadata":{{"labels":{}}}}})", labels)),
+            "cannot be changed");
+  }
+  refused(tenant_->patch(held, R"({"metadata":{"annotations":{"berth.dev/gpu-milli":"1"}}})"),
+          "cannot be changed");
+  refused(tenant_->patch(
+              held,
+              R"({"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n","uid":"x"}]}})"),
+          "are its controller's to change");
+  const Reply resize = tenant_->patch(
+      held + "/resize", R"({"spec":{"containers":[{"name":"main","resources":{"requests":{"cpu":"60"}}}]}})",
+      kStrategicMergePatch);
+  EXPECT_GE(resize.status, 400) << resize.describe();
+  EXPECT_TRUE(
+      tenant_
+          ->patch(
+              held,
+              R"({"metadata":{"labels":{"app":"x"},"annotations":{"berth.dev/last-checkpoint":"2026-05-01T12:00:00Z"}}})")
+          .ok())
+      << "everything else is theirs to change";
+
+  const Reply waiting = job("waits", [](json&) {});
+  EXPECT_TRUE(waiting.ok()) << waiting.describe();
+  EXPECT_TRUE(tenant_
+                  ->patch(jobs_in("team-a") + "/waits",
+                          R"({"metadata":{"labels":{"kueue.x-k8s.io/priority-class":"low"}}})")
+                  .ok())
+      << "a Job that waits may change";
+  refused(tenant_->patch(jobs_in("team-a") + "/train",
+                         R"({"metadata":{"labels":{"kueue.x-k8s.io/queue-name":"theirs"}}})"),
+          "while it is suspended only");
+  // The administrator allows what was refused.
+  ASSERT_OK(
+      expect_ok(cluster_->client().patch("/api/v1/namespaces/team-a",
+                                         R"({"metadata":{"labels":{"berth.dev/never-a-victim":"allowed"},)"
+                                         R"("annotations":{"berth.dev/priority-classes":null}}})"),
+                "labelling a namespace"));
+  EXPECT_TRUE(eventually([&] {
+    json body = pod_of(mine("allowed"));
+    body["metadata"]["annotations"] = {{"berth.dev/preemptible", "false"}};
+    body["spec"]["priorityClassName"] = "vip";
+    return tenant_->post(pods_in("team-a") + "?dryRun=All", body.dump()).ok();
+  }));
+  // Of another namespace nothing is asked.
+  ASSERT_OK(cluster_->create_pods(1, {.name = "free", .node = "node-9"}));
+  expect_within_limits("with the policies");
+  expect_clean();
+}
+
+}  // namespace
+}  // namespace berth::e2e
