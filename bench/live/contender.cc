@@ -1,5 +1,9 @@
 #include "contender.h"
 
+#include <unistd.h>
+
+#include <fstream>
+
 #include "blind_binder.h"
 
 namespace berth::bench {
@@ -60,6 +64,15 @@ Status Running::alive() {
 
 e2e::Usage Running::usage() {
   return kube_scheduler_ ? cluster_->process("kube-scheduler")->usage() : process_->usage();
+}
+
+std::uint64_t Running::resident_bytes() {
+  const auto* process = kube_scheduler_ ? cluster_->process("kube-scheduler") : &*process_;
+  std::ifstream file("/proc/" + std::to_string(process->pid()) + "/statm");
+  std::uint64_t size = 0;
+  std::uint64_t resident = 0;
+  file >> size >> resident;
+  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 void Running::stop() {

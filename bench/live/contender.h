@@ -33,6 +33,7 @@ class Running {
   // An error that quotes the log when the process has ended.
   Status alive();
   e2e::Usage usage();
+  std::uint64_t resident_bytes();  // now
   void stop();
 
  private:

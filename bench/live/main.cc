@@ -18,7 +18,8 @@ namespace berth::bench {
 namespace {
 
 const std::map<std::string, Scenario> kScenarios = {
-    {"S1", Scenario::kS1}, {"S2", Scenario::kS2}, {"S3", Scenario::kS3}, {"S5", Scenario::kS5}};
+    {"S1", Scenario::kS1}, {"S2", Scenario::kS2}, {"S3", Scenario::kS3}, {"S5", Scenario::kS5},
+    {"Q1", Scenario::kQ1}, {"Q2", Scenario::kQ2}, {"Q3", Scenario::kQ3}, {"Q4", Scenario::kQ4}};
 
 std::string name_of(Scenario scenario) {
   for (const auto& [name, value] : kScenarios) {
@@ -42,7 +43,24 @@ void print_row(const Outcome& o, double ceiling) {
       result = fmt::format("{:>7.0f} {:>9.0f} {:>7}", o.rate(), o.rate_from_start(),
                            ceiling > 0 ? fmt::format("{:.2f}", o.rate() / ceiling) : "-");
       break;
+    case Scenario::kQ1:
+      result = fmt::format("{:>7.0f} {:>9.0f} {:>7}; {:.1f} s from the first Job to the last bind", o.rate(),
+                           o.rate_from_start(), ceiling > 0 ? fmt::format("{:.2f}", o.rate() / ceiling) : "-",
+                           o.start_to_last_s);
+      break;
+    case Scenario::kQ2:
+      result = fmt::format("{:>7.0f} {:>9.0f} {:>7}", o.rate(), o.rate_from_start(),
+                           ceiling > 0 ? fmt::format("{:.2f}", o.rate() / ceiling) : "-");
+      if (o.to_first_s > 0)
+        result += fmt::format("; from the release {:.2f} s to the first bind, {:.1f} s to the last",
+                              o.to_first_s, o.start_to_last_s);
+      break;
+    case Scenario::kQ4:
+      result = fmt::format("all Jobs made after {:.0f} s; {:.0f} MiB resident once they wait",
+                           o.after_last_pod_s, static_cast<double>(o.idle_rss_bytes) / (1 << 20));
+      break;
     case Scenario::kS3:
+    case Scenario::kQ3:
       result = fmt::format("{:.1f} s from the first high pod; victims {} whole, {} partial, {} unwarned",
                            o.start_to_last_s, o.whole_victims, o.partial_victims, o.unwarned);
       break;
@@ -71,6 +89,8 @@ nlohmann::json json_of(const Outcome& o) {
           {"first_to_last_s", o.first_to_last_s},
           {"start_to_last_s", o.start_to_last_s},
           {"after_last_pod_s", o.after_last_pod_s},
+          {"to_first_s", o.to_first_s},
+          {"idle_rss_bytes", o.idle_rss_bytes},
           {"scheduler_cpu_s", o.scheduler.cpu_seconds},
           {"scheduler_peak_rss_bytes", o.scheduler.peak_rss_bytes},
           {"api_server_cpu_s", o.api_server_cpu_s},
@@ -94,7 +114,7 @@ int run(int argc, char** argv) {
   std::string json_path;
   unsigned in_flight = 32;
   int repeat = 1;
-  app.add_option("--scenarios", scenarios, "S1, S2, S3, S5")
+  app.add_option("--scenarios", scenarios, "S1, S2, S3, S5; with queues Q1, Q2, Q3, Q4")
       ->delimiter(',')
       ->check(CLI::IsMember(kScenarios));
   app.add_option("--contenders", names, "blind, kube-scheduler, berth-null, berth")
@@ -105,9 +125,11 @@ int run(int argc, char** argv) {
   app.add_option("--null-args", null_args, "arguments of `berth scheduler` that make it not think");
   app.add_option("--in-flight", in_flight, "binds in flight of the blind binder")->check(CLI::Range(1, 300));
   app.add_option("--nodes", scale.nodes)->check(CLI::Range(1, 20000));
-  app.add_option("--pods", scale.pods, "of S1")->check(CLI::Range(1, 200000));
+  app.add_option("--pods", scale.pods, "of S1 and Q2")->check(CLI::Range(1, 200000));
   app.add_option("--gangs", scale.gangs, "of S2")->check(CLI::Range(1, 20000));
-  app.add_option("--high-gangs", scale.high_gangs, "of S3")->check(CLI::Range(1, 20000));
+  app.add_option("--high-gangs", scale.high_gangs, "of S3 and Q3")->check(CLI::Range(1, 20000));
+  app.add_option("--jobs", scale.jobs, "of Q1")->check(CLI::Range(1, 20000));
+  app.add_option("--waiting", scale.waiting, "Jobs of Q4")->check(CLI::Range(1, 1000000));
   app.add_option("--repeat", repeat)->check(CLI::Range(1, 100));
   app.add_option("--time-limit", scale.time_limit_s, "seconds for one run")->check(CLI::Range(1, 3600));
   app.add_option("--kubernetes", scale.kubernetes, "version of the control plane");

@@ -93,9 +93,13 @@ class Run {
   }
 
   Result<Outcome> go() {
-    BERTH_ASSIGN(cluster_,
-                 TestCluster::start(
-                     {.kubernetes = scale_.kubernetes, .fair_queuing = false, .unlimited_scheduler = true}));
+    BERTH_ASSIGN(cluster_, TestCluster::start(
+                               {.kubernetes = scale_.kubernetes,
+                                .controller_manager = outcome_.scenario == Scenario::kQ1,
+                                .fair_queuing = false,
+                                .unlimited_scheduler = true,
+                                .controller_manager_args = {"--kube-api-qps=10000", "--kube-api-burst=20000",
+                                                            "--concurrent-job-syncs=50"}}));
     if (scale_.keep) {
       cluster_->keep_folder();
       fmt::print(stderr, "logs: {}\n", cluster_->folder().string());
@@ -109,9 +113,16 @@ class Run {
         case Scenario::kS2:
           return backlog(gang_pods("gang", scale_.gangs, {}));
         case Scenario::kS3:
+        case Scenario::kQ3:
           return preemption();
         case Scenario::kS5:
           return interleaved();
+        case Scenario::kQ1:
+          return jobs();
+        case Scenario::kQ2:
+          return contender_.gangs ? released_queue() : backlog(plain_pods(scale_.pods));
+        case Scenario::kQ4:
+          return waiting_jobs();
       }
       return {};
     }();
@@ -131,7 +142,137 @@ class Run {
 
  private:
   PodShape shape(std::string name) const {
-    return {.name = std::move(name), .scheduler = contender_.scheduler};
+    PodShape out{.name = std::move(name), .scheduler = contender_.scheduler};
+    if (queued()) out.labels = {{"kueue.x-k8s.io/queue-name", "team-0"}};
+    return out;
+  }
+  // Its pods name a LocalQueue.
+  bool queued() const { return outcome_.scenario >= Scenario::kQ1 && contender_.gangs; }
+
+  // `count` ClusterQueues team-0, team-1, ... of `gpus` GPUs each, with LocalQueues of their names.
+  Status make_queues(std::size_t count, std::size_t gpus, bool stopped = false) {
+    BERTH_TRY(cluster_->apply(BERTH_SOURCE_DIR "/deploy/crds"));
+    auto api = cluster_->client();
+    const std::string group = "/apis/kueue.x-k8s.io/v1beta2";
+    const auto create = [&](const std::string& path, const std::string& body) -> Status {
+      e2e::Reply reply;
+      for (int i = 0; i < 300; ++i) {  // until the kind is served
+        reply = api.post(path, body);
+        if (reply.ok()) return {};
+        std::this_thread::sleep_for(milliseconds(50));
+      }
+      return e2e::expect_ok(reply, "POST " + path);
+    };
+    BERTH_TRY(create(
+        group + "/resourceflavors",
+        R"({"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"any"},"spec":{}})"));
+    for (std::size_t i = 0; i < count; ++i) {
+      BERTH_TRY(create(
+          group + "/clusterqueues",
+          fmt::format(
+              R"({{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ClusterQueue","metadata":{{"name":"team-{}"}},"spec":{{)"
+              R"("namespaceSelector":{{}},"stopPolicy":"{}","preemption":{{"withinClusterQueue":"LowerPriority"}},)"
+              R"("resourceGroups":[{{"coveredResources":["cpu","memory","nvidia.com/gpu"],"flavors":[{{"name":"any","resources":[)"
+              R"({{"name":"cpu","nominalQuota":"1000000"}},{{"name":"memory","nominalQuota":"1000Ti"}},)"
+              R"({{"name":"nvidia.com/gpu","nominalQuota":"{}"}}]}}]}}]}}}})",
+              i, stopped ? "Hold" : "None", gpus)));
+      BERTH_TRY(create(
+          group + "/namespaces/default/localqueues",
+          fmt::format(
+              R"({{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{{"name":"team-{0}"}},"spec":{{"clusterQueue":"team-{0}"}}}})",
+              i)));
+    }
+    return {};
+  }
+
+  std::string job_json(std::size_t i, std::size_t pods, std::size_t queues) const {
+    return fmt::format(
+        R"({{"apiVersion":"batch/v1","kind":"Job","metadata":{{"name":"job-{}"{}}},"spec":{{"parallelism":{},"completions":{},)"
+        R"("suspend":{},"template":{{"spec":{{"schedulerName":"{}","restartPolicy":"Never","containers":[{{"name":"main","image":)"
+        R"("image","resources":{{"requests":{{"cpu":"1","memory":"1Gi"}},"limits":{{"nvidia.com/gpu":"1"}}}}}}]}}}}}}}})",
+        i, queued() ? fmt::format(R"(,"labels":{{"kueue.x-k8s.io/queue-name":"team-{}"}})", i % queues) : "",
+        pods, pods, queued(), contender_.scheduler);
+  }
+
+  // Waits until the scheduler, which has nothing to do, has read the cluster.
+  Status start_and_settle() {
+    BERTH_TRY(start_contender());
+    std::this_thread::sleep_for(seconds(5));
+    return running_->alive();
+  }
+
+  Status jobs() {
+    constexpr std::size_t kPods = 4;
+    constexpr std::size_t kQueues = 4;
+    if (queued()) BERTH_TRY(make_queues(kQueues, scale_.jobs * kPods / kQueues));
+    BERTH_TRY(observer_->start());
+    BERTH_TRY(start_and_settle());
+    std::vector<std::string> bodies;
+    for (std::size_t i = 0; i < scale_.jobs; ++i) bodies.push_back(job_json(i, kPods, kQueues));
+    start_ = Clock::now();
+    BERTH_TRY(cluster_->create_all("/apis/batch/v1/namespaces/default/jobs", bodies, 32));
+    BERTH_ASSIGN(outcome_.finished, wait_for_binds(scale_.jobs * kPods));
+    return finish_backlog();
+  }
+
+  Status released_queue() {
+    BERTH_TRY(make_queues(1, scale_.pods, /*stopped=*/true));
+    BERTH_TRY(create(plain_pods(scale_.pods)));
+    std::atomic<std::size_t> told{0};
+    std::set<std::string> seen;  // on the observer's thread
+    observer_->on_pod([&](const e2e::SeenPod& pod, bool) {
+      if (!pod.scheduled_reason.empty() && seen.insert(pod.uid).second) ++told;
+    });
+    BERTH_TRY(observer_->start());
+    BERTH_TRY(start_contender());
+    const auto end = Clock::now() + seconds(scale_.time_limit_s);
+    while (told < scale_.pods) {
+      BERTH_TRY(running_->alive());
+      if (Clock::now() > end) {
+        return fail(ErrorCode::kUnavailable, "{} of {} pods were told why they wait", told.load(),
+                    scale_.pods);
+      }
+      std::this_thread::sleep_for(milliseconds(50));
+    }
+    std::this_thread::sleep_for(seconds(2));
+    if (observer_->now().binds > 0) {
+      return fail(ErrorCode::kInvalid, "{} pods were bound in a stopped queue", observer_->now().binds);
+    }
+    auto api = cluster_->client();
+    start_ = Clock::now();
+    BERTH_TRY(e2e::expect_ok(
+        api.patch("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/team-0", R"({"spec":{"stopPolicy":"None"}})"),
+        "releasing the queue"));
+    BERTH_ASSIGN(outcome_.finished, wait_for_binds(scale_.pods));
+    outcome_.to_first_s = seconds_between(start_, observer_->now().first_bind);
+    BERTH_TRY(finish_backlog());
+    observer_->stop();  // its callback refers to what ends here
+    return {};
+  }
+
+  Status waiting_jobs() {
+    BERTH_TRY(make_queues(1, 0));
+    BERTH_TRY(observer_->start());
+    BERTH_TRY(start_and_settle());
+    std::vector<std::string> bodies;
+    for (std::size_t i = 0; i < scale_.waiting; ++i) bodies.push_back(job_json(i, 1, 1));
+    BERTH_TRY(cluster_->create_all("/apis/batch/v1/namespaces/default/jobs", bodies, 32));
+    outcome_.after_last_pod_s = seconds_between(start_, Clock::now());
+    // Until its memory is what it was five seconds before: all are read, and their reasons written.
+    const auto end = Clock::now() + seconds(scale_.time_limit_s);
+    for (std::uint64_t before = 0; Clock::now() < end;) {
+      std::this_thread::sleep_for(seconds(5));
+      BERTH_TRY(running_->alive());
+      const double cpu = running_->usage().cpu_seconds;
+      outcome_.idle_rss_bytes = running_->resident_bytes();
+      outcome_.finished = before != 0 && cpu - idle_cpu_ < 0.5;
+      before = outcome_.idle_rss_bytes;
+      idle_cpu_ = cpu;
+      if (outcome_.finished) break;
+    }
+    take_usage();
+    outcome_.bound = observer_->now().binds;
+    return judge();
   }
 
   std::vector<std::string> plain_pods(std::size_t count) const {
@@ -146,7 +287,8 @@ class Run {
     PodShape pod = base;
     pod.name = gang;
     if (contender_.gangs) {
-      pod.labels = {{"berth.dev/gang", gang}, {"berth.dev/gang-size", std::to_string(kGang)}};
+      pod.labels.emplace_back("berth.dev/gang", gang);
+      pod.labels.emplace_back("berth.dev/gang-size", std::to_string(kGang));
     }
     return e2e::pod_json(pod, i);
   }
@@ -214,6 +356,10 @@ class Run {
     BERTH_TRY(observer_->start());
     BERTH_TRY(start_contender());
     BERTH_ASSIGN(outcome_.finished, wait_for_binds(bodies.size()));
+    return finish_backlog();
+  }
+
+  Status finish_backlog() {
     take_usage();
     const auto now = observer_->now();
     outcome_.bound = now.binds;
@@ -225,6 +371,7 @@ class Run {
   Status preemption() {
     BERTH_TRY(cluster_->create_priority_class("low", 100));
     BERTH_TRY(cluster_->create_priority_class("high", 10000));
+    if (queued()) BERTH_TRY(make_queues(1, scale_.nodes * 8));
     // The low gangs are made bound and running: how they came there is not measured.
     std::vector<std::string> bodies;
     std::vector<std::string> names;
@@ -246,9 +393,7 @@ class Run {
     observer_->on_pod([&](const auto& pod, bool deleted) { reaper.on_pod(pod, deleted); });
     BERTH_TRY(observer_->start());
     const std::size_t before = observer_->now().binds;
-    BERTH_TRY(start_contender());
-    std::this_thread::sleep_for(seconds(5));  // it reads the cluster and has nothing to do
-    BERTH_TRY(running_->alive());
+    BERTH_TRY(start_and_settle());
     start_ = Clock::now();
     BERTH_TRY(create(gang_pods("high", scale_.high_gangs, "high")));
     BERTH_ASSIGN(outcome_.finished, wait_for_binds(before + scale_.high_gangs * kGang));
@@ -298,6 +443,7 @@ class Run {
   e2e::Usage api_before_;
   e2e::Usage etcd_before_;
   Clock::time_point start_;
+  double idle_cpu_ = 0;
 };
 
 }  // namespace
@@ -309,9 +455,14 @@ bool applies(Scenario scenario, const Contender& contender) {
     case Scenario::kS2:
       return contender.gangs || contender.name == "blind";  // the ceiling of S2
     case Scenario::kS3:
+    case Scenario::kQ3:
+    case Scenario::kQ4:
       return contender.gangs && contender.preempts;
     case Scenario::kS5:
       return contender.gangs;
+    case Scenario::kQ1:
+    case Scenario::kQ2:
+      return contender.name != "berth-null";
   }
   return false;
 }

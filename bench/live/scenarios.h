@@ -1,9 +1,17 @@
-// The four scenarios on 1,000 nodes of 8 GPUs, 128 cores, 1 TiB; every pod asks for one GPU, one core, one GiB.
+// The scenarios on 1,000 nodes of 8 GPUs, 128 cores, 1 TiB; every pod asks for one GPU, one core, one GiB.
 //
 //   S1  8,000 pods without a gang, all made before the scheduler starts
 //   S2  500 gangs of 8, all made before the scheduler starts
 //   S3  1,000 running gangs of 8 of low priority fill everything, then 100 gangs of 8 of high priority arrive
 //   S5  1,008 gangs of 8 for 1,000 places, arriving interleaved pod by pod at a running scheduler
+//
+// and with Kueue's queues, for Berth; the others do the same work without any queue:
+//
+//   Q1  2,000 Jobs of 4 pods, 500 in each of four LocalQueues, made suspended while the scheduler runs (the others: made to run); the
+//       Job controller makes their pods
+//   Q2  8,000 pods wait in a ClusterQueue that is stopped, and have been told why; then it is released (the others: S1)
+//   Q3  S3 within one ClusterQueue, whose preemption is LowerPriority
+//   Q4  100,000 suspended Jobs of one pod wait for a ClusterQueue without free quota: memory
 //
 // Each run has a cluster of its own, so that nothing is left from the run before. Times are those of an observer's watch.
 #pragma once
@@ -17,7 +25,7 @@
 
 namespace berth::bench {
 
-enum class Scenario : std::uint8_t { kS1, kS2, kS3, kS5 };
+enum class Scenario : std::uint8_t { kS1, kS2, kS3, kS5, kQ1, kQ2, kQ3, kQ4 };
 
 struct Scale {
   std::size_t nodes = 1000;
@@ -25,6 +33,8 @@ struct Scale {
   std::size_t gangs = 500;        // S2
   std::size_t high_gangs = 100;   // S3
   std::size_t surplus_gangs = 8;  // S5: more than there are places
+  std::size_t jobs = 2000;        // Q1
+  std::size_t waiting = 100'000;  // Q4
   int time_limit_s = 300;         // of one run; what is not bound by then counts as never
   bool keep = false;              // the folders of the clusters stay, with all logs
   std::string kubernetes;
@@ -36,9 +46,12 @@ struct Outcome {
   bool finished = false;
   std::size_t bound = 0;
   double first_to_last_s = 0;  // from the first bind to the last
-  double start_to_last_s =
-      0;  // S1, S2: from the start of the scheduler; S3: from the first high pod's creation
-  double after_last_pod_s = 0;  // S5: last bind after the last pod was made
+  // S1, S2: from the start of the scheduler; S3, Q3: from the first high pod's creation; Q1: from the first Job's creation;
+  // Q2: from the release
+  double start_to_last_s = 0;
+  double after_last_pod_s = 0;       // S5: last bind after the last pod was made
+  double to_first_s = 0;             // Q2: from the release to the first bind
+  std::uint64_t idle_rss_bytes = 0;  // Q4: once all of them wait
   e2e::Usage scheduler;
   double api_server_cpu_s = 0;  // during the run, like etcd's
   double etcd_cpu_s = 0;
