@@ -30,6 +30,8 @@ struct Options {
   bool ignore_uncovered = false;
   std::string kueue_config;
   bool hold_jobs = true;
+  bool kueue_objects = true;
+  int kueue_writes = 200;
   bool leader_elect = true;
   std::string lease_namespace = "kube-system";
   std::string lease_name = "berth";
@@ -70,6 +72,8 @@ Result<scheduler::SchedulerOptions> to_scheduler_options(const Options& o) {
   out.scheduler_names = o.names;
   out.device_resources = o.devices;
   out.hold_jobs = o.hold_jobs;
+  out.kueue_objects = o.kueue_objects;
+  out.object_writes_per_second = o.kueue_writes;
   const auto placement = enum_parse<Placement>(o.placement);
   if (!placement) return fail(ErrorCode::kInvalid, "--placement {}: unknown", o.placement);
   out.engine.placement = *placement;
@@ -77,6 +81,7 @@ Result<scheduler::SchedulerOptions> to_scheduler_options(const Options& o) {
   if (!o.kueue_config.empty()) {
     BERTH_ASSIGN(const auto kueue, dialect::read_kueue_config_file(o.kueue_config));
     dialect::apply(kueue, out.intake, out.engine);
+    out.workload_objects.pods_ready = kueue.pods_ready;
   }
   out.carrier.gang_deadline = o.gang_deadline_s * kSecond;
   out.leader_elect = o.leader_elect;
@@ -181,11 +186,23 @@ void register_scheduler(CLI::App& app, int& exit_code) {
           "Suspended Jobs that name a queue wait without pods: unsuspend them when their places are held, "
           "and suspend them to end them; false leaves `suspend` alone")
       ->capture_default_str();
+  command
+      ->add_option(
+          "--kueue-objects", o->kueue_objects,
+          "Make Workload objects for the work of LocalQueues, and write the status of Kueue's queues, "
+          "where their kinds are served and Kueue itself does not run")
+      ->capture_default_str();
+  command
+      ->add_option("--kueue-writes", o->kueue_writes,
+                   "Most writes per second of these objects; a tenth of it while pods are being bound")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
   command->add_flag("--ignore-uncovered", o->ignore_uncovered,
                     "Admit pods that ask for a resource for which their queue has no quota (Kueue does not)");
-  command->add_option("--kueue-config", o->kueue_config,
-                      "File with Kueue's own Configuration (controller_manager_config.yaml): fairSharing, "
-                      "admissionFairSharing and quotaCheckStrategy are carried out as there");
+  command->add_option(
+      "--kueue-config", o->kueue_config,
+      "File with Kueue's own Configuration (controller_manager_config.yaml): fairSharing, "
+      "admissionFairSharing, waitForPodsReady and quotaCheckStrategy are carried out as there");
   command
       ->add_option("--gang-deadline", o->gang_deadline_s,
                    "Seconds after which a gang with members that cannot be bound is withdrawn")

@@ -421,6 +421,7 @@ Pod read_pod(FieldReader<V>& f, const V& object) {
   const V status = f.map(object, "status");
   pod.phase = f.choice(status, "phase", kPhases, PodPhase::kPending);
   f.list(status, "conditions", [&](const V& c) {
+    if (f.string(c, "type") == "Ready") pod.ready = f.string(c, "status") == "True";
     if (f.string(c, "type") != "DisruptionTarget" || f.string(c, "status") != "True") return;
     if (f.string(c, "reason") == kPreemptedByScheduler) pod.eviction = f.string(c, "message");
   });
@@ -470,9 +471,13 @@ Job read_job(FieldReader<V>& f, const V& object) {
   job.generation = f.integer(f.map(object, "metadata"), "generation", 0, 0, kInt64Max);
   const V status = f.map(object, "status");
   job.succeeded = f.integer(status, "succeeded", 0, 0, 100'000'000);
+  job.ready = f.integer(status, "ready", 0, 0, 100'000'000);
   f.list(status, "conditions", [&](const V& c) {
     const std::string_view type = f.string(c, "type");
-    job.finished |= (type == "Complete" || type == "Failed") && f.string(c, "status") == "True";
+    if ((type != "Complete" && type != "Failed") || f.string(c, "status") != "True") return;
+    job.finished = true;
+    job.failed = type == "Failed";
+    job.ending = f.string(c, "message");
   });
   const V pod_template = f.map(spec, "template");
   const V meta = f.map(pod_template, "metadata");

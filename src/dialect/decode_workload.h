@@ -1,6 +1,7 @@
 // Decoder of Kueue's Workload (v1beta1 and v1beta2). Included by decode.cc only.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -26,6 +27,9 @@ void read_workload_conditions(FieldReader<V>& f, const V& status, KueueWorkload&
     const std::string_view type = f.string(c, "type");
     const bool is_true = f.string(c, "status") == "True";
     const TimeMs at = f.time(c, "lastTransitionTime");
+    if (const auto known = enum_parse<WorkloadCondition>(type)) {
+      out.status.set(*known, is_true, f.string(c, "reason"), std::string(f.string(c, "message")), at);
+    }
     if (type == "QuotaReserved" && is_true) out.reserved_at = at;
     if (type == "Finished" && is_true) out.finished = true;
     if (type != "Evicted" || !is_true) return;
@@ -46,6 +50,13 @@ KueueWorkload read_workload(FieldReader<V>& f, const V& object) {
   if (spec.find("priority").present()) {
     out.priority = f.integer(spec, "priority", 0, -2147483648ll, 2147483647ll);
   }
+  if (spec.find("maximumExecutionTimeSeconds").present()) {
+    out.most_seconds = f.integer(spec, "maximumExecutionTimeSeconds", 1, 1, 2147483647);
+  }
+  f.list(f.map(object, "metadata"), "ownerReferences", [&](const V& owner) {
+    out.owners.push_back({std::string(f.string(owner, "kind")), std::string(f.string(owner, "name")),
+                          std::string(f.string(owner, "uid"))});
+  });
   const V klass = f.map(spec, "priorityClassRef");  // v1beta2
   if (klass.present()) {
     out.priority_class = f.string(klass, "name");
@@ -83,8 +94,17 @@ KueueWorkload read_workload(FieldReader<V>& f, const V& object) {
       assignment.flavors.push_back({std::string(resource), std::string(f.string_of(flavor, resource))});
     });
     assignment.count = f.integer(item, "count", -1, 0, 1'000'000);
+    std::sort(assignment.flavors.begin(), assignment.flavors.end(),
+              [](const auto& a, const auto& b) { return a.resource < b.resource; });
+    out.status.assignments.push_back(
+        {assignment.name, assignment.count, assignment.flavors, f.amounts(item, "resourceUsage")});
     out.assignments.push_back(std::move(assignment));
   });
+  out.status.cluster_queue = out.admitted_to;
+  const V requeue = f.map(status, "requeueState");
+  out.status.requeues = f.integer(requeue, "count", 0, 0, 2147483647);
+  out.status.requeue_at = f.time(requeue, "requeueAt");
+  out.status.past_seconds = f.integer(status, "accumulatedPastExecutionTimeSeconds", 0, 0, 2147483647);
   f.list(status, "reclaimablePods", [&](const V& item) {
     const std::string_view name = f.string(item, "name");
     for (auto& set : out.pod_sets) {

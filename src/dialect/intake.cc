@@ -52,8 +52,11 @@ void Intake::upsert(Object object) {
       s.book.upsert(value);
       return s.refresh_dependents("cq:" + value.meta.name);
     }
-    case Kind::kCohort:
-      return s.book.upsert(std::get<Cohort>(object));
+    case Kind::kCohort: {
+      const auto& value = std::get<Cohort>(object);
+      s.cohort_parents.insert_or_assign(value.meta.name, value.parent);
+      return s.book.upsert(value);
+    }
     case Kind::kLocalQueue: {
       auto& value = std::get<LocalQueue>(object);
       const std::string key = key_of(value.meta.ns, value.meta.name);
@@ -61,8 +64,13 @@ void Intake::upsert(Object object) {
       s.local_queues.insert_or_assign(key, std::move(value));
       return s.refresh_dependents("lq:" + key);
     }
-    case Kind::kResourceFlavor:
-      return s.book.upsert(std::get<ResourceFlavor>(object));
+    case Kind::kResourceFlavor: {
+      auto& value = std::get<ResourceFlavor>(object);
+      s.book.upsert(value);
+      const std::string name = value.meta.name;
+      s.flavors.insert_or_assign(name, std::move(value));
+      return;
+    }
     case Kind::kTopology:
       return s.book.upsert(std::get<TopologyObject>(object));
     case Kind::kWorkloadPriorityClass: {
@@ -144,12 +152,17 @@ void Intake::Impl::remove_named(Kind kind, std::string_view ns, std::string_view
     case Kind::kWorkload:
       return remove_workload(ns, name);
     case Kind::kCohort:
+      erase(cohort_parents, name);
+      return book.remove(kind, name);
     case Kind::kResourceFlavor:
+      erase(flavors, name);
+      return book.remove(kind, name);
     case Kind::kTopology:
       return book.remove(kind, name);
     case Kind::kQueue:
     case Kind::kVolcanoQueue:
     case Kind::kKaiQueue:
+      if (kind == Kind::kQueue) erase(own_queues, name);
       book.remove(kind, name);
       return refresh_dependents("q:" + tree_queue_name(kind, name));
   }
@@ -203,6 +216,7 @@ void Intake::Impl::upsert_node(const NodeObject& object) {
 }
 
 void Intake::Impl::upsert_tree_queue(Kind kind, const TreeQueue& queue) {
+  if (kind == Kind::kQueue) own_queues.insert_or_assign(queue.meta.name, queue.stop);
   book.upsert(kind, queue);
   refresh_dependents("q:" + tree_queue_name(kind, queue.meta.name));
 }

@@ -38,7 +38,9 @@
 
 #include "dialect/fields.h"
 #include "dialect/objects.h"
+#include "dialect/queue_status.h"
 #include "dialect/queues.h"
+#include "dialect/workload_object.h"
 #include "model/decision.h"
 #include "model/event.h"
 
@@ -96,6 +98,13 @@ struct WorkloadInfo {
   bool is_job() const { return !job_name.empty(); }
 };
 
+// What somebody else than the owner's marks and the queues says of a workload (scheduler/workload_objects.h).
+struct Standing {
+  std::optional<Reason> stop;  // it may not run: what runs of it ends, and it waits, for this reason
+  TimeMs queued_from = 0;      // it stands in line as if it had come then; 0: since it was created
+  bool operator==(const Standing&) const = default;
+};
+
 class Intake {
  public:
   explicit Intake(IntakeConfig config = {});
@@ -133,6 +142,25 @@ class Intake {
   void renew(std::string_view workload);
   // The Job `workload` rests, for this reason, until it is called without one.
   void set_rest(std::string_view workload, std::optional<Reason> why);
+
+  // In force until it is called with an empty one,. The workload need not be
+  // known yet. Where it is stopped while it runs, the engine is told to end it (Withdraw).
+  void set_standing(std::string_view workload, Standing standing);
+  bool is_stopped(std::string_view workload) const;
+
+  // What Kueue's Workload object says of it. Nothing where it is unknown, or has no LocalQueue.
+  std::optional<WorkloadSketch> sketch(std::string_view workload) const;
+  // Nothing known: nullptr. Without its template's shape.
+  const Job* job(std::string_view uid) const;
+  // Whether all pods that its gang needs are ready: as its Job counts them, or each pod says.
+  bool is_ready(std::string_view workload) const;
+  // The flavor of each resource that its queue has a quota for, on this node: the first of the queue's that the node is of.
+  std::vector<ChosenFlavor> flavors_on(std::string_view workload, std::int64_t pod_set,
+                                       std::string_view node) const;
+  // Every LocalQueue, ClusterQueue and Berth's own Queue, as of the last drain(). O(queues).
+  std::vector<QueueState> queue_states() const;
+  // "/cohort/queue", as Kueue names the way from the root.
+  std::string queue_path(std::string_view cluster_queue) const;
 
   std::optional<PodView> pod(std::string_view uid) const;
   std::optional<PodView> pod_at(std::string_view workload, std::int64_t pod_set, std::int64_t index) const;

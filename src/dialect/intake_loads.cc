@@ -389,6 +389,7 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
   }
   resolve_queue(load, load.queue_mark->first, load.queue_mark->second, out, depends);
   if (own) out.blocked = std::move(own);
+  if (!standings.empty()) apply_standing(load, out);
   if (load.unreadable > 0) {
     const PodRecord& wrong = pods[first_unreadable(load)];
     out.blocked = invalid(load.kind == GangKind::kSingle

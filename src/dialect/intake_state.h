@@ -197,6 +197,9 @@ struct Intake::Impl {
   // The role of a Job's template, which the pod belongs to whatever its shape.
   bool join_promised(Load& load, const PodRecord& record);
 
+  // intake_sketch.cc: what others say of workloads, and are told of them
+  void apply_standing(const Load& load, Settings& settings) const;
+
   // intake_workloads.cc: Kueue's Workload objects
   void upsert_workload(KueueWorkload&& object);
   void remove_workload(std::string_view ns, std::string_view name);
@@ -225,8 +228,12 @@ struct Intake::Impl {
   std::map<std::string, LocalQueue, std::less<>> local_queues;  // ns/name
   std::unordered_map<std::string, JobRecord> jobs;              // by uid
   ShapePool shapes;
-  std::unordered_map<std::string, std::string> job_by_name;       // ns/name -> uid
-  std::unordered_map<std::string, Reason> rests;                  // why a Job is not tried again yet, by uid
+  std::unordered_map<std::string, std::string> job_by_name;  // ns/name -> uid
+  std::unordered_map<std::string, Reason> rests;             // why a Job is not tried again yet, by uid
+  std::unordered_map<std::string, Standing> standings;       // by uid of the workload
+  std::map<std::string, ResourceFlavor, std::less<>> flavors;
+  std::map<std::string, std::string, std::less<>> cohort_parents;
+  std::map<std::string, StopPolicy, std::less<>> own_queues;      // Berth's
   std::unordered_map<std::string, std::string> workload_by_name;  // the same of Kueue's Workloads
   std::vector<std::string> young_orphans, old_orphans;            // pod uids
   // Anti-affinity of bound pods: the term as text -> what it is, of how many pods, and the first of them.

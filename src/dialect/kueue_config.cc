@@ -47,6 +47,37 @@ void read_lanes(text::Fields& f, KueueConfig& out) {
   out.lanes = std::move(order);
 }
 
+void read_pods_ready(text::Fields& f, bool newer, KueueConfig& out) {
+  text::Fields wait = f.optional_child("waitForPodsReady");
+  PodsReady ready;
+  if (!newer) ready.timeout = 5 * kMinute;
+  ready.recovery = ready.timeout;
+  if (!wait) {
+    if (newer) out.pods_ready = ready;
+    return;
+  }
+  if (!newer && !wait.boolean_or("enable", false)) return;
+  ready.timeout = wait.duration_or("timeout", ready.timeout, kSecond);
+  const DurationMs recovery = wait.duration_or("recoveryTimeout", ready.timeout);
+  ready.recovery = recovery > 0 ? std::optional<DurationMs>(recovery) : std::nullopt;
+  if (wait.boolean_or("blockAdmission", !newer)) {
+    wait.error(
+        "blockAdmission",
+        "true (the default of v1beta1) is not carried out: Berth starts a workload when each of its pods has "
+        "a place, so that none waits for others half started; write false");
+  }
+  text::Fields requeue = wait.optional_child("requeuingStrategy");
+  if (requeue) {
+    static constexpr text::Choice<bool> kTimes[] = {{"Eviction", true}, {"Creation", false}};
+    ready.from_eviction = requeue.choice_or("timestamp", kTimes, true);
+    if (requeue.has("backoffLimitCount"))
+      ready.most_requeues = requeue.integer_or("backoffLimitCount", 0, 0, 1'000'000);
+    ready.first_rest = requeue.integer_or("backoffBaseSeconds", 60, 0, 1'000'000) * kSecond;
+    ready.most_rest = requeue.integer_or("backoffMaxSeconds", 3600, 0, 1'000'000) * kSecond;
+  }
+  out.pods_ready = ready;
+}
+
 void refuse_resources(text::Fields& resources) {
   for (const std::string_view key : {"excludeResourcePrefixes", "transformations"}) {
     if (!resources.list(key).empty())
@@ -77,6 +108,7 @@ Result<KueueConfig> read_kueue_config(const text::Document& document, const text
   KueueConfig out;
   read_fair_sharing(f, version != "config.kueue.x-k8s.io/v1beta1", out);
   read_lanes(f, out);
+  read_pods_ready(f, version != "config.kueue.x-k8s.io/v1beta1", out);
   text::Fields resources = f.optional_child("resources");
   if (resources) {
     out.ignore_uncovered = resources.choice_or("quotaCheckStrategy", kStrategies, false);

@@ -6,6 +6,8 @@
 //   admissionFairSharing  usageHalfLifeTime, resourceWeights (decimal numbers). usageSamplingInterval is not needed: use is reckoned
 //                         exactly
 //   resources.quotaCheckStrategy, or v1beta1's and v1beta2's top-level quotaCheckStrategy
+//   waitForPodsReady      v1beta1 `enable`; v1beta2 also by its absence, as since Kueue 0.19 (timeout 30m). timeout, recoveryTimeout (0s:
+//                         none), requeuingStrategy. blockAdmission: true is an error
 // What changes which work is admitted, and is not carried out, is an error: resources.excludeResourcePrefixes and transformations.
 // All else is Kueue's own affair, and is not looked at.
 #pragma once
@@ -16,6 +18,7 @@
 
 #include "base/result.h"
 #include "dialect/intake.h"
+#include "dialect/pods_ready.h"
 #include "engine/engine.h"
 #include "model/queue.h"
 #include "text/document.h"
@@ -27,6 +30,7 @@ struct KueueConfig {
   engine::FairStrategy fair_strategy = engine::FairStrategy::kFinalThenInitialShare;
   std::optional<LaneOrder> lanes;  // of ClusterQueues that ask for it
   bool ignore_uncovered = false;
+  std::optional<PodsReady> pods_ready;
 };
 
 // What it says, said to the intake and the engine. What is not ignored here may be by other flags.

@@ -17,6 +17,7 @@
 
 #include "base/enums.h"
 #include "base/time.h"
+#include "dialect/workload_status.h"
 #include "model/labels.h"
 #include "model/queue.h"
 #include "model/resources.h"
@@ -133,6 +134,7 @@ struct Pod {
       eviction;  // the message of condition DisruptionTarget, by which a scheduler announced its deletion; "" = none
   std::string
       problem;  // a field that cannot be read, and has its default here: it must not be placed by what is read
+  bool ready = false;  // condition Ready
 };
 
 struct NodeObject {
@@ -165,6 +167,9 @@ struct Job {
   bool suspend = false;
   bool indexed = false;
   bool finished = false;        // condition Complete or Failed
+  bool failed = false;          // the latter
+  std::string ending;           // what that condition says
+  std::int64_t ready = 0;       // pods that are ready, as the Job's status counts them
   std::int64_t succeeded = 0;   // pods that have ended well, as the Job's status counts them
   std::int64_t generation = 0;  // of the spec; 0 = unknown
   std::string managed_by;       // the controller that runs it; "" = Kubernetes' own
@@ -307,6 +312,9 @@ struct KueueWorkload {
       0;                 // evicted by an admission check or for pods that were not ready: it queues from here
   bool evicted = false;  // told to end, and holds its quota until it has
   bool finished = false;
+  std::optional<std::int64_t> most_seconds;  // maximumExecutionTimeSeconds
+  std::vector<Owner> owners;
+  WorkloadStatus status;  // all of it, as it stands there
 };
 
 using Object = std::variant<Pod, NodeObject, Namespace, PriorityClass, Job, PodGroup, ClusterQueue, Cohort,

@@ -46,6 +46,7 @@ class QueueBook {
   void remove_local_queue(const std::string& key);  // ns/name
 
   const ClusterQueue* cluster_queue(std::string_view name) const;
+  const std::map<std::string, ClusterQueue, std::less<>>& cluster_queues() const { return cluster_queues_; }
   const TreeQueue* tree_queue(Kind kind, std::string_view name) const { return tree_.find(kind, name); }
   // Appends the events that lead from what was given out before to what the objects say now.
   void drain(const std::map<std::string, Node, std::less<>>& nodes, std::vector<Event>& out);

@@ -159,7 +159,7 @@ void Carrier::send(Bind& bind) {
 
 void Carrier::read(Bind& bind) {
   set_stage(bind.stage, Stage::kReading);
-  outbox_.read(kube::kPods.object(bind.ns, bind.name), bind.uid);
+  outbox_.read(kube::kPods.object(bind.ns, bind.name), bind.uid, Step::kRead);
 }
 
 void Carrier::rest(Bind& bind, bool read_next, TimeMs now) {
@@ -408,7 +408,8 @@ void Carrier::evict_pods(const Decision& decision, TimeMs now) {
     }
     const std::string uid(pod->uid);
     if (evictions_.contains(uid)) continue;
-    const bool stays = withdrawn && !pod->recreated;
+    // Who was told not to run is ended, whoever made it.
+    const bool stays = withdrawn && !pod->recreated && !intake_.is_stopped(decision.workload);
     const auto it = binds_.find(uid);
     if (it != binds_.end() && it->second.stage != Stage::kDone && pod->node.empty()) {
       Bind& bind = it->second;
@@ -598,9 +599,8 @@ void Carrier::answered(Answer&& answer, TimeMs now) {
       return eviction_answered(std::move(answer), now);
     case Step::kJob:
       return job_answered(std::move(answer), now);
-    case Step::kStatus:
-    case Step::kEvent:
-      return;
+    default:
+      return;  // the others' (core.cc)
   }
 }
 

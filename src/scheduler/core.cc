@@ -15,6 +15,7 @@ namespace berth::scheduler {
 namespace {
 
 constexpr int kReportsPerCall = 8;  // an explanation costs some 100 us; a bind must not wait for more
+constexpr int kObjectsPerCall = 32;
 
 // The workload that an event is about, or nothing for nodes, queues and foreign pods.
 const std::string* workload_of(const Event& event) {
@@ -23,6 +24,12 @@ const std::string* workload_of(const Event& event) {
   if (const auto* e = std::get_if<SlotUpdate>(&event)) return &e->workload;
   if (const auto* e = std::get_if<Withdraw>(&event)) return &e->workload;
   return nullptr;
+}
+
+// Queues on whose objects it is written how they do.
+bool has_status(dialect::Kind kind) {
+  return kind == dialect::Kind::kLocalQueue || kind == dialect::Kind::kClusterQueue ||
+         kind == dialect::Kind::kQueue;
 }
 
 }  // namespace
@@ -35,6 +42,8 @@ Core::Core(CoreOptions options, Outbox& outbox, observe::RecordedEngine::Sink si
       engine_(options_.engine, std::move(sink), follower),
       carrier_(intake_, decoder_, outbox, *this, options_.carrier),
       reporter_(intake_, engine_.engine(), carrier_, outbox, options_.reporter),
+      workload_objects_(intake_, engine_.engine(), decoder_, lanes_, outbox, options_.workload_objects),
+      queue_statuses_(intake_, engine_.engine(), lanes_, outbox, options_.queue_statuses),
       metrics_(metrics) {}
 
 void Core::take(Batch& batch, TimeMs now) {
@@ -43,22 +52,35 @@ void Core::take(Batch& batch, TimeMs now) {
       case Batch::Item::What::kChange:
         take_change(batch, item, now);
         break;
-      case Batch::Item::What::kAnswer: {
-        Answer& answer = batch.answer(item);
-        if (answer.step == Step::kStatus) {
-          if (answer.result.outcome != kube::Outcome::kOk && answer.result.reason != "Superseded") {
-            reporter_.failed(answer.uid, now);
-          }
-        } else {
-          carrier_.answered(std::move(answer), now);
-        }
+      case Batch::Item::What::kAnswer:
+        take_answer(std::move(batch.answer(item)), now);
         break;
-      }
       case Batch::Item::What::kQuestion:
         batch.question(item)();
         break;
     }
   }
+}
+
+void Core::take_answer(Answer&& answer, TimeMs now) {
+  switch (answer.step) {
+    case Step::kStatus:
+      if (answer.result.outcome != kube::Outcome::kOk && answer.result.reason != "Superseded")
+        reporter_.failed(answer.uid, now);
+      return;
+    case Step::kWorkload:
+    case Step::kLook:
+      return workload_objects_.answered(answer, now);
+    case Step::kQueue:
+      return queue_statuses_.answered(answer, now);
+    default:
+      return carrier_.answered(std::move(answer), now);
+  }
+}
+
+void Core::set_kueue_version(std::string_view version, TimeMs now) {
+  workload_objects_.set_version(version, now);
+  queue_statuses_.set_version(version);
 }
 
 void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) {
@@ -70,6 +92,9 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
   const bool is_pod = item.kind == dialect::Kind::kPod;
   const bool is_job = item.kind == dialect::Kind::kJob;
   if (item.type == kube::ChangeType::kDeleted) {
+    if (item.kind == dialect::Kind::kWorkload)
+      return workload_objects_.gone(batch.ns(item), batch.name(item), now);
+    if (has_status(item.kind)) queue_statuses_.gone(item.kind, batch.ns(item), batch.name(item));
     intake_.remove(item.kind, batch.ns(item), batch.name(item), uid);
     if (is_pod) {
       carrier_.seen(uid, true, now);
@@ -77,6 +102,7 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
     } else if (is_job) {
       carrier_.job_gone(uid);
       reporter_.forget(uid);
+      workload_objects_.changed(uid, now);
     }
     return;
   }
@@ -86,8 +112,16 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
     intake_.unreadable(item.kind, batch.ns(item), batch.name(item), object.error().message);
     return;
   }
+  if (item.kind == dialect::Kind::kWorkload)
+    return workload_objects_.seen(std::get<dialect::KueueWorkload>(*object), batch.version(item), now);
+  if (has_status(item.kind))
+    queue_statuses_.seen(item.kind, batch.ns(item), batch.name(item), batch.object(item));
+  if (is_job) workload_objects_.job_seen(std::get<dialect::Job>(*object), now);
   intake_.upsert(std::move(*object));
-  if (is_pod) carrier_.seen(uid, false, now);
+  if (!is_pod) return;
+  carrier_.seen(uid, false, now);
+  if (!options_.workload_objects.pods_ready) return;
+  if (const auto pod = intake_.pod(uid)) workload_objects_.changed(pod->workload, now);
 }
 
 void Core::apply(Event& event) {
@@ -104,7 +138,7 @@ void Core::apply(Event& event) {
   }
 }
 
-bool Core::feed() {
+bool Core::feed(TimeMs now) {
   bool any = false;
   for (int round = 0; round < 100; ++round) {  // refusals make events, which may be refused; each once
     events_.clear();
@@ -112,7 +146,11 @@ bool Core::feed() {
     for (Event& event : carrier_.take_events()) events_.push_back(std::move(event));
     if (events_.empty()) break;
     any = true;
-    for (Event& event : events_) apply(event);
+    queue_statuses_.changed();
+    for (Event& event : events_) {
+      if (const std::string* workload = workload_of(event)) workload_objects_.changed(*workload, now);
+      apply(event);
+    }
   }
   return any;
 }
@@ -122,7 +160,10 @@ void Core::decide(TimeMs now) {
   const auto decisions = engine_.decide(now);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   if (metrics_ != nullptr) metrics_->decided(decisions, took.count());
-  for (const Decision& decision : decisions) carrier_.carry_out(decision, now);
+  for (const Decision& decision : decisions) {
+    workload_objects_.decided(decision, now);
+    carrier_.carry_out(decision, now);
+  }
 }
 
 void Core::recover(TimeMs now) {
@@ -155,9 +196,9 @@ void Core::recover(TimeMs now) {
     if (known != least.end() && carrier_.resume_eviction(workload, known->second, now))
       resumed.insert(workload);
   }
-  feed();
+  feed(now);
   decide(now);
-  feed();
+  feed(now);
   std::size_t withdrawn = 0;
   std::size_t completed = 0;
   for (const std::string& workload : ordered) {
@@ -185,15 +226,21 @@ void Core::recover(TimeMs now) {
       ++completed;
     }
   }
-  feed();
+  feed(now);
   if (withdrawn > 0) decide(now);
   spdlog::info(
       "recovered: {} workloads have bound pods, {} of them are being completed, {} withdrawn, of {} an "
       "eviction goes on",
       bound.size(), completed, withdrawn, resumed.size());
-  for (Event& event : later) apply(event);
+  for (Event& event : all) {
+    if (const std::string* workload = workload_of(event)) workload_objects_.changed(*workload, now);
+  }
+  for (Event& event : later) {
+    if (const std::string* workload = workload_of(event)) workload_objects_.changed(*workload, now);
+    apply(event);
+  }
   next_orphans_ = now + options_.release_orphans_every;
-  feed();
+  feed(now);
   decide(now);
   turn(now);
 }
@@ -206,11 +253,14 @@ void Core::turn(TimeMs now) {
   }
   // What carrying out one round of decisions tells the engine may need another (a pod that vanished meanwhile).
   bool due = now >= engine_.engine().next_time();
-  for (int round = 0; round < 10 && (feed() || due); ++round) {
+  for (int round = 0; round < 10 && (feed(now) || due); ++round) {
     decide(now);
     due = false;
   }
-  for (const std::string& workload : engine_.engine().take_changed()) reporter_.changed(workload, now);
+  for (const std::string& workload : engine_.engine().take_changed()) {
+    reporter_.changed(workload, now);
+    workload_objects_.changed(workload, now);
+  }
   tell_unreadable();
   const auto problems = intake_.problems();
   if (problems.size() != known_problems_) {
@@ -239,11 +289,18 @@ void Core::tell_unreadable() {
 }
 
 bool Core::report(TimeMs now) {
-  return reporter_.work(now, carrier_.busy() > 0, kReportsPerCall);
+  const bool busy = carrier_.busy() > 0;
+  object_writes_.refill(now,
+                        busy ? options_.busy_object_writes_per_second : options_.object_writes_per_second,
+                        options_.object_writes_per_second / 10 + 1);
+  const bool queues = queue_statuses_.work(now, busy, object_writes_);
+  const bool workloads = workload_objects_.work(now, object_writes_, kObjectsPerCall);
+  return reporter_.work(now, busy, kReportsPerCall) || queues || workloads;
 }
 
 TimeMs Core::next_due() const {
-  return std::min({carrier_.next_due(), reporter_.next_due(), next_orphans_, engine_.engine().next_time()});
+  return std::min({carrier_.next_due(), reporter_.next_due(), workload_objects_.next_due(),
+                   queue_statuses_.next_due(), next_orphans_, engine_.engine().next_time()});
 }
 
 void Core::on_bound(const dialect::PodView& pod, std::string_view node, DurationMs since_decision) {

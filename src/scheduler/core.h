@@ -26,7 +26,9 @@
 #include "observe/recorded_engine.h"
 #include "scheduler/carrier.h"
 #include "scheduler/inbox.h"
+#include "scheduler/queue_statuses.h"
 #include "scheduler/reporter.h"
+#include "scheduler/workload_objects.h"
 
 namespace berth::scheduler {
 
@@ -35,6 +37,11 @@ struct CoreOptions {
   engine::EngineConfig engine;
   CarrierOptions carrier;
   ReporterOptions reporter;
+  WorkloadObjectOptions workload_objects;
+  QueueStatusOptions queue_statuses;
+  // Writes of Workloads and of the status of queues, together.
+  std::int64_t object_writes_per_second = 200;
+  std::int64_t busy_object_writes_per_second = 20;  // while binds are on their way
   DurationMs release_orphans_every = 5 * kSecond;
 };
 
@@ -59,12 +66,17 @@ class Core : private CarrierListener {
   const engine::Engine& engine() const { return engine_.engine(); }
   const Carrier& carrier() const { return carrier_; }
   const Reporter& reporter() const { return reporter_; }
+  const WorkloadObjects& workload_objects() const { return workload_objects_; }
+  const QueueStatuses& queue_statuses() const { return queue_statuses_; }
+  // In which version Kueue's objects are written ("v1beta2"); empty: they are not.
+  void set_kueue_version(std::string_view version, TimeMs now);
 
  private:
+  void take_answer(Answer&& answer, TimeMs now);
   void take_change(const Batch& batch, const Batch::Item& item, TimeMs now);
   void apply(Event& event);
   // Everything from intake and carrier into the engine, until nothing more comes.
-  bool feed();
+  bool feed(TimeMs now);
   void decide(TimeMs now);
   // Logs and counts the objects that cannot be read, each once per message.
   void tell_unreadable();
@@ -78,6 +90,10 @@ class Core : private CarrierListener {
   observe::RecordedEngine engine_;
   Carrier carrier_;
   Reporter reporter_;
+  LaneBook lanes_;
+  WorkloadObjects workload_objects_;
+  QueueStatuses queue_statuses_;
+  Allowance object_writes_;
   observe::Metrics* metrics_;
   std::vector<Event> events_;
   std::array<bool, EnumNames<dialect::Kind>::names.size()> synced_{};

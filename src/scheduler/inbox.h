@@ -25,12 +25,24 @@
 
 namespace berth::scheduler {
 
-// What was written, or read, for a pod, or (kJob) of a Job that is released or suspended.
-enum class Step : std::uint8_t { kBind, kRead, kMark, kDelete, kStatus, kEvent, kJob };
+// What was written, or read, for a pod; (kJob) of a Job that is released or suspended; (kWorkload, kLook) for a workload's Workload
+// object, (kQueue) of a queue's status.
+enum class Step : std::uint8_t {
+  kBind,
+  kRead,
+  kMark,
+  kDelete,
+  kStatus,
+  kEvent,
+  kJob,
+  kWorkload,
+  kLook,
+  kQueue
+};
 
 struct Answer {
   Step step = Step::kBind;
-  std::string uid;  // of the pod or Job
+  std::string uid;  // of the pod, Job or workload; of a queue its kind and name
   kube::WriteResult result;
 };
 

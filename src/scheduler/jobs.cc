@@ -131,7 +131,7 @@ void Jobs::suspend(const Decision& decision, TimeMs now) {
   entry.ending = decision;
   intake_.set_released(workload, false);
   intake_.renew(workload);
-  if (decision.reason.code == ReasonCode::kWithdrawn) {
+  if (decision.reason.code == ReasonCode::kWithdrawn && !intake_.is_stopped(workload)) {
     const DurationMs time = doubled(options_.first_rest, options_.most_rest, misses_[workload]++);
     rest(workload, decision.reason.detail, time, now);
   }

@@ -12,8 +12,8 @@ class Outbox {
  public:
   virtual ~Outbox() = default;
   virtual void write(kube::Write write, Step step, std::string uid) = 0;
-  // GET of an object; the answer has the body.
-  virtual void read(std::string path, std::string uid) = 0;
+  // GET of an object or list; the answer has the body.
+  virtual void read(std::string path, std::string uid, Step step) = 0;
 };
 
 }  // namespace berth::scheduler

@@ -28,7 +28,8 @@ bool is_about_nodes(ReasonCode code) {
   }
 }
 
-// The first code in the tree that says why it waits, others than "no victims" before it.
+}  // namespace
+
 ReasonCode leading_code(const Reason& reason) {
   ReasonCode second = ReasonCode::kNone;
   if (reason.code != ReasonCode::kNone) {
@@ -43,7 +44,6 @@ ReasonCode leading_code(const Reason& reason) {
   return second;
 }
 
-// Whether two texts differ in digits only.
 bool same_words(std::string_view a, std::string_view b) {
   std::size_t i = 0;
   std::size_t j = 0;
@@ -58,18 +58,11 @@ bool same_words(std::string_view a, std::string_view b) {
   }
 }
 
-}  // namespace
-
 std::string_view condition_reason(const Reason& reason) {
   const ReasonCode code = leading_code(reason);
   if (is_about_nodes(code)) return "Unschedulable";
   if (code == ReasonCode::kNone) return "Pending";
   return enum_name(code);
-}
-
-void Reporter::Allowance::refill(TimeMs now, std::int64_t per_second, std::int64_t burst) {
-  if (now > last) milli = std::min(burst * 1000, milli + (now - last) * per_second);
-  last = std::max(last, now);
 }
 
 Reporter::Reporter(const dialect::Intake& intake, const engine::Engine& engine, const Carrier& carrier,
@@ -175,7 +168,7 @@ bool Reporter::work(TimeMs now, bool busy, int most) {
   bool any = false;
   bool starved = false;
   for (; most > 0 && !due_.empty() && due_.begin()->first <= now; --most) {
-    if (statuses_.milli < 1000) {
+    if (!statuses_.has()) {
       starved = true;
       break;
     }

@@ -23,6 +23,7 @@
 #include "dialect/intake.h"
 #include "engine/engine.h"
 #include "kube/writes.h"
+#include "scheduler/allowance.h"
 #include "scheduler/carrier.h"
 #include "scheduler/outbox.h"
 
@@ -41,6 +42,10 @@ struct ReporterOptions {
 
 // The condition's reason for a pod that waits for this.
 std::string_view condition_reason(const Reason& reason);
+// The first code in the tree that says why it waits, others than "no victims" before it.
+ReasonCode leading_code(const Reason& reason);
+// Whether two texts differ in digits only.
+bool same_words(std::string_view a, std::string_view b);
 
 class Reporter {
  public:
@@ -66,18 +71,6 @@ class Reporter {
     std::string message;
     TimeMs at = 0;
   };
-  // Tokens that come back at a rate.
-  struct Allowance {
-    std::int64_t milli = 0;
-    TimeMs last = 0;
-    void refill(TimeMs now, std::int64_t per_second, std::int64_t burst);
-    bool take() {
-      if (milli < 1000) return false;
-      milli -= 1000;
-      return true;
-    }
-  };
-
   // Looks at one workload; false: no allowance is left, it stays due.
   bool look(const std::string& workload, TimeMs now);
   void schedule(const std::string& workload, TimeMs at);

@@ -47,6 +47,12 @@ std::string_view name_of(Step step) {
       return "event";
     case Step::kJob:
       return "job";
+    case Step::kWorkload:
+      return "workload";
+    case Step::kLook:
+      return "read";
+    case Step::kQueue:
+      return "queue-status";
   }
   return "";
 }
@@ -69,24 +75,24 @@ class ApiOutbox : public Outbox {
       if (step == Step::kEvent) return;
       // A status that was taken needs no thought.
       if (step == Step::kStatus && result.outcome == kube::Outcome::kOk) return;
-      if (step != Step::kRead && step != Step::kJob) result.body.clear();
+      if (step != Step::kJob && step != Step::kWorkload) result.body.clear();
       inbox_.push(Answer{step, std::move(uid), std::move(result)});
     });
   }
 
-  void read(std::string path, std::string uid) override {
+  void read(std::string path, std::string uid, Step step) override {
     kube::Request request;
     request.path = std::move(path);
     request.timeout = 10 * kSecond;
     // What it captures outlives the transport; this object does not.
-    transport_.submit(std::move(request), [&inbox = inbox_, &metrics = metrics_,
+    transport_.submit(std::move(request), [&inbox = inbox_, &metrics = metrics_, step,
                                            uid = std::move(uid)](kube::Response&& response) mutable {
       kube::WriteResult result;
       result.outcome = kube::classify(response);
       result.status = response.status;
       result.body = std::move(response.body);
       metrics.wrote("read", outcome_of(result));
-      inbox.push(Answer{Step::kRead, std::move(uid), std::move(result)});
+      inbox.push(Answer{step, std::move(uid), std::move(result)});
     });
   }
 
@@ -246,6 +252,11 @@ Status Scheduler::Impl::lead(kube::LeaderElector* elector) {
   core_options.engine = options.engine;
   core_options.carrier = options.carrier;
   core_options.reporter = options.reporter;
+  core_options.workload_objects = options.workload_objects;
+  core_options.workload_objects.enabled = options.kueue_objects || options.workload_objects.pods_ready;
+  core_options.object_writes_per_second = options.object_writes_per_second;
+  core_options.busy_object_writes_per_second =
+      std::max<std::int64_t>(1, options.object_writes_per_second / 10);
   observe::RecordedEngine::Sink sink;
   if (log) {
     sink = [this](std::string_view line) -> Status {
@@ -255,7 +266,8 @@ Status Scheduler::Impl::lead(kube::LeaderElector* elector) {
     };
   }
   Core core(std::move(core_options), outbox, std::move(sink), follower.get(), &metrics);
-  BERTH_ASSIGN(const auto sources, Sources::start(*transport, inbox));
+  BERTH_ASSIGN(const auto sources, Sources::start(*transport, inbox, options.kueue_objects));
+  sources->look_for_kueue();
 
   std::thread decider([&] { decide_loop(core, outbox, *sources); });
   {
@@ -270,6 +282,7 @@ Status Scheduler::Impl::lead(kube::LeaderElector* elector) {
       } else if (*found) {
         spdlog::info("the API server serves more kinds that Berth reads: watching them too");
       }
+      sources->look_for_kueue();
       lock.lock();
     }
   }
@@ -327,6 +340,7 @@ void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& source
     if (ending()) break;
     metrics.set_queue_depth("inbox", batch.size());
     const TimeMs time = now();
+    core.set_kueue_version(sources.kueue_version(), time);
     core.take(batch, time);
     core.turn(time);
     turned = std::chrono::steady_clock::now();
@@ -338,6 +352,8 @@ void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& source
         metrics.set_queue_depth(kNames[c], stats.queued[c].load(std::memory_order_relaxed));
       }
       metrics.set_queue_depth("reports", core.reporter().waiting());
+      metrics.set_queue_depth("kueue-objects",
+                              core.workload_objects().backlog() + core.queue_statuses().backlog());
       if (log) {
         if (const auto status = log->flush(); !status && !std::exchange(log_failed, true)) {
           spdlog::error("the decision log is not written any more: {}", status.error().str());

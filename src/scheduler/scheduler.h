@@ -31,10 +31,14 @@ struct SchedulerOptions {
   std::vector<std::string> scheduler_names{"berth"};
   std::vector<std::string> device_resources;  // besides everything that ends in /gpu
   bool hold_jobs = true;                      // dialect/intake.h
+  bool kueue_objects = true;  // Workloads and statuses of queues are written (workload_objects.h)
   engine::EngineConfig engine;
   dialect::IntakeConfig intake;  // names and devices are filled in
   CarrierOptions carrier;
   ReporterOptions reporter;  // `instance` is filled in
+  WorkloadObjectOptions workload_objects;
+  std::int64_t object_writes_per_second =
+      200;  // of Kueue's objects; a tenth of it while binds are on their way
   bool leader_elect = true;
   kube::LeaderOptions leader;  // identity and callbacks are filled in
   std::optional<observe::HttpOptions> http;

@@ -1,12 +1,16 @@
 #include "scheduler/sources.h"
 
 #include <fmt/format.h>
+#include <simdjson.h>
 #include <spdlog/spdlog.h>
 
 #include <array>
 
 #include "dialect/names.h"
+#include "kube/api_status.h"
+#include "kube/clock.h"
 #include "kube/paths.h"
+#include "text/time.h"
 
 namespace berth::scheduler {
 namespace {
@@ -32,15 +36,40 @@ constexpr std::array kSources = {
     Source{dialect::Kind::kResourceFlavor, dialect::kKueueGroup, "resourceflavors", false},
     Source{dialect::Kind::kTopology, dialect::kKueueGroup, "topologies", false},
     Source{dialect::Kind::kWorkloadPriorityClass, dialect::kKueueGroup, "workloadpriorityclasses", false},
+    Source{dialect::Kind::kWorkload, dialect::kKueueGroup, "workloads", false},
     Source{dialect::Kind::kQueue, dialect::kBerthGroup, "queues", false},
     Source{dialect::Kind::kVolcanoQueue, dialect::kVolcanoGroup, "queues", false},
     Source{dialect::Kind::kKaiQueue, dialect::kKaiGroup, "queues", false},
 };
 
+// Kueue's own, by its documented default; held by whichever of its replicas decides.
+constexpr std::string_view kKueueLease = "c1f6bfd2.kueue.x-k8s.io";
+constexpr DurationMs kLeaseGrace = 30 * kSecond;  // clocks differ, and a new holder needs a moment
+
+// Whether a lease of the list was renewed of late.
+bool is_held(std::string_view list, TimeMs now) {
+  simdjson::dom::parser parser;
+  simdjson::dom::element root;
+  simdjson::dom::array items;
+  if (parser.parse(list.data(), list.size()).get(root) != simdjson::SUCCESS) return false;
+  if (root["items"].get(items) != simdjson::SUCCESS) return false;
+  for (const simdjson::dom::element item : items) {
+    std::string_view renewed;
+    std::string_view holder;
+    std::int64_t seconds = 0;
+    if (item.at_pointer("/spec/renewTime").get(renewed) != simdjson::SUCCESS) continue;
+    if (item.at_pointer("/spec/holderIdentity").get(holder) != simdjson::SUCCESS || holder.empty()) continue;
+    if (item.at_pointer("/spec/leaseDurationSeconds").get(seconds) != simdjson::SUCCESS) continue;
+    const auto at = text::parse_time_ms(renewed);
+    if (at && now < *at + seconds * kSecond + kLeaseGrace) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Sources>> Sources::start(kube::Transport& transport, Inbox& inbox) {
-  std::unique_ptr<Sources> sources(new Sources(transport, inbox));
+Result<std::unique_ptr<Sources>> Sources::start(kube::Transport& transport, Inbox& inbox, bool workloads) {
+  std::unique_ptr<Sources> sources(new Sources(transport, inbox, workloads));
   BERTH_ASSIGN([[maybe_unused]] const bool any, sources->look_again());
   for (const Source& source : kSources) {
     if (source.vital && !sources->reflectors_.contains(source.kind)) {
@@ -57,8 +86,10 @@ Result<bool> Sources::look_again() {
   bool any = false;
   for (const Source& source : kSources) {
     if (reflectors_.contains(source.kind)) continue;
+    if (source.kind == dialect::Kind::kWorkload && !workloads_) continue;
     const std::string_view version = served->version_of(source.group, source.resource);
     if (version.empty()) continue;
+    if (source.kind == dialect::Kind::kWorkload) workload_version_ = version;
     kube::ReflectorOptions options;
     options.path = kube::ResourcePath{source.group, version, source.resource}.collection();
     if (source.kind == dialect::Kind::kPod)
@@ -73,6 +104,39 @@ Result<bool> Sources::look_again() {
     any = true;
   }
   return any;
+}
+
+void Sources::look_for_kueue() {
+  if (workload_version_.empty()) return;
+  kube::Request request;
+  request.path = kube::kLeases.collection() + "?fieldSelector=metadata.name%3D" + std::string(kKueueLease);
+  const kube::Response response = transport_.call(std::move(request));
+  if (!response.ok()) {
+    // Without the right to look: what both would write shows it, too (workload_objects.h).
+    spdlog::debug("looking for Kueue's lease: {}", kube::response_error("leases", response).str());
+    return serve_kueue(workload_version_);
+  }
+  serve_kueue(is_held(response.body, kube::wall_us() / 1000) ? std::string() : workload_version_);
+}
+
+void Sources::serve_kueue(const std::string& version) {
+  const std::lock_guard lock(mutex_);
+  if (!kueue_known_ || kueue_version_ != version) {
+    if (version.empty()) {
+      spdlog::warn(
+          "Kueue runs here (its lease {} is held): Workloads and the status of its queues are left to it",
+          kKueueLease);
+    } else {
+      spdlog::info("Kueue's Workloads and queues are kept up to date ({}/{})", dialect::kKueueGroup, version);
+    }
+  }
+  kueue_known_ = true;
+  kueue_version_ = version;
+}
+
+std::string Sources::kueue_version() const {
+  const std::lock_guard lock(mutex_);
+  return kueue_version_;
 }
 
 bool Sources::all_synced() const {

@@ -10,6 +10,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,15 @@ namespace berth::scheduler {
 class Sources {
  public:
   // Asks the server what it serves and starts. An error when it does not serve pods and nodes.
-  static Result<std::unique_ptr<Sources>> start(kube::Transport& transport, Inbox& inbox);
+  // `workloads`: Kueue's Workloads are read too.
+  static Result<std::unique_ptr<Sources>> start(kube::Transport& transport, Inbox& inbox, bool workloads);
 
   // Asks again and starts what is new; true: something is.
   Result<bool> look_again();
+  // Asks whether Kueue itself runs here, by its lease; waits.
+  void look_for_kueue();
+  // In which version Workloads are to be written; "": they are not served, or are Kueue's. From any thread.
+  std::string kueue_version() const;
   // Whether each reflector has delivered its first complete list.
   bool all_synced() const;
   std::vector<dialect::Kind> kinds() const;
@@ -35,11 +41,17 @@ class Sources {
   std::vector<std::string> problems() const;
 
  private:
-  Sources(kube::Transport& transport, Inbox& inbox)
-      : transport_(transport), inbox_(inbox), discovery_(transport) {}
+  Sources(kube::Transport& transport, Inbox& inbox, bool workloads)
+      : transport_(transport), inbox_(inbox), workloads_(workloads), discovery_(transport) {}
+  void serve_kueue(const std::string& version);
 
   kube::Transport& transport_;
   Inbox& inbox_;
+  const bool workloads_;
+  std::string workload_version_;  // served
+  mutable std::mutex mutex_;
+  std::string kueue_version_;
+  bool kueue_known_ = false;
   kube::Discovery discovery_;
   std::map<dialect::Kind, std::unique_ptr<kube::Reflector>> reflectors_;
 };

@@ -52,6 +52,29 @@ TEST(KueueConfig, QuotaOfUndeclaredResources) {
   EXPECT_FALSE(read(with("resources: {quotaCheckStrategy: BlockUndeclared}\n"))->ignore_uncovered);
 }
 
+TEST(KueueConfig, PodsThatMustGetReadyInTime) {
+  EXPECT_FALSE(read(with("", "v1beta1"))->pods_ready);
+  EXPECT_FALSE(read(with("waitForPodsReady: {timeout: 1m}\n", "v1beta1"))->pods_ready)
+      << "it has a switch there";
+  const auto older = read(with("waitForPodsReady: {enable: true, blockAdmission: false}\n", "v1beta1"));
+  ASSERT_TRUE(older) << older.error().str();
+  EXPECT_EQ(older->pods_ready->timeout, 5 * kMinute);
+  // Since 0.19 it is on where nothing is said.
+  ASSERT_TRUE(read(with(""))->pods_ready);
+  EXPECT_EQ(*read(with(""))->pods_ready, (PodsReady{.recovery = 30 * kMinute}));
+  const auto all = read(
+      with("waitForPodsReady: {timeout: 10m, recoveryTimeout: 0s, requeuingStrategy: {timestamp: Creation, "
+           "backoffLimitCount: 5, backoffBaseSeconds: 10, backoffMaxSeconds: 100}}\n"));
+  ASSERT_TRUE(all) << all.error().str();
+  const PodsReady expected{.timeout = 10 * kMinute,
+                           .recovery = std::nullopt,
+                           .most_requeues = 5,
+                           .first_rest = 10 * kSecond,
+                           .most_rest = 100 * kSecond,
+                           .from_eviction = false};
+  EXPECT_EQ(*all->pods_ready, expected);
+}
+
 TEST(KueueConfig, WhatWouldAdmitOtherWorkIsRefused) {
   const auto refused = [](const std::string& text, const std::string& words) {
     const auto config = read(text);

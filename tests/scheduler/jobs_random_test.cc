@@ -49,8 +49,8 @@ class Server : public Outbox {
     if (step == Step::kStatus || step == Step::kEvent) return;
     requests_.push_back({step, std::move(uid), std::move(write.path), std::move(write.body)});
   }
-  void read(std::string path, std::string uid) override {
-    requests_.push_back({Step::kRead, std::move(uid), std::move(path), {}});
+  void read(std::string path, std::string uid, Step step) override {
+    requests_.push_back({step, std::move(uid), std::move(path), {}});
   }
 
   void step(bool trouble) {

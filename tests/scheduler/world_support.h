@@ -46,8 +46,8 @@ class ScriptedOutbox : public Outbox {
   void write(kube::Write write, Step step, std::string uid) override {
     sent.push_back({step, std::move(uid), write.path, write.body, write.write_class});
   }
-  void read(std::string path, std::string uid) override {
-    sent.push_back({Step::kRead, std::move(uid), std::move(path), {}});
+  void read(std::string path, std::string uid, Step step) override {
+    sent.push_back({step, std::move(uid), std::move(path), {}});
   }
   std::vector<Sent> sent;  // not yet taken by the test
 };

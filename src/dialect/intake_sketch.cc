@@ -1,0 +1,246 @@
+// What somebody else says of a workload (standing), and what is told of it in a Workload object (sketch).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "dialect/intake_state.h"
+#include "dialect/names.h"
+
+namespace berth::dialect {
+namespace {
+
+std::optional<std::int64_t> to_seconds(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (value < 1 || value > 2'147'483'647) return std::nullopt;
+  return value;
+}
+
+bool is_of(const Labels& node, const ResourceFlavor& flavor) {
+  return std::all_of(flavor.node_labels.begin(), flavor.node_labels.end(), [&](const auto& label) {
+    const auto it = node.find(label.first);
+    return it != node.end() && it->second == label.second;
+  });
+}
+
+}  // namespace
+
+void Intake::Impl::apply_standing(const Load& load, Settings& settings) const {
+  const auto it = standings.find(load.uid);
+  if (it == standings.end()) return;
+  if (it->second.stop) settings.blocked = it->second.stop;
+  if (it->second.queued_from != 0) settings.created = it->second.queued_from;
+}
+
+void Intake::set_standing(std::string_view workload, Standing standing) {
+  Impl& s = *impl_;
+  const std::string uid(workload);
+  const auto known = s.standings.find(uid);
+  const Standing before = known == s.standings.end() ? Standing{} : known->second;
+  if (before == standing) return;
+  const std::string why = standing.stop ? to_text(*standing.stop) : std::string();
+  if (standing == Standing{}) {
+    s.standings.erase(known);
+  } else {
+    s.standings.insert_or_assign(uid, std::move(standing));
+  }
+  const auto ix = s.find_load(uid);
+  if (ix == kNoIx) return;
+  s.refresh(ix);
+  if (!why.empty() && !before.stop) s.work.push_back(Withdraw{uid, why});
+}
+
+bool Intake::is_stopped(std::string_view workload) const {
+  if (impl_->standings.empty()) return false;
+  const auto it = impl_->standings.find(std::string(workload));
+  return it != impl_->standings.end() && it->second.stop;
+}
+
+std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
+  const Impl& s = *impl_;
+  const auto ix = s.find_load(workload);
+  if (ix == kNoIx) return std::nullopt;
+  const Load& load = s.loads[ix];
+  // No ClusterQueue has a slash in its name: it is a LocalQueue that is not there.
+  const bool missing = load.given.lane.empty() && load.given.queue.starts_with(load.ns + "/");
+  if (load.object || (load.given.lane.empty() && !missing)) return std::nullopt;
+  WorkloadSketch out;
+  out.uid = load.uid;
+  out.ns = load.ns;
+  out.lane = load.given.lane;
+  if (!missing) out.cluster_queue = load.given.queue;
+  out.local_queue = missing ? load.given.queue : load.given.lane;
+  out.local_queue.remove_prefix(load.ns.size() + 1);
+  out.priority = load.given.priority;
+  const Meta* meta = nullptr;
+  const JobRecord* job = load.kind == GangKind::kJob ? s.job_record(load.uid) : nullptr;
+  if (job != nullptr) {
+    meta = &job->job.meta;
+    out.is_job = true;
+    out.owners.push_back({job->job.meta.name, job->job.meta.uid});
+    out.name = workload_name("Job", "batch", job->job.meta.name, load.uid);
+    out.priority_class = job->job.spec.priority_class;
+  }
+  for (std::size_t r = 0; r < load.roles.size(); ++r) {
+    const Role& role = load.roles[r];
+    out.sets.push_back({load.roles.size() == 1 ? "main" : fmt::format("role-{}", r),
+                        r < load.given.counts.size() ? load.given.counts[r].count : 0,
+                        r < load.given.counts.size() ? load.given.counts[r].least : 0, role.shape.get()});
+    for (const auto at : role.slots) {
+      if (at == kNoIx || out.is_job) continue;
+      const Pod& pod = s.pods[at].pod;
+      if (meta == nullptr) {
+        meta = &pod.meta;
+        out.priority_class = pod.spec.priority_class;
+      }
+      out.owners.push_back({pod.meta.name, pod.meta.uid});
+    }
+  }
+  if (load.kind == GangKind::kSingle && meta != nullptr) {
+    out.name = workload_name("Pod", "", meta->name, load.uid);
+  } else if (load.kind == GangKind::kSized && load.size_key == kKueuePodGroupSize) {
+    out.name = load.name.substr(load.ns.size() + 1);
+  }
+  if (meta == nullptr) return out;
+  if (const auto klass = meta->mark(kKueuePriorityClass); !klass.empty()) {
+    out.priority_class = klass;
+    out.workload_class = true;
+  }
+  out.most_seconds = to_seconds(meta->mark(kKueueMaxSeconds));
+  return out;
+}
+
+const Job* Intake::job(std::string_view uid) const {
+  const JobRecord* record = impl_->job_record(uid);
+  return record == nullptr ? nullptr : &record->job;
+}
+
+bool Intake::is_ready(std::string_view workload) const {
+  const Impl& s = *impl_;
+  const auto ix = s.find_load(workload);
+  if (ix == kNoIx) return false;
+  const Load& load = s.loads[ix];
+  if (load.kind == GangKind::kJob) {
+    const JobRecord* job = s.job_record(load.uid);
+    if (job == nullptr) return false;
+    const Job& j = job->job;
+    const std::int64_t pods = std::min(j.parallelism, j.completions.value_or(j.parallelism));
+    return j.succeeded + j.ready >= pods;
+  }
+  std::int64_t ready = 0;
+  for (const auto& role : load.roles) {
+    for (const auto at : role.slots) ready += at != kNoIx && s.pods[at].pod.ready ? 1 : 0;
+  }
+  // Pods that have ended well are gone, and were ready.
+  return load.pods > 0 && ready == load.pods;
+}
+
+std::vector<ChosenFlavor> Intake::flavors_on(std::string_view workload, std::int64_t pod_set,
+                                             std::string_view node) const {
+  const Impl& s = *impl_;
+  std::vector<ChosenFlavor> out;
+  const auto ix = s.find_load(workload);
+  const auto at = s.nodes.find(node);
+  if (ix == kNoIx || at == s.nodes.end()) return out;
+  const Load& load = s.loads[ix];
+  const ClusterQueue* queue = s.book.cluster_queue(load.given.queue);
+  if (queue == nullptr || static_cast<std::size_t>(pod_set) >= load.roles.size()) return out;
+  const auto total = load.roles[static_cast<std::size_t>(pod_set)].shape->total();
+  if (!total) return out;
+  for (const auto& group : queue->groups) {
+    const auto flavor = std::find_if(group.flavors.begin(), group.flavors.end(), [&](const auto& name) {
+      const auto known = s.flavors.find(name);
+      return known != s.flavors.end() && is_of(at->second.labels, known->second);
+    });
+    if (flavor == group.flavors.end()) continue;
+    for (const auto& resource : group.resources) {
+      if (total->has(resource) || resource == "pods") out.push_back({resource, *flavor});
+    }
+  }
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.resource < b.resource; });
+  return out;
+}
+
+std::vector<QueueState> Intake::queue_states() const {
+  const Impl& s = *impl_;
+  std::map<std::string, std::string, std::less<>> problems;
+  for (const auto& problem : s.book.problems()) problems.emplace(problem.object, problem.message);
+  std::vector<QueueState> out;
+  std::map<std::string, bool, std::less<>> active;  // ClusterQueues
+  const auto add = [&](Kind kind, std::string_view ns, std::string_view name,
+                       std::string engine_name) -> QueueStatus& {
+    out.push_back({kind, std::string(ns), std::string(name), std::move(engine_name), {}});
+    return out.back().status;
+  };
+  const auto inactive = [](QueueStatus& status, std::string_view reason, std::string message) {
+    status.active = false;
+    status.reason = reason;
+    status.message = std::move(message);
+    if (status.message.size() > 1024) status.message.resize(1024);
+  };
+  for (const auto& [name, object] : s.book.cluster_queues()) {
+    QueueStatus& status = add(Kind::kClusterQueue, "", name, name);
+    status.reason = "Ready";
+    status.message = "Can admit new workloads";
+    std::string missing;
+    for (const auto& group : object.groups) {
+      for (const auto& flavor : group.flavors) {
+        if (!s.flavors.contains(flavor)) missing += fmt::format("{}{}", missing.empty() ? "" : ",", flavor);
+      }
+    }
+    const auto problem = problems.find(describe(Kind::kClusterQueue, "", name));
+    if (object.meta.deleting) {
+      inactive(status, "Terminating", "Can't admit new workloads; clusterQueue is terminating");
+    } else if (object.stop != StopPolicy::kNone) {
+      inactive(status, "Stopped", "Can't admit new workloads: is stopped.");
+    } else if (!missing.empty()) {
+      inactive(status, "FlavorNotFound",
+               fmt::format("Can't admit new workloads: references missing ResourceFlavor(s): {}.", missing));
+    } else if (problem != problems.end()) {
+      inactive(status, "Misconfigured", fmt::format("Can't admit new workloads: {}.", problem->second));
+    }
+    active.emplace(name, status.active);
+  }
+  for (const auto& [key, object] : s.local_queues) {
+    QueueStatus& status = add(Kind::kLocalQueue, object.meta.ns, object.meta.name, key);
+    status.reason = "Ready";
+    status.message = "Can submit new workloads to localQueue";
+    const auto above = active.find(object.cluster_queue);
+    if (object.stop != StopPolicy::kNone) {
+      inactive(status, "Stopped", "LocalQueue is stopped");
+    } else if (above == active.end()) {
+      inactive(status, "ClusterQueueDoesNotExist", "Can't submit new workloads to clusterQueue");
+    } else if (!above->second) {
+      inactive(status, "ClusterQueueIsInactive", "Can't submit new workloads to clusterQueue");
+    }
+  }
+  for (const auto& [name, stop] : s.own_queues) {
+    QueueStatus& status = add(Kind::kQueue, "", name, tree_queue_name(Kind::kQueue, name));
+    status.reason = "Ready";
+    status.message = "Starts new work";
+    const auto problem = problems.find(describe(Kind::kQueue, "", name));
+    if (problem != problems.end()) {
+      inactive(status, "Misconfigured", problem->second);
+    } else if (stop != StopPolicy::kNone) {
+      inactive(status, "Stopped", "It is stopped (stopPolicy)");
+    }
+  }
+  return out;
+}
+
+std::string Intake::queue_path(std::string_view cluster_queue) const {
+  const Impl& s = *impl_;
+  const ClusterQueue* queue = s.book.cluster_queue(cluster_queue);
+  std::string out = fmt::format("/{}", cluster_queue);
+  std::string cohort = queue == nullptr ? std::string() : queue->cohort;
+  for (int depth = 0; depth < 32 && !cohort.empty(); ++depth) {  // a circle of cohorts has no root
+    out.insert(0, "/" + cohort);
+    const auto it = s.cohort_parents.find(cohort);
+    cohort = it == s.cohort_parents.end() ? std::string() : it->second;
+  }
+  return out;
+}
+
+}  // namespace berth::dialect

@@ -1,0 +1,21 @@
+// Kueue's waitForPodsReady: pods that are not ready in time are ended, and their workload is tried again later.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/time.h"
+
+namespace berth::dialect {
+
+struct PodsReady {
+  DurationMs timeout = 30 * kMinute;          // since it was admitted
+  std::optional<DurationMs> recovery;         // since pods that were ready are not any more; none: no limit
+  std::optional<std::int64_t> most_requeues;  // after that it is deactivated; none: never
+  DurationMs first_rest = kMinute;            // doubled each time
+  DurationMs most_rest = kHour;
+  bool from_eviction = true;  // it goes to the end of the line; false: it keeps its place
+  bool operator==(const PodsReady&) const = default;
+};
+
+}  // namespace berth::dialect

@@ -1,0 +1,49 @@
+// The status of a queue: Kueue's LocalQueue and ClusterQueue as Kueue's API has it, and Berth's own Queue.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "dialect/objects.h"
+#include "kube/writer.h"
+
+namespace berth::dialect {
+
+struct QueueStatus {
+  struct Use {
+    std::string flavor;
+    std::string resource;
+    std::int64_t total = 0;     // base units
+    std::int64_t borrowed = 0;  // of the total; a LocalQueue's is not said
+  };
+  std::int64_t pending = 0;
+  std::int64_t admitted = 0;  // and reserving: Berth admits what it places
+  std::vector<Use> uses;      // by flavor, then resource
+  bool active = true;
+  std::string reason;  // of the condition Active, in Kueue's words
+  std::string message;
+  TimeMs since = 0;  // of `active`
+};
+
+// What the objects alone say of a queue: the status without numbers.
+struct QueueState {
+  Kind kind = Kind::kClusterQueue;  // or kLocalQueue, kQueue
+  std::string ns;
+  std::string name;
+  std::string engine_name;  // of the queue in the engine; of a LocalQueue its lane
+  QueueStatus status;
+};
+
+// Of kClusterQueue, kLocalQueue or kQueue. `version`: of Kueue's API. Without times: a text by which two statuses that say the same
+// can be told to be the same.
+std::string to_json(Kind kind, std::string_view version, const QueueStatus& status, bool with_times);
+kube::Write write_queue_status(Kind kind, std::string_view version, std::string_view ns,
+                               std::string_view name, const QueueStatus& status);
+// As it stands in an object of the watch (or an answer).
+Result<QueueStatus> read_queue_status(Kind kind, std::string_view object);
+
+}  // namespace berth::dialect

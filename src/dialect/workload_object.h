@@ -1,0 +1,80 @@
+// Kueue's Workload object for a workload of Berth's: its name, what it says, and the writes that make it so. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "dialect/objects.h"
+#include "dialect/workload_status.h"
+#include "kube/writer.h"
+#include "model/workload.h"
+
+namespace berth::dialect {
+
+// Berth's own Workloads say so (annotation), and of which workload they are; its value is a digest of what they say.
+inline constexpr std::string_view kWorkloadOf = "berth.dev/workload";
+inline constexpr std::string_view kWorkloadSpec = "berth.dev/workload-spec";
+
+// What a Workload says of its owner. Views are valid until the intake's next change.
+struct WorkloadSketch {
+  struct Owner {
+    std::string_view name;
+    std::string_view uid;
+  };
+  struct Set {
+    std::string name;
+    std::int64_t count = 0;
+    std::int64_t least = 0;
+    const PodTemplate* pod = nullptr;
+  };
+  std::string_view uid;  // of the workload
+  std::string_view ns;
+  std::string name;  // of the Workload object; "": it has none
+  bool is_job = false;
+  std::vector<Owner> owners;       // the Job, or the pods
+  std::string_view cluster_queue;  // "" where its LocalQueue does not exist
+  std::string_view local_queue;    // within its namespace
+  std::string_view lane;           // namespace/name of the LocalQueue, where that exists
+  std::int64_t priority = 0;
+  std::string_view priority_class;
+  bool workload_class = false;  // it is a WorkloadPriorityClass, not a PriorityClass
+  std::optional<std::int64_t> most_seconds;
+  std::vector<Set> sets;
+};
+
+// As Kueue names them: "<kind>-<name>-<5 digits>", the digits from the SHA-1 of kind, group, name and uid; at most 253 bytes.
+// A group of pods gives its own name.
+std::string workload_name(std::string_view kind, std::string_view group, std::string_view name,
+                          std::string_view uid);
+// Hexadecimal.
+std::string sha1(std::string_view bytes);
+
+// Changes with what spec_of() writes.
+std::string digest_of(const WorkloadSketch& sketch, std::string_view version);
+
+// `version`: of the API, "v1beta1" or "v1beta2", whose names for the priority class differ.
+kube::Write create_workload(std::string_view version, const WorkloadSketch& sketch);
+// Merge patches with the uid, so that a newer object of this name is left alone (409).
+kube::Write update_workload(std::string_view version, std::string_view name, std::string_view object_uid,
+                            const WorkloadSketch& sketch);
+kube::Write deactivate_workload(std::string_view version, std::string_view ns, std::string_view name,
+                                std::string_view object_uid);
+kube::Write write_workload_status(std::string_view version, std::string_view ns, std::string_view name,
+                                  std::string_view object_uid, const WorkloadStatus& status);
+
+// Of which workload this object is Berth's; "": it is not Berth's. It must say so, and have the name and the owner that go with it.
+std::string_view workload_of(const KueueWorkload& object);
+
+// How pods of a list, or one pod, ended. An error where the text is neither.
+struct PodEndings {
+  std::int64_t succeeded = 0;
+  std::int64_t failed = 0;
+  std::int64_t others = 0;
+};
+Result<PodEndings> read_endings(std::string_view body);
+
+}  // namespace berth::dialect

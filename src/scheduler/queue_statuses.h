@@ -1,0 +1,89 @@
+// The status of Kueue's LocalQueues and ClusterQueues, and of Berth's own Queues: how much waits and runs, what of the quota is in use, and
+// the condition Active. Lives on the decision thread.
+//
+// Looked at when something changed, at most once per `every` (`busy_every` while binds are on their way), and written where the object,
+// as the watch shows it, says otherwise: so a start writes nothing that stands there, and a status that somebody changed is
+// corrected, after a pause that doubles each time. Nothing that stands in a status decides anything. The budget of writes is
+// shared with the Workloads (workload_objects.h).
+//
+// Admitted and reserving are one number: Berth admits what it has placed. A ClusterQueue's numbers are the engine's; a LocalQueue's
+// are sums over its workloads (lane_book.h).
+//
+// Cost: O(queues) per look.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/time.h"
+#include "dialect/intake.h"
+#include "engine/engine.h"
+#include "scheduler/allowance.h"
+#include "scheduler/inbox.h"
+#include "scheduler/lane_book.h"
+#include "scheduler/outbox.h"
+
+namespace berth::scheduler {
+
+struct QueueStatusOptions {
+  DurationMs every = kSecond;
+  DurationMs busy_every = 10 * kSecond;
+  DurationMs first_rest = kSecond;  // after a failed write, or a correction; doubled up to most_rest
+  DurationMs most_rest = 10 * kMinute;
+};
+
+class QueueStatuses {
+ public:
+  QueueStatuses(const dialect::Intake& intake, const engine::Engine& engine, const LaneBook& lanes,
+                Outbox& outbox, QueueStatusOptions options)
+      : intake_(intake), engine_(engine), lanes_(lanes), outbox_(outbox), options_(options) {}
+
+  // Of Kueue's API; empty: its queues are left alone.
+  void set_version(std::string_view version);
+  // Something may be different now.
+  void changed() { dirty_ = true; }
+  // An object of the watch: LocalQueue, ClusterQueue or Queue, as JSON.
+  void seen(dialect::Kind kind, std::string_view ns, std::string_view name, std::string_view object);
+  void gone(dialect::Kind kind, std::string_view ns, std::string_view name);
+  void answered(const Answer& answer, TimeMs now);
+
+  // Writes what may be written. False: nothing is due now.
+  bool work(TimeMs now, bool busy, Allowance& allowance);
+  TimeMs next_due() const { return next_due_; }
+  std::size_t backlog() const { return line_.size(); }
+
+ private:
+  using Key = std::pair<dialect::Kind, std::string>;  // kind, namespace/name
+  struct Record {
+    dialect::QueueStatus stands;  // on the server
+    dialect::QueueStatus wanted;
+    std::string written;  // as text, by Berth
+    bool known = false;   // what stands on the server
+    bool queued = false;
+    bool flying = false;
+    int corrections = 0;
+    TimeMs corrected = 0;
+    TimeMs quiet = 0;  // nothing is written before
+  };
+  void look(TimeMs now);
+  void write(const Key& key, Record& record);
+  bool is_written(dialect::Kind kind) const { return kind == dialect::Kind::kQueue || !version_.empty(); }
+
+  const dialect::Intake& intake_;
+  const engine::Engine& engine_;
+  const LaneBook& lanes_;
+  Outbox& outbox_;
+  const QueueStatusOptions options_;
+  std::string version_;
+  std::map<Key, Record> records_;
+  std::deque<Key> line_;
+  bool dirty_ = true;
+  TimeMs looked_ = 0;
+  TimeMs next_due_ = 0;
+};
+
+}  // namespace berth::scheduler

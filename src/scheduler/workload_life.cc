@@ -1,0 +1,266 @@
+#include "scheduler/workload_life.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "scheduler/reporter.h"
+
+namespace berth::scheduler {
+namespace {
+
+using dialect::Standing;
+using dialect::WorkloadCondition;
+using dialect::WorkloadStatus;
+
+constexpr DurationMs kRefresh = 30 * kSecond;  // texts that differ in numbers only
+constexpr std::string_view kNotReady = "Not all pods are ready or succeeded";
+
+bool waits_for_backoff(const WorkloadStatus& status, TimeMs now) {
+  return status.requeue_at > now;
+}
+
+}  // namespace
+
+std::string_view waiting_reason(const Reason& reason) {
+  switch (leading_code(reason)) {
+    case ReasonCode::kQuota:
+    case ReasonCode::kBehindHead:
+      return "WaitingForQuota";
+    case ReasonCode::kQuotaMax:
+      return "ExceedsMaxQuota";
+    case ReasonCode::kQuotaUncovered:
+      return "NoMatchingFlavor";
+    case ReasonCode::kQueueMissing:
+    case ReasonCode::kQueueDisabled:
+    case ReasonCode::kInvalid:
+    case ReasonCode::kUnsupported:
+      return "Misconfigured";
+    case ReasonCode::kQueueStopped:
+      return "Suspended";
+    case ReasonCode::kWaitingForRoom:
+    case ReasonCode::kPreemptor:
+    case ReasonCode::kReleasingRoom:
+      return "WaitingForPreemptedWorkloads";
+    case ReasonCode::kNodes:
+    case ReasonCode::kTopology:
+    case ReasonCode::kNodeUnschedulable:
+    case ReasonCode::kNodeTaint:
+    case ReasonCode::kNodeSelector:
+    case ReasonCode::kNodeFlavor:
+    case ReasonCode::kNodeResource:
+    case ReasonCode::kNodeDevice:
+    case ReasonCode::kNodeHeld:
+      return "TopologyPlacementFailed";
+    case ReasonCode::kWithdrawn:
+      return "WaitingForPodsReady";
+    default:
+      return "PendingEvaluation";
+  }
+}
+
+void WorkloadLife::evicting(std::string_view reason, std::string message, std::string_view preempted) {
+  note_ = Note{std::string(reason), std::move(message), std::string(preempted)};
+}
+
+void WorkloadLife::adopt(WorkloadStatus status, bool active, bool by_eviction) {
+  status_ = std::move(status);
+  inactive_ = !active;
+  by_eviction_ = by_eviction;
+}
+
+bool WorkloadLife::set_active(bool active, TimeMs now) {
+  if (active == !inactive_) return false;
+  inactive_ = !active;
+  if (!active) {
+    if (cause_.empty()) evicting("Deactivated", "The workload is deactivated");
+    status_.requeues = 0;
+    status_.requeue_at = 0;
+  } else if (!is_finished()) {
+    note_.reset();
+    status_.past_seconds = 0;
+    status_.set(WorkloadCondition::kRequeued, true, "Reactivated", "The workload was reactivated", now);
+  }
+  cause_.clear();
+  return true;
+}
+
+void WorkloadLife::finished(bool well, std::string message, TimeMs now) {
+  if (is_finished()) return;
+  status_.set(WorkloadCondition::kFinished, true, well ? "Succeeded" : "Failed", std::move(message), now);
+  note_.reset();
+  deadline_ = kEndOfTime;
+}
+
+Standing WorkloadLife::standing(TimeMs now) const {
+  Standing out;
+  if (is_finished()) return out;
+  const auto* evicted = status_.find(WorkloadCondition::kEvicted);
+  const bool requeued =
+      by_eviction_ && evicted != nullptr && evicted->is_true && evicted->reason == "PodsReadyTimeout";
+  if (requeued) out.queued_from = evicted->since;
+  if (is_inactive()) {
+    out.stop = Reason{};
+    out.stop->code = ReasonCode::kInactive;
+    out.stop->detail = cause_.empty() ? "its Workload is deactivated (spec.active: false)"
+                                      : fmt::format("it was deactivated: {}", cause_);
+  } else if (waits_for_backoff(status_, now)) {
+    out.stop = Reason{};
+    out.stop->code = ReasonCode::kWithdrawn;
+    out.stop->detail = "its pods were not ready in time; it is tried again later";
+  }
+  return out;
+}
+
+void WorkloadLife::deactivate(std::string_view cause, std::string_view why) {
+  cause_ = cause;
+  evicting(fmt::format("DeactivatedDueTo{}", cause),
+           fmt::format("The workload is deactivated due to {}", why));
+  status_.requeues = 0;
+  status_.requeue_at = 0;
+  status_.past_seconds = 0;
+}
+
+void WorkloadLife::starts(const WorkloadFacts& facts, TimeMs now) {
+  status_.cluster_queue = facts.cluster_queue;
+  status_.assignments = facts.assignments;
+  status_.set(WorkloadCondition::kQuotaReserved, true, "QuotaReserved",
+              fmt::format("Quota reserved in ClusterQueue {}", facts.cluster_queue), now);
+  status_.set(WorkloadCondition::kAdmitted, true, "Admitted", "The workload is admitted", now);
+  for (const auto type : {WorkloadCondition::kEvicted, WorkloadCondition::kPreempted}) {
+    const auto* before = status_.find(type);
+    if (before == nullptr || !before->is_true) continue;
+    status_.set(type, false, "QuotaReserved", fmt::format("Previously: {}", before->message), now);
+  }
+}
+
+void WorkloadLife::ends(TimeMs now) {
+  if (!note_) return;
+  status_.set(WorkloadCondition::kEvicted, true, note_->reason, note_->message, now);
+  if (!note_->preempted.empty())
+    status_.set(WorkloadCondition::kPreempted, true, note_->preempted, note_->message, now);
+  note_.reset();
+}
+
+void WorkloadLife::has_ended(TimeMs now) {
+  const auto* evicted = status_.find(WorkloadCondition::kEvicted);
+  if (evicted != nullptr && evicted->is_true) {
+    const bool at_once = evicted->reason == "Preempted";
+    std::string reason = evicted->reason;
+    if (reason.starts_with("Deactivated")) reason = "Deactivated";
+    status_.set(WorkloadCondition::kRequeued, at_once, reason, std::string(evicted->message), now);
+  }
+  const auto* admitted = status_.find(WorkloadCondition::kAdmitted);
+  if (admitted != nullptr && admitted->is_true && !is_inactive())
+    status_.past_seconds += std::max<TimeMs>(0, now - admitted->since) / kSecond;
+  status_.set(WorkloadCondition::kAdmitted, false, "NoReservation", "The workload has no reservation", now);
+  status_.cluster_queue.clear();
+  status_.assignments.clear();
+}
+
+void WorkloadLife::waits(const WorkloadFacts& facts, TimeMs now) {
+  std::string_view reason = "PendingEvaluation";
+  std::string message = "Workload is pending evaluation in the scheduling queue";
+  if (is_inactive()) {
+    reason = "Deactivated";
+    message = "The workload is deactivated";
+  } else if (facts.why != nullptr) {
+    reason = waiting_reason(*facts.why);
+    if (auto text = to_text(*facts.why); !text.empty()) message = std::move(text);
+  }
+  if (message.size() > 1024) message.resize(1024);
+  const auto* before = status_.find(WorkloadCondition::kQuotaReserved);
+  if (before != nullptr && !before->is_true && before->reason == reason && before->message != message &&
+      same_words(before->message, message) && now < told_ + kRefresh) {
+    deadline_ = std::min(deadline_, told_ + kRefresh);
+    return;
+  }
+  if (status_.set(WorkloadCondition::kQuotaReserved, false, reason, std::move(message), now)) told_ = now;
+  status_.set(WorkloadCondition::kAdmitted, false, "NoReservation", "The workload has no reservation", now);
+}
+
+void WorkloadLife::look_at_pods(const WorkloadFacts& facts, const PodsReady& options, TimeMs now) {
+  by_eviction_ = options.from_eviction;
+  const auto type = WorkloadCondition::kPodsReady;
+  if (!facts.runs) {
+    status_.set(type, false, "WaitForStart", std::string(kNotReady), now);
+    return;
+  }
+  const auto* before = status_.find(type);
+  const bool was_lost =
+      before != nullptr && (before->reason == "WaitForRecovery" || before->reason == "Recovered");
+  if (facts.ready) {
+    status_.set(type, true, was_lost ? "Recovered" : "Started",
+                "All pods reached readiness and the workload is running", now);
+  } else if (before != nullptr && (before->is_true || before->reason == "WaitForRecovery")) {
+    status_.set(type, false, "WaitForRecovery", "At least one pod has failed, waiting for recovery", now);
+  } else {
+    status_.set(type, false, "WaitForStart", std::string(kNotReady), now);
+  }
+}
+
+// A workload that runs: whether one of its times is over.
+bool WorkloadLife::times_out(const WorkloadFacts& facts, const std::optional<PodsReady>& pods_ready,
+                             TimeMs now) {
+  const TimeMs admitted = status_.find(WorkloadCondition::kAdmitted)->since;
+  if (facts.most_seconds) {
+    const TimeMs end = admitted + (*facts.most_seconds - status_.past_seconds) * kSecond;
+    if (now >= end) {
+      deactivate("MaximumExecutionTimeExceeded", "exceeding the maximum execution time");
+      return true;
+    }
+    deadline_ = std::min(deadline_, end);
+  }
+  if (!pods_ready) return false;
+  const auto* ready = status_.find(WorkloadCondition::kPodsReady);
+  if (ready->is_true) return false;
+  TimeMs end = admitted + pods_ready->timeout;
+  if (ready->reason == "WaitForRecovery") {
+    if (!pods_ready->recovery) return false;
+    end = ready->since + *pods_ready->recovery;
+  }
+  if (now < end) {
+    deadline_ = std::min(deadline_, end);
+    return false;
+  }
+  if (pods_ready->most_requeues && status_.requeues + 1 > *pods_ready->most_requeues) {
+    deactivate("RequeuingLimitExceeded", "exceeding the maximum number of re-queuing retries");
+    return true;
+  }
+  const std::int64_t doublings = std::min<std::int64_t>(status_.requeues++, 30);
+  const DurationMs rest = std::min(pods_ready->most_rest, pods_ready->first_rest << doublings);
+  status_.requeue_at = (now + rest) / kSecond * kSecond;
+  evicting("PodsReadyTimeout", "Exceeded the PodsReady timeout");
+  return true;
+}
+
+bool WorkloadLife::look(const WorkloadFacts& facts, const std::optional<PodsReady>& pods_ready, TimeMs now) {
+  if (is_finished()) return false;
+  deadline_ = kEndOfTime;
+  bool changed = false;
+  if (status_.requeue_at != 0 && now >= status_.requeue_at) {
+    status_.requeue_at = 0;
+    status_.set(WorkloadCondition::kRequeued, true, "BackoffFinished", "The workload backoff was finished",
+                now);
+    changed = true;
+  }
+  if (status_.requeue_at != 0) deadline_ = status_.requeue_at;
+  const bool held = status_.is(WorkloadCondition::kQuotaReserved);
+  if (facts.runs) {
+    const bool stopped = standing(now).stop.has_value();  // it will end
+    if (!stopped) note_.reset();                          // only a part of it ended
+    starts(facts, now);
+    if (pods_ready) look_at_pods(facts, *pods_ready, now);
+    if (!stopped && times_out(facts, pods_ready, now)) changed = true;
+    return changed;
+  }
+  if (pods_ready) look_at_pods(facts, *pods_ready, now);
+  ends(now);
+  if (facts.releasing) return changed;
+  if (held) has_ended(now);
+  waits(facts, now);
+  return changed;
+}
+
+}  // namespace berth::scheduler

@@ -1,0 +1,86 @@
+// What Kueue's Workload object says of one workload over its life: conditions with Kueue's types, reasons and messages, its admission,
+// when it may be tried again, and whether it has been deactivated. A value; no I/O. Written by workload_objects.h.
+//
+//   waits      QuotaReserved=False with the reason in Kueue's word, the message is Berth's own explanation; Admitted=False
+//   has places QuotaReserved and Admitted at once: Berth admits what it has placed, and nothing else
+//   ends       Evicted (and Preempted) as soon as it is decided; QuotaReserved until its last pod is gone; then Requeued
+//   finished   Finished; the rest stays as it was
+//
+// Time-outs (Kueue's waitForPodsReady, maximumExecutionTimeSeconds) end a workload by its standing (dialect/intake.h): who may
+// not run is ended, and waits. The times that they are reckoned from are those of the conditions, so that a restart changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+#include "dialect/intake.h"
+#include "dialect/pods_ready.h"
+#include "dialect/workload_status.h"
+#include "model/decision.h"
+
+namespace berth::scheduler {
+
+using dialect::PodsReady;
+
+struct WorkloadFacts {
+  bool runs = false;       // slots are binding or running
+  bool releasing = false;  // and pods that end
+  bool ready = false;
+  std::string_view cluster_queue;
+  std::vector<dialect::WorkloadStatus::Assignment> assignments;  // where it holds quota
+  std::optional<std::int64_t> most_seconds;
+  const Reason* why = nullptr;  // it waits; may be null
+};
+
+class WorkloadLife {
+ public:
+  // Why it is about to end. `preempted`: Kueue's reason, "" where it is not for another workload.
+  void evicting(std::string_view reason, std::string message, std::string_view preempted = {});
+  bool is_evicting() const { return note_.has_value(); }
+  // Facts about it have changed, or its deadline has come. True: its standing may be another.
+  bool look(const WorkloadFacts& facts, const std::optional<PodsReady>& pods_ready, TimeMs now);
+  void finished(bool well, std::string message, TimeMs now);
+  // Its object says spec.active; true: its standing changed.
+  bool set_active(bool active, TimeMs now);
+  // As it stood when Berth was started.
+  void adopt(dialect::WorkloadStatus status, bool active, bool by_eviction);
+
+  const dialect::WorkloadStatus& status() const { return status_; }
+  dialect::Standing standing(TimeMs now) const;
+  // Berth has deactivated it, and its object is to say so.
+  bool wants_deactivation() const { return !cause_.empty() && !inactive_; }
+  bool is_inactive() const { return inactive_ || !cause_.empty(); }
+  bool is_finished() const { return status_.is(dialect::WorkloadCondition::kFinished); }
+  // When look() has something to say although nothing has happened; kEndOfTime: never.
+  TimeMs deadline() const { return deadline_; }
+
+ private:
+  struct Note {
+    std::string reason;
+    std::string message;
+    std::string preempted;
+  };
+  void starts(const WorkloadFacts& facts, TimeMs now);
+  void ends(TimeMs now);
+  void has_ended(TimeMs now);
+  void waits(const WorkloadFacts& facts, TimeMs now);
+  void look_at_pods(const WorkloadFacts& facts, const PodsReady& options, TimeMs now);
+  bool times_out(const WorkloadFacts& facts, const std::optional<PodsReady>& pods_ready, TimeMs now);
+  void deactivate(std::string_view cause, std::string_view why);
+
+  dialect::WorkloadStatus status_;
+  std::optional<Note> note_;
+  bool inactive_ = false;     // its object says so
+  std::string cause_;         // why Berth has deactivated it
+  bool by_eviction_ = false;  // PodsReady::from_eviction
+  TimeMs told_ = 0;           // when the reason for waiting was put in words
+  TimeMs deadline_ = kEndOfTime;
+};
+
+// Kueue's reason of QuotaReserved=False for a workload that waits for this.
+std::string_view waiting_reason(const Reason& reason);
+
+}  // namespace berth::scheduler

@@ -1,0 +1,526 @@
+#include "scheduler/workload_objects.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <utility>
+
+#include "dialect/names.h"
+#include "dialect/workload_object.h"
+#include "dialect/writes.h"
+#include "kube/paths.h"
+
+namespace berth::scheduler {
+namespace {
+
+using dialect::KueueWorkload;
+using dialect::WorkloadCondition;
+using dialect::WorkloadSketch;
+
+constexpr DurationMs kRetryAfter = 20;  // when the budget is spent
+
+std::size_t digest(const dialect::WorkloadStatus& status) {
+  return std::hash<std::string>{}(dialect::to_json(status, false));
+}
+
+std::uint64_t version_number(std::string_view text) {
+  std::uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+// The first field of that name is the object's own.
+std::string_view version_in(std::string_view body) {
+  constexpr std::string_view kField = "\"resourceVersion\":\"";
+  const auto at = body.find(kField);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = body.substr(at + kField.size());
+  return rest.substr(0, rest.find('"'));
+}
+
+// Kueue's reasons of Preempted, and its words for them.
+struct Preemption {
+  std::string_view reason;
+  std::string_view words;
+};
+std::optional<Preemption> preemption_of(ReasonCode code) {
+  switch (code) {
+    case ReasonCode::kPreempted:
+      return Preemption{"InClusterQueue", "prioritization in the ClusterQueue"};
+    case ReasonCode::kReclaimed:
+      return Preemption{"InCohortReclamation", "reclamation within the cohort"};
+    case ReasonCode::kReclaimedWhileBorrowing:
+      return Preemption{"InCohortReclaimWhileBorrowing", "reclamation within the cohort while borrowing"};
+    case ReasonCode::kReclaimedFairly:
+      return Preemption{"InCohortFairSharing", "Fair Sharing within the cohort"};
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+WorkloadObjects::WorkloadObjects(dialect::Intake& intake, const engine::Engine& engine,
+                                 dialect::JsonDecoder& decoder, LaneBook& lanes, Outbox& outbox,
+                                 WorkloadObjectOptions options)
+    : intake_(intake),
+      engine_(engine),
+      decoder_(decoder),
+      lanes_(lanes),
+      outbox_(outbox),
+      options_(options) {}
+
+DurationMs WorkloadObjects::rest(int times) const {
+  return std::min(options_.most_rest, options_.first_rest << std::min(times, 20));
+}
+
+const WorkloadLife* WorkloadObjects::life(std::string_view workload) const {
+  const auto it = records_.find(std::string(workload));
+  return it == records_.end() ? nullptr : &it->second.life;
+}
+
+void WorkloadObjects::set_version(std::string_view version, TimeMs now) {
+  if (version_ == version) return;
+  version_ = version;
+  for (const auto& [workload, record] : records_) schedule(workload, now);
+}
+
+void WorkloadObjects::schedule(const std::string& workload, TimeMs at) {
+  const auto [it, fresh] = due_at_.try_emplace(workload, at);
+  if (!fresh) {
+    if (it->second <= at) return;
+    const auto range = due_.equal_range(it->second);
+    const auto old =
+        std::find_if(range.first, range.second, [&](const auto& entry) { return entry.second == workload; });
+    if (old != range.second) due_.erase(old);
+    it->second = at;
+  }
+  due_.emplace(at, workload);
+  next_due_ = std::min(next_due_, at);
+}
+
+void WorkloadObjects::changed(std::string_view workload, TimeMs now) {
+  if (!options_.enabled) return;
+  schedule(std::string(workload), now + options_.settle);
+}
+
+void WorkloadObjects::job_seen(const dialect::Job& job, TimeMs now) {
+  const auto it = records_.find(job.meta.uid);
+  if (it == records_.end()) return;
+  if (job.finished) {
+    it->second.life.finished(!job.failed, job.ending, now);
+    stand(it->first, it->second, now);
+    compare(it->first, it->second, now);
+  } else if (options_.pods_ready) {
+    changed(job.meta.uid, now);
+  }
+}
+
+void WorkloadObjects::decided(const Decision& decision, TimeMs now) {
+  if (decision.kind == DecisionKind::kStart) {
+    changed(decision.workload, now);
+    if (decision.flavors.empty()) return;
+    if (const auto it = records_.find(decision.workload); it != records_.end())
+      it->second.flavors = decision.flavors;
+    return;
+  }
+  if (decision.kind != DecisionKind::kEvict) return;
+  const auto it = records_.find(decision.workload);
+  if (it == records_.end()) return;
+  changed(decision.workload, now);
+  WorkloadLife& life = it->second.life;
+  const ReasonCode code = decision.reason.code;
+  if (const auto preemption = preemption_of(code)) {
+    std::string object = "UNKNOWN";
+    std::string job = "UNKNOWN";
+    std::string path = "UNKNOWN";
+    std::string own = "UNKNOWN";
+    if (const auto whom = records_.find(decision.beneficiary);
+        whom != records_.end() && !whom->second.object_uid.empty())
+      object = whom->second.object_uid;
+    if (const auto whom = intake_.workload(decision.beneficiary)) {
+      if (whom->is_job()) job = decision.beneficiary;
+      path = intake_.queue_path(whom->queue);
+    }
+    if (const auto self = intake_.workload(decision.workload)) own = intake_.queue_path(self->queue);
+    life.evicting(
+        "Preempted",
+        fmt::format("Preempted to accommodate a workload (UID: {}, JobUID: {}) due to {}; preemptor "
+                    "path: {}; preemptee path: {}",
+                    object, job, preemption->words, path, own),
+        preemption->reason);
+    return;
+  }
+  if (life.is_evicting()) return;  // it knows why
+  if (life.is_inactive()) return life.evicting("Deactivated", "The workload is deactivated");
+  const Reason* blocked = intake_.blocked(decision.workload);
+  if (code == ReasonCode::kDrained) {
+    life.evicting("ClusterQueueStopped", "The ClusterQueue is stopped");
+  } else if (blocked != nullptr && blocked->code == ReasonCode::kQueueStopped) {
+    life.evicting("LocalQueueStopped", "The LocalQueue is stopped");
+  } else {
+    life.evicting("PodsReadyTimeout", to_text(decision.reason));
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------------ facts
+
+WorkloadFacts WorkloadObjects::facts_of(const WorkloadSketch& sketch, const Record& record) const {
+  WorkloadFacts facts;
+  facts.cluster_queue = sketch.cluster_queue;
+  facts.most_seconds = sketch.most_seconds;
+  for (std::size_t s = 0; s < sketch.sets.size(); ++s) {
+    const auto set = static_cast<std::int64_t>(s);
+    dialect::WorkloadStatus::Assignment assignment;
+    std::string_view node;
+    for (std::int64_t i = 0; i < sketch.sets[s].count; ++i) {
+      const auto slot = engine_.slot(sketch.uid, set, i);
+      if (!slot) break;
+      const bool runs = slot->state == SlotState::kBinding || slot->state == SlotState::kRunning;
+      if (!runs && slot->state != SlotState::kReleasing) continue;
+      facts.runs |= runs;
+      facts.releasing |= !runs;
+      ++assignment.count;
+      if (node.empty()) node = slot->node;
+    }
+    if (assignment.count == 0) continue;
+    assignment.name = sketch.sets[s].name;
+    for (const auto& choice : record.flavors) {
+      if (choice.pod_set == set) assignment.flavors.push_back({choice.resource, choice.flavor});
+    }
+    std::sort(assignment.flavors.begin(), assignment.flavors.end(),
+              [](const auto& a, const auto& b) { return a.resource < b.resource; });
+    if (assignment.flavors.empty()) assignment.flavors = intake_.flavors_on(sketch.uid, set, node);
+    const auto total = sketch.sets[s].pod->total();
+    for (const auto& flavor : assignment.flavors) {
+      const std::int64_t each = flavor.resource == "pods" ? 1 : (total ? total->get(flavor.resource) : 0);
+      assignment.usage.set(flavor.resource, each * assignment.count);
+    }
+    facts.assignments.push_back(std::move(assignment));
+  }
+  return facts;
+}
+
+void WorkloadObjects::look(const std::string& workload, TimeMs now) {
+  const auto sketch = intake_.sketch(workload);
+  if (!sketch) lanes_.set(workload, {}, LaneBook::State::kNone, {});
+  if (sketch && sketch->name.empty()) {  // of another kind: it counts, and has no object
+    const WorkloadFacts facts = facts_of(*sketch, {});
+    count(*sketch, facts);
+  }
+  if (!sketch || sketch->name.empty()) {
+    const auto it = records_.find(workload);
+    if (it == records_.end()) return;
+    if (const dialect::Job* job = intake_.job(workload); job != nullptr && job->finished) {
+      it->second.life.finished(!job->failed, job->ending, now);
+      compare(workload, it->second, now);
+    }
+    if (!intake_.workload(workload)) ended(workload, it->second);
+    return forget_if_done(workload);
+  }
+  Record& record = records_[workload];
+  WorkloadFacts facts = facts_of(*sketch, record);
+  count(*sketch, facts);
+  if (options_.pods_ready && facts.runs) facts.ready = intake_.is_ready(workload);
+  std::optional<Reason> why;
+  if (!facts.runs && !facts.releasing) {
+    record.flavors.clear();
+    if (const Reason* blocked = intake_.blocked(workload)) {
+      why = *blocked;
+    } else if (auto verdict = engine_.verdict(workload)) {
+      why = std::move(verdict->reason);
+    }
+    if (why) why = dialect::readable(std::move(*why), intake_);
+    if (why) facts.why = &*why;
+  } else if (!sketch->is_job) {
+    record.pods = std::max(record.pods, static_cast<std::int64_t>(sketch->owners.size()));
+    record.path =
+        sketch->owners.size() == 1 && sketch->sets.front().count == 1
+            ? kube::kPods.object(sketch->ns, sketch->owners.front().name)
+            : fmt::format("{}?labelSelector={}", kube::kPods.collection(sketch->ns),
+                          kube::escape(fmt::format("{}={}", dialect::kKueuePodGroup, sketch->name)));
+  }
+  if (record.life.look(facts, options_.pods_ready, now)) stand(workload, record, now);
+  if (const TimeMs next = record.life.deadline(); next != kEndOfTime)
+    schedule(workload, std::max(next, now + 1));
+  compare(workload, record, now);
+}
+
+void WorkloadObjects::count(const WorkloadSketch& sketch, const WorkloadFacts& facts) {
+  using State = LaneBook::State;
+  const std::string workload(sketch.uid);
+  const Reason* blocked = intake_.blocked(workload);
+  const State waits =
+      blocked != nullptr && blocked->code == ReasonCode::kInactive ? State::kNone : State::kPending;
+  lanes_.set(workload, sketch.lane, facts.runs || facts.releasing ? State::kAdmitted : waits,
+             facts.assignments);
+}
+
+void WorkloadObjects::stand(const std::string& workload, const Record& record, TimeMs now) {
+  intake_.set_standing(workload, record.life.standing(now));
+  stood_ = true;
+}
+
+// --------------------------------------------------------------------------------------------------------------- the watch
+
+void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version, TimeMs now) {
+  const std::string key = fmt::format("{}/{}", object.meta.ns, object.meta.name);
+  const std::string workload(dialect::workload_of(object));
+  if (workload.empty()) {
+    if (by_key_.contains(key)) gone(object.meta.ns, object.meta.name, now);
+    auto& owners = foreign_[key];
+    for (const auto& owner : owners) foreign_owners_.erase(owner);
+    owners.clear();
+    for (const auto& owner : object.owners) {
+      owners.push_back(owner.uid);
+      foreign_owners_.insert_or_assign(owner.uid, key);
+    }
+    return;
+  }
+  if (foreign_.contains(key)) gone(object.meta.ns, object.meta.name, now);
+  Record& record = records_[workload];
+  const std::uint64_t number = version_number(version);
+  if (record.object_uid == object.meta.uid && number < record.version) return;
+  const bool known = record.object_uid == object.meta.uid;
+  if (!known && record.life.status().conditions.empty())
+    record.life.adopt(object.status, object.active,
+                      options_.pods_ready && options_.pods_ready->from_eviction);
+  by_key_.insert_or_assign(key, workload);
+  record.key = key;
+  record.object_uid = object.meta.uid;
+  record.version = number;
+  record.stands = digest(object.status);
+  const auto spec = object.meta.annotations.find(dialect::kWorkloadSpec);
+  record.spec = spec == object.meta.annotations.end() ? std::string() : spec->second;
+  // What it says of itself counts only while the rest of it is as it was written.
+  record.says_active = object.active;
+  const bool deactivating = record.life.wants_deactivation() && object.active;
+  if (!deactivating) (void)record.life.set_active(object.active, now);
+  stand(workload, record, now);
+  if (known && record.written == record.stands) record.failures = 0;
+  changed(workload, now);
+}
+
+void WorkloadObjects::gone(std::string_view ns, std::string_view name, TimeMs now) {
+  const std::string key = fmt::format("{}/{}", ns, name);
+  if (const auto it = foreign_.find(key); it != foreign_.end()) {
+    const std::vector<std::string> owners = std::move(it->second);
+    foreign_.erase(it);
+    for (const auto& owner : owners) {
+      foreign_owners_.erase(owner);
+      told_.erase(owner);
+      if (intake_.workload(owner)) changed(owner, now);
+    }
+    return;
+  }
+  const auto it = by_key_.find(key);
+  if (it == by_key_.end()) return;
+  const std::string workload = it->second;
+  by_key_.erase(it);
+  Record& record = records_.at(workload);
+  record.key.clear();
+  record.object_uid.clear();
+  record.version = 0;
+  record.stands = record.written = 0;
+  record.spec.clear();
+  record.says_active = true;
+  (void)record.life.set_active(true, now);
+  stand(workload, record, now);
+  changed(workload, now);
+}
+
+void WorkloadObjects::forget_if_done(const std::string& workload) {
+  const auto it = records_.find(workload);
+  if (it == records_.end() || it->second.flying || it->second.looking || !it->second.key.empty()) return;
+  if (intake_.workload(workload)) return;
+  intake_.set_standing(workload, {});
+  records_.erase(it);
+  told_.erase(workload);
+}
+
+bool WorkloadObjects::is_foreign(const WorkloadSketch& sketch) const {
+  if (foreign_.empty()) return false;
+  if (foreign_.contains(fmt::format("{}/{}", sketch.ns, sketch.name))) return true;
+  return std::any_of(sketch.owners.begin(), sketch.owners.end(),
+                     [&](const auto& owner) { return foreign_owners_.contains(std::string(owner.uid)); });
+}
+
+// Pods that have ended well are gone like those that were deleted: how they ended is read once.
+void WorkloadObjects::ended(const std::string& workload, Record& record) {
+  if (record.path.empty() || record.object_uid.empty() || record.looking || record.life.is_finished() ||
+      !record.life.status().is(WorkloadCondition::kAdmitted))
+    return;
+  record.looking = true;
+  outbox_.read(record.path, workload, Step::kLook);
+}
+
+void WorkloadObjects::endings_read(const std::string& workload, Record& record, const Answer& answer,
+                                   TimeMs now) {
+  record.looking = false;
+  if (answer.result.outcome == kube::Outcome::kOk && !intake_.workload(workload)) {
+    const auto endings = dialect::read_endings(answer.result.body);
+    // Of a group that is deleted, its Workload is deleted too.
+    if (endings && endings->others == 0 && endings->succeeded + endings->failed > 0) {
+      record.life.finished(endings->failed == 0,
+                           fmt::format("Pods succeeded: {}/{}.", endings->succeeded, record.pods), now);
+    }
+  }
+  compare(workload, record, now);
+  forget_if_done(workload);
+}
+
+// ------------------------------------------------------------------------------------------------------------------ writes
+
+void WorkloadObjects::compare(const std::string& workload, Record& record, TimeMs now) {
+  if (record.queued || record.flying || version_.empty()) return;
+  const std::size_t wanted = digest(record.life.status());
+  const bool same =
+      !record.object_uid.empty() && wanted == record.stands && !record.life.wants_deactivation();
+  bool spec = record.object_uid.empty();
+  if (same) {  // what it asks for can be changed while it waits
+    const auto sketch = intake_.sketch(workload);
+    spec = sketch && !record.life.is_finished() &&
+           !record.life.status().is(WorkloadCondition::kQuotaReserved) &&
+           record.spec != dialect::digest_of(*sketch, version_);
+  }
+  if (same && !spec) return;
+  if (!record.object_uid.empty() && record.written == wanted && record.stands != wanted &&
+      now >= record.quiet) {
+    // It stood there already: somebody changed it.
+    if (now > record.corrected + 2 * options_.most_rest) record.corrections = 0;
+    record.corrected = now;
+    record.quiet = now + rest(record.corrections++);
+    record.written = 0;
+    if (record.corrections == 6)
+      spdlog::warn("Workload {}: somebody else keeps changing what Berth says of it", record.key);
+  }
+  if (record.quiet > now) return schedule(workload, record.quiet);
+  record.queued = true;
+  const bool urgent =
+      record.life.is_finished() || record.life.status().find(WorkloadCondition::kAdmitted) == nullptr
+          ? record.life.is_finished()
+          : record.life.status().is(WorkloadCondition::kQuotaReserved) ||
+                record.life.status().find(WorkloadCondition::kEvicted) != nullptr;
+  backlog_[urgent ? 0 : 1].push_back(workload);
+  next_due_ = std::min(next_due_, now);
+}
+
+bool WorkloadObjects::write(const std::string& workload) {
+  const auto it = records_.find(workload);
+  if (it == records_.end()) return false;
+  Record& record = it->second;
+  record.queued = false;
+  if (record.flying || version_.empty()) return false;
+  const auto sketch = intake_.sketch(workload);
+  kube::Write write;
+  if (record.object_uid.empty()) {
+    if (!sketch || sketch->name.empty() || record.life.is_finished()) return false;
+    if (is_foreign(*sketch)) {
+      if (told_.insert(workload).second) {
+        spdlog::warn(
+            "{}/{}: it has a Workload that Berth did not make: that one is left alone, and Berth makes none",
+            sketch->ns, sketch->name);
+      }
+      return false;
+    }
+    record.key = fmt::format("{}/{}", sketch->ns, sketch->name);
+    write = dialect::create_workload(version_, *sketch);
+  } else {
+    const auto slash = record.key.find('/');
+    const std::string_view ns = std::string_view(record.key).substr(0, slash);
+    const std::string_view name = std::string_view(record.key).substr(slash + 1);
+    const std::size_t wanted = digest(record.life.status());
+    if (record.life.wants_deactivation()) {
+      write = dialect::deactivate_workload(version_, ns, name, record.object_uid);
+    } else if (wanted != record.stands) {
+      write = dialect::write_workload_status(version_, ns, name, record.object_uid, record.life.status());
+      record.written = wanted;
+    } else if (sketch && !record.life.is_finished() &&
+               !record.life.status().is(WorkloadCondition::kQuotaReserved) &&
+               record.spec != dialect::digest_of(*sketch, version_)) {
+      write = dialect::update_workload(version_, name, record.object_uid, *sketch);
+    } else {
+      return false;
+    }
+  }
+  record.flying = true;
+  ++flying_;
+  outbox_.write(std::move(write), Step::kWorkload, workload);
+  return true;
+}
+
+void WorkloadObjects::answered(const Answer& answer, TimeMs now) {
+  const auto it = records_.find(answer.uid);
+  if (it == records_.end()) return;
+  Record& record = it->second;
+  if (answer.step == Step::kLook) return endings_read(it->first, record, answer, now);
+  if (!record.flying) return;
+  record.flying = false;
+  --flying_;
+  const auto outcome = answer.result.outcome;
+  if (outcome == kube::Outcome::kOk) {
+    record.failures = 0;
+    if (const auto object = decoder_.decode(answer.result.body, dialect::Kind::kWorkload)) {
+      const auto& value = std::get<KueueWorkload>(*object);
+      if (record.object_uid.empty()) {
+        record.object_uid = value.meta.uid;
+        by_key_.insert_or_assign(record.key, it->first);
+      }
+      seen(value, version_in(answer.result.body), now);
+    }
+    const auto still = records_.find(answer.uid);
+    if (still != records_.end()) compare(still->first, still->second, now);
+    return;
+  }
+  if (outcome == kube::Outcome::kFenced) return;
+  const bool missing = outcome == kube::Outcome::kNotFound || outcome == kube::Outcome::kGone;
+  if (record.object_uid.empty())
+    record.key.clear();  // it was not made; or it is there, and the watch will say so
+  if (missing && !record.object_uid.empty()) {
+    const std::string key = record.key;
+    const auto slash = key.find('/');
+    gone(key.substr(0, slash), key.substr(slash + 1), now);
+  }
+  if (record.failures == 4) {
+    spdlog::warn("the Workload of {} cannot be written: {} {} {}", answer.uid, enum_name(outcome),
+                 answer.result.reason, answer.result.message);
+  }
+  record.written = 0;
+  record.quiet = now + rest(record.failures++);
+  schedule(it->first, record.quiet);
+}
+
+bool WorkloadObjects::work(TimeMs now, Allowance& allowance, int most) {
+  bool any = false;
+  for (int left = most; left > 0 && !due_.empty() && due_.begin()->first <= now; --left) {
+    const std::string workload = due_.begin()->second;
+    due_.erase(due_.begin());
+    due_at_.erase(workload);
+    look(workload, now);
+    any = true;
+  }
+  bool starved = false;
+  for (int left = most; left > 0 && backlog() > 0; --left) {
+    if (!allowance.has() || flying_ >= options_.most_flying) {
+      starved = true;
+      break;
+    }
+    auto& line = backlog_[backlog_[0].empty() ? 1 : 0];
+    const std::string workload = std::move(line.front());
+    line.pop_front();
+    if (write(workload)) (void)allowance.take();
+    any = true;
+  }
+  next_due_ = due_.empty() ? kEndOfTime : due_.begin()->first;
+  if (starved) {
+    next_due_ = std::min(next_due_, now + kRetryAfter);
+  } else if (backlog() > 0) {
+    next_due_ = now;
+  }
+  return std::exchange(stood_, false) || (next_due_ <= now && any);
+}
+
+}  // namespace berth::scheduler

@@ -1,0 +1,136 @@
+// Kueue's Workload objects for the Jobs, pods and pod groups of LocalQueues, so that kueuectl, dashboards and `kubectl wait` read what
+// they know: made, kept true, and obeyed in one thing: spec.active. Lives on the decision thread.
+//
+// Whose they are. Berth's Workloads are owned by the Job (or the pods) and say so in an annotation; another Workload of the same owner, or
+// of the name that Berth's would have, is somebody else's: it is neither obeyed nor written, there is no second one, and the log
+// says so. What stands in a status decides nothing: what runs is known from pods and Jobs. A status of Berth's that somebody
+// changed is corrected, after a pause that doubles each time, so that two who disagree do not write for ever. No finalizer: a
+// Workload holds nothing; one that is deleted is made again.
+//
+// Writes: on change only, one at a time per object, within a budget that queue_statuses.h shares, what starts, ends or has finished before what waits. The backlog holds uids, not
+// bodies: when its turn comes an object gets what is true then. After a start nothing is written that stands there already: what is
+// compared is the object as the watch shows it.
+//
+// Without an API that serves Workloads, or where Kueue itself runs (set_version("")), nothing is written; time-outs
+// (workload_life.h) are carried out all the same, from memory.
+//
+// Cost: O(slots of the workload) per change, O(log n) per timer; some 500 bytes per workload.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/time.h"
+#include "dialect/decode.h"
+#include "dialect/intake.h"
+#include "engine/engine.h"
+#include "scheduler/allowance.h"
+#include "scheduler/inbox.h"
+#include "scheduler/lane_book.h"
+#include "scheduler/outbox.h"
+#include "scheduler/workload_life.h"
+
+namespace berth::scheduler {
+
+struct WorkloadObjectOptions {
+  bool enabled = true;  // false: nothing at all, time-outs neither
+  std::optional<PodsReady> pods_ready;
+  DurationMs settle = 250;  // after a change
+  std::size_t most_flying = 200;
+  DurationMs first_rest = kSecond;  // after a failed write, or a correction; doubled up to most_rest
+  DurationMs most_rest = 10 * kMinute;
+};
+
+class WorkloadObjects {
+ public:
+  WorkloadObjects(dialect::Intake& intake, const engine::Engine& engine, dialect::JsonDecoder& decoder,
+                  LaneBook& lanes, Outbox& outbox, WorkloadObjectOptions options);
+
+  // In which version Workloads are written ("v1beta2"); empty: they are not.
+  void set_version(std::string_view version, TimeMs now);
+
+  // Something about the workload may have changed.
+  void changed(std::string_view workload, TimeMs now);
+  // Before it is carried out.
+  void decided(const Decision& decision, TimeMs now);
+  void job_seen(const dialect::Job& job, TimeMs now);
+  // The watch; `version` as in a resourceVersion.
+  void seen(const dialect::KueueWorkload& object, std::string_view version, TimeMs now);
+  void gone(std::string_view ns, std::string_view name, TimeMs now);
+  void answered(const Answer& answer, TimeMs now);
+
+  // Looks at what is due and writes what may be written, at most `most` of each. False: nothing is due now, and the intake has
+  // nothing new to say.
+  bool work(TimeMs now, Allowance& allowance, int most);
+  TimeMs next_due() const { return next_due_; }
+
+  std::size_t backlog() const { return backlog_[0].size() + backlog_[1].size(); }
+  std::size_t size() const { return records_.size(); }
+  const WorkloadLife* life(std::string_view workload) const;
+
+ private:
+  struct Record {
+    WorkloadLife life;
+    std::string key;  // namespace/name of its object; "" = none is known
+    std::string object_uid;
+    std::uint64_t version = 0;
+    std::size_t stands = 0;   // digest of the status on the server
+    std::size_t written = 0;  // and of the one that Berth wrote last
+    std::string spec;         // digest of what it says, as it says itself
+    bool says_active = true;
+    bool flying = false;
+    bool queued = false;
+    bool looking = false;  // how its pods ended is being read
+    int failures = 0;
+    int corrections = 0;
+    TimeMs quiet = 0;      // nothing is written before
+    TimeMs corrected = 0;  // when it was last
+    std::vector<FlavorChoice> flavors;
+    std::string path;  // where its pods can be read when they have ended
+    std::int64_t pods = 0;
+  };
+
+  void schedule(const std::string& workload, TimeMs at);
+  void look(const std::string& workload, TimeMs now);
+  WorkloadFacts facts_of(const dialect::WorkloadSketch& sketch, const Record& record) const;
+  void count(const dialect::WorkloadSketch& sketch, const WorkloadFacts& facts);
+  // Puts it into the line of those that are written, where its object is not as it should be.
+  void compare(const std::string& workload, Record& record, TimeMs now);
+  // False: there is nothing to write, or not now.
+  bool write(const std::string& workload);
+  void stand(const std::string& workload, const Record& record, TimeMs now);
+  void ended(const std::string& workload, Record& record);
+  void endings_read(const std::string& workload, Record& record, const Answer& answer, TimeMs now);
+  void forget_if_done(const std::string& workload);
+  bool is_foreign(const dialect::WorkloadSketch& sketch) const;
+  DurationMs rest(int times) const;
+
+  dialect::Intake& intake_;
+  const engine::Engine& engine_;
+  dialect::JsonDecoder& decoder_;
+  LaneBook& lanes_;
+  Outbox& outbox_;
+  const WorkloadObjectOptions options_;
+  std::string version_;
+  std::map<std::string, Record> records_;                // by workload
+  std::unordered_map<std::string, std::string> by_key_;  // namespace/name of Berth's objects -> workload
+  std::unordered_map<std::string, std::vector<std::string>> foreign_;  // others: -> uids of their owners
+  std::unordered_map<std::string, std::string> foreign_owners_;        // and back
+  std::unordered_set<std::string> told_;  // of whom the log has said that its Workload is foreign
+  std::multimap<TimeMs, std::string> due_;
+  std::unordered_map<std::string, TimeMs> due_at_;
+  std::deque<std::string> backlog_[2];  // urgent first
+  std::size_t flying_ = 0;
+  TimeMs next_due_ = kEndOfTime;
+  bool stood_ = false;  // some standing is another since work()
+};
+
+}  // namespace berth::scheduler

@@ -1,0 +1,477 @@
+// Kueue's Workload objects: what is written of Jobs, pods and pod groups, when, and how often; what of them is obeyed.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "dialect/workload_object.h"
+#include "job_support.h"
+#include "world_support.h"
+
+namespace berth::scheduler::testing {
+namespace {
+
+using kube::Outcome;
+using nlohmann::json;
+
+constexpr const char* kCollection = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads";
+
+std::string object_name(const std::string& job) {
+  return dialect::workload_name("Job", "batch", job, uid_of(job));
+}
+
+CoreOptions default_options() {
+  CoreOptions out = World::defaults();
+  out.intake.hold_jobs = true;
+  return out;
+}
+
+// A core, an API server that keeps Workloads, and the Job controller of one queue with room for `gpus`.
+class WorkloadObjectsTest : public ::testing::Test {
+ protected:
+  WorkloadObjectsTest() { start(default_options(), 2); }
+  void start(CoreOptions options, int gpus) {
+    const TimeMs now = w_ ? w_->now : TimeMs{1'700'000'000'000};
+    const int version = w_ ? w_->version : 100;
+    w_ = std::make_unique<World>(std::move(options));
+    w_->now = now;
+    w_->version = version;
+    w_->object(dialect::Kind::kResourceFlavor, "any", R"({"metadata":{"name":"any"}})");
+    w_->object(dialect::Kind::kClusterQueue, "cq",
+               fmt::format(R"({{"metadata":{{"name":"cq"}},"spec":{{
+      "namespaceSelector":{{}},"preemption":{{"withinClusterQueue":"LowerPriority"}},"cohortName":"all",
+      "resourceGroups":[{{"coveredResources":["cpu","nvidia.com/gpu"],"flavors":[{{"name":"any","resources":[
+      {{"name":"cpu","nominalQuota":"100"}},{{"name":"nvidia.com/gpu","nominalQuota":"{}"}}]}}]}}]}}}})",
+                           gpus));
+    w_->object(dialect::Kind::kLocalQueue, "team",
+               R"({"metadata":{"name":"team","namespace":"default"},"spec":{"clusterQueue":"cq"}})");
+    w_->node("n1", 8);
+    for (const auto& [name, object] : objects_) show(name);
+    for (auto& [name, job] : jobs_) w_->object(dialect::Kind::kJob, name, job.dump());
+    for (auto& [name, pod] : pods_) w_->object(dialect::Kind::kPod, name, pod.dump());
+    w_->core->set_kueue_version("v1beta2", w_->now);
+    w_->recover();
+  }
+  void show(const std::string& name) { w_->object(dialect::Kind::kWorkload, name, objects_.at(name).dump()); }
+  // Takes what was sent, as the API server would; the number of writes.
+  int serve() {
+    int writes = 0;
+    for (const Sent& sent : w_->take(Step::kWorkload)) {
+      ++writes;
+      EXPECT_EQ(sent.write_class, kube::WriteClass::kStatus);
+      const json body = json::parse(sent.body);
+      std::string name = sent.path.substr(sent.path.find("/workloads") + 10);
+      json* object = nullptr;
+      if (name.empty()) {
+        name = body["metadata"]["name"];
+        EXPECT_FALSE(objects_.contains(name)) << "made twice";
+        object = &(objects_[name] = body);
+        (*object)["metadata"]["uid"] = "object-" + name;
+      } else {
+        name = name.substr(1, name.find('/', 1) == std::string::npos ? name.npos : name.find('/', 1) - 1);
+        if (!objects_.contains(name)) {
+          answer(sent.uid, Outcome::kNotFound, "");
+          continue;
+        }
+        object = &objects_.at(name);
+        const bool status = sent.path.ends_with("/status");
+        EXPECT_EQ(body.contains("status"), status);
+        EXPECT_EQ(body["metadata"]["uid"], (*object)["metadata"]["uid"]);
+        object->merge_patch(body);
+      }
+      (*object)["metadata"]["resourceVersion"] = std::to_string(++w_->version);
+      answer(sent.uid, Outcome::kOk, object->dump());
+      show(name);
+    }
+    for (const Sent& sent : w_->take(Step::kJob)) {
+      const std::string name = sent.uid.substr(4);
+      json& job = jobs_.at(name);
+      const bool suspend = sent.body.find("\"op\"") == std::string::npos;
+      job["spec"]["suspend"] = suspend;
+      job["metadata"]["generation"] = job["metadata"]["generation"].get<int>() + 1;
+      job["metadata"]["resourceVersion"] = std::to_string(++w_->version);
+      w_->answer(Step::kJob, name, Outcome::kOk, "", job.dump());
+      w_->object(dialect::Kind::kJob, name, job.dump());
+      for (int i = 0; i < job["spec"]["parallelism"].get<int>(); ++i) {
+        const std::string pod = fmt::format("{}-{}", name, i);
+        if (suspend) {
+          if (pods_.erase(pod) > 0) w_->pod_gone(pod);
+        } else {
+          JobText text{.name = name, .priority = job["spec"]["template"]["spec"].value("priority", 0)};
+          pods_[pod] = json::parse(job_pod(text, i));
+          w_->object(dialect::Kind::kPod, pod, pods_[pod].dump());
+        }
+      }
+      w_->turn();
+    }
+    for (const Sent& sent : w_->take(Step::kBind)) {
+      const std::string name = sent.uid.substr(4);
+      w_->answer(Step::kBind, name, Outcome::kOk);
+      if (!pods_.contains(name)) continue;
+      pods_[name]["spec"]["nodeName"] = node_of(sent);
+      w_->object(dialect::Kind::kPod, name, pods_[name].dump());
+      w_->turn();
+    }
+    w_->outbox.sent.clear();  // events and conditions of pods
+    return writes;
+  }
+  void answer(const std::string& uid, Outcome outcome, const std::string& body, Step step = Step::kWorkload) {
+    Inbox inbox;
+    Answer answer;
+    answer.step = step;
+    answer.uid = uid;
+    answer.result.outcome = outcome;
+    answer.result.body = body;
+    inbox.push(std::move(answer));
+    Batch batch;
+    inbox.take(batch, 0);
+    w_->core->take(batch, w_->now);
+    w_->turn();
+  }
+  // Some time goes by, step by step; the number of writes of Workloads.
+  int settle(DurationMs time = 3 * kSecond) {
+    int writes = 0;
+    for (DurationMs t = 0; t < time; t += 100) {
+      w_->pass(100);
+      w_->report();
+      writes += serve();
+    }
+    return writes;
+  }
+  void job(JobText text, const json& labels = json::object()) {
+    json object = json::parse(job_json(text));
+    object["metadata"]["labels"].update(labels);
+    jobs_[text.name] = object;
+    w_->object(dialect::Kind::kJob, text.name, object.dump());
+    w_->turn();
+  }
+  void update_job(const std::string& name) {
+    w_->object(dialect::Kind::kJob, name, jobs_.at(name).dump());
+    w_->turn();
+  }
+  json& object_of(const std::string& job) { return objects_.at(object_name(job)); }
+  json condition(const std::string& job, const std::string& type) {
+    if (!objects_.contains(object_name(job))) return {};
+    for (const json& c : object_of(job)["status"].value("conditions", json::array())) {
+      if (c["type"] == type) return c;
+    }
+    return {};
+  }
+  bool is(const std::string& job, const std::string& type) {
+    return condition(job, type).value("status", "") == "True";
+  }
+  bool is_suspended(const std::string& job) { return jobs_.at(job)["spec"]["suspend"]; }
+
+  std::unique_ptr<World> w_;
+  std::map<std::string, json> objects_, jobs_, pods_;
+};
+
+TEST_F(WorkloadObjectsTest, SayWhatWaitsWhatRunsAndWhatHasFinished) {
+  job({.name = "first"});
+  job({.name = "second"});
+  settle();
+  ASSERT_EQ(objects_.size(), 2u);
+  const json& first = object_of("first");
+  EXPECT_EQ(first["metadata"]["ownerReferences"][0]["uid"], uid_of("first"));
+  EXPECT_EQ(first["spec"]["queueName"], "team");
+  EXPECT_EQ(first["spec"]["podSets"][0]["count"], 2);
+  EXPECT_TRUE(is("first", "QuotaReserved"));
+  EXPECT_EQ(condition("first", "QuotaReserved")["message"], "Quota reserved in ClusterQueue cq");
+  EXPECT_TRUE(is("first", "Admitted"));
+  EXPECT_EQ(condition("first", "Admitted")["message"], "The workload is admitted");
+  const json& admission = first["status"]["admission"];
+  EXPECT_EQ(admission["clusterQueue"], "cq");
+  EXPECT_EQ(admission["podSetAssignments"].dump(),
+            R"([{"count":2,"flavors":{"cpu":"any","nvidia.com/gpu":"any"},"name":"main",)"
+            R"("resourceUsage":{"cpu":"2","nvidia.com/gpu":"2"}}])");
+  EXPECT_EQ(condition("second", "QuotaReserved")["status"], "False");
+  EXPECT_EQ(condition("second", "QuotaReserved")["reason"], "WaitingForQuota");
+  EXPECT_EQ(condition("second", "Admitted")["reason"], "NoReservation");
+  EXPECT_TRUE(object_of("second")["status"].value("admission", json()).is_null());
+
+  for (int i = 0; i < 2; ++i) {
+    const std::string pod = fmt::format("first-{}", i);
+    pods_.erase(pod);
+    w_->pod_gone(pod);
+  }
+  w_->turn();
+  jobs_["first"]["status"] = json::parse(
+      R"({"succeeded":2,"conditions":[{"type":"Complete","status":"True","message":"Reached expected number of succeeded pods"}]})");
+  update_job("first");
+  settle();
+  EXPECT_TRUE(is("first", "Finished"));
+  EXPECT_EQ(condition("first", "Finished")["reason"], "Succeeded");
+  EXPECT_EQ(condition("first", "Finished")["message"], "Reached expected number of succeeded pods");
+  EXPECT_TRUE(is("second", "Admitted"));
+  jobs_["second"]["status"] = json::parse(
+      R"({"conditions":[{"type":"Failed","status":"True","message":"Job has reached the specified backoff limit"}]})");
+  update_job("second");
+  settle();
+  EXPECT_EQ(condition("second", "Finished")["reason"], "Failed");
+  EXPECT_EQ(settle(kMinute), 0) << "nothing is written twice";
+}
+
+TEST_F(WorkloadObjectsTest, APreemptedOneSaysForWhomAndComesBack) {
+  job({.name = "low"});
+  settle();
+  ASSERT_TRUE(is("low", "Admitted"));
+  job({.name = "high", .priority = 10});
+  settle();
+  EXPECT_TRUE(is("high", "Admitted"));
+  EXPECT_EQ(condition("low", "Admitted")["status"], "False");
+  EXPECT_EQ(condition("low", "Evicted")["reason"], "Preempted");
+  EXPECT_EQ(condition("low", "Preempted")["reason"], "InClusterQueue");
+  EXPECT_EQ(
+      condition("low", "Preempted")["message"],
+      "Preempted to accommodate a workload (UID: UNKNOWN, JobUID: uid-high) due to prioritization in the "
+      "ClusterQueue; preemptor path: /all/cq; preemptee path: /all/cq")
+      << "the preemptor was decided about before it had a Workload";
+  EXPECT_TRUE(is("low", "Requeued"));
+  EXPECT_TRUE(object_of("low")["status"].value("admission", json()).is_null());
+  for (int i = 0; i < 2; ++i) {
+    pods_.erase(fmt::format("high-{}", i));
+    w_->pod_gone(fmt::format("high-{}", i));
+  }
+  jobs_["high"]["status"] =
+      json::parse(R"({"conditions":[{"type":"Complete","status":"True","message":"m"}]})");
+  update_job("high");
+  settle(20 * kSecond);
+  EXPECT_TRUE(is("low", "Admitted"));
+  EXPECT_EQ(condition("low", "Evicted")["status"], "False");
+  EXPECT_TRUE(
+      condition("low", "Evicted")["message"].get<std::string>().starts_with("Previously: Preempted to"));
+}
+
+TEST_F(WorkloadObjectsTest, AUserWhoDeactivatesOneEndsItAndKeepsItOut) {
+  job({.name = "train"});
+  settle();
+  ASSERT_TRUE(is("train", "Admitted"));
+  object_of("train")["spec"]["active"] = false;
+  show(object_name("train"));
+  settle(30 * kSecond);
+  EXPECT_TRUE(is_suspended("train"));
+  EXPECT_TRUE(pods_.empty());
+  EXPECT_EQ(condition("train", "Evicted")["reason"], "Deactivated");
+  EXPECT_EQ(condition("train", "QuotaReserved")["reason"], "Deactivated");
+  EXPECT_EQ(condition("train", "Requeued")["status"], "False");
+  object_of("train")["spec"]["active"] = true;
+  show(object_name("train"));
+  settle();
+  EXPECT_FALSE(is_suspended("train"));
+  EXPECT_TRUE(is("train", "Admitted"));
+  EXPECT_EQ(condition("train", "Requeued")["reason"], "Reactivated");
+}
+
+TEST_F(WorkloadObjectsTest, OneThatIsDeactivatedWhileItWaitsDoesNotStart) {
+  job({.name = "big", .pods = 2});
+  settle();
+  job({.name = "train"});
+  settle();
+  object_of("train")["spec"]["active"] = false;
+  show(object_name("train"));
+  start(default_options(), 100);  // Berth is started again, with room for both
+  settle();
+  EXPECT_TRUE(is_suspended("train"));
+  EXPECT_TRUE(is("big", "Admitted"));
+}
+
+TEST_F(WorkloadObjectsTest, AForgedStatusAdmitsNobodyAndIsCorrectedEverMoreSlowly) {
+  job({.name = "runs"});
+  job({.name = "waits"});
+  settle();
+  const json good = object_of("waits");
+  json forged = good;
+  forged["status"]["admission"] = object_of("runs")["status"]["admission"];
+  for (auto& c : forged["status"]["conditions"]) c["status"] = "True";
+  int writes = 0;
+  for (int i = 0; i < 600; ++i) {  // a minute
+    object_of("waits") = forged;
+    object_of("waits")["metadata"]["resourceVersion"] = std::to_string(++w_->version);
+    show(object_name("waits"));
+    writes += settle(100);
+  }
+  EXPECT_TRUE(is_suspended("waits"));
+  EXPECT_GE(writes, 4);
+  EXPECT_LE(writes, 8);
+  settle(10 * kMinute);
+  EXPECT_EQ(condition("waits", "QuotaReserved")["status"], "False");
+  EXPECT_TRUE(object_of("waits")["status"].value("admission", json()).is_null());
+}
+
+TEST_F(WorkloadObjectsTest, SomebodyElsesWorkloadIsNeitherObeyedNorWrittenNorDoubled) {
+  json foreign = json::parse(R"({"metadata":{"name":"job-train-kueue","namespace":"default","uid":"k",
+    "ownerReferences":[{"kind":"Job","name":"train","uid":"uid-train","controller":true}]},
+    "spec":{"active":false,"queueName":"team","podSets":[{"count":2,"template":{"spec":{"containers":[{"name":"c"}]}}}]}})");
+  objects_["job-train-kueue"] = foreign;
+  show("job-train-kueue");
+  job({.name = "train"});
+  EXPECT_EQ(settle(), 0);
+  EXPECT_EQ(objects_.size(), 1u);
+  EXPECT_FALSE(is_suspended("train"));
+  // It goes: then Berth makes its own.
+  objects_.clear();
+  Inbox inbox;
+  inbox.push(dialect::Kind::kWorkload,
+             {kube::ChangeType::kDeleted, "default", "job-train-kueue", "k", "9999", ""});
+  Batch batch;
+  inbox.take(batch, 0);
+  w_->core->take(batch, w_->now);
+  settle();
+  EXPECT_TRUE(is("train", "Admitted"));
+}
+
+TEST_F(WorkloadObjectsTest, AStartWritesNothingThatStandsThereAlready) {
+  for (int i = 0; i < 5; ++i) job({.name = fmt::format("train{}", i)});
+  settle();
+  start(default_options(), 2);
+  EXPECT_EQ(settle(20 * kSecond), 0);
+  EXPECT_EQ(w_->core->workload_objects().size(), 5u);
+}
+
+TEST_F(WorkloadObjectsTest, OneThatIsDeletedIsMadeAgain) {
+  job({.name = "train"});
+  settle();
+  objects_.clear();
+  Inbox inbox;
+  inbox.push(dialect::Kind::kWorkload, {kube::ChangeType::kDeleted, "default", object_name("train"),
+                                        "object-" + object_name("train"), "9999", ""});
+  Batch batch;
+  inbox.take(batch, 0);
+  w_->core->take(batch, w_->now);
+  settle();
+  EXPECT_TRUE(is("train", "Admitted"));
+  EXPECT_FALSE(is_suspended("train"));
+}
+
+TEST_F(WorkloadObjectsTest, TheBudgetIsKeptAndTheBacklogIsOfNamesOnly) {
+  CoreOptions options = default_options();
+  options.object_writes_per_second = 50;
+  start(std::move(options), 0);
+  for (int i = 0; i < 500; ++i) job({.name = fmt::format("train{}", i)});
+  int writes = 0;
+  for (int second = 1; second <= 10; ++second) {
+    writes += settle(kSecond);
+    EXPECT_LE(writes, 6 + 50 * second);
+    EXPECT_GE(writes, 50 * (second - 2));
+    EXPECT_LE(w_->core->workload_objects().backlog(), 500u);
+  }
+  settle(20 * kSecond);
+  EXPECT_EQ(objects_.size(), 500u);
+  EXPECT_EQ(w_->core->workload_objects().backlog(), 0u);
+}
+
+TEST_F(WorkloadObjectsTest, PodsAndPodGroupsHaveOneTooAndItIsReadHowTheyEnded) {
+  json one = json::parse(pod_json({.name = "one"}, 1));
+  one["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "team";
+  pods_["one"] = one;
+  w_->object(dialect::Kind::kPod, "one", one.dump());
+  settle();
+  const std::string name = dialect::workload_name("Pod", "", "one", uid_of("one"));
+  ASSERT_TRUE(objects_.contains(name));
+  EXPECT_EQ(objects_[name]["metadata"]["ownerReferences"][0]["kind"], "Pod");
+  EXPECT_EQ(objects_[name]["status"]["admission"]["podSetAssignments"][0]["count"], 1);
+  w_->pod_gone("one");
+  w_->turn();
+  w_->pass(kSecond);
+  w_->report();
+  auto reads = w_->take(Step::kLook);
+  ASSERT_EQ(reads.size(), 1u);
+  EXPECT_EQ(reads[0].path, "/api/v1/namespaces/default/pods/one");
+  answer(reads[0].uid, Outcome::kOk, R"({"kind":"Pod","status":{"phase":"Succeeded"}})", Step::kLook);
+  settle();
+  json finished;
+  for (const json& c : objects_[name]["status"]["conditions"]) {
+    if (c["type"] == "Finished") finished = c;
+  }
+  EXPECT_EQ(finished["reason"], "Succeeded");
+  EXPECT_EQ(finished["message"], "Pods succeeded: 1/1.");
+
+  for (const char* member : {"a", "b"}) {
+    json pod = json::parse(pod_json({.name = member}, 1));
+    pod["metadata"]["labels"] = {{"kueue.x-k8s.io/queue-name", "team"},
+                                 {"kueue.x-k8s.io/pod-group-name", "group"}};
+    pod["metadata"]["annotations"] = {{"kueue.x-k8s.io/pod-group-total-count", "2"}};
+    pods_[member] = pod;
+    w_->object(dialect::Kind::kPod, member, pod.dump());
+  }
+  settle();
+  ASSERT_TRUE(objects_.contains("group"));
+  EXPECT_EQ(objects_["group"]["metadata"]["ownerReferences"].size(), 2u);
+  EXPECT_EQ(objects_["group"]["status"]["admission"]["podSetAssignments"][0]["count"], 2);
+  for (const char* member : {"a", "b"}) w_->pod_gone(member);
+  w_->turn();
+  w_->pass(kSecond);
+  w_->report();
+  reads = w_->take(Step::kLook);
+  ASSERT_EQ(reads.size(), 1u);
+  EXPECT_EQ(reads[0].path,
+            "/api/v1/namespaces/default/pods?labelSelector=kueue.x-k8s.io%2Fpod-group-name%3Dgroup");
+}
+
+TEST_F(WorkloadObjectsTest, WhereKueueRunsNothingIsWritten) {
+  w_->core->set_kueue_version("", w_->now);
+  job({.name = "train"});
+  EXPECT_EQ(settle(10 * kSecond), 0);
+  EXPECT_FALSE(is_suspended("train"));
+  w_->core->set_kueue_version("v1beta2", w_->now);
+  settle();
+  EXPECT_TRUE(is("train", "Admitted"));
+}
+
+TEST_F(WorkloadObjectsTest, AMaximumExecutionTimeDeactivates) {
+  job({.name = "train"}, {{"kueue.x-k8s.io/max-exec-time-seconds", "60"}});
+  settle();
+  ASSERT_TRUE(is("train", "Admitted"));
+  EXPECT_EQ(object_of("train")["spec"]["maximumExecutionTimeSeconds"], 60);
+  settle(50 * kSecond);
+  EXPECT_FALSE(is_suspended("train"));
+  settle(20 * kSecond);
+  EXPECT_TRUE(is_suspended("train"));
+  EXPECT_EQ(object_of("train")["spec"]["active"], false);
+  EXPECT_EQ(condition("train", "Evicted")["reason"], "DeactivatedDueToMaximumExecutionTimeExceeded");
+  EXPECT_EQ(condition("train", "Evicted")["message"],
+            "The workload is deactivated due to exceeding the maximum execution time");
+  settle(5 * kMinute);
+  EXPECT_TRUE(is_suspended("train"));
+}
+
+TEST_F(WorkloadObjectsTest, PodsThatDoNotGetReadyInTimeAreEndedAndTriedAgainLaterAndAtLastNotAtAll) {
+  CoreOptions options = default_options();
+  options.workload_objects.pods_ready = dialect::PodsReady{
+      .timeout = kMinute, .recovery = kMinute, .most_requeues = 1, .first_rest = 30 * kSecond};
+  start(std::move(options), 2);
+  job({.name = "train"});
+  settle();
+  EXPECT_EQ(condition("train", "PodsReady")["reason"], "WaitForStart");
+  ASSERT_TRUE(is("train", "Admitted"));
+  settle(59 * kSecond);
+  EXPECT_TRUE(is_suspended("train"));
+  EXPECT_EQ(condition("train", "Evicted")["reason"], "PodsReadyTimeout");
+  EXPECT_EQ(object_of("train")["status"]["requeueState"]["count"], 1);
+  EXPECT_EQ(condition("train", "Requeued")["status"], "False");
+  EXPECT_EQ(condition("train", "QuotaReserved")["reason"], "WaitingForPodsReady");
+  settle(35 * kSecond);
+  EXPECT_TRUE(is("train", "Admitted"));
+  EXPECT_EQ(condition("train", "Requeued")["reason"], "BackoffFinished");
+  // Ready, and then not any more.
+  jobs_["train"]["status"] = json::parse(R"({"ready":2})");
+  update_job("train");
+  settle(10 * kSecond);
+  EXPECT_EQ(condition("train", "PodsReady")["reason"], "Started");
+  settle(2 * kMinute);
+  EXPECT_TRUE(is("train", "Admitted"));
+  jobs_["train"]["status"] = json::parse(R"({"ready":1})");
+  update_job("train");
+  settle(10 * kSecond);
+  EXPECT_EQ(condition("train", "PodsReady")["reason"], "WaitForRecovery");
+  settle(55 * kSecond);
+  EXPECT_TRUE(is_suspended("train"));
+  EXPECT_EQ(condition("train", "Evicted")["reason"], "DeactivatedDueToRequeuingLimitExceeded");
+  EXPECT_EQ(object_of("train")["spec"]["active"], false);
+}
+
+}  // namespace
+}  // namespace berth::scheduler::testing
