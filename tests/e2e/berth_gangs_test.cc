@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -14,11 +15,11 @@ namespace {
 
 class BerthGangs : public BerthTest {};
 
-// Watches pools in which two gangs of `size` want eight GPUs: as long as one gang has so many that the other does not fit, no
+// Watches pools with room for `room` pods in which two gangs of `size` want a place: as long as one gang has so many that the other does not fit, no
 // member of the other may be bound. Looks at each event in the order of the API server, so no moment is missed.
 class PoolJudge {
  public:
-  PoolJudge(std::size_t gpus, std::size_t size) : gpus_(gpus), size_(size) {}
+  PoolJudge(std::size_t room, std::size_t size) : room_(room), size_(size) {}
 
   // Gangs of one pool have names that differ in their last letter.
   void see(const SeenPod& pod, bool deleted) {
@@ -37,7 +38,7 @@ class PoolJudge {
     std::string other = pod.gang;
     other.back() = other.back() == 'a' ? 'b' : 'a';
     const auto it = bound_.find(other);
-    if (it != bound_.end() && it->second.size() + size_ > gpus_) {
+    if (it != bound_.end() && it->second.size() + size_ > room_) {
       wrong_.push_back(
           fmt::format("{} was bound while {} had {} of its {}", pod.key, other, it->second.size(), size_));
     }
@@ -48,7 +49,7 @@ class PoolJudge {
   }
 
  private:
-  const std::size_t gpus_;
+  const std::size_t room_;
   const std::size_t size_;
   mutable std::mutex mutex_;
   std::map<std::string, std::set<std::string>> bound_;  // by gang
@@ -83,16 +84,21 @@ TEST_F(BerthGangs, EightWorkersWithSixFreeGpusAllWaitAndSayWhy) {
   expect_clean();
 }
 
-// In every pool of two nodes with eight GPUs together, two gangs of six arrive pod by pod. A scheduler that binds what fits
-// gives each a part, for ever.
+// In every pool of two nodes with four GPUs each, two gangs of six arrive pod by pod. A scheduler that binds what fits gives each a
+// part, for ever. Later rounds have gangs of other shapes, too.
 TEST_F(BerthGangs, TwoGangsThatEachFitAloneNeverDeadlock) {
   constexpr std::size_t kPools = 60;
-  constexpr std::size_t kSize = 6;
+  struct Shape {
+    std::size_t size = 0;
+    std::size_t gpus = 0;  // of a pod
+  };
+  constexpr std::array<Shape, 6> kShapes = {{{6, 1}, {5, 1}, {4, 2}, {3, 2}, {2, 3}, {2, 4}}};
+  Shape shape = kShapes[0];
   const std::size_t rounds = number_from_env("BERTH_E2E_ROUNDS", 1);
   std::mt19937_64 random(number_from_env("BERTH_E2E_SEED", 20261121));
   std::optional<PoolJudge> judge;
   const auto judged = [&](ObserverOfPods& observer) {
-    judge.emplace(8, kSize);
+    judge.emplace(2 * (4 / shape.gpus), shape.size);
     observer.on_pod([&judge](const SeenPod& pod, bool deleted) { judge->see(pod, deleted); });
   };
   prepare_observer_ = judged;
@@ -107,6 +113,8 @@ TEST_F(BerthGangs, TwoGangsThatEachFitAloneNeverDeadlock) {
   ASSERT_NE(berth, nullptr);
   for (std::size_t round = 0; round < rounds && !HasFailure(); ++round) {
     SCOPED_TRACE(fmt::format("round {}", round));
+    if (round > 0) shape = kShapes[random() % kShapes.size()];
+    const std::size_t size = shape.size;
     if (round > 0) {  // a fresh one, so that its memory does not grow with the rounds
       observer_->stop();
       observer_ = std::make_unique<ObserverOfPods>(cluster_->endpoint());
@@ -120,7 +128,7 @@ TEST_F(BerthGangs, TwoGangsThatEachFitAloneNeverDeadlock) {
     std::vector<std::string> bodies;
     std::vector<std::vector<std::size_t>> order(kPools);
     for (auto& of_pool : order) {
-      for (std::size_t i = 0; i < 2 * kSize; ++i) {
+      for (std::size_t i = 0; i < 2 * size; ++i) {
         of_pool.push_back(i % 2);
       }
       if (round > 0) {
@@ -128,18 +136,19 @@ TEST_F(BerthGangs, TwoGangsThatEachFitAloneNeverDeadlock) {
       }
     }
     std::vector<std::array<std::size_t, 2>> made(kPools);
-    for (std::size_t turn = 0; turn < 2 * kSize; ++turn) {
+    for (std::size_t turn = 0; turn < 2 * size; ++turn) {
       for (std::size_t pool = 0; pool < kPools; ++pool) {
         const std::size_t which = order[pool][turn];
         const std::string name = gang_name(pool, which);
         bodies.push_back(pod_json({.name = name,
-                                   .labels = gang(name, kSize),
+                                   .requests = {{"cpu", "1"}, {"nvidia.com/gpu", std::to_string(shape.gpus)}},
+                                   .labels = gang(name, size),
                                    .node_selector = {{"pool", fmt::format("p{}", pool)}}},
                                   made[pool][which]++));
       }
     }
     ASSERT_OK(cluster_->create_all("/api/v1/namespaces/default/pods", bodies, 8));
-    EXPECT_TRUE(wait_bound(kPools * kSize)) << observer_->check().str();
+    EXPECT_TRUE(wait_bound(kPools * size)) << observer_->check().str();
     // A short while: what is bound wrongly later is seen by the judge.
     EXPECT_TRUE(observer_->wait_quiet(milliseconds(100), kLong));
     const auto first = bound_by_gang();
@@ -147,25 +156,25 @@ TEST_F(BerthGangs, TwoGangsThatEachFitAloneNeverDeadlock) {
     for (std::size_t pool = 0; pool < kPools; ++pool) {
       const std::size_t a = first.at("default/" + gang_name(pool, 0));
       const std::size_t b = first.at("default/" + gang_name(pool, 1));
-      EXPECT_TRUE((a == kSize && b == 0) || (a == 0 && b == kSize))
+      EXPECT_TRUE((a == size && b == 0) || (a == 0 && b == size))
           << "pool " << pool << ": " << a << " and " << b;
-      winners.push_back(gang_name(pool, a == kSize ? 0 : 1));
+      winners.push_back(gang_name(pool, a == size ? 0 : 1));
     }
     // The whole ones end, by success or by deletion, and the others start.
-    ASSERT_OK(for_each_parallel(cluster_->endpoint(), kPools * kSize, 16, [&](ApiClient& api, std::size_t i) {
-      const auto path = fmt::format("/api/v1/namespaces/default/pods/{}-{}", winners[i / kSize], i % kSize);
-      return (i / kSize) % 2 == 0
+    ASSERT_OK(for_each_parallel(cluster_->endpoint(), kPools * size, 16, [&](ApiClient& api, std::size_t i) {
+      const auto path = fmt::format("/api/v1/namespaces/default/pods/{}-{}", winners[i / size], i % size);
+      return (i / size) % 2 == 0
                  ? expect_ok(api.del(path), "deleting a pod")
                  : expect_ok(api.patch(path + "/status", R"({"status":{"phase":"Succeeded"}})"),
                              "ending a pod");
     }));
     EXPECT_TRUE(
-        observer_->wait_until([](const auto& now) { return now.binds == 2 * kPools * kSize; }, kLong));
+        observer_->wait_until([&](const auto& now) { return now.binds == 2 * kPools * size; }, kLong));
     EXPECT_TRUE(observer_->wait_quiet(milliseconds(100), kLong));
     expect_clean();
     EXPECT_EQ(judge->str(), "");
     for (const auto& [name, bound] : bound_by_gang()) {
-      EXPECT_EQ(bound, kSize) << name;
+      EXPECT_EQ(bound, size) << name;
     }
     ASSERT_OK(expect_ok(cluster_->client().del("/api/v1/namespaces/default/pods"), "deleting all pods"));
     ASSERT_TRUE(observer_->wait_until([](const auto& now) { return now.pods == 0; }, kLong));
