@@ -386,6 +386,7 @@ bool Decider::would_borrow(const WorkloadState& w) const {
 Failure Decider::beyond_quota(const WorkloadState& w) {
   Failure out;
   out.by_quota = true;
+  out.never = true;
   if (!w.needs_all) return out;
   for (const auto& set : w.sets) {
     const std::int64_t least = set.least - set.active;
@@ -446,15 +447,18 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
     return r.code == ReasonCode::kQuotaMax || r.code == ReasonCode::kUnsupported ||
            r.code == ReasonCode::kInvalid || r.code == ReasonCode::kQuotaUncovered;
   };
+  const WorkloadId first = c.members.begin()->workload;
+  const WorkloadState& w = state_.workloads[first.index()];
+  // What a search found first is not all that it would find where more is free.
+  const bool found_out = !w.needs_all || (!failure.by_quota && !failure.by_nodes);
   const bool refused =
-      !failure.reasons.empty() && std::all_of(failure.reasons.begin(), failure.reasons.end(), final_reason);
+      failure.never || (found_out && !failure.reasons.empty() &&
+                        std::all_of(failure.reasons.begin(), failure.reasons.end(), final_reason));
   // Nor does surplus that finds no room.
-  const bool surplus = claim_of(state_.workloads[c.members.begin()->workload.index()]).free_room_only;
+  const bool surplus = claim_of(w).free_room_only;
   why.in_line = (failure.by_quota || failure.by_nodes) && !refused && !surplus;
   why.verdict = refused ? VerdictKind::kRefused : VerdictKind::kBlocked;
 
-  const WorkloadId first = c.members.begin()->workload;
-  const WorkloadState& w = state_.workloads[first.index()];
   const Structure& structure = state_.structures[w.structure];
   if (search != nullptr && why.by_nodes && !why.by_quota && !search->could_help() && w.sets.size() == 1 &&
       structure.groups.size() == 1 && structure.groups.front().topology == TopologyRequest{}) {

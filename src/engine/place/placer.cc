@@ -48,6 +48,7 @@ Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps
 }
 
 bool Placer::run() {
+  if (lacks_pods()) return false;
   if (search()) return true;
   if (!failure_.by_nodes || failure_.steps_ended || !scarcest_first()) return false;
   // What is told is what the first search found out.
@@ -55,6 +56,18 @@ bool Placer::run() {
   if (search()) return true;
   first.steps_ended = failure_.steps_ended;
   failure_ = std::move(first);
+  return false;
+}
+
+// Before anything else, so that it does not depend on what is free who is told so.
+bool Placer::lacks_pods() {
+  if (!w_.needs_all) return false;
+  for (std::uint32_t set = 0; set < w_.sets.size(); ++set) {
+    const PodSetState& s = w_.sets[set];
+    if (s.waiting >= must(set)) continue;
+    note({ReasonCode::kIncompleteGang, "", "", s.least, s.active + s.waiting, 0, {}});
+    return true;
+  }
   return false;
 }
 

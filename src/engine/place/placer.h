@@ -33,6 +33,7 @@ struct Failure {
   bool by_quota = false;
   bool by_nodes = false;
   bool steps_ended = false;
+  bool never = false;           // whatever else runs: decided by who asks, not by a search, which looks at one part after the other
   std::vector<Reason> reasons;  // at most 8, in the order found, no two alike
 };
 
@@ -63,6 +64,7 @@ class Placer {
   bool may_fit();
 
  private:
+  bool lacks_pods();
   bool search();
   bool scarcest_first();
   void set_steps(std::vector<Step> steps);
