@@ -33,7 +33,8 @@ struct Failure {
   bool by_quota = false;
   bool by_nodes = false;
   bool steps_ended = false;
-  bool never = false;           // whatever else runs: decided by who asks, not by a search, which looks at one part after the other
+  bool never =
+      false;  // whatever else runs: decided by who asks, not by a search, which looks at one part after the other
   std::vector<Reason> reasons;  // at most 8, in the order found, no two alike
 };
 

@@ -8,7 +8,8 @@
 //              within its own subtree's quota with the request. Work that does not borrow is never taken, nor is a demand band
 //              that says it is protected.
 //   borrow     with `borrow_within` the same where the preemptor's side would borrow itself, of lower priority and up to the
-//              threshold
+//              threshold; but nobody who, with the other victims gone, fits into its own queue's quota: it would take back at once
+//              what was borrowed (Kueue does take it, where its turn comes early)
 //   fair       where queues share by their dominant shares, neither: instead work of every queue that borrows, in the turns
 //              of fair_order.h, which FairUnits gives the candidates to
 //   minimum    nobody yields before it has run its minimum runtime, unless the preemptor's queue says otherwise; surplus may

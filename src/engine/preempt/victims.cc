@@ -259,6 +259,7 @@ std::optional<VictimSearch::Sequence> VictimSearch::minimal(const std::function<
   Sequence taken;
   std::optional<Sequence> kept;
   if (take_until_fits(from, taken)) kept = fair_ ? reprieve_fairly(taken) : reprieve(taken);
+  if (kept && !would_stay_away(*kept)) kept.reset();
   state_.rollback(mark);
   candidates_->forget_freed(taken);
   // Whether all of them are needed was not found out within the bound: nobody is ended on a guess.
@@ -459,7 +460,7 @@ void VictimSearch::exact_from(Exact& search, std::size_t at, Worth so_far) {
     for (const std::uint32_t i : search.order) {
       if ((*candidates_)[i].freed) set.push_back(i);
     }
-    if (may_all_go(set)) consider(set);
+    if (may_all_go(set) && would_stay_away(set)) consider(set);
     return;
   }
   if (steps_ <= 0 || search.fits_left == 0) return;
@@ -505,6 +506,18 @@ bool VictimSearch::may_all_go(Sequence& set) {
   return all;
 }
 
+// Of a set that is freed: who borrows by force has no right to room that a victim could take back at once, because it fits into its own
+// quota when the others of the set are gone. They would take it from each other for ever.
+bool VictimSearch::would_stay_away(const Sequence& set) {
+  return std::all_of(set.begin(), set.end(), [&](std::uint32_t i) {
+    if ((*candidates_)[i].cause != YieldCause::kReclaimWhileBorrowing) return true;
+    candidates_->give_back(i);
+    const bool borrows = candidates_->still_borrows(i);
+    candidates_->free(i);
+    return borrows;
+  });
+}
+
 // ---------------------------------------------------------------------------------------------------------------- the plan
 
 std::optional<VictimPlan> VictimSearch::plan_of(const Sequence& victims) {
@@ -524,7 +537,7 @@ std::optional<VictimPlan> VictimSearch::plan_of(const Sequence& victims) {
     return std::nullopt;
   }
   keep_only_needed(chosen, plan.placed);
-  if (fair_ && !fair_->legal(chosen, true)) {
+  if (!would_stay_away(chosen) || (fair_ && !fair_->legal(chosen, true))) {
     state_.rollback(0);
     return std::nullopt;
   }

@@ -96,6 +96,7 @@ class VictimSearch {
   void exact(const Sequence& pool, std::size_t most_fits);
   void exact_from(Exact& search, std::size_t at, Worth so_far);
   bool may_all_go(Sequence& set);
+  bool would_stay_away(const Sequence& set);
   Sequence by_value(const Sequence& among) const;
   Sequence within_domain(const Sequence& among, DomainId domain) const;
   Worth worth(const Sequence& set) const;
