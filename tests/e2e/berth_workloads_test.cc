@@ -1,0 +1,260 @@
+// Kueue's Workload objects and the status of its queues on a real API server: what tools read of Jobs, pods and pod groups, what a user
+// may do with them, and that neither a forged status nor a running Kueue is fought.
+#include <nlohmann/json.hpp>
+
+#include "e2e/berth_fixture.h"
+#include "text/time.h"
+
+namespace berth::e2e {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kGroup = "/apis/kueue.x-k8s.io/v1beta2";
+constexpr const char* kJobs = "/apis/batch/v1/namespaces/default/jobs";
+constexpr const char* kWorkloads = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads";
+
+class BerthWorkloads : public BerthTest {
+ protected:
+  void create(const std::string& path, const json& body) {
+    Reply reply;
+    EXPECT_TRUE(
+        eventually([&] { return (reply = cluster_->client().post(path, body.dump())).ok(); }, seconds(30)))
+        << path << ": " << reply.describe();
+  }
+  void patch(const std::string& path, const json& body) {
+    const auto reply = cluster_->client().patch(path, body.dump(), kMergePatch);
+    EXPECT_TRUE(reply.ok()) << path << ": " << reply.describe();
+  }
+  json get(const std::string& path) const {
+    const auto reply = cluster_->client().get(path);
+    return reply.ok() ? json::parse(reply.body) : json();
+  }
+  // One GPU node, and LocalQueue "team" with `gpus` of it.
+  void start_with_queue(int gpus, std::optional<std::int64_t> runs_ms, bool kubelets = true) {
+    start(
+        {.controller_manager = true, .kwok = kubelets, .service_accounts = true, .job_pod_runs_ms = runs_ms});
+    ASSERT_OK(cluster_->create_nodes(1));
+    ASSERT_OK(cluster_->apply(BERTH_SOURCE_DIR "/deploy/crds"));
+    create(std::string(kGroup) + "/resourceflavors", json::parse(R"({
+      "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "any"}, "spec": {}})"));
+    json queue = json::parse(R"({
+      "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ClusterQueue", "metadata": {"name": "cq"},
+      "spec": {"namespaceSelector": {}, "preemption": {"withinClusterQueue": "LowerPriority"}, "resourceGroups": [{
+        "coveredResources": ["cpu", "nvidia.com/gpu"],
+        "flavors": [{"name": "any", "resources": [
+          {"name": "cpu", "nominalQuota": "1000"}, {"name": "nvidia.com/gpu", "nominalQuota": "0"}]}]}]}})");
+    queue["spec"]["resourceGroups"][0]["flavors"][0]["resources"][1]["nominalQuota"] = std::to_string(gpus);
+    create(std::string(kGroup) + "/clusterqueues", queue);
+    create(std::string(kGroup) + "/namespaces/default/localqueues", json::parse(R"({
+      "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue", "metadata": {"name": "team"},
+      "spec": {"clusterQueue": "cq"}})"));
+  }
+  static json pod_spec() {
+    return json::parse(R"({"schedulerName": "berth", "restartPolicy": "Never", "containers": [
+      {"name": "main", "image": "image", "resources": {"requests": {"cpu": "1"}, "limits": {"nvidia.com/gpu": "1"}}}]})");
+  }
+  void create_job(const std::string& name, int pods) {
+    json job = {{"apiVersion", "batch/v1"}, {"kind", "Job"}};
+    job["metadata"] = {{"name", name}, {"labels", {{"kueue.x-k8s.io/queue-name", "team"}}}};
+    job["spec"] = {{"parallelism", pods}, {"completions", pods}, {"suspend", true}, {"backoffLimit", 0}};
+    job["spec"]["template"]["spec"] = pod_spec();
+    create(kJobs, job);
+  }
+  bool is_suspended(const std::string& name) const {
+    return get(std::string(kJobs) + "/" + name)["spec"].value("suspend", false);
+  }
+  // The Workload of the Job (or of the pod) of this name; null where there is none.
+  json workload_of(const std::string& owner) const {
+    const json list = get(kWorkloads);
+    if (!list.is_object()) return {};
+    for (const json& item : list["items"]) {
+      for (const json& reference : item["metadata"].value("ownerReferences", json::array())) {
+        if (reference["name"] == owner) return item;
+      }
+    }
+    return {};
+  }
+  std::string path_of(const std::string& owner) const {
+    return std::string(kWorkloads) + "/" + workload_of(owner)["metadata"]["name"].get<std::string>();
+  }
+  // "True Admitted", "False WaitingForQuota", or "" without the condition.
+  std::string condition(const std::string& owner, const std::string& type) const {
+    return condition_in(workload_of(owner), type);
+  }
+  static std::string condition_in(const json& object, const std::string& type) {
+    if (!object.is_object() || !object.contains("status")) return "";
+    for (const json& c : object["status"].value("conditions", json::array())) {
+      if (c["type"] == type) return c["status"].get<std::string>() + " " + c["reason"].get<std::string>();
+    }
+    return "";
+  }
+  void expect_condition(const std::string& owner, const std::string& type, const std::string& wanted) {
+    EXPECT_TRUE(eventually([&] { return condition(owner, type) == wanted; }))
+        << owner << ": " << type << " is \"" << condition(owner, type) << "\", not \"" << wanted << "\"";
+  }
+};
+
+TEST_F(BerthWorkloads, SayWhatToolsReadOfJobsPodsAndGroupsAndOfTheirQueues) {
+  start_with_queue(4, 4000);
+  ASSERT_NE(start_berth(), nullptr);
+  create_job("first", 4);
+  expect_condition("first", "Admitted", "True Admitted");
+  create_job("second", 4);
+  expect_condition("second", "QuotaReserved", "False WaitingForQuota");
+  const json first = workload_of("first");
+  EXPECT_EQ(first["spec"]["queueName"], "team");
+  const json& assignment = first["status"]["admission"]["podSetAssignments"][0];
+  EXPECT_EQ(first["status"]["admission"]["clusterQueue"], "cq");
+  EXPECT_EQ(assignment["flavors"]["nvidia.com/gpu"], "any");
+  EXPECT_EQ(assignment["resourceUsage"]["nvidia.com/gpu"], "4");
+  EXPECT_EQ(assignment["count"], 4);
+  const auto queue_says = [&](const std::string& path, int pending, int admitted) {
+    return [this, path, pending, admitted] {
+      const json object = get(kGroup + path);
+      if (!object.is_object() || !object.contains("status")) return false;
+      const json& status = object["status"];
+      return status.value("pendingWorkloads", -1) == pending &&
+             status.value("admittedWorkloads", -1) == admitted &&
+             status.value("reservingWorkloads", -1) == admitted;
+    };
+  };
+  for (const char* path : {"/clusterqueues/cq", "/namespaces/default/localqueues/team"}) {
+    EXPECT_TRUE(eventually(queue_says(path, 1, 1))) << path << ": " << get(std::string(kGroup) + path).dump();
+    const json queue = get(std::string(kGroup) + path);
+    EXPECT_EQ(condition_in(queue, "Active"), "True Ready");
+    EXPECT_EQ(queue["status"]["flavorsUsage"][0]["resources"][1]["total"], "4") << queue["status"].dump();
+  }
+  expect_condition("first", "Finished", "True Succeeded");
+  expect_condition("second", "Finished", "True Succeeded");
+  // Plain pods, alone and as a group, on the same queue.
+  json pod = {{"apiVersion", "v1"}, {"kind", "Pod"}, {"spec", pod_spec()}};
+  pod["metadata"] = {{"name", "one"}, {"labels", {{"kueue.x-k8s.io/queue-name", "team"}}}};
+  create("/api/v1/namespaces/default/pods", pod);
+  expect_condition("one", "Admitted", "True Admitted");
+  for (const char* member : {"a", "b"}) {
+    pod["metadata"] = {
+        {"name", member},
+        {"labels", {{"kueue.x-k8s.io/queue-name", "team"}, {"kueue.x-k8s.io/pod-group-name", "group"}}},
+        {"annotations", {{"kueue.x-k8s.io/pod-group-total-count", "2"}}}};
+    create("/api/v1/namespaces/default/pods", pod);
+  }
+  expect_condition("b", "Admitted", "True Admitted");
+  EXPECT_EQ(workload_of("b")["metadata"]["name"], "group");
+  EXPECT_TRUE(eventually(queue_says("/namespaces/default/localqueues/team", 0, 2)));
+  // A Workload goes with its owner.
+  ASSERT_OK(expect_ok(cluster_->client().del(std::string(kJobs) + "/first?propagationPolicy=Background"),
+                      "deleting"));
+  EXPECT_TRUE(eventually([&] { return workload_of("first").is_null(); }));
+  expect_clean();
+}
+
+TEST_F(BerthWorkloads, AreDeactivatedByAUserAndTryAgainWhenTheyAreActive) {
+  start_with_queue(4, 600'000);
+  ASSERT_NE(start_berth(), nullptr);
+  create_job("train", 4);
+  expect_condition("train", "Admitted", "True Admitted");
+  patch(path_of("train"), {{"spec", {{"active", false}}}});
+  EXPECT_TRUE(eventually([&] { return is_suspended("train"); }));
+  expect_condition("train", "Evicted", "True Deactivated");
+  expect_condition("train", "QuotaReserved", "False Deactivated");
+  create_job("other", 4);
+  expect_condition("other", "Admitted", "True Admitted");
+  patch(path_of("other"), {{"spec", {{"active", false}}}});
+  expect_condition("other", "QuotaReserved", "False Deactivated");
+  patch(path_of("train"), {{"spec", {{"active", true}}}});
+  expect_condition("train", "Admitted", "True Admitted");
+  EXPECT_EQ(condition("train", "Requeued"), "True Reactivated");
+  expect_clean();
+}
+
+TEST_F(BerthWorkloads, ForgeriesAdmitNobodyAndASecondSchedulerRewritesNothing) {
+  start_with_queue(4, 600'000);
+  auto* berth = start_berth({.args = {"--lease-seconds=3"}});
+  ASSERT_NE(berth, nullptr);
+  create_job("runs", 4);
+  expect_condition("runs", "Admitted", "True Admitted");
+  create_job("waits", 4);
+  expect_condition("waits", "QuotaReserved", "False WaitingForQuota");
+  json forged = workload_of("runs")["status"];
+  patch(path_of("waits") + "/status", {{"status", forged}});
+  expect_condition("waits", "QuotaReserved", "False WaitingForQuota");
+  EXPECT_TRUE(is_suspended("waits"));
+  EXPECT_TRUE(workload_of("waits")["status"].value("admission", json()).is_null());
+  // Somebody's own Workload of a Job that is to come: no second one is made, and the Job is not kept out by it.
+  json foreign = json::parse(R"({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload",
+    "metadata": {"name": "mine"}, "spec": {"active": false, "queueName": "team", "podSets": [
+      {"name": "main", "count": 1, "template": {"spec": {"containers": [{"name": "c"}]}}}]}})");
+  create(kWorkloads, foreign);
+  std::this_thread::sleep_for(seconds(3));  // the last writes are seen
+  std::map<std::string, std::string> before;
+  const json first = get(kWorkloads);
+  for (const json& item : first["items"])
+    before[item["metadata"]["name"]] = item["metadata"]["resourceVersion"];
+  EXPECT_EQ(before.size(), 3U);
+  berth->process.kill_now();
+  auto* second = start_berth({.name = "berth-2", .args = {"--lease-seconds=3"}});
+  ASSERT_NE(second, nullptr);
+  EXPECT_TRUE(eventually([&] { return log_has(*second, "recovered:"); }));
+  std::this_thread::sleep_for(seconds(3));
+  const json after = get(kWorkloads);
+  EXPECT_EQ(after["items"].size(), 3U);
+  for (const json& item : after["items"])
+    EXPECT_EQ(before[item["metadata"]["name"]], item["metadata"]["resourceVersion"]) << item.dump();
+  expect_clean();
+}
+
+TEST_F(BerthWorkloads, AreLeftToKueueWhereItRuns) {
+  start_with_queue(4, 600'000);
+  json lease = {{"apiVersion", "coordination.k8s.io/v1"}, {"kind", "Lease"}};
+  lease["metadata"]["name"] = "c1f6bfd2.kueue.x-k8s.io";
+  const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
+                       std::chrono::system_clock::now().time_since_epoch())
+                       .count();
+  lease["spec"] = {{"holderIdentity", "kueue-controller-manager-0"},
+                   {"leaseDurationSeconds", 600},
+                   {"renewTime", text::format_time_us(now * 1000)}};
+  create("/apis/coordination.k8s.io/v1/namespaces/default/leases", lease);
+  auto* berth = start_berth();
+  ASSERT_NE(berth, nullptr);
+  create_job("train", 4);
+  EXPECT_TRUE(eventually([&] { return !is_suspended("train"); })) << "it is Berth's all the same";
+  EXPECT_TRUE(log_has(*berth, "Kueue runs here"));
+  EXPECT_TRUE(workload_of("train").is_null());
+  EXPECT_FALSE(get(std::string(kGroup) + "/clusterqueues/cq")["status"].is_object());
+  expect_clean();
+}
+
+TEST_F(BerthWorkloads, PodsThatDoNotGetReadyInTimeAreEndedAndTriedAgain) {
+  start_with_queue(4, std::nullopt, false);  // without kubelets no pod gets ready, or ends
+  const auto end_pods = [&] {
+    const json pods = get("/api/v1/namespaces/default/pods");
+    for (const json& pod : pods["items"]) {
+      if (!pod["metadata"].contains("deletionTimestamp")) continue;
+      (void)cluster_->client().del(
+          "/api/v1/namespaces/default/pods/" + pod["metadata"]["name"].get<std::string>(),
+          R"({"gracePeriodSeconds": 0})");
+    }
+  };
+  const std::string config = (cluster_->folder() / "kueue.yaml").string();
+  std::FILE* file = std::fopen(config.c_str(), "w");
+  ASSERT_NE(file, nullptr);
+  std::fputs(
+      "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nwaitForPodsReady:\n  timeout: 3s\n"
+      "  requeuingStrategy: {backoffBaseSeconds: 2, backoffLimitCount: 1}\n",
+      file);
+  std::fclose(file);
+  ASSERT_NE(start_berth({.args = {"--kueue-config", config}}), nullptr);
+  create_job("train", 4);
+  expect_condition("train", "Evicted", "True PodsReadyTimeout");
+  EXPECT_EQ(workload_of("train")["status"]["requeueState"].value("count", 0), 1);
+  EXPECT_TRUE(eventually([&] {
+    end_pods();
+    return condition("train", "Evicted") == "True DeactivatedDueToRequeuingLimitExceeded";
+  })) << condition("train", "Evicted");
+  EXPECT_TRUE(eventually([&] { return workload_of("train")["spec"]["active"] == false; }));
+  EXPECT_TRUE(eventually([&] { return is_suspended("train"); }));
+}
+
+}  // namespace
+}  // namespace berth::e2e
