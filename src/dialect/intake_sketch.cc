@@ -74,6 +74,10 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
   out.local_queue = missing ? load.given.queue : load.given.lane;
   out.local_queue.remove_prefix(load.ns.size() + 1);
   out.priority = load.given.priority;
+  if (const auto it = s.local_queues.find(load.given.lane); it != s.local_queues.end())
+    out.stopped = it->second.stop != StopPolicy::kNone;
+  if (const ClusterQueue* queue = s.book.cluster_queue(out.cluster_queue); queue != nullptr)
+    out.stopped = out.stopped || queue->stop != StopPolicy::kNone;
   const Meta* meta = nullptr;
   const JobRecord* job = load.kind == GangKind::kJob ? s.job_record(load.uid) : nullptr;
   if (job != nullptr) {

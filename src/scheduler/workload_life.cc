@@ -123,8 +123,17 @@ void WorkloadLife::deactivate(std::string_view cause, std::string_view why) {
 }
 
 void WorkloadLife::starts(const WorkloadFacts& facts, TimeMs now) {
-  status_.cluster_queue = facts.cluster_queue;
-  status_.assignments = facts.assignments;
+  // As it was admitted: pods that end give room back, and the admission stays what it was.
+  const auto& now_held = facts.assignments;
+  const auto& admitted = status_.assignments;
+  const bool stays =
+      status_.cluster_queue == facts.cluster_queue &&
+      std::equal(now_held.begin(), now_held.end(), admitted.begin(), admitted.end(),
+                 [](const auto& a, const auto& b) { return a.name == b.name && a.count <= b.count; });
+  if (!stays) {
+    status_.cluster_queue = facts.cluster_queue;
+    status_.assignments = facts.assignments;
+  }
   status_.set(WorkloadCondition::kQuotaReserved, true, "QuotaReserved",
               fmt::format("Quota reserved in ClusterQueue {}", facts.cluster_queue), now);
   status_.set(WorkloadCondition::kAdmitted, true, "Admitted", "The workload is admitted", now);
@@ -157,6 +166,18 @@ void WorkloadLife::has_ended(TimeMs now) {
   status_.set(WorkloadCondition::kAdmitted, false, "NoReservation", "The workload has no reservation", now);
   status_.cluster_queue.clear();
   status_.assignments.clear();
+}
+
+// The queue that was stopped goes on.
+void WorkloadLife::resumes(const WorkloadFacts& facts, TimeMs now) {
+  const auto* requeued = status_.find(WorkloadCondition::kRequeued);
+  if (requeued == nullptr || requeued->is_true) return;
+  const bool local = requeued->reason == "LocalQueueStopped";
+  if (!local && requeued->reason != "ClusterQueueStopped") return;
+  if (facts.stopped) return;
+  const std::string_view queue = local ? "LocalQueue" : "ClusterQueue";
+  status_.set(WorkloadCondition::kRequeued, true, fmt::format("{}Restarted", queue),
+              fmt::format("The {} was restarted after being stopped", queue), now);
 }
 
 void WorkloadLife::waits(const WorkloadFacts& facts, TimeMs now) {
@@ -250,6 +271,7 @@ bool WorkloadLife::look(const WorkloadFacts& facts, const std::optional<PodsRead
   if (facts.runs) {
     const bool stopped = standing(now).stop.has_value();  // it will end
     if (!stopped) note_.reset();                          // only a part of it ended
+    resumes(facts, now);
     starts(facts, now);
     if (pods_ready) look_at_pods(facts, *pods_ready, now);
     if (!stopped && times_out(facts, pods_ready, now)) changed = true;
@@ -259,6 +281,7 @@ bool WorkloadLife::look(const WorkloadFacts& facts, const std::optional<PodsRead
   ends(now);
   if (facts.releasing) return changed;
   if (held) has_ended(now);
+  resumes(facts, now);
   waits(facts, now);
   return changed;
 }

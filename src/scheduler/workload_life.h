@@ -29,8 +29,9 @@ struct WorkloadFacts {
   bool runs = false;       // slots are binding or running
   bool releasing = false;  // and pods that end
   bool ready = false;
+  bool stopped = false;  // its queue is
   std::string_view cluster_queue;
-  std::vector<dialect::WorkloadStatus::Assignment> assignments;  // where it holds quota
+  std::vector<dialect::WorkloadStatus::Assignment> assignments;  // of each pod set, where it holds quota
   std::optional<std::int64_t> most_seconds;
   const Reason* why = nullptr;  // it waits; may be null
 };
@@ -66,6 +67,7 @@ class WorkloadLife {
   void starts(const WorkloadFacts& facts, TimeMs now);
   void ends(TimeMs now);
   void has_ended(TimeMs now);
+  void resumes(const WorkloadFacts& facts, TimeMs now);
   void waits(const WorkloadFacts& facts, TimeMs now);
   void look_at_pods(const WorkloadFacts& facts, const PodsReady& options, TimeMs now);
   bool times_out(const WorkloadFacts& facts, const std::optional<PodsReady>& pods_ready, TimeMs now);

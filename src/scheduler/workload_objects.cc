@@ -172,6 +172,7 @@ WorkloadFacts WorkloadObjects::facts_of(const WorkloadSketch& sketch, const Reco
   WorkloadFacts facts;
   facts.cluster_queue = sketch.cluster_queue;
   facts.most_seconds = sketch.most_seconds;
+  facts.stopped = sketch.stopped;
   for (std::size_t s = 0; s < sketch.sets.size(); ++s) {
     const auto set = static_cast<std::int64_t>(s);
     dialect::WorkloadStatus::Assignment assignment;
@@ -186,7 +187,6 @@ WorkloadFacts WorkloadObjects::facts_of(const WorkloadSketch& sketch, const Reco
       ++assignment.count;
       if (node.empty()) node = slot->node;
     }
-    if (assignment.count == 0) continue;
     assignment.name = sketch.sets[s].name;
     for (const auto& choice : record.flavors) {
       if (choice.pod_set == set) assignment.flavors.push_back({choice.resource, choice.flavor});
@@ -201,6 +201,7 @@ WorkloadFacts WorkloadObjects::facts_of(const WorkloadSketch& sketch, const Reco
     }
     facts.assignments.push_back(std::move(assignment));
   }
+  if (!facts.runs && !facts.releasing) facts.assignments.clear();
   return facts;
 }
 

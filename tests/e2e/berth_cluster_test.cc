@@ -54,6 +54,28 @@ TEST_F(BerthInCluster, TheRightsOfTheManifestSuffice) {
            reply.body.find("\"Preempted\"") != std::string::npos;
   };
   EXPECT_TRUE(eventually(has_events, seconds(30)));
+  const std::string kueue = "/apis/kueue.x-k8s.io/v1beta2";  // keeps Workloads and the status of queues
+  const std::vector<std::pair<std::string, std::string>> queues = {
+      {kueue + "/resourceflavors",
+       R"({"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"any"},"spec":{}})"},
+      {kueue + "/clusterqueues",
+       R"({"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ClusterQueue","metadata":{"name":"cq"},"spec":{
+           "namespaceSelector":{},"resourceGroups":[{"coveredResources":["nvidia.com/gpu"],"flavors":[{"name":"any",
+           "resources":[{"name":"nvidia.com/gpu","nominalQuota":"4"}]}]}]}})"},
+      {kueue + "/namespaces/default/localqueues",
+       R"({"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"name":"team"},
+           "spec":{"clusterQueue":"cq"}})"},
+      {"/apis/berth.dev/v1alpha1/queues",
+       R"({"apiVersion":"berth.dev/v1alpha1","kind":"Queue","metadata":{"name":"research"},"spec":{}})"}};
+  for (const auto& [path, body] : queues) ASSERT_OK(expect_ok(cluster_->client().post(path, body), path));
+  ASSERT_OK(cluster_->create_pods(1, {.name = "queued", .labels = {{"kueue.x-k8s.io/queue-name", "team"}}}));
+  const auto says = [&](const std::string& path, const std::string& words) {
+    return [this, path, words] { return cluster_->client().get(path).body.find(words) != std::string::npos; };
+  };
+  EXPECT_TRUE(eventually(says(kueue + "/namespaces/default/workloads", "\"type\":\"QuotaReserved\"")));
+  EXPECT_TRUE(eventually(says(kueue + "/namespaces/default/localqueues/team", "\"pendingWorkloads\":1")));
+  EXPECT_TRUE(eventually(says(kueue + "/clusterqueues/cq", "\"pendingWorkloads\":1")));
+  EXPECT_TRUE(eventually(says("/apis/berth.dev/v1alpha1/queues/research", "\"type\":\"Active\"")));
   EXPECT_EQ(lines_with(berth->log, denied), "");
   expect_clean();
 }

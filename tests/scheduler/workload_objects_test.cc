@@ -196,8 +196,12 @@ TEST_F(WorkloadObjectsTest, SayWhatWaitsWhatRunsAndWhatHasFinished) {
     const std::string pod = fmt::format("first-{}", i);
     pods_.erase(pod);
     w_->pod_gone(pod);
+    w_->turn();
+    if (i > 0) break;
+    settle();
+    EXPECT_EQ(object_of("first")["status"]["admission"]["podSetAssignments"][0]["count"], 2)
+        << "a pod that ends changes nothing of what was admitted";
   }
-  w_->turn();
   jobs_["first"]["status"] = json::parse(
       R"({"succeeded":2,"conditions":[{"type":"Complete","status":"True","message":"Reached expected number of succeeded pods"}]})");
   update_job("first");
@@ -409,6 +413,65 @@ TEST_F(WorkloadObjectsTest, PodsAndPodGroupsHaveOneTooAndItIsReadHowTheyEnded) {
   ASSERT_EQ(reads.size(), 1u);
   EXPECT_EQ(reads[0].path,
             "/api/v1/namespaces/default/pods?labelSelector=kueue.x-k8s.io%2Fpod-group-name%3Dgroup");
+}
+
+TEST_F(WorkloadObjectsTest, AQueueThatIsStoppedAndDrainedSaysSoAndSoDoesItsReturn) {
+  const auto stop = [&](const std::string& policy) {
+    w_->object(
+        dialect::Kind::kLocalQueue, "team",
+        fmt::format(R"({{"metadata":{{"name":"team","namespace":"default"}},"spec":{{"clusterQueue":"cq",
+               "stopPolicy":"{}"}}}})",
+                    policy));
+  };
+  job({.name = "train"});
+  settle();
+  stop("HoldAndDrain");
+  settle(20 * kSecond);
+  EXPECT_TRUE(is_suspended("train"));
+  EXPECT_EQ(condition("train", "Evicted")["reason"], "LocalQueueStopped");
+  EXPECT_EQ(condition("train", "Evicted")["message"], "The LocalQueue is stopped");
+  EXPECT_EQ(condition("train", "Requeued")["status"], "False");
+  EXPECT_EQ(condition("train", "QuotaReserved")["reason"], "Suspended");
+  stop("None");
+  settle(20 * kSecond);
+  EXPECT_TRUE(is("train", "Admitted"));
+  EXPECT_EQ(condition("train", "Requeued")["reason"], "LocalQueueRestarted");
+}
+
+TEST_F(WorkloadObjectsTest, PodsOfAGroupSayThemselvesWhetherTheyAreReady) {
+  CoreOptions options = default_options();
+  options.workload_objects.pods_ready = dialect::PodsReady{.timeout = kMinute};
+  start(std::move(options), 2);
+  const auto tell = [&](const std::string& member, bool ready) {
+    json pod = json::parse(pod_json({.name = member}, 1));
+    pod["metadata"]["labels"] = {{"kueue.x-k8s.io/queue-name", "team"},
+                                 {"kueue.x-k8s.io/pod-group-name", "group"}};
+    pod["metadata"]["annotations"] = {{"kueue.x-k8s.io/pod-group-total-count", "2"}};
+    if (pods_.contains(member)) pod["spec"]["nodeName"] = pods_[member]["spec"]["nodeName"];
+    if (ready) pod["status"]["conditions"] = json::array({{{"type", "Ready"}, {"status", "True"}}});
+    pods_[member] = pod;
+    w_->object(dialect::Kind::kPod, member, pod.dump());
+    w_->turn();
+  };
+  const auto ready = [&] {
+    for (const json& c : objects_.at("group")["status"]["conditions"]) {
+      if (c["type"] == "PodsReady") return c["reason"].get<std::string>();
+    }
+    return std::string();
+  };
+  tell("a", false);
+  tell("b", false);
+  settle();
+  EXPECT_EQ(ready(), "WaitForStart");
+  tell("a", true);
+  settle();
+  EXPECT_EQ(ready(), "WaitForStart");
+  tell("b", true);
+  settle();
+  EXPECT_EQ(ready(), "Started");
+  tell("b", false);
+  settle();
+  EXPECT_EQ(ready(), "WaitForRecovery");
 }
 
 TEST_F(WorkloadObjectsTest, WhereKueueRunsNothingIsWritten) {
