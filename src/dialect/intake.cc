@@ -277,7 +277,31 @@ void Intake::drain(std::vector<Event>& out) {
   };
   append(s.infra);
   s.book.drain(s.nodes, out);
+  s.drop_outdated();
   append(s.work);
+  ++s.batch;
+}
+
+// What was to be told of a workload before it is told whole, in the same batch, must not be: the engine could refuse it, for a queue
+// that had not been seen yet, and its running pods would be charged twice.
+void Intake::Impl::drop_outdated() {
+  if (!retold) return;
+  retold = false;
+  std::size_t at = 0;
+  std::erase_if(work, [&](const Event& event) {
+    const std::size_t here = at++;
+    const auto before = [&](const std::string& uid, bool is_removal) {
+      const auto ix = find_load(uid);
+      if (ix == kNoIx || loads[ix].retold_in != batch) return false;
+      if (is_removal) return here == loads[ix].retold_at && loads[ix].first_told_in == batch;
+      return here < loads[ix].retold_at;
+    };
+    if (const auto* e = std::get_if<WorkloadUpsert>(&event)) return before(e->workload.uid, false);
+    if (const auto* e = std::get_if<SlotUpdate>(&event)) return before(e->workload, false);
+    if (const auto* e = std::get_if<Withdraw>(&event)) return before(e->workload, false);
+    if (const auto* e = std::get_if<WorkloadRemove>(&event)) return before(e->uid, true);
+    return false;
+  });
 }
 
 void Intake::refused(const Event& event, std::string_view message) {

@@ -487,7 +487,13 @@ void Intake::Impl::refresh(std::uint32_t ix) {
                                       load.given.invalid != settings.invalid);
   load.remade = false;
   const bool drains = settings.drain && (!load.emitted || !load.given.drain);
-  if (again) work.push_back(WorkloadRemove{load.uid});
+  if (load.first_told_in == 0) load.first_told_in = batch;
+  if (again) {
+    retold = true;
+    load.retold_in = batch;
+    load.retold_at = work.size();
+    work.push_back(WorkloadRemove{load.uid});
+  }
   if (load.kind == GangKind::kSingle && settings.blocked) {
     const auto pod = load.roles.front().slots.front();
     if (pod != kNoIx && !pods[pod].own && pods[pod].pod.meta.controller.kind == "Job" && !load.emitted) {

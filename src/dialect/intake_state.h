@@ -103,6 +103,10 @@ struct Load {
   bool remade = false;                           // its role has another shape: it is told whole
   std::uint64_t revision = 0;                    // of its role's shape
   bool emitted = false;
+  // Batches (drain()) in which the engine was told of it first, and was told the whole of it again, from this place of `work` on.
+  std::uint64_t first_told_in = 0;
+  std::uint64_t retold_in = 0;
+  std::size_t retold_at = 0;
   Settings given;
 };
 
@@ -128,6 +132,7 @@ struct Intake::Impl {
   void upsert_node(const NodeObject& object);
   void upsert_job(Job&& job);
   void upsert_tree_queue(Kind kind, const TreeQueue& queue);
+  void drop_outdated();
   void note_unreadable(Kind kind, const std::string& key, std::string message);
   void note_readable(Kind kind, const std::string& key);
   void tell_of_readability(Kind kind, const std::string& key);
@@ -209,6 +214,8 @@ struct Intake::Impl {
   IntakeConfig config;
   std::vector<Event> infra;  // nodes
   std::vector<Event> work;
+  std::uint64_t batch = 1;
+  bool retold = false;  // some workload is told whole again in this batch
   QueueBook book;
   std::vector<PodRecord> pods;
   std::vector<std::uint32_t> free_pods;

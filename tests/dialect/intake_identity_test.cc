@@ -149,6 +149,36 @@ TEST(IntakeIdentity, NoPodIsOfAJobOfAnotherNamespace) {
   EXPECT_EQ(world.started(world.decide()).size(), 1u);
 }
 
+// After a restart the lists come in any order. Pods that run before their LocalQueue is known are charged once: not as a foreign
+// pod too, which would be two GPUs of the node for each.
+TEST(IntakeIdentity, BoundPodsThatAreSeenBeforeTheirLocalQueueAreChargedOnce) {
+  for (const bool objects_first : {true, false}) {
+    World world;
+    std::vector<Object> objects;
+    const auto add = [&](const std::string& yaml) {
+      for (auto& object : testing::objects_of(yaml)) objects.push_back(std::move(object));
+    };
+    if (objects_first) add(queues_yaml());
+    for (int i = 0; i < 3; ++i) {
+      add(pod_yaml("g" + std::to_string(i), 1,
+                   "  labels: {kueue.x-k8s.io/queue-name: a, berth.dev/gang: g, berth.dev/gang-size: '3'}\n",
+                   kBound));
+    }
+    add(pod_yaml("p", 1, kInA, kBound));
+    if (!objects_first) add(queues_yaml());
+    for (auto& object : objects) world.intake.upsert(std::move(object));
+    world.drain();
+    EXPECT_THAT(world.refused, IsEmpty());
+    EXPECT_EQ(gpus_of(world, "a"), 4);
+    std::int64_t used = 0;
+    for (const auto& device : world.engine.nodes().at(0).devices) used += device.used;
+    EXPECT_EQ(used, 4000);
+    world.remove(Kind::kPod, "p");
+    EXPECT_EQ(gpus_of(world, "a"), 3);
+    EXPECT_TRUE(world.engine.audit());
+  }
+}
+
 // The owner is anyone's word; the mark of mirror pods is the API server's.
 TEST(IntakeIdentity, AnOwnerOfKindNodeMakesNoMirrorPod) {
   World world;
