@@ -61,7 +61,6 @@ class Growth {
   void wrong(Branch& branch, std::string message) {
     if (branch.wrong.empty()) branch.wrong = std::move(message);
   }
-  std::set<std::string> of_nodes() const;
   std::optional<std::int64_t> of_nodes(const Pair& pair) const;
   static const TreeQueue::Amount* said(const Branch& branch, const Pair& pair);
 
@@ -152,19 +151,10 @@ void Growth::choose_flavors(const std::string& name) {
   }
 }
 
-std::set<std::string> Growth::of_nodes() const {
-  std::set<std::string> out;
-  for (const auto& [name, node] : world_.nodes) {
-    for (const auto& pool : node.devices) out.insert(pool.resource);
-  }
-  if (out.empty()) out = {"cpu", "memory"};
-  return out;
-}
-
 void Growth::count(const std::string& name, const std::set<std::string>& from_above) {
   Branch& branch = branches.find(name)->second;
   // Of a root that names nothing: what the nodes have.
-  const std::set<std::string> nodes = name == kTreeRoot ? of_nodes() : std::set<std::string>();
+  const std::set<std::string> nodes = name == kTreeRoot ? world_.sums.scarce() : std::set<std::string>();
   const auto& down = !branch.named.empty() ? branch.named : name == kTreeRoot ? nodes : from_above;
   branch.counted = branch.children.empty() ? down : branch.named;
   for (const std::string& child : branch.children) {
@@ -221,27 +211,11 @@ void Growth::sum(const std::string& name) {
 
 std::optional<std::int64_t> Growth::of_nodes(const Pair& pair) const {
   const auto flavor = world_.flavors.find(pair.first);
-  std::optional<std::int64_t> sum;
-  for (const auto& [name, node] : world_.nodes) {
-    const bool belongs = flavor == world_.flavors.end() ||
-                         std::all_of(flavor->second.node_labels.begin(), flavor->second.node_labels.end(),
-                                     [&](const auto& label) {
-                                       const auto it = node.labels.find(label.first);
-                                       return it != node.labels.end() && it->second == label.second;
-                                     });
-    if (!belongs) continue;
-    std::int64_t amount = node.allocatable.get(pair.second);
-    for (const auto& pool : node.devices) {
-      if (pool.resource == pair.second) amount = saturating_add(amount, pool.count * 1000);
-    }
-    sum = saturating_add(sum.value_or(0), amount);
-  }
-  return sum;
+  return world_.sums.of(flavor == world_.flavors.end() ? Labels() : flavor->second.node_labels, pair.second,
+                        world_.nodes);
 }
 
 Queue Growth::build(const std::string& name) const {
-  // The engine takes no quota above 2^60.
-  constexpr std::int64_t kMost = std::int64_t{1} << 60;
   const Branch& branch = branches.find(name)->second;
   Queue q;
   q.name = name;
@@ -286,7 +260,11 @@ Queue Growth::build(const std::string& name) const {
           quota.borrowing_limit = std::max<std::int64_t>(0, saturating_sub(*amount->limit, guaranteed));
         if (amount->lendable) quota.lending_limit = std::min(*amount->lendable, guaranteed);
       }
-      quota.nominal = std::min(quota.nominal, kMost);
+      // More than Berth counts is as good as all there could be.
+      quota.nominal = std::min(quota.nominal, kMostQuota);
+      for (auto* bound : {&quota.borrowing_limit, &quota.lending_limit}) {
+        if (*bound) *bound = std::min(**bound, kMostQuota);
+      }
       q.quotas.push_back(std::move(quota));
     }
   }

@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dialect/node_sums.h"
 #include "dialect/objects.h"
 #include "dialect/problem.h"
 #include "model/node.h"
@@ -47,9 +48,10 @@ class ClusterTree {
     const std::map<std::string, Flavor, std::less<>>& flavors;
     const std::map<std::string, Node, std::less<>>& nodes;
     const std::map<std::string, ClusterQueue, std::less<>>& cluster_queues;  // whose names are taken
+    NodeSums& sums;                                                          // of `nodes`
   };
   // Appends the queues, parents before children, and what is wrong with them. Nothing where there is no queue.
-  // O(queues x flavors x resources + nodes).
+  // O(queues x flavors x resources), whatever the number of nodes (node_sums.h).
   void compute(const World& world, std::vector<Queue>& out, std::vector<Problem>& problems) const;
 
  private:

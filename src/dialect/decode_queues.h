@@ -2,6 +2,7 @@
 #pragma once
 
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -9,10 +10,19 @@
 
 namespace berth::dialect {
 
-inline constexpr std::int64_t kMostQuota = std::int64_t{1} << 60;
-
 inline constexpr std::pair<std::string_view, StopPolicy> kStopPolicies[] = {
     {"None", StopPolicy::kNone}, {"Hold", StopPolicy::kHold}, {"HoldAndDrain", StopPolicy::kHoldAndDrain}};
+
+// Whom work of a queue may preempt in it: Kueue's three, and Berth's own last one.
+inline constexpr std::pair<std::string_view, WithinQueue> kWithinQueue[] = {
+    {"Never", WithinQueue::kNever},
+    {"LowerPriority", WithinQueue::kLowerPriority},
+    {"LowerOrNewerEqualPriority", WithinQueue::kLowerOrNewerEqual},
+    {"LaterInOrder", WithinQueue::kLaterInOrder}};
+inline constexpr std::span<const std::pair<std::string_view, WithinQueue>> kKueueWithinQueue{
+    kWithinQueue, std::size(kWithinQueue) - 1};
+inline constexpr std::pair<std::string_view, Reclaim> kReclaims[] = {
+    {"Never", Reclaim::kNever}, {"LowerPriority", Reclaim::kLowerPriority}, {"Any", Reclaim::kAny}};
 
 // spec.resourceGroups. What is wrong in meaning (not in type) goes to `problem`.
 template <class V>
@@ -106,12 +116,6 @@ template <class V>
 ClusterQueue read_cluster_queue(FieldReader<V>& f, const V& object) {
   static constexpr std::pair<std::string_view, QueueOrder> kOrders[] = {
       {"BestEffortFIFO", QueueOrder::kBestEffort}, {"StrictFIFO", QueueOrder::kStrict}};
-  static constexpr std::pair<std::string_view, WithinQueue> kWithin[] = {
-      {"Never", WithinQueue::kNever},
-      {"LowerPriority", WithinQueue::kLowerPriority},
-      {"LowerOrNewerEqualPriority", WithinQueue::kLowerOrNewerEqual}};
-  static constexpr std::pair<std::string_view, Reclaim> kReclaim[] = {
-      {"Never", Reclaim::kNever}, {"LowerPriority", Reclaim::kLowerPriority}, {"Any", Reclaim::kAny}};
   static constexpr std::pair<std::string_view, BorrowWithin> kBorrowWithin[] = {
       {"Never", BorrowWithin::kNever}, {"LowerPriority", BorrowWithin::kLowerPriority}};
   // v1beta1 calls stopping by what it does then: Borrow, Preempt.
@@ -127,8 +131,8 @@ ClusterQueue read_cluster_queue(FieldReader<V>& f, const V& object) {
   read_quotas(f, spec, out.groups, out.quotas, out.problem);
   out.order = f.choice(spec, "queueingStrategy", kOrders, QueueOrder::kBestEffort);
   const V preemption = f.map(spec, "preemption");
-  out.preemption.within = f.choice(preemption, "withinClusterQueue", kWithin, WithinQueue::kNever);
-  out.preemption.reclaim = f.choice(preemption, "reclaimWithinCohort", kReclaim, Reclaim::kNever);
+  out.preemption.within = f.choice(preemption, "withinClusterQueue", kKueueWithinQueue, WithinQueue::kNever);
+  out.preemption.reclaim = f.choice(preemption, "reclaimWithinCohort", kReclaims, Reclaim::kNever);
   const V borrowing = f.map(preemption, "borrowWithinCohort");
   out.preemption.borrow_within = f.choice(borrowing, "policy", kBorrowWithin, BorrowWithin::kNever);
   if (borrowing.find("maxPriorityThreshold").present()) {

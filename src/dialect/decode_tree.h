@@ -64,20 +64,13 @@ void read_order(FieldReader<V>& f, const V& order, TreeQueue& out) {
 
 template <class V>
 void read_preemption(FieldReader<V>& f, const V& preemption, PreemptionPolicy& out) {
-  static constexpr std::pair<std::string_view, WithinQueue> kWithin[] = {
-      {"Never", WithinQueue::kNever},
-      {"LowerPriority", WithinQueue::kLowerPriority},
-      {"LowerOrNewerEqualPriority", WithinQueue::kLowerOrNewerEqual},
-      {"LaterInOrder", WithinQueue::kLaterInOrder}};
-  static constexpr std::pair<std::string_view, Reclaim> kReclaim[] = {
-      {"Never", Reclaim::kNever}, {"LowerPriority", Reclaim::kLowerPriority}, {"Any", Reclaim::kAny}};
   static constexpr std::pair<std::string_view, VictimOrder> kVictims[] = {
       {"Cost", VictimOrder::kCost},
       {"YoungestFirst", VictimOrder::kYoungestFirst},
       {"LowestPriorityFirst", VictimOrder::kLowestPriorityFirst},
       {"LatestInOrder", VictimOrder::kLatestInOrder}};
-  out.within = f.choice(preemption, "withinQueue", kWithin, out.within);
-  out.reclaim = f.choice(preemption, "reclaim", kReclaim, out.reclaim);
+  out.within = f.choice(preemption, "withinQueue", kWithinQueue, out.within);
+  out.reclaim = f.choice(preemption, "reclaim", kReclaims, out.reclaim);
   out.victims = f.choice(preemption, "victims", kVictims, out.victims);
   out.minimum_runtime = read_duration(f, preemption, "minimumRuntime", 0);
   if (preemption.find("minimumRuntimeAcross").present())

@@ -131,6 +131,11 @@ class FieldReader {
   template <class E, std::size_t N>
   E choice(const V& object, std::string_view key, const std::pair<std::string_view, E> (&names)[N],
            E otherwise) {
+    return choice(object, key, std::span<const std::pair<std::string_view, E>>(names), otherwise);
+  }
+  template <class E>
+  E choice(const V& object, std::string_view key, std::span<const std::pair<std::string_view, E>> names,
+           E otherwise) {
     const V value = object.find(key);
     if (!value.present()) return otherwise;
     const std::string_view text = string_of(value, key);

@@ -113,8 +113,12 @@ void Intake::Impl::remove_named(Kind kind, std::string_view ns, std::string_view
       return;
     case Kind::kNode:
       erase(node_problems, name);
-      if (!erase(nodes, name)) return;
-      book.nodes_changed();
+      if (const auto it = nodes.find(name); it == nodes.end()) {
+        return;
+      } else {
+        book.node_changed(&it->second, nullptr);
+        nodes.erase(it);
+      }
       infra.push_back(NodeRemove{std::string(name)});
       return;
     case Kind::kNamespace:
@@ -210,8 +214,8 @@ void Intake::Impl::upsert_node(const NodeObject& object) {
   }
   const auto it = nodes.find(node.name);
   if (it != nodes.end() && it->second == node) return;  // a heartbeat
+  book.node_changed(it != nodes.end() ? &it->second : nullptr, &node);
   nodes.insert_or_assign(node.name, node);
-  book.nodes_changed();
   infra.push_back(NodeUpsert{std::move(node)});
 }
 

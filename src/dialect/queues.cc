@@ -204,7 +204,7 @@ QueueBook::Model QueueBook::compute(const std::map<std::string, Node, std::less<
     if (!q.disabled.empty()) problems_.push_back({describe(Kind::kClusterQueue, "", name), q.disabled});
     model.queues.push_back(std::move(q));
   }
-  tree_.compute({flavors_, nodes, cluster_queues_}, model.queues, problems_);
+  tree_.compute({flavors_, nodes, cluster_queues_, sums_}, model.queues, problems_);
   if (!tree_.empty()) {
     Flavor all;
     all.name = kAllNodes;

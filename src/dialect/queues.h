@@ -38,8 +38,11 @@ class QueueBook {
   void upsert(const ResourceFlavor& object);
   void upsert(const TopologyObject& object);
   void upsert(Kind kind, const TreeQueue& object);
-  // The nodes that the cluster's tree divides, as of the next drain().
-  void nodes_changed() { dirty_ = dirty_ || !tree_.empty(); }
+  // The nodes that the cluster's tree divides, as of the next drain(): one came (no `before`), went (no `after`) or changed.
+  void node_changed(const Node* before, const Node* after) {
+    sums_.change(before, after);
+    dirty_ = dirty_ || !tree_.empty();
+  }
   void upsert(const LocalQueue& object);
   // ClusterQueue, Cohort, ResourceFlavor, Topology or a queue of the cluster's tree.
   void remove(Kind kind, std::string_view name);
@@ -69,6 +72,7 @@ class QueueBook {
   std::map<std::string, Flavor, std::less<>> flavors_;
   std::map<std::string, Topology, std::less<>> topologies_;
   ClusterTree tree_;
+  NodeSums sums_;
   std::map<std::string, LocalQueue, std::less<>> local_queues_;  // ns/name
   bool opaque_;
   bool fair_;

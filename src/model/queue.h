@@ -16,7 +16,10 @@
 
 namespace berth {
 
-// What a queue may use of one resource in one flavor, base units. No limit where absent.
+// The most of one resource that any quota or limit may say, base units. Sums of them saturate.
+inline constexpr std::int64_t kMostQuota = std::int64_t{1} << 60;
+
+// What a queue may use of one resource in one flavor, base units, 0 to kMostQuota. No limit where absent.
 struct Quota {
   std::string flavor;
   std::string resource;

@@ -50,7 +50,9 @@ struct Made {
           object);
     }
     std::vector<Queue> out;
-    tree.compute({flavors, nodes, {}}, out, problems);
+    NodeSums sums;
+    for (const auto& [name, node] : nodes) sums.change(nullptr, &node);
+    tree.compute({flavors, nodes, {}, sums}, out, problems);
     for (Queue& q : out) {
       order.push_back(q.name);
       queues.emplace(q.name, q);
@@ -181,6 +183,65 @@ TEST(ClusterTree, KaisQueuesHaveTheirUnits) {
     EXPECT_EQ(q.preemption.minimum_runtime, 5 * kMinute);
     EXPECT_EQ(q.preemption.minimum_runtime_across, kHour);
   }
+}
+
+TEST(ClusterTree, MoreThanBerthCountsIsAsGoodAsAll) {
+  World w;
+  w.apply(node_yaml("n0", 8) +
+          queue("a",
+                "guaranteed: {memory: 1Gi}, limit: {memory: 8000P}, lendable: {memory: 1}, perUser: {limit: "
+                "{memory: 8000P}}"));
+  w.apply(pod_yaml("p", 1, "  labels: {berth.dev/queue: a}\n"));
+  EXPECT_EQ(w.decide().size(), 1u);
+  EXPECT_TRUE(w.refused.empty()) << "the engine takes the queue";
+}
+
+// Nodes come, go and are relabelled; sums are asked for now and then, and equal those of all nodes.
+TEST(NodeSums, EqualTheSlowSums) {
+  std::map<std::string, Node, std::less<>> nodes;
+  NodeSums sums;
+  std::uint64_t seed = 7;
+  const auto draw = [&](std::uint64_t most) {
+    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+    return (seed >> 33) % most;
+  };
+  const std::vector<Labels> selectors{{}, {{"pool", "a"}}, {{"pool", "b"}}, {{"pool", "a"}, {"zone", "x"}}};
+  int there = 0;
+  for (int step = 0; step < 2000; ++step) {
+    const std::string name = "n" + std::to_string(draw(12));
+    const auto known = nodes.find(name);
+    if (draw(4) == 0) {
+      if (known == nodes.end()) continue;
+      sums.change(&known->second, nullptr);
+      nodes.erase(known);
+    } else {
+      Node node;
+      node.name = name;
+      node.labels = {{"pool", draw(2) == 0 ? "a" : "b"}, {"zone", draw(2) == 0 ? "x" : "y"}};
+      node.allocatable.set("cpu", static_cast<std::int64_t>(draw(64'000)));
+      if (draw(2) == 0) node.devices.push_back({kGpu, static_cast<std::int64_t>(1 + draw(8)), "", {}, {}});
+      sums.change(known == nodes.end() ? nullptr : &known->second, &node);
+      nodes.insert_or_assign(name, node);
+    }
+    std::set<std::string> scarce;
+    for (const auto& [n, node] : nodes) {
+      for (const auto& pool : node.devices) scarce.insert(pool.resource);
+    }
+    EXPECT_EQ(sums.scarce(), scarce.empty() ? (std::set<std::string>{"cpu", "memory"}) : scarce);
+    const Labels& labels = selectors[draw(selectors.size())];
+    const std::string resource = draw(2) == 0 ? "cpu" : kGpu;
+    std::optional<std::int64_t> want;
+    for (const auto& [n, node] : nodes) {
+      const bool all = std::all_of(labels.begin(), labels.end(),
+                                   [&](const auto& l) { return node.labels.at(l.first) == l.second; });
+      if (!all) continue;
+      want = want.value_or(0) + (resource == "cpu" ? node.allocatable.get("cpu") : 0);
+      for (const auto& pool : node.devices) *want += resource == kGpu ? pool.count * 1000 : 0;
+    }
+    ASSERT_EQ(sums.of(labels, resource, nodes), want) << "step " << step;
+    there += want.has_value() ? 1 : 0;
+  }
+  EXPECT_GT(there, 1000);
 }
 
 TEST(ClusterTree, TheTreeFollowsTheNodes) {

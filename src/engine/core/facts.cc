@@ -9,7 +9,6 @@
 namespace berth::engine {
 namespace {
 
-constexpr std::int64_t kMostQuota = std::int64_t{1} << 60;
 constexpr std::int64_t kMostLevels = 64;
 
 Status unknown(std::string_view what, std::string_view name) {
