@@ -47,7 +47,7 @@ bool Decider::try_quota(WorkloadId id, std::span<const std::int64_t> counts, boo
                                 state_.quota.nominal(w.queue, item.pair);
       });
     };
-    const auto room_of = [&](const Yielder& who, int sign) { free_room(state_, who.workload, sign); };
+    const auto room_of = [&](const Yielder& who, int sign) { free_room(state_, who, sign); };
     const QuotaVictims search{state_, id, chooser.request(), chooser.short_pairs(), fits, more_at_, room_of};
     const std::size_t mark = state_.mark();
     ++state_.stats.victim_searches;

@@ -122,6 +122,30 @@ TEST_F(QuotaOnly, NobodyYieldsBeforeTheMinimumRuntimeToAFairShare) {
   EXPECT_EQ(d[0].first, DecisionKind::kEvict);
 }
 
+// Work that runs and holds room to grow gives that up like anybody who only holds; and itself only with it.
+TEST_F(QuotaOnly, AHoldOfGrowthYieldsToo) {
+  for (const int asks : {6, 8}) {
+    Engine fresh;
+    std::swap(e, fresh);
+    SetUp();
+    add("low", 6, 0);
+    add("service", 2, 5);
+    ASSERT_EQ(decide(1000).size(), 2u);
+    Workload more = gang_workload("service", 4, 1, 5, "q");
+    more.root.pod_sets[0].least = 2;
+    more.root.pod_sets[0].bands = {{4, 0, false, 0, 0}};
+    ok(e.apply(WorkloadUpsert{more}));
+    ASSERT_EQ(decide(2000), (Decisions{{DecisionKind::kEvict, "low"}, {DecisionKind::kHold, "service"}}));
+    add("high", asks, 10);
+    Decisions want{{DecisionKind::kReleaseHold, "service"}, {DecisionKind::kHold, "high"}};
+    if (asks == 8) want.insert(want.begin() + 1, {DecisionKind::kEvict, "service"});
+    EXPECT_EQ(decide(3000), want) << asks;
+    gone("low", 6);
+    if (asks == 8) gone("service", 2);
+    EXPECT_EQ(decide(4000), (Decisions{{DecisionKind::kStart, "high"}})) << asks;
+  }
+}
+
 TEST_F(QuotaOnly, TheQueueSaysWhoYieldsFirst) {
   TimeMs now = 0;
   for (const VictimOrder order : {VictimOrder::kCost, VictimOrder::kYoungestFirst}) {

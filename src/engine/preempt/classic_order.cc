@@ -80,7 +80,8 @@ void ClassicOrder::collect_queue(QueueId queue, QueueId ancestor, bool advantage
   const auto offer = [&](WorkloadId id, bool holder) {
     const WorkloadState& w = state_.workloads[id.index()];
     Candidate candidate{{id, YieldCause::kWithinQueue, holder}, ancestor, false};
-    if (!uses_any(state_, w, short_) || !may_yield(state_, candidate.who, preemptor_, more_at_)) return;
+    if (!uses_any(state_, candidate.who, short_) || !may_yield(state_, candidate.who, preemptor_, more_at_))
+      return;
     if (!same_queue) {
       candidate.who.cause = YieldCause::kReclaim;
       if (!advantage) {
@@ -96,13 +97,8 @@ void ClassicOrder::collect_queue(QueueId queue, QueueId ancestor, bool advantage
     }
     out.push_back(candidate);
   };
-  for (const WorkloadId id : state_.queues[queue.index()].started) {
-    if (state_.workloads[id.index()].held() == 0) offer(id, false);
-  }
-  for (const auto& [order, id] : state_.holders) {
-    const WorkloadState& w = state_.workloads[id.index()];
-    if (w.queue == queue && w.running() == 0) offer(id, true);
-  }
+  for (const WorkloadId id : state_.queues[queue.index()].started) offer(id, false);
+  for (const auto& [order, id] : state_.queues[queue.index()].holders) offer(id, true);
 }
 
 std::size_t ClassicOrder::next(std::size_t from, bool borrowing) const {

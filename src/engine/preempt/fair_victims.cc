@@ -7,7 +7,7 @@
 namespace berth::engine {
 namespace {
 
-// Whole workloads that hold quota which is short, by queue.
+// Whole workloads that hold quota which is short, by queue. Of those that run and hold room to grow, only their hold.
 class WholeWorkloads final : public FairCandidates {
  public:
   explicit WholeWorkloads(const QuotaVictims& of)
@@ -21,9 +21,7 @@ class WholeWorkloads final : public FairCandidates {
         if (state_.workloads[id.index()].held() == 0) offer(id, false);
       }
     }
-    for (const auto& [order, id] : state_.holders) {
-      if (state_.workloads[id.index()].running() == 0) offer(id, true);
-    }
+    for (const auto& [order, id] : state_.holders) offer(id, true);
     for (auto& [queue, list] : waiting_) {
       // The first one last.
       std::sort(list.begin(), list.end(),
@@ -55,7 +53,7 @@ class WholeWorkloads final : public FairCandidates {
       if (state_.quota.root(w.queue) != state_.quota.root(preemptor_.queue)) return;
       if (!FairOrder::borrows(state_.quota, w.queue, of_.short_pairs)) return;
     }
-    if (!uses_any(state_, w, of_.short_pairs) || !may_yield(state_, who, preemptor_, of_.more_at)) return;
+    if (!uses_any(state_, who, of_.short_pairs) || !may_yield(state_, who, preemptor_, of_.more_at)) return;
     waiting_[w.queue].push_back(static_cast<std::uint32_t>(all_.size()));
     all_.push_back(who);
   }

@@ -97,7 +97,7 @@ FlavorChooser::Rating FlavorChooser::rate(FlavorResource pair, std::int64_t amou
 
   const QuotaItem ask{pair, amount};
   const std::size_t start = state_.mark();
-  const auto room_of = [&](const Yielder& who, int sign) { free_room(state_, who.workload, sign); };
+  const auto room_of = [&](const Yielder& who, int sign) { free_room(state_, who, sign); };
   const QuotaVictims search{state_,
                             id_,
                             {&ask, 1},

@@ -16,8 +16,15 @@ void QuotaVictims::restore(const std::vector<Yielder>& taken) const {
   for (auto it = taken.rbegin(); it != taken.rend(); ++it) free(*it, +1);
 }
 
+// Nobody keeps the room that it wants to grow into, and ends.
 void QuotaVictims::give_back(std::vector<Yielder>& taken, bool borrowing) const {
+  const auto ends = [&](const Yielder& hold) {
+    return hold.holder && std::any_of(taken.begin(), taken.end(), [&](const Yielder& who) {
+             return !who.holder && who.workload == hold.workload;
+           });
+  };
   for (std::size_t i = taken.size(); i-- > 0;) {
+    if (ends(taken[i])) continue;
     free(taken[i], +1);
     if (fits(borrowing)) {
       taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(i));
@@ -40,8 +47,16 @@ std::optional<std::vector<Yielder>> QuotaVictims::classic() const {
     std::vector<Yielder> taken;
     const auto& all = order.candidates();
     for (std::size_t i = order.next(0, borrowing); i < all.size(); i = order.next(i + 1, borrowing)) {
-      free(all[i].who, -1);
-      taken.push_back(all[i].who);
+      // What runs and holds room to grow ends only where its hold does.
+      const Yielder& who = all[i].who;
+      const auto its_hold = [&](const Yielder& other) {
+        return other.holder && other.workload == who.workload;
+      };
+      if (!who.holder && state.workloads[who.workload.index()].held() > 0 &&
+          std::none_of(taken.begin(), taken.end(), its_hold))
+        continue;
+      free(who, -1);
+      taken.push_back(who);
       if (!fits(borrowing)) continue;
       give_back(taken, borrowing);
       // Who takes from its own queue alone may borrow: it had to stay within its quota for others' sake only, and they are spared.

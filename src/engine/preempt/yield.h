@@ -43,21 +43,28 @@ inline bool takes_room(const Slot& slot) {
   return (planes_of(slot.state) & kAfterBit) != 0;
 }
 
-// Frees (-1) or gives back (+1) the room of all its slots on the after plane, as a trial.
-inline void free_room(State& state, WorkloadId id, int sign) {
-  const WorkloadState& w = state.workloads[id.index()];
+// Of them those of one yielder: of a hold those that are held, else those that run. Where work that runs holds
+// room to grow, too, it yields as two: its hold first.
+inline bool gives_room(const Yielder& who, const Slot& slot) {
+  return who.holder ? slot.state == SlotState::kHeld
+                    : slot.state == SlotState::kBinding || slot.state == SlotState::kRunning;
+}
+
+// Frees (-1) or gives back (+1) the room of these slots on the after plane, as a trial.
+inline void free_room(State& state, const Yielder& who, int sign) {
+  const WorkloadState& w = state.workloads[who.workload.index()];
   for (const auto& set : w.sets) {
     for (const auto& slot : set.slots) {
-      if (takes_room(slot)) state.try_charge(w.queue, slot.charge, slot.node, slot.devices, kAfterBit, sign);
+      if (gives_room(who, slot)) state.try_charge(w.queue, slot.charge, slot.node, slot.devices, kAfterBit, sign);
     }
   }
 }
 
-// Whether any of its slots is charged to one of the pairs.
-inline bool uses_any(const State& state, const WorkloadState& w, std::span<const FlavorResource> pairs) {
-  for (const auto& set : w.sets) {
+// Whether any of these slots is charged to one of the pairs.
+inline bool uses_any(const State& state, const Yielder& who, std::span<const FlavorResource> pairs) {
+  for (const auto& set : state.workloads[who.workload.index()].sets) {
     for (const auto& slot : set.slots) {
-      if (!takes_room(slot)) continue;
+      if (!gives_room(who, slot)) continue;
       for (const QuotaItem& item : state.charges[slot.charge].quota) {
         if (item.amount > 0 && std::find(pairs.begin(), pairs.end(), item.pair) != pairs.end()) return true;
       }
