@@ -4,6 +4,7 @@
 
 #include "engine/core/empty_cluster.h"
 #include "engine/decide.h"
+#include "engine/preempt/quota_victims.h"
 
 namespace berth::engine {
 
@@ -78,6 +79,8 @@ void Decider::choose_group(ClassId class_id, Parked& why) const {
   // The same work of the same queue at a lower priority may preempt nobody whom this may not. By its place in line it might.
   if (!q.spec.ordering.priority_first || policy.within == WithinQueue::kLaterInOrder || places_are_unknown(w))
     return;
+  // Who has had its fair turn may take by shares no more until something changes; those behind it may.
+  if (shares_dominantly(state_, c.queue) && w.took_fairly_at == state_.outside_version) return;
   why.group = State::kin_of(c);
 }
 
