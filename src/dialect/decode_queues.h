@@ -28,7 +28,6 @@ inline constexpr std::pair<std::string_view, Reclaim> kReclaims[] = {
 template <class V>
 void read_quotas(FieldReader<V>& f, const V& spec, std::vector<ResourceGroup>& groups,
                  std::vector<Quota>& quotas, std::string& problem) {
-  std::set<std::string, std::less<>> covered;
   std::set<std::string, std::less<>> flavors_seen;
   const auto wrong = [&](std::string text) {
     if (problem.empty()) problem = std::move(text);
@@ -37,10 +36,10 @@ void read_quotas(FieldReader<V>& f, const V& spec, std::vector<ResourceGroup>& g
     ResourceGroup group;
     group.resources = f.strings(item, "coveredResources");
     if (group.resources.empty()) wrong("a resource group covers no resources");
-    for (const auto& resource : group.resources) {
-      if (!covered.insert(resource).second)
-        wrong(fmt::format("resource {} stands in two resource groups", resource));
-    }
+    // A resource may stand in several groups (engine/core/choices.cc).
+    if (const std::set<std::string> once(group.resources.begin(), group.resources.end());
+        once.size() < group.resources.size())
+      wrong("a resource group covers a resource twice");
     f.list(item, "flavors", [&](const V& flavor) {
       const std::string name(f.string(flavor, "name"));
       if (name.empty()) f.error(flavor, "name", "a flavor must have a name");

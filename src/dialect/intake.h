@@ -40,6 +40,7 @@
 #include "dialect/objects.h"
 #include "dialect/queue_status.h"
 #include "dialect/queues.h"
+#include "dialect/quota_counts.h"
 #include "dialect/workload_object.h"
 #include "model/decision.h"
 #include "model/event.h"
@@ -59,6 +60,7 @@ struct IntakeConfig {
   bool fair_sharing = false;  // Kueue's fairSharing: cohorts share by the dominant shares of their members
   // Kueue's admissionFairSharing: the line of a ClusterQueue that asks for it is ordered by what its LocalQueues used of late
   std::optional<LaneOrder> lanes;
+  QuotaCounts counts;  // what quota counts of pods, where that is not what they ask for
   // Suspended Jobs that name a queue wait without pods. Otherwise only pods are work.
   bool hold_jobs = false;
 };

@@ -416,7 +416,19 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
   return out;
 }
 
+// What quota counts of its pods, where that is not what they ask for.
+void Intake::Impl::count_for_quota(Group& group) const {
+  for (PodSet& set : group.pod_sets) config.counts.apply(set.pod);
+  for (Group& child : group.groups) count_for_quota(child);
+}
+
 Workload Intake::Impl::build(const Load& load, const Settings& settings) const {
+  Workload w = build_asked(load, settings);
+  if (!config.counts.empty()) count_for_quota(w.root);
+  return w;
+}
+
+Workload Intake::Impl::build_asked(const Load& load, const Settings& settings) const {
   Workload w;
   w.cluster = config.cluster;
   w.uid = load.uid;

@@ -91,7 +91,12 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
     const Role& role = load.roles[r];
     out.sets.push_back({load.roles.size() == 1 ? "main" : fmt::format("role-{}", r),
                         r < load.given.counts.size() ? load.given.counts[r].count : 0,
-                        r < load.given.counts.size() ? load.given.counts[r].least : 0, role.shape.get()});
+                        r < load.given.counts.size() ? load.given.counts[r].least : 0,
+                        role.shape.get(),
+                        {}});
+    PodTemplate counted = *role.shape;
+    s.config.counts.apply(counted);
+    if (const auto total = counted.total(); total) out.sets.back().counted = counted.counted.value_or(*total);
     for (const auto at : role.slots) {
       if (at == kNoIx || out.is_job) continue;
       const Pod& pod = s.pods[at].pod;

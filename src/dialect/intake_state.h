@@ -185,6 +185,8 @@ struct Intake::Impl {
                        std::vector<std::string>& depends) const;
   std::int64_t priority_of(const PriorityKey& key, bool& may_preempt) const;
   Workload build(const Load& load, const Settings& settings) const;
+  Workload build_asked(const Load& load, const Settings& settings) const;
+  void count_for_quota(Group& group) const;
   void set_depends(std::uint32_t ix, std::vector<std::string> depends);
 
   // intake_jobs.cc: Jobs that are held suspended

@@ -78,18 +78,45 @@ void read_pods_ready(text::Fields& f, bool newer, KueueConfig& out) {
   out.pods_ready = ready;
 }
 
-void refuse_resources(text::Fields& resources) {
-  for (const std::string_view key : {"excludeResourcePrefixes", "transformations"}) {
-    if (!resources.list(key).empty())
-      resources.error(key, "is not carried out by this version of Berth; take it out to go on without it");
+Transformation read_transformation(text::Fields& f) {
+  static constexpr text::Choice<bool> kRetain[] = {{"Retain", true}, {"Replace", false}};
+  Transformation out;
+  out.input = f.string("input");
+  out.retain = f.choice_or("strategy", kRetain, true);
+  out.multiply_by = f.string_or("multiplyBy", "");
+  for (const text::Entry& entry : f.mapping("outputs")) {
+    const auto factor = text::parse_quantity(entry.value.text(), 1'000'000'000);
+    if (!factor || *factor < 0) {
+      f.error("outputs", "the factor of {} must be a quantity from 0 to 9 * 10^9, such as 2 or 500m",
+              entry.name());
+      continue;
+    }
+    out.outputs.push_back({std::string(entry.name()), *factor});
   }
+  std::sort(out.outputs.begin(), out.outputs.end(),
+            [](const auto& a, const auto& b) { return a.resource < b.resource; });
+  return out;
 }
 
 }  // namespace
 
+QuotaCounts read_quota_counts(text::Fields& resources) {
+  QuotaCounts out;
+  out.excluded = resources.strings("excludeResourcePrefixes");
+  resources.each("transformations", [&](text::Fields& item) {
+    Transformation t = read_transformation(item);
+    const auto same = [&](const Transformation& other) { return other.input == t.input; };
+    if (std::any_of(out.transformations.begin(), out.transformations.end(), same))
+      item.error("input", "{} is transformed twice: put all outputs into one", t.input);
+    out.transformations.push_back(std::move(t));
+  });
+  return out;
+}
+
 void apply(const KueueConfig& from, IntakeConfig& intake, engine::EngineConfig& engine) {
   intake.fair_sharing = from.fair_sharing;
   intake.lanes = from.lanes;
+  intake.counts = from.counts;
   engine.fair_strategy = from.fair_strategy;
   engine.ignore_uncovered = engine.ignore_uncovered || from.ignore_uncovered;
 }
@@ -112,7 +139,7 @@ Result<KueueConfig> read_kueue_config(const text::Document& document, const text
   text::Fields resources = f.optional_child("resources");
   if (resources) {
     out.ignore_uncovered = resources.choice_or("quotaCheckStrategy", kStrategies, false);
-    refuse_resources(resources);
+    out.counts = read_quota_counts(resources);
   }
   out.ignore_uncovered = f.choice_or("quotaCheckStrategy", kStrategies, out.ignore_uncovered);
   BERTH_TRY(f.done());

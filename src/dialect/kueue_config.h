@@ -8,7 +8,7 @@
 //   resources.quotaCheckStrategy, or v1beta1's and v1beta2's top-level quotaCheckStrategy
 //   waitForPodsReady      v1beta1 `enable`; v1beta2 also by its absence, as since Kueue 0.19 (timeout 30m). timeout, recoveryTimeout (0s:
 //                         none), requeuingStrategy. blockAdmission: true is an error
-// What changes which work is admitted, and is not carried out, is an error: resources.excludeResourcePrefixes and transformations.
+//   resources.excludeResourcePrefixes and resources.transformations (quota_counts.h)
 // All else is Kueue's own affair, and is not looked at.
 #pragma once
 
@@ -19,9 +19,11 @@
 #include "base/result.h"
 #include "dialect/intake.h"
 #include "dialect/pods_ready.h"
+#include "dialect/quota_counts.h"
 #include "engine/engine.h"
 #include "model/queue.h"
 #include "text/document.h"
+#include "text/fields.h"
 
 namespace berth::dialect {
 
@@ -31,12 +33,15 @@ struct KueueConfig {
   std::optional<LaneOrder> lanes;  // of ClusterQueues that ask for it
   bool ignore_uncovered = false;
   std::optional<PodsReady> pods_ready;
+  QuotaCounts counts;
 };
 
 // What it says, said to the intake and the engine. What is not ignored here may be by other flags.
 void apply(const KueueConfig& from, IntakeConfig& intake, engine::EngineConfig& engine);
 
 Result<KueueConfig> read_kueue_config(const text::Document& document, const text::Node& node);
+// Its section `resources` alone: excludeResourcePrefixes and transformations.
+QuotaCounts read_quota_counts(text::Fields& resources);
 // Of a file with one document.
 Result<KueueConfig> read_kueue_config_file(const std::string& path);
 

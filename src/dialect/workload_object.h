@@ -30,6 +30,7 @@ struct WorkloadSketch {
     std::int64_t count = 0;
     std::int64_t least = 0;
     const PodTemplate* pod = nullptr;
+    ResourceList counted;  // what quota counts of one pod
   };
   std::string_view uid;  // of the workload
   std::string_view ns;

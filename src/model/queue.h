@@ -51,7 +51,8 @@ struct ChosenFlavor {
   bool operator==(const ChosenFlavor&) const = default;
 };
 
-// Resources that get one flavor together; flavors in the order in which they are tried.
+// Resources that get one flavor together; flavors in the order in which they are tried. A resource may stand in several groups:
+// see engine/core/choices.cc for which of them a pod set uses.
 struct ResourceGroup {
   std::vector<std::string> resources;
   std::vector<std::string> flavors;

@@ -30,8 +30,11 @@ struct PodTemplate {
   Placement placement = Placement::kDefault;  // how it is laid on nodes; default: as its queue says
   std::vector<std::string>
       unsupported;  // constraints that Berth does not honour: the pod stays pending, with these words
+  // What quota counts, where that is not what it asks of its node (resources left out, or counted as others). Base units.
+  std::optional<ResourceList> counted;
 
-  // Requests and devices together, as quota counts them. An error where a sum leaves the range of 64 bits.
+  // Requests and devices together, as its node and, without `counted`, quota count them. An error where a sum leaves the range
+  // of 64 bits.
   Result<ResourceList> total() const;
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
@@ -43,6 +46,7 @@ struct PodTemplate {
     v("tolerations", s.tolerations);
     v("placement", s.placement);
     v("unsupported", s.unsupported);
+    v("counted", s.counted);
   }
   bool operator==(const PodTemplate&) const = default;
 };

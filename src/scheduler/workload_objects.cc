@@ -194,9 +194,8 @@ WorkloadFacts WorkloadObjects::facts_of(const WorkloadSketch& sketch, const Reco
     std::sort(assignment.flavors.begin(), assignment.flavors.end(),
               [](const auto& a, const auto& b) { return a.resource < b.resource; });
     if (assignment.flavors.empty()) assignment.flavors = intake_.flavors_on(sketch.uid, set, node);
-    const auto total = sketch.sets[s].pod->total();
     for (const auto& flavor : assignment.flavors) {
-      const std::int64_t each = flavor.resource == "pods" ? 1 : (total ? total->get(flavor.resource) : 0);
+      const std::int64_t each = flavor.resource == "pods" ? 1 : sketch.sets[s].counted.get(flavor.resource);
       assignment.usage.set(flavor.resource, each * assignment.count);
     }
     facts.assignments.push_back(std::move(assignment));

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "dialect/decode.h"
+#include "dialect/kueue_config.h"
 #include "dialect/kueue_workload.h"
 #include "text/quantity.h"
 #include "text/time.h"
@@ -18,7 +19,8 @@ bool shares_fairly(const text::Node& root) {
   return root.find("kind")->text() == "shares" || (fair != nullptr && !fair->is_null());
 }
 
-dialect::IntakeConfig intake_config(const text::Node& root) {
+dialect::IntakeConfig intake_config(const text::Document& document) {
+  const text::Node& root = document.root();
   dialect::IntakeConfig config;
   config.quota_only = true;
   config.fair_sharing = shares_fairly(root);
@@ -29,6 +31,10 @@ dialect::IntakeConfig intake_config(const text::Node& root) {
       const auto duration = text::parse_duration_ms(half->text());
       if (duration && *duration > 0) config.lanes->half_life = *duration;
     }
+  }
+  if (const text::Node* resources = root.at({"config", "resources"}); resources != nullptr) {
+    text::Fields fields(document, *resources, text::Unknown::kIgnore);
+    config.counts = dialect::read_quota_counts(fields);
   }
   return config;
 }
@@ -92,7 +98,7 @@ std::string kueue_reason(const Reason& reason) {
 KueueCase::KueueCase(const text::Document& document)
     : document_(document),
       root_(document.root()),
-      intake_(intake_config(document.root())),
+      intake_(intake_config(document)),
       engine_(engine_config(document.root())) {}
 
 std::string KueueCase::text(std::string_view key) const {

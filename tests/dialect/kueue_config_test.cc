@@ -75,16 +75,34 @@ TEST(KueueConfig, PodsThatMustGetReadyInTime) {
   EXPECT_EQ(*all->pods_ready, expected);
 }
 
+TEST(KueueConfig, WhatQuotaCounts) {
+  const auto config =
+      read(with("resources:\n  excludeResourcePrefixes: [networking.example.com/, x]\n  transformations:\n"
+                "  - {input: nvidia.com/gpumem, strategy: Replace, multiplyBy: nvidia.com/gpu, outputs: "
+                "{credits: 500m, total: 2}}\n"
+                "  - {input: cpu, outputs: {cpu_credits: 1}}\n"));
+  ASSERT_TRUE(config) << config.error().str();
+  EXPECT_EQ(config->counts.excluded, (std::vector<std::string>{"networking.example.com/", "x"}));
+  ASSERT_EQ(config->counts.transformations.size(), 2u);
+  const Transformation& first = config->counts.transformations[0];
+  EXPECT_FALSE(first.retain);
+  EXPECT_EQ(first.multiply_by, "nvidia.com/gpu");
+  EXPECT_EQ(first.outputs,
+            (std::vector<Transformation::Output>{{"credits", 500'000'000}, {"total", 2'000'000'000}}));
+  EXPECT_TRUE(config->counts.transformations[1].retain) << "as Kueue does where nothing is said";
+  EXPECT_TRUE(read(with("resources: {}\n"))->counts.empty());
+}
+
 TEST(KueueConfig, WhatWouldAdmitOtherWorkIsRefused) {
   const auto refused = [](const std::string& text, const std::string& words) {
     const auto config = read(text);
     ASSERT_FALSE(config) << text;
     EXPECT_NE(config.error().str().find(words), std::string::npos) << config.error().str();
   };
-  refused(with("resources: {excludeResourcePrefixes: [example.com/]}\n"),
-          "resources.excludeResourcePrefixes");
-  refused(with("resources: {transformations: [{input: a/b, strategy: Replace}]}\n"),
-          "resources.transformations");
+  refused(with("resources: {transformations: [{input: a/b, strategy: Swap}]}\n"), "Retain, Replace");
+  refused(with("resources: {transformations: [{input: a/b, outputs: {c: -1}}]}\n"), "the factor of c");
+  refused(with("resources: {transformations: [{input: a/b}, {input: a/b}]}\n"), "transformed twice");
+  refused(with("resources: {transformations: [{strategy: Replace}]}\n"), "input");
   refused(with("fairSharing: {preemptionStrategies: [LessThanInitialShare, LessThanOrEqualToFinalShare]}\n"),
           "in this order");
   refused(with("admissionFairSharing: {resourceWeights: {cpu: -1}}\n"), "the weight of cpu");

@@ -146,6 +146,33 @@ TEST_F(QuotaOnly, AHoldOfGrowthYieldsToo) {
   }
 }
 
+// What it holds it holds in the flavor that was granted to it, also where it would get another one now.
+TEST_F(QuotaOnly, HoldsWhatWasGranted) {
+  Flavor other;
+  other.name = "g";
+  other.opaque = true;
+  other.node_taints = {{"dedicated", "", TaintEffect::kNoSchedule}};
+  ok(e.apply(FlavorUpsert{other}));
+  Queue q = queue;
+  q.groups = {{{"cpu", "nvidia.com/gpu"}, {"f", "g"}}};
+  for (const char* resource : {"cpu", "nvidia.com/gpu"}) q.quotas.push_back({"g", resource, 4000, {}, {}});
+  queue_is(q);
+  add("granted", 1, 0);
+  SlotUpdate runs{"granted", 0, 0, SlotState::kRunning, ""};
+  runs.flavors = {{"cpu", "g"}, {"nvidia.com/gpu", "g"}};
+  ok(e.apply(runs));
+  ok(e.audit());
+  std::int64_t left = 0;
+  for (const auto& view : e.queues()) {
+    for (const auto& pair : view.quotas) left += view.name == "q" && pair.flavor == "g" ? pair.available : 0;
+  }
+  EXPECT_EQ(left, 2 * 4000 - 1000 - 1000);
+  runs.flavors = {{"cpu", "of nobody"}};
+  add("elsewhere", 1, 0);
+  runs.workload = "elsewhere";
+  EXPECT_FALSE(e.apply(runs));
+}
+
 TEST_F(QuotaOnly, TheQueueSaysWhoYieldsFirst) {
   TimeMs now = 0;
   for (const VictimOrder order : {VictimOrder::kCost, VictimOrder::kYoungestFirst}) {

@@ -72,6 +72,14 @@ void put_term(std::string& out, const SelectorTerm& term) {
 
 }  // namespace
 
+std::optional<std::uint32_t> Spec::group_index(std::string_view resource) const {
+  const auto it =
+      std::lower_bound(group_of.begin(), group_of.end(), resource,
+                       [](const auto& entry, std::string_view name) { return entry.first < name; });
+  if (it == group_of.end() || it->first != resource) return std::nullopt;
+  return it->second;
+}
+
 Structure make_structure(const Group& root) {
   Structure out;
   std::uint32_t next_set = 0;
@@ -117,6 +125,13 @@ std::string pod_key(const PodTemplate& pod) {
   out += '/';
   out += static_cast<char>('0' + static_cast<int>(pod.placement));
   for (const auto& words : pod.unsupported) put(out, words);
+  if (pod.counted) {
+    out += '#';
+    for (const auto& [name, amount] : *pod.counted) {
+      put(out, name);
+      fmt::format_to(std::back_inserter(out), "={},", amount);
+    }
+  }
   return out;
 }
 

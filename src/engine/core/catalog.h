@@ -12,7 +12,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/checked.h"
@@ -117,11 +119,16 @@ struct Charge {
 struct Spec {
   QueueId queue;
   PodTemplate pod;
+  std::vector<std::string> beside;  // what pod sets ask for that get the same flavors; by name
   std::int64_t weight = 0;  // of one slot's service: thousandths of devices, of CPUs where it has none
   std::uint64_t config_version = 0;  // of the choices
   std::vector<ChargeId> choices;
+  std::vector<std::pair<std::string, std::uint32_t>>
+      group_of;    // resource -> resource group of the queue; by name
   Reason problem;  // why there are no choices
   Kind kind;       // of its slots in the demand mix
+
+  std::optional<std::uint32_t> group_index(std::string_view resource) const;
 };
 
 // A walk through the group tree: enter a group, place a leaf, leave the group.

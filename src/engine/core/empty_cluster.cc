@@ -75,7 +75,7 @@ WorkloadId EmptyCluster::adopt(const State& live, const WorkloadState& from) {
   w.structure = known ? *known : state_.structures.add(structure, live.structures[from.structure]);
   for (const PodSetState& set : from.sets) {
     PodSetState mine;
-    mine.spec = state_.intern_spec(w.queue, live.specs[set.spec].pod);
+    mine.spec = state_.intern_spec(w.queue, live.specs[set.spec].pod, live.specs[set.spec].beside);
     mine.flavor_group = set.flavor_group;
     mine.least = set.least;
     mine.bands = set.bands;

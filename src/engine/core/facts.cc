@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 
 #include "engine/core/state.h"
 
@@ -10,6 +11,17 @@ namespace berth::engine {
 namespace {
 
 constexpr std::int64_t kMostLevels = 64;
+
+// What other pod sets of its flavor group ask for, by name: they choose their flavors together.
+std::vector<std::string> beside_of(const std::vector<const PodSet*>& sets, const PodSet& set) {
+  std::set<std::string> names;
+  for (const PodSet* other : sets) {
+    if (set.flavor_group.empty() || other == &set || other->flavor_group != set.flavor_group) continue;
+    const ResourceList asks = other->pod.counted ? *other->pod.counted : other->pod.total().value();
+    for (const auto& [name, amount] : asks) names.insert(name);
+  }
+  return {names.begin(), names.end()};
+}
 
 Status unknown(std::string_view what, std::string_view name) {
   return fail(ErrorCode::kNotFound, "{} {} is not known", what, name);
@@ -282,6 +294,15 @@ Status State::check_amounts(const Workload& workload) const {
                     set->name, amount, name);
       }
     }
+    if (set->pod.counted) {
+      BERTH_TRY(set->pod.counted->check_not_negative());
+      for (const auto& [name, amount] : *set->pod.counted) {
+        if (amount <= kMostAmount) continue;
+        return fail(ErrorCode::kInvalid,
+                    "workload {}: pod set \"{}\" counts {} of {} for quota, more than Berth counts",
+                    workload.name, set->name, amount, name);
+      }
+    }
     std::vector<std::string_view> seen;
     for (const auto& request : set->pod.claim.requests) {
       // More than a node can have is no error: where no nodes are known, quota alone says what there is.
@@ -321,7 +342,7 @@ void State::resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets) {
   for (std::size_t i = 0; i < sets.size(); ++i) {
     PodSetState& s = w.sets[i];
     const PodSet& from = *sets[i];
-    s.spec = intern_spec(w.queue, from.pod);
+    s.spec = intern_spec(w.queue, from.pod, beside_of(sets, from));
     s.flavor_group = from.flavor_group;
     if (s.active > 0 && (s.least != from.least_count() || s.bands != from.bands))
       pending.wake_all();  // what of it may yield has changed

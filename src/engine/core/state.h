@@ -191,7 +191,8 @@ class State {
   std::string_view resource_name(FlavorResource pair) const { return pair_resources[pair.index()]; }
   // The choice of a spec that a node could host; none when there is no choice at all.
   ChargeId choice_for_node(SpecId id, NodeId node);
-  // The choice of a spec that charges every resource listed to the flavor listed; none where nothing is listed or no choice does.
+  // The choice of a spec that charges every resource listed to the flavor listed; of flavors without known nodes else such a
+  // charge of its own, where the queue has them. None where nothing is listed, or where it can be none.
   ChargeId choice_of_flavors(SpecId id, std::span<const ChosenFlavor> flavors);
   // How more slots of the set may be charged, in the order in which it is tried: like the ones that have a place already,
   // where the queue still has that choice (one flavor per pod set), else any choice of the spec.
@@ -201,7 +202,8 @@ class State {
   static std::string kin_of(const Pending::Class& c);
   // Queues of which this holds stand in one line by their first workloads, whatever starts.
   bool one_line(QueueId queue) const;
-  SpecId intern_spec(QueueId queue, const PodTemplate& pod);
+  // `beside`: what pod sets ask for that get the same flavors (choices.cc), by name.
+  SpecId intern_spec(QueueId queue, const PodTemplate& pod, std::vector<std::string> beside = {});
   QueueId intern_queue(const std::string& name);
   // Calls f(pod) for the foreign pods, in a stable order.
   template <class F>
@@ -279,6 +281,7 @@ class State {
   void rebuild_queues();
   Shape base_shape(const PodTemplate& pod);
   void build_choices(Spec& spec);
+  ChargeId charge_for(const Shape& base, const ResourceList& counted, std::vector<ChosenFlavor> chosen);
   FlavorResource pair(const std::string& flavor, const std::string& resource);
   std::string class_key(const WorkloadState& w, WorkloadId id) const;
   Pending::Member member(const WorkloadState& w, WorkloadId id) const;

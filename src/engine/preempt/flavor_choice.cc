@@ -144,16 +144,15 @@ std::vector<FlavorChooser::Unit> FlavorChooser::units(std::span<const std::int64
 }
 
 // What the unit asks for of each resource of the group, in this flavor. `offered`: every set that asks may have it.
-std::vector<FlavorChooser::Ask> FlavorChooser::asks(const Unit& unit, const ResourceGroup& group,
+std::vector<FlavorChooser::Ask> FlavorChooser::asks(const Unit& unit, std::uint32_t group,
                                                     const std::string& flavor,
                                                     std::span<const std::int64_t> counts, bool& offered) {
   const WorkloadState& w = state_.workloads[id_.index()];
   std::vector<Ask> out;
   offered = true;
-  const auto in_group = [&](const std::string& resource) {
-    return std::find(group.resources.begin(), group.resources.end(), resource) != group.resources.end();
-  };
   for (const std::size_t s : unit) {
+    const Spec& spec = state_.spec(w.sets[s].spec);
+    const auto in_group = [&](const std::string& resource) { return spec.group_index(resource) == group; };
     bool wants = false;
     bool found = false;
     for (const ChargeId choice : choices_of(state_, w, s)) {
@@ -203,12 +202,12 @@ void FlavorChooser::run(std::span<const std::int64_t> counts) {
   for (const auto& set : w.sets) several = several || state_.choices(set).size() > 1;
   for (const Unit& unit : units(counts)) {
     std::vector<std::string> picked;
-    for (const ResourceGroup& group : queue.groups) {
+    for (std::uint32_t group = 0; group < queue.groups.size(); ++group) {
       Rating best;
       const std::string* flavor_of_best = nullptr;
       std::vector<Ask> asks_of_best;
       bool wanted = false;
-      for (const std::string& flavor : group.flavors) {
+      for (const std::string& flavor : queue.groups[group].flavors) {
         bool offered = true;
         const std::vector<Ask> all = asks(unit, group, flavor, counts, offered);
         if (!all.empty() || !offered) wanted = true;

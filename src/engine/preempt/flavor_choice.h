@@ -64,7 +64,7 @@ class FlavorChooser {
   };
 
   std::vector<Unit> units(std::span<const std::int64_t> counts) const;
-  std::vector<Ask> asks(const Unit& unit, const ResourceGroup& group, const std::string& flavor,
+  std::vector<Ask> asks(const Unit& unit, std::uint32_t group, const std::string& flavor,
                         std::span<const std::int64_t> counts, bool& offered);
   Rating rate(FlavorResource pair, std::int64_t amount, bool look_for_victims);
   const FlavorSearch& how() const;
