@@ -196,7 +196,7 @@ TEST(ClusterTree, MoreThanBerthCountsIsAsGoodAsAll) {
   EXPECT_TRUE(w.refused.empty()) << "the engine takes the queue";
 }
 
-// Nodes come, go and are relabelled; sums are asked for now and then, and equal those of all nodes.
+// Nodes come, go and are relabelled; what sums are given in between equals what all nodes have together.
 TEST(NodeSums, EqualTheSlowSums) {
   std::map<std::string, Node, std::less<>> nodes;
   NodeSums sums;
