@@ -15,7 +15,7 @@ namespace berth::scheduler {
 namespace {
 
 constexpr int kReportsPerCall = 8;   // an explanation costs some 100 us; a bind must not wait for more
-constexpr int kObjectsPerCall = 32;  // some 20 us each
+constexpr int kObjectsPerCall = 32;  // a few at a time: decisions come first
 constexpr int kBusyObjectsPerCall = 4;
 
 // The workload that an event is about, or nothing for nodes, queues and foreign pods.

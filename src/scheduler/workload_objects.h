@@ -14,7 +14,7 @@
 // Without an API that serves Workloads, or where Kueue itself runs (set_version("")), nothing is written; time-outs
 // (workload_life.h) are carried out all the same, from memory.
 //
-// Cost: O(slots of the workload) per change, O(log n) per timer; some 500 bytes per workload.
+// Cost: O(slots of the workload) per change, O(log n) per timer.
 #pragma once
 
 #include <cstdint>
