@@ -9,7 +9,6 @@
 #include "kube/clock.h"
 
 namespace berth::scheduler {
-namespace {
 
 bool is_about_nodes(ReasonCode code) {
   switch (code) {
@@ -27,8 +26,6 @@ bool is_about_nodes(ReasonCode code) {
       return false;
   }
 }
-
-}  // namespace
 
 ReasonCode leading_code(const Reason& reason) {
   ReasonCode second = ReasonCode::kNone;
@@ -70,16 +67,7 @@ Reporter::Reporter(const dialect::Intake& intake, const engine::Engine& engine, 
     : intake_(intake), engine_(engine), carrier_(carrier), outbox_(outbox), options_(std::move(options)) {}
 
 void Reporter::schedule(const std::string& workload, TimeMs at) {
-  const auto [it, fresh] = due_at_.try_emplace(workload, at);
-  if (!fresh) {
-    if (it->second <= at) return;
-    const auto range = due_.equal_range(it->second);
-    const auto old =
-        std::find_if(range.first, range.second, [&](const auto& entry) { return entry.second == workload; });
-    if (old != range.second) due_.erase(old);
-    it->second = at;
-  }
-  due_.emplace(at, workload);
+  due_.put(workload, at);
   next_due_ = std::min(next_due_, at);
 }
 
@@ -167,14 +155,12 @@ bool Reporter::work(TimeMs now, bool busy, int most) {
                           options_.events_per_second / 10 + 1);
   bool any = false;
   bool starved = false;
-  for (; most > 0 && !due_.empty() && due_.begin()->first <= now; --most) {
+  for (; most > 0 && due_.next() <= now; --most) {
     if (!statuses_.has()) {
       starved = true;
       break;
     }
-    const std::string workload = due_.begin()->second;
-    due_.erase(due_.begin());
-    due_at_.erase(workload);
+    const std::string workload = due_.take();
     any = true;
     if (!look(workload, now)) {
       schedule(workload, now);
@@ -197,7 +183,7 @@ bool Reporter::work(TimeMs now, bool busy, int most) {
   if (starved) {
     next_due_ = now + kStarved;
   } else {
-    next_due_ = !events_.empty() ? now : (due_.empty() ? kEndOfTime : due_.begin()->first);
+    next_due_ = !events_.empty() ? now : due_.next();
   }
   return any && !starved;
 }

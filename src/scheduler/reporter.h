@@ -25,6 +25,7 @@
 #include "kube/writes.h"
 #include "scheduler/allowance.h"
 #include "scheduler/carrier.h"
+#include "scheduler/due.h"
 #include "scheduler/outbox.h"
 
 namespace berth::scheduler {
@@ -44,6 +45,8 @@ struct ReporterOptions {
 std::string_view condition_reason(const Reason& reason);
 // The first code in the tree that says why it waits, others than "no victims" before it.
 ReasonCode leading_code(const Reason& reason);
+// No node had a place for it.
+bool is_about_nodes(ReasonCode code);
 // Whether two texts differ in digits only.
 bool same_words(std::string_view a, std::string_view b);
 
@@ -83,9 +86,8 @@ class Reporter {
   const Carrier& carrier_;
   Outbox& outbox_;
   const ReporterOptions options_;
-  std::multimap<TimeMs, std::string> due_;
-  std::unordered_map<std::string, TimeMs> due_at_;  // by workload
-  std::unordered_map<std::string, Told> told_;      // by pod, or Job
+  Due due_;                                     // workloads
+  std::unordered_map<std::string, Told> told_;  // by pod, or Job
   std::deque<kube::EventNote> events_;
   Allowance statuses_;
   Allowance event_allowance_;

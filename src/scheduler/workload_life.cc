@@ -24,7 +24,8 @@ bool waits_for_backoff(const WorkloadStatus& status, TimeMs now) {
 }  // namespace
 
 std::string_view waiting_reason(const Reason& reason) {
-  switch (leading_code(reason)) {
+  const ReasonCode code = leading_code(reason);
+  switch (code) {
     case ReasonCode::kQuota:
     case ReasonCode::kBehindHead:
       return "WaitingForQuota";
@@ -43,20 +44,10 @@ std::string_view waiting_reason(const Reason& reason) {
     case ReasonCode::kPreemptor:
     case ReasonCode::kReleasingRoom:
       return "WaitingForPreemptedWorkloads";
-    case ReasonCode::kNodes:
-    case ReasonCode::kTopology:
-    case ReasonCode::kNodeUnschedulable:
-    case ReasonCode::kNodeTaint:
-    case ReasonCode::kNodeSelector:
-    case ReasonCode::kNodeFlavor:
-    case ReasonCode::kNodeResource:
-    case ReasonCode::kNodeDevice:
-    case ReasonCode::kNodeHeld:
-      return "TopologyPlacementFailed";
     case ReasonCode::kWithdrawn:
       return "WaitingForPodsReady";
     default:
-      return "PendingEvaluation";
+      return is_about_nodes(code) ? "TopologyPlacementFailed" : "PendingEvaluation";
   }
 }
 

@@ -89,16 +89,7 @@ void WorkloadObjects::set_version(std::string_view version, TimeMs now) {
 }
 
 void WorkloadObjects::schedule(const std::string& workload, TimeMs at) {
-  const auto [it, fresh] = due_at_.try_emplace(workload, at);
-  if (!fresh) {
-    if (it->second <= at) return;
-    const auto range = due_.equal_range(it->second);
-    const auto old =
-        std::find_if(range.first, range.second, [&](const auto& entry) { return entry.second == workload; });
-    if (old != range.second) due_.erase(old);
-    it->second = at;
-  }
-  due_.emplace(at, workload);
+  due_.put(workload, at);
   next_due_ = std::min(next_due_, at);
 }
 
@@ -495,10 +486,8 @@ void WorkloadObjects::answered(const Answer& answer, TimeMs now) {
 
 bool WorkloadObjects::work(TimeMs now, Allowance& allowance, int most) {
   bool any = false;
-  for (int left = most; left > 0 && !due_.empty() && due_.begin()->first <= now; --left) {
-    const std::string workload = due_.begin()->second;
-    due_.erase(due_.begin());
-    due_at_.erase(workload);
+  for (int left = most; left > 0 && due_.next() <= now; --left) {
+    const std::string workload = due_.take();
     look(workload, now);
     any = true;
   }
@@ -514,7 +503,7 @@ bool WorkloadObjects::work(TimeMs now, Allowance& allowance, int most) {
     if (write(workload)) (void)allowance.take();
     any = true;
   }
-  next_due_ = due_.empty() ? kEndOfTime : due_.begin()->first;
+  next_due_ = due_.next();
   if (starved) {
     next_due_ = std::min(next_due_, now + kRetryAfter);
   } else if (backlog() > 0) {

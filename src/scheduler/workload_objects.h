@@ -33,6 +33,7 @@
 #include "dialect/intake.h"
 #include "engine/engine.h"
 #include "scheduler/allowance.h"
+#include "scheduler/due.h"
 #include "scheduler/inbox.h"
 #include "scheduler/lane_book.h"
 #include "scheduler/outbox.h"
@@ -125,9 +126,8 @@ class WorkloadObjects {
   std::unordered_map<std::string, std::vector<std::string>> foreign_;  // others: -> uids of their owners
   std::unordered_map<std::string, std::string> foreign_owners_;        // and back
   std::unordered_set<std::string> told_;  // of whom the log has said that its Workload is foreign
-  std::multimap<TimeMs, std::string> due_;
-  std::unordered_map<std::string, TimeMs> due_at_;
-  std::deque<std::string> backlog_[2];  // urgent first
+  Due due_;                               // workloads
+  std::deque<std::string> backlog_[2];    // urgent first
   std::size_t flying_ = 0;
   TimeMs next_due_ = kEndOfTime;
   bool stood_ = false;  // some standing is another since work()
