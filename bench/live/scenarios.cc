@@ -194,11 +194,24 @@ class Run {
         pods, pods, queued(), contender_.scheduler);
   }
 
-  // Waits until the scheduler, which has nothing to do, has read the cluster.
+  // Waits until the scheduler, which has nothing to start, has read the cluster and written what it writes of what runs: two
+  // seconds in which it uses next to no CPU.
   Status start_and_settle() {
     BERTH_TRY(start_contender());
-    std::this_thread::sleep_for(seconds(5));
-    return running_->alive();
+    const auto end = Clock::now() + seconds(scale_.time_limit_s);
+    double before = 0;
+    for (bool idle = false; !idle;) {
+      std::this_thread::sleep_for(seconds(2));
+      BERTH_TRY(running_->alive());
+      if (Clock::now() > end) {
+        return fail(ErrorCode::kUnavailable, "{} has nothing to start and does not come to rest",
+                    contender_.name);
+      }
+      const double cpu = running_->usage().cpu_seconds;
+      idle = before > 0 && cpu - before < 0.05;
+      before = cpu;
+    }
+    return {};
   }
 
   Status jobs() {

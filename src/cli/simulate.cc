@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <utility>
@@ -45,6 +46,13 @@ int run_simulate(const SimulateArguments& arguments, std::ostream& out, std::ost
   }
   if (arguments.scenarios.empty()) {
     err << "berth simulate: name a scenario file, or ask for --explain-scenario\n";
+    return 2;
+  }
+  for (const std::string& scenario : arguments.scenarios) {
+    if (scenario.find('=') == std::string::npos || std::filesystem::exists(scenario)) continue;
+    err << fmt::format(
+        "berth simulate: there is no scenario file '{0}'; a key of a scenario is set with --set {0}\n",
+        scenario);
     return 2;
   }
   const auto several = asks_for_experiment(arguments);

@@ -425,6 +425,11 @@ Pod read_pod(FieldReader<V>& f, const V& object) {
     if (f.string(c, "type") != "DisruptionTarget" || f.string(c, "status") != "True") return;
     if (f.string(c, "reason") == kPreemptedByScheduler) pod.eviction = f.string(c, "message");
   });
+  if (pod.phase == PodPhase::kSucceeded) {
+    f.list(status, "containerStatuses", [&](const V& c) {
+      pod.ended = std::max(pod.ended, f.time(f.map(f.map(c, "state"), "terminated"), "finishedAt"));
+    });
+  }
   pod.spec = read_pod_spec(f, spec, status, pod.meta);
   return pod;
 }

@@ -95,8 +95,9 @@ void Intake::remove(Kind kind, std::string_view ns, std::string_view name, std::
     s.note_readable(kind, key_of(ns, name));
     return s.remove_named(kind, ns, name);
   }
-  const auto it = s.pod_by_name.find(key_of(ns, name));
-  if (it == s.pod_by_name.end()) return;
+  const std::string key = key_of(ns, name);
+  const auto it = s.pod_by_name.find(key);
+  if (it == s.pod_by_name.end()) return s.forget_ended(key);
   if (uid.empty() || s.pods[it->second].pod.meta.uid == uid) s.drop(it->second);
 }
 

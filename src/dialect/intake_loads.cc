@@ -259,6 +259,17 @@ std::uint32_t Intake::Impl::first_unreadable(const Load& load) const {
   return kNoIx;
 }
 
+// As of a Job (size_of_job): what has ended well is not waited for, all that are left are needed, and of a gang that was whole and
+// still runs its full number, so that nobody takes the others one by one.
+std::int64_t Intake::Impl::size_of_group(Load& load, std::int64_t asked) const {
+  if (load.bound == 0) load.whole = 0;
+  const std::int64_t ended = ended_members.count(load.uid, load.first_created, load.bound > 0);
+  std::int64_t size = ended == 0 ? asked : std::min(asked, std::max(load.pods, asked - ended));
+  size = std::max(size, std::min(asked, load.whole));
+  if (load.bound >= size) load.whole = size;
+  return size;
+}
+
 Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends) {
   if (load.object) return settings_of_object(load, depends);
   Settings out;
@@ -306,7 +317,7 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
       break;
     case GangKind::kPodGroup:
       if (const auto it = pod_groups.find(load.name); it != pod_groups.end()) {
-        load.size = it->second.min_member;
+        load.size = size_of_group(load, it->second.min_member);
         sources.push_back(&it->second.meta);
         if (it->second.meta.created != 0) out.created = it->second.meta.created;
       } else if (const auto* wrong = unreadable_object(Kind::kPodGroup, load.name)) {
@@ -316,13 +327,13 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
       }
       break;
     case GangKind::kSized: {
-      load.size = load.sizes.rbegin()->first;
+      load.size = size_of_group(load, load.sizes.rbegin()->first);
       if (load.sizes.begin()->first == 0) {
         out.blocked =
             invalid(fmt::format("{} must be there with an integer from 1 to 1000000", load.size_key));
       } else if (load.sizes.size() > 1) {
         out.blocked = invalid(fmt::format("members disagree about {}: {} and {}", load.size_key,
-                                          load.sizes.begin()->first, load.size));
+                                          load.sizes.begin()->first, load.sizes.rbegin()->first));
       }
       break;
     }

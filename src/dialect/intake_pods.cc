@@ -76,9 +76,11 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   if (bound && was_bound) keep_identity(pod, pods[ix].pod, *pods[ix].shape);
   const bool ours = is_ours(pod);
   if (finished || (!bound && (!ours || pod.meta.deleting))) {
+    if (finished) note_ended(pod, ix != kNoIx ? &pods[ix] : nullptr);
     if (ix != kNoIx) drop(ix);
     return;
   }
+  forget_ended(name);
   const auto note = [&, problem = pod.problem] {
     if (problem.empty()) return note_readable(Kind::kPod, name);
     note_unreadable(Kind::kPod, name, problem);
@@ -150,6 +152,23 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
     charge_foreign(record);
   }
   if (bound) repel(pods[ix], +1);
+}
+
+void Intake::Impl::note_ended(const Pod& pod, const PodRecord* record) {
+  const std::string name = key_of(pod.meta.ns, pod.meta.name);
+  if (pod.phase != PodPhase::kSucceeded || pod.spec.node_name.empty() || !is_ours(pod))
+    return forget_ended(name);
+  const Membership membership = record != nullptr ? record->membership : membership_of(pod, job_of(pod));
+  if (membership.kind != GangKind::kPodGroup && membership.kind != GangKind::kSized) return;
+  ended_members.note(name, membership.uid, pod.ended);
+  if (record != nullptr) return;  // its gang is looked at when it leaves it
+  if (const auto load = find_load(membership.uid); load != kNoIx) refresh(load);
+}
+
+void Intake::Impl::forget_ended(const std::string& name) {
+  const auto gang = ended_members.forget(name);
+  if (!gang) return;
+  if (const auto load = find_load(*gang); load != kNoIx) refresh(load);
 }
 
 // A bound pod with required anti-affinity came or went. Where that changes what it keeps away, all pods that wait are weighed

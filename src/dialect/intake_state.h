@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dialect/core.h"
+#include "dialect/ended_members.h"
 #include "dialect/gangs.h"
 #include "dialect/intake.h"
 
@@ -95,8 +96,8 @@ struct Load {
   std::int64_t repelled = 0;                    // pods with repelled_by
   std::int64_t unreadable = 0;                  // pods with a problem
   std::shared_ptr<const KueueWorkload> object;  // kKueueWorkload: it has slots, and no pods
+  std::int64_t whole = 0;                       // its size when all its pods had nodes; 0: none has one since
   // Of a Job (intake_jobs.cc).
-  std::int64_t whole = 0;  // its size when all its pods had nodes; 0: none has one since
   std::shared_ptr<const PodTemplate> job_shape;  // of its template, when its slots were made
   bool released = false;                         // being unsuspended: its slots are kept
   bool waits = false;                            // the engine was told that slots without a pod wait
@@ -189,6 +190,12 @@ struct Intake::Impl {
   void count_for_quota(Group& group) const;
   void set_depends(std::uint32_t ix, std::vector<std::string> depends);
 
+  // Members that a gang of pods needs now which asks for `asked`.
+  std::int64_t size_of_group(Load& load, std::int64_t asked) const;
+  // A pod has ended: whoever waits for the rest of its gang does not wait for it. `record`: what was known of it, if anything.
+  void note_ended(const Pod& pod, const PodRecord* record);
+  void forget_ended(const std::string& name);
+
   // intake_jobs.cc: Jobs that are held suspended
   const JobRecord* job_record(std::string_view uid) const;
   bool may_hold(const Job& job) const;
@@ -244,7 +251,8 @@ struct Intake::Impl {
   std::map<std::string, std::string, std::less<>> cohort_parents;
   std::map<std::string, StopPolicy, std::less<>> own_queues;      // Berth's
   std::unordered_map<std::string, std::string> workload_by_name;  // the same of Kueue's Workloads
-  std::vector<std::string> young_orphans, old_orphans;            // pod uids
+  EndedMembers ended_members;
+  std::vector<std::string> young_orphans, old_orphans;  // pod uids
   // Anti-affinity of bound pods: the term as text -> what it is, of how many pods, and the first of them.
   struct Repeller {
     Repulsion what;

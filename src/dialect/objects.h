@@ -135,6 +135,7 @@ struct Pod {
   std::string
       problem;  // a field that cannot be read, and has its default here: it must not be placed by what is read
   bool ready = false;  // condition Ready
+  TimeMs ended = 0;    // kSucceeded: when its last container ended; 0 = it does not say
 };
 
 struct NodeObject {

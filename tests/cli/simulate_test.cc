@@ -70,6 +70,14 @@ TEST_F(Simulate, WritesTheSameFilesTwice) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_ + "/two"), {}), 5);
 }
 
+TEST_F(Simulate, AKeyThatLacksItsOwnSetIsNoScenario) {
+  SimulateArguments arguments{{small_, "engine.seed=2"}};
+  arguments.log = folder_ + "/log";
+  EXPECT_EQ(run(arguments), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("--set engine.seed=2"));
+  EXPECT_FALSE(fs::exists(arguments.log));
+}
+
 TEST_F(Simulate, WrongInputWritesNothing) {
   SimulateArguments arguments{
       {write("bad.yaml", "name: bad\ncluster: [{kind: shape, count: 0, gpus: 8}]\n")}};
