@@ -83,6 +83,7 @@ void Reporter::add_event(kube::EventNote event) {
 
 void Reporter::forget(std::string_view pod_uid) {
   if (!told_.empty()) told_.erase(std::string(pod_uid));
+  if (!freeing_.empty()) freeing_.erase(std::string(pod_uid));
 }
 
 void Reporter::failed(std::string_view pod_uid, TimeMs now) {
@@ -101,6 +102,19 @@ bool Reporter::is_news(const std::string& uid, const std::string& workload,
   return false;
 }
 
+bool Reporter::starts_soon(const Verdict& verdict, const std::string& workload, const std::string& teller,
+                           TimeMs now) {
+  if (verdict.kind != VerdictKind::kHeld) {
+    freeing_.erase(teller);
+    return false;
+  }
+  if (told_.contains(teller)) return false;
+  const TimeMs until = freeing_.try_emplace(teller, now + options_.room_is_freed).first->second;
+  if (now >= until) return false;
+  schedule(workload, until);
+  return true;
+}
+
 bool Reporter::look(const std::string& workload, TimeMs now) {
   const auto pods = intake_.pods_of(workload);
   const auto waits = [&](const dialect::PodView& pod) {
@@ -114,6 +128,8 @@ bool Reporter::look(const std::string& workload, TimeMs now) {
     reason = *blocked;
   } else if (auto verdict = engine_.explain(workload)) {
     if (verdict->kind == VerdictKind::kPlaced) return true;
+    const auto first = std::find_if(pods.begin(), pods.end(), waits);
+    if (starts_soon(*verdict, workload, held ? workload : std::string(first->uid), now)) return true;
     reason = std::move(verdict->reason);
   }
   if (!reason) return true;

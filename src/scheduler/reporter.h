@@ -34,6 +34,9 @@ struct ReporterOptions {
   std::string instance;  // reportingInstance of events
   DurationMs settle = kSecond;
   DurationMs refresh = 30 * kSecond;  // texts that differ in numbers only
+  // What holds its places while victims end is told so when it lasts longer than this. Most victims end within it, and a write
+  // for every pod of the preemptor would delay their deletion.
+  DurationMs room_is_freed = 5 * kSecond;
   std::int64_t statuses_per_second = 500;
   std::int64_t events_per_second = 50;
   std::int64_t busy_statuses_per_second = 20;  // while binds are on their way
@@ -81,6 +84,11 @@ class Reporter {
   bool is_news(const std::string& uid, const std::string& workload, const kube::PodCondition& condition,
                TimeMs now);
 
+  // Whether the workload's places become free soon, so that it need not be told that it waits; looked at again when not. `teller`:
+  // what is told of it, a pod or a Job.
+  bool starts_soon(const Verdict& verdict, const std::string& workload, const std::string& teller,
+                   TimeMs now);
+
   const dialect::Intake& intake_;
   const engine::Engine& engine_;
   const Carrier& carrier_;
@@ -88,6 +96,8 @@ class Reporter {
   const ReporterOptions options_;
   Due due_;                                     // workloads
   std::unordered_map<std::string, Told> told_;  // by pod, or Job
+  std::unordered_map<std::string, TimeMs>
+      freeing_;  // by teller: until when its places are expected to be free
   std::deque<kube::EventNote> events_;
   Allowance statuses_;
   Allowance event_allowance_;

@@ -184,6 +184,8 @@ TEST(Reporter, APreemptorSaysWhatItWaitsForAndVictimsWhoTheyEndFor) {
   w.turn();
   w.answer(Step::kMark, "low", Outcome::kOk);
   w.answer(Step::kDelete, "low", Outcome::kOk);
+  EXPECT_TRUE(statuses(w).empty()) << "most victims end at once";
+  w.pass(5 * kSecond);
   const auto told = statuses(w);
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].uid, uid_of("high"));
