@@ -8,6 +8,7 @@
 #include "engine/core/bands.h"
 #include "engine/preempt/cost.h"
 #include "engine/preempt/flavor_choice.h"
+#include "engine/preempt/force.h"
 #include "engine/preempt/quota_victims.h"
 
 namespace berth::engine {
@@ -539,6 +540,7 @@ void Decider::hold(WorkloadId id, const VictimPlan& plan) {
   const QueueId queue = state_.workloads[id.index()].queue;
   for (const auto& victim : plan.victims) {
     const bool other_queue = state_.workloads[victim.workload.index()].queue != queue;
+    note_loss(state_, victim.workload, id, victim.why);
     if (victim.holder) {
       release_hold(victim.workload, {ReasonCode::kHoldOvertaken, uid, "", 0, 0, 0, {}}, kAfterBit);
     } else {
@@ -548,9 +550,10 @@ void Decider::hold(WorkloadId id, const VictimPlan& plan) {
     }
   }
   WorkloadState& w = state_.workloads[id.index()];
-  if (std::any_of(plan.victims.begin(), plan.victims.end(),
-                  [](const auto& victim) { return victim.why == ReasonCode::kReclaimedFairly; }))
-    w.took_fairly_at = state_.outside_version;
+  for (const auto& victim : plan.victims) {
+    if (victim.why == ReasonCode::kReclaimedFairly) w.took_fairly_at = state_.outside_version;
+    if (victim.why == ReasonCode::kReclaimedWhileBorrowing) w.took_by_force = true;
+  }
   w.held_band = saturating_sub(claim_of(w).priority, w.priority);
   for (const PlacedSlot& p : plan.placed) {
     state_.set_slot(id, p.set, p.slot, SlotState::kHeld, p.node, p.charge, p.devices, kAfterBit);

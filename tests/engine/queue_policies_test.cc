@@ -2,6 +2,7 @@
 // that none of it goes round in circles. The same without nodes: tests/conformance and tests/engine/quota_only_test.cc.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -196,6 +197,80 @@ TEST(QueuePolicies, WorkOfLowerPriorityYieldsToABorrower) {
     w.all_gone();
     EXPECT_EQ(w.decide(), allowed ? (Log{"start w in f"}) : Log{});
     for (int i = 0; i < 5; ++i) EXPECT_EQ(w.decide(), Log{}) << "and minor does not come back for it";
+  }
+}
+
+// a borrows by force from b; less important work of b takes that back within b's quota; important work of b stands in front
+// of that, and borrows in turn.
+struct Circle : World {
+  explicit Circle(bool opaque) {
+    Flavor f;
+    f.name = "f";
+    f.opaque = opaque;
+    put(FlavorUpsert{f});
+    if (!opaque) {
+      put(gpu_node("n1", 8));
+      put(gpu_node("n2", 5));
+    }
+    put(cohort("all"));
+    PreemptionPolicy by_force{WithinQueue::kLowerPriority, Reclaim::kAny};
+    by_force.borrow_within = BorrowWithin::kLowerPriority;
+    put(QueueUpsert{queue_of("a", "all", {{"f", 5}}, by_force)});
+    put(QueueUpsert{queue_of("b", "all", {{"f", 8}}, {WithinQueue::kLowerPriority, Reclaim::kAny})});
+    put(job("other", "b", 2, 3));
+    EXPECT_EQ(decide(), (Log{"start other in f"}));
+    put(job("important", "b", 8, 1));
+    EXPECT_EQ(decide(), (Log{"start important in f"}));
+    put(job("forces", "a", 8, 2));
+    put(job("minor", "b", 4, 0));
+  }
+  // Until nothing more is decided.
+  Log all() {
+    Log out;
+    for (int round = 0; round < 20; ++round) {
+      const Log log = decide();
+      if (log.empty() && ending.empty()) return out;
+      out.insert(out.end(), log.begin(), log.end());
+      all_gone();
+    }
+    ADD_FAILURE() << "it goes on";
+    return out;
+  }
+  bool runs(const std::string& uid) const {
+    const auto all = e.workloads();
+    return std::any_of(all.begin(), all.end(),
+                       [&](const auto& v) { return v.uid == uid && v.slots_running > 0; });
+  }
+};
+
+// Every forced step of it, by whomever.
+std::int64_t forced(const Log& log) {
+  return std::count_if(log.begin(), log.end(),
+                       [](const std::string& line) { return line.ends_with(": ReclaimedWhileBorrowing"); });
+}
+
+TEST(QueuePolicies, ForceGivesWayInACircleOfRights) {
+  for (const bool opaque : {false, true}) {
+    SCOPED_TRACE(opaque ? "quota only" : "on nodes");
+    Circle w(opaque);
+    EXPECT_EQ(forced(w.all()), 1);
+    EXPECT_TRUE(w.runs("important"));
+
+    // Not after something has ended either, as long as minor waits and could take it back; nor does another one of the queue.
+    w.put(WorkloadRemove{"other"});
+    w.put(job("other", "b", 2, 3));
+    w.put(job("forces too", "a", 8, 2));
+    EXPECT_EQ(forced(w.all()), 0);
+    EXPECT_TRUE(w.runs("important"));
+    if (!opaque) {
+      const std::string why = to_text(w.e.verdict("forces")->reason);
+      EXPECT_NE(why.find("by force not while minor waits, which took it back"), std::string::npos) << why;
+    }
+
+    // It is gone: the right is worth something again.
+    w.put(WorkloadRemove{"minor"});
+    EXPECT_EQ(forced(w.all()), 1);
+    EXPECT_TRUE(w.runs("forces") || w.runs("forces too"));
   }
 }
 

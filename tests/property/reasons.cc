@@ -31,6 +31,13 @@ bool names(const Reason& reason, const Reason& what) {
                                            [&](const Reason& child) { return names(child, what); });
 }
 
+// It would borrow by force, and does not while somebody waits, who stepped aside for the trial (engine/preempt/force.h).
+bool waits_for_other(const Reason& reason) {
+  return (reason.code == ReasonCode::kNoVictims &&
+          reason.detail.find("; by force not while ") != std::string::npos) ||
+         std::any_of(reason.children.begin(), reason.children.end(), waits_for_other);
+}
+
 class Question {
  public:
   Question(const engine::EngineConfig& config, const Tape& tape, const Checker& checker, std::string uid,
@@ -46,6 +53,10 @@ class Question {
     if (started()) {
       if (contains(told, ReasonCode::kBehindHead)) {
         ++coverage_["freed BehindHead"];
+        return "";
+      }
+      if (waits_for_other(told)) {
+        ++coverage_["freed who would take back what is borrowed by force"];
         return "";
       }
       if (contains(told, ReasonCode::kSearchBudget) || came_by_time()) return "";

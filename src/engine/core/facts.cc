@@ -388,7 +388,8 @@ Status State::workload_upsert(const Workload& workload) {
     }
     leave_line(id);
     if (w.running() > 0 && w.priority != priority_of(w.queue, workload))
-      pending.wake_all();  // who may preempt it has changed
+      pending.wake_all();                                                // who may preempt it has changed
+    if (w.took_back && w.active != workload.active) pending.wake_all();  // who stood back from it
     if (w.preemptible != workload.preemptible || w.minimum_runtime != workload.minimum_runtime)
       pending.wake_all();
     w.queue = queue;
@@ -441,6 +442,7 @@ Status State::workload_remove(const std::string& uid) {
   if (!id) return unknown("workload", uid);
   WorkloadState& w = workloads[id->index()];
   if (w.running() > 0) ++outside_version;
+  if (w.took_back) pending.wake_all();  // who stood back from it
   for (std::size_t s = 0; s < w.sets.size(); ++s) {
     for (std::size_t i = 0; i < w.sets[s].slots.size(); ++i) {
       if (w.sets[s].slots[i].state != SlotState::kAbsent)

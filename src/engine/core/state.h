@@ -88,6 +88,9 @@ struct WorkloadState {
   std::int64_t held_band = 0;  // the priority, on top of its own, of the claim that they were held for
   std::uint64_t hold_order = 0;
   std::uint64_t took_fairly_at = 0;  // the outside_version at which it took a fair share of others
+  bool took_by_force = false;        // borrowing (preempt/force.h), and has lost no room since
+  std::uint64_t lost_force_at = 0;   // the outside_version at which it lost some after that
+  bool took_back = false;            // what a queue had borrowed by force: TakenBack
   bool withdraw = false;             // the next decide() ends its slots
   std::string withdraw_why;
 
@@ -109,6 +112,13 @@ struct WorkloadState {
   }
 };
 
+// Work that reclaimed what a queue had borrowed by force (preempt/force.h). Ids are used again, arrivals are not.
+struct TakenBack {
+  WorkloadId by;
+  std::uint64_t arrival = 0;
+  std::vector<FlavorResource> pairs;  // that the victim used
+};
+
 struct QueueState {
   bool exists = false;
   Queue spec;
@@ -117,6 +127,7 @@ struct QueueState {
   std::map<std::int64_t, std::int64_t> priorities;  // of these: the lowest priority of a part -> how many
   std::uint64_t starts = 0;                         // goes up when one starts or grows
   std::map<std::uint64_t, WorkloadId> holders;      // by hold_order
+  std::vector<TakenBack> taken_back;                // by each once
   Lanes lanes;
 };
 

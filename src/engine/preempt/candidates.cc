@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/preempt/force.h"
+
 namespace berth::engine {
 
 Candidates::Candidates(State& state, UnitLists& lists, WorkloadId preemptor, const Wanted& wanted,
@@ -16,7 +18,8 @@ Candidates::Candidates(State& state, UnitLists& lists, WorkloadId preemptor, con
       policy_(state.queues[w_.queue.index()].spec.preemption),
       order_(policy_.victims),
       claim_(claim_of(w_)),
-      fair_(fair) {
+      fair_(fair),
+      by_force_(may_borrow_by_force(state, w_, wanted.quota)) {
   for (QueueId at = w_.queue; at.valid(); at = state_.quota.parent(at)) {
     chain_.push_back(at);
     own_quota_.push_back(std::all_of(wanted.quota.begin(), wanted.quota.end(), [&](const QuotaItem& item) {
@@ -60,7 +63,7 @@ std::optional<YieldCause> Candidates::cause_of(QueueId queue) const {
   }
   const std::uint32_t meeting = meets(queue);
   if (meeting == kNone || meeting == 0) return std::nullopt;
-  if (own_quota_[meeting - 1] == 0 && policy_.borrow_within == BorrowWithin::kNever) return std::nullopt;
+  if (own_quota_[meeting - 1] == 0 && !by_force_) return std::nullopt;
   const bool borrows = std::any_of(wanted_.quota.begin(), wanted_.quota.end(), [&](const QuotaItem& item) {
     return borrows_below(queue, meeting, item.pair);
   });

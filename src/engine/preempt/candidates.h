@@ -9,7 +9,7 @@
 //              that says it is protected.
 //   borrow     with `borrow_within` the same where the preemptor's side would borrow itself, of lower priority and up to the
 //              threshold; but nobody who, with the other victims gone, fits into its own queue's quota: it would take back at once
-//              what was borrowed (Kueue does take it, where its turn comes early)
+//              what was borrowed (Kueue does take it, where its turn comes early); and not where that has turned out so (force.h)
 //   fair       where queues share by their dominant shares, neither: instead work of every queue that borrows, in the turns
 //              of fair_order.h, which FairUnits gives the candidates to
 //   minimum    nobody yields before it has run its minimum runtime, unless the preemptor's queue says otherwise; surplus may
@@ -124,6 +124,8 @@ class Candidates {
   bool some_are_young() const { return !young_.empty(); }
   TimeMs first_young() const;
   bool some_are_slow() const { return slow_; }
+  // It could borrow by force, and does not for a while (force.h).
+  bool stands_back() const { return policy_.borrow_within != BorrowWithin::kNever && !by_force_; }
   // Whose queue borrowed no longer when it was its turn.
   bool some_were_protected() const { return protected_; }
 
@@ -160,6 +162,7 @@ class Candidates {
   VictimOrder order_;
   Claim claim_;
   bool fair_;
+  bool by_force_;
   std::vector<QueueId> chain_;  // our queue and those above it
   std::vector<std::uint8_t>
       own_quota_;                 // by place in chain_: with the request, it stays within its own quota

@@ -4,12 +4,16 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "engine/preempt/force.h"
 
 namespace berth::engine {
 
 ClassicOrder::ClassicOrder(const State& state, WorkloadId preemptor, std::span<const QuotaItem> request,
                            std::span<const FlavorResource> is_short)
-    : state_(state), preemptor_(state.workloads[preemptor.index()]), short_(is_short) {
+    : state_(state),
+      preemptor_(state.workloads[preemptor.index()]),
+      short_(is_short),
+      by_force_(may_borrow_by_force(state, preemptor_, request)) {
   const QuotaTree& quota = state.quota;
   const PreemptionPolicy& policy = state.queues[preemptor_.queue.index()].spec.preemption;
   std::vector<Candidate> hierarchical, priority, same;
@@ -37,13 +41,12 @@ ClassicOrder::ClassicOrder(const State& state, WorkloadId preemptor, std::span<c
   }
 
   const bool others = !hierarchical.empty() || !priority.empty();
-  const bool forbidden = policy.borrow_within == BorrowWithin::kNever;
   const bool below_nominal = std::all_of(short_.begin(), short_.end(), [&](FlavorResource pair) {
     return quota.usage(preemptor_.queue, pair, kAfter) < quota.nominal(preemptor_.queue, pair);
   });
-  if (!others || (forbidden && !below_nominal)) {
+  if (!others || (!by_force_ && !below_nominal)) {
     attempts_ = {true};
-  } else if (forbidden && hierarchical.empty()) {
+  } else if (!by_force_ && hierarchical.empty()) {
     attempts_ = {false, true};
   } else {
     attempts_ = {true, false};
@@ -88,7 +91,7 @@ void ClassicOrder::collect_queue(QueueId queue, QueueId ancestor, bool advantage
         const std::int64_t priority = whole_of(w, holder).priority;
         const bool below_threshold = priority < claimant(preemptor_).priority &&
                                      (!policy.borrow_threshold || priority <= *policy.borrow_threshold);
-        if (policy.borrow_within == BorrowWithin::kNever || !below_threshold) {
+        if (!by_force_ || !below_threshold) {
           candidate.no_borrowing = true;
         } else {
           candidate.who.cause = YieldCause::kReclaimWhileBorrowing;

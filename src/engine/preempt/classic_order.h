@@ -50,6 +50,7 @@ class ClassicOrder {
   const State& state_;
   const WorkloadState& preemptor_;
   std::span<const FlavorResource> short_;
+  bool by_force_;
   std::vector<std::vector<QueueId>> children_;
   std::vector<Candidate> candidates_;
   std::vector<bool> attempts_;

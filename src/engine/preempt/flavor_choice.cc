@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "engine/place/placer.h"
+#include "engine/preempt/force.h"
 #include "engine/preempt/quota_victims.h"
 
 namespace berth::engine {
@@ -85,17 +86,16 @@ std::int64_t FlavorChooser::taken(FlavorResource pair) const {
 
 FlavorChooser::Rating FlavorChooser::rate(FlavorResource pair, std::int64_t amount, bool look_for_victims) {
   const WorkloadState& w = state_.workloads[id_.index()];
-  const QueueState& queue = state_.queues[w.queue.index()];
   if (amount > state_.quota.potential(w.queue, pair)) return {};
   const CoveringSubtree cover = covering_subtree(state_, w.queue, pair, amount);
   if (amount <= state_.quota.available(w.queue, pair, kAfter)) return {FlavorMode::kFits, cover.height};
-  const bool may_borrow_by_force =
-      queue.spec.preemption.borrow_within != BorrowWithin::kNever || shares_dominantly(state_, w.queue);
-  if (amount > state_.quota.nominal(w.queue, pair) && !cover.may_reclaim && !may_borrow_by_force)
+  const QuotaItem ask{pair, amount};
+  const bool takes_beyond_quota =
+      may_borrow_by_force(state_, w, {&ask, 1}) || shares_dominantly(state_, w.queue);
+  if (amount > state_.quota.nominal(w.queue, pair) && !cover.may_reclaim && !takes_beyond_quota)
     return {FlavorMode::kNoFit, cover.height};
   if (!look_for_victims) return {FlavorMode::kPreempts, cover.height};
 
-  const QuotaItem ask{pair, amount};
   const std::size_t start = state_.mark();
   const auto room_of = [&](const Yielder& who, int sign) { free_room(state_, who, sign); };
   const QuotaVictims search{state_,

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "engine/preempt/flavor_choice.h"
+#include "engine/preempt/force.h"
 #include "engine/preempt/node_prices.h"
 #include "engine/preempt/quota_victims.h"
 
@@ -55,11 +56,13 @@ std::optional<VictimPlan> VictimSearch::run(Ask ask, int only) {
   std::size_t ranks = 1;
   for (const auto& set : w_.sets) ranks = std::max(ranks, state_.choices(set).size());
   bool slow = false;
+  std::string by_force;
   const FlavorSearch& how = state_.queues[w_.queue.index()].spec.flavor_search;
   std::optional<std::pair<FlavorRating, int>> best;
   for (int rank = std::max(only, 0); rank < static_cast<int>(ranks) && steps_ >= 0; ++rank) {
     auto plan = run_rank(rank);
     slow = slow || candidates_->some_are_slow();
+    if (candidates_->stands_back()) by_force = why_not_by_force(state_, w_, wanted_.quota);
     if (!plan && only >= 0) break;
     if (!plan) continue;
     const FlavorRating rating = rate(*plan);
@@ -76,6 +79,7 @@ std::optional<VictimPlan> VictimSearch::run(Ask ask, int only) {
   }
   if (more_at_ != kEndOfTime) why_not_.detail += "; some may have to yield later";
   if (slow) why_not_.detail += "; some would end too late for it";
+  why_not_.detail += by_force;
   return std::nullopt;
 }
 

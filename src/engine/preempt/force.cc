@@ -1,0 +1,72 @@
+#include "engine/preempt/force.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/core/bands.h"
+#include "engine/preempt/yield.h"
+
+namespace berth::engine {
+namespace {
+
+bool is_there(const State& state, const TakenBack& taken) {
+  const WorkloadState& by = state.workloads[taken.by.index()];
+  return by.used && by.arrival == taken.arrival;
+}
+
+// Surplus waits for free room only.
+bool waits_for_room(const WorkloadState& w) {
+  if (!w.active) return false;
+  return w.running() + w.held() == 0 || (w.waiting() > 0 && !claim_of(w).free_room_only);
+}
+
+const WorkloadState* who_would_take_back(const State& state, const WorkloadState& w,
+                                         std::span<const QuotaItem> request) {
+  for (const TakenBack& taken : state.queues[w.queue.index()].taken_back) {
+    const WorkloadState& by = state.workloads[taken.by.index()];
+    const bool alike = std::any_of(request.begin(), request.end(), [&](const QuotaItem& item) {
+      return item.amount > 0 &&
+             std::find(taken.pairs.begin(), taken.pairs.end(), item.pair) != taken.pairs.end();
+    });
+    if (alike && is_there(state, taken) && waits_for_room(by)) return &by;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool may_borrow_by_force(const State& state, const WorkloadState& w, std::span<const QuotaItem> request) {
+  return state.queues[w.queue.index()].spec.preemption.borrow_within != BorrowWithin::kNever &&
+         w.lost_force_at != state.outside_version && who_would_take_back(state, w, request) == nullptr;
+}
+
+std::string why_not_by_force(const State& state, const WorkloadState& w, std::span<const QuotaItem> request) {
+  if (const WorkloadState* by = who_would_take_back(state, w, request); by != nullptr)
+    return fmt::format("; by force not while {} waits, which took it back", by->name);
+  return "; by force not again yet, since it lost what it had so";
+}
+
+void note_loss(State& state, WorkloadId victim, WorkloadId to, ReasonCode why) {
+  WorkloadState& v = state.workloads[victim.index()];
+  if (!v.took_by_force) return;
+  v.took_by_force = false;
+  v.lost_force_at = state.outside_version;
+  if (why != ReasonCode::kReclaimed) return;
+  auto& all = state.queues[v.queue.index()].taken_back;
+  std::erase_if(all, [&](const TakenBack& taken) { return !is_there(state, taken) || taken.by == to; });
+  TakenBack now{to, state.workloads[to.index()].arrival, {}};
+  state.workloads[to.index()].took_back = true;
+  for (const PodSetState& set : v.sets) {
+    for (const Slot& slot : set.slots) {
+      if (!takes_room(slot)) continue;
+      for (const QuotaItem& item : state.charges[slot.charge].quota) {
+        if (std::find(now.pairs.begin(), now.pairs.end(), item.pair) == now.pairs.end())
+          now.pairs.push_back(item.pair);
+      }
+    }
+  }
+  all.push_back(std::move(now));
+}
+
+}  // namespace berth::engine

@@ -1,0 +1,31 @@
+// Who may borrow by force (PreemptionPolicy::borrow_within), and who stands back from it for a while.
+//
+// The rights to take room make no order. One may borrow by force from work of lower priority in another queue; work of that queue
+// that stays within its quota may reclaim what was borrowed; and work in front of that in its queue may take the room from it, and
+// borrow in turn. Then the first may come again by force, and so on for ever, each step by right. What gives way is the weakest
+// of these rights, once it has turned out to be worth nothing:
+//   - A queue whose work had to give back what it had borrowed by force borrows nothing by force of these flavors and resources, as
+//     long as the work that took it back waits for room: that could take it back again at once.
+//   - A workload that has lost, in whatever way, room that it took by force takes none so again until something has happened that is no
+//     consequence of a decision (State::outside_version). By this alone no circle goes on by force: between two such happenings
+//     each workload loses what it so took once. The first rule is there because in a busy cluster something always happens.
+// Both look at what has been, not ahead: whether somebody who waits would take the room back is a search of its own.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "engine/core/state.h"
+
+namespace berth::engine {
+
+// Whether `w` may borrow by force what it asks for. O(workloads that took something back from its queue, and are there still).
+bool may_borrow_by_force(const State& state, const WorkloadState& w, std::span<const QuotaItem> request);
+
+// Why not, where the policy of its queue would let it, as the end of a sentence that its owner reads.
+std::string why_not_by_force(const State& state, const WorkloadState& w, std::span<const QuotaItem> request);
+
+// Told before `victim` loses room to `to`, with the reason that its owner reads.
+void note_loss(State& state, WorkloadId victim, WorkloadId to, ReasonCode why);
+
+}  // namespace berth::engine
