@@ -132,6 +132,9 @@ void Growth::choose_flavors(const std::string& name) {
                         "say it in one of `flavors`",
                         amount.resource));
       }
+      if (amount.per_user && !branch.children.empty()) {
+        wrong(branch, "perUser is for queues that take work, and it has queues below it: say it in those");
+      }
       if (amount.limit && amount.guaranteed > *amount.limit) {
         wrong(branch, fmt::format("it is guaranteed {} of {}, more than its limit of {}",
                                   format_amount(amount.resource, amount.guaranteed), amount.resource,
@@ -266,6 +269,8 @@ Queue Growth::build(const std::string& name) const {
         if (*bound) *bound = std::min(**bound, kMostQuota);
       }
       q.quotas.push_back(std::move(quota));
+      if (amount != nullptr && amount->per_user)
+        q.lanes.limits.push_back({flavor, resource, std::min(*amount->per_user, kMostQuota)});
     }
   }
   return q;

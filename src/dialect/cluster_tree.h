@@ -6,6 +6,7 @@
 //   borrowing limit  = limit - guaranteed
 //   lending limit    = lendable
 //   the root         = its limit, or all that the nodes have, less what its children are guaranteed
+//   limit of a lane  = the limit of each user, who is a namespace: what a tenant writes on its objects says nothing about him
 // So idle nodes are never kept from anybody who is below his limit, and a guarantee is kept by taking back what others borrowed.
 //
 // A queue counts the resources that it names itself. One that names none counts what its parent names, and so on up to the root,

@@ -15,13 +15,13 @@ inline TreeQueue::Amount& amount_in(TreeQueue& queue, std::string_view flavor, s
   for (auto& amount : queue.amounts) {
     if (amount.flavor == flavor && amount.resource == resource) return amount;
   }
-  return queue.amounts.emplace_back(
-      TreeQueue::Amount{std::string(flavor), std::string(resource), 0, std::nullopt, std::nullopt});
+  return queue.amounts.emplace_back(TreeQueue::Amount{std::string(flavor), std::string(resource), 0,
+                                                      std::nullopt, std::nullopt, std::nullopt});
 }
 
 // ----------------------------------------------------------------------------------------------------------------- Berth
 
-// guaranteed, limit and lendable of a queue, or of one of its flavors.
+// guaranteed, limit, lendable and perUser.limit of a queue, or of one of its flavors.
 template <class V>
 void read_amounts(FieldReader<V>& f, const V& object, std::string_view flavor, TreeQueue& out) {
   for (const auto& [resource, amount] : f.amounts(object, "guaranteed"))
@@ -30,6 +30,8 @@ void read_amounts(FieldReader<V>& f, const V& object, std::string_view flavor, T
     amount_in(out, flavor, resource).limit = amount;
   for (const auto& [resource, amount] : f.amounts(object, "lendable"))
     amount_in(out, flavor, resource).lendable = amount;
+  for (const auto& [resource, amount] : f.amounts(f.map(object, "perUser"), "limit"))
+    amount_in(out, flavor, resource).per_user = amount;
 }
 
 template <class V>

@@ -168,7 +168,9 @@ void Intake::Impl::use_tree_queue(const Load& load, Kind kind, std::string_view 
   settings.queue = tree_queue_name(kind, name);
   depends.push_back("q:" + settings.queue);
   const TreeQueue* queue = book.tree_queue(kind, name);
-  if (queue == nullptr || !queue->namespaces) return;  // the engine says that it is missing
+  if (queue == nullptr) return;  // the engine says that it is missing
+  if (queue->limits_users()) settings.lane = load.ns;
+  if (!queue->namespaces) return;
   depends.push_back("ns:" + load.ns);
   if (queue->namespaces->matches(labels_of_namespace(load.ns))) return;
   Reason r;

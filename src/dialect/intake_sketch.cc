@@ -65,7 +65,9 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
   const Load& load = s.loads[ix];
   // No ClusterQueue has a slash in its name: it is a LocalQueue that is not there.
   const bool missing = load.given.lane.empty() && load.given.queue.starts_with(load.ns + "/");
-  if (load.object || (load.given.lane.empty() && !missing)) return std::nullopt;
+  const bool local =
+      load.given.lane.starts_with(load.ns + "/");  // else its lane is a user of another kind of queue
+  if (load.object || (!local && !missing)) return std::nullopt;
   WorkloadSketch out;
   out.uid = load.uid;
   out.ns = load.ns;

@@ -50,7 +50,7 @@ struct RoleCount {
 // All of a workload that may change while its pods stay the same.
 struct Settings {
   std::string queue;
-  std::string lane;  // ns/name of its LocalQueue; "" = none
+  std::string lane;  // ns/name of its LocalQueue; of a queue that limits its users, the namespace; "" = none
   std::int64_t priority = 0;
   bool may_preempt = true;
   bool preemptible = true;

@@ -94,6 +94,10 @@ const Meta& meta_of(const Object& object) {
   return std::visit([](const auto& o) -> const Meta& { return o.meta; }, object);
 }
 
+bool TreeQueue::limits_users() const {
+  return std::any_of(amounts.begin(), amounts.end(), [](const Amount& a) { return a.per_user.has_value(); });
+}
+
 std::string describe(Kind kind, std::string_view ns, std::string_view name) {
   return ns.empty() ? fmt::format("{} {}", enum_name(kind), name)
                     : fmt::format("{} {}/{}", enum_name(kind), ns, name);

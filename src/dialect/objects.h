@@ -254,6 +254,7 @@ struct TreeQueue {
     std::int64_t guaranteed = 0;
     std::optional<std::int64_t> limit;     // of all that it uses; none: what there is
     std::optional<std::int64_t> lendable;  // of the guaranteed; none: all of it
+    std::optional<std::int64_t> per_user;  // of what each user has in use in the queue
     bool operator==(const Amount&) const = default;
   };
   Meta meta;
@@ -271,6 +272,9 @@ struct TreeQueue {
   Placement placement = Placement::kDefault;
   std::optional<LabelSelector> namespaces;  // whose work it takes; none: anybody's
   std::string problem;
+
+  // Whether it says how much each of its users may have.
+  bool limits_users() const;
 };
 struct BerthQueue : TreeQueue {
   static constexpr Kind kKind = Kind::kQueue;

@@ -64,6 +64,7 @@ std::vector<Decision> Decider::run() {
     while (true) {
       state_.reorder_queues();
       const ClassId next = state_.pending.next();
+      if (!next.valid() && let_pass()) continue;
       if (!next.valid()) break;
       attempt(next);
     }
@@ -133,6 +134,10 @@ void Decider::check_holds() {
         for (const QuotaItem& item : c.quota) {
           if (state_.quota.available(w.queue, item.pair, kAfter) < 0) {
             broken = fmt::format("the queue's quota of {} shrank", state_.resource_name(item.pair));
+          } else if (state_.lane_room(w, item.pair, Mode::kPlan) < 0) {
+            broken = fmt::format("what {} may have of {} in this queue shrank",
+                                 state_.queues[w.queue.index()].lanes.name(w.lane),
+                                 state_.resource_name(item.pair));
           }
         }
       }
@@ -171,9 +176,11 @@ void Decider::start_holders() {
           ready = ready && device.account.capacity - device.account.used[kNow] >= need;
         }
         for (const QuotaItem& item : c.quota)
-          ready = ready && item.amount <= state_.quota.available(w.queue, item.pair, kNow);
+          ready = ready && item.amount <= state_.quota.available(w.queue, item.pair, kNow) &&
+                  (item.amount == 0 ||
+                   item.amount <= state_.queues[w.queue.index()].lane_limits.room(w.lane, item.pair, kNow));
         if (!ready) break;
-        state_.try_charge(w.queue, slot.charge, slot.node, slot.devices, kNowBit, +1);
+        state_.try_charge(w, slot.charge, slot.node, slot.devices, kNowBit, +1);
         placed.push_back({s, i, slot.node, slot.charge, slot.devices});
       }
     }
@@ -235,6 +242,8 @@ void Decider::attempt(ClassId class_id) {
   if (!hopeful) return park(class_id, placer.failure(), nullptr);
   // However the search went: work that asks for more than its queue can ever have is refused, and blocks nobody.
   if (Failure never = beyond_quota(w); !never.reasons.empty()) return park(class_id, never, nullptr);
+  if (Failure own = beyond_lane(w, placer.failure()); !own.reasons.empty())
+    return park(class_id, own, nullptr);
 
   // Surplus takes room that is free, and waits for none.
   const Claim claim = claim_of(w);
@@ -349,7 +358,7 @@ bool Decider::lacks_room(ClassId class_id) {
   for (const ChargeId choice : state_.choices(set)) {
     const Charge& charge = state_.charges[choice];
     for (const Mode mode : {Mode::kStart, Mode::kPlan}) {
-      if (!state_.quota.fits(w.queue, charge.quota, least, mode)) return false;
+      if (!state_.fits(w, charge.quota, least, mode)) return false;
       const std::int64_t total = state_.index(charge.shape, mode).total();
       if (total >= least) return false;
       // What is told is the choice that came nearest to a start.
@@ -380,124 +389,6 @@ bool Decider::would_borrow(const WorkloadState& w) const {
     }
   }
   return false;
-}
-
-// Pod sets that must start and never can: a constraint that is not supported, or no choice of flavors has enough quota even
-// when nobody else uses any.
-Failure Decider::beyond_quota(const WorkloadState& w) {
-  Failure out;
-  out.by_quota = true;
-  out.never = true;
-  if (!w.needs_all) return out;
-  for (const auto& set : w.sets) {
-    const std::int64_t least = set.least - set.active;
-    if (least <= 0) continue;
-    const Spec& spec = state_.spec(set.spec);
-    if (spec.problem.code == ReasonCode::kUnsupported) {
-      out.reasons = {spec.problem};
-      return out;
-    }
-    std::vector<Reason> reasons;
-    for (const ChargeId choice : spec.choices) {
-      const auto& quota = state_.charges[choice].quota;
-      const auto beyond = std::find_if(quota.begin(), quota.end(), [&](const QuotaItem& item) {
-        return saturating_mul(item.amount, least) > state_.quota.potential(w.queue, item.pair);
-      });
-      if (beyond == quota.end()) break;
-      reasons.push_back({ReasonCode::kQuotaMax,
-                         std::string(state_.resource_name(beyond->pair)),
-                         std::string(state_.flavor_name(beyond->pair)),
-                         saturating_mul(beyond->amount, least),
-                         state_.quota.potential(w.queue, beyond->pair),
-                         0,
-                         {}});
-    }
-    if (spec.choices.empty() || reasons.size() < spec.choices.size()) continue;
-    out.reasons = std::move(reasons);
-    return out;
-  }
-  return out;
-}
-
-void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch* search, TimeMs more_at) {
-  Pending::Class& c = state_.pending.at(class_id);
-  Parked why;
-  why.by_quota = failure.by_quota;
-  why.by_nodes = failure.by_nodes;
-  const Queue& queue = state_.queues[c.queue.index()].spec;
-  why.by_side = failure.by_nodes && !queue.unlimited && queue.preemption.reclaim != Reclaim::kNever;
-  Reason reason;
-  if (failure.reasons.size() == 1) {
-    reason = failure.reasons.front();
-  } else {
-    reason.children = failure.reasons;
-  }
-  if (failure.steps_ended) {
-    why.by_quota = why.by_nodes = true;
-    Reason bound{ReasonCode::kSearchBudget, "", "", 0, 0, 0, {}};
-    if (reason.code != ReasonCode::kNone) reason = Reason{ReasonCode::kNone, "", "", 0, 0, 0, {reason}};
-    reason.children.push_back(std::move(bound));
-    ++state_.stats.searches_ended;
-  } else if (search != nullptr && (why.by_quota || why.by_nodes)) {
-    if (reason.code != ReasonCode::kNone) reason = Reason{ReasonCode::kNone, "", "", 0, 0, 0, {reason}};
-    reason.children.push_back(search->why_not());
-  }
-  why.wake_at = search != nullptr ? search->more_at() : more_at;
-  // Work that lacks pods, or that can never run, does not stand in the way of others in a strict queue.
-  const auto final_reason = [](const Reason& r) {
-    return r.code == ReasonCode::kQuotaMax || r.code == ReasonCode::kUnsupported ||
-           r.code == ReasonCode::kInvalid || r.code == ReasonCode::kQuotaUncovered;
-  };
-  const WorkloadId first = c.members.begin()->workload;
-  const WorkloadState& w = state_.workloads[first.index()];
-  // What a search found first is not all that it would find where more is free.
-  const bool found_out = !w.needs_all || (!failure.by_quota && !failure.by_nodes);
-  const bool refused =
-      failure.never || (found_out && !failure.reasons.empty() &&
-                        std::all_of(failure.reasons.begin(), failure.reasons.end(), final_reason));
-  // Nor does surplus that finds no room.
-  const bool surplus = claim_of(w).free_room_only;
-  why.in_line = (failure.by_quota || failure.by_nodes) && !refused && !surplus;
-  why.verdict = refused ? VerdictKind::kRefused : VerdictKind::kBlocked;
-
-  const Structure& structure = state_.structures[w.structure];
-  if (search != nullptr && why.by_nodes && !why.by_quota && !search->could_help() && w.sets.size() == 1 &&
-      structure.groups.size() == 1 && structure.groups.front().topology == TopologyRequest{}) {
-    why.room_only = state_.config_version;
-  }
-  for (const auto& set : w.sets) {
-    for (const ChargeId choice : state_.spec(set.spec).choices)
-      why.shapes.push_back(state_.charges[choice].shape);
-  }
-  std::sort(why.shapes.begin(), why.shapes.end());
-  why.shapes.erase(std::unique(why.shapes.begin(), why.shapes.end()), why.shapes.end());
-  if (!failure.steps_ended && !surplus) choose_group(class_id, why);
-
-  // Numbers come and go with every pod; statuses follow the kind of reason.
-  const auto same_kind = [](const auto& self, const Reason& a, const Reason& b) -> bool {
-    if (a.code != b.code || a.subject != b.subject || a.children.size() != b.children.size()) return false;
-    for (std::size_t i = 0; i < a.children.size(); ++i) {
-      if (!self(self, a.children[i], b.children[i])) return false;
-    }
-    return true;
-  };
-  const bool told = same_kind(same_kind, c.why.reason, reason) && c.why.verdict == why.verdict;
-  why.reason = std::move(reason);
-  if (!told) {
-    for (const auto& member : c.members) state_.changed(member.workload);
-  }
-  // Who is old bars those behind it, unless it never can start.
-  if (why.in_line && !c.members.begin()->young && c.could_start_version != state_.place_version)
-    ask_empty(class_id);
-  state_.pending.park(class_id, std::move(why));
-  // What it waits for, those behind it in its group wait for too.
-  if (c.why.across_queues) return;
-  state_.pending.each_behind(class_id, [&](Pending::Class& behind) {
-    if (same_kind(same_kind, behind.why.reason, c.why.reason) && behind.why.verdict == c.why.verdict) return;
-    behind.why.reason = c.why.reason;
-    behind.why.verdict = c.why.verdict;
-    for (const auto& member : behind.members) state_.changed(member.workload);
-  });
 }
 
 void Decider::describe(Decision& d, const WorkloadState& w, const std::vector<PlacedSlot>& placed) const {

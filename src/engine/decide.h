@@ -26,6 +26,9 @@ class Decider {
   void check_holds();
   void wake();
   void review_old();
+  // What was charged to lanes with limits put those who wait in them beyond these: they bar nobody any more. True: somebody
+  // is awake for it.
+  bool let_pass();
   void ask_empty(ClassId id);
   void attempt(ClassId id);
   // The class lacked nothing but room when it was parked, and there still is too little in all: the reason gets the numbers
@@ -40,6 +43,8 @@ class Decider {
   bool places_are_unknown(const WorkloadState& w) const;
   bool would_borrow(const WorkloadState& w) const;
   Failure beyond_quota(const WorkloadState& w);
+  // No reasons: its lane may have what it asks for, or that is not known. `found`: what a search found it to lack.
+  Failure beyond_lane(const WorkloadState& w, const Failure& found);
   void park(ClassId id, const Failure& failure, const VictimSearch* search, TimeMs more_at = kEndOfTime);
   void choose_group(ClassId id, Parked& why) const;
   void start(WorkloadId id, const std::vector<PlacedSlot>& placed);

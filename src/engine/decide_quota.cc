@@ -124,6 +124,7 @@ void Decider::attempt_quota(ClassId class_id, WorkloadId id) {
     return start(id, placer.placed());
   }
   Failure failure = placer.failure();
+  if (Failure own = beyond_lane(w, failure); !own.reasons.empty()) failure = own;
   if (Failure never = beyond_quota(w); !never.reasons.empty()) failure = never;
   park(class_id, failure, nullptr, more_at_);
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/core/bands.h"
 #include "engine/core/empty_cluster.h"
 #include "engine/decide.h"
 #include "engine/preempt/quota_victims.h"
@@ -38,6 +39,20 @@ void Decider::wake() {
     if (fits) call(classes);
   }
   pending.call(called);
+}
+
+bool Decider::let_pass() {
+  bool any = false;
+  for (const QueueId queue : std::exchange(state_.filled_lanes, {})) {
+    for (const ClassId id : state_.pending.in_line(queue)) {
+      const WorkloadState& w = state_.workloads[state_.pending.at(id).members.begin()->workload.index()];
+      const bool is_known = w.needs_all && !grows(w);
+      if (is_known && beyond_lane(w, {}).reasons.empty()) continue;
+      state_.pending.wake(id);
+      any = true;
+    }
+  }
+  return any;
 }
 
 // Of those who are old and blocked, who could still start? With other nodes or another quota the answer may be another.

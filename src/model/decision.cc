@@ -92,6 +92,11 @@ std::string to_text(const Reason& r) {
       return quota_text(r);
     case ReasonCode::kQuotaUncovered:
       return fmt::format("the queue has no quota for {}", r.subject);
+    case ReasonCode::kLaneLimit:
+      return fmt::format("needs {} {}, and {} may have {} more in this queue",
+                         format_amount(r.detail, r.need), r.detail,
+                         r.subject.empty() ? "its user" : r.subject,
+                         format_amount(r.detail, std::max<std::int64_t>(0, r.have)));
     case ReasonCode::kNodes:
       return with_below(fmt::format("{} need{} a place{}, room for {}", plural(r.need, "pod", "pods"),
                                     r.need == 1 ? "s" : "",

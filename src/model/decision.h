@@ -29,6 +29,7 @@ enum class ReasonCode : std::uint8_t {
   kQuota,  // subject = resource, detail = flavor, need and have in base units; have < 0: so much too much is in use
   kQuotaMax,        // the same, but more than the queue can ever have
   kQuotaUncovered,  // subject = resource that the queue does not have
+  kLaneLimit,  // its lane `subject` may have no more in this queue: detail = resource, need and have in base units
   // about nodes
   kNodes,     // pod set `subject` needs `need` slots, `have` fit; children say why nodes were rejected
   kTopology,  // level `subject`: no domain has room; need, have = the best domain's room
@@ -70,6 +71,7 @@ struct EnumNames<ReasonCode> {
                                     "Quota"sv,
                                     "QuotaMax"sv,
                                     "QuotaUncovered"sv,
+                                    "LaneLimit"sv,
                                     "Nodes"sv,
                                     "Topology"sv,
                                     "Unschedulable"sv,

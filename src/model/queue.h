@@ -216,13 +216,32 @@ struct Lane {
   bool operator==(const Lane&) const = default;
 };
 
-// Whether workloads of a leaf stand in line by what their lanes have used of late, before priority and all else (Kueue's admission
-// fair sharing; the measure: engine/quota/lanes.h). Lanes that are not listed have weight 1.
+// The most that each lane of a leaf may use of one resource in one flavor, base units, 0 to kMostQuota.
+struct LaneLimit {
+  std::string flavor;
+  std::string resource;
+  std::int64_t amount = 0;
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("flavor", s.flavor);
+    v("resource", s.resource);
+    v("amount", s.amount);
+  }
+  bool operator==(const LaneLimit&) const = default;
+};
+
+// What the lanes of a leaf mean.
+// `by_use`: whether its workloads stand in line by what their lanes have used of late, before priority and all else (Kueue's
+// admission fair sharing; the measure: engine/quota/lanes.h). Lanes that are not listed have weight 1.
+// `limits`: of every lane alike, the nameless one too (engine/quota/lane_limits.h). Nobody yields so that a lane stays within
+// its limit, and nobody is preempted to make room within one: its work waits until other work of the lane ends.
 struct LaneOrder {
   bool by_use = false;
   DurationMs half_life = 7 * 24 * kHour;         // half of what was used is forgotten after so long
   std::vector<ResourceWeight> resource_weights;  // others: 1
   std::vector<Lane> lanes;
+  std::vector<LaneLimit> limits;
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
@@ -230,6 +249,7 @@ struct LaneOrder {
     v("half_life", s.half_life);
     v("resource_weights", s.resource_weights);
     v("lanes", s.lanes);
+    v("limits", s.limits);
   }
   bool operator==(const LaneOrder&) const = default;
 };

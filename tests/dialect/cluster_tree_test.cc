@@ -185,6 +185,36 @@ TEST(ClusterTree, KaisQueuesHaveTheirUnits) {
   }
 }
 
+TEST(ClusterTree, EachUserMayHaveSoMuch) {
+  const Made m(node_yaml("n0", 8) + queue("a", "perUser: {limit: {nvidia.com/gpu: 2}}") +
+               queue("d", "perUser: {limit: {nvidia.com/gpu: 2}}") + queue("t", "parent: d"));
+  EXPECT_EQ(m.queues.at("a").lanes.limits, (std::vector<LaneLimit>{{std::string(kAllNodes), kGpu, 2000}}));
+  EXPECT_EQ(m.quota("a", kGpu), "0/-/-") << "it is no limit of the queue";
+  EXPECT_THAT(m.queues.at("d").disabled, HasSubstr("perUser is for queues that take work"));
+}
+
+TEST(ClusterTree, AUserIsANamespace) {
+  World w;
+  w.apply(node_yaml("n0", 8) + queue("a", "perUser: {limit: {nvidia.com/gpu: 2}}"));
+  const auto pod = [](const std::string& ns, const std::string& name) {
+    std::string yaml = pod_yaml(name, 1, "  labels: {berth.dev/queue: a, berth.dev/user: somebody-else}\n");
+    return yaml.replace(yaml.find("name: " + name), 6, "namespace: " + ns + "\n  name: ");
+  };
+  for (const char* ns : {"alice", "bob"}) {
+    for (const char* name : {"p1", "p2", "p3"}) w.apply(pod(ns, name));
+  }
+  EXPECT_EQ(w.decide().size(), 4u) << "two of each, whatever their labels say";
+  const Reason why = w.engine.verdict("Pod/alice/p3")->reason;
+  EXPECT_EQ(why.code, ReasonCode::kLaneLimit) << to_text(why);
+  EXPECT_EQ(why.subject, "alice");
+  w.apply(queue("a", "perUser: {limit: {nvidia.com/gpu: 3}}"));
+  EXPECT_EQ(w.decide(2000).size(), 2u);
+  w.apply(queue("a", ""));
+  w.apply(pod("alice", "p4"));
+  EXPECT_EQ(w.decide(3000).size(), 1u) << "no limit any more";
+  EXPECT_TRUE(w.refused.empty());
+}
+
 TEST(ClusterTree, MoreThanBerthCountsIsAsGoodAsAll) {
   World w;
   w.apply(node_yaml("n0", 8) +

@@ -205,6 +205,11 @@ std::string Checker::place(const Decision& d, WorkloadRecord& w, SlotState to) {
     if (amount == 0) continue;
     for (const When when : {When::kNow, When::kAfter}) {
       if (when == When::kNow && to == SlotState::kHeld) continue;
+      const auto room = ledger_.lane_room(w.spec.queue, w.spec.lane, pair, when);
+      if (room && amount > *room) {
+        return fmt::format("it takes {} of {} in flavor {}, and its lane \"{}\" may have {} more in {}",
+                           amount, pair.second, pair.first, w.spec.lane, *room, w.spec.queue);
+      }
       const std::int64_t available = ledger_.available(w.spec.queue, pair, when);
       if (amount <= available) continue;
       return fmt::format("it takes {} of {} in flavor {}, and queue {} has {} left ({})", amount, pair.second,
@@ -346,6 +351,9 @@ void Checker::count_shape(const Decision& d, const WorkloadRecord& w, Coverage& 
   if (!topology.required.empty()) ++coverage["placed in a required " + topology.required];
   if (!topology.preferred.empty()) ++coverage["placed with a preferred " + topology.preferred];
   if (!root.groups.empty()) ++coverage["placed trees of groups"];
+  if (const auto it = ledger_.queues.find(w.spec.queue);
+      it != ledger_.queues.end() && !it->second.lanes.limits.empty())
+    ++coverage["placed within a limit of its lane"];
   std::int64_t count = 0;
   for (const PodSet* set : sets) count += set->count;
   if (w.active() + w.count(SlotState::kHeld) < count) ++coverage["placed with fewer than all pods"];

@@ -374,6 +374,27 @@ std::int64_t Ledger::available(const std::string& queue, const FlavorResource& p
   return std::max<std::int64_t>(0, local - use) + from_parent;
 }
 
+std::optional<std::int64_t> Ledger::lane_room(const std::string& queue, const std::string& lane,
+                                              const FlavorResource& pair, When when) const {
+  const auto it = queues.find(queue);
+  if (it == queues.end()) return std::nullopt;
+  for (const LaneLimit& limit : it->second.lanes.limits) {
+    if (limit.flavor != pair.first || limit.resource != pair.second) continue;
+    std::int64_t use = 0;
+    for (const auto& [uid, w] : workloads) {
+      if (w.spec.queue != queue || w.spec.lane != lane) continue;
+      for (const auto& set : w.sets) {
+        for (const auto& slot : set) {
+          const auto charge = slot.taken.charges.find(pair);
+          if (charges_when(slot.state, when) && charge != slot.taken.charges.end()) use += charge->second;
+        }
+      }
+    }
+    return limit.amount - use;
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> Ledger::flavors_of(std::size_t set_index,
                                             const std::vector<FlavorChoice>& chosen) const {
   std::set<std::string> out;
@@ -449,6 +470,11 @@ bool Ledger::has_quota(const std::string& workload, std::size_t set_index, std::
   if (!why_not.empty()) return false;
   return std::all_of(one.charges.begin(), one.charges.end(), [&](const auto& charge) {
     const std::int64_t need = charge.second * slots;
+    for (const When when : {When::kNow, When::kAfter}) {
+      if (const auto room = lane_room(w.spec.queue, w.spec.lane, charge.first, when);
+          room && need > 0 && need > *room)
+        return false;
+    }
     return need <= available(w.spec.queue, charge.first, When::kNow) &&
            need <= available(w.spec.queue, charge.first, When::kAfter);
   });

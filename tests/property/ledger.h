@@ -117,6 +117,9 @@ class Ledger {
   std::int64_t local_quota(const std::string& queue, const FlavorResource& pair) const;
   std::int64_t usage(const std::string& queue, const FlavorResource& pair, When when) const;
   std::int64_t available(const std::string& queue, const FlavorResource& pair, When when) const;
+  // How much more a lane of the queue may have; none: as much as there is.
+  std::optional<std::int64_t> lane_room(const std::string& queue, const std::string& lane,
+                                        const FlavorResource& pair, When when) const;
   std::vector<std::string> chain(const std::string& queue) const;  // itself first, the root last
   // "" where work of the queue may start; otherwise why not.
   std::string queue_trouble(const std::string& queue) const;

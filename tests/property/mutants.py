@@ -35,6 +35,10 @@ MUTANTS = [
         ('    if (need == 0) continue;\n',
          '    if (need == 0 || broken("quota-ignored")) continue;\n'),
     ]),
+    ('lanes-unlimited', 2, 'a lane may have any amount of its queue\'s quota', 'core/queue_order.cc', [
+        ('  return !queues[w.queue.index()].lane_limits.any() ||\n',
+         '  return broken("lanes-unlimited") || !queues[w.queue.index()].lane_limits.any() ||\n'),
+    ]),
     ('releasing-is-free', 2, 'work starts in room whose pods have not ended yet', 'decide.cc', [
         ('  Placer placer(state_, id, Mode::kStart, steps);\n'
          '  if (placer.run()) {\n'

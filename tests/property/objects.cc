@@ -143,6 +143,8 @@ Ordering make_ordering(Random& r) {
   return o;
 }
 
+constexpr std::uint64_t kLanes = 0x6c616e6573;
+
 Queue make_queue(const Profile& p, std::int64_t id, std::uint64_t seed) {
   Random r(seed);
   Queue q;
@@ -213,6 +215,12 @@ Queue make_queue(const Profile& p, std::int64_t id, std::uint64_t seed) {
   }
   if (p.orders) q.weight = {r.between(0, 4), r.between(1, 2)};
   if (r.chance(1, 60)) q.disabled = "a test says so";
+  Random lanes(seed ^ kLanes);  // a stream of its own, so that older seeds mean what they meant
+  if (q.leaf && lanes.chance(1, 4)) {
+    for (const Quota& quota : q.quotas) {
+      if (lanes.chance(1, 2)) q.lanes.limits.push_back({quota.flavor, quota.resource, quota.nominal / 2});
+    }
+  }
   return q;
 }
 
@@ -223,6 +231,7 @@ Workload make_workload(const Profile& p, std::int64_t id, std::uint64_t seed) {
   w.name = "test/" + w.uid;
   w.queue = r.chance(1, 20) ? "" : p.leaves[r.below(p.leaves.size())];
   if (r.chance(1, 100)) w.queue = "no-such-queue";
+  w.lane = Random(seed ^ kLanes).chance(1, 2) ? "alpha" : "";
   w.kind = any<WorkloadKind>(r);
   w.priority = r.between(0, 3);
   w.may_preempt = !r.chance(1, 10);

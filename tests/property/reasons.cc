@@ -19,7 +19,7 @@ bool contains(const Reason& reason, ReasonCode code) {
 
 bool has_amount(const Reason& reason) {
   return reason.code == ReasonCode::kQuota || reason.code == ReasonCode::kQuotaMax ||
-         reason.code == ReasonCode::kNodes;
+         reason.code == ReasonCode::kLaneLimit || reason.code == ReasonCode::kNodes;
 }
 
 bool same(const Reason& a, const Reason& b) {
@@ -169,7 +169,9 @@ class Question {
     if (auto wrong = tell_all(events); !wrong.empty()) return wrong;
     // Where it now finds nodes, and no domain among them, the reason may still tell of what other flavors lack.
     const Reason now = verdict().reason;
-    const bool elsewhere = reason.code == ReasonCode::kNodes && contains(now, ReasonCode::kTopology);
+    // The reason of a lane's limit names no flavor: what is left is that of another one.
+    const bool elsewhere = (reason.code == ReasonCode::kNodes && contains(now, ReasonCode::kTopology)) ||
+                           (reason.code == ReasonCode::kLaneLimit && relief_.lane_limits(reason.detail) > 1);
     const bool cut = contains(now, ReasonCode::kSearchBudget);
     if (exact && !started() && names(now, reason) && !elsewhere && !cut) {
       return fmt::format("{} is still held up by what was freed: {}; before: {}", uid_, to_text(now),

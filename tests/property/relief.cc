@@ -38,6 +38,7 @@ std::vector<Reason> named(const Reason& reason) {
     case ReasonCode::kQuota:
     case ReasonCode::kQuotaMax:
     case ReasonCode::kQuotaUncovered:
+    case ReasonCode::kLaneLimit:
     case ReasonCode::kNodes:
     case ReasonCode::kTopology:
     case ReasonCode::kNodeFlavor:
@@ -96,6 +97,13 @@ std::vector<Event> Relief::events(const Reason& reason, std::int64_t amount, std
       return more_quota(reason, amount);
     case ReasonCode::kQuotaUncovered:
       return cover(reason.subject);
+    case ReasonCode::kLaneLimit: {
+      Queue queue = ledger_.queues.at(spec.queue);
+      for (LaneLimit& limit : queue.lanes.limits) {
+        if (limit.resource == reason.detail) limit.amount += amount;
+      }
+      return {QueueUpsert{queue}};
+    }
     case ReasonCode::kNodes:
     case ReasonCode::kTopology:
       if (ledger_.is_opaque(spec.queue)) return {};  // there are none to make
@@ -287,6 +295,14 @@ bool Relief::room_is_known() const {
     return std::all_of(ledger_.nodes.begin(), ledger_.nodes.end(),
                        [&](const auto& node) { return ledger_.room_is_known(set->pod, node.first); });
   });
+}
+
+std::int64_t Relief::lane_limits(const std::string& resource) const {
+  const auto queue = ledger_.queues.find(record().spec.queue);
+  if (queue == ledger_.queues.end()) return 0;
+  const auto& limits = queue->second.lanes.limits;
+  return std::count_if(limits.begin(), limits.end(),
+                       [&](const LaneLimit& limit) { return limit.resource == resource; });
 }
 
 bool Relief::in_segments() const {

@@ -40,6 +40,8 @@ class Relief {
   std::optional<Numbers> numbers(const Reason& reason) const;
   // Whether room on nodes is certain for all pod sets (Ledger::room_is_known), so that a relief by nodes is exact.
   bool room_is_known() const;
+  // How many limits of its lanes the queue has for this resource: one for each flavor.
+  std::int64_t lane_limits(const std::string& resource) const;
   // Some pod set must be laid in segments.
   bool in_segments() const;
 

@@ -203,6 +203,17 @@ Status State::queue_upsert(const Queue& queue) {
       std::any_of(queue.lanes.resource_weights.begin(), queue.lanes.resource_weights.end(), wrong_weight)) {
     return fail(ErrorCode::kInvalid, "queue {}: a weight of its lanes is negative", queue.name);
   }
+  for (auto it = queue.lanes.limits.begin(); it != queue.lanes.limits.end(); ++it) {
+    const bool twice = std::any_of(queue.lanes.limits.begin(), it, [&](const LaneLimit& other) {
+      return other.flavor == it->flavor && other.resource == it->resource;
+    });
+    if (it->amount >= 0 && it->amount <= kMostQuota && !twice) continue;
+    return fail(
+        ErrorCode::kInvalid,
+        "queue {}: a limit of {} for {} in flavor {} for each of its lanes; it must lie between 0 and 2^60, "
+        "and stand there once",
+        queue.name, it->amount, it->resource, it->flavor);
+  }
   if (ordering.limit() < 0 || ordering.attained_first < 1 || ordering.attained_ratio < 2 ||
       ordering.attained_levels < 1 || ordering.attained_levels > kMostLevels || queue.half_life < kSecond) {
     return fail(
@@ -243,6 +254,7 @@ void State::rebuild_queues() {
     QueueState& q = queues[i];
     q.trouble = q.spec.disabled;
     if (!q.spec.parent.empty()) tree[i].parent = QueueId(*queue_names.find(q.spec.parent));
+    for (const LaneLimit& limit : q.spec.lanes.limits) (void)pair(limit.flavor, limit.resource);
     for (const auto& quota_entry : q.spec.quotas) {
       tree[i].limits.push_back({pair(quota_entry.flavor, quota_entry.resource), quota_entry.nominal,
                                 quota_entry.borrowing_limit, quota_entry.lending_limit});

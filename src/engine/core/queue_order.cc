@@ -20,6 +20,7 @@ void State::rebuild_fairness() {
   for (std::size_t i = 0; i < queues.size(); ++i) {
     queues[i].lanes.set_rules(queues[i].spec.lanes, now,
                               [this](const std::string& name) { return resource_numbers_.intern(name); });
+    limit_lanes(QueueId(i));
   }
   pending.set_tree(std::move(parents));
   for (std::size_t i = 0; i < queues.size(); ++i) order_lanes(QueueId(i));
@@ -103,9 +104,60 @@ void State::put_in_lane(WorkloadState& w, std::uint32_t lane) {
       }
     }
   };
+  LaneLimits& limits = queues[w.queue.index()].lane_limits;
+  const auto charge_all = [&](int sign) {
+    for (const auto& set : w.sets) {
+      for (const auto& slot : set.slots) {
+        if (!limits.any() || planes_of(slot.state) == 0) continue;
+        for (const QuotaItem& item : charges[slot.charge].quota)
+          limits.add(w.lane, item.pair, sign * item.amount, planes_of(slot.state));
+      }
+    }
+  };
   count_all(-1);
+  charge_all(-1);
   w.lane = lane;
   count_all(+1);
+  charge_all(+1);
+  if (!limits.any()) return;
+  filled_lanes.insert(w.queue);
+  gain_quota(w.queue);
+}
+
+bool State::fits(const WorkloadState& w, std::span<const QuotaItem> items, std::int64_t count,
+                 Mode mode) const {
+  if (!quota.fits(w.queue, items, count, mode)) return false;
+  return !queues[w.queue.index()].lane_limits.any() ||
+         std::all_of(items.begin(), items.end(), [&](const QuotaItem& item) {
+           return saturating_mul(item.amount, count) <= lane_room(w, item.pair, mode) || item.amount == 0;
+         });
+}
+
+std::int64_t State::lane_room(const WorkloadState& w, FlavorResource pair, Mode mode) const {
+  const LaneLimits& limits = queues[w.queue.index()].lane_limits;
+  if (!limits.any()) return kInt64Max;
+  const std::int64_t after = limits.room(w.lane, pair, kAfter);
+  return mode == Mode::kStart ? std::min(after, limits.room(w.lane, pair, kNow)) : after;
+}
+
+// The queue's limits of its lanes may be others. What is charged there is counted anew.
+void State::limit_lanes(QueueId queue) {
+  std::vector<QuotaItem> limits;
+  for (const LaneLimit& limit : queues[queue.index()].spec.lanes.limits)
+    limits.push_back({pair(limit.flavor, limit.resource), limit.amount});
+  LaneLimits& mine = queues[queue.index()].lane_limits;
+  if (mine.limits() == limits) return;
+  mine.set(std::move(limits));
+  for (const WorkloadState& w : workloads) {
+    if (!w.used || w.queue != queue) continue;
+    for (const auto& set : w.sets) {
+      for (const auto& slot : set.slots) {
+        if (planes_of(slot.state) == 0) continue;
+        for (const QuotaItem& item : charges[slot.charge].quota)
+          mine.add(w.lane, item.pair, item.amount, planes_of(slot.state));
+      }
+    }
+  }
 }
 
 // Their use, or how much of the past counts, is another now.

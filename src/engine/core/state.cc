@@ -27,24 +27,27 @@ State::~State() = default;
 
 // ---------------------------------------------------------------------------------------------------- accounts, trials
 
-void State::account(QueueId queue, ChargeId charge, NodeId node, std::uint64_t devices, PlaneMask planes,
-                    int sign) {
+void State::account(QueueId queue, std::uint32_t lane, ChargeId charge, NodeId node, std::uint64_t devices,
+                    PlaneMask planes, int sign) {
   if (planes == 0) return;
   const Charge& c = charges[charge];
   nodes.charge(node, shapes[c.shape].shape, devices, planes, sign);
   for (const QuotaItem& item : c.quota) quota.add(queue, item.pair, sign * item.amount, planes);
+  LaneLimits& limits = queues[queue.index()].lane_limits;
+  if (!limits.any()) return;
+  for (const QuotaItem& item : c.quota) limits.add(lane, item.pair, sign * item.amount, planes);
 }
 
-void State::try_charge(QueueId queue, ChargeId charge, NodeId node, std::uint64_t devices, PlaneMask planes,
-                       int sign) {
-  account(queue, charge, node, devices, planes, sign);
-  undo_.push_back({queue, charge, node, devices, planes, sign});
+void State::try_charge(const WorkloadState& w, ChargeId charge, NodeId node, std::uint64_t devices,
+                       PlaneMask planes, int sign) {
+  account(w.queue, w.lane, charge, node, devices, planes, sign);
+  undo_.push_back({w.queue, w.lane, charge, node, devices, planes, sign});
 }
 
 void State::rollback(std::size_t to) {
   while (undo_.size() > to) {
     const Undo& u = undo_.back();
-    account(u.queue, u.charge, u.node, u.devices, u.planes, -u.sign);
+    account(u.queue, u.lane, u.charge, u.node, u.devices, u.planes, -u.sign);
     undo_.pop_back();
   }
 }
@@ -97,7 +100,7 @@ void State::set_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState t
   Slot& slot = s.slots[at];
   const PlaneMask had = planes_of(slot.state);
   if (had != 0) {
-    account(w.queue, slot.charge, slot.node, slot.devices, had, -1);
+    account(w.queue, w.lane, slot.charge, slot.node, slot.devices, had, -1);
     gain_node(slot.node);
     gain_quota(w.queue);
     if ((had & kNowBit) != 0) gained_now = true;
@@ -113,7 +116,8 @@ void State::set_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState t
     slot.node = node;
     slot.charge = charge;
     slot.devices = devices;
-    account(w.queue, charge, node, devices, static_cast<PlaneMask>(want & ~charged), +1);
+    account(w.queue, w.lane, charge, node, devices, static_cast<PlaneMask>(want & ~charged), +1);
+    if (queues[w.queue.index()].lane_limits.any()) filled_lanes.insert(w.queue);
   }
   count(w, s, slot, +1);
 }
@@ -127,8 +131,9 @@ void State::move_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState 
   const PlaneMask want = planes_of(to);
   const auto more = static_cast<PlaneMask>(want & ~had);
   const auto less = static_cast<PlaneMask>(had & ~want);
-  account(w.queue, slot.charge, slot.node, slot.devices, static_cast<PlaneMask>(more & ~charged), +1);
-  account(w.queue, slot.charge, slot.node, slot.devices, static_cast<PlaneMask>(less & ~freed), -1);
+  account(w.queue, w.lane, slot.charge, slot.node, slot.devices, static_cast<PlaneMask>(more & ~charged), +1);
+  account(w.queue, w.lane, slot.charge, slot.node, slot.devices, static_cast<PlaneMask>(less & ~freed), -1);
+  if (more != 0 && queues[w.queue.index()].lane_limits.any()) filled_lanes.insert(w.queue);
   if (less != 0) {
     gain_node(slot.node);
     gain_quota(w.queue);

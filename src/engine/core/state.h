@@ -29,6 +29,7 @@
 #include "engine/place/fragments.h"
 #include "engine/place/nodes.h"
 #include "engine/quota/fairness.h"
+#include "engine/quota/lane_limits.h"
 #include "engine/quota/lanes.h"
 #include "engine/quota/tree.h"
 #include "model/event.h"
@@ -129,6 +130,7 @@ struct QueueState {
   std::map<std::uint64_t, WorkloadId> holders;      // by hold_order
   std::vector<TakenBack> taken_back;                // by each once
   Lanes lanes;
+  LaneLimits lane_limits;
 };
 
 class EmptyCluster;
@@ -182,8 +184,8 @@ class State {
 
   // ---- Trials.
   std::size_t mark() const { return undo_.size(); }
-  void try_charge(QueueId queue, ChargeId charge, NodeId node, std::uint64_t devices, PlaneMask planes,
-                  int sign);
+  void try_charge(const WorkloadState& w, ChargeId charge, NodeId node, std::uint64_t devices,
+                  PlaneMask planes, int sign);
   void rollback(std::size_t mark);
   void keep() { undo_.clear(); }
 
@@ -209,6 +211,10 @@ class State {
   // where the queue still has that choice (one flavor per pod set), else any choice of the spec.
   std::vector<ChargeId> choices(const PodSetState& set);
   void changed(WorkloadId id);
+  // Do `count` times these items fit the quota of its queue, and the limits of its lane there?
+  bool fits(const WorkloadState& w, std::span<const QuotaItem> items, std::int64_t count, Mode mode) const;
+  // How much more of the pair its lane may have; kInt64Max: as much as there is.
+  std::int64_t lane_room(const WorkloadState& w, FlavorResource pair, Mode mode) const;
   // The class's key but for its priority: the same work in the same queue.
   static std::string kin_of(const Pending::Class& c);
   // Queues of which this holds stand in one line by their first workloads, whatever starts.
@@ -264,15 +270,17 @@ class State {
   std::vector<std::uint8_t> is_gained;  // by node
   std::set<QueueId> gained_roots;
   std::set<QueueId>
-      gained_sides;            // the queues below the roots that gave something back, and those above them
-  bool gained_now = false;     // room that held work may be waiting for
-  bool holds_suspect = false;  // a node changed under a hold
+      gained_sides;  // the queues below the roots that gave something back, and those above them
+  std::set<QueueId> filled_lanes;  // queues with limits of their lanes where more was charged
+  bool gained_now = false;         // room that held work may be waiting for
+  bool holds_suspect = false;      // a node changed under a hold
   std::vector<WorkloadId> changed_list;
   std::vector<std::uint8_t> is_changed;
 
  private:
   struct Undo {
     QueueId queue;
+    std::uint32_t lane = 0;
     ChargeId charge;
     NodeId node;
     std::uint64_t devices = 0;
@@ -285,8 +293,8 @@ class State {
     std::vector<std::uint8_t> devices;
   };
 
-  void account(QueueId queue, ChargeId charge, NodeId node, std::uint64_t devices, PlaneMask planes,
-               int sign);
+  void account(QueueId queue, std::uint32_t lane, ChargeId charge, NodeId node, std::uint64_t devices,
+               PlaneMask planes, int sign);
   void gain_node(NodeId node);
   void gain_quota(QueueId queue);
   void rebuild_queues();
@@ -306,6 +314,7 @@ class State {
   void put_in_lane(WorkloadState& w, std::uint32_t lane);
   void use_lane(const WorkloadState& w, ChargeId charge, int sign);
   void order_lanes(QueueId queue);
+  void limit_lanes(QueueId queue);
   std::int64_t priority_of(QueueId queue, const Workload& workload) const {
     return ranked_priority(queues[queue.index()].spec.ordering.tiers, workload.kind, workload.priority);
   }

@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <map>
+#include <tuple>
 #include <utility>
 
 namespace berth::engine {
@@ -17,6 +18,7 @@ Status audit(const State& state) {
   std::map<Key, std::array<std::int64_t, 2>> on_nodes;
   std::map<Key, std::array<std::int64_t, 2>> on_devices;
   std::map<Key, std::array<std::int64_t, 2>> on_queues;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::array<std::int64_t, 2>> on_lanes;
   std::size_t holders = 0;
   for (std::size_t i = 0; i < state.workloads.size(); ++i) {
     const WorkloadState& w = state.workloads[i];
@@ -40,8 +42,10 @@ Status audit(const State& state) {
         for (const Plane plane : {kNow, kAfter}) {
           if ((planes & (1u << plane)) == 0) continue;
           const Charge& c = state.charges[slot.charge];
-          for (const QuotaItem& item : c.quota)
+          for (const QuotaItem& item : c.quota) {
             on_queues[{w.queue.value, item.pair.value}][plane] += item.amount;
+            on_lanes[{w.queue.value, w.lane, item.pair.value}][plane] += item.amount;
+          }
           if (state.nodes.is_opaque(slot.node)) continue;  // nothing is counted there
           for (const auto& a : state.shapes[c.shape].shape.amounts) {
             on_nodes[{slot.node.value, a.resource.value}][plane] += a.amount;
@@ -101,6 +105,21 @@ Status audit(const State& state) {
         return fail(ErrorCode::kInternal,
                     "node {}: device {} is charged {} and {}, the slots there make {} and {}",
                     record.spec.name, d, used[kNow], used[kAfter], mine[kNow], mine[kAfter]);
+      }
+    }
+  }
+
+  for (const auto& [key, used] : on_lanes) {
+    const auto& [queue, lane, pair_value] = key;
+    const FlavorResource pair(pair_value);
+    const LaneLimits& limits = state.queues[queue].lane_limits;
+    for (const QuotaItem& limit : limits.limits()) {
+      if (limit.pair != pair) continue;
+      for (const Plane plane : {kNow, kAfter}) {
+        if (limit.amount - limits.room(lane, pair, plane) == used[plane]) continue;
+        return fail(ErrorCode::kInternal, "queue {}: lane {} is charged {} of {}, the slots make {}",
+                    state.queues[queue].spec.name, state.queues[queue].lanes.name(lane),
+                    limit.amount - limits.room(lane, pair, plane), state.resource_name(pair), used[plane]);
       }
     }
   }

@@ -379,6 +379,14 @@ WorkloadId Pending::blocked_by(ClassId id) const {
   return classes_[bar->id.index()].members.begin()->workload;
 }
 
+std::vector<ClassId> Pending::in_line(QueueId queue) const {
+  std::vector<ClassId> out;
+  if (queue.index() >= lines_.size()) return out;
+  const Line& l = lines_[queue.index()];
+  for (const Head& head : l.strict ? l.blocked : l.old) out.push_back(head.id);
+  return out;
+}
+
 std::size_t Pending::size_of(QueueId queue) const {
   return queue.index() < lines_.size() ? lines_[queue.index()].members : 0;
 }

@@ -114,6 +114,8 @@ class Pending {
   }
   // The blocked classes whose first member is old.
   const std::set<ClassId>& old() const { return old_; }
+  // The parked classes of the queue that bar those behind them, or would if nobody in front of them did, in their order.
+  std::vector<ClassId> in_line(QueueId queue) const;
   // Says of a class whether it could start if nothing else were there. Only then it bars others when it is old.
   void set_could_start(ClassId id, bool could_start, std::uint64_t version);
   std::size_t size() const { return size_; }

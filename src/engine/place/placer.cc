@@ -284,7 +284,7 @@ bool Placer::in_domain(std::size_t step, std::uint32_t level, std::size_t most) 
 
   // What the best domain has room for, in flavors that still have quota; in any, where a pod set has quota in none.
   const auto chargeable = [&](ChargeId charge, std::int64_t slots) {
-    return state_.quota.fits(w_.queue, state_.charges[charge].quota, slots, mode_);
+    return state_.fits(w_, state_.charges[charge].quota, slots, mode_);
   };
   const bool by_quota = std::any_of(group.leaves.begin(), group.leaves.end(), [&](std::uint32_t set) {
     const auto all = choices(set);
@@ -440,12 +440,21 @@ NodeId Placer::best_node(ShapeIndex& index) const {
 std::int64_t Placer::place_slots(std::uint32_t set, ChargeId charge, std::int64_t least, std::int64_t want) {
   const Charge& c = state_.charges[charge];
   std::int64_t count = want;
-  if (!state_.quota.fits(w_.queue, c.quota, count, mode_)) {
+  if (!state_.fits(w_, c.quota, count, mode_)) {
     const std::int64_t floor = std::max<std::int64_t>(least, 1);
-    if (!state_.quota.fits(w_.queue, c.quota, floor, mode_)) {
+    if (!state_.fits(w_, c.quota, floor, mode_)) {
       failure_.by_quota = true;
       for (const QuotaItem& item : c.quota) {
         const std::int64_t need = item.amount * floor;
+        if (const std::int64_t room = state_.lane_room(w_, item.pair, mode_); need > room && need > 0) {
+          note({ReasonCode::kLaneLimit,
+                state_.queues[w_.queue.index()].lanes.name(w_.lane),
+                std::string(state_.resource_name(item.pair)),
+                need,
+                room,
+                0,
+                {}});
+        }
         std::int64_t have = state_.quota.available(w_.queue, item.pair, kAfter);
         if (mode_ == Mode::kStart) have = std::min(have, state_.quota.available(w_.queue, item.pair, kNow));
         if (need <= have) continue;
@@ -464,7 +473,7 @@ std::int64_t Placer::place_slots(std::uint32_t set, ChargeId charge, std::int64_
     std::int64_t low = floor;
     while (low < count) {
       const std::int64_t middle = low + (count - low + 1) / 2;
-      if (state_.quota.fits(w_.queue, c.quota, middle, mode_)) {
+      if (state_.fits(w_, c.quota, middle, mode_)) {
         low = middle;
       } else {
         count = middle - 1;
@@ -558,7 +567,7 @@ bool Placer::place_some(std::uint32_t set, ChargeId charge, std::int64_t count, 
     if (!node.valid()) return false;
     while (slots[next_slot].state != SlotState::kWaiting) ++next_slot;
     const std::uint64_t devices = state_.choose_devices(node, charge, mode_);
-    state_.try_charge(w_.queue, charge, node, devices, planes_of(mode_), +1);
+    state_.try_charge(w_, charge, node, devices, planes_of(mode_), +1);
     placed_.push_back({set, static_cast<std::uint32_t>(next_slot++), node, charge, devices});
   }
   return true;
@@ -573,8 +582,7 @@ bool Placer::may_fit() {
     const auto options = choices(set);
     const bool some = std::any_of(options.begin(), options.end(), [&](const ChargeId charge) {
       const Charge& c = state_.charges[charge];
-      return state_.quota.fits(w_.queue, c.quota, least, mode_) &&
-             state_.index(c.shape, mode_).total() >= least;
+      return state_.fits(w_, c.quota, least, mode_) && state_.index(c.shape, mode_).total() >= least;
     });
     if (!some) return false;
   }

@@ -35,6 +35,7 @@ struct Failure {
   bool steps_ended = false;
   bool never =
       false;  // whatever else runs: decided by who asks, not by a search, which looks at one part after the other
+  bool of_lane = false;  // it waits for other work of its own lane, and for nothing that anybody else has
   std::vector<Reason> reasons;  // at most 8, in the order found, no two alike
 };
 

@@ -320,9 +320,9 @@ void Candidates::give_back(std::uint32_t i) {
 }
 
 void Candidates::charge(const Unit& unit, int sign) {
-  const QueueId queue = state_.workloads[unit.workload.index()].queue;
+  const WorkloadState& v = state_.workloads[unit.workload.index()];
   each_slot(unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
-    state_.try_charge(queue, slot.charge, slot.node, slot.devices, kAfterBit, sign);
+    state_.try_charge(v, slot.charge, slot.node, slot.devices, kAfterBit, sign);
   });
 }
 

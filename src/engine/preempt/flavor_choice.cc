@@ -87,6 +87,7 @@ std::int64_t FlavorChooser::taken(FlavorResource pair) const {
 FlavorChooser::Rating FlavorChooser::rate(FlavorResource pair, std::int64_t amount, bool look_for_victims) {
   const WorkloadState& w = state_.workloads[id_.index()];
   if (amount > state_.quota.potential(w.queue, pair)) return {};
+  if (amount > 0 && amount > state_.lane_room(w, pair, Mode::kPlan)) return {};
   const CoveringSubtree cover = covering_subtree(state_, w.queue, pair, amount);
   if (amount <= state_.quota.available(w.queue, pair, kAfter)) return {FlavorMode::kFits, cover.height};
   const QuotaItem ask{pair, amount};

@@ -44,7 +44,8 @@ bool VictimSearch::could_help() const {
 }
 
 std::optional<VictimPlan> VictimSearch::run(Ask ask, int only) {
-  ask_ = ask;
+  // Nobody ends so that a lane stays within its limit: more than the least would count on the ends of its own work.
+  ask_ = state_.queues[w_.queue.index()].lane_limits.any() ? Ask::kLeast : ask;
   more_at_ = kEndOfTime;
   const PreemptionPolicy& policy = state_.queues[w_.queue.index()].spec.preemption;
   why_not_ = {ReasonCode::kNoVictims, "", "", 0, 0, 0, {}};
@@ -120,6 +121,10 @@ std::optional<VictimPlan> VictimSearch::run_rank(int rank) {
   fair_.reset();
   const bool fair = shares_dominantly(state_, w_.queue);
   candidates_.emplace(state_, lists_, id_, wanted_, steps_, fair);
+  const auto beyond_lane = [&](const QuotaItem& item) {
+    return item.amount > 0 && item.amount > state_.lane_room(w_, item.pair, Mode::kPlan);
+  };
+  if (std::any_of(wanted_.quota.begin(), wanted_.quota.end(), beyond_lane)) return std::nullopt;
   if (fair) {
     fair_units_.emplace(*candidates_);
     fair_.emplace(state_, id_, wanted_.quota, candidates_->contested(), *fair_units_);
@@ -216,7 +221,7 @@ VictimSearch::Sequence VictimSearch::reprieve(const Sequence& taken) {
     if (fits(&placed)) {
       keep_only_needed(kept, placed);
       for (const PlacedSlot& p : placed) {
-        state_.try_charge(w_.queue, p.charge, p.node, p.devices, kAfterBit, -1);
+        state_.try_charge(w_, p.charge, p.node, p.devices, kAfterBit, -1);
       }
     } else {
       state_.rollback(mark);
@@ -584,7 +589,7 @@ void VictimSearch::keep_only_needed(Sequence& victims, const std::vector<PlacedS
   victims = std::move(needed);
 }
 
-// With both charged: is no node of the victim, and no queue on the preemptor's way up, beyond what it has?
+// With both charged: is no node of the victim, no queue on the preemptor's way up, and not its lane beyond what it has?
 bool VictimSearch::fits_beside(const Unit& unit, const std::vector<PlacedSlot>& placed) const {
   bool ok = true;
   candidates_->each_slot(unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
@@ -607,6 +612,7 @@ bool VictimSearch::fits_beside(const Unit& unit, const std::vector<PlacedSlot>& 
       for (QueueId at = w_.queue; at.valid() && item.amount > 0; at = state_.quota.parent(at)) {
         ok = ok && state_.quota.available(at, item.pair, kAfter) >= 0;
       }
+      ok = ok && state_.lane_room(w_, item.pair, Mode::kPlan) >= 0;
     }
   }
   return ok;
@@ -639,7 +645,7 @@ bool VictimSearch::stays_entitled(const Sequence& victims, std::vector<PlacedSlo
         std::find_if(placed.rbegin(), placed.rend(), [&](const PlacedSlot& p) { return spare[p.set] > 0; });
     if (surplus == placed.rend() || placed.size() == 1) return false;
     --spare[surplus->set];
-    state_.try_charge(w_.queue, surplus->charge, surplus->node, surplus->devices, kAfterBit, -1);
+    state_.try_charge(w_, surplus->charge, surplus->node, surplus->devices, kAfterBit, -1);
     placed.erase(std::next(surplus).base());
   }
   return true;

@@ -13,6 +13,7 @@ std::uint32_t Lanes::number(const std::string& name, TimeMs now) {
   const auto [it, fresh] = numbers_.try_emplace(name, static_cast<std::uint32_t>(lanes_.size()));
   if (fresh) {
     Lane& lane = lanes_.emplace_back();
+    lane.name = name;
     lane.past.set_half_life(half_life_);
     lane.past.since = now;
   }

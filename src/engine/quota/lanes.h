@@ -52,6 +52,7 @@ class Lanes {
 
   // The number of a lane, made where it is new.
   std::uint32_t number(const std::string& name, TimeMs now);
+  const std::string& name(std::uint32_t lane) const { return lanes_[lane].name; }
   // What the lane has in use changes, from the next advance() on.
   void use(std::uint32_t lane, std::size_t resource, std::int64_t change);
   // What was in use since the last call counts until `now`; from then on what is in use now.
@@ -63,6 +64,7 @@ class Lanes {
 
  private:
   struct Lane {
+    std::string name;
     Rational weight;
     DecayedUse past;
     std::vector<std::int64_t> in_use;  // by resource

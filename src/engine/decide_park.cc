@@ -1,0 +1,199 @@
+// What becomes of work that cannot start: what it lacks is asked for itself, and it is parked with its reasons.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/checked.h"
+#include "engine/core/bands.h"
+#include "engine/decide.h"
+
+namespace berth::engine {
+
+// Pod sets that must start and never can: a constraint that is not supported, or no choice of flavors has enough quota even
+// when nobody else uses any.
+Failure Decider::beyond_quota(const WorkloadState& w) {
+  Failure out;
+  out.by_quota = true;
+  out.never = true;
+  if (!w.needs_all) return out;
+  for (const auto& set : w.sets) {
+    const std::int64_t least = set.least - set.active;
+    if (least <= 0) continue;
+    const Spec& spec = state_.spec(set.spec);
+    if (spec.problem.code == ReasonCode::kUnsupported) {
+      out.reasons = {spec.problem};
+      return out;
+    }
+    std::vector<Reason> reasons;
+    for (const ChargeId choice : spec.choices) {
+      const auto& quota = state_.charges[choice].quota;
+      const auto beyond = std::find_if(quota.begin(), quota.end(), [&](const QuotaItem& item) {
+        return saturating_mul(item.amount, least) > state_.quota.potential(w.queue, item.pair);
+      });
+      if (beyond == quota.end()) break;
+      reasons.push_back({ReasonCode::kQuotaMax,
+                         std::string(state_.resource_name(beyond->pair)),
+                         std::string(state_.flavor_name(beyond->pair)),
+                         saturating_mul(beyond->amount, least),
+                         state_.quota.potential(w.queue, beyond->pair),
+                         0,
+                         {}});
+    }
+    if (spec.choices.empty() || reasons.size() < spec.choices.size()) continue;
+    out.reasons = std::move(reasons);
+    return out;
+  }
+  return out;
+}
+
+// Pod sets that must start, and for which other work of its own lane must end first: one that fits the lane's limits in no
+// choice of flavors, or all of them together where each is charged the least that any of its choices asks for. Where some may
+// be left out, and for what grows, what its search found says so.
+Failure Decider::beyond_lane(const WorkloadState& w, const Failure& found) {
+  Failure out;
+  out.by_quota = true;
+  out.of_lane = true;
+  const QueueState& queue = state_.queues[w.queue.index()];
+  if (!queue.lane_limits.any()) return out;
+  if (!w.needs_all || grows(w)) {
+    const bool all = std::all_of(found.reasons.begin(), found.reasons.end(),
+                                 [](const Reason& r) { return r.code == ReasonCode::kLaneLimit; });
+    if (all) out.reasons = found.reasons;
+    return out;
+  }
+  const auto tell = [&](FlavorResource pair, std::int64_t need) {
+    const std::int64_t room = state_.lane_room(w, pair, Mode::kStart);
+    Reason reason{ReasonCode::kLaneLimit,
+                  queue.lanes.name(w.lane),
+                  std::string(state_.resource_name(pair)),
+                  need,
+                  room,
+                  0,
+                  {}};
+    const auto same = std::find_if(out.reasons.begin(), out.reasons.end(),
+                                   [&](const Reason& r) { return r.detail == reason.detail; });
+    if (same == out.reasons.end()) {
+      out.reasons.push_back(std::move(reason));
+    } else if (need - room < same->need - same->have) {  // of several flavors the one that came nearest
+      *same = std::move(reason);
+    }
+  };
+  for (const QuotaItem& limit : queue.lane_limits.limits()) {
+    const std::int64_t room = state_.lane_room(w, limit.pair, Mode::kPlan);
+    std::int64_t together = 0;
+    for (const auto& set : w.sets) {
+      const std::int64_t least = set.least - set.active;
+      const std::vector<ChargeId> choices = state_.choices(set);
+      if (least <= 0 || choices.empty()) continue;
+      std::int64_t fewest = kInt64Max;
+      for (const ChargeId choice : choices) {
+        const auto& quota = state_.charges[choice].quota;
+        const auto item = std::find_if(quota.begin(), quota.end(),
+                                       [&](const QuotaItem& i) { return i.pair == limit.pair; });
+        fewest = std::min(fewest, item == quota.end() ? 0 : saturating_mul(item->amount, least));
+      }
+      together = saturating_add(together, fewest);
+    }
+    if (together > 0 && together > room) tell(limit.pair, together);
+  }
+  for (const auto& set : w.sets) {
+    const std::int64_t least = set.least - set.active;
+    const std::vector<ChargeId> choices = state_.choices(set);
+    if (least <= 0 || !out.reasons.empty()) continue;
+    std::vector<std::pair<FlavorResource, std::int64_t>> beyond;
+    for (const ChargeId choice : choices) {
+      for (const QuotaItem& item : state_.charges[choice].quota) {
+        const std::int64_t need = saturating_mul(item.amount, least);
+        if (need == 0 || need <= state_.lane_room(w, item.pair, Mode::kPlan)) continue;
+        beyond.emplace_back(item.pair, need);
+        break;
+      }
+    }
+    if (beyond.size() < choices.size()) continue;
+    for (const auto& [pair, need] : beyond) tell(pair, need);
+  }
+  return out;
+}
+
+void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch* search, TimeMs more_at) {
+  Pending::Class& c = state_.pending.at(class_id);
+  Parked why;
+  why.by_quota = failure.by_quota;
+  why.by_nodes = failure.by_nodes;
+  const Queue& queue = state_.queues[c.queue.index()].spec;
+  why.by_side = failure.by_nodes && !queue.unlimited && queue.preemption.reclaim != Reclaim::kNever;
+  Reason reason;
+  if (failure.reasons.size() == 1) {
+    reason = failure.reasons.front();
+  } else {
+    reason.children = failure.reasons;
+  }
+  if (failure.steps_ended) {
+    why.by_quota = why.by_nodes = true;
+    Reason bound{ReasonCode::kSearchBudget, "", "", 0, 0, 0, {}};
+    if (reason.code != ReasonCode::kNone) reason = Reason{ReasonCode::kNone, "", "", 0, 0, 0, {reason}};
+    reason.children.push_back(std::move(bound));
+    ++state_.stats.searches_ended;
+  } else if (search != nullptr && (why.by_quota || why.by_nodes)) {
+    if (reason.code != ReasonCode::kNone) reason = Reason{ReasonCode::kNone, "", "", 0, 0, 0, {reason}};
+    reason.children.push_back(search->why_not());
+  }
+  why.wake_at = search != nullptr ? search->more_at() : more_at;
+  // Work that lacks pods, or that can never run, does not stand in the way of others in a strict queue.
+  const auto final_reason = [](const Reason& r) {
+    return r.code == ReasonCode::kQuotaMax || r.code == ReasonCode::kUnsupported ||
+           r.code == ReasonCode::kInvalid || r.code == ReasonCode::kQuotaUncovered;
+  };
+  const WorkloadId first = c.members.begin()->workload;
+  const WorkloadState& w = state_.workloads[first.index()];
+  // What a search found first is not all that it would find where more is free.
+  const bool found_out = !w.needs_all || (!failure.by_quota && !failure.by_nodes);
+  const bool refused =
+      failure.never || (found_out && !failure.reasons.empty() &&
+                        std::all_of(failure.reasons.begin(), failure.reasons.end(), final_reason));
+  // Nor does surplus that finds no room, nor who waits for work of its own lane: other lanes need not wait for that.
+  const bool surplus = claim_of(w).free_room_only;
+  why.in_line = (failure.by_quota || failure.by_nodes) && !refused && !surplus && !failure.of_lane;
+  why.verdict = refused ? VerdictKind::kRefused : VerdictKind::kBlocked;
+
+  const Structure& structure = state_.structures[w.structure];
+  if (search != nullptr && why.by_nodes && !why.by_quota && !search->could_help() && w.sets.size() == 1 &&
+      structure.groups.size() == 1 && structure.groups.front().topology == TopologyRequest{}) {
+    why.room_only = state_.config_version;
+  }
+  for (const auto& set : w.sets) {
+    for (const ChargeId choice : state_.spec(set.spec).choices)
+      why.shapes.push_back(state_.charges[choice].shape);
+  }
+  std::sort(why.shapes.begin(), why.shapes.end());
+  why.shapes.erase(std::unique(why.shapes.begin(), why.shapes.end()), why.shapes.end());
+  if (!failure.steps_ended && !surplus) choose_group(class_id, why);
+
+  // Numbers come and go with every pod; statuses follow the kind of reason.
+  const auto same_kind = [](const auto& self, const Reason& a, const Reason& b) -> bool {
+    if (a.code != b.code || a.subject != b.subject || a.children.size() != b.children.size()) return false;
+    for (std::size_t i = 0; i < a.children.size(); ++i) {
+      if (!self(self, a.children[i], b.children[i])) return false;
+    }
+    return true;
+  };
+  const bool told = same_kind(same_kind, c.why.reason, reason) && c.why.verdict == why.verdict;
+  why.reason = std::move(reason);
+  if (!told) {
+    for (const auto& member : c.members) state_.changed(member.workload);
+  }
+  // Who is old bars those behind it, unless it never can start.
+  if (why.in_line && !c.members.begin()->young && c.could_start_version != state_.place_version)
+    ask_empty(class_id);
+  state_.pending.park(class_id, std::move(why));
+  // What it waits for, those behind it in its group wait for too.
+  if (c.why.across_queues) return;
+  state_.pending.each_behind(class_id, [&](Pending::Class& behind) {
+    if (same_kind(same_kind, behind.why.reason, c.why.reason) && behind.why.verdict == c.why.verdict) return;
+    behind.why.reason = c.why.reason;
+    behind.why.verdict = c.why.verdict;
+    for (const auto& member : behind.members) state_.changed(member.workload);
+  });
+}
+
+}  // namespace berth::engine
