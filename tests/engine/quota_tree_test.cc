@@ -3,6 +3,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -112,6 +113,92 @@ TEST(QuotaTree, EqualsTheSlowModel) {
     for (std::size_t i = 0; i < m.nodes.size(); ++i) changed.nodes[i].own_use = m.nodes[i].own_use;
     load(tree, changed);
     compare(tree, changed);
+  }));
+}
+
+// What the queue could have if nobody used anything; and the tree's other answers, which follow from the formulas.
+std::int64_t potential(const Model& m, int n) {
+  Model idle = m;
+  for (auto& node : idle.nodes) node.own_use = 0;
+  return idle.available(n);
+}
+
+// Several flavors, deep trees, use of inner queues, the two planes apart: each pair and plane is a model of its own.
+TEST(QuotaTree, PairsAndPlanesKeepApartInTreesOfAnyDepth) {
+  EXPECT_TRUE(rc::check("each pair and plane as if it were alone", [] {
+    constexpr std::size_t kPairs = 3;
+    const int count = *rc::gen::inRange(1, 14);
+    std::vector<int> parents;
+    for (int i = 0; i < count; ++i) {
+      // Half of the time the one before: chains as long as the tree.
+      parents.push_back(i == 0 ? -1 : *rc::gen::inRange(0, 2) == 0 ? i - 1 : *rc::gen::inRange(-1, i));
+    }
+    const auto limit = [] {
+      return *rc::gen::inRange(0, 2) == 0 ? std::optional<std::int64_t>(*rc::gen::inRange(0, 20))
+                                          : std::nullopt;
+    };
+    std::array<std::array<Model, 2>, kPairs> models;
+    std::vector<QuotaTree::Node> nodes(parents.size());
+    for (std::size_t i = 0; i < parents.size(); ++i) {
+      if (parents[i] >= 0) nodes[i].parent = QueueId(static_cast<std::uint32_t>(parents[i]));
+      for (std::size_t p = 0; p < kPairs; ++p) {
+        Model::Node node;
+        node.parent = parents[i];
+        const bool listed = *rc::gen::inRange(0, 4) != 0;  // a queue need not say anything of a pair
+        if (listed) {
+          node.nominal = *rc::gen::inRange(0, 20);
+          if (parents[i] >= 0) {
+            node.borrowing = limit();
+            node.lending = limit();
+          }
+          nodes[i].limits.push_back({FlavorResource(p), node.nominal, node.borrowing, node.lending});
+        }
+        for (Model& model : models[p]) model.nodes.push_back(node);
+      }
+    }
+    QuotaTree tree;
+    tree.rebuild(std::move(nodes), kPairs);
+    const int steps = *rc::gen::inRange(0, 25);
+    for (int s = 0; s < steps; ++s) {
+      const int at = *rc::gen::inRange(0, count);
+      const auto p = static_cast<std::size_t>(*rc::gen::inRange<int>(0, kPairs));
+      const auto planes = static_cast<PlaneMask>(*rc::gen::inRange(1, 4));
+      std::int64_t least = 0;
+      for (const Plane plane : {kNow, kAfter}) {
+        if ((planes & (1u << plane)) != 0) least = std::max(least, -models[p][plane].nodes[at].own_use);
+      }
+      const std::int64_t amount = *rc::gen::inRange<std::int64_t>(std::min<std::int64_t>(least, 0), 15);
+      for (const Plane plane : {kNow, kAfter}) {
+        if ((planes & (1u << plane)) != 0) models[p][plane].nodes[at].own_use += amount;
+      }
+      tree.add(QueueId(static_cast<std::uint32_t>(at)), FlavorResource(p), amount, planes);
+    }
+    for (int i = 0; i < count; ++i) {
+      const QueueId q(static_cast<std::uint32_t>(i));
+      for (std::size_t p = 0; p < kPairs; ++p) {
+        const FlavorResource pair(p);
+        for (const Plane plane : {kNow, kAfter}) {
+          const Model& m = models[p][plane];
+          RC_ASSERT(tree.usage(q, pair, plane) == m.usage(i));
+          RC_ASSERT(tree.available(q, pair, plane) == m.available(i));
+        }
+        const Model& after = models[p][kAfter];
+        RC_ASSERT(tree.subtree(q, pair) == after.subtree(i));
+        RC_ASSERT(tree.local(q, pair) == after.local(i));
+        RC_ASSERT(tree.potential(q, pair) == potential(after, i));
+        RC_ASSERT(tree.borrows(q, pair) == (after.usage(i) > after.subtree(i)));
+        // What fits is what is available, and taking all of it leaves nothing, here and for whoever shares it.
+        const std::int64_t room = after.available(i);
+        const QuotaItem one{pair, 1};
+        if (room > 0) {
+          RC_ASSERT(tree.fits(q, {&one, 1}, room, Mode::kPlan));
+          Model full = after;
+          full.nodes[i].own_use += room;
+          RC_ASSERT(full.available(i) <= 0);
+        }
+        RC_ASSERT(!tree.fits(q, {&one, 1}, std::max<std::int64_t>(0, room) + 1, Mode::kPlan));
+      }
+    }
   }));
 }
 
