@@ -193,7 +193,11 @@ class BerthTest : public ClusterTest {
   void TearDown() override {
     for (auto& berth : berths_) {
       if (berth.process.running() && berth.healthy_at_end) {
-        const auto health = ask(berth, "/healthz");
+        Reply health;  // of one that was started a moment ago: as soon as it listens
+        (void)eventually([&] {
+          health = ask(berth, "/healthz");
+          return health.status != 0 || !berth.process.running();
+        });
         EXPECT_EQ(health.status, 200) << health.describe();
         berth.process.stop();
         EXPECT_EQ(berth.process.exit_text(), "exit status 0") << tail(berth.log, 10);
