@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "property/checker.h"
@@ -210,23 +211,43 @@ std::string Checker::may_yield(const WorkloadRecord& victim, const Rank& rank,
   const auto ours = ledger_.chain(to.spec.queue);
   const auto theirs = ledger_.chain(victim.spec.queue);
   if (ours.back() != theirs.back()) return "the queues are of different trees";
-  // Some pair that it uses and the other asks for is over quota in every queue from its own up to the common ancestor.
+  // Some pair that it uses and the other asks for is over quota in every queue from its own up to the common ancestor. Where only
+  // quota is known Kueue's rule holds, which looks at each of these queues by itself: some pair that is asked for is over it.
   ResourceList asked;
   for (const PodSet* set : pod_sets_of(to.spec.root)) {
     const ResourceList total = set->pod.total().value();
     for (const auto& [resource, amount] : total) asked.set(resource, asked.get(resource) + amount);
   }
+  const auto is_asked = [&](const FlavorResource& pair) {
+    return asked.get(pair.second) != 0 || pair.second == "pods";
+  };
+  const auto over = [&](const std::string& queue, const FlavorResource& pair) {
+    return ledger_.usage(queue, pair, When::kAfter) > ledger_.subtree_quota(queue, pair);
+  };
+  std::set<FlavorResource> contested;  // where only quota is known
+  if (ledger_.is_opaque(to.spec.queue)) {
+    for (const auto& [uid, w] : ledger_.workloads) {
+      for (const auto& set : w.sets) {
+        for (const auto& slot : set) {
+          for (const auto& [pair, amount] : slot.taken.charges) {
+            if (is_asked(pair)) contested.insert(pair);
+          }
+        }
+      }
+    }
+  }
   for (const auto& set : victim.sets) {
     for (const auto& slot : set) {
       if (!is_active(slot.state) && slot.state != SlotState::kHeld) continue;
       for (const auto& [pair, amount] : slot.taken.charges) {
-        if (asked.get(pair.second) == 0 && pair.second != "pods") continue;
+        if (!is_asked(pair)) continue;
         bool borrowed = true;
         for (const std::string& queue : theirs) {
           if (std::count(ours.begin(), ours.end(), queue) > 0) break;
           if (shares(to.spec.queue) && queue != theirs.front()) break;  // above, any resource makes a share
-          borrowed =
-              borrowed && ledger_.usage(queue, pair, When::kAfter) > ledger_.subtree_quota(queue, pair);
+          borrowed = borrowed && (over(queue, pair) ||
+                                  std::any_of(contested.begin(), contested.end(),
+                                              [&](const auto& other) { return over(queue, other); }));
         }
         if (borrowed) return "";
       }
