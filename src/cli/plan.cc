@@ -102,6 +102,7 @@ Result<Outcome> play(const PlanOptions& options, Prepared prepared) {
   dialect::IntakeConfig intake;
   intake.scheduler_names = options.scheduler_names;
   intake.quota_only = quota_only(prepared);
+  intake.checks = dialect::CheckMode::kAssumed;
   if (prepared.input.kueue) apply(*prepared.input.kueue, intake, config);
   PlanWorld world(std::move(intake), config);
   BERTH_TRY(world.apply(std::move(prepared.input.objects)));

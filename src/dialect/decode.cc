@@ -89,6 +89,9 @@ Object read_value(const V& value, Kind kind, Problems& problems, const DeviceNam
     case Kind::kKaiQueue:
       out = read_kai_queue(f, value);
       break;
+    case Kind::kAdmissionCheck:
+      out = read_admission_check(f, value);
+      break;
   }
   return out;
 }

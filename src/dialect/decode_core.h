@@ -474,6 +474,7 @@ Job read_job(FieldReader<V>& f, const V& object) {
   job.indexed = f.string(spec, "completionMode") == "Indexed";
   job.managed_by = f.string(spec, "managedBy");
   job.generation = f.integer(f.map(object, "metadata"), "generation", 0, 0, kInt64Max);
+  job.annotated = f.map(f.map(object, "metadata"), "annotations").present();
   const V status = f.map(object, "status");
   job.succeeded = f.integer(status, "succeeded", 0, 0, 100'000'000);
   job.ready = f.integer(status, "ready", 0, 0, 100'000'000);
@@ -488,6 +489,7 @@ Job read_job(FieldReader<V>& f, const V& object) {
   const V meta = f.map(pod_template, "metadata");
   job.template_meta.ns = job.meta.ns;
   job.template_meta.labels = f.labels(meta, "labels");
+  job.template_annotated = f.map(meta, "annotations").present();
   job.template_meta.annotations = read_marks(f, meta, "annotations");
   const V pod_spec = f.map(pod_template, "spec");
   if (!pod_spec.present()) f.error(spec, "template", "spec.template.spec must be there");

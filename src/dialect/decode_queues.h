@@ -1,6 +1,7 @@
 // Decoders of Kueue's kinds (v1beta1 and v1beta2) and of coscheduling's PodGroup. Included by decode.cc only.
 #pragma once
 
+#include <algorithm>
 #include <set>
 #include <span>
 #include <string>
@@ -148,9 +149,17 @@ ClusterQueue read_cluster_queue(FieldReader<V>& f, const V& object) {
       {"UsageBasedAdmissionFairSharing", true}, {"NoAdmissionFairSharing", false}};
   out.by_use = f.choice(f.map(spec, "admissionScope"), "admissionMode", kAdmissionModes, false);
   out.namespaces = read_label_selector(f, spec, "namespaceSelector");
-  f.list(spec, "admissionChecks", [&](const V&) { out.admission_checks = true; });
-  f.list(f.map(spec, "admissionChecksStrategy"), "admissionChecks",
-         [&](const V&) { out.admission_checks = true; });
+  for (auto& name : f.strings(spec, "admissionChecks"))
+    out.checks.push_back({std::move(name), {}});  // v1beta1
+  f.list(f.map(spec, "admissionChecksStrategy"), "admissionChecks", [&](const V& item) {
+    CheckRule rule;
+    rule.name = f.string(item, "name");
+    if (rule.name.empty()) f.error(item, "name", "an admission check must have a name");
+    rule.flavors = f.strings(item, "onFlavors");
+    out.checks.push_back(std::move(rule));
+  });
+  std::sort(out.checks.begin(), out.checks.end(),
+            [](const CheckRule& a, const CheckRule& b) { return a.name < b.name; });
   return out;
 }
 
@@ -183,6 +192,19 @@ LocalQueue read_local_queue(FieldReader<V>& f, const V& object) {
     const auto text = value.scalar(buffer);
     const auto amount = text ? text::parse_quantity(*text, units_per_one(resource)) : Result<std::int64_t>(0);
     if (amount && *amount > 0) out.used.set(resource, *amount);
+  });
+  return out;
+}
+
+template <class V>
+AdmissionCheck read_admission_check(FieldReader<V>& f, const V& object) {
+  AdmissionCheck out;
+  out.meta = read_meta(f, object, Kind::kAdmissionCheck, false);
+  const V spec = f.map(object, "spec");
+  out.controller = f.string(spec, "controllerName");
+  if (out.controller.empty()) f.error(spec.present() ? spec : object, "controllerName", "must be there");
+  f.list(f.map(object, "status"), "conditions", [&](const V& c) {
+    if (f.string(c, "type") == "Active") out.active = f.string(c, "status") == "True";
   });
   return out;
 }

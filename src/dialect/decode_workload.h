@@ -40,6 +40,47 @@ void read_workload_conditions(FieldReader<V>& f, const V& status, KueueWorkload&
 }
 
 template <class V>
+PodSetUpdate read_pod_set_update(FieldReader<V>& f, const V& item) {
+  PodSetUpdate out;
+  out.name = f.string(item, "name");
+  out.labels = f.labels(item, "labels");
+  out.annotations = f.labels(item, "annotations");
+  out.node_selector = f.labels(item, "nodeSelector");
+  f.list(item, "tolerations", [&](const V& t) {
+    PodSetUpdate::Toleration toleration;
+    toleration.key = f.string(t, "key");
+    toleration.op = f.string(t, "operator");
+    toleration.value = f.string(t, "value");
+    toleration.effect = f.string(t, "effect");
+    if (t.find("tolerationSeconds").present())
+      toleration.seconds = f.integer(t, "tolerationSeconds", 0, -2147483648ll, 2147483647ll);
+    out.tolerations.push_back(std::move(toleration));
+  });
+  return out;
+}
+
+// What other controllers answer: an answer that is none of Kueue's counts as none.
+template <class V>
+AdmissionChecks read_checks(FieldReader<V>& f, const V& status) {
+  AdmissionChecks out;
+  f.list(status, "admissionChecks", [&](const V& item) {
+    AdmissionCheckState check;
+    check.name = f.string(item, "name");
+    check.state = enum_parse<CheckState>(f.string(item, "state")).value_or(CheckState::kPending);
+    check.message = f.string(item, "message");
+    check.since = f.time(item, "lastTransitionTime");
+    if (item.find("requeueAfterSeconds").present())
+      check.retry_after = f.integer(item, "requeueAfterSeconds", 0, 0, 2147483647);
+    check.retries = f.integer(item, "retryCount", 0, 0, 2147483647);
+    f.list(item, "podSetUpdates",
+           [&](const V& update) { check.updates.push_back(read_pod_set_update(f, update)); });
+    out.push_back(std::move(check));
+  });
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return out;
+}
+
+template <class V>
 KueueWorkload read_workload(FieldReader<V>& f, const V& object) {
   KueueWorkload out;
   out.meta = read_meta(f, object, Kind::kWorkload, false);
@@ -112,6 +153,7 @@ KueueWorkload read_workload(FieldReader<V>& f, const V& object) {
     }
   });
   read_workload_conditions(f, status, out);
+  out.status.checks = read_checks(f, status);
   return out;
 }
 

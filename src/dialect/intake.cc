@@ -78,6 +78,8 @@ void Intake::upsert(Object object) {
       s.workload_priorities.insert_or_assign(value.meta.name, value.value);
       return s.refresh_dependents("wpc:" + value.meta.name);
     }
+    case Kind::kAdmissionCheck:
+      return s.book.upsert(std::get<AdmissionCheck>(object));
     case Kind::kWorkload:
       return s.upsert_workload(std::move(std::get<KueueWorkload>(object)));
     case Kind::kQueue:
@@ -138,6 +140,7 @@ void Intake::Impl::remove_named(Kind kind, std::string_view ns, std::string_view
       job_by_name.erase(it);
       jobs.erase(uid);
       rests.erase(uid);
+      amendments.erase(uid);
       sync_job(uid);
       return refresh_dependents("job:" + uid);
     }
@@ -163,6 +166,7 @@ void Intake::Impl::remove_named(Kind kind, std::string_view ns, std::string_view
       erase(flavors, name);
       return book.remove(kind, name);
     case Kind::kTopology:
+    case Kind::kAdmissionCheck:
       return book.remove(kind, name);
     case Kind::kQueue:
     case Kind::kVolcanoQueue:
@@ -235,9 +239,7 @@ void Intake::Impl::upsert_job(Job&& job) {
   const auto known = jobs.find(uid);
   const bool routes_change = known == jobs.end() || is_gang(known->second.job) != is_gang(job);
   job_by_name.insert_or_assign(name, uid);
-  auto shape = shapes.share(std::move(job.spec.pod));
-  job.spec.pod = {};
-  jobs.insert_or_assign(uid, JobRecord{std::move(job), std::move(shape)});
+  jobs.insert_or_assign(uid, job_record_of(std::move(job)));
   if (routes_change) {
     reroute_dependents("job:" + uid);
   } else {

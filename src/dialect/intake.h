@@ -61,6 +61,8 @@ struct IntakeConfig {
   // Kueue's admissionFairSharing: the line of a ClusterQueue that asks for it is ordered by what its LocalQueues used of late
   std::optional<LaneOrder> lanes;
   QuotaCounts counts;  // what quota counts of pods, where that is not what they ask for
+  // Kueue's admission checks; see set_check_mode().
+  CheckMode checks = CheckMode::kNone;
   // Suspended Jobs that name a queue wait without pods. Otherwise only pods are work.
   bool hold_jobs = false;
 };
@@ -150,10 +152,21 @@ class Intake {
   void set_standing(std::string_view workload, Standing standing);
   bool is_stopped(std::string_view workload) const;
 
+  // Who can be asked about admission checks, from now on.
+  void set_check_mode(CheckMode mode);
+  // The admission checks of the ClusterQueue that the workload is in, where they are to be asked (CheckMode::kLive); else empty. Valid until the
+  // next change.
+  const std::vector<CheckRule>& checks(std::string_view workload) const;
+  // The pods of the suspended Job `workload` will get this too, so that it is placed by it, and not by what former ones have left in
+  // its template (kPodSetUpdates); nullptr: nothing more. True: it is decided anew for that, and loses the places that it has.
+  bool amend(std::string_view workload, const PodSetUpdate* update);
+
   // What Kueue's Workload object says of it. Nothing where it is unknown, or has no LocalQueue.
   std::optional<WorkloadSketch> sketch(std::string_view workload) const;
   // Nothing known: nullptr. Without its template's shape.
   const Job* job(std::string_view uid) const;
+  // Its template's shape, as its object has it.
+  const PodTemplate* written_template(std::string_view job) const;
   // Whether all pods that its gang needs are ready: as its Job counts them, or each pod says.
   bool is_ready(std::string_view workload) const;
   // The flavor of each resource that its queue has a quota for, on this node: the first of the queue's that the node is of.

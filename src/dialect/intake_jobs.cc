@@ -4,6 +4,7 @@
 
 #include "dialect/intake_state.h"
 #include "dialect/names.h"
+#include "dialect/writes.h"
 
 namespace berth::dialect {
 namespace {
@@ -75,6 +76,32 @@ std::shared_ptr<const PodTemplate> ShapePool::share(PodTemplate&& shape) {
 const JobRecord* Intake::Impl::job_record(std::string_view uid) const {
   const auto it = jobs.find(std::string(uid));
   return it == jobs.end() ? nullptr : &it->second;
+}
+
+JobRecord Intake::Impl::job_record_of(Job&& job) {
+  JobRecord out;
+  out.written = shapes.share(std::move(job.spec.pod));
+  job.spec.pod = {};
+  out.job = std::move(job);
+  out.shape = out.written;
+  // What checks wanted when it ran the last time is no wish of its own.
+  const std::string_view left = out.job.suspend ? amended_keys(out.job) : std::string_view();
+  const auto amendment = amendments.find(out.job.meta.uid);
+  if (left.empty() && amendment == amendments.end()) return out;
+  PodTemplate shape = *out.written;
+  for (const auto& key : split_marks(left)) shape.node_selector.erase(key);
+  if (amendment != amendments.end()) {
+    for (const auto& [key, value] : amendment->second.node_selector)
+      shape.node_selector.insert_or_assign(key, value);
+    for (const auto& written : amendment->second.tolerations) {
+      const Toleration toleration = to_model(written);
+      if (std::find(shape.tolerations.begin(), shape.tolerations.end(), toleration) ==
+          shape.tolerations.end())
+        shape.tolerations.push_back(toleration);
+    }
+  }
+  out.shape = shapes.share(std::move(shape));
+  return out;
 }
 
 bool Intake::Impl::may_hold(const Job& job) const {
@@ -206,6 +233,31 @@ void Intake::set_released(std::string_view workload, bool released) {
   s.loads[ix].released = released;
   s.loads[ix].waits = false;  // whoever releases it knows of its slots
   s.sync_job(std::string(workload));
+}
+
+bool Intake::amend(std::string_view workload, const PodSetUpdate* update) {
+  Impl& s = *impl_;
+  const std::string uid(workload);
+  const auto known = s.amendments.find(uid);
+  const bool was = known != s.amendments.end();
+  if (update == nullptr ? !was : was && known->second == *update) return false;
+  if (update == nullptr) {
+    s.amendments.erase(known);
+  } else if (!s.jobs.contains(uid)) {
+    return false;
+  } else {
+    s.amendments.insert_or_assign(uid, *update);
+  }
+  const auto record = s.jobs.find(uid);
+  if (record == s.jobs.end()) return false;
+  Job job = record->second.job;
+  job.spec.pod = *record->second.written;
+  const auto before = record->second.shape;
+  record->second = s.job_record_of(std::move(job));
+  if (record->second.shape == before) return false;
+  s.sync_job(uid);
+  const auto ix = s.find_load(uid);
+  return ix != kNoIx && s.holds(s.loads[ix]) && s.loads[ix].roles.size() == 1 && s.loads[ix].pods == 0;
 }
 
 bool Intake::is_released(std::string_view workload) const {

@@ -401,6 +401,7 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
     }
   }
   resolve_queue(load, load.queue_mark->first, load.queue_mark->second, out, depends);
+  require_checks(load, out);
   if (own) out.blocked = std::move(own);
   if (!standings.empty()) apply_standing(load, out);
   if (load.unreadable > 0) {

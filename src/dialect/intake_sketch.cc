@@ -58,6 +58,43 @@ bool Intake::is_stopped(std::string_view workload) const {
   return it != impl_->standings.end() && it->second.stop;
 }
 
+// Whether Kueue's API has a Workload for work of this kind.
+bool Intake::Impl::has_object(const Load& load) {
+  return load.kind == GangKind::kJob || load.kind == GangKind::kSingle ||
+         (load.kind == GangKind::kSized && load.size_key == kKueuePodGroupSize);
+}
+
+void Intake::Impl::require_checks(const Load& load, Settings& settings) const {
+  if (settings.blocked || book.check_mode() != CheckMode::kLive) return;
+  const ClusterQueue* queue = book.cluster_queue(settings.queue);
+  if (queue == nullptr || queue->checks.empty() || (!settings.lane.empty() && has_object(load))) return;
+  settings.blocked = Reason{};
+  settings.blocked->code = ReasonCode::kUnsupported;
+  settings.blocked->detail = fmt::format(
+      "ClusterQueue {} has admission checks, which are asked by Workload objects: only Jobs, pods and "
+      "groups of pods ({}) of a LocalQueue have one",
+      settings.queue, kKueuePodGroup);
+}
+
+void Intake::set_check_mode(CheckMode mode) {
+  Impl& s = *impl_;
+  if (s.book.check_mode() == mode) return;
+  s.book.set_check_mode(mode);
+  for (const auto& [name, queue] : s.book.cluster_queues()) {
+    if (!queue.checks.empty()) s.refresh_dependents("cq:" + name);
+  }
+}
+
+const std::vector<CheckRule>& Intake::checks(std::string_view workload) const {
+  static const std::vector<CheckRule> kNothing;
+  const Impl& s = *impl_;
+  if (s.book.check_mode() != CheckMode::kLive) return kNothing;
+  const auto ix = s.find_load(workload);
+  if (ix == kNoIx) return kNothing;
+  const ClusterQueue* queue = s.book.cluster_queue(s.loads[ix].given.queue);
+  return queue == nullptr ? kNothing : queue->checks;
+}
+
 std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
   const Impl& s = *impl_;
   const auto ix = s.find_load(workload);
@@ -111,7 +148,7 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
   }
   if (load.kind == GangKind::kSingle && meta != nullptr) {
     out.name = workload_name("Pod", "", meta->name, load.uid);
-  } else if (load.kind == GangKind::kSized && load.size_key == kKueuePodGroupSize) {
+  } else if (load.kind == GangKind::kSized && s.has_object(load)) {
     out.name = load.name.substr(load.ns.size() + 1);
   }
   if (meta == nullptr) return out;
@@ -126,6 +163,11 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
 const Job* Intake::job(std::string_view uid) const {
   const JobRecord* record = impl_->job_record(uid);
   return record == nullptr ? nullptr : &record->job;
+}
+
+const PodTemplate* Intake::written_template(std::string_view job) const {
+  const JobRecord* record = impl_->job_record(job);
+  return record == nullptr ? nullptr : record->written.get();
 }
 
 bool Intake::is_ready(std::string_view workload) const {
@@ -202,6 +244,7 @@ std::vector<QueueState> Intake::queue_states() const {
       }
     }
     const auto problem = problems.find(describe(Kind::kClusterQueue, "", name));
+    const auto checks = s.book.check_problems(object);
     if (object.meta.deleting) {
       inactive(status, "Terminating", "Can't admit new workloads; clusterQueue is terminating");
     } else if (object.stop != StopPolicy::kNone) {
@@ -209,6 +252,14 @@ std::vector<QueueState> Intake::queue_states() const {
     } else if (!missing.empty()) {
       inactive(status, "FlavorNotFound",
                fmt::format("Can't admit new workloads: references missing ResourceFlavor(s): {}.", missing));
+    } else if (!checks.missing.empty()) {
+      inactive(status, "AdmissionCheckNotFound",
+               fmt::format("Can't admit new workloads: references missing AdmissionCheck(s): {}.",
+                           checks.missing));
+    } else if (!checks.inactive.empty()) {
+      inactive(status, "AdmissionCheckInactive",
+               fmt::format("Can't admit new workloads: references inactive AdmissionCheck(s): {}.",
+                           checks.inactive));
     } else if (problem != problems.end()) {
       inactive(status, "Misconfigured", fmt::format("Can't admit new workloads: {}.", problem->second));
     }

@@ -1,6 +1,7 @@
 // The books of Intake (intake.h): pods, loads (workloads in the making) and what they depend on. Private to intake*.cc.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -112,8 +113,9 @@ struct Load {
 };
 
 struct JobRecord {
-  Job job;  // without its template's shape
-  std::shared_ptr<const PodTemplate> shape;
+  Job job;                                     // without its template's shape
+  std::shared_ptr<const PodTemplate> shape;    // of the pods that it will make, with its amendment
+  std::shared_ptr<const PodTemplate> written;  // as its object has it
 };
 
 // Equal values are kept once. Which of two equal ones is kept decides nothing.
@@ -127,7 +129,9 @@ class ShapePool {
 
 struct Intake::Impl {
   explicit Impl(IntakeConfig intake_config)
-      : config(std::move(intake_config)), book(config.quota_only, config.fair_sharing, config.lanes) {}
+      : config(std::move(intake_config)), book(config.quota_only, config.fair_sharing, config.lanes) {
+    book.set_check_mode(config.checks);
+  }
 
   // intake.cc: objects
   void upsert_node(const NodeObject& object);
@@ -206,6 +210,7 @@ struct Intake::Impl {
   // It stays although it has no pods.
   bool keeps(const Load& load) const;
   void sync_job(const std::string& uid);
+  JobRecord job_record_of(Job&& job);
   void tell_slots(std::uint32_t ix);
   SlotState state_without_node(const PodRecord& record) const;
   // The role of a Job's template, which the pod belongs to whatever its shape.
@@ -213,6 +218,9 @@ struct Intake::Impl {
 
   // intake_sketch.cc: what others say of workloads, and are told of them
   void apply_standing(const Load& load, Settings& settings) const;
+  static bool has_object(const Load& load);
+  // Work of a queue with admission checks that nobody can be asked about waits.
+  void require_checks(const Load& load, Settings& settings) const;
 
   // intake_workloads.cc: Kueue's Workload objects
   void upsert_workload(KueueWorkload&& object);
@@ -247,6 +255,7 @@ struct Intake::Impl {
   std::unordered_map<std::string, std::string> job_by_name;  // ns/name -> uid
   std::unordered_map<std::string, Reason> rests;             // why a Job is not tried again yet, by uid
   std::unordered_map<std::string, Standing> standings;       // by uid of the workload
+  std::unordered_map<std::string, PodSetUpdate> amendments;  // by uid of the Job
   std::map<std::string, ResourceFlavor, std::less<>> flavors;
   std::map<std::string, std::string, std::less<>> cohort_parents;
   std::map<std::string, StopPolicy, std::less<>> own_queues;      // Berth's
@@ -267,6 +276,17 @@ struct Intake::Impl {
 
 inline PriorityKey priority_key(const Pod& pod) {
   return {pod.spec.priority, pod.spec.priority_class, !pod.spec.may_preempt};
+}
+
+// The parts of a text with commas.
+inline std::vector<std::string> split_marks(std::string_view text) {
+  std::vector<std::string> out;
+  while (!text.empty()) {
+    const auto end = std::min(text.find(','), text.size());
+    if (end > 0) out.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
 }
 
 inline std::string key_of(std::string_view ns, std::string_view name) {

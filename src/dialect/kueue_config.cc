@@ -60,12 +60,7 @@ void read_pods_ready(text::Fields& f, bool newer, KueueConfig& out) {
   ready.timeout = wait.duration_or("timeout", ready.timeout, kSecond);
   const DurationMs recovery = wait.duration_or("recoveryTimeout", ready.timeout);
   ready.recovery = recovery > 0 ? std::optional<DurationMs>(recovery) : std::nullopt;
-  if (wait.boolean_or("blockAdmission", !newer)) {
-    wait.error(
-        "blockAdmission",
-        "true (the default of v1beta1) is not carried out: Berth starts a workload when each of its pods has "
-        "a place, so that none waits for others half started; write false");
-  }
+  ready.block_admission = wait.boolean_or("blockAdmission", !newer);
   text::Fields requeue = wait.optional_child("requeuingStrategy");
   if (requeue) {
     static constexpr text::Choice<bool> kTimes[] = {{"Eviction", true}, {"Creation", false}};

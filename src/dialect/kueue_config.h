@@ -7,7 +7,7 @@
 //                         exactly
 //   resources.quotaCheckStrategy, or v1beta1's and v1beta2's top-level quotaCheckStrategy
 //   waitForPodsReady      v1beta1 `enable`; v1beta2 also by its absence, as since Kueue 0.19 (timeout 30m). timeout, recoveryTimeout (0s:
-//                         none), requeuingStrategy. blockAdmission: true is an error
+//                         none), requeuingStrategy, blockAdmission
 //   resources.excludeResourcePrefixes and resources.transformations (quota_counts.h)
 // All else is Kueue's own affair, and is not looked at.
 #pragma once

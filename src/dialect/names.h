@@ -23,6 +23,8 @@ inline constexpr std::string_view kLastCheckpoint = "berth.dev/last-checkpoint";
 inline constexpr std::string_view kRestartOverhead = "berth.dev/restart-overhead";    // "3m"
 inline constexpr std::string_view kPlacement =
     "berth.dev/placement";  // a policy by name, instead of the queue's
+inline constexpr std::string_view kPodSetUpdates =
+    "berth.dev/pod-set-updates";  // written on a Job: keys of its node selector that admission checks wanted
 inline constexpr std::string_view kPreemptible = "berth.dev/preemptible";  // "false": never a victim
 
 // On a Namespace: its users are not trusted with more than their queues (deploy/tenant-policy.yaml).

@@ -40,6 +40,7 @@ std::optional<Kind> kind_of(std::string_view api_version, std::string_view kind)
     case Kind::kTopology:
     case Kind::kWorkloadPriorityClass:
     case Kind::kWorkload:
+    case Kind::kAdmissionCheck:
       wanted = kKueueGroup;
       break;
     case Kind::kQueue:  // above; their names here are Berth's

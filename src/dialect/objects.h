@@ -17,6 +17,7 @@
 
 #include "base/enums.h"
 #include "base/time.h"
+#include "dialect/admission_checks.h"
 #include "dialect/workload_status.h"
 #include "model/labels.h"
 #include "model/queue.h"
@@ -42,6 +43,7 @@ enum class Kind : std::uint8_t {
   kQueue,         // Berth's
   kVolcanoQueue,  // both are called Queue in their own groups
   kKaiQueue,
+  kAdmissionCheck,
 };
 
 }  // namespace berth::dialect
@@ -49,10 +51,11 @@ enum class Kind : std::uint8_t {
 template <>
 struct berth::EnumNames<berth::dialect::Kind> {
   static constexpr std::array names{
-      "Pod"sv,        "Node"sv,           "Namespace"sv,    "PriorityClass"sv,
-      "Job"sv,        "PodGroup"sv,       "ClusterQueue"sv, "Cohort"sv,
-      "LocalQueue"sv, "ResourceFlavor"sv, "Topology"sv,     "WorkloadPriorityClass"sv,
-      "Workload"sv,   "Queue"sv,          "VolcanoQueue"sv, "KaiQueue"sv};
+      "Pod"sv,           "Node"sv,           "Namespace"sv,    "PriorityClass"sv,
+      "Job"sv,           "PodGroup"sv,       "ClusterQueue"sv, "Cohort"sv,
+      "LocalQueue"sv,    "ResourceFlavor"sv, "Topology"sv,     "WorkloadPriorityClass"sv,
+      "Workload"sv,      "Queue"sv,          "VolcanoQueue"sv, "KaiQueue"sv,
+      "AdmissionCheck"sv};
 };
 
 namespace berth::dialect {
@@ -167,14 +170,16 @@ struct Job {
   std::optional<std::int64_t> completions;
   bool suspend = false;
   bool indexed = false;
-  bool finished = false;        // condition Complete or Failed
-  bool failed = false;          // the latter
-  std::string ending;           // what that condition says
-  std::int64_t ready = 0;       // pods that are ready, as the Job's status counts them
-  std::int64_t succeeded = 0;   // pods that have ended well, as the Job's status counts them
-  std::int64_t generation = 0;  // of the spec; 0 = unknown
-  std::string managed_by;       // the controller that runs it; "" = Kubernetes' own
-  Meta template_meta;           // labels and annotations of the pod template
+  bool finished = false;            // condition Complete or Failed
+  bool failed = false;              // the latter
+  std::string ending;               // what that condition says
+  std::int64_t ready = 0;           // pods that are ready, as the Job's status counts them
+  std::int64_t succeeded = 0;       // pods that have ended well, as the Job's status counts them
+  std::int64_t generation = 0;      // of the spec; 0 = unknown
+  std::string managed_by;           // the controller that runs it; "" = Kubernetes' own
+  Meta template_meta;               // labels and annotations of the pod template
+  bool annotated = false;           // it has annotations, whichever
+  bool template_annotated = false;  // its template has
   PodSpec spec;
 
   // Pods that run at once: the smaller of parallelism and the completions that are left.
@@ -200,9 +205,9 @@ struct ClusterQueue {
   StopPolicy stop = StopPolicy::kNone;
   Rational weight;
   LabelSelector namespaces;
-  bool by_use = false;  // admissionScope: work stands in line by what its LocalQueue used of late
-  bool admission_checks = false;
-  std::string problem;  // wrong in a way that the object disables itself
+  bool by_use = false;            // admissionScope: work stands in line by what its LocalQueue used of late
+  std::vector<CheckRule> checks;  // by name
+  std::string problem;            // wrong in a way that the object disables itself
 };
 
 struct Cohort {
@@ -244,6 +249,14 @@ struct WorkloadPriorityClass {
   static constexpr Kind kKind = Kind::kWorkloadPriorityClass;
   Meta meta;
   std::int64_t value = 0;
+};
+
+// Kueue's AdmissionCheck: who answers for it is another controller.
+struct AdmissionCheck {
+  static constexpr Kind kKind = Kind::kAdmissionCheck;
+  Meta meta;
+  std::string controller;
+  std::optional<bool> active;  // condition Active; none: nobody has said yet
 };
 
 // A queue of the cluster's own tree (cluster_tree.h), whichever system it comes from. Base units.
@@ -324,7 +337,7 @@ struct KueueWorkload {
 
 using Object = std::variant<Pod, NodeObject, Namespace, PriorityClass, Job, PodGroup, ClusterQueue, Cohort,
                             LocalQueue, ResourceFlavor, TopologyObject, WorkloadPriorityClass, KueueWorkload,
-                            BerthQueue, VolcanoQueue, KaiQueue>;
+                            BerthQueue, VolcanoQueue, KaiQueue, AdmissionCheck>;
 
 Kind kind_of(const Object& object);
 const Meta& meta_of(const Object& object);

@@ -14,6 +14,8 @@ struct PodsReady {
   std::optional<std::int64_t> most_requeues;  // after that it is deactivated; none: never
   DurationMs first_rest = kMinute;            // doubled each time
   DurationMs most_rest = kHour;
+  bool block_admission =
+      false;                  // one after the other: each when the pods of all that were admitted are ready
   bool from_eviction = true;  // it goes to the end of the line; false: it keeps its place
   bool operator==(const PodsReady&) const = default;
 };

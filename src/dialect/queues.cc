@@ -51,6 +51,16 @@ void QueueBook::upsert(const TopologyObject& object) {
   dirty_ = true;
 }
 
+void QueueBook::upsert(const AdmissionCheck& object) {
+  checks_.insert_or_assign(object.meta.name, object);
+  dirty_ = true;
+}
+void QueueBook::set_check_mode(CheckMode mode) {
+  if (check_mode_ == mode) return;
+  check_mode_ = mode;
+  dirty_ = true;
+}
+
 void QueueBook::remove(Kind kind, std::string_view name) {
   const auto erase = [&](auto& map) {
     if (const auto it = map.find(name); it != map.end()) map.erase(it);
@@ -65,6 +75,8 @@ void QueueBook::remove(Kind kind, std::string_view name) {
       return erase(flavors_);
     case Kind::kTopology:
       return erase(topologies_);
+    case Kind::kAdmissionCheck:
+      return erase(checks_);
     default:
       return tree_.remove(kind, name);
   }
@@ -130,6 +142,30 @@ std::string QueueBook::quota_problem(const std::vector<ResourceGroup>& groups) c
     }
   }
   return {};
+}
+
+QueueBook::CheckProblems QueueBook::check_problems(const ClusterQueue& queue) const {
+  CheckProblems out;
+  for (const CheckRule& rule : queue.checks) {
+    const auto it = checks_.find(rule.name);
+    std::string& list = it == checks_.end() ? out.missing : out.inactive;
+    // In a plan nobody has had the time to say that it is.
+    if (it != checks_.end() && it->second.active.value_or(check_mode_ == CheckMode::kAssumed)) continue;
+    list += fmt::format("{}{}", list.empty() ? "" : ",", rule.name);
+  }
+  return out;
+}
+
+std::string QueueBook::check_problem(const ClusterQueue& queue) const {
+  if (queue.checks.empty()) return {};
+  const CheckProblems wrong = check_problems(queue);
+  if (!wrong.missing.empty()) return fmt::format("AdmissionCheck {} does not exist", wrong.missing);
+  if (!wrong.inactive.empty())
+    return fmt::format("AdmissionCheck {} is not active: its controller has not said that it is",
+                       wrong.inactive);
+  if (check_mode_ != CheckMode::kNone) return {};
+  return "it has admission checks, which are asked by Workload objects, and Berth writes none here "
+         "(--kueue-objects=false, the kind is not installed, or Kueue itself runs)";
 }
 
 QueueBook::Model QueueBook::compute(const std::map<std::string, Node, std::less<>>& nodes) {
@@ -198,9 +234,7 @@ QueueBook::Model QueueBook::compute(const std::map<std::string, Node, std::less<
     q.disabled = object.problem;
     if (q.disabled.empty()) q.disabled = cohort_problem(object.cohort);
     if (q.disabled.empty()) q.disabled = quota_problem(object.groups);
-    if (q.disabled.empty() && object.admission_checks) {
-      q.disabled = "admission checks are not supported by this version of Berth";
-    }
+    if (q.disabled.empty()) q.disabled = check_problem(object);
     if (!q.disabled.empty()) problems_.push_back({describe(Kind::kClusterQueue, "", name), q.disabled});
     model.queues.push_back(std::move(q));
   }

@@ -3,7 +3,8 @@
 // A ClusterQueue becomes a leaf queue of its own name; a Cohort an inner queue named "cohort:<name>". A cohort that is only
 // named, without an object, exists too. Objects that are misconfigured disable themselves, with a text that says what is wrong:
 //   - a cycle of cohorts disables every queue at or below it
-//   - a missing ResourceFlavor, a flavor's missing Topology, admission checks, wrong quotas disable the queue
+//   - a missing ResourceFlavor, a flavor's missing Topology, an AdmissionCheck that is missing or not
+//     active, or that nobody can be asked about, wrong quotas disable the queue
 // Berth's, Volcano's and KAI's queues are a tree of their own beside them (cluster_tree.h).
 // The book is small (thousands of queues at most): it is recomputed whole when something changed and only the differences
 // become events, parents before children.
@@ -38,19 +39,28 @@ class QueueBook {
   void upsert(const ResourceFlavor& object);
   void upsert(const TopologyObject& object);
   void upsert(Kind kind, const TreeQueue& object);
+  void upsert(const AdmissionCheck& object);
+  void set_check_mode(CheckMode mode);
+  CheckMode check_mode() const { return check_mode_; }
   // The nodes that the cluster's tree divides, as of the next drain(): one came (no `before`), went (no `after`) or changed.
   void node_changed(const Node* before, const Node* after) {
     sums_.change(before, after);
     dirty_ = dirty_ || !tree_.empty();
   }
   void upsert(const LocalQueue& object);
-  // ClusterQueue, Cohort, ResourceFlavor, Topology or a queue of the cluster's tree.
+  // ClusterQueue, Cohort, ResourceFlavor, Topology, AdmissionCheck or a queue of the cluster's tree.
   void remove(Kind kind, std::string_view name);
   void remove_local_queue(const std::string& key);  // ns/name
 
   const ClusterQueue* cluster_queue(std::string_view name) const;
   const std::map<std::string, ClusterQueue, std::less<>>& cluster_queues() const { return cluster_queues_; }
   const TreeQueue* tree_queue(Kind kind, std::string_view name) const { return tree_.find(kind, name); }
+  // Its admission checks that do not exist, or are not active: names with commas.
+  struct CheckProblems {
+    std::string missing;
+    std::string inactive;
+  };
+  CheckProblems check_problems(const ClusterQueue& queue) const;
   // Appends the events that lead from what was given out before to what the objects say now.
   void drain(const std::map<std::string, Node, std::less<>>& nodes, std::vector<Event>& out);
   // Objects that disabled themselves, as of the last drain().
@@ -66,11 +76,14 @@ class QueueBook {
   // Why this cohort, or one above it, disables what is below it; empty: it does not.
   std::string cohort_problem(std::string_view name) const;
   std::string quota_problem(const std::vector<ResourceGroup>& groups) const;
+  std::string check_problem(const ClusterQueue& queue) const;
 
   std::map<std::string, ClusterQueue, std::less<>> cluster_queues_;
   std::map<std::string, Cohort, std::less<>> cohorts_;
   std::map<std::string, Flavor, std::less<>> flavors_;
   std::map<std::string, Topology, std::less<>> topologies_;
+  std::map<std::string, AdmissionCheck, std::less<>> checks_;
+  CheckMode check_mode_ = CheckMode::kNone;
   ClusterTree tree_;
   NodeSums sums_;
   std::map<std::string, LocalQueue, std::less<>> local_queues_;  // ns/name

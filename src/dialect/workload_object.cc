@@ -200,10 +200,12 @@ kube::Write deactivate_workload(std::string_view version, std::string_view ns, s
 }
 
 kube::Write write_workload_status(std::string_view version, std::string_view ns, std::string_view name,
-                                  std::string_view object_uid, const WorkloadStatus& status) {
+                                  std::string_view object_uid, const WorkloadStatus& status,
+                                  std::string_view resource_version) {
   text::JsonWriter json;
-  json.begin_object().key("metadata").begin_object().field("uid", object_uid).end_object();
-  json.key("status").raw(to_json(status, true)).end_object();
+  json.begin_object().key("metadata").begin_object().field("uid", object_uid);
+  if (!resource_version.empty()) json.field("resourceVersion", resource_version);
+  json.end_object().key("status").raw(to_json(status, true, !resource_version.empty())).end_object();
   return status_class(kube::patch_object(path_of(version).object(ns, name, "status"), json.take(),
                                          kube::BodyType::kMergePatch));
 }

@@ -65,8 +65,11 @@ kube::Write update_workload(std::string_view version, std::string_view name, std
                             const WorkloadSketch& sketch);
 kube::Write deactivate_workload(std::string_view version, std::string_view ns, std::string_view name,
                                 std::string_view object_uid);
+// With `resource_version` the answers of admission checks are written too, if the object is still of that version (409 otherwise);
+// without it they are left as they are.
 kube::Write write_workload_status(std::string_view version, std::string_view ns, std::string_view name,
-                                  std::string_view object_uid, const WorkloadStatus& status);
+                                  std::string_view object_uid, const WorkloadStatus& status,
+                                  std::string_view resource_version = {});
 
 // Of which workload this object is Berth's; "": it is not Berth's. It must say so, and have the name and the owner that go with it.
 std::string_view workload_of(const KueueWorkload& object);

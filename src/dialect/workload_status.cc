@@ -52,7 +52,7 @@ bool WorkloadStatus::set(WorkloadCondition type, bool is_true, std::string_view 
   return true;
 }
 
-std::string to_json(const WorkloadStatus& status, bool with_times) {
+std::string to_json(const WorkloadStatus& status, bool with_times, bool with_checks) {
   text::JsonWriter json;
   json.begin_object().key("conditions").begin_array();
   for (const auto& c : status.conditions) {
@@ -85,7 +85,17 @@ std::string to_json(const WorkloadStatus& status, bool with_times) {
   } else {
     json.value(status.past_seconds);
   }
+  if (with_checks) {
+    json.key("admissionChecks");
+    write_checks(json, status.checks, with_times);
+  }
   json.end_object();
+  return json.take();
+}
+
+std::string checks_text(const WorkloadStatus& status) {
+  text::JsonWriter json;
+  write_checks(json, status.checks, false);
   return json.take();
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/enums.h"
 #include "base/time.h"
+#include "dialect/admission_checks.h"
 #include "model/queue.h"
 #include "model/resources.h"
 
@@ -55,6 +56,7 @@ struct WorkloadStatus {
   std::int64_t requeues = 0;            // evictions because its pods did not get ready
   TimeMs requeue_at = 0;                // it is not tried before; 0 = no matter
   std::int64_t past_seconds = 0;        // that it was admitted, before it was evicted
+  AdmissionChecks checks;               // what others answer
 
   const Condition* find(WorkloadCondition type) const;
   bool is(WorkloadCondition type) const;
@@ -63,7 +65,9 @@ struct WorkloadStatus {
 };
 
 // {"conditions": ...}: the value of "status" in a merge patch. Without times: a text by which two statuses that say the same can
-// be told to be the same.
-std::string to_json(const WorkloadStatus& status, bool with_times);
+// be told to be the same. Without checks: the patch leaves alone what others have answered meanwhile.
+std::string to_json(const WorkloadStatus& status, bool with_times, bool with_checks = true);
+// The checks alone, by which they can be told to be the same.
+std::string checks_text(const WorkloadStatus& status);
 
 }  // namespace berth::dialect

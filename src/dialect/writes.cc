@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "dialect/names.h"
 #include "kube/paths.h"
 #include "text/json.h"
@@ -34,6 +36,89 @@ kube::EventNote event(const PodView& pod, std::string_view type, std::string_vie
   e.instance = instance.substr(0, 128);
   e.time_us = time_us;
   return e;
+}
+
+// Whether it is one of the parts of a text with commas.
+bool is_listed(std::string_view list, std::string_view part) {
+  while (!list.empty()) {
+    const std::string_view first = list.substr(0, list.find(','));
+    if (first == part) return true;
+    list.remove_prefix(std::min(first.size() + 1, list.size()));
+  }
+  return false;
+}
+
+// A key as a part of a JSON pointer.
+std::string pointer(std::string_view key) {
+  std::string out;
+  for (const char c : key) out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+  return out;
+}
+
+// Each entry of the map at `path`; where there is no map, it is made.
+void add_entries(text::JsonWriter& json, std::string_view path, bool there, const Labels& entries) {
+  if (entries.empty()) return;
+  if (!there) {
+    json.begin_object().field("op", "add").field("path", path).key("value").begin_object();
+    for (const auto& [key, value] : entries) json.field(key, value);
+    json.end_object().end_object();
+    return;
+  }
+  for (const auto& [key, value] : entries) {
+    json.begin_object().field("op", "add").field("path", fmt::format("{}/{}", path, pointer(key)));
+    json.field("value", value).end_object();
+  }
+}
+
+void write_change(text::JsonWriter& json, const TemplateChange& change) {
+  static const PodSetUpdate kNothing;
+  const PodSetUpdate& update = change.update == nullptr ? kNothing : *change.update;
+  const std::string_view before = amended_keys(*change.job);
+  constexpr std::string_view kSelector = "/spec/template/spec/nodeSelector";
+  Labels left = change.pod->node_selector;
+  std::string_view rest = before;
+  while (!rest.empty()) {
+    const std::string key(rest.substr(0, rest.find(',')));
+    rest.remove_prefix(std::min(key.size() + 1, rest.size()));
+    if (update.node_selector.contains(key) || left.erase(key) == 0) continue;
+    json.begin_object().field("op", "remove");
+    json.field("path", fmt::format("{}/{}", kSelector, pointer(key))).end_object();
+  }
+  add_entries(json, "/spec/template/metadata/labels", !change.job->template_meta.labels.empty(),
+              update.labels);
+  add_entries(json, "/spec/template/metadata/annotations", change.job->template_annotated,
+              update.annotations);
+  add_entries(json, kSelector, !change.pod->node_selector.empty(), update.node_selector);
+  bool there = !change.pod->tolerations.empty();
+  for (const auto& toleration : update.tolerations) {
+    const auto& has = change.pod->tolerations;
+    if (std::find(has.begin(), has.end(), to_model(toleration)) != has.end()) continue;
+    json.begin_object().field("op", "add");
+    json.field("path", there ? "/spec/template/spec/tolerations/-" : "/spec/template/spec/tolerations");
+    json.key("value");
+    if (!there) json.begin_array();
+    write_toleration(json, toleration);
+    if (!there) json.end_array();
+    json.end_object();
+    there = true;
+  }
+  // A key that the Job has always had is its own.
+  std::string keys;
+  for (const auto& [key, value] : update.node_selector) {
+    const bool own = change.pod->node_selector.contains(key) && !is_listed(before, key);
+    if (!own) keys += fmt::format("{}{}", keys.empty() ? "" : ",", key);
+  }
+  if (keys == before) return;
+  const std::string path = fmt::format("/metadata/annotations/{}", pointer(kPodSetUpdates));
+  json.begin_object().field("op", keys.empty() ? "remove" : "add");
+  if (!keys.empty() && !change.job->annotated) {
+    json.field("path", "/metadata/annotations").key("value").begin_object().field(kPodSetUpdates, keys);
+    json.end_object().end_object();
+    return;
+  }
+  json.field("path", path);
+  if (!keys.empty()) json.field("value", keys);
+  json.end_object();
 }
 
 }  // namespace
@@ -71,13 +156,19 @@ std::string devices_text(std::span<const std::int64_t> devices) {
 }
 
 kube::Write bind(std::string_view ns, std::string_view name, std::string_view uid, std::string_view node,
-                 std::span<const std::int64_t> devices) {
-  if (devices.empty()) return kube::bind_pod(ns, name, uid, node);
-  return kube::bind_pod(ns, name, uid, node, {{std::string(kDevices), devices_text(devices)}});
+                 std::span<const std::int64_t> devices, const Labels& annotations) {
+  std::vector<std::pair<std::string, std::string>> written(annotations.begin(), annotations.end());
+  if (!devices.empty()) written.emplace_back(std::string(kDevices), devices_text(devices));
+  return kube::bind_pod(ns, name, uid, node, written);
+}
+
+std::string_view amended_keys(const Job& job) {
+  const auto it = job.meta.annotations.find(kPodSetUpdates);
+  return it == job.meta.annotations.end() ? std::string_view() : std::string_view(it->second);
 }
 
 kube::Write release_job(std::string_view ns, std::string_view name, std::string_view uid,
-                        std::int64_t generation) {
+                        std::int64_t generation, const std::optional<TemplateChange>& change) {
   text::JsonWriter json;
   const auto test = [&](std::string_view path, const auto& value) {
     json.begin_object().field("op", "test").field("path", path).field("value", value).end_object();
@@ -91,6 +182,7 @@ kube::Write release_job(std::string_view ns, std::string_view name, std::string_
       .field("path", "/spec/suspend")
       .field("value", false)
       .end_object();
+  if (change) write_change(json, *change);
   json.end_array();
   kube::Write write =
       kube::patch_object(kube::kJobs.object(ns, name), json.take(), kube::BodyType::kJsonPatch);

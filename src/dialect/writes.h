@@ -1,6 +1,7 @@
 // What Berth writes onto pods, from the engine's words. Pure; the requests themselves are kube/writes.h.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,14 +25,23 @@ Reason readable(Reason reason, const Intake& intake);
 // Binds the pod, and writes on it in the same request which of the node's devices it has (names.h kDevices), so that whoever
 // decides after a restart knows it.
 kube::Write bind(std::string_view ns, std::string_view name, std::string_view uid, std::string_view node,
-                 std::span<const std::int64_t> devices);
+                 std::span<const std::int64_t> devices, const Labels& annotations = {});
 // "0,3"
 std::string devices_text(std::span<const std::int64_t> devices);
 
 // Unsuspends the Job, if it is still the one of this uid, suspended, with this generation of its spec (422 otherwise: other
-// writes, of its status for example, do not matter).
+// writes, of its status for example, do not matter). `change`: what goes into its pod template in the same write; it takes away what a
+// former one put there.
+struct TemplateChange {
+  const PodSetUpdate* update = nullptr;  // none: only takes away
+  const Job* job = nullptr;              // as it is written
+  const PodTemplate* pod = nullptr;
+};
 kube::Write release_job(std::string_view ns, std::string_view name, std::string_view uid,
-                        std::int64_t generation);
+                        std::int64_t generation, const std::optional<TemplateChange>& change = {});
+// The keys, with commas, of its template's node selector that admission checks wanted (kPodSetUpdates).
+std::string_view amended_keys(const Job& job);
+
 // Suspends the Job of this uid; the Job controller deletes its pods.
 kube::Write suspend_job(std::string_view ns, std::string_view name, std::string_view uid);
 

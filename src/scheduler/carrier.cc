@@ -127,15 +127,18 @@ void Carrier::start(const Decision& decision, TimeMs now) {
   end_the_rest(decision, now);
   listener_.on_job(*info, "Released",
                    fmt::format("unsuspended: places are kept for its {} pods", places.size()));
-  jobs_.release(decision.workload, std::move(places), now);
+  const auto updates = updates_.find(decision.workload);
+  jobs_.release(decision.workload, std::move(places), now,
+                updates == updates_.end() ? std::nullopt : std::optional(updates->second.front()));
 }
 
-void Carrier::begin(Bind& bind, const dialect::PodView& pod, const SlotPlacement& place, TimeMs now) {
+void Carrier::begin(Bind& bind, const dialect::PodView& pod, const SlotPlacement& place, TimeMs now) const {
   bind.ns = pod.ns;
   bind.name = pod.name;
   bind.uid = pod.uid;
   bind.node = place.node;
   bind.devices = place.devices;
+  bind.annotations = annotations_of(pod);
   bind.workload = pod.workload;
   bind.decided = now;
   bind.stage = Stage::kDone;
@@ -152,7 +155,7 @@ Carrier::Flight& Carrier::flight_of(const std::string& workload, TimeMs now) {
 
 void Carrier::send(Bind& bind) {
   set_stage(bind.stage, Stage::kFlying);
-  kube::Write write = dialect::bind(bind.ns, bind.name, bind.uid, bind.node, bind.devices);
+  kube::Write write = dialect::bind(bind.ns, bind.name, bind.uid, bind.node, bind.devices, bind.annotations);
   write.deadline = kBindTime;
   outbox_.write(std::move(write), Step::kBind, bind.uid);
 }
@@ -341,6 +344,7 @@ bool Carrier::correct(SlotUpdate& update,
                       const std::function<SlotState(const SlotUpdate&)>& state_in_engine) {
   const bool open = update.state == SlotState::kWaiting || update.state == SlotState::kGone;
   if (open && jobs_.keeps_place(update.workload, update.pod_set, update.index)) return false;
+  if (open && !held_.empty() && keeps_held(update)) return false;
   // Of a Job that was suspended meanwhile a pod has no part in anything, but its bind may still succeed.
   if (open && !binds_.empty()) {
     const auto pod = intake_.pod_at(update.workload, update.pod_set, update.index);
@@ -371,6 +375,7 @@ bool Carrier::correct(SlotUpdate& update,
 // -------------------------------------------------------------------------------------------------------------- evictions
 
 void Carrier::evict(const Decision& decision, TimeMs now) {
+  if (end_held(decision)) return;
   if (!suspend(decision, now)) evict_pods(decision, now);
 }
 

@@ -19,6 +19,9 @@
 // Jobs that Berth holds suspended (jobs.h): a start without pods unsuspends the Job and keeps the places; a pod that comes is bound to
 // its place at once. A Job that is to end as a whole is suspended, and the Job controller deletes its pods.
 //
+// Starts that wait for somebody's word (hold(), admit()): their slots stay binding in the engine and nothing is written. One whose Job has
+// changed, or that the engine ends meanwhile, waits again; carrier_held.cc.
+//
 // Invariant: a pod is in at most one of binds and evictions. Cost: O(1) per pod and answer, O(log n) per timer.
 #pragma once
 
@@ -35,6 +38,7 @@
 #include "dialect/intake.h"
 #include "kube/writes.h"
 #include "model/decision.h"
+#include "scheduler/held_starts.h"
 #include "scheduler/inbox.h"
 #include "scheduler/jobs.h"
 #include "scheduler/outbox.h"
@@ -67,11 +71,20 @@ class Carrier {
           CarrierOptions options);
 
   void carry_out(const Decision& decision, TimeMs now);
+  // The start is not carried out before admit().
+  void hold(const Decision& start);
+  // What was held is carried out, and what starts of it from now on. `updates`: what its pods get beside.
+  void admit(std::string_view workload, std::vector<dialect::PodSetUpdate> updates, TimeMs now);
+  void unadmit(std::string_view workload);
+  bool holds(std::string_view workload) const { return held_.has(workload); }
+  // The engine was told that there is no such workload, or is told it whole again: it has no places.
+  void forget_held(std::string_view workload) { held_.forget(workload); }
   void answered(Answer&& answer, TimeMs now);
   // Whether this state of a pod is older than what is known already (from reading it back).
   bool is_stale(std::string_view uid, std::string_view resource_version);
   // The watch showed the pod; the intake knows it. `gone`: it was deleted or has ended.
   void seen(std::string_view uid, bool gone, TimeMs now);
+  void job_seen(std::string_view uid);
   void job_gone(std::string_view uid);
   void tick(TimeMs now);
   // When tick() has something to do; kEndOfTime: never.
@@ -103,6 +116,7 @@ class Carrier {
   struct Bind {
     std::string ns, name, uid, node, workload;
     std::vector<std::int64_t> devices;
+    Labels annotations;  // that it writes beside
     TimeMs decided = 0;
     Stage stage = Stage::kFlying;
     bool read_next = false;  // after the rest: read it, not bind it
@@ -149,10 +163,15 @@ class Carrier {
   // A pod whose place is kept has come.
   void came(const dialect::PodView& pod, const SlotPlacement& place, TimeMs now);
   // What a bind that has just been made is about.
-  static void begin(Bind& bind, const dialect::PodView& pod, const SlotPlacement& place, TimeMs now);
+  void begin(Bind& bind, const dialect::PodView& pod, const SlotPlacement& place, TimeMs now) const;
   // That of the gang; a new one is due at the gang's deadline.
   Flight& flight_of(const std::string& workload, TimeMs now);
   void job_answered(Answer&& answer, TimeMs now);
+  // Nothing of these slots is on the server: they wait again. False: some of them have started.
+  bool end_held(const Decision& eviction);
+  // Whether the slot stays binding, although its pod merely waits.
+  bool keeps_held(const SlotUpdate& update);
+  Labels annotations_of(const dialect::PodView& pod) const;
   void begin_eviction(const dialect::PodView& pod, const Reason& reason, std::string_view beneficiary,
                       TimeMs now);
   Eviction& add_eviction(const dialect::PodView& pod, kube::PodCondition condition);
@@ -180,7 +199,9 @@ class Carrier {
   Outbox& outbox_;
   CarrierListener& listener_;
   const CarrierOptions options_;
+  std::unordered_map<std::string, std::vector<dialect::PodSetUpdate>> updates_;  // by workload
   Jobs jobs_;
+  HeldStarts held_;
   std::unordered_map<std::string, Bind> binds_;
   std::unordered_map<std::string, Eviction> evictions_;
   std::unordered_map<std::string, Ending> endings_;        // by workload

@@ -81,6 +81,7 @@ void Core::take_answer(Answer&& answer, TimeMs now) {
 
 void Core::set_kueue_version(std::string_view version, TimeMs now) {
   workload_objects_.set_version(version, now);
+  intake_.set_check_mode(version.empty() ? dialect::CheckMode::kNone : dialect::CheckMode::kLive);
   queue_statuses_.set_version(version);
 }
 
@@ -117,8 +118,11 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
     return workload_objects_.seen(std::get<dialect::KueueWorkload>(*object), batch.version(item), now);
   if (has_status(item.kind))
     queue_statuses_.seen(item.kind, batch.ns(item), batch.name(item), batch.object(item));
+  if (const auto* queue = std::get_if<dialect::ClusterQueue>(&*object))
+    workload_objects_.queue_seen(*queue, now);
   if (is_job) workload_objects_.job_seen(std::get<dialect::Job>(*object), now);
   intake_.upsert(std::move(*object));
+  if (is_job) carrier_.job_seen(uid);
   if (!is_pod) return;
   carrier_.seen(uid, false, now);
   if (!options_.workload_objects.pods_ready) return;
@@ -133,6 +137,7 @@ void Core::apply(Event& event) {
     };
     if (!carrier_.correct(*update, state)) return;
   }
+  if (const auto* removal = std::get_if<WorkloadRemove>(&event)) carrier_.forget_held(removal->uid);
   if (const auto status = engine_.apply(event); !status) {
     spdlog::debug("the engine refused an event: {}", status.error().message);
     intake_.refused(event, status.error().message);
@@ -163,7 +168,11 @@ void Core::decide(TimeMs now) {
   if (metrics_ != nullptr) metrics_->decided(decisions, took.count());
   for (const Decision& decision : decisions) {
     workload_objects_.decided(decision, now);
-    carrier_.carry_out(decision, now);
+    if (decision.kind == DecisionKind::kStart && workload_objects_.must_wait(decision, now)) {
+      carrier_.hold(decision);
+    } else {
+      carrier_.carry_out(decision, now);
+    }
   }
 }
 
@@ -297,6 +306,13 @@ bool Core::report(TimeMs now) {
   const bool queues = queue_statuses_.work(now, busy, object_writes_);
   const bool workloads =
       workload_objects_.work(now, object_writes_, busy ? kBusyObjectsPerCall : kObjectsPerCall);
+  for (auto& admission : workload_objects_.take_admissions()) {
+    if (admission.admitted) {
+      carrier_.admit(admission.workload, std::move(admission.updates), now);
+    } else {
+      carrier_.unadmit(admission.workload);
+    }
+  }
   return reporter_.work(now, busy, kReportsPerCall) || queues || workloads;
 }
 

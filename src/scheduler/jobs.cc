@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "dialect/names.h"
 #include "dialect/writes.h"
 
 namespace berth::scheduler {
@@ -20,13 +21,22 @@ DurationMs doubled(DurationMs first, DurationMs most, int times) {
 
 }  // namespace
 
+kube::Write Jobs::release_of(const std::string& workload, const Entry& entry) const {
+  std::optional<dialect::TemplateChange> change;
+  const dialect::Job* job = intake_.job(workload);
+  if (job != nullptr && (entry.update || !dialect::amended_keys(*job).empty()))
+    change = dialect::TemplateChange{entry.update ? &*entry.update : nullptr, job,
+                                     intake_.written_template(workload)};
+  return dialect::release_job(entry.ns, entry.name, workload, entry.generation, change);
+}
+
 void Jobs::send(const std::string& workload, Entry& entry) {
   entry.settled = false;
   entry.flying = true;
   ++flying_;
   entry.wrote_suspend = entry.suspend;
-  kube::Write write = entry.suspend ? dialect::suspend_job(entry.ns, entry.name, workload)
-                                    : dialect::release_job(entry.ns, entry.name, workload, entry.generation);
+  kube::Write write =
+      entry.suspend ? dialect::suspend_job(entry.ns, entry.name, workload) : release_of(workload, entry);
   write.deadline = kWriteTime;
   outbox_.write(std::move(write), Step::kJob, workload);
 }
@@ -46,7 +56,8 @@ void Jobs::settle(const std::string& workload) {
   intake_.set_released(workload, false);
 }
 
-void Jobs::release(const std::string& workload, std::vector<SlotPlacement> places, TimeMs now) {
+void Jobs::release(const std::string& workload, std::vector<SlotPlacement> places, TimeMs now,
+                   std::optional<dialect::PodSetUpdate> update) {
   const auto info = intake_.workload(workload);
   if (!info || places.empty()) return;
   Entry& entry = jobs_[workload];
@@ -55,6 +66,7 @@ void Jobs::release(const std::string& workload, std::vector<SlotPlacement> place
   entry.name = info->job_name;
   entry.generation = info->job_generation;
   entry.revision = info->revision;
+  entry.update = std::move(update);
   entry.suspend = false;
   entry.ending.reset();
   entry.released = now;

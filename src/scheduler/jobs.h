@@ -50,8 +50,9 @@ class Jobs {
   Jobs(dialect::Intake& intake, Outbox& outbox, JobOptions options)
       : intake_(intake), outbox_(outbox), options_(options) {}
 
-  // Places for pods that do not exist yet, of a workload that is a suspended Job.
-  void release(const std::string& workload, std::vector<SlotPlacement> places, TimeMs now);
+  // Places for pods that do not exist yet, of a workload that is a suspended Job. `update`: goes into its pod template.
+  void release(const std::string& workload, std::vector<SlotPlacement> places, TimeMs now,
+               std::optional<dialect::PodSetUpdate> update = {});
   // The place that is kept for this pod, which has come and waits; from now on the caller's.
   std::optional<SlotPlacement> take(const dialect::PodView& pod, TimeMs now);
   // The place is not kept any longer; nothing where none is.
@@ -87,6 +88,7 @@ class Jobs {
     std::int64_t generation = 0;
     std::uint64_t revision = 0;
     std::map<Place, SlotPlacement> open;
+    std::optional<dialect::PodSetUpdate> update;
     bool suspend = false;  // what is wanted
     bool flying = false;   // a write is under way
     bool wrote_suspend = false;
@@ -96,6 +98,7 @@ class Jobs {
     std::optional<Decision> ending;
   };
   void send(const std::string& workload, Entry& entry);
+  kube::Write release_of(const std::string& workload, const Entry& entry) const;
   void take_back(const std::string& workload, std::string why, TimeMs now);
   void rest(const std::string& workload, std::string why, DurationMs time, TimeMs now);
   void settle(const std::string& workload);

@@ -123,6 +123,7 @@ bool Reporter::look(const std::string& workload, TimeMs now) {
   const auto info = intake_.workload(workload);
   const bool held = info && info->suspended;  // a Job without pods: it is told itself
   if (!held && std::none_of(pods.begin(), pods.end(), waits)) return true;
+  if (carrier_.holds(workload)) return look_at_held(held ? &*info : nullptr, pods, now);
   std::optional<Reason> reason;
   if (const Reason* blocked = intake_.blocked(workload)) {
     reason = *blocked;
@@ -137,30 +138,56 @@ bool Reporter::look(const std::string& workload, TimeMs now) {
   kube::PodCondition condition = dialect::unschedulable(*reason, now);
   condition.reason = condition_reason(*reason);
   if (condition.message.empty()) condition.message = "not looked at yet";
-  if (held) {
-    if (!is_news(workload, workload, condition, now)) return true;
-    if (!statuses_.take()) return false;
-    add_event(dialect::job_event(*info, "Waiting", condition.message, options_.instance, kube::wall_us()));
-    told_[workload] = Told{condition.reason, condition.message, now};
-    return true;
-  }
+  if (held) return tell(*info, condition, now);
   for (const auto& pod : pods) {
-    if (!waits(pod)) continue;
-    const std::string uid(pod.uid);
-    const auto it = told_.find(uid);
-    const bool fresh = it == told_.end();
-    if (!is_news(uid, workload, condition, now)) continue;
-    if (!statuses_.take()) return false;
-    kube::PodCondition written = condition;
-    if (!fresh) written.last_transition_ms = 0;  // it was False before
-    kube::Write write = kube::patch_pod_status(pod.ns, pod.name, pod.uid, {std::move(written)});
-    write.replace_key = "status/" + uid;
-    outbox_.write(std::move(write), Step::kStatus, uid);
-    if (fresh || it->second.reason != condition.reason) {
-      add_event(dialect::failed_event(pod, *reason, options_.instance, kube::wall_us()));
-    }
-    told_[uid] = Told{condition.reason, condition.message, now};
+    if (waits(pod) && !tell(pod, *reason, condition, now)) return false;
   }
+  return true;
+}
+
+bool Reporter::look_at_held(const dialect::WorkloadInfo* job, const std::vector<dialect::PodView>& pods,
+                            TimeMs now) {
+  const Reason reason;
+  kube::PodCondition condition = dialect::unschedulable(reason, now);
+  condition.message =
+      "its quota and its places are held until its admission checks are ready, or the pods of all that was "
+      "admitted before (blockAdmission): see its Workload";
+  condition.reason = "Reserved";
+  if (job != nullptr) return tell(*job, condition, now);
+  for (const auto& pod : pods) {
+    const bool waits = pod.node.empty() && pod.state == SlotState::kWaiting;
+    if (waits && !tell(pod, reason, condition, now)) return false;
+  }
+  return true;
+}
+
+bool Reporter::tell(const dialect::WorkloadInfo& job, const kube::PodCondition& condition, TimeMs now) {
+  const std::string workload(job.uid);
+  if (!is_news(workload, workload, condition, now)) return true;
+  if (!statuses_.take()) return false;
+  add_event(dialect::job_event(job, "Waiting", condition.message, options_.instance, kube::wall_us()));
+  told_[workload] = Told{condition.reason, condition.message, now};
+  return true;
+}
+
+bool Reporter::tell(const dialect::PodView& pod, const Reason& reason, const kube::PodCondition& condition,
+                    TimeMs now) {
+  const std::string uid(pod.uid);
+  const auto it = told_.find(uid);
+  const bool fresh = it == told_.end();
+  if (!is_news(uid, std::string(pod.workload), condition, now)) return true;
+  if (!statuses_.take()) return false;
+  kube::PodCondition written = condition;
+  if (!fresh) written.last_transition_ms = 0;  // it was False before
+  kube::Write write = kube::patch_pod_status(pod.ns, pod.name, pod.uid, {std::move(written)});
+  write.replace_key = "status/" + uid;
+  outbox_.write(std::move(write), Step::kStatus, uid);
+  if (fresh || it->second.reason != condition.reason) {
+    kube::EventNote event = dialect::failed_event(pod, reason, options_.instance, kube::wall_us());
+    event.note = condition.message;
+    add_event(std::move(event));
+  }
+  told_[uid] = Told{condition.reason, condition.message, now};
   return true;
 }
 

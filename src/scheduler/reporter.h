@@ -79,6 +79,12 @@ class Reporter {
   };
   // Looks at one workload; false: no allowance is left, it stays due.
   bool look(const std::string& workload, TimeMs now);
+  // One whose start is held: nodes are not what it lacks, so that no autoscaler must act for it. `job`: it is a Job without pods.
+  bool look_at_held(const dialect::WorkloadInfo* job, const std::vector<dialect::PodView>& pods, TimeMs now);
+  // Writes the condition on this pod where that is news; false: no allowance is left.
+  bool tell(const dialect::PodView& pod, const Reason& reason, const kube::PodCondition& condition,
+            TimeMs now);
+  bool tell(const dialect::WorkloadInfo& job, const kube::PodCondition& condition, TimeMs now);
   void schedule(const std::string& workload, TimeMs at);
   // Whether this is not what `uid` was told; where only numbers differ it becomes due later.
   bool is_news(const std::string& uid, const std::string& workload, const kube::PodCondition& condition,

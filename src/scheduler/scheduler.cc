@@ -324,6 +324,7 @@ void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& source
     }
   }
   spdlog::info("all lists read in {} ms: {} pods", now() - started, core.intake().pod_count());
+  core.set_kueue_version(sources.kueue_version(), now());  // who can be asked about admission checks
   core.recover(now());
   deciding = true;
   metrics.set_leader(true);

@@ -36,6 +36,7 @@ constexpr std::array kSources = {
     Source{dialect::Kind::kResourceFlavor, dialect::kKueueGroup, "resourceflavors", false},
     Source{dialect::Kind::kTopology, dialect::kKueueGroup, "topologies", false},
     Source{dialect::Kind::kWorkloadPriorityClass, dialect::kKueueGroup, "workloadpriorityclasses", false},
+    Source{dialect::Kind::kAdmissionCheck, dialect::kKueueGroup, "admissionchecks", false},
     Source{dialect::Kind::kWorkload, dialect::kKueueGroup, "workloads", false},
     Source{dialect::Kind::kQueue, dialect::kBerthGroup, "queues", false},
     Source{dialect::Kind::kVolcanoQueue, dialect::kVolcanoGroup, "queues", false},

@@ -14,7 +14,9 @@ using dialect::Standing;
 using dialect::WorkloadCondition;
 using dialect::WorkloadStatus;
 
-constexpr DurationMs kRefresh = 30 * kSecond;  // texts that differ in numbers only
+constexpr DurationMs kRefresh = 30 * kSecond;                   // texts that differ in numbers only
+constexpr std::string_view kAdmissionCheck = "AdmissionCheck";  // reason of Evicted, and of the deactivation
+constexpr DurationMs kLeastRetry = kSecond;  // a check that asks for no delay is not asked in a circle
 constexpr std::string_view kNotReady = "Not all pods are ready or succeeded";
 
 bool waits_for_backoff(const WorkloadStatus& status, TimeMs now) {
@@ -88,8 +90,9 @@ Standing WorkloadLife::standing(TimeMs now) const {
   Standing out;
   if (is_finished()) return out;
   const auto* evicted = status_.find(WorkloadCondition::kEvicted);
-  const bool requeued =
-      by_eviction_ && evicted != nullptr && evicted->is_true && evicted->reason == "PodsReadyTimeout";
+  const bool is_evicted = evicted != nullptr && evicted->is_true;
+  const bool by_check = is_evicted && evicted->reason == kAdmissionCheck;
+  const bool requeued = by_check || (is_evicted && by_eviction_ && evicted->reason == "PodsReadyTimeout");
   if (requeued) out.queued_from = evicted->since;
   if (is_inactive()) {
     out.stop = Reason{};
@@ -99,7 +102,9 @@ Standing WorkloadLife::standing(TimeMs now) const {
   } else if (waits_for_backoff(status_, now)) {
     out.stop = Reason{};
     out.stop->code = ReasonCode::kWithdrawn;
-    out.stop->detail = "its pods were not ready in time; it is tried again later";
+    out.stop->detail = by_check || (note_ && note_->reason == kAdmissionCheck)
+                           ? "an admission check wants it to be tried again later"
+                           : "its pods were not ready in time; it is tried again later";
   }
   return out;
 }
@@ -127,7 +132,15 @@ void WorkloadLife::starts(const WorkloadFacts& facts, TimeMs now) {
   }
   status_.set(WorkloadCondition::kQuotaReserved, true, "QuotaReserved",
               fmt::format("Quota reserved in ClusterQueue {}", facts.cluster_queue), now);
-  status_.set(WorkloadCondition::kAdmitted, true, "Admitted", "The workload is admitted", now);
+  if (admitted_) {
+    status_.set(WorkloadCondition::kAdmitted, true, "Admitted", "The workload is admitted", now);
+  } else if (dialect::all_ready(status_.checks)) {
+    status_.set(WorkloadCondition::kAdmitted, false, "WaitingForPodsReady",
+                "waiting for all admitted workloads to be in PodsReady condition", now);
+  } else {
+    status_.set(WorkloadCondition::kAdmitted, false, "UnsatisfiedChecks",
+                "The workload has not all checks ready", now);
+  }
   for (const auto type : {WorkloadCondition::kEvicted, WorkloadCondition::kPreempted}) {
     const auto* before = status_.find(type);
     if (before == nullptr || !before->is_true) continue;
@@ -157,6 +170,49 @@ void WorkloadLife::has_ended(TimeMs now) {
   status_.set(WorkloadCondition::kAdmitted, false, "NoReservation", "The workload has no reservation", now);
   status_.cluster_queue.clear();
   status_.assignments.clear();
+  admitted_ = false;
+  asking_ = dialect::reset_checks(status_.checks, now) || asking_;
+}
+
+void WorkloadLife::take_checks(const dialect::AdmissionChecks& checks) {
+  if (asking_) {
+    const auto pending = [](const auto& check) { return check.state == dialect::CheckState::kPending; };
+    if (!std::all_of(checks.begin(), checks.end(), pending)) return;
+    asking_ = false;
+  }
+  for (auto& check : status_.checks) {
+    const auto at =
+        std::find_if(checks.begin(), checks.end(), [&](const auto& c) { return c.name == check.name; });
+    if (at != checks.end()) check = *at;
+  }
+}
+
+bool WorkloadLife::judge(const WorkloadFacts& facts, TimeMs now) {
+  std::string refused = dialect::names_in(status_.checks, dialect::CheckState::kRejected);
+  if (!refused.empty()) {
+    refused = fmt::format("Admission check(s): {}, were rejected", refused);
+  } else if (!admitted_ && dialect::all_ready(status_.checks)) {
+    refused = facts.refused;
+  }
+  if (!refused.empty()) {
+    deactivate(kAdmissionCheck, refused);
+    return true;
+  }
+  std::optional<DurationMs> rest;
+  for (const auto& check : status_.checks) {
+    if (check.state != dialect::CheckState::kRetry) continue;
+    rest = std::max({kLeastRetry, rest.value_or(0), check.retry_after.value_or(0) * kSecond});
+  }
+  if (!rest) return false;
+  status_.requeue_at = (now + *rest + kSecond - 1) / kSecond * kSecond;
+  deadline_ = std::min(deadline_, status_.requeue_at);
+  evicting(kAdmissionCheck, "At least one admission check is false");
+  return true;
+}
+
+void WorkloadLife::ended_unseen(TimeMs now) {
+  ends(now);
+  has_ended(now);
 }
 
 // The queue that was stopped goes on.
@@ -178,7 +234,10 @@ void WorkloadLife::waits(const WorkloadFacts& facts, TimeMs now) {
     reason = "Deactivated";
     message = "The workload is deactivated";
   } else if (facts.why != nullptr) {
-    reason = waiting_reason(*facts.why);
+    const auto* evicted = status_.find(WorkloadCondition::kEvicted);
+    const bool asked_again = evicted != nullptr && evicted->is_true && evicted->reason == kAdmissionCheck;
+    const bool rests = facts.why->code == ReasonCode::kWithdrawn;  // there is no word for that of a check
+    if (!rests || !asked_again) reason = waiting_reason(*facts.why);
     if (auto text = to_text(*facts.why); !text.empty()) message = std::move(text);
   }
   if (message.size() > 1024) message.resize(1024);
@@ -262,16 +321,31 @@ bool WorkloadLife::look(const WorkloadFacts& facts, const std::optional<PodsRead
   if (facts.runs) {
     const bool stopped = standing(now).stop.has_value();  // it will end
     if (!stopped) note_.reset();                          // only a part of it ended
+    if (!admitted_) {
+      // What was answered for the quota of another queue is no answer for this one's.
+      if (held && status_.cluster_queue != facts.cluster_queue)
+        asking_ = dialect::reset_checks(status_.checks, now) || asking_;
+      dialect::sync_checks(status_.checks, facts.checks, now);
+      const bool answered =
+          !stopped && !asking_ && facts.refused.empty() && dialect::all_ready(status_.checks);
+      admitted_ = facts.bound || (facts.may_admit && (facts.checks.empty() || answered));
+    }
     resumes(facts, now);
     starts(facts, now);
     if (pods_ready) look_at_pods(facts, *pods_ready, now);
-    if (!stopped && times_out(facts, pods_ready, now)) changed = true;
+    if (!stopped && (judge(facts, now) || (admitted_ && times_out(facts, pods_ready, now)))) changed = true;
     return changed;
   }
   if (pods_ready) look_at_pods(facts, *pods_ready, now);
   ends(now);
   if (facts.releasing) return changed;
   if (held) has_ended(now);
+  dialect::sync_checks(status_.checks, facts.checks, now);
+  if (!asking_ && !standing(now).stop && judge(facts, now)) {  // answered before it had places
+    ends(now);
+    asking_ = dialect::reset_checks(status_.checks, now) || asking_;
+    changed = true;
+  }
   resumes(facts, now);
   waits(facts, now);
   return changed;

@@ -2,7 +2,8 @@
 // when it may be tried again, and whether it has been deactivated. A value; no I/O. Written by workload_objects.h.
 //
 //   waits      QuotaReserved=False with the reason in Kueue's word, the message is Berth's own explanation; Admitted=False
-//   has places QuotaReserved and Admitted at once: Berth admits what it has placed, and nothing else
+//   has places QuotaReserved and Admitted at once: Berth admits what it has placed, and nothing else. Where its ClusterQueue has admission
+//              checks, Admitted when all of them are ready; one that says Retry ends it, as one that says Rejected does for good
 //   ends       Evicted (and Preempted) as soon as it is decided; QuotaReserved until its last pod is gone; then Requeued
 //   finished   Finished; the rest stays as it was
 //
@@ -33,7 +34,11 @@ struct WorkloadFacts {
   std::string_view cluster_queue;
   std::vector<dialect::WorkloadStatus::Assignment> assignments;  // of each pod set, where it holds quota
   std::optional<std::int64_t> most_seconds;
-  const Reason* why = nullptr;  // it waits; may be null
+  const Reason* why = nullptr;      // it waits; may be null
+  bool bound = false;               // one of its pods has a node
+  std::vector<std::string> checks;  // the admission checks that apply
+  bool may_admit = true;            // blockAdmission lets it
+  std::string refused;              // why what the checks want cannot be done; "" = it can
 };
 
 class WorkloadLife {
@@ -44,6 +49,16 @@ class WorkloadLife {
   // Facts about it have changed, or its deadline has come. True: its standing may be another.
   bool look(const WorkloadFacts& facts, const std::optional<PodsReady>& pods_ready, TimeMs now);
   void finished(bool well, std::string message, TimeMs now);
+  // What others answer, as its object shows it.
+  void take_checks(const dialect::AdmissionChecks& checks);
+  // Its object is gone: nobody has answered anything.
+  void lost_checks() { asking_ = false; }
+  // It has ended, and is started again before look() saw it.
+  void ended_unseen(TimeMs now);
+  // Its pods run: nothing of it waits for a check.
+  void runs_already() { admitted_ = true; }
+  // What has places may start. Told by look().
+  bool is_admitted() const { return admitted_; }
   // Its object says spec.active; true: its standing changed.
   bool set_active(bool active, TimeMs now);
   // As it stood when Berth was started.
@@ -72,13 +87,18 @@ class WorkloadLife {
   void look_at_pods(const WorkloadFacts& facts, const PodsReady& options, TimeMs now);
   bool times_out(const WorkloadFacts& facts, const std::optional<PodsReady>& pods_ready, TimeMs now);
   void deactivate(std::string_view cause, std::string_view why);
+  // A check, or what it wants, ends it. False: none does.
+  bool judge(const WorkloadFacts& facts, TimeMs now);
 
   dialect::WorkloadStatus status_;
   std::optional<Note> note_;
   bool inactive_ = false;     // its object says so
   std::string cause_;         // why Berth has deactivated it
   bool by_eviction_ = false;  // PodsReady::from_eviction
-  TimeMs told_ = 0;           // when the reason for waiting was put in words
+  bool admitted_ = false;
+  bool asking_ =
+      false;  // all checks are asked anew, and its object does not show it yet: answers are to what was before
+  TimeMs told_ = 0;  // when the reason for waiting was put in words
   TimeMs deadline_ = kEndOfTime;
 };
 

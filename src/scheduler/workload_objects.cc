@@ -103,6 +103,7 @@ void WorkloadObjects::job_seen(const dialect::Job& job, TimeMs now) {
   if (it == records_.end()) return;
   if (job.finished) {
     it->second.life.finished(!job.failed, job.ending, now);
+    set_unready(it->first, false, now);
     stand(it->first, it->second, now);
     compare(it->first, it->second, now);
   } else if (options_.pods_ready) {
@@ -122,6 +123,7 @@ void WorkloadObjects::decided(const Decision& decision, TimeMs now) {
   const auto it = records_.find(decision.workload);
   if (it == records_.end()) return;
   changed(decision.workload, now);
+  it->second.evicting = true;
   WorkloadLife& life = it->second.life;
   const ReasonCode code = decision.reason.code;
   if (const auto preemption = preemption_of(code)) {
@@ -174,6 +176,7 @@ WorkloadFacts WorkloadObjects::facts_of(const WorkloadSketch& sketch, const Reco
       const bool runs = slot->state == SlotState::kBinding || slot->state == SlotState::kRunning;
       if (!runs && slot->state != SlotState::kReleasing) continue;
       facts.runs |= runs;
+      facts.bound |= slot->state == SlotState::kRunning;
       facts.releasing |= !runs;
       ++assignment.count;
       if (node.empty()) node = slot->node;
@@ -205,6 +208,7 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
   if (!sketch || sketch->name.empty()) {
     const auto it = records_.find(workload);
     if (it == records_.end()) return;
+    if (!sketch) leaves(workload, it->second, now);
     if (const dialect::Job* job = intake_.job(workload); job != nullptr && job->finished) {
       it->second.life.finished(!job->failed, job->ending, now);
       compare(workload, it->second, now);
@@ -234,7 +238,12 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
             : fmt::format("{}?labelSelector={}", kube::kPods.collection(sketch->ns),
                           kube::escape(fmt::format("{}={}", dialect::kKueuePodGroup, sketch->name)));
   }
-  if (record.life.look(facts, options_.pods_ready, now)) stand(workload, record, now);
+  std::vector<dialect::PodSetUpdate> updates;
+  ask(workload, *sketch, record, facts, updates);
+  record.evicting = record.evicting && (facts.runs || facts.releasing);
+  const bool is_news = record.life.look(facts, options_.pods_ready, now);
+  if (is_news || !facts.checks.empty()) stand(workload, record, now);
+  tell(workload, record, facts.runs || facts.releasing, std::move(updates), now);
   if (const TimeMs next = record.life.deadline(); next != kEndOfTime)
     schedule(workload, std::max(next, now + 1));
   compare(workload, record, now);
@@ -251,7 +260,17 @@ void WorkloadObjects::count(const WorkloadSketch& sketch, const WorkloadFacts& f
 }
 
 void WorkloadObjects::stand(const std::string& workload, const Record& record, TimeMs now) {
-  intake_.set_standing(workload, record.life.standing(now));
+  dialect::Standing standing = record.life.standing(now);
+  if (!standing.stop && !record.life.is_admitted() && !intake_.checks(workload).empty()) {
+    if (const auto sketch = intake_.sketch(workload); sketch && is_foreign(*sketch)) {
+      standing.stop = Reason{};
+      standing.stop->code = ReasonCode::kUnsupported;
+      standing.stop->detail =
+          "its ClusterQueue has admission checks, and it has a Workload that Berth did not make: delete that "
+          "one";
+    }
+  }
+  intake_.set_standing(workload, std::move(standing));
   stood_ = true;
 }
 
@@ -268,6 +287,7 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
     for (const auto& owner : object.owners) {
       owners.push_back(owner.uid);
       foreign_owners_.insert_or_assign(owner.uid, key);
+      if (intake_.workload(owner.uid)) changed(owner.uid, now);
     }
     return;
   }
@@ -284,6 +304,8 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
   record.object_uid = object.meta.uid;
   record.version = number;
   record.stands = digest(object.status);
+  record.checks = checks_text(object.status);
+  record.life.take_checks(object.status.checks);
   const auto spec = object.meta.annotations.find(dialect::kWorkloadSpec);
   record.spec = spec == object.meta.annotations.end() ? std::string() : spec->second;
   // What it says of itself counts only while the rest of it is as it was written.
@@ -292,7 +314,8 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
   if (!deactivating) (void)record.life.set_active(object.active, now);
   stand(workload, record, now);
   if (known && record.written == record.stands) record.failures = 0;
-  changed(workload, now);
+  if (object.status.checks.empty()) return changed(workload, now);
+  if (options_.enabled) schedule(workload, now);  // somebody waits for this answer
 }
 
 void WorkloadObjects::gone(std::string_view ns, std::string_view name, TimeMs now) {
@@ -316,6 +339,8 @@ void WorkloadObjects::gone(std::string_view ns, std::string_view name, TimeMs no
   record.object_uid.clear();
   record.version = 0;
   record.stands = record.written = 0;
+  record.checks.clear();
+  record.life.lost_checks();
   record.spec.clear();
   record.says_active = true;
   (void)record.life.set_active(true, now);
@@ -427,7 +452,9 @@ bool WorkloadObjects::write(const std::string& workload) {
     if (record.life.wants_deactivation()) {
       write = dialect::deactivate_workload(version_, ns, name, record.object_uid);
     } else if (wanted != record.stands) {
-      write = dialect::write_workload_status(version_, ns, name, record.object_uid, record.life.status());
+      const bool checks = checks_text(record.life.status()) != record.checks;
+      write = dialect::write_workload_status(version_, ns, name, record.object_uid, record.life.status(),
+                                             checks ? std::to_string(record.version) : std::string());
       record.written = wanted;
     } else if (sketch && !record.life.is_finished() &&
                !record.life.status().is(WorkloadCondition::kQuotaReserved) &&

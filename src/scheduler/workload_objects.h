@@ -1,11 +1,18 @@
 // Kueue's Workload objects for the Jobs, pods and pod groups of LocalQueues, so that kueuectl, dashboards and `kubectl wait` read what
-// they know: made, kept true, and obeyed in one thing: spec.active. Lives on the decision thread.
+// they know: made, kept true, and obeyed in two things: spec.active, and what other controllers answer to admission checks. Lives on the
+// decision thread.
 //
 // Whose they are. Berth's Workloads are owned by the Job (or the pods) and say so in an annotation; another Workload of the same owner, or
 // of the name that Berth's would have, is somebody else's: it is neither obeyed nor written, there is no second one, and the log
-// says so. What stands in a status decides nothing: what runs is known from pods and Jobs. A status of Berth's that somebody
+// says so. Beside those answers nothing that stands in a status decides anything: what runs is known from pods and Jobs. A status of Berth's that somebody
 // changed is corrected, after a pause that doubles each time, so that two who disagree do not write for ever. No finalizer: a
 // Workload holds nothing; one that is deleted is made again.
+//
+// Admission. Work of a ClusterQueue with admission checks gets its quota and places as any other (the engine's start), and starts when
+// all checks are ready: must_wait() says so of a start, take_admissions() when it may. The answers are the other controllers': Berth adds the checks
+// as pending, asks them anew when the quota is lost, and writes them only over the version of the object that it knows (409 otherwise).
+// Kueue's blockAdmission goes the same way: of the starts that are held, the one that was decided first is admitted when the pods of all that
+// were admitted before are ready. Where somebody else's Workload stands in the way of Berth's, work that must be checked does not start.
 //
 // Writes: on change only, one at a time per object, within a budget that queue_statuses.h shares, what starts, ends or has finished before what waits. The backlog holds uids, not
 // bodies: when its turn comes an object gets what is true then. After a start nothing is written that stands there already: what is
@@ -26,6 +33,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -63,6 +71,16 @@ class WorkloadObjects {
   // Before it is carried out.
   void decided(const Decision& decision, TimeMs now);
   void job_seen(const dialect::Job& job, TimeMs now);
+  // Whether this start is not to be carried out before it is among take_admissions().
+  bool must_wait(const Decision& start, TimeMs now);
+  // The checks that work of a ClusterQueue must pass may be others: what is held is looked at.
+  void queue_seen(const dialect::ClusterQueue& queue, TimeMs now);
+  struct Admission {
+    std::string workload;
+    bool admitted = false;                       // false: not any longer
+    std::vector<dialect::PodSetUpdate> updates;  // what checks add to its pods
+  };
+  std::vector<Admission> take_admissions() { return std::exchange(admissions_, {}); }
   // The watch; `version` as in a resourceVersion.
   void seen(const dialect::KueueWorkload& object, std::string_view version, TimeMs now);
   void gone(std::string_view ns, std::string_view name, TimeMs now);
@@ -83,9 +101,13 @@ class WorkloadObjects {
     std::string key;  // namespace/name of its object; "" = none is known
     std::string object_uid;
     std::uint64_t version = 0;
-    std::size_t stands = 0;   // digest of the status on the server
-    std::size_t written = 0;  // and of the one that Berth wrote last
-    std::string spec;         // digest of what it says, as it says itself
+    std::size_t stands = 0;    // digest of the status on the server
+    std::size_t written = 0;   // and of the one that Berth wrote last
+    std::string checks;        // on the server, as text
+    std::uint64_t turn = 0;    // in line_; 0: not there
+    bool evicting = false;     // an eviction was decided since its end was last seen
+    std::optional<bool> told;  // the last of take_admissions()
+    std::string spec;          // digest of what it says, as it says itself
     bool says_active = true;
     bool flying = false;
     bool queued = false;
@@ -112,6 +134,18 @@ class WorkloadObjects {
   void endings_read(const std::string& workload, Record& record, const Answer& answer, TimeMs now);
   void forget_if_done(const std::string& workload);
   bool is_foreign(const dialect::WorkloadSketch& sketch) const;
+  // What decides about its admission, and what was decided.
+  void ask(const std::string& workload, const dialect::WorkloadSketch& sketch, const Record& record,
+           WorkloadFacts& facts, std::vector<dialect::PodSetUpdate>& updates);
+  void tell(const std::string& workload, Record& record, bool waits,
+            std::vector<dialect::PodSetUpdate> updates, TimeMs now);
+  bool may_go(const Record& record) const;
+  void leave_line(Record& record, TimeMs now);
+  // The first in line that may start, and those before it, are looked at.
+  void wake_line(TimeMs now);
+  // There is no such work any more.
+  void leaves(const std::string& workload, Record& record, TimeMs now);
+  void set_unready(const std::string& workload, bool unready, TimeMs now);
   DurationMs rest(int times) const;
 
   dialect::Intake& intake_;
@@ -127,7 +161,12 @@ class WorkloadObjects {
   std::unordered_map<std::string, std::string> foreign_owners_;        // and back
   std::unordered_set<std::string> told_;  // of whom the log has said that its Workload is foreign
   Due due_;                               // workloads
-  std::deque<std::string> backlog_[2];    // urgent first
+  std::vector<Admission> admissions_;
+  std::map<std::uint64_t, std::string> line_;  // blockAdmission: held starts, in the order of their decisions
+  std::uint64_t turns_ = 0;
+  std::map<std::string, std::vector<dialect::CheckRule>> rules_;  // by ClusterQueue, where it has any
+  std::set<std::string> unready_;       // and admitted workloads whose pods are not ready
+  std::deque<std::string> backlog_[2];  // urgent first
   std::size_t flying_ = 0;
   TimeMs next_due_ = kEndOfTime;
   bool stood_ = false;  // some standing is another since work()

@@ -23,6 +23,7 @@ dialect::IntakeConfig intake_config(const text::Document& document) {
   const text::Node& root = document.root();
   dialect::IntakeConfig config;
   config.quota_only = true;
+  config.checks = dialect::CheckMode::kAssumed;
   config.fair_sharing = shares_fairly(root);
   const text::Node* lanes = root.at({"config", "admissionFairSharing"});
   if (lanes != nullptr && !lanes->is_null()) {
@@ -125,7 +126,7 @@ Status KueueCase::load() {
   std::map<std::string, dialect::Object> by_uid;
   for (const auto& node : root_.find("objects")->items()) {
     const auto kind = dialect::kind_of(node.find("apiVersion")->text(), node.find("kind")->text());
-    if (!kind) continue;  // AdmissionCheck, LimitRange: cases that need them show it
+    if (!kind) continue;  // LimitRange: cases that need them show it
     auto decoded = dialect::decode(document_, node, *kind, {});
     if (!decoded && *kind == dialect::Kind::kWorkload) {  // nothing starts of what cannot be read
       unreadable_.insert(fmt::format("{}/{}", node.at({"metadata", "namespace"})->text(),

@@ -59,6 +59,9 @@ TEST(KueueConfig, PodsThatMustGetReadyInTime) {
   const auto older = read(with("waitForPodsReady: {enable: true, blockAdmission: false}\n", "v1beta1"));
   ASSERT_TRUE(older) << older.error().str();
   EXPECT_EQ(older->pods_ready->timeout, 5 * kMinute);
+  EXPECT_FALSE(older->pods_ready->block_admission);
+  EXPECT_TRUE(read(with("waitForPodsReady: {enable: true}\n", "v1beta1"))->pods_ready->block_admission);
+  EXPECT_TRUE(read(with("waitForPodsReady: {blockAdmission: true}\n"))->pods_ready->block_admission);
   // Since 0.19 it is on where nothing is said.
   ASSERT_TRUE(read(with(""))->pods_ready);
   EXPECT_EQ(*read(with(""))->pods_ready, (PodsReady{.recovery = 30 * kMinute}));

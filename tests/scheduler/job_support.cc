@@ -26,6 +26,7 @@ std::string job_json(const JobText& job, int version) {
   }
   out["spec"] = {{"parallelism", job.pods}, {"completions", job.pods}, {"suspend", job.suspend}};
   if (!job.managed_by.empty()) out["spec"]["managedBy"] = job.managed_by;
+  out["spec"]["template"]["metadata"]["labels"] = {{"batch.kubernetes.io/controller-uid", uid_of(job.name)}};
   out["spec"]["template"]["spec"] = {
       {"schedulerName", job.scheduler},
       {"priority", job.priority},

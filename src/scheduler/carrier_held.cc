@@ -1,0 +1,80 @@
+// The part of Carrier (carrier.h) that is about starts which wait for somebody's word.
+#include "scheduler/carrier.h"
+
+namespace berth::scheduler {
+
+void Carrier::hold(const Decision& start) {
+  const auto info = intake_.workload(start.workload);
+  if (!info) return;
+  held_.add(start, info->suspended ? info->job_generation : 0);
+}
+
+void Carrier::admit(std::string_view workload, std::vector<dialect::PodSetUpdate> updates, TimeMs now) {
+  const std::string uid(workload);
+  // Where its pods get a node selector, or a toleration, it is placed anew: the engine takes the places back (forget_held()).
+  const bool anew = intake_.amend(uid, updates.empty() ? nullptr : &updates.front());
+  if (updates.empty()) {
+    updates_.erase(uid);
+  } else {
+    updates_.insert_or_assign(uid, std::move(updates));
+  }
+  if (anew) return;
+  if (const auto decision = held_.take(uid)) start(*decision, now);
+}
+
+void Carrier::unadmit(std::string_view workload) {
+  const std::string uid(workload);
+  updates_.erase(uid);
+  if (intake_.amend(uid, nullptr)) held_.forget(uid);  // it is placed anew
+}
+
+void Carrier::job_seen(std::string_view uid) {
+  if (!held_.has(uid)) return;
+  const auto info = intake_.workload(uid);
+  const std::int64_t known = held_.generation(uid);
+  if (known == 0 || (info && info->suspended && info->job_generation == known)) return;
+  // It is not what was decided about any more: nothing was written, so that its slots merely wait again.
+  held_.forget(uid);
+  intake_.renew(uid);
+}
+
+bool Carrier::end_held(const Decision& eviction) {
+  if (!held_.has(eviction.workload)) return false;
+  const auto info = intake_.workload(eviction.workload);
+  bool all = true;
+  for (const SlotPlacement& slot : eviction.slots) {
+    if (!held_.drop(eviction.workload, slot.pod_set, slot.index)) {
+      all = false;
+      continue;
+    }
+    const bool waits =
+        (info && info->suspended) || intake_.pod_at(eviction.workload, slot.pod_set, slot.index).has_value();
+    events_.push_back(SlotUpdate{eviction.workload, slot.pod_set, slot.index,
+                                 waits ? SlotState::kWaiting : SlotState::kGone, ""});
+  }
+  return all;
+}
+
+bool Carrier::keeps_held(const SlotUpdate& update) {
+  if (!held_.keeps(update.workload, update.pod_set, update.index)) return false;
+  const auto info = intake_.workload(update.workload);
+  if (info && info->suspended) return true;
+  if (intake_.pod_at(update.workload, update.pod_set, update.index)) return true;
+  (void)held_.drop(update.workload, update.pod_set, update.index);  // its pod is gone
+  return false;
+}
+
+Labels Carrier::annotations_of(const dialect::PodView& pod) const {
+  if (updates_.empty()) return {};
+  const auto it = updates_.find(std::string(pod.workload));
+  if (it == updates_.end() || pod.controller == "Job") return {};  // a Job's template has them
+  const auto sketch = intake_.sketch(pod.workload);
+  if (!sketch || static_cast<std::size_t>(pod.pod_set) >= sketch->sets.size()) return {};
+  const std::string& set = sketch->sets[static_cast<std::size_t>(pod.pod_set)].name;
+  for (const auto& update : it->second) {
+    if (update.name == set) return update.annotations;
+  }
+  return {};
+}
+
+}  // namespace berth::scheduler

@@ -1,0 +1,192 @@
+// A core, and around it an API server that keeps Kueue's Workloads and Jobs, and the Job controller.
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "dialect/workload_object.h"
+#include "job_support.h"
+#include "world_support.h"
+
+namespace berth::scheduler::testing {
+
+using kube::Outcome;
+using nlohmann::json;
+
+inline std::string object_name(const std::string& job) {
+  return dialect::workload_name("Job", "batch", job, uid_of(job));
+}
+
+inline CoreOptions default_options() {
+  CoreOptions out = World::defaults();
+  out.intake.hold_jobs = true;
+  return out;
+}
+
+// A core, an API server that keeps Workloads, and the Job controller of one queue with room for `gpus`.
+class WorkloadObjectsTest : public ::testing::Test {
+ protected:
+  WorkloadObjectsTest() { start(default_options(), 2); }
+  void start(CoreOptions options, int gpus) {
+    const TimeMs now = w_ ? w_->now : TimeMs{1'700'000'000'000};
+    const int version = w_ ? w_->version : 100;
+    w_ = std::make_unique<World>(std::move(options));
+    w_->now = now;
+    w_->version = version;
+    w_->object(dialect::Kind::kResourceFlavor, "any", R"({"metadata":{"name":"any"}})");
+    w_->object(dialect::Kind::kClusterQueue, "cq",
+               fmt::format(R"({{"metadata":{{"name":"cq"}},"spec":{{
+      "namespaceSelector":{{}},"preemption":{{"withinClusterQueue":"LowerPriority"}},"cohortName":"all",
+      "resourceGroups":[{{"coveredResources":["cpu","nvidia.com/gpu"],"flavors":[{{"name":"any","resources":[
+      {{"name":"cpu","nominalQuota":"100"}},{{"name":"nvidia.com/gpu","nominalQuota":"{}"}}]}}]}}]}}}})",
+                           gpus));
+    w_->object(dialect::Kind::kLocalQueue, "team",
+               R"({"metadata":{"name":"team","namespace":"default"},"spec":{"clusterQueue":"cq"}})");
+    w_->node("n1", 8);
+    for (const auto& [name, object] : objects_) show(name);
+    for (auto& [name, job] : jobs_) w_->object(dialect::Kind::kJob, name, job.dump());
+    for (auto& [name, pod] : pods_) w_->object(dialect::Kind::kPod, name, pod.dump());
+    w_->core->set_kueue_version("v1beta2", w_->now);
+    w_->recover();
+  }
+  void show(const std::string& name) {
+    json& object = objects_.at(name);
+    object["metadata"]["resourceVersion"] = std::to_string(w_->version + 1);  // what the watch will say
+    w_->object(dialect::Kind::kWorkload, name, object.dump());
+  }
+  // Takes what was sent, as the API server would; the number of writes.
+  int serve() {
+    int writes = 0;
+    for (const Sent& sent : w_->take(Step::kWorkload)) {
+      ++writes;
+      EXPECT_EQ(sent.write_class, kube::WriteClass::kStatus);
+      const json body = json::parse(sent.body);
+      std::string name = sent.path.substr(sent.path.find("/workloads") + 10);
+      json* object = nullptr;
+      if (name.empty()) {
+        name = body["metadata"]["name"];
+        EXPECT_FALSE(objects_.contains(name)) << "made twice";
+        object = &(objects_[name] = body);
+        (*object)["metadata"]["uid"] = "object-" + name;
+      } else {
+        name = name.substr(1, name.find('/', 1) == std::string::npos ? name.npos : name.find('/', 1) - 1);
+        if (!objects_.contains(name)) {
+          answer(sent.uid, Outcome::kNotFound, "");
+          continue;
+        }
+        object = &objects_.at(name);
+        const bool status = sent.path.ends_with("/status");
+        EXPECT_EQ(body.contains("status"), status);
+        EXPECT_EQ(body["metadata"]["uid"], (*object)["metadata"]["uid"]);
+        EXPECT_EQ(body["metadata"].contains("resourceVersion"),
+                  status && body["status"].contains("admissionChecks"));
+        const json version =
+            body["metadata"].value("resourceVersion", (*object)["metadata"]["resourceVersion"]);
+        if (version != (*object)["metadata"]["resourceVersion"]) {
+          answer(sent.uid, Outcome::kConflict, "");
+          continue;
+        }
+        object->merge_patch(body);
+      }
+      (*object)["metadata"]["resourceVersion"] = std::to_string(++w_->version);
+      answer(sent.uid, Outcome::kOk, object->dump());
+      show(name);
+    }
+    for (const Sent& sent : w_->take(Step::kJob)) {
+      const std::string name = sent.uid.substr(4);
+      json& job = jobs_.at(name);
+      const bool suspend = sent.body.find("\"op\"") == std::string::npos;
+      if (suspend) {
+        job["spec"]["suspend"] = true;
+      } else {
+        EXPECT_NO_THROW(job = job.patch(json::parse(sent.body))) << sent.body << " on " << job.dump();
+      }
+      job["metadata"]["generation"] = job["metadata"]["generation"].get<int>() + 1;
+      job["metadata"]["resourceVersion"] = std::to_string(++w_->version);
+      w_->answer(Step::kJob, name, Outcome::kOk, "", job.dump());
+      w_->object(dialect::Kind::kJob, name, job.dump());
+      for (int i = 0; i < job["spec"]["parallelism"].get<int>(); ++i) {
+        const std::string pod = fmt::format("{}-{}", name, i);
+        if (suspend) {
+          if (pods_.erase(pod) > 0) w_->pod_gone(pod);
+        } else {
+          JobText text{.name = name, .priority = job["spec"]["template"]["spec"].value("priority", 0)};
+          pods_[pod] = json::parse(job_pod(text, i));
+          const json& spec = job["spec"]["template"]["spec"];
+          if (spec.contains("nodeSelector")) pods_[pod]["spec"]["nodeSelector"] = spec["nodeSelector"];
+          for (const json& t : spec.value("tolerations", json::array()))
+            pods_[pod]["spec"]["tolerations"].push_back(t);
+          w_->object(dialect::Kind::kPod, pod, pods_[pod].dump());
+        }
+      }
+      w_->turn();
+    }
+    for (const Sent& sent : w_->take(Step::kBind)) {
+      const std::string name = sent.uid.substr(4);
+      w_->answer(Step::kBind, name, Outcome::kOk);
+      if (!pods_.contains(name)) continue;
+      pods_[name]["spec"]["nodeName"] = node_of(sent);
+      w_->object(dialect::Kind::kPod, name, pods_[name].dump());
+      w_->turn();
+    }
+    w_->outbox.sent.clear();  // events and conditions of pods
+    return writes;
+  }
+  void answer(const std::string& uid, Outcome outcome, const std::string& body, Step step = Step::kWorkload) {
+    Inbox inbox;
+    Answer answer;
+    answer.step = step;
+    answer.uid = uid;
+    answer.result.outcome = outcome;
+    answer.result.body = body;
+    inbox.push(std::move(answer));
+    Batch batch;
+    inbox.take(batch, 0);
+    w_->core->take(batch, w_->now);
+    w_->turn();
+  }
+  // Some time goes by, step by step; the number of writes of Workloads.
+  int settle(DurationMs time = 3 * kSecond) {
+    int writes = 0;
+    for (DurationMs t = 0; t < time; t += 100) {
+      w_->pass(100);
+      w_->report();
+      writes += serve();
+    }
+    return writes;
+  }
+  void job(JobText text, const json& labels = json::object()) {
+    json object = json::parse(job_json(text));
+    object["metadata"]["labels"].update(labels);
+    jobs_[text.name] = object;
+    w_->object(dialect::Kind::kJob, text.name, object.dump());
+    w_->turn();
+  }
+  void update_job(const std::string& name) {
+    w_->object(dialect::Kind::kJob, name, jobs_.at(name).dump());
+    w_->turn();
+  }
+  json& object_of(const std::string& job) { return objects_.at(object_name(job)); }
+  json condition(const std::string& job, const std::string& type) {
+    if (!objects_.contains(object_name(job))) return {};
+    for (const json& c : object_of(job)["status"].value("conditions", json::array())) {
+      if (c["type"] == type) return c;
+    }
+    return {};
+  }
+  bool is(const std::string& job, const std::string& type) {
+    return condition(job, type).value("status", "") == "True";
+  }
+  bool is_suspended(const std::string& job) { return jobs_.at(job)["spec"]["suspend"]; }
+
+  std::unique_ptr<World> w_;
+  std::map<std::string, json> objects_, jobs_, pods_;
+};
+
+}  // namespace berth::scheduler::testing
