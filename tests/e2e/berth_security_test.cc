@@ -4,105 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "e2e/teams.h"
+#include "e2e/security_fixture.h"
 
 namespace berth::e2e {
 namespace {
 
-using nlohmann::json;
-
-constexpr const char* kTenant = "mallory";
-constexpr const char* kGpu = "nvidia.com/gpu";
-
-class BerthSecurity : public TeamsTest {
- protected:
-  // Two teams with eight GPUs each of eighty: team-a (whose user is the tenant) and team-b. `shared` admits every namespace, and no
-  // LocalQueue leads to it.
-  void start_two_teams(ClusterOptions options = {}) {
-    prepare_observer_ = [this](ObserverOfPods& observer) {
-      observer.on_pod([this](const SeenPod& pod, bool deleted) { accounts_.on_pod(pod, deleted); });
-    };
-    start(std::move(options));
-    ASSERT_OK(cluster_->create_nodes(10));
-    create_kinds();
-    for (const std::string team : {"team-a", "team-b"}) {
-      ASSERT_OK(cluster_->create_namespace(team));
-      create_queue({.name = team, .gpus = 8, .cpus = 64, .ns = team});
-    }
-    create_queue({.name = "shared", .gpus = 8});
-    create_local_queue("team-a", "main", "team-a");
-    create_local_queue("team-b", "theirs", "team-b");
-    // What the controller manager, which not every test runs, makes `edit` of.
-    for (const std::string role : {"system:aggregate-to-edit", "system:aggregate-to-view"}) {
-      create(
-          "/apis/rbac.authorization.k8s.io/v1/namespaces/team-a/rolebindings",
-          {{"apiVersion", "rbac.authorization.k8s.io/v1"},
-           {"kind", "RoleBinding"},
-           {"metadata", {{"name", role.substr(role.rfind('-') + 1)}}},
-           {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", role}}},
-           {"subjects",
-            json::array(
-                {{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "User"}, {"name", kTenant}}})}});
-    }
-    const auto kubeconfig = cluster_->kubeconfig_for(kTenant);
-    ASSERT_OK(kubeconfig);
-    const std::string stem = kubeconfig->substr(0, kubeconfig->rfind('.'));
-    Endpoint endpoint = cluster_->endpoint();
-    endpoint.cert_file = stem + ".crt";
-    endpoint.key_file = stem + ".key";
-    tenant_ = std::make_unique<ApiClient>(endpoint);
-    ASSERT_TRUE(eventually([&] {
-      return tenant_->post(pods_in("team-a") + "?dryRun=All", pod_json(mine("probe"), 0)).ok();
-    })) << "the tenant may make pods";
-  }
-
-  // A pod of the tenant in its queue.
-  static PodShape mine(const std::string& name) {
-    return {.name = name, .ns = "team-a", .labels = {{"kueue.x-k8s.io/queue-name", "main"}}};
-  }
-
-  void create_mine(const std::string& name, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const Reply reply = tenant_->post(pods_in("team-a"), pod_json(mine(name), i));
-      EXPECT_TRUE(reply.ok()) << reply.describe();
-    }
-  }
-  // A pod from JSON, as the tenant.
-  Reply try_pod(const json& pod) { return tenant_->post(pods_in("team-a"), pod.dump()); }
-  static json pod_of(const PodShape& shape) { return json::parse(pod_json(shape, 0)); }
-
-  // Everything that was written before has been decided about: pods are seen in order, so a pod of the other team, which has room,
-  // is bound after whatever could be decided because of them.
-  void settle() {
-    const std::string name = fmt::format("tick{}", ticks_++);
-    ASSERT_OK(cluster_->create_pods(
-        1, {.name = name, .ns = "team-b", .labels = {{"kueue.x-k8s.io/queue-name", "theirs"}}}));
-    ASSERT_TRUE(eventually([&] { return occupying("team-b/" + name) == 1; })) << reasons_of_waiting();
-    std::this_thread::sleep_for(
-        milliseconds(150));  // other kinds are other streams, and binds may be in flight
-    ASSERT_OK(
-        expect_ok(cluster_->client().del(fmt::format("{}/{}-0", pods_in("team-b"), name)), "deleting a pod"));
-    ASSERT_OK(observer_->catch_up());
-  }
-
-  // Nobody holds more than its queue grants, now and at any time before.
-  void expect_within_limits(const std::string& after) {
-    settle();
-    EXPECT_TRUE(accounts_.violations().empty()) << after << ":\n  " << accounts_.str();
-  }
-
-  std::string reason(const std::string& key) const {
-    const auto pods = observer_->pods();
-    const auto pod = pods.find(key);
-    return pod == pods.end() ? "no such pod"
-                             : pod->second.scheduled_reason + ": " + pod->second.scheduled_message;
-  }
-
-  Accounts accounts_{namespace_of,
-                     {{"team-a", {{kGpu, 8}, {"cpu", 64}}}, {"team-b", {{kGpu, 8}, {"cpu", 64}}}}};
-  std::unique_ptr<ApiClient> tenant_;
-  int ticks_ = 0;
-};
+class BerthSecurity : public SecurityTest {};
 
 // Berth alone, no policy: eight pods hold the quota, eight more want it, and the eight try to look like something else.
 TEST_F(BerthSecurity, WhatIsBoundStaysChargedWhateverItSaysOfItself) {
@@ -400,6 +307,99 @@ TEST_F(BerthSecurity, AJobThatChangesItsMindHoldsNoMore) {
   ASSERT_OK(observer_->catch_up());
   const auto report = observer_->check();
   EXPECT_TRUE(report.clean()) << report.str();
+}
+
+// Workloads that the tenant makes itself, where somebody has given it the right to, and gates that it takes off its pods.
+TEST_F(BerthSecurity, NeitherForeignWorkloadsNorGatesOpenAnything) {
+  start_two_teams();
+  ASSERT_NE(start_berth(), nullptr);
+  const std::string workloads = "/apis/kueue.x-k8s.io/v1beta2/namespaces/team-a/workloads";
+  json held = pod_of(mine("held"));
+  held["metadata"]["name"] = "held-x";
+  const json object = {
+      {"apiVersion", "kueue.x-k8s.io/v1beta2"},
+      {"kind", "Workload"},
+      {"metadata", {{"name", "mine"}}},
+      {"spec",
+       {{"queueName", "main"},
+        {"active", true},
+        {"podSets",
+         json::array({{{"name", "main"}, {"count", 1}, {"template", {{"spec", held["spec"]}}}}})}}}};
+  EXPECT_EQ(tenant_->post(workloads, object.dump()).status, 403) << "`edit` does not reach so far";
+  // It does not need to: even who may make them gains nothing.
+  create("/apis/rbac.authorization.k8s.io/v1/namespaces/team-a/roles",
+         {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+          {"kind", "Role"},
+          {"metadata", {{"name", "workloads"}}},
+          {"rules", json::array({{{"apiGroups", {"kueue.x-k8s.io"}},
+                                  {"resources", {"workloads"}},
+                                  {"verbs", {"get", "list", "create", "patch", "delete"}}}})}});
+  create("/apis/rbac.authorization.k8s.io/v1/namespaces/team-a/rolebindings",
+         {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+          {"kind", "RoleBinding"},
+          {"metadata", {{"name", "workloads"}}},
+          {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", "workloads"}}},
+          {"subjects",
+           json::array({{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "User"}, {"name", kTenant}}})}});
+  ASSERT_TRUE(eventually([&] { return tenant_->post(workloads + "?dryRun=All", object.dump()).ok(); }));
+  create_mine("held", 8);
+  ASSERT_TRUE(eventually([&] { return occupying("team-a/held") == 8; })) << reasons_of_waiting();
+  create_mine("more", 4);
+  settle();
+  const json more = json::parse(tenant_->get(pods_in("team-a") + "/more-0").body);
+  const json owner = {{"apiVersion", "v1"},
+                      {"kind", "Pod"},
+                      {"name", "more-0"},
+                      {"uid", more["metadata"]["uid"]},
+                      {"controller", true}};
+  json forged = object;
+  // Of a waiting pod; with the mark of Berth's own; with a status; as the admitted one of a pod that runs.
+  forged["metadata"]["ownerReferences"] = json::array({owner});
+  EXPECT_TRUE(tenant_->post(workloads, forged.dump()).ok());
+  forged["metadata"]["name"] = "marked";
+  forged["metadata"]["annotations"]["berth.dev/workload"] = more["metadata"]["uid"];
+  forged["status"] = {{"admission", {{"clusterQueue", "shared"}, {"podSetAssignments", json::array()}}},
+                      {"conditions", json::array({{{"type", "Admitted"},
+                                                   {"status", "True"},
+                                                   {"reason", "Admitted"},
+                                                   {"message", ""},
+                                                   {"lastTransitionTime", "2026-01-01T00:00:00Z"}}})}};
+  EXPECT_TRUE(tenant_->post(workloads, forged.dump()).ok());
+  EXPECT_FALSE(json::parse(tenant_->get(workloads + "/marked").body).contains("status"))
+      << "the API drops it";
+  EXPECT_EQ(tenant_->patch(workloads + "/marked/status", forged.dump()).status, 403);
+  expect_within_limits("Workloads of its own");
+  // Berth's own: whose queue, priority and size it says change nothing, and neither does its end.
+  const Reply listed = tenant_->get(workloads);
+  const json list = json::parse(listed.body);
+  for (const json& item : list["items"]) {
+    const std::string path = workloads + "/" + item["metadata"]["name"].get<std::string>();
+    (void)tenant_->patch(path, R"({"spec":{"queueName":"theirs","priority":1000000}})");
+  }
+  expect_within_limits("Workloads of Berth that say something else");
+  for (const json& item : list["items"])
+    (void)tenant_->del(workloads + "/" + item["metadata"]["name"].get<std::string>());
+  expect_within_limits("no Workloads");
+  EXPECT_EQ(occupying("team-a/held"), 8U);
+  // Gates: those that hold a pod for somebody else are the pod's own affair, and Berth decides once they are gone.
+  json gated = pod_of(mine("gated"));
+  gated["spec"]["schedulingGates"] = json::array({{{"name", "kueue.x-k8s.io/admission"}}});
+  for (int i = 0; i < 4; ++i) {
+    gated["metadata"]["name"] = fmt::format("gated-{}", i);
+    EXPECT_TRUE(try_pod(gated).ok());
+  }
+  settle();
+  for (int i = 0; i < 4; ++i) {
+    const Reply opened = tenant_->patch(fmt::format("{}/gated-{}", pods_in("team-a"), i),
+                                        R"({"spec":{"schedulingGates":null}})");
+    EXPECT_TRUE(opened.ok()) << opened.describe();
+  }
+  expect_within_limits("gates that the tenant took off");
+  EXPECT_EQ(occupying("team-a/gated"), 0U);
+  const Reply again = tenant_->patch(pods_in("team-a") + "/held-0",
+                                     R"({"spec":{"schedulingGates":[{"name":"kueue.x-k8s.io/admission"}]}})");
+  EXPECT_EQ(again.status, 422) << "a pod that runs takes no gate: it would not be counted";
+  expect_clean();
 }
 
 // What Berth cannot see, deploy/tenant-policy.yaml refuses, with words that say what to mend; and nothing else.
