@@ -164,5 +164,62 @@ TEST(OldWork, InAStrictQueueOnlyWhatCanNeverRunByQuotaLetsOthersPass) {
   EXPECT_EQ(e.verdict("behind")->reason.code, ReasonCode::kBehindHead);
 }
 
+void ends(Engine& e, const std::string& uid, int slots) {
+  for (int i = 0; i < slots; ++i) ok(e.apply(SlotUpdate{uid, 0, i, SlotState::kGone, ""}));
+  for (int i = 0; i < slots; ++i) ok(e.apply(SlotUpdate{uid, 0, i, SlotState::kWaiting, ""}));
+}
+
+TEST(OldWork, TheTimeThatItRanIsNoWaiting) {
+  Engine e = with_nodes({{"n1", 4}});
+  ok(e.apply(job("long", 1, 4, 1)));
+  e.decide(1);
+  ok(e.apply(SlotUpdate{"long", 0, 0, SlotState::kRunning, "n1"}));
+  const TimeMs later = 10 * kLimit;
+  Workload high = gang_workload("high", 1, 3, 10, "q");
+  high.created = later;
+  ok(e.apply(WorkloadUpsert{high}));
+  ends(e, "long", 1);  // its pod failed
+  e.decide(later);
+  ASSERT_TRUE(runs(e, "high"));
+  ok(e.apply(job("small", 1, 1, later + 2)));  // may pass: who lost its room is not old yet
+  e.decide(later + 2);
+  EXPECT_TRUE(runs(e, "small"));
+  ok(e.apply(WorkloadRemove{"small"}));
+  ok(e.apply(job("late", 1, 1, later + kLimit)));
+  e.decide(later + kLimit);
+  EXPECT_FALSE(runs(e, "late")) << "it has waited for the limit by now";
+}
+
+// Who comes to be old while it holds room starts as an old one (and is promoted): otherwise it would be old, and in front of the one that
+// it yielded to, the moment that it yields, and take the room back.
+TEST(OldWork, WhatHoldsRoomGrowsOldToo) {
+  Engine e = with_nodes({{"n1", 2}});
+  Event event = queue_q(1000);
+  Queue& q = std::get<QueueUpsert>(event).queue;
+  q.preemption.within = WithinQueue::kLaterInOrder;
+  q.ordering.by = OrderBy::kAttainedLevels;
+  q.ordering.attained_first = 110 * kSecond;
+  ok(e.apply(event));
+  const auto submit = [&](const std::string& uid, int gpus, TimeMs created) {
+    Workload w = gang_workload(uid, 1, gpus, 0, "q");
+    w.created = created;
+    w.restart.checkpoint_every = kSecond;
+    ok(e.apply(WorkloadUpsert{w}));
+  };
+  submit("x", 2, 10);
+  e.decide(10);
+  ok(e.apply(SlotUpdate{"x", 0, 0, SlotState::kRunning, "n1"}));
+  submit("y", 1, 5);
+  e.decide(59 * kSecond);
+  ASSERT_EQ(e.slot("y", 0, 0)->state, SlotState::kHeld);
+  ends(e, "x", 1);
+  e.decide(61 * kSecond);  // a second after y came to be old
+  ASSERT_TRUE(runs(e, "y"));
+  ok(e.apply(SlotUpdate{"y", 0, 0, SlotState::kRunning, "n1"}));
+  const auto decisions =
+      e.decide(kLimit + 60 * kSecond);  // x is old, and y has not had what its promotion is worth
+  EXPECT_TRUE(decisions.empty());
+}
+
 }  // namespace
 }  // namespace berth::engine

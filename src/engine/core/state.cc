@@ -229,9 +229,7 @@ void State::settle(WorkloadId id) {
     to_withdraw.erase(id);
   }
   const bool waits = w.active && w.waiting() > 0 && !holds && !w.withdraw;
-  const DurationMs limit = q.spec.ordering.limit();
-  const TimeMs old_at = saturating_add(w.progress.waits_since, limit);
-  if (waits && !runs && limit > 0 && old_at <= now) w.progress.old = true;
+  grow_older(id, waits || holds);
   if (w.pending.valid()) {
     if (waits && pending.at(w.pending).key == class_key(w, id) && w.in_line == member(w, id)) return;
     leave_line(id);
@@ -241,9 +239,27 @@ void State::settle(WorkloadId id) {
   const Claim claim = claim_of(w);
   w.pending = pending.add(class_key(w, id), w.queue, w.lane, claim.priority, w.incomplete(),
                           claim.free_room_only, w.in_line);
-  if (limit == 0 || runs || w.progress.old) return;  // what waits to grow has room
-  w.old_at = old_at;
-  ages_.emplace(w.old_at, id);
+}
+
+// `lacks_room`: of some slot. What waits to grow has room; what holds room that others leave has none yet, and would take it back from
+// whom it let pass if it came to be old only when it is back in line.
+void State::grow_older(WorkloadId id, bool lacks_room) {
+  WorkloadState& w = workloads[id.index()];
+  Progress& p = w.progress;
+  const DurationMs limit = queues[w.queue.index()].spec.ordering.limit();
+  TimeMs at = kEndOfTime;
+  if (lacks_room && w.running() == 0 && limit > 0 && !p.old) {
+    const DurationMs ran = p.run_began > 0 ? std::max<DurationMs>(0, now - p.run_began) : 0;  // not noted yet
+    at = saturating_add(saturating_add(p.waits_since, ran), limit);
+    if (at <= now) {
+      p.old = true;
+      at = kEndOfTime;
+    }
+  }
+  if (w.old_at == at) return;
+  if (w.old_at != kEndOfTime) ages_.erase({w.old_at, id});
+  w.old_at = at;
+  if (at != kEndOfTime) ages_.emplace(at, id);
 }
 
 // ----------------------------------------------------------------------------------------------------- order in the queue
@@ -262,9 +278,6 @@ void State::leave_line(WorkloadId id) {
   if (!w.pending.valid()) return;
   pending.remove(w.pending, w.in_line);
   w.pending = ClassId();
-  if (w.old_at == kEndOfTime) return;
-  ages_.erase({w.old_at, id});
-  w.old_at = kEndOfTime;
 }
 
 std::int64_t State::service_rate(const WorkloadState& w) const {
@@ -314,7 +327,6 @@ void State::note_service() {
 void State::grow_old() {
   while (!ages_.empty() && ages_.begin()->first <= now) {
     const WorkloadId id = ages_.begin()->second;
-    leave_line(id);
     workloads[id.index()].progress.old = true;
     settle(id);
     if (const ClassId c = workloads[id.index()].pending; c.valid()) pending.wake(c);

@@ -84,7 +84,7 @@ struct WorkloadState {
   bool service_noted = false;  // in State::to_note_
   ClassId pending;             // valid while it is in Pending
   Pending::Member in_line;     // as it stands there
-  TimeMs old_at = kEndOfTime;  // in State::ages_, while it is pending in a queue with an age limit
+  TimeMs old_at = kEndOfTime;  // in State::ages_, while it lacks room in a queue with an age limit
   Reason hold_cause;           // while slots are held
   std::int64_t held_band = 0;  // the priority, on top of its own, of the claim that they were held for
   std::uint64_t hold_order = 0;
@@ -305,6 +305,7 @@ class State {
   std::string class_key(const WorkloadState& w, WorkloadId id) const;
   Pending::Member member(const WorkloadState& w, WorkloadId id) const;
   void leave_line(WorkloadId id);
+  void grow_older(WorkloadId id, bool lacks_room);
   void follow_service(WorkloadId id);
   void apply_rules(QueueId queue);
   Share share_of(QueueId queue, ClassId candidate);
@@ -333,7 +334,7 @@ class State {
   std::vector<QueueId> touched_;                  // leaves whose use changed
   std::vector<std::uint8_t> is_touched_;          // by queue: in touched_
   std::vector<WorkloadId> to_note_;               // whose service changed, or whose run ended
-  std::set<std::pair<TimeMs, WorkloadId>> ages_;  // pending and not old yet: when they will be
+  std::set<std::pair<TimeMs, WorkloadId>> ages_;  // without room and not old yet: when they will be
   std::unordered_map<std::string, std::uint32_t> pair_index_;
   std::unordered_map<std::string, WorkloadId> workload_index_;
   std::vector<WorkloadId> free_workloads_;
