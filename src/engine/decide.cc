@@ -101,14 +101,16 @@ void Decider::drain_stopped() {
   }
 }
 
-// Holds whose place is not what it was: a node gone, cordoned or shrunk, quota taken away, a queue stopped, pods missing.
+// Holds whose place is not what it was: a node gone, cordoned or shrunk, quota taken away, a queue stopped, pods missing or placed by
+// somebody else.
 void Decider::check_holds() {
   state_.holds_suspect = false;
   const auto holders = state_.holders;
   for (const auto& [order, id] : holders) {
-    const WorkloadState& w = state_.workloads[id.index()];
+    WorkloadState& w = state_.workloads[id.index()];
     const QueueState& q = state_.queues[w.queue.index()];
     std::string broken;
+    if (std::exchange(w.placed_elsewhere, false)) broken = "one of its pods was placed somewhere else";
     if (!q.exists || !q.trouble.empty() || q.spec.stop != StopPolicy::kNone)
       broken = "its queue was stopped or changed";
     for (const auto& set : w.sets) {
@@ -191,6 +193,7 @@ void Decider::start_holders() {
     state_.keep();
     for (const PlacedSlot& p : placed) state_.move_slot(id, p.set, p.slot, SlotState::kBinding, kNowBit);
     if (w.started == 0) w.started = std::max<TimeMs>(state_.now, 1);
+    state_.promote(id);
     Decision d;
     d.kind = DecisionKind::kStart;
     describe(d, w, placed);
@@ -412,6 +415,7 @@ void Decider::start(WorkloadId id, const std::vector<PlacedSlot>& placed) {
     state_.set_slot(id, p.set, p.slot, SlotState::kBinding, p.node, p.charge, p.devices, kBothPlanes);
   }
   if (w.started == 0) w.started = std::max<TimeMs>(state_.now, 1);
+  state_.promote(id);
   // What grows at once has started with all of it.
   const auto [at, is_new] = fresh_.try_emplace(id.value, out_.size());
   if (is_new) {

@@ -221,5 +221,27 @@ TEST(OldWork, WhatHoldsRoomGrowsOldToo) {
   EXPECT_TRUE(decisions.empty());
 }
 
+// Both are old in the decide() in which x starts: by then x is promoted, and y, which is older, must not have its place.
+TEST(OldWork, IsPromotedInTheRoundInWhichItStarts) {
+  Engine e = with_nodes({{"n1", 1}});
+  Event event = queue_q(1000);
+  Queue& q = std::get<QueueUpsert>(event).queue;
+  q.preemption.within = WithinQueue::kLaterInOrder;
+  q.ordering.by = OrderBy::kAttained;
+  q.ordering.attained_first = 10 * kSecond;
+  ok(e.apply(event));
+  ok(e.apply(job("y", 1, 1, 5)));
+  e.decide(kLimit + 4);  // a millisecond before it would be old
+  ASSERT_TRUE(runs(e, "y"));
+  ok(e.apply(SlotUpdate{"y", 0, 0, SlotState::kRunning, "n1"}));
+  ok(e.apply(job("x", 1, 1, 10)));
+  e.decide(kLimit + 20 * kSecond);
+  ASSERT_EQ(e.slot("x", 0, 0)->state, SlotState::kHeld);
+  ends(e, "y", 1);
+  const auto decisions = e.decide(kLimit + 21 * kSecond);
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_TRUE(runs(e, "x"));
+}
+
 }  // namespace
 }  // namespace berth::engine

@@ -177,6 +177,29 @@ TEST(Holds, BreakWithTheirNode) {
   EXPECT_EQ(then[0].workload, "high");
 }
 
+// Somebody else binds a pod of a gang whose hold lies in another domain: together they would be no gang of one domain.
+TEST(Holds, BreakWhenAPodOfTheirsIsPlacedInAnotherDomain) {
+  for (const bool one_domain : {true, false}) {
+    Engine e;
+    ok(e.apply(TopologyUpsert{{"default", {"host"}}}));
+    for (const char* node : {"n1", "n2"}) ok(e.apply(gpu_node(node, 4, {{"host", node}})));
+    ok(e.apply(gang("low", 1, 4, 0)));
+    e.decide(1000);
+    const std::string home(e.slot("low", 0, 0)->node);
+    const std::string other = home == "n1" ? "n2" : "n1";
+    ok(e.apply(ForeignPodUpsert{{"daemon", other, {}, {{"nvidia.com/gpu", 3, 1000}}}}));
+    Workload high = gang_workload("high", 3, 1, 10);
+    high.root.pod_sets[0].least = 2;
+    if (one_domain) high.root.topology.required = "host";
+    ok(e.apply(WorkloadUpsert{high}));
+    const auto plan = e.decide(2000);
+    ASSERT_EQ(evicted(plan), (std::vector<std::string>{"low"}));
+    ok(e.apply(SlotUpdate{"high", 0, 2, SlotState::kRunning, other}));
+    gone(e, *find(plan, DecisionKind::kEvict, "low"));
+    EXPECT_EQ(find(e.decide(3000), DecisionKind::kStart, "high") != nullptr, !one_domain);
+  }
+}
+
 TEST(Holds, EndWithTheirHolder) {
   Engine e;
   ok(e.apply(gpu_node("n0", 8)));

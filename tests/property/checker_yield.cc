@@ -286,10 +286,16 @@ std::string Checker::check_reclaimer(const WorkloadRecord& w) const {
   for (const Yielded& victim : yielded_.at(w.spec.uid)) {
     const auto& other = ledger_.workloads.at(victim.workload);
     if (other.spec.queue == w.spec.queue || shares(w.spec.queue)) continue;
-    const bool by_force = victim.why == ReasonCode::kReclaimedWhileBorrowing ||
-                          (victim.why == ReasonCode::kHoldOvertaken &&
-                           ledger_.queues.at(w.spec.queue).preemption.borrow_within != BorrowWithin::kNever);
-    if (by_force) continue;
+    if (victim.why == ReasonCode::kReclaimedWhileBorrowing) continue;
+    if (victim.why == ReasonCode::kHoldOvertaken) {
+      Rank lowest = ledger_.rank(other);  // of what it may have held
+      std::int64_t band = 0;
+      for (const PodSet* set : pod_sets_of(other.spec.root)) {
+        for (const DemandBand& b : set->bands) band = std::min(band, b.priority);
+      }
+      lowest.second += band;
+      if (may_yield_so(lowest, w, ReasonCode::kReclaimedWhileBorrowing).empty()) continue;
+    }
     const auto theirs = ledger_.chain(other.spec.queue);
     std::vector<std::string> sides;
     for (const std::string& queue : ours) {
@@ -371,6 +377,8 @@ bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim) {
         // Both are counted: over a limit anywhere on the holder's way up shows as less than nothing left.
         if (amount > 0 && ledger_.available(holder.spec.queue, pair, When::kAfter) < 0) fits = false;
         if (amount == 0) continue;
+        const auto room = ledger_.lane_room(holder.spec.queue, holder.spec.lane, pair, When::kAfter);
+        if (room && *room < 0) fits = false;
         const auto path = ledger_.chain(holder.spec.queue);
         for (const std::string& queue : path) {
           if (ledger_.available(queue, pair, When::kAfter) < 0) fits = false;

@@ -532,6 +532,14 @@ Status State::slot_update(const SlotUpdate& update) {
       // Free what it had first, so that its own room does not stand in its way.
       set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), 0);
       const Shape& shape = shape_of(charge);
+      const auto& groups = structures[w.structure].groups;
+      const bool where_held = slot.state == SlotState::kHeld && slot.node == node;
+      if (w.held() > 0 && !where_held &&
+          std::any_of(groups.begin(), groups.end(), [](const StructureGroup& g) {
+            return !g.topology.required.empty() || !g.topology.segment_level.empty();
+          })) {
+        workloads[id->index()].placed_elsewhere = true;
+      }
       const auto told = nodes.devices_of(node, shape, update.devices);
       const std::uint64_t devices = told ? *told : nodes.choose_devices(node, shape, Mode::kStart);
       set_slot(*id, set, at, update.state, node, charge, devices);

@@ -223,6 +223,7 @@ void State::settle(WorkloadId id) {
     q.holders.erase(w.hold_order);
     w.hold_order = 0;
     w.hold_cause = Reason{};
+    w.placed_elsewhere = false;
   }
   if (w.withdraw && !runs && !holds) {
     w.withdraw = false;
@@ -312,16 +313,25 @@ void State::note_service() {
       p.run_began = 0;
       ++p.runs;
     }
-    // Who started because it was old begins anew in the first level.
-    const OrderBy by = queues[w.queue.index()].spec.ordering.by;
-    if (p.old && w.running() > 0 && (by == OrderBy::kAttained || by == OrderBy::kAttainedLevels)) {
-      p.old = false;
-      p.attained = 0;
-      p.waits_since = now;
-      ++p.promotions;
-    }
+    promote(id);
     settle(id);
   }
+}
+
+// Who started because it was old begins anew in the first level.
+void State::promote(WorkloadId id) {
+  WorkloadState& w = workloads[id.index()];
+  Progress& p = w.progress;
+  const OrderBy by = queues[w.queue.index()].spec.ordering.by;
+  if (by != OrderBy::kAttained && by != OrderBy::kAttainedLevels) return;
+  // With a run whose end was not noted yet, it is promoted when that is.
+  if (!p.old || w.running() == 0 || p.run_began > 0) return;
+  p.old = false;
+  p.attained = 0;
+  p.since = now;
+  p.devices = service_rate(w);
+  p.waits_since = now;
+  ++p.promotions;
 }
 
 void State::grow_old() {

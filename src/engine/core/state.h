@@ -88,6 +88,7 @@ struct WorkloadState {
   Reason hold_cause;           // while slots are held
   std::int64_t held_band = 0;  // the priority, on top of its own, of the claim that they were held for
   std::uint64_t hold_order = 0;
+  bool placed_elsewhere = false;  // while it holds room that must be near its other pods, somebody else placed one of them
   std::uint64_t took_fairly_at = 0;  // the outside_version at which it took a fair share of others
   bool took_by_force = false;        // borrowing (preempt/force.h), and has lost no room since
   std::uint64_t lost_force_at = 0;   // the outside_version at which it lost some after that
@@ -168,6 +169,8 @@ class State {
                  PlaneMask freed = 0);
   // Puts the workload into, or takes it out of, the pending order, as its slots say.
   void settle(WorkloadId id);
+  // After a start: an old one may be young again (order/rank.h). At once, as others are compared with it in the same decide().
+  void promote(WorkloadId id);
   // Thousandths of devices (of CPUs, where it has none) that its slots have now. O(pod sets).
   std::int64_t service_rate(const WorkloadState& w) const;
   // Takes note of the service that workloads had until now. What happened since the last decide() counts as happening now:
