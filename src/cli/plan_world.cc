@@ -77,8 +77,7 @@ Status PlanWorld::apply(std::vector<dialect::Object> objects) {
   std::map<std::string_view, std::vector<const dialect::Pod*>> owned;
   for (const auto& [uid, pod] : pods_) owned[pod.meta.controller.uid].push_back(&pod);
   for (const auto* job : jobs) make_job_pods(*job, owned[job->meta.uid]);
-  intake_.release_orphans();
-  intake_.release_orphans();
+  for (const auto& job : intake_.missing_jobs()) intake_.release_orphans(job.uid);
   drain();
   return {};
 }

@@ -238,6 +238,7 @@ void Intake::Impl::upsert_job(Job&& job) {
   }
   const auto known = jobs.find(uid);
   const bool routes_change = known == jobs.end() || is_gang(known->second.job) != is_gang(job);
+  missing_jobs.erase(uid);
   job_by_name.insert_or_assign(name, uid);
   jobs.insert_or_assign(uid, job_record_of(std::move(job)));
   if (routes_change) {
@@ -264,16 +265,22 @@ void Intake::Impl::reroute_dependents(const std::string& key) {
   for (const auto pod : moved) reroute(pod);
 }
 
-void Intake::release_orphans() {
+std::vector<JobName> Intake::missing_jobs() {
   Impl& s = *impl_;
-  for (const auto& uid : s.old_orphans) {
-    const auto ix = s.find_pod(uid);
-    if (ix == kNoIx || s.pods[ix].own) continue;
-    s.pods[ix].own = true;
-    if (s.pods[ix].load != kNoIx) s.refresh(s.pods[ix].load);
+  std::vector<JobName> out;
+  for (auto it = s.missing_jobs.begin(); it != s.missing_jobs.end();) {
+    bool waited_for = false;
+    s.each_dependent("job:" + it->first, [&](std::uint32_t) { waited_for = true; });
+    if (waited_for) out.push_back(it->second);
+    it = waited_for ? std::next(it) : s.missing_jobs.erase(it);
   }
-  s.old_orphans = std::move(s.young_orphans);
-  s.young_orphans.clear();
+  return out;
+}
+
+void Intake::release_orphans(std::string_view job_uid) {
+  Impl& s = *impl_;
+  const std::string uid(job_uid);
+  if (s.missing_jobs.erase(uid) > 0) s.reroute_dependents("job:" + uid);
 }
 
 void Intake::drain(std::vector<Event>& out) {

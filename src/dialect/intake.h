@@ -52,7 +52,7 @@ struct IntakeConfig {
   DeviceNames devices;
   // The scheduler names that Berth answers to; empty: all. A pod that names none is "default-scheduler"'s.
   std::vector<std::string> scheduler_names;
-  // Pods of a Job wait until the Job has been seen (or release_orphans() gives up on it).
+  // Pods of a Job wait until the Job has been seen (or release_orphans() says that there is none).
   bool wait_for_jobs = true;
   // No nodes are known: quota decides alone. Flavors are opaque, and Kueue's Workload objects, which otherwise are left to the
   // pods that they stand for, are work themselves, admitted ones with the quota that they hold.
@@ -109,6 +109,10 @@ struct Standing {
   bool operator==(const Standing&) const = default;
 };
 
+struct JobName {
+  std::string ns, name, uid;
+};
+
 class Intake {
  public:
   explicit Intake(IntakeConfig config = {});
@@ -120,8 +124,11 @@ class Intake {
   // What is not known is not an error. A uid, where given, must match (a newer object of that name stays).
   void remove(Kind kind, std::string_view ns, std::string_view name, std::string_view uid = {});
 
-  // Pods whose Job has not been seen since before the previous call are taken as pods of their own from now on.
-  void release_orphans();
+  // Jobs that have not been seen and whose pods wait for them. Watches of Jobs and pods run apart: only the API can say whether such a
+  // Job exists.
+  std::vector<JobName> missing_jobs();
+  // There is no such Job: its pods are pods of their own from now on.
+  void release_orphans(std::string_view job_uid);
 
   // This object, which is no pod, cannot be read: what was known of it before stays. Cleared by its next upsert() or remove().
   void unreadable(Kind kind, std::string_view ns, std::string_view name, std::string message);

@@ -522,8 +522,10 @@ void Intake::Impl::refresh(std::uint32_t ix) {
   }
   if (load.kind == GangKind::kSingle && settings.blocked) {
     const auto pod = load.roles.front().slots.front();
-    if (pod != kNoIx && !pods[pod].own && pods[pod].pod.meta.controller.kind == "Job" && !load.emitted) {
-      young_orphans.push_back(pods[pod].pod.meta.uid);
+    const bool waits_for_job = config.wait_for_jobs && pod != kNoIx && !pods[pod].own && !load.emitted;
+    if (waits_for_job && pods[pod].pod.meta.controller.kind == "Job") {
+      const auto& job = pods[pod].pod.meta.controller;
+      missing_jobs.try_emplace(job.uid, JobName{load.ns, job.name, job.uid});
     }
   }
   load.emitted = true;

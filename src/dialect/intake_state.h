@@ -261,7 +261,7 @@ struct Intake::Impl {
   std::map<std::string, StopPolicy, std::less<>> own_queues;      // Berth's
   std::unordered_map<std::string, std::string> workload_by_name;  // the same of Kueue's Workloads
   EndedMembers ended_members;
-  std::vector<std::string> young_orphans, old_orphans;  // pod uids
+  std::map<std::string, JobName> missing_jobs;  // by uid
   // Anti-affinity of bound pods: the term as text -> what it is, of how many pods, and the first of them.
   struct Repeller {
     Repulsion what;

@@ -10,6 +10,7 @@
 
 #include "dialect/writes.h"
 #include "kube/clock.h"
+#include "kube/paths.h"
 
 namespace berth::scheduler {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 constexpr int kReportsPerCall = 8;   // an explanation costs some 100 us; a bind must not wait for more
 constexpr int kObjectsPerCall = 32;  // a few at a time: decisions come first
 constexpr int kBusyObjectsPerCall = 4;
+constexpr std::size_t kMostAsked = 100;  // missing Jobs that are being read
 
 // The workload that an event is about, or nothing for nodes, queues and foreign pods.
 const std::string* workload_of(const Event& event) {
@@ -41,6 +43,7 @@ Core::Core(CoreOptions options, Outbox& outbox, observe::RecordedEngine::Sink si
       intake_(options_.intake),
       decoder_(options_.intake.devices),
       engine_(options_.engine, std::move(sink), follower),
+      outbox_(outbox),
       carrier_(intake_, decoder_, outbox, *this, options_.carrier),
       reporter_(intake_, engine_.engine(), carrier_, outbox, options_.reporter),
       workload_objects_(intake_, engine_.engine(), decoder_, lanes_, outbox, options_.workload_objects),
@@ -74,6 +77,8 @@ void Core::take_answer(Answer&& answer, TimeMs now) {
       return workload_objects_.answered(answer, now);
     case Step::kQueue:
       return queue_statuses_.answered(answer, now);
+    case Step::kMissing:
+      return missing_job_read(answer);
     default:
       return carrier_.answered(std::move(answer), now);
   }
@@ -249,7 +254,7 @@ void Core::recover(TimeMs now) {
     if (const std::string* workload = workload_of(event)) workload_objects_.changed(*workload, now);
     apply(event);
   }
-  next_orphans_ = now + options_.release_orphans_every;
+  next_missing_ = now + options_.missing_jobs_every;
   feed(now);
   decide(now);
   turn(now);
@@ -257,10 +262,7 @@ void Core::recover(TimeMs now) {
 
 void Core::turn(TimeMs now) {
   carrier_.tick(now);
-  if (now >= next_orphans_) {
-    intake_.release_orphans();
-    next_orphans_ = now + options_.release_orphans_every;
-  }
+  ask_for_missing_jobs(now);
   // What carrying out one round of decisions tells the engine may need another (a pod that vanished meanwhile).
   bool due = now >= engine_.engine().next_time();
   for (int round = 0; round < 10 && (feed(now) || due); ++round) {
@@ -277,6 +279,29 @@ void Core::turn(TimeMs now) {
     known_problems_ = problems.size();
     for (const auto& problem : problems) spdlog::warn("{}: {}", problem.object, problem.message);
   }
+}
+
+// A Job that the watch of Jobs has not shown yet may be behind, or gone: its pods must not pass by its queue in the one case, nor wait
+// for ever in the other.
+void Core::ask_for_missing_jobs(TimeMs now) {
+  if (now < next_missing_) return;
+  next_missing_ = now + options_.missing_jobs_every;
+  for (const auto& job : intake_.missing_jobs()) {
+    if (asked_for_.size() >= kMostAsked) return;
+    if (!asked_for_.insert(job.uid).second) continue;
+    outbox_.read(kube::kJobs.object(job.ns, job.name), job.uid, Step::kMissing);
+  }
+}
+
+void Core::missing_job_read(const Answer& answer) {
+  asked_for_.erase(answer.uid);
+  bool missing = answer.result.outcome == kube::Outcome::kNotFound;
+  if (answer.result.outcome == kube::Outcome::kOk) {
+    const auto job = decoder_.decode(answer.result.body, dialect::Kind::kJob);
+    // Another one of its name. One that cannot be read is there: the watch tells what is wrong with it.
+    missing = job && std::get<dialect::Job>(*job).meta.uid != answer.uid;
+  }
+  if (missing) intake_.release_orphans(answer.uid);
 }
 
 void Core::tell_unreadable() {
@@ -318,7 +343,7 @@ bool Core::report(TimeMs now) {
 
 TimeMs Core::next_due() const {
   return std::min({carrier_.next_due(), reporter_.next_due(), workload_objects_.next_due(),
-                   queue_statuses_.next_due(), next_orphans_, engine_.engine().next_time()});
+                   queue_statuses_.next_due(), next_missing_, engine_.engine().next_time()});
 }
 
 void Core::on_bound(const dialect::PodView& pod, std::string_view node, DurationMs since_decision) {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,7 +43,8 @@ struct CoreOptions {
   // Writes of Workloads and of the status of queues, together.
   std::int64_t object_writes_per_second = 200;
   std::int64_t busy_object_writes_per_second = 20;  // while binds are on their way
-  DurationMs release_orphans_every = 5 * kSecond;
+  // How often the API is asked for Jobs that pods name and no watch has shown.
+  DurationMs missing_jobs_every = 5 * kSecond;
 };
 
 class Core : private CarrierListener {
@@ -78,6 +80,8 @@ class Core : private CarrierListener {
   // Everything from intake and carrier into the engine, until nothing more comes.
   bool feed(TimeMs now);
   void decide(TimeMs now);
+  void ask_for_missing_jobs(TimeMs now);
+  void missing_job_read(const Answer& answer);
   // Logs and counts the objects that cannot be read, each once per message.
   void tell_unreadable();
   void on_bound(const dialect::PodView& pod, std::string_view node, DurationMs since_decision) override;
@@ -88,6 +92,7 @@ class Core : private CarrierListener {
   dialect::Intake intake_;
   dialect::JsonDecoder decoder_;
   observe::RecordedEngine engine_;
+  Outbox& outbox_;
   Carrier carrier_;
   Reporter reporter_;
   LaneBook lanes_;
@@ -97,7 +102,8 @@ class Core : private CarrierListener {
   observe::Metrics* metrics_;
   std::vector<Event> events_;
   std::array<bool, EnumNames<dialect::Kind>::names.size()> synced_{};
-  TimeMs next_orphans_ = 0;
+  TimeMs next_missing_ = 0;
+  std::set<std::string> asked_for_;  // Jobs, by uid
   std::size_t known_problems_ = 0;
   std::map<std::pair<dialect::Kind, std::string>, std::string> logged_unreadable_;
   std::uint64_t told_unreadable_ = 0;

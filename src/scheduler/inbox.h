@@ -26,7 +26,7 @@
 namespace berth::scheduler {
 
 // What was written, or read, for a pod; (kJob) of a Job that is released or suspended; (kWorkload, kLook) for a workload's Workload
-// object, (kQueue) of a queue's status.
+// object, (kQueue) of a queue's status, (kMissing) a Job that pods name and no watch has shown.
 enum class Step : std::uint8_t {
   kBind,
   kRead,
@@ -37,7 +37,8 @@ enum class Step : std::uint8_t {
   kJob,
   kWorkload,
   kLook,
-  kQueue
+  kQueue,
+  kMissing
 };
 
 struct Answer {

@@ -53,6 +53,8 @@ std::string_view name_of(Step step) {
       return "read";
     case Step::kQueue:
       return "queue-status";
+    case Step::kMissing:
+      return "read";
   }
   return "";
 }

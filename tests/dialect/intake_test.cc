@@ -228,14 +228,24 @@ TEST(Intake, JobPodsWaitForTheirJob) {
   ASSERT_EQ(decisions.size(), 1u);
   EXPECT_EQ(decisions[0].slots.size(), 2u);
 
-  // Nobody brings the Job: after two calls its pods are pods of their own.
+  EXPECT_THAT(world.intake.missing_jobs(), IsEmpty());
+
+  // There is no such Job: its pods are pods of their own, once somebody has looked.
   World lonely;
   lonely.apply(node_yaml("n0", 4) + job_pod(0));
-  lonely.intake.release_orphans();
   lonely.drain();
   EXPECT_THAT(lonely.decide(), IsEmpty());
-  lonely.intake.release_orphans();
+  const auto missing = lonely.intake.missing_jobs();
+  ASSERT_EQ(missing.size(), 1u);
+  EXPECT_EQ(missing[0].ns, "default");
+  EXPECT_EQ(missing[0].name, "j");
+  EXPECT_EQ(missing[0].uid, "job-1");
+  lonely.intake.release_orphans("another");
   lonely.drain();
+  EXPECT_THAT(lonely.decide(), IsEmpty());
+  lonely.intake.release_orphans("job-1");
+  lonely.drain();
+  EXPECT_THAT(lonely.intake.missing_jobs(), IsEmpty());
   EXPECT_THAT(lonely.started(lonely.decide()), ElementsAre("default/j-0: j-0->n0"));
 }
 

@@ -25,8 +25,6 @@ class Server : public Outbox {
   explicit Server(std::uint64_t seed) : random_(seed) {
     CoreOptions options = World::defaults();
     options.intake.hold_jobs = true;
-    options.release_orphans_every =
-        100 * 24 * kHour;  // watches lag at will here: no pod is taken for one without a Job
     core_ =
         std::make_unique<Core>(std::move(options), *this, observe::RecordedEngine::Sink(), nullptr, nullptr);
     for (int i = 0; i < kNodes; ++i) {
@@ -333,6 +331,11 @@ class Server : public Outbox {
   }
   void execute(const Request& request, const std::string& name, kube::WriteResult& result) {
     result.outcome = Outcome::kOk;
+    if (request.step == Step::kMissing) {
+      if (!jobs_.contains(name)) result.outcome = Outcome::kNotFound;
+      result.body = job_json(name).dump();
+      return;
+    }
     if (request.step == Step::kJob) {
       const auto it = jobs_.find(name);
       if (it == jobs_.end()) {

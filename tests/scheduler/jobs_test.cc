@@ -441,6 +441,52 @@ TEST_F(JobsTest, AResumedJobNeedsPlacesForWhatIsLeftOnly) {
   EXPECT_EQ(w_.only(Step::kJob), "train");
 }
 
+// Watches of Jobs and pods run apart. A pod whose Job's watch is behind must not pass by the Job's queue, however long that takes; one
+// whose Job does not exist is a pod of its own.
+TEST_F(JobsTest, PodsOfAJobThatNoWatchHasShownWaitForWhatTheApiSays) {
+  for (const char* node : {"n1", "n2"}) w_.node(node, 1);
+  JobText train{.pods = 1, .suspend = false};
+  pod(train, 0);
+  w_.turn();
+  for (const auto answer : {Outcome::kOk, Outcome::kUnavailable}) {
+    w_.pass(6 * kSecond);
+    const auto asked = w_.take(Step::kMissing);
+    ASSERT_EQ(asked.size(), 1u);
+    EXPECT_EQ(asked[0].path, "/apis/batch/v1/namespaces/default/jobs/train");
+    w_.pass(6 * kSecond);
+    EXPECT_TRUE(w_.take(Step::kMissing).empty());  // one question at a time
+    w_.answer(Step::kMissing, "train", answer, "", job_json(train));
+    w_.turn();
+    EXPECT_TRUE(w_.take(Step::kBind).empty());
+  }
+  w_.pass(6 * kSecond);
+  ASSERT_EQ(w_.take(Step::kMissing).size(), 1u);
+  queue(0);
+  job(train);
+  w_.turn();
+  w_.answer(Step::kMissing, "train",
+            Outcome::kNotFound);  // it was deleted and made anew, or the answer is old
+  w_.turn();
+  EXPECT_TRUE(w_.take(Step::kBind).empty());
+  w_.pass(6 * kSecond);
+  EXPECT_TRUE(w_.take(Step::kMissing).empty());
+
+  pod({.name = "lost", .pods = 1}, 0);
+  w_.pass(6 * kSecond);
+  ASSERT_EQ(w_.only(Step::kMissing), "lost");
+  w_.answer(Step::kMissing, "lost", Outcome::kNotFound);
+  w_.turn();
+  EXPECT_EQ(w_.only(Step::kBind), "lost-0");
+  pod({.name = "other", .pods = 1}, 0);
+  w_.pass(6 * kSecond);
+  ASSERT_EQ(w_.only(Step::kMissing), "other");
+  json another = json::parse(job_json({.name = "other", .pods = 1}));
+  another["metadata"]["uid"] = "made-anew";
+  w_.answer(Step::kMissing, "other", Outcome::kOk, "", another.dump());
+  w_.turn();
+  EXPECT_EQ(w_.only(Step::kBind), "other-0");
+}
+
 TEST_F(JobsTest, ADeletedJobLeavesNothing) {
   w_.node("n1", 2);
   JobText train;

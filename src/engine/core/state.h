@@ -88,7 +88,8 @@ struct WorkloadState {
   Reason hold_cause;           // while slots are held
   std::int64_t held_band = 0;  // the priority, on top of its own, of the claim that they were held for
   std::uint64_t hold_order = 0;
-  bool placed_elsewhere = false;  // while it holds room that must be near its other pods, somebody else placed one of them
+  bool placed_elsewhere =
+      false;  // while it holds room that must be near its other pods, somebody else placed one of them
   std::uint64_t took_fairly_at = 0;  // the outside_version at which it took a fair share of others
   bool took_by_force = false;        // borrowing (preempt/force.h), and has lost no room since
   std::uint64_t lost_force_at = 0;   // the outside_version at which it lost some after that
