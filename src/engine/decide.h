@@ -42,6 +42,7 @@ class Decider {
   bool try_quota(WorkloadId id, std::span<const std::int64_t> counts, bool only_ask = false);
   bool places_are_unknown(const WorkloadState& w) const;
   bool would_borrow(const WorkloadState& w) const;
+  std::vector<Reason> never_starts(const WorkloadState& w, const PodSetState& set);
   Failure beyond_quota(const WorkloadState& w);
   // No reasons: its lane may have what it asks for, or that is not known. `found`: what a search found it to lack.
   Failure beyond_lane(const WorkloadState& w, const Failure& found);

@@ -9,40 +9,57 @@
 
 namespace berth::engine {
 
-// Pod sets that must start and never can: a constraint that is not supported, or no choice of flavors has enough quota even
-// when nobody else uses any.
+// Why this pod set can never have its least count: a constraint that is not supported, or no choice of flavors has enough quota even
+// when nobody else uses any. Empty: it can.
+std::vector<Reason> Decider::never_starts(const WorkloadState& w, const PodSetState& set) {
+  const std::int64_t least = set.least - set.active;
+  if (least <= 0) return {};
+  const Spec& spec = state_.spec(set.spec);
+  if (spec.problem.code == ReasonCode::kUnsupported) return {spec.problem};
+  std::vector<Reason> reasons;
+  for (const ChargeId choice : spec.choices) {
+    const auto& quota = state_.charges[choice].quota;
+    const auto beyond = std::find_if(quota.begin(), quota.end(), [&](const QuotaItem& item) {
+      return saturating_mul(item.amount, least) > state_.quota.potential(w.queue, item.pair);
+    });
+    if (beyond == quota.end()) return {};
+    reasons.push_back({ReasonCode::kQuotaMax,
+                       std::string(state_.resource_name(beyond->pair)),
+                       std::string(state_.flavor_name(beyond->pair)),
+                       saturating_mul(beyond->amount, least),
+                       state_.quota.potential(w.queue, beyond->pair),
+                       0,
+                       {}});
+  }
+  return reasons;
+}
+
+// Pod sets of which so many never can start that the whole cannot.
 Failure Decider::beyond_quota(const WorkloadState& w) {
   Failure out;
   out.by_quota = true;
   out.never = true;
-  if (!w.needs_all) return out;
-  for (const auto& set : w.sets) {
-    const std::int64_t least = set.least - set.active;
-    if (least <= 0) continue;
-    const Spec& spec = state_.spec(set.spec);
-    if (spec.problem.code == ReasonCode::kUnsupported) {
-      out.reasons = {spec.problem};
+  const Structure& structure = state_.structures[w.structure];
+  std::vector<std::int64_t> can(structure.groups.size(), 0);  // children that can start
+  std::vector<Reason> reasons;
+  for (std::size_t s = 0; s < w.sets.size(); ++s) {
+    std::vector<Reason> never = never_starts(w, w.sets[s]);
+    if (never.empty()) {
+      ++can[structure.group_of[s]];
+    } else if (w.needs_all) {
+      out.reasons = std::move(never);
       return out;
     }
-    std::vector<Reason> reasons;
-    for (const ChargeId choice : spec.choices) {
-      const auto& quota = state_.charges[choice].quota;
-      const auto beyond = std::find_if(quota.begin(), quota.end(), [&](const QuotaItem& item) {
-        return saturating_mul(item.amount, least) > state_.quota.potential(w.queue, item.pair);
-      });
-      if (beyond == quota.end()) break;
-      reasons.push_back({ReasonCode::kQuotaMax,
-                         std::string(state_.resource_name(beyond->pair)),
-                         std::string(state_.flavor_name(beyond->pair)),
-                         saturating_mul(beyond->amount, least),
-                         state_.quota.potential(w.queue, beyond->pair),
-                         0,
-                         {}});
+    for (Reason& reason : never) {
+      if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
+        reasons.push_back(std::move(reason));
     }
-    if (spec.choices.empty() || reasons.size() < spec.choices.size()) continue;
-    out.reasons = std::move(reasons);
-    return out;
   }
+  if (reasons.empty()) return out;
+  for (std::size_t g = structure.groups.size() - 1; g > 0; --g) {
+    if (can[g] >= structure.groups[g].least) ++can[structure.groups[g].parent];
+  }
+  if (can[0] < structure.groups[0].least) out.reasons = std::move(reasons);
   return out;
 }
 

@@ -13,18 +13,6 @@ bool waits(const WorkloadRecord& w) {
   return w.spec.active && w.active() == 0 && w.count(SlotState::kWaiting) > 0;
 }
 
-// Somebody in the same strict queue who never fits, and whom nothing may pass.
-bool behind_hopeless(const engine::EngineConfig& config, const Ledger& ledger, const WorkloadRecord& w) {
-  const auto queue = ledger.queues.find(w.spec.queue);
-  if (queue == ledger.queues.end()) return false;
-  if (queue->second.order != QueueOrder::kStrict) return false;
-  return std::any_of(ledger.workloads.begin(), ledger.workloads.end(), [&](const auto& entry) {
-    const WorkloadRecord& x = entry.second;
-    return x.spec.queue == w.spec.queue && x.spec.uid != w.spec.uid && waits(x) &&
-           !fits_alone(config, ledger, entry.first);
-  });
-}
-
 // The engine that has seen all, with everybody else gone, made to look at it again.
 bool starts_without_others(const engine::EngineConfig& config, const Tape& tape, const Checker& checker,
                            const std::string& uid) {
@@ -38,6 +26,21 @@ bool starts_without_others(const engine::EngineConfig& config, const Tape& tape,
   spec.active = true;
   trial.tell(WorkloadUpsert{spec});
   return trial.decide().empty() && trial.ledger().workloads.at(uid).active() > 0;
+}
+
+// Somebody in the same strict queue who never fits, or does not find its places as it is, and whom nothing may pass.
+bool behind_hopeless(const engine::EngineConfig& config, const Tape& tape, const Checker& checker,
+                     const WorkloadRecord& w) {
+  const Ledger& ledger = checker.ledger();
+  const auto queue = ledger.queues.find(w.spec.queue);
+  if (queue == ledger.queues.end()) return false;
+  if (queue->second.order != QueueOrder::kStrict) return false;
+  return std::any_of(ledger.workloads.begin(), ledger.workloads.end(), [&](const auto& entry) {
+    const WorkloadRecord& x = entry.second;
+    if (x.spec.queue != w.spec.queue || x.spec.uid == w.spec.uid || !waits(x)) return false;
+    if (!fits_alone(config, ledger, entry.first)) return true;
+    return pod_sets_of(x.spec.root).size() > 1 && !starts_without_others(config, tape, checker, entry.first);
+  });
 }
 
 }  // namespace
@@ -73,7 +76,7 @@ std::string starved(const engine::EngineConfig& config, const Tape& tape, const 
                     Coverage& coverage) {
   const Ledger& ledger = checker.ledger();
   for (const auto& [uid, w] : ledger.workloads) {
-    if (!waits(w) || !fits_alone(config, ledger, uid) || behind_hopeless(config, ledger, w)) continue;
+    if (!waits(w) || !fits_alone(config, ledger, uid) || behind_hopeless(config, tape, checker, w)) continue;
     if (pod_sets_of(w.spec.root).size() > 1 && !starts_without_others(config, tape, checker, uid)) {
       ++coverage["fits alone, in another order of places"];
       continue;

@@ -260,16 +260,19 @@ bool Placer::in_domain(std::size_t step, std::uint32_t level, std::size_t most) 
   const StructureGroup& group = structure_.groups[walk_[step].index];
   const NodeTable& nodes = state_.nodes;
 
-  // Slots that have a place already decide the domain.
+  // Slots that have a place already decide the domain: none will do where one of them is on a node that is gone, or is in none.
   DomainId fixed;
+  bool adrift = false;
   std::int64_t need = 0;
   std::int64_t want = 0;
   for (const std::uint32_t set : group.leaves) {
     need += must(set);
     want += w_.sets[set].waiting;
     for (const Slot& slot : w_.sets[set].slots) {
-      if (slot.node.valid() && slot.state != SlotState::kReleasing && !fixed.valid())
-        fixed = nodes.domain_of(slot.node, level);
+      if (!slot.node.valid() || slot.state == SlotState::kReleasing) continue;
+      const DomainId its = nodes.domain_of(slot.node, level);
+      adrift = adrift || !its.valid();
+      if (!fixed.valid()) fixed = its;
     }
   }
   if (group.least == group.children) {
@@ -288,13 +291,14 @@ bool Placer::in_domain(std::size_t step, std::uint32_t level, std::size_t most) 
   };
   const bool by_quota = std::any_of(group.leaves.begin(), group.leaves.end(), [&](std::uint32_t set) {
     const auto all = choices(set);
-    return must(set) > 0 && std::none_of(all.begin(), all.end(),
-                                         [&](ChargeId charge) { return chargeable(charge, must(set)); });
+    return must(set) > 0 && !all.empty() && std::none_of(all.begin(), all.end(), [&](ChargeId charge) {
+             return chargeable(charge, must(set));
+           });
   });
   std::int64_t best = 0;
   std::vector<std::tuple<bool, std::int64_t, DomainId>> candidates;
   for (const DomainId domain : nodes.levels()[level].domains) {
-    if (fixed.valid() && domain != fixed) continue;
+    if (adrift || (fixed.valid() && domain != fixed)) continue;
     if (nodes.domain(domain).nodes.empty()) continue;
     bool enough = true;
     std::int64_t room_here = 0;
@@ -329,8 +333,9 @@ bool Placer::in_domain(std::size_t step, std::uint32_t level, std::size_t most) 
     }
   }
   // Where the pod sets fit one by one and not together, at least one slot too few has room. Where only quota was short, no
-  // domain is to blame.
-  const bool domains_lack = candidates.empty() || (failure_.by_nodes && !by_quota);
+  // domain is to blame; where some children may be left out, both can be.
+  const bool optional = group.least < group.children;
+  const bool domains_lack = candidates.empty() || (failure_.by_nodes && (optional || !by_quota));
   if (!group.topology.required.empty()) {
     // Who fails on nodes in every domain may keep the search from those that have no quota: then nothing is told yet.
     if (domains_lack || failure_.reasons.empty()) {
