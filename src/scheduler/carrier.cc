@@ -406,8 +406,9 @@ void Carrier::evict_pods(const Decision& decision, TimeMs now) {
   const Reason reason = dialect::readable(decision.reason, intake_);
   for (const SlotPlacement& slot : decision.slots) {
     const auto pod = intake_.pod_at(decision.workload, slot.pod_set, slot.index);
+    // Whoever comes next has no part in the place, also where a pod has come that does not take it.
+    jobs_.give_up(decision.workload, slot.pod_set, slot.index);
     if (!pod) {
-      jobs_.give_up(decision.workload, slot.pod_set, slot.index);
       events_.push_back(SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kGone, ""});
       continue;
     }
