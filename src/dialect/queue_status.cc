@@ -4,6 +4,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include "dialect/names.h"
@@ -25,15 +26,17 @@ std::string_view usage_key(Kind kind, std::string_view version) {
   return kind == Kind::kLocalQueue && version == "v1beta1" ? "flavorUsage" : "flavorsUsage";
 }
 
-void write_uses(text::JsonWriter& json, const std::vector<QueueStatus::Use>& uses, bool borrowed) {
+using Use = QueueStatus::Use;
+
+void write_uses(text::JsonWriter& json, const std::vector<Use>& uses, Use::Sum Use::*sum, bool borrowed) {
   json.begin_array();
   for (std::size_t i = 0; i < uses.size();) {
     const std::string& flavor = uses[i].flavor;
     json.begin_object().field("name", flavor).key("resources").begin_array();
     for (; i < uses.size() && uses[i].flavor == flavor; ++i) {
       json.begin_object().field("name", uses[i].resource);
-      json.field("total", format_amount(uses[i].resource, uses[i].total));
-      if (borrowed) json.field("borrowed", format_amount(uses[i].resource, uses[i].borrowed));
+      json.field("total", format_amount(uses[i].resource, (uses[i].*sum).total));
+      if (borrowed) json.field("borrowed", format_amount(uses[i].resource, (uses[i].*sum).borrowed));
       json.end_object();
     }
     json.end_array().end_object();
@@ -69,15 +72,16 @@ std::string to_json(Kind kind, std::string_view version, const QueueStatus& stat
   text::JsonWriter json;
   json.begin_object();
   if (kind == Kind::kQueue) {
-    json.field("pending", status.pending).field("running", status.admitted);
+    json.field("pending", status.pending).field("running", status.reserving);
   } else {
-    json.field("pendingWorkloads", status.pending).field("reservingWorkloads", status.admitted);
+    json.field("pendingWorkloads", status.pending).field("reservingWorkloads", status.reserving);
     json.field("admittedWorkloads", status.admitted);
     json.key("flavorsReservation");
-    write_uses(json, status.uses, kind == Kind::kClusterQueue);
+    write_uses(json, status.uses, &Use::reserved, kind == Kind::kClusterQueue);
   }
   json.key(usage_key(kind, version));
-  write_uses(json, status.uses, kind != Kind::kLocalQueue);
+  write_uses(json, status.uses, kind == Kind::kQueue ? &Use::reserved : &Use::admitted,
+             kind != Kind::kLocalQueue);
   json.key("conditions").begin_array().begin_object().field("type", "Active");
   json.field("status", status.active ? "True" : "False").field("reason", status.reason);
   json.field("message", status.message);
@@ -111,17 +115,33 @@ Result<QueueStatus> read_queue_status(Kind kind, std::string_view object) {
   if (root["status"].get(status) != simdjson::SUCCESS || !status.is_object()) return out;
   const bool own = kind == Kind::kQueue;
   out.pending = number_of(status, own ? "pending" : "pendingWorkloads");
-  out.admitted = number_of(status, own ? "running" : "admittedWorkloads");
-  if (!own && number_of(status, "reservingWorkloads") != out.admitted) out.admitted = -1;
-  element uses;
-  const bool newer = status[own ? "used" : "flavorsUsage"].get(uses) == simdjson::SUCCESS;
-  each(status, own ? "used" : (newer ? "flavorsUsage" : "flavorUsage"), [&](const element& flavor) {
-    each(flavor, "resources", [&](const element& item) {
-      const std::string resource(text_of(item, "name"));
-      out.uses.push_back({std::string(text_of(flavor, "name")), resource, amount_of(item, "total", resource),
-                          kind == Kind::kLocalQueue ? 0 : amount_of(item, "borrowed", resource)});
+  out.reserving = number_of(status, own ? "running" : "reservingWorkloads");
+  out.admitted = own ? 0 : number_of(status, "admittedWorkloads");
+  const auto read = [&](std::string_view key, Use::Sum Use::*sum) {
+    each(status, key, [&](const element& flavor) {
+      const std::string_view name = text_of(flavor, "name");
+      each(flavor, "resources", [&](const element& item) {
+        const std::string resource(text_of(item, "name"));
+        auto use = std::find_if(out.uses.begin(), out.uses.end(), [&](const Use& known) {
+          return known.flavor == name && known.resource == resource;
+        });
+        if (use == out.uses.end()) {
+          out.uses.push_back({std::string(name), resource, {}, {}});
+          use = std::prev(out.uses.end());
+        }
+        ((*use).*sum).total = amount_of(item, "total", resource);
+        if (kind != Kind::kLocalQueue) ((*use).*sum).borrowed = amount_of(item, "borrowed", resource);
+      });
     });
-  });
+  };
+  element uses;
+  if (own) {
+    read("used", &Use::reserved);
+  } else {
+    read("flavorsReservation", &Use::reserved);
+    const bool newer = status["flavorsUsage"].get(uses) == simdjson::SUCCESS;
+    read(newer ? "flavorsUsage" : "flavorUsage", &Use::admitted);
+  }
   each(status, "conditions", [&](const element& c) {
     if (text_of(c, "type") != "Active") return;
     out.active = text_of(c, "status") == "True";

@@ -17,12 +17,18 @@ struct QueueStatus {
   struct Use {
     std::string flavor;
     std::string resource;
-    std::int64_t total = 0;     // base units
-    std::int64_t borrowed = 0;  // of the total; a LocalQueue's is not said
+    struct Sum {
+      std::int64_t total = 0;     // base units
+      std::int64_t borrowed = 0;  // of the total; a LocalQueue's is not said
+    };
+    Sum reserved;
+    Sum admitted;  // of what is reserved
   };
   std::int64_t pending = 0;
-  std::int64_t admitted = 0;  // and reserving: Berth admits what it places
-  std::vector<Use> uses;      // by flavor, then resource
+  std::int64_t reserving = 0;  // have quota (and places)
+  std::int64_t admitted =
+      0;  // of these, those that nothing keeps from starting: admission checks, blockAdmission
+  std::vector<Use> uses;  // by flavor, then resource
   bool active = true;
   std::string reason;  // of the condition Active, in Kueue's words
   std::string message;

@@ -1,4 +1,5 @@
-// What waits and what runs in each LocalQueue, kept up to date workload by workload: O(resources) per change.
+// What waits, what has quota and what of that may start in each LocalQueue, and of each ClusterQueue what has quota and may not start yet.
+// Kept up to date workload by workload: O(resources) per change.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +16,38 @@ namespace berth::scheduler {
 
 class LaneBook {
  public:
+  using Uses = std::map<std::pair<std::string, std::string>, std::int64_t>;  // flavor, resource; base units
   struct Sum {
     std::int64_t pending = 0;
+    std::int64_t held = 0;  // has quota, and something outside keeps it from starting
     std::int64_t admitted = 0;
-    std::map<std::pair<std::string, std::string>, std::int64_t> uses;  // flavor, resource; base units
+    Uses held_uses, admitted_uses;
+    bool empty() const {
+      return pending == 0 && held == 0 && admitted == 0 && held_uses.empty() && admitted_uses.empty();
+    }
   };
-  enum class State : std::uint8_t { kNone, kPending, kAdmitted };
+  enum class State : std::uint8_t { kNone, kPending, kHeld, kAdmitted };
 
-  // Replaces what was said of it before. kNone, or no lane: it counts nowhere.
-  void set(const std::string& workload, std::string_view lane, State state,
+  // Replaces what was said of it before. kNone, or no lane: it counts nowhere. `queue`: its ClusterQueue, as the engine names it.
+  void set(const std::string& workload, std::string_view lane, std::string_view queue, State state,
            const std::vector<dialect::WorkloadStatus::Assignment>& assignments);
   // Nothing of it is known: nullptr.
   const Sum* find(const std::string& lane) const;
+  // Of a ClusterQueue, only what is held.
+  const Sum* held_in(const std::string& queue) const;
 
  private:
   struct Entry {
-    std::string lane;
+    std::string lane, queue;
     State state = State::kNone;
     std::vector<std::pair<std::pair<std::string, std::string>, std::int64_t>> uses;
   };
+  static void add(std::map<std::string, Sum>& sums, const std::string& key, const Entry& entry, int sign);
   void add(const Entry& entry, int sign);
 
   std::unordered_map<std::string, Entry> entries_;  // by workload
-  std::map<std::string, Sum> sums_;
+  std::map<std::string, Sum> sums_;                 // by lane
+  std::map<std::string, Sum> held_;                 // by ClusterQueue
 };
 
 }  // namespace berth::scheduler

@@ -92,15 +92,35 @@ void QueueStatuses::look(TimeMs now) {
     if (state.kind == Kind::kLocalQueue) {
       if (const auto* sum = lanes_.find(state.engine_name)) {
         status.pending = sum->pending;
+        status.reserving = sum->held + sum->admitted;
         status.admitted = sum->admitted;
-        for (const auto& [use, total] : sum->uses) status.uses.push_back({use.first, use.second, total, 0});
+        LaneBook::Uses all = sum->admitted_uses;
+        for (const auto& [use, amount] : sum->held_uses) all[use] += amount;
+        for (const auto& [use, amount] : all) {
+          const auto admitted = sum->admitted_uses.find(use);
+          status.uses.push_back({use.first,
+                                 use.second,
+                                 {amount, 0},
+                                 {admitted == sum->admitted_uses.end() ? 0 : admitted->second, 0}});
+        }
       }
     } else if (const auto it = of_engine.find(state.engine_name); it != of_engine.end()) {
       status.pending = it->second->pending;
-      status.admitted = it->second->started;
+      status.reserving = it->second->started;
+      const auto* held = lanes_.held_in(state.engine_name);
+      status.admitted = status.reserving - (held == nullptr ? 0 : held->held);
       for (const auto& quota : it->second->quotas) {
-        status.uses.push_back({std::string(quota.flavor), std::string(quota.resource), quota.usage,
-                               std::max<std::int64_t>(0, quota.usage - quota.nominal)});
+        const auto sum_of = [&](std::int64_t usage) {
+          return QueueStatus::Use::Sum{usage, std::max<std::int64_t>(0, usage - quota.nominal)};
+        };
+        QueueStatus::Use use{std::string(quota.flavor), std::string(quota.resource), sum_of(quota.usage), {}};
+        std::int64_t waits = 0;
+        if (held != nullptr) {
+          const auto part = held->held_uses.find({use.flavor, use.resource});
+          if (part != held->held_uses.end()) waits = part->second;
+        }
+        use.admitted = sum_of(quota.usage - waits);
+        status.uses.push_back(std::move(use));
       }
       std::sort(status.uses.begin(), status.uses.end(), [](const auto& a, const auto& b) {
         return std::tie(a.flavor, a.resource) < std::tie(b.flavor, b.resource);

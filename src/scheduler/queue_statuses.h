@@ -6,7 +6,7 @@
 // corrected, after a pause that doubles each time. Nothing that stands in a status decides anything. The budget of writes is
 // shared with the Workloads (workload_objects.h).
 //
-// Admitted and reserving are one number: Berth admits what it has placed. A ClusterQueue's numbers are the engine's; a LocalQueue's
+// Reserving is what has quota and places; of that, admitted is what no admission check and no blockAdmission keeps from starting. A ClusterQueue's numbers are the engine's; a LocalQueue's
 // are sums over its workloads (lane_book.h).
 //
 // Cost: O(queues) per look.

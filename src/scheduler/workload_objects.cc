@@ -200,10 +200,10 @@ WorkloadFacts WorkloadObjects::facts_of(const WorkloadSketch& sketch, const Reco
 
 void WorkloadObjects::look(const std::string& workload, TimeMs now) {
   const auto sketch = intake_.sketch(workload);
-  if (!sketch) lanes_.set(workload, {}, LaneBook::State::kNone, {});
+  if (!sketch) lanes_.set(workload, {}, {}, LaneBook::State::kNone, {});
   if (sketch && sketch->name.empty()) {  // of another kind: it counts, and has no object
     const WorkloadFacts facts = facts_of(*sketch, {});
-    count(*sketch, facts);
+    count(*sketch, facts, true);
   }
   if (!sketch || sketch->name.empty()) {
     const auto it = records_.find(workload);
@@ -218,7 +218,6 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
   }
   Record& record = records_[workload];
   WorkloadFacts facts = facts_of(*sketch, record);
-  count(*sketch, facts);
   if (options_.pods_ready && facts.runs) facts.ready = intake_.is_ready(workload);
   std::optional<Reason> why;
   if (!facts.runs && !facts.releasing) {
@@ -242,6 +241,7 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
   ask(workload, *sketch, record, facts, updates);
   record.evicting = record.evicting && (facts.runs || facts.releasing);
   const bool is_news = record.life.look(facts, options_.pods_ready, now);
+  count(*sketch, facts, record.life.is_admitted());
   if (is_news || !facts.checks.empty()) stand(workload, record, now);
   tell(workload, record, facts.runs || facts.releasing, std::move(updates), now);
   if (const TimeMs next = record.life.deadline(); next != kEndOfTime)
@@ -249,14 +249,16 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
   compare(workload, record, now);
 }
 
-void WorkloadObjects::count(const WorkloadSketch& sketch, const WorkloadFacts& facts) {
+void WorkloadObjects::count(const WorkloadSketch& sketch, const WorkloadFacts& facts, bool admitted) {
   using State = LaneBook::State;
   const std::string workload(sketch.uid);
   const Reason* blocked = intake_.blocked(workload);
   const State waits =
       blocked != nullptr && blocked->code == ReasonCode::kInactive ? State::kNone : State::kPending;
-  lanes_.set(workload, sketch.lane, facts.runs || facts.releasing ? State::kAdmitted : waits,
-             facts.assignments);
+  State state = waits;
+  if (facts.runs || facts.releasing)
+    state = facts.runs && !facts.releasing && !admitted ? State::kHeld : State::kAdmitted;
+  lanes_.set(workload, sketch.lane, sketch.cluster_queue, state, facts.assignments);
 }
 
 void WorkloadObjects::stand(const std::string& workload, const Record& record, TimeMs now) {

@@ -124,7 +124,7 @@ class WorkloadObjects {
   void schedule(const std::string& workload, TimeMs at);
   void look(const std::string& workload, TimeMs now);
   WorkloadFacts facts_of(const dialect::WorkloadSketch& sketch, const Record& record) const;
-  void count(const dialect::WorkloadSketch& sketch, const WorkloadFacts& facts);
+  void count(const dialect::WorkloadSketch& sketch, const WorkloadFacts& facts, bool admitted);
   // Puts it into the line of those that are written, where its object is not as it should be.
   void compare(const std::string& workload, Record& record, TimeMs now);
   // False: there is nothing to write, or not now.

@@ -130,6 +130,30 @@ TEST_F(QueueStatusesTest, CountsWhatWaitsAndRunsAndWhatIsInUse) {
   EXPECT_EQ(status(kLocal)["flavorsUsage"][0]["resources"][1]["total"], "1");
 }
 
+TEST_F(QueueStatusesTest, WhatWaitsForAdmissionChecksReservesAndIsNotAdmitted) {
+  w_->object(
+      dialect::Kind::kAdmissionCheck, "budget",
+      R"({"metadata":{"name":"budget"},"spec":{"controllerName":"example.com/budget"},"status":{"conditions":[
+      {"type":"Active","status":"True"}]}})");
+  w_->pod({.name = "a", .queue = "team"});
+  w_->turn();
+  w_->bind_all();  // admitted before there were checks
+  json object = objects_.at(kCluster).object;
+  object["spec"]["admissionChecksStrategy"]["admissionChecks"] = json::array({{{"name", "budget"}}});
+  put(dialect::Kind::kClusterQueue, kCluster, std::move(object));
+  for (const char* name : {"b", "c"}) w_->pod({.name = name, .queue = "team"});
+  w_->turn();
+  settle(15 * kSecond);
+  for (const char* path : {kCluster, kLocal}) {
+    EXPECT_EQ(status(path)["pendingWorkloads"], 1) << path;
+    EXPECT_EQ(status(path)["reservingWorkloads"], 2) << path;
+    EXPECT_EQ(status(path)["admittedWorkloads"], 1) << path;
+    EXPECT_EQ(status(path)["flavorsReservation"][0]["resources"][1]["total"], "2") << path;
+    EXPECT_EQ(status(path)["flavorsUsage"][0]["resources"][1]["total"], "1") << path;
+  }
+  EXPECT_EQ(settle(20 * kSecond), 0);
+}
+
 TEST_F(QueueStatusesTest, AreWrittenWhenTheyChangeOnlyAndNotAgainAfterAStart) {
   EXPECT_EQ(settle(), 2);
   for (int i = 0; i < 10; ++i) {
