@@ -6,6 +6,7 @@
 #include "cli/scheduler.h"
 #include "cli/simulate.h"
 #include "cli/trace.h"
+#include "cli/webhook.h"
 
 int main(int argc, char** argv) {
   CLI::App app{"Berth: a scheduler for AI workloads on Kubernetes"};
@@ -15,6 +16,7 @@ int main(int argc, char** argv) {
   berth::cli::register_plan(app, exit_code);
   berth::cli::register_simulate(app, exit_code);
   berth::cli::register_scheduler(app, exit_code);
+  berth::cli::register_webhook(app, exit_code);
   berth::cli::register_replay(app, exit_code);
   berth::cli::register_trace(app, exit_code);
   try {

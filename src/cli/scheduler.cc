@@ -5,7 +5,6 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <map>
@@ -14,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "cli/address.h"
 #include "dialect/kueue_config.h"
 #include "scheduler/scheduler.h"
 
@@ -44,29 +44,6 @@ struct Options {
   bool follower = true;
 };
 
-// "address:port", "[::1]:port"; an empty text or "off" turns the server off.
-Result<std::optional<observe::HttpOptions>> parse_address(const std::string& text) {
-  if (text.empty() || text == "off") return std::nullopt;
-  const auto colon = text.rfind(':');
-  observe::HttpOptions out;
-  int port = -1;
-  if (colon != std::string::npos) {
-    const char* end = text.data() + text.size();
-    const auto [at, error] = std::from_chars(text.data() + colon + 1, end, port);
-    if (error != std::errc() || at != end) port = -1;
-    out.address = text.substr(0, colon);
-    if (out.address.size() > 2 && out.address.front() == '[' && out.address.back() == ']') {
-      out.address = out.address.substr(1, out.address.size() - 2);
-    }
-  }
-  if (port < 0 || port > 65535 || out.address.empty()) {
-    return fail(ErrorCode::kInvalid,
-                "--http-address {}: write ADDRESS:PORT, for example 127.0.0.1:10261, or off", text);
-  }
-  out.port = static_cast<std::uint16_t>(port);
-  return out;
-}
-
 Result<scheduler::SchedulerOptions> to_scheduler_options(const Options& o) {
   scheduler::SchedulerOptions out;
   out.scheduler_names = o.names;
@@ -91,7 +68,7 @@ Result<scheduler::SchedulerOptions> to_scheduler_options(const Options& o) {
   out.leader.lease_duration = o.lease_seconds * kSecond;
   out.leader.renew_deadline = out.leader.lease_duration * 2 / 3;
   out.leader.retry_period = out.leader.lease_duration * 2 / 15;
-  BERTH_ASSIGN(out.http, parse_address(o.http));
+  BERTH_ASSIGN(out.http, parse_address_or_off("--http-address", o.http, "127.0.0.1:10261"));
   out.decision_log = o.decision_log;
   out.follower = o.follower;
   out.writer.concurrency.most = o.in_flight;

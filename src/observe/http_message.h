@@ -1,7 +1,8 @@
-// HTTP/1.1 as text: the head of a request to an answer's bytes. No sockets here (http_server.h); what comes in is whatever
-// somebody sends, bounded in length by the server.
+// HTTP/1.1 as text: the head of a request and its body to an answer's bytes. No sockets here (http_server.h); what comes in is
+// whatever somebody sends, bounded in length by the server.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <string>
@@ -12,6 +13,7 @@ namespace berth::observe {
 struct HttpRequest {
   std::string path;                          // decoded, without the query
   std::map<std::string, std::string> query;  // decoded; the first of several equal keys counts
+  std::string_view body;                     // of a POST; lives as long as the handler runs
 };
 
 struct HttpResponse {
@@ -22,9 +24,27 @@ struct HttpResponse {
 
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 
-// The answer to the request whose head (without the empty line) is `head`: of the handler of its path, or 400, 404, 405. GET and
-// HEAD only. O(length).
-std::string http_answer(std::string_view head, const std::map<std::string, HttpHandler>& handlers);
-std::string http_bytes(const HttpResponse& response, bool with_body);
+// By path. `get` is for GET and HEAD.
+struct HttpRoutes {
+  std::map<std::string, HttpHandler> get;
+  std::map<std::string, HttpHandler> post;
+};
+
+// What the head says about the rest of the request. `refused` is the whole answer to one that is not read on: a body without
+// a length (411), a wrong length (400), one above `most_body_bytes` (413), one that waits to be asked for (417). Bodies of other
+// methods than POST are not read; their connection is not kept.
+struct HttpFrame {
+  std::size_t body_bytes = 0;
+  bool keeps_open = false;  // the client may send another request on this connection
+  std::string refused;      // empty: none
+};
+// `head` is without the empty line. O(length).
+HttpFrame http_frame(std::string_view head, std::size_t most_body_bytes);
+
+// The answer to the request with this head (without the empty line) and body: of the handler of its path, or 400, 404, 405.
+// O(length), and the handler.
+std::string http_answer(std::string_view head, const HttpRoutes& routes, std::string_view body = {},
+                        bool keep_open = false);
+std::string http_bytes(const HttpResponse& response, bool with_body, bool keep_open = false);
 
 }  // namespace berth::observe

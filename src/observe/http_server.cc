@@ -1,54 +1,28 @@
 #include "observe/http_server.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <list>
-#include <optional>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "observe/http_connection.h"
+
 namespace berth::observe {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-class Socket {
- public:
-  explicit Socket(int fd = -1) : fd_(fd) {}
-  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Socket& operator=(Socket&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Socket() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-struct Connection {
-  Socket socket;
-  Clock::time_point deadline;
-  std::string in;
-  std::string out;  // not empty: the answer is being written
-  std::size_t written = 0;
-  bool sent =
-      false;  // all written: waits for the other side to close, so that the answer is not cut off by a reset
-};
 
 tl::unexpected<Error> socket_error(std::string_view doing, const HttpOptions& options) {
   return fail(ErrorCode::kUnavailable, "cannot {} {} port {}: {}", doing, options.address, options.port,
@@ -100,20 +74,24 @@ struct HttpServer::Impl {
   }
 
   void run() {
+    // OpenSSL may write to a socket whose other end is gone.
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    (void)pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
     std::vector<pollfd> polls;
     for (;;) {
       polls.clear();
       polls.push_back({wake.fd(), POLLIN, 0});
-      const bool room = connections.size() < options.most_connections;
+      const bool room =
+          connections.size() < shared.options.most_connections || oldest_idle() != connections.end();
       polls.push_back({room ? listener.fd() : -1, POLLIN, 0});
-      for (const auto& c : connections) {
-        polls.push_back({c.socket.fd(), static_cast<short>(c.out.empty() || c.sent ? POLLIN : POLLOUT), 0});
-      }
+      for (const auto& c : connections) polls.push_back({c.fd(), c.wants(), 0});
       if (::poll(polls.data(), polls.size(), wait_ms()) < 0 && errno != EINTR) return;
       if (polls[0].revents != 0) return;
       auto at = polls.begin() + 2;
       for (auto it = connections.begin(); it != connections.end(); ++at) {
-        const bool done = at->revents != 0 ? !serve(*it) : Clock::now() >= it->deadline;
+        const bool done = at->revents != 0 ? !it->serve() : HttpConnection::Clock::now() >= it->deadline();
         it = done ? connections.erase(it) : std::next(it);
       }
       if (polls[1].revents != 0) accept_one();
@@ -123,63 +101,48 @@ struct HttpServer::Impl {
   // Until the nearest deadline.
   int wait_ms() const {
     if (connections.empty()) return -1;
-    const auto nearest =
-        std::min_element(connections.begin(), connections.end(),
-                         [](const auto& a, const auto& b) { return a.deadline < b.deadline; });
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(nearest->deadline - Clock::now()).count();
+    const auto nearest = std::min_element(connections.begin(), connections.end(), earlier);
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(nearest->deadline() - HttpConnection::Clock::now())
+            .count();
     return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
   }
 
+  std::list<HttpConnection>::iterator oldest_idle() {
+    auto out = connections.end();
+    for (auto it = connections.begin(); it != connections.end(); ++it) {
+      if (it->is_idle() && (out == connections.end() || earlier(*it, *out))) out = it;
+    }
+    return out;
+  }
+
   void accept_one() {
+    const bool full = connections.size() >= shared.options.most_connections;
+    const auto idle = full ? oldest_idle() : connections.end();
+    if (full && idle == connections.end()) return;
     Socket socket(::accept4(listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket.fd() < 0) return;
-    connections.push_back({std::move(socket), Clock::now() + options.time_out, {}, {}, 0, false});
-  }
-
-  // Goes on with a connection; false when it is finished.
-  bool serve(Connection& c) {
-    if (Clock::now() >= c.deadline) return false;
-    if (c.sent) return drop_input(c);
-    if (c.out.empty() && !read_head(c)) return false;
-    if (c.out.empty()) return true;
-    const auto sent = ::send(c.socket.fd(), c.out.data() + c.written, c.out.size() - c.written,
-                             MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent < 0) return errno == EAGAIN || errno == EINTR;
-    c.written += static_cast<std::size_t>(sent);
-    if (c.written < c.out.size()) return true;
-    ::shutdown(c.socket.fd(), SHUT_WR);
-    c.sent = true;
-    return true;
-  }
-
-  bool drop_input(Connection& c) const {
-    char dropped[4096];
-    const auto got = ::recv(c.socket.fd(), dropped, sizeof(dropped), MSG_DONTWAIT);
-    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
-  }
-
-  // Reads what is there; sets `out` once the head is whole or too long. False where the other side is gone.
-  bool read_head(Connection& c) {
-    char block[4096];
-    const auto got = ::recv(c.socket.fd(), block, sizeof(block), MSG_DONTWAIT);
-    if (got == 0) return false;
-    if (got < 0) return errno == EAGAIN || errno == EINTR;
-    c.in.append(block, static_cast<std::size_t>(got));
-    const auto end = c.in.find("\r\n\r\n");
-    if (std::min(end, c.in.size()) > options.most_head_bytes) {
-      c.out = http_bytes({431, "text/plain; charset=utf-8", "the head of the request is too long\n"}, true);
-    } else if (end != std::string::npos) {
-      c.out = http_answer(std::string_view(c.in).substr(0, end), handlers);
+    // Answers are written whole: waiting for more of them would only delay their last part.
+    const int yes = 1;
+    (void)::setsockopt(socket.fd(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+    std::unique_ptr<TlsSession> tls;
+    if (shared.options.tls != nullptr) {
+      tls = shared.options.tls->session(socket.fd());
+      if (tls == nullptr) return;
     }
-    return true;
+    if (full) connections.erase(idle);
+    connections.emplace_back(std::move(socket), std::move(tls), shared);
   }
 
-  HttpOptions options;
-  std::map<std::string, HttpHandler> handlers;
+  static bool earlier(const HttpConnection& a, const HttpConnection& b) {
+    return a.deadline() < b.deadline();
+  }
+
+  HttpShared shared;
   Socket listener;
   Socket wake;
   std::uint16_t port = 0;
-  std::list<Connection> connections;
+  std::list<HttpConnection> connections;
   std::thread thread;
 };
 
@@ -188,11 +151,10 @@ HttpServer::HttpServer(HttpServer&&) noexcept = default;
 HttpServer& HttpServer::operator=(HttpServer&&) noexcept = default;
 HttpServer::~HttpServer() = default;
 
-Result<HttpServer> HttpServer::start(const HttpOptions& options,
-                                     std::map<std::string, HttpHandler> handlers) {
+Result<HttpServer> HttpServer::start(const HttpOptions& options, HttpRoutes routes) {
   auto impl = std::make_unique<Impl>();
-  impl->options = options;
-  impl->handlers = std::move(handlers);
+  impl->shared.options = options;
+  impl->shared.routes = std::move(routes);
   BERTH_ASSIGN(impl->listener, listen_on(options, impl->port));
   impl->wake = Socket(::eventfd(0, EFD_CLOEXEC));
   if (impl->wake.fd() < 0) return socket_error("wake the server of", options);
@@ -202,6 +164,10 @@ Result<HttpServer> HttpServer::start(const HttpOptions& options,
 
 std::uint16_t HttpServer::port() const {
   return impl_->port;
+}
+
+void HttpServer::end_connections() {
+  impl_->shared.is_ending = true;
 }
 
 namespace {

@@ -1,9 +1,11 @@
-// A small HTTP/1.1 server for health, metrics and questions: GET and HEAD of a few paths, one answer per
-// connection.
+// A small HTTP/1.1 server for health, metrics, questions, and the reviews of the admission webhook: GET and HEAD of a few paths,
+// and POST where a path takes it, over TLS where it is given a certificate.
 //
-// Bounds, all of them: connections (more wait in the kernel's backlog), bytes of a request's head, and the
-// time from the connection to its last byte. (The library that Debian ships, cpp-httplib 0.11, bounds neither
-// the number of header lines nor the whole time of a request, which is why this is written out here.)
+// Bounds, all of them: connections (more wait in the kernel's backlog, or take the place of an idle one), bytes of a request's head
+// and body, bytes of all requests that are being read, and the time from the connection (handshake included), or from the first byte of a
+// further request, to the last byte of its answer. (The library that Debian ships, cpp-httplib 0.11, bounds neither the number of
+// header lines nor the whole time of a request, which is why this is written out here.) What is sent before the answer
+// to the former request (pipelining) is dropped, and the connection ends with that answer.
 //
 // Paths that Berth serves (see serve_observation): /healthz, /readyz, /metrics, /explain?workload=UID,
 // /debug/state
@@ -22,6 +24,7 @@
 
 #include "base/result.h"
 #include "observe/http_message.h"
+#include "observe/tls.h"
 
 namespace berth::observe {
 
@@ -30,18 +33,25 @@ struct HttpOptions {
   std::uint16_t port = 0;             // 0 = any free one
   std::size_t most_connections = 64;
   std::size_t most_head_bytes = 8192;
+  std::size_t most_body_bytes = 0;  // of a POST; 0 = none is read
+  std::size_t most_held_bytes = std::size_t{64} << 20;
   std::chrono::milliseconds time_out{5000};
+  // How long a connection is kept for another request; 0 = it ends with the answer.
+  std::chrono::milliseconds idle_time_out{0};
+  std::shared_ptr<const ServerTls> tls;  // nullptr = plain HTTP
 };
 
 class HttpServer {
  public:
-  // Listens and serves until it is destroyed. `handlers` by path; other paths are answered with 404.
-  static Result<HttpServer> start(const HttpOptions& options, std::map<std::string, HttpHandler> handlers);
+  // Listens and serves until it is destroyed. Other paths than those of `routes` are answered with 404.
+  static Result<HttpServer> start(const HttpOptions& options, HttpRoutes routes);
   HttpServer(HttpServer&&) noexcept;
   HttpServer& operator=(HttpServer&&) noexcept;
   ~HttpServer();
 
   std::uint16_t port() const;
+  // From now on every answer is the last of its connection, so that clients go elsewhere before the server is destroyed.
+  void end_connections();
 
  private:
   struct Impl;

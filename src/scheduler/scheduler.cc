@@ -161,8 +161,8 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(const kube::ClusterConfig& 
   if (o.follower) impl->follower = std::make_unique<observe::Follower>(o.engine);
   BERTH_ASSIGN(impl->transport, kube::Transport::create(config, o.transport));
   if (o.http) {
-    BERTH_ASSIGN(impl->http,
-                 observe::HttpServer::start(*o.http, observe::serve_observation(impl->observation())));
+    BERTH_ASSIGN(impl->http, observe::HttpServer::start(
+                                 *o.http, {.get = observe::serve_observation(impl->observation())}));
   }
   return std::unique_ptr<Scheduler>(new Scheduler(std::move(impl)));
 }

@@ -14,6 +14,7 @@
 namespace berth::observe {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -48,7 +49,7 @@ std::string get(std::uint16_t port, const std::string& target) {
 }
 
 HttpServer start(std::map<std::string, HttpHandler> handlers, HttpOptions options = {}) {
-  auto server = HttpServer::start(options, std::move(handlers));
+  auto server = HttpServer::start(options, {.get = std::move(handlers)});
   EXPECT_TRUE(server) << server.error().str();
   return std::move(*server);
 }
@@ -159,6 +160,138 @@ TEST(HttpServer, ManyAtOnce) {
   for (auto& client : clients) client.join();
   EXPECT_EQ(answered, 200);
   EXPECT_EQ(asked, 200);
+}
+
+// A path that takes bodies, and connections that are kept.
+HttpServer start_echo(HttpOptions options = {}) {
+  options.most_body_bytes = 1000;
+  if (options.idle_time_out.count() == 0) options.idle_time_out = std::chrono::seconds(30);
+  HttpRoutes routes;
+  routes.get["/healthz"] = [](const HttpRequest&) { return HttpResponse{200, "text/plain", "ok"}; };
+  routes.post["/echo"] = [](const HttpRequest& request) {
+    return HttpResponse{200, "text/plain", "<" + std::string(request.body) + ">"};
+  };
+  auto server = HttpServer::start(options, std::move(routes));
+  EXPECT_TRUE(server) << server.error().str();
+  return std::move(*server);
+}
+std::string post(const std::string& path, const std::string& body, const std::string& more = "") {
+  return fmt::format("POST {} HTTP/1.1\r\nHost: x\r\n{}content-length: {}\r\n\r\n{}", path, more, body.size(),
+                     body);
+}
+// Reads until what was read ends with `end`, or the connection is closed.
+std::string receive_until(int fd, const std::string& end) {
+  std::string out;
+  char block[4096];
+  while (!out.ends_with(end)) {
+    const auto got = ::recv(fd, block, sizeof(block), 0);
+    if (got <= 0) break;
+    out.append(block, static_cast<std::size_t>(got));
+  }
+  return out;
+}
+
+TEST(HttpServer, TakesABodyInPieces) {
+  const auto server = start_echo();
+  const int fd = connect_to(server.port());
+  for (const char* piece : {"POST /ec", "ho HTTP/1.1\r\nContent-", "Length: 6\r\n\r", "\nab", "cd"}) {
+    send_text(fd, piece);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  send_text(fd, "ef");
+  EXPECT_THAT(receive_until(fd, ">"), AllOf(StartsWith("HTTP/1.1 200 OK"), HasSubstr("<abcdef>")));
+  ::close(fd);
+  EXPECT_THAT(talk(server.port(), post("/echo", "", "Connection: close\r\n")), HasSubstr("<>"));
+}
+
+TEST(HttpServer, AConnectionIsKeptForFurtherRequests) {
+  const auto server = start_echo();
+  const int fd = connect_to(server.port());
+  for (const char* body : {"one", "two", "three"}) {
+    send_text(fd, post("/echo", body));
+    EXPECT_THAT(receive_until(fd, ">"), AllOf(HasSubstr("Connection: keep-alive"), HasSubstr(body)));
+  }
+  send_text(fd, "GET /healthz HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(receive_until(fd, "ok"), HasSubstr("Connection: keep-alive"));
+  send_text(fd, "GET /healthz HTTP/1.1\r\nconnection: Close\r\n\r\n");
+  EXPECT_THAT(receive_all(fd), AllOf(HasSubstr("Connection: close"), HasSubstr("ok")));
+  EXPECT_THAT(talk(server.port(), "GET /healthz HTTP/1.0\r\n\r\n"), HasSubstr("Connection: close"));
+  // What is sent ahead of an answer is dropped with its connection.
+  const auto ahead = talk(server.port(), post("/echo", "first") + post("/echo", "second"));
+  EXPECT_THAT(ahead, AllOf(HasSubstr("<first>"), HasSubstr("Connection: close"), Not(HasSubstr("second"))));
+}
+
+TEST(HttpServer, IdleConnectionsEndInTimeAndGiveTheirPlaceToOthers) {
+  HttpOptions options;
+  options.idle_time_out = std::chrono::milliseconds(200);
+  options.most_connections = 2;
+  const auto server = start_echo(options);
+  std::vector<int> kept;
+  for (int i = 0; i < 4; ++i) {
+    kept.push_back(connect_to(server.port()));
+    send_text(kept.back(), post("/echo", "x"));
+    EXPECT_THAT(receive_until(kept.back(), ">"), HasSubstr("<x>")) << i << ": an idle connection made room";
+  }
+  for (const int fd : kept) EXPECT_EQ(receive_all(fd), "");
+}
+
+TEST(HttpServer, ConnectionsEndWhenTheServerIsAboutTo) {
+  auto server = start_echo();
+  const int fd = connect_to(server.port());
+  send_text(fd, post("/echo", "x"));
+  EXPECT_THAT(receive_until(fd, ">"), HasSubstr("keep-alive"));
+  server.end_connections();
+  send_text(fd, post("/echo", "y"));
+  EXPECT_THAT(receive_all(fd), AllOf(HasSubstr("<y>"), HasSubstr("Connection: close")));
+}
+
+TEST(HttpServer, BodiesAreBounded) {
+  HttpOptions options;
+  options.time_out = std::chrono::milliseconds(300);
+  options.idle_time_out = std::chrono::milliseconds(100);
+  const auto server = start_echo(options);
+  const auto port = server.port();
+  const auto head = [](const std::string& more) { return "POST /echo HTTP/1.1\r\n" + more + "\r\n\r\n"; };
+  EXPECT_THAT(talk(port, post("/echo", std::string(1000, 'x'), "Connection: close\r\n")), HasSubstr("xxx>"));
+  EXPECT_THAT(talk(port, head("Content-Length: 1001")),
+              AllOf(StartsWith("HTTP/1.1 413"), HasSubstr("at most 1000 bytes")));
+  EXPECT_THAT(talk(port, head("Content-Length: 99999999999999999999999")), StartsWith("HTTP/1.1 413"));
+  for (const auto* length : {"", "x", "-1", "+1", "1 1", "0x1"}) {
+    EXPECT_THAT(talk(port, head(std::string("Content-Length: ") + length)), StartsWith("HTTP/1.1 400"))
+        << length;
+  }
+  EXPECT_THAT(talk(port, head("Content-Length: 1\r\nContent-Length: 2")), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(talk(port, head("Transfer-Encoding: chunked\r\nContent-Length: 1")),
+              StartsWith("HTTP/1.1 411"));
+  EXPECT_THAT(talk(port, head("X: y")), StartsWith("HTTP/1.1 411"));
+  EXPECT_THAT(talk(port, head("Expect: 100-continue\r\nContent-Length: 1")), StartsWith("HTTP/1.1 417"));
+  EXPECT_THAT(talk(port, post("/healthz", "x")), StartsWith("HTTP/1.1 405"));
+  EXPECT_THAT(talk(port, post("/other", "x", "Connection: close\r\n")),
+              AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("/echo (POST)")));
+  EXPECT_THAT(get(port, "/echo"), AllOf(StartsWith("HTTP/1.1 405"), HasSubstr("this page is for POST")));
+  EXPECT_THAT(talk(port, "PUT /echo HTTP/1.1\r\nContent-Length: 1\r\n\r\nx"), StartsWith("HTTP/1.1 405"));
+  // A body that does not come ends in time; so does a request on a connection that was kept.
+  EXPECT_EQ(talk(port, head("Content-Length: 5") + "ab"), "");
+}
+
+TEST(HttpServer, TheBytesOfAllRequestsTogetherAreBounded) {
+  HttpOptions options;
+  options.most_held_bytes = 1500;
+  const auto server = start_echo(options);
+  std::vector<int> slow;
+  for (int i = 0; i < 2; ++i) {
+    slow.push_back(connect_to(server.port()));
+    send_text(slow.back(), post("/echo", std::string(700, 'x')).substr(0, 700));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  const int third = connect_to(server.port());
+  send_text(third, post("/echo", std::string(700, 'y')).substr(0, 700));
+  EXPECT_THAT(receive_all(third), StartsWith("HTTP/1.1 503"));
+  for (const int fd : slow) ::close(fd);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_THAT(talk(server.port(), post("/echo", std::string(900, 'z'), "Connection: close\r\n")),
+              HasSubstr("zzz>"))
+      << "what they held was given back";
 }
 
 TEST(HttpServer, APortInUseAndAWrongAddressAreErrors) {

@@ -1,0 +1,142 @@
+#include "observe/http_connection.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace berth::observe {
+
+HttpConnection::HttpConnection(Socket socket, std::unique_ptr<TlsSession> tls, HttpShared& shared)
+    : socket_(std::move(socket)),
+      tls_(std::move(tls)),
+      shared_(&shared),
+      deadline_(Clock::now() + shared.options.time_out),
+      wants_(POLLIN) {}
+
+HttpConnection::~HttpConnection() {
+  shared_->held_bytes -= in_.size();
+}
+
+bool HttpConnection::serve() {
+  if (Clock::now() >= deadline_) return false;
+  for (Step step = Step::kNext; step == Step::kNext;) {
+    switch (phase_) {
+      case Phase::kRead:
+        step = read_request();
+        break;
+      case Phase::kWrite:
+        step = write_answer();
+        break;
+      case Phase::kEnd:
+        step = drop_input();
+        break;
+    }
+    if (step == Step::kFinished) return false;
+  }
+  return true;
+}
+
+IoResult HttpConnection::receive(char* to, std::size_t most) {
+  if (tls_ != nullptr) return tls_->read(to, most);
+  const auto got = ::recv(socket_.fd(), to, most, MSG_DONTWAIT);
+  if (got > 0) return {Io::kDone, static_cast<std::size_t>(got)};
+  return {got < 0 && (errno == EAGAIN || errno == EINTR) ? Io::kWantsRead : Io::kGone, 0};
+}
+
+IoResult HttpConnection::send(std::string_view bytes) {
+  if (tls_ != nullptr) return tls_->write(bytes);
+  const auto sent = ::send(socket_.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent >= 0) return {Io::kDone, static_cast<std::size_t>(sent)};
+  return {errno == EAGAIN || errno == EINTR ? Io::kWantsWrite : Io::kGone, 0};
+}
+
+HttpConnection::Step HttpConnection::waits_or_finished(Io io) {
+  if (io == Io::kGone) return Step::kFinished;
+  wants_ = io == Io::kWantsWrite ? POLLOUT : POLLIN;
+  return Step::kWaits;
+}
+
+HttpConnection::Step HttpConnection::read_request() {
+  char block[16384];
+  const auto got = receive(block, sizeof(block));
+  if (got.io != Io::kDone) return waits_or_finished(got.io);
+  if (idle_) {
+    idle_ = false;
+    deadline_ = Clock::now() + shared_->options.time_out;
+  }
+  in_.append(block, got.bytes);
+  shared_->held_bytes += got.bytes;
+  answer_if_whole();
+  return Step::kNext;
+}
+
+void HttpConnection::answer_if_whole() {
+  const auto& options = shared_->options;
+  const std::string_view in = in_;
+  if (!frame_) {
+    const auto end = in.find("\r\n\r\n");
+    if (std::min(end, in.size()) > options.most_head_bytes) {
+      answer(http_bytes({431, "text/plain; charset=utf-8", "the head of the request is too long\n"}, true));
+      return;
+    }
+    if (end == std::string_view::npos) return;
+    head_bytes_ = end + 4;
+    frame_ = http_frame(in.substr(0, end), options.most_body_bytes);
+    if (!frame_->refused.empty()) {
+      answer(frame_->refused);
+      return;
+    }
+  }
+  const std::size_t whole = head_bytes_ + frame_->body_bytes;
+  if (in.size() < whole) {
+    if (shared_->held_bytes <= options.most_held_bytes) return;
+    answer(http_bytes({503, "text/plain; charset=utf-8", "too many requests at once; try again\n"}, true));
+    return;
+  }
+  // What was sent ahead of the answer is not kept: its connection ends.
+  keep_ = frame_->keeps_open && options.idle_time_out.count() > 0 && in.size() == whole &&
+          (tls_ == nullptr || !tls_->pending()) && !shared_->is_ending;
+  answer(http_answer(in.substr(0, head_bytes_ - 4), shared_->routes,
+                     in.substr(head_bytes_, frame_->body_bytes), keep_));
+}
+
+void HttpConnection::answer(std::string bytes) {
+  out_ = std::move(bytes);
+  written_ = 0;
+  phase_ = Phase::kWrite;
+  shared_->held_bytes -= in_.size();
+  in_.clear();
+  in_.shrink_to_fit();
+}
+
+HttpConnection::Step HttpConnection::write_answer() {
+  const auto sent = send(std::string_view(out_).substr(written_));
+  if (sent.io != Io::kDone) return waits_or_finished(sent.io);
+  written_ += sent.bytes;
+  if (written_ < out_.size()) return Step::kNext;
+  out_.clear();
+  frame_.reset();
+  if (keep_) {
+    keep_ = false;
+    idle_ = true;
+    phase_ = Phase::kRead;
+    deadline_ = Clock::now() + shared_->options.idle_time_out;
+    return waits_or_finished(Io::kWantsRead);
+  }
+  if (tls_ != nullptr) tls_->close();
+  ::shutdown(socket_.fd(), SHUT_WR);
+  phase_ = Phase::kEnd;
+  return Step::kNext;
+}
+
+HttpConnection::Step HttpConnection::drop_input() {
+  char dropped[16384];
+  // Beneath TLS: nobody reads these bytes.
+  const auto got = ::recv(socket_.fd(), dropped, sizeof(dropped), MSG_DONTWAIT);
+  if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return Step::kFinished;
+  return waits_or_finished(Io::kWantsRead);
+}
+
+}  // namespace berth::observe

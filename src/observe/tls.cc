@@ -1,0 +1,228 @@
+#include "observe/tls.h"
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace berth::observe {
+namespace {
+
+constexpr std::size_t kMostFileBytes = 1 << 20;
+
+struct Free {
+  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+  void operator()(SSL* ssl) const { SSL_free(ssl); }
+  void operator()(BIO* bio) const { BIO_free(bio); }
+  void operator()(X509* certificate) const { X509_free(certificate); }
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+template <class T>
+using Owned = std::unique_ptr<T, Free>;
+
+Result<std::string> read_whole(const std::string& path) {
+  const Owned<std::FILE> file(std::fopen(path.c_str(), "rbe"));
+  if (file == nullptr) return fail(ErrorCode::kInvalid, "cannot open {}: {}", path, std::strerror(errno));
+  std::string out(kMostFileBytes + 1, '\0');
+  out.resize(std::fread(out.data(), 1, out.size(), file.get()));
+  if (std::ferror(file.get()) != 0) return fail(ErrorCode::kInvalid, "cannot read {}", path);
+  if (out.size() > kMostFileBytes) {
+    return fail(ErrorCode::kInvalid, "{} is larger than {} bytes: that is no certificate or key", path,
+                kMostFileBytes);
+  }
+  return out;
+}
+
+Owned<BIO> reader_of(const std::string& text) {
+  return Owned<BIO>(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
+
+// Without this OpenSSL would ask for the passphrase of an encrypted key on the terminal.
+int no_passphrase(char*, int, int, void*) {
+  return -1;
+}
+
+struct Pair {
+  std::string certificate;
+  std::string key;
+  bool operator==(const Pair&) const = default;
+};
+
+struct Loaded {
+  std::shared_ptr<SSL_CTX> context;
+  TimeMs expires = 0;
+};
+
+Result<TimeMs> end_of(const X509* certificate, const std::string& path) {
+  std::tm when{};
+  if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &when) != 1) {
+    return fail(ErrorCode::kInvalid, "{}: the end of the certificate cannot be read", path);
+  }
+  return static_cast<TimeMs>(::timegm(&when)) * kSecond;
+}
+
+Result<Loaded> load_pair(const Pair& pair, const TlsFiles& files) {
+  ERR_clear_error();
+  const auto invalid = [](std::string words) {
+    ERR_clear_error();
+    return fail(ErrorCode::kInvalid, "{}", words);
+  };
+  Loaded out;
+  out.context = std::shared_ptr<SSL_CTX>(SSL_CTX_new(TLS_server_method()), Free{});
+  SSL_CTX* context = out.context.get();
+  if (context == nullptr || SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1 ||
+      SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") != 1) {
+    return invalid("OpenSSL cannot be set up for TLS");
+  }
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET |
+                                   SSL_OP_CIPHER_SERVER_PREFERENCE);
+  SSL_CTX_set_num_tickets(context, 0);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                SSL_MODE_RELEASE_BUFFERS);
+
+  const auto certificates = reader_of(pair.certificate);
+  const Owned<X509> own(PEM_read_bio_X509(certificates.get(), nullptr, no_passphrase, nullptr));
+  if (own == nullptr) {
+    return invalid(
+        fmt::format("{} has no certificate in PEM (-----BEGIN CERTIFICATE-----)", files.certificate));
+  }
+  BERTH_ASSIGN(out.expires, end_of(own.get(), files.certificate));
+  if (SSL_CTX_use_certificate(context, own.get()) != 1) {
+    return invalid(fmt::format("{}: OpenSSL does not take this certificate", files.certificate));
+  }
+  while (X509* next = PEM_read_bio_X509(certificates.get(), nullptr, no_passphrase, nullptr)) {
+    if (SSL_CTX_add0_chain_cert(context, next) != 1) {
+      X509_free(next);
+      return invalid(fmt::format("{}: OpenSSL does not take its further certificates", files.certificate));
+    }
+  }
+  const Owned<EVP_PKEY> key(
+      PEM_read_bio_PrivateKey(reader_of(pair.key).get(), nullptr, no_passphrase, nullptr));
+  if (key == nullptr) {
+    return invalid(fmt::format("{} has no private key in PEM without a passphrase", files.key));
+  }
+  if (SSL_CTX_use_PrivateKey(context, key.get()) != 1 || SSL_CTX_check_private_key(context) != 1) {
+    return invalid(
+        fmt::format("the key of {} is not that of the certificate of {}", files.key, files.certificate));
+  }
+  ERR_clear_error();
+  return out;
+}
+
+}  // namespace
+
+struct TlsSession::Impl {
+  Owned<SSL> ssl;
+  bool broken = false;  // after such an error nothing more may be asked of the session, not even its end
+
+  IoResult result(int got, std::size_t bytes) {
+    if (got > 0) return {Io::kDone, bytes};
+    switch (SSL_get_error(ssl.get(), got)) {
+      case SSL_ERROR_WANT_READ:
+        return {Io::kWantsRead, 0};
+      case SSL_ERROR_WANT_WRITE:
+        return {Io::kWantsWrite, 0};
+      case SSL_ERROR_ZERO_RETURN:
+        return {Io::kGone, 0};
+      default:
+        broken = true;
+        return {Io::kGone, 0};
+    }
+  }
+};
+
+TlsSession::TlsSession(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+TlsSession::~TlsSession() = default;
+
+IoResult TlsSession::read(char* to, std::size_t most) {
+  ERR_clear_error();
+  std::size_t bytes = 0;
+  const int got = SSL_read_ex(impl_->ssl.get(), to, most, &bytes);
+  return impl_->result(got, bytes);
+}
+
+IoResult TlsSession::write(std::string_view bytes) {
+  ERR_clear_error();
+  std::size_t written = 0;
+  const int got = SSL_write_ex(impl_->ssl.get(), bytes.data(), bytes.size(), &written);
+  return impl_->result(got, written);
+}
+
+bool TlsSession::pending() const {
+  return SSL_has_pending(impl_->ssl.get()) == 1;
+}
+
+void TlsSession::close() {
+  if (impl_->broken || SSL_is_init_finished(impl_->ssl.get()) == 0) return;
+  ERR_clear_error();
+  (void)SSL_shutdown(impl_->ssl.get());
+}
+
+struct ServerTls::Impl {
+  // The files as they are; one that cannot be read is an error, and counts as empty.
+  Result<bool> refresh() {
+    Pair now;
+    auto certificate = read_whole(files.certificate);
+    auto key = read_whole(files.key);
+    if (certificate) now.certificate = std::move(*certificate);
+    if (key) now.key = std::move(*key);
+    const std::lock_guard lock(mutex);
+    if (now == tried) return false;
+    tried = now;
+    if (!certificate) return tl::unexpected(certificate.error());
+    if (!key) return tl::unexpected(key.error());
+    BERTH_ASSIGN(loaded, load_pair(now, files));
+    return true;
+  }
+
+  TlsFiles files;
+  mutable std::mutex mutex;
+  std::optional<Pair> tried;
+  Loaded loaded;
+};
+
+ServerTls::ServerTls(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ServerTls::~ServerTls() = default;
+
+Result<std::shared_ptr<ServerTls>> ServerTls::load(TlsFiles files) {
+  auto impl = std::make_unique<Impl>();
+  impl->files = std::move(files);
+  BERTH_TRY(impl->refresh());
+  return std::shared_ptr<ServerTls>(new ServerTls(std::move(impl)));
+}
+
+Result<bool> ServerTls::refresh() {
+  return impl_->refresh();
+}
+
+TimeMs ServerTls::expires() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->loaded.expires;
+}
+
+std::unique_ptr<TlsSession> ServerTls::session(int fd) const {
+  const auto context = [&] {
+    const std::lock_guard lock(impl_->mutex);
+    return impl_->loaded.context;
+  }();
+  ERR_clear_error();
+  auto session = std::make_unique<TlsSession::Impl>();
+  session->ssl.reset(SSL_new(context.get()));
+  if (session->ssl == nullptr || SSL_set_fd(session->ssl.get(), fd) != 1) return nullptr;
+  SSL_set_accept_state(session->ssl.get());
+  return std::unique_ptr<TlsSession>(new TlsSession(std::move(session)));
+}
+
+}  // namespace berth::observe
