@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "dialect/writes.h"
 #include "text/fields.h"
 
 namespace berth::cli {
@@ -137,7 +138,7 @@ std::string differs(const ExpectedLine& want, const PlanLine& have, const PlanWo
   }
   if (want.cost && *want.cost != have.cost)
     return fmt::format("at a cost of {}, not {}", have.cost, *want.cost);
-  const std::string text = to_text(have.reason);
+  const std::string text = dialect::text_of(have.reason);
   if (!want.reason.empty() && !has_code(have.reason, want.reason)) {
     return fmt::format("the reason is {} (\"{}\"), not {}", enum_name(have.reason.code), text, want.reason);
   }
@@ -179,7 +180,7 @@ void compare_lists(std::string_view what, const std::vector<ExpectedLine>& want,
   }
   for (std::size_t i = 0; i < have.size(); ++i) {
     if (met[i]) continue;
-    const std::string text = to_text(have[i].reason);
+    const std::string text = dialect::text_of(have[i].reason);
     out.push_back(fmt::format("{} {} ({} pods{}{}{}), which is not expected", have[i].name, what,
                               have[i].pods, have[i].slots.empty() ? "" : " on " + places(by_node(have[i])),
                               text.empty() ? "" : ": ", text));

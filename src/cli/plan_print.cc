@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/table.h"
+#include "dialect/writes.h"
 #include "text/json.h"
 #include "text/time.h"
 
@@ -60,14 +61,14 @@ std::string table_of(const PlanRound& round) {
     Table table({"WORKLOAD", "PODS", "FOR", "COST", "WHY"});
     for (const auto& line : round.evictions) {
       table.add({line.name, fmt::format("{}", line.pods), line.beneficiary.empty() ? "-" : line.beneficiary,
-                 fmt::format("{}", line.cost), to_text(line.reason)});
+                 fmt::format("{}", line.cost), dialect::text_of(line.reason)});
     }
     out += "Evictions\n" + table.str();
   }
   if (!round.holds.empty()) {
     Table table({"WORKLOAD", "PODS", "NODES", "WHY"});
     for (const auto& line : round.holds) {
-      table.add({line.name, fmt::format("{}", line.pods), places(line), to_text(line.reason)});
+      table.add({line.name, fmt::format("{}", line.pods), places(line), dialect::text_of(line.reason)});
     }
     out += "Held\n" + table.str();
   }
@@ -75,7 +76,7 @@ std::string table_of(const PlanRound& round) {
     if (lines.empty()) return;
     Table table({"WORKLOAD", "QUEUE", "PODS", "WHY"});
     for (const auto& line : lines) {
-      table.add({line.name, queue_name(line), fmt::format("{}", line.pods), to_text(line.reason)});
+      table.add({line.name, queue_name(line), fmt::format("{}", line.pods), dialect::text_of(line.reason)});
     }
     out += fmt::format("{}\n{}", title, table.str());
   };
@@ -131,7 +132,7 @@ void write_lines(text::JsonWriter& json, std::string_view key, const std::vector
     }
     if (!line.beneficiary.empty()) json.field("for", line.beneficiary);
     if (key == "evictions") json.field("cost", line.cost);
-    json.field("message", to_text(line.reason)).key("reason");
+    json.field("message", dialect::text_of(line.reason)).key("reason");
     write_reason(json, line.reason);
     json.end_object();
   }

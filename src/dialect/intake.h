@@ -106,6 +106,7 @@ struct WorkloadInfo {
 struct Standing {
   std::optional<Reason> stop;  // it may not run: what runs of it ends, and it waits, for this reason
   TimeMs queued_from = 0;      // it stands in line as if it had come then; 0: since it was created
+  std::int64_t boost = 0;      // added to its priority
   bool operator==(const Standing&) const = default;
 };
 

@@ -17,6 +17,13 @@ Reason invalid(std::string detail) {
   return r;
 }
 
+Reason held_back(std::string detail) {
+  Reason r;
+  r.code = ReasonCode::kInactive;
+  r.detail = std::move(detail);
+  return r;
+}
+
 std::string_view mark_of(const std::vector<const Meta*>& sources, std::string_view key) {
   for (const Meta* meta : sources) {
     if (const auto value = meta->mark(key); !value.empty()) return value;
@@ -272,6 +279,23 @@ std::int64_t Intake::Impl::size_of_group(Load& load, std::int64_t asked) const {
   return size;
 }
 
+// Who still prepares it (kKueueGatedBy), while it has nothing; "": nobody. Kueue reads it of a Job's own object, not of its template, and
+// refuses to have it added to what is there.
+std::string_view Intake::Impl::gates_of(const Load& load) const {
+  if (load.bound > 0 || load.released) return {};
+  if (load.kind == GangKind::kJob) {
+    const JobRecord* job = job_record(load.uid);
+    return job == nullptr ? std::string_view() : job->job.meta.annotation(kKueueGatedBy);
+  }
+  if (load.gated == 0) return {};
+  for (const auto& role : load.roles) {
+    for (const auto ix : role.slots) {
+      if (ix != kNoIx && pods[ix].gated) return pods[ix].pod.meta.annotation(kKueueGatedBy);
+    }
+  }
+  return {};
+}
+
 Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends) {
   if (load.object) return settings_of_object(load, depends);
   Settings out;
@@ -403,6 +427,10 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
   resolve_queue(load, load.queue_mark->first, load.queue_mark->second, out, depends);
   require_checks(load, out);
   if (own) out.blocked = std::move(own);
+  if (const auto gates = gates_of(load); !gates.empty() && !out.blocked) {
+    out.gates = gates;
+    out.blocked = held_back(fmt::format("Admission is gated by: {}", gates));
+  }
   if (!standings.empty()) apply_standing(load, out);
   if (load.unreadable > 0) {
     const PodRecord& wrong = pods[first_unreadable(load)];

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "dialect/intake_state.h"
 #include "dialect/names.h"
@@ -156,8 +157,8 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
 
 void Intake::Impl::note_ended(const Pod& pod, const PodRecord* record) {
   const std::string name = key_of(pod.meta.ns, pod.meta.name);
-  if (pod.phase != PodPhase::kSucceeded || pod.spec.node_name.empty() || !is_ours(pod))
-    return forget_ended(name);
+  const bool last_try = pod.phase == PodPhase::kSucceeded || pod.meta.annotation(kKueueRetriable) == "false";
+  if (!last_try || pod.spec.node_name.empty() || !is_ours(pod)) return forget_ended(name);
   const Membership membership = record != nullptr ? record->membership : membership_of(pod, job_of(pod));
   if (membership.kind != GangKind::kPodGroup && membership.kind != GangKind::kSized) return;
   ended_members.note(name, membership.uid, pod.ended);
@@ -197,7 +198,7 @@ void Intake::Impl::repel(const PodRecord& record, int delta) {
   }
 }
 
-// Whether a pod that waits may stand beside those that run. The load's settings follow at its next refresh.
+// Whether a pod that waits may stand beside those that run, and whether somebody still prepares it. The load's settings follow at its next refresh.
 void Intake::Impl::weigh(PodRecord& record) {
   const bool was = !record.repelled_by.empty();
   record.repelled_by.clear();
@@ -210,6 +211,9 @@ void Intake::Impl::weigh(PodRecord& record) {
   }
   const bool is = !record.repelled_by.empty();
   if (is != was) loads[record.load].repelled += is ? 1 : -1;
+  const bool gated = !record.pod.meta.annotation(kKueueGatedBy).empty();
+  if (gated != record.gated) loads[record.load].gated += gated ? 1 : -1;
+  record.gated = gated;
 }
 
 void Intake::Impl::drop(std::uint32_t ix) {
@@ -287,6 +291,7 @@ void Intake::Impl::detach(std::uint32_t ix) {
   if (!record.pod.problem.empty()) --load.unreadable;
   if (!record.repelled_by.empty()) --load.repelled;
   record.repelled_by.clear();
+  if (std::exchange(record.gated, false)) --load.gated;
   count(load.priorities, priority_key(record.pod), -1);
   if (record.membership.kind == GangKind::kSized) count(load.sizes, record.membership.size.value_or(0), -1);
   if (load.pods == 0 && !keeps(load)) {

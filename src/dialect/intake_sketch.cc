@@ -30,7 +30,13 @@ bool is_of(const Labels& node, const ResourceFlavor& flavor) {
 void Intake::Impl::apply_standing(const Load& load, Settings& settings) const {
   const auto it = standings.find(load.uid);
   if (it == standings.end()) return;
-  if (it->second.stop) settings.blocked = it->second.stop;
+  if (it->second.stop) {
+    settings.blocked = it->second.stop;
+    settings.gates.clear();
+  }
+  const std::int64_t before = settings.priority;
+  settings.priority = boosted(before, it->second.boost);
+  settings.boost = settings.priority - before;
   if (it->second.queued_from != 0) settings.created = it->second.queued_from;
 }
 
@@ -112,7 +118,8 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
   if (!missing) out.cluster_queue = load.given.queue;
   out.local_queue = missing ? load.given.queue : load.given.lane;
   out.local_queue.remove_prefix(load.ns.size() + 1);
-  out.priority = load.given.priority;
+  out.priority = load.given.priority - load.given.boost;
+  out.gates = load.given.gates;
   if (const auto it = s.local_queues.find(load.given.lane); it != s.local_queues.end())
     out.stopped = it->second.stop != StopPolicy::kNone;
   if (const ClusterQueue* queue = s.book.cluster_queue(out.cluster_queue); queue != nullptr)
@@ -157,6 +164,7 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
     out.workload_class = true;
   }
   out.most_seconds = to_seconds(meta->mark(kKueueMaxSeconds));
+  out.ready_times = meta->annotation(kKueueReadyTimes);
   return out;
 }
 

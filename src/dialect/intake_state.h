@@ -31,6 +31,7 @@ struct PodRecord {
   bool charged_as_foreign = false;
   bool own = false;         // no longer waits for its Job
   bool saw_job = false;     // its membership was found with its Job at hand
+  bool gated = false;       // it says kKueueGatedBy
   std::string repelled_by;  // the running pod whose anti-affinity concerns it; "" = none
 };
 
@@ -63,7 +64,9 @@ struct Settings {
   TopologyRequest topology;  // of the gang as a whole
   std::vector<RoleCount> counts;
   std::optional<Reason> blocked;
-  bool invalid = false;  // the engine gets it without its requests
+  std::string gates;       // kKueueGatedBy, where that is why it waits
+  std::int64_t boost = 0;  // part of the priority
+  bool invalid = false;    // the engine gets it without its requests
   bool operator==(const Settings&) const = default;
 };
 
@@ -95,6 +98,7 @@ struct Load {
   std::vector<std::string> depends;
   std::string refused;                          // the engine's words
   std::int64_t repelled = 0;                    // pods with repelled_by
+  std::int64_t gated = 0;                       // pods that are
   std::int64_t unreadable = 0;                  // pods with a problem
   std::shared_ptr<const KueueWorkload> object;  // kKueueWorkload: it has slots, and no pods
   std::int64_t whole = 0;                       // its size when all its pods had nodes; 0: none has one since
@@ -170,6 +174,7 @@ struct Intake::Impl {
 
   // intake_loads.cc: workloads
   std::uint32_t load_for(const PodRecord& record);
+  std::string_view gates_of(const Load& load) const;
   std::uint32_t new_load(const Membership& m, const std::string& ns);
   void free_load(std::uint32_t ix);
   WorkloadInfo info_of(const Load& load) const;

@@ -5,6 +5,7 @@
 
 #include "dialect/intake_state.h"
 #include "dialect/kueue_workload.h"
+#include "dialect/names.h"
 
 namespace berth::dialect {
 
@@ -56,6 +57,8 @@ Settings Intake::Impl::settings_of_object(const Load& load, std::vector<std::str
     depends.push_back("pc:" + object.priority_class);
     out.priority = priority_of({std::nullopt, object.priority_class, false}, out.may_preempt);
   }
+  out.boost = boost_of(object);
+  out.priority = boosted(out.priority, out.boost);
   for (const auto& set : object.pod_sets) {
     out.restart.grace = std::max(out.restart.grace, set.spec.grace);
     out.may_preempt = out.may_preempt && set.spec.may_preempt;
@@ -73,6 +76,12 @@ Settings Intake::Impl::settings_of_object(const Load& load, std::vector<std::str
   if (!object.admitted_to.empty()) {
     out.queue = object.admitted_to;
     if (!object.queue.empty()) out.lane = key_of(load.ns, object.queue);
+  }
+  if (const auto gates = object.meta.annotation(kKueueGatedBy);
+      !gates.empty() && object.admitted_to.empty() && !out.blocked) {
+    out.blocked = Reason{};
+    out.blocked->code = ReasonCode::kInactive;
+    out.blocked->detail = fmt::format("Admission is gated by: {}", gates);
   }
   if (!object.active && !out.blocked) {
     out.blocked = Reason{};

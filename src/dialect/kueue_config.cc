@@ -60,6 +60,7 @@ void read_pods_ready(text::Fields& f, bool newer, KueueConfig& out) {
   ready.timeout = wait.duration_or("timeout", ready.timeout, kSecond);
   const DurationMs recovery = wait.duration_or("recoveryTimeout", ready.timeout);
   ready.recovery = recovery > 0 ? std::optional<DurationMs>(recovery) : std::nullopt;
+  ready.most_own = wait.duration_or("maxTimeoutOnWorkload", ready.most_own, kSecond);
   ready.block_admission = wait.boolean_or("blockAdmission", !newer);
   text::Fields requeue = wait.optional_child("requeuingStrategy");
   if (requeue) {

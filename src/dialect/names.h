@@ -58,6 +58,14 @@ inline constexpr std::string_view kKueuePreferred = "kueue.x-k8s.io/podset-prefe
 inline constexpr std::string_view kKueueSliceRequired = "kueue.x-k8s.io/podset-slice-required-topology";
 inline constexpr std::string_view kKueueSliceSize = "kueue.x-k8s.io/podset-slice-size";
 inline constexpr std::string_view kKueueMaxSeconds = "kueue.x-k8s.io/max-exec-time-seconds";
+inline constexpr std::string_view kKueueGatedBy =
+    "kueue.x-k8s.io/admission-gated-by";  // annotation: who still prepares it, "example.com/a,example.com/b"
+inline constexpr std::string_view kKueueRetriable =
+    "kueue.x-k8s.io/retriable-in-group";  // annotation: "false": when it fails nobody replaces it
+inline constexpr std::string_view kKueueReadyTimes =
+    "kueue.x-k8s.io/wait-for-pods-ready";  // annotation: {"timeoutSeconds":30,"recoveryTimeoutSeconds":40}
+inline constexpr std::string_view kKueuePriorityBoost =
+    "kueue.x-k8s.io/priority-boost";  // annotation of a Workload: added to its priority, "-100"
 inline constexpr std::string_view kKueueDefaultLocalQueue = "default";
 
 // Upstream.

@@ -71,6 +71,11 @@ std::string_view Meta::mark(std::string_view key) const {
   return {};
 }
 
+std::string_view Meta::annotation(std::string_view key) const {
+  const auto it = annotations.find(key);
+  return it == annotations.end() ? std::string_view() : std::string_view(it->second);
+}
+
 std::int64_t Job::size() const {
   if (!completions) return parallelism;
   return std::min(parallelism, std::max<std::int64_t>(0, *completions - succeeded));

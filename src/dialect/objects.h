@@ -85,6 +85,8 @@ struct Meta {
 
   // The label of this key, else the annotation, else empty.
   std::string_view mark(std::string_view key) const;
+  // The annotation of this key, else empty.
+  std::string_view annotation(std::string_view key) const;
   bool operator==(const Meta&) const = default;
 };
 

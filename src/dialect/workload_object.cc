@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <functional>
 
 #include "dialect/names.h"
@@ -208,6 +209,19 @@ kube::Write write_workload_status(std::string_view version, std::string_view ns,
   json.end_object().key("status").raw(to_json(status, true, !resource_version.empty())).end_object();
   return status_class(kube::patch_object(path_of(version).object(ns, name, "status"), json.take(),
                                          kube::BodyType::kMergePatch));
+}
+
+std::int64_t boost_of(const KueueWorkload& object) {
+  const std::string_view text = object.meta.annotation(kKueuePriorityBoost);
+  std::int32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? value : 0;
+}
+
+std::int64_t boosted(std::int64_t priority, std::int64_t boost) {
+  std::int64_t out = 0;
+  if (__builtin_add_overflow(priority, boost, &out)) return priority;
+  return out;
 }
 
 std::string_view workload_of(const KueueWorkload& object) {

@@ -45,6 +45,8 @@ struct WorkloadSketch {
   std::string_view priority_class;
   bool workload_class = false;  // it is a WorkloadPriorityClass, not a PriorityClass
   std::optional<std::int64_t> most_seconds;
+  std::string_view gates;        // who still prepares it (kKueueGatedBy), where that is why it waits
+  std::string_view ready_times;  // kKueueReadyTimes
   std::vector<Set> sets;
 };
 
@@ -70,6 +72,11 @@ kube::Write deactivate_workload(std::string_view version, std::string_view ns, s
 kube::Write write_workload_status(std::string_view version, std::string_view ns, std::string_view name,
                                   std::string_view object_uid, const WorkloadStatus& status,
                                   std::string_view resource_version = {});
+
+// What kKueuePriorityBoost says; 0 where it is no whole number of 32 bits.
+std::int64_t boost_of(const KueueWorkload& object);
+// The priority with that; it does not overflow.
+std::int64_t boosted(std::int64_t priority, std::int64_t boost);
 
 // Of which workload this object is Berth's; "": it is not Berth's. It must say so, and have the name and the owner that go with it.
 std::string_view workload_of(const KueueWorkload& object);

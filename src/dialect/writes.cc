@@ -123,14 +123,18 @@ void write_change(text::JsonWriter& json, const TemplateChange& change) {
 
 }  // namespace
 
+std::string text_of(const Reason& reason) {
+  return reason.code == ReasonCode::kInactive && !reason.detail.empty() ? reason.detail : to_text(reason);
+}
+
 kube::PodCondition unschedulable(const Reason& reason, std::int64_t now_ms) {
-  return {"PodScheduled", "False", "Unschedulable", bounded(to_text(reason)), now_ms};
+  return {"PodScheduled", "False", "Unschedulable", bounded(text_of(reason)), now_ms};
 }
 
 kube::PodCondition disruption_target(const Reason& reason, std::string_view beneficiary,
                                      std::int64_t now_ms) {
   std::string message =
-      beneficiary.empty() ? to_text(reason) : fmt::format("{} (for {})", to_text(reason), beneficiary);
+      beneficiary.empty() ? text_of(reason) : fmt::format("{} (for {})", text_of(reason), beneficiary);
   return {"DisruptionTarget", "True", std::string(kPreemptedByScheduler), bounded(std::move(message)),
           now_ms};
 }
@@ -217,7 +221,7 @@ kube::EventNote scheduled_event(const PodView& pod, std::string_view node, std::
 
 kube::EventNote failed_event(const PodView& pod, const Reason& reason, std::string_view instance,
                              std::int64_t time_us) {
-  return event(pod, "Warning", "FailedScheduling", "Scheduling", to_text(reason), instance, time_us);
+  return event(pod, "Warning", "FailedScheduling", "Scheduling", text_of(reason), instance, time_us);
 }
 
 kube::EventNote job_event(const WorkloadInfo& job, std::string_view reason, std::string note,
@@ -237,7 +241,7 @@ kube::EventNote job_event(const WorkloadInfo& job, std::string_view reason, std:
 kube::EventNote preempted_event(const PodView& victim, const Reason& reason, std::string_view beneficiary,
                                 std::string_view instance, std::int64_t time_us) {
   std::string note =
-      beneficiary.empty() ? to_text(reason) : fmt::format("{} (for {})", to_text(reason), beneficiary);
+      beneficiary.empty() ? text_of(reason) : fmt::format("{} (for {})", text_of(reason), beneficiary);
   return event(victim, "Normal", "Preempted", "Preempting", std::move(note), instance, time_us);
 }
 

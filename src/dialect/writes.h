@@ -12,8 +12,11 @@
 
 namespace berth::dialect {
 
+// to_text(); of what is held back, by whom, where the reason says it.
+std::string text_of(const Reason& reason);
+
 // Condition PodScheduled=False of a pod that waits. Reason "Unschedulable" (the word that autoscalers look for), or
-// "SchedulingGated" never: the API server writes that one. The message is to_text(reason), at most 1 KiB.
+// "SchedulingGated" never: the API server writes that one. The message is text_of(reason), at most 1 KiB.
 kube::PodCondition unschedulable(const Reason& reason, std::int64_t now_ms);
 
 // Condition DisruptionTarget=True of a pod that is about to be deleted for `beneficiary` (a workload's name), or withdrawn.

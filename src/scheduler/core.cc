@@ -130,7 +130,7 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
   if (is_job) carrier_.job_seen(uid);
   if (!is_pod) return;
   carrier_.seen(uid, false, now);
-  if (!options_.workload_objects.pods_ready) return;
+  if (!workload_objects_.looks_at_pods()) return;
   if (const auto pod = intake_.pod(uid)) workload_objects_.changed(pod->workload, now);
 }
 

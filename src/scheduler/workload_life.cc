@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dialect/writes.h"
 #include "scheduler/reporter.h"
 
 namespace berth::scheduler {
@@ -237,8 +238,8 @@ void WorkloadLife::waits(const WorkloadFacts& facts, TimeMs now) {
     const auto* evicted = status_.find(WorkloadCondition::kEvicted);
     const bool asked_again = evicted != nullptr && evicted->is_true && evicted->reason == kAdmissionCheck;
     const bool rests = facts.why->code == ReasonCode::kWithdrawn;  // there is no word for that of a check
-    if (!rests || !asked_again) reason = waiting_reason(*facts.why);
-    if (auto text = to_text(*facts.why); !text.empty()) message = std::move(text);
+    if (!rests || !asked_again) reason = facts.gated ? "AdmissionGated" : waiting_reason(*facts.why);
+    if (auto text = dialect::text_of(*facts.why); !text.empty()) message = std::move(text);
   }
   if (message.size() > 1024) message.resize(1024);
   const auto* before = status_.find(WorkloadCondition::kQuotaReserved);

@@ -35,6 +35,7 @@ struct WorkloadFacts {
   std::vector<dialect::WorkloadStatus::Assignment> assignments;  // of each pod set, where it holds quota
   std::optional<std::int64_t> most_seconds;
   const Reason* why = nullptr;      // it waits; may be null
+  bool gated = false;               // for somebody who still prepares it
   bool bound = false;               // one of its pods has a node
   std::vector<std::string> checks;  // the admission checks that apply
   bool may_admit = true;            // blockAdmission lets it

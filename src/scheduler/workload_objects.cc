@@ -106,7 +106,7 @@ void WorkloadObjects::job_seen(const dialect::Job& job, TimeMs now) {
     set_unready(it->first, false, now);
     stand(it->first, it->second, now);
     compare(it->first, it->second, now);
-  } else if (options_.pods_ready) {
+  } else if (looks_at_pods()) {
     changed(job.meta.uid, now);
   }
 }
@@ -218,7 +218,14 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
   }
   Record& record = records_[workload];
   WorkloadFacts facts = facts_of(*sketch, record);
-  if (options_.pods_ready && facts.runs) facts.ready = intake_.is_ready(workload);
+  const auto pods_ready = dialect::with_own_times(options_.pods_ready, sketch->ready_times);
+  if (sketch->ready_times.empty()) {
+    own_times_.erase(workload);
+  } else {
+    own_times_.insert(workload);
+  }
+  facts.gated = !sketch->gates.empty();
+  if (pods_ready && facts.runs) facts.ready = intake_.is_ready(workload);
   std::optional<Reason> why;
   if (!facts.runs && !facts.releasing) {
     record.flavors.clear();
@@ -240,7 +247,7 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
   std::vector<dialect::PodSetUpdate> updates;
   ask(workload, *sketch, record, facts, updates);
   record.evicting = record.evicting && (facts.runs || facts.releasing);
-  const bool is_news = record.life.look(facts, options_.pods_ready, now);
+  const bool is_news = record.life.look(facts, pods_ready, now);
   count(*sketch, facts, record.life.is_admitted());
   if (is_news || !facts.checks.empty()) stand(workload, record, now);
   tell(workload, record, facts.runs || facts.releasing, std::move(updates), now);
@@ -263,6 +270,7 @@ void WorkloadObjects::count(const WorkloadSketch& sketch, const WorkloadFacts& f
 
 void WorkloadObjects::stand(const std::string& workload, const Record& record, TimeMs now) {
   dialect::Standing standing = record.life.standing(now);
+  standing.boost = record.boost;
   if (!standing.stop && !record.life.is_admitted() && !intake_.checks(workload).empty()) {
     if (const auto sketch = intake_.sketch(workload); sketch && is_foreign(*sketch)) {
       standing.stop = Reason{};
@@ -308,6 +316,7 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
   record.stands = digest(object.status);
   record.checks = checks_text(object.status);
   record.life.take_checks(object.status.checks);
+  record.boost = dialect::boost_of(object);
   const auto spec = object.meta.annotations.find(dialect::kWorkloadSpec);
   record.spec = spec == object.meta.annotations.end() ? std::string() : spec->second;
   // What it says of itself counts only while the rest of it is as it was written.
@@ -344,6 +353,7 @@ void WorkloadObjects::gone(std::string_view ns, std::string_view name, TimeMs no
   record.checks.clear();
   record.life.lost_checks();
   record.spec.clear();
+  record.boost = 0;
   record.says_active = true;
   (void)record.life.set_active(true, now);
   stand(workload, record, now);
@@ -355,6 +365,7 @@ void WorkloadObjects::forget_if_done(const std::string& workload) {
   if (it == records_.end() || it->second.flying || it->second.looking || !it->second.key.empty()) return;
   if (intake_.workload(workload)) return;
   intake_.set_standing(workload, {});
+  own_times_.erase(workload);
   records_.erase(it);
   told_.erase(workload);
 }

@@ -1,5 +1,6 @@
 // Kueue's Workload objects for the Jobs, pods and pod groups of LocalQueues, so that kueuectl, dashboards and `kubectl wait` read what
-// they know: made, kept true, and obeyed in two things: spec.active, and what other controllers answer to admission checks. Lives on the
+// they know: made, kept true, and obeyed in three things: spec.active, what other controllers answer to admission checks, and the
+// annotation that boosts its priority. Lives on the
 // decision thread.
 //
 // Whose they are. Berth's Workloads are owned by the Job (or the pods) and say so in an annotation; another Workload of the same owner, or
@@ -94,6 +95,8 @@ class WorkloadObjects {
   std::size_t backlog() const { return backlog_[0].size() + backlog_[1].size(); }
   std::size_t size() const { return records_.size(); }
   const WorkloadLife* life(std::string_view workload) const;
+  // Whether it matters to any workload that its pods are ready.
+  bool looks_at_pods() const { return options_.pods_ready || !own_times_.empty(); }
 
  private:
   struct Record {
@@ -109,6 +112,7 @@ class WorkloadObjects {
     std::optional<bool> told;  // the last of take_admissions()
     std::string spec;          // digest of what it says, as it says itself
     bool says_active = true;
+    std::int64_t boost = 0;  // of its priority, as its object says
     bool flying = false;
     bool queued = false;
     bool looking = false;  // how its pods ended is being read
@@ -165,8 +169,9 @@ class WorkloadObjects {
   std::map<std::uint64_t, std::string> line_;  // blockAdmission: held starts, in the order of their decisions
   std::uint64_t turns_ = 0;
   std::map<std::string, std::vector<dialect::CheckRule>> rules_;  // by ClusterQueue, where it has any
-  std::set<std::string> unready_;       // and admitted workloads whose pods are not ready
-  std::deque<std::string> backlog_[2];  // urgent first
+  std::unordered_set<std::string> own_times_;  // workloads that say how long their pods may take to be ready
+  std::set<std::string> unready_;              // and admitted workloads whose pods are not ready
+  std::deque<std::string> backlog_[2];         // urgent first
   std::size_t flying_ = 0;
   TimeMs next_due_ = kEndOfTime;
   bool stood_ = false;  // some standing is another since work()

@@ -74,6 +74,40 @@ TEST(IntakeGangs, AMemberThatFailedIsMadeAgainAndWaitedFor) {
   EXPECT_THAT(world.started(world.decide()), IsEmpty());
 }
 
+// Kueue's retriable-in-group.
+TEST(IntakeGangs, NobodyWaitsForAFailedMemberThatIsNotReplaced) {
+  World world;
+  const std::string waits = member(kSized, 2) + member(kSized, 3);
+  std::string failed =
+      member(kSized, 0, {.node = "n0", .ended_at = "2026-11-22T10:05:00Z", .phase = "Failed"});
+  world.apply(node_yaml("n0", 4) + member(kSized, 1, {.node = "n0"}) + waits + failed);
+  EXPECT_THAT(world.decide(), IsEmpty()) << "somebody makes it again";
+  failed.insert(failed.find("  labels:"), "  annotations: {kueue.x-k8s.io/retriable-in-group: \"false\"}\n");
+  world.apply(failed);
+  EXPECT_THAT(world.started(world.decide()), ElementsAre("default/g: g-2->n0 g-3->n0"));
+}
+
+TEST(IntakeGangs, AGangWaitsUntilAllOfItsPodsArePrepared) {
+  const auto gated = [](int index, const std::string& by) {
+    std::string pod = member("{kueue.x-k8s.io/pod-group-name: g}", index);
+    const std::string gates = by.empty() ? "" : "kueue.x-k8s.io/admission-gated-by: \"" + by + "\", ";
+    return pod.insert(pod.find("  labels:"),
+                      "  annotations: {" + gates + "kueue.x-k8s.io/pod-group-total-count: \"2\"}\n");
+  };
+  World world;
+  world.apply(node_yaml("n0", 4) + gated(0, "a.example,b.example") + gated(1, "b.example"));
+  EXPECT_THAT(world.decide(), IsEmpty());
+  const auto* why = world.intake.blocked("Gang/kueue/default/g");
+  ASSERT_NE(why, nullptr);
+  EXPECT_EQ(why->detail, "Admission is gated by: a.example,b.example");
+  world.apply(gated(0, ""));
+  EXPECT_THAT(world.decide(), IsEmpty());
+  EXPECT_EQ(world.intake.blocked("Gang/kueue/default/g")->detail, "Admission is gated by: b.example");
+  world.remove(Kind::kPod, "g-1");
+  world.apply(gated(1, ""));
+  EXPECT_THAT(world.started(world.decide()), ElementsAre("default/g: g-0->n0 g-1->n0"));
+}
+
 TEST(IntakeGangs, PodsOfAFormerGangOfTheSameNameDoNotCount) {
   World world;
   world.apply(node_yaml("n0", 4));

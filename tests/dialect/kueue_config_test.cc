@@ -78,6 +78,33 @@ TEST(KueueConfig, PodsThatMustGetReadyInTime) {
   EXPECT_EQ(*all->pods_ready, expected);
 }
 
+TEST(KueueConfig, TimesThatAWorkloadGivesItself) {
+  const PodsReady configured{.timeout = kMinute, .recovery = std::nullopt, .most_requeues = 3};
+  EXPECT_EQ(with_own_times(configured, ""), configured);
+  EXPECT_EQ(with_own_times(std::nullopt, ""), std::nullopt);
+  PodsReady own = configured;
+  own.timeout = 30 * kSecond;
+  own.recovery = 30 * kSecond;
+  EXPECT_EQ(with_own_times(configured, R"({"timeoutSeconds": 30})"), own);
+  own.recovery = 40 * kSecond;
+  EXPECT_EQ(with_own_times(configured, R"({"timeoutSeconds": 30, "recoveryTimeoutSeconds": 40})"), own);
+  own.recovery = std::nullopt;
+  EXPECT_EQ(with_own_times(configured, R"({"timeoutSeconds": 30, "recoveryTimeoutSeconds": 0, "more": 1})"),
+            own);
+  EXPECT_EQ(with_own_times(configured, R"({"timeoutSeconds": 1000000})")->timeout, 2 * kHour) << "at most";
+  EXPECT_EQ(with_own_times(std::nullopt, R"({"timeoutSeconds": 30})")->timeout, 30 * kSecond);
+  for (const char* wrong : {"x", "30", "[]", "{}", R"({"timeoutSeconds": 0})", R"({"timeoutSeconds": "30"})",
+                            R"({"timeoutSeconds": 30, "recoveryTimeoutSeconds": -1})",
+                            R"({"recoveryTimeoutSeconds": 30})", R"({"timeoutSeconds": 99999999999})"}) {
+    EXPECT_EQ(with_own_times(configured, wrong), configured) << wrong;
+    EXPECT_EQ(with_own_times(std::nullopt, wrong), std::nullopt) << wrong;
+  }
+  EXPECT_EQ(with_own_times(configured, std::string(100'000, '[')), configured);
+  const auto bounded = read(with("waitForPodsReady: {maxTimeoutOnWorkload: 10m}\n"));
+  ASSERT_TRUE(bounded) << bounded.error().str();
+  EXPECT_EQ(with_own_times(bounded->pods_ready, R"({"timeoutSeconds": 3600})")->timeout, 10 * kMinute);
+}
+
 TEST(KueueConfig, WhatQuotaCounts) {
   const auto config =
       read(with("resources:\n  excludeResourcePrefixes: [networking.example.com/, x]\n  transformations:\n"

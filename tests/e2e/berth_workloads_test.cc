@@ -83,6 +83,28 @@ TEST_F(BerthWorkloads, AreDeactivatedByAUserAndTryAgainWhenTheyAreActive) {
   expect_clean();
 }
 
+TEST_F(BerthWorkloads, WaitForWhoeverStillPreparesThemAndAreBoosted) {
+  start_with_queue(4, 600'000);
+  ASSERT_NE(start_berth(), nullptr);
+  json gated = {{"apiVersion", "batch/v1"}, {"kind", "Job"}};
+  gated["metadata"] = {{"name", "gated"},
+                       {"labels", {{"kueue.x-k8s.io/queue-name", "team"}}},
+                       {"annotations", {{"kueue.x-k8s.io/admission-gated-by", "example.com/sizes"}}}};
+  gated["spec"] = {{"parallelism", 4}, {"completions", 4}, {"suspend", true}, {"backoffLimit", 0}};
+  gated["spec"]["template"]["spec"] = pod_spec();
+  create(kJobs, gated);
+  expect_condition("gated", "QuotaReserved", "False AdmissionGated");
+  create_job("other", 4);
+  expect_condition("other", "Admitted", "True Admitted");
+  patch(std::string(kJobs) + "/gated",
+        {{"metadata", {{"annotations", {{"kueue.x-k8s.io/admission-gated-by", nullptr}}}}}});
+  expect_condition("gated", "QuotaReserved", "False WaitingForQuota");
+  patch(path_of("gated"), {{"metadata", {{"annotations", {{"kueue.x-k8s.io/priority-boost", "10"}}}}}});
+  expect_condition("gated", "Admitted", "True Admitted");
+  expect_condition("other", "Evicted", "True Preempted");
+  expect_clean();
+}
+
 TEST_F(BerthWorkloads, ForgeriesAdmitNobodyAndASecondSchedulerRewritesNothing) {
   start_with_queue(4, 600'000);
   auto* berth = start_berth({.args = {"--lease-seconds=3"}});

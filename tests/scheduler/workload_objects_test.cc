@@ -124,6 +124,73 @@ TEST_F(WorkloadObjectsTest, OneThatIsDeactivatedWhileItWaitsDoesNotStart) {
   EXPECT_TRUE(is("big", "Admitted"));
 }
 
+// Kueue's admission-gated-by: somebody still prepares it.
+TEST_F(WorkloadObjectsTest, OneThatIsGatedWaitsUntilTheLastGateIsGone) {
+  constexpr const char* kGates = "kueue.x-k8s.io/admission-gated-by";
+  json gated = json::parse(job_json({.name = "train"}));
+  gated["metadata"]["annotations"][kGates] = "a.example/sizes,b.example/c";
+  jobs_["train"] = gated;
+  update_job("train");
+  settle();
+  EXPECT_TRUE(is_suspended("train"));
+  EXPECT_EQ(condition("train", "QuotaReserved")["reason"], "AdmissionGated");
+  EXPECT_EQ(condition("train", "QuotaReserved")["message"],
+            "Admission is gated by: a.example/sizes,b.example/c");
+  jobs_["train"]["metadata"]["annotations"][kGates] = "b.example/c";
+  update_job("train");
+  settle();
+  EXPECT_TRUE(is_suspended("train"));
+  EXPECT_EQ(condition("train", "QuotaReserved")["message"], "Admission is gated by: b.example/c");
+  // A deactivated one says that, whatever gates it has.
+  object_of("train")["spec"]["active"] = false;
+  show(object_name("train"));
+  settle();
+  EXPECT_EQ(condition("train", "QuotaReserved")["reason"], "Deactivated");
+  object_of("train")["spec"]["active"] = true;
+  show(object_name("train"));
+  jobs_["train"]["metadata"]["annotations"].erase(kGates);
+  update_job("train");
+  settle();
+  EXPECT_TRUE(is("train", "Admitted"));
+  // What runs is not ended by one that comes afterwards.
+  jobs_["train"]["metadata"]["annotations"][kGates] = "late.example/x";
+  update_job("train");
+  settle();
+  EXPECT_TRUE(is("train", "Admitted"));
+  EXPECT_FALSE(is_suspended("train"));
+}
+
+// Kueue's priority-boost, on the Workload.
+TEST_F(WorkloadObjectsTest, ABoostCountsForWhoIsFirstAndForWhoIsTheVictim) {
+  constexpr const char* kBoost = "kueue.x-k8s.io/priority-boost";
+  const auto boost = [&](const std::string& name, const std::string& value) {
+    object_of(name)["metadata"]["annotations"][kBoost] = value;
+    show(object_name(name));
+    settle();
+  };
+  job({.name = "runs", .priority = 10});
+  settle();
+  job({.name = "waits", .priority = 10});
+  settle();
+  ASSERT_TRUE(is("runs", "Admitted"));
+  for (const char* wrong : {"", "high", "-1.5", "-1x", "-99999999999"}) {
+    boost("runs", wrong);
+    EXPECT_TRUE(is("runs", "Admitted")) << wrong;
+  }
+  boost("runs", "-1");
+  EXPECT_TRUE(is("waits", "Admitted"));
+  EXPECT_TRUE(is_suspended("runs"));
+  EXPECT_EQ(object_of("runs")["spec"]["priority"], 10) << "what it says itself stays";
+  boost("runs", "5");
+  EXPECT_TRUE(is("runs", "Admitted"));
+  EXPECT_TRUE(is_suspended("waits"));
+  object_of("runs")["metadata"]["annotations"].erase(kBoost);
+  show(object_name("runs"));
+  boost("waits", "1");
+  EXPECT_TRUE(is("waits", "Admitted"));
+  EXPECT_EQ(settle(kMinute), 0);
+}
+
 TEST_F(WorkloadObjectsTest, AForgedStatusAdmitsNobodyAndIsCorrectedEverMoreSlowly) {
   job({.name = "runs"});
   job({.name = "waits"});
@@ -376,6 +443,35 @@ TEST_F(WorkloadObjectsTest, PodsThatDoNotGetReadyInTimeAreEndedAndTriedAgainLate
   EXPECT_TRUE(is_suspended("train"));
   EXPECT_EQ(condition("train", "Evicted")["reason"], "DeactivatedDueToRequeuingLimitExceeded");
   EXPECT_EQ(object_of("train")["spec"]["active"], false);
+}
+
+// Kueue's wait-for-pods-ready of one workload.
+TEST_F(WorkloadObjectsTest, AWorkloadMaySayItselfHowLongItsPodsMayTake) {
+  constexpr const char* kTimes = "kueue.x-k8s.io/wait-for-pods-ready";
+  const auto with_times = [&](const std::string& name, const std::string& times) {
+    json object = json::parse(job_json({.name = name}));
+    object["metadata"]["annotations"][kTimes] = times;
+    jobs_[name] = object;
+    update_job(name);
+  };
+  start(default_options(), 4);  // nothing is configured
+  with_times("timed", R"({"timeoutSeconds": 20, "recoveryTimeoutSeconds": 10})");
+  with_times("wrong", R"({"recoveryTimeoutSeconds": 10})");
+  settle(15 * kSecond);
+  EXPECT_TRUE(is("timed", "Admitted"));
+  EXPECT_EQ(condition("timed", "PodsReady")["reason"], "WaitForStart");
+  EXPECT_TRUE(condition("wrong", "PodsReady").is_null());
+  jobs_["timed"]["status"] = json::parse(R"({"ready":2})");
+  update_job("timed");
+  settle(30 * kSecond);
+  EXPECT_EQ(condition("timed", "PodsReady")["reason"], "Started");
+  EXPECT_TRUE(is("timed", "Admitted"));
+  jobs_["timed"]["status"] = json::parse(R"({"ready":1})");
+  update_job("timed");
+  settle(15 * kSecond);
+  EXPECT_TRUE(is_suspended("timed"));
+  EXPECT_EQ(condition("timed", "Evicted")["reason"], "PodsReadyTimeout");
+  EXPECT_FALSE(is_suspended("wrong"));
 }
 
 }  // namespace
