@@ -69,6 +69,7 @@ class Checker {
   std::string ran_its_minimum(const WorkloadRecord& victim, const WorkloadRecord& to,
                               Coverage& coverage) const;
   std::string may_yield_so(const Rank& rank, const WorkloadRecord& to, ReasonCode cause) const;
+  bool could_force(const WorkloadRecord& other, const WorkloadRecord& w) const;
   bool shares(const std::string& queue) const;  // by dominant shares, with its siblings
   std::string check_reclaimer(const WorkloadRecord& w) const;
   std::string beyond_own_quota(const WorkloadRecord& w, const std::string& queue) const;

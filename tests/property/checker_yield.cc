@@ -279,6 +279,25 @@ std::string Checker::may_yield_so(const Rank& rank, const WorkloadRecord& to, Re
   return "";
 }
 
+// Whether `w` may have overtaken a hold of `other` to borrow by force: for which of their bands is not known any more.
+bool Checker::could_force(const WorkloadRecord& other, const WorkloadRecord& w) const {
+  const PreemptionPolicy& policy = ledger_.queues.at(w.spec.queue).preemption;
+  if (policy.borrow_within == BorrowWithin::kNever) return false;
+  const auto rank = [&](const WorkloadRecord& of, bool highest) {
+    std::int64_t band = 0;
+    for (const PodSet* set : pod_sets_of(of.spec.root)) {
+      for (const DemandBand& b : set->bands)
+        band = highest ? std::max(band, b.priority) : std::min(band, b.priority);
+    }
+    Rank out = ledger_.rank(of);
+    out.second += band;
+    return out;
+  };
+  const Rank lowest = rank(other, false);
+  const bool above = policy.borrow_threshold && lowest.first == 0 && lowest.second > *policy.borrow_threshold;
+  return lowest < rank(w, true) && !above;
+}
+
 // Who reclaims must not borrow itself: its side of the common ancestor stays within its own quota. Not where it takes its fair
 // share, or may borrow by force; of a hold that is overtaken, its reason does not say which it was.
 std::string Checker::check_reclaimer(const WorkloadRecord& w) const {
@@ -287,15 +306,7 @@ std::string Checker::check_reclaimer(const WorkloadRecord& w) const {
     const auto& other = ledger_.workloads.at(victim.workload);
     if (other.spec.queue == w.spec.queue || shares(w.spec.queue)) continue;
     if (victim.why == ReasonCode::kReclaimedWhileBorrowing) continue;
-    if (victim.why == ReasonCode::kHoldOvertaken) {
-      Rank lowest = ledger_.rank(other);  // of what it may have held
-      std::int64_t band = 0;
-      for (const PodSet* set : pod_sets_of(other.spec.root)) {
-        for (const DemandBand& b : set->bands) band = std::min(band, b.priority);
-      }
-      lowest.second += band;
-      if (may_yield_so(lowest, w, ReasonCode::kReclaimedWhileBorrowing).empty()) continue;
-    }
+    if (victim.why == ReasonCode::kHoldOvertaken && could_force(other, w)) continue;
     const auto theirs = ledger_.chain(other.spec.queue);
     std::vector<std::string> sides;
     for (const std::string& queue : ours) {
