@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "dialect/core.h"
 #include "dialect/gangs.h"
@@ -49,6 +50,15 @@ Status PlanWorld::apply(std::vector<dialect::Object> objects) {
         object);
     if (auto* job = std::get_if<dialect::Job>(&object)) jobs_.insert_or_assign(key_of(job->meta), *job);
   }
+  // They change what is made of pods that come, wherever they stand in the text.
+  bool effects = false;
+  for (const auto& object : objects) {
+    const auto kind = dialect::kind_of(object);
+    if (kind != dialect::Kind::kLimitRange && kind != dialect::Kind::kRuntimeClass) continue;
+    intake_.upsert(object);
+    effects = true;
+  }
+  if (effects) take_in_again();
   std::vector<const dialect::Job*> jobs;
   for (auto& object : objects) {
     if (auto* pod = std::get_if<dialect::Pod>(&object)) {
@@ -83,6 +93,7 @@ Status PlanWorld::apply(std::vector<dialect::Object> objects) {
 }
 
 void PlanWorld::put_pod(dialect::Pod pod) {
+  take_in(pod);
   intake_.upsert(pod);
   std::string uid = pod.meta.uid;
   pods_.insert_or_assign(std::move(uid), std::move(pod));
@@ -113,6 +124,26 @@ void PlanWorld::make_job_pods(const dialect::Job& job, const std::vector<const d
                                missing == 1 ? "" : "s"));
 }
 
+// As the API server would: of a pod that was made from a Job's template, by the rules as they are now.
+void PlanWorld::take_in(dialect::Pod& pod) const {
+  const auto job = jobs_.find(fmt::format("{}/{}", pod.meta.ns, pod.meta.controller.name));
+  if (job != jobs_.end() && pod.needs != nullptr && pod.needs == job->second.needs)
+    pod.spec.pod = job->second.spec.pod;
+  pod.problem.clear();
+  intake_.take_in(pod);
+}
+
+// Pods of a Job that waits suspended are still to be made.
+void PlanWorld::take_in_again() {
+  for (auto& [uid, pod] : pods_) {
+    if (pod.needs == nullptr || !pod.spec.node_name.empty()) continue;
+    const auto job = jobs_.find(fmt::format("{}/{}", pod.meta.ns, pod.meta.controller.name));
+    if (job == jobs_.end() || !job->second.suspend || pod.needs != job->second.needs) continue;
+    take_in(pod);
+    intake_.upsert(pod);
+  }
+}
+
 bool PlanWorld::remove(dialect::Kind kind, const std::string& ns, const std::string& name) {
   bool known = kind != dialect::Kind::kPod && kind != dialect::Kind::kNode && kind != dialect::Kind::kJob;
   if (kind == dialect::Kind::kNode) known = nodes_.erase(name) > 0;
@@ -138,6 +169,7 @@ bool PlanWorld::remove(dialect::Kind kind, const std::string& ns, const std::str
     it = pods_.erase(it);
   }
   if (kind != dialect::Kind::kPod) intake_.remove(kind, ns, name);
+  if (kind == dialect::Kind::kLimitRange || kind == dialect::Kind::kRuntimeClass) take_in_again();
   drain();
   return known;
 }

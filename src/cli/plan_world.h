@@ -61,6 +61,8 @@ class PlanWorld {
   void make_job_pods(const dialect::Job& job, const std::vector<const dialect::Pod*>& owned);
   PlanLine line_of(const dialect::WorkloadInfo& info) const;
   void put_pod(dialect::Pod pod);
+  void take_in(dialect::Pod& pod) const;
+  void take_in_again();
 
   dialect::Intake intake_;
   engine::Engine engine_;

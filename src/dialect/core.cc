@@ -46,4 +46,25 @@ bool is_recreated(const Meta& pod) {
   return !pod.controller.kind.empty() && pod.controller.kind != "Node";
 }
 
+void apply_share(const Meta& meta, PodTemplate& pod) {
+  const std::string_view milli = meta.mark(kGpuMilli);
+  if (milli.empty()) return;
+  std::int64_t share = 0;
+  for (const char c : milli) share = c >= '0' && c <= '9' && share < 10'000 ? share * 10 + (c - '0') : 10'000;
+  if (share < 1 || share > 1000) {
+    pod.unsupported.push_back(fmt::format("{}: \"{}\" is not a number from 1 to 1000", kGpuMilli, milli));
+    return;
+  }
+  if (pod.claim.requests.empty()) {
+    const std::string_view resource = meta.mark(kGpuResource);
+    pod.claim.requests.push_back(
+        DeviceRequest{std::string(resource.empty() ? "nvidia.com/gpu" : resource), 1, share});
+  } else {
+    // Whoever requests the device gets all of it from the kubelet, whatever else it says: a share beside it would be a way to use
+    // a thousand devices and be charged for one.
+    pod.unsupported.push_back(fmt::format("{}: it also requests {}, of which the kubelet gives whole devices",
+                                          kGpuMilli, pod.claim.requests.front().resource));
+  }
+}
+
 }  // namespace berth::dialect

@@ -16,6 +16,9 @@ Node to_node(const NodeObject& object, const DeviceNames& devices, std::string_v
 // The room that a pod of another scheduler takes.
 ForeignPod to_foreign(const PodSpec& spec, std::string_view uid);
 
+// berth.dev/gpu-milli of `meta`: the pod asks for a share of one device.
+void apply_share(const Meta& meta, PodTemplate& pod);
+
 // Whether whoever owns the pod makes a new one when it is deleted.
 bool is_recreated(const Meta& pod);
 

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "dialect/decode_core.h"
+#include "dialect/decode_effects.h"
 #include "dialect/decode_queues.h"
 #include "dialect/decode_tree.h"
 #include "dialect/decode_workload.h"
@@ -91,6 +92,12 @@ Object read_value(const V& value, Kind kind, Problems& problems, const DeviceNam
       break;
     case Kind::kAdmissionCheck:
       out = read_admission_check(f, value);
+      break;
+    case Kind::kLimitRange:
+      out = read_limit_range(f, value);
+      break;
+    case Kind::kRuntimeClass:
+      out = read_runtime_class(f, value);
       break;
   }
   return out;

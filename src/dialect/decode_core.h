@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "dialect/core.h"
 #include "dialect/fields.h"
 #include "dialect/names.h"
 #include "dialect/objects.h"
+#include "dialect/pod_needs.h"
 
 namespace berth::dialect {
 
@@ -60,55 +63,19 @@ Meta read_meta(FieldReader<V>& f, const V& object, Kind kind, bool whole_labels)
   return m;
 }
 
-// Effective requests of a pod (research/kubernetes.md 2, item 8): an exact restatement of Kubernetes' rule.
-class EffectiveRequests {
- public:
-  Status container(const ResourceList& requests) { return main_.add(requests); }
-  Status init_container(const ResourceList& requests, bool sidecar) {
-    ResourceList peak = sidecars_;
-    BERTH_TRY(peak.add(requests));
-    init_peak_.raise_to(peak);
-    if (sidecar) sidecars_ = std::move(peak);
-    return {};
-  }
-  Result<ResourceList> total() const {
-    ResourceList sum = main_;
-    BERTH_TRY(sum.add(sidecars_));
-    sum.raise_to(init_peak_);
-    return sum;
-  }
-
- private:
-  ResourceList main_;
-  ResourceList sidecars_;   // so far
-  ResourceList init_peak_;  // of any init container with the sidecars before it
-};
-
-struct ContainerNeeds {
-  std::string_view name;
-  ResourceList requests;
-  bool init = false;
-  bool sidecar = false;
-};
-
 template <class V>
-ResourceList read_requests(FieldReader<V>& f, const V& resources) {
-  ResourceList requests = f.amounts(resources, "requests");
-  // A limit without a request is the request too (the API server's default).
-  f.map(resources, "limits").each_entry([&](std::string_view resource, const V& value) {
-    if (!requests.has(resource)) requests.set(resource, f.amount_of(value, resource));
-  });
-  return requests;
-}
-
-// The sum over containers where `requests_of` says what one asks for.
-template <class F>
-Result<ResourceList> aggregate(const std::vector<ContainerNeeds>& containers, F&& requests_of) {
-  EffectiveRequests sum;
-  for (const auto& c : containers) {
-    BERTH_TRY(c.init ? sum.init_container(requests_of(c), c.sidecar) : sum.container(requests_of(c)));
+ContainerNeeds read_container_needs(FieldReader<V>& f, const V& container, bool init) {
+  ContainerNeeds c;
+  const V resources = f.map(container, "resources");
+  c.name = f.string(container, "name");
+  c.requests = f.amounts(resources, "requests");
+  c.limits = f.amounts(resources, "limits");
+  for (const auto& [resource, limit] : c.limits) {  // the API server's default
+    if (!c.requests.has(resource)) c.requests.set(resource, limit);
   }
-  return sum.total();
+  c.init = init;
+  c.sidecar = init && f.string(container, "restartPolicy") == "Always";
+  return c;
 }
 
 // Requests as a resize in flight makes them: the largest of what is asked for, allocated and in effect.
@@ -239,41 +206,6 @@ void read_affinity(FieldReader<V>& f, const V& spec, std::string_view ns, PodSpe
   }
 }
 
-// Devices leave the list of amounts and become requests of the claim.
-template <class V>
-void split_devices(FieldReader<V>& f, const V& spec, ResourceList& requests, PodTemplate& pod) {
-  std::vector<std::string> names;
-  for (const auto& [resource, amount] : requests) {
-    if (!f.devices().is_device(resource)) continue;
-    names.push_back(resource);
-    if (amount % 1000 != 0) f.error(spec, resource, "a number of devices must be whole");
-    pod.claim.requests.push_back(DeviceRequest{resource, amount / 1000, 1000});
-  }
-  for (const auto& name : names) requests.erase(name);
-}
-
-// `annotations` asks for a share of one device: berth.dev/gpu-milli.
-inline void apply_share(const Meta& meta, PodTemplate& pod) {
-  const std::string_view milli = meta.mark(kGpuMilli);
-  if (milli.empty()) return;
-  std::int64_t share = 0;
-  for (const char c : milli) share = c >= '0' && c <= '9' && share < 10'000 ? share * 10 + (c - '0') : 10'000;
-  if (share < 1 || share > 1000) {
-    pod.unsupported.push_back(fmt::format("{}: \"{}\" is not a number from 1 to 1000", kGpuMilli, milli));
-    return;
-  }
-  if (pod.claim.requests.empty()) {
-    const std::string_view resource = meta.mark(kGpuResource);
-    pod.claim.requests.push_back(
-        DeviceRequest{std::string(resource.empty() ? "nvidia.com/gpu" : resource), 1, share});
-  } else {
-    // Whoever requests the device gets all of it from the kubelet, whatever else it says: a share beside it would be a way to use
-    // a thousand devices and be charged for one.
-    pod.unsupported.push_back(fmt::format("{}: it also requests {}, of which the kubelet gives whole devices",
-                                          kGpuMilli, pod.claim.requests.front().resource));
-  }
-}
-
 // `annotations` chooses how the pod is laid on nodes: berth.dev/placement.
 inline void apply_placement(const Meta& meta, PodTemplate& pod) {
   const std::string_view name = meta.mark(kPlacement);
@@ -286,9 +218,10 @@ inline void apply_placement(const Meta& meta, PodTemplate& pod) {
   }
 }
 
-// `meta` gives the annotations; `status` is not present for templates.
+// `meta` gives the annotations; `status` is not present for templates. `keep`: gets what its containers ask for, one by one.
 template <class V>
-PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const Meta& meta) {
+PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const Meta& meta,
+                      std::shared_ptr<const PodNeeds>* keep = nullptr) {
   PodSpec out;
   PodTemplate& pod = out.pod;
   out.scheduler_name = f.string(spec, "schedulerName");
@@ -304,75 +237,53 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
     out.deadline = f.integer(spec, "activeDeadlineSeconds", 0, 0, 4'000'000'000) * kSecond;
   }
 
-  std::vector<ContainerNeeds> containers;
+  PodNeeds needs;
   bool host_ports = false;
   for (const bool init : {true, false}) {
     f.list(spec, init ? "initContainers" : "containers", [&](const V& item) {
-      ContainerNeeds c;
-      c.name = f.string(item, "name");
-      c.requests = read_requests(f, f.map(item, "resources"));
+      ContainerNeeds c = read_container_needs(f, item, init);
       // No API server lets such a pod in; a template of it may come in other objects.
-      const ResourceList limits = f.amounts(f.map(item, "resources"), "limits");
-      for (const auto& [resource, limit] : limits) {
+      for (const auto& [resource, limit] : c.limits) {
         if (c.requests.get(resource) > limit) {
           pod.unsupported.push_back(fmt::format("{}[{}].resources: the request of {} is above its limit",
                                                 init ? "initContainers" : "containers", c.name, resource));
         }
       }
-      c.init = init;
-      c.sidecar = init && f.string(item, "restartPolicy") == "Always";
       if (!init || c.sidecar) {
         f.list(item, "ports",
                [&](const V& port) { host_ports |= f.integer(port, "hostPort", 0, 0, 65535) != 0; });
         if (f.boolean(spec, "hostNetwork", false))
           f.list(item, "ports", [&](const V&) { host_ports = true; });
       }
-      containers.push_back(std::move(c));
+      needs.containers.push_back(std::move(c));
     });
   }
   if (host_ports) pod.unsupported.emplace_back("containers[].ports[].hostPort");
 
+  const V whole = f.map(spec, "resources");
+  if (whole.present()) {
+    needs.limits = f.amounts(whole, "limits");
+    needs.requests = f.amounts(whole, "requests");
+  }
+  needs.overhead = f.amounts(spec, "overhead");
   auto total =
-      aggregate(containers, [](const ContainerNeeds& c) -> const ResourceList& { return c.requests; });
-  if (total && status.present() && !out.node_name.empty()) raise_by_status(f, status, containers, *total);
+      aggregate(needs.containers, [](const ContainerNeeds& c) -> const ResourceList& { return c.requests; });
+  if (total && status.present() && !out.node_name.empty())
+    raise_by_status(f, status, needs.containers, *total);
   if (total) {
-    const V whole = f.map(spec, "resources");
-    if (whole.present()) {
-      const auto counts = [](std::string_view r) {
-        return r == "cpu" || r == "memory" || r.starts_with("hugepages-");
-      };
-      const ResourceList limits = f.amounts(whole, "limits");
-      for (const auto& [resource, amount] : limits) {
-        if (counts(resource) && !total->has(resource)) total->set(resource, amount);
-      }
-      const ResourceList requests = f.amounts(whole, "requests");
-      for (const auto& [resource, amount] : requests) {
-        if (counts(resource)) total->set(resource, amount);
-      }
-    }
-    if (const auto status_of_sum = total->add(f.amounts(spec, "overhead")); !status_of_sum) {
-      f.error(spec, "overhead", status_of_sum.error().message);
-    }
-    std::vector<std::string> zero;
-    for (const auto& [resource, amount] : *total) {
-      if (amount == 0) zero.push_back(resource);
-    }
-    for (const auto& resource : zero) total->erase(resource);
-    for (const auto& c : containers) {
-      for (const auto& [resource, amount] : c.requests) {
-        const bool known = std::find(zero.begin(), zero.end(), resource) != zero.end();
-        if (amount == 0 && total->get(resource) == 0 && !known) zero.push_back(resource);
-      }
-    }
-    out.zero_requests = std::move(zero);
-    split_devices(f, spec, *total, pod);
-    total->set("pods", 1);
-    pod.requests = std::move(*total);
+    override_by_pod(needs, *total);
+    if (const auto sum = total->add(needs.overhead); !sum) f.error(spec, "overhead", sum.error().message);
+    const std::string broken = set_requests(needs, f.devices(), std::move(*total), pod, out.zero_requests);
+    if (!broken.empty()) f.error(spec, broken, "a number of devices must be whole");
   } else {
     f.error(spec, "containers", total.error().message);
   }
   apply_share(meta, pod);
   apply_placement(meta, pod);
+  if (keep != nullptr) {
+    needs.runtime_class = f.string(spec, "runtimeClassName");
+    *keep = std::make_shared<const PodNeeds>(std::move(needs));
+  }
 
   pod.node_selector = f.labels(spec, "nodeSelector");
   read_affinity(f, spec, meta.ns, out);
@@ -430,7 +341,9 @@ Pod read_pod(FieldReader<V>& f, const V& object) {
       pod.ended = std::max(pod.ended, f.time(f.map(f.map(c, "state"), "terminated"), "finishedAt"));
     });
   }
-  pod.spec = read_pod_spec(f, spec, status, pod.meta);
+  // One of a manifest is still to be taken in.
+  const bool is_new = !f.map(object, "metadata").find("uid").present();
+  pod.spec = read_pod_spec(f, spec, status, pod.meta, is_new ? &pod.needs : nullptr);
   return pod;
 }
 
@@ -493,7 +406,7 @@ Job read_job(FieldReader<V>& f, const V& object) {
   job.template_meta.annotations = read_marks(f, meta, "annotations");
   const V pod_spec = f.map(pod_template, "spec");
   if (!pod_spec.present()) f.error(spec, "template", "spec.template.spec must be there");
-  job.spec = read_pod_spec(f, pod_spec, V(), job.template_meta);
+  job.spec = read_pod_spec(f, pod_spec, V(), job.template_meta, &job.needs);
   return job;
 }
 

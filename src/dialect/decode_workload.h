@@ -118,7 +118,8 @@ KueueWorkload read_workload(FieldReader<V>& f, const V& object) {
     Meta meta;
     meta.ns = out.meta.ns;
     meta.annotations = read_marks(f, f.map(pod_template, "metadata"), "annotations");
-    set.spec = read_pod_spec(f, pod_spec, V(), meta);
+    set.marks = meta;
+    set.spec = read_pod_spec(f, pod_spec, V(), meta, &set.needs);
     set.topology = read_topology_request(f, item);
     set.group = f.string(f.map(item, "topologyRequest"), "podSetGroupName");
     out.pod_sets.push_back(std::move(set));

@@ -92,14 +92,17 @@ class FieldReader {
   }
   // A quantity in base units of `resource`.
   std::int64_t amount_of(const V& value, std::string_view resource) {
+    return amount_of(value, resource, units_per_one(resource));
+  }
+  std::int64_t amount_of(const V& value, std::string_view resource, std::int64_t units) {
     std::string buffer;
     const auto text = value.present() ? value.scalar(buffer) : std::nullopt;
     if (!text) {
       wrong(value, resource, "a quantity such as \"2\", \"500m\" or \"16Gi\"");
       return 0;
     }
-    if (const auto quick = small_integer(*text, units_per_one(resource))) return *quick;
-    const auto amount = text::parse_quantity(*text, units_per_one(resource));
+    if (const auto quick = small_integer(*text, units)) return *quick;
+    const auto amount = text::parse_quantity(*text, units);
     if (!amount) {
       error(value, resource, amount.error().message);
       return 0;

@@ -129,6 +129,7 @@ std::vector<Pod> pods_of_job(const Job& job, const std::vector<std::int64_t>& ta
     pod.meta.annotations = job.template_meta.annotations;
     if (job.indexed) pod.meta.annotations.insert_or_assign(std::string(kJobIndex), fmt::format("{}", index));
     pod.spec = job.spec;
+    pod.needs = job.needs;
     out.push_back(std::move(pod));
   }
   return out;

@@ -80,6 +80,19 @@ void Intake::upsert(Object object) {
     }
     case Kind::kAdmissionCheck:
       return s.book.upsert(std::get<AdmissionCheck>(object));
+    case Kind::kLimitRange: {
+      auto& value = std::get<LimitRange>(object);
+      auto& known = s.limit_ranges[value.meta.ns][value.meta.name];
+      if (!(known.limits == value.limits)) s.changed_namespaces.insert(value.meta.ns);
+      known = std::move(value);
+      return;
+    }
+    case Kind::kRuntimeClass: {
+      auto& value = std::get<RuntimeClass>(object);
+      s.runtime_classes.insert_or_assign(value.meta.name, std::move(value));
+      s.changed_runtimes = true;
+      return;
+    }
     case Kind::kWorkload:
       return s.upsert_workload(std::move(std::get<KueueWorkload>(object)));
     case Kind::kQueue:
@@ -105,7 +118,7 @@ void Intake::remove(Kind kind, std::string_view ns, std::string_view name, std::
 
 void Intake::Impl::remove_named(Kind kind, std::string_view ns, std::string_view name) {
   const std::string key = key_of(ns, name);
-  const auto erase = [](auto& map, std::string_view k) {
+  const auto erase = [](auto& map, const auto& k) {
     const auto it = map.find(k);
     if (it == map.end()) return false;
     map.erase(it);
@@ -168,6 +181,14 @@ void Intake::Impl::remove_named(Kind kind, std::string_view ns, std::string_view
     case Kind::kTopology:
     case Kind::kAdmissionCheck:
       return book.remove(kind, name);
+    case Kind::kLimitRange:
+      if (const auto it = limit_ranges.find(ns);
+          it != limit_ranges.end() && erase(it->second, std::string(name)))
+        changed_namespaces.emplace(ns);
+      return;
+    case Kind::kRuntimeClass:
+      changed_runtimes = erase(runtime_classes, name) || changed_runtimes;
+      return;
     case Kind::kQueue:
     case Kind::kVolcanoQueue:
     case Kind::kKaiQueue:
@@ -289,6 +310,7 @@ void Intake::drain(std::vector<Event>& out) {
     out.insert(out.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
     from.clear();
   };
+  s.settle_effects();
   append(s.infra);
   s.book.drain(s.nodes, out);
   s.drop_outdated();

@@ -18,12 +18,16 @@
 // A bound pod of a known slot is `running`, so a restart adopts what is there. Bound pods that are not ours (other schedulers',
 // mirror pods) only take room (ForeignPod). Finished pods are gone.
 //
+// A Job without pods asks for what its pods will ask for: with the defaults of the LimitRanges of its namespace and the overhead of its
+// RuntimeClass (template_effects.h). A change of those counts for what waits, at the next drain(), and never for what has its places.
+//
 // Reasons that the engine cannot know (an unknown PodGroup, a namespace that the queue does not admit, members that disagree)
 // make the workload inactive; blocked() gives them, and comes before the engine's verdict. So does a pod with a field that cannot
 // be read (Pod::problem): its workload waits, and says which field. Of one that runs, what can be read takes its room.
 //
 // Deterministic: the same calls in the same order give the same events. Cost per change: O(1) (logarithmic look-ups) plus the
-// workloads that depend on the changed object; a change of queue objects O(queues) at the next drain(). Not thread-safe.
+// workloads that depend on the changed object; a change of queue objects O(queues) at the next drain(), of LimitRanges and RuntimeClasses
+// O(Jobs). Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -168,6 +172,14 @@ class Intake {
   // The pods of the suspended Job `workload` will get this too, so that it is placed by it, and not by what former ones have left in
   // its template (kPodSetUpdates); nullptr: nothing more. True: it is decided anew for that, and loses the places that it has.
   bool amend(std::string_view workload, const PodSetUpdate* update);
+
+  // All RuntimeClasses that there are have been told: one that is not known does not exist, and its pods would be refused.
+  void set_all_runtimes_known();
+  // The suspended Job `workload` has quota and places, and waits for somebody's word: what it asks for stays what it is, whatever becomes
+  // of LimitRanges and RuntimeClasses. false: it waits as others do.
+  void set_reserved(std::string_view workload, bool reserved);
+  // Makes of this pod what the API server would: its defaults, and why it would be refused (Pod::problem). Nothing of one without `needs`.
+  void take_in(Pod& pod) const;
 
   // What Kueue's Workload object says of it. Nothing where it is unknown, or has no LocalQueue.
   std::optional<WorkloadSketch> sketch(std::string_view workload) const;

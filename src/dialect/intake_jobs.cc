@@ -7,7 +7,6 @@
 #include "dialect/writes.h"
 
 namespace berth::dialect {
-namespace {
 
 std::size_t hash_of(const PodTemplate& shape) {
   std::size_t hash = shape.node_selector.size() * 31 + shape.tolerations.size();
@@ -23,6 +22,18 @@ std::size_t hash_of(const PodTemplate& shape) {
   for (const auto& [key, value] : shape.node_selector) mix(std::hash<std::string>{}(value));
   return hash;
 }
+
+std::size_t hash_of(const PodNeeds& needs) {
+  std::size_t hash = std::hash<std::string>{}(needs.runtime_class);
+  const auto mix = [&](std::size_t value) { hash = hash * 1'000'003 + value; };
+  for (const auto& c : needs.containers) {
+    mix(std::hash<std::string>{}(c.name));
+    for (const auto& [resource, amount] : c.requests) mix(static_cast<std::size_t>(amount));
+  }
+  return hash;
+}
+
+namespace {
 
 // Whether a pod may stand where a place was found for `promised`: it asks for no more, and goes wherever that goes. The API server
 // adds tolerations to pods which their template does not have.
@@ -56,23 +67,6 @@ bool names_a_queue(const Job& job) {
 
 }  // namespace
 
-std::shared_ptr<const PodTemplate> ShapePool::share(PodTemplate&& shape) {
-  const std::size_t hash = hash_of(shape);
-  const auto [begin, end] = known_.equal_range(hash);
-  for (auto it = begin; it != end;) {
-    auto known = it->second.lock();
-    if (known == nullptr) {
-      it = known_.erase(it);
-      continue;
-    }
-    if (*known == shape) return known;
-    ++it;
-  }
-  auto made = std::make_shared<const PodTemplate>(std::move(shape));
-  known_.emplace(hash, made);
-  return made;
-}
-
 const JobRecord* Intake::Impl::job_record(std::string_view uid) const {
   const auto it = jobs.find(std::string(uid));
   return it == jobs.end() ? nullptr : &it->second;
@@ -82,13 +76,24 @@ JobRecord Intake::Impl::job_record_of(Job&& job) {
   JobRecord out;
   out.written = shapes.share(std::move(job.spec.pod));
   job.spec.pod = {};
+  if (job.needs != nullptr) job.needs = needs.share(PodNeeds(*job.needs));
   out.job = std::move(job);
-  out.shape = out.written;
+  const JobRecord* before = job_record(out.job.meta.uid);
+  const auto load = find_load(out.job.meta.uid);
+  if (before != nullptr && load != kNoIx && loads[load].reserved && before->written == out.written &&
+      before->job.needs == out.job.needs) {
+    // It has quota and places for what it was: nothing but its owner changes that.
+    out.taken = before->taken;
+    out.refused = before->refused;
+  } else {
+    take(out);
+  }
+  out.shape = out.taken;
   // What checks wanted when it ran the last time is no wish of its own.
   const std::string_view left = out.job.suspend ? amended_keys(out.job) : std::string_view();
   const auto amendment = amendments.find(out.job.meta.uid);
   if (left.empty() && amendment == amendments.end()) return out;
-  PodTemplate shape = *out.written;
+  PodTemplate shape = *out.taken;
   for (const auto& key : split_marks(left)) shape.node_selector.erase(key);
   if (amendment != amendments.end()) {
     for (const auto& [key, value] : amendment->second.node_selector)
@@ -164,8 +169,9 @@ void Intake::Impl::sync_job(const std::string& uid) {
       role.shape = record->shape;
       role.topology = topology_of(record->job.template_meta);
       load.refused.clear();
+      load.job_shape = record->shape;
     }
-    load.job_shape = record->shape;
+    if (load.job_shape == nullptr) load.job_shape = record->shape;
     const auto size = static_cast<std::size_t>(record->job.size());
     while (role.slots.size() > size && role.slots.back() == kNoIx) {
       role.slots.pop_back();

@@ -373,6 +373,9 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
         if (job.meta.created != 0) out.created = job.meta.created;
       }
       if (const auto it = rests.find(load.uid); it != rests.end()) out.blocked = it->second;
+      if (job_record_of_load != nullptr && !job_record_of_load->refused.empty() && first == nullptr &&
+          holds(load))
+        out.blocked = invalid(job_record_of_load->refused);
       break;
   }
   load.size = std::max<std::int64_t>(load.size, 1);

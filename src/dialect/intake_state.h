@@ -13,6 +13,8 @@
 #include "dialect/ended_members.h"
 #include "dialect/gangs.h"
 #include "dialect/intake.h"
+#include "dialect/pool.h"
+#include "dialect/template_effects.h"
 
 namespace berth::dialect {
 
@@ -96,15 +98,18 @@ struct Load {
   std::map<PriorityKey, std::int64_t> priorities;
   std::map<std::int64_t, std::int64_t> sizes;  // what members say; 0 = unreadable
   std::vector<std::string> depends;
-  std::string refused;                          // the engine's words
-  std::int64_t repelled = 0;                    // pods with repelled_by
-  std::int64_t gated = 0;                       // pods that are
-  std::int64_t unreadable = 0;                  // pods with a problem
-  std::shared_ptr<const KueueWorkload> object;  // kKueueWorkload: it has slots, and no pods
-  std::int64_t whole = 0;                       // its size when all its pods had nodes; 0: none has one since
+  std::string refused;                           // the engine's words
+  std::int64_t repelled = 0;                     // pods with repelled_by
+  std::int64_t gated = 0;                        // pods that are
+  std::int64_t unreadable = 0;                   // pods with a problem
+  std::shared_ptr<const KueueWorkload> object;   // kKueueWorkload: it has slots, and no pods
+  std::shared_ptr<const KueueWorkload> written;  // of that, as it was read
+  std::string inadmissible;                      // and why the API server would refuse its pods
+  std::int64_t whole = 0;  // its size when all its pods had nodes; 0: none has one since
   // Of a Job (intake_jobs.cc).
   std::shared_ptr<const PodTemplate> job_shape;  // of its template, when its slots were made
   bool released = false;                         // being unsuspended: its slots are kept
+  bool reserved = false;                         // Intake::set_reserved()
   bool waits = false;                            // the engine was told that slots without a pod wait
   bool remade = false;                           // its role has another shape: it is told whole
   std::uint64_t revision = 0;                    // of its role's shape
@@ -120,16 +125,12 @@ struct JobRecord {
   Job job;                                     // without its template's shape
   std::shared_ptr<const PodTemplate> shape;    // of the pods that it will make, with its amendment
   std::shared_ptr<const PodTemplate> written;  // as its object has it
+  std::shared_ptr<const PodTemplate> taken;  // as the API server will take its pods in; without its amendment
+  std::string refused;                       // why it will not; "" = it will
 };
 
-// Equal values are kept once. Which of two equal ones is kept decides nothing.
-class ShapePool {
- public:
-  std::shared_ptr<const PodTemplate> share(PodTemplate&& shape);
-
- private:
-  std::unordered_multimap<std::size_t, std::weak_ptr<const PodTemplate>> known_;
-};
+std::size_t hash_of(const PodTemplate& shape);
+std::size_t hash_of(const PodNeeds& needs);
 
 struct Intake::Impl {
   explicit Impl(IntakeConfig intake_config)
@@ -221,6 +222,14 @@ struct Intake::Impl {
   // The role of a Job's template, which the pod belongs to whatever its shape.
   bool join_promised(Load& load, const PodRecord& record);
 
+  // intake_effects.cc: what the API server makes of templates
+  TemplateRules rules_for(std::string_view ns, const PodNeeds& needs) const;
+  TakenTemplate taken(const PodSpec& spec, const PodNeeds* needs, const Meta& meta) const;
+  void take(JobRecord& record);
+  void take(Load& load);
+  // What waits is looked at again where LimitRanges or RuntimeClasses have changed.
+  void settle_effects();
+
   // intake_sketch.cc: what others say of workloads, and are told of them
   void apply_standing(const Load& load, Settings& settings) const;
   static bool has_object(const Load& load);
@@ -253,10 +262,17 @@ struct Intake::Impl {
   std::map<std::string, Labels, std::less<>> namespaces;
   std::map<std::string, PriorityClass, std::less<>> priority_classes;
   std::map<std::string, std::int64_t, std::less<>> workload_priorities;
-  std::map<std::string, PodGroup, std::less<>> pod_groups;      // ns/name
+  std::map<std::string, PodGroup, std::less<>> pod_groups;  // ns/name
+  std::map<std::string, std::map<std::string, LimitRange>, std::less<>>
+      limit_ranges;  // by namespace and name
+  std::map<std::string, RuntimeClass, std::less<>> runtime_classes;
+  bool all_runtimes = false;                              // the map has all that there are
+  std::set<std::string, std::less<>> changed_namespaces;  // whose LimitRanges are others since drain()
+  bool changed_runtimes = false;
   std::map<std::string, LocalQueue, std::less<>> local_queues;  // ns/name
   std::unordered_map<std::string, JobRecord> jobs;              // by uid
-  ShapePool shapes;
+  Pool<PodTemplate, hash_of> shapes;
+  Pool<PodNeeds, hash_of> needs;
   std::unordered_map<std::string, std::string> job_by_name;  // ns/name -> uid
   std::unordered_map<std::string, Reason> rests;             // why a Job is not tried again yet, by uid
   std::unordered_map<std::string, Standing> standings;       // by uid of the workload

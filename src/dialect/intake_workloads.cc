@@ -27,7 +27,8 @@ void Intake::Impl::upsert_workload(KueueWorkload&& object) {
   if (object.meta.created == 0) object.meta.created = ++arrivals;
   load.first_created = object.meta.created;
   load.refused.clear();
-  load.object = std::make_shared<const KueueWorkload>(std::move(object));
+  load.written = std::make_shared<const KueueWorkload>(std::move(object));
+  take(load);
   // Its counts, requests and quota may all be others: it is told whole.
   load.emitted = false;
   refresh(ix);
@@ -82,6 +83,11 @@ Settings Intake::Impl::settings_of_object(const Load& load, std::vector<std::str
     out.blocked = Reason{};
     out.blocked->code = ReasonCode::kInactive;
     out.blocked->detail = fmt::format("Admission is gated by: {}", gates);
+  }
+  if (!load.inadmissible.empty() && !out.blocked && object.admitted_to.empty()) {
+    out.blocked = Reason{};
+    out.blocked->code = ReasonCode::kInvalid;
+    out.blocked->detail = load.inadmissible;
   }
   if (!object.active && !out.blocked) {
     out.blocked = Reason{};

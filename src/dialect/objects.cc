@@ -23,6 +23,10 @@ std::optional<Kind> kind_of(std::string_view api_version, std::string_view kind)
     case Kind::kPod:
     case Kind::kNode:
     case Kind::kNamespace:
+    case Kind::kLimitRange:
+      break;
+    case Kind::kRuntimeClass:
+      wanted = "node.k8s.io";
       break;
     case Kind::kPriorityClass:
       wanted = "scheduling.k8s.io";
@@ -59,6 +63,7 @@ bool is_namespaced(Kind kind) {
     case Kind::kPodGroup:
     case Kind::kLocalQueue:
     case Kind::kWorkload:
+    case Kind::kLimitRange:
       return true;
     default:
       return false;

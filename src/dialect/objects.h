@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "base/enums.h"
 #include "base/time.h"
 #include "dialect/admission_checks.h"
+#include "dialect/pod_needs.h"
 #include "dialect/workload_status.h"
 #include "model/labels.h"
 #include "model/queue.h"
@@ -44,18 +46,33 @@ enum class Kind : std::uint8_t {
   kVolcanoQueue,  // both are called Queue in their own groups
   kKaiQueue,
   kAdmissionCheck,
+  kLimitRange,
+  kRuntimeClass,
 };
 
 }  // namespace berth::dialect
 
 template <>
 struct berth::EnumNames<berth::dialect::Kind> {
-  static constexpr std::array names{
-      "Pod"sv,           "Node"sv,           "Namespace"sv,    "PriorityClass"sv,
-      "Job"sv,           "PodGroup"sv,       "ClusterQueue"sv, "Cohort"sv,
-      "LocalQueue"sv,    "ResourceFlavor"sv, "Topology"sv,     "WorkloadPriorityClass"sv,
-      "Workload"sv,      "Queue"sv,          "VolcanoQueue"sv, "KaiQueue"sv,
-      "AdmissionCheck"sv};
+  static constexpr std::array names{"Pod"sv,
+                                    "Node"sv,
+                                    "Namespace"sv,
+                                    "PriorityClass"sv,
+                                    "Job"sv,
+                                    "PodGroup"sv,
+                                    "ClusterQueue"sv,
+                                    "Cohort"sv,
+                                    "LocalQueue"sv,
+                                    "ResourceFlavor"sv,
+                                    "Topology"sv,
+                                    "WorkloadPriorityClass"sv,
+                                    "Workload"sv,
+                                    "Queue"sv,
+                                    "VolcanoQueue"sv,
+                                    "KaiQueue"sv,
+                                    "AdmissionCheck"sv,
+                                    "LimitRange"sv,
+                                    "RuntimeClass"sv};
 };
 
 namespace berth::dialect {
@@ -139,8 +156,9 @@ struct Pod {
       eviction;  // the message of condition DisruptionTarget, by which a scheduler announced its deletion; "" = none
   std::string
       problem;  // a field that cannot be read, and has its default here: it must not be placed by what is read
-  bool ready = false;  // condition Ready
-  TimeMs ended = 0;    // kSucceeded: when its last container ended; 0 = it does not say
+  std::shared_ptr<const PodNeeds> needs;  // of a manifest that no API server has taken in yet; else nullptr
+  bool ready = false;                     // condition Ready
+  TimeMs ended = 0;                       // kSucceeded: when its last container ended; 0 = it does not say
 };
 
 struct NodeObject {
@@ -183,6 +201,7 @@ struct Job {
   bool annotated = false;           // it has annotations, whichever
   bool template_annotated = false;  // its template has
   PodSpec spec;
+  std::shared_ptr<const PodNeeds> needs;  // of its template's containers, as they are written
 
   // Pods that run at once: the smaller of parallelism and the completions that are left.
   std::int64_t size() const;
@@ -261,6 +280,32 @@ struct AdmissionCheck {
   std::optional<bool> active;  // condition Active; none: nobody has said yet
 };
 
+// What the API server gives to the containers of a namespace's pods, and the bounds that it holds them to. Base units; defaults as
+// the API server completes them: of limits the largest allowed, of requests that limit, or the least allowed.
+struct LimitRange {
+  static constexpr Kind kKind = Kind::kLimitRange;
+  struct Limit {
+    bool of_pods = false;  // bounds for the sum of a pod's containers; otherwise for each of them
+    ResourceList most;
+    ResourceList least;
+    ResourceList default_limits;    // of containers
+    ResourceList default_requests;  // of containers
+    ResourceList most_ratio;        // of limit to request, in thousandths
+    bool operator==(const Limit&) const = default;
+  };
+  Meta meta;
+  std::vector<Limit> limits;  // those for containers and pods
+};
+
+// What a container runtime adds to its pods.
+struct RuntimeClass {
+  static constexpr Kind kKind = Kind::kRuntimeClass;
+  Meta meta;
+  std::optional<ResourceList> overhead;  // base units
+  Labels node_selector;
+  std::vector<Toleration> tolerations;
+};
+
 // A queue of the cluster's own tree (cluster_tree.h), whichever system it comes from. Base units.
 struct TreeQueue {
   struct Amount {
@@ -309,6 +354,8 @@ struct KueueWorkload {
     std::int64_t count = 1;
     std::optional<std::int64_t> min_count;
     PodSpec spec;
+    Meta marks;                             // annotations of its template
+    std::shared_ptr<const PodNeeds> needs;  // of its template's containers, as they are written
     TopologyRequest topology;
     std::string group;             // pod sets of one group get their flavors, and their place, together
     std::int64_t reclaimable = 0;  // pods that have ended well and gave their quota back
@@ -339,7 +386,7 @@ struct KueueWorkload {
 
 using Object = std::variant<Pod, NodeObject, Namespace, PriorityClass, Job, PodGroup, ClusterQueue, Cohort,
                             LocalQueue, ResourceFlavor, TopologyObject, WorkloadPriorityClass, KueueWorkload,
-                            BerthQueue, VolcanoQueue, KaiQueue, AdmissionCheck>;
+                            BerthQueue, VolcanoQueue, KaiQueue, AdmissionCheck, LimitRange, RuntimeClass>;
 
 Kind kind_of(const Object& object);
 const Meta& meta_of(const Object& object);

@@ -78,7 +78,7 @@ class Carrier {
   void unadmit(std::string_view workload);
   bool holds(std::string_view workload) const { return held_.has(workload); }
   // The engine was told that there is no such workload, or is told it whole again: it has no places.
-  void forget_held(std::string_view workload) { held_.forget(workload); }
+  void forget_held(std::string_view workload);
   void answered(Answer&& answer, TimeMs now);
   // Whether this state of a pod is older than what is known already (from reading it back).
   bool is_stale(std::string_view uid, std::string_view resource_version);

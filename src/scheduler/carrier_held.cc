@@ -7,6 +7,13 @@ void Carrier::hold(const Decision& start) {
   const auto info = intake_.workload(start.workload);
   if (!info) return;
   held_.add(start, info->suspended ? info->job_generation : 0);
+  if (info->suspended) intake_.set_reserved(start.workload, true);
+}
+
+void Carrier::forget_held(std::string_view workload) {
+  if (!held_.has(workload)) return;
+  held_.forget(workload);
+  intake_.set_reserved(workload, false);
 }
 
 void Carrier::admit(std::string_view workload, std::vector<dialect::PodSetUpdate> updates, TimeMs now) {
@@ -19,13 +26,16 @@ void Carrier::admit(std::string_view workload, std::vector<dialect::PodSetUpdate
     updates_.insert_or_assign(uid, std::move(updates));
   }
   if (anew) return;
-  if (const auto decision = held_.take(uid)) start(*decision, now);
+  if (const auto decision = held_.take(uid)) {
+    start(*decision, now);
+    intake_.set_reserved(uid, false);
+  }
 }
 
 void Carrier::unadmit(std::string_view workload) {
   const std::string uid(workload);
   updates_.erase(uid);
-  if (intake_.amend(uid, nullptr)) held_.forget(uid);  // it is placed anew
+  if (intake_.amend(uid, nullptr)) forget_held(uid);  // it is placed anew
 }
 
 void Carrier::job_seen(std::string_view uid) {
@@ -34,7 +44,7 @@ void Carrier::job_seen(std::string_view uid) {
   const std::int64_t known = held_.generation(uid);
   if (known == 0 || (info && info->suspended && info->job_generation == known)) return;
   // It is not what was decided about any more: nothing was written, so that its slots merely wait again.
-  held_.forget(uid);
+  forget_held(uid);
   intake_.renew(uid);
 }
 
@@ -52,6 +62,7 @@ bool Carrier::end_held(const Decision& eviction) {
     events_.push_back(SlotUpdate{eviction.workload, slot.pod_set, slot.index,
                                  waits ? SlotState::kWaiting : SlotState::kGone, ""});
   }
+  if (!held_.has(eviction.workload)) intake_.set_reserved(eviction.workload, false);
   return all;
 }
 

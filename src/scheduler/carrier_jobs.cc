@@ -36,7 +36,7 @@ void Carrier::came(const dialect::PodView& pod, const SlotPlacement& place, Time
 
 void Carrier::job_gone(std::string_view uid) {
   jobs_.forget(uid);
-  held_.forget(uid);
+  forget_held(uid);
   updates_.erase(std::string(uid));
   floors_.erase(std::string(uid));
 }

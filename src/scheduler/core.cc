@@ -93,6 +93,7 @@ void Core::set_kueue_version(std::string_view version, TimeMs now) {
 void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) {
   if (item.type == kube::ChangeType::kSynced) {
     synced_[static_cast<std::size_t>(item.kind)] = true;
+    if (item.kind == dialect::Kind::kRuntimeClass) intake_.set_all_runtimes_known();
     return;
   }
   const std::string_view uid = batch.uid(item);

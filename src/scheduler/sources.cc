@@ -29,6 +29,8 @@ constexpr std::array kSources = {
     Source{dialect::Kind::kNamespace, "", "namespaces", false},
     Source{dialect::Kind::kPriorityClass, "scheduling.k8s.io", "priorityclasses", false},
     Source{dialect::Kind::kJob, "batch", "jobs", false},
+    Source{dialect::Kind::kLimitRange, "", "limitranges", false},
+    Source{dialect::Kind::kRuntimeClass, "node.k8s.io", "runtimeclasses", false},
     Source{dialect::Kind::kPodGroup, dialect::kCoschedulingGroup, "podgroups", false},
     Source{dialect::Kind::kClusterQueue, dialect::kKueueGroup, "clusterqueues", false},
     Source{dialect::Kind::kCohort, dialect::kKueueGroup, "cohorts", false},

@@ -314,6 +314,7 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
   record.object_uid = object.meta.uid;
   record.version = number;
   record.stands = digest(object.status);
+  record.reserved = object.status.is(WorkloadCondition::kQuotaReserved);
   record.checks = checks_text(object.status);
   record.life.take_checks(object.status.checks);
   record.boost = dialect::boost_of(object);
@@ -354,6 +355,7 @@ void WorkloadObjects::gone(std::string_view ns, std::string_view name, TimeMs no
   record.life.lost_checks();
   record.spec.clear();
   record.boost = 0;
+  record.reserved = false;
   record.says_active = true;
   (void)record.life.set_active(true, now);
   stand(workload, record, now);
@@ -408,14 +410,10 @@ void WorkloadObjects::compare(const std::string& workload, Record& record, TimeM
   const std::size_t wanted = digest(record.life.status());
   const bool same =
       !record.object_uid.empty() && wanted == record.stands && !record.life.wants_deactivation();
-  bool spec = record.object_uid.empty();
-  if (same) {  // what it asks for can be changed while it waits
+  if (same) {
     const auto sketch = intake_.sketch(workload);
-    spec = sketch && !record.life.is_finished() &&
-           !record.life.status().is(WorkloadCondition::kQuotaReserved) &&
-           record.spec != dialect::digest_of(*sketch, version_);
+    if (!sketch || !asks_otherwise(record, *sketch)) return;
   }
-  if (same && !spec) return;
   if (!record.object_uid.empty() && record.written == wanted && record.stands != wanted &&
       now >= record.quiet) {
     // It stood there already: somebody changed it.
@@ -435,6 +433,12 @@ void WorkloadObjects::compare(const std::string& workload, Record& record, TimeM
                 record.life.status().find(WorkloadCondition::kEvicted) != nullptr;
   backlog_[urgent ? 0 : 1].push_back(workload);
   next_due_ = std::min(next_due_, now);
+}
+
+// What it asks for can be changed while it waits.
+bool WorkloadObjects::asks_otherwise(const Record& record, const WorkloadSketch& sketch) const {
+  return !record.reserved && !record.life.is_finished() &&
+         record.spec != dialect::digest_of(sketch, version_);
 }
 
 bool WorkloadObjects::write(const std::string& workload) {
@@ -464,15 +468,13 @@ bool WorkloadObjects::write(const std::string& workload) {
     const std::size_t wanted = digest(record.life.status());
     if (record.life.wants_deactivation()) {
       write = dialect::deactivate_workload(version_, ns, name, record.object_uid);
+    } else if (sketch && asks_otherwise(record, *sketch)) {  // before it has quota for that
+      write = dialect::update_workload(version_, name, record.object_uid, *sketch);
     } else if (wanted != record.stands) {
       const bool checks = checks_text(record.life.status()) != record.checks;
       write = dialect::write_workload_status(version_, ns, name, record.object_uid, record.life.status(),
                                              checks ? std::to_string(record.version) : std::string());
       record.written = wanted;
-    } else if (sketch && !record.life.is_finished() &&
-               !record.life.status().is(WorkloadCondition::kQuotaReserved) &&
-               record.spec != dialect::digest_of(*sketch, version_)) {
-      write = dialect::update_workload(version_, name, record.object_uid, *sketch);
     } else {
       return false;
     }

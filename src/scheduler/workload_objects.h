@@ -111,6 +111,7 @@ class WorkloadObjects {
     bool evicting = false;     // an eviction was decided since its end was last seen
     std::optional<bool> told;  // the last of take_admissions()
     std::string spec;          // digest of what it says, as it says itself
+    bool reserved = false;     // the status on the server has quota: what it says does not change any more
     bool says_active = true;
     std::int64_t boost = 0;  // of its priority, as its object says
     bool flying = false;
@@ -131,6 +132,8 @@ class WorkloadObjects {
   void count(const dialect::WorkloadSketch& sketch, const WorkloadFacts& facts, bool admitted);
   // Puts it into the line of those that are written, where its object is not as it should be.
   void compare(const std::string& workload, Record& record, TimeMs now);
+  // Whether the object asks for something else than the workload does, and may still be changed.
+  bool asks_otherwise(const Record& record, const dialect::WorkloadSketch& sketch) const;
   // False: there is nothing to write, or not now.
   bool write(const std::string& workload);
   void stand(const std::string& workload, const Record& record, TimeMs now);

@@ -383,6 +383,33 @@ TEST_F(WorkloadObjectsTest, PodsOfAGroupSayThemselvesWhetherTheyAreReady) {
   EXPECT_EQ(ready(), "WaitForRecovery");
 }
 
+TEST_F(WorkloadObjectsTest, WhatItAsksForIsSaidBeforeItHasQuotaForIt) {
+  const auto limit = [&](const json& limits) {
+    json range = {{"metadata", {{"name", "defaults"}, {"namespace", "default"}}}};
+    range["spec"]["limits"] = json::array({limits});
+    w_->object(dialect::Kind::kLimitRange, "defaults", range.dump());
+    w_->turn();
+  };
+  limit({{"type", "Container"}, {"default", {{"cpu", "2"}}}, {"max", {{"cpu", "1"}}}});
+  json bare = json::parse(job_json({.name = "train"}));
+  bare["spec"]["template"]["spec"]["containers"][0]["resources"] = {{"limits", {{"nvidia.com/gpu", "1"}}}};
+  jobs_["train"] = bare;
+  update_job("train");
+  settle();
+  EXPECT_EQ(condition("train", "QuotaReserved")["reason"], "Misconfigured") << "its pods would be refused";
+  const auto cpu = [&] {
+    return object_of(
+               "train")["spec"]["podSets"][0]["template"]["spec"]["containers"][0]["resources"]["requests"]
+        .value("cpu", "");
+  };
+  EXPECT_EQ(cpu(), "2");
+  limit({{"type", "Container"}, {"default", {{"cpu", "1"}}}});
+  settle();
+  EXPECT_TRUE(is("train", "Admitted"));
+  EXPECT_EQ(cpu(), "1");
+  EXPECT_EQ(settle(kMinute), 0);
+}
+
 TEST_F(WorkloadObjectsTest, WhereKueueRunsNothingIsWritten) {
   w_->core->set_kueue_version("", w_->now);
   job({.name = "train"});
