@@ -149,6 +149,7 @@ KueueWorkload read_workload(FieldReader<V>& f, const V& object) {
   out.status.past_seconds = f.integer(status, "accumulatedPastExecutionTimeSeconds", 0, 0, 2147483647);
   f.list(status, "reclaimablePods", [&](const V& item) {
     const std::string_view name = f.string(item, "name");
+    out.status.reclaimable.push_back({std::string(name), f.integer(item, "count", 0, 0, 1'000'000)});
     for (auto& set : out.pod_sets) {
       if (set.name == name) set.reclaimable = f.integer(item, "count", 0, 0, set.count);
     }

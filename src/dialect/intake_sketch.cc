@@ -139,10 +139,15 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
                         r < load.given.counts.size() ? load.given.counts[r].count : 0,
                         r < load.given.counts.size() ? load.given.counts[r].least : 0,
                         role.shape.get(),
-                        {}});
+                        {},
+                        0});
     PodTemplate counted = *role.shape;
     s.config.counts.apply(counted);
     if (const auto total = counted.total(); total) out.sets.back().counted = counted.counted.value_or(*total);
+    if (job != nullptr && load.roles.size() == 1) {  // as in the beginning, whatever has ended since
+      out.sets.back().count = out.sets.back().least = job->job.pods();
+      out.sets.back().reclaimable = job->job.reclaimable();
+    }
     for (const auto at : role.slots) {
       if (at == kNoIx || out.is_job) continue;
       const Pod& pod = s.pods[at].pod;

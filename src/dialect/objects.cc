@@ -86,6 +86,15 @@ std::int64_t Job::size() const {
   return std::min(parallelism, std::max<std::int64_t>(0, *completions - succeeded));
 }
 
+std::int64_t Job::pods() const {
+  return std::min(parallelism, completions.value_or(parallelism));
+}
+
+std::int64_t Job::reclaimable() const {
+  const std::int64_t left = std::max<std::int64_t>(0, completions.value_or(parallelism) - succeeded);
+  return std::max<std::int64_t>(0, pods() - left);
+}
+
 bool LabelSelector::matches(const Labels& labels) const {
   if (nothing) return false;
   return std::all_of(requirements.begin(), requirements.end(),

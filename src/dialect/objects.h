@@ -205,6 +205,9 @@ struct Job {
 
   // Pods that run at once: the smaller of parallelism and the completions that are left.
   std::int64_t size() const;
+  // Pods that ran at once in the beginning, and how many of them have ended well and are not made again.
+  std::int64_t pods() const;
+  std::int64_t reclaimable() const;
 };
 
 // Coscheduling's PodGroup.

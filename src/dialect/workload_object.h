@@ -30,7 +30,8 @@ struct WorkloadSketch {
     std::int64_t count = 0;
     std::int64_t least = 0;
     const PodTemplate* pod = nullptr;
-    ResourceList counted;  // what quota counts of one pod
+    ResourceList counted;          // what quota counts of one pod
+    std::int64_t reclaimable = 0;  // pods that have ended well and are not made again
   };
   std::string_view uid;  // of the workload
   std::string_view ns;

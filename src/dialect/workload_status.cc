@@ -85,6 +85,15 @@ std::string to_json(const WorkloadStatus& status, bool with_times, bool with_che
   } else {
     json.value(status.past_seconds);
   }
+  json.key("reclaimablePods");
+  if (status.reclaimable.empty()) {
+    json.null();
+  } else {
+    json.begin_array();
+    for (const auto& set : status.reclaimable)
+      json.begin_object().field("name", set.name).field("count", set.count).end_object();
+    json.end_array();
+  }
   if (with_checks) {
     json.key("admissionChecks");
     write_checks(json, status.checks, with_times);

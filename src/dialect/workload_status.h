@@ -50,6 +50,13 @@ struct WorkloadStatus {
     ResourceList usage;                 // of all of its pods; base units
   };
 
+  // Pods of a pod set that have ended well and are not made again: their quota is given back while the others run.
+  struct Reclaimable {
+    std::string name;
+    std::int64_t count = 0;
+    bool operator==(const Reclaimable&) const = default;
+  };
+
   std::vector<Condition> conditions;    // by type, each at most once
   std::string cluster_queue;            // whose quota it holds; "" = none
   std::vector<Assignment> assignments;  // empty where it holds none
@@ -57,6 +64,7 @@ struct WorkloadStatus {
   TimeMs requeue_at = 0;                // it is not tried before; 0 = no matter
   std::int64_t past_seconds = 0;        // that it was admitted, before it was evicted
   AdmissionChecks checks;               // what others answer
+  std::vector<Reclaimable> reclaimable;
 
   const Condition* find(WorkloadCondition type) const;
   bool is(WorkloadCondition type) const;

@@ -310,6 +310,7 @@ bool WorkloadLife::times_out(const WorkloadFacts& facts, const std::optional<Pod
 bool WorkloadLife::look(const WorkloadFacts& facts, const std::optional<PodsReady>& pods_ready, TimeMs now) {
   if (is_finished()) return false;
   deadline_ = kEndOfTime;
+  status_.reclaimable = facts.reclaimable;
   bool changed = false;
   if (status_.requeue_at != 0 && now >= status_.requeue_at) {
     status_.requeue_at = 0;

@@ -33,6 +33,7 @@ struct WorkloadFacts {
   bool stopped = false;  // its queue is
   std::string_view cluster_queue;
   std::vector<dialect::WorkloadStatus::Assignment> assignments;  // of each pod set, where it holds quota
+  std::vector<dialect::WorkloadStatus::Reclaimable> reclaimable;
   std::optional<std::int64_t> most_seconds;
   const Reason* why = nullptr;      // it waits; may be null
   bool gated = false;               // for somebody who still prepares it

@@ -106,8 +106,10 @@ void WorkloadObjects::job_seen(const dialect::Job& job, TimeMs now) {
     set_unready(it->first, false, now);
     stand(it->first, it->second, now);
     compare(it->first, it->second, now);
-  } else if (looks_at_pods()) {
-    changed(job.meta.uid, now);
+  } else {
+    const dialect::Job* before = intake_.job(job.meta.uid);
+    if (looks_at_pods() || before == nullptr || before->succeeded != job.succeeded)
+      changed(job.meta.uid, now);
   }
 }
 
@@ -193,6 +195,8 @@ WorkloadFacts WorkloadObjects::facts_of(const WorkloadSketch& sketch, const Reco
       assignment.usage.set(flavor.resource, each * assignment.count);
     }
     facts.assignments.push_back(std::move(assignment));
+    if (sketch.sets[s].reclaimable > 0)
+      facts.reclaimable.push_back({sketch.sets[s].name, sketch.sets[s].reclaimable});
   }
   if (!facts.runs && !facts.releasing) facts.assignments.clear();
   return facts;

@@ -43,6 +43,20 @@ TEST(IntakeJobs, AGangNeedsNoPodThatHasEndedWell) {
   EXPECT_THAT(world.started(world.decide()), ElementsAre("default/j: j-1->n0 j-2->n0 j-3->n0"));
 }
 
+TEST(IntakeJobs, WhatHasEndedWellAndIsNotMadeAgainIsReclaimable) {
+  const auto reclaimable = [](int parallelism, const std::string& completions, int succeeded) {
+    return std::get<Job>(testing::objects_of(job_yaml(parallelism, completions, succeeded)).at(0))
+        .reclaimable();
+  };
+  EXPECT_EQ(reclaimable(4, "4", 0), 0);
+  EXPECT_EQ(reclaimable(4, "4", 1), 1);
+  EXPECT_EQ(reclaimable(4, "4", 4), 4);
+  EXPECT_EQ(reclaimable(4, "10", 5), 0) << "five are left, four at once";
+  EXPECT_EQ(reclaimable(4, "10", 8), 2);
+  EXPECT_EQ(reclaimable(4, "2", 1), 1) << "two at once";
+  EXPECT_EQ(reclaimable(4, "", 1), 1) << "one of a work queue has found it empty";
+}
+
 TEST(IntakeJobs, AGangWithoutCompletionsNeedsTheOnesThatAreThere) {
   World world;
   world.apply(node_yaml("n0", 4) + job_yaml(3, "", 1) + job_pod(1) + job_pod(2));

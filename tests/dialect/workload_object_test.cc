@@ -40,6 +40,7 @@ WorkloadStatus example() {
   status.requeues = 2;
   status.requeue_at = 1'700'000'060'000;
   status.past_seconds = 7;
+  status.reclaimable.push_back({"main", 1});
   return status;
 }
 

@@ -105,6 +105,32 @@ TEST_F(BerthWorkloads, WaitForWhoeverStillPreparesThemAndAreBoosted) {
   expect_clean();
 }
 
+TEST_F(BerthWorkloads, PodsThatHaveEndedGiveTheirQuotaBackAndAreSaidToBeReclaimable) {
+  start_with_queue(3, 600'000);
+  ASSERT_NE(start_berth(), nullptr);
+  create_job("train", 3);
+  const std::string pods_of_train =
+      "/api/v1/namespaces/default/pods?labelSelector=batch.kubernetes.io%2Fjob-name%3Dtrain";
+  EXPECT_TRUE(eventually([&] {
+    const json pods = get(pods_of_train);
+    int running = 0;
+    for (const json& pod : pods["items"]) running += pod["status"].value("phase", "") == "Running" ? 1 : 0;
+    return running == 3;
+  }));
+  create_job("other", 1);
+  expect_condition("other", "QuotaReserved", "False WaitingForQuota");
+  const std::string first = get(pods_of_train)["items"][0]["metadata"]["name"];
+  patch("/api/v1/namespaces/default/pods/" + first + "/status", {{"status", {{"phase", "Succeeded"}}}});
+  EXPECT_TRUE(eventually([&] {
+    return workload_of("train")["status"].value("reclaimablePods", json()) ==
+           json::parse(R"([{"name": "main", "count": 1}])");
+  })) << workload_of("train")["status"].dump();
+  expect_condition("other", "Admitted", "True Admitted");
+  EXPECT_EQ(workload_of("train")["spec"]["podSets"][0]["count"], 3);
+  EXPECT_EQ(workload_of("train")["status"]["admission"]["podSetAssignments"][0]["count"], 3);
+  expect_clean();
+}
+
 TEST_F(BerthWorkloads, ForgeriesAdmitNobodyAndASecondSchedulerRewritesNothing) {
   start_with_queue(4, 600'000);
   auto* berth = start_berth({.args = {"--lease-seconds=3"}});

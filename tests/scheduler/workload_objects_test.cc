@@ -383,6 +383,33 @@ TEST_F(WorkloadObjectsTest, PodsOfAGroupSayThemselvesWhetherTheyAreReady) {
   EXPECT_EQ(ready(), "WaitForRecovery");
 }
 
+TEST_F(WorkloadObjectsTest, PodsThatHaveEndedWellGiveTheirQuotaBackAndAreCounted) {
+  job({.name = "train"});
+  settle();
+  EXPECT_FALSE(object_of("train")["status"].contains("reclaimablePods"));
+  w_->pod_gone("train-0");
+  pods_.erase("train-0");
+  jobs_["train"]["status"]["succeeded"] = 1;
+  update_job("train");
+  job({.name = "other", .pods = 1});
+  settle();
+  const json one = json::parse(R"([{"name":"main","count":1}])");
+  EXPECT_EQ(object_of("train")["status"]["reclaimablePods"], one);
+  EXPECT_EQ(object_of("train")["spec"]["podSets"][0]["count"], 2);
+  EXPECT_EQ(object_of("train")["status"]["admission"]["podSetAssignments"][0]["count"], 2)
+      << "as it was admitted";
+  EXPECT_TRUE(pods_["other-0"]["spec"].contains("nodeName")) << "its quota is another's";
+  EXPECT_EQ(settle(kMinute), 0);
+  start(default_options(), 2);
+  EXPECT_EQ(settle(kMinute), 0) << "it stands there already";
+  // What has ended is not made again: it stays counted while the rest waits.
+  job({.name = "urgent", .priority = 10});
+  settle();
+  EXPECT_TRUE(is_suspended("train"));
+  EXPECT_EQ(object_of("train")["status"]["reclaimablePods"], one);
+  EXPECT_EQ(object_of("train")["spec"]["podSets"][0]["count"], 2);
+}
+
 TEST_F(WorkloadObjectsTest, WhatItAsksForIsSaidBeforeItHasQuotaForIt) {
   const auto limit = [&](const json& limits) {
     json range = {{"metadata", {{"name", "defaults"}, {"namespace", "default"}}}};
