@@ -13,6 +13,7 @@
 #include "dialect/fields.h"
 #include "dialect/names.h"
 #include "dialect/objects.h"
+#include "dialect/partial_jobs.h"
 #include "dialect/pod_needs.h"
 
 namespace berth::dialect {
@@ -407,6 +408,7 @@ Job read_job(FieldReader<V>& f, const V& object) {
   const V pod_spec = f.map(pod_template, "spec");
   if (!pod_spec.present()) f.error(spec, "template", "spec.template.spec must be there");
   job.spec = read_pod_spec(f, pod_spec, V(), job.template_meta, &job.needs);
+  read_partial(job);
   return job;
 }
 

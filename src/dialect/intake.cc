@@ -151,7 +151,10 @@ void Intake::Impl::remove_named(Kind kind, std::string_view ns, std::string_view
       if (it == job_by_name.end()) return;
       const std::string uid = it->second;
       job_by_name.erase(it);
-      jobs.erase(uid);
+      if (const auto known = jobs.find(uid); known != jobs.end()) {
+        if (known->second.job.least_pods) --partial_jobs;
+        jobs.erase(known);
+      }
       rests.erase(uid);
       amendments.erase(uid);
       sync_job(uid);
@@ -260,6 +263,12 @@ void Intake::Impl::upsert_job(Job&& job) {
   const auto known = jobs.find(uid);
   const bool routes_change = known == jobs.end() || is_gang(known->second.job) != is_gang(job);
   missing_jobs.erase(uid);
+  // What its owner wrote is tried whole first.
+  if (const auto ix = find_load(uid);
+      ix != kNoIx && known != jobs.end() && known->second.job.generation != job.generation)
+    loads[ix].offer = Offer::kWhole;
+  if (known != jobs.end() && known->second.job.least_pods) --partial_jobs;
+  if (job.least_pods) ++partial_jobs;
   job_by_name.insert_or_assign(name, uid);
   jobs.insert_or_assign(uid, job_record_of(std::move(job)));
   if (routes_change) {

@@ -154,6 +154,16 @@ class Intake {
   // longer; what its slots are then is told by renew(). Nothing where the workload is no Job that is held.
   void set_released(std::string_view workload, bool released);
   bool is_released(std::string_view workload) const;
+  // A suspended Job that may start with fewer pods, and that the engine has no room for, even if others end: it is told to the engine with fewer, at the
+  // next drain(); first into free room only, then, called again, with its least number whoever must end for that. False: it is no such Job, or
+  // nothing is left to offer. After grant(), and when its owner changes it, all of its pods come first again.
+  bool offer_less(std::string_view workload);
+  bool may_offer_less(std::string_view workload) const;
+  bool is_offered_less(std::string_view workload) const;
+  // The engine has started this many pods of what was offered: that is its size until it is neither released nor reserved.
+  void grant(std::string_view workload, std::int64_t pods);
+  // 0: all that it asks for.
+  std::int64_t granted(std::string_view workload) const;
   // Tells the engine anew of every slot that is not bound, at the next drain().
   void renew(std::string_view workload);
   // The Job `workload` rests, for this reason, until it is called without one.

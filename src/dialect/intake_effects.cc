@@ -1,5 +1,6 @@
 // What the API server makes of the templates of work that has no pods yet (template_effects.h).
 #include <algorithm>
+#include <utility>
 
 #include "dialect/intake_state.h"
 
@@ -98,6 +99,8 @@ void Intake::set_reserved(std::string_view workload, bool reserved) {
   const auto ix = s.find_load(workload);
   if (ix == kNoIx || s.loads[ix].reserved == reserved) return;
   s.loads[ix].reserved = reserved;
+  if (!reserved && !s.loads[ix].released && std::exchange(s.loads[ix].granted, 0) > 0)
+    s.sync_job(std::string(workload));
   const auto known = s.jobs.find(std::string(workload));
   if (reserved || known == s.jobs.end()) return;
   Job job = known->second.job;

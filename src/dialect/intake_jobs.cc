@@ -124,11 +124,28 @@ bool Intake::Impl::may_hold(const Job& job) const {
 // that may be taken one by one; a gang that must start (again) is made of those that are left.
 std::int64_t Intake::Impl::size_of_job(Load& load, const Job& job) const {
   if (load.bound == 0 || job.suspend) load.whole = 0;
-  std::int64_t size = job.size();
+  std::int64_t size = places_of(load, job);
   if (!job.completions && job.succeeded > 0 && !job.suspend) size = std::min(size, load.pods);
   size = std::max<std::int64_t>(1, std::max(size, std::min(job.parallelism, load.whole)));
   if (load.bound >= size) load.whole = size;
   return size;
+}
+
+std::int64_t Intake::Impl::places_of(const Load& load, const Job& job) const {
+  return load.granted > 0 ? std::min(load.granted, job.size()) : job.size();
+}
+
+// Of one that has pods some slots do not wait, since those are about to end: it would start smaller for that alone.
+bool Intake::Impl::may_shrink(const Load& load, const Job& job) const {
+  return holds(load) && load.pods == 0 && load.roles.size() == 1 && load.granted == 0 && !load.reserved &&
+         job.least_pods && *job.least_pods < job.size();
+}
+
+bool Intake::Impl::is_offered_less(const Load& load, const Job& job) const {
+  if (config.hold_jobs) return load.offer != Offer::kWhole && may_shrink(load, job);
+  // Of a plan, which makes the pods of a suspended Job at once, nobody offers anything.
+  return job.suspend && job.least_pods && *job.least_pods < load.size && load.bound == 0 &&
+         load.roles.size() == 1;
 }
 
 bool Intake::Impl::holds(const Load& load) const {
@@ -157,6 +174,7 @@ void Intake::Impl::sync_job(const std::string& uid) {
     loads[ix].first_created = meta.created != 0 ? meta.created : ++arrivals;
   }
   if (loads[ix].pods == 0 && !keeps(loads[ix])) return free_load(ix);
+  if (!holds(loads[ix])) loads[ix].offer = Offer::kWhole;
   if (holds(loads[ix])) {
     Load& load = loads[ix];
     if (load.roles.empty())
@@ -172,7 +190,7 @@ void Intake::Impl::sync_job(const std::string& uid) {
       load.job_shape = record->shape;
     }
     if (load.job_shape == nullptr) load.job_shape = record->shape;
-    const auto size = static_cast<std::size_t>(record->job.size());
+    const auto size = static_cast<std::size_t>(places_of(load, record->job));
     while (role.slots.size() > size && role.slots.back() == kNoIx) {
       role.slots.pop_back();
       const auto index = static_cast<std::int64_t>(role.slots.size());
@@ -238,7 +256,47 @@ void Intake::set_released(std::string_view workload, bool released) {
   if (ix == kNoIx || s.loads[ix].kind != GangKind::kJob || s.loads[ix].released == released) return;
   s.loads[ix].released = released;
   s.loads[ix].waits = false;  // whoever releases it knows of its slots
+  if (!released && !s.loads[ix].reserved) s.loads[ix].granted = 0;
   s.sync_job(std::string(workload));
+}
+
+bool Intake::may_offer_less(std::string_view workload) const {
+  const Impl& s = *impl_;
+  if (s.partial_jobs == 0) return false;
+  const auto ix = s.find_load(workload);
+  if (ix == kNoIx || s.loads[ix].kind != GangKind::kJob || s.loads[ix].offer == Offer::kAtLeast) return false;
+  const JobRecord* record = s.job_record(workload);
+  return record != nullptr && s.may_shrink(s.loads[ix], record->job);
+}
+
+bool Intake::offer_less(std::string_view workload) {
+  if (!may_offer_less(workload)) return false;
+  Impl& s = *impl_;
+  const auto ix = s.find_load(workload);
+  Load& load = s.loads[ix];
+  load.offer = load.offer == Offer::kWhole ? Offer::kMostFree : Offer::kAtLeast;
+  s.refresh(ix);
+  return true;
+}
+
+bool Intake::is_offered_less(std::string_view workload) const {
+  const auto ix = impl_->find_load(workload);
+  return ix != kNoIx && impl_->loads[ix].offer != Offer::kWhole;
+}
+
+void Intake::grant(std::string_view workload, std::int64_t pods) {
+  Impl& s = *impl_;
+  const auto ix = s.find_load(workload);
+  if (ix == kNoIx || s.loads[ix].offer == Offer::kWhole) return;
+  const JobRecord* record = s.job_record(workload);
+  s.loads[ix].offer = Offer::kWhole;
+  s.loads[ix].granted = record != nullptr && pods < record->job.size() ? pods : 0;
+  s.sync_job(std::string(workload));
+}
+
+std::int64_t Intake::granted(std::string_view workload) const {
+  const auto ix = impl_->find_load(workload);
+  return ix == kNoIx ? 0 : impl_->loads[ix].granted;
 }
 
 bool Intake::amend(std::string_view workload, const PodSetUpdate* update) {

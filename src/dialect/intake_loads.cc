@@ -376,10 +376,16 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
       if (job_record_of_load != nullptr && !job_record_of_load->refused.empty() && first == nullptr &&
           holds(load))
         out.blocked = invalid(job_record_of_load->refused);
+      if (job_record_of_load != nullptr && !job_record_of_load->job.partial_problem.empty() && holds(load))
+        out.blocked = invalid(job_record_of_load->job.partial_problem);
       break;
   }
   load.size = std::max<std::int64_t>(load.size, 1);
   out.counts = count_roles(load.roles, load.size);
+  if (job_record_of_load != nullptr && is_offered_less(load, job_record_of_load->job)) {
+    out.counts.front().least = *job_record_of_load->job.least_pods;
+    out.most_at_once = load.offer == Offer::kMostFree;
+  }
   sources.push_back(&pod.meta);
 
   // Topology: the owner's mark, or the members' where it is meant for the whole gang.
@@ -407,6 +413,7 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
     if (const auto it = workload_priorities.find(klass); it != workload_priorities.end())
       out.priority = it->second;
   }
+  out.may_preempt = out.may_preempt && !out.most_at_once;
   out.preemptible = mark_of(sources, kPreemptible) != "false" && pod.meta.controller.kind != "DaemonSet";
   for (const Meta* meta : sources) {
     if (out.restart == Restart{}) out.restart = restart_of(*meta, 0);
@@ -507,6 +514,7 @@ Workload Intake::Impl::build_asked(const Load& load, const Settings& settings) c
     if (!settings.invalid) set.pod = *role.shape;
     set.count = settings.counts[i].count;
     set.least = settings.counts[i].least;
+    if (settings.most_at_once) set.bands.push_back({.count = set.count, .protected_from_reclaim = false});
     set.present =
         load.waits ? set.count : 0;  // slots are told one by one, but for those that have no pod and wait
     if (!grouped) {

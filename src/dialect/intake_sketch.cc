@@ -145,7 +145,9 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
     s.config.counts.apply(counted);
     if (const auto total = counted.total(); total) out.sets.back().counted = counted.counted.value_or(*total);
     if (job != nullptr && load.roles.size() == 1) {  // as in the beginning, whatever has ended since
-      out.sets.back().count = out.sets.back().least = job->job.pods();
+      out.sets.back().count = job->job.asked();
+      out.sets.back().least =
+          std::min(out.sets.back().count, job->job.least_pods.value_or(out.sets.back().count));
       out.sets.back().reclaimable = job->job.reclaimable();
     }
     for (const auto at : role.slots) {

@@ -69,6 +69,7 @@ struct Settings {
   std::string gates;       // kKueueGatedBy, where that is why it waits
   std::int64_t boost = 0;  // part of the priority
   bool invalid = false;    // the engine gets it without its requests
+  bool most_at_once = false;  // Offer::kMostFree
   bool operator==(const Settings&) const = default;
 };
 
@@ -77,6 +78,13 @@ struct PriorityKey {
   std::string klass;
   bool never = false;
   auto operator<=>(const PriorityKey&) const = default;
+};
+
+// How a Job that may start with fewer pods is told to the engine.
+enum class Offer : std::uint8_t {
+  kWhole,     // all of its pods, whoever must end for them
+  kMostFree,  // as many as find free room, its least number or more
+  kAtLeast,   // its least number, whoever must end for that, and more where there is free room
 };
 
 struct Load {
@@ -110,9 +118,11 @@ struct Load {
   std::shared_ptr<const PodTemplate> job_shape;  // of its template, when its slots were made
   bool released = false;                         // being unsuspended: its slots are kept
   bool reserved = false;                         // Intake::set_reserved()
-  bool waits = false;                            // the engine was told that slots without a pod wait
-  bool remade = false;                           // its role has another shape: it is told whole
-  std::uint64_t revision = 0;                    // of its role's shape
+  Offer offer = Offer::kWhole;
+  std::int64_t granted = 0;    // it has places for so many pods, fewer than it asked for; 0: no matter
+  bool waits = false;          // the engine was told that slots without a pod wait
+  bool remade = false;         // its role has another shape: it is told whole
+  std::uint64_t revision = 0;  // of its role's shape
   bool emitted = false;
   // Batches (drain()) in which the engine was told of it first, and was told the whole of it again, from this place of `work` on.
   std::uint64_t first_told_in = 0;
@@ -211,6 +221,11 @@ struct Intake::Impl {
   bool may_hold(const Job& job) const;
   // Members that a Job's gang needs now.
   std::int64_t size_of_job(Load& load, const Job& job) const;
+  // Pods that it is to have places for.
+  std::int64_t places_of(const Load& load, const Job& job) const;
+  // It may start with fewer, and has no pods yet.
+  bool may_shrink(const Load& load, const Job& job) const;
+  bool is_offered_less(const Load& load, const Job& job) const;
   // Its slots without a pod wait.
   bool holds(const Load& load) const;
   // It stays although it has no pods.
@@ -271,6 +286,7 @@ struct Intake::Impl {
   bool changed_runtimes = false;
   std::map<std::string, LocalQueue, std::less<>> local_queues;  // ns/name
   std::unordered_map<std::string, JobRecord> jobs;              // by uid
+  std::size_t partial_jobs = 0;                                 // of these may start with fewer pods
   Pool<PodTemplate, hash_of> shapes;
   Pool<PodNeeds, hash_of> needs;
   std::unordered_map<std::string, std::string> job_by_name;  // ns/name -> uid

@@ -25,6 +25,8 @@ inline constexpr std::string_view kPlacement =
     "berth.dev/placement";  // a policy by name, instead of the queue's
 inline constexpr std::string_view kPodSetUpdates =
     "berth.dev/pod-set-updates";  // written on a Job: keys of its node selector that admission checks wanted
+inline constexpr std::string_view kPartialAdmission =
+    "berth.dev/partial-admission";  // written on a Job: "4/6", released with four of six pods; "4/6,completions"
 inline constexpr std::string_view kPreemptible = "berth.dev/preemptible";  // "false": never a victim
 
 // On a Namespace: its users are not trusted with more than their queues (deploy/tenant-policy.yaml).
@@ -66,6 +68,9 @@ inline constexpr std::string_view kKueueReadyTimes =
     "kueue.x-k8s.io/wait-for-pods-ready";  // annotation: {"timeoutSeconds":30,"recoveryTimeoutSeconds":40}
 inline constexpr std::string_view kKueuePriorityBoost =
     "kueue.x-k8s.io/priority-boost";  // annotation of a Workload: added to its priority, "-100"
+inline constexpr std::string_view kKueueMinParallelism = "kueue.x-k8s.io/job-min-parallelism";
+inline constexpr std::string_view kKueueCompletionsFollow =
+    "kueue.x-k8s.io/job-completions-equal-parallelism";
 inline constexpr std::string_view kKueueDefaultLocalQueue = "default";
 
 // Upstream.

@@ -95,6 +95,12 @@ std::int64_t Job::reclaimable() const {
   return std::max<std::int64_t>(0, pods() - left);
 }
 
+std::int64_t Job::asked() const {
+  if (!reduced) return pods();
+  return reduced->completions_too ? reduced->full
+                                  : std::min(reduced->full, completions.value_or(reduced->full));
+}
+
 bool LabelSelector::matches(const Labels& labels) const {
   if (nothing) return false;
   return std::all_of(requirements.begin(), requirements.end(),

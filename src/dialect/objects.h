@@ -203,11 +203,28 @@ struct Job {
   PodSpec spec;
   std::shared_ptr<const PodNeeds> needs;  // of its template's containers, as they are written
 
+  // Kueue's partial admission (partial_jobs.h).
+  struct Reduced {
+    std::int64_t parallelism = 0;  // as it is written
+    std::int64_t full = 0;         // as its owner wrote it
+    bool completions_too = false;
+    bool operator==(const Reduced&) const = default;
+  };
+  std::optional<std::int64_t>
+      least_pods;                   // with so many it may start where not all have room; none: all or none
+  bool completions_follow = false;  // its completions are its parallelism, whatever that is
+  std::optional<Reduced>
+      reduced;                  // Berth released it with fewer pods. While it is suspended, parallelism and
+                                // completions are its owner's all the same
+  std::string partial_problem;  // what is wrong with its marks
+
   // Pods that run at once: the smaller of parallelism and the completions that are left.
   std::int64_t size() const;
   // Pods that ran at once in the beginning, and how many of them have ended well and are not made again.
   std::int64_t pods() const;
   std::int64_t reclaimable() const;
+  // pods(), as its owner asked for them.
+  std::int64_t asked() const;
 };
 
 // Coscheduling's PodGroup.

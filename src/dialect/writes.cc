@@ -70,6 +70,19 @@ void add_entries(text::JsonWriter& json, std::string_view path, bool there, cons
   }
 }
 
+void write_size(text::JsonWriter& json, const JobSize& size) {
+  const auto set = [&](std::string_view path, std::int64_t value) {
+    json.begin_object().field("op", "add").field("path", path).field("value", value).end_object();
+  };
+  set("/spec/parallelism", size.parallelism);
+  if (size.completions) set("/spec/completions", *size.completions);
+  if (size.mark.empty() && !size.is_marked) return;
+  json.begin_object().field("op", size.mark.empty() ? "remove" : "add");
+  json.field("path", fmt::format("/metadata/annotations/{}", pointer(kPartialAdmission)));
+  if (!size.mark.empty()) json.field("value", size.mark);
+  json.end_object();
+}
+
 void write_change(text::JsonWriter& json, const TemplateChange& change) {
   static const PodSetUpdate kNothing;
   const PodSetUpdate& update = change.update == nullptr ? kNothing : *change.update;
@@ -172,7 +185,8 @@ std::string_view amended_keys(const Job& job) {
 }
 
 kube::Write release_job(std::string_view ns, std::string_view name, std::string_view uid,
-                        std::int64_t generation, const std::optional<TemplateChange>& change) {
+                        std::int64_t generation, const std::optional<TemplateChange>& change,
+                        const std::optional<JobSize>& size) {
   text::JsonWriter json;
   const auto test = [&](std::string_view path, const auto& value) {
     json.begin_object().field("op", "test").field("path", path).field("value", value).end_object();
@@ -186,6 +200,7 @@ kube::Write release_job(std::string_view ns, std::string_view name, std::string_
       .field("path", "/spec/suspend")
       .field("value", false)
       .end_object();
+  if (size) write_size(json, *size);
   if (change) write_change(json, *change);
   json.end_array();
   kube::Write write =
@@ -194,10 +209,15 @@ kube::Write release_job(std::string_view ns, std::string_view name, std::string_
   return write;
 }
 
-kube::Write suspend_job(std::string_view ns, std::string_view name, std::string_view uid) {
+kube::Write suspend_job(std::string_view ns, std::string_view name, std::string_view uid,
+                        const std::optional<JobSize>& size) {
   text::JsonWriter json;
-  json.begin_object().key("metadata").begin_object().field("uid", uid).end_object();
-  json.key("spec").begin_object().field("suspend", true).end_object().end_object();
+  json.begin_object().key("metadata").begin_object().field("uid", uid);
+  if (size) json.key("annotations").begin_object().key(kPartialAdmission).null().end_object();
+  json.end_object().key("spec").begin_object().field("suspend", true);
+  if (size) json.field("parallelism", size->parallelism);
+  if (size && size->completions) json.field("completions", *size->completions);
+  json.end_object().end_object();
   kube::Write write =
       kube::patch_object(kube::kJobs.object(ns, name), json.take(), kube::BodyType::kMergePatch);
   write.write_class = kube::WriteClass::kBind;  // room is waiting for it

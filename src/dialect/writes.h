@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "dialect/intake.h"
+#include "dialect/partial_jobs.h"
 #include "kube/writes.h"
 #include "model/decision.h"
 
@@ -32,7 +33,7 @@ kube::Write bind(std::string_view ns, std::string_view name, std::string_view ui
 // "0,3"
 std::string devices_text(std::span<const std::int64_t> devices);
 
-// Unsuspends the Job, if it is still the one of this uid, suspended, with this generation of its spec (422 otherwise: other
+// Unsuspends the Job (with `size`: with fewer pods, or all of them again), if it is still the one of this uid, suspended, with this generation of its spec (422 otherwise: other
 // writes, of its status for example, do not matter). `change`: what goes into its pod template in the same write; it takes away what a
 // former one put there.
 struct TemplateChange {
@@ -41,12 +42,14 @@ struct TemplateChange {
   const PodTemplate* pod = nullptr;
 };
 kube::Write release_job(std::string_view ns, std::string_view name, std::string_view uid,
-                        std::int64_t generation, const std::optional<TemplateChange>& change = {});
+                        std::int64_t generation, const std::optional<TemplateChange>& change = {},
+                        const std::optional<JobSize>& size = {});
 // The keys, with commas, of its template's node selector that admission checks wanted (kPodSetUpdates).
 std::string_view amended_keys(const Job& job);
 
-// Suspends the Job of this uid; the Job controller deletes its pods.
-kube::Write suspend_job(std::string_view ns, std::string_view name, std::string_view uid);
+// Suspends the Job of this uid; the Job controller deletes its pods. `size`: what its owner wrote, where it was released with fewer pods.
+kube::Write suspend_job(std::string_view ns, std::string_view name, std::string_view uid,
+                        const std::optional<JobSize>& size = {});
 
 kube::ObjectRef reference_to(const PodView& pod);
 

@@ -124,12 +124,7 @@ void Carrier::start(const Decision& decision, TimeMs now) {
   }
   if (flight != nullptr && flight->landed()) flights_.erase(decision.workload);
   if (places.empty()) return;
-  end_the_rest(decision, now);
-  listener_.on_job(*info, "Released",
-                   fmt::format("unsuspended: places are kept for its {} pods", places.size()));
-  const auto updates = updates_.find(decision.workload);
-  jobs_.release(decision.workload, std::move(places), now,
-                updates == updates_.end() ? std::nullopt : std::optional(updates->second.front()));
+  release(*info, decision, std::move(places), now);
 }
 
 void Carrier::begin(Bind& bind, const dialect::PodView& pod, const SlotPlacement& place, TimeMs now) const {

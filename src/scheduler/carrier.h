@@ -158,6 +158,9 @@ class Carrier {
   // A Job that ends as a whole is suspended; false: it is not one.
   bool suspend(const Decision& decision, TimeMs now);
   void evict_pods(const Decision& decision, TimeMs now);
+  // The Job has places for pods that are still to be made.
+  void release(const dialect::WorkloadInfo& info, const Decision& start, std::vector<SlotPlacement> places,
+               TimeMs now);
   // A Job is released again before its suspension has ended all pods that it was to end: those are deleted one by one.
   void end_the_rest(const Decision& start, TimeMs now);
   // A pod whose place is kept has come.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "dialect/writes.h"
 #include "scheduler/carrier.h"
@@ -23,6 +24,20 @@ void Carrier::end_the_rest(const Decision& start, TimeMs now) {
   evict_pods(*ending, now);
   flight_of(start.workload, now).lost =
       true;  // of those that end, and those that come, a whole gang must become
+}
+
+void Carrier::release(const dialect::WorkloadInfo& info, const Decision& start,
+                      std::vector<SlotPlacement> places, TimeMs now) {
+  end_the_rest(start, now);
+  const dialect::Job* fewer = intake_.granted(start.workload) > 0 ? intake_.job(start.workload) : nullptr;
+  listener_.on_job(info, "Released",
+                   fewer == nullptr
+                       ? fmt::format("unsuspended: places are kept for its {} pods", places.size())
+                       : fmt::format("unsuspended with {} of its {} pods: places are kept for these",
+                                     places.size(), fewer->asked()));
+  const auto updates = updates_.find(start.workload);
+  jobs_.release(start.workload, std::move(places), now,
+                updates == updates_.end() ? std::nullopt : std::optional(updates->second.front()));
 }
 
 void Carrier::came(const dialect::PodView& pod, const SlotPlacement& place, TimeMs now) {

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <unordered_map>
@@ -33,6 +34,15 @@ const std::string* workload_of(const Event& event) {
 bool has_status(dialect::Kind kind) {
   return kind == dialect::Kind::kLocalQueue || kind == dialect::Kind::kClusterQueue ||
          kind == dialect::Kind::kQueue;
+}
+
+// More room, or more quota, would help.
+bool lacks_room(const Verdict& verdict) {
+  if (verdict.kind != VerdictKind::kBlocked && verdict.kind != VerdictKind::kRefused) return false;
+  const ReasonCode code = leading_code(verdict.reason);
+  return is_about_nodes(code) || code == ReasonCode::kQuota || code == ReasonCode::kQuotaMax ||
+         code == ReasonCode::kLaneLimit || code == ReasonCode::kNoVictims ||
+         code == ReasonCode::kSearchBudget;
 }
 
 }  // namespace
@@ -169,9 +179,10 @@ bool Core::feed(TimeMs now) {
 
 void Core::decide(TimeMs now) {
   const auto start = std::chrono::steady_clock::now();
-  const auto decisions = engine_.decide(now);
+  auto decisions = engine_.decide(now);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   if (metrics_ != nullptr) metrics_->decided(decisions, took.count());
+  grant_less(decisions);
   for (const Decision& decision : decisions) {
     workload_objects_.decided(decision, now);
     if (decision.kind == DecisionKind::kStart && workload_objects_.must_wait(decision, now)) {
@@ -180,6 +191,40 @@ void Core::decide(TimeMs now) {
       carrier_.carry_out(decision, now);
     }
   }
+}
+
+void Core::grant_less(std::vector<Decision>& decisions) {
+  std::vector<std::size_t> firsts;
+  std::vector<std::size_t> more;  // decisions that have become parts of others
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    Decision& decision = decisions[i];
+    if (decision.kind != DecisionKind::kStart || !intake_.is_offered_less(decision.workload)) continue;
+    const auto same = [&](std::size_t first) { return decisions[first].workload == decision.workload; };
+    const auto first = std::find_if(firsts.begin(), firsts.end(), same);
+    if (first == firsts.end()) {
+      firsts.push_back(i);
+      continue;
+    }
+    auto& slots = decisions[*first].slots;
+    slots.insert(slots.end(), decision.slots.begin(), decision.slots.end());
+    more.push_back(i);
+  }
+  for (const std::size_t first : firsts)
+    intake_.grant(decisions[first].workload, static_cast<std::int64_t>(decisions[first].slots.size()));
+  for (auto i = more.rbegin(); i != more.rend(); ++i)
+    decisions.erase(decisions.begin() + static_cast<std::ptrdiff_t>(*i));
+}
+
+bool Core::offer_less() {
+  bool any = false;
+  for (std::string& workload : engine_.engine().take_changed()) {
+    if (intake_.may_offer_less(workload)) {
+      const auto verdict = engine_.engine().verdict(workload);
+      if (verdict && lacks_room(*verdict)) any = intake_.offer_less(workload) || any;
+    }
+    changed_.push_back(std::move(workload));
+  }
+  return any;
 }
 
 void Core::recover(TimeMs now) {
@@ -266,11 +311,13 @@ void Core::turn(TimeMs now) {
   ask_for_missing_jobs(now);
   // What carrying out one round of decisions tells the engine may need another (a pod that vanished meanwhile).
   bool due = now >= engine_.engine().next_time();
-  for (int round = 0; round < 10 && (feed(now) || due); ++round) {
-    decide(now);
-    due = false;
-  }
-  for (const std::string& workload : engine_.engine().take_changed()) {
+  do {
+    for (int round = 0; round < 10 && (feed(now) || due); ++round) {
+      decide(now);
+      due = false;
+    }
+  } while (offer_less());
+  for (const std::string& workload : std::exchange(changed_, {})) {
     reporter_.changed(workload, now);
     workload_objects_.changed(workload, now);
   }

@@ -21,13 +21,23 @@ DurationMs doubled(DurationMs first, DurationMs most, int times) {
 
 }  // namespace
 
-kube::Write Jobs::release_of(const std::string& workload, const Entry& entry) const {
+kube::Write Jobs::release_of(const std::string& workload, Entry& entry) const {
   std::optional<dialect::TemplateChange> change;
   const dialect::Job* job = intake_.job(workload);
   if (job != nullptr && (entry.update || !dialect::amended_keys(*job).empty()))
     change = dialect::TemplateChange{entry.update ? &*entry.update : nullptr, job,
                                      intake_.written_template(workload)};
-  return dialect::release_job(entry.ns, entry.name, workload, entry.generation, change);
+  std::optional<dialect::JobSize> size;
+  if (job != nullptr) size = dialect::size_for(*job, intake_.granted(workload));
+  entry.reduced = entry.reduced || (size && !size->mark.empty());
+  return dialect::release_job(entry.ns, entry.name, workload, entry.generation, change, size);
+}
+
+kube::Write Jobs::suspension_of(const std::string& workload, const Entry& entry) const {
+  std::optional<dialect::JobSize> size;
+  const dialect::Job* job = intake_.job(workload);
+  if (job != nullptr) size = entry.reduced ? dialect::full_size(*job) : dialect::size_for(*job, 0);
+  return dialect::suspend_job(entry.ns, entry.name, workload, size);
 }
 
 void Jobs::send(const std::string& workload, Entry& entry) {
@@ -35,8 +45,7 @@ void Jobs::send(const std::string& workload, Entry& entry) {
   entry.flying = true;
   ++flying_;
   entry.wrote_suspend = entry.suspend;
-  kube::Write write =
-      entry.suspend ? dialect::suspend_job(entry.ns, entry.name, workload) : release_of(workload, entry);
+  kube::Write write = entry.suspend ? suspension_of(workload, entry) : release_of(workload, entry);
   write.deadline = kWriteTime;
   outbox_.write(std::move(write), Step::kJob, workload);
 }

@@ -14,6 +14,9 @@
 // that is refused (403, 422), answered() says so, and the carrier deletes the pods one by one. Who releases it before its pods are gone
 // finds it suspended again, most_pause later: its room is somebody else's already.
 //
+// A Job that may start with fewer pods (dialect/partial_jobs.h) is released with as many as it has places for, and its owner's size is
+// written back when it is suspended.
+//
 // One write per Job is under way at any time, so that what was decided last is what comes out. After a restart there is nothing to
 // recover: a suspended Job waits, one that is not suspended has its pods, and a gang that is bound in part is completed or withdrawn.
 //
@@ -89,6 +92,7 @@ class Jobs {
     std::uint64_t revision = 0;
     std::map<Place, SlotPlacement> open;
     std::optional<dialect::PodSetUpdate> update;
+    bool reduced = false;  // it was to be released with fewer pods
     bool suspend = false;  // what is wanted
     bool flying = false;   // a write is under way
     bool wrote_suspend = false;
@@ -98,7 +102,8 @@ class Jobs {
     std::optional<Decision> ending;
   };
   void send(const std::string& workload, Entry& entry);
-  kube::Write release_of(const std::string& workload, const Entry& entry) const;
+  kube::Write release_of(const std::string& workload, Entry& entry) const;
+  kube::Write suspension_of(const std::string& workload, const Entry& entry) const;
   void take_back(const std::string& workload, std::string why, TimeMs now);
   void rest(const std::string& workload, std::string why, DurationMs time, TimeMs now);
   void settle(const std::string& workload);
