@@ -66,9 +66,9 @@ struct Settings {
   TopologyRequest topology;  // of the gang as a whole
   std::vector<RoleCount> counts;
   std::optional<Reason> blocked;
-  std::string gates;       // kKueueGatedBy, where that is why it waits
-  std::int64_t boost = 0;  // part of the priority
-  bool invalid = false;    // the engine gets it without its requests
+  std::string gates;          // kKueueGatedBy, where that is why it waits
+  std::int64_t boost = 0;     // part of the priority
+  bool invalid = false;       // the engine gets it without its requests
   bool most_at_once = false;  // Offer::kMostFree
   bool operator==(const Settings&) const = default;
 };

@@ -453,6 +453,11 @@ TEST_F(BerthSecurity, ThePolicyThatShipsClosesWhatBerthCannotSee) {
   bad["spec"]["nodeName"] = "node-9";
   ASSERT_TRUE(
       eventually([&] { return tenant_->post(pods_in("team-a") + "?dryRun=All", bad.dump()).status == 422; }));
+  // The policy that mutates has no status: a plain Job is taken once it is in force.
+  const json plain = job_json(
+      {.name = "plain", .ns = "team-a", .queue = "main", .pods = 2, .suspend = false, .scheduler = ""});
+  ASSERT_TRUE(
+      eventually([&] { return tenant_->post(jobs_in("team-a") + "?dryRun=All", plain.dump()).ok(); }));
 
   refused(pod("node", [](json& p) { p["spec"]["nodeName"] = "node-9"; }),
           "only who may bind pods may choose the node");
