@@ -453,11 +453,16 @@ TEST_F(BerthSecurity, ThePolicyThatShipsClosesWhatBerthCannotSee) {
   bad["spec"]["nodeName"] = "node-9";
   ASSERT_TRUE(
       eventually([&] { return tenant_->post(pods_in("team-a") + "?dryRun=All", bad.dump()).status == 422; }));
-  // The policy that mutates has no status: a plain Job is taken once it is in force.
-  const json plain = job_json(
+  // Each comes into force by itself: the one that refuses Jobs, and the one that mutates them, which has no status.
+  json plain = job_json(
       {.name = "plain", .ns = "team-a", .queue = "main", .pods = 2, .suspend = false, .scheduler = ""});
-  ASSERT_TRUE(
-      eventually([&] { return tenant_->post(jobs_in("team-a") + "?dryRun=All", plain.dump()).ok(); }));
+  const auto trial = [&] { return tenant_->post(jobs_in("team-a") + "?dryRun=All", plain.dump()); };
+  ASSERT_TRUE(eventually([&] {
+    const Reply reply = trial();
+    return reply.ok() && json::parse(reply.body)["spec"].value("suspend", false);
+  }));
+  plain["metadata"].erase("labels");
+  ASSERT_TRUE(eventually([&] { return trial().status == 422; }));
 
   refused(pod("node", [](json& p) { p["spec"]["nodeName"] = "node-9"; }),
           "only who may bind pods may choose the node");
