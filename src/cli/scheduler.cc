@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <csignal>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "cli/address.h"
+#include "cli/daemon.h"
 #include "dialect/kueue_config.h"
 #include "scheduler/scheduler.h"
 
@@ -87,18 +87,11 @@ int run(const Options& o) {
     fmt::print(stderr, "berth scheduler: {}\n", options.error().str());
     return 2;
   }
-  spdlog::set_default_logger(spdlog::stderr_color_mt("berth"));
-  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
-  spdlog::set_level(spdlog::level::from_str(o.log_level));
+  start_log(o.log_level);
   if (config->insecure)
     spdlog::warn("{}: the server's certificate is not checked (insecure-skip-tls-verify)", config->source);
 
-  // Threads inherit the mask, so that signals reach only the one that waits for them.
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  const sigset_t signals = block_end_signals();
   std::signal(SIGPIPE, SIG_IGN);
 
   auto created = scheduler::Scheduler::create(*config, std::move(*options));
@@ -214,9 +207,7 @@ void register_scheduler(CLI::App& app, int& exit_code) {
                    "Most writes in flight to the API server; fewer where it is slow")
       ->check(CLI::Range(4, 300))
       ->capture_default_str();
-  command->add_option("--log-level", o->log_level, "How much to log, to standard error")
-      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}))
-      ->capture_default_str();
+  add_log_level(*command, o->log_level);
   command->callback([o, &exit_code] { exit_code = run(*o); });
 }
 

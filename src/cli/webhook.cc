@@ -1,8 +1,6 @@
 #include "cli/webhook.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <cerrno>
@@ -15,6 +13,7 @@
 #include <thread>
 
 #include "cli/address.h"
+#include "cli/daemon.h"
 #include "scheduler/webhook.h"
 
 namespace berth::cli {
@@ -55,16 +54,9 @@ int run(const Options& o) {
     fmt::print(stderr, "berth webhook: {}\n", options.error().str());
     return 2;
   }
-  spdlog::set_default_logger(spdlog::stderr_color_mt("berth"));
-  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
-  spdlog::set_level(spdlog::level::from_str(o.log_level));
+  start_log(o.log_level);
 
-  // Threads inherit the mask, so that signals reach only the one that waits for them.
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  const sigset_t signals = block_end_signals();
 
   const auto webhook = scheduler::AdmissionWebhook::start(std::move(*options));
   if (!webhook) {
@@ -122,9 +114,7 @@ void register_webhook(CLI::App& app, int& exit_code) {
                    "replica ends")
       ->check(CLI::Range(0, 300))
       ->capture_default_str();
-  command->add_option("--log-level", o->log_level, "How much to log, to standard error")
-      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}))
-      ->capture_default_str();
+  add_log_level(*command, o->log_level);
   command->callback([o, &exit_code] { exit_code = run(*o); });
 }
 
