@@ -46,11 +46,6 @@ std::optional<Job::Reduced> to_reduced(std::string_view text) {
   return out;
 }
 
-std::string_view annotation(const Job& job, std::string_view key) {
-  const auto it = job.meta.annotations.find(key);
-  return it == job.meta.annotations.end() ? std::string_view() : std::string_view(it->second);
-}
-
 void read_marks(Job& job) {
   const auto& annotations = job.meta.annotations;
   if (const auto it = annotations.find(kKueueMinParallelism); it != annotations.end()) {
@@ -79,7 +74,7 @@ void read_marks(Job& job) {
 }  // namespace
 
 void read_partial(Job& job) {
-  const auto reduced = to_reduced(annotation(job, kPartialAdmission));
+  const auto reduced = to_reduced(job.meta.annotation(kPartialAdmission));
   if (reduced && reduced->parallelism == job.parallelism) {
     job.reduced = reduced;
     if (job.suspend) {
@@ -108,7 +103,7 @@ std::optional<JobSize> size_for(const Job& job, std::int64_t pods) {
     out.mark = fmt::format("{}/{}{}", pods, full, follow ? kToo : std::string_view());
   }
   const std::int64_t written = job.reduced ? job.reduced->parallelism : job.parallelism;
-  if (out.parallelism == written && out.mark == annotation(job, kPartialAdmission)) return std::nullopt;
+  if (out.parallelism == written && out.mark == job.meta.annotation(kPartialAdmission)) return std::nullopt;
   return out;
 }
 
