@@ -18,6 +18,13 @@ namespace {
 // something, so this is a guard, not a policy.
 constexpr int kMostRounds = 1000;
 
+// Some of it has places from now on.
+void began(State& state, WorkloadId id) {
+  WorkloadState& w = state.workloads[id.index()];
+  if (w.started == 0) w.started = std::max<TimeMs>(state.now, 1);
+  state.promote(id);
+}
+
 // Whether what runs and what is held make a whole workload: at every group nothing or at least its least number.
 bool whole_with_hold(const Structure& structure, const WorkloadState& w) {
   std::vector<std::int64_t> started(structure.groups.size(), 0);
@@ -192,8 +199,7 @@ void Decider::start_holders() {
     }
     state_.keep();
     for (const PlacedSlot& p : placed) state_.move_slot(id, p.set, p.slot, SlotState::kBinding, kNowBit);
-    if (w.started == 0) w.started = std::max<TimeMs>(state_.now, 1);
-    state_.promote(id);
+    began(state_, id);
     Decision d;
     d.kind = DecisionKind::kStart;
     describe(d, w, placed);
@@ -414,8 +420,7 @@ void Decider::start(WorkloadId id, const std::vector<PlacedSlot>& placed) {
   for (const PlacedSlot& p : placed) {
     state_.set_slot(id, p.set, p.slot, SlotState::kBinding, p.node, p.charge, p.devices, kBothPlanes);
   }
-  if (w.started == 0) w.started = std::max<TimeMs>(state_.now, 1);
-  state_.promote(id);
+  began(state_, id);
   // What grows at once has started with all of it.
   const auto [at, is_new] = fresh_.try_emplace(id.value, out_.size());
   if (is_new) {

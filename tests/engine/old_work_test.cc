@@ -19,6 +19,16 @@ Event queue_q(std::int64_t gpus, QueueOrder order = QueueOrder::kBestEffort) {
   return event;
 }
 
+// The same, where who stands later in this order yields.
+Event queue_by(OrderBy order, std::int64_t attained_first) {
+  Event event = queue_q(1000);
+  Queue& q = std::get<QueueUpsert>(event).queue;
+  q.preemption.within = WithinQueue::kLaterInOrder;
+  q.ordering.by = order;
+  q.ordering.attained_first = attained_first;
+  return event;
+}
+
 Engine with_nodes(std::initializer_list<std::pair<const char*, int>> nodes) {
   Engine e;
   ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
@@ -194,12 +204,7 @@ TEST(OldWork, TheTimeThatItRanIsNoWaiting) {
 // it yielded to, the moment that it yields, and take the room back.
 TEST(OldWork, WhatHoldsRoomGrowsOldToo) {
   Engine e = with_nodes({{"n1", 2}});
-  Event event = queue_q(1000);
-  Queue& q = std::get<QueueUpsert>(event).queue;
-  q.preemption.within = WithinQueue::kLaterInOrder;
-  q.ordering.by = OrderBy::kAttainedLevels;
-  q.ordering.attained_first = 110 * kSecond;
-  ok(e.apply(event));
+  ok(e.apply(queue_by(OrderBy::kAttainedLevels, 110 * kSecond)));
   const auto submit = [&](const std::string& uid, int gpus, TimeMs created) {
     Workload w = gang_workload(uid, 1, gpus, 0, "q");
     w.created = created;
@@ -224,12 +229,7 @@ TEST(OldWork, WhatHoldsRoomGrowsOldToo) {
 // Both are old in the decide() in which x starts: by then x is promoted, and y, which is older, must not have its place.
 TEST(OldWork, IsPromotedInTheRoundInWhichItStarts) {
   Engine e = with_nodes({{"n1", 1}});
-  Event event = queue_q(1000);
-  Queue& q = std::get<QueueUpsert>(event).queue;
-  q.preemption.within = WithinQueue::kLaterInOrder;
-  q.ordering.by = OrderBy::kAttained;
-  q.ordering.attained_first = 10 * kSecond;
-  ok(e.apply(event));
+  ok(e.apply(queue_by(OrderBy::kAttained, 10 * kSecond)));
   ok(e.apply(job("y", 1, 1, 5)));
   e.decide(kLimit + 4);  // a millisecond before it would be old
   ASSERT_TRUE(runs(e, "y"));
