@@ -163,14 +163,14 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
   };
   const WorkloadId first = c.members.begin()->workload;
   const WorkloadState& w = state_.workloads[first.index()];
-  // What a search found first is not all that it would find where more is free.
-  const bool found_out = !w.needs_all || (!failure.by_quota && !failure.by_nodes);
+  // What a search found first is not all that it would find where more is free, or where it may look longer.
+  const bool found_out = w.needs_all ? !failure.by_quota && !failure.by_nodes : !failure.steps_ended;
   const bool refused =
       failure.never || (found_out && !failure.reasons.empty() &&
                         std::all_of(failure.reasons.begin(), failure.reasons.end(), final_reason));
   // Nor does surplus that finds no room, nor who waits for work of its own lane: other lanes need not wait for that.
   const bool surplus = claim_of(w).free_room_only;
-  why.in_line = (failure.by_quota || failure.by_nodes) && !refused && !surplus && !failure.of_lane;
+  why.in_line = (why.by_quota || why.by_nodes) && !refused && !surplus && !failure.of_lane;
   why.verdict = refused ? VerdictKind::kRefused : VerdictKind::kBlocked;
 
   const Structure& structure = state_.structures[w.structure];

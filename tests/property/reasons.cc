@@ -63,6 +63,7 @@ class Question {
       return fmt::format("{} waits ({}), and starts as soon as it is looked at again", uid_, to_text(told));
     }
     for (int i = 0; i < kMostReliefs && !started(); ++i) {
+      if (auto wrong = look_again(); !wrong.empty() || started()) return wrong;
       const Reason now = verdict().reason;
       std::vector<Reason> what = named(now);
       if (what.empty() || contains(now, ReasonCode::kSearchBudget)) {
@@ -128,6 +129,14 @@ class Question {
     }
     trial_.tell(WorkloadUpsert{Workload(trial_.ledger().workloads.at(uid_).spec)});
     return trial_.settle();
+  }
+
+  // What was decided after it in the same round may have taken of what its reason counts.
+  std::string look_again() {
+    trial_.tell(WorkloadUpsert{Workload(trial_.ledger().workloads.at(uid_).spec)});
+    auto wrong = trial_.settle();
+    if (!wrong.empty() || !started() || came_by_time()) return wrong;
+    return fmt::format("{} starts only when it is looked at once more", uid_);
   }
 
   std::string compare(const Reason& what) {
