@@ -1,6 +1,8 @@
 // Blocked work that is tried again: what it is told stays true, and nobody is passed over.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/tests_support.h"
 
 namespace berth::engine {
@@ -75,6 +77,57 @@ TEST(Blocked, WhatIsSaidFollowsTheConfiguration) {
   ok(e.apply(gpu_queue("q", "", 8, {WithinQueue::kLowerPriority, Reclaim::kNever})));
   EXPECT_TRUE(e.decide(3000).empty());
   EXPECT_NE(said().find("within its queue: lower-priority"), std::string::npos) << said();
+}
+
+bool cut_short(const Reason& reason) {
+  return reason.code == ReasonCode::kSearchBudget ||
+         std::any_of(reason.children.begin(), reason.children.end(), cut_short);
+}
+
+// A strict queue, and a bound of steps that work of three pod sets is beyond.
+struct ShortSearch {
+  Engine e;
+  ShortSearch() : e(config()) {
+    ok(e.apply(gpu_node("n", 8)));
+    ok(e.apply(Event{FlavorUpsert{{"f", {}, {}, {}, ""}}}));
+    Event strict = gpu_queue("q", "", 8);
+    std::get<QueueUpsert>(strict).queue.order = QueueOrder::kStrict;
+    ok(e.apply(strict));
+  }
+  static Workload three_sets(const std::string& uid) {
+    Workload w = gang_workload(uid, 1, 1, 1, "q");
+    w.root.pod_sets.resize(3, w.root.pod_sets.front());
+    return w;
+  }
+  static EngineConfig config() {
+    EngineConfig c;
+    c.search_steps = 7;
+    return c;
+  }
+};
+
+TEST(Blocked, WhoseSearchIsCutShortBarsAStrictQueueAsOthersDo) {
+  ShortSearch w;
+  ok(w.e.apply(WorkloadUpsert{w.three_sets("three")}));
+  ok(w.e.apply(gang("one", 1, 1, 0, "q")));
+  EXPECT_TRUE(w.e.decide(1000).empty());
+  EXPECT_TRUE(cut_short(w.e.verdict("three")->reason)) << to_text(w.e.verdict("three")->reason);
+  EXPECT_EQ(w.e.verdict("one")->reason.code, ReasonCode::kBehindHead);
+  ok(w.e.apply(WorkloadRemove{"three"}));
+  EXPECT_EQ(w.e.decide(2000).size(), 1u) << "and within the bound it is found";
+}
+
+TEST(Blocked, ACutSearchRefusesNobodyWhoCanDoWithoutAPart) {
+  ShortSearch w;
+  Workload either = w.three_sets("either");
+  either.root.groups.push_back(either.root);
+  either.root.pod_sets.resize(1);
+  either.root.pod_sets.front().pod.requests.set("memory", 1);
+  either.root.least = 1;
+  ok(w.e.apply(WorkloadUpsert{either}));
+  EXPECT_TRUE(w.e.decide(1000).empty());
+  EXPECT_TRUE(cut_short(w.e.verdict("either")->reason)) << to_text(w.e.verdict("either")->reason);
+  EXPECT_EQ(w.e.verdict("either")->kind, VerdictKind::kBlocked);
 }
 
 }  // namespace
