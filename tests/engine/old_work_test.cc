@@ -71,6 +71,27 @@ TEST(OldWork, BarsThoseBehindItWhileItCouldStart) {
   EXPECT_TRUE(runs(e, "old"));
 }
 
+// Work of the same kind tries for all of it together: when the first of them leaves its place in line to come back as an old one, the
+// next one tries for them, and is barred by the first.
+TEST(OldWork, IsCalledWhoeverTriedForItsKind) {
+  Engine e = with_nodes({{"n1", 4}});
+  Event preempting = queue_q(1000);
+  std::get<QueueUpsert>(preempting).queue.preemption.within = WithinQueue::kLowerPriority;
+  ok(e.apply(preempting));
+  ok(e.apply(gang("running", 1, 4, 2, "q")));
+  e.decide(1);
+  Workload first = gang_workload("first", 1, 1, 1, "q");
+  first.created = kLimit / 2;
+  ok(e.apply(WorkloadUpsert{first}));
+  ok(e.apply(job("second", 1, 1, 2)));
+  for (const TimeMs now : {kLimit / 2, kLimit + 10, 2 * kLimit}) EXPECT_TRUE(e.decide(now).empty());
+  EXPECT_EQ(e.verdict("second")->reason.code, ReasonCode::kBehindHead);
+  ok(e.apply(WorkloadRemove{"running"}));
+  EXPECT_EQ(e.decide(3 * kLimit).size(), 2u);
+  EXPECT_TRUE(runs(e, "first"));
+  EXPECT_TRUE(runs(e, "second"));
+}
+
 TEST(OldWork, BarsNobodyWhereItNeverCanStart) {
   Engine e = with_an_old_gang_too_large();
   ok(e.apply(job("small", 1, 1, 2 * kLimit)));

@@ -13,6 +13,13 @@ bool waits(const WorkloadRecord& w) {
   return w.spec.active && w.active() == 0 && w.count(SlotState::kWaiting) > 0;
 }
 
+void look_again(Trial& trial, Workload spec) {
+  spec.active = false;
+  trial.tell(WorkloadUpsert{spec});
+  spec.active = true;
+  trial.tell(WorkloadUpsert{spec});
+}
+
 // The engine that has seen all, with everybody else gone, made to look at it again.
 bool starts_without_others(const engine::EngineConfig& config, const Tape& tape, const Checker& checker,
                            const std::string& uid) {
@@ -20,24 +27,35 @@ bool starts_without_others(const engine::EngineConfig& config, const Tape& tape,
   for (const std::string& other : names_of(checker.ledger().workloads)) {
     if (other != uid) trial.tell(WorkloadRemove{other});
   }
-  Workload spec = checker.ledger().workloads.at(uid).spec;
-  spec.active = false;
-  trial.tell(WorkloadUpsert{spec});
-  spec.active = true;
-  trial.tell(WorkloadUpsert{spec});
+  look_again(trial, checker.ledger().workloads.at(uid).spec);
   return trial.decide().empty() && trial.ledger().workloads.at(uid).active() > 0;
 }
 
-// Somebody in the same strict queue who never fits, or does not find its places as it is, and whom nothing may pass.
+bool at_the_bound(const Reason& reason) {
+  return reason.code == ReasonCode::kSearchBudget ||
+         std::any_of(reason.children.begin(), reason.children.end(), at_the_bound);
+}
+
+// Looked at again as things are, its search ends at its bound: with others in line it may look elsewhere first.
+bool is_cut_short(const engine::EngineConfig& config, const Tape& tape, const Checker& checker,
+                  const std::string& uid) {
+  Trial trial(config, tape, checker);
+  look_again(trial, checker.ledger().workloads.at(uid).spec);
+  return trial.decide().empty() && at_the_bound(trial.engine().verdict(uid)->reason);
+}
+
+// Somebody in the same queue whom nothing may pass, and who does not find its places as things are; in a strict queue also who never
+// fits.
 bool behind_hopeless(const engine::EngineConfig& config, const Tape& tape, const Checker& checker,
                      const WorkloadRecord& w) {
   const Ledger& ledger = checker.ledger();
   const auto queue = ledger.queues.find(w.spec.queue);
   if (queue == ledger.queues.end()) return false;
-  if (queue->second.order != QueueOrder::kStrict) return false;
   return std::any_of(ledger.workloads.begin(), ledger.workloads.end(), [&](const auto& entry) {
     const WorkloadRecord& x = entry.second;
     if (x.spec.queue != w.spec.queue || x.spec.uid == w.spec.uid || !waits(x)) return false;
+    if (is_cut_short(config, tape, checker, entry.first)) return true;
+    if (queue->second.order != QueueOrder::kStrict) return false;
     if (!fits_alone(config, ledger, entry.first)) return true;
     return pod_sets_of(x.spec.root).size() > 1 && !starts_without_others(config, tape, checker, entry.first);
   });
@@ -79,6 +97,10 @@ std::string starved(const engine::EngineConfig& config, const Tape& tape, const 
     if (!waits(w) || !fits_alone(config, ledger, uid) || behind_hopeless(config, tape, checker, w)) continue;
     if (pod_sets_of(w.spec.root).size() > 1 && !starts_without_others(config, tape, checker, uid)) {
       ++coverage["fits alone, in another order of places"];
+      continue;
+    }
+    if (is_cut_short(config, tape, checker, uid)) {
+      ++coverage["fits alone, and its search ends at its bound"];
       continue;
     }
     return fmt::format("{} fits the empty cluster, everybody else has ended, and it still waits", uid);

@@ -299,10 +299,16 @@ void Pending::try_next(GroupId id) {
   free_groups_.push_back(id);
 }
 
+// Who tries for the group stands behind one that sleeps in it, which may bar the queue: then nobody would ever be called.
+bool Pending::tries_behind(const Group& group) const {
+  return group.trying.valid() && !group.asleep.empty() && *group.asleep.begin() < head_of(group.trying);
+}
+
 // The group may have another first class now, which nobody has looked at since it fell asleep: it tries.
 void Pending::follow(GroupId id) {
   if (!id.valid()) return;
   const Group& group = groups_[id.index()];
+  if (tries_behind(group)) stop_trying(group.trying);
   if (group.trying.valid()) return;
   if (group.asleep.empty() || group.asleep.begin()->id != group.listed) {
     if (group.listed.valid()) {
@@ -317,6 +323,7 @@ void Pending::follow(GroupId id) {
 // A class has just been parked in the group.
 void Pending::show_first(Group& group) {
   const ClassId first = group.asleep.begin()->id;
+  if (tries_behind(group)) stop_trying(group.trying);
   if (group.trying.valid() || group.listed == first) return;
   if (group.listed.valid()) {
     const Class& c = classes_[group.listed.index()];

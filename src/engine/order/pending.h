@@ -12,7 +12,8 @@
 // Groups (Parked::group): of parked classes of which one that cannot start shows that none behind it can, only the first is
 // listed with what may unblock it (sleepers.h), and woken by that: it tries for all of them. When it has been parked in its
 // group again, the others sleep on; when anything else becomes of it (a start, another reason, a queue that is barred or
-// put off), the next one tries. So an event costs an attempt for each group that it may help and for each start, however
+// put off), the next one tries. Who tries is in front of all that sleep in the group: where somebody comes to stand in front of it, it
+// tries only for itself. So an event costs an attempt for each group that it may help and for each start, however
 // many queues, priorities and workloads wait. Nobody else is awake who could start, so the order of starts is the one in
 // which all of them would have been tried.
 //
@@ -159,6 +160,7 @@ class Pending {
   void forget(ClassId id);
   void rise(ClassId id, bool tries);
   bool within_reach(ClassId id) const;
+  bool tries_behind(const Group& group) const;
   void stop_trying(ClassId id);
   void try_next(GroupId id);
   void follow(GroupId id);
