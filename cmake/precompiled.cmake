@@ -1,0 +1,42 @@
+# berth_precompile(TARGET rooms|tests): the headers that nearly every source reads are compiled once and not with each of them;
+# of the tests of a room that is half of the time. Sources include what they need all the same, so that they compile without it
+# (BERTH_PRECOMPILE=OFF, and where there is a compiler cache: it shares objects between work trees, and precompiled headers differ
+# from tree to tree; sanitizers and clang go without, too).
+if(BERTH_CCACHE OR BERTH_SANITIZE OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(precompile OFF)
+else()
+  set(precompile ON)
+endif()
+option(BERTH_PRECOMPILE "compile the headers that nearly every source reads only once" ${precompile})
+if(BERTH_PRECOMPILE)
+  # g++ 12 does not know of code from precompiled headers that it is the library's, and warns of what it inlines from there.
+  target_compile_options(berth_flags INTERFACE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
+endif()
+
+# What the tests of the rooms are compiled with: they are run once, and their code is most of what there is to compile.
+set(BERTH_TEST_OPTIONS "$<$<CONFIG:RelWithDebInfo>:-O1>")
+
+function(berth_precompile target for)
+  if(BERTH_PRECOMPILE)
+    target_precompile_headers(${target} REUSE_FROM berth_precompiled_${for})
+  endif()
+endfunction()
+
+if(BERTH_PRECOMPILE)
+  set(source ${CMAKE_BINARY_DIR}/generated/precompiled.cc)
+  if(NOT EXISTS ${source})
+    file(WRITE ${source} "")
+  endif()
+  set(headers <algorithm> <array> <charconv> <chrono> <cstdint> <cstring> <deque> <functional> <map> <memory> <mutex> <optional>
+              <set> <span> <string> <string_view> <tuple> <unordered_map> <utility> <variant> <vector> <fmt/format.h>
+              <tl/expected.hpp>)
+  add_library(berth_precompiled_rooms OBJECT ${source})
+  target_link_libraries(berth_precompiled_rooms PRIVATE berth_flags fmt::fmt tl::expected)
+  target_precompile_headers(berth_precompiled_rooms PRIVATE ${headers})
+  if(BERTH_TESTS)
+    add_library(berth_precompiled_tests OBJECT ${source})
+    target_link_libraries(berth_precompiled_tests PRIVATE berth_flags fmt::fmt tl::expected GTest::gtest GTest::gmock)
+    target_compile_options(berth_precompiled_tests PRIVATE ${BERTH_TEST_OPTIONS})
+    target_precompile_headers(berth_precompiled_tests PRIVATE ${headers} <gtest/gtest.h> <gmock/gmock.h> <nlohmann/json.hpp>)
+  endif()
+endif()
