@@ -10,6 +10,7 @@
 //   - a gang (gangs.h) is one workload; a pod set per distinct template ("role"), in order of first appearance. A pod takes the
 //     slot of its index where it has one, else the lowest free. With fewer pods than the gang's size, the last role lacks them;
 //     with more, the surplus is elastic: it is taken off the least count of the largest role.
+//     A group of Kueue's that says so (kKueueFastAdmission) starts before all of its pods are there: see expects().
 //   - any other pod is a workload of one slot, whose uid is the pod's.
 // With IntakeConfig::hold_jobs a suspended Job that names a queue is a workload without pods: its slots wait, made from its
 // template. Whoever starts it says so (release()), unsuspends it, and keeps the places of its slots for the pods that come: each
@@ -209,6 +210,9 @@ class Intake {
 
   std::optional<PodView> pod(std::string_view uid) const;
   std::optional<PodView> pod_at(std::string_view workload, std::int64_t pod_set, std::int64_t index) const;
+  // Whether the slot waits for a member of a group that starts before all of its pods are there (kKueueFastAdmission): its place is kept for
+  // the pod that comes, and is somebody else's when it has not been started, or is ended.
+  bool expects(std::string_view workload, std::int64_t pod_set, std::int64_t index) const;
   // The pods of a workload in the order of their slots.
   std::vector<PodView> pods_of(std::string_view workload) const;
   std::optional<WorkloadInfo> workload(std::string_view uid) const;

@@ -269,12 +269,14 @@ std::uint32_t Intake::Impl::first_unreadable(const Load& load) const {
 }
 
 // As of a Job (size_of_job): what has ended well is not waited for, all that are left are needed, and of a gang that was whole and
-// still runs its full number, so that nobody takes the others one by one.
+// still runs its full number, so that nobody takes the others one by one; but not while one that is made anew waits, or is to come: it
+// would wait for those that have ended.
 std::int64_t Intake::Impl::size_of_group(Load& load, std::int64_t asked) const {
   if (load.bound == 0) load.whole = 0;
   const std::int64_t ended = ended_members.count(load.uid, load.first_created, load.bound > 0);
   std::int64_t size = ended == 0 ? asked : std::min(asked, std::max(load.pods, asked - ended));
-  size = std::max(size, std::min(asked, load.whole));
+  const bool waits = load.bound < load.pods || (!load.roles.empty() && !load.roles.front().expected.empty());
+  if (!waits) size = std::max(size, std::min(asked, load.whole));
   if (load.bound >= size) load.whole = size;
   return size;
 }
@@ -515,8 +517,8 @@ Workload Intake::Impl::build_asked(const Load& load, const Settings& settings) c
     set.count = settings.counts[i].count;
     set.least = settings.counts[i].least;
     if (settings.most_at_once) set.bands.push_back({.count = set.count, .protected_from_reclaim = false});
-    set.present =
-        load.waits ? set.count : 0;  // slots are told one by one, but for those that have no pod and wait
+    // Slots are told one by one, but for those that have no pod and wait.
+    set.present = load.waits || !role.expected.empty() ? set.count : 0;
     if (!grouped) {
       w.root.pod_sets.push_back(std::move(set));
       continue;
@@ -531,11 +533,13 @@ Workload Intake::Impl::build_asked(const Load& load, const Settings& settings) c
 }
 
 void Intake::Impl::refresh(std::uint32_t ix) {
+  const std::vector<SlotUpdate> members = expect_members(loads[ix]);
+  const auto tell_members = [&] { work.insert(work.end(), members.begin(), members.end()); };
   std::vector<std::string> depends;
   Settings settings = settings_of(loads[ix], depends);
   set_depends(ix, std::move(depends));
   Load& load = loads[ix];
-  if (load.emitted && !load.remade && load.given == settings) return;
+  if (load.emitted && !load.remade && load.given == settings) return tell_members();
   const bool fresh = !load.emitted || load.remade || load.given.queue != settings.queue;
   if (fresh) load.waits = holds(load);
   Workload workload = build(load, settings);
@@ -543,7 +547,7 @@ void Intake::Impl::refresh(std::uint32_t ix) {
     if (const auto status = check(workload); !status) {
       settings.blocked = invalid(status.error().message);
       settings.invalid = true;
-      if (load.emitted && !load.remade && load.given == settings) return;
+      if (load.emitted && !load.remade && load.given == settings) return tell_members();
       workload = build(load, settings);
     }
   }
@@ -571,6 +575,8 @@ void Intake::Impl::refresh(std::uint32_t ix) {
   load.given = std::move(settings);
   work.push_back(WorkloadUpsert{std::move(workload)});
   if (load.object) return again ? emit_admission(load) : void();
+  if (!again) tell_members();
+  tell_unexpected(load);
   bool running = false;
   for (const auto& role : load.roles) {
     for (const auto pod : role.slots) {

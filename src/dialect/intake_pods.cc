@@ -198,7 +198,8 @@ void Intake::Impl::repel(const PodRecord& record, int delta) {
   }
 }
 
-// Whether a pod that waits may stand beside those that run, and whether somebody still prepares it. The load's settings follow at its next refresh.
+// Whether a pod that waits may stand beside those that run, whether somebody still prepares it, and whether it starts before the others of its
+// group are there. The load's settings follow at its next refresh.
 void Intake::Impl::weigh(PodRecord& record) {
   const bool was = !record.repelled_by.empty();
   record.repelled_by.clear();
@@ -214,6 +215,9 @@ void Intake::Impl::weigh(PodRecord& record) {
   const bool gated = !record.pod.meta.annotation(kKueueGatedBy).empty();
   if (gated != record.gated) loads[record.load].gated += gated ? 1 : -1;
   record.gated = gated;
+  const bool fast = record.pod.meta.annotation(kKueueFastAdmission) == "true";
+  if (fast != record.fast) loads[record.load].fast += fast ? 1 : -1;
+  record.fast = fast;
 }
 
 void Intake::Impl::drop(std::uint32_t ix) {
@@ -258,6 +262,9 @@ void Intake::Impl::attach(std::uint32_t ix) {
   if (wanted && role->holes.contains(*wanted)) {
     record.index = *wanted;
     role->holes.erase(*wanted);
+  } else if (!role->expected.empty()) {  // it is one of those that were to come
+    record.index = *role->expected.begin();
+    role->holes.erase(record.index);
   } else if (!role->holes.empty()) {
     record.index = *role->holes.begin();
     role->holes.erase(role->holes.begin());
@@ -265,6 +272,7 @@ void Intake::Impl::attach(std::uint32_t ix) {
     record.index = static_cast<std::int64_t>(role->slots.size());
     role->slots.push_back(kNoIx);
   }
+  role->expected.erase(record.index);
   role->slots[static_cast<std::size_t>(record.index)] = ix;
   ++load.pods;
   if (!record.pod.spec.node_name.empty()) ++load.bound;
@@ -292,6 +300,7 @@ void Intake::Impl::detach(std::uint32_t ix) {
   if (!record.repelled_by.empty()) --load.repelled;
   record.repelled_by.clear();
   if (std::exchange(record.gated, false)) --load.gated;
+  if (std::exchange(record.fast, false)) --load.fast;
   count(load.priorities, priority_key(record.pod), -1);
   if (record.membership.kind == GangKind::kSized) count(load.sizes, record.membership.size.value_or(0), -1);
   if (load.pods == 0 && !keeps(load)) {

@@ -133,8 +133,10 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
     out.name = workload_name("Job", "batch", job->job.meta.name, load.uid);
     out.priority_class = job->job.spec.priority_class;
   }
+  out.is_group = load.kind == GangKind::kSized;
   for (std::size_t r = 0; r < load.roles.size(); ++r) {
     const Role& role = load.roles[r];
+    out.to_come += static_cast<std::int64_t>(role.expected.size());
     out.sets.push_back({load.roles.size() == 1 ? "main" : fmt::format("role-{}", r),
                         r < load.given.counts.size() ? load.given.counts[r].count : 0,
                         r < load.given.counts.size() ? load.given.counts[r].least : 0,

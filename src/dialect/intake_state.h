@@ -34,6 +34,7 @@ struct PodRecord {
   bool own = false;         // no longer waits for its Job
   bool saw_job = false;     // its membership was found with its Job at hand
   bool gated = false;       // it says kKueueGatedBy
+  bool fast = false;        // it says kKueueFastAdmission
   std::string repelled_by;  // the running pod whose anti-affinity concerns it; "" = none
 };
 
@@ -43,6 +44,7 @@ struct Role {
   std::vector<std::uint32_t> slots;  // pods
   bool promised = false;             // made from a Job's template, not from a pod
   std::set<std::int64_t> holes;      // slots without a pod
+  std::set<std::int64_t> expected;   // of these, those that wait for members which are to come
 };
 
 struct RoleCount {
@@ -109,6 +111,7 @@ struct Load {
   std::string refused;                           // the engine's words
   std::int64_t repelled = 0;                     // pods with repelled_by
   std::int64_t gated = 0;                        // pods that are
+  std::int64_t fast = 0;                         // and pods that say kKueueFastAdmission
   std::int64_t unreadable = 0;                   // pods with a problem
   std::shared_ptr<const KueueWorkload> object;   // kKueueWorkload: it has slots, and no pods
   std::shared_ptr<const KueueWorkload> written;  // of that, as it was read
@@ -215,6 +218,12 @@ struct Intake::Impl {
   // A pod has ended: whoever waits for the rest of its gang does not wait for it. `record`: what was known of it, if anything.
   void note_ended(const Pod& pod, const PodRecord* record);
   void forget_ended(const std::string& name);
+
+  // intake_members.cc: groups that start before all of their members are there
+  // Makes slots for the members that are to come. What the engine must be told of slots that it knows, after the workload.
+  std::vector<SlotUpdate> expect_members(Load& load);
+  // Of a workload that was told whole, with all of its slots waiting: those that nobody is to come for do not.
+  void tell_unexpected(const Load& load);
 
   // intake_jobs.cc: Jobs that are held suspended
   const JobRecord* job_record(std::string_view uid) const;

@@ -54,6 +54,8 @@ inline constexpr std::string_view kKueueQueue = "kueue.x-k8s.io/queue-name";
 inline constexpr std::string_view kKueuePriorityClass = "kueue.x-k8s.io/priority-class";
 inline constexpr std::string_view kKueuePodGroup = "kueue.x-k8s.io/pod-group-name";
 inline constexpr std::string_view kKueuePodGroupSize = "kueue.x-k8s.io/pod-group-total-count";
+inline constexpr std::string_view kKueueFastAdmission =
+    "kueue.x-k8s.io/pod-group-fast-admission";  // annotation: "true": places for all members as soon as one is there
 inline constexpr std::string_view kKueuePodIndex = "kueue.x-k8s.io/pod-group-pod-index";
 inline constexpr std::string_view kKueueRequired = "kueue.x-k8s.io/podset-required-topology";
 inline constexpr std::string_view kKueuePreferred = "kueue.x-k8s.io/podset-preferred-topology";

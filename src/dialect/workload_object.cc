@@ -25,15 +25,25 @@ kube::ResourcePath path_of(std::string_view version) {
   return {kKueueGroup, version, "workloads"};
 }
 
-void write_owners(text::JsonWriter& json, const WorkloadSketch& sketch) {
+void write_owners(text::JsonWriter& json, const WorkloadSketch& sketch,
+                  const std::vector<Owner>& others = {}) {
   json.key("ownerReferences").begin_array();
   for (const auto& owner : sketch.owners) {
     json.begin_object().field("apiVersion", sketch.is_job ? "batch/v1" : "v1");
     json.field("kind", sketch.is_job ? "Job" : "Pod").field("name", owner.name).field("uid", owner.uid);
-    if (sketch.owners.size() == 1) json.field("controller", true);
+    if (!sketch.is_group) json.field("controller", true);
     json.end_object();
   }
+  for (const auto& owner : others) {
+    json.begin_object().field("apiVersion", "v1").field("kind", owner.kind);
+    json.field("name", owner.name).field("uid", owner.uid).end_object();
+  }
   json.end_array();
+}
+
+bool has_owner(const WorkloadSketch& sketch, std::string_view uid) {
+  return std::any_of(sketch.owners.begin(), sketch.owners.end(),
+                     [&](const auto& owner) { return owner.uid == uid; });
 }
 
 // One container that asks for what the whole pod asks for: what the pod is made of is its owner's affair.
@@ -186,6 +196,29 @@ kube::Write update_workload(std::string_view version, std::string_view name, std
   write_marks(json, version, sketch);
   json.end_object().key("spec").begin_object();
   write_spec(json, version, sketch, true);
+  json.end_object().end_object();
+  return status_class(
+      kube::patch_object(path_of(version).object(sketch.ns, name), json.take(), kube::BodyType::kMergePatch));
+}
+
+bool lacks_owners(const WorkloadSketch& sketch, const std::vector<Owner>& known) {
+  return std::any_of(sketch.owners.begin(), sketch.owners.end(), [&](const auto& owner) {
+    return std::none_of(known.begin(), known.end(), [&](const auto& k) { return k.uid == owner.uid; });
+  });
+}
+
+kube::Write own_workload(std::string_view version, std::string_view name, std::string_view object_uid,
+                         const WorkloadSketch& sketch, const std::vector<Owner>& known) {
+  std::vector<Owner> others;
+  for (const Owner& owner : known) {
+    if (owner.kind == "Pod" && !has_owner(sketch, owner.uid)) others.push_back(owner);
+  }
+  text::JsonWriter json;
+  json.begin_object().key("metadata").begin_object().field("uid", object_uid);
+  if (sketch.is_job) {
+    json.key("labels").begin_object().field("kueue.x-k8s.io/job-uid", sketch.uid).end_object();
+  }
+  write_owners(json, sketch, others);
   json.end_object().end_object();
   return status_class(
       kube::patch_object(path_of(version).object(sketch.ns, name), json.take(), kube::BodyType::kMergePatch));

@@ -37,7 +37,9 @@ struct WorkloadSketch {
   std::string_view ns;
   std::string name;  // of the Workload object; "": it has none
   bool is_job = false;
+  bool is_group = false;           // of pods
   std::vector<Owner> owners;       // the Job, or the pods
+  std::int64_t to_come = 0;        // members of the group that are not there yet, and have slots all the same
   std::string_view cluster_queue;  // "" where its LocalQueue does not exist
   std::string_view local_queue;    // within its namespace
   std::string_view lane;           // namespace/name of the LocalQueue, where that exists
@@ -66,6 +68,10 @@ kube::Write create_workload(std::string_view version, const WorkloadSketch& sket
 // Merge patches with the uid, so that a newer object of this name is left alone (409).
 kube::Write update_workload(std::string_view version, std::string_view name, std::string_view object_uid,
                             const WorkloadSketch& sketch);
+// Adds owners that have come since it was made, whatever else it says. `known`: those that it has.
+kube::Write own_workload(std::string_view version, std::string_view name, std::string_view object_uid,
+                         const WorkloadSketch& sketch, const std::vector<Owner>& known);
+bool lacks_owners(const WorkloadSketch& sketch, const std::vector<Owner>& known);
 kube::Write deactivate_workload(std::string_view version, std::string_view ns, std::string_view name,
                                 std::string_view object_uid);
 // With `resource_version` the answers of admission checks are written too, if the object is still of that version (409 otherwise);

@@ -90,8 +90,14 @@ void Carrier::start(const Decision& decision, TimeMs now) {
     flight = &flight_of(decision.workload, now);
   }
   std::vector<SlotPlacement> places;
+  Decision awaited;
+  awaited.workload = decision.workload;
   for (const SlotPlacement& slot : decision.slots) {
     const auto pod = intake_.pod_at(decision.workload, slot.pod_set, slot.index);
+    if (!released && intake_.expects(decision.workload, slot.pod_set, slot.index)) {
+      awaited.slots.push_back(slot);
+      continue;
+    }
     // A pod that is there nevertheless is about to be deleted: the place is for the one that is made instead.
     if (released && (!pod || (pod->node.empty() && !is_binding(pod->uid)))) {
       places.push_back(slot);
@@ -123,6 +129,7 @@ void Carrier::start(const Decision& decision, TimeMs now) {
     }
   }
   if (flight != nullptr && flight->landed()) flights_.erase(decision.workload);
+  if (!awaited.slots.empty()) awaited_.add(awaited, 0);
   if (places.empty()) return;
   release(*info, decision, std::move(places), now);
 }
@@ -288,6 +295,12 @@ void Carrier::seen(std::string_view uid_view, bool gone, TimeMs now) {
       if (const auto place = jobs_.take(*pod, now)) came(*pod, *place, now);
     }
   }
+  if (!awaited_.empty() && !gone) {
+    const auto pod = intake_.pod(uid_view);
+    if (pod && pod->state == SlotState::kWaiting && !is_binding(uid_view)) {
+      if (const auto place = awaited_.take(pod->workload, pod->pod_set, pod->index)) came(*pod, *place, now);
+    }
+  }
   if (binds_.empty() && evictions_.empty() && failures_.empty() && floors_.empty()) return;
   const std::string uid(uid_view);
   if (gone) {
@@ -340,6 +353,7 @@ bool Carrier::correct(SlotUpdate& update,
   const bool open = update.state == SlotState::kWaiting || update.state == SlotState::kGone;
   if (open && jobs_.keeps_place(update.workload, update.pod_set, update.index)) return false;
   if (open && !held_.empty() && keeps_held(update)) return false;
+  if (open && !awaited_.empty() && keeps_awaited(update)) return false;
   // Of a Job that was suspended meanwhile a pod has no part in anything, but its bind may still succeed.
   if (open && !binds_.empty()) {
     const auto pod = intake_.pod_at(update.workload, update.pod_set, update.index);
@@ -463,7 +477,8 @@ void Carrier::tick(TimeMs now) {
           const auto bound =
               std::count_if(pods.begin(), pods.end(), [](const auto& pod) { return !pod.node.empty(); });
           const auto info = intake_.workload(timer.key);
-          const std::int64_t open = info ? std::max<std::int64_t>(0, info->least - bound) : 0;
+          const auto to_come = static_cast<std::int64_t>(awaited_.places(timer.key));
+          const std::int64_t open = info ? std::max<std::int64_t>(0, info->least - bound - to_come) : 0;
           if (open == 0) {  // others came in the place of those that vanished
             flights_.erase(it);
             break;

@@ -19,6 +19,9 @@
 // Jobs that Berth holds suspended (jobs.h): a start without pods unsuspends the Job and keeps the places; a pod that comes is bound to
 // its place at once. A Job that is to end as a whole is suspended, and the Job controller deletes its pods.
 //
+// Members of a group that are to come (Intake::expects()) have their places kept as long as the group has them, and are bound to them when they
+// come. carrier_held.cc.
+//
 // Starts that wait for somebody's word (hold(), admit()): their slots stay binding in the engine and nothing is written. One whose Job has
 // changed, or that the engine ends meanwhile, waits again; carrier_held.cc.
 //
@@ -77,7 +80,7 @@ class Carrier {
   void admit(std::string_view workload, std::vector<dialect::PodSetUpdate> updates, TimeMs now);
   void unadmit(std::string_view workload);
   bool holds(std::string_view workload) const { return held_.has(workload); }
-  // The engine was told that there is no such workload, or is told it whole again: it has no places.
+  // The engine was told that there is no such workload, or is told it whole again: it has no places, for pods to come neither.
   void forget_held(std::string_view workload);
   void answered(Answer&& answer, TimeMs now);
   // Whether this state of a pod is older than what is known already (from reading it back).
@@ -174,6 +177,8 @@ class Carrier {
   bool end_held(const Decision& eviction);
   // Whether the slot stays binding, although its pod merely waits.
   bool keeps_held(const SlotUpdate& update);
+  // Whether it stays binding, since a pod is to come for it.
+  bool keeps_awaited(const SlotUpdate& update);
   Labels annotations_of(const dialect::PodView& pod) const;
   void begin_eviction(const dialect::PodView& pod, const Reason& reason, std::string_view beneficiary,
                       TimeMs now);
@@ -205,6 +210,7 @@ class Carrier {
   std::unordered_map<std::string, std::vector<dialect::PodSetUpdate>> updates_;  // by workload
   Jobs jobs_;
   HeldStarts held_;
+  HeldStarts awaited_;  // places of group members that are to come
   std::unordered_map<std::string, Bind> binds_;
   std::unordered_map<std::string, Eviction> evictions_;
   std::unordered_map<std::string, Ending> endings_;        // by workload

@@ -20,8 +20,11 @@ void Carrier::evict_pods(const Decision& decision, TimeMs now) {
     const auto pod = intake_.pod_at(decision.workload, slot.pod_set, slot.index);
     // Whoever comes next has no part in the place, also where a pod has come that does not take it.
     jobs_.give_up(decision.workload, slot.pod_set, slot.index);
+    (void)awaited_.drop(decision.workload, slot.pod_set, slot.index);
     if (!pod) {
-      events_.push_back(SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kGone, ""});
+      const bool waits = intake_.expects(decision.workload, slot.pod_set, slot.index);
+      events_.push_back(SlotUpdate{decision.workload, slot.pod_set, slot.index,
+                                   waits ? SlotState::kWaiting : SlotState::kGone, ""});
       continue;
     }
     const std::string uid(pod->uid);

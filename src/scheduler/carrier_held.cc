@@ -1,4 +1,4 @@
-// The part of Carrier (carrier.h) that is about starts which wait for somebody's word.
+// The part of Carrier (carrier.h) that is about starts which wait for somebody's word, and about places of pods that are to come.
 #include "scheduler/carrier.h"
 
 namespace berth::scheduler {
@@ -11,6 +11,7 @@ void Carrier::hold(const Decision& start) {
 }
 
 void Carrier::forget_held(std::string_view workload) {
+  awaited_.forget(workload);
   if (!held_.has(workload)) return;
   held_.forget(workload);
   intake_.set_reserved(workload, false);
@@ -57,8 +58,9 @@ bool Carrier::end_held(const Decision& eviction) {
       all = false;
       continue;
     }
-    const bool waits =
-        (info && info->suspended) || intake_.pod_at(eviction.workload, slot.pod_set, slot.index).has_value();
+    const bool waits = (info && info->suspended) ||
+                       intake_.pod_at(eviction.workload, slot.pod_set, slot.index).has_value() ||
+                       intake_.expects(eviction.workload, slot.pod_set, slot.index);
     events_.push_back(SlotUpdate{eviction.workload, slot.pod_set, slot.index,
                                  waits ? SlotState::kWaiting : SlotState::kGone, ""});
   }
@@ -71,7 +73,15 @@ bool Carrier::keeps_held(const SlotUpdate& update) {
   const auto info = intake_.workload(update.workload);
   if (info && info->suspended) return true;
   if (intake_.pod_at(update.workload, update.pod_set, update.index)) return true;
+  if (intake_.expects(update.workload, update.pod_set, update.index)) return true;
   (void)held_.drop(update.workload, update.pod_set, update.index);  // its pod is gone
+  return false;
+}
+
+bool Carrier::keeps_awaited(const SlotUpdate& update) {
+  if (!awaited_.keeps(update.workload, update.pod_set, update.index)) return false;
+  if (intake_.expects(update.workload, update.pod_set, update.index)) return true;
+  (void)awaited_.drop(update.workload, update.pod_set, update.index);  // nobody is to come for it any more
   return false;
 }
 

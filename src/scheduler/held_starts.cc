@@ -29,11 +29,27 @@ void HeldStarts::forget(std::string_view workload) {
   if (!held_.empty()) held_.erase(std::string(workload));
 }
 
+std::optional<SlotPlacement> HeldStarts::take(std::string_view workload, std::int64_t pod_set,
+                                              std::int64_t index) {
+  const Held* held = find(workload);
+  if (held == nullptr) return std::nullopt;
+  const auto slot = held->slots.find({pod_set, index});
+  if (slot == held->slots.end()) return std::nullopt;
+  SlotPlacement out = slot->second;
+  (void)drop(workload, pod_set, index);
+  return out;
+}
+
 bool HeldStarts::drop(std::string_view workload, std::int64_t pod_set, std::int64_t index) {
   const auto it = held_.find(std::string(workload));
   if (it == held_.end() || it->second.slots.erase({pod_set, index}) == 0) return false;
   if (it->second.slots.empty()) held_.erase(it);
   return true;
+}
+
+std::size_t HeldStarts::places(std::string_view workload) const {
+  const Held* held = find(workload);
+  return held == nullptr ? 0 : held->slots.size();
 }
 
 bool HeldStarts::keeps(std::string_view workload, std::int64_t pod_set, std::int64_t index) const {

@@ -1,5 +1,5 @@
 // Starts that are decided and not carried out yet, because something outside of the engine must say yes first (admission checks,
-// Kueue's blockAdmission). The engine counts their slots as binding: the quota and the places are theirs. Nothing of them is on the server, so
+// Kueue's blockAdmission), or because the pods are still to come (Intake::expects()). The engine counts their slots as binding: the quota and the places are theirs. Nothing of them is on the server, so
 // that a start that is given up leaves nothing behind. Lives on the decision thread; the carrier asks it. Only in memory: after a
 // restart the start is decided, and held, again.
 //
@@ -25,12 +25,15 @@ class HeldStarts {
   // To be carried out, and not held any longer.
   std::optional<Decision> take(std::string_view workload);
   void forget(std::string_view workload);
+  // One place of it; nothing where that is not held.
+  std::optional<SlotPlacement> take(std::string_view workload, std::int64_t pod_set, std::int64_t index);
   // False: it was not held.
   bool drop(std::string_view workload, std::int64_t pod_set, std::int64_t index);
 
   bool empty() const { return held_.empty(); }
   bool has(std::string_view workload) const { return find(workload) != nullptr; }
   bool keeps(std::string_view workload, std::int64_t pod_set, std::int64_t index) const;
+  std::size_t places(std::string_view workload) const;
   std::int64_t generation(std::string_view workload) const;
 
  private:

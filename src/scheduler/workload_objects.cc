@@ -241,7 +241,8 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
     if (why) why = dialect::readable(std::move(*why), intake_);
     if (why) facts.why = &*why;
   } else if (!sketch->is_job) {
-    record.pods = std::max(record.pods, static_cast<std::int64_t>(sketch->owners.size()));
+    record.to_come = sketch->to_come;
+    record.pods = std::max(record.pods, static_cast<std::int64_t>(sketch->owners.size()) + sketch->to_come);
     record.path =
         sketch->owners.size() == 1 && sketch->sets.front().count == 1
             ? kube::kPods.object(sketch->ns, sketch->owners.front().name)
@@ -322,6 +323,7 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
   record.checks = checks_text(object.status);
   record.life.take_checks(object.status.checks);
   record.boost = dialect::boost_of(object);
+  if (record.owners != object.owners) record.owners = object.owners;
   const auto spec = object.meta.annotations.find(dialect::kWorkloadSpec);
   record.spec = spec == object.meta.annotations.end() ? std::string() : spec->second;
   // What it says of itself counts only while the rest of it is as it was written.
@@ -358,6 +360,7 @@ void WorkloadObjects::gone(std::string_view ns, std::string_view name, TimeMs no
   record.checks.clear();
   record.life.lost_checks();
   record.spec.clear();
+  record.owners.clear();
   record.boost = 0;
   record.reserved = false;
   record.says_active = true;
@@ -398,7 +401,11 @@ void WorkloadObjects::endings_read(const std::string& workload, Record& record, 
   if (answer.result.outcome == kube::Outcome::kOk && !intake_.workload(workload)) {
     const auto endings = dialect::read_endings(answer.result.body);
     // Of a group that is deleted, its Workload is deleted too.
-    if (endings && endings->others == 0 && endings->succeeded + endings->failed > 0) {
+    const std::int64_t ended = endings && endings->others == 0 ? endings->succeeded + endings->failed : 0;
+    if (ended > 0 && record.to_come > 0 &&
+        ended < record.pods) {  // the others of its group are still to come
+      (void)record.life.look({}, options_.pods_ready, now);
+    } else if (ended > 0) {
       record.life.finished(endings->failed == 0,
                            fmt::format("Pods succeeded: {}/{}.", endings->succeeded, record.pods), now);
     }
@@ -439,8 +446,17 @@ void WorkloadObjects::compare(const std::string& workload, Record& record, TimeM
   next_due_ = std::min(next_due_, now);
 }
 
-// What it asks for can be changed while it waits.
+// What it asks for can be changed while it waits; who else owns it, always.
 bool WorkloadObjects::asks_otherwise(const Record& record, const WorkloadSketch& sketch) const {
+  return asks_for_more_owners(record, sketch) || asks_for_else(record, sketch);
+}
+
+bool WorkloadObjects::asks_for_more_owners(const Record& record, const WorkloadSketch& sketch) const {
+  return sketch.is_group && record.reserved && !record.life.is_finished() &&
+         lacks_owners(sketch, record.owners);
+}
+
+bool WorkloadObjects::asks_for_else(const Record& record, const WorkloadSketch& sketch) const {
   return !record.reserved && !record.life.is_finished() &&
          record.spec != dialect::digest_of(sketch, version_);
 }
@@ -472,7 +488,9 @@ bool WorkloadObjects::write(const std::string& workload) {
     const std::size_t wanted = digest(record.life.status());
     if (record.life.wants_deactivation()) {
       write = dialect::deactivate_workload(version_, ns, name, record.object_uid);
-    } else if (sketch && asks_otherwise(record, *sketch)) {  // before it has quota for that
+    } else if (sketch && asks_for_more_owners(record, *sketch)) {
+      write = dialect::own_workload(version_, name, record.object_uid, *sketch, record.owners);
+    } else if (sketch && asks_for_else(record, *sketch)) {  // before it has quota for that
       write = dialect::update_workload(version_, name, record.object_uid, *sketch);
     } else if (wanted != record.stands) {
       const bool checks = checks_text(record.life.status()) != record.checks;

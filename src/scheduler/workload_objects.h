@@ -124,6 +124,8 @@ class WorkloadObjects {
     std::vector<FlavorChoice> flavors;
     std::string path;  // where its pods can be read when they have ended
     std::int64_t pods = 0;
+    std::int64_t to_come = 0;            // of these, members of its group that were not there yet
+    std::vector<dialect::Owner> owners;  // of its object, where it is a group's
   };
 
   void schedule(const std::string& workload, TimeMs at);
@@ -132,8 +134,10 @@ class WorkloadObjects {
   void count(const dialect::WorkloadSketch& sketch, const WorkloadFacts& facts, bool admitted);
   // Puts it into the line of those that are written, where its object is not as it should be.
   void compare(const std::string& workload, Record& record, TimeMs now);
-  // Whether the object asks for something else than the workload does, and may still be changed.
+  // Whether the object asks for something else than the workload does, or lacks owners, and may still be changed.
   bool asks_otherwise(const Record& record, const dialect::WorkloadSketch& sketch) const;
+  bool asks_for_else(const Record& record, const dialect::WorkloadSketch& sketch) const;
+  bool asks_for_more_owners(const Record& record, const dialect::WorkloadSketch& sketch) const;
   // False: there is nothing to write, or not now.
   bool write(const std::string& workload);
   void stand(const std::string& workload, const Record& record, TimeMs now);

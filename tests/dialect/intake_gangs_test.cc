@@ -74,6 +74,17 @@ TEST(IntakeGangs, AMemberThatFailedIsMadeAgainAndWaitedFor) {
   EXPECT_THAT(world.started(world.decide()), IsEmpty());
 }
 
+TEST(IntakeGangs, WhoIsMadeInThePlaceOfAFailedOneDoesNotWaitForThoseThatHaveEndedWell) {
+  World world;
+  world.apply(node_yaml("n0", 4));
+  for (int i = 0; i < 4; ++i) world.apply(member(kSized, i, {.node = "n0"}));
+  world.apply(member(kSized, 0, {.node = "n0", .ended_at = "2026-11-22T10:05:00Z"}) +
+              member(kSized, 1, {.node = "n0", .ended_at = "2026-11-22T10:06:00Z", .phase = "Failed"}));
+  EXPECT_THAT(world.started(world.decide()), IsEmpty());
+  world.apply(member(kSized, 9));
+  EXPECT_THAT(world.started(world.decide()), ElementsAre("default/g: g-9->n0"));
+}
+
 // Kueue's retriable-in-group.
 TEST(IntakeGangs, NobodyWaitsForAFailedMemberThatIsNotReplaced) {
   World world;
