@@ -323,7 +323,7 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
   record.checks = checks_text(object.status);
   record.life.take_checks(object.status.checks);
   record.boost = dialect::boost_of(object);
-  if (record.owners != object.owners) record.owners = object.owners;
+  record.owners = object.owners;
   const auto spec = object.meta.annotations.find(dialect::kWorkloadSpec);
   record.spec = spec == object.meta.annotations.end() ? std::string() : spec->second;
   // What it says of itself counts only while the rest of it is as it was written.
