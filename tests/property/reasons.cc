@@ -12,11 +12,6 @@ namespace {
 constexpr int kMostReliefs =
     40;  // every pod set may lack quota of every flavor, nodes, and a domain, one after the other
 
-bool contains(const Reason& reason, ReasonCode code) {
-  return reason.code == code || std::any_of(reason.children.begin(), reason.children.end(),
-                                            [&](const Reason& child) { return contains(child, code); });
-}
-
 bool has_amount(const Reason& reason) {
   return reason.code == ReasonCode::kQuota || reason.code == ReasonCode::kQuotaMax ||
          reason.code == ReasonCode::kLaneLimit || reason.code == ReasonCode::kNodes;
@@ -198,6 +193,11 @@ class Question {
 };
 
 }  // namespace
+
+bool contains(const Reason& reason, ReasonCode code) {
+  return reason.code == code || std::any_of(reason.children.begin(), reason.children.end(),
+                                            [&](const Reason& child) { return contains(child, code); });
+}
 
 std::string check_reason(const engine::EngineConfig& config, const Tape& tape, const Checker& checker,
                          const std::string& uid, Coverage& coverage, Tape& told) {

@@ -23,11 +23,6 @@ constexpr int kMostSettlingRounds = 300;
 constexpr std::size_t kReasonsAsked = 2;  // of those that wait in the end
 constexpr TimeMs kBetweenEnds = 60'000;
 
-bool contains(const Reason& reason, ReasonCode code) {
-  return reason.code == code || std::any_of(reason.children.begin(), reason.children.end(),
-                                            [&](const Reason& child) { return contains(child, code); });
-}
-
 // An engine and its checker side by side.
 class Run {
  public:

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "property/choose.h"
+#include "property/reasons.h"
 
 namespace berth::property {
 namespace {
@@ -31,17 +32,12 @@ bool starts_without_others(const engine::EngineConfig& config, const Tape& tape,
   return trial.decide().empty() && trial.ledger().workloads.at(uid).active() > 0;
 }
 
-bool at_the_bound(const Reason& reason) {
-  return reason.code == ReasonCode::kSearchBudget ||
-         std::any_of(reason.children.begin(), reason.children.end(), at_the_bound);
-}
-
 // Looked at again as things are, its search ends at its bound: with others in line it may look elsewhere first.
 bool is_cut_short(const engine::EngineConfig& config, const Tape& tape, const Checker& checker,
                   const std::string& uid) {
   Trial trial(config, tape, checker);
   look_again(trial, checker.ledger().workloads.at(uid).spec);
-  return trial.decide().empty() && at_the_bound(trial.engine().verdict(uid)->reason);
+  return trial.decide().empty() && contains(trial.engine().verdict(uid)->reason, ReasonCode::kSearchBudget);
 }
 
 // Somebody in the same queue whom nothing may pass, and who does not find its places as things are; in a strict queue also who never
