@@ -188,6 +188,42 @@ TEST(Topology, SegmentsStayTogether) {
     EXPECT_EQ(d[0].slots[i].node.substr(0, 4), d[0].slots[i + 1].node.substr(0, 4));
 }
 
+// Two groups that fill a rack each, and a pod beside them: what one is bound to binds no other.
+TEST(Topology, EachGroupHasItsOwnDomain) {
+  Engine e;
+  add_racks(e, 2);
+  Workload w;
+  w.uid = w.name = "w";
+  w.root.topology.required = "block";
+  for (int i = 0; i < 2; ++i) {
+    Group group;
+    group.topology.required = "rack";
+    group.pod_sets = gang_workload("", 2, 8).root.pod_sets;
+    w.root.groups.push_back(group);
+  }
+  ok(e.apply(WorkloadUpsert{w}));
+  auto d = e.decide(1000);
+  ASSERT_EQ(d.size(), 1u);
+  std::set<std::string> racks;
+  std::set<std::string> blocks;
+  for (const auto& slot : d[0].slots) {
+    racks.insert(std::to_string(slot.pod_set) + slot.node.substr(0, 4));
+    blocks.insert(slot.node.substr(0, 2));
+  }
+  EXPECT_EQ(d[0].slots.size(), 4u);
+  EXPECT_EQ(racks.size(), 2u);
+  EXPECT_EQ(blocks.size(), 1u);
+  w.uid = w.name = "with_leader";
+  w.root.topology = {};
+  w.root.groups.pop_back();
+  w.root.pod_sets = gang_workload("", 2, 8).root.pod_sets;
+  ok(e.apply(WorkloadUpsert{w}));
+  d = e.decide(2000);
+  ASSERT_EQ(d.size(), 1u);
+  EXPECT_EQ(d[0].slots.size(), 4u) << "the leader has the other rack";
+  ok(e.audit());
+}
+
 // One host is free in each of two racks: no whole segment finds a rack, and a set that may grow by one pod does.
 TEST(Topology, AnElasticSetGrowsByLessThanASegment) {
   Engine e;

@@ -19,6 +19,7 @@ Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps
       steps_(steps),
       rank_(rank),
       extents_(extents_of(w_, ask)),
+      chosen_(structure_.groups.size()),
       done_(structure_.groups.size(), 0),
       skipped_(structure_.groups.size(), 0) {
   set_steps(structure_.steps);
@@ -223,9 +224,12 @@ bool Placer::leave(std::size_t step) {
   if (done_[group] < structure_.groups[group].least) return false;
   if (group == 0) return walk(step + 1);
   const std::uint32_t parent = structure_.groups[group].parent;
+  const DomainId own = chosen_[group];  // its siblings, and what its parent has besides, are not bound by it
+  if (own.valid()) domains_.pop_back();
   ++done_[parent];
   if (walk(step + 1)) return true;
   --done_[parent];
+  if (own.valid()) domains_.push_back(own);
   return false;
 }
 
@@ -323,10 +327,11 @@ bool Placer::in_domain(std::size_t step, std::uint32_t level, std::size_t most) 
   if (candidates.size() > most) candidates.resize(most);
   const bool lacked_nodes = std::exchange(failure_.by_nodes, false);
   for (const auto& [short_of_want, room_here, domain] : candidates) {
+    chosen_[walk_[step].index] = domain;
     domains_.push_back(domain);
-    const bool ok = walk(step + 1);
+    if (walk(step + 1)) return true;
     domains_.pop_back();
-    if (ok) return true;
+    chosen_[walk_[step].index] = DomainId();
     if (failure_.steps_ended) {
       failure_.by_nodes = failure_.by_nodes || lacked_nodes;
       return false;

@@ -97,6 +97,7 @@ class Placer {
   std::vector<Step> walk_;       // the steps of the structure, in the order in which they are taken
   std::vector<PlacedSlot> placed_;
   std::vector<DomainId> domains_;      // restrictions in force, outermost first
+  std::vector<DomainId> chosen_;       // by group, while its children are placed
   std::vector<std::int64_t> done_;     // children started, by group
   std::vector<std::int64_t> skipped_;  // children left out, by group
   std::vector<std::size_t> past_;      // by step: the step after the matching exit
