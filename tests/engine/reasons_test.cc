@@ -52,6 +52,32 @@ TEST(Reasons, NoDomainIsBlamedForQuotaThatIsShort) {
   EXPECT_EQ(find(reason, ReasonCode::kTopology), nullptr) << to_text(reason);
 }
 
+// Of one rack no host has room for two, of the other one has: quota is what is short.
+TEST(Reasons, NoDomainIsBlamedThatIsGoodWithinAnotherOne) {
+  Engine e;
+  ok(e.apply(TopologyUpsert{{"t", {"rack", "host"}}}));
+  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+  ok(e.apply(gpu_node("n1", 1, {{"rack", "r1"}, {"host", "n1"}})));
+  ok(e.apply(gpu_node("n2", 1, {{"rack", "r1"}, {"host", "n2"}})));
+  ok(e.apply(gpu_node("n3", 1, {{"rack", "r1"}, {"host", "n3"}})));
+  ok(e.apply(gpu_node("n4", 4, {{"rack", "r2"}, {"host", "n4"}})));
+  ok(e.apply(gpu_queue("q", "", 2)));
+  ok(e.apply(gang("first", 1, 1, 0, "q")));
+  e.decide(1);
+  Workload w = in_rack("a", 2, 1, true);
+  w.root.groups.push_back(w.root);
+  w.root.pod_sets.clear();
+  w.root.groups[0].topology.required = "host";
+  ok(e.apply(WorkloadUpsert{w}));
+  e.decide(2);
+  const Reason reason = e.verdict("a")->reason;
+  EXPECT_NE(find(reason, ReasonCode::kQuota), nullptr) << to_text(reason);
+  EXPECT_EQ(find(reason, ReasonCode::kTopology), nullptr) << to_text(reason);
+  ok(e.apply(gpu_queue("q", "", 9)));
+  e.decide(3);
+  EXPECT_EQ(e.slot("a", 0, 1)->node, "n4");
+}
+
 TEST(Reasons, ARequiredDomainSpeaksForItsNodes) {
   Engine e = two_racks(100);
   ok(e.apply(WorkloadUpsert{in_rack("a", 5, 1, true)}));

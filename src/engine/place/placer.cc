@@ -20,6 +20,7 @@ Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps
       rank_(rank),
       extents_(extents_of(w_, ask)),
       chosen_(structure_.groups.size()),
+      roomy_(structure_.groups.size(), 0),
       done_(structure_.groups.size(), 0),
       skipped_(structure_.groups.size(), 0) {
   set_steps(structure_.steps);
@@ -77,7 +78,22 @@ bool Placer::search() {
   if (walk(0)) return true;
   state_.rollback(mark);
   placed_.clear();
+  acquit();
   return false;
+}
+
+// What is no good within one outer domain is not to blame where it is good within another, and quota was short there.
+void Placer::acquit() {
+  std::erase_if(failure_.reasons, [&](const Reason& reason) {
+    if (reason.code != ReasonCode::kTopology || !reason.detail.empty()) return false;
+    bool roomy = false;
+    for (std::size_t g = 0; g < structure_.groups.size(); ++g) {
+      if (structure_.groups[g].topology.required != reason.subject) continue;
+      if (roomy_[g] == 0) return false;
+      roomy = true;
+    }
+    return roomy;
+  });
 }
 
 // Puts the children of every group into the order of their room to spare, the least first; of equals the one with less room.
@@ -346,6 +362,8 @@ bool Placer::in_domain(std::size_t step, std::uint32_t level, std::size_t most) 
     if (domains_lack || failure_.reasons.empty()) {
       const std::int64_t have = need > 0 ? std::min(best, need - 1) : 0;
       note({ReasonCode::kTopology, group.topology.required, "", need, have, 0, {}});
+    } else {
+      roomy_[walk_[step].index] = 1;
     }
     failure_.by_nodes = true;
   }

@@ -68,6 +68,7 @@ class Placer {
  private:
   bool lacks_pods();
   bool search();
+  void acquit();
   bool scarcest_first();
   void set_steps(std::vector<Step> steps);
   bool walk(std::size_t step);
@@ -98,6 +99,7 @@ class Placer {
   std::vector<PlacedSlot> placed_;
   std::vector<DomainId> domains_;      // restrictions in force, outermost first
   std::vector<DomainId> chosen_;       // by group, while its children are placed
+  std::vector<char> roomy_;            // by group: some domain had room, and quota was short
   std::vector<std::int64_t> done_;     // children started, by group
   std::vector<std::int64_t> skipped_;  // children left out, by group
   std::vector<std::size_t> past_;      // by step: the step after the matching exit
