@@ -270,6 +270,11 @@ std::string Checker::place_slot(SlotRecord& slot, const Taken& taken, SlotState 
   return "";
 }
 
+bool contains(const Reason& reason, ReasonCode code) {
+  return reason.code == code || std::any_of(reason.children.begin(), reason.children.end(),
+                                            [&](const Reason& child) { return contains(child, code); });
+}
+
 // -------------------------------------------------------------------------------------------------------- order
 
 namespace {
@@ -292,7 +297,9 @@ std::string Checker::check_lines(const engine::Engine& engine) {
   std::set<std::string> lacking;
   for (const auto& [uid, w] : ledger_.workloads) {
     const auto verdict = engine.verdict(uid);
-    if (verdict && verdict->kind == VerdictKind::kBlocked && lacks_room(verdict->reason)) lacking.insert(uid);
+    if (!verdict || verdict->kind != VerdictKind::kBlocked || !lacks_room(verdict->reason)) continue;
+    // At its turn it may have waited for its own lane alone, and lack room since others passed it.
+    if (!contains(verdict->reason, ReasonCode::kLaneLimit)) lacking.insert(uid);
   }
   // Only who was blocked before this round, and still is, has been in front all the time.
   std::set<std::string> in_line;

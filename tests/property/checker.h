@@ -23,6 +23,9 @@
 
 namespace berth::property {
 
+// The reason, or one below it, has this code.
+bool contains(const Reason& reason, ReasonCode code);
+
 class Checker {
  public:
   explicit Checker(const engine::EngineConfig& config)

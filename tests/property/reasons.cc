@@ -156,7 +156,10 @@ class Question {
     }
     const bool exact =
         one_set() && has_amount(reason) && (reason.code != ReasonCode::kNodes || relief_.room_is_known());
-    const bool limit = exact && (reason.code == ReasonCode::kQuotaMax || alone());
+    // The reason of a lane's limit names no flavor: more is made in all of them, and another one may need less of it.
+    const bool of_several =
+        reason.code == ReasonCode::kLaneLimit && relief_.lane_limits(reason.detail) > 1;
+    const bool limit = exact && !of_several && (reason.code == ReasonCode::kQuotaMax || alone());
     if (limit && amount > 1) {
       const auto less = relief_.events(reason, amount - 1, 1);
       if (less.empty()) return "";
@@ -173,9 +176,8 @@ class Question {
     if (auto wrong = tell_all(events); !wrong.empty()) return wrong;
     // Where it now finds nodes, and no domain among them, the reason may still tell of what other flavors lack.
     const Reason now = verdict().reason;
-    // The reason of a lane's limit names no flavor: what is left is that of another one.
-    const bool elsewhere = (reason.code == ReasonCode::kNodes && contains(now, ReasonCode::kTopology)) ||
-                           (reason.code == ReasonCode::kLaneLimit && relief_.lane_limits(reason.detail) > 1);
+    const bool elsewhere =
+        of_several || (reason.code == ReasonCode::kNodes && contains(now, ReasonCode::kTopology));
     const bool cut = contains(now, ReasonCode::kSearchBudget);
     if (exact && !started() && names(now, reason) && !elsewhere && !cut) {
       return fmt::format("{} is still held up by what was freed: {}; before: {}", uid_, to_text(now),
@@ -193,11 +195,6 @@ class Question {
 };
 
 }  // namespace
-
-bool contains(const Reason& reason, ReasonCode code) {
-  return reason.code == code || std::any_of(reason.children.begin(), reason.children.end(),
-                                            [&](const Reason& child) { return contains(child, code); });
-}
 
 std::string check_reason(const engine::EngineConfig& config, const Tape& tape, const Checker& checker,
                          const std::string& uid, Coverage& coverage, Tape& told) {

@@ -16,9 +16,6 @@
 
 namespace berth::property {
 
-// The reason, or one below it, has this code.
-bool contains(const Reason& reason, ReasonCode code);
-
 // The violation, or ""; with one, `told`: what the trial was told up to there.
 std::string check_reason(const engine::EngineConfig& config, const Tape& tape, const Checker& checker,
                          const std::string& uid, Coverage& coverage, Tape& told);
