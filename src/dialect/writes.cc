@@ -209,6 +209,17 @@ kube::Write release_job(std::string_view ns, std::string_view name, std::string_
   return write;
 }
 
+kube::Write forget_start(std::string_view ns, std::string_view name, std::string_view uid) {
+  text::JsonWriter json;
+  json.begin_object().key("metadata").begin_object().field("uid", uid).end_object();
+  json.key("status").begin_object().key("startTime").null().end_object().end_object();
+  kube::Write write =
+      kube::patch_object(kube::kJobs.object(ns, name, "status"), json.take(), kube::BodyType::kMergePatch);
+  write.write_class = kube::WriteClass::kBind;
+  write.idempotent = true;
+  return write;
+}
+
 kube::Write suspend_job(std::string_view ns, std::string_view name, std::string_view uid,
                         const std::optional<JobSize>& size) {
   text::JsonWriter json;

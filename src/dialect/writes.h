@@ -44,6 +44,8 @@ struct TemplateChange {
 kube::Write release_job(std::string_view ns, std::string_view name, std::string_view uid,
                         std::int64_t generation, const std::optional<TemplateChange>& change = {},
                         const std::optional<JobSize>& size = {});
+// Forgets when a suspended Job was started: before Kubernetes 1.35 the template of one that has ever run cannot be changed.
+kube::Write forget_start(std::string_view ns, std::string_view name, std::string_view uid);
 // The keys, with commas, of its template's node selector that admission checks wanted (kPodSetUpdates).
 std::string_view amended_keys(const Job& job);
 

@@ -27,6 +27,7 @@ kube::Write Jobs::release_of(const std::string& workload, Entry& entry) const {
   if (job != nullptr && (entry.update || !dialect::amended_keys(*job).empty()))
     change = dialect::TemplateChange{entry.update ? &*entry.update : nullptr, job,
                                      intake_.written_template(workload)};
+  entry.changes_template = change.has_value();
   std::optional<dialect::JobSize> size;
   if (job != nullptr) size = dialect::size_for(*job, intake_.granted(workload));
   entry.reduced = entry.reduced || (size && !size->mark.empty());
@@ -46,6 +47,15 @@ void Jobs::send(const std::string& workload, Entry& entry) {
   ++flying_;
   entry.wrote_suspend = entry.suspend;
   kube::Write write = entry.suspend ? suspension_of(workload, entry) : release_of(workload, entry);
+  write.deadline = kWriteTime;
+  outbox_.write(std::move(write), Step::kJob, workload);
+}
+
+void Jobs::forget_start(const std::string& workload, Entry& entry) {
+  entry.flying = true;
+  ++flying_;
+  entry.forgot_start = entry.forgetting = true;
+  kube::Write write = dialect::forget_start(entry.ns, entry.name, workload);
   write.deadline = kWriteTime;
   outbox_.write(std::move(write), Step::kJob, workload);
 }
@@ -76,6 +86,7 @@ void Jobs::release(const std::string& workload, std::vector<SlotPlacement> place
   entry.generation = info->job_generation;
   entry.revision = info->revision;
   entry.update = std::move(update);
+  entry.forgot_start = false;
   entry.suspend = false;
   entry.ending.reset();
   entry.released = now;
@@ -186,6 +197,7 @@ std::optional<Decision> Jobs::answered(const Answer& answer, TimeMs now) {
   Entry& entry = it->second;
   entry.flying = false;
   --flying_;
+  const bool forgot = std::exchange(entry.forgetting, false);
   const auto outcome = answer.result.outcome;
   if (outcome == kube::Outcome::kFenced) return std::nullopt;  // somebody else leads
   if (outcome != kube::Outcome::kOk) {
@@ -196,7 +208,8 @@ std::optional<Decision> Jobs::answered(const Answer& answer, TimeMs now) {
     take_back(answer.uid, "its Job is gone", now);  // the watch will say the same
     return std::nullopt;
   }
-  if (entry.suspend != entry.wrote_suspend) {  // decided otherwise meanwhile
+  const bool otherwise = entry.suspend != entry.wrote_suspend;  // decided meanwhile
+  if (otherwise || (forgot && outcome == kube::Outcome::kOk)) {
     send(answer.uid, entry);
     return std::nullopt;
   }
@@ -225,13 +238,18 @@ std::optional<Decision> Jobs::answered(const Answer& answer, TimeMs now) {
                     answer.uid);
     return std::nullopt;
   }
-  if (outcome == kube::Outcome::kUnknown) {  // its pods may come: it is ended as if they had
+  if (outcome == kube::Outcome::kInvalid && entry.changes_template && !entry.forgot_start) {
+    forget_start(answer.uid, entry);
+    return std::nullopt;
+  }
+  if (outcome == kube::Outcome::kUnknown && !forgot) {  // its pods may come: it is ended as if they had
     events_.push_back(Withdraw{answer.uid, "nobody knows whether it was released"});
     return std::nullopt;
   }
   std::string why = "the API server did not take its release";
   if (outcome == kube::Outcome::kForbidden)
-    why = fmt::format("Berth may not unsuspend its Job ({})", answer.result.message);
+    why = fmt::format("Berth may not {} its Job ({})", forgot ? "write the status of" : "unsuspend",
+                      answer.result.message);
   if (outcome == kube::Outcome::kInvalid || outcome == kube::Outcome::kConflict)
     why = "it changed while it was released";
   take_back(answer.uid, std::move(why), now);

@@ -14,6 +14,9 @@
 // that is refused (403, 422), answered() says so, and the carrier deletes the pods one by one. Who releases it before its pods are gone
 // finds it suspended again, most_pause later: its room is somebody else's already.
 //
+// A release that changes the template (admission checks) is refused before Kubernetes 1.35 where the Job has run before: then it is made
+// to forget that (status.startTime), and the release is sent once more.
+//
 // A Job that may start with fewer pods (dialect/partial_jobs.h) is released with as many as it has places for, and its owner's size is
 // written back when it is suspended.
 //
@@ -92,9 +95,12 @@ class Jobs {
     std::uint64_t revision = 0;
     std::map<Place, SlotPlacement> open;
     std::optional<dialect::PodSetUpdate> update;
-    bool reduced = false;  // it was to be released with fewer pods
-    bool suspend = false;  // what is wanted
-    bool flying = false;   // a write is under way
+    bool reduced = false;           // it was to be released with fewer pods
+    bool changes_template = false;  // its release does
+    bool forgot_start = false;      // it was made to
+    bool forgetting = false;        // that write is under way
+    bool suspend = false;           // what is wanted
+    bool flying = false;            // a write is under way
     bool wrote_suspend = false;
     bool settled = false;  // the last write was taken, and nothing else is wanted
     TimeMs released = 0;
@@ -103,6 +109,7 @@ class Jobs {
   };
   void send(const std::string& workload, Entry& entry);
   kube::Write release_of(const std::string& workload, Entry& entry) const;
+  void forget_start(const std::string& workload, Entry& entry);
   kube::Write suspension_of(const std::string& workload, const Entry& entry) const;
   void take_back(const std::string& workload, std::string why, TimeMs now);
   void rest(const std::string& workload, std::string why, DurationMs time, TimeMs now);

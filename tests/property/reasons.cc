@@ -157,8 +157,7 @@ class Question {
     const bool exact =
         one_set() && has_amount(reason) && (reason.code != ReasonCode::kNodes || relief_.room_is_known());
     // The reason of a lane's limit names no flavor: more is made in all of them, and another one may need less of it.
-    const bool of_several =
-        reason.code == ReasonCode::kLaneLimit && relief_.lane_limits(reason.detail) > 1;
+    const bool of_several = reason.code == ReasonCode::kLaneLimit && relief_.lane_limits(reason.detail) > 1;
     const bool limit = exact && !of_several && (reason.code == ReasonCode::kQuotaMax || alone());
     if (limit && amount > 1) {
       const auto less = relief_.events(reason, amount - 1, 1);

@@ -305,6 +305,7 @@ TEST_F(AdmissionChecksTest, ASavedAdmissionIsNotAnAnswer) {
 }
 
 TEST_F(AdmissionChecksTest, PodSetUpdatesGoIntoTheTemplateAndDecideAboutThePlaces) {
+  templates_stay_ = true;
   w_->object(dialect::Kind::kNode, "n2", R"({"metadata":{"name":"n2","labels":{"pool":"b"}},
     "status":{"allocatable":{"cpu":"64","memory":"64Gi","pods":"110","nvidia.com/gpu":"8"}}})");
   queue({"capacity", "budget"});
