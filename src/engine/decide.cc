@@ -387,8 +387,9 @@ bool Decider::lacks_room(ClassId class_id) {
 bool Decider::would_borrow(const WorkloadState& w) const {
   const QuotaTree& quota = state_.quota;
   if (!quota.parent(w.queue).valid()) return false;
-  for (const auto& set : w.sets) {
-    const std::vector<ChargeId> choices = state_.choices(set);
+  for (std::size_t s = 0; s < w.sets.size(); ++s) {
+    const PodSetState& set = w.sets[s];
+    const std::vector<ChargeId> choices = choices_of(state_, w, s);
     if (choices.empty() || set.waiting == 0) continue;
     const std::int64_t least = std::max<std::int64_t>(1, set.least - set.active);
     for (const QuotaItem& item : state_.charges[choices.front()].quota) {

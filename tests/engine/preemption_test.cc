@@ -335,6 +335,47 @@ TEST(Queues, DrainingEndsWhatRuns) {
 }
 
 // Whoever looks for the least that is lost finds those that seem to have just written a checkpoint.
+// Its pod sets take one flavor: what runs in g does not grow by what might be reclaimed in f, and borrow in g.
+TEST(Victims, AreSoughtInTheFlavorThatItsPodSetsHave) {
+  Engine e;
+  ok(e.apply(gpu_node("nf", 8, {{"pool", "f"}})));
+  ok(e.apply(gpu_node("ng", 8, {{"pool", "g"}})));
+  for (const char* name : {"f", "g"}) ok(e.apply(FlavorUpsert{{name, {{"pool", name}}, {}, {}, ""}}));
+  ok(e.apply(cohort("c")));
+  const auto queue = [&](const char* name, std::int64_t f, std::int64_t g) {
+    Queue q;
+    q.name = name;
+    q.parent = "c";
+    q.groups = {{{"cpu", "nvidia.com/gpu"}, {"f", "g"}}};
+    q.preemption = {WithinQueue::kNever, Reclaim::kAny};
+    for (const auto& [flavor, gpus] : {std::pair{"f", f}, std::pair{"g", g}}) {
+      q.quotas.push_back({flavor, "cpu", 1'000'000, {}, {}});
+      q.quotas.push_back({flavor, "nvidia.com/gpu", gpus * 1000, {}, {}});
+    }
+    ok(e.apply(QueueUpsert{q}));
+  };
+  queue("ours", 8, 1);
+  queue("theirs", 0, 1);
+  Workload other = gang_workload("other", 1, 8, 0, "theirs");
+  other.root.pod_sets[0].pod.node_selector["pool"] = "f";
+  other.root.pod_sets.push_back(gang_workload("", 1, 1).root.pod_sets[0]);
+  other.root.pod_sets[1].pod.node_selector["pool"] = "g";
+  ok(e.apply(WorkloadUpsert{other}));
+  ASSERT_EQ(e.decide(1000).size(), 1u);
+  Workload w = gang_workload("w", 1, 1, 0, "ours");
+  w.root.least = 1;
+  w.root.pod_sets[0].pod.node_selector["pool"] = "g";
+  w.root.pod_sets.push_back(gang_workload("", 1, 1).root.pod_sets[0]);
+  w.root.pod_sets[1].bands = {{1, 0, false, 0, 0}};
+  for (PodSet& set : w.root.pod_sets) set.flavor_group = "together";
+  ok(e.apply(WorkloadUpsert{w}));
+  const auto d = e.decide(2000);
+  EXPECT_TRUE(evicted(d).empty());
+  EXPECT_EQ(e.slot("w", 0, 0)->state, SlotState::kBinding);
+  EXPECT_EQ(e.slot("w", 1, 0)->state, SlotState::kWaiting);
+  ok(e.audit());
+}
+
 TEST(VictimCost, CheckpointsOfAnotherRunBeginAfterItsOverhead) {
   Engine e;
   ok(e.apply(gpu_node("n0", 8)));

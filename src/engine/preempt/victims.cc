@@ -55,7 +55,7 @@ std::optional<VictimPlan> VictimSearch::run(Ask ask, int only) {
   if (!could_help()) return std::nullopt;
   ++state_.stats.victim_searches;
   std::size_t ranks = 1;
-  for (const auto& set : w_.sets) ranks = std::max(ranks, state_.choices(set).size());
+  for (std::size_t s = 0; s < w_.sets.size(); ++s) ranks = std::max(ranks, choices_of(state_, w_, s).size());
   bool slow = false;
   std::string by_force;
   const FlavorSearch& how = state_.queues[w_.queue.index()].spec.flavor_search;
@@ -89,7 +89,7 @@ void VictimSearch::find_wanted() {
   const std::vector<Extent> extents = extents_of(w_, ask_);
   std::map<FlavorResource, std::int64_t> needs;
   for (std::size_t s = 0; s < w_.sets.size(); ++s) {
-    const std::vector<ChargeId> choices = state_.choices(w_.sets[s]);
+    const std::vector<ChargeId> choices = choices_of(state_, w_, s);
     if (choices.empty() || extents[s].want == 0) continue;
     const Charge& c = state_.charges[choices[std::min(static_cast<std::size_t>(rank_), choices.size() - 1)]];
     const auto known = std::find(wanted_.shapes.begin(), wanted_.shapes.end(), c.shape);
