@@ -117,6 +117,23 @@ TEST(Blocked, WhoseSearchIsCutShortBarsAStrictQueueAsOthersDo) {
   EXPECT_EQ(w.e.decide(2000).size(), 1u) << "and within the bound it is found";
 }
 
+// Whatever its other pods lack: what no flavor has comes with no room, and nobody behind it waits for that.
+TEST(Blocked, WhoAsksForWhatNoFlavorHasBarsNobody) {
+  Engine e;
+  ok(e.apply(gpu_node("n1", 2, {{"pool", "f"}})));
+  ok(e.apply(FlavorUpsert{{"f", {{"pool", "f"}}, {}, {}, ""}}));
+  Queue q = std::get<QueueUpsert>(gpu_queue("q", "", 100)).queue;
+  q.order = QueueOrder::kStrict;
+  ok(e.apply(QueueUpsert{q}));
+  Workload head = gang_workload("head", 1, 8, 0, "q");
+  head.root.pod_sets.push_back(gang_workload("", 1, 1).root.pod_sets[0]);
+  head.root.pod_sets[1].pod.node_selector["pool"] = "g";
+  ok(e.apply(WorkloadUpsert{head}));
+  ok(e.apply(gang("one", 1, 1, 0, "q")));
+  EXPECT_EQ(e.decide(1000).size(), 1u);
+  EXPECT_EQ(e.slot("one", 0, 0)->state, SlotState::kBinding) << to_text(e.verdict("one")->reason);
+}
+
 TEST(Blocked, ACutSearchRefusesNobodyWhoCanDoWithoutAPart) {
   ShortSearch w;
   Workload either = w.three_sets("either");

@@ -50,7 +50,7 @@ Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps
 }
 
 bool Placer::run() {
-  if (lacks_pods()) return false;
+  if (lacks_pods() || lacks_flavors()) return false;
   if (search()) return true;
   if (!failure_.by_nodes || failure_.steps_ended || !scarcest_first()) return false;
   // What is told is what the first search found out.
@@ -68,6 +68,19 @@ bool Placer::lacks_pods() {
     const PodSetState& s = w_.sets[set];
     if (s.waiting >= must(set)) continue;
     note({ReasonCode::kIncompleteGang, "", "", s.least, s.active + s.waiting, 0, {}});
+    return true;
+  }
+  return false;
+}
+
+// Nor does it depend on that who asks for what no flavor of its queue has.
+bool Placer::lacks_flavors() {
+  if (!w_.needs_all) return false;
+  for (std::uint32_t set = 0; set < w_.sets.size(); ++set) {
+    if (must(set) == 0) continue;
+    const Spec& spec = state_.spec(w_.sets[set].spec);
+    if (!spec.choices.empty()) continue;
+    note(spec.problem);
     return true;
   }
   return false;

@@ -67,6 +67,7 @@ class Placer {
 
  private:
   bool lacks_pods();
+  bool lacks_flavors();
   bool search();
   void acquit();
   bool scarcest_first();
