@@ -172,6 +172,24 @@ TEST(Bands, AreTakenFromTheLast) {
   EXPECT_EQ(slots_of(e.decide(3000), DecisionKind::kEvict, "service"), (Indices{6, 7}));
 }
 
+// When the slot before it has been ended in the same round, the last one stands where that stood, and yields no longer so easily.
+TEST(Bands, ThoseThatAreLeftMoveUp) {
+  Engine e;
+  for (const char* name : {"n0", "n1", "n2"}) ok(e.apply(gpu_node(name, 1, {{"host", name}})));
+  Workload w = elastic("e", 1, 3);
+  w.root.pod_sets[0].bands = {{2, 0, false, 0, 0}, {1, -5, false, 0, 0}};
+  ok(e.apply(WorkloadUpsert{w}));
+  e.decide(1000);
+  ASSERT_EQ(running(e, "e"), 3);
+  for (const auto& [uid, slot, priority] : {std::tuple{"high", 1, 10}, std::tuple{"middle", 2, -1}}) {
+    Workload other = gang_workload(uid, 1, 1, priority);
+    other.root.pod_sets[0].pod.node_selector["host"] = e.slot("e", 0, slot)->node;
+    ok(e.apply(WorkloadUpsert{other}));
+  }
+  EXPECT_EQ(slots_of(e.decide(2000), DecisionKind::kEvict, "e"), (Indices{1}));
+  ok(e.audit());
+}
+
 TEST(Bands, ThatAreProtectedAreNeverReclaimed) {
   Engine e;
   ok(e.apply(gpu_node("n0", 8)));

@@ -131,23 +131,17 @@ bool Candidates::relevant(const Unit& unit) const {
   return found;
 }
 
-bool Candidates::accepts(const Unit& unit, YieldCause cause) {
+bool Candidates::accepts(Unit& unit, YieldCause cause) {
   --steps_;
   const WorkloadState& v = state_.workloads[unit.workload.index()];
   if (!v.used || v.arrival != unit.arrival || v.withdraw || unit.workload == id_) return false;
+  if (!unit.holder && !unit.whole && !renew(unit, v)) return false;
   if (cause != YieldCause::kWithinQueue && unit.is_protected) return false;
-  if (!unit.holder) {
-    if (unit.whole) {
-      const auto parts = parts_.find(unit.workload.value);
-      const bool hold_stays =
-          v.held() > 0 && (parts == parts_.end() || !all_[parts->second.front()].unit.holder);
-      if (v.running() == 0 || hold_stays) return false;
-    } else {
-      const PodSetState& set = v.sets[unit.set];
-      const SlotState state = set.slots[unit.slot].state;
-      if ((state != SlotState::kBinding && state != SlotState::kRunning) || set.active <= set.least)
-        return false;
-    }
+  if (!unit.holder && unit.whole) {
+    const auto parts = parts_.find(unit.workload.value);
+    const bool hold_stays =
+        v.held() > 0 && (parts == parts_.end() || !all_[parts->second.front()].unit.holder);
+    if (v.running() == 0 || hold_stays) return false;
   }
   TimeMs from = rank_yields_from(unit, cause);
   if (from == kEndOfTime || !relevant(unit)) return false;
@@ -236,7 +230,7 @@ std::uint32_t Candidates::next() {
   while (!heap_.empty() && steps_ >= 0) {
     std::pop_heap(heap_.begin(), heap_.end(), later);
     Line& line = lines_[heap_.back()];
-    const Unit& unit = line.units[line.next++];
+    Unit unit = line.units[line.next++];
     const YieldCause cause = line.cause;
     // Behind one of too high a priority come only such, where priority rules the order.
     const bool priority_rules = cause == YieldCause::kReclaim ? policy_.reclaim != Reclaim::kAny
@@ -266,7 +260,7 @@ std::uint32_t Candidates::front(QueueId queue) {
     if (!all_[i].handed && queue_of(i) == queue && may(i)) line->front = i;
   }
   while (line->front == kNone && line->next < line->units.size() && steps_ >= 0) {
-    const Unit& unit = line->units[line->next++];
+    Unit unit = line->units[line->next++];
     if (!accepts(unit, line->cause)) continue;
     const std::uint32_t i = add(unit, line->cause);
     if (may(i)) line->front = i;

@@ -138,7 +138,7 @@ class Candidates {
     std::uint32_t front = kNone;  // of fair ones: handed out, and not dropped yet
   };
 
-  bool accepts(const Unit& unit, YieldCause cause);
+  bool accepts(Unit& unit, YieldCause cause);
   // From when on its place in the ranks lets it yield: now or before, later, or never (kEndOfTime).
   TimeMs rank_yields_from(const Unit& unit, YieldCause cause) const;
   bool relevant(const Unit& unit) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/checked.h"
 #include "engine/order/standing.h"
 #include "engine/preempt/cost.h"
 
@@ -24,6 +25,22 @@ bool stands_apart(const WorkloadState& w) {
 }
 
 }  // namespace
+
+bool renew(Unit& unit, const WorkloadState& w) {
+  const PodSetState& set = w.sets[unit.set];
+  const SlotState state = set.slots[unit.slot].state;
+  if ((state != SlotState::kBinding && state != SlotState::kRunning) || set.active <= set.least) return false;
+  if (set.active == unit.active) return true;
+  bool surplus = false;
+  each_active(set, [&](const Slot&, std::uint32_t index, std::int64_t place) {
+    if (index != unit.slot) return;
+    const BandView band = band_at(set, place);
+    surplus = place >= set.least;
+    unit.priority = saturating_add(w.priority, band.priority);
+    unit.is_protected = band.protected_from_reclaim;
+  });
+  return surplus;
+}
 
 bool yields_before(VictimOrder order, const Unit& a, const Unit& b) {
   const auto tie = [](const Unit& u) {
@@ -92,6 +109,7 @@ void UnitLists::build(QueueId queue, List& list) const {
         unit.priority = saturating_add(w.priority, band.priority);
         unit.is_protected = band.protected_from_reclaim;
         unit.whole = false;
+        unit.active = set.active;
         unit.set = s;
         unit.slot = index;
         whole.priority = std::max(whole.priority, unit.priority);

@@ -2,7 +2,8 @@
 // everything else of a workload as a whole.
 //
 // The lists hold for one decide(): costs change with time, and new starts make them anew. Who was ended meanwhile is still
-// listed; the search leaves it out. Building one costs O(n log n) for the started workloads of the queue (and the slots of the
+// listed; the search leaves it out. Of elastic work of which a slot was ended meanwhile the others stand at other places of the demand
+// bands: renew() says what that makes of one. Building one costs O(n log n) for the started workloads of the queue (and the slots of the
 // elastic ones), once; a thousand searches of one decide() share it.
 #pragma once
 
@@ -25,10 +26,14 @@ struct Unit {
   std::int64_t standing = 0;  // in line (order/standing.h), where that decides
   std::uint32_t set = 0;      // of a surplus slot
   std::uint32_t slot = 0;
+  std::int64_t active = 0;  // of its pod set, when it was listed
   bool whole = true;
   bool is_protected = false;  // from other queues
   bool holder = false;        // only its hold ends
 };
+
+// A surplus slot as it stands now; false: it is none any more. O(1) where nothing of its pod set was ended, else O(slots).
+bool renew(Unit& unit, const WorkloadState& workload);
 
 // Whose turn it is first under this order; total.
 bool yields_before(VictimOrder order, const Unit& a, const Unit& b);
