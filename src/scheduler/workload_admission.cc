@@ -44,6 +44,7 @@ bool WorkloadObjects::must_wait(const Decision& start, TimeMs now) {
     record.turn = ++turns_;
     line_.emplace(record.turn, start.workload);
   }
+  if (!record.told) record.told = false;  // it is held: somebody must say so when it may go
   schedule(start.workload, now);
   return true;
 }

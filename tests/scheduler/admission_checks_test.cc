@@ -105,6 +105,18 @@ TEST_F(AdmissionChecksTest, WhatHasPlacesStartsWhenAllChecksAreReady) {
   EXPECT_TRUE(is_suspended("other"));
 }
 
+TEST_F(AdmissionChecksTest, WhatIsHeldStartsWhenItsQueueHasNoChecksAnyMore) {
+  queue({"capacity"});
+  job({.name = "train"});
+  settle();
+  ASSERT_TRUE(is("train", "QuotaReserved"));
+  ASSERT_TRUE(is_suspended("train"));
+  queue(json::array());
+  settle();
+  EXPECT_TRUE(is("train", "Admitted"));
+  EXPECT_TRUE(runs("train"));
+}
+
 TEST_F(AdmissionChecksTest, RetryGivesTheQuotaBackAndIsAskedAgainLater) {
   queue({"capacity"});
   job({.name = "train"});
