@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <utility>
 
 #include "base/checked.h"
@@ -66,6 +67,7 @@ std::vector<Decision> Decider::run() {
   for (int round = 0; round < kMostRounds; ++round) {
     if (state_.holds_suspect) check_holds();
     if (state_.gained_now) start_holders();
+    place_awaited();
     wake();
     review_old();
     while (true) {
@@ -76,8 +78,9 @@ std::vector<Decision> Decider::run() {
       attempt(next);
     }
     state_.note_service();  // who was evicted may stand elsewhere in line now
+    const bool may_be_placed = state_.unplaced_news && !state_.unplaced.empty();
     if (state_.gained_nodes.empty() && state_.gained_roots.empty() && !state_.gained_now &&
-        !state_.holds_suspect && !state_.pending.next().valid())
+        !state_.holds_suspect && !may_be_placed && !state_.pending.next().valid())
       break;
   }
   return std::move(out_);
@@ -210,6 +213,45 @@ void Decider::start_holders() {
     state_.stats.slots_started += static_cast<std::int64_t>(placed.size());
     state_.settle(id);
     state_.changed(id);
+  }
+}
+
+void Decider::place_awaited() {
+  if (!std::exchange(state_.unplaced_news, false)) return;
+  const auto all = state_.unplaced;
+  for (const auto& [arrival, id] : all) {
+    const WorkloadState& w = state_.workloads[id.index()];
+    const QueueState& q = state_.queues[w.queue.index()];
+    if (!q.exists || !q.trouble.empty() || q.spec.stop != StopPolicy::kNone || !w.active || w.withdraw)
+      continue;
+    // As whole as what starts: a part that is held has not started.
+    if (w.held() > 0 || !whole_with_hold(state_.structures[w.structure], w)) continue;
+    std::vector<ChargeId> charges(w.sets.size());
+    std::vector<std::int64_t> counts(w.sets.size(), 0);
+    bool known = true;
+    for (std::size_t s = 0; s < w.sets.size(); ++s) {
+      const PodSetState& set = w.sets[s];
+      if (set.unplaced == 0) continue;
+      const auto slot = std::find_if(set.slots.begin(), set.slots.end(), [&](const Slot& of) {
+        return of.node.valid() && state_.nodes.is_opaque(of.node) && of.state != SlotState::kReleasing;
+      });
+      counts[s] = set.unplaced;
+      charges[s] = state_.choice_of_flavors(set.spec, state_.charges[slot->charge].flavors);
+      known = known && charges[s].valid();
+    }
+    if (!known) continue;
+    const auto lifted = state_.lift(id);
+    std::int64_t steps = state_.config.search_steps;
+    Placer placer(state_, id, Mode::kStart, steps, Placer::Orders{charges, counts});
+    const auto wanted = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+    const bool placed = placer.run() && static_cast<std::int64_t>(placer.placed().size()) == wanted;
+    if (placed) {
+      state_.keep();
+    } else {
+      state_.rollback(0);
+    }
+    state_.put_back(id, lifted, placed);
+    if (placed) start(id, placer.placed());
   }
 }
 

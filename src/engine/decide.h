@@ -1,6 +1,6 @@
-// One round of decisions over the state. Order of work: withdrawals and drains; held work whose room has become free; then
-// pending work in its order, each either started, or given a hold (with victims), or parked with its reasons; until nothing
-// more comes of it.
+// One round of decisions over the state. Order of work: withdrawals and drains; held work whose room has become free; work that
+// has quota and whose nodes have come; then pending work in its order, each either started, or given a hold (with victims), or
+// parked with its reasons; until nothing more comes of it.
 #pragma once
 
 #include <span>
@@ -23,6 +23,9 @@ class Decider {
   void end_withdrawn();
   void drain_stopped();
   void start_holders();
+  // Places for work that has quota alone and awaits nodes no longer, in the flavors that it has: all of them at once, where there is
+  // room. Before anybody else is looked at; nobody yields for it.
+  void place_awaited();
   void check_holds();
   void wake();
   void review_old();

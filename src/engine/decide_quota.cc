@@ -15,7 +15,9 @@ bool Decider::places_are_unknown(const WorkloadState& w) const {
   for (const auto& set : w.sets) {
     if (set.waiting == 0) continue;
     const std::vector<ChargeId> choices = state_.choices(set);
-    if (choices.empty() || !state_.shape_of(choices.front()).opaque) return false;
+    const bool unknown = std::all_of(choices.begin(), choices.end(),
+                                     [&](const ChargeId choice) { return state_.shape_of(choice).opaque; });
+    if (choices.empty() || !unknown) return false;
     any = true;
   }
   return any;

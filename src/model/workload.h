@@ -32,6 +32,9 @@ struct PodTemplate {
       unsupported;  // constraints that Berth does not honour: the pod stays pending, with these words
   // What quota counts, where that is not what it asks of its node (resources left out, or counted as others). Base units.
   std::optional<ResourceList> counted;
+  // Flavors in which nodes are yet to be bought for it: there it starts with quota alone, without a place, and gets its places in a
+  // start of its own once a revision names them no more.
+  std::vector<std::string> awaited_flavors;
 
   // Requests and devices together, as its node and, without `counted`, quota count them. An error where a sum leaves the range
   // of 64 bits.
@@ -47,6 +50,7 @@ struct PodTemplate {
     v("placement", s.placement);
     v("unsupported", s.unsupported);
     v("counted", s.counted);
+    v("awaited_flavors", s.awaited_flavors);
   }
   bool operator==(const PodTemplate&) const = default;
 };

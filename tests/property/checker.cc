@@ -111,7 +111,14 @@ std::string Checker::start(const Decision& d, Coverage& coverage) {
   WorkloadRecord& w = ledger_.workloads.at(d.workload);
   const bool had_hold = w.count(SlotState::kHeld) > 0;
   const bool grows = w.active() > 0;
+  const bool arrives = std::any_of(d.slots.begin(), d.slots.end(), [&](const SlotPlacement& p) {
+    const auto s = static_cast<std::size_t>(p.pod_set);
+    const auto i = static_cast<std::size_t>(p.index);
+    if (p.node.empty() || s >= w.sets.size() || i >= w.sets[s].size()) return false;
+    return is_active(w.sets[s][i].state) && w.sets[s][i].taken.awaited;
+  });
   if (const auto wrong = place(d, w, SlotState::kBinding); !wrong.empty()) return wrong;
+  if (arrives && w.awaits_nodes()) return "a part of it stays without a place";
   const GroupView root = view_of(w.spec.root);
   ledger_.note_run(w);
   if (auto wrong = check_groups(d, w, root, false); !wrong.empty()) return wrong;
@@ -119,7 +126,10 @@ std::string Checker::start(const Decision& d, Coverage& coverage) {
   if (auto wrong = check_flavor_groups(d, w); !wrong.empty()) return wrong;
   if (!had_hold && !grows) started_.insert(d.workload);
   count_policies(w, coverage);
-  ++coverage[had_hold ? "start of a hold" : grows ? "start (growth)" : "start"];
+  ++coverage[had_hold  ? "start of a hold"
+             : arrives ? "start (nodes came)"
+             : grows   ? "start (growth)"
+                       : "start"];
   count_shape(d, w, coverage);
   return "";
 }
@@ -168,22 +178,25 @@ std::string Checker::place(const Decision& d, WorkloadRecord& w, SlotState to) {
       return fmt::format("there is no slot {}/{}", p.pod_set, p.index);
     }
     SlotRecord& slot = w.sets[s][i];
-    const bool may =
-        slot.state == SlotState::kWaiting || (to == SlotState::kBinding && slot.state == SlotState::kHeld);
+    const bool held = slot.state == SlotState::kHeld;
+    // What had quota alone gets its place.
+    const bool arrives = is_active(slot.state) && slot.taken.awaited && !p.node.empty();
+    const bool may = slot.state == SlotState::kWaiting || (to == SlotState::kBinding && (held || arrives));
     if (!may) return fmt::format("slot {}/{} is {}", s, i, enum_name(slot.state));
-    if (slot.state == SlotState::kHeld && (slot.taken.node != p.node || slot.taken.indices != p.devices)) {
+    if (held && (slot.taken.node != p.node || slot.taken.indices != p.devices)) {
       return fmt::format("slot {}/{} starts elsewhere than where it holds room", s, i);
     }
     if (!sets[s]->pod.unsupported.empty()) return "it has a constraint that is not supported";
-    const bool opaque = ledger_.is_opaque(w.spec.queue);
+    const auto flavors = ledger_.flavors_of(s, d.flavors);
+    const bool awaited = held ? slot.taken.awaited : ledger_.is_awaited(w.spec.queue, sets[s]->pod, flavors);
+    const bool opaque = awaited || ledger_.is_opaque(w.spec.queue);
     if (opaque && !(p.node.empty() && p.devices.empty())) return "it has a place where only quota is known";
     if (!opaque && ledger_.nodes.count(p.node) == 0) return fmt::format("node {} does not exist", p.node);
     std::string why_not;
     Taken taken;
-    if (slot.state == SlotState::kHeld) {
+    if (held) {
       taken = slot.taken;
     } else {
-      const auto flavors = ledger_.flavors_of(s, d.flavors);
       const auto trouble =
           opaque ? "" : ledger_.static_trouble(sets[s]->pod, flavors, ledger_.nodes.at(p.node));
       if (!trouble.empty()) return fmt::format("slot {}/{} on {}: {}", s, i, p.node, trouble);
@@ -195,8 +208,14 @@ std::string Checker::place(const Decision& d, WorkloadRecord& w, SlotState to) {
       taken.node = p.node;
       taken.indices = p.devices;
       taken.opaque = opaque;
+      taken.awaited = awaited;
     }
     if (!why_not.empty()) return why_not;
+    for (const auto& [pair, amount] : slot.taken.charges) {
+      if (arrives && amount > 0 && taken.charges.count(pair) == 0)
+        return fmt::format("slot {}/{} has its quota in {}, and gets a place in another flavor", s, i,
+                           pair.first);
+    }
     for (const auto& [pair, amount] : taken.charges) total[pair] += amount;
     slot = SlotRecord{SlotState::kAbsent, {}};  // also says so if the decision names it twice
     placed.push_back({&slot, std::move(taken)});
@@ -369,6 +388,9 @@ void Checker::count_shape(const Decision& d, const WorkloadRecord& w, Coverage& 
     ++coverage["placed in a flavor group"];
   if (!d.flavors.empty()) ++coverage["placed with a flavor"];
   if (ledger_.is_opaque(w.spec.queue)) ++coverage["given quota only"];
+  if (w.awaits_nodes()) ++coverage["given quota until nodes come"];
+  if (w.awaits_nodes() && !topology.required.empty())
+    ++coverage["given quota until nodes come in one domain"];
 }
 
 void Checker::count_policies(const WorkloadRecord& w, Coverage& coverage) const {

@@ -63,7 +63,7 @@ std::string Checker::check_segments(const Decision& d, const WorkloadRecord& w, 
     std::int64_t at = 0;
     std::vector<std::string> domain;
     for (const SlotPlacement& p : d.slots) {
-      if (p.pod_set != static_cast<std::int64_t>(s)) continue;
+      if (p.pod_set != static_cast<std::int64_t>(s) || p.node.empty()) continue;
       const auto here =
           ledger_.domain(w.sets[s].at(static_cast<std::size_t>(p.index)).taken.node, topology.segment_level);
       if (at++ % topology.segment == 0) domain = here;
@@ -88,7 +88,7 @@ std::string Checker::check_topology(const Decision& d, const WorkloadRecord& w, 
     for (const std::size_t s : view.all_sets()) {
       for (std::size_t i = 0; i < w.sets[s].size(); ++i) {
         const SlotRecord& slot = w.sets[s][i];
-        if (!is_active(slot.state) && slot.state != SlotState::kHeld) continue;
+        if ((!is_active(slot.state) && slot.state != SlotState::kHeld) || slot.taken.awaited) continue;
         (is_new(s, i) ? decided : before).insert(ledger_.domain(slot.taken.node, level));
       }
     }

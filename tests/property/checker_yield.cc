@@ -225,7 +225,7 @@ std::string Checker::may_yield(const WorkloadRecord& victim, const Rank& rank,
     return ledger_.usage(queue, pair, When::kAfter) > ledger_.subtree_quota(queue, pair);
   };
   std::set<FlavorResource> contested;  // where only quota is known
-  if (ledger_.is_opaque(to.spec.queue)) {
+  if (ledger_.may_look_for_quota_only(to)) {
     for (const auto& [uid, w] : ledger_.workloads) {
       for (const auto& set : w.sets) {
         for (const auto& slot : set) {
@@ -314,7 +314,7 @@ std::string Checker::check_reclaimer(const WorkloadRecord& w) const {
       sides.push_back(queue);
     }
     // Where only quota is counted it is Kueue's rule: some part of the tree around it, short of the common ancestor, does.
-    if (!ledger_.is_opaque(w.spec.queue)) sides.erase(sides.begin(), std::prev(sides.end()));
+    if (!ledger_.may_look_for_quota_only(w)) sides.erase(sides.begin(), std::prev(sides.end()));
     std::string wrong;
     for (const std::string& side : sides) {
       wrong = beyond_own_quota(w, side);
@@ -380,7 +380,7 @@ bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim) {
   }
   bool fits = !over_somewhere(v, victim.slots);
   // Where only quota is counted, whose own work yields may reclaim what it could not otherwise.
-  if (ledger_.is_opaque(holder.spec.queue) && !check_reclaimer(holder).empty()) fits = false;
+  if (ledger_.may_look_for_quota_only(holder) && !check_reclaimer(holder).empty()) fits = false;
   for (const auto& set : holder.sets) {
     for (const auto& slot : set) {
       if (slot.state != SlotState::kHeld && slot.state != SlotState::kBinding) continue;

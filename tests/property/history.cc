@@ -216,8 +216,19 @@ std::vector<Event> events_of(const History& history, const Step& step, const Led
       return seen_somewhere(step, ledger);
     case StepKind::kMix:
       return {DemandMixUpdate{make_mix(p, step.seed)}};
+    case StepKind::kNodesCome: {
+      const auto uid =
+          pick(step.seed, workloads_where(ledger, [](const auto& w) { return w.awaits_nodes(); }));
+      if (!uid) return out;
+      if (r.chance(1, 2)) out.push_back(NodeUpsert{make_node(p, step.id, step.seed)});
+      Workload w = ledger.workloads.at(*uid).spec;
+      set_awaited(w.root, {});
+      out.push_back(WorkloadUpsert{w});
+      return out;
+    }
     case StepKind::kConfirm: {
       for (const SlotName& s : slots_in(ledger, SlotState::kBinding)) {
+        if (record(ledger, s).taken.awaited) continue;  // it has no pods yet
         if (hash_of(step.seed, s) % 4 != 0)
           out.push_back(seen(s, SlotState::kRunning, record(ledger, s).taken.node));
       }
@@ -303,7 +314,8 @@ std::vector<Event> events_of(const History& history, const Step& step, const Led
 std::vector<Event> settle_events(const Ledger& ledger) {
   std::vector<Event> out;
   for (const SlotName& s : slots_in(ledger, SlotState::kBinding)) {
-    out.push_back(seen(s, SlotState::kRunning, record(ledger, s).taken.node));
+    if (!record(ledger, s).taken.awaited)
+      out.push_back(seen(s, SlotState::kRunning, record(ledger, s).taken.node));
   }
   for (const SlotName& s : slots_in(ledger, SlotState::kReleasing)) {
     out.push_back(seen(s, SlotState::kGone));
@@ -376,6 +388,7 @@ History make_history(std::uint64_t seed) {
     } else {
       add(StepKind::kDecide);
     }
+    if (p.awaits && r.chance(1, 4)) add(StepKind::kNodesCome);
     if (r.chance(2, 5)) add(StepKind::kDecide);
   }
   add(StepKind::kDecide);

@@ -25,14 +25,15 @@ enum class StepKind : std::uint8_t {
   kQueue,
   // work
   kArrive,
-  kMorePods,  // pods of a gang that was not complete appear
-  kRevise,    // another count, priority, or flag
-  kGiveUp,    // a waiting workload is taken away
-  kFinish,    // a running workload ends
-  kPodEnds,   // one pod of a running workload goes away, perhaps to come back
-  kWithdraw,  // a gang could not be completed
-  kSeen,      // a pod is seen on a node that nobody chose
-  kMix,       // another demand mix is given, or none any more
+  kMorePods,   // pods of a gang that was not complete appear
+  kRevise,     // another count, priority, or flag
+  kGiveUp,     // a waiting workload is taken away
+  kFinish,     // a running workload ends
+  kPodEnds,    // one pod of a running workload goes away, perhaps to come back
+  kWithdraw,   // a gang could not be completed
+  kSeen,       // a pod is seen on a node that nobody chose
+  kMix,        // another demand mix is given, or none any more
+  kNodesCome,  // the nodes that a workload has quota for are there, perhaps one that is new
   // what becomes of decisions
   kConfirm,    // bound pods run
   kBindFails,  // a bind is refused
@@ -59,11 +60,11 @@ enum class StepKind : std::uint8_t {
 template <>
 struct berth::EnumNames<berth::property::StepKind> {
   static constexpr std::array names{
-      "topology"sv,     "flavor"sv,       "node"sv,          "queue"sv,    "arrive"sv,       "more-pods"sv,
-      "revise"sv,       "give-up"sv,      "finish"sv,        "pod-ends"sv, "withdraw"sv,     "seen"sv,
-      "demand-mix"sv,   "confirm"sv,      "bind-fails"sv,    "gone"sv,     "cordon"sv,       "taint"sv,
-      "node-changes"sv, "node-removed"sv, "node-lost"sv,     "foreign"sv,  "foreign-gone"sv, "quota"sv,
-      "policy"sv,       "stop"sv,         "queue-removed"sv, "decide"sv};
+      "topology"sv,   "flavor"sv,       "node"sv,         "queue"sv,         "arrive"sv,   "more-pods"sv,
+      "revise"sv,     "give-up"sv,      "finish"sv,       "pod-ends"sv,      "withdraw"sv, "seen"sv,
+      "demand-mix"sv, "nodes-come"sv,   "confirm"sv,      "bind-fails"sv,    "gone"sv,     "cordon"sv,
+      "taint"sv,      "node-changes"sv, "node-removed"sv, "node-lost"sv,     "foreign"sv,  "foreign-gone"sv,
+      "quota"sv,      "policy"sv,       "stop"sv,         "queue-removed"sv, "decide"sv};
 };
 
 namespace berth::property {

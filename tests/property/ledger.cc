@@ -54,6 +54,13 @@ bool WorkloadRecord::grows() const {
   return all;
 }
 
+bool WorkloadRecord::awaits_nodes() const {
+  return std::any_of(sets.begin(), sets.end(), [](const auto& set) {
+    return std::any_of(set.begin(), set.end(),
+                       [](const SlotRecord& slot) { return is_active(slot.state) && slot.taken.awaited; });
+  });
+}
+
 const DemandBand* band_of(const PodSet& set, std::int64_t place) {
   for (const DemandBand& band : set.bands) {
     if (place < band.count) return &band;
@@ -288,6 +295,21 @@ bool Ledger::is_opaque(const std::string& queue) const {
     }
   }
   return false;
+}
+
+bool Ledger::is_awaited(const std::string& queue, const PodTemplate& pod,
+                        const std::vector<std::string>& flavor_names) const {
+  const auto named = [&](const std::string& name) {
+    return std::count(pod.awaited_flavors.begin(), pod.awaited_flavors.end(), name) > 0;
+  };
+  return !is_opaque(queue) && std::any_of(flavor_names.begin(), flavor_names.end(), named);
+}
+
+bool Ledger::may_look_for_quota_only(const WorkloadRecord& w) const {
+  const auto sets = pod_sets_of(w.spec.root);
+  return is_opaque(w.spec.queue) || w.awaits_nodes() ||
+         std::any_of(sets.begin(), sets.end(),
+                     [](const PodSet* set) { return !set->pod.awaited_flavors.empty(); });
 }
 
 std::vector<std::string> Ledger::chain(const std::string& queue) const {

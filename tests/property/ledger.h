@@ -32,6 +32,7 @@ struct Taken {
   std::vector<std::int64_t> indices;   // which devices of the node
   bool indices_known = true;           // false where it was seen and not decided
   bool opaque = false;                 // quota only: no node, no devices
+  bool awaited = false;                // the same until its nodes have come
   Charges charges;                     // quota
 };
 
@@ -55,6 +56,8 @@ struct WorkloadRecord {
   std::int64_t place_of(std::size_t set, std::size_t index) const;
   // Everything that must run runs.
   bool grows() const;
+  // Some of it has quota alone, and nodes are to come.
+  bool awaits_nodes() const;
 };
 
 // The demand band of a place of a pod set; null where none is declared for it.
@@ -130,6 +133,11 @@ class Ledger {
 
   // Its flavors' nodes are not known (those of one history are of one kind).
   bool is_opaque(const std::string& queue) const;
+  // Of what the pod asks for in these flavors it gets quota alone until its nodes have come.
+  bool is_awaited(const std::string& queue, const PodTemplate& pod,
+                  const std::vector<std::string>& flavor_names) const;
+  // Quota may be all that the workload looks for, so that Kueue's rules hold for it.
+  bool may_look_for_quota_only(const WorkloadRecord& w) const;
 
   // What a slot of this pod set takes on `node` with these flavors. `why_not`: the flavors are not the queue's to give.
   Taken taken(const WorkloadRecord& workload, const PodSet& set, std::size_t set_index,

@@ -77,6 +77,10 @@ TopologyRequest make_topology(Random& r) {
 
 }  // namespace
 
+// Streams of their own, so that older seeds mean what they meant.
+constexpr std::uint64_t kLanes = 0x6c616e6573;
+constexpr std::uint64_t kAwaits = 0x617761697473;
+
 Profile profile_of(std::uint64_t seed) {
   Random r(seed);
   Profile p;
@@ -100,6 +104,7 @@ Profile profile_of(std::uint64_t seed) {
   }
   p.orders = r.chance(1, 4);
   p.opaque = r.chance(1, 8);
+  p.awaits = Random(seed ^ kAwaits).chance(1, 4) && !p.opaque;
   return p;
 }
 
@@ -142,8 +147,6 @@ Ordering make_ordering(Random& r) {
   if (r.chance(2, 3)) o.age_limit = r.chance(1, 2) ? 0 : 1000 * r.between(1, 40);
   return o;
 }
-
-constexpr std::uint64_t kLanes = 0x6c616e6573;
 
 Queue make_queue(const Profile& p, std::int64_t id, std::uint64_t seed) {
   Random r(seed);
@@ -215,7 +218,7 @@ Queue make_queue(const Profile& p, std::int64_t id, std::uint64_t seed) {
   }
   if (p.orders) q.weight = {r.between(0, 4), r.between(1, 2)};
   if (r.chance(1, 60)) q.disabled = "a test says so";
-  Random lanes(seed ^ kLanes);  // a stream of its own, so that older seeds mean what they meant
+  Random lanes(seed ^ kLanes);
   if (q.leaf && lanes.chance(1, 4)) {
     for (const Quota& quota : q.quotas) {
       if (lanes.chance(1, 2)) q.lanes.limits.push_back({quota.flavor, quota.resource, quota.nominal / 2});
@@ -271,7 +274,20 @@ Workload make_workload(const Profile& p, std::int64_t id, std::uint64_t seed) {
     // Not all pods are there yet.
     for (PodSet& set : w.root.pod_sets) set.present = r.between(0, set.count);
   }
+  Random awaits(seed ^ kAwaits);
+  if (p.awaits && awaits.chance(2, 3)) {
+    std::vector<std::string> flavors;
+    for (std::int64_t i = 0; i < p.flavors; ++i) {
+      if (awaits.chance(2, 3)) flavors.push_back(flavor_name(i));
+    }
+    set_awaited(w.root, flavors);
+  }
   return w;
+}
+
+void set_awaited(Group& group, const std::vector<std::string>& flavors) {
+  for (PodSet& set : group.pod_sets) set.pod.awaited_flavors = flavors;
+  for (Group& child : group.groups) set_awaited(child, flavors);
 }
 
 DemandMix make_mix(const Profile& p, std::uint64_t seed) {

@@ -37,6 +37,7 @@ struct Profile {
   bool outside = false;   // faults from outside
   bool orders = false;    // other orders than by priority and creation
   bool opaque = false;    // no flavor's nodes are known: quota is all that its work gets
+  bool awaits = false;    // some work gets quota alone in some flavors, until its nodes have come
 };
 Profile profile_of(std::uint64_t seed);
 
@@ -49,6 +50,9 @@ Queue make_queue(const Profile& p, std::int64_t id, std::uint64_t seed);
 Workload make_workload(const Profile& p, std::int64_t id, std::uint64_t seed);
 // Of some workloads' pods; sometimes empty.
 DemandMix make_mix(const Profile& p, std::uint64_t seed);
+
+// In all pod sets: in which flavors they get quota alone until nodes have come.
+void set_awaited(Group& group, const std::vector<std::string>& flavors);
 
 // Thousandths of devices that all pods of the workload ask for.
 std::int64_t devices_of(const Workload& w);

@@ -116,7 +116,8 @@ class Question {
   std::string step_forward() {
     std::vector<Workload> others;
     for (const auto& [uid, w] : trial_.ledger().workloads) {
-      if (uid != uid_ && w.spec.active && w.count(SlotState::kWaiting) > 0) others.push_back(w.spec);
+      const bool waits = w.count(SlotState::kWaiting) > 0 || w.awaits_nodes();
+      if (uid != uid_ && w.spec.active && waits) others.push_back(w.spec);
     }
     for (Workload& other : others) {
       other.active = false;

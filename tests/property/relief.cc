@@ -344,6 +344,9 @@ std::optional<Relief::Numbers> Relief::numbers(const Reason& reason) const {
       std::int64_t best = 0;
       auto choices = choices_with_quota(need);
       if (choices.empty()) choices = flavor_choices(0);
+      std::erase_if(choices, [&](const auto& flavors) {
+        return ledger_.is_awaited(record().spec.queue, pod, flavors);
+      });
       for (const auto& domain : domains) {
         for (const auto& flavors : choices)
           best = std::max(best, room(need, flavors, domain, reason.subject));

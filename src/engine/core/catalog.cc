@@ -132,6 +132,10 @@ std::string pod_key(const PodTemplate& pod) {
       fmt::format_to(std::back_inserter(out), "={},", amount);
     }
   }
+  if (!pod.awaited_flavors.empty()) {
+    out += '~';
+    for (const auto& flavor : pod.awaited_flavors) put(out, flavor);
+  }
   return out;
 }
 

@@ -114,6 +114,8 @@ struct Charge {
   std::vector<QuotaItem> quota;  // per slot
   std::vector<ChosenFlavor> flavors;
   Weight weight;
+  bool awaited =
+      false;  // quota without a place, because nodes are yet to be bought (PodTemplate::awaited_flavors)
 };
 
 struct Spec {

@@ -93,29 +93,34 @@ Shape State::base_shape(const PodTemplate& pod) {
 }
 
 // The charge of one slot with these flavors, which exist: what it asks of nodes beside their labels, and what it counts.
-ChargeId State::charge_for(const Shape& base, const ResourceList& counted, std::vector<ChosenFlavor> chosen) {
+ChargeId State::charge_for(const PodTemplate& pod, const Shape& base, const ResourceList& counted,
+                           std::vector<ChosenFlavor> chosen) {
   ShapeEntry entry;
   entry.shape = base;
   Charge charge;
+  const auto& awaited = pod.awaited_flavors;
+  bool unknown = false;  // some flavor's nodes are not known to anybody
   for (const ChosenFlavor& f : chosen) {
     charge.quota.push_back({pair(f.flavor, f.resource), counted.get(f.resource)});
     auto& names = entry.shape.flavors;
     if (std::find(names.begin(), names.end(), f.flavor) != names.end()) continue;
     const Flavor& flavor = flavors.at(f.flavor);
     names.push_back(flavor.name);
-    if (flavor.opaque) {
-      entry.shape.opaque = true;
-      nodes.opaque();
-    }
+    unknown = unknown || flavor.opaque;
+    if (std::find(awaited.begin(), awaited.end(), flavor.name) != awaited.end()) charge.awaited = true;
     for (const auto& [key, value] : flavor.node_labels) entry.shape.flavor_labels[key] = value;
     entry.shape.tolerations.insert(entry.shape.tolerations.end(), flavor.tolerations.begin(),
                                    flavor.tolerations.end());
   }
+  entry.shape.opaque = unknown || charge.awaited;
+  charge.awaited = charge.awaited && !unknown;
+  if (entry.shape.opaque) nodes.opaque();
   charge.flavors = std::move(chosen);
   std::string shape_name = shape_key(entry.shape);
   const auto known_shape = shapes.find(shape_name);
   charge.shape = known_shape ? *known_shape : shapes.add(shape_name, std::move(entry));
   std::string charge_name = fmt::format("{}", charge.shape.value);
+  if (charge.awaited) charge_name += '~';
   for (const auto& item : charge.quota) charge_name += fmt::format(",{}={}", item.pair.value, item.amount);
   const auto known = charges.find(charge_name);
   for (const ShapeDevices& d : base.devices) charge.weight.devices += Int128{d.count} * d.milli;
@@ -147,7 +152,7 @@ ChargeId State::choice_of_flavors(SpecId id, std::span<const ChosenFlavor> wante
     });
     if (offered && counted.has(f.resource)) granted.push_back(f);
   }
-  return granted.empty() ? ChargeId() : charge_for(base_shape(s.pod), counted, std::move(granted));
+  return granted.empty() ? ChargeId() : charge_for(s.pod, base_shape(s.pod), counted, std::move(granted));
 }
 
 // The ways to charge one slot of this template in its queue: one flavor per resource group, in the order of the flavors.
@@ -251,7 +256,7 @@ void State::build_choices(Spec& s) {
           flavors_of.push_back({resource, picks[g]->name});
       }
     }
-    const ChargeId id = charge_for(base, counted, std::move(flavors_of));
+    const ChargeId id = charge_for(s.pod, base, counted, std::move(flavors_of));
     if (std::find(s.choices.begin(), s.choices.end(), id) == s.choices.end()) s.choices.push_back(id);
   }
   std::vector<const Shape*> all;

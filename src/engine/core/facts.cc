@@ -102,6 +102,7 @@ void State::topologies_changed() {
   for (const auto& [name, topology] : topologies) list.push_back(topology);
   nodes.set_topologies(list);
   ++place_version;
+  unplaced_news = true;
   pending.wake_all();
 }
 
@@ -143,6 +144,7 @@ void State::configuration_changed() {
   ++place_version;
   ++outside_version;
   holds_suspect = true;
+  unplaced_news = true;
   pending.wake_all();
 }
 
@@ -509,9 +511,11 @@ Status State::slot_update(const SlotUpdate& update) {
     case SlotState::kBinding:
     case SlotState::kRunning: {
       const ChargeId noted = choice_of_flavors(w.sets[set].spec, update.flavors);
-      // Of work that has quota only: its flavors say so, or the place that it was given.
-      const bool opaque =
+      // Of work that has quota only: its flavors say so, or the place that it was given. Who awaits nodes may be seen on one.
+      const bool quota_only =
           noted.valid() ? shape_of(noted).opaque : slot.node.valid() && nodes.is_opaque(slot.node);
+      const bool awaited = quota_only && charges[noted.valid() ? noted : slot.charge].awaited;
+      const bool opaque = quota_only && (!awaited || update.node.empty());
       if (update.node.empty() && !opaque) {
         return fail(ErrorCode::kInvalid, "workload {}: a {} slot needs a node", w.name,
                     enum_name(update.state));

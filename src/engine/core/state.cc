@@ -53,6 +53,7 @@ void State::rollback(std::size_t to) {
 }
 
 void State::gain_node(NodeId node) {
+  unplaced_news = true;
   if (is_gained.size() < nodes.size()) is_gained.resize(nodes.size(), 0);
   if (is_gained[node.index()] != 0) return;
   is_gained[node.index()] = 1;
@@ -75,6 +76,7 @@ void State::count(WorkloadState& w, PodSetState& set, const Slot& slot, int sign
     case SlotState::kBinding:
     case SlotState::kRunning: {
       set.active += sign;
+      if (charges[slot.charge].awaited && nodes.is_opaque(slot.node)) set.unplaced += sign;
       use_lane(w, slot.charge, sign);
       const Weight& weight = charges[slot.charge].weight;
       w.weight.devices += sign * weight.devices;
@@ -147,6 +149,38 @@ void State::move_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState 
     slot.charge = ChargeId();
     slot.devices = 0;
   }
+}
+
+std::vector<State::Lifted> State::lift(WorkloadId id) {
+  WorkloadState& w = workloads[id.index()];
+  std::vector<Lifted> out;
+  for (std::size_t s = 0; s < w.sets.size(); ++s) {
+    for (std::size_t i = 0; i < w.sets[s].slots.size(); ++i) {
+      Slot& slot = w.sets[s].slots[i];
+      const bool waits = slot.state == SlotState::kWaiting;
+      const bool has_quota = (slot.state == SlotState::kBinding || slot.state == SlotState::kRunning) &&
+                             charges[slot.charge].awaited && nodes.is_opaque(slot.node);
+      if (!waits && !has_quota) continue;
+      out.push_back({s, i, slot});
+      if (has_quota) try_charge(w, slot.charge, slot.node, slot.devices, kBothPlanes, -1);
+      count(w, w.sets[s], slot, -1);
+      slot = Slot{waits ? SlotState::kAbsent : SlotState::kWaiting, NodeId(), ChargeId(), 0};
+      count(w, w.sets[s], slot, +1);
+    }
+  }
+  return out;
+}
+
+void State::put_back(WorkloadId id, const std::vector<Lifted>& lifted, bool placed) {
+  WorkloadState& w = workloads[id.index()];
+  for (const Lifted& l : lifted) {
+    if (placed && l.before.state != SlotState::kWaiting) continue;
+    Slot& slot = w.sets[l.set].slots[l.index];
+    count(w, w.sets[l.set], slot, -1);
+    slot = l.before;
+    count(w, w.sets[l.set], slot, +1);
+  }
+  if (placed) gain_quota(w.queue);  // a revision may ask for less
 }
 
 void State::changed(WorkloadId id) {
@@ -229,7 +263,19 @@ void State::settle(WorkloadId id) {
     w.withdraw = false;
     to_withdraw.erase(id);
   }
-  const bool waits = w.active && w.waiting() > 0 && !holds && !w.withdraw;
+  const bool may_be_placed =
+      w.unplaced() > 0 && std::all_of(w.sets.begin(), w.sets.end(), [&](const PodSetState& set) {
+        return specs[set.spec].pod.awaited_flavors.empty();
+      });
+  if (may_be_placed) {
+    unplaced.insert_or_assign(w.arrival, id);
+    unplaced_news = true;
+  } else {
+    unplaced.erase(w.arrival);
+  }
+  // What has no places yet does not grow.
+  const bool waits =
+      w.active && w.waiting() > 0 && !holds && !w.withdraw && !(may_be_placed && !w.incomplete());
   grow_older(id, waits || holds);
   if (w.pending.valid()) {
     if (waits && pending.at(w.pending).key == class_key(w, id) && w.in_line == member(w, id)) return;
@@ -433,6 +479,10 @@ std::vector<ChargeId> State::choices(const PodSetState& set) {
     if (slot.charge.valid() && slot.state != SlotState::kReleasing &&
         std::find(all.choices.begin(), all.choices.end(), slot.charge) != all.choices.end()) {
       return {slot.charge};
+    }
+    if (slot.charge.valid() && slot.state != SlotState::kReleasing && charges[slot.charge].awaited) {
+      const ChargeId same = choice_of_flavors(set.spec, charges[slot.charge].flavors);
+      if (same.valid()) return {same};
     }
   }
   return all.choices;

@@ -52,6 +52,7 @@ struct PodSetState {
   std::int64_t active = 0;  // binding and running
   std::int64_t held = 0;
   std::int64_t releasing = 0;
+  std::int64_t unplaced = 0;      // of the active: with a charge whose nodes are awaited
   std::vector<DemandBand> bands;  // as given; core/bands.h reads them
 };
 
@@ -101,6 +102,7 @@ struct WorkloadState {
   std::int64_t running() const { return sum(&PodSetState::active); }
   std::int64_t held() const { return sum(&PodSetState::held); }
   std::int64_t releasing() const { return sum(&PodSetState::releasing); }
+  std::int64_t unplaced() const { return sum(&PodSetState::unplaced); }
   // Some of it runs, but less than its least count.
   bool incomplete() const {
     return running() > 0 &&
@@ -185,6 +187,16 @@ class State {
   TimeMs next_old() const { return ages_.empty() ? kEndOfTime : ages_.begin()->first; }
   // The workload has been given a hold: its slots are held already.
   void list_hold(WorkloadId id, std::uint64_t order);
+  // Slots that have quota and no place, taken out of the way for a search that gives them one: they wait, what they charge is given
+  // back in the trial, and those that waited before are left out of it. put_back(): the trial was rolled back, or they are to get
+  // the places that it found.
+  struct Lifted {
+    std::size_t set = 0;
+    std::size_t index = 0;
+    Slot before;
+  };
+  std::vector<Lifted> lift(WorkloadId id);
+  void put_back(WorkloadId id, const std::vector<Lifted>& lifted, bool placed);
 
   // ---- Trials.
   std::size_t mark() const { return undo_.size(); }
@@ -260,6 +272,9 @@ class State {
   Pending pending;
   std::map<std::uint64_t, WorkloadId> holders;  // by hold_order
   std::set<WorkloadId> to_withdraw;
+  std::map<std::uint64_t, WorkloadId>
+      unplaced;                // by arrival: quota without places, and nodes awaited no longer
+  bool unplaced_news = false;  // one more of them, or room or rules that they may gain by
   std::uint64_t config_version = 1;
   // Grows with every change of nodes, foreign pods, topologies, flavors and queues, and of the demand mix: of where work would
   // be laid, if there were none.
@@ -304,7 +319,8 @@ class State {
   void rebuild_queues();
   Shape base_shape(const PodTemplate& pod);
   void build_choices(Spec& spec);
-  ChargeId charge_for(const Shape& base, const ResourceList& counted, std::vector<ChosenFlavor> chosen);
+  ChargeId charge_for(const PodTemplate& pod, const Shape& base, const ResourceList& counted,
+                      std::vector<ChosenFlavor> chosen);
   FlavorResource pair(const std::string& flavor, const std::string& resource);
   std::string class_key(const WorkloadState& w, WorkloadId id) const;
   Pending::Member member(const WorkloadState& w, WorkloadId id) const;

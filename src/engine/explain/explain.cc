@@ -61,6 +61,7 @@ void add_nodes(const State& state, const WorkloadState& w, Reason& reason) {
     for (const auto& set : w.sets) {
       if (set.waiting == 0) continue;
       for (const ChargeId choice : state.specs[set.spec].choices) {
+        if (state.charges[choice].awaited) continue;  // there it lacks no nodes
         for (Reason& r : count_nodes(state, state.shape_of(choice))) {
           if (std::find(reason.children.begin(), reason.children.end(), r) == reason.children.end()) {
             reason.children.push_back(std::move(r));

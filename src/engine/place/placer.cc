@@ -51,14 +51,37 @@ Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps
 
 bool Placer::run() {
   if (lacks_pods() || lacks_flavors()) return false;
-  if (search()) return true;
-  if (!failure_.by_nodes || failure_.steps_ended || !scarcest_first()) return false;
-  // What is told is what the first search found out.
-  Failure first = failure_;
-  if (search()) return true;
-  first.steps_ended = failure_.steps_ended;
-  failure_ = std::move(first);
-  return false;
+  const bool may_wait = put_off();
+  if (!put_off_ && search()) return true;
+  if (!put_off_ && failure_.by_nodes && !failure_.steps_ended && scarcest_first()) {
+    // What is told is what the first search found out.
+    Failure first = failure_;
+    if (search()) return true;
+    first.steps_ended = failure_.steps_ended;
+    failure_ = std::move(first);
+  }
+  if (!may_wait || failure_.steps_ended) return false;
+  put_off_ = true;
+  return search();
+}
+
+// Whether it could start without domains, on charges whose nodes are awaited. Where it has no others, it does not look for any.
+bool Placer::put_off() {
+  const auto asks = [](const StructureGroup& group) { return !group.topology.empty(); };
+  if (std::none_of(structure_.groups.begin(), structure_.groups.end(), asks)) return false;
+  bool only = true;
+  for (std::uint32_t set = 0; set < w_.sets.size(); ++set) {
+    if (extents_[set].want == 0) continue;
+    bool some = false;
+    for (const ChargeId charge : choices(set)) {
+      some = some || state_.charges[charge].awaited;
+      only = only && state_.charges[charge].awaited;
+    }
+    if (!some && must(set) > 0) return false;
+    only = only && some;
+  }
+  put_off_ = only;
+  return true;
 }
 
 // Before anything else, so that it does not depend on what is free who is told so.
@@ -204,6 +227,7 @@ std::vector<ChargeId> Placer::choices(std::uint32_t set) {
                                         : std::vector<ChargeId>{};
   }
   std::vector<ChargeId> all = choices_of(state_, w_, set);
+  if (put_off_) std::erase_if(all, [&](ChargeId charge) { return !state_.charges[charge].awaited; });
   // Sets of one flavor group go where those before them went in this search, too.
   if (const std::string& group = w_.sets[set].flavor_group; !group.empty()) {
     std::erase_if(all, [&](ChargeId charge) {
@@ -265,6 +289,7 @@ bool Placer::leave(std::size_t step) {
 bool Placer::enter(std::size_t step) {
   const StructureGroup& group = structure_.groups[walk_[step].index];
   const TopologyRequest& topology = group.topology;
+  if (put_off_) return walk(step + 1);
   if (!topology.required.empty()) {
     const auto level = state_.nodes.level_of(topology.required);
     if (!level) {
@@ -303,6 +328,7 @@ bool Placer::in_domain(std::size_t step, std::uint32_t level, std::size_t most) 
     want += w_.sets[set].waiting;
     for (const Slot& slot : w_.sets[set].slots) {
       if (!slot.node.valid() || slot.state == SlotState::kReleasing) continue;
+      if (state_.charges[slot.charge].awaited && nodes.is_opaque(slot.node)) continue;
       const DomainId its = nodes.domain_of(slot.node, level);
       adrift = adrift || !its.valid();
       if (!fixed.valid()) fixed = its;
@@ -403,7 +429,7 @@ bool Placer::leaf(std::size_t step) {
     const Spec& spec = state_.spec(s.spec);
     const std::vector<ChargeId> options = choices(set);
     if (spec.choices.empty()) note(spec.problem);
-    if (options.empty() && !spec.choices.empty()) {
+    if (options.empty() && !spec.choices.empty() && !put_off_) {
       note({ReasonCode::kNodeFlavor,
             "",
             "the pod sets of flavor group " + s.flavor_group + " have no flavor in common",
@@ -434,7 +460,7 @@ bool Placer::leaf(std::size_t step) {
 
 bool Placer::in_segments(std::uint32_t set) const {
   const TopologyRequest& topology = structure_.groups[structure_.group_of[set]].topology;
-  return topology.segment > 1 && !topology.segment_level.empty();
+  return topology.segment > 1 && !topology.segment_level.empty() && !put_off_;
 }
 
 std::int64_t Placer::room(const ShapeIndex& index) const {

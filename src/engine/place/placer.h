@@ -10,6 +10,9 @@
 // domains, and a heuristic where several shapes compete for the same nodes. Where that finds no places for several pod sets,
 // they are looked for once more with the pod sets first for which there is least room to spare (best fit decreasing, by what
 // is scarce instead of by size).
+//
+// Charges whose nodes are awaited take quota alone. They are in no domain: where a group asks for one, and every pod set that
+// must start may wait for nodes, it starts so with all of them, and the domain is chosen when it gets its places.
 #pragma once
 
 #include <cstdint>
@@ -71,6 +74,7 @@ class Placer {
   bool search();
   void acquit();
   bool scarcest_first();
+  bool put_off();
   void set_steps(std::vector<Step> steps);
   bool walk(std::size_t step);
   bool enter(std::size_t step);
@@ -104,6 +108,7 @@ class Placer {
   std::vector<std::int64_t> done_;     // children started, by group
   std::vector<std::int64_t> skipped_;  // children left out, by group
   std::vector<std::size_t> past_;      // by step: the step after the matching exit
+  bool put_off_ = false;               // where the nodes are awaited, so that no domain can be chosen yet
   Failure failure_;
 };
 
