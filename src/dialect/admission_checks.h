@@ -55,6 +55,7 @@ struct AdmissionCheckState {
   std::optional<std::int64_t> retry_after;  // s; with kRetry
   std::int64_t retries = 0;
   std::vector<PodSetUpdate> updates;
+  bool operator==(const AdmissionCheckState&) const = default;
 };
 
 }  // namespace berth::dialect

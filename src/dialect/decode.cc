@@ -6,6 +6,7 @@
 
 #include "dialect/decode_core.h"
 #include "dialect/decode_effects.h"
+#include "dialect/decode_provisioning.h"
 #include "dialect/decode_queues.h"
 #include "dialect/decode_tree.h"
 #include "dialect/decode_workload.h"
@@ -98,6 +99,12 @@ Object read_value(const V& value, Kind kind, Problems& problems, const DeviceNam
       break;
     case Kind::kRuntimeClass:
       out = read_runtime_class(f, value);
+      break;
+    case Kind::kProvisioningRequestConfig:
+      out = read_provisioning_config(f, value);
+      break;
+    case Kind::kProvisioningRequest:
+      out = read_provisioning_request(f, value);
       break;
   }
   return out;

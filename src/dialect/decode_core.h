@@ -23,7 +23,7 @@ inline bool is_read_key(std::string_view key) {
   return key.starts_with(kBerthPrefix) || key.starts_with("kueue.x-k8s.io/") ||
          key.starts_with("scheduling.x-k8s.io/") || key.starts_with(kOlderPodGroupLabel) ||
          key == kVolcanoQueueName || key == kKaiQueueName || key == kOlderKaiQueueName || key == kJobIndex ||
-         key == kMirrorPod;
+         key == kMirrorPod || key.starts_with(kProvisioningParameter);
 }
 
 template <class V>

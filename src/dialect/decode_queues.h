@@ -203,8 +203,14 @@ AdmissionCheck read_admission_check(FieldReader<V>& f, const V& object) {
   const V spec = f.map(object, "spec");
   out.controller = f.string(spec, "controllerName");
   if (out.controller.empty()) f.error(spec.present() ? spec : object, "controllerName", "must be there");
+  const V parameters = f.map(spec, "parameters");
+  if (f.string(parameters, "kind") == enum_name(Kind::kProvisioningRequestConfig) &&
+      f.string(parameters, "apiGroup") == kKueueGroup)
+    out.config = f.string(parameters, "name");
   f.list(f.map(object, "status"), "conditions", [&](const V& c) {
-    if (f.string(c, "type") == "Active") out.active = f.string(c, "status") == "True";
+    if (f.string(c, "type") != "Active") return;
+    out.active = f.string(c, "status") == "True";
+    out.active_reason = f.string(c, "reason");
   });
   return out;
 }

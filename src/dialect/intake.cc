@@ -79,7 +79,13 @@ void Intake::upsert(Object object) {
       return s.refresh_dependents("wpc:" + value.meta.name);
     }
     case Kind::kAdmissionCheck:
-      return s.book.upsert(std::get<AdmissionCheck>(object));
+      s.book.upsert(std::get<AdmissionCheck>(object));
+      return s.refresh_checked();
+    case Kind::kProvisioningRequestConfig:
+      s.book.upsert(std::get<ProvisioningRequestConfig>(object));
+      return s.refresh_checked();
+    case Kind::kProvisioningRequest:  // its Workload's affair (scheduler/provisioner.h)
+      return;
     case Kind::kLimitRange: {
       auto& value = std::get<LimitRange>(object);
       auto& known = s.limit_ranges[value.meta.ns][value.meta.name];
@@ -182,8 +188,13 @@ void Intake::Impl::remove_named(Kind kind, std::string_view ns, std::string_view
       erase(flavors, name);
       return book.remove(kind, name);
     case Kind::kTopology:
-    case Kind::kAdmissionCheck:
       return book.remove(kind, name);
+    case Kind::kAdmissionCheck:
+    case Kind::kProvisioningRequestConfig:
+      book.remove(kind, name);
+      return refresh_checked();
+    case Kind::kProvisioningRequest:
+      return;
     case Kind::kLimitRange:
       if (const auto it = limit_ranges.find(ns);
           it != limit_ranges.end() && erase(it->second, std::string(name)))

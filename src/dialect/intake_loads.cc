@@ -114,6 +114,7 @@ std::uint32_t Intake::Impl::new_load(const Membership& m, const std::string& ns)
 void Intake::Impl::free_load(std::uint32_t ix) {
   Load& load = loads[ix];
   if (load.emitted) work.push_back(WorkloadRemove{load.uid});
+  supplied.erase(load.uid);
   set_depends(ix, {});
   load_by_uid.erase(load.uid);
   load = Load{};
@@ -438,6 +439,7 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
   }
   resolve_queue(load, load.queue_mark->first, load.queue_mark->second, out, depends);
   require_checks(load, out);
+  await_nodes(load, out);
   if (own) out.blocked = std::move(own);
   if (const auto gates = gates_of(load); !gates.empty() && !out.blocked) {
     out.gates = gates;
@@ -514,6 +516,7 @@ Workload Intake::Impl::build_asked(const Load& load, const Settings& settings) c
     PodSet set;
     set.name = load.roles.size() == 1 ? "main" : fmt::format("role-{}", i);
     if (!settings.invalid) set.pod = *role.shape;
+    if (i < settings.awaited.size()) set.pod.awaited_flavors = settings.awaited[i];
     set.count = settings.counts[i].count;
     set.least = settings.counts[i].least;
     if (settings.most_at_once) set.bands.push_back({.count = set.count, .protected_from_reclaim = false});

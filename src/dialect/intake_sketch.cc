@@ -82,13 +82,70 @@ void Intake::Impl::require_checks(const Load& load, Settings& settings) const {
       settings.queue, kKueuePodGroup);
 }
 
+// What runs has its places. Pod sets that ask for none of the managed resources are placed at once, unless all of the gang must be
+// near each other: then it is laid out as a whole.
+void Intake::Impl::await_nodes(const Load& load, Settings& settings) const {
+  if (book.check_mode() != CheckMode::kLive || load.bound > 0 || supplied.contains(load.uid)) return;
+  const ClusterQueue* queue = book.cluster_queue(settings.queue);
+  if (queue == nullptr || queue->checks.empty() || settings.lane.empty() || !has_object(load)) return;
+  std::vector<std::string> any;
+  for (const Role& role : load.roles) {
+    PodTemplate counted = *role.shape;
+    config.counts.apply(counted);
+    const auto total = counted.total();
+    settings.awaited.push_back(total ? book.provisioned_flavors(*queue, counted.counted.value_or(*total))
+                                     : std::vector<std::string>());
+    if (any.empty()) any = settings.awaited.back();
+  }
+  if (any.empty()) settings.awaited.clear();
+  if (!settings.topology.empty()) {
+    for (auto& of_role : settings.awaited) of_role = any;
+  }
+}
+
+void Intake::Impl::refresh_checked() {
+  for (const auto& [name, queue] : book.cluster_queues()) {
+    if (!queue.checks.empty()) refresh_dependents("cq:" + name);
+  }
+}
+
 void Intake::set_check_mode(CheckMode mode) {
   Impl& s = *impl_;
   if (s.book.check_mode() == mode) return;
   s.book.set_check_mode(mode);
-  for (const auto& [name, queue] : s.book.cluster_queues()) {
-    if (!queue.checks.empty()) s.refresh_dependents("cq:" + name);
+  s.refresh_checked();
+}
+
+void Intake::set_provisioning_served(bool served) {
+  impl_->book.set_provisioning_served(served);
+  impl_->refresh_checked();
+}
+
+const ProvisioningRequestConfig* Intake::provisioning(std::string_view check) const {
+  return impl_->book.provisioning(check);
+}
+
+std::vector<OwnCheck> Intake::own_checks() const {
+  std::vector<OwnCheck> out;
+  const QueueBook& book = impl_->book;
+  for (const auto& [name, check] : book.checks()) {
+    if (book.is_own(check)) out.push_back({&check, book.own_problem(check)});
   }
+  return out;
+}
+
+const ResourceFlavor* Intake::flavor(std::string_view name) const {
+  const auto it = impl_->flavors.find(name);
+  return it == impl_->flavors.end() ? nullptr : &it->second;
+}
+
+bool Intake::set_nodes_came(std::string_view workload, bool came) {
+  Impl& s = *impl_;
+  const std::string uid(workload);
+  const bool changed = came ? s.supplied.insert(uid).second : s.supplied.erase(uid) > 0;
+  const auto ix = s.find_load(uid);
+  if (changed && ix != kNoIx) s.refresh(ix);
+  return changed;
 }
 
 const std::vector<CheckRule>& Intake::checks(std::string_view workload) const {
@@ -174,6 +231,10 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
   }
   out.most_seconds = to_seconds(meta->mark(kKueueMaxSeconds));
   out.ready_times = meta->annotation(kKueueReadyTimes);
+  for (const auto& [key, value] : meta->annotations) {
+    if (key.starts_with(kProvisioningParameter))
+      out.parameters.emplace(key.substr(kProvisioningParameter.size()), value);
+  }
   return out;
 }
 

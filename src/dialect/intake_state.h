@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "dialect/core.h"
@@ -72,6 +73,8 @@ struct Settings {
   std::int64_t boost = 0;     // part of the priority
   bool invalid = false;       // the engine gets it without its requests
   bool most_at_once = false;  // Offer::kMostFree
+  std::vector<std::vector<std::string>>
+      awaited;  // by role: flavors whose nodes are to be provisioned; empty: none
   bool operator==(const Settings&) const = default;
 };
 
@@ -259,6 +262,10 @@ struct Intake::Impl {
   static bool has_object(const Load& load);
   // Work of a queue with admission checks that nobody can be asked about waits.
   void require_checks(const Load& load, Settings& settings) const;
+  // In which flavors it gets quota first.
+  void await_nodes(const Load& load, Settings& settings) const;
+  // Work of queues with admission checks.
+  void refresh_checked();
 
   // intake_workloads.cc: Kueue's Workload objects
   void upsert_workload(KueueWorkload&& object);
@@ -302,6 +309,7 @@ struct Intake::Impl {
   std::unordered_map<std::string, Reason> rests;             // why a Job is not tried again yet, by uid
   std::unordered_map<std::string, Standing> standings;       // by uid of the workload
   std::unordered_map<std::string, PodSetUpdate> amendments;  // by uid of the Job
+  std::unordered_set<std::string> supplied;                  // workloads: Intake::set_nodes_came()
   std::map<std::string, ResourceFlavor, std::less<>> flavors;
   std::map<std::string, std::string, std::less<>> cohort_parents;
   std::map<std::string, StopPolicy, std::less<>> own_queues;      // Berth's

@@ -74,6 +74,15 @@ inline constexpr std::string_view kKueueMinParallelism = "kueue.x-k8s.io/job-min
 inline constexpr std::string_view kKueueCompletionsFollow =
     "kueue.x-k8s.io/job-completions-equal-parallelism";
 inline constexpr std::string_view kKueueDefaultLocalQueue = "default";
+// controllerName of the AdmissionChecks that Berth answers itself (scheduler/provisioner.h)
+inline constexpr std::string_view kProvisioningController = "kueue.x-k8s.io/provisioning-request";
+inline constexpr std::string_view kProvisioningParameter =
+    "provreq.kueue.x-k8s.io/";  // prefix of annotations: a parameter of its ProvisioningRequest
+
+// Cluster Autoscaler's ProvisioningRequest; annotations of the pods that use one.
+inline constexpr std::string_view kAutoscalingGroup = "autoscaling.x-k8s.io";
+inline constexpr std::string_view kConsumesRequest = "autoscaling.x-k8s.io/consume-provisioning-request";
+inline constexpr std::string_view kProvisioningClass = "autoscaling.x-k8s.io/provisioning-class-name";
 
 // Upstream.
 inline constexpr std::string_view kJobIndex = "batch.kubernetes.io/job-completion-index";

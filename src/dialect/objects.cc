@@ -45,7 +45,11 @@ std::optional<Kind> kind_of(std::string_view api_version, std::string_view kind)
     case Kind::kWorkloadPriorityClass:
     case Kind::kWorkload:
     case Kind::kAdmissionCheck:
+    case Kind::kProvisioningRequestConfig:
       wanted = kKueueGroup;
+      break;
+    case Kind::kProvisioningRequest:
+      wanted = kAutoscalingGroup;
       break;
     case Kind::kQueue:  // above; their names here are Berth's
     case Kind::kVolcanoQueue:
@@ -64,6 +68,7 @@ bool is_namespaced(Kind kind) {
     case Kind::kLocalQueue:
     case Kind::kWorkload:
     case Kind::kLimitRange:
+    case Kind::kProvisioningRequest:
       return true;
     default:
       return false;
@@ -99,6 +104,17 @@ std::int64_t Job::asked() const {
   if (!reduced) return pods();
   return reduced->completions_too ? reduced->full
                                   : std::min(reduced->full, completions.value_or(reduced->full));
+}
+
+const ProvisioningRequest::Condition* ProvisioningRequest::find(std::string_view type) const {
+  const auto it = std::find_if(conditions.begin(), conditions.end(),
+                               [&](const Condition& condition) { return condition.type == type; });
+  return it == conditions.end() ? nullptr : &*it;
+}
+
+bool ProvisioningRequest::is(std::string_view type) const {
+  const Condition* condition = find(type);
+  return condition != nullptr && condition->is_true;
 }
 
 bool LabelSelector::matches(const Labels& labels) const {

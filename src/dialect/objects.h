@@ -48,6 +48,8 @@ enum class Kind : std::uint8_t {
   kAdmissionCheck,
   kLimitRange,
   kRuntimeClass,
+  kProvisioningRequestConfig,
+  kProvisioningRequest,
 };
 
 }  // namespace berth::dialect
@@ -72,7 +74,9 @@ struct berth::EnumNames<berth::dialect::Kind> {
                                     "KaiQueue"sv,
                                     "AdmissionCheck"sv,
                                     "LimitRange"sv,
-                                    "RuntimeClass"sv};
+                                    "RuntimeClass"sv,
+                                    "ProvisioningRequestConfig"sv,
+                                    "ProvisioningRequest"sv};
 };
 
 namespace berth::dialect {
@@ -292,12 +296,50 @@ struct WorkloadPriorityClass {
   std::int64_t value = 0;
 };
 
-// Kueue's AdmissionCheck: who answers for it is another controller.
+// Kueue's AdmissionCheck: who answers for it is its controller.
 struct AdmissionCheck {
   static constexpr Kind kKind = Kind::kAdmissionCheck;
   Meta meta;
   std::string controller;
+  std::string config;          // the ProvisioningRequestConfig that its parameters name; "" = none
   std::optional<bool> active;  // condition Active; none: nobody has said yet
+  std::string active_reason;   // and why
+};
+
+// How nodes are asked for: of an AdmissionCheck of kProvisioningController.
+struct ProvisioningRequestConfig {
+  static constexpr Kind kKind = Kind::kProvisioningRequestConfig;
+  struct Selector {  // what becomes a node selector of the pods: a value of the request's class details
+    std::string key;
+    std::string detail;
+  };
+  Meta meta;
+  std::string provisioning_class;
+  Labels parameters;
+  std::vector<std::string> managed;  // pods that ask for none of these resources need no nodes; empty: all do
+  std::int64_t most_retries = 3;     // requests after the first
+  DurationMs first_rest = kMinute;   // before the first of these; doubled each time
+  DurationMs most_rest = 30 * kMinute;
+  std::vector<Selector> selectors;
+  bool merges_pod_sets = false;  // pod sets whose pods are alike are asked for as one
+};
+
+// Cluster Autoscaler's request for nodes, as far as its answer goes.
+struct ProvisioningRequest {
+  static constexpr Kind kKind = Kind::kProvisioningRequest;
+  struct Condition {
+    std::string type;
+    bool is_true = false;
+    std::string message;
+  };
+  Meta meta;
+  std::string workload;  // the Workload that owns it, by name, and by uid
+  std::string workload_uid;
+  std::vector<Condition> conditions;
+  Labels details;  // provisioningClassDetails
+
+  const Condition* find(std::string_view type) const;
+  bool is(std::string_view type) const;
 };
 
 // What the API server gives to the containers of a namespace's pods, and the bounds that it holds them to. Base units; defaults as
@@ -406,7 +448,8 @@ struct KueueWorkload {
 
 using Object = std::variant<Pod, NodeObject, Namespace, PriorityClass, Job, PodGroup, ClusterQueue, Cohort,
                             LocalQueue, ResourceFlavor, TopologyObject, WorkloadPriorityClass, KueueWorkload,
-                            BerthQueue, VolcanoQueue, KaiQueue, AdmissionCheck, LimitRange, RuntimeClass>;
+                            BerthQueue, VolcanoQueue, KaiQueue, AdmissionCheck, LimitRange, RuntimeClass,
+                            ProvisioningRequestConfig, ProvisioningRequest>;
 
 Kind kind_of(const Object& object);
 const Meta& meta_of(const Object& object);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "dialect/names.h"
+
 namespace berth::dialect {
 namespace {
 
@@ -55,6 +57,54 @@ void QueueBook::upsert(const AdmissionCheck& object) {
   checks_.insert_or_assign(object.meta.name, object);
   dirty_ = true;
 }
+void QueueBook::upsert(const ProvisioningRequestConfig& object) {
+  provisioning_.insert_or_assign(object.meta.name, object);
+  dirty_ = true;
+}
+void QueueBook::set_provisioning_served(bool served) {
+  dirty_ = dirty_ || served != provisioning_served_;
+  provisioning_served_ = served;
+}
+
+bool QueueBook::is_own(const AdmissionCheck& check) const {
+  return check.controller == kProvisioningController && check_mode_ == CheckMode::kLive;
+}
+
+std::string QueueBook::own_problem(const AdmissionCheck& check) const {
+  if (!is_own(check)) return {};
+  if (!provisioning_served_)
+    return "the API server has no ProvisioningRequests (autoscaling.x-k8s.io): install Cluster Autoscaler's";
+  if (check.config.empty())
+    return "its parameters name no ProvisioningRequestConfig (apiGroup kueue.x-k8s.io, kind, name)";
+  if (!provisioning_.contains(check.config))
+    return fmt::format("ProvisioningRequestConfig {} does not exist", check.config);
+  return {};
+}
+
+const ProvisioningRequestConfig* QueueBook::provisioning(std::string_view name) const {
+  const auto check = checks_.find(name);
+  if (check == checks_.end() || !is_own(check->second) || !own_problem(check->second).empty()) return nullptr;
+  return &provisioning_.find(check->second.config)->second;
+}
+
+std::vector<std::string> QueueBook::provisioned_flavors(const ClusterQueue& queue,
+                                                        const ResourceList& asked) const {
+  std::set<std::string> out;
+  for (const CheckRule& rule : queue.checks) {
+    const ProvisioningRequestConfig* config = provisioning(rule.name);
+    if (config == nullptr) continue;
+    const auto& managed = config->managed;
+    if (!managed.empty() && std::none_of(managed.begin(), managed.end(), [&](const std::string& resource) {
+          return asked.get(resource) > 0;
+        }))
+      continue;
+    out.insert(rule.flavors.begin(), rule.flavors.end());
+    if (!rule.flavors.empty()) continue;
+    for (const ResourceGroup& group : queue.groups) out.insert(group.flavors.begin(), group.flavors.end());
+  }
+  return {out.begin(), out.end()};
+}
+
 void QueueBook::set_check_mode(CheckMode mode) {
   if (check_mode_ == mode) return;
   check_mode_ = mode;
@@ -77,6 +127,8 @@ void QueueBook::remove(Kind kind, std::string_view name) {
       return erase(topologies_);
     case Kind::kAdmissionCheck:
       return erase(checks_);
+    case Kind::kProvisioningRequestConfig:
+      return erase(provisioning_);
     default:
       return tree_.remove(kind, name);
   }
@@ -150,7 +202,10 @@ QueueBook::CheckProblems QueueBook::check_problems(const ClusterQueue& queue) co
     const auto it = checks_.find(rule.name);
     std::string& list = it == checks_.end() ? out.missing : out.inactive;
     // In a plan nobody has had the time to say that it is.
-    if (it != checks_.end() && it->second.active.value_or(check_mode_ == CheckMode::kAssumed)) continue;
+    const bool active = it != checks_.end() &&
+                        (is_own(it->second) ? own_problem(it->second).empty()
+                                            : it->second.active.value_or(check_mode_ == CheckMode::kAssumed));
+    if (active) continue;
     list += fmt::format("{}{}", list.empty() ? "" : ",", rule.name);
   }
   return out;

@@ -40,8 +40,19 @@ class QueueBook {
   void upsert(const TopologyObject& object);
   void upsert(Kind kind, const TreeQueue& object);
   void upsert(const AdmissionCheck& object);
+  void upsert(const ProvisioningRequestConfig& object);
   void set_check_mode(CheckMode mode);
   CheckMode check_mode() const { return check_mode_; }
+  // Whether the API server has ProvisioningRequests.
+  void set_provisioning_served(bool served);
+  const std::map<std::string, AdmissionCheck, std::less<>>& checks() const { return checks_; }
+  // Of a check that Berth answers itself (kProvisioningController, CheckMode::kLive): how it asks for nodes; null where it cannot.
+  const ProvisioningRequestConfig* provisioning(std::string_view check) const;
+  // Why Berth cannot answer for this check of its own; "": it can, or it is not its own.
+  std::string own_problem(const AdmissionCheck& check) const;
+  bool is_own(const AdmissionCheck& check) const;
+  // Flavors of the queue in which pods that ask for this get quota first, and nodes when those have been provisioned; by name.
+  std::vector<std::string> provisioned_flavors(const ClusterQueue& queue, const ResourceList& asked) const;
   // The nodes that the cluster's tree divides, as of the next drain(): one came (no `before`), went (no `after`) or changed.
   void node_changed(const Node* before, const Node* after) {
     sums_.change(before, after);
@@ -83,7 +94,9 @@ class QueueBook {
   std::map<std::string, Flavor, std::less<>> flavors_;
   std::map<std::string, Topology, std::less<>> topologies_;
   std::map<std::string, AdmissionCheck, std::less<>> checks_;
+  std::map<std::string, ProvisioningRequestConfig, std::less<>> provisioning_;
   CheckMode check_mode_ = CheckMode::kNone;
+  bool provisioning_served_ = false;
   ClusterTree tree_;
   NodeSums sums_;
   std::map<std::string, LocalQueue, std::less<>> local_queues_;  // ns/name

@@ -50,6 +50,7 @@ struct WorkloadSketch {
   std::optional<std::int64_t> most_seconds;
   std::string_view gates;        // who still prepares it (kKueueGatedBy), where that is why it waits
   std::string_view ready_times;  // kKueueReadyTimes
+  Labels parameters;             // of a ProvisioningRequest: kProvisioningParameter, without that prefix
   std::vector<Set> sets;
 };
 

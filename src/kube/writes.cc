@@ -200,4 +200,16 @@ Write patch_object(std::string path, std::string body, BodyType type) {
   return write;
 }
 
+Write delete_object(std::string path, std::string_view uid) {
+  Write write;
+  write.method = Method::kDelete;
+  write.path = std::move(path);
+  write.idempotent = true;
+  text::JsonWriter json;
+  json.begin_object().field("apiVersion", "v1").field("kind", "DeleteOptions");
+  json.key("preconditions").begin_object().field("uid", uid).end_object().end_object();
+  write.body = json.take();
+  return write;
+}
+
 }  // namespace berth::kube

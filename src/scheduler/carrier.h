@@ -76,6 +76,8 @@ class Carrier {
   void carry_out(const Decision& decision, TimeMs now);
   // The start is not carried out before admit().
   void hold(const Decision& start);
+  // This start is carried out: with what is held of its workload, but for slots that have other places in it.
+  void join_held(Decision& start);
   // What was held is carried out, and what starts of it from now on. `updates`: what its pods get beside.
   void admit(std::string_view workload, std::vector<dialect::PodSetUpdate> updates, TimeMs now);
   void unadmit(std::string_view workload);

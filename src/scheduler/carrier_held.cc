@@ -1,4 +1,7 @@
 // The part of Carrier (carrier.h) that is about starts which wait for somebody's word, and about places of pods that are to come.
+#include <iterator>
+#include <utility>
+
 #include "scheduler/carrier.h"
 
 namespace berth::scheduler {
@@ -8,6 +11,16 @@ void Carrier::hold(const Decision& start) {
   if (!info) return;
   held_.add(start, info->suspended ? info->job_generation : 0);
   if (info->suspended) intake_.set_reserved(start.workload, true);
+}
+
+void Carrier::join_held(Decision& start) {
+  if (!held_.has(start.workload)) return;
+  for (const SlotPlacement& slot : start.slots) (void)held_.drop(start.workload, slot.pod_set, slot.index);
+  if (auto held = held_.take_placed(start.workload)) {
+    start.slots.insert(start.slots.end(), std::make_move_iterator(held->slots.begin()),
+                       std::make_move_iterator(held->slots.end()));
+  }
+  if (!held_.has(start.workload)) intake_.set_reserved(start.workload, false);
 }
 
 void Carrier::forget_held(std::string_view workload) {
@@ -27,9 +40,9 @@ void Carrier::admit(std::string_view workload, std::vector<dialect::PodSetUpdate
     updates_.insert_or_assign(uid, std::move(updates));
   }
   if (anew) return;
-  if (const auto decision = held_.take(uid)) {
+  if (const auto decision = held_.take_placed(uid)) {
     start(*decision, now);
-    intake_.set_reserved(uid, false);
+    if (!held_.has(uid)) intake_.set_reserved(uid, false);
   }
 }
 

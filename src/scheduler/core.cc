@@ -36,6 +36,11 @@ bool has_status(dialect::Kind kind) {
          kind == dialect::Kind::kQueue;
 }
 
+// By these it changes which checks Berth answers itself, and how.
+bool is_of_checks(dialect::Kind kind) {
+  return kind == dialect::Kind::kAdmissionCheck || kind == dialect::Kind::kProvisioningRequestConfig;
+}
+
 // More room, or more quota, would help.
 bool lacks_room(const Verdict& verdict) {
   if (verdict.kind != VerdictKind::kBlocked && verdict.kind != VerdictKind::kRefused) return false;
@@ -84,6 +89,7 @@ void Core::take_answer(Answer&& answer, TimeMs now) {
       return;
     case Step::kWorkload:
     case Step::kLook:
+    case Step::kProvision:
       return workload_objects_.answered(answer, now);
     case Step::kQueue:
       return queue_statuses_.answered(answer, now);
@@ -95,9 +101,16 @@ void Core::take_answer(Answer&& answer, TimeMs now) {
 }
 
 void Core::set_kueue_version(std::string_view version, TimeMs now) {
-  workload_objects_.set_version(version, now);
   intake_.set_check_mode(version.empty() ? dialect::CheckMode::kNone : dialect::CheckMode::kLive);
+  workload_objects_.set_version(version, now);  // which says of what checks Berth answers itself
   queue_statuses_.set_version(version);
+}
+
+void Core::set_provisioning_version(std::string_view version, TimeMs now) {
+  if (provisioning_version_ == version) return;
+  provisioning_version_ = version;
+  intake_.set_provisioning_served(!version.empty());
+  workload_objects_.set_provisioning_version(version, now);
 }
 
 void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) {
@@ -112,8 +125,11 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
   if (item.type == kube::ChangeType::kDeleted) {
     if (item.kind == dialect::Kind::kWorkload)
       return workload_objects_.gone(batch.ns(item), batch.name(item), now);
+    if (item.kind == dialect::Kind::kProvisioningRequest)
+      return workload_objects_.request_gone(batch.ns(item), batch.name(item), now);
     if (has_status(item.kind)) queue_statuses_.gone(item.kind, batch.ns(item), batch.name(item));
     intake_.remove(item.kind, batch.ns(item), batch.name(item), uid);
+    if (is_of_checks(item.kind)) workload_objects_.checks_changed(now);
     if (is_pod) {
       carrier_.seen(uid, true, now);
       reporter_.forget(uid);
@@ -132,12 +148,15 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
   }
   if (item.kind == dialect::Kind::kWorkload)
     return workload_objects_.seen(std::get<dialect::KueueWorkload>(*object), batch.version(item), now);
+  if (item.kind == dialect::Kind::kProvisioningRequest)
+    return workload_objects_.request_seen(std::get<dialect::ProvisioningRequest>(*object), now);
   if (has_status(item.kind))
     queue_statuses_.seen(item.kind, batch.ns(item), batch.name(item), batch.object(item));
   if (const auto* queue = std::get_if<dialect::ClusterQueue>(&*object))
     workload_objects_.queue_seen(*queue, now);
   if (is_job) workload_objects_.job_seen(std::get<dialect::Job>(*object), now);
   intake_.upsert(std::move(*object));
+  if (is_of_checks(item.kind)) workload_objects_.checks_changed(now);
   if (is_job) carrier_.job_seen(uid);
   if (!is_pod) return;
   carrier_.seen(uid, false, now);
@@ -183,11 +202,13 @@ void Core::decide(TimeMs now) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   if (metrics_ != nullptr) metrics_->decided(decisions, took.count());
   grant_less(decisions);
-  for (const Decision& decision : decisions) {
+  for (Decision& decision : decisions) {
     workload_objects_.decided(decision, now);
-    if (decision.kind == DecisionKind::kStart && workload_objects_.must_wait(decision, now)) {
+    const bool starts = decision.kind == DecisionKind::kStart;
+    if (starts && workload_objects_.must_wait(decision, now)) {
       carrier_.hold(decision);
     } else {
+      if (starts) carrier_.join_held(decision);
       carrier_.carry_out(decision, now);
     }
   }

@@ -72,6 +72,8 @@ class Core : private CarrierListener {
   const QueueStatuses& queue_statuses() const { return queue_statuses_; }
   // In which version Kueue's objects are written ("v1beta2"); empty: they are not.
   void set_kueue_version(std::string_view version, TimeMs now);
+  // And ProvisioningRequests ("v1"); empty: the API server has none.
+  void set_provisioning_version(std::string_view version, TimeMs now);
 
  private:
   void take_answer(Answer&& answer, TimeMs now);
@@ -110,6 +112,7 @@ class Core : private CarrierListener {
   TimeMs next_missing_ = 0;
   std::set<std::string> asked_for_;  // Jobs, by uid
   std::size_t known_problems_ = 0;
+  std::string provisioning_version_;
   std::map<std::pair<dialect::Kind, std::string>, std::string> logged_unreadable_;
   std::uint64_t told_unreadable_ = 0;
 };

@@ -25,6 +25,20 @@ std::optional<Decision> HeldStarts::take(std::string_view workload) {
   return out;
 }
 
+std::optional<Decision> HeldStarts::take_placed(std::string_view workload) {
+  const auto it = held_.find(std::string(workload));
+  if (it == held_.end()) return std::nullopt;
+  Decision out = it->second.start;
+  std::erase_if(it->second.slots, [&](auto& slot) {
+    if (slot.second.node.empty()) return false;
+    out.slots.push_back(std::move(slot.second));
+    return true;
+  });
+  if (it->second.slots.empty()) held_.erase(it);
+  if (out.slots.empty()) return std::nullopt;
+  return out;
+}
+
 void HeldStarts::forget(std::string_view workload) {
   if (!held_.empty()) held_.erase(std::string(workload));
 }

@@ -24,6 +24,8 @@ class HeldStarts {
   void add(const Decision& start, std::int64_t generation);
   // To be carried out, and not held any longer.
   std::optional<Decision> take(std::string_view workload);
+  // The same of those of its slots that have a place: quota alone goes on being held.
+  std::optional<Decision> take_placed(std::string_view workload);
   void forget(std::string_view workload);
   // One place of it; nothing where that is not held.
   std::optional<SlotPlacement> take(std::string_view workload, std::int64_t pod_set, std::int64_t index);

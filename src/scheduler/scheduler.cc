@@ -55,6 +55,8 @@ std::string_view name_of(Step step) {
       return "queue-status";
     case Step::kMissing:
       return "read";
+    case Step::kProvision:
+      return "provisioning-request";
   }
   return "";
 }
@@ -327,6 +329,7 @@ void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& source
   }
   spdlog::info("all lists read in {} ms: {} pods", now() - started, core.intake().pod_count());
   core.set_kueue_version(sources.kueue_version(), now());  // who can be asked about admission checks
+  core.set_provisioning_version(sources.provisioning_version(), now());
   core.recover(now());
   deciding = true;
   metrics.set_leader(true);
@@ -344,6 +347,7 @@ void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& source
     metrics.set_queue_depth("inbox", batch.size());
     const TimeMs time = now();
     core.set_kueue_version(sources.kueue_version(), time);
+    core.set_provisioning_version(sources.provisioning_version(), time);
     core.take(batch, time);
     core.turn(time);
     turned = std::chrono::steady_clock::now();

@@ -40,10 +40,19 @@ constexpr std::array kSources = {
     Source{dialect::Kind::kWorkloadPriorityClass, dialect::kKueueGroup, "workloadpriorityclasses", false},
     Source{dialect::Kind::kAdmissionCheck, dialect::kKueueGroup, "admissionchecks", false},
     Source{dialect::Kind::kWorkload, dialect::kKueueGroup, "workloads", false},
+    Source{dialect::Kind::kProvisioningRequestConfig, dialect::kKueueGroup, "provisioningrequestconfigs",
+           false},
+    Source{dialect::Kind::kProvisioningRequest, dialect::kAutoscalingGroup, "provisioningrequests", false},
     Source{dialect::Kind::kQueue, dialect::kBerthGroup, "queues", false},
     Source{dialect::Kind::kVolcanoQueue, dialect::kVolcanoGroup, "queues", false},
     Source{dialect::Kind::kKaiQueue, dialect::kKaiGroup, "queues", false},
 };
+
+// Only of use where Workloads are kept.
+bool is_of_workloads(dialect::Kind kind) {
+  return kind == dialect::Kind::kWorkload || kind == dialect::Kind::kProvisioningRequestConfig ||
+         kind == dialect::Kind::kProvisioningRequest;
+}
 
 // Kueue's own, by its documented default; held by whichever of its replicas decides.
 constexpr std::string_view kKueueLease = "c1f6bfd2.kueue.x-k8s.io";
@@ -89,10 +98,14 @@ Result<bool> Sources::look_again() {
   bool any = false;
   for (const Source& source : kSources) {
     if (reflectors_.contains(source.kind)) continue;
-    if (source.kind == dialect::Kind::kWorkload && !workloads_) continue;
+    if (!workloads_ && is_of_workloads(source.kind)) continue;
     const std::string_view version = served->version_of(source.group, source.resource);
     if (version.empty()) continue;
     if (source.kind == dialect::Kind::kWorkload) workload_version_ = version;
+    if (source.kind == dialect::Kind::kProvisioningRequest) {
+      const std::lock_guard lock(mutex_);
+      provisioning_version_ = version;
+    }
     kube::ReflectorOptions options;
     options.path = kube::ResourcePath{source.group, version, source.resource}.collection();
     if (source.kind == dialect::Kind::kPod)
@@ -135,6 +148,11 @@ void Sources::serve_kueue(const std::string& version) {
   }
   kueue_known_ = true;
   kueue_version_ = version;
+}
+
+std::string Sources::provisioning_version() const {
+  const std::lock_guard lock(mutex_);
+  return provisioning_version_;
 }
 
 std::string Sources::kueue_version() const {

@@ -34,6 +34,8 @@ class Sources {
   void look_for_kueue();
   // In which version Workloads are to be written; "": they are not served, or are Kueue's. From any thread.
   std::string kueue_version() const;
+  // In which version ProvisioningRequests are served; "": they are not. From any thread.
+  std::string provisioning_version() const;
   // Whether each reflector has delivered its first complete list.
   bool all_synced() const;
   std::vector<dialect::Kind> kinds() const;
@@ -51,6 +53,7 @@ class Sources {
   std::string workload_version_;  // served
   mutable std::mutex mutex_;
   std::string kueue_version_;
+  std::string provisioning_version_;
   bool kueue_known_ = false;
   kube::Discovery discovery_;
   std::map<dialect::Kind, std::unique_ptr<kube::Reflector>> reflectors_;

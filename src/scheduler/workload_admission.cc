@@ -1,5 +1,8 @@
 // The part of WorkloadObjects (workload_objects.h) that decides what may start of what has places.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "dialect/workload_object.h"
 #include "scheduler/workload_objects.h"
@@ -11,6 +14,9 @@ using dialect::WorkloadSketch;
 
 bool WorkloadObjects::must_wait(const Decision& start, TimeMs now) {
   if (!options_.enabled) return false;
+  // What has quota alone has nowhere to start.
+  const bool unplaced = std::any_of(start.slots.begin(), start.slots.end(),
+                                    [](const SlotPlacement& slot) { return slot.node.empty(); });
   const auto runs = [&] {
     const auto pods = intake_.pods_of(start.workload);
     return std::any_of(pods.begin(), pods.end(),
@@ -29,16 +35,16 @@ bool WorkloadObjects::must_wait(const Decision& start, TimeMs now) {
     ended = true;
   }
   const bool block = options_.pods_ready && options_.pods_ready->block_admission;
-  if (!ended && !block && intake_.checks(start.workload).empty()) return false;
-  if (known != records_.end() && known->second.life.is_admitted()) return false;
+  if (!ended && !block && intake_.checks(start.workload).empty()) return unplaced;
+  if (!unplaced && known != records_.end() && known->second.life.is_admitted()) return false;
   const auto sketch = intake_.sketch(start.workload);
-  if (!sketch || sketch->name.empty()) return false;
+  if (!sketch || sketch->name.empty()) return unplaced;
   Record& record = records_[start.workload];
   if (!start.flavors.empty()) record.flavors = start.flavors;
   // A gang that runs in part is completed.
   if (runs()) {
     record.life.runs_already();
-    return false;
+    return unplaced;
   }
   if (block && record.turn == 0) {
     record.turn = ++turns_;
@@ -76,6 +82,82 @@ void WorkloadObjects::ask(const std::string& workload, const WorkloadSketch& ske
           "template, not onto pods that are there";
     }
     updates.push_back(std::move(update));
+  }
+}
+
+bool WorkloadObjects::ask_for_nodes(const std::string& workload, const WorkloadSketch& sketch, Record& record,
+                                    const WorkloadFacts& facts, TimeMs now) {
+  if (!facts.runs) {
+    provisioner_.drop(record.object_uid);  // also what was asked for before a restart
+    if (std::exchange(record.asks, false)) stood_ = intake_.set_nodes_came(workload, false) || stood_;
+    return false;
+  }
+  bool changed = false;
+  bool supplied = true;
+  const bool may_ask = !facts.releasing && !record.life.is_asking() && !record.object_uid.empty() &&
+                       !record.life.standing(now).stop;
+  for (const auto& name : facts.checks) {
+    const auto* config = intake_.provisioning(name);
+    if (config == nullptr) continue;
+    record.asks = true;
+    const auto& checks = record.life.status().checks;
+    const auto known =
+        std::find_if(checks.begin(), checks.end(), [&](const auto& c) { return c.name == name; });
+    supplied = supplied && known != checks.end();
+    if (known == checks.end()) continue;
+    std::vector<dialect::CheckRule> rules = intake_.checks(workload);
+    std::erase_if(rules, [&](const auto& rule) { return rule.name != name; });
+    dialect::AdmissionCheckState state = *known;
+    if (may_ask) {
+      dialect::NodeAsk asks{sketch.ns, sketch.name, record.object_uid, version_, name, {}, sketch.parameters};
+      for (std::size_t s = 0; s < sketch.sets.size() && s < facts.assignments.size(); ++s) {
+        const auto& set = sketch.sets[s];
+        const bool managed = config->managed.empty() ||
+                             std::any_of(config->managed.begin(), config->managed.end(),
+                                         [&](const auto& resource) { return set.counted.get(resource) > 0; });
+        const std::vector<ChosenFlavor>& flavors = facts.assignments[s].flavors;
+        const bool applies = !dialect::checks_for(rules, &flavors).empty();
+        if (!managed || !applies || facts.assignments[s].count == 0) continue;
+        asks.sets.push_back({set.name, facts.assignments[s].count, set.pod, {}});
+        for (const auto& chosen : flavors) {
+          const auto* flavor = intake_.flavor(chosen.flavor);
+          auto& all = asks.sets.back().flavors;
+          if (flavor != nullptr && std::find(all.begin(), all.end(), flavor) == all.end())
+            all.push_back(flavor);
+        }
+      }
+      state = provisioner_.state(asks, *config, state, record.life.is_admitted(), now);
+      changed = record.life.answer(state) || changed;
+    }
+    supplied = supplied && state.state == dialect::CheckState::kReady;
+  }
+  if (record.asks && supplied) stood_ = intake_.set_nodes_came(workload, true) || stood_;
+  return changed;
+}
+
+void WorkloadObjects::wake(const std::string& object, TimeMs at) {
+  if (const auto it = by_key_.find(object); it != by_key_.end()) schedule(it->second, at);
+}
+
+void WorkloadObjects::set_provisioning_version(std::string_view version, TimeMs now) {
+  provisioning_version_ = version;
+  provisioner_.set_versions(version_, provisioning_version_);
+  checks_changed(now);
+}
+
+void WorkloadObjects::request_seen(const dialect::ProvisioningRequest& request, TimeMs now) {
+  provisioner_.seen(request);
+  wake(fmt::format("{}/{}", request.meta.ns, request.workload), now);
+}
+
+void WorkloadObjects::request_gone(std::string_view ns, std::string_view name, TimeMs now) {
+  wake(provisioner_.gone(ns, name), now);
+}
+
+void WorkloadObjects::checks_changed(TimeMs now) {
+  provisioner_.tell_checks(now);
+  for (const auto& [workload, record] : records_) {
+    if (record.asks || !record.life.is_admitted()) schedule(workload, now);
   }
 }
 
@@ -139,6 +221,7 @@ void WorkloadObjects::wake_line(TimeMs now) {
 void WorkloadObjects::leaves(const std::string& workload, Record& record, TimeMs now) {
   leave_line(record, now);
   set_unready(workload, false, now);
+  provisioner_.drop(record.object_uid);
   if (!record.told) return;
   record.told.reset();
   admissions_.push_back({workload, false, {}});

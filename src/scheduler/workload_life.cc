@@ -135,6 +135,9 @@ void WorkloadLife::starts(const WorkloadFacts& facts, TimeMs now) {
               fmt::format("Quota reserved in ClusterQueue {}", facts.cluster_queue), now);
   if (admitted_) {
     status_.set(WorkloadCondition::kAdmitted, true, "Admitted", "The workload is admitted", now);
+  } else if (facts.unplaced && dialect::all_ready(status_.checks)) {
+    status_.set(WorkloadCondition::kAdmitted, false, "WaitingForNodes",
+                "its nodes are provisioned, and there is no room for all of it on them yet", now);
   } else if (dialect::all_ready(status_.checks)) {
     status_.set(WorkloadCondition::kAdmitted, false, "WaitingForPodsReady",
                 "waiting for all admitted workloads to be in PodsReady condition", now);
@@ -175,7 +178,17 @@ void WorkloadLife::has_ended(TimeMs now) {
   asking_ = dialect::reset_checks(status_.checks, now) || asking_;
 }
 
-void WorkloadLife::take_checks(const dialect::AdmissionChecks& checks) {
+bool WorkloadLife::answer(const dialect::AdmissionCheckState& state) {
+  for (auto& check : status_.checks) {
+    if (check.name != state.name || check == state) continue;
+    check = state;
+    return true;
+  }
+  return false;
+}
+
+void WorkloadLife::take_checks(const dialect::AdmissionChecks& checks,
+                               const std::function<bool(std::string_view)>& is_own) {
   if (asking_) {
     const auto pending = [](const auto& check) { return check.state == dialect::CheckState::kPending; };
     if (!std::all_of(checks.begin(), checks.end(), pending)) return;
@@ -184,7 +197,7 @@ void WorkloadLife::take_checks(const dialect::AdmissionChecks& checks) {
   for (auto& check : status_.checks) {
     const auto at =
         std::find_if(checks.begin(), checks.end(), [&](const auto& c) { return c.name == check.name; });
-    if (at != checks.end()) check = *at;
+    if (at != checks.end() && !is_own(check.name)) check = *at;
   }
 }
 
@@ -323,6 +336,7 @@ bool WorkloadLife::look(const WorkloadFacts& facts, const std::optional<PodsRead
   if (facts.runs) {
     const bool stopped = standing(now).stop.has_value();  // it will end
     if (!stopped) note_.reset();                          // only a part of it ended
+    if (facts.unplaced && !facts.bound) admitted_ = false;
     if (!admitted_) {
       // What was answered for the quota of another queue is no answer for this one's.
       if (held && status_.cluster_queue != facts.cluster_queue)
@@ -330,7 +344,7 @@ bool WorkloadLife::look(const WorkloadFacts& facts, const std::optional<PodsRead
       dialect::sync_checks(status_.checks, facts.checks, now);
       const bool answered =
           !stopped && !asking_ && facts.refused.empty() && dialect::all_ready(status_.checks);
-      admitted_ = facts.bound || (facts.may_admit && (facts.checks.empty() || answered));
+      admitted_ = facts.bound || (facts.may_admit && !facts.unplaced && (facts.checks.empty() || answered));
     }
     resumes(facts, now);
     starts(facts, now);

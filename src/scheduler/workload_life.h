@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +42,7 @@ struct WorkloadFacts {
   std::vector<std::string> checks;  // the admission checks that apply
   bool may_admit = true;            // blockAdmission lets it
   std::string refused;              // why what the checks want cannot be done; "" = it can
+  bool unplaced = false;            // it has quota alone: its nodes are to come
 };
 
 class WorkloadLife {
@@ -51,8 +53,13 @@ class WorkloadLife {
   // Facts about it have changed, or its deadline has come. True: its standing may be another.
   bool look(const WorkloadFacts& facts, const std::optional<PodsReady>& pods_ready, TimeMs now);
   void finished(bool well, std::string message, TimeMs now);
-  // What others answer, as its object shows it.
-  void take_checks(const dialect::AdmissionChecks& checks);
+  // What others answer, as its object shows it; not of those that Berth answers itself (`is_own`).
+  void take_checks(const dialect::AdmissionChecks& checks,
+                   const std::function<bool(std::string_view)>& is_own);
+  // What Berth answers itself. True: something changed.
+  bool answer(const dialect::AdmissionCheckState& state);
+  // Its checks are being asked anew: nobody has answered yet.
+  bool is_asking() const { return asking_; }
   // Its object is gone: nobody has answered anything.
   void lost_checks() { asking_ = false; }
   // It has ended, and is started again before look() saw it.

@@ -71,7 +71,8 @@ WorkloadObjects::WorkloadObjects(dialect::Intake& intake, const engine::Engine& 
       decoder_(decoder),
       lanes_(lanes),
       outbox_(outbox),
-      options_(options) {}
+      options_(options),
+      provisioner_(intake, outbox) {}
 
 DurationMs WorkloadObjects::rest(int times) const {
   return std::min(options_.most_rest, options_.first_rest << std::min(times, 20));
@@ -85,6 +86,8 @@ const WorkloadLife* WorkloadObjects::life(std::string_view workload) const {
 void WorkloadObjects::set_version(std::string_view version, TimeMs now) {
   if (version_ == version) return;
   version_ = version;
+  provisioner_.set_versions(version_, provisioning_version_);
+  provisioner_.tell_checks(now);
   for (const auto& [workload, record] : records_) schedule(workload, now);
 }
 
@@ -181,6 +184,7 @@ WorkloadFacts WorkloadObjects::facts_of(const WorkloadSketch& sketch, const Reco
       facts.bound |= slot->state == SlotState::kRunning;
       facts.releasing |= !runs;
       ++assignment.count;
+      facts.unplaced |= runs && slot->node.empty();
       if (node.empty()) node = slot->node;
     }
     assignment.name = sketch.sets[s].name;
@@ -252,7 +256,12 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
   std::vector<dialect::PodSetUpdate> updates;
   ask(workload, *sketch, record, facts, updates);
   record.evicting = record.evicting && (facts.runs || facts.releasing);
-  const bool is_news = record.life.look(facts, pods_ready, now);
+  bool is_news = record.life.look(facts, pods_ready, now);
+  if (ask_for_nodes(workload, *sketch, record, facts, now)) {
+    updates.clear();
+    ask(workload, *sketch, record, facts, updates);
+    is_news = record.life.look(facts, pods_ready, now) || is_news;
+  }
   count(*sketch, facts, record.life.is_admitted());
   if (is_news || !facts.checks.empty()) stand(workload, record, now);
   tell(workload, record, facts.runs || facts.releasing, std::move(updates), now);
@@ -321,7 +330,8 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
   record.stands = digest(object.status);
   record.reserved = object.status.is(WorkloadCondition::kQuotaReserved);
   record.checks = checks_text(object.status);
-  record.life.take_checks(object.status.checks);
+  record.life.take_checks(object.status.checks,
+                          [&](std::string_view check) { return intake_.provisioning(check) != nullptr; });
   record.boost = dialect::boost_of(object);
   record.owners = object.owners;
   const auto spec = object.meta.annotations.find(dialect::kWorkloadSpec);
@@ -508,6 +518,11 @@ bool WorkloadObjects::write(const std::string& workload) {
 }
 
 void WorkloadObjects::answered(const Answer& answer, TimeMs now) {
+  if (answer.step == Step::kProvision) {
+    if (const auto again = provisioner_.answered(answer, now))
+      wake(again->workload, std::max(again->at, now));
+    return;
+  }
   const auto it = records_.find(answer.uid);
   if (it == records_.end()) return;
   Record& record = it->second;

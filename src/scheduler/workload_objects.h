@@ -12,6 +12,8 @@
 // Admission. Work of a ClusterQueue with admission checks gets its quota and places as any other (the engine's start), and starts when
 // all checks are ready: must_wait() says so of a start, take_admissions() when it may. The answers are the other controllers': Berth adds the checks
 // as pending, asks them anew when the quota is lost, and writes them only over the version of the object that it knows (409 otherwise).
+// Checks of kProvisioningController are Berth's own to answer (provisioner.h): its work gets its quota first, and its places when the
+// nodes have come.
 // Kueue's blockAdmission goes the same way: of the starts that are held, the one that was decided first is admitted when the pods of all that
 // were admitted before are ready. Where somebody else's Workload stands in the way of Berth's, work that must be checked does not start.
 //
@@ -46,6 +48,7 @@
 #include "scheduler/inbox.h"
 #include "scheduler/lane_book.h"
 #include "scheduler/outbox.h"
+#include "scheduler/provisioner.h"
 #include "scheduler/workload_life.h"
 
 namespace berth::scheduler {
@@ -66,6 +69,13 @@ class WorkloadObjects {
 
   // In which version Workloads are written ("v1beta2"); empty: they are not.
   void set_version(std::string_view version, TimeMs now);
+
+  // And ProvisioningRequests: see provisioner.h.
+  void set_provisioning_version(std::string_view version, TimeMs now);
+  void request_seen(const dialect::ProvisioningRequest& request, TimeMs now);
+  void request_gone(std::string_view ns, std::string_view name, TimeMs now);
+  // Which checks Berth answers itself, or how, may be others.
+  void checks_changed(TimeMs now);
 
   // Something about the workload may have changed.
   void changed(std::string_view workload, TimeMs now);
@@ -117,6 +127,7 @@ class WorkloadObjects {
     bool flying = false;
     bool queued = false;
     bool looking = false;  // how its pods ended is being read
+    bool asks = false;     // for nodes, or has asked
     int failures = 0;
     int corrections = 0;
     TimeMs quiet = 0;      // nothing is written before
@@ -148,6 +159,11 @@ class WorkloadObjects {
   // What decides about its admission, and what was decided.
   void ask(const std::string& workload, const dialect::WorkloadSketch& sketch, const Record& record,
            WorkloadFacts& facts, std::vector<dialect::PodSetUpdate>& updates);
+  // Answers the checks that are Berth's own. True: an answer changed.
+  bool ask_for_nodes(const std::string& workload, const dialect::WorkloadSketch& sketch, Record& record,
+                     const WorkloadFacts& facts, TimeMs now);
+  // Looks at the workload of this object (namespace/name) again.
+  void wake(const std::string& object, TimeMs at);
   void tell(const std::string& workload, Record& record, bool waits,
             std::vector<dialect::PodSetUpdate> updates, TimeMs now);
   bool may_go(const Record& record) const;
@@ -166,6 +182,8 @@ class WorkloadObjects {
   Outbox& outbox_;
   const WorkloadObjectOptions options_;
   std::string version_;
+  std::string provisioning_version_;
+  Provisioner provisioner_;
   std::map<std::string, Record> records_;                // by workload
   std::unordered_map<std::string, std::string> by_key_;  // namespace/name of Berth's objects -> workload
   std::unordered_map<std::string, std::vector<std::string>> foreign_;  // others: -> uids of their owners
@@ -181,7 +199,7 @@ class WorkloadObjects {
   std::deque<std::string> backlog_[2];         // urgent first
   std::size_t flying_ = 0;
   TimeMs next_due_ = kEndOfTime;
-  bool stood_ = false;  // some standing is another since work()
+  bool stood_ = false;  // some standing is another since work(), or some nodes came
 };
 
 }  // namespace berth::scheduler

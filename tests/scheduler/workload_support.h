@@ -148,7 +148,8 @@ class WorkloadObjectsTest : public ::testing::Test {
       w_->turn();
     }
     std::erase_if(w_->outbox.sent, [](const Sent& sent) {  // events and conditions of pods
-      return sent.step != Step::kJob && sent.step != Step::kBind && sent.step != Step::kWorkload;
+      return sent.step != Step::kJob && sent.step != Step::kBind && sent.step != Step::kWorkload &&
+             sent.step != Step::kProvision;
     });
     return writes;
   }
