@@ -1,11 +1,16 @@
 // The test cluster itself: it starts, serves, restarts, plays kubelet, and leaves nothing behind.
+#include <fmt/format.h>
+#include <gtest/gtest-spi.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <thread>
 
 #include "e2e/fixture.h"
@@ -29,6 +34,25 @@ TEST_F(TestClusterTest, ServesTheApiAndForgetsItsFolder) {
   observer_->stop();
   cluster_.reset();
   EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
+// Whoever asked for it does not go on without it.
+TEST_F(TestClusterTest, OneThatDoesNotStartEndsItsTest) {
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("berth-no-cluster-{}", getpid());
+  const char* known = std::getenv("BERTH_E2E_DIR");
+  const std::string former = known == nullptr ? "" : known;
+  ::setenv("BERTH_E2E_DIR", folder.c_str(), 1);  // its logs are kept
+  bool went_on = false;
+  EXPECT_NONFATAL_FAILURE(EXPECT_THROW(
+                              {
+                                start({.api_server_args = {"--no-such-flag"}});
+                                went_on = true;
+                              },
+                              testing::AssertionException),
+                          "kube-apiserver ended");
+  EXPECT_FALSE(went_on);
+  ::setenv("BERTH_E2E_DIR", former.c_str(), 1);
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(TestClusterTest, AnIdentityHasOnlyItsRoles) {

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "e2e/cluster.h"
@@ -47,16 +48,24 @@ class ClusterTest : public testing::Test {
     }
   }
 
-  // Starts the cluster and an observer that sees everything from the first event on.
+  // Starts the cluster and an observer that sees everything from the first event on. Where that fails, the test fails and ends here:
+  // ASSERT would end this function alone, and whoever called it would go on without a cluster.
   void start(ClusterOptions options = {}) {
     auto cluster = TestCluster::start(std::move(options));
-    ASSERT_TRUE(cluster.has_value()) << cluster.error().str();
+    if (!cluster) give_up(cluster.error().str());
     cluster_ = std::move(*cluster);
     observer_ = std::make_unique<ObserverOfPods>(cluster_->endpoint());
     if (prepare_observer_) {
       prepare_observer_(*observer_);
     }
-    ASSERT_OK(observer_->start());
+    if (const auto status = observer_->start(); !status) give_up(status.error().str());
+  }
+
+  // Fails the test and leaves it, through whatever called this.
+  [[noreturn]] static void give_up(const std::string& why) {
+    ADD_FAILURE() << why;
+    throw testing::AssertionException(
+        testing::TestPartResult(testing::TestPartResult::kFatalFailure, __FILE__, __LINE__, why.c_str()));
   }
 
   std::function<void(ObserverOfPods&)> prepare_observer_;  // called by start(), before the first event
