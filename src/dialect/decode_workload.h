@@ -32,6 +32,10 @@ void read_workload_conditions(FieldReader<V>& f, const V& status, KueueWorkload&
     }
     if (type == "QuotaReserved" && is_true) out.reserved_at = at;
     if (type == "Finished" && is_true) out.finished = true;
+    if (type == "DeactivationTarget" && is_true) {
+      out.deactivate = f.string(c, "reason");
+      out.deactivate_why = f.string(c, "message");
+    }
     if (type != "Evicted" || !is_true) return;
     out.evicted = true;
     const std::string_view reason = f.string(c, "reason");
@@ -117,6 +121,7 @@ KueueWorkload read_workload(FieldReader<V>& f, const V& object) {
     if (!pod_spec.present()) f.error(item, "template", "podSets[].template.spec must be there");
     Meta meta;
     meta.ns = out.meta.ns;
+    meta.labels = read_marks(f, f.map(pod_template, "metadata"), "labels");
     meta.annotations = read_marks(f, f.map(pod_template, "metadata"), "annotations");
     set.marks = meta;
     set.spec = read_pod_spec(f, pod_spec, V(), meta, &set.needs);

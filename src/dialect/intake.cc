@@ -331,6 +331,7 @@ void Intake::drain(std::vector<Event>& out) {
     from.clear();
   };
   s.settle_effects();
+  s.settle_prebuilt();
   append(s.infra);
   s.book.drain(s.nodes, out);
   s.drop_outdated();

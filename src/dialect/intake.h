@@ -121,6 +121,14 @@ struct Standing {
   bool operator==(const Standing&) const = default;
 };
 
+// Work has come for a Workload that somebody made for it and that had waited, or had its places, by itself.
+struct HandOver {
+  std::string from;  // workloads; "": the Workload was seen after its work
+  std::string to;
+  std::vector<std::int64_t>
+      sets;  // the pod set of `to`, of each of `from`; empty: its places are not for those pods
+};
+
 struct JobName {
   std::string ns, name, uid;
 };
@@ -209,6 +217,17 @@ class Intake {
 
   // What Kueue's Workload object says of it. Nothing where it is unknown, or has no LocalQueue.
   std::optional<WorkloadSketch> sketch(std::string_view workload) const;
+  // Workloads that somebody else has made (kKueuePrebuilt; Kueue's MultiKueue makes them, and then the Job): each is work of its own until a Job, or
+  // pods, come that name it and ask for what it says. Their status is never looked at. Only with CheckMode::kLive.
+  // Of whom it is, or is itself: the uid of a workload; "": it is nobody's work.
+  std::string_view prebuilt_owner(std::string_view ns, std::string_view name) const;
+  // It has no pods, and will have none: it waits for whom it was made for.
+  bool is_without_pods(std::string_view workload) const;
+  // Since the last call.
+  std::vector<HandOver> take_hand_overs();
+  // ns/name of those that are named by work that asks for something else. They are over: nobody gets their places.
+  std::vector<std::string> take_out_of_sync();
+
   // Nothing known: nullptr. Without its template's shape.
   const Job* job(std::string_view uid) const;
   // Its template's shape, as its object has it.

@@ -75,13 +75,18 @@ void Intake::Impl::settle_effects() {
   for (std::uint32_t ix = 0; ix < loads.size(); ++ix) {
     Load& load = loads[ix];
     // What holds quota holds what it was granted.
-    if (!load.used || load.written == nullptr || !load.written->admitted_to.empty()) continue;
+    if (!load.used || load.written == nullptr || !load.written->admitted_to.empty() || load.reserved)
+      continue;
     const auto& sets = load.written->pod_sets;
     if (std::none_of(sets.begin(), sets.end(),
                      [&](const auto& set) { return concerns(load.ns, set.needs.get()); }))
       continue;
     take(load);
-    load.emitted = false;
+    if (config.quota_only) {
+      load.emitted = false;
+    } else {
+      load.remade = load.emitted;
+    }
     refresh(ix);
   }
   changed_namespaces.clear();
@@ -99,6 +104,11 @@ void Intake::set_reserved(std::string_view workload, bool reserved) {
   const auto ix = s.find_load(workload);
   if (ix == kNoIx || s.loads[ix].reserved == reserved) return;
   s.loads[ix].reserved = reserved;
+  if (!reserved && s.loads[ix].written != nullptr) {  // what it was granted is void
+    s.take(s.loads[ix]);
+    s.loads[ix].remade = s.loads[ix].emitted && s.loads[ix].object != s.loads[ix].written;
+    s.refresh(ix);
+  }
   if (!reserved && !s.loads[ix].released && std::exchange(s.loads[ix].granted, 0) > 0)
     s.sync_job(std::string(workload));
   const auto known = s.jobs.find(std::string(workload));

@@ -33,10 +33,6 @@ std::size_t hash_of(const PodNeeds& needs) {
   return hash;
 }
 
-namespace {
-
-// Whether a pod may stand where a place was found for `promised`: it asks for no more, and goes wherever that goes. The API server
-// adds tolerations to pods which their template does not have.
 bool suits(const PodTemplate& pod, const PodTemplate& promised) {
   if (pod == promised) return true;
   if (!(pod.claim == promised.claim) || pod.node_selector != promised.node_selector ||
@@ -51,6 +47,8 @@ bool suits(const PodTemplate& pod, const PodTemplate& promised) {
     return std::find(pod.tolerations.begin(), pod.tolerations.end(), t) != pod.tolerations.end();
   });
 }
+
+namespace {
 
 // Another controller's work: JobSet and others suspend and release the Jobs that they make.
 bool has_another_master(const Job& job) {

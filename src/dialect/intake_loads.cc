@@ -113,6 +113,11 @@ std::uint32_t Intake::Impl::new_load(const Membership& m, const std::string& ns)
 
 void Intake::Impl::free_load(std::uint32_t ix) {
   Load& load = loads[ix];
+  const std::string named = std::exchange(load.prebuilt_key, {});
+  if (load.prebuilt != nullptr) {
+    claimed.erase(named);
+    unsettled_prebuilt.insert(named);
+  }
   if (load.emitted) work.push_back(WorkloadRemove{load.uid});
   supplied.erase(load.uid);
   set_depends(ix, {});
@@ -426,6 +431,9 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
   if (!out.expected) out.expected = pod.spec.deadline;
   out.kind = kind_of_work(load, pod.meta.controller.kind);
 
+  const std::string_view prebuilt_name = job_record_of_load != nullptr
+                                             ? job_record_of_load->job.meta.mark(kKueuePrebuilt)
+                                             : pod.meta.mark(kKueuePrebuilt);
   std::optional<Reason> own = std::move(out.blocked);
   out.blocked.reset();
   if (!load.queue_mark || (load.bound == 0 && !load.released)) {
@@ -439,6 +447,7 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
   }
   resolve_queue(load, load.queue_mark->first, load.queue_mark->second, out, depends);
   require_checks(load, out);
+  use_prebuilt(load, prebuilt_name, out, depends);
   await_nodes(load, out);
   if (own) out.blocked = std::move(own);
   if (const auto gates = gates_of(load); !gates.empty() && !out.blocked) {
@@ -577,6 +586,7 @@ void Intake::Impl::refresh(std::uint32_t ix) {
   load.emitted = true;
   load.given = std::move(settings);
   work.push_back(WorkloadUpsert{std::move(workload)});
+  if (!load.lost.empty()) work.push_back(Withdraw{load.uid, std::exchange(load.lost, {})});
   if (load.object) return again ? emit_admission(load) : void();
   if (!again) tell_members();
   tell_unexpected(load);

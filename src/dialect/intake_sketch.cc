@@ -8,15 +8,15 @@
 #include "dialect/names.h"
 
 namespace berth::dialect {
-namespace {
-
-std::optional<std::int64_t> to_seconds(std::string_view text) {
+std::optional<std::int64_t> seconds_of(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   if (value < 1 || value > 2'147'483'647) return std::nullopt;
   return value;
 }
+
+namespace {
 
 bool is_of(const Labels& node, const ResourceFlavor& flavor) {
   return std::all_of(flavor.node_labels.begin(), flavor.node_labels.end(), [&](const auto& label) {
@@ -66,7 +66,8 @@ bool Intake::is_stopped(std::string_view workload) const {
 
 // Whether Kueue's API has a Workload for work of this kind.
 bool Intake::Impl::has_object(const Load& load) {
-  return load.kind == GangKind::kJob || load.kind == GangKind::kSingle ||
+  return load.kind == GangKind::kKueueWorkload || load.kind == GangKind::kJob ||
+         load.kind == GangKind::kSingle ||
          (load.kind == GangKind::kSized && load.size_key == kKueuePodGroupSize);
 }
 
@@ -113,6 +114,7 @@ void Intake::set_check_mode(CheckMode mode) {
   Impl& s = *impl_;
   if (s.book.check_mode() == mode) return;
   s.book.set_check_mode(mode);
+  s.renew_prebuilt();
   s.refresh_checked();
 }
 
@@ -167,7 +169,7 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
   const bool missing = load.given.lane.empty() && load.given.queue.starts_with(load.ns + "/");
   const bool local =
       load.given.lane.starts_with(load.ns + "/");  // else its lane is a user of another kind of queue
-  if (load.object || (!local && !missing)) return std::nullopt;
+  if ((load.object && !s.is_live()) || (!local && !missing)) return std::nullopt;
   WorkloadSketch out;
   out.uid = load.uid;
   out.ns = load.ns;
@@ -181,6 +183,22 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
     out.stopped = it->second.stop != StopPolicy::kNone;
   if (const ClusterQueue* queue = s.book.cluster_queue(out.cluster_queue); queue != nullptr)
     out.stopped = out.stopped || queue->stop != StopPolicy::kNone;
+  if (load.object) {
+    const KueueWorkload& object = *load.object;
+    out.name = object.meta.name;
+    out.is_prebuilt = true;
+    for (std::size_t i = 0; i < object.pod_sets.size(); ++i) {
+      const auto& set = object.pod_sets[i];
+      out.sets.push_back({set.name, set.count, set.count, &set.spec.pod, {}, 0});
+      PodTemplate counted = set.spec.pod;
+      s.config.counts.apply(counted);
+      if (const auto total = counted.total(); total)
+        out.sets.back().counted = counted.counted.value_or(*total);
+    }
+    out.most_seconds = object.most_seconds;
+    out.ready_times = object.meta.annotation(kKueueReadyTimes);
+    return out;
+  }
   const Meta* meta = nullptr;
   const JobRecord* job = load.kind == GangKind::kJob ? s.job_record(load.uid) : nullptr;
   if (job != nullptr) {
@@ -224,12 +242,19 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
   } else if (load.kind == GangKind::kSized && s.has_object(load)) {
     out.name = load.name.substr(load.ns.size() + 1);
   }
+  if (!load.prebuilt_key.empty() && s.is_live()) {
+    out.is_prebuilt = true;
+    out.name = load.prebuilt != nullptr ? load.prebuilt->meta.name : std::string();
+    for (std::size_t r = 0; load.prebuilt != nullptr && r < out.sets.size(); ++r)
+      out.sets[r].name = load.prebuilt->pod_sets[load.prebuilt_sets[r]].name;
+  }
   if (meta == nullptr) return out;
   if (const auto klass = meta->mark(kKueuePriorityClass); !klass.empty()) {
     out.priority_class = klass;
     out.workload_class = true;
   }
-  out.most_seconds = to_seconds(meta->mark(kKueueMaxSeconds));
+  out.most_seconds =
+      load.prebuilt != nullptr ? load.prebuilt->most_seconds : seconds_of(meta->mark(kKueueMaxSeconds));
   out.ready_times = meta->annotation(kKueueReadyTimes);
   for (const auto& [key, value] : meta->annotations) {
     if (key.starts_with(kProvisioningParameter))

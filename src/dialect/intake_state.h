@@ -125,10 +125,15 @@ struct Load {
   bool released = false;                         // being unsuspended: its slots are kept
   bool reserved = false;                         // Intake::set_reserved()
   Offer offer = Offer::kWhole;
-  std::int64_t granted = 0;    // it has places for so many pods, fewer than it asked for; 0: no matter
-  bool waits = false;          // the engine was told that slots without a pod wait
-  bool remade = false;         // its role has another shape: it is told whole
-  std::uint64_t revision = 0;  // of its role's shape
+  std::int64_t granted = 0;  // it has places for so many pods, fewer than it asked for; 0: no matter
+  bool waits = false;        // the engine was told that slots without a pod wait
+  bool remade = false;       // its role has another shape: it is told whole
+  // Of work that names a Workload which somebody has made for it (intake_prebuilt.cc).
+  std::string prebuilt_key;                       // ns/name of that; "" = it names none
+  std::shared_ptr<const KueueWorkload> prebuilt;  // it is this one, and nobody else's
+  std::vector<std::size_t> prebuilt_sets;         // its pod set, of each role
+  std::string lost;                               // why it was this one, and is not any more
+  std::uint64_t revision = 0;                     // of its role's shape
   bool emitted = false;
   // Batches (drain()) in which the engine was told of it first, and was told the whole of it again, from this place of `work` on.
   std::uint64_t first_told_in = 0;
@@ -144,6 +149,13 @@ struct JobRecord {
   std::shared_ptr<const PodTemplate> taken;  // as the API server will take its pods in; without its amendment
   std::string refused;                       // why it will not; "" = it will
 };
+
+// Whether a pod may stand where a place was found for `promised`: it asks for no more, and goes wherever that goes. The API server
+// adds tolerations to pods which their template does not have.
+bool suits(const PodTemplate& pod, const PodTemplate& promised);
+
+// Of kKueueMaxSeconds; nothing where it is none.
+std::optional<std::int64_t> seconds_of(std::string_view text);
 
 std::size_t hash_of(const PodTemplate& shape);
 std::size_t hash_of(const PodNeeds& needs);
@@ -267,6 +279,26 @@ struct Intake::Impl {
   // Work of queues with admission checks.
   void refresh_checked();
 
+  // intake_prebuilt.cc: Workloads that others have made
+  bool is_live() const { return !config.quota_only && book.check_mode() == CheckMode::kLive; }
+  void upsert_prebuilt(KueueWorkload&& object);
+  void remove_prebuilt(const std::string& key);
+  // It waits by itself as long as nobody has come for it. Makes and frees workloads: not while one is looked at.
+  void settle_prebuilt(const std::string& key);
+  void settle_prebuilt();
+  // Whether Workloads count has changed.
+  void renew_prebuilt();
+  // What the workload names, and whether that is its own; else it waits.
+  void use_prebuilt(Load& load, std::string_view name, Settings& settings, std::vector<std::string>& depends);
+  // In what the workload differs from what its Workload says; "": in nothing, and `sets` has the pod set of each of its roles.
+  std::string difference(const Load& load, const KueueWorkload& object, std::vector<std::size_t>& sets) const;
+  HandOver hand_over(const Load& from, const Load& to) const;
+  void claim(Load& load, const std::string& key, std::shared_ptr<const KueueWorkload> object,
+             std::vector<std::size_t> sets);
+  void unclaim(Load& load, std::string why);
+  std::int64_t priority_of_object(const KueueWorkload& object, Settings& settings,
+                                  std::vector<std::string>& depends) const;
+
   // intake_workloads.cc: Kueue's Workload objects
   void upsert_workload(KueueWorkload&& object);
   void remove_workload(std::string_view ns, std::string_view name);
@@ -314,6 +346,12 @@ struct Intake::Impl {
   std::map<std::string, std::string, std::less<>> cohort_parents;
   std::map<std::string, StopPolicy, std::less<>> own_queues;      // Berth's
   std::unordered_map<std::string, std::string> workload_by_name;  // the same of Kueue's Workloads
+  std::map<std::string, std::shared_ptr<const KueueWorkload>, std::less<>> prebuilt;  // ns/name: of others
+  std::unordered_map<std::string, std::string> claimed;  // and whose they are, by uid
+  std::set<std::string> new_claims;                      // of these, those that nobody has been told of
+  std::set<std::string> unsettled_prebuilt;              // ns/name, until the next drain()
+  std::vector<HandOver> hand_overs;
+  std::set<std::string> out_of_sync;  // ns/name
   EndedMembers ended_members;
   std::map<std::string, JobName> missing_jobs;  // by uid
   // Anti-affinity of bound pods: the term as text -> what it is, of how many pods, and the first of them.

@@ -10,7 +10,7 @@
 namespace berth::dialect {
 
 void Intake::Impl::upsert_workload(KueueWorkload&& object) {
-  if (!config.quota_only) return;
+  if (!config.quota_only) return upsert_prebuilt(std::move(object));
   if (object.finished) return remove_workload(object.meta.ns, object.meta.name);
   const std::string uid = object.meta.uid;
   std::uint32_t ix = find_load(uid);
@@ -36,6 +36,7 @@ void Intake::Impl::upsert_workload(KueueWorkload&& object) {
 }
 
 void Intake::Impl::remove_workload(std::string_view ns, std::string_view name) {
+  if (!config.quota_only) return remove_prebuilt(key_of(ns, name));
   const auto it = workload_by_name.find(key_of(ns, name));
   if (it == workload_by_name.end()) return;
   const std::uint32_t ix = find_load(it->second);
@@ -48,18 +49,11 @@ Settings Intake::Impl::settings_of_object(const Load& load, std::vector<std::str
   Settings out;
   out.created = object.requeued_from != 0 ? object.requeued_from : object.meta.created;
   out.kind = WorkloadKind::kBatch;
-  if (object.priority) {
-    out.priority = *object.priority;
-  } else if (object.workload_priority) {
-    depends.push_back("wpc:" + object.priority_class);
-    if (const auto it = workload_priorities.find(object.priority_class); it != workload_priorities.end())
-      out.priority = it->second;
-  } else {
-    depends.push_back("pc:" + object.priority_class);
-    out.priority = priority_of({std::nullopt, object.priority_class, false}, out.may_preempt);
+  out.priority = priority_of_object(object, out, depends);
+  if (config.quota_only) {  // else it is part of its standing
+    out.boost = boost_of(object);
+    out.priority = boosted(out.priority, out.boost);
   }
-  out.boost = boost_of(object);
-  out.priority = boosted(out.priority, out.boost);
   for (const auto& set : object.pod_sets) {
     out.restart.grace = std::max(out.restart.grace, set.spec.grace);
     out.may_preempt = out.may_preempt && set.spec.may_preempt;
@@ -83,6 +77,7 @@ Settings Intake::Impl::settings_of_object(const Load& load, std::vector<std::str
     out.blocked = Reason{};
     out.blocked->code = ReasonCode::kInactive;
     out.blocked->detail = fmt::format("Admission is gated by: {}", gates);
+    out.gates = gates;
   }
   if (!load.inadmissible.empty() && !out.blocked && object.admitted_to.empty()) {
     out.blocked = Reason{};
@@ -93,6 +88,7 @@ Settings Intake::Impl::settings_of_object(const Load& load, std::vector<std::str
     out.blocked = Reason{};
     out.blocked->code = ReasonCode::kInactive;
   }
+  if (!config.quota_only) apply_standing(load, out);
   if (!load.refused.empty()) {
     out.blocked = Reason{};
     out.blocked->code = ReasonCode::kInvalid;

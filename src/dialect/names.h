@@ -70,6 +70,8 @@ inline constexpr std::string_view kKueueReadyTimes =
     "kueue.x-k8s.io/wait-for-pods-ready";  // annotation: {"timeoutSeconds":30,"recoveryTimeoutSeconds":40}
 inline constexpr std::string_view kKueuePriorityBoost =
     "kueue.x-k8s.io/priority-boost";  // annotation of a Workload: added to its priority, "-100"
+inline constexpr std::string_view kKueuePrebuilt =
+    "kueue.x-k8s.io/prebuilt-workload-name";  // of a Job or pods: the Workload that somebody has made for it
 inline constexpr std::string_view kKueueMinParallelism = "kueue.x-k8s.io/job-min-parallelism";
 inline constexpr std::string_view kKueueCompletionsFollow =
     "kueue.x-k8s.io/job-completions-equal-parallelism";

@@ -441,6 +441,9 @@ struct KueueWorkload {
       0;                 // evicted by an admission check or for pods that were not ready: it queues from here
   bool evicted = false;  // told to end, and holds its quota until it has
   bool finished = false;
+  std::string
+      deactivate;  // condition DeactivationTarget: for this reason somebody wants it to be deactivated
+  std::string deactivate_why;                // its message
   std::optional<std::int64_t> most_seconds;  // maximumExecutionTimeSeconds
   std::vector<Owner> owners;
   WorkloadStatus status;  // all of it, as it stands there

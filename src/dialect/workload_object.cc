@@ -215,6 +215,9 @@ kube::Write own_workload(std::string_view version, std::string_view name, std::s
   }
   text::JsonWriter json;
   json.begin_object().key("metadata").begin_object().field("uid", object_uid);
+  if (sketch.is_job) {
+    json.key("labels").begin_object().field("kueue.x-k8s.io/job-uid", sketch.uid).end_object();
+  }
   write_owners(json, sketch, others);
   json.end_object().end_object();
   return status_class(

@@ -38,6 +38,7 @@ struct WorkloadSketch {
   std::string name;  // of the Workload object; "": it has none
   bool is_job = false;
   bool is_group = false;           // of pods
+  bool is_prebuilt = false;        // somebody else has made its object, and what that asks for stays as it is
   std::vector<Owner> owners;       // the Job, or the pods
   std::int64_t to_come = 0;        // members of the group that are not there yet, and have slots all the same
   std::string_view cluster_queue;  // "" where its LocalQueue does not exist

@@ -10,7 +10,7 @@ void Carrier::hold(const Decision& start) {
   const auto info = intake_.workload(start.workload);
   if (!info) return;
   held_.add(start, info->suspended ? info->job_generation : 0);
-  if (info->suspended) intake_.set_reserved(start.workload, true);
+  if (info->suspended || intake_.is_without_pods(start.workload)) intake_.set_reserved(start.workload, true);
 }
 
 void Carrier::join_held(Decision& start) {
@@ -23,6 +23,25 @@ void Carrier::join_held(Decision& start) {
   if (!held_.has(start.workload)) intake_.set_reserved(start.workload, false);
 }
 
+void Carrier::hand_over(const dialect::HandOver& what) {
+  auto start = held_.take(what.from);
+  if (!start || what.sets.empty()) return;
+  start->workload = what.to;
+  for (SlotPlacement& slot : start->slots) {
+    SlotUpdate update{what.to,    what.sets[static_cast<std::size_t>(slot.pod_set)],
+                      slot.index, SlotState::kBinding,
+                      slot.node,  slot.devices};
+    for (const FlavorChoice& choice : start->flavors) {
+      if (choice.pod_set == slot.pod_set) update.flavors.push_back({choice.resource, choice.flavor});
+    }
+    slot.pod_set = update.pod_set;
+    events_.push_back(std::move(update));
+  }
+  for (FlavorChoice& choice : start->flavors)
+    choice.pod_set = what.sets[static_cast<std::size_t>(choice.pod_set)];
+  hold(*start);
+}
+
 void Carrier::forget_held(std::string_view workload) {
   awaited_.forget(workload);
   if (!held_.has(workload)) return;
@@ -31,6 +50,7 @@ void Carrier::forget_held(std::string_view workload) {
 }
 
 void Carrier::admit(std::string_view workload, std::vector<dialect::PodSetUpdate> updates, TimeMs now) {
+  if (intake_.is_without_pods(workload)) return;  // whom it is for is still to come
   const std::string uid(workload);
   // Where its pods get a node selector, or a toleration, it is placed anew: the engine takes the places back (forget_held()).
   const bool anew = intake_.amend(uid, updates.empty() ? nullptr : &updates.front());
@@ -71,7 +91,7 @@ bool Carrier::end_held(const Decision& eviction) {
       all = false;
       continue;
     }
-    const bool waits = (info && info->suspended) ||
+    const bool waits = (info && info->suspended) || intake_.is_without_pods(eviction.workload) ||
                        intake_.pod_at(eviction.workload, slot.pod_set, slot.index).has_value() ||
                        intake_.expects(eviction.workload, slot.pod_set, slot.index);
     events_.push_back(SlotUpdate{eviction.workload, slot.pod_set, slot.index,
@@ -85,6 +105,7 @@ bool Carrier::keeps_held(const SlotUpdate& update) {
   if (!held_.keeps(update.workload, update.pod_set, update.index)) return false;
   const auto info = intake_.workload(update.workload);
   if (info && info->suspended) return true;
+  if (intake_.is_without_pods(update.workload)) return true;
   if (intake_.pod_at(update.workload, update.pod_set, update.index)) return true;
   if (intake_.expects(update.workload, update.pod_set, update.index)) return true;
   (void)held_.drop(update.workload, update.pod_set, update.index);  // its pod is gone

@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "dialect/workload_object.h"
 #include "dialect/writes.h"
 #include "kube/clock.h"
 #include "kube/paths.h"
@@ -123,8 +124,10 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
   const bool is_pod = item.kind == dialect::Kind::kPod;
   const bool is_job = item.kind == dialect::Kind::kJob;
   if (item.type == kube::ChangeType::kDeleted) {
-    if (item.kind == dialect::Kind::kWorkload)
+    if (item.kind == dialect::Kind::kWorkload) {
+      intake_.remove(item.kind, batch.ns(item), batch.name(item), uid);
       return workload_objects_.gone(batch.ns(item), batch.name(item), now);
+    }
     if (item.kind == dialect::Kind::kProvisioningRequest)
       return workload_objects_.request_gone(batch.ns(item), batch.name(item), now);
     if (has_status(item.kind)) queue_statuses_.gone(item.kind, batch.ns(item), batch.name(item));
@@ -146,8 +149,15 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
     intake_.unreadable(item.kind, batch.ns(item), batch.name(item), object.error().message);
     return;
   }
-  if (item.kind == dialect::Kind::kWorkload)
-    return workload_objects_.seen(std::get<dialect::KueueWorkload>(*object), batch.version(item), now);
+  if (item.kind == dialect::Kind::kWorkload) {
+    auto& workload = std::get<dialect::KueueWorkload>(*object);
+    if (dialect::workload_of(workload).empty()) {
+      intake_.upsert(workload);
+    } else {
+      intake_.remove(item.kind, batch.ns(item), batch.name(item));
+    }
+    return workload_objects_.seen(workload, batch.version(item), now);
+  }
   if (item.kind == dialect::Kind::kProvisioningRequest)
     return workload_objects_.request_seen(std::get<dialect::ProvisioningRequest>(*object), now);
   if (has_status(item.kind))
@@ -184,6 +194,11 @@ bool Core::feed(TimeMs now) {
   for (int round = 0; round < 100; ++round) {  // refusals make events, which may be refused; each once
     events_.clear();
     intake_.drain(events_);
+    for (const auto& what : intake_.take_hand_overs()) {
+      workload_objects_.handed_over(what, now);
+      carrier_.hand_over(what);
+    }
+    for (const auto& key : intake_.take_out_of_sync()) workload_objects_.out_of_sync(key, now);
     for (Event& event : carrier_.take_events()) events_.push_back(std::move(event));
     if (events_.empty()) break;
     any = true;

@@ -35,8 +35,10 @@ bool WorkloadObjects::must_wait(const Decision& start, TimeMs now) {
     ended = true;
   }
   const bool block = options_.pods_ready && options_.pods_ready->block_admission;
-  if (!ended && !block && intake_.checks(start.workload).empty()) return unplaced;
-  if (!unplaced && known != records_.end() && known->second.life.is_admitted()) return false;
+  const bool is_early = intake_.is_without_pods(start.workload);  // whom it is for is still to come
+  const bool is_known = known != records_.end();
+  if (!is_early && !ended && !block && intake_.checks(start.workload).empty()) return unplaced;
+  if (!is_early && !unplaced && is_known && known->second.life.is_admitted()) return false;
   const auto sketch = intake_.sketch(start.workload);
   if (!sketch || sketch->name.empty()) return unplaced;
   Record& record = records_[start.workload];

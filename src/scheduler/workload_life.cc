@@ -81,8 +81,16 @@ bool WorkloadLife::set_active(bool active, TimeMs now) {
 }
 
 void WorkloadLife::finished(bool well, std::string message, TimeMs now) {
+  finish(well ? "Succeeded" : "Failed", std::move(message), now);
+}
+
+void WorkloadLife::out_of_sync(TimeMs now) {
+  finish("OutOfSync", "The prebuilt workload is out of sync with its user job", now);
+}
+
+void WorkloadLife::finish(std::string_view reason, std::string message, TimeMs now) {
   if (is_finished()) return;
-  status_.set(WorkloadCondition::kFinished, true, well ? "Succeeded" : "Failed", std::move(message), now);
+  status_.set(WorkloadCondition::kFinished, true, reason, std::move(message), now);
   note_.reset();
   deadline_ = kEndOfTime;
 }
@@ -117,6 +125,11 @@ void WorkloadLife::deactivate(std::string_view cause, std::string_view why) {
   status_.requeues = 0;
   status_.requeue_at = 0;
   status_.past_seconds = 0;
+}
+
+void WorkloadLife::deactivate_for(std::string_view cause, std::string_view why) {
+  if (is_inactive() || is_finished()) return;
+  deactivate(cause, why);
 }
 
 void WorkloadLife::starts(const WorkloadFacts& facts, TimeMs now) {

@@ -53,6 +53,10 @@ class WorkloadLife {
   // Facts about it have changed, or its deadline has come. True: its standing may be another.
   bool look(const WorkloadFacts& facts, const std::optional<PodsReady>& pods_ready, TimeMs now);
   void finished(bool well, std::string message, TimeMs now);
+  // Its work asks for something else than it says: it is over.
+  void out_of_sync(TimeMs now);
+  // Somebody else wants it to be deactivated.
+  void deactivate_for(std::string_view cause, std::string_view why);
   // What others answer, as its object shows it; not of those that Berth answers itself (`is_own`).
   void take_checks(const dialect::AdmissionChecks& checks,
                    const std::function<bool(std::string_view)>& is_own);
@@ -95,6 +99,7 @@ class WorkloadLife {
   void waits(const WorkloadFacts& facts, TimeMs now);
   void look_at_pods(const WorkloadFacts& facts, const PodsReady& options, TimeMs now);
   bool times_out(const WorkloadFacts& facts, const std::optional<PodsReady>& pods_ready, TimeMs now);
+  void finish(std::string_view reason, std::string message, TimeMs now);
   void deactivate(std::string_view cause, std::string_view why);
   // A check, or what it wants, ends it. False: none does.
   bool judge(const WorkloadFacts& facts, TimeMs now);

@@ -225,6 +225,10 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
     return forget_if_done(workload);
   }
   Record& record = records_[workload];
+  if (sketch->is_prebuilt && record.object_uid.empty()) {
+    adopt(workload, record, *sketch);
+    if (record.flying) return;  // what it was comes first
+  }
   WorkloadFacts facts = facts_of(*sketch, record);
   const auto pods_ready = dialect::with_own_times(options_.pods_ready, sketch->ready_times);
   if (sketch->ready_times.empty()) {
@@ -244,7 +248,7 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
     }
     if (why) why = dialect::readable(std::move(*why), intake_);
     if (why) facts.why = &*why;
-  } else if (!sketch->is_job) {
+  } else if (!sketch->is_job && !sketch->owners.empty()) {
     record.to_come = sketch->to_come;
     record.pods = std::max(record.pods, static_cast<std::int64_t>(sketch->owners.size()) + sketch->to_come);
     record.path =
@@ -302,7 +306,9 @@ void WorkloadObjects::stand(const std::string& workload, const Record& record, T
 
 void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version, TimeMs now) {
   const std::string key = fmt::format("{}/{}", object.meta.ns, object.meta.name);
-  const std::string workload(dialect::workload_of(object));
+  std::string workload(dialect::workload_of(object));
+  const bool prebuilt = workload.empty();
+  if (prebuilt) workload = intake_.prebuilt_owner(object.meta.ns, object.meta.name);
   if (workload.empty()) {
     if (by_key_.contains(key)) gone(object.meta.ns, object.meta.name, now);
     auto& owners = foreign_[key];
@@ -317,6 +323,9 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
   }
   if (foreign_.contains(key)) gone(object.meta.ns, object.meta.name, now);
   Record& record = records_[workload];
+  // It names another by now.
+  if (!prebuilt && record.prebuilt && !record.object_uid.empty() && record.key != key) return;
+  record.prebuilt = prebuilt;
   const std::uint64_t number = version_number(version);
   if (record.object_uid == object.meta.uid && number < record.version) return;
   const bool known = record.object_uid == object.meta.uid;
@@ -340,10 +349,49 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
   record.says_active = object.active;
   const bool deactivating = record.life.wants_deactivation() && object.active;
   if (!deactivating) (void)record.life.set_active(object.active, now);
+  if (prebuilt && !object.deactivate.empty())
+    record.life.deactivate_for(object.deactivate, object.deactivate_why);
   stand(workload, record, now);
   if (known && record.written == record.stands) record.failures = 0;
   if (object.status.checks.empty()) return changed(workload, now);
   if (options_.enabled) schedule(workload, now);  // somebody waits for this answer
+}
+
+void WorkloadObjects::handed_over(const dialect::HandOver& what, TimeMs now) {
+  schedule(what.to, now);
+  const auto it = records_.find(what.from);
+  if (what.from.empty() || it == records_.end()) return;
+  Record record = std::move(it->second);
+  records_.erase(it);
+  if (record.turn != 0) line_.insert_or_assign(record.turn, what.to);
+  if (unready_.erase(what.from) > 0) unready_.insert(what.to);
+  own_times_.erase(what.from);
+  lanes_.set(what.from, {}, {}, LaneBook::State::kNone, {});
+  intake_.set_standing(what.from, {});
+  if (record.flying) moved_.insert_or_assign(what.from, what.to);
+  record.queued = false;
+  record.told = false;  // nobody has been told about those pods
+  if (!record.key.empty()) by_key_.insert_or_assign(record.key, what.to);
+  if (const auto own = records_.find(what.to); own != records_.end() && own->second.flying) --flying_;
+  const auto to = records_.insert_or_assign(what.to, std::move(record)).first;
+  stand(to->first, to->second, now);
+}
+
+void WorkloadObjects::out_of_sync(const std::string& key, TimeMs now) {
+  const auto it = by_key_.find(key);
+  if (it == by_key_.end()) return;
+  Record& record = records_.at(it->second);
+  record.life.out_of_sync(now);
+  compare(it->second, record, now);
+}
+
+void WorkloadObjects::adopt(const std::string& workload, Record& record, const WorkloadSketch& sketch) {
+  const std::string key = fmt::format("{}/{}", sketch.ns, sketch.name);
+  if (record.flying || version_.empty() || !foreign_.contains(key)) return;
+  record.flying = true;
+  ++flying_;
+  const kube::ResourcePath path{dialect::kKueueGroup, version_, "workloads"};
+  outbox_.read(path.object(sketch.ns, sketch.name), workload, Step::kWorkload);
 }
 
 void WorkloadObjects::gone(std::string_view ns, std::string_view name, TimeMs now) {
@@ -365,6 +413,7 @@ void WorkloadObjects::gone(std::string_view ns, std::string_view name, TimeMs no
   Record& record = records_.at(workload);
   record.key.clear();
   record.object_uid.clear();
+  record.prebuilt = false;
   record.version = 0;
   record.stands = record.written = 0;
   record.checks.clear();
@@ -390,8 +439,11 @@ void WorkloadObjects::forget_if_done(const std::string& workload) {
 }
 
 bool WorkloadObjects::is_foreign(const WorkloadSketch& sketch) const {
+  const std::string key = fmt::format("{}/{}", sketch.ns, sketch.name);
+  if (const auto other = by_key_.find(key); other != by_key_.end() && other->second != sketch.uid)
+    return true;
   if (foreign_.empty()) return false;
-  if (foreign_.contains(fmt::format("{}/{}", sketch.ns, sketch.name))) return true;
+  if (foreign_.contains(key)) return true;
   return std::any_of(sketch.owners.begin(), sketch.owners.end(),
                      [&](const auto& owner) { return foreign_owners_.contains(std::string(owner.uid)); });
 }
@@ -462,12 +514,12 @@ bool WorkloadObjects::asks_otherwise(const Record& record, const WorkloadSketch&
 }
 
 bool WorkloadObjects::asks_for_more_owners(const Record& record, const WorkloadSketch& sketch) const {
-  return sketch.is_group && record.reserved && !record.life.is_finished() &&
+  return ((sketch.is_group && record.reserved) || sketch.is_prebuilt) && !record.life.is_finished() &&
          lacks_owners(sketch, record.owners);
 }
 
 bool WorkloadObjects::asks_for_else(const Record& record, const WorkloadSketch& sketch) const {
-  return !record.reserved && !record.life.is_finished() &&
+  return !sketch.is_prebuilt && !record.reserved && !record.life.is_finished() &&
          record.spec != dialect::digest_of(sketch, version_);
 }
 
@@ -480,7 +532,7 @@ bool WorkloadObjects::write(const std::string& workload) {
   const auto sketch = intake_.sketch(workload);
   kube::Write write;
   if (record.object_uid.empty()) {
-    if (!sketch || sketch->name.empty() || record.life.is_finished()) return false;
+    if (!sketch || sketch->name.empty() || sketch->is_prebuilt || record.life.is_finished()) return false;
     if (is_foreign(*sketch)) {
       if (told_.insert(workload).second) {
         spdlog::warn(
@@ -523,7 +575,10 @@ void WorkloadObjects::answered(const Answer& answer, TimeMs now) {
       wake(again->workload, std::max(again->at, now));
     return;
   }
-  const auto it = records_.find(answer.uid);
+  const auto moved = moved_.find(answer.uid);
+  const std::string workload = moved == moved_.end() ? answer.uid : moved->second;
+  if (moved != moved_.end()) moved_.erase(moved);
+  const auto it = records_.find(workload);
   if (it == records_.end()) return;
   Record& record = it->second;
   if (answer.step == Step::kLook) return endings_read(it->first, record, answer, now);
@@ -535,13 +590,13 @@ void WorkloadObjects::answered(const Answer& answer, TimeMs now) {
     record.failures = 0;
     if (const auto object = decoder_.decode(answer.result.body, dialect::Kind::kWorkload)) {
       const auto& value = std::get<KueueWorkload>(*object);
-      if (record.object_uid.empty()) {
+      if (record.object_uid.empty() && !dialect::workload_of(value).empty()) {
         record.object_uid = value.meta.uid;
         by_key_.insert_or_assign(record.key, it->first);
       }
       seen(value, version_in(answer.result.body), now);
     }
-    const auto still = records_.find(answer.uid);
+    const auto still = records_.find(workload);
     if (still != records_.end()) compare(still->first, still->second, now);
     return;
   }

@@ -5,7 +5,8 @@
 //
 // Whose they are. Berth's Workloads are owned by the Job (or the pods) and say so in an annotation; another Workload of the same owner, or
 // of the name that Berth's would have, is somebody else's: it is neither obeyed nor written, there is no second one, and the log
-// says so. Beside those answers nothing that stands in a status decides anything: what runs is known from pods and Jobs. A status of Berth's that somebody
+// says so. But one that somebody has made for work which names it, or for work which is still to come (dialect/intake.h), is kept like Berth's: it gets
+// its status and its owner, and what it asks for is not touched. Beside those answers nothing that stands in a status decides anything: what runs is known from pods and Jobs. A status of Berth's that somebody
 // changed is corrected, after a pause that doubles each time, so that two who disagree do not write for ever. No finalizer: a
 // Workload holds nothing; one that is deleted is made again.
 //
@@ -79,6 +80,10 @@ class WorkloadObjects {
 
   // Something about the workload may have changed.
   void changed(std::string_view workload, TimeMs now);
+  // A Workload that stood for itself is that of work which has come, or one of another's is.
+  void handed_over(const dialect::HandOver& what, TimeMs now);
+  // The Workload asks for something else than the work which names it.
+  void out_of_sync(const std::string& key, TimeMs now);
   // Before it is carried out.
   void decided(const Decision& decision, TimeMs now);
   void job_seen(const dialect::Job& job, TimeMs now);
@@ -124,6 +129,7 @@ class WorkloadObjects {
     bool reserved = false;     // the status on the server has quota: what it says does not change any more
     bool says_active = true;
     std::int64_t boost = 0;  // of its priority, as its object says
+    bool prebuilt = false;   // somebody else has made its object
     bool flying = false;
     bool queued = false;
     bool looking = false;  // how its pods ended is being read
@@ -170,6 +176,8 @@ class WorkloadObjects {
   void leave_line(Record& record, TimeMs now);
   // The first in line that may start, and those before it, are looked at.
   void wake_line(TimeMs now);
+  // Its object, which is known and was another's, is read.
+  void adopt(const std::string& workload, Record& record, const dialect::WorkloadSketch& sketch);
   // There is no such work any more.
   void leaves(const std::string& workload, Record& record, TimeMs now);
   void set_unready(const std::string& workload, bool unready, TimeMs now);
@@ -188,6 +196,7 @@ class WorkloadObjects {
   std::unordered_map<std::string, std::string> by_key_;  // namespace/name of Berth's objects -> workload
   std::unordered_map<std::string, std::vector<std::string>> foreign_;  // others: -> uids of their owners
   std::unordered_map<std::string, std::string> foreign_owners_;        // and back
+  std::unordered_map<std::string, std::string> moved_;  // workloads whose answers are those of others now
   std::unordered_set<std::string> told_;  // of whom the log has said that its Workload is foreign
   Due due_;                               // workloads
   std::vector<Admission> admissions_;

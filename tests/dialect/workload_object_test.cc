@@ -107,6 +107,29 @@ TEST(WorkloadObject, SaysWhatItsOwnerAsksForInBothVersions) {
   EXPECT_TRUE(patch["spec"]["maximumExecutionTimeSeconds"].is_null());
 }
 
+// One that somebody else has made: what it asks for is not touched.
+TEST(WorkloadObject, GetsItsWorkForAnOwner) {
+  WorkloadSketch sketch;
+  sketch.uid = "uid-train";
+  sketch.ns = "default";
+  sketch.is_job = true;
+  sketch.is_prebuilt = true;
+  sketch.owners.push_back({"train", "uid-train"});
+  const json of_job = json::parse(own_workload("v1beta2", "remote", "u", sketch, {}).body);
+  EXPECT_EQ(of_job["metadata"]["uid"], "u");
+  EXPECT_EQ(of_job["metadata"]["labels"]["kueue.x-k8s.io/job-uid"], "uid-train");
+  EXPECT_EQ(of_job["metadata"]["ownerReferences"][0]["kind"], "Job");
+  EXPECT_EQ(of_job["metadata"]["ownerReferences"][0]["controller"], true);
+  EXPECT_FALSE(of_job.contains("spec"));
+  sketch.is_job = false;
+  sketch.is_group = true;
+  sketch.owners = {{"a", "uid-a"}, {"b", "uid-b"}};
+  const json of_pods =
+      json::parse(own_workload("v1beta2", "remote", "u", sketch, {{"Pod", "c", "uid-c"}}).body);
+  EXPECT_FALSE(of_pods["metadata"].contains("labels"));
+  EXPECT_EQ(of_pods["metadata"]["ownerReferences"].size(), 3U);
+}
+
 TEST(WorkloadObject, BelongsToBerthWhenMarkNameAndOwnerAgree) {
   KueueWorkload object;
   object.meta.ns = "default";

@@ -1,0 +1,302 @@
+// Workloads that somebody else has made (kKueuePrebuilt): on the workers of Kueue's MultiKueue the manager makes the Workload first, and the Job
+// when that has been admitted. So each is work of its own, without pods, until work comes that names it and asks for what it says: then it is
+// that one's, and so are its places (HandOver). What stands in its status is never looked at.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "dialect/intake_state.h"
+#include "dialect/names.h"
+#include "dialect/writes.h"
+
+namespace berth::dialect {
+namespace {
+
+constexpr std::int64_t kMostPriorityOfUsers =
+    1'000'000'000;  // of a PriorityClass; what is above is the system's
+
+bool same_needs(const std::shared_ptr<const PodNeeds>& a, const std::shared_ptr<const PodNeeds>& b) {
+  return a == b || (a != nullptr && b != nullptr && *a == *b);
+}
+
+bool same_sets(const KueueWorkload& a, const KueueWorkload& b) {
+  return std::equal(a.pod_sets.begin(), a.pod_sets.end(), b.pod_sets.begin(), b.pod_sets.end(),
+                    [](const auto& x, const auto& y) {
+                      return x.name == y.name && x.count == y.count && x.min_count == y.min_count &&
+                             x.spec == y.spec && x.topology == y.topology && x.group == y.group &&
+                             same_needs(x.needs, y.needs);
+                    });
+}
+
+bool same(const KueueWorkload& a, const KueueWorkload& b) {
+  return a.meta == b.meta && a.queue == b.queue && a.priority == b.priority &&
+         a.priority_class == b.priority_class && a.workload_priority == b.workload_priority &&
+         a.active == b.active && a.finished == b.finished && a.most_seconds == b.most_seconds &&
+         a.owners == b.owners && same_sets(a, b);
+}
+
+// Nobody's yet.
+bool may_wait_alone(const KueueWorkload& object) {
+  return object.owners.empty() && !object.finished && !object.meta.deleting;
+}
+
+bool is_whole(const Load& load) {
+  std::int64_t slots = 0;
+  for (const auto& role : load.roles) {
+    if (role.holes.size() != role.expected.size() && load.kind != GangKind::kJob) return false;
+    slots += static_cast<std::int64_t>(role.slots.size());
+  }
+  return slots >= load.size;
+}
+
+}  // namespace
+
+void Intake::Impl::upsert_prebuilt(KueueWorkload&& object) {
+  const std::string key = key_of(object.meta.ns, object.meta.name);
+  if (!workload_of(object).empty()) return remove_prebuilt(key);  // Berth's own
+  object.admitted_to.clear();
+  object.assignments.clear();
+  object.reserved_at = object.requeued_from = 0;
+  object.evicted = false;
+  object.status = {};
+  for (auto& set : object.pod_sets) set.reclaimable = 0;
+  const auto known = prebuilt.find(key);
+  if (known != prebuilt.end() && same(*known->second, object)) return;
+  if (known != prebuilt.end() && known->second->meta.uid != object.meta.uid) remove_prebuilt(key);
+  prebuilt.insert_or_assign(key, std::make_shared<const KueueWorkload>(std::move(object)));
+  refresh_dependents("wl:" + key);
+  settle_prebuilt(key);
+}
+
+void Intake::Impl::remove_prebuilt(const std::string& key) {
+  if (prebuilt.erase(key) == 0) return;
+  refresh_dependents("wl:" + key);
+  settle_prebuilt(key);
+}
+
+void Intake::Impl::renew_prebuilt() {
+  std::vector<std::string> keys;
+  for (const auto& [key, object] : prebuilt) keys.push_back(key);
+  std::vector<std::uint32_t> named;
+  for (std::uint32_t ix = 0; ix < loads.size(); ++ix) {
+    if (loads[ix].used && !loads[ix].prebuilt_key.empty()) named.push_back(ix);
+  }
+  for (const auto ix : named) refresh(ix);
+  for (const auto& key : keys) settle_prebuilt(key);
+}
+
+void Intake::Impl::settle_prebuilt() {
+  while (!unsettled_prebuilt.empty()) {
+    const std::string key = *unsettled_prebuilt.begin();
+    settle_prebuilt(key);
+  }
+}
+
+void Intake::Impl::settle_prebuilt(const std::string& key) {
+  unsettled_prebuilt.erase(key);
+  const auto object = prebuilt.find(key);
+  const auto owner = claimed.find(key);
+  const bool alone =
+      is_live() && object != prebuilt.end() && owner == claimed.end() && may_wait_alone(*object->second);
+  auto waits = workload_by_name.find(key);
+  const bool is_news = new_claims.erase(key) > 0 && owner != claimed.end();
+  if (waits != workload_by_name.end() && (!alone || waits->second != object->second->meta.uid)) {
+    const std::uint32_t ix = find_load(waits->second);
+    if (is_news) hand_overs.push_back(hand_over(loads[ix], loads[find_load(owner->second)]));
+    workload_by_name.erase(waits);
+    free_load(ix);
+  } else if (is_news) {
+    hand_overs.push_back({"", owner->second, {}});
+  }
+  if (!alone) return;
+  const std::string uid = object->second->meta.uid;
+  std::uint32_t ix = find_load(uid);
+  const bool fresh = ix == kNoIx;
+  if (fresh) {
+    ix = new_load({GangKind::kKueueWorkload, uid, object->second->meta.name, std::nullopt, {}},
+                  object->second->meta.ns);
+    workload_by_name.insert_or_assign(key, uid);
+  }
+  Load& load = loads[ix];
+  auto whole = std::make_shared<KueueWorkload>(*object->second);
+  if (whole->meta.created == 0) whole->meta.created = fresh ? ++arrivals : load.first_created;
+  // Who takes fewer pods is its work's affair, which is not there yet.
+  for (auto& set : whole->pod_sets) set.min_count.reset();
+  load.first_created = whole->meta.created;
+  const bool asks_for_else = !fresh && !same_sets(*load.written, *whole);
+  load.remade = load.remade || (asks_for_else && load.emitted);
+  if (asks_for_else) load.refused.clear();
+  load.written = std::move(whole);
+  take(load);
+  refresh(ix);
+}
+
+HandOver Intake::Impl::hand_over(const Load& from, const Load& to) const {
+  HandOver out{from.uid, to.uid, {}};
+  if (to.given.blocked || to.given.queue != from.given.queue || to.given.lane != from.given.lane) return out;
+  const auto& sets = from.object->pod_sets;
+  std::vector<std::int64_t> pairs(sets.size(), -1);
+  for (std::size_t r = 0; r < to.roles.size(); ++r) {
+    const std::size_t s = to.prebuilt_sets[r];
+    const bool alike = sets[s].count == static_cast<std::int64_t>(to.roles[r].slots.size()) &&
+                       suits(*to.roles[r].shape, sets[s].spec.pod) &&
+                       sets[s].topology == to.roles[r].topology.request;
+    if (!alike) return out;
+    pairs[s] = static_cast<std::int64_t>(r);
+  }
+  if (std::find(pairs.begin(), pairs.end(), -1) == pairs.end()) out.sets = std::move(pairs);
+  return out;
+}
+
+void Intake::Impl::claim(Load& load, const std::string& key, std::shared_ptr<const KueueWorkload> object,
+                         std::vector<std::size_t> sets) {
+  if (load.prebuilt == nullptr) {
+    claimed.insert_or_assign(key, load.uid);
+    new_claims.insert(key);
+    unsettled_prebuilt.insert(key);
+    load.prebuilt_sets = std::move(sets);
+  }
+  load.prebuilt = std::move(object);
+  load.lost.clear();
+}
+
+void Intake::Impl::unclaim(Load& load, std::string why) {
+  if (load.prebuilt == nullptr) return;
+  load.prebuilt.reset();
+  claimed.erase(load.prebuilt_key);
+  new_claims.erase(load.prebuilt_key);
+  unsettled_prebuilt.insert(load.prebuilt_key);
+  load.lost = std::move(why);
+}
+
+void Intake::Impl::use_prebuilt(Load& load, std::string_view name, Settings& settings,
+                                std::vector<std::string>& depends) {
+  const bool may_name = has_object(load) && !config.quota_only && book.check_mode() != CheckMode::kAssumed;
+  std::string key = may_name && !name.empty() ? key_of(load.ns, name) : std::string();
+  if (load.prebuilt_key != key) {
+    unclaim(load, {});
+    load.prebuilt_key = std::move(key);
+  }
+  if (load.prebuilt_key.empty()) return;
+  depends.push_back("wl:" + load.prebuilt_key);
+  const auto wait = [&](std::string why) {
+    Reason reason;
+    reason.code = ReasonCode::kInvalid;
+    reason.detail = fmt::format("the Workload {} that it names ({}) {}", name, kKueuePrebuilt, why);
+    unclaim(load, reason.detail);
+    if (!settings.blocked) settings.blocked = std::move(reason);
+  };
+  // What has its own already keeps it.
+  if (!is_live() && load.prebuilt == nullptr)
+    return wait("is not looked at, since Berth keeps no Workload objects here");
+  const auto it = prebuilt.find(load.prebuilt_key);
+  if (it == prebuilt.end()) return wait("does not exist");
+  const auto object = it->second;
+  if (const auto owner = claimed.find(load.prebuilt_key); owner != claimed.end() && owner->second != load.uid)
+    return wait("is another's");
+  if (!object->meta.controller.kind.empty() && object->meta.controller.uid != load.uid)
+    return wait(fmt::format("is that of {} {}", object->meta.controller.kind, object->meta.controller.name));
+  if (object->finished && load.prebuilt == nullptr) return wait("is finished");
+  if (key_of(load.ns, object->queue) != (settings.lane.empty() ? settings.queue : settings.lane))
+    return wait(fmt::format("is in LocalQueue {}, and it is in another", object->queue));
+  std::vector<std::size_t> sets;
+  if (load.kind == GangKind::kJob || (load.prebuilt == nullptr && is_whole(load))) {
+    if (const std::string other = difference(load, *object, sets); !other.empty()) {
+      out_of_sync.insert(load.prebuilt_key);
+      auto over = std::make_shared<KueueWorkload>(*object);
+      over->finished = true;
+      it->second = std::move(over);
+      unsettled_prebuilt.insert(load.prebuilt_key);
+      return wait("asks for something else: " + other);
+    }
+    claim(load, load.prebuilt_key, object, std::move(sets));
+  }
+  if (load.prebuilt == nullptr) return;  // others of its group are still to come
+  if (object->meta.created != 0) settings.created = object->meta.created;
+  settings.priority = priority_of_object(*object, settings, depends);
+}
+
+std::string Intake::Impl::difference(const Load& load, const KueueWorkload& object,
+                                     std::vector<std::size_t>& sets) const {
+  if (load.kind == GangKind::kJob) {
+    const JobRecord* record = job_record(load.uid);
+    if (record == nullptr) return {};
+    const Job& job = record->job;
+    const auto& set = object.pod_sets.front();
+    if (object.pod_sets.size() != 1) return "it has more than one pod set";
+    sets = {0};
+    if (set.count != job.asked())
+      return fmt::format("it has {} pods, and the Job {}", set.count, job.asked());
+    if (load.prebuilt != nullptr) return {};  // what admission wrote into the template since is no difference
+    if (set.min_count.value_or(set.count) != job.least_pods.value_or(job.asked()))
+      return "the least number of pods is another";
+    if (object.most_seconds != seconds_of(job.meta.mark(kKueueMaxSeconds)))
+      return "the maximum execution time is another";
+    if (amended_keys(job).empty() &&
+        (!(set.spec.pod == *record->written) || !same_needs(set.needs, job.needs)))
+      return "the pod template is another";
+    return {};
+  }
+  if (object.pod_sets.size() != load.roles.size())
+    return fmt::format("it has {} pod sets, and there are {}", object.pod_sets.size(), load.roles.size());
+  std::vector<bool> used(object.pod_sets.size(), false);
+  for (const auto& role : load.roles) {
+    std::size_t found = used.size();
+    for (std::size_t s = 0; s < used.size() && found == used.size(); ++s) {
+      const auto& set = object.pod_sets[s];
+      if (used[s] || set.count != static_cast<std::int64_t>(role.slots.size())) continue;
+      if (suits(*role.shape, taken(set.spec, set.needs.get(), set.marks).pod)) found = s;
+    }
+    if (found == used.size()) return fmt::format("no pod set of it is for {} such pods", role.slots.size());
+    used[found] = true;
+    sets.push_back(found);
+  }
+  return {};
+}
+
+// Whoever may make Workloads could write any number: it counts as far as somebody could have named a class for it.
+std::int64_t Intake::Impl::priority_of_object(const KueueWorkload& object, Settings& settings,
+                                              std::vector<std::string>& depends) const {
+  if (object.priority && config.quota_only) return *object.priority;
+  if (object.priority) {
+    std::int64_t most = 0;
+    for (const auto& [name, value] : workload_priorities) most = std::max(most, value);
+    for (const auto& [name, known] : priority_classes) {
+      if (known.value <= kMostPriorityOfUsers) most = std::max(most, known.value);
+    }
+    return std::min(*object.priority, most);
+  }
+  if (object.workload_priority) {
+    depends.push_back("wpc:" + object.priority_class);
+    const auto it = workload_priorities.find(object.priority_class);
+    return it != workload_priorities.end() ? it->second : 0;
+  }
+  depends.push_back("pc:" + object.priority_class);
+  return priority_of({std::nullopt, object.priority_class, false}, settings.may_preempt);
+}
+
+std::string_view Intake::prebuilt_owner(std::string_view ns, std::string_view name) const {
+  const Impl& s = *impl_;
+  if (s.config.quota_only || s.prebuilt.empty()) return {};
+  const std::string key = key_of(ns, name);
+  if (const auto it = s.claimed.find(key); it != s.claimed.end()) return it->second;
+  const auto it = s.workload_by_name.find(key);
+  return it == s.workload_by_name.end() ? std::string_view() : std::string_view(it->second);
+}
+
+bool Intake::is_without_pods(std::string_view workload) const {
+  const auto ix = impl_->find_load(workload);
+  return ix != kNoIx && impl_->loads[ix].object != nullptr && !impl_->config.quota_only;
+}
+
+std::vector<HandOver> Intake::take_hand_overs() {
+  return std::exchange(impl_->hand_overs, {});
+}
+
+std::vector<std::string> Intake::take_out_of_sync() {
+  const auto keys = std::exchange(impl_->out_of_sync, {});
+  return {keys.begin(), keys.end()};
+}
+
+}  // namespace berth::dialect

@@ -1,0 +1,91 @@
+// Workloads that somebody else has made, on a real API server: what Kueue's MultiKueue manager does on a worker, and what a tenant may try.
+#include <nlohmann/json.hpp>
+
+#include "e2e/workloads_fixture.h"
+
+namespace berth::e2e {
+namespace {
+
+class BerthPrebuilt : public WorkloadsTest {
+ protected:
+  void create_workload(const std::string& name, int pods) {
+    json object = {{"apiVersion", "kueue.x-k8s.io/v1beta2"}, {"kind", "Workload"}};
+    object["metadata"] = {{"name", name}, {"labels", {{"kueue.x-k8s.io/multikueue-origin", "manager"}}}};
+    object["spec"] = {{"active", true}, {"queueName", "team"}, {"priority", 0}};
+    json set = {{"name", "main"}, {"count", pods}};
+    set["template"] = {{"metadata", json::object()}, {"spec", pod_spec()}};
+    object["spec"]["podSets"] = json::array({set});
+    create(kWorkloads, object);
+  }
+  void create_named_job(const std::string& name, const std::string& workload, int pods) {
+    json job = {{"apiVersion", "batch/v1"}, {"kind", "Job"}};
+    job["metadata"] = {{"name", name},
+                       {"labels",
+                        {{"kueue.x-k8s.io/queue-name", "team"},
+                         {"kueue.x-k8s.io/multikueue-origin", "manager"},
+                         {"kueue.x-k8s.io/prebuilt-workload-name", workload}}}};
+    job["spec"] = {{"parallelism", pods}, {"completions", pods}, {"suspend", true}, {"backoffLimit", 0}};
+    job["spec"]["template"]["spec"] = pod_spec();
+    create(kJobs, job);
+  }
+  json workload(const std::string& name) const { return get(std::string(kWorkloads) + "/" + name); }
+  void expect_of(const std::string& name, const std::string& type, const std::string& wanted) {
+    EXPECT_TRUE(eventually([&] { return condition_in(workload(name), type) == wanted; }))
+        << name << ": " << type << " is \"" << condition_in(workload(name), type) << "\", not \"" << wanted
+        << "\"";
+  }
+};
+
+TEST_F(BerthPrebuilt, AManagerMakesTheWorkloadFirstAndTheJobWhenItIsAdmitted) {
+  start_with_queue(4, 3000);
+  ASSERT_NE(start_berth(), nullptr);
+  create_workload("remote", 4);
+  expect_of("remote", "Admitted", "True Admitted");
+  create_job("other", 4);
+  expect_condition("other", "QuotaReserved", "False WaitingForQuota");
+  const json spec = workload("remote")["spec"];
+  create_named_job("train", "remote", 4);
+  EXPECT_TRUE(eventually([&] {
+    const json object = workload("remote");
+    return object["metadata"].contains("ownerReferences") &&
+           object["metadata"]["ownerReferences"][0]["name"] == "train";
+  }));
+  expect_of("remote", "Finished", "True Succeeded");
+  EXPECT_EQ(workload("remote")["spec"], spec);
+  EXPECT_EQ(workload("remote")["metadata"]["labels"]["kueue.x-k8s.io/multikueue-origin"], "manager");
+  EXPECT_EQ(get(kWorkloads)["items"].size(), 2u) << "the Job has no other";
+  expect_condition("other", "Finished", "True Succeeded");
+  expect_clean();
+}
+
+TEST_F(BerthPrebuilt, NeitherAForgedStatusNorAnotherSizeGetsAJobPastItsQueue) {
+  start_with_queue(4, 600'000);
+  ASSERT_NE(start_berth(), nullptr);
+  create_job("runs", 4);
+  expect_condition("runs", "Admitted", "True Admitted");
+  create_workload("forged", 2);
+  expect_of("forged", "QuotaReserved", "False WaitingForQuota");
+  const json status = workload_of("runs")["status"];
+  patch(std::string(kWorkloads) + "/forged/status", {{"status", status}});
+  create_named_job("thief", "forged", 2);
+  expect_of("forged", "QuotaReserved", "False WaitingForQuota");
+  EXPECT_TRUE(is_suspended("thief"));
+  // A small one that has its quota is no way in for a large Job.
+  ASSERT_OK(expect_ok(cluster_->client().del(std::string(kJobs) + "/runs?propagationPolicy=Background"),
+                      "deleting"));
+  expect_condition("thief", "Admitted", "True Admitted");
+  create_workload("small", 1);
+  expect_of("small", "Admitted", "True Admitted");
+  create_named_job("large", "small", 8);
+  expect_of("small", "Finished", "True OutOfSync");
+  EXPECT_TRUE(is_suspended("large"));
+  create_named_job("missing", "nowhere", 1);
+  create_job("honest", 2);
+  expect_condition("honest", "Admitted", "True Admitted");
+  EXPECT_TRUE(is_suspended("missing"));
+  EXPECT_TRUE(is_suspended("large"));
+  expect_clean();
+}
+
+}  // namespace
+}  // namespace berth::e2e

@@ -1,0 +1,307 @@
+// Workloads that somebody else has made for Jobs and pod groups (Kueue's prebuilt-workload-name): before their work comes, when it comes,
+// and when it asks for something else.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "workload_support.h"
+
+namespace berth::scheduler::testing {
+namespace {
+
+constexpr const char* kNames = "kueue.x-k8s.io/prebuilt-workload-name";
+
+struct PrebuiltText {
+  int pods = 2;
+  int gpus = 1;
+  int priority = 0;
+  std::string queue = "team";
+  std::string set = "main";
+};
+
+class PrebuiltTest : public WorkloadObjectsTest {
+ protected:
+  void prebuilt(const std::string& name, const PrebuiltText& text) {
+    const json job = json::parse(job_json({.name = "any", .gpus = text.gpus}));
+    json object = {{"apiVersion", "kueue.x-k8s.io/v1beta2"}, {"kind", "Workload"}};
+    object["metadata"] = {{"name", name},
+                          {"namespace", "default"},
+                          {"uid", "object-" + name},
+                          {"creationTimestamp", "2026-01-01T00:00:00Z"},
+                          {"labels", {{"kueue.x-k8s.io/multikueue-origin", "manager"}}}};
+    object["spec"] = {{"active", true}, {"queueName", text.queue}, {"priority", text.priority}};
+    object["spec"]["podSets"] = json::array(
+        {{{"name", text.set},
+          {"count", text.pods},
+          {"template", {{"metadata", json::object()}, {"spec", job["spec"]["template"]["spec"]}}}}});
+    objects_[name] = object;
+    show(name);
+    w_->turn();
+  }
+  void prebuilt(const std::string& name) { prebuilt(name, PrebuiltText()); }
+  void named_job(const std::string& name, const std::string& workload, JobText text = {}) {
+    text.name = name;
+    job(text, {{kNames, workload}});
+  }
+  void remove_object(const std::string& name) {
+    objects_.erase(name);
+    Inbox inbox;
+    inbox.push(dialect::Kind::kWorkload,
+               {kube::ChangeType::kDeleted, "default", name, "object-" + name, "999999", ""});
+    Batch batch;
+    inbox.take(batch, 0);
+    w_->core->take(batch, w_->now);
+    w_->turn();
+  }
+  json of(const std::string& object, const std::string& type) {
+    for (const json& c : objects_.at(object)["status"].value("conditions", json::array())) {
+      if (c["type"] == type) return c;
+    }
+    return {};
+  }
+  bool is_of(const std::string& object, const std::string& type) {
+    const json found = of(object, type);
+    return found.is_object() && found.value("status", "") == "True";
+  }
+  int bound(const std::string& job) {
+    int out = 0;
+    for (const auto& [name, pod] : pods_)
+      out += name.starts_with(job + "-") && pod["spec"].contains("nodeName") ? 1 : 0;
+    return out;
+  }
+  // Why Berth does not consider it.
+  std::string reason(const std::string& job) {
+    const Reason* blocked = w_->core->intake().blocked(uid_of(job));
+    return blocked == nullptr ? "" : blocked->detail;
+  }
+};
+
+TEST_F(PrebuiltTest, OneHasItsPlacesBeforeItsJobComesAndTheJobGetsThem) {
+  prebuilt("remote");
+  settle();
+  EXPECT_TRUE(is_of("remote", "QuotaReserved"));
+  EXPECT_TRUE(is_of("remote", "Admitted"));
+  EXPECT_EQ(objects_["remote"]["status"]["admission"]["podSetAssignments"][0]["count"], 2);
+  job({.name = "other"});
+  settle();
+  EXPECT_TRUE(is_suspended("other"));
+  const json spec = objects_["remote"]["spec"];
+  const json admitted = of("remote", "Admitted");
+  named_job("train", "remote");
+  EXPECT_EQ(w_->slot(uid_of("train"), 0), SlotState::kBinding) << "from one hand into the other";
+  settle();
+  EXPECT_FALSE(is_suspended("train"));
+  EXPECT_EQ(bound("train"), 2);
+  EXPECT_TRUE(is_suspended("other"));
+  EXPECT_EQ(of("remote", "Admitted"), admitted) << "nothing has happened to it";
+  EXPECT_EQ(objects_["remote"]["spec"], spec) << "what it asks for is its maker's";
+  EXPECT_EQ(objects_["remote"]["metadata"]["ownerReferences"][0]["uid"], uid_of("train"));
+  EXPECT_TRUE(objects_["remote"]["metadata"]["ownerReferences"][0]["controller"]);
+  EXPECT_EQ(objects_["remote"]["metadata"]["labels"]["kueue.x-k8s.io/multikueue-origin"], "manager");
+  EXPECT_EQ(objects_["remote"]["metadata"]["labels"]["kueue.x-k8s.io/job-uid"], uid_of("train"));
+  EXPECT_EQ(objects_.size(), 2u) << "the Job has no other";
+  jobs_["train"]["status"] =
+      json::parse(R"({"succeeded":2,"conditions":[{"type":"Complete","status":"True","message":"done"}]})");
+  for (int i = 0; i < 2; ++i) {
+    pods_.erase(fmt::format("train-{}", i));
+    w_->pod_gone(fmt::format("train-{}", i));
+  }
+  update_job("train");
+  settle();
+  EXPECT_EQ(of("remote", "Finished")["reason"], "Succeeded");
+  EXPECT_FALSE(is_suspended("other"));
+  EXPECT_EQ(settle(kMinute), 0) << "nothing is written twice";
+}
+
+TEST_F(PrebuiltTest, AJobThatNamesOneWaitsForIt) {
+  named_job("train", "remote");
+  settle();
+  EXPECT_TRUE(is_suspended("train"));
+  EXPECT_EQ(reason("train"), fmt::format("the Workload remote that it names ({}) does not exist", kNames));
+  EXPECT_TRUE(objects_.empty()) << "it gets none of its own";
+  prebuilt("remote");
+  settle();
+  EXPECT_FALSE(is_suspended("train"));
+  EXPECT_EQ(bound("train"), 2);
+  EXPECT_TRUE(is_of("remote", "Admitted"));
+}
+
+TEST_F(PrebuiltTest, OneThatAsksForSomethingElseIsOverAndItsJobDoesNotRun) {
+  const auto check = [&](const std::string& name, const PrebuiltText& text, const std::string& why) {
+    prebuilt(name, text);
+    settle();
+    named_job("job-" + name, name);
+    settle();
+    EXPECT_TRUE(is_suspended("job-" + name)) << name;
+    EXPECT_EQ(of(name, "Finished")["reason"], "OutOfSync") << name;
+    EXPECT_NE(reason("job-" + name).find(why), std::string::npos) << reason("job-" + name);
+    job({.name = "after-" + name});
+    settle();
+    EXPECT_FALSE(is_suspended("after-" + name)) << "its quota is free";
+    for (int i = 0; i < 2; ++i) {
+      pods_.erase(fmt::format("after-{}-{}", name, i));
+      w_->pod_gone(fmt::format("after-{}-{}", name, i));
+    }
+    jobs_["after-" + name]["status"] =
+        json::parse(R"({"conditions":[{"type":"Complete","status":"True","message":"m"}]})");
+    update_job("after-" + name);
+    settle();
+  };
+  check("fewer", {.pods = 1}, "");
+  check("smaller", {.gpus = 0}, "");
+}
+
+TEST_F(PrebuiltTest, AJobWhoseWorkloadIsGoneIsEnded) {
+  prebuilt("remote");
+  named_job("train", "remote");
+  settle();
+  ASSERT_EQ(bound("train"), 2);
+  remove_object("remote");
+  settle(20 * kSecond);
+  EXPECT_TRUE(is_suspended("train"));
+  EXPECT_EQ(bound("train"), 0);
+  EXPECT_TRUE(objects_.empty());
+}
+
+TEST_F(PrebuiltTest, OneIsThatOfOneJobOnly) {
+  prebuilt("remote");
+  settle();
+  named_job("first", "remote");
+  named_job("second", "remote");
+  settle();
+  EXPECT_FALSE(is_suspended("first"));
+  EXPECT_TRUE(is_suspended("second"));
+  EXPECT_EQ(reason("second"), fmt::format("the Workload remote that it names ({}) is another's", kNames));
+  start(default_options(), 4);
+  settle();
+  EXPECT_EQ(bound("first"), 2);
+  EXPECT_TRUE(is_suspended("second")) << "whose it is is written on it";
+}
+
+TEST_F(PrebuiltTest, OneOfAnotherQueueGivesItsJobNothing) {
+  w_->object(dialect::Kind::kLocalQueue, "rich",
+             R"({"metadata":{"name":"rich","namespace":"default"},"spec":{"clusterQueue":"cq"}})");
+  prebuilt("remote", {.queue = "rich"});
+  settle();
+  ASSERT_TRUE(is_of("remote", "Admitted"));
+  named_job("train", "remote");
+  settle();
+  EXPECT_TRUE(is_suspended("train"));
+  EXPECT_TRUE(is_of("remote", "Admitted"));
+}
+
+TEST_F(PrebuiltTest, AForgedStatusAdmitsNobody) {
+  job({.name = "runs"});
+  settle();
+  ASSERT_FALSE(is_suspended("runs"));
+  prebuilt("forged");
+  settle();
+  objects_["forged"]["status"] = objects_[object_name("runs")]["status"];
+  show("forged");
+  named_job("train", "forged");
+  settle();
+  EXPECT_TRUE(is_suspended("train"));
+  EXPECT_FALSE(is_of("forged", "QuotaReserved"));
+  EXPECT_EQ(w_->slot(uid_of("train"), 0), SlotState::kWaiting);
+}
+
+TEST_F(PrebuiltTest, APriorityIsNoHigherThanThatOfAClass) {
+  job({.name = "runs"});
+  settle();
+  prebuilt("high", {.priority = 1'000'000});
+  settle();
+  EXPECT_FALSE(is_suspended("runs"));
+  EXPECT_FALSE(is_of("high", "Admitted"));
+  w_->object(dialect::Kind::kWorkloadPriorityClass, "urgent",
+             R"({"metadata":{"name":"urgent"},"value":100})");
+  objects_["high"]["spec"]["priority"] = 99;
+  show("high");
+  settle();
+  EXPECT_TRUE(is_suspended("runs"));
+  EXPECT_TRUE(is_of("high", "Admitted"));
+  EXPECT_EQ(objects_["high"]["spec"]["priority"], 99);
+}
+
+TEST_F(PrebuiltTest, OneThatIsPreemptedBeforeItsJobComesIsToldAndComesBack) {
+  prebuilt("remote");
+  settle();
+  ASSERT_TRUE(is_of("remote", "Admitted"));
+  job({.name = "high", .priority = 10});
+  settle();
+  EXPECT_FALSE(is_suspended("high"));
+  EXPECT_EQ(of("remote", "Preempted")["reason"], "InClusterQueue");
+  EXPECT_FALSE(is_of("remote", "Admitted"));
+  named_job("train", "remote");
+  settle();
+  EXPECT_TRUE(is_suspended("train"));
+  for (int i = 0; i < 2; ++i) {
+    pods_.erase(fmt::format("high-{}", i));
+    w_->pod_gone(fmt::format("high-{}", i));
+  }
+  jobs_["high"]["status"] =
+      json::parse(R"({"conditions":[{"type":"Complete","status":"True","message":"m"}]})");
+  update_job("high");
+  settle(20 * kSecond);
+  EXPECT_TRUE(is_of("remote", "Admitted"));
+  EXPECT_EQ(bound("train"), 2);
+}
+
+TEST_F(PrebuiltTest, ARestartChangesNothingOfOneWhoseJobRuns) {
+  prebuilt("remote");
+  named_job("train", "remote");
+  settle();
+  ASSERT_EQ(bound("train"), 2);
+  const json before = objects_["remote"]["status"];
+  start(default_options(), 2);
+  settle(20 * kSecond);
+  EXPECT_EQ(objects_["remote"]["status"], before);
+  EXPECT_EQ(objects_.size(), 1u);
+  EXPECT_EQ(bound("train"), 2);
+}
+
+TEST_F(PrebuiltTest, WhoeverMadeItMayWantItToEnd) {
+  prebuilt("remote");
+  named_job("train", "remote");
+  settle();
+  ASSERT_EQ(bound("train"), 2);
+  objects_["remote"]["status"]["conditions"].push_back({{"type", "DeactivationTarget"},
+                                                        {"status", "True"},
+                                                        {"reason", "EvictedOnManagerCluster"},
+                                                        {"message", "Evicted on manager: Preempted"}});
+  show("remote");
+  settle(20 * kSecond);
+  EXPECT_TRUE(is_suspended("train"));
+  EXPECT_FALSE(objects_["remote"]["spec"]["active"]);
+  EXPECT_EQ(of("remote", "Evicted")["reason"], "DeactivatedDueToEvictedOnManagerCluster");
+}
+
+TEST_F(PrebuiltTest, AGroupOfPodsGetsThePlacesWhenItIsWhole) {
+  prebuilt("group", {.set = "a1b2c3"});
+  settle();
+  ASSERT_TRUE(is_of("group", "Admitted"));
+  job({.name = "other"});
+  for (const char* member : {"a", "b"}) {
+    json pod = json::parse(pod_json({.name = member}, 1));
+    pod["metadata"]["labels"] = {
+        {"kueue.x-k8s.io/queue-name", "team"}, {"kueue.x-k8s.io/pod-group-name", "group"}, {kNames, "group"}};
+    pod["metadata"]["annotations"] = {{"kueue.x-k8s.io/pod-group-total-count", "2"}};
+    pods_[member] = pod;
+    w_->object(dialect::Kind::kPod, member, pod.dump());
+    w_->turn();
+    settle();
+    if (member == std::string("a")) {
+      EXPECT_FALSE(pods_["a"]["spec"].contains("nodeName"));
+    }
+  }
+  EXPECT_TRUE(pods_["a"]["spec"].contains("nodeName"));
+  EXPECT_TRUE(pods_["b"]["spec"].contains("nodeName"));
+  EXPECT_TRUE(is_of("group", "Admitted"));
+  EXPECT_EQ(objects_["group"]["status"]["admission"]["podSetAssignments"][0]["name"], "a1b2c3");
+  EXPECT_EQ(objects_["group"]["metadata"]["ownerReferences"].size(), 2u);
+  EXPECT_TRUE(is_suspended("other"));
+}
+
+}  // namespace
+}  // namespace berth::scheduler::testing
