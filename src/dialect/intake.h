@@ -123,7 +123,7 @@ struct Standing {
 
 // Work has come for a Workload that somebody made for it and that had waited, or had its places, by itself.
 struct HandOver {
-  std::string from;  // workloads; "": the Workload was seen after its work
+  std::string from;  // workloads; "": the Workload was seen after its work, or is not its own any more
   std::string to;
   std::vector<std::int64_t>
       sets;  // the pod set of `to`, of each of `from`; empty: its places are not for those pods

@@ -176,6 +176,8 @@ void Intake::Impl::use_prebuilt(Load& load, std::string_view name, Settings& set
   std::string key = may_name && !name.empty() ? key_of(load.ns, name) : std::string();
   if (load.prebuilt_key != key) {
     unclaim(load, {});
+    // Its own is its own again, though nothing else about it may have changed.
+    if (!load.prebuilt_key.empty()) hand_overs.push_back({"", load.uid, {}});
     load.prebuilt_key = std::move(key);
   }
   if (load.prebuilt_key.empty()) return;

@@ -88,6 +88,10 @@ void WorkloadLife::out_of_sync(TimeMs now) {
   finish("OutOfSync", "The prebuilt workload is out of sync with its user job", now);
 }
 
+void WorkloadLife::replaced(TimeMs now) {
+  finish("OutOfSync", "Its work has another Workload by now", now);
+}
+
 void WorkloadLife::finish(std::string_view reason, std::string message, TimeMs now) {
   if (is_finished()) return;
   status_.set(WorkloadCondition::kFinished, true, reason, std::move(message), now);

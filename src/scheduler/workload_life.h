@@ -55,6 +55,8 @@ class WorkloadLife {
   void finished(bool well, std::string message, TimeMs now);
   // Its work asks for something else than it says: it is over.
   void out_of_sync(TimeMs now);
+  // Its work has another Workload by now.
+  void replaced(TimeMs now);
   // Somebody else wants it to be deactivated.
   void deactivate_for(std::string_view cause, std::string_view why);
   // What others answer, as its object shows it; not of those that Berth answers itself (`is_own`).

@@ -209,7 +209,9 @@ WorkloadFacts WorkloadObjects::facts_of(const WorkloadSketch& sketch, const Reco
 void WorkloadObjects::look(const std::string& workload, TimeMs now) {
   const auto sketch = intake_.sketch(workload);
   if (!sketch) lanes_.set(workload, {}, {}, LaneBook::State::kNone, {});
-  if (sketch && sketch->name.empty()) {  // of another kind: it counts, and has no object
+  if (sketch &&
+      sketch->name.empty()) {  // of another kind, or it names one that is not there: it counts all the same
+    if (sketch->is_prebuilt) settle_object(workload, *sketch, now);
     const WorkloadFacts facts = facts_of(*sketch, {});
     count(*sketch, facts, true);
   }
@@ -224,6 +226,7 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
     if (!intake_.workload(workload)) ended(workload, it->second);
     return forget_if_done(workload);
   }
+  settle_object(workload, *sketch, now);
   Record& record = records_[workload];
   if (sketch->is_prebuilt && record.object_uid.empty()) {
     adopt(workload, record, *sketch);
@@ -309,22 +312,25 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
   std::string workload(dialect::workload_of(object));
   const bool prebuilt = workload.empty();
   if (prebuilt) workload = intake_.prebuilt_owner(object.meta.ns, object.meta.name);
+  // Its owner is another namespace's: whoever made it has read that one's uid, or guessed it.
+  if (is_of_another_namespace(workload, object.meta.ns)) workload.clear();
   if (workload.empty()) {
     if (by_key_.contains(key)) gone(object.meta.ns, object.meta.name, now);
     auto& owners = foreign_[key];
     for (const auto& owner : owners) foreign_owners_.erase(owner);
     owners.clear();
     for (const auto& owner : object.owners) {
-      owners.push_back(owner.uid);
-      foreign_owners_.insert_or_assign(owner.uid, key);
+      owners.push_back(fmt::format("{}/{}", object.meta.ns, owner.uid));
+      foreign_owners_.insert_or_assign(owners.back(), key);
       if (intake_.workload(owner.uid)) changed(owner.uid, now);
     }
     return;
   }
   if (foreign_.contains(key)) gone(object.meta.ns, object.meta.name, now);
+  if (!prebuilt) workload = record_of_own(workload, key, object.meta.uid);
+  const bool past = is_past(workload);
+  if (prebuilt && records_.contains(workload) && records_.at(workload).key != key) retire(workload, now);
   Record& record = records_[workload];
-  // It names another by now.
-  if (!prebuilt && record.prebuilt && !record.object_uid.empty() && record.key != key) return;
   record.prebuilt = prebuilt;
   const std::uint64_t number = version_number(version);
   if (record.object_uid == object.meta.uid && number < record.version) return;
@@ -351,38 +357,14 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
   if (!deactivating) (void)record.life.set_active(object.active, now);
   if (prebuilt && !object.deactivate.empty())
     record.life.deactivate_for(object.deactivate, object.deactivate_why);
-  stand(workload, record, now);
+  if (past) {
+    record.life.replaced(now);
+  } else {
+    stand(workload, record, now);
+  }
   if (known && record.written == record.stands) record.failures = 0;
-  if (object.status.checks.empty()) return changed(workload, now);
+  if (object.status.checks.empty() || past) return changed(workload, now);
   if (options_.enabled) schedule(workload, now);  // somebody waits for this answer
-}
-
-void WorkloadObjects::handed_over(const dialect::HandOver& what, TimeMs now) {
-  schedule(what.to, now);
-  const auto it = records_.find(what.from);
-  if (what.from.empty() || it == records_.end()) return;
-  Record record = std::move(it->second);
-  records_.erase(it);
-  if (record.turn != 0) line_.insert_or_assign(record.turn, what.to);
-  if (unready_.erase(what.from) > 0) unready_.insert(what.to);
-  own_times_.erase(what.from);
-  lanes_.set(what.from, {}, {}, LaneBook::State::kNone, {});
-  intake_.set_standing(what.from, {});
-  if (record.flying) moved_.insert_or_assign(what.from, what.to);
-  record.queued = false;
-  record.told = false;  // nobody has been told about those pods
-  if (!record.key.empty()) by_key_.insert_or_assign(record.key, what.to);
-  if (const auto own = records_.find(what.to); own != records_.end() && own->second.flying) --flying_;
-  const auto to = records_.insert_or_assign(what.to, std::move(record)).first;
-  stand(to->first, to->second, now);
-}
-
-void WorkloadObjects::out_of_sync(const std::string& key, TimeMs now) {
-  const auto it = by_key_.find(key);
-  if (it == by_key_.end()) return;
-  Record& record = records_.at(it->second);
-  record.life.out_of_sync(now);
-  compare(it->second, record, now);
 }
 
 void WorkloadObjects::adopt(const std::string& workload, Record& record, const WorkloadSketch& sketch) {
@@ -401,8 +383,9 @@ void WorkloadObjects::gone(std::string_view ns, std::string_view name, TimeMs no
     foreign_.erase(it);
     for (const auto& owner : owners) {
       foreign_owners_.erase(owner);
-      told_.erase(owner);
-      if (intake_.workload(owner)) changed(owner, now);
+      const std::string uid = owner.substr(owner.find('/') + 1);
+      told_.erase(uid);
+      if (intake_.workload(uid)) changed(uid, now);
     }
     return;
   }
@@ -444,8 +427,9 @@ bool WorkloadObjects::is_foreign(const WorkloadSketch& sketch) const {
     return true;
   if (foreign_.empty()) return false;
   if (foreign_.contains(key)) return true;
-  return std::any_of(sketch.owners.begin(), sketch.owners.end(),
-                     [&](const auto& owner) { return foreign_owners_.contains(std::string(owner.uid)); });
+  return std::any_of(sketch.owners.begin(), sketch.owners.end(), [&](const auto& owner) {
+    return foreign_owners_.contains(fmt::format("{}/{}", sketch.ns, owner.uid));
+  });
 }
 
 // Pods that have ended well are gone like those that were deleted: how they ended is read once.

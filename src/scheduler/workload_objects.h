@@ -176,6 +176,19 @@ class WorkloadObjects {
   void leave_line(Record& record, TimeMs now);
   // The first in line that may start, and those before it, are looked at.
   void wake_line(TimeMs now);
+  // The object that it has is not its own: it names another one by now, or none, or somebody has made that one in its name.
+  void settle_object(const std::string& workload, const dialect::WorkloadSketch& sketch, TimeMs now);
+  // Its object is a record of its own, and over: Berth may not delete it.
+  void retire(const std::string& workload, TimeMs now);
+  // The work without its object.
+  Record without_object(Record& record);
+  bool is_of_another_namespace(const std::string& workload, const std::string& ns) const;
+  // The records of objects that are not their work's any more; no workload is called so.
+  static std::string past_of(const std::string& object_uid) { return "past/" + object_uid; }
+  static bool is_past(std::string_view workload) { return workload.starts_with("past/"); }
+  // Whose record an object is that says it is Berth's, for this workload.
+  std::string record_of_own(const std::string& workload, const std::string& key,
+                            const std::string& object_uid);
   // Its object, which is known and was another's, is read.
   void adopt(const std::string& workload, Record& record, const dialect::WorkloadSketch& sketch);
   // There is no such work any more.
@@ -194,8 +207,9 @@ class WorkloadObjects {
   Provisioner provisioner_;
   std::map<std::string, Record> records_;                // by workload
   std::unordered_map<std::string, std::string> by_key_;  // namespace/name of Berth's objects -> workload
-  std::unordered_map<std::string, std::vector<std::string>> foreign_;  // others: -> uids of their owners
-  std::unordered_map<std::string, std::string> foreign_owners_;        // and back
+  std::unordered_map<std::string, std::vector<std::string>>
+      foreign_;                                                  // others: -> namespace/uid of their owners
+  std::unordered_map<std::string, std::string> foreign_owners_;  // and back
   std::unordered_map<std::string, std::string> moved_;  // workloads whose answers are those of others now
   std::unordered_set<std::string> told_;  // of whom the log has said that its Workload is foreign
   Due due_;                               // workloads

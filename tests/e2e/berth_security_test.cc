@@ -1,6 +1,7 @@
 // Who may use which queue, priority and gang: what a tenant tries in order to hold more than its queue grants. The tenant is a user
 // with the rights of the role `edit` in one namespace; the account of what each namespace holds is the observer's, and goes by the
 // namespace alone, whatever the pods say. docs/security.md has one line per attempt.
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -313,35 +314,11 @@ TEST_F(BerthSecurity, AJobThatChangesItsMindHoldsNoMore) {
 TEST_F(BerthSecurity, NeitherForeignWorkloadsNorGatesOpenAnything) {
   start_two_teams();
   ASSERT_NE(start_berth(), nullptr);
-  const std::string workloads = "/apis/kueue.x-k8s.io/v1beta2/namespaces/team-a/workloads";
-  json held = pod_of(mine("held"));
-  held["metadata"]["name"] = "held-x";
-  const json object = {
-      {"apiVersion", "kueue.x-k8s.io/v1beta2"},
-      {"kind", "Workload"},
-      {"metadata", {{"name", "mine"}}},
-      {"spec",
-       {{"queueName", "main"},
-        {"active", true},
-        {"podSets",
-         json::array({{{"name", "main"}, {"count", 1}, {"template", {{"spec", held["spec"]}}}}})}}}};
+  const std::string workloads = workloads_in("team-a");
+  const json object = workload_of("mine", 1);
   EXPECT_EQ(tenant_->post(workloads, object.dump()).status, 403) << "`edit` does not reach so far";
   // It does not need to: even who may make them gains nothing.
-  create("/apis/rbac.authorization.k8s.io/v1/namespaces/team-a/roles",
-         {{"apiVersion", "rbac.authorization.k8s.io/v1"},
-          {"kind", "Role"},
-          {"metadata", {{"name", "workloads"}}},
-          {"rules", json::array({{{"apiGroups", {"kueue.x-k8s.io"}},
-                                  {"resources", {"workloads"}},
-                                  {"verbs", {"get", "list", "create", "patch", "delete"}}}})}});
-  create("/apis/rbac.authorization.k8s.io/v1/namespaces/team-a/rolebindings",
-         {{"apiVersion", "rbac.authorization.k8s.io/v1"},
-          {"kind", "RoleBinding"},
-          {"metadata", {{"name", "workloads"}}},
-          {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", "workloads"}}},
-          {"subjects",
-           json::array({{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "User"}, {"name", kTenant}}})}});
-  ASSERT_TRUE(eventually([&] { return tenant_->post(workloads + "?dryRun=All", object.dump()).ok(); }));
+  ASSERT_NO_FATAL_FAILURE(give_workloads());
   create_mine("held", 8);
   ASSERT_TRUE(eventually([&] { return occupying("team-a/held") == 8; })) << reasons_of_waiting();
   create_mine("more", 4);
@@ -399,6 +376,126 @@ TEST_F(BerthSecurity, NeitherForeignWorkloadsNorGatesOpenAnything) {
   const Reply again = tenant_->patch(pods_in("team-a") + "/held-0",
                                      R"({"spec":{"schedulingGates":[{"name":"kueue.x-k8s.io/admission"}]}})");
   EXPECT_EQ(again.status, 422) << "a pod that runs takes no gate: it would not be counted";
+  expect_clean();
+}
+
+// Workloads without an owner are work of their own (docs/migration/kueue.md, prebuilt Workloads). Who may make them has its queue's quota and
+// its classes' priority, whatever they say.
+TEST_F(BerthSecurity, WorkloadsWithoutAnOwnerHoldWhatTheirQueueGrants) {
+  ASSERT_NO_FATAL_FAILURE(start_two_teams());
+  ASSERT_NE(start_berth(), nullptr);
+  ASSERT_NO_FATAL_FAILURE(give_workloads());
+  const std::string path = workloads_in("team-a");
+  create_mine("held", 8);
+  ASSERT_OK(cluster_->create_pods(
+      7, {.name = "other", .ns = "team-b", .labels = {{"kueue.x-k8s.io/queue-name", "theirs"}}}));
+  ASSERT_TRUE(eventually([&] { return occupying("team-a/held") == 8 && occupying("team-b/other") == 7; }))
+      << reasons_of_waiting();
+  const auto conditions = [&](const std::string& name) {
+    std::string out;
+    const json object = get(path + "/" + name);
+    if (!object.is_object() || !object.contains("status")) return out;
+    for (const json& c : object["status"].value("conditions", json::array())) {
+      if (c["status"] == "True") out += c["type"].get<std::string>() + " ";
+    }
+    return out;
+  };
+  const auto make = [&](json object, const std::function<void(json&)>& change) {
+    change(object["spec"]);
+    const Reply reply = tenant_->post(path, object.dump());
+    EXPECT_TRUE(reply.ok()) << object["metadata"]["name"] << ": " << reply.describe();
+  };
+  const auto as_it_is = [](json&) {};
+
+  // What the API server takes, and what of it.
+  json forged = workload_of("forged", 4);
+  forged["status"] = {{"admission", {{"clusterQueue", "team-b"}, {"podSetAssignments", json::array()}}},
+                      {"conditions", json::array({{{"type", "Admitted"},
+                                                   {"status", "True"},
+                                                   {"reason", "Admitted"},
+                                                   {"message", ""},
+                                                   {"lastTransitionTime", "2026-01-01T00:00:00Z"}}})}};
+  make(forged, as_it_is);
+  EXPECT_EQ(tenant_->patch(path + "/forged/status", json{{"status", forged["status"]}}.dump()).status, 403);
+  // Somebody whom the cluster trusts with the status says so: that decides nothing either.
+  forged["status"]["conditions"][0]["type"] = "QuotaReserved";
+  EXPECT_TRUE(
+      cluster_->client().patch(path + "/forged/status", json{{"status", forged["status"]}}.dump()).ok());
+  make(workload_of("highest", 8), [](json& spec) { spec["priority"] = 2147483647; });
+  make(workload_of("higher", 1), [](json& spec) { spec["priority"] = 1000000000; });
+  make(workload_of("theirs", 1), [](json& spec) { spec["queueName"] = "theirs"; });
+  make(workload_of("slash", 1), [](json& spec) { spec["queueName"] = "team-b/theirs"; });
+  make(workload_of("cluster-queue", 1), [](json& spec) { spec["queueName"] = "team-b"; });
+  make(workload_of("open", 1), [](json& spec) { spec["queueName"] = "shared"; });
+  make(workload_of("no-queue", 1), [](json& spec) { spec.erase("queueName"); });
+  make(workload_of("nine", 9), as_it_is);
+  make(workload_of("million", 1'000'000), as_it_is);
+  make(workload_of("overflow", 2147483647), as_it_is);
+  make(workload_of("sum", 1'000'000), [](json& spec) {
+    for (int i = 0; i < 7; ++i) {
+      spec["podSets"].push_back(spec["podSets"][0]);
+      spec["podSets"].back()["name"] = fmt::format("set-{}", i);
+    }
+  });
+  make(workload_of("negative-request", 1), [](json& spec) {
+    spec["podSets"][0]["template"]["spec"]["containers"][0]["resources"] =
+        json::parse(R"({"requests":{"cpu":"-100","nvidia.com/gpu":"-8"},"limits":{"nvidia.com/gpu":"-8"}})");
+  });
+  for (const std::int64_t pods : {-1L, -2147483648L, 2147483648L})
+    EXPECT_EQ(tenant_->post(path, workload_of("bad", pods).dump()).status, 422) << pods;
+  // The Workload that Berth keeps for a pod of the other team, copied, and not active.
+  json copied;
+  ASSERT_TRUE(eventually([&] {
+    const json list = get(workloads_in("team-b"));
+    for (const json& item : list["items"]) {
+      if (item["metadata"]["ownerReferences"][0]["name"] == "other-0") copied = item;
+    }
+    return copied.is_object();
+  }));
+  json copy = {{"apiVersion", copied["apiVersion"]}, {"kind", "Workload"}, {"spec", copied["spec"]}};
+  for (const char* field : {"name", "labels", "annotations", "ownerReferences"}) {
+    if (copied["metadata"].contains(field)) copy["metadata"][field] = copied["metadata"][field];
+  }
+  make(copy, [](json& spec) { spec["active"] = false; });
+
+  const std::vector<std::string> made = {"forged",        "highest", "higher",          "theirs", "slash",
+                                         "cluster-queue", "open",    "no-queue",        "nine",   "million",
+                                         "overflow",      "sum",     "negative-request"};
+  const auto expect_nothing = [&](const std::string& after) {
+    expect_within_limits(after);
+    EXPECT_EQ(occupying("team-a/held"), 8U) << after;
+    EXPECT_EQ(occupying("team-b/other"), 7U) << after;
+    for (const std::string& name : made) {
+      if (name == "forged") continue;
+      EXPECT_EQ(conditions(name), "") << after << ": " << name;
+    }
+  };
+  expect_nothing("Workloads without an owner");
+  EXPECT_TRUE(eventually([&] { return conditions("forged").empty(); })) << conditions("forged");
+  EXPECT_FALSE(get(path + "/forged")["status"].contains("admission")) << "what was forged is taken away";
+  // They change their minds.
+  for (const std::string& name : made) {
+    (void)tenant_->patch(
+        path + "/" + name,
+        R"({"metadata":{"annotations":{"berth.dev/workload":"x"}},"spec":{"priority":2147483647}})");
+  }
+  expect_nothing("priorities, raised");
+
+  // What the queue has, one of them may hold, and then nobody else does.
+  for (int i = 0; i < 4; ++i)
+    ASSERT_OK(expect_ok(tenant_->del(fmt::format("{}/held-{}", pods_in("team-a"), i)), "deleting a pod"));
+  for (const char* name : {"highest", "higher", "nine", "negative-request"})
+    EXPECT_TRUE(tenant_->del(path + "/" + name).ok()) << name;
+  EXPECT_TRUE(eventually([&] { return conditions("forged").find("Admitted") != std::string::npos; }))
+      << conditions("forged");
+  create_mine("more", 4);
+  expect_within_limits("a Workload that holds quota");
+  EXPECT_EQ(occupying("team-a/more"), 0U) << "its quota is that of the Workload";
+  EXPECT_EQ(occupying("team-a/held"), 4U);
+  EXPECT_TRUE(tenant_->del(path + "/forged").ok());
+  EXPECT_TRUE(eventually([&] { return occupying("team-a/more") == 4; })) << reasons_of_waiting();
+  expect_within_limits("its quota, given back");
+  EXPECT_EQ(occupying("team-b/other"), 7U);
   expect_clean();
 }
 

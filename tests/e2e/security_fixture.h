@@ -56,6 +56,43 @@ class SecurityTest : public TeamsTest {
     })) << "the tenant may make pods";
   }
 
+  // What `edit` does not have: the tenant may make Workloads in its namespace, change and delete them.
+  void give_workloads() {
+    create("/apis/rbac.authorization.k8s.io/v1/namespaces/team-a/roles",
+           {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+            {"kind", "Role"},
+            {"metadata", {{"name", "workloads"}}},
+            {"rules", json::array({{{"apiGroups", {"kueue.x-k8s.io"}},
+                                    {"resources", {"workloads"}},
+                                    {"verbs", {"get", "list", "create", "patch", "delete"}}}})}});
+    create(
+        "/apis/rbac.authorization.k8s.io/v1/namespaces/team-a/rolebindings",
+        {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+         {"kind", "RoleBinding"},
+         {"metadata", {{"name", "workloads"}}},
+         {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", "workloads"}}},
+         {"subjects",
+          json::array({{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "User"}, {"name", kTenant}}})}});
+    ASSERT_TRUE(eventually([&] {
+      return tenant_->post(workloads_in("team-a") + "?dryRun=All", workload_of("probe", 1).dump()).ok();
+    })) << "the tenant may make Workloads";
+  }
+  static std::string workloads_in(const std::string& ns) {
+    return "/apis/kueue.x-k8s.io/v1beta2/namespaces/" + ns + "/workloads";
+  }
+  // For `pods` like mine(); it has no owner.
+  static json workload_of(const std::string& name, std::int64_t pods) {
+    return {{"apiVersion", "kueue.x-k8s.io/v1beta2"},
+            {"kind", "Workload"},
+            {"metadata", {{"name", name}}},
+            {"spec",
+             {{"queueName", "main"},
+              {"active", true},
+              {"podSets", json::array({{{"name", "main"},
+                                        {"count", pods},
+                                        {"template", {{"spec", pod_of(mine(name))["spec"]}}}}})}}}};
+  }
+
   // A pod of the tenant in its queue.
   static PodShape mine(const std::string& name) {
     return {.name = name, .ns = "team-a", .labels = {{"kueue.x-k8s.io/queue-name", "main"}}};

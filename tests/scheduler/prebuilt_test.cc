@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "workload_support.h"
 
@@ -275,6 +276,110 @@ TEST_F(PrebuiltTest, WhoeverMadeItMayWantItToEnd) {
   EXPECT_TRUE(is_suspended("train"));
   EXPECT_FALSE(objects_["remote"]["spec"]["active"]);
   EXPECT_EQ(of("remote", "Evicted")["reason"], "DeactivatedDueToEvictedOnManagerCluster");
+}
+
+TEST_F(PrebuiltTest, AJobThatBeginsToNameOneAndCeasesToLeavesTheFormerOneFinished) {
+  job({.name = "runs"});
+  job({.name = "train"});
+  settle();
+  ASSERT_TRUE(is_suspended("train"));
+  ASSERT_EQ(condition("train", "QuotaReserved")["status"], "False");
+  // There is none yet: it waits for that one, and its own says nothing of it any more.
+  jobs_["train"]["metadata"]["labels"][kNames] = "remote";
+  update_job("train");
+  settle();
+  EXPECT_EQ(condition("train", "Finished")["reason"], "OutOfSync");
+  prebuilt("remote");
+  settle();
+  EXPECT_EQ(of("remote", "QuotaReserved")["status"], "False");
+  EXPECT_EQ(objects_["remote"]["metadata"]["ownerReferences"][0]["uid"], uid_of("train"));
+  EXPECT_EQ(settle(kMinute), 0) << "nothing is written twice";
+  start(default_options(), 2);
+  settle(kMinute);
+  EXPECT_EQ(condition("train", "Finished")["reason"], "OutOfSync");
+  EXPECT_EQ(of("remote", "QuotaReserved")["status"], "False");
+  EXPECT_FALSE(is_of("remote", "Finished"));
+  // And back.
+  jobs_["train"]["metadata"]["labels"].erase(kNames);
+  update_job("train");
+  settle();
+  EXPECT_EQ(of("remote", "Finished")["reason"], "OutOfSync");
+  EXPECT_TRUE(condition("train", "Finished").is_null() || !is("train", "Finished"));
+  EXPECT_EQ(condition("train", "QuotaReserved")["status"], "False");
+  start(default_options(), 4);
+  settle();
+  EXPECT_FALSE(is_suspended("train"));
+  EXPECT_TRUE(is("train", "Admitted"));
+  EXPECT_EQ(of("remote", "Finished")["reason"], "OutOfSync");
+  // One that is gone is forgotten.
+  remove_object("remote");
+  settle();
+  EXPECT_EQ(bound("train"), 2);
+  EXPECT_EQ(settle(kMinute), 0);
+}
+
+TEST_F(PrebuiltTest, AJobThatHasItsOwnTakesThePlacesOfTheOneThatItBeginsToName) {
+  prebuilt("remote");
+  settle();
+  ASSERT_TRUE(is_of("remote", "Admitted"));
+  job({.name = "train"});
+  settle();
+  ASSERT_TRUE(is_suspended("train"));
+  jobs_["train"]["metadata"]["labels"][kNames] = "remote";
+  update_job("train");
+  settle();
+  EXPECT_FALSE(is_suspended("train"));
+  EXPECT_EQ(bound("train"), 2);
+  EXPECT_TRUE(is_of("remote", "Admitted"));
+  EXPECT_EQ(condition("train", "Finished")["reason"], "OutOfSync");
+  EXPECT_EQ(settle(kMinute), 0);
+}
+
+// Somebody in another namespace makes the very Workload that Berth keeps for this Job: uids are no secret.
+TEST_F(PrebuiltTest, AWorkloadOfAnotherNamespaceIsNobodysHere) {
+  job({.name = "train"});
+  settle();
+  ASSERT_EQ(bound("train"), 2);
+  const json own = object_of("train");
+  json forged = own;
+  forged["metadata"]["namespace"] = "other";
+  forged["metadata"]["uid"] = "forged";
+  forged["spec"]["active"] = false;
+  forged["status"] = json::object();
+  const auto show_forged = [&] {
+    Inbox inbox;
+    inbox.push(dialect::Kind::kWorkload, {kube::ChangeType::kAdded, "other", object_name("train"), "forged",
+                                          std::to_string(++w_->version), forged.dump()});
+    Batch batch;
+    inbox.take(batch, 0);
+    w_->core->take(batch, w_->now);
+    w_->turn();
+  };
+  const auto expect_untouched = [&] {
+    settle(20 * kSecond);
+    EXPECT_FALSE(is_suspended("train"));
+    EXPECT_EQ(bound("train"), 2);
+    EXPECT_EQ(objects_.size(), 1U);
+    EXPECT_EQ(object_of("train")["status"], own["status"]);
+  };
+  show_forged();
+  expect_untouched();
+  // Seen before its Job is known, and before or after the true one.
+  for (const bool first : {false, true}) {
+    const auto jobs = std::exchange(jobs_, {});
+    const auto pods = std::exchange(pods_, {});
+    const auto objects = first ? std::exchange(objects_, {}) : objects_;
+    start(default_options(), 2);
+    show_forged();
+    objects_ = objects;
+    if (first) show(object_name("train"));
+    jobs_ = jobs;
+    pods_ = pods;
+    for (auto& [name, job] : jobs_) w_->object(dialect::Kind::kJob, name, job.dump());
+    for (auto& [name, pod] : pods_) w_->object(dialect::Kind::kPod, name, pod.dump());
+    w_->turn();
+    expect_untouched();
+  }
 }
 
 TEST_F(PrebuiltTest, AGroupOfPodsGetsThePlacesWhenItIsWhole) {
