@@ -511,8 +511,15 @@ Workload Intake::Impl::build_asked(const Load& load, const Settings& settings) c
   w.root.topology = settings.topology;
   if (load.object) {
     w.root = root_of(*load.object);
-    for (auto& set : w.root.pod_sets) {
+    std::size_t at = 0;
+    const auto finish = [&](PodSet& set) {
       if (settings.invalid) set.pod = {};
+      if (at < settings.awaited.size()) set.pod.awaited_flavors = settings.awaited[at];
+      ++at;
+    };
+    for (PodSet& set : w.root.pod_sets) finish(set);
+    for (Group& group : w.root.groups) {
+      for (PodSet& set : group.pod_sets) finish(set);
     }
     return w;
   }

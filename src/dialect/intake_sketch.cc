@@ -25,6 +25,15 @@ bool is_of(const Labels& node, const ResourceFlavor& flavor) {
   });
 }
 
+Labels provisioning_parameters(const Meta& meta) {
+  Labels out;
+  for (const auto& [key, value] : meta.annotations) {
+    if (key.starts_with(kProvisioningParameter))
+      out.emplace(key.substr(kProvisioningParameter.size()), value);
+  }
+  return out;
+}
+
 }  // namespace
 
 void Intake::Impl::apply_standing(const Load& load, Settings& settings) const {
@@ -90,17 +99,20 @@ void Intake::Impl::await_nodes(const Load& load, Settings& settings) const {
   const ClusterQueue* queue = book.cluster_queue(settings.queue);
   if (queue == nullptr || queue->checks.empty() || settings.lane.empty() || !has_object(load)) return;
   std::vector<std::string> any;
-  for (const Role& role : load.roles) {
-    PodTemplate counted = *role.shape;
-    config.counts.apply(counted);
-    const auto total = counted.total();
-    settings.awaited.push_back(total ? book.provisioned_flavors(*queue, counted.counted.value_or(*total))
+  const auto await = [&](PodTemplate pod) {
+    config.counts.apply(pod);
+    const auto total = pod.total();
+    settings.awaited.push_back(total ? book.provisioned_flavors(*queue, pod.counted.value_or(*total))
                                      : std::vector<std::string>());
     if (any.empty()) any = settings.awaited.back();
+  };
+  for (const Role& role : load.roles) await(*role.shape);
+  if (load.object) {
+    for (const auto& set : load.object->pod_sets) await(set.spec.pod);
   }
   if (any.empty()) settings.awaited.clear();
   if (!settings.topology.empty()) {
-    for (auto& of_role : settings.awaited) of_role = any;
+    for (auto& of_set : settings.awaited) of_set = any;
   }
 }
 
@@ -197,6 +209,7 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
     }
     out.most_seconds = object.most_seconds;
     out.ready_times = object.meta.annotation(kKueueReadyTimes);
+    out.parameters = provisioning_parameters(object.meta);
     return out;
   }
   const Meta* meta = nullptr;
@@ -256,10 +269,7 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
   out.most_seconds =
       load.prebuilt != nullptr ? load.prebuilt->most_seconds : seconds_of(meta->mark(kKueueMaxSeconds));
   out.ready_times = meta->annotation(kKueueReadyTimes);
-  for (const auto& [key, value] : meta->annotations) {
-    if (key.starts_with(kProvisioningParameter))
-      out.parameters.emplace(key.substr(kProvisioningParameter.size()), value);
-  }
+  out.parameters = provisioning_parameters(load.prebuilt != nullptr ? load.prebuilt->meta : *meta);
   return out;
 }
 

@@ -74,7 +74,7 @@ struct Settings {
   bool invalid = false;       // the engine gets it without its requests
   bool most_at_once = false;  // Offer::kMostFree
   std::vector<std::vector<std::string>>
-      awaited;  // by role: flavors whose nodes are to be provisioned; empty: none
+      awaited;  // by role (pod set of its object): flavors whose nodes are to be provisioned; empty: none
   bool operator==(const Settings&) const = default;
 };
 

@@ -88,7 +88,10 @@ Settings Intake::Impl::settings_of_object(const Load& load, std::vector<std::str
     out.blocked = Reason{};
     out.blocked->code = ReasonCode::kInactive;
   }
-  if (!config.quota_only) apply_standing(load, out);
+  if (!config.quota_only) {
+    await_nodes(load, out);
+    apply_standing(load, out);
+  }
   if (!load.refused.empty()) {
     out.blocked = Reason{};
     out.blocked->code = ReasonCode::kInvalid;

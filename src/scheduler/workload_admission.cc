@@ -76,7 +76,7 @@ void WorkloadObjects::ask(const std::string& workload, const WorkloadSketch& ske
     if (std::none_of(sketch.sets.begin(), sketch.sets.end(), has_name)) {
       facts.refused =
           "the podSetUpdates of its admission checks name pod set " + update.name + ", which it has not";
-    } else if (!sketch.is_job &&
+    } else if (!sketch.is_job && !sketch.owners.empty() &&
                !(update.labels.empty() && update.node_selector.empty() && update.tolerations.empty())) {
       facts.refused =
           "the podSetUpdates of its admission checks are more than annotations: those can be put into a "

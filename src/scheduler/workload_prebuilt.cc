@@ -57,6 +57,7 @@ WorkloadObjects::Record WorkloadObjects::without_object(Record& record) {
   Record out;
   out.turn = std::exchange(record.turn, 0);
   out.evicting = record.evicting;
+  out.asks = std::exchange(record.asks, false);
   out.told = std::exchange(record.told, std::nullopt);
   out.queued = std::exchange(record.queued, false);
   out.looking = std::exchange(record.looking, false);
@@ -70,6 +71,7 @@ WorkloadObjects::Record WorkloadObjects::without_object(Record& record) {
 void WorkloadObjects::retire(const std::string& workload, TimeMs now) {
   Record& record = records_.at(workload);
   if (record.object_uid.empty()) return;
+  provisioner_.drop(record.object_uid);
   const std::string past = past_of(record.object_uid);
   Record fresh = without_object(record);
   if (record.flying) moved_.insert_or_assign(workload, past);

@@ -141,6 +141,31 @@ class ProvisioningTest : public WorkloadObjectsTest {
     return pods_.contains(job + "-0") && pods_[job + "-0"]["spec"].contains("nodeName");
   }
 
+  // A Workload that somebody else has made.
+  void prebuilt(const std::string& name, int pods, const json& annotations) {
+    const json job = json::parse(job_json({.name = "any"}));
+    json object = {{"apiVersion", "kueue.x-k8s.io/v1beta2"}, {"kind", "Workload"}};
+    object["metadata"] = {{"name", name},
+                          {"namespace", "default"},
+                          {"uid", "object-" + name},
+                          {"annotations", annotations},
+                          {"creationTimestamp", "2026-01-01T00:00:00Z"}};
+    object["spec"] = {{"active", true}, {"queueName", "team"}, {"priority", 0}};
+    object["spec"]["podSets"] = json::array(
+        {{{"name", "main"},
+          {"count", pods},
+          {"template", {{"metadata", json::object()}, {"spec", job["spec"]["template"]["spec"]}}}}});
+    objects_[name] = object;
+    show(name);
+    w_->turn();
+  }
+  bool is_of(const std::string& object, const std::string& type) {
+    for (const json& c : objects_.at(object)["status"].value("conditions", json::array())) {
+      if (c["type"] == type) return c["status"] == "True";
+    }
+    return false;
+  }
+
   std::map<std::string, json> requests_, templates_;
   std::string active_;
   int made_ = 0;              // requests
@@ -330,6 +355,26 @@ TEST_F(ProvisioningTest, AfterARestartWhoHasQuotaFindsItsRequestAndWhoHasNotDrop
   EXPECT_TRUE(requests_.contains(request_of("other", 1)));
 }
 
+TEST_F(ProvisioningTest, TheRequestOfAFormerWorkloadOfItsNameSaysNothing) {
+  prebuilt("remote", 1, json::object());
+  run();
+  ASSERT_TRUE(requests_.contains("remote-nodes-1"));
+  says("Provisioned", "");
+  // While Berth is away it is made again; the garbage collector takes its time with what the former one owned.
+  objects_["remote"]["metadata"]["uid"] = "object-again";
+  objects_["remote"].erase("status");
+  boot();
+  run();
+  EXPECT_TRUE(is_of("remote", "QuotaReserved"));
+  EXPECT_EQ(objects_["remote"]["status"]["admissionChecks"][0]["state"], "Pending");
+  EXPECT_EQ(made_, 1);
+  requests_.clear();
+  gone("remote-nodes-1");
+  run();
+  ASSERT_TRUE(requests_.contains("remote-nodes-1"));
+  EXPECT_EQ(requests_["remote-nodes-1"]["metadata"]["ownerReferences"][0]["uid"], "object-again");
+}
+
 TEST_F(ProvisioningTest, WhatHasFinishedNeedsNoRequest) {
   job({.name = "train", .pods = 1});
   run();
@@ -371,6 +416,51 @@ TEST_F(ProvisioningTest, TheCheckIsAnsweredWhenKueueHasLeft) {
   w_->core->set_kueue_version("v1beta2", w_->now);
   run();
   EXPECT_EQ(active_, "True");
+}
+
+// A worker of MultiKueue whose nodes are bought: the Workload comes first.
+TEST_F(ProvisioningTest, NodesAreBoughtForAWorkloadWhoseJobIsStillToCome) {
+  config(
+      {{"podSetUpdates",
+        {{"nodeSelector", json::array({{{"key", "batch"}, {"valueFromProvisioningClassDetail", "id"}}})}}}});
+  for (const bool ready_first : {false, true}) {
+    const std::string name = ready_first ? "second" : "first";
+    const std::string request = name + "-nodes-1";
+    prebuilt(name, 1, {{"provreq.kueue.x-k8s.io/maxRunDurationSeconds", "600"}});
+    run();
+    ASSERT_TRUE(is_of(name, "QuotaReserved")) << "there is no node for it";
+    ASSERT_TRUE(requests_.contains(request));
+    EXPECT_EQ(requests_[request]["metadata"]["ownerReferences"][0]["name"], name);
+    EXPECT_EQ(requests_[request]["spec"]["parameters"]["maxRunDurationSeconds"], "600");
+    const int made = made_;
+    const auto come = [&] {
+      job({.name = "job-" + name, .pods = 1}, {{"kueue.x-k8s.io/prebuilt-workload-name", name}});
+      EXPECT_EQ(w_->slot(uid_of("job-" + name), 0), SlotState::kBinding) << "it has the quota now";
+      run();
+    };
+    if (!ready_first) come();
+    requests_[request]["status"]["provisioningClassDetails"] = {{"id", "b-" + name}};
+    requests_[request]["status"]["conditions"] =
+        json::array({{{"type", "Provisioned"}, {"status", "True"}, {"message", ""}}});
+    show_request(request);
+    run();
+    EXPECT_FALSE(is_of(name, "Admitted")) << "there is no room yet";
+    EXPECT_EQ(objects_[name]["spec"]["active"], true);
+    if (ready_first) come();
+    w_->object(
+        dialect::Kind::kNode, "n-" + name,
+        json{{"metadata", {{"name", "n-" + name}, {"labels", {{"pool", "spot"}, {"batch", "b-" + name}}}}},
+             {"status",
+              {{"allocatable", {{"cpu", "16"}, {"nvidia.com/gpu", "1"}, {"pods", "110"}}},
+               {"conditions", json::array({{{"type", "Ready"}, {"status", "True"}}})}}}}
+            .dump());
+    run(10 * kSecond);
+    EXPECT_TRUE(is_of(name, "Admitted"));
+    EXPECT_TRUE(runs("job-" + name));
+    EXPECT_EQ(jobs_["job-" + name]["spec"]["template"]["spec"]["nodeSelector"]["batch"], "b-" + name);
+    EXPECT_EQ(made_, made) << "nothing is asked for twice";
+    EXPECT_TRUE(requests_.contains(request));
+  }
 }
 
 // A pod that waits for nodes that are bought is not to make an autoscaler buy some more.
