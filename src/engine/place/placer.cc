@@ -429,7 +429,7 @@ bool Placer::leaf(std::size_t step) {
     const Spec& spec = state_.spec(s.spec);
     const std::vector<ChargeId> options = choices(set);
     if (spec.choices.empty()) note(spec.problem);
-    if (options.empty() && !spec.choices.empty() && !put_off_) {
+    if (options.empty() && !spec.choices.empty() && (!put_off_ || failure_.reasons.empty())) {
       note({ReasonCode::kNodeFlavor,
             "",
             "the pod sets of flavor group " + s.flavor_group + " have no flavor in common",
