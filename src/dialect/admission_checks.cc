@@ -9,13 +9,6 @@
 namespace berth::dialect {
 namespace {
 
-void write_map(text::JsonWriter& json, std::string_view key, const Labels& values) {
-  if (values.empty()) return;
-  json.key(key).begin_object();
-  for (const auto& [name, value] : values) json.field(name, value);
-  json.end_object();
-}
-
 // False: another value stands under this key.
 bool merge(Labels& into, const Labels& from) {
   return std::all_of(from.begin(), from.end(), [&](const auto& entry) {
@@ -109,6 +102,13 @@ Result<std::vector<PodSetUpdate>> merged_updates(const AdmissionChecks& checks) 
     }
   }
   return out;
+}
+
+void write_map(text::JsonWriter& json, std::string_view key, const Labels& values) {
+  if (values.empty()) return;
+  json.key(key).begin_object();
+  for (const auto& [name, value] : values) json.field(name, value);
+  json.end_object();
 }
 
 void write_toleration(text::JsonWriter& json, const PodSetUpdate::Toleration& toleration) {

@@ -86,6 +86,8 @@ Result<std::vector<PodSetUpdate>> merged_updates(const AdmissionChecks& checks);
 
 // The value of "admissionChecks"; `with_times`: see to_json() of a status.
 void write_checks(text::JsonWriter& json, const AdmissionChecks& checks, bool with_times);
+// A field with an object of these; nothing where there are none.
+void write_map(text::JsonWriter& json, std::string_view key, const Labels& values);
 void write_toleration(text::JsonWriter& json, const PodSetUpdate::Toleration& toleration);
 Toleration to_model(const PodSetUpdate::Toleration& toleration);
 

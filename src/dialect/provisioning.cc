@@ -35,12 +35,6 @@ kube::Write status_class(kube::Write write) {
   return write;
 }
 
-void write_labels(text::JsonWriter& json, std::string_view key, const Labels& values) {
-  json.key(key).begin_object();
-  for (const auto& [name, value] : values) json.field(name, value);
-  json.end_object();
-}
-
 void write_owner(text::JsonWriter& json, std::string_view api_version, std::string_view kind,
                  std::string_view name, std::string_view uid) {
   json.key("ownerReferences").begin_array().begin_object().field("apiVersion", api_version);
@@ -73,7 +67,7 @@ std::string spec_text(const NodeAsk::Set& set) {
   }
   text::JsonWriter json;
   json.begin_object().field("restartPolicy", "Never");
-  if (!selector.empty()) write_labels(json, "nodeSelector", selector);
+  write_map(json, "nodeSelector", selector);
   if (!tolerations.empty()) {
     json.key("tolerations").begin_array();
     for (const Toleration& t : tolerations) {
@@ -154,7 +148,7 @@ kube::Write create_request(std::string_view version, std::string_view name, cons
   json.end_object().key("spec").begin_object().field("provisioningClassName", config.provisioning_class);
   Labels parameters = config.parameters;
   for (const auto& [key, value] : ask.parameters) parameters.insert_or_assign(key, value);
-  if (!parameters.empty()) write_labels(json, "parameters", parameters);
+  write_map(json, "parameters", parameters);
   json.key("podSets").begin_array();
   for (const Asked& set : asked(ask, config)) {
     json.begin_object().field("count", set.count).key("podTemplateRef").begin_object();

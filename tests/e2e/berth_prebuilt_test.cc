@@ -18,15 +18,9 @@ class BerthPrebuilt : public WorkloadsTest {
     create(kWorkloads, object);
   }
   void create_named_job(const std::string& name, const std::string& workload, int pods) {
-    json job = {{"apiVersion", "batch/v1"}, {"kind", "Job"}};
-    job["metadata"] = {{"name", name},
-                       {"labels",
-                        {{"kueue.x-k8s.io/queue-name", "team"},
-                         {"kueue.x-k8s.io/multikueue-origin", "manager"},
-                         {"kueue.x-k8s.io/prebuilt-workload-name", workload}}}};
-    job["spec"] = {{"parallelism", pods}, {"completions", pods}, {"suspend", true}, {"backoffLimit", 0}};
-    job["spec"]["template"]["spec"] = pod_spec();
-    create(kJobs, job);
+    create_job(name, pods,
+               {{"kueue.x-k8s.io/multikueue-origin", "manager"},
+                {"kueue.x-k8s.io/prebuilt-workload-name", workload}});
   }
   json workload(const std::string& name) const { return get(std::string(kWorkloads) + "/" + name); }
   void expect_of(const std::string& name, const std::string& type, const std::string& wanted) {

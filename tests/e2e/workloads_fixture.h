@@ -59,9 +59,10 @@ class WorkloadsTest : public BerthTest {
     return json::parse(R"({"schedulerName": "berth", "restartPolicy": "Never", "containers": [
       {"name": "main", "image": "image", "resources": {"requests": {"cpu": "1"}, "limits": {"nvidia.com/gpu": "1"}}}]})");
   }
-  void create_job(const std::string& name, int pods) {
+  void create_job(const std::string& name, int pods, const json& labels = json::object()) {
     json job = {{"apiVersion", "batch/v1"}, {"kind", "Job"}};
     job["metadata"] = {{"name", name}, {"labels", {{"kueue.x-k8s.io/queue-name", "team"}}}};
+    job["metadata"]["labels"].update(labels);
     job["spec"] = {{"parallelism", pods}, {"completions", pods}, {"suspend", true}, {"backoffLimit", 0}};
     job["spec"]["template"]["spec"] = pod_spec();
     create(kJobs, job);

@@ -578,13 +578,7 @@ TEST_F(BlockAdmissionTest, OneThatHasFinishedIsWaitedForNoLonger) {
   job({.name = "second"});
   settle();
   ASSERT_TRUE(runs("first"));
-  for (int i = 0; i < 2; ++i) {
-    pods_.erase(fmt::format("first-{}", i));
-    w_->pod_gone(fmt::format("first-{}", i));
-  }
-  jobs_["first"]["status"] =
-      json::parse(R"({"succeeded":2,"conditions":[{"type":"Complete","status":"True","message":"m"}]})");
-  update_job("first");
+  complete("first", 2);
   settle(5 * kSecond);
   EXPECT_TRUE(runs("second"));
 }

@@ -103,13 +103,7 @@ TEST_F(PrebuiltTest, OneHasItsPlacesBeforeItsJobComesAndTheJobGetsThem) {
   EXPECT_EQ(objects_["remote"]["metadata"]["labels"]["kueue.x-k8s.io/multikueue-origin"], "manager");
   EXPECT_EQ(objects_["remote"]["metadata"]["labels"]["kueue.x-k8s.io/job-uid"], uid_of("train"));
   EXPECT_EQ(objects_.size(), 2u) << "the Job has no other";
-  jobs_["train"]["status"] =
-      json::parse(R"({"succeeded":2,"conditions":[{"type":"Complete","status":"True","message":"done"}]})");
-  for (int i = 0; i < 2; ++i) {
-    pods_.erase(fmt::format("train-{}", i));
-    w_->pod_gone(fmt::format("train-{}", i));
-  }
-  update_job("train");
+  complete("train", 2);
   settle();
   EXPECT_EQ(of("remote", "Finished")["reason"], "Succeeded");
   EXPECT_FALSE(is_suspended("other"));
@@ -141,13 +135,7 @@ TEST_F(PrebuiltTest, OneThatAsksForSomethingElseIsOverAndItsJobDoesNotRun) {
     job({.name = "after-" + name});
     settle();
     EXPECT_FALSE(is_suspended("after-" + name)) << "its quota is free";
-    for (int i = 0; i < 2; ++i) {
-      pods_.erase(fmt::format("after-{}-{}", name, i));
-      w_->pod_gone(fmt::format("after-{}-{}", name, i));
-    }
-    jobs_["after-" + name]["status"] =
-        json::parse(R"({"conditions":[{"type":"Complete","status":"True","message":"m"}]})");
-    update_job("after-" + name);
+    complete("after-" + name, 2);
     settle();
   };
   check("fewer", {.pods = 1}, "");
@@ -237,13 +225,7 @@ TEST_F(PrebuiltTest, OneThatIsPreemptedBeforeItsJobComesIsToldAndComesBack) {
   named_job("train", "remote");
   settle();
   EXPECT_TRUE(is_suspended("train"));
-  for (int i = 0; i < 2; ++i) {
-    pods_.erase(fmt::format("high-{}", i));
-    w_->pod_gone(fmt::format("high-{}", i));
-  }
-  jobs_["high"]["status"] =
-      json::parse(R"({"conditions":[{"type":"Complete","status":"True","message":"m"}]})");
-  update_job("high");
+  complete("high", 2);
   settle(20 * kSecond);
   EXPECT_TRUE(is_of("remote", "Admitted"));
   EXPECT_EQ(bound("train"), 2);

@@ -382,11 +382,7 @@ TEST_F(ProvisioningTest, WhatHasFinishedNeedsNoRequest) {
   says("Provisioned", "");
   run();
   ASSERT_TRUE(runs("train"));
-  jobs_["train"]["status"] =
-      json::parse(R"({"succeeded":1,"conditions":[{"type":"Complete","status":"True","message":"done"}]})");
-  pods_.erase("train-0");
-  w_->pod_gone("train-0");
-  update_job("train");
+  complete("train", 1);
   run();
   EXPECT_TRUE(is("train", "Finished"));
   EXPECT_TRUE(requests_.empty());

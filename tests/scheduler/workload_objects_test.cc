@@ -77,13 +77,7 @@ TEST_F(WorkloadObjectsTest, APreemptedOneSaysForWhomAndComesBack) {
       << "the preemptor was decided about before it had a Workload";
   EXPECT_TRUE(is("low", "Requeued"));
   EXPECT_TRUE(object_of("low")["status"].value("admission", json()).is_null());
-  for (int i = 0; i < 2; ++i) {
-    pods_.erase(fmt::format("high-{}", i));
-    w_->pod_gone(fmt::format("high-{}", i));
-  }
-  jobs_["high"]["status"] =
-      json::parse(R"({"conditions":[{"type":"Complete","status":"True","message":"m"}]})");
-  update_job("high");
+  complete("high", 2);
   settle(20 * kSecond);
   EXPECT_TRUE(is("low", "Admitted"));
   EXPECT_EQ(condition("low", "Evicted")["status"], "False");

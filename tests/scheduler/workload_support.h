@@ -193,6 +193,17 @@ class WorkloadObjectsTest : public ::testing::Test {
     w_->object(dialect::Kind::kJob, name, jobs_.at(name).dump());
     w_->turn();
   }
+  // All its pods end well, and are gone.
+  void complete(const std::string& name, int pods) {
+    for (int i = 0; i < pods; ++i) {
+      pods_.erase(fmt::format("{}-{}", name, i));
+      w_->pod_gone(fmt::format("{}-{}", name, i));
+    }
+    jobs_.at(name)["status"] = {
+        {"succeeded", pods},
+        {"conditions", json::array({{{"type", "Complete"}, {"status", "True"}, {"message", "done"}}})}};
+    update_job(name);
+  }
   json& object_of(const std::string& job) { return objects_.at(object_name(job)); }
   json condition(const std::string& job, const std::string& type) {
     if (!objects_.contains(object_name(job))) return {};
