@@ -126,10 +126,12 @@ TEST(Leader, LeadershipEndsByTheClockAlone) {
   FakeApiServer api;
   Candidate a(api, "a");
   ASSERT_TRUE(wait_for([&] { return a.elector->holds(1); }));
-  a.transport->loop().post([] { std::this_thread::sleep_for(std::chrono::milliseconds(900)); });
+  std::promise<void> goes_on;
+  a.transport->loop().post([&] { goes_on.get_future().wait(); });
   std::this_thread::sleep_for(std::chrono::milliseconds(800));
   EXPECT_FALSE(a.elector->is_leader());
   EXPECT_EQ(a.stopped.load(), 0u);  // nobody could say so yet
+  goes_on.set_value();
   ASSERT_TRUE(wait_for([&] { return a.stopped.load() == 1; }));
   ASSERT_TRUE(wait_for([&] { return a.elector->holds(2); }));
   EXPECT_FALSE(a.elector->holds(1));

@@ -49,8 +49,8 @@ std::string node_of(const FakeApiServer& api, const std::string& name) {
 
 SchedulerOptions quick() {
   SchedulerOptions options;
-  options.leader.lease_duration = 1000;
-  options.leader.renew_deadline = 600;
+  options.leader.lease_duration = 5000;  // a machine that stands still for a moment is no reason to lose it
+  options.leader.renew_deadline = 4000;
   options.leader.retry_period = 100;
   options.reporter.settle = 50;
   options.carrier.first_rest = 10;

@@ -6,6 +6,7 @@
   size      source files stay below 700 lines
   marks     nothing is left with a mark of unfinished work
   shell     every shell script parses
+  bounds    an int32 in a schema that ships has its bounds
   links     relative links in Markdown lead somewhere, headings included
   format    sources are laid out as .clang-format says (clang-format-16)
   commands  every `berth ...` shown in README.md and docs/ exists, with its flags (needs --berth)
@@ -189,6 +190,26 @@ def check_shell(root, found):
             found.add(path, place.group(1) if place else 1, place.group(2) if place else line)
 
 
+def check_bounds(root, found):
+    """Schemas that ship: the API server of Kubernetes 1.34 does not look at the format of an integer."""
+    for path in files(root):
+        if not re.match(r"deploy/.*\.yaml$", path):
+            continue
+        lines = read(root, path).splitlines()
+        for i, line in enumerate(lines):
+            if not (at := re.match(r"( *)format: int32$", line)):
+                continue
+            siblings = []
+            for step in (-1, 1):
+                j = i + step
+                while 0 <= j < len(lines) and lines[j].startswith(at.group(1)):
+                    siblings.append(lines[j][len(at.group(1)):])
+                    j += step
+            for bound in ("minimum: ", "maximum: "):
+                if not any(s.startswith(bound) for s in siblings):
+                    found.add(path, i + 1, f"an int32 without {bound[:-2]}")
+
+
 def slug(heading):
     """GitHub's anchor of a heading."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").strip().lower()
@@ -315,7 +336,7 @@ def check_commands(root, found, berth):
 
 CHECKS = {
     "layers": check_layers, "numbers": check_numbers, "size": check_size, "marks": check_marks, "shell": check_shell,
-    "links": check_links, "format": check_format, "commands": check_commands,
+    "bounds": check_bounds, "links": check_links, "format": check_format, "commands": check_commands,
 }
 
 

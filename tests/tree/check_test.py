@@ -50,7 +50,7 @@ class Tree(unittest.TestCase):
         self.assertIn(expected, out)
 
     def test_a_good_tree_holds(self):
-        for check in ("layers", "numbers", "size", "marks", "shell", "links"):
+        for check in ("layers", "numbers", "size", "marks", "shell", "bounds", "links"):
             code, out = self.run_check(check)
             self.assertEqual(code, 0, out)
 
@@ -87,6 +87,11 @@ class Tree(unittest.TestCase):
     def test_shell(self):
         self.finds("shell", {"scripts/x": "#!/usr/bin/env bash\nif true; then\n"}, "scripts/x:3:")
         self.finds("shell", {"scripts/lib/y.sh": "f() {\n"}, "scripts/lib/y.sh:")
+
+    def test_bounds(self):
+        field = "count:\n  type: integer\n  format: int32\n"
+        self.finds("bounds", {"deploy/crds/a.yaml": field + "  minimum: 0\n"}, "deploy/crds/a.yaml:3: an int32 without maximum")
+        self.finds("bounds", {"deploy/crds/a.yaml": field + "other:\n  minimum: 0\n  maximum: 1\n"}, "without minimum")
 
     def test_links(self):
         self.finds("links", {"README.md": "\n[a](docs/b.md)\n"}, "README.md:2: link to 'docs/b.md'")
