@@ -58,7 +58,9 @@ TEST_F(BerthProvisioning, QuotaIsHeldWhileNodesAreBoughtAndTheyAreUsed) {
   ASSERT_NE(berth, nullptr);
   create_job("train", 2);
   expect_condition("train", "QuotaReserved", "True QuotaReserved");
-  EXPECT_EQ(condition_in(get(std::string(kGroup) + "/admissionchecks/nodes"), "Active"), "True Active");
+  EXPECT_TRUE(eventually([&] {
+    return condition_in(get(std::string(kGroup) + "/admissionchecks/nodes"), "Active") == "True Active";
+  }));
   ASSERT_TRUE(eventually([&] { return is_asked("train", 1); }));
   const json request = get(std::string(kRequests) + "/" + request_of("train", 1));
   EXPECT_EQ(request["spec"]["podSets"][0]["count"], 2);
