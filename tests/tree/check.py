@@ -198,6 +198,8 @@ def check_bounds(root, found):
         lines = read(root, path).splitlines()
         for i, line in enumerate(lines):
             if not (at := re.match(r"( *)format: int32$", line)):
+                if re.search(r"\bformat: *[\"']?int32\b", line):
+                    found.add(path, i + 1, "its format stands on a line of its own, or its bounds are not looked for")
                 continue
             siblings = []
             for step in (-1, 1):

@@ -92,6 +92,7 @@ class Tree(unittest.TestCase):
         field = "count:\n  type: integer\n  format: int32\n"
         self.finds("bounds", {"deploy/crds/a.yaml": field + "  minimum: 0\n"}, "deploy/crds/a.yaml:3: an int32 without maximum")
         self.finds("bounds", {"deploy/crds/a.yaml": field + "other:\n  minimum: 0\n  maximum: 1\n"}, "without minimum")
+        self.finds("bounds", {"deploy/crds/a.yaml": "count: {type: integer, format: int32}\n"}, "a line of its own")
 
     def test_links(self):
         self.finds("links", {"README.md": "\n[a](docs/b.md)\n"}, "README.md:2: link to 'docs/b.md'")
