@@ -24,9 +24,8 @@ class BerthPrebuilt : public WorkloadsTest {
   }
   json workload(const std::string& name) const { return get(std::string(kWorkloads) + "/" + name); }
   void expect_of(const std::string& name, const std::string& type, const std::string& wanted) {
-    EXPECT_TRUE(eventually([&] { return condition_in(workload(name), type) == wanted; }))
-        << name << ": " << type << " is \"" << condition_in(workload(name), type) << "\", not \"" << wanted
-        << "\"";
+    expect_condition_of(
+        name, [&] { return workload(name); }, type, wanted);
   }
 };
 

@@ -96,8 +96,15 @@ class WorkloadsTest : public BerthTest {
     return "";
   }
   void expect_condition(const std::string& owner, const std::string& type, const std::string& wanted) {
-    EXPECT_TRUE(eventually([&] { return condition(owner, type) == wanted; }))
-        << owner << ": " << type << " is \"" << condition(owner, type) << "\", not \"" << wanted << "\"";
+    expect_condition_of(
+        owner, [&] { return workload_of(owner); }, type, wanted);
+  }
+  // Of any object, which is read until it says so.
+  template <class Read>
+  void expect_condition_of(const std::string& name, Read&& read, const std::string& type,
+                           const std::string& wanted) {
+    EXPECT_TRUE(eventually([&] { return condition_in(read(), type) == wanted; }))
+        << name << ": " << type << " is \"" << condition_in(read(), type) << "\", not \"" << wanted << "\"";
   }
 };
 

@@ -137,6 +137,14 @@ class ProvisioningTest : public WorkloadObjectsTest {
   std::string request_of(const std::string& job, int attempt) {
     return fmt::format("{}-nodes-{}", object_name(job), attempt);
   }
+  // Job train, of one pod.
+  void start_on_bought_node() {
+    job({.name = "train", .pods = 1});
+    run();
+    add_node("n1");
+    says("Provisioned", "");
+    run();
+  }
   bool runs(const std::string& job) {
     return pods_.contains(job + "-0") && pods_[job + "-0"]["spec"].contains("nodeName");
   }
@@ -244,11 +252,7 @@ TEST_F(ProvisioningTest, AfterAFailureItsQuotaGoesBackAndItIsTriedAgain) {
 }
 
 TEST_F(ProvisioningTest, CapacityThatIsTakenAwayEndsWhatRuns) {
-  job({.name = "train", .pods = 1});
-  run();
-  add_node("n1");
-  says("Provisioned", "");
-  run();
+  start_on_bought_node();
   ASSERT_TRUE(runs("train"));
   says("CapacityRevoked", "maintenance");
   run(20 * kSecond);
@@ -376,11 +380,7 @@ TEST_F(ProvisioningTest, TheRequestOfAFormerWorkloadOfItsNameSaysNothing) {
 }
 
 TEST_F(ProvisioningTest, WhatHasFinishedNeedsNoRequest) {
-  job({.name = "train", .pods = 1});
-  run();
-  add_node("n1");
-  says("Provisioned", "");
-  run();
+  start_on_bought_node();
   ASSERT_TRUE(runs("train"));
   complete("train", 1);
   run();
