@@ -232,7 +232,12 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
     out.priority = f.integer(spec, "priority", 0, -2147483648ll, 2147483647ll);
   }
   out.may_preempt = f.string(spec, "preemptionPolicy") != "Never";
-  f.list(spec, "schedulingGates", [&](const V&) { out.gated = true; });
+  std::int64_t gates = 0;
+  f.list(spec, "schedulingGates", [&](const V& gate) {
+    out.gated = true;
+    if (f.string(gate, "name") == kKueueElastic) out.elastic_gate = gates;
+    ++gates;
+  });
   out.grace = f.integer(spec, "terminationGracePeriodSeconds", 30, 0, 1'000'000'000) * kSecond;
   if (spec.find("activeDeadlineSeconds").present()) {
     out.deadline = f.integer(spec, "activeDeadlineSeconds", 0, 0, 4'000'000'000) * kSecond;
@@ -408,6 +413,7 @@ Job read_job(FieldReader<V>& f, const V& object) {
   const V pod_spec = f.map(pod_template, "spec");
   if (!pod_spec.present()) f.error(spec, "template", "spec.template.spec must be there");
   job.spec = read_pod_spec(f, pod_spec, V(), job.template_meta, &job.needs);
+  job.elastic = job.meta.annotation(kKueueElastic) == "true";
   read_partial(job);
   return job;
 }

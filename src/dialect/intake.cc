@@ -427,6 +427,8 @@ WorkloadInfo Intake::Impl::info_of(const Load& load) const {
   out.gang = load.kind != GangKind::kSingle;
   out.pods = load.pods;
   for (const auto& count : load.given.counts) out.least += count.least;
+  out.elastic = is_elastic(load);
+  out.whole = load.whole;
   if (load.kind != GangKind::kJob) return out;
   const JobRecord* record = job_record(load.uid);
   if (record == nullptr || !may_hold(record->job)) return out;

@@ -110,6 +110,9 @@ struct WorkloadInfo {
   bool suspended = false;  // and not released: it has no pods, and its slots wait all the same
   std::uint64_t revision =
       0;  // changes when its pods turn out to be others than its template said, and it is decided anew
+  bool elastic = false;  // a Job of kKueueElastic
+  std::int64_t whole =
+      0;  // pods with which its present run has been whole, as far as they are wanted; 0: not yet
   bool is_job() const { return !job_name.empty(); }
 };
 
@@ -117,6 +120,7 @@ struct WorkloadInfo {
 struct Standing {
   std::optional<Reason> stop;  // it may not run: what runs of it ends, and it waits, for this reason
   TimeMs queued_from = 0;      // it stands in line as if it had come then; 0: since it was created
+  TimeMs asks_more_since = 0;  // an elastic Job, for more pods than it has; 0: as long as it stands in line
   std::int64_t boost = 0;      // added to its priority
   bool operator==(const Standing&) const = default;
 };
@@ -179,6 +183,8 @@ class Intake {
   void grant(std::string_view workload, std::int64_t pods);
   // 0: all that it asks for.
   std::int64_t granted(std::string_view workload) const;
+  // After a restart: what is bound of an elastic Job is all that it had, what it lacks is more that it asks for. Nothing of other work.
+  void accept_size(std::string_view workload);
   // Tells the engine anew of every slot that is not bound, at the next drain().
   void renew(std::string_view workload);
   // The Job `workload` rests, for this reason, until it is called without one.

@@ -506,6 +506,7 @@ Workload Intake::Impl::build_asked(const Load& load, const Settings& settings) c
   w.preemptible = settings.preemptible;
   w.active = !settings.blocked;
   w.created = settings.created;
+  if (is_elastic(load)) w.asks_more_since = std::max(settings.created, settings.asks_more_since);
   w.expected_duration = settings.expected;
   w.restart = settings.restart;
   w.root.topology = settings.topology;

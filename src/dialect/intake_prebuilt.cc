@@ -174,7 +174,8 @@ void Intake::Impl::use_prebuilt(Load& load, std::string_view name, Settings& set
                                 std::vector<std::string>& depends) {
   const bool may_name = has_object(load) && !config.quota_only && book.check_mode() != CheckMode::kAssumed;
   std::string key = may_name && !name.empty() ? key_of(load.ns, name) : std::string();
-  if (load.prebuilt_key != key) {
+  const bool names_another = load.prebuilt_key != key;
+  if (names_another) {
     unclaim(load, {});
     // Its own is its own again, though nothing else about it may have changed.
     if (!load.prebuilt_key.empty()) hand_overs.push_back({"", load.uid, {}});
@@ -187,6 +188,8 @@ void Intake::Impl::use_prebuilt(Load& load, std::string_view name, Settings& set
     reason.code = ReasonCode::kInvalid;
     reason.detail = fmt::format("the Workload {} that it names ({}) {}", name, kKueuePrebuilt, why);
     unclaim(load, reason.detail);
+    // It runs with its own, which stands for it no more.
+    if (names_another && load.emitted && is_live()) load.lost = reason.detail;
     if (!settings.blocked) settings.blocked = std::move(reason);
   };
   // What has its own already keeps it.

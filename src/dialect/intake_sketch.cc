@@ -47,6 +47,7 @@ void Intake::Impl::apply_standing(const Load& load, Settings& settings) const {
   settings.priority = boosted(before, it->second.boost);
   settings.boost = settings.priority - before;
   if (it->second.queued_from != 0) settings.created = it->second.queued_from;
+  settings.asks_more_since = it->second.asks_more_since;
 }
 
 void Intake::set_standing(std::string_view workload, Standing standing) {
@@ -250,6 +251,7 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
       out.owners.push_back({pod.meta.name, pod.meta.uid});
     }
   }
+  out.is_elastic = s.is_elastic(load) && out.sets.size() == 1;
   if (load.kind == GangKind::kSingle && meta != nullptr) {
     out.name = workload_name("Pod", "", meta->name, load.uid);
   } else if (load.kind == GangKind::kSized && s.has_object(load)) {

@@ -63,6 +63,7 @@ struct Settings {
   bool preemptible = true;
   bool drain = false;
   TimeMs created = 0;
+  TimeMs asks_more_since = 0;  // Standing
   WorkloadKind kind = WorkloadKind::kTraining;
   Restart restart;
   std::optional<DurationMs> expected;
@@ -247,6 +248,9 @@ struct Intake::Impl {
   std::int64_t size_of_job(Load& load, const Job& job) const;
   // Pods that it is to have places for.
   std::int64_t places_of(const Load& load, const Job& job) const;
+  // intake_elastic.cc: Jobs whose size may change while they run
+  bool is_elastic(const Load& load) const;
+
   // It may start with fewer, and has no pods yet.
   bool may_shrink(const Load& load, const Job& job) const;
   bool is_offered_less(const Load& load, const Job& job) const;

@@ -75,6 +75,12 @@ inline constexpr std::string_view kKueuePrebuilt =
 inline constexpr std::string_view kKueueMinParallelism = "kueue.x-k8s.io/job-min-parallelism";
 inline constexpr std::string_view kKueueCompletionsFollow =
     "kueue.x-k8s.io/job-completions-equal-parallelism";
+inline constexpr std::string_view kKueueElastic =
+    "kueue.x-k8s.io/elastic-job";  // annotation of a Job, "true"; and the scheduling gate of its pods
+inline constexpr std::string_view kKueueSliceName =
+    "kueue.x-k8s.io/workload-slice-name";  // annotation of a Workload: the name of the first of its Job's slices
+inline constexpr std::string_view kKueueSliceFor =
+    "kueue.x-k8s.io/workload-slice-replacement-for";  // the same: the slice before it, "namespace/name"
 inline constexpr std::string_view kKueueDefaultLocalQueue = "default";
 // controllerName of the AdmissionChecks that Berth answers itself (scheduler/provisioner.h)
 inline constexpr std::string_view kProvisioningController = "kueue.x-k8s.io/provisioning-request";

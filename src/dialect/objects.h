@@ -140,6 +140,7 @@ struct PodSpec {
   std::string priority_class;
   bool may_preempt = true;
   bool gated = false;
+  std::optional<std::int64_t> elastic_gate;  // where kKueueElastic stands among its scheduling gates
   DurationMs grace = 30 * kSecond;
   std::optional<DurationMs> deadline;  // activeDeadlineSeconds
   std::vector<Repulsion> repulsions;
@@ -221,6 +222,7 @@ struct Job {
       reduced;                  // Berth released it with fewer pods. While it is suspended, parallelism and
                                 // completions are its owner's all the same
   std::string partial_problem;  // what is wrong with its marks
+  bool elastic = false;         // kKueueElastic: what it grows by waits, and it runs on (intake_elastic.cc)
 
   // Pods that run at once: the smaller of parallelism and the completions that are left.
   std::int64_t size() const;

@@ -55,6 +55,10 @@ void read_marks(Job& job) {
           fmt::format("{}: \"{}\" is not an integer from 1 to 1000000", kKueueMinParallelism, it->second);
     }
   }
+  if (job.elastic && job.least_pods) {
+    job.partial_problem =
+        fmt::format("{} and {}: a Job has one of them, not both", kKueueElastic, kKueueMinParallelism);
+  }
   const auto it = annotations.find(kKueueCompletionsFollow);
   if (it == annotations.end() || !job.least_pods) return;
   const auto follow = to_boolean(it->second);

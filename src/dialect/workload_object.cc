@@ -92,7 +92,15 @@ void write_spec(text::JsonWriter& json, std::string_view version, const Workload
 
 void write_marks(text::JsonWriter& json, std::string_view version, const WorkloadSketch& sketch) {
   json.key("annotations").begin_object().field(kWorkloadOf, sketch.uid);
-  json.field(kWorkloadSpec, digest_of(sketch, version)).end_object();
+  json.field(kWorkloadSpec, digest_of(sketch, version));
+  if (sketch.is_elastic) {
+    const auto& job = sketch.owners.front();
+    json.field(kKueueElastic, "true")
+        .field(kKueueSliceName, workload_name("Job", "batch", job.name, job.uid));
+    if (!sketch.slice.empty()) json.field(kWorkloadSlice, sketch.slice);
+    if (!sketch.replaces.empty()) json.field(kKueueSliceFor, sketch.replaces);
+  }
+  json.end_object();
   if (sketch.is_job) {
     json.key("labels").begin_object().field("kueue.x-k8s.io/job-uid", sketch.uid).end_object();
   }
@@ -158,13 +166,14 @@ std::string sha1(std::string_view bytes) {
 }
 
 std::string workload_name(std::string_view kind, std::string_view group, std::string_view name,
-                          std::string_view uid) {
+                          std::string_view uid, std::string_view extra) {
   std::string out(kind);
   std::transform(out.begin(), out.end(), out.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   out = fmt::format("{}-{}", out, name).substr(0, kMostName - 1 - kDigits);
-  return fmt::format("{}-{}", out,
-                     sha1(fmt::format("{}\n{}\n{}\n{}", kind, group, name, uid)).substr(0, kDigits));
+  std::string whose = fmt::format("{}\n{}\n{}\n{}", kind, group, name, uid);
+  if (!extra.empty()) whose += fmt::format("\n{}", extra);
+  return fmt::format("{}-{}", out, sha1(whose).substr(0, kDigits));
 }
 
 std::string digest_of(const WorkloadSketch& sketch, std::string_view version) {
@@ -265,7 +274,8 @@ std::string_view workload_of(const KueueWorkload& object) {
   for (const Owner& owner : object.owners) {
     if (owner.uid != uid) continue;
     const std::string_view group = owner.kind == "Job" ? "batch" : "";
-    if (object.meta.name == workload_name(owner.kind, group, owner.name, uid)) return uid;
+    const std::string_view slice = object.meta.annotation(kWorkloadSlice);
+    if (object.meta.name == workload_name(owner.kind, group, owner.name, uid, slice)) return uid;
   }
   return {};
 }

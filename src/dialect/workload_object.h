@@ -18,6 +18,8 @@ namespace berth::dialect {
 // Berth's own Workloads say so (annotation), and of which workload they are; its value is a digest of what they say.
 inline constexpr std::string_view kWorkloadOf = "berth.dev/workload";
 inline constexpr std::string_view kWorkloadSpec = "berth.dev/workload-spec";
+// And which slice of an elastic Job it is: the generation of the Job when it was named, which is part of its name. The first has none.
+inline constexpr std::string_view kWorkloadSlice = "berth.dev/workload-slice";
 
 // What a Workload says of its owner. Views are valid until the intake's next change.
 struct WorkloadSketch {
@@ -39,6 +41,9 @@ struct WorkloadSketch {
   bool is_job = false;
   bool is_group = false;           // of pods
   bool is_prebuilt = false;        // somebody else has made its object, and what that asks for stays as it is
+  bool is_elastic = false;         // an elastic Job: it has one pod set
+  std::string slice;               // kWorkloadSlice; "": the first
+  std::string replaces;            // namespace/name of the slice before it; "": none
   std::vector<Owner> owners;       // the Job, or the pods
   std::int64_t to_come = 0;        // members of the group that are not there yet, and have slots all the same
   std::string_view cluster_queue;  // "" where its LocalQueue does not exist
@@ -57,8 +62,9 @@ struct WorkloadSketch {
 
 // As Kueue names them: "<kind>-<name>-<5 digits>", the digits from the SHA-1 of kind, group, name and uid; at most 253 bytes.
 // A group of pods gives its own name.
+// `extra`: makes the digits others; "": nothing.
 std::string workload_name(std::string_view kind, std::string_view group, std::string_view name,
-                          std::string_view uid);
+                          std::string_view uid, std::string_view extra = {});
 // Hexadecimal.
 std::string sha1(std::string_view bytes);
 

@@ -186,7 +186,7 @@ std::string_view amended_keys(const Job& job) {
 
 kube::Write release_job(std::string_view ns, std::string_view name, std::string_view uid,
                         std::int64_t generation, const std::optional<TemplateChange>& change,
-                        const std::optional<JobSize>& size) {
+                        const std::optional<JobSize>& size, std::optional<std::int64_t> elastic_gate) {
   text::JsonWriter json;
   const auto test = [&](std::string_view path, const auto& value) {
     json.begin_object().field("op", "test").field("path", path).field("value", value).end_object();
@@ -202,6 +202,11 @@ kube::Write release_job(std::string_view ns, std::string_view name, std::string_
       .end_object();
   if (size) write_size(json, *size);
   if (change) write_change(json, *change);
+  if (elastic_gate) {
+    const std::string gate = fmt::format("/spec/template/spec/schedulingGates/{}", *elastic_gate);
+    test(gate + "/name", kKueueElastic);
+    json.begin_object().field("op", "remove").field("path", gate).end_object();
+  }
   json.end_array();
   kube::Write write =
       kube::patch_object(kube::kJobs.object(ns, name), json.take(), kube::BodyType::kJsonPatch);

@@ -35,7 +35,8 @@ std::string devices_text(std::span<const std::int64_t> devices);
 
 // Unsuspends the Job (with `size`: with fewer pods, or all of them again), if it is still the one of this uid, suspended, with this generation of its spec (422 otherwise: other
 // writes, of its status for example, do not matter). `change`: what goes into its pod template in the same write; it takes away what a
-// former one put there.
+// former one put there. `elastic_gate`: PodSpec::elastic_gate of its template, which is taken away: Berth binds no pod before its turn, and nobody
+// else would take it off the pods.
 struct TemplateChange {
   const PodSetUpdate* update = nullptr;  // none: only takes away
   const Job* job = nullptr;              // as it is written
@@ -43,7 +44,8 @@ struct TemplateChange {
 };
 kube::Write release_job(std::string_view ns, std::string_view name, std::string_view uid,
                         std::int64_t generation, const std::optional<TemplateChange>& change = {},
-                        const std::optional<JobSize>& size = {});
+                        const std::optional<JobSize>& size = {},
+                        std::optional<std::int64_t> elastic_gate = {});
 // Forgets when a suspended Job was started: before Kubernetes 1.35 the template of one that has ever run cannot be changed.
 kube::Write forget_start(std::string_view ns, std::string_view name, std::string_view uid);
 // The keys, with commas, of its template's node selector that admission checks wanted (kPodSetUpdates).

@@ -192,6 +192,9 @@ struct Workload {
   bool preemptible = true;
   bool active = true;  // false: held back by its owner
   TimeMs created = 0;
+  // What a gang lacks that runs in part comes before all other work of its queue. With this, which counts where it is after `created`, it
+  // is more that the gang asks for, and stands in line as if it had come then.
+  std::optional<TimeMs> asks_more_since;
   std::optional<DurationMs> expected_duration;
   // It yields to nobody before it has run so long; absent = what its queue says (PreemptionPolicy::minimum_runtime).
   std::optional<DurationMs> minimum_runtime;
@@ -211,6 +214,7 @@ struct Workload {
     v("preemptible", s.preemptible);
     v("active", s.active);
     v("created", s.created);
+    v("asks_more_since", s.asks_more_since);
     v("expected_duration", s.expected_duration);
     v("minimum_runtime", s.minimum_runtime);
     v("restart", s.restart);

@@ -473,10 +473,14 @@ void Carrier::tick(TimeMs now) {
             timers_.emplace(it->second.deadline, Timer{TimerKind::kGang, timer.key});
             break;
           }
+          const auto info = intake_.workload(timer.key);
+          if (info && info->elastic && info->whole > 0) {  // it runs; what it is to have beside waits
+            flights_.erase(it);
+            break;
+          }
           const auto pods = intake_.pods_of(timer.key);
           const auto bound =
               std::count_if(pods.begin(), pods.end(), [](const auto& pod) { return !pod.node.empty(); });
-          const auto info = intake_.workload(timer.key);
           const auto to_come = static_cast<std::int64_t>(awaited_.places(timer.key));
           const std::int64_t open = info ? std::max<std::int64_t>(0, info->least - bound - to_come) : 0;
           if (open == 0) {  // others came in the place of those that vanished

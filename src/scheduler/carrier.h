@@ -170,6 +170,8 @@ class Carrier {
                TimeMs now);
   // A Job is released again before its suspension has ended all pods that it was to end: those are deleted one by one.
   void end_the_rest(const Decision& start, TimeMs now);
+  // An elastic Job is smaller than it was when it was released: places of pods that will not come go back.
+  void fit_places(std::string_view uid);
   // A pod whose place is kept has come.
   void came(const dialect::PodView& pod, const SlotPlacement& place, TimeMs now);
   // What a bind that has just been made is about.

@@ -73,6 +73,7 @@ void Carrier::unadmit(std::string_view workload) {
 }
 
 void Carrier::job_seen(std::string_view uid) {
+  fit_places(uid);
   if (!held_.has(uid)) return;
   const auto info = intake_.workload(uid);
   const std::int64_t known = held_.generation(uid);

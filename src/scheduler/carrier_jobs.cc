@@ -40,6 +40,21 @@ void Carrier::release(const dialect::WorkloadInfo& info, const Decision& start,
                 updates == updates_.end() ? std::nullopt : std::optional(updates->second.front()));
 }
 
+void Carrier::fit_places(std::string_view uid) {
+  const std::size_t open = jobs_.open_places(uid);
+  if (open == 0) return;
+  const auto info = intake_.workload(uid);
+  if (!info || !info->elastic) return;
+  const auto pods = intake_.pods_of(uid);
+  const auto stays = std::count_if(pods.begin(), pods.end(),
+                                   [](const auto& pod) { return pod.state != SlotState::kReleasing; });
+  for (std::int64_t excess = stays + static_cast<std::int64_t>(open) - info->least; excess > 0; --excess) {
+    const auto place = jobs_.give_up_last(uid);
+    if (!place) return;
+    events_.push_back(SlotUpdate{std::string(uid), place->first, place->second, SlotState::kGone, ""});
+  }
+}
+
 void Carrier::came(const dialect::PodView& pod, const SlotPlacement& place, TimeMs now) {
   const auto [it, fresh] = binds_.try_emplace(std::string(pod.uid));
   if (!fresh) return;

@@ -290,6 +290,7 @@ void Core::recover(TimeMs now) {
   std::set<std::string> resumed;  // whose eviction goes on: nothing of them is to be completed
   for (const std::string& workload : ordered) {
     const auto known = least.find(workload);
+    intake_.accept_size(workload);
     if (known != least.end() && carrier_.resume_eviction(workload, known->second, now))
       resumed.insert(workload);
   }
@@ -315,7 +316,8 @@ void Core::recover(TimeMs now) {
     }
     bool partial = false;
     for (std::size_t i = 0; i < placed.size(); ++i) partial |= placed[i] < known->second[i];
-    if (partial && waits) {
+    const auto info = intake_.workload(workload);
+    if (partial && waits && (!info || !info->elastic)) {
       withdrawn +=
           carrier_.withdraw(workload, "it was found bound in part, and there is no room for the rest") ? 1
                                                                                                        : 0;

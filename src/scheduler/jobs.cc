@@ -27,11 +27,13 @@ kube::Write Jobs::release_of(const std::string& workload, Entry& entry) const {
   if (job != nullptr && (entry.update || !dialect::amended_keys(*job).empty()))
     change = dialect::TemplateChange{entry.update ? &*entry.update : nullptr, job,
                                      intake_.written_template(workload)};
-  entry.changes_template = change.has_value();
   std::optional<dialect::JobSize> size;
   if (job != nullptr) size = dialect::size_for(*job, intake_.granted(workload));
   entry.reduced = entry.reduced || (size && !size->mark.empty());
-  return dialect::release_job(entry.ns, entry.name, workload, entry.generation, change, size);
+  std::optional<std::int64_t> gate;
+  if (job != nullptr && job->elastic) gate = job->spec.elastic_gate;
+  entry.changes_template = change.has_value() || gate.has_value();
+  return dialect::release_job(entry.ns, entry.name, workload, entry.generation, change, size, gate);
 }
 
 kube::Write Jobs::suspension_of(const std::string& workload, const Entry& entry) const {
@@ -132,6 +134,14 @@ void Jobs::give_up(std::string_view workload, std::int64_t pod_set, std::int64_t
   --expecting_;
   it->second.deadline = 0;
   settle(std::string(workload));
+}
+
+std::optional<Jobs::Place> Jobs::give_up_last(std::string_view workload) {
+  const auto it = jobs_.find(std::string(workload));
+  if (it == jobs_.end() || it->second.open.empty()) return std::nullopt;
+  const Place last = it->second.open.rbegin()->first;
+  give_up(workload, last.first, last.second);
+  return last;
 }
 
 bool Jobs::keeps_place(std::string_view workload, std::int64_t pod_set, std::int64_t index) const {

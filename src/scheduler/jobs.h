@@ -63,6 +63,9 @@ class Jobs {
   std::optional<SlotPlacement> take(const dialect::PodView& pod, TimeMs now);
   // The place is not kept any longer; nothing where none is.
   void give_up(std::string_view workload, std::int64_t pod_set, std::int64_t index);
+  // The last of its places that no pod has taken is not kept any longer; nothing where there is none.
+  using Place = std::pair<std::int64_t, std::int64_t>;  // pod set, index
+  std::optional<Place> give_up_last(std::string_view workload);
   // The places of the workload that no pod has taken yet are given up, and the Job is suspended. `decision`: what is carried out.
   void suspend(const Decision& decision, TimeMs now);
 
@@ -88,7 +91,6 @@ class Jobs {
   std::size_t size() const { return jobs_.size(); }
 
  private:
-  using Place = std::pair<std::int64_t, std::int64_t>;  // pod set, index
   struct Entry {
     std::string ns, name;
     std::int64_t generation = 0;

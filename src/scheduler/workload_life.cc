@@ -81,22 +81,26 @@ bool WorkloadLife::set_active(bool active, TimeMs now) {
 }
 
 void WorkloadLife::finished(bool well, std::string message, TimeMs now) {
-  finish(well ? "Succeeded" : "Failed", std::move(message), now);
+  over(well ? "Succeeded" : "Failed", std::move(message), now);
 }
 
-void WorkloadLife::out_of_sync(TimeMs now) {
-  finish("OutOfSync", "The prebuilt workload is out of sync with its user job", now);
-}
-
-void WorkloadLife::replaced(TimeMs now) {
-  finish("OutOfSync", "Its work has another Workload by now", now);
-}
-
-void WorkloadLife::finish(std::string_view reason, std::string message, TimeMs now) {
+void WorkloadLife::over(std::string_view reason, std::string message, TimeMs now) {
   if (is_finished()) return;
   status_.set(WorkloadCondition::kFinished, true, reason, std::move(message), now);
   note_.reset();
   deadline_ = kEndOfTime;
+}
+
+void WorkloadLife::take_over(const WorkloadLife& former, TimeMs now) {
+  by_eviction_ = former.by_eviction_;
+  admitted_ = former.admitted_;
+  status_.past_seconds = former.status_.past_seconds;
+  if (!admitted_) return;
+  // What was answered for the Job was answered before it grew; nobody is asked again.
+  status_.checks = former.status_.checks;
+  if (const auto* since = former.status_.find(WorkloadCondition::kAdmitted);
+      since != nullptr && since->is_true)
+    status_.past_seconds += std::max<TimeMs>(0, now - since->since) / kSecond;
 }
 
 Standing WorkloadLife::standing(TimeMs now) const {

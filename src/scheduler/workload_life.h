@@ -27,9 +27,14 @@ namespace berth::scheduler {
 
 using dialect::PodsReady;
 
+// Kueue's reasons of Finished that say nothing of pods.
+inline constexpr std::string_view kOutOfSync = "OutOfSync";
+inline constexpr std::string_view kSliceReplaced = "WorkloadSliceReplaced";
+
 struct WorkloadFacts {
-  bool runs = false;       // slots are binding or running
-  bool releasing = false;  // and pods that end
+  bool runs = false;        // slots are binding or running
+  std::int64_t active = 0;  // and so many
+  bool releasing = false;   // and pods that end
   bool ready = false;
   bool stopped = false;  // its queue is
   std::string_view cluster_queue;
@@ -53,12 +58,12 @@ class WorkloadLife {
   // Facts about it have changed, or its deadline has come. True: its standing may be another.
   bool look(const WorkloadFacts& facts, const std::optional<PodsReady>& pods_ready, TimeMs now);
   void finished(bool well, std::string message, TimeMs now);
-  // Its work asks for something else than it says: it is over.
-  void out_of_sync(TimeMs now);
-  // Its work has another Workload by now.
-  void replaced(TimeMs now);
   // Somebody else wants it to be deactivated.
   void deactivate_for(std::string_view cause, std::string_view why);
+  // It is Finished for this reason, which says nothing of its pods.
+  void over(std::string_view reason, std::string message, TimeMs now);
+  // It stands for what has run under another Workload until now (workload_slices.cc).
+  void take_over(const WorkloadLife& former, TimeMs now);
   // What others answer, as its object shows it; not of those that Berth answers itself (`is_own`).
   void take_checks(const dialect::AdmissionChecks& checks,
                    const std::function<bool(std::string_view)>& is_own);
@@ -101,7 +106,6 @@ class WorkloadLife {
   void waits(const WorkloadFacts& facts, TimeMs now);
   void look_at_pods(const WorkloadFacts& facts, const PodsReady& options, TimeMs now);
   bool times_out(const WorkloadFacts& facts, const std::optional<PodsReady>& pods_ready, TimeMs now);
-  void finish(std::string_view reason, std::string message, TimeMs now);
   void deactivate(std::string_view cause, std::string_view why);
   // A check, or what it wants, ends it. False: none does.
   bool judge(const WorkloadFacts& facts, TimeMs now);

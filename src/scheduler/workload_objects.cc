@@ -109,8 +109,13 @@ void WorkloadObjects::job_seen(const dialect::Job& job, TimeMs now) {
     set_unready(it->first, false, now);
     stand(it->first, it->second, now);
     compare(it->first, it->second, now);
+    leave_next(it->first, now);
   } else {
     const dialect::Job* before = intake_.job(job.meta.uid);
+    if (job.elastic && before != nullptr && job.parallelism > before->parallelism) {
+      it->second.raised_at = now;
+      stand(it->first, it->second, now);
+    }
     if (looks_at_pods() || before == nullptr || before->succeeded != job.succeeded)
       changed(job.meta.uid, now);
   }
@@ -175,12 +180,13 @@ WorkloadFacts WorkloadObjects::facts_of(const WorkloadSketch& sketch, const Reco
     const auto set = static_cast<std::int64_t>(s);
     dialect::WorkloadStatus::Assignment assignment;
     std::string_view node;
-    for (std::int64_t i = 0; i < sketch.sets[s].count; ++i) {
+    for (std::int64_t i = 0;; ++i) {  // also of pods beyond its size, which are about to end
       const auto slot = engine_.slot(sketch.uid, set, i);
       if (!slot) break;
       const bool runs = slot->state == SlotState::kBinding || slot->state == SlotState::kRunning;
       if (!runs && slot->state != SlotState::kReleasing) continue;
       facts.runs |= runs;
+      facts.active += runs ? 1 : 0;
       facts.bound |= slot->state == SlotState::kRunning;
       facts.releasing |= !runs;
       ++assignment.count;
@@ -207,17 +213,26 @@ WorkloadFacts WorkloadObjects::facts_of(const WorkloadSketch& sketch, const Reco
 }
 
 void WorkloadObjects::look(const std::string& workload, TimeMs now) {
-  const auto sketch = intake_.sketch(workload);
+  if (is_next(workload)) return look(work_of(workload), now);
+  if (is_past(workload)) {
+    const auto past = records_.find(workload);
+    return past == records_.end() ? void() : compare(workload, past->second, now);
+  }
+  auto sketch = intake_.sketch(workload);
   if (!sketch) lanes_.set(workload, {}, {}, LaneBook::State::kNone, {});
   if (sketch &&
       sketch->name.empty()) {  // of another kind, or it names one that is not there: it counts all the same
-    if (sketch->is_prebuilt) settle_object(workload, *sketch, now);
     const WorkloadFacts facts = facts_of(*sketch, {});
+    if (sketch->is_prebuilt) {
+      settle_object(workload, *sketch, now);
+      if (!follow_size(workload, *sketch, facts, now)) changed(workload, now);
+    }
     count(*sketch, facts, true);
   }
   if (!sketch || sketch->name.empty()) {
     const auto it = records_.find(workload);
     if (it == records_.end()) return;
+    leave_next(workload, now);
     if (!sketch) leaves(workload, it->second, now);
     if (const dialect::Job* job = intake_.job(workload); job != nullptr && job->finished) {
       it->second.life.finished(!job->failed, job->ending, now);
@@ -233,6 +248,8 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
     if (record.flying) return;  // what it was comes first
   }
   WorkloadFacts facts = facts_of(*sketch, record);
+  if (!follow_size(workload, *sketch, facts, now)) return changed(workload, now);
+  sketch = sketch_of(workload);
   const auto pods_ready = dialect::with_own_times(options_.pods_ready, sketch->ready_times);
   if (sketch->ready_times.empty()) {
     own_times_.erase(workload);
@@ -241,6 +258,9 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
   }
   facts.gated = !sketch->gates.empty();
   if (pods_ready && facts.runs) facts.ready = intake_.is_ready(workload);
+  // Of an elastic Job those that have places: others may wait.
+  if (const dialect::Job* job = sketch->is_elastic ? intake_.job(workload) : nullptr)
+    facts.ready = facts.active > 0 && job->ready >= facts.active;
   std::optional<Reason> why;
   if (!facts.runs && !facts.releasing) {
     record.flavors.clear();
@@ -275,6 +295,7 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
   if (const TimeMs next = record.life.deadline(); next != kEndOfTime)
     schedule(workload, std::max(next, now + 1));
   compare(workload, record, now);
+  look_at_next(workload, facts, pods_ready, now);
 }
 
 void WorkloadObjects::count(const WorkloadSketch& sketch, const WorkloadFacts& facts, bool admitted) {
@@ -290,10 +311,14 @@ void WorkloadObjects::count(const WorkloadSketch& sketch, const WorkloadFacts& f
 }
 
 void WorkloadObjects::stand(const std::string& workload, const Record& record, TimeMs now) {
+  if (is_next(workload) || is_past(workload)) return;
   dialect::Standing standing = record.life.standing(now);
   standing.boost = record.boost;
+  standing.queued_from = std::max(standing.queued_from, record.asked_at);
+  const auto next = records_.find(next_of(workload));
+  standing.asks_more_since = next == records_.end() ? record.raised_at : next->second.asked_at;
   if (!standing.stop && !record.life.is_admitted() && !intake_.checks(workload).empty()) {
-    if (const auto sketch = intake_.sketch(workload); sketch && is_foreign(*sketch)) {
+    if (const auto sketch = sketch_of(workload); sketch && is_foreign(*sketch)) {
       standing.stop = Reason{};
       standing.stop->code = ReasonCode::kUnsupported;
       standing.stop->detail =
@@ -315,11 +340,20 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
   // Its owner is another namespace's: whoever made it has read that one's uid, or guessed it.
   if (is_of_another_namespace(workload, object.meta.ns)) workload.clear();
   if (workload.empty()) {
-    if (by_key_.contains(key)) gone(object.meta.ns, object.meta.name, now);
+    if (const auto known = by_key_.find(key); known != by_key_.end()) {
+      if (known->second == past_of(object.meta.uid) && !object.finished) {  // it is still to be told
+        Record& past = records_.at(known->second);
+        past.version = version_number(version);
+        past.stands = digest(object.status);
+        return compare(known->second, past, now);
+      }
+      gone(object.meta.ns, object.meta.name, now);
+    }
     auto& owners = foreign_[key];
     for (const auto& owner : owners) foreign_owners_.erase(owner);
     owners.clear();
     for (const auto& owner : object.owners) {
+      if (object.finished) break;  // it is in nobody's way
       owners.push_back(fmt::format("{}/{}", object.meta.ns, owner.uid));
       foreign_owners_.insert_or_assign(owners.back(), key);
       if (intake_.workload(owner.uid)) changed(owner.uid, now);
@@ -327,10 +361,11 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
     return;
   }
   if (foreign_.contains(key)) gone(object.meta.ns, object.meta.name, now);
-  if (!prebuilt) workload = record_of_own(workload, key, object.meta.uid);
-  const bool past = is_past(workload);
-  if (prebuilt && records_.contains(workload) && records_.at(workload).key != key) retire(workload, now);
-  Record& record = records_[workload];
+  const std::string at = prebuilt ? workload : record_of(workload, key, object, now);
+  if (at.empty()) return;
+  if (prebuilt && records_.contains(at) && records_.at(at).key != key)
+    retire(at, kOutOfSync, std::string(kHasAnother), now);
+  Record& record = records_[at];
   record.prebuilt = prebuilt;
   const std::uint64_t number = version_number(version);
   if (record.object_uid == object.meta.uid && number < record.version) return;
@@ -338,9 +373,16 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
   if (!known && record.life.status().conditions.empty())
     record.life.adopt(object.status, object.active,
                       options_.pods_ready && options_.pods_ready->from_eviction);
-  by_key_.insert_or_assign(key, workload);
+  by_key_.insert_or_assign(key, at);
   record.key = key;
   record.object_uid = object.meta.uid;
+  if (!object.pod_sets.empty()) record.says_count = object.pod_sets.front().count;
+  if (!known && !prebuilt) {
+    record.slice = object.meta.annotation(dialect::kWorkloadSlice);
+    record.replaces = object.meta.annotation(dialect::kKueueSliceFor);
+    if (record.count == 0) record.count = record.says_count;
+    record.asked_at = record.slice.empty() ? 0 : object.meta.created;
+  }
   record.version = number;
   record.stands = digest(object.status);
   record.reserved = object.status.is(WorkloadCondition::kQuotaReserved);
@@ -357,13 +399,12 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
   if (!deactivating) (void)record.life.set_active(object.active, now);
   if (prebuilt && !object.deactivate.empty())
     record.life.deactivate_for(object.deactivate, object.deactivate_why);
-  if (past) {
-    record.life.replaced(now);
-  } else {
-    stand(workload, record, now);
-  }
+  stand(at, record, now);
+  if (const auto main = records_.find(workload); is_next(at) && main != records_.end())
+    stand(workload, main->second, now);
   if (known && record.written == record.stands) record.failures = 0;
-  if (object.status.checks.empty() || past) return changed(workload, now);
+  if (is_past(at)) return past_seen(at, workload, object.finished, now);
+  if (object.status.checks.empty()) return changed(work_of(at), now);
   if (options_.enabled) schedule(workload, now);  // somebody waits for this answer
 }
 
@@ -394,6 +435,12 @@ void WorkloadObjects::gone(std::string_view ns, std::string_view name, TimeMs no
   const std::string workload = it->second;
   by_key_.erase(it);
   Record& record = records_.at(workload);
+  if (is_next(workload) || is_past(workload)) {  // one that waits is made again, where it still does
+    if (record.flying) --flying_;
+    records_.erase(workload);
+    lanes_.set(workload, {}, {}, LaneBook::State::kNone, {});
+    return changed(work_of(workload), now);
+  }
   record.key.clear();
   record.object_uid.clear();
   record.prebuilt = false;
@@ -464,11 +511,12 @@ void WorkloadObjects::endings_read(const std::string& workload, Record& record, 
 
 void WorkloadObjects::compare(const std::string& workload, Record& record, TimeMs now) {
   if (record.queued || record.flying || version_.empty()) return;
+  if (is_past(workload) && !has_successor(record)) return schedule(workload, now + options_.settle);
   const std::size_t wanted = digest(record.life.status());
   const bool same =
       !record.object_uid.empty() && wanted == record.stands && !record.life.wants_deactivation();
   if (same) {
-    const auto sketch = intake_.sketch(workload);
+    const auto sketch = sketch_of(workload);
     if (!sketch || !asks_otherwise(record, *sketch)) return;
   }
   if (!record.object_uid.empty() && record.written == wanted && record.stands != wanted &&
@@ -503,7 +551,9 @@ bool WorkloadObjects::asks_for_more_owners(const Record& record, const WorkloadS
 }
 
 bool WorkloadObjects::asks_for_else(const Record& record, const WorkloadSketch& sketch) const {
-  return !sketch.is_prebuilt && !record.reserved && !record.life.is_finished() &&
+  if (sketch.is_prebuilt) return false;
+  const bool shrinks = sketch.is_elastic && sketch.sets.front().count < record.says_count;
+  return (!record.reserved || shrinks) && !record.life.is_finished() &&
          record.spec != dialect::digest_of(sketch, version_);
 }
 
@@ -513,7 +563,7 @@ bool WorkloadObjects::write(const std::string& workload) {
   Record& record = it->second;
   record.queued = false;
   if (record.flying || version_.empty()) return false;
-  const auto sketch = intake_.sketch(workload);
+  const auto sketch = sketch_of(workload);
   kube::Write write;
   if (record.object_uid.empty()) {
     if (!sketch || sketch->name.empty() || sketch->is_prebuilt || record.life.is_finished()) return false;
@@ -592,7 +642,9 @@ void WorkloadObjects::answered(const Answer& answer, TimeMs now) {
     const std::string key = record.key;
     const auto slash = key.find('/');
     gone(key.substr(0, slash), key.substr(slash + 1), now);
+    if (!records_.contains(workload)) return;
   }
+  if (outcome == kube::Outcome::kConflict && record.object_uid.empty()) name_anew(workload);
   if (record.failures == 4) {
     spdlog::warn("the Workload of {} cannot be written: {} {} {}", answer.uid, enum_name(outcome),
                  answer.result.reason, answer.result.message);

@@ -18,6 +18,9 @@
 // Kueue's blockAdmission goes the same way: of the starts that are held, the one that was decided first is admitted when the pods of all that
 // were admitted before are ready. Where somebody else's Workload stands in the way of Berth's, work that must be checked does not start.
 //
+// Elastic Jobs have a Workload per size: the slice that they run with, and while they are to get more pods another one that waits
+// (workload_slices.cc). What a slice asks for is what its object says; all else follows from the Job and its pods, as of any other work.
+//
 // Writes: on change only, one at a time per object, within a budget that queue_statuses.h shares, what starts, ends or has finished before what waits. The backlog holds uids, not
 // bodies: when its turn comes an object gets what is true then. After a start nothing is written that stands there already: what is
 // compared is the object as the watch shows it.
@@ -143,6 +146,14 @@ class WorkloadObjects {
     std::int64_t pods = 0;
     std::int64_t to_come = 0;            // of these, members of its group that were not there yet
     std::vector<dialect::Owner> owners;  // of its object, where it is a group's
+    // Of an elastic Job.
+    std::int64_t count = 0;       // pods that its object is to ask for; 0: not known yet
+    std::int64_t says_count = 0;  // and asks for
+    TimeMs asked_at = 0;          // since when; 0: since its Job was made
+    TimeMs raised_at = 0;         // when its Job was last seen to ask for more
+    std::string slice;            // dialect::WorkloadSketch
+    std::string replaces;
+    std::string successor;  // of a slice that is over: the workload whose record has the one that replaces it
   };
 
   void schedule(const std::string& workload, TimeMs at);
@@ -178,22 +189,47 @@ class WorkloadObjects {
   void wake_line(TimeMs now);
   // The object that it has is not its own: it names another one by now, or none, or somebody has made that one in its name.
   void settle_object(const std::string& workload, const dialect::WorkloadSketch& sketch, TimeMs now);
-  // Its object is a record of its own, and over: Berth may not delete it.
-  void retire(const std::string& workload, TimeMs now);
+  // Its object is a record of its own, and over for this reason: Berth may not delete it. Nothing where it has none.
+  void retire(const std::string& record, std::string_view reason, std::string message, TimeMs now);
   // The work without its object.
   Record without_object(Record& record);
   bool is_of_another_namespace(const std::string& workload, const std::string& ns) const;
+  static constexpr std::string_view kHasAnother = "Its work has another Workload by now";
   // The records of objects that are not their work's any more; no workload is called so.
   static std::string past_of(const std::string& object_uid) { return "past/" + object_uid; }
-  static bool is_past(std::string_view workload) { return workload.starts_with("past/"); }
-  // Whose record an object is that says it is Berth's, for this workload.
-  std::string record_of_own(const std::string& workload, const std::string& key,
-                            const std::string& object_uid);
+  static bool is_past(std::string_view record) { return record.starts_with("past/"); }
+  // The object of such a record has been read; it says that it is this workload's.
+  void past_seen(const std::string& record, const std::string& workload, bool is_finished, TimeMs now);
   // Its object, which is known and was another's, is read.
   void adopt(const std::string& workload, Record& record, const dialect::WorkloadSketch& sketch);
   // There is no such work any more.
   void leaves(const std::string& workload, Record& record, TimeMs now);
   void set_unready(const std::string& workload, bool unready, TimeMs now);
+  // workload_slices.cc. Beside the record of the workload, whose object is the slice that it runs with, an elastic Job has one for the slice
+  // that waits, and, until they are Finished, those for slices that are over. No workload is called as these are.
+  static std::string next_of(std::string_view workload) { return "next/" + std::string(workload); }
+  static bool is_next(std::string_view record) { return record.starts_with("next/"); }
+  static std::string work_of(std::string_view record) {
+    return std::string(is_next(record) ? record.substr(5) : record);
+  }
+  // What the object of this record is to say.
+  std::optional<dialect::WorkloadSketch> sketch_of(const std::string& record) const;
+  // Whose record this object is, or is to be, which Berth made for the workload; "": nobody's.
+  std::string record_of(const std::string& workload, const std::string& key,
+                        const dialect::KueueWorkload& object, TimeMs now);
+  // Brings its slices in step with its size. False: a write is under way, and it must be looked at again.
+  bool follow_size(const std::string& workload, const dialect::WorkloadSketch& sketch,
+                   const WorkloadFacts& facts, TimeMs now);
+  bool replace_slice(const std::string& workload, const dialect::WorkloadSketch& sketch, TimeMs now);
+  void look_at_next(const std::string& workload, const WorkloadFacts& facts,
+                    const std::optional<PodsReady>& pods_ready, TimeMs now);
+  // Its Job has ended, or is gone.
+  void leave_next(const std::string& workload, TimeMs now);
+  // It is Finished only when the slice that replaces it has its quota on the server: at any time one of them stands for the Job.
+  bool has_successor(const Record& past) const;
+  // There is another object of the name that its Workload was to have.
+  void name_anew(const std::string& record);
+  static void move_object(Record& from, Record& to);
   DurationMs rest(int times) const;
 
   dialect::Intake& intake_;

@@ -15,6 +15,10 @@ using dialect::WorkloadSketch;
 
 namespace {
 
+std::string key_of(const WorkloadSketch& sketch) {
+  return fmt::format("{}/{}", sketch.ns, sketch.name);
+}
+
 std::string_view namespace_of(std::string_view key) {
   return key.substr(0, key.find('/'));
 }
@@ -37,7 +41,7 @@ void WorkloadObjects::handed_over(const dialect::HandOver& what, TimeMs now) {
   record.told = false;  // nobody has been told about those pods
   if (!record.key.empty()) by_key_.insert_or_assign(record.key, what.to);
   if (const auto own = records_.find(what.to); own != records_.end()) {
-    retire(what.to, now);
+    retire(what.to, kOutOfSync, std::string(kHasAnother), now);
     if (own->second.flying) --flying_;
     line_.erase(own->second.turn);
   }
@@ -48,9 +52,11 @@ void WorkloadObjects::handed_over(const dialect::HandOver& what, TimeMs now) {
 void WorkloadObjects::out_of_sync(const std::string& key, TimeMs now) {
   const auto it = by_key_.find(key);
   if (it == by_key_.end()) return;
-  Record& record = records_.at(it->second);
-  record.life.out_of_sync(now);
-  compare(it->second, record, now);
+  if (is_past(it->second)) return;
+  const std::string workload = it->second;
+  retire(workload, kOutOfSync, "The prebuilt workload is out of sync with its user job", now);
+  stand(workload, records_.at(workload), now);
+  changed(workload, now);
 }
 
 WorkloadObjects::Record WorkloadObjects::without_object(Record& record) {
@@ -68,23 +74,37 @@ WorkloadObjects::Record WorkloadObjects::without_object(Record& record) {
   return out;
 }
 
-void WorkloadObjects::retire(const std::string& workload, TimeMs now) {
-  Record& record = records_.at(workload);
-  if (record.object_uid.empty()) return;
-  provisioner_.drop(record.object_uid);
-  const std::string past = past_of(record.object_uid);
-  Record fresh = without_object(record);
-  if (record.flying) moved_.insert_or_assign(workload, past);
-  record.life.replaced(now);
-  by_key_.insert_or_assign(record.key, past);
-  Record& kept = records_.insert_or_assign(past, std::move(record)).first->second;
-  record = std::move(fresh);
-  stand(workload, record, now);
-  compare(past, kept, now);
+void WorkloadObjects::retire(const std::string& record, std::string_view reason, std::string message,
+                             TimeMs now) {
+  Record& of = records_.at(record);
+  if (of.object_uid.empty()) return;
+  // The nodes that a slice asked for are those of the slices after it.
+  if (reason != kSliceReplaced) provisioner_.drop(of.object_uid);
+  const std::string past = past_of(of.object_uid);
+  if (of.flying) moved_.insert_or_assign(record, past);
+  by_key_.insert_or_assign(of.key, past);
+  Record fresh = without_object(of);
+  Record& kept = records_.insert_or_assign(past, std::exchange(of, std::move(fresh))).first->second;
+  kept.life.over(reason, std::move(message), now);
+  kept.successor = reason == kSliceReplaced ? work_of(record) : std::string();
+  schedule(past, now);  // what comes after it is still to be said
+}
+
+void WorkloadObjects::past_seen(const std::string& record, const std::string& workload, bool is_finished,
+                                TimeMs now) {
+  const auto it = records_.find(record);
+  Record& past = it->second;
+  const auto work = records_.find(workload);
+  const bool is_prebuilt = work != records_.end() && work->second.prebuilt;
+  past.life.over(is_prebuilt ? kOutOfSync : kSliceReplaced, std::string(kHasAnother), now);
+  const bool is_slice =
+      past.life.status().find(dialect::WorkloadCondition::kFinished)->reason == kSliceReplaced;
+  if (!is_finished || !is_slice || past.flying) return compare(record, past, now);
+  by_key_.erase(past.key);  // no work takes it up again
+  records_.erase(it);
 }
 
 void WorkloadObjects::settle_object(const std::string& workload, const WorkloadSketch& sketch, TimeMs now) {
-  const std::string key = fmt::format("{}/{}", sketch.ns, sketch.name);
   if (const auto it = records_.find(workload); it != records_.end() && !it->second.object_uid.empty()) {
     Record& record = it->second;
     if (namespace_of(record.key) != sketch.ns) {
@@ -95,27 +115,20 @@ void WorkloadObjects::settle_object(const std::string& workload, const WorkloadS
       record = without_object(record);
       stand(workload, record, now);
       adopt(workload, record, sketch);
-    } else if (sketch.name.empty() ? !record.prebuilt : record.key != key) {
-      retire(workload, now);
+    } else if (sketch.name.empty() ? !record.prebuilt : record.key != key_of(*sketch_of(workload))) {
+      retire(workload, kOutOfSync, std::string(kHasAnother), now);
+      stand(workload, record, now);
     }
   }
-  const auto former = by_key_.find(key);
+  const auto former = by_key_.find(key_of(*sketch_of(workload)));
   if (sketch.is_prebuilt || former == by_key_.end() || !is_past(former->second)) return;
   Record& record = records_[workload];
   const auto kept = records_.find(former->second);
   if (record.flying || kept->second.flying) return changed(workload, now);
-  // It does not name another any more: its own is its own again.
-  Record& old = kept->second;
-  record.key = key;
-  record.object_uid = std::move(old.object_uid);
-  record.version = old.version;
-  record.stands = old.stands;
-  record.checks = std::move(old.checks);
-  record.spec = std::move(old.spec);
-  record.reserved = old.reserved;
-  record.says_active = old.says_active;
-  record.boost = old.boost;
-  record.owners = std::move(old.owners);
+  // It does not name another any more: its own is its own again. What a slice that has run asks for cannot be changed, and its Job may
+  // have another size by now.
+  if (sketch.is_elastic && kept->second.reserved) return name_anew(workload);
+  move_object(kept->second, record);
   former->second = workload;
   records_.erase(kept);
   (void)record.life.set_active(record.says_active, now);
@@ -128,21 +141,6 @@ bool WorkloadObjects::is_of_another_namespace(const std::string& workload, const
   // It is not known yet: settle_object() sees which of two it is.
   const auto known = records_.find(workload);
   return known != records_.end() && !known->second.key.empty() && namespace_of(known->second.key) != ns;
-}
-
-std::string WorkloadObjects::record_of_own(const std::string& workload, const std::string& key,
-                                           const std::string& object_uid) {
-  if (const auto it = by_key_.find(key); it != by_key_.end() && is_past(it->second)) {
-    if (it->second == past_of(object_uid)) return it->second;
-    const std::string past = it->second;  // another of the same name
-    by_key_.erase(it);
-    if (records_.at(past).flying) --flying_;
-    records_.erase(past);
-  }
-  const auto known = records_.find(workload);
-  const bool has_another = known != records_.end() && known->second.prebuilt &&
-                           !known->second.object_uid.empty() && known->second.key != key;
-  return has_another ? past_of(object_uid) : workload;
 }
 
 }  // namespace berth::scheduler

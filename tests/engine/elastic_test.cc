@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "engine/tests_support.h"
 
@@ -312,6 +313,76 @@ TEST(Bands, WhatIsBeyondThemIsWorthNoMoreThanTheLast) {
   ok(e.apply(gang("between", 3, 1, 7)));
   EXPECT_EQ(slots_of(e.decide(2000), DecisionKind::kEvict, "e"), (Indices{5, 6, 7}));
   ok(e.audit());
+}
+
+// A gang that runs in part, because it asks for more than before.
+Workload came(Workload w, TimeMs created, std::optional<TimeMs> asks_more = {}) {
+  w.created = created;
+  w.asks_more_since = asks_more;
+  return w;
+}
+
+TEST(AsksForMore, WaitsInItsOwnPlaceInLine) {
+  for (const TimeMs since : {5000, 3000}) {
+    Engine e;
+    ok(e.apply(gpu_node("n0", 8)));
+    ok(e.apply(WorkloadUpsert{came(gang_workload("grows", 4, 1), 1000)}));
+    ok(e.apply(WorkloadUpsert{came(gang_workload("ends", 4, 1), 1000)}));
+    e.decide(2000);
+    ok(e.apply(WorkloadUpsert{came(gang_workload("other", 3, 1), 4000)}));
+    ok(e.apply(WorkloadUpsert{came(gang_workload("grows", 6, 1), 1000, since)}));
+    EXPECT_TRUE(e.decide(5000).empty());
+    ok(e.apply(WorkloadRemove{"ends"}));
+    const bool first = since < 4000;
+    const auto d = e.decide(6000);
+    EXPECT_EQ(slots_of(d, DecisionKind::kStart, "grows").size(), first ? 2u : 0u);
+    EXPECT_EQ(slots_of(d, DecisionKind::kStart, "other").size(), first ? 0u : 3u);
+    ok(e.apply(WorkloadRemove{first ? "grows" : "other"}));
+    EXPECT_EQ(slots_of(e.decide(7000), DecisionKind::kStart, first ? "other" : "grows").size(),
+              first ? 3u : 2u);
+    ok(e.audit());
+  }
+}
+
+TEST(AsksForMore, ABrokenGangComesFirst) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(WorkloadUpsert{came(gang_workload("broken", 4, 1), 4000)}));
+  ok(e.apply(WorkloadUpsert{came(gang_workload("ends", 4, 1), 1000)}));
+  e.decide(4000);
+  ok(e.apply(WorkloadUpsert{came(gang_workload("other", 3, 1), 2000)}));
+  ok(e.apply(WorkloadUpsert{came(gang_workload("broken", 6, 1), 4000)}));
+  EXPECT_TRUE(e.decide(5000).empty());
+  ok(e.apply(WorkloadRemove{"ends"}));
+  EXPECT_EQ(slots_of(e.decide(6000), DecisionKind::kStart, "broken").size(), 2u);
+}
+
+TEST(AsksForMore, IsNewerThanWhoCameBeforeIt) {
+  for (const TimeMs since : {3000, 1500}) {
+    Engine e;
+    ok(e.apply(gpu_node("n0", 8)));
+    ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+    ok(e.apply(gpu_queue("q", "", 8, {WithinQueue::kLowerOrNewerEqual, Reclaim::kNever})));
+    ok(e.apply(WorkloadUpsert{came(gang_workload("grows", 4, 1, 0, "q"), 1000)}));
+    ok(e.apply(WorkloadUpsert{came(gang_workload("runs", 4, 1, 0, "q"), 2000)}));
+    ASSERT_EQ(e.decide(2000).size(), 2u);
+    ok(e.apply(WorkloadUpsert{came(gang_workload("grows", 6, 1, 0, "q"), 1000, since)}));
+    EXPECT_EQ(slots_of(e.decide(3000), DecisionKind::kEvict, "runs").size(), since < 2000 ? 4u : 0u);
+    ok(e.audit());
+  }
+}
+
+// Also where nobody looked at who waits meanwhile.
+TEST(AsksForMore, OnceItIsNewerItYieldsToWhoWaits) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 8)));
+  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+  ok(e.apply(gpu_queue("q", "", 8, {WithinQueue::kLowerOrNewerEqual, Reclaim::kNever})));
+  ok(e.apply(WorkloadUpsert{came(gang_workload("grown", 8, 1, 0, "q"), 1000)}));
+  ok(e.apply(WorkloadUpsert{came(gang_workload("waits", 8, 1, 0, "q"), 2000)}));
+  ASSERT_EQ(e.decide(2000).size(), 1u);
+  ok(e.apply(WorkloadUpsert{came(gang_workload("grown", 8, 1, 0, "q"), 3000)}));
+  EXPECT_EQ(slots_of(e.decide(3000), DecisionKind::kEvict, "grown").size(), 8u);
 }
 
 }  // namespace

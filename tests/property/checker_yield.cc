@@ -178,7 +178,8 @@ std::string Checker::may_yield(const WorkloadRecord& victim, const Rank& rank,
     static const Ordering kByCreation;
     const Ordering& ordering =
         to.spec.queue.empty() ? kByCreation : ledger_.queues.at(to.spec.queue).ordering;
-    const bool newer = std::tie(victim.spec.created, victim.arrival) > std::tie(to.spec.created, to.arrival);
+    const bool newer =
+        std::make_tuple(victim.spec.created, victim.arrival) > std::make_tuple(to.came(), to.arrival);
     bool behind = true;  // by what changes with time: not known here
     const bool ages = ordering.limit() > 0;
     if (ordering.by == OrderBy::kCreation && !ages) behind = newer;
@@ -193,7 +194,8 @@ std::string Checker::may_yield(const WorkloadRecord& victim, const Rank& rank,
                        to.spec.queue);
   }
   if (same_queue) {
-    const bool newer = std::tie(victim.spec.created, victim.arrival) > std::tie(to.spec.created, to.arrival);
+    const bool newer =
+        std::make_tuple(victim.spec.created, victim.arrival) > std::make_tuple(to.came(), to.arrival);
     const bool equal_newer = policy.within == WithinQueue::kLowerOrNewerEqual && rank == claimed && newer;
     if (policy.within == WithinQueue::kNever || (!lower && !equal_newer)) {
       return fmt::format(

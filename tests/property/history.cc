@@ -32,6 +32,9 @@ std::vector<Event> revise(const Step& step, const Ledger& ledger) {
   switch (r.below(6)) {
     case 4:
       w.restart.last_checkpoint = ledger.now;
+      // It has what it asked for more, and stands from now on where that stood.
+      if (w.asks_more_since && ledger.workloads.at(*uid).grows())
+        w.created = std::max(w.created, *w.asks_more_since);
       break;
     case 0:
       w.priority = r.between(0, 3);
@@ -53,6 +56,7 @@ std::vector<Event> revise(const Step& step, const Ledger& ledger) {
       set.present.reset();
       set.bands.clear();
       if (r.chance(1, 2)) set.least = r.between(1, set.count);
+      if (w.asks_more_since) w.asks_more_since = ledger.now;
     }
   }
   return {WorkloadUpsert{w}};

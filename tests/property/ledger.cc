@@ -54,6 +54,11 @@ bool WorkloadRecord::grows() const {
   return all;
 }
 
+TimeMs WorkloadRecord::came() const {
+  const bool asks_more = spec.asks_more_since && active() > 0 && !grows();
+  return asks_more ? std::max(spec.created, *spec.asks_more_since) : spec.created;
+}
+
 bool WorkloadRecord::awaits_nodes() const {
   return std::any_of(sets.begin(), sets.end(), [](const auto& set) {
     return std::any_of(set.begin(), set.end(),

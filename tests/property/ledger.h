@@ -56,6 +56,8 @@ struct WorkloadRecord {
   std::int64_t place_of(std::size_t set, std::size_t index) const;
   // Everything that must run runs.
   bool grows() const;
+  // Since when it stands in line: Workload::asks_more_since.
+  TimeMs came() const;
   // Some of it has quota alone, and nodes are to come.
   bool awaits_nodes() const;
 };

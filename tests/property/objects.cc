@@ -79,6 +79,7 @@ TopologyRequest make_topology(Random& r) {
 
 // Streams of their own, so that older seeds mean what they meant.
 constexpr std::uint64_t kLanes = 0x6c616e6573;
+constexpr std::uint64_t kMore = 0x6d6f7265;
 constexpr std::uint64_t kAwaits = 0x617761697473;
 
 Profile profile_of(std::uint64_t seed) {
@@ -241,6 +242,8 @@ Workload make_workload(const Profile& p, std::int64_t id, std::uint64_t seed) {
   w.preemptible = !r.chance(1, 10);
   w.active = !r.chance(1, 30);
   w.created = r.chance(1, 3) ? 1000 : id * 10;
+  Random more(seed ^ kMore);
+  if (more.chance(1, 3)) w.asks_more_since = w.created + 10 * more.between(-5, 40);
   if (r.chance(1, 3)) w.restart.checkpoint_every = 1000 * r.between(1, 60);
   if (r.chance(1, 8)) w.minimum_runtime = 1000 * r.between(0, 30);
   w.restart.overhead = 1000 * r.between(0, 60);

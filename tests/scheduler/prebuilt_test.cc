@@ -300,6 +300,87 @@ TEST_F(PrebuiltTest, AJobThatBeginsToNameOneAndCeasesToLeavesTheFormerOneFinishe
   EXPECT_EQ(settle(kMinute), 0);
 }
 
+// The Workload that it names says one size.
+TEST_F(PrebuiltTest, AnElasticJobThatNamesOneHasNoSlices) {
+  start(default_options(), 4);
+  const auto elastic = [&] {
+    jobs_["train"]["metadata"]["annotations"]["kueue.x-k8s.io/elastic-job"] = "true";
+    jobs_["train"]["spec"]["completions"] = 100;
+    update_job("train");
+  };
+  job({.name = "train"});
+  elastic();
+  settle();
+  ASSERT_EQ(bound("train"), 2);
+  jobs_["train"]["metadata"]["labels"][kNames] = "remote";
+  update_job("train");
+  settle();
+  EXPECT_TRUE(is_suspended("train")) << "there is none yet";
+  EXPECT_EQ(condition("train", "Finished")["reason"], "OutOfSync");
+  EXPECT_EQ(objects_.size(), 1u);
+  prebuilt("remote");
+  settle(kMinute);  // it was ended, and rests
+  EXPECT_FALSE(is_suspended("train"));
+  EXPECT_EQ(bound("train"), 2);
+  EXPECT_TRUE(is_of("remote", "Admitted"));
+  EXPECT_FALSE(objects_["remote"]["metadata"]
+                   .value("annotations", json::object())
+                   .contains("kueue.x-k8s.io/workload-slice-name"));
+  start(default_options(), 4);
+  settle(kMinute);
+  EXPECT_TRUE(is_of("remote", "Admitted"));
+  EXPECT_EQ(condition("train", "Finished")["reason"], "OutOfSync");
+  // Another size is not a slice.
+  jobs_["train"]["spec"]["parallelism"] = 3;
+  jobs_["train"]["metadata"]["generation"] = jobs_["train"]["metadata"]["generation"].get<int>() + 1;
+  update_job("train");
+  settle();
+  EXPECT_TRUE(is_suspended("train"));
+  EXPECT_EQ(of("remote", "Finished")["reason"], "OutOfSync");
+  EXPECT_EQ(objects_.size(), 2u);
+  // And back: it has slices again, and the one that has run stays over.
+  jobs_["train"]["metadata"]["labels"].erase(kNames);
+  update_job("train");
+  settle(kMinute);
+  EXPECT_FALSE(is_suspended("train"));
+  EXPECT_EQ(bound("train"), 3);
+  EXPECT_TRUE(is("train", "Finished"));
+  ASSERT_EQ(objects_.size(), 3u);
+  for (const auto& [name, object] : objects_) {
+    if (name == "remote" || name == object_name("train")) continue;
+    EXPECT_TRUE(is_of(name, "Admitted"));
+    EXPECT_EQ(object["spec"]["podSets"][0]["count"], 3);
+  }
+  EXPECT_EQ(settle(kMinute), 0);
+  start(default_options(), 4);
+  settle(kMinute);
+  EXPECT_EQ(bound("train"), 3);
+  EXPECT_FALSE(is_suspended("train"));
+  EXPECT_EQ(objects_.size(), 3u);
+}
+
+// Whoever made it and Berth's slices: what waits for more is over when the Job names another.
+TEST_F(PrebuiltTest, TheSliceThatWaitsIsOverToo) {
+  start(default_options(), 2);
+  job({.name = "train"});
+  jobs_["train"]["metadata"]["annotations"]["kueue.x-k8s.io/elastic-job"] = "true";
+  jobs_["train"]["spec"]["completions"] = 100;
+  update_job("train");
+  settle();
+  ASSERT_EQ(bound("train"), 2);
+  jobs_["train"]["spec"]["parallelism"] = 3;
+  jobs_["train"]["metadata"]["generation"] = jobs_["train"]["metadata"]["generation"].get<int>() + 1;
+  update_job("train");
+  settle();
+  ASSERT_EQ(objects_.size(), 2u);
+  jobs_["train"]["metadata"]["labels"][kNames] = "remote";
+  update_job("train");
+  settle(kMinute);
+  ASSERT_EQ(objects_.size(), 2u);
+  for (const auto& [name, object] : objects_) EXPECT_EQ(of(name, "Finished")["reason"], "OutOfSync") << name;
+  EXPECT_EQ(settle(kMinute), 0);
+}
+
 TEST_F(PrebuiltTest, AJobThatHasItsOwnTakesThePlacesOfTheOneThatItBeginsToName) {
   prebuilt("remote");
   settle();

@@ -12,6 +12,7 @@
 
 #include "dialect/workload_object.h"
 #include "job_support.h"
+#include "text/time.h"
 #include "world_support.h"
 
 namespace berth::scheduler::testing {
@@ -80,6 +81,7 @@ class WorkloadObjectsTest : public ::testing::Test {
         EXPECT_FALSE(objects_.contains(name)) << "made twice";
         object = &(objects_[name] = body);
         (*object)["metadata"]["uid"] = "object-" + name;
+        (*object)["metadata"]["creationTimestamp"] = clock();
       } else {
         name = name.substr(1, name.find('/', 1) == std::string::npos ? name.npos : name.find('/', 1) - 1);
         if (!objects_.contains(name)) {
@@ -185,10 +187,12 @@ class WorkloadObjectsTest : public ::testing::Test {
   void job(JobText text, const json& labels = json::object()) {
     json object = json::parse(job_json(text));
     object["metadata"]["labels"].update(labels);
+    object["metadata"]["creationTimestamp"] = clock();
     jobs_[text.name] = object;
     w_->object(dialect::Kind::kJob, text.name, object.dump());
     w_->turn();
   }
+  std::string clock() const { return text::format_time_seconds(w_->now); }
   void update_job(const std::string& name) {
     w_->object(dialect::Kind::kJob, name, jobs_.at(name).dump());
     w_->turn();

@@ -339,6 +339,7 @@ Status State::check_amounts(const Workload& workload) const {
 void State::fill(WorkloadState& w, const Workload& from) {
   w.name = from.name;
   w.created = from.created;
+  w.asks_more_since = from.asks_more_since;
   w.kind = from.kind;
   w.may_preempt = from.may_preempt;
   w.preemptible = from.preemptible;
@@ -406,6 +407,7 @@ Status State::workload_upsert(const Workload& workload) {
     if (w.took_back && w.active != workload.active) pending.wake_all();  // who stood back from it
     if (w.preemptible != workload.preemptible || w.minimum_runtime != workload.minimum_runtime)
       pending.wake_all();
+    if (w.running() > 0 && w.created != workload.created) pending.wake_all();  // who it stands behind
     w.queue = queue;
   } else {
     if (free_workloads_.empty()) {

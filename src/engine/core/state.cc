@@ -203,7 +203,7 @@ std::string State::class_key(const WorkloadState& w, WorkloadId id) const {
   fmt::format_to(std::back_inserter(key), "|{}", w.priority);  // last: kin_of()
   // What has slots somewhere already must come near them: a class of its own.
   if (w.running() > 0 || w.releasing() > 0)
-    fmt::format_to(std::back_inserter(key), "#{}{}", id.value, w.incomplete() ? "!" : "");
+    fmt::format_to(std::back_inserter(key), "#{}{}", id.value, w.is_broken() ? "!" : "");
   return key;
 }
 
@@ -284,7 +284,7 @@ void State::settle(WorkloadId id) {
   if (!waits) return;
   w.in_line = member(w, id);
   const Claim claim = claim_of(w);
-  w.pending = pending.add(class_key(w, id), w.queue, w.lane, claim.priority, w.incomplete(),
+  w.pending = pending.add(class_key(w, id), w.queue, w.lane, claim.priority, w.is_broken(),
                           claim.free_room_only, w.in_line);
 }
 
@@ -317,7 +317,7 @@ Pending::Member State::member(const WorkloadState& w, WorkloadId id) const {
   // As of the last note: what runs and waits to grow does not move while it stands in line.
   const std::int64_t key =
       old ? 0 : order_key(ordering, w.progress, w.restart, w.expected, 0, w.progress.since);
-  return {!old, key, w.created, w.arrival, id};
+  return {!old, key, w.came(), w.arrival, id};
 }
 
 void State::leave_line(WorkloadId id) {

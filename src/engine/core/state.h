@@ -65,6 +65,7 @@ struct WorkloadState {
   std::int64_t priority = 0;      // with the tier of its kind, where its queue has tiers (order/rank.h)
   std::int64_t own_priority = 0;  // as it was given
   TimeMs created = 0;
+  std::optional<TimeMs> asks_more_since;
   std::uint64_t arrival = 0;
   WorkloadKind kind = WorkloadKind::kTraining;
   bool may_preempt = true;
@@ -107,6 +108,12 @@ struct WorkloadState {
   bool incomplete() const {
     return running() > 0 &&
            std::any_of(sets.begin(), sets.end(), [](const PodSetState& s) { return s.active < s.least; });
+  }
+  // What it lacks comes first.
+  bool is_broken() const { return incomplete() && !asks_more_since; }
+  // Since when it stands in line.
+  TimeMs came() const {
+    return incomplete() && asks_more_since ? std::max(created, *asks_more_since) : created;
   }
 
  private:

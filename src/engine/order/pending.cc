@@ -27,7 +27,7 @@ Head Pending::head_of(ClassId id) const {
   const Member& first = *c.members.begin();
   const Line& l = lines_[c.queue.index()];
   Head head;
-  head.complete = !c.incomplete;
+  head.complete = !c.broken;
   head.lane = c.lane < l.lanes.size() ? l.lanes[c.lane] : 0;
   (l.priority_first ? head.minus_priority : head.minus_priority_behind) = -c.priority;
   head.surplus = c.surplus;
@@ -121,7 +121,7 @@ void Pending::call_back(QueueId queue) {
 }
 
 ClassId Pending::add(const std::string& key, QueueId queue, std::uint32_t lane, std::int64_t priority,
-                     bool incomplete, bool surplus, Member member) {
+                     bool broken, bool surplus, Member member) {
   auto it = index_.find(key);
   if (it == index_.end()) {
     ClassId id(classes_.size());
@@ -136,7 +136,7 @@ ClassId Pending::add(const std::string& key, QueueId queue, std::uint32_t lane, 
     classes_[id.index()].queue = queue;
     classes_[id.index()].lane = lane;
     classes_[id.index()].priority = priority;
-    classes_[id.index()].incomplete = incomplete;
+    classes_[id.index()].broken = broken;
     classes_[id.index()].surplus = surplus;
     it = index_.emplace(key, id).first;
     line(queue).classes.insert(id);

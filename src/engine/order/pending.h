@@ -1,7 +1,8 @@
 // Pending workloads in the order in which they are tried, grouped into classes of identical ones: one verdict serves the
 // whole class, and a blocked class costs nothing until something happens that could unblock it.
 //
-// Order: first started work that is short of its least count (a half-bound gang after a restart, a lost pod). Then within a
+// Order: first started work that is short of its least count (a half-bound gang after a restart, a lost pod), unless that is more than
+// it asked for before (Workload::asks_more_since). Then within a
 // queue by the place of its lane (quota/lanes.h), where the queue has lanes; by priority (higher first), what must start before surplus that may grow, by whether it is old (rank.h), by the key of the queue's ordering, by creation and
 // arrival; or with priority after the key. Members of a class stand in the same order. Across queues as the tree of queues
 // says (tournament.h). A queue whose first workload would run on borrowed quota can be put off until the others have been
@@ -54,8 +55,8 @@ class Pending {
     QueueId queue;
     std::uint32_t lane = 0;  // of its queue; without any: 0
     std::int64_t priority = 0;
-    bool incomplete = false;  // started, and short of its least count
-    bool surplus = false;     // growth that takes free room only
+    bool broken = false;   // started, short of its least count, and that comes first
+    bool surplus = false;  // growth that takes free room only
     std::set<Member> members;
     bool parked = false;
     Parked why;
@@ -84,8 +85,8 @@ class Pending {
   void refresh_all();
 
   // Puts a workload into the class of this key (made when it is new; a new or emptied class is awake).
-  ClassId add(const std::string& key, QueueId queue, std::uint32_t lane, std::int64_t priority,
-              bool incomplete, bool surplus, Member member);
+  ClassId add(const std::string& key, QueueId queue, std::uint32_t lane, std::int64_t priority, bool broken,
+              bool surplus, Member member);
   void remove(ClassId id, const Member& member);
 
   // The class whose first member is to be tried next; none when all are parked or blocked.

@@ -79,7 +79,7 @@ bool stands_behind(const State& state, const InLine& its_place, const InLine& pl
   const Ordering& ordering = ordering_of(state, w);
   if (ordering.priority_first && its_place.priority != place.priority)
     return its_place.priority < place.priority;
-  const bool newer = std::tie(v.created, v.arrival) > std::tie(w.created, w.arrival);
+  const bool newer = std::make_tuple(v.created, v.arrival) > std::make_tuple(w.came(), w.arrival);
   const bool v_old = is_old(ordering, v);
   const bool w_old = is_old(ordering, w);
   if (v_old || w_old) return w_old && (v_old ? newer : !keeps_seat(ordering, v, state.now));

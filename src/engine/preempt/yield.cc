@@ -11,8 +11,8 @@ namespace berth::engine {
 TimeMs within_yields_from(const State& state, const InLine& v, const InLine& w) {
   const auto now_or_never = [](bool yields) { return yields ? 0 : kEndOfTime; };
   const auto newer = [&] {
-    return std::tie(v.workload.created, v.workload.arrival) >
-           std::tie(w.workload.created, w.workload.arrival);
+    return std::make_tuple(v.workload.created, v.workload.arrival) >
+           std::make_tuple(w.workload.came(), w.workload.arrival);
   };
   switch (state.queues[w.workload.queue.index()].spec.preemption.within) {
     case WithinQueue::kNever:
