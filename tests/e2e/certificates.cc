@@ -105,7 +105,7 @@ Authority::~Authority() = default;
 
 Result<Authority> Authority::create(const std::string& common_name) {
   auto impl = std::make_unique<Impl>();
-  impl->key.reset(EVP_EC_gen("P-256"));
+  impl->key.reset(EVP_RSA_gen(2048));
   if (impl->key == nullptr) {
     return fail(ErrorCode::kInternal, "OpenSSL could not make a key");
   }

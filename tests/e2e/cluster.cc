@@ -308,7 +308,9 @@ Process* TestCluster::process(const std::string& program) {
 Status TestCluster::spawn(const std::string& program, std::vector<std::string> args) {
   BERTH_ASSIGN(const std::string path, find_program(program, options_.kubernetes));
   args.insert(args.begin(), path);
-  BERTH_ASSIGN(processes_[program], Process::start({.argv = std::move(args), .log = log(program)}));
+  ProcessOptions process{.argv = std::move(args), .log = log(program)};
+  if (!options_.go_gc.empty()) process.env.emplace_back("GOGC", options_.go_gc);
+  BERTH_ASSIGN(processes_[program], Process::start(std::move(process)));
   return {};
 }
 
@@ -359,11 +361,6 @@ Status TestCluster::start_api_server() {
       "--tls-cert-file=" + (folder_ / "server.crt").string(),
       "--tls-private-key-file=" + (folder_ / "server.key").string(),
       "--client-ca-file=" + endpoint_.ca_file,
-      "--requestheader-client-ca-file=" + endpoint_.ca_file,
-      "--requestheader-allowed-names=front-proxy",
-      "--requestheader-username-headers=X-Remote-User",
-      "--requestheader-group-headers=X-Remote-Group",
-      "--requestheader-extra-headers-prefix=X-Remote-Extra-",
       "--cert-dir=" + (folder_ / "apiserver").string(),
       "--authorization-mode=RBAC",
       "--anonymous-auth=false",
