@@ -43,7 +43,8 @@ Result<sim::TraceFile> trace_file(const std::string& path, const TraceReading& r
   file.rules.no_tenant_queue = reading.no_tenant_queue;
   file.rules.as_given = true;
   file.rules.gpus_per_task = reading.gpus_per_task;
-  file.rules.max_jobs = kInt64Max;
+  // Other forms pass job by job.
+  file.rules.max_jobs = file.form == sim::TraceForm::kLog ? reading.max_jobs : kInt64Max;
   return file;
 }
 
@@ -70,7 +71,7 @@ Result<std::string> inspect(const InspectArguments& arguments, const std::string
   tables = &builder.tables();
   BERTH_ASSIGN(stats.world, sim::read_trace_file(file, builder));
   stats.remarks = remarks_of(builder);
-  const sim::TraceSummary summary = sim::summarize(stats);
+  const sim::TraceSummary summary = stats.summarize();
   return arguments.output == "json" ? sim::stats_json(file, stats, summary)
                                     : sim::stats_table(file, stats, summary);
 }
@@ -140,6 +141,7 @@ Status convert(const ConvertArguments& arguments, std::ostream& err) {
   BERTH_ASSIGN(sim::TraceFile file, trace_file(arguments.in, arguments.reading));
   BERTH_ASSIGN(file.rules.from, bound(arguments.from, kInt64Min, "--from"));
   BERTH_ASSIGN(file.rules.to, bound(arguments.until, kInt64Max, "--until"));
+  if (arguments.sort) file.rules.max_jobs = arguments.reading.max_jobs;
   if (file.rules.from >= file.rules.to) return fail(ErrorCode::kInvalid, "--until must be later than --from");
 
   // Nodes and queues stand in front of the jobs, so the forms that have any are read twice.
@@ -277,6 +279,11 @@ void add_reading(CLI::App& command, TraceReading& reading) {
   command.add_option("--queue", reading.queue, "the queue of all jobs, whatever the file says");
   command.add_option("--no-tenant-queue", reading.no_tenant_queue,
                      "the queue of jobs for which the file names none");
+  command
+      .add_option("--max-jobs", reading.max_jobs,
+                  "the bound of memory where jobs are held (decision logs, --sort): more are an error")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
+      ->capture_default_str();
 }
 
 void register_inspect(CLI::App& trace, int& exit_code) {
@@ -291,6 +298,10 @@ void register_inspect(CLI::App& trace, int& exit_code) {
       "Jobs, span, sizes, run times, arrivals by hour, GPU-hours by size and tenant, demand, and what is "
       "odd:\n"
       "jobs without a tenant, without run time, out of order. The same file gives the same bytes.\n"
+      "A file of any length takes the same memory (but for decision logs, which hold their jobs): up to a "
+      "million\n"
+      "jobs every number is exact, and of more than that the output says which are not, and how close they "
+      "are.\n"
       "Example: berth trace inspect examples/small.jsonl");
   command->callback([arguments, &exit_code] { exit_code = run_inspect(*arguments, std::cout, std::cerr); });
 }
@@ -316,7 +327,8 @@ void register_convert(CLI::App& trace, int& exit_code) {
       ->capture_default_str();
   command->add_option("--seed", arguments->seed, "of --sample")->capture_default_str();
   command->add_flag("--from-zero", arguments->from_zero, "the first job that is written is submitted at 0");
-  command->add_flag("--sort", arguments->sort, "in order of submission; holds all jobs in memory");
+  command->add_flag("--sort", arguments->sort,
+                    "in order of submission; holds all jobs in memory, at most --max-jobs");
   add_reading(*command, arguments->reading);
   command->footer(
       "Jobs pass one by one, so that a file of any length takes the same memory (but for --sort and "

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/trace.h"
+
 namespace berth::cli {
 
 // How a file of jobs is read: the same for inspect and convert.
@@ -18,6 +20,7 @@ struct TraceReading {
   std::string tenant = "queue";
   std::string processors = "gpu";
   std::int64_t gpus_per_task = 8;
+  std::int64_t max_jobs = sim::kMostJobs;  // where jobs are held: of decision logs, to sort
 };
 
 struct InspectArguments {

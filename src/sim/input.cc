@@ -16,6 +16,10 @@ Result<std::vector<Node>> read_tenant_fleet(const ClusterSource& source) {
   BERTH_ASSIGN(const auto tenants, read_tenant_nodes(source.path));
   std::int64_t sum = 0;
   for (const auto& tenant : tenants) sum += tenant.second;
+  if (source.total_nodes == 0 && sum > kMostNodes) {
+    return fail_at({source.path, 0, 0}, "the tenants have {} nodes, more than {}; say total_nodes", sum,
+                   kMostNodes);
+  }
   std::vector<Node> nodes;
   for (const auto& [name, size] : tenants) {
     NodeShape shape = source.shape;

@@ -15,6 +15,7 @@ namespace berth::sim {
 namespace {
 
 constexpr std::int64_t kMostMs = kInt64Max / 4;
+constexpr std::uint64_t kMostLineValues = 1'000'000;
 
 Labels labels_of(text::Fields& f, std::string_view key) {
   Labels labels;
@@ -171,11 +172,15 @@ Result<TraceWorld> read_berth_trace(const std::string& path, BerthTracePart part
   TraceWorld trace;
   std::set<std::string, std::less<>> node_names;
   bool header = false;
+  std::size_t held = 0;
+  text::Limits limits;
+  limits.max_nodes = kMostLineValues;
   for (;;) {
     BERTH_ASSIGN(const auto line, lines.next());
     if (!line) break;
     if (line->find_first_not_of(" \t") == std::string_view::npos) continue;
-    BERTH_ASSIGN(const text::Document document, text::parse_json(std::string(*line), path, {}, lines.line()));
+    BERTH_ASSIGN(const text::Document document,
+                 text::parse_json(std::string(*line), path, limits, lines.line()));
     text::Fields f(document, document.root(), text::Unknown::kRefuse);
     const LineKind kind = f.choice("kind", kLineKinds);
     if (!f.ok()) return tl::unexpected<Error>(f.done().error());
@@ -188,6 +193,11 @@ Result<TraceWorld> read_berth_trace(const std::string& path, BerthTracePart part
       BERTH_TRY(f.done());
       header = true;
       continue;
+    }
+    if (kind != LineKind::kJob) held += line->size();
+    if (held > kMostWorldBytes) {
+      f.error("kind", "nodes, topologies, queues and flavors take more than {} bytes", kMostWorldBytes);
+      return tl::unexpected<Error>(f.done().error());
     }
     switch (kind) {
       case LineKind::kHeader:
@@ -211,6 +221,8 @@ Result<TraceWorld> read_berth_trace(const std::string& path, BerthTracePart part
         for (const Topology& above : trace.topologies) {
           if (above.name == topology.name) f.error("name", "this topology stood above already");
         }
+        if (trace.topologies.size() >= kMostTopologies)
+          f.error("name", "more than {} topologies", kMostTopologies);
         BERTH_TRY(f.done());
         trace.topologies.push_back(std::move(topology));
         break;
@@ -222,12 +234,14 @@ Result<TraceWorld> read_berth_trace(const std::string& path, BerthTracePart part
         } else {
           read_queue(f, {}, nullptr, trace.queues);
         }
+        if (trace.queues.size() > kMostQueues) f.error("kind", "more than {} queues", kMostQueues);
         BERTH_TRY(f.done());
         break;
       case LineKind::kFlavor:
         if (part != BerthTracePart::kQueues && part != BerthTracePart::kAll) break;
         if (!f.has("flavor")) f.error("flavor", "is missing");
         trace.flavors.push_back(read_model<Flavor>(f, "flavor"));
+        if (trace.flavors.size() > kMostQueues) f.error("kind", "more than {} flavors", kMostQueues);
         BERTH_TRY(f.done());
         break;
       case LineKind::kJob:

@@ -82,7 +82,7 @@ Status read_gangs(const std::string& path, const JobRules& rules, TraceBuilder& 
 }
 
 Result<Fleet> read_hosts(const std::string& path, const HostColumns& columns, const NodeShape& shape) {
-  BERTH_ASSIGN(text::ByteSource source, text::ByteSource::open(path));
+  BERTH_ASSIGN(text::ByteSource source, text::ByteSource::open(path, {kMostWorldBytes}));
   std::vector<std::string> required{columns.host};
   for (const HostLevel& level : columns.levels) required.push_back(level.column);
   BERTH_ASSIGN(text::CsvReader csv, text::CsvReader::open(source, required));

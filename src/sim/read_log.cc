@@ -3,7 +3,8 @@
 //
 //   time       events carry none: each counts as of the decide() that follows. The first decide() is time 0.
 //   nodes, topologies, queues, flavors: as they are when the log ends, without what was removed before.
-// Memory: what is alive, and about 200 bytes per job.
+// Memory: about 200 bytes per job, at most rules.max_jobs of them, and what is alive: nodes, queues, workloads that have
+// not ended and events that wait for their decide(), of which at most kMostAliveBytes of text are held.
 //   submission the creation of the workload, or when it was first seen active.
 //   a run      begins with the decision that starts the workload, or when it is first seen running, and ends
 //              with an eviction, with the end of its last slot, or with the workload.
@@ -33,8 +34,12 @@ namespace {
 
 using Slot = std::pair<std::int64_t, std::int64_t>;  // pod set, index
 
+constexpr std::size_t kMostAliveBytes = std::size_t{1} << 30;
+constexpr std::size_t kSlotBytes = 48;  // of a slot that runs: a node of the set
+
 struct Seen {
   Workload workload;
+  std::size_t bytes = 0;  // of its line
   std::uint32_t line = 0;
   std::optional<TimeMs> submit;
   std::set<Slot> running;
@@ -51,35 +56,39 @@ struct Seen {
 template <class T>
 class ByName {
  public:
-  void put(const std::string& name, T value) {
-    const auto [it, fresh] = index_.try_emplace(name, values_.size());
-    if (fresh) {
-      values_.emplace_back(std::move(value));
-    } else {
-      values_[it->second] = std::move(value);
-    }
+  // `bytes`: of the text that the value was read from.
+  void put(const std::string& name, T value, std::size_t bytes) {
+    const auto [it, fresh] = places_.try_emplace(name, next_);
+    if (fresh) ++next_;
+    Entry& entry = values_[it->second];
+    bytes_ += bytes - entry.bytes;
+    entry = {std::move(value), bytes};
   }
   void erase(const std::string& name) {
-    const auto it = index_.find(name);
-    if (it == index_.end()) return;
-    values_[it->second].reset();
-    index_.erase(it);
+    const auto it = places_.find(name);
+    if (it == places_.end()) return;
+    const auto value = values_.find(it->second);
+    bytes_ -= value->second.bytes;
+    values_.erase(value);
+    places_.erase(it);
   }
-  void clear() {
-    index_.clear();
-    values_.clear();
-  }
+  void clear() { *this = ByName(); }
+  std::size_t bytes() const { return bytes_; }
   std::vector<T> take() {
     std::vector<T> out;
-    for (auto& value : values_) {
-      if (value) out.push_back(*std::move(value));
-    }
+    for (auto& [place, entry] : values_) out.push_back(std::move(entry.value));
     return out;
   }
 
  private:
-  std::map<std::string, std::size_t, std::less<>> index_;
-  std::vector<std::optional<T>> values_;
+  struct Entry {
+    T value;
+    std::size_t bytes = 0;
+  };
+  std::map<std::string, std::uint64_t, std::less<>> places_;
+  std::map<std::uint64_t, Entry> values_;
+  std::uint64_t next_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 // A job that is known whole, until the log has been read.
@@ -99,7 +108,8 @@ class LogTrace {
   LogTrace(std::string file, const JobRules& rules, TraceBuilder& out)
       : file_(std::move(file)), rules_(rules), out_(out) {}
 
-  Status take(const observe::LogLine& line, std::uint32_t number) {
+  // `bytes`: of the line.
+  Status take(const observe::LogLine& line, std::uint32_t number, std::size_t bytes) {
     number_ = number;
     if (std::holds_alternative<observe::LogSession>(line)) {
       // A fresh engine is told everything again. Workloads stay: what runs was not stopped by that.
@@ -108,7 +118,10 @@ class LogTrace {
       queues_.clear();
       flavors_.clear();
     } else if (const auto* event = std::get_if<observe::LogEvent>(&line)) {
-      if (event->refused.empty()) waiting_.emplace_back(event->event, number);
+      if (event->refused.empty()) {
+        waiting_.push_back({event->event, number, bytes});
+        waiting_bytes_ += bytes;
+      }
     } else if (const auto* decide = std::get_if<observe::LogDecide>(&line)) {
       now_ = decide->now;
       if (!zero_) zero_ = now_;
@@ -116,7 +129,7 @@ class LogTrace {
       number_ = number;
       for (const Decision& decision : decide->decisions) take_decision(decision);
     }
-    return {};
+    return within_limits();
   }
 
   Result<TraceWorld> finish() {
@@ -137,18 +150,37 @@ class LogTrace {
 
  private:
   Status take_events() {
-    for (const auto& [event, line] : waiting_) {
-      number_ = line;
-      BERTH_TRY(std::visit([this](const auto& e) { return on(e); }, event));
+    for (const Waiting& waiting : waiting_) {
+      number_ = waiting.line;
+      bytes_ = waiting.bytes;
+      BERTH_TRY(std::visit([this](const auto& e) { return on(e); }, waiting.event));
     }
     waiting_.clear();
+    waiting_bytes_ = 0;
+    return {};
+  }
+
+  Status within_limits() const {
+    const std::size_t alive = waiting_bytes_ + workload_bytes_ + slots_ * kSlotBytes + nodes_.bytes() +
+                              topologies_.bytes() + flavors_.bytes() + queues_.bytes();
+    if (alive > kMostAliveBytes) {
+      return fail_at({file_, number_, 0},
+                     "the objects that are alive here take more than {} bytes of the log; convert a log of a "
+                     "smaller cluster, or a part of it",
+                     kMostAliveBytes);
+    }
+    if (static_cast<std::int64_t>(known_.size() + workloads_.size()) > rules_.max_jobs) {
+      return fail_at({file_, number_, 0},
+                     "more than {} jobs in a decision log, which are held; raise --max-jobs",
+                     rules_.max_jobs);
+    }
     return {};
   }
 
   Status on(const NodeUpsert& event) {
     Node node = event.node;
     node.available_at.reset();
-    nodes_.put(event.node.name, std::move(node));
+    nodes_.put(event.node.name, std::move(node), bytes_);
     return {};
   }
   Status on(const NodeRemove& event) {
@@ -156,7 +188,7 @@ class LogTrace {
     return {};
   }
   Status on(const TopologyUpsert& event) {
-    topologies_.put(event.topology.name, event.topology);
+    topologies_.put(event.topology.name, event.topology, bytes_);
     return {};
   }
   Status on(const TopologyRemove& event) {
@@ -164,7 +196,7 @@ class LogTrace {
     return {};
   }
   Status on(const FlavorUpsert& event) {
-    flavors_.put(event.flavor.name, event.flavor);
+    flavors_.put(event.flavor.name, event.flavor, bytes_);
     return {};
   }
   Status on(const FlavorRemove& event) {
@@ -172,7 +204,7 @@ class LogTrace {
     return {};
   }
   Status on(const QueueUpsert& event) {
-    queues_.put(event.queue.name, event.queue);
+    queues_.put(event.queue.name, event.queue, bytes_);
     return {};
   }
   Status on(const QueueRemove& event) {
@@ -182,6 +214,8 @@ class LogTrace {
   Status on(const WorkloadUpsert& event) {
     Seen& seen = workloads_[event.workload.uid];
     if (seen.line == 0) seen.line = number_;
+    workload_bytes_ += bytes_ - seen.bytes;
+    seen.bytes = bytes_;
     seen.workload = event.workload;
     if (!seen.submit && event.workload.active) {
       const TimeMs created = event.workload.created;
@@ -199,6 +233,8 @@ class LogTrace {
       seen.ended = true;
     }
     BERTH_TRY(give(seen));
+    workload_bytes_ -= seen.bytes;
+    slots_ -= seen.running.size();
     workloads_.erase(it);
     return {};
   }
@@ -213,7 +249,7 @@ class LogTrace {
         break;
       case SlotState::kGone:
       case SlotState::kAbsent:
-        if (it->second.running.erase(slot) > 0 && it->second.running.empty()) end(it->second);
+        if (stop(it->second, slot) && it->second.running.empty()) end(it->second);
         break;
       case SlotState::kWaiting:
       case SlotState::kHeld:
@@ -234,7 +270,7 @@ class LogTrace {
     if (decision.kind == DecisionKind::kStart) {
       for (const SlotPlacement& slot : decision.slots) begin(seen, {slot.pod_set, slot.index});
     } else if (decision.kind == DecisionKind::kEvict) {
-      for (const SlotPlacement& slot : decision.slots) seen.running.erase({slot.pod_set, slot.index});
+      for (const SlotPlacement& slot : decision.slots) stop(seen, {slot.pod_set, slot.index});
       if (!seen.running.empty() || !seen.run_since) return;
       seen.kept = saturating_add(seen.kept, kept_of(seen, now_ - *seen.run_since));
       seen.run_since.reset();
@@ -249,13 +285,19 @@ class LogTrace {
   }
 
   void begin(Seen& seen, const Slot& slot) {
-    seen.running.insert(slot);
+    if (seen.running.insert(slot).second) ++slots_;
     if (seen.run_since) return;
     // It comes back: the run before did not end the work after all.
     if (seen.ended) seen.kept = saturating_add(seen.kept, kept_of(seen, seen.last_run));
     seen.ended = false;
     seen.run_since = now_;
     ++seen.runs;
+  }
+  // Whether the slot ran.
+  bool stop(Seen& seen, const Slot& slot) {
+    const std::size_t stopped = seen.running.erase(slot);
+    slots_ -= stopped;
+    return stopped > 0;
   }
   void end(Seen& seen) {
     if (!seen.run_since) return;  // evicted
@@ -298,16 +340,25 @@ class LogTrace {
     job.restart = out_.restart(restart);
     if (workload.kind == WorkloadKind::kService) out_.remark("are services; here they are jobs that end");
     known_.push_back({seen.line, std::move(job), workload.queue});
-    return {};
+    return out_.within_limits({file_, seen.line, 0});
   }
 
   std::string file_;
   const JobRules& rules_;
   TraceBuilder& out_;
-  std::vector<std::pair<Event, std::uint32_t>> waiting_;  // for the next decide()
+  struct Waiting {
+    Event event;
+    std::uint32_t line = 0;
+    std::size_t bytes = 0;
+  };
+  std::vector<Waiting> waiting_;  // for the next decide()
+  std::size_t waiting_bytes_ = 0;
+  std::size_t workload_bytes_ = 0;
+  std::size_t slots_ = 0;  // that run
   TimeMs now_ = 0;
   std::optional<TimeMs> zero_;
   std::uint32_t number_ = 0;
+  std::size_t bytes_ = 0;  // of the line of the event that is taken
   ByName<Node> nodes_;
   ByName<Topology> topologies_;
   ByName<Flavor> flavors_;
@@ -324,7 +375,7 @@ Result<TraceWorld> read_log(const std::string& path, const JobRules& rules, Trac
   for (;;) {
     BERTH_ASSIGN(const auto line, reader.next());
     if (!line) return trace.finish();
-    BERTH_TRY(trace.take(*line, reader.line()));
+    BERTH_TRY(trace.take(*line, reader.line(), reader.raw().size()));
   }
 }
 

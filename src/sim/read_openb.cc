@@ -16,6 +16,7 @@ namespace {
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr std::int64_t kMostIndices = 50'000'000;
 constexpr std::int64_t kMostCpuMilli = 1'000'000'000;
+constexpr std::size_t kMostSpecBytes = 4096;
 constexpr std::int64_t kMostMiB = std::int64_t{1} << 32;
 
 Result<std::vector<std::int64_t>> read_numbers(std::string_view line, const std::string& file,
@@ -49,7 +50,7 @@ struct PodRow {
   std::int64_t gpus = 0;
   std::int64_t gpu_milli = 0;
   std::string spec;
-  TimeMs submit = 0;
+  TimeMs submit = 0;  // submission and duration: without an arrival order
   DurationMs duration = 0;
   std::uint32_t line = 0;
 };
@@ -109,7 +110,7 @@ Result<OpenbOrder> read_openb_order(const std::string& path) {
 }
 
 Result<std::vector<Node>> read_openb_nodes(const std::string& path, const OpenbOrder* order) {
-  BERTH_ASSIGN(text::ByteSource source, text::ByteSource::open(path));
+  BERTH_ASSIGN(text::ByteSource source, text::ByteSource::open(path, {kMostWorldBytes}));
   BERTH_ASSIGN(text::CsvReader csv,
                text::CsvReader::open(source, {"sn", "cpu_milli", "memory_mib", "gpu", "model"}));
   std::vector<Node> nodes;
@@ -166,45 +167,6 @@ Status read_openb_pods(const std::string& path, const OpenbOrder* order, const J
   constexpr std::size_t kScheduled = 8;
   BERTH_ASSIGN(text::CsvReader csv, text::CsvReader::open(source, required, optional));
 
-  constexpr std::int64_t kMostSeconds = kInt64Max / kSecond / 4;
-  std::vector<PodRow> rows;
-  for (;;) {
-    BERTH_ASSIGN(const bool more, csv.next());
-    if (!more) break;
-    const SourcePlace place{path, csv.line(), 0};
-    if (static_cast<std::int64_t>(rows.size()) >= rules.max_jobs) {
-      return fail_at(place, "more than {} pods; raise max_jobs", rules.max_jobs);
-    }
-    PodRow row;
-    row.line = csv.line();
-    row.name = csv.field(0);
-    if (row.name.empty()) return csv.error(0, "must not be empty");
-    BERTH_ASSIGN(row.cpu_milli, csv.integer(1, 0, kMostCpuMilli));
-    BERTH_ASSIGN(row.memory_mib, csv.integer(2, 0, kMostMiB));
-    BERTH_ASSIGN(row.gpus, csv.integer(3, 0, 64));
-    BERTH_ASSIGN(row.gpu_milli, csv.integer(4, 0, 1000));
-    if (row.gpus > 0 && row.gpu_milli == 0) return csv.error(4, "must be 1 to 1000 where num_gpu is not 0");
-    if (row.gpus > 1 && row.gpu_milli < 1000) {
-      return csv.error(4, "must be 1000 where num_gpu is above 1: only one GPU can be shared");
-    }
-    if (row.gpus == 0) row.gpu_milli = 0;
-    if (csv.has(spec)) {
-      BERTH_ASSIGN(const auto models, split_models(csv, spec));
-      row.spec = models.empty() ? std::string() : std::string(csv.field(spec));
-    }
-    if (order == nullptr) {
-      BERTH_ASSIGN(const std::int64_t created, csv.integer(creation, -kMostSeconds, kMostSeconds));
-      BERTH_ASSIGN(const std::int64_t ended, csv.integer(creation + 1, created, kMostSeconds));
-      std::int64_t started = created;
-      if (csv.has(kScheduled)) {
-        BERTH_ASSIGN(started, csv.integer_or(kScheduled, created, created, ended));
-      }
-      row.submit = created * kSecond;
-      row.duration = (ended - started) * kSecond;
-    }
-    rows.push_back(std::move(row));
-  }
-
   const auto shape_of = [&](const PodRow& row) {
     // The selector is the same for the whole source; it is part of the key because sources share the table.
     std::string key =
@@ -225,10 +187,53 @@ Status read_openb_pods(const std::string& path, const OpenbOrder* order, const J
     return out.add(std::move(job), {}, rules, place);
   };
 
-  if (order == nullptr) {
-    for (const PodRow& row : rows) BERTH_TRY(add(row, row.name, row.submit, row.duration));
-    return {};
+  constexpr std::int64_t kMostSeconds = kInt64Max / kSecond / 4;
+  std::vector<PodRow> rows;  // with an order: all, since it names them by their place
+  for (;;) {
+    BERTH_ASSIGN(const bool more, csv.next());
+    if (!more) break;
+    const SourcePlace place{path, csv.line(), 0};
+    if (static_cast<std::int64_t>(rows.size()) >= rules.max_jobs) {
+      return fail_at(place, "more than {} pods; raise max_jobs", rules.max_jobs);
+    }
+    PodRow row;
+    row.line = csv.line();
+    row.name = csv.field(0);
+    if (row.name.empty()) return csv.error(0, "must not be empty");
+    if (row.name.size() > kMostNameBytes) {
+      return csv.error(0, fmt::format("must not be longer than {} bytes", kMostNameBytes));
+    }
+    BERTH_ASSIGN(row.cpu_milli, csv.integer(1, 0, kMostCpuMilli));
+    BERTH_ASSIGN(row.memory_mib, csv.integer(2, 0, kMostMiB));
+    BERTH_ASSIGN(row.gpus, csv.integer(3, 0, 64));
+    BERTH_ASSIGN(row.gpu_milli, csv.integer(4, 0, 1000));
+    if (row.gpus > 0 && row.gpu_milli == 0) return csv.error(4, "must be 1 to 1000 where num_gpu is not 0");
+    if (row.gpus > 1 && row.gpu_milli < 1000) {
+      return csv.error(4, "must be 1000 where num_gpu is above 1: only one GPU can be shared");
+    }
+    if (row.gpus == 0) row.gpu_milli = 0;
+    if (csv.has(spec)) {
+      BERTH_ASSIGN(const auto models, split_models(csv, spec));
+      row.spec = models.empty() ? std::string() : std::string(csv.field(spec));
+      if (row.spec.size() > kMostSpecBytes) {
+        return csv.error(spec, fmt::format("must not be longer than {} bytes", kMostSpecBytes));
+      }
+    }
+    if (order == nullptr) {
+      BERTH_ASSIGN(const std::int64_t created, csv.integer(creation, -kMostSeconds, kMostSeconds));
+      BERTH_ASSIGN(const std::int64_t ended, csv.integer(creation + 1, created, kMostSeconds));
+      std::int64_t started = created;
+      if (csv.has(kScheduled)) {
+        BERTH_ASSIGN(started, csv.integer_or(kScheduled, created, created, ended));
+      }
+      row.submit = created * kSecond;
+      row.duration = (ended - started) * kSecond;
+      BERTH_TRY(add(row, row.name, row.submit, row.duration));
+      continue;
+    }
+    rows.push_back(std::move(row));
   }
+  if (order == nullptr) return {};
   std::stable_sort(rows.begin(), rows.end(),
                    [](const PodRow& a, const PodRow& b) { return a.name < b.name; });
   std::vector<std::int64_t> arrivals(rows.size(), 0);

@@ -33,7 +33,7 @@ Status read_philly_jobs(const std::string& path, const JobRules& rules, TraceBui
 
 Result<std::vector<Node>> read_machines(const std::string& path, const NodeShape& shape,
                                         std::int64_t least_gpus) {
-  BERTH_ASSIGN(text::ByteSource source, text::ByteSource::open(path));
+  BERTH_ASSIGN(text::ByteSource source, text::ByteSource::open(path, {kMostWorldBytes}));
   BERTH_ASSIGN(text::CsvReader csv, text::CsvReader::open(source, {"machine_id", "gpus"}));
   std::vector<Node> nodes;
   std::set<std::string, std::less<>> seen;
@@ -53,7 +53,7 @@ Result<std::vector<Node>> read_machines(const std::string& path, const NodeShape
 }
 
 Result<std::vector<std::pair<std::string, std::int64_t>>> read_tenant_nodes(const std::string& path) {
-  BERTH_ASSIGN(text::ByteSource source, text::ByteSource::open(path));
+  BERTH_ASSIGN(text::ByteSource source, text::ByteSource::open(path, {kMostWorldBytes}));
   BERTH_ASSIGN(text::CsvReader csv, text::CsvReader::open(source, {"vc", "nodes_of_8_gpus"}));
   std::vector<std::pair<std::string, std::int64_t>> tenants;
   std::set<std::string, std::less<>> seen;

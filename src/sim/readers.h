@@ -20,6 +20,10 @@
 namespace berth::sim {
 
 inline constexpr std::int64_t kMostNodes = 1'000'000;
+inline constexpr std::size_t kMostTopologies = 1'000;
+inline constexpr std::size_t kMostQueues = 100'000;  // and as many flavors
+// Of everything in a file that is held beside its jobs, as text: nodes, queues and the like.
+inline constexpr std::size_t kMostWorldBytes = std::size_t{512} << 20;
 
 // A file of the published openb arrival orders: line 1 the rank of each node, nodes by name; line 2 the
 // arriving pods as indices into the pods sorted by name (a pod may arrive several times).

@@ -13,14 +13,14 @@ void add_selector(Group& group, const std::string& key, const std::string& value
   for (Group& child : group.groups) add_selector(child, key, value);
 }
 
-// The place of `entry` in the table, which gets it where it is new. Few kinds exist, and the latest is the likely one.
-template <class Entry>
-std::uint32_t known(std::vector<Entry>& table, const Entry& entry) {
-  for (std::size_t i = table.size(); i > 0; --i) {
-    if (table[i - 1] == entry) return static_cast<std::uint32_t>(i - 1);
-  }
-  table.push_back(entry);
-  return static_cast<std::uint32_t>(table.size() - 1);
+// The place of `entry` in the table, which gets it where it is new. `key()` is what equal entries have in common. The
+// latest is the likely one.
+template <class Entry, class Index, class Key>
+std::uint32_t known(std::vector<Entry>& table, Index& index, const Entry& entry, Key&& key) {
+  if (!table.empty() && table.back() == entry) return static_cast<std::uint32_t>(table.size() - 1);
+  const auto [it, fresh] = index.try_emplace(key(), static_cast<std::uint32_t>(table.size()));
+  if (fresh) table.push_back(entry);
+  return it->second;
 }
 
 }  // namespace
@@ -29,13 +29,13 @@ Status TraceBuilder::add(Job job, std::string_view queue_name, const JobRules& r
                          const SourcePlace& place) {
   if (job.submit < rules.from || job.submit >= rules.to) {
     ++outside_window_;
-    return {};
+    return within_limits(place);
   }
   std::string_view queue = rules.queue.empty() ? queue_name : std::string_view(rules.queue);
   if (queue.empty()) {
     if (rules.drop_without_tenant) {
       ++without_queue_;
-      return {};
+      return within_limits(place);
     }
     queue = rules.no_tenant_queue;
     if (queue.empty() && !rules.as_given) {
@@ -46,11 +46,17 @@ Status TraceBuilder::add(Job job, std::string_view queue_name, const JobRules& r
     }
   }
   if (++source_jobs_ > rules.max_jobs) {
-    return fail_at(place, "more than {} jobs; raise max_jobs, or choose fewer with from and to",
-                   rules.max_jobs);
+    return fail_at(place, "more than {} jobs; raise {}, or choose fewer with from and to", rules.max_jobs,
+                   rules.as_given ? "--max-jobs" : "max_jobs");
+  }
+  if (job.name.size() > kMostNameBytes) {
+    return fail_at(place, "the name of job '{}...' is longer than {} bytes", job.name.substr(0, 40),
+                   kMostNameBytes);
   }
   if (!checked_add(job.submit, job.duration)) return fail_at(place, "submission and duration leave 64 bits");
+  const std::size_t queues = trace_.queues.size();
   job.queue = trace_.queues.intern(queue);
+  if (trace_.queues.size() > queues) bytes_ += queue.size();
   if (!rules.queue_label.empty()) {
     const auto [it, fresh] = labelled_.try_emplace({job.shape, job.queue}, 0u);
     if (fresh) {
@@ -70,6 +76,7 @@ Status TraceBuilder::add(Job job, std::string_view queue_name, const JobRules& r
     break;
   }
   BERTH_TRY(apply(rules, queue, place, job));
+  BERTH_TRY(within_limits(place));
   if (sink_ != nullptr) return sink_(job);
   trace_.jobs.push_back(std::move(job));
   return {};
@@ -131,18 +138,61 @@ Result<std::uint32_t> TraceBuilder::new_shape(const std::string& key, Group root
   const auto index = static_cast<std::uint32_t>(trace_.shapes.size());
   trace_.shapes.push_back(std::move(shape));
   shape_index_.emplace(key, index);
+  bytes_ += key.size();
   return index;
 }
 
 std::uint32_t TraceBuilder::restart(const Restart& restart) {
-  return known(trace_.restarts, restart);
+  return known(trace_.restarts, restart_index_, restart, [&] {
+    return std::vector<std::int64_t>{restart.checkpoint_every, restart.last_checkpoint.value_or(kInt64Min),
+                                     restart.overhead, restart.grace};
+  });
 }
 std::uint32_t TraceBuilder::costs(StartCosts costs, std::string_view image) {
-  if (costs.image_pull > 0) costs.image = trace_.images.intern(image);
-  return known(trace_.costs, costs);
+  if (costs.image_pull > 0) costs.image = this->image(image);
+  return known(trace_.costs, costs_index_, costs, [&] {
+    return std::vector<std::int64_t>{
+        costs.pod_start, costs.pod_start_spread_milli, costs.image, costs.image_pull,
+        costs.warm_up,   costs.checkpoint_time,        costs.resize};
+  });
 }
 std::uint32_t TraceBuilder::scaling(const Scaling& scaling) {
-  return known(trace_.scalings, scaling);
+  const std::size_t tables = trace_.scalings.size();
+  const std::uint32_t index = known(trace_.scalings, scaling_index_, scaling, [&] {
+    std::vector<std::int64_t> key;
+    for (const EfficiencyPoint& point : scaling.points()) key.insert(key.end(), {point.slots, point.milli});
+    return key;
+  });
+  if (trace_.scalings.size() > tables) bytes_ += scaling.points().size() * sizeof(EfficiencyPoint);
+  return index;
+}
+std::uint32_t TraceBuilder::image(std::string_view name) {
+  const std::size_t images = trace_.images.size();
+  const std::uint32_t index = trace_.images.intern(name);
+  if (trace_.images.size() > images) bytes_ += name.size();
+  return index;
+}
+
+Status TraceBuilder::within_limits(const SourcePlace& place) const {
+  if (trace_.queues.size() > limits_.queues) {
+    return fail_at(place, "more than {} queues; put all jobs into one with queue: NAME (--queue NAME)",
+                   limits_.queues);
+  }
+  const auto most = [&](std::size_t kinds, std::string_view what) -> Status {
+    if (kinds <= limits_.kinds) return {};
+    return fail_at(place, "more than {} different {}; split the file", limits_.kinds, what);
+  };
+  BERTH_TRY(most(trace_.shapes.size(), "kinds of jobs by their pods"));
+  BERTH_TRY(most(trace_.images.size(), "images"));
+  BERTH_TRY(most(trace_.restarts.size(), "costs of a restart"));
+  BERTH_TRY(most(trace_.costs.size(), "costs of a start"));
+  BERTH_TRY(most(trace_.scalings.size(), "tables of efficiency"));
+  if (bytes_ > limits_.bytes) {
+    return fail_at(
+        place, "the names of queues and images and the pods of jobs take more than {} bytes; split the file",
+        limits_.bytes);
+  }
+  return {};
 }
 
 Trace TraceBuilder::finish() {

@@ -37,6 +37,16 @@ inline constexpr DurationMs kNotSaid = -1;
 inline constexpr std::uint32_t kOfRules = 0xffffffffu;
 inline constexpr DurationMs kMostTime = kInt64Max / 4;  // of times and durations in files
 
+inline constexpr std::int64_t kMostJobs = 5'000'000;  // held in memory, where nobody says another number
+inline constexpr std::size_t kMostNameBytes = 1024;   // of a job's name
+
+// What the tables beside the jobs may hold, so that a file of any length ends in a trace or in an error.
+struct TableLimits {
+  std::size_t queues = 100'000;
+  std::size_t kinds = 500'000;                 // of pods, of images, of restarts, of costs, of scalings: each
+  std::size_t bytes = std::size_t{256} << 20;  // of the texts that queues, images and pods are told apart by
+};
+
 // What the pods of a job look like.
 struct JobShape {
   Group root;
@@ -81,7 +91,7 @@ enum class Processors : std::uint8_t { kGpus, kCpus };
 struct JobRules {
   TimeMs from = kInt64Min;  // jobs submitted in [from, to)
   TimeMs to = kInt64Max;
-  std::int64_t max_jobs = 5'000'000;
+  std::int64_t max_jobs = kMostJobs;
   std::string queue;            // of all jobs, whatever the file says; "" = the file's
   std::string no_tenant_queue;  // of jobs that the file names no queue for; "" = they are refused
   bool drop_without_tenant = false;
@@ -117,12 +127,12 @@ class TraceBuilder {
  public:
   // The job's indices lead into tables().
   using Sink = std::function<Status(const Job&)>;
-  TraceBuilder() = default;
-  explicit TraceBuilder(Sink sink) : sink_(std::move(sink)) {}
+  explicit TraceBuilder(Sink sink = nullptr, const TableLimits& limits = {})
+      : sink_(std::move(sink)), limits_(limits) {}
 
   // Takes a job whose queue is `queue_name` ("" = the file names none). Jobs outside the window, and those
   // without a queue where the rules say so, are counted and left out. `place` is for errors: no queue, more
-  // than rules.max_jobs jobs, a time that leaves the range.
+  // than rules.max_jobs jobs, a name that is too long, a time that leaves the range, more than TableLimits.
   Status add(Job job, std::string_view queue_name, const JobRules& rules, const SourcePlace& place);
 
   // The index of the shape that `key` stands for; `make` is called when it is new. Keys must be complete:
@@ -132,6 +142,9 @@ class TraceBuilder {
     if (const auto it = shape_index_.find(key); it != shape_index_.end()) return it->second;
     return new_shape(key, make());
   }
+  // An error where more queues, shapes and the like have come than the limits allow; add() asks it. A reader that
+  // puts jobs aside asks it for each.
+  Status within_limits(const SourcePlace& place) const;
   // One more row of the source has this shape.
   void listed(std::uint32_t shape) { ++trace_.shapes[shape].listed; }
   std::uint32_t restart(const Restart& restart);
@@ -160,7 +173,16 @@ class TraceBuilder {
   Status apply(const JobRules& rules, std::string_view queue, const SourcePlace& place, Job& job);
   std::uint32_t elastic_shape(std::uint32_t rigid, const ElasticRules& rules);
 
+  using Index = std::map<std::vector<std::int64_t>, std::uint32_t>;
+  std::uint32_t image(std::string_view name);
+
+  Sink sink_;
+  TableLimits limits_;
+  std::size_t bytes_ = 0;  // as TableLimits::bytes
   Trace trace_;
+  Index restart_index_;
+  Index costs_index_;
+  Index scaling_index_;
   std::map<std::string, std::uint32_t, std::less<>> shape_index_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> labelled_;  // (shape, queue) -> shape
   std::map<std::pair<std::uint32_t, std::int64_t>, std::uint32_t> elastic_;    // (shape, least) -> shape
@@ -169,7 +191,6 @@ class TraceBuilder {
   std::int64_t without_queue_ = 0;
   std::map<std::string, std::int64_t, std::less<>> left_out_;
   std::map<std::string, std::int64_t, std::less<>> remarks_;
-  Sink sink_;
 };
 
 // The kinds of pods of all jobs with their numbers: of the rows of the source where these are counted, else of the jobs.

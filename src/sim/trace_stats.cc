@@ -1,7 +1,6 @@
 #include "sim/trace_stats.h"
 
 #include <algorithm>
-#include <queue>
 #include <utility>
 
 #include "sim/report.h"
@@ -51,27 +50,6 @@ std::size_t octave_of(DurationMs duration) {
   return octave;
 }
 
-// The most GPUs at once, if every job started on arrival.
-std::int64_t peak_demand(std::vector<StatsRow> rows) {
-  std::sort(rows.begin(), rows.end(),
-            [](const StatsRow& a, const StatsRow& b) { return a.submit < b.submit; });
-  using End = std::pair<TimeMs, std::int64_t>;
-  std::priority_queue<End, std::vector<End>, std::greater<>> running;
-  Int128 now = 0;
-  Int128 peak = 0;
-  for (const StatsRow& row : rows) {
-    while (!running.empty() && running.top().first <= row.submit) {
-      now -= running.top().second;
-      running.pop();
-    }
-    if (row.duration == 0 || row.gpu_milli == 0) continue;
-    now += row.gpu_milli;
-    running.emplace(row.submit + row.duration, row.gpu_milli);
-    peak = std::max(peak, now);
-  }
-  return narrow(peak);
-}
-
 std::vector<std::pair<std::string, StatsGroup>> tenants_by_gpu_time(const TraceStats& stats) {
   std::vector<std::pair<std::string, StatsGroup>> out(stats.tenants.begin(), stats.tenants.end());
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
@@ -92,63 +70,56 @@ std::int64_t node_gpus(const TraceStats& stats) {
 
 void TraceStats::add(const Job& job, const Trace& tables) {
   const std::int64_t gpu_milli = tables.shapes[job.shape].gpu_milli;
-  if (!rows.empty() && job.submit < rows.back().submit) ++out_of_order;
+  const Int128 gpu_time = static_cast<Int128>(gpu_milli) * job.duration;
+  if (job.submit < previous_) ++out_of_order;
   if (job.duration == 0) ++without_run_time;
   if (job.expected != kNotSaid) ++expected;
-  rows.push_back({job.submit, job.duration, gpu_milli});
+  previous_ = job.submit;
+  sums_.first = sums_.jobs == 0 ? job.submit : std::min(sums_.first, job.submit);
+  sums_.last = sums_.jobs == 0 ? job.submit : std::max(sums_.last, job.submit);
+  ++sums_.jobs;
+  sums_.max_gpu_milli = std::max(sums_.max_gpu_milli, gpu_milli);
+  sums_.gpu_ms_milli += gpu_time;
+  gpu_sum_ += gpu_milli;
+  const std::size_t octave = octave_of(job.duration);
+  if (sums_.by_octave.size() <= octave) sums_.by_octave.resize(octave + 1);
+  ++sums_.by_octave[octave];
+  ++sums_.by_hour[static_cast<std::size_t>((hour_of(job.submit) % 24 + 24) % 24)];
+  const SizeClass size = size_class(gpu_milli);
+  run_times_.add(size, job.duration);
+  demand_.add(job.submit, job.duration, gpu_milli);
+  busiest_.add(job.submit);
   StatsGroup& tenant = tenants[tables.queues.name(job.queue)];
-  ++tenant.jobs;
-  tenant.gpu_ms_milli += static_cast<Int128>(gpu_milli) * job.duration;
+  for (StatsGroup* group : {&groups_[static_cast<std::size_t>(size)], &tenant}) {
+    ++group->jobs;
+    group->gpu_ms_milli += gpu_time;
+  }
 }
 
-TraceSummary summarize(const TraceStats& stats) {
-  TraceSummary out;
-  out.jobs = static_cast<std::int64_t>(stats.rows.size());
-  if (stats.rows.empty()) return out;
-  out.first = kInt64Max;
-  out.last = kInt64Min;
-  Int128 gpu_sum = 0;
-  std::array<std::vector<std::int64_t>, kSizeClasses> by_size;
-  std::array<StatsGroup, kSizeClasses> groups;
-  std::vector<std::int64_t> durations;
-  durations.reserve(stats.rows.size());
-  for (const StatsRow& row : stats.rows) {
-    out.first = std::min(out.first, row.submit);
-    out.last = std::max(out.last, row.submit);
-    out.max_gpu_milli = std::max(out.max_gpu_milli, row.gpu_milli);
-    gpu_sum += row.gpu_milli;
-    const Int128 gpu_time = static_cast<Int128>(row.gpu_milli) * row.duration;
-    out.gpu_ms_milli += gpu_time;
-    const auto size = static_cast<std::size_t>(size_class(row.gpu_milli));
-    by_size[size].push_back(row.duration);
-    ++groups[size].jobs;
-    groups[size].gpu_ms_milli += gpu_time;
-    durations.push_back(row.duration);
-    const std::size_t octave = octave_of(row.duration);
-    if (out.by_octave.size() <= octave) out.by_octave.resize(octave + 1);
-    ++out.by_octave[octave];
-    const std::int64_t hour = row.submit / kHour - (row.submit % kHour < 0 ? 1 : 0);
-    ++out.by_hour[static_cast<std::size_t>((hour % 24 + 24) % 24)];
-  }
-  out.run_time = spread_of(std::move(durations));
-  out.mean_gpu_milli = narrow((gpu_sum + out.jobs / 2) / out.jobs);
+std::size_t TraceStats::memory_bytes() const {
+  return run_times_.memory_bytes() + demand_.memory_bytes() + busiest_.memory_bytes() +
+         sums_.by_octave.capacity() * sizeof(std::int64_t);
+}
+
+TraceSummary TraceStats::summarize() {
+  TraceSummary out = sums_;
+  if (out.jobs == 0) return out;
+  run_times_.settle();
+  demand_.settle();
+  out.run_time = run_times_.all();
+  out.run_time_exact = run_times_.exact();
+  out.mean_gpu_milli = narrow((gpu_sum_ + out.jobs / 2) / out.jobs);
   for (std::size_t i = 0; i < kSizeClasses; ++i) {
-    if (groups[i].jobs == 0) continue;
-    out.sizes.push_back({static_cast<SizeClass>(i), groups[i], spread_of(std::move(by_size[i]))});
+    const auto size = static_cast<SizeClass>(i);
+    if (groups_[i].jobs > 0) out.sizes.push_back({size, groups_[i], run_times_.of(size)});
   }
   const DurationMs span = std::max<DurationMs>(1, out.last - out.first);
-  out.over_time.assign(kTimeParts, 0);
-  std::map<std::int64_t, std::int64_t> hours;  // from the first submission
-  for (const StatsRow& row : stats.rows) {
-    const Int128 part = static_cast<Int128>(row.submit - out.first) * static_cast<Int128>(kTimeParts) / span;
-    ++out.over_time[std::min(kTimeParts - 1, static_cast<std::size_t>(part))];
-    ++hours[(row.submit - out.first) / kHour];
-  }
-  for (const auto& [hour, jobs] : hours) out.busiest_hour = std::max(out.busiest_hour, jobs);
+  out.over_time = demand_.over_time(out.first, out.last, kTimeParts);
+  out.busiest_hour = busiest_.jobs();
   out.arrivals_per_hour_milli =
       narrow(static_cast<Int128>(out.jobs) * kHour * 1000 / std::max<DurationMs>(span, kHour));
   out.mean_demand_gpu_milli = narrow(out.gpu_ms_milli / std::max<DurationMs>(span, kHour));
-  out.peak_demand_gpu_milli = peak_demand(stats.rows);
+  out.peak_demand = demand_.peak();
   return out;
 }
 
@@ -182,13 +153,20 @@ std::string stats_table(const TraceFile& file, const TraceStats& stats, const Tr
   row("run time", fmt::format("mean {}, median {}, p90 {}, p99 {}, longest {}", human_duration(run.mean),
                               human_duration(run.median), human_duration(run.p90), human_duration(run.p99),
                               human_duration(run.max)));
+  if (!summary.run_time_exact) {
+    row("", fmt::format("median, p90 and p99, here and by size, are within {} %: too many run times differ",
+                        format_milli(kRunTimeErrorPctMilli)));
+  }
   row("", fmt::format("|{}| below 1 s, 2 s, 4 s ... {}", bars(summary.by_octave),
                       human_duration(kSecond << (summary.by_octave.size() - 1))));
   row("GPUs",
       fmt::format("mean {} per job, largest {}", gpus(summary.mean_gpu_milli), gpus(summary.max_gpu_milli)));
+  const DemandSteps::Peak& peak = summary.peak_demand;
   row("demand", fmt::format("{} GPU-hours, {} GPUs on average over the span, {} at once if nobody waited",
                             gpu_hours(summary.gpu_ms_milli), gpus(summary.mean_demand_gpu_milli),
-                            gpus(summary.peak_demand_gpu_milli)));
+                            peak.at_least == peak.at_most
+                                ? gpus(peak.at_most)
+                                : fmt::format("{} to {}", gpus(peak.at_least), gpus(peak.at_most))));
   out += fmt::format("\n  {:<12} {:>12} {:>7} {:>14} {:>7}  {:<16} {:<16} {}\n", "size", "jobs", "%",
                      "GPU-hours", "%", "mean run time", "median", "p90");
   for (const StatsSize& size : summary.sizes) {
@@ -257,6 +235,7 @@ std::string stats_json(const TraceFile& file, const TraceStats& stats, const Tra
   for (const std::int64_t jobs : summary.by_hour) json.value(jobs);
   json.end_array();
   spread("run_time_s", summary.run_time);
+  milli("run_time_percentiles_within_pct", summary.run_time_exact ? 0 : kRunTimeErrorPctMilli);
   json.key("jobs_by_run_time_octave").begin_array();
   for (const std::int64_t jobs : summary.by_octave) json.value(jobs);
   json.end_array();
@@ -264,7 +243,8 @@ std::string stats_json(const TraceFile& file, const TraceStats& stats, const Tra
   milli("gpus_max", summary.max_gpu_milli);
   milli("gpu_hours", hours(summary.gpu_ms_milli));
   milli("demand_mean_gpus", summary.mean_demand_gpu_milli);
-  milli("demand_peak_gpus", summary.peak_demand_gpu_milli);
+  milli("demand_peak_gpus", summary.peak_demand.at_most);
+  milli("demand_peak_gpus_at_least", summary.peak_demand.at_least);
   json.key("sizes").begin_array();
   for (const StatsSize& size : summary.sizes) {
     json.begin_object().field("size", size_class_name(size.size)).field("jobs", size.group.jobs);

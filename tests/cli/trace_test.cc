@@ -107,6 +107,10 @@ TEST_F(TraceCommand, OutOfOrderNeedsSortForSwf) {
   EXPECT_FALSE(std::filesystem::exists(arguments.out));
   EXPECT_FALSE(std::filesystem::exists(arguments.out + ".part"));
   arguments.sort = true;
+  arguments.reading.max_jobs = 1;
+  EXPECT_EQ(convert(arguments), 2);
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("jobs.csv:3"), HasSubstr("--max-jobs")));
+  arguments.reading.max_jobs = 2;
   EXPECT_EQ(convert(arguments), 0) << err_.str();
   EXPECT_THAT(text(arguments.out), HasSubstr("\n1 3 -1 60 2 "));
 }

@@ -302,14 +302,15 @@ TEST(TraceStats, ExactNumbers) {
   });
   tables = &builder.tables();
   ASSERT_TRUE(read_trace_file(file, builder));
-  const TraceSummary summary = summarize(stats);
+  const TraceSummary summary = stats.summarize();
   EXPECT_EQ(summary.jobs, 4);
   EXPECT_EQ(summary.last - summary.first, 2 * kHour);
   EXPECT_EQ(summary.arrivals_per_hour_milli, 2'000);
   EXPECT_EQ(summary.busiest_hour, 2);
   EXPECT_EQ(static_cast<std::int64_t>(summary.gpu_ms_milli / kHour), 1'000 + 16'000 + 16'000);
   EXPECT_EQ(summary.mean_demand_gpu_milli, 16'500);
-  EXPECT_EQ(summary.peak_demand_gpu_milli, 40'000);  // the second and the fourth
+  EXPECT_EQ(summary.peak_demand.at_least, 40'000);  // the second and the fourth
+  EXPECT_EQ(summary.peak_demand.at_most, 40'000);
   EXPECT_EQ(summary.max_gpu_milli, 32'000);
   EXPECT_EQ(stats.out_of_order, 1);
   EXPECT_EQ(stats.without_run_time, 1);
