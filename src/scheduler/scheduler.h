@@ -45,10 +45,10 @@ struct SchedulerOptions {
   std::string decision_log;  // path; empty: none
   bool follower = true;      // answers questions; without it /explain and the gauges of queues are missing
   kube::TransportOptions transport;
-  kube::WriterOptions writer;  // the fence is filled in
-  DurationMs look_for_kinds_every = 30 * kSecond;
-  DurationMs finish_binds = 5 * kSecond;  // at stop()
-  std::function<TimeMs()> clock;          // empty: the wall clock at start, then one that never goes back
+  kube::WriterOptions writer;                      // the fence is filled in
+  DurationMs look_for_kinds_every = 10 * kSecond;  // two reads of what is served, and one of Kueue's lease
+  DurationMs finish_binds = 5 * kSecond;           // at stop()
+  std::function<TimeMs()> clock;  // empty: the wall clock at start, then one that never goes back
 };
 
 class Scheduler {

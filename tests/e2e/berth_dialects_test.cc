@@ -100,6 +100,32 @@ TEST_F(BerthDialects, APodGroupStartsWithItsLastMember) {
   EXPECT_EQ(observer_->check().gangs.whole, 1U);
 }
 
+// Pods that name a group wait for it, also where the API server does not know yet what a group is.
+TEST_F(BerthDialects, AKindThatIsInstalledLaterIsRead) {
+  constexpr std::size_t kMembers = 3;
+  prepare_observer_ = [](ObserverOfPods& observer) {
+    observer.add_gang_label("scheduling.x-k8s.io/pod-group", kMembers);
+  };
+  start();
+  ASSERT_OK(cluster_->create_nodes(1));
+  auto* berth = start_berth();
+  ASSERT_NE(berth, nullptr);
+  ASSERT_OK(cluster_->create_pods(
+      kMembers,
+      {.name = "late", .requests = {{"cpu", "1"}}, .labels = {{"scheduling.x-k8s.io/pod-group", "late"}}}));
+  const std::string message = wait_for_reasons(names_of("late", kMembers), "Invalid");
+  EXPECT_NE(message.find("does not exist"), std::string::npos) << message;
+  apply_crd("scheduling.x-k8s.io_podgroups");
+  create("/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups",
+         {{"apiVersion", "scheduling.x-k8s.io/v1alpha1"},
+          {"kind", "PodGroup"},
+          {"metadata", {{"name", "late"}}},
+          {"spec", {{"minMember", kMembers}}}});
+  EXPECT_TRUE(wait_bound(kMembers));
+  expect_clean();
+  EXPECT_EQ(observer_->check().gangs.whole, 1U);
+}
+
 TEST_F(BerthDialects, AClusterQueueLimitsWhatIsBound) {
   constexpr std::int64_t kQuota = 20;
   constexpr std::size_t kGangs = 12;
