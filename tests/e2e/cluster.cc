@@ -309,7 +309,8 @@ Status TestCluster::spawn(const std::string& program, std::vector<std::string> a
   BERTH_ASSIGN(const std::string path, find_program(program, options_.kubernetes));
   args.insert(args.begin(), path);
   ProcessOptions process{.argv = std::move(args), .log = log(program)};
-  if (!options_.go_gc.empty()) process.env.emplace_back("GOGC", options_.go_gc);
+  if (!options_.go_gc.empty() && program != "kube-scheduler")
+    process.env.emplace_back("GOGC", options_.go_gc);
   BERTH_ASSIGN(processes_[program], Process::start(std::move(process)));
   return {};
 }

@@ -44,7 +44,7 @@ struct ClusterOptions {
   std::vector<std::string> runtime_config;  // "scheduling.k8s.io/v1beta1=true"
   bool fair_queuing = true;                 // API priority and fairness; off: no limit on requests in flight
   bool unlimited_scheduler = false;  // kube-scheduler's own client limits lifted (qps and burst 100,000)
-  // GOGC of the control plane's programs, all of which are in Go; empty: as this process has it.
+  // GOGC of the control plane's programs, without kube-scheduler; empty: as this process has it.
   std::string go_gc;
   // KWOK: milliseconds that a pod of a Job runs before it succeeds; empty: at once. Other pods run until
   // deleted.
