@@ -35,18 +35,6 @@ class PartialAdmissionTest : public WorkloadObjectsTest {
   }
   json set_of(const std::string& job) { return object_of(job)["spec"]["podSets"][0]; }
   json admission(const std::string& job) { return object_of(job)["status"].value("admission", json()); }
-  void finish(const std::string& name) {
-    for (auto it = pods_.begin(); it != pods_.end();) {
-      if (!it->first.starts_with(name + "-")) {
-        ++it;
-        continue;
-      }
-      w_->pod_gone(it->first);
-      it = pods_.erase(it);
-    }
-    jobs_[name]["status"]["conditions"] = json::array({{{"type", "Complete"}, {"status", "True"}}});
-    update_job(name);
-  }
 };
 
 TEST_F(PartialAdmissionTest, StartsWithTheMostThatFitAndSaysSo) {

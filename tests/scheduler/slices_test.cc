@@ -54,14 +54,6 @@ class SlicesTest : public WorkloadObjectsTest {
     write_quota(gpus);
     w_->turn();
   }
-  void write_quota(int gpus) {
-    w_->object(dialect::Kind::kClusterQueue, "cq",
-               fmt::format(R"({{"metadata":{{"name":"cq"}},"spec":{{
-      "namespaceSelector":{{}},"preemption":{{"withinClusterQueue":"LowerPriority"}},"cohortName":"all",
-      "resourceGroups":[{{"coveredResources":["cpu","nvidia.com/gpu"],"flavors":[{{"name":"any","resources":[
-      {{"name":"cpu","nominalQuota":"100"}},{{"name":"nvidia.com/gpu","nominalQuota":"{}"}}]}}]}}]}}}})",
-                           gpus));
-  }
   int bound(const std::string& job) {
     int out = 0;
     for (const auto& [name, pod] : pods_)
@@ -99,18 +91,6 @@ class SlicesTest : public WorkloadObjectsTest {
     ASSERT_EQ(bound("train"), 4);
     resize("train", 6);
     settle();
-  }
-  void finish(const std::string& name) {
-    for (auto it = pods_.begin(); it != pods_.end();) {
-      if (!it->first.starts_with(name + "-")) {
-        ++it;
-        continue;
-      }
-      w_->pod_gone(it->first);
-      it = pods_.erase(it);
-    }
-    jobs_[name]["status"]["conditions"] = json::array({{{"type", "Complete"}, {"status", "True"}}});
-    update_job(name);
   }
 };
 

@@ -41,12 +41,7 @@ class WorkloadObjectsTest : public ::testing::Test {
     w_->now = now;
     w_->version = version;
     w_->object(dialect::Kind::kResourceFlavor, "any", R"({"metadata":{"name":"any"}})");
-    w_->object(dialect::Kind::kClusterQueue, "cq",
-               fmt::format(R"({{"metadata":{{"name":"cq"}},"spec":{{
-      "namespaceSelector":{{}},"preemption":{{"withinClusterQueue":"LowerPriority"}},"cohortName":"all",
-      "resourceGroups":[{{"coveredResources":["cpu","nvidia.com/gpu"],"flavors":[{{"name":"any","resources":[
-      {{"name":"cpu","nominalQuota":"100"}},{{"name":"nvidia.com/gpu","nominalQuota":"{}"}}]}}]}}]}}}})",
-                           gpus));
+    write_quota(gpus);
     w_->object(dialect::Kind::kLocalQueue, "team",
                R"({"metadata":{"name":"team","namespace":"default"},"spec":{"clusterQueue":"cq"}})");
     w_->node("n1", 8);
@@ -198,6 +193,28 @@ class WorkloadObjectsTest : public ::testing::Test {
     w_->turn();
   }
   // All its pods end well, and are gone.
+  // Its pods are gone, and it is Complete.
+  void finish(const std::string& name) {
+    for (auto it = pods_.begin(); it != pods_.end();) {
+      if (!it->first.starts_with(name + "-")) {
+        ++it;
+        continue;
+      }
+      w_->pod_gone(it->first);
+      it = pods_.erase(it);
+    }
+    jobs_[name]["status"]["conditions"] = json::array({{{"type", "Complete"}, {"status", "True"}}});
+    update_job(name);
+  }
+  // What the ClusterQueue of start() has.
+  void write_quota(int gpus) {
+    w_->object(dialect::Kind::kClusterQueue, "cq",
+               fmt::format(R"({{"metadata":{{"name":"cq"}},"spec":{{
+      "namespaceSelector":{{}},"preemption":{{"withinClusterQueue":"LowerPriority"}},"cohortName":"all",
+      "resourceGroups":[{{"coveredResources":["cpu","nvidia.com/gpu"],"flavors":[{{"name":"any","resources":[
+      {{"name":"cpu","nominalQuota":"100"}},{{"name":"nvidia.com/gpu","nominalQuota":"{}"}}]}}]}}]}}}})",
+                           gpus));
+  }
   void complete(const std::string& name, int pods) {
     for (int i = 0; i < pods; ++i) {
       pods_.erase(fmt::format("{}-{}", name, i));
