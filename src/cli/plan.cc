@@ -143,6 +143,20 @@ Result<Outcome> play(const PlanOptions& options, Prepared prepared) {
 
 namespace {
 
+// Queues that are their own ancestors are wrong input, as the API server takes it: they are disabled, and all else has its plan.
+bool say_cycles(const std::vector<dialect::Problem>& problems,
+                const std::map<std::string, SourcePlace>& queues, std::ostream& err) {
+  bool any = false;
+  for (const auto& problem : problems) {
+    if (!problem.cycle) continue;
+    any = true;
+    Error error{ErrorCode::kInvalid, fmt::format("{}: {}", problem.object, problem.message), {}};
+    if (const auto at = queues.find(problem.object); at != queues.end()) error.place = at->second;
+    err << error.str() << "\n";
+  }
+  return any;
+}
+
 // What shapes a plan does not apply to a log, which is replayed as it is.
 Status check_alone(const PlanOptions& options) {
   const auto leave_out = [&](std::string_view what) {
@@ -174,12 +188,14 @@ int run_plan(const PlanOptions& options, std::ostream& out, std::ostream& err) {
     }
     return plan_log(std::move(*prepared->input.log), out, err);
   }
+  const auto queues = std::move(prepared->input.queues);
   auto outcome = play(options, std::move(*prepared));
   if (!outcome) {
     err << outcome.error().str() << "\n";
     return 2;
   }
   out << (options.format == PlanFormat::kJson ? to_json(outcome->report) : to_table(outcome->report));
+  if (options.expect.empty() && say_cycles(outcome->report.problems, queues, err)) return 2;
   if (outcome->differences.empty()) return 0;
   err << options.expect << ": not as expected:\n";
   for (const auto& difference : outcome->differences) err << "  " << difference << "\n";
@@ -227,7 +243,10 @@ void register_plan(CLI::App& app, int& exit_code) {
       "Kueue's Configuration (config.kueue.x-k8s.io) among the manifests: its fairSharing, "
       "admissionFairSharing "
       "and\nquotaCheckStrategy are carried out.\n"
-      "Exit codes: 0 done, and as expected or recorded; 1 not so, the difference is shown; 2 wrong input.");
+      "Exit codes: 0 done, and as expected or recorded; 1 not so, the difference is shown; 2 wrong input "
+      "(queues "
+      "whose parents\nform a cycle are named, and the plan of all else is shown; of other wrong input there "
+      "is no plan).");
   plan->callback([flags, &exit_code] {
     flags->options.format = flags->format == "json" ? PlanFormat::kJson : PlanFormat::kTable;
     const auto most = text::parse_quantity(flags->max_document, 1);

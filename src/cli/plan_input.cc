@@ -46,6 +46,11 @@ Status add_object(const text::Document& document, const text::Node& node, PlanIn
     return fail(ErrorCode::kExhausted, "more than {} objects", kMostObjects);
   }
   BERTH_ASSIGN(auto object, dialect::decode(document, node, *kind, {}));
+  using dialect::Kind;
+  if (*kind == Kind::kCohort || *kind == Kind::kQueue || *kind == Kind::kVolcanoQueue ||
+      *kind == Kind::kKaiQueue)
+    input.queues.insert_or_assign(dialect::describe(*kind, "", dialect::meta_of(object).name),
+                                  document.place(node));
   input.objects.push_back(std::move(object));
   return {};
 }

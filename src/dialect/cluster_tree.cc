@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/checked.h"
+#include "base/cycles.h"
 #include "model/resources.h"
 
 namespace berth::dialect {
@@ -41,6 +42,7 @@ class Growth {
     std::string parent;
     std::vector<std::string> children;  // by name
     std::string wrong;
+    bool in_cycle = false;
     std::vector<std::string> flavors;
     bool own_flavors = false;
     std::vector<std::string> all_flavors;  // with those of the queues below
@@ -86,20 +88,16 @@ void Growth::link() {
       wrong(branch, fmt::format("its parent {} does not exist", wanted));
     }
   }
-  // A circle has no top: all in it, and below it, hang on the root, disabled.
-  std::vector<Branch*> circling;
-  for (auto& [name, branch] : branches) {
-    std::size_t steps = 0;
-    std::string_view at = name;
-    while (at != kTreeRoot && steps <= branches.size()) {
-      at = branches.find(at)->second.parent;
-      ++steps;
-    }
-    if (at != kTreeRoot) circling.push_back(&branch);
+  // A cycle has no top: all in it, and below it, hang on the root, disabled.
+  std::map<std::string_view, std::string_view> parents;
+  for (const auto& [name, branch] : branches) {
+    if (name != kTreeRoot) parents.emplace(name, branch.parent);
   }
-  for (Branch* branch : circling) {
-    wrong(*branch, "its parents form a circle");
-    branch->parent = kTreeRoot;
+  for (const auto& [name, cycle] : find_cycles(parents)) {
+    Branch& branch = branches.find(name)->second;
+    branch.in_cycle = cycle.on_it;
+    wrong(branch, fmt::format("its parents form a cycle: {}", cycle.text));
+    branch.parent = kTreeRoot;
   }
   for (auto& [name, branch] : branches) {
     if (name != kTreeRoot) branches.find(branch.parent)->second.children.push_back(name);
@@ -320,7 +318,7 @@ void ClusterTree::compute(const World& world, std::vector<Queue>& out, std::vect
   growth.count(root, {});
   const auto plant = [&](const auto& self, const std::string& name) -> void {
     const auto& branch = growth.branches.find(name)->second;
-    if (!branch.wrong.empty()) problems.push_back({shown(name), branch.wrong});
+    if (!branch.wrong.empty()) problems.push_back({shown(name), branch.wrong, branch.in_cycle});
     out.push_back(growth.build(name));
     for (const std::string& child : branch.children) self(self, child);
   };

@@ -165,19 +165,18 @@ const ClusterQueue* QueueBook::cluster_queue(std::string_view name) const {
   return it == cluster_queues_.end() ? nullptr : &it->second;
 }
 
-std::string QueueBook::cohort_problem(std::string_view name) const {
-  std::vector<std::string_view> path;
-  while (!name.empty()) {
-    if (const auto at = std::find(path.begin(), path.end(), name); at != path.end()) {
-      std::string cycle;
-      for (auto it = at; it != path.end(); ++it) cycle += fmt::format("{} -> ", *it);
-      return fmt::format("its cohorts form a cycle: {}{}", cycle, name);
-    }
-    path.push_back(name);
-    const auto it = cohorts_.find(name);
-    if (it == cohorts_.end()) return {};
-    if (!it->second.problem.empty()) return fmt::format("cohort {}: {}", name, it->second.problem);
-    name = it->second.parent;
+std::map<std::string_view, Cycle> QueueBook::cohort_cycles() const {
+  std::map<std::string_view, std::string_view> parents;
+  for (const auto& [name, cohort] : cohorts_) parents.emplace(name, cohort.parent);
+  return find_cycles(parents);
+}
+
+std::string QueueBook::cohort_problem(std::string_view name,
+                                      const std::map<std::string_view, Cycle>& cycles) const {
+  if (const auto cycle = cycles.find(name); cycle != cycles.end())
+    return fmt::format("its cohorts form a cycle: {}", cycle->second.text);
+  for (auto it = cohorts_.find(name); it != cohorts_.end(); it = cohorts_.find(it->second.parent)) {
+    if (!it->second.problem.empty()) return fmt::format("cohort {}: {}", it->first, it->second.problem);
   }
   return {};
 }
@@ -240,6 +239,7 @@ QueueBook::Model QueueBook::compute(const std::map<std::string, Node, std::less<
     cohorts.insert(name);
     name_cohort(cohort.parent);
   }
+  const std::map<std::string_view, Cycle> cycles = cohort_cycles();
   std::set<std::string, std::less<>> done;
   const auto add_cohort = [&](const auto& self, const std::string& name) -> void {
     if (!done.insert(name).second) return;
@@ -247,7 +247,7 @@ QueueBook::Model QueueBook::compute(const std::map<std::string, Node, std::less<
     q.name = cohort_queue(name);
     q.leaf = false;
     if (fair_) q.sharing = Sharing::kDominantShare;
-    q.disabled = cohort_problem(name);
+    q.disabled = cohort_problem(name, cycles);
     if (const auto it = cohorts_.find(name); it != cohorts_.end()) {
       q.groups = it->second.groups;
       q.quotas = it->second.quotas;
@@ -257,7 +257,10 @@ QueueBook::Model QueueBook::compute(const std::map<std::string, Node, std::less<
         self(self, it->second.parent);
         q.parent = cohort_queue(it->second.parent);
       }
-      if (!q.disabled.empty()) problems_.push_back({describe(Kind::kCohort, "", name), q.disabled});
+      const auto cycle = cycles.find(name);
+      if (!q.disabled.empty())
+        problems_.push_back(
+            {describe(Kind::kCohort, "", name), q.disabled, cycle != cycles.end() && cycle->second.on_it});
     }
     model.queues.push_back(std::move(q));
   };
@@ -287,7 +290,7 @@ QueueBook::Model QueueBook::compute(const std::map<std::string, Node, std::less<
       }
     }
     q.disabled = object.problem;
-    if (q.disabled.empty()) q.disabled = cohort_problem(object.cohort);
+    if (q.disabled.empty()) q.disabled = cohort_problem(object.cohort, cycles);
     if (q.disabled.empty()) q.disabled = quota_problem(object.groups);
     if (q.disabled.empty()) q.disabled = check_problem(object);
     if (!q.disabled.empty()) problems_.push_back({describe(Kind::kClusterQueue, "", name), q.disabled});

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cycles.h"
 #include "dialect/cluster_tree.h"
 #include "dialect/objects.h"
 #include "dialect/problem.h"
@@ -84,8 +85,9 @@ class QueueBook {
     std::vector<Queue> queues;  // parents before children
   };
   Model compute(const std::map<std::string, Node, std::less<>>& nodes);
+  std::map<std::string_view, Cycle> cohort_cycles() const;
   // Why this cohort, or one above it, disables what is below it; empty: it does not.
-  std::string cohort_problem(std::string_view name) const;
+  std::string cohort_problem(std::string_view name, const std::map<std::string_view, Cycle>& cycles) const;
   std::string quota_problem(const std::vector<ResourceGroup>& groups) const;
   std::string check_problem(const ClusterQueue& queue) const;
 

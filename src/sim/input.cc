@@ -198,7 +198,7 @@ Result<Input> load(const Scenario& scenario) {
     }
     place = {scenario.queues_from, 0, 0};
     if (queues.empty()) return fail_at(place, "names no queue");
-    BERTH_TRY(complete_queues(queues, place));
+    BERTH_TRY(complete_queues(queues, {place}));
   }
   input.queues = parents_first(std::move(queues));
   for (Queue& queue : input.queues) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/cycles.h"
 #include "model/resources.h"
 #include "sim/trace.h"
 
@@ -98,7 +99,7 @@ std::string resource_name(std::string_view written) {
 }
 
 void read_queue(text::Fields& f, const std::string& parent, const TenantReader& tenants,
-                std::vector<Queue>& out) {
+                std::vector<Queue>& out, std::vector<SourcePlace>* places) {
   Queue queue;
   queue.name = f.string("name");
   queue.parent = parent.empty() ? f.string_or("parent") : parent;
@@ -117,54 +118,54 @@ void read_queue(text::Fields& f, const std::string& parent, const TenantReader& 
     return;
   }
   queue.leaf = !f.has("children") && !f.has("tenants");
-  if (queue.leaf && !queue.unlimited && queue.quotas.empty()) {
-    f.error("name", "queue '{}' can start nothing: give it quota, or unlimited: true", queue.name);
-  }
   const std::string name = queue.name;
   out.push_back(std::move(queue));
   if (text::Fields child = f.optional_child("tenants"); child) {
     read_tenants(child, name, tenants, out);
     (void)child.done();
   }
+  // Of the queue and its tenants; children say theirs.
+  if (places != nullptr) places->resize(out.size(), f.document().place(f.node()));
   f.each("children", [&](text::Fields& child) {
     if (child.has("parent")) child.error("parent", "is given by where the queue stands; leave it out");
-    read_queue(child, name, tenants, out);
+    read_queue(child, name, tenants, out, places);
   });
 }
 
-Status complete_queues(std::vector<Queue>& queues, const SourcePlace& place) {
-  std::map<std::string, const Queue*, std::less<>> by_name;
+Status complete_queues(std::vector<Queue>& queues, const std::vector<SourcePlace>& places) {
+  std::map<std::string_view, std::size_t> by_name;
+  std::map<std::string_view, std::string_view> parents;
   std::set<std::string> flavors;
   std::set<std::string> resources;
-  for (const Queue& queue : queues) {
-    if (!by_name.emplace(queue.name, &queue).second) {
-      return fail_at(place, "queue '{}' is defined twice; give each queue its own name", queue.name);
+  const auto place = [&](std::size_t queue) { return places[std::min(queue, places.size() - 1)]; };
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    if (!by_name.emplace(queues[i].name, i).second) {
+      return fail_at(place(i), "queue '{}' is defined twice; give each queue its own name", queues[i].name);
     }
-    for (const Quota& quota : queue.quotas) {
+    parents.emplace(queues[i].name, queues[i].parent);
+    for (const Quota& quota : queues[i].quotas) {
       flavors.insert(quota.flavor);
       resources.insert(quota.resource);
     }
   }
-  for (const Queue& queue : queues) {
-    if (queue.parent.empty()) continue;
-    const auto it = by_name.find(queue.parent);
+  if (const auto cycles = find_cycles(parents); !cycles.empty()) {
+    const auto first =
+        std::find_if(cycles.begin(), cycles.end(), [](const auto& c) { return c.second.on_it; });
+    return fail_at(
+        place(by_name.find(first->first)->second),
+        "the parents of queue '{}' form a cycle: {}; leave one of these parents out, or name another",
+        first->first, first->second.text);
+  }
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    if (queues[i].parent.empty()) continue;
+    const auto it = by_name.find(queues[i].parent);
     if (it == by_name.end()) {
-      return fail_at(place, "queue '{}' has the parent '{}', which is not defined", queue.name, queue.parent);
+      return fail_at(place(i), "queue '{}' has the parent '{}', which is not defined", queues[i].name,
+                     queues[i].parent);
     }
-    if (it->second->leaf) {
-      return fail_at(place, "queue '{}' has the parent '{}', which takes workloads itself", queue.name,
-                     queue.parent);
-    }
-    // A walk upwards that is longer than the number of queues goes round in a circle.
-    std::size_t steps = 0;
-    for (const Queue* at = &queue; !at->parent.empty(); ++steps) {
-      const auto next = by_name.find(at->parent);
-      if (next == by_name.end()) break;  // reported at its own turn
-      if (steps > queues.size()) {
-        return fail_at(place, "queue '{}' is its own ancestor; parents must end at a queue without one",
-                       queue.name);
-      }
-      at = next->second;
+    if (queues[it->second].leaf) {
+      return fail_at(place(i), "queue '{}' has the parent '{}', which takes workloads itself", queues[i].name,
+                     queues[i].parent);
     }
   }
   for (Queue& queue : queues) {
@@ -192,6 +193,15 @@ Status complete_queues(std::vector<Queue>& queues, const SourcePlace& place) {
       }
     }
     queue.groups.push_back(std::move(group));
+  }
+  return {};
+}
+
+Status check_quotas(const std::vector<Queue>& queues, const std::vector<SourcePlace>& places) {
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    if (!queues[i].leaf || queues[i].unlimited || !queues[i].quotas.empty()) continue;
+    return fail_at(places[std::min(i, places.size() - 1)],
+                   "queue '{}' can start nothing: give it quota, or unlimited: true", queues[i].name);
   }
   return {};
 }

@@ -29,12 +29,16 @@ E enum_or(text::Fields& f, std::string_view key, E otherwise) {
 using TenantReader =
     std::function<Result<std::vector<std::pair<std::string, std::int64_t>>>(const std::string& path)>;
 
-// Reads the queue entry `f` and its children, and appends them to `out`, parents first.
+// Reads the queue entry `f` and its children, and appends them to `out`, parents first, and to `places` where each of them stands.
 void read_queue(text::Fields& f, const std::string& parent, const TenantReader& tenants,
-                std::vector<Queue>& out);
+                std::vector<Queue>& out, std::vector<SourcePlace>* places = nullptr);
 
 // Gives every queue its resource group over all flavors that any quota names, with a quota of 0 where a
-// flavor has none, and refuses duplicate names, unknown parents, cycles and children of a leaf.
-Status complete_queues(std::vector<Queue>& queues, const SourcePlace& place);
+// flavor has none, and refuses duplicate names, cycles, unknown parents and children of a leaf. `places`: of each queue; the last
+// one stands for all that follow.
+Status complete_queues(std::vector<Queue>& queues, const std::vector<SourcePlace>& places);
+
+// Refuses queues that take workloads and have no quota for any.
+Status check_quotas(const std::vector<Queue>& queues, const std::vector<SourcePlace>& places);
 
 }  // namespace berth::sim

@@ -34,6 +34,8 @@ class Reader {
  public:
   Reader(std::string folder, std::uint64_t seed) : folder_(std::move(folder)), seed_(seed) {}
 
+  const std::vector<SourcePlace>& queue_places() const { return places_; }
+
   void read(text::Fields& f, Scenario& out) {
     out.name = f.string("name");
     out.description = f.string_or("description");
@@ -288,7 +290,7 @@ class Reader {
       BERTH_ASSIGN(const std::string expanded, expand_path(written, folder_, seed_));
       return read_tenant_nodes(expanded);
     };
-    f.each("queues", [&](text::Fields& entry) { read_queue(entry, {}, tenants, out.queues); });
+    f.each("queues", [&](text::Fields& entry) { read_queue(entry, {}, tenants, out.queues, &places_); });
   }
 
   Expectation expectation(text::Fields& f) {
@@ -319,7 +321,8 @@ class Reader {
 
   std::string folder_;
   std::uint64_t seed_;
-  std::uint64_t sources_ = 0;  // of jobs, read so far
+  std::vector<SourcePlace> places_;  // of each queue
+  std::uint64_t sources_ = 0;        // of jobs, read so far
 };
 
 // shared/traces beside a folder above `folder`, or "".
@@ -435,10 +438,14 @@ Result<Scenario> parse_scenario(std::string text, const std::string& file, const
   BERTH_ASSIGN(const text::Document document, changed(std::move(written), options, limits));
   text::Fields f(document, document.root(), text::Unknown::kRefuse);
   const auto written_seed = static_cast<std::uint64_t>(f.integer_or("seed", 1, 0));
-  Reader(folder, options.seed.value_or(written_seed)).read(f, scenario);
+  Reader reader(folder, options.seed.value_or(written_seed));
+  reader.read(f, scenario);
   BERTH_TRY(f.done());
   scenario.nobody_preempts = options.fill;
-  BERTH_TRY(complete_queues(scenario.queues, scenario.queues_place));
+  if (!scenario.queues.empty()) {
+    BERTH_TRY(complete_queues(scenario.queues, reader.queue_places()));
+    BERTH_TRY(check_quotas(scenario.queues, reader.queue_places()));
+  }
   BERTH_TRY(check_flavors(scenario));
   return scenario;
 }

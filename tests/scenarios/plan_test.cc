@@ -100,6 +100,45 @@ TEST_F(Plan, JsonIsJson) {
   EXPECT_EQ(round.find("holds")->items()[0].find("slots")->items()[0].find("node")->text(), "n1");
 }
 
+// An API server takes them, so a dump may have them: they are named with their places, and all else is planned.
+TEST_F(Plan, QueuesInACycleAreWrongInputBesideAPlan) {
+  const std::string file = write("a.yaml", std::string(kCluster) + R"(---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Cohort
+metadata: {name: east}
+spec: {parentName: west}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Cohort
+metadata: {name: west}
+spec: {parentName: east}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Cohort
+metadata: {name: below}
+spec: {parentName: east}
+---
+apiVersion: berth.dev/v1alpha1
+kind: Queue
+metadata: {name: ring}
+spec: {parent: turn}
+---
+apiVersion: berth.dev/v1alpha1
+kind: Queue
+metadata: {name: turn}
+spec: {parent: ring}
+)");
+  EXPECT_EQ(run(file), 2);
+  EXPECT_THAT(err(),
+              HasSubstr(file + ":17:1: Cohort east: its cohorts form a cycle: east -> west -> east\n"));
+  EXPECT_THAT(err(), HasSubstr(file + ":22:1: Cohort west: "));
+  EXPECT_THAT(err(), HasSubstr(file + ":32:1: Queue ring: its parents form a cycle: ring -> turn -> ring\n"));
+  EXPECT_THAT(err(), HasSubstr(file + ":37:1: Queue turn: "));
+  EXPECT_THAT(err(), Not(HasSubstr("below")));
+  EXPECT_THAT(out(), HasSubstr("preempted by default/high, which ranks higher"));
+  EXPECT_THAT(out(), HasSubstr("problem: Cohort below: its cohorts form a cycle: east -> west -> east"));
+}
+
 TEST_F(Plan, OnlyTheNamedSchedulersPods) {
   PlanOptions options;
   options.files = {write("a.yaml", kCluster)};

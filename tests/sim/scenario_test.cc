@@ -87,14 +87,21 @@ TEST(Scenario, WrongOnesNamePlaceKeyAndFix) {
   }
 }
 
-TEST(Scenario, CyclicQueuesAreRefused) {
-  const std::string message =
-      error_of(changed("  - {name: q, unlimited: true}\n",
-                       "  - {name: q, unlimited: true}\n"
-                       "  - {name: a, parent: b, children: [{name: c, unlimited: true}]}\n"
-                       "  - {name: b, parent: a, children: [{name: d, unlimited: true}]}\n"),
-               ".");
-  EXPECT_THAT(message, AllOf(HasSubstr("s.yaml:7:"), HasSubstr("own ancestor")));
+TEST(Scenario, CyclicQueuesAreRefusedWithTheCycle) {
+  const auto error = [](const std::string& more) {
+    return error_of(changed("  - {name: q, unlimited: true}\n", "  - {name: q, unlimited: true}\n" + more),
+                    ".");
+  };
+  EXPECT_THAT(
+      error("  - {name: a, parent: b, children: [{name: c, unlimited: true}]}\n"
+            "  - {name: b, parent: a, children: [{name: d, unlimited: true}]}\n"),
+      AllOf(HasSubstr("s.yaml:8:5: "), HasSubstr("the parents of queue 'a' form a cycle: a -> b -> a;")));
+  // The cycle is named, whatever else is wrong with its queues.
+  EXPECT_THAT(error("  - {name: a, parent: b}\n  - {name: b, parent: a}\n"),
+              HasSubstr("a cycle: a -> b -> a;"));
+  EXPECT_THAT(error("  - {name: a, parent: a, unlimited: true}\n"), HasSubstr("a cycle: a -> a;"));
+  EXPECT_THAT(error("  - {name: a, children: [{name: b}]}\n"),
+              AllOf(HasSubstr("s.yaml:8:26: "), HasSubstr("queue 'b' can start nothing")));
 }
 
 TEST(Scenario, PathsAreFoundBesideTheFileAndInVariables) {
