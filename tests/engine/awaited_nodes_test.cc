@@ -163,6 +163,24 @@ TEST_F(AwaitedNodes, TheDomainIsChosenWhenTheNodesAreThere) {
   EXPECT_EQ(decide(3000), (Decisions{{kStart, "a", {"n2", "n3"}}}));
 }
 
+// The tightest rack has room for the part that may start without the other.
+TEST_F(AwaitedNodes, PartsThatNeedNotStartTogetherGetTheirPlacesTogether) {
+  Workload a = awaiting("a", 1);
+  a.root.least = 1;
+  a.root.topology.preferred = "rack";
+  PodSet second = a.root.pod_sets[0];
+  second.name = "second";
+  a.root.pod_sets[0].pod.claim.requests.clear();
+  a.root.pod_sets.push_back(second);
+  ok(e.apply(WorkloadUpsert{a}));
+  ASSERT_EQ(decide(1000), (Decisions{{kStart, "a", {""}}}));
+  nodes_came(a);
+  ok(e.apply(gpu_node("n1", 0, {{"pool", "f"}, {"rack", "r1"}}, 2)));
+  EXPECT_EQ(decide(2000), (Decisions{})) << "both or none";
+  node("n2", 1, "f", "r2");
+  EXPECT_EQ(decide(3000), (Decisions{{kStart, "a", {"n2"}}}));
+}
+
 TEST_F(AwaitedNodes, WhatLacksQuotaSaysSo) {
   Workload a = awaiting("a", 9);
   a.root.topology.required = "rack";

@@ -266,6 +266,12 @@ bool Placer::skip(std::size_t step) {
   const std::uint32_t group = leaf_step ? structure_.group_of[s.index] : structure_.groups[s.index].parent;
   const StructureGroup& g = structure_.groups[group];
   if (skipped_[group] >= g.children - g.least || failure_.steps_ended) return false;
+  if (!orders_.counts.empty()) {  // what is told is placed, whatever the group could do without
+    const auto told = [&](std::uint32_t set) { return orders_.counts[set] > 0; };
+    const std::vector<std::uint32_t> sets =
+        leaf_step ? std::vector{s.index} : structure_.groups[s.index].leaves;
+    if (std::any_of(sets.begin(), sets.end(), told)) return false;
+  }
   ++skipped_[group];
   if (walk(past_[step])) return true;
   --skipped_[group];
