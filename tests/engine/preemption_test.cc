@@ -334,7 +334,6 @@ TEST(Queues, DrainingEndsWhatRuns) {
   ok(e.audit());
 }
 
-// Whoever looks for the least that is lost finds those that seem to have just written a checkpoint.
 // Its pod sets take one flavor: what runs in g does not grow by what might be reclaimed in f, and borrow in g.
 TEST(Victims, AreSoughtInTheFlavorThatItsPodSetsHave) {
   Engine e;
@@ -376,6 +375,46 @@ TEST(Victims, AreSoughtInTheFlavorThatItsPodSetsHave) {
   ok(e.audit());
 }
 
+// One of its pod sets can only have f, so both do: that its queue stays within its quota in g makes nobody of f yield.
+TEST(Victims, AreSoughtInTheFlavorThatItsPodSetsWillShare) {
+  Engine e;
+  ok(e.apply(gpu_node("nf", 8, {{"pool", "f"}})));
+  ok(e.apply(gpu_node("ng", 8, {{"pool", "g"}})));
+  for (const char* name : {"f", "g"}) ok(e.apply(FlavorUpsert{{name, {{"pool", name}}, {}, {}, ""}}));
+  ok(e.apply(cohort("c")));
+  const auto queue = [&](const char* name, std::int64_t f, std::int64_t g) {
+    Queue q;
+    q.name = name;
+    q.parent = "c";
+    q.groups = {{{"cpu", "nvidia.com/gpu"}, {"f", "g"}}};
+    q.preemption = {WithinQueue::kNever, Reclaim::kAny};
+    for (const auto& [flavor, gpus] : {std::pair{"f", f}, std::pair{"g", g}}) {
+      q.quotas.push_back({flavor, "cpu", 1'000'000, {}, {}});
+      q.quotas.push_back({flavor, "nvidia.com/gpu", gpus * 1000, {}, {}});
+    }
+    ok(e.apply(QueueUpsert{q}));
+  };
+  queue("ours", 0, 1);
+  queue("theirs", 8, 0);
+  Workload other = gang_workload("other", 1, 8, 0, "theirs");
+  other.root.pod_sets[0].pod.node_selector["pool"] = "f";
+  other.root.pod_sets.push_back(gang_workload("", 1, 1).root.pod_sets[0]);
+  other.root.pod_sets[1].pod.node_selector["pool"] = "g";
+  ok(e.apply(WorkloadUpsert{other}));
+  ASSERT_EQ(e.decide(1000).size(), 1u);
+  Workload w = gang_workload("w", 1, 0, 0, "ours");
+  w.root.pod_sets[0].pod.node_selector["pool"] = "f";
+  w.root.pod_sets.push_back(gang_workload("", 1, 1).root.pod_sets[0]);
+  for (PodSet& set : w.root.pod_sets) set.flavor_group = "together";
+  ok(e.apply(WorkloadUpsert{w}));
+  EXPECT_TRUE(e.decide(2000).empty());
+  w.root.pod_sets[0].pod.node_selector["pool"] = "g";
+  ok(e.apply(WorkloadUpsert{w}));
+  EXPECT_EQ(evicted(e.decide(3000)), (std::vector<std::string>{"other"})) << "g is its own";
+  ok(e.audit());
+}
+
+// Whoever looks for the least that is lost finds those that seem to have just written a checkpoint.
 TEST(VictimCost, CheckpointsOfAnotherRunBeginAfterItsOverhead) {
   Engine e;
   ok(e.apply(gpu_node("n0", 8)));

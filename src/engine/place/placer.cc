@@ -17,13 +17,13 @@ Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps
       structure_(state.structures[w_.structure]),
       mode_(mode),
       steps_(steps),
-      rank_(rank),
       extents_(extents_of(w_, ask)),
       chosen_(structure_.groups.size()),
       roomy_(structure_.groups.size(), 0),
       done_(structure_.groups.size(), 0),
       skipped_(structure_.groups.size(), 0) {
   set_steps(structure_.steps);
+  if (rank >= 0) at_rank_ = choices_at(state_, w_, extents_, rank);
 }
 
 void Placer::set_steps(std::vector<Step> steps) {
@@ -211,6 +211,22 @@ std::vector<ChargeId> choices_of(State& state, const WorkloadState& w, std::size
   return all;
 }
 
+std::vector<ChargeId> choices_at(State& state, const WorkloadState& w, std::span<const Extent> extents,
+                                 int rank) {
+  std::vector<ChargeId> out(w.sets.size());
+  for (std::size_t set = 0; set < out.size(); ++set) {
+    std::vector<ChargeId> all = choices_of(state, w, set);
+    const std::string& group = w.sets[set].flavor_group;
+    for (std::size_t before = 0; before < set && !group.empty(); ++before) {
+      const bool counts = extents[before].want > 0 && out[before].valid();
+      if (!counts || w.sets[before].flavor_group != group) continue;
+      std::erase_if(all, [&](ChargeId charge) { return !same_flavors(state, charge, out[before]); });
+    }
+    if (!all.empty()) out[set] = all[std::min(static_cast<std::size_t>(rank), all.size() - 1)];
+  }
+  return out;
+}
+
 bool same_flavors(const State& state, ChargeId a, ChargeId b) {
   const auto& left = state.charges[a].flavors;
   const auto& right = state.charges[b].flavors;
@@ -226,7 +242,12 @@ std::vector<ChargeId> Placer::choices(std::uint32_t set) {
     return orders_.charges[set].valid() ? std::vector<ChargeId>{orders_.charges[set]}
                                         : std::vector<ChargeId>{};
   }
-  std::vector<ChargeId> all = choices_of(state_, w_, set);
+  std::vector<ChargeId> all;
+  if (at_rank_.empty()) {
+    all = choices_of(state_, w_, set);
+  } else if (at_rank_[set].valid()) {
+    all = {at_rank_[set]};
+  }
   if (put_off_) std::erase_if(all, [&](ChargeId charge) { return !state_.charges[charge].awaited; });
   // Sets of one flavor group go where those before them went in this search, too.
   if (const std::string& group = w_.sets[set].flavor_group; !group.empty()) {
@@ -236,8 +257,7 @@ std::vector<ChargeId> Placer::choices(std::uint32_t set) {
       });
     });
   }
-  if (rank_ < 0 || all.empty()) return all;
-  return {all[std::min(static_cast<std::size_t>(rank_), all.size() - 1)]};
+  return all;
 }
 
 bool Placer::walk(std::size_t step) {

@@ -88,10 +88,10 @@ void VictimSearch::find_wanted() {
   wanted_ = Wanted{};
   const std::vector<Extent> extents = extents_of(w_, ask_);
   std::map<FlavorResource, std::int64_t> needs;
+  const std::vector<ChargeId> choices = choices_at(state_, w_, extents, rank_);
   for (std::size_t s = 0; s < w_.sets.size(); ++s) {
-    const std::vector<ChargeId> choices = choices_of(state_, w_, s);
-    if (choices.empty() || extents[s].want == 0) continue;
-    const Charge& c = state_.charges[choices[std::min(static_cast<std::size_t>(rank_), choices.size() - 1)]];
+    if (!choices[s].valid() || extents[s].want == 0) continue;
+    const Charge& c = state_.charges[choices[s]];
     const auto known = std::find(wanted_.shapes.begin(), wanted_.shapes.end(), c.shape);
     if (known == wanted_.shapes.end()) {
       wanted_.shapes.push_back(c.shape);
