@@ -251,7 +251,9 @@ void Decider::place_awaited() {
       state_.rollback(0);
     }
     state_.put_back(id, lifted, placed);
-    if (placed) start(id, placer.placed());
+    if (!placed) continue;
+    fresh_.erase(id.value);  // some of them may have got their quota in this round
+    start(id, placer.placed());
   }
 }
 

@@ -181,6 +181,51 @@ TEST_F(AwaitedNodes, PartsThatNeedNotStartTogetherGetTheirPlacesTogether) {
   EXPECT_EQ(decide(3000), (Decisions{{kStart, "a", {"n2"}}}));
 }
 
+// Its segments are slots 0 to 2 and 3 to 4: placed by itself, slot 3 would stand where 4 finds no room any more.
+TEST_F(AwaitedNodes, ALostSlotGetsItsPlaceWithTheOthers) {
+  Workload a = awaiting("a", 5);
+  a.root.topology.segment = 3;
+  a.root.topology.segment_level = "rack";
+  ok(e.apply(WorkloadUpsert{a}));
+  ASSERT_EQ(decide(1000), (Decisions{{kStart, "a", {""}}}));
+  nodes_came(a);
+  ok(e.apply(SlotUpdate{"a", 0, 3, SlotState::kWaiting, ""}));
+  node("n1", 2, "f", "r1");
+  EXPECT_EQ(decide(2000), (Decisions{{kStart, "a", {""}}})) << "quota alone, like the others";
+  EXPECT_EQ(e.verdict("a")->kind, VerdictKind::kQuotaOnly);
+  EXPECT_EQ(used_quota(), 5000);
+  node("n2", 4, "f", "r2");
+  EXPECT_EQ(decide(3000), (Decisions{{kStart, "a", {"n2", "n1"}}}));
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(e.slot("a", 0, i)->node, i < 3 ? "n2" : "n1");
+}
+
+TEST_F(AwaitedNodes, ALostSlotGetsQuotaAndPlaceInOneRound) {
+  const Workload a = awaiting("a", 4);
+  ok(e.apply(WorkloadUpsert{a}));
+  ASSERT_EQ(decide(1000).size(), 1u);
+  nodes_came(a);
+  ok(e.apply(SlotUpdate{"a", 0, 3, SlotState::kWaiting, ""}));
+  node("n1", 4);
+  EXPECT_EQ(decide(2000), (Decisions{{kStart, "a", {""}}, {kStart, "a", {"n1"}}}));
+  EXPECT_EQ(decide(3000), (Decisions{}));
+}
+
+// Nothing of the second pod set says in which flavor it had its quota.
+TEST_F(AwaitedNodes, APodSetThatLostAllItsSlotsIsPlacedByItself) {
+  Workload a = awaiting("a", 2);
+  a.root.topology.required = "rack";
+  a.root.pod_sets.push_back(a.root.pod_sets[0]);
+  a.root.pod_sets[1].name = "second";
+  a.root.pod_sets[1].count = 1;
+  ok(e.apply(WorkloadUpsert{a}));
+  ASSERT_EQ(decide(1000).size(), 1u);
+  nodes_came(a);
+  ok(e.apply(SlotUpdate{"a", 1, 0, SlotState::kWaiting, ""}));
+  node("n1", 3);
+  EXPECT_EQ(decide(2000), (Decisions{{kStart, "a", {"n1"}}, {kStart, "a", {"n1"}}}));
+  EXPECT_EQ(e.verdict("a")->kind, VerdictKind::kPlaced);
+}
+
 TEST_F(AwaitedNodes, WhatLacksQuotaSaysSo) {
   Workload a = awaiting("a", 9);
   a.root.topology.required = "rack";

@@ -66,6 +66,22 @@ bool WorkloadRecord::awaits_nodes() const {
   });
 }
 
+bool WorkloadRecord::fills_up(std::size_t set) const {
+  if (grows()) return false;
+  const auto specs = pod_sets_of(spec.root);
+  const auto unplaced = [&](std::size_t s) {
+    return std::any_of(sets[s].begin(), sets[s].end(),
+                       [](const SlotRecord& slot) { return is_active(slot.state) && slot.taken.awaited; });
+  };
+  for (std::size_t s = 0; s < specs.size(); ++s) {
+    if (!specs[s]->pod.awaited_flavors.empty()) return false;
+    const bool waits = std::any_of(sets[s].begin(), sets[s].end(),
+                                   [](const SlotRecord& slot) { return slot.state == SlotState::kWaiting; });
+    if (waits && active(s) < specs[s]->least_count() && !unplaced(s)) return false;
+  }
+  return unplaced(set);
+}
+
 const DemandBand* band_of(const PodSet& set, std::int64_t place) {
   for (const DemandBand& band : set.bands) {
     if (place < band.count) return &band;

@@ -155,6 +155,17 @@ ChargeId State::choice_of_flavors(SpecId id, std::span<const ChosenFlavor> wante
   return granted.empty() ? ChargeId() : charge_for(s.pod, base_shape(s.pod), counted, std::move(granted));
 }
 
+ChargeId State::quota_of_flavors(SpecId id, std::span<const ChosenFlavor> flavors_of) {
+  const ChargeId placed = choice_of_flavors(id, flavors_of);
+  if (!placed.valid()) return {};
+  const Spec& s = spec(id);
+  PodTemplate pod = s.pod;
+  pod.awaited_flavors.clear();
+  for (const ChosenFlavor& f : charges[placed].flavors) pod.awaited_flavors.push_back(f.flavor);
+  const ResourceList counted = counted_of(pod, queues[s.queue.index()].spec);
+  return charge_for(pod, base_shape(pod), counted, charges[placed].flavors);
+}
+
 // The ways to charge one slot of this template in its queue: one flavor per resource group, in the order of the flavors.
 void State::build_choices(Spec& s) {
   s.config_version = config_version;

@@ -267,6 +267,11 @@ void State::settle(WorkloadId id) {
       w.unplaced() > 0 && std::all_of(w.sets.begin(), w.sets.end(), [&](const PodSetState& set) {
         return specs[set.spec].pod.awaited_flavors.empty();
       });
+  const bool fills_up =
+      may_be_placed && std::all_of(w.sets.begin(), w.sets.end(), [](const PodSetState& set) {
+        return set.unplaced > 0 || set.waiting == 0 || set.active >= set.least;
+      });
+  for (PodSetState& set : w.sets) set.fills_up = fills_up && set.unplaced > 0;
   if (may_be_placed) {
     unplaced.insert_or_assign(w.arrival, id);
     unplaced_news = true;
@@ -475,6 +480,15 @@ ChargeId State::choice_for_node(SpecId id, NodeId node) {
 
 std::vector<ChargeId> State::choices(const PodSetState& set) {
   const Spec& all = spec(set.spec);
+  if (set.fills_up) {
+    for (const Slot& slot : set.slots) {
+      if (!slot.charge.valid() || slot.state == SlotState::kReleasing) continue;
+      if (!charges[slot.charge].awaited || !nodes.is_opaque(slot.node)) continue;
+      if (const ChargeId quota_alone = quota_of_flavors(set.spec, charges[slot.charge].flavors);
+          quota_alone.valid())
+        return {quota_alone};
+    }
+  }
   for (const Slot& slot : set.slots) {
     if (slot.charge.valid() && slot.state != SlotState::kReleasing &&
         std::find(all.choices.begin(), all.choices.end(), slot.charge) != all.choices.end()) {

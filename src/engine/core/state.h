@@ -53,6 +53,7 @@ struct PodSetState {
   std::int64_t held = 0;
   std::int64_t releasing = 0;
   std::int64_t unplaced = 0;      // of the active: with a charge whose nodes are awaited
+  bool fills_up = false;          // more of it get quota alone, too, and their places with the unplaced
   std::vector<DemandBand> bands;  // as given; core/bands.h reads them
 };
 
@@ -230,8 +231,11 @@ class State {
   // The choice of a spec that charges every resource listed to the flavor listed; of flavors without known nodes else such a
   // charge of its own, where the queue has them. None where nothing is listed, or where it can be none.
   ChargeId choice_of_flavors(SpecId id, std::span<const ChosenFlavor> flavors);
+  // The same flavors for their quota alone: a charge whose nodes are awaited, whatever the spec says of them.
+  ChargeId quota_of_flavors(SpecId id, std::span<const ChosenFlavor> flavors);
   // How more slots of the set may be charged, in the order in which it is tried: like the ones that have a place already,
-  // where the queue still has that choice (one flavor per pod set), else any choice of the spec.
+  // where the queue still has that choice (one flavor per pod set), else any choice of the spec. What a gang lacks whose nodes
+  // have come gets quota alone as long as the others have no more: they are placed in one search.
   std::vector<ChargeId> choices(const PodSetState& set);
   void changed(WorkloadId id);
   // Do `count` times these items fit the quota of its queue, and the limits of its lane there?
