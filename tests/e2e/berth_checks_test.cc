@@ -119,19 +119,19 @@ TEST_F(BerthChecks, ANodeSelectorOfACheckDecidesThePlacesAndIsTakenAwayAgain) {
   create_check("capacity");
   activate("capacity");
   require_checks({"capacity"});
-  auto* berth = start_berth({.args = {"--lease-seconds=3"}});
+  auto* berth = start_berth();
   ASSERT_NE(berth, nullptr);
   create_job("train", 2);
   expect_condition("train", "QuotaReserved", "True QuotaReserved");
   EXPECT_TRUE(eventually([&] { return state_of("train", "capacity") == "Pending"; }));
   // Berth dies between the quota and the answer.
-  berth->process.kill_now();
+  kill(*berth);
   const std::string node = "other-0";
   patch("/api/v1/nodes/" + node, {{"metadata", {{"labels", {{"pool", "new"}}}}}});
   say("train", "capacity", "Ready",
       {{"podSetUpdates", json::array({{{"name", "main"}, {"nodeSelector", {{"pool", "new"}}}}})}});
   EXPECT_TRUE(is_suspended("train"));
-  ASSERT_NE(start_berth({.name = "berth-2", .args = {"--lease-seconds=3"}}), nullptr);
+  ASSERT_NE(start_berth({.name = "berth-2"}), nullptr);
   EXPECT_TRUE(wait_bound(2));
   const json pods = get("/api/v1/namespaces/default/pods");
   for (const json& pod : pods["items"]) EXPECT_EQ(pod["spec"]["nodeName"], node);

@@ -193,7 +193,7 @@ TEST_F(BerthFaults, ALeaderFrozenPastItsLeaseDoesNoHarmWhenItWakes) {
   ASSERT_OK(cluster_->create_nodes(52));  // 416 GPUs: room for the low gangs alone, not for both
   ASSERT_OK(cluster_->create_priority_class("low", 10));
   ASSERT_OK(cluster_->create_priority_class("high", 100, "Never"));
-  const std::vector<std::string> args = {"--lease-seconds=3"};
+  const std::vector<std::string> args = {"--lease-seconds=6"};
   auto* first = start_berth({.name = "berth-a", .args = args});
   ASSERT_NE(first, nullptr);
   ASSERT_TRUE(eventually([&] { return log_has(*first, "leading as"); }));

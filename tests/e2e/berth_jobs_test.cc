@@ -167,7 +167,7 @@ TEST_F(BerthJobs, SurviveASchedulerThatIsKilled) {
     std::this_thread::sleep_for(milliseconds(3500 + 211 * static_cast<int>(i % 7)));
     berth->process.kill_now();
   }
-  ASSERT_NE(start_berth({.args = args}), nullptr);
+  ASSERT_NE(start_berth(), nullptr);
   EXPECT_TRUE(eventually([&] { return done() == kCount; }, kLong * 2)) << done() << " of " << kCount;
   expect_clean();
 }

@@ -54,7 +54,7 @@ class BerthProvisioning : public WorkloadsTest {
 
 TEST_F(BerthProvisioning, QuotaIsHeldWhileNodesAreBoughtAndTheyAreUsed) {
   start_with_check();
-  auto* berth = start_berth({.args = {"--lease-seconds=3"}});
+  auto* berth = start_berth();
   ASSERT_NE(berth, nullptr);
   create_job("train", 2);
   expect_condition("train", "QuotaReserved", "True QuotaReserved");
@@ -74,9 +74,9 @@ TEST_F(BerthProvisioning, QuotaIsHeldWhileNodesAreBoughtAndTheyAreUsed) {
   EXPECT_EQ(made["template"]["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"], "1");
   EXPECT_EQ(made["metadata"]["ownerReferences"][0]["uid"], request["metadata"]["uid"]);
   // Berth dies while they are bought: whoever follows finds the request, and asks for nothing twice.
-  berth->process.kill_now();
+  kill(*berth);
   buy_node("new");
-  ASSERT_NE(start_berth({.name = "berth-2", .args = {"--lease-seconds=3"}}), nullptr);
+  ASSERT_NE(start_berth({.name = "berth-2"}), nullptr);
   expect_condition("train", "QuotaReserved", "True QuotaReserved");
   EXPECT_TRUE(is_suspended("train")) << "nobody has said that they are all there";
   say(request_of("train", 1), "Provisioned", "all of them");

@@ -119,8 +119,7 @@ TEST_F(BerthSlices, AJobGrowsAndShrinksWhileItRuns) {
 
 TEST_F(BerthSlices, WithoutRoomItRunsOnWhoeverLeads) {
   start_with_queue(5, 600'000);
-  const std::vector<std::string> args = {"--lease-seconds=3"};
-  auto* berth = start_berth({.name = "berth-0", .args = args});
+  auto* berth = start_berth({.name = "berth-0"});
   ASSERT_NE(berth, nullptr);
   create_elastic_job("train", 4);
   EXPECT_TRUE(eventually([&] { return bound("train").size() == 4; }));
@@ -129,8 +128,8 @@ TEST_F(BerthSlices, WithoutRoomItRunsOnWhoeverLeads) {
   resize("train", 6);
   expect_said("train", fmt::format("[4, {}[6, {}", kRuns, kWaits));
   EXPECT_EQ(bound("train"), first) << "one more would fit: both or none";
-  berth->process.kill_now();
-  berth = start_berth({.name = "berth-1", .args = args});
+  kill(*berth);
+  berth = start_berth({.name = "berth-1"});
   ASSERT_NE(berth, nullptr);
   EXPECT_TRUE(eventually([&] { return log_has(*berth, "recovered:"); }));
   resize("train", 7);
@@ -138,9 +137,9 @@ TEST_F(BerthSlices, WithoutRoomItRunsOnWhoeverLeads) {
   EXPECT_EQ(bound("train"), first);
   EXPECT_FALSE(is_suspended("train"));
   // Room comes while nobody decides.
-  berth->process.kill_now();
+  kill(*berth);
   set_quota(7);
-  ASSERT_NE(start_berth({.name = "berth-2", .args = args}), nullptr);
+  ASSERT_NE(start_berth({.name = "berth-2"}), nullptr);
   EXPECT_TRUE(eventually([&] { return bound("train").size() == 7; }));
   expect_said("train", fmt::format("[4, {}[7, {}", kReplaced, kRuns));
   const auto grown = bound("train");

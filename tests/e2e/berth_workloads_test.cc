@@ -133,7 +133,7 @@ TEST_F(BerthWorkloads, PodsThatHaveEndedGiveTheirQuotaBackAndAreSaidToBeReclaima
 
 TEST_F(BerthWorkloads, ForgeriesAdmitNobodyAndASecondSchedulerRewritesNothing) {
   start_with_queue(4, 600'000);
-  auto* berth = start_berth({.args = {"--lease-seconds=3"}});
+  auto* berth = start_berth();
   ASSERT_NE(berth, nullptr);
   create_job("runs", 4);
   expect_condition("runs", "Admitted", "True Admitted");
@@ -155,8 +155,8 @@ TEST_F(BerthWorkloads, ForgeriesAdmitNobodyAndASecondSchedulerRewritesNothing) {
   for (const json& item : first["items"])
     before[item["metadata"]["name"]] = item["metadata"]["resourceVersion"];
   EXPECT_EQ(before.size(), 3U);
-  berth->process.kill_now();
-  auto* second = start_berth({.name = "berth-2", .args = {"--lease-seconds=3"}});
+  kill(*berth);
+  auto* second = start_berth({.name = "berth-2"});
   ASSERT_NE(second, nullptr);
   EXPECT_TRUE(eventually([&] { return log_has(*second, "recovered:"); }));
   std::this_thread::sleep_for(seconds(3));
