@@ -24,7 +24,7 @@ struct Prepared {
   std::vector<PlanInput> steps;  // objects that each step applies
 };
 
-Result<Prepared> prepare(const PlanOptions& options) {
+Result<Prepared> prepare(const PlanOptions& options, std::ostream& err) {
   Prepared out;
   std::vector<std::string> later;  // files of steps are not part of the start
   fs::path folder;
@@ -39,6 +39,11 @@ Result<Prepared> prepare(const PlanOptions& options) {
   }
   for (const auto& file : options.files)
     BERTH_TRY(read_manifests(file, later, options.max_document, out.input));
+  if (options.live) {
+    if (out.input.log)
+      return fail(ErrorCode::kInvalid, "a decision log is replayed as it is: leave out --live");
+    BERTH_TRY(add_cluster(*options.live, out.input, err));
+  }
   if (out.expect) {
     for (const auto& step : out.expect->steps) {
       PlanInput& input = out.steps.emplace_back();
@@ -53,6 +58,7 @@ Result<Prepared> prepare(const PlanOptions& options) {
 TimeMs start_time(const PlanOptions& options, const Prepared& prepared, const PlanWorld& world) {
   if (options.now) return *options.now;
   if (prepared.expect && prepared.expect->now) return *prepared.expect->now;
+  if (prepared.input.now) return *prepared.input.now;
   return world.newest() + kMinute;
 }
 
@@ -133,7 +139,8 @@ Result<Outcome> play(const PlanOptions& options, Prepared prepared) {
       out.report.rounds.push_back(world.decide(now));
     }
   }
-  out.report.notes = world.notes();
+  out.report.notes = std::move(prepared.input.notes);
+  out.report.notes.insert(out.report.notes.end(), world.notes().begin(), world.notes().end());
   out.report.problems = world.problems();
   out.report.unread = std::move(prepared.input.unread);
   return out;
@@ -176,7 +183,7 @@ Status check_alone(const PlanOptions& options) {
 }  // namespace
 
 int run_plan(const PlanOptions& options, std::ostream& out, std::ostream& err) {
-  auto prepared = prepare(options);
+  auto prepared = prepare(options, err);
   if (!prepared) {
     err << prepared.error().str() << "\n";
     return 2;
@@ -208,6 +215,8 @@ void register_plan(CLI::App& app, int& exit_code) {
     std::string format = "table";
     std::string now;
     std::string max_document = "256Mi";
+    bool is_live = false;
+    LiveOptions live;
   };
   const auto flags = std::make_shared<Flags>();
   CLI::App* plan = app.add_subcommand(
@@ -215,15 +224,25 @@ void register_plan(CLI::App& app, int& exit_code) {
       "manifests in (nodes, pods, Jobs, PodGroups, queues); what would start, end and wait, and why, out");
   plan->add_option("-f,--file", flags->options.files,
                    "a file, a folder, or - for standard input; may be repeated. Or a decision log, see below")
-      ->required()
       ->type_size(1)
       ->expected(1, 1 << 20)
       ->allow_extra_args(false);
+  CLI::Option* live =
+      plan->add_flag("--live", flags->is_live,
+                     "the cluster as it is now; what -f gives is laid over it, as if it were applied");
+  plan->add_option(
+          "--kubeconfig", flags->live.kubeconfig,
+          "with --live: kubeconfig file. Default: $KUBECONFIG, ~/.kube/config, or the identity of the pod")
+      ->needs(live);
+  plan->add_option("--context", flags->live.context,
+                   "with --live: context of the kubeconfig. Default: its current one")
+      ->needs(live);
   plan->add_option("-o,--output", flags->format, "table or json")->check(CLI::IsMember({"table", "json"}));
   plan->add_option("--now", flags->now,
                    "the time of the decision, RFC 3339 (default: a minute after the newest object)");
   plan->add_option("--expect", flags->options.expect,
-                   "expectations to compare with (exit code 1 where they differ)");
+                   "expectations to compare with (exit code 1 where they differ)")
+      ->excludes(live);
   plan->add_option("--rounds", flags->options.rounds,
                    "decide this often; in between, starts are carried out and evicted pods end")
       ->check(CLI::Range(1, 1000));
@@ -235,6 +254,11 @@ void register_plan(CLI::App& app, int& exit_code) {
       ->type_size(1)
       ->allow_extra_args(false);
   plan->footer(
+      "--live reads all that Berth decides by from the API server, and writes nothing: `berth plan --live` "
+      "says who waits and why,\n"
+      "`berth plan --live -f job.yaml` when a new Job would start, and who would yield to it. It needs the "
+      "right to list\n"
+      "(deploy/plan.yaml).\n"
       "-f LOG: a decision log (of `berth scheduler --decision-log`, of `berth simulate --log`, or of a "
       "failed property test)\n"
       "is replayed instead: what came in, what was decided and why, as a table, and who waits at its end. "
@@ -255,6 +279,13 @@ void register_plan(CLI::App& app, int& exit_code) {
       exit_code = 2;
       return;
     }
+    if (flags->options.files.empty() && !flags->is_live) {
+      std::cerr << "berth plan: nothing to plan: give -f FILE (or -f - for standard input), or --live for a "
+                   "cluster\n";
+      exit_code = 2;
+      return;
+    }
+    if (flags->is_live) flags->options.live = flags->live;
     flags->options.max_document = static_cast<std::uint64_t>(*most);
     if (!flags->now.empty()) {
       const auto now = text::parse_time_ms(flags->now);

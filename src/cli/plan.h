@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "cli/plan_live.h"
 #include "text/document.h"
 
 namespace berth::cli {
@@ -20,9 +21,11 @@ enum class PlanFormat : std::uint8_t { kTable, kJson };
 struct PlanOptions {
   // Files, folders (*.yaml, *.yml, *.json, in order of their names), "-" for standard input; or one decision log.
   std::vector<std::string> files;
-  std::string expect;  // expectations; "" = none
+  std::optional<LiveOptions> live;  // a cluster as it is now, with the files laid over it
+  std::string expect;               // expectations; "" = none
   PlanFormat format = PlanFormat::kTable;
-  std::optional<TimeMs> now;  // absent: the newest creation time in the input, plus one minute
+  std::optional<TimeMs>
+      now;  // absent: the newest creation time in the input, plus one minute; of a live cluster, now
   std::uint64_t max_document = text::kMostDocumentBytes;  // bytes of one JSON text or YAML document
   std::int64_t rounds = 1;                   // between rounds starts are carried out and evicted pods end
   std::vector<std::string> scheduler_names;  // empty: every pod that is not bound

@@ -17,6 +17,8 @@ namespace berth::cli {
 struct PlanInput {
   std::vector<dialect::Object> objects;        // in the order of the text
   std::map<std::string, SourcePlace> queues;   // where those with parents stand: "Cohort east"
+  std::optional<TimeMs> now;                   // when a cluster was read
+  std::vector<std::string> notes;              // what was read, and what was not
   std::map<std::string, std::int64_t> unread;  // "Deployment (apps/v1)" -> how many
   std::optional<dialect::KueueConfig> kueue;   // Kueue's Configuration, where one is among them
   std::optional<text::ByteSource> log;  // a decision log, not read yet (the last one where there are several)

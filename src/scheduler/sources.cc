@@ -4,49 +4,14 @@
 #include <simdjson.h>
 #include <spdlog/spdlog.h>
 
-#include <array>
-
-#include "dialect/names.h"
 #include "kube/api_status.h"
 #include "kube/clock.h"
 #include "kube/paths.h"
+#include "scheduler/source_kinds.h"
 #include "text/time.h"
 
 namespace berth::scheduler {
 namespace {
-
-struct Source {
-  dialect::Kind kind;
-  std::string_view group;
-  std::string_view resource;
-  bool
-      vital;  // nothing can be decided without it; others may not be served (a CRD, an API that is turned off)
-};
-
-constexpr std::array kSources = {
-    Source{dialect::Kind::kNode, "", "nodes", true},
-    Source{dialect::Kind::kPod, "", "pods", true},
-    Source{dialect::Kind::kNamespace, "", "namespaces", false},
-    Source{dialect::Kind::kPriorityClass, "scheduling.k8s.io", "priorityclasses", false},
-    Source{dialect::Kind::kJob, "batch", "jobs", false},
-    Source{dialect::Kind::kLimitRange, "", "limitranges", false},
-    Source{dialect::Kind::kRuntimeClass, "node.k8s.io", "runtimeclasses", false},
-    Source{dialect::Kind::kPodGroup, dialect::kCoschedulingGroup, "podgroups", false},
-    Source{dialect::Kind::kClusterQueue, dialect::kKueueGroup, "clusterqueues", false},
-    Source{dialect::Kind::kCohort, dialect::kKueueGroup, "cohorts", false},
-    Source{dialect::Kind::kLocalQueue, dialect::kKueueGroup, "localqueues", false},
-    Source{dialect::Kind::kResourceFlavor, dialect::kKueueGroup, "resourceflavors", false},
-    Source{dialect::Kind::kTopology, dialect::kKueueGroup, "topologies", false},
-    Source{dialect::Kind::kWorkloadPriorityClass, dialect::kKueueGroup, "workloadpriorityclasses", false},
-    Source{dialect::Kind::kAdmissionCheck, dialect::kKueueGroup, "admissionchecks", false},
-    Source{dialect::Kind::kWorkload, dialect::kKueueGroup, "workloads", false},
-    Source{dialect::Kind::kProvisioningRequestConfig, dialect::kKueueGroup, "provisioningrequestconfigs",
-           false},
-    Source{dialect::Kind::kProvisioningRequest, dialect::kAutoscalingGroup, "provisioningrequests", false},
-    Source{dialect::Kind::kQueue, dialect::kBerthGroup, "queues", false},
-    Source{dialect::Kind::kVolcanoQueue, dialect::kVolcanoGroup, "queues", false},
-    Source{dialect::Kind::kKaiQueue, dialect::kKaiGroup, "queues", false},
-};
 
 // Only of use where Workloads are kept.
 bool is_of_workloads(dialect::Kind kind) {
@@ -83,7 +48,7 @@ bool is_held(std::string_view list, TimeMs now) {
 Result<std::unique_ptr<Sources>> Sources::start(kube::Transport& transport, Inbox& inbox, bool workloads) {
   std::unique_ptr<Sources> sources(new Sources(transport, inbox, workloads));
   BERTH_ASSIGN([[maybe_unused]] const bool any, sources->look_again());
-  for (const Source& source : kSources) {
+  for (const SourceKind& source : kSourceKinds) {
     if (source.vital && !sources->reflectors_.contains(source.kind)) {
       return fail(ErrorCode::kUnsupported, "{} does not serve {}, without which nothing can be scheduled",
                   transport.config().server, source.resource);
@@ -96,7 +61,7 @@ Result<bool> Sources::look_again() {
   BERTH_TRY(discovery_.refresh());
   const auto served = discovery_.served();
   bool any = false;
-  for (const Source& source : kSources) {
+  for (const SourceKind& source : kSourceKinds) {
     if (reflectors_.contains(source.kind)) continue;
     if (!workloads_ && is_of_workloads(source.kind)) continue;
     const std::string_view version = served->version_of(source.group, source.resource);
@@ -108,8 +73,7 @@ Result<bool> Sources::look_again() {
     }
     kube::ReflectorOptions options;
     options.path = kube::ResourcePath{source.group, version, source.resource}.collection();
-    if (source.kind == dialect::Kind::kPod)
-      options.field_selector = "status.phase!=Succeeded,status.phase!=Failed";
+    options.field_selector = source.selector;
     options.seed = static_cast<std::uint64_t>(source.kind) + 1;
     options.ready = [this] { return inbox_.accepts(); };
     reflectors_.emplace(source.kind, std::make_unique<kube::Reflector>(

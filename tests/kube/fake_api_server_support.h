@@ -38,6 +38,7 @@ struct FakeOptions {
   bool knows_streaming_lists = true;  // false: the parameter is ignored, as very old servers do
   bool aggregated_discovery = true;
   bool graceful_deletes = false;  // bound pods wait for finish_deletes()
+  bool workloads = false;         // Kueue's are among the kinds that are told
   int bookmark_ms = 100;
   std::string token;               // bearer token that is asked for; empty: none
   std::set<std::string> unserved;  // collections without namespace, like "/apis/x.io/v1/things"

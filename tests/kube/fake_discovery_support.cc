@@ -21,8 +21,10 @@ bool FakeApiServer::discovery(const HttpRequest& request, HttpResponse& response
                                     {"batch", "v1", "jobs", "Job", true},
                                     {"coordination.k8s.io", "v1", "leases", "Lease", true},
                                     {"kueue.x-k8s.io", "v1beta2", "clusterqueues", "ClusterQueue", false},
-                                    {"kueue.x-k8s.io", "v1beta1", "clusterqueues", "ClusterQueue", false}};
+                                    {"kueue.x-k8s.io", "v1beta1", "clusterqueues", "ClusterQueue", false},
+                                    {"kueue.x-k8s.io", "v1beta2", "workloads", "Workload", true}};
   const auto served = [&](const Kind& kind) {
+    if (std::string_view(kind.resource) == "workloads" && !options_.workloads) return false;
     const std::string base = *kind.group == '\0' ? "/api/" : "/apis/" + std::string(kind.group) + "/";
     return !options_.unserved.contains(base + kind.version + "/" + kind.resource);
   };
