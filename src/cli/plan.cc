@@ -238,8 +238,9 @@ void register_plan(CLI::App& app, int& exit_code) {
                    "with --live: context of the kubeconfig. Default: its current one")
       ->needs(live);
   plan->add_option("-o,--output", flags->format, "table or json")->check(CLI::IsMember({"table", "json"}));
-  plan->add_option("--now", flags->now,
-                   "the time of the decision, RFC 3339 (default: a minute after the newest object)");
+  plan->add_option(
+      "--now", flags->now,
+      "the time of the decision, RFC 3339 (default: a minute after the newest object; with --live now)");
   plan->add_option("--expect", flags->options.expect,
                    "expectations to compare with (exit code 1 where they differ)")
       ->excludes(live);

@@ -115,12 +115,6 @@ class Reader {
   bool has_nodes_ = false;
 };
 
-// With nodes, the pods and Jobs that they stand for are read.
-bool is_of_workloads(dialect::Kind kind) {
-  return kind == dialect::Kind::kWorkload || kind == dialect::Kind::kProvisioningRequestConfig ||
-         kind == dialect::Kind::kProvisioningRequest;
-}
-
 }  // namespace
 
 Result<Snapshot> take_snapshot(kube::Transport& transport, const SnapshotOptions& options) {
@@ -129,6 +123,7 @@ Result<Snapshot> take_snapshot(kube::Transport& transport, const SnapshotOptions
   const auto served = discovery.served();
   Reader reader(transport, options);
   for (const SourceKind& source : kSourceKinds) {
+    // With nodes, the pods and Jobs that they stand for are read.
     if (is_of_workloads(source.kind) && reader.has_nodes()) continue;
     const std::string_view version = served->version_of(source.group, source.resource);
     if (!version.empty()) {

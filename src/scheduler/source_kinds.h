@@ -42,4 +42,10 @@ inline constexpr std::array kSourceKinds = {
     SourceKind{dialect::Kind::kKaiQueue, dialect::kKaiGroup, "queues"},
 };
 
+// Only of use where Workloads are read.
+inline bool is_of_workloads(dialect::Kind kind) {
+  return kind == dialect::Kind::kWorkload || kind == dialect::Kind::kProvisioningRequestConfig ||
+         kind == dialect::Kind::kProvisioningRequest;
+}
+
 }  // namespace berth::scheduler

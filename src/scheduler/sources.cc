@@ -13,12 +13,6 @@
 namespace berth::scheduler {
 namespace {
 
-// Only of use where Workloads are kept.
-bool is_of_workloads(dialect::Kind kind) {
-  return kind == dialect::Kind::kWorkload || kind == dialect::Kind::kProvisioningRequestConfig ||
-         kind == dialect::Kind::kProvisioningRequest;
-}
-
 // Kueue's own, by its documented default; held by whichever of its replicas decides.
 constexpr std::string_view kKueueLease = "c1f6bfd2.kueue.x-k8s.io";
 constexpr DurationMs kLeaseGrace = 30 * kSecond;  // clocks differ, and a new holder needs a moment

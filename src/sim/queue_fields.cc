@@ -92,6 +92,10 @@ void read_tenants(text::Fields& f, const std::string& parent, const TenantReader
   }
 }
 
+const SourcePlace& place_of(const std::vector<SourcePlace>& places, std::size_t queue) {
+  return places[std::min(queue, places.size() - 1)];
+}
+
 }  // namespace
 
 std::string resource_name(std::string_view written) {
@@ -137,10 +141,10 @@ Status complete_queues(std::vector<Queue>& queues, const std::vector<SourcePlace
   std::map<std::string_view, std::string_view> parents;
   std::set<std::string> flavors;
   std::set<std::string> resources;
-  const auto place = [&](std::size_t queue) { return places[std::min(queue, places.size() - 1)]; };
   for (std::size_t i = 0; i < queues.size(); ++i) {
     if (!by_name.emplace(queues[i].name, i).second) {
-      return fail_at(place(i), "queue '{}' is defined twice; give each queue its own name", queues[i].name);
+      return fail_at(place_of(places, i), "queue '{}' is defined twice; give each queue its own name",
+                     queues[i].name);
     }
     parents.emplace(queues[i].name, queues[i].parent);
     for (const Quota& quota : queues[i].quotas) {
@@ -152,7 +156,7 @@ Status complete_queues(std::vector<Queue>& queues, const std::vector<SourcePlace
     const auto first =
         std::find_if(cycles.begin(), cycles.end(), [](const auto& c) { return c.second.on_it; });
     return fail_at(
-        place(by_name.find(first->first)->second),
+        place_of(places, by_name.find(first->first)->second),
         "the parents of queue '{}' form a cycle: {}; leave one of these parents out, or name another",
         first->first, first->second.text);
   }
@@ -160,12 +164,12 @@ Status complete_queues(std::vector<Queue>& queues, const std::vector<SourcePlace
     if (queues[i].parent.empty()) continue;
     const auto it = by_name.find(queues[i].parent);
     if (it == by_name.end()) {
-      return fail_at(place(i), "queue '{}' has the parent '{}', which is not defined", queues[i].name,
-                     queues[i].parent);
+      return fail_at(place_of(places, i), "queue '{}' has the parent '{}', which is not defined",
+                     queues[i].name, queues[i].parent);
     }
     if (queues[it->second].leaf) {
-      return fail_at(place(i), "queue '{}' has the parent '{}', which takes workloads itself", queues[i].name,
-                     queues[i].parent);
+      return fail_at(place_of(places, i), "queue '{}' has the parent '{}', which takes workloads itself",
+                     queues[i].name, queues[i].parent);
     }
   }
   for (Queue& queue : queues) {
@@ -200,8 +204,8 @@ Status complete_queues(std::vector<Queue>& queues, const std::vector<SourcePlace
 Status check_quotas(const std::vector<Queue>& queues, const std::vector<SourcePlace>& places) {
   for (std::size_t i = 0; i < queues.size(); ++i) {
     if (!queues[i].leaf || queues[i].unlimited || !queues[i].quotas.empty()) continue;
-    return fail_at(places[std::min(i, places.size() - 1)],
-                   "queue '{}' can start nothing: give it quota, or unlimited: true", queues[i].name);
+    return fail_at(place_of(places, i), "queue '{}' can start nothing: give it quota, or unlimited: true",
+                   queues[i].name);
   }
   return {};
 }

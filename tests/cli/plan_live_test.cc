@@ -57,6 +57,14 @@ class PlanLive : public ::testing::Test {
                                            "contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n",
                                            url));
   }
+  // A Job of so many pods of one GPU.
+  std::string write_job(const std::string& name, int pods) {
+    return write("job.yaml",
+                 fmt::format("apiVersion: batch/v1\nkind: Job\nmetadata: {{name: {}}}\n"
+                             "spec: {{parallelism: {}, template: {{spec: {{containers: "
+                             "[{{name: c, resources: {{limits: {{nvidia.com/gpu: 1}}}}}}]}}}}}}\n",
+                             name, pods));
+  }
   void add_pod(const std::string& name, int gpus, const std::string& node, const Json& owner = nullptr) {
     Json pod = {{"metadata", {{"name", name}, {"namespace", "default"}}},
                 {"spec", {{"containers", container(gpus)}}},
@@ -95,10 +103,7 @@ TEST_F(PlanLive, SaysWhoWaitsAndWhyAndWritesNothing) {
 
 TEST_F(PlanLive, AManifestIsLaidOverTheCluster) {
   add_pod("runs", 3, "n1");
-  options_.files = {write("new.yaml",
-                          "apiVersion: batch/v1\nkind: Job\nmetadata: {name: asked}\n"
-                          "spec: {parallelism: 2, template: {spec: {containers: "
-                          "[{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}}}\n")};
+  options_.files = {write_job("asked", 2)};
   EXPECT_EQ(run(), 0) << err();
   EXPECT_THAT(out(), HasSubstr("default/asked"));
   EXPECT_THAT(out(), HasSubstr("1 start, 0 evicted, 0 held, 1 wait"));
@@ -115,10 +120,7 @@ TEST_F(PlanLive, AJobThatIsThereKeepsItsPods) {
            {"name", "grows"},
            {"uid", job["metadata"]["uid"]},
            {"controller", true}});
-  options_.files = {write("job.yaml",
-                          "apiVersion: batch/v1\nkind: Job\nmetadata: {name: grows}\n"
-                          "spec: {parallelism: 3, template: {spec: {containers: "
-                          "[{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}}}\n")};
+  options_.files = {write_job("grows", 3)};
   EXPECT_EQ(run(), 0) << err();
   EXPECT_THAT(out(), HasSubstr("2 start, 0 evicted, 0 held, 0 wait, 0 refused, 1 run on"));
   EXPECT_THAT(out(), HasSubstr("Job default/grows lacks pods: planned with 2 pods made from its template"));

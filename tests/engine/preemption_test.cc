@@ -334,33 +334,44 @@ TEST(Queues, DrainingEndsWhatRuns) {
   ok(e.audit());
 }
 
-// Its pod sets take one flavor: what runs in g does not grow by what might be reclaimed in f, and borrow in g.
-TEST(Victims, AreSoughtInTheFlavorThatItsPodSetsHave) {
-  Engine e;
+struct GpusIn {
+  std::int64_t f = 0, g = 0;
+};
+
+// Eight GPUs each in the flavors f and g, and two queues of a cohort with so much of them, of which `theirs` has `other` running: all
+// of f and one of g.
+void two_flavors(Engine& e, const GpusIn& ours, const GpusIn& theirs) {
   ok(e.apply(gpu_node("nf", 8, {{"pool", "f"}})));
   ok(e.apply(gpu_node("ng", 8, {{"pool", "g"}})));
   for (const char* name : {"f", "g"}) ok(e.apply(FlavorUpsert{{name, {{"pool", name}}, {}, {}, ""}}));
   ok(e.apply(cohort("c")));
-  const auto queue = [&](const char* name, std::int64_t f, std::int64_t g) {
+  const auto queue = [&](const char* name, const GpusIn& quota) {
     Queue q;
     q.name = name;
     q.parent = "c";
     q.groups = {{{"cpu", "nvidia.com/gpu"}, {"f", "g"}}};
     q.preemption = {WithinQueue::kNever, Reclaim::kAny};
-    for (const auto& [flavor, gpus] : {std::pair{"f", f}, std::pair{"g", g}}) {
+    for (const auto& [flavor, gpus] : {std::pair{"f", quota.f}, std::pair{"g", quota.g}}) {
       q.quotas.push_back({flavor, "cpu", 1'000'000, {}, {}});
       q.quotas.push_back({flavor, "nvidia.com/gpu", gpus * 1000, {}, {}});
     }
     ok(e.apply(QueueUpsert{q}));
   };
-  queue("ours", 8, 1);
-  queue("theirs", 0, 1);
+  queue("ours", ours);
+  queue("theirs", theirs);
   Workload other = gang_workload("other", 1, 8, 0, "theirs");
   other.root.pod_sets[0].pod.node_selector["pool"] = "f";
   other.root.pod_sets.push_back(gang_workload("", 1, 1).root.pod_sets[0]);
   other.root.pod_sets[1].pod.node_selector["pool"] = "g";
   ok(e.apply(WorkloadUpsert{other}));
   ASSERT_EQ(e.decide(1000).size(), 1u);
+}
+
+// Its pod sets take one flavor: what runs in g does not grow by what might be reclaimed in f, and borrow in g.
+TEST(Victims, AreSoughtInTheFlavorThatItsPodSetsHave) {
+  Engine e;
+  two_flavors(e, {8, 1}, {0, 1});
+  if (HasFatalFailure()) return;
   Workload w = gang_workload("w", 1, 1, 0, "ours");
   w.root.least = 1;
   w.root.pod_sets[0].pod.node_selector["pool"] = "g";
@@ -378,30 +389,8 @@ TEST(Victims, AreSoughtInTheFlavorThatItsPodSetsHave) {
 // One of its pod sets can only have f, so both do: that its queue stays within its quota in g makes nobody of f yield.
 TEST(Victims, AreSoughtInTheFlavorThatItsPodSetsWillShare) {
   Engine e;
-  ok(e.apply(gpu_node("nf", 8, {{"pool", "f"}})));
-  ok(e.apply(gpu_node("ng", 8, {{"pool", "g"}})));
-  for (const char* name : {"f", "g"}) ok(e.apply(FlavorUpsert{{name, {{"pool", name}}, {}, {}, ""}}));
-  ok(e.apply(cohort("c")));
-  const auto queue = [&](const char* name, std::int64_t f, std::int64_t g) {
-    Queue q;
-    q.name = name;
-    q.parent = "c";
-    q.groups = {{{"cpu", "nvidia.com/gpu"}, {"f", "g"}}};
-    q.preemption = {WithinQueue::kNever, Reclaim::kAny};
-    for (const auto& [flavor, gpus] : {std::pair{"f", f}, std::pair{"g", g}}) {
-      q.quotas.push_back({flavor, "cpu", 1'000'000, {}, {}});
-      q.quotas.push_back({flavor, "nvidia.com/gpu", gpus * 1000, {}, {}});
-    }
-    ok(e.apply(QueueUpsert{q}));
-  };
-  queue("ours", 0, 1);
-  queue("theirs", 8, 0);
-  Workload other = gang_workload("other", 1, 8, 0, "theirs");
-  other.root.pod_sets[0].pod.node_selector["pool"] = "f";
-  other.root.pod_sets.push_back(gang_workload("", 1, 1).root.pod_sets[0]);
-  other.root.pod_sets[1].pod.node_selector["pool"] = "g";
-  ok(e.apply(WorkloadUpsert{other}));
-  ASSERT_EQ(e.decide(1000).size(), 1u);
+  two_flavors(e, {0, 1}, {8, 0});
+  if (HasFatalFailure()) return;
   Workload w = gang_workload("w", 1, 0, 0, "ours");
   w.root.pod_sets[0].pod.node_selector["pool"] = "f";
   w.root.pod_sets.push_back(gang_workload("", 1, 1).root.pod_sets[0]);
