@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <thread>
 
 namespace berth::e2e {
@@ -159,20 +160,26 @@ spec:
 
 }  // namespace
 
+// Below the ports that the kernel gives to connections (32768 on): between this look and the start of who listens, a connection of
+// another program, or another test's cluster, would sooner or later take one of those.
 Result<int> free_port() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  const bool bound = fd >= 0 && ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-                     ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  const int problem = errno;
-  ::close(fd);
-  if (!bound) {
-    return fail(ErrorCode::kUnavailable, "no free port on 127.0.0.1: {}", std::strerror(problem));
+  constexpr int kFirst = 15'000;
+  constexpr int kPorts = 17'000;
+  static thread_local std::mt19937 random(std::random_device{}());
+  int problem = 0;
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    const int port = kFirst + std::uniform_int_distribution<int>(0, kPorts - 1)(random);
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    const bool bound = fd >= 0 && ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    problem = errno;
+    if (fd >= 0) ::close(fd);
+    if (bound) return port;
   }
-  return ntohs(address.sin_port);
+  return fail(ErrorCode::kUnavailable, "no free port on 127.0.0.1: {}", std::strerror(problem));
 }
 
 bool e2e_required() {
