@@ -38,7 +38,7 @@ bool names_a_queue(text::Fields& object) {
   auto meta = object.optional_child("metadata");
   const auto labels = meta.mapping("labels");
   return std::any_of(labels.begin(), labels.end(), [](const text::Entry& label) {
-    return label.name() == kKueueQueue || label.name() == kQueue;
+    return label.name() == kKueueQueue || label.name() == kBerthQueue;
   });
 }
 

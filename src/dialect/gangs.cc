@@ -66,7 +66,7 @@ Membership membership_of(const Pod& pod, const Job* job) {
 
 bool is_gang(const Job& job) {
   for (const Meta* meta : {&job.meta, &job.template_meta}) {
-    if (!meta->mark(kKueueQueue).empty() || !meta->mark(kQueue).empty() || !meta->mark(kGang).empty())
+    if (!meta->mark(kKueueQueue).empty() || !meta->mark(kBerthQueue).empty() || !meta->mark(kGang).empty())
       return true;
   }
   return false;

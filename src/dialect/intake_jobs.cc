@@ -58,7 +58,7 @@ bool has_another_master(const Job& job) {
 
 bool names_a_queue(const Job& job) {
   for (const Meta* meta : {&job.meta, &job.template_meta}) {
-    if (!meta->mark(kKueueQueue).empty() || !meta->mark(kQueue).empty()) return true;
+    if (!meta->mark(kKueueQueue).empty() || !meta->mark(kBerthQueue).empty()) return true;
   }
   return false;
 }

@@ -228,7 +228,7 @@ void Intake::Impl::resolve_queue(const Load& load, const std::string& local_queu
 
 void Intake::Impl::resolve_queue(const Load& load, std::string_view key, const std::string& name,
                                  Settings& settings, std::vector<std::string>& depends) const {
-  if (key == kQueue) {
+  if (key == kBerthQueue) {
     if (use_local_queue(load, name, settings, depends)) return;
     depends.push_back(fmt::format("cq:{}", name));  // whichever comes
     depends.push_back(fmt::format("q:{}", name));
@@ -438,7 +438,7 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
   out.blocked.reset();
   if (!load.queue_mark || (load.bound == 0 && !load.released)) {
     load.queue_mark.emplace();
-    for (const auto key : {kQueue, kVolcanoQueueName, kKaiQueueName, kOlderKaiQueueName, kKueueQueue}) {
+    for (const auto key : {kBerthQueue, kVolcanoQueueName, kKaiQueueName, kOlderKaiQueueName, kKueueQueue}) {
       const auto name = mark_of(sources, key);
       if (name.empty()) continue;
       load.queue_mark.emplace(key, name);

@@ -9,7 +9,7 @@ namespace berth::dialect {
 inline constexpr std::string_view kBerthPrefix = "berth.dev/";
 inline constexpr std::string_view kGang = "berth.dev/gang";           // name of the gang within the namespace
 inline constexpr std::string_view kGangSize = "berth.dev/gang-size";  // pods that start together
-inline constexpr std::string_view kQueue =
+inline constexpr std::string_view kBerthQueue =
     "berth.dev/queue";  // a LocalQueue of the namespace, or a ClusterQueue
 inline constexpr std::string_view kTopologyRequired = "berth.dev/topology-required";    // node label key
 inline constexpr std::string_view kTopologyPreferred = "berth.dev/topology-preferred";  // node label key

@@ -57,13 +57,15 @@ class ResourceList {
   std::vector<Entry> entries_;
 };
 
+inline constexpr std::int64_t kWholeDevice = 1000;  // thousandths
+
 // Device share of a pod: `count` devices of the pool of this resource, `milli` of each (1000 = the whole
 // device; less only for one device). Whole GPUs, shares, and later MIG profiles and DRA requests are forms of
 // it.
 struct DeviceRequest {
   std::string resource;
   std::int64_t count = 0;
-  std::int64_t milli = 1000;
+  std::int64_t milli = kWholeDevice;
 
   std::int64_t total() const { return count * milli; }
   // count >= 1, 1 <= milli <= 1000, below 1000 only for one device, and no overflow.

@@ -26,10 +26,6 @@ std::int64_t root(Int128 value) {
   return static_cast<std::int64_t>(low);
 }
 
-Int128 rounded(Int128 a, Int128 b) {
-  return a >= 0 ? (2 * a + b) / (2 * b) : -((-2 * a + b) / (2 * b));
-}
-
 const Metric* find(const std::vector<Metric>& metrics, std::string_view name) {
   for (const Metric& metric : metrics) {
     if (metric.name == name) return &metric;
@@ -81,7 +77,7 @@ MetricStatistics statistics_of(std::vector<std::int64_t> values) {
   out.max = values.back();
   Int128 sum = 0;
   for (const std::int64_t value : values) sum += value;
-  out.mean = clamp_to_int64(rounded(sum, out.count));
+  out.mean = clamp_to_int64(divide_rounded(sum, out.count));
   if (out.count < 2) return out;
   Int128 squares = 0;
   for (const std::int64_t value : values) {
@@ -211,7 +207,8 @@ int metric_direction(std::string_view metric) {
 std::string difference_text(std::int64_t value, std::int64_t base) {
   if (base == 0) return value == 0 ? "0 %" : "";
   const Int128 size = base < 0 ? -static_cast<Int128>(base) : static_cast<Int128>(base);
-  const std::int64_t permille = clamp_to_int64(rounded((static_cast<Int128>(value) - base) * 1000, size));
+  const std::int64_t permille =
+      clamp_to_int64(divide_rounded((static_cast<Int128>(value) - base) * 1000, size));
   return (permille > 0 ? "+" : "") + human_amount(permille, 10, 1) + " %";
 }
 

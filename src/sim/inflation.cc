@@ -3,18 +3,10 @@
 #include "sim/books.h"
 
 namespace berth::sim {
-namespace {
-
-// The nearest integer to a/b, for a >= 0 and b > 0.
-Int128 rounded(Int128 a, Int128 b) {
-  return (2 * a + b) / (2 * b);
-}
-
-}  // namespace
-
 std::int64_t InflationPoint::allocated_pct_milli(std::int64_t capacity_milli) const {
   if (jobs == 0 || capacity_milli == 0) return 0;
-  return clamp_to_int64(rounded(allocated_milli_sum * 100'000, static_cast<Int128>(jobs) * capacity_milli));
+  return clamp_to_int64(
+      divide_rounded(allocated_milli_sum * 100'000, static_cast<Int128>(jobs) * capacity_milli));
 }
 
 Result<InflationOutcome> inflate(const Input& input, Decider& decider, std::int64_t fill_to_pct,
@@ -68,7 +60,7 @@ Result<InflationOutcome> inflate(const Input& input, Decider& decider, std::int6
       BERTH_TRY(decider.apply(WorkloadRemove{uid}));
     }
     const auto percent = static_cast<std::int64_t>(
-        rounded(static_cast<Int128>(out.arrived_milli) * 100, out.gpu_capacity_milli));
+        divide_rounded(static_cast<Int128>(out.arrived_milli) * 100, out.gpu_capacity_milli));
     if (out.curve.empty() || out.curve.back().arrived_pct != percent) out.curve.push_back({percent, 0, 0});
     ++out.curve.back().jobs;
     out.curve.back().allocated_milli_sum += out.allocated_milli;

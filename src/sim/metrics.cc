@@ -12,9 +12,9 @@
 namespace berth::sim {
 namespace {
 
-// The nearest integer to a/b, for a >= 0 and b > 0.
+// The nearest integer; of nothing: 0.
 std::int64_t rounded(Int128 a, Int128 b) {
-  return b == 0 ? 0 : clamp_to_int64((2 * a + b) / (2 * b));
+  return b == 0 ? 0 : clamp_to_int64(divide_rounded(a, b));
 }
 
 struct Samples {

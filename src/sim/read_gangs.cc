@@ -11,14 +11,14 @@ namespace berth::sim {
 namespace {
 
 // One column under any of its names.
-struct Column {
+struct GangColumn {
   std::string_view what;
   std::vector<std::string> names;
   bool required = true;
 };
 
-const std::vector<Column>& gang_columns() {
-  static const std::vector<Column> kColumns{
+const std::vector<GangColumn>& gang_columns() {
+  static const std::vector<GangColumn> kColumns{
       {"submission", {"submit_s", "submit", "arrival time (sec)"}, true},
       {"GPUs", {"gpus", "size"}, true},
       {"run time", {"duration_s", "duration", "duration (sec)"}, true},
@@ -43,14 +43,14 @@ Result<std::int64_t> csv_seconds(const text::CsvReader& csv, std::size_t column)
 Status read_gangs(const std::string& path, const JobRules& rules, TraceBuilder& out) {
   BERTH_ASSIGN(text::ByteSource source, text::ByteSource::open(path));
   std::vector<std::string> names;
-  for (const Column& column : gang_columns()) {
+  for (const GangColumn& column : gang_columns()) {
     names.insert(names.end(), column.names.begin(), column.names.end());
   }
   BERTH_ASSIGN(text::CsvReader csv, text::CsvReader::open(source, {}, names));
   constexpr std::size_t kAbsent = static_cast<std::size_t>(-1);
   std::vector<std::size_t> where;
   std::size_t first = 0;
-  for (const Column& column : gang_columns()) {
+  for (const GangColumn& column : gang_columns()) {
     std::size_t found = kAbsent;
     for (std::size_t i = column.names.size(); i > 0; --i) {
       if (csv.has(first + i - 1)) found = first + i - 1;

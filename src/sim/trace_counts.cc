@@ -20,10 +20,6 @@ DurationMs range_middle(DurationMs run) {
   return range_begin(run) + (DurationMs{1} << open_bits(run)) / 2;
 }
 
-std::int64_t narrow(Int128 value) {
-  return value > kInt64Max ? kInt64Max : static_cast<std::int64_t>(value);
-}
-
 }  // namespace
 
 RunTimeCounts::RunTimeCounts(std::size_t most) : most_(most), tally_(most) {}
@@ -48,7 +44,7 @@ Spread RunTimeCounts::spread_of_counts(const Counts& counts, const Totals& total
   Spread out;
   out.count = totals.jobs;
   if (totals.jobs == 0) return out;
-  out.mean = narrow((2 * totals.sum + totals.jobs) / (2 * static_cast<Int128>(totals.jobs)));
+  out.mean = clamp_to_int64((2 * totals.sum + totals.jobs) / (2 * static_cast<Int128>(totals.jobs)));
   out.max = totals.max;
   // Nearest rank, as in metrics.h.
   const auto percentile = [&](std::int64_t percent) {
@@ -123,7 +119,7 @@ DemandSteps::Peak DemandSteps::peak() const {
     at_most = std::max(at_most, shift_ == 0 ? now : before + step.begins);
     at_least = std::max(at_least, now);
   }
-  return {narrow(at_least), narrow(at_most)};
+  return {clamp_to_int64(at_least), clamp_to_int64(at_most)};
 }
 
 std::vector<std::int64_t> DemandSteps::over_time(TimeMs first, TimeMs last, std::size_t parts) const {

@@ -12,12 +12,9 @@ namespace {
 constexpr std::size_t kTimeParts = 60;
 constexpr std::size_t kTenantsShown = 12;
 
-std::int64_t narrow(Int128 value) {
-  return value > kInt64Max ? kInt64Max : static_cast<std::int64_t>(value);
-}
 // part / whole in thousandths of a percent.
 std::int64_t percent_milli(Int128 part, Int128 whole) {
-  return whole == 0 ? 0 : narrow((part * 100'000 + whole / 2) / whole);
+  return whole == 0 ? 0 : clamp_to_int64((part * 100'000 + whole / 2) / whole);
 }
 // One digit after the point.
 std::string percent(Int128 part, Int128 whole) {
@@ -28,7 +25,7 @@ std::string gpus(std::int64_t milli) {
   return human_amount(milli, 1000, 2);
 }
 std::string gpu_hours(Int128 gpu_ms_milli) {
-  return human_amount(narrow(gpu_ms_milli / kHour), 1000, 1);
+  return human_amount(clamp_to_int64(gpu_ms_milli / kHour), 1000, 1);
 }
 
 // Eighths of a character cell, so that a row of them is a small picture.
@@ -108,7 +105,7 @@ TraceSummary TraceStats::summarize() {
   demand_.settle();
   out.run_time = run_times_.all();
   out.run_time_exact = run_times_.exact();
-  out.mean_gpu_milli = narrow((gpu_sum_ + out.jobs / 2) / out.jobs);
+  out.mean_gpu_milli = clamp_to_int64((gpu_sum_ + out.jobs / 2) / out.jobs);
   for (std::size_t i = 0; i < kSizeClasses; ++i) {
     const auto size = static_cast<SizeClass>(i);
     if (groups_[i].jobs > 0) out.sizes.push_back({size, groups_[i], run_times_.of(size)});
@@ -117,8 +114,8 @@ TraceSummary TraceStats::summarize() {
   out.over_time = demand_.over_time(out.first, out.last, kTimeParts);
   out.busiest_hour = busiest_.jobs();
   out.arrivals_per_hour_milli =
-      narrow(static_cast<Int128>(out.jobs) * kHour * 1000 / std::max<DurationMs>(span, kHour));
-  out.mean_demand_gpu_milli = narrow(out.gpu_ms_milli / std::max<DurationMs>(span, kHour));
+      clamp_to_int64(static_cast<Int128>(out.jobs) * kHour * 1000 / std::max<DurationMs>(span, kHour));
+  out.mean_demand_gpu_milli = clamp_to_int64(out.gpu_ms_milli / std::max<DurationMs>(span, kHour));
   out.peak_demand = demand_.peak();
   return out;
 }
@@ -219,7 +216,7 @@ std::string stats_json(const TraceFile& file, const TraceStats& stats, const Tra
     milli("max", s.max);
     json.end_object();
   };
-  const auto hours = [](Int128 gpu_ms_milli) { return narrow(gpu_ms_milli / kHour); };
+  const auto hours = [](Int128 gpu_ms_milli) { return clamp_to_int64(gpu_ms_milli / kHour); };
   json.begin_object();
   json.field("format", "berth-trace-inspection").field("version", 1);
   json.field("file", file.path).field("form", enum_name(file.form));

@@ -11,12 +11,12 @@
 namespace berth::text {
 namespace {
 
-constexpr std::size_t kChunk = std::size_t{128} << 10;
+constexpr std::size_t kReadAtOnce = std::size_t{128} << 10;
 
 }  // namespace
 
 CsvReader::CsvReader(ByteSource& source, const CsvOptions& options)
-    : source_(&source), options_(options), buffer_(kChunk) {}
+    : source_(&source), options_(options), buffer_(kReadAtOnce) {}
 
 tl::unexpected<Error> CsvReader::fail_here(std::string message) const {
   return tl::unexpected<Error>(

@@ -14,7 +14,7 @@
 namespace berth::text {
 namespace {
 
-constexpr std::size_t kChunk = std::size_t{128} << 10;
+constexpr std::size_t kLeastGrowth = std::size_t{128} << 10;
 
 // Finds the end of a JSON object or array in bytes that arrive in pieces: only brackets and strings matter.
 struct JsonEnd {
@@ -78,10 +78,10 @@ struct DocumentReader::Impl {
     }
     const std::size_t old = buffer.size();
     // Growing in proportion keeps one large document linear.
-    std::size_t want = std::max(kChunk, old / 2);
+    std::size_t want = std::max(kLeastGrowth, old / 2);
     // No further than it takes to see that the document is too large.
     if (old <= limits.max_document_bytes)
-      want = std::min<std::size_t>(want, limits.max_document_bytes - old + kChunk);
+      want = std::min<std::size_t>(want, limits.max_document_bytes - old + kLeastGrowth);
     buffer.resize(old + want);
     auto n = source->read({buffer.data() + old, want});
     buffer.resize(old + (n ? *n : 0));

@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
-constexpr const char* kJobs = "/apis/batch/v1/namespaces/default/jobs";
+constexpr const char* kJobsPath = "/apis/batch/v1/namespaces/default/jobs";
 
 Json container(int gpus) {
   return Json::array(
@@ -112,8 +112,9 @@ TEST_F(PlanLive, AManifestIsLaidOverTheCluster) {
 // A Job that is in the cluster keeps its pods: the manifest says how many it is to have.
 TEST_F(PlanLive, AJobThatIsThereKeepsItsPods) {
   const Json job = api_.create(
-      kJobs, Json{{"metadata", {{"name", "grows"}, {"namespace", "default"}}},
-                  {"spec", {{"parallelism", 1}, {"template", {{"spec", {{"containers", container(1)}}}}}}}});
+      kJobsPath,
+      Json{{"metadata", {{"name", "grows"}, {"namespace", "default"}}},
+           {"spec", {{"parallelism", 1}, {"template", {{"spec", {{"containers", container(1)}}}}}}}});
   add_pod("grows-x", 1, "n1",
           {{"apiVersion", "batch/v1"},
            {"kind", "Job"},

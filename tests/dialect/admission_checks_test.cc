@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-Job job_of(const std::string& text) {
+Job checked_job(const std::string& text) {
   JsonDecoder decoder(DeviceNames{});
   auto object = decoder.decode(text, Kind::kJob);
   EXPECT_TRUE(object) << object.error().str();
@@ -102,7 +102,7 @@ TEST(AdmissionChecks, AReleaseWritesThemIntoTheTemplateWhateverStandsThere) {
                             .node_selector = {{"mine", "2"}, {"pool", "p"}},
                             .tolerations = {{.key = "t", .op = "Exists"}, {.key = "s", .op = "Exists"}}};
   const auto after = [&](const std::string& text, const PodSetUpdate* what) {
-    const Job job = job_of(text);
+    const Job job = checked_job(text);
     const auto write = release_job("default", "j", "u", 3, TemplateChange{what, &job, &job.spec.pod});
     return json::parse(text).patch(json::parse(write.body));
   };

@@ -171,8 +171,8 @@ TEST(ClusterTree, KaisQueuesHaveTheirUnits) {
                            "  resources:\n    gpu: {quota: 0.5, limit: -1, overQuotaWeight: 2}\n    cpu: "
                            "{quota: 1500, limit: 3000}\n    memory: {quota: -1, "
                            "limit: 1000}\n---\n";
-  for (const bool json : {false, true}) {
-    const Made m(yaml, json ? objects_of_json(yaml) : objects_of(yaml));
+  for (const bool as_json : {false, true}) {
+    const Made m(yaml, as_json ? objects_of_json(yaml) : objects_of(yaml));
     EXPECT_EQ(m.quota("kai:a", kGpu), "500/-/-");
     EXPECT_EQ(m.quota("kai:a", "cpu"), "1500/1500/-");
     EXPECT_EQ(m.quota("kai:a", "memory"), "1000000000/0/-")

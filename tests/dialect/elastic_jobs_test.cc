@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-Job job_of(const std::string& annotations, const std::string& gates = "[]") {
+Job elastic_job(const std::string& annotations, const std::string& gates = "[]") {
   return std::get<Job>(
       testing::objects_of("apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, uid: j, annotations: {" +
                           annotations + "}}\nspec: {parallelism: 4, template: {spec: {schedulingGates: " +
@@ -26,23 +26,23 @@ Job job_of(const std::string& annotations, const std::string& gates = "[]") {
 }
 
 TEST(ElasticJobs, SayTrueAndNothingElse) {
-  EXPECT_TRUE(job_of("kueue.x-k8s.io/elastic-job: 'true'").elastic);
-  EXPECT_FALSE(job_of("kueue.x-k8s.io/elastic-job: 'True'").elastic);
-  EXPECT_FALSE(job_of("kueue.x-k8s.io/elastic-job: 'false'").elastic);
-  EXPECT_FALSE(job_of("").elastic);
+  EXPECT_TRUE(elastic_job("kueue.x-k8s.io/elastic-job: 'true'").elastic);
+  EXPECT_FALSE(elastic_job("kueue.x-k8s.io/elastic-job: 'True'").elastic);
+  EXPECT_FALSE(elastic_job("kueue.x-k8s.io/elastic-job: 'false'").elastic);
+  EXPECT_FALSE(elastic_job("").elastic);
 }
 
 TEST(ElasticJobs, HaveNoMinimum) {
   const std::string both = "kueue.x-k8s.io/elastic-job: 'true', kueue.x-k8s.io/job-min-parallelism: '2'";
-  EXPECT_THAT(job_of(both).partial_problem, HasSubstr("not both"));
-  EXPECT_EQ(job_of("kueue.x-k8s.io/elastic-job: 'true'").partial_problem, "");
+  EXPECT_THAT(elastic_job(both).partial_problem, HasSubstr("not both"));
+  EXPECT_EQ(elastic_job("kueue.x-k8s.io/elastic-job: 'true'").partial_problem, "");
 }
 
 TEST(ElasticJobs, TheirGateIsKnownByItsPlace) {
   const std::string mark = "kueue.x-k8s.io/elastic-job: 'true'";
-  EXPECT_FALSE(job_of(mark).spec.elastic_gate);
-  EXPECT_FALSE(job_of(mark, "[{name: other}]").spec.elastic_gate);
-  const Job job = job_of(mark, "[{name: other}, {name: kueue.x-k8s.io/elastic-job}]");
+  EXPECT_FALSE(elastic_job(mark).spec.elastic_gate);
+  EXPECT_FALSE(elastic_job(mark, "[{name: other}]").spec.elastic_gate);
+  const Job job = elastic_job(mark, "[{name: other}, {name: kueue.x-k8s.io/elastic-job}]");
   EXPECT_TRUE(job.spec.gated);
   EXPECT_EQ(job.spec.elastic_gate, 1);
 }

@@ -108,7 +108,7 @@ std::string job_yaml(const std::string& queue) {
          "resources: "
          "{requests: {cpu: '1'}, limits: {nvidia.com/gpu: '1'}}}]}}\n---\n";
 }
-std::string job_pod(int index, const std::string& spec = "", const std::string& ns = "default") {
+std::string other_job_pod(int index, const std::string& spec = "", const std::string& ns = "default") {
   return pod_yaml("j-" + std::to_string(index), 1,
                   "  namespace: " + ns +
                       "\n  ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: job-1, "
@@ -119,13 +119,13 @@ std::string job_pod(int index, const std::string& spec = "", const std::string& 
 TEST(IntakeIdentity, AJobKeepsItsQueueWhileItHasBoundPods) {
   World world;
   world.apply(queues_yaml() + job_yaml("a"));
-  for (int i = 0; i < 4; ++i) world.apply(job_pod(i));
+  for (int i = 0; i < 4; ++i) world.apply(other_job_pod(i));
   EXPECT_EQ(world.started(world.decide()).size(), 1u);
-  for (int i = 0; i < 4; ++i) world.apply(job_pod(i, kBound));
+  for (int i = 0; i < 4; ++i) world.apply(other_job_pod(i, kBound));
   world.apply(pod_yaml("next", 1, kInA));
   for (const char* queue : {"", "b"}) {
     world.apply(job_yaml(queue));
-    for (int i = 0; i < 4; ++i) world.apply(job_pod(i, kBound));
+    for (int i = 0; i < 4; ++i) world.apply(other_job_pod(i, kBound));
     EXPECT_THAT(world.started(world.decide()), IsEmpty()) << queue;
     EXPECT_EQ(gpus_of(world, "a"), 4) << queue;
     EXPECT_EQ(gpus_of(world, "b"), 0) << queue;
@@ -133,7 +133,7 @@ TEST(IntakeIdentity, AJobKeepsItsQueueWhileItHasBoundPods) {
   // Its pods are gone: now it may move.
   for (int i = 0; i < 4; ++i) world.remove(Kind::kPod, "j-" + std::to_string(i));
   EXPECT_THAT(world.started(world.decide()), ElementsAre("default/next: next->n0"));
-  for (int i = 4; i < 8; ++i) world.apply(job_pod(i));
+  for (int i = 4; i < 8; ++i) world.apply(other_job_pod(i));
   EXPECT_EQ(world.started(world.decide()).size(), 1u);
   EXPECT_EQ(gpus_of(world, "b"), 4);
 }
@@ -141,11 +141,11 @@ TEST(IntakeIdentity, AJobKeepsItsQueueWhileItHasBoundPods) {
 TEST(IntakeIdentity, NoPodIsOfAJobOfAnotherNamespace) {
   World world;
   world.apply(queues_yaml() + job_yaml("a"));
-  for (int i = 0; i < 3; ++i) world.apply(job_pod(i));
-  world.apply(job_pod(3, "", "elsewhere"));
+  for (int i = 0; i < 3; ++i) world.apply(other_job_pod(i));
+  world.apply(other_job_pod(3, "", "elsewhere"));
   EXPECT_THAT(world.started(world.decide()), IsEmpty()) << "three of four are there";
   EXPECT_NE(world.intake.pod("Pod/elsewhere/j-3")->workload, "job-1");
-  world.apply(job_pod(3));
+  world.apply(other_job_pod(3));
   EXPECT_EQ(world.started(world.decide()).size(), 1u);
 }
 

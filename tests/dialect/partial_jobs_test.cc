@@ -27,7 +27,7 @@ std::string job_yaml(const std::string& annotations, const std::string& spec) {
          ", template: {spec: {containers: [{name: main, resources: {requests: {cpu: '1'}}}]}}}\n---\n";
 }
 
-Job job_of(const std::string& annotations, const std::string& spec) {
+Job partial_job(const std::string& annotations, const std::string& spec) {
   return std::get<Job>(testing::objects_of(job_yaml(annotations, spec)).at(0));
 }
 
@@ -37,17 +37,17 @@ const std::string kFollow =
 const std::string kIndexed = "suspend: true, completionMode: Indexed, parallelism: 6, completions: 6";
 
 TEST(PartialJobs, WhatMayBeFewerIsSaidByKueuesAnnotations) {
-  const Job job = job_of(kLeast, "parallelism: 6, completions: 9");
+  const Job job = partial_job(kLeast, "parallelism: 6, completions: 9");
   EXPECT_EQ(job.least_pods, 2);
   EXPECT_FALSE(job.completions_follow);
   EXPECT_EQ(job.partial_problem, "");
-  EXPECT_FALSE(job_of("", "parallelism: 6").least_pods);
-  EXPECT_TRUE(job_of(kFollow, kIndexed).completions_follow);
+  EXPECT_FALSE(partial_job("", "parallelism: 6").least_pods);
+  EXPECT_TRUE(partial_job(kFollow, kIndexed).completions_follow);
 }
 
 TEST(PartialJobs, WhatCannotBeIsNamed) {
   const auto problem = [](const std::string& annotations, const std::string& spec) {
-    return job_of(annotations, spec).partial_problem;
+    return partial_job(annotations, spec).partial_problem;
   };
   for (const char* wrong : {"'0'", "'-1'", "two", "''", "'2000000'"}) {
     EXPECT_THAT(problem(std::string("kueue.x-k8s.io/job-min-parallelism: ") + wrong, "parallelism: 6"),
@@ -66,7 +66,7 @@ TEST(PartialJobs, WhatCannotBeIsNamed) {
 }
 
 TEST(PartialJobs, WhatIsWrittenSaysWhatWasThere) {
-  const Job whole = job_of(kLeast, "suspend: true, parallelism: 6, completions: 9");
+  const Job whole = partial_job(kLeast, "suspend: true, parallelism: 6, completions: 9");
   EXPECT_FALSE(size_for(whole, 0));
   EXPECT_FALSE(size_for(whole, 6));
   const auto less = size_for(whole, 4);
@@ -74,7 +74,7 @@ TEST(PartialJobs, WhatIsWrittenSaysWhatWasThere) {
   EXPECT_EQ(less->parallelism, 4);
   EXPECT_FALSE(less->completions);
   EXPECT_EQ(less->mark, "4/6");
-  const auto both = size_for(job_of(kFollow, kIndexed), 4);
+  const auto both = size_for(partial_job(kFollow, kIndexed), 4);
   ASSERT_TRUE(both);
   EXPECT_EQ(both->completions, 4);
   EXPECT_EQ(both->mark, "4/6,completions");
@@ -82,10 +82,10 @@ TEST(PartialJobs, WhatIsWrittenSaysWhatWasThere) {
 
 TEST(PartialJobs, OneThatIsSuspendedHasTheSizeOfItsOwner) {
   const std::string mark = std::string(kLeast) + ", berth.dev/partial-admission: 4/6";
-  const Job runs = job_of(mark, "parallelism: 4, completions: 9");
+  const Job runs = partial_job(mark, "parallelism: 4, completions: 9");
   EXPECT_EQ(runs.size(), 4);
   EXPECT_EQ(runs.asked(), 6);
-  const Job waits = job_of(mark, "suspend: true, parallelism: 4, completions: 9");
+  const Job waits = partial_job(mark, "suspend: true, parallelism: 4, completions: 9");
   EXPECT_EQ(waits.size(), 6);
   EXPECT_EQ(waits.asked(), 6);
   EXPECT_FALSE(size_for(waits, 4)) << "it is written so";
@@ -96,24 +96,24 @@ TEST(PartialJobs, OneThatIsSuspendedHasTheSizeOfItsOwner) {
   EXPECT_EQ(full->mark, "");
   EXPECT_TRUE(full->is_marked);
   // Its owner has changed it since.
-  const Job changed = job_of(mark, "suspend: true, parallelism: 5, completions: 9");
+  const Job changed = partial_job(mark, "suspend: true, parallelism: 5, completions: 9");
   EXPECT_EQ(changed.size(), 5);
   EXPECT_EQ(size_for(changed, 0)->parallelism, 5);
   EXPECT_TRUE(size_for(changed, 0)->is_marked) << "the mark says nothing, and goes";
-  const Job too = job_of(kFollow + ", berth.dev/partial-admission: '4/6,completions'",
-                         "suspend: true, completionMode: Indexed, parallelism: 4, completions: 4");
+  const Job too = partial_job(kFollow + ", berth.dev/partial-admission: '4/6,completions'",
+                              "suspend: true, completionMode: Indexed, parallelism: 4, completions: 4");
   EXPECT_EQ(too.size(), 6);
   EXPECT_EQ(too.partial_problem, "");
   EXPECT_EQ(size_for(too, 0)->completions, 6);
   for (const char* wrong : {"6/4", "4/4", "0/6", "4", "4/6x", "4/6000000"}) {
     EXPECT_FALSE(
-        job_of(std::string("berth.dev/partial-admission: '") + wrong + "'", "parallelism: 4").reduced)
+        partial_job(std::string("berth.dev/partial-admission: '") + wrong + "'", "parallelism: 4").reduced)
         << wrong;
   }
 }
 
 TEST(PartialJobs, TheWritesKeepToOnePatch) {
-  const Job job = job_of(kFollow, kIndexed);
+  const Job job = partial_job(kFollow, kIndexed);
   const auto less = size_for(job, 4);
   json before = json::parse(R"({"metadata":{"uid":"j","generation":3,"annotations":{"a":"b"}},
     "spec":{"suspend":true,"parallelism":6,"completions":6}})");
@@ -121,8 +121,8 @@ TEST(PartialJobs, TheWritesKeepToOnePatch) {
   EXPECT_EQ(released["spec"], json::parse(R"({"suspend":false,"parallelism":4,"completions":4})"));
   EXPECT_EQ(released["metadata"]["annotations"]["berth.dev/partial-admission"], "4/6,completions");
   json suspended = released;
-  const Job runs = job_of(kFollow + ", berth.dev/partial-admission: '4/6,completions'",
-                          "completionMode: Indexed, parallelism: 4, completions: 4");
+  const Job runs = partial_job(kFollow + ", berth.dev/partial-admission: '4/6,completions'",
+                               "completionMode: Indexed, parallelism: 4, completions: 4");
   suspended.merge_patch(json::parse(suspend_job("default", "j", "j", size_for(runs, 0)).body));
   EXPECT_EQ(suspended["spec"], before["spec"]);
   EXPECT_EQ(suspended["metadata"]["annotations"], before["metadata"]["annotations"]);

@@ -15,7 +15,7 @@ using ::testing::IsEmpty;
 using testing::node_yaml;
 using testing::World;
 
-Job job_of(const std::string& spec, const std::string& head = "") {
+Job effects_job(const std::string& spec, const std::string& head = "") {
   const auto objects =
       testing::objects_of("apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {template: {" + head +
                           "spec: " + spec + "}}\n");
@@ -45,7 +45,7 @@ TakenTemplate taken(const Job& job, const std::vector<LimitRange>& ranges,
 }
 
 TEST(TemplateEffects, DefaultsFillWhatIsMissingAndTheFirstLimitRangeWins) {
-  const Job job = job_of(
+  const Job job = effects_job(
       "{containers: [{name: a, resources: {limits: {cpu: '4'}}}, {name: b, resources: {requests: {memory: "
       "1Gi}}}],"
       " initContainers: [{name: i}]}");
@@ -62,8 +62,8 @@ TEST(TemplateEffects, DefaultsFillWhatIsMissingAndTheFirstLimitRangeWins) {
 }
 
 TEST(TemplateEffects, AnInitContainerGetsDefaultsToo) {
-  const Job job =
-      job_of("{containers: [{name: a, resources: {requests: {cpu: '1'}}}], initContainers: [{name: i}]}");
+  const Job job = effects_job(
+      "{containers: [{name: a, resources: {requests: {cpu: '1'}}}], initContainers: [{name: i}]}");
   EXPECT_EQ(
       taken(job, {range_of("r", "{type: Container, defaultRequest: {cpu: '3'}}")}).pod.requests.get("cpu"),
       3000);
@@ -83,7 +83,8 @@ TEST(TemplateEffects, LimitsLeftOutAreCompletedAsTheApiServerDoes) {
 
 TEST(TemplateEffects, BoundsRefuseAsTheApiServerWould) {
   const auto refused = [](const std::string& resources, const std::string& limits) {
-    return taken(job_of("{containers: [{name: a, resources: " + resources + "}]}"), {range_of("r", limits)})
+    return taken(effects_job("{containers: [{name: a, resources: " + resources + "}]}"),
+                 {range_of("r", limits)})
         .refused;
   };
   EXPECT_EQ(refused("{limits: {cpu: '4'}}", "{type: Container, max: {cpu: '4'}}"), "");
@@ -112,25 +113,25 @@ TEST(TemplateEffects, BoundsRefuseAsTheApiServerWould) {
 
 TEST(TemplateEffects, DevicesAreClaimedAndAShareStaysAShare) {
   const auto gpus = range_of("r", "{type: Container, default: {nvidia.com/gpu: '2'}}");
-  const auto whole = taken(job_of("{containers: [{name: a}]}"), {gpus});
+  const auto whole = taken(effects_job("{containers: [{name: a}]}"), {gpus});
   ASSERT_EQ(whole.pod.claim.requests.size(), 1U);
   EXPECT_EQ(whole.pod.claim.requests[0], (DeviceRequest{"nvidia.com/gpu", 2, 1000}));
   EXPECT_FALSE(whole.pod.requests.has("nvidia.com/gpu"));
   const std::string marks = "metadata: {annotations: {berth.dev/gpu-milli: '250'}}, ";
   const auto cpus = range_of("r", "{type: Container, default: {cpu: '2'}}");
-  const auto share = taken(job_of("{containers: [{name: a}]}", marks), {cpus});
+  const auto share = taken(effects_job("{containers: [{name: a}]}", marks), {cpus});
   ASSERT_EQ(share.pod.claim.requests.size(), 1U);
   EXPECT_EQ(share.pod.claim.requests[0].milli, 250);
   EXPECT_THAT(share.pod.unsupported, IsEmpty());
-  const auto both = taken(job_of("{containers: [{name: a}]}", marks), {gpus});
+  const auto both = taken(effects_job("{containers: [{name: a}]}", marks), {gpus});
   EXPECT_THAT(both.pod.unsupported, ElementsAre(HasSubstr("it also requests nvidia.com/gpu")));
   const auto half = range_of("r", "{type: Container, default: {nvidia.com/gpu: 500m}}");
-  EXPECT_EQ(taken(job_of("{containers: [{name: a}]}"), {half}).refused,
+  EXPECT_EQ(taken(effects_job("{containers: [{name: a}]}"), {half}).refused,
             "a number of nvidia.com/gpu must be whole");
 }
 
 TEST(TemplateEffects, ARuntimeClassAddsOverheadAndNodes) {
-  const Job job = job_of(
+  const Job job = effects_job(
       "{runtimeClassName: kata, nodeSelector: {a: b}, containers: [{name: a, resources: {requests: {cpu: "
       "'1'}}}]}");
   const RuntimeClass kata = runtime_of(
@@ -151,7 +152,7 @@ TEST(TemplateEffects, WhatARuntimeClassForbidsIsRefused) {
   const RuntimeClass kata =
       runtime_of("overhead: {podFixed: {cpu: 250m}}\nscheduling: {nodeSelector: {pool: vm}}");
   const auto refused = [&](const std::string& spec, const RuntimeClass* runtime, bool all) {
-    return taken(job_of("{" + spec + "containers: [{name: a}]}"), {}, runtime, all).refused;
+    return taken(effects_job("{" + spec + "containers: [{name: a}]}"), {}, runtime, all).refused;
   };
   EXPECT_EQ(refused("runtimeClassName: kata, ", nullptr, true), "RuntimeClass kata does not exist");
   EXPECT_EQ(refused("runtimeClassName: kata, ", nullptr, false), "") << "it may";
@@ -164,9 +165,9 @@ TEST(TemplateEffects, WhatARuntimeClassForbidsIsRefused) {
 }
 
 TEST(TemplateEffects, AWrongFieldIsNamed) {
-  const auto error_of = [](Kind kind, const std::string& json) {
+  const auto error_of = [](Kind kind, const std::string& text) {
     JsonDecoder decoder;
-    const auto object = decoder.decode(json, kind);
+    const auto object = decoder.decode(text, kind);
     return object ? std::string() : object.error().message;
   };
   EXPECT_THAT(

@@ -25,6 +25,8 @@ using std::chrono::seconds;
 
 // Far beyond what is ever needed, even on a crowded machine: how long something takes is not what these tests judge.
 inline constexpr seconds kLong{60};
+inline constexpr const char* kGpu = "nvidia.com/gpu";
+inline constexpr const char* kJobs = "/apis/batch/v1/namespaces/default/jobs";
 
 // Polls; for conditions that are not about pods.
 inline bool eventually(const std::function<bool()>& holds, milliseconds at_most = kLong) {

@@ -12,8 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kJobs = "/apis/batch/v1/namespaces/default/jobs";
-
 struct JobShape {
   std::string name;
   int pods = 4;

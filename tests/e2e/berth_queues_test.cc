@@ -15,8 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kGpu = "nvidia.com/gpu";
-
 struct Team {
   const char* ns;  // also the name of its ClusterQueue
   std::int64_t nominal;

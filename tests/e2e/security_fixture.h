@@ -12,7 +12,6 @@ namespace berth::e2e {
 using nlohmann::json;
 
 inline constexpr const char* kTenant = "mallory";
-inline constexpr const char* kGpu = "nvidia.com/gpu";
 
 class SecurityTest : public TeamsTest {
  protected:

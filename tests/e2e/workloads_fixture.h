@@ -14,7 +14,6 @@ namespace berth::e2e {
 using nlohmann::json;
 
 inline constexpr const char* kGroup = "/apis/kueue.x-k8s.io/v1beta2";
-inline constexpr const char* kJobs = "/apis/batch/v1/namespaces/default/jobs";
 inline constexpr const char* kWorkloads = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads";
 
 class WorkloadsTest : public BerthTest {

@@ -42,9 +42,9 @@ std::vector<std::string> started(Engine& e, TimeMs now) {
   return out;
 }
 
-struct World {
+struct LanesWorld {
   Engine e;
-  explicit World(const Event& queue, int gpus = 8) {
+  explicit LanesWorld(const Event& queue, int gpus = 8) {
     ok(e.apply(gpu_node("n", gpus)));
     ok(e.apply(Event{FlavorUpsert{{"f", {}, {}, {}, ""}}}));
     ok(e.apply(queue));
@@ -55,7 +55,7 @@ using Names = std::vector<std::string>;
 
 TEST(Lanes, TakeTurnsWhateverPriorityAndAge) {
   for (const bool by_use : {true, false}) {
-    World w(laned_queue({}, 8, by_use), 4);
+    LanesWorld w(laned_queue({}, 8, by_use), 4);
     for (int i = 0; i < 4; ++i) ok(w.e.apply(job("a" + std::to_string(i), "a", i, 10)));
     for (int i = 0; i < 4; ++i) ok(w.e.apply(job("b" + std::to_string(i), "b", 10 + i)));
     EXPECT_EQ(started(w.e, 1000), by_use ? (Names{"a0", "b0", "a1", "b1"}) : (Names{"a0", "a1", "a2", "a3"}));
@@ -63,7 +63,7 @@ TEST(Lanes, TakeTurnsWhateverPriorityAndAge) {
 }
 
 TEST(Lanes, ByWeightAndThoseWithoutAnyLast) {
-  World w(laned_queue({{"a", {3, 1}, {}, 0}, {"guests", {0, 1}, {}, 0}}), 4);
+  LanesWorld w(laned_queue({{"a", {3, 1}, {}, 0}, {"guests", {0, 1}, {}, 0}}), 4);
   for (int i = 0; i < 6; ++i) {
     ok(w.e.apply(job("g" + std::to_string(i), "guests", i, 10)));
     ok(w.e.apply(job("a" + std::to_string(i), "a", 10 + i)));
@@ -73,7 +73,7 @@ TEST(Lanes, ByWeightAndThoseWithoutAnyLast) {
 }
 
 TEST(Lanes, RememberWhatWasUsedAndForgetItByHalves) {
-  World w(laned_queue({}), 1);
+  LanesWorld w(laned_queue({}), 1);
   TimeMs now = 1000;
   ok(w.e.apply(job("a0", "a", 1)));
   EXPECT_EQ(started(w.e, now), (Names{"a0"}));
@@ -95,7 +95,7 @@ TEST(Lanes, PartsOfWhatThereIsAreCompared) {
   ResourceList gpus, cpus;
   gpus.set("nvidia.com/gpu", 2000);
   cpus.set("cpu", 10'000);
-  World w(laned_queue({{"a", {1, 1}, gpus, 1000}, {"b", {1, 1}, cpus, 1000}}), 1);
+  LanesWorld w(laned_queue({{"a", {1, 1}, gpus, 1000}, {"b", {1, 1}, cpus, 1000}}), 1);
   ok(w.e.apply(job("a", "a", 1)));
   ok(w.e.apply(job("b", "b", 2)));
   EXPECT_EQ(started(w.e, 1000), (Names{"b"}));
@@ -103,7 +103,7 @@ TEST(Lanes, PartsOfWhatThereIsAreCompared) {
   // Unless only the CPUs count.
   Event only_cpus = laned_queue({{"a", {1, 1}, gpus, 1000}, {"b", {1, 1}, cpus, 1000}});
   std::get<QueueUpsert>(only_cpus).queue.lanes.resource_weights = {{"nvidia.com/gpu", {0, 1}}};
-  World other(only_cpus, 1);
+  LanesWorld other(only_cpus, 1);
   ok(other.e.apply(job("a", "a", 1)));
   ok(other.e.apply(job("b", "b", 2)));
   EXPECT_EQ(started(other.e, 1000), (Names{"a"}));
@@ -112,7 +112,7 @@ TEST(Lanes, PartsOfWhatThereIsAreCompared) {
 TEST(Lanes, AStrictLineWaitsForItsFirst) {
   Event strict = laned_queue({});
   std::get<QueueUpsert>(strict).queue.order = QueueOrder::kStrict;
-  World w(strict, 4);
+  LanesWorld w(strict, 4);
   ok(w.e.apply(job("a0", "a", 1, 0, 3)));
   EXPECT_EQ(started(w.e, 1000), (Names{"a0"}));
   ok(w.e.apply(job("a1", "a", 2, 10, 1)));
@@ -121,7 +121,7 @@ TEST(Lanes, AStrictLineWaitsForItsFirst) {
 }
 
 TEST(Lanes, AWorkloadThatChangesItsLaneTakesItsUseAlong) {
-  World w(laned_queue({}), 2);
+  LanesWorld w(laned_queue({}), 2);
   ok(w.e.apply(job("x", "a", 1)));
   EXPECT_EQ(started(w.e, 1000), (Names{"x"}));
   ok(w.e.apply(job("x", "b", 1)));

@@ -15,9 +15,9 @@ namespace {
 using namespace test;
 
 // A queue of its own on one node, and a clock: what starts runs for its time, and ends.
-class World {
+class OrderingWorld {
  public:
-  World(int gpus, const Ordering& ordering, PreemptionPolicy preemption = {}) {
+  OrderingWorld(int gpus, const Ordering& ordering, PreemptionPolicy preemption = {}) {
     ok(engine_.apply(gpu_node("n0", gpus)));
     ok(engine_.apply(Event{FlavorUpsert{{"f", {}, {}, {}, ""}}}));
     Event event = gpu_queue("q", "", gpus, preemption);
@@ -110,7 +110,7 @@ Ordering by(OrderBy what, std::optional<DurationMs> age_limit = std::nullopt) {
 using Names = std::vector<std::string>;
 
 TEST(OrderInQueue, ShortestFirstAndUnknownLast) {
-  World w(1, by(OrderBy::kDuration));
+  OrderingWorld w(1, by(OrderBy::kDuration));
   w.submit("first", 1, kMinute);
   w.run(w.now() + 1);
   w.submit("unknown", 1, kMinute);
@@ -125,7 +125,7 @@ TEST(OrderInQueue, PriorityRanksBeforeTheKeyOrBehindIt) {
   for (const bool first : {true, false}) {
     Ordering o = by(OrderBy::kDuration);
     o.priority_first = first;
-    World w(1, o);
+    OrderingWorld w(1, o);
     w.submit("busy", 1, kMinute);
     w.run(w.now() + 1);
     w.submit("short", 1, kMinute, kHour, 0);
@@ -139,7 +139,7 @@ TEST(OrderInQueue, PriorityRanksBeforeTheKeyOrBehindIt) {
 TEST(OrderInQueue, TiersPutServicesBeforeTrainingBeforeBatch) {
   Ordering o;
   o.tiers = Tiers::kByKind;
-  World w(1, o);
+  OrderingWorld w(1, o);
   w.submit("busy", 1, kMinute);
   w.run(w.now() + 1);
   w.submit("batch", 1, kMinute, -1, 100, WorkloadKind::kBatch);
@@ -152,7 +152,7 @@ TEST(OrderInQueue, TiersPutServicesBeforeTrainingBeforeBatch) {
 TEST(OrderInQueue, TiersDecideWhoYields) {
   Ordering o;
   o.tiers = Tiers::kByKind;
-  World w(1, o, {WithinQueue::kLowerPriority, Reclaim::kNever});
+  OrderingWorld w(1, o, {WithinQueue::kLowerPriority, Reclaim::kNever});
   w.submit("training", 1, 10 * kHour, -1, 100, WorkloadKind::kTraining);
   w.run(w.now() + kMinute);
   w.submit("service", 1, kHour, -1, 0, WorkloadKind::kService);
@@ -165,7 +165,7 @@ TEST(OrderInQueue, TiersDecideWhoYields) {
 }
 
 TEST(OrderInQueue, AChangeOfRulesLinesUpAgain) {
-  World w(1, by(OrderBy::kCreation));
+  OrderingWorld w(1, by(OrderBy::kCreation));
   w.submit("busy", 1, kMinute);
   w.run(w.now() + 1);
   w.submit("older", 1, kMinute, 2 * kHour);
@@ -181,7 +181,7 @@ TEST(OrderInQueue, AChangeOfRulesLinesUpAgain) {
 TEST(OrderInQueue, LeastAttainedAfterAnEviction) {
   Ordering o = by(OrderBy::kAttained);
   o.attained_first = kMinute;
-  World w(1, o, {WithinQueue::kLowerPriority, Reclaim::kNever});
+  OrderingWorld w(1, o, {WithinQueue::kLowerPriority, Reclaim::kNever});
   w.submit("has had an hour", 1, 10 * kHour);
   w.run(w.now() + kHour);
   w.submit("urgent", 1, kHour, -1, 1);
@@ -198,10 +198,10 @@ TEST(OrderInQueue, LeastAttainedAfterAnEviction) {
 class Starvation : public ::testing::TestWithParam<OrderBy> {};
 
 TEST_P(Starvation, IsBoundedByTheAgeLimit) {
-  constexpr DurationMs kLimit = 5 * kHour;
+  constexpr DurationMs kOldAfter = 5 * kHour;
   constexpr DurationMs kRun = 30 * kMinute;
-  for (const DurationMs limit : {DurationMs{0}, kLimit}) {
-    World w(8, by(GetParam(), limit));
+  for (const DurationMs limit : {DurationMs{0}, kOldAfter}) {
+    OrderingWorld w(8, by(GetParam(), limit));
     const auto small = [&](int i) { w.submit("small " + std::to_string(i), 1, kRun, kRun); };
     int next = 0;
     for (; next < 8; ++next) {
@@ -238,7 +238,7 @@ INSTANTIATE_TEST_SUITE_P(Orders, Starvation,
 constexpr PreemptionPolicy kByOrder{WithinQueue::kLaterInOrder, Reclaim::kNever};
 
 TEST(LaterInOrder, TheShortestRemainingRunsAndTheLongOneComesBackOnce) {
-  World w(1, by(OrderBy::kRemaining, 0), kByOrder);
+  OrderingWorld w(1, by(OrderBy::kRemaining, 0), kByOrder);
   w.submit("long", 1, 10 * kHour, 10 * kHour);
   w.run(w.now() + kHour);
   w.submit("nine hours and a bit", 1, 9 * kHour + kMinute, 9 * kHour + kMinute);
@@ -255,7 +255,7 @@ TEST(LaterInOrder, TheShortestRemainingRunsAndTheLongOneComesBackOnce) {
 }
 
 TEST(LaterInOrder, NobodyYieldsForLessThanItsRestartCosts) {
-  World w(1, by(OrderBy::kRemaining, 0), kByOrder);
+  OrderingWorld w(1, by(OrderBy::kRemaining, 0), kByOrder);
   w.overhead = 20 * kMinute;
   w.submit("running", 1, 2 * kHour, 2 * kHour);
   w.run(w.now() + kMinute);
@@ -268,7 +268,7 @@ TEST(LaterInOrder, NobodyYieldsForLessThanItsRestartCosts) {
 }
 
 TEST(LaterInOrder, AParkedClassIsTriedAgainForWhoComesInFront) {
-  World w(1, by(OrderBy::kRemaining, 0), kByOrder);
+  OrderingWorld w(1, by(OrderBy::kRemaining, 0), kByOrder);
   w.submit("running", 1, 2 * kHour, 2 * kHour);
   w.run(w.now() + kMinute);
   w.submit("longer", 1, 5 * kHour, 5 * kHour);
@@ -279,7 +279,7 @@ TEST(LaterInOrder, AParkedClassIsTriedAgainForWhoComesInFront) {
 }
 
 TEST(LaterInOrder, OldWorkIsNotPreemptedByTheOrder) {
-  World w(1, by(OrderBy::kRemaining, 2 * kHour), kByOrder);
+  OrderingWorld w(1, by(OrderBy::kRemaining, 2 * kHour), kByOrder);
   int next = 0;
   w.submit("long", 1, 10 * kHour, 10 * kHour);
   w.run(w.now() + kMinute);
@@ -297,7 +297,7 @@ TEST(LaterInOrder, AttainedServiceIsEvenedOutWithoutThrashing) {
   for (const OrderBy what : {OrderBy::kAttained, OrderBy::kAttainedLevels}) {
     Ordering o = by(what, 0);
     o.attained_first = kHour;
-    World w(1, o, kByOrder);
+    OrderingWorld w(1, o, kByOrder);
     w.submit("a", 1, 20 * kHour);
     w.run(w.now() + 30 * kMinute);
     w.submit("b", 1, 20 * kHour);
@@ -319,7 +319,7 @@ TEST(LaterInOrder, ThePromotedKeepTheirSeatsLongerEachTime) {
   for (const OrderBy what : {OrderBy::kAttained, OrderBy::kAttainedLevels}) {
     Ordering o = by(what, kHour);
     o.attained_first = kHour;
-    World w(1, o, kByOrder);
+    OrderingWorld w(1, o, kByOrder);
     w.checkpoints = false;
     w.submit("a", 1, 30 * kHour);
     w.submit("b", 1, 30 * kHour);
@@ -333,7 +333,7 @@ TEST(LaterInOrder, ThePromotedKeepTheirSeatsLongerEachTime) {
 TEST(LaterInOrder, APromotedSeatEndsWithItsLevelAndNotBefore) {
   Ordering o = by(OrderBy::kAttainedLevels, kHour);
   o.attained_first = 3 * kHour;
-  World w(1, o, kByOrder);
+  OrderingWorld w(1, o, kByOrder);
   w.submit("a", 1, 100 * kHour);
   w.run(w.now() + kMinute);
   w.submit("b", 1, 100 * kHour);
@@ -372,7 +372,8 @@ TEST(LaterInOrder, DemotionComesWithTimeAlone) {
 
 TEST(LaterInOrder, TheLastInLineYieldsFirstWhereTheQueueSaysSo) {
   for (const VictimOrder order : {VictimOrder::kCost, VictimOrder::kLatestInOrder}) {
-    World w(2, by(OrderBy::kRemaining, 0), {WithinQueue::kLaterInOrder, Reclaim::kNever, {}, {}, order});
+    OrderingWorld w(2, by(OrderBy::kRemaining, 0),
+                    {WithinQueue::kLaterInOrder, Reclaim::kNever, {}, {}, order});
     w.overhead = kHour;
     w.submit("very long and dear", 1, 90 * kHour, 90 * kHour);
     w.overhead = 0;
@@ -389,7 +390,7 @@ TEST(LaterInOrder, TheLastInLineYieldsFirstWhereTheQueueSaysSo) {
 }
 
 TEST(LaterInOrder, PriorityRanksFirst) {
-  World w(1, by(OrderBy::kRemaining, 0), kByOrder);
+  OrderingWorld w(1, by(OrderBy::kRemaining, 0), kByOrder);
   w.submit("important", 1, 10 * kHour, 10 * kHour, 1);
   w.run(w.now() + kMinute);
   w.submit("short", 1, kHour, kHour, 0);
@@ -401,7 +402,7 @@ TEST(LaterInOrder, PriorityRanksFirst) {
 }
 
 TEST(OrderInQueue, TheReasonNamesWhoHasWaitedTooLong) {
-  World w(2, by(OrderBy::kDuration, kHour));
+  OrderingWorld w(2, by(OrderBy::kDuration, kHour));
   w.submit("running", 1, 10 * kHour, 10 * kHour);
   w.run(w.now() + kMinute);
   w.submit("large", 2, kHour, kHour);

@@ -17,12 +17,12 @@ namespace {
 using namespace test;
 
 // An engine whose evictions can be carried out one by one.
-struct World {
+struct PoliciesWorld {
   Engine e;
   TimeMs now = 1000;
   std::map<std::string, std::vector<SlotPlacement>> ending;
 
-  explicit World(EngineConfig config = {}) : e(config) {}
+  explicit PoliciesWorld(EngineConfig config = {}) : e(config) {}
   void put(const Event& event) { ok(e.apply(event)); }
   void flavor(const std::string& name, bool by_label = true) {
     put(FlavorUpsert{{name, by_label ? Labels{{"flavor", name}} : Labels{}, {}, {}, ""}});
@@ -93,7 +93,7 @@ Event job(const std::string& uid, const std::string& queue, int gpus, std::int64
 
 // ---------------------------------------------------------------------------------------------------------------- flavors
 
-struct Flavors : World {
+struct Flavors : PoliciesWorld {
   Flavors() {
     flavor("one");
     flavor("two");
@@ -176,7 +176,7 @@ TEST(QueuePolicies, OfFlavorsWithVictimsTheOneThatReclaims) {
 
 TEST(QueuePolicies, WorkOfLowerPriorityYieldsToABorrower) {
   for (const bool allowed : {false, true}) {
-    World w;
+    PoliciesWorld w;
     w.flavor("f", false);
     w.put(gpu_node("n", 8));
     w.put(cohort("all"));
@@ -202,7 +202,7 @@ TEST(QueuePolicies, WorkOfLowerPriorityYieldsToABorrower) {
 
 // a borrows by force from b; less important work of b takes that back within b's quota; important work of b stands in front
 // of that, and borrows in turn.
-struct Circle : World {
+struct Circle : PoliciesWorld {
   explicit Circle(bool opaque) {
     Flavor f;
     f.name = "f";
@@ -288,9 +288,9 @@ Queue fair_queue(const std::string& name, std::int64_t gpus, std::int64_t weight
   return q;
 }
 
-struct Fair : World {
+struct Fair : PoliciesWorld {
   explicit Fair(int gpus, FairStrategy strategy = FairStrategy::kFinalThenInitialShare)
-      : World({.fair_strategy = strategy}) {
+      : PoliciesWorld({.fair_strategy = strategy}) {
     flavor("f", false);
     for (int i = 0; i < gpus; i += 2) put(gpu_node("n" + std::to_string(i), 2));
     put(fair_cohort());
@@ -426,7 +426,7 @@ TEST(QueuePolicies, WorkThatStaysCountsInTheShare) {
 // gone: the room is held, so it waits.
 TEST(QueuePolicies, VictimsThatEndOneByOneDoNotComeBackInBetween) {
   for (const bool fair : {false, true}) {
-    World w;
+    PoliciesWorld w;
     w.flavor("f", false);
     w.put(gpu_node("n", 8));
     w.put(fair ? fair_cohort() : cohort("all"));

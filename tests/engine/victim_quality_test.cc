@@ -47,7 +47,7 @@ struct Found {
   auto operator<=>(const Found&) const = default;
 };
 
-struct World {
+struct QualityWorld {
   Engine engine;
   std::vector<std::int64_t> free;  // by node, of 8
   std::vector<Job> jobs;
@@ -63,7 +63,7 @@ std::int64_t cost_of_slot(const Job& job) {
   return job.gpus * (job.spec.restart.overhead + job.spec.restart.grace);
 }
 
-void build(World& w, Random& r) {
+void build(QualityWorld& w, Random& r) {
   const std::int64_t nodes = r.between(1, 4);
   for (std::int64_t n = 0; n < nodes; ++n) {
     ok(w.engine.apply(gpu_node(fmt::format("n{}", n), 8)));
@@ -120,7 +120,7 @@ void build(World& w, Random& r) {
 }
 
 // All sets of what may be ended for `high`, which needs `count` slots of `gpus`.
-std::optional<Found> best_of_all(const World& w, const Workload& high, std::int64_t count,
+std::optional<Found> best_of_all(const QualityWorld& w, const Workload& high, std::int64_t count,
                                  std::int64_t gpus) {
   std::vector<Item> items;
   std::vector<std::pair<std::int64_t, bool>> ranks;
@@ -199,7 +199,7 @@ std::optional<Found> best_of_all(const World& w, const Workload& high, std::int6
   return best;
 }
 
-std::string text_of(const World& w, const Workload& high, const std::vector<Decision>& decisions) {
+std::string text_of(const QualityWorld& w, const Workload& high, const std::vector<Decision>& decisions) {
   std::string out = fmt::format("{} nodes, own quota {}, reclaim {}\n", w.free.size(), w.queues ? w.own : -1,
                                 enum_name(w.reclaim));
   for (const Job& job : w.jobs) {
@@ -231,7 +231,7 @@ TEST(VictimQuality, WithinFivePercentOfTheBestOfAllSets) {
   for (std::uint64_t seed = first != nullptr ? std::strtoull(first, nullptr, 10) : 1;
        equal + close + worse < states; ++seed) {
     Random r(seed);
-    World w;
+    QualityWorld w;
     build(w, r);
     const std::int64_t count = r.between(1, 3);
     const std::int64_t gpus = r.between(1, 8);

@@ -18,7 +18,6 @@ namespace berth::property {
 namespace {
 
 constexpr int kStableRounds = 5;
-constexpr int kMostWakings = 20;
 constexpr int kMostSettlingRounds = 300;
 constexpr std::size_t kReasonsAsked = 2;  // of those that wait in the end
 constexpr TimeMs kBetweenEnds = 60'000;

@@ -8,8 +8,6 @@ namespace berth::property {
 namespace {
 
 constexpr int kMostRounds = 300;
-constexpr int kMostWakings =
-    20;  // work that never ends takes turns for ever where attained service or age decides
 
 }  // namespace
 

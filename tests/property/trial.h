@@ -11,6 +11,9 @@
 
 namespace berth::property {
 
+// Work that never ends takes turns for ever where attained service or age decides.
+inline constexpr int kMostWakings = 20;
+
 // Everything that an engine took: events, and the times of decide().
 using Tape = std::vector<std::variant<Event, TimeMs>>;
 

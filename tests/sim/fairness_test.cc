@@ -60,15 +60,15 @@ constexpr const char* kTwo =
     "    children:\n"
     "      - {name: a, RECLAIM quota: [{resource: gpu, nominal: 4}]}\n"
     "      - {name: b, RECLAIM quota: [{resource: gpu, nominal: 12}]}\n";
-constexpr const char* kJobs =
+constexpr const char* kFairJobs =
     "{\"kind\":\"berth-trace\",\"version\":1}\n"
     "{\"kind\":\"job\",\"id\":\"a1\",\"submit_ms\":0,\"duration_ms\":200000,\"queue\":\"a\",\"gpus\":8}\n"
     "{\"kind\":\"job\",\"id\":\"a2\",\"submit_ms\":0,\"duration_ms\":200000,\"queue\":\"a\",\"gpus\":8}\n"
     "{\"kind\":\"job\",\"id\":\"b1\",\"submit_ms\":100000,\"duration_ms\":100000,\"queue\":\"b\",\"gpus\":8}"
     "\n";
 
-SimulateResult run(const TempFolder& folder, const std::string& reclaim) {
-  folder.file("jobs.jsonl", kJobs);
+SimulateResult run_fairly(const TempFolder& folder, const std::string& reclaim) {
+  folder.file("jobs.jsonl", kFairJobs);
   std::string yaml = kTwo;
   for (std::size_t at = yaml.find("RECLAIM"); at != std::string::npos; at = yaml.find("RECLAIM"))
     yaml.replace(at, 7, reclaim);
@@ -81,13 +81,13 @@ SimulateResult run(const TempFolder& folder, const std::string& reclaim) {
 
 TEST(Fairness, SeesAGuaranteeThatIsNotKept) {
   const TempFolder folder;
-  const SimulateResult unfair = run(folder, "");
+  const SimulateResult unfair = run_fairly(folder, "");
   // b asks for 8 GPUs of its guarantee for 100 s and has none.
   EXPECT_EQ(metric_of(unfair, "below_guarantee_gpu_hours"), 8 * 100 * 1000 / 3600);
   EXPECT_EQ(metric_of(unfair, "queue.b.below_guarantee_gpu_hours"), 8 * 100 * 1000 / 3600);
   EXPECT_EQ(metric_of(unfair, "queue.a.below_guarantee_gpu_hours"), 0);
   EXPECT_LT(metric_of(unfair, "fairness_index"), 900);
-  const SimulateResult fair = run(folder, "reclaim: any,");
+  const SimulateResult fair = run_fairly(folder, "reclaim: any,");
   EXPECT_EQ(metric_of(fair, "below_guarantee_gpu_hours"), 0);
   EXPECT_EQ(metric_of(fair, "fairness_index"), 1000);
   EXPECT_EQ(metric_of(fair, "evictions"), 1000);
@@ -95,7 +95,7 @@ TEST(Fairness, SeesAGuaranteeThatIsNotKept) {
 
 TEST(Fairness, ReasonsOfWaitingAreKept) {
   const TempFolder folder;
-  const SimulateResult result = run(folder, "");
+  const SimulateResult result = run_fairly(folder, "");
   const auto jobs = std::find_if(result.files.begin(), result.files.end(),
                                  [](const OutputFile& file) { return file.name == "jobs.csv"; });
   ASSERT_NE(jobs, result.files.end());

@@ -215,13 +215,13 @@ TEST(Generator, LingjunHostsLieInLeavesAndGroups) {
 }
 
 TEST(Arrivals, FollowTheHoursAndTheDays) {
-  constexpr std::int64_t kJobs = 400'000;
+  constexpr std::int64_t kManyJobs = 400'000;
   constexpr DurationMs kWeek = 7 * 24 * kHour;
-  Arrivals arrivals(7, kJobs, 4 * kWeek);
+  Arrivals arrivals(7, kManyJobs, 4 * kWeek);
   std::array<std::int64_t, 24> hours{};
   std::array<std::int64_t, 7> days{};
   TimeMs last = 0;
-  for (std::int64_t i = 0; i < kJobs; ++i) {
+  for (std::int64_t i = 0; i < kManyJobs; ++i) {
     const TimeMs at = arrivals.next();
     ASSERT_GE(at, last);
     ASSERT_LT(at, 4 * kWeek);
@@ -233,7 +233,7 @@ TEST(Arrivals, FollowTheHoursAndTheDays) {
     double sum = 0;
     for (const std::uint64_t weight : weights) sum += static_cast<double>(weight);
     for (std::size_t i = 0; i < got.size(); ++i) {
-      EXPECT_NEAR(static_cast<double>(got[i]) / kJobs, static_cast<double>(weights[i]) / sum, 0.003) << i;
+      EXPECT_NEAR(static_cast<double>(got[i]) / kManyJobs, static_cast<double>(weights[i]) / sum, 0.003) << i;
     }
   };
   expect_shares(hours, hour_weights());

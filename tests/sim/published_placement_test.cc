@@ -15,7 +15,7 @@ constexpr std::array<const char*, 4> kLists{"default", "gpuspec33", "multigpu50"
 constexpr std::uint64_t kFirst = 42;
 constexpr std::uint64_t kLast = 51;
 
-std::string scenario_of(const std::string& list, const std::string& mix) {
+std::string published_scenario(const std::string& list, const std::string& mix) {
   const std::string traces = "${BERTH_TRACES}/openb_2023/";
   const std::string order = traces + "orders/" + list + ".${SEED}.txt.gz";
   return "name: " + list +
@@ -37,11 +37,11 @@ struct Sums {
   std::int64_t at130 = 0;
 };
 
-Sums run(const std::string& list, const std::string& mix) {
+Sums run_published(const std::string& list, const std::string& mix) {
   Sums sums;
   for (std::uint64_t seed = kFirst; seed <= kLast; ++seed) {
     const auto scenario =
-        parse_scenario(scenario_of(list, mix), "table.yaml", source_path("examples"), {.seed = seed});
+        parse_scenario(published_scenario(list, mix), "table.yaml", source_path("examples"), {.seed = seed});
     if (!scenario) {
       ADD_FAILURE() << scenario.error().str();
       return sums;
@@ -92,7 +92,7 @@ void compare(const std::string& mix, std::int64_t slack) {
   Sums theirs;
   for (const char* list : kLists) {
     const Sums fgd = published(list);
-    const Sums got = run(list, mix);
+    const Sums got = run_published(list, mix);
     ASSERT_GT(fgd.at100, 0) << list;
     print(list, "FGD", fgd);
     print(list, ("fragmentation, " + mix).c_str(), got);

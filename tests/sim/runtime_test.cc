@@ -10,17 +10,17 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kHeader = "{\"kind\":\"berth-trace\",\"version\":1}\n";
+constexpr const char* kRuntimeHeader = "{\"kind\":\"berth-trace\",\"version\":1}\n";
 constexpr const char* kOneQueue = "queues:\n  - {name: q, unlimited: true}\n";
 
-std::string scenario_of(const std::string& rules = "", const std::string& rest = "") {
+std::string runtime_scenario(const std::string& rules = "", const std::string& rest = "") {
   return "name: test\ncluster: [{kind: berth, path: t.jsonl}]\ntrace: [{kind: berth, path: t.jsonl" + rules +
          "}]\n" + kOneQueue + rest;
 }
 
 Result<Replayed> replay_of(const TempFolder& folder, const std::string& trace, const std::string& yaml,
                            std::uint64_t seed = 1) {
-  folder.file("t.jsonl", kHeader + trace);
+  folder.file("t.jsonl", kRuntimeHeader + trace);
   return sim::replay_of(yaml, folder.path(), seed);
 }
 
@@ -48,7 +48,7 @@ TEST(Starts, AnImageIsPulledOncePerNode) {
 {"kind":"job","id":"b","queue":"q","submit_ms":0,"duration_ms":500000,"gpus":8}
 {"kind":"job","id":"c","queue":"q","submit_ms":0,"duration_ms":10000,"gpus":8}
 )",
-                             scenario_of(", pod_start: 10s, image_pull: 60s, warm_up: 5s"));
+                             runtime_scenario(", pod_start: 10s, image_pull: 60s, warm_up: 5s"));
   ASSERT_TRUE(run) << run.error().str();
   EXPECT_EQ(job_of(*run, "a").end, 175'000);
   EXPECT_EQ(job_of(*run, "b").end, 575'000);
@@ -67,7 +67,7 @@ TEST(Starts, PodsThatShareANodeShareThePull) {
 {"kind":"job","id":"b","queue":"q","submit_ms":30000,"duration_ms":1000,"gpus":4}
 {"kind":"job","id":"other","queue":"q","submit_ms":200000,"duration_ms":1000,"gpus":4,"image":"other","image_pull_ms":1000}
 )",
-                             scenario_of(", image_size: 12Gi, image_bandwidth: 214748365"));
+                             runtime_scenario(", image_size: 12Gi, image_bandwidth: 214748365"));
   ASSERT_TRUE(run) << run.error().str();
   EXPECT_EQ(job_of(*run, "a").end, 61'000);  // 12 GiB at 214,748,365 bytes/s: 60 s
   EXPECT_EQ(job_of(*run, "b").end, 61'000);
@@ -81,7 +81,7 @@ TEST(Starts, TheSpreadComesFromTheSeed) {
   const std::string trace = R"({"kind":"node","name":"n1","gpus":8}
 {"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":1000,"gpus":8}
 )";
-  const std::string yaml = scenario_of(", pod_start: 100s, pod_start_spread: 50%");
+  const std::string yaml = runtime_scenario(", pod_start: 100s, pod_start_spread: 50%");
   const auto first = replay_of(folder, trace, yaml, 1);
   const auto again = replay_of(folder, trace, yaml, 1);
   const auto other = replay_of(folder, trace, yaml, 2);
@@ -99,9 +99,10 @@ constexpr const char* kTwoNodes = R"({"kind":"node","name":"n1","gpus":8,"labels
 
 TEST(Failures, AGangGoesOnFromItsLastCheckpointWhenTheNodeIsBack) {
   const TempFolder folder;
-  const auto run = replay_of(folder, kTwoNodes,
-                             scenario_of(", checkpoint_every: 20s, checkpoint_time: 1s, restart_overhead: 7s",
-                                         "failures: [{unit: node, node: n2, at: 50s, repair: 30s}]\n"));
+  const auto run =
+      replay_of(folder, kTwoNodes,
+                runtime_scenario(", checkpoint_every: 20s, checkpoint_time: 1s, restart_overhead: 7s",
+                                 "failures: [{unit: node, node: n2, at: 50s, repair: 30s}]\n"));
   ASSERT_TRUE(run) << run.error().str();
   const JobOutcome& gang = job_of(*run, "gang");
   // At 50 s: 20 work, 1 checkpoint, 20, 1, 8 s of work that are lost. 40 s are kept. Room again at 80 s: 7 s, then 60 s of work
@@ -123,9 +124,9 @@ TEST(Failures, AGangGoesOnFromItsLastCheckpointWhenTheNodeIsBack) {
 TEST(Failures, ARackTakesAllItsNodesAlong) {
   const TempFolder folder;
   const auto run = replay_of(folder, kTwoNodes,
-                             scenario_of("",
-                                         "failures: [{unit: domain, label: rack, value: r1, at: 50s, "
-                                         "repair: 30s}]\n"));
+                             runtime_scenario("",
+                                              "failures: [{unit: domain, label: rack, value: r1, at: 50s, "
+                                              "repair: 30s}]\n"));
   ASSERT_TRUE(run) << run.error().str();
   EXPECT_EQ(run->outcome.failures, 1);
   EXPECT_EQ(run->outcome.nodes_lost, 2);
@@ -136,13 +137,13 @@ TEST(Failures, ARackTakesAllItsNodesAlong) {
 
 TEST(Failures, ADeviceTakesOnlyItsOwnWork) {
   const TempFolder folder;
-  const auto run =
-      replay_of(folder,
-                R"({"kind":"node","name":"n1","gpus":2}
+  const auto run = replay_of(
+      folder,
+      R"({"kind":"node","name":"n1","gpus":2}
 {"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":100000,"gpus":1}
 {"kind":"job","id":"b","queue":"q","submit_ms":0,"duration_ms":100000,"gpus":1}
 )",
-                scenario_of("", "failures: [{unit: device, node: n1, device: 1, at: 40s, repair: 1h}]\n"));
+      runtime_scenario("", "failures: [{unit: device, node: n1, device: 1, at: 40s, repair: 1h}]\n"));
   ASSERT_TRUE(run) << run.error().str();
   const JobOutcome& a = job_of(*run, "a");
   const JobOutcome& b = job_of(*run, "b");
@@ -158,12 +159,13 @@ TEST(Failures, ADeviceTakesOnlyItsOwnWork) {
 
 TEST(Failures, ALooseGangLosesOnlyTheSlot) {
   const TempFolder folder;
-  const auto run = replay_of(folder,
-                             R"({"kind":"node","name":"n1","gpus":8}
+  const auto run =
+      replay_of(folder,
+                R"({"kind":"node","name":"n1","gpus":8}
 {"kind":"node","name":"n2","gpus":8}
 {"kind":"job","id":"loose","queue":"q","submit_ms":0,"duration_ms":100000,"pod_sets":[{"count":2,"gpus":8}],"disruption":"one"}
 )",
-                             scenario_of("", "failures: [{unit: node, node: n2, at: 40s, repair: 30s}]\n"));
+                runtime_scenario("", "failures: [{unit: node, node: n2, at: 40s, repair: 30s}]\n"));
   ASSERT_TRUE(run) << run.error().str();
   // It stands still for 30 s, and loses nothing else.
   EXPECT_EQ(job_of(*run, "loose").end, 130'000);
@@ -179,7 +181,7 @@ TEST(Failures, NothingGoesOnForEverWhenWorkIsStuck) {
 {"kind":"job","id":"huge","queue":"q","submit_ms":0,"duration_ms":1000,"gpus":64}
 {"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":1000000,"gpus":8}
 )",
-                             scenario_of("", "failures: [{every: 1h, repair: 10m}]\n"));
+                             runtime_scenario("", "failures: [{every: 1h, repair: 10m}]\n"));
   ASSERT_TRUE(run) << run.error().str();
   EXPECT_EQ(job_of(*run, "a").state, JobState::kDone);
   EXPECT_EQ(job_of(*run, "huge").state, JobState::kWaiting);
@@ -335,7 +337,7 @@ TEST(Elastic, StartsSmallGrowsAndKeepsItsWork) {
 {"kind":"job","id":"first","queue":"q","submit_ms":0,"duration_ms":10000,"gpus":4}
 {"kind":"job","id":"elastic","queue":"q","submit_ms":0,"duration_ms":30000,"pod_sets":[{"count":8,"least":2,"gpus":1}]}
 )",
-                             scenario_of());
+                             runtime_scenario());
   ASSERT_TRUE(run) << run.error().str();
   // 4 slots for 10 s, 8 from then on: 10 x 4 of the 240 slot-seconds are done at 10 s, 25 s are left.
   EXPECT_EQ(job_of(*run, "elastic").first_start, 0);
@@ -351,7 +353,7 @@ TEST(Elastic, EfficiencyAndThePauseOfAResize) {
 {"kind":"job","id":"first","queue":"q","submit_ms":0,"duration_ms":10000,"gpus":4}
 {"kind":"job","id":"elastic","queue":"q","submit_ms":0,"duration_ms":30000,"pod_sets":[{"count":8,"least":2,"gpus":1}],"efficiency":[[1,1],[4,1],[8,0.75]],"resize_ms":500,"pod_start_ms":2000}
 )",
-                             scenario_of());
+                             runtime_scenario());
   ASSERT_TRUE(run) << run.error().str();
   // Work: 30 s x 8 x 0.75 = 180. 2 s of start, 8 s at 4: 32. The new slots work from 12 s on: 2 s more at 4: 8. Then 0.5 s of
   // pause, and 140 at 6 per second.

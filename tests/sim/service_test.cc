@@ -164,7 +164,8 @@ constexpr const char* kService =
     "5s,\n"
     "     down_delay: 0s, for: 300s, load: {path: load.csv}}\n";
 
-Result<SimulateResult> run(const TempFolder& folder, const std::string& jobs, const std::string& load) {
+Result<SimulateResult> run_service(const TempFolder& folder, const std::string& jobs,
+                                   const std::string& load) {
   folder.file("t.jsonl", "{\"kind\":\"berth-trace\",\"version\":1}\n" + jobs);
   folder.file("load.csv", "time_s,requests_per_s\n" + load);
   BERTH_ASSIGN(const Scenario scenario, parse_scenario(kService, "s.yaml", folder.path()));
@@ -179,7 +180,7 @@ constexpr const char* kSmall =
 
 TEST(Service, GrowsAndShrinksWithItsLoad) {
   const TempFolder folder;
-  const auto result = run(folder, kSmall, "0,2\n100,6\n200,2\n");
+  const auto result = run_service(folder, kSmall, "0,2\n100,6\n200,2\n");
   ASSERT_TRUE(result) << result.error().str();
   // 2 replicas missing for the first 5 s, 4 for 5 s from 100 s on.
   EXPECT_EQ(metric_of(*result, "service.chat.unserved"), (2 * 5 + 4 * 5) * 1000);
@@ -194,10 +195,10 @@ TEST(Service, GrowsAndShrinksWithItsLoad) {
 TEST(Service, TakesRoomFromTrainingAndGivesItBack) {
   const TempFolder folder;
   const auto result =
-      run(folder,
-          R"({"kind":"job","id":"train","queue":"q","submit_ms":50000,"duration_ms":60000,"gpus":6}
+      run_service(folder,
+                  R"({"kind":"job","id":"train","queue":"q","submit_ms":50000,"duration_ms":60000,"gpus":6}
 )",
-          "0,2\n80,6\n200,1\n");
+                  "0,2\n80,6\n200,1\n");
   ASSERT_TRUE(result) << result.error().str();
   // At 80 s the job must go: 10 s of grace, then 5 s until the four new replicas serve. The service keeps that room until 200 s.
   EXPECT_EQ(metric_of(*result, "evictions"), 1000);
@@ -208,7 +209,7 @@ TEST(Service, TakesRoomFromTrainingAndGivesItBack) {
 
 TEST(Service, TakesTheSurplusOfElasticTrainingAndGivesItBack) {
   const TempFolder folder;
-  const auto result = run(
+  const auto result = run_service(
       folder,
       R"({"kind":"job","id":"train","queue":"q","submit_ms":50000,"duration_ms":120000,"pod_sets":[{"count":6,"least":2,"gpus":1}]}
 )",
@@ -224,7 +225,7 @@ TEST(Service, TakesTheSurplusOfElasticTrainingAndGivesItBack) {
 
 TEST(Service, CountsWhatNoRoomCanServe) {
   const TempFolder folder;
-  const auto result = run(folder, kSmall, "0,12\n");
+  const auto result = run_service(folder, kSmall, "0,12\n");
   ASSERT_TRUE(result) << result.error().str();
   // At most 8 replicas, one of the GPUs is taken for the first second.
   const std::int64_t unserved = metric_of(*result, "service.chat.unserved");

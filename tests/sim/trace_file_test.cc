@@ -46,7 +46,8 @@ std::string scenario_over(const std::string& path) {
          "}]\nqueues: {from: " + path + "}\n";
 }
 
-Result<SimulateResult> run(const std::string& yaml, const std::string& folder, const std::string& log = "") {
+Result<SimulateResult> run_scenario(const std::string& yaml, const std::string& folder,
+                                    const std::string& log = "") {
   BERTH_ASSIGN(const Scenario scenario, parse_scenario(yaml, "s.yaml", folder));
   SimulateOptions options;
   options.log = log;
@@ -84,7 +85,7 @@ constexpr const char* kBusy =
 TEST(DecisionLog, OfASimulationIsItsTraceAgain) {
   const TempFolder folder;
   const std::string log = folder.path() + "/run.log.zst";
-  const auto first = run(kBusy, folder.path(), log);
+  const auto first = run_scenario(kBusy, folder.path(), log);
   ASSERT_TRUE(first) << first.error().str();
   ASSERT_GT(metric_of(*first, "evictions"), 0) << "no job came back, so that nothing is shown";
   TraceFile file;
@@ -92,7 +93,7 @@ TEST(DecisionLog, OfASimulationIsItsTraceAgain) {
   file.form = TraceForm::kLog;
   const std::string trace = folder.path() + "/run.jsonl";
   convert(file, trace, WrittenForm::kBerth);
-  const auto again = run(scenario_over(trace), folder.path());
+  const auto again = run_scenario(scenario_over(trace), folder.path());
   ASSERT_TRUE(again) << again.error().str();
   ASSERT_EQ(first->metrics.size(), again->metrics.size());
   for (std::size_t i = 0; i < first->metrics.size(); ++i) {

@@ -15,8 +15,8 @@ constexpr const char* kTwoNodes =
     "{\"kind\":\"node\",\"name\":\"n1\",\"gpus\":8}\n"
     "{\"kind\":\"node\",\"name\":\"n2\",\"gpus\":8}\n";
 
-Result<Replayed> run(const std::string& jobs, const std::string& queue, const std::string& passes,
-                     const std::string& rest = "") {
+Result<Replayed> run_passes(const std::string& jobs, const std::string& queue, const std::string& passes,
+                            const std::string& rest = "") {
   const TempFolder folder;
   folder.file("t.jsonl", kTwoNodes + jobs);
   return replay_of(
@@ -36,11 +36,11 @@ TEST(TwoPasses, WhoIsAdmittedKeepsItsQuotaWithoutAPlace) {
 {"kind":"job","id":"d","queue":"q","submit_ms":2000,"duration_ms":50000,"gpus":1}
 )";
   const std::string queue = "quota: [{resource: gpu, nominal: 16, borrow: 0}]";
-  const auto one = run(jobs, queue, "one");
+  const auto one = run_passes(jobs, queue, "one");
   ASSERT_TRUE(one) << one.error().str();
   EXPECT_EQ(job_of(*one, "c").first_start, 100'000);
   EXPECT_EQ(job_of(*one, "d").first_start, 2'000);
-  const auto two = run(jobs, queue, "two");
+  const auto two = run_passes(jobs, queue, "two");
   ASSERT_TRUE(two) << two.error().str();
   EXPECT_EQ(job_of(*two, "c").first_start, 100'000);
   EXPECT_EQ(job_of(*two, "d").first_start, 100'000);
@@ -58,11 +58,11 @@ TEST(TwoPasses, VictimsAreTakenByCountThoughTheirRoomDoesNotFitTogether) {
   const std::string queue =
       "quota: [{resource: gpu, nominal: 16, borrow: 0}], order_by: remaining, within: later-in-order, "
       "victims: latest-in-order";
-  const auto one = run(jobs, queue, "one");
+  const auto one = run_passes(jobs, queue, "one");
   ASSERT_TRUE(one) << one.error().str();
   EXPECT_EQ(job_of(*one, "c").first_start, 10'000);
   EXPECT_EQ(job_of(*one, "b1").evictions + job_of(*one, "b2").evictions, 2) << "two of one node";
-  const auto two = run(jobs, queue, "two");
+  const auto two = run_passes(jobs, queue, "two");
   ASSERT_TRUE(two) << two.error().str();
   EXPECT_EQ(job_of(*two, "a1").evictions, 1);
   EXPECT_EQ(job_of(*two, "b1").evictions, 1);
@@ -76,8 +76,8 @@ TEST(TwoPasses, AFailedNodeSendsItsWorkBackToTheFirstPass) {
   const std::string jobs = R"({"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":100000,"gpus":8}
 {"kind":"job","id":"b","queue":"q","submit_ms":0,"duration_ms":100000,"gpus":8}
 )";
-  const auto two = run(jobs, "quota: [{resource: gpu, nominal: 16, borrow: 0}]", "two",
-                       "failures: [{unit: node, node: n1, at: 50s, repair: 20s}]\n");
+  const auto two = run_passes(jobs, "quota: [{resource: gpu, nominal: 16, borrow: 0}]", "two",
+                              "failures: [{unit: node, node: n1, at: 50s, repair: 20s}]\n");
   ASSERT_TRUE(two) << two.error().str();
   EXPECT_EQ(two->outcome.unfinished, 0);
   EXPECT_EQ(job_of(*two, "a").failures + job_of(*two, "b").failures, 1);
@@ -87,16 +87,16 @@ TEST(TwoPasses, AFailedNodeSendsItsWorkBackToTheFirstPass) {
 TEST(TwoPasses, WhatTheyCannotDoIsRefused) {
   const std::string job = R"({"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":100000,"gpus":8}
 )";
-  const auto unlimited = run(job, "unlimited: true", "two");
+  const auto unlimited = run_passes(job, "unlimited: true", "two");
   ASSERT_FALSE(unlimited);
   EXPECT_THAT(unlimited.error().str(),
               HasSubstr("queue q is unlimited, but policy.passes: two counts quota"));
-  const auto service =
-      run(job, "quota: [{resource: gpu, nominal: 16}]", "two",
-          "services: [{name: s, queue: q, gpus: 1, load: {kind: sine, mean: 10, amplitude: 5, period: 1h}, "
-          "capacity: 10, max: 2}]\n");
+  const auto service = run_passes(
+      job, "quota: [{resource: gpu, nominal: 16}]", "two",
+      "services: [{name: s, queue: q, gpus: 1, load: {kind: sine, mean: 10, amplitude: 5, period: 1h}, "
+      "capacity: 10, max: 2}]\n");
   ASSERT_FALSE(service);
-  const auto three = run(job, "quota: [{resource: gpu, nominal: 16}]", "three");
+  const auto three = run_passes(job, "quota: [{resource: gpu, nominal: 16}]", "three");
   ASSERT_FALSE(three);
   EXPECT_THAT(three.error().str(), HasSubstr("passes"));
 }

@@ -3,9 +3,6 @@
 #include <algorithm>
 
 namespace berth::engine {
-namespace {
-constexpr std::int64_t kWhole = 1000;
-}
 
 DeviceStateId DeviceStates::intern(std::vector<Free>& devices) {
   std::sort(devices.begin(), devices.end());
@@ -63,7 +60,7 @@ void DeviceStates::find_after(DeviceStateId state, DeviceRequestId id) {
   std::vector<DeviceStateId> after;
   if (fit > 0) {
     const std::vector<Free> now(devices(state).begin(), devices(state).end());
-    if (wanted.size() == 1 && wanted[0].milli < kWhole) {
+    if (wanted.size() == 1 && wanted[0].milli < kWholeDevice) {
       std::int64_t last = -1;
       for (std::size_t i = 0; i < now.size(); ++i) {
         if (now[i].resource != wanted[0].resource || now[i].milli < wanted[0].milli || now[i].milli == last) {

@@ -9,7 +9,6 @@ namespace berth::engine {
 namespace {
 
 constexpr std::size_t kMostDevices = 64;
-constexpr std::int64_t kWhole = 1000;
 
 Status check_amount(std::string_view node, std::string_view resource, std::int64_t amount) {
   if (amount < 0) {
@@ -102,15 +101,15 @@ Status NodeTable::upsert(const Node& node) {
       Device device;
       device.resource = id;
       device.healthy = std::find(pool.unhealthy.begin(), pool.unhealthy.end(), i) == pool.unhealthy.end();
-      device.account.capacity = device.healthy ? kWhole : 0;
+      device.account.capacity = device.healthy ? kWholeDevice : 0;
       listed.push_back(device);
       if (device.healthy) {
         const auto it =
             std::find_if(amounts.begin(), amounts.end(), [&](const auto& a) { return a.first == id; });
         if (it == amounts.end()) {
-          amounts.emplace_back(id, kWhole);
+          amounts.emplace_back(id, kWholeDevice);
         } else {
-          it->second += kWhole;
+          it->second += kWholeDevice;
         }
       }
     }
@@ -205,8 +204,8 @@ std::int64_t NodeTable::device_fit(const Record& record, const ShapeDevices& wan
   for (const Device& device : record.devices) {
     if (device.resource != want.resource) continue;
     const std::int64_t free = device.account.free(mode);
-    if (want.milli == kWhole) {
-      pieces += free >= kWhole ? 1 : 0;
+    if (want.milli == kWholeDevice) {
+      pieces += free >= kWholeDevice ? 1 : 0;
     } else if (free >= want.milli) {
       pieces += free / want.milli;
     }
@@ -254,10 +253,11 @@ std::uint64_t NodeTable::choose_devices(NodeId id, const Shape& shape, Mode mode
   const Record& record = records_[id.index()];  // of the opaque node: no devices
   std::uint64_t mask = 0;
   for (const ShapeDevices& want : shape.devices) {
-    if (want.milli == kWhole) {
+    if (want.milli == kWholeDevice) {
       std::int64_t left = want.count;
       for (std::size_t i = 0; i < record.devices.size() && left > 0; ++i) {
-        if (record.devices[i].resource != want.resource || record.devices[i].account.free(mode) < kWhole)
+        if (record.devices[i].resource != want.resource ||
+            record.devices[i].account.free(mode) < kWholeDevice)
           continue;
         mask |= std::uint64_t{1} << i;
         --left;

@@ -11,8 +11,6 @@ constexpr std::int64_t kMostCpu = (1 << 30) - 1;
 constexpr int kResidualBits = 13;
 constexpr std::int64_t kMostResidual = (1 << kResidualBits) - 1;
 
-constexpr std::int64_t kWhole = 1000;
-
 std::int64_t clamped(std::int64_t value, std::int64_t most) {
   return std::clamp<std::int64_t>(value, 0, most);
 }
@@ -20,7 +18,7 @@ std::int64_t clamped(std::int64_t value, std::int64_t most) {
 // Whether there is a choice among devices that are free in part.
 bool one_share(const Shape& shape) {
   return shape.devices.size() == 1 && shape.devices.front().count == 1 &&
-         shape.devices.front().milli < kWhole;
+         shape.devices.front().milli < kWholeDevice;
 }
 
 // Calls visit(way, free thousandths) for each different amount that is free on some device and suffices, least first, until
@@ -75,8 +73,8 @@ static Score score_fragmentation(const NodeTable& nodes, Fragments& fragments, N
   };
   if (shape.devices.empty()) return {key(state, {}), 0};
   const ShapeDevices& want = shape.devices.front();
-  if (shape.devices.size() == 1 && want.milli == kWhole) {
-    return {key(state, {want.resource, kWhole, want.count, kWhole}), 0};
+  if (shape.devices.size() == 1 && want.milli == kWholeDevice) {
+    return {key(state, {want.resource, kWholeDevice, want.count, kWholeDevice}), 0};
   }
   if (!one_share(shape)) return {key(states.after(state, request).front(), {}), 0};
   Score best{kInt64Max, 0};

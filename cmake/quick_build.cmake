@@ -1,3 +1,5 @@
+# What makes a build from nothing quick: precompiled headers, and several sources of a room compiled as one.
+#
 # berth_precompile(TARGET rooms|tests): the headers that nearly every source reads are compiled once and not with each of them;
 # of the tests of a room that is half of the time. Sources include what they need all the same, so that they compile without it
 # (BERTH_PRECOMPILE=OFF, and where there is a compiler cache: it shares objects between work trees, and precompiled headers differ
@@ -8,6 +10,17 @@ else()
   set(precompile ON)
 endif()
 option(BERTH_PRECOMPILE "compile the headers that nearly every source reads only once" ${precompile})
+
+# Several sources at once take half of the time of each for itself: what they instantiate alike is compiled once. So names in the
+# unnamed namespaces of a room's sources, and of its tests, must differ: "redefinition of" is the message. One that must be compiled for
+# itself says set_source_files_properties(... SKIP_UNITY_BUILD_INCLUSION ON).
+option(BERTH_UNITY "compile several sources of a room as one" ${precompile})
+if(BERTH_UNITY)
+  set(CMAKE_UNITY_BUILD ON)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
+  # Types of unnamed namespaces in members of a source's own Impl: its file is no header, although it is included here.
+  target_compile_options(berth_flags INTERFACE -Wno-subobject-linkage)
+endif()
 if(BERTH_PRECOMPILE)
   # g++ 12 does not know of code from precompiled headers that it is the library's, and warns of what it inlines from there.
   target_compile_options(berth_flags INTERFACE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
