@@ -3,27 +3,27 @@
 # berth_precompile(TARGET rooms|tests): the headers that nearly every source reads are compiled once and not with each of them;
 # of the tests of a room that is half of the time. Sources include what they need all the same, so that they compile without it
 # (BERTH_PRECOMPILE=OFF, and where there is a compiler cache: it shares objects between work trees, and precompiled headers differ
-# from tree to tree; sanitizers and clang go without, too).
+# from tree to tree; sanitizers and clang go without, too). BERTH_UNITY follows the same rule.
 if(BERTH_CCACHE OR BERTH_SANITIZE OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  set(precompile OFF)
+  set(quick OFF)
 else()
-  set(precompile ON)
+  set(quick ON)
 endif()
-option(BERTH_PRECOMPILE "compile the headers that nearly every source reads only once" ${precompile})
+option(BERTH_PRECOMPILE "compile the headers that nearly every source reads only once" ${quick})
+if(BERTH_PRECOMPILE)
+  # g++ 12 does not know of code from precompiled headers that it is the library's, and warns of what it inlines from there.
+  target_compile_options(berth_flags INTERFACE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
+endif()
 
-# Several sources at once take half of the time of each for itself: what they instantiate alike is compiled once. So names in the
-# unnamed namespaces of a room's sources, and of its tests, must differ: "redefinition of" is the message. One that must be compiled for
-# itself says set_source_files_properties(... SKIP_UNITY_BUILD_INCLUSION ON).
-option(BERTH_UNITY "compile several sources of a room as one" ${precompile})
+# What several sources instantiate alike is compiled once. So names in the unnamed namespaces of a room's sources, and of its tests,
+# must differ: "redefinition of" is the message. A source that must be compiled for itself:
+# set_source_files_properties(... SKIP_UNITY_BUILD_INCLUSION ON).
+option(BERTH_UNITY "compile several sources of a room as one" ${quick})
 if(BERTH_UNITY)
   set(CMAKE_UNITY_BUILD ON)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
   # Types of unnamed namespaces in members of a source's own Impl: its file is no header, although it is included here.
   target_compile_options(berth_flags INTERFACE -Wno-subobject-linkage)
-endif()
-if(BERTH_PRECOMPILE)
-  # g++ 12 does not know of code from precompiled headers that it is the library's, and warns of what it inlines from there.
-  target_compile_options(berth_flags INTERFACE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
 
 # What the tests of the rooms are compiled with: they are run once, and their code is most of what there is to compile.

@@ -45,9 +45,9 @@ inline std::int64_t clamp_to_int64(Int128 v) {
   return static_cast<std::int64_t>(v);
 }
 
-// The integer nearest to a / b, halves away from zero. b > 0, and 2 |a| + b must fit.
+// The integer nearest to a / b, halves away from zero. b > 0, and |a| + b / 2 must fit.
 inline Int128 divide_rounded(Int128 a, Int128 b) {
-  return a >= 0 ? (2 * a + b) / (2 * b) : -((-2 * a + b) / (2 * b));
+  return a >= 0 ? (a + b / 2) / b : -((-a + b / 2) / b);
 }
 
 // A positive rational weight, exact. Compare a/weight with b/weight through products in 128 bits, never by

@@ -110,11 +110,11 @@ Status DeviceRequest::check() const {
   if (count < 1)
     return fail(ErrorCode::kInvalid, "{}: the number of devices is {}, but must be at least 1", resource,
                 count);
-  if (milli < 1 || milli > 1000) {
+  if (milli < 1 || milli > kWholeDevice) {
     return fail(ErrorCode::kInvalid, "{}: a share of {} thousandths of a device; it must be 1 to 1000",
                 resource, milli);
   }
-  if (count > 1 && milli != 1000) {
+  if (count > 1 && milli != kWholeDevice) {
     return fail(ErrorCode::kInvalid,
                 "{}: {} shares of {} thousandths each; a share is possible of one device only", resource,
                 count, milli);

@@ -3,6 +3,7 @@
 #include "sim/books.h"
 
 namespace berth::sim {
+
 std::int64_t InflationPoint::allocated_pct_milli(std::int64_t capacity_milli) const {
   if (jobs == 0 || capacity_milli == 0) return 0;
   return clamp_to_int64(

@@ -101,7 +101,7 @@ std::int64_t ReplayRun::out_gpu_milli(std::uint32_t node) const {
   for (const DevicePool& pool : input_.nodes[node].devices) {
     for (std::int64_t d = 0; d < pool.count; ++d, ++at) {
       const bool out = node_out_[node] > 0 || (!device_out_[node].empty() && device_out_[node][at] > 0);
-      if (out && pool.resource == kGpu) sum += 1000;
+      if (out && pool.resource == kGpu) sum += kWholeDevice;
     }
   }
   return sum;

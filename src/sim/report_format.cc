@@ -15,10 +15,6 @@ namespace {
 
 using Wide = Int128;
 
-Wide round_divide(Wide value, Wide over) {
-  return (value + over / 2) / over;
-}
-
 std::string two_units(std::int64_t large, const char* large_unit, std::int64_t small,
                       const char* small_unit) {
   if (small == 0) return fmt::format("{} {}", large, large_unit);
@@ -116,9 +112,9 @@ std::string human_duration(DurationMs ms) {
   if (seconds < 3600) return two_units(seconds / 60, "min", seconds % 60, "s");
   const std::int64_t minutes = (ms + kMinute / 2) / kMinute;
   if (minutes < 24 * 60) return two_units(minutes / 60, "h", minutes % 60, "min");
-  const auto hours = static_cast<std::int64_t>(round_divide(ms, kHour));
+  const auto hours = static_cast<std::int64_t>(divide_rounded(ms, kHour));
   if (hours < 100 * 24) return two_units(hours / 24, "d", hours % 24, "h");
-  return human_amount(static_cast<std::int64_t>(round_divide(ms, kDay)), 1, 0) + " d";
+  return human_amount(static_cast<std::int64_t>(divide_rounded(ms, kDay)), 1, 0) + " d";
 }
 
 std::string human_amount(std::int64_t amount, std::int64_t divisor, int decimals) {
@@ -128,7 +124,7 @@ std::string human_amount(std::int64_t amount, std::int64_t divisor, int decimals
   for (int i = 0; i < digits; ++i) scale *= 10;
   const bool negative = amount < 0;
   const Wide scaled =
-      round_divide((negative ? -static_cast<Wide>(amount) : static_cast<Wide>(amount)) * scale, divisor);
+      divide_rounded((negative ? -static_cast<Wide>(amount) : static_cast<Wide>(amount)) * scale, divisor);
   auto fraction = static_cast<std::uint64_t>(scaled % scale);
   Wide rest = scaled / scale;
   std::string whole;

@@ -2,13 +2,12 @@
 #include <tuple>
 #include <utility>
 
+#include "model/resources.h"
 #include "sim/report.h"
 #include "sim/report_reduce.h"
 
 namespace berth::sim {
 namespace {
-
-constexpr std::int64_t kDevice = 1000;
 
 // What holds a device now: pieces of it, by position, each until its end.
 struct Piece {
@@ -35,7 +34,7 @@ class Lane {
     for (const int number : bar.devices) {
       const auto device = static_cast<std::size_t>(number);
       if (left <= 0 || number < 0 || device >= own_) continue;
-      left -= take(device, std::min(left, kDevice), bar.end_ms, boxes);
+      left -= take(device, std::min(left, kWholeDevice), bar.end_ms, boxes);
     }
     for (std::size_t device = 0; left > 0; ++device) {
       if (device == pieces_.size()) {
@@ -43,7 +42,7 @@ class Lane {
         if (pieces_.size() >= own_ * 2 + 8) return boxes;
         pieces_.emplace_back();
       }
-      left -= take(device, std::min(left, kDevice), bar.end_ms, boxes);
+      left -= take(device, std::min(left, kWholeDevice), bar.end_ms, boxes);
     }
     return boxes;
   }
@@ -61,9 +60,9 @@ class Lane {
       from = at->from + at->height;
       ++at;
     }
-    if (kDevice - from < height) return 0;
+    if (kWholeDevice - from < height) return 0;
     pieces.insert(at, {from, height, end});
-    const std::int64_t row = static_cast<std::int64_t>(device) * kDevice + from;
+    const std::int64_t row = static_cast<std::int64_t>(device) * kWholeDevice + from;
     if (!boxes.empty() && boxes.back().first + boxes.back().second == row) {
       boxes.back().second += height;
     } else {

@@ -54,8 +54,7 @@ ReducedGroup describe(std::string name, Samples samples) {
     total += sample;
     if (sample == 0) ++out.zeros;
   }
-  const Int128 n = out.count;
-  out.mean = static_cast<std::int64_t>(total >= 0 ? (total + n / 2) / n : -((-total + n / 2) / n));
+  out.mean = static_cast<std::int64_t>(divide_rounded(total, out.count));
   out.min = samples.front();
   out.p10 = quantile(samples, 10, 100);
   out.p25 = quantile(samples, 25, 100);

@@ -15,16 +15,6 @@ using Wide = Int128;
 // eye sees.
 constexpr std::int64_t kSlices = static_cast<std::int64_t>(kMaxPoints) / 2;
 
-std::int64_t narrow(Wide value) {
-  return static_cast<std::int64_t>(
-      std::clamp(value, static_cast<Wide>(kInt64Min), static_cast<Wide>(kInt64Max)));
-}
-
-// Rounds to nearest, halves away from zero. `over` > 0.
-std::int64_t divide(Wide value, Wide over) {
-  return narrow(value >= 0 ? (value + over / 2) / over : -((-value + over / 2) / over));
-}
-
 struct Span {
   TimeMs begin;
   TimeMs end;
@@ -69,13 +59,13 @@ ReducedSeries sample(const std::vector<SeriesPoint>& steps, const std::vector<Ti
     area += static_cast<Wide>(current) * (edges[i + 1] - at);
     whole += area;
     out.peak = std::max(out.peak, high);
-    out.value.push_back(divide(area, edges[i + 1] - edges[i]));
+    out.value.push_back(clamp_to_int64(divide_rounded(area, edges[i + 1] - edges[i])));
     if (!exact) {
       out.low.push_back(low);
       out.high.push_back(high);
     }
   }
-  out.mean_milli = divide(whole * 1000, edges.back() - edges.front());
+  out.mean_milli = clamp_to_int64(divide_rounded(whole * 1000, edges.back() - edges.front()));
   return out;
 }
 

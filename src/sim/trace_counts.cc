@@ -44,7 +44,7 @@ Spread RunTimeCounts::spread_of_counts(const Counts& counts, const Totals& total
   Spread out;
   out.count = totals.jobs;
   if (totals.jobs == 0) return out;
-  out.mean = clamp_to_int64((2 * totals.sum + totals.jobs) / (2 * static_cast<Int128>(totals.jobs)));
+  out.mean = clamp_to_int64(divide_rounded(totals.sum, totals.jobs));
   out.max = totals.max;
   // Nearest rank, as in metrics.h.
   const auto percentile = [&](std::int64_t percent) {

@@ -14,7 +14,7 @@ constexpr std::size_t kTenantsShown = 12;
 
 // part / whole in thousandths of a percent.
 std::int64_t percent_milli(Int128 part, Int128 whole) {
-  return whole == 0 ? 0 : clamp_to_int64((part * 100'000 + whole / 2) / whole);
+  return whole == 0 ? 0 : clamp_to_int64(divide_rounded(part * 100'000, whole));
 }
 // One digit after the point.
 std::string percent(Int128 part, Int128 whole) {
@@ -105,7 +105,7 @@ TraceSummary TraceStats::summarize() {
   demand_.settle();
   out.run_time = run_times_.all();
   out.run_time_exact = run_times_.exact();
-  out.mean_gpu_milli = clamp_to_int64((gpu_sum_ + out.jobs / 2) / out.jobs);
+  out.mean_gpu_milli = clamp_to_int64(divide_rounded(gpu_sum_, out.jobs));
   for (std::size_t i = 0; i < kSizeClasses; ++i) {
     const auto size = static_cast<SizeClass>(i);
     if (groups_[i].jobs > 0) out.sizes.push_back({size, groups_[i], run_times_.of(size)});

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 constexpr TableLimits kSmall{3, 4, 1'000};
 
 std::string trace_of(const std::function<std::string(int)>& job, int jobs) {
-  std::string text = "{\"kind\":\"berth-trace\",\"version\":1}\n";
+  std::string text = kTraceHeader;
   for (int i = 0; i < jobs; ++i) {
     text += fmt::format("{{\"kind\":\"job\",\"id\":\"{}\",\"submit_ms\":{},\"duration_ms\":1,{}}}\n", i, i,
                         job(i));
@@ -114,7 +114,7 @@ TEST(TraceBounds, OpenbIsNotHeld) {
 
 TEST(TraceBounds, WorldOfABerthTrace) {
   const TempFolder folder;
-  std::string text = "{\"kind\":\"berth-trace\",\"version\":1}\n";
+  std::string text = kTraceHeader;
   for (std::size_t i = 0; i <= kMostTopologies; ++i) {
     text += fmt::format("{{\"kind\":\"topology\",\"name\":\"t{}\",\"levels\":[\"rack\"]}}\n", i);
   }

@@ -11,8 +11,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kHeader = "{\"kind\":\"berth-trace\",\"version\":1}\n";
-
 std::string scenario_of(const std::string& queues, const std::string& extra = "") {
   return "name: test\ncluster: [{kind: berth, path: t.jsonl}]\ntrace: [{kind: berth, path: t.jsonl" + extra +
          "}]\nqueues:\n" + queues;
@@ -34,7 +32,7 @@ std::string row_of(const SimulateResult& result, const std::string& job) {
 
 Result<SimulateResult> run(const TempFolder& folder, const std::string& trace, const std::string& yaml,
                            const SimulateOptions& options = {}) {
-  folder.file("t.jsonl", kHeader + trace);
+  folder.file("t.jsonl", kTraceHeader + trace);
   BERTH_ASSIGN(const Scenario scenario, parse_scenario(yaml, "s.yaml", folder.path()));
   SimulateOptions audited = options;
   audited.audit_every = 1;

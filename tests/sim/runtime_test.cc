@@ -10,7 +10,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kRuntimeHeader = "{\"kind\":\"berth-trace\",\"version\":1}\n";
 constexpr const char* kOneQueue = "queues:\n  - {name: q, unlimited: true}\n";
 
 std::string runtime_scenario(const std::string& rules = "", const std::string& rest = "") {
@@ -20,7 +19,7 @@ std::string runtime_scenario(const std::string& rules = "", const std::string& r
 
 Result<Replayed> replay_of(const TempFolder& folder, const std::string& trace, const std::string& yaml,
                            std::uint64_t seed = 1) {
-  folder.file("t.jsonl", kRuntimeHeader + trace);
+  folder.file("t.jsonl", kTraceHeader + trace);
   return sim::replay_of(yaml, folder.path(), seed);
 }
 

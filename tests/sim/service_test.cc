@@ -166,7 +166,7 @@ constexpr const char* kService =
 
 Result<SimulateResult> run_service(const TempFolder& folder, const std::string& jobs,
                                    const std::string& load) {
-  folder.file("t.jsonl", "{\"kind\":\"berth-trace\",\"version\":1}\n" + jobs);
+  folder.file("t.jsonl", kTraceHeader + jobs);
   folder.file("load.csv", "time_s,requests_per_s\n" + load);
   BERTH_ASSIGN(const Scenario scenario, parse_scenario(kService, "s.yaml", folder.path()));
   SimulateOptions options;

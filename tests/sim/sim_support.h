@@ -9,6 +9,9 @@
 
 namespace berth::sim {
 
+// The first line of a Berth trace.
+inline constexpr const char* kTraceHeader = "{\"kind\":\"berth-trace\",\"version\":1}\n";
+
 // A folder that is removed with its contents.
 class TempFolder {
  public:

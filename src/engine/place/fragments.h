@@ -44,7 +44,7 @@ struct Take {
   ResourceId resource;
   std::int64_t each = 0;
   std::int64_t devices = 0;  // 0: nothing
-  std::int64_t from = 1000;
+  std::int64_t from = kWholeDevice;
 };
 
 class Fragments {

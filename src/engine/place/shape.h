@@ -23,7 +23,7 @@ struct ShapeAmount {
 struct ShapeDevices {
   ResourceId resource;
   std::int64_t count = 0;
-  std::int64_t milli = 1000;
+  std::int64_t milli = kWholeDevice;
   bool operator==(const ShapeDevices&) const = default;
 };
 

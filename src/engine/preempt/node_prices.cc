@@ -60,7 +60,7 @@ class NodeRoom {
       std::int64_t pieces = 0;
       for (std::size_t d = 0; d < record.devices.size(); ++d) {
         if (record.devices[d].resource == want.resource && devices_[d] >= want.milli)
-          pieces += want.milli == 1000 ? 1 : devices_[d] / want.milli;
+          pieces += want.milli == kWholeDevice ? 1 : devices_[d] / want.milli;
       }
       fit = std::min(fit, pieces / want.count);
     }
