@@ -28,19 +28,23 @@ void Concurrency::answered(Nanos now, Nanos latency, double in_flight) {
   if (average_ > std::max(options_.shrink_above * kNanosPerMs, 10 * best())) {
     if (now - last_cut_ < average_) return;
     last_cut_ = now;
+    slow_start_ = false;
     limit_ = std::max(options_.least, limit_ * 0.8);
     return;
   }
   // A limit that is not used says nothing about what the server bears.
   if (in_flight < limit_ * 0.8) return;
-  if (average_ < std::max(options_.grow_below * kNanosPerMs, 3 * best())) {
-    limit_ = std::min(options_.most, limit_ + 1.0 / limit_);
+  if (average_ >= std::max(options_.grow_below * kNanosPerMs, 3 * best())) {
+    slow_start_ = false;
+    return;
   }
+  limit_ = std::min(options_.most, limit_ + (slow_start_ ? 1.0 : 1.0 / limit_));
 }
 
 void Concurrency::refused(Nanos now) {
   if (last_cut_ != 0 && now - last_cut_ < std::max(kLeastBetweenHalvings, average_)) return;
   last_cut_ = now;
+  slow_start_ = false;
   limit_ = std::max(options_.least, limit_ * 0.5);
 }
 

@@ -1,8 +1,12 @@
-// How many writes may be in flight: additive increase, multiplicative decrease, on latency and on refusals.
+// How many writes may be in flight: slow start, then additive increase, multiplicative decrease, on latency and on refusals.
 //
-// The limit grows by one per round of answers while it is used and the average latency stays below max(grow_below, 3 x
-// best); it shrinks by a fifth, at most once per average latency, above max(shrink_above, 10 x best); it is halved, at most
-// once per tenth of a second, on a refusal. `best` is the least latency of the last 10 to 20 seconds. Pure: time is given.
+// While the limit is used and the average latency stays below max(grow_below, 3 x best), it doubles per round of answers
+// until the latency has passed that once or the limit was cut, and from then on grows by one per round; it shrinks by a
+// fifth, at most once per average latency, above max(shrink_above, 10 x best); it is halved, at most once per tenth of a
+// second, on a refusal. `best` is the least latency of the last 10 to 20 seconds. Pure: time is given.
+//
+// grow_below is well above the latency of one write alone: the API server and etcd spend less on each of a hundred writes
+// than on each of ten, since they commit and send together (`bench_live --contenders blind --in-flight N` shows it).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +20,7 @@ struct ConcurrencyOptions {
   double start = 32;
   double least = 4;
   double most = 256;
-  DurationMs grow_below = 20;
+  DurationMs grow_below = 100;
   DurationMs shrink_above = 250;
 };
 
@@ -38,6 +42,7 @@ class Concurrency {
 
   ConcurrencyOptions options_;
   double limit_;
+  bool slow_start_ = true;
   Nanos average_ = 0;
   Nanos window_start_ = 0;
   Nanos best_now_ = 0;     // of the current window; 0: none

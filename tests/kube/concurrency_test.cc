@@ -10,9 +10,25 @@ namespace {
 
 constexpr Nanos kMs = kNanosPerMs;
 
-TEST(Concurrency, GrowsByOnePerRoundWhileQuick) {
-  Concurrency c({.start = 10, .least = 2, .most = 20});
+TEST(Concurrency, DoublesPerRoundUntilTheLatencyRises) {
+  Concurrency c({.start = 10, .least = 2, .most = 200});
   Nanos now = 1000 * kMs;
+  for (int i = 0; i < 10; ++i) c.answered(now += kMs, 5 * kMs, 20);
+  EXPECT_EQ(c.limit(), 20);
+  for (int i = 0; i < 100; ++i)
+    c.answered(now += kMs, 150 * kMs, 200);  // the average is late by eight answers
+  const double held = c.limit();
+  EXPECT_LT(held, 40);
+  for (int i = 0; i < 100; ++i) c.answered(now += kMs, 5 * kMs, 1);  // quick again, and not used
+  for (int i = 0; i < 40; ++i) c.answered(now += kMs, 5 * kMs, 200);
+  EXPECT_GT(c.limit(), held + 0.9);
+  EXPECT_LT(c.limit(), held + 2.1);
+}
+
+TEST(Concurrency, GrowsByOnePerRoundAfterARefusal) {
+  Concurrency c({.start = 20, .least = 2, .most = 20});
+  Nanos now = 1000 * kMs;
+  c.refused(now);
   for (int i = 0; i < 10; ++i) c.answered(now += kMs, 5 * kMs, 10);
   EXPECT_GT(c.limit(), 10.9);
   EXPECT_LT(c.limit(), 11.1);
@@ -31,9 +47,9 @@ TEST(Concurrency, HoldsWhereLatencyHasRisen) {
   Concurrency c({.start = 10, .least = 2, .most = 200});
   Nanos now = 1000 * kMs;
   c.answered(now, 2 * kMs, 1);
-  for (int i = 0; i < 100; ++i) c.answered(now += kMs, 60 * kMs, 200);
+  for (int i = 0; i < 100; ++i) c.answered(now += kMs, 150 * kMs, 200);
   const double held = c.limit();
-  for (int i = 0; i < 100; ++i) c.answered(now += kMs, 60 * kMs, 200);
+  for (int i = 0; i < 100; ++i) c.answered(now += kMs, 150 * kMs, 200);
   EXPECT_EQ(c.limit(), held);
 }
 
