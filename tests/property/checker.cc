@@ -126,6 +126,7 @@ std::string Checker::start(const Decision& d, Coverage& coverage) {
   if (auto wrong = check_flavor_groups(d, w); !wrong.empty()) return wrong;
   if (!had_hold && !grows) started_.insert(d.workload);
   count_policies(w, coverage);
+  count_twins(w, coverage);
   ++coverage[had_hold  ? "start of a hold"
              : arrives ? "start (nodes came)"
              : grows   ? "start (growth)"
@@ -395,6 +396,15 @@ void Checker::count_shape(const Decision& d, const WorkloadRecord& w, Coverage& 
   if (w.awaits_nodes()) ++coverage["given quota until nodes come"];
   if (w.awaits_nodes() && !topology.required.empty())
     ++coverage["given quota until nodes come in one domain"];
+}
+
+void Checker::count_twins(const WorkloadRecord& w, Coverage& coverage) const {
+  for (const auto& [uid, other] : ledger_.workloads) {
+    if (other.active() > 0 || other.count(SlotState::kWaiting) == 0 || other.spec.root != w.spec.root)
+      continue;
+    ++coverage[other.spec.queue == w.spec.queue ? "placed while an equal of its queue waits"
+                                                : "placed while an equal of another queue waits"];
+  }
 }
 
 void Checker::count_policies(const WorkloadRecord& w, Coverage& coverage) const {

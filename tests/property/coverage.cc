@@ -55,6 +55,8 @@ constexpr std::string_view kCases[] = {
     "start (nodes came)",
     "placed in segments",
     "placed in a flavor group",
+    "placed while an equal of its queue waits",
+    "placed while an equal of another queue waits",
     "placed for the live mix",
     "placed for a given mix",
     "barred by old work",

@@ -362,7 +362,8 @@ History make_history(std::uint64_t seed) {
   std::int64_t asked = 0;
   const std::int64_t enough = capacity * r.between(13, 35) / 10;
   std::int64_t arrivals = 0;
-  while (arrivals < 80 && (asked <= enough || arrivals < 6)) {
+  const std::int64_t most_arrivals = p.twins != 0 ? 160 : 80;
+  while (arrivals < most_arrivals && (asked <= enough || arrivals < 6)) {
     const auto dice = r.below(100);
     if (dice < 45) {
       add(StepKind::kArrive);

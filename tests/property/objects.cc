@@ -75,12 +75,54 @@ TopologyRequest make_topology(Random& r) {
   return t;
 }
 
+Group make_root(const Profile& p, Random& r) {
+  Group root;
+  const auto shape = r.below(10);
+  if (shape < 4) {
+    root.pod_sets.push_back(make_pod_set(r, p, 1));
+  } else if (shape < 7) {
+    root.pod_sets.push_back(make_pod_set(r, p, 8));
+  } else if (shape < 9) {
+    for (auto n = 1 + r.below(3); n > 0; --n) root.pod_sets.push_back(make_pod_set(r, p, 4));
+  } else {
+    for (auto n = 1 + r.below(3); n > 0; --n) {
+      Group child;
+      child.name = fmt::format("part-{}", n);
+      child.order = r.between(0, 1);
+      for (auto m = 1 + r.below(2); m > 0; --m) child.pod_sets.push_back(make_pod_set(r, p, 3));
+      if (p.topology && r.chance(1, 2)) child.topology = make_topology(r);
+      root.groups.push_back(child);
+    }
+    if (r.chance(1, 3)) root.pod_sets.push_back(make_pod_set(r, p, 1));
+  }
+  if (root.pod_sets.size() > 1 && r.chance(1, 4)) {
+    for (PodSet& set : root.pod_sets) set.flavor_group = "together";
+  }
+  const auto children = static_cast<std::int64_t>(root.pod_sets.size() + root.groups.size());
+  if (children > 1 && r.chance(1, 4)) root.least = r.between(1, children);
+  if (p.topology && r.chance(1, 2)) root.topology = make_topology(r);
+  return root;
+}
+
+// What makes work equal to the engine (State::class_key), but for queue and, sometimes, priority: such work waits in one class, or in
+// classes of which one tries for the others.
+void be_twin(const Profile& p, Random& r, Workload& w) {
+  Random shape(p.twins + 2 * r.below(2));
+  do {
+    w.root = make_root(p, shape);
+  } while (devices_of(w) < 1000);  // so that not too many of them make the load
+  w.kind = any<WorkloadKind>(shape);
+  w.may_preempt = !shape.chance(1, 4);
+  if (r.chance(1, 2)) w.priority = shape.between(0, 3);
+}
+
 }  // namespace
 
 // Streams of their own, so that older seeds mean what they meant.
 constexpr std::uint64_t kLanes = 0x6c616e6573;
 constexpr std::uint64_t kMore = 0x6d6f7265;
 constexpr std::uint64_t kAwaits = 0x617761697473;
+constexpr std::uint64_t kTwins = 0x7477696e73;
 
 Profile profile_of(std::uint64_t seed) {
   Random r(seed);
@@ -106,6 +148,8 @@ Profile profile_of(std::uint64_t seed) {
   p.orders = r.chance(1, 4);
   p.opaque = r.chance(1, 8);
   p.awaits = Random(seed ^ kAwaits).chance(1, 4) && !p.opaque;
+  Random twins(seed ^ kTwins);
+  if (twins.chance(1, 3)) p.twins = twins.next() | 1;
   return p;
 }
 
@@ -249,30 +293,9 @@ Workload make_workload(const Profile& p, std::int64_t id, std::uint64_t seed) {
   w.restart.overhead = 1000 * r.between(0, 60);
   w.restart.grace = 1000 * r.between(0, 30);
   if (r.chance(1, 2)) w.expected_duration = 1000 * r.between(1, 60);
-  const auto shape = r.below(10);
-  if (shape < 4) {
-    w.root.pod_sets.push_back(make_pod_set(r, p, 1));
-  } else if (shape < 7) {
-    w.root.pod_sets.push_back(make_pod_set(r, p, 8));
-  } else if (shape < 9) {
-    for (auto n = 1 + r.below(3); n > 0; --n) w.root.pod_sets.push_back(make_pod_set(r, p, 4));
-  } else {
-    for (auto n = 1 + r.below(3); n > 0; --n) {
-      Group child;
-      child.name = fmt::format("part-{}", n);
-      child.order = r.between(0, 1);
-      for (auto m = 1 + r.below(2); m > 0; --m) child.pod_sets.push_back(make_pod_set(r, p, 3));
-      if (p.topology && r.chance(1, 2)) child.topology = make_topology(r);
-      w.root.groups.push_back(child);
-    }
-    if (r.chance(1, 3)) w.root.pod_sets.push_back(make_pod_set(r, p, 1));
-  }
-  if (w.root.pod_sets.size() > 1 && r.chance(1, 4)) {
-    for (PodSet& set : w.root.pod_sets) set.flavor_group = "together";
-  }
-  const auto children = static_cast<std::int64_t>(w.root.pod_sets.size() + w.root.groups.size());
-  if (children > 1 && r.chance(1, 4)) w.root.least = r.between(1, children);
-  if (p.topology && r.chance(1, 2)) w.root.topology = make_topology(r);
+  w.root = make_root(p, r);
+  Random twin(seed ^ kTwins);
+  if (p.twins != 0 && twin.chance(4, 5)) be_twin(p, twin, w);
   if (r.chance(1, 8)) {
     // Not all pods are there yet.
     for (PodSet& set : w.root.pod_sets) set.present = r.between(0, set.count);
