@@ -274,9 +274,16 @@ void Decider::attempt(ClassId class_id) {
     return refuse(ReasonCode::kQueueDisabled, "it only has children, and takes no work itself");
   if (q.spec.stop != StopPolicy::kNone) return refuse(ReasonCode::kQueueStopped, "");
 
+  // Its turn was reckoned with the flavor that it would have got when it came to the front.
+  if (state_.renew_ask(class_id)) {
+    state_.pending.refresh(w.queue);
+    if (state_.pending.next() != class_id) return;
+  }
   // Queues that share by their dominant shares have that in their order (State::share_of).
-  if (!shares_dominantly(state_, w.queue) && !state_.pending.is_put_off(w.queue) && would_borrow(w))
-    return state_.pending.put_off(w.queue);
+  if (!shares_dominantly(state_, w.queue)) {
+    const std::int64_t height = borrowing_height(w);
+    if (height > state_.pending.put_off_by(w.queue)) return state_.pending.put_off(w.queue, height);
+  }
   if (places_are_unknown(w)) return attempt_quota(class_id, id);
   if (lacks_room(class_id)) {
     Parked again = std::move(state_.pending.at(class_id).why);
@@ -428,21 +435,20 @@ bool Decider::lacks_room(ClassId class_id) {
 }
 
 // Would its least, in the flavor that is tried first, run on quota that some part of the tree lends it?
-bool Decider::would_borrow(const WorkloadState& w) const {
-  const QuotaTree& quota = state_.quota;
-  if (!quota.parent(w.queue).valid()) return false;
+std::int64_t Decider::borrowing_height(const WorkloadState& w) const {
+  std::int64_t height = 0;
+  if (!state_.quota.parent(w.queue).valid()) return height;
   for (std::size_t s = 0; s < w.sets.size(); ++s) {
     const PodSetState& set = w.sets[s];
     const std::vector<ChargeId> choices = choices_of(state_, w, s);
     if (choices.empty() || set.waiting == 0) continue;
     const std::int64_t least = std::max<std::int64_t>(1, set.least - set.active);
-    for (const QuotaItem& item : state_.charges[choices.front()].quota) {
-      const std::int64_t use = quota.usage(w.queue, item.pair, kAfter);
-      if (saturating_add(use, saturating_mul(item.amount, least)) > quota.subtree(w.queue, item.pair))
-        return true;
+    for (const QuotaItem& item : state_.charges[state_.likely_choice(w, choices, least)].quota) {
+      const std::int64_t amount = saturating_mul(item.amount, least);
+      height = std::max(height, state_.quota.covering(w.queue, item.pair, amount).height);
     }
   }
-  return false;
+  return height;
 }
 
 void Decider::describe(Decision& d, const WorkloadState& w, const std::vector<PlacedSlot>& placed) const {

@@ -44,7 +44,7 @@ class Decider {
   void attempt_quota(ClassId class_id, WorkloadId id);
   bool try_quota(WorkloadId id, std::span<const std::int64_t> counts, bool only_ask = false);
   bool places_are_unknown(const WorkloadState& w) const;
-  bool would_borrow(const WorkloadState& w) const;
+  std::int64_t borrowing_height(const WorkloadState& w) const;
   std::vector<Reason> never_starts(const WorkloadState& w, const PodSetState& set);
   Failure beyond_quota(const WorkloadState& w);
   // No reasons: its lane may have what it asks for, or that is not known. `found`: what a search found it to lack.

@@ -66,6 +66,28 @@ TEST(Victims, FreshCheckpointsAreCheap) {
       << "1 s of work is lost, not 102 s";
 }
 
+// Who of two of the same second is read first is another after a restart: neither yields to the other.
+TEST(Victims, WorkOfTheSameTimeIsNotNewer) {
+  for (const auto within : {WithinQueue::kLowerOrNewerEqual, WithinQueue::kLaterInOrder}) {
+    for (const TimeMs later : {0, 1000}) {
+      Engine e;
+      ok(e.apply(gpu_node("n0", 4)));
+      ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+      ok(e.apply(gpu_queue("q", "", 8, {within, Reclaim::kNever})));
+      Workload waits = gang_workload("waits", 8, 1, 0, "q");
+      Workload runs = gang_workload("runs", 4, 1, 0, "q");
+      waits.created = 1000;
+      runs.created = 1000 + later;
+      ok(e.apply(WorkloadUpsert{waits}));
+      ok(e.apply(WorkloadUpsert{runs}));
+      ASSERT_NE(find(e.decide(3000), DecisionKind::kStart, "runs"), nullptr);
+      ok(e.apply(gpu_node("n1", 4)));
+      EXPECT_EQ(evicted(e.decide(4000)).size(), later > 0 ? 1u : 0u) << enum_name(within) << ", " << later;
+      ok(e.audit());
+    }
+  }
+}
+
 // Four jobs of a quarter of the node each: who yields to one that needs as much?
 TEST(Victims, TheOrderIsTheQueuesChoice) {
   const auto victim_of = [](VictimOrder order) {

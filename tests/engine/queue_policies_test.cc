@@ -172,6 +172,41 @@ TEST(QueuePolicies, OfFlavorsWithVictimsTheOneThatReclaims) {
   EXPECT_EQ(w.decide(), (Log{"evict borrows for high: Reclaimed", "hold high in two"}));
 }
 
+// ------------------------------------------------------------------------------------------------------ who borrows is later
+
+TEST(QueuePolicies, WhoseQuotaIsNearGoesBeforeWhoBorrowsFromFarther) {
+  PoliciesWorld w;
+  w.flavor("one");
+  w.put(gpu_node("n1", 8, {{"flavor", "one"}}));
+  w.put(cohort("all"));
+  Queue near = queue_of("near", "all", {{"one", 4}});
+  near.leaf = false;
+  w.put(QueueUpsert{near});
+  w.put(QueueUpsert{queue_of("a", "near", {{"one", 0}})});
+  w.put(QueueUpsert{queue_of("b", "all", {{"one", 0}})});
+  w.put(job("far", "b", 4, 10));
+  w.put(job("close", "a", 4));
+  EXPECT_EQ(w.decide(), (Log{"start close in one"}))
+      << "it could reclaim at once what the other would borrow";
+}
+
+// Also where that is not the flavor which is tried first.
+TEST(QueuePolicies, WhoBorrowsIsAskedOfTheFlavorThatItWouldGet) {
+  for (const Sharing sharing : {Sharing::kPriority, Sharing::kDominantShare}) {
+    Flavors w;
+    Event all = cohort("all");
+    std::get<QueueUpsert>(all).queue.sharing = sharing;
+    w.put(all);
+    w.queue(0, 8, {});
+    w.put(QueueUpsert{queue_of("b", "all", {{"one", 0}, {"two", 0}})});
+    // The first flavor becomes full in the same round, when both are in line with it.
+    w.put(job("full", "lender", 8, 20));
+    w.put(job("borrows", "b", 8, 10));
+    w.put(job("own", "a", 8));
+    EXPECT_EQ(w.decide(), (Log{"start full in one", "start own in two"})) << enum_name(sharing);
+  }
+}
+
 // ----------------------------------------------------------------------------------------------------- borrowing by force
 
 TEST(QueuePolicies, WorkOfLowerPriorityYieldsToABorrower) {

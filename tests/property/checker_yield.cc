@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 
 #include "property/checker.h"
 
@@ -178,8 +177,7 @@ std::string Checker::may_yield(const WorkloadRecord& victim, const Rank& rank,
     static const Ordering kByCreation;
     const Ordering& ordering =
         to.spec.queue.empty() ? kByCreation : ledger_.queues.at(to.spec.queue).ordering;
-    const bool newer =
-        std::make_tuple(victim.spec.created, victim.arrival) > std::make_tuple(to.came(), to.arrival);
+    const bool newer = victim.spec.created > to.came();
     bool behind = true;  // by what changes with time: not known here
     const bool ages = ordering.limit() > 0;
     if (ordering.by == OrderBy::kCreation && !ages) behind = newer;
@@ -194,8 +192,7 @@ std::string Checker::may_yield(const WorkloadRecord& victim, const Rank& rank,
                        to.spec.queue);
   }
   if (same_queue) {
-    const bool newer =
-        std::make_tuple(victim.spec.created, victim.arrival) > std::make_tuple(to.came(), to.arrival);
+    const bool newer = victim.spec.created > to.came();
     const bool equal_newer = policy.within == WithinQueue::kLowerOrNewerEqual && rank == claimed && newer;
     if (policy.within == WithinQueue::kNever || (!lower && !equal_newer)) {
       return fmt::format(

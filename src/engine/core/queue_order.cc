@@ -26,29 +26,62 @@ void State::rebuild_fairness() {
   for (std::size_t i = 0; i < queues.size(); ++i) order_lanes(QueueId(i));
 }
 
-// What a start of the class's first workload charges at least, in the flavors that are tried first.
-Share State::share_of(QueueId queue, ClassId candidate) {
-  if (!fairness.counts(queue)) return {};
-  Pending::Class& c = pending.at(candidate);
-  if (c.ask_version != config_version) {
-    c.ask_version = config_version;
-    c.ask.clear();
-    for (const auto& set : workloads[c.members.begin()->workload.index()].sets) {
-      const std::vector<ChargeId> all = choices(set);
-      if (all.empty() || set.waiting == 0) continue;
-      const std::int64_t least = std::max<std::int64_t>(1, set.least - set.active);
-      for (const QuotaItem& item : charges[all.front()].quota) {
-        const auto known =
-            std::find_if(c.ask.begin(), c.ask.end(), [&](auto& q) { return q.pair == item.pair; });
-        const std::int64_t amount = saturating_mul(item.amount, least);
-        if (known == c.ask.end()) {
-          c.ask.push_back({item.pair, amount});
-        } else {
-          known->amount = saturating_add(known->amount, amount);
-        }
+ChargeId State::likely_choice(const WorkloadState& w, std::span<const ChargeId> choices,
+                              std::int64_t count) const {
+  if (choices.size() == 1) return choices.front();
+  const bool past_borrowing = queues[w.queue.index()].spec.flavor_search.past_borrowing;
+  ChargeId best;
+  std::int64_t least = kInt64Max;
+  for (const ChargeId choice : choices) {
+    const auto& items = charges[choice].quota;
+    if (!fits(w, items, count, Mode::kPlan)) continue;
+    if (!past_borrowing) return choice;
+    std::int64_t height = 0;
+    for (const QuotaItem& item : items)
+      height =
+          std::max(height, quota.covering(w.queue, item.pair, saturating_mul(item.amount, count)).height);
+    if (height < least) {
+      least = height;
+      best = choice;
+    }
+  }
+  return best.valid() ? best : choices.front();
+}
+
+// What a start of the class's first workload charges at least, in the flavors that it would get now. Where it has a choice that
+// depends on what others use, of which nobody tells: then it is asked for again whenever it matters (Decider::attempt).
+bool State::renew_ask(ClassId id) {
+  Pending::Class& c = pending.at(id);
+  if (c.members.empty()) return false;  // it is leaving the line
+  const WorkloadState& w = workloads[c.members.begin()->workload.index()];
+  if (!fairness.counts_above(w.queue) || (c.ask_version == config_version && !c.ask_may_change)) return false;
+  c.ask_version = config_version;
+  c.ask_may_change = false;
+  const std::vector<QuotaItem> before = std::exchange(c.ask, {});
+  for (const auto& set : w.sets) {
+    const std::vector<ChargeId> all = choices(set);
+    if (all.empty() || set.waiting == 0) continue;
+    c.ask_may_change = c.ask_may_change || all.size() > 1;
+    const std::int64_t least = std::max<std::int64_t>(1, set.least - set.active);
+    for (const QuotaItem& item : charges[likely_choice(w, all, least)].quota) {
+      const auto known =
+          std::find_if(c.ask.begin(), c.ask.end(), [&](auto& q) { return q.pair == item.pair; });
+      const std::int64_t amount = saturating_mul(item.amount, least);
+      if (known == c.ask.end()) {
+        c.ask.push_back({item.pair, amount});
+      } else {
+        known->amount = saturating_add(known->amount, amount);
       }
     }
   }
+  return c.ask != before;
+}
+
+Share State::share_of(QueueId queue, ClassId candidate) {
+  const Pending::Class& c = pending.at(candidate);
+  // Once on the way up, so that all above go by the same.
+  if (c.ask_version != config_version || queue == c.queue) renew_ask(candidate);
+  if (!fairness.counts(queue)) return {};
   Share share = fairness.share(queue, c.queue, c.ask);
   // Who would not borrow what it asks for goes first, whatever else its queue has borrowed.
   if (queues[quota.parent(queue).index()].spec.sharing == Sharing::kDominantShare) {

@@ -237,6 +237,11 @@ class State {
   // where the queue still has that choice (one flavor per pod set), else any choice of the spec. What a gang lacks whose nodes
   // have come gets quota alone as long as the others have no more: they are placed in one search.
   std::vector<ChargeId> choices(const PodSetState& set);
+  // Which of these would `count` slots get, as the search for flavors goes and quota is now? The first that fits or, where it goes
+  // past such as borrow, of those the one whose quota is nearest; the first where none fits.
+  ChargeId likely_choice(const WorkloadState& w, std::span<const ChargeId> choices, std::int64_t count) const;
+  // Looks again at what a start of the class would charge, where that may be another by now: true where it is.
+  bool renew_ask(ClassId id);
   void changed(WorkloadId id);
   // Do `count` times these items fit the quota of its queue, and the limits of its lane there?
   bool fits(const WorkloadState& w, std::span<const QuotaItem> items, std::int64_t count, Mode mode) const;

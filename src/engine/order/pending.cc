@@ -109,14 +109,14 @@ void Pending::refresh_all() {
   }
 }
 
-void Pending::put_off(QueueId queue) {
-  line(queue).put_off = true;
+void Pending::put_off(QueueId queue, std::int64_t height) {
+  line(queue).put_off = height;
   show(queue);
   pass_on(queue);
 }
 
 void Pending::call_back(QueueId queue) {
-  line(queue).put_off = false;
+  line(queue).put_off = 0;
   show(queue);
 }
 
@@ -336,12 +336,13 @@ void Pending::show_first(Group& group) {
 bool Pending::within_reach(ClassId id) const {
   const Line& l = lines_[classes_[id.index()].queue.index()];
   const Head* bar = l.bar();
-  return !l.put_off && (bar == nullptr || head_of(id) < *bar);
+  return l.put_off == 0 && (bar == nullptr || head_of(id) < *bar);
 }
 
 // The queue may be barred or put off now: who tries for others and waits there does so no longer.
 void Pending::pass_on(QueueId queue) {
-  if (trying_across_.empty() || (!lines_[queue.index()].put_off && lines_[queue.index()].bar() == nullptr))
+  if (trying_across_.empty() ||
+      (lines_[queue.index()].put_off == 0 && lines_[queue.index()].bar() == nullptr))
     return;
   const std::set<ClassId> trying = trying_across_;
   for (const ClassId id : trying) {

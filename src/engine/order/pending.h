@@ -5,8 +5,8 @@
 // it asked for before (Workload::asks_more_since). Then within a
 // queue by the place of its lane (quota/lanes.h), where the queue has lanes; by priority (higher first), what must start before surplus that may grow, by whether it is old (rank.h), by the key of the queue's ordering, by creation and
 // arrival; or with priority after the key. Members of a class stand in the same order. Across queues as the tree of queues
-// says (tournament.h). A queue whose first workload would run on borrowed quota can be put off until the others have been
-// tried: what is lent out only now would be reclaimed at once. In a strict queue nothing behind the first blocked workload
+// says (tournament.h). A queue whose first workload would run on borrowed quota can be put off until those have been tried whose
+// quota is nearer: what is lent out only now would be reclaimed at once. In a strict queue nothing behind the first blocked workload
 // is tried; in any queue nothing behind a blocked one that is old and could start on an empty cluster: the others would bar
 // their queue for ever.
 //
@@ -64,7 +64,8 @@ class Pending {
     bool tries = false;          // for its group
     std::vector<QuotaItem> ask;  // what a start charges at least, as of ask_version; 0: not known
     std::uint64_t ask_version = 0;
-    bool could_start = true;  // if nothing else were there; as of could_start_version, 0: not asked yet
+    bool ask_may_change = false;  // with what others use: it has a choice of flavors
+    bool could_start = true;      // if nothing else were there; as of could_start_version, 0: not asked yet
     std::uint64_t could_start_version = 0;
   };
 
@@ -91,9 +92,10 @@ class Pending {
 
   // The class whose first member is to be tried next; none when all are parked or blocked.
   ClassId next() const { return tournament_.next(); }
-  // Lets all queues that are not put off go first. Ends when a class of the queue is parked, or one of its workloads leaves.
-  void put_off(QueueId queue);
-  bool is_put_off(QueueId queue) const { return lines_[queue.index()].put_off; }
+  // Lets all queues that are not put off so far go first: the farther up its first one's quota comes from, the later. Ends when a
+  // class of the queue is parked, or one of its workloads leaves.
+  void put_off(QueueId queue, std::int64_t height);
+  std::int64_t put_off_by(QueueId queue) const { return lines_[queue.index()].put_off; }
   void park(ClassId id, Parked why);
   void wake(ClassId id);
   void wake_all();
@@ -131,9 +133,9 @@ class Pending {
     bool priority_first = true;
     bool jumps = false;
     std::set<Head> awake;
-    std::set<Head> blocked;  // parked classes that stand in line
-    std::set<Head> old;      // of these, the ones whose first member is old, and which could start
-    bool put_off = false;
+    std::set<Head> blocked;    // parked classes that stand in line
+    std::set<Head> old;        // of these, the ones whose first member is old, and which could start
+    std::int64_t put_off = 0;  // 0: it is not
     std::size_t members = 0;
     std::vector<std::uint32_t> lanes;  // their places
     std::set<ClassId> classes;

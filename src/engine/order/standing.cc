@@ -1,7 +1,6 @@
 #include "engine/order/standing.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "engine/preempt/cost.h"
 
@@ -73,13 +72,17 @@ std::int64_t beyond_level(const Ordering& ordering, std::int64_t level) {
 
 }  // namespace
 
+bool is_newer(const WorkloadState& v, const WorkloadState& w) {
+  return v.created > w.came();
+}
+
 bool stands_behind(const State& state, const InLine& its_place, const InLine& place) {
   const WorkloadState& v = its_place.workload;
   const WorkloadState& w = place.workload;
   const Ordering& ordering = ordering_of(state, w);
   if (ordering.priority_first && its_place.priority != place.priority)
     return its_place.priority < place.priority;
-  const bool newer = std::make_tuple(v.created, v.arrival) > std::make_tuple(w.came(), w.arrival);
+  const bool newer = is_newer(v, w);
   const bool v_old = is_old(ordering, v);
   const bool w_old = is_old(ordering, w);
   if (v_old || w_old) return w_old && (v_old ? newer : !keeps_seat(ordering, v, state.now));

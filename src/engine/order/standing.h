@@ -25,6 +25,10 @@ struct InLine {
   std::int64_t priority = 0;
 };
 
+// `v` runs or holds room, `w` waits. Of two of the same time neither is newer: API servers give times in whole seconds, and
+// which of them is read first is another after a restart, so that they would evict each other in turns.
+bool is_newer(const WorkloadState& v, const WorkloadState& w);
+
 // `v` runs or holds room, `w` waits; both are of one queue.
 bool stands_behind(const State& state, const InLine& v, const InLine& w);
 

@@ -39,7 +39,7 @@ bool Tournament::stand(QueueId queue) {
   return true;
 }
 
-void Tournament::show(QueueId leaf, bool put_off, const std::optional<Head>& head) {
+void Tournament::show(QueueId leaf, std::int64_t put_off, const std::optional<Head>& head) {
   place(leaf).own.reset();
   if (head) place(leaf).own = Entry{put_off, {}, *head};
   for (QueueId at = leaf; at.valid() && stand(at); at = places_[at.index()].parent) {

@@ -1,7 +1,7 @@
 // The order of queues: a tree in which the best child of every queue stands for it among its siblings, up to the roots. Which
 // queue is next is a look at the top.
 //
-// Order among siblings: those that would borrow and were put off come last; started work that is short of its least count
+// Order among siblings: those that would borrow and were put off come last, by how far up; started work that is short of its least count
 // comes first; then the share of the queue with its candidate (quota/fairness.h; the same for all below a parent that shares
 // by priority), then the candidates themselves, in the order of pending.h across queues. Roots stand side by side by their
 // candidates. So where every parent shares by priority, the whole tree is one line.
@@ -46,8 +46,8 @@ class Tournament {
   void set_shares(ShareOf shares) { shares_ = std::move(shares); }
   // The parent of every queue (none: a root). All leaves are to be shown again.
   void rebuild(std::vector<QueueId> parents);
-  // The candidate of a leaf; none: it has none now.
-  void show(QueueId leaf, bool put_off, const std::optional<Head>& head);
+  // The candidate of a leaf; none: it has none now. `put_off`: 0, or after all that are put off less.
+  void show(QueueId leaf, std::int64_t put_off, const std::optional<Head>& head);
   // The use of a leaf changed, and with it the shares of all above.
   void refresh(QueueId leaf);
 
@@ -56,7 +56,7 @@ class Tournament {
 
  private:
   struct Entry {
-    bool put_off = false;
+    std::int64_t put_off = 0;
     Share share;
     Head head;
 

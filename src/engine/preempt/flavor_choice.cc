@@ -9,43 +9,6 @@
 #include "engine/preempt/quota_victims.h"
 
 namespace berth::engine {
-namespace {
-
-// Levels below the queue: 0 for a leaf.
-std::int64_t height_of(const State& state, QueueId queue) {
-  std::int64_t height = 0;
-  for (std::size_t q = 0; q < state.quota.size(); ++q) {
-    std::int64_t steps = 0;
-    QueueId at(q);
-    while (at.valid() && at != queue) {
-      at = state.quota.parent(at);
-      ++steps;
-    }
-    if (at.valid()) height = std::max(height, steps);
-  }
-  return height;
-}
-
-}  // namespace
-
-CoveringSubtree covering_subtree(const State& state, QueueId queue, FlavorResource pair,
-                                 std::int64_t amount) {
-  const QuotaTree& quota = state.quota;
-  const bool has_parent = quota.parent(queue).valid();
-  if (!has_parent || saturating_add(quota.usage(queue, pair, kAfter), amount) <= quota.nominal(queue, pair)) {
-    return {0, has_parent};
-  }
-  std::int64_t rest = amount;
-  QueueId at = queue;
-  while (quota.parent(at).valid()) {
-    rest = std::max<std::int64_t>(
-        0, rest - std::max<std::int64_t>(0, quota.local(at, pair) - quota.usage(at, pair, kAfter)));
-    at = quota.parent(at);
-    if (saturating_add(quota.usage(at, pair, kAfter), rest) <= quota.subtree(at, pair))
-      return {height_of(state, at), quota.parent(at).valid()};
-  }
-  return {height_of(state, at), false};
-}
 
 bool better(const FlavorSearch& how, const FlavorRating& a, const FlavorRating& b) {
   // Where one of them leads nowhere, there is nothing to weigh.
@@ -73,7 +36,7 @@ bool search_ends(const FlavorSearch& how, const FlavorRating& rating) {
 std::int64_t reach_of(const State& state, QueueId queue, std::span<const QuotaItem> items) {
   std::int64_t reach = 0;
   for (const QuotaItem& item : items)
-    reach = std::max(reach, covering_subtree(state, queue, item.pair, 0).height);
+    reach = std::max(reach, state.quota.covering(queue, item.pair, 0).height);
   return reach;
 }
 
@@ -88,7 +51,7 @@ FlavorChooser::Rating FlavorChooser::rate(FlavorResource pair, std::int64_t amou
   const WorkloadState& w = state_.workloads[id_.index()];
   if (amount > state_.quota.potential(w.queue, pair)) return {};
   if (amount > 0 && amount > state_.lane_room(w, pair, Mode::kPlan)) return {};
-  const CoveringSubtree cover = covering_subtree(state_, w.queue, pair, amount);
+  const QuotaTree::Covering cover = state_.quota.covering(w.queue, pair, amount);
   if (amount <= state_.quota.available(w.queue, pair, kAfter)) return {FlavorMode::kFits, cover.height};
   const QuotaItem ask{pair, amount};
   const bool takes_beyond_quota =
@@ -118,7 +81,7 @@ FlavorChooser::Rating FlavorChooser::rate(FlavorResource pair, std::int64_t amou
     own = own || state_.workloads[who.workload.index()].queue == w.queue;
     room_of(who, -1);
   }
-  const std::int64_t height = covering_subtree(state_, w.queue, pair, amount).height;
+  const std::int64_t height = state_.quota.covering(w.queue, pair, amount).height;
   state_.rollback(start);
   return {own ? FlavorMode::kPreempts : FlavorMode::kReclaims, height};
 }
@@ -241,7 +204,7 @@ void FlavorChooser::run(std::span<const std::int64_t> counts) {
         const auto same = std::find_if(request_.begin(), request_.end(),
                                        [&](const QuotaItem& item) { return item.pair == ask.pair; });
         if (same == request_.end()) {
-          request_.push_back({ask.pair, ask.amount});
+          if (ask.amount > 0) request_.push_back({ask.pair, ask.amount});
         } else {
           same->amount = saturating_add(same->amount, ask.amount);
         }

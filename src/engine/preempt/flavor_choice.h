@@ -46,7 +46,7 @@ class FlavorChooser {
   // Of the whole workload: the worst.
   FlavorMode mode() const { return mode_; }
   std::int64_t borrowing() const { return borrowing_; }
-  // What the charges ask for in all, and the pairs of it that are short.
+  // What the charges ask for in all, without what they ask nothing of, and the pairs of it that are short.
   const std::vector<QuotaItem>& request() const { return request_; }
   const std::vector<FlavorResource>& short_pairs() const { return short_; }
 
@@ -80,13 +80,5 @@ class FlavorChooser {
   std::vector<QuotaItem> request_;
   std::vector<FlavorResource> short_;
 };
-
-// The height of the lowest queue, from `queue` up, whose own quota covers `amount` more (0: its own), and whether anything
-// above it could give back.
-struct CoveringSubtree {
-  std::int64_t height = 0;
-  bool may_reclaim = false;
-};
-CoveringSubtree covering_subtree(const State& state, QueueId queue, FlavorResource pair, std::int64_t amount);
 
 }  // namespace berth::engine

@@ -10,10 +10,7 @@ namespace berth::engine {
 
 TimeMs within_yields_from(const State& state, const InLine& v, const InLine& w) {
   const auto now_or_never = [](bool yields) { return yields ? 0 : kEndOfTime; };
-  const auto newer = [&] {
-    return std::make_tuple(v.workload.created, v.workload.arrival) >
-           std::make_tuple(w.workload.came(), w.workload.arrival);
-  };
+  const auto newer = [&] { return is_newer(v.workload, w.workload); };
   switch (state.queues[w.workload.queue.index()].spec.preemption.within) {
     case WithinQueue::kNever:
       return kEndOfTime;

@@ -42,11 +42,15 @@ void QuotaTree::rebuild(std::vector<Node> nodes, std::size_t pairs) {
   }
 
   // Children before parents.
+  heights_.assign(nodes.size(), 0);
   std::vector<std::size_t> depth(nodes.size(), 0);
   std::vector<std::size_t> order(nodes.size());
   for (std::size_t q = 0; q < nodes.size(); ++q) {
     order[q] = q;
-    for (QueueId at = parents_[q]; at.valid(); at = parents_[at.index()]) ++depth[q];
+    for (QueueId at = parents_[q]; at.valid(); at = parents_[at.index()]) {
+      ++depth[q];
+      heights_[at.index()] = std::max(heights_[at.index()], static_cast<std::int64_t>(depth[q]));
+    }
   }
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return depth[a] > depth[b]; });
   for (const std::size_t q : order) {
@@ -124,6 +128,21 @@ std::int64_t QuotaTree::passed_up_more(QueueId queue, QueueId ancestor, FlavorRe
     amount = std::max<std::int64_t>(0, saturating_add(c.usage[kAfter] - c.local, amount)) - before;
   }
   return amount;
+}
+
+QuotaTree::Covering QuotaTree::covering(QueueId queue, FlavorResource pair, std::int64_t amount) const {
+  if (!parent(queue).valid() || saturating_add(usage(queue, pair, kAfter), amount) <= nominal(queue, pair))
+    return {0, parent(queue).valid()};
+  std::int64_t rest = amount;
+  QueueId at = queue;
+  while (parent(at).valid()) {
+    const std::int64_t own = std::max<std::int64_t>(0, local(at, pair) - usage(at, pair, kAfter));
+    rest = std::max<std::int64_t>(0, rest - own);
+    at = parent(at);
+    if (saturating_add(usage(at, pair, kAfter), rest) <= subtree(at, pair))
+      return {height(at), parent(at).valid()};
+  }
+  return {height(at), false};
 }
 
 QueueId QuotaTree::root(QueueId queue) const {

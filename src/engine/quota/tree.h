@@ -83,6 +83,17 @@ class QuotaTree {
                               std::int64_t amount) const;
   QueueId parent(QueueId queue) const { return parents_[queue.index()]; }
   QueueId root(QueueId queue) const;
+  // Levels below the queue: 0 for a leaf.
+  std::int64_t height(QueueId queue) const { return heights_[queue.index()]; }
+
+  // How far up the quota of `amount` more comes from, on the after plane: the lowest queue, from `queue` up, whose own quota
+  // covers it, by its height (0: its own; of a root that does not cover it, too, that root's), and whether anything above that
+  // could give back. O(depth).
+  struct Covering {
+    std::int64_t height = 0;
+    bool may_reclaim = false;
+  };
+  Covering covering(QueueId queue, FlavorResource pair, std::int64_t amount) const;
   std::size_t size() const { return parents_.size(); }
   std::size_t pairs() const { return pairs_; }
 
@@ -100,6 +111,7 @@ class QuotaTree {
 
   std::size_t pairs_ = 0;
   std::vector<QueueId> parents_;
+  std::vector<std::int64_t> heights_;
   std::vector<Cell> cells_;  // [queue][pair]
 };
 
