@@ -274,9 +274,10 @@ void Decider::attempt(ClassId class_id) {
     return refuse(ReasonCode::kQueueDisabled, "it only has children, and takes no work itself");
   if (q.spec.stop != StopPolicy::kNone) return refuse(ReasonCode::kQueueStopped, "");
 
-  // Its turn was reckoned with the flavor that it would have got when it came to the front.
+  // Its turn was reckoned with the flavor that it would have got when it came to the front. What changed that may have changed
+  // others' too.
   if (state_.renew_ask(class_id)) {
-    state_.pending.refresh(w.queue);
+    state_.pending.refresh_all();
     if (state_.pending.next() != class_id) return;
   }
   // Queues that share by their dominant shares have that in their order (State::share_of).
