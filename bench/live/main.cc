@@ -109,20 +109,34 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
+// The figure that a scenario is about, and its unit.
+std::pair<double, const char*> figure_of(const Outcome& o) {
+  switch (o.scenario) {
+    case Scenario::kS1:
+    case Scenario::kS2:
+    case Scenario::kQ1:
+    case Scenario::kQ2:
+      break;
+    case Scenario::kS3:
+    case Scenario::kQ3:
+      return {o.start_to_last_s, "s"};
+    case Scenario::kS5:
+    case Scenario::kQ4:
+      return {o.after_last_pod_s, "s"};
+  }
+  return {o.rate(), "pods/s"};
+}
+
 // What several rounds come to: the machine is a third slower at one time than at another, also within a round, so a share is
 // taken of the blind binder of the same round, and of these the median.
 class Medians {
  public:
   void add(const Outcome& o) {
-    auto& of = of_round_[{name_of(o.scenario), o.contender}];
-    of = o.rate();
-    const bool counts = o.scenario == Scenario::kS1 || o.scenario == Scenario::kS2 ||
-                        o.scenario == Scenario::kQ1 || o.scenario == Scenario::kQ2;
-    auto& all = all_[{name_of(o.scenario), o.contender}];
-    all.unit = counts ? "pods/s" : "s";
-    all.values.push_back(counts                                                       ? o.rate()
-                         : o.scenario == Scenario::kS5 || o.scenario == Scenario::kQ4 ? o.after_last_pod_s
-                                                                                      : o.start_to_last_s);
+    const Of of{name_of(o.scenario), o.contender};
+    of_round_[of] = o.rate();
+    const auto [value, unit] = figure_of(o);
+    all_[of].unit = unit;
+    all_[of].values.push_back(value);
   }
   void end_round() {
     for (const auto& [of, rate] : of_round_) {

@@ -355,7 +355,7 @@ bool Decider::try_flavors(WorkloadId id, std::int64_t& steps) {
     const auto reach = [&] {
       std::int64_t most = 0;
       for (const PlacedSlot& p : found.plan.placed)
-        most = std::max(most, reach_of(state_, w.queue, state_.charges[p.charge].quota));
+        most = std::max(most, state_.quota.reach(w.queue, state_.charges[p.charge].quota, 0));
       return most;
     };
     Placer now(state_, id, Mode::kStart, steps, rank);
@@ -435,7 +435,7 @@ bool Decider::lacks_room(ClassId class_id) {
   return true;
 }
 
-// Would its least, in the flavor that is tried first, run on quota that some part of the tree lends it?
+// How far up the tree the quota of its least would come from, in the flavor that it would get now; 0: it would not borrow.
 std::int64_t Decider::borrowing_height(const WorkloadState& w) const {
   std::int64_t height = 0;
   if (!state_.quota.parent(w.queue).valid()) return height;
@@ -444,10 +444,8 @@ std::int64_t Decider::borrowing_height(const WorkloadState& w) const {
     const std::vector<ChargeId> choices = choices_of(state_, w, s);
     if (choices.empty() || set.waiting == 0) continue;
     const std::int64_t least = std::max<std::int64_t>(1, set.least - set.active);
-    for (const QuotaItem& item : state_.charges[state_.likely_choice(w, choices, least)].quota) {
-      const std::int64_t amount = saturating_mul(item.amount, least);
-      height = std::max(height, state_.quota.covering(w.queue, item.pair, amount).height);
-    }
+    const auto& items = state_.charges[state_.likely_choice(w, choices, least)].quota;
+    height = std::max(height, state_.quota.reach(w.queue, items, least));
   }
   return height;
 }

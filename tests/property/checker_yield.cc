@@ -173,11 +173,11 @@ std::string Checker::may_yield(const WorkloadRecord& victim, const Rank& rank,
   const Rank claimed{ledger_.rank(to).first,
                      ledger_.rank(to).second + asked_of(to).priority - to.spec.priority};
   const bool lower = rank < claimed;
+  const bool newer = victim.spec.created > to.came();
   if (same_queue && policy.within == WithinQueue::kLaterInOrder) {
     static const Ordering kByCreation;
     const Ordering& ordering =
         to.spec.queue.empty() ? kByCreation : ledger_.queues.at(to.spec.queue).ordering;
-    const bool newer = victim.spec.created > to.came();
     bool behind = true;  // by what changes with time: not known here
     const bool ages = ordering.limit() > 0;
     if (ordering.by == OrderBy::kCreation && !ages) behind = newer;
@@ -192,7 +192,6 @@ std::string Checker::may_yield(const WorkloadRecord& victim, const Rank& rank,
                        to.spec.queue);
   }
   if (same_queue) {
-    const bool newer = victim.spec.created > to.came();
     const bool equal_newer = policy.within == WithinQueue::kLowerOrNewerEqual && rank == claimed && newer;
     if (policy.within == WithinQueue::kNever || (!lower && !equal_newer)) {
       return fmt::format(

@@ -38,8 +38,8 @@ struct Profile {
   bool orders = false;    // other orders than by priority and creation
   bool opaque = false;    // no flavor's nodes are known: quota is all that its work gets
   bool awaits = false;    // some work gets quota alone in some flavors, until its nodes have come
-  std::uint64_t twins =
-      0;  // most work has one of two shapes, drawn from this; 0: each workload has a shape of its own
+  // Most work has one of two shapes, drawn from this; 0: each workload has a shape of its own.
+  std::uint64_t twins = 0;
 };
 Profile profile_of(std::uint64_t seed);
 

@@ -36,10 +36,7 @@ ChargeId State::likely_choice(const WorkloadState& w, std::span<const ChargeId> 
     const auto& items = charges[choice].quota;
     if (!fits(w, items, count, Mode::kPlan)) continue;
     if (!past_borrowing) return choice;
-    std::int64_t height = 0;
-    for (const QuotaItem& item : items)
-      height =
-          std::max(height, quota.covering(w.queue, item.pair, saturating_mul(item.amount, count)).height);
+    const std::int64_t height = quota.reach(w.queue, items, count);
     if (height < least) {
       least = height;
       best = choice;
@@ -63,16 +60,8 @@ bool State::renew_ask(ClassId id) {
     if (all.empty() || set.waiting == 0) continue;
     c.ask_may_change = c.ask_may_change || all.size() > 1;
     const std::int64_t least = std::max<std::int64_t>(1, set.least - set.active);
-    for (const QuotaItem& item : charges[likely_choice(w, all, least)].quota) {
-      const auto known =
-          std::find_if(c.ask.begin(), c.ask.end(), [&](auto& q) { return q.pair == item.pair; });
-      const std::int64_t amount = saturating_mul(item.amount, least);
-      if (known == c.ask.end()) {
-        c.ask.push_back({item.pair, amount});
-      } else {
-        known->amount = saturating_add(known->amount, amount);
-      }
-    }
+    for (const QuotaItem& item : charges[likely_choice(w, all, least)].quota)
+      add_item(c.ask, item.pair, saturating_mul(item.amount, least));
   }
   return c.ask != before;
 }

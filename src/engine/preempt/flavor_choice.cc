@@ -33,13 +33,6 @@ bool search_ends(const FlavorSearch& how, const FlavorRating& rating) {
   return false;
 }
 
-std::int64_t reach_of(const State& state, QueueId queue, std::span<const QuotaItem> items) {
-  std::int64_t reach = 0;
-  for (const QuotaItem& item : items)
-    reach = std::max(reach, state.quota.covering(queue, item.pair, 0).height);
-  return reach;
-}
-
 std::int64_t FlavorChooser::taken(FlavorResource pair) const {
   for (const QuotaItem& item : request_) {
     if (item.pair == pair) return item.amount;
@@ -201,13 +194,7 @@ void FlavorChooser::run(std::span<const std::int64_t> counts) {
       borrowing_ = std::max(borrowing_, best.borrowing);
       picked.push_back(*flavor_of_best);
       for (const Ask& ask : asks_of_best) {
-        const auto same = std::find_if(request_.begin(), request_.end(),
-                                       [&](const QuotaItem& item) { return item.pair == ask.pair; });
-        if (same == request_.end()) {
-          if (ask.amount > 0) request_.push_back({ask.pair, ask.amount});
-        } else {
-          same->amount = saturating_add(same->amount, ask.amount);
-        }
+        if (ask.amount > 0) add_item(request_, ask.pair, ask.amount);
       }
     }
     for (const std::size_t s : unit) {

@@ -33,8 +33,6 @@ struct FlavorRating {
 bool better(const FlavorSearch& how, const FlavorRating& a, const FlavorRating& b);
 // Is no further flavor looked at?
 bool search_ends(const FlavorSearch& how, const FlavorRating& rating);
-// How far up the tree the quota of these pairs comes from that the queue uses now, on the after plane.
-std::int64_t reach_of(const State& state, QueueId queue, std::span<const QuotaItem> items);
 
 class FlavorChooser {
  public:

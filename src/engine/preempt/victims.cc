@@ -111,7 +111,8 @@ void VictimSearch::find_wanted() {
 FlavorRating VictimSearch::rate(const VictimPlan& plan) const {
   const bool own = std::any_of(plan.victims.begin(), plan.victims.end(),
                                [](const VictimPlan::Victim& v) { return !v.reclaim; });
-  return {own ? FlavorMode::kPreempts : FlavorMode::kReclaims, reach_of(state_, w_.queue, wanted_.quota)};
+  return {own ? FlavorMode::kPreempts : FlavorMode::kReclaims,
+          state_.quota.reach(w_.queue, wanted_.quota, 0)};
 }
 
 std::optional<VictimPlan> VictimSearch::run_rank(int rank) {

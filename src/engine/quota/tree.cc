@@ -7,6 +7,16 @@
 
 namespace berth::engine {
 
+void add_item(std::vector<QuotaItem>& items, FlavorResource pair, std::int64_t amount) {
+  const auto known =
+      std::find_if(items.begin(), items.end(), [&](const QuotaItem& item) { return item.pair == pair; });
+  if (known == items.end()) {
+    items.push_back({pair, amount});
+  } else {
+    known->amount = saturating_add(known->amount, amount);
+  }
+}
+
 void QuotaTree::rebuild(std::vector<Node> nodes, std::size_t pairs) {
   const std::size_t old_pairs = pairs_;
   const std::size_t old_size = parents_.size();
@@ -143,6 +153,13 @@ QuotaTree::Covering QuotaTree::covering(QueueId queue, FlavorResource pair, std:
       return {height(at), parent(at).valid()};
   }
   return {height(at), false};
+}
+
+std::int64_t QuotaTree::reach(QueueId queue, std::span<const QuotaItem> items, std::int64_t count) const {
+  std::int64_t height = 0;
+  for (const QuotaItem& item : items)
+    height = std::max(height, covering(queue, item.pair, saturating_mul(item.amount, count)).height);
+  return height;
 }
 
 QueueId QuotaTree::root(QueueId queue) const {

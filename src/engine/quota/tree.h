@@ -33,6 +33,9 @@ struct QuotaItem {
   bool operator==(const QuotaItem&) const = default;
 };
 
+// Adds an amount to that of its pair in the list, or a new item.
+void add_item(std::vector<QuotaItem>& items, FlavorResource pair, std::int64_t amount);
+
 class QuotaTree {
  public:
   struct Limit {
@@ -94,6 +97,8 @@ class QuotaTree {
     bool may_reclaim = false;
   };
   Covering covering(QueueId queue, FlavorResource pair, std::int64_t amount) const;
+  // The height that `count` times these items reach, each for itself: the highest. 0 times: what the queue uses now.
+  std::int64_t reach(QueueId queue, std::span<const QuotaItem> items, std::int64_t count) const;
   std::size_t size() const { return parents_.size(); }
   std::size_t pairs() const { return pairs_; }
 

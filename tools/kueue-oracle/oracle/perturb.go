@@ -143,12 +143,20 @@ func assignment(wl *kueue.Workload, set int) *kueue.PodSetAssignment {
 	return &wl.Status.Admission.PodSetAssignments[set]
 }
 
-func changeRequest(w *World, r *rand.Rand) string {
+// A workload and the index of one of its pod sets; nil where there is none.
+func onePodSet(w *World, r *rand.Rand) (*kueue.Workload, int) {
 	wl, ok := one(r, w.workloads)
 	if !ok || len(wl.Spec.PodSets) == 0 {
+		return nil, 0
+	}
+	return wl, r.IntN(len(wl.Spec.PodSets))
+}
+
+func changeRequest(w *World, r *rand.Rand) string {
+	wl, s := onePodSet(w, r)
+	if wl == nil {
 		return ""
 	}
-	s := r.IntN(len(wl.Spec.PodSets))
 	set := &wl.Spec.PodSets[s]
 	if len(set.Template.Spec.Containers) != 1 || len(set.Template.Spec.InitContainers) > 0 || set.Template.Spec.Overhead != nil {
 		return ""
@@ -183,11 +191,10 @@ func times(q resource.Quantity, n int32) resource.Quantity {
 }
 
 func changeCount(w *World, r *rand.Rand) string {
-	wl, ok := one(r, w.workloads)
-	if !ok || len(wl.Spec.PodSets) == 0 {
+	wl, s := onePodSet(w, r)
+	if wl == nil {
 		return ""
 	}
-	s := r.IntN(len(wl.Spec.PodSets))
 	set := &wl.Spec.PodSets[s]
 	to := set.Count + int32(r.IntN(3)) - 1
 	if to == set.Count || to < 1 || (set.MinCount != nil && *set.MinCount > to) {

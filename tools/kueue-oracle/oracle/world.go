@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -103,37 +104,18 @@ func add[T any](to *[]*T, raw json.RawMessage) error {
 
 func (w *World) objects() ([]json.RawMessage, error) {
 	var out []json.RawMessage
-	var failed error
-	write := func(object any) {
-		text, err := json.Marshal(object)
+	err := errors.Join(write(&out, w.namespaces), write(&out, w.ranges), write(&out, w.flavors), write(&out, w.checks),
+		write(&out, w.cohorts), write(&out, w.queues), write(&out, w.lines), write(&out, w.workloads))
+	return out, err
+}
+
+func write[T any](to *[]json.RawMessage, objects []*T) error {
+	for _, o := range objects {
+		text, err := json.Marshal(o)
 		if err != nil {
-			failed = err
+			return err
 		}
-		out = append(out, text)
+		*to = append(*to, text)
 	}
-	for _, o := range w.namespaces {
-		write(o)
-	}
-	for _, o := range w.ranges {
-		write(o)
-	}
-	for _, o := range w.flavors {
-		write(o)
-	}
-	for _, o := range w.checks {
-		write(o)
-	}
-	for _, o := range w.cohorts {
-		write(o)
-	}
-	for _, o := range w.queues {
-		write(o)
-	}
-	for _, o := range w.lines {
-		write(o)
-	}
-	for _, o := range w.workloads {
-		write(o)
-	}
-	return out, failed
+	return nil
 }
