@@ -39,7 +39,6 @@ void inherit(const T& there, T& manifest) {
     manifest.used_at = there.used_at;
   } else if constexpr (std::is_same_v<T, dialect::AdmissionCheck>) {
     manifest.active = there.active;
-    manifest.active_reason = there.active_reason;
   }
 }
 

@@ -210,7 +210,6 @@ AdmissionCheck read_admission_check(FieldReader<V>& f, const V& object) {
   f.list(f.map(object, "status"), "conditions", [&](const V& c) {
     if (f.string(c, "type") != "Active") return;
     out.active = f.string(c, "status") == "True";
-    out.active_reason = f.string(c, "reason");
   });
   return out;
 }

@@ -72,12 +72,6 @@ struct IntakeConfig {
   bool hold_jobs = false;
 };
 
-// An AdmissionCheck that Berth answers itself, and why it cannot ("": it can).
-struct OwnCheck {
-  const AdmissionCheck* check = nullptr;
-  std::string problem;
-};
-
 // A pod that has, or waits for, a slot. Views are valid until the next change.
 struct PodView {
   std::string_view ns;
@@ -200,8 +194,6 @@ class Intake {
   // Whether the API server has ProvisioningRequests; and how a check that Berth answers itself asks for nodes (QueueBook).
   void set_provisioning_served(bool served);
   const ProvisioningRequestConfig* provisioning(std::string_view check) const;
-  // Valid until the next change.
-  std::vector<OwnCheck> own_checks() const;
   const ResourceFlavor* flavor(std::string_view name) const;
   // The nodes that were asked for are there: from now on it is placed. Otherwise, in the flavors of such a check, it gets quota alone
   // (PodTemplate::awaited_flavors). True: something changed.

@@ -140,15 +140,6 @@ const ProvisioningRequestConfig* Intake::provisioning(std::string_view check) co
   return impl_->book.provisioning(check);
 }
 
-std::vector<OwnCheck> Intake::own_checks() const {
-  std::vector<OwnCheck> out;
-  const QueueBook& book = impl_->book;
-  for (const auto& [name, check] : book.checks()) {
-    if (book.is_own(check)) out.push_back({&check, book.own_problem(check)});
-  }
-  return out;
-}
-
 const ResourceFlavor* Intake::flavor(std::string_view name) const {
   const auto it = impl_->flavors.find(name);
   return it == impl_->flavors.end() ? nullptr : &it->second;
@@ -403,6 +394,14 @@ std::vector<QueueState> Intake::queue_states() const {
     } else if (stop != StopPolicy::kNone) {
       inactive(status, "Stopped", "It is stopped (stopPolicy)");
     }
+  }
+  for (const auto& [name, check] : s.book.checks()) {
+    if (!s.book.is_own(check)) continue;
+    QueueStatus& status = add(Kind::kAdmissionCheck, "", name, "");
+    status.reason = "Active";
+    status.message = "The admission check is active: Berth answers it";
+    if (auto problem = s.book.own_problem(check); !problem.empty())
+      inactive(status, "BadParametersRef", std::move(problem));
   }
   return out;
 }

@@ -305,7 +305,6 @@ struct AdmissionCheck {
   std::string controller;
   std::string config;          // the ProvisioningRequestConfig that its parameters name; "" = none
   std::optional<bool> active;  // condition Active; none: nobody has said yet
-  std::string active_reason;   // and why
 };
 
 // How nodes are asked for: of an AdmissionCheck of kProvisioningController.

@@ -201,24 +201,4 @@ DurationMs rest_after(const ProvisioningRequestConfig& config, std::int64_t atte
   return std::min(config.most_rest, config.first_rest << doublings);
 }
 
-std::string_view active_reason(std::string_view problem) {
-  return problem.empty() ? "Active" : "BadParametersRef";
-}
-
-kube::Write write_check_status(std::string_view kueue_version, const AdmissionCheck& check,
-                               std::string_view problem, TimeMs now) {
-  text::JsonWriter json;
-  json.begin_object().key("metadata").begin_object().field("uid", check.meta.uid).end_object();
-  json.key("status").begin_object().key("conditions").begin_array().begin_object();
-  json.field("type", "Active").field("status", problem.empty() ? "True" : "False");
-  json.field("reason", active_reason(problem));
-  json.field("message",
-             problem.empty() ? std::string_view("The admission check is active: Berth answers it") : problem);
-  json.field("lastTransitionTime", text::format_time_seconds(now));
-  json.end_object().end_array().end_object().end_object();
-  const kube::ResourcePath path{kKueueGroup, kueue_version, "admissionchecks"};
-  return status_class(kube::patch_object(path.object({}, check.meta.name, "status"), json.take(),
-                                         kube::BodyType::kMergePatch));
-}
-
 }  // namespace berth::dialect

@@ -53,10 +53,4 @@ std::vector<PodSetUpdate> updates_of(const ProvisioningRequest& request, const N
 // Before the attempt that follows this one (from 1): base, doubled with each attempt, at most the config's most.
 DurationMs rest_after(const ProvisioningRequestConfig& config, std::int64_t attempt);
 
-// The condition Active of a check that Berth answers itself. `problem`: why it cannot; "": it can.
-kube::Write write_check_status(std::string_view kueue_version, const AdmissionCheck& check,
-                               std::string_view problem, TimeMs now);
-// Its reason.
-std::string_view active_reason(std::string_view problem);
-
 }  // namespace berth::dialect

@@ -44,6 +44,20 @@ void write_uses(text::JsonWriter& json, const std::vector<Use>& uses, Use::Sum U
   json.end_array();
 }
 
+void write_numbers(text::JsonWriter& json, Kind kind, std::string_view version, const QueueStatus& status) {
+  if (kind == Kind::kQueue) {
+    json.field("pending", status.pending).field("running", status.reserving);
+  } else {
+    json.field("pendingWorkloads", status.pending).field("reservingWorkloads", status.reserving);
+    json.field("admittedWorkloads", status.admitted);
+    json.key("flavorsReservation");
+    write_uses(json, status.uses, &Use::reserved, kind == Kind::kClusterQueue);
+  }
+  json.key(usage_key(kind, version));
+  write_uses(json, status.uses, kind == Kind::kQueue ? &Use::reserved : &Use::admitted,
+             kind != Kind::kLocalQueue);
+}
+
 std::string_view text_of(const element& from, std::string_view key) {
   std::string_view out;
   return from[key].get(out) == simdjson::SUCCESS ? out : std::string_view();
@@ -71,17 +85,7 @@ std::int64_t amount_of(const element& from, std::string_view key, std::string_vi
 std::string to_json(Kind kind, std::string_view version, const QueueStatus& status, bool with_times) {
   text::JsonWriter json;
   json.begin_object();
-  if (kind == Kind::kQueue) {
-    json.field("pending", status.pending).field("running", status.reserving);
-  } else {
-    json.field("pendingWorkloads", status.pending).field("reservingWorkloads", status.reserving);
-    json.field("admittedWorkloads", status.admitted);
-    json.key("flavorsReservation");
-    write_uses(json, status.uses, &Use::reserved, kind == Kind::kClusterQueue);
-  }
-  json.key(usage_key(kind, version));
-  write_uses(json, status.uses, kind == Kind::kQueue ? &Use::reserved : &Use::admitted,
-             kind != Kind::kLocalQueue);
+  if (kind != Kind::kAdmissionCheck) write_numbers(json, kind, version, status);
   json.key("conditions").begin_array().begin_object().field("type", "Active");
   json.field("status", status.active ? "True" : "False").field("reason", status.reason);
   json.field("message", status.message);
@@ -96,6 +100,7 @@ kube::Write write_queue_status(Kind kind, std::string_view version, std::string_
   json.begin_object().key("status").raw(to_json(kind, version, status, true)).end_object();
   kube::ResourcePath path{kKueueGroup, version, "clusterqueues"};
   if (kind == Kind::kLocalQueue) path.resource = "localqueues";
+  if (kind == Kind::kAdmissionCheck) path.resource = "admissionchecks";
   if (kind == Kind::kQueue) path = {kBerthGroup, "v1alpha1", "queues"};
   kube::Write write =
       kube::patch_object(path.object(ns, name, "status"), json.take(), kube::BodyType::kMergePatch);

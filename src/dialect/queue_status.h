@@ -1,4 +1,5 @@
-// The status of a queue: Kueue's LocalQueue and ClusterQueue as Kueue's API has it, and Berth's own Queue.
+// The status of a queue: Kueue's LocalQueue and ClusterQueue as Kueue's API has it, and Berth's own Queue; and of an AdmissionCheck that
+// Berth answers itself, which is the condition Active and nothing else.
 #pragma once
 
 #include <cstdint>
@@ -37,14 +38,14 @@ struct QueueStatus {
 
 // What the objects alone say of a queue: the status without numbers.
 struct QueueState {
-  Kind kind = Kind::kClusterQueue;  // or kLocalQueue, kQueue
+  Kind kind = Kind::kClusterQueue;  // or kLocalQueue, kQueue, kAdmissionCheck
   std::string ns;
   std::string name;
-  std::string engine_name;  // of the queue in the engine; of a LocalQueue its lane
+  std::string engine_name;  // of the queue in the engine; of a LocalQueue its lane; of a check ""
   QueueStatus status;
 };
 
-// Of kClusterQueue, kLocalQueue or kQueue. `version`: of Kueue's API. Without times: a text by which two statuses that say the same
+// Of one of QueueState's kinds. `version`: of Kueue's API. Without times: a text by which two statuses that say the same
 // can be told to be the same.
 std::string to_json(Kind kind, std::string_view version, const QueueStatus& status, bool with_times);
 kube::Write write_queue_status(Kind kind, std::string_view version, std::string_view ns,

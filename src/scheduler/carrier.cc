@@ -4,12 +4,12 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <utility>
 
 #include "dialect/writes.h"
 #include "kube/paths.h"
+#include "scheduler/object_version.h"
 
 namespace berth::scheduler {
 namespace {
@@ -18,19 +18,6 @@ namespace {
 constexpr DurationMs kBindTime = 5 * kMinute;
 constexpr int kMostUnknowns = 5;  // binds of unknown outcome in a row before the pod may go elsewhere
 constexpr std::uint64_t kGoneForGood = std::numeric_limits<std::uint64_t>::max();
-
-std::uint64_t version_number(std::string_view text) {
-  std::uint64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
-// The resourceVersion of an object: the first field of that name (inside of strings its quotes would be escaped).
-std::uint64_t version_in(std::string_view body) {
-  constexpr std::string_view kField = "\"resourceVersion\":\"";
-  const auto at = body.find(kField);
-  return at == std::string_view::npos ? 0 : version_number(body.substr(at + kField.size(), 20));
-}
 
 std::vector<std::int64_t> devices_of(const dialect::PodView& pod) {
   return {pod.devices.begin(), pod.devices.end()};
@@ -265,7 +252,7 @@ void Carrier::read_answered(Answer&& answer, TimeMs now) {
   const dialect::Pod& pod = std::get<dialect::Pod>(*object);
   if (pod.meta.uid != uid) return vanished(uid, std::string(bind.ns), std::string(bind.name));
   const std::string node = pod.spec.node_name;
-  floors_[uid] = version_in(answer.result.body);
+  floors_[uid] = version_number(version_in(answer.result.body));
   const std::string wanted = bind.node;
   const bool unknown = bind.unknowns > 0 && bind.unknowns < kMostUnknowns;
   if (node.empty()) {
@@ -391,7 +378,7 @@ void Carrier::evict(const Decision& decision, TimeMs now) {
 void Carrier::job_answered(Answer&& answer, TimeMs now) {
   if (answer.result.outcome == kube::Outcome::kOk) {
     if (auto object = decoder_.decode(answer.result.body, dialect::Kind::kJob)) {
-      floors_[answer.uid] = version_in(answer.result.body);
+      floors_[answer.uid] = version_number(version_in(answer.result.body));
       intake_.upsert(std::move(*object));
     }
   }

@@ -31,10 +31,10 @@ const std::string* workload_of(const Event& event) {
   return nullptr;
 }
 
-// Queues on whose objects it is written how they do.
+// On these objects it is written how they do.
 bool has_status(dialect::Kind kind) {
   return kind == dialect::Kind::kLocalQueue || kind == dialect::Kind::kClusterQueue ||
-         kind == dialect::Kind::kQueue;
+         kind == dialect::Kind::kQueue || kind == dialect::Kind::kAdmissionCheck;
 }
 
 // By these it changes which checks Berth answers itself, and how.
@@ -103,7 +103,7 @@ void Core::take_answer(Answer&& answer, TimeMs now) {
 
 void Core::set_kueue_version(std::string_view version, TimeMs now) {
   intake_.set_check_mode(version.empty() ? dialect::CheckMode::kNone : dialect::CheckMode::kLive);
-  workload_objects_.set_version(version, now);  // which says of what checks Berth answers itself
+  workload_objects_.set_version(version, now);
   queue_statuses_.set_version(version);
 }
 
@@ -112,6 +112,12 @@ void Core::set_provisioning_version(std::string_view version, TimeMs now) {
   provisioning_version_ = version;
   intake_.set_provisioning_served(!version.empty());
   workload_objects_.set_provisioning_version(version, now);
+  queue_statuses_.changed();
+}
+
+void Core::checks_changed(TimeMs now) {
+  workload_objects_.checks_changed(now);
+  queue_statuses_.changed();
 }
 
 void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) {
@@ -132,7 +138,7 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
       return workload_objects_.request_gone(batch.ns(item), batch.name(item), now);
     if (has_status(item.kind)) queue_statuses_.gone(item.kind, batch.ns(item), batch.name(item));
     intake_.remove(item.kind, batch.ns(item), batch.name(item), uid);
-    if (is_of_checks(item.kind)) workload_objects_.checks_changed(now);
+    if (is_of_checks(item.kind)) checks_changed(now);
     if (is_pod) {
       carrier_.seen(uid, true, now);
       reporter_.forget(uid);
@@ -161,12 +167,13 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
   if (item.kind == dialect::Kind::kProvisioningRequest)
     return workload_objects_.request_seen(std::get<dialect::ProvisioningRequest>(*object), now);
   if (has_status(item.kind))
-    queue_statuses_.seen(item.kind, batch.ns(item), batch.name(item), batch.object(item));
+    queue_statuses_.seen(item.kind, batch.ns(item), batch.name(item), batch.object(item),
+                         batch.version(item));
   if (const auto* queue = std::get_if<dialect::ClusterQueue>(&*object))
     workload_objects_.queue_seen(*queue, now);
   if (is_job) workload_objects_.job_seen(std::get<dialect::Job>(*object), now);
   intake_.upsert(std::move(*object));
-  if (is_of_checks(item.kind)) workload_objects_.checks_changed(now);
+  if (is_of_checks(item.kind)) checks_changed(now);
   if (is_job) carrier_.job_seen(uid);
   if (!is_pod) return;
   carrier_.seen(uid, false, now);

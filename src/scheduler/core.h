@@ -84,6 +84,7 @@ class Core : private CarrierListener {
   void decide(TimeMs now);
   void ask_for_missing_jobs(TimeMs now);
   void missing_job_read(const Answer& answer);
+  void checks_changed(TimeMs now);
   // Jobs that may start with fewer pods, and have found no room for those that they were offered with, are offered again. True: some are.
   bool offer_less();
   // Of Jobs that start with fewer pods: that is their size from now on.

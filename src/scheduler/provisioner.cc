@@ -14,7 +14,6 @@ using dialect::CheckState;
 using dialect::ProvisioningRequest;
 
 constexpr std::size_t kMostMessage = 1024;
-constexpr std::string_view kOfCheck = "check ";  // no namespace has a blank in its name
 constexpr DurationMs kFirstRest = kSecond;
 constexpr DurationMs kMostRest = kMinute;
 constexpr DurationMs kShownWithin = 10 * kSecond;  // the watch shows what was made
@@ -71,10 +70,6 @@ std::string Provisioner::gone(std::string_view ns, std::string_view name) {
 
 std::optional<Provisioner::Again> Provisioner::answered(const Answer& answer, TimeMs now) {
   const auto outcome = answer.result.outcome;
-  if (answer.uid.starts_with(kOfCheck)) {
-    if (outcome != kube::Outcome::kOk) told_.erase(answer.uid.substr(kOfCheck.size()));
-    return std::nullopt;
-  }
   const auto it = making_.find(answer.uid);
   if (it == making_.end()) {
     const bool sure = outcome == kube::Outcome::kOk || outcome == kube::Outcome::kConflict ||
@@ -184,21 +179,6 @@ void Provisioner::drop(std::string_view workload_uid) {
     making_.erase(key);
     if (leaving_.insert(request.meta.uid).second)
       outbox_.write(dialect::delete_request(version_, request), Step::kProvision, key);
-  }
-}
-
-void Provisioner::tell_checks(TimeMs now) {
-  if (kueue_version_.empty()) return;
-  for (const dialect::OwnCheck& own : intake_.own_checks()) {
-    const dialect::AdmissionCheck& check = *own.check;
-    std::string& told = told_[check.meta.name];
-    const bool active = own.problem.empty();
-    const std::string wanted = fmt::format("{}/{}", check.meta.uid, own.problem);
-    const bool stands = check.active == active && check.active_reason == dialect::active_reason(own.problem);
-    if (stands || told == wanted) continue;
-    told = wanted;
-    outbox_.write(dialect::write_check_status(kueue_version_, check, own.problem, now), Step::kProvision,
-                  std::string(kOfCheck) + check.meta.name);
   }
 }
 

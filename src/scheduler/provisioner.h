@@ -51,8 +51,6 @@ class Provisioner {
                                      dialect::AdmissionCheckState before, bool admitted, TimeMs now);
   // The requests of a Workload object are of no use any more.
   void drop(std::string_view workload_uid);
-  // Says of each check whether Berth can answer it, where its status does not say so.
-  void tell_checks(TimeMs now);
 
  private:
   // What is being written, by namespace/name of the request.
@@ -75,7 +73,6 @@ class Provisioner {
   std::map<std::string, std::set<std::string>> by_owner_;         // uid of the Workload object -> these
   std::set<std::string> leaving_;                                 // uids of requests that are being deleted
   std::map<std::string, Making> making_;
-  std::map<std::string, std::string> told_;  // checks: what was written last
 };
 
 }  // namespace berth::scheduler

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "scheduler/object_version.h"
+
 namespace berth::scheduler {
 namespace {
 
@@ -32,10 +34,14 @@ void QueueStatuses::set_version(std::string_view version) {
   next_due_ = 0;
 }
 
-void QueueStatuses::seen(Kind kind, std::string_view ns, std::string_view name, std::string_view object) {
+void QueueStatuses::seen(Kind kind, std::string_view ns, std::string_view name, std::string_view object,
+                         std::string_view version) {
   auto status = dialect::read_queue_status(kind, object);
   if (!status) return;  // the intake says so
   Record& record = records_[{kind, key_text(ns, name)}];
+  const std::uint64_t number = version_number(version);
+  if (record.known && number < record.version) return;  // from before the last write
+  record.version = number;
   record.stands = std::move(*status);
   record.known = true;
   dirty_ = true;
@@ -65,7 +71,11 @@ void QueueStatuses::answered(const Answer& answer, TimeMs now) {
     return;
   }
   if (answer.result.outcome == kube::Outcome::kOk) {
-    record.stands = record.wanted;  // the watch says the same, later
+    const std::uint64_t number = version_number(version_in(answer.result.body));
+    if (number >= record.version) {  // the watch says the same, later
+      record.version = number;
+      record.stands = std::move(record.sent);
+    }
     dirty_ = true;
     return;
   }
@@ -104,7 +114,8 @@ void QueueStatuses::look(TimeMs now) {
                                  {admitted == sum->admitted_uses.end() ? 0 : admitted->second, 0}});
         }
       }
-    } else if (const auto it = of_engine.find(state.engine_name); it != of_engine.end()) {
+    } else if (const auto it = of_engine.find(state.engine_name);
+               state.kind != Kind::kAdmissionCheck && it != of_engine.end()) {
       status.pending = it->second->pending;
       status.reserving = it->second->started;
       const auto* held = lanes_.held_in(state.engine_name);
@@ -155,6 +166,7 @@ void QueueStatuses::write(const Key& key, Record& record) {
   const std::string_view ns = slash == std::string::npos ? std::string_view() : text.substr(0, slash);
   const std::string_view name = slash == std::string::npos ? text : text.substr(slash + 1);
   record.written = to_json(key.first, version_, record.wanted, false);
+  record.sent = record.wanted;
   record.flying = true;
   outbox_.write(dialect::write_queue_status(key.first, version_, ns, name, record.wanted), Step::kQueue,
                 uid_of(key));

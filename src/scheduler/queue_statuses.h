@@ -1,10 +1,10 @@
 // The status of Kueue's LocalQueues and ClusterQueues, and of Berth's own Queues: how much waits and runs, what of the quota is in use, and
-// the condition Active. Lives on the decision thread.
+// the condition Active; that also of the AdmissionChecks that Berth answers itself. Lives on the decision thread.
 //
 // Looked at when something changed, at most once per `every` (`busy_every` while binds are on their way), and written where the object,
 // as the watch shows it, says otherwise: so a start writes nothing that stands there, and a status that somebody changed is
-// corrected, after a pause that doubles each time. Nothing that stands in a status decides anything. The budget of writes is
-// shared with the Workloads (workload_objects.h).
+// corrected, after a pause that doubles each time. Of an object one write is on its way at a time: the API server may do two in either order.
+// Nothing that stands in a status decides anything. The budget of writes is shared with the Workloads (workload_objects.h).
 //
 // Reserving is what has quota and places; of that, admitted is what no admission check and no blockAdmission keeps from starting. A ClusterQueue's numbers are the engine's; a LocalQueue's
 // are sums over its workloads (lane_book.h).
@@ -46,8 +46,9 @@ class QueueStatuses {
   void set_version(std::string_view version);
   // Something may be different now.
   void changed() { dirty_ = true; }
-  // An object of the watch: LocalQueue, ClusterQueue or Queue, as JSON.
-  void seen(dialect::Kind kind, std::string_view ns, std::string_view name, std::string_view object);
+  // An object of the watch, as JSON, and its resourceVersion.
+  void seen(dialect::Kind kind, std::string_view ns, std::string_view name, std::string_view object,
+            std::string_view version);
   void gone(dialect::Kind kind, std::string_view ns, std::string_view name);
   void answered(const Answer& answer, TimeMs now);
 
@@ -59,10 +60,12 @@ class QueueStatuses {
  private:
   using Key = std::pair<dialect::Kind, std::string>;  // kind, namespace/name
   struct Record {
-    dialect::QueueStatus stands;  // on the server
+    dialect::QueueStatus stands;  // on the server, in this version
+    std::uint64_t version = 0;
     dialect::QueueStatus wanted;
-    std::string written;  // as text, by Berth
-    bool known = false;   // what stands on the server
+    dialect::QueueStatus sent;  // last
+    std::string written;        // as text, by Berth
+    bool known = false;         // what stands on the server
     bool queued = false;
     bool flying = false;
     int corrections = 0;

@@ -157,7 +157,6 @@ void WorkloadObjects::request_gone(std::string_view ns, std::string_view name, T
 }
 
 void WorkloadObjects::checks_changed(TimeMs now) {
-  provisioner_.tell_checks(now);
   for (const auto& [workload, record] : records_) {
     if (record.asks || !record.life.is_admitted()) schedule(workload, now);
   }

@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "dialect/workload_object.h"
 #include "dialect/writes.h"
 #include "kube/paths.h"
+#include "scheduler/object_version.h"
 
 namespace berth::scheduler {
 namespace {
@@ -24,21 +24,6 @@ constexpr DurationMs kRetryAfter = 20;  // when the budget is spent
 
 std::size_t digest(const dialect::WorkloadStatus& status) {
   return std::hash<std::string>{}(dialect::to_json(status, false));
-}
-
-std::uint64_t version_number(std::string_view text) {
-  std::uint64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
-// The first field of that name is the object's own.
-std::string_view version_in(std::string_view body) {
-  constexpr std::string_view kField = "\"resourceVersion\":\"";
-  const auto at = body.find(kField);
-  if (at == std::string_view::npos) return {};
-  const std::string_view rest = body.substr(at + kField.size());
-  return rest.substr(0, rest.find('"'));
 }
 
 // Kueue's reasons of Preempted, and its words for them.
@@ -87,7 +72,6 @@ void WorkloadObjects::set_version(std::string_view version, TimeMs now) {
   if (version_ == version) return;
   version_ = version;
   provisioner_.set_versions(version_, provisioning_version_);
-  provisioner_.tell_checks(now);
   for (const auto& [workload, record] : records_) schedule(workload, now);
 }
 

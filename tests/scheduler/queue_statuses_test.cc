@@ -63,12 +63,13 @@ class QueueStatusesTest : public ::testing::Test {
         fmt::format("/apis/kueue.x-k8s.io/v1beta2/namespaces/default/localqueues/{}/status", name),
         std::move(object));
   }
-  void answer(const std::string& uid, Outcome outcome) {
+  void answer(const std::string& uid, Outcome outcome, std::string body = {}) {
     Inbox inbox;
     Answer answer;
     answer.step = Step::kQueue;
     answer.uid = uid;
     answer.result.outcome = outcome;
+    answer.result.body = std::move(body);
     inbox.push(std::move(answer));
     Batch batch;
     inbox.take(batch, 0);
@@ -222,6 +223,42 @@ TEST_F(QueueStatusesTest, AFailedWriteIsMadeAgainLater) {
   EXPECT_LE(more, 14);
   settle(2 * kMinute);
   EXPECT_EQ(active(kLocal), "True Ready");
+}
+
+// The watch may be faster than the answer, and by then something else may be wanted.
+TEST_F(QueueStatusesTest, WhatChangesWhileAWriteIsOnItsWayIsWrittenAfterIt) {
+  for (const bool watch_first : {true, false}) {
+    settle(20 * kSecond);
+    queue("Hold");
+    w_->pass(2 * kSecond);
+    w_->report();
+    std::vector<Sent> flying = w_->take(Step::kQueue);
+    ASSERT_EQ(flying.size(), 2u);
+    queue("");
+    for (int i = 0; i < 20; ++i) {  // looked at, but not written
+      w_->pass(kSecond);
+      w_->report();
+    }
+    EXPECT_TRUE(w_->take(Step::kQueue).empty());
+    for (const Sent& sent : flying) {
+      const json before = objects_.at(sent.path).object;
+      json& object = objects_.at(sent.path).object;
+      object.merge_patch(json::parse(sent.body));
+      object["metadata"]["resourceVersion"] = std::to_string(w_->version + 2);
+      if (watch_first) {
+        ++w_->version;
+        show(sent.path);
+        answer(sent.uid, Outcome::kOk, object.dump());
+      } else {  // and after the answer the watch shows what was there before it
+        answer(sent.uid, Outcome::kOk, object.dump());
+        w_->object(objects_.at(sent.path).kind, before["metadata"]["name"], before.dump());
+      }
+    }
+    EXPECT_EQ(active(kCluster), "False Stopped");
+    EXPECT_EQ(settle(20 * kSecond), 2);
+    EXPECT_EQ(active(kCluster), "True Ready");
+    EXPECT_EQ(active(kLocal), "True Ready");
+  }
 }
 
 TEST_F(QueueStatusesTest, BerthsOwnQueuesAreToldEvenWhereKueueRuns) {
