@@ -24,7 +24,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::size_t kGang = 8;
-// Of the API server and etcd, whose collectors would take a sixth of the two cores: that is not what is compared. The contenders run as they are.
+// Of the API server and etcd, whose collectors would take a sixth of the two cores: that is not what is compared. The contenders
+// run as they are.
 constexpr const char* kGoGc = "400";
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {

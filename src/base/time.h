@@ -3,6 +3,7 @@
 // below scheduler/ reads a clock.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -15,5 +16,11 @@ inline constexpr TimeMs kEndOfTime = std::numeric_limits<TimeMs>::max();
 inline constexpr DurationMs kSecond = 1000;
 inline constexpr DurationMs kMinute = 60 * kSecond;
 inline constexpr DurationMs kHour = 60 * kMinute;
+
+// The rest after the n-th failure in a row, from 0: `first`, doubled each time, at most `most`. None of them is negative.
+constexpr DurationMs doubled(DurationMs first, std::int64_t times, DurationMs most) {
+  const auto doublings = std::clamp<std::int64_t>(times, 0, 40);
+  return first > (most >> doublings) ? most : first << doublings;
+}
 
 }  // namespace berth

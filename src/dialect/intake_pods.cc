@@ -198,8 +198,8 @@ void Intake::Impl::repel(const PodRecord& record, int delta) {
   }
 }
 
-// Whether a pod that waits may stand beside those that run, whether somebody still prepares it, and whether it starts before the others of its
-// group are there. The load's settings follow at its next refresh.
+// Whether a pod that waits may stand beside those that run, whether somebody still prepares it, and whether it starts before the
+// others of its group are there. The load's settings follow at its next refresh.
 void Intake::Impl::weigh(PodRecord& record) {
   const bool was = !record.repelled_by.empty();
   record.repelled_by.clear();

@@ -1,6 +1,6 @@
 // Kueue's partial admission of Jobs: a Job with the annotation kueue.x-k8s.io/job-min-parallelism may start with fewer pods, at least so
-// many. Whoever releases it with fewer writes its parallelism (and its completions, with job-completions-equal-parallelism) and says on it what its
-// owner wrote (names.h kPartialAdmission); whoever suspends it writes that back. Pure.
+// many. Whoever releases it with fewer writes its parallelism (and its completions, with job-completions-equal-parallelism) and
+// says on it what its owner wrote (names.h kPartialAdmission); whoever suspends it writes that back. Pure.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What a pod's containers ask for, one by one, before and after the API server has had its say. Of a pod that the API server has taken in the
-// sum is enough; of a template it is not: a LimitRange gives defaults to each container (template_effects.h).
+// What a pod's containers ask for, one by one, before and after the API server has had its say. Of a pod that the API server has
+// taken in the sum is enough; of a template it is not: a LimitRange gives defaults to each container (template_effects.h).
 //
 // Source of the rules: Kubernetes' effective requests (research/kubernetes.md 2, item 8), restated exactly. Amounts in base units.
 // Cost: linear in the containers and their resources.

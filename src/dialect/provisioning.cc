@@ -9,7 +9,6 @@
 #include "kube/paths.h"
 #include "kube/writes.h"
 #include "text/json.h"
-#include "text/time.h"
 
 namespace berth::dialect {
 namespace {
@@ -20,19 +19,13 @@ constexpr std::size_t kDigits = 5;
 // Nobody runs these pods; the API server wants to know an image all the same.
 constexpr std::string_view kImage = "registry.k8s.io/pause:3.10";
 
-std::string bounded(std::string name) {
+std::string bounded_name(std::string name) {
   if (name.size() <= kMostName) return name;
   return fmt::format("{}-{}", name.substr(0, kMostName), sha1(name).substr(0, kDigits));
 }
 
 kube::ResourcePath requests(std::string_view version) {
   return {kAutoscalingGroup, version, "provisioningrequests"};
-}
-
-kube::Write status_class(kube::Write write) {
-  write.write_class = kube::WriteClass::kStatus;
-  write.idempotent = true;
-  return write;
 }
 
 void write_owner(text::JsonWriter& json, std::string_view api_version, std::string_view kind,
@@ -130,11 +123,11 @@ std::vector<Asked> asked(const NodeAsk& ask, const ProvisioningRequestConfig& co
 }  // namespace
 
 std::string request_name(std::string_view workload, std::string_view check, std::int64_t attempt) {
-  return bounded(fmt::format("{}-{}-{}", workload, check, attempt));
+  return bounded_name(fmt::format("{}-{}-{}", workload, check, attempt));
 }
 
 std::string pod_template_name(std::string_view request, std::string_view pod_set) {
-  return bounded(fmt::format("ppt-{}-{}", request, pod_set));
+  return bounded_name(fmt::format("ppt-{}-{}", request, pod_set));
 }
 
 kube::Write create_request(std::string_view version, std::string_view name, const NodeAsk& ask,
@@ -155,7 +148,7 @@ kube::Write create_request(std::string_view version, std::string_view name, cons
     json.field("name", pod_template_name(name, set.name)).end_object().end_object();
   }
   json.end_array().end_object().end_object();
-  return status_class(kube::create_object(requests(version).collection(ask.ns), json.take()));
+  return kube::status_write(kube::create_object(requests(version).collection(ask.ns), json.take()));
 }
 
 std::vector<kube::Write> create_pod_templates(std::string_view version, const ProvisioningRequest& request,
@@ -169,13 +162,13 @@ std::vector<kube::Write> create_pod_templates(std::string_view version, const Pr
                 request.meta.name, request.meta.uid);
     json.end_object().key("template").begin_object().key("spec").raw(set.spec).end_object().end_object();
     const kube::ResourcePath path{"", "v1", "podtemplates"};
-    out.push_back(status_class(kube::create_object(path.collection(request.meta.ns), json.take())));
+    out.push_back(kube::status_write(kube::create_object(path.collection(request.meta.ns), json.take())));
   }
   return out;
 }
 
 kube::Write delete_request(std::string_view version, const ProvisioningRequest& request) {
-  return status_class(
+  return kube::status_write(
       kube::delete_object(requests(version).object(request.meta.ns, request.meta.name), request.meta.uid));
 }
 
@@ -197,8 +190,7 @@ std::vector<PodSetUpdate> updates_of(const ProvisioningRequest& request, const N
 }
 
 DurationMs rest_after(const ProvisioningRequestConfig& config, std::int64_t attempt) {
-  const auto doublings = std::clamp<std::int64_t>(attempt - 1, 0, 20);
-  return std::min(config.most_rest, config.first_rest << doublings);
+  return doubled(config.first_rest, attempt - 1, config.most_rest);
 }
 
 }  // namespace berth::dialect

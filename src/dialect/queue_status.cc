@@ -102,11 +102,8 @@ kube::Write write_queue_status(Kind kind, std::string_view version, std::string_
   if (kind == Kind::kLocalQueue) path.resource = "localqueues";
   if (kind == Kind::kAdmissionCheck) path.resource = "admissionchecks";
   if (kind == Kind::kQueue) path = {kBerthGroup, "v1alpha1", "queues"};
-  kube::Write write =
-      kube::patch_object(path.object(ns, name, "status"), json.take(), kube::BodyType::kMergePatch);
-  write.write_class = kube::WriteClass::kStatus;
-  write.idempotent = true;
-  return write;
+  return kube::status_write(
+      kube::patch_object(path.object(ns, name, "status"), json.take(), kube::BodyType::kMergePatch));
 }
 
 Result<QueueStatus> read_queue_status(Kind kind, std::string_view object) {

@@ -1,9 +1,10 @@
-// What the API server will make of a pod template: the defaults of its namespace's LimitRanges, the overhead and the nodes of its RuntimeClass;
-// or why it would refuse the pods. So that a Job which waits without pods is decided by what its pods will really ask for. Pure.
+// What the API server will make of a pod template: the defaults of its namespace's LimitRanges, the overhead and the nodes of its
+// RuntimeClass; or why it would refuse the pods. So that a Job which waits without pods is decided by what its pods will really ask
+// for. Pure.
 //
 // The order is the API server's: a container's own limit stands in for its request; then each LimitRange, by name, gives what is still
-// missing; then the RuntimeClass adds overhead, node selector and tolerations. Bounds (min, max, maxLimitRequestRatio, of containers and of pods
-// without overhead) are checked against the outcome.
+// missing; then the RuntimeClass adds overhead, node selector and tolerations. Bounds (min, max, maxLimitRequestRatio, of
+// containers and of pods without overhead) are checked against the outcome.
 //
 // Source: Kubernetes' admission plugins LimitRanger and RuntimeClass; research/kueue.md 1.3 for what Kueue does of it.
 // Cost: linear in containers x limits.

@@ -107,12 +107,6 @@ void write_marks(text::JsonWriter& json, std::string_view version, const Workloa
   write_owners(json, sketch);
 }
 
-kube::Write status_class(kube::Write write) {
-  write.write_class = kube::WriteClass::kStatus;
-  write.idempotent = true;
-  return write;
-}
-
 }  // namespace
 
 // FIPS 180-4. No secret rests on it: Kueue's names are made with it.
@@ -195,7 +189,7 @@ kube::Write create_workload(std::string_view version, const WorkloadSketch& sket
   json.end_object().key("spec").begin_object().field("active", true);
   write_spec(json, version, sketch, false);
   json.end_object().end_object();
-  return status_class(kube::create_object(path_of(version).collection(sketch.ns), json.take()));
+  return kube::status_write(kube::create_object(path_of(version).collection(sketch.ns), json.take()));
 }
 
 kube::Write update_workload(std::string_view version, std::string_view name, std::string_view object_uid,
@@ -206,7 +200,7 @@ kube::Write update_workload(std::string_view version, std::string_view name, std
   json.end_object().key("spec").begin_object();
   write_spec(json, version, sketch, true);
   json.end_object().end_object();
-  return status_class(
+  return kube::status_write(
       kube::patch_object(path_of(version).object(sketch.ns, name), json.take(), kube::BodyType::kMergePatch));
 }
 
@@ -229,7 +223,7 @@ kube::Write own_workload(std::string_view version, std::string_view name, std::s
   }
   write_owners(json, sketch, others);
   json.end_object().end_object();
-  return status_class(
+  return kube::status_write(
       kube::patch_object(path_of(version).object(sketch.ns, name), json.take(), kube::BodyType::kMergePatch));
 }
 
@@ -238,7 +232,7 @@ kube::Write deactivate_workload(std::string_view version, std::string_view ns, s
   text::JsonWriter json;
   json.begin_object().key("metadata").begin_object().field("uid", object_uid).end_object();
   json.key("spec").begin_object().field("active", false).end_object().end_object();
-  return status_class(
+  return kube::status_write(
       kube::patch_object(path_of(version).object(ns, name), json.take(), kube::BodyType::kMergePatch));
 }
 
@@ -249,8 +243,8 @@ kube::Write write_workload_status(std::string_view version, std::string_view ns,
   json.begin_object().key("metadata").begin_object().field("uid", object_uid);
   if (!resource_version.empty()) json.field("resourceVersion", resource_version);
   json.end_object().key("status").raw(to_json(status, true, !resource_version.empty())).end_object();
-  return status_class(kube::patch_object(path_of(version).object(ns, name, "status"), json.take(),
-                                         kube::BodyType::kMergePatch));
+  return kube::status_write(kube::patch_object(path_of(version).object(ns, name, "status"), json.take(),
+                                               kube::BodyType::kMergePatch));
 }
 
 std::int64_t boost_of(const KueueWorkload& object) {

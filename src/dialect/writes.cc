@@ -12,17 +12,6 @@
 namespace berth::dialect {
 namespace {
 
-constexpr std::size_t kMostMessage = 1024;
-
-// Cut at a character's boundary.
-std::string bounded(std::string text) {
-  if (text.size() <= kMostMessage) return text;
-  std::size_t end = kMostMessage - 3;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  text.resize(end);
-  return text + "...";
-}
-
 kube::EventNote event(const PodView& pod, std::string_view type, std::string_view reason,
                       std::string_view action, std::string note, std::string_view instance,
                       std::int64_t time_us) {
@@ -135,6 +124,15 @@ void write_change(text::JsonWriter& json, const TemplateChange& change) {
 }
 
 }  // namespace
+
+std::string bounded(std::string message) {
+  constexpr std::size_t kMost = 1024;
+  if (message.size() <= kMost) return message;
+  std::size_t end = kMost - 3;
+  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xC0) == 0x80) --end;
+  message.resize(end);
+  return message + "...";
+}
 
 std::string text_of(const Reason& reason) {
   return reason.code == ReasonCode::kInactive && !reason.detail.empty() ? reason.detail : to_text(reason);

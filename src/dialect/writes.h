@@ -13,6 +13,9 @@
 
 namespace berth::dialect {
 
+// What people read in conditions and events: at most 1 KiB (more the API server does not take of an event), cut between characters.
+std::string bounded(std::string message);
+
 // to_text(); of what is held back, by whom, where the reason says it.
 std::string text_of(const Reason& reason);
 
@@ -33,10 +36,10 @@ kube::Write bind(std::string_view ns, std::string_view name, std::string_view ui
 // "0,3"
 std::string devices_text(std::span<const std::int64_t> devices);
 
-// Unsuspends the Job (with `size`: with fewer pods, or all of them again), if it is still the one of this uid, suspended, with this generation of its spec (422 otherwise: other
-// writes, of its status for example, do not matter). `change`: what goes into its pod template in the same write; it takes away what a
-// former one put there. `elastic_gate`: PodSpec::elastic_gate of its template, which is taken away: Berth binds no pod before its turn, and nobody
-// else would take it off the pods.
+// Unsuspends the Job (with `size`: with fewer pods, or all of them again), if it is still the one of this uid, suspended, with this
+// generation of its spec (422 otherwise: other writes, of its status for example, do not matter). `change`: what goes into its pod
+// template in the same write; it takes away what a former one put there. `elastic_gate`: PodSpec::elastic_gate of its template,
+// which is taken away: Berth binds no pod before its turn, and nobody else would take it off the pods.
 struct TemplateChange {
   const PodSetUpdate* update = nullptr;  // none: only takes away
   const Job* job = nullptr;              // as it is written

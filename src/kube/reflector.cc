@@ -96,7 +96,7 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
   }
 
   DurationMs backoff(DurationMs retry_after) {
-    const DurationMs base = std::min(options.max_backoff, options.first_backoff << std::min(failures, 16u));
+    const DurationMs base = doubled(options.first_backoff, failures, options.max_backoff);
     ++failures;
     return std::max(random.between(base, base + base / 2), retry_after);
   }

@@ -295,8 +295,7 @@ struct Writer::Impl : std::enable_shared_from_this<Writer::Impl> {
 
   // Puts the write back into its queue after a while; false where the deadline is too near.
   bool retry(const PendingPtr& pending, Nanos now) {
-    const DurationMs most =
-        std::min(options.max_backoff, options.first_backoff << std::min(pending->failures, 20u));
+    const DurationMs most = doubled(options.first_backoff, pending->failures, options.max_backoff);
     DurationMs wait = random.between(most / 2, most);
     wait = std::max(wait, (paused_until - now) / kNanosPerMs);
     if (now + wait * kNanosPerMs >= pending->due) return false;

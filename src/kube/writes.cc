@@ -200,6 +200,12 @@ Write patch_object(std::string path, std::string body, BodyType type) {
   return write;
 }
 
+Write status_write(Write write) {
+  write.write_class = WriteClass::kStatus;
+  write.idempotent = true;
+  return write;
+}
+
 Write delete_object(std::string path, std::string_view uid) {
   Write write;
   write.method = Method::kDelete;

@@ -67,6 +67,8 @@ Write patch_event_series(std::string_view ns, std::string_view name, std::int64_
 Write create_object(std::string path, std::string body);
 Write update_object(std::string path, std::string body);
 Write patch_object(std::string path, std::string body, BodyType type);
+// Behind binds, and idempotent: what tells (statuses) and what Berth keeps its books in (Workloads).
+Write status_write(Write write);
 // With a uid precondition, so it is idempotent.
 Write delete_object(std::string path, std::string_view uid);
 

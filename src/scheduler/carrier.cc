@@ -48,7 +48,7 @@ void Carrier::set_stage(Stage& stage, Stage to) {
 }
 
 DurationMs Carrier::pause(int failures) const {
-  return std::min(options_.most_rest, options_.first_rest << std::min(failures, 20));
+  return doubled(options_.first_rest, failures, options_.most_rest);
 }
 
 std::vector<Event> Carrier::take_events() {

@@ -19,8 +19,8 @@
 // Jobs that Berth holds suspended (jobs.h): a start without pods unsuspends the Job and keeps the places; a pod that comes is bound to
 // its place at once. A Job that is to end as a whole is suspended, and the Job controller deletes its pods.
 //
-// Members of a group that are to come (Intake::expects()) have their places kept as long as the group has them, and are bound to them when they
-// come. carrier_held.cc.
+// Members of a group that are to come (Intake::expects()) have their places kept as long as the group has them, and are bound to
+// them when they come. carrier_held.cc.
 //
 // Starts that wait for somebody's word (hold(), admit()): their slots stay binding in the engine and nothing is written. One whose Job has
 // changed, or that the engine ends meanwhile, waits again; carrier_held.cc.

@@ -26,7 +26,8 @@
 namespace berth::scheduler {
 
 // What was written, or read, for a pod; (kJob) of a Job that is released or suspended; (kWorkload, kLook) for a workload's Workload
-// object, (kProvision) its ProvisioningRequest or what goes with that, (kQueue) of a queue's status, (kMissing) a Job that pods name and no watch has shown.
+// object, (kProvision) its ProvisioningRequest or what goes with that, (kQueue) of a queue's status, (kMissing) a Job that pods
+// name and no watch has shown.
 enum class Step : std::uint8_t {
   kBind,
   kRead,

@@ -15,10 +15,6 @@ namespace {
 constexpr DurationMs kWriteTime = 5 * kMinute;
 constexpr DurationMs kMostWaits = 20;  // times pods_within
 
-DurationMs doubled(DurationMs first, DurationMs most, int times) {
-  return std::min(most, first << std::min(times, 20));
-}
-
 }  // namespace
 
 kube::Write Jobs::release_of(const std::string& workload, Entry& entry) const {
@@ -174,7 +170,7 @@ void Jobs::suspend(const Decision& decision, TimeMs now) {
   intake_.set_released(workload, false);
   intake_.renew(workload);
   if (decision.reason.code == ReasonCode::kWithdrawn && !intake_.is_stopped(workload)) {
-    const DurationMs time = doubled(options_.first_rest, options_.most_rest, misses_[workload]++);
+    const DurationMs time = doubled(options_.first_rest, misses_[workload]++, options_.most_rest);
     rest(workload, decision.reason.detail, time, now);
   }
   if (!entry.flying) send(workload, entry);
@@ -197,7 +193,7 @@ void Jobs::take_back(const std::string& workload, std::string why, TimeMs now) {
   jobs_.erase(workload);
   intake_.set_released(workload, false);
   intake_.renew(workload);
-  const DurationMs time = doubled(options_.first_pause, options_.most_pause, failures_[workload]++);
+  const DurationMs time = doubled(options_.first_pause, failures_[workload]++, options_.most_pause);
   rest(workload, std::move(why), time, now);
 }
 
@@ -244,7 +240,7 @@ std::optional<Decision> Jobs::answered(const Answer& answer, TimeMs now) {
       return by_pod;
     }
     ++failures_[answer.uid];
-    timers_.emplace(now + doubled(options_.first_pause, options_.most_pause, failures_[answer.uid]),
+    timers_.emplace(now + doubled(options_.first_pause, failures_[answer.uid], options_.most_pause),
                     answer.uid);
     return std::nullopt;
   }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "dialect/writes.h"
+
 namespace berth::scheduler {
 namespace {
 
@@ -13,7 +15,6 @@ using dialect::AdmissionCheckState;
 using dialect::CheckState;
 using dialect::ProvisioningRequest;
 
-constexpr std::size_t kMostMessage = 1024;
 constexpr DurationMs kFirstRest = kSecond;
 constexpr DurationMs kMostRest = kMinute;
 constexpr DurationMs kShownWithin = 10 * kSecond;  // the watch shows what was made
@@ -25,8 +26,7 @@ std::string key_of(std::string_view ns, std::string_view name) {
 void say(AdmissionCheckState& check, CheckState state, std::string message, TimeMs now) {
   if (check.state != state) check.since = now;
   check.state = state;
-  if (message.size() > kMostMessage) message.resize(kMostMessage);
-  check.message = std::move(message);
+  check.message = dialect::bounded(std::move(message));
   if (state != CheckState::kRetry) check.retry_after.reset();
   if (state != CheckState::kReady) check.updates.clear();
 }
@@ -90,7 +90,7 @@ std::optional<Provisioner::Again> Provisioner::answered(const Answer& answer, Ti
   if (making.open > 0) return std::nullopt;  // the others' answers are to come
   if (std::exchange(making.failed, false)) {
     making.templates = false;
-    making.rests_until = now + std::min(kMostRest, kFirstRest << std::min(making.failures++, 10));
+    making.rests_until = now + doubled(kFirstRest, making.failures++, kMostRest);
   } else {
     making.failures = 0;
     // The watch may have shown it before this answer.

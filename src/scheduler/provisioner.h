@@ -22,7 +22,6 @@
 #include <string_view>
 
 #include "base/time.h"
-#include "dialect/intake.h"
 #include "dialect/provisioning.h"
 #include "scheduler/inbox.h"
 #include "scheduler/outbox.h"
@@ -31,7 +30,7 @@ namespace berth::scheduler {
 
 class Provisioner {
  public:
-  Provisioner(const dialect::Intake& intake, Outbox& outbox) : intake_(intake), outbox_(outbox) {}
+  explicit Provisioner(Outbox& outbox) : outbox_(outbox) {}
 
   // Of kueue.x-k8s.io, and of autoscaling.x-k8s.io; empty: nothing is written.
   void set_versions(std::string_view kueue, std::string_view autoscaling);
@@ -65,7 +64,6 @@ class Provisioner {
   void make(const std::string& key, std::string_view name, const dialect::NodeAsk& ask,
             const dialect::ProvisioningRequestConfig& config, TimeMs now);
 
-  const dialect::Intake& intake_;
   Outbox& outbox_;
   std::string kueue_version_;
   std::string version_;

@@ -74,13 +74,13 @@ void QueueStatuses::answered(const Answer& answer, TimeMs now) {
     const std::uint64_t number = version_number(version_in(answer.result.body));
     if (number >= record.version) {  // the watch says the same, later
       record.version = number;
-      record.stands = std::move(record.sent);
+      record.stands = *record.sent;
     }
     dirty_ = true;
     return;
   }
-  record.written.clear();
-  record.quiet = now + std::min(options_.most_rest, options_.first_rest << std::min(record.corrections, 20));
+  record.sent.reset();
+  record.quiet = now + doubled(options_.first_rest, record.corrections, options_.most_rest);
   if (record.corrections++ == 4) {
     spdlog::warn("the status of {} cannot be written: {} {}", answer.uid, enum_name(answer.result.outcome),
                  answer.result.message);
@@ -144,12 +144,12 @@ void QueueStatuses::look(TimeMs now) {
     record.wanted = std::move(status);
     if (record.queued || record.flying || wanted == to_json(state.kind, version_, record.stands, false))
       continue;
-    if (record.written == wanted) {  // it stood there already: somebody changed it
+    if (record.sent && to_json(state.kind, version_, *record.sent, false) ==
+                           wanted) {  // it stood there already: somebody changed it
       if (now > record.corrected + 2 * options_.most_rest) record.corrections = 0;
       record.corrected = now;
-      record.quiet =
-          now + std::min(options_.most_rest, options_.first_rest << std::min(record.corrections++, 20));
-      record.written.clear();
+      record.quiet = now + doubled(options_.first_rest, record.corrections++, options_.most_rest);
+      record.sent.reset();
     }
     if (record.quiet > now) {
       dirty_ = true;
@@ -165,7 +165,6 @@ void QueueStatuses::write(const Key& key, Record& record) {
   const std::string_view text = key.second;
   const std::string_view ns = slash == std::string::npos ? std::string_view() : text.substr(0, slash);
   const std::string_view name = slash == std::string::npos ? text : text.substr(slash + 1);
-  record.written = to_json(key.first, version_, record.wanted, false);
   record.sent = record.wanted;
   record.flying = true;
   outbox_.write(dialect::write_queue_status(key.first, version_, ns, name, record.wanted), Step::kQueue,

@@ -3,11 +3,12 @@
 //
 // Looked at when something changed, at most once per `every` (`busy_every` while binds are on their way), and written where the object,
 // as the watch shows it, says otherwise: so a start writes nothing that stands there, and a status that somebody changed is
-// corrected, after a pause that doubles each time. Of an object one write is on its way at a time: the API server may do two in either order.
-// Nothing that stands in a status decides anything. The budget of writes is shared with the Workloads (workload_objects.h).
+// corrected, after a pause that doubles each time. Of an object one write is on its way at a time: the API server may do two in
+// either order. Nothing that stands in a status decides anything. The budget of writes is shared with the Workloads
+// (workload_objects.h).
 //
-// Reserving is what has quota and places; of that, admitted is what no admission check and no blockAdmission keeps from starting. A ClusterQueue's numbers are the engine's; a LocalQueue's
-// are sums over its workloads (lane_book.h).
+// Reserving is what has quota and places; of that, admitted is what no admission check and no blockAdmission keeps from starting. A
+// ClusterQueue's numbers are the engine's; a LocalQueue's are sums over its workloads (lane_book.h).
 //
 // Cost: O(queues) per look.
 #pragma once
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,9 +65,8 @@ class QueueStatuses {
     dialect::QueueStatus stands;  // on the server, in this version
     std::uint64_t version = 0;
     dialect::QueueStatus wanted;
-    dialect::QueueStatus sent;  // last
-    std::string written;        // as text, by Berth
-    bool known = false;         // what stands on the server
+    std::optional<dialect::QueueStatus> sent;  // last, unless that failed or was corrected
+    bool known = false;                        // what stands on the server
     bool queued = false;
     bool flying = false;
     int corrections = 0;

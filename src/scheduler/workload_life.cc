@@ -275,7 +275,7 @@ void WorkloadLife::waits(const WorkloadFacts& facts, TimeMs now) {
     if (!rests || !asked_again) reason = facts.gated ? "AdmissionGated" : waiting_reason(*facts.why);
     if (auto text = dialect::text_of(*facts.why); !text.empty()) message = std::move(text);
   }
-  if (message.size() > 1024) message.resize(1024);
+  message = dialect::bounded(std::move(message));
   const auto* before = status_.find(WorkloadCondition::kQuotaReserved);
   if (before != nullptr && !before->is_true && before->reason == reason && before->message != message &&
       same_words(before->message, message) && now < told_ + kRefresh) {
@@ -334,8 +334,7 @@ bool WorkloadLife::times_out(const WorkloadFacts& facts, const std::optional<Pod
     deactivate("RequeuingLimitExceeded", "exceeding the maximum number of re-queuing retries");
     return true;
   }
-  const std::int64_t doublings = std::min<std::int64_t>(status_.requeues++, 30);
-  const DurationMs rest = std::min(pods_ready->most_rest, pods_ready->first_rest << doublings);
+  const DurationMs rest = doubled(pods_ready->first_rest, status_.requeues++, pods_ready->most_rest);
   status_.requeue_at = (now + rest) / kSecond * kSecond;
   evicting("PodsReadyTimeout", "Exceeded the PodsReady timeout");
   return true;

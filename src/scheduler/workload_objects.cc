@@ -57,10 +57,10 @@ WorkloadObjects::WorkloadObjects(dialect::Intake& intake, const engine::Engine& 
       lanes_(lanes),
       outbox_(outbox),
       options_(options),
-      provisioner_(intake, outbox) {}
+      provisioner_(outbox) {}
 
 DurationMs WorkloadObjects::rest(int times) const {
-  return std::min(options_.most_rest, options_.first_rest << std::min(times, 20));
+  return doubled(options_.first_rest, times, options_.most_rest);
 }
 
 const WorkloadLife* WorkloadObjects::life(std::string_view workload) const {

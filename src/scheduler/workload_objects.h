@@ -5,25 +5,27 @@
 //
 // Whose they are. Berth's Workloads are owned by the Job (or the pods) and say so in an annotation; another Workload of the same owner, or
 // of the name that Berth's would have, is somebody else's: it is neither obeyed nor written, there is no second one, and the log
-// says so. But one that somebody has made for work which names it, or for work which is still to come (dialect/intake.h), is kept like Berth's: it gets
-// its status and its owner, and what it asks for is not touched. Beside those answers nothing that stands in a status decides anything: what runs is known from pods and Jobs. A status of Berth's that somebody
-// changed is corrected, after a pause that doubles each time, so that two who disagree do not write for ever. No finalizer: a
-// Workload holds nothing; one that is deleted is made again.
+// says so. But one that somebody has made for work which names it, or for work which is still to come (dialect/intake.h), is kept
+// like Berth's: it gets its status and its owner, and what it asks for is not touched. Beside those answers nothing that stands in
+// a status decides anything: what runs is known from pods and Jobs. A status of Berth's that somebody changed is corrected, after a
+// pause that doubles each time, so that two who disagree do not write for ever. No finalizer: a Workload holds nothing; one that is
+// deleted is made again.
 //
 // Admission. Work of a ClusterQueue with admission checks gets its quota and places as any other (the engine's start), and starts when
-// all checks are ready: must_wait() says so of a start, take_admissions() when it may. The answers are the other controllers': Berth adds the checks
-// as pending, asks them anew when the quota is lost, and writes them only over the version of the object that it knows (409 otherwise).
-// Checks of kProvisioningController are Berth's own to answer (provisioner.h): its work gets its quota first, and its places when the
-// nodes have come.
-// Kueue's blockAdmission goes the same way: of the starts that are held, the one that was decided first is admitted when the pods of all that
-// were admitted before are ready. Where somebody else's Workload stands in the way of Berth's, work that must be checked does not start.
+// all checks are ready: must_wait() says so of a start, take_admissions() when it may. The answers are the other controllers':
+// Berth adds the checks as pending, asks them anew when the quota is lost, and writes them only over the version of the object that
+// it knows (409 otherwise). Checks of kProvisioningController are Berth's own to answer (provisioner.h): its work gets its quota
+// first, and its places when the nodes have come.
+// Kueue's blockAdmission goes the same way: of the starts that are held, the one that was decided first is admitted when the pods
+// of all that were admitted before are ready. Where somebody else's Workload stands in the way of Berth's, work that must be
+// checked does not start.
 //
 // Elastic Jobs have a Workload per size: the slice that they run with, and while they are to get more pods another one that waits
 // (workload_slices.cc). What a slice asks for is what its object says; all else follows from the Job and its pods, as of any other work.
 //
-// Writes: on change only, one at a time per object, within a budget that queue_statuses.h shares, what starts, ends or has finished before what waits. The backlog holds uids, not
-// bodies: when its turn comes an object gets what is true then. After a start nothing is written that stands there already: what is
-// compared is the object as the watch shows it.
+// Writes: on change only, one at a time per object, within a budget that queue_statuses.h shares, what starts, ends or has finished
+// before what waits. The backlog holds uids, not bodies: when its turn comes an object gets what is true then. After a start
+// nothing is written that stands there already: what is compared is the object as the watch shows it.
 //
 // Without an API that serves Workloads, or where Kueue itself runs (set_version("")), nothing is written; time-outs
 // (workload_life.h) are carried out all the same, from memory.
@@ -205,8 +207,8 @@ class WorkloadObjects {
   // There is no such work any more.
   void leaves(const std::string& workload, Record& record, TimeMs now);
   void set_unready(const std::string& workload, bool unready, TimeMs now);
-  // workload_slices.cc. Beside the record of the workload, whose object is the slice that it runs with, an elastic Job has one for the slice
-  // that waits, and, until they are Finished, those for slices that are over. No workload is called as these are.
+  // workload_slices.cc. Beside the record of the workload, whose object is the slice that it runs with, an elastic Job has one for
+  // the slice that waits, and, until they are Finished, those for slices that are over. No workload is called as these are.
   static std::string next_of(std::string_view workload) { return "next/" + std::string(workload); }
   static bool is_next(std::string_view record) { return record.starts_with("next/"); }
   static std::string work_of(std::string_view record) {

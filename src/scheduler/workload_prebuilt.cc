@@ -1,5 +1,5 @@
-// The part of WorkloadObjects (workload_objects.h) that says whose an object is, where that changes: a Workload that somebody has made for work
-// which has come, one that is not its work's any more, and one that only pretends to be.
+// The part of WorkloadObjects (workload_objects.h) that says whose an object is, where that changes: a Workload that somebody has
+// made for work which has come, one that is not its work's any more, and one that only pretends to be.
 #include <fmt/format.h>
 
 #include <string>

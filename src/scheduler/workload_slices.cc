@@ -1,9 +1,9 @@
-// The part of WorkloadObjects (workload_objects.h) that is about the slices of elastic Jobs, as Kueue has them: a Job that runs and is to have more
-// pods gets another Workload, for all that it asks for; when it has places for these, that one is the Job's, and the former is Finished. With fewer
-// pods the Workload that it has asks for fewer.
+// The part of WorkloadObjects (workload_objects.h) that is about the slices of elastic Jobs, as Kueue has them: a Job that runs and
+// is to have more pods gets another Workload, for all that it asks for; when it has places for these, that one is the Job's, and
+// the former is Finished. With fewer pods the Workload that it has asks for fewer.
 //
-// What decides is how many pods have places, and how many the Job asks for. So nothing is lost with this process: the slices, what they ask for and
-// which is the newer are in the objects.
+// What decides is how many pods have places, and how many the Job asks for. So nothing is lost with this process: the slices, what
+// they ask for and which is the newer are in the objects.
 #include <fmt/format.h>
 
 #include <algorithm>

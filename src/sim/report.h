@@ -4,8 +4,8 @@
 // Bounds, so that a page of a million jobs opens at once: a chart has at most kMaxPoints steps (beyond, each
 // step is a slice of time with its mean, and the least and greatest value stay visible), kMaxSeries series
 // (beyond, the smallest become "other"), a distribution kMaxGroups groups and kMaxCurvePoints points per
-// curve, a curve over a number kMaxXyPoints points, a Gantt chart kMaxGanttLanes lanes and kMaxGanttBars bars (the longest), a table kMaxTableRows rows.
-// The page says where it left something out.
+// curve, a curve over a number kMaxXyPoints points, a Gantt chart kMaxGanttLanes lanes and kMaxGanttBars bars (the longest), a
+// table kMaxTableRows rows. The page says where it left something out.
 //
 // Equal data gives equal bytes: no clock, no random, no floating point in the data.
 // Text of any kind is safe to pass: it is escaped for HTML and for script, and bytes that are not UTF-8

@@ -10,6 +10,7 @@
 #include "base/interner.h"
 #include "base/random.h"
 #include "base/result.h"
+#include "base/time.h"
 
 namespace berth {
 namespace {
@@ -106,6 +107,16 @@ TEST(Cycles, AreFoundWithWhatIsBelowThem) {
   EXPECT_TRUE(found.at("c").on_it);
   EXPECT_FALSE(found.at("below").on_it);
   EXPECT_EQ(found.at("lower").text, "a -> b -> c -> a");
+}
+
+TEST(Time, RestsDoubleUpToTheMostAndNeverOverflow) {
+  EXPECT_EQ(doubled(100, 0, kMinute), 100);
+  EXPECT_EQ(doubled(100, 3, kMinute), 800);
+  EXPECT_EQ(doubled(100, 10, kMinute), kMinute);
+  EXPECT_EQ(doubled(kHour, 0, kMinute), kMinute);
+  EXPECT_EQ(doubled(0, 5, kMinute), 0);
+  EXPECT_EQ(doubled(1, 1'000'000, kEndOfTime), std::int64_t{1} << 40);
+  EXPECT_EQ(doubled(kEndOfTime / 2, 5, kEndOfTime), kEndOfTime);
 }
 
 // What is below may come first in the order of names.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dialect/decode.h"
+#include "dialect/writes.h"
 
 namespace berth::dialect {
 namespace {
@@ -105,6 +106,13 @@ TEST(WorkloadObject, SaysWhatItsOwnerAsksForInBothVersions) {
   const json patch = json::parse(update_workload("v1beta2", sketch.name, "u", sketch).body);
   EXPECT_TRUE(patch["spec"]["priorityClassRef"].is_null());
   EXPECT_TRUE(patch["spec"]["maximumExecutionTimeSeconds"].is_null());
+}
+
+TEST(Messages, AreCutBetweenCharacters) {
+  EXPECT_EQ(bounded(std::string(1024, 'a')), std::string(1024, 'a'));
+  const std::string cut = bounded(std::string(1020, 'a') + "\u00e9\u00e9\u00e9");
+  EXPECT_EQ(cut, std::string(1020, 'a') + "...") << "the character would not fit whole";
+  EXPECT_LE(bounded(std::string(5000, 'a')).size(), 1024u);
 }
 
 // One that somebody else has made: what it asks for is not touched.

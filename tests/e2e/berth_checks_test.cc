@@ -27,8 +27,8 @@ class BerthChecks : public WorkloadsTest {
   void require_checks(const json& names) {
     json rules = json::array();
     for (const json& name : names) rules.push_back({{"name", name}});
-    patch(std::string(kGroup) + "/clusterqueues/cq",
-          {{"spec", {{"admissionChecksStrategy", {{"admissionChecks", rules}}}}}});
+    const json strategy = rules.empty() ? json() : json({{"admissionChecks", rules}});
+    patch(std::string(kGroup) + "/clusterqueues/cq", {{"spec", {{"admissionChecksStrategy", strategy}}}});
   }
   // As a check's controller does: over the version that it has read.
   void say(const std::string& owner, const std::string& check, const std::string& state,

@@ -15,8 +15,8 @@ namespace {
 
 class BerthGangs : public BerthTest {};
 
-// Watches pools with room for `room` pods in which two gangs of `size` want a place: as long as one gang has so many that the other does not fit, no
-// member of the other may be bound. Looks at each event in the order of the API server, so no moment is missed.
+// Watches pools with room for `room` pods in which two gangs of `size` want a place: as long as one gang has so many that the other
+// does not fit, no member of the other may be bound. Looks at each event in the order of the API server, so no moment is missed.
 class PoolJudge {
  public:
   PoolJudge(std::size_t room, std::size_t size) : room_(room), size_(size) {}

@@ -379,8 +379,8 @@ TEST_F(BerthSecurity, NeitherForeignWorkloadsNorGatesOpenAnything) {
   expect_clean();
 }
 
-// Workloads without an owner are work of their own (docs/migration/kueue.md, prebuilt Workloads). Who may make them has its queue's quota and
-// its classes' priority, whatever they say.
+// Workloads without an owner are work of their own (docs/migration/kueue.md, prebuilt Workloads). Who may make them has its queue's
+// quota and its classes' priority, whatever they say.
 TEST_F(BerthSecurity, WorkloadsWithoutAnOwnerHoldWhatTheirQueueGrants) {
   ASSERT_NO_FATAL_FAILURE(start_two_teams());
   ASSERT_NE(start_berth(), nullptr);

@@ -182,7 +182,7 @@ TEST_F(BerthWorkloads, AreLeftToKueueWhereItRuns) {
   ASSERT_NE(berth, nullptr);
   create_job("train", 4);
   EXPECT_TRUE(eventually([&] { return !is_suspended("train"); })) << "it is Berth's all the same";
-  EXPECT_TRUE(log_has(*berth, "Kueue runs here"));
+  EXPECT_TRUE(eventually([&] { return log_has(*berth, "Kueue runs here"); }));
   EXPECT_TRUE(workload_of("train").is_null());
   EXPECT_FALSE(get(std::string(kGroup) + "/clusterqueues/cq")["status"].is_object());
   expect_clean();

@@ -1,5 +1,6 @@
 // A certificate authority for one test cluster, made in memory with OpenSSL, written as PEM. Its own key is RSA 2048, as kubeadm's: the API
-// server verifies the client's certificate with each request, which with an authority of EC P-256 took a fifth of its CPU. All other keys are P-256.
+// server verifies the client's certificate with each request, which with an authority of EC P-256 took a fifth of its CPU. All
+// other keys are P-256.
 #pragma once
 
 #include <memory>

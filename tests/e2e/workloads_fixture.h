@@ -58,10 +58,12 @@ class WorkloadsTest : public BerthTest {
     return json::parse(R"({"schedulerName": "berth", "restartPolicy": "Never", "containers": [
       {"name": "main", "image": "image", "resources": {"requests": {"cpu": "1"}, "limits": {"nvidia.com/gpu": "1"}}}]})");
   }
-  void create_job(const std::string& name, int pods, const json& labels = json::object()) {
+  void create_job(const std::string& name, int pods, const json& labels = json::object(),
+                  const json& annotations = json::object()) {
     json job = {{"apiVersion", "batch/v1"}, {"kind", "Job"}};
     job["metadata"] = {{"name", name}, {"labels", {{"kueue.x-k8s.io/queue-name", "team"}}}};
     job["metadata"]["labels"].update(labels);
+    job["metadata"]["annotations"] = annotations;
     job["spec"] = {{"parallelism", pods}, {"completions", pods}, {"suspend", true}, {"backoffLimit", 0}};
     job["spec"]["template"]["spec"] = pod_spec();
     create(kJobs, job);
