@@ -78,6 +78,7 @@ std::vector<Decision> Decider::run() {
       attempt(next);
     }
     state_.note_service();  // who was evicted may stand elsewhere in line now
+    wake_kept_out();
     const bool may_be_placed = state_.unplaced_news && !state_.unplaced.empty();
     if (state_.gained_nodes.empty() && state_.gained_roots.empty() && !state_.gained_now &&
         !state_.holds_suspect && !may_be_placed && !state_.pending.next().valid())
@@ -261,6 +262,7 @@ void Decider::attempt(ClassId class_id) {
   const WorkloadId id = state_.pending.at(class_id).members.begin()->workload;
   const WorkloadState& w = state_.workloads[id.index()];
   ++state_.stats.attempts;
+  kept_.clear();
 
   const QueueState& q = state_.queues[w.queue.index()];
   const auto refuse = [&](ReasonCode code, std::string detail) {
@@ -280,11 +282,9 @@ void Decider::attempt(ClassId class_id) {
     state_.pending.refresh_all();
     if (state_.pending.next() != class_id) return;
   }
-  // Queues that share by their dominant shares have that in their order (State::share_of).
-  if (!shares_dominantly(state_, w.queue)) {
-    const std::int64_t height = borrowing_height(w);
-    if (height > state_.pending.put_off_by(w.queue)) return state_.pending.put_off(w.queue, height);
-  }
+  const std::int64_t height = borrowing_height(w);
+  if (height > state_.pending.put_off_by(w.queue)) return state_.pending.put_off(w.queue, height);
+  kept_ = kept_from(class_id, height);
   if (places_are_unknown(w)) return attempt_quota(class_id, id);
   if (lacks_room(class_id)) {
     Parked again = std::move(state_.pending.at(class_id).why);
@@ -294,7 +294,7 @@ void Decider::attempt(ClassId class_id) {
   std::int64_t steps = state_.config.search_steps;
   if (try_flavors(id, steps)) return;
   Placer placer(state_, id, Mode::kStart, steps);
-  if (placer.run()) {
+  if (run_beside_kept(placer)) {
     state_.keep();
     return start(id, placer.placed());
   }
@@ -312,12 +312,13 @@ void Decider::attempt(ClassId class_id) {
 
   // Room that is about to be free, pledged to nobody: wait for it rather than end somebody else.
   Placer later(state_, id, Mode::kPlan, steps);
-  if (later.run()) {
+  if (run_beside_kept(later)) {
     state_.keep();
     VictimPlan plan;
     plan.placed = later.placed();
     return hold(id, plan);
   }
+  if (only_kept_is_missing(id, steps)) return park(class_id, placer.failure(), nullptr);
   // A search that ended at its bound has not shown that anybody must yield.
   if (placer.failure().steps_ended || later.failure().steps_ended) {
     Failure failure = placer.failure();
@@ -327,11 +328,16 @@ void Decider::attempt(ClassId class_id) {
   VictimSearch search(state_, lists_, id, steps);
   auto plan = search.run(grows(w) ? Ask::kWholeClaim : Ask::kLeast);
   if (!plan && grows(w) && steps >= 0) plan = search.run(Ask::kLeast);
-  if (plan) {
+  if (plan && stands_beside_kept(w, plan->placed, Mode::kPlan)) {
     state_.keep();
     return hold(id, *plan);
   }
   Failure failure = placer.failure();
+  if (plan) {  // somebody would yield, and still it has to wait
+    state_.rollback(0);
+    failure.by_quota = true;
+    return park(class_id, failure, nullptr);
+  }
   failure.steps_ended = failure.steps_ended || steps < 0;
   park(class_id, failure, &search);
 }
@@ -359,7 +365,7 @@ bool Decider::try_flavors(WorkloadId id, std::int64_t& steps) {
       return most;
     };
     Placer now(state_, id, Mode::kStart, steps, rank);
-    if (now.run()) {
+    if (run_beside_kept(now)) {
       found.starts = true;
       found.plan.placed = now.placed();
       found.rating = {FlavorMode::kFits, reach()};
@@ -367,16 +373,21 @@ bool Decider::try_flavors(WorkloadId id, std::int64_t& steps) {
     }
     if (!now.failure().by_quota && !now.failure().by_nodes) return std::nullopt;
     Placer later(state_, id, Mode::kPlan, steps, rank);
-    if (later.run()) {
+    if (run_beside_kept(later)) {
       found.plan.placed = later.placed();
       found.rating = {FlavorMode::kReclaims, reach()};
       return found;
     }
     if (now.failure().steps_ended || later.failure().steps_ended || !beyond_quota(w).reasons.empty())
       return std::nullopt;
+    if (only_kept_is_missing(id, steps, rank)) return std::nullopt;
     VictimSearch search(state_, lists_, id, steps);
     auto plan = search.run(Ask::kLeast, rank);
     if (!plan) return std::nullopt;
+    if (!stands_beside_kept(w, plan->placed, Mode::kPlan)) {
+      state_.rollback(0);
+      return std::nullopt;
+    }
     found.plan = std::move(*plan);
     const bool own = std::any_of(found.plan.victims.begin(), found.plan.victims.end(),
                                  [](const VictimPlan::Victim& v) { return !v.reclaim; });
@@ -438,7 +449,8 @@ bool Decider::lacks_room(ClassId class_id) {
 // How far up the tree the quota of its least would come from, in the flavor that it would get now; 0: it would not borrow.
 std::int64_t Decider::borrowing_height(const WorkloadState& w) const {
   std::int64_t height = 0;
-  if (!state_.quota.parent(w.queue).valid()) return height;
+  // Queues that share by their dominant shares have it in their order (State::share_of).
+  if (!state_.quota.parent(w.queue).valid() || shares_dominantly(state_, w.queue)) return height;
   for (std::size_t s = 0; s < w.sets.size(); ++s) {
     const PodSetState& set = w.sets[s];
     const std::vector<ChargeId> choices = choices_of(state_, w, s);

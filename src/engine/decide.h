@@ -3,6 +3,7 @@
 // parked with its reasons; until nothing more comes of it.
 #pragma once
 
+#include <array>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -44,13 +45,30 @@ class Decider {
   void attempt_quota(ClassId class_id, WorkloadId id);
   bool try_quota(WorkloadId id, std::span<const std::int64_t> counts, bool only_ask = false);
   bool places_are_unknown(const WorkloadState& w) const;
-  std::int64_t borrowing_height(const WorkloadState& w) const;
+  std::int64_t borrowing_height(
+      const WorkloadState& w) const;  // 0 where queues share by their dominant shares
   std::vector<Reason> never_starts(const WorkloadState& w, const PodSetState& set);
   Failure beyond_quota(const WorkloadState& w);
   // No reasons: its lane may have what it asks for, or that is not known. `found`: what a search found it to lack.
   Failure beyond_lane(const WorkloadState& w, const Failure& found);
   void park(ClassId id, const Failure& failure, const VictimSearch* search, TimeMs more_at = kEndOfTime);
   void choose_group(ClassId id, Parked& why) const;
+  // What blocked heads of strict queues keep from others (decide_keep.cc).
+  struct Kept {
+    QueueId queue;
+    WorkloadId by;
+    FlavorResource pair;
+    std::array<std::int64_t, 2> amount{};  // by plane
+  };
+  std::vector<Kept> kept_from(ClassId id, std::int64_t height);
+  const Asked& asked_by_head(ClassId head);
+  bool goes_before(ClassId a, std::int64_t a_height, ClassId b, std::int64_t b_height);
+  void charge_kept(const Kept& kept, int sign);
+  void charge_kept(int sign);
+  bool run_beside_kept(Placer& placer);
+  bool stands_beside_kept(const WorkloadState& w, std::span<const PlacedSlot> placed, Mode mode);
+  bool only_kept_is_missing(WorkloadId id, std::int64_t& steps, int rank = -1);
+  void wake_kept_out();
   void start(WorkloadId id, const std::vector<PlacedSlot>& placed);
   void hold(WorkloadId id, const VictimPlan& plan);
   // `part`: only these slots (pod set and index); empty: all that run.
@@ -63,6 +81,7 @@ class Decider {
   UnitLists lists_;
   std::vector<Decision> out_;
   TimeMs more_at_ = kEndOfTime;  // of attempt_quota
+  std::vector<Kept> kept_;       // from whom is being attempted, where it came to that
   std::unordered_map<std::uint32_t, std::size_t>
       fresh_;  // workload -> its start in out_, while only starts follow it
 };

@@ -132,6 +132,16 @@ Failure Decider::beyond_lane(const WorkloadState& w, const Failure& found) {
   return out;
 }
 
+namespace {
+
+bool lacks(const Reason& reason, std::string_view resource, std::string_view flavor) {
+  if (reason.code == ReasonCode::kQuota && reason.subject == resource && reason.detail == flavor) return true;
+  return std::any_of(reason.children.begin(), reason.children.end(),
+                     [&](const Reason& child) { return lacks(child, resource, flavor); });
+}
+
+}  // namespace
+
 void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch* search, TimeMs more_at) {
   Pending::Class& c = state_.pending.at(class_id);
   Parked why;
@@ -154,6 +164,19 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
   } else if (search != nullptr && (why.by_quota || why.by_nodes)) {
     if (reason.code != ReasonCode::kNone) reason = Reason{ReasonCode::kNone, "", "", 0, 0, 0, {reason}};
     reason.children.push_back(search->why_not());
+  }
+  for (const Kept& kept : kept_) {
+    why.kept.push_back({kept.queue, state_.workloads[kept.by.index()].arrival, kept.pair});
+    if (!lacks(reason, state_.resource_name(kept.pair), state_.flavor_name(kept.pair))) continue;
+    Reason more{ReasonCode::kQuotaKept,
+                state_.workloads[kept.by.index()].name,
+                state_.queues[kept.queue.index()].spec.name,
+                0,
+                0,
+                0,
+                {}};
+    if (reason.code != ReasonCode::kNone) reason = Reason{ReasonCode::kNone, "", "", 0, 0, 0, {reason}};
+    if (reason.children.back() != more) reason.children.push_back(std::move(more));
   }
   why.wake_at = search != nullptr ? search->more_at() : more_at;
   // Work that lacks pods, or that can never run, does not stand in the way of others in a strict queue.
@@ -185,6 +208,7 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
   std::sort(why.shapes.begin(), why.shapes.end());
   why.shapes.erase(std::unique(why.shapes.begin(), why.shapes.end()), why.shapes.end());
   if (!failure.steps_ended && !surplus) choose_group(class_id, why);
+  why.lacks_quota = failure.by_quota && why.in_line && !failure.steps_ended;
 
   // Numbers come and go with every pod; statuses follow the kind of reason.
   const auto same_kind = [](const auto& self, const Reason& a, const Reason& b) -> bool {

@@ -2,6 +2,8 @@
 // partial admission are Kueue's (preempt/flavor_choice.h, preempt/quota_victims.h).
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "engine/decide.h"
 #include "engine/preempt/cost.h"
@@ -26,17 +28,25 @@ bool Decider::places_are_unknown(const WorkloadState& w) const {
 // Starts, or plans with victims, exactly so many slots of each set. False: that cannot be. `only_ask`: nothing is decided.
 bool Decider::try_quota(WorkloadId id, std::span<const std::int64_t> counts, bool only_ask) {
   const WorkloadState& w = state_.workloads[id.index()];
-  FlavorChooser chooser(state_, id);
-  chooser.run(counts);
-  more_at_ = std::min(more_at_, chooser.more_at());
-  if (chooser.mode() < FlavorMode::kPreempts) return false;
+  std::optional<FlavorChooser> found(std::in_place, state_, id);
+  found->run(counts);
+  more_at_ = std::min(more_at_, found->more_at());
+  if (found->mode() < FlavorMode::kPreempts) return false;
+  if (found->mode() == FlavorMode::kFits && !kept_.empty()) {
+    // Beside what is kept another flavor may be the one.
+    charge_kept(+1);
+    found.emplace(state_, id).run(counts);
+    charge_kept(-1);
+    if (found->mode() != FlavorMode::kFits) return false;
+  }
+  const FlavorChooser& chooser = *found;
   std::int64_t steps = state_.config.search_steps;
   const Placer::Orders orders{chooser.charges(), counts};
   VictimPlan plan;
   if (chooser.mode() == FlavorMode::kFits) {
     if (only_ask) return true;
     Placer placer(state_, id, Mode::kStart, steps, orders);
-    if (placer.run()) {
+    if (run_beside_kept(placer)) {
       state_.keep();
       start(id, placer.placed());
       return true;
@@ -72,7 +82,8 @@ bool Decider::try_quota(WorkloadId id, std::span<const std::int64_t> counts, boo
   Placer placer(state_, id, Mode::kPlan, steps, orders);
   // Whoever yields does so for all of it.
   const auto all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-  if (!placer.run() || static_cast<std::int64_t>(placer.placed().size()) < all) {
+  if (!placer.run() || static_cast<std::int64_t>(placer.placed().size()) < all ||
+      !stands_beside_kept(w, placer.placed(), Mode::kPlan)) {
     state_.rollback(0);
     return false;
   }
@@ -121,7 +132,7 @@ void Decider::attempt_quota(ClassId class_id, WorkloadId id) {
   std::int64_t steps = state_.config.search_steps;
   // Flavors are chosen set by set; what goes together otherwise, or with only as many children as a group needs, starts, too.
   Placer placer(state_, id, Mode::kStart, steps);
-  if (placer.run()) {
+  if (run_beside_kept(placer)) {
     state_.keep();
     return start(id, placer.placed());
   }

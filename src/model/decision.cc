@@ -90,6 +90,9 @@ std::string to_text(const Reason& r) {
     case ReasonCode::kQuota:
     case ReasonCode::kQuotaMax:
       return quota_text(r);
+    case ReasonCode::kQuotaKept:
+      return fmt::format("some is kept for {}, which waits at the head of the strict queue {}", r.subject,
+                         r.detail);
     case ReasonCode::kQuotaUncovered:
       return fmt::format("the queue has no quota for {}", r.subject);
     case ReasonCode::kLaneLimit:

@@ -28,6 +28,7 @@ enum class ReasonCode : std::uint8_t {
   kBehindHead,     // subject = the workload at the head of a strict queue
   kQuota,  // subject = resource, detail = flavor, need and have in base units; have < 0: so much too much is in use
   kQuotaMax,        // the same, but more than the queue can ever have
+  kQuotaKept,       // some is kept for `subject`, which waits at the head of the strict queue `detail`
   kQuotaUncovered,  // subject = resource that the queue does not have
   kLaneLimit,  // its lane `subject` may have no more in this queue: detail = resource, need and have in base units
   // about nodes
@@ -70,6 +71,7 @@ struct EnumNames<ReasonCode> {
                                     "BehindHead"sv,
                                     "Quota"sv,
                                     "QuotaMax"sv,
+                                    "QuotaKept"sv,
                                     "QuotaUncovered"sv,
                                     "LaneLimit"sv,
                                     "Nodes"sv,

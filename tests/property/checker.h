@@ -1,4 +1,5 @@
-// The invariants 1 to 5 of the design (6: starvation.h, 7: reasons.h, 8: runner.h), checked on every decision from events and decisions alone (ledger.h).
+// The invariants 1 to 5 of the design (6: starvation.h, 7: reasons.h, 8: runner.h), checked on every decision from events and
+// decisions alone (ledger.h).
 //
 //   1  no decision leaves a group between nothing and its least number
 //   2  no decision takes more of a node, a device or a queue's quota than there is, now or once releasing pods are gone

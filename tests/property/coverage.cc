@@ -72,6 +72,7 @@ constexpr std::string_view kCases[] = {
     "reason NoVictims",
     "reason Nodes",
     "reason Quota",
+    "reason QuotaKept",
     "reason QuotaMax",
     "reason QueueMissing",
     "reason QueueDisabled",

@@ -41,11 +41,11 @@ MUTANTS = [
     ]),
     ('releasing-is-free', 2, 'work starts in room whose pods have not ended yet', 'decide.cc', [
         ('  Placer placer(state_, id, Mode::kStart, steps);\n'
-         '  if (placer.run()) {\n'
+         '  if (run_beside_kept(placer)) {\n'
          '    state_.keep();\n'
          '    return start(',
          '  Placer placer(state_, id, broken("releasing-is-free") ? Mode::kPlan : Mode::kStart, steps);\n'
-         '  if (placer.run()) {\n'
+         '  if (run_beside_kept(placer)) {\n'
          '    state_.keep();\n'
          '    return start('),
         ('    state_.set_slot(id, p.set, p.slot, SlotState::kBinding, p.node, p.charge, p.devices, kBothPlanes);',

@@ -50,6 +50,10 @@ class Question {
         ++coverage_["freed BehindHead"];
         return "";
       }
+      if (contains(told, ReasonCode::kQuotaKept)) {
+        ++coverage_["freed QuotaKept"];
+        return "";
+      }
       if (waits_for_other(told)) {
         ++coverage_["freed who would take back what is borrowed by force"];
         return "";

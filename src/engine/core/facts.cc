@@ -293,6 +293,19 @@ void State::rebuild_queues() {
       }
     }
   }
+  keepers.clear();
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    const Queue& spec = queues[i].spec;
+    const bool may_starve = spec.order == QueueOrder::kStrict && spec.leaf && !spec.unlimited &&
+                            spec.preemption.reclaim != Reclaim::kAny;
+    bool by_past = false;
+    QueueId root(i);
+    for (QueueId up = tree[i].parent; up.valid(); up = tree[up.index()].parent) {
+      by_past = by_past || queues[up.index()].spec.sharing == Sharing::kDecayedUse;
+      root = up;
+    }
+    if (may_starve && !by_past && tree[i].parent.valid()) keepers[root].emplace_back(i);
+  }
   quota.rebuild(std::move(tree), pair_flavors.size());
   rebuild_fairness();
 }

@@ -31,10 +31,17 @@ ChargeId State::likely_choice(const WorkloadState& w, std::span<const ChargeId> 
   if (choices.size() == 1) return choices.front();
   const bool past_borrowing = queues[w.queue.index()].spec.flavor_search.past_borrowing;
   ChargeId best;
+  ChargeId possible;  // if nobody used anything
   std::int64_t least = kInt64Max;
   for (const ChargeId choice : choices) {
     const auto& items = charges[choice].quota;
-    if (!fits(w, items, count, Mode::kPlan)) continue;
+    if (!fits(w, items, count, Mode::kPlan)) {
+      if (!possible.valid() && std::all_of(items.begin(), items.end(), [&](const QuotaItem& item) {
+            return saturating_mul(item.amount, count) <= quota.potential(w.queue, item.pair);
+          }))
+        possible = choice;
+      continue;
+    }
     if (!past_borrowing) return choice;
     const std::int64_t height = quota.reach(w.queue, items, count);
     if (height < least) {
@@ -42,7 +49,8 @@ ChargeId State::likely_choice(const WorkloadState& w, std::span<const ChargeId> 
       best = choice;
     }
   }
-  return best.valid() ? best : choices.front();
+  if (best.valid()) return best;
+  return possible.valid() ? possible : choices.front();
 }
 
 // What a start of the class's first workload charges at least, in the flavors that it would get now. Where it has a choice that

@@ -101,6 +101,7 @@ void State::set_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState t
   PodSetState& s = w.sets[set];
   Slot& slot = s.slots[at];
   const PlaneMask had = planes_of(slot.state);
+  ++use_version;
   if (had != 0) {
     account(w.queue, w.lane, slot.charge, slot.node, slot.devices, had, -1);
     gain_node(slot.node);
@@ -133,6 +134,7 @@ void State::move_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState 
   const PlaneMask want = planes_of(to);
   const auto more = static_cast<PlaneMask>(want & ~had);
   const auto less = static_cast<PlaneMask>(had & ~want);
+  if (had != want) ++use_version;
   account(w.queue, w.lane, slot.charge, slot.node, slot.devices, static_cast<PlaneMask>(more & ~charged), +1);
   account(w.queue, w.lane, slot.charge, slot.node, slot.devices, static_cast<PlaneMask>(less & ~freed), -1);
   if (more != 0 && queues[w.queue.index()].lane_limits.any()) filled_lanes.insert(w.queue);

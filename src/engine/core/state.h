@@ -143,6 +143,8 @@ struct QueueState {
   std::vector<TakenBack> taken_back;                // by each once
   Lanes lanes;
   LaneLimits lane_limits;
+  std::uint64_t kept_for =
+      0;  // the arrival of the head that may have kept quota when last looked at; 0: none
 };
 
 class EmptyCluster;
@@ -238,8 +240,10 @@ class State {
   // have come gets quota alone as long as the others have no more: they are placed in one search.
   std::vector<ChargeId> choices(const PodSetState& set);
   // Which of these would `count` slots get, as the search for flavors goes and quota is now? The first that fits or, where it goes
-  // past such as borrow, of those the one whose quota is nearest; the first where none fits.
+  // past such as borrow, of those the one whose quota is nearest; where none fits, the first that could if nobody used anything.
   ChargeId likely_choice(const WorkloadState& w, std::span<const ChargeId> choices, std::int64_t count) const;
+  // How the queue, the candidate's or one above it, stands among its siblings with that candidate.
+  Share share_of(QueueId queue, ClassId candidate);
   // Looks again at what a start of the class would charge, where that may be another by now: true where it is.
   bool renew_ask(ClassId id);
   void changed(WorkloadId id);
@@ -298,6 +302,8 @@ class State {
   // Grows when work ends of itself, and with every change of nodes, flavors and queues: with what changes who has how much and
   // is no consequence of a decision.
   std::uint64_t outside_version = 1;
+  // Grows with every change of who uses what.
+  std::uint64_t use_version = 1;
   std::unique_ptr<EmptyCluster> empty;  // made when it is first asked
 
   // What was gained since the last decide().
@@ -306,6 +312,9 @@ class State {
   std::set<QueueId> gained_roots;
   std::set<QueueId>
       gained_sides;  // the queues below the roots that gave something back, and those above them
+  // The queues whose blocked heads may keep quota, by the root of their tree (decide_keep.cc).
+  std::unordered_map<QueueId, std::vector<QueueId>> keepers;
+  std::uint64_t kept_as_of = 0;    // the use_version at which those who are kept out were last looked at
   std::set<QueueId> filled_lanes;  // queues with limits of their lanes where more was charged
   bool gained_now = false;         // room that held work may be waiting for
   bool holds_suspect = false;      // a node changed under a hold
@@ -344,7 +353,6 @@ class State {
   void grow_older(WorkloadId id, bool lacks_room);
   void follow_service(WorkloadId id);
   void apply_rules(QueueId queue);
-  Share share_of(QueueId queue, ClassId candidate);
   void count_priority(WorkloadId id, std::int64_t change);
   void rebuild_fairness();
   void touch_queue(QueueId queue);

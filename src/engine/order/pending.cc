@@ -39,6 +39,12 @@ Head Pending::head_of(ClassId id) const {
   return head;
 }
 
+Head Pending::across(ClassId id) const {
+  Head head = head_of(id);
+  head.lane = 0;
+  return head;
+}
+
 void Pending::set_lanes(QueueId queue, std::vector<std::uint32_t> places) {
   if (line(queue).lanes == places) return;
   const std::set<ClassId> all = line(queue).classes;
@@ -91,10 +97,7 @@ void Pending::show(QueueId queue) {
   bool eligible = !l.awake.empty();
   if (const Head* bar = l.bar(); eligible && bar != nullptr) eligible = *l.awake.begin() < *bar;
   std::optional<Head> first;
-  if (eligible) {
-    first = *l.awake.begin();
-    first->lane = 0;
-  }
+  if (eligible) first = across(l.awake.begin()->id);
   tournament_.show(queue, l.put_off, first);
 }
 
@@ -185,6 +188,7 @@ void Pending::remove(ClassId id, const Member& member) {
 void Pending::forget(ClassId id) {
   Class& c = classes_[id.index()];
   forget_time(id);
+  if (!c.why.kept.empty()) kept_out_.erase(id);
   if (!c.group.valid()) return sleepers_.unlist(id, c.queue, c.why);
   Group& group = groups_[c.group.index()];
   c.group = GroupId();
@@ -204,6 +208,7 @@ void Pending::park(ClassId id, Parked why) {
   c.why = std::move(why);
   c.group = group_of(c.why);
   if (c.why.wake_at != kEndOfTime) due_.emplace(c.why.wake_at, id);
+  if (!c.why.kept.empty()) kept_out_.insert(id);
   link(id);
   if (!c.group.valid()) {
     sleepers_.list(id, c.queue, c.why);
@@ -393,6 +398,13 @@ std::vector<ClassId> Pending::in_line(QueueId queue) const {
   const Line& l = lines_[queue.index()];
   for (const Head& head : l.strict ? l.blocked : l.old) out.push_back(head.id);
   return out;
+}
+
+ClassId Pending::strict_head(QueueId queue) const {
+  if (queue.index() >= lines_.size()) return {};
+  const Line& l = lines_[queue.index()];
+  if (!l.strict || l.blocked.empty()) return {};
+  return l.awake.empty() || *l.blocked.begin() < *l.awake.begin() ? l.blocked.begin()->id : ClassId();
 }
 
 std::size_t Pending::size_of(QueueId queue) const {

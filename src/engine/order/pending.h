@@ -3,12 +3,12 @@
 //
 // Order: first started work that is short of its least count (a half-bound gang after a restart, a lost pod), unless that is more than
 // it asked for before (Workload::asks_more_since). Then within a
-// queue by the place of its lane (quota/lanes.h), where the queue has lanes; by priority (higher first), what must start before surplus that may grow, by whether it is old (rank.h), by the key of the queue's ordering, by creation and
-// arrival; or with priority after the key. Members of a class stand in the same order. Across queues as the tree of queues
-// says (tournament.h). A queue whose first workload would run on borrowed quota can be put off until those have been tried whose
-// quota is nearer: what is lent out only now would be reclaimed at once. In a strict queue nothing behind the first blocked workload
-// is tried; in any queue nothing behind a blocked one that is old and could start on an empty cluster: the others would bar
-// their queue for ever.
+// queue by the place of its lane (quota/lanes.h), where the queue has lanes; by priority (higher first), what must start before
+// surplus that may grow, by whether it is old (rank.h), by the key of the queue's ordering, by creation and arrival; or with
+// priority after the key. Members of a class stand in the same order. Across queues as the tree of queues says (tournament.h). A
+// queue whose first workload would run on borrowed quota can be put off until those have been tried whose quota is nearer: what is
+// lent out only now would be reclaimed at once. In a strict queue nothing behind the first blocked workload is tried; in any queue
+// nothing behind a blocked one that is old and could start on an empty cluster: the others would bar their queue for ever.
 //
 // Groups (Parked::group): of parked classes of which one that cannot start shows that none behind it can, only the first is
 // listed with what may unblock it (sleepers.h), and woken by that: it tries for all of them. When it has been parked in its
@@ -116,10 +116,16 @@ class Pending {
     const auto& asleep = groups_[group.index()].asleep;
     for (auto it = asleep.upper_bound(head_of(id)); it != asleep.end(); ++it) f(at(it->id));
   }
+  // The parked classes from which others keep quota.
+  const std::set<ClassId>& kept_out() const { return kept_out_; }
   // The blocked classes whose first member is old.
   const std::set<ClassId>& old() const { return old_; }
   // The parked classes of the queue that bar those behind them, or would if nobody in front of them did, in their order.
   std::vector<ClassId> in_line(QueueId queue) const;
+  // The parked class at the head of a strict queue, with nobody awake in front of it; none: there is none.
+  ClassId strict_head(QueueId queue) const;
+  // Whether the first member of `a` stands in front of that of `b`, of whatever queues, by themselves: without the shares of the queues.
+  bool stands_before(ClassId a, ClassId b) const { return across(a) < across(b); }
   // Says of a class whether it could start if nothing else were there. Only then it bars others when it is old.
   void set_could_start(ClassId id, bool could_start, std::uint64_t version);
   std::size_t size() const { return size_; }
@@ -153,6 +159,7 @@ class Pending {
   };
 
   Head head_of(ClassId id) const;
+  Head across(ClassId id) const;  // the same, as it stands across queues
   void link(ClassId id);
   void unlink(ClassId id);
   void show(QueueId queue);
@@ -181,6 +188,7 @@ class Pending {
   std::unordered_map<std::string, GroupId> group_index_;
   std::set<ClassId> trying_across_;  // who tries for a group of several queues
   std::set<ClassId> old_;
+  std::set<ClassId> kept_out_;
   std::set<std::pair<TimeMs, ClassId>> due_;  // of the parked classes that have a time to wake at
   std::size_t size_ = 0;
 };

@@ -18,6 +18,21 @@
 
 namespace berth::engine {
 
+// What a blocked head of a strict queue asks for at least (decide_keep.cc).
+struct Asked {
+  std::vector<QuotaItem> items;  // none: it keeps nothing
+  std::int64_t height = 0;       // how far it is put off in line
+  bool borrows = false;          // more than its queue's own
+  std::uint64_t as_of = 0;       // State::use_version
+};
+// That such a head, by its arrival, keeps some of a pair.
+struct KeptBy {
+  QueueId queue;
+  std::uint64_t head = 0;
+  FlavorResource pair;
+  bool operator==(const KeptBy&) const = default;
+};
+
 // Why a class is parked, and thereby what may wake it.
 struct Parked {
   bool by_quota = false;  // any gain of quota in its tree of queues
@@ -36,6 +51,9 @@ struct Parked {
   // asleep is woken. Empty: it stands for itself.
   std::string group;
   bool across_queues = false;  // the group's classes are of several queues; all of a group say the same
+  bool lacks_quota = false;  // that it could have: at the head of a strict queue it may keep some from others
+  Asked asked;               // where it does
+  std::vector<KeptBy> kept;  // from it, by others
 };
 
 class Sleepers {

@@ -119,7 +119,8 @@ class Candidates {
     }
   }
 
-  // Of those who would yield but for their minimum runtime, or will stand behind in line by then, added as candidates in the order of time: when each may.
+  // Of those who would yield but for their minimum runtime, or will stand behind in line by then, added as candidates in the order
+  // of time: when each may.
   std::vector<std::pair<TimeMs, std::uint32_t>> add_young();
   bool some_are_young() const { return !young_.empty(); }
   TimeMs first_young() const;

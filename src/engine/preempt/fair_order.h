@@ -8,12 +8,12 @@
 // Both sides are the children of the lowest common ancestor. With both rules (FairStrategy) the second is asked of those whom
 // the first left out.
 //
-// Termination. Two rules beyond Kueue's. A candidate whose end leaves the share of its side as it is counts for the final rule only where the preemptor's
-// share stays below it. Then no eviction brings the preemptor's side to the highest share that there is without lowering the
-// victim's: whoever has the most never gets anything back by eviction, and so on downwards, so that no circle of evictions
-// closes. It needs the rules to hold of the set that is evicted in the end, and that everybody in it is needed for room: work of
-// the preemptor's own queue that ends only to make its share look smaller comes back at once. So whoever can come back does, and
-// then legal() asks of the rest: Kueue #14543 is a loop of two that comes of not asking.
+// Termination. Two rules beyond Kueue's. A candidate whose end leaves the share of its side as it is counts for the final rule only
+// where the preemptor's share stays below it. Then no eviction brings the preemptor's side to the highest share that there is
+// without lowering the victim's: whoever has the most never gets anything back by eviction, and so on downwards, so that no circle
+// of evictions closes. It needs the rules to hold of the set that is evicted in the end, and that everybody in it is needed for
+// room: work of the preemptor's own queue that ends only to make its share look smaller comes back at once. So whoever can come
+// back does, and then legal() asks of the rest: Kueue #14543 is a loop of two that comes of not asking.
 //   Together with priorities within the queues, several resources, or room that others slip into, longer circles remain (of three
 // and more workloads, each step of them fair). So a workload takes by these rules once, and again only when something has
 // happened that is no consequence of decisions (State::outside_version): what it lost meanwhile it lost to others who may have it.

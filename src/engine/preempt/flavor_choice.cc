@@ -40,19 +40,25 @@ std::int64_t FlavorChooser::taken(FlavorResource pair) const {
   return 0;
 }
 
-FlavorChooser::Rating FlavorChooser::rate(FlavorResource pair, std::int64_t amount, bool look_for_victims) {
-  const WorkloadState& w = state_.workloads[id_.index()];
-  if (amount > state_.quota.potential(w.queue, pair)) return {};
-  if (amount > 0 && amount > state_.lane_room(w, pair, Mode::kPlan)) return {};
-  const QuotaTree::Covering cover = state_.quota.covering(w.queue, pair, amount);
-  if (amount <= state_.quota.available(w.queue, pair, kAfter)) return {FlavorMode::kFits, cover.height};
+FlavorRating rate_quota(const State& state, const WorkloadState& w, FlavorResource pair,
+                        std::int64_t amount) {
+  if (amount > state.quota.potential(w.queue, pair)) return {};
+  if (amount > 0 && amount > state.lane_room(w, pair, Mode::kPlan)) return {};
+  const QuotaTree::Covering cover = state.quota.covering(w.queue, pair, amount);
+  if (amount <= state.quota.available(w.queue, pair, kAfter)) return {FlavorMode::kFits, cover.height};
   const QuotaItem ask{pair, amount};
   const bool takes_beyond_quota =
-      may_borrow_by_force(state_, w, {&ask, 1}) || shares_dominantly(state_, w.queue);
-  if (amount > state_.quota.nominal(w.queue, pair) && !cover.may_reclaim && !takes_beyond_quota)
-    return {FlavorMode::kNoFit, cover.height};
-  if (!look_for_victims) return {FlavorMode::kPreempts, cover.height};
+      may_borrow_by_force(state, w, {&ask, 1}) || shares_dominantly(state, w.queue);
+  const bool never = amount > state.quota.nominal(w.queue, pair) && !cover.may_reclaim && !takes_beyond_quota;
+  return {never ? FlavorMode::kNoFit : FlavorMode::kPreempts, cover.height};
+}
 
+FlavorChooser::Rating FlavorChooser::rate(FlavorResource pair, std::int64_t amount, bool look_for_victims) {
+  const WorkloadState& w = state_.workloads[id_.index()];
+  const Rating of_quota = rate_quota(state_, w, pair, amount);
+  if (of_quota.mode != FlavorMode::kPreempts || !look_for_victims) return of_quota;
+
+  const QuotaItem ask{pair, amount};
   const std::size_t start = state_.mark();
   const auto room_of = [&](const Yielder& who, int sign) { free_room(state_, who, sign); };
   const QuotaVictims search{state_,
@@ -68,7 +74,7 @@ FlavorChooser::Rating FlavorChooser::rate(FlavorResource pair, std::int64_t amou
                             room_of};
   const auto victims = search.run();
   state_.rollback(start);
-  if (!victims) return {FlavorMode::kHopeless, cover.height};
+  if (!victims) return {FlavorMode::kHopeless, of_quota.borrowing};
   bool own = false;
   for (const Yielder& who : *victims) {
     own = own || state_.workloads[who.workload.index()].queue == w.queue;

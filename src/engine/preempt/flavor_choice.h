@@ -34,6 +34,9 @@ bool better(const FlavorSearch& how, const FlavorRating& a, const FlavorRating& 
 // Is no further flavor looked at?
 bool search_ends(const FlavorSearch& how, const FlavorRating& rating);
 
+// Of one pair, without a look at victims: kFits, kPreempts (where they would be allowed), or kNoFit.
+FlavorRating rate_quota(const State& state, const WorkloadState& w, FlavorResource pair, std::int64_t amount);
+
 class FlavorChooser {
  public:
   FlavorChooser(State& state, WorkloadId workload) : state_(state), id_(workload) {}

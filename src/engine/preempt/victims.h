@@ -63,8 +63,8 @@ class VictimSearch {
   // Otherwise rolled back; why_not() says why. `ask` says how much must fit. `rank`: only with this flavor; -1: with any.
   std::optional<VictimPlan> run(Ask ask = Ask::kLeast, int rank = -1);
   const Reason& why_not() const { return why_not_; }
-  // After run() found nothing: the first time at which enough work may yield, because it has run its minimum or stands behind in line by then;
-  // kEndOfTime: time alone changes nothing.
+  // After run() found nothing: the first time at which enough work may yield, because it has run its minimum or stands behind in
+  // line by then; kEndOfTime: time alone changes nothing.
   TimeMs more_at() const { return more_at_; }
 
  private:

@@ -143,7 +143,7 @@ Share Fairness::share(QueueId queue, QueueId leaf, std::span<const QuotaItem> as
   }
   for (std::size_t r = 0; r < resources_; ++r) larger(borrowed[r], lendable[r]);
   Share out = weighted(queue, best.num, best.den);
-  out.over = sharing == Sharing::kGuaranteedShare || out.num > 0;
+  out.over = over;
   out.priority = out.over ? nodes_[queue.index()].priority : 0;
   return out;
 }

@@ -10,12 +10,13 @@
 //                      weight), before all that do not; those by dominant-share
 //   decayed-use      = max over r of D(n, r) / (lendable(p, r) x tick), divided by n's weight
 // A weight of 0 while anything is borrowed (or was used) ranks behind every other weight; two such compare unweighted. Where
-// nothing of r is lendable, r does not count. The dominant share above the guarantee, and not of all use, because what a
-// queue is guaranteed is nobody's business: a queue with a large guarantee would otherwise never get a part of the surplus.
-// Source: Kueue's fair sharing (research: resource_node.go, fair_sharing.go), after Ghodsi et al., "Dominant Resource
-// Fairness", NSDI 2011, taken exactly instead of in thousandths. Beyond the guarantees, starting whoever has the least
-// borrowed / weight splits the surplus in proportion to the weights among those who want it (progressive filling), which is
-// KAI's division by over-quota weights without its rounding.
+// nothing of r is lendable, r does not count; who borrows such alone comes behind all who do not, with no share. The dominant share
+// above the guarantee, and not of all use, because what a queue is guaranteed is nobody's business: a queue with a large guarantee
+// would otherwise never get a part of the surplus.
+// Source: Kueue's fair sharing (research: resource_node.go, fair_sharing.go), after Ghodsi et al., "Dominant Resource Fairness",
+// NSDI 2011, taken exactly instead of in thousandths. Beyond the guarantees, starting whoever has the least borrowed / weight
+// splits the surplus in proportion to the weights among those who want it (progressive filling), which is KAI's division by
+// over-quota weights without its rounding.
 //
 // Decayed use: D is what decayed_use.h counts, with the parent's half-life.
 //

@@ -69,6 +69,11 @@ class QuotaTree {
   std::int64_t subtree(QueueId queue, FlavorResource pair) const { return cell(queue, pair).subtree; }
   // The part of its subtree's quota that a queue never lends.
   std::int64_t local(QueueId queue, FlavorResource pair) const { return cell(queue, pair).local; }
+  // How much more than its nominal quota it may have; none: no limit.
+  std::optional<std::int64_t> borrowing_limit(QueueId queue, FlavorResource pair) const {
+    const std::int64_t limit = cell(queue, pair).borrowing;
+    return limit < 0 ? std::nullopt : std::optional(limit);
+  }
   bool declares(QueueId queue, FlavorResource pair) const { return cell(queue, pair).declared; }
   // More than its own subtree's quota is used (on the after plane): it runs on borrowed quota.
   bool borrows(QueueId queue, FlavorResource pair) const {

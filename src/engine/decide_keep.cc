@@ -1,0 +1,175 @@
+// What the blocked head of a strict queue keeps from those behind it in other queues of its tree, where its queue could not
+// take it back: else they would borrow again and again what the head waits for, and a strict queue without reclaim would starve.
+//
+//   who      the first of a strict queue with a parent that may not reclaim from everybody (Reclaim::kAny), while it lacks
+//            quota that it could have and no victims help. Not below a queue whose children share by decayed use: their order
+//            changes with time
+//   what     of each pair that its least charges: where it would not borrow, as much as its queue has left of its own nominal
+//            quota; where it would, all of it, up to its borrowing limit. Of that, what is there to be had now
+//   from     those who stand behind it in the order across queues, not those in front. They start, or hold room, only with
+//            what is left beside it, and with what their own victims leave; nobody yields for what is kept
+//
+// Source: kubernetes-sigs/kueue, pkg/scheduler/scheduler.go (reserveCapacityForUnreclaimablePreempt, quotaResourcesToReserve).
+// There every head keeps it for the cycle in which it is looked at, and the head of a strict queue is looked at in every cycle;
+// what a BestEffortFIFO head keeps for one cycle only is left out here. And there it keeps what others use, too, so that they may
+// not even put one of their own in the place of another.
+// Cost: for each attempt O(keepers of its tree), and for those that keep something O(items x depth); after a
+// change of use the same for each class that is kept out.
+#include <algorithm>
+#include <utility>
+
+#include "base/checked.h"
+#include "engine/decide.h"
+#include "engine/preempt/flavor_choice.h"
+
+namespace berth::engine {
+
+// Of the parked head of a strict queue, as things are now.
+const Asked& Decider::asked_by_head(ClassId head) {
+  Pending::Class& c = state_.pending.at(head);
+  Asked& asked = c.why.asked;
+  if (asked.as_of == state_.use_version) return asked;
+  asked = {{}, 0, false, state_.use_version};
+  const WorkloadState& w = state_.workloads[c.members.begin()->workload.index()];
+  std::vector<QuotaItem> items;
+  for (std::size_t s = 0; s < w.sets.size(); ++s) {
+    const PodSetState& set = w.sets[s];
+    const std::vector<ChargeId> choices = choices_of(state_, w, s);
+    const std::int64_t least = set.least - set.active;
+    if (choices.empty() || set.waiting == 0 || least <= 0) continue;
+    for (const QuotaItem& item : state_.charges[state_.likely_choice(w, choices, least)].quota) {
+      if (item.amount > 0) add_item(items, item.pair, saturating_mul(item.amount, least));
+    }
+  }
+  FlavorMode mode = FlavorMode::kFits;
+  for (const QuotaItem& item : items)
+    mode = std::min(mode, rate_quota(state_, w, item.pair, item.amount).mode);
+  if (mode != FlavorMode::kPreempts) return asked;
+  asked.items = std::move(items);
+  asked.height = borrowing_height(w);  // as it stands in line
+  asked.borrows = state_.quota.reach(w.queue, asked.items, 1) > 0;
+  return asked;
+}
+
+bool Decider::goes_before(ClassId a, std::int64_t a_height, ClassId b, std::int64_t b_height) {
+  const Pending::Class& x = state_.pending.at(a);
+  const Pending::Class& y = state_.pending.at(b);
+  if (a_height != b_height) return a_height < b_height;
+  if (x.broken != y.broken) return x.broken;
+  // Their queues, or those above them, that are siblings.
+  std::vector<QueueId> above;
+  for (QueueId at = y.queue; at.valid(); at = state_.quota.parent(at)) above.push_back(at);
+  QueueId ours = x.queue;
+  while (std::find(above.begin(), above.end(), state_.quota.parent(ours)) == above.end())
+    ours = state_.quota.parent(ours);
+  const auto common = std::find(above.begin(), above.end(), state_.quota.parent(ours));
+  const Share share = state_.share_of(ours, a);
+  const Share other = state_.share_of(*(common - 1), b);
+  if (share != other) return share < other;
+  return state_.pending.stands_before(a, b);
+}
+
+std::vector<Decider::Kept> Decider::kept_from(ClassId id, std::int64_t height) {
+  std::vector<Kept> out;
+  const QueueId mine = state_.pending.at(id).queue;
+  if (state_.keepers.empty()) return out;
+  const auto keepers = state_.keepers.find(state_.quota.root(mine));
+  if (keepers == state_.keepers.end()) return out;
+  for (const QueueId queue : keepers->second) {
+    if (queue == mine) continue;
+    const ClassId head = state_.pending.strict_head(queue);
+    if (!head.valid() || !state_.pending.at(head).why.lacks_quota) continue;
+    const Asked& asked = asked_by_head(head);
+    if (asked.items.empty() || !goes_before(head, asked.height, id, height)) continue;
+    for (const QuotaItem& item : asked.items) {
+      const std::int64_t use = state_.quota.usage(queue, item.pair, kAfter);
+      std::int64_t most = saturating_sub(state_.quota.nominal(queue, item.pair), use);
+      if (asked.borrows) {
+        const auto limit = state_.quota.borrowing_limit(queue, item.pair);
+        most = limit ? saturating_add(most, *limit) : kInt64Max;
+      }
+      Kept kept{queue, state_.pending.at(head).members.begin()->workload, item.pair, {}};
+      for (const Plane plane : {kNow, kAfter}) {
+        const std::int64_t there = state_.quota.available(queue, item.pair, plane);
+        kept.amount[plane] = std::max<std::int64_t>(0, std::min({item.amount, most, there}));
+      }
+      if (kept.amount[kNow] == 0 && kept.amount[kAfter] == 0) continue;
+      charge_kept(kept, +1);  // what is kept for one is not there for the next
+      out.push_back(kept);
+    }
+  }
+  for (const Kept& kept : out) charge_kept(kept, -1);
+  return out;
+}
+
+void Decider::charge_kept(const Kept& kept, int sign) {
+  state_.quota.add(kept.queue, kept.pair, sign * kept.amount[kNow], kNowBit);
+  state_.quota.add(kept.queue, kept.pair, sign * kept.amount[kAfter], kAfterBit);
+}
+
+void Decider::charge_kept(int sign) {
+  for (const Kept& kept : kept_) charge_kept(kept, sign);
+}
+
+bool Decider::run_beside_kept(Placer& placer) {
+  charge_kept(+1);
+  const bool found = placer.run();
+  charge_kept(-1);
+  return found;
+}
+
+// With the places charged.
+bool Decider::stands_beside_kept(const WorkloadState& w, std::span<const PlacedSlot> placed, Mode mode) {
+  if (kept_.empty()) return true;
+  charge_kept(+1);
+  const bool ok = std::all_of(placed.begin(), placed.end(), [&](const PlacedSlot& p) {
+    const auto& items = state_.charges[p.charge].quota;
+    return std::all_of(items.begin(), items.end(), [&](const QuotaItem& item) {
+      if (item.amount == 0) return true;
+      if (state_.quota.available(w.queue, item.pair, kAfter) < 0) return false;
+      return mode == Mode::kPlan || state_.quota.available(w.queue, item.pair, kNow) >= 0;
+    });
+  });
+  charge_kept(-1);
+  return ok;
+}
+
+// It found no places beside what is kept: would it without? Nothing stays charged.
+bool Decider::only_kept_is_missing(WorkloadId id, std::int64_t& steps, int rank) {
+  if (kept_.empty()) return false;
+  Placer placer(state_, id, Mode::kPlan, steps, rank);
+  const bool found = placer.run();
+  state_.rollback(0);
+  return found;
+}
+
+// Those from whom less is kept than when they were parked: the head is another, it lacks no quota any more, or it stands behind
+// them now.
+void Decider::wake_kept_out() {
+  bool other_heads = false;
+  for (const auto& [root, queues] : state_.keepers) {
+    for (const QueueId queue : queues) {
+      const ClassId head = state_.pending.strict_head(queue);
+      const bool keeps = head.valid() && state_.pending.at(head).why.lacks_quota;
+      const std::uint64_t now = keeps ? state_.pending.at(head).members.begin()->arrival : 0;
+      other_heads = other_heads || state_.queues[queue.index()].kept_for != now;
+      state_.queues[queue.index()].kept_for = now;
+    }
+  }
+  if (state_.pending.kept_out().empty() || (!other_heads && state_.kept_as_of == state_.use_version)) return;
+  state_.kept_as_of = state_.use_version;
+  const std::set<ClassId> all = state_.pending.kept_out();
+  for (const ClassId id : all) {
+    const Pending::Class& c = state_.pending.at(id);
+    const auto kept = kept_from(id, borrowing_height(state_.workloads[c.members.begin()->workload.index()]));
+    const bool same = std::all_of(c.why.kept.begin(), c.why.kept.end(), [&](const KeptBy& before) {
+      return std::any_of(kept.begin(), kept.end(), [&](const Kept& now) {
+        return now.queue == before.queue && now.pair == before.pair &&
+               state_.workloads[now.by.index()].arrival == before.head;
+      });
+    });
+    if (!same) state_.pending.wake(id);
+  }
+}
+
+}  // namespace berth::engine
