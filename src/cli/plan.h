@@ -31,8 +31,8 @@ struct PlanOptions {
   std::vector<std::string> scheduler_names;  // empty: every pod that is not bound
 };
 
-// 0: done, and as expected (of a log: the recorded decisions again). 1: not as expected, `err` says what differs. 2: wrong input, `err` names file, line, column and field,
-// and nothing is written to `out`.
+// 0: done, and as expected (of a log: the recorded decisions again). 1: not as expected, `err` says what differs. 2: wrong input,
+// `err` names file, line, column and field, and nothing is written to `out`.
 int run_plan(const PlanOptions& options, std::ostream& out, std::ostream& err);
 
 // Adds the subcommand; its callback sets `exit_code`.

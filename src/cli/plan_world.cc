@@ -229,12 +229,19 @@ PlanRound PlanWorld::decide(TimeMs now) {
     line.cost = decision.cost;
     line.reason = dialect::readable(decision.reason, intake_);
     if (const auto whom = intake_.workload(decision.beneficiary)) line.beneficiary = whom->name;
+    const bool grows = !info->former.empty() && !grown_.contains(decision.workload);
     switch (decision.kind) {
       case DecisionKind::kStart:
+        if (grows) {
+          grown_.insert(decision.workload);
+          notes_.push_back(
+              fmt::format("{} replaces {} (workload slice), whose pods run on", info->name, info->former));
+        }
         round.starts.push_back(std::move(line));
         touched.insert(decision.workload);
         break;
       case DecisionKind::kEvict:
+        if (grows) line.name = info->former;
         for (const auto& slot : decision.slots) {
           if (const auto pod = intake_.pod_at(decision.workload, slot.pod_set, slot.index)) {
             ending_.insert(std::string(pod->uid));
@@ -271,8 +278,13 @@ PlanRound PlanWorld::decide(TimeMs now) {
     const bool waits = view == views.end() || view->second.slots_waiting > 0 || (!runs && !ends);
     const bool held = view != views.end() && view->second.slots_held > 0;
     // Pods of a running gang that wait are the surplus of an elastic one, or replacements.
-    if (runs && !touched.contains(uid)) round.running.push_back(line);
-    if (ends && !touched.contains(uid)) round.ending.push_back(line);
+    PlanLine holder = line;
+    if (!info.former.empty() && !grown_.contains(uid)) {
+      holder.name = info.former;
+      holder.pods = view == views.end() ? 0 : view->second.slots_running + view->second.slots_releasing;
+    }
+    if (runs && !touched.contains(uid)) round.running.push_back(holder);
+    if (ends && !touched.contains(uid)) round.ending.push_back(holder);
     if (held) {
       if (!touched.contains(uid)) {
         for (const auto& hold : engine_.holds()) {

@@ -71,6 +71,7 @@ class PlanWorld {
   std::map<std::string, Labels> nodes_;
   std::vector<Decision> last_;
   std::set<std::string> ending_;  // pods that were evicted and are not gone
+  std::set<std::string> grown_;   // workloads that replaced their former slice
   std::vector<std::string> notes_;
   std::set<std::string> noted_;
   TimeMs newest_ = 0;

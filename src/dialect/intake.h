@@ -105,6 +105,8 @@ struct WorkloadInfo {
   std::uint64_t revision =
       0;  // changes when its pods turn out to be others than its template said, and it is decided anew
   bool elastic = false;  // a Job of kKueueElastic
+  // IntakeConfig::quota_only: the slice (namespace/name) that it replaces when it has quota for what it lacks; its pods run. "" = none.
+  std::string former;
   std::int64_t whole =
       0;  // pods with which its present run has been whole, as far as they are wanted; 0: not yet
   bool is_job() const { return !job_name.empty(); }
@@ -167,9 +169,10 @@ class Intake {
   // longer; what its slots are then is told by renew(). Nothing where the workload is no Job that is held.
   void set_released(std::string_view workload, bool released);
   bool is_released(std::string_view workload) const;
-  // A suspended Job that may start with fewer pods, and that the engine has no room for, even if others end: it is told to the engine with fewer, at the
-  // next drain(); first into free room only, then, called again, with its least number whoever must end for that. False: it is no such Job, or
-  // nothing is left to offer. After grant(), and when its owner changes it, all of its pods come first again.
+  // A suspended Job, or a Workload whose work is to come, that may start with fewer pods, and that the engine has no room for, even
+  // if others end: it is told to the engine with fewer, at the next drain(); first into free room only, then, called again, with
+  // its least number whoever must end for that. False: it is no such Job, or nothing is left to offer. After grant(), and when its
+  // owner changes it, all of its pods come first again.
   bool offer_less(std::string_view workload);
   bool may_offer_less(std::string_view workload) const;
   bool is_offered_less(std::string_view workload) const;
@@ -198,8 +201,8 @@ class Intake {
   // The nodes that were asked for are there: from now on it is placed. Otherwise, in the flavors of such a check, it gets quota alone
   // (PodTemplate::awaited_flavors). True: something changed.
   bool set_nodes_came(std::string_view workload, bool came);
-  // The admission checks of the ClusterQueue that the workload is in, where they are to be asked (CheckMode::kLive); else empty. Valid until the
-  // next change.
+  // The admission checks of the ClusterQueue that the workload is in, where they are to be asked (CheckMode::kLive); else empty.
+  // Valid until the next change.
   const std::vector<CheckRule>& checks(std::string_view workload) const;
   // The pods of the suspended Job `workload` will get this too, so that it is placed by it, and not by what former ones have left in
   // its template (kPodSetUpdates); nullptr: nothing more. True: it is decided anew for that, and loses the places that it has.
@@ -215,8 +218,9 @@ class Intake {
 
   // What Kueue's Workload object says of it. Nothing where it is unknown, or has no LocalQueue.
   std::optional<WorkloadSketch> sketch(std::string_view workload) const;
-  // Workloads that somebody else has made (kKueuePrebuilt; Kueue's MultiKueue makes them, and then the Job): each is work of its own until a Job, or
-  // pods, come that name it and ask for what it says. Their status is never looked at. Only with CheckMode::kLive.
+  // Workloads that somebody else has made (kKueuePrebuilt; Kueue's MultiKueue makes them, and then the Job): each is work of its
+  // own until a Job, or pods, come that name it and ask for what it says. Their status is never looked at. Only with
+  // CheckMode::kLive.
   // Of whom it is, or is itself: the uid of a workload; "": it is nobody's work.
   std::string_view prebuilt_owner(std::string_view ns, std::string_view name) const;
   // It has no pods, and will have none: it waits for whom it was made for.
@@ -242,8 +246,8 @@ class Intake {
 
   std::optional<PodView> pod(std::string_view uid) const;
   std::optional<PodView> pod_at(std::string_view workload, std::int64_t pod_set, std::int64_t index) const;
-  // Whether the slot waits for a member of a group that starts before all of its pods are there (kKueueFastAdmission): its place is kept for
-  // the pod that comes, and is somebody else's when it has not been started, or is ended.
+  // Whether the slot waits for a member of a group that starts before all of its pods are there (kKueueFastAdmission): its place is
+  // kept for the pod that comes, and is somebody else's when it has not been started, or is ended.
   bool expects(std::string_view workload, std::int64_t pod_set, std::int64_t index) const;
   // The pods of a workload in the order of their slots.
   std::vector<PodView> pods_of(std::string_view workload) const;

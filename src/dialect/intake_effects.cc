@@ -50,6 +50,11 @@ void Intake::Impl::take(Load& load) {
     changed->pod_sets[i].spec.zero_requests = std::move(as.zero_requests);
     if (load.inadmissible.empty()) load.inadmissible = std::move(as.refused);
   }
+  const auto says_least = [](const auto& set) { return set.min_count.has_value(); };
+  const bool may_fit = !config.quota_only &&
+                       std::any_of(load.written->pod_sets.begin(), load.written->pod_sets.end(), says_least);
+  if (may_fit && changed == nullptr) changed = std::make_shared<KueueWorkload>(*load.written);
+  if (may_fit) fit(*changed, load);
   if (changed != nullptr) load.object = std::move(changed);
 }
 
@@ -105,6 +110,7 @@ void Intake::set_reserved(std::string_view workload, bool reserved) {
   if (ix == kNoIx || s.loads[ix].reserved == reserved) return;
   s.loads[ix].reserved = reserved;
   if (!reserved && s.loads[ix].written != nullptr) {  // what it was granted is void
+    s.loads[ix].granted = 0;
     s.take(s.loads[ix]);
     s.loads[ix].remade = s.loads[ix].emitted && s.loads[ix].object != s.loads[ix].written;
     s.refresh(ix);

@@ -260,9 +260,11 @@ void Intake::set_released(std::string_view workload, bool released) {
 
 bool Intake::may_offer_less(std::string_view workload) const {
   const Impl& s = *impl_;
-  if (s.partial_jobs == 0) return false;
+  if (s.partial_jobs == 0 && s.workload_by_name.empty()) return false;
   const auto ix = s.find_load(workload);
-  if (ix == kNoIx || s.loads[ix].kind != GangKind::kJob || s.loads[ix].offer == Offer::kAtLeast) return false;
+  if (ix == kNoIx || s.loads[ix].offer == Offer::kAtLeast) return false;
+  if (s.loads[ix].object != nullptr) return s.may_shrink(s.loads[ix]);
+  if (s.loads[ix].kind != GangKind::kJob) return false;
   const JobRecord* record = s.job_record(workload);
   return record != nullptr && s.may_shrink(s.loads[ix], record->job);
 }
@@ -273,6 +275,7 @@ bool Intake::offer_less(std::string_view workload) {
   const auto ix = s.find_load(workload);
   Load& load = s.loads[ix];
   load.offer = load.offer == Offer::kWhole ? Offer::kMostFree : Offer::kAtLeast;
+  if (load.object != nullptr) s.take(load);
   s.refresh(ix);
   return true;
 }
@@ -286,6 +289,10 @@ void Intake::grant(std::string_view workload, std::int64_t pods) {
   Impl& s = *impl_;
   const auto ix = s.find_load(workload);
   if (ix == kNoIx || s.loads[ix].offer == Offer::kWhole) return;
+  if (s.loads[ix].object != nullptr) {
+    s.grant_object(s.loads[ix], pods);
+    return s.refresh(ix);
+  }
   const JobRecord* record = s.job_record(workload);
   s.loads[ix].offer = Offer::kWhole;
   s.loads[ix].granted = record != nullptr && pods < record->job.size() ? pods : 0;

@@ -506,7 +506,8 @@ Workload Intake::Impl::build_asked(const Load& load, const Settings& settings) c
   w.preemptible = settings.preemptible;
   w.active = !settings.blocked;
   w.created = settings.created;
-  if (is_elastic(load)) w.asks_more_since = std::max(settings.created, settings.asks_more_since);
+  if (is_elastic(load) || load.former != nullptr)
+    w.asks_more_since = std::max(settings.created, settings.asks_more_since);
   w.expected_duration = settings.expected;
   w.restart = settings.restart;
   w.root.topology = settings.topology;
@@ -515,6 +516,8 @@ Workload Intake::Impl::build_asked(const Load& load, const Settings& settings) c
     std::size_t at = 0;
     const auto finish = [&](PodSet& set) {
       if (settings.invalid) set.pod = {};
+      if (settings.most_at_once && set.least_count() < set.count)
+        set.bands.push_back({.count = set.count, .protected_from_reclaim = false});
       if (at < settings.awaited.size()) set.pod.awaited_flavors = settings.awaited[at];
       ++at;
     };

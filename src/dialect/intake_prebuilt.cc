@@ -1,9 +1,10 @@
-// Workloads that somebody else has made (kKueuePrebuilt): on the workers of Kueue's MultiKueue the manager makes the Workload first, and the Job
-// when that has been admitted. So each is work of its own, without pods, until work comes that names it and asks for what it says: then it is
-// that one's, and so are its places (HandOver). What stands in its status is never looked at.
+// Workloads that somebody else has made (kKueuePrebuilt): on the workers of Kueue's MultiKueue the manager makes the Workload
+// first, and the Job when that has been admitted. So each is work of its own, without pods, until work comes that names it and asks
+// for what it says: then it is that one's, and so are its places (HandOver). What stands in its status is never looked at.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "dialect/intake_state.h"
@@ -39,6 +40,18 @@ bool same(const KueueWorkload& a, const KueueWorkload& b) {
 // Nobody's yet.
 bool may_wait_alone(const KueueWorkload& object) {
   return object.owners.empty() && !object.finished && !object.meta.deleting;
+}
+
+// The pod set of which fewer may start (Kueue's API lets one have a minCount); none: all of all.
+std::optional<std::size_t> shrinking_set(const KueueWorkload& object) {
+  std::optional<std::size_t> out;
+  for (std::size_t s = 0; s < object.pod_sets.size(); ++s) {
+    const auto& set = object.pod_sets[s];
+    if (!set.min_count || *set.min_count >= set.count) continue;
+    if (out || *set.min_count < 1) return std::nullopt;
+    out = s;
+  }
+  return out;
 }
 
 bool is_whole(const Load& load) {
@@ -103,6 +116,11 @@ void Intake::Impl::settle_prebuilt(const std::string& key) {
   const bool is_news = new_claims.erase(key) > 0 && owner != claimed.end();
   if (waits != workload_by_name.end() && (!alone || waits->second != object->second->meta.uid)) {
     const std::uint32_t ix = find_load(waits->second);
+    if (const std::int64_t granted = loads[ix].granted;
+        is_news && granted > 0 && holds(loads[find_load(owner->second)])) {
+      loads[find_load(owner->second)].granted = granted;  // it starts with so many pods, too
+      sync_job(owner->second);
+    }
     if (is_news) hand_overs.push_back(hand_over(loads[ix], loads[find_load(owner->second)]));
     workload_by_name.erase(waits);
     free_load(ix);
@@ -121,12 +139,14 @@ void Intake::Impl::settle_prebuilt(const std::string& key) {
   Load& load = loads[ix];
   auto whole = std::make_shared<KueueWorkload>(*object->second);
   if (whole->meta.created == 0) whole->meta.created = fresh ? ++arrivals : load.first_created;
-  // Who takes fewer pods is its work's affair, which is not there yet.
-  for (auto& set : whole->pod_sets) set.min_count.reset();
   load.first_created = whole->meta.created;
   const bool asks_for_else = !fresh && !same_sets(*load.written, *whole);
   load.remade = load.remade || (asks_for_else && load.emitted);
-  if (asks_for_else) load.refused.clear();
+  if (asks_for_else) {
+    load.refused.clear();
+    load.offer = Offer::kWhole;
+    load.granted = 0;
+  }
   load.written = std::move(whole);
   take(load);
   refresh(ix);
@@ -288,6 +308,33 @@ std::string_view Intake::prebuilt_owner(std::string_view ns, std::string_view na
   if (const auto it = s.claimed.find(key); it != s.claimed.end()) return it->second;
   const auto it = s.workload_by_name.find(key);
   return it == s.workload_by_name.end() ? std::string_view() : std::string_view(it->second);
+}
+
+bool Intake::Impl::may_shrink(const Load& load) const {
+  return is_live() && load.object != nullptr && load.granted == 0 && !load.reserved &&
+         shrinking_set(*load.written);
+}
+
+// Of its set that may start with fewer pods only what it is offered, or has places for.
+void Intake::Impl::fit(KueueWorkload& object, const Load& load) const {
+  const auto shrinking = shrinking_set(object);
+  for (std::size_t s = 0; s < object.pod_sets.size(); ++s) {
+    auto& set = object.pod_sets[s];
+    if (s == shrinking && load.granted > 0) set.count = load.granted;
+    if (s != shrinking || load.offer == Offer::kWhole) set.min_count.reset();
+  }
+}
+
+void Intake::Impl::grant_object(Load& load, std::int64_t granted) {
+  const auto& sets = load.written->pod_sets;
+  const std::size_t shrinking = *shrinking_set(*load.written);
+  for (std::size_t s = 0; s < sets.size(); ++s) granted -= s == shrinking ? 0 : sets[s].count;
+  load.offer = Offer::kWhole;
+  load.granted = granted < sets[shrinking].count ? granted : 0;
+  for (std::int64_t i = granted; i < sets[shrinking].count; ++i)
+    work.push_back(
+        SlotUpdate{load.uid, static_cast<std::int64_t>(shrinking), i, SlotState::kGone, "", {}, {}, 0});
+  take(load);
 }
 
 bool Intake::is_without_pods(std::string_view workload) const {

@@ -6,6 +6,7 @@
 
 #include "dialect/intake_state.h"
 #include "dialect/names.h"
+#include "dialect/writes.h"
 
 namespace berth::dialect {
 std::optional<std::int64_t> seconds_of(std::string_view text) {
@@ -193,7 +194,9 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
     out.is_prebuilt = true;
     for (std::size_t i = 0; i < object.pod_sets.size(); ++i) {
       const auto& set = object.pod_sets[i];
-      out.sets.push_back({set.name, set.count, set.count, &set.spec.pod, {}, 0});
+      const auto& asked = load.written->pod_sets[i];
+      out.sets.push_back(
+          {set.name, asked.count, asked.min_count.value_or(asked.count), &set.spec.pod, {}, 0});
       PodTemplate counted = set.spec.pod;
       s.config.counts.apply(counted);
       if (const auto total = counted.total(); total)
@@ -336,8 +339,7 @@ std::vector<QueueState> Intake::queue_states() const {
   const auto inactive = [](QueueStatus& status, std::string_view reason, std::string message) {
     status.active = false;
     status.reason = reason;
-    status.message = std::move(message);
-    if (status.message.size() > 1024) status.message.resize(1024);
+    status.message = bounded(std::move(message));
   };
   for (const auto& [name, object] : s.book.cluster_queues()) {
     QueueStatus& status = add(Kind::kClusterQueue, "", name, name);

@@ -74,6 +74,8 @@ struct Settings {
   std::int64_t boost = 0;     // part of the priority
   bool invalid = false;       // the engine gets it without its requests
   bool most_at_once = false;  // Offer::kMostFree
+  bool offers_less = false;   // of a Workload that waits alone
+  std::int64_t granted = 0;   // of that, too (Load)
   std::vector<std::vector<std::string>>
       awaited;  // by role (pod set of its object): flavors whose nodes are to be provisioned; empty: none
   bool operator==(const Settings&) const = default;
@@ -86,7 +88,7 @@ struct PriorityKey {
   auto operator<=>(const PriorityKey&) const = default;
 };
 
-// How a Job that may start with fewer pods is told to the engine.
+// How work that may start with fewer pods, a Job or a Workload that waits alone, is told to the engine.
 enum class Offer : std::uint8_t {
   kWhole,     // all of its pods, whoever must end for them
   kMostFree,  // as many as find free room, its least number or more
@@ -119,6 +121,7 @@ struct Load {
   std::int64_t unreadable = 0;                   // pods with a problem
   std::shared_ptr<const KueueWorkload> object;   // kKueueWorkload: it has slots, and no pods
   std::shared_ptr<const KueueWorkload> written;  // of that, as it was read
+  std::shared_ptr<const KueueWorkload> former;   // the slice whose places it has, and which it replaces
   std::string inadmissible;                      // and why the API server would refuse its pods
   std::int64_t whole = 0;  // its size when all its pods had nodes; 0: none has one since
   // Of a Job (intake_jobs.cc).
@@ -126,9 +129,10 @@ struct Load {
   bool released = false;                         // being unsuspended: its slots are kept
   bool reserved = false;                         // Intake::set_reserved()
   Offer offer = Offer::kWhole;
-  std::int64_t granted = 0;  // it has places for so many pods, fewer than it asked for; 0: no matter
-  bool waits = false;        // the engine was told that slots without a pod wait
-  bool remade = false;       // its role has another shape: it is told whole
+  std::int64_t granted =
+      0;  // it has places for so many pods (of a Workload: of one set), fewer than it asked for; 0: no matter
+  bool waits = false;   // the engine was told that slots without a pod wait
+  bool remade = false;  // its role has another shape: it is told whole
   // Of work that names a Workload which somebody has made for it (intake_prebuilt.cc).
   std::string prebuilt_key;                       // ns/name of that; "" = it names none
   std::shared_ptr<const KueueWorkload> prebuilt;  // it is this one, and nobody else's
@@ -300,12 +304,20 @@ struct Intake::Impl {
   void claim(Load& load, const std::string& key, std::shared_ptr<const KueueWorkload> object,
              std::vector<std::size_t> sets);
   void unclaim(Load& load, std::string why);
+  // One that waits alone, and may start with fewer pods (minCount).
+  bool may_shrink(const Load& load) const;
+  void fit(KueueWorkload& object, const Load& load) const;
+  void grant_object(Load& load, std::int64_t granted);
   std::int64_t priority_of_object(const KueueWorkload& object, Settings& settings,
                                   std::vector<std::string>& depends) const;
 
   // intake_workloads.cc: Kueue's Workload objects
   void upsert_workload(KueueWorkload&& object);
   void remove_workload(std::string_view ns, std::string_view name);
+  // nullptr: it is gone.
+  void change_planned(const std::string& key, std::shared_ptr<const KueueWorkload> object);
+  const KueueWorkload* next_slice(const KueueWorkload& of) const;
+  void tell_planned(const std::string& key);
   Settings settings_of_object(const Load& load, std::vector<std::string>& depends) const;
   void emit_admission(const Load& load);
 
@@ -350,6 +362,9 @@ struct Intake::Impl {
   std::map<std::string, std::string, std::less<>> cohort_parents;
   std::map<std::string, StopPolicy, std::less<>> own_queues;      // Berth's
   std::unordered_map<std::string, std::string> workload_by_name;  // the same of Kueue's Workloads
+  // IntakeConfig::quota_only: those that are not finished, by ns/name; and which of them replace which.
+  std::map<std::string, std::shared_ptr<const KueueWorkload>, std::less<>> planned;
+  std::map<std::string, std::set<std::string>, std::less<>> next_slices;
   std::map<std::string, std::shared_ptr<const KueueWorkload>, std::less<>> prebuilt;  // ns/name: of others
   std::unordered_map<std::string, std::string> claimed;  // and whose they are, by uid
   std::set<std::string> new_claims;                      // of these, those that nobody has been told of

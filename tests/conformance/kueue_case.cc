@@ -163,15 +163,23 @@ Result<KueueCase::Outcome> KueueCase::decide(std::int64_t cycles) {
   if (!now) return tl::unexpected<Error>(now.error());
   for (std::int64_t i = 0; i < cycles; ++i) {
     for (const Decision& d : engine_.decide(*now)) {
-      const std::string name = name_of(d.workload);
+      std::string name = name_of(d.workload);
       if (d.kind == DecisionKind::kEvict) {
+        const auto info = intake_.workload(d.workload);
+        if (!info->former.empty() && !out.replaced.contains(info->former)) name = info->former;
         out.evicted[name] = kueue_reason(d.reason);
         out.beneficiary[name] = name_of(d.beneficiary);
       }
       if (d.kind != DecisionKind::kStart) continue;
       Holding& holding = out.started[name];
       const auto& object = workloads_.at(name);
-      holding.queue = intake_.workload(d.workload)->queue;
+      const auto info = intake_.workload(d.workload);
+      holding.queue = info->queue;
+      if (!info->former.empty()) {  // it has that one's places, and gets what is missing
+        out.replaced.insert(info->former);
+        for (const auto& set : workloads_.at(info->former).assignments)
+          holding.pod_sets[set.name].count += set.count;
+      }
       for (std::size_t s = 0; s < object.pod_sets.size(); ++s) holding.pod_sets[object.pod_sets[s].name];
       for (const auto& slot : d.slots) {
         ++holding.pod_sets[object.pod_sets[static_cast<std::size_t>(slot.pod_set)].name].count;
@@ -190,7 +198,7 @@ void KueueCase::compare_cycle(const text::Node& expect, const Outcome& outcome, 
   // `whole`: all that holds quota is listed; otherwise only what is new.
   std::set<std::string> held, pending = unreadable_;
   for (const auto& [name, object] : workloads_) {
-    if (object.finished) continue;
+    if (object.finished || outcome.replaced.contains(name)) continue;
     if (!object.admitted_to.empty()) {
       held.insert(name);
     } else if (!outcome.started.contains(name)) {

@@ -45,6 +45,7 @@ class KueueCase {
     std::map<std::string, Holding> started;      // by namespace/name
     std::map<std::string, std::string> evicted;  // name -> Kueue's reason
     std::map<std::string, std::string> beneficiary;
+    std::set<std::string> replaced;  // slices that are over, since another has their places
   };
 
   std::string text(std::string_view key) const;

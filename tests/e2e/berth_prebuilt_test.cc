@@ -8,12 +8,13 @@ namespace {
 
 class BerthPrebuilt : public WorkloadsTest {
  protected:
-  void create_workload(const std::string& name, int pods) {
+  void create_workload(const std::string& name, int pods, int least = 0) {
     json object = {{"apiVersion", "kueue.x-k8s.io/v1beta2"}, {"kind", "Workload"}};
     object["metadata"] = {{"name", name}, {"labels", {{"kueue.x-k8s.io/multikueue-origin", "manager"}}}};
     object["spec"] = {{"active", true}, {"queueName", "team"}, {"priority", 0}};
     json set = {{"name", "main"}, {"count", pods}};
     set["template"] = {{"metadata", json::object()}, {"spec", pod_spec()}};
+    if (least > 0) set["minCount"] = least;
     object["spec"]["podSets"] = json::array({set});
     create(kWorkloads, object);
   }
@@ -48,6 +49,25 @@ TEST_F(BerthPrebuilt, AManagerMakesTheWorkloadFirstAndTheJobWhenItIsAdmitted) {
   EXPECT_EQ(workload("remote")["metadata"]["labels"]["kueue.x-k8s.io/multikueue-origin"], "manager");
   EXPECT_EQ(get(kWorkloads)["items"].size(), 2u) << "the Job has no other";
   expect_condition("other", "Finished", "True Succeeded");
+  expect_clean();
+}
+
+TEST_F(BerthPrebuilt, WhereThereIsNoRoomForAllItAndItsJobStartWithFewer) {
+  start_with_queue(4, 3000);
+  ASSERT_NE(start_berth(), nullptr);
+  create_workload("remote", 6, 2);
+  expect_of("remote", "Admitted", "True Admitted");
+  const auto places = [&] {
+    return workload("remote")["status"]["admission"]["podSetAssignments"][0]["count"];
+  };
+  EXPECT_EQ(places(), 4);
+  create_job("train", 6, {{"kueue.x-k8s.io/prebuilt-workload-name", "remote"}},
+             {{"kueue.x-k8s.io/job-min-parallelism", "2"}});
+  EXPECT_TRUE(eventually([&] { return !is_suspended("train"); }));
+  EXPECT_EQ(get(std::string(kJobs) + "/train")["spec"]["parallelism"], 4);
+  EXPECT_EQ(places(), 4);
+  expect_of("remote", "Finished", "True Succeeded");
+  EXPECT_EQ(get(kWorkloads)["items"].size(), 1u);
   expect_clean();
 }
 

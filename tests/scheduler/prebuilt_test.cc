@@ -20,6 +20,7 @@ struct PrebuiltText {
   int priority = 0;
   std::string queue = "team";
   std::string set = "main";
+  int least = 0;  // 0: all
 };
 
 class PrebuiltTest : public WorkloadObjectsTest {
@@ -37,6 +38,7 @@ class PrebuiltTest : public WorkloadObjectsTest {
         {{{"name", text.set},
           {"count", text.pods},
           {"template", {{"metadata", json::object()}, {"spec", job["spec"]["template"]["spec"]}}}}});
+    if (text.least > 0) object["spec"]["podSets"][0]["minCount"] = text.least;
     objects_[name] = object;
     show(name);
     w_->turn();
@@ -71,6 +73,9 @@ class PrebuiltTest : public WorkloadObjectsTest {
     for (const auto& [name, pod] : pods_)
       out += name.starts_with(job + "-") && pod["spec"].contains("nodeName") ? 1 : 0;
     return out;
+  }
+  int places_of(const std::string& object) {
+    return objects_.at(object)["status"]["admission"]["podSetAssignments"][0]["count"];
   }
   // Why Berth does not consider it.
   std::string reason(const std::string& job) {
@@ -229,6 +234,57 @@ TEST_F(PrebuiltTest, OneThatIsPreemptedBeforeItsJobComesIsToldAndComesBack) {
   settle(20 * kSecond);
   EXPECT_TRUE(is_of("remote", "Admitted"));
   EXPECT_EQ(bound("train"), 2);
+}
+
+TEST_F(PrebuiltTest, OneThatMayStartWithFewerPodsDoesAndSoDoesItsJob) {
+  start(default_options(), 4);
+  prebuilt("remote", {.pods = 6, .least = 2});
+  settle();
+  ASSERT_TRUE(is_of("remote", "Admitted"));
+  EXPECT_EQ(places_of("remote"), 4);
+  const json spec = objects_["remote"]["spec"];
+  json object = json::parse(job_json({.name = "train", .pods = 6}));
+  object["metadata"]["labels"][kNames] = "remote";
+  object["metadata"]["annotations"]["kueue.x-k8s.io/job-min-parallelism"] = "2";
+  jobs_["train"] = object;
+  update_job("train");
+  EXPECT_EQ(w_->slot(uid_of("train"), 3), SlotState::kBinding);
+  settle();
+  EXPECT_FALSE(is_suspended("train"));
+  EXPECT_EQ(jobs_["train"]["spec"]["parallelism"], 4);
+  EXPECT_EQ(bound("train"), 4);
+  EXPECT_EQ(objects_["remote"]["spec"], spec);
+  EXPECT_EQ(places_of("remote"), 4);
+  EXPECT_EQ(settle(kMinute), 0) << "nothing is written twice";
+  EXPECT_TRUE(w_->core->engine().audit());
+}
+
+TEST_F(PrebuiltTest, OneThatHadFewerPlacesAndLosesThemAsksForAllAgain) {
+  start(default_options(), 4);
+  prebuilt("remote", {.pods = 6, .least = 2});
+  settle();
+  ASSERT_EQ(places_of("remote"), 4);
+  job({.name = "urgent", .pods = 4, .priority = 10});
+  settle();
+  EXPECT_FALSE(is_suspended("urgent"));
+  EXPECT_TRUE(is_of("remote", "Evicted"));
+  EXPECT_FALSE(is_of("remote", "QuotaReserved"));
+  complete("urgent", 4);
+  settle(2 * kMinute);
+  EXPECT_TRUE(is_of("remote", "QuotaReserved"));
+  EXPECT_EQ(places_of("remote"), 4) << "all of it, and then what there is";
+  EXPECT_TRUE(w_->core->engine().audit());
+}
+
+TEST_F(PrebuiltTest, BelowItsLeastOneWaitsAndOneThatFitsIsWhole) {
+  start(default_options(), 4);
+  prebuilt("large", {.pods = 8, .least = 5});
+  settle();
+  EXPECT_FALSE(is_of("large", "QuotaReserved"));
+  prebuilt("small", {.pods = 3, .least = 1});
+  settle();
+  ASSERT_TRUE(is_of("small", "QuotaReserved"));
+  EXPECT_EQ(places_of("small"), 3);
 }
 
 TEST_F(PrebuiltTest, ARestartChangesNothingOfOneWhoseJobRuns) {
