@@ -61,6 +61,7 @@ class Decider {
     std::array<std::int64_t, 2> amount{};  // by plane
   };
   std::vector<Kept> kept_from(ClassId id, std::int64_t height);
+  ClassId head_of(QueueId queue);
   const Asked& asked_by_head(ClassId head);
   bool goes_before(ClassId a, std::int64_t a_height, ClassId b, std::int64_t b_height);
   void charge_kept(const Kept& kept, int sign);

@@ -2,8 +2,8 @@
 // take it back: else they would borrow again and again what the head waits for, and a strict queue without reclaim would starve.
 //
 //   who      the first of a strict queue with a parent that may not reclaim from everybody (Reclaim::kAny), while it lacks
-//            quota that it could have and no victims help. Not below a queue whose children share by decayed use: their order
-//            changes with time
+//            quota that it could have, whatever else it lacks. Not below a queue whose children share by decayed use: their
+//            order changes with time
 //   what     of each pair that its least charges: where it would not borrow, as much as its queue has left of its own nominal
 //            quota; where it would, all of it, up to its borrowing limit. Of that, what is there to be had now
 //   from     those who stand behind it in the order across queues, not those in front. They start, or hold room, only with
@@ -24,7 +24,15 @@
 
 namespace berth::engine {
 
-// Of the parked head of a strict queue, as things are now.
+// Whoever is first of a strict queue, be it tried already or not: what never can start, or is surplus, holds up nobody.
+ClassId Decider::head_of(QueueId queue) {
+  return state_.pending.strict_head(queue, [&](ClassId id) {
+    const WorkloadState& w = state_.workloads[state_.pending.at(id).members.begin()->workload.index()];
+    return claim_of(w).free_room_only || !beyond_quota(w).reasons.empty();
+  });
+}
+
+// Of the head of a strict queue, as things are now.
 const Asked& Decider::asked_by_head(ClassId head) {
   Pending::Class& c = state_.pending.at(head);
   Asked& asked = c.why.asked;
@@ -77,8 +85,8 @@ std::vector<Decider::Kept> Decider::kept_from(ClassId id, std::int64_t height) {
   if (keepers == state_.keepers.end()) return out;
   for (const QueueId queue : keepers->second) {
     if (queue == mine) continue;
-    const ClassId head = state_.pending.strict_head(queue);
-    if (!head.valid() || !state_.pending.at(head).why.lacks_quota) continue;
+    const ClassId head = head_of(queue);
+    if (!head.valid()) continue;
     const Asked& asked = asked_by_head(head);
     if (asked.items.empty() || !goes_before(head, asked.height, id, height)) continue;
     for (const QuotaItem& item : asked.items) {
@@ -144,14 +152,13 @@ bool Decider::only_kept_is_missing(WorkloadId id, std::int64_t& steps, int rank)
 }
 
 // Those from whom less is kept than when they were parked: the head is another, it lacks no quota any more, or it stands behind
-// them now.
+// them now. Whether it lacks quota is asked anew, and not what its search met first: that may have been nodes.
 void Decider::wake_kept_out() {
   bool other_heads = false;
   for (const auto& [root, queues] : state_.keepers) {
     for (const QueueId queue : queues) {
-      const ClassId head = state_.pending.strict_head(queue);
-      const bool keeps = head.valid() && state_.pending.at(head).why.lacks_quota;
-      const std::uint64_t now = keeps ? state_.pending.at(head).members.begin()->arrival : 0;
+      const ClassId head = head_of(queue);
+      const std::uint64_t now = head.valid() ? state_.pending.at(head).members.begin()->arrival : 0;
       other_heads = other_heads || state_.queues[queue.index()].kept_for != now;
       state_.queues[queue.index()].kept_for = now;
     }

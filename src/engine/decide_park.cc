@@ -208,7 +208,6 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
   std::sort(why.shapes.begin(), why.shapes.end());
   why.shapes.erase(std::unique(why.shapes.begin(), why.shapes.end()), why.shapes.end());
   if (!failure.steps_ended && !surplus) choose_group(class_id, why);
-  why.lacks_quota = failure.by_quota && why.in_line && !failure.steps_ended;
 
   // Numbers come and go with every pod; statuses follow the kind of reason.
   const auto same_kind = [](const auto& self, const Reason& a, const Reason& b) -> bool {

@@ -400,13 +400,6 @@ std::vector<ClassId> Pending::in_line(QueueId queue) const {
   return out;
 }
 
-ClassId Pending::strict_head(QueueId queue) const {
-  if (queue.index() >= lines_.size()) return {};
-  const Line& l = lines_[queue.index()];
-  if (!l.strict || l.blocked.empty()) return {};
-  return l.awake.empty() || *l.blocked.begin() < *l.awake.begin() ? l.blocked.begin()->id : ClassId();
-}
-
 std::size_t Pending::size_of(QueueId queue) const {
   return queue.index() < lines_.size() ? lines_[queue.index()].members : 0;
 }

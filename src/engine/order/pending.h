@@ -122,8 +122,18 @@ class Pending {
   const std::set<ClassId>& old() const { return old_; }
   // The parked classes of the queue that bar those behind them, or would if nobody in front of them did, in their order.
   std::vector<ClassId> in_line(QueueId queue) const;
-  // The parked class at the head of a strict queue, with nobody awake in front of it; none: there is none.
-  ClassId strict_head(QueueId queue) const;
+  // The class at the head of a strict queue: the first that is parked in line, or that is awake and not passed over; none: there is
+  // none.
+  template <class IsPassedOver>
+  ClassId strict_head(QueueId queue, IsPassedOver&& is_passed_over) const {
+    if (queue.index() >= lines_.size() || !lines_[queue.index()].strict) return {};
+    const Line& l = lines_[queue.index()];
+    for (const Head& head : l.awake) {
+      if (!l.blocked.empty() && *l.blocked.begin() < head) break;
+      if (!is_passed_over(head.id)) return head.id;
+    }
+    return l.blocked.empty() ? ClassId() : l.blocked.begin()->id;
+  }
   // Whether the first member of `a` stands in front of that of `b`, of whatever queues, by themselves: without the shares of the queues.
   bool stands_before(ClassId a, ClassId b) const { return across(a) < across(b); }
   // Says of a class whether it could start if nothing else were there. Only then it bars others when it is old.

@@ -51,9 +51,8 @@ struct Parked {
   // asleep is woken. Empty: it stands for itself.
   std::string group;
   bool across_queues = false;  // the group's classes are of several queues; all of a group say the same
-  bool lacks_quota = false;  // that it could have: at the head of a strict queue it may keep some from others
-  Asked asked;               // where it does
-  std::vector<KeptBy> kept;  // from it, by others
+  Asked asked;                 // where it may keep quota from others, at the head of a strict queue
+  std::vector<KeptBy> kept;    // from it, by others
 };
 
 class Sleepers {
