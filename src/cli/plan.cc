@@ -110,7 +110,8 @@ Result<Outcome> play(const PlanOptions& options, Prepared prepared) {
   intake.quota_only = quota_only(prepared);
   intake.checks = dialect::CheckMode::kAssumed;
   if (prepared.input.kueue) apply(*prepared.input.kueue, intake, config);
-  PlanWorld world(std::move(intake), config);
+  const auto& pods_ready = prepared.input.kueue ? prepared.input.kueue->pods_ready : std::nullopt;
+  PlanWorld world(std::move(intake), config, pods_ready && pods_ready->from_eviction);
   BERTH_TRY(world.apply(std::move(prepared.input.objects)));
   TimeMs now = start_time(options, prepared, world);
 

@@ -7,6 +7,7 @@
 #include "dialect/core.h"
 #include "dialect/gangs.h"
 #include "dialect/writes.h"
+#include "scheduler/workload_life.h"
 
 namespace berth::cli {
 namespace {
@@ -31,8 +32,8 @@ std::optional<std::int64_t> job_index(const dialect::Pod& pod, const dialect::Jo
 
 }  // namespace
 
-PlanWorld::PlanWorld(dialect::IntakeConfig intake, engine::EngineConfig engine_config)
-    : intake_(intake), engine_(engine_config) {
+PlanWorld::PlanWorld(dialect::IntakeConfig intake, engine::EngineConfig engine_config, bool from_eviction)
+    : intake_(intake), engine_(engine_config), quota_only_(intake.quota_only), from_eviction_(from_eviction) {
   if (intake.quota_only) {
     notes_.emplace_back(
         "No nodes are given: quota alone decides, and whether nodes have room is not checked");
@@ -82,6 +83,9 @@ Status PlanWorld::apply(std::vector<dialect::Object> objects) {
       }
       jobs.push_back(&jobs_.at(key_of(job->meta)));
     }
+    if (const auto* workload = std::get_if<dialect::KueueWorkload>(&object);
+        workload != nullptr && !quota_only_)
+      objects_.insert_or_assign(key_of(workload->meta), *workload);
     intake_.upsert(std::move(object));
   }
   std::map<std::string_view, std::vector<const dialect::Pod*>> owned;
@@ -168,6 +172,7 @@ bool PlanWorld::remove(dialect::Kind kind, const std::string& ns, const std::str
     intake_.remove(dialect::Kind::kPod, meta.ns, meta.name, meta.uid);
     it = pods_.erase(it);
   }
+  if (kind == dialect::Kind::kWorkload) objects_.erase(fmt::format("{}/{}", ns, name));
   if (kind != dialect::Kind::kPod) intake_.remove(kind, ns, name);
   if (kind == dialect::Kind::kLimitRange || kind == dialect::Kind::kRuntimeClass) take_in_again();
   drain();
@@ -177,7 +182,12 @@ bool PlanWorld::remove(dialect::Kind kind, const std::string& ns, const std::str
 bool PlanWorld::finish(const std::string& workload) {
   for (const auto& info : intake_.workloads()) {
     if (info.name != workload) continue;
-    for (const auto& view : intake_.pods_of(std::string(info.uid))) {
+    const auto views = intake_.pods_of(std::string(info.uid));
+    if (views.empty()) {  // a Workload that is work of its own
+      const auto slash = workload.find('/');
+      return remove(dialect::Kind::kWorkload, workload.substr(0, slash), workload.substr(slash + 1));
+    }
+    for (const auto& view : views) {
       auto it = pods_.find(std::string(view.uid));
       if (it == pods_.end()) continue;
       it->second.phase = dialect::PodPhase::kSucceeded;
@@ -198,11 +208,57 @@ void PlanWorld::drain() {
   for (int round = 0; round < 16; ++round) {
     events.clear();
     intake_.drain(events);
+    // A plan binds nothing: what a Workload has got is not handed over to its Job, which is decided on the same room.
+    (void)intake_.take_hand_overs();
+    (void)intake_.take_out_of_sync();
     if (events.empty()) return;
     for (const auto& event : events) {
       if (const auto status = engine_.apply(event); !status) intake_.refused(event, status.error().message);
     }
   }
+}
+
+std::string PlanWorld::work_of(const dialect::KueueWorkload& object) const {
+  if (const auto own = dialect::workload_of(object); !own.empty()) return std::string(own);
+  if (const auto named = intake_.prebuilt_owner(object.meta.ns, object.meta.name); !named.empty())
+    return std::string(named);
+  for (const auto& owner : object.owners) {
+    std::string uid = owner.uid;
+    if (uid.empty() && owner.kind == "Job") {
+      const auto job = jobs_.find(fmt::format("{}/{}", object.meta.ns, owner.name));
+      if (job != jobs_.end()) uid = job->second.meta.uid;
+    }
+    if (intake_.workload(uid)) return uid;
+    if (const auto pod = intake_.pod(uid)) return std::string(pod->workload);
+  }
+  return {};
+}
+
+void PlanWorld::stand(TimeMs now) {
+  std::map<std::string, const dialect::KueueWorkload*> said;
+  for (const auto& [key, object] : objects_) {
+    if (object.finished) continue;
+    const std::string uid = work_of(object);
+    if (uid.empty()) continue;
+    const auto [at, first] = said.try_emplace(uid, &object);
+    // Of the slices of an elastic Job the one that it runs with.
+    if (!first && object.status.is(dialect::WorkloadCondition::kQuotaReserved)) at->second = &object;
+  }
+  std::set<std::string> before = std::exchange(stood_, {});
+  for (const auto& [uid, object] : said) {
+    before.erase(uid);
+    stood_.insert(uid);
+    const bool prebuilt = !intake_.prebuilt_owner(object->meta.ns, object->meta.name).empty();
+    scheduler::WorkloadLife life;
+    life.adopt(prebuilt ? dialect::WorkloadStatus{} : object->status, object->active, from_eviction_);
+    if (prebuilt && !object->deactivate.empty())
+      life.deactivate_for(object->deactivate, object->deactivate_why);
+    dialect::Standing standing = life.standing(now);
+    standing.boost = dialect::boost_of(*object);
+    intake_.set_standing(uid, std::move(standing));
+  }
+  for (const auto& uid : before) intake_.set_standing(uid, {});
+  drain();
 }
 
 PlanLine PlanWorld::line_of(const dialect::WorkloadInfo& info) const {
@@ -217,6 +273,7 @@ PlanLine PlanWorld::line_of(const dialect::WorkloadInfo& info) const {
 PlanRound PlanWorld::decide(TimeMs now) {
   PlanRound round;
   round.now = now;
+  stand(now);
   last_ = engine_.decide(now);
   std::set<std::string> touched;
   for (const auto& decision : last_) {
@@ -245,6 +302,9 @@ PlanRound PlanWorld::decide(TimeMs now) {
         for (const auto& slot : decision.slots) {
           if (const auto pod = intake_.pod_at(decision.workload, slot.pod_set, slot.index)) {
             ending_.insert(std::string(pod->uid));
+          } else {
+            leaving_.push_back(
+                SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kWaiting, "", {}, {}, 0});
           }
         }
         round.evictions.push_back(std::move(line));
@@ -343,6 +403,9 @@ void PlanWorld::complete_evictions() {
     remade.push_back(std::move(pod));
   }
   ending_.clear();
+  for (const auto& update : std::exchange(leaving_, {})) {
+    if (const auto status = engine_.apply(update); !status) intake_.refused(update, status.error().message);
+  }
   for (auto& pod : remade) put_pod(std::move(pod));
   drain();
 }

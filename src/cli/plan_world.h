@@ -10,6 +10,7 @@
 #include "dialect/intake.h"
 #include "engine/engine.h"
 #include "model/decision.h"
+#include "model/event.h"
 
 namespace berth::cli {
 
@@ -36,7 +37,8 @@ struct PlanRound {
 class PlanWorld {
  public:
   // `intake.quota_only`: no nodes are known, quota alone decides (dialect/intake.h).
-  PlanWorld(dialect::IntakeConfig intake, engine::EngineConfig engine_config);
+  // `from_eviction`: who was evicted for pods that were not ready stands in line from then on (dialect/pods_ready.h).
+  PlanWorld(dialect::IntakeConfig intake, engine::EngineConfig engine_config, bool from_eviction = false);
 
   // Adds or replaces objects; Jobs get the pods that their controller would make.
   Status apply(std::vector<dialect::Object> objects);
@@ -63,6 +65,9 @@ class PlanWorld {
   void put_pod(dialect::Pod pod);
   void take_in(dialect::Pod& pod) const;
   void take_in_again();
+  // What Kueue's Workloads say of their work, as the scheduler takes it when it is started (scheduler/workload_life.h).
+  void stand(TimeMs now);
+  std::string work_of(const dialect::KueueWorkload& object) const;
 
   dialect::Intake intake_;
   engine::Engine engine_;
@@ -70,8 +75,13 @@ class PlanWorld {
   std::map<std::string, dialect::Job> jobs_;  // by namespace/name
   std::map<std::string, Labels> nodes_;
   std::vector<Decision> last_;
-  std::set<std::string> ending_;  // pods that were evicted and are not gone
-  std::set<std::string> grown_;   // workloads that replaced their former slice
+  std::set<std::string> ending_;                           // pods that were evicted and are not gone
+  std::vector<SlotUpdate> leaving_;                        // the same, of work without pods
+  std::map<std::string, dialect::KueueWorkload> objects_;  // by namespace/name, where there are nodes
+  std::set<std::string> stood_;                            // workloads of which one of them says something
+  bool quota_only_;
+  bool from_eviction_;
+  std::set<std::string> grown_;  // workloads that replaced their former slice
   std::vector<std::string> notes_;
   std::set<std::string> noted_;
   TimeMs newest_ = 0;

@@ -219,8 +219,8 @@ class Intake {
   // What Kueue's Workload object says of it. Nothing where it is unknown, or has no LocalQueue.
   std::optional<WorkloadSketch> sketch(std::string_view workload) const;
   // Workloads that somebody else has made (kKueuePrebuilt; Kueue's MultiKueue makes them, and then the Job): each is work of its
-  // own until a Job, or pods, come that name it and ask for what it says. Their status is never looked at. Only with
-  // CheckMode::kLive.
+  // own until a Job, or pods, come that name it and ask for what it says. Their status is never looked at. Not with
+  // CheckMode::kNone.
   // Of whom it is, or is itself: the uid of a workload; "": it is nobody's work.
   std::string_view prebuilt_owner(std::string_view ns, std::string_view name) const;
   // It has no pods, and will have none: it waits for whom it was made for.

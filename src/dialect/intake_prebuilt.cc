@@ -110,8 +110,8 @@ void Intake::Impl::settle_prebuilt(const std::string& key) {
   unsettled_prebuilt.erase(key);
   const auto object = prebuilt.find(key);
   const auto owner = claimed.find(key);
-  const bool alone =
-      is_live() && object != prebuilt.end() && owner == claimed.end() && may_wait_alone(*object->second);
+  const bool alone = reads_prebuilt() && object != prebuilt.end() && owner == claimed.end() &&
+                     may_wait_alone(*object->second);
   auto waits = workload_by_name.find(key);
   const bool is_news = new_claims.erase(key) > 0 && owner != claimed.end();
   if (waits != workload_by_name.end() && (!alone || waits->second != object->second->meta.uid)) {
@@ -192,7 +192,7 @@ void Intake::Impl::unclaim(Load& load, std::string why) {
 
 void Intake::Impl::use_prebuilt(Load& load, std::string_view name, Settings& settings,
                                 std::vector<std::string>& depends) {
-  const bool may_name = has_object(load) && !config.quota_only && book.check_mode() != CheckMode::kAssumed;
+  const bool may_name = has_object(load) && !config.quota_only;
   std::string key = may_name && !name.empty() ? key_of(load.ns, name) : std::string();
   const bool names_another = load.prebuilt_key != key;
   if (names_another) {
@@ -209,11 +209,11 @@ void Intake::Impl::use_prebuilt(Load& load, std::string_view name, Settings& set
     reason.detail = fmt::format("the Workload {} that it names ({}) {}", name, kKueuePrebuilt, why);
     unclaim(load, reason.detail);
     // It runs with its own, which stands for it no more.
-    if (names_another && load.emitted && is_live()) load.lost = reason.detail;
+    if (names_another && load.emitted && reads_prebuilt()) load.lost = reason.detail;
     if (!settings.blocked) settings.blocked = std::move(reason);
   };
   // What has its own already keeps it.
-  if (!is_live() && load.prebuilt == nullptr)
+  if (!reads_prebuilt() && load.prebuilt == nullptr)
     return wait("is not looked at, since Berth keeps no Workload objects here");
   const auto it = prebuilt.find(load.prebuilt_key);
   if (it == prebuilt.end()) return wait("does not exist");
@@ -315,13 +315,14 @@ bool Intake::Impl::may_shrink(const Load& load) const {
          shrinking_set(*load.written);
 }
 
-// Of its set that may start with fewer pods only what it is offered, or has places for.
+// Of its set that may start with fewer pods only what it is offered, or has places for; where nobody is there to offer it (berth
+// plan), what it may do.
 void Intake::Impl::fit(KueueWorkload& object, const Load& load) const {
   const auto shrinking = shrinking_set(object);
   for (std::size_t s = 0; s < object.pod_sets.size(); ++s) {
     auto& set = object.pod_sets[s];
     if (s == shrinking && load.granted > 0) set.count = load.granted;
-    if (s != shrinking || load.offer == Offer::kWhole) set.min_count.reset();
+    if (s != shrinking || (load.offer == Offer::kWhole && is_live())) set.min_count.reset();
   }
 }
 

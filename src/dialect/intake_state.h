@@ -289,6 +289,8 @@ struct Intake::Impl {
 
   // intake_prebuilt.cc: Workloads that others have made
   bool is_live() const { return !config.quota_only && book.check_mode() == CheckMode::kLive; }
+  // Workloads that somebody has made are work, or that of whom names them.
+  bool reads_prebuilt() const { return !config.quota_only && book.check_mode() != CheckMode::kNone; }
   void upsert_prebuilt(KueueWorkload&& object);
   void remove_prebuilt(const std::string& key);
   // It waits by itself as long as nobody has come for it. Makes and frees workloads: not while one is looked at.

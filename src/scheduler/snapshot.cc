@@ -123,8 +123,9 @@ Result<Snapshot> take_snapshot(kube::Transport& transport, const SnapshotOptions
   const auto served = discovery.served();
   Reader reader(transport, options);
   for (const SourceKind& source : kSourceKinds) {
-    // With nodes, the pods and Jobs that they stand for are read.
-    if (is_of_workloads(source.kind) && reader.has_nodes()) continue;
+    // With nodes, who has asked for more is no part of a plan.
+    if (source.kind != dialect::Kind::kWorkload && is_of_workloads(source.kind) && reader.has_nodes())
+      continue;
     const std::string_view version = served->version_of(source.group, source.resource);
     if (!version.empty()) {
       BERTH_TRY(reader.list(source, version));

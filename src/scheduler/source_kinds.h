@@ -42,7 +42,7 @@ inline constexpr std::array kSourceKinds = {
     SourceKind{dialect::Kind::kKaiQueue, dialect::kKaiGroup, "queues"},
 };
 
-// Only of use where Workloads are read.
+// Only of use where Workloads are kept.
 inline bool is_of_workloads(dialect::Kind kind) {
   return kind == dialect::Kind::kWorkload || kind == dialect::Kind::kProvisioningRequestConfig ||
          kind == dialect::Kind::kProvisioningRequest;

@@ -82,6 +82,30 @@ TEST_F(BerthPlan, SaysOfTheClusterWhatBerthThenDoes) {
   EXPECT_TRUE(eventually([&] { return (answer = plan(*viewer, {"-o", "json"})).code == 0; })) << answer.text;
   EXPECT_EQ(names(answer, "starts"), std::vector<std::string>{"default/first"});
 
+  // What Workloads say is seen, too: one that is work of its own, and one that stands for the Job and is deactivated.
+  const auto workload = [](const std::string& name, bool active) {
+    json set = {{"name", "main"}, {"count", 4}};
+    set["template"] = job_json({.name = name, .queue = "team", .pods = 4, .gpus = 2})["spec"]["template"];
+    return json{{"apiVersion", "kueue.x-k8s.io/v1beta2"},
+                {"kind", "Workload"},
+                {"metadata", {{"name", name}}},
+                {"spec", {{"active", active}, {"queueName", "team"}, {"podSets", json::array({set})}}}};
+  };
+  const std::string workloads = std::string(kKueue) + "/namespaces/default/workloads";
+  create(workloads, workload("remote", true));
+  json of_first = workload("of-first", false);
+  of_first["metadata"]["ownerReferences"] =
+      json::array({{{"apiVersion", "batch/v1"},
+                    {"kind", "Job"},
+                    {"name", "first"},
+                    {"uid", get(jobs_in("default") + "/first")["metadata"]["uid"]}}});
+  create(workloads, of_first);
+  answer = plan(*viewer, {"-o", "json"});
+  EXPECT_EQ(names(answer, "starts"), std::vector<std::string>{"default/remote"}) << answer.text;
+  EXPECT_EQ(names(answer, "waiting"), std::vector<std::string>{"default/first"}) << answer.text;
+  for (const std::string name : {"remote", "of-first"})
+    EXPECT_TRUE(cluster_->client().del(workloads + "/" + name).ok());
+
   auto* berth = start_berth();
   ASSERT_NE(berth, nullptr);
   EXPECT_TRUE(eventually([&] { return occupying("default/first-") == 4; }));
