@@ -520,6 +520,9 @@ void Decider::hold(WorkloadId id, const VictimPlan& plan) {
   for (const PlacedSlot& p : plan.placed) {
     state_.set_slot(id, p.set, p.slot, SlotState::kHeld, p.node, p.charge, p.devices, kAfterBit);
   }
+  const bool of_own_queue = std::any_of(plan.victims.begin(), plan.victims.end(),
+                                        [](const auto& victim) { return !victim.reclaim; });
+  if (of_own_queue) note_gain(state_, id, plan.placed);
   state_.list_hold(id, static_cast<std::uint64_t>(++state_.stats.holds));
   w.hold_cause.code = plan.victims.empty() ? ReasonCode::kReleasingRoom : ReasonCode::kPreemptor;
   Decision d;

@@ -26,10 +26,11 @@ bool names(const Reason& reason, const Reason& what) {
                                            [&](const Reason& child) { return names(child, what); });
 }
 
-// It would borrow by force, and does not while somebody waits, who stepped aside for the trial (engine/preempt/force.h).
+// It would borrow by force, or take room in its own queue while it borrows, and does not while somebody waits, who stepped aside for the trial (engine/preempt/force.h).
 bool waits_for_other(const Reason& reason) {
   return (reason.code == ReasonCode::kNoVictims &&
-          reason.detail.find("; by force not while ") != std::string::npos) ||
+          (reason.detail.find("; by force not while ") != std::string::npos ||
+           reason.detail.find("; while it borrows not while ") != std::string::npos)) ||
          std::any_of(reason.children.begin(), reason.children.end(), waits_for_other);
 }
 

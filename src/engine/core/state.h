@@ -93,11 +93,12 @@ struct WorkloadState {
   std::uint64_t hold_order = 0;
   bool placed_elsewhere =
       false;  // while it holds room that must be near its other pods, somebody else placed one of them
-  std::uint64_t took_fairly_at = 0;  // the outside_version at which it took a fair share of others
-  bool took_by_force = false;        // borrowing (preempt/force.h), and has lost no room since
-  std::uint64_t lost_force_at = 0;   // the outside_version at which it lost some after that
-  bool took_back = false;            // what a queue had borrowed by force: TakenBack
-  bool withdraw = false;             // the next decide() ends its slots
+  std::uint64_t took_fairly_at = 0;   // the outside_version at which it took a fair share of others
+  bool took_by_force = false;         // borrowing (preempt/force.h), and has lost no room since
+  std::uint64_t lost_force_at = 0;    // the outside_version at which it lost some after that
+  bool took_while_borrowing = false;  // from work of its own queue, and has lost no room since
+  bool took_back = false;             // what a queue had borrowed so, or by force: TakenBack
+  bool withdraw = false;              // the next decide() ends its slots
   std::string withdraw_why;
 
   std::int64_t waiting() const { return sum(&PodSetState::waiting); }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/core/bands.h"
 #include "engine/preempt/yield.h"
@@ -34,6 +35,18 @@ const WorkloadState* who_would_take_back(const State& state, const WorkloadState
   return nullptr;
 }
 
+// What is borrowed of it.
+std::vector<QuotaItem> borrowed(const State& state, const WorkloadState& w,
+                                std::span<const PlacedSlot> placed) {
+  std::vector<QuotaItem> out;
+  for (const PlacedSlot& p : placed) {
+    for (const QuotaItem& item : state.charges[p.charge].quota) {
+      if (item.amount > 0 && state.quota.borrows(w.queue, item.pair)) add_item(out, item.pair, item.amount);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 bool may_borrow_by_force(const State& state, const WorkloadState& w, std::span<const QuotaItem> request) {
@@ -47,12 +60,24 @@ std::string why_not_by_force(const State& state, const WorkloadState& w, std::sp
   return "; by force not again yet, since it lost what it had so";
 }
 
+std::string why_not_while_borrowing(const State& state, const WorkloadState& w,
+                                    std::span<const PlacedSlot> placed) {
+  const WorkloadState* by = who_would_take_back(state, w, borrowed(state, w, placed));
+  return by == nullptr ? ""
+                       : fmt::format("; while it borrows not while {} waits, which took it back", by->name);
+}
+
+void note_gain(State& state, WorkloadId taker, std::span<const PlacedSlot> placed) {
+  WorkloadState& w = state.workloads[taker.index()];
+  w.took_while_borrowing = w.took_while_borrowing || !borrowed(state, w, placed).empty();
+}
+
 void note_loss(State& state, WorkloadId victim, WorkloadId to, ReasonCode why) {
   WorkloadState& v = state.workloads[victim.index()];
-  if (!v.took_by_force) return;
-  v.took_by_force = false;
-  v.lost_force_at = state.outside_version;
-  if (why != ReasonCode::kReclaimed) return;
+  const bool by_force = std::exchange(v.took_by_force, false);
+  const bool while_borrowing = std::exchange(v.took_while_borrowing, false);
+  if (by_force) v.lost_force_at = state.outside_version;
+  if ((!by_force && !while_borrowing) || why != ReasonCode::kReclaimed) return;
   auto& all = state.queues[v.queue.index()].taken_back;
   std::erase_if(all, [&](const TakenBack& taken) { return !is_there(state, taken) || taken.by == to; });
   TakenBack now{to, state.workloads[to.index()].arrival, {}};

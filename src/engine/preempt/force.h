@@ -1,4 +1,5 @@
-// Who may borrow by force (PreemptionPolicy::borrow_within), and who stands back from it for a while.
+// Who may borrow by force (PreemptionPolicy::borrow_within), or take room in its own queue while it borrows, and who stands back from it
+// for a while.
 //
 // The rights to take room make no order. One may borrow by force from work of lower priority in another queue; work of that queue
 // that stays within its quota may reclaim what was borrowed; and work in front of that in its queue may take the room from it, and
@@ -9,13 +10,18 @@
 //   - A workload that has lost, in whatever way, room that it took by force takes none so again until something has happened that is no
 //     consequence of a decision (State::outside_version). By this alone no circle goes on by force: between two such happenings
 //     each workload loses what it so took once. The first rule is there because in a busy cluster something always happens.
-// Both look at what has been, not ahead: whether somebody who waits would take the room back is a search of its own.
+// The same circle closes where work that stays within its quota reclaims room, and work in front of it in its queue takes the room
+// from it and borrows: what was borrowed is reclaimed, and the room lent again. So of who took room from its own queue while it borrowed,
+// and had to give it back, the first holds, too: none of its queue does so as long as the work that took it back waits for room.
+//
+// All look at what has been, not ahead: whether somebody who waits would take the room back is a search of its own.
 #pragma once
 
 #include <span>
 #include <string>
 
 #include "engine/core/state.h"
+#include "engine/place/placer.h"
 
 namespace berth::engine {
 
@@ -24,6 +30,12 @@ bool may_borrow_by_force(const State& state, const WorkloadState& w, std::span<c
 
 // Why not, where the policy of its queue would let it, as the end of a sentence that its owner reads.
 std::string why_not_by_force(const State& state, const WorkloadState& w, std::span<const QuotaItem> request);
+
+// `placed`, charged now, with room that its own queue gave up: why it may not have that as long as it borrows for it, as above; "": it may.
+std::string why_not_while_borrowing(const State& state, const WorkloadState& w,
+                                    std::span<const PlacedSlot> placed);
+// It got this so.
+void note_gain(State& state, WorkloadId taker, std::span<const PlacedSlot> placed);
 
 // Told before `victim` loses room to `to`, with the reason that its owner reads.
 void note_loss(State& state, WorkloadId victim, WorkloadId to, ReasonCode why);
