@@ -263,6 +263,8 @@ void Decider::attempt(ClassId class_id) {
   const WorkloadState& w = state_.workloads[id.index()];
   ++state_.stats.attempts;
   kept_.clear();
+  kept_known_ = false;
+  short_beside_kept_.clear();
 
   const QueueState& q = state_.queues[w.queue.index()];
   const auto refuse = [&](ReasonCode code, std::string detail) {
@@ -284,7 +286,8 @@ void Decider::attempt(ClassId class_id) {
   }
   const std::int64_t height = borrowing_height(w);
   if (height > state_.pending.put_off_by(w.queue)) return state_.pending.put_off(w.queue, height);
-  kept_ = kept_from(class_id, height);
+  attempted_ = class_id;
+  attempted_height_ = height;
   if (places_are_unknown(w)) return attempt_quota(class_id, id);
   if (lacks_room(class_id)) {
     Parked again = std::move(state_.pending.at(class_id).why);
@@ -293,53 +296,60 @@ void Decider::attempt(ClassId class_id) {
 
   std::int64_t steps = state_.config.search_steps;
   if (try_flavors(id, steps)) return;
-  Placer placer(state_, id, Mode::kStart, steps);
-  if (run_beside_kept(placer)) {
+  std::optional<Placer> placer;
+  const auto to_start = [&](std::optional<Placer>& into) { into.emplace(state_, id, Mode::kStart, steps); };
+  if (run_beside_kept(placer, id, Mode::kStart, to_start)) {
     state_.keep();
-    return start(id, placer.placed());
+    return start(id, placer->placed());
   }
+  const Failure& lacking = placer->failure();
   // Nothing that is running ends for work that lacks pods, or that asks for what does not exist.
-  const bool hopeful = placer.failure().by_quota || placer.failure().by_nodes;
-  if (!hopeful) return park(class_id, placer.failure(), nullptr);
+  const bool hopeful = lacking.by_quota || lacking.by_nodes;
+  if (!hopeful) return park(class_id, lacking, nullptr);
   // However the search went: work that asks for more than its queue can ever have is refused, and blocks nobody.
   if (Failure never = beyond_quota(w); !never.reasons.empty()) return park(class_id, never, nullptr);
-  if (Failure own = beyond_lane(w, placer.failure()); !own.reasons.empty())
-    return park(class_id, own, nullptr);
+  if (Failure own = beyond_lane(w, lacking); !own.reasons.empty()) return park(class_id, own, nullptr);
 
   // Surplus takes room that is free, and waits for none.
   const Claim claim = claim_of(w);
-  if (claim.free_room_only) return park(class_id, placer.failure(), nullptr);
+  if (claim.free_room_only) return park(class_id, lacking, nullptr);
 
   // Room that is about to be free, pledged to nobody: wait for it rather than end somebody else.
-  Placer later(state_, id, Mode::kPlan, steps);
-  if (run_beside_kept(later)) {
+  std::optional<Placer> later;
+  const auto to_wait = [&](std::optional<Placer>& into) { into.emplace(state_, id, Mode::kPlan, steps); };
+  if (run_beside_kept(later, id, Mode::kPlan, to_wait)) {
     state_.keep();
     VictimPlan plan;
-    plan.placed = later.placed();
+    plan.placed = later->placed();
     return hold(id, plan);
   }
-  if (only_kept_is_missing(id, steps)) return park(class_id, placer.failure(), nullptr);
+  if (only_kept_is_missing(id, steps)) return park(class_id, lacking, nullptr);
   // A search that ended at its bound has not shown that anybody must yield.
-  if (placer.failure().steps_ended || later.failure().steps_ended) {
-    Failure failure = placer.failure();
+  if (lacking.steps_ended || later->failure().steps_ended) {
+    Failure failure = lacking;
     failure.steps_ended = true;
     return park(class_id, failure, nullptr);
   }
-  VictimSearch search(state_, lists_, id, steps);
-  auto plan = search.run(grows(w) ? Ask::kWholeClaim : Ask::kLeast);
-  if (!plan && grows(w) && steps >= 0) plan = search.run(Ask::kLeast);
+  std::optional<VictimSearch> search;
+  const auto look_for_victims = [&] {
+    search.emplace(state_, lists_, id, steps);
+    auto found = search->run(grows(w) ? Ask::kWholeClaim : Ask::kLeast);
+    if (!found && grows(w) && steps >= 0) found = search->run(Ask::kLeast);
+    return found;
+  };
+  auto plan = beside_kept(w, steps, look_for_victims);
   if (plan && stands_beside_kept(w, plan->placed, Mode::kPlan)) {
     state_.keep();
     return hold(id, *plan);
   }
-  Failure failure = placer.failure();
+  Failure failure = lacking;
   if (plan) {  // somebody would yield, and still it has to wait
     state_.rollback(0);
     failure.by_quota = true;
     return park(class_id, failure, nullptr);
   }
   failure.steps_ended = failure.steps_ended || steps < 0;
-  park(class_id, failure, &search);
+  park(class_id, failure, &*search);
 }
 
 bool Decider::try_flavors(WorkloadId id, std::int64_t& steps) {
@@ -364,25 +374,31 @@ bool Decider::try_flavors(WorkloadId id, std::int64_t& steps) {
         most = std::max(most, state_.quota.reach(w.queue, state_.charges[p.charge].quota, 0));
       return most;
     };
-    Placer now(state_, id, Mode::kStart, steps, rank);
-    if (run_beside_kept(now)) {
+    std::optional<Placer> now;
+    const auto to_start = [&](std::optional<Placer>& into) {
+      into.emplace(state_, id, Mode::kStart, steps, rank);
+    };
+    if (run_beside_kept(now, id, Mode::kStart, to_start)) {
       found.starts = true;
-      found.plan.placed = now.placed();
+      found.plan.placed = now->placed();
       found.rating = {FlavorMode::kFits, reach()};
       return found;
     }
-    if (!now.failure().by_quota && !now.failure().by_nodes) return std::nullopt;
-    Placer later(state_, id, Mode::kPlan, steps, rank);
-    if (run_beside_kept(later)) {
-      found.plan.placed = later.placed();
+    if (!now->failure().by_quota && !now->failure().by_nodes) return std::nullopt;
+    std::optional<Placer> later;
+    const auto to_wait = [&](std::optional<Placer>& into) {
+      into.emplace(state_, id, Mode::kPlan, steps, rank);
+    };
+    if (run_beside_kept(later, id, Mode::kPlan, to_wait)) {
+      found.plan.placed = later->placed();
       found.rating = {FlavorMode::kReclaims, reach()};
       return found;
     }
-    if (now.failure().steps_ended || later.failure().steps_ended || !beyond_quota(w).reasons.empty())
+    if (now->failure().steps_ended || later->failure().steps_ended || !beyond_quota(w).reasons.empty())
       return std::nullopt;
     if (only_kept_is_missing(id, steps, rank)) return std::nullopt;
-    VictimSearch search(state_, lists_, id, steps);
-    auto plan = search.run(Ask::kLeast, rank);
+    auto plan =
+        beside_kept(w, steps, [&] { return VictimSearch(state_, lists_, id, steps).run(Ask::kLeast, rank); });
     if (!plan) return std::nullopt;
     if (!stands_beside_kept(w, plan->placed, Mode::kPlan)) {
       state_.rollback(0);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -66,8 +67,35 @@ class Decider {
   bool goes_before(ClassId a, std::int64_t a_height, ClassId b, std::int64_t b_height);
   void charge_kept(const Kept& kept, int sign);
   void charge_kept(int sign);
-  bool run_beside_kept(Placer& placer);
+  void learn_kept(const WorkloadState& w, std::span<const PlacedSlot> placed = {}, Mode mode = Mode::kPlan);
   bool stands_beside_kept(const WorkloadState& w, std::span<const PlacedSlot> placed, Mode mode);
+  // make(placer) puts a new one there.
+  template <class Make>
+  bool run_beside_kept(std::optional<Placer>& placer, WorkloadId id, Mode mode, const Make& make) {
+    const std::size_t mark = state_.mark();
+    make(placer);
+    if (!placer->run()) return false;
+    const WorkloadState& w = state_.workloads[id.index()];
+    learn_kept(w, placer->placed(), mode);
+    if (stands_beside_kept(w, placer->placed(), mode)) return true;
+    state_.rollback(mark);
+    charge_kept(+1);
+    make(placer);
+    const bool found = placer->run();
+    charge_kept(-1);
+    return found;
+  }
+  // What search() finds, with it charged; what is kept is known by then.
+  template <class Search>
+  auto beside_kept(const WorkloadState& w, std::int64_t& steps, const Search& search) {
+    const std::int64_t left = steps;
+    auto plan = search();
+    if (!plan || kept_known_ || state_.keepers.empty()) return plan;
+    state_.rollback(0);
+    learn_kept(w);
+    steps = left;
+    return search();
+  }
   bool only_kept_is_missing(WorkloadId id, std::int64_t& steps, int rank = -1);
   void wake_kept_out();
   void start(WorkloadId id, const std::vector<PlacedSlot>& placed);
@@ -82,7 +110,12 @@ class Decider {
   UnitLists lists_;
   std::vector<Decision> out_;
   TimeMs more_at_ = kEndOfTime;  // of attempt_quota
-  std::vector<Kept> kept_;       // from whom is being attempted, where it came to that
+  // From whom is being attempted, as soon as it would start or hold room without: most that wait lack more than that.
+  std::vector<Kept> kept_;
+  bool kept_known_ = false;
+  std::vector<Reason> short_beside_kept_;  // of which it lacks some because of that
+  ClassId attempted_;
+  std::int64_t attempted_height_ = 0;
   std::unordered_map<std::uint32_t, std::size_t>
       fresh_;  // workload -> its start in out_, while only starts follow it
 };

@@ -13,8 +13,8 @@
 // There every head keeps it for the cycle in which it is looked at, and the head of a strict queue is looked at in every cycle;
 // what a BestEffortFIFO head keeps for one cycle only is left out here. And there it keeps what others use, too, so that they may
 // not even put one of their own in the place of another.
-// Cost: for each attempt O(keepers of its tree), and for those that keep something O(items x depth); after a
-// change of use the same for each class that is kept out.
+// Cost: nothing for who lacks quota anyway, as most do that wait. For who would start or hold room, O(keepers of its tree), and for those
+// that keep something O(items x depth); after a change of use the same for each class that is kept out.
 #include <algorithm>
 #include <utility>
 
@@ -119,27 +119,41 @@ void Decider::charge_kept(int sign) {
   for (const Kept& kept : kept_) charge_kept(kept, sign);
 }
 
-bool Decider::run_beside_kept(Placer& placer) {
-  charge_kept(+1);
-  const bool found = placer.run();
-  charge_kept(-1);
-  return found;
+// What is kept from whom is being attempted, whose places may be charged already.
+void Decider::learn_kept(const WorkloadState& w, std::span<const PlacedSlot> placed, Mode mode) {
+  if (std::exchange(kept_known_, true) || state_.keepers.empty()) return;
+  const auto charge = [&](int sign) {
+    for (const PlacedSlot& p : placed) {
+      for (const QuotaItem& item : state_.charges[p.charge].quota)
+        state_.quota.add(w.queue, item.pair, sign * item.amount, planes_of(mode));
+    }
+  };
+  charge(-1);
+  kept_ = kept_from(attempted_, attempted_height_);
+  charge(+1);
 }
 
-// With the places charged.
+// With the places charged. What it is short of goes into short_beside_kept_.
 bool Decider::stands_beside_kept(const WorkloadState& w, std::span<const PlacedSlot> placed, Mode mode) {
   if (kept_.empty()) return true;
+  std::vector<QuotaItem> asked;
+  for (const PlacedSlot& p : placed) {
+    for (const QuotaItem& item : state_.charges[p.charge].quota) {
+      if (item.amount > 0) add_item(asked, item.pair, item.amount);
+    }
+  }
+  short_beside_kept_.clear();
   charge_kept(+1);
-  const bool ok = std::all_of(placed.begin(), placed.end(), [&](const PlacedSlot& p) {
-    const auto& items = state_.charges[p.charge].quota;
-    return std::all_of(items.begin(), items.end(), [&](const QuotaItem& item) {
-      if (item.amount == 0) return true;
-      if (state_.quota.available(w.queue, item.pair, kAfter) < 0) return false;
-      return mode == Mode::kPlan || state_.quota.available(w.queue, item.pair, kNow) >= 0;
-    });
-  });
+  for (const QuotaItem& item : asked) {
+    std::int64_t left = state_.quota.available(w.queue, item.pair, kAfter);
+    if (mode == Mode::kStart) left = std::min(left, state_.quota.available(w.queue, item.pair, kNow));
+    if (left >= 0) continue;
+    short_beside_kept_.push_back({ReasonCode::kQuota, std::string(state_.resource_name(item.pair)),
+                                  std::string(state_.flavor_name(item.pair)), item.amount,
+                                  std::max<std::int64_t>(0, item.amount + left), 0, {}});
+  }
   charge_kept(-1);
-  return ok;
+  return short_beside_kept_.empty();
 }
 
 // It found no places beside what is kept: would it without? Nothing stays charged.
@@ -154,6 +168,7 @@ bool Decider::only_kept_is_missing(WorkloadId id, std::int64_t& steps, int rank)
 // Those from whom less is kept than when they were parked: the head is another, it lacks no quota any more, or it stands behind
 // them now. Whether it lacks quota is asked anew, and not what its search met first: that may have been nodes.
 void Decider::wake_kept_out() {
+  if (state_.pending.kept_out().empty()) return;
   bool other_heads = false;
   for (const auto& [root, queues] : state_.keepers) {
     for (const QueueId queue : queues) {
@@ -163,7 +178,7 @@ void Decider::wake_kept_out() {
       state_.queues[queue.index()].kept_for = now;
     }
   }
-  if (state_.pending.kept_out().empty() || (!other_heads && state_.kept_as_of == state_.use_version)) return;
+  if (!other_heads && state_.kept_as_of == state_.use_version) return;
   state_.kept_as_of = state_.use_version;
   const std::set<ClassId> all = state_.pending.kept_out();
   for (const ClassId id : all) {

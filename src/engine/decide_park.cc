@@ -155,15 +155,19 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
   } else {
     reason.children = failure.reasons;
   }
+  const auto also = [&](Reason more) {
+    if (reason.code != ReasonCode::kNone) reason = Reason{ReasonCode::kNone, "", "", 0, 0, 0, {reason}};
+    reason.children.push_back(std::move(more));
+  };
   if (failure.steps_ended) {
     why.by_quota = why.by_nodes = true;
-    Reason bound{ReasonCode::kSearchBudget, "", "", 0, 0, 0, {}};
-    if (reason.code != ReasonCode::kNone) reason = Reason{ReasonCode::kNone, "", "", 0, 0, 0, {reason}};
-    reason.children.push_back(std::move(bound));
+    also({ReasonCode::kSearchBudget, "", "", 0, 0, 0, {}});
     ++state_.stats.searches_ended;
   } else if (search != nullptr && (why.by_quota || why.by_nodes)) {
-    if (reason.code != ReasonCode::kNone) reason = Reason{ReasonCode::kNone, "", "", 0, 0, 0, {reason}};
-    reason.children.push_back(search->why_not());
+    also(search->why_not());
+  }
+  for (const Reason& missing : short_beside_kept_) {
+    if (!lacks(reason, missing.subject, missing.detail)) also(missing);
   }
   for (const Kept& kept : kept_) {
     why.kept.push_back({kept.queue, state_.workloads[kept.by.index()].arrival, kept.pair});
@@ -175,8 +179,7 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
                 0,
                 0,
                 {}};
-    if (reason.code != ReasonCode::kNone) reason = Reason{ReasonCode::kNone, "", "", 0, 0, 0, {reason}};
-    if (reason.children.back() != more) reason.children.push_back(std::move(more));
+    if (reason.children.empty() || reason.children.back() != more) also(std::move(more));
   }
   why.wake_at = search != nullptr ? search->more_at() : more_at;
   // Work that lacks pods, or that can never run, does not stand in the way of others in a strict queue.

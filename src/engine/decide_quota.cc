@@ -32,6 +32,7 @@ bool Decider::try_quota(WorkloadId id, std::span<const std::int64_t> counts, boo
   found->run(counts);
   more_at_ = std::min(more_at_, found->more_at());
   if (found->mode() < FlavorMode::kPreempts) return false;
+  learn_kept(w);
   if (found->mode() == FlavorMode::kFits && !kept_.empty()) {
     // Beside what is kept another flavor may be the one.
     charge_kept(+1);
@@ -45,10 +46,13 @@ bool Decider::try_quota(WorkloadId id, std::span<const std::int64_t> counts, boo
   VictimPlan plan;
   if (chooser.mode() == FlavorMode::kFits) {
     if (only_ask) return true;
-    Placer placer(state_, id, Mode::kStart, steps, orders);
-    if (run_beside_kept(placer)) {
+    std::optional<Placer> placer;
+    const auto to_start = [&](std::optional<Placer>& into) {
+      into.emplace(state_, id, Mode::kStart, steps, orders);
+    };
+    if (run_beside_kept(placer, id, Mode::kStart, to_start)) {
       state_.keep();
-      start(id, placer.placed());
+      start(id, placer->placed());
       return true;
     }
   } else {
@@ -131,12 +135,13 @@ void Decider::attempt_quota(ClassId class_id, WorkloadId id) {
   }
   std::int64_t steps = state_.config.search_steps;
   // Flavors are chosen set by set; what goes together otherwise, or with only as many children as a group needs, starts, too.
-  Placer placer(state_, id, Mode::kStart, steps);
-  if (run_beside_kept(placer)) {
+  std::optional<Placer> placer;
+  const auto to_start = [&](std::optional<Placer>& into) { into.emplace(state_, id, Mode::kStart, steps); };
+  if (run_beside_kept(placer, id, Mode::kStart, to_start)) {
     state_.keep();
-    return start(id, placer.placed());
+    return start(id, placer->placed());
   }
-  Failure failure = placer.failure();
+  Failure failure = placer->failure();
   if (Failure own = beyond_lane(w, failure); !own.reasons.empty()) failure = own;
   if (Failure never = beyond_quota(w); !never.reasons.empty()) failure = never;
   park(class_id, failure, nullptr, more_at_);

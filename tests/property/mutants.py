@@ -40,14 +40,9 @@ MUTANTS = [
          '  return broken("lanes-unlimited") || !queues[w.queue.index()].lane_limits.any() ||\n'),
     ]),
     ('releasing-is-free', 2, 'work starts in room whose pods have not ended yet', 'decide.cc', [
-        ('  Placer placer(state_, id, Mode::kStart, steps);\n'
-         '  if (run_beside_kept(placer)) {\n'
-         '    state_.keep();\n'
-         '    return start(',
-         '  Placer placer(state_, id, broken("releasing-is-free") ? Mode::kPlan : Mode::kStart, steps);\n'
-         '  if (run_beside_kept(placer)) {\n'
-         '    state_.keep();\n'
-         '    return start('),
+        ('  const auto to_start = [&](std::optional<Placer>& into) { into.emplace(state_, id, Mode::kStart, steps); };\n',
+         '  const Mode mode = broken("releasing-is-free") ? Mode::kPlan : Mode::kStart;\n'
+         '  const auto to_start = [&](std::optional<Placer>& into) { into.emplace(state_, id, mode, steps); };\n'),
         ('    state_.set_slot(id, p.set, p.slot, SlotState::kBinding, p.node, p.charge, p.devices, kBothPlanes);',
          '    state_.set_slot(id, p.set, p.slot, SlotState::kBinding, p.node, p.charge, p.devices,\n'
          '                    broken("releasing-is-free") ? kAfterBit : kBothPlanes);'),
