@@ -148,9 +148,13 @@ bool Decider::stands_beside_kept(const WorkloadState& w, std::span<const PlacedS
     std::int64_t left = state_.quota.available(w.queue, item.pair, kAfter);
     if (mode == Mode::kStart) left = std::min(left, state_.quota.available(w.queue, item.pair, kNow));
     if (left >= 0) continue;
-    short_beside_kept_.push_back({ReasonCode::kQuota, std::string(state_.resource_name(item.pair)),
-                                  std::string(state_.flavor_name(item.pair)), item.amount,
-                                  std::max<std::int64_t>(0, item.amount + left), 0, {}});
+    short_beside_kept_.push_back({ReasonCode::kQuota,
+                                  std::string(state_.resource_name(item.pair)),
+                                  std::string(state_.flavor_name(item.pair)),
+                                  item.amount,
+                                  std::max<std::int64_t>(0, item.amount + left),
+                                  0,
+                                  {}});
   }
   charge_kept(-1);
   return short_beside_kept_.empty();
