@@ -31,6 +31,24 @@ void add_queues(engine::Engine& engine, std::int64_t teams, std::int64_t devices
   }
 }
 
+// The oldest ends, and one comes.
+template <class Arrival>
+void churn(benchmark::State& state, engine::Engine& engine, std::deque<std::string>& running, TimeMs& now,
+           const Arrival& arrival) {
+  Meter meter(state);
+  for (auto _ : state) {
+    const WorkloadUpsert w = arrival();
+    const std::string old = running.front();
+    running.pop_front();
+    meter.start();
+    tell(engine, WorkloadRemove{old});
+    tell(engine, w);
+    benchmark::DoNotOptimize(engine.decide(++now));
+    meter.stop();
+  }
+  meter.report();
+}
+
 // 1,000 nodes, 95 % full of one-GPU workloads of all teams; the oldest ends, one of another team comes.
 void churn_in_tree(benchmark::State& state) {
   constexpr std::int64_t kNodes = 1000;
@@ -58,18 +76,7 @@ void churn_in_tree(benchmark::State& state) {
     tell(engine, arrival());
     engine.decide(++now);
   }
-  Meter meter(state);
-  for (auto _ : state) {
-    const WorkloadUpsert w = arrival();
-    const std::string old = running.front();
-    running.pop_front();
-    meter.start();
-    tell(engine, WorkloadRemove{old});
-    tell(engine, w);
-    benchmark::DoNotOptimize(engine.decide(++now));
-    meter.stop();
-  }
-  meter.report();
+  churn(state, engine, running, now, arrival);
   state.counters["blocked"] = static_cast<double>(engine.pending_count());
 }
 BENCHMARK(churn_in_tree)
@@ -106,18 +113,9 @@ void churn_where_heads_wait(benchmark::State& state) {
   }
   for (std::int64_t t = 0; t < teams; ++t) tell(engine, arrival(t, 8));
   engine.decide(++now);
-  Meter meter(state);
-  for (auto _ : state) {
-    const WorkloadUpsert w =
-        arrival(static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(teams))), 1);
-    meter.start();
-    tell(engine, WorkloadRemove{running.front()});
-    running.pop_front();
-    tell(engine, w);
-    benchmark::DoNotOptimize(engine.decide(++now));
-    meter.stop();
-  }
-  meter.report();
+  churn(state, engine, running, now, [&] {
+    return arrival(static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(teams))), 1);
+  });
   state.counters["waiting"] = static_cast<double>(engine.pending_count());
 }
 BENCHMARK(churn_where_heads_wait)

@@ -323,7 +323,7 @@ void Decider::attempt(ClassId class_id) {
     plan.placed = later->placed();
     return hold(id, plan);
   }
-  if (only_kept_is_missing(id, steps)) return park(class_id, lacking, nullptr);
+  if (kept_out_) return park(class_id, lacking, nullptr);
   // A search that ended at its bound has not shown that anybody must yield.
   if (lacking.steps_ended || later->failure().steps_ended) {
     Failure failure = lacking;
@@ -396,7 +396,7 @@ bool Decider::try_flavors(WorkloadId id, std::int64_t& steps) {
     }
     if (now->failure().steps_ended || later->failure().steps_ended || !beyond_quota(w).reasons.empty())
       return std::nullopt;
-    if (only_kept_is_missing(id, steps, rank)) return std::nullopt;
+    if (kept_out_) return std::nullopt;
     auto plan =
         beside_kept(w, steps, [&] { return VictimSearch(state_, lists_, id, steps).run(Ask::kLeast, rank); });
     if (!plan) return std::nullopt;
@@ -536,9 +536,7 @@ void Decider::hold(WorkloadId id, const VictimPlan& plan) {
   for (const PlacedSlot& p : plan.placed) {
     state_.set_slot(id, p.set, p.slot, SlotState::kHeld, p.node, p.charge, p.devices, kAfterBit);
   }
-  const bool of_own_queue = std::any_of(plan.victims.begin(), plan.victims.end(),
-                                        [](const auto& victim) { return !victim.reclaim; });
-  if (of_own_queue) note_gain(state_, id, plan.placed);
+  if (plan.takes_from_own_queue()) note_gain(state_, id, plan.placed);
   state_.list_hold(id, static_cast<std::uint64_t>(++state_.stats.holds));
   w.hold_cause.code = plan.victims.empty() ? ReasonCode::kReleasingRoom : ReasonCode::kPreemptor;
   Decision d;

@@ -46,8 +46,8 @@ class Decider {
   void attempt_quota(ClassId class_id, WorkloadId id);
   bool try_quota(WorkloadId id, std::span<const std::int64_t> counts, bool only_ask = false);
   bool places_are_unknown(const WorkloadState& w) const;
-  std::int64_t borrowing_height(
-      const WorkloadState& w) const;  // 0 where queues share by their dominant shares
+  // 0 where queues share by their dominant shares.
+  std::int64_t borrowing_height(const WorkloadState& w) const;
   std::vector<Reason> never_starts(const WorkloadState& w, const PodSetState& set);
   Failure beyond_quota(const WorkloadState& w);
   // No reasons: its lane may have what it asks for, or that is not known. `found`: what a search found it to lack.
@@ -73,6 +73,7 @@ class Decider {
   template <class Make>
   bool run_beside_kept(std::optional<Placer>& placer, WorkloadId id, Mode mode, const Make& make) {
     const std::size_t mark = state_.mark();
+    kept_out_ = false;
     make(placer);
     if (!placer->run()) return false;
     const WorkloadState& w = state_.workloads[id.index()];
@@ -83,6 +84,7 @@ class Decider {
     make(placer);
     const bool found = placer->run();
     charge_kept(-1);
+    kept_out_ = !found;
     return found;
   }
   // What search() finds, with it charged; what is kept is known by then.
@@ -96,7 +98,6 @@ class Decider {
     steps = left;
     return search();
   }
-  bool only_kept_is_missing(WorkloadId id, std::int64_t& steps, int rank = -1);
   void wake_kept_out();
   void start(WorkloadId id, const std::vector<PlacedSlot>& placed);
   void hold(WorkloadId id, const VictimPlan& plan);
@@ -113,6 +114,7 @@ class Decider {
   // From whom is being attempted, as soon as it would start or hold room without: most that wait lack more than that.
   std::vector<Kept> kept_;
   bool kept_known_ = false;
+  bool kept_out_ = false;  // the last run_beside_kept() found places, and none beside what is kept
   std::vector<Reason> short_beside_kept_;  // of which it lacks some because of that
   ClassId attempted_;
   std::int64_t attempted_height_ = 0;

@@ -160,15 +160,6 @@ bool Decider::stands_beside_kept(const WorkloadState& w, std::span<const PlacedS
   return short_beside_kept_.empty();
 }
 
-// It found no places beside what is kept: would it without? Nothing stays charged.
-bool Decider::only_kept_is_missing(WorkloadId id, std::int64_t& steps, int rank) {
-  if (kept_.empty()) return false;
-  Placer placer(state_, id, Mode::kPlan, steps, rank);
-  const bool found = placer.run();
-  state_.rollback(0);
-  return found;
-}
-
 // Those from whom less is kept than when they were parked: the head is another, it lacks no quota any more, or it stands behind
 // them now. Whether it lacks quota is asked anew, and not what its search met first: that may have been nodes.
 void Decider::wake_kept_out() {

@@ -144,8 +144,8 @@ void QueueStatuses::look(TimeMs now) {
     record.wanted = std::move(status);
     if (record.queued || record.flying || wanted == to_json(state.kind, version_, record.stands, false))
       continue;
-    if (record.sent && to_json(state.kind, version_, *record.sent, false) ==
-                           wanted) {  // it stood there already: somebody changed it
+    const bool stood = record.sent && to_json(state.kind, version_, *record.sent, false) == wanted;
+    if (stood) {  // somebody changed it
       if (now > record.corrected + 2 * options_.most_rest) record.corrections = 0;
       record.corrected = now;
       record.quiet = now + doubled(options_.first_rest, record.corrections++, options_.most_rest);

@@ -144,8 +144,8 @@ struct QueueState {
   std::vector<TakenBack> taken_back;                // by each once
   Lanes lanes;
   LaneLimits lane_limits;
-  std::uint64_t kept_for =
-      0;  // the arrival of the head that may have kept quota when last looked at; 0: none
+  // The arrival of the head that may have kept quota when last looked at; 0: none.
+  std::uint64_t kept_for = 0;
 };
 
 class EmptyCluster;

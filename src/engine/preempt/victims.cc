@@ -64,12 +64,12 @@ std::optional<VictimPlan> VictimSearch::run(Ask ask, int only) {
     auto plan = run_rank(rank);
     slow = slow || candidates_->some_are_slow();
     if (candidates_->stands_back()) by_force = why_not_by_force(state_, w_, wanted_.quota);
-    const bool of_own_queue = plan && std::any_of(plan->victims.begin(), plan->victims.end(),
-                                                  [](const auto& victim) { return !victim.reclaim; });
-    if (std::string why; of_own_queue && !(why = why_not_while_borrowing(state_, w_, plan->placed)).empty()) {
-      state_.rollback(0);
-      plan.reset();
-      by_force = std::move(why);
+    if (plan && plan->takes_from_own_queue()) {
+      if (std::string why = why_not_while_borrowing(state_, w_, plan->placed); !why.empty()) {
+        state_.rollback(0);
+        plan.reset();
+        by_force = std::move(why);
+      }
     }
     if (!plan && only >= 0) break;
     if (!plan) continue;

@@ -25,6 +25,7 @@
 // fit for each victim taken, and at most kExactFits more; all bounded by `steps`.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -51,6 +52,10 @@ struct VictimPlan {
   };
   std::vector<Victim> victims;     // in the order in which the last of each was taken
   std::vector<PlacedSlot> placed;  // the preemptor's places, once they are gone
+
+  bool takes_from_own_queue() const {
+    return std::any_of(victims.begin(), victims.end(), [](const Victim& v) { return !v.reclaim; });
+  }
 };
 
 class VictimSearch {
