@@ -252,10 +252,28 @@ void Decider::place_awaited() {
       state_.rollback(0);
     }
     state_.put_back(id, lifted, placed);
-    if (!placed) continue;
+    if (!placed) {
+      tell_no_places(id, placer.failure());
+      continue;
+    }
     fresh_.erase(id.value);  // some of them may have got their quota in this round
     start(id, placer.placed());
+    fresh_.erase(id.value);  // what grows behind it now gets its quota and its places at once
   }
+}
+
+void Decider::tell_no_places(WorkloadId id, const Failure& failure) {
+  std::vector<Reason> reasons = failure.reasons;
+  if (failure.steps_ended) reasons.push_back({ReasonCode::kSearchBudget, "", "", 0, 0, 0, {}});
+  Reason why;
+  if (reasons.size() == 1) {
+    why = std::move(reasons.front());
+  } else {
+    why.children = std::move(reasons);
+  }
+  Reason& told = state_.no_places[id.value];
+  if (told != why) state_.changed(id);
+  told = std::move(why);
 }
 
 void Decider::attempt(ClassId class_id) {
@@ -495,6 +513,7 @@ void Decider::describe(Decision& d, const WorkloadState& w, const std::vector<Pl
 
 void Decider::start(WorkloadId id, const std::vector<PlacedSlot>& placed) {
   WorkloadState& w = state_.workloads[id.index()];
+  if (w.running() == 0) w.took_at = kEndOfTime;
   for (const PlacedSlot& p : placed) {
     state_.set_slot(id, p.set, p.slot, SlotState::kBinding, p.node, p.charge, p.devices, kBothPlanes);
   }
@@ -532,6 +551,7 @@ void Decider::hold(WorkloadId id, const VictimPlan& plan) {
     if (victim.why == ReasonCode::kReclaimedFairly) w.took_fairly_at = state_.outside_version;
     if (victim.why == ReasonCode::kReclaimedWhileBorrowing) w.took_by_force = true;
   }
+  if (!plan.victims.empty()) w.took_at = state_.now;
   w.held_band = saturating_sub(claim_of(w).priority, w.priority);
   for (const PlacedSlot& p : plan.placed) {
     state_.set_slot(id, p.set, p.slot, SlotState::kHeld, p.node, p.charge, p.devices, kAfterBit);

@@ -28,6 +28,8 @@ class Decider {
   // Places for work that has quota alone and awaits nodes no longer, in the flavors that it has: all of them at once, where there is
   // room. Before anybody else is looked at; nobody yields for it.
   void place_awaited();
+  // There is none for it, and this is what it lacks.
+  void tell_no_places(WorkloadId id, const Failure& failure);
   void check_holds();
   void wake();
   void review_old();
@@ -50,6 +52,9 @@ class Decider {
   std::int64_t borrowing_height(const WorkloadState& w) const;
   std::vector<Reason> never_starts(const WorkloadState& w, const PodSetState& set);
   Failure beyond_quota(const WorkloadState& w);
+  // Known without a search: surplus, or too few of its pod sets have their pods, and a flavor whose quota ever may be enough, or
+  // it waits for work of its own lane.
+  bool holds_up_nobody(const WorkloadState& w);
   // No reasons: its lane may have what it asks for, or that is not known. `found`: what a search found it to lack.
   Failure beyond_lane(const WorkloadState& w, const Failure& found);
   void park(ClassId id, const Failure& failure, const VictimSearch* search, TimeMs more_at = kEndOfTime);

@@ -24,11 +24,10 @@
 
 namespace berth::engine {
 
-// Whoever is first of a strict queue, be it tried already or not: what never can start, or is surplus, holds up nobody.
+// Whoever is first of a strict queue, be it tried already or not.
 ClassId Decider::head_of(QueueId queue) {
   return state_.pending.strict_head(queue, [&](ClassId id) {
-    const WorkloadState& w = state_.workloads[state_.pending.at(id).members.begin()->workload.index()];
-    return claim_of(w).free_room_only || !beyond_quota(w).reasons.empty();
+    return holds_up_nobody(state_.workloads[state_.pending.at(id).members.begin()->workload.index()]);
   });
 }
 

@@ -9,6 +9,18 @@
 
 namespace berth::engine {
 
+namespace {
+
+// Whether so many pod sets of each group (`can`) are enough for the whole.
+bool enough(const Structure& structure, std::vector<std::int64_t> can) {
+  for (std::size_t g = structure.groups.size() - 1; g > 0; --g) {
+    if (can[g] >= structure.groups[g].least) ++can[structure.groups[g].parent];
+  }
+  return can[0] >= structure.groups[0].least;
+}
+
+}  // namespace
+
 // Why this pod set can never have its least count: a constraint that is not supported, or no choice of flavors has enough quota even
 // when nobody else uses any. Empty: it can.
 std::vector<Reason> Decider::never_starts(const WorkloadState& w, const PodSetState& set) {
@@ -55,12 +67,21 @@ Failure Decider::beyond_quota(const WorkloadState& w) {
         reasons.push_back(std::move(reason));
     }
   }
-  if (reasons.empty()) return out;
-  for (std::size_t g = structure.groups.size() - 1; g > 0; --g) {
-    if (can[g] >= structure.groups[g].least) ++can[structure.groups[g].parent];
-  }
-  if (can[0] < structure.groups[0].least) out.reasons = std::move(reasons);
+  if (!reasons.empty() && !enough(structure, can)) out.reasons = std::move(reasons);
   return out;
+}
+
+bool Decider::holds_up_nobody(const WorkloadState& w) {
+  if (claim_of(w).free_room_only) return true;
+  const Structure& structure = state_.structures[w.structure];
+  std::vector<std::int64_t> can(structure.groups.size(), 0);
+  for (std::size_t s = 0; s < w.sets.size(); ++s) {
+    const PodSetState& set = w.sets[s];
+    const std::int64_t need = set.least - set.active;
+    const bool may_start = set.waiting >= need && !state_.spec(set.spec).choices.empty();
+    if (need <= 0 || (may_start && never_starts(w, set).empty())) ++can[structure.group_of[s]];
+  }
+  return !enough(structure, can) || !beyond_lane(w, {}).reasons.empty();
 }
 
 // Pod sets that must start, and for which other work of its own lane must end first: one that fits the lane's limits in no
@@ -196,7 +217,8 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
                         std::all_of(failure.reasons.begin(), failure.reasons.end(), final_reason));
   // Nor does surplus that finds no room, nor who waits for work of its own lane: other lanes need not wait for that.
   const bool surplus = claim_of(w).free_room_only;
-  why.in_line = (why.by_quota || why.by_nodes) && !refused && !surplus && !failure.of_lane;
+  why.in_line = (why.by_quota || why.by_nodes) && !refused && !surplus && !failure.of_lane &&
+                (w.needs_all || !holds_up_nobody(w));
   why.verdict = refused ? VerdictKind::kRefused : VerdictKind::kBlocked;
 
   const Structure& structure = state_.structures[w.structure];

@@ -8,6 +8,7 @@
 #include "engine/decide.h"
 #include "engine/preempt/cost.h"
 #include "engine/preempt/flavor_choice.h"
+#include "engine/preempt/force.h"
 #include "engine/preempt/quota_victims.h"
 
 namespace berth::engine {
@@ -56,6 +57,10 @@ bool Decider::try_quota(WorkloadId id, std::span<const std::int64_t> counts, boo
       return true;
     }
   } else {
+    if (is_patient(state_, w)) {
+      more_at_ = std::min(more_at_, w.patient_until);
+      return false;
+    }
     const auto fits = [&](bool borrowing) {
       return std::all_of(chooser.request().begin(), chooser.request().end(), [&](const QuotaItem& item) {
         if (item.amount > state_.quota.available(w.queue, item.pair, kAfter)) return false;
@@ -142,6 +147,7 @@ void Decider::attempt_quota(ClassId class_id, WorkloadId id) {
     return start(id, placer->placed());
   }
   Failure failure = placer->failure();
+  if (failure.by_quota && is_patient(state_, w)) failure.reasons.push_back(no_victims(state_, w));
   if (Failure own = beyond_lane(w, failure); !own.reasons.empty()) failure = own;
   if (Failure never = beyond_quota(w); !never.reasons.empty()) failure = never;
   park(class_id, failure, nullptr, more_at_);

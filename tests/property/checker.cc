@@ -139,6 +139,7 @@ std::string Checker::hold(const Decision& d, Coverage& coverage) {
   WorkloadRecord& w = ledger_.workloads.at(d.workload);
   if (w.count(SlotState::kHeld) > 0) return "it holds room already";
   w.held_band = asked_of(w).priority - w.spec.priority;
+  const std::string unclaimed = unclaimed_surplus(d, w);
   if (const auto wrong = place(d, w, SlotState::kHeld); !wrong.empty()) return wrong;
   const GroupView root = view_of(w.spec.root);
   if (auto wrong = check_groups(d, w, root, true); !wrong.empty()) return wrong;
@@ -148,6 +149,7 @@ std::string Checker::hold(const Decision& d, Coverage& coverage) {
   const auto expected = preempts ? ReasonCode::kPreemptor : ReasonCode::kReleasingRoom;
   if (d.reason.code != expected) return fmt::format("its cause is {}", enum_name(d.reason.code));
   if (preempts) {
+    if (!unclaimed.empty()) return unclaimed;
     if (auto wrong = check_reclaimer(w); !wrong.empty()) return wrong;
     if (auto wrong = check_minimal(w); !wrong.empty()) return wrong;
     yielded_.erase(d.workload);
@@ -315,6 +317,20 @@ bool lacks_room(const Reason& reason) {
   }
 }
 
+// Some of its parts cannot start whatever ends, as things are.
+bool lacks_parts(const Reason& reason) {
+  switch (reason.code) {
+    case ReasonCode::kIncompleteGang:
+    case ReasonCode::kQuotaMax:
+    case ReasonCode::kQuotaUncovered:
+    case ReasonCode::kUnsupported:
+    case ReasonCode::kNodeFlavor:
+      return true;
+    default:
+      return std::any_of(reason.children.begin(), reason.children.end(), lacks_parts);
+  }
+}
+
 }  // namespace
 
 std::string Checker::check_lines(const engine::Engine& engine) {
@@ -322,6 +338,8 @@ std::string Checker::check_lines(const engine::Engine& engine) {
   for (const auto& [uid, w] : ledger_.workloads) {
     const auto verdict = engine.verdict(uid);
     if (!verdict || verdict->kind != VerdictKind::kBlocked || !lacks_room(verdict->reason)) continue;
+    // Where parts may be left out, and some cannot start: whether the others are enough is not known here.
+    if (!all_children_needed(w.spec.root) && lacks_parts(verdict->reason)) continue;
     // At its turn it may have waited for its own lane alone, and lack room since others passed it.
     if (!contains(verdict->reason, ReasonCode::kLaneLimit)) lacking.insert(uid);
   }

@@ -56,6 +56,8 @@ class Checker {
 
   std::string start(const Decision& d, Coverage& coverage);
   std::string hold(const Decision& d, Coverage& coverage);
+  // Before it is placed: surplus that is worth less than what somebody would be ended for.
+  std::string unclaimed_surplus(const Decision& d, const WorkloadRecord& w) const;
   std::string evict(const Decision& d, Coverage& coverage);
   std::string release(const Decision& d, Coverage& coverage);
   // Puts the slots of a start or hold to their places, each checked against what is left.

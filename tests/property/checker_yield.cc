@@ -128,6 +128,21 @@ std::string Checker::ran_its_minimum(const WorkloadRecord& victim, const Workloa
   return fmt::format("it ran for {} ms of its minimum of {}", ran, least);
 }
 
+std::string Checker::unclaimed_surplus(const Decision& d, const WorkloadRecord& w) const {
+  if (ledger_.may_look_for_quota_only(w)) return "";  // admitted with all its pods, as Kueue does
+  const auto specs = pod_sets_of(w.spec.root);
+  const Asked asked = asked_of(w);
+  std::map<std::size_t, std::int64_t> more;  // by pod set
+  for (const SlotPlacement& p : d.slots) {
+    const auto s = static_cast<std::size_t>(p.pod_set);
+    if (s >= specs.size() || w.active(s) < specs[s]->least_count()) continue;
+    const std::int64_t place = w.active(s) + more[s]++;
+    if (w.spec.priority + band_priority(*specs[s], place) < asked.priority)
+      return fmt::format("somebody is ended also for slot {}/{}, which is worth less", s, p.index);
+  }
+  return "";
+}
+
 // The rank of what is taken, by its bands; and what they forbid. Asked before the slots are ended.
 std::string Checker::bands_yield(const Decision& d, const WorkloadRecord& victim, const WorkloadRecord& to,
                                  Rank& rank, Coverage& coverage) const {
@@ -369,6 +384,7 @@ std::string Checker::check_minimal(const WorkloadRecord& holder) {
 
 bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim) {
   WorkloadRecord& v = ledger_.workloads.at(victim.workload);
+  const bool borrows_without = !beyond_own_quota(holder, holder.spec.queue).empty();
   std::vector<SlotRecord> present;
   for (std::size_t k = 0; k < victim.slots.size(); ++k) {
     SlotRecord& slot = v.sets[victim.slots[k].first][victim.slots[k].second];
@@ -377,8 +393,11 @@ bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim) {
     if (slot.state != SlotState::kHeld) slot.state = SlotState::kRunning;
   }
   bool fits = !over_somewhere(v, victim.slots);
-  // Where only quota is counted, whose own work yields may reclaim what it could not otherwise.
-  if (ledger_.may_look_for_quota_only(holder) && !check_reclaimer(holder).empty()) fits = false;
+  // Where only quota is counted, whose own work yields may reclaim what it could not otherwise, and who can do without borrowing does.
+  if (ledger_.may_look_for_quota_only(holder)) {
+    const bool borrows_then = !beyond_own_quota(holder, holder.spec.queue).empty();
+    if (!check_reclaimer(holder).empty() || (borrows_then && !borrows_without)) fits = false;
+  }
   for (const auto& set : holder.sets) {
     for (const auto& slot : set) {
       if (slot.state != SlotState::kHeld && slot.state != SlotState::kBinding) continue;

@@ -33,7 +33,7 @@ std::vector<Event> revise(const Step& step, const Ledger& ledger) {
     case 4:
       w.restart.last_checkpoint = ledger.now;
       // It has what it asked for more, and stands from now on where that stood.
-      if (w.asks_more_since && ledger.workloads.at(*uid).grows())
+      if (w.asks_more_since && ledger.workloads.at(*uid).is_complete())
         w.created = std::max(w.created, *w.asks_more_since);
       break;
     case 0:

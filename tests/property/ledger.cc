@@ -47,15 +47,26 @@ std::int64_t WorkloadRecord::place_of(std::size_t set, std::size_t index) const 
   return place;
 }
 
-bool WorkloadRecord::grows() const {
+bool WorkloadRecord::is_complete() const {
   const auto specs = pod_sets_of(spec.root);
   bool all = active() > 0;
   for (std::size_t s = 0; s < specs.size(); ++s) all = all && active(s) >= specs[s]->least_count();
   return all;
 }
 
+bool WorkloadRecord::grows() const {
+  const auto specs = pod_sets_of(spec.root);
+  bool surplus = active() > 0;
+  for (std::size_t s = 0; s < specs.size(); ++s) {
+    const bool waits = std::any_of(sets[s].begin(), sets[s].end(),
+                                   [](const SlotRecord& slot) { return slot.state == SlotState::kWaiting; });
+    surplus = surplus && (!waits || active(s) >= specs[s]->least_count());
+  }
+  return surplus;
+}
+
 TimeMs WorkloadRecord::came() const {
-  const bool asks_more = spec.asks_more_since && active() > 0 && !grows();
+  const bool asks_more = spec.asks_more_since && active() > 0 && !is_complete();
   return asks_more ? std::max(spec.created, *spec.asks_more_since) : spec.created;
 }
 
@@ -67,7 +78,7 @@ bool WorkloadRecord::awaits_nodes() const {
 }
 
 bool WorkloadRecord::fills_up(std::size_t set) const {
-  if (grows()) return false;
+  if (is_complete()) return false;
   const auto specs = pod_sets_of(spec.root);
   const auto unplaced = [&](std::size_t s) {
     return std::any_of(sets[s].begin(), sets[s].end(),
@@ -90,15 +101,11 @@ const DemandBand* band_of(const PodSet& set, std::int64_t place) {
   return nullptr;
 }
 
-namespace {
-
 bool all_children_needed(const Group& group) {
   const auto children = static_cast<std::int64_t>(group.pod_sets.size() + group.groups.size());
   return group.least.value_or(children) >= children &&
          std::all_of(group.groups.begin(), group.groups.end(), all_children_needed);
 }
-
-}  // namespace
 
 std::int64_t band_priority(const PodSet& set, std::int64_t place) {
   if (const DemandBand* band = band_of(set, place)) return band->priority;

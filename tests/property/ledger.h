@@ -55,6 +55,8 @@ struct WorkloadRecord {
   // The rank of an active slot among those of its pod set.
   std::int64_t place_of(std::size_t set, std::size_t index) const;
   // Everything that must run runs.
+  bool is_complete() const;
+  // Some of it runs, and what waits is no part of what must.
   bool grows() const;
   // Since when it stands in line: Workload::asks_more_since.
   TimeMs came() const;
@@ -78,6 +80,8 @@ struct Asked {
   bool declared = false;  // some band says so
 };
 Asked asked_of(const WorkloadRecord& w);
+// Nothing of it may start without any of its parts.
+bool all_children_needed(const Group& group);
 
 bool is_active(SlotState state);  // binding or running
 bool charges_when(SlotState state, When when);

@@ -37,7 +37,9 @@ BandView band_at(const PodSetState& set, std::int64_t place) {
 }
 
 bool grows(const WorkloadState& w) {
-  return w.running() > 0 && !w.incomplete();
+  return w.running() > 0 && std::none_of(w.sets.begin(), w.sets.end(), [](const PodSetState& set) {
+           return set.waiting > 0 && set.active < set.least;
+         });
 }
 
 Claim claim_of(const WorkloadState& w) {
@@ -70,13 +72,16 @@ std::vector<Extent> extents_of(const WorkloadState& w, Ask ask) {
     extent.need = std::max<std::int64_t>(0, set.least - set.active);
     if (set.waiting == 0) continue;
     const BandView band = band_at(set, claimed_place(set));
-    const bool claimed = !growth || saturating_add(w.priority, band.priority) >= priority;
+    const bool surplus = growth || (set.active >= set.least && set.least > 0);
+    const bool claimed = !surplus || (!growth && ask == Ask::kFree) ||
+                         ((growth || band.declared) && saturating_add(w.priority, band.priority) >= priority);
     const std::int64_t more = claimed ? std::clamp<std::int64_t>(band.end - set.active, 0, set.waiting) : 0;
     switch (ask) {
       case Ask::kLeast:
         extent.want = extent.need;
         break;
       case Ask::kClaim:
+      case Ask::kFree:
         extent.want = std::max(extent.need, more);
         break;
       case Ask::kWholeClaim:

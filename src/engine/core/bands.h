@@ -24,7 +24,8 @@ struct BandView {
 // O(bands).
 BandView band_at(const PodSetState& set, std::int64_t place);
 
-// Everything that must run runs: what waits are more slots.
+// Some of it runs, and no pod set of which pods wait lacks any of its least: what waits are more slots. So also where another part, of
+// which no pods wait, does not run: a claim goes by what could start.
 bool grows(const WorkloadState& workload);
 
 // What stands behind the next slots that a workload asks for: the highest priority among their bands. Where it is open which of
@@ -41,6 +42,7 @@ enum class Ask : std::uint8_t {
   kLeast,       // without which nothing starts; of growth: one slot
   kClaim,       // the least, and what the band of the claim still has room for, as far as it fits
   kWholeClaim,  // the same, or nothing
+  kFree,  // as kClaim, and surplus of those that have their least beside others that do not: where nobody yields
 };
 struct Extent {
   std::int64_t need = 0;

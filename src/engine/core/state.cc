@@ -202,10 +202,16 @@ std::string State::class_key(const WorkloadState& w, WorkloadId id) const {
       fmt::format_to(std::back_inserter(key), "b{},{},{}", b.count, b.priority, b.reclaim_within);
     }
   }
+  // Where it is the older who may take from the newer, and the line goes by something else, one behind may do what the first may not.
+  const Queue& queue = queues[w.queue.index()].spec;
+  const bool by_creation = queue.ordering.by == OrderBy::kCreation && queue.ordering.limit() == 0;
+  if (queue.preemption.within == WithinQueue::kLowerOrNewerEqual && !by_creation)
+    fmt::format_to(std::back_inserter(key), "@{}", w.came());
   fmt::format_to(std::back_inserter(key), "|{}", w.priority);  // last: kin_of()
   // What has slots somewhere already must come near them: a class of its own.
   if (w.running() > 0 || w.releasing() > 0)
     fmt::format_to(std::back_inserter(key), "#{}{}", id.value, w.is_broken() ? "!" : "");
+  if (w.patient_until > 0) fmt::format_to(std::back_inserter(key), "~{}", w.patient_until);
   return key;
 }
 
@@ -279,6 +285,7 @@ void State::settle(WorkloadId id) {
     unplaced_news = true;
   } else {
     unplaced.erase(w.arrival);
+    no_places.erase(id.value);
   }
   // What has no places yet does not grow.
   const bool waits =

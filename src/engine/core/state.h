@@ -98,7 +98,10 @@ struct WorkloadState {
   std::uint64_t lost_force_at = 0;    // the outside_version at which it lost some after that
   bool took_while_borrowing = false;  // from work of its own queue, and has lost no room since
   bool took_back = false;             // what a queue had borrowed so, or by force: TakenBack
-  bool withdraw = false;              // the next decide() ends its slots
+  TimeMs took_at = kEndOfTime;        // when others last gave up room for it, if it has lost none since
+  std::int64_t losses = 0;  // to other queues, one soon after the other, of what it so took (preempt/force.h)
+  TimeMs patient_until = 0;  // and takes nothing before
+  bool withdraw = false;     // the next decide() ends its slots
   std::string withdraw_why;
 
   std::int64_t waiting() const { return sum(&PodSetState::waiting); }
@@ -294,7 +297,9 @@ class State {
   std::map<std::uint64_t, WorkloadId> holders;  // by hold_order
   std::set<WorkloadId> to_withdraw;
   std::map<std::uint64_t, WorkloadId>
-      unplaced;                // by arrival: quota without places, and nodes awaited no longer
+      unplaced;  // by arrival: quota without places, and nodes awaited no longer
+  std::unordered_map<std::uint32_t, Reason>
+      no_places;               // of those of them that have been tried, by WorkloadId: what they lack
   bool unplaced_news = false;  // one more of them, or room or rules that they may gain by
   std::uint64_t config_version = 1;
   // Grows with every change of nodes, foreign pods, topologies, flavors and queues, and of the demand mix: of where work would

@@ -103,6 +103,8 @@ Verdict verdict_of(const State& state, WorkloadId id) {
         return slot.node.valid() && state.nodes.is_opaque(slot.node);
       });
     });
+    const auto lacking = state.no_places.find(id.value);
+    if (!known && lacking != state.no_places.end()) return {VerdictKind::kQuotaOnly, lacking->second};
     return {known ? VerdictKind::kPlaced : VerdictKind::kQuotaOnly, {ReasonCode::kFits, "", "", 0, 0, 0, {}}};
   }
   std::int64_t least = 0;

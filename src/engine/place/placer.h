@@ -56,7 +56,7 @@ class Placer {
   // `rank`: only the rank-th charge of each pod set is tried (choices_at); -1: all.
   // `ask`: how many slots of each pod set must be placed, and are placed where they fit.
   Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, int rank = -1,
-         Ask ask = Ask::kClaim);
+         Ask ask = Ask::kFree);
   // Only as told, by pod set: this charge for exactly so many slots (0: none of them).
   struct Orders {
     std::span<const ChargeId> charges;

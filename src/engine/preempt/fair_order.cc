@@ -78,6 +78,14 @@ std::uint32_t FairOrder::pop(QueueId queue) {
   return first;
 }
 
+// Its share does not always say so: below a queue that shares otherwise it may have one, and borrow nothing.
+bool FairOrder::borrows_any(QueueId queue) const {
+  for (std::size_t p = 0; p < state_.quota.pairs(); ++p) {
+    if (state_.quota.borrows(queue, FlavorResource(p))) return true;
+  }
+  return false;
+}
+
 // The queue below `at` whose turn it is; none: nobody is left there.
 QueueId FairOrder::turn(QueueId at) {
   while (true) {
@@ -86,7 +94,7 @@ QueueId FairOrder::turn(QueueId at) {
     for (const QueueId child : children_[at.index()]) {
       if (done_.contains(child)) continue;
       const Share s = share(child);
-      const bool borrows = s != Share{};
+      const bool borrows = borrows_any(child);
       if (state_.queues[child.index()].spec.leaf) {
         if ((!borrows && child != queue_) || front(child) == FairCandidates::kNone) {
           done_.insert(child);

@@ -77,6 +77,7 @@ class FairOrder {
   bool on_path(QueueId queue) const;
   Share share(QueueId queue) const;
   Sides sides(QueueId target) const;
+  bool borrows_any(QueueId queue) const;
   bool within_nominal() const;
   bool fair_at_last(std::uint32_t candidate, const Sides& sides);
   std::uint32_t front(QueueId queue);

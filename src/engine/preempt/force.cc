@@ -47,7 +47,33 @@ std::vector<QuotaItem> borrowed(const State& state, const WorkloadState& w,
   return out;
 }
 
+// Of the room that it took: `v` is about to lose some of it.
+void count_loss(const State& state, WorkloadState& v, ReasonCode why) {
+  const TimeMs took_at = std::exchange(v.took_at, kEndOfTime);
+  if (took_at == kEndOfTime || why == ReasonCode::kPreempted) return;
+  if (state.now - took_at >= kKept) v.losses = 0;
+  if (++v.losses < kLossesInARow) return;
+  DurationMs patience = kFirstPatience;
+  for (std::int64_t i = kLossesInARow; i < v.losses && patience < kMostPatience; ++i) patience *= 2;
+  v.patient_until = state.now + std::min(patience, kMostPatience);
+}
+
 }  // namespace
+
+bool is_patient(const State& state, const WorkloadState& w) {
+  return state.now < w.patient_until;
+}
+
+Reason no_victims(const State& state, const WorkloadState& w) {
+  const PreemptionPolicy& policy = state.queues[w.queue.index()].spec.preemption;
+  Reason out{ReasonCode::kNoVictims, "", "its pods never preempt", 0, 0, 0, {}};
+  if (!w.may_preempt) return out;
+  out.detail = fmt::format("within its queue: {}, from other queues: {}", enum_name(policy.within),
+                           enum_name(policy.reclaim));
+  if (is_patient(state, w))
+    out.detail += fmt::format("; none for a while, since it lost what it took {} times in a row", w.losses);
+  return out;
+}
 
 bool may_borrow_by_force(const State& state, const WorkloadState& w, std::span<const QuotaItem> request) {
   return state.queues[w.queue.index()].spec.preemption.borrow_within != BorrowWithin::kNever &&
@@ -74,6 +100,7 @@ void note_gain(State& state, WorkloadId taker, std::span<const PlacedSlot> place
 
 void note_loss(State& state, WorkloadId victim, WorkloadId to, ReasonCode why) {
   WorkloadState& v = state.workloads[victim.index()];
+  count_loss(state, v, why);
   const bool by_force = std::exchange(v.took_by_force, false);
   const bool while_borrowing = std::exchange(v.took_while_borrowing, false);
   if (by_force) v.lost_force_at = state.outside_version;

@@ -14,6 +14,12 @@
 // from it and borrows: what was borrowed is reclaimed, and the room lent again. So of who took room from its own queue while it borrowed,
 // and had to give it back, the first holds, too: none of its queue does so as long as the work that took it back waits for room.
 //
+// Other circles need no borrowing at all: A takes from B, by that C of another queue may reclaim from A, B from C, and all of it again. What
+// ends all of them: whoever lost to other queues what it took, kLossesInARow times in a row and each time before it had kept it for
+// kKept, takes nothing for a while, each time for twice as long, and starts only where there is room. Within a queue one yields
+// to another by an order, which makes no circle, so that whoever ends a circle's turn there took it, and loses it to another queue: some
+// such loss comes again and again in each. So each comes to rest, and if nothing else changes, is tried again ever more seldom.
+//
 // All look at what has been, not ahead: whether somebody who waits would take the room back is a search of its own.
 #pragma once
 
@@ -24,6 +30,17 @@
 #include "engine/place/placer.h"
 
 namespace berth::engine {
+
+inline constexpr std::int64_t kLossesInARow = 3;
+inline constexpr DurationMs kFirstPatience = 60'000;
+inline constexpr DurationMs kMostPatience = 3'600'000;
+// Longer than that: what others kept only because it was patient is none that it might keep.
+inline constexpr DurationMs kKept = 2 * kMostPatience;
+
+// It takes no room from anybody before patient_until. O(1).
+bool is_patient(const State& state, const WorkloadState& w);
+// That nobody yields to it, with the policy of its queue, and its patience.
+Reason no_victims(const State& state, const WorkloadState& w);
 
 // Whether `w` may borrow by force what it asks for. O(workloads that took something back from its queue, and are there still).
 bool may_borrow_by_force(const State& state, const WorkloadState& w, std::span<const QuotaItem> request);

@@ -47,12 +47,12 @@ std::optional<VictimPlan> VictimSearch::run(Ask ask, int only) {
   // Nobody ends so that a lane stays within its limit: more than the least would count on the ends of its own work.
   ask_ = state_.queues[w_.queue.index()].lane_limits.any() ? Ask::kLeast : ask;
   more_at_ = kEndOfTime;
-  const PreemptionPolicy& policy = state_.queues[w_.queue.index()].spec.preemption;
-  why_not_ = {ReasonCode::kNoVictims, "", "", 0, 0, 0, {}};
-  why_not_.detail = w_.may_preempt ? fmt::format("within its queue: {}, from other queues: {}",
-                                                 enum_name(policy.within), enum_name(policy.reclaim))
-                                   : "its pods never preempt";
+  why_not_ = no_victims(state_, w_);
   if (!could_help()) return std::nullopt;
+  if (is_patient(state_, w_)) {
+    more_at_ = w_.patient_until;
+    return std::nullopt;
+  }
   ++state_.stats.victim_searches;
   std::size_t ranks = 1;
   for (std::size_t s = 0; s < w_.sets.size(); ++s) ranks = std::max(ranks, choices_of(state_, w_, s).size());
