@@ -324,8 +324,8 @@ void Decider::attempt(ClassId class_id) {
   // Nothing that is running ends for work that lacks pods, or that asks for what does not exist.
   const bool hopeful = lacking.by_quota || lacking.by_nodes;
   if (!hopeful) return park(class_id, lacking, nullptr);
-  // However the search went: work that asks for more than its queue can ever have is refused, and blocks nobody.
-  if (Failure never = beyond_quota(w); !never.reasons.empty()) return park(class_id, never, nullptr);
+  // However the search went: work of which too many parts lack pods, or ask for more than its queue can ever have, blocks nobody.
+  if (Failure parts = lacks_parts(w); !parts.reasons.empty()) return park(class_id, parts, nullptr);
   if (Failure own = beyond_lane(w, lacking); !own.reasons.empty()) return park(class_id, own, nullptr);
 
   // Surplus takes room that is free, and waits for none.
@@ -412,7 +412,7 @@ bool Decider::try_flavors(WorkloadId id, std::int64_t& steps) {
       found.rating = {FlavorMode::kReclaims, reach()};
       return found;
     }
-    if (now->failure().steps_ended || later->failure().steps_ended || !beyond_quota(w).reasons.empty())
+    if (now->failure().steps_ended || later->failure().steps_ended || !lacks_parts(w).reasons.empty())
       return std::nullopt;
     if (kept_out_) return std::nullopt;
     auto plan =

@@ -51,9 +51,9 @@ class Decider {
   // 0 where queues share by their dominant shares.
   std::int64_t borrowing_height(const WorkloadState& w) const;
   std::vector<Reason> never_starts(const WorkloadState& w, const PodSetState& set);
-  Failure beyond_quota(const WorkloadState& w);
-  // Known without a search: surplus, or too few of its pod sets have their pods, and a flavor whose quota ever may be enough, or
-  // it waits for work of its own lane.
+  // No reasons: enough of its pod sets have their pods, and a flavor whose quota ever may be enough. Known without a search.
+  Failure lacks_parts(const WorkloadState& w);
+  // Surplus, or it lacks parts, or it waits for work of its own lane.
   bool holds_up_nobody(const WorkloadState& w);
   // No reasons: its lane may have what it asks for, or that is not known. `found`: what a search found it to lack.
   Failure beyond_lane(const WorkloadState& w, const Failure& found);

@@ -11,6 +11,12 @@ namespace berth::engine {
 
 namespace {
 
+// Whatever ends or comes.
+bool ends_nowhere(const Reason& r) {
+  return r.code == ReasonCode::kQuotaMax || r.code == ReasonCode::kUnsupported ||
+         r.code == ReasonCode::kInvalid || r.code == ReasonCode::kQuotaUncovered;
+}
+
 // Whether so many pod sets of each group (`can`) are enough for the whole.
 bool enough(const Structure& structure, std::vector<std::int64_t> can) {
   for (std::size_t g = structure.groups.size() - 1; g > 0; --g) {
@@ -46,42 +52,44 @@ std::vector<Reason> Decider::never_starts(const WorkloadState& w, const PodSetSt
   return reasons;
 }
 
-// Pod sets of which so many never can start that the whole cannot.
-Failure Decider::beyond_quota(const WorkloadState& w) {
+// Pod sets of which so many could not start if nothing else were there that the whole could not.
+Failure Decider::lacks_parts(const WorkloadState& w) {
   Failure out;
   out.by_quota = true;
-  out.never = true;
   const Structure& structure = state_.structures[w.structure];
   std::vector<std::int64_t> can(structure.groups.size(), 0);  // children that can start
   std::vector<Reason> reasons;
+  bool never = true;
   for (std::size_t s = 0; s < w.sets.size(); ++s) {
-    std::vector<Reason> never = never_starts(w, w.sets[s]);
-    if (never.empty()) {
-      ++can[structure.group_of[s]];
-    } else if (w.needs_all) {
-      out.reasons = std::move(never);
-      return out;
+    const PodSetState& set = w.sets[s];
+    const std::int64_t need = set.least - set.active;
+    std::vector<Reason> why;
+    if (need > set.waiting) {
+      why.push_back({ReasonCode::kIncompleteGang, "", "", set.least, set.active + set.waiting, 0, {}});
+    } else if (need > 0 && state_.spec(set.spec).choices.empty()) {
+      why.push_back(state_.spec(set.spec).problem);
+    } else {
+      why = never_starts(w, set);
     }
-    for (Reason& reason : never) {
+    if (why.empty()) {
+      ++can[structure.group_of[s]];
+      continue;
+    }
+    for (Reason& reason : why) {
+      never = never && ends_nowhere(reason);
       if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
         reasons.push_back(std::move(reason));
     }
+    if (w.needs_all) break;
   }
-  if (!reasons.empty() && !enough(structure, can)) out.reasons = std::move(reasons);
+  if (reasons.empty() || (!w.needs_all && enough(structure, can))) return out;
+  out.never = never;
+  out.reasons = std::move(reasons);
   return out;
 }
 
 bool Decider::holds_up_nobody(const WorkloadState& w) {
-  if (claim_of(w).free_room_only) return true;
-  const Structure& structure = state_.structures[w.structure];
-  std::vector<std::int64_t> can(structure.groups.size(), 0);
-  for (std::size_t s = 0; s < w.sets.size(); ++s) {
-    const PodSetState& set = w.sets[s];
-    const std::int64_t need = set.least - set.active;
-    const bool may_start = set.waiting >= need && !state_.spec(set.spec).choices.empty();
-    if (need <= 0 || (may_start && never_starts(w, set).empty())) ++can[structure.group_of[s]];
-  }
-  return !enough(structure, can) || !beyond_lane(w, {}).reasons.empty();
+  return claim_of(w).free_room_only || !lacks_parts(w).reasons.empty() || !beyond_lane(w, {}).reasons.empty();
 }
 
 // Pod sets that must start, and for which other work of its own lane must end first: one that fits the lane's limits in no
@@ -204,17 +212,13 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
   }
   why.wake_at = search != nullptr ? search->more_at() : more_at;
   // Work that lacks pods, or that can never run, does not stand in the way of others in a strict queue.
-  const auto final_reason = [](const Reason& r) {
-    return r.code == ReasonCode::kQuotaMax || r.code == ReasonCode::kUnsupported ||
-           r.code == ReasonCode::kInvalid || r.code == ReasonCode::kQuotaUncovered;
-  };
   const WorkloadId first = c.members.begin()->workload;
   const WorkloadState& w = state_.workloads[first.index()];
   // What a search found first is not all that it would find where more is free, or where it may look longer.
   const bool found_out = w.needs_all ? !failure.by_quota && !failure.by_nodes : !failure.steps_ended;
   const bool refused =
       failure.never || (found_out && !failure.reasons.empty() &&
-                        std::all_of(failure.reasons.begin(), failure.reasons.end(), final_reason));
+                        std::all_of(failure.reasons.begin(), failure.reasons.end(), ends_nowhere));
   // Nor does surplus that finds no room, nor who waits for work of its own lane: other lanes need not wait for that.
   const bool surplus = claim_of(w).free_room_only;
   why.in_line = (why.by_quota || why.by_nodes) && !refused && !surplus && !failure.of_lane &&

@@ -147,9 +147,11 @@ void Decider::attempt_quota(ClassId class_id, WorkloadId id) {
     return start(id, placer->placed());
   }
   Failure failure = placer->failure();
-  if (failure.by_quota && is_patient(state_, w)) failure.reasons.push_back(no_victims(state_, w));
   if (Failure own = beyond_lane(w, failure); !own.reasons.empty()) failure = own;
-  if (Failure never = beyond_quota(w); !never.reasons.empty()) failure = never;
+  const bool hopeful = failure.by_quota || failure.by_nodes;
+  if (Failure lacking = lacks_parts(w); hopeful && !lacking.reasons.empty()) failure = lacking;
+  if (failure.by_quota && !failure.never && !failure.of_lane && is_patient(state_, w))
+    failure.reasons.push_back(no_victims(state_, w));
   park(class_id, failure, nullptr, more_at_);
 }
 
