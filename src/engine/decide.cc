@@ -262,20 +262,6 @@ void Decider::place_awaited() {
   }
 }
 
-void Decider::tell_no_places(WorkloadId id, const Failure& failure) {
-  std::vector<Reason> reasons = failure.reasons;
-  if (failure.steps_ended) reasons.push_back({ReasonCode::kSearchBudget, "", "", 0, 0, 0, {}});
-  Reason why;
-  if (reasons.size() == 1) {
-    why = std::move(reasons.front());
-  } else {
-    why.children = std::move(reasons);
-  }
-  Reason& told = state_.no_places[id.value];
-  if (told != why) state_.changed(id);
-  told = std::move(why);
-}
-
 void Decider::attempt(ClassId class_id) {
   const WorkloadId id = state_.pending.at(class_id).members.begin()->workload;
   const WorkloadState& w = state_.workloads[id.index()];

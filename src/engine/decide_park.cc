@@ -17,6 +17,13 @@ bool ends_nowhere(const Reason& r) {
          r.code == ReasonCode::kInvalid || r.code == ReasonCode::kQuotaUncovered;
 }
 
+Reason as_one(std::vector<Reason> reasons) {
+  if (reasons.size() == 1) return std::move(reasons.front());
+  Reason out;
+  out.children = std::move(reasons);
+  return out;
+}
+
 // Whether so many pod sets of each group (`can`) are enough for the whole.
 bool enough(const Structure& structure, std::vector<std::int64_t> can) {
   for (std::size_t g = structure.groups.size() - 1; g > 0; --g) {
@@ -84,6 +91,7 @@ Failure Decider::lacks_parts(const WorkloadState& w) {
   }
   if (reasons.empty() || (!w.needs_all && enough(structure, can))) return out;
   out.never = never;
+  out.of_parts = true;
   out.reasons = std::move(reasons);
   return out;
 }
@@ -178,12 +186,7 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
   why.by_nodes = failure.by_nodes;
   const Queue& queue = state_.queues[c.queue.index()].spec;
   why.by_side = failure.by_nodes && !queue.unlimited && queue.preemption.reclaim != Reclaim::kNever;
-  Reason reason;
-  if (failure.reasons.size() == 1) {
-    reason = failure.reasons.front();
-  } else {
-    reason.children = failure.reasons;
-  }
+  Reason reason = as_one(failure.reasons);
   const auto also = [&](Reason more) {
     if (reason.code != ReasonCode::kNone) reason = Reason{ReasonCode::kNone, "", "", 0, 0, 0, {reason}};
     reason.children.push_back(std::move(more));
@@ -221,8 +224,8 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
                         std::all_of(failure.reasons.begin(), failure.reasons.end(), ends_nowhere));
   // Nor does surplus that finds no room, nor who waits for work of its own lane: other lanes need not wait for that.
   const bool surplus = claim_of(w).free_room_only;
-  why.in_line = (why.by_quota || why.by_nodes) && !refused && !surplus && !failure.of_lane &&
-                (w.needs_all || !holds_up_nobody(w));
+  why.in_line =
+      (why.by_quota || why.by_nodes) && !refused && !surplus && !failure.of_parts && !failure.of_lane;
   why.verdict = refused ? VerdictKind::kRefused : VerdictKind::kBlocked;
 
   const Structure& structure = state_.structures[w.structure];
@@ -263,6 +266,15 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
     behind.why.verdict = c.why.verdict;
     for (const auto& member : behind.members) state_.changed(member.workload);
   });
+}
+
+void Decider::tell_no_places(WorkloadId id, const Failure& failure) {
+  std::vector<Reason> reasons = failure.reasons;
+  if (failure.steps_ended) reasons.push_back({ReasonCode::kSearchBudget, "", "", 0, 0, 0, {}});
+  Reason why = as_one(std::move(reasons));
+  Reason& told = state_.no_places[id.value];
+  if (told != why) state_.changed(id);
+  told = std::move(why);
 }
 
 }  // namespace berth::engine

@@ -46,11 +46,7 @@ class Patience : public ::testing::TestWithParam<bool> {
       }
     }
   }
-  bool runs(const std::string& uid) const {
-    const auto all = e.workloads();
-    return std::any_of(all.begin(), all.end(),
-                       [&](const auto& v) { return v.uid == uid && v.slots_running > 0; });
-  }
+  bool runs(const std::string& uid) const { return has_running(e, uid); }
   // taker takes from lower, and keeps it for so long.
   void take_and_lose(DurationMs kept) {
     put("taker", 1);

@@ -271,11 +271,7 @@ struct Circle : PoliciesWorld {
     ADD_FAILURE() << "it goes on";
     return out;
   }
-  bool runs(const std::string& uid) const {
-    const auto all = e.workloads();
-    return std::any_of(all.begin(), all.end(),
-                       [&](const auto& v) { return v.uid == uid && v.slots_running > 0; });
-  }
+  bool runs(const std::string& uid) const { return has_running(e, uid); }
 };
 
 // Every forced step of it, by whomever.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "engine/engine.h"
@@ -11,6 +12,12 @@ namespace berth::engine::test {
 
 inline void ok(const Status& status) {
   EXPECT_TRUE(status.has_value()) << status.error().str();
+}
+
+inline bool has_running(const Engine& e, const std::string& uid) {
+  const auto all = e.workloads();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const auto& v) { return v.uid == uid && v.slots_running > 0; });
 }
 
 inline Event gpu_node(const std::string& name, int gpus, Labels labels = {}, std::int64_t cpu = 128) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <iterator>
 #include <tuple>
 
@@ -305,30 +306,20 @@ bool contains(const Reason& reason, ReasonCode code) {
 
 namespace {
 
+bool contains_any(const Reason& reason, std::initializer_list<ReasonCode> codes) {
+  return std::any_of(codes.begin(), codes.end(), [&](ReasonCode code) { return contains(reason, code); });
+}
+
 bool lacks_room(const Reason& reason) {
-  switch (reason.code) {
-    case ReasonCode::kQuota:
-    case ReasonCode::kNodes:
-    case ReasonCode::kTopology:
-    case ReasonCode::kNoVictims:
-      return true;
-    default:
-      return std::any_of(reason.children.begin(), reason.children.end(), lacks_room);
-  }
+  return contains_any(
+      reason, {ReasonCode::kQuota, ReasonCode::kNodes, ReasonCode::kTopology, ReasonCode::kNoVictims});
 }
 
 // Some of its parts cannot start whatever ends, as things are.
 bool lacks_parts(const Reason& reason) {
-  switch (reason.code) {
-    case ReasonCode::kIncompleteGang:
-    case ReasonCode::kQuotaMax:
-    case ReasonCode::kQuotaUncovered:
-    case ReasonCode::kUnsupported:
-    case ReasonCode::kNodeFlavor:
-      return true;
-    default:
-      return std::any_of(reason.children.begin(), reason.children.end(), lacks_parts);
-  }
+  return contains_any(reason,
+                      {ReasonCode::kIncompleteGang, ReasonCode::kQuotaMax, ReasonCode::kQuotaUncovered,
+                       ReasonCode::kUnsupported, ReasonCode::kNodeFlavor});
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ struct Failure {
   bool steps_ended = false;
   bool never =
       false;  // whatever else runs: decided by who asks, not by a search, which looks at one part after the other
-  bool of_lane = false;  // it waits for other work of its own lane, and for nothing that anybody else has
+  bool of_parts = false;  // too few of its pod sets could start if nothing else were there
+  bool of_lane = false;   // it waits for other work of its own lane, and for nothing that anybody else has
   std::vector<Reason> reasons;  // at most 8, in the order found, no two alike
 };
 

@@ -53,9 +53,7 @@ void count_loss(const State& state, WorkloadState& v, ReasonCode why) {
   if (took_at == kEndOfTime || why == ReasonCode::kPreempted) return;
   if (state.now - took_at >= kKept) v.losses = 0;
   if (++v.losses < kLossesInARow) return;
-  DurationMs patience = kFirstPatience;
-  for (std::int64_t i = kLossesInARow; i < v.losses && patience < kMostPatience; ++i) patience *= 2;
-  v.patient_until = state.now + std::min(patience, kMostPatience);
+  v.patient_until = state.now + doubled(kFirstPatience, v.losses - kLossesInARow, kMostPatience);
 }
 
 }  // namespace
