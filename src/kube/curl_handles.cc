@@ -18,6 +18,8 @@ std::string_view media_type(BodyType type) {
       return "application/json-patch+json";
     case BodyType::kApplyPatch:
       return "application/apply-patch+yaml";
+    case BodyType::kProtobuf:
+      return "application/vnd.kubernetes.protobuf";
   }
   return "application/json";
 }

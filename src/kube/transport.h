@@ -27,7 +27,14 @@ namespace berth::kube {
 
 enum class Method : std::uint8_t { kGet, kPost, kPut, kPatch, kDelete };
 
-enum class BodyType : std::uint8_t { kJson, kStrategicMergePatch, kMergePatch, kJsonPatch, kApplyPatch };
+enum class BodyType : std::uint8_t {
+  kJson,
+  kStrategicMergePatch,
+  kMergePatch,
+  kJsonPatch,
+  kApplyPatch,
+  kProtobuf,  // protobuf.h
+};
 
 enum class Accept : std::uint8_t { kJson, kAggregatedDiscovery };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kube/paths.h"
+#include "kube/protobuf.h"
 #include "text/json.h"
 #include "text/time.h"
 
@@ -41,24 +42,24 @@ Write bind_pod(std::string_view ns, std::string_view name, std::string_view uid,
   write.write_class = WriteClass::kBind;
   write.method = Method::kPost;
   write.path = kPods.object(ns, name, "binding");
-  std::string& body = write.body;
-  body.reserve(192 + ns.size() + name.size() + uid.size() + node.size());
-  body += R"({"apiVersion":"v1","kind":"Binding","metadata":{"namespace":)";
-  text::append_json_string(body, ns);
-  body += R"(,"name":)";
-  text::append_json_string(body, name);
-  body += R"(,"uid":)";
-  text::append_json_string(body, uid);
-  for (std::size_t i = 0; i < annotations.size(); ++i) {
-    body += i == 0 ? R"(,"annotations":{)" : ",";
-    text::append_json_string(body, annotations[i].first);
-    body += ':';
-    text::append_json_string(body, annotations[i].second);
+  write.body_type = BodyType::kProtobuf;
+  std::string meta;
+  append_field(meta, 1, name);
+  append_field(meta, 3, ns);
+  append_field(meta, 5, uid);
+  for (const auto& [key, value] : annotations) {
+    std::string entry;
+    append_field(entry, 1, key);
+    append_field(entry, 2, value);
+    append_field(meta, 12, entry);
   }
-  if (!annotations.empty()) body += '}';
-  body += R"(},"target":{"apiVersion":"v1","kind":"Node","name":)";
-  text::append_json_string(body, node);
-  body += "}}";
+  std::string target;
+  append_field(target, 1, "Node");
+  append_field(target, 3, node);
+  std::string binding;
+  append_field(binding, 1, meta);
+  append_field(binding, 2, target);
+  write.body = protobuf_object("v1", "Binding", binding);
   return write;
 }
 

@@ -17,9 +17,7 @@
 namespace berth::scheduler {
 namespace {
 
-constexpr int kReportsPerCall = 8;   // an explanation costs some 100 us; a bind must not wait for more
-constexpr int kObjectsPerCall = 32;  // a few at a time: decisions come first
-constexpr int kBusyObjectsPerCall = 4;
+constexpr int kReportsPerCall = 8;       // an explanation costs some 100 us; a bind must not wait for more
 constexpr std::size_t kMostAsked = 100;  // missing Jobs that are being read
 
 // The workload that an event is about, or nothing for nodes, queues and foreign pods.
@@ -422,8 +420,7 @@ bool Core::report(TimeMs now) {
                         busy ? options_.busy_object_writes_per_second : options_.object_writes_per_second,
                         options_.object_writes_per_second / 10 + 1);
   const bool queues = queue_statuses_.work(now, busy, object_writes_);
-  const bool workloads =
-      workload_objects_.work(now, object_writes_, busy ? kBusyObjectsPerCall : kObjectsPerCall);
+  const bool workloads = workload_objects_.work(now, busy, object_writes_);
   for (auto& admission : workload_objects_.take_admissions()) {
     if (admission.admitted) {
       carrier_.admit(admission.workload, std::move(admission.updates), now);

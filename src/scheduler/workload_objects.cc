@@ -21,6 +21,11 @@ using dialect::WorkloadCondition;
 using dialect::WorkloadSketch;
 
 constexpr DurationMs kRetryAfter = 20;  // when the budget is spent
+constexpr int kPerCall = 32;            // a few at a time: decisions come first
+constexpr int kPerBusyCall = 4;
+// What has changed is looked at so often while binds are on their way. Most of it changes again when its bind is answered or seen,
+// little of it could be written (the budget is small then), and of two cores with an API server on them each look takes a part.
+constexpr std::int64_t kBusyLooksPerSecond = 500;
 
 std::size_t digest(const dialect::WorkloadStatus& status) {
   return std::hash<std::string>{}(dialect::to_json(status, false));
@@ -82,7 +87,8 @@ void WorkloadObjects::schedule(const std::string& workload, TimeMs at) {
 
 void WorkloadObjects::changed(std::string_view workload, TimeMs now) {
   if (!options_.enabled) return;
-  schedule(std::string(workload), now + options_.settle);
+  changes_.put(std::string(workload), now + options_.settle);
+  next_due_ = std::min(next_due_, now + options_.settle);
 }
 
 void WorkloadObjects::job_seen(const dialect::Job& job, TimeMs now) {
@@ -233,7 +239,7 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
   }
   WorkloadFacts facts = facts_of(*sketch, record);
   if (!follow_size(workload, *sketch, facts, now)) return changed(workload, now);
-  sketch = sketch_of(workload);
+  if (sketch->is_elastic) sketch = sketch_of(workload);
   const auto pods_ready = dialect::with_own_times(options_.pods_ready, sketch->ready_times);
   if (sketch->ready_times.empty()) {
     own_times_.erase(workload);
@@ -638,14 +644,23 @@ void WorkloadObjects::answered(const Answer& answer, TimeMs now) {
   schedule(it->first, record.quiet);
 }
 
-bool WorkloadObjects::work(TimeMs now, Allowance& allowance, int most) {
+bool WorkloadObjects::work(TimeMs now, bool busy, Allowance& allowance) {
+  const int most = busy ? kPerBusyCall : kPerCall;
   bool any = false;
   for (int left = most; left > 0 && due_.next() <= now; --left) {
-    const std::string workload = due_.take();
-    look(workload, now);
+    look(due_.take(), now);
     any = true;
   }
   bool starved = false;
+  busy_looks_.refill(now, kBusyLooksPerSecond, kBusyLooksPerSecond * kRetryAfter / kSecond);
+  for (int left = most; left > 0 && changes_.next() <= now; --left) {
+    if (busy && !busy_looks_.take()) {
+      starved = true;
+      break;
+    }
+    look(changes_.take(), now);
+    any = true;
+  }
   for (int left = most; left > 0 && backlog() > 0; --left) {
     if (!allowance.has() || flying_ >= options_.most_flying) {
       starved = true;
@@ -657,7 +672,7 @@ bool WorkloadObjects::work(TimeMs now, Allowance& allowance, int most) {
     if (write(workload)) (void)allowance.take();
     any = true;
   }
-  next_due_ = due_.next();
+  next_due_ = starved ? due_.next() : std::min(due_.next(), changes_.next());
   if (starved) {
     next_due_ = std::min(next_due_, now + kRetryAfter);
   } else if (backlog() > 0) {

@@ -107,9 +107,9 @@ class WorkloadObjects {
   void gone(std::string_view ns, std::string_view name, TimeMs now);
   void answered(const Answer& answer, TimeMs now);
 
-  // Looks at what is due and writes what may be written, at most `most` of each. False: nothing is due now, and the intake has
-  // nothing new to say.
-  bool work(TimeMs now, Allowance& allowance, int most);
+  // Looks at what is due and writes what may be written, some of each. `busy`: binds are on their way; what has merely changed is looked
+  // at more slowly then. False: nothing is due now, and the intake has nothing new to say.
+  bool work(TimeMs now, bool busy, Allowance& allowance);
   TimeMs next_due() const { return next_due_; }
 
   std::size_t backlog() const { return backlog_[0].size() + backlog_[1].size(); }
@@ -214,6 +214,8 @@ class WorkloadObjects {
   static std::string work_of(std::string_view record) {
     return std::string(is_next(record) ? record.substr(5) : record);
   }
+  // Under which name the workload's object is to stand (namespace/name). `sketch`: of the workload.
+  std::string own_key(const std::string& workload, const dialect::WorkloadSketch& sketch) const;
   // What the object of this record is to say.
   std::optional<dialect::WorkloadSketch> sketch_of(const std::string& record) const;
   // Whose record this object is, or is to be, which Berth made for the workload; "": nobody's.
@@ -250,7 +252,9 @@ class WorkloadObjects {
   std::unordered_map<std::string, std::string> foreign_owners_;  // and back
   std::unordered_map<std::string, std::string> moved_;  // workloads whose answers are those of others now
   std::unordered_set<std::string> told_;  // of whom the log has said that its Workload is foreign
-  Due due_;                               // workloads
+  Due due_;               // workloads that are to be looked at then: somebody waits for it, or a time is over
+  Due changes_;           // and those of which something has changed
+  Allowance busy_looks_;  // at these
   std::vector<Admission> admissions_;
   std::map<std::uint64_t, std::string> line_;  // blockAdmission: held starts, in the order of their decisions
   std::uint64_t turns_ = 0;

@@ -104,6 +104,14 @@ void WorkloadObjects::past_seen(const std::string& record, const std::string& wo
   records_.erase(it);
 }
 
+std::string WorkloadObjects::own_key(const std::string& workload, const WorkloadSketch& sketch) const {
+  const auto it = sketch.is_elastic ? records_.find(workload) : records_.end();
+  if (it == records_.end()) return key_of(sketch);
+  const auto& job = sketch.owners.front();
+  return fmt::format("{}/{}", sketch.ns,
+                     dialect::workload_name("Job", "batch", job.name, job.uid, it->second.slice));
+}
+
 void WorkloadObjects::settle_object(const std::string& workload, const WorkloadSketch& sketch, TimeMs now) {
   if (const auto it = records_.find(workload); it != records_.end() && !it->second.object_uid.empty()) {
     Record& record = it->second;
@@ -115,12 +123,12 @@ void WorkloadObjects::settle_object(const std::string& workload, const WorkloadS
       record = without_object(record);
       stand(workload, record, now);
       adopt(workload, record, sketch);
-    } else if (sketch.name.empty() ? !record.prebuilt : record.key != key_of(*sketch_of(workload))) {
+    } else if (sketch.name.empty() ? !record.prebuilt : record.key != own_key(workload, sketch)) {
       retire(workload, kOutOfSync, std::string(kHasAnother), now);
       stand(workload, record, now);
     }
   }
-  const auto former = by_key_.find(key_of(*sketch_of(workload)));
+  const auto former = by_key_.find(own_key(workload, sketch));
   if (sketch.is_prebuilt || former == by_key_.end() || !is_past(former->second)) return;
   Record& record = records_[workload];
   const auto kept = records_.find(former->second);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "kube/binding_support.h"
 #include "kube/fake_parts_support.h"
 
 namespace berth::kube::testing {
@@ -342,7 +343,10 @@ void FakeApiServer::serve(const HttpRequest& request, const Route& route, HttpRe
     return;
   }
   if (request.method == "POST" && route.subresource == "binding") {
-    const Json binding = Json::parse(request.body);
+    const auto type = request.headers.find("content-type");
+    const bool protobuf =
+        type != request.headers.end() && type->second == "application/vnd.kubernetes.protobuf";
+    const Json binding = protobuf ? binding_of(request.body) : Json::parse(request.body);
     if (uid_conflict(text_at(binding, "metadata", "uid"))) return;
     const std::string said =
         "Operation cannot be fulfilled on pods/binding \"" + route.name + "\": pod " + route.name;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dialect/workload_object.h"
+#include "kube/binding_support.h"
 #include "workload_support.h"
 
 namespace berth::scheduler::testing {
@@ -450,7 +451,8 @@ TEST_F(AdmissionChecksTest, PodsWaitBoundToNothingAndNeverLookUnschedulable) {
   const auto binds = w_->take(Step::kBind);
   ASSERT_EQ(binds.size(), 2u);
   for (const auto& bind : binds) {
-    EXPECT_EQ(json::parse(bind.body)["metadata"]["annotations"]["example.com/consume"], "request-1");
+    EXPECT_EQ(kube::testing::binding_of(bind.body)["metadata"]["annotations"]["example.com/consume"],
+              "request-1");
   }
 }
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
+#include "kube/binding_support.h"
 #include "world_support.h"
 
 namespace berth::scheduler::testing {
@@ -373,7 +374,7 @@ class Server : public Outbox {
           result.outcome = Outcome::kConflict;
           return;
         }
-        pod.node = json::parse(request.body)["target"]["name"];
+        pod.node = kube::testing::binding_of(request.body)["target"]["name"];
         return pod_changed(name);
       case Step::kRead:
         result.body = pod_text(name).dump();

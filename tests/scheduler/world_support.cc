@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "kube/binding_support.h"
+
 namespace berth::scheduler::testing {
 
 using nlohmann::json;
@@ -156,11 +158,11 @@ SlotState World::slot(const std::string& workload, int index) const {
 }
 
 std::string node_of(const Sent& bind) {
-  return json::parse(bind.body)["target"]["name"];
+  return kube::testing::binding_of(bind.body)["target"]["name"];
 }
 
 std::string devices_of(const Sent& bind) {
-  return json::parse(bind.body)["metadata"]
+  return kube::testing::binding_of(bind.body)["metadata"]
       .value("annotations", json::object())
       .value("berth.dev/devices", std::string());
 }
