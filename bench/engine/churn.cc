@@ -1,4 +1,6 @@
 // Steady churn on nearly full clusters: the oldest workload ends, a new one comes and is decided on.
+#include "churn.h"
+
 #include <deque>
 #include <string>
 #include <utility>
@@ -74,7 +76,7 @@ class Churn {
   TimeMs now_ = 1000;
 };
 
-void churn(benchmark::State& state) {
+void churn_pods(benchmark::State& state) {
   Churn churn(state.range(0), state.range(1));
   for (int i = 0; i < 1000; ++i) {
     churn.next_kind();
@@ -95,7 +97,7 @@ void churn(benchmark::State& state) {
   state.counters["bytes_workload"] = churn.bytes_per_workload;
   state.SetLabel(state.range(1) == 1 ? "one GPU" : churn.from_trace() ? "openb" : "generated");
 }
-BENCHMARK(churn)
+BENCHMARK(churn_pods)
     ->Name("Churn")
     ->ArgNames({"nodes", "shapes"})
     ->ArgsProduct({{1000, 10'000, 25'000}, {1, 151, 457}})
@@ -108,28 +110,15 @@ void churn_gangs(benchmark::State& state) {
   add_nodes(engine, nodes);
   std::deque<std::string> running;
   std::int64_t next = 0;
-  const auto gang = [&] { return workload("g" + std::to_string(next++), 8, 8, 1000, 8000); };
+  const auto arrival = [&] {
+    Workload gang = workload("g" + std::to_string(next++), 8, 8, 1000, 8000);
+    running.push_back(gang.uid);
+    return WorkloadUpsert{std::move(gang)};
+  };
   TimeMs now = 1000;
-  while (static_cast<std::int64_t>(running.size()) < nodes / 8 * 95 / 100) {
-    Workload w = gang();
-    running.push_back(w.uid);
-    tell(engine, WorkloadUpsert{std::move(w)});
-  }
+  while (static_cast<std::int64_t>(running.size()) < nodes / 8 * 95 / 100) tell(engine, arrival());
   engine.decide(now);
-  Meter meter(state);
-  for (auto _ : state) {
-    Workload w = gang();
-    const std::string old = running.front();
-    running.pop_front();
-    running.push_back(w.uid);
-    const WorkloadUpsert arrival{std::move(w)};
-    meter.start();
-    tell(engine, WorkloadRemove{old});
-    tell(engine, arrival);
-    benchmark::DoNotOptimize(engine.decide(++now));
-    meter.stop();
-  }
-  meter.report();
+  churn(state, engine, running, now, arrival);
 }
 BENCHMARK(churn_gangs)
     ->Name("ChurnGangsOf8Nodes")

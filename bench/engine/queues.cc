@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "churn.h"
 #include "cluster.h"
-#include "meter.h"
 
 namespace berth::bench {
 namespace {
@@ -29,24 +29,6 @@ void add_queues(engine::Engine& engine, std::int64_t teams, std::int64_t devices
   for (std::int64_t t = 0; t < teams; ++t) {
     queue("team-" + std::to_string(t), "dept-" + std::to_string(t % 10), devices / teams);
   }
-}
-
-// The oldest ends, and one comes.
-template <class Arrival>
-void churn(benchmark::State& state, engine::Engine& engine, std::deque<std::string>& running, TimeMs& now,
-           const Arrival& arrival) {
-  Meter meter(state);
-  for (auto _ : state) {
-    const WorkloadUpsert w = arrival();
-    const std::string old = running.front();
-    running.pop_front();
-    meter.start();
-    tell(engine, WorkloadRemove{old});
-    tell(engine, w);
-    benchmark::DoNotOptimize(engine.decide(++now));
-    meter.stop();
-  }
-  meter.report();
 }
 
 // 1,000 nodes, 95 % full of one-GPU workloads of all teams; the oldest ends, one of another team comes.

@@ -19,9 +19,11 @@ int failed(std::ostream& err, const Error& error) {
 }
 
 Result<sim::Experiment> experiment_of(const SimulateArguments& arguments) {
-  if (!arguments.log.empty())
-    return fail(ErrorCode::kInvalid,
-                "--log is for one run; leave out --compare, --vary, --sweep and --seeds");
+  if (!arguments.log.empty() && (!arguments.each || arguments.log.find('/') != std::string::npos))
+    return fail(
+        ErrorCode::kInvalid,
+        "--log: of several runs each has its own, in its own folder: add --each and --out, and give the "
+        "log's name without a folder");
   if (arguments.seed && !arguments.seeds.empty())
     return fail(ErrorCode::kInvalid, "--seed and --seeds: choose one of them");
   sim::Experiment experiment;
@@ -97,9 +99,19 @@ int run_experiment(const SimulateArguments& arguments, std::ostream& out, std::o
     progress.show([&](double elapsed) { return progress_text(p, elapsed); });
   };
   if (arguments.each) {
-    options.keep = [&](const sim::RunPlan& plan, sim::SimulateResult&& result) -> Status {
+    const auto folder_of = [&](const sim::RunPlan& plan) -> Result<std::string> {
       const std::string below = arguments.out + "/" + folder_name(plan.name);
       BERTH_TRY(sim::make_folder(below));
+      return below;
+    };
+    if (!arguments.log.empty()) {
+      options.log = [&arguments, folder_of](const sim::RunPlan& plan) -> Result<std::string> {
+        BERTH_ASSIGN(const std::string below, folder_of(plan));
+        return below + "/" + arguments.log;
+      };
+    }
+    options.keep = [folder_of](const sim::RunPlan& plan, sim::SimulateResult&& result) -> Status {
+      BERTH_ASSIGN(const std::string below, folder_of(plan));
       result.files.push_back({"report.html", sim::render_report(result.report)});
       return sim::write_files(below, result.files);
     };

@@ -128,8 +128,10 @@ void register_simulate(CLI::App& app, int& exit_code) {
   command->add_flag("--fill", arguments->fill,
                     "offer the jobs one by one to the empty cluster, up to 130 % of its GPUs");
   command->add_option("--seed", arguments->seed, "replaces the scenario's seed");
-  command->add_option("--log", arguments->log,
-                      "write the decision log (.gz and .zst are compressed), for `berth replay`");
+  command->add_option(
+      "--log", arguments->log,
+      "write the decision log (.gz and .zst are compressed), for `berth replay`; of several runs "
+      "(--each) the name of each one's in its own folder");
   command
       ->add_option("--audit", arguments->audit,
                    "N: recount every account of the engine after each Nth moment (slow); what is off ends "

@@ -119,6 +119,14 @@ class Runner {
         report();
       };
     }
+    if (options_.log) {
+      auto log = options_.log(plan);
+      if (!log) {
+        out.error = std::move(log.error());
+        return;
+      }
+      options.log = *std::move(log);
+    }
     auto result = simulate(plan.scenario, options);
     if (!result) {
       out.error = std::move(result.error());

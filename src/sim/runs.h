@@ -94,6 +94,8 @@ struct RunOptions {
   // Takes a run's own files and report when it is over, from any thread, never twice at a time; empty: they
   // are not made. An error becomes the run's.
   std::function<Status(const RunPlan&, SimulateResult&&)> keep;
+  // Where a run's decision log goes (SimulateOptions::log), asked before the run, from any thread; empty: nowhere.
+  std::function<Result<std::string>(const RunPlan&)> log;
 };
 std::vector<RunResult> run_all(const std::vector<RunPlan>& plans, const RunOptions& options);
 

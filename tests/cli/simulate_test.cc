@@ -145,13 +145,15 @@ TEST_F(Simulate, ComparesVariantsAndSeeds) {
   arguments.seeds = "2";
   arguments.out = folder_ + "/out";
   arguments.each = true;
+  arguments.log = "decisions.jsonl";
   arguments.jobs = 3;
   ASSERT_EQ(run(arguments), 0) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("policy.placement=spread"));
   EXPECT_THAT(out_.str(), HasSubstr("deviation"));
   for (const char* name :
        {"comparison.json", "comparison.csv", "runs.csv", "report.html",
-        "policy.placement-pack-seed-1/report.html", "policy.placement-spread-seed-2/summary.json"}) {
+        "policy.placement-pack-seed-1/report.html", "policy.placement-spread-seed-2/summary.json",
+        "policy.placement-pack-seed-2/decisions.jsonl", "policy.placement-spread-seed-1/decisions.jsonl"}) {
     EXPECT_FALSE(text(folder_ + "/out/" + name).empty()) << name;
   }
   EXPECT_THAT(text(folder_ + "/out/comparison.csv"), HasSubstr("policy.placement=pack,jobs,2,4,0,4,4\n"));
@@ -169,7 +171,12 @@ TEST_F(Simulate, ArgumentsOfExperimentsAreChecked) {
   EXPECT_THAT(error(each), HasSubstr("--out"));
   SimulateArguments log{{small_, small_}};
   log.log = "x";
-  EXPECT_THAT(error(log), HasSubstr("--log"));
+  EXPECT_THAT(error(log), HasSubstr("--each"));
+  log.each = true;
+  log.out = folder_ + "/logs";
+  log.log = folder_ + "/x";
+  EXPECT_THAT(error(log), HasSubstr("without a folder"));
+  EXPECT_FALSE(fs::exists(log.out));
   SimulateArguments metric{{small_}};
   metric.compare = true;
   metric.metrics = {"nothing"};
