@@ -23,8 +23,10 @@
 // Elastic Jobs have a Workload per size: the slice that they run with, and while they are to get more pods another one that waits
 // (workload_slices.cc). What a slice asks for is what its object says; all else follows from the Job and its pods, as of any other work.
 //
-// Writes: on change only, one at a time per object, within a budget that queue_statuses.h shares, what starts, ends or has finished
-// before what waits. The backlog holds uids, not bodies: when its turn comes an object gets what is true then. After a start
+// Looks: what somebody waits for, or is due by the clock, when it is due; what has merely changed a moment later, and slowly while binds
+// are on their way: most of it changes again then, and hardly anything may be written.
+// Writes (workload_writes.cc): on change only, one at a time per object, within a budget that queue_statuses.h shares, what starts, ends
+// or has finished before what waits. The backlog holds uids, not bodies: when its turn comes an object gets what is true then. After a start
 // nothing is written that stands there already: what is compared is the object as the watch shows it.
 //
 // Without an API that serves Workloads, or where Kueue itself runs (set_version("")), nothing is written; time-outs
@@ -158,6 +160,7 @@ class WorkloadObjects {
     std::string successor;  // of a slice that is over: the workload whose record has the one that replaces it
   };
 
+  static std::size_t digest(const dialect::WorkloadStatus& status);
   void schedule(const std::string& workload, TimeMs at);
   void look(const std::string& workload, TimeMs now);
   WorkloadFacts facts_of(const dialect::WorkloadSketch& sketch, const Record& record) const;
