@@ -359,6 +359,7 @@ void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& source
         metrics.set_queue_depth(kNames[c], stats.queued[c].load(std::memory_order_relaxed));
       }
       metrics.set_queue_depth("reports", core.reporter().waiting());
+      metrics.set_queue_depth("kueue-changes", core.workload_objects().changes());
       metrics.set_queue_depth("kueue-objects",
                               core.workload_objects().backlog() + core.queue_statuses().backlog());
       if (log) {

@@ -114,6 +114,8 @@ class WorkloadObjects {
   bool work(TimeMs now, bool busy, Allowance& allowance);
   TimeMs next_due() const { return next_due_; }
 
+  // Workloads that have changed and are still to be looked at.
+  std::size_t changes() const { return changes_.size(); }
   std::size_t backlog() const { return backlog_[0].size() + backlog_[1].size(); }
   std::size_t size() const { return records_.size(); }
   const WorkloadLife* life(std::string_view workload) const;

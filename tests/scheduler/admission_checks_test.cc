@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -80,6 +81,37 @@ class AdmissionChecksTest : public WorkloadObjectsTest {
     return condition(job, type).value("reason", "");
   }
 };
+
+// While binds are on their way, what has merely changed is looked at slowly; an answer that somebody waits for is not behind it.
+TEST_F(AdmissionChecksTest, AnAnswerPassesWhatHasMerelyChanged) {
+  queue({"capacity"});
+  job({.name = "train"});
+  settle(kMinute);
+  ASSERT_EQ(state("train", "capacity")["state"], "Pending");
+  for (int i = 0; i < 10; ++i) w_->node(fmt::format("wide-{}", i), 0);
+  for (int i = 0; i < 600; ++i) w_->pod({.name = fmt::format("p{}", i), .gpus = 0});
+  w_->turn();
+  ASSERT_EQ(w_->core->carrier().binds(), 600u);
+  w_->now += kSecond;  // all that has changed is due
+  answer_check("train", "capacity", "Ready");
+  for (int i = 0; i < 3; ++i) {
+    w_->core->report(w_->now);
+    w_->turn();
+  }
+  const auto sent = w_->peek();
+  EXPECT_TRUE(std::any_of(sent.begin(), sent.end(), [](const Sent& s) { return s.step == Step::kJob; }))
+      << "it starts";
+  for (int i = 0; i < 100; ++i) {
+    w_->core->report(w_->now);
+    w_->now += 1;
+  }
+  const auto waiting = [&] { return w_->core->workload_objects().changes(); };
+  EXPECT_GT(waiting(), 500u);
+  EXPECT_LT(waiting(), 570u) << "slowly, and not never";
+  settle(kMinute);
+  EXPECT_TRUE(runs("train"));
+  EXPECT_EQ(waiting(), 0u);
+}
 
 TEST_F(AdmissionChecksTest, WhatHasPlacesStartsWhenAllChecksAreReady) {
   queue({"capacity", "budget"});
