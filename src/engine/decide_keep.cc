@@ -82,12 +82,17 @@ std::vector<Decider::Kept> Decider::kept_from(ClassId id, std::int64_t height) {
   if (state_.keepers.empty()) return out;
   const auto keepers = state_.keepers.find(state_.quota.root(mine));
   if (keepers == state_.keepers.end()) return out;
+  // Who lacks quota is asked of all of them as things are, before anything is kept for one of them.
+  std::vector<std::pair<QueueId, ClassId>> heads;
   for (const QueueId queue : keepers->second) {
     if (queue == mine) continue;
     const ClassId head = head_of(queue);
     if (!head.valid()) continue;
     const Asked& asked = asked_by_head(head);
-    if (asked.items.empty() || !goes_before(head, asked.height, id, height)) continue;
+    if (!asked.items.empty() && goes_before(head, asked.height, id, height)) heads.emplace_back(queue, head);
+  }
+  for (const auto& [queue, head] : heads) {
+    const Asked& asked = state_.pending.at(head).why.asked;
     for (const QuotaItem& item : asked.items) {
       const std::int64_t use = state_.quota.usage(queue, item.pair, kAfter);
       std::int64_t most = saturating_sub(state_.quota.nominal(queue, item.pair), use);

@@ -175,8 +175,18 @@ std::string Checker::place(const Decision& d, WorkloadRecord& w, SlotState to) {
   };
   std::vector<Placed> placed;
   Charges total;
+  std::vector<std::int64_t> starting(w.sets.size(), 0);
+  for (const SlotPlacement& p : d.slots) {
+    const auto s = static_cast<std::size_t>(p.pod_set);
+    if (s < starting.size() && !p.node.empty()) ++starting[s];
+  }
+  // What grows behind a start of the same round stands in one decision with it: so it may fill up from then on.
   std::vector<bool> fills_up;
-  for (std::size_t s = 0; s < std::min(sets.size(), w.sets.size()); ++s) fills_up.push_back(w.fills_up(s));
+  std::vector<bool> fills_up_behind;
+  for (std::size_t s = 0; s < std::min(sets.size(), w.sets.size()); ++s) {
+    fills_up.push_back(w.fills_up(s));
+    fills_up_behind.push_back(w.fills_up(s, starting));
+  }
   for (const SlotPlacement& p : d.slots) {
     const auto s = static_cast<std::size_t>(p.pod_set);
     const auto i = static_cast<std::size_t>(p.index);
@@ -194,9 +204,9 @@ std::string Checker::place(const Decision& d, WorkloadRecord& w, SlotState to) {
     }
     if (!sets[s]->pod.unsupported.empty()) return "it has a constraint that is not supported";
     const auto flavors = ledger_.flavors_of(s, d.flavors);
-    const bool awaited =
-        held ? slot.taken.awaited
-             : (fills_up[s] && !arrives) || ledger_.is_awaited(w.spec.queue, sets[s]->pod, flavors);
+    const bool awaited = held ? slot.taken.awaited
+                              : (!arrives && (fills_up[s] || (fills_up_behind[s] && p.node.empty()))) ||
+                                    ledger_.is_awaited(w.spec.queue, sets[s]->pod, flavors);
     const bool opaque = awaited || ledger_.is_opaque(w.spec.queue);
     if (opaque && !(p.node.empty() && p.devices.empty())) return "it has a place where only quota is known";
     if (!opaque && ledger_.nodes.count(p.node) == 0) return fmt::format("node {} does not exist", p.node);

@@ -77,7 +77,7 @@ bool WorkloadRecord::awaits_nodes() const {
   });
 }
 
-bool WorkloadRecord::fills_up(std::size_t set) const {
+bool WorkloadRecord::fills_up(std::size_t set, const std::vector<std::int64_t>& starting) const {
   if (is_complete()) return false;
   const auto specs = pod_sets_of(spec.root);
   const auto unplaced = [&](std::size_t s) {
@@ -88,7 +88,8 @@ bool WorkloadRecord::fills_up(std::size_t set) const {
     if (!specs[s]->pod.awaited_flavors.empty()) return false;
     const bool waits = std::any_of(sets[s].begin(), sets[s].end(),
                                    [](const SlotRecord& slot) { return slot.state == SlotState::kWaiting; });
-    if (waits && active(s) < specs[s]->least_count() && !unplaced(s)) return false;
+    const std::int64_t more = s < starting.size() ? starting[s] : 0;
+    if (waits && active(s) + more < specs[s]->least_count() && !unplaced(s)) return false;
   }
   return unplaced(set);
 }

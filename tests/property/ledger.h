@@ -63,8 +63,8 @@ struct WorkloadRecord {
   // Some of it has quota alone, and nodes are to come.
   bool awaits_nodes() const;
   // The nodes of what has quota alone have come, each pod set that lacks slots has some such, and so has this one: more of it gets
-  // quota alone, too.
-  bool fills_up(std::size_t set) const;
+  // quota alone, too. `starting`: by pod set, slots that start just before.
+  bool fills_up(std::size_t set, const std::vector<std::int64_t>& starting = {}) const;
 };
 
 // The demand band of a place of a pod set; null where none is declared for it.

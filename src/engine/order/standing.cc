@@ -24,9 +24,13 @@ bool keeps_seat(const Ordering& ordering, const WorkloadState& v, TimeMs now) {
 TimeMs attains_at(const State& state, const WorkloadState& v, Int128 service) {
   const std::int64_t have = attained_service(v.progress, state.now);
   if (service <= have) return state.now;
-  const std::int64_t rate = state.service_rate(v);  // it may have started just now
+  const std::int64_t rate = state.service_rate(v);
   if (rate <= 0) return kEndOfTime;
-  return clamp_to_int64(state.now + ((service - have) * 1000 + rate - 1) / rate);
+  // As attained_service() will reckon it then, to the millisecond: what is less than a whole unit now counts, unless it goes when the
+  // service is noted anew, since it has started just now, or has grown.
+  const bool anew = v.service_noted;
+  const Int128 missing = service - (anew ? have : v.progress.attained);
+  return clamp_to_int64((anew ? state.now : v.progress.since) + (missing * 1000 + rate - 1) / rate);
 }
 
 // Time that the end of its run now would cost: work that is not kept, and the way back.
