@@ -1,5 +1,5 @@
-// Objects in the API server's binary form, application/vnd.kubernetes.protobuf, for writes that are made by the thousand: of a small
-// object the server reads it in a tenth of the time that it takes for JSON (performance.md, "With Kueue's queues").
+// Objects in the API server's binary form, application/vnd.kubernetes.protobuf, for writes that are made by the thousand: it reads a
+// Binding in a seventh of the time that it takes for the JSON (docs/performance.md, "With Kueue's queues").
 //
 // Wire format: protobuf.dev/programming-guides/encoding. Envelope: "k8s\0" and a runtime.Unknown around the object; field numbers are
 // those of Kubernetes' generated.proto, which are kept for ever. Only what is written here: fields of bytes, and of these the first 15.
