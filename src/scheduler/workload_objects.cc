@@ -1,7 +1,6 @@
 #include "scheduler/workload_objects.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <functional>

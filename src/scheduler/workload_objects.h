@@ -221,6 +221,8 @@ class WorkloadObjects {
   }
   // Under which name the workload's object is to stand (namespace/name). `sketch`: of the workload.
   std::string own_key(const std::string& workload, const dialect::WorkloadSketch& sketch) const;
+  // The name of the object that is this record of an elastic Job.
+  static std::string slice_name(const dialect::WorkloadSketch& sketch, const Record& of);
   // What the object of this record is to say.
   std::optional<dialect::WorkloadSketch> sketch_of(const std::string& record) const;
   // Whose record this object is, or is to be, which Berth made for the workload; "": nobody's.

@@ -106,10 +106,8 @@ void WorkloadObjects::past_seen(const std::string& record, const std::string& wo
 
 std::string WorkloadObjects::own_key(const std::string& workload, const WorkloadSketch& sketch) const {
   const auto it = sketch.is_elastic ? records_.find(workload) : records_.end();
-  if (it == records_.end()) return key_of(sketch);
-  const auto& job = sketch.owners.front();
-  return fmt::format("{}/{}", sketch.ns,
-                     dialect::workload_name("Job", "batch", job.name, job.uid, it->second.slice));
+  return it == records_.end() ? key_of(sketch)
+                              : fmt::format("{}/{}", sketch.ns, slice_name(sketch, it->second));
 }
 
 void WorkloadObjects::settle_object(const std::string& workload, const WorkloadSketch& sketch, TimeMs now) {

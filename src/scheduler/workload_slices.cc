@@ -43,16 +43,20 @@ std::string replaced_by(std::string_view slice) {
 
 }  // namespace
 
+std::string WorkloadObjects::slice_name(const WorkloadSketch& sketch, const Record& of) {
+  const auto& job = sketch.owners.front();
+  return dialect::workload_name("Job", "batch", job.name, job.uid, of.slice);
+}
+
 std::optional<WorkloadSketch> WorkloadObjects::sketch_of(const std::string& record) const {
   if (is_past(record)) return std::nullopt;
   auto sketch = intake_.sketch(work_of(record));
   const auto it = records_.find(record);
   if (!sketch || it == records_.end() || !sketch->is_elastic) return is_next(record) ? std::nullopt : sketch;
   const Record& of = it->second;
-  const auto& job = sketch->owners.front();
   sketch->slice = of.slice;
   sketch->replaces = of.replaces;
-  sketch->name = dialect::workload_name("Job", "batch", job.name, job.uid, of.slice);
+  sketch->name = slice_name(*sketch, of);
   auto& set = sketch->sets.front();
   if (of.count == 0) return sketch;
   set.reclaimable = std::max<std::int64_t>(0, set.reclaimable - (set.count - of.count));

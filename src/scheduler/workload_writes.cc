@@ -200,12 +200,8 @@ bool WorkloadObjects::work(TimeMs now, bool busy, Allowance& allowance) {
     if (write(workload)) (void)allowance.take();
     any = true;
   }
-  next_due_ = starved ? due_.next() : std::min(due_.next(), changes_.next());
-  if (starved) {
-    next_due_ = std::min(next_due_, now + kRetryAfter);
-  } else if (backlog() > 0) {
-    next_due_ = now;
-  }
+  next_due_ = std::min(due_.next(), starved ? now + kRetryAfter : changes_.next());
+  if (!starved && backlog() > 0) next_due_ = now;
   return std::exchange(stood_, false) || (next_due_ <= now && any);
 }
 

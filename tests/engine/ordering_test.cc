@@ -346,39 +346,19 @@ TEST(LaterInOrder, APromotedSeatEndsWithItsLevelAndNotBefore) {
   EXPECT_EQ(w.evictions(), 2);
 }
 
-// Nor does it matter when it is asked: what is less than a whole unit of service by then is not forgotten.
-TEST(LaterInOrder, DemotionIsNamedToTheMillisecondWheneverItIsAsked) {
-  for (TimeMs asked = 1000; asked < 1012; ++asked) {
-    Engine e;
-    ok(e.apply(gpu_node("n0", 1)));
-    ok(e.apply(Event{FlavorUpsert{{"f", {}, {}, {}, ""}}}));
-    Event queue = gpu_queue("q", "", 1, kByOrder);
-    std::get<QueueUpsert>(queue).queue.ordering = by(OrderBy::kAttainedLevels, 0);
-    ok(e.apply(queue));
-    const auto part_of_a_gpu = [&](const std::string& name) {
-      Workload w = gang_workload(name, 1, 1, 0, "q");
-      w.root.pod_sets[0].pod.claim.requests[0].milli = 700;
-      w.restart.checkpoint_every = 1;
-      ok(e.apply(WorkloadUpsert{w}));
-    };
-    part_of_a_gpu("a");
-    EXPECT_EQ(e.decide(1000).size(), 1u);
-    part_of_a_gpu("b");
-    EXPECT_TRUE(e.decide(asked).empty());
-    EXPECT_EQ(e.next_time(), 1000 + 5'142'858) << "an hour of a GPU, at 0.7 of one; asked at " << asked;
-    EXPECT_TRUE(e.decide(e.next_time() - 1).empty());
-    EXPECT_EQ(e.decide(e.next_time()).size(), 2u);
-  }
+// A queue by levels of attained service, the first of which ends after an hour of a GPU, on so many.
+void levels_on(Engine& e, int gpus) {
+  ok(e.apply(gpu_node("n0", gpus)));
+  ok(e.apply(Event{FlavorUpsert{{"f", {}, {}, {}, ""}}}));
+  Event queue = gpu_queue("q", "", gpus, kByOrder);
+  std::get<QueueUpsert>(queue).queue.ordering = by(OrderBy::kAttainedLevels, 0);
+  ok(e.apply(queue));
 }
 
 // A level ends while nothing else happens: the engine names the time.
 TEST(LaterInOrder, DemotionComesWithTimeAlone) {
   Engine e;
-  ok(e.apply(gpu_node("n0", 2)));
-  ok(e.apply(Event{FlavorUpsert{{"f", {}, {}, {}, ""}}}));
-  Event queue = gpu_queue("q", "", 2, kByOrder);
-  std::get<QueueUpsert>(queue).queue.ordering = by(OrderBy::kAttainedLevels, 0);
-  ok(e.apply(queue));
+  levels_on(e, 2);
   Workload a = gang_workload("a", 1, 2, 0, "q");
   a.restart.checkpoint_every = 1;
   ok(e.apply(WorkloadUpsert{a}));
@@ -393,6 +373,27 @@ TEST(LaterInOrder, DemotionComesWithTimeAlone) {
   EXPECT_EQ(d[0].workload, "a");
   EXPECT_EQ(d[1].kind, DecisionKind::kHold);
   EXPECT_EQ(e.next_time(), kEndOfTime);
+}
+
+// Nor does it matter when it is asked: what is less than a whole unit of service by then is not forgotten.
+TEST(LaterInOrder, DemotionIsNamedToTheMillisecondWheneverItIsAsked) {
+  for (TimeMs asked = 1000; asked < 1012; ++asked) {
+    Engine e;
+    levels_on(e, 1);
+    const auto part_of_a_gpu = [&](const std::string& name) {
+      Workload w = gang_workload(name, 1, 1, 0, "q");
+      w.root.pod_sets[0].pod.claim.requests[0].milli = 700;
+      w.restart.checkpoint_every = 1;
+      ok(e.apply(WorkloadUpsert{w}));
+    };
+    part_of_a_gpu("a");
+    EXPECT_EQ(e.decide(1000).size(), 1u);
+    part_of_a_gpu("b");
+    EXPECT_TRUE(e.decide(asked).empty());
+    EXPECT_EQ(e.next_time(), 1000 + 5'142'858) << "an hour of a GPU, at 0.7 of one; asked at " << asked;
+    EXPECT_TRUE(e.decide(e.next_time() - 1).empty());
+    EXPECT_EQ(e.decide(e.next_time()).size(), 2u);
+  }
 }
 
 TEST(LaterInOrder, TheLastInLineYieldsFirstWhereTheQueueSaysSo) {
