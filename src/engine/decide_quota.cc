@@ -12,6 +12,23 @@
 #include "engine/preempt/quota_victims.h"
 
 namespace berth::engine {
+namespace {
+
+// Why it does not borrow by force what it lacks, where its queue's policy would let it; "": it may, or never could.
+std::string stands_back(State& state, const WorkloadState& w) {
+  const PreemptionPolicy& policy = state.queues[w.queue.index()].spec.preemption;
+  if (!w.may_preempt || policy.borrow_within == BorrowWithin::kNever || shares_dominantly(state, w.queue))
+    return "";
+  std::vector<QuotaItem> asked;  // of any flavor
+  for (const auto& set : w.sets) {
+    for (const ChargeId choice : state.choices(set)) {
+      for (const QuotaItem& item : state.charges[choice].quota) add_item(asked, item.pair, item.amount);
+    }
+  }
+  return may_borrow_by_force(state, w, asked) ? "" : why_not_by_force(state, w, asked);
+}
+
+}  // namespace
 
 bool Decider::places_are_unknown(const WorkloadState& w) const {
   bool any = false;
@@ -150,8 +167,13 @@ void Decider::attempt_quota(ClassId class_id, WorkloadId id) {
   if (Failure own = beyond_lane(w, failure); !own.reasons.empty()) failure = own;
   const bool hopeful = failure.by_quota || failure.by_nodes;
   if (Failure lacking = lacks_parts(w); hopeful && !lacking.reasons.empty()) failure = lacking;
-  if (failure.by_quota && !failure.never && !failure.of_lane && is_patient(state_, w))
-    failure.reasons.push_back(no_victims(state_, w));
+  if (failure.by_quota && !failure.never && !failure.of_lane) {
+    const std::string by_force = stands_back(state_, w);
+    if (is_patient(state_, w) || !by_force.empty()) {
+      failure.reasons.push_back(no_victims(state_, w));
+      failure.reasons.back().detail += by_force;
+    }
+  }
   park(class_id, failure, nullptr, more_at_);
 }
 

@@ -194,6 +194,23 @@ std::vector<WorkloadView> Engine::workloads() const {
   return out;
 }
 
+Status Engine::each_in_line(std::string_view queue, const std::function<bool(const LineView&)>& f) const {
+  const State& s = impl_->state;
+  const auto id = s.queue_names.find(queue);
+  if (!id || !s.queues[*id].exists) return fail(ErrorCode::kNotFound, "queue {} is not known", queue);
+  const auto tell = [&](WorkloadId of, bool holds) {
+    const WorkloadState& w = s.workloads[of.index()];
+    return w.running() > 0 || f({w.uid, w.own_priority, holds});
+  };
+  for (const auto& [order, holder] : s.queues[*id].holders) {
+    if (!tell(holder, true)) return {};
+  }
+  s.pending.each_in(QueueId(*id), [&](const Pending::Class&, const Pending::Member& member) {
+    return tell(member.workload, false);
+  });
+  return {};
+}
+
 Result<SlotView> Engine::slot(std::string_view uid, std::int64_t pod_set, std::int64_t index) const {
   BERTH_ASSIGN(const WorkloadId id, impl_->find(uid));
   const WorkloadState& w = impl_->state.workloads[id.index()];

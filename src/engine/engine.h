@@ -17,6 +17,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -136,6 +137,13 @@ struct WorkloadView {
   std::int64_t slots_waiting = 0;
 };
 
+// One that waits for its start in the line of its queue.
+struct LineView {
+  std::string_view uid;
+  std::int64_t priority = 0;  // as it was given
+  bool holds = false;         // it has room that others leave, and starts when they have
+};
+
 // Idle devices, and what of them is of no use to the demand mix in force (place/fragments.h: the published amount).
 // Thousandths of devices.
 struct FragmentationView {
@@ -185,6 +193,10 @@ class Engine {
   std::vector<NodeView> nodes() const;
   std::vector<QueueView> queues() const;
   std::vector<WorkloadView> workloads() const;
+  // Calls f for all of a queue of whom nothing runs yet, until it is false: first whoever holds room, in the order in which they got
+  // it, then those in line, each behind who is tried before it. What blocks one, or lets another pass, is not asked: it is the order in
+  // which they stand, not in which they start. O((holders + classes + called) log classes). NotFound: there is no such queue.
+  Status each_in_line(std::string_view queue, const std::function<bool(const LineView&)>& f) const;
   Result<SlotView> slot(std::string_view uid, std::int64_t pod_set, std::int64_t index) const;
 
   // Of live nodes as they are now, with what is releasing still in place. O(nodes that changed since the last call), or

@@ -293,10 +293,8 @@ TEST(QueuePolicies, ForceGivesWayInACircleOfRights) {
     w.put(job("forces too", "a", 8, 2));
     EXPECT_EQ(forced(w.all()), 0);
     EXPECT_TRUE(w.runs("important"));
-    if (!opaque) {
-      const std::string why = to_text(w.e.verdict("forces")->reason);
-      EXPECT_NE(why.find("by force not while minor waits, which took it back"), std::string::npos) << why;
-    }
+    const std::string why = to_text(w.e.verdict("forces")->reason);
+    EXPECT_NE(why.find("by force not while minor waits, which took it back"), std::string::npos) << why;
 
     // It is gone: the right is worth something again.
     w.put(WorkloadRemove{"minor"});

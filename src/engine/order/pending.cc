@@ -1,5 +1,6 @@
 #include "engine/order/pending.h"
 
+#include <queue>
 #include <utility>
 
 namespace berth::engine {
@@ -22,19 +23,18 @@ const Head* Pending::Line::bar() const {
   return old.empty() ? nullptr : &*old.begin();
 }
 
-Head Pending::head_of(ClassId id) const {
+Head Pending::head_of(ClassId id, const Member& member) const {
   const Class& c = classes_[id.index()];
-  const Member& first = *c.members.begin();
   const Line& l = lines_[c.queue.index()];
   Head head;
   head.complete = !c.broken;
   head.lane = c.lane < l.lanes.size() ? l.lanes[c.lane] : 0;
   (l.priority_first ? head.minus_priority : head.minus_priority_behind) = -c.priority;
   head.surplus = c.surplus;
-  head.young = first.young;
-  head.key = first.key;
-  head.created = first.created;
-  head.arrival = first.arrival;
+  head.young = member.young;
+  head.key = member.key;
+  head.created = member.created;
+  head.arrival = member.arrival;
   head.id = id;
   return head;
 }
@@ -402,6 +402,23 @@ std::vector<ClassId> Pending::in_line(QueueId queue) const {
 
 std::size_t Pending::size_of(QueueId queue) const {
   return queue.index() < lines_.size() ? lines_[queue.index()].members : 0;
+}
+
+void Pending::each_in(QueueId queue, const std::function<bool(const Class&, const Member&)>& f) const {
+  if (queue.index() >= lines_.size()) return;
+  using Next = std::pair<Head, std::set<Member>::const_iterator>;
+  const auto behind = [](const Next& a, const Next& b) { return a.first > b.first; };
+  std::priority_queue<Next, std::vector<Next>, decltype(behind)> next(behind);
+  for (const ClassId id : lines_[queue.index()].classes) {
+    if (!at(id).members.empty()) next.emplace(head_of(id), at(id).members.begin());
+  }
+  while (!next.empty()) {
+    auto [head, member] = next.top();
+    next.pop();
+    const Class& c = at(head.id);
+    if (!f(c, *member)) return;
+    if (++member != c.members.end()) next.emplace(head_of(head.id, *member), member);
+  }
 }
 
 }  // namespace berth::engine

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -142,6 +143,8 @@ class Pending {
   // The workload that blocks this class in its queue; none if it is not blocked so.
   WorkloadId blocked_by(ClassId id) const;
   std::size_t size_of(QueueId queue) const;
+  // Calls f(class, member) for all that wait in the queue, in their order, until it is false. O((classes + called) log classes).
+  void each_in(QueueId queue, const std::function<bool(const Class&, const Member&)>& f) const;
 
  private:
   struct Line {
@@ -168,8 +171,9 @@ class Pending {
     ClassId trying;
   };
 
-  Head head_of(ClassId id) const;
-  Head across(ClassId id) const;  // the same, as it stands across queues
+  Head head_of(ClassId id) const { return head_of(id, *at(id).members.begin()); }
+  Head head_of(ClassId id, const Member& member) const;  // as it stood if it were the first of them
+  Head across(ClassId id) const;                         // the same, as it stands across queues
   void link(ClassId id);
   void unlink(ClassId id);
   void show(QueueId queue);
