@@ -200,7 +200,8 @@ Status Engine::each_in_line(std::string_view queue, const std::function<bool(con
   if (!id || !s.queues[*id].exists) return fail(ErrorCode::kNotFound, "queue {} is not known", queue);
   const auto tell = [&](WorkloadId of, bool holds) {
     const WorkloadState& w = s.workloads[of.index()];
-    return w.running() > 0 || f({w.uid, w.own_priority, holds});
+    const std::string& lane = s.queues[w.queue.index()].lanes.name(w.lane);
+    return f({w.uid, lane, w.own_priority, holds, w.running() > 0});
   };
   for (const auto& [order, holder] : s.queues[*id].holders) {
     if (!tell(holder, true)) return {};

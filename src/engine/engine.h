@@ -137,11 +137,13 @@ struct WorkloadView {
   std::int64_t slots_waiting = 0;
 };
 
-// One that waits for its start in the line of its queue.
+// One that waits in the line of its queue.
 struct LineView {
   std::string_view uid;
+  std::string_view lane;      // of its queue; "" where it has none
   std::int64_t priority = 0;  // as it was given
   bool holds = false;         // it has room that others leave, and starts when they have
+  bool grows = false;         // some of it runs already
 };
 
 // Idle devices, and what of them is of no use to the demand mix in force (place/fragments.h: the published amount).
@@ -193,9 +195,9 @@ class Engine {
   std::vector<NodeView> nodes() const;
   std::vector<QueueView> queues() const;
   std::vector<WorkloadView> workloads() const;
-  // Calls f for all of a queue of whom nothing runs yet, until it is false: first whoever holds room, in the order in which they got
-  // it, then those in line, each behind who is tried before it. What blocks one, or lets another pass, is not asked: it is the order in
-  // which they stand, not in which they start. O((holders + classes + called) log classes). NotFound: there is no such queue.
+  // Calls f for all that wait in a queue, until it is false: first whoever holds room, in the order in which they got it, then those
+  // in line, each behind who is tried before it. What blocks one, or lets another pass, is not asked: it is the order in which they
+  // stand, not in which they start. O(holders + (classes + called) log classes). NotFound: there is no such queue.
   Status each_in_line(std::string_view queue, const std::function<bool(const LineView&)>& f) const;
   Result<SlotView> slot(std::string_view uid, std::int64_t pod_set, std::int64_t index) const;
 

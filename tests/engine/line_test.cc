@@ -16,7 +16,8 @@ using namespace test;
 std::vector<std::string> line(const Engine& e, const std::string& queue, std::size_t most = 1000) {
   std::vector<std::string> out;
   ok(e.each_in_line(queue, [&](const LineView& v) {
-    out.push_back(std::string(v.uid) + (v.holds ? " holds" : ""));
+    out.push_back(std::string(v.uid) + (v.lane.empty() ? "" : " of " + std::string(v.lane)) +
+                  (v.holds ? " holds" : "") + (v.grows ? " grows" : ""));
     return out.size() < most;
   }));
   return out;
@@ -57,20 +58,27 @@ TEST(Line, IsTheOrderInWhichTheyStart) {
   }
 }
 
-TEST(Line, WhoHoldsRoomStandsFirstAndWhoRunsNowhere) {
+TEST(Line, WhoHoldsRoomStandsFirstAndWhoRunsOnlyToGrow) {
   Engine e;
   ok(e.apply(gpu_node("n", 8)));
   ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
   Event queue = gpu_queue("q", "", 8);
   std::get<QueueUpsert>(queue).queue.preemption = {WithinQueue::kLowerPriority, Reclaim::kNever};
   ok(e.apply(queue));
-  ok(e.apply(gang("low", 1, 8, 0, "q")));
+  Workload low = gang_workload("low", 2, 8, 0, "q");
+  low.root.pod_sets[0].least = 1;
+  ok(e.apply(WorkloadUpsert{low}));
   EXPECT_EQ(e.decide(1000).size(), 1u);
+  EXPECT_EQ(line(e, "q"), (std::vector<std::string>{"low grows"}));
+  low.root.pod_sets[0].count = 1;
+  ok(e.apply(WorkloadUpsert{low}));
   EXPECT_TRUE(line(e, "q").empty());
   ok(e.apply(gang("high", 1, 8, 5, "q")));
   EXPECT_EQ(e.decide(2000).size(), 2u) << "low ends, and high holds its room";
-  ok(e.apply(gang("higher", 1, 8, 5, "q")));
-  EXPECT_EQ(line(e, "q"), (std::vector<std::string>{"high holds", "higher"}));
+  Workload later = gang_workload("later", 1, 8, 5, "q");
+  later.lane = "ns/l";
+  ok(e.apply(WorkloadUpsert{later}));
+  EXPECT_EQ(line(e, "q"), (std::vector<std::string>{"high holds", "later of ns/l"}));
   EXPECT_EQ(line(e, "q", 1), (std::vector<std::string>{"high holds"}));
   EXPECT_EQ(e.each_in_line("nowhere", [](const LineView&) { return true; }).error().code,
             ErrorCode::kNotFound);
