@@ -8,6 +8,7 @@
   shell     every shell script parses
   bounds    an int32 in a schema that ships has its bounds
   links     relative links in Markdown lead somewhere, headings included
+  fields    the guide for Kueue says of each field of Kueue's schemas that ship what Berth does with it
   format    sources are laid out as .clang-format says (clang-format-16)
   commands  every `berth ...` shown in README.md and docs/ exists, with its flags (needs --berth)
 
@@ -261,6 +262,46 @@ def check_links(root, found):
                     found.add(path, number, f"link to '{target}': {full} has no heading with that anchor")
 
 
+def schema_fields(root, path):
+    """The kind of a CustomResourceDefinition, and (name with dots, line number) of each field that users write."""
+    kind, stack, fields = None, [], {}
+    for number, line in enumerate(read(root, path).splitlines(), 1):
+        if at := re.match(r"    kind: (\w+)$", line):
+            kind = at.group(1)
+        if not (key := re.match(r"([ -]*)([\w-]+):(?= |$)", line)):
+            continue
+        while stack and stack[-1][0] >= len(key.group(1)):
+            stack.pop()
+        stack.append((len(key.group(1)), key.group(2)))
+        keys = [name for _, name in stack]
+        names = [name for above, name in zip(keys, keys[1:]) if above == "properties"]
+        if keys[-2:-1] == ["properties"] and names[0] not in ("apiVersion", "kind", "metadata", "status") and names != ["spec"]:
+            fields.setdefault(".".join(names), number)
+    return kind, fields.items()
+
+
+def check_fields(root, found):
+    """A field is said where its name stands in backticks in a table, under a heading that names its kind."""
+    guide, said, words = "docs/migration/kueue.md", {}, []
+    for _, line, fence in markdown_lines(root, guide):
+        if fence is None and line.startswith("#"):
+            words = re.findall(r"\w+", line)
+        elif fence is None and line.startswith("|"):
+            for word in words:
+                said.setdefault(word, set()).update(re.findall(r"[\w-]+", " ".join(re.findall(r"`([^`]*)`", line))))
+    schemas = [path for path in files(root) if re.match(r"deploy/crds/kueue\.x-k8s\.io_\w+\.yaml$", path)]
+    for path in schemas:
+        kind, fields = schema_fields(root, path)
+        if not fields:
+            found.add(path, 1, "no field is found in it: the check cannot read how it is laid out")
+        for name, number in fields:
+            if name.split(".")[-1] not in said.get(kind, ()):
+                found.add(path, number, f"'{name}' of {kind} stands in no table of {guide} under a heading with '{kind}': "
+                                        "say there what Berth does with it")
+    if not schemas:
+        found.add(guide, 1, "deploy/crds has no schema of Kueue's: the check has lost its input")
+
+
 def check_format(root, found):
     tool = shutil.which("clang-format-16")
     if not tool:
@@ -338,7 +379,7 @@ def check_commands(root, found, berth):
 
 CHECKS = {
     "layers": check_layers, "numbers": check_numbers, "size": check_size, "marks": check_marks, "shell": check_shell,
-    "bounds": check_bounds, "links": check_links, "format": check_format, "commands": check_commands,
+    "bounds": check_bounds, "links": check_links, "fields": check_fields, "format": check_format, "commands": check_commands,
 }
 
 

@@ -94,6 +94,13 @@ class Tree(unittest.TestCase):
         self.finds("bounds", {"deploy/crds/a.yaml": field + "other:\n  minimum: 0\n  maximum: 1\n"}, "without minimum")
         self.finds("bounds", {"deploy/crds/a.yaml": "count: {type: integer, format: int32}\n"}, "a line of its own")
 
+    def test_fields(self):
+        crd = ("spec:\n  names:\n    kind: Thing\n  versions:\n    - schema:\n        openAPIV3Schema:\n          properties:\n"
+               "            spec:\n              properties:\n                size:\n                  type: integer\n")
+        tree = {"deploy/crds/kueue.x-k8s.io_things.yaml": crd, "docs/migration/kueue.md": "### Thing\n| `size` | read |\n"}
+        self.assertEqual(self.run_check("fields", tree)[0], 0)
+        self.finds("fields", {**tree, "docs/migration/kueue.md": "### Thing\n| size | read |\n"}, "'spec.size' of Thing")
+
     def test_links(self):
         self.finds("links", {"README.md": "\n[a](docs/b.md)\n"}, "README.md:2: link to 'docs/b.md'")
         self.finds("links", {"README.md": "[a](docs/a.md#no-part)\n"}, "no heading with that anchor")
