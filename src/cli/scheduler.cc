@@ -42,7 +42,38 @@ struct Options {
   int gang_deadline_s = 30;
   int in_flight = 256;
   bool follower = true;
+  std::string visibility = "off";
+  std::string visibility_cert;
+  std::string visibility_key;
+  std::string visibility_advertise;
 };
+
+constexpr std::string_view kVisibilityExample = "0.0.0.0:8443";
+
+// None: it is off.
+Result<std::optional<scheduler::VisibilityOptions>> to_visibility_options(const Options& o) {
+  BERTH_ASSIGN(const auto listen,
+               parse_address_or_off("--visibility-address", o.visibility, kVisibilityExample));
+  if (!listen) return std::nullopt;
+  if (o.visibility_cert.empty() || o.visibility_key.empty()) {
+    return fail(
+        ErrorCode::kInvalid,
+        "--visibility-address needs --visibility-cert and --visibility-key: API servers come over TLS");
+  }
+  if (!o.follower) {
+    return fail(ErrorCode::kInvalid,
+                "--visibility-address needs the follower, which knows the line: not with --follower=false");
+  }
+  if (!o.visibility_advertise.empty() && !observe::is_ip_address(o.visibility_advertise)) {
+    return fail(ErrorCode::kInvalid, "--visibility-advertise: \"{}\" is no IP address, such as 10.0.0.7",
+                o.visibility_advertise);
+  }
+  scheduler::VisibilityOptions out;
+  out.listen = *listen;
+  out.tls = {.certificate = o.visibility_cert, .key = o.visibility_key};
+  out.advertise = o.visibility_advertise;
+  return out;
+}
 
 Result<scheduler::SchedulerOptions> to_scheduler_options(const Options& o) {
   scheduler::SchedulerOptions out;
@@ -69,6 +100,7 @@ Result<scheduler::SchedulerOptions> to_scheduler_options(const Options& o) {
   out.leader.renew_deadline = out.leader.lease_duration * 2 / 3;
   out.leader.retry_period = out.leader.lease_duration * 2 / 15;
   BERTH_ASSIGN(out.http, parse_address_or_off("--http-address", o.http, "127.0.0.1:10261"));
+  BERTH_ASSIGN(out.visibility, to_visibility_options(o));
   out.decision_log = o.decision_log;
   out.follower = o.follower;
   out.writer.concurrency.most = o.in_flight;
@@ -77,14 +109,14 @@ Result<scheduler::SchedulerOptions> to_scheduler_options(const Options& o) {
 }
 
 int run(const Options& o) {
-  const auto config = o.in_cluster ? kube::in_cluster_config() : kube::find_config(o.kubeconfig, o.context);
-  if (!config) {
-    fmt::print(stderr, "berth scheduler: {}\n", config.error().str());
-    return 2;
-  }
   auto options = to_scheduler_options(o);
   if (!options) {
     fmt::print(stderr, "berth scheduler: {}\n", options.error().str());
+    return 2;
+  }
+  const auto config = o.in_cluster ? kube::in_cluster_config() : kube::find_config(o.kubeconfig, o.context);
+  if (!config) {
+    fmt::print(stderr, "berth scheduler: {}\n", config.error().str());
     return 2;
   }
   start_log(o.log_level);
@@ -103,6 +135,9 @@ int run(const Options& o) {
   spdlog::info("scheduling on {} (from {}) for {}", config->server, config->source, fmt::join(o.names, ", "));
   if (scheduler->http_port() != 0)
     spdlog::info("health, metrics and questions on port {}", scheduler->http_port());
+  if (scheduler->visibility_port() != 0)
+    spdlog::info("pending workloads for API servers at https port {}, once its certificate is there",
+                 scheduler->visibility_port());
   std::thread waiter([&] {
     int signal = 0;
     while (sigwait(&signals, &signal) != 0) {
@@ -195,6 +230,22 @@ void register_scheduler(CLI::App& app, int& exit_code) {
           "--http-address", o->http,
           "ADDRESS:PORT of /healthz, /readyz, /metrics, /explain?workload=UID and /debug/state; off for none")
       ->capture_default_str();
+  command
+      ->add_option(
+          "--visibility-address", o->visibility,
+          "ADDRESS:PORT of HTTPS at which API servers ask for pending workloads and their places in line "
+          "(visibility.kueue.x-k8s.io, deploy/visibility.yaml); off for none")
+      ->capture_default_str();
+  command->add_option(
+      "--visibility-cert", o->visibility_cert,
+      "Its certificate in PEM, with those between it and its authority. The file may come later, "
+      "and is taken anew within two seconds when it changes");
+  command->add_option("--visibility-key", o->visibility_key,
+                      "Its private key in PEM, without a passphrase; taken anew along with it");
+  command->add_option(
+      "--visibility-advertise", o->visibility_advertise,
+      "IP address at which API servers reach this replica: while it decides it is written as the "
+      "only address of Service berth-visibility, in the lease's namespace. Default: none is written");
   command->add_option("--decision-log", o->decision_log,
                       "Append every event and decision to this file, which replays them byte for byte");
   command

@@ -408,6 +408,16 @@ std::vector<QueueState> Intake::queue_states() const {
   return out;
 }
 
+bool Intake::has_cluster_queue(std::string_view name) const {
+  return impl_->book.cluster_queue(name) != nullptr;
+}
+
+std::optional<std::string> Intake::cluster_queue_of(const std::string& local_queue) const {
+  const auto& all = impl_->local_queues;
+  const auto it = all.find(local_queue);
+  return it == all.end() ? std::nullopt : std::optional(it->second.cluster_queue);
+}
+
 std::string Intake::queue_path(std::string_view cluster_queue) const {
   const Impl& s = *impl_;
   const ClusterQueue* queue = s.book.cluster_queue(cluster_queue);

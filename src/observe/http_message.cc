@@ -139,6 +139,7 @@ Headers read_headers(std::string_view lines) {
 std::string path_list(const HttpRoutes& routes) {
   std::string out;
   for (const auto& [path, unused] : routes.get) out += "\n" + path;
+  for (const auto& [path, unused] : routes.under) out += "\n" + path + "...";
   for (const auto& [path, unused] : routes.post) out += "\n" + path + " (POST)";
   return out;
 }
@@ -211,6 +212,11 @@ std::string http_answer(std::string_view head, const HttpRoutes& routes, std::st
   const auto& handlers = post ? routes.post : routes.get;
   const auto& others = post ? routes.get : routes.post;
   const auto handler = handlers.find(request->path);
+  if (handler == handlers.end() && !post) {
+    for (const auto& [start, answer] : routes.under) {
+      if (request->path.starts_with(start)) return http_bytes(answer(*request), with_body, keep_open);
+    }
+  }
   if (handler == handlers.end() && others.contains(request->path)) {
     return http_bytes(text(405, post ? "this page is for GET" : "this page is for POST"), with_body,
                       keep_open);

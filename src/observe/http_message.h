@@ -24,10 +24,11 @@ struct HttpResponse {
 
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 
-// By path. `get` is for GET and HEAD.
+// By path. `get` is for GET and HEAD, and so is `under`, of all paths that begin so and are not in `get`.
 struct HttpRoutes {
   std::map<std::string, HttpHandler> get;
   std::map<std::string, HttpHandler> post;
+  std::map<std::string, HttpHandler> under;
 };
 
 // What the head says about the rest of the request. `refused` is the whole answer to one that is not read on: a body without

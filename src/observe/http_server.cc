@@ -162,6 +162,11 @@ Result<HttpServer> HttpServer::start(const HttpOptions& options, HttpRoutes rout
   return HttpServer(std::move(impl));
 }
 
+bool is_ip_address(const std::string& text) {
+  in6_addr any{};
+  return inet_pton(AF_INET, text.c_str(), &any) == 1 || inet_pton(AF_INET6, text.c_str(), &any) == 1;
+}
+
 std::uint16_t HttpServer::port() const {
   return impl_->port;
 }

@@ -41,6 +41,9 @@ struct HttpOptions {
   std::shared_ptr<const ServerTls> tls;  // nullptr = plain HTTP
 };
 
+// IPv4 or IPv6, without a port.
+bool is_ip_address(const std::string& text);
+
 class HttpServer {
  public:
   // Listens and serves until it is destroyed. Other paths than those of `routes` are answered with 404.

@@ -25,6 +25,7 @@ struct Free {
   void operator()(SSL* ssl) const { SSL_free(ssl); }
   void operator()(BIO* bio) const { BIO_free(bio); }
   void operator()(X509* certificate) const { X509_free(certificate); }
+  void operator()(unsigned char* text) const { OPENSSL_free(text); }
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
@@ -59,8 +60,12 @@ struct Pair {
   bool operator==(const Pair&) const = default;
 };
 
+struct Context {
+  Owned<SSL_CTX> ssl;
+  std::vector<std::string> names;  // of clients; none: any
+};
 struct Loaded {
-  std::shared_ptr<SSL_CTX> context;
+  std::shared_ptr<Context> context;
   TimeMs expires = 0;
 };
 
@@ -72,15 +77,59 @@ Result<TimeMs> end_of(const X509* certificate, const std::string& path) {
   return static_cast<TimeMs>(::timegm(&when)) * kSecond;
 }
 
-Result<Loaded> load_pair(const Pair& pair, const TlsFiles& files) {
+tl::unexpected<Error> invalid(std::string words) {
   ERR_clear_error();
-  const auto invalid = [](std::string words) {
-    ERR_clear_error();
-    return fail(ErrorCode::kInvalid, "{}", words);
-  };
+  return fail(ErrorCode::kInvalid, "{}", words);
+}
+
+bool has_name(X509* certificate, const std::vector<std::string>& names) {
+  X509_NAME* subject = X509_get_subject_name(certificate);
+  // The last one counts where there are several, as for Kubernetes' own servers.
+  int last = -1;
+  for (int i = -1; (i = X509_NAME_get_index_by_NID(subject, NID_commonName, i)) >= 0;) last = i;
+  if (last < 0) return false;
+  unsigned char* raw = nullptr;
+  const int length = ASN1_STRING_to_UTF8(&raw, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, last)));
+  if (length < 0) return false;
+  const Owned<unsigned char> text(raw);
+  const std::string_view name(reinterpret_cast<const char*>(raw), static_cast<std::size_t>(length));
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Of the certificate that a client shows, in its handshake.
+int check_client(X509_STORE_CTX* chain, void* context) {
+  if (X509_verify_cert(chain) != 1) return 0;
+  const auto& names = static_cast<const Context*>(context)->names;
+  if (names.empty() || has_name(X509_STORE_CTX_get0_cert(chain), names)) return 1;
+  X509_STORE_CTX_set_error(chain, X509_V_ERR_APPLICATION_VERIFICATION);
+  return 0;
+}
+
+Status ask_for(const TlsClients& clients, Context& context) {
+  SSL_CTX* ssl = context.ssl.get();
+  const auto authorities = reader_of(clients.authorities);
+  int known = 0;
+  while (X509* next = PEM_read_bio_X509(authorities.get(), nullptr, no_passphrase, nullptr)) {
+    const Owned<X509> authority(next);
+    if (X509_STORE_add_cert(SSL_CTX_get_cert_store(ssl), next) != 1 || SSL_CTX_add_client_CA(ssl, next) != 1)
+      return invalid("OpenSSL does not take an authority of clients");
+    ++known;
+  }
+  if (known == 0) return invalid("there is no authority of clients in PEM (-----BEGIN CERTIFICATE-----)");
+  context.names = clients.names;
+  SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  SSL_CTX_set_cert_verify_callback(ssl, check_client, &context);
+  ERR_clear_error();  // the end of the text is one
+  return {};
+}
+
+// `clients`: nullptr: whoever comes.
+Result<Loaded> load_pair(const Pair& pair, const TlsFiles& files, const TlsClients* clients) {
+  ERR_clear_error();
   Loaded out;
-  out.context = std::shared_ptr<SSL_CTX>(SSL_CTX_new(TLS_server_method()), Free{});
-  SSL_CTX* context = out.context.get();
+  out.context = std::make_shared<Context>();
+  out.context->ssl.reset(SSL_CTX_new(TLS_server_method()));
+  SSL_CTX* context = out.context->ssl.get();
   if (context == nullptr || SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1 ||
       SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") != 1) {
     return invalid("OpenSSL cannot be set up for TLS");
@@ -117,6 +166,7 @@ Result<Loaded> load_pair(const Pair& pair, const TlsFiles& files) {
     return invalid(
         fmt::format("the key of {} is not that of the certificate of {}", files.key, files.certificate));
   }
+  if (clients != nullptr) BERTH_TRY(ask_for(*clients, *out.context));
   ERR_clear_error();
   return out;
 }
@@ -124,6 +174,7 @@ Result<Loaded> load_pair(const Pair& pair, const TlsFiles& files) {
 }  // namespace
 
 struct TlsSession::Impl {
+  std::shared_ptr<const Context> context;  // before `ssl`, which asks it for names
   Owned<SSL> ssl;
   bool broken = false;  // after such an error nothing more may be asked of the session, not even its end
 
@@ -183,13 +234,38 @@ struct ServerTls::Impl {
     tried = now;
     if (!certificate) return tl::unexpected(certificate.error());
     if (!key) return tl::unexpected(key.error());
-    BERTH_ASSIGN(loaded, load_pair(now, files));
+    BERTH_ASSIGN(loaded, load_pair(now, files, nullptr));
+    used = std::move(now);
+    if (asks_clients) BERTH_TRY(renew());
     return true;
   }
 
+  Status set_clients(std::optional<TlsClients> now) {
+    const std::lock_guard lock(mutex);
+    if (now == clients) return {};
+    clients = std::move(now);
+    return renew();
+  }
+
+  // The context for the clients that there are; without any, or before the files: none.
+  Status renew() {
+    loaded.context = nullptr;
+    if (!used || !clients) return {};
+    BERTH_ASSIGN(loaded, load_pair(*used, files, &*clients));
+    return {};
+  }
+
+  std::shared_ptr<const Context> context() const {
+    const std::lock_guard lock(mutex);
+    return loaded.context;
+  }
+
   TlsFiles files;
+  bool asks_clients = false;
   mutable std::mutex mutex;
   std::optional<Pair> tried;
+  std::optional<Pair> used;
+  std::optional<TlsClients> clients;
   Loaded loaded;
 };
 
@@ -203,6 +279,17 @@ Result<std::shared_ptr<ServerTls>> ServerTls::load(TlsFiles files) {
   return std::shared_ptr<ServerTls>(new ServerTls(std::move(impl)));
 }
 
+std::shared_ptr<ServerTls> ServerTls::for_clients(TlsFiles files) {
+  auto impl = std::make_unique<Impl>();
+  impl->files = std::move(files);
+  impl->asks_clients = true;
+  return std::shared_ptr<ServerTls>(new ServerTls(std::move(impl)));
+}
+
+Status ServerTls::set_clients(std::optional<TlsClients> clients) {
+  return impl_->set_clients(std::move(clients));
+}
+
 Result<bool> ServerTls::refresh() {
   return impl_->refresh();
 }
@@ -213,13 +300,12 @@ TimeMs ServerTls::expires() const {
 }
 
 std::unique_ptr<TlsSession> ServerTls::session(int fd) const {
-  const auto context = [&] {
-    const std::lock_guard lock(impl_->mutex);
-    return impl_->loaded.context;
-  }();
+  const auto context = impl_->context();
+  if (context == nullptr) return nullptr;
   ERR_clear_error();
   auto session = std::make_unique<TlsSession::Impl>();
-  session->ssl.reset(SSL_new(context.get()));
+  session->ssl.reset(SSL_new(context->ssl.get()));
+  session->context = context;
   if (session->ssl == nullptr || SSL_set_fd(session->ssl.get(), fd) != 1) return nullptr;
   SSL_set_accept_state(session->ssl.get());
   return std::unique_ptr<TlsSession>(new TlsSession(std::move(session)));

@@ -7,8 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -19,6 +21,14 @@ namespace berth::observe {
 struct TlsFiles {
   std::string certificate;
   std::string key;
+};
+
+// Who may connect: whoever shows a certificate for clients of one of these authorities (PEM), and of one of these common names;
+// none: of any.
+struct TlsClients {
+  std::string authorities;
+  std::vector<std::string> names;
+  bool operator==(const TlsClients&) const = default;
 };
 
 // What came of a read or a write that does not wait.
@@ -55,15 +65,20 @@ class ServerTls {
  public:
   // Errors name the file and what is wrong with it.
   static Result<std::shared_ptr<ServerTls>> load(TlsFiles files);
+  // For certain clients only, and files that may come later: nobody can connect before both are there (refresh(), set_clients()).
+  static std::shared_ptr<ServerTls> for_clients(TlsFiles files);
   ~ServerTls();
+
+  // Of one for certain clients, from the next connection on; none: nobody. An error: they cannot be read, and nobody can connect.
+  Status set_clients(std::optional<TlsClients> clients);
 
   // Reads the files. True: they have changed, and new connections get the new certificate. An error: they have changed and cannot
   // be used (half of a pair that is just being replaced, say); the former certificate stays, and the same files are no
   // error a second time.
   Result<bool> refresh();
-  // When the certificate in use ends.
+  // When the certificate in use ends; 0: there is none yet.
   TimeMs expires() const;
-  // For a connected socket that does not block. nullptr where memory is short.
+  // For a connected socket that does not block. nullptr where memory is short, or nobody can connect.
   std::unique_ptr<TlsSession> session(int fd) const;
 
  private:

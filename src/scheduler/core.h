@@ -64,6 +64,7 @@ class Core : private CarrierListener {
   // kSynced changes seen so far, by kind.
   bool synced(dialect::Kind kind) const { return synced_[static_cast<std::size_t>(kind)]; }
   dialect::Intake& intake() { return intake_; }
+  const dialect::Intake& intake() const { return intake_; }
   const observe::RecordedEngine& recorded() const { return engine_; }
   const engine::Engine& engine() const { return engine_.engine(); }
   const Carrier& carrier() const { return carrier_; }

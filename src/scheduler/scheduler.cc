@@ -13,13 +13,14 @@
 #include "kube/transport.h"
 #include "observe/codec.h"
 #include "observe/decision_log.h"
+#include "scheduler/questions.h"
 #include "scheduler/sources.h"
+#include "scheduler/visibility.h"
 
 namespace berth::scheduler {
 namespace {
 
 constexpr DurationMs kIdle = kSecond;
-constexpr auto kAnswerTime = std::chrono::seconds(2);
 // While writes are on their way their answers and echoes come one by one, thousands in a second: they are taken in together, so
 // that the thread does not wake for each. A pod that arrives when nothing is going on is decided at once.
 constexpr auto kGather = std::chrono::milliseconds(2);
@@ -124,8 +125,10 @@ struct Scheduler::Impl {
   std::optional<observe::LogWriter> log;
   std::unique_ptr<observe::Follower> follower;
   Inbox inbox;
+  std::optional<Questions> questions;
   std::unique_ptr<kube::Transport> transport;
   std::optional<observe::HttpServer> http;
+  std::unique_ptr<Visibility> visibility;
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -136,7 +139,6 @@ struct Scheduler::Impl {
   std::atomic<bool> deciding{false};
   std::atomic<std::int64_t> last_turn_ms{0};  // boottime; 0: not deciding
   std::atomic<std::int64_t> log_bytes{0};
-  Core* asked_core = nullptr;  // while `deciding`; used on the decision thread
 
   Status wait_for_lease(std::unique_ptr<kube::LeaderElector>& elector);
   Status lead(kube::LeaderElector* elector);
@@ -146,7 +148,6 @@ struct Scheduler::Impl {
     return stopping || lost;
   }
   observe::Observation observation();
-  Result<std::string> explain(const std::string& asked);
   std::string metrics_text();
 };
 
@@ -161,10 +162,19 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(const kube::ClusterConfig& 
     BERTH_ASSIGN(impl->log, observe::LogWriter::open(o.decision_log));
   }
   if (o.follower) impl->follower = std::make_unique<observe::Follower>(o.engine);
+  impl->questions.emplace(impl->inbox, impl->follower.get());
   BERTH_ASSIGN(impl->transport, kube::Transport::create(config, o.transport));
   if (o.http) {
     BERTH_ASSIGN(impl->http, observe::HttpServer::start(
                                  *o.http, {.get = observe::serve_observation(impl->observation())}));
+  }
+  if (o.visibility) {
+    o.visibility->ns = o.leader.ns;
+    BERTH_ASSIGN(impl->visibility,
+                 Visibility::start(
+                     *impl->transport, *o.visibility,
+                     [self = impl.get()](const auto& asked) { return self->questions->pending(asked); },
+                     [self = impl.get()] { return self->deciding.load(); }));
   }
   return std::unique_ptr<Scheduler>(new Scheduler(std::move(impl)));
 }
@@ -177,6 +187,9 @@ bool Scheduler::is_leader() const {
 }
 bool Scheduler::is_deciding() const {
   return impl_->deciding;
+}
+std::uint16_t Scheduler::visibility_port() const {
+  return impl_->visibility ? impl_->visibility->port() : std::uint16_t{0};
 }
 std::uint16_t Scheduler::http_port() const {
   return impl_->http ? impl_->http->port() : std::uint16_t{0};
@@ -306,7 +319,6 @@ Status Scheduler::Impl::lead(kube::LeaderElector* elector) {
 }
 
 void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& sources) {
-  asked_core = &core;
   Batch batch;
   const auto now = [&] { return options.clock(); };
   TimeMs told = now();
@@ -332,6 +344,7 @@ void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& source
   core.set_provisioning_version(sources.provisioning_version(), now());
   core.recover(now());
   deciding = true;
+  questions->open(core);
   metrics.set_leader(true);
   TimeMs flushed = now();
   bool log_failed = false;
@@ -370,6 +383,7 @@ void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& source
     }
   }
   deciding = false;
+  questions->close();
   metrics.set_leader(false);
   // Binds that are on their way end well or not; nothing new is decided.
   const TimeMs until = now() + options.finish_binds;
@@ -383,47 +397,6 @@ void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& source
 }
 
 // -------------------------------------------------------------------------------------------------------------- questions
-
-// The books of names, and the reasons that the engine cannot know, belong to the decision thread: it is asked between two
-// batches, for a look-up only. The explanation itself is the follower's work.
-Result<std::string> Scheduler::Impl::explain(const std::string& asked) {
-  if (follower == nullptr || !deciding) {
-    return fail(ErrorCode::kUnavailable, "this replica does not decide now");
-  }
-  struct Known {
-    std::string uid;
-    std::optional<Reason> blocked;
-  };
-  const auto promise = std::make_shared<std::promise<Known>>();
-  auto future = promise->get_future();
-  inbox.ask([this, promise, asked] {
-    Known known;
-    const dialect::Intake& intake = asked_core->intake();
-    if (intake.workload(asked)) {
-      known.uid = asked;
-    } else if (const auto pod = intake.pod(asked)) {
-      known.uid = pod->workload;
-    } else if (asked.find('/') != std::string::npos) {  // namespace/name of a workload
-      for (const auto& workload : intake.workloads()) {
-        if (workload.name == asked) known.uid = workload.uid;
-      }
-    }
-    if (const Reason* reason = intake.blocked(known.uid)) known.blocked = *reason;
-    promise->set_value(std::move(known));
-  });
-  if (future.wait_for(kAnswerTime) != std::future_status::ready) {
-    return fail(ErrorCode::kUnavailable, "the decision thread is busy, ask again");
-  }
-  Known known = future.get();
-  if (known.uid.empty()) {
-    return fail(ErrorCode::kNotFound,
-                "{} is not known; give the uid of a workload or pod, or the namespace/name of a workload",
-                asked);
-  }
-  if (known.blocked) return observe::encode(Verdict{VerdictKind::kBlocked, std::move(*known.blocked)});
-  BERTH_ASSIGN(const Verdict verdict, follower->explain(known.uid));
-  return observe::encode(verdict);
-}
 
 std::string Scheduler::Impl::metrics_text() {
   metrics.set_leader(leader);
@@ -456,7 +429,7 @@ observe::Observation Scheduler::Impl::observation() {
     return {};
   };
   out.metrics = [this] { return metrics_text(); };
-  out.explain = [this](const std::string& asked) { return explain(asked); };
+  out.explain = [this](const std::string& asked) { return questions->explain(asked); };
   out.state = [this](std::size_t most) -> Result<std::string> {
     if (follower == nullptr) return fail(ErrorCode::kUnavailable, "there is no follower");
     return follower->state_json(most);

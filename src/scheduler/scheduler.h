@@ -24,6 +24,7 @@
 #include "kube/writer.h"
 #include "observe/http_server.h"
 #include "scheduler/core.h"
+#include "scheduler/visibility.h"
 
 namespace berth::scheduler {
 
@@ -42,8 +43,9 @@ struct SchedulerOptions {
   bool leader_elect = true;
   kube::LeaderOptions leader;  // identity and callbacks are filled in
   std::optional<observe::HttpOptions> http;
-  std::string decision_log;  // path; empty: none
-  bool follower = true;      // answers questions; without it /explain and the gauges of queues are missing
+  std::optional<VisibilityOptions> visibility;  // needs the follower; the namespace is filled in
+  std::string decision_log;                     // path; empty: none
+  bool follower = true;  // answers questions; without it /explain and the gauges of queues are missing
   kube::TransportOptions transport;
   kube::WriterOptions writer;                      // the fence is filled in
   DurationMs look_for_kinds_every = 10 * kSecond;  // two reads of what is served, and one of Kueue's lease
@@ -68,6 +70,7 @@ class Scheduler {
   bool is_deciding() const;
   // Of the HTTP server; 0 where there is none.
   std::uint16_t http_port() const;
+  std::uint16_t visibility_port() const;
 
  private:
   struct Impl;

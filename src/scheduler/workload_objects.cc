@@ -65,6 +65,36 @@ const WorkloadLife* WorkloadObjects::life(std::string_view workload) const {
   return it == records_.end() ? nullptr : &it->second.life;
 }
 
+dialect::PendingPlace WorkloadObjects::place_of(const std::string& workload, bool grows,
+                                                std::string_view lane, std::int64_t priority) const {
+  dialect::PendingPlace out;
+  const std::string name = grows ? next_of(workload) : workload;
+  const auto it = records_.find(name);
+  if (grows && it == records_.end()) return out;
+  const auto api_version = [](std::string_view kind) { return kind == "Job" ? "batch/v1" : "v1"; };
+  if (it != records_.end() && !it->second.key.empty()) {
+    const Record& record = it->second;
+    const auto slash = record.key.find('/');
+    out.ns = record.key.substr(0, slash);
+    out.name = record.key.substr(slash + 1);
+    out.created = record.created;
+    out.priority = priority - record.boost;
+    for (const auto& owner : record.owners)
+      out.owners.push_back({api_version(owner.kind), owner.kind, owner.name, owner.uid});
+  } else if (const auto sketch = sketch_of(name); sketch && !sketch->name.empty()) {
+    out.ns = sketch->ns;
+    out.name = sketch->name;
+    out.priority = sketch->priority;
+    const std::string kind = sketch->is_job ? "Job" : "Pod";
+    for (const auto& owner : sketch->owners)
+      out.owners.push_back({api_version(kind), kind, std::string(owner.name), std::string(owner.uid)});
+  } else {
+    return out;
+  }
+  out.local_queue = lane.substr(std::min(lane.size(), out.ns.size() + 1));
+  return out;
+}
+
 void WorkloadObjects::set_version(std::string_view version, TimeMs now) {
   if (version_ == version) return;
   version_ = version;
@@ -358,6 +388,7 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
   by_key_.insert_or_assign(key, at);
   record.key = key;
   record.object_uid = object.meta.uid;
+  record.created = object.meta.created;
   if (!object.pod_sets.empty()) record.says_count = object.pod_sets.front().count;
   if (!known && !prebuilt) {
     record.slice = object.meta.annotation(dialect::kWorkloadSlice);

@@ -50,6 +50,7 @@
 #include "base/time.h"
 #include "dialect/decode.h"
 #include "dialect/intake.h"
+#include "dialect/visibility.h"
 #include "engine/engine.h"
 #include "scheduler/allowance.h"
 #include "scheduler/due.h"
@@ -119,6 +120,10 @@ class WorkloadObjects {
   std::size_t backlog() const { return backlog_[0].size() + backlog_[1].size(); }
   std::size_t size() const { return records_.size(); }
   const WorkloadLife* life(std::string_view workload) const;
+  // What is known of the Workload of work that waits in this lane (`grows`: of the slice that waits), but for its place; `priority`: with
+  // its boost. It may still have to be made. Without a name: there is none. O(1), or O(pod sets) of one that is not there yet.
+  dialect::PendingPlace place_of(const std::string& workload, bool grows, std::string_view lane,
+                                 std::int64_t priority) const;
   // Whether it matters to any workload that its pods are ready.
   bool looks_at_pods() const { return options_.pods_ready || !own_times_.empty(); }
 
@@ -127,6 +132,7 @@ class WorkloadObjects {
     WorkloadLife life;
     std::string key;  // namespace/name of its object; "" = none is known
     std::string object_uid;
+    TimeMs created = 0;
     std::uint64_t version = 0;
     std::size_t stands = 0;    // digest of the status on the server
     std::size_t written = 0;   // and of the one that Berth wrote last

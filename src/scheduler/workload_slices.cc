@@ -68,6 +68,7 @@ std::optional<WorkloadSketch> WorkloadObjects::sketch_of(const std::string& reco
 void WorkloadObjects::move_object(Record& from, Record& to) {
   to.key = std::exchange(from.key, {});
   to.object_uid = std::exchange(from.object_uid, {});
+  to.created = std::exchange(from.created, 0);
   to.version = std::exchange(from.version, 0);
   to.stands = std::exchange(from.stands, 0);
   to.written = std::exchange(from.written, 0);

@@ -154,18 +154,6 @@ class BerthWebhook : public WorkloadsTest {
       return cluster_->client().put(fmt::format("{}/berth", kConfigurations), configuration.dump()).ok();
     }));
   }
-  static std::string base64(const std::string& text) {
-    std::string out;
-    constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (std::size_t i = 0; i < text.size(); i += 3) {
-      std::uint32_t bits = 0;
-      for (std::size_t k = 0; k < 3; ++k)
-        bits = bits << 8 | (i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0U);
-      for (std::size_t k = 0; k < 4; ++k)
-        out += i + k < text.size() + 1 ? kDigits[bits >> (18 - 6 * k) & 63] : '=';
-    }
-    return out;
-  }
 
   // What the API server makes of the object in this namespace, without keeping it.
   Reply try_create(const json& object, const std::string& ns) {

@@ -126,12 +126,20 @@ const std::string& Authority::cert_pem() const {
   return impl_->pem;
 }
 
-Result<KeyPair> Authority::server(const std::string& common_name) const {
-  return impl_->issue(common_name, {}, "serverAuth", "IP:127.0.0.1,DNS:localhost");
+Result<KeyPair> Authority::server(const std::string& common_name, const std::string& names) const {
+  return impl_->issue(common_name, {}, "serverAuth", names.c_str());
 }
 
 Result<KeyPair> Authority::client(const std::string& user, const std::vector<std::string>& groups) const {
   return impl_->issue(user, groups, "clientAuth", nullptr);
+}
+
+std::string base64(std::string_view text) {
+  std::string out(4 * ((text.size() + 2) / 3), '\0');
+  auto* to =
+      reinterpret_cast<unsigned char*>(out.data());  // which has room for the zero that EVP writes behind it
+  EVP_EncodeBlock(to, reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+  return out;
 }
 
 Result<std::pair<std::string, std::string>> signing_keys() {

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -24,8 +25,9 @@ class Authority {
   ~Authority();
 
   const std::string& cert_pem() const;
-  // For a server on 127.0.0.1 and localhost.
-  Result<KeyPair> server(const std::string& common_name) const;
+  // For a server on 127.0.0.1 and localhost, or of these names ("DNS:...,IP:...").
+  Result<KeyPair> server(const std::string& common_name,
+                         const std::string& names = "IP:127.0.0.1,DNS:localhost") const;
   // For a Kubernetes user: the common name is the user, the organisations are its groups.
   Result<KeyPair> client(const std::string& user, const std::vector<std::string>& groups) const;
 
@@ -34,6 +36,9 @@ class Authority {
   explicit Authority(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+// As a caBundle wants it.
+std::string base64(std::string_view text);
 
 // A key pair for signing service account tokens: private and public PEM.
 Result<std::pair<std::string, std::string>> signing_keys();

@@ -280,6 +280,13 @@ Status TestCluster::prepare() {
   BERTH_ASSIGN(const auto server, authority_->server("kube-apiserver"));
   BERTH_TRY(write("server.crt", server.cert_pem));
   BERTH_TRY(write("server.key", server.key_pem));
+  if (options_.front_proxy) {
+    BERTH_ASSIGN(front_proxy_, Authority::create("berth-e2e-front-proxy-ca"));
+    BERTH_TRY(write("front-proxy-ca.crt", front_proxy_->cert_pem()));
+    BERTH_ASSIGN(const auto proxy, front_proxy_->client("front-proxy-client", {}));
+    BERTH_TRY(write("front-proxy.crt", proxy.cert_pem));
+    BERTH_TRY(write("front-proxy.key", proxy.key_pem));
+  }
   BERTH_ASSIGN(const auto accounts, signing_keys());
   BERTH_TRY(write("accounts.key", accounts.first));
   BERTH_TRY(write("accounts.pub", accounts.second));
@@ -381,6 +388,15 @@ Status TestCluster::start_api_server() {
       "--disable-admission-plugins=" + joined(disabled),
       "--profiling=false",
   };
+  if (options_.front_proxy) {
+    args.insert(args.end(), {"--requestheader-client-ca-file=" + (folder_ / "front-proxy-ca.crt").string(),
+                             "--requestheader-allowed-names=front-proxy-client",
+                             "--requestheader-username-headers=X-Remote-User",
+                             "--requestheader-group-headers=X-Remote-Group",
+                             "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+                             "--proxy-client-cert-file=" + (folder_ / "front-proxy.crt").string(),
+                             "--proxy-client-key-file=" + (folder_ / "front-proxy.key").string()});
+  }
   if (!options_.feature_gates.empty()) {
     args.push_back(feature_gates_arg());
   }

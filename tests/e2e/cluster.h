@@ -40,6 +40,7 @@ struct ClusterOptions {
   bool kwok = false;
   // With the controller manager: pods get their service account's token, as in a real cluster.
   bool service_accounts = false;
+  bool front_proxy = false;                 // the API server passes requests on to API services
   std::vector<std::string> feature_gates;   // "GenericWorkload=true", of all Kubernetes programs
   std::vector<std::string> runtime_config;  // "scheduling.k8s.io/v1beta1=true"
   bool fair_queuing = true;                 // API priority and fairness; off: no limit on requests in flight
@@ -117,6 +118,8 @@ class TestCluster {
 
   ApiClient client() const { return ApiClient(endpoint_); }  // as admin
   const Endpoint& endpoint() const { return endpoint_; }
+  // With front_proxy: the authority of the API server's own certificate when it passes requests on.
+  const Authority& front_proxy() const { return *front_proxy_; }
 
   // etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok; nullptr where it was not started.
   Process* process(const std::string& program);
@@ -156,6 +159,7 @@ class TestCluster {
   std::filesystem::path folder_;
   bool keep_ = false;
   std::optional<Authority> authority_;
+  std::optional<Authority> front_proxy_;
   Endpoint endpoint_;
   std::string kubeconfig_;
   std::string version_;

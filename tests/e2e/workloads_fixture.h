@@ -34,8 +34,11 @@ class WorkloadsTest : public BerthTest {
   }
   // One GPU node, and LocalQueue "team" with `gpus` of it.
   void start_with_queue(int gpus, std::optional<std::int64_t> runs_ms, bool kubelets = true) {
-    start(
-        {.controller_manager = true, .kwok = kubelets, .service_accounts = true, .job_pod_runs_ms = runs_ms});
+    start({.controller_manager = true,
+           .kwok = kubelets,
+           .service_accounts = true,
+           .front_proxy = front_proxy_,
+           .job_pod_runs_ms = runs_ms});
     ASSERT_OK(cluster_->create_nodes(1));
     // $BERTH_KUEUE_CRDS: a folder with Kueue's own schemas, whose rules are stricter than ours.
     const char* crds = std::getenv("BERTH_KUEUE_CRDS");
@@ -107,6 +110,8 @@ class WorkloadsTest : public BerthTest {
     EXPECT_TRUE(eventually([&] { return condition_in(read(), type) == wanted; }))
         << name << ": " << type << " is \"" << condition_in(read(), type) << "\", not \"" << wanted << "\"";
   }
+
+  bool front_proxy_ = false;  // of start_with_queue()
 };
 
 }  // namespace berth::e2e

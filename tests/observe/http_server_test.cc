@@ -69,6 +69,20 @@ Observation all_is_well() {
   return observation;
 }
 
+TEST(HttpServer, AHandlerMayServeAllPathsThatBeginAlike) {
+  HttpRoutes routes;
+  routes.get["/apis/own"] = [](const HttpRequest&) { return HttpResponse{200, "text/plain", "own"}; };
+  routes.under["/apis/"] = [](const HttpRequest& request) {
+    return HttpResponse{200, "text/plain", request.path};
+  };
+  const auto server = HttpServer::start({}, std::move(routes));
+  ASSERT_TRUE(server);
+  EXPECT_THAT(get(server->port(), "/apis/own"), ::testing::EndsWith("\r\n\r\nown"));
+  EXPECT_THAT(get(server->port(), "/apis/own/more"), ::testing::EndsWith("\r\n\r\n/apis/own/more"));
+  EXPECT_THAT(get(server->port(), "/api"), AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("/apis/...")));
+  EXPECT_THAT(talk(server->port(), "POST /apis/x HTTP/1.1\r\n\r\n"), StartsWith("HTTP/1.1 405"));
+}
+
 TEST(HttpServer, ServesWhatIsObserved) {
   const auto server = start(serve_observation(all_is_well()));
   const auto port = server.port();

@@ -23,7 +23,7 @@ using kube::testing::Json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr const char* kPods = "/api/v1/namespaces/default/pods";
+constexpr const char* kPodsOfDefault = "/api/v1/namespaces/default/pods";
 
 class Snapshots : public ::testing::Test {
  protected:
@@ -37,7 +37,7 @@ class Snapshots : public ::testing::Test {
   }
   void add_pods(int count, const std::string& phase = "Running") {
     for (int i = 0; i < count; ++i) {
-      api_->create(kPods,
+      api_->create(kPodsOfDefault,
                    Json{{"metadata", {{"name", fmt::format("{}-{}", phase, i)}, {"namespace", "default"}}},
                         {"spec", {{"nodeName", "n1"}, {"containers", Json::array({{{"name", "c"}}})}}},
                         {"status", {{"phase", phase}}}});

@@ -37,7 +37,7 @@ class WorkloadObjectsTest : public ::testing::Test {
   void start(CoreOptions options, int gpus) {
     const TimeMs now = w_ ? w_->now : TimeMs{1'700'000'000'000};
     const int version = w_ ? w_->version : 100;
-    w_ = std::make_unique<World>(std::move(options));
+    w_ = std::make_unique<World>(std::move(options), follower_.get());
     w_->now = now;
     w_->version = version;
     w_->object(dialect::Kind::kResourceFlavor, "any", R"({"metadata":{"name":"any"}})");
@@ -238,6 +238,7 @@ class WorkloadObjectsTest : public ::testing::Test {
   }
   bool is_suspended(const std::string& job) { return jobs_.at(job)["spec"]["suspend"]; }
 
+  std::unique_ptr<observe::Follower> follower_;  // of the next start(); may be none
   std::unique_ptr<World> w_;
   bool templates_stay_ = false;  // of Jobs that have run, as before Kubernetes 1.35
   std::map<std::string, json> objects_, jobs_, pods_;

@@ -57,8 +57,8 @@ CoreOptions World::defaults() {
   return options;
 }
 
-World::World(CoreOptions options)
-    : core(std::make_unique<Core>(std::move(options), outbox, observe::RecordedEngine::Sink(), nullptr,
+World::World(CoreOptions options, observe::Follower* follower)
+    : core(std::make_unique<Core>(std::move(options), outbox, observe::RecordedEngine::Sink(), follower,
                                   &metrics)) {}
 
 void World::give(Inbox& inbox) {

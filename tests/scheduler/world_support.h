@@ -54,7 +54,7 @@ class ScriptedOutbox : public Outbox {
 
 class World {
  public:
-  explicit World(CoreOptions options = defaults());
+  explicit World(CoreOptions options = defaults(), observe::Follower* follower = nullptr);
   static CoreOptions defaults();
 
   // What a watch would say. Nothing is decided before turn().
