@@ -151,7 +151,9 @@ KueueWorkload read_workload(FieldReader<V>& f, const V& object) {
   const V requeue = f.map(status, "requeueState");
   out.status.requeues = f.integer(requeue, "count", 0, 0, 2147483647);
   out.status.requeue_at = f.time(requeue, "requeueAt");
-  out.status.past_seconds = f.integer(status, "accumulatedPastExecutionTimeSeconds", 0, 0, 2147483647);
+  out.status.past_seconds =
+      f.integer(status, "accumulatedPastExecutionTimeSeconds",
+                f.integer(status, kPastSecondsOfV1Beta1, 0, 0, 2147483647), 0, 2147483647);
   f.list(status, "reclaimablePods", [&](const V& item) {
     const std::string_view name = f.string(item, "name");
     out.status.reclaimable.push_back({std::string(name), f.integer(item, "count", 0, 0, 1'000'000)});

@@ -242,6 +242,8 @@ class Intake {
   // Every LocalQueue, ClusterQueue and Berth's own Queue, as of the last drain(). O(queues).
   std::vector<QueueState> queue_states() const;
   bool has_cluster_queue(std::string_view name) const;
+  // Whether queues share by their dominant shares.
+  bool shares() const;
   // Of this LocalQueue (namespace/name), which may name one that does not exist; none: there is no such LocalQueue.
   std::optional<std::string> cluster_queue_of(const std::string& local_queue) const;
   // "/cohort/queue", as Kueue names the way from the root.

@@ -184,10 +184,12 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
   out.local_queue.remove_prefix(load.ns.size() + 1);
   out.priority = load.given.priority - load.given.boost;
   out.gates = load.given.gates;
-  if (const auto it = s.local_queues.find(load.given.lane); it != s.local_queues.end())
-    out.stopped = it->second.stop != StopPolicy::kNone;
-  if (const ClusterQueue* queue = s.book.cluster_queue(out.cluster_queue); queue != nullptr)
-    out.stopped = out.stopped || queue->stop != StopPolicy::kNone;
+  if (const ClusterQueue* queue = s.book.cluster_queue(out.cluster_queue);
+      queue != nullptr && queue->stop != StopPolicy::kNone)
+    out.stopped = "ClusterQueue";
+  if (const auto it = s.local_queues.find(load.given.lane);
+      it != s.local_queues.end() && it->second.stop != StopPolicy::kNone)
+    out.stopped = "LocalQueue";
   if (load.object) {
     const KueueWorkload& object = *load.object;
     out.name = object.meta.name;
@@ -410,6 +412,10 @@ std::vector<QueueState> Intake::queue_states() const {
 
 bool Intake::has_cluster_queue(std::string_view name) const {
   return impl_->book.cluster_queue(name) != nullptr;
+}
+
+bool Intake::shares() const {
+  return impl_->config.fair_sharing;
 }
 
 std::optional<std::string> Intake::cluster_queue_of(const std::string& local_queue) const {

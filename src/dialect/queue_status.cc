@@ -58,6 +58,26 @@ void write_numbers(text::JsonWriter& json, Kind kind, std::string_view version, 
              kind != Kind::kLocalQueue);
 }
 
+void write_shares(text::JsonWriter& json, Kind kind, const QueueStatus& status, bool with_times) {
+  if (kind == Kind::kClusterQueue) {
+    json.key("fairSharing");
+    if (status.share) {
+      json.begin_object().field("weightedShare", *status.share).end_object();
+    } else {
+      json.null();
+    }
+  }
+  if (!status.past) return;
+  // The share of a LocalQueue means nothing, and must be there.
+  json.key("fairSharing").begin_object().field("weightedShare", 0);
+  json.key("admissionFairSharingStatus").begin_object().key("consumedResources").begin_object();
+  for (const auto& [resource, amount] : status.past->used)
+    json.field(resource, format_amount(resource, amount));
+  json.end_object();
+  if (with_times) json.field("lastUpdate", text::format_time_seconds(status.past->as_of));
+  json.end_object().end_object();
+}
+
 std::string_view text_of(const element& from, std::string_view key) {
   std::string_view out;
   return from[key].get(out) == simdjson::SUCCESS ? out : std::string_view();
@@ -86,6 +106,7 @@ std::string to_json(Kind kind, std::string_view version, const QueueStatus& stat
   text::JsonWriter json;
   json.begin_object();
   if (kind != Kind::kAdmissionCheck) write_numbers(json, kind, version, status);
+  write_shares(json, kind, status, with_times);
   json.key("conditions").begin_array().begin_object().field("type", "Active");
   json.field("status", status.active ? "True" : "False").field("reason", status.reason);
   json.field("message", status.message);
@@ -143,6 +164,19 @@ Result<QueueStatus> read_queue_status(Kind kind, std::string_view object) {
     read("flavorsReservation", &Use::reserved);
     const bool newer = status["flavorsUsage"].get(uses) == simdjson::SUCCESS;
     read(newer ? "flavorsUsage" : "flavorUsage", &Use::admitted);
+  }
+  element fair;
+  if (status["fairSharing"].get(fair) == simdjson::SUCCESS && fair.is_object()) {
+    element past, used;
+    simdjson::dom::object amounts;
+    if (kind == Kind::kClusterQueue) out.share = number_of(fair, "weightedShare");
+    if (kind == Kind::kLocalQueue && fair["admissionFairSharingStatus"].get(past) == simdjson::SUCCESS &&
+        past["consumedResources"].get(used) == simdjson::SUCCESS && used.get(amounts) == simdjson::SUCCESS) {
+      out.past.emplace();
+      for (const auto& [resource, amount] : amounts)
+        out.past->used[std::string(resource)] = amount_of(used, resource, resource);
+      if (const auto at = text::parse_time_ms(text_of(past, "lastUpdate"))) out.past->as_of = *at;
+    }
   }
   each(status, "conditions", [&](const element& c) {
     if (text_of(c, "type") != "Active") return;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +32,14 @@ struct QueueStatus {
   std::int64_t admitted =
       0;  // of these, those that nothing keeps from starting: admission checks, blockAdmission
   std::vector<Use> uses;  // by flavor, then resource
+  // Of a ClusterQueue, where queues share by their dominant shares: its own (fairSharing.weightedShare).
+  std::optional<std::int64_t> share;
+  // Of a LocalQueue whose work stands in line by what it used of late: that (fairSharing.admissionFairSharingStatus).
+  struct Past {
+    std::map<std::string, std::int64_t> used;  // by resource, base units
+    TimeMs as_of = 0;
+  };
+  std::optional<Past> past;
   bool active = true;
   std::string reason;  // of the condition Active, in Kueue's words
   std::string message;

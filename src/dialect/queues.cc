@@ -280,6 +280,8 @@ QueueBook::Model QueueBook::compute(const std::map<std::string, Node, std::less<
     q.preemption = object.preemption;
     q.flavor_search = object.flavor_search;
     q.stop = object.stop;
+    // It goes when somebody takes its finalizers off: what runs may end in it.
+    if (object.meta.deleting && q.stop == StopPolicy::kNone) q.stop = StopPolicy::kHold;
     if (lanes_ && object.by_use) {
       q.lanes = *lanes_;
       q.lanes.by_use = true;

@@ -242,7 +242,7 @@ kube::Write write_workload_status(std::string_view version, std::string_view ns,
   text::JsonWriter json;
   json.begin_object().key("metadata").begin_object().field("uid", object_uid);
   if (!resource_version.empty()) json.field("resourceVersion", resource_version);
-  json.end_object().key("status").raw(to_json(status, true, !resource_version.empty())).end_object();
+  json.end_object().key("status").raw(to_json(status, true, !resource_version.empty(), version)).end_object();
   return kube::status_write(kube::patch_object(path_of(version).object(ns, name, "status"), json.take(),
                                                kube::BodyType::kMergePatch));
 }

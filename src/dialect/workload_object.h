@@ -49,7 +49,7 @@ struct WorkloadSketch {
   std::string_view cluster_queue;  // "" where its LocalQueue does not exist
   std::string_view local_queue;    // within its namespace
   std::string_view lane;           // namespace/name of the LocalQueue, where that exists
-  bool stopped = false;            // its LocalQueue or ClusterQueue is
+  std::string_view stopped;        // "LocalQueue" or "ClusterQueue", where that is
   std::int64_t priority = 0;
   std::string_view priority_class;
   bool workload_class = false;  // it is a WorkloadPriorityClass, not a PriorityClass

@@ -52,7 +52,8 @@ bool WorkloadStatus::set(WorkloadCondition type, bool is_true, std::string_view 
   return true;
 }
 
-std::string to_json(const WorkloadStatus& status, bool with_times, bool with_checks) {
+std::string to_json(const WorkloadStatus& status, bool with_times, bool with_checks,
+                    std::string_view version) {
   text::JsonWriter json;
   json.begin_object().key("conditions").begin_array();
   for (const auto& c : status.conditions) {
@@ -79,7 +80,7 @@ std::string to_json(const WorkloadStatus& status, bool with_times, bool with_che
     }
     json.end_object();
   }
-  json.key("accumulatedPastExecutionTimeSeconds");
+  json.key(version == "v1beta1" ? kPastSecondsOfV1Beta1 : "accumulatedPastExecutionTimeSeconds");
   if (status.past_seconds == 0) {
     json.null();
   } else {

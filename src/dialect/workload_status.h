@@ -35,6 +35,9 @@ struct berth::EnumNames<berth::dialect::WorkloadCondition> {
 
 namespace berth::dialect {
 
+// accumulatedPastExecutionTimeSeconds, as Kueue's v1beta1 has it.
+inline constexpr std::string_view kPastSecondsOfV1Beta1 = "accumulatedPastExexcutionTimeSeconds";
+
 struct WorkloadStatus {
   struct Condition {
     WorkloadCondition type = WorkloadCondition::kAdmitted;
@@ -73,8 +76,10 @@ struct WorkloadStatus {
 };
 
 // {"conditions": ...}: the value of "status" in a merge patch. Without times: a text by which two statuses that say the same can
-// be told to be the same. Without checks: the patch leaves alone what others have answered meanwhile.
-std::string to_json(const WorkloadStatus& status, bool with_times, bool with_checks = true);
+// be told to be the same. Without checks: the patch leaves alone what others have answered meanwhile. `version`: v1beta1 spells one of
+// the names otherwise.
+std::string to_json(const WorkloadStatus& status, bool with_times, bool with_checks = true,
+                    std::string_view version = "v1beta2");
 // The checks alone, by which they can be told to be the same.
 std::string checks_text(const WorkloadStatus& status);
 

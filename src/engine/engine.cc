@@ -212,6 +212,14 @@ Status Engine::each_in_line(std::string_view queue, const std::function<bool(con
   return {};
 }
 
+Status Engine::each_lane_use(std::string_view queue, TimeMs at, const LaneUse& f) const {
+  const State& s = impl_->state;
+  const auto id = s.queue_names.find(queue);
+  if (!id || !s.queues[*id].exists) return fail(ErrorCode::kNotFound, "queue {} is not known", queue);
+  s.each_lane_use(QueueId(*id), at, f);
+  return {};
+}
+
 Result<SlotView> Engine::slot(std::string_view uid, std::int64_t pod_set, std::int64_t index) const {
   BERTH_ASSIGN(const WorkloadId id, impl_->find(uid));
   const WorkloadState& w = impl_->state.workloads[id.index()];

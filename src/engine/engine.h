@@ -146,6 +146,8 @@ struct LineView {
   bool grows = false;         // some of it runs already
 };
 
+using LaneUse = std::function<void(std::string_view lane, std::string_view resource, std::int64_t amount)>;
+
 // Idle devices, and what of them is of no use to the demand mix in force (place/fragments.h: the published amount).
 // Thousandths of devices.
 struct FragmentationView {
@@ -195,6 +197,10 @@ class Engine {
   std::vector<NodeView> nodes() const;
   std::vector<QueueView> queues() const;
   std::vector<WorkloadView> workloads() const;
+  // Calls f(lane, resource, base units) for what the lanes of a queue used of late, on average, each moment counting half of what it
+  // counted a half-life later, as of `at`, or the last decide() where that is later; 0 too. Nothing where they do not stand in line
+  // by that. NotFound: there is no such queue. O(lanes x resources x ticks that ended).
+  Status each_lane_use(std::string_view queue, TimeMs at, const LaneUse& f) const;
   // Calls f for all that wait in a queue, until it is false: first whoever holds room, in the order in which they got it, then those
   // in line, each behind who is tried before it. What blocks one, or lets another pass, is not asked: it is the order in which they
   // stand, not in which they start. O(holders + (classes + called) log classes). NotFound: there is no such queue.

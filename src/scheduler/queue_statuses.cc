@@ -93,6 +93,21 @@ void QueueStatuses::look(TimeMs now) {
   std::map<std::string_view, const engine::QueueView*> of_engine;
   const auto views = engine_.queues();
   for (const auto& view : views) of_engine.emplace(view.name, &view);
+  std::map<std::string, dialect::QueueStatus::Past, std::less<>> past;
+  const bool past_is_due = now >= past_at_ + options_.past_every;
+  if (past_is_due) {
+    past_at_ = now;
+    has_past_ = false;
+    for (const auto& view : views) {
+      (void)engine_.each_lane_use(view.name, now,
+                                  [&](std::string_view lane, std::string_view resource, std::int64_t used) {
+                                    auto& of = past[std::string(lane)];
+                                    has_past_ = true;
+                                    of.used[std::string(resource)] = used;
+                                    of.as_of = now;
+                                  });
+    }
+  }
   for (auto& state : intake_.queue_states()) {
     if (!is_written(state.kind)) continue;
     QueueStatus status = std::move(state.status);
@@ -100,6 +115,9 @@ void QueueStatuses::look(TimeMs now) {
     const auto known = records_.find(key);
     if (known == records_.end() || !known->second.known) continue;  // the watch has not shown it
     if (state.kind == Kind::kLocalQueue) {
+      // Between two looks at it what was written stays, so that it alone is no reason to write.
+      status.past = known->second.wanted.past ? known->second.wanted.past : known->second.stands.past;
+      if (const auto it = past.find(state.engine_name); it != past.end()) status.past = std::move(it->second);
       if (const auto* sum = lanes_.find(state.engine_name)) {
         status.pending = sum->pending;
         status.reserving = sum->held + sum->admitted;
@@ -118,6 +136,7 @@ void QueueStatuses::look(TimeMs now) {
                state.kind != Kind::kAdmissionCheck && it != of_engine.end()) {
       status.pending = it->second->pending;
       status.reserving = it->second->started;
+      if (state.kind == Kind::kClusterQueue && intake_.shares()) status.share = it->second->share_milli;
       const auto* held = lanes_.held_in(state.engine_name);
       status.admitted = status.reserving - (held == nullptr ? 0 : held->held);
       for (const auto& quota : it->second->quotas) {
@@ -173,7 +192,7 @@ void QueueStatuses::write(const Key& key, Record& record) {
 
 bool QueueStatuses::work(TimeMs now, bool busy, Allowance& allowance) {
   const TimeMs due = looked_ + (busy ? options_.busy_every : options_.every);
-  if (dirty_ && now >= due) {
+  if ((dirty_ && now >= due) || now >= past_due()) {
     looked_ = now;
     dirty_ = false;
     look(now);
@@ -194,7 +213,8 @@ bool QueueStatuses::work(TimeMs now, bool busy, Allowance& allowance) {
     line_.pop_front();
     write(it->first, it->second);
   }
-  next_due_ = dirty_ ? looked_ + (busy ? options_.busy_every : options_.every) : kEndOfTime;
+  next_due_ =
+      std::min(dirty_ ? looked_ + (busy ? options_.busy_every : options_.every) : kEndOfTime, past_due());
   if (starved) next_due_ = std::min(next_due_, now + kRetryAfter);
   return next_due_ <= now;
 }

@@ -34,7 +34,8 @@ namespace berth::scheduler {
 struct QueueStatusOptions {
   DurationMs every = kSecond;
   DurationMs busy_every = 10 * kSecond;
-  DurationMs first_rest = kSecond;  // after a failed write, or a correction; doubled up to most_rest
+  DurationMs past_every = 5 * kMinute;  // what LocalQueues used of late; Kueue's usageSamplingInterval
+  DurationMs first_rest = kSecond;      // after a failed write, or a correction; doubled up to most_rest
   DurationMs most_rest = 10 * kMinute;
 };
 
@@ -74,6 +75,7 @@ class QueueStatuses {
     TimeMs quiet = 0;  // nothing is written before
   };
   void look(TimeMs now);
+  TimeMs past_due() const { return has_past_ ? past_at_ + options_.past_every : kEndOfTime; }
   void write(const Key& key, Record& record);
   bool is_written(dialect::Kind kind) const { return kind == dialect::Kind::kQueue || !version_.empty(); }
 
@@ -87,6 +89,8 @@ class QueueStatuses {
   std::deque<Key> line_;
   bool dirty_ = true;
   TimeMs looked_ = 0;
+  bool has_past_ = false;  // some LocalQueue stands in line by it
+  TimeMs past_at_ = 0;     // when what LocalQueues used of late was last looked at
   TimeMs next_due_ = 0;
 };
 

@@ -192,12 +192,13 @@ bool WorkloadObjects::may_go(const Record& record) const {
 }
 
 void WorkloadObjects::queue_seen(const dialect::ClusterQueue& queue, TimeMs now) {
+  const Rules now_says{queue.checks, queue.stop != StopPolicy::kNone};
   const auto known = rules_.find(queue.meta.name);
-  if (known == rules_.end() ? queue.checks.empty() : known->second == queue.checks) return;
-  if (queue.checks.empty()) {
+  if (now_says == (known == rules_.end() ? Rules{} : known->second)) return;
+  if (now_says == Rules{}) {
     rules_.erase(known);
   } else {
-    rules_.insert_or_assign(queue.meta.name, queue.checks);
+    rules_.insert_or_assign(queue.meta.name, now_says);
   }
   for (const auto& [workload, record] : records_) {
     if (!record.life.is_admitted() && !record.life.is_finished()) schedule(workload, now);

@@ -122,6 +122,10 @@ Standing WorkloadLife::standing(TimeMs now) const {
     out.stop->detail = by_check || (note_ && note_->reason == kAdmissionCheck)
                            ? "an admission check wants it to be tried again later"
                            : "its pods were not ready in time; it is tried again later";
+  } else if (!stopped_.empty()) {
+    out.stop = Reason{};
+    out.stop->code = ReasonCode::kQueueStopped;
+    out.stop->subject = stopped_;
   }
   return out;
 }
@@ -256,7 +260,7 @@ void WorkloadLife::resumes(const WorkloadFacts& facts, TimeMs now) {
   if (requeued == nullptr || requeued->is_true) return;
   const bool local = requeued->reason == "LocalQueueStopped";
   if (!local && requeued->reason != "ClusterQueueStopped") return;
-  if (facts.stopped) return;
+  if (!facts.stopped.empty()) return;
   const std::string_view queue = local ? "LocalQueue" : "ClusterQueue";
   status_.set(WorkloadCondition::kRequeued, true, fmt::format("{}Restarted", queue),
               fmt::format("The {} was restarted after being stopped", queue), now);
@@ -362,19 +366,25 @@ bool WorkloadLife::look(const WorkloadFacts& facts, const std::optional<PodsRead
       if (held && status_.cluster_queue != facts.cluster_queue)
         asking_ = dialect::reset_checks(status_.checks, now) || asking_;
       dialect::sync_checks(status_.checks, facts.checks, now);
-      const bool answered =
-          !stopped && !asking_ && facts.refused.empty() && dialect::all_ready(status_.checks);
+      const bool answered = !stopped && facts.stopped.empty() && !asking_ && facts.refused.empty() &&
+                            dialect::all_ready(status_.checks);
       admitted_ = facts.bound || (facts.may_admit && !facts.unplaced && (facts.checks.empty() || answered));
     }
     resumes(facts, now);
     starts(facts, now);
     if (pods_ready) look_at_pods(facts, *pods_ready, now);
+    if (!stopped && !admitted_ && !facts.stopped.empty()) {
+      stopped_ = facts.stopped;
+      evicting(fmt::format("{}Stopped", stopped_), fmt::format("The {} is stopped", stopped_));
+      return true;
+    }
     if (!stopped && (judge(facts, now) || (admitted_ && times_out(facts, pods_ready, now)))) changed = true;
     return changed;
   }
   if (pods_ready) look_at_pods(facts, *pods_ready, now);
   ends(now);
   if (facts.releasing) return changed;
+  changed = changed || !std::exchange(stopped_, {}).empty();
   if (held) has_ended(now);
   dialect::sync_checks(status_.checks, facts.checks, now);
   if (!asking_ && !standing(now).stop && judge(facts, now)) {  // answered before it had places

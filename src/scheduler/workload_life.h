@@ -36,7 +36,7 @@ struct WorkloadFacts {
   std::int64_t active = 0;  // and so many
   bool releasing = false;   // and pods that end
   bool ready = false;
-  bool stopped = false;  // its queue is
+  std::string_view stopped;  // "LocalQueue" or "ClusterQueue", where that is
   std::string_view cluster_queue;
   std::vector<dialect::WorkloadStatus::Assignment> assignments;  // of each pod set, where it holds quota
   std::vector<dialect::WorkloadStatus::Reclaimable> reclaimable;
@@ -116,6 +116,7 @@ class WorkloadLife {
   std::string cause_;         // why Berth has deactivated it
   bool by_eviction_ = false;  // PodsReady::from_eviction
   bool admitted_ = false;
+  std::string stopped_;  // it ends, since this queue was stopped before it was admitted
   bool asking_ =
       false;  // all checks are asked anew, and its object does not show it yet: answers are to what was before
   TimeMs told_ = 0;  // when the reason for waiting was put in words

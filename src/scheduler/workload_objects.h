@@ -271,7 +271,13 @@ class WorkloadObjects {
   std::vector<Admission> admissions_;
   std::map<std::uint64_t, std::string> line_;  // blockAdmission: held starts, in the order of their decisions
   std::uint64_t turns_ = 0;
-  std::map<std::string, std::vector<dialect::CheckRule>> rules_;  // by ClusterQueue, where it has any
+  // What a ClusterQueue says of work that has quota and has not started.
+  struct Rules {
+    std::vector<dialect::CheckRule> checks;
+    bool stops = false;
+    bool operator==(const Rules&) const = default;
+  };
+  std::map<std::string, Rules> rules_;         // by ClusterQueue, where it says any
   std::unordered_set<std::string> own_times_;  // workloads that say how long their pods may take to be ready
   std::set<std::string> unready_;              // and admitted workloads whose pods are not ready
   std::deque<std::string> backlog_[2];         // urgent first

@@ -59,6 +59,22 @@ TEST(WorkloadObject, WhatIsWrittenReadsBackAsTheSame) {
   EXPECT_EQ(workload.status.find(WorkloadCondition::kAdmitted)->since, 1'700'000'000'000);
 }
 
+TEST(WorkloadObject, TheOlderVersionSpellsOneNameOtherwise) {
+  const json newer = json::parse(write_workload_status("v1beta2", "ns", "w", "u", example()).body)["status"];
+  json older = json::parse(write_workload_status("v1beta1", "ns", "w", "u", example()).body)["status"];
+  EXPECT_EQ(newer["accumulatedPastExecutionTimeSeconds"], 7);
+  EXPECT_EQ(older["accumulatedPastExexcutionTimeSeconds"], 7);
+  EXPECT_FALSE(older.contains("accumulatedPastExecutionTimeSeconds"));
+  json object = json::parse(R"({"apiVersion":"kueue.x-k8s.io/v1beta1","kind":"Workload",
+    "metadata":{"name":"w","namespace":"default","uid":"u"},"spec":{"queueName":"team",
+    "podSets":[{"name":"main","count":2,"template":{"spec":{"containers":[{"name":"pod"}]}}}]}})");
+  object["status"] = older;
+  JsonDecoder decoder;
+  const auto read = decoder.decode(object.dump(), Kind::kWorkload);
+  ASSERT_TRUE(read.has_value()) << read.error().str();
+  EXPECT_EQ(std::get<KueueWorkload>(*read).status.past_seconds, 7);
+}
+
 TEST(WorkloadObject, TheTimeOfAConditionChangesWithItsStatusOnly) {
   WorkloadStatus status;
   EXPECT_TRUE(status.set(WorkloadCondition::kAdmitted, false, "A", "a", 1000));

@@ -62,6 +62,51 @@ TEST(Lanes, TakeTurnsWhateverPriorityAndAge) {
   }
 }
 
+TEST(Lanes, WhatWasUsedOfLateIsToldAndComesBackAsItWas) {
+  const auto use_of = [](const Engine& e) {
+    std::map<std::string, std::int64_t> out;
+    ok(e.each_lane_use("q", 0, [&](std::string_view lane, std::string_view resource, std::int64_t amount) {
+      if (resource == "nvidia.com/gpu") out[std::string(lane)] = amount;
+    }));
+    return out;
+  };
+  const auto near = [](std::int64_t is, std::int64_t wanted, std::int64_t by) {
+    return std::abs(is - wanted) <= by ? ::testing::AssertionSuccess()
+                                       : ::testing::AssertionFailure() << is << ", not " << wanted;
+  };
+  LanesWorld w(laned_queue({}));
+  ok(w.e.apply(job("a0", "a", 1, 0, 4)));
+  EXPECT_EQ(started(w.e, 1000), (Names{"a0"}));
+  const auto after = [&](DurationMs time, TimeMs from) {
+    (void)started(w.e, from + time);
+    return use_of(w.e)["a"];
+  };
+  EXPECT_EQ(use_of(w.e)["a"], 0) << "it has only begun";
+  EXPECT_TRUE(near(after(16 * kHour, 1000), 2000, 60)) << "half of four, after one half-life";
+  EXPECT_TRUE(near(after(160 * kHour, 1000), 4000, 10));
+  ok(w.e.apply(WorkloadRemove{"a0"}));
+  (void)started(w.e, 1000 + 160 * kHour);
+  EXPECT_TRUE(near(after(176 * kHour, 1000), 2000, 60)) << "and half of that, a half-life later";
+
+  // Whoever begins with what is told goes on from there.
+  const std::int64_t told = use_of(w.e)["a"];
+  const TimeMs now = 1000 + 176 * kHour;
+  Lane known;
+  known.name = "a";
+  known.used.set("nvidia.com/gpu", told);
+  known.used_at = now;
+  LanesWorld next(laned_queue({known}));
+  (void)started(next.e, now);
+  EXPECT_TRUE(near(use_of(next.e)["a"], told, 2));
+  EXPECT_FALSE(w.e.each_lane_use("nowhere", 0, [](auto, auto, auto) {}));
+
+  // Queues whose work stands in line by something else tell nothing.
+  LanesWorld plain(laned_queue({}, 8, false));
+  ok(plain.e.apply(job("a0", "a", 1)));
+  (void)started(plain.e, 1000);
+  EXPECT_TRUE(use_of(plain.e).empty());
+}
+
 TEST(Lanes, ByWeightAndThoseWithoutAnyLast) {
   LanesWorld w(laned_queue({{"a", {3, 1}, {}, 0}, {"guests", {0, 1}, {}, 0}}), 4);
   for (int i = 0; i < 6; ++i) {

@@ -27,10 +27,11 @@ class AdmissionChecksTest : public WorkloadObjectsTest {
     w_->object(dialect::Kind::kAdmissionCheck, name, object.dump());
   }
   // The ClusterQueue with these checks: ["capacity", {"name": "budget", "onFlavors": ["spot"]}].
-  void queue(const json& checks, int gpus = 2, bool turn = true) {
+  void queue(const json& checks, int gpus = 2, bool turn = true, const std::string& stop = "") {
     json spec = {{"namespaceSelector", json::object()},
                  {"preemption", {{"withinClusterQueue", "LowerPriority"}}},
                  {"cohortName", "all"}};
+    if (!stop.empty()) spec["stopPolicy"] = stop;
     spec["resourceGroups"] = json::array(
         {{{"coveredResources", {"cpu", "nvidia.com/gpu"}},
           {"flavors",
@@ -81,6 +82,52 @@ class AdmissionChecksTest : public WorkloadObjectsTest {
     return condition(job, type).value("reason", "");
   }
 };
+
+// What has quota and is not admitted gives it back when its queue is stopped, whichever of the two; what is admitted runs on.
+TEST_F(AdmissionChecksTest, AQueueThatIsStoppedTakesBackWhatItHasNotAdmitted) {
+  for (const std::string kind : {"LocalQueue", "ClusterQueue"}) {
+    SCOPED_TRACE(kind);
+    const auto stop = [&](const std::string& policy) {
+      json local = {{"metadata", {{"name", "team"}, {"namespace", "default"}}},
+                    {"spec", {{"clusterQueue", "cq"}}}};
+      if (kind == "LocalQueue") local["spec"]["stopPolicy"] = policy;
+      w_->object(dialect::Kind::kLocalQueue, "team", local.dump());
+      queue({"capacity"}, 4, true, kind == "ClusterQueue" ? policy : "");
+    };
+    const std::string early = "early-" + std::string(kind == "LocalQueue" ? "l" : "c");
+    const std::string late = "late-" + std::string(kind == "LocalQueue" ? "l" : "c");
+    stop("None");
+    job({.name = early});
+    settle();
+    answer_check(early, "capacity", "Ready");
+    settle();
+    ASSERT_TRUE(is(early, "Admitted"));
+    job({.name = late});
+    settle();
+    ASSERT_TRUE(is(late, "QuotaReserved"));
+    stop("Hold");
+    settle(20 * kSecond);
+    EXPECT_TRUE(is(early, "Admitted"));
+    EXPECT_FALSE(is(late, "QuotaReserved"));
+    EXPECT_EQ(reason(late, "Evicted"), kind + "Stopped");
+    EXPECT_EQ(condition(late, "Requeued")["status"], "False");
+    EXPECT_EQ(state(late, "capacity")["state"], "Pending");
+    answer_check(late, "capacity", "Ready");  // too late
+    settle(20 * kSecond);
+    EXPECT_FALSE(is(late, "QuotaReserved"));
+    EXPECT_FALSE(runs(late));
+    stop("None");
+    settle(20 * kSecond);
+    EXPECT_TRUE(is(late, "QuotaReserved"));
+    EXPECT_EQ(reason(late, "Requeued"), kind + "Restarted");
+    answer_check(late, "capacity", "Ready");
+    settle();
+    EXPECT_TRUE(is(late, "Admitted"));
+    complete(early, 2);
+    complete(late, 2);
+    settle();
+  }
+}
 
 // While binds are on their way, what has merely changed is looked at slowly; an answer that somebody waits for is not behind it.
 TEST_F(AdmissionChecksTest, AnAnswerPassesWhatHasMerelyChanged) {

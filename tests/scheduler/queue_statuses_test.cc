@@ -20,8 +20,8 @@ constexpr const char* kLocal = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/
 class QueueStatusesTest : public ::testing::Test {
  protected:
   QueueStatusesTest() { start(); }
-  void start() {
-    w_ = std::make_unique<World>();
+  void start(CoreOptions options = World::defaults()) {
+    w_ = std::make_unique<World>(std::move(options));
     w_->object(dialect::Kind::kResourceFlavor, "any", R"({"metadata":{"name":"any"}})");
     if (objects_.empty()) {
       queue("");
@@ -280,6 +280,76 @@ TEST_F(QueueStatusesTest, BerthsOwnQueuesAreToldEvenWhereKueueRuns) {
       found |= use["name"] == "nvidia.com/gpu" && use["total"] == "1";
   }
   EXPECT_TRUE(found) << status(kOwn).dump();
+}
+
+// What a LocalQueue used of late is written now and then, and read again after a restart: nobody's turn is forgotten.
+TEST_F(QueueStatusesTest, WhatWasUsedOfLateOutlivesARestart) {
+  CoreOptions options = World::defaults();
+  LaneOrder order;
+  order.by_use = true;
+  order.half_life = kHour;
+  options.intake.lanes = order;
+  const auto by_use = [&] {
+    objects_.at(kCluster).object["spec"]["admissionScope"]["admissionMode"] =
+        "UsageBasedAdmissionFairSharing";
+    show(kCluster);
+  };
+  start(options);
+  by_use();
+  w_->pod({.name = "a", .queue = "team", .gpus = 2});
+  w_->turn();
+  w_->bind_all();
+  settle();
+  const auto used = [&]() -> json {
+    const json& status = objects_.at(kLocal).object["status"];
+    return status.contains("fairSharing") ? status["fairSharing"]["admissionFairSharingStatus"] : json();
+  };
+  w_->pass(4 * kHour);
+  settle();
+  ASSERT_TRUE(used().is_object() && used()["consumedResources"].contains("nvidia.com/gpu"))
+      << status(kLocal).dump();
+  EXPECT_EQ(used()["consumedResources"]["nvidia.com/gpu"].get<std::string>().substr(0, 4), "1875")
+      << used().dump();
+  const std::string written = used()["lastUpdate"];
+  int writes = 0;
+  for (int i = 0; i < 10; ++i) {
+    w_->pass(kMinute);
+    writes += settle();
+  }
+  EXPECT_LE(writes, 2) << "not each time that it is a little more";
+  EXPECT_NE(used()["lastUpdate"], written);
+
+  w_->pod_gone("a");
+  settle();
+  const auto then = used()["consumedResources"];
+  start(options);
+  settle();
+  const std::string before = then["nvidia.com/gpu"], after = used()["consumedResources"]["nvidia.com/gpu"];
+  EXPECT_NEAR(std::stod(after), std::stod(before), 40) << "what stood there, and not nothing";
+  w_->pass(40 * kHour);
+  settle();
+  EXPECT_EQ(used()["consumedResources"]["nvidia.com/gpu"], "0") << "in the end it is forgotten";
+}
+
+TEST_F(QueueStatusesTest, SharesAreWrittenWhereTheyDecide) {
+  settle();
+  EXPECT_FALSE(objects_.at(kCluster).object["status"].contains("fairSharing"));
+  CoreOptions options = World::defaults();
+  options.intake.fair_sharing = true;
+  start(options);
+  objects_.at(kCluster).object["spec"]["cohortName"] = "all";
+  show(kCluster);
+  json lender = objects_.at(kCluster).object;
+  lender["metadata"]["name"] = "lender";
+  lender.erase("status");
+  lender["spec"]["resourceGroups"][0]["flavors"][0]["resources"][1]["nominalQuota"] = "6";
+  put(dialect::Kind::kClusterQueue, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/lender/status", lender);
+  w_->pod({.name = "a", .queue = "team", .gpus = 4});
+  w_->turn();
+  w_->bind_all();
+  settle();
+  // Two of eight borrowed.
+  EXPECT_EQ(objects_.at(kCluster).object["status"]["fairSharing"]["weightedShare"], 250);
 }
 
 }  // namespace

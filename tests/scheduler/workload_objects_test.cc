@@ -341,6 +341,29 @@ TEST_F(WorkloadObjectsTest, AQueueThatIsStoppedAndDrainedSaysSoAndSoDoesItsRetur
   EXPECT_EQ(condition("train", "Requeued")["reason"], "LocalQueueRestarted");
 }
 
+TEST_F(WorkloadObjectsTest, AQueueThatIsAboutToGoTakesNothingMore) {
+  job({.name = "runs"});
+  settle();
+  json queue = {
+      {"metadata", {{"name", "cq"}, {"deletionTimestamp", clock()}}},
+      {"spec",
+       json::parse(
+           R"({"namespaceSelector": {}, "resourceGroups": [{"coveredResources": ["cpu", "nvidia.com/gpu"],
+                  "flavors": [{"name": "any", "resources": [{"name": "cpu", "nominalQuota": "100"},
+                                                            {"name": "nvidia.com/gpu", "nominalQuota": "8"}]}]}]})")}};
+  w_->object(dialect::Kind::kClusterQueue, "cq", queue.dump());
+  w_->turn();
+  job({.name = "late"});
+  settle(20 * kSecond);
+  EXPECT_TRUE(is("runs", "Admitted"));
+  EXPECT_FALSE(is("late", "QuotaReserved"));
+  EXPECT_EQ(condition("late", "QuotaReserved")["reason"], "Suspended");
+  queue["metadata"].erase("deletionTimestamp");  // it has been made anew
+  w_->object(dialect::Kind::kClusterQueue, "cq", queue.dump());
+  settle(20 * kSecond);
+  EXPECT_TRUE(is("late", "Admitted"));
+}
+
 TEST_F(WorkloadObjectsTest, PodsOfAGroupSayThemselvesWhetherTheyAreReady) {
   CoreOptions options = default_options();
   options.workload_objects.pods_ready = dialect::PodsReady{.timeout = kMinute};

@@ -255,6 +255,14 @@ class State {
   bool fits(const WorkloadState& w, std::span<const QuotaItem> items, std::int64_t count, Mode mode) const;
   // How much more of the pair its lane may have; kInt64Max: as much as there is.
   std::int64_t lane_room(const WorkloadState& w, FlavorResource pair, Mode mode) const;
+  // What the lanes of a queue used of late; nothing where they do not stand in line by that.
+  void each_lane_use(QueueId queue, TimeMs at, const LaneUse& f) const {
+    const Lanes& lanes = queues[queue.index()].lanes;
+    if (!lanes.ordered()) return;
+    lanes.each_average(std::max(now, at), [&](std::uint32_t lane, std::size_t resource, std::int64_t amount) {
+      f(lanes.name(lane), resource_numbers_.name(static_cast<std::uint32_t>(resource)), amount);
+    });
+  }
   // The class's key but for its priority: the same work in the same queue.
   static std::string kin_of(const Pending::Class& c);
   // Queues of which this holds stand in one line by their first workloads, whatever starts.

@@ -35,6 +35,14 @@ void DecayedUse::run_until(TimeMs now) {
   since = std::max(since, now);
 }
 
+std::int64_t DecayedUse::average(std::size_t resource) const {
+  constexpr Int128 kOne = Int128{1} << kDecayBits;
+  // What one unit would count: in ended ticks, and so far in the present one.
+  const Int128 unit = static_cast<Int128>(tick) * kDecay + (since % tick) * (kOne - kDecay);
+  const Int128 all = std::max<Int128>(0, before[resource] + present[resource]);
+  return clamp_to_int64(all * (kOne - kDecay) / unit);
+}
+
 void DecayedUse::used_always(std::size_t resource, std::int64_t amount) {
   constexpr std::int64_t kOne = std::int64_t{1} << kDecayBits;
   before[resource] = static_cast<Int128>(amount) * tick * kDecay / (kOne - kDecay);

@@ -38,6 +38,8 @@ struct DecayedUse {
   Int128 counted(std::size_t resource, std::int64_t use) const {
     return std::max<Int128>(0, before[resource] + static_cast<Int128>(use) * tick);
   }
+  // The use that, had it always been the same, would count as much as this does; as of `since`, rounded down.
+  std::int64_t average(std::size_t resource) const;
   TimeMs tick_ends(TimeMs now) const { return (now / tick + 1) * tick; }
 };
 

@@ -40,6 +40,16 @@ TimeMs Lanes::next_tick(TimeMs now) const {
   return next;
 }
 
+void Lanes::each_average(TimeMs now,
+                         const std::function<void(std::uint32_t, std::size_t, std::int64_t)>& f) const {
+  for (std::uint32_t l = 0; l < lanes_.size(); ++l) {
+    DecayedUse past = lanes_[l].past;
+    past.resize(std::max(past.before.size(), lanes_[l].in_use.size()));
+    past.run_until(now);
+    for (std::size_t r = 0; r < past.before.size(); ++r) f(l, r, past.average(r));
+  }
+}
+
 std::vector<std::uint32_t> Lanes::places(std::span<const std::int64_t> capacity) const {
   std::vector<Share> shares;
   for (const Lane& lane : lanes_) {

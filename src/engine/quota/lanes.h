@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -58,6 +59,8 @@ class Lanes {
   // What was in use since the last call counts until `now`; from then on what is in use now.
   void advance(TimeMs now);
   TimeMs next_tick(TimeMs now) const;
+  // Calls f(lane, resource, amount) for what each used of late, on average, as of `now`; 0 too. O(lanes x resources x ticks that ended).
+  void each_average(TimeMs now, const std::function<void(std::uint32_t, std::size_t, std::int64_t)>& f) const;
 
   // By lane: its place; those that used the same share one. `capacity`: by resource, of the leaf.
   std::vector<std::uint32_t> places(std::span<const std::int64_t> capacity) const;
