@@ -16,6 +16,11 @@
 
 namespace berth::dialect {
 
+struct PastUse {
+  std::map<std::string, std::int64_t> used;  // by resource, base units
+  TimeMs as_of = 0;
+};
+
 struct QueueStatus {
   struct Use {
     std::string flavor;
@@ -35,11 +40,7 @@ struct QueueStatus {
   // Of a ClusterQueue, where queues share by their dominant shares: its own (fairSharing.weightedShare).
   std::optional<std::int64_t> share;
   // Of a LocalQueue whose work stands in line by what it used of late: that (fairSharing.admissionFairSharingStatus).
-  struct Past {
-    std::map<std::string, std::int64_t> used;  // by resource, base units
-    TimeMs as_of = 0;
-  };
-  std::optional<Past> past;
+  std::optional<PastUse> past;
   bool active = true;
   std::string reason;  // of the condition Active, in Kueue's words
   std::string message;

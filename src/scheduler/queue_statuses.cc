@@ -93,7 +93,7 @@ void QueueStatuses::look(TimeMs now) {
   std::map<std::string_view, const engine::QueueView*> of_engine;
   const auto views = engine_.queues();
   for (const auto& view : views) of_engine.emplace(view.name, &view);
-  std::map<std::string, dialect::QueueStatus::Past, std::less<>> past;
+  std::map<std::string, dialect::PastUse, std::less<>> past;
   const bool past_is_due = now >= past_at_ + options_.past_every;
   if (past_is_due) {
     past_at_ = now;

@@ -194,14 +194,18 @@ bool WorkloadObjects::may_go(const Record& record) const {
 void WorkloadObjects::queue_seen(const dialect::ClusterQueue& queue, TimeMs now) {
   const Rules now_says{queue.checks, queue.stop != StopPolicy::kNone};
   const auto known = rules_.find(queue.meta.name);
-  if (now_says == (known == rules_.end() ? Rules{} : known->second)) return;
+  const Rules said = known == rules_.end() ? Rules{} : known->second;
+  if (now_says == said) return;
+  // A queue that goes on may have thousands that wait: they are looked at when something becomes of them.
+  const bool all = now_says.checks != said.checks;
   if (now_says == Rules{}) {
     rules_.erase(known);
   } else {
     rules_.insert_or_assign(queue.meta.name, now_says);
   }
   for (const auto& [workload, record] : records_) {
-    if (!record.life.is_admitted() && !record.life.is_finished()) schedule(workload, now);
+    const bool holds = now_says.stops && record.life.status().is(WorkloadCondition::kQuotaReserved);
+    if ((all || holds) && !record.life.is_admitted() && !record.life.is_finished()) schedule(workload, now);
   }
 }
 
