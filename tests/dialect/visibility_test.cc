@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/checked.h"
+
 namespace berth::dialect {
 namespace {
 
