@@ -26,6 +26,12 @@ void began(State& state, WorkloadId id) {
   state.promote(id);
 }
 
+// Whether its queue is stopped for it: a queue that is held lets what was admitted make up for what it lost.
+bool is_stopped(const QueueState& queue, const WorkloadState& w) {
+  if (queue.spec.stop == StopPolicy::kHold) return !w.goes_on_in_hold();
+  return queue.spec.stop != StopPolicy::kNone;
+}
+
 // Whether what runs and what is held make a whole workload: at every group nothing or at least its least number.
 bool whole_with_hold(const Structure& structure, const WorkloadState& w) {
   std::vector<std::int64_t> started(structure.groups.size(), 0);
@@ -58,6 +64,7 @@ std::vector<std::int64_t> device_list(std::uint64_t mask) {
 std::vector<Decision> Decider::run() {
   ++state_.stats.decide_calls;
   state_.pending.wake_due(state_.now);
+  state_.settle_starts();
   state_.note_service();
   state_.reorder_queues();  // before anything is decided: use of the past is what it was until now
   state_.grow_old();
@@ -122,8 +129,7 @@ void Decider::check_holds() {
     const QueueState& q = state_.queues[w.queue.index()];
     std::string broken;
     if (std::exchange(w.placed_elsewhere, false)) broken = "one of its pods was placed somewhere else";
-    if (!q.exists || !q.trouble.empty() || q.spec.stop != StopPolicy::kNone)
-      broken = "its queue was stopped or changed";
+    if (!q.exists || !q.trouble.empty() || is_stopped(q, w)) broken = "its queue was stopped or changed";
     for (const auto& set : w.sets) {
       for (const auto& slot : set.slots) {
         if (slot.state != SlotState::kHeld || !broken.empty()) continue;
@@ -223,8 +229,7 @@ void Decider::place_awaited() {
   for (const auto& [arrival, id] : all) {
     const WorkloadState& w = state_.workloads[id.index()];
     const QueueState& q = state_.queues[w.queue.index()];
-    if (!q.exists || !q.trouble.empty() || q.spec.stop != StopPolicy::kNone || !w.active || w.withdraw)
-      continue;
+    if (!q.exists || !q.trouble.empty() || is_stopped(q, w) || !w.active || w.withdraw) continue;
     // As whole as what starts: a part that is held has not started.
     if (w.held() > 0 || !whole_with_hold(state_.structures[w.structure], w)) continue;
     std::vector<ChargeId> charges(w.sets.size());
@@ -280,7 +285,7 @@ void Decider::attempt(ClassId class_id) {
   if (!q.trouble.empty()) return refuse(ReasonCode::kQueueDisabled, q.trouble);
   if (!q.spec.leaf)
     return refuse(ReasonCode::kQueueDisabled, "it only has children, and takes no work itself");
-  if (q.spec.stop != StopPolicy::kNone) return refuse(ReasonCode::kQueueStopped, "");
+  if (is_stopped(q, w)) return refuse(ReasonCode::kQueueStopped, "");
 
   // Its turn was reckoned with the flavor that it would have got when it came to the front. What changed that may have changed
   // others' too.

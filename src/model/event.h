@@ -144,7 +144,9 @@ struct SlotUpdate {
   std::vector<std::int64_t> devices;  // as in SlotPlacement
   // Which flavor each resource was charged to, where somebody wrote it down (Kueue's admission); empty: what the node says.
   std::vector<ChosenFlavor> flavors;
-  TimeMs since = 0;  // binding and running: when it got its place; 0 = now
+  // Binding and running, of a slot that was neither: when it got its place. 0: nobody knows, and it is the last decide(), or the next
+  // where there was none; as is a time after the next decide(). The start of its workload is the earliest of its slots'.
+  TimeMs since = 0;
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
     v("workload", s.workload);

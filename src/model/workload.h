@@ -191,6 +191,8 @@ struct Workload {
   bool may_preempt = true;  // preemptionPolicy: Never turns it off
   bool preemptible = true;
   bool active = true;  // false: held back by its owner
+  bool admitted =
+      false;  // it was started before, and nobody has taken that back: it goes on while its queue is held (StopPolicy::kHold)
   TimeMs created = 0;
   // What a gang lacks that runs in part comes before all other work of its queue. With this, which counts where it is after `created`, it
   // is more that the gang asks for, and stands in line as if it had come then.
@@ -213,6 +215,7 @@ struct Workload {
     v("may_preempt", s.may_preempt);
     v("preemptible", s.preemptible);
     v("active", s.active);
+    v("admitted", s.admitted);
     v("created", s.created);
     v("asks_more_since", s.asks_more_since);
     v("expected_duration", s.expected_duration);

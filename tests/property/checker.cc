@@ -16,7 +16,7 @@ void Checker::on_event(const Event& event) {
 // ------------------------------------------------------------------------------------------------------ whole rounds
 
 std::string Checker::on_decisions(const std::vector<Decision>& decisions, TimeMs now, Coverage& coverage) {
-  ledger_.now = std::max(ledger_.now, now);
+  ledger_.begin_decide(now);
   yielded_.clear();
   released_.clear();
   served_.clear();
@@ -165,7 +165,7 @@ std::string Checker::place(const Decision& d, WorkloadRecord& w, SlotState to) {
   if (d.slots.empty()) return "it has no slots";
   if (!w.spec.active) return "it is held back by its owner";
   if (w.withdrawn) return "it is to be withdrawn";
-  if (const auto trouble = ledger_.queue_trouble(w.spec.queue); !trouble.empty()) return trouble;
+  if (const auto trouble = ledger_.queue_trouble(w); !trouble.empty()) return trouble;
   const auto sets = pod_sets_of(w.spec.root);
 
   // Its own hold ends here, slot by slot; what it asks of the quota is checked for all slots together.

@@ -47,6 +47,7 @@ std::vector<Event> revise(const Step& step, const Ledger& ledger) {
       break;
     case 3:
       w.may_preempt = !w.may_preempt;
+      if (r.chance(1, 2)) w.admitted = !w.admitted;
       break;
     default: {
       std::size_t index = r.below(pod_sets_of(w.root).size());
@@ -85,6 +86,8 @@ std::vector<Event> seen_somewhere(const Step& step, const Ledger& ledger) {
         for (std::int64_t i = 0; i < d.count; ++i) update.devices.push_back((i + r.between(0, 1)) % 8);
       }
     }
+    // And since when, as far as somebody knows; some clocks are ahead.
+    if (r.chance(1, 2)) update.since = std::max<TimeMs>(1, ledger.now + r.between(-10, 2) * kMinute);
     return {update};
   }
   return {};

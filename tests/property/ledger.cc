@@ -277,6 +277,8 @@ void Ledger::update(const SlotUpdate& e) {
           slot.taken.indices_known = true;
         }
       }
+      if (!active && (e.since > 0 || !decided || (w.started == 0 && w.told.empty())))
+        w.told.push_back(e.since > 0 ? e.since : decided ? now : kEndOfTime);
       slot.state = e.state;
       break;
   }
@@ -287,8 +289,21 @@ void Ledger::update(const SlotUpdate& e) {
 void Ledger::note_run(WorkloadRecord& w) const {
   if (w.active() == 0) {
     w.started = 0;
-  } else if (w.started == 0) {
+    w.told.clear();
+  } else if (w.started == 0 && w.told.empty()) {
     w.started = std::max<TimeMs>(now, 1);
+  }
+}
+
+void Ledger::begin_decide(TimeMs at) {
+  now = std::max(now, at);
+  decided = true;
+  for (auto& [uid, w] : workloads) {
+    for (const TimeMs told : w.told) {
+      const TimeMs since = std::max<TimeMs>(std::min(told, now), 1);
+      w.started = w.started == 0 ? since : std::min(w.started, since);
+    }
+    w.told.clear();
   }
 }
 
@@ -352,12 +367,15 @@ std::vector<std::string> Ledger::chain(const std::string& queue) const {
   return out;
 }
 
-std::string Ledger::queue_trouble(const std::string& queue) const {
+std::string Ledger::queue_trouble(const WorkloadRecord& w) const {
+  const std::string& queue = w.spec.queue;
   if (queue.empty()) return "";
   const auto it = queues.find(queue);
   if (it == queues.end()) return "queue " + queue + " does not exist";
   if (!it->second.leaf) return "queue " + queue + " is no leaf";
-  if (it->second.stop != StopPolicy::kNone) return "queue " + queue + " is stopped";
+  const bool broken = w.active() > 0 && !w.is_complete() && !w.spec.asks_more_since;
+  const bool goes_on = it->second.stop == StopPolicy::kHold && (w.spec.admitted || broken);
+  if (it->second.stop != StopPolicy::kNone && !goes_on) return "queue " + queue + " is stopped";
   if (!it->second.disabled.empty()) return "queue " + queue + " is disabled";
   if (!it->second.parent.empty() && queues.count(it->second.parent) == 0) return "its parent does not exist";
   return "";

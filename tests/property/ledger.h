@@ -46,7 +46,8 @@ struct WorkloadRecord {
   std::vector<std::vector<SlotRecord>> sets;  // by pod set, by index
   std::int64_t arrival = 0;
   bool withdrawn = false;      // asked for, and not decided yet
-  TimeMs started = 0;          // of the present run
+  TimeMs started = 0;          // of the present run, as of the last decide()
+  std::vector<TimeMs> told;    // starts of slots that were seen since then, kEndOfTime where nobody knows
   std::int64_t held_band = 0;  // priority, on top of its own, of the claim that its held room was decided for
 
   std::int64_t count(SlotState state) const;
@@ -101,10 +102,13 @@ class Ledger {
 
   // An event that the engine took.
   void apply(const Event& event);
+  // A decide() begins: what has started since the last one has a start, which is not in the future.
+  void begin_decide(TimeMs at);
   // Of whom it was changed just now, does it run, and since when?
   void note_run(WorkloadRecord& w) const;
 
-  TimeMs now = 0;  // of the last decide(); never goes back
+  TimeMs now = 0;        // of the last decide(); never goes back
+  bool decided = false;  // there was one
 
   std::map<std::string, Node> nodes;
   std::map<std::string, Topology> topologies;
@@ -134,7 +138,7 @@ class Ledger {
                                         const FlavorResource& pair, When when) const;
   std::vector<std::string> chain(const std::string& queue) const;  // itself first, the root last
   // "" where work of the queue may start; otherwise why not.
-  std::string queue_trouble(const std::string& queue) const;
+  std::string queue_trouble(const WorkloadRecord& w) const;
   // Of the queue's workloads, the priority that counts: the tier of the kind before the number, where the queue has tiers.
   std::pair<int, std::int64_t> rank(const WorkloadRecord& workload) const;
   // The queue's own quota counts (not for work without a queue).

@@ -353,6 +353,7 @@ void State::fill(WorkloadState& w, const Workload& from) {
   w.name = from.name;
   w.created = from.created;
   w.asks_more_since = from.asks_more_since;
+  w.admitted = from.admitted;
   w.kind = from.kind;
   w.may_preempt = from.may_preempt;
   w.preemptible = from.preemptible;
@@ -563,9 +564,7 @@ Status State::slot_update(const SlotUpdate& update) {
       const std::uint64_t devices = told ? *told : nodes.choose_devices(node, shape, Mode::kStart);
       set_slot(*id, set, at, update.state, node, charge, devices);
       holds_suspect = true;
-      if (workloads[id->index()].started == 0) {
-        workloads[id->index()].started = std::max<TimeMs>(update.since > 0 ? update.since : now, 1);
-      }
+      if (!ran) tell_start(*id, set, update.since);
       break;
     }
   }

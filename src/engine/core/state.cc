@@ -211,6 +211,7 @@ std::string State::class_key(const WorkloadState& w, WorkloadId id) const {
   // What has slots somewhere already must come near them: a class of its own.
   if (w.running() > 0 || w.releasing() > 0)
     fmt::format_to(std::back_inserter(key), "#{}{}", id.value, w.is_broken() ? "!" : "");
+  if (w.admitted && w.running() == 0) key += '^';
   if (w.patient_until > 0) fmt::format_to(std::back_inserter(key), "~{}", w.patient_until);
   return key;
 }
@@ -253,7 +254,7 @@ void State::settle(WorkloadId id) {
     } else {
       q.started.erase(id);
       count_priority(id, -1);
-      w.progress.run_began = w.started;
+      w.progress.run_began = stats.decide_calls > 0 ? w.started : 0;  // before that no start is settled
       w.started = 0;
     }
   }
@@ -375,6 +376,28 @@ void State::note_service() {
     }
     promote(id);
     settle(id);
+  }
+}
+
+void State::tell_start(WorkloadId id, std::size_t set, TimeMs since) {
+  WorkloadState& w = workloads[id.index()];
+  const bool begins = w.started == 0;
+  const bool known = since > 0;
+  const TimeMs at = std::max<TimeMs>(known ? since : now, 1);
+  if (begins || known) w.started = begins ? at : std::min(w.started, at);
+  // Without a decide() so far nobody knows what time it is.
+  if (!known && stats.decide_calls > 0) return;
+  told_starts_.push_back({id, w.arrival, since, specs[w.sets[set].spec].weight, begins});
+}
+
+void State::settle_starts() {
+  for (const ToldStart& told : std::exchange(told_starts_, {})) {
+    WorkloadState& w = workloads[told.workload.index()];
+    if (!w.used || w.arrival != told.arrival || w.started == 0) continue;
+    const TimeMs at = std::max<TimeMs>(told.since > 0 ? std::min(told.since, now) : now, 1);
+    w.started = told.begins ? at : std::min(w.started, at);
+    const Int128 ran = static_cast<Int128>(told.rate) * std::max<DurationMs>(0, now - at);
+    w.progress.attained = clamp_to_int64(w.progress.attained + ran / 1000);
   }
 }
 

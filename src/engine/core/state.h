@@ -72,6 +72,7 @@ struct WorkloadState {
   bool may_preempt = true;
   bool preemptible = true;
   bool active = true;
+  bool admitted = false;  // Workload::admitted
   std::optional<DurationMs> expected;
   std::optional<DurationMs> minimum_runtime;  // absent: what its queue says
   Restart restart;
@@ -114,6 +115,8 @@ struct WorkloadState {
     return running() > 0 &&
            std::any_of(sets.begin(), sets.end(), [](const PodSetState& s) { return s.active < s.least; });
   }
+  // Whether some of it may start while its queue is held (StopPolicy::kHold).
+  bool goes_on_in_hold() const { return admitted || is_broken(); }
   // What it lacks comes first.
   bool is_broken() const { return incomplete() && !asks_more_since; }
   // Since when it stands in line.
@@ -195,6 +198,9 @@ class State {
   void note_service();
   // Queues whose use changed stand in their new order.
   void reorder_queues();
+  // Begins a decide(): starts that were told since the last one (SlotUpdate::since) count from then, those that nobody knows, and those
+  // that lie in the future, from now. What has run since its start is service that it has attained. O(slots told).
+  void settle_starts();
   // Those who have waited for the age limit of their queue by now go in front, and are tried again.
   void grow_old();
   // When the next one will have; kEndOfTime: none.
@@ -366,6 +372,7 @@ class State {
   void leave_line(WorkloadId id);
   void grow_older(WorkloadId id, bool lacks_room);
   void follow_service(WorkloadId id);
+  void tell_start(WorkloadId id, std::size_t set, TimeMs since);
   void apply_rules(QueueId queue);
   void count_priority(WorkloadId id, std::int64_t change);
   void rebuild_fairness();
@@ -386,12 +393,20 @@ class State {
   void topologies_changed();
 
   std::vector<Undo> undo_;
-  Interner resource_numbers_;                     // of the resources of pairs, and of lanes
-  std::vector<std::uint32_t> pair_numbers_;       // of the resource of each pair
-  TimeMs next_lane_tick_ = kEndOfTime;            // when past use counts less somewhere
-  std::vector<QueueId> touched_;                  // leaves whose use changed
-  std::vector<std::uint8_t> is_touched_;          // by queue: in touched_
-  std::vector<WorkloadId> to_note_;               // whose service changed, or whose run ended
+  Interner resource_numbers_;                // of the resources of pairs, and of lanes
+  std::vector<std::uint32_t> pair_numbers_;  // of the resource of each pair
+  TimeMs next_lane_tick_ = kEndOfTime;       // when past use counts less somewhere
+  std::vector<QueueId> touched_;             // leaves whose use changed
+  std::vector<std::uint8_t> is_touched_;     // by queue: in touched_
+  std::vector<WorkloadId> to_note_;          // whose service changed, or whose run ended
+  struct ToldStart {
+    WorkloadId workload;
+    std::uint64_t arrival = 0;  // ids are used again
+    TimeMs since = 0;           // 0: not known
+    std::int64_t rate = 0;      // service of the slot
+    bool begins = false;        // with this slot its run began
+  };
+  std::vector<ToldStart> told_starts_;            // since the last decide()
   std::set<std::pair<TimeMs, WorkloadId>> ages_;  // without room and not old yet: when they will be
   std::unordered_map<std::string, std::uint32_t> pair_index_;
   std::unordered_map<std::string, WorkloadId> workload_index_;
