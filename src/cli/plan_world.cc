@@ -18,6 +18,22 @@ std::string key_of(const dialect::Meta& meta) {
   return fmt::format("{}/{}", meta.ns, meta.name);
 }
 
+// The latest time that the object says. A time that is still to come, such as the end of a rest, is none of these.
+TimeMs newest_of(const dialect::Object& object) {
+  TimeMs out = dialect::meta_of(object).created;
+  const auto see = [&](TimeMs at) { out = std::max(out, at); };
+  if (const auto* pod = std::get_if<dialect::Pod>(&object)) {
+    see(pod->started);
+    see(pod->ended);
+    see(dialect::restart_of(pod->meta, 0).last_checkpoint.value_or(0));
+  } else if (const auto* job = std::get_if<dialect::Job>(&object)) {
+    see(job->started);
+  } else if (const auto* workload = std::get_if<dialect::KueueWorkload>(&object)) {
+    for (const auto& condition : workload->status.conditions) see(condition.since);
+  }
+  return out;
+}
+
 // The index of a Job's pod: its completion index, or the number that ends its name.
 std::optional<std::int64_t> job_index(const dialect::Pod& pod, const dialect::Job& job) {
   if (const auto index = dialect::index_of(pod)) return index;
@@ -43,9 +59,9 @@ PlanWorld::PlanWorld(dialect::IntakeConfig intake, engine::EngineConfig engine_c
 Status PlanWorld::apply(std::vector<dialect::Object> objects) {
   // Without creation times, the order of the text is the order of creation.
   for (auto& object : objects) {
+    newest_ = std::max(newest_, newest_of(object));
     std::visit(
         [&](auto& value) {
-          newest_ = std::max(newest_, value.meta.created);
           if (value.meta.created == 0) value.meta.created = ++sequence_;
         },
         object);
@@ -76,7 +92,7 @@ Status PlanWorld::apply(std::vector<dialect::Object> objects) {
       nodes_.insert_or_assign(node->meta.name, node->meta.labels);
     }
     if (const auto* job = std::get_if<dialect::Job>(&object)) {
-      if (job->size() > kMostGenerated && !job->finished) {
+      if (job->size() > kMostGenerated) {
         return fail(ErrorCode::kExhausted,
                     "Job {}: {} pods at once; berth plan makes at most {} from one Job", key_of(job->meta),
                     job->size(), kMostGenerated);
@@ -88,9 +104,7 @@ Status PlanWorld::apply(std::vector<dialect::Object> objects) {
       objects_.insert_or_assign(key_of(workload->meta), *workload);
     intake_.upsert(std::move(object));
   }
-  std::map<std::string_view, std::vector<const dialect::Pod*>> owned;
-  for (const auto& [uid, pod] : pods_) owned[pod.meta.controller.uid].push_back(&pod);
-  for (const auto* job : jobs) make_job_pods(*job, owned[job->meta.uid]);
+  make_job_pods(jobs);
   for (const auto& job : intake_.missing_jobs()) intake_.release_orphans(job.uid);
   drain();
   return {};
@@ -103,29 +117,57 @@ void PlanWorld::put_pod(dialect::Pod pod) {
   pods_.insert_or_assign(std::move(uid), std::move(pod));
 }
 
+void PlanWorld::make_job_pods(const std::vector<const dialect::Job*>& jobs) {
+  std::map<std::string_view, std::vector<const dialect::Pod*>> owned;
+  for (const auto& [uid, pod] : pods_) owned[pod.meta.controller.uid].push_back(&pod);
+  for (const auto* job : jobs) make_job_pods(*job, owned[job->meta.uid]);
+}
+
+// As the Job controller would: where that is another one, or the Job's owner has yet to release it, nobody makes any here.
 void PlanWorld::make_job_pods(const dialect::Job& job, const std::vector<const dialect::Pod*>& owned) {
-  if (job.finished) return;
-  std::vector<std::int64_t> taken;
+  if (!job.makes_pods()) return;
+  const auto note = [&](std::string text) {
+    if (noted_.insert(key_of(job.meta)).second) notes_.push_back(std::move(text));
+  };
+  if (job.is_managed_elsewhere()) {
+    return note(fmt::format("Job {} is managed by {}, which makes its pods: none are planned",
+                            key_of(job.meta), job.managed_by));
+  }
+  if (job.suspend && job.has_owner()) {
+    return note(fmt::format("Job {} is suspended, and {} {} releases it: none of its pods are planned",
+                            key_of(job.meta), job.meta.controller.kind, job.meta.controller.name));
+  }
+  dialect::JobIndexes taken;
+  std::set<std::string_view> names;
   std::int64_t have = 0;
   std::int64_t succeeded = 0;
+  dialect::Job counted = job;  // its status may be older than its pods, or left out
   for (const auto* pod : owned) {
     if (pod->phase == dialect::PodPhase::kFailed) continue;
-    if (const auto index = job_index(*pod, job)) taken.push_back(*index);
-    ++(pod->phase == dialect::PodPhase::kSucceeded ? succeeded : have);
+    const bool done = pod->phase == dialect::PodPhase::kSucceeded;
+    if (!done) names.insert(pod->meta.name);
+    // One that is ending has a successor at once, unless the Job says otherwise.
+    if (!done && pod->meta.deleting && !job.replaces_when_gone) continue;
+    if (const auto index = job_index(*pod, job)) {
+      taken.add(*index);
+      if (done && job.indexed) counted.completed.add(*index);
+    }
+    ++(done ? succeeded : have);
   }
-  std::sort(taken.begin(), taken.end());
-  dialect::Job counted = job;  // its status may be older than its pods, or left out
   counted.succeeded = std::max(job.succeeded, succeeded);
-  const std::int64_t missing = counted.size() - have;
-  if (missing <= 0) return;
-  for (auto& pod : dialect::pods_of_job(job, taken, missing)) {
+  if (job.indexed) {
+    taken.add(counted.completed);
+    taken.add(counted.failed_indexes);
+  }
+  const auto made = dialect::pods_of_job(job, taken, counted.size() - have);
+  for (dialect::Pod pod : made) {
     while (pods_.contains(pod.meta.uid)) pod.meta.uid += "+";  // a retry
+    while (names.contains(pod.meta.name)) pod.meta.name += "-again";
     put_pod(std::move(pod));
   }
-  if (!noted_.insert(key_of(job.meta)).second) return;
-  notes_.push_back(fmt::format("Job {} {}: planned with {} pod{} made from its template", key_of(job.meta),
-                               job.suspend ? "is suspended" : "lacks pods", missing,
-                               missing == 1 ? "" : "s"));
+  if (made.empty()) return;
+  note(fmt::format("Job {} {}: planned with {} pod{} made from its template", key_of(job.meta),
+                   job.suspend ? "is suspended" : "lacks pods", made.size(), made.size() == 1 ? "" : "s"));
 }
 
 // As the API server would: of a pod that was made from a Job's template, by the rules as they are now.
@@ -273,9 +315,11 @@ PlanLine PlanWorld::line_of(const dialect::WorkloadInfo& info) const {
 PlanRound PlanWorld::decide(TimeMs now) {
   PlanRound round;
   round.now = now;
+  decided_at_ = now;
   stand(now);
   last_ = engine_.decide(now);
   std::set<std::string> touched;
+  std::set<std::string> started;
   for (const auto& decision : last_) {
     const auto info = intake_.workload(decision.workload);
     if (!info) continue;
@@ -296,6 +340,7 @@ PlanRound PlanWorld::decide(TimeMs now) {
         }
         round.starts.push_back(std::move(line));
         touched.insert(decision.workload);
+        started.insert(decision.workload);
         break;
       case DecisionKind::kEvict:
         if (grows) line.name = info->former;
@@ -357,6 +402,7 @@ PlanRound PlanWorld::decide(TimeMs now) {
       continue;
     }
     if (!waits || (ends && view->second.slots_waiting == 0)) continue;
+    if (started.contains(uid) && intake_.starts_once(uid)) continue;  // the rest will not be made
     if (view != views.end() && view->second.slots_waiting > 0) line.pods = view->second.slots_waiting;
     if (const Reason* own = intake_.blocked(uid)) {
       line.reason = *own;
@@ -371,8 +417,10 @@ PlanRound PlanWorld::decide(TimeMs now) {
 }
 
 void PlanWorld::carry_out_starts() {
+  std::set<std::string> started;
   for (const auto& decision : last_) {
     if (decision.kind != DecisionKind::kStart) continue;
+    started.insert(decision.workload);
     for (const auto& slot : decision.slots) {
       const auto view = intake_.pod_at(decision.workload, slot.pod_set, slot.index);
       if (!view) continue;
@@ -380,15 +428,76 @@ void PlanWorld::carry_out_starts() {
       if (it == pods_.end() || ending_.contains(it->first)) continue;
       it->second.spec.node_name = slot.node;
       it->second.phase = dialect::PodPhase::kRunning;
+      it->second.started = decided_at_;
       intake_.upsert(it->second);
     }
   }
   last_.clear();
+  for (const auto& workload : started) release(workload);
   drain();
+}
+
+// As the scheduler releases what it has started (scheduler/carrier.h): a suspended Job runs from now on, and what could start with fewer
+// pods keeps those that it has got.
+void PlanWorld::release(const std::string& workload) {
+  std::set<std::string> kept, rest;  // pods
+  for (const auto& pod : intake_.pods_of(workload)) {
+    const auto slot = engine_.slot(workload, pod.pod_set, pod.index);
+    const bool has_place = slot && (slot->state == SlotState::kBinding || slot->state == SlotState::kRunning);
+    (has_place ? kept : rest).emplace(pod.uid);
+  }
+  const auto job = std::find_if(jobs_.begin(), jobs_.end(),
+                                [&](const auto& known) { return known.second.meta.uid == workload; });
+  if (job == jobs_.end() || !job->second.suspend) {
+    const auto listed = engine_.workloads();
+    const auto view =
+        std::find_if(listed.begin(), listed.end(), [&](const auto& v) { return v.uid == workload; });
+    if (intake_.starts_once(workload) && view != listed.end()) intake_.grant(workload, view->slots_running);
+    return;
+  }
+  dialect::Job next = job->second;
+  const auto pods = static_cast<std::int64_t>(kept.size());
+  if (intake_.starts_once(workload) && pods < next.size()) {
+    next.reduced = dialect::Job::Reduced{pods, next.parallelism, next.completions_follow};
+    next.parallelism = pods;
+    if (next.completions_follow) next.completions = pods;
+    for (const auto& uid : rest) {
+      const auto pod = pods_.find(uid);
+      intake_.remove(dialect::Kind::kPod, pod->second.meta.ns, pod->second.meta.name, uid);
+      pods_.erase(pod);
+    }
+  }
+  next.suspend = false;
+  job->second = next;
+  intake_.upsert(std::move(next));
+}
+
+// Jobs of which nothing runs any more wait suspended again, with the size that their owner gave them.
+void PlanWorld::suspend(const std::set<std::string>& jobs) {
+  const auto listed = engine_.workloads();
+  std::vector<const dialect::Job*> again;
+  for (const auto& key : jobs) {
+    dialect::Job& job = jobs_.at(key);
+    const bool runs = std::any_of(listed.begin(), listed.end(), [&](const auto& view) {
+      return view.uid == job.meta.uid && view.slots_running > 0;
+    });
+    if (runs || job.suspend || !dialect::is_gang(job) || job.has_owner() || job.is_managed_elsewhere())
+      continue;
+    if (job.reduced) {
+      job.parallelism = job.reduced->full;
+      if (job.reduced->completions_too) job.completions = job.reduced->full;
+      job.reduced.reset();
+    }
+    job.suspend = true;
+    intake_.upsert(job);
+    again.push_back(&job);
+  }
+  make_job_pods(again);
 }
 
 void PlanWorld::complete_evictions() {
   std::vector<dialect::Pod> remade;
+  std::set<std::string> jobs;
   for (const auto& uid : ending_) {
     const auto it = pods_.find(uid);
     if (it == pods_.end()) continue;
@@ -396,17 +505,30 @@ void PlanWorld::complete_evictions() {
     pods_.erase(it);
     intake_.remove(dialect::Kind::kPod, pod.meta.ns, pod.meta.name, uid);
     if (!dialect::is_recreated(pod.meta)) continue;
+    if (pod.meta.controller.kind == "Job") {
+      const auto job = jobs_.find(fmt::format("{}/{}", pod.meta.ns, pod.meta.controller.name));
+      if (job != jobs_.end() && !job->second.makes_pods()) continue;
+      if (job != jobs_.end()) jobs.insert(job->first);
+    }
     pod.meta.uid = fmt::format("{}#{}", uid.substr(0, uid.find('#')), ++remade_);
     pod.meta.deleting = false;
     pod.spec.node_name.clear();
     pod.phase = dialect::PodPhase::kPending;
+    pod.started = 0;
     remade.push_back(std::move(pod));
   }
   ending_.clear();
+  std::set<std::string> left;
   for (const auto& update : std::exchange(leaving_, {})) {
     if (const auto status = engine_.apply(update); !status) intake_.refused(update, status.error().message);
+    left.insert(update.workload);
+  }
+  for (const auto& workload : left) {
+    if (intake_.starts_once(workload)) intake_.grant(workload, kInt64Max);  // it is tried whole again
   }
   for (auto& pod : remade) put_pod(std::move(pod));
+  drain();
+  suspend(jobs);
   drain();
 }
 

@@ -53,7 +53,8 @@ class PlanWorld {
   // Evicted pods are gone; those that a controller owns are made again.
   void complete_evictions();
 
-  TimeMs newest() const { return newest_; }  // of the creation times seen
+  // Of the times that the objects say: creations, starts and ends of pods, starts of Jobs, conditions of Workloads, checkpoints.
+  TimeMs newest() const { return newest_; }
   const std::vector<std::string>& notes() const { return notes_; }
   std::vector<dialect::Problem> problems() const { return intake_.problems(); }
   const Labels* node_labels(const std::string& node) const;
@@ -61,6 +62,9 @@ class PlanWorld {
  private:
   void drain();
   void make_job_pods(const dialect::Job& job, const std::vector<const dialect::Pod*>& owned);
+  void make_job_pods(const std::vector<const dialect::Job*>& jobs);
+  void release(const std::string& workload);
+  void suspend(const std::set<std::string>& jobs);  // namespace/name
   PlanLine line_of(const dialect::WorkloadInfo& info) const;
   void put_pod(dialect::Pod pod);
   void take_in(dialect::Pod& pod) const;
@@ -75,6 +79,7 @@ class PlanWorld {
   std::map<std::string, dialect::Job> jobs_;  // by namespace/name
   std::map<std::string, Labels> nodes_;
   std::vector<Decision> last_;
+  TimeMs decided_at_ = 0;
   std::set<std::string> ending_;                           // pods that were evicted and are not gone
   std::vector<SlotUpdate> leaving_;                        // the same, of work without pods
   std::map<std::string, dialect::KueueWorkload> objects_;  // by namespace/name, where there are nodes

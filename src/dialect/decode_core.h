@@ -321,6 +321,30 @@ inline std::vector<std::int64_t> read_devices(std::string_view text) {
   return out;
 }
 
+// Pod::started.
+template <class V>
+TimeMs read_start(FieldReader<V>& f, const V& status, TimeMs created) {
+  TimeMs placed = 0, ready = 0, ran = 0;
+  f.list(status, "conditions", [&](const V& c) {
+    if (f.string(c, "status") != "True") return;
+    if (f.string(c, "type") == "PodScheduled") placed = f.time(c, "lastTransitionTime");
+    if (f.string(c, "type") == "Ready") ready = f.time(c, "lastTransitionTime");
+  });
+  if (placed == 0) placed = f.time(status, "startTime");
+  if (placed > 0) return std::max(placed, created);
+  for (const std::string_view list : {"initContainerStatuses", "containerStatuses"}) {
+    f.list(status, list, [&](const V& c) {
+      for (const std::string_view part : {"state", "lastState"}) {
+        for (const std::string_view state : {"running", "terminated"}) {
+          const TimeMs at = f.time(f.map(f.map(c, part), state), "startedAt");
+          if (at > 0 && (ran == 0 || at < ran)) ran = at;
+        }
+      }
+    });
+  }
+  return std::max(ran > 0 ? ran : ready, created);
+}
+
 template <class V>
 Pod read_pod(FieldReader<V>& f, const V& object) {
   static constexpr std::pair<std::string_view, PodPhase> kPhases[] = {
@@ -350,6 +374,7 @@ Pod read_pod(FieldReader<V>& f, const V& object) {
   // One of a manifest is still to be taken in.
   const bool is_new = !f.map(object, "metadata").find("uid").present();
   pod.spec = read_pod_spec(f, spec, status, pod.meta, is_new ? &pod.needs : nullptr);
+  if (!pod.spec.node_name.empty()) pod.started = read_start(f, status, pod.meta.created);
   return pod;
 }
 
@@ -381,6 +406,34 @@ PriorityClass read_priority_class(FieldReader<V>& f, const V& object) {
   return out;
 }
 
+// What the Job controller goes by when it makes pods, or makes none.
+template <class V>
+void read_job_progress(FieldReader<V>& f, const V& spec, const V& status, Job& job) {
+  const bool by_index = spec.find("backoffLimitPerIndex").present();
+  job.most_failed = f.integer(spec, "backoffLimit", by_index ? kInt64Max : std::int64_t{6}, 0, 2'147'483'647);
+  job.most_failed_indexes = f.integer(spec, "maxFailedIndexes", kInt64Max, 0, 100'000'000);
+  const std::string_view replaced = f.string(spec, "podReplacementPolicy");
+  job.replaces_when_gone =
+      replaced == "Failed" || (replaced.empty() && f.map(spec, "podFailurePolicy").present());
+  job.succeeded = f.integer(status, "succeeded", 0, 0, 100'000'000);
+  job.failed_pods = f.integer(status, "failed", 0, 0, 2'147'483'647);
+  job.ready = f.integer(status, "ready", 0, 0, 100'000'000);
+  job.started = f.time(status, "startTime");
+  if (job.indexed && job.completions) {
+    job.completed = JobIndexes::parse(f.string(status, "completedIndexes"), *job.completions);
+    job.failed_indexes = JobIndexes::parse(f.string(status, "failedIndexes"), *job.completions);
+  }
+  f.list(status, "conditions", [&](const V& c) {
+    const std::string_view type = f.string(c, "type");
+    if (f.string(c, "status") != "True") return;
+    job.is_closing |= type == "SuccessCriteriaMet" || type == "FailureTarget";
+    if (type != "Complete" && type != "Failed") return;
+    job.finished = true;
+    job.failed = type == "Failed";
+    job.ending = f.string(c, "message");
+  });
+}
+
 template <class V>
 Job read_job(FieldReader<V>& f, const V& object) {
   Job job;
@@ -394,16 +447,7 @@ Job read_job(FieldReader<V>& f, const V& object) {
   job.managed_by = f.string(spec, "managedBy");
   job.generation = f.integer(f.map(object, "metadata"), "generation", 0, 0, kInt64Max);
   job.annotated = f.map(f.map(object, "metadata"), "annotations").present();
-  const V status = f.map(object, "status");
-  job.succeeded = f.integer(status, "succeeded", 0, 0, 100'000'000);
-  job.ready = f.integer(status, "ready", 0, 0, 100'000'000);
-  f.list(status, "conditions", [&](const V& c) {
-    const std::string_view type = f.string(c, "type");
-    if ((type != "Complete" && type != "Failed") || f.string(c, "status") != "True") return;
-    job.finished = true;
-    job.failed = type == "Failed";
-    job.ending = f.string(c, "message");
-  });
+  read_job_progress(f, spec, f.map(object, "status"), job);
   const V pod_template = f.map(spec, "template");
   const V meta = f.map(pod_template, "metadata");
   job.template_meta.ns = job.meta.ns;

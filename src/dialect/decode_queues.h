@@ -25,9 +25,10 @@ inline constexpr std::span<const std::pair<std::string_view, WithinQueue>> kKueu
 inline constexpr std::pair<std::string_view, Reclaim> kReclaims[] = {
     {"Never", Reclaim::kNever}, {"LowerPriority", Reclaim::kLowerPriority}, {"Any", Reclaim::kAny}};
 
-// spec.resourceGroups. What is wrong in meaning (not in type) goes to `problem`.
+// spec.resourceGroups. What is wrong in meaning (not in type) goes to `problem`. A ClusterQueue lends at most its own nominal quota
+// (`lends_its_own`), as Kueue's webhook says; a Cohort lends what its subtree has, and its limit may be above its own nominal quota.
 template <class V>
-void read_quotas(FieldReader<V>& f, const V& spec, std::vector<ResourceGroup>& groups,
+void read_quotas(FieldReader<V>& f, const V& spec, bool lends_its_own, std::vector<ResourceGroup>& groups,
                  std::vector<Quota>& quotas, std::string& problem) {
   std::set<std::string, std::less<>> flavors_seen;
   const auto wrong = [&](std::string text) {
@@ -72,7 +73,7 @@ void read_quotas(FieldReader<V>& f, const V& spec, std::vector<ResourceGroup>& g
         quota.nominal = limit("nominalQuota").value_or(0);
         quota.borrowing_limit = limit("borrowingLimit");
         quota.lending_limit = limit("lendingLimit");
-        if (quota.lending_limit && *quota.lending_limit > quota.nominal) {
+        if (lends_its_own && quota.lending_limit && *quota.lending_limit > quota.nominal) {
           wrong(
               fmt::format("lendingLimit of {} in flavor {} is above its nominalQuota", quota.resource, name));
         }
@@ -128,7 +129,7 @@ ClusterQueue read_cluster_queue(FieldReader<V>& f, const V& object) {
   const V spec = f.map(object, "spec");
   out.cohort = f.string(spec, "cohortName");                      // v1beta2
   if (out.cohort.empty()) out.cohort = f.string(spec, "cohort");  // v1beta1
-  read_quotas(f, spec, out.groups, out.quotas, out.problem);
+  read_quotas(f, spec, true, out.groups, out.quotas, out.problem);
   out.order = f.choice(spec, "queueingStrategy", kOrders, QueueOrder::kBestEffort);
   const V preemption = f.map(spec, "preemption");
   out.preemption.within = f.choice(preemption, "withinClusterQueue", kKueueWithinQueue, WithinQueue::kNever);
@@ -170,7 +171,7 @@ Cohort read_cohort(FieldReader<V>& f, const V& object) {
   const V spec = f.map(object, "spec");
   out.parent = f.string(spec, "parentName");                      // v1beta2
   if (out.parent.empty()) out.parent = f.string(spec, "parent");  // v1alpha1
-  read_quotas(f, spec, out.groups, out.quotas, out.problem);
+  read_quotas(f, spec, false, out.groups, out.quotas, out.problem);
   out.weight = read_weight(f, spec);
   return out;
 }

@@ -23,6 +23,7 @@ TopologyRequest read_topology_request(FieldReader<V>& f, const V& pod_set) {
 // Kueue's own conditions, as far as they say whether the workload holds quota.
 template <class V>
 void read_workload_conditions(FieldReader<V>& f, const V& status, KueueWorkload& out) {
+  TimeMs admitted_at = 0;
   f.list(status, "conditions", [&](const V& c) {
     const std::string_view type = f.string(c, "type");
     const bool is_true = f.string(c, "status") == "True";
@@ -31,6 +32,7 @@ void read_workload_conditions(FieldReader<V>& f, const V& status, KueueWorkload&
       out.status.set(*known, is_true, f.string(c, "reason"), std::string(f.string(c, "message")), at);
     }
     if (type == "QuotaReserved" && is_true) out.reserved_at = at;
+    if (type == "Admitted" && is_true) admitted_at = at;
     if (type == "Finished" && is_true) out.finished = true;
     if (type == "DeactivationTarget" && is_true) {
       out.deactivate = f.string(c, "reason");
@@ -41,6 +43,7 @@ void read_workload_conditions(FieldReader<V>& f, const V& status, KueueWorkload&
     const std::string_view reason = f.string(c, "reason");
     if (reason == "PodsReadyTimeout" || reason == "AdmissionCheck") out.requeued_from = at;
   });
+  if (out.reserved_at == 0) out.reserved_at = admitted_at;
 }
 
 template <class V>

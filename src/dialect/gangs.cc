@@ -115,10 +115,11 @@ std::optional<DurationMs> duration_of(const Meta& meta, std::optional<DurationMs
   return deadline;
 }
 
-std::vector<Pod> pods_of_job(const Job& job, const std::vector<std::int64_t>& taken, std::int64_t missing) {
+std::vector<Pod> pods_of_job(const Job& job, const JobIndexes& taken, std::int64_t missing) {
   std::vector<Pod> out;
-  for (std::int64_t index = 0; static_cast<std::int64_t>(out.size()) < missing; ++index) {
-    if (std::binary_search(taken.begin(), taken.end(), index)) continue;
+  const std::int64_t end = job.indexed ? job.completions.value_or(kInt64Max) : kInt64Max;
+  for (std::int64_t index = taken.next_free(0);
+       static_cast<std::int64_t>(out.size()) < missing && index < end; index = taken.next_free(index + 1)) {
     Pod pod;
     pod.meta.ns = job.meta.ns;
     pod.meta.name = fmt::format("{}-{}", job.meta.name, index);

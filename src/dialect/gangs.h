@@ -54,7 +54,7 @@ Restart restart_of(const Meta& meta, DurationMs grace);
 std::optional<DurationMs> duration_of(const Meta& meta, std::optional<DurationMs> deadline);
 
 // The pods that the Job controller would make now, for `berth plan`: `missing` of them, with indices from the lowest that
-// is not in `taken` (sorted). They are named "<job>-<index>" and belong to the Job.
-std::vector<Pod> pods_of_job(const Job& job, const std::vector<std::int64_t>& taken, std::int64_t missing);
+// is not in `taken`; of an Indexed Job none beyond its completions. They are named "<job>-<index>" and belong to the Job.
+std::vector<Pod> pods_of_job(const Job& job, const JobIndexes& taken, std::int64_t missing);
 
 }  // namespace berth::dialect

@@ -37,7 +37,8 @@ void Intake::upsert(Object object) {
       const std::string name = value.meta.name;
       s.priority_classes.insert_or_assign(name, std::move(value));
       s.refresh_dependents("pc:" + name);
-      return s.refresh_dependents("pc:");
+      s.refresh_dependents("pc:");
+      return s.refresh_dependents(std::string(kAllClasses));
     }
     case Kind::kJob:
       return s.upsert_job(std::move(std::get<Job>(object)));
@@ -76,7 +77,8 @@ void Intake::upsert(Object object) {
     case Kind::kWorkloadPriorityClass: {
       const auto& value = std::get<WorkloadPriorityClass>(object);
       s.workload_priorities.insert_or_assign(value.meta.name, value.value);
-      return s.refresh_dependents("wpc:" + value.meta.name);
+      s.refresh_dependents("wpc:" + value.meta.name);
+      return s.refresh_dependents(std::string(kAllClasses));
     }
     case Kind::kAdmissionCheck:
       s.book.upsert(std::get<AdmissionCheck>(object));
@@ -150,6 +152,7 @@ void Intake::Impl::remove_named(Kind kind, std::string_view ns, std::string_view
       if (erase(priority_classes, name)) {
         refresh_dependents(fmt::format("pc:{}", name));
         refresh_dependents("pc:");
+        refresh_dependents(std::string(kAllClasses));
       }
       return;
     case Kind::kJob: {
@@ -174,7 +177,10 @@ void Intake::Impl::remove_named(Kind kind, std::string_view ns, std::string_view
       if (erase(local_queues, key)) refresh_dependents("lq:" + key);
       return;
     case Kind::kWorkloadPriorityClass:
-      if (erase(workload_priorities, name)) refresh_dependents(fmt::format("wpc:{}", name));
+      if (erase(workload_priorities, name)) {
+        refresh_dependents(fmt::format("wpc:{}", name));
+        refresh_dependents(std::string(kAllClasses));
+      }
       return;
     case Kind::kClusterQueue:
       book.remove(kind, name);
@@ -333,7 +339,9 @@ void Intake::drain(std::vector<Event>& out) {
   s.settle_effects();
   s.settle_prebuilt();
   append(s.infra);
+  const std::size_t before = out.size();
   s.book.drain(s.nodes, out);
+  if (out.size() > before) s.tell_untold();
   s.drop_outdated();
   append(s.work);
   ++s.batch;
@@ -371,6 +379,7 @@ void Intake::refused(const Event& event, std::string_view message) {
   } else if (const auto* slot = std::get_if<SlotUpdate>(&event)) {
     if (slot->state != SlotState::kRunning) return;
     const auto ix = s.find_load(slot->workload);
+    if (ix != kNoIx && s.loads[ix].object != nullptr) s.untold.insert(slot->workload);
     if (ix == kNoIx || static_cast<std::size_t>(slot->pod_set) >= s.loads[ix].roles.size()) return;
     const auto& slots = s.loads[ix].roles[static_cast<std::size_t>(slot->pod_set)].slots;
     if (static_cast<std::size_t>(slot->index) >= slots.size()) return;

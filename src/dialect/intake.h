@@ -176,8 +176,11 @@ class Intake {
   bool offer_less(std::string_view workload);
   bool may_offer_less(std::string_view workload) const;
   bool is_offered_less(std::string_view workload) const;
-  // The engine has started this many pods of what was offered: that is its size until it is neither released nor reserved.
+  // The engine has started this many pods of what was offered: that is its size until it is neither released nor reserved. Where
+  // nobody offers anything (berth plan), of a Workload that starts_once(): until it is called with more than that asks for.
   void grant(std::string_view workload, std::int64_t pods);
+  // Its first start is its size: a suspended Job, or a Workload that waits alone, which may start with fewer pods than it asks for.
+  bool starts_once(std::string_view workload) const;
   // 0: all that it asks for.
   std::int64_t granted(std::string_view workload) const;
   // After a restart: what is bound of an elastic Job is all that it had, what it lacks is more that it asks for. Nothing of other work.

@@ -1,4 +1,6 @@
 // Jobs that are held suspended (IntakeConfig::hold_jobs): workloads whose slots are made from the Job's template.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -49,12 +51,6 @@ bool suits(const PodTemplate& pod, const PodTemplate& promised) {
 }
 
 namespace {
-
-// Another controller's work: JobSet and others suspend and release the Jobs that they make.
-bool has_another_master(const Job& job) {
-  if (!job.managed_by.empty() && job.managed_by != kJobController) return true;
-  return !job.meta.controller.kind.empty() && job.meta.controller.kind != "CronJob";
-}
 
 bool names_a_queue(const Job& job) {
   for (const Meta* meta : {&job.meta, &job.template_meta}) {
@@ -109,7 +105,7 @@ JobRecord Intake::Impl::job_record_of(Job&& job) {
 
 bool Intake::Impl::may_hold(const Job& job) const {
   if (!config.hold_jobs || job.finished || job.meta.deleting || !names_a_queue(job) ||
-      has_another_master(job))
+      job.is_managed_elsewhere() || job.has_owner())
     return false;
   Pod pod;
   pod.meta = job.template_meta;
@@ -122,8 +118,7 @@ bool Intake::Impl::may_hold(const Job& job) const {
 // that may be taken one by one; a gang that must start (again) is made of those that are left.
 std::int64_t Intake::Impl::size_of_job(Load& load, const Job& job) const {
   if (load.bound == 0 || job.suspend) load.whole = 0;
-  std::int64_t size = places_of(load, job);
-  if (!job.completions && job.succeeded > 0 && !job.suspend) size = std::min(size, load.pods);
+  std::int64_t size = job.makes_pods() ? places_of(load, job) : load.pods;
   size = std::max<std::int64_t>(1, std::max(size, std::min(job.parallelism, load.whole)));
   if (load.bound >= size) load.whole = size;
   return size;
@@ -157,6 +152,32 @@ bool Intake::Impl::keeps(const Load& load) const {
   if (!load.released) return holds(load);
   const JobRecord* record = job_record(load.uid);
   return record != nullptr && may_hold(record->job);
+}
+
+bool Intake::Impl::is_held(const std::string& queue) const {
+  if (const ClusterQueue* known = book.cluster_queue(queue); known != nullptr)
+    return known->stop == StopPolicy::kHold || (known->stop == StopPolicy::kNone && known->meta.deleting);
+  const auto own = own_queues.find(queue);
+  return own != own_queues.end() && own->second == StopPolicy::kHold;
+}
+
+// Of a Job whose pods have all been replaced at once, or one after the other, only its status says that it ran.
+bool Intake::Impl::is_admitted(const Load& load) const {
+  if (load.object != nullptr) return false;
+  const JobRecord* record = load.kind == GangKind::kJob ? job_record(load.uid) : nullptr;
+  if (record != nullptr && record->job.suspend) return load.released;
+  // More than it was admitted with waits for its turn.
+  if (is_elastic(load)) return load.bound > 0 && load.size <= load.whole;
+  return load.bound > 0 || load.released ||
+         (record != nullptr && record->job.succeeded + record->job.failed_pods > 0);
+}
+
+void Intake::Impl::wait_for_end(const Load& load, const Job& job, Settings& settings) const {
+  const std::string_view why = job.why_over();
+  if (why.empty() || load.bound == load.pods || settings.blocked) return;
+  settings.blocked = Reason{};
+  settings.blocked->code = ReasonCode::kInactive;
+  settings.blocked->detail = fmt::format("its Job {} starts no more pods: {}", job.meta.name, why);
 }
 
 // The Job changed, or what was decided about it.
@@ -288,7 +309,8 @@ bool Intake::is_offered_less(std::string_view workload) const {
 void Intake::grant(std::string_view workload, std::int64_t pods) {
   Impl& s = *impl_;
   const auto ix = s.find_load(workload);
-  if (ix == kNoIx || s.loads[ix].offer == Offer::kWhole) return;
+  if (ix == kNoIx || (s.loads[ix].offer == Offer::kWhole && (s.is_live() || s.loads[ix].object == nullptr)))
+    return;
   if (s.loads[ix].object != nullptr) {
     s.grant_object(s.loads[ix], pods);
     return s.refresh(ix);
@@ -297,6 +319,16 @@ void Intake::grant(std::string_view workload, std::int64_t pods) {
   s.loads[ix].offer = Offer::kWhole;
   s.loads[ix].granted = record != nullptr && pods < record->job.size() ? pods : 0;
   s.sync_job(std::string(workload));
+}
+
+bool Intake::starts_once(std::string_view workload) const {
+  const Impl& s = *impl_;
+  const auto ix = s.find_load(workload);
+  if (ix == kNoIx) return false;
+  const Load& load = s.loads[ix];
+  if (load.object != nullptr) return load.former == nullptr && s.shrinks(load);
+  const JobRecord* record = load.kind == GangKind::kJob ? s.job_record(workload) : nullptr;
+  return record != nullptr && record->job.suspend && record->job.least_pods && load.roles.size() == 1;
 }
 
 std::int64_t Intake::granted(std::string_view workload) const {

@@ -210,7 +210,8 @@ bool Intake::Impl::use_local_queue(const Load& load, std::string_view name, Sett
   if (it == local_queues.end()) return false;
   use_cluster_queue(load, it->second.cluster_queue, key, settings, depends);
   settings.lane = key;
-  if (it->second.stop != StopPolicy::kNone && !settings.blocked) {
+  const bool goes_on = it->second.stop == StopPolicy::kHold && is_admitted(load);
+  if (it->second.stop != StopPolicy::kNone && !goes_on && !settings.blocked) {
     Reason r;
     r.code = ReasonCode::kQueueStopped;
     r.subject = key;
@@ -334,6 +335,7 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
       load.size = 1;
       if (const Job* job = job_of(pod)) {
         sources.push_back(&job->meta);
+        wait_for_end(load, *job, out);
       } else if (pod.meta.controller.kind == "Job") {
         const std::string job_key = key_of(load.ns, pod.meta.controller.name);
         depends.push_back("jobname:" + job_key);
@@ -386,6 +388,7 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
         out.blocked = invalid(job_record_of_load->refused);
       if (job_record_of_load != nullptr && !job_record_of_load->job.partial_problem.empty() && holds(load))
         out.blocked = invalid(job_record_of_load->job.partial_problem);
+      if (job_record_of_load != nullptr) wait_for_end(load, job_record_of_load->job, out);
       break;
   }
   load.size = std::max<std::int64_t>(load.size, 1);
@@ -446,6 +449,7 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
     }
   }
   resolve_queue(load, load.queue_mark->first, load.queue_mark->second, out, depends);
+  out.admitted = is_held(out.queue) && is_admitted(load);
   require_checks(load, out);
   use_prebuilt(load, prebuilt_name, out, depends);
   await_nodes(load, out);
@@ -505,6 +509,7 @@ Workload Intake::Impl::build_asked(const Load& load, const Settings& settings) c
   w.may_preempt = settings.may_preempt;
   w.preemptible = settings.preemptible;
   w.active = !settings.blocked;
+  w.admitted = settings.admitted;
   w.created = settings.created;
   if (is_elastic(load) || load.former != nullptr)
     w.asks_more_since = std::max(settings.created, settings.asks_more_since);

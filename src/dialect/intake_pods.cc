@@ -370,9 +370,21 @@ void Intake::Impl::emit_slot(const PodRecord& record, SlotState state) {
     if (takes_room && !pod.charged_as_foreign) charge_foreign(pod);
     return;
   }
-  work.push_back(SlotUpdate{load.uid, static_cast<std::int64_t>(record.role), record.index, state,
+  work.push_back(SlotUpdate{load.uid,
+                            static_cast<std::int64_t>(record.role),
+                            record.index,
+                            state,
                             takes_room ? record.pod.spec.node_name : std::string(),
-                            takes_room ? record.pod.devices : std::vector<std::int64_t>()});
+                            takes_room ? record.pod.devices : std::vector<std::int64_t>(),
+                            {},
+                            takes_room ? start_of(record) : 0});
+}
+
+// Its Job's is the start of the run that it belongs to.
+TimeMs Intake::Impl::start_of(const PodRecord& record) const {
+  if (record.pod.started > 0) return record.pod.started;
+  const Job* job = job_of(record.pod);
+  return job != nullptr ? job->started : 0;
 }
 
 void Intake::Impl::charge_foreign(PodRecord& record) {

@@ -285,6 +285,7 @@ std::int64_t Intake::Impl::priority_of_object(const KueueWorkload& object, Setti
                                               std::vector<std::string>& depends) const {
   if (object.priority && config.quota_only) return *object.priority;
   if (object.priority) {
+    depends.emplace_back(kAllClasses);
     std::int64_t most = 0;
     for (const auto& [name, value] : workload_priorities) most = std::max(most, value);
     for (const auto& [name, known] : priority_classes) {
@@ -310,6 +311,10 @@ std::string_view Intake::prebuilt_owner(std::string_view ns, std::string_view na
   return it == s.workload_by_name.end() ? std::string_view() : std::string_view(it->second);
 }
 
+bool Intake::Impl::shrinks(const Load& load) const {
+  return load.written != nullptr && load.written->admitted_to.empty() && shrinking_set(*load.written);
+}
+
 bool Intake::Impl::may_shrink(const Load& load) const {
   return is_live() && load.object != nullptr && load.granted == 0 && !load.reserved &&
          shrinking_set(*load.written);
@@ -322,13 +327,16 @@ void Intake::Impl::fit(KueueWorkload& object, const Load& load) const {
   for (std::size_t s = 0; s < object.pod_sets.size(); ++s) {
     auto& set = object.pod_sets[s];
     if (s == shrinking && load.granted > 0) set.count = load.granted;
-    if (s != shrinking || (load.offer == Offer::kWhole && is_live())) set.min_count.reset();
+    if (s != shrinking || load.granted > 0 || (load.offer == Offer::kWhole && is_live()))
+      set.min_count.reset();
   }
 }
 
 void Intake::Impl::grant_object(Load& load, std::int64_t granted) {
   const auto& sets = load.written->pod_sets;
-  const std::size_t shrinking = *shrinking_set(*load.written);
+  const auto may_shrink = shrinking_set(*load.written);
+  if (!may_shrink) return;
+  const std::size_t shrinking = *may_shrink;
   for (std::size_t s = 0; s < sets.size(); ++s) granted -= s == shrinking ? 0 : sets[s].count;
   load.offer = Offer::kWhole;
   load.granted = granted < sets[shrinking].count ? granted : 0;

@@ -291,7 +291,7 @@ bool Intake::is_ready(std::string_view workload) const {
     if (job == nullptr) return false;
     const Job& j = job->job;
     const std::int64_t pods = std::min(j.parallelism, j.completions.value_or(j.parallelism));
-    return j.succeeded + j.ready >= pods;
+    return j.settled() + j.ready >= pods;
   }
   std::int64_t ready = 0;
   for (const auto& role : load.roles) {

@@ -20,6 +20,8 @@
 namespace berth::dialect {
 
 inline constexpr std::uint32_t kNoIx = 0xffffffffu;
+// What a load depends on whose priority counts up to the highest class of all (Load::depends).
+inline constexpr std::string_view kAllClasses = "classes:";
 
 struct PodRecord {
   bool used = false;
@@ -73,6 +75,7 @@ struct Settings {
   std::string gates;          // kKueueGatedBy, where that is why it waits
   std::int64_t boost = 0;     // part of the priority
   bool invalid = false;       // the engine gets it without its requests
+  bool admitted = false;      // Workload::admitted
   bool most_at_once = false;  // Offer::kMostFree
   bool offers_less = false;   // of a Workload that waits alone
   std::int64_t granted = 0;   // of that, too (Load)
@@ -197,6 +200,7 @@ struct Intake::Impl {
   void set_state(std::uint32_t ix, SlotState state, const std::string& node);
   void adopt(const PodRecord& record);
   void emit_slot(const PodRecord& record, SlotState state);
+  TimeMs start_of(const PodRecord& record) const;
   void repel(const PodRecord& record, int delta);
   void weigh(PodRecord& record);
   void charge_foreign(PodRecord& record);
@@ -209,6 +213,9 @@ struct Intake::Impl {
   // intake_loads.cc: workloads
   std::uint32_t load_for(const PodRecord& record);
   std::string_view gates_of(const Load& load) const;
+  // It was started before, and nobody has taken that back: it makes up for what it lost, also in a queue that is held.
+  bool is_admitted(const Load& load) const;
+  bool is_held(const std::string& queue) const;  // a ClusterQueue, or Berth's own
   std::uint32_t new_load(const Membership& m, const std::string& ns);
   void free_load(std::uint32_t ix);
   WorkloadInfo info_of(const Load& load) const;
@@ -227,6 +234,8 @@ struct Intake::Impl {
                       std::vector<std::string>& depends) const;
   bool use_local_queue(const Load& load, std::string_view name, Settings& settings,
                        std::vector<std::string>& depends) const;
+  // Waiting pods of a Job that is over are about to be deleted.
+  void wait_for_end(const Load& load, const Job& job, Settings& settings) const;
   std::int64_t priority_of(const PriorityKey& key, bool& may_preempt) const;
   Workload build(const Load& load, const Settings& settings) const;
   Workload build_asked(const Load& load, const Settings& settings) const;
@@ -306,7 +315,8 @@ struct Intake::Impl {
   void claim(Load& load, const std::string& key, std::shared_ptr<const KueueWorkload> object,
              std::vector<std::size_t> sets);
   void unclaim(Load& load, std::string why);
-  // One that waits alone, and may start with fewer pods (minCount).
+  // One that waits alone, and may start with fewer pods (minCount): at all, and as of now.
+  bool shrinks(const Load& load) const;
   bool may_shrink(const Load& load) const;
   void fit(KueueWorkload& object, const Load& load) const;
   void grant_object(Load& load, std::int64_t granted);
@@ -322,6 +332,8 @@ struct Intake::Impl {
   void tell_planned(const std::string& key);
   Settings settings_of_object(const Load& load, std::vector<std::string>& depends) const;
   void emit_admission(const Load& load);
+  // Queues or flavors have changed: what the engine refused of admissions may be known now.
+  void tell_untold();
 
   IntakeConfig config;
   std::vector<Event> infra;  // nodes
@@ -367,6 +379,7 @@ struct Intake::Impl {
   // IntakeConfig::quota_only: those that are not finished, by ns/name; and which of them replace which.
   std::map<std::string, std::shared_ptr<const KueueWorkload>, std::less<>> planned;
   std::map<std::string, std::set<std::string>, std::less<>> next_slices;
+  std::set<std::string> untold;  // by uid: admitted, and the engine did not know the queue, or a flavor of it
   std::map<std::string, std::shared_ptr<const KueueWorkload>, std::less<>> prebuilt;  // ns/name: of others
   std::unordered_map<std::string, std::string> claimed;  // and whose they are, by uid
   std::set<std::string> new_claims;                      // of these, those that nobody has been told of

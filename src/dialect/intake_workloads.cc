@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "dialect/intake_state.h"
 #include "dialect/kueue_workload.h"
@@ -151,8 +152,8 @@ Settings Intake::Impl::settings_of_object(const Load& load, std::vector<std::str
     out.blocked = Reason{};
     out.blocked->code = ReasonCode::kInactive;
   }
+  out.granted = load.granted;
   if (!config.quota_only) {
-    out.granted = load.granted;
     out.offers_less = load.offer != Offer::kWhole;
     out.most_at_once = load.offer == Offer::kMostFree;
     await_nodes(load, out);
@@ -166,6 +167,13 @@ Settings Intake::Impl::settings_of_object(const Load& load, std::vector<std::str
   }
   std::sort(depends.begin(), depends.end());
   return out;
+}
+
+void Intake::Impl::tell_untold() {
+  for (const auto& uid : std::exchange(untold, {})) {
+    const auto ix = find_load(uid);
+    if (ix != kNoIx && loads[ix].object != nullptr && loads[ix].emitted) emit_admission(loads[ix]);
+  }
 }
 
 void Intake::Impl::emit_admission(const Load& load) {

@@ -16,9 +16,11 @@
 #include <variant>
 #include <vector>
 
+#include "base/checked.h"
 #include "base/enums.h"
 #include "base/time.h"
 #include "dialect/admission_checks.h"
+#include "dialect/job_indexes.h"
 #include "dialect/pod_needs.h"
 #include "dialect/workload_status.h"
 #include "model/labels.h"
@@ -163,7 +165,11 @@ struct Pod {
       problem;  // a field that cannot be read, and has its default here: it must not be placed by what is read
   std::shared_ptr<const PodNeeds> needs;  // of a manifest that no API server has taken in yet; else nullptr
   bool ready = false;                     // condition Ready
-  TimeMs ended = 0;                       // kSucceeded: when its last container ended; 0 = it does not say
+  // Of one that has a node: when it got it. Its condition PodScheduled says so, else its status.startTime, its first container, its
+  // condition Ready; one that says nothing of that counts from its creation, so that no work is ended as if it had just begun. 0: not
+  // even that is known.
+  TimeMs started = 0;
+  TimeMs ended = 0;  // kSucceeded: when its last container ended; 0 = it does not say
 };
 
 struct NodeObject {
@@ -195,11 +201,19 @@ struct Job {
   std::optional<std::int64_t> completions;
   bool suspend = false;
   bool indexed = false;
-  bool finished = false;            // condition Complete or Failed
-  bool failed = false;              // the latter
-  std::string ending;               // what that condition says
-  std::int64_t ready = 0;           // pods that are ready, as the Job's status counts them
-  std::int64_t succeeded = 0;       // pods that have ended well, as the Job's status counts them
+  bool finished = false;         // condition Complete or Failed
+  bool failed = false;           // the latter
+  bool is_closing = false;       // condition SuccessCriteriaMet or FailureTarget: its pods are being ended
+  std::string ending;            // what that condition says
+  std::int64_t ready = 0;        // pods that are ready, as the Job's status counts them
+  std::int64_t succeeded = 0;    // pods that have ended well, as the Job's status counts them
+  std::int64_t failed_pods = 0;  // and those that have not
+  std::int64_t most_failed = 6;  // backoffLimit: with more of these the Job fails
+  JobIndexes completed;          // of an Indexed Job
+  JobIndexes failed_indexes;     // of one with backoffLimitPerIndex: nothing more is tried for these
+  std::int64_t most_failed_indexes = kInt64Max;  // with more of these the Job fails
+  bool replaces_when_gone = false;  // podReplacementPolicy: a pod that is ending has no successor yet
+  TimeMs started = 0;               // status.startTime: of its present run
   std::int64_t generation = 0;      // of the spec; 0 = unknown
   std::string managed_by;           // the controller that runs it; "" = Kubernetes' own
   Meta template_meta;               // labels and annotations of the pod template
@@ -224,7 +238,18 @@ struct Job {
   std::string partial_problem;  // what is wrong with its marks
   bool elastic = false;         // kKueueElastic: what it grows by waits, and it runs on (intake_elastic.cc)
 
-  // Pods that run at once: the smaller of parallelism and the completions that are left.
+  // Completions for which no pod will be made any more: those that were reached, and those that were given up.
+  std::int64_t settled() const;
+  // Why its controller takes away what waits of it; "": it does not.
+  std::string_view why_over() const;
+  // Whether its controller makes pods where some are missing (and it is not suspended). Kubernetes' rules: pkg/controller/job,
+  // syncJob() and manageJob().
+  bool makes_pods() const;
+  // Another controller than Kubernetes' own makes its pods, here or in another cluster.
+  bool is_managed_elsewhere() const;
+  // It is part of another object, which suspends and releases it.
+  bool has_owner() const;
+  // Pods that run at once: the smaller of parallelism and the completions that are left. 0: it makes none any more.
   std::int64_t size() const;
   // Pods that ran at once in the beginning, and how many of them have ended well and are not made again.
   std::int64_t pods() const;

@@ -14,6 +14,11 @@ std::string cohort_queue(std::string_view cohort) {
   return cohort.empty() ? std::string() : fmt::format("{}{}", kCohortPrefix, cohort);
 }
 
+// Of a queue without a parent, which has nothing to borrow from or lend to: Kueue's webhooks refuse limits there.
+void drop_limits(std::vector<Quota>& quotas) {
+  for (auto& quota : quotas) quota.borrowing_limit = quota.lending_limit = std::nullopt;
+}
+
 // Differences between two name-ordered maps, upserts now, removals into `later`.
 template <class Upsert, class Remove, class Map>
 void diff(const Map& before, const Map& after, std::vector<Event>& out, std::vector<Event>& later) {
@@ -257,6 +262,7 @@ QueueBook::Model QueueBook::compute(const std::map<std::string, Node, std::less<
         self(self, it->second.parent);
         q.parent = cohort_queue(it->second.parent);
       }
+      if (it->second.parent.empty()) drop_limits(q.quotas);
       const auto cycle = cycles.find(name);
       if (!q.disabled.empty())
         problems_.push_back(
@@ -272,9 +278,7 @@ QueueBook::Model QueueBook::compute(const std::map<std::string, Node, std::less<
     q.parent = cohort_queue(object.cohort);
     q.groups = object.groups;
     q.quotas = object.quotas;
-    if (q.parent.empty()) {  // nobody to borrow from or lend to
-      for (auto& quota : q.quotas) quota.borrowing_limit = quota.lending_limit = std::nullopt;
-    }
+    if (q.parent.empty()) drop_limits(q.quotas);
     q.weight = object.weight;
     q.order = object.order;
     q.preemption = object.preemption;
