@@ -1,0 +1,136 @@
+// Objects come in any order: watches of different kinds run apart, and a text has the order that somebody gave it. Every scenario's
+// objects are shuffled, and the plan must be the same.
+//
+// What may depend on the order, and is kept: objects without a creation time are created in the order of the text; of nodes that are
+// equally good, and of work of the same creation time, the first goes first. So objects of these kinds keep their places among themselves.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "base/random.h"
+#include "cli/plan_expect.h"
+#include "cli/plan_input.h"
+#include "cli/plan_print.h"
+#include "cli/plan_world.h"
+
+namespace berth::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using dialect::Kind;
+using dialect::Object;
+
+constexpr int kShuffles = 12;
+
+fs::path folder() {
+  return fs::path(BERTH_SOURCE_DIR) / "tests" / "scenarios";
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> out;
+  for (const auto& entry : fs::directory_iterator(folder())) {
+    if (entry.is_directory()) out.push_back(entry.path().filename().string());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+bool keeps_its_place(Kind kind) {
+  return kind == Kind::kNode || kind == Kind::kPod || kind == Kind::kJob || kind == Kind::kWorkload ||
+         kind == Kind::kPodGroup;
+}
+
+std::vector<Object> shuffled(const std::vector<Object>& objects, std::uint64_t seed) {
+  std::vector<std::size_t> order(objects.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  Random(seed).shuffle(order);
+  // Each of the kinds that keep their places: in the places that the kind has got, as before.
+  std::vector<std::size_t> places, kept;
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    if (!keeps_its_place(dialect::kind_of(objects[order[at]]))) continue;
+    places.push_back(at);
+    kept.push_back(order[at]);
+  }
+  std::sort(kept.begin(), kept.end());
+  for (std::size_t i = 0; i < places.size(); ++i) order[places[i]] = kept[i];
+  std::vector<Object> out;
+  for (const std::size_t i : order) out.push_back(objects[i]);
+  return out;
+}
+
+// Whether its objects may also come one at a time, each seen by the engine before the next: pods are made for a Job when it comes, and
+// by the rules of the moment.
+bool may_come_alone(const std::vector<Object>& objects) {
+  return std::none_of(objects.begin(), objects.end(), [](const Object& object) {
+    const Kind kind = dialect::kind_of(object);
+    return kind == Kind::kJob || kind == Kind::kLimitRange || kind == Kind::kRuntimeClass;
+  });
+}
+
+// The plan of these objects, applied together or one by one.
+std::string plan_of(const PlanInput& input, const std::vector<Object>& objects, bool one_by_one) {
+  const auto has = [&](Kind kind) {
+    return std::any_of(objects.begin(), objects.end(),
+                       [&](const Object& object) { return dialect::kind_of(object) == kind; });
+  };
+  dialect::IntakeConfig intake;
+  intake.quota_only = has(Kind::kClusterQueue) && !has(Kind::kNode);
+  intake.checks = dialect::CheckMode::kAssumed;
+  engine::EngineConfig config;
+  config.placement = engine::kDefaultPlacement;
+  if (input.kueue) apply(*input.kueue, intake, config);
+  PlanWorld world(std::move(intake), config);
+  if (one_by_one) {
+    for (const Object& object : objects) EXPECT_TRUE(world.apply({object}).has_value());
+  } else {
+    EXPECT_TRUE(world.apply(objects).has_value());
+  }
+  PlanReport report;
+  report.rounds.push_back(world.decide(4'000'000'000'000));  // after everything that a scenario says
+  report.problems = world.problems();
+  return to_json(report);
+}
+
+class Order : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Order, DoesNotMatter) {
+  const fs::path scenario = folder() / GetParam();
+  const auto expected_of = read_expectations((scenario / "expect.yaml").string());
+  ASSERT_TRUE(expected_of.has_value());
+  std::vector<std::string> later;  // what comes in steps
+  for (const auto& step : expected_of->steps) {
+    for (const auto& file : step.apply) later.push_back(fs::weakly_canonical(scenario / file).string());
+  }
+  PlanInput input;
+  ASSERT_TRUE(read_manifests(scenario.string(), later, std::uint64_t{1} << 28, input).has_value());
+  TimeMs created = 0;
+  for (Object& object : input.objects) {
+    std::visit(
+        [&](auto& value) {
+          if (value.meta.created == 0) value.meta.created = ++created;
+        },
+        object);
+  }
+  const std::string expected = plan_of(input, input.objects, false);
+  for (int seed = 1; seed <= kShuffles; ++seed) {
+    const auto objects = shuffled(input.objects, static_cast<std::uint64_t>(seed));
+    ASSERT_EQ(plan_of(input, objects, false), expected) << "shuffle " << seed;
+    if (may_come_alone(objects)) {
+      ASSERT_EQ(plan_of(input, objects, true), expected) << "shuffle " << seed << ", one by one";
+    }
+  }
+}
+
+std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Order, ::testing::ValuesIn(names()), test_name);
+
+}  // namespace
+}  // namespace berth::cli
