@@ -436,7 +436,7 @@ WorkloadInfo Intake::Impl::info_of(const Load& load) const {
   out.gang = load.kind != GangKind::kSingle;
   out.pods = load.pods;
   for (const auto& count : load.given.counts) out.least += count.least;
-  out.elastic = is_elastic(load);
+  out.elastic = may_grow(load);
   if (load.former != nullptr) out.former = key_of(load.former->meta.ns, load.former->meta.name);
   out.whole = load.whole;
   if (load.kind != GangKind::kJob) return out;

@@ -127,6 +127,8 @@ struct HandOver {
   std::string to;
   std::vector<std::int64_t>
       sets;  // the pod set of `to`, of each of `from`; empty: its places are not for those pods
+  // And the slot of that pod set that the first of these is: of a slice that adds pods to a Job, behind those that it has. Empty: 0.
+  std::vector<std::int64_t> first;
 };
 
 struct JobName {
@@ -254,7 +256,8 @@ class Intake {
 
   std::optional<PodView> pod(std::string_view uid) const;
   std::optional<PodView> pod_at(std::string_view workload, std::int64_t pod_set, std::int64_t index) const;
-  // Whether the slot waits for a member of a group that starts before all of its pods are there (kKueueFastAdmission): its place is
+  // Whether the slot waits for a member of a group that starts before all of its pods are there (kKueueFastAdmission), or for a pod that
+  // a slice, which somebody else has made, adds to a Job: its place is
   // kept for the pod that comes, and is somebody else's when it has not been started, or is ended.
   bool expects(std::string_view workload, std::int64_t pod_set, std::int64_t index) const;
   // The pods of a workload in the order of their slots.

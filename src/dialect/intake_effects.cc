@@ -52,7 +52,8 @@ void Intake::Impl::take(Load& load) {
   }
   const auto says_least = [](const auto& set) { return set.min_count.has_value(); };
   const bool may_fit = (!config.quota_only || load.granted > 0) &&
-                       std::any_of(load.written->pod_sets.begin(), load.written->pod_sets.end(), says_least);
+                       (load.grows != nullptr || std::any_of(load.written->pod_sets.begin(),
+                                                             load.written->pod_sets.end(), says_least));
   if (may_fit && changed == nullptr) changed = std::make_shared<KueueWorkload>(*load.written);
   if (may_fit) fit(*changed, load);
   if (changed != nullptr) load.object = std::move(changed);

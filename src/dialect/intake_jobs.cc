@@ -167,7 +167,7 @@ bool Intake::Impl::is_admitted(const Load& load) const {
   const JobRecord* record = load.kind == GangKind::kJob ? job_record(load.uid) : nullptr;
   if (record != nullptr && record->job.suspend) return load.released;
   // More than it was admitted with waits for its turn.
-  if (is_elastic(load)) return load.bound > 0 && load.size <= load.whole;
+  if (may_grow(load)) return load.bound > 0 && load.size <= load.whole;
   return load.bound > 0 || load.released ||
          (record != nullptr && record->job.succeeded + record->job.failed_pods > 0);
 }

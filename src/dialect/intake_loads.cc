@@ -379,6 +379,7 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
       if (job_record_of_load != nullptr) {
         const Job& job = job_record_of_load->job;
         load.size = size_of_job(load, job);
+        end_growth(load, job.suspend ? 0 : load.size);
         sources.push_back(&job.meta);
         if (job.meta.created != 0) out.created = job.meta.created;
       }
@@ -511,7 +512,7 @@ Workload Intake::Impl::build_asked(const Load& load, const Settings& settings) c
   w.active = !settings.blocked;
   w.admitted = settings.admitted;
   w.created = settings.created;
-  if (is_elastic(load) || load.former != nullptr)
+  if (may_grow(load) || load.former != nullptr)
     w.asks_more_since = std::max(settings.created, settings.asks_more_since);
   w.expected_duration = settings.expected;
   w.restart = settings.restart;

@@ -58,9 +58,11 @@ void Intake::Impl::tell_unexpected(const Load& load) {
 bool Intake::expects(std::string_view workload, std::int64_t pod_set, std::int64_t index) const {
   const Impl& s = *impl_;
   const auto ix = s.find_load(workload);
-  if (ix == kNoIx || s.loads[ix].fast == 0 || pod_set != 0 || s.loads[ix].roles.empty()) return false;
-  const Role& role = s.loads[ix].roles.front();
+  if (ix == kNoIx || pod_set < 0 || static_cast<std::size_t>(pod_set) >= s.loads[ix].roles.size())
+    return false;
+  const Role& role = s.loads[ix].roles[static_cast<std::size_t>(pod_set)];
   if (role.expected.contains(index)) return true;
+  if (s.loads[ix].fast == 0 || pod_set != 0) return false;
   if (index < 0 || static_cast<std::size_t>(index) >= role.slots.size()) return false;
   const auto pod = role.slots[static_cast<std::size_t>(index)];
   return pod != kNoIx && s.pods[pod].pod.spec.node_name.empty() && s.pods[pod].pod.spec.gated;

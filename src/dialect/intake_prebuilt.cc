@@ -77,13 +77,23 @@ void Intake::Impl::upsert_prebuilt(KueueWorkload&& object) {
   const auto known = prebuilt.find(key);
   if (known != prebuilt.end() && same(*known->second, object)) return;
   if (known != prebuilt.end() && known->second->meta.uid != object.meta.uid) remove_prebuilt(key);
-  prebuilt.insert_or_assign(key, std::make_shared<const KueueWorkload>(std::move(object)));
+  const auto now = prebuilt.insert_or_assign(key, std::make_shared<const KueueWorkload>(std::move(object)));
+  if (const auto former = now.first->second->meta.annotation(kKueueSliceFor); !former.empty())
+    prebuilt_slices[std::string(former)].insert(key);
   refresh_dependents("wl:" + key);
   settle_prebuilt(key);
 }
 
 void Intake::Impl::remove_prebuilt(const std::string& key) {
-  if (prebuilt.erase(key) == 0) return;
+  const auto known = prebuilt.find(key);
+  if (known == prebuilt.end()) return;
+  const std::string former(known->second->meta.annotation(kKueueSliceFor));
+  prebuilt.erase(known);
+  if (const auto slices = prebuilt_slices.find(former); slices != prebuilt_slices.end()) {
+    slices->second.erase(key);
+    if (slices->second.empty()) prebuilt_slices.erase(slices);
+    refresh_dependents("wl:" + former);
+  }
   refresh_dependents("wl:" + key);
   settle_prebuilt(key);
 }
@@ -121,7 +131,7 @@ void Intake::Impl::settle_prebuilt(const std::string& key) {
       loads[find_load(owner->second)].granted = granted;  // it starts with so many pods, too
       sync_job(owner->second);
     }
-    if (is_news) hand_overs.push_back(hand_over(loads[ix], loads[find_load(owner->second)]));
+    if (is_news) hand_over_to(loads[ix], owner->second);
     workload_by_name.erase(waits);
     free_load(ix);
   } else if (is_news) {
@@ -140,7 +150,11 @@ void Intake::Impl::settle_prebuilt(const std::string& key) {
   auto whole = std::make_shared<KueueWorkload>(*object->second);
   if (whole->meta.created == 0) whole->meta.created = fresh ? ++arrivals : load.first_created;
   load.first_created = whole->meta.created;
-  const bool asks_for_else = !fresh && !same_sets(*load.written, *whole);
+  auto grows = slice_before(*whole);
+  const bool grows_else =
+      (grows == nullptr) != (load.grows == nullptr) || (grows != nullptr && !same_sets(*grows, *load.grows));
+  const bool asks_for_else = !fresh && (grows_else || !same_sets(*load.written, *whole));
+  load.grows = std::move(grows);
   load.remade = load.remade || (asks_for_else && load.emitted);
   if (asks_for_else) {
     load.refused.clear();
@@ -157,16 +171,29 @@ HandOver Intake::Impl::hand_over(const Load& from, const Load& to) const {
   if (to.given.blocked || to.given.queue != from.given.queue || to.given.lane != from.given.lane) return out;
   const auto& sets = from.object->pod_sets;
   std::vector<std::int64_t> pairs(sets.size(), -1);
+  std::vector<std::int64_t> first(from.grows != nullptr ? sets.size() : 0);
   for (std::size_t r = 0; r < to.roles.size(); ++r) {
     const std::size_t s = to.prebuilt_sets[r];
-    const bool alike = sets[s].count == static_cast<std::int64_t>(to.roles[r].slots.size()) &&
-                       suits(*to.roles[r].shape, sets[s].spec.pod) &&
+    if (from.grows != nullptr) first[s] = from.grows->pod_sets[s].count;
+    const std::int64_t has = from.grows != nullptr ? first[s] : 0;
+    const std::int64_t asks = from.grows != nullptr ? to.given.counts[r].count
+                                                    : static_cast<std::int64_t>(to.roles[r].slots.size());
+    const bool alike = has + sets[s].count == asks && suits(*to.roles[r].shape, sets[s].spec.pod) &&
                        sets[s].topology == to.roles[r].topology.request;
     if (!alike) return out;
     pairs[s] = static_cast<std::int64_t>(r);
   }
-  if (std::find(pairs.begin(), pairs.end(), -1) == pairs.end()) out.sets = std::move(pairs);
+  if (std::find(pairs.begin(), pairs.end(), -1) != pairs.end()) return out;
+  out.sets = std::move(pairs);
+  out.first = std::move(first);
   return out;
+}
+
+void Intake::Impl::hand_over_to(Load& from, const std::string& to) {
+  Load& load = loads[find_load(to)];
+  HandOver what = hand_over(from, load);
+  expect_growth(load, what);
+  hand_overs.push_back(std::move(what));
 }
 
 void Intake::Impl::claim(Load& load, const std::string& key, std::shared_ptr<const KueueWorkload> object,
@@ -179,6 +206,7 @@ void Intake::Impl::claim(Load& load, const std::string& key, std::shared_ptr<con
   }
   load.prebuilt = std::move(object);
   load.lost.clear();
+  unsettle_slices(key);
 }
 
 void Intake::Impl::unclaim(Load& load, std::string why) {
@@ -187,6 +215,7 @@ void Intake::Impl::unclaim(Load& load, std::string why) {
   claimed.erase(load.prebuilt_key);
   new_claims.erase(load.prebuilt_key);
   unsettled_prebuilt.insert(load.prebuilt_key);
+  unsettle_slices(load.prebuilt_key);
   load.lost = std::move(why);
 }
 
@@ -216,6 +245,13 @@ void Intake::Impl::use_prebuilt(Load& load, std::string_view name, Settings& set
   if (!reads_prebuilt() && load.prebuilt == nullptr)
     return wait("is not looked at, since Berth keeps no Workload objects here");
   const auto it = prebuilt.find(load.prebuilt_key);
+  // A slice whose successor is there may go before its Job names that.
+  if (it == prebuilt.end() && load.prebuilt != nullptr && may_grow(load) &&
+      prebuilt_slices.contains(load.prebuilt_key)) {
+    if (load.prebuilt->meta.created != 0) settings.created = load.prebuilt->meta.created;
+    settings.priority = priority_of_object(*load.prebuilt, settings, depends);
+    return;
+  }
   if (it == prebuilt.end()) return wait("does not exist");
   const auto object = it->second;
   if (const auto owner = claimed.find(load.prebuilt_key); owner != claimed.end() && owner->second != load.uid)
@@ -251,7 +287,10 @@ std::string Intake::Impl::difference(const Load& load, const KueueWorkload& obje
     const auto& set = object.pod_sets.front();
     if (object.pod_sets.size() != 1) return "it has more than one pod set";
     sets = {0};
-    if (set.count != job.asked())
+    // Of one that shrinks the one follows the other; and what it has it may keep until then.
+    const bool shrinks =
+        job.elastic && load.prebuilt != nullptr && (job.asked() < set.count || job.asked() <= load.bound);
+    if (set.count != job.asked() && !shrinks)
       return fmt::format("it has {} pods, and the Job {}", set.count, job.asked());
     if (load.prebuilt != nullptr) return {};  // what admission wrote into the template since is no difference
     if (set.min_count.value_or(set.count) != job.least_pods.value_or(job.asked()))
@@ -327,7 +366,9 @@ void Intake::Impl::fit(KueueWorkload& object, const Load& load) const {
   for (std::size_t s = 0; s < object.pod_sets.size(); ++s) {
     auto& set = object.pod_sets[s];
     if (s == shrinking && load.granted > 0) set.count = load.granted;
-    if (s != shrinking || load.granted > 0 || (load.offer == Offer::kWhole && is_live()))
+    if (load.grows != nullptr) set.count -= load.grows->pod_sets[s].count;
+    if (s != shrinking || load.granted > 0 || load.grows != nullptr ||
+        (load.offer == Offer::kWhole && is_live()))
       set.min_count.reset();
   }
 }

@@ -199,11 +199,13 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
       const auto& asked = load.written->pod_sets[i];
       out.sets.push_back(
           {set.name, asked.count, asked.min_count.value_or(asked.count), &set.spec.pod, {}, 0});
+      if (load.grows != nullptr) out.sets.back().before = load.grows->pod_sets[i].count;
       PodTemplate counted = set.spec.pod;
       s.config.counts.apply(counted);
       if (const auto total = counted.total(); total)
         out.sets.back().counted = counted.counted.value_or(*total);
     }
+    out.replaces = object.meta.annotation(kKueueSliceFor);
     out.most_seconds = object.most_seconds;
     out.ready_times = object.meta.annotation(kKueueReadyTimes);
     out.parameters = provisioning_parameters(object.meta);
@@ -256,6 +258,7 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
   if (!load.prebuilt_key.empty() && s.is_live()) {
     out.is_prebuilt = true;
     out.name = load.prebuilt != nullptr ? load.prebuilt->meta.name : std::string();
+    if (load.prebuilt != nullptr) out.replaces = load.prebuilt->meta.annotation(kKueueSliceFor);
     for (std::size_t r = 0; load.prebuilt != nullptr && r < out.sets.size(); ++r)
       out.sets[r].name = load.prebuilt->pod_sets[load.prebuilt_sets[r]].name;
   }

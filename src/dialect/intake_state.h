@@ -125,6 +125,7 @@ struct Load {
   std::shared_ptr<const KueueWorkload> object;   // kKueueWorkload: it has slots, and no pods
   std::shared_ptr<const KueueWorkload> written;  // of that, as it was read
   std::shared_ptr<const KueueWorkload> former;   // the slice whose places it has, and which it replaces
+  std::shared_ptr<const KueueWorkload> grows;    // the slice of a Job that runs, of which it asks for more
   std::string inadmissible;                      // and why the API server would refuse its pods
   std::int64_t whole = 0;  // its size when all its pods had nodes; 0: none has one since
   // Of a Job (intake_jobs.cc).
@@ -262,7 +263,17 @@ struct Intake::Impl {
   // Pods that it is to have places for.
   std::int64_t places_of(const Load& load, const Job& job) const;
   // intake_elastic.cc: Jobs whose size may change while they run
+  bool may_grow(const Load& load) const;
+  // And whose slices Berth makes itself.
   bool is_elastic(const Load& load) const;
+  // The slice that this Workload is to replace, where that is the one of an elastic Job that runs; else nullptr.
+  std::shared_ptr<const KueueWorkload> slice_before(const KueueWorkload& object) const;
+  // Slices that are to replace this one (ns/name) are looked at again.
+  void unsettle_slices(const std::string& key);
+  // Places for the pods that a slice adds to its Job are kept until they come.
+  void expect_growth(Load& load, const HandOver& what);
+  // And those that are not wanted any more are not.
+  void end_growth(Load& load, std::int64_t size);
 
   // It may start with fewer, and has no pods yet.
   bool may_shrink(const Load& load, const Job& job) const;
@@ -312,6 +323,7 @@ struct Intake::Impl {
   // In what the workload differs from what its Workload says; "": in nothing, and `sets` has the pod set of each of its roles.
   std::string difference(const Load& load, const KueueWorkload& object, std::vector<std::size_t>& sets) const;
   HandOver hand_over(const Load& from, const Load& to) const;
+  void hand_over_to(Load& from, const std::string& to);
   void claim(Load& load, const std::string& key, std::shared_ptr<const KueueWorkload> object,
              std::vector<std::size_t> sets);
   void unclaim(Load& load, std::string why);
@@ -381,9 +393,10 @@ struct Intake::Impl {
   std::map<std::string, std::set<std::string>, std::less<>> next_slices;
   std::set<std::string> untold;  // by uid: admitted, and the engine did not know the queue, or a flavor of it
   std::map<std::string, std::shared_ptr<const KueueWorkload>, std::less<>> prebuilt;  // ns/name: of others
-  std::unordered_map<std::string, std::string> claimed;  // and whose they are, by uid
-  std::set<std::string> new_claims;                      // of these, those that nobody has been told of
-  std::set<std::string> unsettled_prebuilt;              // ns/name, until the next drain()
+  std::map<std::string, std::set<std::string>, std::less<>> prebuilt_slices;  // which of them replace which
+  std::unordered_map<std::string, std::string> claimed;                       // and whose they are, by uid
+  std::set<std::string> new_claims;          // of these, those that nobody has been told of
+  std::set<std::string> unsettled_prebuilt;  // ns/name, until the next drain()
   std::vector<HandOver> hand_overs;
   std::set<std::string> out_of_sync;  // ns/name
   EndedMembers ended_members;

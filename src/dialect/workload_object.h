@@ -34,6 +34,7 @@ struct WorkloadSketch {
     const PodTemplate* pod = nullptr;
     ResourceList counted;          // what quota counts of one pod
     std::int64_t reclaimable = 0;  // pods that have ended well and are not made again
+    std::int64_t before = 0;       // pods that run by the slice before it, which count as its own
   };
   std::string_view uid;  // of the workload
   std::string_view ns;
@@ -43,7 +44,7 @@ struct WorkloadSketch {
   bool is_prebuilt = false;        // somebody else has made its object, and what that asks for stays as it is
   bool is_elastic = false;         // an elastic Job: it has one pod set
   std::string slice;               // kWorkloadSlice; "": the first
-  std::string replaces;            // namespace/name of the slice before it; "": none
+  std::string replaces;            // namespace/name of the slice before it, whoever made them; "": none
   std::vector<Owner> owners;       // the Job, or the pods
   std::int64_t to_come = 0;        // members of the group that are not there yet, and have slots all the same
   std::string_view cluster_queue;  // "" where its LocalQueue does not exist

@@ -82,7 +82,7 @@ class Carrier {
   void admit(std::string_view workload, std::vector<dialect::PodSetUpdate> updates, TimeMs now);
   void unadmit(std::string_view workload);
   // The places of a held start are those of other work; that is held in its turn. Before the engine is told that the former is gone.
-  void hand_over(const dialect::HandOver& what);
+  void hand_over(const dialect::HandOver& what, TimeMs now);
   bool holds(std::string_view workload) const { return held_.has(workload); }
   // The engine was told that there is no such workload, or is told it whole again: it has no places, for pods to come neither.
   void forget_held(std::string_view workload);

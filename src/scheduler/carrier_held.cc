@@ -23,23 +23,25 @@ void Carrier::join_held(Decision& start) {
   if (!held_.has(start.workload)) intake_.set_reserved(start.workload, false);
 }
 
-void Carrier::hand_over(const dialect::HandOver& what) {
-  auto start = held_.take(what.from);
-  if (!start || what.sets.empty()) return;
-  start->workload = what.to;
-  for (SlotPlacement& slot : start->slots) {
-    SlotUpdate update{what.to,    what.sets[static_cast<std::size_t>(slot.pod_set)],
-                      slot.index, SlotState::kBinding,
-                      slot.node,  slot.devices};
-    for (const FlavorChoice& choice : start->flavors) {
+void Carrier::hand_over(const dialect::HandOver& what, TimeMs now) {
+  auto held = held_.take(what.from);
+  if (!held || what.sets.empty()) return;
+  held->workload = what.to;
+  for (SlotPlacement& slot : held->slots) {
+    const auto set = static_cast<std::size_t>(slot.pod_set);
+    SlotUpdate update{what.to, what.sets[set], slot.index, SlotState::kBinding, slot.node, slot.devices};
+    for (const FlavorChoice& choice : held->flavors) {
       if (choice.pod_set == slot.pod_set) update.flavors.push_back({choice.resource, choice.flavor});
     }
+    if (!what.first.empty()) update.index += what.first[set];
     slot.pod_set = update.pod_set;
+    slot.index = update.index;
     events_.push_back(std::move(update));
   }
-  for (FlavorChoice& choice : start->flavors)
+  for (FlavorChoice& choice : held->flavors)
     choice.pod_set = what.sets[static_cast<std::size_t>(choice.pod_set)];
-  hold(*start);
+  if (what.first.empty()) return hold(*held);
+  start(*held, now);  // its Job runs, and makes the pods that it lacks
 }
 
 void Carrier::forget_held(std::string_view workload) {

@@ -82,6 +82,8 @@ bool Carrier::suspend(const Decision& decision, TimeMs now) {
   if (has >= decision.slots.size() + static_cast<std::size_t>(info->least))
     return false;  // surplus: the gang stays
   flights_.erase(decision.workload);
+  for (const SlotPlacement& slot : decision.slots)
+    (void)awaited_.drop(decision.workload, slot.pod_set, slot.index);
   std::string beneficiary;
   if (const auto whom = intake_.workload(decision.beneficiary)) beneficiary = whom->name;
   Decision readable = decision;

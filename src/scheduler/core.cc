@@ -201,7 +201,7 @@ bool Core::feed(TimeMs now) {
     intake_.drain(events_);
     for (const auto& what : intake_.take_hand_overs()) {
       workload_objects_.handed_over(what, now);
-      carrier_.hand_over(what);
+      carrier_.hand_over(what, now);
     }
     for (const auto& key : intake_.take_out_of_sync()) workload_objects_.out_of_sync(key, now);
     for (Event& event : carrier_.take_events()) events_.push_back(std::move(event));

@@ -103,6 +103,15 @@ void WorkloadLife::take_over(const WorkloadLife& former, TimeMs now) {
     status_.past_seconds += std::max<TimeMs>(0, now - since->since) / kSecond;
 }
 
+void WorkloadLife::continues(const WorkloadLife& former, TimeMs now) {
+  status_.past_seconds = former.status_.past_seconds;
+  const auto* before = former.status_.find(WorkloadCondition::kAdmitted);
+  if (before == nullptr || !before->is_true) return;
+  const auto* since = status_.find(WorkloadCondition::kAdmitted);
+  const TimeMs until = since != nullptr && since->is_true ? since->since : now;
+  status_.past_seconds += std::max<TimeMs>(0, until - before->since) / kSecond;
+}
+
 Standing WorkloadLife::standing(TimeMs now) const {
   Standing out;
   if (is_finished()) return out;

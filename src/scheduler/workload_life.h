@@ -64,6 +64,8 @@ class WorkloadLife {
   void over(std::string_view reason, std::string message, TimeMs now);
   // It stands for what has run under another Workload until now (workload_slices.cc).
   void take_over(const WorkloadLife& former, TimeMs now);
+  // The same of one that somebody else has made, which was admitted by itself: only the time that its work has run.
+  void continues(const WorkloadLife& former, TimeMs now);
   // What others answer, as its object shows it; not of those that Berth answers itself (`is_own`).
   void take_checks(const dialect::AdmissionChecks& checks,
                    const std::function<bool(std::string_view)>& is_own);

@@ -224,6 +224,20 @@ WorkloadFacts WorkloadObjects::facts_of(const WorkloadSketch& sketch, const Reco
   return facts;
 }
 
+// Of a slice that somebody else has made what the former one has is part of what it has got.
+void WorkloadObjects::add_former(const WorkloadSketch& sketch, WorkloadFacts& facts) {
+  for (std::size_t s = 0; s < facts.assignments.size(); ++s) {
+    auto& assignment = facts.assignments[s];
+    const std::int64_t before = sketch.sets[s].before;
+    if (before == 0) continue;
+    assignment.count += before;
+    for (const auto& flavor : assignment.flavors) {
+      const std::int64_t each = flavor.resource == "pods" ? 1 : sketch.sets[s].counted.get(flavor.resource);
+      assignment.usage.set(flavor.resource, each * assignment.count);
+    }
+  }
+}
+
 void WorkloadObjects::look(const std::string& workload, TimeMs now) {
   if (is_next(workload)) return look(work_of(workload), now);
   if (is_past(workload)) {
@@ -295,12 +309,15 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
   std::vector<dialect::PodSetUpdate> updates;
   ask(workload, *sketch, record, facts, updates);
   record.evicting = record.evicting && (facts.runs || facts.releasing);
+  auto own = facts.assignments;
+  add_former(*sketch, facts);
   bool is_news = record.life.look(facts, pods_ready, now);
   if (ask_for_nodes(workload, *sketch, record, facts, now)) {
     updates.clear();
     ask(workload, *sketch, record, facts, updates);
     is_news = record.life.look(facts, pods_ready, now) || is_news;
   }
+  facts.assignments = std::move(own);
   count(*sketch, facts, record.life.is_admitted());
   if (is_news || !facts.checks.empty()) stand(workload, record, now);
   tell(workload, record, facts.runs || facts.releasing, std::move(updates), now);
@@ -375,8 +392,11 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
   if (foreign_.contains(key)) gone(object.meta.ns, object.meta.name, now);
   const std::string at = prebuilt ? workload : record_of(workload, key, object, now);
   if (at.empty()) return;
-  if (prebuilt && records_.contains(at) && records_.at(at).key != key)
-    retire(at, kOutOfSync, std::string(kHasAnother), now);
+  if (prebuilt && records_.contains(at) && records_.at(at).key != key) {
+    const auto [reason, message] =
+        why_over(object.meta.annotation(dialect::kKueueSliceFor), object.meta.name, records_.at(at).key);
+    retire(at, reason, message, now);
+  }
   Record& record = records_[at];
   record.prebuilt = prebuilt;
   const std::uint64_t number = version_number(version);

@@ -207,6 +207,11 @@ class WorkloadObjects {
   // The work without its object.
   Record without_object(Record& record);
   bool is_of_another_namespace(const std::string& workload, const std::string& ns) const;
+  // Why the object `key` is over when its work has the object `next`, which says that it replaces `replaces`: slices of elastic Jobs
+  // that somebody else makes replace each other.
+  static std::pair<std::string_view, std::string> why_over(std::string_view replaces, std::string_view next,
+                                                           std::string_view key);
+  static void add_former(const dialect::WorkloadSketch& sketch, WorkloadFacts& facts);
   static constexpr std::string_view kHasAnother = "Its work has another Workload by now";
   // The records of objects that are not their work's any more; no workload is called so.
   static std::string past_of(const std::string& object_uid) { return "past/" + object_uid; }

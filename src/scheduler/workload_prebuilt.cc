@@ -25,6 +25,13 @@ std::string_view namespace_of(std::string_view key) {
 
 }  // namespace
 
+std::pair<std::string_view, std::string> WorkloadObjects::why_over(std::string_view replaces,
+                                                                   std::string_view next,
+                                                                   std::string_view key) {
+  if (replaces.empty() || replaces != key) return {kOutOfSync, std::string(kHasAnother)};
+  return {kSliceReplaced, fmt::format("Its Job has another size by now: Workload {} stands for it", next)};
+}
+
 void WorkloadObjects::handed_over(const dialect::HandOver& what, TimeMs now) {
   schedule(what.to, now);
   const auto it = records_.find(what.from);
@@ -41,7 +48,12 @@ void WorkloadObjects::handed_over(const dialect::HandOver& what, TimeMs now) {
   record.told = false;  // nobody has been told about those pods
   if (!record.key.empty()) by_key_.insert_or_assign(record.key, what.to);
   if (const auto own = records_.find(what.to); own != records_.end()) {
-    retire(what.to, kOutOfSync, std::string(kHasAnother), now);
+    const auto sketch = intake_.sketch(what.to);
+    const auto [reason, message] =
+        why_over(sketch ? std::string_view(sketch->replaces) : std::string_view(),
+                 sketch ? std::string_view(sketch->name) : std::string_view(), own->second.key);
+    if (reason == kSliceReplaced) record.life.continues(own->second.life, now);
+    retire(what.to, reason, message, now);
     if (own->second.flying) --flying_;
     line_.erase(own->second.turn);
   }
@@ -122,7 +134,10 @@ void WorkloadObjects::settle_object(const std::string& workload, const WorkloadS
       stand(workload, record, now);
       adopt(workload, record, sketch);
     } else if (sketch.name.empty() ? !record.prebuilt : record.key != own_key(workload, sketch)) {
-      retire(workload, kOutOfSync, std::string(kHasAnother), now);
+      const auto [reason, over] = why_over(sketch.replaces, sketch.name, record.key);
+      const WorkloadLife before = record.life;
+      retire(workload, reason, over, now);
+      if (reason == kSliceReplaced) record.life.continues(before, now);
       stand(workload, record, now);
     }
   }
