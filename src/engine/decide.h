@@ -41,12 +41,16 @@ class Decider {
   // The class lacked nothing but room when it was parked, and there still is too little in all: the reason gets the numbers
   // of now.
   bool lacks_room(ClassId id);
-  // Flavors one after the other, where the queue would not have the first that fits (FlavorSearch): true where it started, or
-  // was given a hold.
+  // Assignments of flavors to pod sets one after the other, where the queue would not have the first that fits (FlavorSearch): true
+  // where it started, or was given a hold (decide_flavors.cc).
   bool try_flavors(WorkloadId id, std::int64_t& steps);
   // The same for work whose flavors are opaque: quota is all there is to find (decide_quota.cc).
   void attempt_quota(ClassId class_id, WorkloadId id);
-  bool try_quota(WorkloadId id, std::span<const std::int64_t> counts, bool only_ask = false);
+  bool try_quota(WorkloadId id, std::span<const std::int64_t> counts, bool only_ask);
+  bool try_quota_anyhow(WorkloadId id, std::span<const std::int64_t> counts, bool only_ask);
+  std::optional<VictimPlan> quota_plan(WorkloadId id, const FlavorChooser& chooser);
+  bool hold_quota(WorkloadId id, std::span<const ChargeId> charges, std::span<const std::int64_t> counts,
+                  VictimPlan plan);
   bool places_are_unknown(const WorkloadState& w) const;
   // 0 where queues share by their dominant shares.
   std::int64_t borrowing_height(const WorkloadState& w) const;
@@ -115,7 +119,8 @@ class Decider {
   State& state_;
   UnitLists lists_;
   std::vector<Decision> out_;
-  TimeMs more_at_ = kEndOfTime;  // of attempt_quota
+  TimeMs more_at_ = kEndOfTime;   // of attempt_quota
+  std::int64_t quota_steps_ = 0;  // left to it for assignments of flavors
   // From whom is being attempted, as soon as it would start or hold room without: most that wait lack more than that.
   std::vector<Kept> kept_;
   bool kept_known_ = false;

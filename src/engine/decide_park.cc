@@ -24,14 +24,6 @@ Reason as_one(std::vector<Reason> reasons) {
   return out;
 }
 
-// Whether so many pod sets of each group (`can`) are enough for the whole.
-bool enough(const Structure& structure, std::vector<std::int64_t> can) {
-  for (std::size_t g = structure.groups.size() - 1; g > 0; --g) {
-    if (can[g] >= structure.groups[g].least) ++can[structure.groups[g].parent];
-  }
-  return can[0] >= structure.groups[0].least;
-}
-
 }  // namespace
 
 // Why this pod set can never have its least count: a constraint that is not supported, or no choice of flavors has enough quota even
@@ -89,7 +81,7 @@ Failure Decider::lacks_parts(const WorkloadState& w) {
     }
     if (w.needs_all) break;
   }
-  if (reasons.empty() || (!w.needs_all && enough(structure, can))) return out;
+  if (reasons.empty() || (!w.needs_all && enough_children(structure, can))) return out;
   out.never = never;
   out.of_parts = true;
   out.reasons = std::move(reasons);

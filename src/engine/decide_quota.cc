@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/decide.h"
+#include "engine/preempt/assignments.h"
 #include "engine/preempt/cost.h"
 #include "engine/preempt/flavor_choice.h"
 #include "engine/preempt/force.h"
@@ -43,7 +44,8 @@ bool Decider::places_are_unknown(const WorkloadState& w) const {
   return any;
 }
 
-// Starts, or plans with victims, exactly so many slots of each set. False: that cannot be. `only_ask`: nothing is decided.
+// Starts, or plans with victims, exactly so many slots of each set, in the flavors that Kueue's search chooses. False: that cannot
+// be. `only_ask`: nothing is decided.
 bool Decider::try_quota(WorkloadId id, std::span<const std::int64_t> counts, bool only_ask) {
   const WorkloadState& w = state_.workloads[id.index()];
   std::optional<FlavorChooser> found(std::in_place, state_, id);
@@ -58,55 +60,100 @@ bool Decider::try_quota(WorkloadId id, std::span<const std::int64_t> counts, boo
     charge_kept(-1);
     if (found->mode() != FlavorMode::kFits) return false;
   }
-  const FlavorChooser& chooser = *found;
-  std::int64_t steps = state_.config.search_steps;
-  const Placer::Orders orders{chooser.charges(), counts};
-  VictimPlan plan;
-  if (chooser.mode() == FlavorMode::kFits) {
-    if (only_ask) return true;
+  const auto starts = [&](std::span<const ChargeId> charges) {
+    std::int64_t steps = state_.config.search_steps;
     std::optional<Placer> placer;
     const auto to_start = [&](std::optional<Placer>& into) {
-      into.emplace(state_, id, Mode::kStart, steps, orders);
+      into.emplace(state_, id, Mode::kStart, steps, Placer::Orders{charges, counts});
     };
-    if (run_beside_kept(placer, id, Mode::kStart, to_start)) {
-      state_.keep();
-      start(id, placer->placed());
-      return true;
-    }
-  } else {
-    if (is_patient(state_, w)) {
-      more_at_ = std::min(more_at_, w.patient_until);
-      return false;
-    }
-    const auto fits = [&](bool borrowing) {
-      return std::all_of(chooser.request().begin(), chooser.request().end(), [&](const QuotaItem& item) {
-        if (item.amount > state_.quota.available(w.queue, item.pair, kAfter)) return false;
-        return borrowing || saturating_add(state_.quota.usage(w.queue, item.pair, kAfter), item.amount) <=
-                                state_.quota.nominal(w.queue, item.pair);
-      });
-    };
-    const auto room_of = [&](const Yielder& who, int sign) { free_room(state_, who, sign); };
-    const QuotaVictims search{state_, id, chooser.request(), chooser.short_pairs(), fits, more_at_, room_of};
-    const std::size_t mark = state_.mark();
-    ++state_.stats.victim_searches;
-    const auto victims = search.run();
-    state_.rollback(mark);
-    if (!victims) return false;
+    if (!run_beside_kept(placer, id, Mode::kStart, to_start)) return false;
+    state_.keep();
+    start(id, placer->placed());
+    return true;
+  };
+  if (found->mode() == FlavorMode::kFits && !only_ask && starts(found->charges())) return true;
+  const auto plan = quota_plan(id, *found);
+  if (!plan) return false;
+  if (only_ask) return true;
+  // Flavors are chosen set by set: together they may fit in others, and then nobody ends. Not where the queue would rather preempt.
+  const bool rather_not = state_.queues[w.queue.index()].spec.flavor_search.past_preempting;
+  if (!plan->victims.empty() && rather_not && w.sets.size() > 1 && starts({})) return true;
+  return hold_quota(id, found->charges(), counts, *plan);
+}
+
+// The same in whatever flavors: those that the queue's FlavorSearch likes best of all that are to be had with victims.
+bool Decider::try_quota_anyhow(WorkloadId id, std::span<const std::int64_t> counts, bool only_ask) {
+  const WorkloadState& w = state_.workloads[id.index()];
+  const FlavorSearch& how = state_.queues[w.queue.index()].spec.flavor_search;
+  learn_kept(w);
+  struct Best {
+    FlavorRating rating;
+    std::vector<ChargeId> charges;
+    VictimPlan plan;
+  };
+  std::optional<Best> best;
+  Assignments all(state_, w, {counts.begin(), counts.end()}, quota_steps_);
+  if (!all.several()) return false;
+  while (const Assignment* assignment = all.next()) {
+    FlavorChooser chooser(state_, id);
+    chooser.take(*assignment, counts);
+    if (chooser.mode() < FlavorMode::kPreempts) continue;
+    const std::optional<VictimPlan> plan = quota_plan(id, chooser);
+    if (!plan) continue;
     if (only_ask) return true;
-    for (const Yielder& who : *victims) {
-      room_of(who, -1);
-      const WorkloadState& v = state_.workloads[who.workload.index()];
-      VictimPlan::Victim victim;
-      victim.workload = who.workload;
-      victim.reclaim = v.queue != w.queue;
-      victim.holder = who.holder;
-      victim.cost = who.holder ? 0 : victim_cost(state_, v, state_.now);
-      victim.why = reason_of(who.cause);
-      plan.victims.push_back(victim);
-    }
+    FlavorMode mode = plan->victims.empty() ? FlavorMode::kFits : FlavorMode::kReclaims;
+    if (plan->takes_from_own_queue()) mode = FlavorMode::kPreempts;
+    const FlavorRating rating{mode, chooser.borrowing()};
+    if (!best || better(how, rating, best->rating)) best = {rating, chooser.charges(), *plan};
+    if (search_ends(how, rating)) break;
   }
-  Placer placer(state_, id, Mode::kPlan, steps, orders);
-  // Whoever yields does so for all of it.
+  return best && hold_quota(id, best->charges, counts, best->plan);
+}
+
+// The victims with which what the chooser asks for fits; none of them where it fits once what ends is gone. Nothing stays freed.
+std::optional<VictimPlan> Decider::quota_plan(WorkloadId id, const FlavorChooser& chooser) {
+  const WorkloadState& w = state_.workloads[id.index()];
+  VictimPlan plan;
+  if (chooser.mode() == FlavorMode::kFits) return plan;
+  if (is_patient(state_, w)) {
+    more_at_ = std::min(more_at_, w.patient_until);
+    return std::nullopt;
+  }
+  const auto fits = [&](bool borrowing) {
+    return std::all_of(chooser.request().begin(), chooser.request().end(), [&](const QuotaItem& item) {
+      if (item.amount > state_.quota.available(w.queue, item.pair, kAfter)) return false;
+      return borrowing || saturating_add(state_.quota.usage(w.queue, item.pair, kAfter), item.amount) <=
+                              state_.quota.nominal(w.queue, item.pair);
+    });
+  };
+  const auto room_of = [&](const Yielder& who, int sign) { free_room(state_, who, sign); };
+  const QuotaVictims search{state_, id, chooser.request(), chooser.short_pairs(), fits, more_at_, room_of};
+  const std::size_t mark = state_.mark();
+  ++state_.stats.victim_searches;
+  const auto victims = search.run();
+  state_.rollback(mark);
+  if (!victims) return std::nullopt;
+  for (const Yielder& who : *victims) {
+    const WorkloadState& v = state_.workloads[who.workload.index()];
+    VictimPlan::Victim victim;
+    victim.workload = who.workload;
+    victim.reclaim = v.queue != w.queue;
+    victim.holder = who.holder;
+    victim.cost = who.holder ? 0 : victim_cost(state_, v, state_.now);
+    victim.why = reason_of(who.cause);
+    plan.victims.push_back(victim);
+  }
+  return plan;
+}
+
+// Gives it a hold with these victims, whose room is freed for all of it. False: it has to wait all the same.
+bool Decider::hold_quota(WorkloadId id, std::span<const ChargeId> charges,
+                         std::span<const std::int64_t> counts, VictimPlan plan) {
+  const WorkloadState& w = state_.workloads[id.index()];
+  for (const VictimPlan::Victim& v : plan.victims)
+    free_room(state_, {v.workload, YieldCause::kWithinQueue, v.holder}, -1);
+  std::int64_t steps = state_.config.search_steps;
+  Placer placer(state_, id, Mode::kPlan, steps, Placer::Orders{charges, counts});
   const auto all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   if (!placer.run() || static_cast<std::int64_t>(placer.placed().size()) < all ||
       !stands_beside_kept(w, placer.placed(), Mode::kPlan)) {
@@ -125,6 +172,7 @@ void Decider::attempt_quota(ClassId class_id, WorkloadId id) {
   std::int64_t all_spare = 0;
   bool enough = true;
   more_at_ = kEndOfTime;
+  quota_steps_ = state_.config.search_steps;
   for (const auto& set : w.sets) {
     const std::int64_t least = std::max<std::int64_t>(0, set.least - set.active);
     enough = enough && set.waiting >= least;
@@ -132,10 +180,11 @@ void Decider::attempt_quota(ClassId class_id, WorkloadId id) {
     spare.push_back(std::max<std::int64_t>(0, set.waiting - least));
     all_spare += spare.back();
   }
-  if (enough) {
-    if (try_quota(id, full)) return;
-    // Partial admission: all pod sets shrink in step. The largest size at which it starts or has victims; what a smaller size
-    // cannot have, a larger one is taken not to have either.
+  // Partial admission: all pod sets shrink in step. The largest size at which it starts or has victims; what a smaller size
+  // cannot have, a larger one is taken not to have either.
+  const auto largest_of = [&](auto&& try_size) {
+    if (!enough) return false;
+    if (try_size(full, false)) return true;
     const auto at = [&](std::int64_t step) {
       std::vector<std::int64_t> counts = full;
       for (std::size_t s = 0; s < counts.size(); ++s) {
@@ -147,14 +196,16 @@ void Decider::attempt_quota(ClassId class_id, WorkloadId id) {
     std::int64_t high = all_spare + 1;
     while (all_spare > 0 && low < high) {
       const std::int64_t middle = low + (high - low) / 2;
-      if (try_quota(id, at(middle), true)) {
+      if (try_size(at(middle), true)) {
         high = middle;
       } else {
         low = middle + 1;
       }
     }
-    if (all_spare > 0 && low <= all_spare && try_quota(id, at(low))) return;
-  }
+    return all_spare > 0 && low <= all_spare && try_size(at(low), false);
+  };
+  const auto as_kueue = [&](const auto& counts, bool ask) { return try_quota(id, counts, ask); };
+  if (largest_of(as_kueue)) return;
   std::int64_t steps = state_.config.search_steps;
   // Flavors are chosen set by set; what goes together otherwise, or with only as many children as a group needs, starts, too.
   std::optional<Placer> placer;
@@ -163,7 +214,10 @@ void Decider::attempt_quota(ClassId class_id, WorkloadId id) {
     state_.keep();
     return start(id, placer->placed());
   }
+  const auto anyhow = [&](const auto& counts, bool ask) { return try_quota_anyhow(id, counts, ask); };
+  if (largest_of(anyhow)) return;
   Failure failure = placer->failure();
+  failure.steps_ended = failure.steps_ended || quota_steps_ < 0;
   if (Failure own = beyond_lane(w, failure); !own.reasons.empty()) failure = own;
   const bool hopeful = failure.by_quota || failure.by_nodes;
   if (Failure lacking = lacks_parts(w); hopeful && !lacking.reasons.empty()) failure = lacking;

@@ -87,6 +87,13 @@ Structure make_structure(const Group& root) {
   return out;
 }
 
+bool enough_children(const Structure& structure, std::vector<std::int64_t> can) {
+  for (std::size_t g = structure.groups.size() - 1; g > 0; --g) {
+    if (can[g] >= structure.groups[g].least) ++can[structure.groups[g].parent];
+  }
+  return can[0] >= structure.groups[0].least;
+}
+
 std::string structure_key(const Group& root) {
   std::string out;
   put_structure(root, out);

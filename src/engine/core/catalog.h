@@ -154,6 +154,8 @@ struct Structure {
 };
 
 Structure make_structure(const Group& root);
+// Whether so many pod sets of each group (`can`) are enough for the whole: at every group its least number.
+bool enough_children(const Structure& structure, std::vector<std::int64_t> can);
 std::string structure_key(const Group& root);
 std::string pod_key(const PodTemplate& pod);
 

@@ -11,7 +11,8 @@ constexpr std::size_t kRequiredDomains = 64;
 constexpr std::size_t kPreferredDomains = 8;
 }  // namespace
 
-Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, int rank, Ask ask)
+Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, const Assignment* only,
+               Ask ask)
     : state_(state),
       w_(state.workloads[workload.index()]),
       structure_(state.structures[w_.structure]),
@@ -23,7 +24,7 @@ Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps
       done_(structure_.groups.size(), 0),
       skipped_(structure_.groups.size(), 0) {
   set_steps(structure_.steps);
-  if (rank >= 0) at_rank_ = choices_at(state_, w_, extents_, rank);
+  if (only != nullptr) only_ = *only;
 }
 
 void Placer::set_steps(std::vector<Step> steps) {
@@ -211,22 +212,6 @@ std::vector<ChargeId> choices_of(State& state, const WorkloadState& w, std::size
   return all;
 }
 
-std::vector<ChargeId> choices_at(State& state, const WorkloadState& w, std::span<const Extent> extents,
-                                 int rank) {
-  std::vector<ChargeId> out(w.sets.size());
-  for (std::size_t set = 0; set < out.size(); ++set) {
-    std::vector<ChargeId> all = choices_of(state, w, set);
-    const std::string& group = w.sets[set].flavor_group;
-    for (std::size_t before = 0; before < set && !group.empty(); ++before) {
-      const bool counts = extents[before].want > 0 && out[before].valid();
-      if (!counts || w.sets[before].flavor_group != group) continue;
-      std::erase_if(all, [&](ChargeId charge) { return !same_flavors(state, charge, out[before]); });
-    }
-    if (!all.empty()) out[set] = all[std::min(static_cast<std::size_t>(rank), all.size() - 1)];
-  }
-  return out;
-}
-
 bool same_flavors(const State& state, ChargeId a, ChargeId b) {
   const auto& left = state.charges[a].flavors;
   const auto& right = state.charges[b].flavors;
@@ -243,10 +228,10 @@ std::vector<ChargeId> Placer::choices(std::uint32_t set) {
                                         : std::vector<ChargeId>{};
   }
   std::vector<ChargeId> all;
-  if (at_rank_.empty()) {
+  if (only_.empty()) {
     all = choices_of(state_, w_, set);
-  } else if (at_rank_[set].valid()) {
-    all = {at_rank_[set]};
+  } else if (only_[set].valid()) {
+    all = {only_[set]};
   }
   if (put_off_) std::erase_if(all, [&](ChargeId charge) { return !state_.charges[charge].awaited; });
   // Sets of one flavor group go where those before them went in this search, too.

@@ -47,16 +47,14 @@ struct Failure {
 bool same_flavors(const State& state, ChargeId a, ChargeId b);
 // How more slots of a pod set may be charged (State::choices): sets of one flavor group only like those that have a place.
 std::vector<ChargeId> choices_of(State& state, const WorkloadState& w, std::size_t set);
-// By pod set, the rank-th of these (the last one of those that have fewer): sets of one flavor group like the first of them of which
-// `extents` ask for any slots. Not valid: there is none.
-std::vector<ChargeId> choices_at(State& state, const WorkloadState& w, std::span<const Extent> extents,
-                                 int rank);
+// One of these for each pod set; not valid: it gets none (preempt/assignments.h).
+using Assignment = std::vector<ChargeId>;
 
 class Placer {
  public:
-  // `rank`: only the rank-th charge of each pod set is tried (choices_at); -1: all.
+  // `only`: each pod set with this charge alone; nullptr: with all.
   // `ask`: how many slots of each pod set must be placed, and are placed where they fit.
-  Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, int rank = -1,
+  Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, const Assignment* only = nullptr,
          Ask ask = Ask::kFree);
   // Only as told, by pod set: this charge for exactly so many slots (0: none of them).
   struct Orders {
@@ -102,10 +100,10 @@ class Placer {
   const Structure& structure_;
   Mode mode_;
   std::int64_t& steps_;
-  Orders orders_;                  // empty: none
-  std::vector<Extent> extents_;    // by pod set
-  std::vector<ChargeId> at_rank_;  // by pod set, where only one rank is tried
-  std::vector<Step> walk_;         // the steps of the structure, in the order in which they are taken
+  Orders orders_;                // empty: none
+  std::vector<Extent> extents_;  // by pod set
+  Assignment only_;              // empty: all charges
+  std::vector<Step> walk_;       // the steps of the structure, in the order in which they are taken
   std::vector<PlacedSlot> placed_;
   std::vector<DomainId> domains_;      // restrictions in force, outermost first
   std::vector<DomainId> chosen_;       // by group, while its children are placed

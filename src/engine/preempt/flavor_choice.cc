@@ -208,9 +208,32 @@ void FlavorChooser::run(std::span<const std::int64_t> counts) {
       if (!charges_[s].valid()) mode_ = FlavorMode::kNoFit;
     }
   }
+  note_short();
+}
+
+void FlavorChooser::note_short() {
+  const QueueId queue = state_.workloads[id_.index()].queue;
   for (const QuotaItem& item : request_) {
-    if (item.amount > state_.quota.available(w.queue, item.pair, kAfter)) short_.push_back(item.pair);
+    if (item.amount > state_.quota.available(queue, item.pair, kAfter)) short_.push_back(item.pair);
   }
+}
+
+void FlavorChooser::take(std::span<const ChargeId> charges, std::span<const std::int64_t> counts) {
+  const WorkloadState& w = state_.workloads[id_.index()];
+  charges_.assign(charges.begin(), charges.end());
+  for (std::size_t s = 0; s < charges_.size(); ++s) {
+    if (counts[s] == 0) charges_[s] = ChargeId();
+    if (!charges_[s].valid()) continue;
+    for (const QuotaItem& item : state_.charges[charges_[s]].quota) {
+      if (item.amount > 0) add_item(request_, item.pair, saturating_mul(item.amount, counts[s]));
+    }
+  }
+  for (const QuotaItem& item : request_) {
+    const Rating one = rate_quota(state_, w, item.pair, item.amount);
+    mode_ = std::min(mode_, one.mode);
+    borrowing_ = std::max(borrowing_, one.borrowing);
+  }
+  note_short();
 }
 
 }  // namespace berth::engine

@@ -43,6 +43,8 @@ class FlavorChooser {
 
   // By pod set; sets that need no slot, or have no choice, get none. `counts`: how many slots of each set are meant.
   void run(std::span<const std::int64_t> counts);
+  // These flavors, whatever the search above would take, as quota sees them; without a look at victims.
+  void take(std::span<const ChargeId> charges, std::span<const std::int64_t> counts);
   const std::vector<ChargeId>& charges() const { return charges_; }
   // Of the whole workload: the worst.
   FlavorMode mode() const { return mode_; }
@@ -69,6 +71,7 @@ class FlavorChooser {
                         std::span<const std::int64_t> counts, bool& offered);
   Rating rate(FlavorResource pair, std::int64_t amount, bool look_for_victims);
   const FlavorSearch& how() const;
+  void note_short();
   std::int64_t taken(FlavorResource pair) const;
   ChargeId charge_of(std::size_t set, const std::vector<std::string>& flavors) const;
 

@@ -43,7 +43,7 @@ bool VictimSearch::could_help() const {
   return policy.reclaim != Reclaim::kNever && !q.spec.unlimited && state_.quota.parent(w_.queue).valid();
 }
 
-std::optional<VictimPlan> VictimSearch::run(Ask ask, int only) {
+std::optional<VictimPlan> VictimSearch::run(Ask ask, const Assignment* only) {
   // Nobody ends so that a lane stays within its limit: more than the least would count on the ends of its own work.
   ask_ = state_.queues[w_.queue.index()].lane_limits.any() ? Ask::kLeast : ask;
   more_at_ = kEndOfTime;
@@ -54,40 +54,59 @@ std::optional<VictimPlan> VictimSearch::run(Ask ask, int only) {
     return std::nullopt;
   }
   ++state_.stats.victim_searches;
-  std::size_t ranks = 1;
-  for (std::size_t s = 0; s < w_.sets.size(); ++s) ranks = std::max(ranks, choices_of(state_, w_, s).size());
-  bool slow = false;
-  std::string by_force;
-  const FlavorSearch& how = state_.queues[w_.queue.index()].spec.flavor_search;
-  std::optional<std::pair<FlavorRating, int>> best;
-  for (int rank = std::max(only, 0); rank < static_cast<int>(ranks) && steps_ >= 0; ++rank) {
-    auto plan = run_rank(rank);
-    slow = slow || candidates_->some_are_slow();
-    if (candidates_->stands_back()) by_force = why_not_by_force(state_, w_, wanted_.quota);
-    if (plan && plan->takes_from_own_queue()) {
-      if (std::string why = why_not_while_borrowing(state_, w_, plan->placed); !why.empty()) {
-        state_.rollback(0);
-        plan.reset();
-        by_force = std::move(why);
-      }
-    }
-    if (!plan && only >= 0) break;
-    if (!plan) continue;
-    const FlavorRating rating = rate(*plan);
-    if (ranks == 1 || only >= 0 || search_ends(how, rating)) return plan;
-    state_.rollback(0);
-    if (!best || better(how, rating, best->first)) best = {rating, rank};
-  }
-  // Known to be there; found again rather than kept, since what it charges was taken back.
-  steps_ = best ? std::max<std::int64_t>(steps_, state_.config.search_steps) : steps_;
-  if (best) return run_rank(best->second);
+  some_are_slow_ = false;
+  by_force_.clear();
+  if (only != nullptr) return run_entitled(*only);
+  if (auto plan = run_any()) return plan;
   if (steps_ < 0) {
     why_not_ = {ReasonCode::kSearchBudget, "", "", 0, 0, 0, {}};
     return std::nullopt;
   }
   if (more_at_ != kEndOfTime) why_not_.detail += "; some may have to yield later";
-  if (slow) why_not_.detail += "; some would end too late for it";
-  why_not_.detail += by_force;
+  if (some_are_slow_) why_not_.detail += "; some would end too late for it";
+  why_not_.detail += by_force_;
+  return std::nullopt;
+}
+
+std::optional<VictimPlan> VictimSearch::run_any() {
+  const FlavorSearch& how = state_.queues[w_.queue.index()].spec.flavor_search;
+  struct Best {
+    FlavorRating rating;
+    Worth worth;
+    Assignment assignment;
+  };
+  std::optional<Best> best;
+  for (const bool leaving_out : {false, true}) {
+    if (leaving_out && (w_.needs_all || best || steps_ < 0)) break;
+    Assignments all(state_, w_, needs_of(w_, ask_), steps_, leaving_out);
+    while (const Assignment* assignment = all.next()) {
+      auto plan = run_entitled(*assignment);
+      if (!plan) continue;
+      const FlavorRating rating = rate(*plan);
+      if ((!all.several() && !leaving_out) || search_ends(how, rating)) return plan;
+      state_.rollback(0);
+      const bool alike = best && !better(how, rating, best->rating) && !better(how, best->rating, rating);
+      const bool by_worth = candidates_->order() == VictimOrder::kCost && !fair_;
+      if (!best || better(how, rating, best->rating) || (alike && by_worth && worth_ < best->worth))
+        best = {rating, worth_, *assignment};
+    }
+  }
+  if (!best) return std::nullopt;
+  // Known to be there; found again rather than kept, since what it charges was taken back.
+  steps_ = std::max<std::int64_t>(steps_, state_.config.search_steps);
+  return run_with(best->assignment);
+}
+
+// None where its own queue would have to yield to it while it borrows, and it may not have that.
+std::optional<VictimPlan> VictimSearch::run_entitled(const Assignment& assignment) {
+  auto plan = run_with(assignment);
+  some_are_slow_ = some_are_slow_ || candidates_->some_are_slow();
+  if (candidates_->stands_back()) by_force_ = why_not_by_force(state_, w_, wanted_.quota);
+  if (!plan || !plan->takes_from_own_queue()) return plan;
+  std::string why = why_not_while_borrowing(state_, w_, plan->placed);
+  if (why.empty()) return plan;
+  state_.rollback(0);
+  by_force_ = std::move(why);
   return std::nullopt;
 }
 
@@ -95,10 +114,9 @@ void VictimSearch::find_wanted() {
   wanted_ = Wanted{};
   const std::vector<Extent> extents = extents_of(w_, ask_);
   std::map<FlavorResource, std::int64_t> needs;
-  const std::vector<ChargeId> choices = choices_at(state_, w_, extents, rank_);
   for (std::size_t s = 0; s < w_.sets.size(); ++s) {
-    if (!choices[s].valid() || extents[s].want == 0) continue;
-    const Charge& c = state_.charges[choices[s]];
+    if (!assignment_[s].valid() || extents[s].want == 0) continue;
+    const Charge& c = state_.charges[assignment_[s]];
     const auto known = std::find(wanted_.shapes.begin(), wanted_.shapes.end(), c.shape);
     if (known == wanted_.shapes.end()) {
       wanted_.shapes.push_back(c.shape);
@@ -122,8 +140,8 @@ FlavorRating VictimSearch::rate(const VictimPlan& plan) const {
           state_.quota.reach(w_.queue, wanted_.quota, 0)};
 }
 
-std::optional<VictimPlan> VictimSearch::run_rank(int rank) {
-  rank_ = rank;
+std::optional<VictimPlan> VictimSearch::run_with(const Assignment& assignment) {
+  assignment_ = assignment;
   best_.reset();
   find_wanted();
   fair_.reset();
@@ -170,7 +188,7 @@ bool VictimSearch::fits(std::vector<PlacedSlot>* placed) {
   for (const QuotaItem& item : wanted_.quota) {
     if (item.amount > 0 && item.amount > state_.quota.available(w_.queue, item.pair, kAfter)) return false;
   }
-  Placer placer(state_, id_, Mode::kPlan, steps_, rank_, ask_);
+  Placer placer(state_, id_, Mode::kPlan, steps_, &assignment_, ask_);
   if (!placer.may_fit()) return false;
   const std::size_t mark = state_.mark();
   if (!placer.run()) return false;
@@ -294,26 +312,6 @@ std::optional<VictimSearch::Sequence> VictimSearch::minimal(const Sequence& from
 
 // ------------------------------------------------------------------------------------------------------- which set is best
 
-VictimSearch::Worth VictimSearch::worth(const Sequence& set) const {
-  Worth out{kInt64Min, false, 0, 0, set.size()};
-  for (const std::uint32_t i : set) out.add((*candidates_)[i].unit);
-  return out;
-}
-
-void VictimSearch::Worth::add(const Unit& unit) {
-  cost = saturating_add(cost, unit.cost);
-  if (unit.holder) return;
-  ++evicted;
-  if (std::tie(unit.priority, unit.whole) > std::tie(priority, whole)) {
-    priority = unit.priority;
-    whole = unit.whole;
-  }
-}
-
-void VictimSearch::consider(std::optional<Sequence> found) {
-  if (found && (!best_ || worth(*found) < worth(*best_))) best_ = std::move(found);
-}
-
 bool VictimSearch::nodes_are_short() {
   if (!state_.structures[w_.structure].groups[0].topology.empty()) return true;
   for (std::size_t s = 0; s < wanted_.shapes.size(); ++s) {
@@ -436,105 +434,6 @@ VictimSearch::Sequence VictimSearch::within_domain(const Sequence& among, Domain
   return out;
 }
 
-// ---------------------------------------------------------------------------------------------------------------- exactly
-
-struct VictimSearch::Exact {
-  Sequence order;  // dearest first; a whole before its parts
-  std::vector<std::uint8_t> kept;
-  std::size_t fits_left = 0;
-  bool by_cost = true;  // the best that is known has the lowest possible rank
-};
-
-// Everything in the pool is gone; then, from the dearest on, each comes back or stays gone, in all ways that could still be
-// better than the best.
-void VictimSearch::exact(const Sequence& pool, std::size_t most_fits) {
-  Exact search;
-  search.fits_left = most_fits;
-  search.order = pool;
-  // Where some came when their queue borrowed no longer, others of lower rank may do in another order.
-  search.by_cost = best_.has_value() && !candidates_->some_were_protected();
-  std::sort(search.order.begin(), search.order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const Unit& x = (*candidates_)[a].unit;
-    const Unit& y = (*candidates_)[b].unit;
-    return std::make_tuple(!x.whole, -x.cost, a) < std::make_tuple(!y.whole, -y.cost, b);
-  });
-  const std::size_t mark = state_.mark();
-  for (const std::uint32_t i : pool) candidates_->free(i);
-  if (fits()) exact_from(search, 0, {kInt64Min, false, 0, 0, 0});
-  state_.rollback(mark);
-  candidates_->forget_freed(pool);
-}
-
-void VictimSearch::exact_from(Exact& search, std::size_t at, Worth so_far) {
-  if (best_) {
-    const Worth best = worth(*best_);
-    if (search.by_cost) std::tie(so_far.priority, so_far.whole) = std::tie(best.priority, best.whole);
-    const auto key = [](const Worth& w) { return std::tie(w.priority, w.whole, w.cost, w.evicted); };
-    if (key(so_far) >= key(best)) return;
-  }
-  if (at == search.order.size()) {
-    Sequence set;
-    for (const std::uint32_t i : search.order) {
-      if ((*candidates_)[i].freed) set.push_back(i);
-    }
-    if (may_all_go(set) && would_stay_away(set)) consider(set);
-    return;
-  }
-  if (steps_ <= 0 || search.fits_left == 0) return;
-  const std::uint32_t i = search.order[at];
-  if (candidates_->may_come_back(i)) {
-    candidates_->give_back(i);
-    --search.fits_left;
-    if (fits()) exact_from(search, at + 1, so_far);
-    candidates_->free(i);
-  }
-  so_far.add((*candidates_)[i].unit);
-  exact_from(search, at + 1, so_far);
-}
-
-// May all of a set that is freed go, in some order: each while its queue still borrows? Who frees least of what is borrowed goes
-// first: that lets the most go, also across workloads (a surplus slot after a smaller whole). What that is differs by queue, so each
-// pair is tried. The set is put into the order that was found.
-bool VictimSearch::may_all_go(Sequence& set) {
-  const auto in_order = [&](const QuotaItem* by) {
-    const auto key = [&](std::uint32_t i) {
-      const auto& c = (*candidates_)[i];
-      const bool counts = c.of_other_queue() && by != nullptr;
-      return std::make_tuple(!c.unit.holder, counts ? candidates_->frees(i, by->pair) : 0, c.unit.whole, i);
-    };
-    std::sort(set.begin(), set.end(), [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
-  };
-  const bool reclaims = std::any_of(set.begin(), set.end(),
-                                    [&](std::uint32_t i) { return (*candidates_)[i].of_other_queue(); });
-  if (!reclaims) {
-    in_order(nullptr);
-    return true;
-  }
-  bool all = false;
-  for (std::size_t k = 0; k < wanted_.quota.size() && !all; ++k) {
-    in_order(&wanted_.quota[k]);
-    const std::size_t mark = state_.mark();
-    undo(set);
-    Sequence taken;
-    all = std::all_of(set.begin(), set.end(), [&](std::uint32_t i) { return candidates_->take(i, taken); });
-    state_.rollback(mark);
-    for (const std::uint32_t i : set) candidates_->mark_freed(i);
-  }
-  return all;
-}
-
-// Of a set that is freed: who borrows by force has no right to room that a victim could take back at once, because it fits into its own
-// quota when the others of the set are gone. They would take it from each other for ever.
-bool VictimSearch::would_stay_away(const Sequence& set) {
-  return std::all_of(set.begin(), set.end(), [&](std::uint32_t i) {
-    if ((*candidates_)[i].cause != YieldCause::kReclaimWhileBorrowing) return true;
-    candidates_->give_back(i);
-    const bool borrows = candidates_->still_borrows(i);
-    candidates_->free(i);
-    return borrows;
-  });
-}
-
 // ---------------------------------------------------------------------------------------------------------------- the plan
 
 std::optional<VictimPlan> VictimSearch::plan_of(const Sequence& victims) {
@@ -558,6 +457,7 @@ std::optional<VictimPlan> VictimSearch::plan_of(const Sequence& victims) {
     state_.rollback(0);
     return std::nullopt;
   }
+  worth_ = worth(chosen);
   for (const std::uint32_t i : chosen) {
     const Unit& unit = (*candidates_)[i].unit;
     auto it = std::find_if(plan.victims.begin(), plan.victims.end(), [&](const VictimPlan::Victim& v) {

@@ -18,8 +18,10 @@
 // Where the queues share by their dominant shares, who yields is a matter of turns (fair_order.h): 1 takes them, and gives back
 // whoever the others can have their turns without; 2 is left out.
 //
-// Flavors: the search is done in one after the other, as the queue says (FlavorSearch in model/queue.h): the first with which the
-// search ends, else the best of those with a plan. The n-th flavor of a search is the n-th choice of every pod set.
+// Flavors: the search is done with one assignment of flavors to pod sets after the other (assignments.h), as the queue says
+// (FlavorSearch in model/queue.h): the first with which the search ends, else the best of those with a plan. Of those that are as
+// good the one whose victims are worth least by the measure above, where `victims` goes by cost; else the first. Where no
+// assignment to all pod sets has a plan, those are tried that leave some out, where their groups can do without.
 //
 // Cost: O(units of the queues that may yield, once per decide()) + O(candidates looked at) + O(log) fits for the prefix + one
 // fit for each victim taken, and at most kExactFits more; all bounded by `steps`.
@@ -34,6 +36,7 @@
 
 #include "engine/core/state.h"
 #include "engine/place/placer.h"
+#include "engine/preempt/assignments.h"
 #include "engine/preempt/candidates.h"
 #include "engine/preempt/flavor_choice.h"
 #include "engine/preempt/units.h"
@@ -65,8 +68,8 @@ class VictimSearch {
   // Without a look at any candidate: is there anybody whom the policy could touch? O(1).
   bool could_help() const;
   // Found: the trial holds the freed room of the victims and the charges of the places, all on the after plane.
-  // Otherwise rolled back; why_not() says why. `ask` says how much must fit. `rank`: only with this flavor; -1: with any.
-  std::optional<VictimPlan> run(Ask ask = Ask::kLeast, int rank = -1);
+  // Otherwise rolled back; why_not() says why. `ask` says how much must fit. `only`: in these flavors; nullptr: in any.
+  std::optional<VictimPlan> run(Ask ask = Ask::kLeast, const Assignment* only = nullptr);
   const Reason& why_not() const { return why_not_; }
   // After run() found nothing: the first time at which enough work may yield, because it has run its minimum or stands behind in
   // line by then; kEndOfTime: time alone changes nothing.
@@ -85,7 +88,9 @@ class VictimSearch {
   };
   struct Exact;
 
-  std::optional<VictimPlan> run_rank(int rank);
+  std::optional<VictimPlan> run_with(const Assignment& assignment);
+  std::optional<VictimPlan> run_entitled(const Assignment& assignment);
+  std::optional<VictimPlan> run_any();
   void find_wanted();
   bool nodes_are_short();
   bool fits(std::vector<PlacedSlot>* placed = nullptr);
@@ -119,12 +124,15 @@ class VictimSearch {
   const WorkloadState& w_;
   std::int64_t& steps_;
   Ask ask_ = Ask::kLeast;
-  int rank_ = 0;  // which charge of each pod set is meant: the flavors are tried in their order
+  Assignment assignment_;  // that is tried
   Wanted wanted_;
   std::optional<Candidates> candidates_;
   std::optional<FairUnits> fair_units_;
-  std::optional<FairOrder> fair_;  // of this rank, where the queues share by their dominant shares
+  std::optional<FairOrder> fair_;  // of this assignment, where the queues share by their dominant shares
   std::optional<Sequence> best_;
+  Worth worth_;                 // of the last plan
+  bool some_are_slow_ = false;  // with any assignment
+  std::string by_force_;        // why nobody is taken by force, with any assignment
   Reason why_not_;
   TimeMs more_at_ = kEndOfTime;
 };
