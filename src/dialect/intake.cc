@@ -379,7 +379,7 @@ void Intake::refused(const Event& event, std::string_view message) {
   } else if (const auto* slot = std::get_if<SlotUpdate>(&event)) {
     if (slot->state != SlotState::kRunning) return;
     const auto ix = s.find_load(slot->workload);
-    if (ix != kNoIx && s.loads[ix].object != nullptr) s.untold.insert(slot->workload);
+    if (ix != kNoIx) s.untold.insert(slot->workload);
     if (ix == kNoIx || static_cast<std::size_t>(slot->pod_set) >= s.loads[ix].roles.size()) return;
     const auto& slots = s.loads[ix].roles[static_cast<std::size_t>(slot->pod_set)].slots;
     if (static_cast<std::size_t>(slot->index) >= slots.size()) return;

@@ -344,7 +344,7 @@ struct Intake::Impl {
   void tell_planned(const std::string& key);
   Settings settings_of_object(const Load& load, std::vector<std::string>& depends) const;
   void emit_admission(const Load& load);
-  // Queues or flavors have changed: what the engine refused of admissions may be known now.
+  // Queues or flavors have changed: where the engine refused what runs it may know them now.
   void tell_untold();
 
   IntakeConfig config;
@@ -391,7 +391,8 @@ struct Intake::Impl {
   // IntakeConfig::quota_only: those that are not finished, by ns/name; and which of them replace which.
   std::map<std::string, std::shared_ptr<const KueueWorkload>, std::less<>> planned;
   std::map<std::string, std::set<std::string>, std::less<>> next_slices;
-  std::set<std::string> untold;  // by uid: admitted, and the engine did not know the queue, or a flavor of it
+  std::set<std::string>
+      untold;  // by uid: it runs, and the engine did not know its queue, or a flavor of that
   std::map<std::string, std::shared_ptr<const KueueWorkload>, std::less<>> prebuilt;  // ns/name: of others
   std::map<std::string, std::set<std::string>, std::less<>> prebuilt_slices;  // which of them replace which
   std::unordered_map<std::string, std::string> claimed;                       // and whose they are, by uid

@@ -172,7 +172,18 @@ Settings Intake::Impl::settings_of_object(const Load& load, std::vector<std::str
 void Intake::Impl::tell_untold() {
   for (const auto& uid : std::exchange(untold, {})) {
     const auto ix = find_load(uid);
-    if (ix != kNoIx && loads[ix].object != nullptr && loads[ix].emitted) emit_admission(loads[ix]);
+    if (ix == kNoIx || !loads[ix].emitted || loads[ix].given.invalid) continue;
+    if (loads[ix].object != nullptr) {
+      emit_admission(loads[ix]);
+      continue;
+    }
+    for (const Role& role : loads[ix].roles) {
+      for (const auto pod : role.slots) {
+        if (pod == kNoIx || !pods[pod].charged_as_foreign) continue;
+        uncharge_foreign(pods[pod]);
+        adopt(pods[pod]);
+      }
+    }
   }
 }
 

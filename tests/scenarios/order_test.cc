@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "base/random.h"
@@ -38,19 +39,28 @@ std::vector<std::string> names() {
   return out;
 }
 
-bool keeps_its_place(Kind kind) {
-  return kind == Kind::kNode || kind == Kind::kPod || kind == Kind::kJob || kind == Kind::kWorkload ||
-         kind == Kind::kPodGroup;
+// Kinds whose objects keep their places among themselves: nodes, pods and what pods are made of (the first of a gang's is its first
+// role), and other kinds of work of which two were created at the same time.
+std::set<Kind> kept_kinds(const std::vector<Object>& objects) {
+  std::set<Kind> out{Kind::kNode, Kind::kPod, Kind::kJob};
+  std::set<std::pair<Kind, TimeMs>> seen;
+  for (const Object& object : objects) {
+    const Kind kind = dialect::kind_of(object);
+    const bool is_work = kind == Kind::kWorkload || kind == Kind::kPodGroup;
+    if (is_work && !seen.emplace(kind, dialect::meta_of(object).created).second) out.insert(kind);
+  }
+  return out;
 }
 
 std::vector<Object> shuffled(const std::vector<Object>& objects, std::uint64_t seed) {
   std::vector<std::size_t> order(objects.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   Random(seed).shuffle(order);
-  // Each of the kinds that keep their places: in the places that the kind has got, as before.
+  // Those of kinds that keep their places: in the places that they have got together, as before.
+  const std::set<Kind> keep = kept_kinds(objects);
   std::vector<std::size_t> places, kept;
   for (std::size_t at = 0; at < order.size(); ++at) {
-    if (!keeps_its_place(dialect::kind_of(objects[order[at]]))) continue;
+    if (!keep.contains(dialect::kind_of(objects[order[at]]))) continue;
     places.push_back(at);
     kept.push_back(order[at]);
   }
