@@ -138,6 +138,10 @@ std::string text_of(const Reason& reason) {
   return reason.code == ReasonCode::kInactive && !reason.detail.empty() ? reason.detail : to_text(reason);
 }
 
+std::string brief_of(const Reason& reason) {
+  return reason.code == ReasonCode::kInactive && !reason.detail.empty() ? reason.detail : brief(reason);
+}
+
 kube::PodCondition unschedulable(const Reason& reason, std::int64_t now_ms) {
   return {"PodScheduled", "False", "Unschedulable", bounded(text_of(reason)), now_ms};
 }

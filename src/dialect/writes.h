@@ -18,6 +18,8 @@ std::string bounded(std::string message);
 
 // to_text(); of what is held back, by whom, where the reason says it.
 std::string text_of(const Reason& reason);
+// The same in short, for a line of a table (model/decision.h).
+std::string brief_of(const Reason& reason);
 
 // Condition PodScheduled=False of a pod that waits. Reason "Unschedulable" (the word that autoscalers look for), or
 // "SchedulingGated" never: the API server writes that one. The message is text_of(reason), at most 1 KiB.

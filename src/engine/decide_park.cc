@@ -64,7 +64,10 @@ Failure Decider::lacks_parts(const WorkloadState& w) {
     const std::int64_t need = set.least - set.active;
     std::vector<Reason> why;
     if (need > set.waiting) {
-      why.push_back({ReasonCode::kIncompleteGang, "", "", set.least, set.active + set.waiting, 0, {}});
+      why.push_back(
+          w.needs_all
+              ? lacks_pods_of(w)
+              : Reason{ReasonCode::kIncompleteGang, "", "", set.least, set.active + set.waiting, 0, {}});
     } else if (need > 0 && state_.spec(set.spec).choices.empty()) {
       why.push_back(state_.spec(set.spec).problem);
     } else {
@@ -131,14 +134,7 @@ Failure Decider::beyond_lane(const WorkloadState& w, const Failure& found) {
       const std::int64_t least = set.least - set.active;
       const std::vector<ChargeId> choices = state_.choices(set);
       if (least <= 0 || choices.empty()) continue;
-      std::int64_t fewest = kInt64Max;
-      for (const ChargeId choice : choices) {
-        const auto& quota = state_.charges[choice].quota;
-        const auto item = std::find_if(quota.begin(), quota.end(),
-                                       [&](const QuotaItem& i) { return i.pair == limit.pair; });
-        fewest = std::min(fewest, item == quota.end() ? 0 : saturating_mul(item->amount, least));
-      }
-      together = saturating_add(together, fewest);
+      together = saturating_add(together, saturating_mul(least_charge(state_, choices, limit.pair), least));
     }
     if (together > 0 && together > room) tell(limit.pair, together);
   }

@@ -75,6 +75,19 @@ Result<Verdict> Engine::verdict(std::string_view uid) const {
   return verdict_of(impl_->state, id);
 }
 
+std::optional<std::uint64_t> Engine::alike(std::string_view uid) const {
+  const auto id = impl_->state.find_workload(uid);
+  if (!id) return std::nullopt;
+  const ClassId pending = impl_->state.workloads[id->index()].pending;
+  if (!pending.valid()) return std::nullopt;
+  return impl_->state.pending.at(pending).members.begin()->arrival;
+}
+
+std::uint64_t Engine::changes() const {
+  const EngineStats& s = impl_->state.stats;
+  return static_cast<std::uint64_t>(s.events + s.slots_started + s.evictions + s.holds + s.holds_released);
+}
+
 std::vector<std::string> Engine::take_changed() {
   State& s = impl_->state;
   std::vector<std::string> out;
@@ -169,6 +182,7 @@ std::vector<QueueView> Engine::queues() const {
       view.share_milli =
           share.weightless ? kInt64Max : clamp_to_int64((share.num * 1000 + share.den - 1) / share.den);
     }
+    view.leaf = queue.spec.leaf;
     view.pending = static_cast<std::int64_t>(s.pending.size_of(QueueId(q)));
     view.started = static_cast<std::int64_t>(queue.started.size());
     for (std::size_t p = 0; p < s.quota.pairs(); ++p) {
@@ -189,7 +203,7 @@ std::vector<WorkloadView> Engine::workloads() const {
   for (const WorkloadState& w : s.workloads) {
     if (!w.used) continue;
     out.push_back({w.uid, s.queue_names.name(w.queue.value), w.own_priority, w.started, w.running(), w.held(),
-                   w.releasing(), w.waiting()});
+                   w.releasing(), w.waiting(), w.created});
   }
   return out;
 }

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -103,6 +104,7 @@ struct QueueView {
   std::int64_t share_milli = 0;
   std::int64_t pending = 0;
   std::int64_t started = 0;
+  bool leaf = true;  // it takes work itself
   std::vector<QuotaView> quotas;
 };
 
@@ -135,6 +137,7 @@ struct WorkloadView {
   std::int64_t slots_held = 0;
   std::int64_t slots_releasing = 0;
   std::int64_t slots_waiting = 0;
+  TimeMs created = 0;
 };
 
 // One that waits in the line of its queue.
@@ -176,10 +179,16 @@ class Engine {
   // who decides calls it again then. kEndOfTime: only an event can change anything. Later than the last decide(). O(1).
   TimeMs next_time() const;
 
-  // Why the workload is where it is, with the nodes counted by what they lack. O(nodes x pod sets). NotFound error.
+  // Why the workload is where it is, as things are now, with the nodes counted by what they lack (explain/explain.h). It decides
+  // nothing and leaves nothing behind. O(nodes x pod sets), and a bounded search where pod sets compete. NotFound error.
   Result<Verdict> explain(std::string_view uid) const;
-  // The same without the look at the nodes: O(1). For statuses of many workloads.
+  // The same as its last attempt left it: O(1). For statuses of many workloads.
   Result<Verdict> verdict(std::string_view uid) const;
+  // Workloads of which this gives the same number wait for the same, and share one verdict and one explanation. None: it shares
+  // with no other. The number changes when the first of them leaves. O(1).
+  std::optional<std::uint64_t> alike(std::string_view uid) const;
+  // Grows with every event and decision: an explanation can differ from an earlier one only where this does, or time passed. O(1).
+  std::uint64_t changes() const;
   // Workloads whose verdict may have changed since the last call, in a stable order (for status writers).
   std::vector<std::string> take_changed();
 

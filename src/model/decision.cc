@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "model/resources.h"
 
@@ -32,6 +33,9 @@ std::string node_text(const Reason& r) {
       return fmt::format("{} {} free {}", nodes, one ? "lacks" : "lack", r.subject);
     case ReasonCode::kNodeHeld:
       return fmt::format("{} {} held for other work", nodes, one ? "is" : "are");
+    case ReasonCode::kNodeRoom:
+      return fmt::format("{} {} room for {} and then {} {}", nodes, one ? "has" : "have", r.have,
+                         one ? "lacks" : "lack", r.subject);
     default:
       return fmt::format("{}: {}", nodes, enum_name(r.code));
   }
@@ -44,6 +48,30 @@ std::string children_text(const Reason& r) {
     out += to_text(child);
   }
   return out;
+}
+
+std::string enough_text(const Reason& r) {
+  if (r.subject.empty())
+    return fmt::format("room for {} more would be enough", plural(r.need, "pod", "pods"));
+  return fmt::format("{} more {} of quota{} would be enough", format_amount(r.subject, r.need), r.subject,
+                     r.detail.empty() ? "" : fmt::format(" in flavor {}", r.detail));
+}
+
+std::string size_text(const Reason& r) {
+  return fmt::format("asks for {} {} on a node, the largest has {}", format_amount(r.subject, r.need),
+                     r.subject, format_amount(r.subject, r.have));
+}
+
+// The reason that stands for the whole tree: the first that says what is short.
+const Reason& leading(const Reason& r) {
+  if (r.code != ReasonCode::kNone) return r;
+  for (const Reason& child : r.children) {
+    const Reason& found = leading(child);
+    const bool says = found.code != ReasonCode::kNone && found.code != ReasonCode::kNoVictims &&
+                      found.code != ReasonCode::kEnough;
+    if (says) return found;
+  }
+  return r.children.empty() ? r : leading(r.children.front());
 }
 
 std::string quota_text(const Reason& r) {
@@ -78,7 +106,7 @@ std::string to_text(const Reason& r) {
       return fmt::format("waiting for pods: {} of the gang's {} exist{}", r.have, r.need,
                          r.subject.empty() ? "" : fmt::format(" in {}", r.subject));
     case ReasonCode::kSearchBudget:
-      return "the search ended at its bound; it will be tried again when something changes";
+      return "the search ended at its bound; Berth tries again when something changes";
     case ReasonCode::kQueueMissing:
       return fmt::format("queue {} does not exist", r.subject);
     case ReasonCode::kQueueDisabled:
@@ -91,7 +119,7 @@ std::string to_text(const Reason& r) {
     case ReasonCode::kQuotaMax:
       return quota_text(r);
     case ReasonCode::kQuotaKept:
-      return fmt::format("some is kept for {}, which waits at the head of the strict queue {}", r.subject,
+      return fmt::format("quota is kept for {}, which waits at the head of the strict queue {}", r.subject,
                          r.detail);
     case ReasonCode::kQuotaUncovered:
       return fmt::format("the queue has no quota for {}", r.subject);
@@ -101,14 +129,24 @@ std::string to_text(const Reason& r) {
                          r.subject.empty() ? "its user" : r.subject,
                          format_amount(r.detail, std::max<std::int64_t>(0, r.have)));
     case ReasonCode::kNodes:
-      return with_below(fmt::format("{} need{} a place{}, room for {}", plural(r.need, "pod", "pods"),
-                                    r.need == 1 ? "s" : "",
-                                    r.subject.empty() ? "" : fmt::format(" ({})", r.subject), r.have));
+      return with_below(fmt::format("{}{} need{} a place, room for {}", plural(r.need, "pod", "pods"),
+                                    r.subject.empty() ? "" : fmt::format(" ({})", r.subject),
+                                    r.need == 1 ? "s" : "", r.have));
     case ReasonCode::kTopology:
       if (!r.detail.empty())
         return fmt::format("{} must share one {}: {}", plural(r.need, "pod", "pods"), r.subject, r.detail);
-      return fmt::format("{} must share one {}, the best has room for {}", plural(r.need, "pod", "pods"),
-                         r.subject, r.have);
+      return with_below(fmt::format("{} must share one {}, the best has room for {}",
+                                    plural(r.need, "pod", "pods"), r.subject, r.have));
+    case ReasonCode::kDomain:
+      return below.empty() ? fmt::format("the best is {}", r.subject)
+                           : fmt::format("in {}, {}", r.subject, below);
+    case ReasonCode::kTogether:
+      return fmt::format("each pod set fits alone, and not all of them together; beside the others, {}",
+                         below);
+    case ReasonCode::kNodeSize:
+      return size_text(r);
+    case ReasonCode::kEnough:
+      return enough_text(r);
     case ReasonCode::kNodeUnschedulable:
     case ReasonCode::kNodeTaint:
     case ReasonCode::kNodeSelector:
@@ -116,9 +154,10 @@ std::string to_text(const Reason& r) {
     case ReasonCode::kNodeResource:
     case ReasonCode::kNodeDevice:
     case ReasonCode::kNodeHeld:
+    case ReasonCode::kNodeRoom:
       return node_text(r);
     case ReasonCode::kNoVictims:
-      return fmt::format("nothing that may be preempted would help ({})", r.detail);
+      return fmt::format("preemption does not help ({})", r.detail);
     case ReasonCode::kWaitingForRoom:
       return fmt::format("has its places and waits for {} to end there", plural(r.need, "pod", "pods"));
     case ReasonCode::kPreempted:
@@ -126,9 +165,9 @@ std::string to_text(const Reason& r) {
     case ReasonCode::kReclaimed:
       return fmt::format("ran on borrowed quota, which {} reclaims", r.subject);
     case ReasonCode::kReclaimedWhileBorrowing:
-      return fmt::format("ran on borrowed quota, which {} borrows now: it ranks higher", r.subject);
+      return fmt::format("ran on borrowed quota; {}, which ranks higher, borrows it now", r.subject);
     case ReasonCode::kReclaimedFairly:
-      return fmt::format("its queue had more than its share, which {} gets", r.subject);
+      return fmt::format("its queue had more than its share; {} gets the room", r.subject);
     case ReasonCode::kWithdrawn:
       return fmt::format("withdrawn: {}", r.detail);
     case ReasonCode::kDrained:
@@ -136,15 +175,29 @@ std::string to_text(const Reason& r) {
     case ReasonCode::kPreemptor:
       return "holds the room that its victims leave";
     case ReasonCode::kReleasingRoom:
-      return "holds room that is about to be free";
+      return "holds room that running pods are about to leave";
     case ReasonCode::kHoldOvertaken:
-      return fmt::format("its hold passed to {}, which ranks higher", r.subject);
+      return fmt::format("the room that was held for it passed to {}, which ranks higher", r.subject);
     case ReasonCode::kHoldBroken:
-      return fmt::format("its held room vanished: {}", r.detail);
+      return fmt::format("the room that was held for it is gone: {}", r.detail);
     case ReasonCode::kFits:
       return "placed";
   }
   return below;
+}
+
+std::string brief(const Reason& reason) {
+  Reason r = leading(reason);
+  if (r.code == ReasonCode::kTogether && !r.children.empty()) {
+    return fmt::format("each pod set fits alone, not all together: {}", brief(r.children.front()));
+  }
+  std::vector<Reason> below = std::exchange(r.children, {});
+  if (r.code != ReasonCode::kNodes || below.empty()) return to_text(r);
+  if (below.front().code == ReasonCode::kNodeSize) return "never: " + size_text(below.front());
+  const auto most = std::max_element(below.begin(), below.end(),
+                                     [](const Reason& a, const Reason& b) { return a.nodes < b.nodes; });
+  r.children = {*most};
+  return to_text(r);
 }
 
 }  // namespace berth

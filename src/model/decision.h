@@ -32,8 +32,11 @@ enum class ReasonCode : std::uint8_t {
   kQuotaUncovered,  // subject = resource that the queue does not have
   kLaneLimit,  // its lane `subject` may have no more in this queue: detail = resource, need and have in base units
   // about nodes
-  kNodes,     // pod set `subject` needs `need` slots, `have` fit; children say why nodes were rejected
-  kTopology,  // level `subject`: no domain has room; need, have = the best domain's room
+  // Pods need `need` places, and there is room for `have`; children count the nodes by what they lack. Of several pod sets:
+  // detail = the number of the set, subject = its name and what each of its pods asks for.
+  kNodes,
+  // No domain of level `subject` has room for `need` pods; have = the room of the best one. Or detail = what is wrong.
+  kTopology,
   kNodeUnschedulable,
   kNodeTaint,     // subject = taint
   kNodeSelector,  // selector or required affinity does not match
@@ -55,7 +58,13 @@ enum class ReasonCode : std::uint8_t {
   kReleasingRoom,            // room that is about to be free is held for this workload
   kHoldOvertaken,            // the hold passes to a workload of higher rank: subject
   kHoldBroken,               // the held room vanished: detail
-  kFits,                     // placed
+  // more about nodes, in explanations
+  kNodeRoom,  // these nodes have room for `have` of its pods, and then lack `subject`
+  kNodeSize,  // one pod asks for `need` of `subject`; of the nodes that it may use, the largest has `have`
+  kDomain,    // the best domain: `subject`, with room for `have`; children say what is short in it
+  kTogether,  // each pod set fits, and not all of them together: the child is short beside the others
+  kEnough,    // `need` more of `subject` would be enough; without a subject: places for `need` more pods
+  kFits,      // placed
 };
 template <>
 struct EnumNames<ReasonCode> {
@@ -95,6 +104,11 @@ struct EnumNames<ReasonCode> {
                                     "ReleasingRoom"sv,
                                     "HoldOvertaken"sv,
                                     "HoldBroken"sv,
+                                    "Room"sv,
+                                    "Size"sv,
+                                    "Domain"sv,
+                                    "Together"sv,
+                                    "Enough"sv,
                                     "Fits"sv};
 };
 
@@ -130,6 +144,8 @@ struct Reason {
 //   "8 of 8 pods need a node, room for 6: 94 nodes lack nvidia.com/gpu, 6 nodes have an untolerated taint
 //   pool=infra".
 std::string to_text(const Reason& reason);
+// The one thing that says most, for a line of a table: "8 pods need a place, room for 6: 94 nodes lack free nvidia.com/gpu".
+std::string brief(const Reason& reason);
 
 // Where one slot goes. Devices are indices into the node's devices, pools in their order.
 struct SlotPlacement {

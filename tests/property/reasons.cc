@@ -29,8 +29,8 @@ bool names(const Reason& reason, const Reason& what) {
 // It would borrow by force, or take room in its own queue while it borrows, and does not while somebody waits, who stepped aside for the trial (engine/preempt/force.h).
 bool waits_for_other(const Reason& reason) {
   return (reason.code == ReasonCode::kNoVictims &&
-          (reason.detail.find("; by force not while ") != std::string::npos ||
-           reason.detail.find("; while it borrows not while ") != std::string::npos)) ||
+          (reason.detail.find("; it may not preempt to borrow while ") != std::string::npos ||
+           reason.detail.find("; it may not preempt in its queue to borrow while ") != std::string::npos)) ||
          std::any_of(reason.children.begin(), reason.children.end(), waits_for_other);
 }
 

@@ -372,6 +372,7 @@ void State::resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets) {
     PodSetState& s = w.sets[i];
     const PodSet& from = *sets[i];
     s.spec = intern_spec(w.queue, from.pod, beside_of(sets, from));
+    s.name = from.name;
     s.flavor_group = from.flavor_group;
     if (s.active > 0 && (s.least != from.least_count() || s.bands != from.bands))
       pending.wake_all();  // what of it may yield has changed

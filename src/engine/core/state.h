@@ -45,6 +45,7 @@ struct Slot {
 
 struct PodSetState {
   SpecId spec;
+  std::string name;          // for reasons
   std::string flavor_group;  // model/workload.h
   std::int64_t least = 0;
   std::vector<Slot> slots;

@@ -1,82 +1,68 @@
 #include "engine/explain/explain.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <map>
+#include <cstdlib>
 #include <utility>
+
+#include "engine/explain/room.h"
+#include "engine/place/placer.h"
 
 namespace berth::engine {
 namespace {
 
-// Counts the nodes by the first thing that each lacks for a slot of the shape. Most frequent first, ties by code and name.
-std::vector<Reason> count_nodes(const State& state, const Shape& shape) {
-  std::map<std::pair<ReasonCode, std::string>, std::int64_t> counts;
-  for (std::size_t i = 0; i < state.nodes.size(); ++i) {
-    const NodeId id(i);
-    const auto& record = state.nodes.record(id);
-    if (!record.alive || state.nodes.is_opaque(id)) continue;
-    const StaticMismatch mismatch = static_mismatch(shape, record.spec);
-    if (mismatch.code != ReasonCode::kNone) {
-      ++counts[{mismatch.code, mismatch.subject}];
-      continue;
-    }
-    // A node with room for some pods, but not for enough of them, counts by what ends first there.
-    const auto shortage = state.nodes.shortage(id, shape, Mode::kStart);
-    if (!shortage) {
-      const auto [resource, device] = state.nodes.tightest(id, shape);
-      if (!resource.valid()) continue;  // asks for nothing
-      ++counts[{device ? ReasonCode::kNodeDevice : ReasonCode::kNodeResource,
-                std::string(state.nodes.resource_name(resource))}];
-      continue;
-    }
-    // Room that is physically there but promised: held.
-    bool there = true;
-    for (const auto& a : shape.amounts) {
-      const auto& account = state.nodes.account(id, a.resource);
-      there = there && account.capacity - account.used[kNow] >= a.amount;
-    }
-    for (const auto& d : shape.devices) {
-      std::int64_t pieces = 0;
-      for (const auto& device : record.devices) {
-        if (device.resource == d.resource && device.account.capacity - device.account.used[kNow] >= d.milli)
-          ++pieces;
-      }
-      there = there && pieces >= d.count;
-    }
-    if (there) {
-      ++counts[{ReasonCode::kNodeHeld, ""}];
-    } else {
-      ++counts[{shortage->device ? ReasonCode::kNodeDevice : ReasonCode::kNodeResource,
-                std::string(state.nodes.resource_name(shortage->resource))}];
-    }
+bool is_of_room(const Reason& reason) {
+  switch (reason.code) {
+    case ReasonCode::kNodes:
+    case ReasonCode::kTopology:
+    case ReasonCode::kQuota:
+    case ReasonCode::kLaneLimit:
+      return true;
+    default:
+      return std::any_of(reason.children.begin(), reason.children.end(), is_of_room);
   }
-  std::vector<Reason> out;
-  for (const auto& [key, count] : counts) out.push_back({key.first, key.second, "", 0, 0, count, {}});
-  std::stable_sort(out.begin(), out.end(),
-                   [](const Reason& a, const Reason& b) { return a.nodes > b.nodes; });
-  return out;
 }
 
-void add_nodes(const State& state, const WorkloadState& w, Reason& reason) {
-  if (reason.code == ReasonCode::kNodes && reason.children.empty()) {
-    for (const auto& set : w.sets) {
-      if (set.waiting == 0) continue;
-      for (const ChargeId choice : state.specs[set.spec].choices) {
-        if (state.charges[choice].awaited) continue;  // there it lacks no nodes
-        for (Reason& r : count_nodes(state, state.shape_of(choice))) {
-          if (std::find(reason.children.begin(), reason.children.end(), r) == reason.children.end()) {
-            reason.children.push_back(std::move(r));
-          }
-        }
-      }
+// Pod sets by their names.
+void name_sets(const State& state, const WorkloadState& w, Reason& reason) {
+  if (reason.code == ReasonCode::kNodes && !reason.detail.empty()) {
+    const auto set = static_cast<std::size_t>(std::strtoull(reason.detail.c_str(), nullptr, 10));
+    if (set < w.sets.size()) {
+      const std::string asks = asks_of(state, w.sets[set]);
+      reason.subject = w.sets[set].name;
+      if (!asks.empty()) reason.subject += fmt::format("{}{} each", reason.subject.empty() ? "" : ", ", asks);
     }
-    return;
   }
-  for (Reason& child : reason.children) add_nodes(state, w, child);
+  for (Reason& child : reason.children) name_sets(state, w, child);
 }
+
+Verdict found_verdict(const State& state, WorkloadId id);
 
 }  // namespace
 
 Verdict verdict_of(const State& state, WorkloadId id) {
+  Verdict verdict = found_verdict(state, id);
+  name_sets(state, state.workloads[id.index()], verdict.reason);
+  return verdict;
+}
+
+Verdict explain(State& state, WorkloadId id) {
+  Verdict verdict = found_verdict(state, id);
+  const WorkloadState& w = state.workloads[id.index()];
+  const bool parked = w.active && w.held() == 0 && w.pending.valid() && state.pending.at(w.pending).parked;
+  if (parked && is_of_room(verdict.reason)) {
+    RoomNow now(state, id);
+    now.renew(verdict.reason);
+    now.say_enough(verdict.reason);
+  }
+  name_sets(state, w, verdict.reason);
+  return verdict;
+}
+
+namespace {
+
+Verdict found_verdict(const State& state, WorkloadId id) {
   const WorkloadState& w = state.workloads[id.index()];
   if (w.held() > 0) {
     std::int64_t blocked = 0;
@@ -107,15 +93,8 @@ Verdict verdict_of(const State& state, WorkloadId id) {
     if (!known && lacking != state.no_places.end()) return {VerdictKind::kQuotaOnly, lacking->second};
     return {known ? VerdictKind::kPlaced : VerdictKind::kQuotaOnly, {ReasonCode::kFits, "", "", 0, 0, 0, {}}};
   }
-  std::int64_t least = 0;
-  for (const auto& set : w.sets) least += set.least;
-  return {VerdictKind::kBlocked, {ReasonCode::kIncompleteGang, "", "", least, w.waiting(), 0, {}}};
+  return {VerdictKind::kBlocked, lacks_pods_of(w)};
 }
 
-Verdict explain(const State& state, WorkloadId id) {
-  Verdict verdict = verdict_of(state, id);
-  add_nodes(state, state.workloads[id.index()], verdict.reason);
-  return verdict;
-}
-
+}  // namespace
 }  // namespace berth::engine

@@ -8,7 +8,16 @@ namespace berth::engine {
 // From what the last attempt left behind. O(pod sets).
 Verdict verdict_of(const State& state, WorkloadId id);
 
-// The same, with the nodes counted by what they lack for each pod set that found too little room. O(nodes x pod sets).
-Verdict explain(const State& state, WorkloadId id);
+// The same as things are now, with the nodes counted by what they lack. The numbers are found out anew: what the last attempt found
+// changes with everything that starts or ends, and a class that cannot start is looked at again only when that may help it.
+//   - quota, limits of lanes: what is left now, and what the workload asks for as a whole
+//   - nodes: each pod set is counted for itself, on the nodes as they are. Where each fits, and all together do not, a bounded search
+//     tells which is short beside the others
+//   - domains: the one with room for most of the gang, pods placed one by one
+//   - what would be enough: of work with one pod set, one choice of flavors and no domain, where nothing else is short
+// Leaves the state as it was (trials are rolled back). O(nodes x pod sets + kExplainSteps log nodes).
+Verdict explain(State& state, WorkloadId id);
+
+inline constexpr std::int64_t kExplainSteps = 5'000;
 
 }  // namespace berth::engine

@@ -6,7 +6,6 @@
 
 namespace berth::engine {
 namespace {
-constexpr std::size_t kMostReasons = 8;
 constexpr std::size_t kRequiredDomains = 64;
 constexpr std::size_t kPreferredDomains = 8;
 }  // namespace
@@ -91,7 +90,7 @@ bool Placer::lacks_pods() {
   for (std::uint32_t set = 0; set < w_.sets.size(); ++set) {
     const PodSetState& s = w_.sets[set];
     if (s.waiting >= must(set)) continue;
-    note({ReasonCode::kIncompleteGang, "", "", s.least, s.active + s.waiting, 0, {}});
+    note(lacks_pods_of(w_));
     return true;
   }
   return false;
@@ -181,19 +180,6 @@ bool Placer::scarcest_first() {
   if (std::equal(out.begin(), out.end(), walk_.begin(), walk_.end(), same)) return false;
   set_steps(std::move(out));
   return true;
-}
-
-void Placer::note(Reason reason) {
-  const auto same = [&](const Reason& r) {
-    return r.code == reason.code && r.subject == reason.subject && r.detail == reason.detail;
-  };
-  const auto it = std::find_if(failure_.reasons.begin(), failure_.reasons.end(), same);
-  if (it != failure_.reasons.end()) {
-    // Of several tries the one that came nearest counts: another flavor, another domain.
-    if (reason.need - reason.have < it->need - it->have) *it = std::move(reason);
-  } else if (failure_.reasons.size() < kMostReasons) {
-    failure_.reasons.push_back(std::move(reason));
-  }
 }
 
 std::vector<ChargeId> choices_of(State& state, const WorkloadState& w, std::size_t set) {
@@ -454,10 +440,12 @@ bool Placer::leaf(std::size_t step) {
       if (failure_.steps_ended) return false;
       const std::size_t mark = state_.mark();
       const std::size_t had = placed_.size();
+      lacks_room_ = false;
       const std::int64_t got = place_slots(set, charge, least, extents_[set].want);
       if (got > 0 && go_on()) return true;
       state_.rollback(mark);
       placed_.resize(had);
+      if (got == 0 && lacks_room_ && watch_) watch_(set, charge);
       // The surplus of one pod set must not take what another one needs for its least, nor ask for a whole segment more.
       const bool less = got > least || (got == 0 && in_segments(set) && extents_[set].want > least);
       if (!less || least == 0 || failure_.steps_ended) continue;
@@ -522,30 +510,7 @@ std::int64_t Placer::place_slots(std::uint32_t set, ChargeId charge, std::int64_
     const std::int64_t floor = std::max<std::int64_t>(least, 1);
     if (!state_.fits(w_, c.quota, floor, mode_)) {
       failure_.by_quota = true;
-      for (const QuotaItem& item : c.quota) {
-        const std::int64_t need = item.amount * floor;
-        if (const std::int64_t room = state_.lane_room(w_, item.pair, mode_); need > room && need > 0) {
-          note({ReasonCode::kLaneLimit,
-                state_.queues[w_.queue.index()].lanes.name(w_.lane),
-                std::string(state_.resource_name(item.pair)),
-                need,
-                room,
-                0,
-                {}});
-        }
-        std::int64_t have = state_.quota.available(w_.queue, item.pair, kAfter);
-        if (mode_ == Mode::kStart) have = std::min(have, state_.quota.available(w_.queue, item.pair, kNow));
-        if (need <= have) continue;
-        const std::int64_t most = state_.quota.potential(w_.queue, item.pair);
-        const bool never = need > most;
-        note({never ? ReasonCode::kQuotaMax : ReasonCode::kQuota,
-              std::string(state_.resource_name(item.pair)),
-              std::string(state_.flavor_name(item.pair)),
-              need,
-              never ? most : have,
-              0,
-              {}});
-      }
+      note_quota(set, c, floor);
       return 0;
     }
     std::int64_t low = floor;
@@ -564,7 +529,8 @@ std::int64_t Placer::place_slots(std::uint32_t set, ChargeId charge, std::int64_
   const auto no_room = [&](std::int64_t have) {
     failure_.by_nodes = true;
     if (!domains_.empty()) return 0;
-    note({ReasonCode::kNodes, "", "", std::max<std::int64_t>(least, 1), have, 0, {}});
+    note({ReasonCode::kNodes, "", set_mark(w_, set), std::max<std::int64_t>(least, 1), have, 0, {}});
+    lacks_room_ = true;
     return 0;
   };
   const std::int64_t have = room(state_.index(c.shape, mode_));

@@ -16,7 +16,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/core/bands.h"
@@ -43,6 +46,12 @@ struct Failure {
   std::vector<Reason> reasons;  // at most 8, in the order found, no two alike
 };
 
+// What one slot charges of the pair in the choice that charges least of it; 0: there is no choice.
+std::int64_t least_charge(const State& state, std::span<const ChargeId> choices, FlavorResource pair);
+// How a reason names one of several pod sets: the number of the set, in its detail. "": there is only one.
+std::string set_mark(const WorkloadState& w, std::size_t set);
+// That pods are missing, counted over the whole workload.
+Reason lacks_pods_of(const WorkloadState& w);
 // Whether every resource that both charge is charged to one flavor.
 bool same_flavors(const State& state, ChargeId a, ChargeId b);
 // How more slots of a pod set may be charged (State::choices): sets of one flavor group only like those that have a place.
@@ -62,6 +71,10 @@ class Placer {
     std::span<const std::int64_t> counts;
   };
   Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, Orders orders);
+
+  // Called where a pod set finds too little room for its least on all nodes, with what was placed before it charged in the trial,
+  // and nothing of its own. It may look, and must not charge.
+  void watch(std::function<void(std::uint32_t set, ChargeId charge)> look) { watch_ = std::move(look); }
 
   // True: the trial holds the charges of placed(). False: rolled back, failure() says why.
   bool run();
@@ -92,6 +105,9 @@ class Placer {
   std::int64_t room(const ShapeIndex& index) const;
   std::int64_t room_within(const ShapeIndex& index, DomainId domain) const;
   std::vector<ChargeId> choices(std::uint32_t set);
+  void note_quota(std::uint32_t set, const Charge& charge, std::int64_t slots);
+  std::int64_t given_before(FlavorResource pair) const;
+  std::int64_t asked_later(std::uint32_t set, FlavorResource pair);
   std::int64_t must(std::uint32_t set) const { return extents_[set].need; }
   void note(Reason reason);
 
@@ -113,6 +129,8 @@ class Placer {
   std::vector<std::size_t> past_;      // by step: the step after the matching exit
   bool put_off_ = false;               // where the nodes are awaited, so that no domain can be chosen yet
   Failure failure_;
+  bool lacks_room_ = false;  // the last call of place_slots() found too few nodes
+  std::function<void(std::uint32_t, ChargeId)> watch_;
 };
 
 }  // namespace berth::engine

@@ -62,14 +62,46 @@ bool is_patient(const State& state, const WorkloadState& w) {
   return state.now < w.patient_until;
 }
 
+namespace {
+
+std::string_view may_take(WithinQueue within) {
+  switch (within) {
+    case WithinQueue::kNever:
+      return "nothing";
+    case WithinQueue::kLowerPriority:
+      return "lower priority";
+    case WithinQueue::kLowerOrNewerEqual:
+      return "lower priority, or newer of equal priority";
+    case WithinQueue::kLaterInOrder:
+      return "later in its order";
+  }
+  return "";
+}
+
+std::string_view may_take(Reclaim reclaim) {
+  switch (reclaim) {
+    case Reclaim::kNever:
+      return "nothing";
+    case Reclaim::kLowerPriority:
+      return "borrowers of lower priority";
+    case Reclaim::kAny:
+      return "any borrower";
+  }
+  return "";
+}
+
+}  // namespace
+
 Reason no_victims(const State& state, const WorkloadState& w) {
   const PreemptionPolicy& policy = state.queues[w.queue.index()].spec.preemption;
   Reason out{ReasonCode::kNoVictims, "", "its pods never preempt", 0, 0, 0, {}};
   if (!w.may_preempt) return out;
-  out.detail = fmt::format("within its queue: {}, from other queues: {}", enum_name(policy.within),
-                           enum_name(policy.reclaim));
-  if (is_patient(state, w))
-    out.detail += fmt::format("; none for a while, since it lost what it took {} times in a row", w.losses);
+  out.detail = fmt::format("it may preempt within its queue: {}; in other queues: {}",
+                           may_take(policy.within), may_take(policy.reclaim));
+  if (is_patient(state, w)) {
+    out.detail += fmt::format(
+        "; it preempts nothing for a while, because it lost what it took {} times in a row", w.losses);
+  }
   return out;
 }
 
@@ -80,15 +112,20 @@ bool may_borrow_by_force(const State& state, const WorkloadState& w, std::span<c
 
 std::string why_not_by_force(const State& state, const WorkloadState& w, std::span<const QuotaItem> request) {
   if (const WorkloadState* by = who_would_take_back(state, w, request); by != nullptr)
-    return fmt::format("; by force not while {} waits, which took it back", by->name);
-  return "; by force not again yet, since it lost what it had so";
+    return fmt::format("; it may not preempt to borrow while {} waits, which took this room back before",
+                       by->name);
+  return "; it may not preempt to borrow again yet, because it lost the room that it took so";
 }
 
 std::string why_not_while_borrowing(const State& state, const WorkloadState& w,
                                     std::span<const PlacedSlot> placed) {
   const WorkloadState* by = who_would_take_back(state, w, borrowed(state, w, placed));
-  return by == nullptr ? ""
-                       : fmt::format("; while it borrows not while {} waits, which took it back", by->name);
+  return by == nullptr
+             ? ""
+             : fmt::format(
+                   "; it may not preempt in its queue to borrow while {} waits, which took this room "
+                   "back before",
+                   by->name);
 }
 
 void note_gain(State& state, WorkloadId taker, std::span<const PlacedSlot> placed) {

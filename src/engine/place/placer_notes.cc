@@ -1,0 +1,104 @@
+// What a search for places notes of what it lacked.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/checked.h"
+#include "engine/place/placer.h"
+
+namespace berth::engine {
+namespace {
+constexpr std::size_t kMostReasons = 8;
+}  // namespace
+
+std::int64_t least_charge(const State& state, std::span<const ChargeId> choices, FlavorResource pair) {
+  std::int64_t fewest = kInt64Max;
+  for (const ChargeId choice : choices) {
+    const auto& quota = state.charges[choice].quota;
+    const auto item =
+        std::find_if(quota.begin(), quota.end(), [&](const QuotaItem& i) { return i.pair == pair; });
+    fewest = std::min(fewest, item == quota.end() ? 0 : item->amount);
+  }
+  return choices.empty() ? 0 : fewest;
+}
+
+std::string set_mark(const WorkloadState& w, std::size_t set) {
+  return w.sets.size() > 1 ? fmt::format("{}", set) : std::string();
+}
+
+Reason lacks_pods_of(const WorkloadState& w) {
+  Reason out{ReasonCode::kIncompleteGang, "", "", 0, 0, 0, {}};
+  for (const PodSetState& set : w.sets) {
+    out.need = saturating_add(out.need, set.least);
+    out.have += std::min(set.least, set.active + set.waiting);
+  }
+  return out;
+}
+
+void Placer::note(Reason reason) {
+  const auto same = [&](const Reason& r) {
+    return r.code == reason.code && r.subject == reason.subject && r.detail == reason.detail;
+  };
+  const auto it = std::find_if(failure_.reasons.begin(), failure_.reasons.end(), same);
+  if (it != failure_.reasons.end()) {
+    // Of several tries the one that came nearest counts: another flavor, another domain.
+    if (reason.need - reason.have < it->need - it->have) *it = std::move(reason);
+  } else if (failure_.reasons.size() < kMostReasons) {
+    failure_.reasons.push_back(std::move(reason));
+  }
+}
+
+// Of the workload as a whole: what its other pod sets ask for counts, and what they were given in this search is still there.
+void Placer::note_quota(std::uint32_t set, const Charge& c, std::int64_t slots) {
+  for (const QuotaItem& item : c.quota) {
+    const std::int64_t own = saturating_mul(item.amount, slots);
+    const std::int64_t given = given_before(item.pair);
+    const std::int64_t need = saturating_add(saturating_add(own, given), asked_later(set, item.pair));
+    if (const std::int64_t room = state_.lane_room(w_, item.pair, mode_); own > room && own > 0) {
+      note({ReasonCode::kLaneLimit,
+            state_.queues[w_.queue.index()].lanes.name(w_.lane),
+            std::string(state_.resource_name(item.pair)),
+            need,
+            saturating_add(room, given),
+            0,
+            {}});
+    }
+    std::int64_t have = state_.quota.available(w_.queue, item.pair, kAfter);
+    if (mode_ == Mode::kStart) have = std::min(have, state_.quota.available(w_.queue, item.pair, kNow));
+    if (own <= have) continue;
+    const std::int64_t most = state_.quota.potential(w_.queue, item.pair);
+    const bool never = need > most;
+    note({never ? ReasonCode::kQuotaMax : ReasonCode::kQuota,
+          std::string(state_.resource_name(item.pair)),
+          std::string(state_.flavor_name(item.pair)),
+          need,
+          never ? most : saturating_add(have, given),
+          0,
+          {}});
+  }
+}
+
+std::int64_t Placer::given_before(FlavorResource pair) const {
+  std::int64_t sum = 0;
+  for (const PlacedSlot& p : placed_) {
+    for (const QuotaItem& item : state_.charges[p.charge].quota) {
+      if (item.pair == pair) sum = saturating_add(sum, item.amount);
+    }
+  }
+  return sum;
+}
+
+// Of the pod sets that have no place yet in this search, the least that any of their choices charges.
+std::int64_t Placer::asked_later(std::uint32_t set, FlavorResource pair) {
+  std::int64_t sum = 0;
+  for (std::uint32_t other = 0; other < w_.sets.size(); ++other) {
+    const bool placed =
+        std::any_of(placed_.begin(), placed_.end(), [&](const PlacedSlot& p) { return p.set == other; });
+    if (other == set || placed || !w_.needs_all) continue;
+    sum = saturating_add(sum, saturating_mul(least_charge(state_, choices(other), pair), must(other)));
+  }
+  return sum;
+}
+
+}  // namespace berth::engine
