@@ -27,8 +27,21 @@ class Due {
     }
     keys_.emplace(at, key);
   }
+  // From now on due then, whatever it was before.
+  void set(const std::string& key, TimeMs at) {
+    const auto it = at_.find(key);
+    if (it != at_.end() && it->second < at) {
+      const auto range = keys_.equal_range(it->second);
+      keys_.erase(
+          std::find_if(range.first, range.second, [&](const auto& entry) { return entry.second == key; }));
+      at_.erase(it);
+    }
+    put(key, at);
+  }
   // The time of the first; kEndOfTime: there is none.
   TimeMs next() const { return keys_.empty() ? kEndOfTime : keys_.begin()->first; }
+  // The first, which stays. There is one.
+  const std::string& first() const { return keys_.begin()->second; }
   // The first. There is one.
   std::string take() {
     std::string key = std::move(keys_.begin()->second);

@@ -1,6 +1,8 @@
 // What pods are told.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "world_support.h"
 
 namespace berth::scheduler::testing {
@@ -222,12 +224,99 @@ TEST(Reporter, BusyTimesWriteAtATrickle) {
   EXPECT_LE(busy, 30u);
 }
 
+// Room that came without helping, and room that is gone, wake nobody in the engine: the text follows all the same.
+TEST(Reporter, TheTextFollowsWhatIsFree) {
+  World w;
+  w.node("n1", 2);
+  w.recover();
+  for (const char* name : {"a", "b", "c", "d"}) w.pod({.name = name, .gang = "g", .size = 4});
+  w.turn();
+  const auto says = [](const std::vector<Sent>& told, const std::string& words) {
+    return told.size() == 4 && condition_field(told[0], "message").find(words) != std::string::npos;
+  };
+  EXPECT_TRUE(says(statuses(w), "room for 2"));
+  w.node("n2", 1);
+  w.turn();
+  EXPECT_TRUE(statuses(w, 1 * kSecond).empty());  // numbers only: not at once
+  EXPECT_TRUE(says(statuses(w, 5 * kSecond), "room for 3"));
+  w.pod({.name = "other"});
+  w.turn();
+  w.bind_all();
+  EXPECT_TRUE(says(statuses(w, 6 * kSecond), "room for 2"));
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(statuses(w, 6 * kSecond).empty());
+}
+
+// Nothing changes: nothing is looked at.
+TEST(Reporter, ARestingClusterCostsNothing) {
+  World w;
+  w.node("n1", 0);
+  w.recover();
+  w.pod({.name = "a"});
+  w.turn();
+  EXPECT_EQ(statuses(w).size(), 1u);
+  EXPECT_EQ(w.core->reporter().oldest_look(), kEndOfTime);
+  EXPECT_GE(w.core->reporter().next_due(), w.now + kMinute);
+  w.node("n2", 0);
+  w.turn();
+  EXPECT_NE(w.core->reporter().oldest_look(), kEndOfTime);
+}
+
+// Two thousand pods whose numbers change every second: their texts are written at the rate for that, the oldest first, and news of
+// another pod is not behind them.
+TEST(Reporter, ManyTextsAreRefreshedAtARateOfTheirOwn) {
+  World w;
+  w.node("large", 8);
+  w.recover();
+  w.pod({.name = "runs", .priority = 10});
+  w.turn();
+  w.bind_all();
+  constexpr int kPods = 2000;
+  for (int i = 0; i < kPods; ++i) w.pod({.name = "p" + std::to_string(i), .gpus = 8});
+  w.turn();
+  std::size_t first = 0;
+  for (int i = 0; i < 200 && first < kPods; ++i) {
+    w.pass(100);
+    w.report();
+    first += w.take(Step::kStatus).size();
+    w.take(Step::kEvent);
+  }
+  EXPECT_EQ(first, static_cast<std::size_t>(kPods));
+  std::map<std::string, int> written;
+  std::size_t all = 0;
+  constexpr int kSeconds = 60;
+  for (int i = 0; i < kSeconds * 10; ++i) {
+    if (i % 10 == 0) w.node("small-" + std::to_string(i), 4);
+    w.pass(100);
+    w.report();
+    for (const auto& status : w.take(Step::kStatus)) ++written[status.uid];
+    w.take(Step::kEvent);
+  }
+  for (const auto& [uid, times] : written) all += static_cast<std::size_t>(times);
+  const auto rate = static_cast<std::size_t>(World::defaults().reporter.refreshes_per_second);
+  EXPECT_LE(all, rate * kSeconds + rate);
+  EXPECT_GE(all, rate * kSeconds / 2);
+  EXPECT_GE(written.size(), static_cast<std::size_t>(kPods) * 9 / 10);
+  w.pod({.name = "news", .gpus = 8});
+  w.turn();
+  bool told = false;
+  for (int i = 0; i < 20 && !told; ++i) {
+    w.pass(100);
+    w.report();
+    for (const auto& status : w.take(Step::kStatus)) told = told || status.uid == uid_of("news");
+  }
+  EXPECT_TRUE(told);
+}
+
 TEST(Reporter, ConditionReasons) {
   const auto reason = [](ReasonCode code, std::vector<Reason> children = {}) {
     return Reason{code, "", "", 0, 0, 0, std::move(children)};
   };
   EXPECT_EQ(condition_reason(reason(ReasonCode::kNodes)), "Unschedulable");
   EXPECT_EQ(condition_reason(reason(ReasonCode::kTopology)), "Unschedulable");
+  EXPECT_EQ(
+      condition_reason(reason(ReasonCode::kNone, {reason(ReasonCode::kTogether, {reason(ReasonCode::kNodes)}),
+                                                  reason(ReasonCode::kNoVictims)})),
+      "Unschedulable");
   EXPECT_EQ(condition_reason(reason(ReasonCode::kQuota)), "Quota");
   EXPECT_EQ(condition_reason(
                 reason(ReasonCode::kNone, {reason(ReasonCode::kNodes), reason(ReasonCode::kNoVictims)})),
