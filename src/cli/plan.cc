@@ -176,8 +176,10 @@ Status check_alone(const PlanOptions& options) {
   if (options.now) return leave_out("--now");
   if (options.rounds != 1) return leave_out("--rounds");
   if (!options.scheduler_names.empty()) return leave_out("--scheduler-name");
-  if (options.format != PlanFormat::kTable)
+  if (!options.explain.empty()) return leave_out("--explain");
+  if (options.format == PlanFormat::kJson)
     return leave_out("-o json (the log is JSON itself, one object per line)");
+  if (options.format == PlanFormat::kWide) return leave_out("-o wide");
   return {};
 }
 
@@ -202,7 +204,18 @@ int run_plan(const PlanOptions& options, std::ostream& out, std::ostream& err) {
     err << outcome.error().str() << "\n";
     return 2;
   }
-  out << (options.format == PlanFormat::kJson ? to_json(outcome->report) : to_table(outcome->report));
+  std::string shown = options.format == PlanFormat::kJson
+                          ? to_json(outcome->report)
+                          : to_table(outcome->report, options.format == PlanFormat::kWide);
+  if (!options.explain.empty()) {
+    auto explanation = to_explanation(outcome->report, options.explain);
+    if (!explanation) {
+      err << explanation.error().str() << "\n";
+      return 2;
+    }
+    shown = std::move(*explanation);
+  }
+  out << shown;
   if (options.expect.empty() && say_cycles(outcome->report.problems, queues, err)) return 2;
   if (outcome->differences.empty()) return 0;
   err << options.expect << ": not as expected:\n";
@@ -238,7 +251,16 @@ void register_plan(CLI::App& app, int& exit_code) {
   plan->add_option("--context", flags->live.context,
                    "with --live: context of the kubeconfig. Default: its current one")
       ->needs(live);
-  plan->add_option("-o,--output", flags->format, "table or json")->check(CLI::IsMember({"table", "json"}));
+  plan->add_option("-o,--output", flags->format,
+                   "table, wide (with priority, age, place in line and whole reasons), or json "
+                   "(docs/plan.schema.json)")
+      ->check(CLI::IsMember({"table", "wide", "json"}));
+  plan->add_option(
+          "--explain", flags->options.explain,
+          "show everything that is known of this workload instead of the plan: NAME or NAMESPACE/NAME (may "
+          "be repeated)")
+      ->type_size(1)
+      ->allow_extra_args(false);
   plan->add_option(
       "--now", flags->now,
       "the time of the decision, RFC 3339 (default: a minute after the newest object; with --live now)");
@@ -274,7 +296,14 @@ void register_plan(CLI::App& app, int& exit_code) {
       "whose parents\nform a cycle are named, and the plan of all else is shown; of other wrong input there "
       "is no plan).");
   plan->callback([flags, &exit_code] {
-    flags->options.format = flags->format == "json" ? PlanFormat::kJson : PlanFormat::kTable;
+    flags->options.format = flags->format == "json"   ? PlanFormat::kJson
+                            : flags->format == "wide" ? PlanFormat::kWide
+                                                      : PlanFormat::kTable;
+    if (!flags->options.explain.empty() && flags->options.format == PlanFormat::kJson) {
+      std::cerr << "--explain: JSON has every reason whole already; leave out one of --explain and -o json\n";
+      exit_code = 2;
+      return;
+    }
     const auto most = text::parse_quantity(flags->max_document, 1);
     if (!most || *most < 1) {
       std::cerr << "--max-document: " << (most ? "must be positive" : most.error().str()) << "\n";

@@ -16,7 +16,7 @@
 
 namespace berth::cli {
 
-enum class PlanFormat : std::uint8_t { kTable, kJson };
+enum class PlanFormat : std::uint8_t { kTable, kWide, kJson };
 
 struct PlanOptions {
   // Files, folders (*.yaml, *.yml, *.json, in order of their names), "-" for standard input; or one decision log.
@@ -24,6 +24,7 @@ struct PlanOptions {
   std::optional<LiveOptions> live;  // a cluster as it is now, with the files laid over it
   std::string expect;               // expectations; "" = none
   PlanFormat format = PlanFormat::kTable;
+  std::vector<std::string> explain;  // workloads whose whole reason is shown instead of the plan
   std::optional<TimeMs>
       now;  // absent: the newest creation time in the input, plus one minute; of a live cluster, now
   std::uint64_t max_document = text::kMostDocumentBytes;  // bytes of one JSON text or YAML document

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/checked.h"
 #include "dialect/core.h"
 #include "dialect/gangs.h"
 #include "dialect/writes.h"
@@ -309,7 +310,57 @@ PlanLine PlanWorld::line_of(const dialect::WorkloadInfo& info) const {
   line.queue = info.queue;
   line.priority = info.priority;
   line.pods = info.pods;
+  const auto pods = intake_.pods_of(info.uid);
+  if (pods.size() != 1) return line;
+  const auto pod = pods_.find(std::string(pods.front().uid));
+  if (pod == pods_.end()) return line;
+  const auto& controller = pod->second.meta.controller;
+  if (!controller.kind.empty())
+    line.owner = fmt::format("{} {}/{}", controller.kind, pod->second.meta.ns, controller.name);
   return line;
+}
+
+PlanTotals PlanWorld::totals() const {
+  PlanTotals out;
+  std::map<std::string, PlanTotal> devices;
+  for (const auto& node : engine_.nodes()) {
+    ++out.nodes;
+    for (const auto& device : node.devices) devices[std::string(device.resource)];
+    for (const auto& amount : node.amounts) {
+      const auto it = devices.find(std::string(amount.resource));
+      if (it == devices.end()) continue;
+      it->second.capacity += amount.capacity;
+      it->second.used += std::max(amount.used, amount.promised);
+    }
+  }
+  std::map<std::string, PlanTotal> quotas;
+  for (const auto& queue : engine_.queues()) {
+    out.queues += queue.leaf ? 1 : 0;
+    for (const auto& quota : queue.quotas) {
+      PlanTotal& total = quotas[std::string(quota.resource)];
+      total.capacity = saturating_add(total.capacity, quota.nominal);
+      if (queue.leaf) total.used = saturating_add(total.used, quota.usage);
+    }
+  }
+  for (auto* map : {&devices, &quotas}) {
+    for (auto& [resource, total] : *map) {
+      total.resource = resource;
+      (map == &devices ? out.devices : out.quotas).push_back(total);
+    }
+  }
+  return out;
+}
+
+std::map<std::string, std::int64_t> PlanWorld::places() const {
+  std::map<std::string, std::int64_t> out;
+  for (const auto& queue : engine_.queues()) {
+    std::int64_t place = 0;
+    (void)engine_.each_in_line(queue.name, [&](const engine::LineView& view) {
+      out.emplace(view.uid, ++place);
+      return true;
+    });
+  }
+  return out;
 }
 
 PlanRound PlanWorld::decide(TimeMs now) {
@@ -318,12 +369,30 @@ PlanRound PlanWorld::decide(TimeMs now) {
   decided_at_ = now;
   stand(now);
   last_ = engine_.decide(now);
+  std::map<std::string_view, engine::WorkloadView> views;
+  const auto listed = engine_.workloads();
+  for (const auto& view : listed) views.emplace(view.uid, view);
+  const auto line_places = places();
+  const auto add_standing = [&](PlanLine& line, const std::string& uid) {
+    if (const auto view = views.find(uid); view != views.end() && view->second.created > sequence_)
+      line.created = view->second.created;
+    if (const auto at = line_places.find(uid); at != line_places.end()) line.place = at->second;
+  };
+  std::map<std::uint64_t, Verdict> shared;  // of work that waits for the same
+  const auto explain = [&](const std::string& uid) -> Result<Verdict> {
+    const auto alike = engine_.alike(uid);
+    if (!alike) return engine_.explain(uid);
+    if (const auto known = shared.find(*alike); known != shared.end()) return known->second;
+    BERTH_ASSIGN(Verdict verdict, engine_.explain(uid));
+    return shared.emplace(*alike, std::move(verdict)).first->second;
+  };
   std::set<std::string> touched;
   std::set<std::string> started;
   for (const auto& decision : last_) {
     const auto info = intake_.workload(decision.workload);
     if (!info) continue;
     PlanLine line = line_of(*info);
+    add_standing(line, decision.workload);
     line.slots = decision.slots;
     line.pods = static_cast<std::int64_t>(decision.slots.size());
     line.flavors = decision.flavors;
@@ -368,13 +437,11 @@ PlanRound PlanWorld::decide(TimeMs now) {
         break;  // the reason of what waits says it
     }
   }
-  std::map<std::string_view, engine::WorkloadView> views;
-  const auto listed = engine_.workloads();
-  for (const auto& view : listed) views.emplace(view.uid, view);
   for (const auto& info : intake_.workloads()) {
     const std::string uid(info.uid);
     PlanLine line = line_of(info);
-    const auto verdict = engine_.explain(uid);
+    add_standing(line, uid);
+    const auto verdict = explain(uid);
     line.reason = verdict ? dialect::readable(verdict->reason, intake_)
                           : Reason{ReasonCode::kInvalid, "", verdict.error().message, 0, 0, 0, {}};
     const auto view = views.find(uid);
@@ -413,6 +480,7 @@ PlanRound PlanWorld::decide(TimeMs now) {
     const bool refused = verdict && verdict->kind == VerdictKind::kRefused;
     (refused ? round.refused : round.waiting).push_back(std::move(line));
   }
+  round.totals = totals();
   return round;
 }
 

@@ -19,7 +19,10 @@ struct PlanLine {
   std::string name;   // namespace/name
   std::string queue;  // "" = none
   std::int64_t priority = 0;
-  std::int64_t pods = 0;  // that start, end, or wait
+  std::string owner;       // of a single pod: "Job default/train"; "" = none
+  TimeMs created = 0;      // 0: not known
+  std::int64_t place = 0;  // in the line of its queue, from 1; 0: it does not stand in line
+  std::int64_t pods = 0;   // that start, end, or wait
   std::vector<SlotPlacement> slots;
   std::vector<FlavorChoice> flavors;
   std::string beneficiary;  // eviction: whom for
@@ -27,8 +30,23 @@ struct PlanLine {
   Reason reason;
 };
 
+// Of the whole cluster, as the round leaves it. Base units.
+struct PlanTotal {
+  std::string resource;
+  std::int64_t capacity = 0;
+  std::int64_t used = 0;  // by what runs, starts, and holds room
+};
+
+struct PlanTotals {
+  std::int64_t nodes = 0;
+  std::vector<PlanTotal> devices;  // of all nodes
+  std::int64_t queues = 0;         // that take work
+  std::vector<PlanTotal> quotas;   // of all queues: capacity is the nominal quota
+};
+
 struct PlanRound {
   TimeMs now = 0;
+  PlanTotals totals;
   std::vector<PlanLine> starts, evictions, holds, released, waiting, refused;
   std::vector<PlanLine> running;  // as before, and not touched
   std::vector<PlanLine> ending;   // evicted in an earlier round, pods are still there
@@ -66,6 +84,9 @@ class PlanWorld {
   void release(const std::string& workload);
   void suspend(const std::set<std::string>& jobs);  // namespace/name
   PlanLine line_of(const dialect::WorkloadInfo& info) const;
+  PlanTotals totals() const;
+  // Of all that waits, by uid: its place in the line of its queue.
+  std::map<std::string, std::int64_t> places() const;
   void put_pod(dialect::Pod pod);
   void take_in(dialect::Pod& pod) const;
   void take_in_again();

@@ -15,7 +15,8 @@ class Table {
   explicit Table(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
   // As many words as the head has.
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  std::string str() const {
+  // `most`: characters of a line, beyond which the last word is cut; 0: no bound.
+  std::string str(std::size_t most = 0) const {
     std::vector<std::size_t> width(rows_.front().size(), 0);
     for (const auto& row : rows_) {
       for (std::size_t i = 0; i + 1 < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
@@ -27,6 +28,13 @@ class Table {
         out += i + 1 < row.size() ? fmt::format("{:<{}}  ", row[i], width[i]) : row[i];
       }
       out.resize(out.find_last_not_of(' ') + 1);
+      const std::size_t begin = out.rfind('\n') == std::string::npos ? 0 : out.rfind('\n') + 1;
+      if (most > 3 && out.size() - begin > most) {
+        std::size_t end = begin + most - 3;
+        while (end > begin && (static_cast<unsigned char>(out[end]) & 0xC0) == 0x80) --end;
+        out.resize(end);
+        out += "...";
+      }
       out += "\n";
     }
     return out;

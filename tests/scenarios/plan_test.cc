@@ -1,6 +1,7 @@
 // `berth plan` itself: formats, wrong input, what it says about objects that it does not read.
 #include "cli/plan.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -137,6 +138,68 @@ spec: {parent: ring}
   EXPECT_THAT(err(), Not(HasSubstr("below")));
   EXPECT_THAT(out(), HasSubstr("preempted by default/high, which ranks higher"));
   EXPECT_THAT(out(), HasSubstr("problem: Cohort below: its cohorts form a cycle: east -> west -> east"));
+}
+
+// Pods of one Job that wait for the same are one line, notes of one kind are one, no line is long, and totals end the table.
+TEST_F(Plan, TwoHundredWorkloadsAreReadable) {
+  std::string text = R"(apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {allocatable: {cpu: "64", pods: "110", nvidia.com/gpu: "8"}}
+)";
+  for (int i = 0; i < 200; ++i) {
+    text += fmt::format(
+        "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: a-pod-with-quite-a-long-name-{}}}\n"
+        "spec: {{containers: [{{name: c, resources: {{limits: {{nvidia.com/gpu: \"16\"}}}}}}]}}\n",
+        i);
+  }
+  for (int i = 0; i < 3; ++i) {
+    text += fmt::format(
+        "---\napiVersion: batch/v1\nkind: Job\nmetadata: {{name: notebooks-{}}}\n"
+        "spec: {{parallelism: 170, completions: 170, template: {{spec: {{restartPolicy: Never, containers: "
+        "[{{name: c, resources: {{limits: {{nvidia.com/gpu: \"1\"}}}}}}]}}}}}}\n",
+        i);
+  }
+  const std::string file = write("a.yaml", text);
+  EXPECT_EQ(run(file), 0) << err();
+  std::istringstream lines(out());
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) EXPECT_LT(line.size(), 160u) << line;
+  EXPECT_LT(count, 230) << out();
+  EXPECT_THAT(out(), HasSubstr("Job default/notebooks-0 (8 pods)"));
+  EXPECT_THAT(out(), HasSubstr("Job default/notebooks-0 (162 pods)"));
+  EXPECT_THAT(out(), HasSubstr("Job default/notebooks-2 (170 pods)"));
+  EXPECT_THAT(out(), HasSubstr("never: asks for 16 nvidia.com/gpu on a node, the largest has 8"));
+  EXPECT_THAT(out(), HasSubstr("1 node, 8 of 8 nvidia.com/gpu taken"));
+  EXPECT_THAT(out(), HasSubstr("planned with 170 pods made from its template (and 2 more such lines)"));
+  PlanOptions wide;
+  wide.files = {file};
+  wide.format = PlanFormat::kWide;
+  EXPECT_EQ(run(wide), 0);
+  EXPECT_THAT(out(), HasSubstr("PRIORITY  AGE"));
+}
+
+TEST_F(Plan, ExplainsAWorkloadWhole) {
+  PlanOptions options;
+  options.files = {write("a.yaml", std::string(kCluster) + R"(---
+apiVersion: v1
+kind: Pod
+metadata: {name: huge, creationTimestamp: 2026-01-01T00:00:00Z}
+spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: "4"}}}]}
+)")};
+  options.now = 1'767'227'400'000;  // half past midnight
+  options.explain = {"huge", "default/low"};
+  EXPECT_EQ(run(options), 0) << err();
+  EXPECT_THAT(out(), HasSubstr("default/huge waits\n  1 pod, queue -, priority 0, age 30m"));
+  EXPECT_THAT(out(),
+              HasSubstr("\n  1 pod needs a place, room for 0\n    asks for 4 nvidia.com/gpu on a node, "
+                        "the largest has 2\n"));
+  EXPECT_THAT(out(), HasSubstr("default/low is evicted\n"));
+  EXPECT_THAT(out(), Not(HasSubstr("run on")));
+  options.explain = {"hugh"};
+  EXPECT_EQ(run(options), 2);
+  EXPECT_THAT(out(), IsEmpty());
+  EXPECT_THAT(err(), HasSubstr("there is no workload default/hugh; did you mean default/huge?"));
 }
 
 TEST_F(Plan, OnlyTheNamedSchedulersPods) {

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "cli/plan.h"
+#include "scenarios/schema_support.h"
 
 namespace berth::cli {
 namespace {
@@ -50,6 +51,20 @@ TEST_P(Scenario, Repeats) {
   run_plan(options, first, err);
   run_plan(options, second, err);
   EXPECT_EQ(first.str(), second.str());
+  std::ifstream file(fs::path(BERTH_SOURCE_DIR) / "docs" / "plan.schema.json");
+  const testing::Schema schema(testing::Json::parse(file));
+  EXPECT_EQ(schema.check(testing::Json::parse(first.str())), "");
+}
+
+// Lines of the table are short, whatever the scenario.
+TEST_P(Scenario, TableIsBelow160Columns) {
+  std::ostringstream out, err;
+  run_plan(options_of(GetParam()), out, err);
+  std::istringstream lines(out.str());
+  for (std::string line; std::getline(lines, line);) {
+    const bool of_table = !line.starts_with("note: ") && !line.starts_with("problem: ");
+    EXPECT_TRUE(!of_table || line.size() < 160) << line;
+  }
 }
 
 // The test can fail: an expectation that is turned into its opposite is not met.
@@ -78,6 +93,28 @@ std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Scenario, ::testing::ValuesIn(names()), test_name);
+
+// The validator can fail.
+TEST(Scenarios, SchemaRefusesWhatIsWrong) {
+  std::ifstream file(fs::path(BERTH_SOURCE_DIR) / "docs" / "plan.schema.json");
+  const testing::Schema schema(testing::Json::parse(file));
+  const testing::Json good = {{"format", "berth-plan"},           {"version", 1},
+                              {"rounds", testing::Json::array()}, {"problems", testing::Json::array()},
+                              {"notes", testing::Json::array()},  {"notRead", testing::Json::object()}};
+  EXPECT_EQ(schema.check(good), "");
+  testing::Json bad = good;
+  bad["version"] = 2;
+  EXPECT_THAT(schema.check(bad), HasSubstr("$.version: 2 is not allowed"));
+  bad = good;
+  bad["notes"] = {1};
+  EXPECT_THAT(schema.check(bad), HasSubstr("$.notes[0]: is no string"));
+  bad = good;
+  bad["more"] = 1;
+  EXPECT_THAT(schema.check(bad), HasSubstr("more is not in the schema"));
+  bad = good;
+  bad.erase("rounds");
+  EXPECT_THAT(schema.check(bad), HasSubstr("lacks rounds"));
+}
 
 TEST(Scenarios, AreMany) {
   EXPECT_GE(names().size(), 40u);
