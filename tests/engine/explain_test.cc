@@ -11,10 +11,10 @@
 namespace berth::engine::test {
 namespace {
 
-const Reason* find(const Reason& reason, ReasonCode code) {
+const Reason* part_of(const Reason& reason, ReasonCode code) {
   if (reason.code == code) return &reason;
   for (const Reason& child : reason.children) {
-    if (const Reason* found = find(child, code)) return found;
+    if (const Reason* found = part_of(child, code)) return found;
   }
   return nullptr;
 }
@@ -48,7 +48,7 @@ TEST(Explain, NamesThePodSetThatIsShort) {
   EXPECT_NE(text.find("3 pods (worker, 8 nvidia.com/gpu each) need a place, room for 2"), std::string::npos)
       << text;
   EXPECT_EQ(text.find("lack cpu"), std::string::npos) << text;
-  const Reason* room = find(reason, ReasonCode::kNodeRoom);
+  const Reason* room = part_of(reason, ReasonCode::kNodeRoom);
   ASSERT_NE(room, nullptr) << text;
   EXPECT_EQ(room->nodes, 2);
   EXPECT_EQ(room->have, 2);
@@ -64,7 +64,7 @@ TEST(Explain, SaysThatPodSetsDoNotFitTogether) {
   e.decide(1);
   const Reason reason = e.explain("gang")->reason;
   const std::string text = to_text(reason);
-  ASSERT_NE(find(reason, ReasonCode::kTogether), nullptr) << text;
+  ASSERT_NE(part_of(reason, ReasonCode::kTogether), nullptr) << text;
   EXPECT_NE(text.find("beside the others, 1 pod (worker, 8 nvidia.com/gpu each) needs a place, room for 0: "
                       "1 node lacks free nvidia.com/gpu"),
             std::string::npos)
@@ -77,14 +77,14 @@ TEST(Explain, FollowsWhatStartsAndEndsMeanwhile) {
   for (const char* name : {"n1", "n2", "n3"}) ok(e.apply(plain_node(name, 64, 8)));
   ok(e.apply(gang("waits", 4, 8)));
   e.decide(1);
-  EXPECT_EQ(find(e.explain("waits")->reason, ReasonCode::kNodes)->have, 3);
+  EXPECT_EQ(part_of(e.explain("waits")->reason, ReasonCode::kNodes)->have, 3);
   ok(e.apply(gang("other", 2, 8)));  // it takes room that the gang cannot use, and wakes nobody
   e.decide(2);
   const Reason reason = e.explain("waits")->reason;
-  EXPECT_EQ(find(reason, ReasonCode::kNodes)->have, 1);
-  ASSERT_NE(find(reason, ReasonCode::kNodeDevice), nullptr);
-  EXPECT_EQ(find(reason, ReasonCode::kNodeDevice)->nodes, 2);
-  EXPECT_EQ(find(reason, ReasonCode::kEnough)->need, 3);
+  EXPECT_EQ(part_of(reason, ReasonCode::kNodes)->have, 1);
+  ASSERT_NE(part_of(reason, ReasonCode::kNodeDevice), nullptr);
+  EXPECT_EQ(part_of(reason, ReasonCode::kNodeDevice)->nodes, 2);
+  EXPECT_EQ(part_of(reason, ReasonCode::kEnough)->need, 3);
 }
 
 TEST(Explain, FollowsQuota) {
@@ -97,7 +97,7 @@ TEST(Explain, FollowsQuota) {
   e.decide(1);
   ok(e.apply(gang("too", 1, 8, 0, "q")));
   e.decide(2);
-  EXPECT_EQ(find(e.explain("too")->reason, ReasonCode::kQuota)->have, 0);
+  EXPECT_EQ(part_of(e.explain("too")->reason, ReasonCode::kQuota)->have, 0);
   ok(e.apply(WorkloadRemove{"waits-less"}));
   ok(e.apply(WorkloadUpsert{gang_workload("small", 1, 4, 5, "q")}));
   e.decide(3);
@@ -105,7 +105,7 @@ TEST(Explain, FollowsQuota) {
   ok(e.apply(gang("after", 1, 8, 0, "q")));
   e.decide(4);
   const Reason reason = e.explain("after")->reason;
-  EXPECT_EQ(find(reason, ReasonCode::kQuota)->have, 4000);
+  EXPECT_EQ(part_of(reason, ReasonCode::kQuota)->have, 4000);
   EXPECT_NE(to_text(reason).find("4 more nvidia.com/gpu of quota in flavor f would be enough"),
             std::string::npos)
       << to_text(reason);
@@ -126,7 +126,7 @@ TEST(Explain, CountsQuotaOverTheWholeGang) {
   ok(e.apply(WorkloadUpsert{w}));
   e.decide(2);
   const Reason reason = e.explain("gang")->reason;
-  const Reason* quota = find(reason, ReasonCode::kQuota);
+  const Reason* quota = part_of(reason, ReasonCode::kQuota);
   ASSERT_NE(quota, nullptr) << to_text(reason);
   EXPECT_EQ(quota->need, 17'000);
   EXPECT_EQ(quota->have, 16'000);
@@ -150,7 +150,7 @@ TEST(Explain, APodThatIsTooLargeForEveryNodeIsToldSo) {
             std::string::npos)
       << to_text(reason);
   EXPECT_EQ(brief(reason), "never: asks for 16 nvidia.com/gpu on a node, the largest has 8");
-  EXPECT_EQ(find(reason, ReasonCode::kEnough), nullptr);
+  EXPECT_EQ(part_of(reason, ReasonCode::kEnough), nullptr);
 }
 
 TEST(Explain, NamesTheBestDomainAndWhatItLacks) {
@@ -186,7 +186,7 @@ TEST(Explain, ADomainCountsTheGangAsAWhole) {
   ok(e.apply(WorkloadUpsert{w}));
   e.decide(1);
   const Reason reason = e.explain("gang")->reason;
-  const Reason* rack = find(reason, ReasonCode::kTopology);
+  const Reason* rack = part_of(reason, ReasonCode::kTopology);
   ASSERT_NE(rack, nullptr) << to_text(reason);
   EXPECT_EQ(rack->need, 8);
   EXPECT_EQ(rack->have, 4);

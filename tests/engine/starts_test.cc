@@ -9,7 +9,7 @@ namespace {
 
 using namespace test;
 
-constexpr TimeMs kNow = 1'000'000'000;
+constexpr TimeMs kStartedAt = 1'000'000'000;
 
 SlotUpdate runs(const std::string& uid, TimeMs since, std::int64_t index = 0,
                 const std::string& node = "n0") {
@@ -41,76 +41,76 @@ class Starts : public ::testing::Test {
 };
 
 TEST_F(Starts, WhoRanLessLosesLess) {
-  adopt("minutes", kNow - 120'000);
-  adopt("hours", kNow - 36'000'000);
-  EXPECT_EQ(victim_at(kNow), "minutes");
-  EXPECT_EQ(*e.victim_cost("hours", kNow), 4 * 36'000'000);
+  adopt("minutes", kStartedAt - 120'000);
+  adopt("hours", kStartedAt - 36'000'000);
+  EXPECT_EQ(victim_at(kStartedAt), "minutes");
+  EXPECT_EQ(*e.victim_cost("hours", kStartedAt), 4 * 36'000'000);
 }
 
 TEST_F(Starts, InWhateverOrderTheyAreTold) {
-  adopt("hours", kNow - 36'000'000);
-  adopt("minutes", kNow - 120'000);
-  EXPECT_EQ(victim_at(kNow), "minutes");
+  adopt("hours", kStartedAt - 36'000'000);
+  adopt("minutes", kStartedAt - 120'000);
+  EXPECT_EQ(victim_at(kStartedAt), "minutes");
 }
 
 // Not since 1970.
 TEST_F(Starts, OneThatNobodyKnowsIsTheFirstDecision) {
   adopt("unknown", 0);
-  adopt("hours", kNow - 36'000'000);
-  EXPECT_EQ(victim_at(kNow), "unknown");
-  EXPECT_EQ(*e.victim_cost("hours", kNow + 1000), 4 * 36'001'000);
+  adopt("hours", kStartedAt - 36'000'000);
+  EXPECT_EQ(victim_at(kStartedAt), "unknown");
+  EXPECT_EQ(*e.victim_cost("hours", kStartedAt + 1000), 4 * 36'001'000);
 }
 
 TEST_F(Starts, OneThatNobodyKnowsIsLaterTheDecisionBefore) {
-  e.decide(kNow);
+  e.decide(kStartedAt);
   adopt("unknown", 0);
-  EXPECT_EQ(*e.victim_cost("unknown", kNow + 1000), 4 * 1000);
-  e.decide(kNow + 5000);
-  EXPECT_EQ(*e.victim_cost("unknown", kNow + 5000), 4 * 5000);
+  EXPECT_EQ(*e.victim_cost("unknown", kStartedAt + 1000), 4 * 1000);
+  e.decide(kStartedAt + 5000);
+  EXPECT_EQ(*e.victim_cost("unknown", kStartedAt + 5000), 4 * 5000);
 }
 
 // The clock of a kubelet may be ahead.
 TEST_F(Starts, OneInTheFutureIsNow) {
-  adopt("ahead", kNow + 3'600'000);
-  e.decide(kNow);
-  EXPECT_EQ(*e.victim_cost("ahead", kNow), 0);
-  EXPECT_EQ(*e.victim_cost("ahead", kNow + 60'000), 4 * 60'000) << "and it does not stay ahead";
+  adopt("ahead", kStartedAt + 3'600'000);
+  e.decide(kStartedAt);
+  EXPECT_EQ(*e.victim_cost("ahead", kStartedAt), 0);
+  EXPECT_EQ(*e.victim_cost("ahead", kStartedAt + 60'000), 4 * 60'000) << "and it does not stay ahead";
 }
 
 TEST_F(Starts, OfAGangItIsTheEarliest) {
   ok(e.apply(gang("g", 3, 2, 0, "q")));
-  ok(e.apply(runs("g", kNow - 1000, 0)));
+  ok(e.apply(runs("g", kStartedAt - 1000, 0)));
   ok(e.apply(runs("g", 0, 1)));
-  ok(e.apply(runs("g", kNow - 9000, 2)));
-  e.decide(kNow);
-  EXPECT_EQ(*e.victim_cost("g", kNow), 6 * 9000);
+  ok(e.apply(runs("g", kStartedAt - 9000, 2)));
+  e.decide(kStartedAt);
+  EXPECT_EQ(*e.victim_cost("g", kStartedAt), 6 * 9000);
 }
 
 // What the engine started itself is not started anew by what is seen of it.
 TEST_F(Starts, OfWhatItStartedItselfItIsTheDecision) {
   ok(e.apply(gang("own", 1, 4, 0, "q")));
-  ASSERT_EQ(e.decide(kNow).size(), 1u);
-  ok(e.apply(runs("own", kNow + 700)));
-  e.decide(kNow + 1000);
-  EXPECT_EQ(*e.victim_cost("own", kNow + 1000), 4 * 1000);
+  ASSERT_EQ(e.decide(kStartedAt).size(), 1u);
+  ok(e.apply(runs("own", kStartedAt + 700)));
+  e.decide(kStartedAt + 1000);
+  EXPECT_EQ(*e.victim_cost("own", kStartedAt + 1000), 4 * 1000);
 }
 
 TEST_F(Starts, MinimumRuntimeCountsFromIt) {
   Queue q = std::get<QueueUpsert>(gpu_queue("q", "", 8)).queue;
   q.preemption.minimum_runtime = 3'600'000;
   ok(e.apply(QueueUpsert{q}));
-  adopt("young", kNow - 60'000);
-  adopt("old", kNow - 3'600'000);
-  EXPECT_EQ(victim_at(kNow), "old") << "the other one has not run its hour";
+  adopt("young", kStartedAt - 60'000);
+  adopt("old", kStartedAt - 3'600'000);
+  EXPECT_EQ(victim_at(kStartedAt), "old") << "the other one has not run its hour";
 }
 
 TEST_F(Starts, YoungestFirstGoesByIt) {
   Queue q = std::get<QueueUpsert>(gpu_queue("q", "", 8)).queue;
   q.preemption.victims = VictimOrder::kYoungestFirst;
   ok(e.apply(QueueUpsert{q}));
-  adopt("old", kNow - 3'600'000);
-  adopt("young", kNow - 60'000);
-  EXPECT_EQ(victim_at(kNow), "young");
+  adopt("old", kStartedAt - 3'600'000);
+  adopt("young", kStartedAt - 60'000);
+  EXPECT_EQ(victim_at(kStartedAt), "young");
 }
 
 // Least attained service: work that has had ten hours stands behind what has had nothing, at the first decision after a restart.
@@ -123,9 +123,9 @@ TEST_F(Starts, ServiceCountsFromIt) {
   Workload served = gang_workload("served", 1, 8, 0, "q");
   served.restart.checkpoint_every = kMinute;
   ok(e.apply(WorkloadUpsert{served}));
-  ok(e.apply(runs("served", kNow - 1000 * kHour)));
+  ok(e.apply(runs("served", kStartedAt - 1000 * kHour)));
   ok(e.apply(gang("new", 1, 8, 0, "q")));
-  const auto d = e.decide(kNow);
+  const auto d = e.decide(kStartedAt);
   ASSERT_FALSE(d.empty());
   EXPECT_EQ(d[0].kind, DecisionKind::kEvict);
   EXPECT_EQ(d[0].workload, "served");
@@ -136,18 +136,18 @@ TEST_F(Starts, ARunThatEndedBeforeTheFirstDecisionIsNone) {
   Workload w = gang_workload("w", 1, 4, 0, "q");
   w.restart.overhead = 600'000;
   ok(e.apply(WorkloadUpsert{w}));
-  ok(e.apply(runs("w", kNow - 5000)));
+  ok(e.apply(runs("w", kStartedAt - 5000)));
   ok(e.apply(SlotUpdate{"w", 0, 0, SlotState::kGone, ""}));
   ok(e.apply(SlotUpdate{"w", 0, 0, SlotState::kWaiting, ""}));
-  ASSERT_EQ(e.decide(kNow).size(), 1u);
-  EXPECT_EQ(*e.victim_cost("w", kNow + 60'000), 4 * (60'000 + 600'000));
+  ASSERT_EQ(e.decide(kStartedAt).size(), 1u);
+  EXPECT_EQ(*e.victim_cost("w", kStartedAt + 60'000), 4 * (60'000 + 600'000));
   ok(e.audit());
 }
 
 // A held queue: nothing new, but what was admitted makes up for what it lost.
 TEST_F(Starts, AHeldQueueLetsAdmittedWorkGoOn) {
   ok(e.apply(gang("g", 4, 1, 0, "q")));
-  ASSERT_EQ(e.decide(kNow).size(), 1u);
+  ASSERT_EQ(e.decide(kStartedAt).size(), 1u);
   Queue q = std::get<QueueUpsert>(gpu_queue("q", "", 8)).queue;
   q.stop = StopPolicy::kHold;
   ok(e.apply(QueueUpsert{q}));
@@ -157,7 +157,7 @@ TEST_F(Starts, AHeldQueueLetsAdmittedWorkGoOn) {
   ok(e.apply(WorkloadUpsert{again}));
   ok(e.apply(SlotUpdate{"g", 0, 2, SlotState::kGone, ""}));
   ok(e.apply(SlotUpdate{"g", 0, 2, SlotState::kWaiting, ""}));
-  const auto d = e.decide(kNow + 1000);
+  const auto d = e.decide(kStartedAt + 1000);
   ASSERT_EQ(d.size(), 2u);
   EXPECT_EQ(d[0].workload, "g") << "a pod of a gang that runs";
   EXPECT_EQ(d[0].slots.size(), 1u);
@@ -165,7 +165,7 @@ TEST_F(Starts, AHeldQueueLetsAdmittedWorkGoOn) {
   EXPECT_EQ(e.verdict("new")->reason.code, ReasonCode::kQueueStopped);
   q.stop = StopPolicy::kHoldAndDrain;
   ok(e.apply(QueueUpsert{q}));
-  EXPECT_EQ(e.decide(kNow + 2000).size(), 2u) << "both end";
+  EXPECT_EQ(e.decide(kStartedAt + 2000).size(), 2u) << "both end";
   ok(e.audit());
 }
 
