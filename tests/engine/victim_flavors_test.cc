@@ -25,10 +25,10 @@ namespace {
 using namespace test;
 
 constexpr std::size_t kMostFlavors = 3;
-constexpr TimeMs kNow = 1'000'000;
+constexpr TimeMs kDecideAt = 1'000'000;
 using ByFlavor = std::array<std::int64_t, kMostFlavors>;
 
-struct Job {
+struct FlavorJob {
   std::string uid;
   std::size_t flavor = 0;
   std::size_t queue = 0;
@@ -52,7 +52,7 @@ struct World {
   Reclaim reclaim = Reclaim::kNever;
   std::array<ByFlavor, 2> nominal{};
   std::vector<std::size_t> flavor_of;  // by node, 8 GPUs each
-  std::vector<Job> jobs;
+  std::vector<FlavorJob> jobs;
   std::vector<Part> high;
   std::int64_t priority = 0;
   std::size_t queue = 0;
@@ -98,7 +98,7 @@ void build(World& w, Random& r) {
   TimeMs now = 1000;
   const std::int64_t most = r.between(3, 8);
   for (std::int64_t i = 0; i < most; ++i) {
-    Job job;
+    FlavorJob job;
     job.uid = fmt::format("j{}", i);
     job.queue = r.below(w.queues);
     job.priority = r.between(0, 2);
@@ -126,7 +126,7 @@ void build(World& w, Random& r) {
     }
     now += 1000 * r.between(1, 80);
   }
-  for (Job& job : w.jobs) job.cost = *w.engine.victim_cost(job.uid, kNow);
+  for (FlavorJob& job : w.jobs) job.cost = *w.engine.victim_cost(job.uid, kDecideAt);
   w.queue = r.below(w.queues);
   w.priority = r.between(1, 3);
   for (std::int64_t s = r.between(2, 3); s > 0; --s) w.high.push_back({r.between(1, 2), r.between(1, 8)});
@@ -146,7 +146,7 @@ Workload high_of(const World& w) {
   return high;
 }
 
-struct Found {
+struct FoundSet {
   bool own = false;  // some of its own queue yield
   bool borrows = false;
   std::int64_t priority = kInt64Min;
@@ -170,7 +170,8 @@ bool fits(const World& w, std::vector<std::pair<std::size_t, std::int64_t>>& slo
   return false;
 }
 
-std::optional<Found> with_victims(const World& w, const std::vector<std::size_t>& flavor, std::uint32_t set) {
+std::optional<FoundSet> with_victims(const World& w, const std::vector<std::size_t>& flavor,
+                                     std::uint32_t set) {
   ByFlavor need{};
   std::vector<std::pair<std::size_t, std::int64_t>> slots;
   for (std::size_t s = 0; s < w.high.size(); ++s) {
@@ -178,16 +179,16 @@ std::optional<Found> with_victims(const World& w, const std::vector<std::size_t>
     for (std::int64_t i = 0; i < w.high[s].count; ++i) slots.emplace_back(flavor[s], w.high[s].gpus);
   }
   std::array<ByFlavor, 2> used{};
-  for (const Job& job : w.jobs) used[job.queue][job.flavor] += job.gpus * job.slots;
+  for (const FlavorJob& job : w.jobs) used[job.queue][job.flavor] += job.gpus * job.slots;
   bool within = true;  // its own quota, as things are
   for (std::size_t f = 0; f < w.flavors; ++f)
     within = within && (need[f] == 0 || used[w.queue][f] + need[f] <= w.nominal[w.queue][f]);
   std::vector<std::int64_t> free(w.flavor_of.size(), 8);
-  Found found;
+  FoundSet found;
   ByFlavor taken{}, largest{};
   std::array<ByFlavor, 2> left = used;
   for (std::size_t j = 0; j < w.jobs.size(); ++j) {
-    const Job& job = w.jobs[j];
+    const FlavorJob& job = w.jobs[j];
     if ((set >> j & 1) == 0) {
       for (const std::size_t n : job.nodes) free[n] -= job.gpus;
       continue;
@@ -221,15 +222,15 @@ std::optional<Found> with_victims(const World& w, const std::vector<std::size_t>
   return fits(w, slots, 0, free) ? std::optional(found) : std::nullopt;
 }
 
-std::optional<Found> best_of_all(const World& w) {
-  std::optional<Found> best;
+std::optional<FoundSet> best_of_all(const World& w) {
+  std::optional<FoundSet> best;
   std::vector<std::size_t> flavor(w.high.size(), 0);
   const std::function<void(std::size_t)> go = [&](std::size_t s) {
     if (s < flavor.size()) {
       for (flavor[s] = 0; flavor[s] < w.flavors; ++flavor[s]) go(s + 1);
       return;
     }
-    std::optional<Found> here;
+    std::optional<FoundSet> here;
     for (std::uint32_t set = 0; set < std::uint32_t{1} << w.jobs.size(); ++set) {
       const auto found = with_victims(w, flavor, set);
       if (found && (!here || found->worth() < here->worth())) here = found;
@@ -248,7 +249,7 @@ std::string text_of(const World& w, const std::vector<Decision>& decisions) {
     out += fmt::format("\nq{}:", q);
     for (std::size_t f = 0; f < w.flavors; ++f) out += fmt::format(" {}", w.nominal[q][f]);
   }
-  for (const Job& j : w.jobs) {
+  for (const FlavorJob& j : w.jobs) {
     out += fmt::format("\n{} q{} f{} priority {} cost {}: {} x {} on", j.uid, j.queue, j.flavor, j.priority,
                        j.cost, j.slots, j.gpus);
     for (const std::size_t n : j.nodes) out += fmt::format(" n{}", n);
@@ -277,17 +278,17 @@ void compare(bool opaque) {
     w.opaque = opaque;
     build(w, r);
     ok(w.engine.apply(WorkloadUpsert{high_of(w)}));
-    const auto decisions = w.engine.decide(kNow);
+    const auto decisions = w.engine.decide(kDecideAt);
     ok(w.engine.audit());
-    Found found;
+    FoundSet found;
     bool starts = false;
     std::vector<std::string> chosen;
     for (const Decision& d : decisions) {
       starts = starts || (d.kind == DecisionKind::kStart && d.workload == "high");
       for (const FlavorChoice& f : d.flavors) chosen.push_back(f.flavor);
       if (d.kind != DecisionKind::kEvict) continue;
-      const Job& job =
-          *std::find_if(w.jobs.begin(), w.jobs.end(), [&](const Job& j) { return j.uid == d.workload; });
+      const FlavorJob& job = *std::find_if(w.jobs.begin(), w.jobs.end(),
+                                           [&](const FlavorJob& j) { return j.uid == d.workload; });
       found.own = found.own || job.queue == w.queue;
       found.priority = std::max(found.priority, job.priority);
       found.cost += d.cost;

@@ -102,9 +102,10 @@ MUTANTS = [
         ('  if (strict) return blocked.empty() ? nullptr : &*blocked.begin();',
          '  if (strict) return blocked.empty() || broken("line-jumped") ? nullptr : &*blocked.begin();'),
     ]),
-    ('quota-told-wrong', 7, 'a reason says that one unit of quota more is left than is', 'place/placer.cc', [
-        ('              never ? most : have,\n',
-         '              never ? most : have + (broken("quota-told-wrong") ? 1 : 0),\n'),
+    ('quota-told-wrong', 7, 'a reason says that one unit of quota more is left than is',
+     'place/placer_notes.cc', [
+        ('never ? most : saturating_add(have, given),\n',
+         'never ? most : saturating_add(have, given) + (broken("quota-told-wrong") ? 1 : 0),\n'),
     ]),
     ('forgetful', 8, 'a decision depends on how many were made by the process', 'decide.cc', [
         ('  d.cost = cost;\n',
