@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "cli/plan.h"
-#include "scenarios/schema_support.h"
+#include "schema_support.h"
 
 namespace berth::cli {
 namespace {
