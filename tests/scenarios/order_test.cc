@@ -26,13 +26,13 @@ using dialect::Object;
 
 constexpr int kShuffles = 12;
 
-fs::path folder() {
+fs::path order_folder() {
   return fs::path(BERTH_SOURCE_DIR) / "tests" / "scenarios";
 }
 
-std::vector<std::string> names() {
+std::vector<std::string> order_names() {
   std::vector<std::string> out;
-  for (const auto& entry : fs::directory_iterator(folder())) {
+  for (const auto& entry : fs::directory_iterator(order_folder())) {
     if (entry.is_directory()) out.push_back(entry.path().filename().string());
   }
   std::sort(out.begin(), out.end());
@@ -107,7 +107,7 @@ std::string plan_of(const PlanInput& input, const std::vector<Object>& objects, 
 class Order : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Order, DoesNotMatter) {
-  const fs::path scenario = folder() / GetParam();
+  const fs::path scenario = order_folder() / GetParam();
   const auto expected_of = read_expectations((scenario / "expect.yaml").string());
   ASSERT_TRUE(expected_of.has_value());
   std::vector<std::string> later;  // what comes in steps
@@ -134,13 +134,13 @@ TEST_P(Order, DoesNotMatter) {
   }
 }
 
-std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
+std::string order_test_name(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Order, ::testing::ValuesIn(names()), test_name);
+INSTANTIATE_TEST_SUITE_P(All, Order, ::testing::ValuesIn(order_names()), order_test_name);
 
 }  // namespace
 }  // namespace berth::cli
