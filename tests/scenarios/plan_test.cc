@@ -196,10 +196,10 @@ spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: "4"}}}]}
                         "the largest has 2\n"));
   EXPECT_THAT(out(), HasSubstr("default/low is evicted\n"));
   EXPECT_THAT(out(), Not(HasSubstr("run on")));
-  options.explain = {"hugh"};
+  options.explain = {"hugee"};
   EXPECT_EQ(run(options), 2);
   EXPECT_THAT(out(), IsEmpty());
-  EXPECT_THAT(err(), HasSubstr("there is no workload default/hugh; did you mean default/huge?"));
+  EXPECT_THAT(err(), HasSubstr("there is no workload default/hugee; did you mean default/huge?"));
 }
 
 TEST_F(Plan, OnlyTheNamedSchedulersPods) {
