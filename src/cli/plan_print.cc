@@ -87,19 +87,19 @@ std::vector<Row> rows_of(const std::vector<PlanLine>& lines, bool wide) {
   std::map<std::string, std::size_t> first;
   for (const auto& line : lines) {
     std::string why = wide ? dialect::text_of(line.reason) : dialect::brief_of(line.reason);
-    const auto at = line.owner.empty() ? first.end()
-                                       : first.find(fmt::format("{}|{}|{}|{}|{}", line.owner, line.queue,
-                                                                line.priority, line.beneficiary, why));
-    if (at == first.end()) {
-      if (!line.owner.empty()) {
-        first.emplace(
-            fmt::format("{}|{}|{}|{}|{}", line.owner, line.queue, line.priority, line.beneficiary, why),
-            out.size());
-      }
+    std::size_t at = out.size();
+    if (!line.owner.empty()) {
+      at = first
+               .try_emplace(fmt::format("{}|{}|{}|{}|{}", line.owner, line.queue, line.priority,
+                                        line.beneficiary, why),
+                            at)
+               .first->second;
+    }
+    if (at == out.size()) {
       out.push_back({line, std::move(why), 1});
       continue;
     }
-    Row& row = out[at->second];
+    Row& row = out[at];
     ++row.workloads;
     row.line.pods += line.pods;
     row.line.cost += line.cost;

@@ -508,20 +508,21 @@ void PlanWorld::carry_out_starts() {
 // As the scheduler releases what it has started (scheduler/carrier.h): a suspended Job runs from now on, and what could start with fewer
 // pods keeps those that it has got.
 void PlanWorld::release(const std::string& workload) {
+  const auto job = std::find_if(jobs_.begin(), jobs_.end(),
+                                [&](const auto& known) { return known.second.meta.uid == workload; });
+  if (job == jobs_.end() || !job->second.suspend) {
+    if (!intake_.starts_once(workload)) return;
+    const auto listed = engine_.workloads();
+    const auto view =
+        std::find_if(listed.begin(), listed.end(), [&](const auto& v) { return v.uid == workload; });
+    if (view != listed.end()) intake_.grant(workload, view->slots_running);
+    return;
+  }
   std::set<std::string> kept, rest;  // pods
   for (const auto& pod : intake_.pods_of(workload)) {
     const auto slot = engine_.slot(workload, pod.pod_set, pod.index);
     const bool has_place = slot && (slot->state == SlotState::kBinding || slot->state == SlotState::kRunning);
     (has_place ? kept : rest).emplace(pod.uid);
-  }
-  const auto job = std::find_if(jobs_.begin(), jobs_.end(),
-                                [&](const auto& known) { return known.second.meta.uid == workload; });
-  if (job == jobs_.end() || !job->second.suspend) {
-    const auto listed = engine_.workloads();
-    const auto view =
-        std::find_if(listed.begin(), listed.end(), [&](const auto& v) { return v.uid == workload; });
-    if (intake_.starts_once(workload) && view != listed.end()) intake_.grant(workload, view->slots_running);
-    return;
   }
   dialect::Job next = job->second;
   const auto pods = static_cast<std::int64_t>(kept.size());

@@ -18,7 +18,8 @@ bool Decider::try_flavors(WorkloadId id, std::int64_t& steps) {
   Assignments all(state_, w, needs_of(w, Ask::kLeast), steps);
   if (!all.several()) return false;
 
-  // What one assignment of flavors to pod sets would lead to, with its charges in the trial: a start, a wait for room that is about to be free, victims.
+  // An assignment of flavors to pod sets leads to a start, to a wait for room that is about to be free, or to victims. Its
+  // charges are in the trial.
   struct Found {
     FlavorRating rating;
     bool starts = false;
@@ -63,9 +64,8 @@ bool Decider::try_flavors(WorkloadId id, std::int64_t& steps) {
       return std::nullopt;
     }
     found.plan = std::move(*plan);
-    const bool own = std::any_of(found.plan.victims.begin(), found.plan.victims.end(),
-                                 [](const VictimPlan::Victim& v) { return !v.reclaim; });
-    found.rating = {own ? FlavorMode::kPreempts : FlavorMode::kReclaims, reach()};
+    found.rating = {found.plan.takes_from_own_queue() ? FlavorMode::kPreempts : FlavorMode::kReclaims,
+                    reach()};
     return found;
   };
   const auto decide = [&](const Found& found) {

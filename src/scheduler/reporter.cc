@@ -115,7 +115,7 @@ bool Reporter::may_write(const std::string& uid, const kube::PodCondition& condi
 TimeMs Reporter::oldest_look() const {
   if (round_.empty()) return kEndOfTime;
   const auto it = looked_.find(round_.first());
-  const bool fresh = it != looked_.end() && it->second.changes == engine_.changes();
+  const bool fresh = it != looked_.end() && it->second == engine_.changes();
   return fresh ? kEndOfTime : round_.next();
 }
 
@@ -201,7 +201,7 @@ bool Reporter::look_in_round(TimeMs now, bool& starved) {
   }
   if (waits) {
     round_.put(workload, now);
-    looked_[workload].changes = engine_.changes();
+    looked_[workload] = engine_.changes();
   } else {
     looked_.erase(workload);
   }
@@ -291,7 +291,7 @@ bool Reporter::work(TimeMs now, bool busy, int most) {
     }
     if (!waits) continue;
     round_.set(workload, now);
-    looked_.try_emplace(workload).first->second.changes = engine_.changes();
+    looked_[workload] = engine_.changes();
   }
   for (; most > 0 && !starved && look_in_round(now, starved); --most) any = true;
   for (; most > 0 && !events_.empty(); --most) {

@@ -126,12 +126,10 @@ class Reporter {
     std::uint64_t changes = 0;  // of the engine
     TimeMs at = 0;
   };
-  struct Looked {
-    std::uint64_t changes = 0;
-  };
-  Due due_;                                         // workloads
-  Due round_;                                       // workloads that wait, by when they were last looked at
-  std::unordered_map<std::string, Looked> looked_;  // those of the round
+  Due due_;    // workloads
+  Due round_;  // workloads that wait, by when they were last looked at
+  std::unordered_map<std::string, std::uint64_t>
+      looked_;  // those of the round: the engine's changes until then
   std::unordered_map<std::uint64_t, Explained> explained_;  // by what is alike
   TimeMs swept_ = 0;                                        // explained_
   std::unordered_map<std::string, Told> told_;              // by pod, or Job

@@ -59,16 +59,6 @@ class PrebuiltSlicesTest : public WorkloadObjectsTest {
     }
     w_->turn();
   }
-  void remove_object(const std::string& name) {
-    objects_.erase(name);
-    Inbox inbox;
-    inbox.push(dialect::Kind::kWorkload,
-               {kube::ChangeType::kDeleted, "default", name, "object-" + name, "999999", ""});
-    Batch batch;
-    inbox.take(batch, 0);
-    w_->core->take(batch, w_->now);
-    w_->turn();
-  }
   std::string says(const std::string& object, const std::string& type) {
     for (const json& c : objects_.at(object)["status"].value("conditions", json::array())) {
       if (c["type"] == type) return fmt::format("{} {}", c.value("status", ""), c.value("reason", ""));

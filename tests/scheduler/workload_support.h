@@ -51,6 +51,17 @@ class WorkloadObjectsTest : public ::testing::Test {
     w_->core->set_kueue_version("v1beta2", w_->now);
     w_->recover();
   }
+  // The watch says that the object that a test has made is gone; its uid is "object-<name>".
+  void remove_object(const std::string& name) {
+    objects_.erase(name);
+    Inbox inbox;
+    inbox.push(dialect::Kind::kWorkload,
+               {kube::ChangeType::kDeleted, "default", name, "object-" + name, "999999", ""});
+    Batch batch;
+    inbox.take(batch, 0);
+    w_->core->take(batch, w_->now);
+    w_->turn();
+  }
   void show(const std::string& name) {
     json& object = objects_.at(name);
     object["metadata"]["resourceVersion"] = std::to_string(w_->version + 1);  // what the watch will say

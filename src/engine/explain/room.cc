@@ -188,10 +188,11 @@ std::optional<Reason> RoomNow::too_large(std::size_t set) {
   std::map<ResourceId, std::pair<std::int64_t, std::int64_t>>
       asked;  // of one pod, and the most that a node has
   bool any = false;
+  const std::vector<NodeId> nodes = all_nodes();
   for (const ChargeId charge : choices_of(state_, w_, set)) {
     if (state_.charges[charge].awaited) return std::nullopt;
     const Shape& shape = state_.shape_of(charge);
-    for (const NodeId id : all_nodes()) {
+    for (const NodeId id : nodes) {
       if (static_mismatch(shape, state_.nodes.record(id).spec).code != ReasonCode::kNone) continue;
       any = true;
       for (const ShapeAmount& a : shape.amounts) {
