@@ -54,6 +54,11 @@ Status TwoPassDecider::workload(const WorkloadUpsert& event) {
 
 Status TwoPassDecider::remove(const WorkloadRemove& event) {
   standing_.erase(event.uid);
+  BERTH_TRY(pass_on(event.uid));
+  if (const auto found = works_.find(event.uid); found != works_.end()) {
+    if (const auto told = ended_.find(found->second.ended_for); told != ended_.end())
+      std::erase_if(told->second, [&](const SlotUpdate& e) { return e.workload == event.uid; });
+  }
   works_.erase(event.uid);
   BERTH_TRY(quota_.apply(event));
   return nodes_.apply(event);
@@ -63,7 +68,11 @@ Status TwoPassDecider::slot(const SlotUpdate& event) {
   const auto found = works_.find(event.workload);
   if (found == works_.end()) return fail(ErrorCode::kNotFound, "no workload {}", event.workload);
   Work& work = found->second;
-  BERTH_TRY(nodes_.apply(event));
+  if (work.ended_for.empty()) {
+    BERTH_TRY(nodes_.apply(event));
+  } else {
+    ended_[work.ended_for].push_back(event);
+  }
   const bool ended = event.state == SlotState::kGone || event.state == SlotState::kWaiting;
   if (!ended) return {};  // where it runs is nothing to the first pass
   // Who loses its place to a failure is admitted anew.
@@ -105,9 +114,14 @@ Result<bool> TwoPassDecider::take_back(const Decision& decision, std::vector<Dec
   const std::vector<SlotPlacement> quota = std::exchange(work.quota, {});
   BERTH_TRY(show(work, false));
   if (!places.empty()) {
-    for (const SlotPlacement& at : places) {
-      BERTH_TRY(nodes_.apply(
-          SlotUpdate{decision.workload, at.pod_set, at.index, SlotState::kReleasing, at.node, {}, {}, 0}));
+    if (decision.beneficiary.empty()) {
+      for (const SlotPlacement& at : places) {
+        BERTH_TRY(nodes_.apply(
+            SlotUpdate{decision.workload, at.pod_set, at.index, SlotState::kReleasing, at.node, {}, {}, 0}));
+      }
+    } else {
+      work.ended_for = decision.beneficiary;  // for the second pass it runs on
+      ended_[decision.beneficiary];
     }
     Decision evict = decision;
     evict.slots = places;
@@ -130,16 +144,57 @@ Status TwoPassDecider::place(const Decision& decision, TimeMs now) {
   return stand(work, now);
 }
 
+Result<bool> TwoPassDecider::pass_on(const std::string& beneficiary) {
+  auto told = ended_.extract(beneficiary);
+  if (told.empty()) return false;
+  for (auto& [uid, work] : works_) {
+    if (work.ended_for == beneficiary) work.ended_for.clear();
+  }
+  for (const SlotUpdate& event : told.mapped()) BERTH_TRY(nodes_.apply(event));
+  return true;
+}
+
+Status TwoPassDecider::look_for_places(const std::vector<std::string>& first, TimeMs now,
+                                       std::vector<Decision>& out) {
+  std::vector<Work*> others;
+  if (!first.empty()) {
+    for (const auto& [uid, work] : standing_) {
+      if (std::find(first.begin(), first.end(), uid) == first.end()) others.push_back(work);
+    }
+  }
+  const auto decide = [&]() -> Status {
+    for (Decision& decision : nodes_.decide(now)) {
+      if (decision.kind == DecisionKind::kStart) BERTH_TRY(place(decision, now));
+      out.push_back(std::move(decision));
+    }
+    return {};
+  };
+  if (!others.empty()) {
+    for (Work* work : others) BERTH_TRY(show(*work, false));
+    BERTH_TRY(decide());
+    for (Work* work : others) BERTH_TRY(show(*work, true));
+  }
+  return decide();
+}
+
 Result<std::vector<Decision>> TwoPassDecider::decide(TimeMs now) {
   for (auto& [uid, work] : standing_) BERTH_TRY(stand(*work, now));
   std::vector<Decision> out;
+  std::vector<std::string> first;  // admitted now, with victims
   bool again = true;
   while (again) {
     again = false;
     for (const Decision& decision : quota_.decide(now)) {
       switch (decision.kind) {
-        case DecisionKind::kStart:
+        case DecisionKind::kStart: {
           BERTH_TRY(admit(decision, now));
+          BERTH_ASSIGN(const bool had_victims, pass_on(decision.workload));
+          if (had_victims) first.push_back(decision.workload);
+          break;
+        }
+        case DecisionKind::kReleaseHold:
+          BERTH_TRY(pass_on(decision.workload));
+          out.push_back(decision);
           break;
         case DecisionKind::kEvict: {
           BERTH_ASSIGN(const bool at_once, take_back(decision, out));
@@ -151,10 +206,7 @@ Result<std::vector<Decision>> TwoPassDecider::decide(TimeMs now) {
       }
     }
   }
-  for (Decision& decision : nodes_.decide(now)) {
-    if (decision.kind == DecisionKind::kStart) BERTH_TRY(place(decision, now));
-    out.push_back(std::move(decision));
-  }
+  BERTH_TRY(look_for_places(first, now, out));
   return out;
 }
 

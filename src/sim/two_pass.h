@@ -4,6 +4,9 @@
 //   - who is admitted keeps its quota while it finds no nodes, and others wait for it although nodes may be free;
 //   - victims are ended although what they leave may not fit together.
 //
+// The nodes of victims are first offered to the workload that they ended for: until the first pass admits that one, the second
+// pass does not learn that they have ended. Then it looks for places for that workload alone, and after it for all others.
+//
 // Both are the engine itself: one that knows queues and no nodes (flavors are opaque), and one that knows nodes and has no
 // quota. The order within a queue is the same in both; sharing, preemption and strictness are the first one's.
 //
@@ -44,6 +47,8 @@ class TwoPassDecider final : public Decider {
     // Admitted without a place, this time and before. The first pass takes it for work, so it is told of as much more work.
     DurationMs stood = 0;
     DurationMs stood_before = 0;
+    // While it is a victim whose end the second pass has not learnt: the workload that it ended for.
+    std::string ended_for;
   };
 
   Status workload(const WorkloadUpsert& event);
@@ -53,6 +58,10 @@ class TwoPassDecider final : public Decider {
   // True: its quota is free at once.
   Result<bool> take_back(const Decision& decision, std::vector<Decision>& out);
   Status place(const Decision& decision, TimeMs now);
+  // Tells the second pass of the ends of those that ended for this workload; true: there were some.
+  Result<bool> pass_on(const std::string& beneficiary);
+  // The second pass, first for these alone.
+  Status look_for_places(const std::vector<std::string>& first, TimeMs now, std::vector<Decision>& out);
   // Tells the first pass that who stands without a place does not get on.
   Status stand(Work& work, TimeMs now);
   Status show(const Work& work, bool active);
@@ -61,6 +70,8 @@ class TwoPassDecider final : public Decider {
   engine::Engine nodes_;
   std::map<std::string, Work, std::less<>> works_;
   std::map<std::string, Work*, std::less<>> standing_;  // admitted, without a place
+  // What the second pass has not learnt of the ends of victims, by the workload that they ended for.
+  std::map<std::string, std::vector<SlotUpdate>, std::less<>> ended_;
 };
 
 }  // namespace berth::sim

@@ -72,6 +72,45 @@ TEST(TwoPasses, VictimsAreTakenByCountThoughTheirRoomDoesNotFitTogether) {
   EXPECT_EQ(two->outcome.unfinished, 0);
 }
 
+// A node each for two jobs that wait: victims end for `short`, and their node is its own, although `long` has stood without a place
+// for longer.
+TEST(TwoPasses, TheNodesOfVictimsGoToTheWorkloadTheyEndedFor) {
+  const std::string jobs = R"({"kind":"node","name":"n3","gpus":8}
+{"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":1000000,"gpus":5}
+{"kind":"job","id":"b","queue":"q","submit_ms":1,"duration_ms":2000000,"gpus":5}
+{"kind":"job","id":"c","queue":"q","submit_ms":2,"duration_ms":3000000,"gpus":5}
+{"kind":"job","id":"long","queue":"q","submit_ms":10000,"duration_ms":100000,"gpus":8}
+{"kind":"job","id":"short","queue":"q","submit_ms":20000,"duration_ms":50000,"gpus":5}
+)";
+  const std::string order = "within: later-in-order, victims: latest-in-order, age_limit: 0s";
+  const std::string queue = "quota: [{resource: gpu, nominal: 24, borrow: 0}], " + order + ", order_by: ";
+  const auto two = run_passes(jobs, queue + "remaining", "two");
+  ASSERT_TRUE(two) << two.error().str();
+  EXPECT_EQ(job_of(*two, "c").evictions, 1);
+  EXPECT_EQ(job_of(*two, "short").first_start, 20'000);
+  EXPECT_EQ(job_of(*two, "long").first_start, 70'000);
+  EXPECT_EQ(two->outcome.unfinished, 0);
+}
+
+// By duration, too, with victims that take their time to end: nobody else takes their node meanwhile.
+TEST(TwoPasses, NobodyElseTakesTheNodesOfVictimsThatAreEnding) {
+  const std::string jobs = R"({"kind":"node","name":"n3","gpus":8}
+{"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":1000000,"gpus":5,"grace_ms":5000}
+{"kind":"job","id":"b","queue":"q","submit_ms":1,"duration_ms":2000000,"gpus":5,"grace_ms":5000}
+{"kind":"job","id":"c","queue":"q","submit_ms":2,"duration_ms":3000000,"gpus":5,"grace_ms":5000}
+{"kind":"job","id":"long","queue":"q","submit_ms":10000,"duration_ms":100000,"gpus":8}
+{"kind":"job","id":"short","queue":"q","submit_ms":20000,"duration_ms":50000,"gpus":5}
+)";
+  const auto two = run_passes(jobs,
+                              "quota: [{resource: gpu, nominal: 24, borrow: 0}], within: later-in-order, "
+                              "victims: latest-in-order, order_by: duration",
+                              "two");
+  ASSERT_TRUE(two) << two.error().str();
+  EXPECT_EQ(job_of(*two, "short").first_start, 25'000);
+  EXPECT_EQ(job_of(*two, "long").first_start, 75'000);
+  EXPECT_EQ(two->outcome.unfinished, 0);
+}
+
 TEST(TwoPasses, AFailedNodeSendsItsWorkBackToTheFirstPass) {
   const std::string jobs = R"({"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":100000,"gpus":8}
 {"kind":"job","id":"b","queue":"q","submit_ms":0,"duration_ms":100000,"gpus":8}
