@@ -91,7 +91,7 @@ std::vector<Decision> Decider::run() {
         !state_.holds_suspect && !may_be_placed && !state_.pending.next().valid())
       break;
   }
-  return std::move(out_);
+  return net();
 }
 
 void Decider::end_withdrawn() {
@@ -210,11 +210,17 @@ void Decider::start_holders() {
     state_.keep();
     for (const PlacedSlot& p : placed) state_.move_slot(id, p.set, p.slot, SlotState::kBinding, kNowBit);
     began(state_, id);
+    w.settled_in = state_.stats.decide_calls;
     Decision d;
     d.kind = DecisionKind::kStart;
     describe(d, w, placed);
     d.reason.code = ReasonCode::kFits;
-    out_.push_back(std::move(d));
+    // Of a hold of the same decide() the start stands in its place: what was decided since was decided beside it.
+    if (const auto held = held_at_.find(id.value); held != held_at_.end()) {
+      out_[held->second] = std::move(d);
+    } else {
+      out_.push_back(std::move(d));
+    }
     ++state_.stats.starts;
     ++state_.queues[w.queue.index()].starts;
     state_.stats.slots_started += static_cast<std::int64_t>(placed.size());
@@ -264,6 +270,9 @@ void Decider::place_awaited() {
     fresh_.erase(id.value);  // some of them may have got their quota in this round
     start(id, placer.placed());
     fresh_.erase(id.value);  // what grows behind it now gets its quota and its places at once
+    begun_.erase(id.value);
+    std::erase(borrowers_, id);
+    state_.workloads[id.index()].settled_in = state_.stats.decide_calls;
   }
 }
 
@@ -286,6 +295,12 @@ void Decider::attempt(ClassId class_id) {
   if (!q.spec.leaf)
     return refuse(ReasonCode::kQueueDisabled, "it only has children, and takes no work itself");
   if (is_stopped(q, w)) return refuse(ReasonCode::kQueueStopped, "");
+  if (state_.decided_now(w.yielded_in) && w.releasing() > 0) {  // it does not grow in the same decide()
+    Failure ending;
+    ending.by_quota = ending.by_nodes = true;
+    ending.reasons.push_back({ReasonCode::kWaitingForRoom, "", "", w.releasing(), 0, 0, {}});
+    return park(class_id, ending, nullptr, state_.now + 1);
+  }
 
   // Its turn was reckoned with the flavor that it would have got when it came to the front. What changed that may have changed
   // others' too.
@@ -297,13 +312,14 @@ void Decider::attempt(ClassId class_id) {
   if (height > state_.pending.put_off_by(w.queue)) return state_.pending.put_off(w.queue, height);
   attempted_ = class_id;
   attempted_height_ = height;
+  std::int64_t steps = state_.config.search_steps;
+  if (take_from_borrowers(id, steps)) return;
   if (places_are_unknown(w)) return attempt_quota(class_id, id);
   if (lacks_room(class_id)) {
     Parked again = std::move(state_.pending.at(class_id).why);
     return state_.pending.park(class_id, std::move(again));
   }
 
-  std::int64_t steps = state_.config.search_steps;
   if (try_flavors(id, steps)) return;
   std::optional<Placer> placer;
   const auto to_start = [&](std::optional<Placer>& into) { into.emplace(state_, id, Mode::kStart, steps); };
@@ -322,6 +338,7 @@ void Decider::attempt(ClassId class_id) {
   // Surplus takes room that is free, and waits for none.
   const Claim claim = claim_of(w);
   if (claim.free_room_only) return park(class_id, lacking, nullptr);
+  if (takes_nothing(id)) return park(class_id, lacking, nullptr, state_.now + 1);
 
   // Room that is about to be free, pledged to nobody: wait for it rather than end somebody else.
   std::optional<Placer> later;
@@ -407,13 +424,14 @@ void Decider::describe(Decision& d, const WorkloadState& w, const std::vector<Pl
 
 void Decider::start(WorkloadId id, const std::vector<PlacedSlot>& placed) {
   WorkloadState& w = state_.workloads[id.index()];
+  // What grows at once has started with all of it.
+  const auto [at, is_new] = fresh_.try_emplace(id.value, out_.size());
+  note_begun(id, placed, at->second);
   if (w.running() == 0) w.took_at = kEndOfTime;
   for (const PlacedSlot& p : placed) {
     state_.set_slot(id, p.set, p.slot, SlotState::kBinding, p.node, p.charge, p.devices, kBothPlanes);
   }
   began(state_, id);
-  // What grows at once has started with all of it.
-  const auto [at, is_new] = fresh_.try_emplace(id.value, out_.size());
   if (is_new) {
     out_.emplace_back().reason.code = ReasonCode::kFits;
     ++state_.stats.starts;
@@ -429,34 +447,39 @@ void Decider::hold(WorkloadId id, const VictimPlan& plan) {
   fresh_.clear();
   const std::string uid = state_.workloads[id.index()].uid;
   const QueueId queue = state_.workloads[id.index()].queue;
+  const std::size_t decided = out_.size();
   for (const auto& victim : plan.victims) {
     const bool other_queue = state_.workloads[victim.workload.index()].queue != queue;
-    note_loss(state_, victim.workload, id, victim.why);
     if (victim.holder) {
+      note_loss(state_, victim.workload, id, victim.why);
       release_hold(victim.workload, {ReasonCode::kHoldOvertaken, uid, "", 0, 0, 0, {}}, kAfterBit);
     } else {
-      evict(victim.workload, {victim.why, uid, "", 0, 0, 0, {}}, uid, victim.cost, kAfterBit,
-            victim.whole ? std::vector<std::pair<std::uint32_t, std::uint32_t>>() : victim.slots);
+      end_victim(victim, id);
       if (other_queue) ++state_.stats.reclaims;
     }
   }
+  cancel_behind();
+  const bool some_yield = out_.size() > decided;  // and not only what had not started yet
+  if (some_yield) settle_begun();
   WorkloadState& w = state_.workloads[id.index()];
   for (const auto& victim : plan.victims) {
     if (victim.why == ReasonCode::kReclaimedFairly) w.took_fairly_at = state_.outside_version;
     if (victim.why == ReasonCode::kReclaimedWhileBorrowing) w.took_by_force = true;
   }
   if (!plan.victims.empty()) w.took_at = state_.now;
+  w.settled_in = state_.stats.decide_calls;
   w.held_band = saturating_sub(claim_of(w).priority, w.priority);
   for (const PlacedSlot& p : plan.placed) {
     state_.set_slot(id, p.set, p.slot, SlotState::kHeld, p.node, p.charge, p.devices, kAfterBit);
   }
   if (plan.takes_from_own_queue()) note_gain(state_, id, plan.placed);
   state_.list_hold(id, static_cast<std::uint64_t>(++state_.stats.holds));
-  w.hold_cause.code = plan.victims.empty() ? ReasonCode::kReleasingRoom : ReasonCode::kPreemptor;
+  w.hold_cause.code = some_yield ? ReasonCode::kPreemptor : ReasonCode::kReleasingRoom;
   Decision d;
   d.kind = DecisionKind::kHold;
   describe(d, w, plan.placed);
   d.reason = w.hold_cause;
+  held_at_[id.value] = out_.size();
   out_.push_back(std::move(d));
   state_.settle(id);
   state_.changed(id);
@@ -486,6 +509,7 @@ void Decider::evict(WorkloadId id, Reason reason, std::string beneficiary, std::
     }
   }
   out_.push_back(std::move(d));
+  w.yielded_in = state_.stats.decide_calls;
   ++state_.stats.evictions;
   state_.settle(id);
   state_.changed(id);

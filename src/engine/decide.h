@@ -109,6 +109,29 @@ class Decider {
   }
   void wake_kept_out();
   void start(WorkloadId id, const std::vector<PlacedSlot>& placed);
+  // What this decide() decides is net (decide_net.cc).
+  using SlotNames = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // pod set and index
+  struct Begun {
+    SlotNames slots;                     // that started in this decide(), out of the line
+    std::vector<std::size_t> decisions;  // in out_, that say so
+    bool ran = false;                    // some of it before
+    Progress progress;                   // before
+    TimeMs took_at = kEndOfTime;
+  };
+  bool takes_nothing(WorkloadId id) const;
+  void note_begun(WorkloadId id, const std::vector<PlacedSlot>& placed, std::size_t at);
+  void cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed);
+  void cancel_behind();
+  void settle_begun();
+  void end_victim(const VictimPlan::Victim& victim, WorkloadId to);
+  std::vector<Decision> net();
+  // True: it started within its own queue's quota, in room of what started on borrowed quota.
+  bool take_from_borrowers(WorkloadId id, std::int64_t& steps);
+  bool is_within_own(const WorkloadState& w, const Assignment& assignment,
+                     const std::vector<std::int64_t>& needs, std::vector<QuotaItem>& asked) const;
+  bool borrows_from(WorkloadId id, const WorkloadState& w, std::span<const QuotaItem> asked) const;
+  void charge_begun(WorkloadId id, int sign);
+  bool begun_fits(WorkloadId id) const;
   void hold(WorkloadId id, const VictimPlan& plan);
   // `part`: only these slots (pod set and index); empty: all that run.
   void evict(WorkloadId id, Reason reason, std::string beneficiary, std::int64_t cost, PlaneMask freed,
@@ -130,6 +153,11 @@ class Decider {
   std::int64_t attempted_height_ = 0;
   std::unordered_map<std::uint32_t, std::size_t>
       fresh_;  // workload -> its start in out_, while only starts follow it
+  std::unordered_map<std::uint32_t, Begun> begun_;          // by workload; looked up only
+  std::unordered_map<std::uint32_t, std::size_t> held_at_;  // workload -> its hold in out_
+  std::vector<WorkloadId> borrowers_;                       // of begun_, in the order in which they started
+  std::vector<std::pair<QueueId, std::size_t>>
+      passed_;  // for cancel_behind(): a strict queue, and a place in out_
 };
 
 // Device indices of a mask, ascending.

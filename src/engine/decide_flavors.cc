@@ -44,6 +44,7 @@ bool Decider::try_flavors(WorkloadId id, std::int64_t& steps) {
       return found;
     }
     if (!now->failure().by_quota && !now->failure().by_nodes) return std::nullopt;
+    if (takes_nothing(id)) return std::nullopt;
     std::optional<Placer> later;
     const auto to_wait = [&](std::optional<Placer>& into) {
       into.emplace(state_, id, Mode::kPlan, steps, &only);

@@ -114,6 +114,10 @@ bool Decider::try_quota_anyhow(WorkloadId id, std::span<const std::int64_t> coun
 std::optional<VictimPlan> Decider::quota_plan(WorkloadId id, const FlavorChooser& chooser) {
   const WorkloadState& w = state_.workloads[id.index()];
   VictimPlan plan;
+  if (takes_nothing(id)) {
+    more_at_ = std::min(more_at_, state_.now + 1);
+    return std::nullopt;
+  }
   if (chooser.mode() == FlavorMode::kFits) return plan;
   if (is_patient(state_, w)) {
     more_at_ = std::min(more_at_, w.patient_until);

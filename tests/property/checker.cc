@@ -21,6 +21,8 @@ std::string Checker::on_decisions(const std::vector<Decision>& decisions, TimeMs
   released_.clear();
   served_.clear();
   started_.clear();
+  began_.clear();
+  if (auto wrong = check_net(decisions); !wrong.empty()) return wrong;
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     const Decision& d = decisions[i];
     std::string wrong;
@@ -108,6 +110,14 @@ std::string Checker::compare(const engine::Engine& engine) const {
 
 // --------------------------------------------------------------------------------------------------- starts and holds
 
+namespace {
+
+SlotRecord& slot_of(WorkloadRecord& w, const SlotPlacement& p) {
+  return w.sets[static_cast<std::size_t>(p.pod_set)][static_cast<std::size_t>(p.index)];
+}
+
+}  // namespace
+
 std::string Checker::start(const Decision& d, Coverage& coverage) {
   WorkloadRecord& w = ledger_.workloads.at(d.workload);
   const bool had_hold = w.count(SlotState::kHeld) > 0;
@@ -118,6 +128,7 @@ std::string Checker::start(const Decision& d, Coverage& coverage) {
     if (p.node.empty() || s >= w.sets.size() || i >= w.sets[s].size()) return false;
     return is_active(w.sets[s][i].state) && w.sets[s][i].taken.awaited;
   });
+  const std::string unclaimed = unclaimed_surplus(d, w);
   if (const auto wrong = place(d, w, SlotState::kBinding); !wrong.empty()) return wrong;
   if (arrives && w.awaits_nodes()) return "a part of it stays without a place";
   const GroupView root = view_of(w.spec.root);
@@ -126,6 +137,17 @@ std::string Checker::start(const Decision& d, Coverage& coverage) {
   if (auto wrong = check_topology(d, w, root); !wrong.empty()) return wrong;
   if (auto wrong = check_flavor_groups(d, w); !wrong.empty()) return wrong;
   if (!had_hold && !grows) started_.insert(d.workload);
+  if (!had_hold && !arrives && takes_beyond_own(d, w)) {
+    for (const SlotPlacement& p : d.slots) began_[d.workload].emplace_back(p.pod_set, p.index);
+  }
+  if (!had_hold && yielded_.count(d.workload) > 0) {
+    // Only holds gave way, and it started at once.
+    for (const SlotPlacement& p : d.slots) slot_of(w, p).state = SlotState::kHeld;
+    const std::string wrong = check_taken(d, w, unclaimed);
+    for (const SlotPlacement& p : d.slots) slot_of(w, p).state = SlotState::kBinding;
+    if (!wrong.empty()) return wrong;
+    began_.erase(d.workload);
+  }
   count_policies(w, coverage);
   count_twins(w, coverage);
   ++coverage[had_hold  ? "start of a hold"
@@ -150,14 +172,20 @@ std::string Checker::hold(const Decision& d, Coverage& coverage) {
   const auto expected = preempts ? ReasonCode::kPreemptor : ReasonCode::kReleasingRoom;
   if (d.reason.code != expected) return fmt::format("its cause is {}", enum_name(d.reason.code));
   if (preempts) {
-    if (!unclaimed.empty()) return unclaimed;
-    if (auto wrong = check_reclaimer(w); !wrong.empty()) return wrong;
-    if (auto wrong = check_minimal(w); !wrong.empty()) return wrong;
-    yielded_.erase(d.workload);
-    served_.insert(d.workload);
+    if (auto wrong = check_taken(d, w, unclaimed); !wrong.empty()) return wrong;
   }
   ++coverage[fmt::format("hold {}", enum_name(d.reason.code))];
   count_shape(d, w, coverage);
+  return "";
+}
+
+// Others gave way for what it holds now.
+std::string Checker::check_taken(const Decision& d, const WorkloadRecord& w, const std::string& unclaimed) {
+  if (!unclaimed.empty()) return unclaimed;
+  if (auto wrong = check_reclaimer(w); !wrong.empty()) return wrong;
+  if (auto wrong = check_minimal(w); !wrong.empty()) return wrong;
+  yielded_.erase(d.workload);
+  served_.insert(d.workload);
   return "";
 }
 

@@ -8,6 +8,7 @@
 //      nobody before it has run its minimum
 //   4  every eviction serves a workload that then holds the room; no victim could have stayed
 //   5  (by the runner) nothing more is decided without news
+//   9  what one decide() decides is net, and what is within its own queue's quota goes before what borrows (checker_net.cc)
 // And: a hold ends by a start, a release with a reason, or outside; strict queues start in order; places suit their pods.
 #pragma once
 
@@ -38,6 +39,8 @@ class Checker {
   // A strict queue starts nothing behind somebody whom only a lack of room blocks. Asked after on_decisions(); what blocks
   // the ones in front is taken from the engine's own verdicts.
   std::string check_lines(const engine::Engine& engine);
+  // What is within its own queue's quota went before what borrows. Asked after on_decisions().
+  std::string check_own_first(const engine::Engine& engine, Coverage& coverage);
   // Compares what the decisions said with what the engine holds to be true: slots of every workload, and holds.
   std::string compare(const engine::Engine& engine) const;
   // What must be so when nothing is ending or being bound any more: every hold has become a start or was released.
@@ -54,7 +57,17 @@ class Checker {
     ReasonCode why = ReasonCode::kNone;
   };
 
+  static std::string check_net(const std::vector<Decision>& decisions);
+  struct Own {
+    std::vector<std::string> flavors;
+    std::vector<FlavorResource> pairs;  // of what it takes there
+  };
+  std::vector<Own> flavors_within_own(const WorkloadRecord& w) const;
+  bool could_start_now(const std::string& uid, const std::vector<std::string>& flavors) const;
+  bool takes_beyond_own(const Decision& d, const WorkloadRecord& w) const;
+  bool borrows_beside(const std::string& uid, const std::string& queue, const Own& own) const;
   std::string start(const Decision& d, Coverage& coverage);
+  std::string check_taken(const Decision& d, const WorkloadRecord& w, const std::string& unclaimed);
   std::string hold(const Decision& d, Coverage& coverage);
   // Before it is placed: surplus that is worth less than what somebody would be ended for.
   std::string unclaimed_surplus(const Decision& d, const WorkloadRecord& w) const;
@@ -95,6 +108,8 @@ class Checker {
   std::set<std::string> released_;                       // holds that ended in this round
   std::set<std::string> lacking_;                        // who lacked room after the round before
   std::set<std::string> started_;                        // anew, without a hold, in this round
+  std::map<std::string, std::vector<std::pair<std::size_t, std::size_t>>>
+      began_;  // on borrowed quota, out of the line, in this round
 };
 
 }  // namespace berth::property

@@ -64,6 +64,7 @@ std::string Checker::evict(const Decision& d, Coverage& coverage) {
     ++coverage["evict (a part)"];
   }
   if (for_somebody) {
+    began_.clear();  // that somebody yields was decided beside these
     yielded_[d.beneficiary].push_back(std::move(yielded));
     const auto queue = ledger_.queues.find(ledger_.workloads.at(d.beneficiary).spec.queue);
     if (queue != ledger_.queues.end()) {
@@ -99,6 +100,7 @@ std::string Checker::release(const Decision& d, Coverage& coverage) {
     Rank rank = ledger_.rank(w);
     rank.second += w.held_band;
     if (auto wrong = may_yield(w, rank, to->second); !wrong.empty()) return wrong;
+    began_.clear();
     yielded_[d.reason.subject].push_back(yielded);
     if (served_.count(d.workload) > 0) ++coverage["hold overtaken in the round of its victims"];
   } else if (cause == ReasonCode::kWithdrawn) {

@@ -16,6 +16,7 @@ constexpr std::string_view kCases[] = {
     "start",
     "start (growth)",
     "start of a hold",
+    "waits within its own quota beside a new borrower",
     "hold Preemptor",
     "hold ReleasingRoom",
     "evict Preempted",

@@ -107,6 +107,14 @@ MUTANTS = [
         ('never ? most : saturating_add(have, given),\n',
          'never ? most : saturating_add(have, given) + (broken("quota-told-wrong") ? 1 : 0),\n'),
     ]),
+    ('new-ones-end', 9, 'what started in the same decision is evicted', 'decide_net.cc', [
+        ('  if (found == begun_.end()) {',
+         '  if (found == begun_.end() || broken("new-ones-end")) {'),
+    ]),
+    ('borrowers-first', 9, 'what borrows keeps the room of what is within its own quota', 'decide_net.cc', [
+        ('  if (borrowers_.empty() ||',
+         '  if (borrowers_.empty() || broken("borrowers-first") ||'),
+    ]),
     ('forgetful', 8, 'a decision depends on how many were made by the process', 'decide.cc', [
         ('  d.cost = cost;\n',
          '  static int calls = 0;\n'

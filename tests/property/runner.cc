@@ -48,6 +48,10 @@ class Run {
 
   // Decides and checks. `quiet`: nothing may be decided.
   bool decide(TimeMs now, bool quiet = false) {
+    const auto freed = [&] {
+      return engine_.engine().stats().evictions + engine_.engine().stats().holds_released;
+    };
+    const auto freed_before = freed();
     const auto decisions = engine_.decide(now);
     tape_.emplace_back(now);
     ++outcome_.decide_calls;
@@ -61,6 +65,11 @@ class Run {
     last_ = decisions;
     if (quiet) return true;
     if (auto wrong = checker_.check_lines(engine_.engine()); !wrong.empty()) return fail(std::move(wrong));
+    // Room that becomes free in a round goes to what is awake; what sleeps is asked afterwards.
+    if (freed() == freed_before) {
+      if (auto wrong = checker_.check_own_first(engine_.engine(), coverage_); !wrong.empty())
+        return fail(std::move(wrong));
+    }
     if (const auto status = engine_.engine().audit(); !status)
       return fail("audit: " + status.error().message);
     if (auto wrong = checker_.compare(engine_.engine()); !wrong.empty()) return fail(std::move(wrong));
@@ -318,6 +327,7 @@ Outcome run_log(const std::string& path, Coverage& coverage) {
   std::unique_ptr<Run> run;
   TimeMs now = 0;
   bool ok = true;
+  bool news = false;  // since the last decide()
   while (ok) {
     const auto line = reader->next();
     if (!line) {
@@ -330,11 +340,14 @@ Outcome run_log(const std::string& path, Coverage& coverage) {
       run = std::make_unique<Run>(session->engine, coverage);
     } else if (const auto* event = std::get_if<observe::LogEvent>(&**line)) {
       ok = run->apply(event->event);
+      news = true;
     } else if (const auto* decide = std::get_if<observe::LogDecide>(&**line)) {
       now = decide->now;
       ok = run->decide(now);
+      news = false;
     }
   }
+  if (news) ok = ok && run->decide(now);
   ok = ok && run->stable(now) && run->settle(now + 10'000) && run->from_rest(0) && run->replays();
   return run->take();
 }

@@ -92,7 +92,9 @@ void UnitLists::build(QueueId queue, List& list) const {
     whole.arrival = w.arrival;
     whole.started = w.started;
     whole.priority = kInt64Min;
-    whole.cost = victim_cost(state_, w, state_.now);
+    // Whoever did not start yet (decide_net.cc) loses nothing.
+    const bool is_new = state_.decided_now(w.begun_in);
+    whole.cost = is_new ? 0 : victim_cost(state_, w, state_.now);
     if (w.running() > list.widest && stands_apart(w)) list.widest = w.running();
     if (list.order == VictimOrder::kLatestInOrder) whole.standing = standing(state_, w);
     const bool incomplete = w.incomplete();
@@ -115,7 +117,7 @@ void UnitLists::build(QueueId queue, List& list) const {
         whole.priority = std::max(whole.priority, unit.priority);
         whole.is_protected = whole.is_protected || unit.is_protected;
         if (place < set.least || incomplete) return;
-        unit.cost = slot_cost(state_, w, slot, band.cost);
+        unit.cost = is_new ? 0 : slot_cost(state_, w, slot, band.cost);
         whole.cost = std::max<std::int64_t>(0, whole.cost - unit.cost);
         list.units.push_back(unit);
       });

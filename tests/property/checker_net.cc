@@ -1,0 +1,157 @@
+// Invariant 9: what one decide() decides is net, and what is within its own queue's quota goes before what borrows.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "property/checker.h"
+
+namespace berth::property {
+
+// Nobody starts and ends, gets a hold and ends, or gets a hold and starts. A hold of before may end, and its holder start elsewhere.
+std::string Checker::check_net(const std::vector<Decision>& decisions) {
+  std::map<std::string, std::set<DecisionKind>> kinds;
+  for (const Decision& d : decisions) {
+    if (d.kind == DecisionKind::kHold && kinds[d.workload].count(d.kind) > 0)
+      return fmt::format("{} gets two holds in one decision", d.workload);
+    kinds[d.workload].insert(d.kind);
+  }
+  for (const auto& [uid, all] : kinds) {
+    const auto both = [&, &of = all](DecisionKind a, DecisionKind b) {
+      return of.count(a) + of.count(b) > 1;
+    };
+    if (both(DecisionKind::kStart, DecisionKind::kEvict))
+      return fmt::format("{} starts and is evicted in one decision", uid);
+    if (both(DecisionKind::kHold, DecisionKind::kEvict))
+      return fmt::format("{} gets a hold and is evicted in one decision", uid);
+    if (both(DecisionKind::kHold, DecisionKind::kStart))
+      return fmt::format("{} gets a hold and starts in one decision", uid);
+  }
+  return "";
+}
+
+// Of one pod in one flavor of each group, what is certain: where it may start within its own queue's quota.
+std::vector<Checker::Own> Checker::flavors_within_own(const WorkloadRecord& w) const {
+  const Queue& queue = ledger_.queues.at(w.spec.queue);
+  const PodSet& set = *pod_sets_of(w.spec.root).front();
+  std::vector<Own> out;
+  for (const std::string& flavor : queue.groups.front().flavors) {
+    std::vector<std::string> names{flavor};
+    std::vector<FlavorChoice> chosen;
+    for (std::size_t g = 0; g < queue.groups.size(); ++g) {
+      if (g > 0) names.push_back(queue.groups[g].flavors.front());
+      for (const std::string& resource : queue.groups[g].resources)
+        chosen.push_back({0, resource, names.back()});
+    }
+    std::string why_not;
+    const Taken one = ledger_.taken(w, set, 0, chosen, why_not);
+    if (!why_not.empty() || one.charges.empty()) continue;
+    if (std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+          return ledger_.flavors.count(name) == 0 || !ledger_.flavor_suits(set.pod, name);
+        }))
+      continue;
+    if (std::all_of(one.charges.begin(), one.charges.end(), [&](const auto& charge) {
+          return ledger_.usage(w.spec.queue, charge.first, When::kAfter) + charge.second <=
+                 ledger_.subtree_quota(w.spec.queue, charge.first);
+        }))
+      out.push_back({names, {}});
+    else
+      continue;
+    for (const auto& [pair, amount] : one.charges) {
+      if (amount > 0) out.back().pairs.push_back(pair);
+    }
+  }
+  return out;
+}
+
+bool Checker::could_start_now(const std::string& uid, const std::vector<std::string>& flavors) const {
+  const WorkloadRecord& w = ledger_.workloads.at(uid);
+  const PodTemplate& pod = pod_sets_of(w.spec.root).front()->pod;
+  if (!ledger_.has_quota(uid, 0, 1, flavors)) return false;
+  if (ledger_.is_opaque(w.spec.queue)) return true;
+  return std::any_of(ledger_.nodes.begin(), ledger_.nodes.end(), [&](const auto& entry) {
+    return ledger_.static_trouble(pod, flavors, entry.second).empty() &&
+           ledger_.room_is_known(pod, entry.first) && ledger_.slots_that_fit(pod, entry.first) > 0;
+  });
+}
+
+// With its slots placed: does its queue use more than its own quota of what they take?
+bool Checker::takes_beyond_own(const Decision& d, const WorkloadRecord& w) const {
+  return ledger_.limited(w.spec.queue) &&
+         std::any_of(d.slots.begin(), d.slots.end(), [&](const SlotPlacement& p) {
+           const auto& charges =
+               w.sets[static_cast<std::size_t>(p.pod_set)][static_cast<std::size_t>(p.index)].taken.charges;
+           return std::any_of(charges.begin(), charges.end(), [&](const auto& charge) {
+             return charge.second > 0 && ledger_.usage(w.spec.queue, charge.first, When::kAfter) >
+                                             ledger_.subtree_quota(w.spec.queue, charge.first);
+           });
+         });
+}
+
+// Whether what started of it in this round runs on borrowed quota of what is asked for there, that it has from the queue's side.
+bool Checker::borrows_beside(const std::string& uid, const std::string& queue, const Own& own) const {
+  const WorkloadRecord& s = ledger_.workloads.at(uid);
+  if (!ledger_.limited(s.spec.queue)) return false;
+  const auto ours = ledger_.chain(queue);
+  const auto theirs = ledger_.chain(s.spec.queue);
+  if (s.spec.queue == queue || ours.back() != theirs.back()) return false;
+  for (const auto& [set, index] : began_.at(uid)) {
+    for (const auto& [pair, amount] : s.sets[set][index].taken.charges) {
+      bool borrowed = amount > 0 && std::count(own.pairs.begin(), own.pairs.end(), pair) > 0;
+      for (const std::string& at : theirs) {
+        if (std::count(ours.begin(), ours.end(), at) > 0) break;
+        borrowed = borrowed && ledger_.usage(at, pair, When::kAfter) > ledger_.subtree_quota(at, pair);
+      }
+      if (borrowed) return true;
+    }
+  }
+  return false;
+}
+
+// No work of one pod waits that would start within its own queue's quota if something had not started in this round on borrowed
+// quota.
+std::string Checker::check_own_first(const engine::Engine& engine, Coverage& coverage) {
+  if (engine.next_time() <= ledger_.now + 1) return "";  // somebody is to be tried again at once
+  for (const auto& [uid, w] : ledger_.workloads) {
+    if (began_.empty()) return "";
+    const auto sets = pod_sets_of(w.spec.root);
+    const bool simple = sets.size() == 1 && sets[0]->count == 1 && w.spec.root.groups.empty() &&
+                        w.spec.root.topology == TopologyRequest{} && sets[0]->pod.awaited_flavors.empty() &&
+                        sets[0]->pod.unsupported.empty();
+    if (!simple || w.count(SlotState::kWaiting) != 1 || !ledger_.limited(w.spec.queue)) continue;
+    if (!w.spec.active || w.withdrawn || !ledger_.queue_trouble(w).empty()) continue;
+    const auto verdict = engine.verdict(uid);
+    if (!verdict || verdict->kind != VerdictKind::kBlocked) continue;
+    bool other_cause =
+        !contains(verdict->reason, ReasonCode::kQuota) && !contains(verdict->reason, ReasonCode::kNodes);
+    for (const ReasonCode code : {ReasonCode::kSearchBudget, ReasonCode::kQuotaKept, ReasonCode::kBehindHead})
+      other_cause = other_cause || contains(verdict->reason, code);
+    if (other_cause) continue;
+    const auto own = flavors_within_own(w);
+    if (own.empty()) continue;
+    for (const auto& [borrower, slots] : began_) {
+      std::vector<Own> beside;
+      for (const Own& one : own) {
+        if (borrows_beside(borrower, w.spec.queue, one)) beside.push_back(one);
+      }
+      if (beside.empty()) continue;
+      ++coverage["waits within its own quota beside a new borrower"];
+      WorkloadRecord& s = ledger_.workloads.at(borrower);
+      std::vector<SlotRecord> before;
+      for (const auto& [set, index] : slots)
+        before.push_back(std::exchange(s.sets[set][index], SlotRecord{}));
+      const bool fits = std::any_of(beside.begin(), beside.end(), [&, &id = uid](const Own& one) {
+        return could_start_now(id, one.flavors);
+      });
+      for (std::size_t k = 0; k < slots.size(); ++k) s.sets[slots[k].first][slots[k].second] = before[k];
+      if (!fits) continue;
+      return fmt::format(
+          "{} waits within the quota of its queue {}, and {} started on borrowed quota where it fits: {}",
+          uid, w.spec.queue, borrower, to_text(verdict->reason));
+    }
+  }
+  return "";
+}
+
+}  // namespace berth::property
