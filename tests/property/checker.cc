@@ -408,6 +408,8 @@ std::string Checker::check_lines(const engine::Engine& engine) {
                          x.count(SlotState::kReleasing) == 0;
       if (x.spec.queue != w.spec.queue || !in_front || !waits || released_.count(other) > 0) continue;
       if (in_line.count(other) == 0) continue;
+      // It may have started in front, and yielded at once to what may take its room: then neither is decided.
+      if (may_yield(x, ledger_.rank(x), w).empty()) continue;
       return fmt::format("{} started in front of {} in the strict queue {}, which waits: {}", uid, other,
                          w.spec.queue, to_text(engine.verdict(other)->reason));
     }
