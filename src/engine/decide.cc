@@ -236,6 +236,7 @@ void Decider::place_awaited() {
     const WorkloadState& w = state_.workloads[id.index()];
     const QueueState& q = state_.queues[w.queue.index()];
     if (!q.exists || !q.trouble.empty() || is_stopped(q, w) || !w.active || w.withdraw) continue;
+    if (state_.decided_now(w.yielded_in)) continue;  // when what it loses is gone it is looked at again
     // As whole as what starts: a part that is held has not started.
     if (w.held() > 0 || !whole_with_hold(state_.structures[w.structure], w)) continue;
     std::vector<ChargeId> charges(w.sets.size());
