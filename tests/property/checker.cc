@@ -137,9 +137,7 @@ std::string Checker::start(const Decision& d, Coverage& coverage) {
   if (auto wrong = check_topology(d, w, root); !wrong.empty()) return wrong;
   if (auto wrong = check_flavor_groups(d, w); !wrong.empty()) return wrong;
   if (!had_hold && !grows) started_.insert(d.workload);
-  if (!had_hold && !arrives && takes_beyond_own(d, w)) {
-    for (const SlotPlacement& p : d.slots) began_[d.workload].emplace_back(p.pod_set, p.index);
-  }
+  if (!had_hold && !arrives) note_beyond_own(d, w);
   if (!had_hold && yielded_.count(d.workload) > 0) {
     // Only holds gave way, and it started at once.
     for (const SlotPlacement& p : d.slots) slot_of(w, p).state = SlotState::kHeld;

@@ -64,7 +64,7 @@ class Checker {
   };
   std::vector<Own> flavors_within_own(const WorkloadRecord& w) const;
   bool could_start_now(const std::string& uid, const std::vector<std::string>& flavors) const;
-  bool takes_beyond_own(const Decision& d, const WorkloadRecord& w) const;
+  void note_beyond_own(const Decision& d, const WorkloadRecord& w);
   bool borrows_beside(const std::string& uid, const std::string& queue, const Own& own) const;
   std::string start(const Decision& d, Coverage& coverage);
   std::string check_taken(const Decision& d, const WorkloadRecord& w, const std::string& unclaimed);
@@ -108,8 +108,12 @@ class Checker {
   std::set<std::string> released_;                       // holds that ended in this round
   std::set<std::string> lacking_;                        // who lacked room after the round before
   std::set<std::string> started_;                        // anew, without a hold, in this round
-  std::map<std::string, std::vector<std::pair<std::size_t, std::size_t>>>
-      began_;  // on borrowed quota, out of the line, in this round
+  // What started in this round, out of the line, and took queues beyond their own quota.
+  struct Began {
+    std::vector<std::pair<std::size_t, std::size_t>> slots;
+    std::set<std::pair<std::string, FlavorResource>> beyond;
+  };
+  std::map<std::string, Began> began_;
 };
 
 }  // namespace berth::property

@@ -76,17 +76,24 @@ bool Checker::could_start_now(const std::string& uid, const std::vector<std::str
   });
 }
 
-// With its slots placed: does its queue use more than its own quota of what they take?
-bool Checker::takes_beyond_own(const Decision& d, const WorkloadRecord& w) const {
-  return ledger_.limited(w.spec.queue) &&
-         std::any_of(d.slots.begin(), d.slots.end(), [&](const SlotPlacement& p) {
-           const auto& charges =
-               w.sets[static_cast<std::size_t>(p.pod_set)][static_cast<std::size_t>(p.index)].taken.charges;
-           return std::any_of(charges.begin(), charges.end(), [&](const auto& charge) {
-             return charge.second > 0 && ledger_.usage(w.spec.queue, charge.first, When::kAfter) >
-                                             ledger_.subtree_quota(w.spec.queue, charge.first);
-           });
-         });
+// With its slots placed: which queues use more than their own quota of what they take?
+void Checker::note_beyond_own(const Decision& d, const WorkloadRecord& w) {
+  if (!ledger_.limited(w.spec.queue)) return;
+  Began began;
+  for (const SlotPlacement& p : d.slots) {
+    began.slots.emplace_back(p.pod_set, p.index);
+    for (const auto& [pair, amount] :
+         w.sets[began.slots.back().first][began.slots.back().second].taken.charges) {
+      for (const std::string& queue : ledger_.chain(w.spec.queue)) {
+        if (amount > 0 && ledger_.usage(queue, pair, When::kAfter) > ledger_.subtree_quota(queue, pair))
+          began.beyond.emplace(queue, pair);
+      }
+    }
+  }
+  if (began.beyond.empty()) return;
+  Began& all = began_[d.workload];
+  all.slots.insert(all.slots.end(), began.slots.begin(), began.slots.end());
+  all.beyond.insert(began.beyond.begin(), began.beyond.end());
 }
 
 // Whether what started of it in this round runs on borrowed quota of what is asked for there, that it has from the queue's side.
@@ -96,12 +103,14 @@ bool Checker::borrows_beside(const std::string& uid, const std::string& queue, c
   const auto ours = ledger_.chain(queue);
   const auto theirs = ledger_.chain(s.spec.queue);
   if (s.spec.queue == queue || ours.back() != theirs.back()) return false;
-  for (const auto& [set, index] : began_.at(uid)) {
+  const Began& began = began_.at(uid);
+  for (const auto& [set, index] : began.slots) {
     for (const auto& [pair, amount] : s.sets[set][index].taken.charges) {
       bool borrowed = amount > 0 && std::count(own.pairs.begin(), own.pairs.end(), pair) > 0;
       for (const std::string& at : theirs) {
         if (std::count(ours.begin(), ours.end(), at) > 0) break;
-        borrowed = borrowed && ledger_.usage(at, pair, When::kAfter) > ledger_.subtree_quota(at, pair);
+        borrowed = borrowed && began.beyond.count({at, pair}) > 0 &&
+                   ledger_.usage(at, pair, When::kAfter) > ledger_.subtree_quota(at, pair);
       }
       if (borrowed) return true;
     }
@@ -130,7 +139,8 @@ std::string Checker::check_own_first(const engine::Engine& engine, Coverage& cov
     if (other_cause) continue;
     const auto own = flavors_within_own(w);
     if (own.empty()) continue;
-    for (const auto& [borrower, slots] : began_) {
+    for (const auto& [borrower, began] : began_) {
+      const auto& slots = began.slots;
       std::vector<Own> beside;
       for (const Own& one : own) {
         if (borrows_beside(borrower, w.spec.queue, one)) beside.push_back(one);
