@@ -63,6 +63,7 @@ std::vector<std::int64_t> device_list(std::uint64_t mask) {
 
 std::vector<Decision> Decider::run() {
   ++state_.stats.decide_calls;
+  state_.forget_done();
   state_.pending.wake_due(state_.now);
   state_.settle_starts();
   state_.note_service();
@@ -210,7 +211,7 @@ void Decider::start_holders() {
     state_.keep();
     for (const PlacedSlot& p : placed) state_.move_slot(id, p.set, p.slot, SlotState::kBinding, kNowBit);
     began(state_, id);
-    w.settled_in = state_.stats.decide_calls;
+    state_.note_done(id, State::kSettled);
     Decision d;
     d.kind = DecisionKind::kStart;
     describe(d, w, placed);
@@ -236,7 +237,7 @@ void Decider::place_awaited() {
     const WorkloadState& w = state_.workloads[id.index()];
     const QueueState& q = state_.queues[w.queue.index()];
     if (!q.exists || !q.trouble.empty() || is_stopped(q, w) || !w.active || w.withdraw) continue;
-    if (state_.decided_now(w.yielded_in)) continue;  // when what it loses is gone it is looked at again
+    if (state_.is_done(id, State::kYielded)) continue;  // when what it loses is gone it is looked at again
     // As whole as what starts: a part that is held has not started.
     if (w.held() > 0 || !whole_with_hold(state_.structures[w.structure], w)) continue;
     std::vector<ChargeId> charges(w.sets.size());
@@ -273,7 +274,7 @@ void Decider::place_awaited() {
     fresh_.erase(id.value);  // what grows behind it now gets its quota and its places at once
     begun_.erase(id.value);
     std::erase(borrowers_, id);
-    state_.workloads[id.index()].settled_in = state_.stats.decide_calls;
+    state_.note_done(id, State::kSettled);
   }
 }
 
@@ -296,7 +297,7 @@ void Decider::attempt(ClassId class_id) {
   if (!q.spec.leaf)
     return refuse(ReasonCode::kQueueDisabled, "it only has children, and takes no work itself");
   if (is_stopped(q, w)) return refuse(ReasonCode::kQueueStopped, "");
-  if (state_.decided_now(w.yielded_in) && w.releasing() > 0) {  // it does not grow in the same decide()
+  if (state_.is_done(id, State::kYielded) && w.releasing() > 0) {  // it does not grow in the same decide()
     Failure ending;
     ending.by_quota = ending.by_nodes = true;
     ending.reasons.push_back({ReasonCode::kWaitingForRoom, "", "", w.releasing(), 0, 0, {}});
@@ -468,7 +469,7 @@ void Decider::hold(WorkloadId id, const VictimPlan& plan) {
     if (victim.why == ReasonCode::kReclaimedWhileBorrowing) w.took_by_force = true;
   }
   if (!plan.victims.empty()) w.took_at = state_.now;
-  w.settled_in = state_.stats.decide_calls;
+  state_.note_done(id, State::kSettled);
   w.held_band = saturating_sub(claim_of(w).priority, w.priority);
   for (const PlacedSlot& p : plan.placed) {
     state_.set_slot(id, p.set, p.slot, SlotState::kHeld, p.node, p.charge, p.devices, kAfterBit);
@@ -510,7 +511,7 @@ void Decider::evict(WorkloadId id, Reason reason, std::string beneficiary, std::
     }
   }
   out_.push_back(std::move(d));
-  w.yielded_in = state_.stats.decide_calls;
+  state_.note_done(id, State::kYielded);
   ++state_.stats.evictions;
   state_.settle(id);
   state_.changed(id);

@@ -29,8 +29,8 @@ namespace berth::engine {
 
 // In this decide() it starts where there is room, and takes nothing.
 bool Decider::takes_nothing(WorkloadId id) const {
-  const WorkloadState& w = state_.workloads[id.index()];
-  return state_.decided_now(w.yielded_in) || state_.decided_now(w.settled_in) || begun_.count(id.value) > 0;
+  return state_.is_done(id, State::kYielded) || state_.is_done(id, State::kSettled) ||
+         begun_.count(id.value) > 0;
 }
 
 // Told of slots that are to start, with what they charge charged.
@@ -42,7 +42,7 @@ void Decider::note_begun(WorkloadId id, const std::vector<PlacedSlot>& placed, s
     begun.ran = w.running() > 0;
     begun.progress = w.progress;
     begun.took_at = w.took_at;
-    (begun.ran ? w.settled_in : w.begun_in) = state_.stats.decide_calls;
+    state_.note_done(id, begun.ran ? State::kSettled : State::kBegun);
   }
   if (begun.decisions.empty() || begun.decisions.back() != at) begun.decisions.push_back(at);
   bool borrows = false;
@@ -83,7 +83,7 @@ void Decider::cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed) {
     w.progress = begun.progress;
     w.took_at = begun.took_at;
   }
-  w.yielded_in = state_.stats.decide_calls;
+  state_.note_done(id, State::kYielded);
   if (state_.queues[w.queue.index()].spec.order == QueueOrder::kStrict) passed_.emplace_back(w.queue, first);
   if (begun.slots.empty()) {
     begun_.erase(id.value);
@@ -111,7 +111,7 @@ void Decider::cancel_behind() {
 
 // Work yields beside all that has started by now: if any of that were taken back, it might not have to.
 void Decider::settle_begun() {
-  for (const auto& [id, begun] : begun_) state_.workloads[id].settled_in = state_.stats.decide_calls;
+  for (const auto& [id, begun] : begun_) state_.note_done(WorkloadId(id), State::kSettled);
   begun_.clear();
   borrowers_.clear();
 }
@@ -218,7 +218,7 @@ bool Decider::begun_fits(WorkloadId id) const {
 
 bool Decider::take_from_borrowers(WorkloadId id, std::int64_t& steps) {
   const WorkloadState& w = state_.workloads[id.index()];
-  if (borrowers_.empty() || state_.decided_now(w.yielded_in) || grows(w)) return false;
+  if (borrowers_.empty() || state_.is_done(id, State::kYielded) || grows(w)) return false;
   const std::vector<std::int64_t> needs = needs_of(w, Ask::kLeast);
   Assignments all(state_, w, needs, steps);
   std::vector<QuotaItem> asked;

@@ -98,7 +98,7 @@ void Decider::choose_group(ClassId class_id, Parked& why) const {
   // Who has had its fair turn may take by shares no more until something changes; those behind it may.
   if (shares_dominantly(state_, c.queue) && w.took_fairly_at == state_.outside_version) return;
   if (w.lost_force_at == state_.outside_version) return;  // the same of room that it took by force
-  if (is_patient(state_, w) || state_.decided_now(w.yielded_in)) return;
+  if (is_patient(state_, w) || state_.is_done(c.members.begin()->workload, State::kYielded)) return;
   why.group = State::kin_of(c);
 }
 

@@ -242,6 +242,17 @@ void State::count_priority(WorkloadId id, std::int64_t change) {
   if ((priorities[w.lowest_priority] += change) == 0) priorities.erase(w.lowest_priority);
 }
 
+void State::note_done(WorkloadId id, Done what) {
+  if (done_.size() < workloads.size()) done_.resize(workloads.size(), 0);
+  if (done_[id.index()] == 0) with_done_.push_back(id);
+  done_[id.index()] = static_cast<std::uint8_t>(done_[id.index()] | what);
+}
+
+void State::forget_done() {
+  for (const WorkloadId id : with_done_) done_[id.index()] = 0;
+  with_done_.clear();
+}
+
 void State::settle(WorkloadId id) {
   WorkloadState& w = workloads[id.index()];
   QueueState& q = queues[w.queue.index()];

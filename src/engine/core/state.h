@@ -103,12 +103,7 @@ struct WorkloadState {
   TimeMs took_at = kEndOfTime;        // when others last gave up room for it, if it has lost none since
   std::int64_t losses = 0;  // to other queues, one soon after the other, of what it so took (preempt/force.h)
   TimeMs patient_until = 0;  // and takes nothing before
-  // Of the decide() in which (State::decided_now): it started, with nothing of it running before; it got a hold, or started from one, and
-  // so yields to nobody before the next; it lost slots, or a start.
-  std::int64_t begun_in = 0;
-  std::int64_t settled_in = 0;
-  std::int64_t yielded_in = 0;
-  bool withdraw = false;  // the next decide() ends its slots
+  bool withdraw = false;     // the next decide() ends its slots
   std::string withdraw_why;
 
   std::int64_t waiting() const { return sum(&PodSetState::waiting); }
@@ -330,8 +325,14 @@ class State {
   std::uint64_t outside_version = 1;
   // Grows with every change of who uses what.
   std::uint64_t use_version = 1;
-  // In the decide() that goes on?
-  bool decided_now(std::int64_t in) const { return in != 0 && in == stats.decide_calls; }
+  // What the decide() that goes on has done with a workload: it started, with nothing of it running before; it got a hold, started
+  // from one, or grew, and so yields to nothing before the next; it lost slots, or a start.
+  enum Done : std::uint8_t { kBegun = 1, kSettled = 2, kYielded = 4 };
+  void note_done(WorkloadId id, Done what);
+  bool is_done(WorkloadId id, Done what) const {
+    return id.index() < done_.size() && (done_[id.index()] & what) != 0;
+  }
+  void forget_done();
   std::unique_ptr<EmptyCluster> empty;  // made when it is first asked
 
   // What was gained since the last decide().
@@ -350,6 +351,8 @@ class State {
   std::vector<std::uint8_t> is_changed;
 
  private:
+  std::vector<std::uint8_t> done_;  // by workload
+  std::vector<WorkloadId> with_done_;
   struct Undo {
     QueueId queue;
     std::uint32_t lane = 0;

@@ -93,7 +93,7 @@ void UnitLists::build(QueueId queue, List& list) const {
     whole.started = w.started;
     whole.priority = kInt64Min;
     // Whoever did not start yet (decide_net.cc) loses nothing.
-    const bool is_new = state_.decided_now(w.begun_in);
+    const bool is_new = state_.is_done(id, State::kBegun);
     whole.cost = is_new ? 0 : victim_cost(state_, w, state_.now);
     if (w.running() > list.widest && stands_apart(w)) list.widest = w.running();
     if (list.order == VictimOrder::kLatestInOrder) whole.standing = standing(state_, w);
