@@ -108,8 +108,8 @@ MUTANTS = [
          'never ? most : saturating_add(have, given) + (broken("quota-told-wrong") ? 1 : 0),\n'),
     ]),
     ('new-ones-end', 9, 'what started in the same decision is evicted', 'decide_net.cc', [
-        ('  if (found == begun_.end()) {',
-         '  if (found == begun_.end() || broken("new-ones-end")) {'),
+        ('  if (begun_.count(victim.workload.value) == 0) {',
+         '  if (begun_.count(victim.workload.value) == 0 || broken("new-ones-end")) {'),
     ]),
     ('borrowers-first', 9, 'what borrows keeps the room of what is within its own quota', 'decide_net.cc', [
         ('  if (borrowers_.empty() ||',
