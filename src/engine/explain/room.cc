@@ -290,7 +290,11 @@ std::int64_t RoomNow::fill(ChargeId charge, DomainId domain, std::int64_t most) 
   for (; got < most; ++got) {
     if (steps_ <= 0) break;
     steps_ -= 1 + static_cast<std::int64_t>(among.size() / 16);
-    const NodeId node = state_.index(state_.charges[charge].shape, Mode::kStart).best_of(state_.nodes, among);
+    const ShapeIndex& index = state_.index(state_.charges[charge].shape, Mode::kStart);
+    NodeId node;
+    for (const NodeId other : among) {
+      if (index.fit(other) > 0 && (!node.valid() || index.wins(state_.nodes, other, node))) node = other;
+    }
     if (!node.valid()) break;
     const std::uint64_t devices = state_.choose_devices(node, charge, Mode::kStart);
     state_.try_charge(w_, charge, node, devices, planes_of(Mode::kStart), +1);

@@ -164,13 +164,8 @@ NodeId ShapeIndex::best() const {
   return won.key == kNoFit ? NodeId() : NodeId(won.node);
 }
 
-NodeId ShapeIndex::best_of(const NodeTable& nodes, std::span<const NodeId> among) const {
-  NodeId best;
-  for (const NodeId id : among) {
-    if (key(id) == kNoFit) continue;
-    if (!best.valid() || better(nodes, key(id), id.value, key(best), best.value)) best = id;
-  }
-  return best;
+bool ShapeIndex::wins(const NodeTable& nodes, NodeId a, NodeId b) const {
+  return better(nodes, key(a), a.value, key(b), b.value);
 }
 
 }  // namespace berth::engine

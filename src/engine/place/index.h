@@ -32,8 +32,9 @@ class ShapeIndex {
   bool stale(const NodeTable& nodes) const { return !built_ || cursor_ < nodes.log().begin(); }
 
   // After refresh():
-  NodeId best() const;                                                          // none where nothing fits
-  NodeId best_of(const NodeTable& nodes, std::span<const NodeId> among) const;  // O(|among|)
+  NodeId best() const;  // none where nothing fits
+  // Is `a`, on which something fits, better than `b`?
+  bool wins(const NodeTable& nodes, NodeId a, NodeId b) const;
   std::int64_t fit(NodeId id) const { return block_of(id).fit[id.value % kBlock]; }
   std::int64_t total() const { return total_; }  // slots that fit now, over all nodes
   std::int64_t total_in(DomainId domain) const { return sums_[domain.index()]; }

@@ -410,7 +410,7 @@ void NodeTable::rebuild_domains() {
   domain_index_.clear();
   for (const Topology& topology : topologies_) {
     std::uint32_t depth = 0;
-    for (const std::string& key : topology.levels) levels_.push_back({topology.name, key, depth++, {}});
+    for (const std::string& key : topology.levels) levels_.push_back({topology.name, key, depth++, {}, 0});
   }
   for (std::size_t n = 0; n < records_.size(); ++n) {
     records_[n].domains.assign(levels_.size(), DomainId());
@@ -439,8 +439,9 @@ void NodeTable::place_in_domains(NodeId id) {
     const std::string key = fmt::format("{}:{}", l, path);
     auto [it, fresh] = domain_index_.try_emplace(key, DomainId(domains_.size()));
     if (fresh) {
-      domains_.push_back({static_cast<std::uint32_t>(l), parent, path, {}});
+      domains_.push_back({static_cast<std::uint32_t>(l), parent, path, {}, {}});
       levels_[l].domains.push_back(it->second);
+      if (parent.valid()) domains_[parent.index()].children.push_back(it->second);
       ++topology_version_;
     }
     now[l] = parent = it->second;
@@ -449,10 +450,15 @@ void NodeTable::place_in_domains(NodeId id) {
     const DomainId old = record.domains[l];
     if (old == now[l]) continue;
     ++topology_version_;
-    if (old.valid()) std::erase(domains_[old.index()].nodes, id);
+    if (old.valid()) {
+      auto& nodes = domains_[old.index()].nodes;
+      std::erase(nodes, id);
+      if (nodes.size() == 1) --levels_[l].wide;
+    }
     if (now[l].valid()) {
       auto& nodes = domains_[now[l].index()].nodes;
       nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), id), id);
+      if (nodes.size() == 2) ++levels_[l].wide;
     }
   }
   record.domains = std::move(now);

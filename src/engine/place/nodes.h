@@ -81,6 +81,7 @@ class NodeTable {
     DomainId parent;
     std::string path;  // label values from the widest level, joined by '/'
     std::vector<NodeId> nodes;
+    std::vector<DomainId> children;  // of the next level
   };
   // One level of one topology.
   struct Level {
@@ -88,6 +89,7 @@ class NodeTable {
     std::string key;  // label
     std::uint32_t depth = 0;
     std::vector<DomainId> domains;
+    std::size_t wide = 0;  // domains with more than one node; 0: the level is that of the hosts
   };
 
   // Adds or changes. Errors: more than 64 devices, a negative or too large amount, a rank outside of 32 bits.

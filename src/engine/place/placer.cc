@@ -1,14 +1,9 @@
 #include "engine/place/placer.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 namespace berth::engine {
-namespace {
-constexpr std::size_t kRequiredDomains = 64;
-constexpr std::size_t kPreferredDomains = 8;
-}  // namespace
 
 Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, const Assignment* only,
                Ask ask)
@@ -231,13 +226,20 @@ std::vector<ChargeId> Placer::choices(std::uint32_t set) {
   return all;
 }
 
+// One step of the search. False: it has ended, or its slice has.
+bool Placer::spend() {
+  if (--steps_ < 0) {
+    failure_.steps_ended = true;
+  } else if (steps_ < floor_) {
+    slice_ended_ = true;
+  }
+  return !ended();
+}
+
 bool Placer::walk(std::size_t step) {
   // Nothing at all is no find: what grows may leave every set as it is, and then looks elsewhere.
   if (step == walk_.size()) return !placed_.empty();
-  if (--steps_ < 0) {
-    failure_.steps_ended = true;
-    return false;
-  }
+  if (!spend()) return false;
   switch (walk_[step].kind) {
     case Step::Kind::kEnter:
       return enter(step) || skip(step);
@@ -256,7 +258,7 @@ bool Placer::skip(std::size_t step) {
   if (!leaf_step && s.index == 0) return false;
   const std::uint32_t group = leaf_step ? structure_.group_of[s.index] : structure_.groups[s.index].parent;
   const StructureGroup& g = structure_.groups[group];
-  if (skipped_[group] >= g.children - g.least || failure_.steps_ended) return false;
+  if (skipped_[group] >= g.children - g.least || ended()) return false;
   if (!orders_.counts.empty()) {  // what is told is placed, whatever the group could do without
     const auto told = [&](std::uint32_t set) { return orders_.counts[set] > 0; };
     const std::vector<std::uint32_t> sets =
@@ -275,135 +277,14 @@ bool Placer::leave(std::size_t step) {
   if (group == 0) return walk(step + 1);
   const std::uint32_t parent = structure_.groups[group].parent;
   const DomainId own = chosen_[group];  // its siblings, and what its parent has besides, are not bound by it
+  std::vector<DomainId> plan;
+  if (plan_of_ == group) plan = std::exchange(plan_, {});
   if (own.valid()) domains_.pop_back();
   ++done_[parent];
   if (walk(step + 1)) return true;
   --done_[parent];
   if (own.valid()) domains_.push_back(own);
-  return false;
-}
-
-bool Placer::enter(std::size_t step) {
-  const StructureGroup& group = structure_.groups[walk_[step].index];
-  const TopologyRequest& topology = group.topology;
-  if (put_off_) return walk(step + 1);
-  if (!topology.required.empty()) {
-    const auto level = state_.nodes.level_of(topology.required);
-    if (!level) {
-      std::int64_t need = 0;
-      for (const std::uint32_t set : group.leaves) need += must(set);
-      note({ReasonCode::kTopology, topology.required, "no topology has this level", need, 0, 0, {}});
-      failure_.by_nodes = true;
-      return false;
-    }
-    return in_domain(step, *level, kRequiredDomains);
-  }
-  if (!topology.preferred.empty()) {
-    if (const auto level = state_.nodes.level_of(topology.preferred)) {
-      // Levels of one topology stand together, widest first.
-      const std::uint32_t depth = state_.nodes.levels()[*level].depth;
-      for (std::uint32_t up = 0; up <= depth; ++up) {
-        if (in_domain(step, *level - up, kPreferredDomains)) return true;
-        if (failure_.steps_ended) return false;
-      }
-    }
-  }
-  return walk(step + 1);
-}
-
-bool Placer::in_domain(std::size_t step, std::uint32_t level, std::size_t most) {
-  const StructureGroup& group = structure_.groups[walk_[step].index];
-  const NodeTable& nodes = state_.nodes;
-
-  // Slots that have a place already decide the domain: none will do where one of them is on a node that is gone, or is in none.
-  DomainId fixed;
-  bool adrift = false;
-  std::int64_t need = 0;
-  std::int64_t want = 0;
-  for (const std::uint32_t set : group.leaves) {
-    need += must(set);
-    want += w_.sets[set].waiting;
-    for (const Slot& slot : w_.sets[set].slots) {
-      if (!slot.node.valid() || slot.state == SlotState::kReleasing) continue;
-      if (state_.charges[slot.charge].awaited && nodes.is_opaque(slot.node)) continue;
-      const DomainId its = nodes.domain_of(slot.node, level);
-      adrift = adrift || !its.valid();
-      if (!fixed.valid()) fixed = its;
-    }
-  }
-  if (group.least == group.children) {
-    // No domain helps a pod set that has no way to be charged at all.
-    for (const std::uint32_t set : group.leaves) {
-      const Spec& spec = state_.spec(w_.sets[set].spec);
-      if (must(set) == 0 || !spec.choices.empty()) continue;
-      note(spec.problem);
-      return false;
-    }
-  }
-
-  // What the best domain has room for, in flavors that still have quota; in any, where a pod set has quota in none.
-  const auto chargeable = [&](ChargeId charge, std::int64_t slots) {
-    return state_.fits(w_, state_.charges[charge].quota, slots, mode_);
-  };
-  const bool by_quota = std::any_of(group.leaves.begin(), group.leaves.end(), [&](std::uint32_t set) {
-    const auto all = choices(set);
-    return must(set) > 0 && !all.empty() && std::none_of(all.begin(), all.end(), [&](ChargeId charge) {
-             return chargeable(charge, must(set));
-           });
-  });
-  std::int64_t best = 0;
-  std::vector<std::tuple<bool, std::int64_t, DomainId>> candidates;
-  for (const DomainId domain : nodes.levels()[level].domains) {
-    if (adrift || (fixed.valid() && domain != fixed)) continue;
-    if (nodes.domain(domain).nodes.empty()) continue;
-    bool enough = true;
-    std::int64_t room_here = 0;
-    std::int64_t room_needed = 0;
-    for (const std::uint32_t set : group.leaves) {
-      std::int64_t most_fit = 0;
-      std::int64_t most_with_quota = 0;
-      for (const ChargeId charge : choices(set)) {
-        const std::int64_t fit = room_within(state_.index(state_.charges[charge].shape, mode_), domain);
-        most_fit = std::max(most_fit, fit);
-        if (chargeable(charge, must(set))) most_with_quota = std::max(most_with_quota, fit);
-      }
-      if (most_fit < must(set) && group.least == group.children) enough = false;
-      room_here += most_fit;
-      room_needed += std::min(by_quota ? most_fit : most_with_quota, must(set));
-    }
-    best = std::max(best, room_needed);
-    if (want > 0 && room_here == 0 && group.topology.required.empty()) continue;  // wider ones may have some
-    if (enough) candidates.emplace_back(room_here < want, room_here, domain);
-  }
-  std::sort(candidates.begin(), candidates.end());
-  if (candidates.size() > most) candidates.resize(most);
-  const bool lacked_nodes = std::exchange(failure_.by_nodes, false);
-  for (const auto& [short_of_want, room_here, domain] : candidates) {
-    chosen_[walk_[step].index] = domain;
-    domains_.push_back(domain);
-    if (walk(step + 1)) return true;
-    domains_.pop_back();
-    chosen_[walk_[step].index] = DomainId();
-    if (failure_.steps_ended) {
-      failure_.by_nodes = failure_.by_nodes || lacked_nodes;
-      return false;
-    }
-  }
-  // Where the pod sets fit one by one and not together, at least one slot too few has room. Where only quota was short, no
-  // domain is to blame; where some children may be left out, both can be.
-  const bool optional = group.least < group.children;
-  const bool domains_lack = candidates.empty() || (failure_.by_nodes && (optional || !by_quota));
-  if (!group.topology.required.empty()) {
-    // Who fails on nodes in every domain may keep the search from those that have no quota: then nothing is told yet.
-    if (domains_lack || failure_.reasons.empty()) {
-      const std::int64_t have = need > 0 ? std::min(best, need - 1) : 0;
-      note({ReasonCode::kTopology, group.topology.required, "", need, have, 0, {}});
-    } else {
-      roomy_[walk_[step].index] = 1;
-    }
-    failure_.by_nodes = true;
-  }
-  failure_.by_nodes = failure_.by_nodes || lacked_nodes;
+  if (plan_of_ == group && !plan.empty()) plan_ = std::move(plan);
   return false;
 }
 
@@ -436,8 +317,7 @@ bool Placer::leaf(std::size_t step) {
             {}});
     }
     for (const ChargeId charge : options) {
-      if (--steps_ < 0) failure_.steps_ended = true;
-      if (failure_.steps_ended) return false;
+      if (!spend()) return false;
       const std::size_t mark = state_.mark();
       const std::size_t had = placed_.size();
       lacks_room_ = false;
@@ -448,173 +328,13 @@ bool Placer::leaf(std::size_t step) {
       if (got == 0 && lacks_room_ && watch_) watch_(set, charge);
       // The surplus of one pod set must not take what another one needs for its least, nor ask for a whole segment more.
       const bool less = got > least || (got == 0 && in_segments(set) && extents_[set].want > least);
-      if (!less || least == 0 || failure_.steps_ended) continue;
+      if (!less || least == 0 || ended()) continue;
       if (place_slots(set, charge, least, least) > 0 && go_on()) return true;
       state_.rollback(mark);
       placed_.resize(had);
     }
   }
   return least == 0 && go_on();
-}
-
-bool Placer::in_segments(std::uint32_t set) const {
-  const TopologyRequest& topology = structure_.groups[structure_.group_of[set]].topology;
-  return topology.segment > 1 && !topology.segment_level.empty() && !put_off_;
-}
-
-std::int64_t Placer::room(const ShapeIndex& index) const {
-  return domains_.empty() ? index.total() : index.total_in(domains_.back());
-}
-
-// Of a domain, the part that lies in all that have been chosen.
-std::int64_t Placer::room_within(const ShapeIndex& index, DomainId domain) const {
-  const NodeTable& nodes = state_.nodes;
-  const auto& level = nodes.levels()[nodes.domain(domain).level];
-  const auto& here = nodes.domain(domain).nodes;
-  const auto in = [&](NodeId node, DomainId outer) {
-    return nodes.domain_of(node, nodes.domain(outer).level) == outer;
-  };
-  if (here.empty()) return 0;
-  // A level below those of the chosen ones: in them with all its nodes, or with none.
-  const bool below = std::all_of(domains_.begin(), domains_.end(), [&](const DomainId outer) {
-    const auto& other = nodes.levels()[nodes.domain(outer).level];
-    return other.topology == level.topology && other.depth <= level.depth;
-  });
-  const auto inside = [&](NodeId node) {
-    return std::all_of(domains_.begin(), domains_.end(), [&](DomainId outer) { return in(node, outer); });
-  };
-  if (below) return inside(here.front()) ? index.total_in(domain) : 0;
-  std::int64_t sum = 0;
-  for (const NodeId node : here) sum += inside(node) ? index.fit(node) : 0;
-  return sum;
-}
-
-NodeId Placer::best_node(ShapeIndex& index) const {
-  if (domains_.empty()) return index.best();
-  const auto& inner = state_.nodes.domain(domains_.back()).nodes;
-  if (domains_.size() == 1) return index.best_of(state_.nodes, inner);
-  std::vector<NodeId> among;
-  for (const NodeId node : inner) {
-    const bool inside = std::all_of(domains_.begin(), domains_.end(), [&](const DomainId domain) {
-      return state_.nodes.domain_of(node, state_.nodes.domain(domain).level) == domain;
-    });
-    if (inside) among.push_back(node);
-  }
-  return index.best_of(state_.nodes, among);
-}
-
-std::int64_t Placer::place_slots(std::uint32_t set, ChargeId charge, std::int64_t least, std::int64_t want) {
-  const Charge& c = state_.charges[charge];
-  std::int64_t count = want;
-  if (!state_.fits(w_, c.quota, count, mode_)) {
-    const std::int64_t floor = std::max<std::int64_t>(least, 1);
-    if (!state_.fits(w_, c.quota, floor, mode_)) {
-      failure_.by_quota = true;
-      note_quota(set, c, floor);
-      return 0;
-    }
-    std::int64_t low = floor;
-    while (low < count) {
-      const std::int64_t middle = low + (count - low + 1) / 2;
-      if (state_.fits(w_, c.quota, middle, mode_)) {
-        low = middle;
-      } else {
-        count = middle - 1;
-      }
-    }
-    count = low;
-  }
-
-  // What lacks room within a domain is told by whoever chose the domain, or by the try without one.
-  const auto no_room = [&](std::int64_t have) {
-    failure_.by_nodes = true;
-    if (!domains_.empty()) return 0;
-    note({ReasonCode::kNodes, "", set_mark(w_, set), std::max<std::int64_t>(least, 1), have, 0, {}});
-    lacks_room_ = true;
-    return 0;
-  };
-  const std::int64_t have = room(state_.index(c.shape, mode_));
-  if (have < std::max<std::int64_t>(least, 1)) return no_room(have);
-
-  const TopologyRequest& topology = structure_.groups[structure_.group_of[set]].topology;
-  std::size_t next_slot = 0;
-  std::int64_t got = 0;
-  if (in_segments(set)) {
-    const auto level = state_.nodes.level_of(topology.segment_level);
-    if (!level) {
-      note({ReasonCode::kTopology,
-            topology.segment_level,
-            "no topology has this level",
-            topology.segment,
-            0,
-            0,
-            {}});
-      failure_.by_nodes = true;
-      return 0;
-    }
-    std::int64_t lacking = 0;  // of the segment that found no domain, and the most room of one
-    std::int64_t best = 0;
-    while (got < count) {
-      const std::int64_t part = std::min(topology.segment, count - got);
-      const ShapeIndex& index = state_.index(c.shape, mode_);
-      DomainId tightest;
-      std::int64_t least_room = 0;
-      lacking = part;
-      best = 0;
-      for (const DomainId domain : state_.nodes.levels()[*level].domains) {
-        const std::int64_t here = room_within(index, domain);
-        best = std::max(best, here);
-        if (here < part || (tightest.valid() && here >= least_room)) continue;
-        tightest = domain;
-        least_room = here;
-      }
-      if (!tightest.valid()) {
-        // The last segment of a pod set that may have fewer slots may be smaller.
-        if (best == 0 || got + best < std::max<std::int64_t>(least, 1)) break;
-        count = got + best;
-        continue;
-      }
-      const std::size_t mark = state_.mark();
-      const std::size_t had = placed_.size();
-      domains_.push_back(tightest);
-      const bool ok = place_some(set, charge, part, next_slot);
-      domains_.pop_back();
-      if (!ok) {
-        state_.rollback(mark);
-        placed_.resize(had);
-        break;
-      }
-      got += part;
-    }
-    if (got < std::max<std::int64_t>(least, 1)) {
-      note({ReasonCode::kTopology, topology.segment_level, "", lacking, std::min(best, lacking - 1), 0, {}});
-      failure_.by_nodes = true;
-      return 0;
-    }
-    return got;
-  }
-  for (; got < count; ++got) {
-    if (!place_some(set, charge, 1, next_slot)) break;
-  }
-  return got < std::max<std::int64_t>(least, 1) ? no_room(got) : got;
-}
-
-bool Placer::place_some(std::uint32_t set, ChargeId charge, std::int64_t count, std::size_t& next_slot) {
-  const ShapeId shape = state_.charges[charge].shape;
-  const auto& slots = w_.sets[set].slots;
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (--steps_ < 0) {
-      failure_.steps_ended = true;
-      return false;
-    }
-    const NodeId node = best_node(state_.index(shape, mode_));
-    if (!node.valid()) return false;
-    while (slots[next_slot].state != SlotState::kWaiting) ++next_slot;
-    const std::uint64_t devices = state_.choose_devices(node, charge, mode_);
-    state_.try_charge(w_, charge, node, devices, planes_of(mode_), +1);
-    placed_.push_back({set, static_cast<std::uint32_t>(next_slot++), node, charge, devices});
-  }
-  return true;
 }
 
 bool Placer::may_fit() {

@@ -1,10 +1,15 @@
 // Finds places for one workload: flavors, domains, nodes and devices together, in one depth-first search over the steps of
 // its group tree. All or nothing at every group; pod sets above their least count take what fits.
 //
-// Choices at each step, in this order: at a group with a topology request its domains, the tightest sufficient one first
-// (preferred: from the asked level outwards, then no restriction); at a pod set its charges in the order of the queue's
-// flavors; at the end, leaving the child out where the group's least count allows. A slot goes to the best node of its
-// shape's index. Bounded by `steps`: one per slot placed and per choice tried.
+// Choices at each step, in this order: at a group with a topology request its domains; at a pod set its charges in the order
+// of the queue's flavors; at the end, leaving the child out where the group's least count allows. A slot goes to the best node
+// of its shape's index. Bounded by `steps`: one per slot placed and per choice tried.
+//
+// Domains (placer_domains.cc). A gang lies in the fewest domains, level by level from the widest down (place/fewest.h): below a
+// required level, with a preferred level, and where nothing is asked for but topologies are known. Nodes that stand alone in
+// their domains are left to the policy, unless that level is asked for. A required level is tried with each domain in which all
+// pod sets together may have room; each search in one of them has a slice of the steps, which grows from round to round, so
+// that none of them is left out. What is not required binds nobody: where it finds no places, the search goes on without it.
 //
 // Not exhaustive within a choice: slots of one choice go greedily to the best node, which is exact for one shape without
 // domains, and a heuristic where several shapes compete for the same nodes. Where that finds no places for several pod sets,
@@ -17,6 +22,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -78,6 +84,8 @@ class Placer {
 
   // True: the trial holds the charges of placed(). False: rolled back, failure() says why.
   bool run();
+  // Asks only whether there are places: what is not required of domains is left out.
+  void without_preferences() { preferences_ = false; }
   const std::vector<PlacedSlot>& placed() const { return placed_; }
   const Failure& failure() const { return failure_; }
 
@@ -97,10 +105,50 @@ class Placer {
   bool leaf(std::size_t step);
   bool leave(std::size_t step);
   bool skip(std::size_t step);
-  bool in_domain(std::size_t step, std::uint32_t level, std::size_t most);
+  bool spend();
+  bool ended() const { return failure_.steps_ended || slice_ended_; }
+
+  // Domains: placer_domains.cc.
+  struct Levels {  // of one topology
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+  };
+  struct Demand {  // of a group, in slots of its largest pod set
+    ChargeId charge;
+    std::int64_t slots = 0;
+  };
+  struct Site;
+  bool in_domain(std::size_t step, std::uint32_t level);
+  bool one_domain(std::size_t step, std::uint32_t level);
+  bool together(std::size_t step);
+  bool in_fewest(std::size_t step);
+  bool try_each(std::size_t step, std::vector<DomainId> domains, bool required);
+  std::vector<DomainId> ranked(const StructureGroup& group, std::uint32_t level, std::vector<Site> sites);
+  bool may_hold(const StructureGroup& group, DomainId domain);
+  std::optional<Levels> near_levels(std::uint32_t group, const Charge& charge) const;
+  std::optional<std::uint32_t> topology_for(const Charge& charge) const;
+  Demand demand_of(const StructureGroup& group);
+  std::vector<DomainId> fewest(ChargeId charge, std::int64_t count, Levels levels,
+                               const std::vector<char>& used);
+  std::vector<char> used_domains(const StructureGroup& group, bool& any) const;
+  bool has_members(const StructureGroup& group) const;
+  bool is_plain(const StructureGroup& group) const;
+  std::uint32_t asking_group(std::uint32_t group) const;
+
+  // Slots: placer_slots.cc.
   std::int64_t place_slots(std::uint32_t set, ChargeId charge, std::int64_t least, std::int64_t want);
-  bool place_some(std::uint32_t set, ChargeId charge, std::int64_t count, std::size_t& next_slot);
-  NodeId best_node(ShapeIndex& index) const;
+  std::int64_t within_quota(std::uint32_t set, const Charge& c, std::int64_t least, std::int64_t want);
+  std::int64_t place_segments(std::uint32_t set, ChargeId charge, std::int64_t least, std::int64_t count);
+  DomainId segment_domain(std::uint32_t set, ChargeId charge, std::uint32_t level, std::int64_t part,
+                          std::int64_t& best) const;
+  std::int64_t place_near(std::uint32_t set, ChargeId charge, std::int64_t count, std::size_t& next_slot);
+  std::vector<DomainId> order_of(std::uint32_t set, ChargeId charge, std::int64_t count);
+  std::int64_t place_among(std::uint32_t set, ChargeId charge, std::int64_t count, std::vector<NodeId> among,
+                           std::size_t& next_slot);
+  std::int64_t place_anywhere(std::uint32_t set, ChargeId charge, std::int64_t count, std::size_t& next_slot);
+  void put(std::uint32_t set, ChargeId charge, NodeId node, std::size_t& next_slot);
+  std::vector<NodeId> nodes_inside(DomainId domain) const;
+  bool inside(NodeId node) const;
   bool in_segments(std::uint32_t set) const;
   std::int64_t room(const ShapeIndex& index) const;
   std::int64_t room_within(const ShapeIndex& index, DomainId domain) const;
@@ -127,7 +175,13 @@ class Placer {
   std::vector<std::int64_t> done_;     // children started, by group
   std::vector<std::int64_t> skipped_;  // children left out, by group
   std::vector<std::size_t> past_;      // by step: the step after the matching exit
-  bool put_off_ = false;               // where the nodes are awaited, so that no domain can be chosen yet
+  // The domains that the group `plan_of_` fills in this order; empty: each pod set finds its own.
+  std::vector<DomainId> plan_;
+  std::uint32_t plan_of_ = 0;
+  bool preferences_ = true;
+  std::int64_t floor_ = 0;  // of the steps, in the present slice
+  bool slice_ended_ = false;
+  bool put_off_ = false;  // where the nodes are awaited, so that no domain can be chosen yet
   Failure failure_;
   bool lacks_room_ = false;  // the last call of place_slots() found too few nodes
   std::function<void(std::uint32_t, ChargeId)> watch_;

@@ -14,7 +14,6 @@
 namespace berth::engine {
 namespace {
 
-constexpr std::size_t kMostDomains = 32;
 constexpr std::size_t kExact = 12;        // candidates of which all sets are looked at
 constexpr std::size_t kNearlyExact = 20;  // the same after a good set is known, which bounds the search
 constexpr std::size_t kNearlyExactFits = 200;
@@ -190,6 +189,7 @@ bool VictimSearch::fits(std::vector<PlacedSlot>* placed) {
   }
   Placer placer(state_, id_, Mode::kPlan, steps_, &assignment_, ask_);
   if (!placer.may_fit()) return false;
+  if (placed == nullptr) placer.without_preferences();
   const std::size_t mark = state_.mark();
   if (!placer.run()) return false;
   if (placed != nullptr) {
@@ -375,10 +375,9 @@ void VictimSearch::improve() {
     consider(std::move(found));
   };
   if (level) {
-    std::size_t tried = 0;
     for (const DomainId domain : state_.nodes.levels()[*level].domains) {
       const Sequence inside = within_domain(pool, domain);
-      if (inside.empty() || steps_ <= 0 || ++tried > kMostDomains) continue;
+      if (inside.empty() || steps_ <= 0) continue;
       also(minimal(inside));
       if (steps_ > 0) also(minimal(node_prices(state_, *candidates_, wanted_, inside, steps_).order));
     }

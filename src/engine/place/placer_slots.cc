@@ -1,0 +1,223 @@
+// Placer: the slots of one pod set, with one charge.
+#include <algorithm>
+
+#include "engine/place/placer.h"
+
+namespace berth::engine {
+
+bool Placer::in_segments(std::uint32_t set) const {
+  const TopologyRequest& topology = structure_.groups[structure_.group_of[set]].topology;
+  return topology.segment > 1 && !topology.segment_level.empty() && !put_off_;
+}
+
+std::int64_t Placer::room(const ShapeIndex& index) const {
+  return domains_.empty() ? index.total() : index.total_in(domains_.back());
+}
+
+// In all domains that have been chosen.
+bool Placer::inside(NodeId node) const {
+  const NodeTable& nodes = state_.nodes;
+  return std::all_of(domains_.begin(), domains_.end(), [&](const DomainId domain) {
+    return nodes.domain_of(node, nodes.domain(domain).level) == domain;
+  });
+}
+
+std::vector<NodeId> Placer::nodes_inside(DomainId domain) const {
+  std::vector<NodeId> out = state_.nodes.domain(domain).nodes;
+  if (domains_.size() == 1 && domains_.back() == domain) return out;
+  if (!domains_.empty()) std::erase_if(out, [&](const NodeId node) { return !inside(node); });
+  return out;
+}
+
+// Of a domain, the part that lies in all that have been chosen.
+std::int64_t Placer::room_within(const ShapeIndex& index, DomainId domain) const {
+  const NodeTable& nodes = state_.nodes;
+  const auto& level = nodes.levels()[nodes.domain(domain).level];
+  const auto& here = nodes.domain(domain).nodes;
+  if (here.empty()) return 0;
+  // A level below those of the chosen ones: in them with all its nodes, or with none.
+  const bool below = std::all_of(domains_.begin(), domains_.end(), [&](const DomainId outer) {
+    const auto& other = nodes.levels()[nodes.domain(outer).level];
+    return other.topology == level.topology && other.depth <= level.depth;
+  });
+  if (below) return inside(here.front()) ? index.total_in(domain) : 0;
+  std::int64_t sum = 0;
+  for (const NodeId node : here) sum += inside(node) ? index.fit(node) : 0;
+  return sum;
+}
+
+// As many as the quota allows, `want` at most. 0: fewer than `least`, or than one; the failure says of what.
+std::int64_t Placer::within_quota(std::uint32_t set, const Charge& c, std::int64_t least, std::int64_t want) {
+  if (state_.fits(w_, c.quota, want, mode_)) return want;
+  const std::int64_t floor = std::max<std::int64_t>(least, 1);
+  if (state_.fits(w_, c.quota, floor, mode_)) {
+    std::int64_t low = floor;
+    std::int64_t high = want;
+    while (low < high) {
+      const std::int64_t middle = low + (high - low + 1) / 2;
+      if (state_.fits(w_, c.quota, middle, mode_)) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return low;
+  }
+  failure_.by_quota = true;
+  note_quota(set, c, floor);
+  return 0;
+}
+
+std::int64_t Placer::place_slots(std::uint32_t set, ChargeId charge, std::int64_t least, std::int64_t want) {
+  const Charge& c = state_.charges[charge];
+  const std::int64_t count = within_quota(set, c, least, want);
+  if (count == 0) return 0;
+  const std::int64_t floor = std::max<std::int64_t>(least, 1);
+  // What lacks room within a domain is told by the choice of the domain, or by the try without one.
+  const auto no_room = [&](std::int64_t have) {
+    failure_.by_nodes = true;
+    if (!domains_.empty()) return 0;
+    note({ReasonCode::kNodes, "", set_mark(w_, set), floor, have, 0, {}});
+    lacks_room_ = true;
+    return 0;
+  };
+  const std::int64_t have = room(state_.index(c.shape, mode_));
+  if (have < floor) return no_room(have);
+  if (in_segments(set)) return place_segments(set, charge, least, count);
+  std::size_t next_slot = 0;
+  const std::int64_t got = place_near(set, charge, count, next_slot);
+  return got < floor ? no_room(got) : got;
+}
+
+// The domain for `part` more slots: of those with room, the one that adds the fewest domains; of these the tightest. `best`:
+// the most room of any.
+DomainId Placer::segment_domain(std::uint32_t set, ChargeId charge, std::uint32_t level, std::int64_t part,
+                                std::int64_t& best) const {
+  const NodeTable& nodes = state_.nodes;
+  const ShapeIndex& index = state_.index(state_.charges[charge].shape, mode_);
+  bool any = false;
+  const std::vector<char> used = used_domains(structure_.groups[structure_.group_of[set]], any);
+  const auto fresh = [&](DomainId domain) {
+    std::int64_t count = 0;
+    for (; any && domain.valid() && used[domain.index()] == 0; domain = nodes.domain(domain).parent) ++count;
+    return count;
+  };
+  DomainId tightest;
+  std::pair<std::int64_t, std::int64_t> least;
+  best = 0;
+  for (const DomainId domain : nodes.levels()[level].domains) {
+    const std::int64_t here = room_within(index, domain);
+    best = std::max(best, here);
+    if (here < part) continue;
+    const std::pair<std::int64_t, std::int64_t> key{fresh(domain), here};
+    if (tightest.valid() && key >= least) continue;
+    tightest = domain;
+    least = key;
+  }
+  return tightest;
+}
+
+std::int64_t Placer::place_segments(std::uint32_t set, ChargeId charge, std::int64_t least,
+                                    std::int64_t count) {
+  const TopologyRequest& topology = structure_.groups[structure_.group_of[set]].topology;
+  const auto level = state_.nodes.level_of(topology.segment_level);
+  if (!level) {
+    note({ReasonCode::kTopology,
+          topology.segment_level,
+          "no topology has this level",
+          topology.segment,
+          0,
+          0,
+          {}});
+    failure_.by_nodes = true;
+    return 0;
+  }
+  const std::int64_t floor = std::max<std::int64_t>(least, 1);
+  std::size_t next_slot = 0;
+  std::int64_t got = 0;
+  std::int64_t lacking = 0;  // of the segment that found no domain, and the most room of one
+  std::int64_t best = 0;
+  while (got < count) {
+    const std::int64_t part = std::min(topology.segment, count - got);
+    lacking = part;
+    const DomainId domain = segment_domain(set, charge, *level, part, best);
+    if (!domain.valid()) {
+      // The last segment of a pod set that may have fewer slots may be smaller.
+      if (best == 0 || got + best < floor) break;
+      count = got + best;
+      continue;
+    }
+    const std::size_t mark = state_.mark();
+    const std::size_t had = placed_.size();
+    domains_.push_back(domain);
+    const bool ok = place_near(set, charge, part, next_slot) == part;
+    domains_.pop_back();
+    if (!ok) {
+      state_.rollback(mark);
+      placed_.resize(had);
+      break;
+    }
+    got += part;
+  }
+  if (got >= floor) return got;
+  note({ReasonCode::kTopology, topology.segment_level, "", lacking, std::min(best, lacking - 1), 0, {}});
+  failure_.by_nodes = true;
+  return 0;
+}
+
+// Domain by domain in the order of the plan, then wherever there is room. How many found a place.
+std::int64_t Placer::place_near(std::uint32_t set, ChargeId charge, std::int64_t count,
+                                std::size_t& next_slot) {
+  std::int64_t got = 0;
+  for (const DomainId domain : order_of(set, charge, count)) {
+    if (got == count || ended()) return got;
+    got += place_among(set, charge, count - got, nodes_inside(domain), next_slot);
+  }
+  if (got == count || ended() || !plan_.empty()) return got;
+  if (domains_.empty()) return got + place_anywhere(set, charge, count - got, next_slot);
+  return got + place_among(set, charge, count - got, nodes_inside(domains_.back()), next_slot);
+}
+
+std::int64_t Placer::place_anywhere(std::uint32_t set, ChargeId charge, std::int64_t count,
+                                    std::size_t& next_slot) {
+  const ShapeId shape = state_.charges[charge].shape;
+  for (std::int64_t got = 0; got < count; ++got) {
+    if (!spend()) return got;
+    const NodeId node = state_.index(shape, mode_).best();
+    if (!node.valid()) return got;
+    put(set, charge, node, next_slot);
+  }
+  return count;
+}
+
+// A heap of the nodes, the best one on top: a slot changes the key of its own node only.
+std::int64_t Placer::place_among(std::uint32_t set, ChargeId charge, std::int64_t count,
+                                 std::vector<NodeId> among, std::size_t& next_slot) {
+  const ShapeId shape = state_.charges[charge].shape;
+  ShapeIndex& index = state_.index(shape, mode_);
+  const auto worse = [&](NodeId a, NodeId b) { return index.wins(state_.nodes, b, a); };
+  std::erase_if(among, [&](NodeId node) { return index.fit(node) <= 0; });
+  std::make_heap(among.begin(), among.end(), worse);
+  for (std::int64_t got = 0; got < count; ++got) {
+    if (!spend() || among.empty()) return got;
+    std::pop_heap(among.begin(), among.end(), worse);
+    put(set, charge, among.back(), next_slot);
+    state_.index(shape, mode_);
+    if (index.fit(among.back()) > 0) {
+      std::push_heap(among.begin(), among.end(), worse);
+    } else {
+      among.pop_back();
+    }
+  }
+  return count;
+}
+
+void Placer::put(std::uint32_t set, ChargeId charge, NodeId node, std::size_t& next_slot) {
+  const auto& slots = w_.sets[set].slots;
+  while (slots[next_slot].state != SlotState::kWaiting) ++next_slot;
+  const std::uint64_t devices = state_.choose_devices(node, charge, mode_);
+  state_.try_charge(w_, charge, node, devices, planes_of(mode_), +1);
+  placed_.push_back({set, static_cast<std::uint32_t>(next_slot++), node, charge, devices});
+}
+
+}  // namespace berth::engine
