@@ -10,6 +10,7 @@
 #include "engine/explain/audit.h"
 #include "engine/explain/explain.h"
 #include "engine/preempt/cost.h"
+#include "model/bounds.h"
 
 namespace berth::engine {
 
@@ -51,18 +52,20 @@ Status Engine::apply(const Event& event) {
     Status operator()(const Withdraw& e) const { return s.withdraw(e); }
     Status operator()(const DemandMixUpdate& e) const { return s.demand_mix(e.mix); }
   };
+  BERTH_TRY(check_bounds(event));
   Status taken = std::visit(Visitor{s}, event);
   if (taken && s.empty) s.empty->tell(s, event);
   return taken;
 }
 
 std::vector<Decision> Engine::decide(TimeMs now) {
-  impl_->state.now = std::max(impl_->state.now, now);
+  impl_->state.now = std::max(impl_->state.now, std::min(now, kLastTime));
   return Decider(impl_->state).run();
 }
 
 TimeMs Engine::next_time() const {
-  return std::min(impl_->state.pending.next_time(), impl_->state.next_old());
+  const TimeMs next = std::min(impl_->state.pending.next_time(), impl_->state.next_old());
+  return next > kLastTime ? kEndOfTime : next;  // decide() gets no later time
 }
 
 Result<Verdict> Engine::explain(std::string_view uid) const {

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "model/bounds.h"
 #include "observe/codec.h"
 
 namespace berth::observe {
@@ -107,6 +108,11 @@ Result<LogLine> parse_log_line(std::string_view line, const std::string& file, s
   }
   if (root.find("decide") != nullptr) {
     BERTH_ASSIGN(auto fields, decode<DecideFields>(document, root));
+    if (fields.decide < -kLastTime || fields.decide > kLastTime) {
+      return fail_at(document.place(*root.find("decide")),
+                     "decide is {}, a time in ms: it must lie between {} and {} (the year 9999)",
+                     fields.decide, -kLastTime, kLastTime);
+    }
     return LogLine(LogDecide{fields.decide, std::move(fields.decisions)});
   }
   if (root.find("end") != nullptr) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "model/bounds.h"
 #include "observe/codec.h"
 #include "sim/queue_fields.h"
 #include "sim/readers.h"
@@ -14,7 +15,7 @@
 namespace berth::sim {
 namespace {
 
-constexpr std::int64_t kMostMs = kInt64Max / 4;
+constexpr std::int64_t kMostMs = kLastTime / 4;
 constexpr std::uint64_t kMostLineValues = 1'000'000;
 
 Labels labels_of(text::Fields& f, std::string_view key) {

@@ -112,6 +112,14 @@ TEST(DecisionLog, AWrongLineIsNamed) {
               HasSubstr("decisions[0].slots[0].node: must be a string"));
 }
 
+TEST(DecisionLog, ATimeBehindTheYear9999IsRefused) {
+  for (const char* time : {"9223372036854775807", "253402300800000", "-9223372036854775808"}) {
+    EXPECT_THAT(read_text(std::string(kFirst) + "\n{\"decide\":" + time + "}\n").error,
+                HasSubstr(std::string("log.jsonl:2:11: decide is ") + time));
+  }
+  EXPECT_EQ(read_text(std::string(kFirst) + "\n{\"decide\":253402300799999}\n").error, "");
+}
+
 TEST(DecisionLog, AnUnfinishedLastLineIsNamedWhereverItWasCut) {
   const std::string whole = std::string(kFirst) + "\n" + line_of_event(testing::gpu_node("n1", 8));
   const auto start = kFirst.size() + 2;
