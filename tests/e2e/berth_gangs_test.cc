@@ -84,6 +84,34 @@ TEST_F(BerthGangs, EightWorkersWithSixFreeGpusAllWaitAndSayWhy) {
   expect_clean();
 }
 
+// Nodes come that do not suffice: the condition tells the new number within seconds, although nothing can start.
+TEST_F(BerthGangs, TheConditionFollowsTheRoomThatThereIs) {
+  const auto gpus = [](const char* name, const char* count) {
+    return NodeShape{.name = name,
+                     .allocatable = {{"cpu", "64"}, {"memory", "1Ti"}, {"pods", "110"}, {kGpu, count}}};
+  };
+  start();
+  ASSERT_OK(cluster_->create_nodes(1, gpus("old", "3")));
+  ASSERT_NE(start_berth(), nullptr);
+  ASSERT_OK(cluster_->create_pods(8, {.name = "worker", .labels = gang("train", 8)}));
+  std::string message = wait_for_reasons(names_of("worker", 8), "Unschedulable");
+  EXPECT_NE(message.find("room for 3"), std::string::npos) << message;
+
+  ASSERT_OK(cluster_->create_nodes(2, gpus("new", "2")));
+  const auto all_say = [&](const std::string& words) {
+    const auto pods = observer_->pods();
+    const auto names = names_of("worker", 8);
+    return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+      return pods.at("default/" + name).scheduled_message.find(words) != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(eventually([&] { return all_say("room for 7"); }, seconds(10))) << reasons_of_waiting();
+  ASSERT_OK(expect_ok(cluster_->client().del("/api/v1/nodes/new-1"), "deleting a node"));
+  EXPECT_TRUE(eventually([&] { return all_say("room for 5"); }, seconds(10))) << reasons_of_waiting();
+  EXPECT_EQ(observer_->now().bound, 0U);
+  expect_clean();
+}
+
 // In every pool of two nodes with four GPUs each, two gangs of six arrive pod by pod. A scheduler that binds what fits gives each a
 // part, for ever. Later rounds have gangs of other shapes, too.
 TEST_F(BerthGangs, TwoGangsThatEachFitAloneNeverDeadlock) {
