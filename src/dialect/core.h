@@ -7,9 +7,9 @@
 
 namespace berth::dialect {
 
-// Devices (DeviceNames) become pools, everything else amounts. A node's readiness is not looked at: Kubernetes says it with
-// taints, and so do we. `problem` is set where the model cannot hold the node as it is (more than 64 devices: the rest is not
-// used).
+// Devices (DeviceNames) become pools, everything else amounts. A node that is not ready has the taint that says so
+// (decode_core.h). Of more than 64 devices the largest kinds are counted as amounts: they have no numbers, and no part of one can be
+// given. `problem` says so.
 Node to_node(const NodeObject& object, const DeviceNames& devices, std::string_view cluster,
              std::string& problem);
 

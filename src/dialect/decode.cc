@@ -2,6 +2,7 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <variant>
 
 #include "dialect/decode_core.h"
@@ -14,20 +15,34 @@
 namespace berth::dialect {
 namespace {
 
-// The path of `wanted` below `node`, "spec.queues[2].weight". Nodes are told apart by their place. Only after
-// an error.
-bool find_path(const text::Node& node, const text::Node& wanted, std::string& path) {
+// Appends a key to a path: ".weight", or ["nvidia.com/gpu"] where the key is no plain word.
+void append_key(std::string& path, std::string_view key) {
+  const bool word = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+  if (!word) {
+    path += fmt::format("[\"{}\"]", key);
+  } else {
+    path += fmt::format("{}{}", path.empty() ? "" : ".", key);
+  }
+}
+
+// The path of `wanted` below `node`, spec.queues[2].weight, and the key that it stands at ("" in a list). Nodes are told apart by
+// their place. Only after an error.
+bool find_path(const text::Node& node, const text::Node& wanted, std::string& path, std::string_view& key) {
   if (&node == &wanted) return true;
   const std::size_t length = path.size();
   for (const auto& entry : node.entries()) {
-    path += fmt::format("{}{}", path.empty() ? "" : ".", entry.name());
-    if (find_path(entry.value, wanted, path)) return true;
+    append_key(path, entry.name());
+    key = entry.name();
+    if (find_path(entry.value, wanted, path, key)) return true;
     path.resize(length);
   }
   std::size_t i = 0;
   for (const auto& item : node.items()) {
     path += fmt::format("[{}]", i++);
-    if (find_path(item, wanted, path)) return true;
+    key = {};
+    if (find_path(item, wanted, path, key)) return true;
     path.resize(length);
   }
   return false;
@@ -134,16 +149,14 @@ void Problems::at(const TreeValue& value, std::string_view key, std::string mess
   if (error_) return;
   Error error{ErrorCode::kInvalid, {}, {}};
   std::string path;
+  std::string_view at;
   if (document_ != nullptr && value.node() != nullptr) {
     error.place = document_->place(*value.node());
-    find_path(document_->root(), *value.node(), path);
+    (void)find_path(object_ != nullptr ? *object_ : document_->root(), *value.node(), path, at);
   }
   // Either the value is the field itself, or the mapping that lacks it.
-  const bool is_field =
-      path == key ||
-      (path.size() > key.size() && path.ends_with(key) && path[path.size() - key.size() - 1] == '.') ||
-      path.ends_with(']');
-  if (!is_field || path.empty()) path += fmt::format("{}{}", path.empty() ? "" : ".", key);
+  const bool is_field = at == key || (at.empty() && !path.empty() && !value.is_map());
+  if (!is_field && !key.empty()) append_key(path, key);
   error.message = path.empty() ? std::move(message) : fmt::format("{}: {}", path, message);
   error_ = std::move(error);
 }
@@ -156,7 +169,7 @@ void Problems::at(const JsonValue&, std::string_view key, std::string message) {
 
 Result<Object> decode(const text::Document& document, const text::Node& node, Kind kind,
                       const DeviceNames& devices) {
-  Problems problems(document);
+  Problems problems(document, node);
   Object out = read_value(TreeValue(&node), kind, problems, devices);
   if (problems.ok()) return out;
   Error error = named(problems.take(), kind, out);

@@ -11,6 +11,7 @@
 
 #include "dialect/core.h"
 #include "dialect/fields.h"
+#include "dialect/foreign_marks.h"
 #include "dialect/names.h"
 #include "dialect/objects.h"
 #include "dialect/partial_jobs.h"
@@ -20,10 +21,11 @@ namespace berth::dialect {
 
 // Keys of pods, PodGroups and Jobs that Berth reads.
 inline bool is_read_key(std::string_view key) {
-  return key.starts_with(kBerthPrefix) || key.starts_with("kueue.x-k8s.io/") ||
-         key.starts_with("scheduling.x-k8s.io/") || key.starts_with(kOlderPodGroupLabel) ||
-         key == kVolcanoQueueName || key == kKaiQueueName || key == kOlderKaiQueueName || key == kJobIndex ||
-         key == kMirrorPod || key.starts_with(kProvisioningParameter);
+  return find_foreign(MarkPlace::kKey, key) != nullptr || key.starts_with(kBerthPrefix) ||
+         key.starts_with("kueue.x-k8s.io/") || key.starts_with("scheduling.x-k8s.io/") ||
+         key.starts_with(kOlderPodGroupLabel) || key == kVolcanoQueueName || key == kKaiQueueName ||
+         key == kOlderKaiQueueName || key == kJobIndex || key == kMirrorPod ||
+         key.starts_with(kProvisioningParameter);
 }
 
 template <class V>
@@ -32,6 +34,21 @@ Labels read_marks(FieldReader<V>& f, const V& meta, std::string_view key) {
   f.map(meta, key).each_entry([&](std::string_view name, const V& value) {
     if (is_read_key(name)) out.emplace(name, f.string_of(value, name));
   });
+  return out;
+}
+
+// The controller of a pod. A Job of another group than batch is no Job of Kubernetes.
+template <class V>
+Owner read_owner(FieldReader<V>& f, const V& owner) {
+  Owner out{std::string(f.string(owner, "kind")), std::string(f.string(owner, "name")),
+            std::string(f.string(owner, "uid"))};
+  const std::string_view version = f.string(owner, "apiVersion");
+  const auto slash = version.find('/');
+  if (slash == std::string_view::npos) return out;
+  const std::string_view group = version.substr(0, slash);
+  if (group == "batch" || group == "apps" || group.ends_with(".k8s.io")) return out;
+  out.group = group;
+  if (out.kind == "Job") out.kind = fmt::format("Job.{}", group);
   return out;
 }
 
@@ -50,10 +67,7 @@ Meta read_meta(FieldReader<V>& f, const V& object, Kind kind, bool whole_labels)
   m.created = f.time(meta, "creationTimestamp");
   m.deleting = meta.find("deletionTimestamp").present();
   f.list(meta, "ownerReferences", [&](const V& owner) {
-    if (f.boolean(owner, "controller", false)) {
-      m.controller = {std::string(f.string(owner, "kind")), std::string(f.string(owner, "name")),
-                      std::string(f.string(owner, "uid"))};
-    }
+    if (f.boolean(owner, "controller", false)) m.controller = read_owner(f, owner);
   });
   if (whole_labels) {
     m.labels = f.labels(meta, "labels");
@@ -64,6 +78,45 @@ Meta read_meta(FieldReader<V>& f, const V& object, Kind kind, bool whole_labels)
   return m;
 }
 
+// What the API server refuses of a container's resources, in its words: devices and other extended resources come whole, with a limit
+// that is the request, and huge pages likewise.
+template <class V>
+void check_resources(FieldReader<V>& f, const V& resources, const ContainerNeeds& c) {
+  const V requests = f.map(resources, "requests");
+  const V limits = f.map(resources, "limits");
+  const auto is_extended = [](std::string_view resource) {
+    const auto slash = resource.find('/');
+    return slash != std::string_view::npos &&
+           resource.substr(0, slash).find("kubernetes.io") == std::string_view::npos;
+  };
+  for (const V& list : {limits, requests}) {
+    list.each_entry([&](std::string_view resource, const V& value) {
+      if (!is_extended(resource)) return;
+      const std::int64_t units = units_per_one(resource);
+      const std::int64_t amount = f.amount_of(value, resource);
+      if (amount % units == 0 || amount == kInt64Max) return;
+      f.error(value, resource,
+              fmt::format("must be an integer, not {}: devices are given whole{}", value.describe(),
+                          f.devices().is_device(resource)
+                              ? fmt::format(" (for a part of one, give the pod the annotation {})", kGpuMilli)
+                              : std::string()));
+    });
+  }
+  requests.each_entry([&](std::string_view resource, const V& value) {
+    if (!is_extended(resource) && !resource.starts_with("hugepages-")) return;
+    if (!c.limits.has(resource)) {
+      f.error(
+          resources, "limits",
+          fmt::format("Limit must be set for non overcommitable resources: {} is requested, and has no limit",
+                      resource));
+    } else if (c.requests.get(resource) != c.limits.get(resource)) {
+      f.error(value, resource,
+              fmt::format("must be equal to {} limit of {}, not {}", resource,
+                          format_amount(resource, c.limits.get(resource)), value.describe()));
+    }
+  });
+}
+
 template <class V>
 ContainerNeeds read_container_needs(FieldReader<V>& f, const V& container, bool init) {
   ContainerNeeds c;
@@ -71,6 +124,7 @@ ContainerNeeds read_container_needs(FieldReader<V>& f, const V& container, bool 
   c.name = f.string(container, "name");
   c.requests = f.amounts(resources, "requests");
   c.limits = f.amounts(resources, "limits");
+  check_resources(f, resources, c);
   for (const auto& [resource, limit] : c.limits) {  // the API server's default
     if (!c.requests.has(resource)) c.requests.set(resource, limit);
   }
@@ -113,7 +167,7 @@ void raise_by_status(FieldReader<V>& f, const V& status, const std::vector<Conta
   ResourceList in_status;
   for (const auto* overrides : {&allocated, &actual}) {
     if (overrides->empty()) continue;
-    if (auto sum = with(*overrides)) in_status.raise_to(*sum);
+    in_status.raise_to(with(*overrides));
   }
   if (infeasible && !in_status.empty()) {
     total = std::move(in_status);
@@ -235,6 +289,7 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
   std::int64_t gates = 0;
   f.list(spec, "schedulingGates", [&](const V& gate) {
     out.gated = true;
+    out.gates.emplace_back(f.string(gate, "name"));
     if (f.string(gate, "name") == kKueueElastic) out.elastic_gate = gates;
     ++gates;
   });
@@ -274,18 +329,14 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
   needs.overhead = f.amounts(spec, "overhead");
   auto total =
       aggregate(needs.containers, [](const ContainerNeeds& c) -> const ResourceList& { return c.requests; });
-  if (total && status.present() && !out.node_name.empty())
-    raise_by_status(f, status, needs.containers, *total);
-  if (total) {
-    override_by_pod(needs, *total);
-    if (const auto sum = total->add(needs.overhead); !sum) f.error(spec, "overhead", sum.error().message);
-    const std::string broken = set_requests(needs, f.devices(), std::move(*total), pod, out.zero_requests);
-    if (!broken.empty()) f.error(spec, broken, "a number of devices must be whole");
-  } else {
-    f.error(spec, "containers", total.error().message);
-  }
+  if (status.present() && !out.node_name.empty()) raise_by_status(f, status, needs.containers, total);
+  override_by_pod(needs, total);
+  add_capped(total, needs.overhead);
+  const std::string broken = set_requests(needs, f.devices(), std::move(total), pod, out.zero_requests);
+  if (!broken.empty()) f.error(spec, broken, "a number of devices must be whole");
   apply_share(meta, pod);
   apply_placement(meta, pod);
+  add_foreign_marks(meta, out, needs, pod.unsupported);
   if (keep != nullptr) {
     needs.runtime_class = f.string(spec, "runtimeClassName");
     *keep = std::make_shared<const PodNeeds>(std::move(needs));
@@ -378,6 +429,34 @@ Pod read_pod(FieldReader<V>& f, const V& object) {
   return pod;
 }
 
+// What the node lifecycle controller makes of conditions. In a cluster the taints are there as well; a manifest may lack them.
+template <class V>
+void taint_by_conditions(FieldReader<V>& f, const V& status, std::vector<Taint>& taints) {
+  struct Rule {
+    std::string_view condition, status, taint;
+    bool also_no_execute;
+  };
+  static constexpr Rule kRules[] = {
+      {"Ready", "False", "node.kubernetes.io/not-ready", true},
+      {"Ready", "Unknown", "node.kubernetes.io/unreachable", true},
+      {"MemoryPressure", "True", "node.kubernetes.io/memory-pressure", false},
+      {"DiskPressure", "True", "node.kubernetes.io/disk-pressure", false},
+      {"PIDPressure", "True", "node.kubernetes.io/pid-pressure", false},
+      {"NetworkUnavailable", "True", "node.kubernetes.io/network-unavailable", false}};
+  const auto add = [&](std::string_view key, TaintEffect effect) {
+    const bool there = std::any_of(taints.begin(), taints.end(),
+                                   [&](const Taint& t) { return t.key == key && t.effect == effect; });
+    if (!there) taints.push_back(Taint{std::string(key), {}, effect});
+  };
+  f.list(status, "conditions", [&](const V& c) {
+    for (const Rule& rule : kRules) {
+      if (f.string(c, "type") != rule.condition || f.string(c, "status") != rule.status) continue;
+      add(rule.taint, TaintEffect::kNoSchedule);
+      if (rule.also_no_execute) add(rule.taint, TaintEffect::kNoExecute);
+    }
+  });
+}
+
 template <class V>
 NodeObject read_node(FieldReader<V>& f, const V& object) {
   NodeObject node;
@@ -386,6 +465,7 @@ NodeObject read_node(FieldReader<V>& f, const V& object) {
   node.unschedulable = f.boolean(spec, "unschedulable", false);
   node.taints = read_taints(f, spec, "taints");
   const V status = f.map(object, "status");
+  taint_by_conditions(f, status, node.taints);
   // The kubelet reports both; a manifest that has only the capacity means all of it.
   node.allocatable = f.amounts(status, status.find("allocatable").present() ? "allocatable" : "capacity");
   return node;

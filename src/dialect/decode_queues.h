@@ -57,10 +57,10 @@ void read_quotas(FieldReader<V>& f, const V& spec, bool lends_its_own, std::vect
           if (!value.present()) return std::nullopt;
           std::string buffer;
           const auto text = value.scalar(buffer);
-          const auto amount = text ? text::parse_quantity(*text, units_per_one(quota.resource))
+          const auto amount = text ? text::parse_quantity_capped(*text, units_per_one(quota.resource))
                                    : Result<std::int64_t>(tl::unexpected<Error>(Error{}));
           // More than Berth counts is as good as all there could be.
-          if (amount ? *amount > kMostQuota : amount.error().code == ErrorCode::kExhausted) return kMostQuota;
+          if (amount && *amount > kMostQuota) return kMostQuota;
           if (!amount) {
             f.wrong(value, key, "a quantity such as \"64\" or \"1Ti\"");
             return std::nullopt;
@@ -99,7 +99,7 @@ Rational read_weight_of(FieldReader<V>& f, const V& object, std::string_view key
   if (!weight.present()) return {};
   std::string buffer;
   const auto text = weight.scalar(buffer);
-  const auto milli = text ? text::parse_quantity(*text, 1000) : Result<std::int64_t>(0);
+  const auto milli = text ? text::parse_quantity_capped(*text, 1000) : Result<std::int64_t>(0);
   if (!text || !milli || *milli < 0) {
     f.wrong(weight, key, "a quantity that is not negative, such as \"1\" or \"0.5\"");
     return {};
@@ -191,7 +191,8 @@ LocalQueue read_local_queue(FieldReader<V>& f, const V& object) {
   f.map(history, "consumedResources").each_entry([&](std::string_view resource, const V& value) {
     std::string buffer;
     const auto text = value.scalar(buffer);
-    const auto amount = text ? text::parse_quantity(*text, units_per_one(resource)) : Result<std::int64_t>(0);
+    const auto amount =
+        text ? text::parse_quantity_capped(*text, units_per_one(resource)) : Result<std::int64_t>(0);
     if (amount && *amount > 0) out.used.set(resource, *amount);
   });
   return out;

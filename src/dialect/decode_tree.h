@@ -169,7 +169,7 @@ void read_kai_resource(FieldReader<V>& f, const V& resources, std::string_view k
     const auto text = number.scalar(buffer);
     unbounded = text && *text == "-1";
     if (unbounded) return 0;
-    const auto amount = text ? text::parse_quantity(*text, scale) : Result<std::int64_t>(-1);
+    const auto amount = text ? text::parse_quantity_capped(*text, scale) : Result<std::int64_t>(-1);
     if (amount && *amount >= 0) return *amount;
     f.wrong(number, field, "a number that is not negative, or -1 for no bound");
     return 0;

@@ -90,7 +90,7 @@ class FieldReader {
     list(object, key, [&](const V& item) { out.emplace_back(string_of(item, key)); });
     return out;
   }
-  // A quantity in base units of `resource`.
+  // A quantity in base units of `resource`; one that is larger than Berth counts is as large as it counts.
   std::int64_t amount_of(const V& value, std::string_view resource) {
     return amount_of(value, resource, units_per_one(resource));
   }
@@ -102,7 +102,7 @@ class FieldReader {
       return 0;
     }
     if (const auto quick = small_integer(*text, units)) return *quick;
-    const auto amount = text::parse_quantity(*text, units);
+    const auto amount = text::parse_quantity_capped(*text, units);
     if (!amount) {
       error(value, resource, amount.error().message);
       return 0;

@@ -171,8 +171,8 @@ void Intake::Impl::use_cluster_queue(const Load& load, const std::string& name, 
       queue->namespaces.nothing
           ? fmt::format(
                 "ClusterQueue {} has no namespaceSelector, so it admits no namespace ({{}} admits all)", name)
-          : fmt::format("the namespaceSelector of ClusterQueue {} does not admit namespace {}", name,
-                        load.ns);
+          : fmt::format("the namespaceSelector of ClusterQueue {} does not admit namespace {}{}", name,
+                        load.ns, unknown_namespace(load.ns));
   settings.blocked = std::move(r);
 }
 
@@ -189,8 +189,8 @@ void Intake::Impl::use_tree_queue(const Load& load, Kind kind, std::string_view 
   Reason r;
   r.code = ReasonCode::kQueueDisabled;
   r.subject = name;
-  r.detail = fmt::format("the namespaceSelector of {} does not admit namespace {}", describe(kind, "", name),
-                         load.ns);
+  r.detail = fmt::format("the namespaceSelector of {} does not admit namespace {}{}",
+                         describe(kind, "", name), load.ns, unknown_namespace(load.ns));
   settings.blocked = std::move(r);
 }
 
@@ -411,6 +411,7 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
 
   bool first_priority = true;
   std::map<PriorityKey, std::int64_t> priorities;
+  std::vector<PriorityKey> classes;
   if (first == nullptr) priorities[priority_key(pod)] = 1;
   for (const auto& [key, number] : first != nullptr ? load.priorities : priorities) {
     bool may_preempt = true;
@@ -418,6 +419,7 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
     out.priority = first_priority ? value : std::min(out.priority, value);
     out.may_preempt = out.may_preempt && may_preempt;
     first_priority = false;
+    classes.push_back(key);
     if (!key.value) depends.push_back("pc:" + key.klass);
   }
   if (const auto klass = mark_of(sources, kKueuePriorityClass); !klass.empty()) {
@@ -455,6 +457,10 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
   use_prebuilt(load, prebuilt_name, out, depends);
   await_nodes(load, out);
   if (own) out.blocked = std::move(own);
+  refuse(load, pod, sources, classes, out);
+  if (load.kind == GangKind::kSingle && pod.spec.gated && out.blocked &&
+      out.blocked->code == ReasonCode::kInactive && out.blocked->detail.empty())
+    say_gates(load, pod, out);
   if (const auto gates = gates_of(load); !gates.empty() && !out.blocked) {
     out.gates = gates;
     out.blocked = held_back(fmt::format("Admission is gated by: {}", gates));

@@ -249,6 +249,15 @@ struct Intake::Impl {
   void note_ended(const Pod& pod, const PodRecord* record);
   void forget_ended(const std::string& name);
 
+  // intake_refusals.cc: work that waits for what is written on it or its owner
+  std::string missing_class(const PriorityKey& key) const;
+  std::string missing_workload_class(std::string_view name) const;
+  bool has_queue(const Load& load, const Settings& settings) const;
+  void refuse(const Load& load, const Pod& pod, const std::vector<const Meta*>& sources,
+              const std::vector<PriorityKey>& priorities, Settings& settings) const;
+  void say_gates(const Load& load, const Pod& pod, Settings& settings) const;
+  std::string unknown_namespace(const std::string& ns) const;
+
   // intake_members.cc: groups that start before all of their members are there
   // Makes slots for the members that are to come. What the engine must be told of slots that it knows, after the workload.
   std::vector<SlotUpdate> expect_members(Load& load);

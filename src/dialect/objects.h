@@ -90,9 +90,10 @@ std::optional<Kind> kind_of(std::string_view api_version, std::string_view kind)
 bool is_namespaced(Kind kind);
 
 struct Owner {
-  std::string kind;
+  std::string kind;  // "Job.batch.volcano.sh" for a Job that is not Kubernetes' own
   std::string name;
   std::string uid;
+  std::string group = {};  // of a kind that is not Kubernetes' own; otherwise ""
   bool operator==(const Owner&) const = default;
 };
 
@@ -142,6 +143,7 @@ struct PodSpec {
   std::string priority_class;
   bool may_preempt = true;
   bool gated = false;
+  std::vector<std::string> gates;            // their names
   std::optional<std::int64_t> elastic_gate;  // where kKueueElastic stands among its scheduling gates
   DurationMs grace = 30 * kSecond;
   std::optional<DurationMs> deadline;  // activeDeadlineSeconds

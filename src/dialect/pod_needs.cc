@@ -3,21 +3,26 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/checked.h"
 #include "dialect/fields.h"
 
 namespace berth::dialect {
 
-Status EffectiveRequests::init_container(const ResourceList& requests, bool sidecar) {
-  ResourceList peak = sidecars_;
-  BERTH_TRY(peak.add(requests));
-  init_peak_.raise_to(peak);
-  if (sidecar) sidecars_ = std::move(peak);
-  return {};
+void add_capped(ResourceList& sum, const ResourceList& more) {
+  for (const auto& [resource, amount] : more)
+    sum.set(resource, clamp_to_int64(Int128{sum.get(resource)} + amount));
 }
 
-Result<ResourceList> EffectiveRequests::total() const {
+void EffectiveRequests::init_container(const ResourceList& requests, bool sidecar) {
+  ResourceList peak = sidecars_;
+  add_capped(peak, requests);
+  init_peak_.raise_to(peak);
+  if (sidecar) sidecars_ = std::move(peak);
+}
+
+ResourceList EffectiveRequests::total() const {
   ResourceList sum = main_;
-  BERTH_TRY(sum.add(sidecars_));
+  add_capped(sum, sidecars_);
   sum.raise_to(init_peak_);
   return sum;
 }

@@ -38,12 +38,15 @@ struct PodNeeds {
 // Whether a pod may say of this resource what it wants as a whole.
 bool counts_for_pod(std::string_view resource);
 
-// Adds up containers: those that run together, and init containers by their peak.
+// Adds each amount, as Kubernetes adds quantities: a sum that does not fit is the most that does.
+void add_capped(ResourceList& sum, const ResourceList& more);
+
+// Adds up containers: those that run together, and init containers by their peak. A sum is as large as can be counted at most.
 class EffectiveRequests {
  public:
-  Status container(const ResourceList& requests) { return main_.add(requests); }
-  Status init_container(const ResourceList& requests, bool sidecar);
-  Result<ResourceList> total() const;
+  void container(const ResourceList& requests) { add_capped(main_, requests); }
+  void init_container(const ResourceList& requests, bool sidecar);
+  ResourceList total() const;
 
  private:
   ResourceList main_;
@@ -53,10 +56,14 @@ class EffectiveRequests {
 
 // The sum over containers where `requests_of` says what one asks for.
 template <class F>
-Result<ResourceList> aggregate(const std::vector<ContainerNeeds>& containers, F&& requests_of) {
+ResourceList aggregate(const std::vector<ContainerNeeds>& containers, F&& requests_of) {
   EffectiveRequests sum;
   for (const auto& c : containers) {
-    BERTH_TRY(c.init ? sum.init_container(requests_of(c), c.sidecar) : sum.container(requests_of(c)));
+    if (c.init) {
+      sum.init_container(requests_of(c), c.sidecar);
+    } else {
+      sum.container(requests_of(c));
+    }
   }
   return sum.total();
 }

@@ -80,12 +80,11 @@ std::string check_range(const LimitRange& range, const PodNeeds& needs) {
                               [](const ContainerNeeds& c) -> const ResourceList& { return c.requests; });
     auto limits =
         aggregate(needs.containers, [](const ContainerNeeds& c) -> const ResourceList& { return c.limits; });
-    if (!requests || !limits) return "its containers ask for more than a number can hold";
-    override_by_pod(needs, *requests);
+    override_by_pod(needs, requests);
     for (const auto& [resource, amount] : needs.limits) {
-      if (counts_for_pod(resource)) limits->set(resource, amount);
+      if (counts_for_pod(resource)) limits.set(resource, amount);
     }
-    auto wrong = check_bounds({"its pods", *requests, *limits}, limit, range.meta.name);
+    auto wrong = check_bounds({"its pods", requests, limits}, limit, range.meta.name);
     if (!wrong.empty()) return wrong;
   }
   return {};
@@ -140,12 +139,9 @@ TakenTemplate as_taken(const PodSpec& spec, const PodNeeds& written, const Meta&
 
   auto total =
       aggregate(needs.containers, [](const ContainerNeeds& c) -> const ResourceList& { return c.requests; });
-  if (total) override_by_pod(needs, *total);
-  if (!total || !total->add(needs.overhead)) {
-    out.refused = "its containers ask for more than a number can hold";
-    return out;
-  }
-  const std::string broken = set_requests(needs, devices, std::move(*total), out.pod, out.zero_requests);
+  override_by_pod(needs, total);
+  add_capped(total, needs.overhead);
+  const std::string broken = set_requests(needs, devices, std::move(total), out.pod, out.zero_requests);
   if (!broken.empty() && out.refused.empty())
     out.refused = fmt::format("a number of {} must be whole", broken);
   // Its words are said again for the claim as it is now.

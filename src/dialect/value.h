@@ -121,6 +121,9 @@ class Problems {
  public:
   Problems() = default;
   explicit Problems(const text::Document& document) : document_(&document) {}
+  // Of one object in the document: paths begin at it.
+  Problems(const text::Document& document, const text::Node& object)
+      : document_(&document), object_(&object) {}
 
   bool ok() const { return !error_; }
   // Records an error at `value`, which is, or lacks, the field `key`.
@@ -130,6 +133,7 @@ class Problems {
 
  private:
   const text::Document* document_ = nullptr;
+  const text::Node* object_ = nullptr;
   std::optional<Error> error_;
 };
 

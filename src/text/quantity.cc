@@ -127,6 +127,28 @@ std::optional<Rounded> multiply_large(const Decimal& number, std::int64_t ten, i
   return Rounded{*magnitude, exact};
 }
 
+// What was probably meant by a suffix that is almost one: "2 Gi", "16GB", "8gi", "4K".
+std::string meant(std::string_view text) {
+  const auto number = scan_decimal(text);
+  if (!number || number->length == 0 || text.size() > kMaxText) return {};
+  std::string suffix;
+  for (const char c : text.substr(number->length)) {
+    if (c == ' ') continue;
+    suffix += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  if (suffix.size() > 1 && suffix.back() == 'b') suffix.pop_back();
+  const std::string_view digits = text.substr(0, number->length);
+  static constexpr std::string_view kBinary[] = {"Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+  for (const std::string_view unit : kBinary) {
+    const char first = static_cast<char>(unit[0] - 'A' + 'a');
+    if (suffix == std::string{first, 'i'}) return fmt::format("{}{}", digits, unit);
+    if (suffix == std::string{first})
+      return fmt::format("{}{} or {}{}", digits, unit == "Ki" ? std::string_view("k") : unit.substr(0, 1),
+                         digits, unit);
+  }
+  return {};
+}
+
 std::optional<int> power_of_ten(std::int64_t scale) {
   int power = 0;
   for (; scale > 1 && scale % 10 == 0; scale /= 10) ++power;
@@ -140,6 +162,10 @@ Result<Quantity> parse_quantity_exact(std::string_view text, std::int64_t scale)
   if (!scale_power || scale > kMaxScale)
     return fail(ErrorCode::kInternal, "scale {} is no power of ten up to 10^9", scale);
   const auto wrong = [&] {
+    const std::string near = meant(text);
+    if (!near.empty())
+      return fail(ErrorCode::kInvalid, "'{}' is not a quantity; did you mean {}?", text.substr(0, kMaxText),
+                  near);
     return fail(ErrorCode::kInvalid, "'{}' is not a quantity; write for example 2, 500m, 1.5, 2Gi or 1e3",
                 text.substr(0, kMaxText));
   };
@@ -172,6 +198,14 @@ Result<Quantity> parse_quantity_exact(std::string_view text, std::int64_t scale)
 Result<std::int64_t> parse_quantity(std::string_view text, std::int64_t scale) {
   BERTH_ASSIGN(const Quantity quantity, parse_quantity_exact(text, scale));
   return quantity.value;
+}
+
+Result<std::int64_t> parse_quantity_capped(std::string_view text, std::int64_t scale) {
+  const auto quantity = parse_quantity_exact(text, scale);
+  if (quantity) return quantity->value;
+  if (quantity.error().code != ErrorCode::kExhausted) return tl::unexpected<Error>(quantity.error());
+  return text.starts_with('-') ? std::numeric_limits<std::int64_t>::min()
+                               : std::numeric_limits<std::int64_t>::max();
 }
 
 std::string format_quantity(std::int64_t value, std::int64_t scale, QuantityForm form) {

@@ -27,6 +27,9 @@ Result<Quantity> parse_quantity_exact(std::string_view text, std::int64_t scale)
 // The value of parse_quantity_exact.
 Result<std::int64_t> parse_quantity(std::string_view text, std::int64_t scale);
 
+// The same, with the nearest number that fits where the result does not: Kubernetes caps quantities at 2^63-1.
+Result<std::int64_t> parse_quantity_capped(std::string_view text, std::int64_t scale);
+
 enum class QuantityForm : std::uint8_t {
   kDecimal,  // 1500m, 2, 4k
   kBinary,   // 512Mi, 2Gi; falls back to decimal digits where no power of 1024 divides
