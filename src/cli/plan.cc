@@ -50,8 +50,12 @@ Result<Prepared> prepare(const PlanOptions& options, std::ostream& err) {
       for (const auto& file : step.apply)
         BERTH_TRY(read_manifests((folder / file).string(), {}, options.max_document, input));
       for (const auto& [kind, count] : input.unread) out.input.unread[kind] += count;
+      out.input.bad.insert(out.input.bad.end(), input.bad.begin(), input.bad.end());
     }
   }
+  std::vector<PlanInput*> inputs{&out.input};
+  for (PlanInput& step : out.steps) inputs.push_back(&step);
+  name_generated(inputs);
   return out;
 }
 
@@ -198,11 +202,18 @@ int run_plan(const PlanOptions& options, std::ostream& out, std::ostream& err) {
     }
     return plan_log(std::move(*prepared->input.log), out, err);
   }
+  const std::vector<Error> bad = std::move(prepared->input.bad);
+  for (const Error& error : bad) err << error.str() << "\n";
+  if (!bad.empty() && prepared->input.objects.empty()) return 2;
   const auto queues = std::move(prepared->input.queues);
   auto outcome = play(options, std::move(*prepared));
   if (!outcome) {
     err << outcome.error().str() << "\n";
     return 2;
+  }
+  for (const Error& error : bad) {
+    const Error at{error.code, "left out", error.place};
+    outcome->report.problems.push_back({error.place.file.empty() ? "input" : at.str(), error.message, false});
   }
   std::string shown = options.format == PlanFormat::kJson
                           ? to_json(outcome->report)
@@ -216,7 +227,8 @@ int run_plan(const PlanOptions& options, std::ostream& out, std::ostream& err) {
     shown = std::move(*explanation);
   }
   out << shown;
-  if (options.expect.empty() && say_cycles(outcome->report.problems, queues, err)) return 2;
+  const bool cycles = options.expect.empty() && say_cycles(outcome->report.problems, queues, err);
+  if (cycles || !bad.empty()) return 2;
   if (outcome->differences.empty()) return 0;
   err << options.expect << ": not as expected:\n";
   for (const auto& difference : outcome->differences) err << "  " << difference << "\n";
@@ -288,13 +300,15 @@ void register_plan(CLI::App& app, int& exit_code) {
       "is replayed instead: what came in, what was decided and why, as a table, and who waits at its end. "
       "Every decision is\n"
       "compared with the recorded one.\n"
+      "An object that cannot be read is named with its place and field, and left out; an object with a "
+      "generateName gets a name.\n"
       "Kueue's Configuration (config.kueue.x-k8s.io) among the manifests: its fairSharing, "
       "admissionFairSharing "
       "and\nquotaCheckStrategy are carried out.\n"
       "Exit codes: 0 done, and as expected or recorded; 1 not so, the difference is shown; 2 wrong input "
-      "(queues "
-      "whose parents\nform a cycle are named, and the plan of all else is shown; of other wrong input there "
-      "is no plan).");
+      "(objects that "
+      "cannot be\nread, and queues whose parents form a cycle, are named, and the plan of all else is "
+      "shown).");
   plan->callback([flags, &exit_code] {
     flags->options.format = flags->format == "json"   ? PlanFormat::kJson
                             : flags->format == "wide" ? PlanFormat::kWide

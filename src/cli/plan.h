@@ -33,7 +33,7 @@ struct PlanOptions {
 };
 
 // 0: done, and as expected (of a log: the recorded decisions again). 1: not as expected, `err` says what differs. 2: wrong input,
-// `err` names file, line, column and field, and nothing is written to `out`.
+// `err` names file, line, column and field; the plan of what can be read is written to `out`, where there is any.
 int run_plan(const PlanOptions& options, std::ostream& out, std::ostream& err);
 
 // Adds the subcommand; its callback sets `exit_code`.

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
+#include <tuple>
+#include <variant>
 
 #include "observe/decision_log.h"
 #include "text/document.h"
@@ -14,6 +17,15 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;  // of one file
 constexpr std::size_t kMostObjects = 1'000'000;
+
+// What is wrong with one object, or document, does not cost the plan of the others; a bound that is passed does.
+Status leave_out(Error error, PlanInput& input) {
+  constexpr std::size_t kMostBad = 10'000;
+  if (error.code == ErrorCode::kExhausted || input.bad.size() >= kMostBad)
+    return tl::unexpected<Error>(std::move(error));
+  input.bad.push_back(std::move(error));
+  return {};
+}
 
 Status add_object(const text::Document& document, const text::Node& node, PlanInput& input, int depth) {
   const auto bad = [&](const text::Node& at, std::string_view what) {
@@ -28,8 +40,10 @@ Status add_object(const text::Document& document, const text::Node& node, PlanIn
   if (name->text().ends_with("List") && node.find("items") != nullptr) {
     if (depth > 3) return bad(node, "lists inside lists inside lists");
     if (!node.find("items")->is_sequence()) return bad(*node.find("items"), "items: must be a list");
-    for (const auto& item : node.find("items")->items())
-      BERTH_TRY(add_object(document, item, input, depth + 1));
+    for (const auto& item : node.find("items")->items()) {
+      if (auto added = add_object(document, item, input, depth + 1); !added)
+        BERTH_TRY(leave_out(std::move(added).error(), input));
+    }
     return {};
   }
   if (dialect::is_kueue_config(version->text(), name->text())) {
@@ -71,9 +85,15 @@ Status read_file(const std::string& path, std::uint64_t max_document, PlanInput&
   bounds.max_nodes = std::max<std::uint64_t>(bounds.max_nodes, max_document / 16);
   text::DocumentReader reader(source, bounds);
   for (;;) {
-    BERTH_ASSIGN(auto document, reader.next());
-    if (!document) return {};
-    BERTH_TRY(add_object(*document, document->root(), input, 0));
+    auto document = reader.next();
+    if (!document) {
+      BERTH_TRY(leave_out(document.error(), input));
+      if (!reader.resume()) return {};
+      continue;
+    }
+    if (!*document) return {};
+    if (auto added = add_object(**document, (*document)->root(), input, 0); !added)
+      BERTH_TRY(leave_out(std::move(added).error(), input));
   }
 }
 
@@ -103,6 +123,33 @@ Status read_manifests(const std::string& path, const std::vector<std::string>& e
     BERTH_TRY(read_file(file, max_document, input));
   }
   return {};
+}
+
+void name_generated(std::vector<PlanInput*> inputs) {
+  std::set<std::tuple<dialect::Kind, std::string, std::string>> taken;
+  for (const PlanInput* input : inputs) {
+    for (const auto& object : input->objects) {
+      const auto& meta = dialect::meta_of(object);
+      taken.emplace(dialect::kind_of(object), meta.ns, meta.name);
+    }
+  }
+  std::map<std::tuple<dialect::Kind, std::string, std::string>, std::int64_t> numbers;
+  for (PlanInput* input : inputs) {
+    for (auto& object : input->objects) {
+      const auto kind = dialect::kind_of(object);
+      std::visit(
+          [&](auto& value) {
+            dialect::Meta& meta = value.meta;
+            if (!meta.name.empty() || meta.generate_name.empty()) return;
+            std::int64_t& number = numbers[{kind, meta.ns, meta.generate_name}];
+            do {
+              meta.name = fmt::format("{}{}", meta.generate_name, ++number);
+            } while (!taken.emplace(kind, meta.ns, meta.name).second);
+            if (meta.uid.empty()) meta.uid = dialect::manifest_uid(kind, meta.ns, meta.name);
+          },
+          object);
+    }
+  }
 }
 
 }  // namespace berth::cli

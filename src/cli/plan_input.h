@@ -1,4 +1,5 @@
 // Manifests of `berth plan`: files, folders and streams to objects. A List is its items; kinds that Berth does not read are counted.
+// An object that cannot be read is left out and named (PlanInput::bad); the others count. An object with a generateName gets a name.
 // A decision log in their place is recognised by its first line and left to whoever replays it.
 #pragma once
 
@@ -19,6 +20,7 @@ struct PlanInput {
   std::map<std::string, SourcePlace> queues;   // where those with parents stand: "Cohort east"
   std::optional<TimeMs> now;                   // when a cluster was read
   std::vector<std::string> notes;              // what was read, and what was not
+  std::vector<Error> bad;                      // objects that were left out, each with its place and field
   std::map<std::string, std::int64_t> unread;  // "Deployment (apps/v1)" -> how many
   std::optional<dialect::KueueConfig> kueue;   // Kueue's Configuration, where one is among them
   std::optional<text::ByteSource> log;  // a decision log, not read yet (the last one where there are several)
@@ -26,7 +28,12 @@ struct PlanInput {
 
 // Adds the objects of `path` (a file, a folder, or "-"). Of a folder, `except` (canonical paths) and every expect.yaml are left out.
 // A document of more than `max_document` bytes is an error.
+// Errors: a file that is not there, a bound that is passed. What is wrong in a file is in `input.bad`.
 Status read_manifests(const std::string& path, const std::vector<std::string>& except,
                       std::uint64_t max_document, PlanInput& input);
+
+// Gives the objects of `inputs` that have a generateName alone the name that no other object of their kind has: with 1, 2 and so on
+// behind it, in the order of the text.
+void name_generated(std::vector<PlanInput*> inputs);
 
 }  // namespace berth::cli

@@ -51,6 +51,7 @@ std::optional<std::int64_t> job_index(const dialect::Pod& pod, const dialect::Jo
 
 PlanWorld::PlanWorld(dialect::IntakeConfig intake, engine::EngineConfig engine_config, bool from_eviction)
     : intake_(intake), engine_(engine_config), quota_only_(intake.quota_only), from_eviction_(from_eviction) {
+  intake_.set_all_runtimes_known();  // the input is all that there is
   if (intake.quota_only) {
     notes_.emplace_back(
         "No nodes are given: quota alone decides, and whether nodes have room is not checked");

@@ -57,13 +57,19 @@ Meta read_meta(FieldReader<V>& f, const V& object, Kind kind, bool whole_labels)
   Meta m;
   const V meta = f.map(object, "metadata");
   m.name = f.string(meta, "name");
-  if (m.name.empty()) f.error(meta.present() ? meta : object, "name", "metadata.name must be there");
+  if (m.name.empty()) {
+    m.generate_name = f.string(meta, "generateName");
+    if (m.generate_name.empty()) {
+      f.error(meta.present() ? meta : object, meta.present() ? "name" : "metadata",
+              meta.present() ? "must be there (or generateName)" : "name must be there (or generateName)");
+    }
+  }
   if (is_namespaced(kind)) {
     m.ns = f.string(meta, "namespace");
     if (m.ns.empty()) m.ns = "default";
   }
   m.uid = f.string(meta, "uid");
-  if (m.uid.empty()) m.uid = fmt::format("{}/{}/{}", enum_name(kind), m.ns, m.name);
+  if (m.uid.empty() && !m.name.empty()) m.uid = manifest_uid(kind, m.ns, m.name);
   m.created = f.time(meta, "creationTimestamp");
   m.deleting = meta.find("deletionTimestamp").present();
   f.list(meta, "ownerReferences", [&](const V& owner) {

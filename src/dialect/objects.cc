@@ -170,6 +170,10 @@ bool TreeQueue::limits_users() const {
   return std::any_of(amounts.begin(), amounts.end(), [](const Amount& a) { return a.per_user.has_value(); });
 }
 
+std::string manifest_uid(Kind kind, std::string_view ns, std::string_view name) {
+  return fmt::format("{}/{}/{}", enum_name(kind), ns, name);
+}
+
 std::string describe(Kind kind, std::string_view ns, std::string_view name) {
   return ns.empty() ? fmt::format("{} {}", enum_name(kind), name)
                     : fmt::format("{} {}/{}", enum_name(kind), ns, name);

@@ -100,8 +100,9 @@ struct Owner {
 struct Meta {
   std::string ns;  // "default" where a namespaced manifest leaves it out; "" for cluster-scoped kinds
   std::string name;
-  std::string uid;     // "<Kind>/<ns>/<name>" where a manifest has none
-  TimeMs created = 0;  // 0 = unknown
+  std::string uid;            // manifest_uid() where a manifest has none
+  std::string generate_name;  // where it has no name yet; then it has no uid either
+  TimeMs created = 0;         // 0 = unknown
   bool deleting = false;
   Owner controller;  // the owner with controller: true; empty kind where there is none
   Labels labels;
@@ -484,6 +485,8 @@ using Object = std::variant<Pod, NodeObject, Namespace, PriorityClass, Job, PodG
 
 Kind kind_of(const Object& object);
 const Meta& meta_of(const Object& object);
+// "<Kind>/<ns>/<name>", which stands for the uid of an object that no API server has seen.
+std::string manifest_uid(Kind kind, std::string_view ns, std::string_view name);
 // "Pod default/trainer-0", "Node gpu-1": for messages.
 std::string describe(Kind kind, std::string_view ns, std::string_view name);
 

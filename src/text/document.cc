@@ -202,6 +202,7 @@ struct DocumentReader::Impl {
     if (end.at > limits.max_document_bytes) return document_too_large("JSON text", line, column);
     auto document = build_json(builder, std::string(rest().substr(0, end.at)), file, line, column);
     if (!document) {
+      json_end = complete ? end.at : 0;
       if (delivered || named_json() || document.error().code != ErrorCode::kInvalid) {
         return tl::unexpected<Error>(std::move(document).error());
       }
@@ -263,16 +264,20 @@ struct DocumentReader::Impl {
         empty = false;
         document_at = to_parser;
         document_line = line_of(event.start_mark);
-      } else {
+        broken = false;
+      } else if (!broken) {
         good = take(event);
       }
       yaml_event_delete(&event);
       if (to_parser - document_at > limits.max_document_bytes) {
         return document_too_large("YAML document", static_cast<std::uint32_t>(document_line), 1);
       }
-      if (!good) return tl::unexpected<Error>(builder.error());
+      if (!good) {
+        broken = true;  // its events are well formed: the next document begins behind them
+        return tl::unexpected<Error>(builder.error());
+      }
       if (type == YAML_STREAM_END_EVENT) return std::optional<Document>();
-      if (type == YAML_DOCUMENT_END_EVENT) {
+      if (type == YAML_DOCUMENT_END_EVENT && !broken) {
         Document document = builder.finish();
         if (!empty) return std::optional<Document>(std::move(document));
       }
@@ -326,9 +331,67 @@ struct DocumentReader::Impl {
                           fmt::format("tag {} is not supported; remove it", tag));
   }
 
+  // A tab among the blanks that begin the line where the parser stands.
+  bool at_tab() const {
+    const unsigned char* at = parser.buffer.pointer;
+    if (at == nullptr || parser.buffer.start == nullptr) return false;
+    if (at < parser.buffer.last && *at == '\t') return true;
+    const unsigned char* first = at;
+    while (first > parser.buffer.start && first[-1] != '\n') --first;
+    for (; first < at && (*first == ' ' || *first == '\t'); ++first) {
+      if (*first == '\t') return true;
+    }
+    return false;
+  }
+
+  bool resume() {
+    if (failed_in == Mode::kJson) {
+      if (json_end == 0) return false;
+      step_over(std::exchange(json_end, 0));
+      delivered = true;
+      mode = Mode::kJson;
+      return true;
+    }
+    if (failed_in != Mode::kYaml || source_error || !parser_live) return false;
+    mode = Mode::kYaml;
+    if (broken) return true;
+    // The rest of the text is in three places: decoded by the parser, taken by it, and here.
+    std::string rest_of_text(reinterpret_cast<const char*>(parser.buffer.pointer),
+                             static_cast<std::size_t>(parser.buffer.last - parser.buffer.pointer));
+    rest_of_text.append(reinterpret_cast<const char*>(parser.raw_buffer.pointer),
+                        static_cast<std::size_t>(parser.raw_buffer.last - parser.raw_buffer.pointer));
+    rest_of_text += rest();
+    line = static_cast<std::uint32_t>(line_of(parser.mark));
+    const bool utf8 = parser.encoding == YAML_UTF8_ENCODING;
+    yaml_parser_delete(&parser);
+    parser_live = false;
+    if (!utf8) return false;
+    buffer = std::move(rest_of_text);
+    begin = 0;
+    for (;;) {
+      const auto end = rest().find('\n');
+      if (end == std::string_view::npos) {
+        const auto more = fill();
+        if (!more || !*more) return false;
+        continue;
+      }
+      step_over(end + 1);
+      while (rest().size() < 4) {
+        const auto more = fill();
+        if (!more || !*more) break;
+      }
+      const std::string_view text = rest();
+      if (text.starts_with("---") && (text.size() == 3 || std::strchr(" \t\r\n", text[3]) != nullptr)) break;
+      if (text.empty()) return false;
+    }
+    return true;
+  }
+
   Error parser_error() const {
     if (source_error) return *source_error;
     std::string message = parser.problem == nullptr ? "wrong YAML" : parser.problem;
+    if (parser.error == YAML_SCANNER_ERROR && at_tab())
+      message = "a tab stands here: YAML is indented with spaces only";
     if (parser.error == YAML_READER_ERROR) {
       return {ErrorCode::kInvalid,
               fmt::format("the text is not UTF-8, or holds a control character, at byte {}: {}",
@@ -336,7 +399,7 @@ struct DocumentReader::Impl {
               {file, 0, 0}};
     }
     if (parser.error == YAML_MEMORY_ERROR) return {ErrorCode::kExhausted, "out of memory", {file, 0, 0}};
-    if (parser.context != nullptr) {
+    if (parser.context != nullptr && !message.starts_with("a tab")) {
       message += fmt::format(" ({}, which began on line {})", parser.context, line_of(parser.context_mark));
     }
     return {ErrorCode::kInvalid,
@@ -364,6 +427,9 @@ struct DocumentReader::Impl {
   std::string yaml_prefix;
   yaml_parser_t parser{};
   bool parser_live = false;
+  bool broken = false;            // the document that is read was refused
+  Mode failed_in = Mode::kStart;  // of the last next()
+  std::size_t json_end = 0;       // bytes of a JSON text that was refused; 0: its end is not known
   std::optional<Error> source_error;
 };
 
@@ -380,8 +446,13 @@ DocumentReader::~DocumentReader() = default;
 Result<std::optional<Document>> DocumentReader::next() {
   if (impl_->mode == Impl::Mode::kFinished) return std::optional<Document>();
   auto document = impl_->next();
+  impl_->failed_in = impl_->mode;
   if (!document || !document->has_value()) impl_->mode = Impl::Mode::kFinished;
   return document;
+}
+
+bool DocumentReader::resume() {
+  return impl_->resume();
 }
 
 namespace {

@@ -140,8 +140,10 @@ class DocumentReader {
   DocumentReader(DocumentReader&&) noexcept;
   ~DocumentReader();
 
-  // The next document, or nullopt at the end.
+  // The next document, or nullopt at the end. After an error nothing more comes, unless resume() goes on.
   Result<std::optional<Document>> next();
+  // After an error in one document: goes on behind it (in YAML at the next line of "---"). False: nothing is known to follow.
+  bool resume();
 
  private:
   struct Impl;

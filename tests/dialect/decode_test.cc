@@ -273,7 +273,7 @@ TEST(Decode, WrongInputNamesFileLineColumnAndField) {
   EXPECT_THAT(error_of("metadata: {name: p}\nspec: {priority: high}\n", Kind::kPod).str(),
               HasSubstr("spec.priority"));
   EXPECT_THAT(error_of("metadata: {name: p}\n", Kind::kPod).str(), HasSubstr("spec: must be there"));
-  EXPECT_THAT(error_of("spec: {}\n", Kind::kPod).str(), HasSubstr("metadata.name must be there"));
+  EXPECT_THAT(error_of("spec: {}\n", Kind::kPod).str(), HasSubstr("metadata: name must be there"));
   EXPECT_THAT(error_of("metadata: {name: 12}\nspec: {}\n", Kind::kPod).str(), HasSubstr("needs quotes"));
   EXPECT_THAT(error_of("metadata: {name: t}\nspec: {levels: []}\n", Kind::kTopology).str(),
               HasSubstr("1 to 16 levels"));
@@ -302,13 +302,12 @@ TEST(Decode, APodWithAWrongFieldComesWithTheField) {
   JsonDecoder decoder;
   const auto object = decoder.decode(
       R"({"metadata":{"name":"p"},"spec":{"nodeName":"n1","containers":[{"name":"a"},{"name":"b","resources":
-      {"requests":{"cpu":"9E","memory":"1Gi","nvidia.com/gpu":"2"}}}]}})",
+      {"requests":{"cpu":"9GB","memory":"1Gi"},"limits":{"nvidia.com/gpu":"2"}}}]}})",
       Kind::kPod);
   ASSERT_TRUE(object) << object.error().str();
   const auto& pod = std::get<Pod>(*object);
   EXPECT_EQ(pod.problem,
-            "spec.containers[1].resources.requests.cpu: quantity '9E' is too large; the most is "
-            "9223372036854775807m");
+            "spec.containers[1].resources.requests.cpu: '9GB' is not a quantity; did you mean 9G or 9Gi?");
   EXPECT_EQ(pod.spec.node_name, "n1");
   EXPECT_EQ(pod.spec.pod.requests.get("memory"), std::int64_t{1} << 30);
   ASSERT_EQ(pod.spec.pod.claim.requests.size(), 1u);
@@ -324,6 +323,45 @@ TEST(Decode, APodWithAWrongFieldComesWithTheField) {
   // A manifest is wrong as a whole, with its place.
   EXPECT_THAT(error_of("metadata: {name: p}\nspec: {nodeName: 3}\n", Kind::kPod).str(),
               HasSubstr("bad.yaml:2:18: Pod default/p: spec.nodeName: must be a string"));
+}
+
+// Kubernetes caps what is larger than it counts, and rounds up what is finer.
+TEST(Decode, QuantitiesAreCappedAndRoundedUp) {
+  JsonDecoder decoder;
+  const auto pod_of = [&](const std::string& requests) {
+    auto object = decoder.decode(
+        R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"a","resources":{"requests":{)" + requests +
+            R"(}}},{"name":"b","resources":{"requests":{)" + requests + "}}}]}}",
+        Kind::kPod);
+    return std::get<Pod>(std::move(*object));
+  };
+  const Pod huge = pod_of(R"("memory":"16E","cpu":"1e30")");
+  EXPECT_EQ(huge.problem, "");
+  EXPECT_EQ(huge.spec.pod.requests.get("memory"), kInt64Max);
+  EXPECT_EQ(huge.spec.pod.requests.get("cpu"), kInt64Max);
+  const Pod fine = pod_of(R"("cpu":"100n","memory":"1500m")");
+  EXPECT_EQ(fine.spec.pod.requests.get("cpu"), 2);
+  EXPECT_EQ(fine.spec.pod.requests.get("memory"), 4);
+  EXPECT_THAT(pod_of(R"("cpu":"-1e30")").problem, HasSubstr("must not be negative"));
+}
+
+// As the API server says it, with the path as it stands in the file.
+TEST(Decode, ResourcesThatTheApiServerRefuses) {
+  const auto error = [](const std::string& resources) {
+    return error_of("metadata: {name: p}\nspec: {containers: [{name: c, resources: {" + resources + "}}]}\n",
+                    Kind::kPod)
+        .str();
+  };
+  EXPECT_THAT(
+      error("limits: {nvidia.com/gpu: \"0.5\"}"),
+      HasSubstr("spec.containers[0].resources.limits[\"nvidia.com/gpu\"]: must be an integer, not \"0.5\""));
+  EXPECT_THAT(
+      error("requests: {nvidia.com/gpu: 2}"),
+      HasSubstr("spec.containers[0].resources.limits: Limit must be set for non overcommitable resources"));
+  EXPECT_THAT(
+      error("requests: {example.com/nic: 1}, limits: {example.com/nic: 2}"),
+      HasSubstr("resources.requests[\"example.com/nic\"]: must be equal to example.com/nic limit of 2"));
+  EXPECT_THAT(error("requests: {hugepages-2Mi: 4Mi}"), HasSubstr("Limit must be set"));
 }
 
 TEST(Decode, QueueObjectsInBothVersions) {

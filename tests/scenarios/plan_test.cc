@@ -234,7 +234,7 @@ TEST_F(Plan, WrongInputNamesThePlaceAndWritesNothing) {
       "bad.yaml:5:");
   expect_error(
       "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus:\n  allocatable: {nvidia.com/gpu: \"-2\"}\n",
-      "status.allocatable.nvidia.com/gpu: is -2, but an amount must not be negative");
+      "status.allocatable[\"nvidia.com/gpu\"]: is -2, but an amount must not be negative");
   expect_error("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: [1]\n", "spec: must be a mapping");
   expect_error("kind: Pod\n", "apiVersion: must be there");
   expect_error("apiVersion: v1\n", "kind: must be there");
@@ -282,6 +282,57 @@ TEST_F(Plan, DifferencesReadLikeSentences) {
   EXPECT_THAT(err(), HasSubstr("line 4: default/low is evicted: for default/high, not for default/nobody"));
   EXPECT_THAT(err(), HasSubstr("default/high holds room (1 pods on n1 x1"));
   EXPECT_THAT(out(), HasSubstr("Evictions"));  // the plan itself is shown all the same
+}
+
+// One bad object, or document, costs the plan of no other.
+TEST_F(Plan, WhatCannotBeReadIsLeftOut) {
+  const std::string pod =
+      "---\napiVersion: v1\nkind: Pod\nmetadata: {name: NAME}\nspec: {containers: [{name: c}]}\n";
+  const auto named = [&](const std::string& name) {
+    return std::string(pod).replace(pod.find("NAME"), 4, name);
+  };
+  const std::string node =
+      "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: 8, pods: 10}}\n";
+  const std::string bad[] = {
+      "---\napiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec:\n\tcontainers: []\n",
+      "---\napiVersion: v1\nkind: Pod\nmetadata: {name: bad\n",
+      "---\napiVersion: v1\nkind: Pod\nkind: Pod\nmetadata: {name: bad}\n",
+      "---\napiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {priority: high}\n",
+      "---\n- 1\n",
+      "---\nkind: Pod\n",
+      "---\napiVersion: v1\nkind: Pod\nmetadata: {}\nspec: {containers: []}\n"};
+  for (const std::string& text : bad) {
+    EXPECT_EQ(run(write("a.yaml", node + named("first") + text + named("second"))), 2) << text;
+    EXPECT_THAT(out(), HasSubstr("default/first ")) << text;
+    EXPECT_THAT(out(), HasSubstr("default/second")) << text;
+    EXPECT_THAT(out(), HasSubstr("problem: ")) << text;
+    EXPECT_THAT(err(), HasSubstr("a.yaml:")) << text;
+  }
+  EXPECT_EQ(run(write("a.yaml", node + bad[0])), 2);
+  EXPECT_THAT(err(), HasSubstr("a.yaml:10:1: a tab stands here"));
+  EXPECT_EQ(run(write("a.json",
+                      R"({"apiVersion": "v1", "kind": "Pod", "kind": 1} {"apiVersion": "v1", "kind": "Pod",
+    "metadata": {"name": "second"}, "spec": {"containers": []}})")),
+            2);
+  EXPECT_THAT(out(), HasSubstr("default/second"));
+  EXPECT_EQ(run(write("a.yaml", "apiVersion: v1\nkind: List\nitems:\n- 3\n- " +
+                                    std::string(R"({"apiVersion": "v1", "kind": "Pod",
+    "metadata": {"name": "second"}, "spec": {"containers": []}})") +
+                                    "\n")),
+            2);
+  EXPECT_THAT(out(), HasSubstr("default/second"));
+}
+
+TEST_F(Plan, ObjectsWithAGenerateNameGetAName) {
+  const std::string job =
+      "---\napiVersion: batch/v1\nkind: Job\nmetadata: {generateName: sample-}\n"
+      "spec: {template: {spec: {containers: [{name: c}]}}}\n";
+  const std::string pod =
+      "---\napiVersion: v1\nkind: Pod\nmetadata: {generateName: p-}\nspec: {containers: [{name: c}]}\n"
+      "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p-1}\nspec: {containers: [{name: c}]}\n";
+  EXPECT_EQ(run(write("a.yaml", kCluster + job + job + pod)), 0) << err();
+  for (const char* name : {"default/sample-1-0 ", "default/sample-2-0 ", "default/p-1 ", "default/p-2 "})
+    EXPECT_THAT(out(), HasSubstr(name));
 }
 
 // A pod that asks for more than the engine takes at all is refused with words, and stands in nobody's way.
