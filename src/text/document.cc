@@ -362,13 +362,17 @@ struct DocumentReader::Impl {
                         static_cast<std::size_t>(parser.raw_buffer.last - parser.raw_buffer.pointer));
     rest_of_text += rest();
     line = static_cast<std::uint32_t>(line_of(parser.mark));
+    // The marker of the next document may be what the parser stumbled over.
+    const yaml_token_t* const last = parser.tokens.tail - 1;
+    const bool at_marker =
+        parser.tokens.head != parser.tokens.tail && last->type == YAML_DOCUMENT_START_TOKEN;
     const bool utf8 = parser.encoding == YAML_UTF8_ENCODING;
     yaml_parser_delete(&parser);
     parser_live = false;
     if (!utf8) return false;
-    buffer = std::move(rest_of_text);
+    buffer = at_marker ? "---" + rest_of_text : std::move(rest_of_text);
     begin = 0;
-    for (;;) {
+    while (!at_marker) {
       const auto end = rest().find('\n');
       if (end == std::string_view::npos) {
         const auto more = fill();
