@@ -167,6 +167,7 @@ std::vector<NodeView> Engine::nodes() const {
       view.devices.push_back({s.nodes.resource_name(device.resource), device.account.used[kNow],
                               device.account.used[kAfter], device.healthy});
     }
+    for (const ResourceId r : record.counted) view.counted.push_back(s.nodes.resource_name(r));
     out.push_back(std::move(view));
   }
   return out;

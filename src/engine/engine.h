@@ -126,6 +126,7 @@ struct NodeView {
     bool healthy = true;
   };
   std::vector<Device> devices;
+  std::vector<std::string_view> counted;  // devices without numbers: their amounts say all
 };
 
 struct WorkloadView {

@@ -30,7 +30,8 @@ struct PartitionProfile {
   bool operator==(const PartitionProfile&) const = default;
 };
 
-// Equal devices of one node. At most 64 per node over all pools.
+// Equal devices of one node. At most 64 of a node have numbers: where there are more, the largest pools are only counted, so that no
+// part of one of their devices can be given, and no slot is told which it has.
 struct DevicePool {
   std::string resource = "nvidia.com/gpu";
   std::int64_t count = 0;

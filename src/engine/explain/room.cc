@@ -164,6 +164,7 @@ std::vector<Reason> RoomNow::count_nodes(ChargeId charge, std::span<const NodeId
       there = there && account.capacity - account.used[kNow] >= a.amount;
     }
     for (const auto& d : shape.devices) {
+      if (d.milli == kWholeDevice && nodes.is_counted(id, d.resource)) continue;  // an amount
       const auto pieces =
           std::count_if(record.devices.begin(), record.devices.end(), [&](const auto& device) {
             return device.resource == d.resource &&

@@ -9,7 +9,7 @@ DeviceStateId DeviceStates::intern(std::vector<Free>& devices) {
   key_.clear();
   for (const Free& device : devices) {
     key_ += static_cast<char32_t>(device.resource.value);
-    key_ += static_cast<char32_t>(device.milli);
+    key_ += static_cast<char32_t>(device.milli) | (device.is_counted ? 0x80000000u : 0u);
   }
   const auto [it, fresh] = index_.try_emplace(key_, DeviceStateId(states_.size()));
   if (fresh) {
@@ -47,7 +47,7 @@ void DeviceStates::find_fit(DeviceStateId state, DeviceRequestId id) {
   for (const ShapeDevices& want : requests_[id.index()]) {
     std::int64_t pieces = 0;
     for (const Free& device : devices(state)) {
-      if (device.resource == want.resource) pieces += device.milli / want.milli;
+      if (device.resource == want.resource) pieces += device.pieces(want.milli);
     }
     fit = std::min(fit, pieces / want.count);
   }
@@ -63,7 +63,8 @@ void DeviceStates::find_after(DeviceStateId state, DeviceRequestId id) {
     if (wanted.size() == 1 && wanted[0].milli < kWholeDevice) {
       std::int64_t last = -1;
       for (std::size_t i = 0; i < now.size(); ++i) {
-        if (now[i].resource != wanted[0].resource || now[i].milli < wanted[0].milli || now[i].milli == last) {
+        if (now[i].is_counted || now[i].resource != wanted[0].resource || now[i].milli < wanted[0].milli ||
+            now[i].milli == last) {
           continue;
         }
         last = now[i].milli;
@@ -77,9 +78,11 @@ void DeviceStates::find_after(DeviceStateId state, DeviceRequestId id) {
         std::int64_t missing = want.count;
         for (Free& device : left) {
           if (missing == 0) break;
-          if (device.resource != want.resource || device.milli < want.milli) continue;
-          device.milli -= want.milli;
-          --missing;
+          if (device.resource != want.resource) continue;
+          const std::int64_t taken = device.is_counted ? std::min(missing, device.pieces(want.milli))
+                                                       : (device.milli >= want.milli ? 1 : 0);
+          device.milli -= taken * want.milli;
+          missing -= taken;
         }
       }
       after.push_back(intern(left));

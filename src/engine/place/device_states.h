@@ -2,7 +2,7 @@
 // what depends on devices alone (how many slots fit, what is left after one, what is a fragment) is found out once per
 // state and request, not once per node.
 //
-// A state is a multiset of (resource, free thousandths); a request is what one slot asks of devices. Both are interned for
+// A state is a multiset of (resource, free thousandths), devices that are only counted together as one; a request is what one slot asks of devices. Both are interned for
 // as long as the table lives; clear() starts again with a new generation, so that memory stays bounded (full()).
 // Answers are pure functions of their arguments: when a table is cleared never shows in a decision.
 #pragma once
@@ -26,7 +26,14 @@ class DeviceStates {
  public:
   struct Free {
     ResourceId resource;
-    std::int64_t milli = 0;  // 0 to 1000
+    std::int64_t milli = 0;   // 0 to 1000; of counted ones their sum
+    bool is_counted = false;  // devices without numbers, all together: only whole ones can be given
+
+    // How many times so many thousandths of one device are there.
+    std::int64_t pieces(std::int64_t each) const {
+      if (is_counted) return each == kWholeDevice ? milli / kWholeDevice : 0;
+      return milli / each;
+    }
     bool operator==(const Free&) const = default;
     auto operator<=>(const Free&) const = default;
   };

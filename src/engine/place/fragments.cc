@@ -175,7 +175,9 @@ std::span<const Fragments::Have> Fragments::profile(const NodeTable& nodes, Devi
       Have have{a, 0, 0};
       for (const auto& device : devices) {
         if (device.resource != ask.resource || device.milli < ask.each) continue;
-        have.pieces += static_cast<std::uint32_t>(ask.pieces(device.milli));
+        if (device.is_counted && ask.each != kWholeDevice) continue;
+        have.pieces += static_cast<std::uint32_t>(device.is_counted ? device.pieces(ask.each)
+                                                                    : ask.pieces(device.milli));
         have.once += device.milli;
       }
       if (have.pieces >= ask.count) haves_.push_back(have);

@@ -8,7 +8,8 @@
 namespace berth::engine {
 namespace {
 
-constexpr std::size_t kMostDevices = 64;
+constexpr std::size_t kMostDevices = 64;          // with numbers
+constexpr std::int64_t kMostCounted = 1'000'000;  // of one pool
 
 Status check_amount(std::string_view node, std::string_view resource, std::int64_t amount) {
   if (amount < 0) {
@@ -60,6 +61,23 @@ std::optional<NodeId> NodeTable::find(std::string_view name) const {
   return NodeId(*id);
 }
 
+// Pools whose devices are only counted: the largest ones, until the rest can have numbers.
+static std::vector<std::string_view> beyond_numbers(const Node& node) {
+  std::int64_t sum = 0;
+  for (const DevicePool& pool : node.devices) sum += pool.count;
+  std::vector<std::string_view> out;
+  while (sum > static_cast<std::int64_t>(kMostDevices)) {
+    const DevicePool* largest = nullptr;
+    for (const DevicePool& pool : node.devices) {
+      const bool is_out = std::find(out.begin(), out.end(), pool.resource) != out.end();
+      if (!is_out && (largest == nullptr || pool.count > largest->count)) largest = &pool;
+    }
+    out.push_back(largest->resource);
+    for (const DevicePool& pool : node.devices) sum -= pool.resource == out.back() ? pool.count : 0;
+  }
+  return out;
+}
+
 NodeId NodeTable::opaque() {
   if (opaque_.valid()) return opaque_;
   opaque_ = intern("");
@@ -70,21 +88,15 @@ NodeId NodeTable::opaque() {
 
 Status NodeTable::upsert(const Node& node) {
   if (node.name.empty()) return fail(ErrorCode::kInvalid, "a node has no name");
-  std::size_t devices = 0;
   for (const auto& pool : node.devices) {
-    if (pool.count < 0 || pool.count > static_cast<std::int64_t>(kMostDevices)) {
+    if (pool.count < 0 || pool.count > kMostCounted) {
       return fail(ErrorCode::kInvalid, "node {}: {} devices of {}; a node has 0 to {}", node.name, pool.count,
-                  pool.resource, kMostDevices);
+                  pool.resource, kMostCounted);
     }
-    devices += static_cast<std::size_t>(pool.count);
     if (node.allocatable.has(pool.resource)) {
       return fail(ErrorCode::kInvalid, "node {}: {} is given both as devices and as an amount", node.name,
                   pool.resource);
     }
-  }
-  if (devices > kMostDevices) {
-    return fail(ErrorCode::kInvalid, "node {}: {} devices in all; a node has at most {}", node.name, devices,
-                kMostDevices);
   }
   for (const auto& [name, amount] : node.allocatable) BERTH_TRY(check_amount(node.name, name, amount));
   if (node.rank && (*node.rank < -kInt64Max / 4294967296 || *node.rank > 2147483647)) {
@@ -94,24 +106,38 @@ Status NodeTable::upsert(const Node& node) {
   // Resources first: interning one may move the accounts.
   std::vector<std::pair<ResourceId, std::int64_t>> amounts;
   for (const auto& [name, amount] : node.allocatable) amounts.emplace_back(resource(name), amount);
+  const auto add_amount = [&](ResourceId id, std::int64_t amount) {
+    const auto it =
+        std::find_if(amounts.begin(), amounts.end(), [&](const auto& a) { return a.first == id; });
+    if (it == amounts.end()) {
+      amounts.emplace_back(id, amount);
+    } else {
+      it->second += amount;
+    }
+  };
+  const std::vector<std::string_view> too_many = beyond_numbers(node);
   std::vector<Device> listed;
+  std::vector<ResourceId> counted;
   for (const auto& pool : node.devices) {
     const ResourceId id = resource(pool.resource);
+    const auto is_healthy = [&](std::int64_t i) {
+      return std::find(pool.unhealthy.begin(), pool.unhealthy.end(), i) == pool.unhealthy.end();
+    };
+    const bool only_counted = std::find(too_many.begin(), too_many.end(), pool.resource) != too_many.end();
+    if (only_counted) {
+      counted.push_back(id);
+      std::int64_t healthy = pool.count;
+      for (const std::int64_t i : pool.unhealthy) healthy -= i >= 0 && i < pool.count ? 1 : 0;
+      add_amount(id, std::max<std::int64_t>(0, healthy) * kWholeDevice);
+      continue;
+    }
     for (std::int64_t i = 0; i < pool.count; ++i) {
       Device device;
       device.resource = id;
-      device.healthy = std::find(pool.unhealthy.begin(), pool.unhealthy.end(), i) == pool.unhealthy.end();
+      device.healthy = is_healthy(i);
       device.account.capacity = device.healthy ? kWholeDevice : 0;
       listed.push_back(device);
-      if (device.healthy) {
-        const auto it =
-            std::find_if(amounts.begin(), amounts.end(), [&](const auto& a) { return a.first == id; });
-        if (it == amounts.end()) {
-          amounts.emplace_back(id, kWholeDevice);
-        } else {
-          it->second += kWholeDevice;
-        }
-      }
+      if (device.healthy) add_amount(id, kWholeDevice);
     }
   }
 
@@ -132,6 +158,7 @@ Status NodeTable::upsert(const Node& node) {
     }
   }
   record.devices = std::move(devices_now);
+  record.counted = std::move(counted);
   for (std::size_t r = 0; r < stride_; ++r) accounts_[id.index() * stride_ + r].capacity = 0;
   for (const auto& [r, amount] : amounts) mutable_account(id, r).capacity = amount;
 
@@ -151,6 +178,7 @@ void NodeTable::set_capacity(NodeId id) {
   const Record& record = records_[id.index()];
   std::int64_t now = 0;
   for (const Device& device : record.devices) now += record.alive ? device.account.capacity : 0;
+  for (const ResourceId r : record.counted) now += record.alive ? account(id, r).capacity : 0;
   device_capacity_ += now - capacities_[id.index()];
   capacities_[id.index()] = now;
 }
@@ -178,8 +206,13 @@ DeviceStateId NodeTable::device_state(NodeId id, Mode mode) const {
     const auto state = [&](Mode m) {
       scratch_.clear();
       for (const Device& device : records_[id.index()].devices) {
-        scratch_.push_back({device.resource, std::max<std::int64_t>(0, device.account.free(m))});
+        scratch_.push_back({device.resource, std::max<std::int64_t>(0, device.account.free(m)), false});
         releasing = releasing || device.account.used[kNow] > device.account.used[kAfter];
+      }
+      for (const ResourceId r : records_[id.index()].counted) {
+        const Account& all = account(id, r);
+        scratch_.push_back({r, std::max<std::int64_t>(0, all.free(m)), true});
+        releasing = releasing || all.used[kNow] > all.used[kAfter];
       }
       return device_states_.intern(scratch_);
     };
@@ -199,8 +232,11 @@ void NodeTable::touch(NodeId id, bool fixed) {
   if (fixed) fixed_log_.push(id, most);
 }
 
-std::int64_t NodeTable::device_fit(const Record& record, const ShapeDevices& want, Mode mode) const {
+std::int64_t NodeTable::device_fit(NodeId id, const ShapeDevices& want, Mode mode) const {
+  const Record& record = records_[id.index()];
   std::int64_t pieces = 0;
+  if (!record.counted.empty() && want.milli == kWholeDevice && is_counted(id, want.resource))
+    pieces = std::max<std::int64_t>(0, account(id, want.resource).free(mode)) / kWholeDevice;
   for (const Device& device : record.devices) {
     if (device.resource != want.resource) continue;
     const std::int64_t free = device.account.free(mode);
@@ -232,7 +268,7 @@ std::int64_t NodeTable::fit_by_room(NodeId id, const Shape& shape, Mode mode) co
   std::int64_t fit = fit_by_amounts(id, shape, mode);
   for (const ShapeDevices& want : shape.devices) {
     if (fit == 0) return 0;
-    fit = std::min(fit, device_fit(records_[id.index()], want, mode));
+    fit = std::min(fit, device_fit(id, want, mode));
   }
   return fit;
 }
@@ -244,7 +280,7 @@ bool NodeTable::fits(NodeId id, const Shape& shape, Mode mode) const {
     if (row[a.resource.index()].free(mode) < a.amount) return false;
   }
   for (const ShapeDevices& want : shape.devices) {
-    if (device_fit(records_[id.index()], want, mode) == 0) return false;
+    if (device_fit(id, want, mode) == 0) return false;
   }
   return true;
 }
@@ -306,7 +342,7 @@ std::optional<std::uint64_t> NodeTable::devices_of(NodeId id, const Shape& shape
 std::optional<NodeTable::Shortage> NodeTable::shortage(NodeId id, const Shape& shape, Mode mode) const {
   if (is_opaque(id)) return std::nullopt;
   for (const ShapeDevices& want : shape.devices) {
-    if (device_fit(records_[id.index()], want, mode) == 0) return Shortage{want.resource, true};
+    if (device_fit(id, want, mode) == 0) return Shortage{want.resource, true};
   }
   for (const ShapeAmount& a : shape.amounts) {
     if (account(id, a.resource).free(mode) < a.amount) return Shortage{a.resource, false};
@@ -323,7 +359,7 @@ NodeTable::Shortage NodeTable::tightest(NodeId id, const Shape& shape) const {
     first = {resource, device};
   };
   for (const ShapeDevices& want : shape.devices) {
-    offer(device_fit(records_[id.index()], want, Mode::kStart), want.resource, true);
+    offer(device_fit(id, want, Mode::kStart), want.resource, true);
   }
   for (const ShapeAmount& a : shape.amounts) {
     offer(account(id, a.resource).free(Mode::kStart) / a.amount, a.resource, false);

@@ -73,7 +73,8 @@ class NodeTable {
     Node spec;
     bool alive = false;
     std::vector<Device> devices;
-    std::vector<DomainId> domains;  // of every level of every topology
+    std::vector<ResourceId> counted;  // devices without numbers: the account of the resource is all there is
+    std::vector<DomainId> domains;    // of every level of every topology
   };
   // One domain of a level of a topology.
   struct Domain {
@@ -92,7 +93,7 @@ class NodeTable {
     std::size_t wide = 0;  // domains with more than one node; 0: the level is that of the hosts
   };
 
-  // Adds or changes. Errors: more than 64 devices, a negative or too large amount, a rank outside of 32 bits.
+  // Adds or changes. Errors: a negative or too large amount or number of devices, a rank outside of 32 bits.
   Status upsert(const Node& node);
   Status remove(std::string_view name);
   void set_topologies(std::span<const Topology> topologies);
@@ -171,6 +172,11 @@ class NodeTable {
   bool first_in_round(NodeId id) const { return std::exchange(rounds_[id.index()], round_) != round_; }
   // Grows with every change of the node.
   std::uint64_t changes(NodeId id) const { return changes_[id.index()]; }
+  // Whether devices of this resource are only counted there.
+  bool is_counted(NodeId id, ResourceId resource) const {
+    const auto& counted = records_[id.index()].counted;
+    return std::find(counted.begin(), counted.end(), resource) != counted.end();
+  }
   // All healthy devices of live nodes, in thousandths.
   std::int64_t device_capacity() const { return device_capacity_; }
   // Of one node; 0 where it is not alive.
@@ -195,7 +201,7 @@ class NodeTable {
   void place_in_domains(NodeId id);
   void rebuild_domains();
   Account& mutable_account(NodeId id, ResourceId r) { return accounts_[id.index() * stride_ + r.index()]; }
-  std::int64_t device_fit(const Record& record, const ShapeDevices& want, Mode mode) const;
+  std::int64_t device_fit(NodeId id, const ShapeDevices& want, Mode mode) const;
 
   Interner resources_;
   Interner names_;

@@ -28,7 +28,9 @@ void for_each_way(std::span<const DeviceStates::Free> devices, const ShapeDevice
   std::int64_t last = -1;
   std::uint32_t way = 0;
   for (const auto& device : devices) {
-    if (device.resource != want.resource || device.milli < want.milli || device.milli == last) continue;
+    if (device.is_counted || device.resource != want.resource || device.milli < want.milli ||
+        device.milli == last)
+      continue;
     last = device.milli;
     if (!visit(way++, last)) return;
   }

@@ -57,6 +57,7 @@ class NodeRoom {
     }
     const auto& record = state_.nodes.record(node_);
     for (const ShapeDevices& want : shape_.devices) {
+      if (want.milli == kWholeDevice && state_.nodes.is_counted(node_, want.resource)) continue;  // an amount
       std::int64_t pieces = 0;
       for (std::size_t d = 0; d < record.devices.size(); ++d) {
         if (record.devices[d].resource == want.resource && devices_[d] >= want.milli)
