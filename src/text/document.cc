@@ -395,7 +395,7 @@ struct DocumentReader::Impl {
     if (source_error) return *source_error;
     std::string message = parser.problem == nullptr ? "wrong YAML" : parser.problem;
     if (parser.error == YAML_SCANNER_ERROR && at_tab())
-      message = "a tab stands here: YAML is indented with spaces only";
+      message = "a tab indents this line: tabs are not allowed for indentation, use spaces";
     if (parser.error == YAML_READER_ERROR) {
       return {ErrorCode::kInvalid,
               fmt::format("the text is not UTF-8, or holds a control character, at byte {}: {}",

@@ -46,38 +46,41 @@ bool is_word(std::string_view key) {
 
 }  // namespace
 
-std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
+std::size_t distance(std::string_view a, std::string_view b) {
   constexpr std::size_t kLongest = 64;
-  if (word.empty() || word.size() > kLongest) return {};
+  if (a.size() > kLongest || b.size() > kLongest) return std::max(a.size(), b.size());
+  // Optimal string alignment, row by row; `before` is the row above, `twice` the one above that.
+  std::array<std::array<std::size_t, kLongest + 1>, 3> rows;
+  auto* twice = &rows[0];
+  auto* before = &rows[1];
+  auto* row = &rows[2];
+  for (std::size_t j = 0; j <= b.size(); ++j) (*before)[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    (*row)[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const bool same = lower(a[i - 1]) == lower(b[j - 1]);
+      std::size_t cost = std::min({(*before)[j] + 1, (*row)[j - 1] + 1, (*before)[j - 1] + (same ? 0 : 1)});
+      if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1])) {
+        cost = std::min(cost, (*twice)[j - 2] + 1);
+      }
+      (*row)[j] = cost;
+    }
+    std::swap(twice, before);
+    std::swap(before, row);
+  }
+  return (*before)[b.size()];
+}
+
+std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  if (word.empty()) return {};
   std::string_view best;
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
-  std::array<std::array<std::size_t, kLongest + 1>, 3> rows;
   for (const std::string_view candidate : candidates) {
-    if (candidate.empty() || candidate.size() > kLongest) continue;
-    // Optimal string alignment, row by row; `before` is the row above, `twice` the one above that.
-    auto* twice = &rows[0];
-    auto* before = &rows[1];
-    auto* row = &rows[2];
-    for (std::size_t j = 0; j <= candidate.size(); ++j) (*before)[j] = j;
-    for (std::size_t i = 1; i <= word.size(); ++i) {
-      (*row)[0] = i;
-      for (std::size_t j = 1; j <= candidate.size(); ++j) {
-        const bool same = lower(word[i - 1]) == lower(candidate[j - 1]);
-        std::size_t cost = std::min({(*before)[j] + 1, (*row)[j - 1] + 1, (*before)[j - 1] + (same ? 0 : 1)});
-        if (i > 1 && j > 1 && lower(word[i - 1]) == lower(candidate[j - 2]) &&
-            lower(word[i - 2]) == lower(candidate[j - 1])) {
-          cost = std::min(cost, (*twice)[j - 2] + 1);
-        }
-        (*row)[j] = cost;
-      }
-      std::swap(twice, before);
-      std::swap(before, row);
-    }
-    const std::size_t distance = (*before)[candidate.size()];
-    if (distance < best_distance) {
-      best = candidate;
-      best_distance = distance;
-    }
+    if (candidate.empty()) continue;
+    const std::size_t far = distance(word, candidate);
+    if (far >= best_distance) continue;
+    best = candidate;
+    best_distance = far;
   }
   return best;
 }

@@ -184,8 +184,11 @@ class Fields {
   std::vector<std::string_view> asked_;
 };
 
-// The candidate nearest to `word` by edit distance (case and a swap of neighbours count little), or empty
-// where none is near.
+// Edits that make one word the other; case does not count, and a swap of neighbours is one. The longer length where one has more than
+// 64 letters.
+std::size_t distance(std::string_view a, std::string_view b);
+
+// The candidate nearest to `word` by that distance, or empty where none is near.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
 
 }  // namespace berth::text
