@@ -5,32 +5,31 @@
 #include <algorithm>
 
 #include "dialect/names.h"
+#include "engine/place/nodes.h"
 
 namespace berth::dialect {
 
 Node to_node(const NodeObject& object, const DeviceNames& devices, std::string_view cluster,
              std::string& problem) {
-  constexpr std::int64_t kMostDevices = 64;
+  constexpr std::int64_t kMostDevices = 1'000'000;
   Node node;
   node.cluster = cluster;
   node.name = object.meta.name;
   node.labels = object.meta.labels;
   node.taints = object.taints;
   node.unschedulable = object.unschedulable;
-  std::int64_t count = 0;
   for (const auto& [resource, amount] : object.allocatable) {
     if (!devices.is_device(resource)) {
-      node.allocatable.set(resource, amount);
+      node.allocatable.set(resource, std::min(amount, engine::kMostAmount));  // as good as without end
       continue;
     }
     DevicePool pool;
     pool.resource = resource;
-    pool.count = std::min(amount / 1000, kMostDevices - count);
+    pool.count = std::min(amount / 1000, kMostDevices);
     if (pool.count < amount / 1000) {
-      problem = fmt::format("{} {} on one node: Berth uses {} devices of a node at most", amount / 1000,
-                            resource, kMostDevices);
+      problem = fmt::format("{} {} on one node: Berth counts {} devices of a kind on a node at most",
+                            amount / 1000, resource, kMostDevices);
     }
-    count += pool.count;
     if (const auto it = node.labels.find(kGpuProduct); it != node.labels.end()) pool.model = it->second;
     node.devices.push_back(std::move(pool));
   }

@@ -8,8 +8,7 @@
 namespace berth::dialect {
 
 // Devices (DeviceNames) become pools, everything else amounts. A node that is not ready has the taint that says so
-// (decode_core.h). Of more than 64 devices the largest kinds are counted as amounts: they have no numbers, and no part of one can be
-// given. `problem` says so.
+// (decode_core.h). `problem` says where there are more devices than Berth counts.
 Node to_node(const NodeObject& object, const DeviceNames& devices, std::string_view cluster,
              std::string& problem);
 

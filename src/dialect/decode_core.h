@@ -84,42 +84,19 @@ Meta read_meta(FieldReader<V>& f, const V& object, Kind kind, bool whole_labels)
   return m;
 }
 
-// What the API server refuses of a container's resources, in its words: devices and other extended resources come whole, with a limit
-// that is the request, and huge pages likewise.
+// Devices and other extended resources come whole, as the API server says it.
 template <class V>
-void check_resources(FieldReader<V>& f, const V& resources, const ContainerNeeds& c) {
-  const V requests = f.map(resources, "requests");
-  const V limits = f.map(resources, "limits");
-  const auto is_extended = [](std::string_view resource) {
-    const auto slash = resource.find('/');
-    return slash != std::string_view::npos &&
-           resource.substr(0, slash).find("kubernetes.io") == std::string_view::npos;
-  };
-  for (const V& list : {limits, requests}) {
-    list.each_entry([&](std::string_view resource, const V& value) {
-      if (!is_extended(resource)) return;
-      const std::int64_t units = units_per_one(resource);
-      const std::int64_t amount = f.amount_of(value, resource);
-      if (amount % units == 0 || amount == kInt64Max) return;
-      f.error(value, resource,
-              fmt::format("must be an integer, not {}: devices are given whole{}", value.describe(),
-                          f.devices().is_device(resource)
-                              ? fmt::format(" (for a part of one, give the pod the annotation {})", kGpuMilli)
-                              : std::string()));
-    });
-  }
-  requests.each_entry([&](std::string_view resource, const V& value) {
-    if (!is_extended(resource) && !resource.starts_with("hugepages-")) return;
-    if (!c.limits.has(resource)) {
-      f.error(
-          resources, "limits",
-          fmt::format("Limit must be set for non overcommitable resources: {} is requested, and has no limit",
-                      resource));
-    } else if (c.requests.get(resource) != c.limits.get(resource)) {
-      f.error(value, resource,
-              fmt::format("must be equal to {} limit of {}, not {}", resource,
-                          format_amount(resource, c.limits.get(resource)), value.describe()));
-    }
+void check_whole(FieldReader<V>& f, const V& list) {
+  list.each_entry([&](std::string_view resource, const V& value) {
+    if (!is_extended(resource)) return;
+    const std::int64_t units = units_per_one(resource);
+    const std::int64_t amount = f.amount_of(value, resource);
+    if (amount % units == 0 || amount == kInt64Max) return;
+    f.error(value, resource,
+            fmt::format("must be an integer, not {}: devices are given whole{}", value.describe(),
+                        f.devices().is_device(resource)
+                            ? fmt::format(" (for a part of one, give the pod the annotation {})", kGpuMilli)
+                            : std::string()));
   });
 }
 
@@ -130,7 +107,8 @@ ContainerNeeds read_container_needs(FieldReader<V>& f, const V& container, bool 
   c.name = f.string(container, "name");
   c.requests = f.amounts(resources, "requests");
   c.limits = f.amounts(resources, "limits");
-  check_resources(f, resources, c);
+  check_whole(f, f.map(resources, "limits"));
+  check_whole(f, f.map(resources, "requests"));
   for (const auto& [resource, limit] : c.limits) {  // the API server's default
     if (!c.requests.has(resource)) c.requests.set(resource, limit);
   }
@@ -339,7 +317,8 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
   override_by_pod(needs, total);
   add_capped(total, needs.overhead);
   const std::string broken = set_requests(needs, f.devices(), std::move(total), pod, out.zero_requests);
-  if (!broken.empty()) f.error(spec, broken, "a number of devices must be whole");
+  // Those of containers are checked where they stand.
+  if (!broken.empty()) f.error(f.map(spec, "overhead"), broken, "a number of devices must be whole");
   apply_share(meta, pod);
   apply_placement(meta, pod);
   add_foreign_marks(meta, out, needs, pod.unsupported);
@@ -541,7 +520,9 @@ Job read_job(FieldReader<V>& f, const V& object) {
   job.template_annotated = f.map(meta, "annotations").present();
   job.template_meta.annotations = read_marks(f, meta, "annotations");
   const V pod_spec = f.map(pod_template, "spec");
-  if (!pod_spec.present()) f.error(spec, "template", "spec.template.spec must be there");
+  if (!pod_spec.present())
+    f.error(pod_template.present() ? pod_template : spec, pod_template.present() ? "spec" : "template",
+            "must be there");
   job.spec = read_pod_spec(f, pod_spec, V(), job.template_meta, &job.needs);
   job.elastic = job.meta.annotation(kKueueElastic) == "true";
   read_partial(job);

@@ -121,7 +121,9 @@ KueueWorkload read_workload(FieldReader<V>& f, const V& object) {
     if (item.find("minCount").present()) set.min_count = f.integer(item, "minCount", 1, 0, set.count);
     const V pod_template = f.map(item, "template");
     const V pod_spec = f.map(pod_template, "spec");
-    if (!pod_spec.present()) f.error(item, "template", "podSets[].template.spec must be there");
+    if (!pod_spec.present())
+      f.error(pod_template.present() ? pod_template : item, pod_template.present() ? "spec" : "template",
+              "must be there");
     Meta meta;
     meta.ns = out.meta.ns;
     meta.labels = read_marks(f, f.map(pod_template, "metadata"), "labels");

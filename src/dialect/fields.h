@@ -12,6 +12,7 @@
 #include "dialect/value.h"
 #include "model/labels.h"
 #include "model/resources.h"
+#include "text/fields.h"
 #include "text/quantity.h"
 #include "text/time.h"
 
@@ -141,13 +142,18 @@ class FieldReader {
            E otherwise) {
     const V value = object.find(key);
     if (!value.present()) return otherwise;
-    const std::string_view text = string_of(value, key);
+    const std::string_view word = string_of(value, key);
     std::string known;
+    std::vector<std::string_view> candidates;
     for (const auto& [name, e] : names) {
-      if (name == text) return e;
+      if (name == word) return e;
       known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
+      candidates.push_back(name);
     }
-    wrong(value, key, fmt::format("one of {}", known));
+    const std::string_view near = text::nearest(word, candidates);
+    error(value, key,
+          fmt::format("must be one of {}, not {}{}", known, value.describe(),
+                      near.empty() ? std::string() : fmt::format("; did you mean {}?", near)));
     return otherwise;
   }
   void wrong(const V& value, std::string_view key, std::string_view wanted) {

@@ -1,6 +1,7 @@
 #include "dialect/foreign_marks.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -72,6 +73,7 @@ constexpr ForeignMark kMarks[] = {
     {"scheduling.volcano.sh/group-min-resources", kKey, "Volcano", "the least room of a gang", "volcano", ""},
     {"scheduling.volcano.sh/group-name", kKey, "Volcano", "a gang, by its PodGroup", "volcano", ""},
     {"volcano.sh/job-name", kKey, "Volcano", "a gang, by its Job", "volcano", ""},
+    {"volcano.sh/network-topology-highest-tier", kKey, "Volcano", "the topology of a gang", "volcano", ""},
     {"volcano.sh/numa-topology-policy", kKey, "Volcano", "nodes by their NUMA topology", "volcano", ""},
     {"volcano.sh/queue-name", kKey, "Volcano", "the queue", "volcano", ""},
     {"volcano.sh/task-spec", kKey, "Volcano", "a part of a gang", "volcano", ""},
@@ -172,6 +174,35 @@ std::string foreign_text(std::string_view what, std::string_view name, const For
 
 namespace {
 
+// Marks of one pod. Several of one system and one sort are named together, so that a line has room for all of them.
+class Found {
+ public:
+  void add(std::string_view what, std::string_view name, const ForeignMark& mark) {
+    for (auto& group : groups_) {
+      if (group.what != what || group.mark->system != mark.system) continue;
+      if (std::find(group.names.begin(), group.names.end(), name) == group.names.end())
+        group.names.emplace_back(name);
+      return;
+    }
+    groups_.push_back({what, &mark, {std::string(name)}});
+  }
+  void texts(std::vector<std::string>& out) const {
+    for (const auto& group : groups_) {
+      out.push_back(group.names.size() == 1 ? foreign_text(group.what, group.names.front(), *group.mark)
+                                            : fmt::format("{}s {} ({})", group.what,
+                                                          fmt::join(group.names, ", "), group.mark->system));
+    }
+  }
+
+ private:
+  struct Group {
+    std::string_view what;
+    const ForeignMark* mark;
+    std::vector<std::string> names;
+  };
+  std::vector<Group> groups_;
+};
+
 template <class F>
 void each_foreign_key(const Meta& meta, std::string_view scheduler, F&& f) {
   const auto look = [&](std::string_view what, const Labels& keys) {
@@ -197,18 +228,18 @@ std::optional<std::string> foreign_key(const Meta& meta, std::string_view schedu
 
 void add_foreign_marks(const Meta& meta, const PodSpec& spec, const PodNeeds& needs,
                        std::vector<std::string>& out) {
+  Found found;
   each_foreign_key(meta, spec.scheduler_name,
                    [&](std::string_view what, std::string_view key, const ForeignMark& mark) {
-                     out.push_back(foreign_text(what, key, mark));
+                     found.add(what, key, mark);
                    });
   for (const auto& container : needs.containers) {
     for (const auto& [resource, amount] : container.requests) {
       const ForeignMark* mark = amount > 0 ? find_foreign(kResource, resource) : nullptr;
-      if (mark == nullptr) continue;
-      std::string text = foreign_text("resource", resource, *mark);
-      if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(std::move(text));
+      if (mark != nullptr) found.add("resource", resource, *mark);
     }
   }
+  found.texts(out);
   const Owner& owner = meta.controller;
   if (owner.group.empty()) return;
   // A gang that Berth reads of the pod itself is what its owner means too.

@@ -6,8 +6,9 @@
 
 namespace berth::dialect {
 
-TemplateRules Intake::Impl::rules_for(std::string_view ns, const PodNeeds& asked) const {
+TemplateRules Intake::Impl::rules_for(std::string_view ns, const PodNeeds& asked, bool of_pods) const {
   TemplateRules out;
+  out.of_pods = of_pods;
   if (const auto it = limit_ranges.find(ns); it != limit_ranges.end()) {
     for (const auto& [name, range] : it->second) out.ranges.push_back(&range);
   }
@@ -17,9 +18,10 @@ TemplateRules Intake::Impl::rules_for(std::string_view ns, const PodNeeds& asked
   return out;
 }
 
-TakenTemplate Intake::Impl::taken(const PodSpec& spec, const PodNeeds* asked, const Meta& meta) const {
+TakenTemplate Intake::Impl::taken(const PodSpec& spec, const PodNeeds* asked, const Meta& meta,
+                                  bool of_pods) const {
   if (asked == nullptr) return {spec.pod, spec.zero_requests, {}};
-  const TemplateRules rules = rules_for(meta.ns, *asked);
+  const TemplateRules rules = rules_for(meta.ns, *asked, of_pods);
   if (!rules.concern(*asked)) return {spec.pod, spec.zero_requests, {}};
   return as_taken(spec, *asked, meta, rules, config.devices);
 }
@@ -28,7 +30,7 @@ void Intake::Impl::take(JobRecord& record) {
   record.taken = record.written;
   record.refused.clear();
   if (record.job.needs == nullptr) return;
-  const TemplateRules rules = rules_for(record.job.meta.ns, *record.job.needs);
+  const TemplateRules rules = rules_for(record.job.meta.ns, *record.job.needs, true);
   if (!rules.concern(*record.job.needs)) return;
   PodSpec spec = record.job.spec;
   spec.pod = *record.written;
@@ -43,8 +45,8 @@ void Intake::Impl::take(Load& load) {
   std::shared_ptr<KueueWorkload> changed;
   for (std::size_t i = 0; i < load.written->pod_sets.size(); ++i) {
     const auto& set = load.written->pod_sets[i];
-    if (set.needs == nullptr || !rules_for(load.ns, *set.needs).concern(*set.needs)) continue;
-    TakenTemplate as = taken(set.spec, set.needs.get(), set.marks);
+    if (set.needs == nullptr || !rules_for(load.ns, *set.needs, false).concern(*set.needs)) continue;
+    TakenTemplate as = taken(set.spec, set.needs.get(), set.marks, false);
     if (changed == nullptr) changed = std::make_shared<KueueWorkload>(*load.written);
     changed->pod_sets[i].spec.pod = std::move(as.pod);
     changed->pod_sets[i].spec.zero_requests = std::move(as.zero_requests);
@@ -130,7 +132,7 @@ void Intake::set_reserved(std::string_view workload, bool reserved) {
 
 void Intake::take_in(Pod& pod) const {
   if (pod.needs == nullptr) return;
-  TakenTemplate as = impl_->taken(pod.spec, pod.needs.get(), pod.meta);
+  TakenTemplate as = impl_->taken(pod.spec, pod.needs.get(), pod.meta, true);
   pod.spec.pod = std::move(as.pod);
   pod.spec.zero_requests = std::move(as.zero_requests);
   if (!as.refused.empty()) pod.problem = std::move(as.refused);

@@ -171,8 +171,7 @@ void Intake::Impl::use_cluster_queue(const Load& load, const std::string& name, 
       queue->namespaces.nothing
           ? fmt::format(
                 "ClusterQueue {} has no namespaceSelector, so it admits no namespace ({{}} admits all)", name)
-          : fmt::format("the namespaceSelector of ClusterQueue {} does not admit namespace {}{}", name,
-                        load.ns, unknown_namespace(load.ns));
+          : not_admitted(describe(Kind::kClusterQueue, "", name), queue->namespaces, load.ns);
   settings.blocked = std::move(r);
 }
 
@@ -189,8 +188,7 @@ void Intake::Impl::use_tree_queue(const Load& load, Kind kind, std::string_view 
   Reason r;
   r.code = ReasonCode::kQueueDisabled;
   r.subject = name;
-  r.detail = fmt::format("the namespaceSelector of {} does not admit namespace {}{}",
-                         describe(kind, "", name), load.ns, unknown_namespace(load.ns));
+  r.detail = not_admitted(describe(kind, "", name), *queue->namespaces, load.ns);
   settings.blocked = std::move(r);
 }
 
@@ -457,7 +455,7 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
   use_prebuilt(load, prebuilt_name, out, depends);
   await_nodes(load, out);
   if (own) out.blocked = std::move(own);
-  refuse(load, pod, sources, classes, out);
+  refuse(load, pod, sources, classes, out, depends);
   if (load.kind == GangKind::kSingle && pod.spec.gated && out.blocked &&
       out.blocked->code == ReasonCode::kInactive && out.blocked->detail.empty())
     say_gates(load, pod, out);

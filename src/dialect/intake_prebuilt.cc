@@ -310,7 +310,7 @@ std::string Intake::Impl::difference(const Load& load, const KueueWorkload& obje
     for (std::size_t s = 0; s < used.size() && found == used.size(); ++s) {
       const auto& set = object.pod_sets[s];
       if (used[s] || set.count != static_cast<std::int64_t>(role.slots.size())) continue;
-      if (suits(*role.shape, taken(set.spec, set.needs.get(), set.marks).pod)) found = s;
+      if (suits(*role.shape, taken(set.spec, set.needs.get(), set.marks, false).pod)) found = s;
     }
     if (found == used.size()) return fmt::format("no pod set of it is for {} such pods", role.slots.size());
     used[found] = true;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "dialect/foreign_marks.h"
+#include "dialect/gangs.h"
 #include "dialect/intake_state.h"
 #include "dialect/names.h"
 #include "text/fields.h"
@@ -52,7 +53,8 @@ bool Intake::Impl::has_queue(const Load& load, const Settings& settings) const {
 }
 
 void Intake::Impl::refuse(const Load& load, const Pod& pod, const std::vector<const Meta*>& sources,
-                          const std::vector<PriorityKey>& priorities, Settings& settings) const {
+                          const std::vector<PriorityKey>& priorities, Settings& settings,
+                          std::vector<std::string>& depends) const {
   if (load.bound > 0 || load.released) return;
   // Those of the pod itself are in its template.
   for (const Meta* meta : sources) {
@@ -62,23 +64,28 @@ void Intake::Impl::refuse(const Load& load, const Pod& pod, const std::vector<co
   }
   for (const PriorityKey& key : priorities) {
     if (settings.blocked) break;
-    if (auto missing = missing_class(key); !missing.empty())
+    if (auto missing = missing_class(key); !missing.empty()) {
       settings.blocked = reason_of(ReasonCode::kInvalid, std::move(missing));
+      depends.emplace_back(kAllClasses);  // which of them was meant
+    }
   }
   for (const Meta* meta : sources) {
     if (settings.blocked) break;
     const std::string_view name = meta->mark(kKueuePriorityClass);
     if (name.empty()) continue;
-    if (auto missing = missing_workload_class(name); !missing.empty())
+    if (auto missing = missing_workload_class(name); !missing.empty()) {
       settings.blocked = reason_of(ReasonCode::kInvalid, std::move(missing));
+      depends.emplace_back(kAllClasses);
+    }
     break;
   }
   const Job* job = job_of(pod);
   const bool has_another_master =
       job != nullptr && ((!job->managed_by.empty() && job->managed_by != kJobController) ||
                          (!job->meta.controller.kind.empty() && job->meta.controller.kind != "CronJob"));
-  if (job != nullptr && job->suspend && !config.hold_jobs && !has_another_master && settings.queue.empty() &&
-      !settings.blocked) {
+  // One that is a gang Berth has suspended itself, or releases it as it releases work of a queue.
+  if (job != nullptr && job->suspend && !is_gang(*job) && !config.hold_jobs && !has_another_master &&
+      settings.queue.empty() && !settings.blocked) {
     settings.blocked = reason_of(
         ReasonCode::kInactive,
         fmt::format("Job {} is suspended and names no queue, so nothing resumes it: give it the label {}, or "
@@ -96,10 +103,17 @@ void Intake::Impl::say_gates(const Load& load, const Pod& pod, Settings& setting
     settings.blocked->detail += fmt::format("; its queue {} does not exist", settings.queue);
 }
 
-// What is added to the reason that a queue does not admit a namespace: its labels are not known.
-std::string Intake::Impl::unknown_namespace(const std::string& ns) const {
-  if (namespaces.contains(ns)) return {};
-  return fmt::format(": Namespace {} is not among the objects, so its labels are not known", ns);
+// Why a queue does not admit a namespace by its namespaceSelector. The label with a namespace's name is known of any.
+std::string Intake::Impl::not_admitted(std::string_view queue, const LabelSelector& selector,
+                                       const std::string& ns) const {
+  const bool by_name = std::all_of(selector.requirements.begin(), selector.requirements.end(),
+                                   [](const Requirement& r) { return r.key == kNamespaceName; });
+  if (by_name || namespaces.contains(ns))
+    return fmt::format("the namespaceSelector of {} does not admit namespace {}", queue, ns);
+  return fmt::format(
+      "Namespace {} is not among the objects: its labels are not known, and the namespaceSelector of {} asks "
+      "for some",
+      ns, queue);
 }
 
 }  // namespace berth::dialect

@@ -254,9 +254,11 @@ struct Intake::Impl {
   std::string missing_workload_class(std::string_view name) const;
   bool has_queue(const Load& load, const Settings& settings) const;
   void refuse(const Load& load, const Pod& pod, const std::vector<const Meta*>& sources,
-              const std::vector<PriorityKey>& priorities, Settings& settings) const;
+              const std::vector<PriorityKey>& priorities, Settings& settings,
+              std::vector<std::string>& depends) const;
   void say_gates(const Load& load, const Pod& pod, Settings& settings) const;
-  std::string unknown_namespace(const std::string& ns) const;
+  std::string not_admitted(std::string_view queue, const LabelSelector& selector,
+                           const std::string& ns) const;
 
   // intake_members.cc: groups that start before all of their members are there
   // Makes slots for the members that are to come. What the engine must be told of slots that it knows, after the workload.
@@ -299,8 +301,8 @@ struct Intake::Impl {
   bool join_promised(Load& load, const PodRecord& record);
 
   // intake_effects.cc: what the API server makes of templates
-  TemplateRules rules_for(std::string_view ns, const PodNeeds& needs) const;
-  TakenTemplate taken(const PodSpec& spec, const PodNeeds* needs, const Meta& meta) const;
+  TemplateRules rules_for(std::string_view ns, const PodNeeds& needs, bool of_pods) const;
+  TakenTemplate taken(const PodSpec& spec, const PodNeeds* needs, const Meta& meta, bool of_pods) const;
   void take(JobRecord& record);
   void take(Load& load);
   // What waits is looked at again where LimitRanges or RuntimeClasses have changed.

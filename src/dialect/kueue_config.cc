@@ -37,7 +37,7 @@ void read_lanes(text::Fields& f, KueueConfig& out) {
   // Kueue's 0 means that nothing is remembered beyond the moment.
   order.half_life = std::max<DurationMs>(kSecond, lanes.duration_or("usageHalfLifeTime", kSecond));
   for (const text::Entry& entry : lanes.mapping("resourceWeights")) {
-    const auto weight = text::parse_quantity(entry.value.text(), 1'000'000);
+    const auto weight = text::parse_quantity_capped(entry.value.text(), 1'000'000);
     if (!weight || *weight < 0) {
       lanes.error("resourceWeights", "the weight of {} must be a number that is not negative", entry.name());
       continue;

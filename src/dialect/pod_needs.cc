@@ -27,6 +27,12 @@ ResourceList EffectiveRequests::total() const {
   return sum;
 }
 
+bool is_extended(std::string_view resource) {
+  const auto slash = resource.find('/');
+  return slash != std::string_view::npos &&
+         resource.substr(0, slash).find("kubernetes.io") == std::string_view::npos;
+}
+
 bool counts_for_pod(std::string_view resource) {
   return resource == "cpu" || resource == "memory" || resource.starts_with("hugepages-");
 }
@@ -57,7 +63,8 @@ std::string set_requests(const PodNeeds& needs, const DeviceNames& devices, Reso
   pod.claim = {};
   for (const auto& [resource, amount] : total) {
     if (!devices.is_device(resource)) continue;
-    if (amount % 1000 != 0 && broken.empty()) broken = resource;
+    const bool is_capped = amount == kInt64Max;  // as many as can be counted
+    if (amount % 1000 != 0 && !is_capped && broken.empty()) broken = resource;
     pod.claim.requests.push_back(DeviceRequest{resource, amount / 1000, 1000});
   }
   for (const auto& request : pod.claim.requests) total.erase(request.resource);

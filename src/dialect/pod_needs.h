@@ -35,6 +35,9 @@ struct PodNeeds {
   bool operator==(const PodNeeds&) const = default;
 };
 
+// Whether Kubernetes knows the resource by its name alone: it counts in whole numbers then.
+bool is_extended(std::string_view resource);
+
 // Whether a pod may say of this resource what it wants as a whole.
 bool counts_for_pod(std::string_view resource);
 

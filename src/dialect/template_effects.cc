@@ -115,7 +115,38 @@ std::string apply_runtime(const TemplateRules& rules, PodNeeds& needs, PodTempla
   return {};
 }
 
+// Why one resource of a container is refused; "" = it is not.
+std::string check_resource(const ContainerNeeds& c, const std::string& resource) {
+  const bool standard = resource == "cpu" || resource == "memory" || resource == "ephemeral-storage" ||
+                        resource.starts_with("hugepages-");
+  if (!standard && resource.find('/') == std::string::npos)
+    return fmt::format("{0} is no resource of Kubernetes: other ones have a domain, such as example.com/{0}",
+                       resource);
+  if (!is_extended(resource) && !resource.starts_with("hugepages-")) return {};
+  if (!c.limits.has(resource))
+    return fmt::format("Limit must be set for {}, which is requested: it cannot be overcommitted", resource);
+  if (c.requests.get(resource) == c.limits.get(resource)) return {};
+  return fmt::format("the request of {} is {}, and must be equal to its limit of {}", resource,
+                     format_amount(resource, c.requests.get(resource)),
+                     format_amount(resource, c.limits.get(resource)));
+}
+
 }  // namespace
+
+std::string check_containers(const PodNeeds& needs) {
+  std::size_t inits = 0;
+  for (std::size_t i = 0; i < needs.containers.size(); ++i) {
+    const ContainerNeeds& c = needs.containers[i];
+    inits += c.init ? 1 : 0;
+    for (const auto& [resource, amount] : c.requests) {
+      const std::string wrong = check_resource(c, resource);
+      if (wrong.empty()) continue;
+      return fmt::format("{}[{}].resources: {}", c.init ? "initContainers" : "containers",
+                         c.init ? i : i - inits, wrong);
+    }
+  }
+  return {};
+}
 
 TakenTemplate as_taken(const PodSpec& spec, const PodNeeds& written, const Meta& meta,
                        const TemplateRules& rules, const DeviceNames& devices) {
@@ -133,6 +164,7 @@ TakenTemplate as_taken(const PodSpec& spec, const PodNeeds& written, const Meta&
                                 format_amount(resource, limit));
     }
   }
+  if (rules.of_pods && out.refused.empty()) out.refused = check_containers(needs);
   const std::string by_runtime = apply_runtime(rules, needs, out.pod);
   if (out.refused.empty()) out.refused = by_runtime;
   if (needs == written) return out;

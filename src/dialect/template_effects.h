@@ -4,7 +4,8 @@
 //
 // The order is the API server's: a container's own limit stands in for its request; then each LimitRange, by name, gives what is still
 // missing; then the RuntimeClass adds overhead, node selector and tolerations. Bounds (min, max, maxLimitRequestRatio, of
-// containers and of pods without overhead) are checked against the outcome.
+// containers and of pods without overhead) are checked against the outcome. So are the rules for single containers: a resource must be
+// one that Kubernetes knows, or have a domain; devices, other extended resources and huge pages need a limit that is the request.
 //
 // Source: Kubernetes' admission plugins LimitRanger and RuntimeClass; research/kueue.md 1.3 for what Kueue does of it.
 // Cost: linear in containers x limits.
@@ -18,14 +19,19 @@
 
 namespace berth::dialect {
 
+// What the API server refuses of single containers, "" where it refuses nothing.
+std::string check_containers(const PodNeeds& needs);
+
 struct TemplateRules {
   std::vector<const LimitRange*> ranges;  // of the namespace, by name
   const RuntimeClass* runtime = nullptr;  // that the template names; nullptr: not known
   bool all_runtimes = false;              // all that there are are known: one that is not does not exist
+  bool of_pods = false;  // the API server sees the containers: of a pod or a Job, not of a Workload
 
   // Whether a template that needs this could be changed, or refused.
   bool concern(const PodNeeds& needs) const {
-    return !ranges.empty() || !needs.runtime_class.empty() || (all_runtimes && !needs.overhead.empty());
+    return !ranges.empty() || !needs.runtime_class.empty() || (all_runtimes && !needs.overhead.empty()) ||
+           (of_pods && !check_containers(needs).empty());
   }
 };
 

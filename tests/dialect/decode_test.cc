@@ -252,9 +252,12 @@ status:
   const Node more = to_node(object, DeviceNames{{"example.com/nic"}}, "", problem);
   EXPECT_EQ(more.devices.size(), 2u);
   NodeObject sliced = object;
-  sliced.allocatable.set("nvidia.com/gpu", 80'000);
-  EXPECT_EQ(to_node(sliced, {}, "", problem).devices[0].count, 64);
-  EXPECT_THAT(problem, HasSubstr("64 devices"));
+  sliced.allocatable.set("nvidia.com/gpu", 80'000);  // by a device plugin that shares: all of them count
+  EXPECT_EQ(to_node(sliced, {}, "", problem).devices[0].count, 80);
+  EXPECT_EQ(problem, "");
+  sliced.allocatable.set("nvidia.com/gpu", 2'000'000'000);
+  EXPECT_EQ(to_node(sliced, {}, "", problem).devices[0].count, 1'000'000);
+  EXPECT_THAT(problem, HasSubstr("counts 1000000 devices"));
 }
 
 TEST(Decode, WrongInputNamesFileLineColumnAndField) {
@@ -343,10 +346,14 @@ TEST(Decode, QuantitiesAreCappedAndRoundedUp) {
   EXPECT_EQ(fine.spec.pod.requests.get("cpu"), 2);
   EXPECT_EQ(fine.spec.pod.requests.get("memory"), 4);
   EXPECT_THAT(pod_of(R"("cpu":"-1e30")").problem, HasSubstr("must not be negative"));
+  const Pod devices = pod_of(R"("nvidia.com/gpu":"9E")");
+  EXPECT_EQ(devices.problem, "");
+  ASSERT_EQ(devices.spec.pod.claim.requests.size(), 1u);
+  EXPECT_EQ(devices.spec.pod.claim.requests[0].count, kInt64Max / 1000);
 }
 
 // As the API server says it, with the path as it stands in the file.
-TEST(Decode, ResourcesThatTheApiServerRefuses) {
+TEST(Decode, DevicesComeWhole) {
   const auto error = [](const std::string& resources) {
     return error_of("metadata: {name: p}\nspec: {containers: [{name: c, resources: {" + resources + "}}]}\n",
                     Kind::kPod)
@@ -355,13 +362,8 @@ TEST(Decode, ResourcesThatTheApiServerRefuses) {
   EXPECT_THAT(
       error("limits: {nvidia.com/gpu: \"0.5\"}"),
       HasSubstr("spec.containers[0].resources.limits[\"nvidia.com/gpu\"]: must be an integer, not \"0.5\""));
-  EXPECT_THAT(
-      error("requests: {nvidia.com/gpu: 2}"),
-      HasSubstr("spec.containers[0].resources.limits: Limit must be set for non overcommitable resources"));
-  EXPECT_THAT(
-      error("requests: {example.com/nic: 1}, limits: {example.com/nic: 2}"),
-      HasSubstr("resources.requests[\"example.com/nic\"]: must be equal to example.com/nic limit of 2"));
-  EXPECT_THAT(error("requests: {hugepages-2Mi: 4Mi}"), HasSubstr("Limit must be set"));
+  EXPECT_THAT(error("requests: {example.com/nic: 1500m}, limits: {example.com/nic: 1}"),
+              HasSubstr("spec.containers[0].resources.requests[\"example.com/nic\"]: must be an integer"));
 }
 
 TEST(Decode, QueueObjectsInBothVersions) {

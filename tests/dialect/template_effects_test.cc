@@ -164,6 +164,36 @@ TEST(TemplateEffects, WhatARuntimeClassForbidsIsRefused) {
             "RuntimeClass kata wants nodes with pool: vm, and its nodeSelector metal");
 }
 
+// As the API server refuses containers, once LimitRanges have given their defaults.
+TEST(TemplateEffects, ContainersThatTheApiServerRefuses) {
+  const auto refused = [](const std::string& resources, const std::vector<LimitRange>& ranges = {}) {
+    const Job job = effects_job(
+        "{initContainers: [{name: i}], containers: [{name: a}, {name: b, resources: {" + resources + "}}]}");
+    TemplateRules rules;
+    rules.of_pods = true;
+    for (const auto& range : ranges) rules.ranges.push_back(&range);
+    if (!rules.concern(*job.needs)) return std::string();
+    return as_taken(job.spec, *job.needs, job.template_meta, rules, {}).refused;
+  };
+  EXPECT_EQ(refused("requests: {nvidia.com/gpu: 2}"),
+            "containers[1].resources: Limit must be set for nvidia.com/gpu, which is requested: it cannot be "
+            "overcommitted");
+  EXPECT_EQ(
+      refused("requests: {example.com/nic: 1}, limits: {example.com/nic: 2}"),
+      "containers[1].resources: the request of example.com/nic is 1, and must be equal to its limit of 2");
+  EXPECT_THAT(refused("requests: {hugepages-2Mi: 4Mi}"), HasSubstr("Limit must be set for hugepages-2Mi"));
+  EXPECT_THAT(refused("requests: {gpu: 1}"), HasSubstr("gpu is no resource of Kubernetes"));
+  for (const char* good :
+       {"limits: {nvidia.com/gpu: 2}", "requests: {nvidia.com/gpu: 2}, limits: {nvidia.com/gpu: 2}",
+        "requests: {cpu: 1, memory: 1Gi, ephemeral-storage: 1Gi}", "requests: {cpu: 1}, limits: {cpu: 2}",
+        "limits: {hugepages-1Gi: 2Gi}", "requests: {kubernetes.io/batch: 1}"})
+    EXPECT_EQ(refused(good), "") << good;
+  const auto range = range_of("gives", "{type: Container, default: {nvidia.com/gpu: '2'}}");
+  EXPECT_EQ(refused("requests: {nvidia.com/gpu: 2}", {range}), "");
+  EXPECT_THAT(refused("requests: {nvidia.com/gpu: 1}", {range}),
+              HasSubstr("must be equal to its limit of 2"));
+}
+
 TEST(TemplateEffects, AWrongFieldIsNamed) {
   const auto error_of = [](Kind kind, const std::string& text) {
     JsonDecoder decoder;
@@ -175,7 +205,7 @@ TEST(TemplateEffects, AWrongFieldIsNamed) {
                R"({"metadata":{"name":"r"},"spec":{"limits":[{"type":"Container","max":{"cpu":"-1"}}]}})"),
       HasSubstr("spec.limits[0].max.cpu: is -1, but an amount must not be negative"));
   EXPECT_THAT(error_of(Kind::kLimitRange, R"({"metadata":{"name":"r"},"spec":{"limits":[{"max":{}}]}})"),
-              HasSubstr("spec.limits[0]: type must be there"));
+              HasSubstr("spec.limits[0].type: must be there"));
   EXPECT_THAT(error_of(Kind::kLimitRange, R"({"metadata":{"name":"r"},"spec":{"limits":[
     {"type":"Pod","maxLimitRequestRatio":{"memory":"much"}}]}})"),
               HasSubstr("spec.limits[0].maxLimitRequestRatio.memory"));
