@@ -37,8 +37,10 @@ Result<Prepared> prepare(const PlanOptions& options, std::ostream& err) {
         later.push_back(fs::weakly_canonical(folder / file, error).string());
     }
   }
+  const dialect::Misspellings tables;
+  const dialect::Misspellings* const spelling = options.validation == Validation::kOff ? nullptr : &tables;
   for (const auto& file : options.files)
-    BERTH_TRY(read_manifests(file, later, options.max_document, out.input));
+    BERTH_TRY(read_manifests(file, later, options.max_document, spelling, out.input));
   if (options.live) {
     if (out.input.log)
       return fail(ErrorCode::kInvalid, "a decision log is replayed as it is: leave out --live");
@@ -48,9 +50,10 @@ Result<Prepared> prepare(const PlanOptions& options, std::ostream& err) {
     for (const auto& step : out.expect->steps) {
       PlanInput& input = out.steps.emplace_back();
       for (const auto& file : step.apply)
-        BERTH_TRY(read_manifests((folder / file).string(), {}, options.max_document, input));
+        BERTH_TRY(read_manifests((folder / file).string(), {}, options.max_document, spelling, input));
       for (const auto& [kind, count] : input.unread) out.input.unread[kind] += count;
       out.input.bad.insert(out.input.bad.end(), input.bad.begin(), input.bad.end());
+      out.input.misspelt.insert(out.input.misspelt.end(), input.misspelt.begin(), input.misspelt.end());
     }
   }
   std::vector<PlanInput*> inputs{&out.input};
@@ -202,6 +205,10 @@ int run_plan(const PlanOptions& options, std::ostream& out, std::ostream& err) {
     }
     return plan_log(std::move(*prepared->input.log), out, err);
   }
+  const std::vector<dialect::Misspelt> misspelt = std::move(prepared->input.misspelt);
+  for (const auto& name : misspelt)
+    err << fmt::format("warning: {}\n", Error{ErrorCode::kInvalid, name.message, name.place}.str());
+  const bool strictly_wrong = options.validation == Validation::kStrict && !misspelt.empty();
   const std::vector<Error> bad = std::move(prepared->input.bad);
   for (const Error& error : bad) err << error.str() << "\n";
   if (!bad.empty() && prepared->input.objects.empty()) return 2;
@@ -215,6 +222,8 @@ int run_plan(const PlanOptions& options, std::ostream& out, std::ostream& err) {
     const Error at{error.code, "left out", error.place};
     outcome->report.problems.push_back({error.place.file.empty() ? "input" : at.str(), error.message, false});
   }
+  for (const auto& name : misspelt)
+    outcome->report.warnings.push_back(Error{ErrorCode::kInvalid, name.message, name.place}.str());
   std::string shown = options.format == PlanFormat::kJson
                           ? to_json(outcome->report)
                           : to_table(outcome->report, options.format == PlanFormat::kWide);
@@ -228,7 +237,7 @@ int run_plan(const PlanOptions& options, std::ostream& out, std::ostream& err) {
   }
   out << shown;
   const bool cycles = options.expect.empty() && say_cycles(outcome->report.problems, queues, err);
-  if (cycles || !bad.empty()) return 2;
+  if (cycles || !bad.empty() || strictly_wrong) return 2;
   if (outcome->differences.empty()) return 0;
   err << options.expect << ": not as expected:\n";
   for (const auto& difference : outcome->differences) err << "  " << difference << "\n";
@@ -239,6 +248,7 @@ void register_plan(CLI::App& app, int& exit_code) {
   struct Flags {
     PlanOptions options;
     std::string format = "table";
+    std::string validate = "warn";
     std::string now;
     std::string max_document = "256Mi";
     bool is_live = false;
@@ -285,6 +295,11 @@ void register_plan(CLI::App& app, int& exit_code) {
   plan->add_option(
       "--max-document", flags->max_document,
       "the largest JSON text or YAML document that is read, such as 256Mi: what bounds the memory");
+  plan->add_option("--validate", flags->validate,
+                   "fields, labels, annotations, kinds and versions in the files that are probably misspelt: "
+                   "warn (default)\nnames each on standard error, with what was probably meant; strict makes "
+                   "the exit code 2 too; off says nothing")
+      ->check(CLI::IsMember({"strict", "warn", "off"}));
   plan->add_option("--scheduler-name", flags->options.scheduler_names,
                    "only pods that ask for this scheduler (may be repeated; default: every pod)")
       ->type_size(1)
@@ -307,12 +322,16 @@ void register_plan(CLI::App& app, int& exit_code) {
       "and\nquotaCheckStrategy are carried out.\n"
       "Exit codes: 0 done, and as expected or recorded; 1 not so, the difference is shown; 2 wrong input "
       "(objects that "
-      "cannot be\nread, and queues whose parents form a cycle, are named, and the plan of all else is "
+      "cannot be\nread, with --validate=strict misspelt names, and queues whose parents form a cycle, are "
+      "named, and the plan of all else is "
       "shown).");
   plan->callback([flags, &exit_code] {
     flags->options.format = flags->format == "json"   ? PlanFormat::kJson
                             : flags->format == "wide" ? PlanFormat::kWide
                                                       : PlanFormat::kTable;
+    flags->options.validation = flags->validate == "strict" ? Validation::kStrict
+                                : flags->validate == "off"  ? Validation::kOff
+                                                            : Validation::kWarn;
     if (!flags->options.explain.empty() && flags->options.format == PlanFormat::kJson) {
       std::cerr << "--explain: JSON has every reason whole already; leave out one of --explain and -o json\n";
       exit_code = 2;

@@ -18,12 +18,20 @@ namespace berth::cli {
 
 enum class PlanFormat : std::uint8_t { kTable, kWide, kJson };
 
+// What is done about names in the files that are probably misspelt (dialect/known/misspelt.h).
+enum class Validation : std::uint8_t {
+  kOff,     // nothing
+  kWarn,    // they are named
+  kStrict,  // and the exit code is 2
+};
+
 struct PlanOptions {
   // Files, folders (*.yaml, *.yml, *.json, in order of their names), "-" for standard input; or one decision log.
   std::vector<std::string> files;
   std::optional<LiveOptions> live;  // a cluster as it is now, with the files laid over it
   std::string expect;               // expectations; "" = none
   PlanFormat format = PlanFormat::kTable;
+  Validation validation = Validation::kWarn;
   std::vector<std::string> explain;  // workloads whose whole reason is shown instead of the plan
   std::optional<TimeMs>
       now;  // absent: the newest creation time in the input, plus one minute; of a live cluster, now

@@ -8,6 +8,7 @@
 
 #include "observe/decision_log.h"
 #include "text/document.h"
+#include "text/fields.h"
 #include "text/source.h"
 
 namespace berth::cli {
@@ -17,6 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;  // of one file
 constexpr std::size_t kMostObjects = 1'000'000;
+constexpr std::size_t kMostMisspelt = 10'000;
 
 // What is wrong with one object, or document, does not cost the plan of the others; a bound that is passed does.
 Status leave_out(Error error, PlanInput& input) {
@@ -27,7 +29,17 @@ Status leave_out(Error error, PlanInput& input) {
   return {};
 }
 
-Status add_object(const text::Document& document, const text::Node& node, PlanInput& input, int depth) {
+// " (not apiversion)" where a key is almost the one that is missing.
+std::string almost(const text::Node& node, std::string_view key) {
+  const std::string_view wanted[] = {key};
+  for (const text::Entry& entry : node.entries()) {
+    if (!text::nearest(entry.name(), wanted).empty()) return fmt::format(" (not {})", entry.name());
+  }
+  return {};
+}
+
+Status add_object(const text::Document& document, const text::Node& node,
+                  const dialect::Misspellings* spelling, PlanInput& input, int depth) {
   const auto bad = [&](const text::Node& at, std::string_view what) {
     return fail_at(document.place(at), "{}", what);
   };
@@ -35,16 +47,23 @@ Status add_object(const text::Document& document, const text::Node& node, PlanIn
   const text::Node* version = node.find("apiVersion");
   const text::Node* name = node.find("kind");
   if (version == nullptr || !version->is_scalar())
-    return bad(node, "apiVersion: must be there, for example \"v1\"");
-  if (name == nullptr || !name->is_scalar()) return bad(node, "kind: must be there, for example \"Pod\"");
+    return bad(node,
+               fmt::format("apiVersion: must be there, for example \"v1\"{}", almost(node, "apiVersion")));
+  if (name == nullptr || !name->is_scalar())
+    return bad(node, fmt::format("kind: must be there, for example \"Pod\"{}", almost(node, "kind")));
   if (name->text().ends_with("List") && node.find("items") != nullptr) {
     if (depth > 3) return bad(node, "lists inside lists inside lists");
     if (!node.find("items")->is_sequence()) return bad(*node.find("items"), "items: must be a list");
     for (const auto& item : node.find("items")->items()) {
-      if (auto added = add_object(document, item, input, depth + 1); !added)
+      if (auto added = add_object(document, item, spelling, input, depth + 1); !added)
         BERTH_TRY(leave_out(std::move(added).error(), input));
     }
     return {};
+  }
+  if (spelling != nullptr && input.misspelt.size() < kMostMisspelt) {
+    auto found = spelling->find(document, node);
+    input.misspelt.insert(input.misspelt.end(), std::move_iterator(found.begin()),
+                          std::move_iterator(found.end()));
   }
   if (dialect::is_kueue_config(version->text(), name->text())) {
     if (input.kueue) return bad(node, "a second Configuration of Kueue");
@@ -69,7 +88,8 @@ Status add_object(const text::Document& document, const text::Node& node, PlanIn
   return {};
 }
 
-Status read_file(const std::string& path, std::uint64_t max_document, PlanInput& input) {
+Status read_file(const std::string& path, std::uint64_t max_document, const dialect::Misspellings* spelling,
+                 PlanInput& input) {
   text::SourceLimits limits;
   limits.max_bytes = kMostBytes;
   BERTH_ASSIGN(auto source, text::ByteSource::open(path, limits));
@@ -92,7 +112,7 @@ Status read_file(const std::string& path, std::uint64_t max_document, PlanInput&
       continue;
     }
     if (!*document) return {};
-    if (auto added = add_object(**document, (*document)->root(), input, 0); !added)
+    if (auto added = add_object(**document, (*document)->root(), spelling, input, 0); !added)
       BERTH_TRY(leave_out(std::move(added).error(), input));
   }
 }
@@ -105,9 +125,9 @@ bool is_manifest(const fs::path& path) {
 }  // namespace
 
 Status read_manifests(const std::string& path, const std::vector<std::string>& except,
-                      std::uint64_t max_document, PlanInput& input) {
+                      std::uint64_t max_document, const dialect::Misspellings* spelling, PlanInput& input) {
   std::error_code error;
-  if (path == "-" || !fs::is_directory(path, error)) return read_file(path, max_document, input);
+  if (path == "-" || !fs::is_directory(path, error)) return read_file(path, max_document, spelling, input);
   std::vector<std::string> files;
   for (auto it = fs::recursive_directory_iterator(path, error);
        !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
@@ -120,7 +140,7 @@ Status read_manifests(const std::string& path, const std::vector<std::string>& e
   for (const auto& file : files) {
     const std::string canonical = fs::weakly_canonical(file, error).string();
     if (std::find(except.begin(), except.end(), canonical) != except.end()) continue;
-    BERTH_TRY(read_file(file, max_document, input));
+    BERTH_TRY(read_file(file, max_document, spelling, input));
   }
   return {};
 }

@@ -10,27 +10,30 @@
 
 #include "base/result.h"
 #include "dialect/decode.h"
+#include "dialect/known/misspelt.h"
 #include "dialect/kueue_config.h"
 #include "text/source.h"
 
 namespace berth::cli {
 
 struct PlanInput {
-  std::vector<dialect::Object> objects;        // in the order of the text
-  std::map<std::string, SourcePlace> queues;   // where those with parents stand: "Cohort east"
-  std::optional<TimeMs> now;                   // when a cluster was read
-  std::vector<std::string> notes;              // what was read, and what was not
-  std::vector<Error> bad;                      // objects that were left out, each with its place and field
+  std::vector<dialect::Object> objects;       // in the order of the text
+  std::map<std::string, SourcePlace> queues;  // where those with parents stand: "Cohort east"
+  std::optional<TimeMs> now;                  // when a cluster was read
+  std::vector<std::string> notes;             // what was read, and what was not
+  std::vector<Error> bad;                     // objects that were left out, each with its place and field
+  std::vector<dialect::Misspelt>
+      misspelt;  // names that are probably mistakes; the objects count all the same
   std::map<std::string, std::int64_t> unread;  // "Deployment (apps/v1)" -> how many
   std::optional<dialect::KueueConfig> kueue;   // Kueue's Configuration, where one is among them
   std::optional<text::ByteSource> log;  // a decision log, not read yet (the last one where there are several)
 };
 
 // Adds the objects of `path` (a file, a folder, or "-"). Of a folder, `except` (canonical paths) and every expect.yaml are left out.
-// A document of more than `max_document` bytes is an error.
+// A document of more than `max_document` bytes is an error. `spelling`: looks for misspelt names; nullptr: they are not looked for.
 // Errors: a file that is not there, a bound that is passed. What is wrong in a file is in `input.bad`.
 Status read_manifests(const std::string& path, const std::vector<std::string>& except,
-                      std::uint64_t max_document, PlanInput& input);
+                      std::uint64_t max_document, const dialect::Misspellings* spelling, PlanInput& input);
 
 // Gives the objects of `inputs` that have a generateName alone the name that no other object of their kind has: with 1, 2 and so on
 // behind it, in the order of the text.

@@ -398,6 +398,8 @@ std::string to_json(const PlanReport& report) {
   }
   json.end_array().key("notes").begin_array();
   for (const auto& note : report.notes) json.value(note);
+  json.end_array().key("warnings").begin_array();
+  for (const auto& warning : report.warnings) json.value(warning);
   json.end_array().key("notRead").begin_object();
   for (const auto& [kind, count] : report.unread) json.field(kind, count);
   json.end_object().end_object();

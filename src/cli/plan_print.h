@@ -16,6 +16,8 @@ struct PlanReport {
   std::vector<std::string> notes;
   std::vector<dialect::Problem> problems;
   std::map<std::string, std::int64_t> unread;
+  std::vector<std::string>
+      warnings;  // names that are probably misspelt: in the JSON only, they are on standard error too
 };
 
 // Not wide: no line is longer than 159 characters, pods that one controller made and of which the table says the same are one line,

@@ -90,6 +90,9 @@ Status PlanWorld::apply(std::vector<dialect::Object> objects) {
       put_pod(std::move(*pod));
       continue;
     }
+    if (const auto* queue = std::get_if<dialect::ClusterQueue>(&object)) {
+      for (const auto& group : queue->groups) several_flavors_ = several_flavors_ || group.flavors.size() > 1;
+    }
     if (const auto* node = std::get_if<dialect::NodeObject>(&object)) {
       nodes_.insert_or_assign(node->meta.name, node->meta.labels);
     }
@@ -305,66 +308,8 @@ void PlanWorld::stand(TimeMs now) {
   drain();
 }
 
-PlanLine PlanWorld::line_of(const dialect::WorkloadInfo& info) const {
-  PlanLine line;
-  line.name = info.name;
-  line.queue = info.queue;
-  line.priority = info.priority;
-  line.pods = info.pods;
-  const auto pods = intake_.pods_of(info.uid);
-  if (pods.size() != 1) return line;
-  const auto pod = pods_.find(std::string(pods.front().uid));
-  if (pod == pods_.end()) return line;
-  const auto& controller = pod->second.meta.controller;
-  if (!controller.kind.empty())
-    line.owner = fmt::format("{} {}/{}", controller.kind, pod->second.meta.ns, controller.name);
-  return line;
-}
-
-PlanTotals PlanWorld::totals() const {
-  PlanTotals out;
-  std::map<std::string, PlanTotal> devices;
-  for (const auto& node : engine_.nodes()) {
-    ++out.nodes;
-    for (const auto& device : node.devices) devices[std::string(device.resource)];
-    for (const auto& amount : node.amounts) {
-      const auto it = devices.find(std::string(amount.resource));
-      if (it == devices.end()) continue;
-      it->second.capacity += amount.capacity;
-      it->second.used += std::max(amount.used, amount.promised);
-    }
-  }
-  std::map<std::string, PlanTotal> quotas;
-  for (const auto& queue : engine_.queues()) {
-    out.queues += queue.leaf ? 1 : 0;
-    for (const auto& quota : queue.quotas) {
-      PlanTotal& total = quotas[std::string(quota.resource)];
-      total.capacity = saturating_add(total.capacity, quota.nominal);
-      if (queue.leaf) total.used = saturating_add(total.used, quota.usage);
-    }
-  }
-  for (auto* map : {&devices, &quotas}) {
-    for (auto& [resource, total] : *map) {
-      total.resource = resource;
-      (map == &devices ? out.devices : out.quotas).push_back(total);
-    }
-  }
-  return out;
-}
-
-std::map<std::string, std::int64_t> PlanWorld::places() const {
-  std::map<std::string, std::int64_t> out;
-  for (const auto& queue : engine_.queues()) {
-    std::int64_t place = 0;
-    (void)engine_.each_in_line(queue.name, [&](const engine::LineView& view) {
-      out.emplace(view.uid, ++place);
-      return true;
-    });
-  }
-  return out;
-}
-
 PlanRound PlanWorld::decide(TimeMs now) {
+  note_missing_nodes();
   PlanRound round;
   round.now = now;
   decided_at_ = now;

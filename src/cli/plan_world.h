@@ -85,6 +85,8 @@ class PlanWorld {
   void suspend(const std::set<std::string>& jobs);  // namespace/name
   PlanLine line_of(const dialect::WorkloadInfo& info) const;
   PlanTotals totals() const;
+  // What cannot be known without nodes that are not among the objects.
+  void note_missing_nodes();
   // Of all that waits, by uid: its place in the line of its queue.
   std::map<std::string, std::int64_t> places() const;
   void put_pod(dialect::Pod pod);
@@ -110,6 +112,7 @@ class PlanWorld {
   std::set<std::string> grown_;  // workloads that replaced their former slice
   std::vector<std::string> notes_;
   std::set<std::string> noted_;
+  bool several_flavors_ = false;  // some ClusterQueue has
   TimeMs newest_ = 0;
   TimeMs sequence_ = 0;
   std::int64_t remade_ = 0;

@@ -115,7 +115,7 @@ TEST_P(Order, DoesNotMatter) {
     for (const auto& file : step.apply) later.push_back(fs::weakly_canonical(scenario / file).string());
   }
   PlanInput input;
-  ASSERT_TRUE(read_manifests(scenario.string(), later, std::uint64_t{1} << 28, input).has_value());
+  ASSERT_TRUE(read_manifests(scenario.string(), later, std::uint64_t{1} << 28, nullptr, input).has_value());
   TimeMs created = 0;
   for (Object& object : input.objects) {
     std::visit(

@@ -309,7 +309,7 @@ TEST_F(Plan, WhatCannotBeReadIsLeftOut) {
     EXPECT_THAT(err(), HasSubstr("a.yaml:")) << text;
   }
   EXPECT_EQ(run(write("a.yaml", node + bad[0])), 2);
-  EXPECT_THAT(err(), HasSubstr("a.yaml:10:1: a tab stands here"));
+  EXPECT_THAT(err(), HasSubstr("a.yaml:10:1: a tab indents this line"));
   EXPECT_EQ(run(write("a.json",
                       R"({"apiVersion": "v1", "kind": "Pod", "kind": 1} {"apiVersion": "v1", "kind": "Pod",
     "metadata": {"name": "second"}, "spec": {"containers": []}})")),
@@ -333,6 +333,110 @@ TEST_F(Plan, ObjectsWithAGenerateNameGetAName) {
   EXPECT_EQ(run(write("a.yaml", kCluster + job + job + pod)), 0) << err();
   for (const char* name : {"default/sample-1-0 ", "default/sample-2-0 ", "default/p-1 ", "default/p-2 "})
     EXPECT_THAT(out(), HasSubstr(name));
+}
+
+// A whole document, or file, that cannot be read is named, and the others are planned.
+TEST_F(Plan, AWholeFileThatCannotBeReadIsLeftOut) {
+  write("cluster.yaml", kCluster);
+  for (const std::string& text :
+       {std::string("\xff\xfe not text"), std::string("{\"apiVersion\": "), std::string("just words\n"),
+        std::string("apiVersion: v1\nkind: Pod\nmetadata:\n\tname: p\n"), std::string("- a\n- b\n")}) {
+    const std::string bad = write("bad.yaml", text);
+    EXPECT_EQ(run(folder_.string()), 2) << text;
+    EXPECT_THAT(out(), HasSubstr("default/high")) << text;
+    EXPECT_THAT(err(), HasSubstr(bad)) << text;
+  }
+}
+
+TEST_F(Plan, ATabIsNamedWithItsLine) {
+  for (const std::string& text :
+       {std::string("apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n\tcontainers: []\n"),
+        std::string("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  \t- name: c\n"),
+        std::string(
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  nodeSelector:\n    a: b\n\t    c: d\n"),
+        std::string("apiVersion: v1\nkind: Pod\n\tmetadata: {name: p}\n")}) {
+    EXPECT_EQ(run(write("tab.yaml", text)), 2) << text;
+    const auto line =
+        1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find('\t')), '\n');
+    EXPECT_THAT(err(), HasSubstr("tab.yaml:" + std::to_string(line) + ":")) << text;
+    EXPECT_THAT(err(), HasSubstr("a tab indents this line: tabs are not allowed for indentation")) << text;
+  }
+}
+
+TEST_F(Plan, MisspeltNamesAreWarningsByDefault) {
+  PlanOptions options;
+  options.files = {BERTH_SOURCE_DIR "/tests/scenarios/misspelt-names/work.yaml"};
+  EXPECT_EQ(run(options), 0);
+  for (const char* words :
+       {"work.yaml:5:3: Job default/typo: spec.paralelism: unknown field; did you mean parallelism?",
+        "spec.template.spec.nodeselector: unknown field; did you mean nodeSelector?",
+        "spec.template.spec.containers[0].resources.request: unknown field; did you mean requests?",
+        "metadata.labels[\"kueue.x-k8s.io/queuename\"]: unknown name; did you mean "
+        "kueue.x-k8s.io/queue-name?",
+        "Job default/later: apiVersion: batch has no such version of Job; did you mean batch/v1?",
+        "pod not-read: kind: v1 has no kind pod; did you mean Pod?"}) {
+    EXPECT_THAT(err(), HasSubstr(std::string("warning: ")));
+    EXPECT_THAT(err(), HasSubstr(words));
+    EXPECT_THAT(out(), Not(HasSubstr(words)));
+  }
+  options.format = PlanFormat::kJson;
+  EXPECT_EQ(run(options), 0);
+  EXPECT_THAT(out(), HasSubstr("\"warnings\": ["));
+  EXPECT_THAT(out(), HasSubstr("unknown field; did you mean parallelism?"));
+  options.validation = Validation::kStrict;
+  EXPECT_EQ(run(options), 2);
+  EXPECT_THAT(out(), HasSubstr("default/typo-0"));
+  EXPECT_THAT(err(), HasSubstr("did you mean parallelism?"));
+  options.validation = Validation::kOff;
+  EXPECT_EQ(run(options), 0);
+  EXPECT_THAT(err(), IsEmpty());
+  EXPECT_THAT(out(), Not(HasSubstr("did you mean")));
+}
+
+TEST_F(Plan, AKeyThatIsAlmostTheOneThatIsMissing) {
+  EXPECT_EQ(run(write("a.yaml", "apiversion: v1\nkind: Pod\nmetadata: {name: p}\n")), 2);
+  EXPECT_THAT(err(), HasSubstr("apiVersion: must be there, for example \"v1\" (not apiversion)"));
+  EXPECT_EQ(run(write("a.yaml", "apiVersion: v1\nKind: Pod\nmetadata: {name: p}\n")), 2);
+  EXPECT_THAT(err(), HasSubstr("kind: must be there, for example \"Pod\" (not Kind)"));
+}
+
+// What cannot be known without nodes is said.
+TEST_F(Plan, NodesThatAreNotGivenAreNoted) {
+  const std::string pod =
+      "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c}]}\n";
+  EXPECT_EQ(run(write("a.yaml", pod)), 0);
+  EXPECT_THAT(out(), HasSubstr("note: No nodes are given: nothing can start"));
+  const std::string bound =
+      "---\napiVersion: v1\nkind: Pod\nmetadata: {name: r}\nspec: {nodeName: gone, containers: [{name: c}]}\n"
+      "status: {phase: Running}\n";
+  EXPECT_EQ(run(write("a.yaml", kCluster + bound)), 0);
+  EXPECT_THAT(
+      out(),
+      HasSubstr(
+          "note: 1 pod is bound to nodes that are not given (gone): what room these have is not known"));
+  std::string queues;
+  for (const char* flavor : {"a", "b"})
+    queues += fmt::format(
+        "---\n{{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {{name: {}}}}}\n",
+        flavor);
+  queues += R"(---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: q}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors:
+    - {name: a, resources: [{name: cpu, nominalQuota: 4}]}
+    - {name: b, resources: [{name: cpu, nominalQuota: 4}]}
+)";
+  EXPECT_EQ(run(write("a.yaml", queues + bound)), 0);
+  EXPECT_THAT(out(), HasSubstr("note: No nodes are given: quota alone decides"));
+  EXPECT_THAT(
+      out(),
+      HasSubstr(
+          "the flavors of their quota are not known, and each counts in the first that its queue allows"));
 }
 
 // A pod that asks for more than the engine takes at all is refused with words, and stands in nobody's way.

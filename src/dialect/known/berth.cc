@@ -1,0 +1,63 @@
+// Berth's own Queue and marks.
+#include "dialect/known/known.h"
+#include "dialect/names.h"
+
+namespace berth::dialect {
+namespace {
+
+constexpr std::string_view kFields = R"(
+Queue: apiVersion kind metadata=ObjectMeta spec=QueueSpec status=QueueStatus
+QueueSpec: parent guaranteed limit lendable perUser=PerUser flavors=Flavor weight priority sharing=Sharing order=Order
+  preemption=Preemption placement stopPolicy namespaceSelector=LabelSelector
+Flavor: name guaranteed limit lendable perUser=PerUser
+PerUser: limit
+Sharing: by halfLife
+Order: strict by priority tiers ageLimit
+Preemption: withinQueue reclaim victims minimumRuntime minimumRuntimeAcross ignoresMinimumRuntime reclaimable
+QueueStatus: pending running used=Used conditions=Condition
+Used: name resources=UsedResource
+UsedResource: name total borrowed
+)";
+
+constexpr std::string_view kPrefixes[] = {kBerthPrefix};
+
+constexpr std::string_view kKeys[] = {
+    kGang,
+    kGangSize,
+    kBerthQueue,
+    kTopologyRequired,
+    kTopologyPreferred,
+    kGpuMilli,
+    kGpuResource,
+    kDevices,
+    kPlacement,
+    kExpectedDuration,
+    kCheckpointEvery,
+    kLastCheckpoint,
+    kPreemptible,
+    kRestartOverhead,
+    kPodSetUpdates,
+    kPartialAdmission,
+    kTenant,
+    "berth.dev/aggregation",  // of nodes that a trace is replayed on
+    "berth.dev/core",
+    "berth.dev/leaf",
+    "berth.dev/never-a-victim",  // of namespaces (deploy/tenant-policy.yaml)
+    "berth.dev/priority-classes",
+    "berth.dev/user",
+    "berth.dev/workload",  // written by Berth
+    "berth.dev/workload-slice",
+    "berth.dev/workload-spec",
+};
+
+constexpr KnownKind kKinds[] = {
+    {kBerthGroup, "Queue", "v1alpha1", "Queue"},
+};
+
+}  // namespace
+
+KnownSystem known_berth() {
+  return {"Berth", kKinds, kFields, kPrefixes, kKeys};
+}
+
+}  // namespace berth::dialect

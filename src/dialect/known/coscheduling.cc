@@ -1,0 +1,35 @@
+// Coscheduling of scheduler-plugins.
+#include "dialect/known/known.h"
+
+namespace berth::dialect {
+namespace {
+
+constexpr std::string_view kFields = R"(
+PodGroup: apiVersion kind metadata=ObjectMeta spec=PodGroupSpec status=PodGroupStatus
+PodGroupSpec: minMember minResources scheduleTimeoutSeconds
+PodGroupStatus: failed occupiedBy phase running scheduleStartTime succeeded scheduled
+)";
+
+constexpr std::string_view kPrefixes[] = {"scheduling.x-k8s.io/", "pod-group.scheduling.sigs.k8s.io/"};
+
+constexpr std::string_view kKeys[] = {
+    "pod-group.scheduling.sigs.k8s.io/min-available",
+    "pod-group.scheduling.sigs.k8s.io/name",
+    "scheduling.x-k8s.io/pod-group",
+};
+
+constexpr KnownKind kKinds[] = {
+    {"scheduling.x-k8s.io", "PodGroup", "v1alpha1", "PodGroup"},
+    // Not read, and no mistakes.
+    {"scheduling.x-k8s.io", "ElasticQuota", "", ""},
+    {"scheduling.sigs.k8s.io", "ElasticQuota", "", ""},
+    {"scheduling.sigs.k8s.io", "PodGroup", "", ""},
+};
+
+}  // namespace
+
+KnownSystem known_coscheduling() {
+  return {"coscheduling", kKinds, kFields, kPrefixes, kKeys};
+}
+
+}  // namespace berth::dialect

@@ -1,0 +1,51 @@
+// KAI Scheduler.
+#include "dialect/known/known.h"
+
+namespace berth::dialect {
+namespace {
+
+constexpr std::string_view kFields = R"(
+Queue: apiVersion kind metadata=ObjectMeta spec=QueueSpec status=QueueStatus
+QueueSpec: displayName parentQueue preemptMinRuntime priority reclaimMinRuntime resources=QueueResources
+QueueResources: cpu=QueueResource gpu=QueueResource memory=QueueResource
+QueueResource: limit overQuotaWeight quota
+QueueStatus: allocated allocatedNonPreemptible childQueues conditions=QueueCondition requested
+QueueCondition: lastProbeTime lastTransitionTime message reason status type
+)";
+
+constexpr std::string_view kPrefixes[] = {"kai.scheduler/"};
+
+constexpr std::string_view kKeys[] = {
+    "kai.scheduler/accounting",
+    "kai.scheduler/batch-min-member",
+    "kai.scheduler/last-start-timestamp",
+    "kai.scheduler/node-pool",
+    "kai.scheduler/preemptibility",
+    "kai.scheduler/queue",
+    "kai.scheduler/segment-size",
+    "kai.scheduler/segment-topology-preferred-placement",
+    "kai.scheduler/segment-topology-required-placement",
+    "kai.scheduler/skip-podgrouper",
+    "kai.scheduler/stale-podgroup-timestamp",
+    "kai.scheduler/subgroup-name",
+    "kai.scheduler/task-priority",
+    "kai.scheduler/topology",
+    "kai.scheduler/topology-preferred-placement",
+    "kai.scheduler/topology-required-placement",
+    "kai.scheduler/type",
+};
+
+constexpr KnownKind kKinds[] = {
+    {"scheduling.run.ai", "Queue", "v2 v1", "Queue"},
+    // Not read, and no mistakes.
+    {"scheduling.run.ai", "BindRequest", "", ""},
+    {"scheduling.run.ai", "PodGroup", "", ""},
+};
+
+}  // namespace
+
+KnownSystem known_kai() {
+  return {"KAI", kKinds, kFields, kPrefixes, kKeys};
+}
+
+}  // namespace berth::dialect

@@ -1,0 +1,78 @@
+// Volcano.
+#include "dialect/known/known.h"
+
+namespace berth::dialect {
+namespace {
+
+constexpr std::string_view kFields = R"(
+Queue: apiVersion kind metadata=ObjectMeta spec=QueueSpec status=QueueStatus
+QueueSpec: affinity=Affinity capability dequeueStrategy deserved extendClusters=Cluster guarantee=Guarantee parent
+  priority reclaimable type weight
+Affinity: nodeGroupAffinity=NodeGroupAffinity nodeGroupAntiAffinity=NodeGroupAntiAffinity
+NodeGroupAffinity: preferredDuringSchedulingIgnoredDuringExecution requiredDuringSchedulingIgnoredDuringExecution
+NodeGroupAntiAffinity: preferredDuringSchedulingIgnoredDuringExecution requiredDuringSchedulingIgnoredDuringExecution
+Cluster: capacity name weight
+Guarantee: resource
+QueueStatus: allocated completed inqueue pending reservation=Reservation running state unknown
+Reservation: nodes resource
+)";
+
+constexpr std::string_view kPrefixes[] = {"scheduling.volcano.sh/", "volcano.sh/"};
+
+constexpr std::string_view kKeys[] = {
+    "scheduling.volcano.sh/group-name",
+    "scheduling.volcano.sh/queue-name",
+    "scheduling.volcano.sh/group-min-member",
+    "scheduling.volcano.sh/group-min-resources",
+    "volcano.sh/burst-name",
+    "volcano.sh/colocation-config",
+    "volcano.sh/colocation-config-name",
+    "volcano.sh/cooldown-time",
+    "volcano.sh/cronjob-scheduled-timestamp",
+    "volcano.sh/forward-cluster",
+    "volcano.sh/hierarchy",
+    "volcano.sh/hierarchy-weights",
+    "volcano.sh/jdb-max-unavailable",
+    "volcano.sh/jdb-min-available",
+    "volcano.sh/job-forwarding",
+    "volcano.sh/job-name",
+    "volcano.sh/job-namespace",
+    "volcano.sh/job-retry-count",
+    "volcano.sh/job-type",
+    "volcano.sh/job-version",
+    "volcano.sh/network-topology-highest-tier",
+    "volcano.sh/network-topology-mode",
+    "volcano.sh/node-group",
+    "volcano.sh/numa-topology-policy",
+    "volcano.sh/partition-id",
+    "volcano.sh/preemptable",
+    "volcano.sh/qos-level",
+    "volcano.sh/queue-name",
+    "volcano.sh/revocable-zone",
+    "volcano.sh/silo-resource",
+    "volcano.sh/sla-waiting-time",
+    "volcano.sh/task-index",
+    "volcano.sh/task-spec",
+    "volcano.sh/template-uid",
+    "volcano.sh/topology-decision",
+    "volcano.sh/vgpu-mode",
+    "volcano.sh/vgpu-nouse-gpuuuid",
+    "volcano.sh/vgpu-podgroup-policy",
+    "volcano.sh/vgpu-use-gpuuuid",
+};
+
+constexpr KnownKind kKinds[] = {
+    {"scheduling.volcano.sh", "Queue", "v1beta1 v1alpha1", "Queue"},
+    // Not read, and no mistakes.
+    {"scheduling.volcano.sh", "PodGroup", "", ""},
+    {"batch.volcano.sh", "CronJob", "", ""},
+    {"batch.volcano.sh", "Job", "", ""},
+};
+
+}  // namespace
+
+KnownSystem known_volcano() {
+  return {"Volcano", kKinds, kFields, kPrefixes, kKeys};
+}
+
+}  // namespace berth::dialect
