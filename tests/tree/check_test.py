@@ -83,6 +83,10 @@ class Tree(unittest.TestCase):
     def test_marks(self):
         for mark in ("// TO" "DO later", "// FIX" "ME", "not impl" "emented", "good enough for n" "ow", "a place" "holder"):
             self.finds("marks", {"src/base/result.h": f"\n{mark}\n"}, "src/base/result.h:2:")
+        # A quoted name of Kubernetes is what it is; what stands beside it is not.
+        name = "yunikorn.apache.org/place" "holder"
+        self.assertEqual(self.run_check("marks", {"docs/a.md": f"# A\n`{name}`\n"})[0], 0)
+        self.finds("marks", {"docs/a.md": f"# A\n`{name}` is a place" "holder\n"}, "docs/a.md:2:")
 
     def test_shell(self):
         self.finds("shell", {"scripts/x": "#!/usr/bin/env bash\nif true; then\n"}, "scripts/x:3:")
