@@ -362,15 +362,19 @@ struct DocumentReader::Impl {
                         static_cast<std::size_t>(parser.raw_buffer.last - parser.raw_buffer.pointer));
     rest_of_text += rest();
     line = static_cast<std::uint32_t>(line_of(parser.mark));
-    // The marker of the next document may be what the parser stumbled over.
+    const auto begins_document = [](std::string_view text) {
+      return text.starts_with("---") && (text.size() == 3 || std::strchr(" \t\r\n", text[3]) != nullptr);
+    };
+    // The marker of the next document may be what the parser stumbled over: it has taken it, or stands before it.
     const yaml_token_t* const last = parser.tokens.tail - 1;
-    const bool at_marker =
+    const bool has_marker =
         parser.tokens.head != parser.tokens.tail && last->type == YAML_DOCUMENT_START_TOKEN;
+    const bool at_marker = has_marker || (parser.mark.column == 0 && begins_document(rest_of_text));
     const bool utf8 = parser.encoding == YAML_UTF8_ENCODING;
     yaml_parser_delete(&parser);
     parser_live = false;
     if (!utf8) return false;
-    buffer = at_marker ? "---" + rest_of_text : std::move(rest_of_text);
+    buffer = has_marker ? "---" + rest_of_text : std::move(rest_of_text);
     begin = 0;
     while (!at_marker) {
       const auto end = rest().find('\n');
@@ -384,9 +388,8 @@ struct DocumentReader::Impl {
         const auto more = fill();
         if (!more || !*more) break;
       }
-      const std::string_view text = rest();
-      if (text.starts_with("---") && (text.size() == 3 || std::strchr(" \t\r\n", text[3]) != nullptr)) break;
-      if (text.empty()) return false;
+      if (begins_document(rest())) break;
+      if (rest().empty()) return false;
     }
     return true;
   }

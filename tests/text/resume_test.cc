@@ -52,7 +52,7 @@ TEST(Resume, LinesAreThoseOfTheFile) {
   const auto said = read_on("v: [\n" + many + "---\nv: 1\n---\nv: {\n---\nv: 5\n");
   ASSERT_EQ(said.size(), 4u);
   EXPECT_EQ(said[1], "1");
-  EXPECT_THAT(said[2], HasSubstr("f:1005:"));
+  EXPECT_THAT(said[2], HasSubstr("f:1006:"));
   EXPECT_EQ(said[3], "5");
 }
 
