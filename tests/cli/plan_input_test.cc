@@ -51,7 +51,8 @@ TEST_F(PlanInputs, ABadObjectIsNamedAndTheOthersCount) {
            "---\n- 1\n---\nv: [\n" + pod("name: c"));
   EXPECT_THAT(names(input), ElementsAre("a", "c"));
   ASSERT_EQ(input.bad.size(), 3u);
-  EXPECT_THAT(input.bad[0].str(), HasSubstr("a.yaml:10:18: Pod default/b: spec.priority: must be an integer"));
+  EXPECT_THAT(input.bad[0].str(),
+              HasSubstr("a.yaml:10:18: Pod default/b: spec.priority: must be an integer"));
   EXPECT_THAT(input.bad[1].str(), HasSubstr("a.yaml:12:1: a Kubernetes object must be a mapping"));
   EXPECT_THAT(input.bad[2].str(), HasSubstr("a.yaml:15:"));
 }

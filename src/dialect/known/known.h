@@ -6,7 +6,7 @@
 // where it is a list of it; of one without a type anything goes. The type Keys is a map of labels or annotations. A type that a
 // system does not have is one of Kubernetes.
 //
-// Sources: the API types of Kubernetes 1.33 to 1.37, Kueue 0.10 to 0.20, Volcano, KAI, scheduler-plugins and Cluster Autoscaler. Tests
+// Sources: the API types of Kubernetes 1.33 to 1.37, Kueue 0.10 to 0.19, Volcano, KAI, scheduler-plugins and Cluster Autoscaler. Tests
 // compare the tables with deploy/crds, and with Kubernetes' own descriptions where they are at hand (tests/dialect/known_test.cc).
 #pragma once
 
