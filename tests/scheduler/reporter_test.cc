@@ -60,22 +60,22 @@ TEST(Reporter, APodThatCannotBeReadIsToldWhichFieldAndTriedAgainWhenItChanges) {
   std::string bad = good;
   const auto at = bad.rfind("\"cpu\":\"1\"");  // of the requests
   ASSERT_NE(at, std::string::npos);
-  bad.replace(at, 9, "\"cpu\":\"9E\"");
+  bad.replace(at, 9, "\"cpu\":\"9GB\"");
   w.object(dialect::Kind::kPod, "p", bad);
   w.turn();
   const auto told = statuses(w);
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(condition_field(told[0], "reason"), "Invalid");
   EXPECT_NE(condition_field(told[0], "message")
-                .find("spec.containers[0].resources.requests.cpu: quantity '9E' is too large; "
-                      "the most is"),
+                .find("spec.containers[0].resources.requests.cpu: '9GB' is not a quantity; "
+                      "did you mean 9G or 9Gi?"),
             std::string::npos)
       << condition_field(told[0], "message");
   w.report();
   const auto events = w.take(Step::kEvent);
   ASSERT_EQ(events.size(), 1u);
   EXPECT_NE(events[0].body.find("FailedScheduling"), std::string::npos);
-  EXPECT_NE(events[0].body.find("9E"), std::string::npos);
+  EXPECT_NE(events[0].body.find("9GB"), std::string::npos);
   EXPECT_NE(w.metrics.text().find("berth_unreadable_objects{kind=\"Pod\"} 1"), std::string::npos);
   EXPECT_TRUE(w.take(Step::kBind).empty());
 
