@@ -46,7 +46,7 @@ Queue told(const std::string& object) {
   return {};
 }
 
-struct Case {
+struct QuotaCase {
   const char* what;
   std::string object;
   bool valid;
@@ -54,7 +54,7 @@ struct Case {
 };
 
 TEST(QuotaLimits, AreThoseOfKueue) {
-  const Case cases[] = {
+  const QuotaCase cases[] = {
       {"a ClusterQueue lends at most its nominal quota",
        queue("all", "nominalQuota: 4, lendingLimit: 5"),
        false,
@@ -81,7 +81,7 @@ TEST(QuotaLimits, AreThoseOfKueue) {
       {"a negative borrowing limit", queue("all", "nominalQuota: 1, borrowingLimit: -1"), false, {}, {}},
       {"a negative lending limit", cohort("all", "nominalQuota: 1, lendingLimit: -1"), false, {}, {}},
   };
-  for (const Case& c : cases) {
+  for (const QuotaCase& c : cases) {
     const Queue queue = told(c.object);
     EXPECT_EQ(queue.disabled.empty(), c.valid) << c.what << ": " << queue.disabled;
     if (!c.valid) continue;

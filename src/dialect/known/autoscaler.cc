@@ -4,7 +4,7 @@
 namespace berth::dialect {
 namespace {
 
-constexpr std::string_view kFields = R"(
+constexpr std::string_view kAutoscalerFields = R"(
 ProvisioningRequest: apiVersion kind metadata=ObjectMeta spec=ProvisioningRequestSpec status=ProvisioningRequestStatus
 ProvisioningRequestSpec: parameters podSets=PodSet provisioningClassName
 PodSet: count podTemplateRef=Reference
@@ -12,14 +12,14 @@ Reference: name
 ProvisioningRequestStatus: conditions=Condition provisioningClassDetails
 )";
 
-constexpr std::string_view kPrefixes[] = {"autoscaling.x-k8s.io/"};
+constexpr std::string_view kAutoscalerPrefixes[] = {"autoscaling.x-k8s.io/"};
 
-constexpr std::string_view kKeys[] = {
+constexpr std::string_view kAutoscalerKeys[] = {
     "autoscaling.x-k8s.io/consume-provisioning-request",
     "autoscaling.x-k8s.io/provisioning-class-name",
 };
 
-constexpr KnownKind kKinds[] = {
+constexpr KnownKind kAutoscalerKinds[] = {
     {"autoscaling.x-k8s.io", "ProvisioningRequest", "v1 v1beta1", "ProvisioningRequest"},
     // Not read, and no mistakes.
     {"autoscaling.x-k8s.io", "CapacityBuffer", "", ""},
@@ -28,7 +28,7 @@ constexpr KnownKind kKinds[] = {
 }  // namespace
 
 KnownSystem known_autoscaler() {
-  return {"Cluster Autoscaler", kKinds, kFields, kPrefixes, kKeys};
+  return {"Cluster Autoscaler", kAutoscalerKinds, kAutoscalerFields, kAutoscalerPrefixes, kAutoscalerKeys};
 }
 
 }  // namespace berth::dialect

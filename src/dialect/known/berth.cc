@@ -5,7 +5,7 @@
 namespace berth::dialect {
 namespace {
 
-constexpr std::string_view kFields = R"(
+constexpr std::string_view kBerthFields = R"(
 Queue: apiVersion kind metadata=ObjectMeta spec=QueueSpec status=QueueStatus
 QueueSpec: parent guaranteed limit lendable perUser=PerUser flavors=Flavor weight priority sharing=Sharing order=Order
   preemption=Preemption placement stopPolicy namespaceSelector=LabelSelector
@@ -19,9 +19,9 @@ Used: name resources=UsedResource
 UsedResource: name total borrowed
 )";
 
-constexpr std::string_view kPrefixes[] = {kBerthPrefix};
+constexpr std::string_view kBerthPrefixes[] = {kBerthPrefix};
 
-constexpr std::string_view kKeys[] = {
+constexpr std::string_view kBerthKeys[] = {
     kGang,
     kGangSize,
     kBerthQueue,
@@ -50,14 +50,14 @@ constexpr std::string_view kKeys[] = {
     "berth.dev/workload-spec",
 };
 
-constexpr KnownKind kKinds[] = {
+constexpr KnownKind kBerthKinds[] = {
     {kBerthGroup, "Queue", "v1alpha1", "Queue"},
 };
 
 }  // namespace
 
 KnownSystem known_berth() {
-  return {"Berth", kKinds, kFields, kPrefixes, kKeys};
+  return {"Berth", kBerthKinds, kBerthFields, kBerthPrefixes, kBerthKeys};
 }
 
 }  // namespace berth::dialect

@@ -4,7 +4,7 @@
 namespace berth::dialect {
 namespace {
 
-constexpr std::string_view kFields = R"(
+constexpr std::string_view kKaiFields = R"(
 Queue: apiVersion kind metadata=ObjectMeta spec=QueueSpec status=QueueStatus
 QueueSpec: displayName parentQueue preemptMinRuntime priority reclaimMinRuntime resources=QueueResources
 QueueResources: cpu=QueueResource gpu=QueueResource memory=QueueResource
@@ -13,9 +13,9 @@ QueueStatus: allocated allocatedNonPreemptible childQueues conditions=QueueCondi
 QueueCondition: lastProbeTime lastTransitionTime message reason status type
 )";
 
-constexpr std::string_view kPrefixes[] = {"kai.scheduler/"};
+constexpr std::string_view kKaiPrefixes[] = {"kai.scheduler/"};
 
-constexpr std::string_view kKeys[] = {
+constexpr std::string_view kKaiKeys[] = {
     "kai.scheduler/accounting",
     "kai.scheduler/batch-min-member",
     "kai.scheduler/last-start-timestamp",
@@ -35,7 +35,7 @@ constexpr std::string_view kKeys[] = {
     "kai.scheduler/type",
 };
 
-constexpr KnownKind kKinds[] = {
+constexpr KnownKind kKaiKinds[] = {
     {"scheduling.run.ai", "Queue", "v2 v1", "Queue"},
     // Not read, and no mistakes.
     {"scheduling.run.ai", "BindRequest", "", ""},
@@ -45,7 +45,7 @@ constexpr KnownKind kKinds[] = {
 }  // namespace
 
 KnownSystem known_kai() {
-  return {"KAI", kKinds, kFields, kPrefixes, kKeys};
+  return {"KAI", kKaiKinds, kKaiFields, kKaiPrefixes, kKaiKeys};
 }
 
 }  // namespace berth::dialect

@@ -4,7 +4,7 @@
 namespace berth::dialect {
 namespace {
 
-constexpr std::string_view kFields = R"(
+constexpr std::string_view kKueueFields = R"(
 ClusterQueue: apiVersion kind metadata=ObjectMeta spec=ClusterQueueSpec status=ClusterQueueStatus
 ClusterQueueSpec: admissionChecks admissionChecksStrategy=AdmissionChecksStrategy admissionScope=AdmissionScope cohort
   cohortName concurrentAdmissionPolicy=ConcurrentAdmissionPolicy fairSharing=FairSharing
@@ -143,9 +143,9 @@ ConfigRequeuingStrategy: backoffBaseSeconds backoffLimitCount backoffMaxSeconds 
 ConfigControllerWebhook: certDir host port
 )";
 
-constexpr std::string_view kPrefixes[] = {"kueue.x-k8s.io/"};
+constexpr std::string_view kKueuePrefixes[] = {"kueue.x-k8s.io/"};
 
-constexpr std::string_view kKeys[] = {
+constexpr std::string_view kKueueKeys[] = {
     "kueue.x-k8s.io/admission",
     "kueue.x-k8s.io/admission-gated-by",
     "kueue.x-k8s.io/auto-generated",
@@ -204,7 +204,7 @@ constexpr std::string_view kKeys[] = {
     "kueue.x-k8s.io/workload-slice-replacement-for",
 };
 
-constexpr KnownKind kKinds[] = {
+constexpr KnownKind kKueueKinds[] = {
     {"kueue.x-k8s.io", "ClusterQueue", "v1beta2 v1beta1", "ClusterQueue"},
     {"kueue.x-k8s.io", "Cohort", "v1beta2 v1beta1 v1alpha1", "Cohort"},
     {"kueue.x-k8s.io", "LocalQueue", "v1beta2 v1beta1", "LocalQueue"},
@@ -223,7 +223,7 @@ constexpr KnownKind kKinds[] = {
 }  // namespace
 
 KnownSystem known_kueue() {
-  return {"Kueue", kKinds, kFields, kPrefixes, kKeys};
+  return {"Kueue", kKueueKinds, kKueueFields, kKueuePrefixes, kKueueKeys};
 }
 
 }  // namespace berth::dialect

@@ -5,7 +5,7 @@ namespace berth::dialect {
 namespace {
 
 // metadata and what many kinds share; pods and their templates; Jobs; nodes, namespaces, and what the API server decides by.
-constexpr std::string_view kFields = R"(
+constexpr std::string_view kUpstreamFields = R"(
 ObjectMeta: annotations=Keys creationTimestamp deletionGracePeriodSeconds deletionTimestamp finalizers generateName
   generation labels=Keys managedFields name namespace ownerReferences=OwnerReference resourceVersion selfLink uid
 OwnerReference: apiVersion blockOwnerDeletion controller kind name uid
@@ -249,7 +249,7 @@ Scheduling: nodeSelector tolerations=Toleration
 RuntimeClassSpec: overhead=Overhead runtimeHandler scheduling=Scheduling
 )";
 
-constexpr KnownKind kKinds[] = {
+constexpr KnownKind kUpstreamKinds[] = {
     {"", "Pod", "v1", "Pod"},
     {"", "Node", "v1", "Node"},
     {"", "Namespace", "v1", "Namespace"},
@@ -287,7 +287,7 @@ constexpr KnownKind kKinds[] = {
 }  // namespace
 
 KnownSystem known_upstream() {
-  return {"Kubernetes", kKinds, kFields, {}, {}};
+  return {"Kubernetes", kUpstreamKinds, kUpstreamFields, {}, {}};
 }
 
 }  // namespace berth::dialect

@@ -4,7 +4,7 @@
 namespace berth::dialect {
 namespace {
 
-constexpr std::string_view kFields = R"(
+constexpr std::string_view kVolcanoFields = R"(
 Queue: apiVersion kind metadata=ObjectMeta spec=QueueSpec status=QueueStatus
 QueueSpec: affinity=Affinity capability dequeueStrategy deserved extendClusters=Cluster guarantee=Guarantee parent
   priority reclaimable type weight
@@ -17,9 +17,9 @@ QueueStatus: allocated completed inqueue pending reservation=Reservation running
 Reservation: nodes resource
 )";
 
-constexpr std::string_view kPrefixes[] = {"scheduling.volcano.sh/", "volcano.sh/"};
+constexpr std::string_view kVolcanoPrefixes[] = {"scheduling.volcano.sh/", "volcano.sh/"};
 
-constexpr std::string_view kKeys[] = {
+constexpr std::string_view kVolcanoKeys[] = {
     "scheduling.volcano.sh/group-name",
     "scheduling.volcano.sh/queue-name",
     "scheduling.volcano.sh/group-min-member",
@@ -61,7 +61,7 @@ constexpr std::string_view kKeys[] = {
     "volcano.sh/vgpu-use-gpuuuid",
 };
 
-constexpr KnownKind kKinds[] = {
+constexpr KnownKind kVolcanoKinds[] = {
     {"scheduling.volcano.sh", "Queue", "v1beta1 v1alpha1", "Queue"},
     // Not read, and no mistakes.
     {"scheduling.volcano.sh", "PodGroup", "", ""},
@@ -72,7 +72,7 @@ constexpr KnownKind kKinds[] = {
 }  // namespace
 
 KnownSystem known_volcano() {
-  return {"Volcano", kKinds, kFields, kPrefixes, kKeys};
+  return {"Volcano", kVolcanoKinds, kVolcanoFields, kVolcanoPrefixes, kVolcanoKeys};
 }
 
 }  // namespace berth::dialect
