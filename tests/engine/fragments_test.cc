@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <numeric>
 
 #include "base/random.h"
+#include "engine/place/score.h"
 #include "engine/tests_support.h"
 
 namespace berth::engine {
@@ -80,7 +83,7 @@ TEST(DeviceStates, OrderDoesNotMatterAndEveryWayIsListed) {
   EXPECT_EQ(states.fit(again, request), 7);
 }
 
-TEST(Demand, EpochsComeOnlyWithNewsAndTheRareEndIsLeftOut) {
+TEST(Demand, EpochsComeOnlyWithNewsAndLargePodsStandFirst) {
   Bench bench;
   const Kind common = Bench::kind(bench.shape(1000, 1, 1000));
   const Kind other = Bench::kind(bench.shape(2000, 1, 500));
@@ -93,16 +96,30 @@ TEST(Demand, EpochsComeOnlyWithNewsAndTheRareEndIsLeftOut) {
   demand.saw(other, 8);
   demand.saw(rare, 1);
   EXPECT_TRUE(demand.look());
-  ASSERT_EQ(demand.mix().kinds.size(), 2u);  // 39 of 40 are 95 % and more
+  ASSERT_EQ(demand.mix().kinds.size(), 3u);
   EXPECT_EQ(demand.mix().kinds[0].kind.key, common.key);
-  EXPECT_EQ(demand.mix().kinds[0].weight, (31 * Mix::kTotal + 19) / 39);
+  EXPECT_EQ(demand.mix().kinds[0].weight, (31 * Mix::kTotal + 20) / 40);
+  EXPECT_EQ(demand.mix().unseen, 32 * Mix::kTotal / 40);
   demand.saw(common, 31);
   demand.saw(other, 8);
+  demand.saw(rare, 1);
   EXPECT_FALSE(demand.look()) << "the same mix again is no news";
   demand.saw(other, 80);
   EXPECT_TRUE(demand.look());
   EXPECT_EQ(demand.mix().version, 2u);
   EXPECT_EQ(demand.mix().kinds[0].kind.key, other.key);
+}
+
+TEST(Demand, WhereThereIsNoRoomForAllKindsTheLargeOnesStay) {
+  Bench bench;
+  Demand demand;
+  for (std::int64_t i = 0; i < 300; ++i) demand.saw(Bench::kind(bench.shape(1000 + i, 1, 100)), 4);
+  const Kind large = Bench::kind(bench.shape(90'000, 8, 1000));
+  demand.saw(large, 1);
+  EXPECT_TRUE(demand.look());
+  ASSERT_EQ(demand.mix().kinds.size(), 256u);
+  const auto& kinds = demand.mix().kinds;
+  EXPECT_TRUE(std::any_of(kinds.begin(), kinds.end(), [&](const auto& k) { return k.kind.key == large.key; }));
 }
 
 TEST(Demand, OldArrivalsAreForgottenByHalves) {
@@ -116,7 +133,7 @@ TEST(Demand, OldArrivalsAreForgottenByHalves) {
     demand.saw(since, 1);
     demand.look();
   }
-  ASSERT_EQ(demand.mix().kinds.size(), 1u);
+  EXPECT_GE(demand.mix().kinds[0].weight, Mix::kTotal * 63 / 64);
   EXPECT_EQ(demand.mix().kinds[0].kind.key, since.key);
 }
 
@@ -170,10 +187,13 @@ TEST(Fragments, UsableRoomIsWhatTheDefinitionSays) {
       {bench.shape(9000, 0, 0), 4},      {bench.shape(1000, 1, 1000, {{"model", "x"}}), 2}};
   Fragments fragments;
   fragments.use(mix_of(kinds), bench.nodes);
-  // Scarcity: half of the devices suit the last kind, so that it counts twice. 4 + 5 + 3 + 2 + 1 + 2 = 17 make the whole.
-  const std::int64_t one = Mix::kTotal / 17;
-  const auto share = [&](std::int64_t weight) {
-    return (one * weight * Fragments::kWeights + one * 15 / 2) / (one * 15);  // 5 + 3 + 2 + 1 + 2 x 2
+  // Two nodes of 4 devices. Of each kind: weight x root of its devices, over the room left in both nodes and one slot.
+  const std::vector<double> pressure{
+      5 * std::sqrt(1.0) / (8000 + 1000), 3 * std::sqrt(0.3) / (2 * 12 * 300 + 300),
+      2 * std::sqrt(2.0) / (8000 + 2000), 1 * std::sqrt(0.5) / (8000 + 500), 2 * std::sqrt(1.0) / (4000 + 1000)};
+  const double whole = std::accumulate(pressure.begin(), pressure.end(), 0.0);
+  const auto share = [&](std::size_t kind) {
+    return static_cast<std::int64_t>(std::lround(pressure[kind] * Fragments::kWeights / whole));
   };
   Random random(3);
   for (int round = 0; round < 2000; ++round) {
@@ -185,15 +205,15 @@ TEST(Fragments, UsableRoomIsWhatTheDefinitionSays) {
     }
     const DeviceStateId state = bench.nodes.device_states().intern(devices);
     const auto cpu = static_cast<std::int64_t>(random.below(40'000));
-    const std::vector<Plain> plain{{4000, 1, 1000, share(5), true},
-                                   {1500, 1, 300, share(3), true},
+    const std::vector<Plain> plain{{4000, 1, 1000, share(0), true},
+                                   {1500, 1, 300, share(1), true},
                                    {16'000, 2, 1000, share(2), true},
-                                   {0, 1, 500, share(1), true},
+                                   {0, 1, 500, share(3), true},
                                    {1000, 1, 1000, share(4), false}};
     const std::int64_t got = fragments.usable(bench.nodes, fragments.pattern(bench.nodes, node), state, cpu);
     const std::int64_t want = plain_usable(cpu, free, plain);
-    // Shares are rounded to 2^-16.
-    EXPECT_NEAR(static_cast<double>(got), static_cast<double>(want), 5.0 * 8 * 4000) << round;
+    // Shares are rounded to 2^-16, and weights to 2^-20.
+    EXPECT_NEAR(static_cast<double>(got), static_cast<double>(want), 3 * 5.0 * 8 * 4000) << round;
     // A table gives what the direct evaluation gives.
     for (int again = 0; again < 30; ++again) {
       ASSERT_EQ(fragments.usable(bench.nodes, fragments.pattern(bench.nodes, node), state, cpu), got);
@@ -244,6 +264,63 @@ TEST(Fragments, ManyWhereaboutsAndNewOnesKeepTheMeaningOfBits) {
   // A node that changes its labels is looked at again.
   bench.node("n50", 1, 8, {{"pool", "5"}});
   EXPECT_TRUE(useful(50));
+}
+
+// Many nodes of 2 devices, one of 8: which of them takes the next pod?
+struct FewLarge : Bench {
+  std::vector<NodeId> small;
+  NodeId large;
+  Fragments fragments;
+  Shape one = shape(12'000, 1, 1000);
+  FewLarge() {
+    for (int i = 0; i < 16; ++i) small.push_back(node("s" + std::to_string(i), 2, 104));
+    large = node("z", 8, 128);
+  }
+  std::int64_t key(NodeId id, const Shape& shape) {
+    return score(nodes, fragments, id, shape, nodes.device_states().request(shape.devices), 0, Mode::kStart).key;
+  }
+};
+
+TEST(Fragments, RoomThatFewNodesHaveIsNotSpentWherePlentyOthersDo) {
+  FewLarge c;
+  c.fragments.use(mix_of({{c.one, 20}, {c.shape(19'000, 1, 1000), 20}, {c.shape(120'000, 8, 1000), 1}}), c.nodes);
+  EXPECT_LT(c.key(c.small[0], c.one), c.key(c.large, c.one));
+  // Work without devices burns CPU that the large pods need.
+  const Shape cpu = c.shape(16'000, 0, 0);
+  EXPECT_LT(c.key(c.small[0], cpu), c.key(c.large, cpu));
+}
+
+TEST(Fragments, WholeNodesAreExpectedBeforeAnybodyHasAskedForThem) {
+  FewLarge c;
+  Demand demand;
+  demand.saw(Bench::kind(c.one), 20);
+  demand.saw(Bench::kind(c.shape(19'000, 1, 1000)), 20);
+  ASSERT_TRUE(demand.look());
+  c.fragments.use(demand.mix(), c.nodes);
+  EXPECT_LT(c.key(c.small[0], c.one), c.key(c.large, c.one));
+}
+
+TEST(Fragments, RoomIsDearerTheLessIsLeft) {
+  FewLarge c;
+  const NodeId other = c.node("y", 8, 128);
+  const Shape eight = c.shape(100'000, 8, 1000);
+  c.fragments.use(mix_of({{c.one, 40}, {eight, 1}}), c.nodes);
+  const auto worth = [&] {
+    const std::int64_t whole = c.fragments.usable_now(c.nodes, c.large, Mode::kStart);
+    return whole - c.fragments.usable_now(c.nodes, c.small[0], Mode::kStart) * 4;  // what only large pods can use
+  };
+  const std::int64_t before = worth();
+  EXPECT_GT(before, 0);
+  EXPECT_FALSE(c.fragments.drifted(c.nodes));
+  c.nodes.charge(other, eight, 0xff, kBothPlanes, +1);
+  ASSERT_TRUE(c.fragments.drifted(c.nodes));
+  c.fragments.weigh(c.nodes);
+  EXPECT_FALSE(c.fragments.drifted(c.nodes));
+  EXPECT_GT(worth(), before);
+  c.nodes.charge(other, eight, 0xff, kBothPlanes, -1);
+  ASSERT_TRUE(c.fragments.drifted(c.nodes));
+  c.fragments.weigh(c.nodes);
+  EXPECT_EQ(worth(), before);
 }
 
 TEST(FragmentMeter, FollowsEveryChange) {

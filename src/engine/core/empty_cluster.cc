@@ -57,8 +57,8 @@ void EmptyCluster::take_names(const State& live) {
 }
 
 void EmptyCluster::take_mix(const State& live) {
-  if (mix_version_ == live.fragments.version()) return;
-  mix_version_ = live.fragments.version();
+  if (mix_version_ == live.fragments.uses()) return;
+  mix_version_ = live.fragments.uses();
   state_.fragments.use(live.demand.mix(), state_.nodes);
 }
 

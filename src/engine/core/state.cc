@@ -492,6 +492,8 @@ void State::look_at_demand() {
       scores = scores || entry.shape.placement == Placement::kFragmentation;
     });
     if (scores) ++place_version;
+  } else if (fragments.drifted(nodes)) {
+    fragments.weigh(nodes);
   }
   if (stats.decide_calls % 1024 != 0) return;
   shapes.for_each([&](ShapeEntry& entry) {

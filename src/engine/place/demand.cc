@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/checked.h"
+#include "base/fixed_point.h"
 
 namespace berth::engine {
 namespace {
@@ -13,7 +15,15 @@ constexpr std::int64_t kHalveAt = 32'768;
 constexpr std::int64_t kFirstLook = 32;
 constexpr std::size_t kMostCounted = 4096;
 constexpr std::size_t kMostFrozen = 256;
-constexpr std::int64_t kCoveredPercent = 95;
+// What has not come yet weighs as much as so many arrivals.
+constexpr std::int64_t kUnseen = 32;
+
+// By what a kind is kept in the frozen mix.
+Int128 asked(std::int64_t count, const Kind& kind) {
+  std::int64_t devices = 1;
+  for (const ShapeDevices& d : kind.devices) devices = saturating_add(devices, saturating_mul(d.count, d.milli));
+  return static_cast<Int128>(count) * static_cast<Int128>(detail::floor_sqrt(static_cast<std::uint64_t>(devices)));
+}
 
 }  // namespace
 
@@ -84,24 +94,20 @@ void Demand::give(std::span<const FrozenKind> kinds) {
 }
 
 Mix Demand::freeze(const Counts& counts) {
-  std::vector<const Counted*> order;
-  Int128 total = 0;
-  for (const auto& [key, counted] : counts) {
-    order.push_back(&counted);
-    total += counted.count;
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Counted* a, const Counted* b) { return a->count > b->count; });
+  std::vector<std::pair<Int128, const Counted*>> order;
+  for (const auto& [key, counted] : counts) order.emplace_back(asked(counted.count, counted.kind), &counted);
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   Mix out;
   Int128 covered = 0;
-  for (const Counted* counted : order) {
-    if (covered * 100 >= total * kCoveredPercent || out.kinds.size() >= kMostFrozen) break;
+  for (const auto& [by, counted] : order) {
+    if (out.kinds.size() >= kMostFrozen) break;
     covered += counted->count;
     out.kinds.push_back({counted->kind, counted->count});
   }
   for (FrozenKind& kind : out.kinds) {
     kind.weight = clamp_to_int64((static_cast<Int128>(kind.weight) * Mix::kTotal + covered / 2) / covered);
   }
+  if (covered > 0) out.unseen = clamp_to_int64(Int128{kUnseen} * Mix::kTotal / covered);
   std::erase_if(out.kinds, [](const FrozenKind& kind) { return kind.weight == 0; });
   return out;
 }
@@ -126,6 +132,7 @@ bool Demand::look() {
     given_changed_ = false;
     Mix next = freeze(given_.empty() ? counts_ : given_);
     next.given = !given_.empty();
+    if (next.given) next.unseen = 0;
     adopt(std::move(next));
     return true;
   }
@@ -133,7 +140,7 @@ bool Demand::look() {
   arrived_since_look_ = 0;
   look_after_ = std::max(kFirstLook, total_ / 4);
   Mix next = freeze(counts_);
-  if (distance(next, mix_) < Mix::kTotal / 16) return false;
+  if (distance(next, mix_) < Mix::kTotal / 64) return false;
   adopt(std::move(next));
   return true;
 }

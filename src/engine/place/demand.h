@@ -1,14 +1,15 @@
 // The demand mix as placement uses it: kinds of slots with weights, frozen from epoch to epoch.
 //
 // A kind is what the published definition of fragments looks at (Weng et al., "Beware of Fragmentation", ATC 2023, 3.1):
-// CPU, devices, and on which nodes it may run; memory and other amounts are left out. The frozen mix holds the kinds that
-// are most frequent, until they are 95 % of all weight, with weights scaled to a sum of 2^20.
+// CPU, devices, and on which nodes it may run; memory and other amounts are left out. The frozen mix holds at most 256 kinds, those
+// with the most count x root of the devices asked: a share of the pods by number would leave out the large ones, which are
+// few and ask for the most. Weights are by number, scaled to a sum of 2^20.
 //
 // Where it comes from:
 //   given  a list of kinds (an event); in force until another one, or an empty one, is given
 //   live   otherwise: slots are counted when they first arrive. When 32,768 have been counted all counts are halved, so
 //          that the mix follows the demand. An epoch begins (a new mix is frozen) at the earliest when a quarter more
-//          slots have arrived than at the look before, and only if the mix differs by 1/16 or more from the frozen one
+//          slots have arrived than at the look before, and only if the mix differs by 1/64 or more from the frozen one
 //          (sum of the differences of shares): placement does not pay for changes that mean nothing.
 // Everything follows from the order of the events: the same events give the same epochs.
 //
@@ -50,7 +51,8 @@ struct Mix {
   static constexpr std::int64_t kTotal = std::int64_t{1} << 20;
   std::uint64_t version = 0;  // of the epoch; 0: nothing has been seen
   bool given = false;
-  std::vector<FrozenKind> kinds;  // by weight, largest first
+  std::int64_t unseen = 0;        // weight of what has not come yet, of 2^20, beside the kinds; 0 where given
+  std::vector<FrozenKind> kinds;  // by count x root of the devices asked, largest first
 };
 
 class Demand {

@@ -2,24 +2,30 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <tuple>
 #include <utility>
 
 #include "base/checked.h"
+#include "base/fixed_point.h"
 
 namespace berth::engine {
 namespace {
 constexpr std::size_t kMostWhere = 64;
+constexpr std::size_t kMostNodeKinds = 32;
+
+// What a kind weighs by what it asks for. `devices`: thousandths of all its devices.
+std::int64_t asked(std::int64_t weight, std::int64_t devices) {
+  return weight * static_cast<std::int64_t>(detail::floor_sqrt(static_cast<std::uint64_t>(devices * kWholeDevice)));
+}
 }  // namespace
 
 void Fragments::use(const Mix& mix, const NodeTable& nodes) {
   ++epoch_;
-  ++version_;
   mix_epoch_ = mix.version;
   given_ = mix.given;
   asks_.clear();
   kinds_.clear();
-  pattern_index_.clear();
-  patterns_.clear();
   profiles_.clear();
   haves_.clear();
 
@@ -53,41 +59,138 @@ void Fragments::use(const Mix& mix, const NodeTable& nodes) {
     bits.push_back(*bit);
   }
 
-  // How many devices each of them may run on.
-  devices_ = 0;
-  std::vector<std::int64_t> devices_of(where_.size(), 0);
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    const std::int64_t here = nodes.device_capacity(NodeId(n));
-    if (here == 0) continue;
-    devices_ += here;
-    for (std::uint64_t rest = mask(nodes, NodeId(n)); rest != 0; rest &= rest - 1) {
-      devices_of[static_cast<std::size_t>(std::countr_zero(rest))] += here;
-    }
-  }
-
-  Int128 total = 0;
-  std::vector<Int128> scarce;
+  devices_ = nodes.device_capacity();
   for (std::size_t i = 0; i < taken.size(); ++i) {
     const Kind& kind = taken[i]->kind;
     KindHere here;
     here.cpu = kind.cpu;
     here.weight = taken[i]->weight;
     here.where = bits[i];
-    Int128 weight = 0;
     // Work without devices, and on several kinds of devices at once, leaves no room that could be told apart.
     if (kind.devices.size() == 1) {
-      here.ask = ask_of(kind);
-      if (devices_of[bits[i]] > 0) {
-        weight = static_cast<Int128>(here.weight) * devices_ / devices_of[bits[i]];
-      }
+      here.ask = ask_of(kind.devices.front());
+      here.asked = asked(here.weight, asks_[here.ask].each * asks_[here.ask].count);
     }
-    scarce.push_back(weight);
-    total += weight;
     kinds_.push_back(here);
   }
-  for (std::size_t i = 0; i < kinds_.size() && total > 0; ++i) {
-    kinds_[i].scarce = static_cast<std::int64_t>((scarce[i] * kWeights + total / 2) / total);
+  if (mix.unseen > 0) expect_whole_nodes(nodes, mix.unseen);
+  // A kind that not even the empty cluster holds has no room that could be kept for it.
+  const std::vector<std::int64_t> most = room(nodes, true);
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    if (most[i] == 0) kinds_[i].asked = 0;
   }
+  weigh(nodes);
+}
+
+void Fragments::expect_whole_nodes(const NodeTable& nodes, std::int64_t weight) {
+  // Devices of the different kinds of nodes, by what a slot that takes such a node whole asks for.
+  struct Less {
+    bool operator()(const std::pair<ShapeDevices, std::int64_t>& a,
+                    const std::pair<ShapeDevices, std::int64_t>& b) const {
+      return std::tuple(a.first.resource.value, a.first.count, a.second) <
+             std::tuple(b.first.resource.value, b.first.count, b.second);
+    }
+  };
+  std::map<std::pair<ShapeDevices, std::int64_t>, std::int64_t, Less> by_kind;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const auto& record = nodes.record(NodeId(n));
+    ShapeDevices whole;
+    for (const auto& device : record.devices) {
+      if (device.account.capacity < kWholeDevice) continue;
+      if (whole.count == 0) whole.resource = device.resource;
+      if (device.resource == whole.resource) ++whole.count;
+    }
+    if (!record.alive || whole.count == 0) continue;
+    const std::int64_t cpu = nodes.account(NodeId(n), NodeTable::cpu()).capacity;
+    by_kind[{whole, cpu / 8 * 7}] += whole.count * kWholeDevice;
+  }
+  std::vector<std::pair<std::int64_t, KindHere>> heaviest;
+  for (const auto& [what, devices] : by_kind) {
+    KindHere here;
+    here.cpu = what.second;
+    here.where = kAnywhere;
+    here.ask = ask_of(what.first);
+    const Int128 share = static_cast<Int128>(weight) * devices / (devices_ * what.first.count);
+    here.asked = asked(std::max<std::int64_t>(1, clamp_to_int64(share)), what.first.count * kWholeDevice);
+    heaviest.emplace_back(devices, here);
+  }
+  std::stable_sort(heaviest.begin(), heaviest.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (heaviest.size() > kMostNodeKinds) heaviest.resize(kMostNodeKinds);
+  for (const auto& [devices, here] : heaviest) kinds_.push_back(here);
+}
+
+std::vector<std::int64_t> Fragments::room(const NodeTable& nodes, bool empty) {
+  DeviceStates& states = nodes.device_states();
+  if (states.full()) states.clear();
+  // Nodes that are alike are looked at once.
+  std::vector<std::tuple<std::uint64_t, std::uint32_t, std::int64_t>> all;
+  std::vector<DeviceStates::Free> devices;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const NodeId id(n);
+    const auto& record = nodes.record(id);
+    if (!record.alive || record.devices.empty()) continue;
+    const NodeTable::Account& cpu = nodes.account(id, NodeTable::cpu());
+    DeviceStateId state;
+    if (empty) {
+      devices.clear();
+      for (const auto& device : record.devices) devices.push_back({device.resource, device.account.capacity});
+      state = states.intern(devices);
+    } else {
+      state = nodes.device_state(id, Mode::kStart);
+    }
+    all.emplace_back(mask(nodes, id), state.value, empty ? cpu.capacity : cpu.free(Mode::kStart));
+  }
+  std::sort(all.begin(), all.end());
+  std::vector<std::int64_t> sums(kinds_.size(), 0);
+  std::vector<std::int64_t> slots(asks_.size(), 0);
+  for (std::size_t i = 0, end = 0; i < all.size(); i = end) {
+    while (end < all.size() && all[end] == all[i]) ++end;
+    const auto& [bits, state, cpu] = all[i];
+    std::fill(slots.begin(), slots.end(), 0);
+    for (const Have& have : profile(nodes, DeviceStateId(state))) {
+      slots[have.ask] = have.pieces / asks_[have.ask].count;
+    }
+    for (std::size_t k = 0; k < kinds_.size(); ++k) {
+      const KindHere& kind = kinds_[k];
+      if (kind.asked == 0 || slots[kind.ask] == 0 || cpu < kind.cpu || !kind.suits(bits)) continue;
+      const std::int64_t fit = kind.cpu == 0 ? slots[kind.ask] : std::min(slots[kind.ask], cpu / kind.cpu);
+      sums[k] += fit * asks_[kind.ask].each * asks_[kind.ask].count * static_cast<std::int64_t>(end - i);
+    }
+  }
+  return sums;
+}
+
+void Fragments::weigh(const NodeTable& nodes) {
+  ++version_;
+  idle_ = nodes.device_capacity() - nodes.device_use();
+  pattern_index_.clear();
+  patterns_.clear();
+  const std::vector<std::int64_t> left = room(nodes, false);
+  std::vector<Int128> pressure;
+  Int128 total = 0;
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    const KindHere& kind = kinds_[i];
+    if (kind.asked == 0) {
+      pressure.push_back(0);
+      continue;
+    }
+    const Ask& ask = asks_[kind.ask];
+    // Times 2^20, for shares of what is much less asked for than there is room.
+    pressure.push_back((static_cast<Int128>(kind.asked) << 20) * devices_ /
+                       (left[i] + ask.each * ask.count));
+    total += pressure.back();
+  }
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    const Int128 share = total == 0 ? 0 : (pressure[i] * kWeights + total / 2) / total;
+    kinds_[i].scarce = kinds_[i].asked == 0 ? 0 : std::max<std::int64_t>(1, clamp_to_int64(share));
+  }
+}
+
+bool Fragments::drifted(const NodeTable& nodes) const {
+  const std::int64_t idle = nodes.device_capacity() - nodes.device_use();
+  const std::int64_t change = idle > idle_ ? idle - idle_ : idle_ - idle;
+  return !kinds_.empty() && change > std::max(idle_ / 8, devices_ / 32);
 }
 
 // All whereabouts that have a bit, needed by the present mix or not: they may be needed again.
@@ -123,8 +226,7 @@ PatternId Fragments::pattern(const NodeTable& nodes, NodeId node) {
   return m.pattern;
 }
 
-std::uint32_t Fragments::ask_of(const Kind& kind) {
-  const ShapeDevices& want = kind.devices.front();
+std::uint32_t Fragments::ask_of(const ShapeDevices& want) {
   for (std::uint32_t a = 0; a < asks_.size(); ++a) {
     if (asks_[a].resource == want.resource && asks_[a].each == want.milli && asks_[a].count == want.count)
       return a;
@@ -142,7 +244,7 @@ Fragments::Pattern Fragments::make_pattern(std::uint64_t bits) const {
     group.ask = asks_[a];
     group.begin = static_cast<std::uint32_t>(p.steps.size());
     for (const KindHere& kind : kinds_) {
-      if (kind.ask == a && kind.scarce > 0 && (bits >> kind.where & 1) != 0)
+      if (kind.ask == a && kind.scarce > 0 && kind.suits(bits))
         p.steps.push_back({kind.cpu, kind.scarce});
     }
     group.end = static_cast<std::uint32_t>(p.steps.size());
@@ -267,7 +369,7 @@ std::int64_t Fragments::fragments(const NodeTable& nodes, NodeId node, Mode mode
   for (const KindHere& kind : kinds_) {
     weights += kind.weight;
     sum += kind.weight * idle;
-    if ((bits >> kind.where & 1) == 0 || cpu < kind.cpu) continue;
+    if (!kind.suits(bits) || cpu < kind.cpu) continue;
     const auto have =
         std::find_if(haves.begin(), haves.end(), [&](const Have& h) { return h.ask == kind.ask; });
     if (have != haves.end()) sum -= kind.weight * have->once;
@@ -291,13 +393,13 @@ void FragmentMeter::update(const NodeTable& nodes, Fragments& fragments, NodeId 
 const FragmentMeter::Sums& FragmentMeter::read(const NodeTable& nodes, Fragments& fragments) {
   if (nodes.device_states().full()) nodes.device_states().clear();
   nodes_.resize(nodes.size());
-  if (!built_ || version_ != fragments.version() || cursor_ < nodes.log().begin()) {
+  if (!built_ || uses_ != fragments.uses() || cursor_ < nodes.log().begin()) {
     for (std::size_t n = 0; n < nodes.size(); ++n) update(nodes, fragments, NodeId(n));
     cursor_ = nodes.log().end();
   }
   for (; cursor_ < nodes.log().end(); ++cursor_) update(nodes, fragments, nodes.log().at(cursor_));
   built_ = true;
-  version_ = fragments.version();
+  uses_ = fragments.uses();
   return sums_;
 }
 

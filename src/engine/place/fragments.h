@@ -7,19 +7,29 @@
 //   filled(k)  what slots of this kind alone could fill: d_k n_k times the number of slots that fit. CPU that runs out before
 //              the devices do counts here, and only here.
 //   usable     sum over k of s_k (7 once(k) + filled(k))
-// s_k is w_k divided by the share of the cluster's devices that the kind may run on (scarcity), scaled to a sum of 2^16: a
-// model that some kinds must have, and of which there is little, weighs more than its share of the demand.
-// Placement takes the node and device that lose the least usable room. One setting for every cluster; what the two terms
-// and the scarcity are worth is measured in docs/placement.md.
+// s_k is the pressure on the room of the kind, scaled to a sum of 2^16: w_k sqrt(d_k n_k), divided by the room that is left in
+// the whole cluster, which is one slot and what filled(k) sums to over all nodes.
+//   - The root stands between counting pods, where large ones vanish, and counting devices, where small ones do.
+//   - The room that is left makes it a bid price (Talluri and van Ryzin, "An Analysis of Bid-Price Controls for Network Revenue
+//     Management", 1998): room that few nodes have is dear, room that plenty of others have is cheap. A model of which there
+//     is little, a node with much CPU and a node that is wholly free are cases of the same thing.
+// The room is counted again when the idle devices have changed by an eighth, and by 1/32 of all devices at least (weigh()).
+//
+// A live mix does not know what has not come yet. It expects it to ask for whole nodes: for each kind of node (devices, CPU) a
+// kind that asks for all devices and 7/8 of the CPU. Together they weigh as much as 32 arrivals (Mix::unseen), so they count
+// at the beginning and fade.
+//
+// Placement takes the node and device that lose the least usable room. One setting for every cluster; docs/placement.md has
+// what it is worth.
 //
 // Also the published amount, sum over k of w_k (idle - once(k)), as an operator's metric: what part of the idle devices is
 // of no use to what comes.
 //
 // Exact integers: thousandths of devices x 2^16 x 8, below 2^36 for 64 devices. Cost: kinds that ask for the same devices are
 // looked at together, as what a device state has for each such request, found out once per state; a request costs O(1) where
-// CPU is plentiful, else O(slots that fit x log kinds) or O(kinds), whichever is less. So neither a new mix nor a device state that
-// was never met before costs more than a few evaluations. A pattern is the set of the mix's whereabouts that a node suits; at most
-// 64 different ones are looked at, those of the heaviest kinds.
+// CPU is plentiful, else O(slots that fit x log kinds) or O(kinds), whichever is less. use() and weigh() cost O(nodes log nodes +
+// different nodes x kinds), where nodes that are alike in what is free count once. A pattern is the set of the mix's
+// whereabouts that a node suits; at most 64 different ones are looked at, those of the heaviest kinds.
 #pragma once
 
 #include <array>
@@ -52,8 +62,14 @@ class Fragments {
   static constexpr std::int64_t kWeights = 1 << 16;  // sum of the scarcity weights
   static constexpr std::int64_t kOnce = 7;           // of 8 parts
 
-  // Takes a mix over, and the share of the devices that each kind may run on. O(nodes + kinds).
+  // Takes a mix over, and weighs it.
   void use(const Mix& mix, const NodeTable& nodes);
+  // Counts the room that is left for each kind, and prices it anew.
+  void weigh(const NodeTable& nodes);
+  // So much has been taken or freed since the last count that it is due again. O(1).
+  bool drifted(const NodeTable& nodes) const;
+  // Grows with every use().
+  std::uint64_t uses() const { return epoch_; }
   // Grows when usable() may answer differently for the same node state.
   std::uint64_t version() const { return version_; }
   // The devices that were there when use() was called, in thousandths.
@@ -85,6 +101,7 @@ class Fragments {
  private:
   static constexpr std::size_t kMostHaves = std::size_t{1} << 20;
   static constexpr std::uint32_t kNoAsk = 0xffffffffu;
+  static constexpr std::uint32_t kAnywhere = 64;
 
   // What kinds ask of devices.
   struct Ask {
@@ -98,9 +115,12 @@ class Fragments {
   struct KindHere {
     std::int64_t cpu = 0;
     std::uint32_t ask = kNoAsk;  // none: work without devices, or with several kinds of devices at once
-    std::int64_t weight = 0;     // of 2^20
+    std::int64_t weight = 0;     // of 2^20; 0: a whole node, which nobody has asked for yet
+    std::int64_t asked = 0;      // weight x root of the devices; 0: without a say in placement
     std::int64_t scarce = 0;     // of 2^16
-    std::uint32_t where = 0;     // bit
+    std::uint32_t where = 0;     // bit, or kAnywhere
+
+    bool suits(std::uint64_t bits) const { return where == kAnywhere || (bits >> where & 1) != 0; }
   };
   // The kinds of a pattern that ask for the same devices.
   struct Kinds {
@@ -144,7 +164,10 @@ class Fragments {
   };
 
   std::uint64_t mask(const NodeTable& nodes, NodeId node);
-  std::uint32_t ask_of(const Kind& kind);
+  std::uint32_t ask_of(const ShapeDevices& want);
+  void expect_whole_nodes(const NodeTable& nodes, std::int64_t weight);
+  // By kind, what slots of it alone could fill in the whole cluster, as it is or with nothing running; thousandths.
+  std::vector<std::int64_t> room(const NodeTable& nodes, bool empty);
   Pattern make_pattern(std::uint64_t bits) const;
   // The weights of the kinds, each as often as it fits: `fit` times at most, and as long as the CPU lasts.
   static std::int64_t filled(const Pattern& pattern, const Kinds& kinds, std::int64_t fit, std::int64_t cpu);
@@ -158,6 +181,7 @@ class Fragments {
   std::uint64_t mix_epoch_ = 0;
   bool given_ = false;
   std::int64_t devices_ = 0;
+  std::int64_t idle_ = 0;  // at the last count
 
   // Whereabouts by bit. A bit keeps its meaning while the mix needs it, so that a new mix looks at nodes for new ones only.
   struct Where {
@@ -197,7 +221,7 @@ class FragmentMeter {
 
   bool built_ = false;
   std::uint64_t cursor_ = 0;
-  std::uint64_t version_ = 0;
+  std::uint64_t uses_ = 0;
   std::vector<OfNode> nodes_;
   Sums sums_;
 };

@@ -377,7 +377,9 @@ void NodeTable::charge(NodeId id, const Shape& shape, std::uint64_t devices, Pla
     for (std::uint64_t rest = devices; rest != 0; rest &= rest - 1) {
       Device& device = record.devices[static_cast<std::size_t>(std::countr_zero(rest))];
       for (const ShapeDevices& want : shape.devices) {
-        if (want.resource == device.resource) device.account.used[plane] += sign * want.milli;
+        if (want.resource != device.resource) continue;
+        device.account.used[plane] += sign * want.milli;
+        if (plane == kNow) device_use_ += sign * want.milli;
       }
     }
   }

@@ -181,6 +181,8 @@ class NodeTable {
   std::int64_t device_capacity() const { return device_capacity_; }
   // Of one node; 0 where it is not alive.
   std::int64_t device_capacity(NodeId id) const { return capacities_[id.index()]; }
+  // What slots have of devices now, in thousandths, over all nodes. Use by pods that are not ours is left out.
+  std::int64_t device_use() const { return device_use_; }
   // Goes up when labels, taints, liveness, ranks or topologies of any node change.
   std::uint64_t static_version(NodeId id) const { return static_versions_[id.index()]; }
   std::uint64_t topology_version() const { return topology_version_; }
@@ -215,6 +217,7 @@ class NodeTable {
   std::vector<std::uint64_t> changes_;
   std::vector<std::int64_t> capacities_;  // by node: device_capacity()
   std::int64_t device_capacity_ = 0;
+  std::int64_t device_use_ = 0;
   ChangeLog log_;
   ChangeLog fixed_log_;
   std::vector<Topology> topologies_;
