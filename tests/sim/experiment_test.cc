@@ -159,7 +159,7 @@ TEST(Experiment, SaysWhatIsWrongWithAFile) {
 TEST(Runs, AreTheSameHoweverManyGoAtATime) {
   const TempFolder folder;
   Experiment experiment = experiment_of({folder.file("base.yaml", kScenario)});
-  ASSERT_TRUE(vary(experiment, "policy.placement=pack,spread,first"));
+  ASSERT_TRUE(vary(experiment, "policy.placement=fragmentation,spread,first"));
   experiment.seeds = {1, 2, 3};
   const Ran one = run(experiment, 1);
   const Ran four = run(experiment, 4);
@@ -172,7 +172,7 @@ TEST(Runs, AreTheSameHoweverManyGoAtATime) {
   EXPECT_EQ(render_report(comparison_report(one.comparison())),
             render_report(comparison_report(four.comparison())));
   EXPECT_THAT(one.comparison().failed(), IsEmpty());
-  // And each is what it would be alone.
+  // And each is what it would be alone: the scenario says nothing of placement, which is fragmentation then.
   const auto scenario = read_scenario(folder.path() + "/base.yaml", 2);
   ASSERT_TRUE(scenario);
   const auto alone = simulate(*scenario);
