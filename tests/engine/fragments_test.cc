@@ -119,7 +119,8 @@ TEST(Demand, WhereThereIsNoRoomForAllKindsTheLargeOnesStay) {
   EXPECT_TRUE(demand.look());
   ASSERT_EQ(demand.mix().kinds.size(), 256u);
   const auto& kinds = demand.mix().kinds;
-  EXPECT_TRUE(std::any_of(kinds.begin(), kinds.end(), [&](const auto& k) { return k.kind.key == large.key; }));
+  EXPECT_TRUE(
+      std::any_of(kinds.begin(), kinds.end(), [&](const auto& k) { return k.kind.key == large.key; }));
 }
 
 TEST(Demand, OldArrivalsAreForgottenByHalves) {
@@ -188,9 +189,10 @@ TEST(Fragments, UsableRoomIsWhatTheDefinitionSays) {
   Fragments fragments;
   fragments.use(mix_of(kinds), bench.nodes);
   // Two nodes of 4 devices. Of each kind: weight x root of its devices, over the room left in both nodes and one slot.
-  const std::vector<double> pressure{
-      5 * std::sqrt(1.0) / (8000 + 1000), 3 * std::sqrt(0.3) / (2 * 12 * 300 + 300),
-      2 * std::sqrt(2.0) / (8000 + 2000), 1 * std::sqrt(0.5) / (8000 + 500), 2 * std::sqrt(1.0) / (4000 + 1000)};
+  const std::vector<double> pressure{5 * std::sqrt(1.0) / (8000 + 1000),
+                                     3 * std::sqrt(0.3) / (2 * 12 * 300 + 300),
+                                     2 * std::sqrt(2.0) / (8000 + 2000), 1 * std::sqrt(0.5) / (8000 + 500),
+                                     2 * std::sqrt(1.0) / (4000 + 1000)};
   const double whole = std::accumulate(pressure.begin(), pressure.end(), 0.0);
   const auto share = [&](std::size_t kind) {
     return static_cast<std::int64_t>(std::lround(pressure[kind] * Fragments::kWeights / whole));
@@ -277,13 +279,15 @@ struct FewLarge : Bench {
     large = node("z", 8, 128);
   }
   std::int64_t key(NodeId id, const Shape& shape) {
-    return score(nodes, fragments, id, shape, nodes.device_states().request(shape.devices), 0, Mode::kStart).key;
+    return score(nodes, fragments, id, shape, nodes.device_states().request(shape.devices), 0, Mode::kStart)
+        .key;
   }
 };
 
 TEST(Fragments, RoomThatFewNodesHaveIsNotSpentWherePlentyOthersDo) {
   FewLarge c;
-  c.fragments.use(mix_of({{c.one, 20}, {c.shape(19'000, 1, 1000), 20}, {c.shape(120'000, 8, 1000), 1}}), c.nodes);
+  c.fragments.use(mix_of({{c.one, 20}, {c.shape(19'000, 1, 1000), 20}, {c.shape(120'000, 8, 1000), 1}}),
+                  c.nodes);
   EXPECT_LT(c.key(c.small[0], c.one), c.key(c.large, c.one));
   // Work without devices burns CPU that the large pods need.
   const Shape cpu = c.shape(16'000, 0, 0);
@@ -307,7 +311,8 @@ TEST(Fragments, RoomIsDearerTheLessIsLeft) {
   c.fragments.use(mix_of({{c.one, 40}, {eight, 1}}), c.nodes);
   const auto worth = [&] {
     const std::int64_t whole = c.fragments.usable_now(c.nodes, c.large, Mode::kStart);
-    return whole - c.fragments.usable_now(c.nodes, c.small[0], Mode::kStart) * 4;  // what only large pods can use
+    return whole -
+           c.fragments.usable_now(c.nodes, c.small[0], Mode::kStart) * 4;  // what only large pods can use
   };
   const std::int64_t before = worth();
   EXPECT_GT(before, 0);

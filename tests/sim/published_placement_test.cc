@@ -117,8 +117,9 @@ void compare(const std::string& mix, Slack slack) {
     print(list, "BestFit", fit);
     print(list, mix == "trace" ? "given mix" : "live mix", got);
     for (std::size_t i = 0; i < kPoints.size(); ++i) {
-      const std::int64_t bar = i < kFull ? std::max(fgd.allocated[i], fit.allocated[i]) - 10 * slack.before_full
-                                         : fgd.allocated[i] - 10 * slack.full;
+      const std::int64_t bar = i < kFull
+                                   ? std::max(fgd.allocated[i], fit.allocated[i]) - 10 * slack.before_full
+                                   : fgd.allocated[i] - 10 * slack.full;
       EXPECT_GE(got.allocated[i], bar) << list << " at " << kPoints[i] << " %";
     }
     EXPECT_LE(got.dropped_milli, fgd.dropped_milli) << list << ": large pods dropped";

@@ -21,8 +21,10 @@ constexpr std::int64_t kUnseen = 32;
 // By what a kind is kept in the frozen mix.
 Int128 asked(std::int64_t count, const Kind& kind) {
   std::int64_t devices = 1;
-  for (const ShapeDevices& d : kind.devices) devices = saturating_add(devices, saturating_mul(d.count, d.milli));
-  return static_cast<Int128>(count) * static_cast<Int128>(detail::floor_sqrt(static_cast<std::uint64_t>(devices)));
+  for (const ShapeDevices& d : kind.devices)
+    devices = saturating_add(devices, saturating_mul(d.count, d.milli));
+  return static_cast<Int128>(count) *
+         static_cast<Int128>(detail::floor_sqrt(static_cast<std::uint64_t>(devices)));
 }
 
 }  // namespace
@@ -96,7 +98,8 @@ void Demand::give(std::span<const FrozenKind> kinds) {
 Mix Demand::freeze(const Counts& counts) {
   std::vector<std::pair<Int128, const Counted*>> order;
   for (const auto& [key, counted] : counts) order.emplace_back(asked(counted.count, counted.kind), &counted);
-  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
   Mix out;
   Int128 covered = 0;
   for (const auto& [by, counted] : order) {

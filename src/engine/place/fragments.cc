@@ -16,7 +16,8 @@ constexpr std::size_t kMostNodeKinds = 32;
 
 // What a kind weighs by what it asks for. `devices`: thousandths of all its devices.
 std::int64_t asked(std::int64_t weight, std::int64_t devices) {
-  return weight * static_cast<std::int64_t>(detail::floor_sqrt(static_cast<std::uint64_t>(devices * kWholeDevice)));
+  return weight *
+         static_cast<std::int64_t>(detail::floor_sqrt(static_cast<std::uint64_t>(devices * kWholeDevice)));
 }
 }  // namespace
 
@@ -177,8 +178,7 @@ void Fragments::weigh(const NodeTable& nodes) {
     }
     const Ask& ask = asks_[kind.ask];
     // Times 2^20, for shares of what is much less asked for than there is room.
-    pressure.push_back((static_cast<Int128>(kind.asked) << 20) * devices_ /
-                       (left[i] + ask.each * ask.count));
+    pressure.push_back((static_cast<Int128>(kind.asked) << 20) * devices_ / (left[i] + ask.each * ask.count));
     total += pressure.back();
   }
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
@@ -244,8 +244,7 @@ Fragments::Pattern Fragments::make_pattern(std::uint64_t bits) const {
     group.ask = asks_[a];
     group.begin = static_cast<std::uint32_t>(p.steps.size());
     for (const KindHere& kind : kinds_) {
-      if (kind.ask == a && kind.scarce > 0 && kind.suits(bits))
-        p.steps.push_back({kind.cpu, kind.scarce});
+      if (kind.ask == a && kind.scarce > 0 && kind.suits(bits)) p.steps.push_back({kind.cpu, kind.scarce});
     }
     group.end = static_cast<std::uint32_t>(p.steps.size());
     const auto begin = p.steps.begin() + group.begin;
