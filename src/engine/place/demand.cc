@@ -12,11 +12,11 @@ namespace berth::engine {
 namespace {
 
 constexpr std::int64_t kHalveAt = 32'768;
-constexpr std::int64_t kFirstLook = 32;
+constexpr std::int64_t kFirstLook = 8;
 constexpr std::size_t kMostCounted = 4096;
 constexpr std::size_t kMostFrozen = 256;
 // What has not come yet weighs as much as so many arrivals.
-constexpr std::int64_t kUnseen = 32;
+constexpr std::int64_t kUnseen = 64;
 
 // By what a kind is kept in the frozen mix.
 Int128 asked(std::int64_t count, const Kind& kind) {
@@ -115,11 +115,18 @@ Mix Demand::freeze(const Counts& counts) {
   return out;
 }
 
-// Sum of the differences of shares, at most 2 x 2^20.
+// Sum of the differences of shares, at most 2 x 2^20. What has not come yet has its share.
 static std::int64_t distance(const Mix& a, const Mix& b) {
   std::map<std::string_view, std::int64_t> shares;
-  for (const FrozenKind& kind : a.kinds) shares[kind.kind.key] += kind.weight;
-  for (const FrozenKind& kind : b.kinds) shares[kind.kind.key] -= kind.weight;
+  const auto add = [&](const Mix& mix, std::int64_t sign) {
+    const auto share = [&](std::int64_t weight) {
+      return sign * clamp_to_int64(static_cast<Int128>(weight) * Mix::kTotal / (Mix::kTotal + mix.unseen));
+    };
+    for (const FrozenKind& kind : mix.kinds) shares[kind.kind.key] += share(kind.weight);
+    shares[""] += mix.kinds.empty() ? sign * Mix::kTotal : share(mix.unseen);
+  };
+  add(a, 1);
+  add(b, -1);
   std::int64_t sum = 0;
   for (const auto& [key, difference] : shares) sum += difference < 0 ? -difference : difference;
   return sum;

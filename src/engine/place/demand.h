@@ -9,8 +9,9 @@
 //   given  a list of kinds (an event); in force until another one, or an empty one, is given
 //   live   otherwise: slots are counted when they first arrive. When 32,768 have been counted all counts are halved, so
 //          that the mix follows the demand. An epoch begins (a new mix is frozen) at the earliest when a quarter more
-//          slots have arrived than at the look before, and only if the mix differs by 1/64 or more from the frozen one
-//          (sum of the differences of shares): placement does not pay for changes that mean nothing.
+//          slots have arrived than at the look before, eight at least, and only if the mix differs by 1/64 or more from
+//          the frozen one (sum of the differences of shares): placement does not pay for changes that mean nothing.
+//          What has not come yet weighs as much as 64 arrivals (Mix::unseen): all there is at first, then it fades.
 // Everything follows from the order of the events: the same events give the same epochs.
 //
 // Cost: saw() O(log kinds) for a kind that is known; a look O(kinds log kinds). At most 4,096 kinds are counted, the rarest
@@ -51,7 +52,8 @@ struct Mix {
   static constexpr std::int64_t kTotal = std::int64_t{1} << 20;
   std::uint64_t version = 0;  // of the epoch; 0: nothing has been seen
   bool given = false;
-  std::int64_t unseen = 0;        // weight of what has not come yet, of 2^20, beside the kinds; 0 where given
+  // Weight of what has not come yet, of 2^20, beside the kinds; 0 where given.
+  std::int64_t unseen = kTotal;
   std::vector<FrozenKind> kinds;  // by count x root of the devices asked, largest first
 };
 
@@ -78,7 +80,7 @@ class Demand {
   Counts counts_;
   std::int64_t total_ = 0;
   std::int64_t arrived_since_look_ = 0;
-  std::int64_t look_after_ = 32;
+  std::int64_t look_after_ = 8;
   bool given_changed_ = false;
   Counts given_;
   Mix mix_;

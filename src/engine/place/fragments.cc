@@ -12,7 +12,10 @@
 namespace berth::engine {
 namespace {
 constexpr std::size_t kMostWhere = 64;
-constexpr std::size_t kMostNodeKinds = 32;
+// Of what is expected and has not come yet.
+constexpr std::size_t kMostLadders = 4;
+constexpr std::int64_t kLargestSize = 256;  // quarters of a device
+constexpr std::int64_t kCpuSteps = 8;
 
 // What a kind weighs by what it asks for. `devices`: thousandths of all its devices.
 std::int64_t asked(std::int64_t weight, std::int64_t devices) {
@@ -74,7 +77,7 @@ void Fragments::use(const Mix& mix, const NodeTable& nodes) {
     }
     kinds_.push_back(here);
   }
-  if (mix.unseen > 0) expect_whole_nodes(nodes, mix.unseen);
+  if (mix.unseen > 0) expect_ladder(nodes, mix.unseen);
   // A kind that not even the empty cluster holds has no room that could be kept for it.
   const std::vector<std::int64_t> most = room(nodes, true);
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
@@ -83,42 +86,52 @@ void Fragments::use(const Mix& mix, const NodeTable& nodes) {
   weigh(nodes);
 }
 
-void Fragments::expect_whole_nodes(const NodeTable& nodes, std::int64_t weight) {
-  // Devices of the different kinds of nodes, by what a slot that takes such a node whole asks for.
-  struct Less {
-    bool operator()(const std::pair<ShapeDevices, std::int64_t>& a,
-                    const std::pair<ShapeDevices, std::int64_t>& b) const {
-      return std::tuple(a.first.resource.value, a.first.count, a.second) <
-             std::tuple(b.first.resource.value, b.first.count, b.second);
-    }
+void Fragments::expect_ladder(const NodeTable& nodes, std::int64_t weight) {
+  struct Supply {
+    std::int64_t devices = 0;
+    std::int64_t largest = 0;  // node, in devices
+    Int128 cpu = 0;            // of the nodes that have such devices
   };
-  std::map<std::pair<ShapeDevices, std::int64_t>, std::int64_t, Less> by_kind;
+  std::map<std::uint32_t, Supply> supplies;  // by resource
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const auto& record = nodes.record(NodeId(n));
-    ShapeDevices whole;
+    if (!record.alive) continue;
+    std::map<std::uint32_t, std::int64_t> whole;
     for (const auto& device : record.devices) {
-      if (device.account.capacity < kWholeDevice) continue;
-      if (whole.count == 0) whole.resource = device.resource;
-      if (device.resource == whole.resource) ++whole.count;
+      if (device.account.capacity >= kWholeDevice) ++whole[device.resource.value];
     }
-    if (!record.alive || whole.count == 0) continue;
-    const std::int64_t cpu = nodes.account(NodeId(n), NodeTable::cpu()).capacity;
-    by_kind[{whole, cpu / 8 * 7}] += whole.count * kWholeDevice;
+    for (const auto& [resource, count] : whole) {
+      Supply& supply = supplies[resource];
+      supply.devices += count;
+      supply.largest = std::max(supply.largest, count);
+      supply.cpu += nodes.account(NodeId(n), NodeTable::cpu()).capacity;
+    }
   }
-  std::vector<std::pair<std::int64_t, KindHere>> heaviest;
-  for (const auto& [what, devices] : by_kind) {
-    KindHere here;
-    here.cpu = what.second;
-    here.where = kAnywhere;
-    here.ask = ask_of(what.first);
-    const Int128 share = static_cast<Int128>(weight) * devices / (devices_ * what.first.count);
-    here.asked = asked(std::max<std::int64_t>(1, clamp_to_int64(share)), what.first.count * kWholeDevice);
-    heaviest.emplace_back(devices, here);
-  }
+  std::vector<std::pair<std::uint32_t, Supply>> heaviest(supplies.begin(), supplies.end());
   std::stable_sort(heaviest.begin(), heaviest.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  if (heaviest.size() > kMostNodeKinds) heaviest.resize(kMostNodeKinds);
-  for (const auto& [devices, here] : heaviest) kinds_.push_back(here);
+                   [](const auto& a, const auto& b) { return a.second.devices > b.second.devices; });
+  if (heaviest.size() > kMostLadders) heaviest.resize(kMostLadders);
+  Int128 devices = 0;
+  for (const auto& [resource, supply] : heaviest) devices += supply.devices;
+  for (const auto& [resource, supply] : heaviest) {
+    // In quarters of a device. By number a size weighs 1 / size.
+    Int128 parts = 0;
+    for (std::int64_t size = 1; size <= 4 * supply.largest; size *= 2) parts += kLargestSize / size;
+    for (std::int64_t size = 1; size <= 4 * supply.largest && size <= kLargestSize; size *= 2) {
+      const ShapeDevices want{ResourceId(resource), std::max<std::int64_t>(1, size / 4),
+                              std::min(kWholeDevice, size * kWholeDevice / 4)};
+      const Int128 share = static_cast<Int128>(weight) * supply.devices * (kLargestSize / size) /
+                           (devices * parts * kCpuSteps);
+      for (std::int64_t step = 1; step <= kCpuSteps; ++step) {
+        KindHere here;
+        here.cpu = clamp_to_int64(supply.cpu * size * step / (supply.devices * 4 * kCpuSteps));
+        here.where = kAnywhere;
+        here.ask = ask_of(want);
+        here.asked = asked(std::max<std::int64_t>(1, clamp_to_int64(share)), want.count * want.milli);
+        kinds_.push_back(here);
+      }
+    }
+  }
 }
 
 std::vector<std::int64_t> Fragments::room(const NodeTable& nodes, bool empty) {

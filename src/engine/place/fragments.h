@@ -15,9 +15,9 @@
 //     is little, a node with much CPU and a node that is wholly free are cases of the same thing.
 // The room is counted again when the idle devices have changed by an eighth, and by 1/32 of all devices at least (weigh()).
 //
-// A live mix does not know what has not come yet. It expects it to ask for whole nodes: for each kind of node (devices, CPU) a
-// kind that asks for all devices and 7/8 of the CPU. Together they weigh as much as 32 arrivals (Mix::unseen), so they count
-// at the beginning and fade.
+// A live mix does not know what has not come yet (Mix::unseen). It expects a ladder of kinds: 1/4, 1/2, 1, 2, 4, ... devices up
+// to what the largest node has, each size with 1/8, 2/8, ... 8/8 of the CPU that there is for so many devices in the cluster, and
+// as many devices asked in all by each size. This is what decides before anything has come, and it fades as work arrives.
 //
 // Placement takes the node and device that lose the least usable room. One setting for every cluster; docs/placement.md has
 // what it is worth.
@@ -115,7 +115,7 @@ class Fragments {
   struct KindHere {
     std::int64_t cpu = 0;
     std::uint32_t ask = kNoAsk;  // none: work without devices, or with several kinds of devices at once
-    std::int64_t weight = 0;     // of 2^20; 0: a whole node, which nobody has asked for yet
+    std::int64_t weight = 0;     // of 2^20; 0: expected, and not seen yet
     std::int64_t asked = 0;      // weight x root of the devices; 0: without a say in placement
     std::int64_t scarce = 0;     // of 2^16
     std::uint32_t where = 0;     // bit, or kAnywhere
@@ -165,7 +165,7 @@ class Fragments {
 
   std::uint64_t mask(const NodeTable& nodes, NodeId node);
   std::uint32_t ask_of(const ShapeDevices& want);
-  void expect_whole_nodes(const NodeTable& nodes, std::int64_t weight);
+  void expect_ladder(const NodeTable& nodes, std::int64_t weight);
   // By kind, what slots of it alone could fill in the whole cluster, as it is or with nothing running; thousandths.
   std::vector<std::int64_t> room(const NodeTable& nodes, bool empty);
   Pattern make_pattern(std::uint64_t bits) const;
