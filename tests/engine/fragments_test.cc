@@ -91,23 +91,40 @@ TEST(Demand, EpochsComeOnlyWithNewsAndLargePodsStandFirst) {
   Demand demand;
   EXPECT_FALSE(demand.look());
   EXPECT_EQ(demand.mix().version, 0u);
-  demand.saw(common, 31);
+  EXPECT_EQ(demand.mix().unseen, Mix::kTotal) << "all is still to come";
+  demand.saw(common, 7);
   EXPECT_FALSE(demand.look()) << "too little was seen";
+  demand.saw(common, 24);
   demand.saw(other, 8);
   demand.saw(rare, 1);
   EXPECT_TRUE(demand.look());
   ASSERT_EQ(demand.mix().kinds.size(), 3u);
   EXPECT_EQ(demand.mix().kinds[0].kind.key, common.key);
   EXPECT_EQ(demand.mix().kinds[0].weight, (31 * Mix::kTotal + 20) / 40);
-  EXPECT_EQ(demand.mix().unseen, 32 * Mix::kTotal / 40);
+  EXPECT_EQ(demand.mix().unseen, 64 * Mix::kTotal / 40);
   demand.saw(common, 31);
   demand.saw(other, 8);
   demand.saw(rare, 1);
-  EXPECT_FALSE(demand.look()) << "the same mix again is no news";
-  demand.saw(other, 80);
+  EXPECT_TRUE(demand.look()) << "less is still to come";
+  EXPECT_EQ(demand.mix().unseen, 64 * Mix::kTotal / 80);
+  demand.saw(other, 160);
   EXPECT_TRUE(demand.look());
-  EXPECT_EQ(demand.mix().version, 2u);
+  EXPECT_EQ(demand.mix().version, 3u);
   EXPECT_EQ(demand.mix().kinds[0].kind.key, other.key);
+}
+
+TEST(Demand, TheSameMixAgainIsNoNews) {
+  Bench bench;
+  const Kind one = Bench::kind(bench.shape(1000, 1, 1000));
+  const Kind other = Bench::kind(bench.shape(2000, 1, 500));
+  Demand demand;
+  demand.saw(one, 9000);
+  demand.saw(other, 3000);
+  EXPECT_TRUE(demand.look());
+  demand.saw(one, 9000);
+  demand.saw(other, 3000);
+  EXPECT_FALSE(demand.look());
+  EXPECT_EQ(demand.mix().version, 1u);
 }
 
 TEST(Demand, WhereThereIsNoRoomForAllKindsTheLargeOnesStay) {

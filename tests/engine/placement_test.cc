@@ -553,6 +553,14 @@ TEST(Fragmentation, TheEngineLearnsTheMixFromWhatArrives) {
   }
 }
 
+// Before anything has come, work on devices of every size is expected, with CPU for each.
+TEST(Fragmentation, TheFirstPodLeavesCpuToDevices) {
+  Engine e(with_fragmentation());
+  ok(e.apply(gpu_node("starved", 8, {}, 64)));
+  ok(e.apply(gpu_node("rich", 8, {}, 256)));
+  EXPECT_EQ(placed_on(e, WorkloadUpsert{pod_of("cpu", 32'000, 0, 0)}), "rich");
+}
+
 TEST(Fragmentation, ABadMixIsRefusedWithTheKind) {
   Engine e(with_fragmentation());
   const auto refused = [&](const Event& event) {

@@ -301,27 +301,15 @@ std::span<const Fragments::Have> Fragments::profile(const NodeTable& nodes, Devi
   return {haves_.data() + p.begin, p.end - p.begin};
 }
 
-std::int64_t Fragments::within(const Pattern& pattern, const Kinds& kinds, std::int64_t cpu) {
-  const Step* const begin = pattern.steps.data() + kinds.begin;
-  const Step* const end = pattern.steps.data() + kinds.end;
-  const Step* const after =
-      std::upper_bound(begin, end, cpu, [](std::int64_t have, const Step& step) { return have < step.cpu; });
-  return after == begin ? 0 : after[-1].scarce;
-}
-
-std::int64_t Fragments::filled(const Pattern& pattern, const Kinds& kinds, std::int64_t fit,
-                               std::int64_t cpu) {
+std::int64_t Fragments::filled(std::span<const Step> steps, std::int64_t fit, std::int64_t cpu) {
   std::int64_t sum = 0;
-  if (fit <= 4) {
-    // A kind fits n times where it needs no more than an n-th of the CPU.
-    for (std::int64_t n = 1; n <= fit; ++n) sum += within(pattern, kinds, cpu / n);
-    return sum;
-  }
-  std::int64_t before = 0;
-  for (std::uint32_t s = kinds.begin; s < kinds.end && pattern.steps[s].cpu <= cpu; ++s) {
-    const Step& step = pattern.steps[s];
-    sum += (step.scarce - before) * (step.cpu == 0 ? fit : std::min(fit, cpu / step.cpu));
-    before = step.scarce;
+  std::int64_t n = 1;
+  // Less CPU from step to step, so that no fewer slots fit.
+  for (std::size_t at = steps.size(); at > 0; --at) {
+    const Step& step = steps[at - 1];
+    while (n < fit && (n + 1) * step.cpu <= cpu) ++n;
+    if (n == fit) return sum + step.scarce * fit;
+    sum += (step.scarce - (at > 1 ? steps[at - 2].scarce : 0)) * n;
   }
   return sum;
 }
@@ -349,8 +337,13 @@ std::int64_t Fragments::usable(const NodeTable& nodes, PatternId id, DeviceState
       sum += kinds.scarce * (kOnce * once + fit * slot);
       continue;
     }
-    const std::int64_t some = within(pattern, kinds, cpu);
-    sum += some * kOnce * once + (fit == 1 ? some : filled(pattern, kinds, fit, cpu)) * slot;
+    const std::span<const Step> all{pattern.steps.data() + kinds.begin, kinds.end - kinds.begin};
+    const auto after = std::upper_bound(all.begin(), all.end(), cpu,
+                                        [](std::int64_t c, const Step& step) { return c < step.cpu; });
+    if (after == all.begin()) continue;
+    const std::span<const Step> some{all.begin(), after};
+    const std::int64_t scarce = some.back().scarce;
+    sum += scarce * kOnce * once + (fit == 1 ? scarce : filled(some, fit, cpu)) * slot;
   }
   return sum;
 }

@@ -169,10 +169,9 @@ class Fragments {
   // By kind, what slots of it alone could fill in the whole cluster, as it is or with nothing running; thousandths.
   std::vector<std::int64_t> room(const NodeTable& nodes, bool empty);
   Pattern make_pattern(std::uint64_t bits) const;
-  // The weights of the kinds, each as often as it fits: `fit` times at most, and as long as the CPU lasts.
-  static std::int64_t filled(const Pattern& pattern, const Kinds& kinds, std::int64_t fit, std::int64_t cpu);
-  // The weights of the kinds that need no more CPU than this.
-  static std::int64_t within(const Pattern& pattern, const Kinds& kinds, std::int64_t cpu);
+  // The weights of the kinds of these steps, each as often as it fits: `fit` times at most, and as long as the CPU lasts, which
+  // suffices for one of each.
+  static std::int64_t filled(std::span<const Step> steps, std::int64_t fit, std::int64_t cpu);
   std::span<const Have> profile(const NodeTable& nodes, DeviceStateId state);
 
   std::vector<Ask> asks_;
