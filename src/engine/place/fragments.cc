@@ -203,7 +203,7 @@ void Fragments::weigh(const NodeTable& nodes) {
 bool Fragments::drifted(const NodeTable& nodes) const {
   const std::int64_t idle = nodes.device_capacity() - nodes.device_use();
   const std::int64_t change = idle > idle_ ? idle - idle_ : idle_ - idle;
-  return !kinds_.empty() && change > std::max(idle_ / 8, devices_ / 32);
+  return !kinds_.empty() && change > std::max(idle_ / 4, devices_ / 16);
 }
 
 // All whereabouts that have a bit, needed by the present mix or not: they may be needed again.

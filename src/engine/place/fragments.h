@@ -13,7 +13,7 @@
 //   - The room that is left makes it a bid price (Talluri and van Ryzin, "An Analysis of Bid-Price Controls for Network Revenue
 //     Management", 1998): room that few nodes have is dear, room that plenty of others have is cheap. A model of which there
 //     is little, a node with much CPU and a node that is wholly free are cases of the same thing.
-// The room is counted again when the idle devices have changed by an eighth, and by 1/32 of all devices at least (weigh()).
+// The room is counted again when the idle devices have changed by a quarter, and by 1/16 of all devices at least (weigh()).
 //
 // A live mix does not know what has not come yet (Mix::unseen). It expects a ladder of kinds: 1/4, 1/2, 1, 2, 4, ... devices up
 // to what the largest node has, each size with 1/8, 2/8, ... 8/8 of the CPU that there is for so many devices in the cluster, and
