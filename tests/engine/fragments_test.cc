@@ -323,7 +323,7 @@ TEST(Fragments, WholeNodesAreExpectedBeforeAnybodyHasAskedForThem) {
 
 TEST(Fragments, RoomIsDearerTheLessIsLeft) {
   FewLarge c;
-  const NodeId other = c.node("y", 8, 128);
+  const std::vector<NodeId> others{c.node("x", 8, 128), c.node("y", 8, 128)};
   const Shape eight = c.shape(100'000, 8, 1000);
   c.fragments.use(mix_of({{c.one, 40}, {eight, 1}}), c.nodes);
   const auto worth = [&] {
@@ -334,12 +334,12 @@ TEST(Fragments, RoomIsDearerTheLessIsLeft) {
   const std::int64_t before = worth();
   EXPECT_GT(before, 0);
   EXPECT_FALSE(c.fragments.drifted(c.nodes));
-  c.nodes.charge(other, eight, 0xff, kBothPlanes, +1);
+  for (const NodeId other : others) c.nodes.charge(other, eight, 0xff, kBothPlanes, +1);
   ASSERT_TRUE(c.fragments.drifted(c.nodes));
   c.fragments.weigh(c.nodes);
   EXPECT_FALSE(c.fragments.drifted(c.nodes));
   EXPECT_GT(worth(), before);
-  c.nodes.charge(other, eight, 0xff, kBothPlanes, -1);
+  for (const NodeId other : others) c.nodes.charge(other, eight, 0xff, kBothPlanes, -1);
   ASSERT_TRUE(c.fragments.drifted(c.nodes));
   c.fragments.weigh(c.nodes);
   EXPECT_EQ(worth(), before);
