@@ -37,6 +37,8 @@ struct Options {
   std::string lease_name = "berth";
   int lease_seconds = 15;
   std::string http = "127.0.0.1:10261";
+  std::string health = "off";
+  std::string metrics = "off";
   std::string decision_log;
   std::string log_level = "info";
   int gang_deadline_s = 30;
@@ -100,6 +102,8 @@ Result<scheduler::SchedulerOptions> to_scheduler_options(const Options& o) {
   out.leader.renew_deadline = out.leader.lease_duration * 2 / 3;
   out.leader.retry_period = out.leader.lease_duration * 2 / 15;
   BERTH_ASSIGN(out.http, parse_address_or_off("--http-address", o.http, "127.0.0.1:10261"));
+  BERTH_ASSIGN(out.health, parse_address_or_off("--health-address", o.health, "0.0.0.0:10263"));
+  BERTH_ASSIGN(out.metrics, parse_address_or_off("--metrics-address", o.metrics, "0.0.0.0:10264"));
   BERTH_ASSIGN(out.visibility, to_visibility_options(o));
   out.decision_log = o.decision_log;
   out.follower = o.follower;
@@ -135,6 +139,8 @@ int run(const Options& o) {
   spdlog::info("scheduling on {} (from {}) for {}", config->server, config->source, fmt::join(o.names, ", "));
   if (scheduler->http_port() != 0)
     spdlog::info("health, metrics and questions on port {}", scheduler->http_port());
+  if (scheduler->health_port() != 0) spdlog::info("health alone on port {}", scheduler->health_port());
+  if (scheduler->metrics_port() != 0) spdlog::info("metrics alone on port {}", scheduler->metrics_port());
   if (scheduler->visibility_port() != 0)
     spdlog::info("pending workloads for API servers at https port {}, once its certificate is there",
                  scheduler->visibility_port());
@@ -226,9 +232,18 @@ void register_scheduler(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(3, 3600))
       ->capture_default_str();
   command
-      ->add_option(
-          "--http-address", o->http,
-          "ADDRESS:PORT of /healthz, /readyz, /metrics, /explain?workload=UID and /debug/state; off for none")
+      ->add_option("--http-address", o->http,
+                   "ADDRESS:PORT of /healthz, /readyz, /metrics, /explain?workload=UID and /debug/state; an "
+                   "address of "
+                   "loopback, since answers name workloads of all namespaces; off for none")
+      ->capture_default_str();
+  command
+      ->add_option("--health-address", o->health,
+                   "ADDRESS:PORT of /healthz and /readyz alone, for the kubelet's probes; off for none")
+      ->capture_default_str();
+  command
+      ->add_option("--metrics-address", o->metrics,
+                   "ADDRESS:PORT of /metrics alone, for Prometheus; off for none")
       ->capture_default_str();
   command
       ->add_option(

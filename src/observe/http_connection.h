@@ -58,8 +58,8 @@ class HttpConnection {
   int fd() const { return socket_.fd(); }
   short wants() const { return wants_; }  // POLLIN or POLLOUT
   Clock::time_point deadline() const { return deadline_; }
-  // It has had its answer and may send another request.
-  bool is_idle() const { return idle_; }
+  // It has its answer, whether or not it may send another request.
+  bool is_answered() const { return idle_ || phase_ == Phase::kEnd; }
 
   // Goes on as far as it can; false when it is finished.
   bool serve();

@@ -112,6 +112,7 @@ struct Headers {
   bool lengths_differ = false;
   bool encoded = false;  // Transfer-Encoding: its length is not known
   bool expects = false;
+  int hosts = 0;
   std::string_view connection;
 };
 
@@ -127,6 +128,8 @@ Headers read_headers(std::string_view lines) {
       out.length = value;
     } else if (same_word(name, "transfer-encoding")) {
       out.encoded = true;
+    } else if (same_word(name, "host")) {
+      ++out.hosts;
     } else if (same_word(name, "expect")) {
       out.expects = true;
     } else if (same_word(name, "connection")) {
@@ -163,30 +166,35 @@ HttpFrame http_frame(std::string_view head, std::size_t most_body_bytes) {
   const auto headers = read_headers(lines);
   const bool post = first.starts_with("POST ");
   out.keeps_open = first.ends_with("HTTP/1.1") && !same_word(headers.connection, "close");
-  // What does not take bodies says so itself (405).
-  if (most_body_bytes == 0 || !post) {
-    out.keeps_open = out.keeps_open && !post && !headers.length && !headers.encoded;
-    return out;
-  }
   const auto refuse = [&](int status, std::string words) {
     out.keeps_open = false;
     out.refused = http_bytes(text(status, std::move(words)), true);
     return out;
   };
+  if (first.ends_with("HTTP/1.1") && headers.hosts != 1) {
+    return refuse(400, "a request of HTTP/1.1 has exactly one Host line");
+  }
+  std::size_t length = 0;
+  bool too_long = false;
+  if (headers.length) {
+    const char* end = headers.length->data() + headers.length->size();
+    const auto [at, error] = std::from_chars(headers.length->data(), end, length);
+    if (headers.lengths_differ || headers.length->empty() || at != end ||
+        error == std::errc::invalid_argument) {
+      return refuse(400, "Content-Length must be one number of bytes");
+    }
+    too_long = error != std::errc() || length > most_body_bytes;
+  }
+  // The handler's answer to a method that has no body here is 405.
+  if (most_body_bytes == 0 || !post) {
+    out.keeps_open = out.keeps_open && !post && !headers.length && !headers.encoded;
+    return out;
+  }
   if (headers.expects) return refuse(417, "send the body without waiting: no Expect is served");
   if (headers.encoded || !headers.length) {
     return refuse(411, "say how long the body is (Content-Length): encodings of unknown length are not read");
   }
-  const char* end = headers.length->data() + headers.length->size();
-  std::size_t length = 0;
-  const auto [at, error] = std::from_chars(headers.length->data(), end, length);
-  if (headers.lengths_differ || headers.length->empty() || at != end ||
-      error == std::errc::invalid_argument) {
-    return refuse(400, "Content-Length must be one number of bytes");
-  }
-  if (error != std::errc() || length > most_body_bytes) {
-    return refuse(413, fmt::format("the body must be at most {} bytes long", most_body_bytes));
-  }
+  if (too_long) return refuse(413, fmt::format("the body must be at most {} bytes long", most_body_bytes));
   out.body_bytes = length;
   return out;
 }

@@ -31,9 +31,9 @@ struct HttpRoutes {
   std::map<std::string, HttpHandler> under;
 };
 
-// What the head says about the rest of the request. `refused` is the whole answer to one that is not read on: a body without
-// a length (411), a wrong length (400), one above `most_body_bytes` (413), one that waits to be asked for (417). Bodies of other
-// methods than POST are not read; their connection is not kept.
+// The rest of the request, as its head tells it. `refused` is the whole answer to one that is not read on: HTTP/1.1 without exactly
+// one Host or with a wrong length (400), a body without a length (411), one above `most_body_bytes` (413), one that waits to be
+// asked for (417). Bodies of other methods than POST are not read; their connection is not kept.
 struct HttpFrame {
   std::size_t body_bytes = 0;
   bool keeps_open = false;  // the client may send another request on this connection

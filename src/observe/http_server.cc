@@ -24,6 +24,10 @@
 namespace berth::observe {
 namespace {
 
+constexpr int kBacklog = 1024;
+// Between two looks at the connections that are there, as a part of the most that there may be.
+constexpr std::size_t kAcceptedPart = 4;
+
 tl::unexpected<Error> socket_error(std::string_view doing, const HttpOptions& options) {
   return fail(ErrorCode::kUnavailable, "cannot {} {} port {}: {}", doing, options.address, options.port,
               std::strerror(errno));
@@ -51,7 +55,7 @@ Result<Socket> listen_on(const HttpOptions& options, std::uint16_t& port) {
   const int yes = 1;
   (void)::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
   if (::bind(socket.fd(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
-      ::listen(socket.fd(), 64) != 0) {
+      ::listen(socket.fd(), kBacklog) != 0) {
     return socket_error("listen on", options);
   }
   if (::getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&address), &length) != 0) {
@@ -83,9 +87,7 @@ struct HttpServer::Impl {
     for (;;) {
       polls.clear();
       polls.push_back({wake.fd(), POLLIN, 0});
-      const bool room =
-          connections.size() < shared.options.most_connections || oldest_idle() != connections.end();
-      polls.push_back({room ? listener.fd() : -1, POLLIN, 0});
+      polls.push_back({listener.fd(), POLLIN, 0});
       for (const auto& c : connections) polls.push_back({c.fd(), c.wants(), 0});
       if (::poll(polls.data(), polls.size(), wait_ms()) < 0 && errno != EINTR) return;
       if (polls[0].revents != 0) return;
@@ -94,7 +96,9 @@ struct HttpServer::Impl {
         const bool done = at->revents != 0 ? !it->serve() : HttpConnection::Clock::now() >= it->deadline();
         it = done ? connections.erase(it) : std::next(it);
       }
-      if (polls[1].revents != 0) accept_one();
+      if (polls[1].revents == 0) continue;
+      for (std::size_t i = 0; i <= shared.options.most_connections / kAcceptedPart && accept_one(); ++i) {
+      }
     }
   }
 
@@ -108,30 +112,31 @@ struct HttpServer::Impl {
     return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
   }
 
-  std::list<HttpConnection>::iterator oldest_idle() {
-    auto out = connections.end();
-    for (auto it = connections.begin(); it != connections.end(); ++it) {
-      if (it->is_idle() && (out == connections.end() || earlier(*it, *out))) out = it;
-    }
-    return out;
+  // The one that a new connection takes the place of: of those that have their answer the oldest, else the oldest of all. So
+  // connections that send nothing, or slowly, keep no other out.
+  std::list<HttpConnection>::iterator least_needed() {
+    return std::min_element(connections.begin(), connections.end(), [](const auto& a, const auto& b) {
+      return a.is_answered() != b.is_answered() ? a.is_answered() : earlier(a, b);
+    });
   }
 
-  void accept_one() {
-    const bool full = connections.size() >= shared.options.most_connections;
-    const auto idle = full ? oldest_idle() : connections.end();
-    if (full && idle == connections.end()) return;
+  // Takes one that waits in the kernel's backlog; false where none does.
+  bool accept_one() {
     Socket socket(::accept4(listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (socket.fd() < 0) return;
+    if (socket.fd() < 0) return false;
     // Answers are written whole: waiting for more of them would only delay their last part.
     const int yes = 1;
     (void)::setsockopt(socket.fd(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
     std::unique_ptr<TlsSession> tls;
     if (shared.options.tls != nullptr) {
       tls = shared.options.tls->session(socket.fd());
-      if (tls == nullptr) return;
+      if (tls == nullptr) return true;
     }
-    if (full) connections.erase(idle);
+    if (connections.size() >= shared.options.most_connections) connections.erase(least_needed());
     connections.emplace_back(std::move(socket), std::move(tls), shared);
+    // A request that came along with its connection is answered before a later connection takes its place.
+    if (!connections.back().serve()) connections.pop_back();
+    return true;
   }
 
   static bool earlier(const HttpConnection& a, const HttpConnection& b) {
@@ -165,6 +170,14 @@ Result<HttpServer> HttpServer::start(const HttpOptions& options, HttpRoutes rout
 bool is_ip_address(const std::string& text) {
   in6_addr any{};
   return inet_pton(AF_INET, text.c_str(), &any) == 1 || inet_pton(AF_INET6, text.c_str(), &any) == 1;
+}
+
+bool is_loopback(const std::string& address) {
+  in_addr four{};
+  if (inet_pton(AF_INET, address.c_str(), &four) == 1) return ntohl(four.s_addr) >> 24 == 127;
+  in6_addr six{};
+  if (inet_pton(AF_INET6, address.c_str(), &six) != 1) return false;
+  return IN6_IS_ADDR_LOOPBACK(&six) || (IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == 127);
 }
 
 std::uint16_t HttpServer::port() const {

@@ -1,7 +1,7 @@
 // A small HTTP/1.1 server for health, metrics, questions, and the reviews of the admission webhook: GET and HEAD of a few paths,
 // and POST where a path takes it, over TLS where it is given a certificate.
 //
-// Bounds, all of them: connections (more wait in the kernel's backlog, or take the place of an idle one), bytes of a request's head
+// Bounds, all of them: connections (one more takes the place of one that has its answer, else of the oldest), bytes of a request's head
 // and body, bytes of all requests that are being read, and the time from the connection (handshake included), or from the first byte of a
 // further request, to the last byte of its answer. (The library that Debian ships, cpp-httplib 0.11, bounds neither the number of
 // header lines nor the whole time of a request, which is why this is written out here.) What is sent before the answer
@@ -31,7 +31,7 @@ namespace berth::observe {
 struct HttpOptions {
   std::string address = "127.0.0.1";  // an IPv4 or IPv6 address; "0.0.0.0" or "::" = every interface
   std::uint16_t port = 0;             // 0 = any free one
-  std::size_t most_connections = 64;
+  std::size_t most_connections = 256;
   std::size_t most_head_bytes = 8192;
   std::size_t most_body_bytes = 0;  // of a POST; 0 = none is read
   std::size_t most_held_bytes = std::size_t{64} << 20;
@@ -43,6 +43,8 @@ struct HttpOptions {
 
 // IPv4 or IPv6, without a port.
 bool is_ip_address(const std::string& text);
+// 127.0.0.0/8 and ::1, also where IPv6 wraps the former.
+bool is_loopback(const std::string& address);
 
 class HttpServer {
  public:

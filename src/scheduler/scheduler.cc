@@ -116,6 +116,10 @@ std::function<TimeMs()> steady_wall_clock() {
   return [offset = kube::wall_us() / 1000 - kube::boottime_ms()] { return offset + kube::boottime_ms(); };
 }
 
+std::uint16_t port_of(const std::optional<observe::HttpServer>& server) {
+  return server ? server->port() : std::uint16_t{0};
+}
+
 }  // namespace
 
 struct Scheduler::Impl {
@@ -128,6 +132,8 @@ struct Scheduler::Impl {
   std::optional<Questions> questions;
   std::unique_ptr<kube::Transport> transport;
   std::optional<observe::HttpServer> http;
+  std::optional<observe::HttpServer> health;
+  std::optional<observe::HttpServer> metrics_server;
   std::unique_ptr<Visibility> visibility;
 
   std::mutex mutex;
@@ -147,6 +153,7 @@ struct Scheduler::Impl {
     const std::lock_guard lock(mutex);
     return stopping || lost;
   }
+  Status listen();
   observe::Observation observation();
   std::string metrics_text();
 };
@@ -164,10 +171,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(const kube::ClusterConfig& 
   if (o.follower) impl->follower = std::make_unique<observe::Follower>(o.engine);
   impl->questions.emplace(impl->inbox, impl->follower.get());
   BERTH_ASSIGN(impl->transport, kube::Transport::create(config, o.transport));
-  if (o.http) {
-    BERTH_ASSIGN(impl->http, observe::HttpServer::start(
-                                 *o.http, {.get = observe::serve_observation(impl->observation())}));
-  }
+  BERTH_TRY(impl->listen());
   if (o.visibility) {
     o.visibility->ns = o.leader.ns;
     BERTH_ASSIGN(impl->visibility,
@@ -192,7 +196,13 @@ std::uint16_t Scheduler::visibility_port() const {
   return impl_->visibility ? impl_->visibility->port() : std::uint16_t{0};
 }
 std::uint16_t Scheduler::http_port() const {
-  return impl_->http ? impl_->http->port() : std::uint16_t{0};
+  return port_of(impl_->http);
+}
+std::uint16_t Scheduler::health_port() const {
+  return port_of(impl_->health);
+}
+std::uint16_t Scheduler::metrics_port() const {
+  return port_of(impl_->metrics_server);
 }
 
 void Scheduler::stop() {
@@ -409,6 +419,33 @@ std::string Scheduler::Impl::metrics_text() {
     });
   }
   return metrics.text();
+}
+
+Status Scheduler::Impl::listen() {
+  const auto serve = [](observe::Observation pages) {
+    return observe::HttpRoutes{.get = observe::serve_observation(std::move(pages))};
+  };
+  const observe::Observation all = observation();
+  if (options.http) {
+    if (!observe::is_loopback(options.http->address)) {
+      return fail(
+          ErrorCode::kInvalid,
+          "--http-address {}: its pages name the workloads of all namespaces, so it listens on loopback "
+          "only (kubectl port-forward reaches it). Probes: --health-address; Prometheus: --metrics-address",
+          options.http->address);
+    }
+    BERTH_ASSIGN(http, observe::HttpServer::start(*options.http, serve(all)));
+  }
+  if (options.health) {
+    BERTH_ASSIGN(health, observe::HttpServer::start(*options.health,
+                                                    serve({.healthy = all.healthy, .ready = all.ready})));
+  }
+  if (options.metrics) {
+    observe::Observation pages;
+    pages.metrics = all.metrics;
+    BERTH_ASSIGN(metrics_server, observe::HttpServer::start(*options.metrics, serve(std::move(pages))));
+  }
+  return {};
 }
 
 observe::Observation Scheduler::Impl::observation() {

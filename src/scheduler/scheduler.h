@@ -42,7 +42,12 @@ struct SchedulerOptions {
       200;  // of Kueue's objects; a tenth of it while binds are on their way
   bool leader_elect = true;
   kube::LeaderOptions leader;  // identity and callbacks are filled in
+  // Pages that name workloads of all namespaces: create() refuses another address than one of loopback. They have health and
+  // metrics, too.
   std::optional<observe::HttpOptions> http;
+  // Each with its own thread and its own bound on connections, so that no other client keeps a probe out.
+  std::optional<observe::HttpOptions> health;   // /healthz, /readyz
+  std::optional<observe::HttpOptions> metrics;  // /metrics
   std::optional<VisibilityOptions> visibility;  // needs the follower; the namespace is filled in
   std::string decision_log;                     // path; empty: none
   bool follower = true;  // answers questions; without it /explain and the gauges of queues are missing
@@ -68,8 +73,10 @@ class Scheduler {
   bool is_leader() const;
   // Whether decisions are being made: leader, all lists read, recovered.
   bool is_deciding() const;
-  // Of the HTTP server; 0 where there is none.
+  // Of the HTTP servers; 0 where there is none.
   std::uint16_t http_port() const;
+  std::uint16_t health_port() const;
+  std::uint16_t metrics_port() const;
   std::uint16_t visibility_port() const;
 
  private:

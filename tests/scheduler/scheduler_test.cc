@@ -178,10 +178,13 @@ TEST(Scheduler, BindsWhoseAnswersAreLostAreFoundOut) {
 }
 
 // GET of a path of the scheduler's own HTTP server.
-kube::Response ask(const Running& running, const std::string& path) {
+kube::Response ask_port(std::uint16_t port, const std::string& path) {
   kube::ClusterConfig config;
-  config.server = fmt::format("http://127.0.0.1:{}", running.scheduler->http_port());
+  config.server = fmt::format("http://127.0.0.1:{}", port);
   return (*kube::Transport::create(config))->call({.path = path});
+}
+kube::Response ask(const Running& running, const std::string& path) {
+  return ask_port(running.scheduler->http_port(), path);
 }
 
 TEST(Scheduler, AnswersQuestionsAboutItself) {
@@ -206,6 +209,37 @@ TEST(Scheduler, AnswersQuestionsAboutItself) {
   EXPECT_EQ(ask(running, "/readyz").status, 200);
   EXPECT_NE(ask(running, "/metrics").body.find("berth_slots_started_total 1"), std::string::npos);
   EXPECT_NE(ask(running, "/debug/state").body.find("\"nodes\""), std::string::npos);
+}
+
+TEST(Scheduler, ProbesAndMetricsHaveServersOfTheirOwnThatTellNothingElse) {
+  FakeApiServer api;
+  SchedulerOptions options = quick();
+  options.health = observe::HttpOptions{};
+  options.metrics = observe::HttpOptions{};
+  Running running(api, std::move(options));
+  ASSERT_TRUE(wait_for([&] { return running.scheduler->is_deciding(); }));
+  const auto status = [](std::uint16_t port, const std::string& path) { return ask_port(port, path).status; };
+  const std::uint16_t health = running.scheduler->health_port();
+  const std::uint16_t metrics = running.scheduler->metrics_port();
+  EXPECT_EQ(status(health, "/healthz"), 200);
+  EXPECT_EQ(status(health, "/readyz"), 200);
+  EXPECT_EQ(status(metrics, "/metrics"), 200);
+  for (const char* path : {"/explain?workload=x", "/debug/state"}) {
+    EXPECT_EQ(status(health, path), 404) << path;
+    EXPECT_EQ(status(metrics, path), 404) << path;
+  }
+  EXPECT_EQ(status(health, "/metrics"), 404);
+  EXPECT_EQ(running.scheduler->http_port(), 0);
+}
+
+TEST(Scheduler, PagesThatNameWorkloadsAreOnLoopbackOnly) {
+  FakeApiServer api;
+  SchedulerOptions options = quick();
+  options.http = observe::HttpOptions{.address = "0.0.0.0"};
+  const auto created = Scheduler::create(api.config(), std::move(options));
+  ASSERT_FALSE(created);
+  EXPECT_EQ(created.error().code, ErrorCode::kInvalid);
+  EXPECT_NE(created.error().message.find("--health-address"), std::string::npos) << created.error().message;
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ class WebhookTest : public ::testing::Test {
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-    const std::string request = "GET " + path + " HTTP/1.1\r\n\r\n";
+    const std::string request = "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n";
     EXPECT_EQ(::send(fd, request.data(), request.size(), MSG_NOSIGNAL), static_cast<ssize_t>(request.size()));
     std::string out;
     char block[4096];
@@ -105,7 +105,7 @@ TEST_F(WebhookTest, AnswersReviewsOnAConnectionThatIsKept) {
     EXPECT_THAT(answer, AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("\"patchType\":\"JSONPatch\""))) << size;
   }
   EXPECT_THAT(client.review("{"), AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("\"kind\":\"Status\"")));
-  EXPECT_THAT(client.ask("GET /healthz HTTP/1.1\r\n\r\n"), HasSubstr("ok"));
+  EXPECT_THAT(client.ask("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), HasSubstr("ok"));
   const auto metrics = plain(webhook->http_port(), "/metrics");
   EXPECT_THAT(metrics, HasSubstr("berth_webhook_reviews_total{outcome=\"changed\"} 6"));
   EXPECT_THAT(metrics, HasSubstr("berth_webhook_reviews_total{outcome=\"unreadable\"} 1"));
