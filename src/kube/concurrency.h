@@ -5,6 +5,10 @@
 // fifth, at most once per average latency, above max(shrink_above, 10 x best); it is halved, at most once per tenth of a
 // second, on a refusal. `best` is the least latency of the last 10 to 20 seconds. Pure: time is given.
 //
+// An API server may be slow because of others. Then fewer writes in flight make it no quicker, and only less gets done. So latency
+// does not hold the limit below the writes in flight that `least_per_second` takes: that rate times the average latency (Little's law),
+// at most half of `most`. Below that the limit grows by one per round, whatever the latency. A refusal halves it all the same.
+//
 // grow_below is well above the latency of one write alone: the API server and etcd spend less on each of a hundred writes
 // than on each of ten, since they commit and send together (`bench_live --contenders blind --in-flight N` shows it).
 #pragma once
@@ -22,6 +26,7 @@ struct ConcurrencyOptions {
   double most = 256;
   DurationMs grow_below = 100;
   DurationMs shrink_above = 250;
+  double least_per_second = 50;
 };
 
 class Concurrency {
@@ -39,6 +44,7 @@ class Concurrency {
  private:
   void note_best(Nanos now, Nanos latency);
   Nanos best() const;
+  double needed() const;
 
   ConcurrencyOptions options_;
   double limit_;

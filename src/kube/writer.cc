@@ -13,6 +13,7 @@ namespace {
 struct Pending {
   Write write;
   WriteDone done;
+  Nanos since = 0;
   Nanos due = 0;
   std::uint32_t attempts = 0;
   std::uint32_t failures = 0;
@@ -22,6 +23,9 @@ struct Pending {
 using PendingPtr = std::shared_ptr<Pending>;
 
 constexpr DurationMs kSweep = 500;
+// Least parts of what is sent, of the classes behind the first.
+constexpr std::size_t kParts = 16;
+constexpr std::array<std::size_t, kWriteClasses> kLeastParts = {0, 3, 1};
 
 }  // namespace
 
@@ -41,6 +45,7 @@ struct Writer::Impl : std::enable_shared_from_this<Writer::Impl> {
   std::unordered_map<std::string, PendingPtr> by_key;  // those that wait in a queue
   std::unordered_set<PendingPtr> out;                  // in flight or waiting for another try
   std::array<std::size_t, kWriteClasses> in_flight{};
+  std::array<std::size_t, kWriteClasses> owed{};  // parts, to classes that wait while others are sent
   Nanos paused_until = 0;
   bool pause_timer = false;
   bool sweep_timer = false;
@@ -53,11 +58,15 @@ struct Writer::Impl : std::enable_shared_from_this<Writer::Impl> {
   void note_limit() {
     stats.limit.store(static_cast<std::uint64_t>(concurrency.limit()), std::memory_order_relaxed);
   }
-  void note_queue(std::size_t c) { stats.queued[c].store(queues[c].size(), std::memory_order_relaxed); }
+  void note_queue(std::size_t c) {
+    stats.queued[c].store(queues[c].size(), std::memory_order_relaxed);
+    stats.oldest[c].store(queues[c].empty() ? 0 : queues[c].front()->since, std::memory_order_relaxed);
+  }
 
   void end(const PendingPtr& pending, WriteResult result) {
     if (std::exchange(pending->ended, true)) return;
     result.attempts = pending->attempts;
+    result.maybe_done = result.maybe_done || pending->maybe_done;
     switch (result.outcome) {
       case Outcome::kOk:
         stats.ok.fetch_add(1, std::memory_order_relaxed);
@@ -96,6 +105,7 @@ struct Writer::Impl : std::enable_shared_from_this<Writer::Impl> {
       if (const auto it = by_key.find(pending->write.replace_key); it != by_key.end()) {
         // The newer one takes the place of the older one in the queue.
         std::swap(*it->second, *pending);
+        std::swap(it->second->since, pending->since);  // it waits since the older one came
         return end_as(pending, Outcome::kDropped, "Superseded",
                       "a newer write of the same object replaced this one");
       }
@@ -122,24 +132,33 @@ struct Writer::Impl : std::enable_shared_from_this<Writer::Impl> {
     if (!pending.write.replace_key.empty()) by_key.erase(pending.write.replace_key);
   }
 
+  // Lower classes leave room, so that a bind that comes now need not wait for their answers.
+  bool may_send(std::size_t c, std::size_t limit) const {
+    if (queues[c].empty()) return false;
+    if (c >= 1 && in_flight[1] + in_flight[2] >= std::max<std::size_t>(1, limit / 2)) return false;
+    return c != 2 || in_flight[2] < std::max<std::size_t>(1, limit / 4);
+  }
+
   // The next write that may be sent now, or nothing.
   PendingPtr next() {
     const auto limit = static_cast<std::size_t>(concurrency.limit());
     if (total() >= limit) return nullptr;
+    std::size_t first = kWriteClasses;  // the highest that may be sent, or one that is owed its share
     for (std::size_t c = 0; c < kWriteClasses; ++c) {
-      auto& queue = queues[c];
-      if (queue.empty()) continue;
-      // Lower classes leave room, so that a bind that comes now need not wait for their answers.
-      const std::size_t low = in_flight[1] + in_flight[2];
-      if (c >= 1 && low >= std::max<std::size_t>(1, limit / 2)) return nullptr;
-      if (c == 2 && in_flight[2] >= std::max<std::size_t>(1, limit / 4)) return nullptr;
-      PendingPtr pending = std::move(queue.front());
-      queue.pop_front();
-      note_queue(c);
-      forget_key(*pending);
-      return pending;
+      if (queues[c].empty()) owed[c] = 0;
+      if (!may_send(c, limit)) continue;
+      if (first == kWriteClasses || (owed[c] >= kParts && owed[c] > owed[first])) first = c;
     }
-    return nullptr;
+    if (first == kWriteClasses) return nullptr;
+    owed[first] -= std::min(owed[first], kParts);
+    for (std::size_t c = 0; c < kWriteClasses; ++c) {
+      if (c != first && !queues[c].empty()) owed[c] = std::min(owed[c] + kLeastParts[c], 2 * kParts);
+    }
+    PendingPtr pending = std::move(queues[first].front());
+    queues[first].pop_front();
+    note_queue(first);
+    forget_key(*pending);
+    return pending;
   }
 
   void pump() {
@@ -229,6 +248,7 @@ struct Writer::Impl : std::enable_shared_from_this<Writer::Impl> {
     result.outcome = classify(response);
     result.status = response.status;
     result.latency = response.latency;
+    result.maybe_done = response.resent;
     ApiStatus status;
     if (response.status != 0 && !response.ok()) {
       if (parse_api_status(response.body, status)) {
@@ -344,7 +364,8 @@ Writer::~Writer() {
 
 void Writer::submit(Write write, WriteDone done) {
   auto pending = std::make_shared<Pending>();
-  pending->due = boottime_ns() + write.deadline * kNanosPerMs;
+  pending->since = boottime_ns();
+  pending->due = pending->since + write.deadline * kNanosPerMs;
   pending->write = std::move(write);
   pending->done = std::move(done);
   IoLoop& loop = impl_->transport.loop();

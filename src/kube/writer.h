@@ -1,8 +1,9 @@
 // Writes to the API server: many in flight, as many as the server bears, the important ones first.
 //
 // Concurrency adapts (AIMD): it grows while answers are quick, shrinks when latency rises, and is halved on 429 and 5xx;
-// Retry-After stops all writes for that long. Classes have strict priority; statuses and events only use what binds
-// and deletes leave, so that a bind never waits behind an event. The event queue is bounded and drops its oldest.
+// Retry-After stops all writes for that long. Binds and deletes come first, but every class has a least share of what is sent while
+// it waits: three of sixteen for statuses, one for events. So a bind hardly waits behind an event, and no stream of binds holds
+// a status up for longer than sixteen writes for each write before it. The event queue is bounded and drops its oldest.
 //
 // A failed write is tried again, with back-off, within its deadline, when trying again is safe: when it certainly was
 // not executed (429, no connection), or when it is marked idempotent. A write that may have been executed and is not
@@ -56,6 +57,8 @@ struct WriteResult {
   std::string body;            // of a success
   std::uint32_t attempts = 0;  // times it was sent
   Nanos latency = 0;           // of the last attempt
+  // An earlier attempt may have been executed, so a refusal may be the answer to that: read the object back.
+  bool maybe_done = false;
 };
 using WriteDone = std::function<void(WriteResult&&)>;
 
@@ -75,6 +78,8 @@ struct WriterStats {
       failed{0};
   std::atomic<std::uint64_t> in_flight{0}, limit{0};
   std::array<std::atomic<std::uint64_t>, kWriteClasses> queued{};
+  // When the write that waits longest in the queue of this class was given to submit(); 0: none waits. On the clock of boottime_ns().
+  std::array<std::atomic<Nanos>, kWriteClasses> oldest{};
 };
 
 class Writer {

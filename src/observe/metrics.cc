@@ -100,6 +100,13 @@ struct Metrics::Impl {
       counters(registry, "berth_api_writes_total", "Writes to the API by kind and outcome.");
   Family<Gauge>& queue_depth =
       gauges(registry, "berth_queue_depth", "Entries that wait between the parts of the live loop.");
+  Family<Gauge>& oldest_write = gauges(registry, "berth_api_write_oldest_seconds",
+                                       "How long the write that waits longest has waited, by class.");
+  Gauge& writes_in_flight =
+      gauges(registry, "berth_api_writes_in_flight", "Writes on their way to the API server.").Add({});
+  Gauge& write_limit =
+      gauges(registry, "berth_api_write_limit", "Writes that may be in flight, as the API server bears them.")
+          .Add({});
   Family<Gauge>& unreadable =
       gauges(registry, "berth_unreadable_objects", "Objects with a field that cannot be read, by kind.");
   Gauge& leader = gauges(registry, "berth_leader", "1 while this process decides.").Add({});
@@ -143,6 +150,14 @@ void Metrics::wrote(std::string_view kind, WriteOutcome outcome) {
 
 void Metrics::set_queue_depth(std::string_view stage, std::size_t entries) {
   impl_->queue_depth.Add({{"stage", std::string(stage)}}).Set(static_cast<double>(entries));
+}
+
+void Metrics::set_oldest_write(std::string_view write_class, double seconds) {
+  impl_->oldest_write.Add({{"class", std::string(write_class)}}).Set(seconds);
+}
+void Metrics::set_writes_in_flight(std::uint64_t now, std::uint64_t limit) {
+  impl_->writes_in_flight.Set(static_cast<double>(now));
+  impl_->write_limit.Set(static_cast<double>(limit));
 }
 
 void Metrics::set_leader(bool leader) {

@@ -9,6 +9,9 @@
 //   berth_bind_seconds         histogram                            from the decision to the acknowledged bind
 //   berth_api_writes_total     counter    kind, outcome             writes to the API: ok, conflict, ...
 //   berth_queue_depth          gauge      stage                     entries between parts of the live loop
+//   berth_api_write_oldest_seconds  gauge  class                    how long the oldest waiting write has waited
+//   berth_api_writes_in_flight gauge                                writes on their way
+//   berth_api_write_limit      gauge                                how many may be
 //   berth_leader               gauge                                1 while this process decides
 //   berth_follower_lag         gauge                                entries that the follower is behind
 //   berth_log_bytes            gauge                                bytes of lines in the decision log
@@ -67,6 +70,9 @@ class Metrics {
   void bound(double seconds);
   void wrote(std::string_view kind, WriteOutcome outcome);
   void set_queue_depth(std::string_view stage, std::size_t entries);
+  // How long the write that waits longest in this class has waited.
+  void set_oldest_write(std::string_view write_class, double seconds);
+  void set_writes_in_flight(std::uint64_t now, std::uint64_t limit);
   void set_leader(bool leader);
   void set_follower_lag(std::size_t entries);
   void set_log_bytes(std::int64_t bytes);

@@ -2,11 +2,21 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/time.h"
 
 namespace berth::scheduler {
+
+// Writes per second of something that gives way to binds: the trickle while they are on their way, but so much that what waits is
+// written within `within`; never more than `most`.
+inline std::int64_t giving_way(bool busy, std::int64_t trickle, std::int64_t most, std::size_t waiting,
+                               DurationMs within) {
+  if (!busy) return most;
+  const auto needed = static_cast<std::int64_t>(waiting) * kSecond / within + 1;
+  return std::clamp(needed, std::min(trickle, most), most);
+}
 
 class Allowance {
  public:

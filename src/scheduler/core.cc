@@ -17,7 +17,9 @@
 namespace berth::scheduler {
 namespace {
 
-constexpr int kReportsPerCall = 8;       // an explanation costs some 100 us; a bind must not wait for more
+constexpr DurationMs kObjectsWithin =
+    10 * kSecond;                   // Workloads and statuses of queues follow, also beside a stream of binds
+constexpr int kReportsPerCall = 8;  // an explanation costs some 100 us; a bind must not wait for more
 constexpr std::size_t kMostAsked = 100;  // missing Jobs that are being read
 
 // The workload that an event is about, or nothing for nodes, queues and foreign pods.
@@ -416,8 +418,11 @@ void Core::tell_unreadable() {
 
 bool Core::report(TimeMs now) {
   const bool busy = carrier_.busy() > 0;
+  const std::size_t objects =
+      workload_objects_.backlog() + workload_objects_.changes() + queue_statuses_.backlog();
   object_writes_.refill(now,
-                        busy ? options_.busy_object_writes_per_second : options_.object_writes_per_second,
+                        giving_way(busy, options_.busy_object_writes_per_second,
+                                   options_.object_writes_per_second, objects, kObjectsWithin),
                         options_.object_writes_per_second / 10 + 1);
   const bool queues = queue_statuses_.work(now, busy, object_writes_);
   const bool workloads = workload_objects_.work(now, busy, object_writes_);

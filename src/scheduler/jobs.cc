@@ -7,6 +7,7 @@
 
 #include "dialect/names.h"
 #include "dialect/writes.h"
+#include "kube/paths.h"
 
 namespace berth::scheduler {
 namespace {
@@ -40,7 +41,7 @@ kube::Write Jobs::suspension_of(const std::string& workload, const Entry& entry)
 }
 
 void Jobs::send(const std::string& workload, Entry& entry) {
-  entry.settled = false;
+  entry.settled = entry.unread = false;
   entry.flying = true;
   ++flying_;
   entry.wrote_suspend = entry.suspend;
@@ -56,6 +57,13 @@ void Jobs::forget_start(const std::string& workload, Entry& entry) {
   kube::Write write = dialect::forget_start(entry.ns, entry.name, workload);
   write.deadline = kWriteTime;
   outbox_.write(std::move(write), Step::kJob, workload);
+}
+
+void Jobs::read_back(const std::string& workload, Entry& entry) {
+  entry.flying = entry.reading = true;
+  entry.unread = false;
+  ++flying_;
+  outbox_.read(kube::kJobs.object(entry.ns, entry.name), workload, Step::kJob);
 }
 
 void Jobs::close(Entry& entry) {
@@ -204,7 +212,14 @@ std::optional<Decision> Jobs::answered(const Answer& answer, TimeMs now) {
   entry.flying = false;
   --flying_;
   const bool forgot = std::exchange(entry.forgetting, false);
-  const auto outcome = answer.result.outcome;
+  const bool read = std::exchange(entry.reading, false);
+  auto outcome = answer.result.outcome;
+  if (read && outcome == kube::Outcome::kOk) {
+    const dialect::Job* job = intake_.job(answer.uid);  // taken in from this answer
+    outcome = job == nullptr  ? kube::Outcome::kGone
+              : !job->suspend ? kube::Outcome::kOk
+                              : kube::Outcome::kConflict;
+  }
   if (outcome == kube::Outcome::kFenced) return std::nullopt;  // somebody else leads
   if (outcome != kube::Outcome::kOk) {
     spdlog::info("{} Job {}/{}: {} {} {}", entry.wrote_suspend ? "suspending" : "releasing", entry.ns,
@@ -244,12 +259,19 @@ std::optional<Decision> Jobs::answered(const Answer& answer, TimeMs now) {
                     answer.uid);
     return std::nullopt;
   }
-  if (outcome == kube::Outcome::kInvalid && entry.changes_template && !entry.forgot_start) {
-    forget_start(answer.uid, entry);
+  if (read && outcome != kube::Outcome::kConflict) {
+    entry.unread = true;
+    timers_.emplace(now + doubled(options_.first_pause, failures_[answer.uid]++, options_.most_pause),
+                    answer.uid);
     return std::nullopt;
   }
-  if (outcome == kube::Outcome::kUnknown && !forgot) {  // its pods may come: it is ended as if they had
-    events_.push_back(Withdraw{answer.uid, "nobody knows whether it was released"});
+  const bool lost = outcome == kube::Outcome::kUnknown || answer.result.maybe_done;
+  if (lost && !read && !forgot && outcome != kube::Outcome::kForbidden) {
+    read_back(answer.uid, entry);
+    return std::nullopt;
+  }
+  if (outcome == kube::Outcome::kInvalid && entry.changes_template && !entry.forgot_start) {
+    forget_start(answer.uid, entry);
     return std::nullopt;
   }
   std::string why = "the API server did not take its release";
@@ -326,6 +348,8 @@ void Jobs::tick(TimeMs now) {
       } else {
         timers_.emplace(now + options_.most_pause, workload);
       }
+    } else if (!entry.suspend && entry.unread && !entry.flying) {
+      read_back(workload, entry);
     } else if (!entry.suspend && entry.deadline != 0 && entry.deadline <= now) {
       late(workload, entry, now);
     }

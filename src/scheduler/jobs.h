@@ -14,6 +14,9 @@
 // that is refused (403, 422), answered() says so, and the carrier deletes the pods one by one. Who releases it before its pods are gone
 // finds it suspended again, most_pause later: its room is somebody else's already.
 //
+// A release whose answer was lost, or that was refused after an attempt whose answer was lost, may have been executed: the Job is read
+// back, until that succeeds, and is released where it is not suspended any more.
+//
 // A release that changes the template (admission checks) is refused before Kubernetes 1.35 where the Job has run before: then it is made
 // to forget that (status.startTime), and the release is sent once more.
 //
@@ -104,12 +107,15 @@ class Jobs {
     bool suspend = false;           // what is wanted
     bool flying = false;            // a write is under way
     bool wrote_suspend = false;
+    bool reading = false;  // its Job is read back, since it is not known whether the write was executed
+    bool unread = false;   // that read failed: it is tried again
     bool settled = false;  // the last write was taken, and nothing else is wanted
     TimeMs released = 0;
     TimeMs deadline = 0;
     std::optional<Decision> ending;
   };
   void send(const std::string& workload, Entry& entry);
+  void read_back(const std::string& workload, Entry& entry);
   kube::Write release_of(const std::string& workload, Entry& entry) const;
   void forget_start(const std::string& workload, Entry& entry);
   kube::Write suspension_of(const std::string& workload, const Entry& entry) const;

@@ -261,18 +261,24 @@ bool Reporter::tell(const dialect::PodView& pod, const Reason& reason, const kub
 }
 
 bool Reporter::work(TimeMs now, bool busy, int most) {
-  statuses_.refill(now, busy ? options_.busy_statuses_per_second : options_.statuses_per_second,
+  const auto rate = [&](std::int64_t trickle, std::int64_t most_per_second, std::size_t waiting) {
+    return giving_way(busy, trickle, most_per_second, waiting, options_.within);
+  };
+  statuses_.refill(now, rate(options_.busy_statuses_per_second, options_.statuses_per_second, due_.size()),
                    options_.statuses_per_second / 10 + 1);
-  refreshes_.refill(now, busy ? options_.busy_refreshes_per_second : options_.refreshes_per_second,
+  refreshes_.refill(now,
+                    rate(options_.busy_refreshes_per_second, options_.refreshes_per_second, looked_.size()),
                     options_.refreshes_per_second / 2 + 1);
   looks_.refill(now, options_.looks_per_second, options_.looks_per_second / 10 + 1);
-  explains_.refill(now, busy ? options_.busy_explains_per_second : options_.explains_per_second,
+  explains_.refill(now,
+                   rate(options_.busy_explains_per_second, options_.explains_per_second, explained_.size()),
                    options_.explains_per_second / 10 + 1);
   if (now >= swept_ + kMinute) {
     swept_ = now;
     std::erase_if(explained_, [&](const auto& entry) { return entry.second.at <= now - options_.refresh; });
   }
-  event_allowance_.refill(now, busy ? options_.busy_events_per_second : options_.events_per_second,
+  event_allowance_.refill(now,
+                          rate(options_.busy_events_per_second, options_.events_per_second, events_.size()),
                           options_.events_per_second / 10 + 1);
   bool any = false;
   bool starved = false;

@@ -1,7 +1,7 @@
 // Says on the pods what Berth thinks of them: condition PodScheduled=False with the reason of every pending pod, and events. A Job that
 // waits suspended has no pods: it gets the event ("Waiting") itself.
-// Lives on the decision thread, works only when it has nothing better to do, and never competes with binds: while binds are on
-// their way it writes at a trickle, otherwise at a bounded rate.
+// Lives on the decision thread, works only when it has nothing better to do, and gives way to binds: while binds are on their way it
+// writes at a trickle, or so much that what waits is told within `within`; otherwise at a bounded rate.
 //
 // Conditions are written on change only, a moment after the verdict has settled (a gang whose members are still being made
 // is not told of each). What waits is looked at again in rounds, the one first that was looked at longest ago, as soon as anything has
@@ -43,6 +43,7 @@ struct ReporterOptions {
   // What holds its places while victims end is told so when it lasts longer than this. Most victims end within it, and a write
   // for every pod of the preemptor would delay their deletion.
   DurationMs room_is_freed = 5 * kSecond;
+  DurationMs within = 8 * kSecond;
   std::int64_t statuses_per_second = 500;
   std::int64_t refreshes_per_second = 50;  // of these, of texts whose reason is the same
   std::int64_t looks_per_second = 2'000;   // in rounds, at work that shares an explanation

@@ -380,7 +380,11 @@ void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& source
       for (std::size_t c = 0; c < kube::kWriteClasses; ++c) {
         constexpr std::array kNames = {"writes-bind", "writes-status", "writes-event"};
         metrics.set_queue_depth(kNames[c], stats.queued[c].load(std::memory_order_relaxed));
+        const kube::Nanos oldest = stats.oldest[c].load(std::memory_order_relaxed);
+        const kube::Nanos waited = oldest == 0 ? 0 : std::max<kube::Nanos>(0, kube::boottime_ns() - oldest);
+        metrics.set_oldest_write(std::string_view(kNames[c]).substr(7), static_cast<double>(waited) / 1e9);
       }
+      metrics.set_writes_in_flight(stats.in_flight.load(), stats.limit.load());
       metrics.set_queue_depth("reports", core.reporter().waiting());
       metrics.set_queue_depth("kueue-changes", core.workload_objects().changes());
       metrics.set_queue_depth("kueue-objects",

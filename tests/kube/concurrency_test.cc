@@ -54,7 +54,7 @@ TEST(Concurrency, HoldsWhereLatencyHasRisen) {
 }
 
 TEST(Concurrency, ShrinksOncePerLatencyWhenSlow) {
-  Concurrency c({.start = 100, .least = 2, .most = 200});
+  Concurrency c({.start = 100, .least = 2, .most = 200, .least_per_second = 1});
   Nanos now = 100'000 * kMs;
   c.answered(now, 10 * kMs, 1);
   for (int i = 0; i < 50; ++i) c.answered(now += kMs, 1000 * kMs, 100);
@@ -62,6 +62,23 @@ TEST(Concurrency, ShrinksOncePerLatencyWhenSlow) {
   now += 2000 * kMs;
   c.answered(now, 1000 * kMs, 100);
   EXPECT_EQ(c.limit(), 64);
+}
+
+// The server is slow because of others: latency does not fall when less is in flight.
+TEST(Concurrency, FindsItsWayUpAgainOnASlowServer) {
+  Concurrency c({.start = 64, .least = 4, .most = 200});
+  Nanos now = 100'000 * kMs;
+  c.answered(now, 2 * kMs, 1);
+  for (int i = 0; i < 10; ++i) c.refused(now += 200 * kMs);
+  ASSERT_EQ(c.limit(), 4);
+  for (int round = 0; round < 30; ++round) {
+    now += 400 * kMs;
+    for (double i = 0; i < c.limit(); ++i) c.answered(now += kMs, 400 * kMs, c.limit());
+  }
+  EXPECT_GE(c.limit(), 19.5) << "50 writes a second take 20 in flight at 400 ms";
+  EXPECT_LE(c.limit(), 21);
+  for (int i = 0; i < 1000; ++i) c.answered(now += 400 * kMs, 400 * kMs, 3);
+  EXPECT_LE(c.limit(), 21);
 }
 
 TEST(Concurrency, HalvesOncePerBurstOfRefusals) {

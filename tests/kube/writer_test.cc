@@ -233,6 +233,36 @@ TEST_F(WriterTest, BindsGoBeforeStatusesAndEvents) {
   EXPECT_LE(events_before_last_bind, 4);
 }
 
+TEST_F(WriterTest, NoStreamOfBindsHoldsStatusesAndEventsUp) {
+  constexpr int kBinds = 400, kStatuses = 20, kEvents = 5;
+  start({.concurrency = {.start = 4, .least = 4, .most = 4}});
+  std::mutex mutex;
+  std::string order;
+  const auto submit = [&](char kind, int count, WriteClass write_class) {
+    for (int i = 0; i < count; ++i) {
+      Write write =
+          create_object("/api/v1/nodes", Json{{"metadata", {{"name", kind + std::to_string(i)}}}}.dump());
+      write.write_class = write_class;
+      writer->submit(std::move(write), [&, kind](WriteResult&&) {
+        const std::lock_guard lock(mutex);
+        order.push_back(kind);
+      });
+    }
+  };
+  submit('b', kBinds, WriteClass::kBind);
+  submit('s', kStatuses, WriteClass::kStatus);
+  submit('e', kEvents, WriteClass::kEvent);
+  ASSERT_TRUE(wait_for([&] {
+    const std::lock_guard lock(mutex);
+    return order.size() == kBinds + kStatuses + kEvents;
+  }));
+  // Three of sixteen are statuses, one is an event; some binds were on their way before they came.
+  EXPECT_LT(order.rfind('s'), 200U) << order;
+  EXPECT_LT(order.rfind('e'), 200U) << order;
+  EXPECT_GT(std::count(order.begin(), order.begin() + 100, 'b'), 70) << order;
+  EXPECT_EQ(writer->stats().oldest[1].load(), 0);
+}
+
 TEST_F(WriterTest, EventQueueDropsItsOldest) {
   start({.concurrency = {.start = 4, .least = 4, .most = 4}, .max_events = 10});
   api.add_fault({.kind = FaultKind::kDelay, .times = -1, .delay_ms = 100});

@@ -30,6 +30,8 @@ void use_everything(Metrics& metrics) {
   metrics.set_leader(true);
   metrics.set_follower_lag(3);
   metrics.set_log_bytes(1234);
+  metrics.set_oldest_write("status", 2.5);
+  metrics.set_writes_in_flight(3, 20);
   metrics.set_unreadable("Pod", 2);
 }
 
@@ -50,6 +52,9 @@ TEST(Metrics, TellsWhatHappened) {
            "berth_leader 1",
            "berth_follower_lag 3",
            "berth_log_bytes 1234",
+           "berth_api_write_oldest_seconds{class=\"status\"} 2.5",
+           "berth_api_writes_in_flight 3",
+           "berth_api_write_limit 20",
            "berth_unreadable_objects{kind=\"Pod\"} 2",
            "berth_pending_workloads{queue=\"q\"} 0",
            "berth_started_workloads{queue=\"q\"} 1",
@@ -82,7 +87,7 @@ TEST(Metrics, TheTableInTheHeaderIsComplete) {
     documented.insert(it->str(1) + " " + it->str(2));
   }
   EXPECT_EQ(documented, served);
-  EXPECT_EQ(documented.size(), 19u);
+  EXPECT_EQ(documented.size(), 22u);
 }
 
 TEST(Metrics, SeriesOfAGoneQueueVanish) {

@@ -297,19 +297,67 @@ TEST_F(JobsTest, AReleaseThatIsNotTakenGivesThePlacesBackAndIsTriedAgain) {
   for (int i = 0; i < 4; ++i) EXPECT_EQ(w_.slot(uid_of("train"), i), SlotState::kBinding);
 }
 
-TEST_F(JobsTest, AReleaseOfUnknownOutcomeIsEnded) {
+// The answer was lost, or the refusal answers the second of two attempts: the Job itself says whether it was released.
+TEST_F(JobsTest, AReleaseThatMayHaveBeenDoneIsReadBack) {
+  for (const bool refused : {false, true}) {
+    SCOPED_TRACE(refused);
+    JobText train;
+    train.name = refused ? "refused" : "lost";
+    w_.node("node-of-" + train.name, 2);
+    job(train);
+    w_.turn();
+    ASSERT_EQ(w_.only(Step::kJob), train.name);
+    w_.answer(Step::kJob, train.name, refused ? Outcome::kInvalid : Outcome::kUnknown, "", "", refused);
+    const auto read = w_.take(Step::kJob);
+    ASSERT_EQ(read.size(), 1u);
+    EXPECT_EQ(read[0].body, "");
+    EXPECT_EQ(read[0].path, "/apis/batch/v1/namespaces/default/jobs/" + train.name);
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(w_.slot(uid_of(train.name), i), SlotState::kBinding);
+    taken(train, false);
+    for (int i = 0; i < 2; ++i) pod(train, i);
+    w_.turn();
+    EXPECT_EQ(w_.take(Step::kBind).size(), 2u);
+    EXPECT_TRUE(w_.take(Step::kJob).empty());
+  }
+  EXPECT_TRUE(w_.core->engine().audit());
+}
+
+TEST_F(JobsTest, AReleaseThatWasNotDoneIsTriedAgain) {
   w_.node("n1", 2);
   JobText train;
   job(train);
   w_.turn();
   ASSERT_EQ(w_.only(Step::kJob), "train");
   w_.answer(Step::kJob, "train", Outcome::kUnknown);
+  ASSERT_EQ(w_.only(Step::kJob), "train");
+  taken(train, true);  // read back: it still waits
+  EXPECT_TRUE(w_.take(Step::kJob).empty()) << "not in a hot loop";
+  w_.pass(kSecond);
   const auto sent = w_.take(Step::kJob);
   ASSERT_EQ(sent.size(), 1u);
-  EXPECT_TRUE(suspends(sent[0]));
-  taken(train, true);
-  w_.pass(11 * kSecond);
-  EXPECT_EQ(w_.only(Step::kJob), "train");
+  EXPECT_FALSE(suspends(sent[0]));
+}
+
+TEST_F(JobsTest, AReleaseIsReadBackUntilThatSucceeds) {
+  w_.node("n1", 2);
+  JobText train;
+  job(train);
+  w_.turn();
+  ASSERT_EQ(w_.only(Step::kJob), "train");
+  w_.answer(Step::kJob, "train", Outcome::kUnknown);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(w_.only(Step::kJob), "train") << i;
+    w_.answer(Step::kJob, "train", Outcome::kUnavailable);
+    EXPECT_TRUE(w_.take(Step::kJob).empty()) << "not in a hot loop";
+    w_.pass(10 * kSecond);
+  }
+  const auto read = w_.take(Step::kJob);
+  ASSERT_EQ(read.size(), 1u);
+  EXPECT_EQ(read[0].body, "");
+  taken(train, false);
+  for (int i = 0; i < 2; ++i) pod(train, i);
+  w_.turn();
+  EXPECT_EQ(w_.take(Step::kBind).size(), 2u);
 }
 
 TEST_F(JobsTest, WhatIsDecidedWhileAWriteIsUnderWayIsWrittenAfterIt) {

@@ -127,7 +127,7 @@ std::string World::only(Step step) {
 }
 
 void World::answer(Step step, const std::string& name, kube::Outcome outcome, const std::string& message,
-                   const std::string& body) {
+                   const std::string& body, bool maybe_done) {
   Inbox inbox;
   Answer answer;
   answer.step = step;
@@ -135,6 +135,7 @@ void World::answer(Step step, const std::string& name, kube::Outcome outcome, co
   answer.result.outcome = outcome;
   answer.result.message = message;
   answer.result.body = body;
+  answer.result.maybe_done = maybe_done;
   inbox.push(std::move(answer));
   give(inbox);
   turn();

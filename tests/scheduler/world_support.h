@@ -78,7 +78,7 @@ class World {
   // Expects exactly one write of the step and gives its pod's name.
   std::string only(Step step);
   void answer(Step step, const std::string& name, kube::Outcome outcome, const std::string& message = {},
-              const std::string& body = {});
+              const std::string& body = {}, bool maybe_done = false);
   // Answers every bind that was sent with success, and shows the pods on their nodes.
   void bind_all();
 
