@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kExample = "0.0.0.0:9443";
 
-struct Options {
+struct WebhookCommand {
   std::string listen = "127.0.0.1:9443";
   std::string http = "127.0.0.1:10262";
   std::string certificate;
@@ -30,7 +30,7 @@ struct Options {
   std::string log_level = "info";
 };
 
-Result<scheduler::WebhookOptions> to_webhook_options(const Options& o) {
+Result<scheduler::WebhookOptions> to_webhook_options(const WebhookCommand& o) {
   scheduler::WebhookOptions out;
   BERTH_ASSIGN(const auto listen, parse_address("--listen", o.listen, kExample));
   out.address = listen.address;
@@ -48,7 +48,7 @@ void run_until(const sigset_t& signals, scheduler::AdmissionWebhook& webhook) {
   }
 }
 
-int run(const Options& o) {
+int run(const WebhookCommand& o) {
   auto options = to_webhook_options(o);
   if (!options) {
     fmt::print(stderr, "berth webhook: {}\n", options.error().str());
@@ -76,7 +76,7 @@ int run(const Options& o) {
 }  // namespace
 
 void register_webhook(CLI::App& app, int& exit_code) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<WebhookCommand>();
   CLI::App* command = app.add_subcommand(
       "webhook",
       "Serves the mutating admission webhook of deploy/webhook.yaml, for API servers without "

@@ -238,7 +238,8 @@ std::string receive_until(int fd, const std::string& end) {
 TEST(HttpServer, TakesABodyInPieces) {
   const auto server = start_echo();
   const int fd = connect_to(server.port());
-  for (const char* piece : {"POST /ec", "ho HTTP/1.1\r\nHost: x\r\nContent-", "Length: 6\r\n\r", "\nab", "cd"}) {
+  for (const char* piece :
+       {"POST /ec", "ho HTTP/1.1\r\nHost: x\r\nContent-", "Length: 6\r\n\r", "\nab", "cd"}) {
     send_text(fd, piece);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
@@ -295,7 +296,9 @@ TEST(HttpServer, BodiesAreBounded) {
   options.idle_time_out = std::chrono::milliseconds(100);
   const auto server = start_echo(options);
   const auto port = server.port();
-  const auto head = [](const std::string& more) { return "POST /echo HTTP/1.1\r\nHost: x\r\n" + more + "\r\n\r\n"; };
+  const auto head = [](const std::string& more) {
+    return "POST /echo HTTP/1.1\r\nHost: x\r\n" + more + "\r\n\r\n";
+  };
   EXPECT_THAT(talk(port, post("/echo", std::string(1000, 'x'), "Connection: close\r\n")), HasSubstr("xxx>"));
   EXPECT_THAT(talk(port, head("Content-Length: 1001")),
               AllOf(StartsWith("HTTP/1.1 413"), HasSubstr("at most 1000 bytes")));
@@ -313,7 +316,8 @@ TEST(HttpServer, BodiesAreBounded) {
   EXPECT_THAT(talk(port, post("/other", "x", "Connection: close\r\n")),
               AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("/echo (POST)")));
   EXPECT_THAT(get(port, "/echo"), AllOf(StartsWith("HTTP/1.1 405"), HasSubstr("this page is for POST")));
-  EXPECT_THAT(talk(port, "PUT /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx"), StartsWith("HTTP/1.1 405"));
+  EXPECT_THAT(talk(port, "PUT /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx"),
+              StartsWith("HTTP/1.1 405"));
   // A body that does not come ends in time; so does a request on a connection that was kept.
   EXPECT_EQ(talk(port, head("Content-Length: 5") + "ab"), "");
 }
