@@ -254,6 +254,9 @@ class Intake {
   // "/cohort/queue", as Kueue names the way from the root.
   std::string queue_path(std::string_view cluster_queue) const;
 
+  // For kChargedTo of its pods when they are bound: the mark that names its queue, "key=name"; "": it has none.
+  std::string charged_to(std::string_view workload) const;
+
   std::optional<PodView> pod(std::string_view uid) const;
   std::optional<PodView> pod_at(std::string_view workload, std::int64_t pod_set, std::int64_t index) const;
   // Whether the slot waits for a member of a group that starts before all of its pods are there (kKueueFastAdmission), or for a pod that

@@ -6,6 +6,7 @@
 #include "dialect/intake_state.h"
 #include "dialect/kueue_workload.h"
 #include "dialect/names.h"
+#include "model/bounds.h"
 
 namespace berth::dialect {
 namespace {
@@ -22,13 +23,6 @@ Reason held_back(std::string detail) {
   r.code = ReasonCode::kInactive;
   r.detail = std::move(detail);
   return r;
-}
-
-std::string_view mark_of(const std::vector<const Meta*>& sources, std::string_view key) {
-  for (const Meta* meta : sources) {
-    if (const auto value = meta->mark(key); !value.empty()) return value;
-  }
-  return {};
 }
 
 // Counts and least counts of the roles of a gang that needs `size` pods: see intake.h.
@@ -154,108 +148,6 @@ std::int64_t Intake::Impl::priority_of(const PriorityKey& key, bool& may_preempt
   if (found == nullptr) return 0;
   may_preempt = may_preempt && found->may_preempt;
   return found->value;
-}
-
-void Intake::Impl::use_cluster_queue(const Load& load, const std::string& name, std::string_view shown,
-                                     Settings& settings, std::vector<std::string>& depends) const {
-  settings.queue = name;
-  depends.push_back("cq:" + name);
-  depends.push_back("ns:" + load.ns);
-  const ClusterQueue* queue = book.cluster_queue(name);
-  if (queue == nullptr) return;  // the engine says that it is missing
-  if (queue->namespaces.matches(labels_of_namespace(load.ns))) return;
-  Reason r;
-  r.code = ReasonCode::kQueueDisabled;
-  r.subject = shown;
-  r.detail =
-      queue->namespaces.nothing
-          ? fmt::format(
-                "ClusterQueue {} has no namespaceSelector, so it admits no namespace ({{}} admits all)", name)
-          : not_admitted(describe(Kind::kClusterQueue, "", name), queue->namespaces, load.ns);
-  settings.blocked = std::move(r);
-}
-
-void Intake::Impl::use_tree_queue(const Load& load, Kind kind, std::string_view name, Settings& settings,
-                                  std::vector<std::string>& depends) const {
-  settings.queue = tree_queue_name(kind, name);
-  depends.push_back("q:" + settings.queue);
-  const TreeQueue* queue = book.tree_queue(kind, name);
-  if (queue == nullptr) return;  // the engine says that it is missing
-  if (queue->limits_users()) settings.lane = load.ns;
-  if (!queue->namespaces) return;
-  depends.push_back("ns:" + load.ns);
-  if (queue->namespaces->matches(labels_of_namespace(load.ns))) return;
-  Reason r;
-  r.code = ReasonCode::kQueueDisabled;
-  r.subject = name;
-  r.detail = not_admitted(describe(kind, "", name), *queue->namespaces, load.ns);
-  settings.blocked = std::move(r);
-}
-
-Labels Intake::Impl::labels_of_namespace(const std::string& ns) const {
-  Labels labels;
-  if (const auto it = namespaces.find(ns); it != namespaces.end()) labels = it->second;
-  labels.emplace(kNamespaceName, ns);
-  return labels;
-}
-
-// False: there is no such LocalQueue.
-bool Intake::Impl::use_local_queue(const Load& load, std::string_view name, Settings& settings,
-                                   std::vector<std::string>& depends) const {
-  const std::string key = key_of(load.ns, name);
-  depends.push_back("lq:" + key);
-  const auto it = local_queues.find(key);
-  if (it == local_queues.end()) return false;
-  use_cluster_queue(load, it->second.cluster_queue, key, settings, depends);
-  settings.lane = key;
-  const bool goes_on = it->second.stop == StopPolicy::kHold && is_admitted(load);
-  if (it->second.stop != StopPolicy::kNone && !goes_on && !settings.blocked) {
-    Reason r;
-    r.code = ReasonCode::kQueueStopped;
-    r.subject = key;
-    settings.blocked = std::move(r);
-    settings.drain = it->second.stop == StopPolicy::kHoldAndDrain;
-  }
-  return true;
-}
-
-void Intake::Impl::resolve_queue(const Load& load, const std::string& local_queue, Settings& settings,
-                                 std::vector<std::string>& depends) const {
-  // No ClusterQueue has a slash in its name: the engine says that it is missing.
-  if (!use_local_queue(load, local_queue, settings, depends)) settings.queue = key_of(load.ns, local_queue);
-}
-
-void Intake::Impl::resolve_queue(const Load& load, std::string_view key, const std::string& name,
-                                 Settings& settings, std::vector<std::string>& depends) const {
-  if (key == kBerthQueue) {
-    if (use_local_queue(load, name, settings, depends)) return;
-    depends.push_back(fmt::format("cq:{}", name));  // whichever comes
-    depends.push_back(fmt::format("q:{}", name));
-    if (book.tree_queue(Kind::kQueue, name) != nullptr && book.cluster_queue(name) == nullptr) {
-      use_tree_queue(load, Kind::kQueue, name, settings, depends);
-    } else {
-      use_cluster_queue(load, name, name, settings, depends);
-      if (book.cluster_queue(name) == nullptr || settings.blocked) return;
-      const Labels labels = labels_of_namespace(load.ns);
-      if (!labels.contains(kTenant)) return;
-      Reason r;
-      r.code = ReasonCode::kQueueDisabled;
-      r.subject = name;
-      r.detail =
-          fmt::format("namespace {} is a tenant's ({}): it reaches a ClusterQueue by its LocalQueues only",
-                      load.ns, kTenant);
-      settings.blocked = std::move(r);
-    }
-  } else if (key == kVolcanoQueueName) {
-    use_tree_queue(load, Kind::kVolcanoQueue, name, settings, depends);
-  } else if (key == kKaiQueueName || key == kOlderKaiQueueName) {
-    use_tree_queue(load, Kind::kKaiQueue, name, settings, depends);
-  } else if (key == kKueueQueue) {
-    resolve_queue(load, name, settings, depends);
-  } else {
-    // Without one: no queue, nodes alone decide.
-    (void)use_local_queue(load, kKueueDefaultLocalQueue, settings, depends);
-  }
 }
 
 const std::string* Intake::Impl::unreadable_object(Kind kind, const std::string& key) const {
@@ -440,15 +332,7 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
                                              : pod.meta.mark(kKueuePrebuilt);
   std::optional<Reason> own = std::move(out.blocked);
   out.blocked.reset();
-  if (!load.queue_mark || (load.bound == 0 && !load.released)) {
-    load.queue_mark.emplace();
-    for (const auto key : {kBerthQueue, kVolcanoQueueName, kKaiQueueName, kOlderKaiQueueName, kKueueQueue}) {
-      const auto name = mark_of(sources, key);
-      if (name.empty()) continue;
-      load.queue_mark.emplace(key, name);
-      break;
-    }
-  }
+  choose_queue(load, sources);
   resolve_queue(load, load.queue_mark->first, load.queue_mark->second, out, depends);
   out.admitted = is_held(out.queue) && is_admitted(load);
   require_checks(load, out);
@@ -606,6 +490,7 @@ void Intake::Impl::refresh(std::uint32_t ix) {
   }
   load.emitted = true;
   load.given = std::move(settings);
+  keep_bounds(workload);  // no annotation may make the engine refuse what runs
   work.push_back(WorkloadUpsert{std::move(workload)});
   if (!load.lost.empty()) work.push_back(Withdraw{load.uid, std::exchange(load.lost, {})});
   if (load.object) return again ? emit_admission(load) : void();

@@ -9,6 +9,7 @@
 
 #include "dialect/intake_state.h"
 #include "dialect/names.h"
+#include "dialect/workload_object.h"
 #include "dialect/writes.h"
 
 namespace berth::dialect {
@@ -37,9 +38,10 @@ bool same(const KueueWorkload& a, const KueueWorkload& b) {
          a.owners == b.owners && same_sets(a, b);
 }
 
-// Nobody's yet.
+// It was made before its work. One that Berth made had an owner, which was deleted without it (--cascade=orphan): no work comes for it.
 bool may_wait_alone(const KueueWorkload& object) {
-  return object.owners.empty() && !object.finished && !object.meta.deleting;
+  return object.owners.empty() && !object.finished && !object.meta.deleting &&
+         !object.meta.annotations.contains(kWorkloadOf);
 }
 
 // The pod set of which fewer may start (Kueue's API lets one have a minCount); none: all of all.

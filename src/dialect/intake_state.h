@@ -223,6 +223,8 @@ struct Intake::Impl {
   void refresh(std::uint32_t ix);
   Settings settings_of(Load& load, std::vector<std::string>& depends);
   // By a mark and its value.
+  bool take_charged_queue(Load& load) const;
+  void choose_queue(Load& load, const std::vector<const Meta*>& sources) const;
   void resolve_queue(const Load& load, std::string_view key, const std::string& name, Settings& settings,
                      std::vector<std::string>& depends) const;
   // By the name of a LocalQueue.
@@ -456,5 +458,8 @@ void Intake::Impl::each_dependent(const std::string& key, F&& f) {
     if (loads[ix].used) f(ix);
   }
 }
+
+// The first of these that has the mark with a value.
+std::string_view mark_of(const std::vector<const Meta*>& sources, std::string_view key);
 
 }  // namespace berth::dialect

@@ -17,6 +17,8 @@ inline constexpr std::string_view kGpuMilli = "berth.dev/gpu-milli";  // thousan
 inline constexpr std::string_view kGpuResource = "berth.dev/gpu-resource";  // of the share; nvidia.com/gpu
 inline constexpr std::string_view kDevices =
     "berth.dev/devices";  // written with the bind: "0,3", the node's devices it has
+inline constexpr std::string_view kChargedTo =
+    "berth.dev/charged-to";  // written with the bind: the mark that named its queue then, "kueue.x-k8s.io/queue-name=team"
 inline constexpr std::string_view kExpectedDuration = "berth.dev/expected-duration";  // "2h30m"
 inline constexpr std::string_view kCheckpointEvery = "berth.dev/checkpoint-every";    // "15m"
 inline constexpr std::string_view kLastCheckpoint = "berth.dev/last-checkpoint";      // RFC 3339

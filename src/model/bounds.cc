@@ -1,5 +1,6 @@
 #include "model/bounds.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -43,19 +44,45 @@ class Bounds {
   Status status_;
 };
 
-void look(Bounds& b, const Group& group) {
-  for (const PodSet& set : group.pod_sets) {
-    for (const DemandBand& band : set.bands) {
+// Brings each number that it is shown within its bounds.
+class Clamp {
+ public:
+  template <class T>
+  void time(std::string_view, T& value) {
+    within(value, -kLastTime, kLastTime);
+  }
+  template <class T>
+  void length(std::string_view, T& value) {
+    within(value, 0, kLastTime);
+  }
+  void rank(std::string_view, std::int64_t& value) { within(value, -kMostRank, kMostRank); }
+  void cost(std::string_view, std::int64_t& value) { within(value, 0, kMostRank); }
+
+ private:
+  static void within(std::int64_t& value, std::int64_t least, std::int64_t most) {
+    value = std::clamp(value, least, most);
+  }
+  static void within(std::optional<std::int64_t>& value, std::int64_t least, std::int64_t most) {
+    if (value) *value = std::clamp(*value, least, most);
+  }
+};
+
+template <class B, class G>
+void look(B& b, G& group) {
+  for (auto& set : group.pod_sets) {
+    for (auto& band : set.bands) {
       b.rank("bands.priority", band.priority);
       b.length("bands.reclaim_within", band.reclaim_within);
       b.cost("bands.cost", band.cost);
     }
   }
-  for (const Group& child : group.groups) look(b, child);
+  // A tree that is too deep is another error (model/workload.h check()), which comes first.
+  for (auto& child : group.groups) look(b, child);
 }
 
-Status check_workload(const Workload& w) {
-  Bounds b("workload", w.name.empty() ? w.uid : w.name);
+// `b`: Bounds or Clamp; W: Workload, const or not.
+template <class B, class W>
+void look_at_workload(B& b, W& w) {
   b.rank("priority", w.priority);
   b.time("created", w.created);
   b.time("asks_more_since", w.asks_more_since);
@@ -65,8 +92,12 @@ Status check_workload(const Workload& w) {
   b.time("restart.last_checkpoint", w.restart.last_checkpoint);
   b.length("restart.overhead", w.restart.overhead);
   b.length("restart.grace", w.restart.grace);
-  // A tree that is too deep is another error (model/workload.h check()), which comes first.
   look(b, w.root);
+}
+
+Status check_workload(const Workload& w) {
+  Bounds b("workload", w.name.empty() ? w.uid : w.name);
+  look_at_workload(b, w);
   return b.status();
 }
 
@@ -101,6 +132,11 @@ Status check_bounds(const Event& event) {
         }
       },
       event);
+}
+
+void keep_bounds(Workload& workload) {
+  Clamp clamp;
+  look_at_workload(clamp, workload);
 }
 
 }  // namespace berth

@@ -17,5 +17,8 @@ inline constexpr TimeMs kLastTime = 253'402'300'799'999;  // the end of the year
 inline constexpr std::int64_t kMostRank = std::int64_t{1} << 60;
 
 Status check_bounds(const Event& event);
+// Brings the numbers of a workload within their bounds, each to the nearest: for a source whose objects may say anything, and whose
+// workload must be known all the same, since its pods may run.
+void keep_bounds(Workload& workload);
 
 }  // namespace berth

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "dialect/names.h"
 #include "dialect/writes.h"
 #include "kube/paths.h"
 #include "scheduler/object_version.h"
@@ -128,6 +129,8 @@ void Carrier::begin(Bind& bind, const dialect::PodView& pod, const SlotPlacement
   bind.node = place.node;
   bind.devices = place.devices;
   bind.annotations = annotations_of(pod);
+  if (std::string charged = intake_.charged_to(pod.workload); !charged.empty())
+    bind.annotations.insert_or_assign(std::string(dialect::kChargedTo), std::move(charged));
   bind.workload = pod.workload;
   bind.decided = now;
   bind.stage = Stage::kDone;

@@ -82,6 +82,85 @@ TEST(IntakeIdentity, ABoundPodStaysChargedAsItWasBound) {
   }
 }
 
+// After a restart, when owners and labels say something else by now.
+TEST(IntakeIdentity, AfterARestartABoundPodStaysChargedAsItsBindSays) {
+  const std::string charged = "  annotations: {berth.dev/charged-to: kueue.x-k8s.io/queue-name=a}\n";
+  for (const std::string labels :
+       {"", "  labels: {kueue.x-k8s.io/queue-name: ''}\n", "  labels: {kueue.x-k8s.io/queue-name: b}\n",
+        "  labels: {berth.dev/gang: g, berth.dev/gang-size: '4'}\n"}) {
+    World world;
+    world.apply(queues_yaml());
+    for (int i = 0; i < 4; ++i) world.apply(pod_yaml("p" + std::to_string(i), 1, labels + charged, kBound));
+    world.apply(pod_yaml("next", 1, kInA));
+    EXPECT_THAT(world.started(world.decide()), IsEmpty()) << labels;
+    EXPECT_EQ(gpus_of(world, "a"), 4) << labels;
+    EXPECT_EQ(gpus_of(world, "b"), 0) << labels;
+  }
+}
+
+TEST(IntakeIdentity, BeforeItIsBoundAPodIsNotChargedAsItSays) {
+  World world;
+  world.apply(
+      queues_yaml() +
+      pod_yaml("p", 1,
+               std::string(kInA) + "  annotations: {berth.dev/charged-to: kueue.x-k8s.io/queue-name=b}\n"));
+  EXPECT_EQ(world.started(world.decide()).size(), 1u);
+  EXPECT_EQ(gpus_of(world, "a"), 1);
+  EXPECT_EQ(gpus_of(world, "b"), 0);
+  EXPECT_EQ(world.intake.charged_to(world.intake.workloads()[0].uid), "kueue.x-k8s.io/queue-name=a");
+}
+
+// kubectl delete pod --cascade=orphan takes the owner off the Workload that Berth had made for the pod.
+TEST(IntakeIdentity, AWorkloadOfBerthsOwnThatLostItsOwnerHoldsNothing) {
+  for (const bool own : {false, true}) {
+    World world;
+    world.intake.set_check_mode(CheckMode::kLive);
+    world.apply(
+        queues_yaml() + "apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata:\n  name: pod-p\n" +
+        (own ? "  annotations: {berth.dev/workload: uid-p}\n" : "") +
+        "spec:\n  queueName: a\n  podSets:\n  - name: main\n    count: 4\n    template: {spec: {containers: "
+        "[{name: main, resources: {limits: {nvidia.com/gpu: 1}}}]}}\n---\n");
+    world.decide();
+    EXPECT_EQ(gpus_of(world, "a"), own ? 0 : 4);
+  }
+}
+
+TEST(IntakeIdentity, NoLieAboutItsCourseTakesAPodOutOfItsQueue) {
+  for (const std::string lie :
+       {"berth.dev/expected-duration: 99999999999h", "berth.dev/checkpoint-every: 99999999999h",
+        "berth.dev/last-checkpoint: '9999-12-31T23:59:59Z'", "berth.dev/restart-overhead: 99999999h"}) {
+    World world;
+    world.apply(queues_yaml());
+    for (int i = 0; i < 4; ++i) world.apply(pod_yaml("p" + std::to_string(i), 1, kInA, kBound));
+    for (int i = 0; i < 4; ++i) {
+      world.apply(
+          pod_yaml("p" + std::to_string(i), 1, std::string(kInA) + "  annotations: {" + lie + "}\n", kBound));
+    }
+    world.apply(pod_yaml("next", 1, kInA));
+    EXPECT_THAT(world.started(world.decide()), IsEmpty()) << lie;
+    EXPECT_EQ(gpus_of(world, "a"), 4) << lie;
+  }
+}
+
+TEST(IntakeIdentity, InATenantsNamespaceWorkWithoutAQueueWaits) {
+  for (const bool tenant : {false, true}) {
+    World world;
+    world.apply(queues_yaml() + "apiVersion: v1\nkind: Namespace\nmetadata: {name: default" +
+                (tenant ? ", labels: {berth.dev/tenant: ''}" : "") + "}\n---\n");
+    world.apply(pod_yaml("none", 1));
+    world.apply(pod_yaml("empty", 1, "  labels: {kueue.x-k8s.io/queue-name: '', berth.dev/queue: ''}\n"));
+    world.apply(pod_yaml("runs", 1, "", kBound));
+    EXPECT_EQ(world.started(world.decide()).size(), tenant ? 0u : 2u);
+    if (!tenant) continue;
+    for (const auto& work : world.intake.workloads()) {
+      if (work.name == "default/runs") continue;
+      const Reason* why = world.intake.blocked(work.uid);
+      ASSERT_NE(why, nullptr) << work.name;
+      EXPECT_THAT(why->detail, HasSubstr("names no queue")) << work.name;
+    }
+  }
+}
+
 TEST(IntakeIdentity, ItsCostMayBeToldAnew) {
   World world;
   world.apply(queues_yaml() + pod_yaml("p", 1, kInA, kBound));

@@ -379,6 +379,7 @@ TEST(Known, MarksThatBerthReadsAreKnown) {
                          kGpuMilli,
                          kGpuResource,
                          kDevices,
+                         kChargedTo,
                          kExpectedDuration,
                          kCheckpointEvery,
                          kLastCheckpoint,

@@ -311,6 +311,39 @@ TEST_F(BerthSecurity, AJobThatChangesItsMindHoldsNoMore) {
 }
 
 // Workloads that the tenant makes itself, where somebody has given it the right to, and gates that it takes off its pods.
+// The Job that named the queue is gone, its pods stay, and Berth starts anew: their binds say what they are charged to.
+TEST_F(BerthSecurity, AfterARestartOrphansStayCharged) {
+  ASSERT_NO_FATAL_FAILURE(start_two_teams(
+      {.controller_manager = true, .kwok = true, .service_accounts = true, .job_pod_runs_ms = 600'000}));
+  auto* berth = start_berth();
+  ASSERT_NE(berth, nullptr);
+  const Reply made = tenant_->post(
+      jobs_in("team-a"), job_json({.name = "orphan", .ns = "team-a", .queue = "main", .pods = 8}).dump());
+  ASSERT_TRUE(made.ok()) << made.describe();
+  ASSERT_TRUE(eventually([&] { return occupying("team-a/orphan") == 8; })) << reasons_of_waiting();
+  for (int restart = 0; restart < 3; ++restart) {
+    if (restart == 0) {
+      const Reply gone = tenant_->del(jobs_in("team-a") + "/orphan?propagationPolicy=Orphan");
+      ASSERT_TRUE(gone.ok()) << gone.describe();
+      ASSERT_TRUE(eventually([&] {
+        const json pods = get(pods_in("team-a"))["items"];
+        return std::none_of(pods.begin(), pods.end(),
+                            [](const json& p) { return p["metadata"].contains("ownerReferences"); });
+      }));
+    }
+    kill(*berth);
+    berth = start_berth({.name = fmt::format("berth-{}", restart)});
+    ASSERT_NE(berth, nullptr);
+    create_mine(fmt::format("greedy{}", restart), 4);
+    expect_within_limits(fmt::format("restart {}", restart));
+    EXPECT_EQ(occupying("team-a/"), 8U);
+    EXPECT_TRUE(eventually([&] {
+      return reason(fmt::format("team-a/greedy{}-3", restart)).starts_with("Quota");
+    })) << reasons_of_waiting();
+  }
+  expect_clean();
+}
+
 TEST_F(BerthSecurity, NeitherForeignWorkloadsNorGatesOpenAnything) {
   start_two_teams();
   ASSERT_NE(start_berth(), nullptr);
@@ -475,9 +508,9 @@ TEST_F(BerthSecurity, WorkloadsWithoutAnOwnerHoldWhatTheirQueueGrants) {
   EXPECT_FALSE(get(path + "/forged")["status"].contains("admission")) << "what was forged is taken away";
   // They change their minds.
   for (const std::string& name : made) {
-    (void)tenant_->patch(
-        path + "/" + name,
-        R"({"metadata":{"annotations":{"berth.dev/workload":"x"}},"spec":{"priority":2147483647}})");
+    (void)tenant_->patch(path + "/" + name, R"({"spec":{"priority":2147483647}})");
+    if (name == "forged") continue;  // with the mark of Berth's own it would hold nothing, as below
+    (void)tenant_->patch(path + "/" + name, R"({"metadata":{"annotations":{"berth.dev/workload":"x"}}})");
   }
   expect_nothing("priorities, raised");
 
@@ -562,7 +595,20 @@ TEST_F(BerthSecurity, ThePolicyThatShipsClosesWhatBerthCannotSee) {
   ASSERT_TRUE(eventually([&] { return trial().status == 422; }));
 
   refused(pod("node", [](json& p) { p["spec"]["nodeName"] = "node-9"; }),
-          "only who may bind pods may choose the node");
+          "leave it out, also in the template of a controller");
+  refused(pod("charged",
+              [](json& p) {
+                p["metadata"]["annotations"] = {{"berth.dev/charged-to", "kueue.x-k8s.io/queue-name=theirs"}};
+              }),
+          "leave them out");
+  for (const char* key : {"kueue.x-k8s.io/queue-name", "berth.dev/queue", "scheduling.volcano.sh/queue-name",
+                          "kai.scheduler/queue", "runai/queue"}) {
+    refused(pod("empty",
+                [&](json& p) {
+                  p["metadata"]["labels"] = {{key, ""}};
+                }),
+            "pods of this namespace name a queue");
+  }
   refused(pod("other", [](json& p) { p["spec"]["schedulerName"] = "my-scheduler"; }),
           "pods of this namespace are Berth's");
   refused(pod("no-queue", [](json& p) { p["metadata"].erase("labels"); }),

@@ -76,5 +76,26 @@ TEST(Bounds, QueuesAndSlotsAreBoundedToo) {
   EXPECT_THAT(error_of(slot), HasSubstr("slot of workload u: since"));
 }
 
+TEST(Bounds, AWorkloadIsBroughtWithinThem) {
+  for (const std::int64_t far : {kInt64Max, kInt64Min}) {
+    WorkloadUpsert e = workload();
+    Workload& w = e.workload;
+    w.priority = far;
+    w.created = far;
+    w.asks_more_since = far;
+    w.expected_duration = far;
+    w.minimum_runtime = far;
+    w.restart.checkpoint_every = w.restart.overhead = w.restart.grace = far;
+    w.restart.last_checkpoint = far;
+    DemandBand& band = w.root.pod_sets.back().bands.back();
+    band.priority = band.reclaim_within = band.cost = far;
+    EXPECT_NE(error_of(e), "");
+    keep_bounds(w);
+    EXPECT_EQ(error_of(e), "");
+    EXPECT_EQ(w.priority, far > 0 ? kMostRank : -kMostRank);
+    EXPECT_EQ(w.restart.overhead, far > 0 ? kLastTime : 0);
+  }
+}
+
 }  // namespace
 }  // namespace berth

@@ -30,6 +30,7 @@ constexpr std::string_view kBerthKeys[] = {
     kGpuMilli,
     kGpuResource,
     kDevices,
+    kChargedTo,
     kPlacement,
     kExpectedDuration,
     kCheckpointEvery,
