@@ -152,8 +152,11 @@ struct LeaderElector::Impl : std::enable_shared_from_this<LeaderElector::Impl> {
       if (!seen) return failed_with("GET " + object_path() + ": the answer is not a Lease");
       observe(std::move(*seen));
       const bool ours = record->holder == options.identity;
-      if (leading && !ours)
-        lose();  // somebody took it: it is theirs, and must not be renewed as if it were ours
+      if (leading && !ours) {  // taken: it is that holder's, and must not be renewed as if it were ours
+        set_problem(fmt::format("{} took it", record->holder.empty() ? "another process" : record->holder));
+        lose();
+        return next_try();
+      }
       const bool over = boottime_ns() >= observed_at + record->duration_s * 1000 * kNanosPerMs;
       if (!ours && !record->holder.empty() && !over) {
         set_problem({});

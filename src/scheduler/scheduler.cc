@@ -96,7 +96,9 @@ class ApiOutbox : public Outbox {
       result.outcome = kube::classify(response);
       result.status = response.status;
       result.body = std::move(response.body);
-      metrics.wrote("read", outcome_of(result));
+      // That an object is not there is an answer, too.
+      metrics.wrote("read", result.outcome == kube::Outcome::kNotFound ? observe::WriteOutcome::kOk
+                                                                       : outcome_of(result));
       inbox.push(Answer{step, std::move(uid), std::move(result)});
     });
   }
@@ -322,8 +324,9 @@ Status Scheduler::Impl::lead(kube::LeaderElector* elector) {
   }
   const std::lock_guard lock(mutex);
   if (lost && !stopping) {
-    return fail(ErrorCode::kUnavailable, "the lease {}/{} was lost; start again as a candidate",
-                options.leader.ns, options.leader.name);
+    const std::string why = elector == nullptr ? "" : elector->last_problem();
+    return fail(ErrorCode::kUnavailable, "the lease {}/{} was lost{}{}; start again as a candidate",
+                options.leader.ns, options.leader.name, why.empty() ? "" : ": ", why);
   }
   return {};
 }
