@@ -37,8 +37,9 @@ Result<Prepared> prepare(const PlanOptions& options, std::ostream& err) {
         later.push_back(fs::weakly_canonical(folder / file, error).string());
     }
   }
-  const dialect::Misspellings tables;
-  const dialect::Misspellings* const spelling = options.validation == Validation::kOff ? nullptr : &tables;
+  std::optional<dialect::Misspellings> tables;
+  if (options.validation != Validation::kOff) tables.emplace();
+  const dialect::Misspellings* const spelling = tables ? &*tables : nullptr;
   for (const auto& file : options.files)
     BERTH_TRY(read_manifests(file, later, options.max_document, spelling, out.input));
   if (options.live) {
@@ -205,10 +206,11 @@ int run_plan(const PlanOptions& options, std::ostream& out, std::ostream& err) {
     }
     return plan_log(std::move(*prepared->input.log), out, err);
   }
-  const std::vector<dialect::Misspelt> misspelt = std::move(prepared->input.misspelt);
-  for (const auto& name : misspelt)
-    err << fmt::format("warning: {}\n", Error{ErrorCode::kInvalid, name.message, name.place}.str());
-  const bool strictly_wrong = options.validation == Validation::kStrict && !misspelt.empty();
+  std::vector<std::string> warnings;
+  for (const auto& name : prepared->input.misspelt)
+    warnings.push_back(Error{ErrorCode::kInvalid, name.message, name.place}.str());
+  for (const std::string& warning : warnings) err << fmt::format("warning: {}\n", warning);
+  const bool strictly_wrong = options.validation == Validation::kStrict && !warnings.empty();
   const std::vector<Error> bad = std::move(prepared->input.bad);
   for (const Error& error : bad) err << error.str() << "\n";
   if (!bad.empty() && prepared->input.objects.empty()) return 2;
@@ -222,8 +224,7 @@ int run_plan(const PlanOptions& options, std::ostream& out, std::ostream& err) {
     const Error at{error.code, "left out", error.place};
     outcome->report.problems.push_back({error.place.file.empty() ? "input" : at.str(), error.message, false});
   }
-  for (const auto& name : misspelt)
-    outcome->report.warnings.push_back(Error{ErrorCode::kInvalid, name.message, name.place}.str());
+  outcome->report.warnings = std::move(warnings);
   std::string shown = options.format == PlanFormat::kJson
                           ? to_json(outcome->report)
                           : to_table(outcome->report, options.format == PlanFormat::kWide);
