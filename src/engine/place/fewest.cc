@@ -51,6 +51,13 @@ FewestDomains::Choice FewestDomains::with(std::size_t level, Set chosen, std::in
   return choice;
 }
 
+// The choice that takes `more` beside those that are in use already.
+FewestDomains::Choice FewestDomains::beside(std::size_t level, Set near, std::span<const std::uint32_t> more,
+                                            std::int64_t need) const {
+  near.insert(near.end(), more.begin(), more.end());
+  return with(level, std::move(near), need);
+}
+
 FewestDomains::Choice FewestDomains::choose(std::size_t level, const Set& among, std::int64_t need) const {
   Set near;
   Set rest;
@@ -76,11 +83,7 @@ FewestDomains::Choice FewestDomains::choose(std::size_t level, const Set& among,
   std::int64_t sum = 0;
   while (count < rest.size() && sum < left) sum += room(level, rest[count++]);
   if (sum >= left && count > 1) return several(level, near, rest, count, left, need);
-  const auto and_near = [&](std::span<const std::uint32_t> more) {
-    Set set = near;
-    set.insert(set.end(), more.begin(), more.end());
-    return with(level, std::move(set), need);
-  };
+  const auto and_near = [&](std::span<const std::uint32_t> more) { return beside(level, near, more, need); };
   if (sum < left || count == 0) return and_near(rest);
   // One suffices.
   auto end = std::partition_point(rest.begin(), rest.end(), [&](auto i) { return room(level, i) >= left; });
@@ -110,11 +113,7 @@ FewestDomains::Set FewestDomains::tightened(std::size_t level, const Set& sorted
 
 FewestDomains::Choice FewestDomains::several(std::size_t level, const Set& near, const Set& sorted,
                                              std::size_t count, std::int64_t left, std::int64_t need) const {
-  const auto and_near = [&](const Set& more) {
-    Set set = near;
-    set.insert(set.end(), more.begin(), more.end());
-    return with(level, std::move(set), need);
-  };
+  const auto and_near = [&](std::span<const std::uint32_t> more) { return beside(level, near, more, need); };
   // The tightest run that suffices: sums of runs fall with their beginning.
   std::size_t from = 0;
   std::int64_t sum = 0;

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -47,6 +48,7 @@ class FewestDomains {
   using Set = std::vector<std::uint32_t>;
   Choice choose(std::size_t level, const Set& among, std::int64_t need) const;
   Choice with(std::size_t level, Set chosen, std::int64_t need) const;
+  Choice beside(std::size_t level, Set near, std::span<const std::uint32_t> more, std::int64_t need) const;
   Choice several(std::size_t level, const Set& near, const Set& sorted, std::size_t count, std::int64_t left,
                  std::int64_t need) const;
   Set tightened(std::size_t level, const Set& sorted, std::size_t from, std::size_t count,

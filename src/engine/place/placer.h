@@ -9,7 +9,7 @@
 // required level, with a preferred level, and where nothing is asked for but topologies are known. Nodes that stand alone in
 // their domains are left to the policy, unless that level is asked for. A required level is tried with each domain in which all
 // pod sets together may have room; each search in one of them has a slice of the steps, which grows from round to round, so
-// that none of them is left out. What is not required binds nobody: where it finds no places, the search goes on without it.
+// that none of them is left out. A preference binds no pod: where it finds no places, the search goes on without it.
 //
 // Not exhaustive within a choice: slots of one choice go greedily to the best node, which is exact for one shape without
 // domains, and a heuristic where several shapes compete for the same nodes. Where that finds no places for several pod sets,
@@ -128,6 +128,8 @@ class Placer {
   std::optional<Levels> near_levels(std::uint32_t group, const Charge& charge) const;
   std::optional<std::uint32_t> topology_for(const Charge& charge) const;
   Demand demand_of(const StructureGroup& group);
+  std::optional<Levels> near_levels(std::uint32_t group, const Demand& demand) const;
+  std::int64_t asking_sets(const StructureGroup& group) const;
   std::vector<DomainId> fewest(ChargeId charge, std::int64_t count, Levels levels,
                                const std::vector<char>& used);
   std::vector<char> used_domains(const StructureGroup& group, bool& any) const;

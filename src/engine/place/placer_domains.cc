@@ -152,6 +152,17 @@ std::optional<Placer::Levels> Placer::near_levels(std::uint32_t number, const Ch
   return Levels{first, end - 1};
 }
 
+// None where nothing of it can be placed.
+std::optional<Placer::Levels> Placer::near_levels(std::uint32_t number, const Demand& demand) const {
+  return demand.charge.valid() ? near_levels(number, state_.charges[demand.charge]) : std::nullopt;
+}
+
+// How many pod sets of it ask for slots.
+std::int64_t Placer::asking_sets(const StructureGroup& group) const {
+  return std::count_if(group.leaves.begin(), group.leaves.end(),
+                       [&](std::uint32_t set) { return extents_[set].want > 0; });
+}
+
 // The whole group counted in slots of its largest pod set: the largest by the devices that it asks for, else by CPU.
 Placer::Demand Placer::demand_of(const StructureGroup& group) {
   struct Part {
@@ -262,8 +273,7 @@ std::vector<DomainId> Placer::ranked(const StructureGroup& group, std::uint32_t 
   }
   const auto number = static_cast<std::uint32_t>(&group - structure_.groups.data());
   const Demand demand = sites.size() < 2 ? Demand{} : demand_of(group);
-  const auto levels =
-      demand.charge.valid() ? near_levels(number, state_.charges[demand.charge]) : std::nullopt;
+  const auto levels = near_levels(number, demand);
   if (levels && levels->last > level &&
       nodes.levels()[levels->last].topology == nodes.levels()[level].topology) {
     const ShapeIndex& index = state_.index(state_.charges[demand.charge].shape, mode_);
@@ -343,14 +353,11 @@ bool Placer::together(std::size_t step) {
   const std::uint32_t number = walk_[step].index;
   const StructureGroup& group = structure_.groups[number];
   if (!preferences_ || state_.nodes.levels().empty()) return walk(step + 1);
-  const auto asking = std::count_if(group.leaves.begin(), group.leaves.end(),
-                                    [&](std::uint32_t set) { return extents_[set].want > 0; });
-  const bool finds_its_own = asking < 2 && is_plain(group);
+  const bool finds_its_own = asking_sets(group) < 2 && is_plain(group);
   const bool may_lack_parts = group.least < group.children && group.topology.preferred.empty();
   if (finds_its_own || has_members(group) || may_lack_parts) return walk(step + 1);
   const Demand demand = demand_of(group);
-  const auto levels =
-      demand.charge.valid() ? near_levels(number, state_.charges[demand.charge]) : std::nullopt;
+  const auto levels = near_levels(number, demand);
   if (!levels) return walk(step + 1);
   const Failure before = failure_;
   const std::int64_t floor = floor_;
@@ -370,13 +377,11 @@ bool Placer::together(std::size_t step) {
 bool Placer::in_fewest(std::size_t step) {
   const std::uint32_t number = walk_[step].index;
   const StructureGroup& group = structure_.groups[number];
-  const auto asking = std::count_if(group.leaves.begin(), group.leaves.end(),
-                                    [&](std::uint32_t set) { return extents_[set].want > 0; });
   // Within a list parts would be left out that have room outside of it.
-  if (asking < 2 || !is_plain(group) || !plan_.empty() || group.least < group.children) return walk(step + 1);
+  if (asking_sets(group) < 2 || !is_plain(group) || !plan_.empty() || group.least < group.children)
+    return walk(step + 1);
   const Demand demand = demand_of(group);
-  const auto levels =
-      demand.charge.valid() ? near_levels(number, state_.charges[demand.charge]) : std::nullopt;
+  const auto levels = near_levels(number, demand);
   if (!levels) return walk(step + 1);
   const Failure before = failure_;
   std::vector<DomainId> last;
