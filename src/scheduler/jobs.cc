@@ -245,35 +245,39 @@ std::optional<Decision> Jobs::answered(const Answer& answer, TimeMs now) {
     settle(answer.uid);
     return std::nullopt;
   }
+  if (entry.suspend) return suspension_failed(answer, entry, now);
+  release_failed(answer, entry, {outcome, read, forgot}, now);
+  return std::nullopt;
+}
+
+std::optional<Decision> Jobs::suspension_failed(const Answer& answer, Entry& entry, TimeMs now) {
+  const auto outcome = answer.result.outcome;
   const bool refused = outcome == kube::Outcome::kForbidden || outcome == kube::Outcome::kInvalid;
-  if (entry.suspend) {
-    if (refused && entry.ending) {
-      spdlog::warn("Job {}/{} cannot be suspended ({}): its pods are deleted", entry.ns, entry.name,
-                   answer.result.message);
-      Decision by_pod = std::move(*entry.ending);
-      jobs_.erase(it);
-      return by_pod;
-    }
-    ++failures_[answer.uid];
-    timers_.emplace(now + doubled(options_.first_pause, failures_[answer.uid], options_.most_pause),
-                    answer.uid);
-    return std::nullopt;
+  if (refused && entry.ending) {
+    spdlog::warn("Job {}/{} cannot be suspended ({}): its pods are deleted", entry.ns, entry.name,
+                 answer.result.message);
+    Decision by_pod = std::move(*entry.ending);
+    jobs_.erase(answer.uid);
+    return by_pod;
   }
+  ++failures_[answer.uid];
+  timers_.emplace(now + doubled(options_.first_pause, failures_[answer.uid], options_.most_pause),
+                  answer.uid);
+  return std::nullopt;
+}
+
+void Jobs::release_failed(const Answer& answer, Entry& entry, const Released& released, TimeMs now) {
+  const auto [outcome, read, forgot] = released;
   if (read && outcome != kube::Outcome::kConflict) {
     entry.unread = true;
     timers_.emplace(now + doubled(options_.first_pause, failures_[answer.uid]++, options_.most_pause),
                     answer.uid);
-    return std::nullopt;
+    return;
   }
   const bool lost = outcome == kube::Outcome::kUnknown || answer.result.maybe_done;
-  if (lost && !read && !forgot && outcome != kube::Outcome::kForbidden) {
-    read_back(answer.uid, entry);
-    return std::nullopt;
-  }
-  if (outcome == kube::Outcome::kInvalid && entry.changes_template && !entry.forgot_start) {
-    forget_start(answer.uid, entry);
-    return std::nullopt;
-  }
+  if (lost && !read && !forgot && outcome != kube::Outcome::kForbidden) return read_back(answer.uid, entry);
+  if (outcome == kube::Outcome::kInvalid && entry.changes_template && !entry.forgot_start)
+    return forget_start(answer.uid, entry);
   std::string why = "the API server did not take its release";
   if (outcome == kube::Outcome::kForbidden)
     why = fmt::format("Berth may not {} its Job ({})", forgot ? "write the status of" : "unsuspend",
@@ -281,7 +285,6 @@ std::optional<Decision> Jobs::answered(const Answer& answer, TimeMs now) {
   if (outcome == kube::Outcome::kInvalid || outcome == kube::Outcome::kConflict)
     why = "it changed while it was released";
   take_back(answer.uid, std::move(why), now);
-  return std::nullopt;
 }
 
 void Jobs::forget(std::string_view workload) {

@@ -116,6 +116,15 @@ class Jobs {
   };
   void send(const std::string& workload, Entry& entry);
   void read_back(const std::string& workload, Entry& entry);
+  // Of a release that did not succeed: how it ended, by reading the Job or by the write's answer, to `forgot` its start or to release it.
+  struct Released {
+    kube::Outcome outcome;
+    bool read;
+    bool forgot;
+  };
+  void release_failed(const Answer& answer, Entry& entry, const Released& released, TimeMs now);
+  // The same of a suspension; gives what answered() gives.
+  std::optional<Decision> suspension_failed(const Answer& answer, Entry& entry, TimeMs now);
   kube::Write release_of(const std::string& workload, Entry& entry) const;
   void forget_start(const std::string& workload, Entry& entry);
   kube::Write suspension_of(const std::string& workload, const Entry& entry) const;

@@ -73,6 +73,13 @@ class JobsTest : public ::testing::Test {
     for (int i = 0; i < text.pods; ++i) w_.pod_gone(fmt::format("{}-{}", text.name, i));
     w_.turn();
   }
+  // The Job is released, and the answer is lost: it is read back.
+  void lose_release(const JobText& text) {
+    job(text);
+    w_.turn();
+    ASSERT_EQ(w_.only(Step::kJob), text.name);
+    w_.answer(Step::kJob, text.name, Outcome::kUnknown);
+  }
   static bool suspends(const Sent& sent) { return sent.body.find("\"op\"") == std::string::npos; }
 
   World w_;
@@ -325,10 +332,7 @@ TEST_F(JobsTest, AReleaseThatMayHaveBeenDoneIsReadBack) {
 TEST_F(JobsTest, AReleaseThatWasNotDoneIsTriedAgain) {
   w_.node("n1", 2);
   JobText train;
-  job(train);
-  w_.turn();
-  ASSERT_EQ(w_.only(Step::kJob), "train");
-  w_.answer(Step::kJob, "train", Outcome::kUnknown);
+  ASSERT_NO_FATAL_FAILURE(lose_release(train));
   ASSERT_EQ(w_.only(Step::kJob), "train");
   taken(train, true);  // read back: it still waits
   EXPECT_TRUE(w_.take(Step::kJob).empty()) << "not in a hot loop";
@@ -341,10 +345,7 @@ TEST_F(JobsTest, AReleaseThatWasNotDoneIsTriedAgain) {
 TEST_F(JobsTest, AReleaseIsReadBackUntilThatSucceeds) {
   w_.node("n1", 2);
   JobText train;
-  job(train);
-  w_.turn();
-  ASSERT_EQ(w_.only(Step::kJob), "train");
-  w_.answer(Step::kJob, "train", Outcome::kUnknown);
+  ASSERT_NO_FATAL_FAILURE(lose_release(train));
   for (int i = 0; i < 3; ++i) {
     ASSERT_EQ(w_.only(Step::kJob), "train") << i;
     w_.answer(Step::kJob, "train", Outcome::kUnavailable);
