@@ -9,7 +9,7 @@
 
 namespace berth::property {
 
-// Nobody starts and ends, gets a hold and ends, or gets a hold and starts. A hold of before may end, and its holder start elsewhere.
+// No workload starts and ends, gets a hold and ends, or gets a hold and starts. A hold of before may end, and its holder start elsewhere.
 std::string Checker::check_net(const std::vector<Decision>& decisions) {
   std::map<std::string, std::set<DecisionKind>> kinds;
   for (const Decision& d : decisions) {
@@ -121,7 +121,7 @@ bool Checker::borrows_beside(const std::string& uid, const std::string& queue, c
 // No work of one pod waits that would start within its own queue's quota if something had not started in this round on borrowed
 // quota.
 std::string Checker::check_own_first(const engine::Engine& engine, Coverage& coverage) {
-  if (engine.next_time() <= ledger_.now + 1) return "";  // somebody is to be tried again at once
+  if (engine.next_time() <= ledger_.now + 1) return "";  // a workload is to be tried again at once
   for (const auto& [uid, w] : ledger_.workloads) {
     if (began_.empty()) return "";
     const auto sets = pod_sets_of(w.spec.root);

@@ -64,7 +64,7 @@ std::string Checker::evict(const Decision& d, Coverage& coverage) {
     ++coverage["evict (a part)"];
   }
   if (for_somebody) {
-    began_.clear();  // that somebody yields was decided beside these
+    began_.clear();  // that a workload yields was decided beside these
     yielded_[d.beneficiary].push_back(std::move(yielded));
     const auto queue = ledger_.queues.find(ledger_.workloads.at(d.beneficiary).spec.queue);
     if (queue != ledger_.queues.end()) {

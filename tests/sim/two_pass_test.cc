@@ -92,7 +92,7 @@ TEST(TwoPasses, TheNodesOfVictimsGoToTheWorkloadTheyEndedFor) {
   EXPECT_EQ(two->outcome.unfinished, 0);
 }
 
-// By duration, too, with victims that take their time to end: nobody else takes their node meanwhile.
+// By duration, too, with victims that take their time to end: no other job takes their node meanwhile.
 TEST(TwoPasses, NobodyElseTakesTheNodesOfVictimsThatAreEnding) {
   const std::string jobs = R"({"kind":"node","name":"n3","gpus":8}
 {"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":1000000,"gpus":5,"grace_ms":5000}
