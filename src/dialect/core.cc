@@ -11,7 +11,6 @@ namespace berth::dialect {
 
 Node to_node(const NodeObject& object, const DeviceNames& devices, std::string_view cluster,
              std::string& problem) {
-  constexpr std::int64_t kMostDevices = 1'000'000;
   Node node;
   node.cluster = cluster;
   node.name = object.meta.name;
@@ -25,10 +24,10 @@ Node to_node(const NodeObject& object, const DeviceNames& devices, std::string_v
     }
     DevicePool pool;
     pool.resource = resource;
-    pool.count = std::min(amount / 1000, kMostDevices);
+    pool.count = std::min(amount / 1000, engine::kMostCountedDevices);
     if (pool.count < amount / 1000) {
       problem = fmt::format("{} {} on one node: Berth counts {} devices of a kind on a node at most",
-                            amount / 1000, resource, kMostDevices);
+                            amount / 1000, resource, engine::kMostCountedDevices);
     }
     if (const auto it = node.labels.find(kGpuProduct); it != node.labels.end()) pool.model = it->second;
     node.devices.push_back(std::move(pool));

@@ -2,7 +2,6 @@
 
 #include <simdjson.h>
 
-#include <algorithm>
 #include <variant>
 
 #include "dialect/decode_core.h"
@@ -11,21 +10,10 @@
 #include "dialect/decode_queues.h"
 #include "dialect/decode_tree.h"
 #include "dialect/decode_workload.h"
+#include "text/fields.h"
 
 namespace berth::dialect {
 namespace {
-
-// Appends a key to a path: ".weight", or ["nvidia.com/gpu"] where the key is no plain word.
-void append_key(std::string& path, std::string_view key) {
-  const bool word = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-  });
-  if (!word) {
-    path += fmt::format("[\"{}\"]", key);
-  } else {
-    path += fmt::format("{}{}", path.empty() ? "" : ".", key);
-  }
-}
 
 // The path of `wanted` below `node`, spec.queues[2].weight, and the key that it stands at ("" in a list). Nodes are told apart by
 // their place. Only after an error.
@@ -33,7 +21,7 @@ bool find_path(const text::Node& node, const text::Node& wanted, std::string& pa
   if (&node == &wanted) return true;
   const std::size_t length = path.size();
   for (const auto& entry : node.entries()) {
-    append_key(path, entry.name());
+    path = text::path_with(std::move(path), entry.name());
     key = entry.name();
     if (find_path(entry.value, wanted, path, key)) return true;
     path.resize(length);
@@ -156,7 +144,7 @@ void Problems::at(const TreeValue& value, std::string_view key, std::string mess
   }
   // Either the value is the field itself, or the mapping that lacks it.
   const bool is_field = at == key || (at.empty() && !path.empty() && !value.is_map());
-  if (!is_field && !key.empty()) append_key(path, key);
+  if (!is_field && !key.empty()) path = text::path_with(std::move(path), key);
   error.message = path.empty() ? std::move(message) : fmt::format("{}: {}", path, message);
   error_ = std::move(error);
 }

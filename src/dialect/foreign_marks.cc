@@ -203,12 +203,16 @@ class Found {
   std::vector<Group> groups_;
 };
 
+bool counts_for(const ForeignMark& mark, std::string_view scheduler) {
+  return mark.scheduler.empty() || mark.scheduler == scheduler;
+}
+
 template <class F>
 void each_foreign_key(const Meta& meta, std::string_view scheduler, F&& f) {
   const auto look = [&](std::string_view what, const Labels& keys) {
     for (const auto& [key, value] : keys) {
       const ForeignMark* mark = find_foreign(kKey, key);
-      if (mark != nullptr && (mark->scheduler.empty() || mark->scheduler == scheduler)) f(what, key, *mark);
+      if (mark != nullptr && counts_for(*mark, scheduler)) f(what, key, *mark);
     }
   };
   look("label", meta.labels);
@@ -248,7 +252,7 @@ void add_foreign_marks(const Meta& meta, const PodSpec& spec, const PodNeeds& ne
   }
   const std::string kind = fmt::format("{}/{}", owner.group, owner.kind.substr(0, owner.kind.find('.')));
   const ForeignMark* mark = find_foreign(kOwner, kind);
-  if (mark != nullptr && (mark->scheduler.empty() || mark->scheduler == spec.scheduler_name))
+  if (mark != nullptr && counts_for(*mark, spec.scheduler_name))
     out.push_back(foreign_text("owner", kind, *mark));
 }
 

@@ -12,17 +12,11 @@ namespace berth::dialect {
 namespace {
 
 Reason invalid(std::string detail) {
-  Reason r;
-  r.code = ReasonCode::kInvalid;
-  r.detail = std::move(detail);
-  return r;
+  return reason_of(ReasonCode::kInvalid, std::move(detail));
 }
 
 Reason held_back(std::string detail) {
-  Reason r;
-  r.code = ReasonCode::kInactive;
-  r.detail = std::move(detail);
-  return r;
+  return reason_of(ReasonCode::kInactive, std::move(detail));
 }
 
 // Counts and least counts of the roles of a gang that needs `size` pods: see intake.h.

@@ -276,6 +276,7 @@ void Intake::Impl::attach(std::uint32_t ix) {
   role->slots[static_cast<std::size_t>(record.index)] = ix;
   ++load.pods;
   if (!record.pod.spec.node_name.empty()) ++load.bound;
+  note_charged_queue(load, record.pod);
   if (!record.pod.problem.empty()) ++load.unreadable;
   load.refused.clear();
   count(load.priorities, priority_key(record.pod), +1);
@@ -339,6 +340,7 @@ void Intake::Impl::set_state(std::uint32_t ix, SlotState state, const std::strin
   if (now_bound) {
     Load& load = loads[record.load];
     if (++load.bound >= load.size) load.whole = load.size;
+    note_charged_queue(load, record.pod);
   }
   if (now_bound && !record.repelled_by.empty()) {
     weigh(record);

@@ -22,27 +22,23 @@ std::string_view mark_of(const std::vector<const Meta*>& sources, std::string_vi
   return {};
 }
 
-// As it was written with the bind of one of its pods: these hold what they hold in that queue, whatever their owners and labels say
-// by now, also after a restart.
-bool Intake::Impl::take_charged_queue(Load& load) const {
-  for (const auto& role : load.roles) {
-    for (const auto ix : role.slots) {
-      if (ix == kNoIx || pods[ix].pod.spec.node_name.empty()) continue;
-      const std::string_view charged = pods[ix].pod.meta.annotation(kChargedTo);
-      const auto equals = std::min(charged.find('='), charged.size());
-      for (const std::string_view key : kQueueKeys) {
-        if (charged.substr(0, equals) != key || equals + 1 >= charged.size()) continue;
-        load.queue_mark.emplace(key, charged.substr(equals + 1));
-        return true;
-      }
-    }
+// As it was written with the bind of the pod: the load holds what it holds in that queue, whatever its owners and labels say by now,
+// also after a restart.
+void Intake::Impl::note_charged_queue(Load& load, const Pod& pod) {
+  if (load.charged || pod.spec.node_name.empty()) return;
+  const std::string_view charged = pod.meta.annotation(kChargedTo);
+  const auto equals = std::min(charged.find('='), charged.size());
+  for (const std::string_view key : kQueueKeys) {
+    if (charged.substr(0, equals) != key || equals + 1 >= charged.size()) continue;
+    load.queue_mark.emplace(key, charged.substr(equals + 1));
+    load.charged = true;
+    return;
   }
-  return false;
 }
 
 void Intake::Impl::choose_queue(Load& load, const std::vector<const Meta*>& sources) const {
-  if (load.bound > 0 && take_charged_queue(load)) return;
   if (load.queue_mark && (load.bound > 0 || load.released)) return;
+  load.charged = false;
   load.queue_mark.emplace();
   for (const std::string_view key : kQueueKeys) {
     const auto name = mark_of(sources, key);
@@ -159,11 +155,10 @@ void Intake::Impl::resolve_queue(const Load& load, std::string_view key, const s
     // Without one: no queue, nodes alone decide, but not where the administrator counts on queues.
     depends.push_back("ns:" + load.ns);
     if (load.bound > 0 || load.released || !labels_of_namespace(load.ns).contains(kTenant)) return;
-    Reason r;
-    r.code = ReasonCode::kInvalid;
-    r.detail = fmt::format("it names no queue, and namespace {} is a tenant's ({}): add the label {}",
-                           load.ns, kTenant, kKueueQueue);
-    settings.blocked = std::move(r);
+    settings.blocked =
+        reason_of(ReasonCode::kInvalid,
+                  fmt::format("it names no queue, and namespace {} is a tenant's ({}): add the label {}",
+                              load.ns, kTenant, kKueueQueue));
   }
 }
 

@@ -14,13 +14,6 @@
 namespace berth::dialect {
 namespace {
 
-Reason reason_of(ReasonCode code, std::string detail) {
-  Reason out;
-  out.code = code;
-  out.detail = std::move(detail);
-  return out;
-}
-
 // ", did you mean X?" where one of `map` is near.
 template <class Map>
 std::string meant(std::string_view name, const Map& map) {
@@ -31,6 +24,13 @@ std::string meant(std::string_view name, const Map& map) {
 }
 
 }  // namespace
+
+Reason reason_of(ReasonCode code, std::string detail) {
+  Reason out;
+  out.code = code;
+  out.detail = std::move(detail);
+  return out;
+}
 
 std::string Intake::Impl::missing_class(const PriorityKey& key) const {
   if (key.value || key.klass.empty() || key.klass.starts_with("system-")) return {};

@@ -114,6 +114,7 @@ struct Load {
   // The name of its queue, and what kind of name. While it holds places it stays what it was: whoever relabelled its Job would
   // otherwise take what it holds to another queue.
   std::optional<std::pair<std::string_view, std::string>> queue_mark;
+  bool charged = false;  // it is what the bind of one of its pods says
   std::map<PriorityKey, std::int64_t> priorities;
   std::map<std::int64_t, std::int64_t> sizes;  // what members say; 0 = unreadable
   std::vector<std::string> depends;
@@ -223,7 +224,7 @@ struct Intake::Impl {
   void refresh(std::uint32_t ix);
   Settings settings_of(Load& load, std::vector<std::string>& depends);
   // By a mark and its value.
-  bool take_charged_queue(Load& load) const;
+  static void note_charged_queue(Load& load, const Pod& pod);
   void choose_queue(Load& load, const std::vector<const Meta*>& sources) const;
   void resolve_queue(const Load& load, std::string_view key, const std::string& name, Settings& settings,
                      std::vector<std::string>& depends) const;
@@ -458,6 +459,8 @@ void Intake::Impl::each_dependent(const std::string& key, F&& f) {
     if (loads[ix].used) f(ix);
   }
 }
+
+Reason reason_of(ReasonCode code, std::string detail);
 
 // The first of these that has the mark with a value.
 std::string_view mark_of(const std::vector<const Meta*>& sources, std::string_view key);

@@ -46,6 +46,11 @@ bool is_word(std::string_view key) {
 
 }  // namespace
 
+std::string path_with(std::string path, std::string_view key) {
+  if (!is_word(key)) return fmt::format("{}[\"{}\"]", path, key.substr(0, 100));
+  return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
+}
+
 std::size_t distance(std::string_view a, std::string_view b) {
   constexpr std::size_t kLongest = 64;
   if (a.size() > kLongest || b.size() > kLongest) return std::max(a.size(), b.size());
@@ -126,10 +131,7 @@ std::string Fields::path() const {
 }
 
 std::string Fields::path_to(std::string_view key) const {
-  const std::string prefix = path();
-  if (key.empty()) return prefix;
-  if (!is_word(key)) return fmt::format("{}[\"{}\"]", prefix, key.substr(0, 100));
-  return prefix.empty() ? std::string(key) : fmt::format("{}.{}", prefix, key);
+  return key.empty() ? path() : path_with(path(), key);
 }
 
 void Fields::record_at(const Node& node, std::string_view key, std::string_view message, bool missing) {

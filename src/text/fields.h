@@ -184,6 +184,9 @@ class Fields {
   std::vector<std::string_view> asked_;
 };
 
+// The path of a key below `path`: "spec.count", or spec["nvidia.com/gpu"] where the key is no plain word (its first 100 bytes).
+std::string path_with(std::string path, std::string_view key);
+
 // Edits that make one word the other; case does not count, and a swap of neighbours is one. The longer length where one has more than
 // 64 letters.
 std::size_t distance(std::string_view a, std::string_view b);

@@ -46,14 +46,6 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return out;
 }
 
-std::string joined(const std::string& path, std::string_view name) {
-  const bool word = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-  });
-  if (!word) return fmt::format("{}[\"{}\"]", path, name.substr(0, 100));
-  return path.empty() ? std::string(name) : fmt::format("{}.{}", path, name);
-}
-
 // The known name that was probably meant: one of almost the same letters, or the shortest that goes on where it ends, or one of similar
 // letters, or one that it goes on from.
 std::string_view meant(std::string_view name, const std::vector<std::string_view>& known) {
@@ -272,7 +264,8 @@ class Search {
   std::string path_of(std::size_t steps) const {
     std::string out;
     for (std::size_t i = 0; i < steps; ++i)
-      out = way_[i].within == nullptr ? fmt::format("{}[{}]", out, way_[i].index) : joined(out, way_[i].key);
+      out = way_[i].within == nullptr ? fmt::format("{}[{}]", out, way_[i].index)
+                                      : text::path_with(out, way_[i].key);
     return out;
   }
 
@@ -283,7 +276,7 @@ class Search {
     if (hint.empty() && given_out_) return;
     if (hint.empty()) hint = place_of(entry.name(), type);
     if (hint.empty()) hint = meant(entry.name(), known);
-    report(entry.key, joined(path_of(way_.size()), entry.name()),
+    report(entry.key, text::path_with(path_of(way_.size()), entry.name()),
            hint.empty() ? "unknown field" : fmt::format("unknown field; did you mean {}?", hint));
   }
 
@@ -292,7 +285,7 @@ class Search {
     for (std::size_t i = way_.size(); i-- > 0;) {
       const Type* const around = way_[i].within;
       if (around != nullptr && around != &type && around->find(name) != nullptr)
-        return joined(path_of(i), name);
+        return text::path_with(path_of(i), name);
     }
     struct Inner {
       std::string path;
@@ -304,8 +297,8 @@ class Search {
       const Inner here = found[i];
       for (const Field& field : here.type->fields) {
         if (field.type == nullptr || field.type->is_keys || field.name == "status") continue;
-        const std::string path = joined(here.path, field.name);
-        if (field.type->find(name) != nullptr) return joined(path, name);
+        const std::string path = text::path_with(here.path, field.name);
+        if (field.type->find(name) != nullptr) return text::path_with(path, name);
         const bool seen =
             std::any_of(found.begin(), found.end(), [&](const Inner& s) { return s.type == field.type; });
         if (!seen) found.push_back({path, field.type});
@@ -314,7 +307,7 @@ class Search {
     return {};
   }
 
-  // The known prefix that this one is, or almost is; "" = it belongs to somebody else.
+  // The known prefix that this one is, or almost is; "" = it is of no system that Berth knows.
   std::string_view known_prefix(std::string_view prefix) const {
     constexpr std::size_t kMostEdits = 2;
     std::string_view almost;
@@ -345,7 +338,7 @@ class Search {
     }
     const std::string_view near = meant(key.substr(slash + 1), known);
     if (near.empty()) return;
-    report(entry.key, joined(path_of(way_.size()), key),
+    report(entry.key, text::path_with(path_of(way_.size()), key),
            fmt::format("unknown name; did you mean {}{}?", prefix, near));
   }
 

@@ -8,8 +8,7 @@
 namespace berth::engine {
 namespace {
 
-constexpr std::size_t kMostDevices = 64;          // with numbers
-constexpr std::int64_t kMostCounted = 1'000'000;  // of one pool
+constexpr std::size_t kMostDevices = 64;  // with numbers
 
 Status check_amount(std::string_view node, std::string_view resource, std::int64_t amount) {
   if (amount < 0) {
@@ -89,9 +88,9 @@ NodeId NodeTable::opaque() {
 Status NodeTable::upsert(const Node& node) {
   if (node.name.empty()) return fail(ErrorCode::kInvalid, "a node has no name");
   for (const auto& pool : node.devices) {
-    if (pool.count < 0 || pool.count > kMostCounted) {
+    if (pool.count < 0 || pool.count > kMostCountedDevices) {
       return fail(ErrorCode::kInvalid, "node {}: {} devices of {}; a node has 0 to {}", node.name, pool.count,
-                  pool.resource, kMostCounted);
+                  pool.resource, kMostCountedDevices);
     }
     if (node.allocatable.has(pool.resource)) {
       return fail(ErrorCode::kInvalid, "node {}: {} is given both as devices and as an amount", node.name,

@@ -30,6 +30,7 @@ namespace berth::engine {
 
 // No single amount may be larger: 2^50 is 1 PiB, or 10^12 CPUs.
 inline constexpr std::int64_t kMostAmount = std::int64_t{1} << 50;
+inline constexpr std::int64_t kMostCountedDevices = 1'000'000;  // of one pool of a node
 
 struct DomainTag;
 using DomainId = Id<DomainTag>;
