@@ -40,6 +40,11 @@ std::span<const DeviceStates::Free> DeviceStates::devices(DeviceStateId id) cons
   return {free_.data() + state.begin, state.count};
 }
 
+bool DeviceStates::all_counted(DeviceStateId id) const {
+  const auto all = devices(id);
+  return std::all_of(all.begin(), all.end(), [](const Free& device) { return device.is_counted; });
+}
+
 void DeviceStates::find_fit(DeviceStateId state, DeviceRequestId id) {
   auto& row = fits_[id.index()];
   if (row.size() <= state.index()) row.resize(std::max(states_.size(), 2 * row.size()), -1);

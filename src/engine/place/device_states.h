@@ -44,6 +44,7 @@ class DeviceStates {
 
   std::span<const Free> devices(DeviceStateId id) const;  // ascending
   std::int64_t idle(DeviceStateId id) const { return states_[id.index()].idle; }
+  bool all_counted(DeviceStateId id) const;  // no device has a number
 
   // How many slots with this request fit, by devices alone: kInt64Max for a request without devices.
   std::int64_t fit(DeviceStateId state, DeviceRequestId request) {

@@ -32,6 +32,11 @@ void Fragments::use(const Mix& mix, const NodeTable& nodes) {
   kinds_.clear();
   profiles_.clear();
   haves_.clear();
+  if (bares_.size() > 2 * nodes.size() + kMostWhere) {  // of nodes that are others by now
+    bares_.clear();
+    bare_index_.clear();
+    masks_.clear();
+  }
 
   // Which whereabouts the mix needs: the ones that have a bit keep it.
   std::vector<const FrozenKind*> taken;
@@ -56,7 +61,9 @@ void Fragments::use(const Mix& mix, const NodeTable& nodes) {
     }
     if (!bit) continue;  // more than 64 different whereabouts: those of the lightest kinds are left out
     if (where_[*bit].key != frozen.kind.where.key) {
-      where_[*bit] = {frozen.kind.where.key, frozen.kind.where.any, epoch_};
+      where_[*bit] = {frozen.kind.where.key, {}, epoch_};
+      for (const Shape& shape : frozen.kind.where.any)
+        where_[*bit].any.push_back(nodes.suits().column(shape));
     }
     used_ |= std::uint64_t{1} << *bit;
     taken.push_back(&frozen);
@@ -77,34 +84,49 @@ void Fragments::use(const Mix& mix, const NodeTable& nodes) {
     }
     kinds_.push_back(here);
   }
-  if (mix.unseen > 0) expect_ladder(nodes, mix.unseen);
-  // A kind that not even the empty cluster holds has no room that could be kept for it.
-  const std::vector<std::int64_t> most = room(nodes, true);
-  for (std::size_t i = 0; i < kinds_.size(); ++i) {
-    if (most[i] == 0) kinds_[i].asked = 0;
+  count_bare(nodes);
+  if (mix.unseen > 0) expect_ladder(mix.unseen);
+  leave_out_hopeless();
+  std::stable_sort(kinds_.begin(), kinds_.end(), [](const KindHere& a, const KindHere& b) {
+    return std::tie(a.ask, a.cpu) < std::tie(b.ask, b.cpu);
+  });
+  std::uint32_t k = 0;
+  for (std::uint32_t a = 0; a < asks_.size(); ++a) {
+    asks_[a].begin = k;
+    while (k < kinds_.size() && kinds_[k].ask == a) ++k;
+    asks_[a].end = k;
   }
   weigh(nodes);
 }
 
-void Fragments::expect_ladder(const NodeTable& nodes, std::int64_t weight) {
+// Nodes with devices by what they are with nothing running.
+void Fragments::count_bare(const NodeTable& nodes) {
+  alike_.begin(nodes.size());
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (nodes.device_capacity(NodeId(n)) == 0) continue;
+    const std::uint64_t bits = mask(nodes, NodeId(n));
+    alike_.add(bits, masks_[n].bare, 0);
+  }
+}
+
+void Fragments::expect_ladder(std::int64_t weight) {
   struct Supply {
     std::int64_t devices = 0;
     std::int64_t largest = 0;  // node, in devices
     Int128 cpu = 0;            // of the nodes that have such devices
   };
   std::map<std::uint32_t, Supply> supplies;  // by resource
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    const auto& record = nodes.record(NodeId(n));
-    if (!record.alive) continue;
+  for (const AlikeNodes::Group& group : alike_.groups()) {
+    const Bare& bare = bares_[group.state];
     std::map<std::uint32_t, std::int64_t> whole;
-    for (const auto& device : record.devices) {
-      if (device.account.capacity >= kWholeDevice) ++whole[device.resource.value];
+    for (const auto& device : bare.devices) {
+      if (device.milli >= kWholeDevice) ++whole[device.resource.value];
     }
     for (const auto& [resource, count] : whole) {
       Supply& supply = supplies[resource];
-      supply.devices += count;
+      supply.devices += count * group.nodes;
       supply.largest = std::max(supply.largest, count);
-      supply.cpu += nodes.account(NodeId(n), NodeTable::cpu()).capacity;
+      supply.cpu += Int128{bare.cpu} * group.nodes;
     }
   }
   std::vector<std::pair<std::uint32_t, Supply>> heaviest(supplies.begin(), supplies.end());
@@ -134,43 +156,57 @@ void Fragments::expect_ladder(const NodeTable& nodes, std::int64_t weight) {
   }
 }
 
-std::vector<std::int64_t> Fragments::room(const NodeTable& nodes, bool empty) {
-  DeviceStates& states = nodes.device_states();
-  if (states.full()) states.clear();
-  // Nodes that are alike are looked at once.
-  std::vector<std::tuple<std::uint64_t, std::uint32_t, std::int64_t>> all;
-  std::vector<DeviceStates::Free> devices;
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    const NodeId id(n);
-    const auto& record = nodes.record(id);
-    if (!record.alive || record.devices.empty()) continue;
-    const NodeTable::Account& cpu = nodes.account(id, NodeTable::cpu());
-    DeviceStateId state;
-    if (empty) {
-      devices.clear();
-      for (const auto& device : record.devices) devices.push_back({device.resource, device.account.capacity});
-      state = states.intern(devices);
-    } else {
-      state = nodes.device_state(id, Mode::kStart);
-    }
-    all.emplace_back(mask(nodes, id), state.value, empty ? cpu.capacity : cpu.free(Mode::kStart));
-  }
-  std::sort(all.begin(), all.end());
-  std::vector<std::int64_t> sums(kinds_.size(), 0);
-  std::vector<std::int64_t> slots(asks_.size(), 0);
-  for (std::size_t i = 0, end = 0; i < all.size(); i = end) {
-    while (end < all.size() && all[end] == all[i]) ++end;
-    const auto& [bits, state, cpu] = all[i];
-    std::fill(slots.begin(), slots.end(), 0);
-    for (const Have& have : profile(nodes, DeviceStateId(state))) {
-      slots[have.ask] = have.pieces / asks_[have.ask].count;
+// A kind that not even the empty cluster holds has no room that could be kept for it. Devices that are only counted hold none.
+void Fragments::leave_out_hopeless() {
+  std::vector<char> held(kinds_.size(), 0);
+  std::vector<char> some(asks_.size(), 0);
+  for (const AlikeNodes::Group& group : alike_.groups()) {
+    const Bare& bare = bares_[group.state];
+    for (std::uint32_t a = 0; a < asks_.size(); ++a) {
+      std::int64_t pieces = 0;
+      for (const auto& device : bare.devices) {
+        if (device.resource == asks_[a].resource) pieces += asks_[a].pieces(device.milli);
+      }
+      some[a] = pieces >= asks_[a].count ? 1 : 0;
     }
     for (std::size_t k = 0; k < kinds_.size(); ++k) {
       const KindHere& kind = kinds_[k];
-      if (kind.asked == 0 || slots[kind.ask] == 0 || cpu < kind.cpu || !kind.suits(bits)) continue;
-      const std::int64_t fit = kind.cpu == 0 ? slots[kind.ask] : std::min(slots[kind.ask], cpu / kind.cpu);
-      sums[k] += fit * asks_[kind.ask].each * asks_[kind.ask].count * static_cast<std::int64_t>(end - i);
+      if (kind.ask != kNoAsk && some[kind.ask] != 0 && kind.cpu <= bare.cpu && kind.suits(group.bits))
+        held[k] = 1;
     }
+  }
+  for (std::size_t k = 0; k < kinds_.size(); ++k) {
+    if (held[k] == 0) kinds_[k].asked = 0;
+  }
+}
+
+std::vector<std::int64_t> Fragments::room(const NodeTable& nodes) {
+  DeviceStates& states = nodes.device_states();
+  if (states.full()) states.clear();
+  alike_.begin(nodes.size());
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const NodeId id(n);
+    if (nodes.device_capacity(id) == 0) continue;
+    const DeviceStateId state = nodes.device_state(id, Mode::kStart);
+    if (profile(nodes, state).empty()) continue;
+    alike_.add(mask(nodes, id), state.value, nodes.account(id, NodeTable::cpu()).free(Mode::kStart));
+  }
+  std::vector<std::int64_t> sums(kinds_.size(), 0);
+  for (const AlikeNodes::Group& group : alike_.groups()) {
+    if (states.all_counted(DeviceStateId(group.state))) continue;
+    for (const Have& have : profile(nodes, DeviceStateId(group.state))) {
+      const Ask& ask = asks_[have.ask];
+      const std::int64_t slots = have.pieces / ask.count;
+      for (std::uint32_t k = ask.begin; k < ask.end && kinds_[k].cpu <= group.cpu; ++k) {
+        const KindHere& kind = kinds_[k];
+        if (!kind.suits(group.bits)) continue;
+        sums[k] +=
+            (saturating_mul(slots, kind.cpu) <= group.cpu ? slots : group.cpu / kind.cpu) * group.nodes;
+      }
+    }
+  }
+  for (std::size_t k = 0; k < kinds_.size(); ++k) {
+    if (kinds_[k].ask != kNoAsk) sums[k] *= asks_[kinds_[k].ask].each * asks_[kinds_[k].ask].count;
   }
   return sums;
 }
@@ -180,7 +216,7 @@ void Fragments::weigh(const NodeTable& nodes) {
   idle_ = nodes.device_capacity() - nodes.device_use();
   pattern_index_.clear();
   patterns_.clear();
-  const std::vector<std::int64_t> left = room(nodes, false);
+  const std::vector<std::int64_t> left = room(nodes);
   std::vector<Int128> pressure;
   Int128 total = 0;
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
@@ -212,20 +248,30 @@ std::uint64_t Fragments::mask(const NodeTable& nodes, NodeId node) {
   NodeMask& m = masks_[node.index()];
   const std::uint64_t fixed = nodes.static_version(node);
   if (m.fixed == fixed && m.epoch == epoch_) return m.mask & used_;
-  const auto& record = nodes.record(node);
+  if (m.fixed != fixed) m.bare = bare_of(nodes, node);
   for (std::size_t b = 0; b < where_.size(); ++b) {
     if (m.fixed == fixed && where_[b].epoch <= m.epoch) continue;
     const std::uint64_t bit = std::uint64_t{1} << b;
-    const bool suits =
-        record.alive && std::any_of(where_[b].any.begin(), where_[b].any.end(), [&](const Shape& s) {
-          return static_mismatch(s, record.spec).code == ReasonCode::kNone;
-        });
+    const bool suits = std::any_of(where_[b].any.begin(), where_[b].any.end(), [&](const auto& column) {
+      column->refresh(nodes);
+      return column->of(node) >= 0;
+    });
     m.mask = suits ? m.mask | bit : m.mask & ~bit;
   }
   m.fixed = fixed;
   m.epoch = epoch_;
   m.pattern_version = 0;
   return m.mask & used_;
+}
+
+std::uint32_t Fragments::bare_of(const NodeTable& nodes, NodeId node) {
+  Bare bare{nodes.account(node, NodeTable::cpu()).capacity, {}};
+  for (const auto& device : nodes.record(node).devices)
+    bare.devices.push_back({device.resource, device.account.capacity, false});
+  std::sort(bare.devices.begin(), bare.devices.end());
+  const auto [it, fresh] = bare_index_.try_emplace(bare, static_cast<std::uint32_t>(bares_.size()));
+  if (fresh) bares_.push_back(std::move(bare));
+  return it->second;
 }
 
 PatternId Fragments::pattern(const NodeTable& nodes, NodeId node) {
@@ -244,7 +290,7 @@ std::uint32_t Fragments::ask_of(const ShapeDevices& want) {
     if (asks_[a].resource == want.resource && asks_[a].each == want.milli && asks_[a].count == want.count)
       return a;
   }
-  asks_.push_back({want.resource, want.milli, want.count, ((1 << 20) + want.milli - 1) / want.milli});
+  asks_.push_back({want.resource, want.milli, want.count, ((1 << 20) + want.milli - 1) / want.milli, 0, 0});
   return static_cast<std::uint32_t>(asks_.size() - 1);
 }
 
@@ -256,17 +302,14 @@ Fragments::Pattern Fragments::make_pattern(std::uint64_t bits) const {
     Kinds& group = p.kinds[a];
     group.ask = asks_[a];
     group.begin = static_cast<std::uint32_t>(p.steps.size());
-    for (const KindHere& kind : kinds_) {
-      if (kind.ask == a && kind.scarce > 0 && kind.suits(bits)) p.steps.push_back({kind.cpu, kind.scarce});
+    for (std::uint32_t k = group.ask.begin; k < group.ask.end; ++k) {
+      const KindHere& kind = kinds_[k];
+      if (kind.scarce == 0 || !kind.suits(bits)) continue;
+      group.scarce += kind.scarce;
+      group.most_cpu = kind.cpu;
+      p.steps.push_back({kind.cpu, group.scarce});
     }
     group.end = static_cast<std::uint32_t>(p.steps.size());
-    const auto begin = p.steps.begin() + group.begin;
-    std::sort(begin, p.steps.end(), [](const Step& x, const Step& y) { return x.cpu < y.cpu; });
-    for (auto step = begin; step != p.steps.end(); ++step) {
-      group.scarce += step->scarce;
-      step->scarce = group.scarce;
-      group.most_cpu = step->cpu;
-    }
   }
   return p;
 }

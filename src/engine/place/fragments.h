@@ -34,6 +34,8 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,8 +43,10 @@
 #include <utility>
 #include <vector>
 
+#include "engine/place/alike.h"
 #include "engine/place/demand.h"
 #include "engine/place/nodes.h"
+#include "engine/place/suits.h"
 
 namespace berth::engine {
 
@@ -106,9 +110,11 @@ class Fragments {
   // What kinds ask of devices.
   struct Ask {
     ResourceId resource;
-    std::int64_t each = 0;   // d
-    std::int64_t count = 0;  // n
-    std::int64_t per = 0;    // 2^20 / d, rounded up: quotients of up to 1000 are exact with it
+    std::int64_t each = 0;    // d
+    std::int64_t count = 0;   // n
+    std::int64_t per = 0;     // 2^20 / d, rounded up: quotients of up to 1000 are exact with it
+    std::uint32_t begin = 0;  // in kinds_
+    std::uint32_t end = 0;
 
     std::int64_t pieces(std::int64_t milli) const { return milli * per >> 20; }
   };
@@ -150,8 +156,16 @@ class Fragments {
     std::uint32_t end = 0;
     bool known = false;
   };
+  // What a node has with nothing running.
+  struct Bare {
+    std::int64_t cpu = 0;
+    std::vector<DeviceStates::Free> devices;  // with numbers, ascending
+
+    auto operator<=>(const Bare&) const = default;
+  };
   struct NodeMask {
     std::uint64_t mask = 0;
+    std::uint32_t bare = 0;
     std::uint64_t fixed = ~std::uint64_t{0};  // static version of the node
     std::uint64_t epoch = 0;
     PatternId pattern;
@@ -165,9 +179,12 @@ class Fragments {
 
   std::uint64_t mask(const NodeTable& nodes, NodeId node);
   std::uint32_t ask_of(const ShapeDevices& want);
-  void expect_ladder(const NodeTable& nodes, std::int64_t weight);
-  // By kind, what slots of it alone could fill in the whole cluster, as it is or with nothing running; thousandths.
-  std::vector<std::int64_t> room(const NodeTable& nodes, bool empty);
+  void count_bare(const NodeTable& nodes);
+  void expect_ladder(std::int64_t weight);
+  void leave_out_hopeless();
+  // By kind, what slots of it alone could fill in the whole cluster; thousandths.
+  std::vector<std::int64_t> room(const NodeTable& nodes);
+  std::uint32_t bare_of(const NodeTable& nodes, NodeId node);
   Pattern make_pattern(std::uint64_t bits) const;
   // The weights of the kinds of these steps, each as often as it fits: `fit` times at most, and as long as the CPU lasts, which
   // suffices for one of each.
@@ -175,7 +192,7 @@ class Fragments {
   std::span<const Have> profile(const NodeTable& nodes, DeviceStateId state);
 
   std::vector<Ask> asks_;
-  std::vector<KindHere> kinds_;
+  std::vector<KindHere> kinds_;  // by ask, and of each by CPU
   std::uint64_t version_ = 1;
   std::uint64_t mix_epoch_ = 0;
   bool given_ = false;
@@ -185,7 +202,7 @@ class Fragments {
   // Whereabouts by bit. A bit keeps its meaning while the mix needs it, so that a new mix looks at nodes for new ones only.
   struct Where {
     std::string key;
-    std::vector<Shape> any;
+    std::vector<std::shared_ptr<SuitColumn>> any;
     std::uint64_t epoch = 0;  // since when the bit means this
   };
   std::vector<Where> where_;
@@ -193,6 +210,9 @@ class Fragments {
   std::uint64_t epoch_ = 1;
 
   std::vector<NodeMask> masks_;  // by node
+  std::vector<Bare> bares_;      // those of nodes that are alike are one
+  std::map<Bare, std::uint32_t> bare_index_;
+  AlikeNodes alike_;  // scratch
   std::unordered_map<std::uint64_t, PatternId> pattern_index_;
   std::vector<Pattern> patterns_;
   std::vector<Profile> profiles_;  // by device state
