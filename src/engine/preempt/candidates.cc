@@ -232,6 +232,7 @@ std::uint32_t Candidates::next() {
     std::pop_heap(heap_.begin(), heap_.end(), later);
     Line& line = lines_[heap_.back()];
     Unit unit = line.units[line.next++];
+    if (line.next < line.units.size()) lists_.in_order(line.queue, line.next + 1);
     const YieldCause cause = line.cause;
     // Behind one of too high a priority come only such, where priority rules the order.
     const bool priority_rules = cause == YieldCause::kReclaim ? policy_.reclaim != Reclaim::kAny
@@ -262,6 +263,7 @@ std::uint32_t Candidates::front(QueueId queue) {
   }
   while (line->front == kNone && line->next < line->units.size() && steps_ >= 0) {
     Unit unit = line->units[line->next++];
+    if (line->next < line->units.size()) lists_.in_order(queue, line->next + 1);
     if (!accepts(unit, line->cause)) continue;
     const std::uint32_t i = add(unit, line->cause);
     if (may(i)) line->front = i;

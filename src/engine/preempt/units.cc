@@ -11,6 +11,8 @@ namespace berth::engine {
 
 namespace {
 
+constexpr std::size_t kWorthParting = 16;  // units
+
 // Does it run on more than one node?
 bool stands_apart(const WorkloadState& w) {
   NodeId first;
@@ -73,10 +75,23 @@ std::span<const Unit> UnitLists::of(QueueId queue, VictimOrder order) {
   list.version = version;
   list.order = order;
   list.built = true;
+  list.sorted = 0;
   build(queue, list);
-  std::sort(list.units.begin(), list.units.end(),
-            [order](const Unit& a, const Unit& b) { return yields_before(order, a, b); });
+  in_order(queue, std::min<std::size_t>(1, list.units.size()));
   return list.units;
+}
+
+void UnitLists::sort(List& list, std::size_t count) {
+  const auto before = [&](const Unit& a, const Unit& b) { return yields_before(list.order, a, b); };
+  const std::size_t first = list.units.size() / 8;
+  const auto begin = list.units.begin() + static_cast<std::ptrdiff_t>(list.sorted);
+  auto end = list.units.end();
+  if (list.sorted == 0 && first >= kWorthParting && count <= first) {
+    end = begin + static_cast<std::ptrdiff_t>(first);
+    std::nth_element(begin, end, list.units.end(), before);
+  }
+  std::sort(begin, end, before);
+  list.sorted = static_cast<std::size_t>(end - list.units.begin());
 }
 
 void UnitLists::build(QueueId queue, List& list) const {
