@@ -5,11 +5,19 @@
 namespace berth::engine {
 
 DeviceStateId DeviceStates::intern(std::vector<Free>& devices) {
-  std::sort(devices.begin(), devices.end());
-  key_.clear();
+  const auto before = [](const Free& a, const Free& b) {
+    if (a.resource != b.resource) return a.resource < b.resource;
+    if (a.milli != b.milli) return a.milli < b.milli;
+    return a.is_counted < b.is_counted;
+  };
+  // Most are: devices are taken from the first one on.
+  if (!std::is_sorted(devices.begin(), devices.end(), before))
+    std::sort(devices.begin(), devices.end(), before);
+  key_.resize(2 * devices.size());
+  char32_t* out = key_.data();
   for (const Free& device : devices) {
-    key_ += static_cast<char32_t>(device.resource.value);
-    key_ += static_cast<char32_t>(device.milli) | (device.is_counted ? 0x80000000u : 0u);
+    *out++ = static_cast<char32_t>(device.resource.value);
+    *out++ = static_cast<char32_t>(device.milli) | (device.is_counted ? 0x80000000u : 0u);
   }
   const auto [it, fresh] = index_.try_emplace(key_, DeviceStateId(states_.size()));
   if (fresh) {

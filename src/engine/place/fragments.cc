@@ -144,12 +144,12 @@ void Fragments::expect_ladder(std::int64_t weight) {
                               std::min(kWholeDevice, size * kWholeDevice / 4)};
       const Int128 share = static_cast<Int128>(weight) * supply.devices * (kLargestSize / size) /
                            (devices * parts * kCpuSteps);
+      KindHere here;
+      here.where = kAnywhere;
+      here.ask = ask_of(want);
+      here.asked = asked(std::max<std::int64_t>(1, clamp_to_int64(share)), want.count * want.milli);
       for (std::int64_t step = 1; step <= kCpuSteps; ++step) {
-        KindHere here;
         here.cpu = clamp_to_int64(supply.cpu * size * step / (supply.devices * 4 * kCpuSteps));
-        here.where = kAnywhere;
-        here.ask = ask_of(want);
-        here.asked = asked(std::max<std::int64_t>(1, clamp_to_int64(share)), want.count * want.milli);
         kinds_.push_back(here);
       }
     }
