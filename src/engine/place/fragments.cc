@@ -344,15 +344,17 @@ std::span<const Fragments::Have> Fragments::profile(const NodeTable& nodes, Devi
   return {haves_.data() + p.begin, p.end - p.begin};
 }
 
+// A kind fits at least n times where n times its CPU is there: so the kinds are summed up for each n.
 std::int64_t Fragments::filled(std::span<const Step> steps, std::int64_t fit, std::int64_t cpu) {
   std::int64_t sum = 0;
-  std::int64_t n = 1;
-  // Less CPU from step to step, so that no fewer slots fit.
-  for (std::size_t at = steps.size(); at > 0; --at) {
-    const Step& step = steps[at - 1];
-    while (n < fit && (n + 1) * step.cpu <= cpu) ++n;
-    if (n == fit) return sum + step.scarce * fit;
-    sum += (step.scarce - (at > 1 ? steps[at - 2].scarce : 0)) * n;
+  std::size_t at = steps.size();
+  for (std::int64_t n = 1; n <= fit; ++n) {
+    const std::size_t before = at;
+    while (at > 0 && n * steps[at - 1].cpu > cpu) --at;
+    if (at == 0) return sum;
+    const Step& last = steps[at - 1];
+    if (at != before && saturating_mul(fit, last.cpu) <= cpu) return sum + last.scarce * (fit - n + 1);
+    sum += last.scarce;
   }
   return sum;
 }
@@ -374,7 +376,9 @@ std::int64_t Fragments::usable(const NodeTable& nodes, PatternId id, DeviceState
       once -= take.devices * (left >= ask.each ? take.each : take.from);
     }
     if (pieces < ask.count) continue;
-    const std::int64_t fit = ask.count == 1 ? pieces : pieces / ask.count;
+    // Both are small: a quotient of 32 bits is much cheaper.
+    const std::int64_t fit =
+        ask.count == 1 ? pieces : static_cast<std::uint32_t>(pieces) / static_cast<std::uint32_t>(ask.count);
     const std::int64_t slot = ask.each * ask.count;
     if (cpu >= saturating_mul(fit, kinds.most_cpu)) {
       sum += kinds.scarce * (kOnce * once + fit * slot);
