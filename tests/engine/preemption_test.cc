@@ -115,6 +115,37 @@ TEST(Victims, TheOrderIsTheQueuesChoice) {
   EXPECT_EQ(victim_of(VictimOrder::kLowestPriorityFirst), std::vector<std::string>{"young"});
 }
 
+// A search puts only as many in order as it looks at: here a part of the first eighth, more than that, and nearly all.
+TEST(Victims, ManyYieldInTheirOrder) {
+  for (const int pods : {20, 30, 180}) {
+    Engine e;
+    for (int n = 0; n < 25; ++n) ok(e.apply(gpu_node("n" + std::to_string(n), 8)));
+    ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+    Queue q = std::get<QueueUpsert>(gpu_queue("q", "", 200)).queue;
+    q.preemption.victims = VictimOrder::kYoungestFirst;
+    ok(e.apply(QueueUpsert{q}));
+    for (int i = 0; i < 200; ++i) ok(e.apply(gang("w" + std::to_string(i), 1, 1, 0, "q")));
+    std::vector<std::string> by_age;  // the youngest first: none started when its number says
+    for (int i = 0; i < 200; ++i) {
+      const std::string uid = "w" + std::to_string(i);
+      ok(e.apply(SlotUpdate{
+          uid, 0, 0, SlotState::kRunning, "n" + std::to_string(i / 8), {i % 8}, {}, 1000 + i * 77 % 200}));
+    }
+    for (int age = 199; age >= 0; --age) {
+      int i = 0;
+      while (i * 77 % 200 != age) ++i;
+      by_age.push_back("w" + std::to_string(i));
+    }
+    e.decide(5000);
+    ok(e.apply(gang("high", pods, 1, 10, "q")));
+    auto gone = evicted(e.decide(100'000));
+    by_age.resize(static_cast<std::size_t>(pods));
+    std::sort(gone.begin(), gone.end());
+    std::sort(by_age.begin(), by_age.end());
+    EXPECT_EQ(gone, by_age) << pods;
+  }
+}
+
 TEST(Victims, NobodyYieldsWhereThePolicySaysNever) {
   Engine e;
   ok(e.apply(gpu_node("n0", 8)));

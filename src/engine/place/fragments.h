@@ -27,9 +27,9 @@
 //
 // Exact integers: thousandths of devices x 2^16 x 8, below 2^36 for 64 devices. Cost: kinds that ask for the same devices are
 // looked at together, as what a device state has for each such request, found out once per state; a request costs O(1) where
-// CPU is plentiful, else O(slots that fit x log kinds) or O(kinds), whichever is less. use() and weigh() cost O(nodes log nodes +
-// different nodes x kinds), where nodes that are alike in what is free count once. A pattern is the set of the mix's
-// whereabouts that a node suits; at most 64 different ones are looked at, those of the heaviest kinds.
+// CPU is plentiful, else O(kinds). use() and weigh() cost O(nodes + different nodes x kinds), where nodes that are alike in what is
+// free count once, and full ones not at all. A pattern is the set of the mix's whereabouts that a node suits; at most 64
+// different ones are looked at, those of the heaviest kinds.
 #pragma once
 
 #include <array>
