@@ -335,6 +335,18 @@ TEST_F(Plan, ObjectsWithAGenerateNameGetAName) {
     EXPECT_THAT(out(), HasSubstr(name));
 }
 
+// A number of a few digits is no reason to take gigabytes of memory.
+TEST_F(Plan, AJobOfMorePodsThanAPlanMakesSaysSo) {
+  const std::string job =
+      "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: huge}\nspec:\n  parallelism: 1000000\n  "
+      "completions: 1000000\n"
+      "  template: {spec: {containers: [{name: c}]}}\n";
+  EXPECT_EQ(run(write("a.yaml", kCluster + job)), 0) << err();
+  EXPECT_THAT(
+      out(),
+      HasSubstr("Job default/huge lacks 1000000 pods (spec.parallelism): a plan makes at most 100000 pods"));
+}
+
 // A whole document, or file, that cannot be read is named, and the others are planned.
 TEST_F(Plan, AWholeFileThatCannotBeReadIsLeftOut) {
   write("cluster.yaml", kCluster);
