@@ -56,7 +56,7 @@ Workload workload(std::string uid, const Kind& kind) {
   PodTemplate& pod = w.root.pod_sets[0].pod;
   pod.requests.set("memory", kind.memory);
   if (!kind.models.empty()) {
-    pod.required_affinity.push_back({{{std::string(kModel), SelectorOp::kIn, kind.models}}, {}});
+    pod.required_affinity.edit().push_back({{{std::string(kModel), SelectorOp::kIn, kind.models}}, {}});
   }
   return w;
 }

@@ -164,7 +164,15 @@ void PlanWorld::make_job_pods(const dialect::Job& job, const std::vector<const d
     taken.add(counted.completed);
     taken.add(counted.failed_indexes);
   }
-  const auto made = dialect::pods_of_job(job, taken, counted.size() - have);
+  const std::int64_t wanted = counted.size() - have;
+  if (wanted > kMostMade - made_) {
+    return note(
+        fmt::format("Job {} lacks {} pods (spec.parallelism): a plan makes at most {} pods of Jobs in all, "
+                    "and none of its pods are planned",
+                    key_of(job.meta), wanted, kMostMade));
+  }
+  const auto made = dialect::pods_of_job(job, taken, wanted);
+  made_ += static_cast<std::int64_t>(made.size());
   for (dialect::Pod pod : made) {
     while (pods_.contains(pod.meta.uid)) pod.meta.uid += "+";  // a retry
     while (names.contains(pod.meta.name)) pod.meta.name += "-again";

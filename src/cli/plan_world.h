@@ -111,6 +111,9 @@ class PlanWorld {
   bool from_eviction_;
   std::set<std::string> grown_;  // workloads that replaced their former slice
   std::vector<std::string> notes_;
+  // Pods that were made for Jobs; each takes some kilobytes.
+  static constexpr std::int64_t kMostMade = 100'000;
+  std::int64_t made_ = 0;
   std::set<std::string> noted_;
   bool several_flavors_ = false;  // some ClusterQueue has
   TimeMs newest_ = 0;

@@ -16,6 +16,7 @@
 #include "cli/daemon.h"
 #include "dialect/kueue_config.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/spare_memory.h"
 
 namespace berth::cli {
 namespace {
@@ -130,6 +131,7 @@ int run(const Options& o) {
   const sigset_t signals = block_end_signals();
   std::signal(SIGPIPE, SIG_IGN);
 
+  scheduler::SpareMemory::set_up();
   auto created = scheduler::Scheduler::create(*config, std::move(*options));
   if (!created) {
     fmt::print(stderr, "berth scheduler: {}\n", created.error().str());

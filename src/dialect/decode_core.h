@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,11 +29,30 @@ inline bool is_read_key(std::string_view key) {
          key.starts_with(kProvisioningParameter);
 }
 
+// Of these, what a pod with a node is charged to, what it has there and whose it is. They are few, so no bound hides them: a tenant
+// could push them out of it with others.
+inline bool is_of_charge(std::string_view key) {
+  static constexpr std::string_view kKeys[] = {
+      kChargedTo,     kDevices,           kGpuMilli,           kGpuResource,        kBerthQueue,
+      kKueueQueue,    kVolcanoQueueName,  kKaiQueueName,       kOlderKaiQueueName,  kGang,
+      kGangSize,      kPodGroupLabel,     kOlderPodGroupLabel, kOldestPodGroupName, kOldestPodGroupSize,
+      kKueuePodGroup, kKueuePodGroupSize, kKueuePrebuilt,      kJobIndex,           kMirrorPod};
+  return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
+}
+
 template <class V>
 Labels read_marks(FieldReader<V>& f, const V& meta, std::string_view key) {
   Labels out;
   f.map(meta, key).each_entry([&](std::string_view name, const V& value) {
-    if (is_read_key(name)) out.emplace(name, f.string_of(value, name));
+    if (!is_read_key(name) || (!is_of_charge(name) && !f.takes(Entry::kMark, meta, key))) return;
+    const std::string_view text = f.string_of(value, name);
+    if (text.size() <= bound_of(Entry::kMarkText).most) {
+      out.emplace(name, text);
+    } else {
+      f.error(value, name,
+              fmt::format("Berth reads no more than {} {}", bound_of(Entry::kMarkText).most,
+                          bound_of(Entry::kMarkText).what));
+    }
   });
   return out;
 }
@@ -105,8 +125,8 @@ ContainerNeeds read_container_needs(FieldReader<V>& f, const V& container, bool 
   ContainerNeeds c;
   const V resources = f.map(container, "resources");
   c.name = f.string(container, "name");
-  c.requests = f.amounts(resources, "requests");
-  c.limits = f.amounts(resources, "limits");
+  c.requests = f.amounts(resources, "requests", Entry::kAmount);
+  c.limits = f.amounts(resources, "limits", Entry::kAmount);
   check_whole(f, f.map(resources, "limits"));
   check_whole(f, f.map(resources, "requests"));
   for (const auto& [resource, limit] : c.limits) {  // the API server's default
@@ -171,7 +191,7 @@ void read_volumes(FieldReader<V>& f, const V& spec, std::vector<std::string>& un
     volume.each_entry([&](std::string_view kind, const V& source) {
       if (kind == "name" || !source.present()) return;
       if (std::find(std::begin(kSafe), std::end(kSafe), kind) != std::end(kSafe)) return;
-      unsupported.push_back(fmt::format("volumes: {} ({})", kind, f.string(volume, "name")));
+      add_once(unsupported, fmt::format("volumes: {} ({})", kind, f.string(volume, "name")));
     });
   });
 }
@@ -197,8 +217,10 @@ LabelSelector read_label_selector(FieldReader<V>& f, const V& object, std::strin
   if (out.nothing) return out;
   out.requirements = read_requirements(f, selector, "matchExpressions");
   f.map(selector, "matchLabels").each_entry([&](std::string_view name, const V& value) {
-    out.requirements.push_back(
-        Requirement{std::string(name), SelectorOp::kIn, {std::string(f.string_of(value, name))}});
+    const std::string_view text = f.string_of(value, name);
+    if (f.takes(Entry::kRequirement, selector, "matchLabels") &&
+        f.takes(Entry::kText, selector, "matchLabels", name.size() + text.size()))
+      out.requirements.push_back(Requirement{std::string(name), SelectorOp::kIn, {std::string(text)}});
   });
   return out;
 }
@@ -209,8 +231,9 @@ void read_repulsions(FieldReader<V>& f, const V& terms, std::string_view key, st
                      std::vector<Repulsion>& out) {
   f.list(terms, key, [&](const V& term) {
     Repulsion r;
+    if (!f.takes(Entry::kRepulsion, terms, key)) return;
     r.selector = read_label_selector(f, term, "labelSelector");
-    r.namespaces = f.strings(term, "namespaces");
+    r.namespaces = f.values(term, "namespaces");
     r.all_namespaces = f.map(term, "namespaceSelector").present();
     if (r.namespaces.empty() && !r.all_namespaces) r.namespaces.emplace_back(ns);
     out.push_back(std::move(r));
@@ -227,13 +250,17 @@ void read_affinity(FieldReader<V>& f, const V& spec, std::string_view ns, PodSpe
   const V node = f.map(affinity, "nodeAffinity");
   if (node.present()) {
     const V required = f.map(node, kRequired);
-    f.list(required, "nodeSelectorTerms",
-           [&](const V& term) { pod.required_affinity.push_back(read_node_term(f, term)); });
-    if (required.present() && pod.required_affinity.empty()) {
+    auto& terms = pod.required_affinity.edit();
+    f.list(required, "nodeSelectorTerms", [&](const V& term) {
+      if (f.takes(Entry::kTerm, required, "nodeSelectorTerms")) terms.push_back(read_node_term(f, term));
+    });
+    if (required.present() && terms.empty()) {
       f.error(required, "nodeSelectorTerms", "must have at least one term");
     }
+    auto& preferred = pod.preferred_affinity.edit();
     f.list(node, kPreferred, [&](const V& item) {
-      pod.preferred_affinity.push_back(
+      if (!f.takes(Entry::kTerm, node, kPreferred)) return;
+      preferred.push_back(
           {f.integer(item, "weight", 1, 1, 100), read_node_term(f, f.map(item, "preference"))});
     });
   }
@@ -271,8 +298,10 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
   }
   out.may_preempt = f.string(spec, "preemptionPolicy") != "Never";
   std::int64_t gates = 0;
+  f.begin_pod();
   f.list(spec, "schedulingGates", [&](const V& gate) {
     out.gated = true;
+    if (!f.takes(Entry::kGate, spec, "schedulingGates")) return;
     out.gates.emplace_back(f.string(gate, "name"));
     if (f.string(gate, "name") == kKueueElastic) out.elastic_gate = gates;
     ++gates;
@@ -285,13 +314,15 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
   PodNeeds needs;
   bool host_ports = false;
   for (const bool init : {true, false}) {
-    f.list(spec, init ? "initContainers" : "containers", [&](const V& item) {
+    const std::string_view containers = init ? "initContainers" : "containers";
+    f.list(spec, containers, [&](const V& item) {
+      if (!f.takes(Entry::kContainer, spec, containers)) return;
       ContainerNeeds c = read_container_needs(f, item, init);
       // No API server lets such a pod in; a template of it may come in other objects.
       for (const auto& [resource, limit] : c.limits) {
         if (c.requests.get(resource) > limit) {
-          pod.unsupported.push_back(fmt::format("{}[{}].resources: the request of {} is above its limit",
-                                                init ? "initContainers" : "containers", c.name, resource));
+          add_once(pod.unsupported, fmt::format("{}[{}].resources: the request of {} is above its limit",
+                                                containers, c.name, resource));
         }
       }
       if (!init || c.sidecar) {
@@ -316,6 +347,7 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
   if (status.present() && !out.node_name.empty()) raise_by_status(f, status, needs.containers, total);
   override_by_pod(needs, total);
   add_capped(total, needs.overhead);
+  if (!f.takes(Entry::kResource, spec, "containers", total.size())) total = {};
   const std::string broken = set_requests(needs, f.devices(), std::move(total), pod, out.zero_requests);
   // Those of containers are checked where they stand.
   if (!broken.empty()) f.error(f.map(spec, "overhead"), broken, "a number of devices must be whole");
@@ -327,7 +359,7 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
     *keep = std::make_shared<const PodNeeds>(std::move(needs));
   }
 
-  pod.node_selector = f.labels(spec, "nodeSelector");
+  pod.node_selector = f.labels(spec, "nodeSelector", Entry::kSelector);
   read_affinity(f, spec, meta.ns, out);
   pod.tolerations = read_tolerations(f, spec, "tolerations", &pod.unsupported);
   read_volumes(f, spec, pod.unsupported);
@@ -388,7 +420,8 @@ Pod read_pod(FieldReader<V>& f, const V& object) {
       {"Failed", PodPhase::kFailed},   {"Unknown", PodPhase::kRunning}, {"", PodPhase::kPending}};
   Pod pod;
   pod.meta = read_meta(f, object, Kind::kPod, false);
-  pod.meta.labels = f.labels(f.map(object, "metadata"), "labels");
+  Labels marks = std::exchange(pod.meta.labels, f.labels(f.map(object, "metadata"), "labels", Entry::kLabel));
+  pod.meta.labels.merge(marks);  // those behind the bound
   if (const auto devices = pod.meta.annotations.find(kDevices); devices != pod.meta.annotations.end()) {
     pod.devices = read_devices(devices->second);
     pod.meta.annotations.erase(devices);  // it changes with the bind, and no mark does
@@ -516,7 +549,9 @@ Job read_job(FieldReader<V>& f, const V& object) {
   const V pod_template = f.map(spec, "template");
   const V meta = f.map(pod_template, "metadata");
   job.template_meta.ns = job.meta.ns;
-  job.template_meta.labels = f.labels(meta, "labels");
+  job.template_meta.labels = f.labels(meta, "labels", Entry::kLabel);
+  Labels marks = read_marks(f, meta, "labels");
+  job.template_meta.labels.merge(marks);
   job.template_annotated = f.map(meta, "annotations").present();
   job.template_meta.annotations = read_marks(f, meta, "annotations");
   const V pod_spec = f.map(pod_template, "spec");

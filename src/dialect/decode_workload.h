@@ -101,7 +101,9 @@ KueueWorkload read_workload(FieldReader<V>& f, const V& object) {
   if (spec.find("maximumExecutionTimeSeconds").present()) {
     out.most_seconds = f.integer(spec, "maximumExecutionTimeSeconds", 1, 1, 2147483647);
   }
-  f.list(f.map(object, "metadata"), "ownerReferences", [&](const V& owner) {
+  const V owned = f.map(object, "metadata");
+  f.list(owned, "ownerReferences", [&](const V& owner) {
+    if (!f.takes(Entry::kOwner, owned, "ownerReferences")) return;
     out.owners.push_back({std::string(f.string(owner, "kind")), std::string(f.string(owner, "name")),
                           std::string(f.string(owner, "uid"))});
   });

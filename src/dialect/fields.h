@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
+#include "dialect/bounds.h"
 #include "dialect/value.h"
 #include "model/labels.h"
 #include "model/resources.h"
@@ -37,6 +39,15 @@ class FieldReader {
   void error(const V& value, std::string_view key, std::string message) {
     problems_->at(value, key, std::move(message));
   }
+
+  // Counts `more` entries at `key` of `value`; an error, and false, beyond their bound (bounds.h).
+  bool takes(Entry entry, const V& value, std::string_view key, std::size_t more = 1) {
+    if (counts_.add(entry, more)) return true;
+    const EntryBound& bound = bound_of(entry);
+    error(value, key, fmt::format("Berth reads no more than {} {}", bound.most, bound.what));
+    return false;
+  }
+  void begin_pod() { counts_.begin_pod(); }
 
   // A nested mapping; one that is not present where it is absent.
   V map(const V& object, std::string_view key) {
@@ -86,9 +97,29 @@ class FieldReader {
     value.each_entry([&](std::string_view name, const V& text) { out.emplace(name, string_of(text, name)); });
     return out;
   }
+  // Labels of which each counts as an entry, and its text too.
+  Labels labels(const V& object, std::string_view key, Entry entry) {
+    Labels out;
+    map(object, key).each_entry([&](std::string_view name, const V& value) {
+      if (!takes(entry, object, key)) return;
+      const std::string_view text = string_of(value, name);
+      if (takes(Entry::kText, object, key, name.size() + text.size())) out.emplace(name, text);
+    });
+    return out;
+  }
   std::vector<std::string> strings(const V& object, std::string_view key) {
     std::vector<std::string> out;
     list(object, key, [&](const V& item) { out.emplace_back(string_of(item, key)); });
+    return out;
+  }
+  // Values of terms, counted.
+  std::vector<std::string> values(const V& object, std::string_view key) {
+    std::vector<std::string> out;
+    list(object, key, [&](const V& item) {
+      if (!takes(Entry::kValue, object, key)) return;
+      const std::string_view text = string_of(item, key);
+      if (takes(Entry::kText, object, key, text.size())) out.emplace_back(text);
+    });
     return out;
   }
   // A quantity in base units of `resource`; one that is larger than Berth counts is as large as it counts.
@@ -118,6 +149,14 @@ class FieldReader {
     ResourceList out;
     map(object, key).each_entry([&](std::string_view resource, const V& value) {
       out.set(resource, amount_of(value, resource));
+    });
+    return out;
+  }
+  // Each counts as an entry.
+  ResourceList amounts(const V& object, std::string_view key, Entry entry) {
+    ResourceList out;
+    map(object, key).each_entry([&](std::string_view resource, const V& value) {
+      if (takes(entry, object, key)) out.set(resource, amount_of(value, resource));
     });
     return out;
   }
@@ -175,6 +214,7 @@ class FieldReader {
 
   Problems* problems_;
   const DeviceNames* devices_;
+  EntryCounts counts_;
 };
 
 // Conditions on labels and taints, which several kinds share.
@@ -194,6 +234,13 @@ std::vector<Taint> read_taints(FieldReader<V>& f, const V& object, std::string_v
   return out;
 }
 
+// Words for what is not supported: each once, and no more than a reader takes in.
+inline void add_once(std::vector<std::string>& words, std::string text) {
+  static constexpr std::size_t kMostWords = 16;
+  if (words.size() < kMostWords && std::find(words.begin(), words.end(), text) == words.end())
+    words.push_back(std::move(text));
+}
+
 // Tolerations; those with an operator that Berth does not know are left out and named in `unsupported`.
 template <class V>
 std::vector<Toleration> read_tolerations(FieldReader<V>& f, const V& object, std::string_view key,
@@ -206,15 +253,19 @@ std::vector<Toleration> read_tolerations(FieldReader<V>& f, const V& object, std
   std::vector<Toleration> out;
   f.list(object, key, [&](const V& item) {
     Toleration t;
-    t.key = f.string(item, "key");
-    t.value = f.string(item, "value");
+    if (!f.takes(Entry::kToleration, object, key)) return;
+    const std::string_view name = f.string(item, "key");
+    const std::string_view value = f.string(item, "value");
+    if (!f.takes(Entry::kText, object, key, name.size() + value.size())) return;
+    t.key = name;
+    t.value = value;
     t.effect = f.choice(item, "effect", kEffects, TolerationEffect::kAll);
     const std::string_view op = f.string(item, "operator");
     if (op == "Exists") {
       t.exists = true;
     } else if (!op.empty() && op != "Equal") {
       if (unsupported != nullptr && (op == "Lt" || op == "Gt")) {
-        unsupported->push_back(fmt::format("tolerations: operator {}", op));
+        add_once(*unsupported, fmt::format("tolerations: operator {}", op));
       } else {
         f.error(item.find("operator"), "operator", fmt::format("must be Equal or Exists, not \"{}\"", op));
       }
@@ -235,10 +286,13 @@ std::vector<Requirement> read_requirements(FieldReader<V>& f, const V& object, s
   std::vector<Requirement> out;
   f.list(object, key, [&](const V& item) {
     Requirement r;
-    r.key = f.string(item, "key");
+    const std::string_view name = f.string(item, "key");
+    if (!f.takes(Entry::kRequirement, object, key) || !f.takes(Entry::kText, object, key, name.size()))
+      return;
+    r.key = name;
     if (!item.find("operator").present()) f.wrong(item, "operator", "there");
     r.op = f.choice(item, "operator", kOps, SelectorOp::kIn);
-    r.values = f.strings(item, "values");
+    r.values = f.values(item, "values");
     const bool takes_none = r.op == SelectorOp::kExists || r.op == SelectorOp::kDoesNotExist;
     const bool takes_one = r.op == SelectorOp::kGt || r.op == SelectorOp::kLt;
     if (takes_none ? !r.values.empty() : takes_one ? r.values.size() != 1 : r.values.empty()) {

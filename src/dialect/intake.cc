@@ -17,7 +17,9 @@ Intake& Intake::operator=(Intake&&) noexcept = default;
 void Intake::upsert(Object object) {
   Impl& s = *impl_;
   const Kind kind = kind_of(object);
-  if (!s.unreadable.empty() && kind != Kind::kPod) {
+  const auto* job = std::get_if<Job>(&object);
+  const bool is_broken = job != nullptr && !job->problem.empty();
+  if (!s.unreadable.empty() && kind != Kind::kPod && !is_broken) {
     s.note_readable(kind, key_of(meta_of(object).ns, meta_of(object).name));
   }
   switch (kind) {
@@ -274,6 +276,16 @@ void Intake::Impl::upsert_tree_queue(Kind kind, const TreeQueue& queue) {
 void Intake::Impl::upsert_job(Job&& job) {
   const std::string uid = job.meta.uid;
   const std::string name = key_of(job.meta.ns, job.meta.name);
+  if (!job.problem.empty()) {
+    note_unreadable(Kind::kJob, name, job.problem);
+    // As it was known before, so that what it runs stays what it is; but nothing more of it starts.
+    if (const auto before = jobs.find(uid); before != jobs.end()) {
+      before->second.job.problem = std::move(job.problem);
+      refresh_dependents("job:" + uid);
+      return;
+    }
+    clear_constraints(job.spec.pod);
+  }
   if (const auto it = job_by_name.find(name); it != job_by_name.end() && it->second != uid) {
     remove_named(Kind::kJob, job.meta.ns, job.meta.name);
   }
@@ -338,6 +350,11 @@ void Intake::drain(std::vector<Event>& out) {
   };
   s.settle_effects();
   s.settle_prebuilt();
+  for (const auto& uid : s.place_budget.take_hopeful()) {
+    const auto ix = s.find_load(uid);
+    if (ix == kNoIx) continue;
+    s.loads[ix].kind == GangKind::kJob ? s.sync_job(uid) : s.refresh(ix);
+  }
   append(s.infra);
   const std::size_t before = out.size();
   s.book.drain(s.nodes, out);

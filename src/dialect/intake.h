@@ -87,6 +87,7 @@ struct PodView {
   std::string_view controller;  // kind of the owner, "" = none
   std::string_view eviction;    // Pod::eviction
   std::span<const std::int64_t> devices;  // that its bind gave it, where it says so
+  const PodTemplate* asks = nullptr;      // as the engine was told of its slot; nullptr: it has none
 };
 
 struct WorkloadInfo {

@@ -88,15 +88,15 @@ JobRecord Intake::Impl::job_record_of(Job&& job) {
   const auto amendment = amendments.find(out.job.meta.uid);
   if (left.empty() && amendment == amendments.end()) return out;
   PodTemplate shape = *out.taken;
-  for (const auto& key : split_marks(left)) shape.node_selector.erase(key);
+  for (const auto& key : split_marks(left)) shape.node_selector.edit().erase(key);
   if (amendment != amendments.end()) {
     for (const auto& [key, value] : amendment->second.node_selector)
-      shape.node_selector.insert_or_assign(key, value);
+      shape.node_selector.edit().insert_or_assign(key, value);
     for (const auto& written : amendment->second.tolerations) {
       const Toleration toleration = to_model(written);
       if (std::find(shape.tolerations.begin(), shape.tolerations.end(), toleration) ==
           shape.tolerations.end())
-        shape.tolerations.push_back(toleration);
+        shape.tolerations.edit().push_back(toleration);
     }
   }
   out.shape = shapes.share(std::move(shape));
@@ -125,13 +125,14 @@ std::int64_t Intake::Impl::size_of_job(Load& load, const Job& job) const {
 }
 
 std::int64_t Intake::Impl::places_of(const Load& load, const Job& job) const {
+  if (load.too_many) return 1;
   return load.granted > 0 ? std::min(load.granted, job.size()) : job.size();
 }
 
 // Of one that has pods some slots do not wait, since those are about to end: it would start smaller for that alone.
 bool Intake::Impl::may_shrink(const Load& load, const Job& job) const {
-  return holds(load) && load.pods == 0 && load.roles.size() == 1 && load.granted == 0 && !load.reserved &&
-         job.least_pods && *job.least_pods < job.size();
+  return holds(load) && !load.too_many && load.pods == 0 && load.roles.size() == 1 && load.granted == 0 &&
+         !load.reserved && job.least_pods && *job.least_pods < job.size();
 }
 
 bool Intake::Impl::is_offered_less(const Load& load, const Job& job) const {
@@ -193,9 +194,13 @@ void Intake::Impl::sync_job(const std::string& uid) {
     loads[ix].first_created = meta.created != 0 ? meta.created : ++arrivals;
   }
   if (loads[ix].pods == 0 && !keeps(loads[ix])) return free_load(ix);
-  if (!holds(loads[ix])) loads[ix].offer = Offer::kWhole;
+  if (!holds(loads[ix])) {
+    loads[ix].offer = Offer::kWhole;
+    loads[ix].too_many = false;
+  }
   if (holds(loads[ix])) {
     Load& load = loads[ix];
+    load.too_many = !place_budget.take(load.ns, uid, record->job.size());
     if (load.roles.empty())
       load.roles.push_back(Role{record->shape, topology_of(record->job.template_meta), {}, true, {}});
     Role& role = load.roles.front();

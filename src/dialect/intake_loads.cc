@@ -15,6 +15,12 @@ Reason invalid(std::string detail) {
   return reason_of(ReasonCode::kInvalid, std::move(detail));
 }
 
+std::string too_many_places(std::int64_t pods) {
+  return fmt::format(
+      "it asks for {} pods, and Berth keeps at most {} places in a namespace for pods that are not there yet",
+      pods, PlaceBudget::kMost);
+}
+
 Reason held_back(std::string detail) {
   return reason_of(ReasonCode::kInactive, std::move(detail));
 }
@@ -107,6 +113,7 @@ void Intake::Impl::free_load(std::uint32_t ix) {
     unsettled_prebuilt.insert(named);
   }
   if (load.emitted) work.push_back(WorkloadRemove{load.uid});
+  place_budget.give_back(load.ns, load.uid);
   supplied.erase(load.uid);
   set_depends(ix, {});
   load_by_uid.erase(load.uid);
@@ -220,6 +227,8 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
       if (const Job* job = job_of(pod)) {
         sources.push_back(&job->meta);
         wait_for_end(load, *job, out);
+        if (!job->problem.empty())
+          out.blocked = invalid(fmt::format("its Job {} cannot be read: {}", job->meta.name, job->problem));
       } else if (pod.meta.controller.kind == "Job") {
         const std::string job_key = key_of(load.ns, pod.meta.controller.name);
         depends.push_back("jobname:" + job_key);
@@ -251,6 +260,8 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
       if (load.sizes.begin()->first == 0) {
         out.blocked =
             invalid(fmt::format("{} must be there with an integer from 1 to 1000000", load.size_key));
+      } else if (load.too_many) {
+        out.blocked = invalid(too_many_places(load.sizes.begin()->first));
       } else if (load.sizes.size() > 1) {
         out.blocked = invalid(fmt::format("members disagree about {}: {} and {}", load.size_key,
                                           load.sizes.begin()->first, load.sizes.rbegin()->first));
@@ -274,6 +285,11 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
       if (job_record_of_load != nullptr && !job_record_of_load->job.partial_problem.empty() && holds(load))
         out.blocked = invalid(job_record_of_load->job.partial_problem);
       if (job_record_of_load != nullptr) wait_for_end(load, job_record_of_load->job, out);
+      if (job_record_of_load != nullptr && load.too_many && holds(load))
+        out.blocked = invalid(too_many_places(job_record_of_load->job.size()));
+      if (job_record_of_load != nullptr && !job_record_of_load->job.problem.empty())
+        out.blocked = invalid(fmt::format("its Job {} cannot be read: {}", job_record_of_load->job.meta.name,
+                                          job_record_of_load->job.problem));
       break;
   }
   load.size = std::max<std::int64_t>(load.size, 1);

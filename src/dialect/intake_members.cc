@@ -16,6 +16,8 @@ std::vector<SlotUpdate> Intake::Impl::expect_members(Load& load) {
   if (load.fast > 0 && agreed && load.size_key == kKueuePodGroupSize) {
     const std::int64_t ended = ended_members.count(load.uid, load.first_created, load.bound > 0);
     to_come = std::max<std::int64_t>(0, load.sizes.begin()->first - ended - load.pods);
+    load.too_many = !place_budget.take(load.ns, load.uid, load.sizes.begin()->first);
+    if (load.too_many) to_come = 0;
   }
   const auto tell = [&](std::int64_t slot, SlotState state) {
     const bool known = load.emitted && !load.given.invalid && !load.given.counts.empty() &&

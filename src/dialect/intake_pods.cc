@@ -51,6 +51,13 @@ void keep_identity(Pod& pod, const Pod& was, const PodTemplate& shape) {
 
 }  // namespace
 
+void clear_constraints(PodTemplate& pod) {
+  pod.node_selector.clear();
+  pod.required_affinity.clear();
+  pod.preferred_affinity.clear();
+  pod.tolerations.clear();
+}
+
 bool Intake::Impl::is_ours(const Pod& pod) const {
   // The API server lets nobody add or remove this mark. An owner of kind Node proves nothing: whoever may patch a pod can write it.
   if (pod.meta.annotations.contains(kMirrorPod)) return false;
@@ -91,6 +98,10 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
     // A wrong field must not free the room of what runs.
     if (!pod.problem.empty() && ix != kNoIx && pods[ix].pod.problem.empty()) pod.spec.pod = *pods[ix].shape;
     pod.problem.clear();
+    if (!ours) clear_constraints(pod.spec.pod);
+  } else if (!pod.problem.empty()) {
+    clear_constraints(pod.spec.pod);  // it starts nowhere until it is another
+    pod.spec.repulsions.clear();
   }
   const SlotState state = bound ? (pod.meta.deleting ? SlotState::kReleasing : SlotState::kRunning)
                                 : (pod.spec.gated ? SlotState::kAbsent : SlotState::kWaiting);
@@ -433,7 +444,8 @@ PodView Intake::Impl::view(const PodRecord& record) const {
           is_recreated(record.pod.meta),
           record.pod.meta.controller.kind,
           record.pod.eviction,
-          record.pod.devices};
+          record.pod.devices,
+          loads[record.load].roles[record.role].shape.get()};
 }
 
 }  // namespace berth::dialect

@@ -14,6 +14,7 @@
 #include "dialect/ended_members.h"
 #include "dialect/gangs.h"
 #include "dialect/intake.h"
+#include "dialect/place_budget.h"
 #include "dialect/pool.h"
 #include "dialect/template_effects.h"
 
@@ -136,8 +137,9 @@ struct Load {
   Offer offer = Offer::kWhole;
   std::int64_t granted =
       0;  // it has places for so many pods (of a Workload: of one set), fewer than it asked for; 0: no matter
-  bool waits = false;   // the engine was told that slots without a pod wait
-  bool remade = false;  // its role has another shape: it is told whole
+  bool waits = false;     // the engine was told that slots without a pod wait
+  bool too_many = false;  // places before its pods are there: PlaceBudget has turned it away
+  bool remade = false;    // its role has another shape: it is told whole
   // Of work that names a Workload which somebody has made for it (intake_prebuilt.cc).
   std::string prebuilt_key;                       // ns/name of that; "" = it names none
   std::shared_ptr<const KueueWorkload> prebuilt;  // it is this one, and nobody else's
@@ -166,6 +168,9 @@ bool suits(const PodTemplate& pod, const PodTemplate& promised);
 
 // Of kKueueMaxSeconds; nothing where it is none.
 std::optional<std::int64_t> seconds_of(std::string_view text);
+
+// It goes nowhere else, or nowhere at all: where it might go would be memory for nothing.
+void clear_constraints(PodTemplate& pod);
 
 std::size_t hash_of(const PodTemplate& shape);
 std::size_t hash_of(const PodNeeds& needs);
@@ -391,6 +396,7 @@ struct Intake::Impl {
   std::map<std::string, LocalQueue, std::less<>> local_queues;  // ns/name
   std::unordered_map<std::string, JobRecord> jobs;              // by uid
   std::size_t partial_jobs = 0;                                 // of these may start with fewer pods
+  PlaceBudget place_budget;
   Pool<PodTemplate, hash_of> shapes;
   Pool<PodNeeds, hash_of> needs;
   std::unordered_map<std::string, std::string> job_by_name;  // ns/name -> uid

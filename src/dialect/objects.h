@@ -240,6 +240,7 @@ struct Job {
                                 // completions are its owner's all the same
   std::string partial_problem;  // what is wrong with its marks
   bool elastic = false;         // kKueueElastic: what it grows by waits, and it runs on (intake_elastic.cc)
+  std::string problem;  // a field that cannot be read, and has its default here: none of its pods is to start
 
   // Completions for which no pod will be made any more: those that were reached, and those that were given up.
   std::int64_t settled() const;

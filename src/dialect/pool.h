@@ -1,6 +1,7 @@
 // Equal values are kept once. Which of two equal ones is kept decides nothing. Not thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <unordered_map>
@@ -8,7 +9,7 @@
 
 namespace berth::dialect {
 
-// Cost: O(values of the same hash) per call.
+// Cost: O(values of the same hash) per call, amortized.
 template <class T, std::size_t (*kHash)(const T&)>
 class Pool {
  public:
@@ -24,13 +25,19 @@ class Pool {
       if (*known == value) return known;
       ++it;
     }
-    auto made = std::make_shared<const T>(std::move(value));
+    if (known_.size() >= 2 * kept_) {
+      std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
+      kept_ = std::max<std::size_t>(known_.size(), 128);
+    }
+    // Not make_shared(): what the pool notes of a value that is gone would keep its memory.
+    std::shared_ptr<const T> made(new T(std::move(value)));
     known_.emplace(hash, made);
     return made;
   }
 
  private:
   std::unordered_multimap<std::size_t, std::weak_ptr<const T>> known_;
+  std::size_t kept_ = 128;  // when those that are gone were left out last
 };
 
 }  // namespace berth::dialect

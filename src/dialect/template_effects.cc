@@ -103,14 +103,14 @@ std::string apply_runtime(const TemplateRules& rules, PodNeeds& needs, PodTempla
     return fmt::format("its overhead is not that of RuntimeClass {}", needs.runtime_class);
   if (runtime.overhead) needs.overhead = *runtime.overhead;
   for (const auto& [key, value] : runtime.node_selector) {
-    const auto [it, fresh] = pod.node_selector.emplace(key, value);
+    const auto [it, fresh] = pod.node_selector.edit().emplace(key, value);
     if (!fresh && it->second != value)
       return fmt::format("RuntimeClass {} wants nodes with {}: {}, and its nodeSelector {}",
                          needs.runtime_class, key, value, it->second);
   }
   for (const auto& toleration : runtime.tolerations) {
     if (std::find(pod.tolerations.begin(), pod.tolerations.end(), toleration) == pod.tolerations.end())
-      pod.tolerations.push_back(toleration);
+      pod.tolerations.edit().push_back(toleration);
   }
   return {};
 }

@@ -46,9 +46,19 @@ bool has_owner(const WorkloadSketch& sketch, std::string_view uid) {
                      [&](const auto& owner) { return owner.uid == uid; });
 }
 
-// One container that asks for what the whole pod asks for: what the pod is made of is its owner's affair.
+// One container that asks for what the whole pod asks for: what the pod is made of is its owner's affair. A share of a device is no
+// amount that a container may ask for: it is written as pods write it.
 void write_template(text::JsonWriter& json, const PodTemplate& pod) {
-  json.begin_object().key("spec").begin_object();
+  const auto& devices = pod.claim.requests;
+  const auto share = std::find_if(devices.begin(), devices.end(),
+                                  [](const DeviceRequest& r) { return r.milli != kWholeDevice; });
+  json.begin_object();
+  if (share != devices.end()) {
+    json.key("metadata").begin_object().key("annotations").begin_object();
+    json.field(kGpuMilli, fmt::format("{}", share->milli)).field(kGpuResource, share->resource);
+    json.end_object().end_object();
+  }
+  json.key("spec").begin_object();
   if (!pod.node_selector.empty()) {
     json.key("nodeSelector").begin_object();
     for (const auto& [key, value] : pod.node_selector) json.field(key, value);
@@ -57,7 +67,10 @@ void write_template(text::JsonWriter& json, const PodTemplate& pod) {
   json.field("restartPolicy", "Never").key("containers").begin_array().begin_object().field("name", "pod");
   json.key("resources").begin_object().key("requests").begin_object();
   if (const auto total = pod.total()) {
-    for (const auto& [resource, amount] : *total) json.field(resource, format_amount(resource, amount));
+    for (const auto& [resource, amount] : *total) {
+      if (share == devices.end() || resource != share->resource)
+        json.field(resource, format_amount(resource, amount));
+    }
   }
   json.end_object().end_object().end_object().end_array().end_object().end_object();
 }

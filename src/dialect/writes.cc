@@ -107,7 +107,7 @@ void write_change(text::JsonWriter& json, const TemplateChange& change) {
   // A key that the Job has always had is its own.
   std::string keys;
   for (const auto& [key, value] : update.node_selector) {
-    const bool own = change.pod->node_selector.contains(key) && !is_listed(before, key);
+    const bool own = change.pod->node_selector->contains(key) && !is_listed(before, key);
     if (!own) keys += fmt::format("{}{}", keys.empty() ? "" : ",", key);
   }
   if (keys == before) return;
@@ -270,6 +270,20 @@ kube::EventNote job_event(const WorkloadInfo& job, std::string_view reason, std:
   e.action = "Scheduling";
   e.note = bounded(std::move(note));
   e.regarding = {"batch/v1", "Job", std::string(job.job_ns), std::string(job.job_name), std::string(job.uid)};
+  e.controller = "berth";
+  e.instance = instance.substr(0, 128);
+  e.time_us = time_us;
+  return e;
+}
+
+kube::EventNote audit_event(kube::ObjectRef regarding, std::string text, std::string_view instance,
+                            std::int64_t time_us) {
+  kube::EventNote e;
+  e.type = "Warning";
+  e.reason = "AuditDifference";
+  e.action = "Auditing";
+  e.note = bounded(std::move(text));
+  e.regarding = std::move(regarding);
   e.controller = "berth";
   e.instance = instance.substr(0, 128);
   e.time_us = time_us;

@@ -70,6 +70,9 @@ kube::EventNote failed_event(const PodView& pod, const Reason& reason, std::stri
 // Of a Job that waits, is released, or is suspended to end it.
 kube::EventNote job_event(const WorkloadInfo& job, std::string_view reason, std::string note,
                           std::string_view instance, std::int64_t time_us);
+// Of what the self-audit found about an object.
+kube::EventNote audit_event(kube::ObjectRef regarding, std::string text, std::string_view instance,
+                            std::int64_t time_us);
 kube::EventNote preempted_event(const PodView& victim, const Reason& reason, std::string_view beneficiary,
                                 std::string_view instance, std::int64_t time_us);
 

@@ -73,6 +73,7 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
   std::string resource_version;
   std::uint32_t pass = 0;
   std::uint32_t page;
+  std::uint32_t most_page = kMaxPage;
   bool pages_only;
   int stream_failures = 0;  // streaming lists that broke off, in a row
   std::uint32_t failures = 0;
@@ -122,19 +123,24 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
     if (!token.empty()) request.path += "&continue=" + escape(token);
     request.timeout = 2 * kMinute;
     request.max_response = options.max_page;
-    transport.submit(std::move(request),
-                     [self = weak_from_this(), again = !token.empty()](Response&& response) {
-                       if (const auto impl = self.lock(); impl != nullptr && !impl->closing)
-                         impl->on_page(std::move(response), again);
-                     });
+    transport.submit(std::move(request), [self = weak_from_this(), token](Response&& response) {
+      if (const auto impl = self.lock(); impl != nullptr && !impl->closing)
+        impl->on_page(std::move(response), token);
+    });
   }
 
-  void on_page(Response&& response, bool again) {
+  void on_page(Response&& response, const std::string& token) {
+    const bool again = !token.empty();
     if (!response.ok()) {
       if (response.status == 410) {
         stats.expired.fetch_add(1, std::memory_order_relaxed);
         // The snapshot went away between two pages: larger pages end sooner.
-        if (again) page = std::min(page * 4, kMaxPage);
+        if (again) page = std::min(page * 4, most_page);
+      } else if (response.too_large && page > 1) {
+        // The objects are large. Fewer at a time, from now on: a longer body would have to be held whole.
+        page = std::max<std::uint32_t>(1, page / 8);
+        most_page = page;
+        return again ? list_page(token) : list();
       } else {
         stats.failures.fetch_add(1, std::memory_order_relaxed);
       }
@@ -173,7 +179,7 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
       known.erase(it);
       stats.lost_deletes.fetch_add(1, std::memory_order_relaxed);
     }
-    page = options.page;
+    page = std::min(options.page, most_page);
     stream_failures = 0;
     stats.lists.fetch_add(1, std::memory_order_relaxed);
     stats.objects.store(known.size(), std::memory_order_relaxed);

@@ -58,8 +58,9 @@ struct ReflectorOptions {
   std::uint32_t page = 500;
   std::size_t max_line = std::size_t{16}
                          << 20;  // one watch line; a longer one ends the watch and lists in pages
-  std::size_t max_page = std::size_t{512} << 20;  // bytes of one page
-  DurationMs watch_timeout_min = 5 * kMinute;     // asked of the server, random in [min, 2 x min]
+  // Bytes of one page: of objects so large that a page is longer fewer are asked for.
+  std::size_t max_page = std::size_t{32} << 20;
+  DurationMs watch_timeout_min = 5 * kMinute;  // asked of the server, random in [min, 2 x min]
   DurationMs initial_silence =
       30 * kSecond;  // no byte for so long in a streaming list: list in pages instead
   DurationMs first_backoff = 800;

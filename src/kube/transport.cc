@@ -42,6 +42,7 @@ struct Transfer {
   bool too_large = false;
   bool stopped = false;  // by the stream's handler
   bool ended = false;
+  bool told = false;  // TransportOptions::answered of its beginning
   std::array<char, CURL_ERROR_SIZE> error{};
 };
 using TransferPtr = std::shared_ptr<Transfer>;
@@ -78,6 +79,10 @@ class CurlTransport final : public Transport {
   void release(const TransferPtr& transfer);
   void close_now(StreamId id);
   void pause(Transfer& transfer);
+  void tell(const Transfer& transfer) const {
+    if (options_.answered && transfer.response.status != 0)
+      options_.answered(transfer.request, transfer.response);
+  }
   void resume_paused();
   void identity_refreshed();
   void shut_down();
@@ -203,6 +208,7 @@ std::size_t CurlTransport::on_body(char* data, std::size_t size, std::size_t cou
       transfer.response.status = static_cast<int>(status);
     }
     streaming = transfer.response.ok();
+    if (streaming && !std::exchange(transfer.told, true)) transfer.owner->tell(transfer);
   }
   if (streaming) {
     switch (transfer.stream->on_data(bytes)) {
@@ -415,6 +421,7 @@ void CurlTransport::finish(const TransferPtr& transfer, CURLcode code) {
     } else if (transfer->stopped) {
       response.error = "stopped by the reader";
     } else if (transfer->too_large) {
+      response.too_large = true;
       response.error =
           fmt::format("the answer is larger than {} bytes",
                       transfer->stream != nullptr ? kMaxErrorBody : transfer->request.max_response);
@@ -460,6 +467,7 @@ void CurlTransport::release(const TransferPtr& transfer) {
 
 void CurlTransport::deliver(const TransferPtr& transfer) {
   if (std::exchange(transfer->ended, true)) return;
+  tell(*transfer);
   stats_.requests.fetch_add(1, std::memory_order_relaxed);
   if (transfer->response.status == 0) stats_.failed.fetch_add(1, std::memory_order_relaxed);
   if (transfer->stream != nullptr) {

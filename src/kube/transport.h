@@ -61,8 +61,9 @@ struct Response {
   // Whether it may have been sent twice (a kept connection was dead after the request had been written).
   bool resent = false;
   bool timed_out = false;
-  Nanos latency = 0;  // from sending to the end of the answer
-  std::string error;  // for status 0; holds no secret
+  bool too_large = false;  // longer than Request::max_response
+  Nanos latency = 0;       // from sending to the end of the answer
+  std::string error;       // for status 0; holds no secret
 
   bool ok() const { return status >= 200 && status < 300; }
 };
@@ -93,6 +94,8 @@ struct TransportOptions {
   std::uint32_t max_in_flight = 300;  // requests on the wire, streams not counted
   DurationMs connect_timeout = 10 * kSecond;
   std::string user_agent = "berth";
+  // Told of each answer with an HTTP status, of a stream when it begins and when it ends. On the I/O thread.
+  std::function<void(const Request&, const Response&)> answered;
   IdentityOptions identity;
 };
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/enums.h"
+#include "base/shared.h"
 #include "base/time.h"
 #include "model/labels.h"
 #include "model/queue.h"
@@ -23,10 +24,11 @@ namespace berth {
 struct PodTemplate {
   ResourceList requests;  // without devices
   DeviceClaim claim;
-  Labels node_selector;
-  std::vector<SelectorTerm> required_affinity;  // one of them must match; empty = no such condition
-  std::vector<PreferredTerm> preferred_affinity;
-  std::vector<Toleration> tolerations;
+  // Where it may go. Large at times, and copied with every template: shared.
+  Shared<Labels> node_selector;
+  Shared<std::vector<SelectorTerm>> required_affinity;  // one of them must match; empty = no such condition
+  Shared<std::vector<PreferredTerm>> preferred_affinity;
+  Shared<std::vector<Toleration>> tolerations;
   Placement placement = Placement::kDefault;  // how it is laid on nodes; default: as its queue says
   std::vector<std::string>
       unsupported;  // constraints that Berth does not honour: the pod stays pending, with these words

@@ -31,6 +31,7 @@
 
 #include "base/enums.h"
 #include "base/result.h"
+#include "base/shared.h"
 #include "model/event.h"
 #include "model/labels.h"
 #include "model/resources.h"
@@ -58,6 +59,10 @@ template <class T>
 inline constexpr bool kIsVector = false;
 template <class T>
 inline constexpr bool kIsVector<std::vector<T>> = true;
+template <class T>
+inline constexpr bool kIsShared = false;
+template <class T>
+inline constexpr bool kIsShared<Shared<T>> = true;
 template <class T>
 inline constexpr bool kIsOptional = false;
 template <class T>
@@ -103,6 +108,8 @@ void write(std::string& out, const T& value) {
     text::append_json_string(out, value);
   } else if constexpr (NamedEnum<T>) {
     text::append_json_string(out, enum_name(value));
+  } else if constexpr (kIsShared<T>) {
+    write(out, *value);
   } else if constexpr (kIsOptional<T>) {
     write(out, *value);  // an empty one equals the default and never gets here
   } else if constexpr (kIsVector<T>) {
@@ -197,6 +204,8 @@ Status read(const text::Document& document, const Path& path, const text::Node& 
     const auto value = word ? enum_parse<T>(*word) : std::nullopt;
     if (!value) return unknown_word(document, path, node, EnumNames<T>::names);
     out = *value;
+  } else if constexpr (kIsShared<T>) {
+    return read(document, path, node, out.edit());
   } else if constexpr (kIsOptional<T>) {
     return read(document, path, node, out.emplace());
   } else if constexpr (kIsVector<T>) {

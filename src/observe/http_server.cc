@@ -243,7 +243,14 @@ HttpHandler state_handler(std::function<Result<std::string>(std::size_t)> state)
 std::map<std::string, HttpHandler> serve_observation(Observation observation) {
   std::map<std::string, HttpHandler> handlers;
   if (observation.healthy) handlers["/healthz"] = health(std::move(observation.healthy));
-  if (observation.ready) handlers["/readyz"] = health(std::move(observation.ready));
+  if (observation.ready) {
+    handlers["/readyz"] = [answer = health(std::move(observation.ready)),
+                           notes = std::move(observation.notes)](const HttpRequest& request) {
+      HttpResponse out = answer(request);
+      if (notes) out.body += notes();
+      return out;
+    };
+  }
   if (observation.metrics) {
     handlers["/metrics"] = [metrics = std::move(observation.metrics)](const HttpRequest&) {
       return HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", metrics()};

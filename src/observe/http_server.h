@@ -69,7 +69,8 @@ struct Observation {
   // An error's message is the answer (503); "ok" otherwise.
   std::function<Status()> healthy;
   std::function<Status()> ready;
-  std::function<std::string()> metrics;                            // Prometheus text
+  std::function<std::string()> notes;    // lines below the answer of `ready`, whatever that is
+  std::function<std::string()> metrics;  // Prometheus text
   std::function<Result<std::string>(const std::string&)> explain;  // uid or name of a workload -> JSON
   std::function<Result<std::string>(std::size_t most_items)>
       state;  // JSON; at most so many items of each kind

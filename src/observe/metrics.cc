@@ -109,6 +109,11 @@ struct Metrics::Impl {
           .Add({});
   Family<Gauge>& unreadable =
       gauges(registry, "berth_unreadable_objects", "Objects with a field that cannot be read, by kind.");
+  Following missing_rights{gauges(registry, "berth_missing_rights",
+                                  "1: the API server refused a request for lack of this right.")};
+  Family<Gauge>& audit_differences =
+      gauges(registry, "berth_audit_differences",
+             "Differences between the model and the API that the last audit found.");
   Gauge& leader = gauges(registry, "berth_leader", "1 while this process decides.").Add({});
   Gauge& follower_lag =
       gauges(registry, "berth_follower_lag", "Entries that the follower is behind.").Add({});
@@ -172,6 +177,18 @@ void Metrics::set_log_bytes(std::int64_t bytes) {
 
 void Metrics::set_unreadable(std::string_view kind, std::size_t objects) {
   impl_->unreadable.Add({{"kind", std::string(kind)}}).Set(static_cast<double>(objects));
+}
+
+void Metrics::set_missing_rights(std::span<const std::pair<std::string, std::string>> rights) {
+  const std::lock_guard lock(impl_->mutex);
+  std::size_t room = rights.size();
+  for (const auto& [verb, resource] : rights)
+    (void)impl_->missing_rights.set({{"verb", verb}, {"resource", resource}}, 1, room);
+  impl_->missing_rights.end_round();
+}
+
+void Metrics::set_audit_differences(std::string_view kind, std::size_t differences) {
+  impl_->audit_differences.Add({{"kind", std::string(kind)}}).Set(static_cast<double>(differences));
 }
 
 void Metrics::look_at(const engine::Engine& engine) {

@@ -16,6 +16,8 @@
 //   berth_follower_lag         gauge                                entries that the follower is behind
 //   berth_log_bytes            gauge                                bytes of lines in the decision log
 //   berth_unreadable_objects   gauge      kind                      objects with a field that cannot be read
+//   berth_missing_rights       gauge      verb, resource            1: the API server refused it for lack of this right
+//   berth_audit_differences    gauge      kind                      differences that the last self-audit found
 //   berth_pending_workloads    gauge      queue                     workloads that wait
 //   berth_started_workloads    gauge      queue                     workloads that run
 //   berth_quota_nominal        gauge      queue, flavor, resource   nominal quota: cores, bytes, devices
@@ -36,6 +38,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/enums.h"
 #include "engine/engine.h"
@@ -77,6 +80,9 @@ class Metrics {
   void set_follower_lag(std::size_t entries);
   void set_log_bytes(std::int64_t bytes);
   void set_unreadable(std::string_view kind, std::size_t objects);
+  // All that are missing now, as (verb, resource).
+  void set_missing_rights(std::span<const std::pair<std::string, std::string>> rights);
+  void set_audit_differences(std::string_view kind, std::size_t differences);
   // Sets every gauge that is a fact about the engine; those of queues that are gone vanish. O(queues +
   // workloads).
   void look_at(const engine::Engine& engine);

@@ -20,7 +20,8 @@ namespace {
 constexpr DurationMs kObjectsWithin =
     10 * kSecond;                   // Workloads and statuses of queues follow, also beside a stream of binds
 constexpr int kReportsPerCall = 8;  // an explanation costs some 100 us; a bind must not wait for more
-constexpr std::size_t kMostAsked = 100;  // missing Jobs that are being read
+constexpr DurationMs kAuditPatience = kMinute;  // with binds on their way
+constexpr std::size_t kMostAsked = 100;         // missing Jobs that are being read
 
 // The workload that an event is about, or nothing for nodes, queues and foreign pods.
 const std::string* workload_of(const Event& event) {
@@ -64,6 +65,7 @@ Core::Core(CoreOptions options, Outbox& outbox, observe::RecordedEngine::Sink si
       reporter_(intake_, engine_.engine(), carrier_, outbox, options_.reporter),
       workload_objects_(intake_, engine_.engine(), decoder_, lanes_, outbox, options_.workload_objects),
       queue_statuses_(intake_, engine_.engine(), lanes_, outbox, options_.queue_statuses),
+      audit_(intake_, engine_.engine(), options_.intake.counts, outbox, options_.audit),
       metrics_(metrics) {}
 
 void Core::take(Batch& batch, TimeMs now) {
@@ -96,6 +98,10 @@ void Core::take_answer(Answer&& answer, TimeMs now) {
       return queue_statuses_.answered(answer, now);
     case Step::kMissing:
       return missing_job_read(answer);
+    case Step::kAudit:  // what is still there is found again
+      if (answer.result.outcome != kube::Outcome::kOk && answer.result.outcome != kube::Outcome::kNotFound)
+        spdlog::warn("a Workload without an owner cannot be deleted: {}", answer.result.message);
+      return;
     default:
       return carrier_.answered(std::move(answer), now);
   }
@@ -104,6 +110,7 @@ void Core::take_answer(Answer&& answer, TimeMs now) {
 void Core::set_kueue_version(std::string_view version, TimeMs now) {
   intake_.set_check_mode(version.empty() ? dialect::CheckMode::kNone : dialect::CheckMode::kLive);
   workload_objects_.set_version(version, now);
+  audit_.set_version(version);
   queue_statuses_.set_version(version);
 }
 
@@ -131,7 +138,9 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
   const bool is_job = item.kind == dialect::Kind::kJob;
   if (item.type == kube::ChangeType::kDeleted) {
     if (item.kind == dialect::Kind::kWorkload) {
+      const std::string had = audit_.workload_gone(batch.ns(item), batch.name(item));
       intake_.remove(item.kind, batch.ns(item), batch.name(item), uid);
+      if (!had.empty()) workload_objects_.changed(had, now);  // where that is still there, it gets another
       return workload_objects_.gone(batch.ns(item), batch.name(item), now);
     }
     if (item.kind == dialect::Kind::kProvisioningRequest)
@@ -157,6 +166,7 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
   }
   if (item.kind == dialect::Kind::kWorkload) {
     auto& workload = std::get<dialect::KueueWorkload>(*object);
+    audit_.workload_seen(workload, now);
     if (dialect::workload_of(workload).empty()) {
       intake_.upsert(workload);
     } else {
@@ -362,6 +372,10 @@ void Core::turn(TimeMs now) {
       due = false;
     }
   } while (offer_less());
+  if (look_at_audit(now)) {
+    decide(now);
+    (void)feed(now);
+  }
   for (const std::string& workload : std::exchange(changed_, {})) {
     reporter_.changed(workload, now);
     workload_objects_.changed(workload, now);
@@ -372,6 +386,31 @@ void Core::turn(TimeMs now) {
     known_problems_ = problems.size();
     for (const auto& problem : problems) spdlog::warn("{}: {}", problem.object, problem.message);
   }
+}
+
+bool Core::look_at_audit(TimeMs now) {
+  const TimeMs at = audit_.next_due();
+  // Binds go first, but not for ever.
+  if (now < at || (carrier_.busy() > 0 && now < at + kAuditPatience)) return false;
+  const std::size_t looks = audit_.looks();
+  bool mended = false;
+  for (const AuditDifference& difference : audit_.work(now)) {
+    spdlog::warn("self-audit, {}: {}", enum_name(difference.kind), difference.text);
+    if (!difference.regarding.kind.empty())
+      reporter_.add_event(dialect::audit_event(difference.regarding, difference.text,
+                                               options_.reporter.instance, kube::wall_us()));
+    for (Event event : difference.mend) {
+      apply(event);
+      mended = true;
+    }
+  }
+  if (metrics_ != nullptr && audit_.looks() != looks) {
+    for (std::size_t k = 0; k < EnumNames<AuditKind>::names.size(); ++k)
+      metrics_->set_audit_differences(EnumNames<AuditKind>::names[k],
+                                      audit_.count(static_cast<AuditKind>(k)));
+  }
+  if (mended) queue_statuses_.changed();
+  return mended;
 }
 
 // A Job that the watch of Jobs has not shown yet may be behind, or gone: its pods must not pass by its queue in the one case, nor wait
@@ -437,8 +476,9 @@ bool Core::report(TimeMs now) {
 }
 
 TimeMs Core::next_due() const {
+  const TimeMs audit = audit_.next_due() + (carrier_.busy() > 0 ? kAuditPatience : 0);
   return std::min({carrier_.next_due(), reporter_.next_due(), workload_objects_.next_due(),
-                   queue_statuses_.next_due(), next_missing_, engine_.engine().next_time()});
+                   queue_statuses_.next_due(), audit, next_missing_, engine_.engine().next_time()});
 }
 
 void Core::on_bound(const dialect::PodView& pod, std::string_view node, DurationMs since_decision) {

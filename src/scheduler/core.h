@@ -25,6 +25,7 @@
 #include "observe/follower.h"
 #include "observe/metrics.h"
 #include "observe/recorded_engine.h"
+#include "scheduler/audit.h"
 #include "scheduler/carrier.h"
 #include "scheduler/inbox.h"
 #include "scheduler/queue_statuses.h"
@@ -40,6 +41,7 @@ struct CoreOptions {
   ReporterOptions reporter;
   WorkloadObjectOptions workload_objects;
   QueueStatusOptions queue_statuses;
+  AuditOptions audit;
   // Writes of Workloads and of the status of queues, together.
   std::int64_t object_writes_per_second = 200;
   std::int64_t busy_object_writes_per_second = 20;  // while binds are on their way
@@ -71,6 +73,7 @@ class Core : private CarrierListener {
   const Reporter& reporter() const { return reporter_; }
   const WorkloadObjects& workload_objects() const { return workload_objects_; }
   const QueueStatuses& queue_statuses() const { return queue_statuses_; }
+  const Audit& audit() const { return audit_; }
   // In which version Kueue's objects are written ("v1beta2"); empty: they are not.
   void set_kueue_version(std::string_view version, TimeMs now);
   // And ProvisioningRequests ("v1"); empty: the API server has none.
@@ -86,6 +89,8 @@ class Core : private CarrierListener {
   void ask_for_missing_jobs(TimeMs now);
   void missing_job_read(const Answer& answer);
   void checks_changed(TimeMs now);
+  // Says what the self-audit finds, and mends it. True: the engine was told of something.
+  bool look_at_audit(TimeMs now);
   // Jobs that may start with fewer pods, and have found no room for those that they were offered with, are offered again. True: some are.
   bool offer_less();
   // Of Jobs that start with fewer pods: that is their size from now on.
@@ -106,6 +111,7 @@ class Core : private CarrierListener {
   LaneBook lanes_;
   WorkloadObjects workload_objects_;
   QueueStatuses queue_statuses_;
+  Audit audit_;
   Allowance object_writes_;
   observe::Metrics* metrics_;
   std::vector<Event> events_;

@@ -3,7 +3,7 @@
 // single pod never waits for a batch to fill.
 //
 // Texts are copied once, into one buffer per batch; buffers are reused. Bounded: accepts() is false above a number of bytes,
-// which makes the reflectors hold their streams back.
+// which makes the reflectors hold their streams back. Two buffers are in use at most, each of up to twice that size.
 //
 // Threads: push_*() and ask() from any, take() from one.
 #pragma once
@@ -27,7 +27,7 @@ namespace berth::scheduler {
 
 // What was written, or read, for a pod; (kJob) of a Job that is released or suspended; (kWorkload, kLook) for a workload's Workload
 // object, (kProvision) its ProvisioningRequest or what goes with that, (kQueue) of a queue's status, (kMissing) a Job that pods
-// name and no watch has shown.
+// name and no watch has shown; (kAudit) what the self-audit deletes, by its uid.
 enum class Step : std::uint8_t {
   kBind,
   kRead,
@@ -40,7 +40,8 @@ enum class Step : std::uint8_t {
   kLook,
   kQueue,
   kMissing,
-  kProvision
+  kProvision,
+  kAudit
 };
 
 struct Answer {
@@ -92,7 +93,7 @@ class Batch {
 
 class Inbox {
  public:
-  explicit Inbox(std::size_t most_bytes = std::size_t{256} << 20) : most_bytes_(most_bytes) {}
+  explicit Inbox(std::size_t most_bytes = std::size_t{32} << 20) : most_bytes_(most_bytes) {}
 
   void push(dialect::Kind kind, const kube::Change& change);
   void push(Answer answer);

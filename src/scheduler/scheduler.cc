@@ -10,11 +10,14 @@
 #include <thread>
 #include <utility>
 
+#include "kube/rights.h"
 #include "kube/transport.h"
 #include "observe/codec.h"
 #include "observe/decision_log.h"
 #include "scheduler/questions.h"
+#include "scheduler/rights_told.h"
 #include "scheduler/sources.h"
+#include "scheduler/spare_memory.h"
 #include "scheduler/visibility.h"
 
 namespace berth::scheduler {
@@ -58,6 +61,8 @@ std::string_view name_of(Step step) {
       return "read";
     case Step::kProvision:
       return "provisioning-request";
+    case Step::kAudit:
+      return "audit";
   }
   return "";
 }
@@ -132,6 +137,7 @@ struct Scheduler::Impl {
   std::unique_ptr<observe::Follower> follower;
   Inbox inbox;
   std::optional<Questions> questions;
+  kube::MissingRights missing_rights;  // before the transport, which tells it
   std::unique_ptr<kube::Transport> transport;
   std::optional<observe::HttpServer> http;
   std::optional<observe::HttpServer> health;
@@ -156,6 +162,9 @@ struct Scheduler::Impl {
     return stopping || lost;
   }
   Status listen();
+  // Says of the rights that are missing what has not been said of late.
+  void tell_missing_rights();
+  std::string missing_rights_text();
   observe::Observation observation();
   std::string metrics_text();
 };
@@ -172,6 +181,10 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(const kube::ClusterConfig& 
   }
   if (o.follower) impl->follower = std::make_unique<observe::Follower>(o.engine);
   impl->questions.emplace(impl->inbox, impl->follower.get());
+  o.transport.answered = [rights = &impl->missing_rights](const kube::Request& request,
+                                                          const kube::Response& answer) {
+    rights->note(request, answer, kube::boottime_ms());
+  };
   BERTH_ASSIGN(impl->transport, kube::Transport::create(config, o.transport));
   BERTH_TRY(impl->listen());
   if (o.visibility) {
@@ -258,6 +271,7 @@ Status Scheduler::Impl::wait_for_lease(std::unique_ptr<kube::LeaderElector>& ele
     if (term != 0 || stopping) break;
     lock.unlock();
     if (const auto problem = elector->last_problem(); !problem.empty()) spdlog::warn("lease: {}", problem);
+    tell_missing_rights();
     lock.lock();
   }
   if (term != 0) {
@@ -282,6 +296,7 @@ Status Scheduler::Impl::lead(kube::LeaderElector* elector) {
   core_options.carrier = options.carrier;
   core_options.reporter = options.reporter;
   core_options.workload_objects = options.workload_objects;
+  core_options.audit = options.audit;
   core_options.workload_objects.enabled = options.kueue_objects || options.workload_objects.pods_ready;
   core_options.object_writes_per_second = options.object_writes_per_second;
   core_options.busy_object_writes_per_second =
@@ -304,8 +319,13 @@ Status Scheduler::Impl::lead(kube::LeaderElector* elector) {
     while (!stopping && !lost) {
       changed.wait_for(lock, std::chrono::milliseconds(options.look_for_kinds_every),
                        [&] { return stopping || lost; });
-      if (stopping || lost || !deciding) continue;
+      if (stopping || lost) continue;
       lock.unlock();
+      tell_missing_rights();
+      if (!deciding) {
+        lock.lock();
+        continue;
+      }
       if (const auto found = sources->look_again(); !found) {
         spdlog::debug("looking for new kinds: {}", found.error().str());
       } else if (*found) {
@@ -361,6 +381,7 @@ void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& source
   metrics.set_leader(true);
   TimeMs flushed = now();
   bool log_failed = false;
+  SpareMemory spare;
   auto turned = std::chrono::steady_clock::now();
   while (true) {
     last_turn_ms.store(kube::boottime_ms(), std::memory_order_relaxed);
@@ -379,6 +400,7 @@ void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& source
     turned = std::chrono::steady_clock::now();
     if (time - flushed >= kSecond) {
       flushed = time;
+      (void)spare.give_back(time);
       const auto& stats = outbox.stats();
       for (std::size_t c = 0; c < kube::kWriteClasses; ++c) {
         constexpr std::array kNames = {"writes-bind", "writes-status", "writes-event"};
@@ -415,7 +437,23 @@ void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& source
 
 // -------------------------------------------------------------------------------------------------------------- questions
 
+void Scheduler::Impl::tell_missing_rights() {
+  for (const auto& missing : missing_rights.to_log(kube::boottime_ms()))
+    spdlog::error("a right is missing: {} ({})", told(missing.right), missing.message);
+}
+
+std::string Scheduler::Impl::missing_rights_text() {
+  std::string out;
+  for (const auto& missing : missing_rights.list(kube::boottime_ms()))
+    out += fmt::format("a right is missing: {}\n", told(missing.right));
+  return out;
+}
+
 std::string Scheduler::Impl::metrics_text() {
+  std::vector<std::pair<std::string, std::string>> rights;
+  for (const auto& missing : missing_rights.list(kube::boottime_ms()))
+    rights.emplace_back(missing.right.verb, missing.right.full_resource());
+  metrics.set_missing_rights(rights);
   metrics.set_leader(leader);
   metrics.set_log_bytes(log_bytes);
   if (follower != nullptr) {
@@ -444,8 +482,9 @@ Status Scheduler::Impl::listen() {
     BERTH_ASSIGN(http, observe::HttpServer::start(*options.http, serve(all)));
   }
   if (options.health) {
-    BERTH_ASSIGN(health, observe::HttpServer::start(*options.health,
-                                                    serve({.healthy = all.healthy, .ready = all.ready})));
+    BERTH_ASSIGN(health, observe::HttpServer::start(
+                             *options.health,
+                             serve({.healthy = all.healthy, .ready = all.ready, .notes = all.notes})));
   }
   if (options.metrics) {
     observe::Observation pages;
@@ -472,6 +511,7 @@ observe::Observation Scheduler::Impl::observation() {
     if (leader && !deciding) return fail(ErrorCode::kUnavailable, "reading the cluster");
     return {};
   };
+  out.notes = [this] { return missing_rights_text(); };
   out.metrics = [this] { return metrics_text(); };
   out.explain = [this](const std::string& asked) { return questions->explain(asked); };
   out.state = [this](std::size_t most) -> Result<std::string> {

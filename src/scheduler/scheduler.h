@@ -38,6 +38,7 @@ struct SchedulerOptions {
   CarrierOptions carrier;
   ReporterOptions reporter;  // `instance` is filled in
   WorkloadObjectOptions workload_objects;
+  AuditOptions audit;
   std::int64_t object_writes_per_second =
       200;  // of Kueue's objects; a tenth of it while binds are on their way
   bool leader_elect = true;

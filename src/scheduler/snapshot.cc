@@ -102,6 +102,10 @@ class Reader {
       out_.unread.push_back(decoded.error().str());
       return {};
     }
+    if (const auto* job = std::get_if<dialect::Job>(&*decoded); job != nullptr && !job->problem.empty()) {
+      out_.unread.push_back(fmt::format("Job {}/{}: {}", job->meta.ns, job->meta.name, job->problem));
+      return {};
+    }
     has_nodes_ = has_nodes_ || kind == dialect::Kind::kNode;
     out_.objects.push_back(std::move(*decoded));
     return {};

@@ -59,7 +59,7 @@ PodSet read_pod_set(text::Fields& f, const JobRules& rules) {
   set.count = f.integer_or("count", 1, 1, 1'000'000);
   if (f.has("least")) set.least = f.integer("least", 1, set.count);
   set.pod = read_pod(f);
-  for (const auto& [label, value] : rules.node_selector) set.pod.node_selector[label] = value;
+  for (const auto& [label, value] : rules.node_selector) set.pod.node_selector.edit()[label] = value;
   return set;
 }
 
@@ -73,7 +73,7 @@ std::string shape_key(std::string_view form, const text::Node* node, const Topol
 
 void select_nodes(Group& group, const Labels& selector) {
   for (PodSet& set : group.pod_sets) {
-    for (const auto& [label, value] : selector) set.pod.node_selector[label] = value;
+    for (const auto& [label, value] : selector) set.pod.node_selector.edit()[label] = value;
   }
   for (Group& child : group.groups) select_nodes(child, selector);
 }

@@ -187,7 +187,7 @@ Status read_openb_pods(const std::string& path, const OpenbOrder* order, const J
     return out.add(std::move(job), {}, rules, place);
   };
 
-  constexpr std::int64_t kMostSeconds = kInt64Max / kSecond / 4;
+  constexpr std::int64_t kMostSeconds = kMostTime / kSecond;
   std::vector<PodRow> rows;  // with an order: all, since it names them by their place
   for (;;) {
     BERTH_ASSIGN(const bool more, csv.next());

@@ -17,7 +17,7 @@
 namespace berth::sim {
 namespace {
 
-constexpr std::int64_t kMostSeconds = kInt64Max / kSecond / 4;
+constexpr std::int64_t kMostSeconds = kMostTime / kSecond;
 constexpr std::int64_t kMostProcessors = 10'000'000;
 constexpr std::size_t kMostCommentLines = 100'000;
 

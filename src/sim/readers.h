@@ -19,7 +19,7 @@
 
 namespace berth::sim {
 
-inline constexpr std::int64_t kMostNodes = 1'000'000;
+inline constexpr std::int64_t kMostNodes = 200'000;  // about 3 KiB each, in all rooms together
 inline constexpr std::size_t kMostTopologies = 1'000;
 inline constexpr std::size_t kMostQueues = 100'000;  // and as many flavors
 // Of everything in a file that is held beside its jobs, as text: nodes, queues and the like.

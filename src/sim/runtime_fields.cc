@@ -120,7 +120,7 @@ PodTemplate read_pod(text::Fields& f) {
   if (gpus > 0) pod.claim.requests.push_back({std::string(kGpu), gpus, milli});
   if (cpu > 0) pod.requests.set("cpu", cpu);
   if (memory > 0) pod.requests.set("memory", memory);
-  for (auto& [name, value] : f.string_map("node_selector")) pod.node_selector[name] = value;
+  for (auto& [name, value] : f.string_map("node_selector")) pod.node_selector.edit()[name] = value;
   require_models(pod, f.strings("gpu_models"));
   return pod;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/samplers.h"
+#include "sim/trace.h"
 #include "text/csv.h"
 #include "text/fields.h"
 #include "text/json.h"
@@ -62,7 +63,7 @@ Result<Points> read_jsonl(const LoadSource& source) {
                  text::parse_json(std::string(*line), source.path, {}, lines.line()));
     text::Fields f(document, document.root(), text::Unknown::kRefuse);
     LoadPoint point;
-    point.at = f.integer("time_ms", -kInt64Max / 4, kInt64Max / 4);
+    point.at = f.integer("time_ms", -kMostTime, kMostTime);
     point.load_milli = f.quantity("requests_per_s", 1000);
     if (f.ok() && !out.empty() && point.at <= out.back().at)
       f.error("time_ms", "must be later than in the line before");

@@ -9,7 +9,7 @@ namespace berth::sim {
 namespace {
 
 void add_selector(Group& group, const std::string& key, const std::string& value) {
-  for (PodSet& set : group.pod_sets) set.pod.node_selector[key] = value;
+  for (PodSet& set : group.pod_sets) set.pod.node_selector.edit()[key] = value;
   for (Group& child : group.groups) add_selector(child, key, value);
 }
 
@@ -267,7 +267,7 @@ void require_models(PodTemplate& pod, const std::vector<std::string>& models) {
   if (models.empty()) return;
   SelectorTerm term;
   term.labels.push_back({std::string(kGpuModelLabel), SelectorOp::kIn, models});
-  pod.required_affinity.push_back(std::move(term));
+  pod.required_affinity.edit().push_back(std::move(term));
 }
 
 SizeClass size_class(std::int64_t gpu_milli) {

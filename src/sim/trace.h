@@ -19,6 +19,7 @@
 #include "base/interner.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "model/bounds.h"
 #include "model/mix.h"
 #include "model/node.h"
 #include "model/queue.h"
@@ -35,7 +36,7 @@ inline constexpr std::string_view kHostLabel = "kubernetes.io/hostname";
 
 inline constexpr DurationMs kNotSaid = -1;
 inline constexpr std::uint32_t kOfRules = 0xffffffffu;
-inline constexpr DurationMs kMostTime = kInt64Max / 4;  // of times and durations in files
+inline constexpr DurationMs kMostTime = kLastTime / 4;  // of times and durations in files
 
 inline constexpr std::int64_t kMostJobs = 5'000'000;  // held in memory, where nobody says another number
 inline constexpr std::size_t kMostNameBytes = 1024;   // of a job's name

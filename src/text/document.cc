@@ -256,7 +256,10 @@ struct DocumentReader::Impl {
     for (;;) {
       yaml_event_t event;
       since_event = 0;
-      if (yaml_parser_parse(&parser, &event) == 0) return tl::unexpected<Error>(parser_error());
+      if (yaml_parser_parse(&parser, &event) == 0) {
+        broken = false;  // no more events come of this parser, neither of this document nor of others
+        return tl::unexpected<Error>(parser_error());
+      }
       const yaml_event_type_t type = event.type;
       bool good = true;
       if (type == YAML_DOCUMENT_START_EVENT) {

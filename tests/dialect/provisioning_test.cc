@@ -84,7 +84,7 @@ TEST(Provisioning, ARequestSaysWhatPodsWantNodesWhere) {
   pod.requests.set("cpu", 500);
   pod.claim.requests.push_back({"nvidia.com/gpu", 2, 1000});
   pod.node_selector = {{"disk", "fast"}};
-  pod.required_affinity.push_back({{{"arch", SelectorOp::kIn, {"amd64"}}}, {}});
+  pod.required_affinity.edit().push_back({{{"arch", SelectorOp::kIn, {"amd64"}}}, {}});
   PodTemplate other = pod;
   other.requests.set("cpu", 1000);
   NodeAsk ask{"team", "w", "wu", "v1beta2", "nodes", {}, {{"zone", "b"}}};

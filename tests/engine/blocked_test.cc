@@ -127,7 +127,7 @@ TEST(Blocked, WhoAsksForWhatNoFlavorHasBarsNobody) {
   ok(e.apply(QueueUpsert{q}));
   Workload head = gang_workload("head", 1, 8, 0, "q");
   head.root.pod_sets.push_back(gang_workload("", 1, 1).root.pod_sets[0]);
-  head.root.pod_sets[1].pod.node_selector["pool"] = "g";
+  head.root.pod_sets[1].pod.node_selector.edit()["pool"] = "g";
   ok(e.apply(WorkloadUpsert{head}));
   ok(e.apply(gang("one", 1, 1, 0, "q")));
   EXPECT_EQ(e.decide(1000).size(), 1u);

@@ -184,7 +184,7 @@ TEST(Bands, ThoseThatAreLeftMoveUp) {
   ASSERT_EQ(running(e, "e"), 3);
   for (const auto& [uid, slot, priority] : {std::tuple{"high", 1, 10}, std::tuple{"middle", 2, -1}}) {
     Workload other = gang_workload(uid, 1, 1, priority);
-    other.root.pod_sets[0].pod.node_selector["host"] = e.slot("e", 0, slot)->node;
+    other.root.pod_sets[0].pod.node_selector.edit()["host"] = e.slot("e", 0, slot)->node;
     ok(e.apply(WorkloadUpsert{other}));
   }
   EXPECT_EQ(slots_of(e.decide(2000), DecisionKind::kEvict, "e"), (Indices{1}));

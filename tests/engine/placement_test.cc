@@ -149,7 +149,8 @@ void add_racks(Engine& e, int per_rack) {
 TEST(Topology, RequiredTakesTheTightestDomain) {
   Engine e;
   add_racks(e, 3);
-  ok(e.apply(with(gang_workload("pin", 1, 8), [](Workload& w) { pod(w).node_selector["rack"] = "b1r0"; })));
+  ok(e.apply(
+      with(gang_workload("pin", 1, 8), [](Workload& w) { pod(w).node_selector.edit()["rack"] = "b1r0"; })));
   e.decide(1000);
   ok(e.apply(with(gang_workload("two", 2, 8), [](Workload& w) { w.root.topology.required = "rack"; })));
   const auto d = e.decide(2000);
@@ -247,7 +248,7 @@ TEST(Groups, ThePodSetWithTheLeastRoomGoesFirstWhereTheWrittenOrderFails) {
   Workload w = gang_workload("w", 3, 2);
   w.root.pod_sets.push_back(gang_workload("", 1, 2).root.pod_sets[0]);
   w.root.pod_sets.push_back(gang_workload("", 1, 1).root.pod_sets[0]);
-  w.root.pod_sets[2].pod.node_selector["kind"] = "scarce";
+  w.root.pod_sets[2].pod.node_selector.edit()["kind"] = "scarce";
   ok(e.apply(WorkloadUpsert{w}));
   const auto d = e.decide(1000);
   ASSERT_EQ(d.size(), 1u);
@@ -260,7 +261,13 @@ TEST(Topology, ALevelOfNoTopologyIsNamed) {
   add_racks(e, 1);
   ok(e.apply(with(gang_workload("w", 3, 8), [](Workload& w) { w.root.topology.required = "room"; })));
   EXPECT_TRUE(e.decide(1000).empty());
-  EXPECT_NE(to_text(e.verdict("w")->reason).find("3 pods must share one room: no topology has this level"),
+  EXPECT_NE(to_text(e.verdict("w")->reason)
+                .find("3 pods must share one room: no topology has this level: ask for one of block, rack"),
+            std::string::npos)
+      << to_text(e.verdict("w")->reason);
+  ok(e.apply(TopologyRemove{std::get<TopologyUpsert>(racks()).topology.name}));
+  e.decide(2000);
+  EXPECT_NE(to_text(e.verdict("w")->reason).find("there is no topology: leave the request out"),
             std::string::npos)
       << to_text(e.verdict("w")->reason);
 }

@@ -37,7 +37,7 @@ TEST(Victims, OneWholeNodeCostsOnlyThePodsOfOneNode) {
   // 32 one-GPU jobs, laid out round robin by their age: every node has some of every age.
   for (int i = 0; i < 32; ++i) {
     Workload w = gang_workload("j" + std::to_string(i), 1, 1);
-    w.root.pod_sets[0].pod.node_selector = {};
+    w.root.pod_sets[0].pod.node_selector = Labels{};
     w.root.pod_sets[0].pod.required_affinity = {{{}, {{"", SelectorOp::kIn, {"n" + std::to_string(i % 4)}}}}};
     ok(e.apply(WorkloadUpsert{w}));
     e.decide(1000 + i * 1000);
@@ -413,9 +413,9 @@ void two_flavors(Engine& e, const GpusIn& ours, const GpusIn& theirs) {
   queue("ours", ours);
   queue("theirs", theirs);
   Workload other = gang_workload("other", 1, 8, 0, "theirs");
-  other.root.pod_sets[0].pod.node_selector["pool"] = "f";
+  other.root.pod_sets[0].pod.node_selector.edit()["pool"] = "f";
   other.root.pod_sets.push_back(gang_workload("", 1, 1).root.pod_sets[0]);
-  other.root.pod_sets[1].pod.node_selector["pool"] = "g";
+  other.root.pod_sets[1].pod.node_selector.edit()["pool"] = "g";
   ok(e.apply(WorkloadUpsert{other}));
   ASSERT_EQ(e.decide(1000).size(), 1u);
 }
@@ -427,7 +427,7 @@ TEST(Victims, AreSoughtInTheFlavorThatItsPodSetsHave) {
   if (HasFatalFailure()) return;
   Workload w = gang_workload("w", 1, 1, 0, "ours");
   w.root.least = 1;
-  w.root.pod_sets[0].pod.node_selector["pool"] = "g";
+  w.root.pod_sets[0].pod.node_selector.edit()["pool"] = "g";
   w.root.pod_sets.push_back(gang_workload("", 1, 1).root.pod_sets[0]);
   w.root.pod_sets[1].bands = {{1, 0, false, 0, 0}};
   for (PodSet& set : w.root.pod_sets) set.flavor_group = "together";
@@ -445,12 +445,12 @@ TEST(Victims, AreSoughtInTheFlavorThatItsPodSetsWillShare) {
   two_flavors(e, {0, 1}, {8, 0});
   if (HasFatalFailure()) return;
   Workload w = gang_workload("w", 1, 0, 0, "ours");
-  w.root.pod_sets[0].pod.node_selector["pool"] = "f";
+  w.root.pod_sets[0].pod.node_selector.edit()["pool"] = "f";
   w.root.pod_sets.push_back(gang_workload("", 1, 1).root.pod_sets[0]);
   for (PodSet& set : w.root.pod_sets) set.flavor_group = "together";
   ok(e.apply(WorkloadUpsert{w}));
   EXPECT_TRUE(e.decide(2000).empty());
-  w.root.pod_sets[0].pod.node_selector["pool"] = "g";
+  w.root.pod_sets[0].pod.node_selector.edit()["pool"] = "g";
   ok(e.apply(WorkloadUpsert{w}));
   EXPECT_EQ(evicted(e.decide(3000)), (std::vector<std::string>{"other"})) << "g is its own";
   ok(e.audit());

@@ -225,9 +225,9 @@ bool FakeApiServer::handle(const HttpRequest& request, HttpResponse& response, H
   };
   const auto answer_fault = [&] {
     response.status = fault->status;
-    response.body =
-        status_json(fault->status, reason_of(fault->status), "injected", fault->cause, fault->retry_after_s)
-            .dump();
+    response.body = status_json(fault->status, reason_of(fault->status), fault->message, fault->cause,
+                                fault->retry_after_s)
+                        .dump();
     if (fault->retry_after_s > 0) response.headers["Retry-After"] = std::to_string(fault->retry_after_s);
   };
   if (fault.has_value()) {

@@ -61,7 +61,8 @@ struct Fault {
   int status = 500;
   int retry_after_s = 0;
   int delay_ms = 0;
-  std::string cause;  // reason of the cause in the Status
+  std::string cause;                 // reason of the cause in the Status
+  std::string message = "injected";  // of the Status
 };
 
 struct Seen {

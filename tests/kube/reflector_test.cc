@@ -1,5 +1,6 @@
 #include "kube/reflector.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -324,6 +325,23 @@ TEST_F(ReflectorTest, TooLongLineIsBounded) {
   api->create("/api/v1/namespaces/a/pods", large);
   EXPECT_TRUE(wait_for([&] { return same(); }));  // by a list in pages
   EXPECT_GE(api->count("GET", "limit="), 1);
+}
+
+TEST_F(ReflectorTest, PagesOfLargeObjectsAreShorter) {
+  serve();
+  for (int i = 0; i < 40; ++i) {
+    Json large{
+        {"metadata", {{"name", fmt::format("p{}", i)}, {"annotations", {{"x", std::string(20'000, 'x')}}}}}};
+    api->create("/api/v1/namespaces/a/pods", std::move(large));
+  }
+  start({.mode = ListMode::kPages, .max_page = 100'000});  // four of them
+  ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; }));
+  EXPECT_TRUE(same());
+  EXPECT_EQ(api->count("GET", "limit=500"), 1);
+  EXPECT_EQ(api->count("GET", "limit=62"), 1);
+  EXPECT_EQ(api->count("GET", "limit=7"), 1);
+  EXPECT_EQ(api->count("GET", "limit=1&"), 39);  // and the first
+  EXPECT_EQ(reflector->last_problem(), "");
 }
 
 TEST_F(ReflectorTest, ConsumerThatIsNotReadyHoldsTheStreamBack) {

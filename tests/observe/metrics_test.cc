@@ -33,6 +33,8 @@ void use_everything(Metrics& metrics) {
   metrics.set_oldest_write("status", 2.5);
   metrics.set_writes_in_flight(3, 20);
   metrics.set_unreadable("Pod", 2);
+  metrics.set_missing_rights(std::vector<std::pair<std::string, std::string>>{{"create", "pods/binding"}});
+  metrics.set_audit_differences("usage", 1);
 }
 
 TEST(Metrics, TellsWhatHappened) {
@@ -56,6 +58,8 @@ TEST(Metrics, TellsWhatHappened) {
            "berth_api_writes_in_flight 3",
            "berth_api_write_limit 20",
            "berth_unreadable_objects{kind=\"Pod\"} 2",
+           "berth_missing_rights{resource=\"pods/binding\",verb=\"create\"} 1",
+           "berth_audit_differences{kind=\"usage\"} 1",
            "berth_pending_workloads{queue=\"q\"} 0",
            "berth_started_workloads{queue=\"q\"} 1",
            "berth_quota_nominal{flavor=\"default\",queue=\"q\",resource=\"nvidia.com/gpu\"} 6",
@@ -87,7 +91,17 @@ TEST(Metrics, TheTableInTheHeaderIsComplete) {
     documented.insert(it->str(1) + " " + it->str(2));
   }
   EXPECT_EQ(documented, served);
-  EXPECT_EQ(documented.size(), 22u);
+  EXPECT_EQ(documented.size(), 24u);
+}
+
+TEST(Metrics, RightsThatAreThereAgainVanish) {
+  Metrics metrics;
+  const std::vector<std::pair<std::string, std::string>> rights{{"list", "jobs.batch"},
+                                                                {"create", "pods/binding"}};
+  metrics.set_missing_rights(rights);
+  EXPECT_THAT(metrics.text(), HasSubstr("berth_missing_rights{resource=\"jobs.batch\",verb=\"list\"} 1"));
+  metrics.set_missing_rights({});
+  EXPECT_THAT(metrics.text(), Not(HasSubstr("berth_missing_rights{")));
 }
 
 TEST(Metrics, SeriesOfAGoneQueueVanish) {

@@ -45,6 +45,8 @@ void fill(Random& random, T& out, int depth = 0) {
     out = random_text(random);
   } else if constexpr (NamedEnum<T>) {
     out = static_cast<T>(random.below(EnumNames<T>::names.size()));
+  } else if constexpr (codec_detail::kIsShared<T>) {
+    fill(random, out.edit(), depth);
   } else if constexpr (codec_detail::kIsOptional<T>) {
     if (random.chance(1, 2)) fill(random, out.emplace(), depth);
   } else if constexpr (codec_detail::kIsVector<T>) {

@@ -200,7 +200,7 @@ TEST_F(CheckerTest, FlavorsAreTheQueuesOwn) {
 
 TEST_F(CheckerTest, PlacesMustSuitThePod) {
   Workload w = gang("x", "", 1);
-  w.root.pod_sets[0].pod.node_selector["rack"] = "r2";
+  w.root.pod_sets[0].pod.node_selector.edit()["rack"] = "r2";
   tell(WorkloadUpsert{w});
   tell(WorkloadUpsert{gang("y", "", 1)});
   Checker before = checker_;

@@ -42,20 +42,21 @@ PodSet make_pod_set(Random& r, const Profile& p, std::int64_t most) {
     static constexpr std::int64_t kCounts[] = {1, 1, 1, 2, 2, 4, 8};
     pod.claim.requests.push_back({std::string(kGpu), kCounts[r.below(std::size(kCounts))], 1000});
   }
-  if (r.chance(1, 10)) pod.node_selector["pool"] = flavor_name(r.between(0, p.flavors - 1));
+  if (r.chance(1, 10)) pod.node_selector.edit()["pool"] = flavor_name(r.between(0, p.flavors - 1));
   if (r.chance(1, 12)) {
     Requirement requirement{
         "pool", static_cast<SelectorOp>(r.below(4)), {flavor_name(r.between(0, p.flavors - 1))}};
     if (requirement.op == SelectorOp::kExists || requirement.op == SelectorOp::kDoesNotExist)
       requirement.values.clear();
-    pod.required_affinity.push_back({{requirement}, {}});
-    if (r.chance(1, 2)) pod.required_affinity.push_back({{}, {{"", SelectorOp::kIn, {"n1", "n2", "n3"}}}});
+    pod.required_affinity.edit().push_back({{requirement}, {}});
+    if (r.chance(1, 2))
+      pod.required_affinity.edit().push_back({{}, {{"", SelectorOp::kIn, {"n1", "n2", "n3"}}}});
   }
   if (r.chance(1, 10)) {
-    pod.preferred_affinity.push_back(
+    pod.preferred_affinity.edit().push_back(
         {r.between(1, 100), {{{"pool", SelectorOp::kIn, {flavor_name(0)}}}, {}}});
   }
-  if (r.chance(1, 4)) pod.tolerations.push_back({"dedicated", true, "", TolerationEffect::kAll});
+  if (r.chance(1, 4)) pod.tolerations.edit().push_back({"dedicated", true, "", TolerationEffect::kAll});
   if (r.chance(1, 80)) pod.unsupported.push_back("a constraint from the future");
   return set;
 }

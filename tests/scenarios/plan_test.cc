@@ -335,6 +335,25 @@ TEST_F(Plan, ObjectsWithAGenerateNameGetAName) {
     EXPECT_THAT(out(), HasSubstr(name));
 }
 
+// A number of a few digits is no reason to take gigabytes of memory.
+TEST_F(Plan, JobsOfMorePodsThanAPlanMakesSaySo) {
+  const auto job = [](std::string_view name, int pods) {
+    return fmt::format(
+        "---\napiVersion: batch/v1\nkind: Job\nmetadata: {{name: {0}}}\nspec: {{parallelism: {1}, "
+        "completions: {1},"
+        " template: {{spec: {{containers: [{{name: c}}]}}}}}}\n",
+        name, pods);
+  };
+  EXPECT_EQ(run(write("a.yaml", kCluster + job("huge", 1'000'000))), 2);
+  EXPECT_THAT(
+      err(),
+      HasSubstr("Job default/huge: 1000000 pods at once; berth plan makes at most 100000 from one Job"));
+  EXPECT_EQ(run(write("a.yaml", kCluster + job("one", 3000) + job("two", 98'000))), 0) << err();
+  EXPECT_THAT(
+      out(),
+      HasSubstr("Job default/two lacks 98000 pods (spec.parallelism): a plan makes at most 100000 pods"));
+}
+
 // A whole document, or file, that cannot be read is named, and the others are planned.
 TEST_F(Plan, AWholeFileThatCannotBeReadIsLeftOut) {
   write("cluster.yaml", kCluster);

@@ -166,6 +166,43 @@ TEST_F(JobsTest, WaitsSuspendedAndSaysWhyOnTheJob) {
   EXPECT_EQ(w_.core->intake().pod_count(), 0u);
 }
 
+// More pods than Berth reads of one Job: its user is told which field it is, and it is not released with another number.
+TEST_F(JobsTest, OneThatCannotBeReadSaysWhichFieldItIs) {
+  w_.node("n1", 8);
+  json broken = json::parse(job_json({}));
+  broken["spec"]["parallelism"] = 2147483647;
+  w_.object(dialect::Kind::kJob, "train", broken.dump());
+  w_.turn();
+  w_.pass(2 * kSecond);
+  w_.report();
+  EXPECT_TRUE(w_.take(Step::kJob).empty());
+  const auto events = w_.take(Step::kEvent);
+  ASSERT_EQ(events.size(), 1u);
+  const json event = json::parse(events[0].body);
+  EXPECT_EQ(event["regarding"]["name"], "train");
+  const std::string note = event["note"];
+  EXPECT_NE(note.find("spec.parallelism: must be an integer from 0 to 1000000"), std::string::npos) << note;
+  EXPECT_EQ(w_.core->intake().unreadable().size(), 1u);
+  job({});  // mended
+  w_.turn();
+  EXPECT_EQ(w_.only(Step::kJob), "train");
+  EXPECT_TRUE(w_.core->intake().unreadable().empty());
+}
+
+// What runs stays what it is; nothing more of it starts.
+TEST_F(JobsTest, OneThatCannotBeReadAnyMoreRunsOn) {
+  w_.node("n1", 8);
+  JobText text;
+  run(text);
+  json broken = json::parse(job_json(text, ++w_.version));
+  broken["spec"]["parallelism"] = 2147483647;
+  w_.object(dialect::Kind::kJob, "train", broken.dump());
+  w_.turn();
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(w_.slot(uid_of("train"), i), SlotState::kRunning);
+  EXPECT_TRUE(w_.take(Step::kDelete).empty());
+  EXPECT_TRUE(w_.take(Step::kJob).empty());
+}
+
 TEST_F(JobsTest, LeavesAloneWhatOthersManage) {
   w_.node("n1", 8);
   job({.name = "multikueue", .managed_by = "kueue.x-k8s.io/multikueue"});

@@ -161,7 +161,7 @@ TEST(TraceBounds, JobsOfADecisionLog) {
 
 TEST(TraceBounds, NodesOfTenants) {
   const TempFolder folder;
-  folder.file("tenants.csv", "vc,nodes_of_8_gpus\na,1000000\nb,1000000\n");
+  folder.file("tenants.csv", "vc,nodes_of_8_gpus\na,200000\nb,200000\n");
   const auto scenario = parse_scenario(
       "name: s\ncluster: [{kind: tenant-nodes, path: tenants.csv, label: vc}]\n"
       "trace: [{kind: generate, jobs: 1, queue: q}]\nqueues: [{name: q, unlimited: true}]\n",
@@ -169,7 +169,44 @@ TEST(TraceBounds, NodesOfTenants) {
   ASSERT_TRUE(scenario) << scenario.error().str();
   const auto input = load(*scenario);
   ASSERT_FALSE(input);
-  EXPECT_THAT(input.error().str(), AllOf(HasSubstr("2000000 nodes"), HasSubstr("total_nodes")));
+  EXPECT_THAT(input.error().str(), AllOf(HasSubstr("400000 nodes"), HasSubstr("total_nodes")));
+}
+
+// Times as the engine takes them (model/bounds.h), so that none of a file is refused in the middle of a run.
+TEST(ScenarioBounds, TimesAreThoseOfTheEngine) {
+  for (const char* key : {"grace", "restart_overhead", "checkpoint_every"}) {
+    const auto scenario =
+        parse_scenario(fmt::format("name: s\ncluster: [{{kind: shape, count: 1, gpus: 8}}]\n"
+                                   "trace: [{{kind: generate, jobs: 1, queue: q, {}: 1000000000000s}}]\n"
+                                   "queues: [{{name: q, unlimited: true}}]\n",
+                                   key),
+                       "s.yaml", ".");
+    ASSERT_FALSE(scenario) << key;
+    EXPECT_THAT(scenario.error().str(), AllOf(HasSubstr("s.yaml:3"), HasSubstr(key)));
+  }
+}
+
+// A node costs some kilobytes, whether it is written or made of a number.
+TEST(ScenarioBounds, NodesThatAreMade) {
+  const auto scenario = [](std::string_view cluster) {
+    return parse_scenario(
+        fmt::format("name: s\ncluster: [{}]\ntrace: [{{kind: generate, jobs: 1, queue: q}}]\n"
+                    "queues: [{{name: q, unlimited: true}}]\n",
+                    cluster),
+        "s.yaml", ".");
+  };
+  for (const char* kind : {"kind: shape, gpus: 8", "kind: generate"}) {
+    EXPECT_TRUE(scenario(fmt::format("{{{}, count: {}}}", kind, kMostNodes)));
+    const auto beyond = scenario(fmt::format("{{{}, count: {}}}", kind, kMostNodes + 1));
+    ASSERT_FALSE(beyond);
+    EXPECT_THAT(beyond.error().str(), AllOf(HasSubstr("count"), HasSubstr("200000")));
+  }
+  const auto two =
+      scenario("{kind: shape, gpus: 8, count: 150000}, {kind: shape, name: other, gpus: 8, count: 150000}");
+  ASSERT_TRUE(two);
+  const auto input = load(*two);
+  ASSERT_FALSE(input);
+  EXPECT_THAT(input.error().str(), AllOf(HasSubstr("s.yaml:2"), HasSubstr("more than 200000 nodes")));
 }
 
 }  // namespace

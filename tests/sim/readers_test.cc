@@ -56,7 +56,7 @@ TEST(OpenbReader, PodsInOrderOfArrivalWithClones) {
   EXPECT_EQ(trace.jobs[4].shape, trace.jobs[1].shape);
   const PodTemplate& p0 = trace.shapes[trace.jobs[0].shape].root.pod_sets.at(0).pod;
   EXPECT_EQ(p0.claim.requests.at(0).count, 2);
-  EXPECT_EQ(p0.required_affinity.at(0).labels.at(0).values, (std::vector<std::string>{"T4", "G2"}));
+  EXPECT_EQ(p0.required_affinity->at(0).labels.at(0).values, (std::vector<std::string>{"T4", "G2"}));
   EXPECT_EQ(trace.shapes[trace.jobs[1].shape].gpu_milli, 500);
   EXPECT_EQ(trace.shapes[trace.jobs[3].shape].gpu_milli, 0);
 }

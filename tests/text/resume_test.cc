@@ -42,6 +42,12 @@ TEST(Resume, GoesOnAtTheNextDocument) {
   EXPECT_THAT(read_on("a: 'open\n---\nv: 2\n"), ElementsAre(HasSubstr("f:"), "2"));
 }
 
+// A wrong value, and then, in the same document, a text that is no YAML: the parser gives no events any more.
+TEST(Resume, ADocumentThatIsWrongTwice) {
+  EXPECT_THAT(read_on("v: 1\n---\nv: &a [*a]\n   w: 1\n---\nv: 2\n"),
+              ElementsAre("1", HasSubstr("f:3:"), HasSubstr("f:4:"), "2"));
+}
+
 TEST(Resume, SeveralWrongOnesInARow) {
   EXPECT_THAT(read_on("v: [\n---\nv: ]\n---\nv: 1\n---\n\tv: 2\n"),
               ElementsAre(HasSubstr("f:2:"), HasSubstr("f:3:"), "1", HasSubstr("f:7:1")));

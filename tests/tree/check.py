@@ -8,6 +8,8 @@
   shell     every shell script parses
   bounds    an int32 in a schema that ships has its bounds
   links     relative links in Markdown lead somewhere, headings included
+  rights    the guide's table of rights is that of the roles in deploy/berth.yaml
+  entries   the guide's table of what is read of one object is that of dialect/bounds.h
   fields    the guide for Kueue says of each field of Kueue's schemas that ship what Berth does with it
   format    sources are laid out as .clang-format says (clang-format-16)
   commands  every `berth ...` shown in README.md and docs/ exists, with its flags (needs --berth)
@@ -304,6 +306,77 @@ def check_fields(root, found):
         found.add(guide, 1, "deploy/crds has no schema of Kueue's: the check has lost its input")
 
 
+def role_rights(root, path):
+    """(scope, group/resource) -> (line, verbs) of the roles in a manifest, laid out as deploy/berth.yaml is."""
+    rights, kind, groups, resources, key = {}, "", [], [], ""
+    for number, line in enumerate(read(root, path).splitlines(), 1):
+        if at := re.match(r"kind: (\w+)$", line):
+            kind = at.group(1)
+        if kind not in ("ClusterRole", "Role"):
+            continue
+        if at := re.match(r"\s*(?:- )?(apiGroups|resources|verbs):\s*(?:\[(.*)\])?$", line):
+            key, words = at.group(1), re.findall(r"[\w./-]+|\"\"", at.group(2) or "")
+            if key == "apiGroups":
+                groups, resources = [word.strip('"') for word in words], []
+            elif key == "resources":
+                resources = words
+            else:
+                for group in groups:
+                    for resource in resources:
+                        verbs = rights.setdefault((kind, f"{group}/{resource}"), (number, set()))[1]
+                        verbs.update(words)
+        elif key == "resources" and (at := re.match(r"\s+- ([\w/]+)$", line)):
+            resources.append(at.group(1))
+    return rights
+
+
+def told_rights(root, path):
+    """The same of the table below the heading Rights: `group` words before resources hold up to the next semicolon."""
+    told, inside = {}, False
+    for number, line, fence in markdown_lines(root, path):
+        if fence is None and line.startswith("#"):
+            inside = line.strip("# ") == "Rights"
+        cells = [cell.strip() for cell in line.split("|")]
+        if not inside or fence is not None or len(cells) < 4 or cells[1].startswith("with") or set(cells[1]) <= set("- "):
+            continue
+        verbs = set(re.findall(r"\b(get|list|watch|create|update|patch|delete)\b", re.sub(r"`[^`]*`", "", cells[2])))
+        for part in cells[1].split(";"):
+            kind = "Role" if " in `" in part else "ClusterRole"
+            part = re.sub(r" in `[^`]*`", "", part)
+            groups = re.findall(r"`([^`]*)`", part) or [""]
+            for resource in re.findall(r"[a-z]+(?:/[a-z]+)?", re.sub(r"`[^`]*`", "", part)):
+                for group in groups:
+                    told.setdefault((kind, f"{group}/{resource}"), (number, set()))[1].update(verbs)
+    return told
+
+
+def check_rights(root, found):
+    guide, manifest = "docs/install.md", "deploy/berth.yaml"
+    has, told = role_rights(root, manifest), told_rights(root, guide)
+    if not has:
+        found.add(manifest, 1, "no rights are found in it: the check cannot read how it is laid out")
+    for key, (number, verbs) in sorted(has.items()):
+        if key not in told:
+            found.add(manifest, number, f"{key[1]} ({key[0]}) stands in no row of the table of rights in {guide}")
+        elif told[key][1] != verbs:
+            found.add(guide, told[key][0], f"{key[1]}: the table says {sorted(told[key][1])}, {manifest} {sorted(verbs)}")
+    for key, (number, _) in sorted(told.items()):
+        if key not in has and key[1] != "/what":
+            found.add(guide, number, f"{key[1]} ({key[0]}) is no right of {manifest}")
+
+
+def check_entries(root, found):
+    source, guide = "src/dialect/bounds.h", "docs/operations.md"
+    bounds = re.findall(r'^ +\{"([^"]+)", (\d+)\},$', read(root, source), re.M)
+    told = {tuple(cell.strip() for cell in line.split("|")[1:3]) for _, line, fence in markdown_lines(root, guide)
+            if fence is None and line.startswith("|")}
+    if not bounds:
+        found.add(source, 1, "no bounds are found in it: the check cannot read how it is laid out")
+    for what, most in bounds:
+        if (what, most) not in told:
+            found.add(guide, 1, f"no row of a table begins with | {what} | {most} |")
+
+
 def check_format(root, found):
     tool = shutil.which("clang-format-16")
     if not tool:
@@ -381,7 +454,8 @@ def check_commands(root, found, berth):
 
 CHECKS = {
     "layers": check_layers, "numbers": check_numbers, "size": check_size, "marks": check_marks, "shell": check_shell,
-    "bounds": check_bounds, "links": check_links, "fields": check_fields, "format": check_format, "commands": check_commands,
+    "bounds": check_bounds, "links": check_links, "fields": check_fields, "rights": check_rights,
+    "entries": check_entries, "format": check_format, "commands": check_commands,
 }
 
 

@@ -105,6 +105,22 @@ class Tree(unittest.TestCase):
         self.assertEqual(self.run_check("fields", tree)[0], 0)
         self.finds("fields", {**tree, "docs/migration/kueue.md": "### Thing\n| size | read |\n"}, "'spec.size' of Thing")
 
+    def test_rights(self):
+        role = ("kind: ClusterRole\nrules:\n  - apiGroups: [a.b]\n    resources: [things]\n    verbs: [get, list]\n"
+                "  - apiGroups: [\"\"]\n    resources:\n      - pods\n    verbs: [get]\n")
+        table = "### Rights\n\n| what | verbs | why |\n|---|---|---|\n| `a.b` things | get, list | x |\n"
+        tree = {"deploy/berth.yaml": role, "docs/install.md": table + "| pods | get | y |\n"}
+        self.assertEqual(self.run_check("rights", tree)[0], 0)
+        self.finds("rights", {**tree, "docs/install.md": table}, "/pods (ClusterRole) stands in no row")
+        self.finds("rights", {**tree, "docs/install.md": table + "| pods | get, watch | y |\n"}, "the table says ['get', 'watch']")
+        self.finds("rights", {**tree, "docs/install.md": table + "| pods, nodes | get | y |\n"}, "/nodes (ClusterRole) is no right")
+
+    def test_entries(self):
+        tree = {"src/dialect/bounds.h": '    {"labels", 12},\n', "docs/operations.md": "| labels | 12 |\n"}
+        self.assertEqual(self.run_check("entries", tree)[0], 0)
+        self.finds("entries", {**tree, "docs/operations.md": "| labels | 13 |\n"}, "| labels | 12 |")
+        self.finds("entries", {**tree, "src/dialect/bounds.h": "\n"}, "no bounds are found")
+
     def test_links(self):
         self.finds("links", {"README.md": "\n[a](docs/b.md)\n"}, "README.md:2: link to 'docs/b.md'")
         self.finds("links", {"README.md": "[a](docs/a.md#no-part)\n"}, "no heading with that anchor")

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "base/digest.h"
 
 namespace berth::engine {
 namespace {
@@ -97,7 +100,7 @@ bool enough_children(const Structure& structure, std::vector<std::int64_t> can) 
 std::string structure_key(const Group& root) {
   std::string out;
   put_structure(root, out);
-  return out;
+  return short_key(std::move(out));
 }
 
 std::string pod_key(const PodTemplate& pod) {
@@ -143,7 +146,7 @@ std::string pod_key(const PodTemplate& pod) {
     out += '~';
     for (const auto& flavor : pod.awaited_flavors) put(out, flavor);
   }
-  return out;
+  return short_key(std::move(out));
 }
 
 }  // namespace berth::engine

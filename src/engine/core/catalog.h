@@ -121,6 +121,7 @@ struct Charge {
 struct Spec {
   QueueId queue;
   PodTemplate pod;
+  bool is_long = false;             // its key is a digest: dropped soon after its last use
   std::vector<std::string> beside;  // what pod sets ask for that get the same flavors; by name
   std::int64_t weight = 0;  // of one slot's service: thousandths of devices, of CPUs where it has none
   std::uint64_t config_version = 0;  // of the choices
@@ -157,6 +158,7 @@ Structure make_structure(const Group& root);
 // Whether so many pod sets of each group (`can`) are enough for the whole: at every group its least number.
 bool enough_children(const Structure& structure, std::vector<std::int64_t> can);
 std::string structure_key(const Group& root);
+// At most kShortKey long (base/digest.h), as shape_key() is.
 std::string pod_key(const PodTemplate& pod);
 
 }  // namespace berth::engine

@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "base/digest.h"
 #include "engine/core/state.h"
 
 namespace berth::engine {
@@ -64,27 +65,49 @@ FlavorResource State::pair(const std::string& flavor, const std::string& resourc
 }
 
 SpecId State::intern_spec(QueueId queue, const PodTemplate& pod, std::vector<std::string> beside) {
-  std::string key = fmt::format("{}/{}", queue.value, pod_key(pod));
+  const std::string pod_text = pod_key(pod);
+  std::string key = fmt::format("{}/{}", queue.value, pod_text);
   for (const std::string& resource : beside)
     fmt::format_to(std::back_inserter(key), "&{}:{}", resource.size(), resource);
   if (const auto known = specs.find(key)) return *known;
   Spec s;
   s.queue = queue;
   s.pod = pod;
+  s.is_long = is_digest(pod_text);
   s.beside = std::move(beside);
   for (const auto& r : pod.claim.requests) s.weight = saturating_add(s.weight, r.total());
   if (s.weight == 0) s.weight = pod.requests.get("cpu");
   return specs.add(std::move(key), std::move(s));
 }
 
+// The first resource of a pod that is one too many: no node has it, no quota of its queue covers it, and pods name enough of that
+// kind (NodeTable::resource_asked). The others have their columns then.
+std::string State::resource_too_many(const PodTemplate& pod, const Queue& queue) {
+  const ResourceList total = pod.total().value();
+  for (const auto& [name, amount] : total) {
+    if (amount <= 0) continue;
+    const bool known = std::any_of(queue.groups.begin(), queue.groups.end(),
+                                   [&](const ResourceGroup& group) { return covers(group, name); });
+    if (known) {
+      nodes.resource(name);
+    } else if (!nodes.resource_asked(name)) {
+      return name;
+    }
+  }
+  return {};
+}
+
+// Without resources that are too many.
 Shape State::base_shape(const PodTemplate& pod) {
   Shape base;
   const ResourceList total = pod.total().value();
   for (const auto& [name, amount] : total) {
-    if (amount > 0) base.amounts.push_back({nodes.resource(name), amount});
+    if (amount <= 0) continue;
+    if (const auto id = nodes.resource_asked(name)) base.amounts.push_back({*id, amount});
   }
-  for (const auto& r : pod.claim.requests)
-    base.devices.push_back({nodes.resource(r.resource), r.count, r.milli});
+  for (const auto& r : pod.claim.requests) {
+    if (const auto id = nodes.resource_asked(r.resource)) base.devices.push_back({*id, r.count, r.milli});
+  }
   base.selector = pod.node_selector;
   base.required = pod.required_affinity;
   base.preferred = pod.preferred_affinity;
@@ -109,8 +132,8 @@ ChargeId State::charge_for(const PodTemplate& pod, const Shape& base, const Reso
     unknown = unknown || flavor.opaque;
     if (std::find(awaited.begin(), awaited.end(), flavor.name) != awaited.end()) charge.awaited = true;
     for (const auto& [key, value] : flavor.node_labels) entry.shape.flavor_labels[key] = value;
-    entry.shape.tolerations.insert(entry.shape.tolerations.end(), flavor.tolerations.begin(),
-                                   flavor.tolerations.end());
+    auto& tolerations = entry.shape.flavor_tolerations;
+    tolerations.insert(tolerations.end(), flavor.tolerations.begin(), flavor.tolerations.end());
   }
   entry.shape.opaque = unknown || charge.awaited;
   charge.awaited = charge.awaited && !unknown;
@@ -172,10 +195,22 @@ void State::build_choices(Spec& s) {
   s.choices.clear();
   s.group_of.clear();
   s.problem = Reason{};
+  const QueueState& q = queues[s.queue.index()];
+  const std::string too_many = resource_too_many(s.pod, q.spec);
   Shape base = base_shape(s.pod);
   const Shape* const alone = &base;
   s.kind = make_kind({&alone, 1}, NodeTable::cpu());
-  const QueueState& q = queues[s.queue.index()];
+  if (!too_many.empty()) {
+    s.problem = {ReasonCode::kUnsupported,
+                 too_many,
+                 fmt::format("no node has the resource {}, and pods name {} such resources already", too_many,
+                             NodeTable::kMostAskedOnly),
+                 0,
+                 0,
+                 0,
+                 {}};
+    return;
+  }
   if (!s.pod.unsupported.empty()) {
     s.problem = {
         ReasonCode::kUnsupported, "", fmt::format("{}", fmt::join(s.pod.unsupported, "; ")), 0, 0, 0, {}};

@@ -1,5 +1,7 @@
 #include "engine/core/empty_cluster.h"
 
+#include <algorithm>
+
 #include "engine/place/placer.h"
 
 namespace berth::engine {
@@ -52,7 +54,9 @@ void EmptyCluster::take_names(const State& live) {
     }
   }
   for (std::size_t r = state_.nodes.resources(); r < live.nodes.resources(); ++r) {
-    state_.nodes.resource(live.nodes.resource_name(ResourceId(r)));
+    const std::string_view name = live.nodes.resource_name(ResourceId(r));
+    if (!live.nodes.is_asked_only(ResourceId(r)) || !state_.nodes.resource_asked(name))
+      state_.nodes.resource(name);
   }
 }
 
@@ -101,8 +105,11 @@ bool EmptyCluster::could_start(const State& live, WorkloadId id) {
   Placer placer(state_, copy, Mode::kStart, steps);
   const bool found = placer.run();
   state_.rollback(0);
+  const auto& sets = state_.workloads[0].sets;
+  const bool any_long =
+      std::any_of(sets.begin(), sets.end(), [&](const auto& s) { return state_.specs[s.spec].is_long; });
   state_.workloads.clear();  // slots that wait charge nothing
-  state_.sweep();
+  any_long ? state_.sweep_now() : state_.sweep();
   return found;
 }
 

@@ -35,7 +35,10 @@ Status State::node_upsert(const Node& node) {
   const auto before = nodes.find(node.name);
   if (before && nodes.record(*before).alive && nodes.record(*before).spec == node) return {};
   const std::size_t had_devices = before ? nodes.record(*before).devices.size() : 0;
+  const bool refused_some = nodes.is_full_of_asked();
+  const std::size_t had_resources = nodes.resources();
   BERTH_TRY(nodes.upsert(node));
+  if (refused_some && nodes.resources() != had_resources) configuration_changed();  // some may be asked for
   const NodeId id = *nodes.find(node.name);
   if (before && nodes.record(id).devices.size() != had_devices) charge_devices_again(id);
   gain_node(id);
@@ -371,6 +374,7 @@ void State::resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets) {
   for (std::size_t i = 0; i < sets.size(); ++i) {
     PodSetState& s = w.sets[i];
     const PodSet& from = *sets[i];
+    if (s.spec.valid() && specs[s.spec].is_long) ++long_left_;
     s.spec = intern_spec(w.queue, from.pod, beside_of(sets, from));
     s.name = from.name;
     s.flavor_group = from.flavor_group;
@@ -481,6 +485,7 @@ Status State::workload_remove(const std::string& uid) {
     }
   }
   settle(*id);
+  for (const PodSetState& set : w.sets) long_left_ += specs[set.spec].is_long ? 1 : 0;
   workload_index_.erase(uid);
   to_withdraw.erase(*id);
   w = WorkloadState{};

@@ -495,6 +495,7 @@ void State::look_at_demand() {
   } else if (fragments.drifted(nodes)) {
     fragments.weigh(nodes);
   }
+  if (long_left_ > 0 && now >= next_long_sweep_) sweep_now();
   if (stats.decide_calls % 1024 != 0) return;
   shapes.for_each([&](ShapeEntry& entry) {
     for (auto& index : entry.index) {
@@ -548,9 +549,17 @@ std::vector<ChargeId> State::choices(const PodSetState& set) {
 }
 
 void State::sweep() {
-  if (specs.live() + charges.live() + shapes.live() < 4 * live_at_sweep_) return;
+  const bool many = specs.live() + charges.live() + shapes.live() + structures.live() >= 4 * live_at_sweep_;
+  const bool much = long_left_ >= kMostLongLeft + workloads.size() / 16;
+  if (many || much) sweep_now();
+}
+
+void State::sweep_now() {
+  long_left_ = 0;
+  next_long_sweep_ = saturating_add(now, kLongSweepEvery);
   for (const auto& w : workloads) {
     if (!w.used) continue;
+    structures.mark(w.structure);
     for (const auto& set : w.sets) {
       specs.mark(set.spec);
       for (const auto& slot : set.slots) {
@@ -577,7 +586,9 @@ void State::sweep() {
   }
   charges.sweep(nothing);
   shapes.sweep(nothing);
-  live_at_sweep_ = std::max<std::size_t>(256, specs.live() + charges.live() + shapes.live());
+  structures.sweep(nothing);
+  live_at_sweep_ =
+      std::max<std::size_t>(256, specs.live() + charges.live() + shapes.live() + structures.live());
 }
 
 }  // namespace berth::engine

@@ -286,6 +286,7 @@ class State {
   }
   // Drops catalog entries that nothing uses.
   void sweep();
+  void sweep_now();
 
   EngineConfig config;
   EngineStats stats;
@@ -374,6 +375,7 @@ class State {
   void gain_quota(QueueId queue);
   void rebuild_queues();
   Shape base_shape(const PodTemplate& pod);
+  std::string resource_too_many(const PodTemplate& pod, const Queue& queue);
   void build_choices(Spec& spec);
   ChargeId charge_for(const PodTemplate& pod, const Shape& base, const ResourceList& counted,
                       std::vector<ChosenFlavor> chosen);
@@ -426,6 +428,11 @@ class State {
   std::map<NodeId, std::set<std::string>> foreign_on_;
   std::uint64_t next_arrival_ = 1;
   std::size_t live_at_sweep_ = 256;
+  // Long specs (Spec::is_long) whose workloads went since the last sweep: what they hold is given back soon.
+  static constexpr std::size_t kMostLongLeft = 64;
+  static constexpr DurationMs kLongSweepEvery = 30 * kSecond;
+  std::size_t long_left_ = 0;
+  TimeMs next_long_sweep_ = 0;
 };
 
 }  // namespace berth::engine

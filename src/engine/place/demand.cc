@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/digest.h"
 #include "base/fixed_point.h"
 
 namespace berth::engine {
@@ -44,6 +45,7 @@ Kind make_kind(std::span<const Shape* const> choices, ResourceId cpu) {
     where.flavors.clear();
     where.placement = Placement::kDefault;
     const std::string key = shape_key(where);
+    kind.where.is_long = kind.where.is_long || is_digest(key);
     kind.where.key += fmt::format("{}:{}", key.size(), key);
     kind.where.any.push_back(std::move(where));
   }
@@ -56,7 +58,7 @@ Kind make_kind(std::span<const Shape* const> choices, ResourceId cpu) {
 }
 
 void Demand::saw(const Kind& kind, std::int64_t slots) {
-  if (slots <= 0) return;
+  if (slots <= 0 || kind.where.is_long) return;
   auto it = counts_.find(kind.key);
   if (it == counts_.end()) {
     if (counts_.size() >= kMostCounted) {

@@ -32,6 +32,8 @@ namespace berth::engine {
 struct Whereabouts {
   std::vector<Shape> any;
   std::string key;  // two are alike exactly when their keys are
+  // Their constraints are longer than kShortKey: such kinds are not counted, so that nothing of them stays when they are gone.
+  bool is_long = false;
 };
 
 struct Kind {

@@ -23,8 +23,22 @@ Status check_amount(std::string_view node, std::string_view resource, std::int64
 
 }  // namespace
 
+std::optional<ResourceId> NodeTable::resource_asked(std::string_view name) {
+  if (const auto known = resources_.find(name)) return ResourceId(*known);
+  if (is_full_of_asked()) return std::nullopt;
+  const ResourceId id = resource(name);
+  asked_only_[id.index()] = true;
+  ++asked_;
+  return id;
+}
+
 ResourceId NodeTable::resource(std::string_view name) {
   const ResourceId id(resources_.intern(name));
+  if (id.index() >= asked_only_.size()) asked_only_.resize(id.index() + 1);
+  if (asked_only_[id.index()]) {
+    asked_only_[id.index()] = false;
+    --asked_;
+  }
   if (id.index() >= stride_) {
     const std::size_t wider = stride_ * 2;
     std::vector<Account> grown(records_.size() * wider);
@@ -506,6 +520,22 @@ std::optional<std::uint32_t> NodeTable::level_of(std::string_view key) const {
     if (levels_[l].key == key) return static_cast<std::uint32_t>(l);
   }
   return std::nullopt;
+}
+
+std::string NodeTable::why_no_level() const {
+  constexpr std::size_t kMostNamed = 8;
+  std::string known;
+  for (std::size_t l = 0; l < std::min(levels_.size(), kMostNamed); ++l)
+    known += fmt::format("{}{}", l == 0 ? "" : ", ", levels_[l].key);
+  if (levels_.empty()) {
+    return "no topology has this level, and there is no topology: leave the request out, or have a topology "
+           "made whose levels "
+           "name this node label";
+  }
+  return fmt::format(
+      "no topology has this level: ask for one of {}{}, or have this node label added to the levels of a "
+      "topology",
+      known, levels_.size() > kMostNamed ? ", ..." : "");
 }
 
 }  // namespace berth::engine

@@ -114,6 +114,12 @@ class NodeTable {
   std::uint64_t tie(NodeId id) const { return ties_[id.index()]; }
 
   ResourceId resource(std::string_view name);
+  // Of a pod that names it. Every resource is a column of all nodes, so that names which no node has are taken in only up to a
+  // number: nullopt beyond it. One that a node brings later is taken in all the same.
+  static constexpr std::size_t kMostAskedOnly = 128;
+  std::optional<ResourceId> resource_asked(std::string_view name);
+  bool is_asked_only(ResourceId id) const { return asked_only_[id.index()]; }
+  bool is_full_of_asked() const { return asked_ >= kMostAskedOnly; }
   static constexpr ResourceId cpu() { return ResourceId(0u); }
   std::string_view resource_name(ResourceId id) const { return resources_.name(id.value); }
   std::size_t resources() const { return resources_.size(); }
@@ -193,6 +199,8 @@ class NodeTable {
   std::size_t domain_count() const { return domains_.size(); }
   // The level whose label key this is (the first topology that has it).
   std::optional<std::uint32_t> level_of(std::string_view key) const;
+  // Why there is none, and what to ask for instead.
+  std::string why_no_level() const;
   // The node's domain at a level; none where the node lacks a label of the path.
   DomainId domain_of(NodeId id, std::uint32_t level) const { return records_[id.index()].domains[level]; }
 
@@ -207,6 +215,8 @@ class NodeTable {
   std::int64_t device_fit(NodeId id, const ShapeDevices& want, Mode mode) const;
 
   Interner resources_;
+  std::vector<bool> asked_only_;  // by resource: only pods have named it
+  std::size_t asked_ = 0;         // of these
   Interner names_;
   std::vector<Record> records_;
   std::vector<std::uint64_t> static_versions_;

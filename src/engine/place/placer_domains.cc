@@ -53,7 +53,7 @@ bool Placer::enter(std::size_t step) {
   if (const auto level = state_.nodes.level_of(group.topology.required)) return in_domain(step, *level);
   std::int64_t need = 0;
   for (const std::uint32_t set : group.leaves) need += must(set);
-  note({ReasonCode::kTopology, group.topology.required, "no topology has this level", need, 0, 0, {}});
+  note({ReasonCode::kTopology, group.topology.required, state_.nodes.why_no_level(), need, 0, 0, {}});
   failure_.by_nodes = true;
   return false;
 }

@@ -124,7 +124,7 @@ std::int64_t Placer::place_segments(std::uint32_t set, ChargeId charge, std::int
   if (!level) {
     note({ReasonCode::kTopology,
           topology.segment_level,
-          "no topology has this level",
+          state_.nodes.why_no_level(),
           topology.segment,
           0,
           0,

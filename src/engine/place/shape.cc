@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "base/digest.h"
 
 namespace berth::engine {
 namespace {
@@ -36,8 +39,9 @@ void put(std::string& out, const Labels& labels) {
 }
 
 bool tolerated(const Shape& shape, const Taint& taint) {
-  return std::any_of(shape.tolerations.begin(), shape.tolerations.end(),
-                     [&](const Toleration& t) { return t.tolerates(taint); });
+  const auto does = [&](const Toleration& t) { return t.tolerates(taint); };
+  return std::any_of(shape.tolerations.begin(), shape.tolerations.end(), does) ||
+         std::any_of(shape.flavor_tolerations.begin(), shape.flavor_tolerations.end(), does);
 }
 
 bool has_labels(const Node& node, const Labels& labels) {
@@ -70,12 +74,14 @@ std::string shape_key(const Shape& shape) {
     put(out, p.term);
   }
   out += '/';
-  for (const auto& t : shape.tolerations) {
-    put(out, t.key);
-    put(out, t.value);
-    out += static_cast<char>('a' + static_cast<int>(t.effect) * 2 + (t.exists ? 1 : 0));
+  for (const auto* list : {&*shape.tolerations, &shape.flavor_tolerations}) {
+    for (const auto& t : *list) {
+      put(out, t.key);
+      put(out, t.value);
+      out += static_cast<char>('a' + static_cast<int>(t.effect) * 2 + (t.exists ? 1 : 0));
+    }
   }
-  return out;
+  return short_key(std::move(out));
 }
 
 StaticMismatch static_mismatch(const Shape& shape, const Node& node) {

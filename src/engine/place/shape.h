@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/shared.h"
 #include "model/decision.h"
 #include "model/labels.h"
 #include "model/node.h"
@@ -30,17 +31,19 @@ struct ShapeDevices {
 struct Shape {
   std::vector<ShapeAmount> amounts;  // all that is asked for, devices (in thousandths) included; no zeros
   std::vector<ShapeDevices> devices;
-  Labels selector;  // of the pod, and of its flavors
-  std::vector<SelectorTerm> required;
-  std::vector<PreferredTerm> preferred;
-  std::vector<Toleration> tolerations;  // of the pod, and of its flavors
-  std::vector<std::string> flavors;     // names, for messages
+  // Of the pod: shared with its template.
+  Shared<Labels> selector;
+  Shared<std::vector<SelectorTerm>> required;
+  Shared<std::vector<PreferredTerm>> preferred;
+  Shared<std::vector<Toleration>> tolerations;
+  std::vector<Toleration> flavor_tolerations;
+  std::vector<std::string> flavors;  // names, for messages
   Labels flavor_labels;
   Placement placement = Placement::kPack;
   bool opaque = false;  // charged to a flavor whose nodes are not known
 };
 
-// The text that two shapes share exactly when they are alike.
+// The text that two shapes share exactly when they are alike. At most kShortKey long (base/digest.h), whatever the shape's size.
 std::string shape_key(const Shape& shape);
 
 // Why a node can never take the shape whatever is free on it; kNone when it can. The node without a name stands for all

@@ -1,0 +1,26 @@
+// Keys of bounded length for texts of any length: a long text is replaced by its SHA-256, so that no one can find two that look
+// alike (a tenant chooses these texts).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace berth {
+
+// FIPS 180-4. O(length).
+std::array<std::uint8_t, 32> sha256(std::string_view text);
+
+inline constexpr std::size_t kShortKey = 1024;  // texts up to this length stay as they are
+inline constexpr char kDigestMark =
+    '\x01';  // stands before the digest of a longer one; no text may begin with it
+
+// `text`, or kDigestMark and its digest (33 bytes).
+std::string short_key(std::string text);
+inline bool is_digest(std::string_view key) {
+  return !key.empty() && key.front() == kDigestMark;
+}
+
+}  // namespace berth
