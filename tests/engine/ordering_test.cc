@@ -427,7 +427,7 @@ TEST(LaterInOrder, PriorityRanksFirst) {
   EXPECT_TRUE(w.runs("more important"));
 }
 
-TEST(OrderInQueue, TheReasonNamesWhoHasWaitedTooLong) {
+TEST(OrderInQueue, TheReasonNamesTheOldWorkThatHasTheReservation) {
   OrderingWorld w(2, by(OrderBy::kDuration, kHour));
   w.submit("running", 1, 10 * kHour, 10 * kHour);
   w.run(w.now() + kMinute);
@@ -438,8 +438,9 @@ TEST(OrderInQueue, TheReasonNamesWhoHasWaitedTooLong) {
   EXPECT_FALSE(w.runs("small"));
   const auto why = w.engine().verdict("small");
   ASSERT_TRUE(why.has_value());
-  EXPECT_EQ(why->reason.code, ReasonCode::kBehindHead);
-  EXPECT_EQ(why->reason.subject, "large");
+  ASSERT_FALSE(why->reason.children.empty()) << to_text(why->reason);
+  EXPECT_EQ(why->reason.children.back().code, ReasonCode::kReserved);
+  EXPECT_EQ(why->reason.children.back().subject, "large");
 }
 
 TEST(OrderInQueue, NonsenseIsRefused) {

@@ -7,12 +7,14 @@
 
 #include "engine/core/bands.h"
 #include "engine/core/empty_cluster.h"
+#include "engine/core/reservations.h"
 #include "engine/place/score.h"
 
 namespace berth::engine {
 
 State::State(EngineConfig engine_config) : config(engine_config) {
   if (config.placement == Placement::kDefault) config.placement = kDefaultPlacement;
+  reservations = std::make_unique<Reservations>();
   nodes.resource("cpu");  // resource 0: NodeTable::cpu()
   queues.emplace_back();  // queue 0: work without a queue; nodes alone decide
   queue_names.intern("");
@@ -558,6 +560,7 @@ void State::sweep() {
       }
     }
   }
+  reservations->each_charge([this](ChargeId charge) { charges.mark(charge); });
   const auto nothing = [](auto) {};
   specs.sweep([&](SpecId) {});
   for (const auto& w : workloads) {
@@ -575,6 +578,7 @@ void State::sweep() {
       }
     }
   }
+  reservations->each_charge([this](ChargeId charge) { shapes.mark(charges[charge].shape); });
   charges.sweep(nothing);
   shapes.sweep(nothing);
   live_at_sweep_ = std::max<std::size_t>(256, specs.live() + charges.live() + shapes.live());

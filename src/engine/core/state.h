@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -156,6 +157,7 @@ struct QueueState {
 };
 
 class EmptyCluster;
+class Reservations;
 
 class State {
  public:
@@ -334,6 +336,7 @@ class State {
   }
   void forget_done();
   std::unique_ptr<EmptyCluster> empty;  // made when it is first asked
+  std::unique_ptr<Reservations> reservations;
 
   // What was gained since the last decide().
   std::vector<NodeId> gained_nodes;
@@ -343,7 +346,10 @@ class State {
       gained_sides;  // the queues below the roots that gave something back, and those above them
   // The queues whose blocked heads may keep quota, by the root of their tree (decide_keep.cc).
   std::unordered_map<QueueId, std::vector<QueueId>> keepers;
-  std::uint64_t kept_as_of = 0;    // the use_version at which those who are kept out were last looked at
+  std::uint64_t kept_as_of = 0;  // the use_version at which those who are kept out were last looked at
+  // The same of work from which room is reserved: the old heads of queues by their arrivals, and what else counts.
+  std::vector<std::pair<QueueId, std::uint64_t>> reserved_for;
+  std::array<std::uint64_t, 3> reserved_as_of{};
   std::set<QueueId> filled_lanes;  // queues with limits of their lanes where more was charged
   bool gained_now = false;         // room that held work may be waiting for
   bool holds_suspect = false;      // a node changed under a hold
