@@ -78,6 +78,7 @@ std::vector<Decision> Decider::run() {
     place_awaited();
     wake();
     review_old();
+    give_turns();
     while (true) {
       state_.reorder_queues();
       const ClassId next = state_.pending.next();
@@ -87,6 +88,7 @@ std::vector<Decision> Decider::run() {
     }
     state_.note_service();  // who was evicted may stand elsewhere in line now
     wake_kept_out();
+    give_turns();
     wake_reserved();
     const bool may_be_placed = state_.unplaced_news && !state_.unplaced.empty();
     if (state_.gained_nodes.empty() && state_.gained_roots.empty() && !state_.gained_now &&

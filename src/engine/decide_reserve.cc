@@ -6,6 +6,7 @@
 //   from      work of its queue that stands behind it. Work of other queues whose quota comes from as far up the tree, and that
 //             stands behind it across queues, shares left aside; and whatever borrows from farther up. So work within its own
 //             quota never waits for old work that would borrow, and higher priority waits for nothing
+//             What is known to end before the room is expected to be free starts in it all the same (backfill)
 //   how       as things are, work may start, or hold room, where the nodes and the quota are enough for it and for all that is
 //             reserved from it. Room that runs out of others adds up until the old work is whole. Work that would find room
 //             but for a reservation takes nothing from others: nothing yields for what is reserved
@@ -16,16 +17,57 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdlib>
 #include <utility>
 
 #include "engine/decide.h"
 
 namespace berth::engine {
+namespace {
+
+// Aged workloads of a queue that have their turn, and reservations, at a time.
+const std::size_t kTurns = std::getenv("TURNS") ? std::atoi(std::getenv("TURNS")) : 1;
+
+}  // namespace
+
+void Decider::give_turns() {
+  const std::set<QueueId> all = state_.aged_queues;
+  for (const QueueId queue : all) give_turns(queue);
+}
+
+// Its turn lasts until it starts, or holds room. A turn is no good to work that lacks pods, waits for its own lane, or could not
+// start if nothing else were there: it passes. Identical work shares its answer.
+void Decider::give_turns(QueueId queue) {
+  QueueState& q = state_.queues[queue.index()];
+  if (q.spec.stop != StopPolicy::kNone || !q.exists || !q.trouble.empty()) return;
+  const auto takes_turn = [&](WorkloadId id) {
+    const WorkloadState& w = state_.workloads[id.index()];
+    if (w.held() > 0 || !w.pending.valid()) return false;
+    const Pending::Class& c = state_.pending.at(w.pending);
+    if (!c.parked) return true;
+    if (c.why.in_line && c.could_start_version != state_.place_version) ask_empty(w.pending);
+    return c.why.in_line && c.could_start;
+  };
+  if (q.turns_as_of == state_.place_version && !q.turns.empty() &&
+      std::all_of(q.turns.begin(), q.turns.end(), takes_turn))
+    return;
+  q.turns_as_of = state_.place_version;
+  q.turns.clear();
+  for (const Aged& place : q.aged) {
+    if (!takes_turn(place.workload)) continue;
+    q.turns.push_back(place.workload);
+    if (q.turns.size() >= kTurns) break;
+  }
+  for (const WorkloadId id : q.turns) {
+    if (state_.workloads[id.index()].progress.old) continue;
+    state_.give_turn(id);
+    state_.pending.wake(state_.workloads[id.index()].pending);
+  }
+}
 
 std::vector<const Reservation*> Decider::reserved_before(ClassId id, std::int64_t height) {
   struct OldHead {
     ClassId head;
-    QueueId queue;
     WorkloadId workload;
     std::int64_t height = 0;
   };
@@ -33,28 +75,30 @@ std::vector<const Reservation*> Decider::reserved_before(ClassId id, std::int64_
   const Pending& pending = state_.pending;
   const QueueId mine = pending.at(id).queue;
   for (const QueueId queue : pending.old_queues()) {
-    const ClassId head = pending.old_head(queue);
-    if (!head.valid() || head == id) continue;
-    const WorkloadId first = pending.at(head).members.begin()->workload;
-    const OldHead old{head, queue, first, borrowing_height(state_.workloads[first.index()])};
-    bool before = old.height < height;
-    if (queue == mine) {
-      before = pending.in_front(head, id);
-    } else if (old.height == height) {
-      before = pending.stands_before(head, id);
+    for (const ClassId head : pending.old_heads(queue, kTurns)) {
+      if (head == id) continue;
+      const WorkloadId first = pending.at(head).members.begin()->workload;
+      const OldHead old{head, first, borrowing_height(state_.workloads[first.index()])};
+      bool before = old.height < height;
+      if (queue == mine) {
+        before = pending.in_front(head, id);
+      } else if (old.height == height) {
+        before = pending.stands_before(head, id);
+      }
+      if (before) heads.push_back(old);
     }
-    if (before) heads.push_back(old);
   }
   std::sort(heads.begin(), heads.end(), [&](const OldHead& a, const OldHead& b) {
     return a.height != b.height ? a.height < b.height : pending.stands_before(a.head, b.head);
   });
   std::vector<const Reservation*> out;
   for (const OldHead& old : heads) {
-    const auto others = reserved_before(old.head, old.height);
-    const Reservation* r = state_.reservations->standing(state_, old.queue, old.workload, others);
-    if (r == nullptr) r = &state_.reservations->plan(state_, old.queue, old.workload, others);
+    const Reservation* r = state_.reservations->standing(state_, old.workload, out);
+    if (r == nullptr) r = &state_.reservations->plan(state_, old.workload, out);
     if (!r->placed.empty()) out.push_back(r);
   }
+  const WorkloadState& w = state_.workloads[pending.at(id).members.begin()->workload.index()];
+  std::erase_if(out, [&](const Reservation* r) { return known_end(state_, w) <= r->at; });
   return out;
 }
 
@@ -82,12 +126,13 @@ bool Decider::fits_as_charged(const WorkloadState& w, const PlacedSlot& slot, Mo
 // behind them by now, or has its room elsewhere.
 void Decider::wake_reserved() {
   const Pending& pending = state_.pending;
-  std::vector<std::pair<QueueId, std::uint64_t>> heads;
+  std::vector<std::uint64_t> heads;
   for (const QueueId queue : pending.old_queues()) {
-    const ClassId head = pending.old_head(queue);
-    if (head.valid()) heads.emplace_back(queue, pending.at(head).members.begin()->arrival);
+    for (const ClassId head : pending.old_heads(queue, kTurns))
+      heads.push_back(pending.at(head).members.begin()->arrival);
   }
-  state_.reservations->keep_only([&](QueueId queue) { return pending.old_queues().count(queue) > 0; });
+  std::sort(heads.begin(), heads.end());
+  state_.reservations->keep_only(heads);
   const std::array<std::uint64_t, 3> as_of{state_.use_version, pending.lane_changes(),
                                            state_.reservations->plans()};
   if (heads == state_.reserved_for && as_of == state_.reserved_as_of) return;

@@ -433,8 +433,10 @@ TEST(OrderInQueue, TheReasonNamesTheOldWorkThatHasTheReservation) {
   w.run(w.now() + kMinute);
   w.submit("large", 2, kHour, kHour);
   w.run(w.now() + 2 * kHour);
-  w.submit("small", 1, kMinute, kMinute);
-  w.run(w.now() + kMinute);
+  w.submit("fills the gap", 1, kMinute, kMinute);
+  w.submit("small", 1, 20 * kHour, 20 * kHour);
+  w.run(w.now() + 2 * kMinute);
+  EXPECT_EQ(w.started(), (Names{"running", "fills the gap"}));
   EXPECT_FALSE(w.runs("small"));
   const auto why = w.engine().verdict("small");
   ASSERT_TRUE(why.has_value());

@@ -206,4 +206,63 @@ void State::order_lanes(QueueId queue) {
   pending.set_lanes(queue, lanes.places(capacity));
 }
 
+// ----------------------------------------------------------------------------------------------------------- aged work
+
+// `lacks_room`: of some slot. What waits to grow has room; what holds room that others leave has none yet, and would take it back from
+// whom it let pass if it came to be old only when it is back in line.
+void State::grow_older(WorkloadId id, bool lacks_room) {
+  WorkloadState& w = workloads[id.index()];
+  Progress& p = w.progress;
+  const DurationMs limit = queues[w.queue.index()].spec.ordering.limit();
+  const bool waits = lacks_room && w.running() == 0 && limit > 0;
+  TimeMs at = kEndOfTime;
+  if (waits && !p.aged) {
+    const DurationMs ran = p.run_began > 0 ? std::max<DurationMs>(0, now - p.run_began) : 0;  // not noted yet
+    at = saturating_add(saturating_add(p.waits_since, ran), limit);
+    if (at <= now) {
+      p.aged = true;
+      at = kEndOfTime;
+    }
+  }
+  line_up_aged(id, waits && p.aged);
+  if (w.aged_at == at) return;
+  if (w.aged_at != kEndOfTime) ages_.erase({w.aged_at, id});
+  w.aged_at = at;
+  if (at != kEndOfTime) ages_.emplace(at, id);
+}
+
+void State::line_up_aged(WorkloadId id, bool waits) {
+  WorkloadState& w = workloads[id.index()];
+  std::optional<Aged> place;
+  const bool by_priority = queues[w.queue.index()].spec.ordering.priority_first;
+  if (waits) place = Aged{by_priority ? -w.priority : 0, w.came(), w.arrival, id};
+  if (place == w.aged && (!place || w.aged_in == w.queue)) return;
+  if (w.aged) {
+    QueueState& before = queues[w.aged_in.index()];
+    before.aged.erase(*w.aged);
+    before.turns_as_of = 0;
+    if (before.aged.empty()) aged_queues.erase(w.aged_in);
+  }
+  w.aged = place;
+  w.aged_in = w.queue;
+  if (!place) return;
+  queues[w.queue.index()].aged.insert(*place);
+  queues[w.queue.index()].turns_as_of = 0;
+  aged_queues.insert(w.queue);
+}
+
+void State::grow_old() {
+  while (!ages_.empty() && ages_.begin()->first <= now) {
+    const WorkloadId id = ages_.begin()->second;
+    workloads[id.index()].progress.aged = true;
+    settle(id);
+  }
+}
+
+void State::give_turn(WorkloadId id) {
+  workloads[id.index()].progress.old = true;
+  settle(id);
+  changed(id);
+}
+
 }  // namespace berth::engine

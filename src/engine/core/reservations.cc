@@ -18,11 +18,9 @@ struct Ending {
 };
 
 TimeMs expected_end(const State& state, const WorkloadState& w) {
-  if (w.kind == WorkloadKind::kService) return kEndOfTime;
-  const TimeMs began = w.running() > 0 ? w.started : 0;
-  const auto rest = remaining_work(w.progress, w.restart, w.expected, began, state.now);
-  const DurationMs unknown = began > 0 ? std::max<DurationMs>(1, state.now - began) : 1;
-  return saturating_add(state.now, rest.value_or(unknown));
+  if (w.kind == WorkloadKind::kService || w.expected) return known_end(state, w);
+  const DurationMs ran = w.running() > 0 ? state.now - w.started : 0;
+  return saturating_add(state.now, std::max<DurationMs>(1, ran));
 }
 
 std::vector<Ending> endings(const State& state) {
@@ -69,7 +67,12 @@ std::optional<std::vector<PlacedSlot>> places_without(State& state, WorkloadId i
   return out;
 }
 
-std::vector<PlacedSlot> soonest(State& state, WorkloadId id) {
+struct Soonest {
+  std::vector<PlacedSlot> placed;
+  TimeMs at = 0;
+};
+
+Soonest soonest(State& state, WorkloadId id) {
   const std::vector<Ending> ends = endings(state);
   std::size_t too_few = 0;
   std::size_t enough = 0;
@@ -89,7 +92,7 @@ std::vector<PlacedSlot> soonest(State& state, WorkloadId id) {
       too_few = middle;
     }
   }
-  return std::move(*found);
+  return {std::move(*found), enough == 0 ? state.now : ends[enough - 1].at};
 }
 
 std::vector<std::uint64_t> numbers_of(std::span<const Reservation* const> reservations) {
@@ -121,40 +124,54 @@ bool still_suits(const State& state, const Reservation& r) {
 
 }  // namespace
 
-const Reservation* Reservations::standing(const State& state, QueueId queue, WorkloadId id,
+TimeMs known_end(const State& state, const WorkloadState& w) {
+  if (w.kind == WorkloadKind::kService || !w.expected) return kEndOfTime;
+  const bool runs = w.running() > 0;
+  const auto rest = remaining_work(w.progress, w.restart, w.expected, runs ? w.started : 0, state.now);
+  const DurationMs again = !runs && w.progress.runs > 0 ? w.restart.overhead : 0;
+  return saturating_add(state.now, saturating_add(*rest, again));
+}
+
+const Reservation* Reservations::standing(const State& state, WorkloadId id,
                                           std::span<const Reservation* const> others) const {
-  const auto found = by_queue_.find(queue);
-  if (found == by_queue_.end()) return nullptr;
+  const auto found = plans_for_.find(state.workloads[id.index()].arrival);
+  if (found == plans_for_.end()) return nullptr;
   const Reservation& r = found->second;
-  if (r.workload != id || r.arrival != state.workloads[id.index()].arrival) return nullptr;
-  if (r.config_version != state.config_version || state.now >= r.renew_at) return nullptr;
+  if (r.workload != id || r.config_version != state.config_version || state.now >= r.renew_at) return nullptr;
   // One without places may have some as soon as the cluster or the others are not the same.
   if (r.placed.empty())
     return r.place_version == state.place_version && r.beside == numbers_of(others) ? &r : nullptr;
   return still_suits(state, r) ? &r : nullptr;
 }
 
+void Reservations::keep_only(std::span<const std::uint64_t> arrivals) {
+  std::erase_if(plans_for_, [&](const auto& entry) {
+    return !std::binary_search(arrivals.begin(), arrivals.end(), entry.first);
+  });
+}
+
 const Reservation* Reservations::find(std::uint64_t number) const {
-  for (const auto& [queue, reservation] : by_queue_) {
+  for (const auto& [arrival, reservation] : plans_for_) {
     if (reservation.number == number) return &reservation;
   }
   return nullptr;
 }
 
-const Reservation& Reservations::plan(State& state, QueueId queue, WorkloadId id,
+const Reservation& Reservations::plan(State& state, WorkloadId id,
                                       std::span<const Reservation* const> others) {
   const WorkloadState& w = state.workloads[id.index()];
   for (const Reservation* other : others) charge_reserved(state, *other, +1);
-  std::vector<PlacedSlot> placed = soonest(state, id);
+  Soonest found = soonest(state, id);
   state.rollback(0);
-  Reservation& r = by_queue_[queue];
-  const bool same = r.workload == id && r.arrival == w.arrival;
-  const DurationMs first = std::max<DurationMs>(1, state.queues[queue.index()].spec.ordering.limit() / 16);
-  if (!same) r.since = state.now;
+  const auto [at, is_new] = plans_for_.try_emplace(w.arrival);
+  Reservation& r = at->second;
+  const DurationMs first = std::max<DurationMs>(1, state.queues[w.queue.index()].spec.ordering.limit() / 16);
+  if (is_new) r.since = state.now;
   r.workload = id;
   r.arrival = w.arrival;
   r.number = ++plans_;
-  r.placed = std::move(placed);
+  r.placed = std::move(found.placed);
+  r.at = found.at;
   r.beside = numbers_of(others);
   r.config_version = state.config_version;
   r.place_version = state.place_version;

@@ -30,6 +30,7 @@ struct Reservation {
   std::uint64_t arrival = 0;          // of the workload: ids are used again
   std::uint64_t number = 0;           // of the plan; no two plans have the same
   std::vector<PlacedSlot> placed;     // empty: there is no room for it beside the reservations that go before
+  TimeMs at = 0;                      // when the room is expected to be free
   std::vector<std::uint64_t> beside;  // the numbers of the plans that went before
   std::uint64_t config_version = 0;
   std::uint64_t place_version = 0;
@@ -39,18 +40,13 @@ struct Reservation {
 
 class Reservations {
  public:
-  // The reservation of a workload that waits in `queue`, planned beside `others`, which go before it. The trial must be empty,
-  // and is left empty.
-  const Reservation& plan(State& state, QueueId queue, WorkloadId id,
-                          std::span<const Reservation* const> others);
+  // The reservation of a workload, planned beside `others`, which go before it. The trial must be empty, and is left empty.
+  const Reservation& plan(State& state, WorkloadId id, std::span<const Reservation* const> others);
   // The plan that stands; nullptr: one is due.
-  const Reservation* standing(const State& state, QueueId queue, WorkloadId id,
+  const Reservation* standing(const State& state, WorkloadId id,
                               std::span<const Reservation* const> others) const;
-  // Forgets the plans of queues in which no workload is old and blocked; `has` says which are.
-  template <class Has>
-  void keep_only(Has&& has) {
-    std::erase_if(by_queue_, [&](const auto& entry) { return !has(entry.first); });
-  }
+  // Forgets all plans but those of the workloads with these arrivals, ascending.
+  void keep_only(std::span<const std::uint64_t> arrivals);
   // The plan of this number; nullptr: it is not in force any more.
   const Reservation* find(std::uint64_t number) const;
   // Goes up with every plan.
@@ -58,15 +54,18 @@ class Reservations {
   // The choices of flavors that plans refer to stay in the catalog.
   template <class F>
   void each_charge(F&& f) const {
-    for (const auto& [queue, reservation] : by_queue_) {
+    for (const auto& [arrival, reservation] : plans_for_) {
       for (const PlacedSlot& p : reservation.placed) f(p.charge);
     }
   }
 
  private:
-  std::map<QueueId, Reservation> by_queue_;
+  std::map<std::uint64_t, Reservation> plans_for_;  // by arrival
   std::uint64_t plans_ = 0;
 };
+
+// When work is expected to end that runs, or would start now; kEndOfTime: that is not known.
+TimeMs known_end(const State& state, const WorkloadState& w);
 
 // Charges the room of a reservation, or gives it back, in a trial.
 void charge_reserved(State& state, const Reservation& reservation, int sign);

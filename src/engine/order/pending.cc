@@ -393,6 +393,16 @@ WorkloadId Pending::blocked_by(ClassId id) const {
   return classes_[bar->id.index()].members.begin()->workload;
 }
 
+std::vector<ClassId> Pending::old_heads(QueueId queue, std::size_t most) const {
+  std::vector<ClassId> out;
+  const Line& l = lines_[queue.index()];
+  for (const Head& head : l.old) {
+    if (out.size() >= (l.strict ? 1 : most)) break;
+    if (!l.strict || *l.blocked.begin() == head) out.push_back(head.id);
+  }
+  return out;
+}
+
 std::vector<ClassId> Pending::in_line(QueueId queue) const {
   std::vector<ClassId> out;
   if (queue.index() >= lines_.size()) return out;
