@@ -36,7 +36,7 @@ class Decider {
   void review_old();
   // The aged work of each queue takes turns (decide_reserve.cc).
   void give_turns();
-  void give_turns(QueueId queue);
+  void give_turn(QueueId queue);
   // What was charged to lanes with limits put those who wait in them beyond these: they bar nobody any more. True: somebody
   // is awake for it.
   bool let_pass();

@@ -201,13 +201,14 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
                 {}};
     if (reason.children.empty() || reason.children.back() != more) also(std::move(more));
   }
+  why.wake_at = search != nullptr ? search->more_at() : more_at;
   for (const Reservation* reservation : reserved_) {
     if (!beside_failed_) break;
     const WorkloadState& old = state_.workloads[reservation->workload.index()];
     why.reserved.push_back(reservation->number);
+    why.wake_at = std::min(why.wake_at, reservation->renew_at);  // another plan may leave room for it
     also({ReasonCode::kReserved, old.name, state_.queues[old.queue.index()].spec.name, 0, 0, 0, {}});
   }
-  why.wake_at = search != nullptr ? search->more_at() : more_at;
   // Work that lacks pods, or that can never run, does not stand in the way of others in a strict queue.
   const WorkloadId first = c.members.begin()->workload;
   const WorkloadState& w = state_.workloads[first.index()];

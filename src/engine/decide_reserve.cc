@@ -17,27 +17,20 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstdlib>
 #include <utility>
 
 #include "engine/decide.h"
 
 namespace berth::engine {
-namespace {
-
-// Aged workloads of a queue that have their turn, and reservations, at a time.
-const std::size_t kTurns = std::getenv("TURNS") ? std::atoi(std::getenv("TURNS")) : 1;
-
-}  // namespace
 
 void Decider::give_turns() {
   const std::set<QueueId> all = state_.aged_queues;
-  for (const QueueId queue : all) give_turns(queue);
+  for (const QueueId queue : all) give_turn(queue);
 }
 
 // Its turn lasts until it starts, or holds room. A turn is no good to work that lacks pods, waits for its own lane, or could not
 // start if nothing else were there: it passes. Identical work shares its answer.
-void Decider::give_turns(QueueId queue) {
+void Decider::give_turn(QueueId queue) {
   QueueState& q = state_.queues[queue.index()];
   if (q.spec.stop != StopPolicy::kNone || !q.exists || !q.trouble.empty()) return;
   const auto takes_turn = [&](WorkloadId id) {
@@ -48,21 +41,21 @@ void Decider::give_turns(QueueId queue) {
     if (c.why.in_line && c.could_start_version != state_.place_version) ask_empty(w.pending);
     return c.why.in_line && c.could_start;
   };
-  if (q.turns_as_of == state_.place_version && !q.turns.empty() &&
-      std::all_of(q.turns.begin(), q.turns.end(), takes_turn))
-    return;
-  q.turns_as_of = state_.place_version;
-  q.turns.clear();
+  if (q.turn) {
+    const WorkloadState& w = state_.workloads[q.turn->workload.index()];
+    const bool waits = w.aged && w.aged_in == queue && w.arrival == q.turn->arrival;
+    if (waits && takes_turn(q.turn->workload)) return;
+  }
+  q.turn.reset();
   for (const Aged& place : q.aged) {
     if (!takes_turn(place.workload)) continue;
-    q.turns.push_back(place.workload);
-    if (q.turns.size() >= kTurns) break;
+    q.turn = place;
+    break;
   }
-  for (const WorkloadId id : q.turns) {
-    if (state_.workloads[id.index()].progress.old) continue;
-    state_.give_turn(id);
-    state_.pending.wake(state_.workloads[id.index()].pending);
-  }
+  if (!q.turn || state_.workloads[q.turn->workload.index()].progress.old) return;
+  const WorkloadId id = q.turn->workload;
+  state_.give_turn(id);
+  state_.pending.wake(state_.workloads[id.index()].pending);
 }
 
 std::vector<const Reservation*> Decider::reserved_before(ClassId id, std::int64_t height) {
@@ -75,18 +68,17 @@ std::vector<const Reservation*> Decider::reserved_before(ClassId id, std::int64_
   const Pending& pending = state_.pending;
   const QueueId mine = pending.at(id).queue;
   for (const QueueId queue : pending.old_queues()) {
-    for (const ClassId head : pending.old_heads(queue, kTurns)) {
-      if (head == id) continue;
-      const WorkloadId first = pending.at(head).members.begin()->workload;
-      const OldHead old{head, first, borrowing_height(state_.workloads[first.index()])};
-      bool before = old.height < height;
-      if (queue == mine) {
-        before = pending.in_front(head, id);
-      } else if (old.height == height) {
-        before = pending.stands_before(head, id);
-      }
-      if (before) heads.push_back(old);
+    const ClassId head = pending.old_head(queue);
+    if (!head.valid() || head == id) continue;
+    const WorkloadId first = pending.at(head).members.begin()->workload;
+    const OldHead old{head, first, borrowing_height(state_.workloads[first.index()])};
+    bool before = old.height < height;
+    if (queue == mine) {
+      before = pending.in_front(head, id);
+    } else if (old.height == height) {
+      before = pending.stands_before(head, id);
     }
+    if (before) heads.push_back(old);
   }
   std::sort(heads.begin(), heads.end(), [&](const OldHead& a, const OldHead& b) {
     return a.height != b.height ? a.height < b.height : pending.stands_before(a.head, b.head);
@@ -126,14 +118,18 @@ bool Decider::fits_as_charged(const WorkloadState& w, const PlacedSlot& slot, Mo
 // behind them by now, or has its room elsewhere.
 void Decider::wake_reserved() {
   const Pending& pending = state_.pending;
-  std::vector<std::uint64_t> heads;
+  std::vector<std::pair<std::uint64_t, std::int64_t>> heads;  // arrivals, and how many pods wait
+  std::vector<std::uint64_t> arrivals;
   for (const QueueId queue : pending.old_queues()) {
-    for (const ClassId head : pending.old_heads(queue, kTurns))
-      heads.push_back(pending.at(head).members.begin()->arrival);
+    const ClassId head = pending.old_head(queue);
+    if (!head.valid()) continue;
+    const Pending::Member& first = *pending.at(head).members.begin();
+    heads.emplace_back(first.arrival, state_.workloads[first.workload.index()].waiting());
+    arrivals.push_back(first.arrival);
   }
-  std::sort(heads.begin(), heads.end());
-  state_.reservations->keep_only(heads);
-  const std::array<std::uint64_t, 3> as_of{state_.use_version, pending.lane_changes(),
+  std::sort(arrivals.begin(), arrivals.end());
+  state_.reservations->keep_only(arrivals);
+  const std::array<std::uint64_t, 4> as_of{state_.use_version, state_.place_version, pending.lane_changes(),
                                            state_.reservations->plans()};
   if (heads == state_.reserved_for && as_of == state_.reserved_as_of) return;
   state_.reserved_for = std::move(heads);

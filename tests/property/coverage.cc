@@ -95,7 +95,6 @@ constexpr std::string_view kCases[] = {
     "freed QuotaMax",
     "freed QuotaMax, and not by less",
     "freed QueueMissing",
-    "freed Reserved",
     "freed QueueDisabled",
     "freed QueueStopped",
     "freed Topology",

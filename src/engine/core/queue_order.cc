@@ -215,16 +215,16 @@ void State::grow_older(WorkloadId id, bool lacks_room) {
   Progress& p = w.progress;
   const DurationMs limit = queues[w.queue.index()].spec.ordering.limit();
   const bool waits = lacks_room && w.running() == 0 && limit > 0;
-  TimeMs at = kEndOfTime;
-  if (waits && !p.aged) {
-    const DurationMs ran = p.run_began > 0 ? std::max<DurationMs>(0, now - p.run_began) : 0;  // not noted yet
-    at = saturating_add(saturating_add(p.waits_since, ran), limit);
-    if (at <= now) {
-      p.aged = true;
-      at = kEndOfTime;
-    }
-  }
-  line_up_aged(id, waits && p.aged);
+  const DurationMs ran = p.run_began > 0 ? std::max<DurationMs>(0, now - p.run_began) : 0;  // not noted yet
+  const TimeMs since = saturating_add(p.waits_since, ran);
+  const auto next = [&] {
+    return waits ? saturating_add(since,
+                                  saturating_mul(limit, std::int64_t{1} << std::min<std::int64_t>(p.age, 62)))
+                 : kEndOfTime;
+  };
+  while (next() <= now) ++p.age;
+  const TimeMs at = next();
+  line_up_aged(id, waits && p.age > 0);
   if (w.aged_at == at) return;
   if (w.aged_at != kEndOfTime) ages_.erase({w.aged_at, id});
   w.aged_at = at;
@@ -234,28 +234,27 @@ void State::grow_older(WorkloadId id, bool lacks_room) {
 void State::line_up_aged(WorkloadId id, bool waits) {
   WorkloadState& w = workloads[id.index()];
   std::optional<Aged> place;
-  const bool by_priority = queues[w.queue.index()].spec.ordering.priority_first;
-  if (waits) place = Aged{by_priority ? -w.priority : 0, w.came(), w.arrival, id};
+  const Ordering& ordering = queues[w.queue.index()].spec.ordering;
+  if (waits) {
+    const std::int64_t key = order_key(ordering, w.progress, w.restart, w.expected, 0, w.progress.since);
+    place = Aged{ordering.priority_first ? -w.priority : 0, -w.progress.age, key, w.came(), w.arrival, id};
+  }
   if (place == w.aged && (!place || w.aged_in == w.queue)) return;
   if (w.aged) {
     QueueState& before = queues[w.aged_in.index()];
     before.aged.erase(*w.aged);
-    before.turns_as_of = 0;
     if (before.aged.empty()) aged_queues.erase(w.aged_in);
   }
   w.aged = place;
   w.aged_in = w.queue;
   if (!place) return;
   queues[w.queue.index()].aged.insert(*place);
-  queues[w.queue.index()].turns_as_of = 0;
   aged_queues.insert(w.queue);
 }
 
 void State::grow_old() {
   while (!ages_.empty() && ages_.begin()->first <= now) {
-    const WorkloadId id = ages_.begin()->second;
-    workloads[id.index()].progress.aged = true;
-    settle(id);
+    settle(ages_.begin()->second);
   }
 }
 

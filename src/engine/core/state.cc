@@ -400,8 +400,9 @@ void State::promote(WorkloadId id) {
   const OrderBy by = queues[w.queue.index()].spec.ordering.by;
   if (by != OrderBy::kAttained && by != OrderBy::kAttainedLevels) return;
   // With a run whose end was not noted yet, it is promoted when that is.
-  if (!p.aged || w.running() == 0 || p.run_began > 0) return;
-  p.aged = p.old = false;
+  if (p.age == 0 || w.running() == 0 || p.run_began > 0) return;
+  p.age = 0;
+  p.old = false;
   p.attained = 0;
   p.since = now;
   p.devices = service_rate(w);

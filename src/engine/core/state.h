@@ -62,6 +62,8 @@ struct PodSetState {
 // A place in the line of those that have waited for the age limit of their queue (order/rank.h).
 struct Aged {
   std::int64_t minus_priority = 0;  // where priority ranks first
+  std::int64_t minus_age = 0;       // Progress::age
+  std::int64_t key = 0;             // of the queue's ordering
   TimeMs came = 0;
   std::uint64_t arrival = 0;
   WorkloadId workload;
@@ -162,8 +164,7 @@ struct QueueState {
   std::map<std::uint64_t, WorkloadId> holders;      // by hold_order
   std::vector<TakenBack> taken_back;                // by each once
   std::set<Aged> aged;
-  std::vector<WorkloadId> turns;  // of these, whose turn it was at the last look
-  std::uint64_t turns_as_of = 0;  // the place_version of that look; 0: `aged` is another since
+  std::optional<Aged> turn;  // of these, whose turn it was at the last look
   Lanes lanes;
   LaneLimits lane_limits;
   // The arrival of the head that may have kept quota when last looked at; 0: none.
@@ -366,8 +367,8 @@ class State {
   std::unordered_map<QueueId, std::vector<QueueId>> keepers;
   std::uint64_t kept_as_of = 0;  // the use_version at which those who are kept out were last looked at
   // The same of work from which room is reserved: the old heads of queues by their arrivals, and what else counts.
-  std::vector<std::uint64_t> reserved_for;
-  std::array<std::uint64_t, 3> reserved_as_of{};
+  std::vector<std::pair<std::uint64_t, std::int64_t>> reserved_for;
+  std::array<std::uint64_t, 4> reserved_as_of{};
   std::set<QueueId> filled_lanes;  // queues with limits of their lanes where more was charged
   bool gained_now = false;         // room that held work may be waiting for
   bool holds_suspect = false;      // a node changed under a hold

@@ -393,14 +393,10 @@ WorkloadId Pending::blocked_by(ClassId id) const {
   return classes_[bar->id.index()].members.begin()->workload;
 }
 
-std::vector<ClassId> Pending::old_heads(QueueId queue, std::size_t most) const {
-  std::vector<ClassId> out;
+ClassId Pending::old_head(QueueId queue) const {
   const Line& l = lines_[queue.index()];
-  for (const Head& head : l.old) {
-    if (out.size() >= (l.strict ? 1 : most)) break;
-    if (!l.strict || *l.blocked.begin() == head) out.push_back(head.id);
-  }
-  return out;
+  const Head& first = *l.old.begin();
+  return l.strict && *l.blocked.begin() != first ? ClassId() : first.id;
 }
 
 std::vector<ClassId> Pending::in_line(QueueId queue) const {

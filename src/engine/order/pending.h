@@ -119,8 +119,8 @@ class Pending {
   }
   // The queues in which a blocked class is old, and could start if nothing else were there.
   const std::set<QueueId>& old_queues() const { return old_queues_; }
-  // The first of these in one of those queues, at most so many. In a strict queue the one that bars it, if it is one of them.
-  std::vector<ClassId> old_heads(QueueId queue, std::size_t most) const;
+  // The first of these in one of those queues; none: it is strict, and another one bars it.
+  ClassId old_head(QueueId queue) const;
   // Whether `a` stands in front of `b`, of the same queue.
   bool in_front(ClassId a, ClassId b) const { return head_of(a) < head_of(b); }
   // Goes up when the lanes of a queue change places.

@@ -17,7 +17,7 @@ bool is_old(const Ordering& ordering, const WorkloadState& w) {
 
 // The same of work that runs: whether it started in its turn does not matter, its next turn would come at once.
 bool was_aged(const Ordering& ordering, const WorkloadState& v) {
-  return v.progress.aged && ordering.limit() > 0;
+  return v.progress.age > 0 && ordering.limit() > 0;
 }
 
 // Was promoted, and has not attained yet what that is worth.
