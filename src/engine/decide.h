@@ -68,6 +68,13 @@ class Decider {
   void park(ClassId id, const Failure& failure, const VictimSearch* search, TimeMs more_at = kEndOfTime);
   void choose_group(ClassId id, Parked& why) const;
   // Room that is reserved for old work, and from what (decide_reserve.cc).
+  struct OldHead {
+    ClassId head;
+    WorkloadId workload;
+    std::int64_t height = 0;  // borrowing_height()
+  };
+  std::vector<OldHead> old_heads();
+  std::vector<const Reservation*> reservations_of(const std::vector<OldHead>& heads);
   std::vector<const Reservation*> reserved_before(ClassId id, std::int64_t height);
   bool fits_as_charged(const WorkloadState& w, const PlacedSlot& slot, Mode mode) const;
   void charge_reserved(int sign);

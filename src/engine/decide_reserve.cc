@@ -58,37 +58,44 @@ void Decider::give_turn(QueueId queue) {
   state_.pending.wake(state_.workloads[id.index()].pending);
 }
 
-std::vector<const Reservation*> Decider::reserved_before(ClassId id, std::int64_t height) {
-  struct OldHead {
-    ClassId head;
-    WorkloadId workload;
-    std::int64_t height = 0;
-  };
-  std::vector<OldHead> heads;
+// The old heads of all queues, in the order in which they go before each other.
+std::vector<Decider::OldHead> Decider::old_heads() {
+  std::vector<OldHead> out;
   const Pending& pending = state_.pending;
-  const QueueId mine = pending.at(id).queue;
   for (const QueueId queue : pending.old_queues()) {
     const ClassId head = pending.old_head(queue);
-    if (!head.valid() || head == id) continue;
+    if (!head.valid()) continue;
     const WorkloadId first = pending.at(head).members.begin()->workload;
-    const OldHead old{head, first, borrowing_height(state_.workloads[first.index()])};
-    bool before = old.height < height;
-    if (queue == mine) {
-      before = pending.in_front(head, id);
-    } else if (old.height == height) {
-      before = pending.stands_before(head, id);
-    }
-    if (before) heads.push_back(old);
+    out.push_back({head, first, borrowing_height(state_.workloads[first.index()])});
   }
-  std::sort(heads.begin(), heads.end(), [&](const OldHead& a, const OldHead& b) {
+  std::sort(out.begin(), out.end(), [&](const OldHead& a, const OldHead& b) {
     return a.height != b.height ? a.height < b.height : pending.stands_before(a.head, b.head);
   });
+  return out;
+}
+
+// Their reservations, each planned beside those before it.
+std::vector<const Reservation*> Decider::reservations_of(const std::vector<OldHead>& heads) {
   std::vector<const Reservation*> out;
   for (const OldHead& old : heads) {
     const Reservation* r = state_.reservations->standing(state_, old.workload, out);
     if (r == nullptr) r = &state_.reservations->plan(state_, old.workload, out);
     if (!r->placed.empty()) out.push_back(r);
   }
+  return out;
+}
+
+std::vector<const Reservation*> Decider::reserved_before(ClassId id, std::int64_t height) {
+  const Pending& pending = state_.pending;
+  if (pending.old_queues().empty()) return {};
+  std::vector<OldHead> heads = old_heads();
+  const QueueId mine = pending.at(id).queue;
+  std::erase_if(heads, [&](const OldHead& old) {
+    if (old.head == id) return true;
+    if (pending.at(old.head).queue == mine) return !pending.in_front(old.head, id);
+    return old.height != height ? old.height > height : !pending.stands_before(old.head, id);
+  });
+  std::vector<const Reservation*> out = reservations_of(heads);
   const WorkloadState& w = state_.workloads[pending.at(id).members.begin()->workload.index()];
   std::erase_if(out, [&](const Reservation* r) { return known_end(state_, w) <= r->at; });
   return out;

@@ -101,28 +101,29 @@ std::vector<std::uint64_t> numbers_of(std::span<const Reservation* const> reserv
   return out;
 }
 
-// Whether the nodes and devices of a plan are still there, and its slots wait.
-bool still_suits(const State& state, const Reservation& r) {
+}  // namespace
+
+// Whether the nodes, devices and flavors of a plan are still there, and its slots wait.
+bool Reservations::still_suits(State& state, const Reservation& r) const {
   const WorkloadState& w = state.workloads[r.workload.index()];
   return std::all_of(r.placed.begin(), r.placed.end(), [&](const PlacedSlot& p) {
     if (p.set >= w.sets.size() || p.slot >= w.sets[p.set].slots.size()) return false;
     if (w.sets[p.set].slots[p.slot].state != SlotState::kWaiting) return false;
+    const auto& choices = state.spec(w.sets[p.set].spec).choices;
+    if (std::find(choices.begin(), choices.end(), p.charge) == choices.end()) return false;
     if (state.nodes.is_opaque(p.node)) return true;
     const auto& record = state.nodes.record(p.node);
     const Shape& shape = state.shape_of(p.charge);
     if (!record.alive || static_mismatch(shape, record.spec).code != ReasonCode::kNone) return false;
-    const bool room = std::all_of(shape.amounts.begin(), shape.amounts.end(), [&](const ShapeAmount& a) {
+    for (std::uint64_t rest = p.devices; rest != 0; rest &= rest - 1) {
+      const auto& device = record.devices[static_cast<std::size_t>(std::countr_zero(rest))];
+      if (device.account.capacity == 0) return false;
+    }
+    return std::all_of(shape.amounts.begin(), shape.amounts.end(), [&](const ShapeAmount& a) {
       return a.amount <= state.nodes.account(p.node, a.resource).capacity;
     });
-    for (std::uint64_t rest = p.devices; rest != 0; rest &= rest - 1) {
-      if (record.devices[static_cast<std::size_t>(std::countr_zero(rest))].account.capacity == 0)
-        return false;
-    }
-    return room;
   });
 }
-
-}  // namespace
 
 TimeMs known_end(const State& state, const WorkloadState& w) {
   if (w.kind == WorkloadKind::kService || !w.expected) return kEndOfTime;
@@ -132,12 +133,12 @@ TimeMs known_end(const State& state, const WorkloadState& w) {
   return saturating_add(state.now, saturating_add(*rest, again));
 }
 
-const Reservation* Reservations::standing(const State& state, WorkloadId id,
+const Reservation* Reservations::standing(State& state, WorkloadId id,
                                           std::span<const Reservation* const> others) const {
   const auto found = plans_for_.find(state.workloads[id.index()].arrival);
   if (found == plans_for_.end()) return nullptr;
   const Reservation& r = found->second;
-  if (r.workload != id || r.config_version != state.config_version || state.now >= r.renew_at) return nullptr;
+  if (r.workload != id || state.now >= r.renew_at) return nullptr;
   // One without places may have some as soon as the cluster or the others are not the same.
   if (r.placed.empty())
     return r.place_version == state.place_version && r.beside == numbers_of(others) ? &r : nullptr;
@@ -165,7 +166,7 @@ const Reservation& Reservations::plan(State& state, WorkloadId id,
   state.rollback(0);
   const auto [at, is_new] = plans_for_.try_emplace(w.arrival);
   Reservation& r = at->second;
-  const DurationMs first = std::max<DurationMs>(1, state.queues[w.queue.index()].spec.ordering.limit() / 16);
+  const DurationMs limit = state.queues[w.queue.index()].spec.ordering.limit();
   if (is_new) r.since = state.now;
   r.workload = id;
   r.arrival = w.arrival;
@@ -173,9 +174,8 @@ const Reservation& Reservations::plan(State& state, WorkloadId id,
   r.placed = std::move(found.placed);
   r.at = found.at;
   r.beside = numbers_of(others);
-  r.config_version = state.config_version;
   r.place_version = state.place_version;
-  r.renew_at = saturating_add(state.now, std::max(first, state.now - r.since));
+  r.renew_at = saturating_add(state.now, std::max({DurationMs{1}, limit / 16, state.now - r.since}));
   ++state.stats.reservations;
   return r;
 }

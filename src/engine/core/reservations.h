@@ -7,8 +7,8 @@
 // a long tail the expected rest grows with the age). Services end last. The room of foreign pods is never planned with.
 //
 // A plan stays while its nodes suit, since room that others leave in it adds up there. It is made anew, for nodes that may be
-// free sooner by then, after a sixteenth of the age limit, and then each time when it has lasted as long as all plans before it.
-// So a plan outlasts what runs in it sooner or later, and the workload starts.
+// free sooner by then, after a sixteenth of the age limit, and then each time when the plans have lasted as long again. So a plan
+// outlasts what runs in it sooner or later, and the workload starts.
 //
 // Cost: a plan is O(running slots x log(running workloads)) charges and O(log(running workloads)) searches for places, each
 // bounded by the engine's `search_steps`. Looking a plan up is O(its slots).
@@ -32,7 +32,6 @@ struct Reservation {
   std::vector<PlacedSlot> placed;     // empty: there is no room for it beside the reservations that go before
   TimeMs at = 0;                      // when the room is expected to be free
   std::vector<std::uint64_t> beside;  // the numbers of the plans that went before
-  std::uint64_t config_version = 0;
   std::uint64_t place_version = 0;
   TimeMs since = 0;  // of the first plan
   TimeMs renew_at = 0;
@@ -43,8 +42,7 @@ class Reservations {
   // The reservation of a workload, planned beside `others`, which go before it. The trial must be empty, and is left empty.
   const Reservation& plan(State& state, WorkloadId id, std::span<const Reservation* const> others);
   // The plan that stands; nullptr: one is due.
-  const Reservation* standing(const State& state, WorkloadId id,
-                              std::span<const Reservation* const> others) const;
+  const Reservation* standing(State& state, WorkloadId id, std::span<const Reservation* const> others) const;
   // Forgets all plans but those of the workloads with these arrivals, ascending.
   void keep_only(std::span<const std::uint64_t> arrivals);
   // The plan of this number; nullptr: it is not in force any more.
@@ -60,6 +58,8 @@ class Reservations {
   }
 
  private:
+  bool still_suits(State& state, const Reservation& r) const;
+
   std::map<std::uint64_t, Reservation> plans_for_;  // by arrival
   std::uint64_t plans_ = 0;
 };
