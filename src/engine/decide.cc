@@ -78,6 +78,7 @@ std::vector<Decision> Decider::run() {
     place_awaited();
     wake();
     review_old();
+    give_turns();
     while (true) {
       state_.reorder_queues();
       const ClassId next = state_.pending.next();
@@ -87,6 +88,8 @@ std::vector<Decision> Decider::run() {
     }
     state_.note_service();  // who was evicted may stand elsewhere in line now
     wake_kept_out();
+    give_turns();
+    wake_reserved();
     const bool may_be_placed = state_.unplaced_news && !state_.unplaced.empty();
     if (state_.gained_nodes.empty() && state_.gained_roots.empty() && !state_.gained_now &&
         !state_.holds_suspect && !may_be_placed && !state_.pending.next().valid())
@@ -285,6 +288,8 @@ void Decider::attempt(ClassId class_id) {
   kept_.clear();
   kept_known_ = false;
   short_beside_kept_.clear();
+  reserved_.clear();
+  beside_failed_ = false;
 
   const QueueState& q = state_.queues[w.queue.index()];
   const auto refuse = [&](ReasonCode code, std::string detail) {
@@ -314,6 +319,7 @@ void Decider::attempt(ClassId class_id) {
   if (height > state_.pending.put_off_by(w.queue)) return state_.pending.put_off(w.queue, height);
   attempted_ = class_id;
   attempted_height_ = height;
+  reserved_ = reserved_before(class_id, height);
   std::int64_t steps = state_.config.search_steps;
   if (take_from_borrowers(id, steps)) return;
   if (places_are_unknown(w)) return attempt_quota(class_id, id);
@@ -374,6 +380,8 @@ void Decider::attempt(ClassId class_id) {
   if (plan) {  // somebody would yield, and still it has to wait
     state_.rollback(0);
     failure.by_quota = true;
+    failure.by_nodes = failure.by_nodes || !reserved_.empty();
+    beside_failed_ = true;
     return park(class_id, failure, nullptr);
   }
   failure.steps_ended = failure.steps_ended || steps < 0;

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/core/reservations.h"
 #include "engine/core/state.h"
 #include "engine/place/placer.h"
 #include "engine/preempt/units.h"
@@ -33,6 +34,9 @@ class Decider {
   void check_holds();
   void wake();
   void review_old();
+  // The aged work of each queue takes turns (decide_reserve.cc).
+  void give_turns();
+  void give_turn(QueueId queue);
   // What was charged to lanes with limits put those who wait in them beyond these: they bar nobody any more. True: somebody
   // is awake for it.
   bool let_pass();
@@ -63,6 +67,18 @@ class Decider {
   Failure beyond_lane(const WorkloadState& w, const Failure& found);
   void park(ClassId id, const Failure& failure, const VictimSearch* search, TimeMs more_at = kEndOfTime);
   void choose_group(ClassId id, Parked& why) const;
+  // Room that is reserved for old work, and from what (decide_reserve.cc).
+  struct OldHead {
+    ClassId head;
+    WorkloadId workload;
+    std::int64_t height = 0;  // borrowing_height()
+  };
+  std::vector<OldHead> old_heads();
+  std::vector<const Reservation*> reservations_of(const std::vector<OldHead>& heads);
+  std::vector<const Reservation*> reserved_before(ClassId id, std::int64_t height);
+  bool fits_as_charged(const WorkloadState& w, const PlacedSlot& slot, Mode mode) const;
+  void charge_reserved(int sign);
+  void wake_reserved();
   // What blocked heads of strict queues keep from others (decide_keep.cc).
   struct Kept {
     QueueId queue;
@@ -90,10 +106,14 @@ class Decider {
     if (stands_beside_kept(w, placer->placed(), mode)) return true;
     state_.rollback(mark);
     charge_kept(+1);
+    charge_reserved(+1);
     make(placer);
     const bool found = placer->run();
+    charge_reserved(-1);
     charge_kept(-1);
+    if (!found) state_.rollback(mark);
     kept_out_ = !found;
+    beside_failed_ = beside_failed_ || kept_out_;
     return found;
   }
   // What search() finds, with it charged; what is kept is known by then.
@@ -148,7 +168,9 @@ class Decider {
   std::vector<Kept> kept_;
   bool kept_known_ = false;
   bool kept_out_ = false;  // the last run_beside_kept() found places, and none beside what is kept
-  std::vector<Reason> short_beside_kept_;  // of which it lacks some because of that
+  std::vector<Reason> short_beside_kept_;     // of which it lacks some because of that
+  std::vector<const Reservation*> reserved_;  // for old work that goes before what is being attempted
+  bool beside_failed_ = false;  // in this attempt it found room, and none beside what is kept and reserved
   ClassId attempted_;
   std::int64_t attempted_height_ = 0;
   std::unordered_map<std::uint32_t, std::size_t>

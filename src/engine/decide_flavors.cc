@@ -62,6 +62,7 @@ bool Decider::try_flavors(WorkloadId id, std::int64_t& steps) {
     if (!plan) return std::nullopt;
     if (!stands_beside_kept(w, plan->placed, Mode::kPlan)) {
       state_.rollback(0);
+      beside_failed_ = true;
       return std::nullopt;
     }
     found.plan = std::move(*plan);

@@ -139,7 +139,7 @@ void Decider::learn_kept(const WorkloadState& w, std::span<const PlacedSlot> pla
 
 // With the places charged. What it is short of goes into short_beside_kept_.
 bool Decider::stands_beside_kept(const WorkloadState& w, std::span<const PlacedSlot> placed, Mode mode) {
-  if (kept_.empty()) return true;
+  if (kept_.empty() && reserved_.empty()) return true;
   std::vector<QuotaItem> asked;
   for (const PlacedSlot& p : placed) {
     for (const QuotaItem& item : state_.charges[p.charge].quota) {
@@ -147,7 +147,9 @@ bool Decider::stands_beside_kept(const WorkloadState& w, std::span<const PlacedS
     }
   }
   short_beside_kept_.clear();
+  const std::size_t mark = state_.mark();
   charge_kept(+1);
+  charge_reserved(+1);
   for (const QuotaItem& item : asked) {
     std::int64_t left = state_.quota.available(w.queue, item.pair, kAfter);
     if (mode == Mode::kStart) left = std::min(left, state_.quota.available(w.queue, item.pair, kNow));
@@ -160,8 +162,12 @@ bool Decider::stands_beside_kept(const WorkloadState& w, std::span<const PlacedS
                                   0,
                                   {}});
   }
+  const bool beside_reserved =
+      reserved_.empty() || std::all_of(placed.begin(), placed.end(),
+                                       [&](const PlacedSlot& p) { return fits_as_charged(w, p, mode); });
+  state_.rollback(mark);
   charge_kept(-1);
-  return short_beside_kept_.empty();
+  return short_beside_kept_.empty() && beside_reserved;
 }
 
 // Those from whom less is kept than when they were parked: the head is another, it lacks no quota any more, or it stands behind

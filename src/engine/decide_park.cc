@@ -202,6 +202,13 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
     if (reason.children.empty() || reason.children.back() != more) also(std::move(more));
   }
   why.wake_at = search != nullptr ? search->more_at() : more_at;
+  for (const Reservation* reservation : reserved_) {
+    if (!beside_failed_) break;
+    const WorkloadState& old = state_.workloads[reservation->workload.index()];
+    why.reserved.push_back(reservation->number);
+    why.wake_at = std::min(why.wake_at, reservation->renew_at);  // another plan may leave room for it
+    also({ReasonCode::kReserved, old.name, state_.queues[old.queue.index()].spec.name, 0, 0, 0, {}});
+  }
   // Work that lacks pods, or that can never run, does not stand in the way of others in a strict queue.
   const WorkloadId first = c.members.begin()->workload;
   const WorkloadState& w = state_.workloads[first.index()];
@@ -242,7 +249,7 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
   if (!told) {
     for (const auto& member : c.members) state_.changed(member.workload);
   }
-  // Who is old bars those behind it, unless it never can start.
+  // Who is old reserves room, unless it never can start.
   if (why.in_line && !c.members.begin()->young && c.could_start_version != state_.place_version)
     ask_empty(class_id);
   state_.pending.park(class_id, std::move(why));

@@ -53,12 +53,18 @@ bool Decider::try_quota(WorkloadId id, std::span<const std::int64_t> counts, boo
   more_at_ = std::min(more_at_, found->more_at());
   if (found->mode() < FlavorMode::kPreempts) return false;
   learn_kept(w);
-  if (found->mode() == FlavorMode::kFits && !kept_.empty()) {
+  if (found->mode() == FlavorMode::kFits && (!kept_.empty() || !reserved_.empty())) {
     // Beside what is kept another flavor may be the one.
+    const std::size_t mark = state_.mark();
     charge_kept(+1);
+    charge_reserved(+1);
     found.emplace(state_, id).run(counts);
+    state_.rollback(mark);
     charge_kept(-1);
-    if (found->mode() != FlavorMode::kFits) return false;
+    if (found->mode() != FlavorMode::kFits) {
+      beside_failed_ = true;
+      return false;
+    }
   }
   const auto starts = [&](std::span<const ChargeId> charges) {
     std::int64_t steps = state_.config.search_steps;
@@ -162,6 +168,7 @@ bool Decider::hold_quota(WorkloadId id, std::span<const ChargeId> charges,
   if (!placer.run() || static_cast<std::int64_t>(placer.placed().size()) < all ||
       !stands_beside_kept(w, placer.placed(), Mode::kPlan)) {
     state_.rollback(0);
+    beside_failed_ = true;
     return false;
   }
   plan.placed = placer.placed();

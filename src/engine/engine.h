@@ -80,6 +80,7 @@ struct EngineStats {
   std::int64_t searches_ended = 0;  // at the bound
   std::int64_t victim_searches = 0;
   std::int64_t empty_searches = 0;  // whether old work could start on an empty cluster
+  std::int64_t reservations = 0;    // plans of room for old work
 };
 
 // What is known of one slot.

@@ -121,6 +121,9 @@ std::string to_text(const Reason& r) {
     case ReasonCode::kQuotaKept:
       return fmt::format("quota is kept for {}, which waits at the head of the strict queue {}", r.subject,
                          r.detail);
+    case ReasonCode::kReserved:
+      return fmt::format("room is reserved for {}, which has waited for the age limit{}", r.subject,
+                         r.detail.empty() ? "" : fmt::format(" of queue {}", r.detail));
     case ReasonCode::kQuotaUncovered:
       return fmt::format("the queue has no quota for {}", r.subject);
     case ReasonCode::kLaneLimit:

@@ -27,8 +27,9 @@ enum class ReasonCode : std::uint8_t {
   kQueueStopped,   // subject = queue
   kBehindHead,     // subject = the workload at the head of a strict queue
   kQuota,  // subject = resource, detail = flavor, need and have in base units; have < 0: so much too much is in use
-  kQuotaMax,        // the same, but more than the queue can ever have
-  kQuotaKept,       // some is kept for `subject`, which waits at the head of the strict queue `detail`
+  kQuotaMax,   // the same, but more than the queue can ever have
+  kQuotaKept,  // some is kept for `subject`, which waits at the head of the strict queue `detail`
+  kReserved,  // some room is reserved for `subject`, which has waited for the age limit of its queue `detail`
   kQuotaUncovered,  // subject = resource that the queue does not have
   kLaneLimit,  // its lane `subject` may have no more in this queue: detail = resource, need and have in base units
   // about nodes
@@ -81,6 +82,7 @@ struct EnumNames<ReasonCode> {
                                     "Quota"sv,
                                     "QuotaMax"sv,
                                     "QuotaKept"sv,
+                                    "Reserved"sv,
                                     "QuotaUncovered"sv,
                                     "LaneLimit"sv,
                                     "Nodes"sv,

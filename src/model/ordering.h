@@ -40,7 +40,7 @@ struct Ordering {
   bool priority_first = true;  // false: `by` ranks before priority
   Tiers tiers = Tiers::kNone;
   // Who has waited so long goes before all others of the same priority (of the queue, where priority is not first), and
-  // nothing behind it starts until it does. 0: never. Absent: never by creation, else three days.
+  // has room reserved for it until it starts. 0: never. Absent: never by creation, else three days.
   std::optional<DurationMs> age_limit;
   // Of attained and attained-levels: the width of a step and of the first level, in device-milliseconds; each further
   // level ends at `attained_ratio` times the end of the one before.

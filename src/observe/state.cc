@@ -33,7 +33,7 @@ void write_stats(JsonWriter& json, const engine::EngineStats& stats) {
       .field("holds", stats.holds)
       .field("holds_released", stats.holds_released);
   json.field("searches_ended", stats.searches_ended).field("victim_searches", stats.victim_searches);
-  json.field("empty_searches", stats.empty_searches);
+  json.field("empty_searches", stats.empty_searches).field("reservations", stats.reservations);
   json.end_object();
 }
 

@@ -188,7 +188,7 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
     {"queues[].tiers", "none | by-kind", "none",
      "by-kind: services and interactive work above training above batch; priority ranks within."},
     {"queues[].age_limit", "duration", "never by creation, else 3d",
-     "Who has waited so long in all goes first, and nothing of its queue passes it any more. 0: never."},
+     "Work that has waited so long in all goes first, and has room reserved for it. 0: never."},
     {"queues[].attained_first", "duration", "1h",
      "attained, attained-levels: the step, and the end of the first level, as the time of one GPU."},
     {"queues[].attained_ratio", "integer", "8",

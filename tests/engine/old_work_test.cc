@@ -1,4 +1,4 @@
-// Who has waited for the age limit goes before all others, and bars them: unless it never can start.
+// Work that has waited for the age limit goes before all others, and has room reserved for it: unless it never can start.
 #include <gtest/gtest.h>
 
 #include "engine/engine.h"
@@ -47,6 +47,15 @@ bool runs(const Engine& e, const std::string& uid) {
   return e.slot(uid, 0, 0)->state == SlotState::kBinding;
 }
 
+// The reservation that a verdict names.
+std::string reserved_for(const Engine& e, const std::string& uid) {
+  const Reason why = e.verdict(uid)->reason;
+  for (const Reason& child : why.children) {
+    if (child.code == ReasonCode::kReserved) return child.subject;
+  }
+  return why.code == ReasonCode::kReserved ? why.subject : "";
+}
+
 // Becomes old, and finds no room for its two pods of 4 GPUs on a node of 4.
 Engine with_an_old_gang_too_large() {
   Engine e = with_nodes({{"n1", 4}});
@@ -56,7 +65,7 @@ Engine with_an_old_gang_too_large() {
   return e;
 }
 
-TEST(OldWork, BarsThoseBehindItWhileItCouldStart) {
+TEST(OldWork, ReservesRoomWhileItCouldStart) {
   Engine e = with_nodes({{"n1", 4}});
   ok(e.apply(job("running", 1, 2, 1)));
   e.decide(1);
@@ -65,15 +74,15 @@ TEST(OldWork, BarsThoseBehindItWhileItCouldStart) {
   ok(e.apply(job("small", 1, 1, 2 * kLimit)));
   e.decide(2 * kLimit);
   EXPECT_FALSE(runs(e, "small"));
-  EXPECT_EQ(e.verdict("small")->reason.code, ReasonCode::kBehindHead);
+  EXPECT_EQ(reserved_for(e, "small"), "old");
   ok(e.apply(WorkloadRemove{"running"}));
   e.decide(2 * kLimit + 1);
   EXPECT_TRUE(runs(e, "old"));
 }
 
 // Work of the same kind tries for all of it together: when the first of them leaves its place in line to come back as an old one, the
-// next one tries for them, and is barred by the first.
-TEST(OldWork, IsCalledWhoeverTriedForItsKind) {
+// next one tries for them.
+TEST(OldWork, IsWokenWhicheverTriedForItsKind) {
   Engine e = with_nodes({{"n1", 4}});
   Event preempting = queue_q(1000);
   std::get<QueueUpsert>(preempting).queue.preemption.within = WithinQueue::kLowerPriority;
@@ -85,21 +94,21 @@ TEST(OldWork, IsCalledWhoeverTriedForItsKind) {
   ok(e.apply(WorkloadUpsert{first}));
   ok(e.apply(job("second", 1, 1, 2)));
   for (const TimeMs now : {kLimit / 2, kLimit + 10, 2 * kLimit}) EXPECT_TRUE(e.decide(now).empty());
-  EXPECT_EQ(e.verdict("second")->reason.code, ReasonCode::kBehindHead);
+  EXPECT_EQ(e.verdict("second")->reason.code, ReasonCode::kNone);
   ok(e.apply(WorkloadRemove{"running"}));
   EXPECT_EQ(e.decide(3 * kLimit).size(), 2u);
   EXPECT_TRUE(runs(e, "first"));
   EXPECT_TRUE(runs(e, "second"));
 }
 
-TEST(OldWork, BarsNobodyWhereItNeverCanStart) {
+TEST(OldWork, ReservesNothingWhereItNeverCanStart) {
   Engine e = with_an_old_gang_too_large();
   ok(e.apply(job("small", 1, 1, 2 * kLimit)));
   e.decide(2 * kLimit);
   EXPECT_TRUE(runs(e, "small"));
 }
 
-TEST(OldWork, BarsAgainOnceANodeIsThere) {
+TEST(OldWork, ReservesRoomOnceANodeIsThere) {
   Engine e = with_an_old_gang_too_large();
   ok(e.apply(job("first", 1, 3, 2 * kLimit)));
   e.decide(2 * kLimit);
@@ -114,7 +123,7 @@ TEST(OldWork, BarsAgainOnceANodeIsThere) {
   EXPECT_TRUE(runs(e, "old"));
 }
 
-TEST(OldWork, StopsBarringWhenTheNodeIsLost) {
+TEST(OldWork, ReservesNothingWhenTheNodeIsLost) {
   Engine e = with_nodes({{"n1", 4}, {"n2", 4}});
   ok(e.apply(job("running", 1, 2, 1)));
   e.decide(1);
@@ -131,7 +140,7 @@ TEST(OldWork, StopsBarringWhenTheNodeIsLost) {
   EXPECT_TRUE(runs(e, "later"));
 }
 
-TEST(OldWork, PodSetsThatFitOnlyOneByOneBarNobody) {
+TEST(OldWork, PodSetsThatFitOnlyOneByOneReserveNothing) {
   Engine e = with_nodes({{"n1", 4}});
   Workload w = gang_workload("old", 1, 3, 0, "q");
   w.created = 1;
@@ -155,7 +164,7 @@ TEST(OldWork, WhatOthersUseDoesNotCountAndForeignPodsDo) {
   ok(e.apply(ForeignPodRemove{"daemon"}));
   ok(e.apply(job("next", 1, 1, 2 * kLimit)));
   e.decide(2 * kLimit + 1);
-  EXPECT_FALSE(runs(e, "next"));  // without the daemon it could start, and bars again
+  EXPECT_FALSE(runs(e, "next"));  // without the daemon the old one could start
   ok(e.apply(WorkloadRemove{"small"}));
   e.decide(2 * kLimit + 2);
   EXPECT_TRUE(runs(e, "old"));

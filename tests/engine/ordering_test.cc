@@ -427,19 +427,22 @@ TEST(LaterInOrder, PriorityRanksFirst) {
   EXPECT_TRUE(w.runs("more important"));
 }
 
-TEST(OrderInQueue, TheReasonNamesWhoHasWaitedTooLong) {
+TEST(OrderInQueue, TheReasonNamesTheOldWorkThatHasTheReservation) {
   OrderingWorld w(2, by(OrderBy::kDuration, kHour));
   w.submit("running", 1, 10 * kHour, 10 * kHour);
   w.run(w.now() + kMinute);
   w.submit("large", 2, kHour, kHour);
   w.run(w.now() + 2 * kHour);
-  w.submit("small", 1, kMinute, kMinute);
-  w.run(w.now() + kMinute);
+  w.submit("fills the gap", 1, kMinute, kMinute);
+  w.submit("small", 1, 20 * kHour, 20 * kHour);
+  w.run(w.now() + 2 * kMinute);
+  EXPECT_EQ(w.started(), (Names{"running", "fills the gap"}));
   EXPECT_FALSE(w.runs("small"));
   const auto why = w.engine().verdict("small");
   ASSERT_TRUE(why.has_value());
-  EXPECT_EQ(why->reason.code, ReasonCode::kBehindHead);
-  EXPECT_EQ(why->reason.subject, "large");
+  ASSERT_FALSE(why->reason.children.empty()) << to_text(why->reason);
+  EXPECT_EQ(why->reason.children.back().code, ReasonCode::kReserved);
+  EXPECT_EQ(why->reason.children.back().subject, "large");
 }
 
 TEST(OrderInQueue, NonsenseIsRefused) {

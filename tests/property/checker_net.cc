@@ -134,7 +134,8 @@ std::string Checker::check_own_first(const engine::Engine& engine, Coverage& cov
     if (!verdict || verdict->kind != VerdictKind::kBlocked) continue;
     bool other_cause =
         !contains(verdict->reason, ReasonCode::kQuota) && !contains(verdict->reason, ReasonCode::kNodes);
-    for (const ReasonCode code : {ReasonCode::kSearchBudget, ReasonCode::kQuotaKept, ReasonCode::kBehindHead})
+    for (const ReasonCode code :
+         {ReasonCode::kSearchBudget, ReasonCode::kQuotaKept, ReasonCode::kReserved, ReasonCode::kBehindHead})
       other_cause = other_cause || contains(verdict->reason, code);
     if (other_cause) continue;
     const auto own = flavors_within_own(w);

@@ -94,13 +94,13 @@ MUTANTS = [
         ('  if (tried) {\n    try_next(group);',
          '  if (tried && broken("nobody-is-next")) {\n  } else if (tried) {\n    try_next(group);'),
     ]),
-    ('hopeless-bar', 6, 'old work that never can start bars its queue for ever', 'order/pending.cc', [
-        ('    if (c.could_start) l.old.insert(head);',
-         '    if (c.could_start || broken("hopeless-bar")) l.old.insert(head);'),
+    ('reserved-for-ever', 6, 'work sleeps on when the room that was reserved from it is not any more', 'decide_reserve.cc', [
+        ('    if (!same) state_.pending.wake(id);',
+         '    if (!same && !broken("reserved-for-ever")) state_.pending.wake(id);'),
     ]),
     ('line-jumped', 6, 'a strict queue lets others pass its blocked head', 'order/pending.cc', [
-        ('  if (strict) return blocked.empty() ? nullptr : &*blocked.begin();',
-         '  if (strict) return blocked.empty() || broken("line-jumped") ? nullptr : &*blocked.begin();'),
+        ('  return blocked.empty() ? nullptr : &*blocked.begin();',
+         '  return blocked.empty() || broken("line-jumped") ? nullptr : &*blocked.begin();'),
     ]),
     ('quota-told-wrong', 7, 'a reason says that one unit of quota more is left than is',
      'place/placer_notes.cc', [

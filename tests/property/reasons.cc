@@ -51,6 +51,10 @@ class Question {
         ++coverage_["freed BehindHead"];
         return "";
       }
+      if (contains(told, ReasonCode::kReserved)) {
+        ++coverage_["freed Reserved"];
+        return "";
+      }
       if (contains(told, ReasonCode::kQuotaKept)) {
         ++coverage_["freed QuotaKept"];
         return "";

@@ -264,11 +264,6 @@ class Run {
         if (queue != checker_.ledger().queues.end())
           ++coverage_[fmt::format("stopped by {}", enum_name(queue->second.stop))];
       }
-      if (verdict->reason.code == ReasonCode::kBehindHead) {
-        const auto queue = checker_.ledger().queues.find(w.spec.queue);
-        if (queue != checker_.ledger().queues.end() && queue->second.order == QueueOrder::kBestEffort)
-          ++coverage_["barred by old work"];
-      }
       if (w.count(SlotState::kWaiting) > 0 && w.active() == 0 && to_text(verdict->reason).empty()) {
         return fail(fmt::format("{} waits without a reason", uid));
       }

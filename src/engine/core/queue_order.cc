@@ -206,4 +206,62 @@ void State::order_lanes(QueueId queue) {
   pending.set_lanes(queue, lanes.places(capacity));
 }
 
+// ----------------------------------------------------------------------------------------------------------- aged work
+
+// `lacks_room`: of some slot. What waits to grow has room; what holds room that others leave has none yet, and would take it back from
+// whom it let pass if it came to be old only when it is back in line.
+void State::grow_older(WorkloadId id, bool lacks_room) {
+  WorkloadState& w = workloads[id.index()];
+  Progress& p = w.progress;
+  const DurationMs limit = queues[w.queue.index()].spec.ordering.limit();
+  const bool waits = lacks_room && w.running() == 0 && limit > 0;
+  const DurationMs ran = p.run_began > 0 ? std::max<DurationMs>(0, now - p.run_began) : 0;  // not noted yet
+  const TimeMs since = saturating_add(p.waits_since, ran);
+  const auto next = [&] {
+    return waits ? saturating_add(since,
+                                  saturating_mul(limit, std::int64_t{1} << std::min<std::int64_t>(p.age, 62)))
+                 : kEndOfTime;
+  };
+  while (next() <= now) ++p.age;
+  const TimeMs at = next();
+  line_up_aged(id, waits && p.age > 0);
+  if (w.aged_at == at) return;
+  if (w.aged_at != kEndOfTime) ages_.erase({w.aged_at, id});
+  w.aged_at = at;
+  if (at != kEndOfTime) ages_.emplace(at, id);
+}
+
+void State::line_up_aged(WorkloadId id, bool waits) {
+  WorkloadState& w = workloads[id.index()];
+  std::optional<Aged> place;
+  const Ordering& ordering = queues[w.queue.index()].spec.ordering;
+  if (waits) {
+    const std::int64_t key = order_key(ordering, w.progress, w.restart, w.expected, 0, w.progress.since);
+    place = Aged{ordering.priority_first ? -w.priority : 0, -w.progress.age, key, w.came(), w.arrival, id};
+  }
+  if (place == w.aged && (!place || w.aged_in == w.queue)) return;
+  if (w.aged) {
+    QueueState& before = queues[w.aged_in.index()];
+    before.aged.erase(*w.aged);
+    if (before.aged.empty()) aged_queues.erase(w.aged_in);
+  }
+  w.aged = place;
+  w.aged_in = w.queue;
+  if (!place) return;
+  queues[w.queue.index()].aged.insert(*place);
+  aged_queues.insert(w.queue);
+}
+
+void State::grow_old() {
+  while (!ages_.empty() && ages_.begin()->first <= now) {
+    settle(ages_.begin()->second);
+  }
+}
+
+void State::give_turn(WorkloadId id) {
+  workloads[id.index()].progress.old = true;
+  settle(id);
+  changed(id);
+}
+
 }  // namespace berth::engine

@@ -7,12 +7,14 @@
 
 #include "engine/core/bands.h"
 #include "engine/core/empty_cluster.h"
+#include "engine/core/reservations.h"
 #include "engine/place/score.h"
 
 namespace berth::engine {
 
 State::State(EngineConfig engine_config) : config(engine_config) {
   if (config.placement == Placement::kDefault) config.placement = kDefaultPlacement;
+  reservations = std::make_unique<Reservations>();
   nodes.resource("cpu");  // resource 0: NodeTable::cpu()
   queues.emplace_back();  // queue 0: work without a queue; nodes alone decide
   queue_names.intern("");
@@ -314,27 +316,6 @@ void State::settle(WorkloadId id) {
                           claim.free_room_only, w.in_line);
 }
 
-// `lacks_room`: of some slot. What waits to grow has room; what holds room that others leave has none yet, and would take it back from
-// whom it let pass if it came to be old only when it is back in line.
-void State::grow_older(WorkloadId id, bool lacks_room) {
-  WorkloadState& w = workloads[id.index()];
-  Progress& p = w.progress;
-  const DurationMs limit = queues[w.queue.index()].spec.ordering.limit();
-  TimeMs at = kEndOfTime;
-  if (lacks_room && w.running() == 0 && limit > 0 && !p.old) {
-    const DurationMs ran = p.run_began > 0 ? std::max<DurationMs>(0, now - p.run_began) : 0;  // not noted yet
-    at = saturating_add(saturating_add(p.waits_since, ran), limit);
-    if (at <= now) {
-      p.old = true;
-      at = kEndOfTime;
-    }
-  }
-  if (w.old_at == at) return;
-  if (w.old_at != kEndOfTime) ages_.erase({w.old_at, id});
-  w.old_at = at;
-  if (at != kEndOfTime) ages_.emplace(at, id);
-}
-
 // ----------------------------------------------------------------------------------------------------- order in the queue
 
 Pending::Member State::member(const WorkloadState& w, WorkloadId id) const {
@@ -412,30 +393,21 @@ void State::settle_starts() {
   }
 }
 
-// Who started because it was old begins anew in the first level.
+// Work that started after it had waited for the age limit begins anew in the first level.
 void State::promote(WorkloadId id) {
   WorkloadState& w = workloads[id.index()];
   Progress& p = w.progress;
   const OrderBy by = queues[w.queue.index()].spec.ordering.by;
   if (by != OrderBy::kAttained && by != OrderBy::kAttainedLevels) return;
   // With a run whose end was not noted yet, it is promoted when that is.
-  if (!p.old || w.running() == 0 || p.run_began > 0) return;
+  if (p.age == 0 || w.running() == 0 || p.run_began > 0) return;
+  p.age = 0;
   p.old = false;
   p.attained = 0;
   p.since = now;
   p.devices = service_rate(w);
   p.waits_since = now;
   ++p.promotions;
-}
-
-void State::grow_old() {
-  while (!ages_.empty() && ages_.begin()->first <= now) {
-    const WorkloadId id = ages_.begin()->second;
-    workloads[id.index()].progress.old = true;
-    settle(id);
-    if (const ClassId c = workloads[id.index()].pending; c.valid()) pending.wake(c);
-    changed(id);
-  }
 }
 
 // A queue's rules may be others: its workloads line up again, and who may preempt whom is asked again.
@@ -567,6 +539,7 @@ void State::sweep_now() {
       }
     }
   }
+  reservations->each_charge([this](ChargeId charge) { charges.mark(charge); });
   const auto nothing = [](auto) {};
   specs.sweep([&](SpecId) {});
   for (const auto& w : workloads) {
@@ -584,6 +557,7 @@ void State::sweep_now() {
       }
     }
   }
+  reservations->each_charge([this](ChargeId charge) { shapes.mark(charges[charge].shape); });
   charges.sweep(nothing);
   shapes.sweep(nothing);
   structures.sweep(nothing);

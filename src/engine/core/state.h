@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -58,6 +59,17 @@ struct PodSetState {
   std::vector<DemandBand> bands;  // as given; core/bands.h reads them
 };
 
+// A place in the line of those that have waited for the age limit of their queue (order/rank.h).
+struct Aged {
+  std::int64_t minus_priority = 0;  // where priority ranks first
+  std::int64_t minus_age = 0;       // Progress::age
+  std::int64_t key = 0;             // of the queue's ordering
+  TimeMs came = 0;
+  std::uint64_t arrival = 0;
+  WorkloadId workload;
+  auto operator<=>(const Aged&) const = default;
+};
+
 struct WorkloadState {
   bool used = false;
   std::string uid;
@@ -86,10 +98,12 @@ struct WorkloadState {
       0;          // of any of its bands, while it is started: as QueueState::priorities counts it
   Weight weight;  // of the slots that are binding or running
   Progress progress;
-  bool service_noted = false;  // in State::to_note_
-  ClassId pending;             // valid while it is in Pending
-  Pending::Member in_line;     // as it stands there
-  TimeMs old_at = kEndOfTime;  // in State::ages_, while it lacks room in a queue with an age limit
+  bool service_noted = false;   // in State::to_note_
+  ClassId pending;              // valid while it is in Pending
+  Pending::Member in_line;      // as it stands there
+  TimeMs aged_at = kEndOfTime;  // in State::ages_, while it lacks room in a queue with an age limit
+  std::optional<Aged> aged;     // in QueueState::aged of that queue, while it lacks room after that time
+  QueueId aged_in;
   Reason hold_cause;           // while slots are held
   std::int64_t held_band = 0;  // the priority, on top of its own, of the claim that they were held for
   std::uint64_t hold_order = 0;
@@ -149,6 +163,8 @@ struct QueueState {
   std::uint64_t starts = 0;                         // goes up when one starts or grows
   std::map<std::uint64_t, WorkloadId> holders;      // by hold_order
   std::vector<TakenBack> taken_back;                // by each once
+  std::set<Aged> aged;
+  std::optional<Aged> turn;  // of these, whose turn it was at the last look
   Lanes lanes;
   LaneLimits lane_limits;
   // The arrival of the head that may have kept quota when last looked at; 0: none.
@@ -156,6 +172,7 @@ struct QueueState {
 };
 
 class EmptyCluster;
+class Reservations;
 
 class State {
  public:
@@ -202,9 +219,11 @@ class State {
   // Begins a decide(): starts that were told since the last one (SlotUpdate::since) count from then, those that nobody knows, and those
   // that lie in the future, from now. What has run since its start is service that it has attained. O(slots told).
   void settle_starts();
-  // Those who have waited for the age limit of their queue by now go in front, and are tried again.
+  // Takes note of work that has waited for the age limit of its queue by now.
   void grow_old();
-  // When the next one will have; kEndOfTime: none.
+  // Its turn has come (order/rank.h): it goes in front.
+  void give_turn(WorkloadId id);
+  // When the next one will have waited for the age limit; kEndOfTime: none.
   TimeMs next_old() const { return ages_.empty() ? kEndOfTime : ages_.begin()->first; }
   // The workload has been given a hold: its slots are held already.
   void list_hold(WorkloadId id, std::uint64_t order);
@@ -335,6 +354,9 @@ class State {
   }
   void forget_done();
   std::unique_ptr<EmptyCluster> empty;  // made when it is first asked
+  std::unique_ptr<Reservations> reservations;
+
+  std::set<QueueId> aged_queues;  // with aged work
 
   // What was gained since the last decide().
   std::vector<NodeId> gained_nodes;
@@ -344,7 +366,10 @@ class State {
       gained_sides;  // the queues below the roots that gave something back, and those above them
   // The queues whose blocked heads may keep quota, by the root of their tree (decide_keep.cc).
   std::unordered_map<QueueId, std::vector<QueueId>> keepers;
-  std::uint64_t kept_as_of = 0;    // the use_version at which those who are kept out were last looked at
+  std::uint64_t kept_as_of = 0;  // the use_version at which those who are kept out were last looked at
+  // The same of work from which room is reserved: the old heads of queues by their arrivals, and what else counts.
+  std::vector<std::pair<std::uint64_t, std::int64_t>> reserved_for;
+  std::array<std::uint64_t, 4> reserved_as_of{};
   std::set<QueueId> filled_lanes;  // queues with limits of their lanes where more was charged
   bool gained_now = false;         // room that held work may be waiting for
   bool holds_suspect = false;      // a node changed under a hold
@@ -384,6 +409,7 @@ class State {
   Pending::Member member(const WorkloadState& w, WorkloadId id) const;
   void leave_line(WorkloadId id);
   void grow_older(WorkloadId id, bool lacks_room);
+  void line_up_aged(WorkloadId id, bool waits);
   void follow_service(WorkloadId id);
   void tell_start(WorkloadId id, std::size_t set, TimeMs since);
   void apply_rules(QueueId queue);
@@ -420,7 +446,7 @@ class State {
     bool begins = false;        // with this slot its run began
   };
   std::vector<ToldStart> told_starts_;            // since the last decide()
-  std::set<std::pair<TimeMs, WorkloadId>> ages_;  // without room and not old yet: when they will be
+  std::set<std::pair<TimeMs, WorkloadId>> ages_;  // without room and not aged yet: when they will be
   std::unordered_map<std::string, std::uint32_t> pair_index_;
   std::unordered_map<std::string, WorkloadId> workload_index_;
   std::vector<WorkloadId> free_workloads_;

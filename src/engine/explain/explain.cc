@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "engine/core/reservations.h"
 #include "engine/explain/room.h"
 #include "engine/place/placer.h"
 
@@ -52,9 +53,15 @@ Verdict explain(State& state, WorkloadId id) {
   const WorkloadState& w = state.workloads[id.index()];
   const bool parked = w.active && w.held() == 0 && w.pending.valid() && state.pending.at(w.pending).parked;
   if (parked && is_of_room(verdict.reason)) {
+    // What is reserved from it is no room for it.
+    const std::size_t mark = state.mark();
+    for (const std::uint64_t number : state.pending.at(w.pending).why.reserved) {
+      if (const Reservation* r = state.reservations->find(number)) charge_reserved(state, *r, +1);
+    }
     RoomNow now(state, id);
     now.renew(verdict.reason);
     now.say_enough(verdict.reason);
+    state.rollback(mark);
   }
   name_sets(state, w, verdict.reason);
   return verdict;

@@ -19,8 +19,8 @@ void Pending::set_rules(QueueId queue, bool strict, bool priority_first, bool ju
 }
 
 const Head* Pending::Line::bar() const {
-  if (strict) return blocked.empty() ? nullptr : &*blocked.begin();
-  return old.empty() ? nullptr : &*old.begin();
+  if (!strict) return nullptr;
+  return blocked.empty() ? nullptr : &*blocked.begin();
 }
 
 Head Pending::head_of(ClassId id, const Member& member) const {
@@ -50,6 +50,7 @@ void Pending::set_lanes(QueueId queue, std::vector<std::uint32_t> places) {
   const std::set<ClassId> all = line(queue).classes;
   for (const ClassId id : all) unlink(id);
   line(queue).lanes = std::move(places);
+  ++lane_changes_;
   for (const ClassId id : all) link(id);
   show(queue);
   for (const ClassId id : all) {
@@ -71,7 +72,9 @@ void Pending::link(ClassId id) {
     l.blocked.insert(head);
     if (head.young) return;
     old_.insert(id);
-    if (c.could_start) l.old.insert(head);
+    if (!c.could_start) return;
+    l.old.insert(head);
+    old_queues_.insert(c.queue);
   }
 }
 
@@ -87,7 +90,7 @@ void Pending::unlink(ClassId id) {
   if (c.group.valid()) groups_[c.group.index()].asleep.erase(head);
   l.blocked.erase(head);
   if (!head.young) {
-    l.old.erase(head);
+    if (l.old.erase(head) > 0 && l.old.empty()) old_queues_.erase(c.queue);
     old_.erase(id);
   }
 }
@@ -188,7 +191,7 @@ void Pending::remove(ClassId id, const Member& member) {
 void Pending::forget(ClassId id) {
   Class& c = classes_[id.index()];
   forget_time(id);
-  if (!c.why.kept.empty()) kept_out_.erase(id);
+  if (c.why.kept_out()) kept_out_.erase(id);
   if (!c.group.valid()) return sleepers_.unlist(id, c.queue, c.why);
   Group& group = groups_[c.group.index()];
   c.group = GroupId();
@@ -208,7 +211,7 @@ void Pending::park(ClassId id, Parked why) {
   c.why = std::move(why);
   c.group = group_of(c.why);
   if (c.why.wake_at != kEndOfTime) due_.emplace(c.why.wake_at, id);
-  if (!c.why.kept.empty()) kept_out_.insert(id);
+  if (c.why.kept_out()) kept_out_.insert(id);
   link(id);
   if (!c.group.valid()) {
     sleepers_.list(id, c.queue, c.why);
@@ -366,8 +369,6 @@ void Pending::set_could_start(ClassId id, bool could_start, std::uint64_t versio
   unlink(id);
   c.could_start = could_start;
   link(id);
-  show(c.queue);
-  pass_on(c.queue);
 }
 
 void Pending::wake_all() {
@@ -390,6 +391,12 @@ WorkloadId Pending::blocked_by(ClassId id) const {
   const Head* bar = lines_[c.queue.index()].bar();
   if (bar == nullptr || c.members.empty() || bar->id == id || head_of(id) < *bar) return {};
   return classes_[bar->id.index()].members.begin()->workload;
+}
+
+ClassId Pending::old_head(QueueId queue) const {
+  const Line& l = lines_[queue.index()];
+  const Head& first = *l.old.begin();
+  return l.strict && *l.blocked.begin() != first ? ClassId() : first.id;
 }
 
 std::vector<ClassId> Pending::in_line(QueueId queue) const {

@@ -7,8 +7,8 @@
 // surplus that may grow, by whether it is old (rank.h), by the key of the queue's ordering, by creation and arrival; or with
 // priority after the key. Members of a class stand in the same order. Across queues as the tree of queues says (tournament.h). A
 // queue whose first workload would run on borrowed quota can be put off until those have been tried whose quota is nearer: what is
-// lent out only now would be reclaimed at once. In a strict queue nothing behind the first blocked workload is tried; in any queue
-// nothing behind a blocked one that is old and could start on an empty cluster: the others would bar their queue for ever.
+// lent out only now would be reclaimed at once. In a strict queue nothing behind the first blocked workload is tried. In any queue
+// the first blocked one that is old, and could start on an empty cluster, reserves room (core/reservations.h).
 //
 // Groups (Parked::group): of parked classes of which one that cannot start shows that none behind it can, only the first is
 // listed with what may unblock it (sleepers.h), and woken by that: it tries for all of them. When it has been parked in its
@@ -117,7 +117,15 @@ class Pending {
     const auto& asleep = groups_[group.index()].asleep;
     for (auto it = asleep.upper_bound(head_of(id)); it != asleep.end(); ++it) f(at(it->id));
   }
-  // The parked classes from which others keep quota.
+  // The queues in which a blocked class is old, and could start if nothing else were there.
+  const std::set<QueueId>& old_queues() const { return old_queues_; }
+  // The first of these in one of those queues; none: it is strict, and another one bars it.
+  ClassId old_head(QueueId queue) const;
+  // Whether `a` stands in front of `b`, of the same queue.
+  bool in_front(ClassId a, ClassId b) const { return head_of(a) < head_of(b); }
+  // Goes up when the lanes of a queue change places.
+  std::uint64_t lane_changes() const { return lane_changes_; }
+  // The parked classes from which others keep quota or room.
   const std::set<ClassId>& kept_out() const { return kept_out_; }
   // The blocked classes whose first member is old.
   const std::set<ClassId>& old() const { return old_; }
@@ -137,7 +145,7 @@ class Pending {
   }
   // Whether the first member of `a` stands in front of that of `b`, of whatever queues, by themselves: without the shares of the queues.
   bool stands_before(ClassId a, ClassId b) const { return across(a) < across(b); }
-  // Says of a class whether it could start if nothing else were there. Only then it bars others when it is old.
+  // Says of a class whether it could start if nothing else were there. Only then it reserves room when it is old.
   void set_could_start(ClassId id, bool could_start, std::uint64_t version);
   std::size_t size() const { return size_; }
   // The workload that blocks this class in its queue; none if it is not blocked so.
@@ -203,6 +211,8 @@ class Pending {
   std::set<ClassId> trying_across_;  // who tries for a group of several queues
   std::set<ClassId> old_;
   std::set<ClassId> kept_out_;
+  std::set<QueueId> old_queues_;
+  std::uint64_t lane_changes_ = 0;
   std::set<std::pair<TimeMs, ClassId>> due_;  // of the parked classes that have a time to wake at
   std::size_t size_ = 0;
 };

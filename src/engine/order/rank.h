@@ -1,13 +1,20 @@
 // Where a workload stands in the line of its queue: pure functions of its progress and the queue's ordering
 // (model/ordering.h; what each ordering is for: docs/policies.md).
 //
-// A line has two parts: the old ones, who have waited (all their time without room together) for the queue's age limit, by
-// creation; behind them all others by their key, then creation. Bound that this gives: once a workload is old, only work of
-// higher priority and older work can start in front of it in its queue, and nothing may slip past it, so it starts as soon
-// as those, and what runs, have ended or been preempted. Old work stays old; only by attained service its start makes it
-// young again, with nothing attained (the promotion of Tiresias). It then keeps its seat, against old work too, until it has
-// attained the first level, and with each further promotion twice as much as with the one before: otherwise two of them would
-// take turns at every age limit, and work longer than that, which loses what it did, would never end.
+// Work that has waited (all its time without room together) for the queue's age limit is aged. The aged ones of a queue take turns,
+// one at a time: by priority (where that ranks first), then by age, in steps that double (Progress::age), then by their key. The
+// one whose turn it is, is old. It stands in front of all others of its priority, and has room reserved for it
+// (core/reservations.h), until it starts. Then the next one's turn comes. So the order of the queue is kept for all but one. If all
+// aged ones went in front, a queue with more work than room would be first in, first out; and if the oldest always came first, one
+// that runs for days would keep all others of its size from their turns.
+//
+// Bound that this gives: before the turn of an aged workload come only those of higher priority, and those that have waited for
+// more than half as long. Those are finitely many, so its turn comes. Then it starts as soon as what runs in its room has ended.
+//
+// Old work stays old; only by attained service its start makes it young again, with nothing attained (the promotion of Tiresias).
+// It then keeps its seat, against old work too, until it has attained the first level, and with each further promotion twice as
+// much as with the one before: otherwise two of them would take turns at every age limit, and work longer than that, which loses
+// what it did, would never end.
 //
 // Source of the two-dimensional levels: Gu et al., "Tiresias", NSDI 2019; of the remaining time: Schrage 1968.
 #pragma once
@@ -32,7 +39,9 @@ struct Progress {
   TimeMs waits_since =
       0;                 // its creation, later by the time that it ran: now - waits_since is all its waiting
   TimeMs run_began = 0;  // of a run whose end was not taken note of yet; 0: none
-  bool old = false;      // has waited for the age limit
+  // How often it has waited for the age limit: 0 not yet, 1 once, 2 twice as long, 3 four times as long, and so on.
+  std::int64_t age = 0;
+  bool old = false;             // and its turn came: it stands in front of those that are not old
   std::int64_t promotions = 0;  // starts out of old age that made it young again
 };
 

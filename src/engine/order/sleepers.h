@@ -53,6 +53,9 @@ struct Parked {
   bool across_queues = false;  // the group's classes are of several queues; all of a group say the same
   Asked asked;                 // where it may keep quota from others, at the head of a strict queue
   std::vector<KeptBy> kept;    // from it, by others
+  std::vector<std::uint64_t>
+      reserved;  // the plans for old work (core/reservations.h) beside which it finds no room
+  bool kept_out() const { return !kept.empty() || !reserved.empty(); }
 };
 
 class Sleepers {

@@ -15,6 +15,11 @@ bool is_old(const Ordering& ordering, const WorkloadState& w) {
   return w.progress.old && ordering.limit() > 0;
 }
 
+// The same of work that runs: whether it started in its turn does not matter, its next turn would come at once.
+bool was_aged(const Ordering& ordering, const WorkloadState& v) {
+  return v.progress.age > 0 && ordering.limit() > 0;
+}
+
 // Was promoted, and has not attained yet what that is worth.
 bool keeps_seat(const Ordering& ordering, const WorkloadState& v, TimeMs now) {
   return v.started > 0 && attained_service(v.progress, now) < seat(ordering, v.progress);
@@ -87,7 +92,7 @@ bool stands_behind(const State& state, const InLine& its_place, const InLine& pl
   if (ordering.priority_first && its_place.priority != place.priority)
     return its_place.priority < place.priority;
   const bool newer = is_newer(v, w);
-  const bool v_old = is_old(ordering, v);
+  const bool v_old = was_aged(ordering, v);
   const bool w_old = is_old(ordering, w);
   if (v_old || w_old) return w_old && (v_old ? newer : !keeps_seat(ordering, v, state.now));
   const std::int64_t mine = key_of(ordering, w, state.now);
@@ -113,7 +118,7 @@ TimeMs stands_behind_at(const State& state, const InLine& its_place, const InLin
   const Ordering& ordering = ordering_of(state, w);
   const TimeMs now = state.now;
   if (ordering.priority_first && its_place.priority != place.priority) return kEndOfTime;
-  if (is_old(ordering, v) || v.started == 0) return kEndOfTime;
+  if (was_aged(ordering, v) || v.started == 0) return kEndOfTime;
   if (is_old(ordering, w)) {
     return keeps_seat(ordering, v, now) ? attains_at(state, v, seat(ordering, v.progress)) : kEndOfTime;
   }
@@ -159,7 +164,7 @@ TimeMs stands_behind_at(const State& state, const InLine& its_place, const InLin
 
 std::int64_t standing(const State& state, const WorkloadState& v) {
   const Ordering& ordering = ordering_of(state, v);
-  if (is_old(ordering, v)) return kInt64Min;
+  if (was_aged(ordering, v)) return kInt64Min;
   return ordering.by == OrderBy::kCreation ? v.created : key_of(ordering, v, state.now);
 }
 

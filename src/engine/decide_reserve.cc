@@ -1,0 +1,157 @@
+// Room for old work: whoever has waited for the age limit of its queue, and is blocked, has a reservation on the nodes or the
+// domain where it can be whole soonest (core/reservations.h). Others start beside it.
+//
+//   which     the first old one of each queue that could start if nothing else were there (core/empty_cluster.h). In a strict
+//             queue, which its first blocked workload bars anyway, that one
+//   from      work of its queue that stands behind it. Work of other queues whose quota comes from as far up the tree, and that
+//             stands behind it across queues, shares left aside; and whatever borrows from farther up. So work within its own
+//             quota never waits for old work that would borrow, and higher priority waits for nothing
+//             What is known to end before the room is expected to be free starts in it all the same (backfill)
+//   how       as things are, work may start, or hold room, where the nodes and the quota are enough for it and for all that is
+//             reserved from it. Room that runs out of others adds up until the old work is whole. Work that would find room
+//             but for a reservation takes nothing from others: nothing yields for what is reserved
+//
+// "Goes before" is an order, so of several old heads one waits for none of the others: no two of them wait for each other.
+// Cost: nothing where no workload is old and blocked. Otherwise, for each attempt, O(old heads); for what finds room, charges for
+// each slot that is reserved from it, and where it does not stand beside that, one more search for places.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "engine/decide.h"
+
+namespace berth::engine {
+
+void Decider::give_turns() {
+  const std::set<QueueId> all = state_.aged_queues;
+  for (const QueueId queue : all) give_turn(queue);
+}
+
+// Its turn lasts until it starts, or holds room. A turn is no good to work that lacks pods, waits for its own lane, or could not
+// start if nothing else were there: it passes. Identical work shares its answer.
+void Decider::give_turn(QueueId queue) {
+  QueueState& q = state_.queues[queue.index()];
+  if (q.spec.stop != StopPolicy::kNone || !q.exists || !q.trouble.empty()) return;
+  const auto takes_turn = [&](WorkloadId id) {
+    const WorkloadState& w = state_.workloads[id.index()];
+    if (w.held() > 0 || !w.pending.valid()) return false;
+    const Pending::Class& c = state_.pending.at(w.pending);
+    if (!c.parked) return true;
+    if (c.why.in_line && c.could_start_version != state_.place_version) ask_empty(w.pending);
+    return c.why.in_line && c.could_start;
+  };
+  if (q.turn) {
+    const WorkloadState& w = state_.workloads[q.turn->workload.index()];
+    const bool waits = w.aged && w.aged_in == queue && w.arrival == q.turn->arrival;
+    if (waits && takes_turn(q.turn->workload)) return;
+  }
+  q.turn.reset();
+  for (const Aged& place : q.aged) {
+    if (!takes_turn(place.workload)) continue;
+    q.turn = place;
+    break;
+  }
+  if (!q.turn || state_.workloads[q.turn->workload.index()].progress.old) return;
+  const WorkloadId id = q.turn->workload;
+  state_.give_turn(id);
+  state_.pending.wake(state_.workloads[id.index()].pending);
+}
+
+// The old heads of all queues, in the order in which they go before each other.
+std::vector<Decider::OldHead> Decider::old_heads() {
+  std::vector<OldHead> out;
+  const Pending& pending = state_.pending;
+  for (const QueueId queue : pending.old_queues()) {
+    const ClassId head = pending.old_head(queue);
+    if (!head.valid()) continue;
+    const WorkloadId first = pending.at(head).members.begin()->workload;
+    out.push_back({head, first, borrowing_height(state_.workloads[first.index()])});
+  }
+  std::sort(out.begin(), out.end(), [&](const OldHead& a, const OldHead& b) {
+    return a.height != b.height ? a.height < b.height : pending.stands_before(a.head, b.head);
+  });
+  return out;
+}
+
+// Their reservations, each planned beside those before it.
+std::vector<const Reservation*> Decider::reservations_of(const std::vector<OldHead>& heads) {
+  std::vector<const Reservation*> out;
+  for (const OldHead& old : heads) {
+    const Reservation* r = state_.reservations->standing(state_, old.workload, out);
+    if (r == nullptr) r = &state_.reservations->plan(state_, old.workload, out);
+    if (!r->placed.empty()) out.push_back(r);
+  }
+  return out;
+}
+
+std::vector<const Reservation*> Decider::reserved_before(ClassId id, std::int64_t height) {
+  const Pending& pending = state_.pending;
+  if (pending.old_queues().empty()) return {};
+  std::vector<OldHead> heads = old_heads();
+  const QueueId mine = pending.at(id).queue;
+  std::erase_if(heads, [&](const OldHead& old) {
+    if (old.head == id) return true;
+    if (pending.at(old.head).queue == mine) return !pending.in_front(old.head, id);
+    return old.height != height ? old.height > height : !pending.stands_before(old.head, id);
+  });
+  std::vector<const Reservation*> out = reservations_of(heads);
+  const WorkloadState& w = state_.workloads[pending.at(id).members.begin()->workload.index()];
+  std::erase_if(out, [&](const Reservation* r) { return known_end(state_, w) <= r->at; });
+  return out;
+}
+
+// In the trial.
+void Decider::charge_reserved(int sign) {
+  for (const Reservation* reservation : reserved_) engine::charge_reserved(state_, *reservation, sign);
+}
+
+// With the slot and all that is reserved charged: is its node, each device of it, and what its queue and lane have, enough?
+bool Decider::fits_as_charged(const WorkloadState& w, const PlacedSlot& slot, Mode mode) const {
+  bool ok = true;
+  if (!state_.nodes.is_opaque(slot.node)) {
+    for (const auto& a : state_.shape_of(slot.charge).amounts)
+      ok = ok && state_.nodes.account(slot.node, a.resource).free(mode) >= 0;
+    const auto& record = state_.nodes.record(slot.node);
+    for (std::uint64_t rest = slot.devices; rest != 0; rest &= rest - 1)
+      ok = ok && record.devices[static_cast<std::size_t>(std::countr_zero(rest))].account.free(mode) >= 0;
+  }
+  for (const QuotaItem& item : state_.charges[slot.charge].quota)
+    ok = ok && (item.amount == 0 || state_.lane_room(w, item.pair, mode) >= 0);
+  return ok;
+}
+
+// Those that found no room beside what was reserved, and from which less is reserved now: the old work started, is gone, stands
+// behind them by now, or has its room elsewhere.
+void Decider::wake_reserved() {
+  const Pending& pending = state_.pending;
+  std::vector<std::pair<std::uint64_t, std::int64_t>> heads;  // arrivals, and how many pods wait
+  std::vector<std::uint64_t> arrivals;
+  for (const QueueId queue : pending.old_queues()) {
+    const ClassId head = pending.old_head(queue);
+    if (!head.valid()) continue;
+    const Pending::Member& first = *pending.at(head).members.begin();
+    heads.emplace_back(first.arrival, state_.workloads[first.workload.index()].waiting());
+    arrivals.push_back(first.arrival);
+  }
+  std::sort(arrivals.begin(), arrivals.end());
+  state_.reservations->keep_only(arrivals);
+  const std::array<std::uint64_t, 4> as_of{state_.use_version, state_.place_version, pending.lane_changes(),
+                                           state_.reservations->plans()};
+  if (heads == state_.reserved_for && as_of == state_.reserved_as_of) return;
+  state_.reserved_for = std::move(heads);
+  state_.reserved_as_of = as_of;
+  const std::set<ClassId> all = pending.kept_out();
+  for (const ClassId id : all) {
+    const std::vector<std::uint64_t>& before = pending.at(id).why.reserved;
+    if (before.empty()) continue;
+    const WorkloadState& w = state_.workloads[pending.at(id).members.begin()->workload.index()];
+    const auto now = reserved_before(id, borrowing_height(w));
+    const bool same = std::all_of(before.begin(), before.end(), [&](std::uint64_t number) {
+      return std::any_of(now.begin(), now.end(), [&](const Reservation* r) { return r->number == number; });
+    });
+    if (!same) state_.pending.wake(id);
+  }
+}
+
+}  // namespace berth::engine
