@@ -37,6 +37,8 @@ class Decider {
   // The aged work of each queue takes turns (decide_reserve.cc).
   void give_turns();
   void give_turn(QueueId queue);
+  bool takes_turn(WorkloadId id);
+  bool has_turn(const QueueState& q);
   // What was charged to lanes with limits put those who wait in them beyond these: they bar nobody any more. True: somebody
   // is awake for it.
   bool let_pass();

@@ -28,24 +28,28 @@ void Decider::give_turns() {
   for (const QueueId queue : all) give_turn(queue);
 }
 
+bool Decider::takes_turn(WorkloadId id) {
+  const WorkloadState& w = state_.workloads[id.index()];
+  if (w.held() > 0 || !w.pending.valid()) return false;
+  const Pending::Class& c = state_.pending.at(w.pending);
+  if (!c.parked) return true;
+  if (c.why.in_line && c.could_start_version != state_.place_version) ask_empty(w.pending);
+  return c.why.in_line && c.could_start;
+}
+
+bool Decider::has_turn(const QueueState& q) {
+  if (!q.turn || q.spec.stop != StopPolicy::kNone || !q.exists || !q.trouble.empty()) return false;
+  const WorkloadState& w = state_.workloads[q.turn->workload.index()];
+  const bool waits = w.aged && w.arrival == q.turn->arrival && &state_.queues[w.aged_in.index()] == &q;
+  return waits && takes_turn(q.turn->workload);
+}
+
 // Its turn lasts until it starts, or holds room. A turn is no good to work that lacks pods, waits for its own lane, or could not
 // start if nothing else were there: it passes. Identical work shares its answer.
 void Decider::give_turn(QueueId queue) {
   QueueState& q = state_.queues[queue.index()];
   if (q.spec.stop != StopPolicy::kNone || !q.exists || !q.trouble.empty()) return;
-  const auto takes_turn = [&](WorkloadId id) {
-    const WorkloadState& w = state_.workloads[id.index()];
-    if (w.held() > 0 || !w.pending.valid()) return false;
-    const Pending::Class& c = state_.pending.at(w.pending);
-    if (!c.parked) return true;
-    if (c.why.in_line && c.could_start_version != state_.place_version) ask_empty(w.pending);
-    return c.why.in_line && c.could_start;
-  };
-  if (q.turn) {
-    const WorkloadState& w = state_.workloads[q.turn->workload.index()];
-    const bool waits = w.aged && w.aged_in == queue && w.arrival == q.turn->arrival;
-    if (waits && takes_turn(q.turn->workload)) return;
-  }
+  if (has_turn(q)) return;
   q.turn.reset();
   for (const Aged& place : q.aged) {
     if (!takes_turn(place.workload)) continue;
@@ -58,18 +62,21 @@ void Decider::give_turn(QueueId queue) {
   state_.pending.wake(state_.workloads[id.index()].pending);
 }
 
-// The old heads of all queues, in the order in which they go before each other.
+// The workloads that have a turn, in the order in which they go before each other, be they tried already or not. Of a strict
+// queue, which its head bars anyway, only the head.
 std::vector<Decider::OldHead> Decider::old_heads() {
   std::vector<OldHead> out;
-  const Pending& pending = state_.pending;
-  for (const QueueId queue : pending.old_queues()) {
-    const ClassId head = pending.old_head(queue);
-    if (!head.valid()) continue;
-    const WorkloadId first = pending.at(head).members.begin()->workload;
-    out.push_back({head, first, borrowing_height(state_.workloads[first.index()])});
+  const std::set<QueueId> all = state_.aged_queues;
+  for (const QueueId queue : all) {
+    const QueueState& q = state_.queues[queue.index()];
+    if (!has_turn(q)) continue;
+    const WorkloadId id = q.turn->workload;
+    const WorkloadState& w = state_.workloads[id.index()];
+    if (q.spec.order == QueueOrder::kStrict && head_of(queue) != w.pending) continue;
+    out.push_back({w.pending, id, borrowing_height(w)});
   }
   std::sort(out.begin(), out.end(), [&](const OldHead& a, const OldHead& b) {
-    return a.height != b.height ? a.height < b.height : pending.stands_before(a.head, b.head);
+    return a.height != b.height ? a.height < b.height : state_.pending.stands_before(a.head, b.head);
   });
   return out;
 }
@@ -86,8 +93,8 @@ std::vector<const Reservation*> Decider::reservations_of(const std::vector<OldHe
 }
 
 std::vector<const Reservation*> Decider::reserved_before(ClassId id, std::int64_t height) {
+  if (state_.aged_queues.empty()) return {};
   const Pending& pending = state_.pending;
-  if (pending.old_queues().empty()) return {};
   std::vector<OldHead> heads = old_heads();
   const QueueId mine = pending.at(id).queue;
   std::erase_if(heads, [&](const OldHead& old) {
@@ -127,12 +134,10 @@ void Decider::wake_reserved() {
   const Pending& pending = state_.pending;
   std::vector<std::pair<std::uint64_t, std::int64_t>> heads;  // arrivals, and how many pods wait
   std::vector<std::uint64_t> arrivals;
-  for (const QueueId queue : pending.old_queues()) {
-    const ClassId head = pending.old_head(queue);
-    if (!head.valid()) continue;
-    const Pending::Member& first = *pending.at(head).members.begin();
-    heads.emplace_back(first.arrival, state_.workloads[first.workload.index()].waiting());
-    arrivals.push_back(first.arrival);
+  for (const OldHead& old : old_heads()) {
+    const WorkloadState& w = state_.workloads[old.workload.index()];
+    heads.emplace_back(w.arrival, w.waiting());
+    arrivals.push_back(w.arrival);
   }
   std::sort(arrivals.begin(), arrivals.end());
   state_.reservations->keep_only(arrivals);

@@ -72,9 +72,7 @@ void Pending::link(ClassId id) {
     l.blocked.insert(head);
     if (head.young) return;
     old_.insert(id);
-    if (!c.could_start) return;
-    l.old.insert(head);
-    old_queues_.insert(c.queue);
+    if (c.could_start) l.old.insert(head);
   }
 }
 
@@ -90,7 +88,7 @@ void Pending::unlink(ClassId id) {
   if (c.group.valid()) groups_[c.group.index()].asleep.erase(head);
   l.blocked.erase(head);
   if (!head.young) {
-    if (l.old.erase(head) > 0 && l.old.empty()) old_queues_.erase(c.queue);
+    l.old.erase(head);
     old_.erase(id);
   }
 }
@@ -391,12 +389,6 @@ WorkloadId Pending::blocked_by(ClassId id) const {
   const Head* bar = lines_[c.queue.index()].bar();
   if (bar == nullptr || c.members.empty() || bar->id == id || head_of(id) < *bar) return {};
   return classes_[bar->id.index()].members.begin()->workload;
-}
-
-ClassId Pending::old_head(QueueId queue) const {
-  const Line& l = lines_[queue.index()];
-  const Head& first = *l.old.begin();
-  return l.strict && *l.blocked.begin() != first ? ClassId() : first.id;
 }
 
 std::vector<ClassId> Pending::in_line(QueueId queue) const {

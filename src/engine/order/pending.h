@@ -117,10 +117,6 @@ class Pending {
     const auto& asleep = groups_[group.index()].asleep;
     for (auto it = asleep.upper_bound(head_of(id)); it != asleep.end(); ++it) f(at(it->id));
   }
-  // The queues in which a blocked class is old, and could start if nothing else were there.
-  const std::set<QueueId>& old_queues() const { return old_queues_; }
-  // The first of these in one of those queues; none: it is strict, and another one bars it.
-  ClassId old_head(QueueId queue) const;
   // Whether `a` stands in front of `b`, of the same queue.
   bool in_front(ClassId a, ClassId b) const { return head_of(a) < head_of(b); }
   // Goes up when the lanes of a queue change places.
@@ -211,7 +207,6 @@ class Pending {
   std::set<ClassId> trying_across_;  // who tries for a group of several queues
   std::set<ClassId> old_;
   std::set<ClassId> kept_out_;
-  std::set<QueueId> old_queues_;
   std::uint64_t lane_changes_ = 0;
   std::set<std::pair<TimeMs, ClassId>> due_;  // of the parked classes that have a time to wake at
   std::size_t size_ = 0;
