@@ -14,9 +14,9 @@ using namespace test;
 constexpr DurationMs kLimit = kHour;
 constexpr TimeMs kOld = 2 * kLimit;
 
-struct World {
+struct OldWorld {
   Engine e;
-  World() { ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}})); }
+  OldWorld() { ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}})); }
 
   void nodes(std::initializer_list<std::pair<const char*, int>> all) {
     for (const auto& [name, gpus] : all) ok(e.apply(gpu_node(name, gpus)));
@@ -53,7 +53,7 @@ struct World {
 };
 
 // Two nodes of 8 GPUs, each half full; an old workload wants a whole one.
-struct TwoNodes : World {
+struct TwoNodes : OldWorld {
   TwoNodes(DurationMs on_n1, DurationMs on_n2, std::int64_t quota = 100) {
     queue("q", quota);
     nodes({{"n1", 8}});
@@ -96,7 +96,7 @@ TEST(Reservations, OthersStartBesideTheNodeThatIsFreeSoonest) {
 }
 
 TEST(Reservations, WithoutKnownRunTimesTheYoungestIsTakenToEndFirst) {
-  World w;
+  OldWorld w;
   w.queue("q", 100);
   w.nodes({{"n1", 8}});
   w.submit("long", 1, 4, 1);
@@ -114,7 +114,7 @@ TEST(Reservations, WithoutKnownRunTimesTheYoungestIsTakenToEndFirst) {
 }
 
 TEST(Reservations, AGangHasItsNodesOneAfterTheOther) {
-  World w;
+  OldWorld w;
   w.queue("q", 100);
   w.nodes({{"n1", 8}, {"n2", 8}, {"n3", 8}});
   for (int i = 0; i < 3; ++i) w.submit("run" + std::to_string(i), 1, 8, 1 + i, (4 + i) * kHour);
@@ -143,7 +143,7 @@ TEST(Reservations, AGangHasItsNodesOneAfterTheOther) {
 }
 
 TEST(Reservations, WhatIsLeftOfANodeIsForOthers) {
-  World w;
+  OldWorld w;
   w.queue("q", 100);
   w.nodes({{"n1", 8}});
   w.submit("running", 1, 6, 1, 5 * kHour);
@@ -175,7 +175,7 @@ TEST(Reservations, HigherPriorityTakesTheRoomAllTheSame) {
 
 TEST(Reservations, WorkOfOtherQueuesStartsBesideItToo) {
   for (const bool borrows : {false, true}) {
-    World w;
+    OldWorld w;
     ok(w.e.apply(cohort("all")));
     w.queue("q", borrows ? 0 : 6, "all");
     w.queue("other", 100, "all", false);
@@ -221,7 +221,7 @@ TEST(Reservations, MoveWhenTheirNodeIsLost) {
 }
 
 TEST(Reservations, NothingYieldsForRoomThatIsReserved) {
-  World w;
+  OldWorld w;
   w.queue("q", 100, "", true, {WithinQueue::kLowerPriority});
   w.nodes({{"n1", 8}});
   w.submit("high", 1, 4, 1, {}, 5);
@@ -238,7 +238,7 @@ TEST(Reservations, NothingYieldsForRoomThatIsReserved) {
 }
 
 TEST(Reservations, OfQuotaAddUpToo) {
-  World w;
+  OldWorld w;
   w.queue("q", 8);
   w.nodes({{"n1", 16}});
   w.submit("a", 1, 3, 1);
@@ -262,7 +262,7 @@ TEST(Reservations, OfQuotaAddUpToo) {
 
 // A stream of small work that never ends would keep a gang out for ever.
 TEST(Reservations, AStreamOfSmallWorkEndsForAGang) {
-  World w;
+  OldWorld w;
   w.queue("q", 1000);
   w.nodes({{"n1", 8}, {"n2", 8}, {"n3", 8}, {"n4", 8}});
   std::vector<std::pair<TimeMs, std::string>> ends;
