@@ -78,7 +78,7 @@ class Decider {
   std::vector<OldHead> old_heads();
   std::vector<const Reservation*> reservations_of(const std::vector<OldHead>& heads);
   std::vector<const Reservation*> reserved_before(ClassId id, std::int64_t height);
-  bool fits_as_charged(const WorkloadState& w, const PlacedSlot& slot, Mode mode) const;
+  bool room_as_charged(ChargeId charge, NodeId node, std::uint64_t devices, Mode mode) const;
   void charge_reserved(int sign);
   void wake_reserved();
   // What blocked heads of strict queues keep from others (decide_keep.cc).

@@ -163,8 +163,13 @@ bool Decider::stands_beside_kept(const WorkloadState& w, std::span<const PlacedS
                                   {}});
   }
   const bool beside_reserved =
-      reserved_.empty() || std::all_of(placed.begin(), placed.end(),
-                                       [&](const PlacedSlot& p) { return fits_as_charged(w, p, mode); });
+      reserved_.empty() || std::all_of(placed.begin(), placed.end(), [&](const PlacedSlot& p) {
+        if (!room_as_charged(p.charge, p.node, p.devices, mode)) return false;
+        const auto& items = state_.charges[p.charge].quota;
+        return std::all_of(items.begin(), items.end(), [&](const QuotaItem& i) {
+          return i.amount == 0 || state_.lane_room(w, i.pair, mode) >= 0;
+        });
+      });
   state_.rollback(mark);
   charge_kept(-1);
   return short_beside_kept_.empty() && beside_reserved;

@@ -15,7 +15,6 @@
 // Cost: nothing where nothing borrows. Otherwise, for work that could be within its own quota, one search for places; and where that
 // finds none O(log n) of them, for the n starts on borrowed quota.
 #include <algorithm>
-#include <bit>
 #include <optional>
 #include <utility>
 
@@ -197,14 +196,7 @@ bool Decider::begun_fits(WorkloadId id) const {
   bool ok = true;
   for (const auto& [s, i] : begun_.at(id.value).slots) {
     const Slot& slot = v.sets[s].slots[i];
-    for (const auto& a : state_.shape_of(slot.charge).amounts)
-      ok = ok && (state_.nodes.is_opaque(slot.node) ||
-                  state_.nodes.account(slot.node, a.resource).free(Mode::kStart) >= 0);
-    const auto& record = state_.nodes.record(slot.node);
-    for (std::uint64_t rest = slot.devices; rest != 0; rest &= rest - 1) {
-      const auto& device = record.devices[static_cast<std::size_t>(std::countr_zero(rest))];
-      ok = ok && device.account.free(Mode::kStart) >= 0;
-    }
+    ok = ok && room_as_charged(slot.charge, slot.node, slot.devices, Mode::kStart);
     for (const QuotaItem& item : state_.charges[slot.charge].quota) {
       for (QueueId at = v.queue; ok && item.amount > 0 && at.valid(); at = state_.quota.parent(at)) {
         ok = state_.quota.available(at, item.pair, kAfter) >= 0 &&

@@ -249,7 +249,7 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
   if (!told) {
     for (const auto& member : c.members) state_.changed(member.workload);
   }
-  // Who is old reserves room, unless it never can start.
+  // Old work reserves room, unless it never can start.
   if (why.in_line && !c.members.begin()->young && c.could_start_version != state_.place_version)
     ask_empty(class_id);
   state_.pending.park(class_id, std::move(why));

@@ -1,8 +1,8 @@
-// Room for old work: whoever has waited for the age limit of its queue, and is blocked, has a reservation on the nodes or the
-// domain where it can be whole soonest (core/reservations.h). Others start beside it.
+// Room for old work: a workload that has waited for the age limit of its queue, and has its turn (order/rank.h), has a
+// reservation on the nodes or the domain where it can be whole soonest (core/reservations.h). Others start beside it.
 //
-//   which     the first old one of each queue that could start if nothing else were there (core/empty_cluster.h). In a strict
-//             queue, which its first blocked workload bars anyway, that one
+//   which     of each queue the workload that has its turn, be it tried already or not. In a strict queue, which its head bars
+//             anyway, only the head
 //   from      work of its queue that stands behind it. Work of other queues whose quota comes from as far up the tree, and that
 //             stands behind it across queues, shares left aside; and whatever borrows from farther up. So work within its own
 //             quota never waits for old work that would borrow, and higher priority waits for nothing
@@ -22,6 +22,14 @@
 #include "engine/decide.h"
 
 namespace berth::engine {
+namespace {
+
+// A queue that is stopped or misconfigured starts nothing, so that none of its work has a turn.
+bool gives_turns(const QueueState& q) {
+  return q.exists && q.trouble.empty() && q.spec.stop == StopPolicy::kNone;
+}
+
+}  // namespace
 
 void Decider::give_turns() {
   const std::set<QueueId> all = state_.aged_queues;
@@ -38,7 +46,7 @@ bool Decider::takes_turn(WorkloadId id) {
 }
 
 bool Decider::has_turn(const QueueState& q) {
-  if (!q.turn || q.spec.stop != StopPolicy::kNone || !q.exists || !q.trouble.empty()) return false;
+  if (!q.turn || !gives_turns(q)) return false;
   const WorkloadState& w = state_.workloads[q.turn->workload.index()];
   const bool waits = w.aged && w.arrival == q.turn->arrival && &state_.queues[w.aged_in.index()] == &q;
   return waits && takes_turn(q.turn->workload);
@@ -48,8 +56,7 @@ bool Decider::has_turn(const QueueState& q) {
 // start if nothing else were there: it passes. Identical work shares its answer.
 void Decider::give_turn(QueueId queue) {
   QueueState& q = state_.queues[queue.index()];
-  if (q.spec.stop != StopPolicy::kNone || !q.exists || !q.trouble.empty()) return;
-  if (has_turn(q)) return;
+  if (!gives_turns(q) || has_turn(q)) return;
   q.turn.reset();
   for (const Aged& place : q.aged) {
     if (!takes_turn(place.workload)) continue;
@@ -113,18 +120,16 @@ void Decider::charge_reserved(int sign) {
   for (const Reservation* reservation : reserved_) engine::charge_reserved(state_, *reservation, sign);
 }
 
-// With the slot and all that is reserved charged: is its node, each device of it, and what its queue and lane have, enough?
-bool Decider::fits_as_charged(const WorkloadState& w, const PlacedSlot& slot, Mode mode) const {
-  bool ok = true;
-  if (!state_.nodes.is_opaque(slot.node)) {
-    for (const auto& a : state_.shape_of(slot.charge).amounts)
-      ok = ok && state_.nodes.account(slot.node, a.resource).free(mode) >= 0;
-    const auto& record = state_.nodes.record(slot.node);
-    for (std::uint64_t rest = slot.devices; rest != 0; rest &= rest - 1)
-      ok = ok && record.devices[static_cast<std::size_t>(std::countr_zero(rest))].account.free(mode) >= 0;
-  }
-  for (const QuotaItem& item : state_.charges[slot.charge].quota)
-    ok = ok && (item.amount == 0 || state_.lane_room(w, item.pair, mode) >= 0);
+// With the slot charged, and whatever else is: is its node, and each device of it, enough?
+bool Decider::room_as_charged(ChargeId charge, NodeId node, std::uint64_t devices, Mode mode) const {
+  if (state_.nodes.is_opaque(node)) return true;
+  const auto& amounts = state_.shape_of(charge).amounts;
+  bool ok = std::all_of(amounts.begin(), amounts.end(), [&](const ShapeAmount& a) {
+    return state_.nodes.account(node, a.resource).free(mode) >= 0;
+  });
+  const auto& record = state_.nodes.record(node);
+  for (std::uint64_t rest = devices; rest != 0; rest &= rest - 1)
+    ok = ok && record.devices[static_cast<std::size_t>(std::countr_zero(rest))].account.free(mode) >= 0;
   return ok;
 }
 

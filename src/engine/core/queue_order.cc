@@ -208,8 +208,8 @@ void State::order_lanes(QueueId queue) {
 
 // ----------------------------------------------------------------------------------------------------------- aged work
 
-// `lacks_room`: of some slot. What waits to grow has room; what holds room that others leave has none yet, and would take it back from
-// whom it let pass if it came to be old only when it is back in line.
+// `lacks_room`: of some slot. What waits to grow has room; what holds room that others leave has none yet. If it aged only when it
+// is back in line, it would take the room back from the work that it let pass.
 void State::grow_older(WorkloadId id, bool lacks_room) {
   WorkloadState& w = workloads[id.index()];
   Progress& p = w.progress;

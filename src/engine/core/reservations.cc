@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "engine/preempt/yield.h"
 
 namespace berth::engine {
 namespace {
@@ -39,19 +40,9 @@ std::vector<Ending> endings(const State& state) {
   return out;
 }
 
-// Takes the slots of a workload away: those that run, and those that are held for it.
+// Frees the room of a workload: the slots that run, and those that are held for it.
 void take_away(State& state, WorkloadId id) {
-  const WorkloadState& w = state.workloads[id.index()];
-  for (const PodSetState& set : w.sets) {
-    if (set.active + set.held == 0) continue;
-    for (const Slot& slot : set.slots) {
-      if (slot.state == SlotState::kBinding || slot.state == SlotState::kRunning) {
-        state.try_charge(w, slot.charge, slot.node, slot.devices, kBothPlanes, -1);
-      } else if (slot.state == SlotState::kHeld) {
-        state.try_charge(w, slot.charge, slot.node, slot.devices, kAfterBit, -1);
-      }
-    }
-  }
+  for (const bool holder : {false, true}) free_room(state, {id, YieldCause::kWithinQueue, holder}, -1);
 }
 
 // Its places, with the first `gone` of those that end taken away. Nothing stays charged but the others.
