@@ -10,7 +10,7 @@
 // there again after `confirm_after`. Places that are kept for pods which are still to come have no pods: queues of such work are
 // compared when they have come.
 //
-// A Workload loses its owner when that is deleted with --cascade=orphan, or when somebody edits it; the garbage collector leaves it
+// A Workload loses its owner when that is deleted with --cascade=orphan, or when it is edited; the garbage collector leaves it
 // then. One that says that it is Berth's, has no owner, and has been so for `stale_after` is deleted. Where its work is still there,
 // it gets another one.
 //
