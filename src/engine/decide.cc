@@ -281,8 +281,7 @@ void Decider::place_awaited() {
   }
 }
 
-void Decider::attempt(ClassId class_id) {
-  const WorkloadId id = state_.pending.at(class_id).members.begin()->workload;
+void Decider::attempt_once(ClassId class_id, WorkloadId id) {
   const WorkloadState& w = state_.workloads[id.index()];
   ++state_.stats.attempts;
   kept_.clear();
@@ -372,6 +371,7 @@ void Decider::attempt(ClassId class_id) {
     return found;
   };
   auto plan = beside_kept(w, steps, look_for_victims);
+  if (plan && take_back(*plan)) return;
   if (plan && stands_beside_kept(w, plan->placed, Mode::kPlan)) {
     state_.keep();
     return hold(id, *plan);
@@ -464,12 +464,13 @@ void Decider::hold(WorkloadId id, const VictimPlan& plan) {
       note_loss(state_, victim.workload, id, victim.why);
       release_hold(victim.workload, {ReasonCode::kHoldOvertaken, uid, "", 0, 0, 0, {}}, kAfterBit);
     } else {
-      end_victim(victim, id);
+      note_loss(state_, victim.workload, id, victim.why);
+      evict(victim.workload, {victim.why, uid, "", 0, 0, 0, {}}, uid, victim.cost, kAfterBit,
+            victim.whole ? SlotNames() : victim.slots);
       if (other_queue) ++state_.stats.reclaims;
     }
   }
-  cancel_behind();
-  const bool some_yield = out_.size() > decided;  // and not only what had not started yet
+  const bool some_yield = out_.size() > decided;
   if (some_yield) settle_begun();
   WorkloadState& w = state_.workloads[id.index()];
   for (const auto& victim : plan.victims) {

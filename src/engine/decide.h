@@ -44,6 +44,7 @@ class Decider {
   bool let_pass();
   void ask_empty(ClassId id);
   void attempt(ClassId id);
+  void attempt_once(ClassId class_id, WorkloadId id);
   // The class lacked nothing but room when it was parked, and there still is too little in all: the reason gets the numbers
   // of now.
   bool lacks_room(ClassId id);
@@ -145,7 +146,7 @@ class Decider {
   void cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed);
   void cancel_behind();
   void settle_begun();
-  void end_victim(const VictimPlan::Victim& victim, WorkloadId to);
+  bool take_back(const VictimPlan& plan);
   std::vector<Decision> net();
   // True: it started within its own queue's quota, in room of what started on borrowed quota.
   bool take_from_borrowers(WorkloadId id, std::int64_t& steps);
@@ -173,6 +174,7 @@ class Decider {
   std::vector<Reason> short_beside_kept_;     // of which it lacks some because of that
   std::vector<const Reservation*> reserved_;  // for old work that goes before what is being attempted
   bool beside_failed_ = false;  // in this attempt it found room, and none beside what is kept and reserved
+  std::int64_t took_back_ = 0;  // starts that this attempt has taken back
   ClassId attempted_;
   std::int64_t attempted_height_ = 0;
   std::unordered_map<std::uint32_t, std::size_t>

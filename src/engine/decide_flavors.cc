@@ -71,6 +71,7 @@ bool Decider::try_flavors(WorkloadId id, std::int64_t& steps) {
     return found;
   };
   const auto decide = [&](const Found& found) {
+    if (take_back(found.plan)) return true;  // the search begins anew
     state_.keep();
     if (found.starts) {
       start(id, found.plan.placed);

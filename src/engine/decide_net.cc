@@ -1,6 +1,7 @@
 // What one decide() decides is net. A start that was not announced yet is taken back, not evicted:
 //
-//   victims    Work that started in this decide(), and has to yield in it, has not started.
+//   victims    Work that started in this decide(), and has to yield in it, has not started. The search begins anew without it: a
+//              queue that would borrow by that start only has nothing to give back.
 //   own quota  Work that has room for its least within its own queue's quota, and finds none, gets it from what started or grew in
 //              this decide() on borrowed quota, whatever the policies say: it would have gone first if it had been looked at
 //              first. So what is within its own quota goes before what borrows over the whole round, and not only among the
@@ -115,22 +116,40 @@ void Decider::settle_begun() {
   borrowers_.clear();
 }
 
-// The room of a victim is free on the after plane. What started in this decide() did not; the rest ends.
-void Decider::end_victim(const VictimPlan::Victim& victim, WorkloadId to) {
-  const WorkloadState& w = state_.workloads[victim.workload.index()];
-  const std::string uid = state_.workloads[to.index()].uid;
-  if (begun_.count(victim.workload.value) == 0) {
-    note_loss(state_, victim.workload, to, victim.why);
-    return evict(victim.workload, {victim.why, uid, "", 0, 0, 0, {}}, uid, victim.cost, kAfterBit,
-                 victim.whole ? SlotNames() : victim.slots);
+// Starts that were taken back for it give it room, and no rights: the search begins anew without them. A workload takes back in one
+// attempt of a decide() only.
+void Decider::attempt(ClassId class_id) {
+  const WorkloadId id = state_.pending.at(class_id).members.begin()->workload;
+  took_back_ = 0;
+  std::int64_t before = 0;
+  do {
+    before = took_back_;
+    attempt_once(class_id, id);
+  } while (took_back_ > before && state_.pending.at(class_id).members.begin()->workload == id);
+  if (std::exchange(took_back_, 0) > 0) state_.note_done(id, State::kYielded);
+}
+
+// Of these victims, what started in this decide() did not. False: none did, and the trial stands.
+bool Decider::take_back(const VictimPlan& plan) {
+  const auto started_now = [&](const VictimPlan::Victim& v) {
+    return !v.holder && begun_.count(v.workload.value) > 0;
+  };
+  if (std::none_of(plan.victims.begin(), plan.victims.end(), started_now)) return false;
+  state_.rollback(0);
+  for (const VictimPlan::Victim& victim : plan.victims) {
+    if (!started_now(victim)) continue;
+    SlotNames back = victim.slots;
+    if (victim.whole) {
+      back.clear();
+      const WorkloadState& v = state_.workloads[victim.workload.index()];
+      for (std::uint32_t s = 0; s < v.sets.size(); ++s)
+        each_active(v.sets[s], [&](const Slot&, std::uint32_t i, std::int64_t) { back.emplace_back(s, i); });
+    }
+    cancel(victim.workload, back, 0);
+    ++took_back_;
   }
-  SlotNames ending = victim.slots;
-  if (victim.whole) {
-    ending.clear();
-    for (std::uint32_t s = 0; s < w.sets.size(); ++s)
-      each_active(w.sets[s], [&](const Slot&, std::uint32_t i, std::int64_t) { ending.emplace_back(s, i); });
-  }
-  cancel(victim.workload, ending, kAfterBit);
+  cancel_behind();
+  return true;
 }
 
 // Decisions of which nothing is left are none.

@@ -169,6 +169,8 @@ bool lacks(const Reason& reason, std::string_view resource, std::string_view fla
 
 void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch* search, TimeMs more_at) {
   Pending::Class& c = state_.pending.at(class_id);
+  if (took_back_ > 0)
+    more_at = std::min(more_at, state_.now + 1);  // from then on those yield that start anew
   Parked why;
   why.by_quota = failure.by_quota;
   why.by_nodes = failure.by_nodes;

@@ -156,10 +156,12 @@ std::optional<VictimPlan> Decider::quota_plan(WorkloadId id, const FlavorChooser
   return plan;
 }
 
-// Gives it a hold with these victims, whose room is freed for all of it. False: it has to wait all the same.
+// Gives it a hold with these victims, whose room is freed for all of it. False: it has to wait all the same. True, too,
+// where some of them started in this decide(), and were taken back.
 bool Decider::hold_quota(WorkloadId id, std::span<const ChargeId> charges,
                          std::span<const std::int64_t> counts, VictimPlan plan) {
   const WorkloadState& w = state_.workloads[id.index()];
+  if (take_back(plan)) return true;  // the search begins anew
   for (const VictimPlan::Victim& v : plan.victims)
     free_room(state_, {v.workload, YieldCause::kWithinQueue, v.holder}, -1);
   std::int64_t steps = state_.config.search_steps;
