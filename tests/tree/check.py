@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks of the tree itself. usage: check.py CHECK ROOT [--berth PROGRAM]
+"""Checks of the tree itself. usage: check.py CHECK ROOT [--berth PROGRAM] [--write] [--show PATH]
 
   layers    a room includes headers of rooms below it only, and links what it includes (CMakeLists.txt)
   numbers   no floating point, clock, thread, file or hash-map header in engine/ and model/
@@ -11,6 +11,8 @@
   rights    the guide's table of rights is that of the roles in deploy/berth.yaml
   entries   the guide's table of what is read of one object is that of dialect/bounds.h
   fields    the guide for Kueue says of each field of Kueue's schemas that ship what Berth does with it
+  prose     sentences that are not plain English become fewer, folder by folder (prose.py; --write lowers its table,
+            --show PATH prints the sentences of the files whose paths begin so)
   format    sources are laid out as .clang-format says (clang-format-16)
   commands  every `berth ...` shown in README.md and docs/ exists, with its flags (needs --berth)
 
@@ -22,6 +24,8 @@ import re
 import shutil
 import subprocess
 import sys
+
+import prose
 
 # Room -> the rooms that it may include. The order of the house is docs/architecture.md; where a room may see less than
 # all that is below it, the reason stands beside.
@@ -455,7 +459,7 @@ def check_commands(root, found, berth):
 CHECKS = {
     "layers": check_layers, "numbers": check_numbers, "size": check_size, "marks": check_marks, "shell": check_shell,
     "bounds": check_bounds, "links": check_links, "fields": check_fields, "rights": check_rights,
-    "entries": check_entries, "format": check_format, "commands": check_commands,
+    "entries": check_entries, "prose": None, "format": check_format, "commands": check_commands,
 }
 
 
@@ -464,12 +468,16 @@ def main():
     parser.add_argument("check", choices=CHECKS)
     parser.add_argument("root")
     parser.add_argument("--berth")
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--show")
     args = parser.parse_args()
     found = Findings()
     if args.check == "commands":
         if not args.berth:
             parser.error("commands needs --berth PROGRAM")
         check_commands(args.root, found, args.berth)
+    elif args.check == "prose":
+        prose.check(args.root, found, files(args.root), read, args.write, args.show)
     else:
         CHECKS[args.check](args.root, found)
     for line in found:

@@ -76,6 +76,23 @@ class Tree(unittest.TestCase):
         self.finds("numbers", {"src/engine/engine.cc": "int a;\ndouble b;\n"}, "src/engine/engine.cc:2: floating point")
         self.finds("numbers", {"src/model/node.h": "#include <chrono>\n"}, "src/model/node.h:1: <chrono>")
 
+    def test_prose(self):
+        table = "tests/tree/prose_counts.txt"
+        self.assertEqual(self.run_check("prose")[0], 0)
+        long = " ".join(["word"] * 26) + "."
+        self.finds("prose", {"src/engine/a.h": "// A workload\n// who waits.\n"}, "src/engine: 1 of 'words', 0 may be")
+        self.finds("prose", {"src/engine/deeper/a.h": "int a;  // What it is.\n"}, "src/engine: 1 of 'openers', 0 may be")
+        self.finds("prose", {"tests/engine/a.cc": f"// Short.\n// {long}\n"}, "tests/engine: 1 of 'long', 0 may be")
+        self.finds("prose", {"src/engine/a.cc": 'auto s = "nobody " /* parts */ "knows why";\n'}, "src/engine: 1 of 'words'")
+        self.finds("prose", {"docs/a.md": f"# A\n## The `part`\n- a\n- b. Nor c.\n{long}\n"}, "docs: 1 of 'openers'")
+        self.finds("prose", {table: "src/engine 0 1 0\n"}, "src/engine: 'openers' fell from 1 to 0")
+        for held in ({"src/engine/a.h": "// nobody.\n", table: "# a\nfolder a b c\nsrc/engine 1 0 0\n"},
+                     {"src/engine/a.cc": "auto s = \"nobody\"; f('\"'); // a\nint nobody;\n"},  # no text, no comment
+                     {"tests/engine/a.cc": 'f("nobody knows why");\n'},
+                     {"docs/a.md": "# A\n## The `part`\n## What it is\nWhat is it? It is `nobody`.\n```\nwho\n```\n"}):
+            code, out = self.run_check("prose", held)
+            self.assertEqual(code, 0, out)
+
     def test_size(self):
         self.finds("size", {"src/base/long.cc": "\n" * 700}, "src/base/long.cc:700:")
         self.assertEqual(self.run_check("size", {"src/base/long.cc": "\n" * 699})[0], 0)
