@@ -48,9 +48,9 @@ Status add_object(const text::Document& document, const text::Node& node,
   const text::Node* name = node.find("kind");
   if (version == nullptr || !version->is_scalar())
     return bad(node,
-               fmt::format("apiVersion: must be there, for example \"v1\"{}", almost(node, "apiVersion")));
+               fmt::format("apiVersion: is required, for example \"v1\"{}", almost(node, "apiVersion")));
   if (name == nullptr || !name->is_scalar())
-    return bad(node, fmt::format("kind: must be there, for example \"Pod\"{}", almost(node, "kind")));
+    return bad(node, fmt::format("kind: is required, for example \"Pod\"{}", almost(node, "kind")));
   if (name->text().ends_with("List") && node.find("items") != nullptr) {
     if (depth > 3) return bad(node, "lists inside lists inside lists");
     if (!node.find("items")->is_sequence()) return bad(*node.find("items"), "items: must be a list");

@@ -118,8 +118,7 @@ int run_simulate(const SimulateArguments& arguments, std::ostream& out, std::ost
 
 void register_simulate(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<SimulateArguments>();
-  CLI::App* command =
-      app.add_subcommand("simulate", "run a trace through the engine and report what came out");
+  CLI::App* command = app.add_subcommand("simulate", "run a trace through the engine and report the results");
   command->add_option("SCENARIO", arguments->scenarios,
                       "scenario files, YAML (examples/, docs/simulator.md), or one experiment file");
   command->add_option("--out", arguments->out, "folder for report.html, JSON and CSV files");
@@ -164,9 +163,9 @@ void register_simulate(CLI::App& app, int& exit_code) {
       "Keys are those of the scenario file: policy.placement, cluster[0].count, "
       "queues[0].children[*].order.\n"
       "Exit codes: 0 done, 1 an expectation of a scenario is not met, 2 wrong input (nothing is written; of\n"
-      "several runs, those that went through are), 3 a defect of Berth. What is on standard output is the "
-      "same\n"
-      "for equal runs, whatever --jobs says.");
+      "several runs, those that went through are), 3 a defect of Berth. Equal runs print the same on "
+      "standard\n"
+      "output, whatever --jobs says.");
   command->callback([arguments, &exit_code] {
     exit_code = run_simulate(*arguments, std::cout, std::cerr, isatty(STDERR_FILENO) != 0);
   });

@@ -124,14 +124,12 @@ void Growth::choose_flavors(const std::string& name) {
     for (const auto& amount : branch.object->amounts) {
       branch.named.insert(amount.resource);
       if (branch.own_flavors && amount.flavor.empty()) {
-        wrong(
-            branch,
-            fmt::format("its amount of {} belongs to no flavor, but it, or a queue above it, names flavors: "
-                        "say it in one of `flavors`",
-                        amount.resource));
+        wrong(branch, fmt::format("its amount of {} has no flavor, but this queue or one above it names "
+                                  "flavors: move it into one of `flavors`",
+                                  amount.resource));
       }
       if (amount.per_user && !branch.children.empty()) {
-        wrong(branch, "perUser is for queues that take work, and it has queues below it: say it in those");
+        wrong(branch, "perUser works on queues without children only: set it on the queues below");
       }
       if (amount.limit && amount.guaranteed > *amount.limit) {
         wrong(branch, fmt::format("it is guaranteed {} of {}, more than its limit of {}",

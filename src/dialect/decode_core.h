@@ -81,7 +81,7 @@ Meta read_meta(FieldReader<V>& f, const V& object, Kind kind, bool whole_labels)
     m.generate_name = f.string(meta, "generateName");
     if (m.generate_name.empty()) {
       f.error(meta.present() ? meta : object, meta.present() ? "name" : "metadata",
-              meta.present() ? "must be there (or generateName)" : "name must be there (or generateName)");
+              meta.present() ? "is required (or generateName)" : "name is required (or generateName)");
     }
   }
   if (is_namespaced(kind)) {
@@ -427,7 +427,7 @@ Pod read_pod(FieldReader<V>& f, const V& object) {
     pod.meta.annotations.erase(devices);  // it changes with the bind, and no mark does
   }
   const V spec = f.map(object, "spec");
-  if (!spec.present()) f.error(object, "spec", "must be there");
+  if (!spec.present()) f.error(object, "spec", "is required");
   const V status = f.map(object, "status");
   pod.phase = f.choice(status, "phase", kPhases, PodPhase::kPending);
   f.list(status, "conditions", [&](const V& c) {
@@ -537,7 +537,7 @@ Job read_job(FieldReader<V>& f, const V& object) {
   Job job;
   job.meta = read_meta(f, object, Kind::kJob, false);
   const V spec = f.map(object, "spec");
-  if (!spec.present()) f.error(object, "spec", "must be there");
+  if (!spec.present()) f.error(object, "spec", "is required");
   job.parallelism = f.integer(spec, "parallelism", 1, 0, 1'000'000);
   if (spec.find("completions").present()) job.completions = f.integer(spec, "completions", 1, 0, 100'000'000);
   job.suspend = f.boolean(spec, "suspend", false);
@@ -557,7 +557,7 @@ Job read_job(FieldReader<V>& f, const V& object) {
   const V pod_spec = f.map(pod_template, "spec");
   if (!pod_spec.present())
     f.error(pod_template.present() ? pod_template : spec, pod_template.present() ? "spec" : "template",
-            "must be there");
+            "is required");
   job.spec = read_pod_spec(f, pod_spec, V(), job.template_meta, &job.needs);
   job.elastic = job.meta.annotation(kKueueElastic) == "true";
   read_partial(job);

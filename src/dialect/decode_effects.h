@@ -30,7 +30,7 @@ LimitRange read_limit_range(FieldReader<V>& f, const V& object) {
   out.meta = read_meta(f, object, Kind::kLimitRange, false);
   f.list(f.map(object, "spec"), "limits", [&](const V& item) {
     const std::string_view type = f.string(item, "type");
-    if (type.empty()) f.error(item, "type", "must be there: Container, Pod or another");
+    if (type.empty()) f.error(item, "type", "is required: Container, Pod or another");
     LimitRange::Limit limit;
     limit.of_pods = type == "Pod";
     if (!limit.of_pods && type != "Container") return;

@@ -17,7 +17,7 @@ ProvisioningRequestConfig read_provisioning_config(FieldReader<V>& f, const V& o
   const V spec = f.map(object, "spec");
   out.provisioning_class = f.string(spec, "provisioningClassName");
   if (out.provisioning_class.empty())
-    f.error(spec.present() ? spec : object, "provisioningClassName", "must be there");
+    f.error(spec.present() ? spec : object, "provisioningClassName", "is required");
   out.parameters = f.labels(spec, "parameters");
   out.managed = f.strings(spec, "managedResources");
   const V retries = f.map(spec, "retryStrategy");

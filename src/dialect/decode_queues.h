@@ -45,7 +45,7 @@ void read_quotas(FieldReader<V>& f, const V& spec, bool lends_its_own, std::vect
     f.list(item, "flavors", [&](const V& flavor) {
       const std::string name(f.string(flavor, "name"));
       if (name.empty()) f.error(flavor, "name", "a flavor must have a name");
-      if (!flavors_seen.insert(name).second) wrong(fmt::format("flavor {} stands in two places", name));
+      if (!flavors_seen.insert(name).second) wrong(fmt::format("flavor {} appears twice", name));
       group.flavors.push_back(name);
       std::set<std::string, std::less<>> listed;
       f.list(flavor, "resources", [&](const V& r) {
@@ -69,7 +69,7 @@ void read_quotas(FieldReader<V>& f, const V& spec, bool lends_its_own, std::vect
           return *amount;
         };
         if (quota.resource.empty()) f.error(r, "name", "a resource must have a name");
-        if (!r.find("nominalQuota").present()) f.error(r, "nominalQuota", "must be there");
+        if (!r.find("nominalQuota").present()) f.error(r, "nominalQuota", "is required");
         quota.nominal = limit("nominalQuota").value_or(0);
         quota.borrowing_limit = limit("borrowingLimit");
         quota.lending_limit = limit("lendingLimit");
@@ -182,7 +182,7 @@ LocalQueue read_local_queue(FieldReader<V>& f, const V& object) {
   out.meta = read_meta(f, object, Kind::kLocalQueue, false);
   const V spec = f.map(object, "spec");
   out.cluster_queue = f.string(spec, "clusterQueue");
-  if (out.cluster_queue.empty()) f.error(spec.present() ? spec : object, "clusterQueue", "must be there");
+  if (out.cluster_queue.empty()) f.error(spec.present() ? spec : object, "clusterQueue", "is required");
   out.stop = f.choice(spec, "stopPolicy", kStopPolicies, StopPolicy::kNone);
   out.weight = read_weight(f, spec);
   // v1beta1 calls it fairSharing.admissionFairSharingStatus too.
@@ -204,7 +204,7 @@ AdmissionCheck read_admission_check(FieldReader<V>& f, const V& object) {
   out.meta = read_meta(f, object, Kind::kAdmissionCheck, false);
   const V spec = f.map(object, "spec");
   out.controller = f.string(spec, "controllerName");
-  if (out.controller.empty()) f.error(spec.present() ? spec : object, "controllerName", "must be there");
+  if (out.controller.empty()) f.error(spec.present() ? spec : object, "controllerName", "is required");
   const V parameters = f.map(spec, "parameters");
   if (f.string(parameters, "kind") == enum_name(Kind::kProvisioningRequestConfig) &&
       f.string(parameters, "apiGroup") == kKueueGroup)
@@ -240,7 +240,7 @@ TopologyObject read_topology(FieldReader<V>& f, const V& object) {
   for (std::size_t i = 0; i < out.levels.size(); ++i) {
     const bool repeated = std::find(out.levels.begin(), out.levels.begin() + static_cast<std::ptrdiff_t>(i),
                                     out.levels[i]) != out.levels.begin() + static_cast<std::ptrdiff_t>(i);
-    if (repeated) f.error(spec, "levels", fmt::format("level {} stands twice", out.levels[i]));
+    if (repeated) f.error(spec, "levels", fmt::format("level {} appears twice", out.levels[i]));
     if (out.levels[i].empty()) f.error(spec, "levels", "a level must have a nodeLabel");
     if (out.levels[i] == kHostname && i + 1 != out.levels.size()) {
       f.error(spec, "levels", fmt::format("{} may only be the last level", kHostname));

@@ -103,7 +103,7 @@ BerthQueue read_berth_queue(FieldReader<V>& f, const V& object) {
     const std::string name(f.string(flavor, "name"));
     if (name.empty()) f.error(flavor, "name", "a flavor must have a name");
     if (std::find(out.flavors.begin(), out.flavors.end(), name) != out.flavors.end())
-      f.error(flavor, "name", fmt::format("flavor {} stands twice", name));
+      f.error(flavor, "name", fmt::format("flavor {} appears twice", name));
     out.flavors.push_back(name);
     read_amounts(f, flavor, name, out);
   });
@@ -150,7 +150,7 @@ VolcanoQueue read_volcano_queue(FieldReader<V>& f, const V& object) {
   if (!state.empty() && state != "Open") out.stop = StopPolicy::kHold;
   if (spec.find("affinity").present()) {
     out.problem =
-        "spec.affinity (groups of nodes) is not carried out: use a berth.dev Queue with flavors instead";
+        "spec.affinity (groups of nodes) is not supported: use a berth.dev Queue with flavors instead";
   }
   return out;
 }

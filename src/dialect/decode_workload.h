@@ -92,7 +92,7 @@ KueueWorkload read_workload(FieldReader<V>& f, const V& object) {
   KueueWorkload out;
   out.meta = read_meta(f, object, Kind::kWorkload, false);
   const V spec = f.map(object, "spec");
-  if (!spec.present()) f.error(object, "spec", "must be there");
+  if (!spec.present()) f.error(object, "spec", "is required");
   out.queue = f.string(spec, "queueName");
   out.active = f.boolean(spec, "active", true);
   if (spec.find("priority").present()) {
@@ -125,7 +125,7 @@ KueueWorkload read_workload(FieldReader<V>& f, const V& object) {
     const V pod_spec = f.map(pod_template, "spec");
     if (!pod_spec.present())
       f.error(pod_template.present() ? pod_template : item, pod_template.present() ? "spec" : "template",
-              "must be there");
+              "is required");
     Meta meta;
     meta.ns = out.meta.ns;
     meta.labels = read_marks(f, f.map(pod_template, "metadata"), "labels");

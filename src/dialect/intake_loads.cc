@@ -17,7 +17,7 @@ Reason invalid(std::string detail) {
 
 std::string too_many_places(std::int64_t pods) {
   return fmt::format(
-      "it asks for {} pods, and Berth keeps at most {} places in a namespace for pods that are not there yet",
+      "it asks for {} pods, but Berth reserves at most {} slots per namespace for pods that do not exist yet",
       pods, PlaceBudget::kMost);
 }
 
@@ -258,8 +258,7 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
     case GangKind::kSized: {
       load.size = size_of_group(load, load.sizes.rbegin()->first);
       if (load.sizes.begin()->first == 0) {
-        out.blocked =
-            invalid(fmt::format("{} must be there with an integer from 1 to 1000000", load.size_key));
+        out.blocked = invalid(fmt::format("{} is required: an integer from 1 to 1000000", load.size_key));
       } else if (load.too_many) {
         out.blocked = invalid(too_many_places(load.sizes.begin()->first));
       } else if (load.sizes.size() > 1) {
@@ -370,8 +369,8 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
         if (at == kNoIx || pods[at].repelled_by.empty() || out.blocked) continue;
         out.blocked = Reason{};
         out.blocked->code = ReasonCode::kUnsupported;
-        out.blocked->detail = fmt::format("the required pod anti-affinity of {}, which runs, concerns it",
-                                          pods[at].repelled_by);
+        out.blocked->detail =
+            fmt::format("it matches the required pod anti-affinity of {}, which runs", pods[at].repelled_by);
       }
     }
   }

@@ -245,7 +245,7 @@ void Intake::Impl::use_prebuilt(Load& load, std::string_view name, Settings& set
   };
   // What has its own already keeps it.
   if (!reads_prebuilt() && load.prebuilt == nullptr)
-    return wait("is not looked at, since Berth keeps no Workload objects here");
+    return wait("is ignored, because Berth keeps no Workload objects here");
   const auto it = prebuilt.find(load.prebuilt_key);
   // A slice whose successor is there may go before its Job names that.
   if (it == prebuilt.end() && load.prebuilt != nullptr && may_grow(load) &&
@@ -259,10 +259,10 @@ void Intake::Impl::use_prebuilt(Load& load, std::string_view name, Settings& set
   if (const auto owner = claimed.find(load.prebuilt_key); owner != claimed.end() && owner->second != load.uid)
     return wait("is another's");
   if (!object->meta.controller.kind.empty() && object->meta.controller.uid != load.uid)
-    return wait(fmt::format("is that of {} {}", object->meta.controller.kind, object->meta.controller.name));
+    return wait(fmt::format("belongs to {} {}", object->meta.controller.kind, object->meta.controller.name));
   if (object->finished && load.prebuilt == nullptr) return wait("is finished");
   if (key_of(load.ns, object->queue) != (settings.lane.empty() ? settings.queue : settings.lane))
-    return wait(fmt::format("is in LocalQueue {}, and it is in another", object->queue));
+    return wait(fmt::format("is in LocalQueue {}, but the work is in another", object->queue));
   std::vector<std::size_t> sets;
   if (load.kind == GangKind::kJob || (load.prebuilt == nullptr && is_whole(load))) {
     if (const std::string other = difference(load, *object, sets); !other.empty()) {
@@ -271,7 +271,7 @@ void Intake::Impl::use_prebuilt(Load& load, std::string_view name, Settings& set
       over->finished = true;
       it->second = std::move(over);
       unsettled_prebuilt.insert(load.prebuilt_key);
-      return wait("asks for something else: " + other);
+      return wait("does not match: " + other);
     }
     claim(load, load.prebuilt_key, object, std::move(sets));
   }
@@ -293,19 +293,19 @@ std::string Intake::Impl::difference(const Load& load, const KueueWorkload& obje
     const bool shrinks =
         job.elastic && load.prebuilt != nullptr && (job.asked() < set.count || job.asked() <= load.bound);
     if (set.count != job.asked() && !shrinks)
-      return fmt::format("it has {} pods, and the Job {}", set.count, job.asked());
+      return fmt::format("it has {} pods, the Job has {}", set.count, job.asked());
     if (load.prebuilt != nullptr) return {};  // what admission wrote into the template since is no difference
     if (set.min_count.value_or(set.count) != job.least_pods.value_or(job.asked()))
-      return "the least number of pods is another";
+      return "the minimum number of pods differs";
     if (object.most_seconds != seconds_of(job.meta.mark(kKueueMaxSeconds)))
-      return "the maximum execution time is another";
+      return "the maximum execution time differs";
     if (amended_keys(job).empty() &&
         (!(set.spec.pod == *record->written) || !same_needs(set.needs, job.needs)))
-      return "the pod template is another";
+      return "the pod template differs";
     return {};
   }
   if (object.pod_sets.size() != load.roles.size())
-    return fmt::format("it has {} pod sets, and there are {}", object.pod_sets.size(), load.roles.size());
+    return fmt::format("it has {} pod sets, the work has {}", object.pod_sets.size(), load.roles.size());
   std::vector<bool> used(object.pod_sets.size(), false);
   for (const auto& role : load.roles) {
     std::size_t found = used.size();
@@ -314,7 +314,8 @@ std::string Intake::Impl::difference(const Load& load, const KueueWorkload& obje
       if (used[s] || set.count != static_cast<std::int64_t>(role.slots.size())) continue;
       if (suits(*role.shape, taken(set.spec, set.needs.get(), set.marks, false).pod)) found = s;
     }
-    if (found == used.size()) return fmt::format("no pod set of it is for {} such pods", role.slots.size());
+    if (found == used.size())
+      return fmt::format("none of its pod sets matches {} such pods", role.slots.size());
     used[found] = true;
     sets.push_back(found);
   }

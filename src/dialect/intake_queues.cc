@@ -141,8 +141,7 @@ void Intake::Impl::resolve_queue(const Load& load, std::string_view key, const s
       r.code = ReasonCode::kQueueDisabled;
       r.subject = name;
       r.detail =
-          fmt::format("namespace {} is a tenant's ({}): it reaches a ClusterQueue by its LocalQueues only",
-                      load.ns, kTenant);
+          fmt::format("namespace {} belongs to a tenant ({}): it can use LocalQueues only", load.ns, kTenant);
       settings.blocked = std::move(r);
     }
   } else if (key == kVolcanoQueueName) {
@@ -155,10 +154,10 @@ void Intake::Impl::resolve_queue(const Load& load, std::string_view key, const s
     // Without one: no queue, nodes alone decide, but not where the administrator counts on queues.
     depends.push_back("ns:" + load.ns);
     if (load.bound > 0 || load.released || !labels_of_namespace(load.ns).contains(kTenant)) return;
-    settings.blocked =
-        reason_of(ReasonCode::kInvalid,
-                  fmt::format("it names no queue, and namespace {} is a tenant's ({}): add the label {}",
-                              load.ns, kTenant, kKueueQueue));
+    settings.blocked = reason_of(
+        ReasonCode::kInvalid,
+        fmt::format("it names no queue, and namespace {} belongs to a tenant ({}): add the label {}", load.ns,
+                    kTenant, kKueueQueue));
   }
 }
 

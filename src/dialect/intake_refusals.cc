@@ -111,9 +111,7 @@ std::string Intake::Impl::not_admitted(std::string_view queue, const LabelSelect
   if (by_name || namespaces.contains(ns))
     return fmt::format("the namespaceSelector of {} does not admit namespace {}", queue, ns);
   return fmt::format(
-      "Namespace {} is not among the objects: its labels are not known, and the namespaceSelector of {} asks "
-      "for some",
-      ns, queue);
+      "Namespace {} is not among the objects, so the namespaceSelector of {} cannot be checked", ns, queue);
 }
 
 }  // namespace berth::dialect

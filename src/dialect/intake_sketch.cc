@@ -89,8 +89,8 @@ void Intake::Impl::require_checks(const Load& load, Settings& settings) const {
   settings.blocked = Reason{};
   settings.blocked->code = ReasonCode::kUnsupported;
   settings.blocked->detail = fmt::format(
-      "ClusterQueue {} has admission checks, which are asked by Workload objects: only Jobs, pods and "
-      "groups of pods ({}) of a LocalQueue have one",
+      "ClusterQueue {} has admission checks, which need a Workload object: only Jobs, pods and pod groups "
+      "({}) of a LocalQueue have one",
       settings.queue, kKueuePodGroup);
 }
 

@@ -98,7 +98,7 @@ std::string_view Job::why_over() const {
   if (failed_pods > most_failed) return "more of its pods have failed than its backoffLimit";
   if (failed_indexes.count() > most_failed_indexes)
     return "more of its indexes have failed than its maxFailedIndexes";
-  if (completions && settled() >= *completions) return "none of its completions is left";
+  if (completions && settled() >= *completions) return "all of its completions are done";
   return {};
 }
 

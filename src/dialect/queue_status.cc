@@ -68,7 +68,7 @@ void write_shares(text::JsonWriter& json, Kind kind, const QueueStatus& status, 
     }
   }
   if (!status.past) return;
-  // The share of a LocalQueue means nothing, and must be there.
+  // The share of a LocalQueue means nothing, and is required.
   json.key("fairSharing").begin_object().field("weightedShare", 0);
   json.key("admissionFairSharingStatus").begin_object().key("consumedResources").begin_object();
   for (const auto& [resource, amount] : status.past->used)

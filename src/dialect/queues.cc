@@ -223,7 +223,7 @@ std::string QueueBook::check_problem(const ClusterQueue& queue) const {
     return fmt::format("AdmissionCheck {} is not active: its controller has not said that it is",
                        wrong.inactive);
   if (check_mode_ != CheckMode::kNone) return {};
-  return "it has admission checks, which are asked by Workload objects, and Berth writes none here "
+  return "it has admission checks, but Berth writes no Workload objects here "
          "(--kueue-objects=false, the kind is not installed, or Kueue itself runs)";
 }
 

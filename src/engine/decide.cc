@@ -300,7 +300,7 @@ void Decider::attempt(ClassId class_id) {
   if (!q.exists) return refuse(ReasonCode::kQueueMissing, "");
   if (!q.trouble.empty()) return refuse(ReasonCode::kQueueDisabled, q.trouble);
   if (!q.spec.leaf)
-    return refuse(ReasonCode::kQueueDisabled, "it only has children, and takes no work itself");
+    return refuse(ReasonCode::kQueueDisabled, "it has child queues and takes no workloads itself");
   if (is_stopped(q, w)) return refuse(ReasonCode::kQueueStopped, "");
   if (state_.is_done(id, State::kYielded) && w.releasing() > 0) {  // it does not grow in the same decide()
     Failure ending;

@@ -125,10 +125,11 @@ void Audit::look_at_places(Found& found, Amounts& used, std::set<std::string>& u
     if (!info) {
       const bool takes = workload.slots_running + workload.slots_releasing > 0;
       if (takes) unsettled.emplace(workload.queue);
-      AuditDifference difference{AuditKind::kPlaces,
-                                 fmt::format("the engine knows workload {}, and no pod or Job is it", uid),
-                                 kNothing,
-                                 {WorkloadRemove{uid}}};
+      AuditDifference difference{
+          AuditKind::kPlaces,
+          fmt::format("the engine has workload {}, but no pod or Job belongs to it", uid),
+          kNothing,
+          {WorkloadRemove{uid}}};
       found.emplace("unknown/" + uid, std::move(difference));
       continue;
     }
@@ -159,13 +160,13 @@ void Audit::look_at_pod(const PodView& pod, const engine::SlotView& slot, Found&
     if (has_place) mend.emplace_back(update_of(pod, SlotState::kGone));
     mend.emplace_back(update_of(pod, SlotState::kRunning));
     if (pod.state == SlotState::kReleasing) mend.emplace_back(update_of(pod, SlotState::kReleasing));
-    return tell(has_place ? fmt::format("it is on node {}, and the engine has it on {}", pod.node, slot.node)
-                          : fmt::format("it is on node {}, and the engine has no place for it", pod.node),
+    return tell(has_place ? fmt::format("it is on node {}, but the engine has it on {}", pod.node, slot.node)
+                          : fmt::format("it is on node {}, but the engine has placed it nowhere", pod.node),
                 std::move(mend));
   }
   if (pod.node.empty() && slot.state == SlotState::kRunning) {
     const SlotState state = pod.state == SlotState::kAbsent ? SlotState::kGone : SlotState::kWaiting;
-    return tell(fmt::format("it has no node, and the engine has it on {}", slot.node),
+    return tell(fmt::format("it has no node, but the engine has it on {}", slot.node),
                 {update_of(pod, state)});
   }
 }
@@ -187,12 +188,11 @@ void Audit::look_at_lone_slots(const engine::WorkloadView& workload, Found& foun
       const auto info = intake_.workload(uid);
       found.emplace(
           fmt::format("slot/{}/{}/{}", uid, set, index),
-          AuditDifference{
-              AuditKind::kPlaces,
-              fmt::format("slot {} of pod set {} of {} has a place on {}, and there is no pod for it", index,
-                          set, info ? info->name : uid, slot->node),
-              kNothing,
-              {std::move(gone)}});
+          AuditDifference{AuditKind::kPlaces,
+                          fmt::format("slot {} of pod set {} of {} occupies node {}, but it has no pod",
+                                      index, set, info ? info->name : uid, slot->node),
+                          kNothing,
+                          {std::move(gone)}});
     }
   }
 }
@@ -231,7 +231,7 @@ void Audit::look_at_usage(const Amounts& used, const std::set<std::string>& unse
       if (of_pods == amount) continue;
       found.emplace(fmt::format("usage/{}/{}", name, resource),
                     AuditDifference{AuditKind::kUsage,
-                                    fmt::format("queue {} has {} {} in use, and its pods ask for {}", name,
+                                    fmt::format("queue {} counts {} {} in use, but its pods ask for {}", name,
                                                 format_amount(resource, amount), resource,
                                                 format_amount(resource, of_pods)),
                                     intake_.has_cluster_queue(name)
@@ -257,12 +257,11 @@ void Audit::look_at_workloads(Found& found, TimeMs now) const {
     if (is_group && intake_.workload(object.workload)) continue;  // its pods are written on it again
     found.emplace(
         "workload/" + object.uid,
-        AuditDifference{
-            AuditKind::kWorkloads,
-            fmt::format("Workload {}: Berth made it, and it has no owner any more; it is deleted", key),
-            {fmt::format("{}/{}", dialect::kKueueGroup, version_), "Workload", object.ns, object.name,
-             object.uid},
-            {}});
+        AuditDifference{AuditKind::kWorkloads,
+                        fmt::format("Workload {}: Berth made it and its owner is gone; it is deleted", key),
+                        {fmt::format("{}/{}", dialect::kKueueGroup, version_), "Workload", object.ns,
+                         object.name, object.uid},
+                        {}});
   }
 }
 

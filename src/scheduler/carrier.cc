@@ -273,7 +273,7 @@ void Carrier::read_answered(Answer&& answer, TimeMs now) {
     still->second.seen = true;
     return bound(still->second, now);
   }
-  spdlog::warn("{}/{} was bound to {} by somebody else, Berth had chosen {}", still->second.ns,
+  spdlog::warn("{}/{} was bound to {} by another client; Berth had chosen {}", still->second.ns,
                still->second.name, node, wanted);
   seen(uid, false, now);
 }

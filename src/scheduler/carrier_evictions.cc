@@ -123,7 +123,7 @@ bool Carrier::resume_eviction(std::string_view workload, const std::vector<std::
   condition.message = announced->eviction;
   Reason reason;
   reason.code = ReasonCode::kWithdrawn;
-  reason.detail = fmt::format("its eviction was cut short and is completed ({})", announced->eviction);
+  reason.detail = fmt::format("its interrupted eviction is completed ({})", announced->eviction);
   Ending& ending = endings_[std::string(workload)];
   std::vector<std::string> unmarked;
   for (const auto& pod : pods) {
@@ -140,9 +140,8 @@ bool Carrier::resume_eviction(std::string_view workload, const std::vector<std::
     events_.push_back(
         SlotUpdate{std::string(workload), pod.pod_set, pod.index, SlotState::kReleasing, "", {}});
   }
-  spdlog::warn(
-      "{}: its eviction was cut short: {} pods that were told are deleted, {} of the rest are ended too",
-      workload_name(workload), ending.marked.size(), unmarked.size());
+  spdlog::warn("{}: its eviction was interrupted: {} marked pods are deleted, {} others are evicted too",
+               workload_name(workload), ending.marked.size(), unmarked.size());
   for (const auto& uid : unmarked) send(evictions_.at(uid));
   marked(std::string(workload), "", false);
   return true;

@@ -32,8 +32,8 @@ void Carrier::release(const dialect::WorkloadInfo& info, const Decision& start,
   const dialect::Job* fewer = intake_.granted(start.workload) > 0 ? intake_.job(start.workload) : nullptr;
   listener_.on_job(info, "Released",
                    fewer == nullptr
-                       ? fmt::format("unsuspended: places are kept for its {} pods", places.size())
-                       : fmt::format("unsuspended with {} of its {} pods: places are kept for these",
+                       ? fmt::format("unsuspended: nodes are reserved for its {} pods", places.size())
+                       : fmt::format("unsuspended with {} of its {} pods: nodes are reserved for these",
                                      places.size(), fewer->asked()));
   const auto updates = updates_.find(start.workload);
   jobs_.release(start.workload, std::move(places), now,

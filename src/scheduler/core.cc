@@ -335,9 +335,10 @@ void Core::recover(TimeMs now) {
     for (std::size_t i = 0; i < placed.size(); ++i) partial |= placed[i] < known->second[i];
     const auto info = intake_.workload(workload);
     if (partial && waits && (!info || !info->elastic)) {
-      withdrawn +=
-          carrier_.withdraw(workload, "it was found bound in part, and there is no room for the rest") ? 1
-                                                                                                       : 0;
+      withdrawn += carrier_.withdraw(
+                       workload, "only some of its pods were bound before a restart, and the rest do not fit")
+                       ? 1
+                       : 0;
     } else if (binds) {
       ++completed;
     }
@@ -345,8 +346,8 @@ void Core::recover(TimeMs now) {
   feed(now);
   if (withdrawn > 0) decide(now);
   spdlog::info(
-      "recovered: {} workloads have bound pods, {} of them are being completed, {} withdrawn, of {} an "
-      "eviction goes on",
+      "recovered: {} workloads have bound pods; {} are being completed, {} are withdrawn, {} evictions "
+      "continue",
       bound.size(), completed, withdrawn, resumed.size());
   for (Event& event : all) {
     if (const std::string* workload = workload_of(event)) workload_objects_.changed(*workload, now);

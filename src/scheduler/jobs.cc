@@ -113,7 +113,7 @@ std::optional<SlotPlacement> Jobs::take(const dialect::PodView& pod, TimeMs now)
   last_arrival_ = now;
   const auto info = intake_.workload(pod.workload);
   if (info && info->revision != entry.revision) {
-    spdlog::info("Job {}/{}: its pods are not what its template says; they are decided anew", entry.ns,
+    spdlog::info("Job {}/{}: its pods differ from its template; Berth places them again", entry.ns,
                  entry.name);
     close(entry);
     entry.deadline = now + options_.pods_within;
@@ -278,7 +278,7 @@ void Jobs::release_failed(const Answer& answer, Entry& entry, const Released& re
   if (lost && !read && !forgot && outcome != kube::Outcome::kForbidden) return read_back(answer.uid, entry);
   if (outcome == kube::Outcome::kInvalid && entry.changes_template && !entry.forgot_start)
     return forget_start(answer.uid, entry);
-  std::string why = "the API server did not take its release";
+  std::string why = "the API server did not accept its release";
   if (outcome == kube::Outcome::kForbidden)
     why = fmt::format("Berth may not {} its Job ({})", forgot ? "write the status of" : "unsuspend",
                       answer.result.message);
@@ -314,11 +314,11 @@ void Jobs::late(const std::string& workload, Entry& entry, TimeMs now) {
                                      [](const dialect::PodView& pod) { return !pod.node.empty(); });
   entry.deadline = 0;
   if (all_bound) return settle(workload);
-  const std::string why =
-      entry.open.empty() ? fmt::format("its pods are not what its template says, and had no room within {} s",
-                                       options_.pods_within / kSecond)
-                         : fmt::format("{} of its pods did not come within {} s of its release",
-                                       entry.open.size(), (now - entry.released) / kSecond);
+  const std::string why = entry.open.empty()
+                              ? fmt::format("its pods differ from its template, and did not fit within {} s",
+                                            options_.pods_within / kSecond)
+                              : fmt::format("{} of its pods were not created within {} s of its release",
+                                            entry.open.size(), (now - entry.released) / kSecond);
   spdlog::warn("Job {}/{}: {}; it is suspended again", entry.ns, entry.name, why);
   // What has a place is ended by the engine, which leads to suspend(); where nothing has, there is no such decision.
   events_.push_back(Withdraw{workload, why});

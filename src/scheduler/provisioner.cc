@@ -127,7 +127,7 @@ AdmissionCheckState Provisioner::state(const dialect::NodeAsk& ask,
   if (before.state == CheckState::kRejected || before.state == CheckState::kRetry) return before;
   if (ask.sets.empty() && admitted) return before;
   if (ask.sets.empty()) {
-    say(before, CheckState::kReady, "None of its pods asks for a resource that is provisioned", now);
+    say(before, CheckState::kReady, "None of its pods requests a resource that this check provisions", now);
     return before;
   }
   const std::int64_t attempt = before.retries + 1;
@@ -140,21 +140,21 @@ AdmissionCheckState Provisioner::state(const dialect::NodeAsk& ask,
   if (!here) {
     if (admitted) return before;  // the autoscaler deletes old ones
     if (it == requests_.end()) make(key, name, ask, config, now);
-    say(before, CheckState::kPending, fmt::format("Nodes are asked for: ProvisioningRequest {}", name), now);
+    say(before, CheckState::kPending, fmt::format("Waiting for nodes: ProvisioningRequest {}", name), now);
     return before;
   }
   const ProvisioningRequest& request = it->second;
   const bool failed = request.is("Failed");
   if (request.is("CapacityRevoked")) {
     say(before, CheckState::kRejected,
-        fmt::format("Its nodes were taken away: {}", words_of(request, "CapacityRevoked")), now);
+        fmt::format("Its nodes were revoked: {}", words_of(request, "CapacityRevoked")), now);
   } else if (!admitted && (failed || request.is("BookingExpired"))) {
     const std::string why = words_of(request, failed ? "Failed" : "BookingExpired");
     if (attempt > config.most_retries) {
-      say(before, CheckState::kRejected,
-          fmt::format("Attempt {}, the last one, came to nothing: {}", attempt, why), now);
+      say(before, CheckState::kRejected, fmt::format("Attempt {}, the last one, failed: {}", attempt, why),
+          now);
     } else {
-      say(before, CheckState::kRetry, fmt::format("Attempt {} came to nothing: {}", attempt, why), now);
+      say(before, CheckState::kRetry, fmt::format("Attempt {} failed: {}", attempt, why), now);
       before.retry_after = dialect::rest_after(config, attempt) / kSecond;
     }
   } else if (request.is("Provisioned")) {
@@ -164,7 +164,7 @@ AdmissionCheckState Provisioner::state(const dialect::NodeAsk& ask,
     make(key, name, ask, config, now);
     std::string words = words_of(request, "Provisioned");  // not yet, and perhaps when
     if (words.empty()) words = words_of(request, "Accepted");
-    if (words.empty()) words = fmt::format("Nodes are asked for: ProvisioningRequest {}", name);
+    if (words.empty()) words = fmt::format("Waiting for nodes: ProvisioningRequest {}", name);
     say(before, CheckState::kPending, std::move(words), now);
   }
   return before;

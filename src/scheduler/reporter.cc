@@ -177,7 +177,7 @@ bool Reporter::look(const std::string& workload, TimeMs now, Why why, bool& wait
   reason = dialect::readable(std::move(*reason), intake_);
   kube::PodCondition condition = dialect::unschedulable(*reason, now);
   condition.reason = condition_reason(*reason);
-  if (condition.message.empty()) condition.message = "not looked at yet";
+  if (condition.message.empty()) condition.message = "not evaluated yet";
   if (held) return tell(*info, condition, now, why);
   for (const auto& pod : pods) {
     if (pod_waits(pod) && !tell(pod, *reason, condition, now, why)) return false;
@@ -213,8 +213,8 @@ bool Reporter::look_at_held(const dialect::WorkloadInfo* job, const std::vector<
   const Reason reason;
   kube::PodCondition condition = dialect::unschedulable(reason, now);
   condition.message =
-      "its quota and its places are held until its admission checks are ready, or the pods of all that was "
-      "admitted before (blockAdmission): see its Workload";
+      "its quota and nodes are reserved; it waits for its admission checks, or for pods that were admitted "
+      "before (blockAdmission): see its Workload";
   condition.reason = "Reserved";
   if (job != nullptr) return tell(*job, condition, now, why);
   for (const auto& pod : pods) {

@@ -16,40 +16,41 @@ struct Use {
 
 // The first that fits counts. deploy/berth.yaml has the rules; a test goes through all of them.
 constexpr std::string_view kUnread =
-    "none of them is read: a scheduler that starts decides nothing, and one that runs sees no change of them";
-constexpr std::string_view kNotReadBack = "one of which the answer to a write was lost is not read back";
+    "Berth cannot read them: a starting scheduler decides nothing, a running one misses their changes";
+constexpr std::string_view kNotReadBack =
+    "Berth cannot read an object back when the answer to a write was lost";
 
 constexpr Use kUses[] = {
     {"", "pods/binding", "create", "no pod is bound"},
-    {"", "pods/status", "patch", "pods do not say why they wait, and evictions are not announced on them"},
-    {"", "pods", "delete", "victims are not ended, and gangs that cannot be completed keep their room"},
-    {"", "podtemplates", "create", "no nodes are asked for (provisioning checks)"},
-    {"batch", "jobs/status", "patch", "a suspended Job that has run cannot take what admission checks add"},
+    {"", "pods/status", "patch", "pods show neither why they wait nor that they are being evicted"},
+    {"", "pods", "delete", "Berth cannot evict victims or withdraw incomplete gangs"},
+    {"", "podtemplates", "create", "Berth requests no nodes (provisioning checks)"},
+    {"batch", "jobs/status", "patch",
+     "changes by admission checks do not reach a suspended Job that has run"},
     {"batch", "jobs", "patch",
-     "suspended Jobs are not released, and none is suspended to end it (or --hold-jobs=false)"},
-    {"kueue.x-k8s.io", "workloads", "create", "no Workload objects are made (or --kueue-objects=false)"},
-    {"kueue.x-k8s.io", "workloads", "delete", "Workload objects of Berth's that lost their owner stay"},
+     "Berth cannot release suspended Jobs or suspend running ones (or set --hold-jobs=false)"},
+    {"kueue.x-k8s.io", "workloads", "create", "no Workload objects are made (or set --kueue-objects=false)"},
+    {"kueue.x-k8s.io", "workloads", "delete", "Workload objects without an owner are not deleted"},
     {"kueue.x-k8s.io", "workloads", "patch", "Workload objects are not kept up to date"},
     {"kueue.x-k8s.io", "workloads/status", "patch",
-     "Workload objects do not say how their work stands, and no admission check is asked"},
-    {"kueue.x-k8s.io", "clusterqueues/status", "patch", "ClusterQueues do not say what they hold"},
-    {"kueue.x-k8s.io", "localqueues/status", "patch", "LocalQueues do not say what they hold"},
-    {"kueue.x-k8s.io", "admissionchecks/status", "patch",
-     "AdmissionChecks do not say that Berth answers them"},
+     "the status of Workload objects is not updated, and no admission check runs"},
+    {"kueue.x-k8s.io", "clusterqueues/status", "patch", "the status of ClusterQueues is not updated"},
+    {"kueue.x-k8s.io", "localqueues/status", "patch", "the status of LocalQueues is not updated"},
+    {"kueue.x-k8s.io", "admissionchecks/status", "patch", "AdmissionChecks do not become active"},
     {"autoscaling.x-k8s.io", "provisioningrequests", "create",
-     "no nodes are asked for (provisioning checks)"},
+     "Berth requests no nodes (provisioning checks)"},
     {"autoscaling.x-k8s.io", "provisioningrequests", "delete",
-     "requests for nodes that no work needs any more stay"},
+     "ProvisioningRequests that no workload needs are not deleted"},
     {"coordination.k8s.io", "leases", "list",
-     "whether Kueue runs here is not known: Berth writes its objects as if it did not"},
+     "Berth cannot see whether Kueue runs here, and writes Kueue's objects itself"},
     {"coordination.k8s.io", "leases", "",
-     "no process leads, and nothing is decided (or --leader-elect=false)"},
-    {"berth.dev", "queues/status", "patch", "Queues do not say what they hold"},
+     "no replica leads, and nothing is decided (or set --leader-elect=false)"},
+    {"berth.dev", "queues/status", "patch", "the status of Queues is not updated"},
     {"events.k8s.io", "events", "create", "no events are written"},
-    {"events.k8s.io", "events", "patch", "events that happen again are not counted"},
-    {"discovery.k8s.io", "endpointslices", "", "API servers do not find the places in line"},
-    {"authentication.k8s.io", "", "", "who asks for places in line cannot be told"},
-    {"authorization.k8s.io", "", "", "who may ask for places in line cannot be told"},
+    {"events.k8s.io", "events", "patch", "repeated events are not counted"},
+    {"discovery.k8s.io", "endpointslices", "", "API servers cannot find the visibility API"},
+    {"authentication.k8s.io", "", "", "the visibility API cannot identify its clients"},
+    {"authorization.k8s.io", "", "", "the visibility API cannot check the rights of its clients"},
 };
 
 }  // namespace

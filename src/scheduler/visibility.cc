@@ -131,14 +131,14 @@ struct Visibility::Impl {
     std::string words = status ? std::string() : status.error().str();
     if (words == last) return;
     last = std::move(words);
-    if (!last.empty()) spdlog::warn("pending workloads are not told yet (--visibility-address): {}", last);
+    if (!last.empty()) spdlog::warn("the visibility API is not served yet (--visibility-address): {}", last);
   }
 
   void look_at_files() {
     const auto refreshed = tls->refresh();
     if (refreshed && *refreshed) {
-      spdlog::info("pending workloads are told at https port {}, certificate until {}", server->port(),
-                   text::format_time_ms(tls->expires()));
+      spdlog::info("the visibility API is served at https port {}, certificate valid until {}",
+                   server->port(), text::format_time_ms(tls->expires()));
       said_of_files.clear();
     } else if (!refreshed) {
       say(said_of_files, tl::unexpected(refreshed.error()));
@@ -149,7 +149,7 @@ struct Visibility::Impl {
     if (text.empty()) {
       (void)tls->set_clients(std::nullopt);
       return say(said_of_clients,
-                 fail(ErrorCode::kNotFound, "there is no ConfigMap {}/{}, by which API servers are known",
+                 fail(ErrorCode::kNotFound, "ConfigMap {}/{}, which identifies API servers, does not exist",
                       kFrontProxyNs, kFrontProxy));
     }
     auto clients = read_front_proxy(text);

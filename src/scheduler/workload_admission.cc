@@ -75,13 +75,12 @@ void WorkloadObjects::ask(const std::string& workload, const WorkloadSketch& ske
     const auto has_name = [&](const auto& set) { return set.name == update.name; };
     if (std::none_of(sketch.sets.begin(), sketch.sets.end(), has_name)) {
       facts.refused =
-          "the podSetUpdates of its admission checks name pod set " + update.name + ", which it has not";
+          "the podSetUpdates of its admission checks name pod set " + update.name + ", which does not exist";
     } else if (!sketch.is_job && !sketch.owners.empty() &&
                !(update.labels.empty() && update.node_selector.empty() && update.tolerations.empty())) {
       facts.refused =
-          "the podSetUpdates of its admission checks are more than annotations: those can be put into a "
-          "Job's "
-          "template, not onto pods that are there";
+          "the podSetUpdates of its admission checks change more than annotations: Berth can change the "
+          "template of a Job, but not existing pods";
     }
     updates.push_back(std::move(update));
   }

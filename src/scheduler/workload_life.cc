@@ -171,7 +171,7 @@ void WorkloadLife::starts(const WorkloadFacts& facts, TimeMs now) {
     status_.set(WorkloadCondition::kAdmitted, true, "Admitted", "The workload is admitted", now);
   } else if (facts.unplaced && dialect::all_ready(status_.checks)) {
     status_.set(WorkloadCondition::kAdmitted, false, "WaitingForNodes",
-                "its nodes are provisioned, and there is no room for all of it on them yet", now);
+                "its nodes are provisioned, but not all of its pods fit on them yet", now);
   } else if (dialect::all_ready(status_.checks)) {
     status_.set(WorkloadCondition::kAdmitted, false, "WaitingForPodsReady",
                 "waiting for all admitted workloads to be in PodsReady condition", now);

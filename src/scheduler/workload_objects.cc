@@ -351,8 +351,8 @@ void WorkloadObjects::stand(const std::string& workload, const Record& record, T
       standing.stop = Reason{};
       standing.stop->code = ReasonCode::kUnsupported;
       standing.stop->detail =
-          "its ClusterQueue has admission checks, and it has a Workload that Berth did not make: delete that "
-          "one";
+          "its ClusterQueue has admission checks, but Berth did not make its Workload object: delete that "
+          "object";
     }
   }
   intake_.set_standing(workload, std::move(standing));

@@ -212,7 +212,7 @@ class WorkloadObjects {
   static std::pair<std::string_view, std::string> why_over(std::string_view replaces, std::string_view next,
                                                            std::string_view key);
   static void add_former(const dialect::WorkloadSketch& sketch, WorkloadFacts& facts);
-  static constexpr std::string_view kHasAnother = "Its work has another Workload by now";
+  static constexpr std::string_view kHasAnother = "Another Workload has replaced it";
   // The records of objects that are not their work's any more; no workload is called so.
   static std::string past_of(const std::string& object_uid) { return "past/" + object_uid; }
   static bool is_past(std::string_view record) { return record.starts_with("past/"); }

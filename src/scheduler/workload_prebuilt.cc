@@ -29,7 +29,8 @@ std::pair<std::string_view, std::string> WorkloadObjects::why_over(std::string_v
                                                                    std::string_view next,
                                                                    std::string_view key) {
   if (replaces.empty() || replaces != key) return {kOutOfSync, std::string(kHasAnother)};
-  return {kSliceReplaced, fmt::format("Its Job has another size by now: Workload {} stands for it", next)};
+  return {kSliceReplaced,
+          fmt::format("Its Job has changed its size: Workload {} has replaced this one", next)};
 }
 
 void WorkloadObjects::handed_over(const dialect::HandOver& what, TimeMs now) {

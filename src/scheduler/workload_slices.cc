@@ -38,7 +38,7 @@ bool is_over(const KueueWorkload& object) {
 }
 
 std::string replaced_by(std::string_view slice) {
-  return fmt::format("Its Job has another size by now: Workload {} stands for it", slice);
+  return fmt::format("Its Job has changed its size: Workload {} has replaced this one", slice);
 }
 
 }  // namespace

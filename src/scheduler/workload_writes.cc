@@ -45,7 +45,7 @@ void WorkloadObjects::compare(const std::string& workload, Record& record, TimeM
     record.quiet = now + rest(record.corrections++);
     record.written = 0;
     if (record.corrections == 6)
-      spdlog::warn("Workload {}: somebody else keeps changing what Berth says of it", record.key);
+      spdlog::warn("Workload {}: another client keeps changing the fields that Berth writes", record.key);
   }
   if (record.quiet > now) return schedule(workload, record.quiet);
   record.queued = true;
@@ -88,7 +88,7 @@ bool WorkloadObjects::write(const std::string& workload) {
     if (is_foreign(*sketch)) {
       if (told_.insert(workload).second) {
         spdlog::warn(
-            "{}/{}: it has a Workload that Berth did not make: that one is left alone, and Berth makes none",
+            "{}/{}: it has a Workload that Berth did not make; Berth leaves it alone and makes no other",
             sketch->ns, sketch->name);
       }
       return false;

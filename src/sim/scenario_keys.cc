@@ -9,14 +9,14 @@ namespace {
 
 constexpr auto kKeys = std::to_array<ScenarioKey>({
     {"name", "text", "required", "Names the simulation in its report."},
-    {"description", "text", "none", "One or two sentences for whoever reads the report."},
+    {"description", "text", "none", "One or two sentences for the readers of the report."},
     {"mode", "replay | inflation", "replay",
      "replay: jobs arrive in time, run, end, are evicted and come back. inflation: jobs are offered one by "
      "one to an empty "
-     "cluster, nothing leaves, what fits nowhere is dropped."},
+     "cluster, nothing leaves; a job that fits nowhere is dropped."},
     {"fill_to", "percentage", "the whole trace",
      "mode inflation: ends when jobs for this many percent of the cluster's GPUs have arrived."},
-    {"seed", "integer", "1", "Of every generator; ${SEED} in paths. --seed replaces it."},
+    {"seed", "integer", "1", "The seed of every generator; ${SEED} in paths. --seed replaces it."},
     {"origin", "time (RFC 3339)", "none", "The date of the trace's time 0, for the axes of the report."},
 
     {"cluster", "list", "required", "Where the nodes come from; all entries together."},
@@ -52,7 +52,7 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
     {"cluster[].levels[].column", "text", "required", "The column."},
     {"cluster[].levels[].label", "text", "required", "The label key that gets the way to the switch."},
     {"cluster[].topology", "text", "network", "hosts: what the topology is called."},
-    {"cluster[].processors", "gpu | cpu", "gpu", "swf: what a processor is."},
+    {"cluster[].processors", "gpu | cpu", "gpu", "swf: the meaning of a processor."},
     {"cluster[].like", "philly | openb | helios | acme-seren | acme-kalos | lingjun", "openb",
      "generate: whose fleet. openb: in the proportions of its GPU nodes. lingjun: hosts of 8 GPUs below "
      "leaf, "
@@ -77,7 +77,7 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
     {"trace[].no_tenant_queue", "text", "none", "The queue of jobs for which the file names none."},
     {"trace[].drop_without_tenant", "true | false", "false",
      "Leaves such jobs out; the report says how many."},
-    {"trace[].priority", "integer", "0", "Of jobs that the file gives none."},
+    {"trace[].priority", "integer", "0", "The priority of jobs without one in the file."},
     {"trace[].node_selector", "mapping", "none", "Labels that every pod's node must have."},
     {"trace[].queue_label", "text", "none",
      "A label key: a pod runs only on nodes where this label has its queue's name (walls between tenants)."},
@@ -92,7 +92,7 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
     {"trace[].topology.required", "text", "none", "A label key: all tasks in one domain of this level."},
     {"trace[].topology.preferred", "text", "none",
      "A label key: tried first at this level, then at each wider one, then anywhere."},
-    {"trace[].processors", "gpu | cpu", "gpu", "swf: what a processor is."},
+    {"trace[].processors", "gpu | cpu", "gpu", "swf: the meaning of a processor."},
     {"trace[].cpus_per_task", "integer", "64",
      "swf with processors: cpu: a job of more CPUs is a gang of tasks of this size, and one task for the "
      "rest."},
@@ -107,7 +107,7 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
     {"trace[].restart_overheads[].overhead", "duration", "required", "Their restart overhead."},
     {"trace[].grace", "duration", "0", "Between an eviction and the moment when the room is free."},
     {"trace[].durations", "unknown | known | estimated", "unknown",
-     "What the engine is told about how long a job of this source will run."},
+     "The expected run time that the engine gets for jobs of this source."},
     {"trace[].estimate", "factor | over | given", "factor",
      "durations: estimated: factor = the truth times a factor that lies log-uniformly between 1/F and F. "
      "over "
@@ -143,7 +143,7 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
      "generate: jobs arrive within this time, many of them by day and few by night; time 0 is a Monday."},
     {"trace[].max_gpus", "integer", "2048", "generate: larger jobs are not drawn."},
     {"trace[].tenants", "list", "none",
-     "generate: who submits, in proportion to the weights; the name is the queue."},
+     "generate: the tenants that submit jobs, in proportion to their weights; the name is the queue."},
     {"trace[].tenants[].name", "text", "required", "The tenant, and its queue."},
     {"trace[].tenants[].weight", "integer", "1", "Its share of the jobs."},
 
@@ -160,7 +160,7 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
     {"queues[].children", "list", "none",
      "Queues below this one, with the same keys. A queue with children takes no jobs."},
     {"queues[].unlimited", "true | false", "false", "No quota is kept: nodes alone decide."},
-    {"queues[].quota", "list", "none", "What the queue is guaranteed, per resource."},
+    {"queues[].quota", "list", "none", "The guaranteed quota of the queue, per resource."},
     {"queues[].quota[].resource", "text", "required",
      "gpu (= nvidia.com/gpu), cpu, memory, or another name."},
     {"queues[].quota[].nominal", "quantity", "0", "The guarantee."},
@@ -170,8 +170,8 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
      "At most this much of the guarantee is lent to others."},
     {"queues[].quota[].flavor", "text", "default", "The class of nodes that it is for."},
     {"queues[].order", "best-effort | strict", "best-effort",
-     "strict: the oldest workload of highest priority blocks those behind it. best-effort: whatever fits "
-     "goes."},
+     "strict: the oldest workload of highest priority blocks those behind it. best-effort: every job that "
+     "fits starts."},
     {"queues[].sharing", "priority | dominant-share | guaranteed-share | decayed-use", "priority",
      "How the queues below this one stand in line: by their first jobs as if they were one queue, by "
      "weighted use above "
@@ -179,38 +179,36 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
     {"queues[].half_life", "duration", "7d",
      "sharing: decayed-use: half of the past use is forgotten in this time."},
     {"queues[].weight", "number", "1",
-     "Its part of what is shared beyond the guarantees, against its siblings."},
+     "Its share of capacity beyond the guarantees, relative to its siblings."},
     {"queues[].order_by", "creation | duration | remaining | attained | attained-levels", "creation",
-     "By what its jobs stand in line: creation (first in first out), expected duration (SJF), expected rest "
+     "The order of its jobs: creation (first in first out), expected duration (SJF), expected rest "
      "(SRTF), "
      "device time used so far in steps (LAS) or in levels (two-dimensional LAS). docs/policies.md."},
     {"queues[].priority", "first | second", "first", "Whether priority ranks before order_by or after it."},
     {"queues[].tiers", "none | by-kind", "none",
      "by-kind: services and interactive work above training above batch; priority ranks within."},
     {"queues[].age_limit", "duration", "never by creation, else 3d",
-     "Work that has waited so long in all goes first, and has room reserved for it. 0: never."},
+     "Work that has waited this long in all goes first, and room is reserved for it. 0: never."},
     {"queues[].attained_first", "duration", "1h",
      "attained, attained-levels: the step, and the end of the first level, as the time of one GPU."},
     {"queues[].attained_ratio", "integer", "8",
      "attained-levels: each level ends at so many times the one before."},
     {"queues[].attained_levels", "integer", "4", "attained-levels: how many."},
     {"queues[].within", "never | lower-priority | lower-or-newer-equal | later-in-order", "never",
-     "Whom a job may preempt in its own queue. later-in-order: who stands behind it by order_by, by more "
-     "than the change "
-     "destroys."},
+     "The jobs of its own queue that a job may preempt. later-in-order: jobs behind it by order_by, by more "
+     "than the preemption destroys."},
     {"queues[].reclaim", "never | lower-priority | any", "never",
-     "From whom the queue may take back its guarantee, among jobs of other queues that run on borrowed "
-     "quota."},
+     "The jobs of other queues, running on borrowed quota, from which the queue may take back its "
+     "guarantee."},
     {"queues[].victims", "cost | youngest-first | lowest-priority-first | latest-in-order", "cost",
-     "Which of those who may yield do: who loses least, who started last, whatever has the lowest priority, "
-     "who stands last "
-     "in the queue's order."},
+     "The victims among the jobs that may be preempted: least work lost, last started, lowest priority, or "
+     "last in the queue's order."},
     {"queues[].minimum_runtime", "duration", "0",
-     "A job of the queue yields to nobody before it has run so long since its start."},
+     "No job of the queue is preempted before it has run this long since its start."},
     {"queues[].ignores_minimum_runtime", "true | false", "false",
-     "Jobs of the queue may take the room of jobs that have not run their minimum."},
+     "Jobs of the queue may preempt jobs that have not run their minimum."},
     {"queues[].placement", "default | fragmentation | pack | spread | best-fit | first", "default",
-     "How its jobs are laid on nodes; default: policy.placement."},
+     "How its jobs are placed on nodes; default: policy.placement."},
     {"queues[].tenants", "mapping", "none",
      "One queue per tenant of a file vc,nodes_of_8_gpus, below this one."},
     {"queues[].tenants.path", "path", "required", "The file."},
@@ -224,7 +222,7 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
     {"queues[].tenants.weight_by_size", "true | false", "false",
      "The weight of a tenant is its nodes in the file."},
     {"queues[].tenants.order_by", "creation | duration | remaining | attained | attained-levels", "creation",
-     "As of a queue, for each; as are the six keys below."},
+     "As of a queue, for each; so are the six keys below."},
     {"queues[].tenants.priority", "first | second", "first", "As of a queue, for each."},
     {"queues[].tenants.tiers", "none | by-kind", "none", "As of a queue, for each."},
     {"queues[].tenants.age_limit", "duration", "never by creation, else 3d", "As of a queue, for each."},
@@ -287,7 +285,7 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
      "daily: each step lies uniformly within this share, by the seed."},
     {"services[].load.scale", "number", "1", "Times this."},
     {"services[].load.repeat", "duration", "once", "csv, jsonl, requests: begins again after this time."},
-    {"failures", "list", "none", "What fails: random failures by the seed, and failures at given times."},
+    {"failures", "list", "none", "Failures: random ones by the seed, and ones at given times."},
     {"failures[].unit", "node | device | domain", "node",
      "One node, one device of a node, or all nodes that share a value of the label."},
     {"failures[].every", "duration", "none",
@@ -298,24 +296,21 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
     {"failures[].repair_spread", "fixed | exponential | wide", "exponential with every, else fixed",
      "fixed: always the same. exponential: around the mean. wide: from a quarter to four times, "
      "log-uniformly."},
-    {"failures[].node", "text", "all", "Of this node only; required with at."},
+    {"failures[].node", "text", "all", "Only this node fails; required with at."},
     {"failures[].device", "integer", "all",
      "unit: device: its number on the node, from 0; required with at."},
     {"failures[].label", "text", "none", "unit: domain: the label key, for example rack."},
     {"failures[].value", "text", "all", "unit: domain: only the domain of this value; required with at."},
     {"policy", "mapping", "none", "The engine's settings."},
     {"policy.placement", "fragmentation | pack | spread | best-fit | first", "fragmentation",
-     "How workloads are laid on nodes, where their queue does not say."},
+     "How workloads are placed on nodes, unless their queue says otherwise."},
     {"policy.demand_mix", "live | trace", "live",
-     "What fragmentation placement measures free room against: the jobs that have arrived so far, or all "
-     "jobs of the trace, known "
-     "from the start (an openb list: every row once, as the published runs do)."},
+     "The jobs for which fragmentation placement keeps free room usable: those that have arrived so far, or "
+     "all of the trace. (An openb list: every row once, as in the published runs.)"},
     {"policy.passes", "one | two", "one",
-     "one: Berth, quota and nodes in one decision. two: what a queue manager and a scheduler beside it do, "
-     "to compare "
-     "with: quota is given and taken without a look at nodes, and who is admitted then looks for nodes and "
-     "keeps "
-     "its quota while it finds none. Every leaf queue needs a quota; not with elastic jobs or services."},
+     "one: Berth, quota and nodes in one decision. two: a queue manager and a separate scheduler, to compare "
+     "with. Quota is decided without nodes; an admitted job then looks for nodes, and keeps its quota "
+     "meanwhile. Every leaf queue needs a quota; not with elastic jobs or services."},
     {"policy.tiers", "none | by-kind", "as each queue says",
      "For all queues: by-kind ranks services and interactive work above training above batch."},
     {"policy.search_steps", "integer", "200000", "Bound of one search for places and victims, in steps."},
@@ -323,14 +318,14 @@ constexpr auto kKeys = std::to_array<ScenarioKey>({
      "Resources that a queue has no quota for: true = not counted, false = workloads that ask for them do "
      "not start."},
 
-    {"output", "mapping", "none", "What the report shows."},
+    {"output", "mapping", "none", "The parts of the report."},
     {"output.gantt_nodes", "integer", "8", "How many nodes the Gantt chart shows, 0 to 64."},
 
     {"expect", "list", "none",
      "Expectations: exit code 1 where one is not met. Names of metrics: metrics.csv of a run."},
     {"expect[].metric", "text", "required",
      "A name of metrics.csv, for example queue.7f04ca.waiting_mean_s."},
-    {"expect[].value", "number", "required", "What it should be, at most three digits after the point."},
+    {"expect[].value", "number", "required", "The expected value, at most three digits after the point."},
     {"expect[].within", "number or percentage", "required", "How far it may be off, for example 0.5%."},
     {"expect_curve", "mapping", "none",
      "mode inflation: a published curve, compared at every one of its points for this seed."},

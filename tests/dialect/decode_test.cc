@@ -275,8 +275,8 @@ TEST(Decode, WrongInputNamesFileLineColumnAndField) {
               HasSubstr("bad.yaml:3:29: Node n: spec.taints[0].effect: must be one of NoSchedule"));
   EXPECT_THAT(error_of("metadata: {name: p}\nspec: {priority: high}\n", Kind::kPod).str(),
               HasSubstr("spec.priority"));
-  EXPECT_THAT(error_of("metadata: {name: p}\n", Kind::kPod).str(), HasSubstr("spec: must be there"));
-  EXPECT_THAT(error_of("spec: {}\n", Kind::kPod).str(), HasSubstr("metadata: name must be there"));
+  EXPECT_THAT(error_of("metadata: {name: p}\n", Kind::kPod).str(), HasSubstr("spec: is required"));
+  EXPECT_THAT(error_of("spec: {}\n", Kind::kPod).str(), HasSubstr("metadata: name is required"));
   EXPECT_THAT(error_of("metadata: {name: 12}\nspec: {}\n", Kind::kPod).str(), HasSubstr("needs quotes"));
   EXPECT_THAT(error_of("metadata: {name: t}\nspec: {levels: []}\n", Kind::kTopology).str(),
               HasSubstr("1 to 16 levels"));

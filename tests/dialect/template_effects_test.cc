@@ -205,7 +205,7 @@ TEST(TemplateEffects, AWrongFieldIsNamed) {
                R"({"metadata":{"name":"r"},"spec":{"limits":[{"type":"Container","max":{"cpu":"-1"}}]}})"),
       HasSubstr("spec.limits[0].max.cpu: is -1, but an amount must not be negative"));
   EXPECT_THAT(error_of(Kind::kLimitRange, R"({"metadata":{"name":"r"},"spec":{"limits":[{"max":{}}]}})"),
-              HasSubstr("spec.limits[0].type: must be there"));
+              HasSubstr("spec.limits[0].type: is required"));
   EXPECT_THAT(error_of(Kind::kLimitRange, R"({"metadata":{"name":"r"},"spec":{"limits":[
     {"type":"Pod","maxLimitRequestRatio":{"memory":"much"}}]}})"),
               HasSubstr("spec.limits[0].maxLimitRequestRatio.memory"));

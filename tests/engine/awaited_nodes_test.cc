@@ -83,7 +83,7 @@ TEST_F(AwaitedNodes, PlacesAreTakenInOneDecisionWhenTheNodesHaveCome) {
   nodes_came(a);
   EXPECT_EQ(decide(3000), (Decisions{})) << "all or none";
   EXPECT_EQ(e.verdict("a")->kind, VerdictKind::kQuotaOnly);
-  EXPECT_EQ(to_text(e.verdict("a")->reason), "4 pods need a place, room for 2");
+  EXPECT_EQ(to_text(e.verdict("a")->reason), "4 pods need nodes, there is room for 2");
   node("n2", 2);
   EXPECT_EQ(decide(4000), (Decisions{{kStart, "a", {"n1", "n2"}}}));
   EXPECT_EQ(used_quota(), 4000);

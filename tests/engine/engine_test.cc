@@ -29,7 +29,7 @@ TEST(Engine, AGangThatDoesNotFitStartsNothing) {
   const auto why = e.explain("a");
   ASSERT_TRUE(why.has_value());
   EXPECT_EQ(why->kind, VerdictKind::kBlocked);
-  EXPECT_NE(to_text(why->reason).find("8 pods need a place, room for 6"), std::string::npos)
+  EXPECT_NE(to_text(why->reason).find("8 pods need nodes, there is room for 6"), std::string::npos)
       << to_text(why->reason);
   ok(e.audit());
 }

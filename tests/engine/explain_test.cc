@@ -45,7 +45,8 @@ TEST(Explain, NamesThePodSetThatIsShort) {
   e.decide(1);
   const Reason reason = e.explain("gang")->reason;
   const std::string text = to_text(reason);
-  EXPECT_NE(text.find("3 pods (worker, 8 nvidia.com/gpu each) need a place, room for 2"), std::string::npos)
+  EXPECT_NE(text.find("3 pods (worker, 8 nvidia.com/gpu each) need nodes, there is room for 2"),
+            std::string::npos)
       << text;
   EXPECT_EQ(text.find("lack cpu"), std::string::npos) << text;
   const Reason* room = part_of(reason, ReasonCode::kNodeRoom);
@@ -65,9 +66,10 @@ TEST(Explain, SaysThatPodSetsDoNotFitTogether) {
   const Reason reason = e.explain("gang")->reason;
   const std::string text = to_text(reason);
   ASSERT_NE(part_of(reason, ReasonCode::kTogether), nullptr) << text;
-  EXPECT_NE(text.find("beside the others, 1 pod (worker, 8 nvidia.com/gpu each) needs a place, room for 0: "
-                      "1 node lacks free nvidia.com/gpu"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("beside the others, 1 pod (worker, 8 nvidia.com/gpu each) needs a node, there is room for 0: "
+                "1 node lacks free nvidia.com/gpu"),
+      std::string::npos)
       << text;
   ok(e.audit());
 }
@@ -146,10 +148,10 @@ TEST(Explain, APodThatIsTooLargeForEveryNodeIsToldSo) {
   ok(e.apply(gang("large", 1, 16, 0, "q")));
   e.decide(1);
   const Reason reason = e.explain("large")->reason;
-  EXPECT_NE(to_text(reason).find("asks for 16 nvidia.com/gpu on a node, the largest has 8"),
+  EXPECT_NE(to_text(reason).find("asks for 16 nvidia.com/gpu on one node, but the largest node has 8"),
             std::string::npos)
       << to_text(reason);
-  EXPECT_EQ(brief(reason), "never: asks for 16 nvidia.com/gpu on a node, the largest has 8");
+  EXPECT_EQ(brief(reason), "never: asks for 16 nvidia.com/gpu on one node, but the largest node has 8");
   EXPECT_EQ(part_of(reason, ReasonCode::kEnough), nullptr);
 }
 

@@ -59,7 +59,8 @@ TEST_P(LaneLimitsOf, HoldForEachLaneAlike) {
   EXPECT_EQ(decided(), (Names{"a1", "a2", "b1", "b2"}));
   const Verdict v = *e.verdict("a3");
   EXPECT_EQ(v.reason.code, ReasonCode::kLaneLimit) << to_text(v.reason);
-  EXPECT_EQ(to_text(v.reason), "needs 1 nvidia.com/gpu, and alice may have 0 more in this queue");
+  EXPECT_EQ(to_text(v.reason),
+            "needs 1 nvidia.com/gpu, but alice may use only 0 more in this queue (limit per user)");
   ok(e.apply(WorkloadRemove{"b1"}));
   EXPECT_EQ(decided(), (Names{"b3"})) << "what bob gave back is bob's";
   ok(e.apply(WorkloadRemove{"a1"}));

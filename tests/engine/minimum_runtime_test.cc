@@ -30,7 +30,7 @@ TEST_F(MinimumRuntime, NobodyYieldsBeforeIt) {
   EXPECT_EQ(e.next_time(), kEndOfTime) << "nobody waits for anything";
   ok(e.apply(gang("high", 8, 1, 10, "q")));
   EXPECT_TRUE(e.decide(2000).empty());
-  EXPECT_NE(to_text(e.verdict("high")->reason).find("some work may be preempted later"), std::string::npos)
+  EXPECT_NE(to_text(e.verdict("high")->reason).find("some may be preempted later"), std::string::npos)
       << to_text(e.verdict("high")->reason);
   ASSERT_EQ(e.next_time(), 1000 + kMinimum);
   EXPECT_TRUE(e.decide(1000 + kMinimum - 1).empty());

@@ -180,7 +180,7 @@ TEST(Holds, RoomUnderWayIsNotStolen) {
   ok(e.apply(gang("thief", 4, 1)));
   gone(e, *find(d, DecisionKind::kEvict, "low0"));
   EXPECT_TRUE(e.decide(3000).empty()) << "half of the room is free, and held";
-  EXPECT_NE(to_text(e.explain("thief")->reason).find("held for other work"), std::string::npos)
+  EXPECT_NE(to_text(e.explain("thief")->reason).find("held for other workloads"), std::string::npos)
       << to_text(e.explain("thief")->reason);
   gone(e, *find(d, DecisionKind::kEvict, "low1"));
   const auto then = e.decide(4000);
@@ -322,7 +322,7 @@ TEST(Queues, AStrictQueueWaitsBehindItsHead) {
   ok(e.apply(gang("b", 4, 1, 0, "q")));
   ok(e.apply(gang("c", 1, 1, 0, "q")));
   EXPECT_EQ(e.decide(1000).size(), 1u);
-  EXPECT_EQ(to_text(e.verdict("c")->reason), "behind b at the head of a strict queue");
+  EXPECT_EQ(to_text(e.verdict("c")->reason), "waits behind b, the first workload of its strict queue");
   ok(e.apply(WorkloadRemove{"a"}));
   EXPECT_EQ(e.decide(2000).size(), 2u);
   // What can never run does not block the line.

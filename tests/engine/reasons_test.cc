@@ -188,8 +188,7 @@ TEST(Reasons, QuotaThatIsOverdrawnSaysByHowMuch) {
   const Reason* quota = find(reason, ReasonCode::kQuota);
   ASSERT_NE(quota, nullptr) << to_text(reason);
   EXPECT_EQ(quota->have, -1000);
-  EXPECT_EQ(to_text(*quota),
-            "needs 2 nvidia.com/gpu in flavor f, quota left for it: 0, 1 more than that in use");
+  EXPECT_EQ(to_text(*quota), "needs 2 nvidia.com/gpu in flavor f, quota left for it: 0 (overdrawn by 1)");
 }
 
 }  // namespace

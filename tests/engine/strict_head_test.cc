@@ -55,11 +55,9 @@ TEST(StrictHeads, KeepWhatTheirQueueHasNotLent) {
   w.put(gang("more", 1, 1, 0, "guest"));
   EXPECT_EQ(w.starts(), "")
       << "of two GPUs that are left one is lender's, and one own's that more would borrow: head needs both";
-  EXPECT_EQ(
-      w.why("more"),
-      "needs 1 nvidia.com/gpu in flavor f, quota left for it: 0, quota is kept for head, which waits at "
-      "the head of the "
-      "strict queue lender");
+  EXPECT_EQ(w.why("more"),
+            "needs 1 nvidia.com/gpu in flavor f, quota left for it: 0, quota is reserved for head, which "
+            "waits first in the strict queue lender");
   w.put(WorkloadRemove{"borrower"});
   EXPECT_EQ(w.starts(), "head more");
 }

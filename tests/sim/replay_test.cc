@@ -149,7 +149,7 @@ TEST(Replay, SaysWhyJobsNeverRan) {
   EXPECT_EQ(metric_of(*result, "unfinished"), 2000);
   EXPECT_EQ(metric_of(*result, "completed"), 1000);
   EXPECT_THAT(result->table, HasSubstr("2 jobs never ran"));
-  EXPECT_THAT(result->table, HasSubstr("2 pods need a place, room for 1"));
+  EXPECT_THAT(result->table, HasSubstr("2 pods need nodes, there is room for 1"));
   EXPECT_THAT(row_of(*result, "huge"), HasSubstr("waiting"));
 }
 

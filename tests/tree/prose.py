@@ -72,7 +72,8 @@ def source_texts(text, with_strings):
 
 def whole_literal(parts, start, wanted):
     text = "".join(parts)
-    if wanted and "<" not in text and len(re.findall(r"[A-Za-z]{2,}", text)) >= 3:
+    is_table = len(re.findall(r"\w=\w", text)) > 3  # such as the fields that a kind has
+    if wanted and "<" not in text and not is_table and len(re.findall(r"[A-Za-z]{2,}", text)) >= 3:
         yield start, text, False
 
 

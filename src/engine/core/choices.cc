@@ -203,8 +203,8 @@ void State::build_choices(Spec& s) {
   if (!too_many.empty()) {
     s.problem = {ReasonCode::kUnsupported,
                  too_many,
-                 fmt::format("no node has the resource {}, and pods name {} such resources already", too_many,
-                             NodeTable::kMostAskedOnly),
+                 fmt::format("no node has the resource {}, and Berth accepts at most {} such resources",
+                             too_many, NodeTable::kMostAskedOnly),
                  0,
                  0,
                  0,

@@ -213,11 +213,10 @@ Status State::queue_upsert(const Queue& queue) {
       return other.flavor == it->flavor && other.resource == it->resource;
     });
     if (it->amount >= 0 && it->amount <= kMostQuota && !twice) continue;
-    return fail(
-        ErrorCode::kInvalid,
-        "queue {}: a limit of {} for {} in flavor {} for each of its lanes; it must lie between 0 and 2^60, "
-        "and stand there once",
-        queue.name, it->amount, it->resource, it->flavor);
+    return fail(ErrorCode::kInvalid,
+                "queue {}: a limit of {} for {} in flavor {} for each of its lanes; it must lie between 0 "
+                "and 2^60, and appear once",
+                queue.name, it->amount, it->resource, it->flavor);
   }
   if (ordering.limit() < 0 || ordering.attained_first < 1 || ordering.attained_ratio < 2 ||
       ordering.attained_levels < 1 || ordering.attained_levels > kMostLevels || queue.half_life < kSecond) {

@@ -528,13 +528,10 @@ std::string NodeTable::why_no_level() const {
   for (std::size_t l = 0; l < std::min(levels_.size(), kMostNamed); ++l)
     known += fmt::format("{}{}", l == 0 ? "" : ", ", levels_[l].key);
   if (levels_.empty()) {
-    return "no topology has this level, and there is no topology: leave the request out, or have a topology "
-           "made whose levels "
-           "name this node label";
+    return "there is no topology: remove the request, or create a topology with this node label as a level";
   }
   return fmt::format(
-      "no topology has this level: ask for one of {}{}, or have this node label added to the levels of a "
-      "topology",
+      "no topology has this level: ask for one of {}{}, or add this node label to the levels of a topology",
       known, levels_.size() > kMostNamed ? ", ..." : "");
 }
 

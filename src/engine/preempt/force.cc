@@ -71,9 +71,9 @@ std::string_view may_take(WithinQueue within) {
     case WithinQueue::kLowerPriority:
       return "lower priority";
     case WithinQueue::kLowerOrNewerEqual:
-      return "lower priority, or newer of equal priority";
+      return "lower or newer equal priority";
     case WithinQueue::kLaterInOrder:
-      return "later in its order";
+      return "later workloads";
   }
   return "";
 }
@@ -83,7 +83,7 @@ std::string_view may_take(Reclaim reclaim) {
     case Reclaim::kNever:
       return "nothing";
     case Reclaim::kLowerPriority:
-      return "borrowers of lower priority";
+      return "lower-priority borrowers";
     case Reclaim::kAny:
       return "any borrower";
   }
@@ -96,12 +96,10 @@ Reason no_victims(const State& state, const WorkloadState& w) {
   const PreemptionPolicy& policy = state.queues[w.queue.index()].spec.preemption;
   Reason out{ReasonCode::kNoVictims, "", "its pods never preempt", 0, 0, 0, {}};
   if (!w.may_preempt) return out;
-  out.detail = fmt::format("it may preempt within its queue: {}; in other queues: {}",
-                           may_take(policy.within), may_take(policy.reclaim));
-  if (is_patient(state, w)) {
-    out.detail += fmt::format(
-        "; it preempts nothing for a while, because it lost what it took {} times in a row", w.losses);
-  }
+  out.detail = is_patient(state, w)
+                   ? fmt::format("paused: what it preempted was taken back {} times in a row", w.losses)
+                   : fmt::format("allowed: {} in its queue, {} in others", may_take(policy.within),
+                                 may_take(policy.reclaim));
   return out;
 }
 
@@ -112,20 +110,14 @@ bool may_borrow_by_force(const State& state, const WorkloadState& w, std::span<c
 
 std::string why_not_by_force(const State& state, const WorkloadState& w, std::span<const QuotaItem> request) {
   if (const WorkloadState* by = who_would_take_back(state, w, request); by != nullptr)
-    return fmt::format("; it may not preempt to borrow while {} waits, which took this room back before",
-                       by->name);
-  return "; it may not preempt to borrow again yet, because it lost the room that it took so";
+    return fmt::format("; not to borrow until {} starts", by->name);
+  return "; not to borrow until the cluster changes";
 }
 
 std::string why_not_while_borrowing(const State& state, const WorkloadState& w,
                                     std::span<const PlacedSlot> placed) {
   const WorkloadState* by = who_would_take_back(state, w, borrowed(state, w, placed));
-  return by == nullptr
-             ? ""
-             : fmt::format(
-                   "; it may not preempt in its queue to borrow while {} waits, which took this room "
-                   "back before",
-                   by->name);
+  return by == nullptr ? "" : fmt::format("; in its queue not to borrow until {} starts", by->name);
 }
 
 void note_gain(State& state, WorkloadId taker, std::span<const PlacedSlot> placed) {

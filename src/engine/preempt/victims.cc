@@ -61,8 +61,8 @@ std::optional<VictimPlan> VictimSearch::run(Ask ask, const Assignment* only) {
     why_not_ = {ReasonCode::kSearchBudget, "", "", 0, 0, 0, {}};
     return std::nullopt;
   }
-  if (more_at_ != kEndOfTime) why_not_.detail += "; some work may be preempted later";
-  if (some_are_slow_) why_not_.detail += "; some work would end too late for it";
+  if (more_at_ != kEndOfTime) why_not_.detail += "; some may be preempted later";
+  if (some_are_slow_) why_not_.detail += "; some pods would end too late";
   why_not_.detail += by_force_;
   return std::nullopt;
 }
