@@ -94,6 +94,7 @@ std::vector<Reason> examples_of(ReasonCode code) {
     case ReasonCode::kReclaimed:
     case ReasonCode::kReclaimedWhileBorrowing:
     case ReasonCode::kReclaimedFairly:
+    case ReasonCode::kBehindHead:
     case ReasonCode::kHoldOvertaken:
       return one(other, "");
     case ReasonCode::kWithdrawn:
