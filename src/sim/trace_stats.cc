@@ -159,7 +159,7 @@ std::string stats_table(const TraceFile& file, const TraceStats& stats, const Tr
   row("GPUs",
       fmt::format("mean {} per job, largest {}", gpus(summary.mean_gpu_milli), gpus(summary.max_gpu_milli)));
   const DemandSteps::Peak& peak = summary.peak_demand;
-  row("demand", fmt::format("{} GPU-hours, {} GPUs on average over the span, {} at once if nobody waited",
+  row("demand", fmt::format("{} GPU-hours, {} GPUs on average over the span, {} at once if no job waited",
                             gpu_hours(summary.gpu_ms_milli), gpus(summary.mean_demand_gpu_milli),
                             peak.at_least == peak.at_most
                                 ? gpus(peak.at_most)
