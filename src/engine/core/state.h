@@ -1,9 +1,8 @@
-// Everything the engine knows, and the only ways to change it.
-//
-// Two kinds of change:
-//   - facts and decisions (set_slot and the apply functions): they keep the accounts of nodes and quota in step with the
-//     state of the slots, and note what was gained, so that blocked work wakes;
-//   - trials (try_charge): accounts only, written to an undo log, rolled back to a mark or kept by the decision that follows.
+// The state of the engine. It changes in two ways:
+//   - Facts and decisions (set_slot() and the apply functions). They keep the accounts of nodes and quota in step with the states
+//     of slots, and note what was gained, so that blocked work wakes.
+//   - Trials (try_charge()). They change accounts only, and write an undo log. A trial is rolled back to a mark, or kept by the
+//     decision that follows.
 #pragma once
 
 #include <algorithm>
@@ -55,11 +54,12 @@ struct PodSetState {
   std::int64_t held = 0;
   std::int64_t releasing = 0;
   std::int64_t unplaced = 0;      // of the active: with a charge whose nodes are awaited
-  bool fills_up = false;          // more of it get quota alone, too, and their places with the unplaced
+  // further slots get quota alone, too, and their places together with the unplaced
+  bool fills_up = false;
   std::vector<DemandBand> bands;  // as given; core/bands.h reads them
 };
 
-// A place in the line of those that have waited for the age limit of their queue (order/rank.h).
+// A position in the line of aged work (order/rank.h).
 struct Aged {
   std::int64_t minus_priority = 0;  // where priority ranks first
   std::int64_t minus_age = 0;       // Progress::age
@@ -108,7 +108,7 @@ struct WorkloadState {
   std::int64_t held_band = 0;  // the priority, on top of its own, of the claim that they were held for
   std::uint64_t hold_order = 0;
   bool placed_elsewhere =
-      false;  // while it holds room that must be near its other pods, somebody else placed one of them
+      false;  // while it holds room that must be near its other pods, another client placed one of them
   std::uint64_t took_fairly_at = 0;   // the outside_version at which it took a fair share of others
   bool took_by_force = false;         // borrowing (preempt/force.h), and has lost no room since
   std::uint64_t lost_force_at = 0;    // the outside_version at which it lost some after that
@@ -132,9 +132,9 @@ struct WorkloadState {
   }
   // Whether some of it may start while its queue is held (StopPolicy::kHold).
   bool goes_on_in_hold() const { return admitted || is_broken(); }
-  // What it lacks comes first.
+  // Its missing slots come first.
   bool is_broken() const { return incomplete() && !asks_more_since; }
-  // Since when it stands in line.
+  // The time from which it stands in line.
   TimeMs came() const {
     return incomplete() && asks_more_since ? std::max(created, *asks_more_since) : created;
   }
@@ -147,7 +147,7 @@ struct WorkloadState {
   }
 };
 
-// Work that reclaimed what a queue had borrowed by force (preempt/force.h). Ids are used again, arrivals are not.
+// Work that reclaimed quota which a queue had borrowed by force (preempt/force.h). Ids are used again, arrivals are not.
 struct TakenBack {
   WorkloadId by;
   std::uint64_t arrival = 0;
@@ -157,17 +157,18 @@ struct TakenBack {
 struct QueueState {
   bool exists = false;
   Queue spec;
-  std::string trouble;           // why nothing of it can start: cyclic, parent missing, misconfigured
+  // the reason that nothing of it can start: cyclic, parent missing, misconfigured
+  std::string trouble;
   std::set<WorkloadId> started;  // with slots that are binding or running
   std::map<std::int64_t, std::int64_t> priorities;  // of these: the lowest priority of a part -> how many
   std::uint64_t starts = 0;                         // goes up when one starts or grows
   std::map<std::uint64_t, WorkloadId> holders;      // by hold_order
   std::vector<TakenBack> taken_back;                // by each once
   std::set<Aged> aged;
-  std::optional<Aged> turn;  // of these, whose turn it was at the last look
+  std::optional<Aged> turn;  // of these, the one whose turn it was at the last look
   Lanes lanes;
   LaneLimits lane_limits;
-  // The arrival of the head that may have kept quota when last looked at; 0: none.
+  // The arrival of the head that may have reserved quota at the last look; 0: none.
   std::uint64_t kept_for = 0;
 };
 
@@ -199,7 +200,7 @@ class State {
   Status demand_mix(const DemandMix& mix);
 
   // ---- Slots.
-  // Brings a slot to a state; `charged` says which planes a kept trial has charged already.
+  // Brings a slot to a state. `charged`: the planes that a kept trial has charged already.
   void set_slot(WorkloadId id, std::size_t set, std::size_t index, SlotState to, NodeId node, ChargeId charge,
                 std::uint64_t devices, PlaneMask charged = 0);
   // The same place, another state. `freed`: planes that a kept trial has freed already.
@@ -207,19 +208,20 @@ class State {
                  PlaneMask freed = 0);
   // Puts the workload into, or takes it out of, the pending order, as its slots say.
   void settle(WorkloadId id);
-  // After a start: an old one may be young again (order/rank.h). At once, as others are compared with it in the same decide().
+  // After a start: old work may become young again (order/rank.h). Done at once, because others are compared with it in the same
+  // decide().
   void promote(WorkloadId id);
   // Thousandths of devices (of CPUs, where it has none) that its slots have now. O(pod sets).
   std::int64_t service_rate(const WorkloadState& w) const;
-  // Takes note of the service that workloads had until now. What happened since the last decide() counts as happening now:
-  // called when a decide() begins, and when it ends.
+  // Notes the service that workloads have had until now. Events since the last decide() count as happening now. Called when a
+  // decide() begins, and when it ends.
   void note_service();
   // Queues whose use changed stand in their new order.
   void reorder_queues();
-  // Begins a decide(): starts that were told since the last one (SlotUpdate::since) count from then, those that nobody knows, and those
-  // that lie in the future, from now. What has run since its start is service that it has attained. O(slots told).
+  // Begins a decide(). Starts that were reported since the last one (SlotUpdate::since) count from their time; unknown and future
+  // ones count from now. The run since that start is attained service. O(slots reported).
   void settle_starts();
-  // Takes note of work that has waited for the age limit of its queue by now.
+  // Notes work that has waited for the age limit of its queue by now.
   void grow_old();
   // Its turn has come (order/rank.h): it goes in front.
   void give_turn(WorkloadId id);
@@ -227,9 +229,9 @@ class State {
   TimeMs next_old() const { return ages_.empty() ? kEndOfTime : ages_.begin()->first; }
   // The workload has been given a hold: its slots are held already.
   void list_hold(WorkloadId id, std::uint64_t order);
-  // Slots that have quota and no place, taken out of the way for a search that gives them one: they wait, what they charge is given
-  // back in the trial, and those that waited before are left out of it. put_back(): the trial was rolled back, or they are to get
-  // the places that it found.
+  // Slots that have quota but no place, lifted for a search that places them. They become waiting, their charges are given back in
+  // the trial, and slots that waited before are left out of it. put_back(): the trial was rolled back, or the slots get the places
+  // that it found.
   struct Lifted {
     std::size_t set = 0;
     std::size_t index = 0;
@@ -249,8 +251,7 @@ class State {
   ShapeIndex& index(ShapeId shape, Mode mode);  // refreshed
   // The devices that one more slot of this charge gets on a node where it fits, as its policy chooses them.
   std::uint64_t choose_devices(NodeId node, ChargeId charge, Mode mode);
-  // Begins an epoch of the demand mix where one is due, and lets go of indices that nobody has asked for in a long time.
-  // Once per decide().
+  // Begins an epoch of the demand mix where one is due, and drops indices that were not used for a long time. Once per decide().
   void look_at_demand();
   const Shape& shape_of(ChargeId charge) const { return shapes[charges[charge].shape].shape; }
   // The spec with its choices for the present configuration.
@@ -265,23 +266,23 @@ class State {
   ChargeId choice_of_flavors(SpecId id, std::span<const ChosenFlavor> flavors);
   // The same flavors for their quota alone: a charge whose nodes are awaited, whatever the spec says of them.
   ChargeId quota_of_flavors(SpecId id, std::span<const ChosenFlavor> flavors);
-  // How more slots of the set may be charged, in the order in which it is tried: like the ones that have a place already,
-  // where the queue still has that choice (one flavor per pod set), else any choice of the spec. What a gang lacks whose nodes
-  // have come gets quota alone as long as the others have no more: they are placed in one search.
+  // The charges that further slots of the set may get, in the order of trial. Slots follow the ones that have a place already, if
+  // the queue still has that choice (one flavor per pod set); otherwise any choice of the spec. Missing slots of a gang whose nodes
+  // have come get quota alone as long as the others have no more: one search places them all.
   std::vector<ChargeId> choices(const PodSetState& set);
-  // Which of these would `count` slots get, as the search for flavors goes and quota is now? The first that fits or, where it goes
-  // past such as borrow, of those the one whose quota is nearest; where none fits, the first that could if nobody used anything.
+  // The choice that `count` slots would get at present, by the search for flavors. The first that fits; or, if the search goes past
+  // choices that borrow, the one whose quota is nearest. If none fits: the first that could in an empty cluster.
   ChargeId likely_choice(const WorkloadState& w, std::span<const ChargeId> choices, std::int64_t count) const;
-  // How the queue, the candidate's or one above it, stands among its siblings with that candidate.
+  // The share of the queue (the candidate's or one above it) among its siblings, with that candidate.
   Share share_of(QueueId queue, ClassId candidate);
-  // Looks again at what a start of the class would charge, where that may be another by now: true where it is.
+  // Recomputes the charge of a start of the class, if it may have changed; true if it has.
   bool renew_ask(ClassId id);
   void changed(WorkloadId id);
   // Do `count` times these items fit the quota of its queue, and the limits of its lane there?
   bool fits(const WorkloadState& w, std::span<const QuotaItem> items, std::int64_t count, Mode mode) const;
-  // How much more of the pair its lane may have; kInt64Max: as much as there is.
+  // The amount of the pair that its lane may still use; kInt64Max: no limit.
   std::int64_t lane_room(const WorkloadState& w, FlavorResource pair, Mode mode) const;
-  // What the lanes of a queue used of late; nothing where they do not stand in line by that.
+  // The recent use of the lanes of a queue; nothing if its line does not go by lanes.
   void each_lane_use(QueueId queue, TimeMs at, const LaneUse& f) const {
     const Lanes& lanes = queues[queue.index()].lanes;
     if (!lanes.ordered()) return;
@@ -289,11 +290,11 @@ class State {
       f(lanes.name(lane), resource_numbers_.name(static_cast<std::uint32_t>(resource)), amount);
     });
   }
-  // The class's key but for its priority: the same work in the same queue.
+  // The key of the class without its priority: the same work in the same queue.
   static std::string kin_of(const Pending::Class& c);
-  // Queues of which this holds stand in one line by their first workloads, whatever starts.
+  // Queues with this property stand in one line by their first workloads, whatever starts.
   bool one_line(QueueId queue) const;
-  // `beside`: what pod sets ask for that get the same flavors (choices.cc), by name.
+  // `beside`: the requests of pod sets that get the same flavors (choices.cc), by name.
   SpecId intern_spec(QueueId queue, const PodTemplate& pod, std::vector<std::string> beside = {});
   QueueId intern_queue(const std::string& name);
   // Calls f(pod) for the foreign pods, in a stable order.
@@ -334,19 +335,19 @@ class State {
   std::map<std::uint64_t, WorkloadId>
       unplaced;  // by arrival: quota without places, and nodes awaited no longer
   std::unordered_map<std::uint32_t, Reason>
-      no_places;               // of those of them that have been tried, by WorkloadId: what they lack
+      no_places;               // by WorkloadId: what the ones that have been tried lack
   bool unplaced_news = false;  // one more of them, or room or rules that they may gain by
   std::uint64_t config_version = 1;
-  // Grows with every change of nodes, foreign pods, topologies, flavors and queues, and of the demand mix: of where work would
-  // be laid, if there were none.
+  // Grows with every change of nodes, foreign pods, topologies, flavors, queues and the demand mix: with everything that decides
+  // about places in an empty cluster.
   std::uint64_t place_version = 1;
-  // Grows when work ends of itself, and with every change of nodes, flavors and queues: with what changes who has how much and
-  // is no consequence of a decision.
+  // Grows when work ends of itself, and with every change of nodes, flavors and queues: with all changes of use or room that are no
+  // consequence of a decision.
   std::uint64_t outside_version = 1;
-  // Grows with every change of who uses what.
+  // Grows with every change of use.
   std::uint64_t use_version = 1;
-  // What the decide() that goes on has done with a workload: it started, with nothing of it running before; it got a hold, started
-  // from one, or grew, and so yields to nothing before the next; it lost slots, or a start.
+  // Actions of the present decide() on a workload. kBegun: it started, and nothing of it ran before. kSettled: it got a hold,
+  // started from one, or grew; it is not evicted before the next decide(). kYielded: it lost slots, or a start.
   enum Done : std::uint8_t { kBegun = 1, kSettled = 2, kYielded = 4 };
   void note_done(WorkloadId id, Done what);
   bool is_done(WorkloadId id, Done what) const {
@@ -358,16 +359,16 @@ class State {
 
   std::set<QueueId> aged_queues;  // with aged work
 
-  // What was gained since the last decide().
+  // Gains since the last decide().
   std::vector<NodeId> gained_nodes;
   std::vector<std::uint8_t> is_gained;  // by node
   std::set<QueueId> gained_roots;
   std::set<QueueId>
       gained_sides;  // the queues below the roots that gave something back, and those above them
-  // The queues whose blocked heads may keep quota, by the root of their tree (decide_keep.cc).
+  // The queues whose blocked heads may reserve quota, by the root of their tree (decide_keep.cc).
   std::unordered_map<QueueId, std::vector<QueueId>> keepers;
-  std::uint64_t kept_as_of = 0;  // the use_version at which those who are kept out were last looked at
-  // The same of work from which room is reserved: the old heads of queues by their arrivals, and what else counts.
+  std::uint64_t kept_as_of = 0;  // the use_version at the last look at classes that reservations keep out
+  // The same for work that room is reserved against: the old heads of queues by their arrivals, and the other inputs.
   std::vector<std::pair<std::uint64_t, std::int64_t>> reserved_for;
   std::array<std::uint64_t, 4> reserved_as_of{};
   std::set<QueueId> filled_lanes;  // queues with limits of their lanes where more was charged
@@ -454,7 +455,7 @@ class State {
   std::map<NodeId, std::set<std::string>> foreign_on_;
   std::uint64_t next_arrival_ = 1;
   std::size_t live_at_sweep_ = 256;
-  // Long specs (Spec::is_long) whose workloads went since the last sweep: what they hold is given back soon.
+  // Long specs (Spec::is_long) whose workloads ended since the last sweep; their memory is freed soon.
   static constexpr std::size_t kMostLongLeft = 64;
   static constexpr DurationMs kLongSweepEvery = 30 * kSecond;
   std::size_t long_left_ = 0;

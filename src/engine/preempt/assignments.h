@@ -1,15 +1,14 @@
-// The ways to give each pod set of a workload one of its flavors, one after the other: what a search with one flavor per pod set
-// looks at (victims.h, Decider::try_flavors, decide_quota.cc).
+// Enumerates the assignments of one flavor to each pod set of a workload. Searches with one flavor per pod set use it (victims.h,
+// Decider::try_flavors, decide_quota.cc).
 //
-// Order: lexicographic by pod set, each in the order of its choices (State::choices): of the first pod set its first choice, with
-// all choices of the others, then its second. Pod sets of one flavor group have the same flavors. A choice is left out where it
-// leads nowhere whatever ends: the quota that the queue could ever have is too small for the pod set (or for all that share the
-// pair), or the nodes that its constraints allow could not host so many slots if nothing ran. Where each pod set has one choice at
-// most there is one assignment, and it is not judged.
+// Order: lexicographic by pod set, each in the order of its choices (State::choices). Pod sets of one flavor group have the same
+// flavors. Choices that cannot work in the empty cluster are left out. There the queue's largest possible quota, or the nodes that
+// the constraints allow, are too small for the pod set (or for all that share the pair). If each pod set has at most one choice,
+// there is one assignment, without these checks.
 //
-// `leaving_out`: instead, those in which some pod sets get nothing, because their group may do without them.
+// `leaving_out`: instead, the assignments in which some pod sets get nothing, because their group may do without them.
 //
-// Cost: a step for each choice that is looked at; once O(nodes) for each choice that too few nodes allow.
+// Cost: a step for each choice examined; once O(nodes) for each choice that too few nodes allow.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@ namespace berth::engine {
 
 class Assignments {
  public:
-  // `needs`: by pod set, the slots without which it does not start; 0: it is not judged by that.
+  // `needs`: by pod set, the slots without which it does not start; 0: not checked.
   Assignments(State& state, const WorkloadState& workload, std::vector<std::int64_t> needs,
               std::int64_t& steps, bool leaving_out = false);
 
@@ -43,7 +42,7 @@ class Assignments {
   bool leaving_out_;
   bool several_ = false;
   bool begun_ = false;
-  std::vector<std::vector<ChargeId>> options_;  // by pod set; not valid: it is left out
+  std::vector<std::vector<ChargeId>> options_;  // by pod set; not valid: left out
   std::vector<std::size_t> at_;                 // into options_
   Assignment picked_;
 };

@@ -1,24 +1,23 @@
-// Who may be a victim of one workload, in the order in which the policy takes them, and the trial in which some of them are gone.
+// The possible victims of one preemptor, in the order of its policy, and the trial in which some of them are gone.
 //
-// Who may yield (the policy of the preemptor's queue, model/queue.h, and nothing else):
-//   within     work of the same queue of lower priority (or equal and newer, or that stands behind in line:
-//              order/standing.h, where the policy says so)
-//   reclaim    work of other queues of the same tree that run on borrowed quota: every queue from the victim's up to below the
-//              common ancestor uses more than its subtree's quota of a pair that both need, and the preemptor's side stays
-//              within its own subtree's quota with the request. Work that does not borrow is never taken, nor is a demand band
-//              that says it is protected.
-//   borrow     with `borrow_within` the same where the preemptor's side would borrow itself, of lower priority and up to the
-//              threshold; but nobody who, with the other victims gone, fits into its own queue's quota: it would take back at once
-//              what was borrowed (Kueue does take it, where its turn comes early); and not where that has turned out so (force.h)
-//   fair       where queues share by their dominant shares, neither: instead work of every queue that borrows, in the turns
-//              of fair_order.h, which FairUnits gives the candidates to
-//   minimum    nobody yields before it has run its minimum runtime, unless the preemptor's queue says otherwise; surplus may
-//              at any time
-//   bound      where the preemptor's band says within what time it must have its room, only who is gone by then
-// Priority is that of the demand band, on both sides. Work that only holds room (it waits for its own victims to end) yields
-// first: nothing is lost.
+// Rights (set by the preemptor's queue, model/queue.h, and nothing else):
+//   within     Work of the same queue with lower priority, or with equal priority and newer, or behind it in line
+//              (order/standing.h), as the policy says.
+//   reclaim    Work of other queues of the tree that runs on borrowed quota. Every queue from the victim's up to below the common
+//              ancestor uses more than its subtree's quota of a pair that both need. The preemptor's side stays within its own
+//              subtree's quota with the request. Never: work that does not borrow, and protected demand bands.
+//   borrow     With `borrow_within`: the same, although the preemptor's side borrows; only lower priority, up to the threshold. Not
+//              a victim that fits into its own queue's quota once the other victims are gone: it would reclaim the room at once.
+//              (Kueue does take it, if its turn comes early.) Not after force.h has found it useless.
+//   fair       Where queues share by dominant shares, instead of the last two: work of every queue that borrows, in the turns of
+//              fair_order.h. FairUnits passes the candidates to it.
+//   minimum    Nothing is evicted before its minimum runtime, unless the preemptor's queue says otherwise. Surplus may be at any
+//              time.
+//   bound      If the preemptor's band must have its room within a time: only work that is gone by then.
+// Priorities are those of demand bands, on both sides. Work that only holds room (it waits for its own victims) goes first, because
+// nothing is lost.
 //
-// A candidate is one unit (units.h). Whoever takes the whole of an elastic workload takes its surplus first.
+// A candidate is one unit (units.h). Taking the whole of an elastic workload takes its surplus first.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +33,7 @@
 
 namespace berth::engine {
 
-// What the preemptor asks for, in one flavor: charged at least per pair, and the shapes of its slots.
+// The preemptor's request in one flavor: the least amounts that it charges per pair, and the shapes of its slots.
 struct Wanted {
   std::vector<QuotaItem> quota;
   std::vector<ShapeId> shapes;
@@ -48,8 +47,8 @@ class Candidates {
     YieldCause cause = YieldCause::kWithinQueue;
     bool freed = false;
     bool handed = false;               // of fair ones: it has had its turn
-    std::uint32_t whole = kNone;       // of a part: the unit that takes everything else of its workload
-    std::vector<std::uint32_t> parts;  // of a whole: what goes before it
+    std::uint32_t whole = kNone;       // for a part: the unit of the rest of its workload
+    std::vector<std::uint32_t> parts;  // for a whole: its parts, which go first
 
     bool of_other_queue() const { return cause != YieldCause::kWithinQueue; }
   };
@@ -59,25 +58,25 @@ class Candidates {
   Candidates(State& state, UnitLists& lists, WorkloadId preemptor, const Wanted& wanted, std::int64_t& steps,
              bool fair);
 
-  // The next one in order; kNone after the last. One step for each unit that is looked at. Not of fair ones.
+  // The next candidate in order; kNone after the last. One step per unit that is examined. Not for fair candidates.
   std::uint32_t next();
-  // The same of one queue, where they are fair: the first that was not dropped.
+  // For fair candidates: the first of one queue that was not dropped.
   std::uint32_t front(QueueId queue);
   void drop_front(QueueId queue);
   QueueId queue_of(std::uint32_t i) const { return state_.workloads[all_[i].unit.workload.index()].queue; }
   void set_cause(std::uint32_t i, YieldCause cause) { all_[i].cause = cause; }
-  // The pairs that are short; where none is, all that are asked for: then nodes are.
+  // The pairs that are short. If none is short, all pairs of the request: then nodes are short.
   std::span<const FlavorResource> contested() const { return contested_; }
   std::size_t size() const { return all_.size(); }
   const Candidate& operator[](std::uint32_t i) const { return all_[i]; }
   VictimOrder order() const { return order_; }
-  // The most slots of a candidate that runs on several nodes (who only holds room is not counted); 1: none does.
+  // The most slots of any candidate that runs on several nodes (holds not counted); 1: all run on one node.
   std::int64_t widest() const { return widest_; }
 
-  // Frees the room of a unit on the after plane, the parts of its workload first; what was freed is added to `taken`. False
-  // where the policy does not let it go any more (its queue borrows no longer).
+  // Frees the room of a unit on the after plane, after the parts of its workload; freed units are appended to `taken`. False if the
+  // policy no longer allows it (its queue has stopped borrowing).
   bool take(std::uint32_t i, std::vector<std::uint32_t>& taken);
-  // The same without a look at the policy, of a unit that stands alone or whose parts are freed.
+  // The same without the policy check, for a unit that stands alone or whose parts are freed.
   void free(std::uint32_t i);
   void give_back(std::uint32_t i);
   // A part cannot come back while everything else of its workload is gone.
@@ -93,7 +92,7 @@ class Candidates {
     for (Candidate& c : all_) c.freed = false;
   }
   bool still_borrows(std::uint32_t i) const;
-  // What a unit frees of a pair.
+  // The amount of a pair that a unit frees.
   std::int64_t frees(std::uint32_t i, FlavorResource pair) const;
 
   // Calls f(slot, set, index) for the slots of a unit.
@@ -119,15 +118,15 @@ class Candidates {
     }
   }
 
-  // Of those who would yield but for their minimum runtime, or will stand behind in line by then, added as candidates in the order
-  // of time: when each may.
+  // Adds as candidates the units that only time protects: their minimum runtime, or their place in line. In order of the time at
+  // which each may be evicted.
   std::vector<std::pair<TimeMs, std::uint32_t>> add_young();
   bool some_are_young() const { return !young_.empty(); }
   TimeMs first_young() const;
   bool some_are_slow() const { return slow_; }
-  // It could borrow by force, and does not for a while (force.h).
+  // Its policy allows borrowing by force, but force.h suspends it.
   bool stands_back() const { return policy_.borrow_within != BorrowWithin::kNever && !by_force_; }
-  // Whose queue borrowed no longer when it was its turn.
+  // Some candidates were skipped because their queue had stopped borrowing when their turn came.
   bool some_were_protected() const { return protected_; }
 
  private:
@@ -140,14 +139,14 @@ class Candidates {
   };
 
   bool accepts(Unit& unit, YieldCause cause);
-  // From when on its place in the ranks lets it yield: now or before, later, or never (kEndOfTime).
+  // The time from which its rank allows its eviction: now or before, later, or kEndOfTime for never.
   TimeMs rank_yields_from(const Unit& unit, YieldCause cause) const;
   bool relevant(const Unit& unit) const;
   std::uint32_t add(const Unit& unit, YieldCause cause);
   void charge(const Unit& unit, int sign);  // the slots of a unit, on the after plane
   void open_lines();
   void open_holders(QueueId queue, YieldCause cause);
-  // Why work of another queue may have to yield; none: it may not.
+  // The right to evict work of this queue; none: there is no right.
   std::optional<YieldCause> cause_of(QueueId queue) const;
   // Where the path of another queue meets ours: an index into chain_; kNone: in another tree.
   std::uint32_t meets(QueueId other) const;
@@ -195,7 +194,7 @@ class FairUnits final : public FairCandidates {
   bool yields_before(std::uint32_t a, std::uint32_t b) const override {
     return engine::yields_before(of_.order(), of_[a].unit, of_[b].unit);
   }
-  // With a whole go the parts of its workload that are still there.
+  // With a whole unit its remaining parts are freed too.
   void free(std::uint32_t candidate, int sign) override;
 
  private:

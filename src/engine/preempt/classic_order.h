@@ -1,13 +1,13 @@
-// Whom a workload may ask to yield when quota is short, one after the other: Kueue's classic preemption, exactly.
+// The possible victims when quota is short, one after the other: Kueue's classic preemption, exactly.
 //
 // Only work that uses a pair that is short counts. Three classes, in this order, each in the order of yield.h (Kueue: lower
 // priority, later start, arrival):
-//   hierarchical  work of other queues, where some subtree around the preemptor covers its request with its own quota and the
-//                 candidate lies outside of it: the preemptor's `reclaim` policy alone decides
-//   priority      work of other queues without that advantage: if the preemptor then borrows, its `borrow_within` decides too
-//   same queue    the preemptor's `within` policy
-// Work of another queue yields only as long as every queue from its own up to below the common ancestor is above its quota of
-// a short pair: that changes with every victim, so next() asks again.
+//   hierarchical  Work of other queues. Some subtree around the preemptor covers its request with its own quota, and the candidate
+//                 lies outside of it. The preemptor's `reclaim` policy alone decides.
+//   priority      Work of other queues without that advantage. If the preemptor then borrows, its `borrow_within` decides too.
+//   same queue    The preemptor's `within` policy.
+// Work of another queue may be evicted only while every queue from its own up to below the common ancestor is above its quota of a
+// short pair. That changes with every victim, so next() checks it again.
 //
 // Source: kubernetes-sigs/kueue, pkg/scheduler/preemption/classical (facts in research/kueue.md 1.8).
 // Cost: O(queues of the tree + candidates log candidates); next() O(depth x short pairs) per candidate passed over.
@@ -34,12 +34,12 @@ class ClassicOrder {
   struct Candidate {
     Yielder who;
     QueueId ancestor;           // lowest that it has in common with the preemptor; none in its own queue
-    bool no_borrowing = false;  // yields only if the preemptor stays within its nominal quota
+    bool no_borrowing = false;  // evicted only if the preemptor stays within its nominal quota
   };
   const std::vector<Candidate>& candidates() const { return candidates_; }
   // When time alone could bring more; kEndOfTime: never.
   TimeMs more_at() const { return more_at_; }
-  // The first at or after `from` that may yield as things are now; candidates().size(): none.
+  // The first at or after `from` that may be evicted as things are now; candidates().size(): none.
   std::size_t next(std::size_t from, bool borrowing) const;
 
  private:

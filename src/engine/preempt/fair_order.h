@@ -1,26 +1,27 @@
-// Whose turn it is to yield where queues share by their dominant shares, and whether it may: the same for quota alone and for
+// The order of victims where queues share by dominant shares, and whether each may be evicted. The same for quota alone and for
 // places together with quota.
 //
-// Again and again the queue with the largest share, found from the root down, gives its next candidate, if
+// Repeatedly the queue with the largest share, found from the root down, gives its next candidate, if
 //   - it is the preemptor's own queue, or the preemptor stays within its own quota (a plain reclaim), or
-//   - final     the preemptor's share with its request is not above what the other side keeps without the candidate
-//   - initial   it is below what the other side has now; once per queue
-// Both sides are the children of the lowest common ancestor. With both rules (FairStrategy) the second is asked of those whom
-// the first left out.
+//   - final     the preemptor's share with its request is not above the share that the other side keeps without the candidate
+//   - initial   it is below the present share of the other side; once per queue
+// The sides are the children of the lowest common ancestor. With both rules (FairStrategy) `initial` applies to candidates that
+// `final` left out.
 //
-// Termination. Two rules beyond Kueue's. A candidate whose end leaves the share of its side as it is counts for the final rule only
-// where the preemptor's share stays below it. Then no eviction brings the preemptor's side to the highest share that there is
-// without lowering the victim's: whoever has the most never gets anything back by eviction, and so on downwards, so that no circle
-// of evictions closes. It needs the rules to hold of the set that is evicted in the end, and that everybody in it is needed for
-// room: work of the preemptor's own queue that ends only to make its share look smaller comes back at once. So whoever can come
-// back does, and then legal() asks of the rest: Kueue #14543 is a loop of two that comes of not asking.
-//   Together with priorities within the queues, several resources, or room that others slip into, longer circles remain (of three
-// and more workloads, each step of them fair). So a workload takes by these rules once, and again only when something has
-// happened that is no consequence of decisions (State::outside_version): what it lost meanwhile it lost to others who may have it.
+// Termination. Two rules beyond Kueue's:
+//   - A candidate whose eviction leaves its side's share unchanged passes the final rule only if the preemptor's share stays below
+//     it. Then no eviction raises the preemptor's side to the highest share without lowering the victim's share. So the side with
+//     the highest share never gets anything back by eviction, and so on downwards: no cycle closes.
+//   - The rules must hold for the final set of victims, and each victim in it must be needed for room. Work of the preemptor's own
+//     queue that is evicted only to make its share look smaller would come back at once. So every victim that can come back does,
+//     and legal() checks the rest. Kueue #14543 is a loop of two that lacks this check.
+// With priorities within the queues, several resources, or room that others take meanwhile, longer cycles remain (three and more
+// workloads, each step fair). So a workload evicts by these rules once, and again only after an event that is no consequence of a
+// decision (State::outside_version).
 //
-// Source: kubernetes-sigs/kueue, pkg/scheduler/preemption/fairsharing (facts in research/kueue.md 1.9). Shares are exact
-// fractions (quota/fairness.h).
-// Cost: next() O(queues of the tree) shares, and two for each candidate that is looked at; legal() two shares per victim.
+// Source: kubernetes-sigs/kueue, pkg/scheduler/preemption/fairsharing (facts in research/kueue.md 1.9). Shares are exact fractions
+// (quota/fairness.h).
+// Cost: next() O(queues of the tree) shares, and two for each candidate examined; legal() two shares per victim.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,7 @@
 
 namespace berth::engine {
 
-// The candidates, by number, queue by queue in the order in which they would yield.
+// The candidates by number, per queue in their order of eviction.
 class FairCandidates {
  public:
   static constexpr std::uint32_t kNone = 0xffffffffu;
@@ -58,13 +59,13 @@ class FairOrder {
     std::uint32_t candidate = FairCandidates::kNone;
     YieldCause cause = YieldCause::kWithinQueue;
   };
-  // Who yields next, with all before it freed (the caller frees it); none: nobody may any more.
+  // The next victim, with all before it freed (the caller frees it); none: no candidate is allowed.
   Turn next();
-  // Would these, freed now and in the order of their turns, have had their turns without anybody else? `charged`: the places of
-  // the preemptor are.
+  // Would these victims, freed now and in the order of their turns, have had their turns alone? `charged`: the preemptor's places
+  // are charged.
   bool legal(std::span<const std::uint32_t> taken, bool charged = false);
 
-  // Whether the queue has more of a contested pair than is its own.
+  // Whether the queue uses more of a contested pair than its own quota.
   static bool borrows(const QuotaTree& quota, QueueId queue, std::span<const FlavorResource> contested) {
     return !within_own_quota(quota, queue, contested);
   }
@@ -95,10 +96,10 @@ class FairOrder {
   FairCandidates& candidates_;
   std::vector<QueueId> path_;  // from the preemptor's queue to the root
   std::vector<std::vector<QueueId>> children_;
-  std::map<QueueId, std::vector<std::uint32_t>> left_;  // by the first rule, the first one last
+  std::map<QueueId, std::vector<std::uint32_t>> left_;  // left out by the first rule, the first one last
   bool by_final_ = false;
   bool by_initial_ = false;
-  bool had_its_turn_ = false;  // it may not take by these rules again
+  bool had_its_turn_ = false;  // it may not evict by these rules again
   bool from_left_ = false;
   std::set<QueueId> done_;
 };

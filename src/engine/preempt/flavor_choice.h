@@ -1,16 +1,18 @@
-// Which flavor each resource group of each pod set gets, as quota sees it: Kueue's flavor assignment, with the queue's
-// FlavorSearch (model/queue.h). What nodes say is asked afterwards, of the choice that is made here.
+// The flavor of each resource group of each pod set, by quota alone: Kueue's flavor assignment, with the queue's FlavorSearch
+// (model/queue.h). Nodes are checked afterwards, for the chosen flavors.
 //
-// Pod sets one after the other, each on top of what those before it take; resource groups independently. Of one flavor, per
-// resource:
-//   fits      the quota is there; `borrowing` is the height of the lowest part of the tree whose own quota covers it
-//   reclaims  only work of other queues must yield; preempts: some of the same queue too; `borrowing` as it is then
-//   hopeless  victims are allowed, and there are not enough; no-fit: never, or only by borrowing where that is no right
+// Pod sets come one after the other, each on top of the quota of those before it; resource groups are independent. Rating of one
+// flavor, per resource:
+//   fits      The quota is there; `borrowing` is the height of the lowest part of the tree whose own quota covers it.
+//   reclaims  Only work of other queues must be evicted; `borrowing` as it is then.
+//   preempts  Some work of the same queue must be evicted too.
+//   hopeless  Victims are allowed, but there are too few.
+//   no-fit    Never, or only by borrowing without a right to it.
 // A flavor is as bad as its worst resource.
 //
 // Source: kubernetes-sigs/kueue, pkg/scheduler/flavorassigner (facts in research/kueue.md 1.7).
-// Cost: O(pod sets x flavors x resources x depth), and a search for victims per flavor that does not fit, where several are
-// in question.
+// Cost: O(pod sets x flavors x resources x depth), and a search for victims per flavor that does not fit, if there are several
+// flavors.
 #pragma once
 
 #include <cstdint>
@@ -34,26 +36,26 @@ bool better(const FlavorSearch& how, const FlavorRating& a, const FlavorRating& 
 // Is no further flavor looked at?
 bool search_ends(const FlavorSearch& how, const FlavorRating& rating);
 
-// Of one pair, without a look at victims: kFits, kPreempts (where they would be allowed), or kNoFit.
+// Rates one pair without a search for victims: kFits, kPreempts (if victims are allowed), or kNoFit.
 FlavorRating rate_quota(const State& state, const WorkloadState& w, FlavorResource pair, std::int64_t amount);
 
 class FlavorChooser {
  public:
   FlavorChooser(State& state, WorkloadId workload) : state_(state), id_(workload) {}
 
-  // By pod set; sets that need no slot, or have no choice, get none. `counts`: how many slots of each set are meant.
+  // Chooses by pod set. Sets that need no slot, or have no choice, get none. `counts`: the slots of each set.
   void run(std::span<const std::int64_t> counts);
-  // These flavors, whatever the search above would take, as quota sees them; without a look at victims.
+  // Takes these flavors instead of searching, and rates them by quota, without a search for victims.
   void take(std::span<const ChargeId> charges, std::span<const std::int64_t> counts);
   const std::vector<ChargeId>& charges() const { return charges_; }
-  // Of the whole workload: the worst.
+  // The worst mode of any pod set.
   FlavorMode mode() const { return mode_; }
   std::int64_t borrowing() const { return borrowing_; }
-  // What the charges ask for in all, without what they ask nothing of, and the pairs of it that are short.
+  // The sum of the charges, without zero amounts, and its pairs that are short.
   const std::vector<QuotaItem>& request() const { return request_; }
   const std::vector<FlavorResource>& short_pairs() const { return short_; }
 
-  // When time alone could bring more who may yield; kEndOfTime: never.
+  // The time at which time alone could allow more victims; kEndOfTime: never.
   TimeMs more_at() const { return more_at_; }
 
  private:

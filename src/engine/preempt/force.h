@@ -1,26 +1,28 @@
-// Who may borrow by force (PreemptionPolicy::borrow_within), or take room in its own queue while it borrows, and who stands back from it
-// for a while.
+// Limits on two preemption rights that can form cycles. "By force": preempting in another queue while borrowing
+// (PreemptionPolicy::borrow_within). The other: preempting in the own queue while borrowing. Also the backoff after repeated
+// losses.
 //
-// The rights to take room make no order. One may borrow by force from work of lower priority in another queue; work of that queue
-// that stays within its quota may reclaim what was borrowed; and work in front of that in its queue may take the room from it, and
-// borrow in turn. Then the first may come again by force, and so on for ever, each step by right. What gives way is the weakest
-// of these rights, once it has turned out to be worth nothing:
-//   - A queue whose work had to give back what it had borrowed by force borrows nothing by force of these flavors and resources, as
-//     long as the work that took it back waits for room: that could take it back again at once.
-//   - A workload that has lost, in whatever way, room that it took by force takes none so again until something has happened that is no
-//     consequence of a decision (State::outside_version). By this alone no circle goes on by force: between two such happenings
-//     each workload loses what it so took once. The first rule is there because in a busy cluster something always happens.
-// The same circle closes where work that stays within its quota reclaims room, and work in front of it in its queue takes the room
-// from it and borrows: what was borrowed is reclaimed, and the room lent again. So of who took room from its own queue while it borrowed,
-// and had to give it back, the first holds, too: none of its queue does so as long as the work that took it back waits for room.
+// Preemption rights are not transitive, so they can cycle:
+//   1. A (queue 1) preempts B (queue 2) while borrowing.
+//   2. C (queue 2) stays within its quota and reclaims that room from A.
+//   3. B, or another workload D of queue 2 with higher priority than C, preempts C and borrows.
+//   4. A preempts B or D again. Each step is legal.
+// The cycle is broken at its weakest step:
+//   - If a queue had to give back room that it borrowed by force, it borrows none of these flavors and resources by force, while
+//     the workload that took the room back waits for room. That workload could take it back at once.
+//   - A workload that lost room taken by force in any other way takes none by force until an event from outside
+//     (State::outside_version). This rule alone ends all cycles by force: between two such events each workload loses such room
+//     once. The first rule exists because a busy cluster has such events all the time.
+//   - The cycle also closes by steps 2 and 3 alone: room is reclaimed, preempted within the queue, borrowed, and reclaimed again.
+//     So the first rule also holds for room that a workload took from its own queue while it borrowed.
 //
-// Other circles need no borrowing at all: A takes from B, by that C of another queue may reclaim from A, B from C, and all of it again. What
-// ends all of them: whoever lost to other queues what it took, kLossesInARow times in a row and each time before it had kept it for
-// kKept, takes nothing for a while, each time for twice as long, and starts only where there is room. Within a queue one yields
-// to another by an order, which makes no circle, so that whoever ends a circle's turn there took it, and loses it to another queue: some
-// such loss comes again and again in each. So each comes to rest, and if nothing else changes, is tried again ever more seldom.
+// Cycles without borrowing: A takes from B, C of another queue reclaims from A, B takes from C. The backoff ends all of them. A
+// loss counts if another queue takes back what a workload took less than kKept ago. After kLossesInARow losses in a row the
+// workload preempts nothing for a while, each time for twice as long; it starts only in free room. Within a queue the order of
+// victims allows no cycle, so every cycle contains such a loss by another queue again and again. So every cycle comes to rest, and
+// is tried again ever more seldom.
 //
-// All look at what has been, not ahead: whether somebody who waits would take the room back is a search of its own.
+// All rules look at past losses, never ahead: whether a waiting workload would take the room back is a search of its own.
 #pragma once
 
 #include <span>
@@ -34,27 +36,28 @@ namespace berth::engine {
 inline constexpr std::int64_t kLossesInARow = 3;
 inline constexpr DurationMs kFirstPatience = 60'000;
 inline constexpr DurationMs kMostPatience = 3'600'000;
-// Longer than that: what others kept only because it was patient is none that it might keep.
+// Longer than the longest backoff: room that a workload kept only because others were in backoff does not count as kept.
 inline constexpr DurationMs kKept = 2 * kMostPatience;
 
-// It takes no room from anybody before patient_until. O(1).
+// In backoff: it preempts nothing before patient_until. O(1).
 bool is_patient(const State& state, const WorkloadState& w);
-// That nobody yields to it, with the policy of its queue, and its patience.
+// The reason "no victims", with the policy of its queue, or with its backoff.
 Reason no_victims(const State& state, const WorkloadState& w);
 
-// Whether `w` may borrow by force what it asks for. O(workloads that took something back from its queue, and are there still).
+// Whether `w` may borrow `request` by force. O(workloads that took room back from its queue and still exist).
 bool may_borrow_by_force(const State& state, const WorkloadState& w, std::span<const QuotaItem> request);
 
-// Why not, where the policy of its queue would let it, as the end of a sentence that its owner reads.
+// Why it may not, although the policy of its queue allows it. The end of a sentence for the user.
 std::string why_not_by_force(const State& state, const WorkloadState& w, std::span<const QuotaItem> request);
 
-// `placed`, charged now, with room that its own queue gave up: why it may not have that as long as it borrows for it, as above; "": it may.
+// `placed` is charged now, in room that its own queue gave up. Returns why the workload may not have it while it borrows for it;
+// "": it may.
 std::string why_not_while_borrowing(const State& state, const WorkloadState& w,
                                     std::span<const PlacedSlot> placed);
-// It got this so.
+// Notes that `taker` got these places by preemption.
 void note_gain(State& state, WorkloadId taker, std::span<const PlacedSlot> placed);
 
-// Told before `victim` loses room to `to`, with the reason that its owner reads.
+// To be called before `victim` loses room to `to`, with the reason for the user.
 void note_loss(State& state, WorkloadId victim, WorkloadId to, ReasonCode why);
 
 }  // namespace berth::engine

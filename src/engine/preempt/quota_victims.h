@@ -1,8 +1,8 @@
-// Who must yield where quota is short: candidates in policy order, one after the other until everything fits, and then, from
-// the last to the first, everybody given back without whom it still does.
+// Victims where quota is short: takes candidates in policy order until everything fits. Then, from the last to the first, it gives
+// back each candidate that is not needed.
 //
 //   classic  candidates and attempts of classic_order.h
-//   fair     where the queues above share by their dominant shares: candidates and turns of fair_order.h
+//   fair     where the queues above share by dominant shares: candidates and turns of fair_order.h
 //
 // Source: kubernetes-sigs/kueue, pkg/scheduler/preemption (facts in research/kueue.md 1.8 and 1.9).
 // Cost: O(queues + candidates log candidates + taken x (fit + queues of the tree)).
@@ -18,21 +18,21 @@
 
 namespace berth::engine {
 
-// Whether the queues from this one up stand in line by their dominant shares.
+// Whether this queue and those above it share by dominant shares.
 bool shares_dominantly(const State& state, QueueId queue);
 
 struct QuotaVictims {
   State& state;
   WorkloadId preemptor;
-  std::span<const QuotaItem> request;           // what its start charges, by pair
-  std::span<const FlavorResource> short_pairs;  // what must be freed
+  std::span<const QuotaItem> request;           // the charges of its start, by pair
+  std::span<const FlavorResource> short_pairs;  // the pairs that must be freed
   // Does the preemptor fit now, with the room that was freed? `borrowing`: may it end up above its nominal quota?
   std::function<bool(bool borrowing)> fits;
-  TimeMs& more_at;  // falls to the time at which time alone could bring more who may yield
+  TimeMs& more_at;  // falls to the time at which time alone could allow more victims
   // Frees (-1) or gives back (+1) the room of a candidate.
   std::function<void(const Yielder&, int sign)> free;
 
-  // Victims in the order in which they were taken; all room is given back again. None: nobody may yield, or not enough do.
+  // Victims in the order in which they were taken; all room is given back again. None: no candidate may be evicted, or too few.
   std::optional<std::vector<Yielder>> run() const;
   std::optional<std::vector<Yielder>> classic() const;
   std::optional<std::vector<Yielder>> fair() const;

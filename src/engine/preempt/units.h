@@ -1,11 +1,12 @@
-// What may be ended as one, queue by queue, in the order in which it would be: the surplus slots of elastic work one by one, and
-// everything else of a workload as a whole.
+// Units of eviction, listed per queue in the order of eviction. A surplus slot of elastic work is one unit; the rest of a workload
+// is one unit.
 //
-// The lists hold for one decide(): costs change with time, and new starts make them anew. Who was ended meanwhile is still
-// listed; the search leaves it out. Of elastic work of which a slot was ended meanwhile the others stand at other places of the demand
-// bands: renew() says what that makes of one. Building one costs O(n) for the started workloads of the queue (and the slots of the
-// elastic ones), once; a thousand searches of one decide() share it. Only as much of it is put in order as a search looks at: the
-// first eighth at O(n), all of it at O(n log n).
+// The lists are valid for one decide(), because costs change with time. A new start rebuilds the list of its queue. Units that were
+// evicted meanwhile stay in the list; the search skips them. If a slot of an elastic workload was evicted after the list was built,
+// its other slots move to different demand bands; renew() recomputes one unit.
+//
+// Cost of building: O(n) for the started workloads of the queue (and the slots of elastic ones), once; all searches of one decide()
+// share it. Only the part that a search reads is sorted: the first eighth at O(n), all of it at O(n log n).
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,10 @@ struct Unit {
   std::uint64_t arrival = 0;  // of the workload
   TimeMs started = 0;
   std::int64_t priority = 0;
-  // Of the loss of this unit; of a whole, besides the surplus units of the same workload, which always go before it.
+  // Cost of evicting this unit. For a whole: without the surplus units of the same workload, which always go first.
   std::int64_t cost = 0;
   std::int64_t standing = 0;  // in line (order/standing.h), where that decides
-  std::uint32_t set = 0;      // of a surplus slot
+  std::uint32_t set = 0;      // for a surplus slot
   std::uint32_t slot = 0;
   std::int64_t active = 0;  // of its pod set, when it was listed
   bool whole = true;
@@ -33,23 +34,23 @@ struct Unit {
   bool holder = false;        // only its hold ends
 };
 
-// A surplus slot as it stands now; false: it is none any more. O(1) where nothing of its pod set was ended, else O(slots).
+// Recomputes a surplus slot; false: it is no surplus any more. O(1) if nothing of its pod set was evicted, else O(slots).
 bool renew(Unit& unit, const WorkloadState& workload);
 
-// Whose turn it is first under this order; total.
+// Whether `a` is evicted before `b` in this order. The order is total.
 bool yields_before(VictimOrder order, const Unit& a, const Unit& b);
 
 class UnitLists {
  public:
   explicit UnitLists(const State& state) : state_(state) {}
 
-  // The first of them stands in its place; the others do after in_order().
+  // Only the first unit is in its place; in_order() sorts the others.
   std::span<const Unit> of(QueueId queue, VictimOrder order);
   // Puts the first `count` of the units that of() gave for this queue in order.
   void in_order(QueueId queue, std::size_t count) {
     if (List& list = lists_[queue.index()]; count > list.sorted) sort(list, count);
   }
-  // Of the units that of() gave for this queue, the most slots of one that runs on several nodes; 1: none does.
+  // Among the units of of() for this queue: the most slots of one that runs on several nodes; 1: all run on one node.
   std::int64_t widest(QueueId queue) const { return lists_[queue.index()].widest; }
   // The queues below this root, by id.
   std::span<const QueueId> tree(QueueId root);

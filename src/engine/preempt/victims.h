@@ -1,30 +1,30 @@
-// Who must yield: victims and places together, for a workload that fits nowhere as things are.
+// Finds victims and places together, for a workload that fits nowhere at present.
 //
-// Who may be a victim, and in what order: candidates.h. What is looked for: the set whose highest rank is lowest (priority;
-// of equal priority surplus before whole workloads), of these the one that costs least (cost.h), then the smallest. With
-// another order than by cost (PreemptionPolicy::victims) what that order takes first, less whoever is not needed.
+// Possible victims and their order: candidates.h. The search looks for the set whose highest rank is lowest, then the cheapest
+// (cost.h), then the smallest. Rank is priority; at equal priority surplus ranks below whole workloads. With another order than
+// cost (PreemptionPolicy::victims) it takes the first in that order, and gives back all that are not needed.
 //
 // Algorithm.
-//   1. Take candidates in order, in growing steps, until everything fits, quota and places; the shortest such prefix gives the
-//      lowest possible highest rank. From the last to the first, give each one back whose return still leaves a fit.
-//   2. The others of that rank and below may do better. Of at most kExact of them the best set is found by trying all that
-//      could still be better (branch and bound, at most kExactFits fits). Of more: where nodes are short, node by node, the
-//      node first whose next slot costs least (node_prices.h), with as many candidates in order of cost as it takes until none
-//      that follows can make a cheaper place; where only quota is, by what each frees for its cost. Then all of them, where
-//      they are not many more, or else whoever is in one of these sets, are looked at exactly as above.
-//   3. With the places of the preemptor known, whoever can stay beside it stays.
-// No victim of the result can be dropped. With a required topology, 2 is done domain by domain.
+//   1. Take candidates in order, in growing steps, until everything fits, quota and places. The shortest such prefix gives the
+//      lowest possible highest rank. From the last to the first, give back each one whose return still leaves a fit.
+//   2. The other candidates of that rank and below may do better. For at most kExact of them, branch and bound tries all sets that
+//      could still be better (at most kExactFits fits). For more candidates there are two heuristics. If nodes are short: node by
+//      node, the node first whose next slot costs least (node_prices.h), until no later candidate can make a cheaper place. If only
+//      quota is short: by freed quota per cost. Then all candidates, if they are few enough, or else the members of these sets, are
+//      searched exactly as above.
+//   3. With the preemptor's places known, every victim that can stay beside it stays.
+// No victim of the result can be dropped. With a required topology, 2 runs domain by domain.
 //
-// Where the queues share by their dominant shares, who yields is a matter of turns (fair_order.h): 1 takes them, and gives back
-// whoever the others can have their turns without; 2 is left out.
+// Where the queues share by dominant shares, the turns of fair_order.h decide. 1 takes them, and gives back each victim without
+// which the others still have their turns; 2 is left out.
 //
-// Flavors: the search is done with one assignment of flavors to pod sets after the other (assignments.h), as the queue says
-// (FlavorSearch in model/queue.h): the first with which the search ends, else the best of those with a plan. Of those that are as
-// good the one whose victims are worth least by the measure above, where `victims` goes by cost; else the first. Where no
-// assignment to all pod sets has a plan, those are tried that leave some out, where their groups can do without.
+// Flavors: the search runs with one assignment of flavors to pod sets after the other (assignments.h), as the queue says
+// (FlavorSearch in model/queue.h). It takes the first assignment that ends the search, else the best with a plan. Among equals the
+// cheapest victims win if `victims` is cost, else the first assignment. If no full assignment has a plan, assignments that leave
+// out some pod sets are tried, if their groups allow it.
 //
-// Cost: O(units of the queues that may yield, once per decide()) + O(candidates looked at) + O(log) fits for the prefix + one
-// fit for each victim taken, and at most kExactFits more; all bounded by `steps`.
+// Cost: O(units of the queues with possible victims, once per decide()) + O(candidates examined) + O(log) fits for the prefix + one
+// fit per victim taken, and at most kExactFits more; all bounded by `steps`.
 #pragma once
 
 #include <algorithm>
@@ -65,14 +65,14 @@ class VictimSearch {
  public:
   VictimSearch(State& state, UnitLists& lists, WorkloadId preemptor, std::int64_t& steps);
 
-  // Without a look at any candidate: is there anybody whom the policy could touch? O(1).
+  // Whether the policy allows any victim at all, without looking at candidates. O(1).
   bool could_help() const;
-  // Found: the trial holds the freed room of the victims and the charges of the places, all on the after plane.
-  // Otherwise rolled back; why_not() says why. `ask` says how much must fit. `only`: in these flavors; nullptr: in any.
+  // On success the trial holds the freed room of the victims and the charges of the places, all on the after plane. Otherwise it is
+  // rolled back; why_not() says why. `ask`: how much must fit. `only`: the flavors to use; nullptr: any.
   std::optional<VictimPlan> run(Ask ask = Ask::kLeast, const Assignment* only = nullptr);
   const Reason& why_not() const { return why_not_; }
-  // After run() found nothing: the first time at which enough work may yield, because it has run its minimum or stands behind in
-  // line by then; kEndOfTime: time alone changes nothing.
+  // After run() found nothing: the first time at which enough work may be evicted, because its minimum runtime or its place in line
+  // has changed by then; kEndOfTime: time alone changes nothing.
   TimeMs more_at() const { return more_at_; }
 
  private:
@@ -94,7 +94,7 @@ class VictimSearch {
   void find_wanted();
   bool nodes_are_short();
   bool fits(std::vector<PlacedSlot>* placed = nullptr);
-  // The victims in `from`, taken in its order until everything fits, less whoever is not needed. Nothing stays freed.
+  // The victims in `from`, taken in its order until everything fits, without those that are not needed. Nothing stays freed.
   std::optional<Sequence> minimal(const std::function<std::uint32_t()>& from);
   std::optional<Sequence> minimal(const Sequence& from);
   bool take_until_fits(const std::function<std::uint32_t()>& from, Sequence& taken);
@@ -124,7 +124,7 @@ class VictimSearch {
   const WorkloadState& w_;
   std::int64_t& steps_;
   Ask ask_ = Ask::kLeast;
-  Assignment assignment_;  // that is tried
+  Assignment assignment_;  // being tried
   Wanted wanted_;
   std::optional<Candidates> candidates_;
   std::optional<FairUnits> fair_units_;
@@ -132,7 +132,7 @@ class VictimSearch {
   std::optional<Sequence> best_;
   Worth worth_;                 // of the last plan
   bool some_are_slow_ = false;  // with any assignment
-  std::string by_force_;        // why nobody is taken by force, with any assignment
+  std::string by_force_;        // why it may not borrow by force, with any assignment
   Reason why_not_;
   TimeMs more_at_ = kEndOfTime;
 };

@@ -10,10 +10,10 @@
 
 namespace berth::engine {
 
-// Why somebody yields, which is also the reason that its owner reads.
+// The right by which a workload is evicted. It is also the reason that the user reads.
 enum class YieldCause : std::uint8_t {
   kWithinQueue,            // to work of its own queue
-  kReclaim,                // quota that it borrowed goes back to whom it belongs
+  kReclaim,                // borrowed quota goes back to its owner
   kReclaimWhileBorrowing,  // to work of higher priority that borrows itself
   kFairShare,              // to a queue that has less of its share
 };
@@ -38,13 +38,13 @@ struct Yielder {
   bool holder = false;  // only its hold ends
 };
 
-// Slots that would give room and quota back.
+// Slots whose eviction gives room and quota back.
 inline bool takes_room(const Slot& slot) {
   return (planes_of(slot.state) & kAfterBit) != 0;
 }
 
-// Of them those of one yielder: of a hold those that are held, else those that run. Where work that runs holds
-// room to grow, too, it yields as two: its hold first.
+// The slots of one yielder: its held slots for a hold, else its running ones. Work that runs and also holds room to grow is two
+// yielders: its hold goes first.
 inline bool gives_room(const Yielder& who, const Slot& slot) {
   return who.holder ? slot.state == SlotState::kHeld
                     : slot.state == SlotState::kBinding || slot.state == SlotState::kRunning;
@@ -73,27 +73,27 @@ inline bool uses_any(const State& state, const Yielder& who, std::span<const Fla
   return false;
 }
 
-// No more than its own quota of any of the pairs is used by the queue and all below it.
+// The queue and all below it use no more than its own quota of any of the pairs.
 inline bool within_own_quota(const QuotaTree& quota, QueueId queue, std::span<const FlavorResource> pairs) {
   return std::none_of(pairs.begin(), pairs.end(),
                       [&](FlavorResource pair) { return quota.borrows(queue, pair); });
 }
 
-// From when on `v`, which runs or holds room in the queue of `w`, may have to yield to `w`: the queue's `within`. 0: it may now;
-// kEndOfTime: time alone never brings that about.
+// The time from which `v`, which runs or holds room in the queue of `w`, may be evicted for `w` by the queue's `within`. 0: now;
+// kEndOfTime: time alone never allows it.
 TimeMs within_yields_from(const State& state, const InLine& v, const InLine& w);
 
-// A workload that would be ended as a whole, or lose its hold, with the priority of the highest demand band that it would lose
-// (core/bands.h); and one that asks for room, with the priority of what it asks for.
+// whole_of(): a workload that would be evicted as a whole or lose its hold, with the priority of the highest demand band that it
+// would lose (core/bands.h). claimant(): a workload that asks for room, with the priority of its request.
 InLine whole_of(const WorkloadState& v, bool holder);
 InLine claimant(const WorkloadState& w);
 
-// Where only quota is counted, and workloads end as a whole: may `who` yield to `w`, by the policy of the queue of `w` (its
-// `within` in its own queue, else its `reclaim`), minimum runtimes and demand bands? `more_at` falls to the time at which that
-// could come true. What quota says is for the caller to ask.
+// Where only quota is counted, and workloads are evicted as a whole: may `who` be evicted for `w`? Checks the policy of the queue
+// of `w` (its `within` in its own queue, else its `reclaim`), minimum runtimes and demand bands. `more_at` falls to the time at
+// which that could become true. The caller checks the quota.
 bool may_yield(const State& state, const Yielder& who, const WorkloadState& w, TimeMs& more_at);
 
-// Whether `v`, which runs, has run its minimum, or `w` need not care. `more_at` as above.
+// Whether the running `v` has run its minimum, or `w` may ignore that. `more_at` as above.
 bool ran_its_minimum(const State& state, const WorkloadState& v, const WorkloadState& w, TimeMs& more_at);
 
 // The order among workloads of one class where only quota is counted: by the preemptor's `victims`, where cost and
