@@ -1,6 +1,9 @@
-// One round of decisions over the state. Order of work: withdrawals and drains; held work whose room has become free; work that
-// has quota and whose nodes have come; then pending work in its order, each either started, or given a hold (with victims), or
-// parked with its reasons; until nothing more comes of it.
+// One round of decisions over the state, in this order:
+//   1. withdrawals and drains
+//   2. held work whose room has become free
+//   3. work that has quota and whose nodes have come
+//   4. pending work in its order: each is started, or gets a hold (with victims), or is parked with its reasons
+// until nothing more changes.
 #pragma once
 
 #include <array>
@@ -26,10 +29,10 @@ class Decider {
   void end_withdrawn();
   void drain_stopped();
   void start_holders();
-  // Places for work that has quota alone and awaits nodes no longer, in the flavors that it has: all of them at once, where there is
-  // room. Before anybody else is looked at; nobody yields for it.
+  // Finds places for work that has quota alone and no longer awaits nodes, in its flavors: all slots at once, if there is room.
+  // Comes before all other work, and preempts nothing.
   void place_awaited();
-  // There is none for it, and this is what it lacks.
+  // Records why place_awaited() found no places for `id`.
   void tell_no_places(WorkloadId id, const Failure& failure);
   void check_holds();
   void wake();
@@ -39,18 +42,17 @@ class Decider {
   void give_turn(QueueId queue);
   bool takes_turn(WorkloadId id);
   bool has_turn(const QueueState& q);
-  // What was charged to lanes with limits put those who wait in them beyond these: they bar nobody any more. True: somebody
-  // is awake for it.
+  // New charges may put waiting work of limited lanes beyond its limit: it no longer blocks the work behind it. True: some work is
+  // awake because of that.
   bool let_pass();
   void ask_empty(ClassId id);
   void attempt(ClassId id);
-  // The class lacked nothing but room when it was parked, and there still is too little in all: the reason gets the numbers
-  // of now.
+  // True if the class lacked only room when it was parked, and total room is still too small. Updates the numbers of the reason.
   bool lacks_room(ClassId id);
-  // Assignments of flavors to pod sets one after the other, where the queue would not have the first that fits (FlavorSearch): true
-  // where it started, or was given a hold (decide_flavors.cc).
+  // Tries assignments of flavors to pod sets one after the other, if the queue does not take the first that fits (FlavorSearch).
+  // True: it started, or got a hold (decide_flavors.cc).
   bool try_flavors(WorkloadId id, std::int64_t& steps);
-  // The same for work whose flavors are opaque: quota is all there is to find (decide_quota.cc).
+  // The same for work whose flavors are opaque: only quota matters (decide_quota.cc).
   void attempt_quota(ClassId class_id, WorkloadId id);
   bool try_quota(WorkloadId id, std::span<const std::int64_t> counts, bool only_ask);
   bool try_quota_anyhow(WorkloadId id, std::span<const std::int64_t> counts, bool only_ask);
@@ -61,15 +63,16 @@ class Decider {
   // 0 where queues share by their dominant shares.
   std::int64_t borrowing_height(const WorkloadState& w) const;
   std::vector<Reason> never_starts(const WorkloadState& w, const PodSetState& set);
-  // No reasons: enough of its pod sets have their pods, and a flavor whose quota ever may be enough. Known without a search.
+  // Returns no reasons if enough of its pod sets have their pods, and a flavor whose largest possible quota is enough. Needs no
+  // search.
   Failure lacks_parts(const WorkloadState& w);
-  // Surplus, or it lacks parts, or it waits for work of its own lane.
+  // True for surplus, work that lacks parts, and work that waits for other work of its own lane: it blocks no other work.
   bool holds_up_nobody(const WorkloadState& w);
-  // No reasons: its lane may have what it asks for, or that is not known. `found`: what a search found it to lack.
+  // Returns no reasons if its lane has room for the request, or if that is unknown. `found`: the failure of a search.
   Failure beyond_lane(const WorkloadState& w, const Failure& found);
   void park(ClassId id, const Failure& failure, const VictimSearch* search, TimeMs more_at = kEndOfTime);
   void choose_group(ClassId id, Parked& why) const;
-  // Room that is reserved for old work, and from what (decide_reserve.cc).
+  // Room that is reserved for old work, and the work that it is reserved against (decide_reserve.cc).
   struct OldHead {
     ClassId head;
     WorkloadId workload;
@@ -81,7 +84,7 @@ class Decider {
   bool room_as_charged(ChargeId charge, NodeId node, std::uint64_t devices, Mode mode) const;
   void charge_reserved(int sign);
   void wake_reserved();
-  // What blocked heads of strict queues keep from others (decide_keep.cc).
+  // Quota that is reserved for blocked heads of strict queues (decide_keep.cc).
   struct Kept {
     QueueId queue;
     WorkloadId by;
@@ -118,7 +121,7 @@ class Decider {
     beside_failed_ = beside_failed_ || kept_out_;
     return found;
   }
-  // What search() finds, with it charged; what is kept is known by then.
+  // The result of search(), with reserved quota charged; by then the reserved quota is known.
   template <class Search>
   auto beside_kept(const WorkloadState& w, std::int64_t& steps, const Search& search) {
     const std::int64_t left = steps;
@@ -131,10 +134,10 @@ class Decider {
   }
   void wake_kept_out();
   void start(WorkloadId id, const std::vector<PlacedSlot>& placed);
-  // What this decide() decides is net (decide_net.cc).
+  // The decisions of one decide() are net (decide_net.cc).
   using SlotNames = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // pod set and index
   struct Begun {
-    SlotNames slots;                     // that started in this decide(), out of the line
+    SlotNames slots;                     // that started in this decide() from the line
     std::vector<std::size_t> decisions;  // in out_, that say so
     bool ran = false;                    // some of it before
     Progress progress;                   // before
@@ -147,7 +150,7 @@ class Decider {
   void settle_begun();
   void end_victim(const VictimPlan::Victim& victim, WorkloadId to);
   std::vector<Decision> net();
-  // True: it started within its own queue's quota, in room of what started on borrowed quota.
+  // True: it started within its own queue's quota, in the room of work that started on borrowed quota.
   bool take_from_borrowers(WorkloadId id, std::int64_t& steps);
   bool is_within_own(const WorkloadState& w, const Assignment& assignment,
                      const std::vector<std::int64_t>& needs, std::vector<QuotaItem>& asked) const;
@@ -166,13 +169,14 @@ class Decider {
   std::vector<Decision> out_;
   TimeMs more_at_ = kEndOfTime;   // of attempt_quota
   std::int64_t quota_steps_ = 0;  // left to it for assignments of flavors
-  // From whom is being attempted, as soon as it would start or hold room without: most that wait lack more than that.
+  // Quota reserved against the workload that is being attempted. Known only once the workload would start or hold room without it:
+  // most waiting work lacks more than that.
   std::vector<Kept> kept_;
   bool kept_known_ = false;
-  bool kept_out_ = false;  // the last run_beside_kept() found places, and none beside what is kept
-  std::vector<Reason> short_beside_kept_;     // of which it lacks some because of that
-  std::vector<const Reservation*> reserved_;  // for old work that goes before what is being attempted
-  bool beside_failed_ = false;  // in this attempt it found room, and none beside what is kept and reserved
+  bool kept_out_ = false;  // the last run_beside_kept() found places, but none beside the reserved quota
+  std::vector<Reason> short_beside_kept_;     // the pairs that it lacks because of that
+  std::vector<const Reservation*> reserved_;  // for old work in front of the workload being attempted
+  bool beside_failed_ = false;  // in this attempt it found room, but none beside reserved quota and room
   ClassId attempted_;
   std::int64_t attempted_height_ = 0;
   std::unordered_map<std::uint32_t, std::size_t>

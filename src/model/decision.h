@@ -1,5 +1,5 @@
-// What the engine answers: decisions, verdicts, and the reasons of both. A reason is a tree of the same data
-// wherever it is shown: plan, explain, condition, log and metric.
+// The output of the engine: decisions, verdicts, and the reasons of both. A reason is a tree of the same data wherever it is shown:
+// plan, explain, condition, log and metric.
 #pragma once
 
 #include <array>
@@ -16,19 +16,19 @@ namespace berth {
 enum class ReasonCode : std::uint8_t {
   kNone,
   // about the workload itself
-  kInvalid,         // detail says what is wrong with it
+  kInvalid,         // detail = the error
   kUnsupported,     // a constraint that Berth does not honour: detail
-  kInactive,        // held back by its owner
+  kInactive,        // suspended or inactive, by its owner
   kIncompleteGang,  // have of need pods exist in pod set `subject`
   kSearchBudget,    // the search ended at its bound: this does not say that it is impossible
   // about queues and quota
   kQueueMissing,   // subject = queue
-  kQueueDisabled,  // subject = queue, detail = what is wrong
+  kQueueDisabled,  // subject = queue, detail = the error
   kQueueStopped,   // subject = queue
   kBehindHead,     // subject = the workload at the head of a strict queue
   kQuota,  // subject = resource, detail = flavor, need and have in base units; have < 0: so much too much is in use
   kQuotaMax,   // the same, but more than the queue can ever have
-  kQuotaKept,  // some is kept for `subject`, which waits at the head of the strict queue `detail`
+  kQuotaKept,  // some is reserved for `subject`, which waits at the head of the strict queue `detail`
   kReserved,  // some room is reserved for `subject`, which has waited for the age limit of its queue `detail`
   kQuotaUncovered,  // subject = resource that the queue does not have
   kLaneLimit,  // its lane `subject` may have no more in this queue: detail = resource, need and have in base units

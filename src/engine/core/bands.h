@@ -1,8 +1,8 @@
-// Demand bands (model/workload.h): with what claim a pod set asks for more slots, and who may take which away.
+// Demand bands (model/workload.h): the claim with which a pod set asks for more slots, and the rights to evict its slots.
 //
-// A slot's place in the bands is its rank among the active slots of its pod set, by index: where slots 0, 2 and 5 are active,
-// 5 has place 2. The first `least` places are the set's part of the gang and never yield alone; the rest is surplus and
-// yields slot by slot. Without bands the surplus takes free room only, and nobody is ended for it.
+// The place of a slot in the bands is its rank among the active slots of its pod set, by index. Example: where slots 0, 2 and 5 are
+// active, slot 5 has place 2. The first `least` places are the set's part of the gang and are never evicted alone. The rest is
+// surplus and is evicted slot by slot. Without bands the surplus takes free room only, and preempts nothing.
 #pragma once
 
 #include <cstdint>
@@ -19,30 +19,31 @@ struct BandView {
   bool declared = false;      // the workload names it; otherwise it is implied
   bool protected_from_reclaim = false;
   DurationMs reclaim_within = 0;
-  std::int64_t cost = 0;  // of the loss of one slot, besides what victim_cost() reckons
+  std::int64_t cost = 0;  // added to victim_cost() for the loss of one slot
 };
 // O(bands).
 BandView band_at(const PodSetState& set, std::int64_t place);
 
-// Some of it runs, and no pod set of which pods wait lacks any of its least: what waits are more slots. So also where another part, of
-// which no pods wait, does not run: a claim goes by what could start.
+// True if some of it runs, and no pod set with waiting pods lacks any of its least count: the waiting pods are growth. This also
+// holds if another part, without waiting pods, does not run: a claim counts only what could start.
 bool grows(const WorkloadState& workload);
 
-// What stands behind the next slots that a workload asks for: the highest priority among their bands. Where it is open which of
-// its children start, the lowest: it must not take more by what it asks for than it would be worth as it runs.
+// The claim of the next slots that a workload asks for: the highest priority among their bands. If it is open which of its children
+// start, the lowest priority: the request must not take more than it would be worth when it runs.
 struct Claim {
   std::int64_t priority = 0;
   DurationMs reclaim_within = 0;  // its room must be free so soon after a decision; 0 = no matter
-  bool free_room_only = false;    // growth that no band declares: nobody yields to it
+  bool free_room_only = false;    // growth that no band declares: it preempts nothing
 };
 Claim claim_of(const WorkloadState& workload);
 
-// How many more slots of each pod set are asked for.
+// The number of further slots that are asked for, per pod set.
 enum class Ask : std::uint8_t {
   kLeast,       // without which nothing starts; of growth: one slot
   kClaim,       // the least, and what the band of the claim still has room for, as far as it fits
   kWholeClaim,  // the same, or nothing
-  kFree,  // as kClaim, and surplus of those that have their least beside others that do not: where nobody yields
+  // as kClaim, and surplus of pod sets that have their least, also beside sets that have not: without preemption
+  kFree,
 };
 struct Extent {
   std::int64_t need = 0;

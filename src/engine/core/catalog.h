@@ -1,11 +1,11 @@
-// What workloads share: interned shapes, charges, specs and structures. A hundred thousand pods of one kind cost one entry.
+// Interned data that workloads share: shapes, charges, specs and structures. A hundred thousand pods of one kind cost one entry.
 //
-//   Shape      what a slot asks of a node (place/shape.h)
-//   Charge     one way to place a slot: a shape with one flavor per resource group, and what that costs in quota
+//   Shape      the request of a slot to its node (place/shape.h)
+//   Charge     one way to place a slot: a shape with one flavor per resource group, and its quota
 //   Spec       a pod template in a queue: its charges in the order in which they are tried
 //   Structure  the group tree of a workload without its counts
 //
-// Entries that nothing uses any more are dropped by sweep(), which the owner calls now and then.
+// sweep() drops unused entries; the owner calls it now and then.
 #pragma once
 
 #include <cstdint>

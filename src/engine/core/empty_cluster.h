@@ -1,15 +1,14 @@
-// The same nodes, queues and foreign pods with no work on them: would a workload start if it were alone?
+// The same nodes, queues and foreign pods without any work: would a workload start if it were alone?
 //
-// Asked of those who have waited for the age limit of their queue: nothing behind them starts before they do
-// (order/pending.h), which must not go on for ever where they never can.
+// Used for workloads that have waited for the age limit of their queue. Nothing behind them starts before they do
+// (order/pending.h). That must not last for ever for a workload that can never start.
 //
-// A state of its own, made when the first question comes, so that no index of the live state pays for questions. Making it
-// costs O(nodes + queues); afterwards every fact about nodes, topologies, flavors, queues and foreign pods is told to it,
-// and a question costs one search for places (place/placer.h), bounded by the engine's `search_steps`. Answers hold until
-// State::place_version changes.
+// It is a state of its own, made for the first question, so that no index of the live state pays for questions. Making it costs
+// O(nodes + queues). Afterwards it takes every fact about nodes, topologies, flavors, queues and foreign pods. A question costs one
+// search for places (place/placer.h), bounded by the engine's `search_steps`. Answers hold until State::place_version changes.
 //
-// Several pod sets find their places one after the other, so an answer is worth something only if they are laid as the live
-// state would lay them: nodes have the same ids here, which break ties, and are scored for the same demand mix.
+// Several pod sets find their places one after the other. So an answer is useful only if places are chosen as in the live state:
+// nodes have the same ids here (they break ties), and the same demand mix scores them.
 #pragma once
 
 #include "engine/core/state.h"
@@ -20,7 +19,7 @@ class EmptyCluster {
  public:
   explicit EmptyCluster(const State& live);
 
-  // A fact that the live state took; those about work do not matter here.
+  // Takes a fact that the live state took. Facts about work are ignored.
   void tell(const State& live, const Event& event);
 
   // Whether a search finds places and quota for the slots that wait, of a workload of which nothing runs. A search that ends

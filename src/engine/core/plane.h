@@ -17,7 +17,7 @@ inline constexpr PlaneMask kNowBit = 1;
 inline constexpr PlaneMask kAfterBit = 2;
 inline constexpr PlaneMask kBothPlanes = 3;
 
-// What a placement is checked against.
+// The planes that a placement must fit.
 enum class Mode : std::uint8_t { kStart, kPlan };
 
 inline PlaneMask planes_of(Mode mode) {

@@ -1,17 +1,17 @@
-// Room that old work waits for: the nodes, or the domain, where a workload that has waited for its queue's age limit can be
-// whole soonest. Others start beside that room, and not in it (decide_reserve.cc says which others).
+// Room that is reserved for old work: the nodes, or the domain, where a workload past its queue's age limit can start as a whole
+// soonest. Other work starts beside that room, and not in it (decide_reserve.cc has the rules).
 //
-// A plan is a list of places for the least that the workload may start with. Where running work must end first, that which is
-// expected to end soonest is taken away in a trial, as little of it as the workload needs to find its places. Expected ends:
-// the run time as it was told, less what is done; where it is not known, as long again as the work has run (of run times with
-// a long tail the expected rest grows with the age). Services end last. The room of foreign pods is never planned with.
+// A plan is a list of places for the least count of the workload. If running work must end first, a trial removes the work that is
+// expected to end soonest, as little as the workload needs. Expected ends: the stated run time less the time done. If it is
+// unknown, the work is expected to run as long again as it has run (for long-tailed run times the expected rest grows with the
+// age). Services end last. Plans never use the room of foreign pods.
 //
-// A plan stays while its nodes suit, since room that others leave in it adds up there. It is made anew, for nodes that may be
-// free sooner by then, after a sixteenth of the age limit, and then each time when the plans have lasted as long again. So a plan
-// outlasts what runs in it sooner or later, and the workload starts.
+// A plan stays while its nodes suit, since room that becomes free there adds up. After a sixteenth of the age limit it is made
+// anew, for nodes that may be free sooner by then; and again each time its total age has doubled. So sooner or later a plan
+// outlasts the work in it, and the workload starts.
 //
-// Cost: a plan is O(running slots x log(running workloads)) charges and O(log(running workloads)) searches for places, each
-// bounded by the engine's `search_steps`. Looking a plan up is O(its slots).
+// Cost: a plan is O(running slots x log(running workloads)) charges and O(log(running workloads)) searches for places, each bounded
+// by the engine's `search_steps`. Looking a plan up is O(its slots).
 #pragma once
 
 #include <cstdint>
@@ -64,7 +64,7 @@ class Reservations {
   std::uint64_t plans_ = 0;
 };
 
-// When work is expected to end that runs, or would start now; kEndOfTime: that is not known.
+// The expected end of work that runs, or would start now; kEndOfTime: unknown.
 TimeMs known_end(const State& state, const WorkloadState& w);
 
 // Charges the room of a reservation, or gives it back, in a trial.

@@ -53,7 +53,7 @@ struct PodSetState {
   std::int64_t active = 0;  // binding and running
   std::int64_t held = 0;
   std::int64_t releasing = 0;
-  std::int64_t unplaced = 0;      // of the active: with a charge whose nodes are awaited
+  std::int64_t unplaced = 0;  // of the active: with a charge whose nodes are awaited
   // further slots get quota alone, too, and their places together with the unplaced
   bool fills_up = false;
   std::vector<DemandBand> bands;  // as given; core/bands.h reads them
@@ -159,7 +159,7 @@ struct QueueState {
   Queue spec;
   // the reason that nothing of it can start: cyclic, parent missing, misconfigured
   std::string trouble;
-  std::set<WorkloadId> started;  // with slots that are binding or running
+  std::set<WorkloadId> started;                     // with slots that are binding or running
   std::map<std::int64_t, std::int64_t> priorities;  // of these: the lowest priority of a part -> how many
   std::uint64_t starts = 0;                         // goes up when one starts or grows
   std::map<std::uint64_t, WorkloadId> holders;      // by hold_order

@@ -1,35 +1,35 @@
-// The room on a node that expected demand can use, and what of it a placement takes away.
+// The usable room of a node, that is the room that expected demand can use, and the part of it that a placement takes away.
 //
 // For a node with free CPU c, device state D, and a kind k of the demand mix (place/demand.h) with weight w_k, CPU c_k and n_k
 // devices of which it needs d_k thousandths each:
-//   once(k)    all that is free on devices with at least d_k free, where one slot of the kind fits; else 0.
-//              idle - once(k) is the published fragment f of the kind (Weng et al., ATC 2023).
-//   filled(k)  what slots of this kind alone could fill: d_k n_k times the number of slots that fit. CPU that runs out before
-//              the devices do counts here, and only here.
+//   once(k)    all free room on devices with at least d_k free, if one slot of the kind fits; else 0. The published fragment f of
+//              the kind is idle - once(k) (Weng et al., ATC 2023).
+//   filled(k)  the room that slots of this kind alone could fill: d_k n_k times the number of slots that fit. CPU that runs out
+//              before the devices do counts here, and only here.
 //   usable     sum over k of s_k (7 once(k) + filled(k))
-// s_k is the pressure on the room of the kind, scaled to a sum of 2^16: w_k sqrt(d_k n_k), divided by the room that is left in
-// the whole cluster, which is one slot and what filled(k) sums to over all nodes.
-//   - The root stands between counting pods, where large ones vanish, and counting devices, where small ones do.
-//   - The room that is left makes it a bid price (Talluri and van Ryzin, "An Analysis of Bid-Price Controls for Network Revenue
-//     Management", 1998): room that few nodes have is dear, room that plenty of others have is cheap. A model of which there
-//     is little, a node with much CPU and a node that is wholly free are cases of the same thing.
-// The room is counted again when the idle devices have changed by a quarter, and by 1/16 of all devices at least (weigh()).
+// s_k is the pressure on the room of the kind, scaled to a sum of 2^16: w_k sqrt(d_k n_k), divided by the room that is left in the
+// whole cluster. That room is one slot plus the sum of filled(k) over all nodes.
+//   - The root is a compromise. Counting pods would hide large ones, counting devices would hide small ones.
+//   - The division makes it a bid price (Talluri and van Ryzin, "An Analysis of Bid-Price Controls for Network Revenue Management",
+//     1998): room that few nodes have is expensive, room that many others have is cheap. Examples of scarce room: a rare model, a
+//     node with much CPU, a node that is wholly free.
+// weigh() counts the room again when the idle devices have changed by a quarter, and by 1/16 of all devices at least.
 //
-// A live mix does not know what has not come yet (Mix::unseen). It expects a ladder of kinds: 1/4, 1/2, 1, 2, 4, ... devices up
-// to what the largest node has, each size with 1/8, 2/8, ... 8/8 of the CPU that there is for so many devices in the cluster, and
-// as many devices asked in all by each size. This is what decides before anything has come, and it fades as work arrives.
+// A live mix does not know future kinds (Mix::unseen). It expects a ladder of kinds: 1/4, 1/2, 1, 2, 4, ... devices up to the size
+// of the largest node. Each size comes with 1/8, 2/8, ... 8/8 of the cluster's CPU per so many devices, and all sizes ask for
+// equally many devices. The ladder decides before any work has arrived, and fades as work arrives.
 //
-// Placement takes the node and device that lose the least usable room. One setting for every cluster; docs/placement.md has
-// what it is worth.
+// Placement takes the node and device that lose the least usable room. One setting serves every cluster; docs/placement.md has the
+// measurements.
 //
-// Also the published amount, sum over k of w_k (idle - once(k)), as an operator's metric: what part of the idle devices is
-// of no use to what comes.
+// The published amount, sum over k of w_k (idle - once(k)), is an operator's metric: the part of the idle devices that expected
+// work cannot use.
 //
-// Exact integers: thousandths of devices x 2^16 x 8, below 2^36 for 64 devices. Cost: kinds that ask for the same devices are
-// looked at together, as what a device state has for each such request, found out once per state; a request costs O(1) where
-// CPU is plentiful, else O(kinds). use() and weigh() cost O(nodes + different nodes x kinds), where nodes that are alike in what is
-// free count once, and full ones not at all. A pattern is the set of the mix's whereabouts that a node suits; at most 64
-// different ones are looked at, those of the heaviest kinds.
+// Exact integers: thousandths of devices x 2^16 x 8, below 2^36 for 64 devices. Cost: kinds with the same device request are
+// examined together. Their answer is found once per device state; then a request costs O(1) where CPU is plentiful, else O(kinds).
+// use() and weigh() cost O(nodes + different nodes x kinds): nodes with equal free room count once, and full ones not at all. A
+// pattern is the set of the mix's placement constraints that a node meets. At most 64 different constraints are used, those of the
+// heaviest kinds.
 #pragma once
 
 #include <array>
@@ -52,7 +52,7 @@ namespace berth::engine {
 
 using PatternId = Id<struct PatternTag>;
 
-// What one slot takes from the free devices of a node: `each` thousandths of so many devices of a kind that have `from` free
+// The share of a node's free devices that one slot takes: `each` thousandths of so many devices of a kind that have `from` free
 // each. Whole devices: 1000 of 1000.
 struct Take {
   ResourceId resource;
@@ -70,7 +70,7 @@ class Fragments {
   void use(const Mix& mix, const NodeTable& nodes);
   // Counts the room that is left for each kind, and prices it anew.
   void weigh(const NodeTable& nodes);
-  // So much has been taken or freed since the last count that it is due again. O(1).
+  // True if so much has been taken or freed since the last count that it is due again. O(1).
   bool drifted(const NodeTable& nodes) const;
   // Grows with every use().
   std::uint64_t uses() const { return epoch_; }
@@ -94,7 +94,7 @@ class Fragments {
   std::int64_t usable_now(const NodeTable& nodes, NodeId node, Mode mode) {
     return here(nodes, node, mode).usable;
   }
-  // What is a fragment of the node's idle devices, in thousandths x Mix::kTotal. O(kinds).
+  // The fragments of the node's idle devices, in thousandths x Mix::kTotal. O(kinds).
   std::int64_t fragments(const NodeTable& nodes, NodeId node, Mode mode);
   // Brings what here() reads nearer.
   void prefetch(NodeId node, Mode mode) const {
@@ -107,7 +107,7 @@ class Fragments {
   static constexpr std::uint32_t kNoAsk = 0xffffffffu;
   static constexpr std::uint32_t kAnywhere = 64;
 
-  // What kinds ask of devices.
+  // A device request of kinds.
   struct Ask {
     ResourceId resource;
     std::int64_t each = 0;    // d
@@ -145,7 +145,7 @@ class Fragments {
     std::vector<Kinds> kinds;  // by ask
     std::vector<Step> steps;   // of each ask by CPU
   };
-  // What a device state has for an ask: of one that fits at least once.
+  // The room of a device state for an ask that fits at least once.
   struct Have {
     std::uint32_t ask = 0;
     std::uint32_t pieces = 0;
@@ -156,7 +156,7 @@ class Fragments {
     std::uint32_t end = 0;
     bool known = false;
   };
-  // What a node has with nothing running.
+  // The room of an empty node.
   struct Bare {
     std::int64_t cpu = 0;
     std::vector<DeviceStates::Free> devices;  // with numbers, ascending
@@ -182,7 +182,7 @@ class Fragments {
   void count_bare(const NodeTable& nodes);
   void expect_ladder(std::int64_t weight);
   void leave_out_hopeless();
-  // By kind, what slots of it alone could fill in the whole cluster; thousandths.
+  // By kind: the room that its slots alone could fill in the whole cluster; thousandths.
   std::vector<std::int64_t> room(const NodeTable& nodes);
   std::uint32_t bare_of(const NodeTable& nodes, NodeId node);
   Pattern make_pattern(std::uint64_t bits) const;
@@ -222,7 +222,7 @@ class Fragments {
 };
 
 // The published amount over all live nodes, kept up to date by reading the log of changes: O(changes) to read, O(nodes) after
-// a new mix. Idle is what is free and promised to nobody (Mode::kStart).
+// a new mix. Idle room is free and not promised (Mode::kStart).
 class FragmentMeter {
  public:
   struct Sums {

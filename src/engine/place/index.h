@@ -1,11 +1,11 @@
-// Per shape and mode: the best node, how many slots fit in all and per topology domain. Lazy: an index reads the node
-// table's change log from its own cursor when it is asked, so a change costs nothing to shapes that nobody asks about.
+// Per shape and mode: the best node, and the number of slots that fit in all and per topology domain. Lazy: an index reads the node
+// table's change log from its own cursor when it is used, so a change costs nothing to unused shapes.
 //
-// The best node is the winner of a tournament over (key, tie): blocks of 16 nodes that lie side by side, and a tree over the
-// winners of the blocks. O(1) to read; a changed node costs O(1) where it neither was nor becomes the winner of its block,
-// else O(16 + log nodes) at most: a match whose winner stays the same ends the walk.
-// What shapes have in common is found out once for all of them: which nodes constraints allow (place/suits.h), what is free on
-// devices (place/device_states.h), what of it is usable (place/fragments.h).
+// The best node is the winner of a tournament over (key, tie): blocks of 16 adjacent nodes, and a tree over the winners of the
+// blocks. Reading it is O(1). A changed node costs O(1) if it neither was nor becomes the winner of its block, else O(16 + log
+// nodes) at most: a match whose winner stays the same ends the walk.
+// Data that shapes share is computed once for all of them: nodes that constraints allow (place/suits.h), free devices
+// (place/device_states.h), and their usable room (place/fragments.h).
 // Rolled-back trials are changes like any other: the log simply names the node again.
 // Memory: 13 bytes a node.
 #pragma once
@@ -28,7 +28,7 @@ class ShapeIndex {
   // Catches up with the node table and the demand mix. O(changes since the last call), at most O(nodes); O(nodes) for a new
   // mix.
   void refresh(const NodeTable& nodes, Fragments& fragments);
-  // Nobody has asked for so long that the next refresh() begins anew.
+  // Unused for so long that the next refresh() begins anew.
   bool stale(const NodeTable& nodes) const { return !built_ || cursor_ < nodes.log().begin(); }
 
   // After refresh():

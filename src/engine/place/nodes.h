@@ -1,8 +1,8 @@
-// The nodes: what they have, what is used of it on both planes, which domains they lie in, and a log of changes that the
-// lazy indices (place/index.h) read at their own pace.
+// The nodes: their capacity, their use on both planes, their domains, and a log of changes that the lazy indices (place/index.h)
+// read at their own pace.
 //
-// Amounts of a node never overflow: single amounts are bounded by kMostAmount (checked by the callers), and use by foreign
-// pods, which nobody bounds, is summed in 128 bits and charged clamped.
+// Amounts of a node never overflow. Single amounts are bounded by kMostAmount (the callers check). Use by foreign pods is
+// unbounded, so it is summed in 128 bits and charged clamped.
 #pragma once
 
 #include <algorithm>
@@ -74,7 +74,7 @@ class NodeTable {
     Node spec;
     bool alive = false;
     std::vector<Device> devices;
-    std::vector<ResourceId> counted;  // devices without numbers: the account of the resource is all there is
+    std::vector<ResourceId> counted;  // devices without numbers: only the account of the resource exists
     std::vector<DomainId> domains;    // of every level of every topology
   };
   // One domain of a level of a topology.
@@ -102,8 +102,8 @@ class NodeTable {
   // The node of this name, known or new (new ones are not alive): slots may be seen on nodes before the node itself.
   NodeId intern(std::string_view name);
   std::optional<NodeId> find(std::string_view name) const;
-  // The node without a name, made when it is first asked for: room without end, on which nothing is counted. It stands for
-  // capacity of which only the quota is known.
+  // The node without a name: room without end, on which nothing is counted. It stands for capacity of which only the quota is
+  // known. Made on first use.
   NodeId opaque();
   bool is_opaque(NodeId id) const { return id == opaque_; }
   const Record& record(NodeId id) const { return records_[id.index()]; }
@@ -114,8 +114,8 @@ class NodeTable {
   std::uint64_t tie(NodeId id) const { return ties_[id.index()]; }
 
   ResourceId resource(std::string_view name);
-  // Of a pod that names it. Every resource is a column of all nodes, so that names which no node has are taken in only up to a
-  // number: nullopt beyond it. One that a node brings later is taken in all the same.
+  // The resource that a pod names. Every resource is a column of all nodes, so only a bounded number of names that no node has is
+  // accepted; nullopt beyond it. A resource that a node brings later is always accepted.
   static constexpr std::size_t kMostAskedOnly = 128;
   std::optional<ResourceId> resource_asked(std::string_view name);
   bool is_asked_only(ResourceId id) const { return asked_only_[id.index()]; }
@@ -127,26 +127,26 @@ class NodeTable {
     return accounts_[id.index() * stride_ + r.index()];
   }
 
-  // How many more slots of the shape the node could take, by room alone.
+  // The number of further slots of the shape that the node could take, by room alone.
   std::int64_t fit_by_room(NodeId id, const Shape& shape, Mode mode) const;
-  // The same by amounts alone, without a look at single devices; `most` at most.
+  // The same by amounts alone, ignoring single devices; `most` at most.
   std::int64_t fit_by_amounts(NodeId id, const Shape& shape, Mode mode, std::int64_t most = kMostFit) const;
   bool fits(NodeId id, const Shape& shape, Mode mode) const;
-  // The devices that one slot would get, as a bit mask: for shares the device with the least room that suffices, else the
-  // first wholly free ones; ties by index. Meaningful only where fits().
+  // The devices that one slot would get, as a bit mask. For shares: the device with the least room that suffices. Else: the first
+  // wholly free ones. Ties by index. Meaningful only where fits().
   std::uint64_t choose_devices(NodeId id, const Shape& shape, Mode mode) const;
-  // The devices that somebody says one slot has, as a bit mask; nullopt where it cannot be: a device that is not there, one
-  // twice, or not as many of each kind as the shape asks for. Whether they are free does not matter.
+  // The reported devices of one slot, as a bit mask. nullopt if it cannot be: a missing device, one device twice, or a wrong number
+  // of a kind. Whether they are free does not matter.
   std::optional<std::uint64_t> devices_of(NodeId id, const Shape& shape,
                                           std::span<const std::int64_t> indices) const;
-  // What is short for one slot: the resource, and whether it is a device.
+  // The shortage for one slot: the resource, and whether it is a device.
   struct Shortage {
     ResourceId resource;
     bool device = false;
   };
   std::optional<Shortage> shortage(NodeId id, const Shape& shape, Mode mode) const;
 
-  // What would be short first if slot after slot of the shape came (devices before amounts where equal).
+  // The first shortage if slot after slot of the shape came (devices before amounts where equal).
   Shortage tightest(NodeId id, const Shape& shape) const;
 
   // Charges (sign +1) or frees (-1) one slot. Exactly undone by the opposite sign.
@@ -164,14 +164,14 @@ class NodeTable {
   const ChangeLog& log() const { return log_; }
   // Of these, changes of labels, taints, liveness or rank.
   const ChangeLog& fixed_log() const { return fixed_log_; }
-  // Brings what fit and score read of a node nearer, for a look at it soon.
+  // Prefetches the data of a node that fit and score read.
   void prefetch(NodeId id) const {
     __builtin_prefetch(&accounts_[id.index() * stride_]);
     __builtin_prefetch(&accounts_[id.index() * stride_] + 3);
     if (id.index() < known_.size()) __builtin_prefetch(&known_[id.index()]);
     __builtin_prefetch(&changes_[id.index()]);
   }
-  // For readers of the log, who need to look at a node once however often it stands there.
+  // For readers of the log that examine each node once per round, however often it stands there.
   void begin_round() const {
     rounds_.resize(records_.size(), 0);
     if (++round_ == 0) std::fill(rounds_.begin(), rounds_.end(), std::uint32_t{0}), ++round_;
@@ -188,7 +188,7 @@ class NodeTable {
   std::int64_t device_capacity() const { return device_capacity_; }
   // Of one node; 0 where it is not alive.
   std::int64_t device_capacity(NodeId id) const { return capacities_[id.index()]; }
-  // What slots have of devices now, in thousandths, over all nodes. Use by pods that are not ours is left out.
+  // The present device use of slots, in thousandths, over all nodes. Foreign pods are left out.
   std::int64_t device_use() const { return device_use_; }
   // Goes up when labels, taints, liveness, ranks or topologies of any node change.
   std::uint64_t static_version(NodeId id) const { return static_versions_[id.index()]; }

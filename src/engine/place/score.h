@@ -17,7 +17,7 @@
 
 namespace berth::engine {
 
-// What a policy looks at.
+// The input of a policy.
 struct Site {
   std::int64_t idle = 0;  // thousandths of devices free after placing
   std::int64_t cpu = 0;   // thousandths of cores free after placing, not negative

@@ -1,8 +1,8 @@
-// Which nodes the constraints of a shape allow, whatever is free on them, and how much it prefers each. Found out once for
-// all shapes with the same constraints: a hundred kinds of pods without a selector share one column.
+// The nodes that the constraints of a shape allow, whatever is free on them, and the preference for each. Computed once for all
+// shapes with the same constraints: a hundred kinds of pods without a selector share one column.
 //
-// A column follows the node table's log of fixed changes (labels, taints, cordons, liveness) at its own pace. Cost: O(1)
-// when nothing fixed has changed, O(changed nodes) otherwise, O(nodes) for a new column. Memory: 2 bytes a node.
+// A column follows the node table's log of fixed changes (labels, taints, cordons, liveness) at its own pace. Cost: O(1) when
+// nothing fixed has changed, O(changed nodes) otherwise, O(nodes) for a new column. Memory: 2 bytes a node.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class SuitColumn {
   std::vector<std::int16_t> preference_;
 };
 
-// Columns by constraints. A column lives as long as somebody holds it.
+// Columns by constraints. A column lives as long as a shape refers to it.
 class Suits {
  public:
   std::shared_ptr<SuitColumn> column(const Shape& shape);

@@ -57,7 +57,7 @@ class QuotaTree {
   void add(QueueId queue, FlavorResource pair, std::int64_t amount, PlaneMask planes);
 
   std::int64_t available(QueueId queue, FlavorResource pair, Plane plane) const;
-  // What the queue could have if nobody used anything.
+  // The amount that the queue could have in an empty cluster.
   std::int64_t potential(QueueId queue, FlavorResource pair) const;
   // Do `count` times these items fit (start: both planes; plan: the after plane)?
   bool fits(QueueId queue, std::span<const QuotaItem> items, std::int64_t count, Mode mode) const;
