@@ -21,7 +21,7 @@
 namespace berth::dialect {
 
 inline constexpr std::uint32_t kNoIx = 0xffffffffu;
-// What a load depends on whose priority counts up to the highest class of all (Load::depends).
+// The dependency of a load whose priority is capped by the highest class of the cluster (Load::depends).
 inline constexpr std::string_view kAllClasses = "classes:";
 
 struct PodRecord {
@@ -39,7 +39,7 @@ struct PodRecord {
   bool saw_job = false;     // its membership was found with its Job at hand
   bool gated = false;       // it says kKueueGatedBy
   bool fast = false;        // it says kKueueFastAdmission
-  std::string repelled_by;  // the running pod whose anti-affinity concerns it; "" = none
+  std::string repelled_by;  // the running pod whose anti-affinity matches it; "" = none
 };
 
 struct Role {
@@ -112,14 +112,14 @@ struct Load {
   std::vector<Role> roles;
   std::int64_t pods = 0;
   std::int64_t bound = 0;  // of `pods`
-  // The name of its queue, and what kind of name. While it holds places it stays what it was: whoever relabelled its Job would
-  // otherwise take what it holds to another queue.
+  // The name of its queue, and the kind of name. It is fixed while the load holds places: otherwise a new label on its Job would
+  // move them to another queue.
   std::optional<std::pair<std::string_view, std::string>> queue_mark;
-  bool charged = false;  // it is what the bind of one of its pods says
+  bool charged = false;  // it comes from the bind of one of its pods
   std::map<PriorityKey, std::int64_t> priorities;
-  std::map<std::int64_t, std::int64_t> sizes;  // what members say; 0 = unreadable
+  std::map<std::int64_t, std::int64_t> sizes;  // as members say; 0 = unreadable
   std::vector<std::string> depends;
-  std::string refused;                           // the engine's words
+  std::string refused;                           // the engine's message
   std::int64_t repelled = 0;                     // pods with repelled_by
   std::int64_t gated = 0;                        // pods that are
   std::int64_t fast = 0;                         // and pods that say kKueueFastAdmission
@@ -128,9 +128,9 @@ struct Load {
   std::shared_ptr<const KueueWorkload> written;  // of that, as it was read
   std::shared_ptr<const KueueWorkload> former;   // the slice whose places it has, and which it replaces
   std::shared_ptr<const KueueWorkload> grows;    // the slice of a Job that runs, of which it asks for more
-  std::string inadmissible;                      // and why the API server would refuse its pods
+  std::string inadmissible;                      // the reason for which the API server would refuse its pods
   std::int64_t whole = 0;  // its size when all its pods had nodes; 0: none has one since
-  // Of a Job (intake_jobs.cc).
+  // For a Job (intake_jobs.cc).
   std::shared_ptr<const PodTemplate> job_shape;  // of its template, when its slots were made
   bool released = false;                         // being unsuspended: its slots are kept
   bool reserved = false;                         // Intake::set_reserved()
@@ -140,11 +140,11 @@ struct Load {
   bool waits = false;     // the engine was told that slots without a pod wait
   bool too_many = false;  // places before its pods are there: PlaceBudget has turned it away
   bool remade = false;    // its role has another shape: it is told whole
-  // Of work that names a Workload which somebody has made for it (intake_prebuilt.cc).
+  // For work that names a Workload which another client made for it (intake_prebuilt.cc).
   std::string prebuilt_key;                       // ns/name of that; "" = it names none
-  std::shared_ptr<const KueueWorkload> prebuilt;  // it is this one, and nobody else's
+  std::shared_ptr<const KueueWorkload> prebuilt;  // it belongs to this one alone
   std::vector<std::size_t> prebuilt_sets;         // its pod set, of each role
-  std::string lost;                               // why it was this one, and is not any more
+  std::string lost;                               // why it does not belong to it any more
   std::uint64_t revision = 0;                     // of its role's shape
   bool emitted = false;
   // Batches (drain()) in which the engine was told of it first, and was told the whole of it again, from this place of `work` on.
@@ -159,17 +159,17 @@ struct JobRecord {
   std::shared_ptr<const PodTemplate> shape;    // of the pods that it will make, with its amendment
   std::shared_ptr<const PodTemplate> written;  // as its object has it
   std::shared_ptr<const PodTemplate> taken;  // as the API server will take its pods in; without its amendment
-  std::string refused;                       // why it will not; "" = it will
+  std::string refused;                       // why it would refuse them; "" = it would not
 };
 
-// Whether a pod may stand where a place was found for `promised`: it asks for no more, and goes wherever that goes. The API server
-// adds tolerations to pods which their template does not have.
+// Whether a pod may use a place that was found for `promised`: it asks for no more, and its constraints allow at least the same
+// nodes. The API server adds tolerations to pods which their template does not have.
 bool suits(const PodTemplate& pod, const PodTemplate& promised);
 
-// Of kKueueMaxSeconds; nothing where it is none.
+// The value of kKueueMaxSeconds; nothing if it is invalid.
 std::optional<std::int64_t> seconds_of(std::string_view text);
 
-// It goes nowhere else, or nowhere at all: where it might go would be memory for nothing.
+// For a pod that is bound, or can never be placed: drops its constraints, to save memory.
 void clear_constraints(PodTemplate& pod);
 
 std::size_t hash_of(const PodTemplate& shape);
@@ -220,7 +220,7 @@ struct Intake::Impl {
   // intake_loads.cc: workloads
   std::uint32_t load_for(const PodRecord& record);
   std::string_view gates_of(const Load& load) const;
-  // It was started before, and nobody has taken that back: it makes up for what it lost, also in a queue that is held.
+  // It was started before, and that was not revoked: it may replace lost pods, even in a queue that is held.
   bool is_admitted(const Load& load) const;
   bool is_held(const std::string& queue) const;  // a ClusterQueue, or Berth's own
   std::uint32_t new_load(const Membership& m, const std::string& ns);
@@ -253,11 +253,11 @@ struct Intake::Impl {
 
   // Members that a gang of pods needs now which asks for `asked`.
   std::int64_t size_of_group(Load& load, std::int64_t asked) const;
-  // A pod has ended: whoever waits for the rest of its gang does not wait for it. `record`: what was known of it, if anything.
+  // A pod has ended: its gang no longer waits for it. `record`: its former state, if known.
   void note_ended(const Pod& pod, const PodRecord* record);
   void forget_ended(const std::string& name);
 
-  // intake_refusals.cc: work that waits for what is written on it or its owner
+  // intake_refusals.cc: work that waits because of its own fields or those of its owner
   std::string missing_class(const PriorityKey& key) const;
   std::string missing_workload_class(std::string_view name) const;
   bool has_queue(const Load& load, const Settings& settings) const;
@@ -269,9 +269,9 @@ struct Intake::Impl {
                            const std::string& ns) const;
 
   // intake_members.cc: groups that start before all of their members are there
-  // Makes slots for the members that are to come. What the engine must be told of slots that it knows, after the workload.
+  // Makes slots for future members. Returns the updates of known slots, which the engine gets after the workload.
   std::vector<SlotUpdate> expect_members(Load& load);
-  // Of a workload that was told whole, with all of its slots waiting: those that nobody is to come for do not.
+  // For a workload that was reported with all of its slots waiting: slots without a future pod do not wait.
   void tell_unexpected(const Load& load);
 
   // intake_jobs.cc: Jobs that are held suspended
@@ -291,7 +291,7 @@ struct Intake::Impl {
   void unsettle_slices(const std::string& key);
   // Places for the pods that a slice adds to its Job are kept until they come.
   void expect_growth(Load& load, const HandOver& what);
-  // And those that are not wanted any more are not.
+  // And places that are not wanted any more are freed.
   void end_growth(Load& load, std::int64_t size);
 
   // It may start with fewer, and has no pods yet.
@@ -308,18 +308,18 @@ struct Intake::Impl {
   // The role of a Job's template, which the pod belongs to whatever its shape.
   bool join_promised(Load& load, const PodRecord& record);
 
-  // intake_effects.cc: what the API server makes of templates
+  // intake_effects.cc: changes that the API server makes to templates
   TemplateRules rules_for(std::string_view ns, const PodNeeds& needs, bool of_pods) const;
   TakenTemplate taken(const PodSpec& spec, const PodNeeds* needs, const Meta& meta, bool of_pods) const;
   void take(JobRecord& record);
   void take(Load& load);
-  // What waits is looked at again where LimitRanges or RuntimeClasses have changed.
+  // Updates waiting work after changes of LimitRanges or RuntimeClasses.
   void settle_effects();
 
-  // intake_sketch.cc: what others say of workloads, and are told of them
+  // intake_sketch.cc: state of workloads from other controllers, and for them
   void apply_standing(const Load& load, Settings& settings) const;
   static bool has_object(const Load& load);
-  // Work of a queue with admission checks that nobody can be asked about waits.
+  // Work of a queue with admission checks waits if no controller can be asked.
   void require_checks(const Load& load, Settings& settings) const;
   // In which flavors it gets quota first.
   void await_nodes(const Load& load, Settings& settings) const;
@@ -328,18 +328,18 @@ struct Intake::Impl {
 
   // intake_prebuilt.cc: Workloads that others have made
   bool is_live() const { return !config.quota_only && book.check_mode() == CheckMode::kLive; }
-  // Workloads that somebody has made are work, or that of whom names them.
+  // Workloads of other clients are work, or belong to the work that names them.
   bool reads_prebuilt() const { return !config.quota_only && book.check_mode() != CheckMode::kNone; }
   void upsert_prebuilt(KueueWorkload&& object);
   void remove_prebuilt(const std::string& key);
-  // It waits by itself as long as nobody has come for it. Makes and frees workloads: not while one is looked at.
+  // It waits by itself until work comes that names it. Makes and frees workloads: must not be called while one is in use.
   void settle_prebuilt(const std::string& key);
   void settle_prebuilt();
   // Whether Workloads count has changed.
   void renew_prebuilt();
-  // What the workload names, and whether that is its own; else it waits.
+  // Checks the Workload that the work names, and whether it may own it; otherwise the work waits.
   void use_prebuilt(Load& load, std::string_view name, Settings& settings, std::vector<std::string>& depends);
-  // In what the workload differs from what its Workload says; "": in nothing, and `sets` has the pod set of each of its roles.
+  // The difference between the work and the spec of its Workload; "": none, and `sets` has the pod set of each of its roles.
   std::string difference(const Load& load, const KueueWorkload& object, std::vector<std::size_t>& sets) const;
   HandOver hand_over(const Load& from, const Load& to) const;
   void hand_over_to(Load& from, const std::string& to);
@@ -363,7 +363,7 @@ struct Intake::Impl {
   void tell_planned(const std::string& key);
   Settings settings_of_object(const Load& load, std::vector<std::string>& depends) const;
   void emit_admission(const Load& load);
-  // Queues or flavors have changed: where the engine refused what runs it may know them now.
+  // Queues or flavors have changed: the engine may accept running work that it refused before.
   void tell_untold();
 
   IntakeConfig config;
@@ -400,7 +400,8 @@ struct Intake::Impl {
   Pool<PodTemplate, hash_of> shapes;
   Pool<PodNeeds, hash_of> needs;
   std::unordered_map<std::string, std::string> job_by_name;  // ns/name -> uid
-  std::unordered_map<std::string, Reason> rests;             // why a Job is not tried again yet, by uid
+  // reasons for which a Job is not tried again yet, by uid
+  std::unordered_map<std::string, Reason> rests;
   std::unordered_map<std::string, Standing> standings;       // by uid of the workload
   std::unordered_map<std::string, PodSetUpdate> amendments;  // by uid of the Job
   std::unordered_set<std::string> supplied;                  // workloads: Intake::set_nodes_came()
@@ -415,14 +416,14 @@ struct Intake::Impl {
       untold;  // by uid: it runs, and the engine did not know its queue, or a flavor of that
   std::map<std::string, std::shared_ptr<const KueueWorkload>, std::less<>> prebuilt;  // ns/name: of others
   std::map<std::string, std::set<std::string>, std::less<>> prebuilt_slices;  // which of them replace which
-  std::unordered_map<std::string, std::string> claimed;                       // and whose they are, by uid
-  std::set<std::string> new_claims;          // of these, those that nobody has been told of
+  std::unordered_map<std::string, std::string> claimed;                       // and their owners, by uid
+  std::set<std::string> new_claims;          // of these, those not reported yet
   std::set<std::string> unsettled_prebuilt;  // ns/name, until the next drain()
   std::vector<HandOver> hand_overs;
   std::set<std::string> out_of_sync;  // ns/name
   EndedMembers ended_members;
   std::map<std::string, JobName> missing_jobs;  // by uid
-  // Anti-affinity of bound pods: the term as text -> what it is, of how many pods, and the first of them.
+  // Anti-affinity of bound pods: the term as text -> its parsed form, the number of pods, and the first pod.
   struct Repeller {
     Repulsion what;
     std::int64_t pods = 0;

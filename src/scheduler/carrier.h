@@ -1,29 +1,28 @@
-// Carries decisions out: binds, evictions and withdrawals as writes, each with its answer, until the watch shows what became of
-// them. Lives on the decision thread; answers come back through the inbox.
+// Carries decisions out: binds, evictions and withdrawals, as writes with answers, until the watch shows the result. Lives on the
+// decision thread; answers come back through the inbox.
 //
 // Binds: one request per pod, always with its uid. A gang's members are independent writes.
 //   - "already assigned" to the same node is a success
 //   - not executed (429, no connection, deadline): the slot waits again and the engine places it anew, near its gang
 //   - possibly executed (time-out, 5xx): the pod is read back; unbound: the same node is tried again, so that its room cannot
 //     be given away under a bind that is still on its way
-//   - another conflict or 404: the pod is read back, and what it says is taken in
+//   - another conflict or 404: the pod is read back, and its state is adopted
 //   - refused (403, 422): tried again with back-off
-// A gang that is not whole `gang_deadline` after its first bind is withdrawn, where any bound member has a controller that makes
-// it anew. Bare pods are never deleted by a withdrawal: they keep their room, and the rest of the gang is tried on.
+// A gang that is incomplete `gang_deadline` after its first bind is withdrawn, if the controller of any bound member makes it anew.
+// A withdrawal never deletes bare pods: they keep their room, and Berth keeps trying the rest of the gang.
 //
-// Evictions: condition DisruptionTarget first, on all pods of a workload that are to end, and only when the server has taken each
-// of them the deletes, with the uid. So after a crash what is left says on itself that it was to end: no pod of a gang is gone
-// while another knows nothing of it, and resume_eviction() ends what was begun. A bind that is still on its way is awaited; if it
-// failed there is nothing to delete.
+// Evictions: first the condition DisruptionTarget on all pods that are to end. Only when the server has accepted all of these, the
+// deletes follow, with the uid. So after a crash the remaining pods carry the mark: no pod of a gang is gone while another is
+// unmarked, and resume_eviction() completes the eviction. A bind in flight is awaited; if it failed, there is nothing to delete.
 //
-// Jobs that Berth holds suspended (jobs.h): a start without pods unsuspends the Job and keeps the places; a pod that comes is bound to
+// Jobs that Berth holds suspended (jobs.h): a start without pods unsuspends the Job and keeps the places; each new pod is bound to
 // its place at once. A Job that is to end as a whole is suspended, and the Job controller deletes its pods.
 //
-// Members of a group that are to come (Intake::expects()) have their places kept as long as the group has them, and are bound to
-// them when they come. carrier_held.cc.
+// Future members of a group (Intake::expects()) keep their places as long as the group has them, and are bound when they come.
+// carrier_held.cc.
 //
-// Starts that wait for somebody's word (hold(), admit()): their slots stay binding in the engine and nothing is written. One whose Job has
-// changed, or that the engine ends meanwhile, waits again; carrier_held.cc.
+// Starts that await admission: hold() records them, admit() executes them. Meanwhile the engine counts their slots as binding, and
+// nothing is written to the API. If its Job changes, or the engine ends it meanwhile, the work waits again; carrier_held.cc.
 //
 // Invariant: a pod is in at most one of binds and evictions. Cost: O(1) per pod and answer, O(log n) per timer.
 #pragma once
@@ -48,7 +47,7 @@
 
 namespace berth::scheduler {
 
-// Told of what happened, for events and metrics.
+// Receives what happened, for events and metrics.
 class CarrierListener {
  public:
   virtual ~CarrierListener() = default;
@@ -76,15 +75,16 @@ class Carrier {
   void carry_out(const Decision& decision, TimeMs now);
   // The start is not carried out before admit().
   void hold(const Decision& start);
-  // This start is carried out: with what is held of its workload, but for slots that have other places in it.
+  // Adds the held places of its workload to this start, except slots that have other places in it.
   void join_held(Decision& start);
-  // What was held is carried out, and what starts of it from now on. `updates`: what its pods get beside.
+  // Carries out the held start, and later starts of the workload. `updates`: further changes of its pods.
   void admit(std::string_view workload, std::vector<dialect::PodSetUpdate> updates, TimeMs now);
   void unadmit(std::string_view workload);
-  // The places of a held start are those of other work; that is held in its turn. Before the engine is told that the former is gone.
+  // Moves the places of a held start to other work, which is held in turn. To be called before the engine learns that the former
+  // work is gone.
   void hand_over(const dialect::HandOver& what, TimeMs now);
   bool holds(std::string_view workload) const { return held_.has(workload); }
-  // The engine was told that there is no such workload, or is told it whole again: it has no places, for pods to come neither.
+  // The workload is removed from the engine, or reported anew: it has no places, not even for future pods.
   void forget_held(std::string_view workload);
   void answered(Answer&& answer, TimeMs now);
   // Whether this state of a pod is older than what is known already (from reading it back).
@@ -99,10 +99,10 @@ class Carrier {
     return std::min(jobs_.next_due(), timers_.empty() ? kEndOfTime : timers_.begin()->first);
   }
 
-  // What the engine must be told because of answers, since the last call: in order, after the intake's own events.
+  // Events for the engine that follow from answers since the last call: in order, after the intake's own events.
   std::vector<Event> take_events();
-  // Corrects an event of the intake before the engine gets it: a pod whose bind is on its way is binding, whatever the watch
-  // has shown so far. False: the engine must not get it.
+  // Corrects an event of the intake before the engine gets it: a pod whose bind is on its way is binding, whatever the watch has
+  // shown so far. False: drop the event.
   bool correct(SlotUpdate& update, const std::function<SlotState(const SlotUpdate&)>& state_in_engine);
 
   // Gives back the room of started gangs that will not be whole: at recovery. See gang_deadline above.

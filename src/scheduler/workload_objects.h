@@ -1,36 +1,37 @@
-// Kueue's Workload objects for the Jobs, pods and pod groups of LocalQueues, so that kueuectl, dashboards and `kubectl wait` read what
-// they know: made, kept true, and obeyed in three things: spec.active, what other controllers answer to admission checks, and the
-// annotation that boosts its priority. Lives on the
-// decision thread.
+// Kueue's Workload objects for the Jobs, pods and pod groups of LocalQueues, so that kueuectl, dashboards and `kubectl wait` can
+// read them. This class makes them and keeps them up to date. It obeys three inputs from them: spec.active, the answers of other
+// controllers to admission checks, and the annotation that boosts the priority. Lives on the decision thread.
 //
-// Whose they are. Berth's Workloads are owned by the Job (or the pods) and say so in an annotation; another Workload of the same owner, or
-// of the name that Berth's would have, is somebody else's: it is neither obeyed nor written, there is no second one, and the log
-// says so. But one that somebody has made for work which names it, or for work which is still to come (dialect/intake.h), is kept
-// like Berth's: it gets its status and its owner, and what it asks for is not touched. Beside those answers nothing that stands in
-// a status decides anything: what runs is known from pods and Jobs. A status of Berth's that somebody changed is corrected, after a
-// pause that doubles each time, so that two who disagree do not write for ever. No finalizer: a Workload holds nothing; one that is
-// deleted is made again.
+// Ownership.
+//   - Berth's Workloads are owned by the Job (or the pods), and carry an annotation that says so.
+//   - A foreign Workload has the same owner, or the name of Berth's own, without that annotation. Berth neither obeys nor writes
+//     it, makes no second one, and logs it.
+//   - A prebuilt Workload was made by another client for work that names it, or for future work (dialect/intake.h). Berth maintains
+//     it like its own: it writes status and owner, but leaves the spec alone.
+//   - Apart from those answers, no status decides anything: Berth knows from pods and Jobs which work runs. It corrects a status of
+//     its own that another client changed, after a pause that doubles each time, so that two writers do not fight for ever.
+//   - There is no finalizer, because a Workload holds nothing. A deleted one is made again.
 //
-// Admission. Work of a ClusterQueue with admission checks gets its quota and places as any other (the engine's start), and starts when
-// all checks are ready: must_wait() says so of a start, take_admissions() when it may. The answers are the other controllers':
-// Berth adds the checks as pending, asks them anew when the quota is lost, and writes them only over the version of the object that
-// it knows (409 otherwise). Checks of kProvisioningController are Berth's own to answer (provisioner.h): its work gets its quota
-// first, and its places when the nodes have come.
-// Kueue's blockAdmission goes the same way: of the starts that are held, the one that was decided first is admitted when the pods
-// of all that were admitted before are ready. Where somebody else's Workload stands in the way of Berth's, work that must be
-// checked does not start.
+// Admission. Work of a ClusterQueue with admission checks gets its quota and places as usual (the engine's start). It starts when
+// all checks are ready: must_wait() holds a start back, take_admissions() lets it go. Other controllers answer the checks. Berth
+// adds the checks as pending, and resets them when the quota is lost. It writes them only over the version of the object that it
+// knows (409 otherwise). Berth itself answers checks of kProvisioningController (provisioner.h): such work gets its quota first,
+// and its places when the nodes have come.
+// Kueue's blockAdmission works the same way: the held start that was decided first is admitted when the pods of all work admitted
+// before are ready. If a foreign Workload takes the place of Berth's, work that must be checked does not start.
 //
-// Elastic Jobs have a Workload per size: the slice that they run with, and while they are to get more pods another one that waits
-// (workload_slices.cc). What a slice asks for is what its object says; all else follows from the Job and its pods, as of any other work.
+// Elastic Jobs have a Workload per size: the slice that they run with, and, while they wait for more pods, a second one
+// (workload_slices.cc). The object fixes the request of a slice; all else follows from the Job and its pods, as for other work.
 //
-// Looks: what somebody waits for, or is due by the clock, when it is due; what has merely changed a moment later, and slowly while binds
-// are on their way: most of it changes again then, and hardly anything may be written.
-// Writes (workload_writes.cc): on change only, one at a time per object, within a budget that queue_statuses.h shares, what starts, ends
-// or has finished before what waits. The backlog holds uids, not bodies: when its turn comes an object gets what is true then. After a start
-// nothing is written that stands there already: what is compared is the object as the watch shows it.
+// Two queues of looks. `due_`: work whose start waits for an answer, or whose timer has fired; handled on time. `changes_`:
+// everything else that changed; handled 250 ms later, and slowly while binds are in flight. Most entries change again meanwhile,
+// and the write budget is small.
+// Writes (workload_writes.cc): on change only, one at a time per object, within a budget that queue_statuses.h shares. Work that
+// starts, ends or has finished goes before waiting work. The backlog holds uids instead of bodies: an object gets its state at the
+// time of the write. After a restart unchanged state is not written again: Berth compares with the object of the watch.
 //
-// Without an API that serves Workloads, or where Kueue itself runs (set_version("")), nothing is written; time-outs
-// (workload_life.h) are carried out all the same, from memory.
+// Without an API that serves Workloads, or beside a running Kueue (set_version("")), nothing is written. Time-outs
+// (workload_life.h) work all the same, from memory.
 //
 // Cost: O(slots of the workload) per change, O(log n) per timer.
 #pragma once
@@ -76,33 +77,33 @@ class WorkloadObjects {
   WorkloadObjects(dialect::Intake& intake, const engine::Engine& engine, dialect::JsonDecoder& decoder,
                   LaneBook& lanes, Outbox& outbox, WorkloadObjectOptions options);
 
-  // In which version Workloads are written ("v1beta2"); empty: they are not.
+  // The API version in which Workloads are written ("v1beta2"); empty: they are not.
   void set_version(std::string_view version, TimeMs now);
 
   // And ProvisioningRequests: see provisioner.h.
   void set_provisioning_version(std::string_view version, TimeMs now);
   void request_seen(const dialect::ProvisioningRequest& request, TimeMs now);
   void request_gone(std::string_view ns, std::string_view name, TimeMs now);
-  // Which checks Berth answers itself, or how, may be others.
+  // The checks that Berth answers itself, or their parameters, may have changed.
   void checks_changed(TimeMs now);
 
   // Something about the workload may have changed.
   void changed(std::string_view workload, TimeMs now);
-  // A Workload that stood for itself is that of work which has come, or one of another's is.
+  // Work has come that owns this Workload, which had stood for itself or belonged to other work.
   void handed_over(const dialect::HandOver& what, TimeMs now);
-  // The Workload asks for something else than the work which names it.
+  // The Workload does not match the work that names it.
   void out_of_sync(const std::string& key, TimeMs now);
-  // Before it is carried out.
+  // To be called before the decision is carried out.
   void decided(const Decision& decision, TimeMs now);
   void job_seen(const dialect::Job& job, TimeMs now);
-  // Whether this start is not to be carried out before it is among take_admissions().
+  // True if this start must wait until take_admissions() returns it.
   bool must_wait(const Decision& start, TimeMs now);
-  // The checks that work of a ClusterQueue must pass may be others: what is held is looked at.
+  // The admission checks of a ClusterQueue may have changed: held starts are checked again.
   void queue_seen(const dialect::ClusterQueue& queue, TimeMs now);
   struct Admission {
     std::string workload;
     bool admitted = false;                       // false: not any longer
-    std::vector<dialect::PodSetUpdate> updates;  // what checks add to its pods
+    std::vector<dialect::PodSetUpdate> updates;  // changes of its pods by checks
   };
   std::vector<Admission> take_admissions() { return std::exchange(admissions_, {}); }
   // The watch; `version` as in a resourceVersion.
@@ -110,8 +111,8 @@ class WorkloadObjects {
   void gone(std::string_view ns, std::string_view name, TimeMs now);
   void answered(const Answer& answer, TimeMs now);
 
-  // Looks at what is due and writes what may be written, some of each. `busy`: binds are on their way; what has merely changed is looked
-  // at more slowly then. False: nothing is due now, and the intake has nothing new to say.
+  // Handles due entries and sends writes, some of each. `busy`: binds are in flight, so `changes_` is handled more slowly. False:
+  // nothing is due now, and nothing is new for the intake.
   bool work(TimeMs now, bool busy, Allowance& allowance);
   TimeMs next_due() const { return next_due_; }
 
@@ -120,11 +121,11 @@ class WorkloadObjects {
   std::size_t backlog() const { return backlog_[0].size() + backlog_[1].size(); }
   std::size_t size() const { return records_.size(); }
   const WorkloadLife* life(std::string_view workload) const;
-  // What is known of the Workload of work that waits in this lane (`grows`: of the slice that waits), but for its place; `priority`: with
-  // its boost. It may still have to be made. Without a name: there is none. O(1), or O(pod sets) of one that is not there yet.
+  // The Workload of work that waits in this lane (`grows`: the slice that waits), except its place in line; `priority`: with its
+  // boost. The object may not exist yet. Without a name: there is none. O(1), or O(pod sets) if the object does not exist yet.
   dialect::PendingPlace place_of(const std::string& workload, bool grows, std::string_view lane,
                                  std::int64_t priority) const;
-  // Whether it matters to any workload that its pods are ready.
+  // Whether readiness of pods matters to any workload.
   bool looks_at_pods() const { return options_.pods_ready || !own_times_.empty(); }
 
  private:
@@ -140,14 +141,14 @@ class WorkloadObjects {
     std::uint64_t turn = 0;    // in line_; 0: not there
     bool evicting = false;     // an eviction was decided since its end was last seen
     std::optional<bool> told;  // the last of take_admissions()
-    std::string spec;          // digest of what it says, as it says itself
-    bool reserved = false;     // the status on the server has quota: what it says does not change any more
+    std::string spec;          // digest of its spec, from its annotation
+    bool reserved = false;     // the status on the server has quota: the spec is fixed
     bool says_active = true;
     std::int64_t boost = 0;  // of its priority, as its object says
-    bool prebuilt = false;   // somebody else has made its object
+    bool prebuilt = false;   // another client made its object
     bool flying = false;
     bool queued = false;
-    bool looking = false;  // how its pods ended is being read
+    bool looking = false;  // the end of its pods is being read
     bool asks = false;     // for nodes, or has asked
     int failures = 0;
     int corrections = 0;
@@ -158,7 +159,7 @@ class WorkloadObjects {
     std::int64_t pods = 0;
     std::int64_t to_come = 0;            // of these, members of its group that were not there yet
     std::vector<dialect::Owner> owners;  // of its object, where it is a group's
-    // Of an elastic Job.
+    // For an elastic Job.
     std::int64_t count = 0;       // pods that its object is to ask for; 0: not known yet
     std::int64_t says_count = 0;  // and asks for
     TimeMs asked_at = 0;          // since when; 0: since its Job was made
@@ -186,10 +187,10 @@ class WorkloadObjects {
   void endings_read(const std::string& workload, Record& record, const Answer& answer, TimeMs now);
   void forget_if_done(const std::string& workload);
   bool is_foreign(const dialect::WorkloadSketch& sketch) const;
-  // What decides about its admission, and what was decided.
+  // The inputs of its admission, and the result.
   void ask(const std::string& workload, const dialect::WorkloadSketch& sketch, const Record& record,
            WorkloadFacts& facts, std::vector<dialect::PodSetUpdate>& updates);
-  // Answers the checks that are Berth's own. True: an answer changed.
+  // Answers the checks that Berth answers itself. True: an answer changed.
   bool ask_for_nodes(const std::string& workload, const dialect::WorkloadSketch& sketch, Record& record,
                      const WorkloadFacts& facts, TimeMs now);
   // Looks at the workload of this object (namespace/name) again.
@@ -200,43 +201,44 @@ class WorkloadObjects {
   void leave_line(Record& record, TimeMs now);
   // The first in line that may start, and those before it, are looked at.
   void wake_line(TimeMs now);
-  // The object that it has is not its own: it names another one by now, or none, or somebody has made that one in its name.
+  // Its object is not its own any more: the work names another one, or none, or another client made that object in its name.
   void settle_object(const std::string& workload, const dialect::WorkloadSketch& sketch, TimeMs now);
-  // Its object is a record of its own, and over for this reason: Berth may not delete it. Nothing where it has none.
+  // Its object becomes a record of its own that is finished, for this reason (Berth may not delete it). No effect without an
+  // object.
   void retire(const std::string& record, std::string_view reason, std::string message, TimeMs now);
   // The work without its object.
   Record without_object(Record& record);
   bool is_of_another_namespace(const std::string& workload, const std::string& ns) const;
-  // Why the object `key` is over when its work has the object `next`, which says that it replaces `replaces`: slices of elastic Jobs
-  // that somebody else makes replace each other.
+  // The reason for which the object `key` is finished when its work has the object `next`, which replaces `replaces`. Slices of
+  // elastic Jobs that another client makes replace each other.
   static std::pair<std::string_view, std::string> why_over(std::string_view replaces, std::string_view next,
                                                            std::string_view key);
   static void add_former(const dialect::WorkloadSketch& sketch, WorkloadFacts& facts);
   static constexpr std::string_view kHasAnother = "Another Workload has replaced it";
-  // The records of objects that are not their work's any more; no workload is called so.
+  // Names of records for objects that have lost their work; no workload has such a name.
   static std::string past_of(const std::string& object_uid) { return "past/" + object_uid; }
   static bool is_past(std::string_view record) { return record.starts_with("past/"); }
-  // The object of such a record has been read; it says that it is this workload's.
+  // The object of such a record was read, and names this workload.
   void past_seen(const std::string& record, const std::string& workload, bool is_finished, TimeMs now);
-  // Its object, which is known and was another's, is read.
+  // Reads its object, which is known and belonged to other work.
   void adopt(const std::string& workload, Record& record, const dialect::WorkloadSketch& sketch);
-  // There is no such work any more.
+  // The work is gone.
   void leaves(const std::string& workload, Record& record, TimeMs now);
   void set_unready(const std::string& workload, bool unready, TimeMs now);
   // workload_slices.cc. Beside the record of the workload, whose object is the slice that it runs with, an elastic Job has one for
-  // the slice that waits, and, until they are Finished, those for slices that are over. No workload is called as these are.
+  // the slice that waits, and, until they are Finished, those for slices that are over. No workload has such a name.
   static std::string next_of(std::string_view workload) { return "next/" + std::string(workload); }
   static bool is_next(std::string_view record) { return record.starts_with("next/"); }
   static std::string work_of(std::string_view record) {
     return std::string(is_next(record) ? record.substr(5) : record);
   }
-  // Under which name the workload's object is to stand (namespace/name). `sketch`: of the workload.
+  // The name of the workload's object (namespace/name). `sketch`: of the workload.
   std::string own_key(const std::string& workload, const dialect::WorkloadSketch& sketch) const;
   // The name of the object that is this record of an elastic Job.
   static std::string slice_name(const dialect::WorkloadSketch& sketch, const Record& of);
-  // What the object of this record is to say.
+  // The intended contents of the object of this record.
   std::optional<dialect::WorkloadSketch> sketch_of(const std::string& record) const;
-  // Whose record this object is, or is to be, which Berth made for the workload; "": nobody's.
+  // The record of this object, which Berth made for the workload; "": none.
   std::string record_of(const std::string& workload, const std::string& key,
                         const dialect::KueueWorkload& object, TimeMs now);
   // Brings its slices in step with its size. False: a write is under way, and it must be looked at again.
@@ -268,27 +270,28 @@ class WorkloadObjects {
   std::unordered_map<std::string, std::vector<std::string>>
       foreign_;                                                  // others: -> namespace/uid of their owners
   std::unordered_map<std::string, std::string> foreign_owners_;  // and back
-  std::unordered_map<std::string, std::string> moved_;  // workloads whose answers are those of others now
-  std::unordered_set<std::string> told_;  // of whom the log has said that its Workload is foreign
-  Due due_;               // workloads that are to be looked at then: somebody waits for it, or a time is over
-  Due changes_;           // and those of which something has changed
-  Allowance busy_looks_;  // at these
+  // workloads whose answers now belong to other workloads
+  std::unordered_map<std::string, std::string> moved_;
+  std::unordered_set<std::string> told_;  // workloads whose foreign Workload the log has reported
+  Due due_;                               // workloads with a waiting start or a timer, by that time
+  Due changes_;                           // workloads that have changed otherwise
+  Allowance busy_looks_;                  // at these
   std::vector<Admission> admissions_;
   std::map<std::uint64_t, std::string> line_;  // blockAdmission: held starts, in the order of their decisions
   std::uint64_t turns_ = 0;
-  // What a ClusterQueue says of work that has quota and has not started.
+  // The rules of a ClusterQueue for work that has quota and has not started.
   struct Rules {
     std::vector<dialect::CheckRule> checks;
     bool stops = false;
     bool operator==(const Rules&) const = default;
   };
   std::map<std::string, Rules> rules_;         // by ClusterQueue, where it says any
-  std::unordered_set<std::string> own_times_;  // workloads that say how long their pods may take to be ready
+  std::unordered_set<std::string> own_times_;  // workloads with their own time for pods to become ready
   std::set<std::string> unready_;              // and admitted workloads whose pods are not ready
   std::deque<std::string> backlog_[2];         // urgent first
   std::size_t flying_ = 0;
   TimeMs next_due_ = kEndOfTime;
-  bool stood_ = false;  // some standing is another since work(), or some nodes came
+  bool stood_ = false;  // some standing has changed since work(), or some nodes came
 };
 
 }  // namespace berth::scheduler
