@@ -166,9 +166,9 @@ std::uint32_t Intake::Impl::first_unreadable(const Load& load) const {
   return kNoIx;
 }
 
-// As of a Job (size_of_job): what has ended well is not waited for, all that are left are needed, and of a gang that was whole and
-// still runs its full number, so that nobody takes the others one by one; but not while one that is made anew waits, or is to come: it
-// would wait for those that have ended.
+// Size = the members asked for minus the members that succeeded, as for a Job (size_of_job). Exception: a gang that ran whole and
+// lost no running pod keeps its full size. Otherwise its pods would become surplus, and could be preempted one by one. The
+// exception does not hold while a replacement pod waits or is to come: the gang would wait for members that have ended.
 std::int64_t Intake::Impl::size_of_group(Load& load, std::int64_t asked) const {
   if (load.bound == 0) load.whole = 0;
   const std::int64_t ended = ended_members.count(load.uid, load.first_created, load.bound > 0);

@@ -86,7 +86,7 @@ std::vector<Decision> Decider::run() {
       if (!next.valid()) break;
       attempt(next);
     }
-    state_.note_service();  // who was evicted may stand elsewhere in line now
+    state_.note_service();  // evicted work may have another place in line now
     wake_kept_out();
     give_turns();
     wake_reserved();
@@ -123,8 +123,8 @@ void Decider::drain_stopped() {
   }
 }
 
-// Holds whose place is not what it was: a node gone, cordoned or shrunk, quota taken away, a queue stopped, pods missing or placed by
-// somebody else.
+// Ends holds whose room has changed: a node gone, cordoned or shrunk, quota taken away, a queue stopped, pods missing or placed by
+// another client.
 void Decider::check_holds() {
   state_.holds_suspect = false;
   const auto holders = state_.holders;
@@ -219,7 +219,7 @@ void Decider::start_holders() {
     d.kind = DecisionKind::kStart;
     describe(d, w, placed);
     d.reason.code = ReasonCode::kFits;
-    // Of a hold of the same decide() the start stands in its place: what was decided since was decided beside it.
+    // A start replaces a hold of the same decide() in place: later decisions were made beside it.
     if (const auto held = held_at_.find(id.value); held != held_at_.end()) {
       out_[held->second] = std::move(d);
     } else {
@@ -309,8 +309,8 @@ void Decider::attempt(ClassId class_id) {
     return park(class_id, ending, nullptr, state_.now + 1);
   }
 
-  // Its turn was reckoned with the flavor that it would have got when it came to the front. What changed that may have changed
-  // others' too.
+  // Its turn was computed with the flavor that it would have got when it came to the front. A change of that may have changed
+  // others too.
   if (state_.renew_ask(class_id)) {
     state_.pending.refresh_all();
     if (state_.pending.next() != class_id) return;
@@ -339,7 +339,7 @@ void Decider::attempt(ClassId class_id) {
   // Nothing that is running ends for work that lacks pods, or that asks for what does not exist.
   const bool hopeful = lacking.by_quota || lacking.by_nodes;
   if (!hopeful) return park(class_id, lacking, nullptr);
-  // However the search went: work of which too many parts lack pods, or ask for more than its queue can ever have, blocks nobody.
+  // Whatever the search found: work blocks no other work if too many parts lack pods, or ask for more than its queue can ever have.
   if (Failure parts = lacks_parts(w); !parts.reasons.empty()) return park(class_id, parts, nullptr);
   if (Failure own = beyond_lane(w, lacking); !own.reasons.empty()) return park(class_id, own, nullptr);
 
@@ -348,7 +348,7 @@ void Decider::attempt(ClassId class_id) {
   if (claim.free_room_only) return park(class_id, lacking, nullptr);
   if (takes_nothing(id)) return park(class_id, lacking, nullptr, state_.now + 1);
 
-  // Room that is about to be free, pledged to nobody: wait for it rather than end somebody else.
+  // Room that is about to be free and is not pledged: wait for it instead of evicting work.
   std::optional<Placer> later;
   const auto to_wait = [&](std::optional<Placer>& into) { into.emplace(state_, id, Mode::kPlan, steps); };
   if (run_beside_kept(later, id, Mode::kPlan, to_wait)) {
@@ -377,7 +377,7 @@ void Decider::attempt(ClassId class_id) {
     return hold(id, *plan);
   }
   Failure failure = lacking;
-  if (plan) {  // somebody would yield, and still it has to wait
+  if (plan) {  // there are victims, and still it has to wait
     state_.rollback(0);
     failure.by_quota = true;
     failure.by_nodes = failure.by_nodes || !reserved_.empty();
@@ -404,7 +404,7 @@ bool Decider::lacks_room(ClassId class_id) {
       if (!state_.fits(w, charge.quota, least, mode)) return false;
       const std::int64_t total = state_.index(charge.shape, mode).total();
       if (total >= least) return false;
-      // What is told is the choice that came nearest to a start.
+      // The reason names the choice that came nearest to a start.
       if (mode == Mode::kStart) have = std::max(have, total);
     }
   }
@@ -434,7 +434,7 @@ void Decider::describe(Decision& d, const WorkloadState& w, const std::vector<Pl
 
 void Decider::start(WorkloadId id, const std::vector<PlacedSlot>& placed) {
   WorkloadState& w = state_.workloads[id.index()];
-  // What grows at once has started with all of it.
+  // Growth in the same decide() is part of the start.
   const auto [at, is_new] = fresh_.try_emplace(id.value, out_.size());
   note_begun(id, placed, at->second);
   if (w.running() == 0) w.took_at = kEndOfTime;

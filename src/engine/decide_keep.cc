@@ -1,20 +1,20 @@
-// What the blocked head of a strict queue keeps from those behind it in other queues of its tree, where its queue could not
-// take it back: else they would borrow again and again what the head waits for, and a strict queue without reclaim would starve.
+// Reserves quota for the blocked head of a strict queue against work behind it in other queues of its tree, if its queue could not
+// reclaim that quota. Otherwise others would borrow it again and again, and a strict queue without reclaim would starve.
 //
-//   who      the first of a strict queue with a parent that may not reclaim from everybody (Reclaim::kAny), while it lacks
-//            quota that it could have, whatever else it lacks. Not below a queue whose children share by decayed use: their
-//            order changes with time
-//   what     of each pair that its least charges: where it would not borrow, as much as its queue has left of its own nominal
-//            quota; where it would, all of it, up to its borrowing limit. Of that, what is there to be had now
-//   from     those who stand behind it in the order across queues, not those in front. They start, or hold room, only with
-//            what is left beside it, and with what their own victims leave; nobody yields for what is kept
+//   holder   The first of a strict queue, below a parent, that may not reclaim any borrowed quota (Reclaim::kAny), while it lacks
+//            quota that it could have, whatever else it lacks. Not below a queue whose children share by decayed use, because their
+//            order changes with time.
+//   amount   Each pair of its least charge. If it would not borrow: what is left of its queue's own nominal quota, as much as it
+//            needs. If it would: all of it, up to its borrowing limit. Only the part that is available now.
+//   against  Work behind it in the order across queues, not work in front. Such work starts, or holds room, only with the quota
+//            that is left, and with the room of its own victims. Nothing is evicted to free reserved quota.
 //
 // Source: kubernetes-sigs/kueue, pkg/scheduler/scheduler.go (reserveCapacityForUnreclaimablePreempt, quotaResourcesToReserve).
-// There every head keeps it for the cycle in which it is looked at, and the head of a strict queue is looked at in every cycle;
-// what a BestEffortFIFO head keeps for one cycle only is left out here. And there it keeps what others use, too, so that they may
-// not even put one of their own in the place of another.
-// Cost: nothing for who lacks quota anyway, as most do that wait. For who would start or hold room, O(keepers of its tree), and for those
-// that keep something O(items x depth); after a change of use the same for each class that is kept out.
+// There every head reserves it for the cycle in which it is examined, and the head of a strict queue is examined in every cycle.
+// The reservation of a BestEffortFIFO head, for one cycle only, is left out here. Kueue also reserves quota in use, so others may
+// not even replace their own work.
+// Cost: nothing for work that lacks quota anyway, which most waiting work does. For work that would start or hold room, O(keepers
+// of its tree), and O(items x depth) for those that reserve; after a change of use the same for each class that is kept out.
 #include <algorithm>
 #include <utility>
 
@@ -24,14 +24,14 @@
 
 namespace berth::engine {
 
-// Whoever is first of a strict queue, be it tried already or not.
+// The first class of a strict queue, tried already or not.
 ClassId Decider::head_of(QueueId queue) {
   return state_.pending.strict_head(queue, [&](ClassId id) {
     return holds_up_nobody(state_.workloads[state_.pending.at(id).members.begin()->workload.index()]);
   });
 }
 
-// Of the head of a strict queue, as things are now.
+// The present request of the head of a strict queue.
 const Asked& Decider::asked_by_head(ClassId head) {
   Pending::Class& c = state_.pending.at(head);
   Asked& asked = c.why.asked;
@@ -82,7 +82,7 @@ std::vector<Decider::Kept> Decider::kept_from(ClassId id, std::int64_t height) {
   if (state_.keepers.empty()) return out;
   const auto keepers = state_.keepers.find(state_.quota.root(mine));
   if (keepers == state_.keepers.end()) return out;
-  // Who lacks quota is asked of all of them as things are, before anything is kept for one of them.
+  // First all heads are checked for missing quota, before quota is reserved for any of them.
   std::vector<std::pair<QueueId, ClassId>> heads;
   for (const QueueId queue : keepers->second) {
     if (queue == mine) continue;
@@ -123,7 +123,7 @@ void Decider::charge_kept(int sign) {
   for (const Kept& kept : kept_) charge_kept(kept, sign);
 }
 
-// What is kept from whom is being attempted, whose places may be charged already.
+// Finds the quota that is reserved against the attempted workload, whose places may be charged already.
 void Decider::learn_kept(const WorkloadState& w, std::span<const PlacedSlot> placed, Mode mode) {
   if (std::exchange(kept_known_, true) || state_.keepers.empty()) return;
   const auto charge = [&](int sign) {
@@ -137,7 +137,7 @@ void Decider::learn_kept(const WorkloadState& w, std::span<const PlacedSlot> pla
   charge(+1);
 }
 
-// With the places charged. What it is short of goes into short_beside_kept_.
+// With the places charged. Missing pairs go into short_beside_kept_.
 bool Decider::stands_beside_kept(const WorkloadState& w, std::span<const PlacedSlot> placed, Mode mode) {
   if (kept_.empty() && reserved_.empty()) return true;
   std::vector<QuotaItem> asked;
@@ -175,8 +175,8 @@ bool Decider::stands_beside_kept(const WorkloadState& w, std::span<const PlacedS
   return short_beside_kept_.empty() && beside_reserved;
 }
 
-// Those from whom less is kept than when they were parked: the head is another, it lacks no quota any more, or it stands behind
-// them now. Whether it lacks quota is asked anew, and not what its search met first: that may have been nodes.
+// Wakes classes against which less is reserved than when they were parked: the head has changed, lacks no quota any more, or stands
+// behind them now. Missing quota is checked anew, because the search of the head may have stopped at nodes.
 void Decider::wake_kept_out() {
   if (state_.pending.kept_out().empty()) return;
   bool other_heads = false;

@@ -1,19 +1,21 @@
-// What one decide() decides is net. A start that was not announced yet is taken back, not evicted:
+// The decisions of one decide() are net. A start that was not announced yet is taken back instead of evicted:
 //
-//   victims    Work that started in this decide(), and has to yield in it, has not started.
-//   own quota  Work that has room for its least within its own queue's quota, and finds none, gets it from what started or grew in
-//              this decide() on borrowed quota, whatever the policies say: it would have gone first if it had been looked at
-//              first. So what is within its own quota goes before what borrows over the whole round, and not only among the
-//              heads of queues; and within a queue its order stays.
+//   victims    A workload that started in this decide(), and becomes a victim in it, has not started.
+//   own quota  Work that fits within its own queue's quota, but finds no room for its least, gets the room of work that started or
+//              grew in this decide() on borrowed quota, whatever the policies say. It would have gone first if it had been tried
+//              first. So work within its own quota goes before work that borrows over the whole round, and not only among the heads
+//              of queues. Within a queue its order stays.
 //
-// Work that lost a start takes nothing from anybody in the same decide(), and waits for no room that is about to be free. It starts
-// where there is room, or is tried again at the next decide(). So no circle of rights goes round in one decide(). The same holds of
-// work that has started in it, and would grow. Work that lost slots does not grow in it. These yield from the next decide() on: work
-// that got a hold in it, started from one, or grew; and work that started before something was evicted in it, since the eviction was
-// needed beside that. A hold that becomes a start in the same decide() is a start only.
+// Rules for the rest of the same decide(), so that no cycle of rights closes in it:
+//   - Work that lost a start preempts nothing, and waits for no room that is about to be free. It starts in free room, or is tried
+//     again at the next decide(). The same holds for work that has started in it and would grow.
+//   - Work that lost slots does not grow.
+//   - Work that got a hold, started from one, or grew cannot be evicted. The same holds for work that started before an eviction in
+//     it, since the eviction was needed beside that start.
+//   - A hold that becomes a start is reported as a start only.
 //
-// Cost: nothing where nothing borrows. Otherwise, for work that could be within its own quota, one search for places; and where that
-// finds none O(log n) of them, for the n starts on borrowed quota.
+// Cost: nothing where nothing borrows. Otherwise, for work that could be within its own quota, one search for places; if that finds
+// none O(log n) of them, for the n starts on borrowed quota.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -53,7 +55,7 @@ void Decider::note_begun(WorkloadId id, const std::vector<PlacedSlot>& placed, s
     borrowers_.push_back(id);
 }
 
-// Of what started, these slots did not. `freed`: planes that a kept trial has freed already.
+// These slots of a started workload have not started. `freed`: planes that a kept trial has freed already.
 void Decider::cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed) {
   WorkloadState& w = state_.workloads[id.index()];
   Begun& begun = begun_.at(id.value);
@@ -93,7 +95,7 @@ void Decider::cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed) {
   state_.changed(id);
 }
 
-// What started in a strict queue behind work that did not start after all has not started, either.
+// If a start is taken back, starts behind it in the same strict queue are taken back too.
 void Decider::cancel_behind() {
   while (!passed_.empty()) {
     const auto [queue, first] = passed_.back();
@@ -115,7 +117,7 @@ void Decider::settle_begun() {
   borrowers_.clear();
 }
 
-// The room of a victim is free on the after plane. What started in this decide() did not; the rest ends.
+// The room of a victim is free on the after plane. Slots that started in this decide() have not started; the others are evicted.
 void Decider::end_victim(const VictimPlan::Victim& victim, WorkloadId to) {
   const WorkloadState& w = state_.workloads[victim.workload.index()];
   const std::string uid = state_.workloads[to.index()].uid;

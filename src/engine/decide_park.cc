@@ -1,4 +1,4 @@
-// What becomes of work that cannot start: what it lacks is asked for itself, and it is parked with its reasons.
+// Parks work that cannot start: finds its shortages, and records its reasons.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -11,7 +11,7 @@ namespace berth::engine {
 
 namespace {
 
-// Whatever ends or comes.
+// True for reasons that no change of free capacity can cure.
 bool ends_nowhere(const Reason& r) {
   return r.code == ReasonCode::kQuotaMax || r.code == ReasonCode::kUnsupported ||
          r.code == ReasonCode::kInvalid || r.code == ReasonCode::kQuotaUncovered;
@@ -26,8 +26,8 @@ Reason as_one(std::vector<Reason> reasons) {
 
 }  // namespace
 
-// Why this pod set can never have its least count: a constraint that is not supported, or no choice of flavors has enough quota even
-// when nobody else uses any. Empty: it can.
+// The reasons for which this pod set can never have its least count: an unsupported constraint, or too little quota in every choice
+// of flavors even in an empty cluster. Empty: it can.
 std::vector<Reason> Decider::never_starts(const WorkloadState& w, const PodSetState& set) {
   const std::int64_t least = set.least - set.active;
   if (least <= 0) return {};
@@ -212,12 +212,12 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
   // Work that lacks pods, or that can never run, does not stand in the way of others in a strict queue.
   const WorkloadId first = c.members.begin()->workload;
   const WorkloadState& w = state_.workloads[first.index()];
-  // What a search found first is not all that it would find where more is free, or where it may look longer.
+  // The first failure of a search is not the only one: with more free room or more steps it might find others.
   const bool found_out = w.needs_all ? !failure.by_quota && !failure.by_nodes : !failure.steps_ended;
   const bool refused =
       failure.never || (found_out && !failure.reasons.empty() &&
                         std::all_of(failure.reasons.begin(), failure.reasons.end(), ends_nowhere));
-  // Nor does surplus that finds no room, nor who waits for work of its own lane: other lanes need not wait for that.
+  // The same holds for surplus without room, and for work that waits for its own lane: other lanes need not wait for that.
   const bool surplus = claim_of(w).free_room_only;
   why.in_line =
       (why.by_quota || why.by_nodes) && !refused && !surplus && !failure.of_parts && !failure.of_lane;
@@ -253,7 +253,7 @@ void Decider::park(ClassId class_id, const Failure& failure, const VictimSearch*
   if (why.in_line && !c.members.begin()->young && c.could_start_version != state_.place_version)
     ask_empty(class_id);
   state_.pending.park(class_id, std::move(why));
-  // What it waits for, those behind it in its group wait for too.
+  // The classes behind it in its group wait for the same.
   if (c.why.across_queues) return;
   state_.pending.each_behind(class_id, [&](Pending::Class& behind) {
     if (same_kind(same_kind, behind.why.reason, c.why.reason) && behind.why.verdict == c.why.verdict) return;

@@ -81,7 +81,7 @@ bool Decider::try_quota(WorkloadId id, std::span<const std::int64_t> counts, boo
   const auto plan = quota_plan(id, *found);
   if (!plan) return false;
   if (only_ask) return true;
-  // Flavors are chosen set by set: together they may fit in others, and then nobody ends. Not where the queue would rather preempt.
+  // Flavors are chosen set by set: together the sets may fit in other flavors without victims. Not if the queue prefers to preempt.
   const bool rather_not = state_.queues[w.queue.index()].spec.flavor_search.past_preempting;
   if (!plan->victims.empty() && rather_not && w.sets.size() > 1 && starts({})) return true;
   return hold_quota(id, found->charges(), counts, *plan);

@@ -69,8 +69,8 @@ void Decider::give_turn(QueueId queue) {
   state_.pending.wake(state_.workloads[id.index()].pending);
 }
 
-// The workloads that have a turn, in the order in which they go before each other, be they tried already or not. Of a strict
-// queue, which its head bars anyway, only the head.
+// The workloads that have a turn, in the order in which they go before each other, be they tried already or not. For a strict queue
+// only the head, which blocks the rest anyway.
 std::vector<Decider::OldHead> Decider::old_heads() {
   std::vector<OldHead> out;
   const std::set<QueueId> all = state_.aged_queues;

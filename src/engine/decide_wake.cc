@@ -1,4 +1,4 @@
-// Who sleeps with whom, and who is woken when something was gained (order/sleepers.h).
+// Groups of parked classes, and the classes that a gain wakes (order/sleepers.h).
 #include <algorithm>
 #include <utility>
 
@@ -56,7 +56,7 @@ bool Decider::let_pass() {
   return any;
 }
 
-// Of those who are old and blocked, who could still start? With other nodes or another quota the answer may be another.
+// Checks which old blocked classes could still start: the answer changes with nodes and quota.
 void Decider::review_old() {
   std::vector<ClassId> ask;
   for (const ClassId id : state_.pending.old()) {
@@ -83,8 +83,8 @@ void Decider::choose_group(ClassId class_id, Parked& why) const {
   const bool reclaims =
       policy.reclaim != Reclaim::kNever && !q.spec.unlimited && state_.quota.parent(c.queue).valid();
   const bool never_preempts = !w.may_preempt || (policy.within == WithinQueue::kNever && !reclaims);
-  // Nothing but room is short, and nobody ever yields: whoever asks for the same room in another queue waits as well. The
-  // order among these queues must not change by what starts, or the first of them would not stay the first.
+  // Only room is short, and there can be no victims: work with the same request in other queues waits as well. Starts must not
+  // change the order among these queues, or the first of them would not stay the first.
   if (why.room_only != 0 && never_preempts && c.members.begin()->young &&
       q.spec.order == QueueOrder::kBestEffort && state_.one_line(c.queue)) {
     why.group = fmt::format("{}", std::max<std::int64_t>(1, w.sets.front().least));
@@ -92,10 +92,10 @@ void Decider::choose_group(ClassId class_id, Parked& why) const {
     why.across_queues = true;
     return;
   }
-  // The same work of the same queue at a lower priority may preempt nobody whom this may not. By its place in line it might.
+  // The same work of the same queue at a lower priority has no victims that this one has not. By its place in line it might.
   if (!q.spec.ordering.priority_first || policy.within == WithinQueue::kLaterInOrder || places_are_unknown(w))
     return;
-  // Who has had its fair turn may take by shares no more until something changes; those behind it may.
+  // Work that has had its fair turn may not evict by shares until something changes; work behind it may.
   if (shares_dominantly(state_, c.queue) && w.took_fairly_at == state_.outside_version) return;
   if (w.lost_force_at == state_.outside_version) return;  // the same of room that it took by force
   if (is_patient(state_, w) || state_.is_done(c.members.begin()->workload, State::kYielded)) return;

@@ -33,7 +33,7 @@ enum class ReasonCode : std::uint8_t {
   kQuotaUncovered,  // subject = resource that the queue does not have
   kLaneLimit,  // its lane `subject` may have no more in this queue: detail = resource, need and have in base units
   // about nodes
-  // Pods need `need` places, and there is room for `have`; children count the nodes by what they lack. Of several pod sets:
+  // Pods need `need` places, and there is room for `have`; children count the nodes by what they lack. With several pod sets:
   // detail = the number of the set, subject = its name and what each of its pods asks for.
   kNodes,
   // No domain of level `subject` has room for `need` pods; have = the room of the best one. Or detail = what is wrong.
@@ -198,7 +198,7 @@ struct EnumNames<DecisionKind> {
 struct Decision {
   DecisionKind kind = DecisionKind::kStart;
   std::string workload;     // uid
-  std::string beneficiary;  // evict: whom the room is for
+  std::string beneficiary;  // evict: the workload that gets the room
   std::vector<SlotPlacement> slots;
   std::vector<FlavorChoice> flavors;
   std::int64_t cost = 0;  // evict: the victim's cost at this time
@@ -243,7 +243,7 @@ struct Verdict {
   bool operator==(const Verdict&) const = default;
 };
 
-// Room that is kept for somebody: the only thing, besides expected ends, that the time ledger knows.
+// Room that is kept for a workload. The time ledger knows only holds and expected ends.
 enum class HoldStrength : std::uint8_t { kHard, kUsableByPreemptible };
 template <>
 struct EnumNames<HoldStrength> {

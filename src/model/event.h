@@ -112,8 +112,8 @@ struct ForeignPodRemove {
     v("uid", s.uid);
   }
 };
-// A new workload, or a revision of a known one. Of a workload that has started, priority, flags and counts
-// may change; slots keep their index.
+// A new workload, or a revision of a known one. Priority, flags and counts of a started workload may change; slots keep their
+// index.
 struct WorkloadUpsert {
   static constexpr std::string_view kName = "workload";
   Workload workload;

@@ -1,4 +1,4 @@
-// The part of Carrier (carrier.h) that is about starts which wait for somebody's word, and about places of pods that are to come.
+// The part of Carrier (carrier.h) for starts that await admission, and for places of future pods.
 #include <iterator>
 #include <utility>
 

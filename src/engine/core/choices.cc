@@ -20,7 +20,7 @@ bool covers(const ResourceGroup& group, const std::string& resource) {
   return std::find(group.resources.begin(), group.resources.end(), resource) != group.resources.end();
 }
 
-// What quota counts of one pod, with what it has of every queue that counts pods.
+// The amounts that quota counts for one pod, with the pod itself for queues that count pods.
 ResourceList counted_of(const PodTemplate& pod, const Queue& queue) {
   ResourceList out = pod.counted ? *pod.counted : pod.total().value();
   const bool pods = std::any_of(queue.groups.begin(), queue.groups.end(),
@@ -238,7 +238,7 @@ void State::build_choices(Spec& s) {
     }
   }
 
-  // What the flavor promises of its nodes must not contradict the pod: labels that it does not name are the nodes' affair.
+  // The labels of the flavor's nodes must not contradict the pod; other labels are checked on the nodes.
   const auto contradicts = [&](const Flavor& flavor, const Requirement& r) {
     return flavor.node_labels.count(r.key) > 0 && !r.matches(flavor.node_labels);
   };

@@ -66,7 +66,7 @@ void EmptyCluster::take_mix(const State& live) {
   state_.fragments.use(live.demand.mix(), state_.nodes);
 }
 
-// What the search for places looks at: its queue, its structure, and the slots that wait.
+// The input of the search for places: its queue, its structure, and the waiting slots.
 WorkloadId EmptyCluster::adopt(const State& live, const WorkloadState& from) {
   const WorkloadId id(std::size_t{0});
   state_.workloads.assign(1, WorkloadState{});

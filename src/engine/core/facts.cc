@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kMostLevels = 64;
 
-// What other pod sets of its flavor group ask for, by name: they choose their flavors together.
+// The requests of other pod sets of its flavor group, by name: they choose their flavors together.
 std::vector<std::string> beside_of(const std::vector<const PodSet*>& sets, const PodSet& set) {
   std::set<std::string> names;
   for (const PodSet* other : sets) {
@@ -281,7 +281,7 @@ void State::rebuild_queues() {
                                     queues[i].spec.parent);
     tree[i].parent = QueueId();
   }
-  // What is wrong with a queue is wrong with all that draw their quota through it.
+  // An error in a queue disables all queues below it.
   for (std::size_t i = 0; i < queues.size(); ++i) {
     if (!queues[i].exists) continue;
     for (QueueId up = tree[i].parent; up.valid() && queues[i].trouble.empty(); up = tree[up.index()].parent) {
@@ -421,11 +421,14 @@ Status State::workload_upsert(const Workload& workload) {
     }
     leave_line(id);
     if (w.running() > 0 && w.priority != priority_of(w.queue, workload))
-      pending.wake_all();                                                // who may preempt it has changed
-    if (w.took_back && w.active != workload.active) pending.wake_all();  // who stood back from it
+      // work that may preempt it has changed
+      pending.wake_all();
+    if (w.took_back && w.active != workload.active)
+      pending.wake_all();  // work that is suspended because of it
     if (w.preemptible != workload.preemptible || w.minimum_runtime != workload.minimum_runtime)
       pending.wake_all();
-    if (w.running() > 0 && w.created != workload.created) pending.wake_all();  // who it stands behind
+    // its place in line has changed
+    if (w.running() > 0 && w.created != workload.created) pending.wake_all();
     w.queue = queue;
   } else {
     if (free_workloads_.empty()) {
@@ -476,7 +479,7 @@ Status State::workload_remove(const std::string& uid) {
   if (!id) return unknown("workload", uid);
   WorkloadState& w = workloads[id->index()];
   if (w.running() > 0) ++outside_version;
-  if (w.took_back) pending.wake_all();  // who stood back from it
+  if (w.took_back) pending.wake_all();  // work that is suspended because of it
   for (std::size_t s = 0; s < w.sets.size(); ++s) {
     for (std::size_t i = 0; i < w.sets[s].slots.size(); ++i) {
       if (w.sets[s].slots[i].state != SlotState::kAbsent)
@@ -532,7 +535,7 @@ Status State::slot_update(const SlotUpdate& update) {
     case SlotState::kBinding:
     case SlotState::kRunning: {
       const ChargeId noted = choice_of_flavors(w.sets[set].spec, update.flavors);
-      // Of work that has quota only: its flavors say so, or the place that it was given. Who awaits nodes may be seen on one.
+      // Work with quota only: its flavors or its place say so. Work that awaits nodes may be seen on a node.
       const bool quota_only =
           noted.valid() ? shape_of(noted).opaque : slot.node.valid() && nodes.is_opaque(slot.node);
       const bool awaited = quota_only && charges[noted.valid() ? noted : slot.charge].awaited;
@@ -541,7 +544,7 @@ Status State::slot_update(const SlotUpdate& update) {
         return fail(ErrorCode::kInvalid, "workload {}: a {} slot needs a node", w.name,
                     enum_name(update.state));
       }
-      // Seen late: it was told to end meanwhile, and its room stays pledged to whom it was ended for.
+      // A late report: the slot is being evicted meanwhile, and its room stays pledged to the preemptor.
       if (slot.state == SlotState::kReleasing && nodes.record(slot.node).spec.name == update.node) break;
       const NodeId node = opaque ? nodes.opaque() : nodes.intern(update.node);
       if ((slot.state == SlotState::kBinding || slot.state == SlotState::kRunning) && slot.node == node) {

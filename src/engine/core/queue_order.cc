@@ -31,7 +31,7 @@ ChargeId State::likely_choice(const WorkloadState& w, std::span<const ChargeId> 
   if (choices.size() == 1) return choices.front();
   const bool past_borrowing = queues[w.queue.index()].spec.flavor_search.past_borrowing;
   ChargeId best;
-  ChargeId possible;  // if nobody used anything
+  ChargeId possible;  // in an empty cluster
   std::int64_t least = kInt64Max;
   for (const ChargeId choice : choices) {
     const auto& items = charges[choice].quota;
@@ -53,8 +53,8 @@ ChargeId State::likely_choice(const WorkloadState& w, std::span<const ChargeId> 
   return possible.valid() ? possible : choices.front();
 }
 
-// What a start of the class's first workload charges at least, in the flavors that it would get now. Where it has a choice that
-// depends on what others use, of which nobody tells: then it is asked for again whenever it matters (Decider::attempt).
+// The least charge of a start of the class's first workload, in the flavors that it would get now. If its choice depends on the use
+// of others, no event reports a change; so it is computed again whenever it matters (Decider::attempt).
 bool State::renew_ask(ClassId id) {
   Pending::Class& c = pending.at(id);
   if (c.members.empty()) return false;  // it is leaving the line
@@ -76,11 +76,11 @@ bool State::renew_ask(ClassId id) {
 
 Share State::share_of(QueueId queue, ClassId candidate) {
   const Pending::Class& c = pending.at(candidate);
-  // Once on the way up, so that all above go by the same.
+  // Once on the way up, so that all levels use the same value.
   if (c.ask_version != config_version || queue == c.queue) renew_ask(candidate);
   if (!fairness.counts(queue)) return {};
   Share share = fairness.share(queue, c.queue, c.ask);
-  // Who would not borrow what it asks for goes first, whatever else its queue has borrowed.
+  // A request that would not borrow goes first, whatever else its queue has borrowed.
   if (queues[quota.parent(queue).index()].spec.sharing == Sharing::kDominantShare) {
     share.over = std::any_of(c.ask.begin(), c.ask.end(), [&](const QuotaItem& item) {
       const std::int64_t more = quota.passed_up_more(c.queue, queue, item.pair, item.amount);
@@ -123,7 +123,7 @@ void State::use_lane(const WorkloadState& w, ChargeId charge, int sign) {
     lanes.use(w.lane, pair_numbers_[item.pair.index()], sign * item.amount);
 }
 
-// What it uses counts there from now on.
+// From now on its use counts there.
 void State::put_in_lane(WorkloadState& w, std::uint32_t lane) {
   if (w.lane == lane) return;
   const auto count_all = [&](int sign) {
@@ -170,7 +170,7 @@ std::int64_t State::lane_room(const WorkloadState& w, FlavorResource pair, Mode 
   return mode == Mode::kStart ? std::min(after, limits.room(w.lane, pair, kNow)) : after;
 }
 
-// The queue's limits of its lanes may be others. What is charged there is counted anew.
+// The limits of the queue's lanes may have changed: their charges are counted anew.
 void State::limit_lanes(QueueId queue) {
   std::vector<QuotaItem> limits;
   for (const LaneLimit& limit : queues[queue.index()].spec.lanes.limits)
@@ -208,8 +208,8 @@ void State::order_lanes(QueueId queue) {
 
 // ----------------------------------------------------------------------------------------------------------- aged work
 
-// `lacks_room`: of some slot. What waits to grow has room; what holds room that others leave has none yet. If it aged only when it
-// is back in line, it would take the room back from the work that it let pass.
+// `lacks_room`: some slot lacks room. Work that waits to grow has room; work with a hold has none yet. If such work aged only when
+// it is back in line, it would take the room back from the work that it let pass.
 void State::grow_older(WorkloadId id, bool lacks_room) {
   WorkloadState& w = workloads[id.index()];
   Progress& p = w.progress;

@@ -204,13 +204,14 @@ std::string State::class_key(const WorkloadState& w, WorkloadId id) const {
       fmt::format_to(std::back_inserter(key), "b{},{},{}", b.count, b.priority, b.reclaim_within);
     }
   }
-  // Where it is the older who may take from the newer, and the line goes by something else, one behind may do what the first may not.
+  // If older work may preempt newer work, and the line has another order, a workload behind the first may preempt more than the
+  // first.
   const Queue& queue = queues[w.queue.index()].spec;
   const bool by_creation = queue.ordering.by == OrderBy::kCreation && queue.ordering.limit() == 0;
   if (queue.preemption.within == WithinQueue::kLowerOrNewerEqual && !by_creation)
     fmt::format_to(std::back_inserter(key), "@{}", w.came());
   fmt::format_to(std::back_inserter(key), "|{}", w.priority);  // last: kin_of()
-  // What has slots somewhere already must come near them: a class of its own.
+  // Work that has slots on nodes already must be placed near them: a class of its own.
   if (w.running() > 0 || w.releasing() > 0)
     fmt::format_to(std::back_inserter(key), "#{}{}", id.value, w.is_broken() ? "!" : "");
   if (w.admitted && w.running() == 0) key += '^';
@@ -301,7 +302,7 @@ void State::settle(WorkloadId id) {
     unplaced.erase(w.arrival);
     no_places.erase(id.value);
   }
-  // What has no places yet does not grow.
+  // Work without places does not grow.
   const bool waits =
       w.active && w.waiting() > 0 && !holds && !w.withdraw && !(may_be_placed && !w.incomplete());
   grow_older(id, waits || holds);
@@ -377,7 +378,7 @@ void State::tell_start(WorkloadId id, std::size_t set, TimeMs since) {
   const bool known = since > 0;
   const TimeMs at = std::max<TimeMs>(known ? since : now, 1);
   if (begins || known) w.started = begins ? at : std::min(w.started, at);
-  // Without a decide() so far nobody knows what time it is.
+  // Before the first decide() the time is unknown.
   if (!known && stats.decide_calls > 0) return;
   told_starts_.push_back({id, w.arrival, since, specs[w.sets[set].spec].weight, begins});
 }
@@ -410,7 +411,7 @@ void State::promote(WorkloadId id) {
   ++p.promotions;
 }
 
-// A queue's rules may be others: its workloads line up again, and who may preempt whom is asked again.
+// The rules of a queue may have changed: its workloads line up again, and preemption rights are checked again.
 void State::apply_rules(QueueId queue) {
   const Queue& spec = queues[queue.index()].spec;
   std::vector<WorkloadId> mine;

@@ -53,7 +53,7 @@ Verdict explain(State& state, WorkloadId id) {
   const WorkloadState& w = state.workloads[id.index()];
   const bool parked = w.active && w.held() == 0 && w.pending.valid() && state.pending.at(w.pending).parked;
   if (parked && is_of_room(verdict.reason)) {
-    // What is reserved from it is no room for it.
+    // Room reserved against it does not count as free.
     const std::size_t mark = state.mark();
     for (const std::uint64_t number : state.pending.at(w.pending).why.reserved) {
       if (const Reservation* r = state.reservations->find(number)) charge_reserved(state, *r, +1);

@@ -70,7 +70,7 @@ std::int64_t key_of(const Ordering& ordering, const WorkloadState& w, TimeMs now
   return order_key(ordering, w.progress, w.restart, w.expected, w.started, now);
 }
 
-// What has to be attained to stand in a level above this one; none above the last.
+// The service at which the level above this one begins; the last has none above it.
 std::int64_t beyond_level(const Ordering& ordering, std::int64_t level) {
   if (ordering.by == OrderBy::kAttained) return saturating_mul(ordering.attained_first, level + 1);
   if (level + 1 >= ordering.attained_levels) return kInt64Max;

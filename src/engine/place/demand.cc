@@ -16,7 +16,7 @@ constexpr std::int64_t kHalveAt = 32'768;
 constexpr std::int64_t kFirstLook = 8;
 constexpr std::size_t kMostCounted = 4096;
 constexpr std::size_t kMostFrozen = 256;
-// What has not come yet weighs as much as so many arrivals.
+// The weight of future demand, in arrivals.
 constexpr std::int64_t kUnseen = 64;
 
 // By what a kind is kept in the frozen mix.
@@ -117,7 +117,7 @@ Mix Demand::freeze(const Counts& counts) {
   return out;
 }
 
-// Sum of the differences of shares, at most 2 x 2^20. What has not come yet has its share.
+// Sum of the differences of shares, at most 2 x 2^20. Future demand has its share.
 static std::int64_t distance(const Mix& a, const Mix& b) {
   std::map<std::string_view, std::int64_t> shares;
   const auto add = [&](const Mix& mix, std::int64_t sign) {

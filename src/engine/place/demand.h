@@ -11,7 +11,7 @@
 //          that the mix follows the demand. An epoch begins (a new mix is frozen) at the earliest when a quarter more
 //          slots have arrived than at the look before, eight at least, and only if the mix differs by 1/64 or more from
 //          the frozen one (sum of the differences of shares): placement does not pay for changes that mean nothing.
-//          What has not come yet weighs as much as 64 arrivals (Mix::unseen): all there is at first, then it fades.
+//          Future demand weighs as much as 64 arrivals (Mix::unseen): everything at first, then it fades.
 // Everything follows from the order of the events: the same events give the same epochs.
 //
 // Cost: saw() O(log kinds) for a kind that is known; a look O(kinds log kinds). At most 4,096 kinds are counted, the rarest

@@ -12,12 +12,12 @@
 namespace berth::engine {
 namespace {
 constexpr std::size_t kMostWhere = 64;
-// Of what is expected and has not come yet.
+// The ladder of expected future kinds.
 constexpr std::size_t kMostLadders = 4;
 constexpr std::int64_t kLargestSize = 256;  // quarters of a device
 constexpr std::int64_t kCpuSteps = 8;
 
-// What a kind weighs by what it asks for. `devices`: thousandths of all its devices.
+// The weight of a kind by its request. `devices`: thousandths of all its devices.
 std::int64_t asked(std::int64_t weight, std::int64_t devices) {
   return weight *
          static_cast<std::int64_t>(detail::floor_sqrt(static_cast<std::uint64_t>(devices * kWholeDevice)));

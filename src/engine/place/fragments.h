@@ -85,7 +85,7 @@ class Fragments {
   // The usable room of a device state with so much CPU, once the slot has been taken away.
   std::int64_t usable(const NodeTable& nodes, PatternId pattern, DeviceStateId state, std::int64_t cpu,
                       const Take& take = {});
-  // Of a node as it is; remembered until the node changes.
+  // The values of a node at present; remembered until the node changes.
   struct Here {
     PatternId pattern;
     std::int64_t usable = 0;

@@ -94,7 +94,7 @@ std::int64_t ShapeIndex::key_of(const NodeTable& nodes, Fragments& fragments, No
 bool ShapeIndex::update(const NodeTable& nodes, Fragments& fragments, NodeId id) {
   std::int64_t fit = 0;
   if (suits_->of(id) >= 0) {
-    // Of the node that stands for all others there is no end.
+    // The opaque node has room without end.
     fit = shape_->devices.empty() || nodes.is_opaque(id)
               ? kInt64Max
               : nodes.device_states().fit(nodes.device_state(id, mode_), request_);

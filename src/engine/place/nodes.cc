@@ -94,7 +94,7 @@ static std::vector<std::string_view> beyond_numbers(const Node& node) {
 NodeId NodeTable::opaque() {
   if (opaque_.valid()) return opaque_;
   opaque_ = intern("");
-  records_[opaque_.index()].alive = true;  // not counted in alive(): it is nobody's machine
+  records_[opaque_.index()].alive = true;  // not counted in alive(): it is no machine
   ++static_versions_[opaque_.index()];
   return opaque_;
 }
@@ -239,7 +239,7 @@ DeviceStateId NodeTable::device_state(NodeId id, Mode mode) const {
 
 void NodeTable::touch(NodeId id, bool fixed) {
   ++changes_[id.index()];
-  // Whoever is further behind than a few changes per node looks at all nodes faster than at the changes.
+  // A reader that is more than a few changes per node behind reads all nodes faster than the changes.
   const std::size_t most = 2 * records_.size() + 1024;
   log_.push(id, most);
   if (fixed) fixed_log_.push(id, most);

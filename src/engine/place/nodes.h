@@ -162,7 +162,7 @@ class NodeTable {
 
   // Every change of a node.
   const ChangeLog& log() const { return log_; }
-  // Of these, changes of labels, taints, liveness or rank.
+  // Only changes of labels, taints, liveness or rank.
   const ChangeLog& fixed_log() const { return fixed_log_; }
   // Prefetches the data of a node that fit and score read.
   void prefetch(NodeId id) const {
@@ -186,7 +186,7 @@ class NodeTable {
   }
   // All healthy devices of live nodes, in thousandths.
   std::int64_t device_capacity() const { return device_capacity_; }
-  // Of one node; 0 where it is not alive.
+  // For one node; 0 if it is not alive.
   std::int64_t device_capacity(NodeId id) const { return capacities_[id.index()]; }
   // The present device use of slots, in thousandths, over all nodes. Foreign pods are left out.
   std::int64_t device_use() const { return device_use_; }

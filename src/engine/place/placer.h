@@ -45,7 +45,8 @@ struct Failure {
   bool by_nodes = false;
   bool steps_ended = false;
   bool never =
-      false;  // whatever else runs: decided by who asks, not by a search, which looks at one part after the other
+      // whatever else runs: decided by the request, not by a search, which examines one part after the other
+      false;
   bool of_parts = false;        // too few of its pod sets could start in the empty cluster
   bool of_lane = false;         // it waits only for other work of its own lane
   std::vector<Reason> reasons;  // at most 8, in the order found, no two alike

@@ -40,8 +40,8 @@ std::int64_t fragmentation_key(const Site& site, std::int64_t lost);
 Score score(const NodeTable& nodes, Fragments& fragments, NodeId node, const Shape& shape,
             DeviceRequestId request, std::int64_t preference, Mode mode);
 
-// The devices that one slot gets on a node where it fits, as a bit mask: those of the policy's best way. Of equal devices
-// the first.
+// The devices that one slot gets on a node where it fits, as a bit mask: those of the policy's best way. Among equal devices the
+// first.
 std::uint64_t choose_devices(const NodeTable& nodes, Fragments& fragments, NodeId node, const Shape& shape,
                              Mode mode);
 

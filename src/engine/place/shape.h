@@ -31,7 +31,7 @@ struct ShapeDevices {
 struct Shape {
   std::vector<ShapeAmount> amounts;  // all that is asked for, devices (in thousandths) included; no zeros
   std::vector<ShapeDevices> devices;
-  // Of the pod: shared with its template.
+  // From the pod: shared with its template.
   Shared<Labels> selector;
   Shared<std::vector<SelectorTerm>> required;
   Shared<std::vector<PreferredTerm>> preferred;

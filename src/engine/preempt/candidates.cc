@@ -76,7 +76,7 @@ bool Candidates::still_borrows(std::uint32_t i) const {
   const QueueId queue = state_.workloads[unit.workload.index()].queue;
   const std::uint32_t meeting = meets(queue);
   const auto borrowed = [&](FlavorResource pair) {
-    // What the queues above it borrow is in their shares, of whatever resource.
+    // The shares include borrowing of all queues above it, of any resource.
     return fair_ ? state_.quota.borrows(queue, pair) : borrows_below(queue, meeting, pair);
   };
   ChargeId last;
@@ -110,7 +110,7 @@ TimeMs Candidates::rank_yields_from(const Unit& unit, YieldCause cause) const {
 bool Candidates::relevant(const Unit& unit) const {
   bool found = false;
   ChargeId last;
-  // Of all that the workload has: its surplus is useful where its whole is.
+  // For the whole workload: its surplus is useful if its whole is.
   for (const PodSetState& set : state_.workloads[unit.workload.index()].sets) {
     for (const Slot& slot : set.slots) {
       if (found) return true;
@@ -257,7 +257,7 @@ std::uint32_t Candidates::front(QueueId queue) {
   if (line == lines_.end()) return kNone;
   const auto may = [&](std::uint32_t i) { return queue == w_.queue || still_borrows(i); };
   if (line->front != kNone && !may(line->front)) drop_front(queue);
-  // Who only holds room stands first in all_, and is not among the units.
+  // Holds stand first in all_, and are not among the units.
   for (std::uint32_t i = 0; line->front == kNone && i < all_.size() && all_[i].unit.holder; ++i) {
     if (!all_[i].handed && queue_of(i) == queue && may(i)) line->front = i;
   }

@@ -53,8 +53,7 @@ ClassicOrder::ClassicOrder(const State& state, WorkloadId preemptor, std::span<c
   }
 }
 
-// Does the queue's own quota hold what it uses and `rest`? What it could take of `rest` from quota that it never lends is
-// taken off.
+// Does the queue's own quota cover its use and `rest`? Subtracts from `rest` the part that quota which it never lends can cover.
 bool ClassicOrder::covers(QueueId queue, std::vector<QuotaItem>& rest) const {
   const QuotaTree& quota = state_.quota;
   bool all = true;

@@ -86,7 +86,7 @@ bool FairOrder::borrows_any(QueueId queue) const {
   return false;
 }
 
-// The queue below `at` whose turn it is; none: nobody is left there.
+// The queue below `at` whose turn it is; none: no candidate is left there.
 QueueId FairOrder::turn(QueueId at) {
   while (true) {
     QueueId leaf, inner;

@@ -7,7 +7,7 @@
 namespace berth::engine {
 namespace {
 
-// Whole workloads that hold quota which is short, by queue. Of those that run and hold room to grow, only their hold.
+// Whole workloads that hold quota which is short, by queue. For work that runs and holds room to grow, only its hold.
 class WholeWorkloads final : public FairCandidates {
  public:
   explicit WholeWorkloads(const QuotaVictims& of)
@@ -86,7 +86,7 @@ std::optional<std::vector<Yielder>> QuotaVictims::fair() const {
     for (auto it = taken.rbegin(); it != taken.rend(); ++it) candidates.free(*it, +1);
     return std::nullopt;
   }
-  // Gives back whom `may` names, from the last to the first, as long as it still fits; the others stay in order.
+  // Gives back the candidates that `may` names, from the last to the first, as long as it still fits; the others stay in order.
   const auto shortened = [&](auto&& may) {
     std::vector<std::uint32_t> kept = taken;
     for (std::size_t i = kept.size(); i-- > 0;) {

@@ -106,7 +106,7 @@ std::vector<FlavorChooser::Unit> FlavorChooser::units(std::span<const std::int64
   return out;
 }
 
-// What the unit asks for of each resource of the group, in this flavor. `offered`: every set that asks may have it.
+// The request of the unit for each resource of the group, in this flavor. `offered`: every set that asks may have it.
 std::vector<FlavorChooser::Ask> FlavorChooser::asks(const Unit& unit, std::uint32_t group,
                                                     const std::string& flavor,
                                                     std::span<const std::int64_t> counts, bool& offered) {

@@ -35,7 +35,7 @@ const WorkloadState* who_would_take_back(const State& state, const WorkloadState
   return nullptr;
 }
 
-// What is borrowed of it.
+// The borrowed part of these places.
 std::vector<QuotaItem> borrowed(const State& state, const WorkloadState& w,
                                 std::span<const PlacedSlot> placed) {
   std::vector<QuotaItem> out;
@@ -47,7 +47,7 @@ std::vector<QuotaItem> borrowed(const State& state, const WorkloadState& w,
   return out;
 }
 
-// Of the room that it took: `v` is about to lose some of it.
+// `v` is about to lose room that it took.
 void count_loss(const State& state, WorkloadState& v, ReasonCode why) {
   const TimeMs took_at = std::exchange(v.took_at, kEndOfTime);
   if (took_at == kEndOfTime || why == ReasonCode::kPreempted) return;

@@ -16,7 +16,7 @@ struct Standing {
   std::uint64_t devices = 0;
 };
 
-// What of a node is free for one shape, and what would be.
+// The free room of a node for one shape, now and after evictions.
 class NodeRoom {
  public:
   NodeRoom(const State& state, const Shape& shape) : state_(state), shape_(shape) {}

@@ -16,7 +16,7 @@ void QuotaVictims::restore(const std::vector<Yielder>& taken) const {
   for (auto it = taken.rbegin(); it != taken.rend(); ++it) free(*it, +1);
 }
 
-// Nobody keeps the room that it wants to grow into, and ends.
+// A victim never keeps a hold for growth.
 void QuotaVictims::give_back(std::vector<Yielder>& taken, bool borrowing) const {
   const auto ends = [&](const Yielder& hold) {
     return hold.holder && std::any_of(taken.begin(), taken.end(), [&](const Yielder& who) {
@@ -47,7 +47,7 @@ std::optional<std::vector<Yielder>> QuotaVictims::classic() const {
     std::vector<Yielder> taken;
     const auto& all = order.candidates();
     for (std::size_t i = order.next(0, borrowing); i < all.size(); i = order.next(i + 1, borrowing)) {
-      // What runs and holds room to grow ends only where its hold does.
+      // Work that runs and holds room to grow is evicted only together with its hold.
       const Yielder& who = all[i].who;
       const auto its_hold = [&](const Yielder& other) {
         return other.holder && other.workload == who.workload;
@@ -59,8 +59,8 @@ std::optional<std::vector<Yielder>> QuotaVictims::classic() const {
       taken.push_back(who);
       if (!fits(borrowing)) continue;
       give_back(taken, borrowing);
-      // Who takes from its own queue alone may borrow: it had to stay within its quota for others' sake only, and they are spared.
-      // Here Kueue would take more than it needs.
+      // A preemptor that evicts only from its own queue may borrow: the limit to its own quota protects other queues, which lose
+      // nothing here. Kueue would evict more than it needs.
       const bool own = std::all_of(taken.begin(), taken.end(), [&](const Yielder& y) {
         return state.workloads[y.workload.index()].queue == state.workloads[preemptor.index()].queue;
       });

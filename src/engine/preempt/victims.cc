@@ -21,7 +21,7 @@ constexpr std::size_t kExactFits = 2000;   // of one exact look
 constexpr std::size_t kMostPool = 50'000;  // candidates that the node-wise order looks at
 constexpr std::size_t kWindow =
     32;  // candidates beyond the prefix, where only quota is short; the first ones for nodes
-constexpr std::size_t kManyTaken = 64;  // from here on, whoever is far from the places is given back first
+constexpr std::size_t kManyTaken = 64;  // from here on, victims far from the places are given back first
 
 }  // namespace
 
@@ -43,7 +43,7 @@ bool VictimSearch::could_help() const {
 }
 
 std::optional<VictimPlan> VictimSearch::run(Ask ask, const Assignment* only) {
-  // Nobody ends so that a lane stays within its limit: more than the least would count on the ends of its own work.
+  // Berth evicts nothing to keep a lane within its limit: a request above the least would count on ends of its own work.
   ask_ = state_.queues[w_.queue.index()].lane_limits.any() ? Ask::kLeast : ask;
   more_at_ = kEndOfTime;
   why_not_ = no_victims(state_, w_);
@@ -241,7 +241,7 @@ void VictimSearch::shorten(Sequence& taken, std::size_t too_few) {
 VictimSearch::Sequence VictimSearch::reprieve(const Sequence& taken) {
   Sequence kept = taken;
   if (kept.size() > kManyTaken && !fair_) {
-    // Whoever neither stands on the places nor stands in the way of the quota can come back without a search.
+    // A victim that is neither on the nodes of the places nor needed for quota can come back without a search.
     const std::size_t mark = state_.mark();
     std::vector<PlacedSlot> placed;
     if (fits(&placed)) {
@@ -266,8 +266,8 @@ VictimSearch::Sequence VictimSearch::reprieve(const Sequence& taken) {
   return needed;
 }
 
-// Of those who had their turns, the ones whose room is needed; none where they would not have had their turns alone. Where the
-// others count on the end of work of the preemptor's own queue that is not needed, it is tried to need that instead of them.
+// Among the victims that had their turns, the ones whose room is needed; none if they would not have had their turns alone. If the
+// others depend on the eviction of unneeded work of the preemptor's own queue, it tries to use that work instead of them.
 std::optional<VictimSearch::Sequence> VictimSearch::reprieve_fairly(const Sequence& taken) {
   Sequence kept = reprieve(taken);
   if (fair_->legal(kept)) return kept;
@@ -297,7 +297,7 @@ std::optional<VictimSearch::Sequence> VictimSearch::minimal(const std::function<
   if (kept && !would_stay_away(*kept)) kept.reset();
   state_.rollback(mark);
   candidates_->forget_freed(taken);
-  // Whether all of them are needed was not found out within the bound: nobody is ended on a guess.
+  // The bound ended the check that all of them are needed: nothing is evicted on a guess.
   if (kept && steps_ <= 0) {
     steps_ = -1;
     kept.reset();
@@ -395,7 +395,7 @@ void VictimSearch::improve() {
   steps_ = std::max<std::int64_t>(steps_, 0);
 }
 
-// What each frees of the quota that is short, for its cost: the most first.
+// By the short quota that each frees for its cost: the most first.
 VictimSearch::Sequence VictimSearch::by_value(const Sequence& among) const {
   struct Valued {
     std::int64_t freed = 0;
@@ -446,7 +446,7 @@ std::optional<VictimPlan> VictimSearch::plan_of(const Sequence& victims) {
   }
   steps_ = std::max<std::int64_t>(steps_, 100'000);  // it is known to fit: it must not fail for lack of steps
   if (ask_ == Ask::kLeast) ask_ = Ask::kClaim;
-  // What justified the end of others must hold of what is placed, also with what fits beyond the least.
+  // The right to evict must also hold for the final places, including slots beyond the least.
   if (!fits(&plan.placed) || !stays_entitled(chosen, plan.placed)) {
     state_.rollback(0);
     return std::nullopt;
@@ -558,7 +558,7 @@ bool VictimSearch::stays_entitled(const Sequence& victims, std::vector<PlacedSlo
   return true;
 }
 
-// From when on those who are too young now would make enough room, with all others gone.
+// The time from which candidates that are too young now would make enough room, with all others gone.
 TimeMs VictimSearch::enough_at() {
   if (!candidates_->some_are_young() || steps_ < 0) return kEndOfTime;
   if (fair_) return candidates_->first_young();  // whose turn it is then depends on what runs then

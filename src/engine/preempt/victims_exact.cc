@@ -80,9 +80,9 @@ void VictimSearch::exact_from(Exact& search, std::size_t at, Worth so_far) {
   exact_from(search, at + 1, so_far);
 }
 
-// May all of a set that is freed go, in some order: each while its queue still borrows? Who frees least of what is borrowed goes
-// first: that lets the most go, also across workloads (a surplus slot after a smaller whole). What that is differs by queue, so each
-// pair is tried. The set is put into the order that was found.
+// May all of a set that is freed go, in some order: each while its queue still borrows? The unit that frees least borrowed quota
+// goes first: that lets most units go, also across workloads (a surplus slot after a smaller whole). The right pair differs by
+// queue, so each is tried. The set is put into the order that was found.
 bool VictimSearch::may_all_go(Sequence& set) {
   const auto in_order = [&](const QuotaItem* by) {
     const auto key = [&](std::uint32_t i) {
@@ -111,8 +111,8 @@ bool VictimSearch::may_all_go(Sequence& set) {
   return all;
 }
 
-// Of a set that is freed: who borrows by force has no right to room that a victim could take back at once, because it fits into its own
-// quota when the others of the set are gone. They would take it from each other for ever.
+// For a freed set: a preemptor that borrows by force has no right to the room of a victim that fits into its own quota once the
+// others of the set are gone. The victim would take the room back at once, and so on for ever.
 bool VictimSearch::would_stay_away(const Sequence& set) {
   return std::all_of(set.begin(), set.end(), [&](std::uint32_t i) {
     if ((*candidates_)[i].cause != YieldCause::kReclaimWhileBorrowing) return true;

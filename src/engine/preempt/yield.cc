@@ -81,7 +81,7 @@ bool ran_its_minimum(const State& state, const WorkloadState& v, const WorkloadS
   if (state.queues[w.queue.index()].spec.preemption.ignores_minimum_runtime) return true;
   const TimeMs until = yields_from(state, v, v.queue != w.queue);
   if (until <= std::max(state.now, v.started))
-    return true;  // a start may be told with the clock of somebody who is ahead
+    return true;  // a reported start may come from a clock that is ahead
   more_at = std::min(more_at, until);
   return false;
 }
