@@ -70,7 +70,7 @@ TimeMs start_time(const PlanOptions& options, const Prepared& prepared, const Pl
   return world.newest() + kMinute;
 }
 
-// What a step does to the world before the decision. An error names what it does not find.
+// The changes of a step before the decision. An error names what it does not find.
 Status do_step(const ExpectedStep& step, PlanInput input, PlanWorld& world, const std::string& file) {
   if (step.complete_evictions) world.complete_evictions();
   for (const auto& name : step.finish) {
@@ -173,7 +173,7 @@ bool say_cycles(const std::vector<dialect::Problem>& problems,
   return any;
 }
 
-// What shapes a plan does not apply to a log, which is replayed as it is.
+// Options of a plan do not apply to a log, which is replayed as it is.
 Status check_alone(const PlanOptions& options) {
   const auto leave_out = [&](std::string_view what) {
     return fail(ErrorCode::kInvalid, "a decision log among the input is replayed as it is: leave out {}",

@@ -20,7 +20,7 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;  // of one file
 constexpr std::size_t kMostObjects = 1'000'000;
 constexpr std::size_t kMostMisspelt = 10'000;
 
-// What is wrong with one object, or document, does not cost the plan of the others; a bound that is passed does.
+// An error in one object or document does not prevent the plan of the others; an exceeded bound does.
 Status leave_out(Error error, PlanInput& input) {
   constexpr std::size_t kMostBad = 10'000;
   if (error.code == ErrorCode::kExhausted || input.bad.size() >= kMostBad)

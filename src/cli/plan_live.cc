@@ -22,7 +22,7 @@ namespace {
 
 using dialect::Object;
 
-// What the API server keeps when a manifest is applied over an object.
+// The parts that the API server keeps when a manifest is applied over an object.
 template <class T>
 void inherit(const T& there, T& manifest) {
   manifest.meta.uid = there.meta.uid;

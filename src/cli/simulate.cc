@@ -20,7 +20,7 @@
 namespace berth::cli {
 namespace {
 
-// Of one run.
+// For one run.
 std::string progress_text(const sim::Progress& progress, double elapsed) {
   // A job counts half when it comes and half when it is over.
   const double done = static_cast<double>(progress.submitted + progress.ended) / 2;

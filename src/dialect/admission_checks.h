@@ -31,10 +31,10 @@ struct CheckRule {
 enum class CheckMode : std::uint8_t {
   kNone,     // no: there are no Workload objects. A ClusterQueue with checks is disabled
   kLive,     // by Workload objects; the caller holds what starts (Intake::checks) until they have answered
-  kAssumed,  // there is nobody to ask (berth plan): they are taken as passed, where they exist
+  kAssumed,  // no controller can be asked (berth plan): existing checks count as passed
 };
 
-// What a check adds to the pods of a pod set.
+// The changes of a check to the pods of a pod set.
 struct PodSetUpdate {
   struct Toleration {  // as it is written
     std::string key, op, value, effect;
@@ -69,8 +69,8 @@ namespace berth::dialect {
 
 using AdmissionChecks = std::vector<AdmissionCheckState>;  // by name
 
-// The checks that apply to a workload which holds quota of these flavors; nullptr: it holds none yet. Then a queue that asks some
-// only for certain flavors asks nobody, as in Kueue.
+// The checks that apply to a workload which holds quota of these flavors; nullptr: it holds none yet. Then a queue with some checks
+// only for certain flavors has no checks, as in Kueue.
 std::vector<std::string> checks_for(const std::vector<CheckRule>& rules,
                                     const std::vector<ChosenFlavor>* flavors);
 // Adds those that are wanted and missing as pending, and takes away the rest. True: something changed.
@@ -81,7 +81,7 @@ bool all_ready(const AdmissionChecks& checks);
 // The names of those in this state, with commas.
 std::string names_in(const AdmissionChecks& checks, CheckState state);
 
-// What all checks together add, by pod set. An error where two of them want different values under one key.
+// The changes of all checks together, by pod set. An error where two of them want different values under one key.
 Result<std::vector<PodSetUpdate>> merged_updates(const AdmissionChecks& checks);
 
 // The value of "admissionChecks"; `with_times`: see to_json() of a status.

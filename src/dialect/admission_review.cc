@@ -21,7 +21,7 @@ constexpr std::string_view kScheduler = "berth";
 constexpr text::Limits kLimits{
     .max_depth = 64, .max_nodes = 1'000'000, .max_document_bytes = kMostReviewBytes};
 
-// What is to be written into the object; nothing where it is left as it is.
+// The patch of the object; nothing if it stays as it is.
 struct Change {
   bool suspend = false;
   std::string_view

@@ -1,6 +1,6 @@
-// What deploy/admission-policy.yaml does, as the answer of a webhook, for API servers without MutatingAdmissionPolicy: work that
-// names a queue gets the scheduler name `berth`, and a Job is suspended when it is made. A change of one of the two is a
-// change of both: a test gives the same objects to both and compares.
+// The rules of deploy/admission-policy.yaml as the answer of a webhook, for API servers without MutatingAdmissionPolicy. Work that
+// names a queue gets the scheduler name `berth`, and a Job is suspended when it is made. A change of one of the two is a change of
+// both: a test gives the same objects to both and compares.
 //
 // In: AdmissionReview of admission.k8s.io/v1 as JSON, on creation of Jobs (batch/v1) and pods. Out: the same kind, with a JSON patch
 // (RFC 6902). Everything else is allowed as it is. No clock, no state, no I/O: what is needed stands in the review.

@@ -57,7 +57,7 @@ constexpr const EntryBound& bound_of(Entry entry) {
   return kEntryBounds[static_cast<std::size_t>(entry)];
 }
 
-// What was read so far.
+// The amounts read so far.
 class EntryCounts {
  public:
   // False where `more` of them are too many.

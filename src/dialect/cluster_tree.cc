@@ -38,7 +38,7 @@ class Growth {
       : world_(world), problems_(problems) {}
 
   struct Branch {
-    const TreeQueue* object = nullptr;  // none: a root that nobody described
+    const TreeQueue* object = nullptr;  // none: a root without an object
     std::string parent;
     std::vector<std::string> children;  // by name
     std::string wrong;
@@ -152,7 +152,7 @@ void Growth::choose_flavors(const std::string& name) {
 
 void Growth::count(const std::string& name, const std::set<std::string>& from_above) {
   Branch& branch = branches.find(name)->second;
-  // Of a root that names nothing: what the nodes have.
+  // For a root without amounts: the capacity of the nodes.
   const std::set<std::string> nodes = name == kTreeRoot ? world_.sums.scarce() : std::set<std::string>();
   const auto& down = !branch.named.empty() ? branch.named : name == kTreeRoot ? nodes : from_above;
   branch.counted = branch.children.empty() ? down : branch.named;

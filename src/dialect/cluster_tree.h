@@ -6,11 +6,11 @@
 //   borrowing limit  = limit - guaranteed
 //   lending limit    = lendable
 //   the root         = its limit, or all that the nodes have, less what its children are guaranteed
-//   limit of a lane  = the limit of each user, who is a namespace: what a tenant writes on its objects says nothing about him
-// So idle nodes are never kept from anybody who is below his limit, and a guarantee is kept by taking back what others borrowed.
+//   limit of a lane  = the limit of each user; a user is a namespace, because labels of a tenant's objects do not identify a user
+// So idle nodes are always available below the limit of a queue, and a guarantee is kept by reclaiming borrowed quota.
 //
 // A queue counts the resources that it names itself. One that names none counts what its parent names, and so on up to the root,
-// which counts devices (where no node has any, CPU and memory). What a queue does not count is free.
+// which counts devices (where no node has any, CPU and memory). Resources that a queue does not count are free.
 //
 // Flavors are those of the queue, else of its parent, else one that stands for all nodes. Names in the model: a Berth Queue by its own
 // name, the others with a prefix ("volcano:research", "kai:team-a"), so that trees of several systems may stand side by side.

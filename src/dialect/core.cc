@@ -58,8 +58,8 @@ void apply_share(const Meta& meta, PodTemplate& pod) {
     pod.claim.requests.push_back(
         DeviceRequest{std::string(resource.empty() ? "nvidia.com/gpu" : resource), 1, share});
   } else {
-    // Whoever requests the device gets all of it from the kubelet, whatever else it says: a share beside it would be a way to use
-    // a thousand devices and be charged for one.
+    // A pod that requests the device gets all of it from the kubelet. A share beside the request would be a way to use a thousand
+    // devices and be charged for one.
     pod.unsupported.push_back(fmt::format("{}: it also requests {}, of which the kubelet gives whole devices",
                                           kGpuMilli, pod.claim.requests.front().resource));
   }

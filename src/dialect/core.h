@@ -18,7 +18,7 @@ ForeignPod to_foreign(const PodSpec& spec, std::string_view uid);
 // berth.dev/gpu-milli of `meta`: the pod asks for a share of one device.
 void apply_share(const Meta& meta, PodTemplate& pod);
 
-// Whether whoever owns the pod makes a new one when it is deleted.
+// Whether the owner of the pod makes a new one when it is deleted.
 bool is_recreated(const Meta& pod);
 
 }  // namespace berth::dialect

@@ -120,7 +120,7 @@ Error named(Error error, Kind kind, const Object& object) {
   return error;
 }
 
-// Of larger objects an error names the field without its path: the second reading costs some twenty times the first.
+// For larger objects an error names the field without its path: the second reading costs some twenty times the first.
 constexpr std::size_t kMostForPath = std::size_t{128} << 10;
 
 // The error that a second reading with places gives: it has the whole path of the field. Only after an error.

@@ -1,9 +1,8 @@
 // Objects from their two feeds: manifests (trees that know their places) and the JSON of lists and watches.
 //
-// Both run the same decoders. What Berth does not read is not looked at, so unknown fields are never an
-// error; a field that Berth reads and that has the wrong type or an impossible value is (kInvalid, naming the
-// path of the field, and for manifests the place). Cost: linear in the object; a pod of 2 KB takes a few microseconds
-// from JSON (bench in tests/dialect).
+// Both run the same decoders. Fields that Berth does not read are ignored, so unknown fields are never an error. A field that Berth
+// reads and that has the wrong type or an impossible value is (kInvalid, naming the path of the field, and for manifests the
+// place). Cost: linear in the object; a pod of 2 KB takes a few microseconds from JSON (bench in tests/dialect).
 #pragma once
 
 #include <memory>
@@ -28,8 +27,8 @@ class JsonDecoder {
   JsonDecoder(JsonDecoder&&) noexcept;
   JsonDecoder& operator=(JsonDecoder&&) noexcept;
 
-  // A kind that has a `problem` (Pod, ClusterQueue, Cohort) comes with the first wrong field named there, so that somebody can
-  // be told on the object itself and what runs still takes its room; of other kinds a wrong field is an error.
+  // A kind that has a `problem` (Pod, ClusterQueue, Cohort) comes with the first wrong field named there, so the object itself can
+  // show the error and running pods still take their room; of other kinds a wrong field is an error.
   //
   // `padded`: at least kube::kJsonPadding readable bytes follow the text (as in kube::Change), so that it is
   // not copied.

@@ -29,8 +29,8 @@ inline bool is_read_key(std::string_view key) {
          key.starts_with(kProvisioningParameter);
 }
 
-// Of these, what a pod with a node is charged to, what it has there and whose it is. They are few, so no bound hides them: a tenant
-// could push them out of it with others.
+// For a bound pod these name its queue, its devices and its owner. They are few, so no bound hides them: a tenant could push them
+// out of it with others.
 inline bool is_of_charge(std::string_view key) {
   static constexpr std::string_view kKeys[] = {
       kChargedTo,     kDevices,           kGpuMilli,           kGpuResource,        kBerthQueue,
@@ -375,7 +375,7 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
   return out;
 }
 
-// What devices_text() of writes.h wrote. Of anything else nothing: the engine chooses.
+// Reads the text of devices_text() (writes.h). Nothing for any other text: the engine chooses.
 inline std::vector<std::int64_t> read_devices(std::string_view text) {
   std::vector<std::int64_t> out;
   while (!text.empty()) {
@@ -447,7 +447,8 @@ Pod read_pod(FieldReader<V>& f, const V& object) {
   return pod;
 }
 
-// What the node lifecycle controller makes of conditions. In a cluster the taints are there as well; a manifest may lack them.
+// The taints that the node lifecycle controller sets for conditions. In a cluster the taints are there as well; a manifest may lack
+// them.
 template <class V>
 void taint_by_conditions(FieldReader<V>& f, const V& status, std::vector<Taint>& taints) {
   struct Rule {
@@ -504,7 +505,7 @@ PriorityClass read_priority_class(FieldReader<V>& f, const V& object) {
   return out;
 }
 
-// What the Job controller goes by when it makes pods, or makes none.
+// The fields by which the Job controller makes pods, or none.
 template <class V>
 void read_job_progress(FieldReader<V>& f, const V& spec, const V& status, Job& job) {
   const bool by_index = spec.find("backoffLimitPerIndex").present();

@@ -14,7 +14,7 @@ namespace berth::dialect {
 inline constexpr std::pair<std::string_view, StopPolicy> kStopPolicies[] = {
     {"None", StopPolicy::kNone}, {"Hold", StopPolicy::kHold}, {"HoldAndDrain", StopPolicy::kHoldAndDrain}};
 
-// Whom work of a queue may preempt in it: Kueue's three, and Berth's own last one.
+// Possible victims within a queue: Kueue's three values, and Berth's own last one.
 inline constexpr std::pair<std::string_view, WithinQueue> kWithinQueue[] = {
     {"Never", WithinQueue::kNever},
     {"LowerPriority", WithinQueue::kLowerPriority},
@@ -25,8 +25,9 @@ inline constexpr std::span<const std::pair<std::string_view, WithinQueue>> kKueu
 inline constexpr std::pair<std::string_view, Reclaim> kReclaims[] = {
     {"Never", Reclaim::kNever}, {"LowerPriority", Reclaim::kLowerPriority}, {"Any", Reclaim::kAny}};
 
-// spec.resourceGroups. What is wrong in meaning (not in type) goes to `problem`. A ClusterQueue lends at most its own nominal quota
-// (`lends_its_own`), as Kueue's webhook says; a Cohort lends what its subtree has, and its limit may be above its own nominal quota.
+// spec.resourceGroups. Errors of meaning (not of type) go to `problem`. A ClusterQueue lends at most its own nominal quota
+// (`lends_its_own`), as Kueue's webhook says; a Cohort lends what its subtree has, and its limit may be above its own nominal
+// quota.
 template <class V>
 void read_quotas(FieldReader<V>& f, const V& spec, bool lends_its_own, std::vector<ResourceGroup>& groups,
                  std::vector<Quota>& quotas, std::string& problem) {

@@ -66,7 +66,7 @@ PodSetUpdate read_pod_set_update(FieldReader<V>& f, const V& item) {
   return out;
 }
 
-// What other controllers answer: an answer that is none of Kueue's counts as none.
+// The answers of other controllers: an unknown answer counts as none.
 template <class V>
 AdmissionChecks read_checks(FieldReader<V>& f, const V& status) {
   AdmissionChecks out;

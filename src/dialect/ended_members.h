@@ -1,7 +1,7 @@
-// Members of gangs of pods that ended well, or that nobody will replace (kKueueRetriable), and that the API still shows: nobody
-// makes them again, so a scheduler that starts after another died in the middle of such a gang must not wait for them. A former
-// gang of the same name leaves ended pods behind as well: told apart by when they ended.
-// Cost: O(log n) per pod, O(ended members of the gang) per question.
+// Members of gangs of pods that succeeded, or will not be replaced (kKueueRetriable), and that the API still shows. They are not
+// made again, so a scheduler must not wait for them if it starts in the middle of such a gang. A former gang of the same name
+// leaves ended pods behind as well: told apart by when they ended. Cost: O(log n) per pod, O(ended members of the gang) per
+// question.
 #pragma once
 
 #include <cstdint>

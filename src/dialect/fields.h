@@ -1,6 +1,5 @@
 // Typed reads of one field of a value, shared by the decoders of all kinds. A field that is absent or null
-// gives its default; a field of the wrong type records an error and gives its default. What Berth does not
-// read is not looked at.
+// gives its default; a field of the wrong type records an error and gives its default. Fields that Berth does not read are ignored.
 #pragma once
 
 #include <algorithm>

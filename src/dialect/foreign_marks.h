@@ -42,7 +42,7 @@ std::span<const ForeignMark> foreign_marks();
 // The row of a name, whatever scheduler it needs; nullptr: it is no foreign mark.
 const ForeignMark* find_foreign(MarkPlace place, std::string_view name);
 
-// What a reason says of a mark: "annotation gpu-fraction (KAI: a part of a GPU)".
+// The text of a reason about a mark: "annotation gpu-fraction (KAI: a part of a GPU)".
 std::string foreign_text(std::string_view what, std::string_view name, const ForeignMark& mark);
 
 // The first mark among the labels and annotations of `meta`, in words, for a pod of this scheduler.

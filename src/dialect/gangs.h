@@ -49,7 +49,7 @@ struct TopologyMarks {
 };
 TopologyMarks topology_of(const Meta& meta);
 
-// What losing the workload costs and how long it runs, as its marks say. Marks that cannot be read count as absent.
+// The cost of losing the workload and its run time, from its labels. Marks that cannot be read count as absent.
 Restart restart_of(const Meta& meta, DurationMs grace);
 std::optional<DurationMs> duration_of(const Meta& meta, std::optional<DurationMs> deadline);
 

@@ -292,7 +292,7 @@ void Intake::Impl::upsert_job(Job&& job) {
   const auto known = jobs.find(uid);
   const bool routes_change = known == jobs.end() || is_gang(known->second.job) != is_gang(job);
   missing_jobs.erase(uid);
-  // What its owner wrote is tried whole first.
+  // The owner's size is tried first.
   if (const auto ix = find_load(uid);
       ix != kNoIx && known != jobs.end() && known->second.job.generation != job.generation)
     loads[ix].offer = Offer::kWhole;
@@ -364,8 +364,8 @@ void Intake::drain(std::vector<Event>& out) {
   ++s.batch;
 }
 
-// What was to be told of a workload before it is told whole, in the same batch, must not be: the engine could refuse it, for a queue
-// that had not been seen yet, and its running pods would be charged twice.
+// If a workload is reported whole, its earlier events of the same batch are dropped. Otherwise the engine could refuse them, for a
+// queue not seen yet, and its running pods would be charged twice.
 void Intake::Impl::drop_outdated() {
   if (!retold) return;
   retold = false;

@@ -1,4 +1,4 @@
-// What the API server makes of the templates of work that has no pods yet (template_effects.h).
+// The changes of the API server to templates of work without pods (template_effects.h).
 #include <algorithm>
 #include <utility>
 
@@ -82,7 +82,7 @@ void Intake::Impl::settle_effects() {
   for (const auto& uid : others) sync_job(uid);
   for (std::uint32_t ix = 0; ix < loads.size(); ++ix) {
     Load& load = loads[ix];
-    // What holds quota holds what it was granted.
+    // Work with quota keeps its granted request.
     if (!load.used || load.written == nullptr || !load.written->admitted_to.empty() || load.reserved)
       continue;
     const auto& sets = load.written->pod_sets;

@@ -1,6 +1,6 @@
 // Elastic Jobs (kKueueElastic). To the engine one is a gang of its size, like any Job. One that runs and whose parallelism is raised is a
-// gang that is not complete: what it lacks is placed as a whole or not at all, in the flavor that it has and near its pods. All that is
-// special is that nobody gives up on it for that: docs/contributors/elastic-jobs.md.
+// gang that is not complete: what it lacks is placed as a whole or not at all, in the flavor that it has and near its pods. The
+// only difference is that it is never withdrawn for that: docs/contributors/elastic-jobs.md.
 //
 // A manager of Kueue's MultiKueue makes the slices itself: a Workload that says which one it replaces (kKueueSliceFor). While that one is
 // the Workload of a Job that runs, the new one, which waits alone, asks for what is more; when the Job names it, and asks for as much, it

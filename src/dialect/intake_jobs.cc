@@ -83,7 +83,7 @@ JobRecord Intake::Impl::job_record_of(Job&& job) {
     take(out);
   }
   out.shape = out.taken;
-  // What checks wanted when it ran the last time is no wish of its own.
+  // Changes by checks of its last run are not its own wishes.
   const std::string_view left = out.job.suspend ? amended_keys(out.job) : std::string_view();
   const auto amendment = amendments.find(out.job.meta.uid);
   if (left.empty() && amendment == amendments.end()) return out;
@@ -129,7 +129,7 @@ std::int64_t Intake::Impl::places_of(const Load& load, const Job& job) const {
   return load.granted > 0 ? std::min(load.granted, job.size()) : job.size();
 }
 
-// Of one that has pods some slots do not wait, since those are about to end: it would start smaller for that alone.
+// If it has pods, some slots do not wait, because these pods are about to end: it would start smaller for that alone.
 bool Intake::Impl::may_shrink(const Load& load, const Job& job) const {
   return holds(load) && !load.too_many && load.pods == 0 && load.roles.size() == 1 && load.granted == 0 &&
          !load.reserved && job.least_pods && *job.least_pods < job.size();
@@ -137,7 +137,7 @@ bool Intake::Impl::may_shrink(const Load& load, const Job& job) const {
 
 bool Intake::Impl::is_offered_less(const Load& load, const Job& job) const {
   if (config.hold_jobs) return load.offer != Offer::kWhole && may_shrink(load, job);
-  // Of a plan, which makes the pods of a suspended Job at once, nobody offers anything.
+  // A plan makes the pods of a suspended Job at once, and offers nothing.
   return job.suspend && job.least_pods && *job.least_pods < load.size && load.bound == 0 &&
          load.roles.size() == 1;
 }
@@ -162,7 +162,7 @@ bool Intake::Impl::is_held(const std::string& queue) const {
   return own != own_queues.end() && own->second == StopPolicy::kHold;
 }
 
-// Of a Job whose pods have all been replaced at once, or one after the other, only its status says that it ran.
+// If all pods of a Job have been replaced, only its status shows that it ran.
 bool Intake::Impl::is_admitted(const Load& load) const {
   if (load.object != nullptr) return false;
   const JobRecord* record = load.kind == GangKind::kJob ? job_record(load.uid) : nullptr;
@@ -279,7 +279,7 @@ void Intake::set_released(std::string_view workload, bool released) {
   const auto ix = s.find_load(workload);
   if (ix == kNoIx || s.loads[ix].kind != GangKind::kJob || s.loads[ix].released == released) return;
   s.loads[ix].released = released;
-  s.loads[ix].waits = false;  // whoever releases it knows of its slots
+  s.loads[ix].waits = false;  // the releasing caller knows its slots
   if (!released && !s.loads[ix].reserved) s.loads[ix].granted = 0;
   s.sync_job(std::string(workload));
 }

@@ -179,8 +179,8 @@ std::int64_t Intake::Impl::size_of_group(Load& load, std::int64_t asked) const {
   return size;
 }
 
-// Who still prepares it (kKueueGatedBy), while it has nothing; "": nobody. Kueue reads it of a Job's own object, not of its template, and
-// refuses to have it added to what is there.
+// The controllers that still prepare it (kKueueGatedBy), while it has nothing; "": none. Kueue reads it of a Job's own object, not
+// of its template, and refuses to have it added to what is there.
 std::string_view Intake::Impl::gates_of(const Load& load) const {
   if (load.bound > 0 || load.released) return {};
   if (load.kind == GangKind::kJob) {
@@ -383,7 +383,7 @@ Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends
   return out;
 }
 
-// What quota counts of its pods, where that is not what they ask for.
+// The amounts that quota counts for its pods, if they differ from the requests.
 void Intake::Impl::count_for_quota(Group& group) const {
   for (PodSet& set : group.pod_sets) config.counts.apply(set.pod);
   for (Group& child : group.groups) count_for_quota(child);

@@ -1,5 +1,5 @@
-// Groups of pods that start before all of their members are there (kKueueFastAdmission): those that are to come are taken to be like the
-// first, their slots wait as if they had a pod, and whoever carries the start out keeps the places (Intake::expects()).
+// Groups of pods that start before all of their members are there (kKueueFastAdmission): future members are assumed to be like the
+// first. Their slots wait as if they had a pod, and the carrier keeps their places (Intake::expects()).
 #include <algorithm>
 
 #include "dialect/intake_state.h"

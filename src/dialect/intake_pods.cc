@@ -25,10 +25,10 @@ void count(Map& map, const Key& key, std::int64_t delta) {
   if (it->second == 0) map.erase(it);
 }
 
-// What a bound pod is charged to, and as what, was decided with its bind. Whoever may patch a pod can change its labels,
-// annotations and owners at any time, and would move what it holds to another queue, to a gang of another queue or to a share of
-// its device. So these stay as they were when it was first seen bound; only what it says about its own cost is taken as it comes,
-// and its requests, since a resize takes room of the node.
+// The charge of a bound pod was decided with its bind. A user with the right to patch a pod can change its labels, annotations and
+// owners at any time. Otherwise that would move its room to another queue, to a gang of another queue or to a share of its device.
+// So these stay as they were when it was first seen bound; only what it says about its own cost is taken as it comes, and its
+// requests, since a resize takes room of the node.
 void keep_identity(Pod& pod, const Pod& was, const PodTemplate& shape) {
   static constexpr std::string_view kAboutCost[] = {kCheckpointEvery, kLastCheckpoint, kRestartOverhead,
                                                     kExpectedDuration, kKueueMaxSeconds};
@@ -59,7 +59,8 @@ void clear_constraints(PodTemplate& pod) {
 }
 
 bool Intake::Impl::is_ours(const Pod& pod) const {
-  // The API server lets nobody add or remove this mark. An owner of kind Node proves nothing: whoever may patch a pod can write it.
+  // The API server allows no client to add or remove this mark. An owner of kind Node proves nothing: any user with the right to
+  // patch a pod can write it.
   if (pod.meta.annotations.contains(kMirrorPod)) return false;
   if (config.scheduler_names.empty()) return true;
   const std::string_view name =
@@ -94,7 +95,7 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
     note_unreadable(Kind::kPod, name, problem);
   };
   if (bound) {
-    pod.spec.pod.unsupported.clear();  // whoever bound it has seen to them
+    pod.spec.pod.unsupported.clear();  // they were checked when it was bound
     // A wrong field must not free the room of what runs.
     if (!pod.problem.empty() && ix != kNoIx && pods[ix].pod.problem.empty()) pod.spec.pod = *pods[ix].shape;
     pod.problem.clear();
@@ -209,8 +210,8 @@ void Intake::Impl::repel(const PodRecord& record, int delta) {
   }
 }
 
-// Whether a pod that waits may stand beside those that run, whether somebody still prepares it, and whether it starts before the
-// others of its group are there. The load's settings follow at its next refresh.
+// Checks whether a waiting pod may stand beside running ones, whether a controller still prepares it, and whether it starts before
+// the others of its group exist. The load's settings follow at its next refresh.
 void Intake::Impl::weigh(PodRecord& record) {
   const bool was = !record.repelled_by.empty();
   record.repelled_by.clear();
@@ -319,7 +320,7 @@ void Intake::Impl::detach(std::uint32_t ix) {
     record.load = kNoIx;
     return free_load(load_ix);
   }
-  // Of a Job that is suspended, or is released, another pod may come: of one that is suspended its slot waits.
+  // A Job that is suspended or being released may get another pod: if it is suspended, the slot waits.
   if (!load.given.invalid) emit_slot(record, load.waits ? SlotState::kWaiting : SlotState::kGone);
   record.load = kNoIx;
   if (load.pods == 0) return sync_job(std::string(load.uid));

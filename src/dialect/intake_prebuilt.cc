@@ -1,6 +1,6 @@
-// Workloads that somebody else has made (kKueuePrebuilt): on the workers of Kueue's MultiKueue the manager makes the Workload
-// first, and the Job when that has been admitted. So each is work of its own, without pods, until work comes that names it and asks
-// for what it says: then it is that one's, and so are its places (HandOver). What stands in its status is never looked at.
+// Workloads that another client made (kKueuePrebuilt): on the workers of Kueue's MultiKueue the manager makes the Workload first,
+// and the Job when that has been admitted. So each is work of its own, without pods, until work comes that names it and asks for
+// what it says: then it is that one's, and so are its places (HandOver). Its status is never read.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -243,7 +243,7 @@ void Intake::Impl::use_prebuilt(Load& load, std::string_view name, Settings& set
     if (names_another && load.emitted && reads_prebuilt()) load.lost = reason.detail;
     if (!settings.blocked) settings.blocked = std::move(reason);
   };
-  // What has its own already keeps it.
+  // Work that owns one already keeps it.
   if (!reads_prebuilt() && load.prebuilt == nullptr)
     return wait("is ignored, because Berth keeps no Workload objects here");
   const auto it = prebuilt.find(load.prebuilt_key);
@@ -289,7 +289,7 @@ std::string Intake::Impl::difference(const Load& load, const KueueWorkload& obje
     const auto& set = object.pod_sets.front();
     if (object.pod_sets.size() != 1) return "it has more than one pod set";
     sets = {0};
-    // Of one that shrinks the one follows the other; and what it has it may keep until then.
+    // While it shrinks, one follows the other; it may keep its places until then.
     const bool shrinks =
         job.elastic && load.prebuilt != nullptr && (job.asked() < set.count || job.asked() <= load.bound);
     if (set.count != job.asked() && !shrinks)
@@ -322,7 +322,7 @@ std::string Intake::Impl::difference(const Load& load, const KueueWorkload& obje
   return {};
 }
 
-// Whoever may make Workloads could write any number: it counts as far as somebody could have named a class for it.
+// A user with the right to make Workloads could write any number: it counts up to the highest class.
 std::int64_t Intake::Impl::priority_of_object(const KueueWorkload& object, Settings& settings,
                                               std::vector<std::string>& depends) const {
   if (object.priority && config.quota_only) return *object.priority;
@@ -362,8 +362,8 @@ bool Intake::Impl::may_shrink(const Load& load) const {
          shrinking_set(*load.written);
 }
 
-// Of its set that may start with fewer pods only what it is offered, or has places for; where nobody is there to offer it (berth
-// plan), what it may do.
+// For its set that may start with fewer pods: only the offered number, or the number with places. Without offers (berth plan): its
+// minimum.
 void Intake::Impl::fit(KueueWorkload& object, const Load& load) const {
   const auto shrinking = shrinking_set(object);
   for (std::size_t s = 0; s < object.pod_sets.size(); ++s) {

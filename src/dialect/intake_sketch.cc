@@ -1,4 +1,4 @@
-// What somebody else says of a workload (standing), and what is told of it in a Workload object (sketch).
+// State of a workload from other controllers (standing), and its Workload object (sketch).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -94,8 +94,8 @@ void Intake::Impl::require_checks(const Load& load, Settings& settings) const {
       settings.queue, kKueuePodGroup);
 }
 
-// What runs has its places. Pod sets that ask for none of the managed resources are placed at once, unless all of the gang must be
-// near each other: then it is laid out as a whole.
+// Running work has its places. Pod sets that ask for none of the managed resources are placed at once, unless all of the gang must
+// be near each other: then it is laid out as a whole.
 void Intake::Impl::await_nodes(const Load& load, Settings& settings) const {
   if (book.check_mode() != CheckMode::kLive || load.bound > 0 || supplied.contains(load.uid)) return;
   const ClusterQueue* queue = book.cluster_queue(settings.queue);

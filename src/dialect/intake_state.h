@@ -94,9 +94,9 @@ struct PriorityKey {
 
 // How work that may start with fewer pods, a Job or a Workload that waits alone, is told to the engine.
 enum class Offer : std::uint8_t {
-  kWhole,     // all of its pods, whoever must end for them
+  kWhole,     // all of its pods, with victims if needed
   kMostFree,  // as many as find free room, its least number or more
-  kAtLeast,   // its least number, whoever must end for that, and more where there is free room
+  kAtLeast,   // its least number, with victims if needed, and more in free room
 };
 
 struct Load {

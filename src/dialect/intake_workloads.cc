@@ -27,7 +27,7 @@ void Intake::Impl::remove_workload(std::string_view ns, std::string_view name) {
 }
 
 void Intake::Impl::change_planned(const std::string& key, std::shared_ptr<const KueueWorkload> object) {
-  std::set<std::string> others;  // whom this one replaces, or did
+  std::set<std::string> others;  // the slice that this one replaces, or replaced
   const auto known = planned.find(key);
   if (known != planned.end()) {
     if (const auto name = known->second->meta.annotation(kKueueSliceFor); !name.empty()) {
@@ -73,7 +73,7 @@ const KueueWorkload* Intake::Impl::next_slice(const KueueWorkload& of) const {
 void Intake::Impl::tell_planned(const std::string& key) {
   const auto object = planned.find(key);
   const auto told = workload_by_name.find(key);
-  // Of two slices the later one is told, with the places of the former.
+  // If there are two slices, the later one is reported, with the places of the former.
   if (object == planned.end() || next_slice(*object->second) != nullptr) {
     if (told == workload_by_name.end()) return;
     const std::uint32_t ix = find_load(told->second);
@@ -131,7 +131,7 @@ Settings Intake::Impl::settings_of_object(const Load& load, std::vector<std::str
       resolve_queue(load, object.queue, out, depends);
     }
   }
-  // What it holds it holds in the queue that granted it, whatever its LocalQueue says by now.
+  // Its quota stays in the queue that granted it, whatever its LocalQueue says now.
   if (!holder.admitted_to.empty()) {
     out.queue = holder.admitted_to;
     if (!object.queue.empty()) out.lane = key_of(load.ns, object.queue);

@@ -1,7 +1,7 @@
 // Completion indexes of an Indexed Job, as its status writes them: "1,3-5,7".
 //
-// Sorted, disjoint intervals. What cannot be read counts as not there, as in the Job controller. Cost: O(intervals), whatever the number
-// of indexes.
+// Sorted, disjoint intervals. Unreadable parts are ignored, as in the Job controller. Cost: O(intervals), whatever the number of
+// indexes.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Kueue's own configuration (config.kueue.x-k8s.io, kind Configuration, v1beta1 and v1beta2): what of it decides who may run.
+// Kueue's own configuration (config.kueue.x-k8s.io, kind Configuration, v1beta1 and v1beta2): the parts that decide about
+// admission.
 //
 // Read:
 //   fairSharing           v1beta1 `enable`; v1beta2 by being there. preemptionStrategies: each alone, or both in the order
@@ -36,13 +37,13 @@ struct KueueConfig {
   QuotaCounts counts;
 };
 
-// What it says, said to the intake and the engine. What is not ignored here may be by other flags.
+// Its settings for the intake and the engine. Other flags may still ignore resources that this one counts.
 void apply(const KueueConfig& from, IntakeConfig& intake, engine::EngineConfig& engine);
 
 Result<KueueConfig> read_kueue_config(const text::Document& document, const text::Node& node);
 // Its section `resources` alone: excludeResourcePrefixes and transformations.
 QuotaCounts read_quota_counts(text::Fields& resources);
-// Of a file with one document.
+// For a file with one document.
 Result<KueueConfig> read_kueue_config_file(const std::string& path);
 
 inline bool is_kueue_config(std::string_view api_version, std::string_view kind) {

@@ -13,7 +13,7 @@ namespace berth::dialect {
 // it was admitted partially.
 std::int64_t slots_of(const KueueWorkload& object, std::size_t pod_set);
 
-// What the quota is held as; nullptr where the pod set holds none.
+// The form of the held quota; nullptr if the pod set holds none.
 const KueueWorkload::Assignment* assignment_of(const KueueWorkload& object, std::size_t pod_set);
 
 // All pod sets start together; each with its topology request, in a group of its own where there are several with one.

@@ -65,15 +65,17 @@ inline constexpr std::string_view kKueueSliceRequired = "kueue.x-k8s.io/podset-s
 inline constexpr std::string_view kKueueSliceSize = "kueue.x-k8s.io/podset-slice-size";
 inline constexpr std::string_view kKueueMaxSeconds = "kueue.x-k8s.io/max-exec-time-seconds";
 inline constexpr std::string_view kKueueGatedBy =
-    "kueue.x-k8s.io/admission-gated-by";  // annotation: who still prepares it, "example.com/a,example.com/b"
+    // annotation: controllers that still prepare it, "example.com/a,example.com/b"
+    "kueue.x-k8s.io/admission-gated-by";
 inline constexpr std::string_view kKueueRetriable =
-    "kueue.x-k8s.io/retriable-in-group";  // annotation: "false": when it fails nobody replaces it
+    "kueue.x-k8s.io/retriable-in-group";  // annotation: "false": when it fails it is not replaced
 inline constexpr std::string_view kKueueReadyTimes =
     "kueue.x-k8s.io/wait-for-pods-ready";  // annotation: {"timeoutSeconds":30,"recoveryTimeoutSeconds":40}
 inline constexpr std::string_view kKueuePriorityBoost =
     "kueue.x-k8s.io/priority-boost";  // annotation of a Workload: added to its priority, "-100"
 inline constexpr std::string_view kKueuePrebuilt =
-    "kueue.x-k8s.io/prebuilt-workload-name";  // of a Job or pods: the Workload that somebody has made for it
+    // of a Job or pods: the Workload that another client made for it
+    "kueue.x-k8s.io/prebuilt-workload-name";
 inline constexpr std::string_view kKueueMinParallelism = "kueue.x-k8s.io/job-min-parallelism";
 inline constexpr std::string_view kKueueCompletionsFollow =
     "kueue.x-k8s.io/job-completions-equal-parallelism";

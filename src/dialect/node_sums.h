@@ -1,5 +1,5 @@
-// What the nodes have together, by the labels that a flavor asks of them: kept with every change of a node, so that the root of
-// the cluster's tree of queues (cluster_tree.h) can follow the nodes without looking at all of them.
+// The sum of the nodes' capacities, by the node labels of a flavor: kept with every change of a node, so that the root of the
+// cluster's tree of queues (cluster_tree.h) can follow the nodes without looking at all of them.
 //
 // Costs: change() O(label sets asked for x resources of the node); of() O(log n), and O(nodes) the first time that a label set
 // is asked for. Exact: sums beyond 64 bits are given as the most that 64 bits hold, and come back from there.

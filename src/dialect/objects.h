@@ -135,7 +135,7 @@ struct Repulsion {
   bool operator==(const Repulsion&) const = default;
 };
 
-// What Berth reads of a pod's spec, also of a template's.
+// The fields of a pod's spec that Berth reads, also in a template.
 struct PodSpec {
   PodTemplate pod;
   std::string scheduler_name;  // "" = not said
@@ -168,9 +168,9 @@ struct Pod {
       problem;  // a field that cannot be read, and has its default here: it must not be placed by what is read
   std::shared_ptr<const PodNeeds> needs;  // of a manifest that no API server has taken in yet; else nullptr
   bool ready = false;                     // condition Ready
-  // Of one that has a node: when it got it. Its condition PodScheduled says so, else its status.startTime, its first container, its
-  // condition Ready; one that says nothing of that counts from its creation, so that no work is ended as if it had just begun. 0: not
-  // even that is known.
+  // For a bound pod: the time of its bind. Its condition PodScheduled says so, else its status.startTime, its first container, its
+  // condition Ready; one that says nothing of that counts from its creation, so that no work is ended as if it had just begun. 0:
+  // not even that is known.
   TimeMs started = 0;
   TimeMs ended = 0;  // kSucceeded: when its last container ended; 0 = it does not say
 };
@@ -327,13 +327,13 @@ struct WorkloadPriorityClass {
   std::int64_t value = 0;
 };
 
-// Kueue's AdmissionCheck: who answers for it is its controller.
+// Kueue's AdmissionCheck: its controller answers it.
 struct AdmissionCheck {
   static constexpr Kind kKind = Kind::kAdmissionCheck;
   Meta meta;
   std::string controller;
   std::string config;          // the ProvisioningRequestConfig that its parameters name; "" = none
-  std::optional<bool> active;  // condition Active; none: nobody has said yet
+  std::optional<bool> active;  // condition Active; none: not reported yet
 };
 
 // How nodes are asked for: of an AdmissionCheck of kProvisioningController.
@@ -372,8 +372,8 @@ struct ProvisioningRequest {
   bool is(std::string_view type) const;
 };
 
-// What the API server gives to the containers of a namespace's pods, and the bounds that it holds them to. Base units; defaults as
-// the API server completes them: of limits the largest allowed, of requests that limit, or the least allowed.
+// Defaults of the API server for the containers of a namespace's pods, and its bounds. Base units; defaults as the API server
+// completes them: of limits the largest allowed, of requests that limit, or the least allowed.
 struct LimitRange {
   static constexpr Kind kKind = Kind::kLimitRange;
   struct Limit {
@@ -389,7 +389,7 @@ struct LimitRange {
   std::vector<Limit> limits;  // those for containers and pods
 };
 
-// What a container runtime adds to its pods.
+// The additions of a container runtime to its pods.
 struct RuntimeClass {
   static constexpr Kind kKind = Kind::kRuntimeClass;
   Meta meta;
@@ -472,7 +472,8 @@ struct KueueWorkload {
   bool evicted = false;  // told to end, and holds its quota until it has
   bool finished = false;
   std::string
-      deactivate;  // condition DeactivationTarget: for this reason somebody wants it to be deactivated
+      // condition DeactivationTarget: the reason for which another controller wants it deactivated
+      deactivate;
   std::string deactivate_why;                // its message
   std::optional<std::int64_t> most_seconds;  // maximumExecutionTimeSeconds
   std::vector<Owner> owners;

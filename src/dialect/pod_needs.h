@@ -1,5 +1,5 @@
-// What a pod's containers ask for, one by one, before and after the API server has had its say. Of a pod that the API server has
-// taken in the sum is enough; of a template it is not: a LimitRange gives defaults to each container (template_effects.h).
+// The requests of a pod's containers, one by one, before and after the changes of the API server. For a pod that the API server has
+// accepted the sum is enough. For a template it is not: a LimitRange gives defaults to each container (template_effects.h).
 //
 // Source of the rules: Kubernetes' effective requests (research/kubernetes.md 2, item 8), restated exactly. Amounts in base units.
 // Cost: linear in the containers and their resources.
@@ -71,7 +71,7 @@ ResourceList aggregate(const std::vector<ContainerNeeds>& containers, F&& reques
   return sum.total();
 }
 
-// What the pod says of itself as a whole goes before the sum of its containers.
+// Requests of the pod as a whole go before the sum of its containers.
 void override_by_pod(const PodNeeds& needs, ResourceList& total);
 
 // Makes `total` the pod's requests, with devices as a claim. Names that are asked for with an amount of zero are in `zero` alone. Gives the

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMostName =
     247;  // so that a dash and the digits make 253, the most that a name may have
 constexpr std::size_t kDigits = 5;
-// Nobody runs these pods; the API server wants to know an image all the same.
+// These pods are never run; the API server requires an image all the same.
 constexpr std::string_view kImage = "registry.k8s.io/pause:3.10";
 
 std::string bounded_name(std::string name) {

@@ -1,5 +1,5 @@
 // ProvisioningRequests (autoscaling.x-k8s.io v1) for Kueue's admission checks of kProvisioningController: their names, what they say,
-// what their pods are given. Pure; who makes them and when is scheduler/provisioner.h.
+// what their pods are given. Pure functions; scheduler/provisioner.h creates them.
 //
 // Source: Cluster Autoscaler's proposal provisioning-request.md, Kueue's page "Provisioning Admission Check" (facts in
 // research/kueue.md 1.14, research/kubernetes.md 6.2).
@@ -17,7 +17,7 @@
 
 namespace berth::dialect {
 
-// What one workload asks for. Views and pointers are the caller's.
+// The request of one workload. Views and pointers are the caller's.
 struct NodeAsk {
   struct Set {
     std::string name;
@@ -46,7 +46,7 @@ std::vector<kube::Write> create_pod_templates(std::string_view version, const Pr
                                               const NodeAsk& ask, const ProvisioningRequestConfig& config);
 kube::Write delete_request(std::string_view version, const ProvisioningRequest& request);
 
-// What pods that use the request must say of it, so that no autoscaler buys nodes for them once more, and the node selectors that
+// The annotations of pods that use the request, so that no autoscaler provisions nodes for them again, and the node selectors that
 // the config wants from its details; details that are not there are left out.
 std::vector<PodSetUpdate> updates_of(const ProvisioningRequest& request, const NodeAsk& ask,
                                      const ProvisioningRequestConfig& config);

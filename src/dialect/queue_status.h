@@ -37,9 +37,9 @@ struct QueueStatus {
   std::int64_t admitted =
       0;  // of these, those that nothing keeps from starting: admission checks, blockAdmission
   std::vector<Use> uses;  // by flavor, then resource
-  // Of a ClusterQueue, where queues share by their dominant shares: its own (fairSharing.weightedShare).
+  // For a ClusterQueue, if queues share by dominant shares: its share (fairSharing.weightedShare).
   std::optional<std::int64_t> share;
-  // Of a LocalQueue whose work stands in line by what it used of late: that (fairSharing.admissionFairSharingStatus).
+  // For a LocalQueue whose line goes by recent use: that use (fairSharing.admissionFairSharingStatus).
   std::optional<PastUse> past;
   bool active = true;
   std::string reason;  // of the condition Active, in Kueue's words
@@ -47,7 +47,7 @@ struct QueueStatus {
   TimeMs since = 0;  // of `active`
 };
 
-// What the objects alone say of a queue: the status without numbers.
+// The state of a queue by its objects alone: the status without numbers.
 struct QueueState {
   Kind kind = Kind::kClusterQueue;  // or kLocalQueue, kQueue, kAdmissionCheck
   std::string ns;
@@ -56,8 +56,8 @@ struct QueueState {
   QueueStatus status;
 };
 
-// Of one of QueueState's kinds. `version`: of Kueue's API. Without times: a text by which two statuses that say the same
-// can be told to be the same.
+// For one of QueueState's kinds. `version`: of Kueue's API. Without times: a text by which two statuses that say the same can be
+// told to be the same.
 std::string to_json(Kind kind, std::string_view version, const QueueStatus& status, bool with_times);
 kube::Write write_queue_status(Kind kind, std::string_view version, std::string_view ns,
                                std::string_view name, const QueueStatus& status);

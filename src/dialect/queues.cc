@@ -14,7 +14,7 @@ std::string cohort_queue(std::string_view cohort) {
   return cohort.empty() ? std::string() : fmt::format("{}{}", kCohortPrefix, cohort);
 }
 
-// Of a queue without a parent, which has nothing to borrow from or lend to: Kueue's webhooks refuse limits there.
+// For a queue without a parent, which cannot borrow or lend: Kueue's webhooks refuse limits there.
 void drop_limits(std::vector<Quota>& quotas) {
   for (auto& quota : quotas) quota.borrowing_limit = quota.lending_limit = std::nullopt;
 }
@@ -205,7 +205,7 @@ QueueBook::CheckProblems QueueBook::check_problems(const ClusterQueue& queue) co
   for (const CheckRule& rule : queue.checks) {
     const auto it = checks_.find(rule.name);
     std::string& list = it == checks_.end() ? out.missing : out.inactive;
-    // In a plan nobody has had the time to say that it is.
+    // In a plan no controller has had the time to report it.
     const bool active = it != checks_.end() &&
                         (is_own(it->second) ? own_problem(it->second).empty()
                                             : it->second.active.value_or(check_mode_ == CheckMode::kAssumed));
@@ -284,7 +284,7 @@ QueueBook::Model QueueBook::compute(const std::map<std::string, Node, std::less<
     q.preemption = object.preemption;
     q.flavor_search = object.flavor_search;
     q.stop = object.stop;
-    // It goes when somebody takes its finalizers off: what runs may end in it.
+    // It goes when its finalizers are removed: running work may end in it.
     if (object.meta.deleting && q.stop == StopPolicy::kNone) q.stop = StopPolicy::kHold;
     if (lanes_ && object.by_use) {
       q.lanes = *lanes_;
@@ -323,7 +323,7 @@ void QueueBook::drain(const std::map<std::string, Node, std::less<>>& nodes, std
   std::map<std::string_view, const Queue*> before, after;
   for (const auto& q : given_.queues) before.emplace(q.name, &q);
   for (const auto& q : now.queues) after.emplace(q.name, &q);
-  // Whoever changes its parent first becomes a root, so that no order of changes makes a cycle on the way.
+  // A queue whose parent changes first becomes a root, so that no order of changes makes a cycle on the way.
   for (const auto& q : now.queues) {
     const auto it = before.find(q.name);
     if (it == before.end() || it->second->parent == q.parent || it->second->parent.empty()) continue;

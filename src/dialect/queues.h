@@ -4,7 +4,7 @@
 // named, without an object, exists too. Objects that are misconfigured disable themselves, with a text that says what is wrong:
 //   - a cycle of cohorts disables every queue at or below it
 //   - a missing ResourceFlavor, a flavor's missing Topology, an AdmissionCheck that is missing or not
-//     active, or that nobody can be asked about, wrong quotas disable the queue
+//     active, or that cannot be asked, wrong quotas disable the queue
 // Berth's, Volcano's and KAI's queues are a tree of their own beside them (cluster_tree.h).
 // The book is small (thousands of queues at most): it is recomputed whole when something changed and only the differences
 // become events, parents before children.
@@ -47,7 +47,7 @@ class QueueBook {
   // Whether the API server has ProvisioningRequests.
   void set_provisioning_served(bool served);
   const std::map<std::string, AdmissionCheck, std::less<>>& checks() const { return checks_; }
-  // Of a check that Berth answers itself (kProvisioningController, CheckMode::kLive): how it asks for nodes; null where it cannot.
+  // For a check that Berth answers itself (kProvisioningController, CheckMode::kLive): its request for nodes; null if it cannot.
   const ProvisioningRequestConfig* provisioning(std::string_view check) const;
   // Why Berth cannot answer for this check of its own; "": it can, or it is not its own.
   std::string own_problem(const AdmissionCheck& check) const;

@@ -70,7 +70,7 @@ void QuotaCounts::apply(PodTemplate& pod) const {
   }
   ResourceList counted;
   for (const auto& [name, nano] : sums) {
-    // What no rule touched keeps its exact amount: a share of a device is no whole one.
+    // Resources without a rule keep their exact amounts: a share of a device is no whole one.
     const bool plain = asks.has(name) && nano == nano_of(name, asks.get(name));
     counted.set(name, plain ? asks.get(name) : base_units_of(name, nano));
   }

@@ -1,5 +1,5 @@
-// What quota counts of a pod where that is not what the pod asks for: Kueue's resources.excludeResourcePrefixes and
-// resources.transformations. Nodes, and whoever places pods on them, always go by the real requests.
+// Amounts that quota counts for a pod instead of its requests: Kueue's resources.excludeResourcePrefixes and
+// resources.transformations. Nodes and placement always use the real requests.
 //
 //   excluded     a resource whose name begins with one of the prefixes is not counted; first of all
 //   transformed  an input gives its amount, in whole units rounded up, times each factor, to the outputs. With multiply_by its

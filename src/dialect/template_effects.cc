@@ -12,7 +12,7 @@
 namespace berth::dialect {
 namespace {
 
-// What is held against bounds: a container, or a pod.
+// The subject of bounds: a container, or a pod.
 struct Subject {
   std::string name;  // "container main", "its pods"
   const ResourceList& requests;

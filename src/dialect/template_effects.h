@@ -1,4 +1,4 @@
-// What the API server will make of a pod template: the defaults of its namespace's LimitRanges, the overhead and the nodes of its
+// The changes of the API server to a pod template: the defaults of its namespace's LimitRanges, the overhead and the nodes of its
 // RuntimeClass; or why it would refuse the pods. So that a Job which waits without pods is decided by what its pods will really ask
 // for. Pure.
 //
@@ -19,7 +19,7 @@
 
 namespace berth::dialect {
 
-// What the API server refuses of single containers, "" where it refuses nothing.
+// The reason for which the API server refuses single containers; "": it does not.
 std::string check_containers(const PodNeeds& needs);
 
 struct TemplateRules {

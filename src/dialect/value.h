@@ -116,12 +116,12 @@ class JsonValue {
   bool present_ = false;
 };
 
-// Where errors go. Of the tree feed the message gets file, line, column and the path of the field.
+// Where errors go. From the tree the message gets file, line, column and the path of the field.
 class Problems {
  public:
   Problems() = default;
   explicit Problems(const text::Document& document) : document_(&document) {}
-  // Of one object in the document: paths begin at it.
+  // For one object in the document: paths begin at it.
   Problems(const text::Document& document, const text::Node& object)
       : document_(&document), object_(&object) {}
 

@@ -62,7 +62,7 @@ Result<PendingQuestion> read_pending_question(std::string_view path,
 // A PendingWorkloadsSummary. O(length).
 std::string pending_summary(std::string_view version, std::span<const PendingPlace> places);
 
-// What kubectl shows of an error: a v1 Status, and the HTTP status that goes with it.
+// The form in which kubectl shows an error: a v1 Status, and the HTTP status that goes with it.
 struct ApiError {
   int http_status = 500;
   std::string body;

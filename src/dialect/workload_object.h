@@ -21,7 +21,7 @@ inline constexpr std::string_view kWorkloadSpec = "berth.dev/workload-spec";
 // And which slice of an elastic Job it is: the generation of the Job when it was named, which is part of its name. The first has none.
 inline constexpr std::string_view kWorkloadSlice = "berth.dev/workload-slice";
 
-// What a Workload says of its owner. Views are valid until the intake's next change.
+// The owner in a Workload. Views are valid until the intake's next change.
 struct WorkloadSketch {
   struct Owner {
     std::string_view name;
@@ -41,10 +41,10 @@ struct WorkloadSketch {
   std::string name;  // of the Workload object; "": it has none
   bool is_job = false;
   bool is_group = false;           // of pods
-  bool is_prebuilt = false;        // somebody else has made its object, and what that asks for stays as it is
+  bool is_prebuilt = false;        // another client made its object, and its spec stays as it is
   bool is_elastic = false;         // an elastic Job: it has one pod set
   std::string slice;               // kWorkloadSlice; "": the first
-  std::string replaces;            // namespace/name of the slice before it, whoever made them; "": none
+  std::string replaces;            // namespace/name of the slice before it, made by Berth or not; "": none
   std::vector<Owner> owners;       // the Job, or the pods
   std::int64_t to_come = 0;        // members of the group that are not there yet, and have slots all the same
   std::string_view cluster_queue;  // "" where its LocalQueue does not exist
@@ -55,7 +55,7 @@ struct WorkloadSketch {
   std::string_view priority_class;
   bool workload_class = false;  // it is a WorkloadPriorityClass, not a PriorityClass
   std::optional<std::int64_t> most_seconds;
-  std::string_view gates;        // who still prepares it (kKueueGatedBy), where that is why it waits
+  std::string_view gates;        // controllers that still prepare it (kKueueGatedBy), if that is why it waits
   std::string_view ready_times;  // kKueueReadyTimes
   Labels parameters;             // of a ProvisioningRequest: kProvisioningParameter, without that prefix
   std::vector<Set> sets;
@@ -89,12 +89,13 @@ kube::Write write_workload_status(std::string_view version, std::string_view ns,
                                   std::string_view object_uid, const WorkloadStatus& status,
                                   std::string_view resource_version = {});
 
-// What kKueuePriorityBoost says; 0 where it is no whole number of 32 bits.
+// The value of kKueuePriorityBoost; 0 if it is no whole number of 32 bits.
 std::int64_t boost_of(const KueueWorkload& object);
 // The priority with that; it does not overflow.
 std::int64_t boosted(std::int64_t priority, std::int64_t boost);
 
-// Of which workload this object is Berth's; "": it is not Berth's. It must say so, and have the name and the owner that go with it.
+// The workload whose object Berth made this one for; "": it is not Berth's. It must say so, and have the name and the owner that go
+// with it.
 std::string_view workload_of(const KueueWorkload& object);
 
 // How pods of a list, or one pod, ended. An error where the text is neither.

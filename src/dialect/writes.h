@@ -1,4 +1,4 @@
-// What Berth writes onto pods, from the engine's words. Pure; the requests themselves are kube/writes.h.
+// Berth's writes onto pods, from the engine's reasons. Pure; the requests themselves are kube/writes.h.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,10 @@
 
 namespace berth::dialect {
 
-// What people read in conditions and events: at most 1 KiB (more the API server does not take of an event), cut between characters.
+// The text of conditions and events: at most 1 KiB (more the API server does not take of an event), cut between characters.
 std::string bounded(std::string message);
 
-// to_text(); of what is held back, by whom, where the reason says it.
+// to_text(); for gated work with the names of its controllers, if the reason has them.
 std::string text_of(const Reason& reason);
 // The same in short, for a line of a table (model/decision.h).
 std::string brief_of(const Reason& reason);
@@ -31,8 +31,8 @@ kube::PodCondition disruption_target(const Reason& reason, std::string_view bene
 // The reason with names of workloads (namespace/name) in the place of their uids.
 Reason readable(Reason reason, const Intake& intake);
 
-// Binds the pod, and writes on it in the same request which of the node's devices it has (names.h kDevices), so that whoever
-// decides after a restart knows it.
+// Binds the pod, and writes on it in the same request which of the node's devices it has (names.h kDevices), so that they are known
+// after a restart.
 kube::Write bind(std::string_view ns, std::string_view name, std::string_view uid, std::string_view node,
                  std::span<const std::int64_t> devices, const Labels& annotations = {});
 // "0,3"
@@ -41,7 +41,7 @@ std::string devices_text(std::span<const std::int64_t> devices);
 // Unsuspends the Job (with `size`: with fewer pods, or all of them again), if it is still the one of this uid, suspended, with this
 // generation of its spec (422 otherwise: other writes, of its status for example, do not matter). `change`: what goes into its pod
 // template in the same write; it takes away what a former one put there. `elastic_gate`: PodSpec::elastic_gate of its template,
-// which is taken away: Berth binds no pod before its turn, and nobody else would take it off the pods.
+// which is taken away: Berth binds no pod before its turn, and no other controller would take it off the pods.
 struct TemplateChange {
   const PodSetUpdate* update = nullptr;  // none: only takes away
   const Job* job = nullptr;              // as it is written
@@ -67,10 +67,10 @@ kube::EventNote scheduled_event(const PodView& pod, std::string_view node, std::
                                 std::int64_t time_us);
 kube::EventNote failed_event(const PodView& pod, const Reason& reason, std::string_view instance,
                              std::int64_t time_us);
-// Of a Job that waits, is released, or is suspended to end it.
+// For a Job that waits, is released, or is suspended to evict it.
 kube::EventNote job_event(const WorkloadInfo& job, std::string_view reason, std::string note,
                           std::string_view instance, std::int64_t time_us);
-// Of what the self-audit found about an object.
+// For a finding of the self-audit about an object.
 kube::EventNote audit_event(kube::ObjectRef regarding, std::string text, std::string_view instance,
                             std::int64_t time_us);
 kube::EventNote preempted_event(const PodView& victim, const Reason& reason, std::string_view beneficiary,

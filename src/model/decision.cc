@@ -52,7 +52,7 @@ std::string children_text(const Reason& r) {
 
 std::string enough_text(const Reason& r) {
   if (r.subject.empty())
-    return fmt::format("room for {} more would be enough", plural(r.need, "pod", "pods"));
+    return fmt::format("room for {} would be enough", plural(r.need, "more pod", "more pods"));
   return fmt::format("{} more {} of quota{} would be enough", format_amount(r.subject, r.need), r.subject,
                      r.detail.empty() ? "" : fmt::format(" in flavor {}", r.detail));
 }
@@ -134,9 +134,9 @@ std::string to_text(const Reason& r) {
                          r.subject.empty() ? "its user" : r.subject,
                          format_amount(r.detail, std::max<std::int64_t>(0, r.have)));
     case ReasonCode::kNodes:
-      return with_below(fmt::format("{}{} need{} a place, room for {}", plural(r.need, "pod", "pods"),
+      return with_below(fmt::format("{}{} {}, there is room for {}", plural(r.need, "pod", "pods"),
                                     r.subject.empty() ? "" : fmt::format(" ({})", r.subject),
-                                    r.need == 1 ? "s" : "", r.have));
+                                    r.need == 1 ? "needs a node" : "need nodes", r.have));
     case ReasonCode::kTopology:
       if (!r.detail.empty())
         return fmt::format("{} must share one {}: {}", plural(r.need, "pod", "pods"), r.subject, r.detail);

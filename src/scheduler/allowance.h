@@ -20,7 +20,7 @@ inline std::int64_t giving_way(bool busy, std::int64_t trickle, std::int64_t mos
 
 class Allowance {
  public:
-  // What came back since the last call; never more than `burst` lie there.
+  // The amount regained since the last call; never more than `burst` lie there.
   void refill(TimeMs now, std::int64_t per_second, std::int64_t burst) {
     if (now > last_) milli_ = std::min(burst * 1000, milli_ + (now - last_) * per_second);
     last_ = std::max(last_, now);

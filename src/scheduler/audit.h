@@ -6,7 +6,7 @@
 //   accounts    the engine's accounts against a recount from its slots                  said
 //   workloads   Workloads that Berth made against their Jobs and pods                   those without an owner are deleted
 //
-// Pods and Workloads are as the watches show them. What is on its way differs for a moment, so a difference counts only if it is
+// Pods and Workloads are as the watches show them. Changes in flight differ for a moment, so a difference counts only if it is
 // there again after `confirm_after`. Places that are kept for pods which are still to come have no pods: queues of such work are
 // compared when they have come.
 //
@@ -76,7 +76,7 @@ class Audit {
   void set_version(std::string_view version) { version_ = version; }
 
   TimeMs next_due() const { return next_; }
-  // Looks where it is due. What is there for the second time is the result.
+  // Looks where it is due. Differences that are there for the second time are the result.
   std::vector<AuditDifference> work(TimeMs now);
   // By kind, as of the last look of which the result is known.
   std::size_t count(AuditKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }

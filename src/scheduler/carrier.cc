@@ -226,7 +226,7 @@ void Carrier::bind_answered(Answer&& answer, TimeMs now) {
       bind.unknowns = 0;
       return read(bind);
     case kube::Outcome::kFenced:
-      return set_stage(bind.stage, Stage::kDone);  // somebody else leads: nothing more is decided here
+      return set_stage(bind.stage, Stage::kDone);  // another replica leads: nothing more is decided here
     case kube::Outcome::kForbidden:
     case kube::Outcome::kInvalid:
     case kube::Outcome::kUnavailable:
@@ -344,7 +344,7 @@ bool Carrier::correct(SlotUpdate& update,
   if (open && jobs_.keeps_place(update.workload, update.pod_set, update.index)) return false;
   if (open && !held_.empty() && keeps_held(update)) return false;
   if (open && !awaited_.empty() && keeps_awaited(update)) return false;
-  // Of a Job that was suspended meanwhile a pod has no part in anything, but its bind may still succeed.
+  // Pods of a Job that was suspended meanwhile are ignored, but a bind may still succeed.
   if (open && !binds_.empty()) {
     const auto pod = intake_.pod_at(update.workload, update.pod_set, update.index);
     if (!pod) return true;
@@ -387,8 +387,8 @@ void Carrier::job_answered(Answer&& answer, TimeMs now) {
   }
   const bool knew = answer.result.outcome != kube::Outcome::kOk && jobs_.knows(answer.uid);
   if (const auto by_pod = jobs_.answered(answer, now)) return evict_pods(*by_pod, now);
-  // The Job changed, so what was decided about it is void; but some of its pods may have come already (somebody else released it),
-  // and the gang stay short of others.
+  // The Job changed, so its decision is void. But some of its pods may exist already (another client released it), and the gang may
+  // stay short of others.
   if (!knew || jobs_.knows(answer.uid)) return;
   const auto pods = intake_.pods_of(answer.uid);
   if (std::any_of(pods.begin(), pods.end(),

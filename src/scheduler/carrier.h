@@ -174,7 +174,7 @@ class Carrier {
   void fit_places(std::string_view uid);
   // A pod whose place is kept has come.
   void came(const dialect::PodView& pod, const SlotPlacement& place, TimeMs now);
-  // What a bind that has just been made is about.
+  // The data of a new bind.
   void begin(Bind& bind, const dialect::PodView& pod, const SlotPlacement& place, TimeMs now) const;
   // That of the gang; a new one is due at the gang's deadline.
   Flight& flight_of(const std::string& workload, TimeMs now);

@@ -18,7 +18,7 @@ void Carrier::evict_pods(const Decision& decision, TimeMs now) {
   const Reason reason = dialect::readable(decision.reason, intake_);
   for (const SlotPlacement& slot : decision.slots) {
     const auto pod = intake_.pod_at(decision.workload, slot.pod_set, slot.index);
-    // Whoever comes next has no part in the place, also where a pod has come that does not take it.
+    // A later pod has no right to the place, even if a pod has come that does not take it.
     jobs_.give_up(decision.workload, slot.pod_set, slot.index);
     (void)awaited_.drop(decision.workload, slot.pod_set, slot.index);
     if (!pod) {
@@ -29,7 +29,7 @@ void Carrier::evict_pods(const Decision& decision, TimeMs now) {
     }
     const std::string uid(pod->uid);
     if (evictions_.contains(uid)) continue;
-    // Who was told not to run is ended, whoever made it.
+    // A pod that must not run is evicted, whatever made it.
     const bool stays = withdrawn && !pod->recreated && !intake_.is_stopped(decision.workload);
     const auto it = binds_.find(uid);
     if (it != binds_.end() && it->second.stage != Stage::kDone && pod->node.empty()) {

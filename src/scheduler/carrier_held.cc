@@ -52,7 +52,7 @@ void Carrier::forget_held(std::string_view workload) {
 }
 
 void Carrier::admit(std::string_view workload, std::vector<dialect::PodSetUpdate> updates, TimeMs now) {
-  if (intake_.is_without_pods(workload)) return;  // whom it is for is still to come
+  if (intake_.is_without_pods(workload)) return;  // its pod is still to come
   const std::string uid(workload);
   // Where its pods get a node selector, or a toleration, it is placed anew: the engine takes the places back (forget_held()).
   const bool anew = intake_.amend(uid, updates.empty() ? nullptr : &updates.front());
@@ -118,7 +118,7 @@ bool Carrier::keeps_held(const SlotUpdate& update) {
 bool Carrier::keeps_awaited(const SlotUpdate& update) {
   if (!awaited_.keeps(update.workload, update.pod_set, update.index)) return false;
   if (intake_.expects(update.workload, update.pod_set, update.index)) return true;
-  (void)awaited_.drop(update.workload, update.pod_set, update.index);  // nobody is to come for it any more
+  (void)awaited_.drop(update.workload, update.pod_set, update.index);  // no pod is to come for it any more
   return false;
 }
 

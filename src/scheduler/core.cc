@@ -365,7 +365,7 @@ void Core::recover(TimeMs now) {
 void Core::turn(TimeMs now) {
   carrier_.tick(now);
   ask_for_missing_jobs(now);
-  // What carrying out one round of decisions tells the engine may need another (a pod that vanished meanwhile).
+  // Events from carrying out one round of decisions may need another round (a pod that vanished meanwhile).
   bool due = now >= engine_.engine().next_time();
   do {
     for (int round = 0; round < 10 && (feed(now) || due); ++round) {

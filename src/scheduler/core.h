@@ -93,7 +93,7 @@ class Core : private CarrierListener {
   bool look_at_audit(TimeMs now);
   // Jobs that may start with fewer pods, and have found no room for those that they were offered with, are offered again. True: some are.
   bool offer_less();
-  // Of Jobs that start with fewer pods: that is their size from now on.
+  // For Jobs that start with fewer pods: this is their size from now on.
   void grant_less(std::vector<Decision>& decisions);
   // Logs and counts the objects that cannot be read, each once per message.
   void tell_unreadable();
@@ -115,7 +115,7 @@ class Core : private CarrierListener {
   Allowance object_writes_;
   observe::Metrics* metrics_;
   std::vector<Event> events_;
-  std::vector<std::string> changed_;  // workloads whose verdict may have changed, and nobody has been told
+  std::vector<std::string> changed_;  // workloads whose verdict may have changed, not reported yet
   std::array<bool, EnumNames<dialect::Kind>::names.size()> synced_{};
   TimeMs next_missing_ = 0;
   std::set<std::string> asked_for_;  // Jobs, by uid

@@ -25,9 +25,9 @@
 
 namespace berth::scheduler {
 
-// What was written, or read, for a pod; (kJob) of a Job that is released or suspended; (kWorkload, kLook) for a workload's Workload
-// object, (kProvision) its ProvisioningRequest or what goes with that, (kQueue) of a queue's status, (kMissing) a Job that pods
-// name and no watch has shown; (kAudit) what the self-audit deletes, by its uid.
+// The subject of a write or read: a pod; (kJob) of a Job that is released or suspended; (kWorkload, kLook) for a workload's
+// Workload object, (kProvision) its ProvisioningRequest or what goes with that, (kQueue) of a queue's status, (kMissing) a Job that
+// pods name and no watch has shown; (kAudit) what the self-audit deletes, by its uid.
 enum class Step : std::uint8_t {
   kBind,
   kRead,

@@ -194,7 +194,7 @@ void Jobs::rest(const std::string& workload, std::string why, DurationMs time, T
   intake_.set_rest(workload, std::move(reason));
 }
 
-// What was kept goes back, and the Job is decided again after a pause.
+// Its places are given back, and the Job is decided again after a pause.
 void Jobs::take_back(const std::string& workload, std::string why, TimeMs now) {
   Entry& entry = jobs_.at(workload);
   close(entry);
@@ -220,7 +220,7 @@ std::optional<Decision> Jobs::answered(const Answer& answer, TimeMs now) {
               : !job->suspend ? kube::Outcome::kOk
                               : kube::Outcome::kConflict;
   }
-  if (outcome == kube::Outcome::kFenced) return std::nullopt;  // somebody else leads
+  if (outcome == kube::Outcome::kFenced) return std::nullopt;  // another replica leads
   if (outcome != kube::Outcome::kOk) {
     spdlog::info("{} Job {}/{}: {} {} {}", entry.wrote_suspend ? "suspending" : "releasing", entry.ns,
                  entry.name, enum_name(outcome), answer.result.reason, answer.result.message);
@@ -320,7 +320,7 @@ void Jobs::late(const std::string& workload, Entry& entry, TimeMs now) {
                               : fmt::format("{} of its pods were not created within {} s of its release",
                                             entry.open.size(), (now - entry.released) / kSecond);
   spdlog::warn("Job {}/{}: {}; it is suspended again", entry.ns, entry.name, why);
-  // What has a place is ended by the engine, which leads to suspend(); where nothing has, there is no such decision.
+  // The engine evicts slots with a place, which leads to suspend(). If there are none, there is no such decision.
   events_.push_back(Withdraw{workload, why});
   if (!entry.open.empty()) return;
   Decision end;
@@ -347,7 +347,7 @@ void Jobs::tick(TimeMs now) {
       if (entry.settled && (!info || info->pods == 0)) {
         jobs_.erase(it);
       } else if (!entry.settled || (info && !info->suspended)) {
-        send(workload, entry);  // again, where somebody released it before its pods were gone
+        send(workload, entry);  // again, if another client released it before its pods were gone
       } else {
         timers_.emplace(now + options_.most_pause, workload);
       }

@@ -11,8 +11,8 @@
 //   - pods that are larger than the template said, or want other nodes (Intake's revision): the places are void, and the gang is
 //     decided anew for what its pods are, within the same time.
 // End: the Job is suspended by one patch with its uid; the Job controller deletes its pods, none of which counts as failed. Where
-// that is refused (403, 422), answered() says so, and the carrier deletes the pods one by one. Who releases it before its pods are gone
-// finds it suspended again, most_pause later: its room is somebody else's already.
+// that is refused (403, 422), answered() says so, and the carrier deletes the pods one by one. If another client releases it before
+// its pods are gone, it is suspended again, most_pause later: its room already belongs to other work.
 //
 // A release whose answer was lost, or that was refused after an attempt whose answer was lost, may have been executed: the Job is read
 // back, until that succeeds, and is released where it is not suspended any more.
@@ -88,7 +88,7 @@ class Jobs {
   // Places that are kept for pods that have not come.
   std::size_t open_places(std::string_view workload) const;
   bool knows(std::string_view workload) const { return jobs_.contains(std::string(workload)); }
-  // What its suspension is to end, as long as it is suspended.
+  // The pods that its suspension ends, while it is suspended.
   std::optional<Decision> ending(std::string_view workload) const;
   std::size_t busy() const { return flying_; }
   std::size_t size() const { return jobs_.size(); }
@@ -116,7 +116,7 @@ class Jobs {
   };
   void send(const std::string& workload, Entry& entry);
   void read_back(const std::string& workload, Entry& entry);
-  // Of a release that did not succeed: how it ended, by reading the Job or by the write's answer, to `forgot` its start or to release it.
+  // After a failed release: its result, by reading the Job or by the write's answer, to `forgot` its start or to release it.
   struct Released {
     kube::Outcome outcome;
     bool read;

@@ -1,5 +1,5 @@
-// What waits, what has quota and what of that may start in each LocalQueue, and of each ClusterQueue what has quota and may not start yet.
-// Kept up to date workload by workload: O(resources) per change.
+// Counts per LocalQueue: waiting work, work with quota, and work that may start; per ClusterQueue: work with quota that may not
+// start yet. Kept up to date workload by workload: O(resources) per change.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class LaneBook {
            const std::vector<dialect::WorkloadStatus::Assignment>& assignments);
   // Nothing of it is known: nullptr.
   const Sum* find(const std::string& lane) const;
-  // Of a ClusterQueue, only what is held.
+  // For a ClusterQueue, only held work.
   const Sum* held_in(const std::string& queue) const;
 
  private:

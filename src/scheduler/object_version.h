@@ -14,7 +14,8 @@ inline std::uint64_t version_number(std::string_view text) {
   return number;
 }
 
-// Of an object as JSON: the first field of that name is the object's own (inside of strings its quotes would be escaped). "": none.
+// For an object as JSON: the first field of that name is the object's own (inside of strings its quotes would be escaped). "":
+// none.
 inline std::string_view version_in(std::string_view body) {
   constexpr std::string_view kField = "\"resourceVersion\":\"";
   const auto at = body.find(kField);

@@ -31,7 +31,7 @@ void say(AdmissionCheckState& check, CheckState state, std::string message, Time
   if (state != CheckState::kReady) check.updates.clear();
 }
 
-// What the autoscaler says of it, where it says anything.
+// The answer of the autoscaler, if any.
 std::string words_of(const ProvisioningRequest& request, std::string_view type) {
   const auto* condition = request.find(type);
   return condition == nullptr ? std::string() : condition->message;

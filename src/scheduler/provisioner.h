@@ -8,8 +8,8 @@
 //   CapacityRevoked    Rejected, also when it runs
 // A workload that loses its quota loses its requests: they are deleted.
 //
-// Berth asks always, also where there is room at hand, as Kueue does: that room may be booked for another request, and nobody but the
-// autoscaler knows; and what it books it does not scale down. Pods that ask for none of the managed resources need no request.
+// Berth always asks, even if there is free room, as Kueue does. That room may be booked for another request, which only the
+// autoscaler knows; and it does not scale booked nodes down. Pods that ask for none of the managed resources need no request.
 //
 // Nothing is kept here that a restart would lose: the requests are read from the API by their names, and what has quota is decided anew.
 // A write that fails is tried again after a rest, which doubles. Cost: O(pod sets) per question.
@@ -32,7 +32,7 @@ class Provisioner {
  public:
   explicit Provisioner(Outbox& outbox) : outbox_(outbox) {}
 
-  // Of kueue.x-k8s.io, and of autoscaling.x-k8s.io; empty: nothing is written.
+  // The versions of kueue.x-k8s.io and of autoscaling.x-k8s.io; empty: nothing is written.
   void set_versions(std::string_view kueue, std::string_view autoscaling);
   void seen(const dialect::ProvisioningRequest& request);
   // The Workload object (namespace/name) whose request is gone; "": it was none of these.
@@ -44,7 +44,7 @@ class Provisioner {
   };
   std::optional<Again> answered(const Answer& answer, TimeMs now);
 
-  // What the check says now, from what it said before. `admitted`: the workload may start, or has started.
+  // The new state of the check, from the former one. `admitted`: the workload may start, or has started.
   dialect::AdmissionCheckState state(const dialect::NodeAsk& ask,
                                      const dialect::ProvisioningRequestConfig& config,
                                      dialect::AdmissionCheckState before, bool admitted, TimeMs now);
@@ -52,7 +52,7 @@ class Provisioner {
   void drop(std::string_view workload_uid);
 
  private:
-  // What is being written, by namespace/name of the request.
+  // Writes in flight, by namespace/name of the request.
   struct Making {
     std::string workload;  // namespace/name
     int open = 0;

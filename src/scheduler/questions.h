@@ -1,5 +1,5 @@
-// What people ask of a scheduler that decides: why a workload waits, and where it stands in line. The answers are worked out by the
-// follower (observe/follower.h); the books of names, and the reasons that the engine cannot know, belong to the decision thread, which is
+// Questions to a deciding scheduler: why a workload waits, and its place in line. The answers are worked out by the follower
+// (observe/follower.h); the books of names, and the reasons that the engine cannot know, belong to the decision thread, which is
 // asked between two batches, for a few look-ups at a time.
 //
 // Thread-safe, but for open() and close(): those are the decision thread's. Every question is answered within some seconds, or with
@@ -35,13 +35,13 @@ class Questions {
   // By uid of a workload or pod, or namespace/name of a workload; a Verdict as JSON. NotFound.
   Result<std::string> explain(const std::string& asked);
 
-  // The Workloads that wait in a queue, in the order in which they are tried: whoever holds room that others leave stands first. What
-  // grows (elastic Jobs) is there where a Workload of its own waits. A place is counted for work without a Workload, too, which
-  // is not listed. NotFound. O(offset + limit) on the follower, O(limit) look-ups.
+  // The Workloads that wait in a queue, in the order in which they are tried: work with a hold stands first. Growth (elastic Jobs)
+  // is listed if it has a Workload of its own that waits. A place is counted for work without a Workload, too, which is not listed.
+  // NotFound. O(offset + limit) on the follower, O(limit) look-ups.
   Result<std::vector<dialect::PendingPlace>> pending(const dialect::PendingQuestion& asked);
 
  private:
-  // What the decision thread answers. Unavailable: it is busy.
+  // The answer of the decision thread. Unavailable: it is busy.
   template <class T>
   Result<T> look_up(std::function<T(const Core&)> question);
 

@@ -164,7 +164,7 @@ void QueueStatuses::look(TimeMs now) {
     if (record.queued || record.flying || wanted == to_json(state.kind, version_, record.stands, false))
       continue;
     const bool stood = record.sent && to_json(state.kind, version_, *record.sent, false) == wanted;
-    if (stood) {  // somebody changed it
+    if (stood) {  // another client changed it
       if (now > record.corrected + 2 * options_.most_rest) record.corrections = 0;
       record.corrected = now;
       record.quiet = now + doubled(options_.first_rest, record.corrections++, options_.most_rest);

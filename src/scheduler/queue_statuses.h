@@ -1,11 +1,10 @@
 // The status of Kueue's LocalQueues and ClusterQueues, and of Berth's own Queues: how much waits and runs, what of the quota is in use, and
 // the condition Active; that also of the AdmissionChecks that Berth answers itself. Lives on the decision thread.
 //
-// Looked at when something changed, at most once per `every` (`busy_every` while binds are on their way), and written where the object,
-// as the watch shows it, says otherwise: so a start writes nothing that stands there, and a status that somebody changed is
-// corrected, after a pause that doubles each time. Of an object one write is on its way at a time: the API server may do two in
-// either order. Nothing that stands in a status decides anything. The budget of writes is shared with the Workloads
-// (workload_objects.h).
+// Looked at when something changed, at most once per `every` (`busy_every` while binds are on their way), and written if the object
+// of the watch differs. So a restart writes nothing that is there already, and a status that another client changed is corrected,
+// after a pause that doubles each time. One write per object is in flight at a time: the API server may execute two in either
+// order. Nothing that stands in a status decides anything. The budget of writes is shared with the Workloads (workload_objects.h).
 //
 // Reserving is what has quota and places; of that, admitted is what no admission check and no blockAdmission keeps from starting. A
 // ClusterQueue's numbers are the engine's; a LocalQueue's are sums over its workloads (lane_book.h).
@@ -45,7 +44,7 @@ class QueueStatuses {
                 Outbox& outbox, QueueStatusOptions options)
       : intake_(intake), engine_(engine), lanes_(lanes), outbox_(outbox), options_(options) {}
 
-  // Of Kueue's API; empty: its queues are left alone.
+  // The version of Kueue's API; empty: its queues are left alone.
   void set_version(std::string_view version);
   // Something may be different now.
   void changed() { dirty_ = true; }

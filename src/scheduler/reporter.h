@@ -4,12 +4,12 @@
 // writes at a trickle, or so much that what waits is told within `within`; otherwise at a bounded rate.
 //
 // Conditions are written on change only, a moment after the verdict has settled (a gang whose members are still being made
-// is not told of each). What waits is looked at again in rounds, the one first that was looked at longest ago, as soon as anything has
-// changed in the engine: the text follows what is free within `refresh`, as long as the rates allow it. Identical work shares
-// one explanation for as long. Where only the text differs, and not its reason, writes have a rate of their own, so that ten thousand
-// pods whose numbers change all the time cost the API server no more than that, and one write per pod and `refresh`. The condition's reason is
-// "Unschedulable" only where nodes lack room, since autoscalers buy nodes for that word; every other cause (quota, incomplete
-// gang, held room, unsupported constraint) has a word of its own.
+// is not told of each). Waiting work is examined in rounds, the oldest look first, as soon as anything has changed in the engine:
+// the text follows the free room within `refresh`, as long as the rates allow it. Identical work shares one explanation for as
+// long. Where only the text differs, and not its reason, writes have a rate of their own, so that ten thousand pods whose numbers
+// change all the time cost the API server no more than that, and one write per pod and `refresh`. The condition's reason is
+// "Unschedulable" only where nodes lack room, since autoscalers buy nodes for that word; every other cause (quota, incomplete gang,
+// held room, unsupported constraint) has a word of its own.
 //
 // Bounded: events beyond `most_events` are dropped, oldest first. Cost: O(1) per changed workload, one explanation
 // (O(nodes x pod sets)) per condition that is looked at; nothing for a round while nothing changes in the engine.
@@ -40,8 +40,8 @@ struct ReporterOptions {
   DurationMs refresh =
       5 * kSecond;  // between two looks at what waits, and between two texts that differ in numbers only
   DurationMs job_refresh = 30 * kSecond;  // the same of Jobs without pods: they are told by events
-  // What holds its places while victims end is told so when it lasts longer than this. Most victims end within it, and a write
-  // for every pod of the preemptor would delay their deletion.
+  // Work with a hold gets a condition if its victims take longer than this to end. Most victims end within it, and a write for
+  // every pod of the preemptor would delay their deletion.
   DurationMs room_is_freed = 5 * kSecond;
   DurationMs within = 8 * kSecond;
   std::int64_t statuses_per_second = 500;
@@ -73,7 +73,7 @@ class Reporter {
   // The verdict of this workload may have changed.
   void changed(std::string_view workload, TimeMs now);
   void add_event(kube::EventNote event);
-  // The pod is bound, gone, or was told something else by somebody: what was written no longer counts.
+  // The pod is bound, gone, or was changed by another client: the written text no longer counts.
   void forget(std::string_view pod_uid);
   // A status write did not succeed: it is looked at again.
   void failed(std::string_view pod_uid, TimeMs now);

@@ -1,4 +1,4 @@
-// What a right is for, and how its lack is told: on /readyz, in the log and as a metric.
+// The use of each right, and reports about missing ones: on /readyz, in the log and as a metric.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace berth::scheduler {
 
-// What does not happen without the right; "" for one that Berth does not use.
+// The loss without the right; "" for one that Berth does not use.
 std::string_view lost_without(const kube::Right& right);
 
 // "may not create pods/binding: no pod is bound. Grant verbs [create] on resources [pods/binding] of apiGroups [""] ..."

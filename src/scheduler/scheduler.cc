@@ -94,7 +94,7 @@ class ApiOutbox : public Outbox {
     kube::Request request;
     request.path = std::move(path);
     request.timeout = 10 * kSecond;
-    // What it captures outlives the transport; this object does not.
+    // Its captures outlive the transport; this object does not.
     transport_.submit(std::move(request), [&inbox = inbox_, &metrics = metrics_, step,
                                            uid = std::move(uid)](kube::Response&& response) mutable {
       kube::WriteResult result;
@@ -373,7 +373,7 @@ void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& source
     }
   }
   spdlog::info("all lists read in {} ms: {} pods", now() - started, core.intake().pod_count());
-  core.set_kueue_version(sources.kueue_version(), now());  // who can be asked about admission checks
+  core.set_kueue_version(sources.kueue_version(), now());  // the way to ask admission checks
   core.set_provisioning_version(sources.provisioning_version(), now());
   core.recover(now());
   deciding = true;

@@ -6,8 +6,8 @@
 //   BERTH_TRY(scheduler->run());
 //
 // run() waits for the lease, reads everything, recovers, and decides until stop() (then it waits a moment for binds that are on
-// their way, and gives the lease back) or until the lease is lost, which is an error: whoever starts the process starts it again as
-// a candidate. Every write asks the lease right before it is sent, on a clock that goes on while the process is stopped.
+// their way, and gives the lease back) or until the lease is lost, which is an error: the supervisor restarts the process as a
+// candidate. Every write asks the lease right before it is sent, on a clock that goes on while the process is stopped.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,7 @@ class Scheduler {
   bool is_leader() const;
   // Whether decisions are being made: leader, all lists read, recovered.
   bool is_deciding() const;
-  // Of the HTTP servers; 0 where there is none.
+  // The ports of the HTTP servers; 0 if there is none.
   std::uint16_t http_port() const;
   std::uint16_t health_port() const;
   std::uint16_t metrics_port() const;

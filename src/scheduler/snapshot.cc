@@ -127,7 +127,7 @@ Result<Snapshot> take_snapshot(kube::Transport& transport, const SnapshotOptions
   const auto served = discovery.served();
   Reader reader(transport, options);
   for (const SourceKind& source : kSourceKinds) {
-    // With nodes, who has asked for more is no part of a plan.
+    // With nodes, requests for more nodes are no part of a plan.
     if (source.kind != dialect::Kind::kWorkload && is_of_workloads(source.kind) && reader.has_nodes())
       continue;
     const std::string_view version = served->version_of(source.group, source.resource);

@@ -33,7 +33,7 @@ struct SnapshotOptions {
   std::function<void(dialect::Kind, std::size_t)> progress;
 };
 
-// Waits for the server. What Kueue's Workloads are to a plan: docs/scenarios.md.
+// Waits for the server. The use of Kueue's Workloads in a plan: docs/scenarios.md.
 Result<Snapshot> take_snapshot(kube::Transport& transport, const SnapshotOptions& options = {});
 
 }  // namespace berth::scheduler

@@ -17,8 +17,8 @@ namespace {
 constexpr std::string_view kKueueLease = "c1f6bfd2.kueue.x-k8s.io";
 constexpr DurationMs kLeaseGrace = 30 * kSecond;  // clocks differ, and a new holder needs a moment
 
-// Whether a lease of the list was renewed of late, or given back: who gives it back may be replaced by another, or may start again
-// with another configuration a moment later, and what Kueue writes is nobody else's in between.
+// Whether a lease of the list was recently renewed, or given back. A Kueue that gave it back may be replaced, or may start again
+// with another configuration a moment later; Berth must not write Kueue's objects in between.
 bool is_held(std::string_view list, TimeMs now) {
   simdjson::dom::parser parser;
   simdjson::dom::element root;

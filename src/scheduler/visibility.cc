@@ -126,7 +126,7 @@ struct Visibility::Impl {
     changed.notify_all();
   }
 
-  // What is amiss is said once, until it is something else.
+  // An error is logged once, until it changes.
   void say(std::string& last, const Status& status) {
     std::string words = status ? std::string() : status.error().str();
     if (words == last) return;

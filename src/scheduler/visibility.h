@@ -1,14 +1,14 @@
 // Kueue's API of pending workloads (dialect/visibility.h), served over TLS to the API servers, which pass it on to people
 // (deploy/visibility.yaml).
 //
-// Who may ask: API servers only. They show a certificate that the cluster's authority for its front proxy has signed, of a name that it
-// allows (ConfigMap kube-system/extension-apiserver-authentication, watched), and pass nothing on before they have
-// authenticated and authorized whoever asks: RBAC for get of clusterqueues/pendingworkloads and localqueues/pendingworkloads in
+// Clients: API servers only. They show a certificate that the cluster's authority for its front proxy has signed, of a name that it
+// allows (ConfigMap kube-system/extension-apiserver-authentication, watched), and pass nothing on before they have authenticated
+// and authorized the user: RBAC for get of clusterqueues/pendingworkloads and localqueues/pendingworkloads in
 // visibility.kueue.x-k8s.io decides. Everybody else's connection ends in its handshake; so does everybody's, as long as the
 // ConfigMap has not been read. No header of a request is believed, since none is needed.
 //
-// The certificate may come after the start, and change. Only who decides knows the line: while a replica does, it writes the
-// EndpointSlice that makes it the Service's only address, where it knows its own (`advertise`).
+// The certificate may come after the start, and change. Only the deciding replica knows the line: while a replica does, it writes
+// the EndpointSlice that makes it the Service's only address, where it knows its own (`advertise`).
 //
 // One thread of its own looks at the files every second, and at the EndpointSlice every half minute.
 #pragma once
@@ -38,7 +38,7 @@ struct VisibilityOptions {
   std::string ns;  // of the Service
 };
 
-// What a ConfigMap's data says of the front proxy. NotFound: it has none.
+// The front proxy in a ConfigMap's data. NotFound: it has none.
 Result<observe::TlsClients> read_front_proxy(std::string_view config_map);
 
 class Visibility {

@@ -1,5 +1,5 @@
 // The admission webhook as a server: reviews in over HTTPS, answers of dialect/admission_review.h out; health and metrics beside
-// it over plain HTTP. It talks to nobody: it needs no identity in the cluster, and no kubeconfig.
+// it over plain HTTP. It calls no server: it needs no identity in the cluster, and no kubeconfig.
 //
 //   POST /mutate                  on the HTTPS address, AdmissionReview of admission.k8s.io/v1
 //   GET /healthz /readyz          on both; not ready once the certificate has ended

@@ -14,7 +14,7 @@ using dialect::WorkloadSketch;
 
 bool WorkloadObjects::must_wait(const Decision& start, TimeMs now) {
   if (!options_.enabled) return false;
-  // What has quota alone has nowhere to start.
+  // Work with quota alone has no places to start in.
   const bool unplaced = std::any_of(start.slots.begin(), start.slots.end(),
                                     [](const SlotPlacement& slot) { return slot.node.empty(); });
   const auto runs = [&] {
@@ -35,7 +35,7 @@ bool WorkloadObjects::must_wait(const Decision& start, TimeMs now) {
     ended = true;
   }
   const bool block = options_.pods_ready && options_.pods_ready->block_admission;
-  const bool is_early = intake_.is_without_pods(start.workload);  // whom it is for is still to come
+  const bool is_early = intake_.is_without_pods(start.workload);  // its work is still to come
   const bool is_known = known != records_.end();
   if (!is_early && !ended && !block && intake_.checks(start.workload).empty()) return unplaced;
   if (!is_early && !unplaced && is_known && known->second.life.is_admitted()) return false;
@@ -52,7 +52,7 @@ bool WorkloadObjects::must_wait(const Decision& start, TimeMs now) {
     record.turn = ++turns_;
     line_.emplace(record.turn, start.workload);
   }
-  if (!record.told) record.told = false;  // it is held: somebody must say so when it may go
+  if (!record.told) record.told = false;  // it is held: take_admissions() must let it go
   schedule(start.workload, now);
   return true;
 }

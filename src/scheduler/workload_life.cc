@@ -96,7 +96,7 @@ void WorkloadLife::take_over(const WorkloadLife& former, TimeMs now) {
   admitted_ = former.admitted_;
   status_.past_seconds = former.status_.past_seconds;
   if (!admitted_) return;
-  // What was answered for the Job was answered before it grew; nobody is asked again.
+  // The checks of the Job were answered before it grew; they are not asked again.
   status_.checks = former.status_.checks;
   if (const auto* since = former.status_.find(WorkloadCondition::kAdmitted);
       since != nullptr && since->is_true)
@@ -371,7 +371,7 @@ bool WorkloadLife::look(const WorkloadFacts& facts, const std::optional<PodsRead
     if (!stopped) note_.reset();                          // only a part of it ended
     if (facts.unplaced && !facts.bound) admitted_ = false;
     if (!admitted_) {
-      // What was answered for the quota of another queue is no answer for this one's.
+      // Answers for the quota of another queue do not count for this one.
       if (held && status_.cluster_queue != facts.cluster_queue)
         asking_ = dialect::reset_checks(status_.checks, now) || asking_;
       dialect::sync_checks(status_.checks, facts.checks, now);

@@ -1,5 +1,5 @@
-// What Kueue's Workload object says of one workload over its life: conditions with Kueue's types, reasons and messages, its admission,
-// when it may be tried again, and whether it has been deactivated. A value; no I/O. Written by workload_objects.h.
+// The contents of Kueue's Workload object over the life of a workload: conditions with Kueue's types, reasons and messages, its
+// admission, when it may be tried again, and whether it has been deactivated. A value; no I/O. Written by workload_objects.h.
 //
 //   waits      QuotaReserved=False with the reason in Kueue's word, the message is Berth's own explanation; Admitted=False
 //   has places QuotaReserved and Admitted at once: Berth admits what it has placed, and nothing else. Where its ClusterQueue has admission
@@ -7,8 +7,8 @@
 //   ends       Evicted (and Preempted) as soon as it is decided; QuotaReserved until its last pod is gone; then Requeued
 //   finished   Finished; the rest stays as it was
 //
-// Time-outs (Kueue's waitForPodsReady, maximumExecutionTimeSeconds) end a workload by its standing (dialect/intake.h): who may
-// not run is ended, and waits. The times that they are reckoned from are those of the conditions, so that a restart changes nothing.
+// Time-outs (Kueue's waitForPodsReady, maximumExecutionTimeSeconds) end a workload by its standing (dialect/intake.h): it is
+// evicted, and waits. The times that they are reckoned from are those of the conditions, so that a restart changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct WorkloadFacts {
   std::vector<dialect::WorkloadStatus::Reclaimable> reclaimable;
   std::optional<std::int64_t> most_seconds;
   const Reason* why = nullptr;      // it waits; may be null
-  bool gated = false;               // for somebody who still prepares it
+  bool gated = false;               // for a controller that still prepares it
   bool bound = false;               // one of its pods has a node
   std::vector<std::string> checks;  // the admission checks that apply
   bool may_admit = true;            // blockAdmission lets it
@@ -58,28 +58,28 @@ class WorkloadLife {
   // Facts about it have changed, or its deadline has come. True: its standing may be another.
   bool look(const WorkloadFacts& facts, const std::optional<PodsReady>& pods_ready, TimeMs now);
   void finished(bool well, std::string message, TimeMs now);
-  // Somebody else wants it to be deactivated.
+  // Another controller wants it to be deactivated.
   void deactivate_for(std::string_view cause, std::string_view why);
   // It is Finished for this reason, which says nothing of its pods.
   void over(std::string_view reason, std::string message, TimeMs now);
   // It stands for what has run under another Workload until now (workload_slices.cc).
   void take_over(const WorkloadLife& former, TimeMs now);
-  // The same of one that somebody else has made, which was admitted by itself: only the time that its work has run.
+  // The same for one that another client made and that was admitted by itself: only the run time of its work.
   void continues(const WorkloadLife& former, TimeMs now);
-  // What others answer, as its object shows it; not of those that Berth answers itself (`is_own`).
+  // Answers of other controllers, from its object; not of checks that Berth answers itself (`is_own`).
   void take_checks(const dialect::AdmissionChecks& checks,
                    const std::function<bool(std::string_view)>& is_own);
-  // What Berth answers itself. True: something changed.
+  // Answers of Berth itself. True: something changed.
   bool answer(const dialect::AdmissionCheckState& state);
-  // Its checks are being asked anew: nobody has answered yet.
+  // Its checks are being asked anew: there is no answer yet.
   bool is_asking() const { return asking_; }
-  // Its object is gone: nobody has answered anything.
+  // Its object is gone, with all answers.
   void lost_checks() { asking_ = false; }
   // It has ended, and is started again before look() saw it.
   void ended_unseen(TimeMs now);
   // Its pods run: nothing of it waits for a check.
   void runs_already() { admitted_ = true; }
-  // What has places may start. Told by look().
+  // Work with places may start. Told by look().
   bool is_admitted() const { return admitted_; }
   // Its object says spec.active; true: its standing changed.
   bool set_active(bool active, TimeMs now);

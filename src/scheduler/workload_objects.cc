@@ -224,7 +224,7 @@ WorkloadFacts WorkloadObjects::facts_of(const WorkloadSketch& sketch, const Reco
   return facts;
 }
 
-// Of a slice that somebody else has made what the former one has is part of what it has got.
+// A slice that another client made includes the pods of the former one.
 void WorkloadObjects::add_former(const WorkloadSketch& sketch, WorkloadFacts& facts) {
   for (std::size_t s = 0; s < facts.assignments.size(); ++s) {
     auto& assignment = facts.assignments[s];
@@ -284,7 +284,7 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
   }
   facts.gated = !sketch->gates.empty();
   if (pods_ready && facts.runs) facts.ready = intake_.is_ready(workload);
-  // Of an elastic Job those that have places: others may wait.
+  // For an elastic Job, the pods with places: others may wait.
   if (const dialect::Job* job = sketch->is_elastic ? intake_.job(workload) : nullptr)
     facts.ready = facts.active > 0 && job->ready >= facts.active;
   std::optional<Reason> why;
@@ -366,7 +366,7 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
   std::string workload(dialect::workload_of(object));
   const bool prebuilt = workload.empty();
   if (prebuilt) workload = intake_.prebuilt_owner(object.meta.ns, object.meta.name);
-  // Its owner is another namespace's: whoever made it has read that one's uid, or guessed it.
+  // Its owner is in another namespace: its creator has read that uid, or guessed it.
   if (is_of_another_namespace(workload, object.meta.ns)) workload.clear();
   if (workload.empty()) {
     if (const auto known = by_key_.find(key); known != by_key_.end()) {
@@ -382,7 +382,7 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
     for (const auto& owner : owners) foreign_owners_.erase(owner);
     owners.clear();
     for (const auto& owner : object.owners) {
-      if (object.finished) break;  // it is in nobody's way
+      if (object.finished) break;  // it blocks no other work
       owners.push_back(fmt::format("{}/{}", object.meta.ns, owner.uid));
       foreign_owners_.insert_or_assign(owners.back(), key);
       if (intake_.workload(owner.uid)) changed(owner.uid, now);
@@ -426,7 +426,7 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
   record.owners = object.owners;
   const auto spec = object.meta.annotations.find(dialect::kWorkloadSpec);
   record.spec = spec == object.meta.annotations.end() ? std::string() : spec->second;
-  // What it says of itself counts only while the rest of it is as it was written.
+  // Its own digest counts only while the rest is unchanged.
   record.says_active = object.active;
   const bool deactivating = record.life.wants_deactivation() && object.active;
   if (!deactivating) (void)record.life.set_active(object.active, now);
@@ -438,7 +438,7 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
   if (known && record.written == record.stands) record.failures = 0;
   if (is_past(at)) return past_seen(at, workload, object.finished, now);
   if (object.status.checks.empty()) return changed(work_of(at), now);
-  if (options_.enabled) schedule(workload, now);  // somebody waits for this answer
+  if (options_.enabled) schedule(workload, now);  // a start waits for this answer
 }
 
 void WorkloadObjects::adopt(const std::string& workload, Record& record, const WorkloadSketch& sketch) {
@@ -526,7 +526,7 @@ void WorkloadObjects::endings_read(const std::string& workload, Record& record, 
   record.looking = false;
   if (answer.result.outcome == kube::Outcome::kOk && !intake_.workload(workload)) {
     const auto endings = dialect::read_endings(answer.result.body);
-    // Of a group that is deleted, its Workload is deleted too.
+    // When a group is deleted, its Workload is deleted too.
     const std::int64_t ended = endings && endings->others == 0 ? endings->succeeded + endings->failed : 0;
     if (ended > 0 && record.to_come > 0 &&
         ended < record.pods) {  // the others of its group are still to come

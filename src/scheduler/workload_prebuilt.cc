@@ -1,5 +1,5 @@
-// The part of WorkloadObjects (workload_objects.h) that says whose an object is, where that changes: a Workload that somebody has
-// made for work which has come, one that is not its work's any more, and one that only pretends to be.
+// The part of WorkloadObjects (workload_objects.h) about changes of ownership: a Workload that another client made for work which
+// has come, one that is not its work's any more, and one that only pretends to be.
 #include <fmt/format.h>
 
 #include <string>
@@ -46,7 +46,7 @@ void WorkloadObjects::handed_over(const dialect::HandOver& what, TimeMs now) {
   intake_.set_standing(what.from, {});
   if (record.flying) moved_.insert_or_assign(what.from, what.to);
   record.queued = false;
-  record.told = false;  // nobody has been told about those pods
+  record.told = false;  // those pods are not reported yet
   if (!record.key.empty()) by_key_.insert_or_assign(record.key, what.to);
   if (const auto own = records_.find(what.to); own != records_.end()) {
     const auto sketch = intake_.sketch(what.to);
@@ -147,8 +147,8 @@ void WorkloadObjects::settle_object(const std::string& workload, const WorkloadS
   Record& record = records_[workload];
   const auto kept = records_.find(former->second);
   if (record.flying || kept->second.flying) return changed(workload, now);
-  // It does not name another any more: its own is its own again. What a slice that has run asks for cannot be changed, and its Job may
-  // have another size by now.
+  // It does not name another any more: its own is its own again. The request of a slice that has run cannot be changed, and its Job
+  // may have another size by now.
   if (sketch.is_elastic && kept->second.reserved) return name_anew(workload);
   move_object(kept->second, record);
   former->second = workload;

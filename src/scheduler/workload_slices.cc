@@ -2,8 +2,8 @@
 // is to have more pods gets another Workload, for all that it asks for; when it has places for these, that one is the Job's, and
 // the former is Finished. With fewer pods the Workload that it has asks for fewer.
 //
-// What decides is how many pods have places, and how many the Job asks for. So nothing is lost with this process: the slices, what
-// they ask for and which is the newer are in the objects.
+// Two numbers decide: the pods with places, and the pods that the Job asks for. So nothing is lost with this process: the slices,
+// what they ask for and which is the newer are in the objects.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::int64_t age_of(std::string_view slice) {
   return generation;
 }
 
-// A slice that is over for good. Of other work its own is taken up again when it does not name another any more.
+// A slice that is over for good. Other work takes its own object up again when it names no other one any more.
 bool is_over(const KueueWorkload& object) {
   const auto* finished = object.status.find(WorkloadCondition::kFinished);
   if (finished == nullptr || !finished->is_true) return false;
@@ -152,7 +152,7 @@ bool WorkloadObjects::replace_slice(const std::string& workload, const WorkloadS
       next != records_.end() ? next->second.slice : std::to_string(intake_.job(workload)->generation);
   const auto& owner = sketch.owners.front();
   const std::string name = dialect::workload_name("Job", "batch", owner.name, owner.uid, slice);
-  // Nobody has read that it has another size.
+  // Its new size was not read yet.
   if (name == former || (record.object_uid.empty() && next == records_.end())) {
     record.count = sketch.sets.front().count;
     return true;

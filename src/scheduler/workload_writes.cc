@@ -39,7 +39,7 @@ void WorkloadObjects::compare(const std::string& workload, Record& record, TimeM
   }
   if (!record.object_uid.empty() && record.written == wanted && record.stands != wanted &&
       now >= record.quiet) {
-    // It stood there already: somebody changed it.
+    // It was there already: another client changed it.
     if (now > record.corrected + 2 * options_.most_rest) record.corrections = 0;
     record.corrected = now;
     record.quiet = now + rest(record.corrections++);
@@ -58,7 +58,7 @@ void WorkloadObjects::compare(const std::string& workload, Record& record, TimeM
   next_due_ = std::min(next_due_, now);
 }
 
-// What it asks for can be changed while it waits; who else owns it, always.
+// Its spec can be changed while it waits, its owners always.
 bool WorkloadObjects::asks_otherwise(const Record& record, const WorkloadSketch& sketch) const {
   return asks_for_more_owners(record, sketch) || asks_for_else(record, sketch);
 }

@@ -17,8 +17,7 @@
 
 namespace berth::sim {
 
-// GPUs that nobody has, in thousandths, by what they are still good for. Their sum is the capacity less what
-// is given out or out of service.
+// Free GPUs, in thousandths, by their remaining use. Their sum is the capacity less what is given out or out of service.
 struct IdleGpus {
   std::int64_t free_nodes_milli = 0;  // on nodes none of whose GPUs is in use: a gang member of any size fits
   std::int64_t whole_milli = 0;       // whole GPUs of nodes where others are in use
@@ -35,7 +34,7 @@ class Books {
   Status charge(std::uint32_t node, const PodTemplate& pod, const SlotPlacement& slot);
   void release(std::uint32_t node, const PodTemplate& pod, const SlotPlacement& slot);
 
-  // A node or a device that is out takes nothing: charging it is an error. What is on it must be released first.
+  // A node or a device that is out takes nothing: charging it is an error. Its contents must be released first.
   void set_node_out(std::uint32_t node, bool out);
   void set_device_out(std::uint32_t node, std::int64_t device, bool out);
 

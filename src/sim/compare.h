@@ -1,5 +1,5 @@
-// The results of an experiment side by side: statistics over seeds, tables, files, and who gained and who
-// lost. Numbers are thousandths of the metric's unit (sim/metrics.h), all arithmetic is exact.
+// The results of an experiment side by side: statistics over seeds, tables, files, and the jobs that gained or lost. Numbers are
+// thousandths of the metric's unit (sim/metrics.h), all arithmetic is exact.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Comparison {
   const std::vector<RunPlan>* plans = nullptr;
   const std::vector<RunResult>* results = nullptr;
 
-  // Of one variant's runs; the metric is empty (count 0) where none has it.
+  // For one variant's runs; the metric is empty (count 0) if none has it.
   MetricStatistics statistics(std::size_t variant, std::string_view metric) const;
   // Whether any run has the metric.
   bool has(std::string_view metric) const;
@@ -42,7 +42,7 @@ struct Comparison {
   std::vector<std::string> failed() const;
 };
 
-// What a metric is called and how its values read: "Waiting, mean", "3 min 20 s".
+// The name of a metric and the form of its values: "Waiting, mean", "3 min 20 s".
 std::string metric_title(std::string_view metric);
 std::string metric_text(std::string_view metric, std::int64_t milli);
 // -1: less is better, 1: more is better, 0: neither.
@@ -77,7 +77,7 @@ struct Movers {
 // Jobs are the same where name, submission and size are; of several with one name the first is met with the first.
 // The result points into the two runs. O(n log n).
 Movers movers_of(const RunCourse& before, const RunCourse& after, std::size_t most);
-// What somebody waits for, in words: "quota", "room on nodes"; otherwise the code's name.
+// The cause of waiting, in words: "quota", "room on nodes"; otherwise the code's name.
 std::string reason_words(ReasonCode code);
 // Why the job's waiting changed, as far as the runs tell: what it first waited for, and evictions.
 std::string why_moved(const Mover& mover);

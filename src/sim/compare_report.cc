@@ -285,7 +285,7 @@ class ComparisonPage {
         out.end_ms = std::max(out.end_ms, course.end);
         most = std::max(most, course.gpu_capacity_milli);
         Series series{overlay.name, binned_points(course.begin, course.width, course.*values)};
-        // What counts up to a moment stays, and who asks for nothing has all; the rest is over with the run.
+        // Cumulative series keep their last value, and queues without demand count as satisfied; other series end with the run.
         const bool stays = values == &RunCourse::evictions || values == &RunCourse::lost_gpu_s_milli ||
                            values == &RunCourse::fairness_milli;
         if (!stays) series.points.push_back({course.end, 0});
@@ -329,7 +329,7 @@ class ComparisonPage {
       }
       if (anything) section.blocks.emplace_back(std::move(out));
     };
-    add("Waiting time", "Of completed jobs.", 0);
+    add("Waiting time", "Completed jobs only.", 0);
     add("Waiting time of jobs of 32 GPUs and more", "", kLargeGpuMilli);
     Distribution slowdown;
     slowdown.title = "Slowdown";
@@ -348,7 +348,7 @@ class ComparisonPage {
   void movers() {
     if (overlays_.size() < 2 || swept_at_all()) return;
     Section section;
-    section.title = "Who gained, who lost";
+    section.title = "Jobs that gained or lost";
     section.lead =
         first_only(fmt::format("Jobs whose waiting changed most against {}, weighted by their GPUs. A job is "
                                "met by name, submission and "

@@ -79,7 +79,7 @@ class Course {
 
  private:
   DurationMs cycle() const { return rule_.every + rule_.time; }
-  // Of `position` in cycles: time of work before it.
+  // The time of work before `position`, which is in cycles.
   DurationMs worked(DurationMs position) const;
   void work(DurationMs time);
 

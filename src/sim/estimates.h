@@ -1,4 +1,4 @@
-// What the engine is told about how long a job will run: nothing, the truth, or an estimate with an error.
+// The expected run time that the engine gets: none, the truth, or an estimate with an error.
 //
 // The models of error:
 //   factor  the truth times a factor that lies log-uniformly between 1/F and F: too short as often as too long

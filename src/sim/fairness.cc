@@ -107,7 +107,7 @@ class Tree {
   std::vector<std::uint32_t> leaves_;
 };
 
-// Jain's index in thousandths; 1000 where nobody deserves anything.
+// Jain's index in thousandths; 1000 where no queue deserves anything.
 std::int64_t jain(const std::vector<std::int64_t>& held, const std::vector<std::int64_t>& deserved) {
   Int128 sum = 0;
   Int128 squares = 0;
@@ -120,7 +120,7 @@ std::int64_t jain(const std::vector<std::int64_t>& held, const std::vector<std::
     squares += part * part;
     ++count;
   }
-  // All wait and nobody has anything: equal, if nothing else.
+  // All queues wait and none has anything: that is equal.
   if (count == 0 || squares == 0) return 1000;
   return static_cast<std::int64_t>((sum * sum * 1000 + count * squares / 2) / (count * squares));
 }
@@ -136,7 +136,7 @@ std::vector<std::int64_t> fill_by_weight(std::int64_t amount, std::span<const Cl
     order.push_back(i);
     weights += claims[i].weight;
   }
-  // Whoever asks for least per weight is satisfied first.
+  // The queue with the least demand per weight is satisfied first.
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return static_cast<Int128>(claims[a].most) * claims[b].weight <
            static_cast<Int128>(claims[b].most) * claims[a].weight;

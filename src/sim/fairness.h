@@ -1,12 +1,11 @@
 // The share that each queue held against the share that it deserved, over the course of a run: a second
 // opinion, computed from the run's time series alone and not by the engine.
 //
-// What a queue deserves of G GPUs, at a time when it asks for d (what it has and what its waiting jobs want):
-// the tree is walked from its roots; at each level the queues first get their guarantees (nominal quota of
-// the queue and those below it), as far as they ask for them, and what is left goes to those that ask for
-// more, in proportion to their weights (water-filling: nobody gets more than it asks for or may borrow; what
-// one leaves goes to the others). This is max-min fairness with guarantees (Ghodsi et al., NSDI 2011, for one
-// resource).
+// The share that a queue deserves of G GPUs, at a time when its demand is d (its use plus the demand of its waiting jobs). The tree
+// is walked from its roots. At each level the queues first get their guarantees (nominal quota of the queue and those below it), as
+// far as they ask for them, and what is left goes to those that ask for more, in proportion to their weights (water-filling: no
+// queue gets more than it asks for or may borrow; what one leaves goes to the others). This is max-min fairness with guarantees
+// (Ghodsi et al., NSDI 2011, for one resource).
 //
 // The index of a moment is Jain's (sum x)^2 / (n sum x^2) over x = held / deserved of the queues that deserve
 // something: 1 where all get the same part of what they deserve, 1/n where one gets everything (Jain, Chiu,
@@ -25,13 +24,13 @@
 
 namespace berth::sim {
 
-// One who asks for a part of something.
+// A claimant in a division.
 struct Claim {
-  std::int64_t weight = 1;  // not negative; who has none gets nothing
+  std::int64_t weight = 1;  // not negative; weight 0 gets nothing
   std::int64_t most = 0;    // what it asks for
 };
-// Divides `amount` in proportion to the weights, nobody more than `most`, rounded down; what rounding leaves is not
-// given. O(n log n).
+// Divides `amount` in proportion to the weights, none more than `most`, rounded down; the rest of rounding is not given. O(n log
+// n).
 std::vector<std::int64_t> fill_by_weight(std::int64_t amount, std::span<const Claim> claims);
 
 // Per leaf queue, in the order of Outcome::leaves; amounts in GPU-milliseconds x 1000.
@@ -45,8 +44,8 @@ struct QueueFairness {
 
 struct Fairness {
   std::vector<QueueFairness> queues;
-  std::vector<std::int64_t> index_milli;  // per bin; 1000 where nobody asks for anything
-  std::int64_t index_mean_milli = 1000;   // over the time in which somebody deserved something
+  std::vector<std::int64_t> index_milli;  // per bin; 1000 where there is no demand
+  std::int64_t index_mean_milli = 1000;   // over the time in which any queue deserved something
 };
 
 // O(bins x queues log queues).

@@ -71,7 +71,7 @@ TimeMs Faults::first(std::size_t rule, TimeMs begin) {
   return next(rule, begin);
 }
 
-// Many independent processes together are one that is so much faster, and whom it hits is drawn evenly.
+// Many independent processes together are one faster process, and the unit that it hits is drawn evenly.
 TimeMs Faults::next(std::size_t rule, TimeMs now) {
   Process& process = processes_[rule];
   if (process.rule.at) return kEndOfTime;

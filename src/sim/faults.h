@@ -1,7 +1,7 @@
-// What fails when: nodes, single devices, and whole domains (racks, power feeds: nodes that share the value of a label). Scripted
-// failures happen at their time; random ones are a Poisson process: each unit fails on average once in `every`, independently of the
-// others and of its own past. A unit that is hit while it is out already is not hit again. The failures follow from the seed and the
-// rules, whatever the scheduler does, as long as there is work: where there is none they rest.
+// Failures and their times: nodes, single devices, and whole domains (racks, power feeds: nodes that share the value of a label).
+// Scripted failures happen at their time; random ones are a Poisson process: each unit fails on average once in `every`,
+// independently of the others and of its own past. A unit that is hit while it is out already is not hit again. The failures follow
+// from the seed and the rules, whatever the scheduler does, as long as there is work: where there is none they rest.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ struct FaultRule {
   SourcePlace place;
 };
 
-// What one failure takes out.
+// The units that one failure takes out.
 struct Fault {
   std::vector<std::uint32_t> nodes;  // indices; whole nodes where device is -1
   std::int64_t device = -1;

@@ -11,7 +11,7 @@
 
 namespace berth::sim {
 
-// What all nodes of a list without shapes have besides their GPUs.
+// The resources of all nodes of a list without shapes, besides their GPUs.
 struct NodeShape {
   std::string name_prefix = "node";
   std::int64_t gpus = 8;

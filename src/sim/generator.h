@@ -53,7 +53,7 @@ struct GeneratorOptions {
   std::int64_t jobs = 1000;
   DurationMs span = 7 * 24 * kHour;   // jobs arrive in [0, span), as in arrivals.h; at most kLongestSpan
   std::int64_t max_gpus = kMostGpus;  // larger jobs are not drawn
-  std::vector<TenantWeight> tenants;  // who submits; empty: nobody in particular
+  std::vector<TenantWeight> tenants;  // tenants that submit jobs; empty: none in particular
 };
 
 Status generate_jobs(std::uint64_t seed, const GeneratorOptions& options, const JobRules& rules,

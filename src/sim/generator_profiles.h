@@ -11,8 +11,8 @@
 // How the tables were made: sizes are the steps of the published distribution. Run times are the published
 // distribution over octaves (powers of two seconds) for all jobs, tilted per group of sizes by a power of the
 // run time until each group has its published share of the GPU-time; the whole keeps the published mean, and
-// its distribution at the octaves within 3 points. What comes out is compared with the published figures in
-// tests/sim/generator_test.cc, and in docs/traces.md.
+// its distribution at the octaves within 3 points. tests/sim/generator_test.cc and docs/traces.md compare the result with the
+// published figures.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ struct Profile {
   std::int64_t longest_s = 0;  // run time
 };
 
-// Of every likeness but openb, whose jobs are single pods (generator.cc).
+// For every likeness but openb, whose jobs are single pods (generator.cc).
 const Profile& profile_of(Likeness like);
 
 // Weights of arrivals: by the hour of the day, and by the day of the week, Monday first.

@@ -1,6 +1,6 @@
 // Inflation: jobs are offered one by one to an empty cluster, nothing leaves, and a job that cannot start at
-// once is dropped (the published openb experiment, shared/traces/openb_2023/README.md). What fits then shows
-// how well placement avoids fragments.
+// once is dropped (the published openb experiment, shared/traces/openb_2023/README.md). The fitting jobs then show how well
+// placement avoids fragments.
 #pragma once
 
 #include <array>

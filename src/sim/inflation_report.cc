@@ -16,9 +16,9 @@ ReportData inflation_report(const Scenario& scenario, const Input& input, const 
                               human_amount(static_cast<std::int64_t>(input.nodes.size())),
                               human_amount(outcome.gpu_capacity_milli, 1000), scenario.seed);
   data.key_figures = {{"GPU demand arrived", human_amount(metric_or_zero(metrics, "arrived_pct"), 1000, 1),
-                       "%", "Of the cluster's GPUs."},
+                       "%", "Share of the cluster's GPUs."},
                       {"GPUs allocated", human_amount(metric_or_zero(metrics, "allocated_pct"), 1000, 1), "%",
-                       "Of the cluster's GPUs, at the end."},
+                       "Share of the cluster's GPUs, at the end."},
                       {"Jobs placed", human_amount(outcome.placed), "", ""},
                       {"Jobs dropped", human_amount(outcome.jobs - outcome.placed), "",
                        "They fitted on no node when they came."}};

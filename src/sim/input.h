@@ -31,12 +31,12 @@ struct Input {
   std::uint64_t seed = 1;
   std::int64_t outside_window = 0;  // jobs left out
   std::int64_t without_tenant = 0;  // jobs left out
-  // What readers left out or did not take over: "12 jobs left out: no run time".
+  // Parts that readers left out or did not take over: "12 jobs left out: no run time".
   std::vector<std::string> remarks;
 };
 
-// Reads all sources of the scenario. Errors name the file and the place in it: a queue that jobs name and
-// nobody defined, two nodes of one name, no jobs in the window.
+// Reads all sources of the scenario. Errors name the file and the place in it: a queue that jobs name but that is not defined, two
+// nodes of one name, no jobs in the window.
 Result<Input> load(const Scenario& scenario);
 
 // The workload that the engine sees of a job. `uid` is its place in the trace, eight digits or more, so that

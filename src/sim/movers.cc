@@ -66,7 +66,7 @@ std::string reason_words(ReasonCode code) {
     case ReasonCode::kNodeHeld:
       return "room that is held for others";
     case ReasonCode::kNoVictims:
-      return "room, with nobody to evict";
+      return "room, without victims";
     default:
       return std::string(enum_name(code));
   }

@@ -50,7 +50,7 @@ std::string_view state_name(JobState state) {
   return "";
 }
 
-// What happened beside the jobs' own course: failures, starts, services. Only what occurred.
+// Events beside the jobs' own course: failures, starts, services. Only what occurred.
 std::string runtime_lines(const Input& input, const Outcome& outcome, const ReplaySummary& summary) {
   const auto value = [&](const std::string& name, int digits = 0) {
     return human_amount(metric(summary.metrics, name), 1000, digits);

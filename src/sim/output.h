@@ -1,6 +1,6 @@
-// What a run leaves behind: a table for people, and files for programs. Everything is made in memory first
-// and each file is written beside its place and renamed into it, so that a file is whole or not there.
-// Nothing here depends on the clock: equal runs give equal bytes. Files and columns: docs/simulator.md.
+// The output of a run: a table for people, and files for programs. Everything is made in memory first and each file is written
+// beside its place and renamed into it, so that a file is whole or not there. Nothing here depends on the clock: equal runs give
+// equal bytes. Files and columns: docs/simulator.md.
 #pragma once
 
 #include <string>
@@ -47,8 +47,8 @@ ReportData inflation_report(const Scenario& scenario, const Input& input, const 
 // Makes the folder, and the folders above it, where they are missing.
 Status make_folder(const std::string& folder);
 
-// A folder for the files of a run. What make() made goes away with this object unless keep() was called, so
-// that a run that fails leaves nothing behind; a folder that was there before stays.
+// A folder for the files of a run. Folders of make() are removed with this object unless keep() was called, so that a failed run
+// leaves nothing behind. A folder that existed before stays.
 class OutputFolder {
  public:
   explicit OutputFolder(std::string path) : path_(std::move(path)) {}  // "" = none: nothing is made

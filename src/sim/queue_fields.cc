@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kDefaultFlavor = "default";
 constexpr DurationMs kMostAge = 100LL * 365 * 24 * kHour;
 
-// What a queue entry and a `tenants` entry have in common.
+// The common keys of a queue entry and a `tenants` entry.
 void read_policy(text::Fields& f, Queue& queue) {
   queue.order = enum_or(f, "order", QueueOrder::kBestEffort);
   queue.preemption.within = enum_or(f, "within", WithinQueue::kNever);
@@ -128,7 +128,7 @@ void read_queue(text::Fields& f, const std::string& parent, const TenantReader& 
     read_tenants(child, name, tenants, out);
     (void)child.done();
   }
-  // Of the queue and its tenants; children say theirs.
+  // For the queue and its tenants; children have their own.
   if (places != nullptr) places->resize(out.size(), f.document().place(f.node()));
   f.each("children", [&](text::Fields& child) {
     if (child.has("parent")) child.error("parent", "is given by where the queue stands; leave it out");

@@ -78,7 +78,7 @@ void select_nodes(Group& group, const Labels& selector) {
   for (Group& child : group.groups) select_nodes(child, selector);
 }
 
-// What the pods of a job look like: one of `gpus`, `pod_sets` and `root`.
+// The form of a job's pods: one of `gpus`, `pod_sets` and `root`.
 struct JobTree {
   Group root;
   std::string key;

@@ -11,7 +11,7 @@
 //   duration   the undisturbed work that the runs make together: the last run, and of each run that was cut
 //              short the part up to its last checkpoint (none, where it makes none), less the restart overhead
 //              of every run but the first. For a log of a simulation this is the duration of its trace, to the
-//              millisecond. What else a run waited for (image pulls) counts as work.
+//              millisecond. Other waiting of a run (image pulls) counts as work.
 //   still running when the log ends: the run so far, or the expected duration where that is longer.
 //   never started: the expected duration where there is one, otherwise the workload is left out.
 // Not taken over: pods that are not Berth's, kinds of workloads, holds, how many pods of elastic work ran.
@@ -277,7 +277,7 @@ class LogTrace {
     }
   }
 
-  // What stays of a run that was cut short.
+  // The kept part of a run that was cut short.
   static DurationMs kept_of(const Seen& seen, DurationMs run) {
     const Restart& restart = seen.workload.restart;
     const DurationMs worked = std::max<DurationMs>(0, run - (seen.runs > 1 ? restart.overhead : 0));
@@ -328,7 +328,7 @@ class LogTrace {
       job.duration = *workload.expected_duration;
       out_.remark("never started: they get their expected duration");
     } else {
-      out_.leave_out("never started, so that nobody knows their run time");
+      out_.leave_out("never started, so that their run time is unknown");
       return {};
     }
     Group root = workload.root;

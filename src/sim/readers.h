@@ -22,7 +22,7 @@ namespace berth::sim {
 inline constexpr std::int64_t kMostNodes = 200'000;  // about 3 KiB each, in all rooms together
 inline constexpr std::size_t kMostTopologies = 1'000;
 inline constexpr std::size_t kMostQueues = 100'000;  // and as many flavors
-// Of everything in a file that is held beside its jobs, as text: nodes, queues and the like.
+// For everything in a file that is held beside its jobs, as text: nodes, queues and the like.
 inline constexpr std::size_t kMostWorldBytes = std::size_t{512} << 20;
 
 // A file of the published openb arrival orders: line 1 the rank of each node, nodes by name; line 2 the
@@ -56,7 +56,7 @@ struct SwfRules {
 };
 Status read_swf_jobs(const std::string& path, const SwfRules& swf, const JobRules& rules, TraceBuilder& out);
 
-// What the comments in front of the first job say.
+// The contents of the comments in front of the first job.
 struct SwfHeader {
   std::optional<std::int64_t> max_nodes;
   std::optional<std::int64_t> max_processors;
@@ -99,7 +99,7 @@ Result<std::vector<Node>> read_machines(const std::string& path, const NodeShape
 // Tenant sizes: vc, nodes_of_8_gpus.
 Result<std::vector<std::pair<std::string, std::int64_t>>> read_tenant_nodes(const std::string& path);
 
-// What the forms with nodes and queues have besides jobs.
+// The parts besides jobs in forms with nodes and queues.
 struct TraceWorld {
   std::vector<Node> nodes;
   std::vector<Topology> topologies;

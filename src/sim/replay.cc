@@ -69,7 +69,7 @@ Status ReplayRun::prepare() {
   return set_up(input_, decider_);
 }
 
-// When the engine wants to be asked although nothing has happened; never once nobody has work any more.
+// The time of the next decide() without an event; never, once there is no work any more.
 TimeMs ReplayRun::engine_wakes_at() const {
   const TimeMs at = decider_.next_time();
   return at == kEndOfTime ? at : std::max(now_, at - engine_time(0));
@@ -142,7 +142,7 @@ void ReplayRun::report_progress() const {
       {static_cast<std::int64_t>(input_.trace.jobs.size()), static_cast<std::int64_t>(next_), ended_, now_});
 }
 
-// What holds those back that began to wait in this moment and still do.
+// The obstacles of jobs that began to wait in this moment and still do.
 void ReplayRun::note_reasons() {
   for (const std::uint32_t index : waits_) {
     if (outcome(index).state != JobState::kWaiting) continue;

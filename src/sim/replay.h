@@ -6,8 +6,8 @@
 //                 +-- room free after the grace period
 //
 // All events of one moment are taken in first, in the order of event_queue.h; then the engine decides once.
-// What a decision brings about at the same moment (a grace period of zero, a job of zero length) is taken in
-// and decided again, until the moment is quiet.
+// Effects of a decision at the same moment (a grace period of zero, a job of zero length) lead to another decision, until the
+// moment is quiet.
 //
 // A job owes its work: its duration, at the speed that it has with all its slots. How it comes on, and what it pays for starts,
 // checkpoints and returns: sim/course.h, sim/start_costs.h, sim/elastic.h. An eviction of all its slots, and a failure that takes
@@ -54,7 +54,7 @@ struct JobOutcome {
   ReasonCode waited_for = ReasonCode::kNone;  // what held it back at the beginning of its longest wait
 };
 
-// What became of a service: its account and, as for a job, its evictions.
+// The result of a service: its account and, as for a job, its evictions.
 struct ServiceOutcome {
   JobOutcome room;
   ServiceAccount account;

@@ -254,7 +254,7 @@ void ReplayRun::set_finish(std::uint32_t index) {
   if (end != kEndOfTime) events_.push(end, SimEventKind::kFinish, index, at.run);
 }
 
-// What was started is seen running; not what the same round evicted again.
+// Started jobs are reported as running, except those that the same round evicted again.
 Status ReplayRun::report_running() {
   for (const std::uint32_t index : started_) {
     if (live_of_[index] == kNone) continue;
@@ -281,7 +281,7 @@ void ReplayRun::stop(std::uint32_t index, bool by_failure) {
   if (by_failure) add_to(result.failed_gpu_ms, gone.weighted);
 }
 
-// What the course of the job shows about its time, beside what was lost with its room.
+// The times of the job's course, beside the work lost with its room.
 void ReplayRun::settle_account(std::uint32_t index) {
   JobOutcome& result = outcome(index);
   const Course::Spent& spent = live(index).course.spent();

@@ -108,7 +108,7 @@ class ReplayRun {
   void end_waiting(std::uint32_t index);
   void end_ending(std::uint32_t index);
   void change_allocated(std::uint32_t index, std::int64_t gpu_milli);
-  // What the series over time show of its queue; of waiting, `gpu_milli` asked for by so many workloads.
+  // The series over time of its queue; for waiting, `gpu_milli` asked for by so many workloads.
   void count(std::uint32_t index, QueueTrack track, std::int64_t change);
   void count_waiting(std::uint32_t index, std::int64_t workloads, std::int64_t gpu_milli);
   void lose(std::uint32_t index, Int128 gpu_milli_ms);

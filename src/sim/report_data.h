@@ -1,5 +1,5 @@
-// What a report shows, as plain values. Whoever runs a simulation (or compares several) fills a ReportData;
-// report.h turns it into one HTML page.
+// The contents of a report, as plain values. The code that runs a simulation (or compares several) fills a ReportData; report.h
+// turns it into one HTML page.
 //
 // A report is a list of sections, and a section is a list of blocks: text, tables, charts over time,
 // distributions, Gantt charts. A page that compares policies is the same thing with one series or group per
@@ -30,7 +30,7 @@ struct KeyFigure {
   std::string label;  // "Median waiting time"
   std::string value;  // formatted: "3 min 20 s" (report.h: human_duration, human_amount)
   std::string unit;   // may be empty: "GPU", "%"
-  std::string hint;   // one sentence for whoever does not know the term; may be empty
+  std::string hint;   // one sentence that explains the term; may be empty
 };
 
 // A paragraph. Plain text; an empty line starts a new paragraph.
@@ -131,7 +131,7 @@ struct XyPoint {
 struct XySeries {
   std::string name;
   std::vector<XyPoint> points;  // x ascending
-  bool dashed = false;          // somebody else's figures
+  bool dashed = false;          // figures of others
 };
 // Curves over a number, with their numbers below: a metric over a parameter, allocated over arrived. The
 // first kMaxSeries series and of each the first kMaxXyPoints points are drawn.

@@ -46,7 +46,7 @@ std::string with_unit(const Distribution& distribution, std::int64_t value) {
   return amount_of(distribution, value) + " " + distribution.unit;
 }
 
-// What the distribution says to someone who reads no quantiles.
+// The distribution in words, without quantiles.
 std::string in_words(const Distribution& distribution, const ReducedGroup& group) {
   std::string out = fmt::format("Half of the {} {}: at most {}. Nine in ten: at most {}. ",
                                 human_amount(group.count), distribution.subject,

@@ -54,7 +54,7 @@ void add_input_notes(const Input& input, ReportData& data) {
 Section checks_section(const std::vector<Check>& checks) {
   Section section;
   section.title = "Expectations";
-  section.lead = "What the scenario says should come out, and what did.";
+  section.lead = "The expectations of the scenario, and the results.";
   Table table;
   table.title = "Expected and found";
   table.columns = {{"What", ColumnKind::kText, ""},

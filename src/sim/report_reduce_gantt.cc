@@ -9,7 +9,7 @@
 namespace berth::sim {
 namespace {
 
-// What holds a device now: pieces of it, by position, each until its end.
+// The present users of a device: pieces of it, by position, each until its end.
 struct Piece {
   std::int64_t from;
   std::int64_t height;

@@ -124,7 +124,7 @@ Distribution spread_chart(const Input& input, const Outcome& outcome, By by, Mea
 
 Gantt gantt(const Input& input, const Outcome& outcome) {
   Gantt out;
-  out.title = "What ran where";
+  out.title = "Jobs on nodes over time";
   out.note = fmt::format("{} of {} nodes, evenly over the cluster.", outcome.gantt_nodes.size(),
                          human_amount(static_cast<std::int64_t>(input.nodes.size())));
   out.begin_ms = outcome.begin;
@@ -190,7 +190,8 @@ Section allocation_section(const Input& input, const Outcome& outcome, const Rep
 Table causes_table(const ReplaySummary& summary) {
   Table out;
   out.title = "Why jobs waited";
-  out.note = "What held jobs back at the beginning of their longest wait, and all their waiting.";
+  out.note =
+      "Causes of waiting: at the beginning of each job's longest wait, and the waiting time of these jobs.";
   out.columns = {{"Reason", ColumnKind::kText, ""},
                  {"Jobs", ColumnKind::kNumber, ""},
                  {"Waiting, mean", ColumnKind::kDurationMs, ""},
@@ -243,7 +244,7 @@ Section fairness_section(const Input& input, const Outcome& outcome, const Repla
   Section out;
   out.title = "Fairness";
   out.lead =
-      "What a queue deserves: its guarantee as far as it asks for it, and its part, by weight, of what is "
+      "The share that a queue deserves: its guarantee up to its demand, and its part, by weight, of what is "
       "left. "
       "Computed from the course of the run, apart from the engine.";
   const BinnedSeries& series = outcome.series;

@@ -24,7 +24,7 @@ namespace berth::sim {
 
 inline constexpr std::size_t kMostOverlaid = 8;
 
-// What one job met in one run.
+// The course of one job in one run.
 struct JobCourse {
   std::string name;
   std::uint32_t queue = 0;  // in RunCourse::queues
@@ -81,7 +81,7 @@ struct RunsProgress {
   std::size_t done = 0;
   std::size_t failed = 0;  // of those done
   std::size_t running = 0;
-  // Of all runs together, in millionths: each run counts the same.
+  // For all runs together, in millionths: each run counts the same.
   std::int64_t share_ppm = 0;
   std::int64_t jobs_done = 0;  // in runs done and running
 };

@@ -29,7 +29,7 @@ void read_start_costs(text::Fields& f, StartCosts& out, std::string& image);
 void read_elastic(text::Fields& f, std::uint64_t seed, JobRules& out);
 // A list of [slots, efficiency]; linear where it is absent.
 Scaling read_efficiency(text::Fields& f, std::string_view key);
-// What one pod asks for: gpus, gpu_milli, cpu, memory, node_selector, gpu_models.
+// The request of one pod: gpus, gpu_milli, cpu, memory, node_selector, gpu_models.
 PodTemplate read_pod(text::Fields& f);
 // One of the failures.
 FaultRule read_fault_rule(text::Fields& f);

@@ -221,7 +221,7 @@ class Reader {
       size.up_to_gpus = entry.integer_or("up_to_gpus", kInt64Max, 0);
       size.overhead = entry.duration("overhead", 0, kMostTime);
       if (!rules.overheads.empty() && rules.overheads.back().up_to_gpus >= size.up_to_gpus) {
-        entry.error("up_to_gpus", "must be more than in the entry before, or this entry counts for nobody");
+        entry.error("up_to_gpus", "must be more than in the entry before, or this entry has no effect");
       }
       rules.overheads.push_back(size);
     });

@@ -34,7 +34,7 @@ enum class Mode : std::uint8_t {
   kReplay,     // in time: jobs arrive, run, end, are evicted and come back
   kInflation,  // one by one onto an empty cluster: nothing leaves, what fits nowhere is dropped
 };
-// What placement measures free room against: what has arrived so far, or the whole trace (as published runs do).
+// The demand mix for placement: arrivals so far, or the whole trace (as in published runs).
 enum class DemandSource : std::uint8_t { kLive, kTrace };
 // One: Berth's transaction. Two: quota without a look at nodes, then nodes (sim/two_pass.h), to compare with.
 enum class Passes : std::uint8_t { kOne, kTwo };
@@ -128,12 +128,12 @@ struct ScenarioChange {
 // `value` is read as YAML ("12", "spread", "[a, b]"). Errors name the path.
 Result<ScenarioChange> make_change(const std::string& path, const std::string& value);
 
-// What a run has otherwise than its file.
+// Differences of a run from its file.
 struct ScenarioOptions {
   std::optional<std::uint64_t> seed;
   std::vector<ScenarioChange> changes;
   // The inflation experiment of any scenario: mode inflation up to `fill_to` (130 % where the file does not
-  // say), nobody preempts, and what was expected of a replay is not asked.
+  // say), without preemption and without the expectations of a replay.
   bool fill = false;
 };
 

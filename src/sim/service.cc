@@ -60,7 +60,7 @@ std::vector<ReplicaStep> replica_steps(const ReplicaRule& rule, const std::vecto
     const std::int64_t replicas = wanted_replicas(rule, point.load_milli);
     if (wanted.empty() || wanted.back().replicas != replicas) wanted.push_back({point.at, replicas});
   }
-  // What is wanted changes the target when it comes, or when what it replaced has left a window.
+  // A new demand changes the target when it comes, or when the demand that it replaced has left a window.
   std::set<TimeMs> times;
   for (const ReplicaStep& step : wanted) {
     for (const DurationMs delay : {DurationMs{0}, rule.up_delay, rule.down_delay})

@@ -43,7 +43,7 @@ struct SimulateResult {
   bool as_expected() const;
 };
 
-// Who decides in a run of this scenario: one engine, or two passes (sim/two_pass.h). Nothing is recorded.
+// The decider in a run of this scenario: one engine, or two passes (sim/two_pass.h). Nothing is recorded.
 std::unique_ptr<Decider> make_decider(const Scenario& scenario);
 
 // Errors: kInvalid for wrong input (with its place), kInternal where the engine misbehaves.

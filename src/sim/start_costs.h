@@ -1,4 +1,4 @@
-// What it costs in time that a pod starts, and how often a job writes checkpoints.
+// The time that a start of a pod costs, and the checkpoints of a job.
 //
 // A pod that is started at t works from
 //   max(t, the image is on the node) + pod start (with its spread) + warm-up.

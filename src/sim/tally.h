@@ -1,6 +1,5 @@
-// Sums by key over a stream of any length: equal keys share one entry. Whoever has more entries than it wants
-// makes the keys coarser (rekey()), so that memory is bounded and nothing is lost but detail. The sums do not
-// depend on the order of the stream.
+// Sums by key over a stream of any length: equal keys share one entry. With too many entries the owner makes the keys coarser
+// (rekey()), so that memory is bounded and only detail is lost. The sums do not depend on the order of the stream.
 //
 // Memory: `most` entries and a buffer of a quarter as many, at most 65,536. add() costs O(log(buffer)), and each
 // full buffer one pass over the entries.

@@ -82,7 +82,7 @@ Status TraceBuilder::add(Job job, std::string_view queue_name, const JobRules& r
   return {};
 }
 
-// What the rules of the source say of a job's course, where the reader has not said otherwise.
+// Applies the source's rules about a job's course, unless the reader has set it.
 Status TraceBuilder::apply(const JobRules& rules, std::string_view queue, const SourcePlace& place,
                            Job& job) {
   const std::optional<DurationMs> given =

@@ -1,4 +1,4 @@
-// What a simulation runs on: nodes, queues and jobs, whichever file or generator they came from.
+// The input of a simulation: nodes, queues and jobs, from any file or generator.
 //
 // Units: times and durations in milliseconds from the trace's own zero (which may lie inside the trace: times
 // may be negative); amounts as in model/resources.h.
@@ -38,17 +38,17 @@ inline constexpr DurationMs kNotSaid = -1;
 inline constexpr std::uint32_t kOfRules = 0xffffffffu;
 inline constexpr DurationMs kMostTime = kLastTime / 4;  // of times and durations in files
 
-inline constexpr std::int64_t kMostJobs = 5'000'000;  // held in memory, where nobody says another number
+inline constexpr std::int64_t kMostJobs = 5'000'000;  // held in memory, unless another number is given
 inline constexpr std::size_t kMostNameBytes = 1024;   // of a job's name
 
-// What the tables beside the jobs may hold, so that a file of any length ends in a trace or in an error.
+// The bounds of the tables beside the jobs, so that a file of any length ends in a trace or in an error.
 struct TableLimits {
   std::size_t queues = 100'000;
   std::size_t kinds = 500'000;                 // of pods, of images, of restarts, of costs, of scalings: each
   std::size_t bytes = std::size_t{256} << 20;  // of the texts that queues, images and pods are told apart by
 };
 
-// What the pods of a job look like.
+// The form of a job's pods.
 struct JobShape {
   Group root;
   std::int64_t slots = 0;
@@ -85,7 +85,7 @@ struct Trace {
   std::vector<Job> jobs;
 };
 
-// What a list of jobs with processors (Standard Workload Format) means by one.
+// The meaning of a processor in a list of jobs (Standard Workload Format).
 enum class Processors : std::uint8_t { kGpus, kCpus };
 
 // How the jobs of one source become Berth's: chosen in the scenario file (docs/simulator.md).
@@ -119,7 +119,7 @@ struct JobRules {
   Scaling scaling;    // of elastic jobs
   ElasticRules elastic;
 };
-// What rules make of equal jobs, as text: part of the keys of shapes.
+// The effect of rules on equal jobs, as text: part of the keys of shapes.
 std::string shape_rules_key(const JobRules& rules);
 
 // Collects jobs from several sources, applies the rules, puts them into order. With a sink it collects none:
@@ -153,7 +153,7 @@ class TraceBuilder {
   std::uint32_t costs(StartCosts costs, std::string_view image);
   std::uint32_t scaling(const Scaling& scaling);
 
-  // Of a new source: the bound of jobs counts from here.
+  // For a new source: the bound of jobs counts from here.
   void begin_source() { source_jobs_ = 0; }
   std::int64_t outside_window() const { return outside_window_; }
   std::int64_t without_queue() const { return without_queue_; }

@@ -1,6 +1,6 @@
-// What a list of jobs of any length is counted into, in memory that does not grow with it: run times, demand
-// over time, jobs per hour. Each is exact as long as few enough different values come, and then becomes coarser
-// in a stated way. Exact integers, and the same numbers for any order of the jobs (BusiestHour: see there).
+// The counts of a list of jobs of any length, in memory that does not grow with it: run times, demand over time, jobs per hour.
+// Each is exact as long as few enough different values come, and then becomes coarser in a stated way. Exact integers, and the same
+// numbers for any order of the jobs (BusiestHour: see there).
 #pragma once
 
 #include <array>

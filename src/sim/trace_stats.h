@@ -1,6 +1,6 @@
-// What is in a list of jobs: counts, sizes, run times, arrivals, demand, tenants, defects; as a table with
-// pictures for a terminal, and as JSON. All numbers are exact integers in thousandths where they are printed
-// with a fraction; equal files give equal bytes.
+// Statistics of a list of jobs: counts, sizes, run times, arrivals, demand, tenants, defects; as a table with pictures for a
+// terminal, and as JSON. All numbers are exact integers in thousandths where they are printed with a fraction; equal files give
+// equal bytes.
 //
 // Memory does not grow with the number of jobs: at most about 200 MB (StatsLimits), and one entry per tenant, of which a
 // TraceBuilder lets so many come. Every number is exact for a million jobs and less, and for more of them while their times
@@ -67,7 +67,7 @@ class TraceStats {
   void add(const Job& job, const Trace& tables);
   // The numbers of all jobs so far. O(limits).
   TraceSummary summarize();
-  // What the jobs take, but for the tenants.
+  // The use of the jobs, except the tenants.
   std::size_t memory_bytes() const;
 
   std::map<std::string, StatsGroup, std::less<>> tenants;  // "" = none

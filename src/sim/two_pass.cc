@@ -38,7 +38,7 @@ Status TwoPassDecider::apply(const Event& event) {
   return nodes_.apply(event);  // nodes, topologies, foreign pods, the demand mix
 }
 
-// The second pass knows everybody, and leaves alone who is not admitted.
+// The second pass knows all work, and ignores work that is not admitted.
 Status TwoPassDecider::show(const Work& work, bool active) {
   WorkloadUpsert shown{work.spec};
   shown.workload.active = work.spec.active && active;
@@ -75,7 +75,7 @@ Status TwoPassDecider::slot(const SlotUpdate& event) {
   }
   const bool ended = event.state == SlotState::kGone || event.state == SlotState::kWaiting;
   if (!ended) return {};  // where it runs is nothing to the first pass
-  // Who loses its place to a failure is admitted anew.
+  // Work that loses its place to a failure is admitted anew.
   if (!work.places.empty()) {
     work.places.clear();
     work.quota.clear();

@@ -1,7 +1,7 @@
-// What Berth is compared with: a stack of a queue manager and a scheduler, each deciding for itself. The first admits, and
-// chooses victims, by quota alone; the second looks for nodes for who is admitted. Nobody takes a victim for a place:
+// A stack to compare Berth with: a queue manager and a scheduler, each deciding for itself. The first admits, and chooses victims,
+// by quota alone; the second looks for nodes for admitted work. No victim is chosen for its place:
 //
-//   - who is admitted keeps its quota while it finds no nodes, and others wait for it although nodes may be free;
+//   - admitted work keeps its quota while it finds no nodes, and others wait for it although nodes may be free;
 //   - victims are ended although what they leave may not fit together.
 //
 // The nodes of victims are first offered to the workload that they ended for: until the first pass admits that one, the second
@@ -10,8 +10,8 @@
 // Both are the engine itself: one that knows queues and no nodes (flavors are opaque), and one that knows nodes and has no
 // quota. The order within a queue is the same in both; sharing, preemption and strictness are the first one's.
 //
-// Restrictions (the scenario refuses them): leaf queues with quota only, no elastic jobs, no services. An eviction of who has
-// no place yet costs nothing and is not shown.
+// Restrictions (the scenario refuses them): leaf queues with quota only, no elastic jobs, no services. An eviction of work without
+// a place costs nothing and is not shown.
 //
 // Published results of simulators that work so: HeliosArtifact's shortest-remaining-time-first (Hu et al., SC 2021), which
 // preempts by counting GPUs.
@@ -62,7 +62,7 @@ class TwoPassDecider final : public Decider {
   Result<bool> pass_on(const std::string& beneficiary);
   // The second pass, first for these alone.
   Status look_for_places(const std::vector<std::string>& first, TimeMs now, std::vector<Decision>& out);
-  // Tells the first pass that who stands without a place does not get on.
+  // Tells the first pass that work without a place makes no progress.
   Status stand(Work& work, TimeMs now);
   Status show(const Work& work, bool active);
 
@@ -70,7 +70,7 @@ class TwoPassDecider final : public Decider {
   engine::Engine nodes_;
   std::map<std::string, Work, std::less<>> works_;
   std::map<std::string, Work*, std::less<>> standing_;  // admitted, without a place
-  // What the second pass has not learnt of the ends of victims, by the workload that they ended for.
+  // Ends of victims that the second pass does not know yet, by their preemptor.
   std::map<std::string, std::vector<SlotUpdate>, std::less<>> ended_;
 };
 

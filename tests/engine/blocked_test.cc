@@ -73,10 +73,10 @@ TEST(Blocked, WhatIsSaidFollowsTheConfiguration) {
   ok(e.apply(gang("b", 1, 1, 0, "q")));
   EXPECT_TRUE(e.decide(2000).empty());
   const auto said = [&] { return to_text(e.verdict("b")->reason); };
-  EXPECT_NE(said().find("within its queue: nothing"), std::string::npos) << said();
+  EXPECT_NE(said().find("allowed: nothing in its queue"), std::string::npos) << said();
   ok(e.apply(gpu_queue("q", "", 8, {WithinQueue::kLowerPriority, Reclaim::kNever})));
   EXPECT_TRUE(e.decide(3000).empty());
-  EXPECT_NE(said().find("within its queue: lower priority"), std::string::npos) << said();
+  EXPECT_NE(said().find("allowed: lower priority in its queue"), std::string::npos) << said();
 }
 
 bool cut_short(const Reason& reason) {

@@ -66,10 +66,10 @@ TEST(Explain, SaysThatPodSetsDoNotFitTogether) {
   const Reason reason = e.explain("gang")->reason;
   const std::string text = to_text(reason);
   ASSERT_NE(part_of(reason, ReasonCode::kTogether), nullptr) << text;
-  EXPECT_NE(
-      text.find("beside the others, 1 pod (worker, 8 nvidia.com/gpu each) needs a node, there is room for 0: "
-                "1 node lacks free nvidia.com/gpu"),
-      std::string::npos)
+  EXPECT_NE(text.find("not all of them together: 1 pod (worker, 8 nvidia.com/gpu each) needs a node, there "
+                      "is room for 0: "
+                      "1 node lacks free nvidia.com/gpu"),
+            std::string::npos)
       << text;
   ok(e.audit());
 }

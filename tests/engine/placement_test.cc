@@ -267,7 +267,7 @@ TEST(Topology, ALevelOfNoTopologyIsNamed) {
       << to_text(e.verdict("w")->reason);
   ok(e.apply(TopologyRemove{std::get<TopologyUpsert>(racks()).topology.name}));
   e.decide(2000);
-  EXPECT_NE(to_text(e.verdict("w")->reason).find("there is no topology: leave the request out"),
+  EXPECT_NE(to_text(e.verdict("w")->reason).find("there is no topology: remove the request"),
             std::string::npos)
       << to_text(e.verdict("w")->reason);
 }

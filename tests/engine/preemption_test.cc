@@ -155,7 +155,7 @@ TEST(Victims, NobodyYieldsWhereThePolicySaysNever) {
   e.decide(1000);
   ok(e.apply(gang("high", 8, 1, 100, "q")));
   EXPECT_TRUE(e.decide(2000).empty());
-  EXPECT_NE(to_text(e.explain("high")->reason).find("within its queue: nothing"), std::string::npos);
+  EXPECT_NE(to_text(e.explain("high")->reason).find("allowed: nothing in its queue"), std::string::npos);
 }
 
 TEST(Victims, PodsThatNeverPreemptDoNot) {

@@ -29,7 +29,7 @@ TEST(Resources, ThatNoNodeHasAreTakenInUpToANumber) {
   std::size_t refused = 0;
   for (std::size_t i = 0; i < 2 * most; ++i) {
     const std::string text = to_text(e.verdict(fmt::format("w{}", i))->reason);
-    if (text.find("pods name 128 such resources already") != std::string::npos) ++refused;
+    if (text.find("accepts at most 128 such resources") != std::string::npos) ++refused;
   }
   EXPECT_EQ(refused, most);
   // A node that has one of those makes it known, and what asked for it starts.
@@ -62,7 +62,7 @@ TEST(Resources, ThatAQuotaCoversAreAlwaysTakenIn) {
   ok(e.apply(WorkloadUpsert{w}));
   EXPECT_TRUE(e.decide(2000).empty());
   const std::string text = to_text(e.verdict("of-queue")->reason);
-  EXPECT_EQ(text.find("such resources already"), std::string::npos) << text;
+  EXPECT_EQ(text.find("such resources"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ TEST(Scenario, RestartOverheadsGrowWithTheJob) {
   EXPECT_EQ(seen.size(), 3u);
   const auto wrong = parse("[{overhead: 7s}, {up_to_gpus: 8, overhead: 30s}]");
   ASSERT_FALSE(wrong);
-  EXPECT_THAT(wrong.error().str(), HasSubstr("counts for nobody"));
+  EXPECT_THAT(wrong.error().str(), HasSubstr("has no effect"));
 }
 
 // Walks a mapping and collects the paths of its keys in the form of the reference.

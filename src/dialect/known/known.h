@@ -1,6 +1,6 @@
-// What each system's objects may hold: kinds with their versions, fields, and the labels and annotations of its prefixes. So that a
-// misspelt one can be named (misspelt.h). Complete for what users write, whether Berth reads it or not; fields of all versions that
-// were ever served stand together, so that no real field is taken for a mistake.
+// The contents of each system's objects: kinds with their versions, fields, and the labels and annotations of its prefixes. So that
+// a misspelt one can be named (misspelt.h). Complete for what users write, whether Berth reads it or not; fields of all versions
+// that were ever served stand together, so that no real field is taken for a mistake.
 //
 // A table of fields is text: a type a paragraph, "PodSpec: affinity=Affinity nodeName ...". A field with a type is looked into, also
 // where it is a list of it; of one without a type anything goes. The type Keys is a map of labels or annotations. A type that a

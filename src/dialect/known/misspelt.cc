@@ -260,7 +260,7 @@ class Search {
     }
   }
 
-  // Of the first so many steps.
+  // The first steps of the path.
   std::string path_of(std::size_t steps) const {
     std::string out;
     for (std::size_t i = 0; i < steps; ++i)
