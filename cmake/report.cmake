@@ -1,7 +1,7 @@
-# The report's style sheet, script and template are files in src/sim/report_assets/; they are put into berth_sim as
+# The report's style sheet, script and template are files in src/sim/page/report_assets/; they are put into berth_sim as
 # strings, so that the program needs no file beside it. And the report's tests, which are a program of their own.
 set(assets template.html report.css page.js numbers.js time.js xy.js distribution.js gantt.js start.js)
-list(TRANSFORM assets PREPEND ${CMAKE_SOURCE_DIR}/src/sim/report_assets/)
+list(TRANSFORM assets PREPEND ${CMAKE_SOURCE_DIR}/src/sim/page/report_assets/)
 set(embedded ${CMAKE_BINARY_DIR}/generated/report_assets.cc)
 add_custom_command(
   OUTPUT ${embedded}
@@ -9,7 +9,7 @@ add_custom_command(
   DEPENDS ${assets} ${CMAKE_SOURCE_DIR}/cmake/embed_report.cmake
   COMMENT "Embedding the report's assets"
   VERBATIM)
-target_sources(berth_sim PRIVATE ${embedded})
+target_sources(berth_sim_page PRIVATE ${embedded})
 
 if(BERTH_TESTS)
   file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/report/*_test.cc)

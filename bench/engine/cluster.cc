@@ -68,7 +68,7 @@ Node node_of(std::int64_t number) {
   node.labels[std::string(kModel)] = model_of(number);
   node.allocatable.set("cpu", 128'000);
   node.allocatable.set("memory", std::int64_t{1} << 40);
-  node.devices.push_back({std::string(kGpu), 8, "", {}, {}});
+  node.devices.push_back({std::string(kGpu), 8, "", {}});
   return node;
 }
 

@@ -1,8 +1,8 @@
 // Errors as values. Nothing in Berth throws across a room's boundary: a function that can fail returns
 // Result<T>.
 //
-// An Error names the place (file, line, column, field, or URL) and, where one is known, the fix: whoever
-// reads the message must be able to act on it without reading our source.
+// An Error names the place (file, line, column, field, or URL) and, where one is known, the fix: the reader of the message must be
+// able to act on it without reading our source.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace berth {
 enum class ErrorCode : std::uint8_t {
   kInvalid,       // the input is wrong; trying again cannot help
   kNotFound,      // the thing named does not exist
-  kConflict,      // somebody else changed it first (HTTP 409)
+  kConflict,      // another client changed it first (HTTP 409)
   kExpired,       // a resourceVersion or token is too old (HTTP 410)
   kUnavailable,   // try again later (connection lost, HTTP 429 and 5xx, time-out)
   kUnauthorized,  // identity or permission missing (HTTP 401 and 403)

@@ -1,6 +1,6 @@
 // Points in time and lengths of time: int64 milliseconds. A point counts from the Unix epoch on a real
-// cluster, and from the start of the trace in the simulator; the engine only compares and subtracts. Nobody
-// below scheduler/ reads a clock.
+// cluster, and from the start of the trace in the simulator; the engine only compares and subtracts. No code below scheduler/ reads
+// a clock.
 #pragma once
 
 #include <algorithm>

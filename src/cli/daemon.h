@@ -1,4 +1,4 @@
-// What the subcommands that run until a signal comes have in common: their log, and the signals that end them.
+// Shared parts of the subcommands that run until a signal: their log, and the signals that end them.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -6,9 +6,9 @@
 #include <ostream>
 
 #include "cli/progress.h"
-#include "sim/compare.h"
-#include "sim/output.h"
-#include "sim/report.h"
+#include "sim/experiment/compare.h"
+#include "sim/page/report.h"
+#include "sim/results/output.h"
 
 namespace berth::cli {
 namespace {

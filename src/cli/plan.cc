@@ -70,7 +70,7 @@ TimeMs start_time(const PlanOptions& options, const Prepared& prepared, const Pl
   return world.newest() + kMinute;
 }
 
-// What a step does to the world before the decision. An error names what it does not find.
+// The changes of a step before the decision. An error names what it does not find.
 Status do_step(const ExpectedStep& step, PlanInput input, PlanWorld& world, const std::string& file) {
   if (step.complete_evictions) world.complete_evictions();
   for (const auto& name : step.finish) {
@@ -173,7 +173,7 @@ bool say_cycles(const std::vector<dialect::Problem>& problems,
   return any;
 }
 
-// What shapes a plan does not apply to a log, which is replayed as it is.
+// Options of a plan do not apply to a log, which is replayed as it is.
 Status check_alone(const PlanOptions& options) {
   const auto leave_out = [&](std::string_view what) {
     return fail(ErrorCode::kInvalid, "a decision log among the input is replayed as it is: leave out {}",
@@ -256,9 +256,9 @@ void register_plan(CLI::App& app, int& exit_code) {
     LiveOptions live;
   };
   const auto flags = std::make_shared<Flags>();
-  CLI::App* plan = app.add_subcommand(
-      "plan",
-      "manifests in (nodes, pods, Jobs, PodGroups, queues); what would start, end and wait, and why, out");
+  CLI::App* plan = app.add_subcommand("plan",
+                                      "reads manifests (nodes, pods, Jobs, PodGroups, queues) and says what "
+                                      "would start, end and wait, and why");
   plan->add_option("-f,--file", flags->options.files,
                    "a file, a folder, or - for standard input; may be repeated. Or a decision log, see below")
       ->type_size(1)
@@ -266,7 +266,7 @@ void register_plan(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false);
   CLI::Option* live =
       plan->add_flag("--live", flags->is_live,
-                     "the cluster as it is now; what -f gives is laid over it, as if it were applied");
+                     "the cluster as it is now; manifests of -f are added as if they were applied");
   plan->add_option(
           "--kubeconfig", flags->live.kubeconfig,
           "with --live: kubeconfig file. Default: $KUBECONFIG, ~/.kube/config, or the identity of the pod")
@@ -295,7 +295,7 @@ void register_plan(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1, 1000));
   plan->add_option(
       "--max-document", flags->max_document,
-      "the largest JSON text or YAML document that is read, such as 256Mi: what bounds the memory");
+      "the largest JSON text or YAML document that is read, such as 256Mi; it bounds the memory");
   plan->add_option("--validate", flags->validate,
                    "fields, labels, annotations, kinds and versions in the files that are probably misspelt: "
                    "warn (default)\nnames each on standard error, with what was probably meant; strict makes "
@@ -306,16 +306,14 @@ void register_plan(CLI::App& app, int& exit_code) {
       ->type_size(1)
       ->allow_extra_args(false);
   plan->footer(
-      "--live reads all that Berth decides by from the API server, and writes nothing: `berth plan --live` "
-      "says who waits and why,\n"
-      "`berth plan --live -f job.yaml` when a new Job would start, and who would yield to it. It needs the "
-      "right to list\n"
-      "(deploy/plan.yaml).\n"
-      "-f LOG: a decision log (of `berth scheduler --decision-log`, of `berth simulate --log`, or of a "
-      "failed property test)\n"
-      "is replayed instead: what came in, what was decided and why, as a table, and who waits at its end. "
-      "Every decision is\n"
-      "compared with the recorded one.\n"
+      "--live reads the objects that Berth decides by from the API server, and writes nothing.\n"
+      "`berth plan --live` says which work waits, and why. `berth plan --live -f job.yaml` says when a new "
+      "Job would\n"
+      "start, and which work it would preempt. It needs the right to list (deploy/plan.yaml).\n"
+      "-f LOG replays a decision log of `berth scheduler --decision-log`, of `berth simulate --log`, or of a "
+      "failed property\n"
+      "test. It shows the events, the decisions with their reasons, and the work that waits at the end.\n"
+      "Every decision is compared with the recorded one.\n"
       "An object that cannot be read is named with its place and field, and left out; an object with a "
       "generateName gets a name.\n"
       "Kueue's Configuration (config.kueue.x-k8s.io) among the manifests: its fairSharing, "

@@ -1,6 +1,6 @@
-// `berth plan`: manifests in, decisions out. What would start where, what would be evicted and for whom, what is held, what waits
-// and why; nothing is written anywhere. With expectations it is the runner of scenario tests (docs/scenarios.md). A decision log
-// in place of manifests is replayed and shown (plan_log.h).
+// `berth plan`: manifests in, decisions out. Prints the decisions of a plan: starts with their nodes, evictions with their
+// preemptors, holds, and waiting work with reasons. Writes nothing to any cluster. With expectations it is the runner of scenario
+// tests (docs/scenarios.md). A decision log in place of manifests is replayed and shown (plan_log.h).
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -18,7 +18,7 @@ namespace berth::cli {
 
 enum class PlanFormat : std::uint8_t { kTable, kWide, kJson };
 
-// What is done about names in the files that are probably misspelt (dialect/known/misspelt.h).
+// The handling of names that are probably misspelt (dialect/known/misspelt.h).
 enum class Validation : std::uint8_t {
   kOff,     // nothing
   kWarn,    // they are named

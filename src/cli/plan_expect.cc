@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "dialect/writes.h"
+#include "dialect/write/writes.h"
 #include "text/fields.h"
 
 namespace berth::cli {
@@ -149,7 +149,7 @@ std::string differs(const ExpectedLine& want, const PlanLine& have, const PlanWo
   return {};
 }
 
-// Every expected line must be there and every line must be expected.
+// Every expected line is required and every line must be expected.
 void compare_lists(std::string_view what, const std::vector<ExpectedLine>& want,
                    const std::vector<PlanLine>& have, const PlanWorld& world, std::vector<std::string>& out) {
   std::vector<bool> met(have.size(), false);

@@ -1,4 +1,4 @@
-// What a scenario expects, read from YAML (docs/scenarios.md documents every key), and the comparison with what was decided.
+// The expectations of a scenario, read from YAML (docs/scenarios.md documents every key), and their comparison with the decisions.
 #pragma once
 
 #include <map>
@@ -56,7 +56,7 @@ struct Expectations {
 
 Result<Expectations> read_expectations(const std::string& path);
 
-// What differs, one sentence each; empty: as expected.
+// The differences, one sentence each; empty: as expected.
 std::vector<std::string> compare(const ExpectedStep& expected, const PlanRound& round,
                                  const PlanWorld& world);
 

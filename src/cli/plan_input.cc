@@ -20,7 +20,7 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;  // of one file
 constexpr std::size_t kMostObjects = 1'000'000;
 constexpr std::size_t kMostMisspelt = 10'000;
 
-// What is wrong with one object, or document, does not cost the plan of the others; a bound that is passed does.
+// An error in one object or document does not prevent the plan of the others; an exceeded bound does.
 Status leave_out(Error error, PlanInput& input) {
   constexpr std::size_t kMostBad = 10'000;
   if (error.code == ErrorCode::kExhausted || input.bad.size() >= kMostBad)
@@ -48,9 +48,9 @@ Status add_object(const text::Document& document, const text::Node& node,
   const text::Node* name = node.find("kind");
   if (version == nullptr || !version->is_scalar())
     return bad(node,
-               fmt::format("apiVersion: must be there, for example \"v1\"{}", almost(node, "apiVersion")));
+               fmt::format("apiVersion: is required, for example \"v1\"{}", almost(node, "apiVersion")));
   if (name == nullptr || !name->is_scalar())
-    return bad(node, fmt::format("kind: must be there, for example \"Pod\"{}", almost(node, "kind")));
+    return bad(node, fmt::format("kind: is required, for example \"Pod\"{}", almost(node, "kind")));
   if (name->text().ends_with("List") && node.find("items") != nullptr) {
     if (depth > 3) return bad(node, "lists inside lists inside lists");
     if (!node.find("items")->is_sequence()) return bad(*node.find("items"), "items: must be a list");

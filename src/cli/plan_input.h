@@ -1,6 +1,6 @@
 // Manifests of `berth plan`: files, folders and streams to objects. A List is its items; kinds that Berth does not read are counted.
 // An object that cannot be read is left out and named (PlanInput::bad); the others count. An object with a generateName gets a name.
-// A decision log in their place is recognised by its first line and left to whoever replays it.
+// A decision log in their place is recognised by its first line and left to plan_log.h.
 #pragma once
 
 #include <map>
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "dialect/decode.h"
+#include "dialect/intake/kueue_config.h"
 #include "dialect/known/misspelt.h"
-#include "dialect/kueue_config.h"
+#include "dialect/objects/decode.h"
 #include "text/source.h"
 
 namespace berth::cli {
@@ -29,9 +29,9 @@ struct PlanInput {
   std::optional<text::ByteSource> log;  // a decision log, not read yet (the last one where there are several)
 };
 
-// Adds the objects of `path` (a file, a folder, or "-"). Of a folder, `except` (canonical paths) and every expect.yaml are left out.
-// A document of more than `max_document` bytes is an error. `spelling`: looks for misspelt names; nullptr: they are not looked for.
-// Errors: a file that is not there, a bound that is passed. What is wrong in a file is in `input.bad`.
+// Adds the objects of `path` (a file, a folder, or "-"). In a folder, `except` (canonical paths) and every expect.yaml are left
+// out. A document of more than `max_document` bytes is an error. `spelling`: looks for misspelt names; nullptr: they are not looked
+// for. Errors: a file that is not there, a bound that is passed. Errors of a file are in `input.bad`.
 Status read_manifests(const std::string& path, const std::vector<std::string>& except,
                       std::uint64_t max_document, const dialect::Misspellings* spelling, PlanInput& input);
 

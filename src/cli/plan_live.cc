@@ -15,14 +15,14 @@
 #include "kube/clock.h"
 #include "kube/config.h"
 #include "kube/transport.h"
-#include "scheduler/snapshot.h"
+#include "scheduler/read/snapshot.h"
 
 namespace berth::cli {
 namespace {
 
 using dialect::Object;
 
-// What the API server keeps when a manifest is applied over an object.
+// The parts that the API server keeps when a manifest is applied over an object.
 template <class T>
 void inherit(const T& there, T& manifest) {
   manifest.meta.uid = there.meta.uid;

@@ -15,8 +15,8 @@ struct LiveOptions {
 };
 
 // Puts the objects of the cluster in front of those of `input`, which stand for what is to be applied: an object that the cluster has
-// keeps its identity and what the cluster says of it, and is otherwise as its manifest says. Of a pod, which cannot be changed, the
-// cluster's stands. Says in the notes of `input` what was read. Shows progress on `err` where that is a terminal.
+// keeps its identity and what the cluster says of it, and is otherwise as its manifest says. For a pod, which cannot be changed,
+// the cluster's version counts. Says in the notes of `input` what was read. Shows progress on `err` where that is a terminal.
 // Errors: no configuration, no connection, a right that is missing (it is named), more than a million objects.
 Status add_cluster(const LiveOptions& options, PlanInput& input, std::ostream& err);
 

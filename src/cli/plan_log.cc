@@ -156,7 +156,7 @@ Told tell(const WorkloadUpsert& e) {
   Words out;
   out.add(w.queue.empty() ? "no queue" : "queue " + w.queue);
   if (w.priority != 0) out.add(fmt::format("priority {}", w.priority));
-  if (!w.active) out.add("held back by its owner");
+  if (!w.active) out.add("suspended or inactive");
   if (!w.preemptible) out.add("never a victim");
   if (!w.may_preempt) out.add("never preempts");
   out.add(group_text(w.root));

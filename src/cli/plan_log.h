@@ -1,6 +1,6 @@
 // A decision log as the input of `berth plan -f LOG`: it is replayed on a fresh engine, every decision is compared with the
-// recorded one, and what happened is shown as a table (events, decisions, reasons), with who runs and who waits, and why, at the
-// end. This is how a failing random history (test_property), a log of the live scheduler and one of a simulation are looked at.
+// recorded one, and a table shows the events, decisions and reasons, and at the end the running and waiting work. This is how a
+// failing random history (test_property), a log of the live scheduler and one of a simulation are looked at.
 #pragma once
 
 #include <iosfwd>

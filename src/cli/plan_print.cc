@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cli/table.h"
-#include "dialect/writes.h"
+#include "dialect/write/writes.h"
 #include "model/resources.h"
 #include "text/fields.h"
 #include "text/json.h"
@@ -188,7 +188,7 @@ class RoundTable {
   std::string out_;
 };
 
-// What two notes of one kind have in common: the words that name no object and no number.
+// The common part of two notes of one kind: the words that name no object and no number.
 std::string kind_of_note(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
@@ -210,7 +210,7 @@ std::string listed(std::string_view title, const std::vector<std::string>& texts
   return out;
 }
 
-// Of each kind one line, in the order of the first ones.
+// One line per kind, in the order of the first ones.
 std::string grouped(std::string_view title, const std::vector<std::string>& texts) {
   std::vector<std::pair<std::string, std::size_t>> lines;
   std::map<std::string, std::size_t> known;

@@ -1,4 +1,4 @@
-// What `berth plan` shows: tables for people, JSON for programs (docs/plan.schema.json).
+// The output of `berth plan`: tables for people, JSON for programs (docs/plan.schema.json).
 #pragma once
 
 #include <map>

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "base/checked.h"
-#include "dialect/core.h"
-#include "dialect/gangs.h"
-#include "dialect/writes.h"
-#include "scheduler/workload_life.h"
+#include "dialect/gangs/gangs.h"
+#include "dialect/upstream/core.h"
+#include "dialect/write/writes.h"
+#include "scheduler/kueue/workload_life.h"
 
 namespace berth::cli {
 namespace {
@@ -128,7 +128,7 @@ void PlanWorld::make_job_pods(const std::vector<const dialect::Job*>& jobs) {
   for (const auto* job : jobs) make_job_pods(*job, owned[job->meta.uid]);
 }
 
-// As the Job controller would: where that is another one, or the Job's owner has yet to release it, nobody makes any here.
+// As the Job controller would: where that is another one, or the Job's owner has yet to release it, none are made here.
 void PlanWorld::make_job_pods(const dialect::Job& job, const std::vector<const dialect::Pod*>& owned) {
   if (!job.makes_pods()) return;
   const auto note = [&](std::string text) {
@@ -259,7 +259,7 @@ bool PlanWorld::finish(const std::string& workload) {
 
 void PlanWorld::drain() {
   std::vector<Event> events;
-  // What the engine refuses comes back as other events; each refusal settles one workload, so this ends.
+  // Refused events come back as other events; each refusal settles one workload, so this ends.
   for (int round = 0; round < 16; ++round) {
     events.clear();
     intake_.drain(events);
@@ -296,7 +296,7 @@ void PlanWorld::stand(TimeMs now) {
     const std::string uid = work_of(object);
     if (uid.empty()) continue;
     const auto [at, first] = said.try_emplace(uid, &object);
-    // Of the slices of an elastic Job the one that it runs with.
+    // For an elastic Job, the slice that it runs with.
     if (!first && object.status.is(dialect::WorkloadCondition::kQuotaReserved)) at->second = &object;
   }
   std::set<std::string> before = std::exchange(stood_, {});
@@ -385,10 +385,6 @@ PlanRound PlanWorld::decide(TimeMs now) {
       case DecisionKind::kReleaseHold:
         round.released.push_back(std::move(line));
         break;
-      case DecisionKind::kMove:
-      case DecisionKind::kProvision:
-      case DecisionKind::kReject:
-        break;  // the reason of what waits says it
     }
   }
   for (const auto& info : intake_.workloads()) {
@@ -459,7 +455,7 @@ void PlanWorld::carry_out_starts() {
   drain();
 }
 
-// As the scheduler releases what it has started (scheduler/carrier.h): a suspended Job runs from now on, and what could start with fewer
+// As the scheduler releases what it has started (scheduler/carry/carrier.h): a suspended Job runs from now on, and what could start with fewer
 // pods keeps those that it has got.
 void PlanWorld::release(const std::string& workload) {
   const auto job = std::find_if(jobs_.begin(), jobs_.end(),

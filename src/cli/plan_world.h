@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "dialect/intake.h"
+#include "dialect/intake/intake.h"
 #include "engine/engine.h"
 #include "model/decision.h"
 #include "model/event.h"
@@ -25,12 +25,12 @@ struct PlanLine {
   std::int64_t pods = 0;   // that start, end, or wait
   std::vector<SlotPlacement> slots;
   std::vector<FlavorChoice> flavors;
-  std::string beneficiary;  // eviction: whom for
+  std::string beneficiary;  // eviction: the preemptor
   std::int64_t cost = 0;
   Reason reason;
 };
 
-// Of the whole cluster, as the round leaves it. Base units.
+// For the whole cluster, after the round. Base units.
 struct PlanTotal {
   std::string resource;
   std::int64_t capacity = 0;
@@ -54,8 +54,8 @@ struct PlanRound {
 
 class PlanWorld {
  public:
-  // `intake.quota_only`: no nodes are known, quota alone decides (dialect/intake.h).
-  // `from_eviction`: who was evicted for pods that were not ready stands in line from then on (dialect/pods_ready.h).
+  // `intake.quota_only`: no nodes are known, quota alone decides (dialect/intake/intake.h).
+  // `from_eviction`: work evicted because its pods were not ready queues from that time on (dialect/kueue/pods_ready.h).
   PlanWorld(dialect::IntakeConfig intake, engine::EngineConfig engine_config, bool from_eviction = false);
 
   // Adds or replaces objects; Jobs get the pods that their controller would make.
@@ -71,7 +71,8 @@ class PlanWorld {
   // Evicted pods are gone; those that a controller owns are made again.
   void complete_evictions();
 
-  // Of the times that the objects say: creations, starts and ends of pods, starts of Jobs, conditions of Workloads, checkpoints.
+  // The latest of the times in the objects: creations, starts and ends of pods, starts of Jobs, conditions of Workloads,
+  // checkpoints.
   TimeMs newest() const { return newest_; }
   const std::vector<std::string>& notes() const { return notes_; }
   std::vector<dialect::Problem> problems() const { return intake_.problems(); }
@@ -85,14 +86,14 @@ class PlanWorld {
   void suspend(const std::set<std::string>& jobs);  // namespace/name
   PlanLine line_of(const dialect::WorkloadInfo& info) const;
   PlanTotals totals() const;
-  // What cannot be known without nodes that are not among the objects.
+  // Facts that are unknown because their nodes are not among the objects.
   void note_missing_nodes();
-  // Of all that waits, by uid: its place in the line of its queue.
+  // For all waiting work, by uid: its place in the line of its queue.
   std::map<std::string, std::int64_t> places() const;
   void put_pod(dialect::Pod pod);
   void take_in(dialect::Pod& pod) const;
   void take_in_again();
-  // What Kueue's Workloads say of their work, as the scheduler takes it when it is started (scheduler/workload_life.h).
+  // The state in Kueue's Workloads, as the scheduler reads it after a start (scheduler/kueue/workload_life.h).
   void stand(TimeMs now);
   std::string work_of(const dialect::KueueWorkload& object) const;
 

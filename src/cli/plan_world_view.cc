@@ -1,4 +1,4 @@
-// What a plan says of the world beside its decisions: lines, totals, places in line, what cannot be known.
+// The parts of a plan beside its decisions: lines, totals, places in line, unknown facts.
 #include <algorithm>
 #include <utility>
 

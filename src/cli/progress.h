@@ -10,7 +10,7 @@ namespace berth::cli {
 
 class ProgressLine {
  public:
-  // `shown`: whether the stream is a terminal and somebody looks.
+  // `shown`: whether the stream is a terminal.
   ProgressLine(std::ostream& err, bool shown)
       : err_(err), shown_(shown), start_(std::chrono::steady_clock::now()) {}
 

@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include "observe/replay.h"
 #include "observe/what_if.h"
-#include "sim/report.h"
+#include "sim/page/report.h"
 
 namespace berth::cli {
 namespace {
@@ -121,8 +121,8 @@ void register_replay(CLI::App& app, int& exit_code) {
       ->required();
   command->add_flag("--audit", arguments->audit, "recount every account after each decision (slow)");
   command->add_option("--explain", arguments->explain,
-                      "the uid of a workload: say why it is where it is, at the end of the log");
-  command->add_option("--at-line", arguments->at_line, "with --explain: as things were after this line");
+                      "the uid of a workload: explain its state at the end of the log");
+  command->add_option("--at-line", arguments->at_line, "with --explain: the state after this line");
   command
       ->add_option("--against", arguments->against,
                    "another log of the same work: say per workload which started earlier or later, and why")

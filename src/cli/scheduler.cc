@@ -14,9 +14,9 @@
 
 #include "cli/address.h"
 #include "cli/daemon.h"
-#include "dialect/kueue_config.h"
-#include "scheduler/scheduler.h"
-#include "scheduler/spare_memory.h"
+#include "dialect/intake/kueue_config.h"
+#include "scheduler/loop/scheduler.h"
+#include "scheduler/wire/spare_memory.h"
 
 namespace berth::cli {
 namespace {
@@ -183,27 +183,24 @@ void register_scheduler(CLI::App& app, int& exit_code) {
                    "spec.schedulerName of the pods to schedule; may be given more than once")
       ->capture_default_str();
   command
-      ->add_option(
-          "--placement", o->placement,
-          "How pods are laid on nodes where their queue does not say: fragmentation keeps the most room "
-          "that expected pods can use, pack fills nodes, spread uses the emptiest, "
-          "best-fit takes the smallest remainder of CPU and devices, first the first node that fits")
+      ->add_option("--placement", o->placement,
+                   "How to choose nodes, unless the queue says otherwise. fragmentation: keep free room "
+                   "usable for expected pods. pack: fill nodes. spread: use the emptiest. best-fit: leave "
+                   "the smallest remainder of CPU and devices. first: take the first node that fits")
       ->check(CLI::IsMember({"fragmentation", "pack", "spread", "best-fit", "first"}))
       ->capture_default_str();
   command->add_option("--device-resource", o->devices,
                       "Extended resource to count device by device, besides those that end in /gpu; may be "
                       "given more than once");
   command
-      ->add_option(
-          "--hold-jobs", o->hold_jobs,
-          "Suspended Jobs that name a queue wait without pods: unsuspend them when their places are held, "
-          "and suspend them to end them; false leaves `suspend` alone")
+      ->add_option("--hold-jobs", o->hold_jobs,
+                   "Unsuspend a suspended Job of a queue when its nodes are reserved, and suspend it again "
+                   "to evict it; false leaves `suspend` alone")
       ->capture_default_str();
   command
-      ->add_option(
-          "--kueue-objects", o->kueue_objects,
-          "Make Workload objects for the work of LocalQueues, and write the status of Kueue's queues, "
-          "where their kinds are served and Kueue itself does not run")
+      ->add_option("--kueue-objects", o->kueue_objects,
+                   "Make Workload objects for LocalQueues and write the status of Kueue's queues, if their "
+                   "kinds are installed and Kueue itself does not run")
       ->capture_default_str();
   command
       ->add_option("--kueue-writes", o->kueue_writes,
@@ -218,7 +215,7 @@ void register_scheduler(CLI::App& app, int& exit_code) {
       "admissionFairSharing, waitForPodsReady and quotaCheckStrategy are carried out as there");
   command
       ->add_option("--gang-deadline", o->gang_deadline_s,
-                   "Seconds after which a gang with members that cannot be bound is withdrawn")
+                   "Seconds after which a gang is withdrawn if some of its pods cannot be bound")
       ->check(CLI::Range(1, 3600))
       ->capture_default_str();
   command
@@ -235,9 +232,8 @@ void register_scheduler(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--http-address", o->http,
-                   "ADDRESS:PORT of /healthz, /readyz, /metrics, /explain?workload=UID and /debug/state; an "
-                   "address of "
-                   "loopback, since answers name workloads of all namespaces; off for none")
+                   "ADDRESS:PORT of /healthz, /readyz, /metrics, /explain?workload=UID and /debug/state; "
+                   "loopback only, because the answers name workloads of all namespaces; off for none")
       ->capture_default_str();
   command
       ->add_option("--health-address", o->health,
@@ -253,16 +249,16 @@ void register_scheduler(CLI::App& app, int& exit_code) {
           "ADDRESS:PORT of HTTPS at which API servers ask for pending workloads and their places in line "
           "(visibility.kueue.x-k8s.io, deploy/visibility.yaml); off for none")
       ->capture_default_str();
+  command->add_option("--visibility-cert", o->visibility_cert,
+                      "Its certificate in PEM, with the intermediate certificates. The file may appear "
+                      "later; a change is read within two seconds");
   command->add_option(
-      "--visibility-cert", o->visibility_cert,
-      "Its certificate in PEM, with those between it and its authority. The file may come later, "
-      "and is taken anew within two seconds when it changes");
-  command->add_option("--visibility-key", o->visibility_key,
-                      "Its private key in PEM, without a passphrase; taken anew along with it");
+      "--visibility-key", o->visibility_key,
+      "Its private key in PEM, without a passphrase; read again together with the certificate");
   command->add_option(
       "--visibility-advertise", o->visibility_advertise,
-      "IP address at which API servers reach this replica: while it decides it is written as the "
-      "only address of Service berth-visibility, in the lease's namespace. Default: none is written");
+      "IP address at which API servers reach this replica. The deciding replica writes it as the only "
+      "address of Service berth-visibility, in the lease's namespace. Default: none is written");
   command->add_option("--decision-log", o->decision_log,
                       "Append every event and decision to this file, which replays them byte for byte");
   command

@@ -1,4 +1,4 @@
-// `berth scheduler`: the live loop against one cluster (scheduler/scheduler.h).
+// `berth scheduler`: the live loop against one cluster (scheduler/loop/scheduler.h).
 #pragma once
 
 #include <CLI/CLI.hpp>

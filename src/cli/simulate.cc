@@ -10,17 +10,17 @@
 #include "cli/experiment.h"
 #include "cli/peak_memory.h"
 #include "cli/progress.h"
-#include "sim/experiment.h"
-#include "sim/input.h"
-#include "sim/output.h"
-#include "sim/report.h"
-#include "sim/scenario.h"
-#include "sim/simulate.h"
+#include "sim/experiment/experiment.h"
+#include "sim/experiment/simulate.h"
+#include "sim/page/report.h"
+#include "sim/results/output.h"
+#include "sim/scenario/input.h"
+#include "sim/scenario/scenario.h"
 
 namespace berth::cli {
 namespace {
 
-// Of one run.
+// For one run.
 std::string progress_text(const sim::Progress& progress, double elapsed) {
   // A job counts half when it comes and half when it is over.
   const double done = static_cast<double>(progress.submitted + progress.ended) / 2;
@@ -118,8 +118,7 @@ int run_simulate(const SimulateArguments& arguments, std::ostream& out, std::ost
 
 void register_simulate(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<SimulateArguments>();
-  CLI::App* command =
-      app.add_subcommand("simulate", "run a trace through the engine and report what came out");
+  CLI::App* command = app.add_subcommand("simulate", "run a trace through the engine and report the results");
   command->add_option("SCENARIO", arguments->scenarios,
                       "scenario files, YAML (examples/, docs/simulator.md), or one experiment file");
   command->add_option("--out", arguments->out, "folder for report.html, JSON and CSV files");
@@ -164,9 +163,9 @@ void register_simulate(CLI::App& app, int& exit_code) {
       "Keys are those of the scenario file: policy.placement, cluster[0].count, "
       "queues[0].children[*].order.\n"
       "Exit codes: 0 done, 1 an expectation of a scenario is not met, 2 wrong input (nothing is written; of\n"
-      "several runs, those that went through are), 3 a defect of Berth. What is on standard output is the "
-      "same\n"
-      "for equal runs, whatever --jobs says.");
+      "several runs, those that went through are), 3 a defect of Berth. Equal runs print the same on "
+      "standard\n"
+      "output, whatever --jobs says.");
   command->callback([arguments, &exit_code] {
     exit_code = run_simulate(*arguments, std::cout, std::cerr, isatty(STDERR_FILENO) != 0);
   });

@@ -6,10 +6,10 @@
 
 #include "base/checked.h"
 #include "base/random.h"
-#include "sim/generator.h"
-#include "sim/scenario.h"
-#include "sim/trace_file.h"
-#include "sim/trace_stats.h"
+#include "sim/generate/generator.h"
+#include "sim/measure/trace_stats.h"
+#include "sim/scenario/scenario.h"
+#include "sim/trace/trace_file.h"
 #include "text/quantity.h"
 #include "text/time.h"
 
@@ -197,7 +197,7 @@ Result<std::vector<sim::TenantWeight>> tenant_weights(const std::vector<std::str
     if (tenant.name.empty()) return fail(ErrorCode::kInvalid, "--tenant must be NAME or NAME=WEIGHT");
     for (const sim::TenantWeight& other : out) {
       if (other.name == tenant.name)
-        return fail(ErrorCode::kInvalid, "--tenant '{}' stands twice", tenant.name);
+        return fail(ErrorCode::kInvalid, "--tenant '{}' is given twice", tenant.name);
     }
     out.push_back(std::move(tenant));
   }
@@ -288,7 +288,7 @@ void add_reading(CLI::App& command, TraceReading& reading) {
 
 void register_inspect(CLI::App& trace, int& exit_code) {
   auto arguments = std::make_shared<InspectArguments>();
-  CLI::App* command = trace.add_subcommand("inspect", "what is in a file of jobs");
+  CLI::App* command = trace.add_subcommand("inspect", "summarize a file of jobs");
   command->add_option("FILE", arguments->files, "files, plain, gzip or zstd")->required();
   add_reading(*command, arguments->reading);
   command->add_option("-o,--output", arguments->output, "table or json")
@@ -333,7 +333,8 @@ void register_convert(CLI::App& trace, int& exit_code) {
   command->footer(
       "Jobs pass one by one, so that a file of any length takes the same memory (but for --sort and "
       "decision\n"
-      "logs). The file appears under its name when it is whole. What the new form cannot hold is counted.\n"
+      "logs). The file appears under its name when it is whole. Fields that the new form cannot hold are "
+      "counted.\n"
       "A decision log becomes a trace with nodes, queues and observed run times, to try another policy on:\n"
       "  berth simulate examples/small.yaml --log /tmp/small.log\n"
       "  berth trace convert /tmp/small.log -o /tmp/small.jsonl\n"
@@ -360,7 +361,7 @@ void register_generate(CLI::App& trace, int& exit_code) {
       ->check(CLI::Range(std::int64_t{1}, sim::kMostGpus));
   command->add_option(
       "--tenant", arguments->tenants,
-      "NAME or NAME=WEIGHT, as often as there are: who submits, in proportion to the weights");
+      "NAME or NAME=WEIGHT, once per tenant: tenants submit jobs in proportion to their weights");
   command->add_option("--seed", arguments->seed, "the same seed gives the same trace")->capture_default_str();
   command->add_option("--to", arguments->to, "berth, swf or csv")->capture_default_str();
   command

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/trace.h"
+#include "sim/trace/trace.h"
 
 namespace berth::cli {
 

@@ -14,7 +14,7 @@
 
 #include "cli/address.h"
 #include "cli/daemon.h"
-#include "scheduler/webhook.h"
+#include "scheduler/serve/webhook.h"
 
 namespace berth::cli {
 namespace {
@@ -96,13 +96,12 @@ void register_webhook(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "--tls-cert", o->certificate,
-          "Certificate of the server in PEM, with those between it and its authority. It must be valid "
-          "for the name that API servers call (berth-webhook.berth-system.svc). Taken anew within two "
-          "seconds when the file changes")
+          "Certificate of the server in PEM, with the intermediate certificates. It must be valid for the "
+          "name that API servers call (berth-webhook.berth-system.svc). A change is read within two seconds")
       ->required();
   command
       ->add_option("--tls-key", o->key,
-                   "Its private key in PEM, without a passphrase; taken anew along with it")
+                   "Its private key in PEM, without a passphrase; read again together with the certificate")
       ->required();
   command
       ->add_option("--http-address", o->http,
@@ -110,8 +109,8 @@ void register_webhook(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--drain-seconds", o->drain_seconds,
-                   "Seconds for which it still answers after SIGTERM, until API servers have heard that this "
-                   "replica ends")
+                   "Seconds for which it still answers after SIGTERM, until API servers stop sending "
+                   "requests to this replica")
       ->check(CLI::Range(0, 300))
       ->capture_default_str();
   add_log_level(*command, o->log_level);

@@ -1,4 +1,4 @@
-// `berth webhook`: the admission webhook for API servers without MutatingAdmissionPolicy (scheduler/webhook.h).
+// `berth webhook`: the admission webhook for API servers without MutatingAdmissionPolicy (scheduler/serve/webhook.h).
 #pragma once
 
 #include <CLI/CLI.hpp>

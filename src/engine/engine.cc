@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "base/checked.h"
-#include "engine/core/empty_cluster.h"
-#include "engine/core/state.h"
-#include "engine/decide.h"
+#include "engine/decide/decide.h"
 #include "engine/explain/audit.h"
 #include "engine/explain/explain.h"
-#include "engine/preempt/cost.h"
+#include "engine/plan/plans.h"
+#include "engine/preempt/rights/cost.h"
+#include "engine/state/state.h"
 #include "model/bounds.h"
 
 namespace berth::engine {
@@ -24,6 +24,7 @@ struct Engine::Impl {
   }
 
   State state;
+  Plans plans;
 };
 
 Engine::Engine(EngineConfig config) : impl_(std::make_unique<Impl>(config)) {}
@@ -54,13 +55,13 @@ Status Engine::apply(const Event& event) {
   };
   BERTH_TRY(check_bounds(event));
   Status taken = std::visit(Visitor{s}, event);
-  if (taken && s.empty) s.empty->tell(s, event);
+  if (taken && impl_->plans.empty) impl_->plans.empty->tell(s, event);
   return taken;
 }
 
 std::vector<Decision> Engine::decide(TimeMs now) {
   impl_->state.now = std::max(impl_->state.now, std::min(now, kLastTime));
-  return Decider(impl_->state).run();
+  return Decider(impl_->state, impl_->plans).run();
 }
 
 TimeMs Engine::next_time() const {
@@ -70,7 +71,7 @@ TimeMs Engine::next_time() const {
 
 Result<Verdict> Engine::explain(std::string_view uid) const {
   BERTH_ASSIGN(const WorkloadId id, impl_->find(uid));
-  return engine::explain(impl_->state, id);
+  return engine::explain(impl_->state, impl_->plans.reservations, id);
 }
 
 Result<Verdict> Engine::verdict(std::string_view uid) const {

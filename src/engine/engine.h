@@ -1,5 +1,5 @@
-// The decision engine: events in, decisions out. One transaction answers who may run (quota, order, priority), where (nodes,
-// devices, topology), and who must yield (victims and places together).
+// The decision engine: events in, decisions out. One transaction decides which work may run (quota, order, priority), where (nodes,
+// devices, topology), and which victims make room (together with places).
 //
 // Contract
 //   - Deterministic: the same apply() and decide() calls in the same order give the same decisions, byte for byte, on every
@@ -24,144 +24,14 @@
 #include <string_view>
 #include <vector>
 
-#include "base/enums.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "engine/base/config.h"
+#include "engine/views.h"
 #include "model/decision.h"
 #include "model/event.h"
 
 namespace berth::engine {
-
-// When a queue may take from another that has more than its share (model/ordering.h: dominant-share): if afterwards it has no
-// more than the other keeps (final), if it has less than the other has now (initial), or the second for whom the first is not
-// enough. Kueue's preemptionStrategies.
-enum class FairStrategy : std::uint8_t { kFinalThenInitialShare, kFinalShare, kInitialShare };
-
-}  // namespace berth::engine
-template <>
-struct berth::EnumNames<berth::engine::FairStrategy> {
-  static constexpr std::array names{"final-then-initial"sv, "final"sv, "initial"sv};
-};
-
-namespace berth::engine {
-
-// What the tools (scheduler, simulate, plan) choose where nobody says otherwise.
-inline constexpr Placement kDefaultPlacement = Placement::kFragmentation;
-
-struct EngineConfig {
-  // Of queues that do not choose one; kDefault here is kDefaultPlacement. A decision log that does not name it means pack:
-  // this value stays.
-  Placement placement = Placement::kPack;
-  std::int64_t search_steps = 200'000;  // per workload and decide(): placements tried, victims looked at
-  bool ignore_uncovered = false;        // resources that a queue has no quota for: ignored, or not admitted
-  FairStrategy fair_strategy = FairStrategy::kFinalThenInitialShare;
-
-  template <class Self, class Visitor>
-  static void fields(Self& s, Visitor&& v) {
-    v("placement", s.placement);
-    v("search_steps", s.search_steps);
-    v("ignore_uncovered", s.ignore_uncovered);
-    v("fair_strategy", s.fair_strategy);
-  }
-  bool operator==(const EngineConfig&) const = default;
-};
-
-// Counters since the start. For metrics and coverage; they decide nothing.
-struct EngineStats {
-  std::int64_t events = 0;
-  std::int64_t decide_calls = 0;
-  std::int64_t attempts = 0;  // workloads looked at
-  std::int64_t starts = 0;    // workloads started (or grown)
-  std::int64_t slots_started = 0;
-  std::int64_t evictions = 0;  // workloads evicted
-  std::int64_t reclaims = 0;   // of these, across queues
-  std::int64_t holds = 0;
-  std::int64_t holds_released = 0;
-  std::int64_t searches_ended = 0;  // at the bound
-  std::int64_t victim_searches = 0;
-  std::int64_t empty_searches = 0;  // whether old work could start on an empty cluster
-  std::int64_t reservations = 0;    // plans of room for old work
-};
-
-// What is known of one slot.
-struct SlotView {
-  SlotState state = SlotState::kAbsent;
-  std::string_view node;  // "" where it has none
-};
-
-// Use of a queue, per flavor and resource.
-struct QuotaView {
-  std::string_view flavor;
-  std::string_view resource;
-  std::int64_t nominal = 0;
-  std::int64_t usage = 0;      // binding, running and releasing
-  std::int64_t available = 0;  // what the queue could take now
-};
-
-struct QueueView {
-  std::string_view name;
-  // Its dominant share of what its parent could lend, by weight, in thousandths, rounded up; 0: it does not borrow, or its
-  // parent does not share so. kInt64Max: its weight is 0.
-  std::int64_t share_milli = 0;
-  std::int64_t pending = 0;
-  std::int64_t started = 0;
-  bool leaf = true;  // it takes work itself
-  std::vector<QuotaView> quotas;
-};
-
-struct NodeView {
-  std::string_view name;
-  // Per resource: capacity, used now (with releasing), and promised (binding, running and held). Base units.
-  struct Amount {
-    std::string_view resource;
-    std::int64_t capacity = 0;
-    std::int64_t used = 0;
-    std::int64_t promised = 0;
-  };
-  std::vector<Amount> amounts;
-  // Per device: thousandths used now and promised.
-  struct Device {
-    std::string_view resource;
-    std::int64_t used = 0;
-    std::int64_t promised = 0;
-    bool healthy = true;
-  };
-  std::vector<Device> devices;
-  std::vector<std::string_view> counted;  // devices without numbers: their amounts say all
-};
-
-struct WorkloadView {
-  std::string_view uid;
-  std::string_view queue;
-  std::int64_t priority = 0;
-  TimeMs started = 0;              // 0 = not started
-  std::int64_t slots_running = 0;  // binding or running
-  std::int64_t slots_held = 0;
-  std::int64_t slots_releasing = 0;
-  std::int64_t slots_waiting = 0;
-  TimeMs created = 0;
-};
-
-// One that waits in the line of its queue.
-struct LineView {
-  std::string_view uid;
-  std::string_view lane;      // of its queue; "" where it has none
-  std::int64_t priority = 0;  // as it was given
-  bool holds = false;         // it has room that others leave, and starts when they have
-  bool grows = false;         // some of it runs already
-};
-
-using LaneUse = std::function<void(std::string_view lane, std::string_view resource, std::int64_t amount)>;
-
-// Idle devices, and what of them is of no use to the demand mix in force (place/fragments.h: the published amount).
-// Thousandths of devices.
-struct FragmentationView {
-  std::int64_t capacity = 0;
-  std::int64_t idle = 0;
-  std::int64_t fragments = 0;  // rounded to nearest
-  std::int64_t mix_epoch = 0;  // 0: no demand is known yet, nothing counts as a fragment
-  bool mix_given = false;
-};
 
 class Engine {
  public:
@@ -178,16 +48,16 @@ class Engine {
   std::vector<Decision> decide(TimeMs now);
 
   // The earliest time at which decide() could decide something although nothing has been applied since the last decide():
-  // who decides calls it again then. kEndOfTime: only an event can change anything. Later than the last decide(). O(1).
+  // the caller calls decide() again then. kEndOfTime: only an event can change anything. Later than the last decide(). O(1).
   TimeMs next_time() const;
 
-  // Why the workload is where it is, as things are now, with the nodes counted by what they lack (explain/explain.h). It decides
-  // nothing and leaves nothing behind. O(nodes x pod sets), and a bounded search where pod sets compete. NotFound error.
+  // Explains the state of the workload at present, with the nodes counted by what they lack (explain/explain.h). It decides nothing
+  // and changes nothing. O(nodes x pod sets), and a bounded search where pod sets compete. NotFound error.
   Result<Verdict> explain(std::string_view uid) const;
   // The same as its last attempt left it: O(1). For statuses of many workloads.
   Result<Verdict> verdict(std::string_view uid) const;
-  // Workloads of which this gives the same number wait for the same, and share one verdict and one explanation. None: it shares
-  // with no other. The number changes when the first of them leaves. O(1).
+  // Workloads with the same number wait for the same reason, and share one verdict and one explanation. None: it shares with no
+  // other. The number changes when the first of them leaves. O(1).
   std::optional<std::uint64_t> alike(std::string_view uid) const;
   // Grows with every event and decision: an explanation can differ from an earlier one only where this does, or time passed. O(1).
   std::uint64_t changes() const;
@@ -208,18 +78,18 @@ class Engine {
   std::vector<NodeView> nodes() const;
   std::vector<QueueView> queues() const;
   std::vector<WorkloadView> workloads() const;
-  // Calls f(lane, resource, base units) for what the lanes of a queue used of late, on average, each moment counting half of what it
-  // counted a half-life later, as of `at`, or the last decide() where that is later; 0 too. Nothing where they do not stand in line
-  // by that. NotFound: there is no such queue. O(lanes x resources x ticks that ended).
+  // Calls f(lane, resource, base units) for the recent use of the lanes of a queue: an average in which each moment counts half of
+  // what it counted a half-life later. As of `at`, or of the last decide() if that is later; zero amounts too. Nothing if the
+  // queue's line does not go by lanes. NotFound: there is no such queue. O(lanes x resources x ticks that ended).
   Status each_lane_use(std::string_view queue, TimeMs at, const LaneUse& f) const;
-  // Calls f for all that wait in a queue, until it is false: first whoever holds room, in the order in which they got it, then those
-  // in line, each behind who is tried before it. What blocks one, or lets another pass, is not asked: it is the order in which they
-  // stand, not in which they start. O(holders + (classes + called) log classes). NotFound: there is no such queue.
+  // Calls f for all waiting work of a queue, until f returns false: first work with a hold, in the order of the holds; then the
+  // line, in order. It is the order of the line, not of starts: blocking and passing are ignored. O(holders + (classes + called)
+  // log classes). NotFound: there is no such queue.
   Status each_in_line(std::string_view queue, const std::function<bool(const LineView&)>& f) const;
   Result<SlotView> slot(std::string_view uid, std::int64_t pod_set, std::int64_t index) const;
 
-  // Of live nodes as they are now, with what is releasing still in place. O(nodes that changed since the last call), or
-  // O(nodes) after a change of the mix.
+  // For live nodes at present, with releasing pods still in place. O(nodes that changed since the last call), or O(nodes) after a
+  // change of the mix.
   FragmentationView fragmentation() const;
 
   // Checks every account against a recount from the slots: an error names the first that is off. O(everything); for tests

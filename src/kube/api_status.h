@@ -1,4 +1,4 @@
-// What the API server says when it refuses: metav1.Status, and how HTTP answers sort into outcomes.
+// Refusals of the API server: metav1.Status, and the outcomes of HTTP answers.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ bool parse_api_status(std::string_view body, ApiStatus& out);
 
 enum class Outcome : std::uint8_t {
   kOk,
-  kConflict,     // 409: somebody was first, or a precondition (uid, resourceVersion) did not hold
+  kConflict,     // 409: another client was first, or a precondition (uid, resourceVersion) did not hold
   kNotFound,     // 404
   kGone,         // 410
   kForbidden,    // 401, 403

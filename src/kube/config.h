@@ -1,4 +1,4 @@
-// Where an API server is and how to prove who we are: from a kubeconfig file or from inside a cluster.
+// The address of an API server and the credentials for it: from a kubeconfig file or from inside a cluster.
 //
 // The kubeconfig is read with file, line and field in every error; unknown fields are ignored, as kubectl does. Relative
 // paths in it are relative to its own folder. Supported of a user: client-certificate(-data), client-key(-data),
@@ -58,7 +58,7 @@ Result<ClusterConfig> parse_kubeconfig(std::string text, const std::string& path
 // The identity that Kubernetes gives to a pod: KUBERNETES_SERVICE_HOST and _PORT, token, ca.crt, namespace below `folder`.
 Result<ClusterConfig> in_cluster_config(
     const std::string& folder = "/var/run/secrets/kubernetes.io/serviceaccount");
-// What kubectl would do: `path` if given, else $KUBECONFIG (one file), else ~/.kube/config, else in-cluster.
+// As kubectl does: `path` if given, else $KUBECONFIG (one file), else ~/.kube/config, else in-cluster.
 Result<ClusterConfig> find_config(const std::string& path = {}, const std::string& context = {});
 
 }  // namespace berth::kube

@@ -48,7 +48,7 @@ class CurlHandles {
   CurlHandle take(const std::shared_ptr<const Identity>& identity);
   void give_back(CurlHandle handle) { idle_.push_back(std::move(handle)); }
   std::shared_ptr<const HeaderList> headers(const Request& request, const Identity& identity);
-  // What stands before the path of every request.
+  // The prefix of the path of every request.
   const std::string& base() const { return base_; }
 
  private:

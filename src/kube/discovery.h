@@ -48,7 +48,7 @@ class Discovery {
 
   bool serves(std::string_view group, std::string_view version, std::string_view resource) const;
   std::string version_of(std::string_view group, std::string_view resource) const;
-  // What was read last; never null.
+  // The last result; never null.
   std::shared_ptr<const ServedKinds> served() const;
 
  private:

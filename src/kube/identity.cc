@@ -153,7 +153,7 @@ class Source final : public IdentitySource {
           current_ = std::make_shared<Identity>(std::move(loaded->identity));
         }
       } else {
-        // What we have goes on being used: the next refresh may succeed, and the server decides meanwhile.
+        // The old credentials stay in use: the next refresh may succeed, and the server decides meanwhile.
         problem_ = loaded.error().str();
       }
       lock.unlock();

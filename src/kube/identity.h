@@ -1,4 +1,5 @@
-// Who we are to an API server: a bearer token, a client certificate, and the authorities that we trust; kept fresh.
+// The identity of this client to an API server: a bearer token, a client certificate, and the authorities that we trust; kept
+// fresh.
 //
 // Files are read again every minute and exec plugins run again shortly before their credential ends, both on a thread of
 // their own (only where something can change), and at once when the server answers 401. Each change has a new
@@ -49,7 +50,7 @@ class IdentitySource {
   // Called on the source's thread after each asked-for refresh and each change. Set once, before the first refresh();
   // empty to detach, after which no call is running any more.
   virtual void on_refresh(std::function<void()> callback) = 0;
-  // What went wrong in the last background refresh; empty when all is well.
+  // The error of the last background refresh; empty if there was none.
   virtual std::string last_problem() const = 0;
 };
 

@@ -155,7 +155,7 @@ void IoLoop::run() {
     ended_ = true;
     left.swap(posted_);
   }
-  // Whoever waits in run_sync() must be let go, so what was posted before the end still runs.
+  // Callers that wait in run_sync() must be released, so tasks posted before the end still run.
   for (Task& task : left) task();
   timers_.clear();
   at_end_();

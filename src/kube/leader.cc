@@ -32,7 +32,7 @@ struct Record {
   std::string acquire_time;
   std::string renew_time;
 
-  // Whether somebody has touched it; the stamps are compared as texts only.
+  // Whether it has changed; the stamps are compared as texts only.
   bool same(const Record& other) const {
     return holder == other.holder && duration_s == other.duration_s && transitions == other.transitions &&
            acquire_time == other.acquire_time && renew_time == other.renew_time;
@@ -138,7 +138,7 @@ struct LeaderElector::Impl : std::enable_shared_from_this<LeaderElector::Impl> {
     });
   }
 
-  // One round: renew what we hold, or look who holds it and take it if its time is over.
+  // One round: renew our lease, or read its holder and take it if its time is over.
   void attempt() {
     if (leading && record.has_value()) return put(true);
     get();
@@ -192,7 +192,7 @@ struct LeaderElector::Impl : std::enable_shared_from_this<LeaderElector::Impl> {
         lease_body(record->metadata, options.identity, options.lease_duration / kSecond, acquired,
                    transitions),
         request_timeout(), [this, start, renewing](Response&& response) {
-          // Somebody else wrote the object: look what it is now before anything else.
+          // Another client wrote the object: read it before anything else.
           if (renewing && response.status == 409) return get();
           written("PUT", start, std::move(response));
         });

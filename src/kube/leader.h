@@ -1,15 +1,15 @@
 // Leadership by a Lease (coordination.k8s.io/v1): at most one of several replicas leads at a time.
 //
-// A candidate takes the lease when nobody has renewed it for the duration that its holder wrote, judged only by our own
-// clock from when we last saw it change; stamps of other machines are never compared. A leader renews every
-// retry_period and leads until its last successful renewal, counted from before that request was sent, plus renew_deadline,
-// on a clock that goes on while the machine sleeps or the process is stopped (CLOCK_BOOTTIME).
+// A candidate takes the lease when it was not renewed for the duration that its holder wrote. Only our own clock counts, from the
+// last change that we saw; stamps of other machines are never compared. A leader renews every retry_period and leads until its last
+// successful renewal, counted from before that request was sent, plus renew_deadline, on a clock that goes on while the machine
+// sleeps or the process is stopped (CLOCK_BOOTTIME).
 //
 // Each time of leading has a term number, counted up from 1. Work decided in one term carries its number and is fenced by
 // holds(term) right before it is written: false once the time is over, however the process spent it.
 //
 // Callbacks run on the I/O thread: started(term), then stopped(term) exactly once per started. A lost leader stays a
-// candidate until it is destroyed; whoever prefers to exit does so in stopped().
+// candidate until it is destroyed; a process that prefers to exit does so in stopped().
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,7 @@ struct LeaderOptions {
   std::uint64_t seed = 1;
   std::function<void(std::uint64_t term)> started;
   std::function<void(std::uint64_t term)> stopped;
-  std::function<void(const std::string& holder)> observed;  // another holder (or nobody: empty) was seen
+  std::function<void(const std::string& holder)> observed;  // another holder (or none: empty) was seen
 };
 
 // "<host name>_<random>"

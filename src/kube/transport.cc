@@ -428,7 +428,7 @@ void CurlTransport::finish(const TransferPtr& transfer, CURLcode code) {
     } else {
       response.error = transfer->error[0] != '\0' ? transfer->error.data() : curl_easy_strerror(code);
     }
-    // What broke off is no answer, except the refusal of a stream, whose status says enough.
+    // A broken transfer is no answer, except the refusal of a stream, whose status says enough.
     if (transfer->stream == nullptr || response.ok()) response.status = 0;
   }
   release(transfer);

@@ -70,7 +70,7 @@ struct Response {
 
 using ResponseHandler = std::function<void(Response&&)>;
 
-// What the reader of a stream wants next.
+// The next wish of a stream's reader.
 enum class Flow : std::uint8_t {
   kMore,
   kPause,  // hold this very chunk back and offer it again some milliseconds later (TCP pushes back meanwhile)

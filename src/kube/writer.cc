@@ -92,7 +92,7 @@ struct Writer::Impl : std::enable_shared_from_this<Writer::Impl> {
 
   void end_as(const PendingPtr& pending, Outcome outcome, const char* reason, std::string message) {
     WriteResult result;
-    // What an earlier attempt may have done is not undone by a later failure.
+    // A later failure does not undo the possible effect of an earlier attempt.
     result.outcome = pending->maybe_done ? Outcome::kUnknown : outcome;
     result.reason = reason;
     result.message = std::move(message);

@@ -32,7 +32,7 @@ std::string node_text(const Reason& r) {
     case ReasonCode::kNodeDevice:
       return fmt::format("{} {} free {}", nodes, one ? "lacks" : "lack", r.subject);
     case ReasonCode::kNodeHeld:
-      return fmt::format("{} {} held for other work", nodes, one ? "is" : "are");
+      return fmt::format("{} {} room that is held for other workloads", nodes, one ? "has" : "have");
     case ReasonCode::kNodeRoom:
       return fmt::format("{} {} room for {} and then {} {}", nodes, one ? "has" : "have", r.have,
                          one ? "lacks" : "lack", r.subject);
@@ -52,14 +52,14 @@ std::string children_text(const Reason& r) {
 
 std::string enough_text(const Reason& r) {
   if (r.subject.empty())
-    return fmt::format("room for {} more would be enough", plural(r.need, "pod", "pods"));
+    return fmt::format("room for {} would be enough", plural(r.need, "more pod", "more pods"));
   return fmt::format("{} more {} of quota{} would be enough", format_amount(r.subject, r.need), r.subject,
                      r.detail.empty() ? "" : fmt::format(" in flavor {}", r.detail));
 }
 
 std::string size_text(const Reason& r) {
-  return fmt::format("asks for {} {} on a node, the largest has {}", format_amount(r.subject, r.need),
-                     r.subject, format_amount(r.subject, r.have));
+  return fmt::format("asks for {} {} on one node, but the largest node has {}",
+                     format_amount(r.subject, r.need), r.subject, format_amount(r.subject, r.have));
 }
 
 // The reason that stands for the whole tree: the first that says what is short.
@@ -77,11 +77,12 @@ const Reason& leading(const Reason& r) {
 std::string quota_text(const Reason& r) {
   const std::string flavor = r.detail.empty() ? "" : fmt::format(" in flavor {}", r.detail);
   if (r.code == ReasonCode::kQuotaMax) {
-    return fmt::format("asks for {} {}{}, more than its queue can ever have ({})",
-                       format_amount(r.subject, r.need), r.subject, flavor, format_amount(r.subject, r.have));
+    return fmt::format(
+        "asks for {} {}{}, more than its queue can ever have ({}): ask for less or raise the quota",
+        format_amount(r.subject, r.need), r.subject, flavor, format_amount(r.subject, r.have));
   }
   const std::string over =
-      r.have < 0 ? fmt::format(", {} more than that in use", format_amount(r.subject, -r.have)) : "";
+      r.have < 0 ? fmt::format(" (overdrawn by {})", format_amount(r.subject, -r.have)) : "";
   return fmt::format("needs {} {}{}, quota left for it: {}{}", format_amount(r.subject, r.need), r.subject,
                      flavor, format_amount(r.subject, std::max<std::int64_t>(0, r.have)), over);
 }
@@ -101,40 +102,41 @@ std::string to_text(const Reason& r) {
     case ReasonCode::kUnsupported:
       return fmt::format("not supported by this version of Berth: {}", r.detail);
     case ReasonCode::kInactive:
-      return "held back by its owner (suspended or inactive)";
+      return "suspended or inactive: it waits until its owner resumes it";
     case ReasonCode::kIncompleteGang:
       return fmt::format("waiting for pods: {} of the gang's {} exist{}", r.have, r.need,
                          r.subject.empty() ? "" : fmt::format(" in {}", r.subject));
     case ReasonCode::kSearchBudget:
-      return "the search ended at its bound; Berth tries again when something changes";
+      return "the search reached its step limit; Berth tries again when something changes";
     case ReasonCode::kQueueMissing:
-      return fmt::format("queue {} does not exist", r.subject);
+      return fmt::format("queue {} does not exist: create it or correct the name", r.subject);
     case ReasonCode::kQueueDisabled:
       return fmt::format("queue {} is misconfigured: {}", r.subject, r.detail);
     case ReasonCode::kQueueStopped:
-      return fmt::format("queue {} is stopped", r.subject);
+      return fmt::format("queue {} is stopped: its workloads wait until it is resumed", r.subject);
     case ReasonCode::kBehindHead:
-      return fmt::format("behind {} at the head of a strict queue", r.subject);
+      return fmt::format("waits behind {}, the first workload of its strict queue", r.subject);
     case ReasonCode::kQuota:
     case ReasonCode::kQuotaMax:
       return quota_text(r);
     case ReasonCode::kQuotaKept:
-      return fmt::format("quota is kept for {}, which waits at the head of the strict queue {}", r.subject,
+      return fmt::format("quota is reserved for {}, which waits first in the strict queue {}", r.subject,
                          r.detail);
     case ReasonCode::kReserved:
-      return fmt::format("room is reserved for {}, which has waited for the age limit{}", r.subject,
+      return fmt::format("room is reserved for {}, which has waited longer than the age limit{}", r.subject,
                          r.detail.empty() ? "" : fmt::format(" of queue {}", r.detail));
     case ReasonCode::kQuotaUncovered:
-      return fmt::format("the queue has no quota for {}", r.subject);
+      return fmt::format("the queue has no quota for {}: add it to the queue, or remove the request",
+                         r.subject);
     case ReasonCode::kLaneLimit:
-      return fmt::format("needs {} {}, and {} may have {} more in this queue",
+      return fmt::format("needs {} {}, but {} may use only {} more in this queue (limit per user)",
                          format_amount(r.detail, r.need), r.detail,
                          r.subject.empty() ? "its user" : r.subject,
                          format_amount(r.detail, std::max<std::int64_t>(0, r.have)));
     case ReasonCode::kNodes:
-      return with_below(fmt::format("{}{} need{} a place, room for {}", plural(r.need, "pod", "pods"),
+      return with_below(fmt::format("{}{} {}, there is room for {}", plural(r.need, "pod", "pods"),
                                     r.subject.empty() ? "" : fmt::format(" ({})", r.subject),
-                                    r.need == 1 ? "s" : "", r.have));
+                                    r.need == 1 ? "needs a node" : "need nodes", r.have));
     case ReasonCode::kTopology:
       if (!r.detail.empty())
         return fmt::format("{} must share one {}: {}", plural(r.need, "pod", "pods"), r.subject, r.detail);
@@ -144,8 +146,7 @@ std::string to_text(const Reason& r) {
       return below.empty() ? fmt::format("the best is {}", r.subject)
                            : fmt::format("in {}, {}", r.subject, below);
     case ReasonCode::kTogether:
-      return fmt::format("each pod set fits alone, and not all of them together; beside the others, {}",
-                         below);
+      return fmt::format("each pod set fits alone, but not all of them together: {}", below);
     case ReasonCode::kNodeSize:
       return size_text(r);
     case ReasonCode::kEnough:
@@ -162,7 +163,8 @@ std::string to_text(const Reason& r) {
     case ReasonCode::kNoVictims:
       return fmt::format("preemption does not help ({})", r.detail);
     case ReasonCode::kWaitingForRoom:
-      return fmt::format("has its places and waits for {} to end there", plural(r.need, "pod", "pods"));
+      return fmt::format("has its nodes; {} {} when the pods that are ending there are gone",
+                         plural(r.need, "pod", "pods"), r.need == 1 ? "starts" : "start");
     case ReasonCode::kPreempted:
       return fmt::format("preempted by {}, which ranks higher", r.subject);
     case ReasonCode::kReclaimed:
@@ -170,7 +172,7 @@ std::string to_text(const Reason& r) {
     case ReasonCode::kReclaimedWhileBorrowing:
       return fmt::format("ran on borrowed quota; {}, which ranks higher, borrows it now", r.subject);
     case ReasonCode::kReclaimedFairly:
-      return fmt::format("its queue had more than its share; {} gets the room", r.subject);
+      return fmt::format("its queue used more than its fair share; {} gets the quota", r.subject);
     case ReasonCode::kWithdrawn:
       return fmt::format("withdrawn: {}", r.detail);
     case ReasonCode::kDrained:
@@ -192,7 +194,7 @@ std::string to_text(const Reason& r) {
 std::string brief(const Reason& reason) {
   Reason r = leading(reason);
   if (r.code == ReasonCode::kTogether && !r.children.empty()) {
-    return fmt::format("each pod set fits alone, not all together: {}", brief(r.children.front()));
+    return fmt::format("each pod set fits alone, but not all together: {}", brief(r.children.front()));
   }
   std::vector<Reason> below = std::exchange(r.children, {});
   if (r.code != ReasonCode::kNodes || below.empty()) return to_text(r);

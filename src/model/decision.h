@@ -1,5 +1,5 @@
-// What the engine answers: decisions, verdicts, and the reasons of both. A reason is a tree of the same data
-// wherever it is shown: plan, explain, condition, log and metric.
+// The output of the engine: decisions, verdicts, and the reasons of both. A reason is a tree of the same data wherever it is shown:
+// plan, explain, condition, log and metric.
 #pragma once
 
 #include <array>
@@ -16,24 +16,24 @@ namespace berth {
 enum class ReasonCode : std::uint8_t {
   kNone,
   // about the workload itself
-  kInvalid,         // detail says what is wrong with it
+  kInvalid,         // detail = the error
   kUnsupported,     // a constraint that Berth does not honour: detail
-  kInactive,        // held back by its owner
+  kInactive,        // suspended or inactive, by its owner
   kIncompleteGang,  // have of need pods exist in pod set `subject`
   kSearchBudget,    // the search ended at its bound: this does not say that it is impossible
   // about queues and quota
   kQueueMissing,   // subject = queue
-  kQueueDisabled,  // subject = queue, detail = what is wrong
+  kQueueDisabled,  // subject = queue, detail = the error
   kQueueStopped,   // subject = queue
   kBehindHead,     // subject = the workload at the head of a strict queue
   kQuota,  // subject = resource, detail = flavor, need and have in base units; have < 0: so much too much is in use
   kQuotaMax,   // the same, but more than the queue can ever have
-  kQuotaKept,  // some is kept for `subject`, which waits at the head of the strict queue `detail`
+  kQuotaKept,  // some is reserved for `subject`, which waits at the head of the strict queue `detail`
   kReserved,  // some room is reserved for `subject`, which has waited for the age limit of its queue `detail`
   kQuotaUncovered,  // subject = resource that the queue does not have
   kLaneLimit,  // its lane `subject` may have no more in this queue: detail = resource, need and have in base units
   // about nodes
-  // Pods need `need` places, and there is room for `have`; children count the nodes by what they lack. Of several pod sets:
+  // Pods need `need` places, and there is room for `have`; children count the nodes by what they lack. With several pod sets:
   // detail = the number of the set, subject = its name and what each of its pods asks for.
   kNodes,
   // No domain of level `subject` has room for `need` pods; have = the room of the best one. Or detail = what is wrong.
@@ -146,7 +146,7 @@ struct Reason {
 //   "8 of 8 pods need a node, room for 6: 94 nodes lack nvidia.com/gpu, 6 nodes have an untolerated taint
 //   pool=infra".
 std::string to_text(const Reason& reason);
-// The one thing that says most, for a line of a table: "8 pods need a place, room for 6: 94 nodes lack free nvidia.com/gpu".
+// The one thing that says most, for a line of a table: "8 pods need nodes, there is room for 6: 94 nodes lack free nvidia.com/gpu".
 std::string brief(const Reason& reason);
 
 // Where one slot goes. Devices are indices into the node's devices, pools in their order.
@@ -183,22 +183,18 @@ struct FlavorChoice {
 enum class DecisionKind : std::uint8_t {
   kStart,        // bind these slots to these nodes
   kEvict,        // end these slots; their room belongs to `beneficiary`
-  kMove,         // evict and start elsewhere, with a hold in between
   kHold,         // these slots' places are kept until the room is free
   kReleaseHold,  // the hold ends without a start; reason says why
-  kProvision,    // buy these nodes
-  kReject,       // this can never run
 };
 template <>
 struct EnumNames<DecisionKind> {
-  static constexpr std::array names{"start"sv,        "evict"sv,     "move"sv,  "hold"sv,
-                                    "release-hold"sv, "provision"sv, "reject"sv};
+  static constexpr std::array names{"start"sv, "evict"sv, "hold"sv, "release-hold"sv};
 };
 
 struct Decision {
   DecisionKind kind = DecisionKind::kStart;
   std::string workload;     // uid
-  std::string beneficiary;  // evict: whom the room is for
+  std::string beneficiary;  // evict: the workload that gets the room
   std::vector<SlotPlacement> slots;
   std::vector<FlavorChoice> flavors;
   std::int64_t cost = 0;  // evict: the victim's cost at this time
@@ -218,17 +214,15 @@ struct Decision {
 };
 
 enum class VerdictKind : std::uint8_t {
-  kPlaced,         // every slot that may start has a node
-  kPlacedPlanned,  // on nodes that do not exist yet
-  kQuotaOnly,      // quota is there, nodes are not known
-  kHeld,           // it has its places and waits for them to become free
-  kBlocked,        // waits; the reason says for what
-  kRefused,        // can never run as it is
+  kPlaced,     // every slot that may start has a node
+  kQuotaOnly,  // quota is there, nodes are not known
+  kHeld,       // it has its places and waits for them to become free
+  kBlocked,    // waits; the reason says for what
+  kRefused,    // can never run as it is
 };
 template <>
 struct EnumNames<VerdictKind> {
-  static constexpr std::array names{"placed"sv, "placed-planned"sv, "quota-only"sv,
-                                    "held"sv,   "blocked"sv,        "refused"sv};
+  static constexpr std::array names{"placed"sv, "quota-only"sv, "held"sv, "blocked"sv, "refused"sv};
 };
 
 struct Verdict {
@@ -243,21 +237,12 @@ struct Verdict {
   bool operator==(const Verdict&) const = default;
 };
 
-// Room that is kept for somebody: the only thing, besides expected ends, that the time ledger knows.
-enum class HoldStrength : std::uint8_t { kHard, kUsableByPreemptible };
-template <>
-struct EnumNames<HoldStrength> {
-  static constexpr std::array names{"hard"sv, "usable-by-preemptible"sv};
-};
-
+// Room that is kept for a workload until it starts.
 struct Hold {
   std::string holder;  // uid of a workload
   std::vector<SlotPlacement> slots;
   TimeMs from = 0;
-  TimeMs to = kEndOfTime;
-  HoldStrength strength = HoldStrength::kHard;
   Reason cause;
-  std::optional<TimeMs> expiry;
 
   bool operator==(const Hold&) const = default;
 };

@@ -1,5 +1,5 @@
-// What happens to the engine: everything that it knows comes in as one of these, in order. The decision log
-// is the sequence of events and of decide() calls (observe/decision_log.h).
+// Events: the only input of the engine, in order. The decision log is the sequence of events and of decide() calls
+// (observe/decision_log.h).
 #pragma once
 
 #include <array>
@@ -112,8 +112,8 @@ struct ForeignPodRemove {
     v("uid", s.uid);
   }
 };
-// A new workload, or a revision of a known one. Of a workload that has started, priority, flags and counts
-// may change; slots keep their index.
+// A new workload, or a revision of a known one. Priority, flags and counts of a started workload may change; slots keep their
+// index.
 struct WorkloadUpsert {
   static constexpr std::string_view kName = "workload";
   Workload workload;
@@ -131,9 +131,9 @@ struct WorkloadRemove {
     v("uid", s.uid);
   }
 };
-// What was seen of a slot. `node` matters for binding and running: a slot seen on a node that Berth did not
-// choose is charged there, whatever it does to the limits (outside facts are never refused). `devices`, where they are known
-// (after a restart), are charged as they are told; empty, or not what such a slot can have there: the engine chooses.
+// The observed state of a slot. `node` matters for binding and running: a slot seen on a node that Berth did not choose is charged
+// there, whatever it does to the limits (outside facts are never refused). `devices`, where they are known (after a restart), are
+// charged as they are told; empty, or not what such a slot can have there: the engine chooses.
 struct SlotUpdate {
   static constexpr std::string_view kName = "slot";
   std::string workload;
@@ -142,10 +142,10 @@ struct SlotUpdate {
   SlotState state = SlotState::kWaiting;
   std::string node;
   std::vector<std::int64_t> devices;  // as in SlotPlacement
-  // Which flavor each resource was charged to, where somebody wrote it down (Kueue's admission); empty: what the node says.
+  // The flavor that each resource was charged to, if that is recorded (Kueue's admission); empty: the node decides.
   std::vector<ChosenFlavor> flavors;
-  // Binding and running, of a slot that was neither: when it got its place. 0: nobody knows, and it is the last decide(), or the next
-  // where there was none; as is a time after the next decide(). The start of its workload is the earliest of its slots'.
+  // Binding and running, of a slot that was neither: when it got its place. 0: unknown, which means the last decide(), or the next
+  // if there was none; so does a time after the next decide(). The start of its workload is the earliest of its slots'.
   TimeMs since = 0;
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
@@ -172,8 +172,8 @@ struct Withdraw {
   }
 };
 
-// The demand mix that placement measures free room against, in place of what the engine has seen arrive. An
-// empty one ends that. In force from the next decide() on.
+// The demand mix for placement, instead of the arrivals that the engine has seen. An empty one ends that. In force from the next
+// decide() on.
 struct DemandMixUpdate {
   static constexpr std::string_view kName = "demand-mix";
   DemandMix mix;

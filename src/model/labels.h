@@ -1,5 +1,5 @@
 // Labels, selectors, taints and tolerations, with the meaning that Kubernetes gives them
-// (shared vocabulary of nodes, flavors and pods; semantics: research/kubernetes.md 2, items 3 to 6).
+// (shared vocabulary of nodes, flavors and pods).
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // The demand mix: what kinds of pods are expected, and how often. Placement that keeps room for what comes
-// (engine/place/fragments.h) measures free room against it.
+// (engine/nodes/fragments.h) measures free room against it.
 #pragma once
 
 #include <cstdint>

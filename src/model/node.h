@@ -14,22 +14,6 @@
 
 namespace berth {
 
-// One way to cut a device: which profile, and at which positions an instance may start. The catalogue of a
-// pool is empty where devices are whole or shared by thousandths.
-struct PartitionProfile {
-  std::string name;
-  std::int64_t slices = 1;
-  std::vector<std::int64_t> starts;
-
-  template <class Self, class Visitor>
-  static void fields(Self& s, Visitor&& v) {
-    v("name", s.name);
-    v("slices", s.slices);
-    v("starts", s.starts);
-  }
-  bool operator==(const PartitionProfile&) const = default;
-};
-
 // Equal devices of one node. At most 64 of a node have numbers: where there are more, the largest pools are only counted, so that no
 // part of one of their devices can be given, and no slot is told which it has.
 struct DevicePool {
@@ -37,7 +21,6 @@ struct DevicePool {
   std::int64_t count = 0;
   std::string model;
   std::vector<std::int64_t> unhealthy;  // indices of devices that take no work
-  std::vector<PartitionProfile> partitions;
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
@@ -45,15 +28,12 @@ struct DevicePool {
     v("count", s.count);
     v("model", s.model);
     v("unhealthy", s.unhealthy);
-    v("partitions", s.partitions);
   }
   bool operator==(const DevicePool&) const = default;
 };
 
-// A node. `cluster` is the widest topology level: ids belong to a cluster, and writers route by it ("" = the
-// only one). A planned node does not exist yet: `available_at` says when it is expected.
+// A node. One engine decides for one cluster, so names are enough (docs/contributors/architecture.md, "Several clusters").
 struct Node {
-  std::string cluster;
   std::string name;
   Labels labels;
   std::vector<Taint> taints;
@@ -61,11 +41,9 @@ struct Node {
   ResourceList allocatable;  // without the devices of the pools
   std::vector<DevicePool> devices;
   std::optional<std::int64_t> rank;  // lower wins where scores are equal; absent = order of arrival
-  std::optional<TimeMs> available_at;
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
-    v("cluster", s.cluster);
     v("name", s.name);
     v("labels", s.labels);
     v("taints", s.taints);
@@ -73,7 +51,6 @@ struct Node {
     v("allocatable", s.allocatable);
     v("devices", s.devices);
     v("rank", s.rank);
-    v("available_at", s.available_at);
   }
   bool operator==(const Node&) const = default;
 };
@@ -128,31 +105,6 @@ struct ForeignPod {
     v("devices", s.devices);
   }
   bool operator==(const ForeignPod&) const = default;
-};
-
-// Nodes that can be bought: the shape, how many at most, what they cost, when they come.
-struct NodePoolTemplate {
-  std::string name;
-  Node shape;
-  std::int64_t most = 0;
-  std::int64_t price = 0;  // per node and hour, in thousandths of a unit of money
-  DurationMs lead_time = 0;
-  bool all_or_nothing = false;
-  std::optional<TimeMs> not_before;  // back-off after a failure
-  std::string topology_promise;      // label key whose value all nodes of one purchase share
-
-  template <class Self, class Visitor>
-  static void fields(Self& s, Visitor&& v) {
-    v("name", s.name);
-    v("shape", s.shape);
-    v("most", s.most);
-    v("price", s.price);
-    v("lead_time", s.lead_time);
-    v("all_or_nothing", s.all_or_nothing);
-    v("not_before", s.not_before);
-    v("topology_promise", s.topology_promise);
-  }
-  bool operator==(const NodePoolTemplate&) const = default;
 };
 
 }  // namespace berth

@@ -1,5 +1,5 @@
-// Who goes first: the order of the workloads of a queue, and the order of queues among their siblings. What each is for and
-// when to choose it: docs/policies.md. The decisions: engine/order/ and engine/quota/fairness.h.
+// The order of the workloads of a queue, and the order of queues among their siblings. When to choose which: docs/policies.md. The
+// decisions: engine/order/ and engine/quota/fairness.h.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace berth {
 
-// By what the workloads of a queue stand in line; ties by creation, then arrival.
+// The order of the workloads of a queue; ties by creation, then arrival.
 //   creation         first in, first out
 //   duration         shortest expected run time first (SJF); unknown ones after all known ones
 //   remaining        shortest expected rest first (SRTF): the expected run time less what is done and kept
@@ -39,11 +39,11 @@ struct Ordering {
   OrderBy by = OrderBy::kCreation;
   bool priority_first = true;  // false: `by` ranks before priority
   Tiers tiers = Tiers::kNone;
-  // Who has waited so long goes before all others of the same priority (of the queue, where priority is not first), and
-  // has room reserved for it until it starts. 0: never. Absent: never by creation, else three days.
+  // Work that has waited this long goes before all others of the same priority (of the queue, where priority is not first), and
+  // room is reserved for it until it starts. 0: never. Absent: never by creation, else three days.
   std::optional<DurationMs> age_limit;
-  // Of attained and attained-levels: the width of a step and of the first level, in device-milliseconds; each further
-  // level ends at `attained_ratio` times the end of the one before.
+  // For attained and attained-levels: the width of a step and of the first level, in device-milliseconds; each further level ends
+  // at `attained_ratio` times the end of the one before.
   std::int64_t attained_first = kHour;
   std::int64_t attained_ratio = 8;
   std::int64_t attained_levels = 4;
@@ -66,7 +66,7 @@ struct Ordering {
   bool operator==(const Ordering&) const = default;
 };
 
-// How the children of a queue stand in line. Whoever stays within its own quota always goes before who would borrow.
+// The order of the children of a queue. Work that stays within its own quota always goes before work that would borrow.
 //   priority          by the priority and creation of their first workloads, as if they were one queue
 //   dominant-share    least dominant share of use above the guarantee, by weight (Kueue's fair sharing)
 //   guaranteed-share  least part of the guarantee used; beyond the guarantees, as dominant-share

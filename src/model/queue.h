@@ -16,10 +16,10 @@
 
 namespace berth {
 
-// The most of one resource that any quota or limit may say, base units. Sums of them saturate.
+// The largest amount of any quota or limit, base units. Sums of them saturate.
 inline constexpr std::int64_t kMostQuota = std::int64_t{1} << 60;
 
-// What a queue may use of one resource in one flavor, base units, 0 to kMostQuota. No limit where absent.
+// The quota of a queue for one resource in one flavor, base units, 0 to kMostQuota. An absent limit is no limit.
 struct Quota {
   std::string flavor;
   std::string resource;
@@ -52,7 +52,7 @@ struct ChosenFlavor {
 };
 
 // Resources that get one flavor together; flavors in the order in which they are tried. A resource may stand in several groups:
-// see engine/core/choices.cc for which of them a pod set uses.
+// engine/state/choices.cc chooses the one that a pod set uses.
 struct ResourceGroup {
   std::vector<std::string> resources;
   std::vector<std::string> flavors;
@@ -65,15 +65,15 @@ struct ResourceGroup {
   bool operator==(const ResourceGroup&) const = default;
 };
 
-// kStrict: the first workload of the queue blocks the ones behind it. kBestEffort: whatever fits goes.
+// kStrict: the first workload of the queue blocks the ones behind it. kBestEffort: every workload that fits starts.
 enum class QueueOrder : std::uint8_t { kBestEffort, kStrict };
 template <>
 struct EnumNames<QueueOrder> {
   static constexpr std::array names{"best-effort"sv, "strict"sv};
 };
 
-// Whom a workload of this queue may preempt in its own queue. kLaterInOrder: who stands behind it in the order of the queue
-// (Ordering) by more than the change destroys (engine/order/standing.h).
+// The workloads of its own queue that a workload may preempt. kLaterInOrder: those behind it in the order of the queue (Ordering),
+// by more than the preemption destroys (engine/preempt/rights/standing.h).
 enum class WithinQueue : std::uint8_t { kNever, kLowerPriority, kLowerOrNewerEqual, kLaterInOrder };
 template <>
 struct EnumNames<WithinQueue> {
@@ -81,24 +81,24 @@ struct EnumNames<WithinQueue> {
                                     "later-in-order"sv};
 };
 
-// Whom it may reclaim from, among workloads of other queues of the tree that run on borrowed quota.
+// The workloads of other queues of the tree, running on borrowed quota, from which a workload may reclaim.
 enum class Reclaim : std::uint8_t { kNever, kLowerPriority, kAny };
 template <>
 struct EnumNames<Reclaim> {
   static constexpr std::array names{"never"sv, "lower-priority"sv, "any"sv};
 };
 
-// Whether it may end work of other queues although it then runs on borrowed quota itself: never, or work of lower priority
-// (Kueue's borrowWithinCohort; queues that share by their shares do not look at it).
+// Whether a workload may preempt work of other queues while it borrows itself: never, or work of lower priority. Kueue's
+// borrowWithinCohort; queues that share by dominant shares ignore it.
 enum class BorrowWithin : std::uint8_t { kNever, kLowerPriority };
 template <>
 struct EnumNames<BorrowWithin> {
   static constexpr std::array names{"never"sv, "lower-priority"sv};
 };
 
-// Which of those who may yield do: the order in which a workload of this queue takes them. Whoever it can do without is
-// given back, in the opposite order.
-//   cost                   the lowest priority; of equal priority the set that costs least (engine/preempt/cost.h)
+// The order in which a workload of this queue takes possible victims. Victims that are not needed are given back, in the opposite
+// order.
+//   cost                   the lowest priority; of equal priority the set that costs least (engine/preempt/rights/cost.h)
 //   youngest-first         the latest start, whatever its priority and cost
 //   lowest-priority-first  the lowest priority; of equal priority the latest start, whatever it costs
 //   latest-in-order        the lowest priority; of equal priority the last in the order of its queue (Ordering)
@@ -114,15 +114,15 @@ struct PreemptionPolicy {
   Reclaim reclaim = Reclaim::kNever;
   BorrowWithin borrow_within = BorrowWithin::kNever;
   std::optional<std::int64_t>
-      borrow_threshold;  // of borrow_within: the highest priority that may be ended so
+      borrow_threshold;  // for borrow_within: the highest priority that may be evicted
   VictimOrder victims = VictimOrder::kCost;
-  // Work of this queue yields to nobody before it has run so long (Workload::minimum_runtime, where given, instead).
+  // Work of this queue is not evicted before it has run this long (Workload::minimum_runtime overrides it).
   DurationMs minimum_runtime = 0;
   // Against work of other queues, instead of minimum_runtime.
   std::optional<DurationMs> minimum_runtime_across;
-  // Work of this queue may take work that has not run its minimum.
+  // Work of this queue may evict work that has not run its minimum.
   bool ignores_minimum_runtime = false;
-  // Other queues may take back what work of this one runs on beyond its quota.
+  // Other queues may reclaim the quota that this queue borrows.
   bool reclaimable = true;
 
   template <class Self, class Visitor>
@@ -147,14 +147,14 @@ struct EnumNames<StopPolicy> {
   static constexpr std::array names{"none"sv, "hold"sv, "hold-and-drain"sv};
 };
 
-// How slots are laid on nodes. A lower score wins, then the node's rank.
+// How nodes are chosen for slots. A lower score wins, then the node's rank.
 //   pack      fill nodes: fewest free devices, then least CPU; work without devices avoids free devices
 //   spread    the opposite: most room left first
 //   best-fit  least CPU and device room left, in percent of 128 cores and 8 devices (Weng et al., ATC 2023)
-//   first     no thinking: the first node by rank that fits
+//   first     the first node by rank that fits
 //   fragmentation
-//             take away the least room that expected demand can use, then the least left (engine/place/fragments.h)
-//   default   what the engine's configuration says
+//             lose the least room that expected demand can use, then leave the least (engine/nodes/fragments.h)
+//   default   the engine's configuration decides
 enum class Placement : std::uint8_t { kDefault, kPack, kSpread, kBestFit, kFirst, kFragmentation };
 template <>
 struct EnumNames<Placement> {
@@ -162,8 +162,8 @@ struct EnumNames<Placement> {
                                     "best-fit"sv, "first"sv, "fragmentation"sv};
 };
 
-// Which of several flavors a workload gets, where more than one would do or only victims would make room (Kueue's
-// flavorFungibility). Flavors are looked at in their order; the search stops at
+// The choice among several flavors, if more than one would do or only victims would make room (Kueue's flavorFungibility). Flavors
+// are looked at in their order; the search stops at
 //   - the first that fits within the queue's own quota,
 //   - the first that fits on borrowed quota, unless `past_borrowing`,
 //   - the first where victims would make room, unless `past_preempting`;
@@ -197,12 +197,13 @@ struct ResourceWeight {
   bool operator==(const ResourceWeight&) const = default;
 };
 
-// A part of a leaf's line whose workloads name it: a LocalQueue, a user. It has no quota of its own.
+// A part of a leaf's line, named by its workloads: a LocalQueue, a user. It has no quota of its own.
 struct Lane {
   std::string name;
   Rational weight;
   ResourceList
-      used;  // on average in the past, as of `used_at`: for one who has not watched it. Read where the lane is new
+      // average past use as of `used_at`, for an engine that has not observed it. Read if the lane is new
+      used;
   TimeMs used_at = 0;  // 0: as of now
 
   template <class Self, class Visitor>
@@ -231,14 +232,14 @@ struct LaneLimit {
   bool operator==(const LaneLimit&) const = default;
 };
 
-// What the lanes of a leaf mean.
-// `by_use`: whether its workloads stand in line by what their lanes have used of late, before priority and all else (Kueue's
-// admission fair sharing; the measure: engine/quota/lanes.h). Lanes that are not listed have weight 1.
-// `limits`: of every lane alike, the nameless one too (engine/quota/lane_limits.h). Nobody yields so that a lane stays within
-// its limit, and nobody is preempted to make room within one: its work waits until other work of the lane ends.
+// The meaning of the lanes of a leaf.
+// `by_use`: whether its line goes by the recent use of the lanes, before priority and all else (Kueue's admission fair sharing; the
+// measure: engine/quota/lanes.h). Lanes that are not listed have weight 1. `limits`: of every lane alike, the nameless one too
+// (engine/quota/lane_limits.h). Berth evicts nothing to bring a lane within its limit, or to make room within one: its work waits
+// until other work of the lane ends.
 struct LaneOrder {
   bool by_use = false;
-  DurationMs half_life = 7 * 24 * kHour;         // half of what was used is forgotten after so long
+  DurationMs half_life = 7 * 24 * kHour;         // half of past use is forgotten after this time
   std::vector<ResourceWeight> resource_weights;  // others: 1
   std::vector<Lane> lanes;
   std::vector<LaneLimit> limits;
@@ -271,7 +272,7 @@ struct Queue {
   StopPolicy stop = StopPolicy::kNone;
   Placement placement = Placement::kDefault;
   bool unlimited = false;  // no quota is kept: nodes alone decide (pods without a queue)
-  bool open = false;       // what it has no quota for is free; else work that asks for it is refused
+  bool open = false;       // resources without quota are free; otherwise work that asks for them is refused
   LaneOrder lanes;         // of a leaf
   std::string disabled;    // not empty: misconfigured, nothing starts; the text says why
 

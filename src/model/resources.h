@@ -79,8 +79,8 @@ struct DeviceRequest {
   bool operator==(const DeviceRequest&) const = default;
 };
 
-// What a pod asks of devices. An object with its own life (DRA) has a name and may have several consumers;
-// the claim that is made from a pod's own requests has no name and exactly one.
+// The device request of a pod. An object with its own life (DRA) has a name and may have several consumers; the claim that is made
+// from a pod's own requests has no name and exactly one.
 struct DeviceClaim {
   std::string name;
   std::vector<DeviceRequest> requests;

@@ -1,8 +1,7 @@
-// Workloads: what is admitted as one. A tree of groups whose leaves are pod sets; a flat gang is a tree of
-// one level.
+// Workloads, the units of admission: a tree of groups whose leaves are pod sets. A flat gang is a tree of one level.
 //
-// A slot is (workload, pod set, index): the unit that is placed. Pod sets are numbered in the order in which
-// a walk of the tree from the first child to the last meets them; slots of a pod set from 0.
+// A slot is (workload, pod set, index): the unit of placement. Pod sets are numbered in the order of a walk of the tree from the
+// first child to the last; slots of a pod set from 0.
 #pragma once
 
 #include <array>
@@ -20,7 +19,7 @@
 
 namespace berth {
 
-// What one pod asks for, as far as placement is concerned.
+// The request of one pod, as far as placement is concerned.
 struct PodTemplate {
   ResourceList requests;  // without devices
   DeviceClaim claim;
@@ -29,17 +28,17 @@ struct PodTemplate {
   Shared<std::vector<SelectorTerm>> required_affinity;  // one of them must match; empty = no such condition
   Shared<std::vector<PreferredTerm>> preferred_affinity;
   Shared<std::vector<Toleration>> tolerations;
-  Placement placement = Placement::kDefault;  // how it is laid on nodes; default: as its queue says
+  Placement placement = Placement::kDefault;  // how its nodes are chosen; default: as its queue says
   std::vector<std::string>
       unsupported;  // constraints that Berth does not honour: the pod stays pending, with these words
-  // What quota counts, where that is not what it asks of its node (resources left out, or counted as others). Base units.
+  // The amounts that quota counts, if they differ from the request (resources left out, or counted as others). Base units.
   std::optional<ResourceList> counted;
-  // Flavors in which nodes are yet to be bought for it: there it starts with quota alone, without a place, and gets its places in a
-  // start of its own once a revision names them no more.
+  // Flavors whose nodes are yet to be provisioned for it. There it starts with quota alone, without a place. It gets its places in
+  // a start of its own, once a revision names these flavors no more.
   std::vector<std::string> awaited_flavors;
 
-  // Requests and devices together, as its node and, without `counted`, quota count them. An error where a sum leaves the range
-  // of 64 bits.
+  // Requests and devices together, as its node counts them, and quota too without `counted`. An error if a sum leaves the range of
+  // 64 bits.
   Result<ResourceList> total() const;
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
@@ -57,22 +56,23 @@ struct PodTemplate {
   bool operator==(const PodTemplate&) const = default;
 };
 
-// A part of a pod set's slots that is treated alike, counted from the first: a service is its minimum replicas (protected), the
-// replicas that its objective needs now, and idle ones; elastic training a minimum and a surplus. The slots that run fill the
-// bands in their order, so the last band shrinks first and grows last: whichever slot goes, it is the last band that gets smaller.
-// Therefore no band has a higher priority than the one before it, and none is protected behind one that is not. Slots beyond
-// the bands are surplus of priority 0 on top, or that of the last band where it is lower.
+// A part of a pod set's slots with the same treatment, counted from the first slot. A service has its minimum replicas (protected),
+// the replicas that its objective needs now, and idle ones. Elastic training has a minimum and a surplus.
 //
-// A pod set without bands is one band of its least count, which starts and yields as one, and a surplus that grows into free
-// room only and yields slot by slot before any whole workload of its priority. The first `least` slots start and yield as one
-// with bands, too.
+// Running slots fill the bands in order, so the last band shrinks first and grows last, whichever slot ends. Therefore no band has
+// a higher priority than the one before it, and no protected band follows an unprotected one. Slots beyond the bands are surplus.
+// Their extra priority is 0, or that of the last band if it is lower.
+//
+// A pod set without bands is one band of its least count, which starts and is evicted as one, and a surplus. The surplus grows into
+// free room only, and is evicted slot by slot before any whole workload of its priority. With bands, too, the first `least` slots
+// start and are evicted as one.
 struct DemandBand {
   std::int64_t count = 0;
-  std::int64_t priority = 0;  // on top of the workload's, for what its slots may take and who may take them
-  bool protected_from_reclaim = true;  // other queues never take it, even where it runs on borrowed quota
+  std::int64_t priority = 0;           // added to the workload's, as preemptor and as victim
+  bool protected_from_reclaim = true;  // other queues never evict it, even on borrowed quota
   DurationMs reclaim_within =
-      0;  // its room must be free so soon: only who is gone by then is ended for it; 0 = no matter
-  std::int64_t cost = 0;  // of the loss of one slot, in device-milliseconds, on top of what is reckoned
+      0;  // its room must be free within this time, so only work that is gone by then is evicted; 0 = any
+  std::int64_t cost = 0;  // of losing one slot, in device-milliseconds, added to the computed cost
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
@@ -110,7 +110,7 @@ struct PodSet {
   bool operator==(const PodSet&) const = default;
 };
 
-// Where a group's slots must, or should, be near each other. Levels are node label keys of one topology.
+// The required or preferred nearness of a group's slots. Levels are node label keys of one topology.
 struct TopologyRequest {
   std::string required;   // all slots in one domain of this level
   std::string preferred;  // tried first at this level, then at each wider one, then anywhere
@@ -128,7 +128,7 @@ struct TopologyRequest {
   bool operator==(const TopologyRequest&) const = default;
 };
 
-// What the loss of one child means: only that child, or all children.
+// The effect of losing one child: only that child, or all children.
 enum class Disruption : std::uint8_t { kAll, kOne };
 template <>
 struct EnumNames<Disruption> {
@@ -165,10 +165,10 @@ struct EnumNames<WorkloadKind> {
   static constexpr std::array names{"training"sv, "batch"sv, "interactive"sv, "service"sv};
 };
 
-// What the loss of a workload's progress costs, and where that is known from.
+// The cost of losing a workload's progress, and the source of that knowledge.
 struct Restart {
   DurationMs checkpoint_every = 0;        // 0 = none are made: all work since the start is lost
-  std::optional<TimeMs> last_checkpoint;  // reported; otherwise reckoned from the start and checkpoint_every
+  std::optional<TimeMs> last_checkpoint;  // reported; otherwise computed from the start and checkpoint_every
   DurationMs overhead = 0;                // restart and warm-up
   DurationMs grace = 0;                   // between the eviction and the room being free
 
@@ -183,8 +183,7 @@ struct Restart {
 };
 
 struct Workload {
-  std::string cluster;
-  std::string uid;   // the key: unique over all clusters
+  std::string uid;   // the key: no two have the same
   std::string name;  // for people: namespace/name
   std::string queue;
   std::string lane;  // of its queue's line; "" = none
@@ -192,22 +191,22 @@ struct Workload {
   std::int64_t priority = 0;
   bool may_preempt = true;  // preemptionPolicy: Never turns it off
   bool preemptible = true;
-  bool active = true;  // false: held back by its owner
+  bool active = true;  // false: suspended or inactive, by its owner
   bool admitted =
-      false;  // it was started before, and nobody has taken that back: it goes on while its queue is held (StopPolicy::kHold)
+      // it was started before, and that was not revoked: it goes on while its queue is held (StopPolicy::kHold)
+      false;
   TimeMs created = 0;
-  // What a gang lacks that runs in part comes before all other work of its queue. With this, which counts where it is after `created`, it
-  // is more that the gang asks for, and stands in line as if it had come then.
+  // The missing slots of a gang that runs in part. When set (and later than `created`), they are growth: requested at this time,
+  // they queue as if the workload had arrived then. When unset, the gang is broken, and its missing slots go first in its queue.
   std::optional<TimeMs> asks_more_since;
   std::optional<DurationMs> expected_duration;
-  // It yields to nobody before it has run so long; absent = what its queue says (PreemptionPolicy::minimum_runtime).
+  // It is not evicted before it has run this long; absent = its queue decides (PreemptionPolicy::minimum_runtime).
   std::optional<DurationMs> minimum_runtime;
   Restart restart;
   Group root;
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
-    v("cluster", s.cluster);
     v("uid", s.uid);
     v("name", s.name);
     v("queue", s.queue);

@@ -15,7 +15,7 @@ std::string prefix(const Path& path) {
   return text;
 }
 
-// What stands there, short enough for a message.
+// The value, short enough for a message.
 std::string shown(const text::Node& node) {
   constexpr std::size_t kMost = 60;
   if (!node.is_scalar()) return std::string(node.describe());

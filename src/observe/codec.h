@@ -4,7 +4,7 @@
 // Form
 //   - a struct is an object of its fields in the order of fields(); members that equal the default are left
 //   out, so that
-//     a log stays small and an older reader is not surprised by fields that nobody uses
+//     a log stays small and an older reader is not surprised by unused fields
 //   - an optional that is empty is left out; enums are their names; ResourceList and Labels are objects;
 //   amounts and times
 //     are integers in base units and milliseconds

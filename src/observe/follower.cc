@@ -88,7 +88,7 @@ void Follower::take(Entry& entry) {
   }
   if (!diverged_text_.empty()) return;
   if (const auto* event = std::get_if<Event>(&entry)) {
-    // What the decider refused is refused here too; that it was is the decider's to report.
+    // Events that the decider refused are refused here too; the decider reports them.
     (void)engine_.apply(*event);
     return;
   }

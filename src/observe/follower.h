@@ -1,6 +1,6 @@
 // A second engine that follows the deciding one through the same events and decide() calls, on a thread of
-// its own, and answers questions, so that nobody ever waits for the decider or makes it wait. It also checks
-// the decider: where its own decisions differ, diverged() says so and answers end.
+// its own, and answers questions, so that questions never wait for the decider or delay it. It also checks the decider: where its
+// own decisions differ, diverged() says so and answers end.
 //
 // Bounded lag: at most `most_queued` entries wait; when they do, push() waits for room (the follower does the
 // same work as the decider without its writes, so that this happens only under floods of questions).

@@ -95,7 +95,7 @@ void HttpConnection::answer_if_whole() {
     answer(http_bytes({503, "text/plain; charset=utf-8", "too many requests at once; try again\n"}, true));
     return;
   }
-  // What was sent ahead of the answer is not kept: its connection ends.
+  // Requests sent ahead of the answer are dropped: the connection ends.
   keep_ = frame_->keeps_open && options.idle_time_out.count() > 0 && in.size() == whole &&
           (tls_ == nullptr || !tls_->pending()) && !shared_->is_ending;
   answer(http_answer(in.substr(0, head_bytes_ - 4), shared_->routes,
@@ -133,7 +133,7 @@ HttpConnection::Step HttpConnection::write_answer() {
 
 HttpConnection::Step HttpConnection::drop_input() {
   char dropped[16384];
-  // Beneath TLS: nobody reads these bytes.
+  // Beneath TLS: these bytes are not read.
   const auto got = ::recv(socket_.fd(), dropped, sizeof(dropped), MSG_DONTWAIT);
   if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return Step::kFinished;
   return waits_or_finished(Io::kWantsRead);

@@ -37,7 +37,7 @@ class Socket {
   int fd_;
 };
 
-// What all connections of a server share. Lives longer than they do.
+// State that all connections of a server share. Lives longer than they do.
 struct HttpShared {
   HttpOptions options;
   HttpRoutes routes;

@@ -1,5 +1,5 @@
-// HTTP/1.1 as text: the head of a request and its body to an answer's bytes. No sockets here (http_server.h); what comes in is
-// whatever somebody sends, bounded in length by the server.
+// HTTP/1.1 as text: the head of a request and its body to an answer's bytes. No sockets here (http_server.h); input is arbitrary,
+// bounded in length by the server.
 #pragma once
 
 #include <cstddef>

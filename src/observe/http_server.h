@@ -4,8 +4,8 @@
 // Bounds, all of them: connections (one more takes the place of one that has its answer, else of the oldest), bytes of a request's head
 // and body, bytes of all requests that are being read, and the time from the connection (handshake included), or from the first byte of a
 // further request, to the last byte of its answer. (The library that Debian ships, cpp-httplib 0.11, bounds neither the number of
-// header lines nor the whole time of a request, which is why this is written out here.) What is sent before the answer
-// to the former request (pipelining) is dropped, and the connection ends with that answer.
+// header lines nor the whole time of a request, which is why this is written out here.) A request sent before the answer to the
+// former one (pipelining) is dropped, and the connection ends with that answer.
 //
 // Paths that Berth serves (see serve_observation): /healthz, /readyz, /metrics, /explain?workload=UID,
 // /debug/state
@@ -64,7 +64,7 @@ class HttpServer {
   std::unique_ptr<Impl> impl_;
 };
 
-// What Berth answers with. An empty function leaves its path out.
+// The answer of Berth. An empty function leaves its path out.
 struct Observation {
   // An error's message is the answer (503); "ok" otherwise.
   std::function<Status()> healthy;

@@ -100,13 +100,13 @@ struct Metrics::Impl {
       counters(registry, "berth_api_writes_total", "Writes to the API by kind and outcome.");
   Family<Gauge>& queue_depth =
       gauges(registry, "berth_queue_depth", "Entries that wait between the parts of the live loop.");
-  Family<Gauge>& oldest_write = gauges(registry, "berth_api_write_oldest_seconds",
-                                       "How long the write that waits longest has waited, by class.");
+  Family<Gauge>& oldest_write =
+      gauges(registry, "berth_api_write_oldest_seconds", "Age of the oldest waiting write, by class.");
   Gauge& writes_in_flight =
       gauges(registry, "berth_api_writes_in_flight", "Writes on their way to the API server.").Add({});
-  Gauge& write_limit =
-      gauges(registry, "berth_api_write_limit", "Writes that may be in flight, as the API server bears them.")
-          .Add({});
+  Gauge& write_limit = gauges(registry, "berth_api_write_limit",
+                              "Most writes that may be in flight now; adapts to the API server.")
+                           .Add({});
   Family<Gauge>& unreadable =
       gauges(registry, "berth_unreadable_objects", "Objects with a field that cannot be read, by kind.");
   Following missing_rights{gauges(registry, "berth_missing_rights",
@@ -122,7 +122,7 @@ struct Metrics::Impl {
   Following started{gauges(registry, "berth_started_workloads", "Workloads that run.")};
   Following nominal{gauges(registry, "berth_quota_nominal", "Nominal quota, in cores, bytes or devices.")};
   Following usage{gauges(registry, "berth_quota_usage", "Quota in use: binding, running and releasing.")};
-  Following available{gauges(registry, "berth_quota_available", "What the queue could take now.")};
+  Following available{gauges(registry, "berth_quota_available", "Quota that the queue can still use now.")};
   Family<Gauge>& slots = gauges(registry, "berth_slots", "Slots by state.");
   Gauge& nodes = gauges(registry, "berth_nodes", "Nodes.").Add({});
   Gauge& series_dropped =

@@ -38,7 +38,7 @@ struct ReplayReport {
 
 struct ReplayOptions {
   bool audit = false;  // Engine::audit() after every decide(): a failure is an error
-  // Called after each line with the engine as it is then, for those who look for a moment in the past.
+  // Called after each line with the engine as it is then, to find a moment in the past.
   std::function<void(const engine::Engine&, const LogLine&, std::uint32_t line)> look;
   // Called once with the engine as the last line left it: the log's last, or the first that came out otherwise.
   std::function<void(const engine::Engine&, const ReplayReport&)> at_end;

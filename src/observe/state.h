@@ -1,5 +1,5 @@
-// What an engine knows, as values that own their text and can be written as JSON: for answers that leave the
-// thread of the engine, and for debug pages.
+// The state of an engine, as values that own their text and can be written as JSON: for answers that leave the thread of the
+// engine, and for debug pages.
 #pragma once
 
 #include <cstdint>

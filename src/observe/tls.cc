@@ -96,7 +96,7 @@ bool has_name(X509* certificate, const std::vector<std::string>& names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Of the certificate that a client shows, in its handshake.
+// Checks the certificate that a client shows in its handshake.
 int check_client(X509_STORE_CTX* chain, void* context) {
   if (X509_verify_cert(chain) != 1) return 0;
   const auto& names = static_cast<const Context*>(context)->names;
@@ -123,7 +123,7 @@ Status ask_for(const TlsClients& clients, Context& context) {
   return {};
 }
 
-// `clients`: nullptr: whoever comes.
+// `clients`: nullptr: any client.
 Result<Loaded> load_pair(const Pair& pair, const TlsFiles& files, const TlsClients* clients) {
   ERR_clear_error();
   Loaded out;

@@ -1,7 +1,7 @@
 // TLS of a server of Berth (OpenSSL): its certificate, taken anew when the files change, and the sessions of its connections.
 //
-// TLS 1.2 with forward secrecy and authenticated ciphers, and TLS 1.3; no renegotiation, no compression, no resumption (whoever
-// comes keeps its connection instead).
+// TLS 1.2 with forward secrecy and authenticated ciphers, and TLS 1.3; no renegotiation, no compression, no resumption (clients
+// keep their connections instead).
 #pragma once
 
 #include <cstddef>
@@ -23,22 +23,22 @@ struct TlsFiles {
   std::string key;
 };
 
-// Who may connect: whoever shows a certificate for clients of one of these authorities (PEM), and of one of these common names;
-// none: of any.
+// The allowed clients: those with a client certificate of one of these authorities (PEM), and with one of these common names; none:
+// with any name.
 struct TlsClients {
   std::string authorities;
   std::vector<std::string> names;
   bool operator==(const TlsClients&) const = default;
 };
 
-// What came of a read or a write that does not wait.
+// The result of a read or a write that does not wait.
 enum class Io : std::uint8_t { kDone, kWantsRead, kWantsWrite, kGone };
 struct IoResult {
   Io io = Io::kGone;
   std::size_t bytes = 0;  // kDone: at least one
 };
 
-// One connection. Of one thread at a time.
+// One connection. For one thread at a time.
 class TlsSession {
  public:
   ~TlsSession();
@@ -65,11 +65,12 @@ class ServerTls {
  public:
   // Errors name the file and what is wrong with it.
   static Result<std::shared_ptr<ServerTls>> load(TlsFiles files);
-  // For certain clients only, and files that may come later: nobody can connect before both are there (refresh(), set_clients()).
+  // For certain clients only, and files that may come later: no client can connect before both exist (refresh(), set_clients()).
   static std::shared_ptr<ServerTls> for_clients(TlsFiles files);
   ~ServerTls();
 
-  // Of one for certain clients, from the next connection on; none: nobody. An error: they cannot be read, and nobody can connect.
+  // For a server of certain clients, from the next connection on; none: no client. On an error they cannot be read, and no client
+  // can connect.
   Status set_clients(std::optional<TlsClients> clients);
 
   // Reads the files. True: they have changed, and new connections get the new certificate. An error: they have changed and cannot
@@ -78,7 +79,7 @@ class ServerTls {
   Result<bool> refresh();
   // When the certificate in use ends; 0: there is none yet.
   TimeMs expires() const;
-  // For a connected socket that does not block. nullptr where memory is short, or nobody can connect.
+  // For a connected socket that does not block. nullptr if memory is short, or no client can connect.
   std::unique_ptr<TlsSession> session(int fd) const;
 
  private:

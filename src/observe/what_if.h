@@ -1,5 +1,5 @@
 // Two decision logs of the same work, for example what happened and what another policy would have done,
-// compared workload by workload: who started earlier or later, and what stood in the way in between.
+// compared workload by workload: earlier and later starts, and the obstacles in between.
 //
 // A workload is the same in both logs where its uid is, and where its name is as far as the log says one.
 // Logs made by `berth simulate` number workloads by their place in the trace, so two runs over one trace
@@ -23,7 +23,7 @@
 
 namespace berth::observe {
 
-// What one log says of a workload.
+// A workload in one log.
 struct WorkloadStory {
   TimeMs created = 0;
   std::optional<TimeMs> started;  // the first start

@@ -177,7 +177,7 @@ struct DocumentReader::Impl {
     const std::uint32_t line_before = line;
     const std::uint32_t column_before = column;
     if (!delivered) {
-      // What was stepped over must still be there if this turns out to be YAML in flow style.
+      // Skipped input must still be available if this turns out to be YAML in flow style.
       const std::size_t blanks = rest().find_first_not_of(" \t\r\n");
       yaml_prefix = std::string(rest().substr(0, blanks));
       step_over(blanks);

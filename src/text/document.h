@@ -26,7 +26,7 @@ namespace berth::text {
 
 class ByteSource;
 
-// Of one document, where its reader says nothing else. A text that is refused for it has cost about that much memory.
+// For one document, unless its reader sets another. A text that is refused for it has cost about that much memory.
 inline constexpr std::uint64_t kMostDocumentBytes = std::uint64_t{256} << 20;
 
 struct Limits {

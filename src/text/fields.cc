@@ -13,7 +13,7 @@ namespace {
 // Stands where a mapping is absent.
 constexpr Node kAbsentNode;
 
-// What was found, for messages.
+// The found value, for messages.
 std::string shown(const Node& node) {
   if (!node.is_scalar()) return std::string(node.describe());
   const std::string_view text = node.text();

@@ -1,4 +1,4 @@
-// Reads the fields of a mapping with checks, and errors that whoever wrote the file can act on.
+// Reads the fields of a mapping with checks, and with errors that the author of the file can act on.
 //
 //   text::Fields f(document, document.root());
 //   Queue queue;
@@ -11,8 +11,8 @@
 //
 // The first error is kept and returned by done(); until then every accessor returns its default (zero,
 // empty), so values must not be used for anything that could fail before done() said that all is well. done()
-// also refuses keys that nobody asked for and names the nearest known key (Unknown::kRefuse), or ignores them
-// (Unknown::kIgnore, which is for Kubernetes objects). A value of null counts as absent, as in Kubernetes.
+// also refuses unknown keys and names the nearest known key (Unknown::kRefuse), or ignores them (Unknown::kIgnore, which is for
+// Kubernetes objects). A value of null counts as absent, as in Kubernetes.
 //
 // Messages: "file:line:column: spec.queues[2].weight: must be an integer from 0 to 10, not \"abc\"".
 // Strings: a plain number or boolean is refused for a string with the advice to quote it, as Kubernetes

@@ -67,7 +67,7 @@ class JsonWriter {
     return value(content);
   }
 
-  // What was written so far; complete once every begin has its end.
+  // The text so far; complete once every begin has its end.
   const std::string& str() const { return out_; }
   std::string take() { return std::exchange(out_, {}); }
   void clear();

@@ -127,7 +127,7 @@ std::optional<Rounded> multiply_large(const Decimal& number, std::int64_t ten, i
   return Rounded{*magnitude, exact};
 }
 
-// What was probably meant by a suffix that is almost one: "2 Gi", "16GB", "8gi", "4K".
+// The suffix that was probably meant by one that is almost right: "2 Gi", "16GB", "8gi", "4K".
 std::string meant(std::string_view text) {
   const auto number = scan_decimal(text);
   if (!number || number->length == 0 || text.size() > kMaxText) return {};

@@ -43,7 +43,7 @@ class TreeBuilder {
   bool refuse(ErrorCode code, std::uint64_t line, std::uint64_t column, std::string message);
 
  private:
-  // What a subtree counts where it is repeated.
+  // The size of a subtree that is repeated.
   struct Extent {
     std::uint64_t nodes = 1;
     std::uint32_t height = 0;

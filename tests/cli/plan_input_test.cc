@@ -64,7 +64,7 @@ TEST_F(PlanInputs, AnItemOfAListIsLeftOutAlone) {
     {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "b"}, "spec": {"container": []}}]})");
   EXPECT_THAT(names(input), ElementsAre("a", "b"));
   ASSERT_EQ(input.bad.size(), 1u);
-  EXPECT_THAT(input.bad[0].str(), HasSubstr("metadata.name: must be there (or generateName)"));
+  EXPECT_THAT(input.bad[0].str(), HasSubstr("metadata.name: is required (or generateName)"));
   ASSERT_EQ(input.misspelt.size(), 1u);
   EXPECT_EQ(input.misspelt[0].message,
             "Pod default/b: spec.container: unknown field; did you mean containers?");

@@ -47,7 +47,7 @@ std::string recorded() {
   node.name = "n1";
   node.labels["rack"] = "r1";
   node.allocatable = {{"cpu", 8000}, {"pods", 10}};
-  node.devices.push_back({kGpu, 4, "", {}, {}});
+  node.devices.push_back({kGpu, 4, "", {}});
   const auto apply = [&](Event event) { (void)engine.apply(event); };
   apply(NodeUpsert{node});
   Queue queue;

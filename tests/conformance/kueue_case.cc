@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include "dialect/decode.h"
-#include "dialect/kueue_config.h"
-#include "dialect/kueue_workload.h"
+#include "dialect/intake/kueue_config.h"
+#include "dialect/kueue/kueue_workload.h"
+#include "dialect/objects/decode.h"
 #include "text/quantity.h"
 #include "text/time.h"
 

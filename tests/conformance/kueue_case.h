@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "dialect/intake.h"
+#include "dialect/intake/intake.h"
 #include "engine/engine.h"
 #include "text/document.h"
 

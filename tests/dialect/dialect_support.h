@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "dialect/decode.h"
-#include "dialect/intake.h"
+#include "dialect/intake/intake.h"
+#include "dialect/objects/decode.h"
 #include "engine/engine.h"
 
 namespace berth::dialect::testing {

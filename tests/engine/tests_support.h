@@ -25,7 +25,7 @@ inline Event gpu_node(const std::string& name, int gpus, Labels labels = {}, std
   node.name = name;
   node.labels = std::move(labels);
   node.allocatable.set("cpu", cpu * 1000);
-  if (gpus > 0) node.devices.push_back({"nvidia.com/gpu", gpus, "", {}, {}});
+  if (gpus > 0) node.devices.push_back({"nvidia.com/gpu", gpus, "", {}});
   return NodeUpsert{node};
 }
 

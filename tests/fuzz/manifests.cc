@@ -1,6 +1,6 @@
 // Objects of every kind: both feeds agree on what they take, and the intake makes events of it that an engine bears.
-#include "dialect/decode.h"
-#include "dialect/intake.h"
+#include "dialect/intake/intake.h"
+#include "dialect/objects/decode.h"
 #include "engine/engine.h"
 #include "fuzz/fuzz.h"
 #include "text/json.h"

@@ -1,6 +1,6 @@
 // Reviews of the admission webhook: whatever comes, there is an answer that is JSON of the right kind, and a patch only where
 // the object was read.
-#include "dialect/admission_review.h"
+#include "dialect/write/admission_review.h"
 #include "fuzz/fuzz.h"
 #include "text/document.h"
 

@@ -96,9 +96,10 @@ TEST(Reason, ReadsAsOneSentence) {
   Reason r{ReasonCode::kNodes, "", "", 8, 6, 0, {}};
   r.children.push_back({ReasonCode::kNodeDevice, "nvidia.com/gpu", "", 0, 0, 94, {}});
   r.children.push_back({ReasonCode::kNodeTaint, "pool=infra", "", 0, 0, 1, {}});
-  EXPECT_EQ(to_text(r),
-            "8 pods need a place, room for 6: 94 nodes lack free nvidia.com/gpu, 1 node has the untolerated "
-            "taint pool=infra");
+  EXPECT_EQ(
+      to_text(r),
+      "8 pods need nodes, there is room for 6: 94 nodes lack free nvidia.com/gpu, 1 node has the untolerated "
+      "taint pool=infra");
   EXPECT_EQ(to_text({ReasonCode::kQuota, "nvidia.com/gpu", "a100", 8000, 3000, 0, {}}),
             "needs 8 nvidia.com/gpu in flavor a100, quota left for it: 3");
 }

@@ -86,7 +86,6 @@ TEST(Codec, EveryTypeComesBackEqual) {
   expect_round_trips<Flavor>(5);
   expect_round_trips<Topology>(6);
   expect_round_trips<ForeignPod>(7);
-  expect_round_trips<NodePoolTemplate>(8);
   expect_round_trips<Decision>(9);
   expect_round_trips<Verdict>(10);
   expect_round_trips<engine::EngineConfig>(11);

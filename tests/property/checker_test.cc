@@ -16,7 +16,7 @@ Node node(const std::string& name, std::int64_t gpus) {
   n.name = name;
   n.labels = {{"rack", name == "n1" ? "r1" : "r2"}};
   n.allocatable = {{"cpu", 8000}};
-  n.devices.push_back({std::string(kGpu), gpus, "", {}, {}});
+  n.devices.push_back({std::string(kGpu), gpus, "", {}});
   return n;
 }
 

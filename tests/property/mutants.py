@@ -35,7 +35,7 @@ MUTANTS = [
         ('    if (need == 0) continue;\n',
          '    if (need == 0 || broken("quota-ignored")) continue;\n'),
     ]),
-    ('lanes-unlimited', 2, 'a lane may have any amount of its queue\'s quota', 'core/queue_order.cc', [
+    ('lanes-unlimited', 2, 'a lane may have any amount of its queue\'s quota', 'state/queue_order.cc', [
         ('  return !queues[w.queue.index()].lane_limits.any() ||\n',
          '  return broken("lanes-unlimited") || !queues[w.queue.index()].lane_limits.any() ||\n'),
     ]),
@@ -47,14 +47,14 @@ MUTANTS = [
          '    state_.set_slot(id, p.set, p.slot, SlotState::kBinding, p.node, p.charge, p.devices,\n'
          '                    broken("releasing-is-free") ? kAfterBit : kBothPlanes);'),
     ]),
-    ('protected-reclaimed', 3, 'work that runs on its own queue\'s quota is reclaimed', 'preempt/candidates.cc', [
+    ('protected-reclaimed', 3, 'work that runs on its own queue\'s quota is reclaimed', 'preempt/with_places/candidates.cc', [
         ('  const Unit& unit = all_[i].unit;\n'
          '  const QueueId queue = ',
          '  if (broken("protected-reclaimed")) return true;\n'
          '  const Unit& unit = all_[i].unit;\n'
          '  const QueueId queue = '),
     ]),
-    ('equals-yield', 3, 'work of equal priority yields to newer work', 'preempt/yield.cc', [
+    ('equals-yield', 3, 'work of equal priority yields to newer work', 'preempt/rights/yield.cc', [
         ('    case WithinQueue::kLowerPriority:\n'
          '      return now_or_never(v.priority < w.priority);',
          '    case WithinQueue::kLowerPriority:\n'
@@ -62,12 +62,12 @@ MUTANTS = [
          '                          (broken("equals-yield") && v.priority == w.priority &&\n'
          '                           v.workload.arrival < w.workload.arrival));'),
     ]),
-    ('minimum-ignored', 3, 'nobody\'s minimum runtime counts', 'preempt/candidates.cc', [
+    ('minimum-ignored', 3, 'nobody\'s minimum runtime counts', 'preempt/with_places/candidates.cc', [
         ('  if (unit.whole && !unit.holder && !ran_its_minimum(state_, v, w_, minimum))',
          '  if (unit.whole && !unit.holder && !broken("minimum-ignored") &&\n'
          '      !ran_its_minimum(state_, v, w_, minimum))'),
     ]),
-    ('spare-victims', 4, 'victims that are not needed are not given back', 'preempt/victims.cc', [
+    ('spare-victims', 4, 'victims that are not needed are not given back', 'preempt/with_places/victims.cc', [
         ('    if (steps_ > 0 && candidates_->may_come_back(kept[i])) {',
          '    if (steps_ > 0 && !broken("spare-victims") && candidates_->may_come_back(kept[i])) {'),
         ('    if (candidates_->may_come_back(victims[i])) {',

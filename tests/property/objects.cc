@@ -174,7 +174,7 @@ Node make_node(const Profile& p, std::int64_t id, std::uint64_t seed) {
   node.allocatable = {{"cpu", 1000 * r.between(4, 32)}, {"memory", kGi * r.between(8, 64)}, {"pods", 110}};
   if (r.chance(1, 12)) node.allocatable.set("pods", r.between(1, 3));
   const std::int64_t gpus = r.chance(1, 6) ? 0 : r.chance(1, 2) ? 8 : r.between(1, 7);
-  if (gpus > 0) node.devices.push_back({std::string(kGpu), gpus, "", {}, {}});
+  if (gpus > 0) node.devices.push_back({std::string(kGpu), gpus, "", {}});
   if (flavor == 2 || r.chance(1, 10))
     node.taints.push_back({"dedicated", flavor_name(flavor), TaintEffect::kNoSchedule});
   if (r.chance(1, 10)) node.taints.push_back({"slow", "", TaintEffect::kPreferNoSchedule});

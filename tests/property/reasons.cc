@@ -26,7 +26,7 @@ bool names(const Reason& reason, const Reason& what) {
                                            [&](const Reason& child) { return names(child, what); });
 }
 
-// It would borrow by force, or take room in its own queue while it borrows, and does not while somebody waits, who stepped aside for the trial (engine/preempt/force.h).
+// It would borrow by force, or take room in its own queue while it borrows, and does not while somebody waits, who stepped aside for the trial (engine/preempt/rights/force.h).
 bool waits_for_other(const Reason& reason) {
   return (reason.code == ReasonCode::kNoVictims &&
           (reason.detail.find("; it may not preempt to borrow while ") != std::string::npos ||

@@ -222,7 +222,7 @@ std::optional<Relief::Made> Relief::node_for(const Need& need, std::int64_t slot
   for (const auto& [resource, amount] : pod.requests) node.allocatable.set(resource, amount * slots);
   if (!pod.requests.has("pods")) node.allocatable.set("pods", 110);
   for (const DeviceRequest& d : pod.claim.requests) {
-    node.devices.push_back({d.resource, d.count * slots, "", {}, {}});
+    node.devices.push_back({d.resource, d.count * slots, "", {}});
   }
   bool elsewhere = false;
   for (const auto& flavors : choices_with_quota(need)) {

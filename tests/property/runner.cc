@@ -142,7 +142,7 @@ class Run {
       turns.push_back(time());
       if (turns.size() <= kMostWakings) continue;
       if (takes_turns()) return true;
-      // Whoever loses again and again what it took is patient: the turns come ever more seldom (engine/preempt/force.h).
+      // Whoever loses again and again what it took is patient: the turns come ever more seldom (engine/preempt/rights/force.h).
       if (time() - turns[turns.size() - 1 - kMostWakings] >= kMostWakings * kBetweenTurns) {
         ++coverage_["took turns ever more seldom"];
         return true;

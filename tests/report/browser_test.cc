@@ -11,7 +11,7 @@
 #include <string>
 
 #include "report/sample_support.h"
-#include "sim/report.h"
+#include "sim/page/report.h"
 
 namespace berth::sim {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "sim/report.h"
-#include "sim/report_reduce.h"
+#include "sim/page/report.h"
+#include "sim/page/report_reduce.h"
 
 namespace berth::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/report.h"
+#include "sim/page/report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <string>
 
 #include "report/sample_support.h"
-#include "sim/report_format.h"
+#include "sim/page/report_format.h"
 
 namespace berth::sim {
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/report.h"
+#include "sim/page/report.h"
 
 namespace berth::sim {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "sim/report_data.h"
+#include "sim/page/report_data.h"
 
 namespace berth::sim {
 

@@ -169,7 +169,7 @@ status: {allocatable: {cpu: "64", pods: "110", nvidia.com/gpu: "8"}}
   EXPECT_THAT(out(), HasSubstr("Job default/notebooks-0 (8 pods)"));
   EXPECT_THAT(out(), HasSubstr("Job default/notebooks-0 (162 pods)"));
   EXPECT_THAT(out(), HasSubstr("Job default/notebooks-2 (170 pods)"));
-  EXPECT_THAT(out(), HasSubstr("never: asks for 16 nvidia.com/gpu on a node, the largest has 8"));
+  EXPECT_THAT(out(), HasSubstr("never: asks for 16 nvidia.com/gpu on one node, but the largest node has 8"));
   EXPECT_THAT(out(), HasSubstr("1 node, 8 of 8 nvidia.com/gpu taken"));
   EXPECT_THAT(out(), HasSubstr("planned with 170 pods made from its template (and 2 more such lines)"));
   PlanOptions wide;
@@ -191,9 +191,10 @@ spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: "4"}}}]}
   options.explain = {"huge", "default/low"};
   EXPECT_EQ(run(options), 0) << err();
   EXPECT_THAT(out(), HasSubstr("default/huge waits\n  1 pod, queue -, priority 0, age 30m"));
-  EXPECT_THAT(out(),
-              HasSubstr("\n  1 pod needs a place, room for 0\n    asks for 4 nvidia.com/gpu on a node, "
-                        "the largest has 2\n"));
+  EXPECT_THAT(
+      out(),
+      HasSubstr("\n  1 pod needs a node, there is room for 0\n    asks for 4 nvidia.com/gpu on a node, "
+                "the largest has 2\n"));
   EXPECT_THAT(out(), HasSubstr("default/low is evicted\n"));
   EXPECT_THAT(out(), Not(HasSubstr("run on")));
   options.explain = {"hugee"};
@@ -236,8 +237,8 @@ TEST_F(Plan, WrongInputNamesThePlaceAndWritesNothing) {
       "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus:\n  allocatable: {nvidia.com/gpu: \"-2\"}\n",
       "status.allocatable[\"nvidia.com/gpu\"]: is -2, but an amount must not be negative");
   expect_error("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: [1]\n", "spec: must be a mapping");
-  expect_error("kind: Pod\n", "apiVersion: must be there");
-  expect_error("apiVersion: v1\n", "kind: must be there");
+  expect_error("kind: Pod\n", "apiVersion: is required");
+  expect_error("apiVersion: v1\n", "kind: is required");
   expect_error("- 1\n- 2\n", "must be a mapping with apiVersion and kind");
   expect_error("apiVersion: v1\nkind: Pod\nmetadata: {name: p\n", "bad.yaml:");
   expect_error("{\"apiVersion\": \"v1\", \"kind\": ", "bad.yaml:");
@@ -414,9 +415,9 @@ TEST_F(Plan, MisspeltNamesAreWarningsByDefault) {
 
 TEST_F(Plan, AKeyThatIsAlmostTheOneThatIsMissing) {
   EXPECT_EQ(run(write("a.yaml", "apiversion: v1\nkind: Pod\nmetadata: {name: p}\n")), 2);
-  EXPECT_THAT(err(), HasSubstr("apiVersion: must be there, for example \"v1\" (not apiversion)"));
+  EXPECT_THAT(err(), HasSubstr("apiVersion: is required, for example \"v1\" (not apiversion)"));
   EXPECT_EQ(run(write("a.yaml", "apiVersion: v1\nKind: Pod\nmetadata: {name: p}\n")), 2);
-  EXPECT_THAT(err(), HasSubstr("kind: must be there, for example \"Pod\" (not Kind)"));
+  EXPECT_THAT(err(), HasSubstr("kind: is required, for example \"Pod\" (not Kind)"));
 }
 
 // What cannot be known without nodes is said.

@@ -1,10 +1,10 @@
-#include "job_support.h"
+#include "scheduler/job_support.h"
 
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
-#include "world_support.h"
+#include "scheduler/world_support.h"
 
 namespace berth::scheduler::testing {
 

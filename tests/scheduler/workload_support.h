@@ -10,10 +10,10 @@
 #include <string>
 #include <utility>
 
-#include "dialect/workload_object.h"
-#include "job_support.h"
+#include "dialect/kueue/workload_object.h"
+#include "scheduler/job_support.h"
+#include "scheduler/world_support.h"
 #include "text/time.h"
-#include "world_support.h"
 
 namespace berth::scheduler::testing {
 

@@ -1,4 +1,4 @@
-#include "world_support.h"
+#include "scheduler/world_support.h"
 
 #include <fmt/format.h>
 

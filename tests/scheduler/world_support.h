@@ -1,4 +1,4 @@
-// A core (src/scheduler/core.h) with a scripted API around it: objects are told as a watch would, writes are recorded, and each
+// A core (src/scheduler/loop/core.h) with a scripted API around it: objects are told as a watch would, writes are recorded, and each
 // answer is given by the test. Time stands still until the test moves it.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scheduler/core.h"
+#include "scheduler/loop/core.h"
 
 namespace berth::scheduler::testing {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "sim/scenario.h"
-#include "sim/simulate.h"
+#include "sim/experiment/simulate.h"
+#include "sim/scenario/scenario.h"
 
 namespace berth::sim {
 

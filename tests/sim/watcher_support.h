@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "sim/decider.h"
+#include "sim/replay/decider.h"
 
 namespace berth::sim {
 

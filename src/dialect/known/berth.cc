@@ -1,6 +1,6 @@
 // Berth's own Queue and marks.
+#include "dialect/base/names.h"
 #include "dialect/known/known.h"
-#include "dialect/names.h"
 
 namespace berth::dialect {
 namespace {

@@ -1,13 +1,13 @@
-// What each system's objects may hold: kinds with their versions, fields, and the labels and annotations of its prefixes. So that a
-// misspelt one can be named (misspelt.h). Complete for what users write, whether Berth reads it or not; fields of all versions that
-// were ever served stand together, so that no real field is taken for a mistake.
+// The contents of each system's objects: kinds with their versions, fields, and the labels and annotations of its prefixes. So that
+// a misspelt one can be named (misspelt.h). Complete for what users write, whether Berth reads it or not; fields of all versions
+// that were ever served stand together, so that no real field is taken for a mistake.
 //
 // A table of fields is text: a type a paragraph, "PodSpec: affinity=Affinity nodeName ...". A field with a type is looked into, also
 // where it is a list of it; of one without a type anything goes. The type Keys is a map of labels or annotations. A type that a
 // system does not have is one of Kubernetes.
 //
 // Sources: the API types of Kubernetes 1.33 to 1.37, Kueue 0.10 to 0.19, Volcano, KAI, scheduler-plugins and Cluster Autoscaler. Tests
-// compare the tables with deploy/crds, and with Kubernetes' own descriptions where they are at hand (tests/dialect/known_test.cc).
+// compare the tables with deploy/crds, and with Kubernetes' own descriptions where they are at hand (tests/dialect/known/known_test.cc).
 #pragma once
 
 #include <span>

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <map>
 
-#include "dialect/foreign_marks.h"
+#include "dialect/base/foreign_marks.h"
+#include "dialect/base/kind.h"
 #include "dialect/known/known.h"
-#include "dialect/objects.h"
 #include "text/fields.h"
 
 namespace berth::dialect {
@@ -260,7 +260,7 @@ class Search {
     }
   }
 
-  // Of the first so many steps.
+  // The first steps of the path.
   std::string path_of(std::size_t steps) const {
     std::string out;
     for (std::size_t i = 0; i < steps; ++i)

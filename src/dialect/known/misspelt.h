@@ -30,7 +30,7 @@ class Misspellings {
   Misspellings& operator=(Misspellings&&) noexcept;
   ~Misspellings();
 
-  // Of one object of a document (not of a List): what is wrong, in the order of the text.
+  // The findings in one object of a document (not of a List), in the order of the text.
   std::vector<Misspelt> find(const text::Document& document, const text::Node& object) const;
 
   // Whether a type has a field: "Kubernetes", "PodSpec", "nodeName". For tests; a type that is not there has none.

@@ -79,7 +79,8 @@ Status audit(const State& state) {
       return fail(ErrorCode::kInternal, "workload {}: its hold is not listed", w.uid);
     holders += holds ? 1 : 0;
   }
-  if (holders != state.holders.size()) return fail(ErrorCode::kInternal, "a hold is listed that nobody has");
+  if (holders != state.holders.size())
+    return fail(ErrorCode::kInternal, "the list of holds names a workload without a hold");
 
   for (std::size_t n = 0; n < state.nodes.size(); ++n) {
     const auto& record = state.nodes.record(NodeId(n));

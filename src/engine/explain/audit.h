@@ -1,7 +1,7 @@
 // A recount of every account from the slots, for tests and self-audits.
 #pragma once
 
-#include "engine/core/state.h"
+#include "engine/state/state.h"
 
 namespace berth::engine {
 

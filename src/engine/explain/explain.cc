@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "engine/core/reservations.h"
 #include "engine/explain/room.h"
 #include "engine/place/placer.h"
 
@@ -48,15 +47,15 @@ Verdict verdict_of(const State& state, WorkloadId id) {
   return verdict;
 }
 
-Verdict explain(State& state, WorkloadId id) {
+Verdict explain(State& state, const Reservations& reservations, WorkloadId id) {
   Verdict verdict = found_verdict(state, id);
   const WorkloadState& w = state.workloads[id.index()];
   const bool parked = w.active && w.held() == 0 && w.pending.valid() && state.pending.at(w.pending).parked;
   if (parked && is_of_room(verdict.reason)) {
-    // What is reserved from it is no room for it.
+    // Room reserved against it does not count as free.
     const std::size_t mark = state.mark();
     for (const std::uint64_t number : state.pending.at(w.pending).why.reserved) {
-      if (const Reservation* r = state.reservations->find(number)) charge_reserved(state, *r, +1);
+      if (const Reservation* r = reservations.find(number)) charge_reserved(state, *r, +1);
     }
     RoomNow now(state, id);
     now.renew(verdict.reason);

@@ -1,7 +1,8 @@
 // Why a workload is where it is.
 #pragma once
 
-#include "engine/core/state.h"
+#include "engine/plan/reservations.h"
+#include "engine/state/state.h"
 
 namespace berth::engine {
 
@@ -16,7 +17,7 @@ Verdict verdict_of(const State& state, WorkloadId id);
 //   - domains: the one with room for most of the gang, pods placed one by one
 //   - what would be enough: of work with one pod set, one choice of flavors and no domain, where nothing else is short
 // Leaves the state as it was (trials are rolled back). O(nodes x pod sets + kExplainSteps log nodes).
-Verdict explain(State& state, WorkloadId id);
+Verdict explain(State& state, const Reservations& reservations, WorkloadId id);
 
 inline constexpr std::int64_t kExplainSteps = 5'000;
 

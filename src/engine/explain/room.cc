@@ -228,8 +228,8 @@ void RoomNow::renew_nodes(Reason& reason) {
   reason.children = count_nodes(best->charge, all_nodes());
 }
 
-// Of several pod sets: those that are short by themselves; where each has room, the one that comes nearest beside the others. Which
-// ones the last attempt found to be short may be others by now.
+// With several pod sets: the ones that are short by themselves. If each has room, the one that comes nearest beside the others. The
+// last attempt may have found others.
 std::vector<Reason> RoomNow::short_sets() {
   std::vector<Reason> out;
   for (std::size_t set = 0; set < w_.sets.size(); ++set) {

@@ -1,4 +1,4 @@
-// What blocked work lacks as things are now, for explanations (explain.h): quota, lanes, nodes, domains.
+// The present shortages of blocked work, for explanations (explain.h): quota, lanes, nodes, domains.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "engine/core/bands.h"
-#include "engine/core/state.h"
+#include "engine/state/bands.h"
+#include "engine/state/state.h"
 
 namespace berth::engine {
 
-// What one pod of the set asks for: devices, else CPU and memory. "": nothing.
+// The request of one pod of the set: devices, else CPU and memory. "": nothing.
 std::string asks_of(const State& state, const PodSetState& set);
 
 class RoomNow {

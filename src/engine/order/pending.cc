@@ -230,7 +230,7 @@ void Pending::park(ClassId id, Parked why) {
 void Pending::wake(ClassId id) {
   const Class& c = classes_[id.index()];
   if (!c.parked) return;
-  // Whoever sleeps behind the first of a group has not been asked since: it tries for them.
+  // Classes behind the first of a group have not been tried since: it tries for them.
   rise(id, c.group.valid() && groups_[c.group.index()].listed == id);
   pass_on(c.queue);
 }
@@ -291,8 +291,8 @@ void Pending::stop_trying(ClassId id) {
   trying_across_.erase(id);
 }
 
-// Nobody tries for the group: the first one that can be reached does. In front of it are those of queues that are barred or
-// put off: they are awake then, and tried when their queue is.
+// No class tries for the group: now the first reachable one does. Classes in front of it belong to barred or put-off queues; they
+// are awake then, and tried with their queue.
 void Pending::try_next(GroupId id) {
   while (!groups_[id.index()].asleep.empty()) {
     const ClassId first = groups_[id.index()].asleep.begin()->id;
@@ -305,12 +305,12 @@ void Pending::try_next(GroupId id) {
   free_groups_.push_back(id);
 }
 
-// Who tries for the group stands behind one that sleeps in it, which may bar the queue: then nobody would ever be called.
+// The trying class stands behind a sleeping one of its group, which may bar the queue: then no class would ever be woken.
 bool Pending::tries_behind(const Group& group) const {
   return group.trying.valid() && !group.asleep.empty() && *group.asleep.begin() < head_of(group.trying);
 }
 
-// The group may have another first class now, which nobody has looked at since it fell asleep: it tries.
+// The group may have another first class now, untried since it fell asleep: it tries.
 void Pending::follow(GroupId id) {
   if (!id.valid()) return;
   const Group& group = groups_[id.index()];
@@ -345,7 +345,7 @@ bool Pending::within_reach(ClassId id) const {
   return l.put_off == 0 && (bar == nullptr || head_of(id) < *bar);
 }
 
-// The queue may be barred or put off now: who tries for others and waits there does so no longer.
+// The queue may be barred or put off now: its classes stop trying for groups of several queues.
 void Pending::pass_on(QueueId queue) {
   if (trying_across_.empty() ||
       (lines_[queue.index()].put_off == 0 && lines_[queue.index()].bar() == nullptr))

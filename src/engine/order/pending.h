@@ -1,22 +1,33 @@
-// Pending workloads in the order in which they are tried, grouped into classes of identical ones: one verdict serves the
-// whole class, and a blocked class costs nothing until something happens that could unblock it.
+// Pending workloads in the order in which they are tried. Identical workloads form one class: one verdict serves the whole class,
+// and a blocked class costs nothing until an event could unblock it.
 //
-// Order: first started work that is short of its least count (a half-bound gang after a restart, a lost pod), unless that is more than
-// it asked for before (Workload::asks_more_since). Then within a
-// queue by the place of its lane (quota/lanes.h), where the queue has lanes; by priority (higher first), what must start before
-// surplus that may grow, by whether it is old (rank.h), by the key of the queue's ordering, by creation and arrival; or with
-// priority after the key. Members of a class stand in the same order. Across queues as the tree of queues says (tournament.h). A
-// queue whose first workload would run on borrowed quota can be put off until those have been tried whose quota is nearer: what is
-// lent out only now would be reclaimed at once. In a strict queue nothing behind the first blocked workload is tried. In any queue
-// the first blocked one that is old, and could start on an empty cluster, reserves room (core/reservations.h).
+// Order within a queue, first difference decides:
+//   1. Started work that is short of its least count (a half-bound gang after a restart, a lost pod), unless the missing slots are
+//      growth (Workload::asks_more_since).
+//   2. The place of its lane, if the queue has lanes (quota/lanes.h).
+//   3. Priority, higher first. Queues may rank priority after 6.
+//   4. Work that must start, before surplus that may grow.
+//   5. Old work (rank.h).
+//   6. The key of the queue's ordering.
+//   7. Creation, then arrival.
+// All members of a class are equal in 1 to 4, and 5 to 7 order them. Across queues the tree of queues decides (tournament.h).
 //
-// Groups (Parked::group): of parked classes of which one that cannot start shows that none behind it can, only the first is
-// listed with what may unblock it (sleepers.h), and woken by that: it tries for all of them. When it has been parked in its
-// group again, the others sleep on; when anything else becomes of it (a start, another reason, a queue that is barred or
-// put off), the next one tries. Who tries is in front of all that sleep in the group: where somebody comes to stand in front of it, it
-// tries only for itself. So an event costs an attempt for each group that it may help and for each start, however
-// many queues, priorities and workloads wait. Nobody else is awake who could start, so the order of starts is the one in
-// which all of them would have been tried.
+// Exceptions:
+//   - put_off(): a queue whose first workload would borrow can wait until queues with nearer quota have been tried. Quota that is
+//     lent only now would be reclaimed at once.
+//   - In a strict queue no workload behind the first blocked one is tried.
+//   - In any queue the first blocked workload that is old, and could start on an empty cluster, reserves room
+//     (plan/reservations.h).
+//
+// Groups (Parked::group). A group holds parked classes with this property: if one cannot start, none behind it can. So only the
+// first of them is listed with the events that may unblock it (sleepers.h). Such an event wakes this one class, and it tries for
+// the whole group:
+//   - If it is parked in its group again, the others sleep on.
+//   - If anything else becomes of it (a start, another reason, a barred or put-off queue), the next class of the group tries.
+//   - The trying class stands in front of all that sleep in its group. If a class comes to stand in front of it, it tries only for
+//     itself.
+// An event therefore costs one attempt per group that it may help and one per start, however many queues, priorities and workloads
+// wait. All classes that stay asleep could not start, so the order of starts is the same as if all had been tried.
 //
 // Costs: every change O(log n) of the classes and members of its queue, plus a change in the tournament.
 #pragma once
@@ -32,7 +43,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "engine/core/catalog.h"
+#include "engine/catalog/catalog.h"
 #include "engine/order/sleepers.h"
 #include "engine/order/tournament.h"
 #include "model/decision.h"
@@ -44,7 +55,7 @@ using GroupId = Id<struct GroupTag>;
 class Pending {
  public:
   struct Member {
-    bool young = true;     // has not waited for its queue's age limit
+    bool young = true;     // has not waited for the age limit of its queue
     std::int64_t key = 0;  // of its queue's ordering (rank.h); 0 where it is old
     TimeMs created = 0;
     std::uint64_t arrival = 0;
@@ -70,15 +81,15 @@ class Pending {
     std::uint64_t could_start_version = 0;
   };
 
-  // `priority_first`: priority ranks before the key. `jumps`: who comes in front may displace who runs, so a parked class that
-  // gets a new first member is tried again. A change while workloads are pending in the queue is for the caller
-  // to frame: it takes them out and puts them in again.
+  // `priority_first`: priority ranks before the key. `jumps`: a workload that comes in front may preempt running work, so a parked
+  // class with a new first member is tried again. The caller must take out the pending workloads of the queue before a change, and
+  // put them in again after it.
   void set_rules(QueueId queue, bool strict, bool priority_first, bool jumps);
 
   // The places of the lanes of a queue, by lane; empty: all stand alike.
   void set_lanes(QueueId queue, std::vector<std::uint32_t> places);
 
-  // How shares are reckoned, and the parents of all queues. Whenever the tree or its limits changed: set_tree() again.
+  // How shares are computed, and the parents of all queues. After every change of the tree or its limits, call set_tree() again.
   void set_shares(Tournament::ShareOf shares) { tournament_.set_shares(std::move(shares)); }
   void set_tree(std::vector<QueueId> parents);
   // The use of a queue changed: the shares of it and all above are others now.
@@ -93,14 +104,15 @@ class Pending {
 
   // The class whose first member is to be tried next; none when all are parked or blocked.
   ClassId next() const { return tournament_.next(); }
-  // Lets all queues that are not put off so far go first: the farther up its first one's quota comes from, the later. Ends when a
-  // class of the queue is parked, or one of its workloads leaves.
+  // Queues with a smaller `height` go first: the farther up the tree the quota of its first workload comes from, the later a queue
+  // is tried. Ends when a class of the queue is parked, or one of its workloads leaves.
   void put_off(QueueId queue, std::int64_t height);
   std::int64_t put_off_by(QueueId queue) const { return lines_[queue.index()].put_off; }
   void park(ClassId id, Parked why);
   void wake(ClassId id);
   void wake_all();
-  // What may unblock listed classes (sleepers.h) has come: wakes them, unless somebody tries for their group already.
+  // Wakes these listed classes (sleepers.h) after an event that may unblock them, except where a class of their group is trying
+  // already.
   const Sleepers& sleepers() const { return sleepers_; }
   void call(const std::vector<ClassId>& listed);
   // The time at which the first parked class wakes of its own; kEndOfTime: none does. wake_due() wakes those of up to `now`.
@@ -121,13 +133,14 @@ class Pending {
   bool in_front(ClassId a, ClassId b) const { return head_of(a) < head_of(b); }
   // Goes up when the lanes of a queue change places.
   std::uint64_t lane_changes() const { return lane_changes_; }
-  // The parked classes from which others keep quota or room.
+  // The parked classes against which quota or room is reserved for others.
   const std::set<ClassId>& kept_out() const { return kept_out_; }
   // The blocked classes whose first member is old.
   const std::set<ClassId>& old() const { return old_; }
-  // The parked classes of the queue that bar those behind them, or would if nobody in front of them did, in their order.
+  // The parked classes of the queue, in order, that block the classes behind them. Includes those that would block if nothing in
+  // front of them did.
   std::vector<ClassId> in_line(QueueId queue) const;
-  // The class at the head of a strict queue: the first that is parked in line, or that is awake and not passed over; none: there is
+  // The class at the head of a strict queue: the first that is parked in line, or awake and not passed over. Not valid if there is
   // none.
   template <class IsPassedOver>
   ClassId strict_head(QueueId queue, IsPassedOver&& is_passed_over) const {
@@ -139,9 +152,9 @@ class Pending {
     }
     return l.blocked.empty() ? ClassId() : l.blocked.begin()->id;
   }
-  // Whether the first member of `a` stands in front of that of `b`, of whatever queues, by themselves: without the shares of the queues.
+  // Whether the first member of `a` stands in front of that of `b`, in any two queues, without regard to the shares of the queues.
   bool stands_before(ClassId a, ClassId b) const { return across(a) < across(b); }
-  // Says of a class whether it could start if nothing else were there. Only then it reserves room when it is old.
+  // Notes whether the class could start on an empty cluster. Only then does it reserve room when it is old.
   void set_could_start(ClassId id, bool could_start, std::uint64_t version);
   std::size_t size() const { return size_; }
   // The workload that blocks this class in its queue; none if it is not blocked so.
@@ -171,7 +184,7 @@ class Pending {
     std::string key;
     bool across_queues = false;
     std::set<Head> asleep;
-    ClassId listed;  // the first of those asleep, while nobody tries
+    ClassId listed;  // the first of those asleep, while no class tries
     ClassId trying;
   };
 
@@ -204,7 +217,7 @@ class Pending {
   std::vector<Group> groups_;
   std::vector<GroupId> free_groups_;
   std::unordered_map<std::string, GroupId> group_index_;
-  std::set<ClassId> trying_across_;  // who tries for a group of several queues
+  std::set<ClassId> trying_across_;  // classes that try for a group of several queues
   std::set<ClassId> old_;
   std::set<ClassId> kept_out_;
   std::uint64_t lane_changes_ = 0;

@@ -1,20 +1,20 @@
-// Where a workload stands in the line of its queue: pure functions of its progress and the queue's ordering
-// (model/ordering.h; what each ordering is for: docs/policies.md).
+// The position of a workload in the line of its queue: pure functions of its progress and the queue's ordering (model/ordering.h;
+// when to choose which: docs/policies.md).
 //
-// Work that has waited (all its time without room together) for the queue's age limit is aged. The aged ones of a queue take turns,
-// one at a time: by priority (where that ranks first), then by age, in steps that double (Progress::age), then by their key. The
-// one whose turn it is, is old. It stands in front of all others of its priority, and has room reserved for it
-// (core/reservations.h), until it starts. Then the next one's turn comes. So the order of the queue is kept for all but one. If all
-// aged ones went in front, a queue with more work than room would be first in, first out; and if the oldest always came first, one
-// that runs for days would keep all others of its size from their turns.
+// Aged work. A workload is *aged* after waiting (all its time without room together) for the queue's age limit. The aged ones of a
+// queue take turns, one at a time: by priority (if that ranks first), then by age in steps that double (Progress::age), then by
+// key. The workload whose turn it is becomes *old*. It stands in front of all others of its priority, and room is reserved for it
+// (plan/reservations.h), until it starts. Then the next turn begins. So the order of the queue holds for all workloads but one.
+//   - If all aged work went in front, a queue with more work than room would be first in, first out.
+//   - If the oldest always went first, one workload that runs for days would keep all others of its size from their turns.
 //
-// Bound that this gives: before the turn of an aged workload come only those of higher priority, and those that have waited for
-// more than half as long. Those are finitely many, so its turn comes. Then it starts as soon as what runs in its room has ended.
+// Bound: before the turn of an aged workload come only higher priorities, and workloads that have waited for more than half as
+// long. Those are finitely many, so its turn comes. Then it starts as soon as the work in its room has ended.
 //
-// Old work stays old; only by attained service its start makes it young again, with nothing attained (the promotion of Tiresias).
-// It then keeps its seat, against old work too, until it has attained the first level, and with each further promotion twice as
-// much as with the one before: otherwise two of them would take turns at every age limit, and work longer than that, which loses
-// what it did, would never end.
+// Old work stays old. Exception: under attained service its start makes it young again, with nothing attained (the promotion of
+// Tiresias). It then keeps its seat, even against old work, until it has attained the first level; each further promotion doubles
+// that amount. Otherwise two such workloads would take turns at every age limit, and work longer than that, which loses its
+// progress, would never end.
 //
 // Source of the two-dimensional levels: Gu et al., "Tiresias", NSDI 2019; of the remaining time: Schrage 1968.
 #pragma once
@@ -29,7 +29,7 @@
 
 namespace berth::engine {
 
-// What a workload has had so far. Times as of the decide() that took note of them.
+// The progress of a workload. Times are those of the decide() that noted them.
 struct Progress {
   DurationMs done = 0;        // work of ended runs that was kept
   std::int64_t runs = 0;      // that ended before the work did
@@ -38,10 +38,10 @@ struct Progress {
   TimeMs since = 0;
   TimeMs waits_since =
       0;                 // its creation, later by the time that it ran: now - waits_since is all its waiting
-  TimeMs run_began = 0;  // of a run whose end was not taken note of yet; 0: none
+  TimeMs run_began = 0;  // of a run whose end is not noted yet; 0: none
   // How often it has waited for the age limit: 0 not yet, 1 once, 2 twice as long, 3 four times as long, and so on.
   std::int64_t age = 0;
-  bool old = false;             // and its turn came: it stands in front of those that are not old
+  bool old = false;             // and its turn came: it stands in front of work that is not old
   std::int64_t promotions = 0;  // starts out of old age that made it young again
 };
 
@@ -51,16 +51,16 @@ inline constexpr std::int64_t kUnknownKey = kInt64Max;  // behind all that are k
 // +-2^32, which no Kubernetes priority reaches.
 std::int64_t ranked_priority(Tiers tiers, WorkloadKind kind, std::int64_t priority);
 
-// How much of the run from `began` to `now` would count if it ended now: up to the last checkpoint, reported or reckoned.
+// The part of the run from `began` to `now` that would be kept if it ended now: up to the last checkpoint, reported or computed.
 // The restart overhead of a run that is not the first comes before any work.
 DurationMs kept_work(const Progress& progress, const Restart& restart, TimeMs began, TimeMs now);
 
-// And how much of it would not. Where checkpoints are reckoned, the cycle begins with the work, so a restart overhead delays all of
-// them: whoever looks for the least that is lost finds those that seem to have just written one, and must not be wrong there.
+// The part that would be lost. Computed checkpoints count from the first work, so a restart overhead delays all of them. A search
+// for the least loss prefers workloads that seem to have just written a checkpoint, so this must be exact.
 DurationMs lost_work(const Progress& progress, const Restart& restart, TimeMs began, TimeMs now);
 
-// Expected work that is left at `now`; `began`: of the present run, 0 where it does not run. Never negative: who runs longer
-// than expected counts as about to end. None where the run time is unknown.
+// Expected remaining work at `now`; `began`: start of the present run, 0 if it does not run. Never negative: a workload that runs
+// longer than expected counts as about to end. None if the run time is unknown.
 std::optional<DurationMs> remaining_work(const Progress& progress, const Restart& restart,
                                          std::optional<DurationMs> expected, TimeMs began, TimeMs now);
 
@@ -69,8 +69,8 @@ std::int64_t attained_service(const Progress& progress, TimeMs now);
 // The step or level of attained service; 0 is the first. O(levels).
 std::int64_t attained_level(const Ordering& ordering, std::int64_t attained);
 
-// What it must have attained since its last promotion before old work may have its seat: 0 where it never was promoted, or where
-// old work stays old. O(promotions), which saturates.
+// The service that it must attain after its last promotion before old work may have its seat. 0 if it was never promoted, or if old
+// work stays old. Saturates. O(promotions).
 std::int64_t seat(const Ordering& ordering, const Progress& progress);
 
 // The key among the workloads of a queue that are not old: the lower, the earlier.

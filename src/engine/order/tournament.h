@@ -1,10 +1,13 @@
-// The order of queues: a tree in which the best child of every queue stands for it among its siblings, up to the roots. Which
-// queue is next is a look at the top.
+// The order of queues: a tree in which the best child of every queue stands for it among its siblings, up to the roots. The top is
+// the next queue.
 //
-// Order among siblings: those that would borrow and were put off come last, by how far up; started work that is short of its least count
-// comes first; then the share of the queue with its candidate (quota/fairness.h; the same for all below a parent that shares
-// by priority), then the candidates themselves, in the order of pending.h across queues. Roots stand side by side by their
-// candidates. So where every parent shares by priority, the whole tree is one line.
+// Order among siblings, first difference decides:
+//   1. Queues that would borrow and were put off come last, the farther up the later.
+//   2. Started work that is short of its least count comes first.
+//   3. The share of the queue with its candidate (quota/fairness.h). It is equal for all children of a parent that shares by
+//      priority.
+//   4. The candidates themselves, in the order of pending.h across queues.
+// Roots compare by their candidates. So if every parent shares by priority, the whole tree is one line.
 //
 // Costs: show() O(depth x (log siblings + share)), less where nothing changes above; rebuild() O(queues log queues).
 #pragma once

@@ -49,7 +49,7 @@ bool Placer::run() {
   const bool may_wait = put_off();
   if (!put_off_ && search()) return true;
   if (!put_off_ && failure_.by_nodes && !failure_.steps_ended && scarcest_first()) {
-    // What is told is what the first search found out.
+    // The reasons are those of the first search.
     Failure first = failure_;
     if (search()) return true;
     first.steps_ended = failure_.steps_ended;
@@ -79,7 +79,7 @@ bool Placer::put_off() {
   return true;
 }
 
-// Before anything else, so that it does not depend on what is free who is told so.
+// Checked first, so that this reason does not vary with free capacity.
 bool Placer::lacks_pods() {
   if (!w_.needs_all) return false;
   for (std::uint32_t set = 0; set < w_.sets.size(); ++set) {
@@ -91,7 +91,7 @@ bool Placer::lacks_pods() {
   return false;
 }
 
-// Nor does it depend on that who asks for what no flavor of its queue has.
+// The same for requests that no flavor of the queue offers.
 bool Placer::lacks_flavors() {
   if (!w_.needs_all) return false;
   for (std::uint32_t set = 0; set < w_.sets.size(); ++set) {
@@ -113,7 +113,7 @@ bool Placer::search() {
   return false;
 }
 
-// What is no good within one outer domain is not to blame where it is good within another, and quota was short there.
+// A domain that fails within one outer domain is no reason if it is good within another where only quota was short.
 void Placer::acquit() {
   std::erase_if(failure_.reasons, [&](const Reason& reason) {
     if (reason.code != ReasonCode::kTopology || !reason.detail.empty()) return false;

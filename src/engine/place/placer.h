@@ -1,23 +1,22 @@
-// Finds places for one workload: flavors, domains, nodes and devices together, in one depth-first search over the steps of
-// its group tree. All or nothing at every group; pod sets above their least count take what fits.
+// Finds places for one workload: flavors, domains, nodes and devices together. One depth-first search over the steps of its group
+// tree. Every group is all or nothing; pod sets above their least count take as many slots as fit.
 //
-// Choices at each step, in this order: at a group with a topology request its domains; at a pod set its charges in the order
-// of the queue's flavors; at the end, leaving the child out where the group's least count allows. A slot goes to the best node
-// of its shape's index. Bounded by `steps`: one per slot placed and per choice tried.
+// Choices at each step, in this order: at a group with a topology request its domains; at a pod set its charges in the order of the
+// queue's flavors; at the end, leaving the child out if the group's least count allows. A slot goes to the best node of its shape's
+// index. Bounded by `steps`: one per slot placed and per choice tried.
 //
-// Domains (placer_domains.cc). A gang lies in the fewest domains, level by level from the widest down (place/fewest.h): below a
-// required level, with a preferred level, and where nothing is asked for but topologies are known. Nodes that stand alone in
-// their domains are left to the policy, unless that level is asked for. A required level is tried with each domain in which all
-// pod sets together may have room; each search in one of them has a slice of the steps, which grows from round to round, so
-// that none of them is left out. A preference binds no pod: where it finds no places, the search goes on without it.
+// Domains (placer_domains.cc). A gang lies in the fewest domains, level by level from the widest down (nodes/fewest.h). This holds
+// below a required level, with a preferred level, and without a request if topologies are known. Nodes that are alone in their
+// domains are left to the placement policy, unless that level is requested. A required level is tried with each domain in which all
+// pod sets together may have room. Each of these searches has a slice of the steps; slices grow from round to round, so that no
+// domain is left out. A preference binds no pod: if it leads to no places, the search goes on without it.
 //
-// Not exhaustive within a choice: slots of one choice go greedily to the best node, which is exact for one shape without
-// domains, and a heuristic where several shapes compete for the same nodes. Where that finds no places for several pod sets,
-// they are looked for once more with the pod sets first for which there is least room to spare (best fit decreasing, by what
-// is scarce instead of by size).
+// The search within one choice is greedy: each slot goes to the best node. That is exact for one shape without domains, and a
+// heuristic if several shapes compete for the same nodes. If it finds no places for several pod sets, it runs once more with the
+// pod sets first that have the least room to spare (best fit decreasing, by scarcity instead of size).
 //
-// Charges whose nodes are awaited take quota alone. They are in no domain: where a group asks for one, and every pod set that
-// must start may wait for nodes, it starts so with all of them, and the domain is chosen when it gets its places.
+// Charges whose nodes are awaited take quota alone. They are in no domain. If a group requests a domain, and every pod set that
+// must start may wait for nodes, all of them start so; the domain is chosen when they get their places.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +27,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/core/bands.h"
-#include "engine/core/state.h"
+#include "engine/state/bands.h"
+#include "engine/state/state.h"
 
 namespace berth::engine {
 
@@ -46,23 +45,24 @@ struct Failure {
   bool by_nodes = false;
   bool steps_ended = false;
   bool never =
-      false;  // whatever else runs: decided by who asks, not by a search, which looks at one part after the other
-  bool of_parts = false;  // too few of its pod sets could start if nothing else were there
-  bool of_lane = false;   // it waits for other work of its own lane, and for nothing that anybody else has
+      // whatever else runs: decided by the request, not by a search, which examines one part after the other
+      false;
+  bool of_parts = false;        // too few of its pod sets could start in the empty cluster
+  bool of_lane = false;         // it waits only for other work of its own lane
   std::vector<Reason> reasons;  // at most 8, in the order found, no two alike
 };
 
-// What one slot charges of the pair in the choice that charges least of it; 0: there is no choice.
+// The amount of the pair that one slot charges, in the choice that charges least of it; 0: there is no choice.
 std::int64_t least_charge(const State& state, std::span<const ChargeId> choices, FlavorResource pair);
-// How a reason names one of several pod sets: the number of the set, in its detail. "": there is only one.
+// The mark of one of several pod sets in a reason's detail: its number. "": there is only one.
 std::string set_mark(const WorkloadState& w, std::size_t set);
-// That pods are missing, counted over the whole workload.
+// The reason "pods are missing", counted over the whole workload.
 Reason lacks_pods_of(const WorkloadState& w);
 // Whether every resource that both charge is charged to one flavor.
 bool same_flavors(const State& state, ChargeId a, ChargeId b);
-// How more slots of a pod set may be charged (State::choices): sets of one flavor group only like those that have a place.
+// The charges that further slots of a pod set may get (State::choices). Sets of one flavor group follow those that have a place.
 std::vector<ChargeId> choices_of(State& state, const WorkloadState& w, std::size_t set);
-// One of these for each pod set; not valid: it gets none (preempt/assignments.h).
+// One of these for each pod set; not valid: it gets none (preempt/with_places/assignments.h).
 using Assignment = std::vector<ChargeId>;
 
 class Placer {
@@ -71,20 +71,20 @@ class Placer {
   // `ask`: how many slots of each pod set must be placed, and are placed where they fit.
   Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, const Assignment* only = nullptr,
          Ask ask = Ask::kFree);
-  // Only as told, by pod set: this charge for exactly so many slots (0: none of them).
+  // Exactly this charge for exactly so many slots, by pod set (0: none).
   struct Orders {
     std::span<const ChargeId> charges;
     std::span<const std::int64_t> counts;
   };
   Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, Orders orders);
 
-  // Called where a pod set finds too little room for its least on all nodes, with what was placed before it charged in the trial,
-  // and nothing of its own. It may look, and must not charge.
+  // `look` is called when a pod set finds too little room for its least count on all nodes. At that time the trial holds the
+  // charges of earlier pod sets, and none of its own. It may look, and must not charge.
   void watch(std::function<void(std::uint32_t set, ChargeId charge)> look) { watch_ = std::move(look); }
 
   // True: the trial holds the charges of placed(). False: rolled back, failure() says why.
   bool run();
-  // Asks only whether there are places: what is not required of domains is left out.
+  // Asks only whether there are places: preferred domains are ignored.
   void without_preferences() { preferences_ = false; }
   const std::vector<PlacedSlot>& placed() const { return placed_; }
   const Failure& failure() const { return failure_; }

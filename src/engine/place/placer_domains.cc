@@ -3,7 +3,7 @@
 #include <tuple>
 #include <utility>
 
-#include "engine/place/fewest.h"
+#include "engine/nodes/fewest.h"
 #include "engine/place/placer.h"
 
 namespace berth::engine {
@@ -471,7 +471,7 @@ bool Placer::in_domain(std::size_t step, std::uint32_t level) {
     }
   }
 
-  // What the best domain has room for, in flavors that still have quota; in any, where a pod set has quota in none.
+  // The room of the best domain, in flavors that still have quota; in any flavor, if a pod set has quota in none.
   struct Option {
     const ShapeIndex* index;
     bool has_quota;

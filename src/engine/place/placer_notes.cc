@@ -1,4 +1,4 @@
-// What a search for places notes of what it lacked.
+// Reasons that a search for places notes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,14 +42,14 @@ void Placer::note(Reason reason) {
   };
   const auto it = std::find_if(failure_.reasons.begin(), failure_.reasons.end(), same);
   if (it != failure_.reasons.end()) {
-    // Of several tries the one that came nearest counts: another flavor, another domain.
+    // Among several tries (flavors, domains) the one that came nearest counts.
     if (reason.need - reason.have < it->need - it->have) *it = std::move(reason);
   } else if (failure_.reasons.size() < kMostReasons) {
     failure_.reasons.push_back(std::move(reason));
   }
 }
 
-// Of the workload as a whole: what its other pod sets ask for counts, and what they were given in this search is still there.
+// For the workload as a whole: the requests of its other pod sets count, and their charges in this search are still there.
 void Placer::note_quota(std::uint32_t set, const Charge& c, std::int64_t slots) {
   for (const QuotaItem& item : c.quota) {
     const std::int64_t own = saturating_mul(item.amount, slots);
@@ -89,7 +89,7 @@ std::int64_t Placer::given_before(FlavorResource pair) const {
   return sum;
 }
 
-// Of the pod sets that have no place yet in this search, the least that any of their choices charges.
+// The least charge of any choice, over the pod sets without a place in this search.
 std::int64_t Placer::asked_later(std::uint32_t set, FlavorResource pair) {
   std::int64_t sum = 0;
   for (std::uint32_t other = 0; other < w_.sets.size(); ++other) {

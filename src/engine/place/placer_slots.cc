@@ -29,7 +29,7 @@ std::vector<NodeId> Placer::nodes_inside(DomainId domain) const {
   return out;
 }
 
-// Of a domain, the part that lies in all that have been chosen.
+// The part of a domain that lies in all chosen domains.
 std::int64_t Placer::room_within(const ShapeIndex& index, DomainId domain) const {
   const NodeTable& nodes = state_.nodes;
   const auto& level = nodes.levels()[nodes.domain(domain).level];
@@ -73,7 +73,7 @@ std::int64_t Placer::place_slots(std::uint32_t set, ChargeId charge, std::int64_
   const std::int64_t count = within_quota(set, c, least, want);
   if (count == 0) return 0;
   const std::int64_t floor = std::max<std::int64_t>(least, 1);
-  // What lacks room within a domain is told by the choice of the domain, or by the try without one.
+  // A lack of room within a domain is reported by the choice of the domain, or by the try without one.
   const auto no_room = [&](std::int64_t have) {
     failure_.by_nodes = true;
     if (!domains_.empty()) return 0;

@@ -37,7 +37,7 @@ void DecayedUse::run_until(TimeMs now) {
 
 std::int64_t DecayedUse::average(std::size_t resource) const {
   constexpr Int128 kOne = Int128{1} << kDecayBits;
-  // What one unit would count: in ended ticks, and so far in the present one.
+  // The weight of one unit of constant use: in ended ticks, and so far in the present one.
   const Int128 unit = static_cast<Int128>(tick) * kDecay + (since % tick) * (kOne - kDecay);
   const Int128 all = std::max<Int128>(0, before[resource] + present[resource]);
   return clamp_to_int64(all * (kOne - kDecay) / unit);

@@ -1,8 +1,8 @@
-// What was used in the past, each moment counting half of what it counted a half-life later: per resource, in unit-milliseconds.
+// Past use, per resource, in unit-milliseconds. Each moment counts half of what it counted a half-life later.
 //
-// Time passes in ticks, a sixteenth of the half-life each; a tick is worth 2^(-1/16) of the next. What is used within the present
-// tick counts in full. Whole numbers, rounded down (a part in 2^20 per tick), alike on every machine.
-// Cost: run_until() O(resources x ticks that ended), at most 1,600 of them.
+// Time passes in ticks, a sixteenth of the half-life each; a tick is worth 2^(-1/16) of the next. Use within the present tick
+// counts in full. Whole numbers, rounded down (a part in 2^20 per tick), alike on every machine. Cost: run_until() O(resources x
+// ticks that ended), at most 1,600 of them.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +33,8 @@ struct DecayedUse {
   void run_until(TimeMs now);
   // As if so much had always been used.
   void used_always(std::size_t resource, std::int64_t amount);
-  // Within the present tick the present use counts as if it lasted the whole tick: who has just started much stands behind at
-  // once, and keys change only with use and at ticks.
+  // Within the present tick the present use counts as if it lasted the whole tick: a queue that has just started much stands behind
+  // at once, and keys change only with use and at ticks.
   Int128 counted(std::size_t resource, std::int64_t use) const {
     return std::max<Int128>(0, before[resource] + static_cast<Int128>(use) * tick);
   }

@@ -1,28 +1,30 @@
-// How much of what there is each queue takes, for the order of queues among their siblings (Sharing in model/ordering.h).
+// The share of each queue, for the order of queues among their siblings (Sharing in model/ordering.h).
 //
-// Measures of a queue n below its parent p, with the request of its candidate added (so that a large request counts before it
-// is granted). Per resource r, over all flavors; use is what is promised (the after plane):
+// Measures of a queue n below its parent p, with the request of its candidate added (so that a large request counts before it is
+// granted). Per resource r, over all flavors; use is the promised amount (the after plane):
 //   borrowed(n, r)   = sum of max(0, use - subtree quota) over the flavors
-//   lendable(p, r)   = sum of what p could have if nobody used anything (QuotaTree::potential)
-//   dominant-share   = max over r of borrowed(n, r) / lendable(p, r), divided by n's weight
-//   (of those that borrow, whoever has the higher priority among its siblings goes before all shares)
-//   guaranteed-share = where n stays within its quota: max over r of use / subtree quota, unweighted (the quota is the
-//                      weight), before all that do not; those by dominant-share
+//   lendable(p, r)   = sum of what p could have in an empty cluster (QuotaTree::potential)
+//   dominant-share   = max over r of borrowed(n, r) / lendable(p, r), divided by n's weight. Among queues that borrow, a higher
+//                    priority among the siblings goes before all shares.
+//   guaranteed-share = where n stays within its quota: max over r of use / subtree quota, unweighted (the quota is the weight).
+//   These queues come before all that exceed theirs, which compare by dominant-share.
 //   decayed-use      = max over r of D(n, r) / (lendable(p, r) x tick), divided by n's weight
-// A weight of 0 while anything is borrowed (or was used) ranks behind every other weight; two such compare unweighted. Where
-// nothing of r is lendable, r does not count; who borrows such alone comes behind all who do not, with no share. The dominant share
-// above the guarantee, and not of all use, because what a queue is guaranteed is nobody's business: a queue with a large guarantee
-// would otherwise never get a part of the surplus.
+// A weight of 0 while anything is borrowed (or was used) ranks behind every other weight; two such compare unweighted. If nothing
+// of r is lendable, r does not count; a queue that borrows only such resources comes behind all that do not, with no share.
+//
+// Only use above the guarantee counts in the dominant share. If all use counted, a queue with a large guarantee would never get a
+// part of the surplus.
+//
 // Source: Kueue's fair sharing (research: resource_node.go, fair_sharing.go), after Ghodsi et al., "Dominant Resource Fairness",
-// NSDI 2011, taken exactly instead of in thousandths. Beyond the guarantees, starting whoever has the least borrowed / weight
-// splits the surplus in proportion to the weights among those who want it (progressive filling), which is KAI's division by
-// over-quota weights without its rounding.
+// NSDI 2011, computed exactly instead of in thousandths. Beyond the guarantees the queue with the least borrowed / weight starts
+// next. This splits the surplus by weight among the queues that want it (progressive filling). It is KAI's division by over-quota
+// weights without its rounding.
 //
-// Decayed use: D is what decayed_use.h counts, with the parent's half-life.
+// Decayed use: D is counted by decayed_use.h, with the parent's half-life.
 //
-// Shares are exact fractions, compared by Euclid's algorithm: no product leaves 128 bits, nothing is rounded but the decay.
-// Costs: share() O(pairs of the tree x depth); note_use() O(depth x pairs); advance() O(queues that share by decayed use) per
-// tick; rebuild() O(queues x pairs), on configuration changes only.
+// Shares are exact fractions, compared by Euclid's algorithm: no product leaves 128 bits, and only the decay is rounded.
+// Costs: share() O(pairs of the tree x depth); note_use() O(depth x pairs); advance() O(queues that share by decayed use) per tick;
+// rebuild() O(queues x pairs), on configuration changes only.
 #pragma once
 
 #include <compare>
@@ -79,9 +81,9 @@ class Fairness {
   // The share of `queue`, an ancestor of `leaf` or itself, with `ask` added to the leaf. Zero where it does not count.
   Share share(QueueId queue, QueueId leaf, std::span<const QuotaItem> ask) const;
 
-  // The use of a leaf is about to be reckoned anew: what it had since the last note counts until `now`.
+  // The use of a leaf is about to change: its use since the last note counts until `now`.
   void note_use(QueueId leaf, TimeMs now);
-  // Lets time pass. True where a tick went by for anybody: shares by decayed use are others then.
+  // Lets time pass. True if a tick ended for any queue: then shares by decayed use have changed.
   bool advance(TimeMs now);
 
  private:

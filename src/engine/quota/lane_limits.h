@@ -1,5 +1,5 @@
-// What each lane of a leaf has charged of the resources that its lanes may have only so much of (LaneOrder::limits in
-// model/queue.h), on both planes (core/plane.h), and how much more it may have.
+// The limits of the lanes of a leaf (LaneOrder::limits in model/queue.h): the charged amounts of each lane on both planes
+// (base/plane.h), and the amounts that are left.
 //
 // Invariant: no decision brings a lane above a limit; where outside facts did (a limit that shrank, a pod that was there
 // before), room() is negative and nothing more starts. Only what is limited is kept.

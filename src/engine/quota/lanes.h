@@ -1,10 +1,10 @@
-// The lanes of a leaf's line (LaneOrder in model/queue.h): how much the work of each has used of late, and their places that
-// follow from it. Lanes have no quota: they only say whose turn it is.
+// The lanes of a leaf's line (LaneOrder in model/queue.h): their recent use, and the places that follow from it. Lanes have no
+// quota; they only decide the order.
 //
-// The measure of a lane: for each resource what it used (decayed_use.h), as a part of what the leaf could have if nobody else used
-// anything, times the weight of the resource; summed, and divided by the lane's own weight. Parts, because bytes and cores cannot be
-// added: whoever counts raw units counts memory and nothing else (Kueue #10434). Rounded down to parts in 2^20 of a resource.
-// A lane of weight 0 stands behind all that have one.
+// The measure of a lane: for each resource its use (decayed_use.h), as a part of the amount that the leaf could have in an empty
+// cluster, times the weight of the resource. The sum is divided by the lane's own weight. Parts are used because bytes and cores
+// cannot be added: a sum of raw units would count memory and nothing else (Kueue #10434). Rounded down to parts in 2^20 of a
+// resource. A lane of weight 0 stands behind all that have one.
 //
 // Costs: use() O(1); places() O(lanes x resources + lanes log lanes).
 #pragma once
@@ -54,12 +54,13 @@ class Lanes {
   // The number of a lane, made where it is new.
   std::uint32_t number(const std::string& name, TimeMs now);
   const std::string& name(std::uint32_t lane) const { return lanes_[lane].name; }
-  // What the lane has in use changes, from the next advance() on.
+  // Changes the present use of the lane, from the next advance() on.
   void use(std::uint32_t lane, std::size_t resource, std::int64_t change);
-  // What was in use since the last call counts until `now`; from then on what is in use now.
+  // Use since the last call counts until `now`; from then on the present use counts.
   void advance(TimeMs now);
   TimeMs next_tick(TimeMs now) const;
-  // Calls f(lane, resource, amount) for what each used of late, on average, as of `now`; 0 too. O(lanes x resources x ticks that ended).
+  // Calls f(lane, resource, amount) for the recent use of each, on average, as of `now`; 0 too. O(lanes x resources x ticks that
+  // ended).
   void each_average(TimeMs now, const std::function<void(std::uint32_t, std::size_t, std::int64_t)>& f) const;
 
   // By lane: its place; those that used the same share one. `capacity`: by resource, of the leaf.

@@ -7,7 +7,7 @@
 //   available(root) = subtree - usage
 //   available(n)    = max(0, local - usage) + P, where P = available(parent), with a borrowing limit b at most
 //                     (subtree - local) - max(0, usage - local) + b
-// Usage is kept on two planes (core/plane.h). A limit may be exceeded by outside facts only; available() then says 0 or
+// Usage is kept on two planes (base/plane.h). A limit may be exceeded by outside facts only; available() then says 0 or
 // less, and nothing more fits.
 //
 // Costs: add() and available() O(depth); rebuild() O(queues x pairs), on configuration changes only.
@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "engine/core/plane.h"
+#include "engine/base/plane.h"
 
 namespace berth::engine {
 
@@ -57,7 +57,7 @@ class QuotaTree {
   void add(QueueId queue, FlavorResource pair, std::int64_t amount, PlaneMask planes);
 
   std::int64_t available(QueueId queue, FlavorResource pair, Plane plane) const;
-  // What the queue could have if nobody used anything.
+  // The amount that the queue could have in an empty cluster.
   std::int64_t potential(QueueId queue, FlavorResource pair) const;
   // Do `count` times these items fit (start: both planes; plan: the after plane)?
   bool fits(QueueId queue, std::span<const QuotaItem> items, std::int64_t count, Mode mode) const;

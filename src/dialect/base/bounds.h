@@ -1,0 +1,78 @@
+// How many entries Berth reads of one pod, template or other object. The API server bounds an object's size in all, and not what it
+// is made of: an entry of a few bytes there may take a hundred in memory, and every entry is looked at for every node. An object
+// beyond a bound is not read on: its message names field and bound.
+//
+// Bounds hold per pod spec (kMarks, kLabels, kOwners: per object). docs/operations.md has them as a table, which a test compares.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace berth::dialect {
+
+enum class Entry : std::uint8_t {
+  kSelector,
+  kTerm,
+  kRequirement,
+  kValue,
+  kToleration,
+  kRepulsion,
+  kContainer,
+  kAmount,
+  kResource,
+  kGate,
+  kMark,
+  kLabel,
+  kOwner,
+  kText,
+  kMarkText,
+};
+
+struct EntryBound {
+  std::string_view what;  // "more than 128 <what>"
+  std::size_t most;
+};
+
+inline constexpr std::array<EntryBound, 15> kEntryBounds = {{
+    {"labels in a nodeSelector", 128},
+    {"terms of node affinity, required and preferred together", 256},
+    {"requirements (matchExpressions, matchFields, matchLabels) in all terms together", 512},
+    {"values and namespaces in all terms together", 2048},
+    {"tolerations", 256},
+    {"required terms of podAntiAffinity", 64},
+    {"containers, init containers included", 256},
+    {"requests and limits in all containers together", 2048},
+    {"different resources", 64},
+    {"scheduling gates", 64},
+    {"labels and annotations that Berth reads", 64},
+    {"labels", 512},
+    {"owners", 64},
+    {"bytes in selectors, terms and tolerations together", 65536},
+    {"bytes in one label or annotation that Berth reads", 2048},
+}};
+
+constexpr const EntryBound& bound_of(Entry entry) {
+  return kEntryBounds[static_cast<std::size_t>(entry)];
+}
+
+// The amounts read so far.
+class EntryCounts {
+ public:
+  // False where `more` of them are too many.
+  bool add(Entry entry, std::size_t more) {
+    std::size_t& count = counts_[static_cast<std::size_t>(entry)];
+    count += more;
+    return count <= bound_of(entry).most;
+  }
+  void begin_pod() {
+    for (std::size_t i = 0; i <= static_cast<std::size_t>(Entry::kGate); ++i) counts_[i] = 0;
+    counts_[static_cast<std::size_t>(Entry::kText)] = 0;
+  }
+
+ private:
+  std::array<std::size_t, kEntryBounds.size()> counts_{};
+};
+
+}  // namespace berth::dialect

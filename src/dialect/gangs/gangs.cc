@@ -1,0 +1,139 @@
+#include "dialect/gangs/gangs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "dialect/base/names.h"
+#include "text/time.h"
+
+namespace berth::dialect {
+namespace {
+
+std::optional<std::int64_t> to_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<DurationMs> to_duration(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  const auto value = text::parse_duration_ms(text);
+  if (!value || *value < 0) return std::nullopt;
+  return *value;
+}
+
+Membership sized(const Pod& pod, std::string_view what, std::string_view name, std::string_view size_key) {
+  Membership m;
+  m.kind = GangKind::kSized;
+  m.uid = fmt::format("{}/{}/{}", what, pod.meta.ns, name);
+  m.name = name;
+  m.size = to_integer(pod.meta.mark(size_key));
+  if (m.size && (*m.size < 1 || *m.size > 1'000'000)) m.size = std::nullopt;
+  m.size_key = size_key;
+  return m;
+}
+
+}  // namespace
+
+Membership membership_of(const Pod& pod, const Job* job) {
+  for (const std::string_view key : {kPodGroupLabel, kOlderPodGroupLabel}) {
+    const auto it = pod.meta.labels.find(key);
+    if (it == pod.meta.labels.end() || it->second.empty()) continue;
+    return {GangKind::kPodGroup,
+            fmt::format("PodGroup/{}/{}", pod.meta.ns, it->second),
+            it->second,
+            std::nullopt,
+            {}};
+  }
+  if (const auto name = pod.meta.mark(kOldestPodGroupName); !name.empty()) {
+    return sized(pod, "Gang/coscheduling", name, kOldestPodGroupSize);
+  }
+  const auto gang = pod.meta.mark(kGang);
+  if (!gang.empty() && (!pod.meta.mark(kGangSize).empty() || job == nullptr)) {
+    return sized(pod, "Gang/berth", gang, kGangSize);
+  }
+  if (const auto name = pod.meta.mark(kKueuePodGroup); !name.empty()) {
+    return sized(pod, "Gang/kueue", name, kKueuePodGroupSize);
+  }
+  if (job != nullptr && is_gang(*job)) {
+    return {GangKind::kJob, job->meta.uid, job->meta.name, std::nullopt, {}};
+  }
+  return {GangKind::kSingle, pod.meta.uid, pod.meta.name, std::nullopt, {}};
+}
+
+bool is_gang(const Job& job) {
+  for (const Meta* meta : {&job.meta, &job.template_meta}) {
+    if (!meta->mark(kKueueQueue).empty() || !meta->mark(kBerthQueue).empty() || !meta->mark(kGang).empty())
+      return true;
+  }
+  return false;
+}
+
+std::optional<std::int64_t> index_of(const Pod& pod) {
+  for (const std::string_view key : {kJobIndex, kKueuePodIndex}) {
+    if (const auto index = to_integer(pod.meta.mark(key)); index && *index >= 0) return index;
+  }
+  return std::nullopt;
+}
+
+TopologyMarks topology_of(const Meta& meta) {
+  TopologyMarks out;
+  out.request.required = meta.mark(kTopologyRequired);
+  out.request.preferred = meta.mark(kTopologyPreferred);
+  if (!out.request.empty()) return out;
+  out.request.required = meta.mark(kKueueRequired);
+  out.request.preferred = meta.mark(kKueuePreferred);
+  const auto segment = to_integer(meta.mark(kKueueSliceSize));
+  if (segment && *segment >= 1 && *segment <= 1'000'000 && !meta.mark(kKueueSliceRequired).empty()) {
+    out.request.segment = *segment;
+    out.request.segment_level = meta.mark(kKueueSliceRequired);
+  }
+  out.per_pod_set = !out.request.empty();
+  return out;
+}
+
+Restart restart_of(const Meta& meta, DurationMs grace) {
+  Restart out;
+  out.checkpoint_every = to_duration(meta.mark(kCheckpointEvery)).value_or(0);
+  out.overhead = to_duration(meta.mark(kRestartOverhead)).value_or(0);
+  out.grace = grace;
+  if (const auto last = meta.mark(kLastCheckpoint); !last.empty()) {
+    if (const auto time = text::parse_time_ms(last)) out.last_checkpoint = *time;
+  }
+  return out;
+}
+
+std::optional<DurationMs> duration_of(const Meta& meta, std::optional<DurationMs> deadline) {
+  if (const auto said = to_duration(meta.mark(kExpectedDuration))) return said;
+  if (const auto most = to_integer(meta.mark(kKueueMaxSeconds));
+      most && *most >= 0 && *most < 4'000'000'000) {
+    return *most * kSecond;
+  }
+  return deadline;
+}
+
+std::vector<Pod> pods_of_job(const Job& job, const JobIndexes& taken, std::int64_t missing) {
+  std::vector<Pod> out;
+  const std::int64_t end = job.indexed ? job.completions.value_or(kInt64Max) : kInt64Max;
+  for (std::int64_t index = taken.next_free(0);
+       static_cast<std::int64_t>(out.size()) < missing && index < end; index = taken.next_free(index + 1)) {
+    Pod pod;
+    pod.meta.ns = job.meta.ns;
+    pod.meta.name = fmt::format("{}-{}", job.meta.name, index);
+    pod.meta.uid = fmt::format("{}/{}", job.meta.uid, index);
+    pod.meta.created = job.meta.created;
+    pod.meta.controller = {"Job", job.meta.name, job.meta.uid};
+    pod.meta.labels = job.template_meta.labels;
+    pod.meta.annotations = job.template_meta.annotations;
+    if (job.indexed) pod.meta.annotations.insert_or_assign(std::string(kJobIndex), fmt::format("{}", index));
+    pod.spec = job.spec;
+    pod.needs = job.needs;
+    out.push_back(std::move(pod));
+  }
+  return out;
+}
+
+}  // namespace berth::dialect

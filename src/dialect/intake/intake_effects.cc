@@ -1,0 +1,141 @@
+// The changes of the API server to templates of work without pods (template_effects.h).
+#include <algorithm>
+#include <utility>
+
+#include "dialect/intake/intake_state.h"
+
+namespace berth::dialect {
+
+TemplateRules Intake::Impl::rules_for(std::string_view ns, const PodNeeds& asked, bool of_pods) const {
+  TemplateRules out;
+  out.of_pods = of_pods;
+  if (const auto it = limit_ranges.find(ns); it != limit_ranges.end()) {
+    for (const auto& [name, range] : it->second) out.ranges.push_back(&range);
+  }
+  if (const auto it = runtime_classes.find(asked.runtime_class); it != runtime_classes.end())
+    out.runtime = &it->second;
+  out.all_runtimes = all_runtimes;
+  return out;
+}
+
+TakenTemplate Intake::Impl::taken(const PodSpec& spec, const PodNeeds* asked, const Meta& meta,
+                                  bool of_pods) const {
+  if (asked == nullptr) return {spec.pod, spec.zero_requests, {}};
+  const TemplateRules rules = rules_for(meta.ns, *asked, of_pods);
+  if (!rules.concern(*asked)) return {spec.pod, spec.zero_requests, {}};
+  return as_taken(spec, *asked, meta, rules, config.devices);
+}
+
+void Intake::Impl::take(JobRecord& record) {
+  record.taken = record.written;
+  record.refused.clear();
+  if (record.job.needs == nullptr) return;
+  const TemplateRules rules = rules_for(record.job.meta.ns, *record.job.needs, true);
+  if (!rules.concern(*record.job.needs)) return;
+  PodSpec spec = record.job.spec;
+  spec.pod = *record.written;
+  TakenTemplate as = as_taken(spec, *record.job.needs, record.job.template_meta, rules, config.devices);
+  record.taken = shapes.share(std::move(as.pod));
+  record.refused = std::move(as.refused);
+}
+
+void Intake::Impl::take(Load& load) {
+  load.object = load.written;
+  load.inadmissible.clear();
+  std::shared_ptr<KueueWorkload> changed;
+  for (std::size_t i = 0; i < load.written->pod_sets.size(); ++i) {
+    const auto& set = load.written->pod_sets[i];
+    if (set.needs == nullptr || !rules_for(load.ns, *set.needs, false).concern(*set.needs)) continue;
+    TakenTemplate as = taken(set.spec, set.needs.get(), set.marks, false);
+    if (changed == nullptr) changed = std::make_shared<KueueWorkload>(*load.written);
+    changed->pod_sets[i].spec.pod = std::move(as.pod);
+    changed->pod_sets[i].spec.zero_requests = std::move(as.zero_requests);
+    if (load.inadmissible.empty()) load.inadmissible = std::move(as.refused);
+  }
+  const auto says_least = [](const auto& set) { return set.min_count.has_value(); };
+  const bool may_fit = (!config.quota_only || load.granted > 0) &&
+                       (load.grows != nullptr || std::any_of(load.written->pod_sets.begin(),
+                                                             load.written->pod_sets.end(), says_least));
+  if (may_fit && changed == nullptr) changed = std::make_shared<KueueWorkload>(*load.written);
+  if (may_fit) fit(*changed, load);
+  if (changed != nullptr) load.object = std::move(changed);
+}
+
+void Intake::Impl::settle_effects() {
+  if (changed_namespaces.empty() && !changed_runtimes) return;
+  const auto concerns = [&](const std::string& ns, const PodNeeds* asked) {
+    return asked != nullptr &&
+           (changed_namespaces.contains(ns) ||
+            (changed_runtimes && (!asked->runtime_class.empty() || !asked->overhead.empty())));
+  };
+  std::vector<std::string> others;
+  for (auto& [uid, record] : jobs) {
+    if (!concerns(record.job.meta.ns, record.job.needs.get())) continue;
+    Job job = record.job;
+    job.spec.pod = *record.written;
+    JobRecord now = job_record_of(std::move(job));
+    if (now.shape == record.shape && now.refused == record.refused) continue;
+    record = std::move(now);
+    others.push_back(uid);
+  }
+  std::sort(others.begin(), others.end());
+  for (const auto& uid : others) sync_job(uid);
+  for (std::uint32_t ix = 0; ix < loads.size(); ++ix) {
+    Load& load = loads[ix];
+    // Work with quota keeps its granted request.
+    if (!load.used || load.written == nullptr || !load.written->admitted_to.empty() || load.reserved)
+      continue;
+    const auto& sets = load.written->pod_sets;
+    if (std::none_of(sets.begin(), sets.end(),
+                     [&](const auto& set) { return concerns(load.ns, set.needs.get()); }))
+      continue;
+    take(load);
+    if (config.quota_only) {
+      load.emitted = false;
+    } else {
+      load.remade = load.emitted;
+    }
+    refresh(ix);
+  }
+  changed_namespaces.clear();
+  changed_runtimes = false;
+}
+
+void Intake::set_all_runtimes_known() {
+  if (impl_->all_runtimes) return;
+  impl_->all_runtimes = true;
+  impl_->changed_runtimes = true;
+}
+
+void Intake::set_reserved(std::string_view workload, bool reserved) {
+  Impl& s = *impl_;
+  const auto ix = s.find_load(workload);
+  if (ix == kNoIx || s.loads[ix].reserved == reserved) return;
+  s.loads[ix].reserved = reserved;
+  if (!reserved && s.loads[ix].written != nullptr) {  // what it was granted is void
+    s.loads[ix].granted = 0;
+    s.take(s.loads[ix]);
+    s.loads[ix].remade = s.loads[ix].emitted && s.loads[ix].object != s.loads[ix].written;
+    s.refresh(ix);
+  }
+  if (!reserved && !s.loads[ix].released && std::exchange(s.loads[ix].granted, 0) > 0)
+    s.sync_job(std::string(workload));
+  const auto known = s.jobs.find(std::string(workload));
+  if (reserved || known == s.jobs.end()) return;
+  Job job = known->second.job;
+  job.spec.pod = *known->second.written;
+  JobRecord now = s.job_record_of(std::move(job));
+  if (now.shape == known->second.shape && now.refused == known->second.refused) return;
+  known->second = std::move(now);
+  s.sync_job(std::string(workload));
+}
+
+void Intake::take_in(Pod& pod) const {
+  if (pod.needs == nullptr) return;
+  TakenTemplate as = impl_->taken(pod.spec, pod.needs.get(), pod.meta, true);
+  pod.spec.pod = std::move(as.pod);
+  pod.spec.zero_requests = std::move(as.zero_requests);
+  if (!as.refused.empty()) pod.problem = std::move(as.refused);
+}
+
+}  // namespace berth::dialect

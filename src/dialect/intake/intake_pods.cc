@@ -1,0 +1,452 @@
+// Pods and their slots: how a pod's life becomes slot updates.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "dialect/base/names.h"
+#include "dialect/intake/intake_state.h"
+
+namespace berth::dialect {
+namespace {
+
+std::string text_of(const Repulsion& r) {
+  std::string out = r.all_namespaces ? "*" : fmt::format("{}", fmt::join(r.namespaces, ","));
+  for (const auto& q : r.selector.requirements) {
+    out += fmt::format(";{} {} {}", q.key, enum_name(q.op), fmt::join(q.values, ","));
+  }
+  return out + (r.selector.nothing ? ";nothing" : "");
+}
+
+template <class Map, class Key>
+void count(Map& map, const Key& key, std::int64_t delta) {
+  const auto it = map.try_emplace(key, 0).first;
+  it->second += delta;
+  if (it->second == 0) map.erase(it);
+}
+
+// The charge of a bound pod was decided with its bind. A user with the right to patch a pod can change its labels, annotations and
+// owners at any time. Otherwise that would move its room to another queue, to a gang of another queue or to a share of its device.
+// So these stay as they were when it was first seen bound; only what it says about its own cost is taken as it comes, and its
+// requests, since a resize takes room of the node.
+void keep_identity(Pod& pod, const Pod& was, const PodTemplate& shape) {
+  static constexpr std::string_view kAboutCost[] = {kCheckpointEvery, kLastCheckpoint, kRestartOverhead,
+                                                    kExpectedDuration, kKueueMaxSeconds};
+  const auto keep = [](Labels& now, const Labels& then) {
+    Labels kept = then;
+    for (const auto key : kAboutCost) {
+      if (const auto it = kept.find(key); it != kept.end()) kept.erase(it);
+      if (const auto it = now.find(key); it != now.end()) kept.insert(*it);
+    }
+    now = std::move(kept);
+  };
+  keep(pod.meta.labels, was.meta.labels);
+  keep(pod.meta.annotations, was.meta.annotations);
+  pod.meta.controller = was.meta.controller;
+  pod.devices = was.devices;
+  PodTemplate kept = shape;
+  kept.requests = std::move(pod.spec.pod.requests);
+  pod.spec.pod = std::move(kept);
+}
+
+}  // namespace
+
+void clear_constraints(PodTemplate& pod) {
+  pod.node_selector.clear();
+  pod.required_affinity.clear();
+  pod.preferred_affinity.clear();
+  pod.tolerations.clear();
+}
+
+bool Intake::Impl::is_ours(const Pod& pod) const {
+  // The API server allows no client to add or remove this mark. An owner of kind Node proves nothing: any user with the right to
+  // patch a pod can write it.
+  if (pod.meta.annotations.contains(kMirrorPod)) return false;
+  if (config.scheduler_names.empty()) return true;
+  const std::string_view name =
+      pod.spec.scheduler_name.empty() ? std::string_view("default-scheduler") : pod.spec.scheduler_name;
+  return std::find(config.scheduler_names.begin(), config.scheduler_names.end(), name) !=
+         config.scheduler_names.end();
+}
+
+void Intake::Impl::upsert_pod(Pod&& pod) {
+  const std::string name = key_of(pod.meta.ns, pod.meta.name);
+  std::uint32_t ix = kNoIx;
+  if (const auto it = pod_by_name.find(name); it != pod_by_name.end()) {
+    if (pods[it->second].pod.meta.uid == pod.meta.uid) {
+      ix = it->second;
+    } else {
+      drop(it->second);  // another pod of the same name: the former one is gone
+    }
+  }
+  const bool finished = pod.phase == PodPhase::kSucceeded || pod.phase == PodPhase::kFailed;
+  const bool bound = !pod.spec.node_name.empty();
+  const bool was_bound = ix != kNoIx && pods[ix].load != kNoIx && !pods[ix].pod.spec.node_name.empty();
+  if (bound && was_bound) keep_identity(pod, pods[ix].pod, *pods[ix].shape);
+  const bool ours = is_ours(pod);
+  if (finished || (!bound && (!ours || pod.meta.deleting))) {
+    if (finished) note_ended(pod, ix != kNoIx ? &pods[ix] : nullptr);
+    if (ix != kNoIx) drop(ix);
+    return;
+  }
+  forget_ended(name);
+  const auto note = [&, problem = pod.problem] {
+    if (problem.empty()) return note_readable(Kind::kPod, name);
+    note_unreadable(Kind::kPod, name, problem);
+  };
+  if (bound) {
+    pod.spec.pod.unsupported.clear();  // they were checked when it was bound
+    // A wrong field must not free the room of what runs.
+    if (!pod.problem.empty() && ix != kNoIx && pods[ix].pod.problem.empty()) pod.spec.pod = *pods[ix].shape;
+    pod.problem.clear();
+    if (!ours) clear_constraints(pod.spec.pod);
+  } else if (!pod.problem.empty()) {
+    clear_constraints(pod.spec.pod);  // it starts nowhere until it is another
+    pod.spec.repulsions.clear();
+  }
+  const SlotState state = bound ? (pod.meta.deleting ? SlotState::kReleasing : SlotState::kRunning)
+                                : (pod.spec.gated ? SlotState::kAbsent : SlotState::kWaiting);
+  const Job* job = job_of(pod);
+  Membership membership = ours ? membership_of(pod, job) : Membership{};
+  // As with its own marks: a Job that no longer names a queue takes nothing out of it that is bound.
+  if (ours && bound && was_bound && pods[ix].saw_job) membership = pods[ix].membership;
+  TopologyMarks topology = topology_of(pod.meta);
+
+  if (ix != kNoIx) {
+    PodRecord& record = pods[ix];
+    const bool stays =
+        (record.load != kNoIx) == ours && *record.shape == pod.spec.pod && record.membership == membership &&
+        record.topology == topology && priority_key(record.pod) == priority_key(pod) &&
+        record.pod.spec.repulsions == pod.spec.repulsions && record.pod.problem == pod.problem &&
+        (ours || record.pod.spec.node_name == pod.spec.node_name);
+    if (stays) {
+      const bool marks_changed =
+          record.pod.meta.labels != pod.meta.labels || record.pod.meta.annotations != pod.meta.annotations;
+      const std::string node = pod.spec.node_name;
+      pod.spec.node_name = record.pod.spec.node_name;  // set_state() compares
+      pod.spec.pod = {};
+      record.pod = std::move(pod);
+      note();
+      if (!ours) return;
+      if (marks_changed) {
+        weigh(record);
+        refresh(record.load);
+      }
+      return set_state(ix, bound ? state : state_without_node(record), node);
+    }
+    drop(ix);
+  }
+
+  if (free_pods.empty()) {
+    ix = static_cast<std::uint32_t>(pods.size());
+    pods.emplace_back();
+  } else {
+    ix = free_pods.back();
+    free_pods.pop_back();
+    pods[ix] = PodRecord{};
+  }
+  PodRecord& record = pods[ix];
+  record.used = true;
+  record.membership = std::move(membership);
+  record.topology = std::move(topology);
+  record.state = state;
+  record.own = record.saw_job = job != nullptr;
+  record.shape = shapes.share(std::move(pod.spec.pod));
+  pod.spec.pod = {};
+  if (pod.meta.created == 0) pod.meta.created = ++arrivals;
+  record.pod = std::move(pod);
+  pod_by_uid.insert_or_assign(record.pod.meta.uid, ix);
+  pod_by_name.insert_or_assign(name, ix);
+  ++live_pods;
+  note();
+  if (ours) {
+    attach(ix);
+  } else {
+    charge_foreign(record);
+  }
+  if (bound) repel(pods[ix], +1);
+}
+
+void Intake::Impl::note_ended(const Pod& pod, const PodRecord* record) {
+  const std::string name = key_of(pod.meta.ns, pod.meta.name);
+  const bool last_try = pod.phase == PodPhase::kSucceeded || pod.meta.annotation(kKueueRetriable) == "false";
+  if (!last_try || pod.spec.node_name.empty() || !is_ours(pod)) return forget_ended(name);
+  const Membership membership = record != nullptr ? record->membership : membership_of(pod, job_of(pod));
+  if (membership.kind != GangKind::kPodGroup && membership.kind != GangKind::kSized) return;
+  ended_members.note(name, membership.uid, pod.ended);
+  if (record != nullptr) return;  // its gang is looked at when it leaves it
+  if (const auto load = find_load(membership.uid); load != kNoIx) refresh(load);
+}
+
+void Intake::Impl::forget_ended(const std::string& name) {
+  const auto gang = ended_members.forget(name);
+  if (!gang) return;
+  if (const auto load = find_load(*gang); load != kNoIx) refresh(load);
+}
+
+// A bound pod with required anti-affinity came or went. Where that changes what it keeps away, all pods that wait are weighed
+// again: rare, and once per distinct term.
+void Intake::Impl::repel(const PodRecord& record, int delta) {
+  bool changed = false;
+  for (const auto& what : record.pod.spec.repulsions) {
+    const auto it = repellers.try_emplace(text_of(what)).first;
+    if (it->second.pods == 0) {
+      it->second.what = what;
+      it->second.who = key_of(record.pod.meta.ns, record.pod.meta.name);
+      changed = true;
+    }
+    it->second.pods += delta;
+    if (it->second.pods == 0) {
+      repellers.erase(it);
+      changed = true;
+    }
+  }
+  if (!changed) return;
+  for (auto& pod : pods) {
+    if (pod.used && pod.load != kNoIx) weigh(pod);
+  }
+  for (std::uint32_t ix = 0; ix < loads.size(); ++ix) {
+    if (loads[ix].used && loads[ix].pods > 0) refresh(ix);
+  }
+}
+
+// Checks whether a waiting pod may stand beside running ones, whether a controller still prepares it, and whether it starts before
+// the others of its group exist. The load's settings follow at its next refresh.
+void Intake::Impl::weigh(PodRecord& record) {
+  const bool was = !record.repelled_by.empty();
+  record.repelled_by.clear();
+  if (record.pod.spec.node_name.empty()) {
+    for (const auto& [text, repeller] : repellers) {
+      if (!repeller.what.concerns(record.pod.meta.ns, record.pod.meta.labels)) continue;
+      record.repelled_by = repeller.who;
+      break;
+    }
+  }
+  const bool is = !record.repelled_by.empty();
+  if (is != was) loads[record.load].repelled += is ? 1 : -1;
+  const bool gated = !record.pod.meta.annotation(kKueueGatedBy).empty();
+  if (gated != record.gated) loads[record.load].gated += gated ? 1 : -1;
+  record.gated = gated;
+  const bool fast = record.pod.meta.annotation(kKueueFastAdmission) == "true";
+  if (fast != record.fast) loads[record.load].fast += fast ? 1 : -1;
+  record.fast = fast;
+}
+
+void Intake::Impl::drop(std::uint32_t ix) {
+  if (!pods[ix].pod.spec.node_name.empty() && !pods[ix].pod.spec.repulsions.empty()) repel(pods[ix], -1);
+  if (pods[ix].load != kNoIx) detach(ix);
+  PodRecord& record = pods[ix];
+  uncharge_foreign(record);
+  pod_by_uid.erase(record.pod.meta.uid);
+  const std::string name = key_of(record.pod.meta.ns, record.pod.meta.name);
+  pod_by_name.erase(name);
+  note_readable(Kind::kPod, name);
+  record = PodRecord{};
+  free_pods.push_back(ix);
+  --live_pods;
+}
+
+void Intake::Impl::attach(std::uint32_t ix) {
+  const std::uint32_t load_ix = load_for(pods[ix]);
+  PodRecord& record = pods[ix];
+  Load& load = loads[load_ix];
+  if (record.pod.spec.node_name.empty()) record.state = state_without_node(record);
+  auto role = load.roles.begin();
+  const bool promised = join_promised(load, record);
+  if (!promised) {
+    role = std::find_if(load.roles.begin(), load.roles.end(), [&](const Role& r) {
+      return r.topology == record.topology && *r.shape == *record.shape;
+    });
+  }
+  if (role == load.roles.end()) {
+    load.roles.push_back(Role{record.shape, record.topology, {}, false, {}});
+    role = std::prev(load.roles.end());
+  }
+  record.load = load_ix;
+  record.role = static_cast<std::uint32_t>(role - load.roles.begin());
+
+  const auto wanted = load.kind == GangKind::kSingle ? std::nullopt : index_of(record.pod);
+  const auto have = static_cast<std::int64_t>(role->slots.size());
+  if (wanted && *wanted >= have && *wanted < std::max(load.size, record.membership.size.value_or(0))) {
+    role->slots.resize(static_cast<std::size_t>(*wanted) + 1, kNoIx);
+    for (std::int64_t at = have; at <= *wanted; ++at) role->holes.insert(at);
+  }
+  if (wanted && role->holes.contains(*wanted)) {
+    record.index = *wanted;
+    role->holes.erase(*wanted);
+  } else if (!role->expected.empty()) {  // it is one of those that were to come
+    record.index = *role->expected.begin();
+    role->holes.erase(record.index);
+  } else if (!role->holes.empty()) {
+    record.index = *role->holes.begin();
+    role->holes.erase(role->holes.begin());
+  } else {
+    record.index = static_cast<std::int64_t>(role->slots.size());
+    role->slots.push_back(kNoIx);
+  }
+  role->expected.erase(record.index);
+  role->slots[static_cast<std::size_t>(record.index)] = ix;
+  ++load.pods;
+  if (!record.pod.spec.node_name.empty()) ++load.bound;
+  note_charged_queue(load, record.pod);
+  if (!record.pod.problem.empty()) ++load.unreadable;
+  load.refused.clear();
+  count(load.priorities, priority_key(record.pod), +1);
+  if (record.membership.kind == GangKind::kSized) count(load.sizes, record.membership.size.value_or(0), +1);
+  weigh(record);
+  load.first_created =
+      load.pods == 1 ? record.pod.meta.created : std::min(load.first_created, record.pod.meta.created);
+  refresh(load_ix);
+  adopt(record);
+}
+
+void Intake::Impl::detach(std::uint32_t ix) {
+  PodRecord& record = pods[ix];
+  const std::uint32_t load_ix = record.load;
+  Load& load = loads[load_ix];
+  Role& role = load.roles[record.role];
+  role.slots[static_cast<std::size_t>(record.index)] = kNoIx;
+  role.holes.insert(record.index);
+  --load.pods;
+  if (!record.pod.spec.node_name.empty()) --load.bound;
+  if (!record.pod.problem.empty()) --load.unreadable;
+  if (!record.repelled_by.empty()) --load.repelled;
+  record.repelled_by.clear();
+  if (std::exchange(record.gated, false)) --load.gated;
+  if (std::exchange(record.fast, false)) --load.fast;
+  count(load.priorities, priority_key(record.pod), -1);
+  if (record.membership.kind == GangKind::kSized) count(load.sizes, record.membership.size.value_or(0), -1);
+  if (load.pods == 0 && !keeps(load)) {
+    record.load = kNoIx;
+    return free_load(load_ix);
+  }
+  // A Job that is suspended or being released may get another pod: if it is suspended, the slot waits.
+  if (!load.given.invalid) emit_slot(record, load.waits ? SlotState::kWaiting : SlotState::kGone);
+  record.load = kNoIx;
+  if (load.pods == 0) return sync_job(std::string(load.uid));
+  refresh(load_ix);
+}
+
+// The pod's place may have changed although the pod has not (its Job was seen).
+void Intake::Impl::reroute(std::uint32_t ix) {
+  PodRecord& record = pods[ix];
+  record.own = true;
+  const Job* job = job_of(record.pod);
+  Membership membership = membership_of(record.pod, job);
+  const bool stays = record.saw_job && !record.pod.spec.node_name.empty();
+  record.saw_job = record.saw_job || job != nullptr;
+  if (stays || membership == record.membership) return refresh(record.load);
+  uncharge_foreign(record);
+  detach(ix);
+  record.membership = std::move(membership);
+  attach(ix);
+}
+
+void Intake::Impl::set_state(std::uint32_t ix, SlotState state, const std::string& node) {
+  PodRecord& record = pods[ix];
+  if (record.state == state && record.pod.spec.node_name == node) return;
+  const SlotState before = record.state;
+  const bool now_bound = record.pod.spec.node_name.empty() && !node.empty();
+  record.state = state;
+  record.pod.spec.node_name = node;
+  if (now_bound) {
+    Load& load = loads[record.load];
+    if (++load.bound >= load.size) load.whole = load.size;
+    note_charged_queue(load, record.pod);
+  }
+  if (now_bound && !record.repelled_by.empty()) {
+    weigh(record);
+    refresh(record.load);
+  }
+  uncharge_foreign(record);
+  if (loads[record.load].kind == GangKind::kSingle && before == SlotState::kAbsent)
+    refresh(record.load);  // ungated
+  if (state == SlotState::kReleasing && before != SlotState::kRunning) {
+    adopt(record);
+  } else {
+    emit_slot(record, state == SlotState::kAbsent ? SlotState::kGone : state);
+  }
+  if (now_bound) repel(record, +1);
+}
+
+// Tells the engine of a slot that it knows nothing of yet. One that is ending must have been running first.
+void Intake::Impl::adopt(const PodRecord& record) {
+  if (record.state == SlotState::kAbsent) return;
+  if (record.state == SlotState::kReleasing) emit_slot(record, SlotState::kRunning);
+  emit_slot(record, record.state);
+}
+
+void Intake::Impl::emit_slot(const PodRecord& record, SlotState state) {
+  const Load& load = loads[record.load];
+  const bool takes_room = state == SlotState::kRunning || state == SlotState::kReleasing;
+  if (load.given.invalid) {  // the engine does not know what it asks for
+    PodRecord& pod = pods[load.roles[record.role].slots[static_cast<std::size_t>(record.index)]];
+    if (takes_room && !pod.charged_as_foreign) charge_foreign(pod);
+    return;
+  }
+  work.push_back(SlotUpdate{load.uid,
+                            static_cast<std::int64_t>(record.role),
+                            record.index,
+                            state,
+                            takes_room ? record.pod.spec.node_name : std::string(),
+                            takes_room ? record.pod.devices : std::vector<std::int64_t>(),
+                            {},
+                            takes_room ? start_of(record) : 0});
+}
+
+// Its Job's is the start of the run that it belongs to.
+TimeMs Intake::Impl::start_of(const PodRecord& record) const {
+  if (record.pod.started > 0) return record.pod.started;
+  const Job* job = job_of(record.pod);
+  return job != nullptr ? job->started : 0;
+}
+
+void Intake::Impl::charge_foreign(PodRecord& record) {
+  ForeignPod foreign = to_foreign(record.pod.spec, record.pod.meta.uid);
+  foreign.requests = record.shape->requests;
+  foreign.devices = record.shape->claim.requests;
+  record.charged_as_foreign = true;
+  work.push_back(ForeignPodUpsert{std::move(foreign)});
+}
+
+void Intake::Impl::uncharge_foreign(PodRecord& record) {
+  if (!record.charged_as_foreign) return;
+  record.charged_as_foreign = false;
+  work.push_back(ForeignPodRemove{record.pod.meta.uid});
+}
+
+const Job* Intake::Impl::job_of(const Pod& pod) const {
+  if (pod.meta.controller.kind != "Job") return nullptr;
+  const auto it = jobs.find(pod.meta.controller.uid);
+  // The API server does not check an owner's uid: a pod could claim a Job of another namespace, and its places.
+  return it == jobs.end() || it->second.job.meta.ns != pod.meta.ns ? nullptr : &it->second.job;
+}
+
+std::uint32_t Intake::Impl::find_pod(std::string_view uid) const {
+  const auto it = pod_by_uid.find(std::string(uid));
+  return it == pod_by_uid.end() ? kNoIx : it->second;
+}
+
+std::uint32_t Intake::Impl::find_load(std::string_view uid) const {
+  const auto it = load_by_uid.find(std::string(uid));
+  return it == load_by_uid.end() ? kNoIx : it->second;
+}
+
+PodView Intake::Impl::view(const PodRecord& record) const {
+  return {record.pod.meta.ns,
+          record.pod.meta.name,
+          record.pod.meta.uid,
+          record.pod.spec.node_name,
+          record.pod.spec.scheduler_name,
+          loads[record.load].uid,
+          static_cast<std::int64_t>(record.role),
+          record.index,
+          record.state,
+          is_recreated(record.pod.meta),
+          record.pod.meta.controller.kind,
+          record.pod.eviction,
+          record.pod.devices,
+          loads[record.load].roles[record.role].shape.get()};
+}
+
+}  // namespace berth::dialect

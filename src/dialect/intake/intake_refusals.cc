@@ -1,0 +1,117 @@
+// Work that waits for what is written on it or its owner, whatever its queue and the nodes say: marks of other schedulers, classes that
+// do not exist, scheduling gates, a suspended Job that nothing resumes.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "dialect/base/foreign_marks.h"
+#include "dialect/base/names.h"
+#include "dialect/gangs/gangs.h"
+#include "dialect/intake/intake_state.h"
+#include "text/fields.h"
+
+namespace berth::dialect {
+namespace {
+
+// ", did you mean X?" where one of `map` is near.
+template <class Map>
+std::string meant(std::string_view name, const Map& map) {
+  std::vector<std::string_view> names;
+  for (const auto& [known, value] : map) names.push_back(known);
+  const std::string_view near = text::nearest(name, names);
+  return near.empty() ? std::string() : fmt::format(" (did you mean {}?)", near);
+}
+
+}  // namespace
+
+Reason reason_of(ReasonCode code, std::string detail) {
+  Reason out;
+  out.code = code;
+  out.detail = std::move(detail);
+  return out;
+}
+
+std::string Intake::Impl::missing_class(const PriorityKey& key) const {
+  if (key.value || key.klass.empty() || key.klass.starts_with("system-")) return {};
+  if (priority_classes.contains(key.klass)) return {};
+  return fmt::format("PriorityClass {} does not exist{}: the API server refuses its pods", key.klass,
+                     meant(key.klass, priority_classes));
+}
+
+std::string Intake::Impl::missing_workload_class(std::string_view name) const {
+  if (name.empty() || workload_priorities.contains(name)) return {};
+  return fmt::format("WorkloadPriorityClass {} does not exist{}", name, meant(name, workload_priorities));
+}
+
+// Whether the API knows a queue of the name that was resolved.
+bool Intake::Impl::has_queue(const Load& load, const Settings& settings) const {
+  if (settings.queue.empty() || !load.queue_mark) return true;
+  if (load.queue_mark->first == kKueueQueue)
+    return local_queues.contains(key_of(load.ns, load.queue_mark->second));
+  return true;  // the engine says that it is missing
+}
+
+void Intake::Impl::refuse(const Load& load, const Pod& pod, const std::vector<const Meta*>& sources,
+                          const std::vector<PriorityKey>& priorities, Settings& settings,
+                          std::vector<std::string>& depends) const {
+  if (load.bound > 0 || load.released) return;
+  // Those of the pod itself are in its template.
+  for (const Meta* meta : sources) {
+    if (meta == &pod.meta || settings.blocked) continue;
+    if (auto mark = foreign_key(*meta, pod.spec.scheduler_name))
+      settings.blocked = reason_of(ReasonCode::kUnsupported, std::move(*mark));
+  }
+  for (const PriorityKey& key : priorities) {
+    if (settings.blocked) break;
+    if (auto missing = missing_class(key); !missing.empty()) {
+      settings.blocked = reason_of(ReasonCode::kInvalid, std::move(missing));
+      depends.emplace_back(kAllClasses);  // which of them was meant
+    }
+  }
+  for (const Meta* meta : sources) {
+    if (settings.blocked) break;
+    const std::string_view name = meta->mark(kKueuePriorityClass);
+    if (name.empty()) continue;
+    if (auto missing = missing_workload_class(name); !missing.empty()) {
+      settings.blocked = reason_of(ReasonCode::kInvalid, std::move(missing));
+      depends.emplace_back(kAllClasses);
+    }
+    break;
+  }
+  const Job* job = job_of(pod);
+  const bool has_another_master =
+      job != nullptr && ((!job->managed_by.empty() && job->managed_by != kJobController) ||
+                         (!job->meta.controller.kind.empty() && job->meta.controller.kind != "CronJob"));
+  // One that is a gang Berth has suspended itself, or releases it as it releases work of a queue.
+  if (job != nullptr && job->suspend && !is_gang(*job) && !config.hold_jobs && !has_another_master &&
+      settings.queue.empty() && !settings.blocked) {
+    settings.blocked = reason_of(
+        ReasonCode::kInactive,
+        fmt::format("Job {} is suspended and names no queue, so nothing resumes it: give it the label {}, or "
+                    "set spec.suspend to false",
+                    job->meta.name, kKueueQueue));
+  }
+}
+
+void Intake::Impl::say_gates(const Load& load, const Pod& pod, Settings& settings) const {
+  const auto& gates = pod.spec.gates;
+  if (gates.empty()) return;
+  settings.blocked->detail = fmt::format("held back by the scheduling gate{} {}",
+                                         gates.size() == 1 ? "" : "s", fmt::join(gates, ", "));
+  if (!has_queue(load, settings))
+    settings.blocked->detail += fmt::format("; its queue {} does not exist", settings.queue);
+}
+
+// Why a queue does not admit a namespace by its namespaceSelector. The label with a namespace's name is known of any.
+std::string Intake::Impl::not_admitted(std::string_view queue, const LabelSelector& selector,
+                                       const std::string& ns) const {
+  const bool by_name = std::all_of(selector.requirements.begin(), selector.requirements.end(),
+                                   [](const Requirement& r) { return r.key == kNamespaceName; });
+  if (by_name || namespaces.contains(ns))
+    return fmt::format("the namespaceSelector of {} does not admit namespace {}", queue, ns);
+  return fmt::format(
+      "Namespace {} is not among the objects, so the namespaceSelector of {} cannot be checked", ns, queue);
+}
+
+}  // namespace berth::dialect

@@ -1,0 +1,209 @@
+#include "dialect/objects/decode.h"
+
+#include <simdjson.h>
+
+#include <variant>
+
+#include "dialect/gangs/decode_pod_group.h"
+#include "dialect/kueue/decode_provisioning.h"
+#include "dialect/kueue/decode_queues.h"
+#include "dialect/kueue/decode_workload.h"
+#include "dialect/owners/decode_job.h"
+#include "dialect/tree/decode_tree.h"
+#include "dialect/upstream/decode_core.h"
+#include "dialect/upstream/decode_effects.h"
+#include "text/fields.h"
+
+namespace berth::dialect {
+namespace {
+
+// The path of `wanted` below `node`, spec.queues[2].weight, and the key that it stands at ("" in a list). Nodes are told apart by
+// their place. Only after an error.
+bool find_path(const text::Node& node, const text::Node& wanted, std::string& path, std::string_view& key) {
+  if (&node == &wanted) return true;
+  const std::size_t length = path.size();
+  for (const auto& entry : node.entries()) {
+    path = text::path_with(std::move(path), entry.name());
+    key = entry.name();
+    if (find_path(entry.value, wanted, path, key)) return true;
+    path.resize(length);
+  }
+  std::size_t i = 0;
+  for (const auto& item : node.items()) {
+    path += fmt::format("[{}]", i++);
+    key = {};
+    if (find_path(item, wanted, path, key)) return true;
+    path.resize(length);
+  }
+  return false;
+}
+
+// The object as far as it can be read; `problems` says what is wrong.
+template <class V>
+Object read_value(const V& value, Kind kind, Problems& problems, const DeviceNames& devices) {
+  FieldReader<V> f(problems, devices);
+  Object out;
+  if (!value.is_map()) {
+    problems.at(value, "", fmt::format("a {} must be a mapping", enum_name(kind)));
+    return out;
+  }
+  switch (kind) {
+    case Kind::kPod:
+      out = read_pod(f, value);
+      break;
+    case Kind::kNode:
+      out = read_node(f, value);
+      break;
+    case Kind::kNamespace:
+      out = read_namespace(f, value);
+      break;
+    case Kind::kPriorityClass:
+      out = read_priority_class(f, value);
+      break;
+    case Kind::kJob:
+      out = read_job(f, value);
+      break;
+    case Kind::kPodGroup:
+      out = read_pod_group(f, value);
+      break;
+    case Kind::kClusterQueue:
+      out = read_cluster_queue(f, value);
+      break;
+    case Kind::kCohort:
+      out = read_cohort(f, value);
+      break;
+    case Kind::kLocalQueue:
+      out = read_local_queue(f, value);
+      break;
+    case Kind::kResourceFlavor:
+      out = read_flavor(f, value);
+      break;
+    case Kind::kTopology:
+      out = read_topology(f, value);
+      break;
+    case Kind::kWorkloadPriorityClass:
+      out = read_workload_priority_class(f, value);
+      break;
+    case Kind::kWorkload:
+      out = read_workload(f, value);
+      break;
+    case Kind::kQueue:
+      out = read_berth_queue(f, value);
+      break;
+    case Kind::kVolcanoQueue:
+      out = read_volcano_queue(f, value);
+      break;
+    case Kind::kKaiQueue:
+      out = read_kai_queue(f, value);
+      break;
+    case Kind::kAdmissionCheck:
+      out = read_admission_check(f, value);
+      break;
+    case Kind::kLimitRange:
+      out = read_limit_range(f, value);
+      break;
+    case Kind::kRuntimeClass:
+      out = read_runtime_class(f, value);
+      break;
+    case Kind::kProvisioningRequestConfig:
+      out = read_provisioning_config(f, value);
+      break;
+    case Kind::kProvisioningRequest:
+      out = read_provisioning_request(f, value);
+      break;
+  }
+  return out;
+}
+
+Error named(Error error, Kind kind, const Object& object) {
+  const Meta& meta = meta_of(object);
+  error.message = fmt::format(
+      "{}: {}", describe(kind, meta.ns, meta.name.empty() ? "without a name" : meta.name), error.message);
+  return error;
+}
+
+// For larger objects an error names the field without its path: the second reading costs some twenty times the first.
+constexpr std::size_t kMostForPath = std::size_t{128} << 10;
+
+// The error that a second reading with places gives: it has the whole path of the field. Only after an error.
+Error with_path(std::string_view json, Kind kind, const DeviceNames& devices, Error error) {
+  if (json.size() > kMostForPath) return error;
+  const auto document = text::parse_json(std::string(json), "");
+  if (!document) return error;
+  Problems problems(*document);
+  (void)read_value(TreeValue(&document->root()), kind, problems, devices);
+  if (problems.ok()) return error;
+  error.message = problems.take().message;
+  return error;
+}
+
+}  // namespace
+
+void Problems::at(const TreeValue& value, std::string_view key, std::string message) {
+  if (error_) return;
+  Error error{ErrorCode::kInvalid, {}, {}};
+  std::string path;
+  std::string_view at;
+  if (document_ != nullptr && value.node() != nullptr) {
+    error.place = document_->place(*value.node());
+    (void)find_path(object_ != nullptr ? *object_ : document_->root(), *value.node(), path, at);
+  }
+  // Either the value is the field itself, or the mapping that lacks it.
+  const bool is_field = at == key || (at.empty() && !path.empty() && !value.is_map());
+  if (!is_field && !key.empty()) path = text::path_with(std::move(path), key);
+  error.message = path.empty() ? std::move(message) : fmt::format("{}: {}", path, message);
+  error_ = std::move(error);
+}
+
+void Problems::at(const JsonValue&, std::string_view key, std::string message) {
+  if (error_) return;
+  error_ =
+      Error{ErrorCode::kInvalid, key.empty() ? std::move(message) : fmt::format("{}: {}", key, message), {}};
+}
+
+Result<Object> decode(const text::Document& document, const text::Node& node, Kind kind,
+                      const DeviceNames& devices) {
+  Problems problems(document, node);
+  Object out = read_value(TreeValue(&node), kind, problems, devices);
+  if (problems.ok()) return out;
+  Error error = named(problems.take(), kind, out);
+  if (error.place.file.empty()) error.place = document.place(node);
+  return tl::unexpected<Error>(std::move(error));
+}
+
+struct JsonDecoder::Impl {
+  DeviceNames devices;
+  simdjson::dom::parser parser;
+};
+
+JsonDecoder::JsonDecoder(DeviceNames devices) : impl_(std::make_unique<Impl>()) {
+  impl_->devices = std::move(devices);
+}
+JsonDecoder::~JsonDecoder() = default;
+JsonDecoder::JsonDecoder(JsonDecoder&&) noexcept = default;
+JsonDecoder& JsonDecoder::operator=(JsonDecoder&&) noexcept = default;
+
+Result<Object> JsonDecoder::decode(std::string_view json, Kind kind, bool padded) {
+  simdjson::dom::element element;
+  if (const auto error = impl_->parser.parse(json.data(), json.size(), !padded).get(element)) {
+    return fail(ErrorCode::kInvalid, "a {} is not JSON: {}", enum_name(kind), simdjson::error_message(error));
+  }
+  Problems problems;
+  Object out = read_value(JsonValue(element), kind, problems, impl_->devices);
+  if (problems.ok()) return out;
+  Error error = with_path(json, kind, impl_->devices, problems.take());
+  const bool carried = std::visit(
+      [&](auto& object) {
+        if constexpr (requires { object.problem; }) {
+          if (object.meta.name.empty()) return false;
+          object.problem = error.message;
+          return true;
+        }
+        return false;
+      },
+      out);
+  if (carried) return out;
+  return tl::unexpected<Error>(named(std::move(error), kind, out));
+}
+
+}  // namespace berth::dialect

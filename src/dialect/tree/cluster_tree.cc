@@ -1,0 +1,326 @@
+#include "dialect/tree/cluster_tree.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "base/checked.h"
+#include "base/cycles.h"
+#include "model/resources.h"
+
+namespace berth::dialect {
+namespace {
+
+constexpr std::string_view kVolcanoPrefix = "volcano:";
+constexpr std::string_view kKaiPrefix = "kai:";
+constexpr std::string_view kRoot = "root";
+
+using Pair = std::pair<std::string, std::string>;  // flavor, resource
+using Amounts = std::map<Pair, std::int64_t>;
+
+Kind kind_of_name(std::string_view name) {
+  if (name.starts_with(kVolcanoPrefix)) return Kind::kVolcanoQueue;
+  return name.starts_with(kKaiPrefix) ? Kind::kKaiQueue : Kind::kQueue;
+}
+
+std::string shown(std::string_view model_name) {
+  const Kind kind = kind_of_name(model_name);
+  if (kind == Kind::kQueue && model_name == kTreeRoot) return describe(kind, "", kRoot);
+  return describe(kind, "", kind == Kind::kQueue ? model_name : model_name.substr(model_name.find(':') + 1));
+}
+
+// The work of one compute().
+class Growth {
+ public:
+  Growth(const ClusterTree::World& world, std::vector<Problem>& problems)
+      : world_(world), problems_(problems) {}
+
+  struct Branch {
+    const TreeQueue* object = nullptr;  // none: a root without an object
+    std::string parent;
+    std::vector<std::string> children;  // by name
+    std::string wrong;
+    bool in_cycle = false;
+    std::vector<std::string> flavors;
+    bool own_flavors = false;
+    std::vector<std::string> all_flavors;  // with those of the queues below
+    std::set<std::string> named;
+    std::set<std::string> counted;
+    Amounts guaranteed;  // of all that is below, where that is more
+  };
+
+  std::map<std::string, Branch, std::less<>> branches;
+
+  void link();
+  void choose_flavors(const std::string& name);
+  void count(const std::string& name, const std::set<std::string>& from_above);
+  void sum(const std::string& name);
+  Queue build(const std::string& name) const;
+
+ private:
+  void wrong(Branch& branch, std::string message) {
+    if (branch.wrong.empty()) branch.wrong = std::move(message);
+  }
+  std::optional<std::int64_t> of_nodes(const Pair& pair) const;
+  static const TreeQueue::Amount* said(const Branch& branch, const Pair& pair);
+
+  const ClusterTree::World& world_;
+  std::vector<Problem>& problems_;
+};
+
+void Growth::link() {
+  branches.try_emplace(std::string(kTreeRoot));
+  for (auto& [name, branch] : branches) {
+    if (name == kTreeRoot) continue;
+    const Kind kind = kind_of_name(name);
+    const std::string& wanted = branch.object->parent;
+    // Volcano's queues stand below its queue "root", where there is one.
+    const std::string parent = wanted.empty() ? tree_queue_name(kind, kRoot) : tree_queue_name(kind, wanted);
+    branch.wrong = branch.object->problem;
+    if (parent == name || (!branches.contains(parent) && (wanted.empty() || wanted == kRoot))) {
+      branch.parent = kTreeRoot;
+    } else if (branches.contains(parent)) {
+      branch.parent = parent;
+    } else {
+      branch.parent = kTreeRoot;
+      wrong(branch, fmt::format("its parent {} does not exist", wanted));
+    }
+  }
+  // A cycle has no top: all in it, and below it, hang on the root, disabled.
+  std::map<std::string_view, std::string_view> parents;
+  for (const auto& [name, branch] : branches) {
+    if (name != kTreeRoot) parents.emplace(name, branch.parent);
+  }
+  for (const auto& [name, cycle] : find_cycles(parents)) {
+    Branch& branch = branches.find(name)->second;
+    branch.in_cycle = cycle.on_it;
+    wrong(branch, fmt::format("its parents form a cycle: {}", cycle.text));
+    branch.parent = kTreeRoot;
+  }
+  for (auto& [name, branch] : branches) {
+    if (name != kTreeRoot) branches.find(branch.parent)->second.children.push_back(name);
+  }
+}
+
+void Growth::choose_flavors(const std::string& name) {
+  Branch& branch = branches.find(name)->second;
+  if (branch.object != nullptr && !branch.object->flavors.empty()) {
+    branch.flavors = branch.object->flavors;
+    branch.own_flavors = true;
+  } else if (name != kTreeRoot) {
+    const Branch& parent = branches.find(branch.parent)->second;
+    branch.flavors = parent.flavors;
+    branch.own_flavors = parent.own_flavors;
+  } else {
+    branch.flavors = {std::string(kAllNodes)};
+  }
+  for (const std::string& flavor : branch.flavors) {
+    if (branch.own_flavors && !world_.flavors.contains(flavor))
+      wrong(branch, fmt::format("ResourceFlavor {} does not exist", flavor));
+  }
+  if (branch.object != nullptr) {
+    for (const auto& amount : branch.object->amounts) {
+      branch.named.insert(amount.resource);
+      if (branch.own_flavors && amount.flavor.empty()) {
+        wrong(branch, fmt::format("its amount of {} has no flavor, but this queue or one above it names "
+                                  "flavors: move it into one of `flavors`",
+                                  amount.resource));
+      }
+      if (amount.per_user && !branch.children.empty()) {
+        wrong(branch, "perUser works on queues without children only: set it on the queues below");
+      }
+      if (amount.limit && amount.guaranteed > *amount.limit) {
+        wrong(branch, fmt::format("it is guaranteed {} of {}, more than its limit of {}",
+                                  format_amount(amount.resource, amount.guaranteed), amount.resource,
+                                  format_amount(amount.resource, *amount.limit)));
+      }
+    }
+  }
+  branch.all_flavors = branch.flavors;
+  for (const std::string& child : branch.children) {
+    choose_flavors(child);
+    const Branch& below = branches.find(child)->second;
+    if (!below.wrong.empty()) continue;
+    for (const std::string& flavor : below.all_flavors) {
+      auto& all = branch.all_flavors;
+      if (std::find(all.begin(), all.end(), flavor) == all.end()) all.push_back(flavor);
+    }
+  }
+}
+
+void Growth::count(const std::string& name, const std::set<std::string>& from_above) {
+  Branch& branch = branches.find(name)->second;
+  // For a root without amounts: the capacity of the nodes.
+  const std::set<std::string> nodes = name == kTreeRoot ? world_.sums.scarce() : std::set<std::string>();
+  const auto& down = !branch.named.empty() ? branch.named : name == kTreeRoot ? nodes : from_above;
+  branch.counted = branch.children.empty() ? down : branch.named;
+  for (const std::string& child : branch.children) {
+    count(child, down);
+    const auto& below = branches.find(child)->second.counted;
+    branch.counted.insert(below.begin(), below.end());
+  }
+}
+
+const TreeQueue::Amount* Growth::said(const Branch& branch, const Pair& pair) {
+  if (branch.object == nullptr) return nullptr;
+  const std::string_view flavor = pair.first == kAllNodes ? std::string_view() : std::string_view(pair.first);
+  for (const auto& amount : branch.object->amounts) {
+    if (amount.flavor == flavor && amount.resource == pair.second) return &amount;
+  }
+  return nullptr;
+}
+
+// From the leaves up: a queue with children is guaranteed what it says, or what they are, whichever is more.
+void Growth::sum(const std::string& name) {
+  Branch& branch = branches.find(name)->second;
+  Amounts below;
+  for (const std::string& child : branch.children) {
+    sum(child);
+    for (const auto& [pair, amount] : branches.find(child)->second.guaranteed) {
+      auto& all = below[pair];
+      all = saturating_add(all, amount);
+    }
+  }
+  branch.guaranteed = below;
+  if (branch.object == nullptr) return;
+  for (const auto& amount : branch.object->amounts) {
+    const Pair pair{amount.flavor.empty() ? std::string(kAllNodes) : amount.flavor, amount.resource};
+    auto& all = branch.guaranteed[pair];
+    const auto it = below.find(pair);
+    const std::int64_t children = it == below.end() ? 0 : it->second;
+    if (name != kTreeRoot && children > amount.guaranteed && amount.guaranteed > 0) {
+      problems_.push_back(
+          {shown(name), fmt::format("its children are guaranteed {} of {} together, more than its own {}: "
+                                    "theirs counts",
+                                    format_amount(pair.second, children), pair.second,
+                                    format_amount(pair.second, amount.guaranteed))});
+    }
+    if (amount.limit && children > *amount.limit) {
+      problems_.push_back(
+          {shown(name),
+           fmt::format("its children are guaranteed {} of {} together, more than its limit of {}",
+                       format_amount(pair.second, children), pair.second,
+                       format_amount(pair.second, *amount.limit))});
+    }
+    all = std::max(children, amount.guaranteed);
+  }
+}
+
+std::optional<std::int64_t> Growth::of_nodes(const Pair& pair) const {
+  const auto flavor = world_.flavors.find(pair.first);
+  return world_.sums.of(flavor == world_.flavors.end() ? Labels() : flavor->second.node_labels, pair.second,
+                        world_.nodes);
+}
+
+Queue Growth::build(const std::string& name) const {
+  const Branch& branch = branches.find(name)->second;
+  Queue q;
+  q.name = name;
+  q.parent = branch.parent;
+  q.leaf = name != kTreeRoot && branch.children.empty();
+  q.open = true;
+  q.disabled = branch.wrong;
+  q.sharing = Sharing::kGuaranteedShare;
+  if (branch.object != nullptr) {
+    const TreeQueue& object = *branch.object;
+    q.weight = object.weight;
+    q.priority = object.priority;
+    q.sharing = object.sharing;
+    q.half_life = object.half_life;
+    q.order = object.order;
+    q.ordering = object.ordering;
+    q.preemption = object.preemption;
+    q.stop = object.stop;
+    q.placement = object.placement;
+  }
+  if (branch.counted.empty()) return q;
+  q.groups.push_back({{branch.counted.begin(), branch.counted.end()}, branch.all_flavors});
+  for (const std::string& flavor : branch.all_flavors) {
+    for (const std::string& resource : branch.counted) {
+      const Pair pair{flavor, resource};
+      const auto all = branch.guaranteed.find(pair);
+      const std::int64_t guaranteed = all == branch.guaranteed.end() ? 0 : all->second;
+      std::int64_t below = 0;
+      for (const std::string& child : branch.children) {
+        const auto& of_child = branches.find(child)->second.guaranteed;
+        const auto it = of_child.find(pair);
+        if (it != of_child.end()) below = saturating_add(below, it->second);
+      }
+      const TreeQueue::Amount* amount = said(branch, pair);
+      Quota quota{flavor, resource, std::max<std::int64_t>(0, saturating_sub(guaranteed, below)), {}, {}};
+      if (name == kTreeRoot) {
+        const std::optional<std::int64_t> limit = amount != nullptr ? amount->limit : std::nullopt;
+        const std::int64_t there = limit ? *limit : of_nodes(pair).value_or(guaranteed);
+        quota.nominal = std::max<std::int64_t>(0, saturating_sub(there, below));
+      } else if (amount != nullptr) {
+        if (amount->limit)
+          quota.borrowing_limit = std::max<std::int64_t>(0, saturating_sub(*amount->limit, guaranteed));
+        if (amount->lendable) quota.lending_limit = std::min(*amount->lendable, guaranteed);
+      }
+      // More than Berth counts is as good as all there could be.
+      quota.nominal = std::min(quota.nominal, kMostQuota);
+      for (auto* bound : {&quota.borrowing_limit, &quota.lending_limit}) {
+        if (*bound) *bound = std::min(**bound, kMostQuota);
+      }
+      q.quotas.push_back(std::move(quota));
+      if (amount != nullptr && amount->per_user)
+        q.lanes.limits.push_back({flavor, resource, std::min(*amount->per_user, kMostQuota)});
+    }
+  }
+  return q;
+}
+
+}  // namespace
+
+std::string tree_queue_name(Kind kind, std::string_view name) {
+  switch (kind) {
+    case Kind::kVolcanoQueue:
+      return fmt::format("{}{}", kVolcanoPrefix, name);
+    case Kind::kKaiQueue:
+      return fmt::format("{}{}", kKaiPrefix, name);
+    default:
+      return std::string(name == kRoot ? kTreeRoot : name);
+  }
+}
+
+void ClusterTree::upsert(Kind kind, const TreeQueue& object) {
+  queues_.insert_or_assign(tree_queue_name(kind, object.meta.name), Held{kind, object});
+}
+
+void ClusterTree::remove(Kind kind, std::string_view name) {
+  queues_.erase(tree_queue_name(kind, name));
+}
+
+const TreeQueue* ClusterTree::find(Kind kind, std::string_view name) const {
+  const auto it = queues_.find(tree_queue_name(kind, name));
+  return it == queues_.end() ? nullptr : &it->second.object;
+}
+
+void ClusterTree::compute(const World& world, std::vector<Queue>& out, std::vector<Problem>& problems) const {
+  if (queues_.empty()) return;
+  Growth growth(world, problems);
+  for (const auto& [name, held] : queues_) {
+    if (held.kind == Kind::kQueue && world.is_taken(name)) {
+      problems.push_back({describe(held.kind, "", name),
+                          "a ClusterQueue has the same name, and goes before it: rename one"});
+      continue;
+    }
+    growth.branches[name].object = &held.object;
+  }
+  const std::string root(kTreeRoot);
+  growth.link();
+  growth.choose_flavors(root);
+  growth.sum(root);
+  growth.count(root, {});
+  const auto plant = [&](const auto& self, const std::string& name) -> void {
+    const auto& branch = growth.branches.find(name)->second;
+    if (!branch.wrong.empty()) problems.push_back({shown(name), branch.wrong, branch.in_cycle});
+    out.push_back(growth.build(name));
+    for (const std::string& child : branch.children) self(self, child);
+  };
+  plant(plant, root);
+}
+
+}  // namespace berth::dialect

@@ -1,0 +1,408 @@
+// Decoders of upstream kinds: metadata, Node, Pod (and pod templates), Namespace, PriorityClass.
+// Templates over the feed (value.h); included by decode.cc only.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dialect/base/decode_meta.h"
+#include "dialect/base/fields.h"
+#include "dialect/base/names.h"
+#include "dialect/upstream/core.h"
+#include "dialect/upstream/objects.h"
+#include "dialect/upstream/pod_marks.h"
+#include "dialect/upstream/pod_needs.h"
+
+namespace berth::dialect {
+
+// Devices and other extended resources come whole, as the API server says it.
+template <class V>
+void check_whole(FieldReader<V>& f, const V& list) {
+  list.each_entry([&](std::string_view resource, const V& value) {
+    if (!is_extended(resource)) return;
+    const std::int64_t units = units_per_one(resource);
+    const std::int64_t amount = f.amount_of(value, resource);
+    if (amount % units == 0 || amount == kInt64Max) return;
+    f.error(value, resource,
+            fmt::format("must be an integer, not {}: devices are given whole{}", value.describe(),
+                        f.devices().is_device(resource)
+                            ? fmt::format(" (for a part of one, give the pod the annotation {})", kGpuMilli)
+                            : std::string()));
+  });
+}
+
+template <class V>
+ContainerNeeds read_container_needs(FieldReader<V>& f, const V& container, bool init) {
+  ContainerNeeds c;
+  const V resources = f.map(container, "resources");
+  c.name = f.string(container, "name");
+  c.requests = f.amounts(resources, "requests", Entry::kAmount);
+  c.limits = f.amounts(resources, "limits", Entry::kAmount);
+  check_whole(f, f.map(resources, "limits"));
+  check_whole(f, f.map(resources, "requests"));
+  for (const auto& [resource, limit] : c.limits) {  // the API server's default
+    if (!c.requests.has(resource)) c.requests.set(resource, limit);
+  }
+  c.init = init;
+  c.sidecar = init && f.string(container, "restartPolicy") == "Always";
+  return c;
+}
+
+// Requests as a resize in flight makes them: the largest of what is asked for, allocated and in effect.
+template <class V>
+void raise_by_status(FieldReader<V>& f, const V& status, const std::vector<ContainerNeeds>& containers,
+                     ResourceList& total) {
+  std::vector<std::pair<std::string_view, ResourceList>> allocated, actual;
+  for (const std::string_view list : {"containerStatuses", "initContainerStatuses"}) {
+    f.list(status, list, [&](const V& item) {
+      const V granted = item.find("allocatedResources");
+      if (granted.present())
+        allocated.emplace_back(f.string(item, "name"), f.amounts(item, "allocatedResources"));
+      const V effective = item.find("resources");
+      if (effective.present()) actual.emplace_back(f.string(item, "name"), f.amounts(effective, "requests"));
+    });
+  }
+  if (allocated.empty() && actual.empty()) return;
+  bool infeasible = false;
+  f.list(status, "conditions", [&](const V& c) {
+    infeasible |= f.string(c, "type") == "PodResizePending" && f.string(c, "reason") == "Infeasible" &&
+                  f.string(c, "status") == "True";
+  });
+  const auto with = [&](const auto& overrides) {
+    return aggregate(containers, [&](const ContainerNeeds& c) {
+      for (const auto& [name, requests] : overrides) {
+        if (name != c.name || requests.empty()) continue;
+        ResourceList merged = c.requests;  // a resize changes CPU and memory only
+        for (const auto& [resource, amount] : requests) merged.set(resource, amount);
+        return merged;
+      }
+      return c.requests;
+    });
+  };
+  ResourceList in_status;
+  for (const auto* overrides : {&allocated, &actual}) {
+    if (overrides->empty()) continue;
+    in_status.raise_to(with(*overrides));
+  }
+  if (infeasible && !in_status.empty()) {
+    total = std::move(in_status);
+  } else {
+    total.raise_to(in_status);
+  }
+}
+
+template <class V>
+void read_volumes(FieldReader<V>& f, const V& spec, std::vector<std::string>& unsupported) {
+  // Kinds that any node can serve as far as the scheduler knows; every other kind binds a pod to nodes.
+  static constexpr std::string_view kSafe[] = {
+      "emptyDir", "configMap", "secret", "downwardAPI", "projected",  "hostPath",
+      "gitRepo",  "nfs",       "csi",    "image",       "cephfs",     "glusterfs",
+      "flocker",  "quobyte",   "fc",     "storageos",   "flexVolume", "photonPersistentDisk"};
+  f.list(spec, "volumes", [&](const V& volume) {
+    volume.each_entry([&](std::string_view kind, const V& source) {
+      if (kind == "name" || !source.present()) return;
+      if (std::find(std::begin(kSafe), std::end(kSafe), kind) != std::end(kSafe)) return;
+      add_once(unsupported, fmt::format("volumes: {} ({})", kind, f.string(volume, "name")));
+    });
+  });
+}
+
+template <class V>
+SelectorTerm read_node_term(FieldReader<V>& f, const V& term) {
+  SelectorTerm out;
+  out.labels = read_requirements(f, term, "matchExpressions");
+  out.node_name = read_requirements(f, term, "matchFields");
+  for (const auto& field : out.node_name) {
+    if (field.key != "metadata.name") {
+      f.error(term, "matchFields", fmt::format("only metadata.name can be matched, not \"{}\"", field.key));
+    }
+  }
+  return out;
+}
+
+// Terms of required pod anti-affinity, as what they keep away.
+template <class V>
+void read_repulsions(FieldReader<V>& f, const V& terms, std::string_view key, std::string_view ns,
+                     std::vector<Repulsion>& out) {
+  f.list(terms, key, [&](const V& term) {
+    Repulsion r;
+    if (!f.takes(Entry::kRepulsion, terms, key)) return;
+    r.selector = read_label_selector(f, term, "labelSelector");
+    r.namespaces = f.values(term, "namespaces");
+    r.all_namespaces = f.map(term, "namespaceSelector").present();
+    if (r.namespaces.empty() && !r.all_namespaces) r.namespaces.emplace_back(ns);
+    out.push_back(std::move(r));
+  });
+}
+
+template <class V>
+void read_affinity(FieldReader<V>& f, const V& spec, std::string_view ns, PodSpec& out) {
+  PodTemplate& pod = out.pod;
+  static constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
+  static constexpr std::string_view kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
+  const V affinity = f.map(spec, "affinity");
+  if (!affinity.present()) return;
+  const V node = f.map(affinity, "nodeAffinity");
+  if (node.present()) {
+    const V required = f.map(node, kRequired);
+    auto& terms = pod.required_affinity.edit();
+    f.list(required, "nodeSelectorTerms", [&](const V& term) {
+      if (f.takes(Entry::kTerm, required, "nodeSelectorTerms")) terms.push_back(read_node_term(f, term));
+    });
+    if (required.present() && terms.empty()) {
+      f.error(required, "nodeSelectorTerms", "must have at least one term");
+    }
+    auto& preferred = pod.preferred_affinity.edit();
+    f.list(node, kPreferred, [&](const V& item) {
+      if (!f.takes(Entry::kTerm, node, kPreferred)) return;
+      preferred.push_back(
+          {f.integer(item, "weight", 1, 1, 100), read_node_term(f, f.map(item, "preference"))});
+    });
+  }
+  read_repulsions(f, f.map(affinity, "podAntiAffinity"), kRequired, ns, out.repulsions);
+  for (const std::string_view kind : {"podAffinity", "podAntiAffinity"}) {
+    bool any = false;
+    f.list(f.map(affinity, kind), kRequired, [&](const V&) { any = true; });
+    if (any) pod.unsupported.push_back(fmt::format("affinity.{}: required terms", kind));
+  }
+}
+
+// `annotations` chooses how the pod is laid on nodes: berth.dev/placement.
+inline void apply_placement(const Meta& meta, PodTemplate& pod) {
+  const std::string_view name = meta.mark(kPlacement);
+  if (name.empty()) return;
+  if (const auto placement = enum_parse<Placement>(name)) {
+    pod.placement = *placement;
+  } else {
+    pod.unsupported.push_back(fmt::format("{}: \"{}\" is none of {}", kPlacement, name,
+                                          fmt::join(EnumNames<Placement>::names, ", ")));
+  }
+}
+
+// `meta` gives the annotations; `status` is not present for templates. `keep`: gets what its containers ask for, one by one.
+template <class V>
+PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const Meta& meta,
+                      std::shared_ptr<const PodNeeds>* keep = nullptr) {
+  PodSpec out;
+  PodTemplate& pod = out.pod;
+  out.scheduler_name = f.string(spec, "schedulerName");
+  out.node_name = f.string(spec, "nodeName");
+  out.priority_class = f.string(spec, "priorityClassName");
+  if (spec.find("priority").present()) {
+    out.priority = f.integer(spec, "priority", 0, -2147483648ll, 2147483647ll);
+  }
+  out.may_preempt = f.string(spec, "preemptionPolicy") != "Never";
+  std::int64_t gates = 0;
+  f.begin_pod();
+  f.list(spec, "schedulingGates", [&](const V& gate) {
+    out.gated = true;
+    if (!f.takes(Entry::kGate, spec, "schedulingGates")) return;
+    out.gates.emplace_back(f.string(gate, "name"));
+    if (f.string(gate, "name") == kKueueElastic) out.elastic_gate = gates;
+    ++gates;
+  });
+  out.grace = f.integer(spec, "terminationGracePeriodSeconds", 30, 0, 1'000'000'000) * kSecond;
+  if (spec.find("activeDeadlineSeconds").present()) {
+    out.deadline = f.integer(spec, "activeDeadlineSeconds", 0, 0, 4'000'000'000) * kSecond;
+  }
+
+  PodNeeds needs;
+  bool host_ports = false;
+  for (const bool init : {true, false}) {
+    const std::string_view containers = init ? "initContainers" : "containers";
+    f.list(spec, containers, [&](const V& item) {
+      if (!f.takes(Entry::kContainer, spec, containers)) return;
+      ContainerNeeds c = read_container_needs(f, item, init);
+      // No API server lets such a pod in; a template of it may come in other objects.
+      for (const auto& [resource, limit] : c.limits) {
+        if (c.requests.get(resource) > limit) {
+          add_once(pod.unsupported, fmt::format("{}[{}].resources: the request of {} is above its limit",
+                                                containers, c.name, resource));
+        }
+      }
+      if (!init || c.sidecar) {
+        f.list(item, "ports",
+               [&](const V& port) { host_ports |= f.integer(port, "hostPort", 0, 0, 65535) != 0; });
+        if (f.boolean(spec, "hostNetwork", false))
+          f.list(item, "ports", [&](const V&) { host_ports = true; });
+      }
+      needs.containers.push_back(std::move(c));
+    });
+  }
+  if (host_ports) pod.unsupported.emplace_back("containers[].ports[].hostPort");
+
+  const V whole = f.map(spec, "resources");
+  if (whole.present()) {
+    needs.limits = f.amounts(whole, "limits");
+    needs.requests = f.amounts(whole, "requests");
+  }
+  needs.overhead = f.amounts(spec, "overhead");
+  auto total =
+      aggregate(needs.containers, [](const ContainerNeeds& c) -> const ResourceList& { return c.requests; });
+  if (status.present() && !out.node_name.empty()) raise_by_status(f, status, needs.containers, total);
+  override_by_pod(needs, total);
+  add_capped(total, needs.overhead);
+  if (!f.takes(Entry::kResource, spec, "containers", total.size())) total = {};
+  const std::string broken = set_requests(needs, f.devices(), std::move(total), pod, out.zero_requests);
+  // Those of containers are checked where they stand.
+  if (!broken.empty()) f.error(f.map(spec, "overhead"), broken, "a number of devices must be whole");
+  apply_share(meta, pod);
+  apply_placement(meta, pod);
+  add_foreign_marks(meta, out, needs, pod.unsupported);
+  if (keep != nullptr) {
+    needs.runtime_class = f.string(spec, "runtimeClassName");
+    *keep = std::make_shared<const PodNeeds>(std::move(needs));
+  }
+
+  pod.node_selector = f.labels(spec, "nodeSelector", Entry::kSelector);
+  read_affinity(f, spec, meta.ns, out);
+  pod.tolerations = read_tolerations(f, spec, "tolerations", &pod.unsupported);
+  read_volumes(f, spec, pod.unsupported);
+  bool spread = false, claims = false;
+  f.list(spec, "topologySpreadConstraints",
+         [&](const V& c) { spread |= f.string(c, "whenUnsatisfiable") != "ScheduleAnyway"; });
+  if (spread) pod.unsupported.emplace_back("topologySpreadConstraints: DoNotSchedule");
+  f.list(spec, "resourceClaims", [&](const V&) { claims = true; });
+  if (claims) pod.unsupported.emplace_back("resourceClaims");
+  for (const std::string_view field : {"schedulingGroup", "workloadRef"}) {
+    if (f.map(spec, field).present()) pod.unsupported.emplace_back(field);
+  }
+  return out;
+}
+
+// Reads the text of devices_text() (writes.h). Nothing for any other text: the engine chooses.
+inline std::vector<std::int64_t> read_devices(std::string_view text) {
+  std::vector<std::int64_t> out;
+  while (!text.empty()) {
+    const auto end = std::min(text.find(','), text.size());
+    std::int64_t index = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + end, index);
+    if (error != std::errc() || stop != text.data() + end) return {};
+    out.push_back(index);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+// Pod::started.
+template <class V>
+TimeMs read_start(FieldReader<V>& f, const V& status, TimeMs created) {
+  TimeMs placed = 0, ready = 0, ran = 0;
+  f.list(status, "conditions", [&](const V& c) {
+    if (f.string(c, "status") != "True") return;
+    if (f.string(c, "type") == "PodScheduled") placed = f.time(c, "lastTransitionTime");
+    if (f.string(c, "type") == "Ready") ready = f.time(c, "lastTransitionTime");
+  });
+  if (placed == 0) placed = f.time(status, "startTime");
+  if (placed > 0) return std::max(placed, created);
+  for (const std::string_view list : {"initContainerStatuses", "containerStatuses"}) {
+    f.list(status, list, [&](const V& c) {
+      for (const std::string_view part : {"state", "lastState"}) {
+        for (const std::string_view state : {"running", "terminated"}) {
+          const TimeMs at = f.time(f.map(f.map(c, part), state), "startedAt");
+          if (at > 0 && (ran == 0 || at < ran)) ran = at;
+        }
+      }
+    });
+  }
+  return std::max(ran > 0 ? ran : ready, created);
+}
+
+template <class V>
+Pod read_pod(FieldReader<V>& f, const V& object) {
+  static constexpr std::pair<std::string_view, PodPhase> kPhases[] = {
+      {"Pending", PodPhase::kPending}, {"Running", PodPhase::kRunning}, {"Succeeded", PodPhase::kSucceeded},
+      {"Failed", PodPhase::kFailed},   {"Unknown", PodPhase::kRunning}, {"", PodPhase::kPending}};
+  Pod pod;
+  pod.meta = read_meta(f, object, Kind::kPod, false);
+  Labels marks = std::exchange(pod.meta.labels, f.labels(f.map(object, "metadata"), "labels", Entry::kLabel));
+  pod.meta.labels.merge(marks);  // those behind the bound
+  if (const auto devices = pod.meta.annotations.find(kDevices); devices != pod.meta.annotations.end()) {
+    pod.devices = read_devices(devices->second);
+    pod.meta.annotations.erase(devices);  // it changes with the bind, and no mark does
+  }
+  const V spec = f.map(object, "spec");
+  if (!spec.present()) f.error(object, "spec", "is required");
+  const V status = f.map(object, "status");
+  pod.phase = f.choice(status, "phase", kPhases, PodPhase::kPending);
+  f.list(status, "conditions", [&](const V& c) {
+    if (f.string(c, "type") == "Ready") pod.ready = f.string(c, "status") == "True";
+    if (f.string(c, "type") != "DisruptionTarget" || f.string(c, "status") != "True") return;
+    if (f.string(c, "reason") == kPreemptedByScheduler) pod.eviction = f.string(c, "message");
+  });
+  if (pod.phase == PodPhase::kSucceeded) {
+    f.list(status, "containerStatuses", [&](const V& c) {
+      pod.ended = std::max(pod.ended, f.time(f.map(f.map(c, "state"), "terminated"), "finishedAt"));
+    });
+  }
+  // One of a manifest is still to be taken in.
+  const bool is_new = !f.map(object, "metadata").find("uid").present();
+  pod.spec = read_pod_spec(f, spec, status, pod.meta, is_new ? &pod.needs : nullptr);
+  if (!pod.spec.node_name.empty()) pod.started = read_start(f, status, pod.meta.created);
+  return pod;
+}
+
+// The taints that the node lifecycle controller sets for conditions. In a cluster the taints are there as well; a manifest may lack
+// them.
+template <class V>
+void taint_by_conditions(FieldReader<V>& f, const V& status, std::vector<Taint>& taints) {
+  struct Rule {
+    std::string_view condition, status, taint;
+    bool also_no_execute;
+  };
+  static constexpr Rule kRules[] = {
+      {"Ready", "False", "node.kubernetes.io/not-ready", true},
+      {"Ready", "Unknown", "node.kubernetes.io/unreachable", true},
+      {"MemoryPressure", "True", "node.kubernetes.io/memory-pressure", false},
+      {"DiskPressure", "True", "node.kubernetes.io/disk-pressure", false},
+      {"PIDPressure", "True", "node.kubernetes.io/pid-pressure", false},
+      {"NetworkUnavailable", "True", "node.kubernetes.io/network-unavailable", false}};
+  const auto add = [&](std::string_view key, TaintEffect effect) {
+    const bool there = std::any_of(taints.begin(), taints.end(),
+                                   [&](const Taint& t) { return t.key == key && t.effect == effect; });
+    if (!there) taints.push_back(Taint{std::string(key), {}, effect});
+  };
+  f.list(status, "conditions", [&](const V& c) {
+    for (const Rule& rule : kRules) {
+      if (f.string(c, "type") != rule.condition || f.string(c, "status") != rule.status) continue;
+      add(rule.taint, TaintEffect::kNoSchedule);
+      if (rule.also_no_execute) add(rule.taint, TaintEffect::kNoExecute);
+    }
+  });
+}
+
+template <class V>
+NodeObject read_node(FieldReader<V>& f, const V& object) {
+  NodeObject node;
+  node.meta = read_meta(f, object, Kind::kNode, true);
+  const V spec = f.map(object, "spec");
+  node.unschedulable = f.boolean(spec, "unschedulable", false);
+  node.taints = read_taints(f, spec, "taints");
+  const V status = f.map(object, "status");
+  taint_by_conditions(f, status, node.taints);
+  // The kubelet reports both; a manifest that has only the capacity means all of it.
+  node.allocatable = f.amounts(status, status.find("allocatable").present() ? "allocatable" : "capacity");
+  return node;
+}
+
+template <class V>
+Namespace read_namespace(FieldReader<V>& f, const V& object) {
+  return {read_meta(f, object, Kind::kNamespace, true)};
+}
+
+template <class V>
+PriorityClass read_priority_class(FieldReader<V>& f, const V& object) {
+  PriorityClass out;
+  out.meta = read_meta(f, object, Kind::kPriorityClass, false);
+  out.value = f.integer(object, "value", 0, -2147483648ll, 2147483647ll);
+  out.global_default = f.boolean(object, "globalDefault", false);
+  out.may_preempt = f.string(object, "preemptionPolicy") != "Never";
+  return out;
+}
+
+}  // namespace berth::dialect

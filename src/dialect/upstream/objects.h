@@ -1,0 +1,120 @@
+// Kubernetes' own objects but for those that make pods, as values: what Berth reads of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "dialect/base/kind.h"
+#include "dialect/base/meta.h"
+#include "dialect/upstream/pod_needs.h"
+#include "model/labels.h"
+#include "model/resources.h"
+#include "model/workload.h"
+
+namespace berth::dialect {
+
+// Pods that a pod wants out of some domain of its own (a term of required pod anti-affinity). Which domain is not kept: Berth
+// does not weigh it, but must not bind such pods beside it.
+struct Repulsion {
+  LabelSelector selector;
+  std::vector<std::string> namespaces;
+  bool all_namespaces = false;  // a namespaceSelector of any kind counts as all
+
+  bool concerns(std::string_view ns, const Labels& labels) const;
+  bool operator==(const Repulsion&) const = default;
+};
+
+// The fields of a pod's spec that Berth reads, also in a template.
+struct PodSpec {
+  PodTemplate pod;
+  std::string scheduler_name;  // "" = not said
+  std::string node_name;
+  std::optional<std::int64_t> priority;  // resolved by admission
+  std::string priority_class;
+  bool may_preempt = true;
+  bool gated = false;
+  std::vector<std::string> gates;            // their names
+  std::optional<std::int64_t> elastic_gate;  // where kKueueElastic stands among its scheduling gates
+  DurationMs grace = 30 * kSecond;
+  std::optional<DurationMs> deadline;  // activeDeadlineSeconds
+  std::vector<Repulsion> repulsions;
+  std::vector<std::string> zero_requests;  // named, and nothing of it asked for; not in `pod`
+  bool operator==(const PodSpec&) const = default;
+};
+
+enum class PodPhase : std::uint8_t { kPending, kRunning, kSucceeded, kFailed };
+
+struct Pod {
+  static constexpr Kind kKind = Kind::kPod;
+  Meta meta;
+  PodSpec spec;
+  PodPhase phase = PodPhase::kPending;
+  std::vector<std::int64_t>
+      devices;  // which of its node's devices it was given with its bind; empty: nothing says so
+  std::string
+      eviction;  // the message of condition DisruptionTarget, by which a scheduler announced its deletion; "" = none
+  std::string
+      problem;  // a field that cannot be read, and has its default here: it must not be placed by what is read
+  std::shared_ptr<const PodNeeds> needs;  // of a manifest that no API server has taken in yet; else nullptr
+  bool ready = false;                     // condition Ready
+  // For a bound pod: the time of its bind. Its condition PodScheduled says so, else its status.startTime, its first container, its
+  // condition Ready; one that says nothing of that counts from its creation, so that no work is ended as if it had just begun. 0:
+  // not even that is known.
+  TimeMs started = 0;
+  TimeMs ended = 0;  // kSucceeded: when its last container ended; 0 = it does not say
+};
+
+struct NodeObject {
+  static constexpr Kind kKind = Kind::kNode;
+  Meta meta;
+  ResourceList allocatable;  // all of it, devices too
+  std::vector<Taint> taints;
+  bool unschedulable = false;
+  bool operator==(const NodeObject&) const = default;
+};
+
+struct Namespace {
+  static constexpr Kind kKind = Kind::kNamespace;
+  Meta meta;
+};
+
+struct PriorityClass {
+  static constexpr Kind kKind = Kind::kPriorityClass;
+  Meta meta;
+  std::int64_t value = 0;
+  bool global_default = false;
+  bool may_preempt = true;
+};
+
+// Defaults of the API server for the containers of a namespace's pods, and its bounds. Base units; defaults as the API server
+// completes them: of limits the largest allowed, of requests that limit, or the least allowed.
+struct LimitRange {
+  static constexpr Kind kKind = Kind::kLimitRange;
+  struct Limit {
+    bool of_pods = false;  // bounds for the sum of a pod's containers; otherwise for each of them
+    ResourceList most;
+    ResourceList least;
+    ResourceList default_limits;    // of containers
+    ResourceList default_requests;  // of containers
+    ResourceList most_ratio;        // of limit to request, in thousandths
+    bool operator==(const Limit&) const = default;
+  };
+  Meta meta;
+  std::vector<Limit> limits;  // those for containers and pods
+};
+
+// The additions of a container runtime to its pods.
+struct RuntimeClass {
+  static constexpr Kind kKind = Kind::kRuntimeClass;
+  Meta meta;
+  std::optional<ResourceList> overhead;  // base units
+  Labels node_selector;
+  std::vector<Toleration> tolerations;
+};
+
+}  // namespace berth::dialect

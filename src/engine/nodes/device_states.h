@@ -1,0 +1,101 @@
+// Free devices as values. Nodes whose devices are equally free share one device state, whatever the order of the devices:
+// what depends on devices alone (how many slots fit, what is left after one, what is a fragment) is found out once per
+// state and request, not once per node.
+//
+// A state is a multiset of (resource, free thousandths), devices that are only counted together as one; a request is what one slot asks of devices. Both are interned for
+// as long as the table lives; clear() starts again with a new generation, so that memory stays bounded (full()).
+// Answers are pure functions of their arguments: when a table is cleared never shows in a decision.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/checked.h"
+#include "base/ids.h"
+#include "engine/nodes/shape.h"
+
+namespace berth::engine {
+
+using DeviceStateId = Id<struct DeviceStateTag>;
+using DeviceRequestId = Id<struct DeviceRequestTag>;
+
+class DeviceStates {
+ public:
+  struct Free {
+    ResourceId resource;
+    std::int64_t milli = 0;   // 0 to 1000; of counted ones their sum
+    bool is_counted = false;  // devices without numbers, all together: only whole ones can be given
+
+    // How many times so many thousandths of one device are there.
+    std::int64_t pieces(std::int64_t each) const {
+      if (is_counted) return each == kWholeDevice ? milli / kWholeDevice : 0;
+      return milli / each;
+    }
+    bool operator==(const Free&) const = default;
+    auto operator<=>(const Free&) const = default;
+  };
+
+  // In any order; it is sorted in place. O(devices).
+  DeviceStateId intern(std::vector<Free>& devices);
+  DeviceRequestId request(std::span<const ShapeDevices> devices);
+
+  std::span<const Free> devices(DeviceStateId id) const;  // ascending
+  std::int64_t idle(DeviceStateId id) const { return states_[id.index()].idle; }
+  bool all_counted(DeviceStateId id) const;  // no device has a number
+
+  // How many slots with this request fit, by devices alone: kInt64Max for a request without devices.
+  std::int64_t fit(DeviceStateId state, DeviceRequestId request) {
+    auto& row = fits_[request.index()];
+    if (row.size() <= state.index() || row[state.index()] < 0) find_fit(state, request);
+    const std::int32_t fit = row[state.index()];
+    return fit == kUnlimited ? kInt64Max : fit;
+  }
+  // The states after one slot has been placed, one for each way that differs: for whole devices, and for several requests,
+  // one; for a share one for each amount that is free on some device, least first. Empty where nothing fits. Valid until
+  // the next call.
+  std::span<const DeviceStateId> after(DeviceStateId state, DeviceRequestId request) {
+    auto& row = outcomes_[request.index()];
+    if (row.size() <= state.index() || !row[state.index()].known) find_after(state, request);
+    const Outcome& o = outcomes_[request.index()][state.index()];
+    return {after_.data() + o.begin, o.count};
+  }
+
+  bool full() const { return states_.size() > kMostStates || after_.size() > 8 * kMostStates; }
+  // Forgets states and outcomes, keeps requests.
+  void clear();
+  std::uint64_t generation() const { return generation_; }
+  std::size_t size() const { return states_.size(); }
+
+ private:
+  static constexpr std::size_t kMostStates = std::size_t{1} << 14;
+  static constexpr std::int32_t kUnlimited = 0x7fffffff;
+
+  struct State {
+    std::uint32_t begin = 0;
+    std::uint32_t count = 0;
+    std::int64_t idle = 0;
+  };
+  struct Outcome {
+    std::uint32_t begin = 0;
+    std::uint16_t count = 0;
+    bool known = false;
+  };
+
+  void find_fit(DeviceStateId state, DeviceRequestId request);
+  void find_after(DeviceStateId state, DeviceRequestId request);
+
+  std::vector<State> states_;
+  std::vector<Free> free_;
+  std::unordered_map<std::u32string, DeviceStateId> index_;  // looked up, never iterated
+  std::vector<std::vector<ShapeDevices>> requests_;
+  std::vector<std::vector<std::int32_t>> fits_;  // [request][state], -1: not known yet
+  std::vector<std::vector<Outcome>> outcomes_;
+  std::vector<DeviceStateId> after_;
+  std::uint64_t generation_ = 1;
+  std::u32string key_;  // scratch
+};
+
+}  // namespace berth::engine

@@ -1,0 +1,458 @@
+#include "engine/nodes/fragments.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/fixed_point.h"
+
+namespace berth::engine {
+namespace {
+constexpr std::size_t kMostWhere = 64;
+// The ladder of expected future kinds.
+constexpr std::size_t kMostLadders = 4;
+constexpr std::int64_t kLargestSize = 256;  // quarters of a device
+constexpr std::int64_t kCpuSteps = 8;
+
+// The weight of a kind by its request. `devices`: thousandths of all its devices.
+std::int64_t asked(std::int64_t weight, std::int64_t devices) {
+  return weight *
+         static_cast<std::int64_t>(detail::floor_sqrt(static_cast<std::uint64_t>(devices * kWholeDevice)));
+}
+}  // namespace
+
+void Fragments::use(const Mix& mix, const NodeTable& nodes) {
+  ++epoch_;
+  mix_epoch_ = mix.version;
+  given_ = mix.given;
+  asks_.clear();
+  kinds_.clear();
+  profiles_.clear();
+  haves_.clear();
+  if (bares_.size() > 2 * nodes.size() + kMostWhere) {  // of nodes that are others by now
+    bares_.clear();
+    bare_index_.clear();
+    masks_.clear();
+  }
+
+  // Which whereabouts the mix needs: the ones that have a bit keep it.
+  std::vector<const FrozenKind*> taken;
+  std::vector<std::uint32_t> bits;
+  used_ = 0;
+  const auto bit_of = [&](const Whereabouts& want) -> std::optional<std::uint32_t> {
+    for (std::uint32_t b = 0; b < where_.size(); ++b) {
+      if (where_[b].key == want.key) return b;
+    }
+    return std::nullopt;
+  };
+  for (const FrozenKind& frozen : mix.kinds) {
+    if (const auto bit = bit_of(frozen.kind.where)) used_ |= std::uint64_t{1} << *bit;
+  }
+  for (const FrozenKind& frozen : mix.kinds) {
+    auto bit = bit_of(frozen.kind.where);
+    if (!bit && where_.size() < kMostWhere) {
+      bit = static_cast<std::uint32_t>(where_.size());
+      where_.emplace_back();
+    } else if (!bit && ~used_ != 0) {
+      bit = static_cast<std::uint32_t>(std::countr_one(used_));
+    }
+    if (!bit) continue;  // more than 64 different whereabouts: those of the lightest kinds are left out
+    if (where_[*bit].key != frozen.kind.where.key) {
+      where_[*bit] = {frozen.kind.where.key, {}, epoch_};
+      for (const Shape& shape : frozen.kind.where.any)
+        where_[*bit].any.push_back(nodes.suits().column(shape));
+    }
+    used_ |= std::uint64_t{1} << *bit;
+    taken.push_back(&frozen);
+    bits.push_back(*bit);
+  }
+
+  devices_ = nodes.device_capacity();
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    const Kind& kind = taken[i]->kind;
+    KindHere here;
+    here.cpu = kind.cpu;
+    here.weight = taken[i]->weight;
+    here.where = bits[i];
+    // Work without devices, and on several kinds of devices at once, leaves no room that could be told apart.
+    if (kind.devices.size() == 1) {
+      here.ask = ask_of(kind.devices.front());
+      here.asked = asked(here.weight, asks_[here.ask].each * asks_[here.ask].count);
+    }
+    kinds_.push_back(here);
+  }
+  count_bare(nodes);
+  if (mix.unseen > 0) expect_ladder(mix.unseen);
+  leave_out_hopeless();
+  std::stable_sort(kinds_.begin(), kinds_.end(), [](const KindHere& a, const KindHere& b) {
+    return std::tie(a.ask, a.cpu) < std::tie(b.ask, b.cpu);
+  });
+  std::uint32_t k = 0;
+  for (std::uint32_t a = 0; a < asks_.size(); ++a) {
+    asks_[a].begin = k;
+    while (k < kinds_.size() && kinds_[k].ask == a) ++k;
+    asks_[a].end = k;
+  }
+  weigh(nodes);
+}
+
+// Nodes with devices by what they are with nothing running.
+void Fragments::count_bare(const NodeTable& nodes) {
+  alike_.begin(nodes.size());
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (nodes.device_capacity(NodeId(n)) == 0) continue;
+    const std::uint64_t bits = mask(nodes, NodeId(n));
+    alike_.add(bits, masks_[n].bare, 0);
+  }
+}
+
+void Fragments::expect_ladder(std::int64_t weight) {
+  struct Supply {
+    std::int64_t devices = 0;
+    std::int64_t largest = 0;  // node, in devices
+    Int128 cpu = 0;            // of the nodes that have such devices
+  };
+  std::map<std::uint32_t, Supply> supplies;  // by resource
+  for (const AlikeNodes::Group& group : alike_.groups()) {
+    const Bare& bare = bares_[group.state];
+    std::map<std::uint32_t, std::int64_t> whole;
+    for (const auto& device : bare.devices) {
+      if (device.milli >= kWholeDevice) ++whole[device.resource.value];
+    }
+    for (const auto& [resource, count] : whole) {
+      Supply& supply = supplies[resource];
+      supply.devices += count * group.nodes;
+      supply.largest = std::max(supply.largest, count);
+      supply.cpu += Int128{bare.cpu} * group.nodes;
+    }
+  }
+  std::vector<std::pair<std::uint32_t, Supply>> heaviest(supplies.begin(), supplies.end());
+  std::stable_sort(heaviest.begin(), heaviest.end(),
+                   [](const auto& a, const auto& b) { return a.second.devices > b.second.devices; });
+  if (heaviest.size() > kMostLadders) heaviest.resize(kMostLadders);
+  Int128 devices = 0;
+  for (const auto& [resource, supply] : heaviest) devices += supply.devices;
+  for (const auto& [resource, supply] : heaviest) {
+    // In quarters of a device. By number a size weighs 1 / size.
+    Int128 parts = 0;
+    for (std::int64_t size = 1; size <= 4 * supply.largest; size *= 2) parts += kLargestSize / size;
+    for (std::int64_t size = 1; size <= 4 * supply.largest && size <= kLargestSize; size *= 2) {
+      const ShapeDevices want{ResourceId(resource), std::max<std::int64_t>(1, size / 4),
+                              std::min(kWholeDevice, size * kWholeDevice / 4)};
+      const Int128 share = static_cast<Int128>(weight) * supply.devices * (kLargestSize / size) /
+                           (devices * parts * kCpuSteps);
+      KindHere here;
+      here.where = kAnywhere;
+      here.ask = ask_of(want);
+      here.asked = asked(std::max<std::int64_t>(1, clamp_to_int64(share)), want.count * want.milli);
+      for (std::int64_t step = 1; step <= kCpuSteps; ++step) {
+        here.cpu = clamp_to_int64(supply.cpu * size * step / (supply.devices * 4 * kCpuSteps));
+        kinds_.push_back(here);
+      }
+    }
+  }
+}
+
+// A kind that not even the empty cluster holds has no room that could be kept for it. Devices that are only counted hold none.
+void Fragments::leave_out_hopeless() {
+  std::vector<char> held(kinds_.size(), 0);
+  std::vector<char> some(asks_.size(), 0);
+  for (const AlikeNodes::Group& group : alike_.groups()) {
+    const Bare& bare = bares_[group.state];
+    for (std::uint32_t a = 0; a < asks_.size(); ++a) {
+      std::int64_t pieces = 0;
+      for (const auto& device : bare.devices) {
+        if (device.resource == asks_[a].resource) pieces += asks_[a].pieces(device.milli);
+      }
+      some[a] = pieces >= asks_[a].count ? 1 : 0;
+    }
+    for (std::size_t k = 0; k < kinds_.size(); ++k) {
+      const KindHere& kind = kinds_[k];
+      if (kind.ask != kNoAsk && some[kind.ask] != 0 && kind.cpu <= bare.cpu && kind.suits(group.bits))
+        held[k] = 1;
+    }
+  }
+  for (std::size_t k = 0; k < kinds_.size(); ++k) {
+    if (held[k] == 0) kinds_[k].asked = 0;
+  }
+}
+
+std::vector<std::int64_t> Fragments::room(const NodeTable& nodes) {
+  DeviceStates& states = nodes.device_states();
+  if (states.full()) states.clear();
+  alike_.begin(nodes.size());
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const NodeId id(n);
+    if (nodes.device_capacity(id) == 0) continue;
+    const DeviceStateId state = nodes.device_state(id, Mode::kStart);
+    if (profile(nodes, state).empty()) continue;
+    alike_.add(mask(nodes, id), state.value, nodes.account(id, NodeTable::cpu()).free(Mode::kStart));
+  }
+  std::vector<std::int64_t> sums(kinds_.size(), 0);
+  for (const AlikeNodes::Group& group : alike_.groups()) {
+    if (states.all_counted(DeviceStateId(group.state))) continue;
+    for (const Have& have : profile(nodes, DeviceStateId(group.state))) {
+      const Ask& ask = asks_[have.ask];
+      const std::int64_t slots = have.pieces / ask.count;
+      for (std::uint32_t k = ask.begin; k < ask.end && kinds_[k].cpu <= group.cpu; ++k) {
+        const KindHere& kind = kinds_[k];
+        if (!kind.suits(group.bits)) continue;
+        sums[k] +=
+            (saturating_mul(slots, kind.cpu) <= group.cpu ? slots : group.cpu / kind.cpu) * group.nodes;
+      }
+    }
+  }
+  for (std::size_t k = 0; k < kinds_.size(); ++k) {
+    if (kinds_[k].ask != kNoAsk) sums[k] *= asks_[kinds_[k].ask].each * asks_[kinds_[k].ask].count;
+  }
+  return sums;
+}
+
+void Fragments::weigh(const NodeTable& nodes) {
+  ++version_;
+  idle_ = nodes.device_capacity() - nodes.device_use();
+  pattern_index_.clear();
+  patterns_.clear();
+  const std::vector<std::int64_t> left = room(nodes);
+  std::vector<Int128> pressure;
+  Int128 total = 0;
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    const KindHere& kind = kinds_[i];
+    if (kind.asked == 0) {
+      pressure.push_back(0);
+      continue;
+    }
+    const Ask& ask = asks_[kind.ask];
+    // Times 2^20, for shares of what is much less asked for than there is room.
+    pressure.push_back((static_cast<Int128>(kind.asked) << 20) * devices_ / (left[i] + ask.each * ask.count));
+    total += pressure.back();
+  }
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    const Int128 share = total == 0 ? 0 : (pressure[i] * kWeights + total / 2) / total;
+    kinds_[i].scarce = kinds_[i].asked == 0 ? 0 : std::max<std::int64_t>(1, clamp_to_int64(share));
+  }
+}
+
+bool Fragments::drifted(const NodeTable& nodes) const {
+  const std::int64_t idle = nodes.device_capacity() - nodes.device_use();
+  const std::int64_t change = idle > idle_ ? idle - idle_ : idle_ - idle;
+  return !kinds_.empty() && change > std::max(idle_ / 4, devices_ / 16);
+}
+
+// All whereabouts that have a bit, needed by the present mix or not: they may be needed again.
+std::uint64_t Fragments::mask(const NodeTable& nodes, NodeId node) {
+  if (masks_.size() < nodes.size()) masks_.resize(nodes.size());
+  NodeMask& m = masks_[node.index()];
+  const std::uint64_t fixed = nodes.static_version(node);
+  if (m.fixed == fixed && m.epoch == epoch_) return m.mask & used_;
+  if (m.fixed != fixed) m.bare = bare_of(nodes, node);
+  for (std::size_t b = 0; b < where_.size(); ++b) {
+    if (m.fixed == fixed && where_[b].epoch <= m.epoch) continue;
+    const std::uint64_t bit = std::uint64_t{1} << b;
+    const bool suits = std::any_of(where_[b].any.begin(), where_[b].any.end(), [&](const auto& column) {
+      column->refresh(nodes);
+      return column->of(node) >= 0;
+    });
+    m.mask = suits ? m.mask | bit : m.mask & ~bit;
+  }
+  m.fixed = fixed;
+  m.epoch = epoch_;
+  m.pattern_version = 0;
+  return m.mask & used_;
+}
+
+std::uint32_t Fragments::bare_of(const NodeTable& nodes, NodeId node) {
+  Bare bare{nodes.account(node, NodeTable::cpu()).capacity, {}};
+  for (const auto& device : nodes.record(node).devices)
+    bare.devices.push_back({device.resource, device.account.capacity, false});
+  std::sort(bare.devices.begin(), bare.devices.end());
+  const auto [it, fresh] = bare_index_.try_emplace(bare, static_cast<std::uint32_t>(bares_.size()));
+  if (fresh) bares_.push_back(std::move(bare));
+  return it->second;
+}
+
+PatternId Fragments::pattern(const NodeTable& nodes, NodeId node) {
+  const std::uint64_t bits = mask(nodes, node);
+  NodeMask& m = masks_[node.index()];
+  if (m.pattern_version == version_) return m.pattern;
+  const auto [it, fresh] = pattern_index_.try_emplace(bits, PatternId(patterns_.size()));
+  if (fresh) patterns_.push_back(make_pattern(bits));
+  m.pattern = it->second;
+  m.pattern_version = version_;
+  return m.pattern;
+}
+
+std::uint32_t Fragments::ask_of(const ShapeDevices& want) {
+  for (std::uint32_t a = 0; a < asks_.size(); ++a) {
+    if (asks_[a].resource == want.resource && asks_[a].each == want.milli && asks_[a].count == want.count)
+      return a;
+  }
+  asks_.push_back({want.resource, want.milli, want.count, ((1 << 20) + want.milli - 1) / want.milli, 0, 0});
+  return static_cast<std::uint32_t>(asks_.size() - 1);
+}
+
+Fragments::Pattern Fragments::make_pattern(std::uint64_t bits) const {
+  Pattern p;
+  p.mask = bits;
+  p.kinds.resize(asks_.size());
+  for (std::uint32_t a = 0; a < asks_.size(); ++a) {
+    Kinds& group = p.kinds[a];
+    group.ask = asks_[a];
+    group.begin = static_cast<std::uint32_t>(p.steps.size());
+    for (std::uint32_t k = group.ask.begin; k < group.ask.end; ++k) {
+      const KindHere& kind = kinds_[k];
+      if (kind.scarce == 0 || !kind.suits(bits)) continue;
+      group.scarce += kind.scarce;
+      group.most_cpu = kind.cpu;
+      p.steps.push_back({kind.cpu, group.scarce});
+    }
+    group.end = static_cast<std::uint32_t>(p.steps.size());
+  }
+  return p;
+}
+
+std::span<const Fragments::Have> Fragments::profile(const NodeTable& nodes, DeviceStateId state) {
+  const DeviceStates& states = nodes.device_states();
+  if (generation_ != states.generation() || haves_.size() > kMostHaves) {
+    generation_ = states.generation();
+    profiles_.clear();
+    haves_.clear();
+  }
+  if (profiles_.size() <= state.index()) profiles_.resize(std::max(states.size(), state.index() + 1));
+  Profile& p = profiles_[state.index()];
+  if (!p.known) {
+    p.known = true;
+    p.begin = static_cast<std::uint32_t>(haves_.size());
+    const auto devices = states.devices(state);
+    for (std::uint32_t a = 0; a < asks_.size(); ++a) {
+      const Ask& ask = asks_[a];
+      Have have{a, 0, 0};
+      for (const auto& device : devices) {
+        if (device.resource != ask.resource || device.milli < ask.each) continue;
+        if (device.is_counted && ask.each != kWholeDevice) continue;
+        have.pieces += static_cast<std::uint32_t>(device.is_counted ? device.pieces(ask.each)
+                                                                    : ask.pieces(device.milli));
+        have.once += device.milli;
+      }
+      if (have.pieces >= ask.count) haves_.push_back(have);
+    }
+    p.end = static_cast<std::uint32_t>(haves_.size());
+  }
+  return {haves_.data() + p.begin, p.end - p.begin};
+}
+
+// A kind fits at least n times where n times its CPU is there: so the kinds are summed up for each n.
+std::int64_t Fragments::filled(std::span<const Step> steps, std::int64_t fit, std::int64_t cpu) {
+  std::int64_t sum = 0;
+  std::size_t at = steps.size();
+  for (std::int64_t n = 1; n <= fit; ++n) {
+    const std::size_t before = at;
+    while (at > 0 && n * steps[at - 1].cpu > cpu) --at;
+    if (at == 0) return sum;
+    const Step& last = steps[at - 1];
+    if (at != before && saturating_mul(fit, last.cpu) <= cpu) return sum + last.scarce * (fit - n + 1);
+    sum += last.scarce;
+  }
+  return sum;
+}
+
+std::int64_t Fragments::usable(const NodeTable& nodes, PatternId id, DeviceStateId state, std::int64_t cpu,
+                               const Take& take) {
+  const Pattern& pattern = patterns_[id.index()];
+  cpu = std::max<std::int64_t>(cpu, 0);
+  std::int64_t sum = 0;
+  for (const Have& have : profile(nodes, state)) {
+    const Kinds& kinds = pattern.kinds[have.ask];
+    if (kinds.scarce == 0) continue;
+    const Ask& ask = kinds.ask;
+    std::int64_t pieces = have.pieces;
+    std::int64_t once = have.once;
+    if (take.devices > 0 && take.resource == ask.resource && take.from >= ask.each) {
+      const std::int64_t left = take.from - take.each;
+      pieces -= take.devices * (ask.pieces(take.from) - ask.pieces(left));
+      once -= take.devices * (left >= ask.each ? take.each : take.from);
+    }
+    if (pieces < ask.count) continue;
+    // Both are small: a quotient of 32 bits is much cheaper.
+    const std::int64_t fit =
+        ask.count == 1 ? pieces : static_cast<std::uint32_t>(pieces) / static_cast<std::uint32_t>(ask.count);
+    const std::int64_t slot = ask.each * ask.count;
+    if (cpu >= saturating_mul(fit, kinds.most_cpu)) {
+      sum += kinds.scarce * (kOnce * once + fit * slot);
+      continue;
+    }
+    const std::span<const Step> all{pattern.steps.data() + kinds.begin, kinds.end - kinds.begin};
+    const auto after = std::upper_bound(all.begin(), all.end(), cpu,
+                                        [](std::int64_t c, const Step& step) { return c < step.cpu; });
+    if (after == all.begin()) continue;
+    const std::span<const Step> some{all.begin(), after};
+    const std::int64_t scarce = some.back().scarce;
+    sum += scarce * kOnce * once + (fit == 1 ? scarce : filled(some, fit, cpu)) * slot;
+  }
+  return sum;
+}
+
+Fragments::Here Fragments::here(const NodeTable& nodes, NodeId node, Mode mode) {
+  auto& all = here_[static_cast<std::size_t>(mode)];
+  if (all.size() < nodes.size()) all.resize(nodes.size());
+  Remembered& r = all[node.index()];
+  if (r.changes != nodes.changes(node) || r.version != version_) {
+    const PatternId at = pattern(nodes, node);
+    r = {
+        nodes.changes(node),
+        version_,
+        {at, usable(nodes, at, nodes.device_state(node, mode), nodes.account(node, nodes.cpu()).free(mode))}};
+  }
+  return r.here;
+}
+
+std::int64_t Fragments::fragments(const NodeTable& nodes, NodeId node, Mode mode) {
+  const DeviceStateId state = nodes.device_state(node, mode);
+  const std::int64_t idle = nodes.device_states().idle(state);
+  if (idle == 0) return 0;
+  const std::int64_t cpu = nodes.account(node, nodes.cpu()).free(mode);
+  const std::uint64_t bits = mask(nodes, node);
+  const auto haves = profile(nodes, state);
+  std::int64_t sum = 0;
+  std::int64_t weights = 0;
+  for (const KindHere& kind : kinds_) {
+    weights += kind.weight;
+    sum += kind.weight * idle;
+    if (!kind.suits(bits) || cpu < kind.cpu) continue;
+    const auto have =
+        std::find_if(haves.begin(), haves.end(), [&](const Have& h) { return h.ask == kind.ask; });
+    if (have != haves.end()) sum -= kind.weight * have->once;
+  }
+  // Shares are rounded: their sum is a little off the whole.
+  return weights == 0 ? 0 : static_cast<std::int64_t>(static_cast<Int128>(sum) * Mix::kTotal / weights);
+}
+
+void FragmentMeter::update(const NodeTable& nodes, Fragments& fragments, NodeId node) {
+  OfNode now;
+  if (nodes.record(node).alive) {
+    now.idle = nodes.device_states().idle(nodes.device_state(node, Mode::kStart));
+    now.fragments = fragments.fragments(nodes, node, Mode::kStart);
+  }
+  OfNode& was = nodes_[node.index()];
+  sums_.idle += now.idle - was.idle;
+  sums_.fragments += now.fragments - was.fragments;
+  was = now;
+}
+
+const FragmentMeter::Sums& FragmentMeter::read(const NodeTable& nodes, Fragments& fragments) {
+  if (nodes.device_states().full()) nodes.device_states().clear();
+  nodes_.resize(nodes.size());
+  if (!built_ || uses_ != fragments.uses() || cursor_ < nodes.log().begin()) {
+    for (std::size_t n = 0; n < nodes.size(); ++n) update(nodes, fragments, NodeId(n));
+    cursor_ = nodes.log().end();
+  }
+  for (; cursor_ < nodes.log().end(); ++cursor_) update(nodes, fragments, nodes.log().at(cursor_));
+  built_ = true;
+  uses_ = fragments.uses();
+  return sums_;
+}
+
+}  // namespace berth::engine

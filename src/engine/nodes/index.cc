@@ -1,0 +1,171 @@
+#include "engine/nodes/index.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "engine/nodes/score.h"
+
+namespace berth::engine {
+namespace {
+
+constexpr std::int64_t kNoFit = kInt64Max;
+constexpr std::uint32_t kNobody = 0xffffffffu;
+
+std::uint64_t tie_of(const NodeTable& nodes, std::uint32_t node) {
+  return node < nodes.size() ? nodes.tie(NodeId(node)) : ~std::uint64_t{0};
+}
+
+bool better(const NodeTable& nodes, std::int64_t key_a, std::uint32_t a, std::int64_t key_b,
+            std::uint32_t b) {
+  return key_a < key_b || (key_a == key_b && key_a != kNoFit && tie_of(nodes, a) < tie_of(nodes, b));
+}
+
+}  // namespace
+
+void ShapeIndex::prefetch(const NodeTable& nodes, const Fragments& fragments, NodeId id) const {
+  const Block& block = block_of(id);
+  __builtin_prefetch(&block.key[id.value % kBlock], 1);
+  __builtin_prefetch(&block.fit[id.value % kBlock], 1);
+  __builtin_prefetch(&tree_[blocks_ + id.value / kBlock], 1);
+  nodes.prefetch(id);
+  if (shape_->placement == Placement::kFragmentation) fragments.prefetch(id, mode_);
+}
+
+void ShapeIndex::refresh(const NodeTable& nodes, Fragments& fragments) {
+  const bool scores_mix = shape_->placement == Placement::kFragmentation;
+  const ChangeLog& log = nodes.log();
+  const ChangeLog& fixed = nodes.fixed_log();
+  // Constraints and ties may be others where something fixed changed: their nodes stand in both logs.
+  const bool behind =
+      !built_ || cursor_ < log.begin() || fixed_cursor_ < fixed.begin() || log.end() - cursor_ > nodes.size();
+  if (behind || nodes.size() > size_ || topology_version_ != nodes.topology_version()) {
+    rebuild(nodes, fragments);
+    mix_version_ = fragments.version();
+    return;
+  }
+  if (fixed_cursor_ != fixed.end()) suits_->refresh(nodes);
+  const bool rescore = scores_mix && mix_version_ != fragments.version();
+  nodes.begin_round();
+  for (; cursor_ < log.end(); ++cursor_) {
+    if (cursor_ + kAhead < log.end()) prefetch(nodes, fragments, log.at(cursor_ + kAhead));
+    const NodeId node = log.at(cursor_);
+    if (!nodes.first_in_round(node)) continue;
+    if (update(nodes, fragments, node) && !rescore) play(nodes, node);
+  }
+  if (rescore) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const NodeId id(i);
+      if (fit(id) > 0) block_of(id).key[i % kBlock] = key_of(nodes, fragments, id);
+    }
+    play_all(nodes);
+    mix_version_ = fragments.version();
+  } else {
+    for (; fixed_cursor_ < fixed.end(); ++fixed_cursor_) play(nodes, fixed.at(fixed_cursor_));
+  }
+  fixed_cursor_ = fixed.end();
+}
+
+void ShapeIndex::rebuild(const NodeTable& nodes, Fragments& fragments) {
+  const std::size_t n = nodes.size();
+  request_ = nodes.device_states().request(shape_->devices);
+  if (!suits_) suits_ = nodes.suits().column(*shape_);
+  suits_->refresh(nodes);
+  const std::size_t blocks = (n + n / 8) / kBlock + 1;
+  size_ = static_cast<std::uint32_t>(blocks * kBlock);
+  blocks_ = static_cast<std::uint32_t>(std::bit_ceil(blocks));
+  Block empty;
+  std::fill(std::begin(empty.key), std::end(empty.key), kNoFit);
+  std::fill(std::begin(empty.fit), std::end(empty.fit), 0);
+  data_.assign(blocks, empty);
+  sums_.assign(nodes.domain_count(), 0);
+  total_ = 0;
+  topology_version_ = nodes.topology_version();
+  built_ = true;
+  cursor_ = nodes.log().end();
+  fixed_cursor_ = nodes.fixed_log().end();
+  for (std::size_t i = 0; i < n; ++i) update(nodes, fragments, NodeId(i));
+  play_all(nodes);
+}
+
+std::int64_t ShapeIndex::key_of(const NodeTable& nodes, Fragments& fragments, NodeId id) const {
+  return score(nodes, fragments, id, *shape_, request_, suits_->of(id), mode_).key;
+}
+
+bool ShapeIndex::update(const NodeTable& nodes, Fragments& fragments, NodeId id) {
+  std::int64_t fit = 0;
+  if (suits_->of(id) >= 0) {
+    // The opaque node has room without end.
+    fit = shape_->devices.empty() || nodes.is_opaque(id)
+              ? kInt64Max
+              : nodes.device_states().fit(nodes.device_state(id, mode_), request_);
+    if (fit > 0) fit = nodes.fit_by_amounts(id, *shape_, mode_, fit);
+  }
+  Block& block = block_of(id);
+  std::int32_t& fit_before = block.fit[id.value % kBlock];
+  if (const std::int64_t delta = fit - fit_before; delta != 0) {
+    fit_before = static_cast<std::int32_t>(fit);
+    total_ += delta;
+    for (const DomainId domain : nodes.record(id).domains) {
+      if (domain.valid()) sums_[domain.index()] += delta;
+    }
+  }
+  const std::int64_t key = fit == 0 ? kNoFit : key_of(nodes, fragments, id);
+  std::int64_t& key_before = block.key[id.value % kBlock];
+  const bool changed = key != key_before;
+  key_before = key;
+  return changed;
+}
+
+ShapeIndex::Entry ShapeIndex::winner_of_block(const NodeTable& nodes, std::uint32_t block) const {
+  Entry best{kNoFit, kNobody};
+  if (block >= data_.size()) return best;
+  for (std::uint32_t i = 0; i < kBlock; ++i) {
+    const Entry entry{data_[block].key[i], block * kBlock + i};
+    if (better(nodes, entry.key, entry.node, best.key, best.node)) best = entry;
+  }
+  return best;
+}
+
+// The match at `at` again; false where its winner is the same.
+bool ShapeIndex::up(const NodeTable& nodes, std::uint32_t at) {
+  const Entry& left = tree_[2 * at];
+  const Entry& right = tree_[2 * at + 1];
+  const Entry& won = better(nodes, right.key, right.node, left.key, left.node) ? right : left;
+  if (won.key == tree_[at].key && won.node == tree_[at].node) return false;
+  tree_[at] = won;
+  return true;
+}
+
+void ShapeIndex::play(const NodeTable& nodes, NodeId id) {
+  const std::uint32_t block = id.value / kBlock;
+  Entry& leaf = tree_[blocks_ + block];
+  const std::int64_t key = this->key(id);
+  if (leaf.node == id.value) {
+    leaf = winner_of_block(nodes,
+                           block);  // the same node perhaps, with another tie: it plays again all the way up
+  } else if (better(nodes, key, id.value, leaf.key, leaf.node)) {
+    leaf = {key, id.value};
+  } else {
+    return;
+  }
+  for (std::uint32_t at = (blocks_ + block) / 2; at >= 1; at /= 2) {
+    if (!up(nodes, at) && tree_[at].node != id.value) return;
+  }
+}
+
+void ShapeIndex::play_all(const NodeTable& nodes) {
+  tree_.assign(2 * std::size_t{blocks_}, Entry{kNoFit, kNobody});
+  for (std::uint32_t b = 0; b < blocks_; ++b) tree_[blocks_ + b] = winner_of_block(nodes, b);
+  for (std::uint32_t at = blocks_ - 1; at >= 1; --at) up(nodes, at);
+}
+
+NodeId ShapeIndex::best() const {
+  const Entry& won = tree_[1];
+  return won.key == kNoFit ? NodeId() : NodeId(won.node);
+}
+
+bool ShapeIndex::wins(const NodeTable& nodes, NodeId a, NodeId b) const {
+  return better(nodes, key(a), a.value, key(b), b.value);
+}
+
+}  // namespace berth::engine

@@ -1,0 +1,87 @@
+// Per shape and mode: the best node, and the number of slots that fit in all and per topology domain. Lazy: an index reads the node
+// table's change log from its own cursor when it is used, so a change costs nothing to unused shapes.
+//
+// The best node is the winner of a tournament over (key, tie): blocks of 16 adjacent nodes, and a tree over the winners of the
+// blocks. Reading it is O(1). A changed node costs O(1) if it neither was nor becomes the winner of its block, else O(16 + log
+// nodes) at most: a match whose winner stays the same ends the walk.
+// Data that shapes share is computed once for all of them: nodes that constraints allow (nodes/suits.h), free devices
+// (nodes/device_states.h), and their usable room (nodes/fragments.h).
+// Rolled-back trials are changes like any other: the log simply names the node again.
+// Memory: 13 bytes a node.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/nodes/fragments.h"
+#include "engine/nodes/nodes.h"
+#include "engine/nodes/shape.h"
+
+namespace berth::engine {
+
+class ShapeIndex {
+ public:
+  ShapeIndex(const Shape& shape, Mode mode) : shape_(&shape), mode_(mode) {}
+
+  // Catches up with the node table and the demand mix. O(changes since the last call), at most O(nodes); O(nodes) for a new
+  // mix.
+  void refresh(const NodeTable& nodes, Fragments& fragments);
+  // Unused for so long that the next refresh() begins anew.
+  bool stale(const NodeTable& nodes) const { return !built_ || cursor_ < nodes.log().begin(); }
+
+  // After refresh():
+  NodeId best() const;  // none where nothing fits
+  // Is `a`, on which something fits, better than `b`?
+  bool wins(const NodeTable& nodes, NodeId a, NodeId b) const;
+  std::int64_t fit(NodeId id) const { return block_of(id).fit[id.value % kBlock]; }
+  std::int64_t total() const { return total_; }  // slots that fit now, over all nodes
+  std::int64_t total_in(DomainId domain) const { return sums_[domain.index()]; }
+  bool eligible(NodeId id) const { return suits_->of(id) >= 0; }  // constraints hold, whatever is free
+
+ private:
+  static constexpr std::uint32_t kBlock = 16;
+  static constexpr std::uint64_t kAhead = 6;  // entries of the log
+
+  // Nodes that lie side by side: what is read and written together lies together.
+  struct Block {
+    std::int64_t key[kBlock];
+    std::int32_t fit[kBlock];
+  };
+  struct Entry {
+    std::int64_t key;
+    std::uint32_t node;
+  };
+
+  void rebuild(const NodeTable& nodes, Fragments& fragments);
+  // Brings fit, sums and key up to date, not the tournament. True where the key has changed.
+  bool update(const NodeTable& nodes, Fragments& fragments, NodeId id);
+  std::int64_t key_of(const NodeTable& nodes, Fragments& fragments, NodeId id) const;
+  void play(const NodeTable& nodes, NodeId id);
+  void play_all(const NodeTable& nodes);
+  Entry winner_of_block(const NodeTable& nodes, std::uint32_t block) const;
+  bool up(const NodeTable& nodes, std::uint32_t at);
+  Block& block_of(NodeId id) { return data_[id.value / kBlock]; }
+  const Block& block_of(NodeId id) const { return data_[id.value / kBlock]; }
+  std::int64_t key(NodeId id) const { return block_of(id).key[id.value % kBlock]; }
+  void prefetch(const NodeTable& nodes, const Fragments& fragments, NodeId id) const;
+
+  const Shape* shape_;
+  std::shared_ptr<SuitColumn> suits_;
+  Mode mode_;
+  DeviceRequestId request_;
+  bool built_ = false;
+  std::uint64_t cursor_ = 0;
+  std::uint64_t fixed_cursor_ = 0;
+  std::uint64_t topology_version_ = 0;
+  std::uint64_t mix_version_ = 0;
+  std::int64_t total_ = 0;
+  std::uint32_t size_ = 0;    // nodes there is room for, a multiple of the block
+  std::uint32_t blocks_ = 0;  // power of two
+  std::vector<Block> data_;
+  std::vector<Entry> tree_;         // [1] is the root, [blocks_ + b] the winner of block b
+  std::vector<std::int64_t> sums_;  // by domain
+};
+
+}  // namespace berth::engine

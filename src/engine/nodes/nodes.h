@@ -1,0 +1,255 @@
+// The nodes: their capacity, their use on both planes, their domains, and a log of changes that the lazy indices (nodes/index.h)
+// read at their own pace.
+//
+// Amounts of a node never overflow. Single amounts are bounded by kMostAmount (the callers check). Use by foreign pods is
+// unbounded, so it is summed in 128 bits and charged clamped.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/checked.h"
+#include "base/ids.h"
+#include "base/interner.h"
+#include "base/result.h"
+#include "engine/base/plane.h"
+#include "engine/nodes/device_states.h"
+#include "engine/nodes/shape.h"
+#include "engine/nodes/suits.h"
+#include "model/node.h"
+
+namespace berth::engine {
+
+// No single amount may be larger: 2^50 is 1 PiB, or 10^12 CPUs.
+inline constexpr std::int64_t kMostAmount = std::int64_t{1} << 50;
+inline constexpr std::int64_t kMostCountedDevices = 1'000'000;  // of one pool of a node
+
+struct DomainTag;
+using DomainId = Id<DomainTag>;
+
+// A log of nodes that changed, for readers with a cursor each. Entries are numbered from the first one ever; old ones are
+// dropped, and a reader whose cursor lies before begin() looks at all nodes instead.
+class ChangeLog {
+ public:
+  std::uint64_t begin() const { return begin_; }
+  std::uint64_t end() const { return begin_ + entries_.size(); }
+  NodeId at(std::uint64_t number) const { return NodeId(entries_[number - begin_]); }
+  // Keeps the last `most` / 2 entries at least.
+  void push(NodeId node, std::size_t most) {
+    entries_.push_back(node.value);
+    if (entries_.size() <= most) return;
+    const std::size_t drop = entries_.size() / 2;
+    entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(drop));
+    begin_ += drop;
+  }
+
+ private:
+  std::vector<std::uint32_t> entries_;
+  std::uint64_t begin_ = 0;
+};
+
+class NodeTable {
+ public:
+  struct Account {
+    std::int64_t capacity = 0;
+    std::array<std::int64_t, 2> used{};
+    std::int64_t free(Mode mode) const {
+      return capacity - (mode == Mode::kPlan ? used[kAfter] : std::max(used[kNow], used[kAfter]));
+    }
+  };
+  struct Device {
+    ResourceId resource;
+    Account account;  // thousandths; capacity 0 when unhealthy or taken away
+    bool healthy = true;
+  };
+  struct Record {
+    Node spec;
+    bool alive = false;
+    std::vector<Device> devices;
+    std::vector<ResourceId> counted;  // devices without numbers: only the account of the resource exists
+    std::vector<DomainId> domains;    // of every level of every topology
+  };
+  // One domain of a level of a topology.
+  struct Domain {
+    std::uint32_t level = 0;  // index into levels()
+    DomainId parent;
+    std::string path;  // label values from the widest level, joined by '/'
+    std::vector<NodeId> nodes;
+    std::vector<DomainId> children;  // of the next level
+  };
+  // One level of one topology.
+  struct Level {
+    std::string topology;
+    std::string key;  // label
+    std::uint32_t depth = 0;
+    std::vector<DomainId> domains;
+    std::size_t wide = 0;  // domains with more than one node; 0: the level is that of the hosts
+  };
+
+  // Adds or changes. Errors: a negative or too large amount or number of devices, a rank outside of 32 bits.
+  Status upsert(const Node& node);
+  Status remove(std::string_view name);
+  void set_topologies(std::span<const Topology> topologies);
+
+  // The node of this name, known or new (new ones are not alive): slots may be seen on nodes before the node itself.
+  NodeId intern(std::string_view name);
+  std::optional<NodeId> find(std::string_view name) const;
+  // The node without a name: room without end, on which nothing is counted. It stands for capacity of which only the quota is
+  // known. Made on first use.
+  NodeId opaque();
+  bool is_opaque(NodeId id) const { return id == opaque_; }
+  const Record& record(NodeId id) const { return records_[id.index()]; }
+  std::size_t size() const { return records_.size(); }
+  std::size_t alive() const { return alive_; }
+
+  // Order among equals: rank, then id.
+  std::uint64_t tie(NodeId id) const { return ties_[id.index()]; }
+
+  ResourceId resource(std::string_view name);
+  // The resource that a pod names. Every resource is a column of all nodes, so only a bounded number of names that no node has is
+  // accepted; nullopt beyond it. A resource that a node brings later is always accepted.
+  static constexpr std::size_t kMostAskedOnly = 128;
+  std::optional<ResourceId> resource_asked(std::string_view name);
+  bool is_asked_only(ResourceId id) const { return asked_only_[id.index()]; }
+  bool is_full_of_asked() const { return asked_ >= kMostAskedOnly; }
+  static constexpr ResourceId cpu() { return ResourceId(0u); }
+  std::string_view resource_name(ResourceId id) const { return resources_.name(id.value); }
+  std::size_t resources() const { return resources_.size(); }
+  const Account& account(NodeId id, ResourceId r) const {
+    return accounts_[id.index() * stride_ + r.index()];
+  }
+
+  // The number of further slots of the shape that the node could take, by room alone.
+  std::int64_t fit_by_room(NodeId id, const Shape& shape, Mode mode) const;
+  // The same by amounts alone, ignoring single devices; `most` at most.
+  std::int64_t fit_by_amounts(NodeId id, const Shape& shape, Mode mode, std::int64_t most = kMostFit) const;
+  bool fits(NodeId id, const Shape& shape, Mode mode) const;
+  // The devices that one slot would get, as a bit mask. For shares: the device with the least room that suffices. Else: the first
+  // wholly free ones. Ties by index. Meaningful only where fits().
+  std::uint64_t choose_devices(NodeId id, const Shape& shape, Mode mode) const;
+  // The reported devices of one slot, as a bit mask. nullopt if it cannot be: a missing device, one device twice, or a wrong number
+  // of a kind. Whether they are free does not matter.
+  std::optional<std::uint64_t> devices_of(NodeId id, const Shape& shape,
+                                          std::span<const std::int64_t> indices) const;
+  // The shortage for one slot: the resource, and whether it is a device.
+  struct Shortage {
+    ResourceId resource;
+    bool device = false;
+  };
+  std::optional<Shortage> shortage(NodeId id, const Shape& shape, Mode mode) const;
+
+  // The first shortage if slot after slot of the shape came (devices before amounts where equal).
+  Shortage tightest(NodeId id, const Shape& shape) const;
+
+  // Charges (sign +1) or frees (-1) one slot. Exactly undone by the opposite sign.
+  void charge(NodeId id, const Shape& shape, std::uint64_t devices, PlaneMask planes, int sign);
+
+  // Use by pods that are not ours, clamped as said above. sign as in charge().
+  void charge_foreign(NodeId id, const ForeignPod& pod, int sign, std::vector<std::uint8_t>& devices);
+
+  // The free devices of a node as a value, and the table of such values. Found out when asked for after a change.
+  DeviceStateId device_state(NodeId id, Mode mode) const;
+  DeviceStates& device_states() const { return device_states_; }
+  Suits& suits() const { return suits_; }
+
+  // Every change of a node.
+  const ChangeLog& log() const { return log_; }
+  // Only changes of labels, taints, liveness or rank.
+  const ChangeLog& fixed_log() const { return fixed_log_; }
+  // Prefetches the data of a node that fit and score read.
+  void prefetch(NodeId id) const {
+    __builtin_prefetch(&accounts_[id.index() * stride_]);
+    __builtin_prefetch(&accounts_[id.index() * stride_] + 3);
+    if (id.index() < known_.size()) __builtin_prefetch(&known_[id.index()]);
+    __builtin_prefetch(&changes_[id.index()]);
+  }
+  // For readers of the log that examine each node once per round, however often it stands there.
+  void begin_round() const {
+    rounds_.resize(records_.size(), 0);
+    if (++round_ == 0) std::fill(rounds_.begin(), rounds_.end(), std::uint32_t{0}), ++round_;
+  }
+  bool first_in_round(NodeId id) const { return std::exchange(rounds_[id.index()], round_) != round_; }
+  // Grows with every change of the node.
+  std::uint64_t changes(NodeId id) const { return changes_[id.index()]; }
+  // Whether devices of this resource are only counted there.
+  bool is_counted(NodeId id, ResourceId resource) const {
+    const auto& counted = records_[id.index()].counted;
+    return std::find(counted.begin(), counted.end(), resource) != counted.end();
+  }
+  // All healthy devices of live nodes, in thousandths.
+  std::int64_t device_capacity() const { return device_capacity_; }
+  // For one node; 0 if it is not alive.
+  std::int64_t device_capacity(NodeId id) const { return capacities_[id.index()]; }
+  // The present device use of slots, in thousandths, over all nodes. Foreign pods are left out.
+  std::int64_t device_use() const { return device_use_; }
+  // Goes up when labels, taints, liveness, ranks or topologies of any node change.
+  std::uint64_t static_version(NodeId id) const { return static_versions_[id.index()]; }
+  std::uint64_t topology_version() const { return topology_version_; }
+
+  const std::vector<Level>& levels() const { return levels_; }
+  const Domain& domain(DomainId id) const { return domains_[id.index()]; }
+  std::size_t domain_count() const { return domains_.size(); }
+  // The level whose label key this is (the first topology that has it).
+  std::optional<std::uint32_t> level_of(std::string_view key) const;
+  // Why there is none, and what to ask for instead.
+  std::string why_no_level() const;
+  // The node's domain at a level; none where the node lacks a label of the path.
+  DomainId domain_of(NodeId id, std::uint32_t level) const { return records_[id.index()].domains[level]; }
+
+ private:
+  static constexpr std::int64_t kMostFit = 1'000'000;  // slots on one node, for sums that cannot overflow
+
+  void set_capacity(NodeId id);
+  void touch(NodeId id, bool fixed = false);
+  void place_in_domains(NodeId id);
+  void rebuild_domains();
+  Account& mutable_account(NodeId id, ResourceId r) { return accounts_[id.index() * stride_ + r.index()]; }
+  std::int64_t device_fit(NodeId id, const ShapeDevices& want, Mode mode) const;
+
+  Interner resources_;
+  std::vector<bool> asked_only_;  // by resource: only pods have named it
+  std::size_t asked_ = 0;         // of these
+  Interner names_;
+  std::vector<Record> records_;
+  std::vector<std::uint64_t> static_versions_;
+  std::vector<Account> accounts_;  // [node][resource]
+  std::size_t stride_ = 4;
+  std::size_t alive_ = 0;
+  NodeId opaque_;
+  std::vector<std::uint64_t> ties_;
+  std::vector<std::uint64_t> changes_;
+  std::vector<std::int64_t> capacities_;  // by node: device_capacity()
+  std::int64_t device_capacity_ = 0;
+  std::int64_t device_use_ = 0;
+  ChangeLog log_;
+  ChangeLog fixed_log_;
+  std::vector<Topology> topologies_;
+  std::vector<Level> levels_;
+  std::vector<Domain> domains_;
+  std::unordered_map<std::string, DomainId> domain_index_;
+  std::uint64_t topology_version_ = 0;
+  // Found out on demand; answers are functions of the accounts.
+  struct KnownState {
+    std::uint64_t changes = ~std::uint64_t{0};
+    std::uint64_t generation = 0;
+    std::array<DeviceStateId, 2> state;
+  };
+  mutable DeviceStates device_states_;
+  mutable Suits suits_;
+  mutable std::vector<KnownState> known_;
+  mutable std::vector<DeviceStates::Free> scratch_;
+  mutable std::vector<std::uint32_t> rounds_;  // by node: the last round in which it was looked at
+  mutable std::uint32_t round_ = 0;
+  std::unordered_map<std::uint64_t, Int128>
+      foreign_;  // node << 32 | resource -> sum; looked up, never iterated
+};
+
+}  // namespace berth::engine

@@ -1,0 +1,48 @@
+// Placement policies (model/queue.h: Placement): how good a node is for a slot. Each policy is one function from a site (a
+// slot on a node, as integers) to a key, lower wins; and to the way of taking devices where there is a choice.
+//
+// Where a slot asks for a share of one device, there is a way for each amount that is free on some device and suffices,
+// least first; otherwise there is one way.
+//
+// Nodes are ordered by preferred affinity first, then by the policy's key, then by rank. Cost: O(1), and for `fragmentation` a
+// look at the usable room for each way (nodes/fragments.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "engine/nodes/fragments.h"
+#include "engine/nodes/nodes.h"
+#include "engine/nodes/shape.h"
+
+namespace berth::engine {
+
+// The input of a policy.
+struct Site {
+  std::int64_t idle = 0;  // thousandths of devices free after placing
+  std::int64_t cpu = 0;   // thousandths of cores free after placing, not negative
+};
+
+struct Score {
+  std::int64_t key = 0;  // 0 to 2^48 - 1
+  std::uint32_t way = 0;
+};
+
+Score score_first(const Site& site);
+Score score_pack(const Site& site);
+Score score_spread(const Site& site);
+Score score_best_fit(const Site& site);
+// `lost`: usable room that is taken away (nodes/fragments.h), of which the least wins; among equals the least CPU and devices
+// left.
+std::int64_t fragmentation_key(const Site& site, std::int64_t lost);
+
+// Best of the policy on a node where the slot fits. The key orders nodes across preferences.
+Score score(const NodeTable& nodes, Fragments& fragments, NodeId node, const Shape& shape,
+            DeviceRequestId request, std::int64_t preference, Mode mode);
+
+// The devices that one slot gets on a node where it fits, as a bit mask: those of the policy's best way. Among equal devices the
+// first.
+std::uint64_t choose_devices(const NodeTable& nodes, Fragments& fragments, NodeId node, const Shape& shape,
+                             Mode mode);
+
+}  // namespace berth::engine

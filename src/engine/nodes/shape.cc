@@ -1,0 +1,126 @@
+#include "engine/nodes/shape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/digest.h"
+
+namespace berth::engine {
+namespace {
+
+// Length-prefixed, so that no choice of names makes two different shapes look alike.
+void put(std::string& out, std::string_view text) {
+  fmt::format_to(std::back_inserter(out), "{}:{}", text.size(), text);
+}
+
+void put(std::string& out, const Requirement& r) {
+  put(out, r.key);
+  out += static_cast<char>('0' + static_cast<int>(r.op));
+  for (const auto& value : r.values) put(out, value);
+  out += ';';
+}
+
+void put(std::string& out, const SelectorTerm& term) {
+  out += '(';
+  for (const auto& r : term.labels) put(out, r);
+  out += '|';
+  for (const auto& r : term.node_name) put(out, r);
+  out += ')';
+}
+
+void put(std::string& out, const Labels& labels) {
+  for (const auto& [key, value] : labels) {
+    put(out, key);
+    put(out, value);
+  }
+  out += ';';
+}
+
+bool tolerated(const Shape& shape, const Taint& taint) {
+  const auto does = [&](const Toleration& t) { return t.tolerates(taint); };
+  return std::any_of(shape.tolerations.begin(), shape.tolerations.end(), does) ||
+         std::any_of(shape.flavor_tolerations.begin(), shape.flavor_tolerations.end(), does);
+}
+
+bool has_labels(const Node& node, const Labels& labels) {
+  return std::all_of(labels.begin(), labels.end(), [&](const auto& want) {
+    const auto it = node.labels.find(want.first);
+    return it != node.labels.end() && it->second == want.second;
+  });
+}
+
+}  // namespace
+
+std::string shape_key(const Shape& shape) {
+  std::string out;
+  out += static_cast<char>('0' + static_cast<int>(shape.placement));
+  if (shape.opaque) out += '?';
+  for (const auto& a : shape.amounts)
+    fmt::format_to(std::back_inserter(out), "{}={},", a.resource.value, a.amount);
+  out += '/';
+  for (const auto& d : shape.devices)
+    fmt::format_to(std::back_inserter(out), "{}={}x{},", d.resource.value, d.count, d.milli);
+  out += '/';
+  put(out, shape.selector);
+  put(out, shape.flavor_labels);
+  for (const auto& flavor : shape.flavors) put(out, flavor);
+  out += '/';
+  for (const auto& term : shape.required) put(out, term);
+  out += '/';
+  for (const auto& p : shape.preferred) {
+    out += fmt::format("{}", p.weight);
+    put(out, p.term);
+  }
+  out += '/';
+  for (const auto* list : {&*shape.tolerations, &shape.flavor_tolerations}) {
+    for (const auto& t : *list) {
+      put(out, t.key);
+      put(out, t.value);
+      out += static_cast<char>('a' + static_cast<int>(t.effect) * 2 + (t.exists ? 1 : 0));
+    }
+  }
+  return short_key(std::move(out));
+}
+
+StaticMismatch static_mismatch(const Shape& shape, const Node& node) {
+  if (shape.opaque && node.name.empty()) return {};
+  if (shape.opaque != node.name.empty()) {
+    return {ReasonCode::kNodeFlavor,
+            shape.flavors.empty() ? "" : fmt::format("{}", fmt::join(shape.flavors, "+"))};
+  }
+  if (!has_labels(node, shape.flavor_labels)) {
+    return {ReasonCode::kNodeFlavor,
+            shape.flavors.empty() ? "" : fmt::format("{}", fmt::join(shape.flavors, "+"))};
+  }
+  if (!has_labels(node, shape.selector)) return {ReasonCode::kNodeSelector, ""};
+  if (!shape.required.empty() &&
+      std::none_of(shape.required.begin(), shape.required.end(),
+                   [&](const SelectorTerm& term) { return term.matches(node.labels, node.name); })) {
+    return {ReasonCode::kNodeSelector, ""};
+  }
+  if (node.unschedulable) {
+    static const Taint kCordon{"node.kubernetes.io/unschedulable", "", TaintEffect::kNoSchedule};
+    if (!tolerated(shape, kCordon)) return {ReasonCode::kNodeUnschedulable, ""};
+  }
+  for (const Taint& taint : node.taints) {
+    if (taint.effect == TaintEffect::kPreferNoSchedule || tolerated(shape, taint)) continue;
+    return {ReasonCode::kNodeTaint,
+            taint.value.empty() ? taint.key : fmt::format("{}={}", taint.key, taint.value)};
+  }
+  return {};
+}
+
+std::int64_t preference(const Shape& shape, const Node& node) {
+  std::int64_t sum = 1024;
+  for (const auto& p : shape.preferred) {
+    if (p.term.matches(node.labels, node.name)) sum += p.weight;
+  }
+  for (const Taint& taint : node.taints) {
+    if (taint.effect == TaintEffect::kPreferNoSchedule && !tolerated(shape, taint)) sum -= 10;
+  }
+  return std::clamp<std::int64_t>(sum, 0, 16383);
+}
+
+}  // namespace berth::engine

@@ -1,0 +1,347 @@
+#include "engine/preempt/with_places/candidates.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/preempt/rights/force.h"
+
+namespace berth::engine {
+
+Candidates::Candidates(State& state, UnitLists& lists, WorkloadId preemptor, const Wanted& wanted,
+                       std::int64_t& steps, bool fair)
+    : state_(state),
+      lists_(lists),
+      id_(preemptor),
+      w_(state.workloads[preemptor.index()]),
+      wanted_(wanted),
+      steps_(steps),
+      policy_(state.queues[w_.queue.index()].spec.preemption),
+      order_(policy_.victims),
+      claim_(claim_of(w_)),
+      fair_(fair),
+      by_force_(may_borrow_by_force(state, w_, wanted.quota)) {
+  for (QueueId at = w_.queue; at.valid(); at = state_.quota.parent(at)) {
+    chain_.push_back(at);
+    own_quota_.push_back(std::all_of(wanted.quota.begin(), wanted.quota.end(), [&](const QuotaItem& item) {
+      return saturating_add(state_.quota.usage(at, item.pair, kAfter), item.amount) <=
+             state_.quota.subtree(at, item.pair);
+    }));
+  }
+  for (const QuotaItem& item : wanted.quota) {
+    if (item.amount > state_.quota.available(w_.queue, item.pair, kAfter)) short_.push_back(item);
+  }
+  for (const QuotaItem& item : short_.empty() ? wanted.quota : short_) contested_.push_back(item.pair);
+  for (const ShapeId shape : wanted.shapes) state_.index(shape, Mode::kPlan);  // eligible() is asked of it
+  open_lines();
+}
+
+// ------------------------------------------------------------------------------------------------------------ the policy
+
+std::uint32_t Candidates::meets(QueueId other) const {
+  for (QueueId at = other; at.valid(); at = state_.quota.parent(at)) {
+    const auto it = std::find(chain_.begin(), chain_.end(), at);
+    if (it != chain_.end()) return static_cast<std::uint32_t>(it - chain_.begin());
+  }
+  return kNone;
+}
+
+bool Candidates::borrows_below(QueueId queue, std::uint32_t meeting, FlavorResource pair) const {
+  for (QueueId at = queue; at != chain_[meeting]; at = state_.quota.parent(at)) {
+    if (!state_.quota.borrows(at, pair)) return false;
+  }
+  return true;
+}
+
+// Their side of the common ancestor borrows something that is needed, and ours stays within its own quota, or may end work of
+// lower priority although it does not.
+std::optional<YieldCause> Candidates::cause_of(QueueId queue) const {
+  const Queue& theirs = state_.queues[queue.index()].spec;
+  if (queue == w_.queue || theirs.unlimited || !theirs.preemption.reclaimable) return std::nullopt;
+  if (fair_) {
+    return FairOrder::borrows(state_.quota, queue, contested_) ? std::optional(YieldCause::kFairShare)
+                                                               : std::nullopt;
+  }
+  const std::uint32_t meeting = meets(queue);
+  if (meeting == kNone || meeting == 0) return std::nullopt;
+  if (own_quota_[meeting - 1] == 0 && !by_force_) return std::nullopt;
+  const bool borrows = std::any_of(wanted_.quota.begin(), wanted_.quota.end(), [&](const QuotaItem& item) {
+    return borrows_below(queue, meeting, item.pair);
+  });
+  if (!borrows) return std::nullopt;
+  return own_quota_[meeting - 1] != 0 ? YieldCause::kReclaim : YieldCause::kReclaimWhileBorrowing;
+}
+
+bool Candidates::still_borrows(std::uint32_t i) const {
+  const Unit& unit = all_[i].unit;
+  const QueueId queue = state_.workloads[unit.workload.index()].queue;
+  const std::uint32_t meeting = meets(queue);
+  const auto borrowed = [&](FlavorResource pair) {
+    // The shares include borrowing of all queues above it, of any resource.
+    return fair_ ? state_.quota.borrows(queue, pair) : borrows_below(queue, meeting, pair);
+  };
+  ChargeId last;
+  bool found = false;
+  each_slot(unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
+    if (found || slot.charge == last) return;
+    last = slot.charge;
+    for (const QuotaItem& item : state_.charges[slot.charge].quota) {
+      const bool needed = std::any_of(wanted_.quota.begin(), wanted_.quota.end(),
+                                      [&](const QuotaItem& n) { return n.pair == item.pair; });
+      found = found || (needed && borrowed(item.pair));
+    }
+  });
+  return found;
+}
+
+TimeMs Candidates::rank_yields_from(const Unit& unit, YieldCause cause) const {
+  if (cause != YieldCause::kWithinQueue) {
+    bool yields = policy_.reclaim == Reclaim::kAny || unit.priority < claim_.priority;
+    if (cause == YieldCause::kReclaimWhileBorrowing) {
+      yields = unit.priority < claim_.priority &&
+               (!policy_.borrow_threshold || unit.priority <= *policy_.borrow_threshold);
+    }
+    return yields ? 0 : kEndOfTime;
+  }
+  const InLine its{state_.workloads[unit.workload.index()], unit.priority};
+  return within_yields_from(state_, its, {w_, claim_.priority});
+}
+
+// Does its end free anything that is asked for: room on a node that would do, or quota that is short?
+bool Candidates::relevant(const Unit& unit) const {
+  bool found = false;
+  ChargeId last;
+  // For the whole workload: its surplus is useful if its whole is.
+  for (const PodSetState& set : state_.workloads[unit.workload.index()].sets) {
+    for (const Slot& slot : set.slots) {
+      if (found) return true;
+      if (!takes_room(slot)) continue;
+      if (slot.charge != last) {
+        last = slot.charge;
+        for (const QuotaItem& item : state_.charges[slot.charge].quota) {
+          found = found || std::any_of(short_.begin(), short_.end(),
+                                       [&](const QuotaItem& n) { return n.pair == item.pair; });
+        }
+      }
+      for (const ShapeId shape : wanted_.shapes) {
+        found =
+            found || state_.shapes[shape].index[static_cast<std::size_t>(Mode::kPlan)]->eligible(slot.node);
+      }
+    }
+  }
+  return found;
+}
+
+bool Candidates::accepts(Unit& unit, YieldCause cause) {
+  --steps_;
+  const WorkloadState& v = state_.workloads[unit.workload.index()];
+  if (!v.used || v.arrival != unit.arrival || v.withdraw || unit.workload == id_) return false;
+  if (!unit.holder && !unit.whole && !renew(unit, v)) return false;
+  if (cause != YieldCause::kWithinQueue && unit.is_protected) return false;
+  if (!unit.holder && unit.whole) {
+    const auto parts = parts_.find(unit.workload.value);
+    const bool hold_stays =
+        v.held() > 0 && (parts == parts_.end() || !all_[parts->second.front()].unit.holder);
+    if (v.running() == 0 || hold_stays) return false;
+  }
+  TimeMs from = rank_yields_from(unit, cause);
+  if (from == kEndOfTime || !relevant(unit)) return false;
+  if (!unit.holder && claim_.reclaim_within > 0 && v.restart.grace > claim_.reclaim_within) {
+    slow_ = true;
+    return false;
+  }
+  TimeMs minimum = kEndOfTime;
+  if (unit.whole && !unit.holder && !ran_its_minimum(state_, v, w_, minimum)) from = std::max(from, minimum);
+  if (state_.is_done(unit.workload, State::kSettled)) from = std::max(from, state_.now + 1);
+  if (from > state_.now) {
+    young_.push_back({from, unit, cause});
+    return false;
+  }
+  return true;
+}
+
+// ------------------------------------------------------------------------------------------------------------- the order
+
+void Candidates::open_holders(QueueId queue, YieldCause cause) {
+  for (const auto& [order, id] : state_.queues[queue.index()].holders) {
+    const WorkloadState& v = state_.workloads[id.index()];
+    Unit unit;
+    unit.workload = id;
+    unit.arrival = v.arrival;
+    unit.started = v.started;
+    unit.priority = saturating_add(v.priority, v.held_band);
+    unit.whole = v.running() == 0;
+    unit.holder = true;
+    if (accepts(unit, cause)) add(unit, cause);
+  }
+}
+
+void Candidates::open_lines() {
+  const auto open = [&](QueueId queue, YieldCause cause) {
+    open_holders(queue, cause);
+    std::span<const Unit> units;
+    if (!state_.queues[queue.index()].started.empty()) {
+      units = lists_.of(queue, order_);
+      widest_ = std::max(widest_, lists_.widest(queue));
+    }
+    lines_.push_back({queue, units, 0, cause, kNone});
+  };
+  if (policy_.within != WithinQueue::kNever) open(w_.queue, YieldCause::kWithinQueue);
+  const bool reclaims = policy_.reclaim != Reclaim::kNever &&
+                        !state_.queues[w_.queue.index()].spec.unlimited && chain_.size() > 1;
+  if (reclaims) {
+    for (const QueueId queue : lists_.tree(chain_.back())) {
+      const QueueState& q = state_.queues[queue.index()];
+      if (q.started.empty() && q.holders.empty()) continue;
+      if (const auto cause = cause_of(queue)) open(queue, *cause);
+    }
+  }
+  std::sort(all_.begin(), all_.end(),
+            [&](const Candidate& a, const Candidate& b) { return yields_before(order_, a.unit, b.unit); });
+  for (std::uint32_t i = 0; i < all_.size(); ++i) {
+    if (!all_[i].unit.whole) parts_[all_[i].unit.workload.value].push_back(i);
+  }
+  holders_handed_ = 0;
+  for (std::uint32_t l = 0; l < lines_.size(); ++l) {
+    if (!lines_[l].units.empty()) heap_.push_back(l);
+  }
+  const auto later = [&](std::uint32_t a, std::uint32_t b) {
+    return yields_before(order_, lines_[b].units[lines_[b].next], lines_[a].units[lines_[a].next]);
+  };
+  std::make_heap(heap_.begin(), heap_.end(), later);
+}
+
+std::uint32_t Candidates::add(const Unit& unit, YieldCause cause) {
+  const auto i = static_cast<std::uint32_t>(all_.size());
+  all_.push_back({unit, cause, false, false, kNone, {}});
+  if (unit.holder) return i;
+  if (!unit.whole) {
+    parts_[unit.workload.value].push_back(i);
+  } else if (const auto it = parts_.find(unit.workload.value); it != parts_.end()) {
+    all_[i].parts = it->second;
+    for (const std::uint32_t part : it->second) all_[part].whole = i;
+  }
+  return i;
+}
+
+std::uint32_t Candidates::next() {
+  const auto later = [&](std::uint32_t a, std::uint32_t b) {
+    return yields_before(order_, lines_[b].units[lines_[b].next], lines_[a].units[lines_[a].next]);
+  };
+  if (holders_handed_ < all_.size() && all_[holders_handed_].unit.holder) return holders_handed_++;
+  while (!heap_.empty() && steps_ >= 0) {
+    std::pop_heap(heap_.begin(), heap_.end(), later);
+    Line& line = lines_[heap_.back()];
+    Unit unit = line.units[line.next++];
+    if (line.next < line.units.size()) lists_.in_order(line.queue, line.next + 1);
+    const YieldCause cause = line.cause;
+    // Behind one of too high a priority come only such, where priority rules the order.
+    const bool priority_rules = cause == YieldCause::kReclaim ? policy_.reclaim != Reclaim::kAny
+                                : cause == YieldCause::kWithinQueue
+                                    ? policy_.within != WithinQueue::kLaterInOrder
+                                    : true;
+    const bool over =
+        order_ != VictimOrder::kYoungestFirst && unit.priority > claim_.priority && priority_rules;
+    if (over || line.next == line.units.size()) {
+      heap_.pop_back();
+    } else {
+      std::push_heap(heap_.begin(), heap_.end(), later);
+    }
+    if (!over && accepts(unit, cause)) return add(unit, cause);
+  }
+  return kNone;
+}
+
+std::uint32_t Candidates::front(QueueId queue) {
+  const auto line =
+      std::find_if(lines_.begin(), lines_.end(), [&](const Line& l) { return l.queue == queue; });
+  if (line == lines_.end()) return kNone;
+  const auto may = [&](std::uint32_t i) { return queue == w_.queue || still_borrows(i); };
+  if (line->front != kNone && !may(line->front)) drop_front(queue);
+  // Holds stand first in all_, and are not among the units.
+  for (std::uint32_t i = 0; line->front == kNone && i < all_.size() && all_[i].unit.holder; ++i) {
+    if (!all_[i].handed && queue_of(i) == queue && may(i)) line->front = i;
+  }
+  while (line->front == kNone && line->next < line->units.size() && steps_ >= 0) {
+    Unit unit = line->units[line->next++];
+    if (line->next < line->units.size()) lists_.in_order(queue, line->next + 1);
+    if (!accepts(unit, line->cause)) continue;
+    const std::uint32_t i = add(unit, line->cause);
+    if (may(i)) line->front = i;
+  }
+  return line->front;
+}
+
+void Candidates::drop_front(QueueId queue) {
+  for (Line& line : lines_) {
+    if (line.queue == queue) all_[std::exchange(line.front, kNone)].handed = true;
+  }
+}
+
+TimeMs Candidates::first_young() const {
+  TimeMs first = kEndOfTime;
+  for (const Young& young : young_) first = std::min(first, young.from);
+  return first;
+}
+
+std::vector<std::pair<TimeMs, std::uint32_t>> Candidates::add_young() {
+  std::vector<std::pair<TimeMs, std::uint32_t>> out;
+  for (const Young& young : young_) out.emplace_back(young.from, add(young.unit, young.cause));
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// ------------------------------------------------------------------------------------------------------------- the trial
+
+bool Candidates::take(std::uint32_t i, std::vector<std::uint32_t>& taken) {
+  if (all_[i].freed) return true;
+  for (const std::uint32_t part : all_[i].parts) {
+    if (!take(part, taken)) return false;
+  }
+  if (!fair_ && all_[i].of_other_queue() && !still_borrows(i)) {
+    protected_ = true;
+    return false;
+  }
+  free(i);
+  taken.push_back(i);
+  return true;
+}
+
+void Candidates::free(std::uint32_t i) {
+  all_[i].freed = true;
+  charge(all_[i].unit, -1);
+}
+
+void Candidates::give_back(std::uint32_t i) {
+  all_[i].freed = false;
+  charge(all_[i].unit, +1);
+}
+
+void Candidates::charge(const Unit& unit, int sign) {
+  const WorkloadState& v = state_.workloads[unit.workload.index()];
+  each_slot(unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
+    state_.try_charge(v, slot.charge, slot.node, slot.devices, kAfterBit, sign);
+  });
+}
+
+void FairUnits::free(std::uint32_t candidate, int sign) {
+  if (sign < 0) {
+    of_.take(candidate, with_[candidate]);
+    return;
+  }
+  const auto it = with_.find(candidate);
+  if (it == with_.end()) return of_.give_back(candidate);
+  for (std::size_t i = it->second.size(); i-- > 0;) of_.give_back(it->second[i]);
+  with_.erase(it);
+}
+
+std::int64_t Candidates::frees(std::uint32_t i, FlavorResource pair) const {
+  std::int64_t sum = 0;
+  each_slot(all_[i].unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
+    for (const QuotaItem& item : state_.charges[slot.charge].quota) {
+      if (item.pair == pair) sum = saturating_add(sum, item.amount);
+    }
+  });
+  return sum;
+}
+
+}  // namespace berth::engine

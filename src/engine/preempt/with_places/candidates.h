@@ -1,0 +1,205 @@
+// The possible victims of one preemptor, in the order of its policy, and the trial in which some of them are gone.
+//
+// Rights (set by the preemptor's queue, model/queue.h, and nothing else):
+//   within     Work of the same queue with lower priority, or with equal priority and newer, or behind it in line
+//              (preempt/rights/standing.h), as the policy says.
+//   reclaim    Work of other queues of the tree that runs on borrowed quota. Every queue from the victim's up to below the common
+//              ancestor uses more than its subtree's quota of a pair that both need. The preemptor's side stays within its own
+//              subtree's quota with the request. Never: work that does not borrow, and protected demand bands.
+//   borrow     With `borrow_within`: the same, although the preemptor's side borrows; only lower priority, up to the threshold. Not
+//              a victim that fits into its own queue's quota once the other victims are gone: it would reclaim the room at once.
+//              (Kueue does take it, if its turn comes early.) Not after force.h has found it useless.
+//   fair       Where queues share by dominant shares, instead of the last two: work of every queue that borrows, in the turns of
+//              fair_order.h. FairUnits passes the candidates to it.
+//   minimum    Nothing is evicted before its minimum runtime, unless the preemptor's queue says otherwise. Surplus may be at any
+//              time.
+//   bound      If the preemptor's band must have its room within a time: only work that is gone by then.
+// Priorities are those of demand bands, on both sides. Work that only holds room (it waits for its own victims) goes first, because
+// nothing is lost.
+//
+// A candidate is one unit (units.h). Taking the whole of an elastic workload takes its surplus first.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "engine/preempt/quota_only/fair_order.h"
+#include "engine/preempt/rights/yield.h"
+#include "engine/preempt/with_places/units.h"
+
+namespace berth::engine {
+
+// The preemptor's request in one flavor: the least amounts that it charges per pair, and the shapes of its slots.
+struct Wanted {
+  std::vector<QuotaItem> quota;
+  std::vector<ShapeId> shapes;
+  std::vector<std::int64_t> slots;  // of each shape, at least
+};
+
+class Candidates {
+ public:
+  struct Candidate {
+    Unit unit;
+    YieldCause cause = YieldCause::kWithinQueue;
+    bool freed = false;
+    bool handed = false;               // of fair ones: it has had its turn
+    std::uint32_t whole = kNone;       // for a part: the unit of the rest of its workload
+    std::vector<std::uint32_t> parts;  // for a whole: its parts, which go first
+
+    bool of_other_queue() const { return cause != YieldCause::kWithinQueue; }
+  };
+  static constexpr std::uint32_t kNone = 0xffffffffu;
+
+  // `fair`: for the turns of fair_order.h.
+  Candidates(State& state, UnitLists& lists, WorkloadId preemptor, const Wanted& wanted, std::int64_t& steps,
+             bool fair);
+
+  // The next candidate in order; kNone after the last. One step per unit that is examined. Not for fair candidates.
+  std::uint32_t next();
+  // For fair candidates: the first of one queue that was not dropped.
+  std::uint32_t front(QueueId queue);
+  void drop_front(QueueId queue);
+  QueueId queue_of(std::uint32_t i) const { return state_.workloads[all_[i].unit.workload.index()].queue; }
+  void set_cause(std::uint32_t i, YieldCause cause) { all_[i].cause = cause; }
+  // The pairs that are short. If none is short, all pairs of the request: then nodes are short.
+  std::span<const FlavorResource> contested() const { return contested_; }
+  std::size_t size() const { return all_.size(); }
+  const Candidate& operator[](std::uint32_t i) const { return all_[i]; }
+  VictimOrder order() const { return order_; }
+  // The most slots of any candidate that runs on several nodes (holds not counted); 1: all run on one node.
+  std::int64_t widest() const { return widest_; }
+
+  // Frees the room of a unit on the after plane, after the parts of its workload; freed units are appended to `taken`. False if the
+  // policy no longer allows it (its queue has stopped borrowing).
+  bool take(std::uint32_t i, std::vector<std::uint32_t>& taken);
+  // The same without the policy check, for a unit that stands alone or whose parts are freed.
+  void free(std::uint32_t i);
+  void give_back(std::uint32_t i);
+  // A part cannot come back while everything else of its workload is gone.
+  bool may_come_back(std::uint32_t i) const { return all_[i].whole == kNone || !all_[all_[i].whole].freed; }
+  void mark_freed(std::uint32_t i) { all_[i].freed = true; }
+  // The child of the common ancestor on our side.
+  QueueId side_towards(QueueId other) const { return chain_[meets(other) - 1]; }
+  // After a rollback of the trial.
+  void forget_freed(std::span<const std::uint32_t> taken) {
+    for (const std::uint32_t i : taken) all_[i].freed = false;
+  }
+  void forget_all_freed() {
+    for (Candidate& c : all_) c.freed = false;
+  }
+  bool still_borrows(std::uint32_t i) const;
+  // The amount of a pair that a unit frees.
+  std::int64_t frees(std::uint32_t i, FlavorResource pair) const;
+
+  // Calls f(slot, set, index) for the slots of a unit.
+  template <class F>
+  void each_slot(const Unit& unit, F&& f) const {
+    const WorkloadState& v = state_.workloads[unit.workload.index()];
+    if (!unit.whole && !unit.holder) {
+      f(v.sets[unit.set].slots[unit.slot], unit.set, unit.slot);
+      return;
+    }
+    const bool all = v.incomplete();
+    for (std::uint32_t s = 0; s < v.sets.size(); ++s) {
+      const PodSetState& set = v.sets[s];
+      if (unit.holder) {
+        for (std::uint32_t i = 0; i < set.slots.size() && set.held > 0; ++i) {
+          if (set.slots[i].state == SlotState::kHeld) f(set.slots[i], s, i);
+        }
+      } else {
+        each_active(set, [&](const Slot& slot, std::uint32_t i, std::int64_t place) {
+          if (all || place < set.least) f(slot, s, i);
+        });
+      }
+    }
+  }
+
+  // Adds as candidates the units that only time protects: their minimum runtime, or their place in line. In order of the time at
+  // which each may be evicted.
+  std::vector<std::pair<TimeMs, std::uint32_t>> add_young();
+  bool some_are_young() const { return !young_.empty(); }
+  TimeMs first_young() const;
+  bool some_are_slow() const { return slow_; }
+  // Its policy allows borrowing by force, but force.h suspends it.
+  bool stands_back() const { return policy_.borrow_within != BorrowWithin::kNever && !by_force_; }
+  // Some candidates were skipped because their queue had stopped borrowing when their turn came.
+  bool some_were_protected() const { return protected_; }
+
+ private:
+  struct Line {
+    QueueId queue;
+    std::span<const Unit> units;
+    std::size_t next = 0;
+    YieldCause cause = YieldCause::kWithinQueue;
+    std::uint32_t front = kNone;  // of fair ones: handed out, and not dropped yet
+  };
+
+  bool accepts(Unit& unit, YieldCause cause);
+  // The time from which its rank allows its eviction: now or before, later, or kEndOfTime for never.
+  TimeMs rank_yields_from(const Unit& unit, YieldCause cause) const;
+  bool relevant(const Unit& unit) const;
+  std::uint32_t add(const Unit& unit, YieldCause cause);
+  void charge(const Unit& unit, int sign);  // the slots of a unit, on the after plane
+  void open_lines();
+  void open_holders(QueueId queue, YieldCause cause);
+  // The right to evict work of this queue; none: there is no right.
+  std::optional<YieldCause> cause_of(QueueId queue) const;
+  // Where the path of another queue meets ours: an index into chain_; kNone: in another tree.
+  std::uint32_t meets(QueueId other) const;
+  bool borrows_below(QueueId queue, std::uint32_t meeting, FlavorResource pair) const;
+
+  State& state_;
+  UnitLists& lists_;
+  WorkloadId id_;
+  const WorkloadState& w_;
+  const Wanted& wanted_;
+  std::int64_t& steps_;
+  PreemptionPolicy policy_;
+  VictimOrder order_;
+  Claim claim_;
+  bool fair_;
+  bool by_force_;
+  std::vector<QueueId> chain_;  // our queue and those above it
+  std::vector<std::uint8_t>
+      own_quota_;                 // by place in chain_: with the request, it stays within its own quota
+  std::vector<QuotaItem> short_;  // of wanted_.quota: more than is there now
+  std::vector<FlavorResource> contested_;
+  std::vector<Line> lines_;
+  std::int64_t widest_ = 1;
+  std::vector<std::uint32_t> heap_;   // of lines_
+  std::uint32_t holders_handed_ = 0;  // they stand first in all_
+  std::vector<Candidate> all_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> parts_;  // by workload; looked up only
+  struct Young {
+    TimeMs from = 0;
+    Unit unit;
+    YieldCause cause = YieldCause::kWithinQueue;
+  };
+  std::vector<Young> young_;
+  bool slow_ = false;
+  mutable bool protected_ = false;
+};
+
+// The candidates in the hands of fair_order.h.
+class FairUnits final : public FairCandidates {
+ public:
+  explicit FairUnits(Candidates& of) : of_(of) {}
+  std::uint32_t front(QueueId queue) override { return of_.front(queue); }
+  void drop_front(QueueId queue) override { of_.drop_front(queue); }
+  QueueId queue_of(std::uint32_t candidate) const override { return of_.queue_of(candidate); }
+  bool yields_before(std::uint32_t a, std::uint32_t b) const override {
+    return engine::yields_before(of_.order(), of_[a].unit, of_[b].unit);
+  }
+  // With a whole unit its remaining parts are freed too.
+  void free(std::uint32_t candidate, int sign) override;
+
+ private:
+  Candidates& of_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> with_;  // what each freed; looked up only
+};
+
+}  // namespace berth::engine

@@ -1,0 +1,41 @@
+// Victims node by node: the units that must go before one more slot of a shape fits on a node, and their price; the cheapest node
+// first.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/preempt/with_places/candidates.h"
+
+namespace berth::engine {
+
+struct NodePrices {
+  struct Price {
+    std::int64_t priority = kInt64Min;
+    bool whole = false;
+    std::int64_t cost = 0;
+    auto operator<=>(const Price&) const = default;
+  };
+  std::vector<std::uint32_t> order;  // of candidates
+  // The dearest among the cheapest places for all requested slots; none if there are fewer places.
+  std::optional<Price> dearest;
+  bool parted = false;  // a unit that stands on several nodes counts on each with its part
+
+  // True if no unit after this one, in the order of rank and cost, can make a cheaper place. `widest`: the most slots of a unit
+  // that stands on several nodes.
+  bool none_cheaper_beyond(const Unit& unit, std::int64_t widest) const {
+    return dearest && !unit.holder &&
+           *dearest <= Price{unit.priority, unit.whole, parted ? unit.cost / widest : unit.cost};
+  }
+};
+
+// The candidates of `among` (in order of rank and cost), in the order of the prices of their nodes. Candidates that help on no node
+// are left out. The price of a node is the rank and cost of the least units, in order, that make room for one more slot, without
+// units that turn out not to be needed. Each further slot has its own price. If more than one slot is requested, a unit on several
+// nodes counts on each with its part. Charges nothing. O(slots of `among` x devices).
+NodePrices node_prices(State& state, const Candidates& candidates, const Wanted& wanted,
+                       const std::vector<std::uint32_t>& among, std::int64_t& steps);
+
+}  // namespace berth::engine

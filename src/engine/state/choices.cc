@@ -1,0 +1,313 @@
+// How a slot of a pod set may be charged to the quota of its queue: one flavor for each resource group, in the order of the
+// flavors.
+//
+// Which group a resource belongs to, where several of a queue cover it (Kueue's API refuses that, and its engine goes by the
+// same rule): resources in the order of their names, each that no chosen group covers yet chooses the first group that covers
+// it; and what several chosen groups cover goes with the last of them. Pod sets of one flavor group choose together.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/digest.h"
+#include "engine/state/state.h"
+
+namespace berth::engine {
+namespace {
+
+bool covers(const ResourceGroup& group, const std::string& resource) {
+  return std::find(group.resources.begin(), group.resources.end(), resource) != group.resources.end();
+}
+
+// The amounts that quota counts for one pod, with the pod itself for queues that count pods.
+ResourceList counted_of(const PodTemplate& pod, const Queue& queue) {
+  ResourceList out = pod.counted ? *pod.counted : pod.total().value();
+  const bool pods = std::any_of(queue.groups.begin(), queue.groups.end(),
+                                [](const ResourceGroup& group) { return covers(group, "pods"); });
+  if (pods && !out.has("pods")) out.set("pods", 1);
+  return out;
+}
+
+std::vector<std::pair<std::string, std::uint32_t>> groups_for(const std::vector<ResourceGroup>& groups,
+                                                              const ResourceList& counted,
+                                                              const std::vector<std::string>& beside) {
+  std::set<std::string> names(beside.begin(), beside.end());
+  for (const auto& [name, amount] : counted) names.insert(name);
+  std::vector<std::uint32_t> chosen;
+  for (const std::string& name : names) {
+    if (std::any_of(chosen.begin(), chosen.end(), [&](std::uint32_t g) { return covers(groups[g], name); }))
+      continue;
+    const auto first =
+        std::find_if(groups.begin(), groups.end(), [&](auto& group) { return covers(group, name); });
+    if (first != groups.end()) chosen.push_back(static_cast<std::uint32_t>(first - groups.begin()));
+  }
+  std::vector<std::pair<std::string, std::uint32_t>> out;
+  for (const std::string& name : names) {
+    const auto last = std::find_if(chosen.rbegin(), chosen.rend(),
+                                   [&](std::uint32_t g) { return covers(groups[g], name); });
+    if (last != chosen.rend()) out.emplace_back(name, *last);
+  }
+  return out;
+}
+
+}  // namespace
+
+FlavorResource State::pair(const std::string& flavor, const std::string& resource) {
+  const auto [it, fresh] = pair_index_.try_emplace(fmt::format("{}:{}{}", flavor.size(), flavor, resource),
+                                                   static_cast<std::uint32_t>(pair_flavors.size()));
+  if (fresh) {
+    pair_flavors.push_back(flavor);
+    pair_resources.push_back(resource);
+    pair_numbers_.push_back(resource_numbers_.intern(resource));
+  }
+  return FlavorResource(it->second);
+}
+
+SpecId State::intern_spec(QueueId queue, const PodTemplate& pod, std::vector<std::string> beside) {
+  const std::string pod_text = pod_key(pod);
+  std::string key = fmt::format("{}/{}", queue.value, pod_text);
+  for (const std::string& resource : beside)
+    fmt::format_to(std::back_inserter(key), "&{}:{}", resource.size(), resource);
+  if (const auto known = specs.find(key)) return *known;
+  Spec s;
+  s.queue = queue;
+  s.pod = pod;
+  s.is_long = is_digest(pod_text);
+  s.beside = std::move(beside);
+  for (const auto& r : pod.claim.requests) s.weight = saturating_add(s.weight, r.total());
+  if (s.weight == 0) s.weight = pod.requests.get("cpu");
+  return specs.add(std::move(key), std::move(s));
+}
+
+// The first resource of a pod that is one too many: no node has it, no quota of its queue covers it, and pods name enough of that
+// kind (NodeTable::resource_asked). The others have their columns then.
+std::string State::resource_too_many(const PodTemplate& pod, const Queue& queue) {
+  const ResourceList total = pod.total().value();
+  for (const auto& [name, amount] : total) {
+    if (amount <= 0) continue;
+    const bool known = std::any_of(queue.groups.begin(), queue.groups.end(),
+                                   [&](const ResourceGroup& group) { return covers(group, name); });
+    if (known) {
+      nodes.resource(name);
+    } else if (!nodes.resource_asked(name)) {
+      return name;
+    }
+  }
+  return {};
+}
+
+// Without resources that are too many.
+Shape State::base_shape(const PodTemplate& pod) {
+  Shape base;
+  const ResourceList total = pod.total().value();
+  for (const auto& [name, amount] : total) {
+    if (amount <= 0) continue;
+    if (const auto id = nodes.resource_asked(name)) base.amounts.push_back({*id, amount});
+  }
+  for (const auto& r : pod.claim.requests) {
+    if (const auto id = nodes.resource_asked(r.resource)) base.devices.push_back({*id, r.count, r.milli});
+  }
+  base.selector = pod.node_selector;
+  base.required = pod.required_affinity;
+  base.preferred = pod.preferred_affinity;
+  base.tolerations = pod.tolerations;
+  return base;
+}
+
+// The charge of one slot with these flavors, which exist: what it asks of nodes beside their labels, and what it counts.
+ChargeId State::charge_for(const PodTemplate& pod, const Shape& base, const ResourceList& counted,
+                           std::vector<ChosenFlavor> chosen) {
+  ShapeEntry entry;
+  entry.shape = base;
+  Charge charge;
+  const auto& awaited = pod.awaited_flavors;
+  bool unknown = false;  // some flavor's nodes are not known to anybody
+  for (const ChosenFlavor& f : chosen) {
+    charge.quota.push_back({pair(f.flavor, f.resource), counted.get(f.resource)});
+    auto& names = entry.shape.flavors;
+    if (std::find(names.begin(), names.end(), f.flavor) != names.end()) continue;
+    const Flavor& flavor = flavors.at(f.flavor);
+    names.push_back(flavor.name);
+    unknown = unknown || flavor.opaque;
+    if (std::find(awaited.begin(), awaited.end(), flavor.name) != awaited.end()) charge.awaited = true;
+    for (const auto& [key, value] : flavor.node_labels) entry.shape.flavor_labels[key] = value;
+    auto& tolerations = entry.shape.flavor_tolerations;
+    tolerations.insert(tolerations.end(), flavor.tolerations.begin(), flavor.tolerations.end());
+  }
+  entry.shape.opaque = unknown || charge.awaited;
+  charge.awaited = charge.awaited && !unknown;
+  if (entry.shape.opaque) nodes.opaque();
+  charge.flavors = std::move(chosen);
+  std::string shape_name = shape_key(entry.shape);
+  const auto known_shape = shapes.find(shape_name);
+  charge.shape = known_shape ? *known_shape : shapes.add(shape_name, std::move(entry));
+  std::string charge_name = fmt::format("{}", charge.shape.value);
+  if (charge.awaited) charge_name += '~';
+  for (const auto& item : charge.quota) charge_name += fmt::format(",{}={}", item.pair.value, item.amount);
+  const auto known = charges.find(charge_name);
+  for (const ShapeDevices& d : base.devices) charge.weight.devices += Int128{d.count} * d.milli;
+  for (const ShapeAmount& a : base.amounts) {
+    if (a.resource == ResourceId(0u)) charge.weight.cpus += a.amount;
+  }
+  return known ? *known : charges.add(charge_name, std::move(charge));
+}
+
+ChargeId State::choice_of_flavors(SpecId id, std::span<const ChosenFlavor> wanted) {
+  if (wanted.empty()) return {};
+  const Spec& s = spec(id);
+  for (const ChargeId choice : s.choices) {
+    const auto& has = charges[choice].flavors;
+    const bool all = std::all_of(wanted.begin(), wanted.end(), [&](const ChosenFlavor& f) {
+      return std::find(has.begin(), has.end(), f) != has.end();
+    });
+    if (all) return choice;
+  }
+  // None that would be chosen now. Where no nodes are known it holds what was granted to it, in flavors of its queue all the same.
+  const Queue& queue = queues[s.queue.index()].spec;
+  const ResourceList counted = counted_of(s.pod, queue);
+  std::vector<ChosenFlavor> granted;
+  for (const ChosenFlavor& f : wanted) {
+    const auto flavor = flavors.find(f.flavor);
+    if (flavor == flavors.end() || !flavor->second.opaque) return {};
+    const bool offered = std::any_of(queue.quotas.begin(), queue.quotas.end(), [&](const Quota& q) {
+      return q.flavor == f.flavor && q.resource == f.resource;
+    });
+    if (offered && counted.has(f.resource)) granted.push_back(f);
+  }
+  return granted.empty() ? ChargeId() : charge_for(s.pod, base_shape(s.pod), counted, std::move(granted));
+}
+
+ChargeId State::quota_of_flavors(SpecId id, std::span<const ChosenFlavor> flavors_of) {
+  const ChargeId placed = choice_of_flavors(id, flavors_of);
+  if (!placed.valid()) return {};
+  const Spec& s = spec(id);
+  PodTemplate pod = s.pod;
+  pod.awaited_flavors.clear();
+  for (const ChosenFlavor& f : charges[placed].flavors) pod.awaited_flavors.push_back(f.flavor);
+  const ResourceList counted = counted_of(pod, queues[s.queue.index()].spec);
+  return charge_for(pod, base_shape(pod), counted, charges[placed].flavors);
+}
+
+// The ways to charge one slot of this template in its queue: one flavor per resource group, in the order of the flavors.
+void State::build_choices(Spec& s) {
+  s.config_version = config_version;
+  s.choices.clear();
+  s.group_of.clear();
+  s.problem = Reason{};
+  const QueueState& q = queues[s.queue.index()];
+  const std::string too_many = resource_too_many(s.pod, q.spec);
+  Shape base = base_shape(s.pod);
+  const Shape* const alone = &base;
+  s.kind = make_kind({&alone, 1}, NodeTable::cpu());
+  if (!too_many.empty()) {
+    s.problem = {ReasonCode::kUnsupported,
+                 too_many,
+                 fmt::format("no node has the resource {}, and Berth accepts at most {} such resources",
+                             too_many, NodeTable::kMostAskedOnly),
+                 0,
+                 0,
+                 0,
+                 {}};
+    return;
+  }
+  if (!s.pod.unsupported.empty()) {
+    s.problem = {
+        ReasonCode::kUnsupported, "", fmt::format("{}", fmt::join(s.pod.unsupported, "; ")), 0, 0, 0, {}};
+    return;
+  }
+  base.placement = s.pod.placement;
+  if (base.placement == Placement::kDefault) base.placement = q.spec.placement;
+  if (base.placement == Placement::kDefault) base.placement = config.placement;
+
+  const std::vector<ResourceGroup>& all_groups = q.spec.groups;
+  std::vector<std::uint32_t> groups;  // indices; only those that something is charged in
+  const ResourceList counted = counted_of(s.pod, q.spec);
+  if (!q.spec.unlimited) {
+    for (const auto& [name, amount] : counted) {
+      if (amount == 0 || name == "pods" || q.spec.open || config.ignore_uncovered) continue;
+      if (std::any_of(all_groups.begin(), all_groups.end(), [&](auto& g) { return covers(g, name); }))
+        continue;
+      s.problem = {ReasonCode::kQuotaUncovered, name, "", amount, 0, 0, {}};
+      return;
+    }
+    s.group_of = groups_for(all_groups, counted, s.beside);
+    for (const auto& [name, amount] : counted) {
+      const auto group = s.group_index(name);
+      if (group && std::find(groups.begin(), groups.end(), *group) == groups.end()) groups.push_back(*group);
+    }
+  }
+
+  // The labels of the flavor's nodes must not contradict the pod; other labels are checked on the nodes.
+  const auto contradicts = [&](const Flavor& flavor, const Requirement& r) {
+    return flavor.node_labels.count(r.key) > 0 && !r.matches(flavor.node_labels);
+  };
+  const auto usable = [&](const Flavor& flavor) {
+    for (const auto& [key, value] : base.selector) {
+      const auto it = flavor.node_labels.find(key);
+      if (it != flavor.node_labels.end() && it->second != value) return false;
+    }
+    if (!base.required.empty() &&
+        std::all_of(base.required.begin(), base.required.end(), [&](const SelectorTerm& term) {
+          return std::any_of(term.labels.begin(), term.labels.end(),
+                             [&](const Requirement& r) { return contradicts(flavor, r); });
+        }))
+      return false;
+    for (const Taint& taint : flavor.node_taints) {
+      if (taint.effect == TaintEffect::kPreferNoSchedule) continue;
+      const auto covered = [&](const auto& list) {
+        return std::any_of(list.begin(), list.end(), [&](const Toleration& t) { return t.tolerates(taint); });
+      };
+      if (!covered(base.tolerations) && !covered(flavor.tolerations)) return false;
+    }
+    return true;
+  };
+
+  // A queue uses, and borrows, only what it has a quota entry for, if of nothing.
+  const auto listed = [&](std::uint32_t group, const std::string& flavor) {
+    const auto& resources = all_groups[group].resources;
+    return std::all_of(resources.begin(), resources.end(), [&](const std::string& resource) {
+      return counted.get(resource) == 0 || s.group_index(resource) != group ||
+             std::any_of(q.spec.quotas.begin(), q.spec.quotas.end(), [&](const Quota& quota_entry) {
+               return quota_entry.flavor == flavor && quota_entry.resource == resource;
+             });
+    });
+  };
+
+  constexpr std::size_t kMostChoices = 256;
+  std::vector<std::vector<const Flavor*>> chosen{{}};
+  for (const std::uint32_t group : groups) {
+    std::vector<std::vector<const Flavor*>> longer;
+    for (const auto& prefix : chosen) {
+      for (const std::string& name : all_groups[group].flavors) {
+        const auto it = flavors.find(name);
+        if (it == flavors.end() || !usable(it->second) || !listed(group, name)) continue;
+        if (longer.size() >= kMostChoices) break;
+        longer.push_back(prefix);
+        longer.back().push_back(&it->second);
+      }
+    }
+    chosen = std::move(longer);
+  }
+  if (chosen.empty()) {
+    s.problem = {
+        ReasonCode::kNodeFlavor, "", "no flavor of the queue exists that the pod tolerates", 0, 0, 0, {}};
+    return;
+  }
+  for (const auto& picks : chosen) {
+    std::vector<ChosenFlavor> flavors_of;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      for (const std::string& resource : all_groups[groups[g]].resources) {
+        if (counted.has(resource) && s.group_index(resource) == groups[g])
+          flavors_of.push_back({resource, picks[g]->name});
+      }
+    }
+    const ChargeId id = charge_for(s.pod, base, counted, std::move(flavors_of));
+    if (std::find(s.choices.begin(), s.choices.end(), id) == s.choices.end()) s.choices.push_back(id);
+  }
+  std::vector<const Shape*> all;
+  for (const ChargeId choice : s.choices) all.push_back(&shape_of(choice));
+  s.kind = make_kind(all, NodeTable::cpu());
+}
+
+}  // namespace berth::engine

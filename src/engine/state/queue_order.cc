@@ -1,0 +1,267 @@
+// State's part in the order of queues (quota/fairness.h) and of the lanes within one (quota/lanes.h): what each has in use, and
+// where it stands.
+#include <algorithm>
+#include <utility>
+
+#include "engine/state/state.h"
+
+namespace berth::engine {
+
+void State::rebuild_fairness() {
+  std::vector<Fairness::Node> rules(queues.size());
+  std::vector<QueueId> parents(queues.size());
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    rules[i] = {queues[i].spec.sharing, queues[i].spec.half_life, queues[i].spec.weight,
+                queues[i].spec.priority};
+    parents[i] = quota.parent(QueueId(i));
+  }
+  fairness.rebuild(std::move(rules), pair_numbers_, now);
+  next_lane_tick_ = kEndOfTime;
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    queues[i].lanes.set_rules(queues[i].spec.lanes, now,
+                              [this](const std::string& name) { return resource_numbers_.intern(name); });
+    limit_lanes(QueueId(i));
+  }
+  pending.set_tree(std::move(parents));
+  for (std::size_t i = 0; i < queues.size(); ++i) order_lanes(QueueId(i));
+}
+
+ChargeId State::likely_choice(const WorkloadState& w, std::span<const ChargeId> choices,
+                              std::int64_t count) const {
+  if (choices.size() == 1) return choices.front();
+  const bool past_borrowing = queues[w.queue.index()].spec.flavor_search.past_borrowing;
+  ChargeId best;
+  ChargeId possible;  // in an empty cluster
+  std::int64_t least = kInt64Max;
+  for (const ChargeId choice : choices) {
+    const auto& items = charges[choice].quota;
+    if (!fits(w, items, count, Mode::kPlan)) {
+      if (!possible.valid() && std::all_of(items.begin(), items.end(), [&](const QuotaItem& item) {
+            return saturating_mul(item.amount, count) <= quota.potential(w.queue, item.pair);
+          }))
+        possible = choice;
+      continue;
+    }
+    if (!past_borrowing) return choice;
+    const std::int64_t height = quota.reach(w.queue, items, count);
+    if (height < least) {
+      least = height;
+      best = choice;
+    }
+  }
+  if (best.valid()) return best;
+  return possible.valid() ? possible : choices.front();
+}
+
+// The least charge of a start of the class's first workload, in the flavors that it would get now. If its choice depends on the use
+// of others, no event reports a change; so it is computed again whenever it matters (Decider::attempt).
+bool State::renew_ask(ClassId id) {
+  Pending::Class& c = pending.at(id);
+  if (c.members.empty()) return false;  // it is leaving the line
+  const WorkloadState& w = workloads[c.members.begin()->workload.index()];
+  if (!fairness.counts_above(w.queue) || (c.ask_version == config_version && !c.ask_may_change)) return false;
+  c.ask_version = config_version;
+  c.ask_may_change = false;
+  const std::vector<QuotaItem> before = std::exchange(c.ask, {});
+  for (const auto& set : w.sets) {
+    const std::vector<ChargeId> all = choices(set);
+    if (all.empty() || set.waiting == 0) continue;
+    c.ask_may_change = c.ask_may_change || all.size() > 1;
+    const std::int64_t least = std::max<std::int64_t>(1, set.least - set.active);
+    for (const QuotaItem& item : charges[likely_choice(w, all, least)].quota)
+      add_item(c.ask, item.pair, saturating_mul(item.amount, least));
+  }
+  return c.ask != before;
+}
+
+Share State::share_of(QueueId queue, ClassId candidate) {
+  const Pending::Class& c = pending.at(candidate);
+  // Once on the way up, so that all levels use the same value.
+  if (c.ask_version != config_version || queue == c.queue) renew_ask(candidate);
+  if (!fairness.counts(queue)) return {};
+  Share share = fairness.share(queue, c.queue, c.ask);
+  // A request that would not borrow goes first, whatever else its queue has borrowed.
+  if (queues[quota.parent(queue).index()].spec.sharing == Sharing::kDominantShare) {
+    share.over = std::any_of(c.ask.begin(), c.ask.end(), [&](const QuotaItem& item) {
+      const std::int64_t more = quota.passed_up_more(c.queue, queue, item.pair, item.amount);
+      return saturating_add(quota.usage(queue, item.pair, kAfter), more) > quota.subtree(queue, item.pair);
+    });
+  }
+  return share;
+}
+
+void State::touch_queue(QueueId queue) {
+  if (!fairness.counts_above(queue) && !queues[queue.index()].lanes.ordered()) return;
+  is_touched_.resize(queues.size(), 0);
+  if (is_touched_[queue.index()] != 0) return;
+  is_touched_[queue.index()] = 1;
+  touched_.push_back(queue);
+}
+
+void State::reorder_queues() {
+  for (const QueueId queue : touched_) {
+    is_touched_[queue.index()] = 0;
+    fairness.note_use(queue, now);
+    pending.refresh(queue);
+    if (queues[queue.index()].lanes.ordered()) order_lanes(queue);
+  }
+  touched_.clear();
+  if (now >= next_lane_tick_) {
+    next_lane_tick_ = kEndOfTime;
+    for (std::size_t i = 0; i < queues.size(); ++i) {
+      if (queues[i].lanes.ordered()) order_lanes(QueueId(i));
+    }
+  }
+  if (fairness.advance(now)) pending.refresh_all();
+}
+
+// ------------------------------------------------------------------------------------------------------- order of lanes
+
+void State::use_lane(const WorkloadState& w, ChargeId charge, int sign) {
+  Lanes& lanes = queues[w.queue.index()].lanes;
+  for (const QuotaItem& item : charges[charge].quota)
+    lanes.use(w.lane, pair_numbers_[item.pair.index()], sign * item.amount);
+}
+
+// From now on its use counts there.
+void State::put_in_lane(WorkloadState& w, std::uint32_t lane) {
+  if (w.lane == lane) return;
+  const auto count_all = [&](int sign) {
+    for (const auto& set : w.sets) {
+      for (const auto& slot : set.slots) {
+        if (slot.state == SlotState::kBinding || slot.state == SlotState::kRunning)
+          use_lane(w, slot.charge, sign);
+      }
+    }
+  };
+  LaneLimits& limits = queues[w.queue.index()].lane_limits;
+  const auto charge_all = [&](int sign) {
+    for (const auto& set : w.sets) {
+      for (const auto& slot : set.slots) {
+        if (!limits.any() || planes_of(slot.state) == 0) continue;
+        for (const QuotaItem& item : charges[slot.charge].quota)
+          limits.add(w.lane, item.pair, sign * item.amount, planes_of(slot.state));
+      }
+    }
+  };
+  count_all(-1);
+  charge_all(-1);
+  w.lane = lane;
+  count_all(+1);
+  charge_all(+1);
+  if (!limits.any()) return;
+  filled_lanes.insert(w.queue);
+  gain_quota(w.queue);
+}
+
+bool State::fits(const WorkloadState& w, std::span<const QuotaItem> items, std::int64_t count,
+                 Mode mode) const {
+  if (!quota.fits(w.queue, items, count, mode)) return false;
+  return !queues[w.queue.index()].lane_limits.any() ||
+         std::all_of(items.begin(), items.end(), [&](const QuotaItem& item) {
+           return saturating_mul(item.amount, count) <= lane_room(w, item.pair, mode) || item.amount == 0;
+         });
+}
+
+std::int64_t State::lane_room(const WorkloadState& w, FlavorResource pair, Mode mode) const {
+  const LaneLimits& limits = queues[w.queue.index()].lane_limits;
+  if (!limits.any()) return kInt64Max;
+  const std::int64_t after = limits.room(w.lane, pair, kAfter);
+  return mode == Mode::kStart ? std::min(after, limits.room(w.lane, pair, kNow)) : after;
+}
+
+// The limits of the queue's lanes may have changed: their charges are counted anew.
+void State::limit_lanes(QueueId queue) {
+  std::vector<QuotaItem> limits;
+  for (const LaneLimit& limit : queues[queue.index()].spec.lanes.limits)
+    limits.push_back({pair(limit.flavor, limit.resource), limit.amount});
+  LaneLimits& mine = queues[queue.index()].lane_limits;
+  if (mine.limits() == limits) return;
+  mine.set(std::move(limits));
+  for (const WorkloadState& w : workloads) {
+    if (!w.used || w.queue != queue) continue;
+    for (const auto& set : w.sets) {
+      for (const auto& slot : set.slots) {
+        if (planes_of(slot.state) == 0) continue;
+        for (const QuotaItem& item : charges[slot.charge].quota)
+          mine.add(w.lane, item.pair, item.amount, planes_of(slot.state));
+      }
+    }
+  }
+}
+
+// Their use, or how much of the past counts, is another now.
+void State::order_lanes(QueueId queue) {
+  Lanes& lanes = queues[queue.index()].lanes;
+  lanes.advance(now);
+  if (!lanes.ordered()) return pending.set_lanes(queue, {});
+  next_lane_tick_ = std::min(next_lane_tick_, lanes.next_tick(now));
+  std::vector<std::int64_t> capacity;
+  for (std::size_t p = 0; p < quota.pairs(); ++p) {
+    const std::size_t r = pair_numbers_[p];
+    if (r >= capacity.size()) capacity.resize(r + 1, 0);
+    const std::int64_t most = std::max<std::int64_t>(0, quota.potential(queue, FlavorResource(p)));
+    capacity[r] = saturating_add(capacity[r], most);
+  }
+  pending.set_lanes(queue, lanes.places(capacity));
+}
+
+// ----------------------------------------------------------------------------------------------------------- aged work
+
+// `lacks_room`: some slot lacks room. Work that waits to grow has room; work with a hold has none yet. If such work aged only when
+// it is back in line, it would take the room back from the work that it let pass.
+void State::grow_older(WorkloadId id, bool lacks_room) {
+  WorkloadState& w = workloads[id.index()];
+  Progress& p = w.progress;
+  const DurationMs limit = queues[w.queue.index()].spec.ordering.limit();
+  const bool waits = lacks_room && w.running() == 0 && limit > 0;
+  const DurationMs ran = p.run_began > 0 ? std::max<DurationMs>(0, now - p.run_began) : 0;  // not noted yet
+  const TimeMs since = saturating_add(p.waits_since, ran);
+  const auto next = [&] {
+    return waits ? saturating_add(since,
+                                  saturating_mul(limit, std::int64_t{1} << std::min<std::int64_t>(p.age, 62)))
+                 : kEndOfTime;
+  };
+  while (next() <= now) ++p.age;
+  const TimeMs at = next();
+  line_up_aged(id, waits && p.age > 0);
+  if (w.aged_at == at) return;
+  if (w.aged_at != kEndOfTime) ages_.erase({w.aged_at, id});
+  w.aged_at = at;
+  if (at != kEndOfTime) ages_.emplace(at, id);
+}
+
+void State::line_up_aged(WorkloadId id, bool waits) {
+  WorkloadState& w = workloads[id.index()];
+  std::optional<Aged> place;
+  const Ordering& ordering = queues[w.queue.index()].spec.ordering;
+  if (waits) {
+    const std::int64_t key = order_key(ordering, w.progress, w.restart, w.expected, 0, w.progress.since);
+    place = Aged{ordering.priority_first ? -w.priority : 0, -w.progress.age, key, w.came(), w.arrival, id};
+  }
+  if (place == w.aged && (!place || w.aged_in == w.queue)) return;
+  if (w.aged) {
+    QueueState& before = queues[w.aged_in.index()];
+    before.aged.erase(*w.aged);
+    if (before.aged.empty()) aged_queues.erase(w.aged_in);
+  }
+  w.aged = place;
+  w.aged_in = w.queue;
+  if (!place) return;
+  queues[w.queue.index()].aged.insert(*place);
+  aged_queues.insert(w.queue);
+}
+
+void State::grow_old() {
+  while (!ages_.empty() && ages_.begin()->first <= now) {
+    settle(ages_.begin()->second);
+  }
+}
+
+void State::give_turn(WorkloadId id) {
+  workloads[id.index()].progress.old = true;
+  settle(id);
+  changed(id);
+}
+
+}  // namespace berth::engine

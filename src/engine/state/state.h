@@ -1,0 +1,458 @@
+// The state of the engine. It changes in two ways:
+//   - Facts and decisions (set_slot() and the apply functions). They keep the accounts of nodes and quota in step with the states
+//     of slots, and note what was gained, so that blocked work wakes.
+//   - Trials (try_charge()). They change accounts only, and write an undo log. A trial is rolled back to a mark, or kept by the
+//     decision that follows.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/interner.h"
+#include "base/result.h"
+#include "engine/base/config.h"
+#include "engine/base/plane.h"
+#include "engine/catalog/catalog.h"
+#include "engine/nodes/demand.h"
+#include "engine/nodes/fragments.h"
+#include "engine/nodes/nodes.h"
+#include "engine/order/pending.h"
+#include "engine/order/rank.h"
+#include "engine/quota/fairness.h"
+#include "engine/quota/lane_limits.h"
+#include "engine/quota/lanes.h"
+#include "engine/quota/tree.h"
+#include "model/event.h"
+
+namespace berth::engine {
+
+struct Slot {
+  SlotState state = SlotState::kAbsent;
+  NodeId node;
+  ChargeId charge;
+  std::uint64_t devices = 0;
+};
+
+struct PodSetState {
+  SpecId spec;
+  std::string name;          // for reasons
+  std::string flavor_group;  // model/workload.h
+  std::int64_t least = 0;
+  std::vector<Slot> slots;
+  std::int64_t waiting = 0;
+  std::int64_t active = 0;  // binding and running
+  std::int64_t held = 0;
+  std::int64_t releasing = 0;
+  std::int64_t unplaced = 0;  // of the active: with a charge whose nodes are awaited
+  // further slots get quota alone, too, and their places together with the unplaced
+  bool fills_up = false;
+  std::vector<DemandBand> bands;  // as given; state/bands.h reads them
+};
+
+// A position in the line of aged work (order/rank.h).
+struct Aged {
+  std::int64_t minus_priority = 0;  // where priority ranks first
+  std::int64_t minus_age = 0;       // Progress::age
+  std::int64_t key = 0;             // of the queue's ordering
+  TimeMs came = 0;
+  std::uint64_t arrival = 0;
+  WorkloadId workload;
+  auto operator<=>(const Aged&) const = default;
+};
+
+struct WorkloadState {
+  bool used = false;
+  std::string uid;
+  std::string name;
+  QueueId queue;
+  std::uint32_t lane = 0;         // of its queue (QueueState::lanes)
+  std::int64_t priority = 0;      // with the tier of its kind, where its queue has tiers (order/rank.h)
+  std::int64_t own_priority = 0;  // as it was given
+  TimeMs created = 0;
+  std::optional<TimeMs> asks_more_since;
+  std::uint64_t arrival = 0;
+  WorkloadKind kind = WorkloadKind::kTraining;
+  bool may_preempt = true;
+  bool preemptible = true;
+  bool active = true;
+  bool admitted = false;  // Workload::admitted
+  std::optional<DurationMs> expected;
+  std::optional<DurationMs> minimum_runtime;  // absent: what its queue says
+  Restart restart;
+  StructureId structure;
+  bool needs_all = true;  // no group of it may start without one of its children
+  std::vector<PodSetState> sets;
+
+  TimeMs started = 0;  // of the present run
+  std::int64_t lowest_priority =
+      0;          // of any of its bands, while it is started: as QueueState::priorities counts it
+  Weight weight;  // of the slots that are binding or running
+  Progress progress;
+  bool service_noted = false;   // in State::to_note_
+  ClassId pending;              // valid while it is in Pending
+  Pending::Member in_line;      // as it stands there
+  TimeMs aged_at = kEndOfTime;  // in State::ages_, while it lacks room in a queue with an age limit
+  std::optional<Aged> aged;     // in QueueState::aged of that queue, while it lacks room after that time
+  QueueId aged_in;
+  Reason hold_cause;           // while slots are held
+  std::int64_t held_band = 0;  // the priority, on top of its own, of the claim that they were held for
+  std::uint64_t hold_order = 0;
+  bool placed_elsewhere =
+      false;  // while it holds room that must be near its other pods, another client placed one of them
+  std::uint64_t took_fairly_at = 0;   // the outside_version at which it took a fair share of others
+  bool took_by_force = false;         // borrowing (preempt/rights/force.h), and has lost no room since
+  std::uint64_t lost_force_at = 0;    // the outside_version at which it lost some after that
+  bool took_while_borrowing = false;  // from work of its own queue, and has lost no room since
+  bool took_back = false;             // what a queue had borrowed so, or by force: TakenBack
+  TimeMs took_at = kEndOfTime;        // when others last gave up room for it, if it has lost none since
+  std::int64_t losses =
+      0;  // to other queues, one soon after the other, of what it so took (preempt/rights/force.h)
+  TimeMs patient_until = 0;  // and takes nothing before
+  bool withdraw = false;     // the next decide() ends its slots
+  std::string withdraw_why;
+
+  std::int64_t waiting() const { return sum(&PodSetState::waiting); }
+  std::int64_t running() const { return sum(&PodSetState::active); }
+  std::int64_t held() const { return sum(&PodSetState::held); }
+  std::int64_t releasing() const { return sum(&PodSetState::releasing); }
+  std::int64_t unplaced() const { return sum(&PodSetState::unplaced); }
+  // Some of it runs, but less than its least count.
+  bool incomplete() const {
+    return running() > 0 &&
+           std::any_of(sets.begin(), sets.end(), [](const PodSetState& s) { return s.active < s.least; });
+  }
+  // Whether some of it may start while its queue is held (StopPolicy::kHold).
+  bool goes_on_in_hold() const { return admitted || is_broken(); }
+  // Its missing slots come first.
+  bool is_broken() const { return incomplete() && !asks_more_since; }
+  // The time from which it stands in line.
+  TimeMs came() const {
+    return incomplete() && asks_more_since ? std::max(created, *asks_more_since) : created;
+  }
+
+ private:
+  std::int64_t sum(std::int64_t PodSetState::*member) const {
+    std::int64_t total = 0;
+    for (const auto& set : sets) total += set.*member;
+    return total;
+  }
+};
+
+// Work that reclaimed quota which a queue had borrowed by force (preempt/rights/force.h). Ids are used again, arrivals are not.
+struct TakenBack {
+  WorkloadId by;
+  std::uint64_t arrival = 0;
+  std::vector<FlavorResource> pairs;  // that the victim used
+};
+
+struct QueueState {
+  bool exists = false;
+  Queue spec;
+  // the reason that nothing of it can start: cyclic, parent missing, misconfigured
+  std::string trouble;
+  std::set<WorkloadId> started;                     // with slots that are binding or running
+  std::map<std::int64_t, std::int64_t> priorities;  // of these: the lowest priority of a part -> how many
+  std::uint64_t starts = 0;                         // goes up when one starts or grows
+  std::map<std::uint64_t, WorkloadId> holders;      // by hold_order
+  std::vector<TakenBack> taken_back;                // by each once
+  std::set<Aged> aged;
+  std::optional<Aged> turn;  // of these, the one whose turn it was at the last look
+  Lanes lanes;
+  LaneLimits lane_limits;
+  // The arrival of the head that may have reserved quota at the last look; 0: none.
+  std::uint64_t kept_for = 0;
+};
+
+class State {
+ public:
+  explicit State(EngineConfig engine_config);
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  // ---- Facts. Each refuses a bad value with an error and no change.
+  Status node_upsert(const Node& node);
+  Status node_remove(const std::string& name);
+  Status topology_upsert(const Topology& topology);
+  Status topology_remove(const std::string& name);
+  Status flavor_upsert(const Flavor& flavor);
+  Status flavor_remove(const std::string& name);
+  Status queue_upsert(const Queue& queue);
+  Status queue_remove(const std::string& name);
+  Status foreign_upsert(const ForeignPod& pod);
+  Status foreign_remove(const std::string& uid);
+  Status workload_upsert(const Workload& workload);
+  Status workload_remove(const std::string& uid);
+  Status slot_update(const SlotUpdate& update);
+  Status withdraw(const Withdraw& event);
+  Status demand_mix(const DemandMix& mix);
+
+  // ---- Slots.
+  // Brings a slot to a state. `charged`: the planes that a kept trial has charged already.
+  void set_slot(WorkloadId id, std::size_t set, std::size_t index, SlotState to, NodeId node, ChargeId charge,
+                std::uint64_t devices, PlaneMask charged = 0);
+  // The same place, another state. `freed`: planes that a kept trial has freed already.
+  void move_slot(WorkloadId id, std::size_t set, std::size_t index, SlotState to, PlaneMask charged = 0,
+                 PlaneMask freed = 0);
+  // Puts the workload into, or takes it out of, the pending order, as its slots say.
+  void settle(WorkloadId id);
+  // After a start: old work may become young again (order/rank.h). Done at once, because others are compared with it in the same
+  // decide().
+  void promote(WorkloadId id);
+  // Thousandths of devices (of CPUs, where it has none) that its slots have now. O(pod sets).
+  std::int64_t service_rate(const WorkloadState& w) const;
+  // Notes the service that workloads have had until now. Events since the last decide() count as happening now. Called when a
+  // decide() begins, and when it ends.
+  void note_service();
+  // Queues whose use changed stand in their new order.
+  void reorder_queues();
+  // Begins a decide(). Starts that were reported since the last one (SlotUpdate::since) count from their time; unknown and future
+  // ones count from now. The run since that start is attained service. O(slots reported).
+  void settle_starts();
+  // Notes work that has waited for the age limit of its queue by now.
+  void grow_old();
+  // Its turn has come (order/rank.h): it goes in front.
+  void give_turn(WorkloadId id);
+  // When the next one will have waited for the age limit; kEndOfTime: none.
+  TimeMs next_old() const { return ages_.empty() ? kEndOfTime : ages_.begin()->first; }
+  // The workload has been given a hold: its slots are held already.
+  void list_hold(WorkloadId id, std::uint64_t order);
+  // Slots that have quota but no place, lifted for a search that places them. They become waiting, their charges are given back in
+  // the trial, and slots that waited before are left out of it. put_back(): the trial was rolled back, or the slots get the places
+  // that it found.
+  struct Lifted {
+    std::size_t set = 0;
+    std::size_t index = 0;
+    Slot before;
+  };
+  std::vector<Lifted> lift(WorkloadId id);
+  void put_back(WorkloadId id, const std::vector<Lifted>& lifted, bool placed);
+
+  // ---- Trials.
+  std::size_t mark() const { return undo_.size(); }
+  void try_charge(const WorkloadState& w, ChargeId charge, NodeId node, std::uint64_t devices,
+                  PlaneMask planes, int sign);
+  void rollback(std::size_t mark);
+  void keep() { undo_.clear(); }
+
+  // ---- Look-ups.
+  ShapeIndex& index(ShapeId shape, Mode mode);  // refreshed
+  // The devices that one more slot of this charge gets on a node where it fits, as its policy chooses them.
+  std::uint64_t choose_devices(NodeId node, ChargeId charge, Mode mode);
+  // Begins an epoch of the demand mix where one is due, and drops indices that were not used for a long time. Once per decide().
+  void look_at_demand();
+  const Shape& shape_of(ChargeId charge) const { return shapes[charges[charge].shape].shape; }
+  // The spec with its choices for the present configuration.
+  Spec& spec(SpecId id);
+  std::optional<WorkloadId> find_workload(std::string_view uid) const;
+  std::string_view flavor_name(FlavorResource pair) const { return pair_flavors[pair.index()]; }
+  std::string_view resource_name(FlavorResource pair) const { return pair_resources[pair.index()]; }
+  // The choice of a spec that a node could host; none when there is no choice at all.
+  ChargeId choice_for_node(SpecId id, NodeId node);
+  // The choice of a spec that charges every resource listed to the flavor listed; of flavors without known nodes else such a
+  // charge of its own, where the queue has them. None where nothing is listed, or where it can be none.
+  ChargeId choice_of_flavors(SpecId id, std::span<const ChosenFlavor> flavors);
+  // The same flavors for their quota alone: a charge whose nodes are awaited, whatever the spec says of them.
+  ChargeId quota_of_flavors(SpecId id, std::span<const ChosenFlavor> flavors);
+  // The charges that further slots of the set may get, in the order of trial. Slots follow the ones that have a place already, if
+  // the queue still has that choice (one flavor per pod set); otherwise any choice of the spec. Missing slots of a gang whose nodes
+  // have come get quota alone as long as the others have no more: one search places them all.
+  std::vector<ChargeId> choices(const PodSetState& set);
+  // The choice that `count` slots would get at present, by the search for flavors. The first that fits; or, if the search goes past
+  // choices that borrow, the one whose quota is nearest. If none fits: the first that could in an empty cluster.
+  ChargeId likely_choice(const WorkloadState& w, std::span<const ChargeId> choices, std::int64_t count) const;
+  // The share of the queue (the candidate's or one above it) among its siblings, with that candidate.
+  Share share_of(QueueId queue, ClassId candidate);
+  // Recomputes the charge of a start of the class, if it may have changed; true if it has.
+  bool renew_ask(ClassId id);
+  void changed(WorkloadId id);
+  // Do `count` times these items fit the quota of its queue, and the limits of its lane there?
+  bool fits(const WorkloadState& w, std::span<const QuotaItem> items, std::int64_t count, Mode mode) const;
+  // The amount of the pair that its lane may still use; kInt64Max: no limit.
+  std::int64_t lane_room(const WorkloadState& w, FlavorResource pair, Mode mode) const;
+  // The recent use of the lanes of a queue; nothing if its line does not go by lanes.
+  void each_lane_use(QueueId queue, TimeMs at, const LaneUse& f) const {
+    const Lanes& lanes = queues[queue.index()].lanes;
+    if (!lanes.ordered()) return;
+    lanes.each_average(std::max(now, at), [&](std::uint32_t lane, std::size_t resource, std::int64_t amount) {
+      f(lanes.name(lane), resource_numbers_.name(static_cast<std::uint32_t>(resource)), amount);
+    });
+  }
+  // The key of the class without its priority: the same work in the same queue.
+  static std::string kin_of(const Pending::Class& c);
+  // Queues with this property stand in one line by their first workloads, whatever starts.
+  bool one_line(QueueId queue) const;
+  // `beside`: the requests of pod sets that get the same flavors (choices.cc), by name.
+  SpecId intern_spec(QueueId queue, const PodTemplate& pod, std::vector<std::string> beside = {});
+  QueueId intern_queue(const std::string& name);
+  // Calls f(pod) for the foreign pods, in a stable order.
+  template <class F>
+  void each_foreign(F&& f) const {
+    for (const auto& [node, uids] : foreign_on_) {
+      for (const std::string& uid : uids) f(foreign_.at(uid).pod);
+    }
+  }
+  // Drops catalog entries that nothing uses.
+  void sweep();
+  void sweep_now();
+
+  EngineConfig config;
+  EngineStats stats;
+  TimeMs now = 0;
+
+  NodeTable nodes;
+  Demand demand;
+  Fragments fragments;
+  FragmentMeter meter;
+  QuotaTree quota;
+  Fairness fairness{quota};
+  Pool<ShapeEntry, ShapeId> shapes;
+  Pool<Charge, ChargeId> charges;
+  Pool<Spec, SpecId> specs;
+  Pool<Structure, StructureId> structures;
+  std::vector<WorkloadState> workloads;
+  std::vector<QueueState> queues;
+  Interner queue_names;
+  std::map<std::string, Flavor> flavors;
+  std::map<std::string, Topology> topologies;
+  std::vector<std::string> pair_flavors;  // by FlavorResource
+  std::vector<std::string> pair_resources;
+  Pending pending;
+  std::map<std::uint64_t, WorkloadId> holders;  // by hold_order
+  std::set<WorkloadId> to_withdraw;
+  std::map<std::uint64_t, WorkloadId>
+      unplaced;  // by arrival: quota without places, and nodes awaited no longer
+  std::unordered_map<std::uint32_t, Reason>
+      no_places;               // by WorkloadId: what the ones that have been tried lack
+  bool unplaced_news = false;  // one more of them, or room or rules that they may gain by
+  std::uint64_t config_version = 1;
+  // Grows with every change of nodes, foreign pods, topologies, flavors, queues and the demand mix: with everything that decides
+  // about places in an empty cluster.
+  std::uint64_t place_version = 1;
+  // Grows when work ends of itself, and with every change of nodes, flavors and queues: with all changes of use or room that are no
+  // consequence of a decision.
+  std::uint64_t outside_version = 1;
+  // Grows with every change of use.
+  std::uint64_t use_version = 1;
+  // Actions of the present decide() on a workload. kBegun: it started, and nothing of it ran before. kSettled: it got a hold,
+  // started from one, or grew; it is not evicted before the next decide(). kYielded: it lost slots, or a start.
+  enum Done : std::uint8_t { kBegun = 1, kSettled = 2, kYielded = 4 };
+  void note_done(WorkloadId id, Done what);
+  bool is_done(WorkloadId id, Done what) const {
+    return id.index() < done_.size() && (done_[id.index()] & what) != 0;
+  }
+  void forget_done();
+  // The choices of flavors that plans refer to (plan/reservations.h): they stay in the catalog.
+  std::vector<ChargeId> planned;
+  std::set<QueueId> aged_queues;  // with aged work
+
+  // Gains since the last decide().
+  std::vector<NodeId> gained_nodes;
+  std::vector<std::uint8_t> is_gained;  // by node
+  std::set<QueueId> gained_roots;
+  std::set<QueueId>
+      gained_sides;  // the queues below the roots that gave something back, and those above them
+  // The queues whose blocked heads may reserve quota, by the root of their tree (decide_keep.cc).
+  std::unordered_map<QueueId, std::vector<QueueId>> keepers;
+  std::uint64_t kept_as_of = 0;    // the use_version at the last look at classes that reservations keep out
+  std::set<QueueId> filled_lanes;  // queues with limits of their lanes where more was charged
+  bool gained_now = false;         // room that held work may be waiting for
+  bool holds_suspect = false;      // a node changed under a hold
+  std::vector<WorkloadId> changed_list;
+  std::vector<std::uint8_t> is_changed;
+
+ private:
+  std::vector<std::uint8_t> done_;  // by workload
+  std::vector<WorkloadId> with_done_;
+  struct Undo {
+    QueueId queue;
+    std::uint32_t lane = 0;
+    ChargeId charge;
+    NodeId node;
+    std::uint64_t devices = 0;
+    PlaneMask planes = 0;
+    int sign = 1;
+  };
+  struct Foreign {
+    ForeignPod pod;
+    NodeId node;
+    std::vector<std::uint8_t> devices;
+  };
+
+  void account(QueueId queue, std::uint32_t lane, ChargeId charge, NodeId node, std::uint64_t devices,
+               PlaneMask planes, int sign);
+  void gain_node(NodeId node);
+  void gain_quota(QueueId queue);
+  void rebuild_queues();
+  Shape base_shape(const PodTemplate& pod);
+  std::string resource_too_many(const PodTemplate& pod, const Queue& queue);
+  void build_choices(Spec& spec);
+  ChargeId charge_for(const PodTemplate& pod, const Shape& base, const ResourceList& counted,
+                      std::vector<ChosenFlavor> chosen);
+  FlavorResource pair(const std::string& flavor, const std::string& resource);
+  std::string class_key(const WorkloadState& w, WorkloadId id) const;
+  Pending::Member member(const WorkloadState& w, WorkloadId id) const;
+  void leave_line(WorkloadId id);
+  void grow_older(WorkloadId id, bool lacks_room);
+  void line_up_aged(WorkloadId id, bool waits);
+  void follow_service(WorkloadId id);
+  void tell_start(WorkloadId id, std::size_t set, TimeMs since);
+  void apply_rules(QueueId queue);
+  void count_priority(WorkloadId id, std::int64_t change);
+  void rebuild_fairness();
+  void touch_queue(QueueId queue);
+  void put_in_lane(WorkloadState& w, std::uint32_t lane);
+  void use_lane(const WorkloadState& w, ChargeId charge, int sign);
+  void order_lanes(QueueId queue);
+  void limit_lanes(QueueId queue);
+  std::int64_t priority_of(QueueId queue, const Workload& workload) const {
+    return ranked_priority(queues[queue.index()].spec.ordering.tiers, workload.kind, workload.priority);
+  }
+  void count(WorkloadState& w, PodSetState& set, const Slot& slot, int sign);
+  Status check_amounts(const Workload& workload) const;
+  void fill(WorkloadState& w, const Workload& from);
+  void resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets);
+  void charge_devices_again(NodeId node);
+  void configuration_changed();
+  void topologies_changed();
+
+  std::vector<Undo> undo_;
+  Interner resource_numbers_;                // of the resources of pairs, and of lanes
+  std::vector<std::uint32_t> pair_numbers_;  // of the resource of each pair
+  TimeMs next_lane_tick_ = kEndOfTime;       // when past use counts less somewhere
+  std::vector<QueueId> touched_;             // leaves whose use changed
+  std::vector<std::uint8_t> is_touched_;     // by queue: in touched_
+  std::vector<WorkloadId> to_note_;          // whose service changed, or whose run ended
+  struct ToldStart {
+    WorkloadId workload;
+    std::uint64_t arrival = 0;  // ids are used again
+    TimeMs since = 0;           // 0: not known
+    std::int64_t rate = 0;      // service of the slot
+    bool begins = false;        // with this slot its run began
+  };
+  std::vector<ToldStart> told_starts_;            // since the last decide()
+  std::set<std::pair<TimeMs, WorkloadId>> ages_;  // without room and not aged yet: when they will be
+  std::unordered_map<std::string, std::uint32_t> pair_index_;
+  std::unordered_map<std::string, WorkloadId> workload_index_;
+  std::vector<WorkloadId> free_workloads_;
+  std::unordered_map<std::string, Foreign> foreign_;
+  std::map<NodeId, std::set<std::string>> foreign_on_;
+  std::uint64_t next_arrival_ = 1;
+  std::size_t live_at_sweep_ = 256;
+  // Long specs (Spec::is_long) whose workloads ended since the last sweep; their memory is freed soon.
+  static constexpr std::size_t kMostLongLeft = 64;
+  static constexpr DurationMs kLongSweepEvery = 30 * kSecond;
+  std::size_t long_left_ = 0;
+  TimeMs next_long_sweep_ = 0;
+};
+
+}  // namespace berth::engine

@@ -1,0 +1,307 @@
+// State's answers to facts about work: workloads, their slots, and withdrawals.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "engine/state/state.h"
+
+namespace berth::engine {
+namespace {
+
+// The requests of other pod sets of its flavor group, by name: they choose their flavors together.
+std::vector<std::string> beside_of(const std::vector<const PodSet*>& sets, const PodSet& set) {
+  std::set<std::string> names;
+  for (const PodSet* other : sets) {
+    if (set.flavor_group.empty() || other == &set || other->flavor_group != set.flavor_group) continue;
+    const ResourceList asks = other->pod.counted ? *other->pod.counted : other->pod.total().value();
+    for (const auto& [name, amount] : asks) names.insert(name);
+  }
+  return {names.begin(), names.end()};
+}
+
+Status not_known(const std::string& uid) {
+  return fail(ErrorCode::kNotFound, "workload {} is not known", uid);
+}
+
+}  // namespace
+
+Status State::check_amounts(const Workload& workload) const {
+  for (const PodSet* set : pod_sets_of(workload.root)) {
+    for (const auto& [name, amount] : set->pod.requests) {
+      if (amount > kMostAmount) {
+        return fail(ErrorCode::kInvalid,
+                    "workload {}: pod set \"{}\" asks for {} of {}, more than any node has", workload.name,
+                    set->name, amount, name);
+      }
+    }
+    if (set->pod.counted) {
+      BERTH_TRY(set->pod.counted->check_not_negative());
+      for (const auto& [name, amount] : *set->pod.counted) {
+        if (amount <= kMostAmount) continue;
+        return fail(ErrorCode::kInvalid,
+                    "workload {}: pod set \"{}\" counts {} of {} for quota, more than Berth counts",
+                    workload.name, set->name, amount, name);
+      }
+    }
+    std::vector<std::string_view> seen;
+    for (const auto& request : set->pod.claim.requests) {
+      // More than a node can have is no error: where no nodes are known, quota alone says what there is.
+      if (request.count > kMostAmount / 1000) {
+        return fail(ErrorCode::kInvalid,
+                    "workload {}: pod set \"{}\" asks for {} devices of {}, more than Berth counts",
+                    workload.name, set->name, request.count, request.resource);
+      }
+      if (set->pod.requests.has(request.resource) ||
+          std::find(seen.begin(), seen.end(), request.resource) != seen.end()) {
+        return fail(ErrorCode::kInvalid, "workload {}: pod set \"{}\" asks for {} twice", workload.name,
+                    set->name, request.resource);
+      }
+      seen.push_back(request.resource);
+    }
+  }
+  return {};
+}
+
+void State::fill(WorkloadState& w, const Workload& from) {
+  w.name = from.name;
+  w.created = from.created;
+  w.asks_more_since = from.asks_more_since;
+  w.admitted = from.admitted;
+  w.kind = from.kind;
+  w.may_preempt = from.may_preempt;
+  w.preemptible = from.preemptible;
+  w.active = from.active;
+  w.expected = from.expected_duration;
+  w.minimum_runtime = from.minimum_runtime;
+  w.restart = from.restart;
+  w.own_priority = from.priority;
+  w.priority = priority_of(w.queue, from);
+}
+
+void State::resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets) {
+  WorkloadState& w = workloads[id.index()];
+  w.sets.resize(std::max(sets.size(), w.sets.size()));
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    PodSetState& s = w.sets[i];
+    const PodSet& from = *sets[i];
+    if (s.spec.valid() && specs[s.spec].is_long) ++long_left_;
+    s.spec = intern_spec(w.queue, from.pod, beside_of(sets, from));
+    s.name = from.name;
+    s.flavor_group = from.flavor_group;
+    if (s.active > 0 && (s.least != from.least_count() || s.bands != from.bands))
+      pending.wake_all();  // what of it may yield has changed
+    s.least = from.least_count();
+    s.bands = from.bands;
+    std::size_t want = static_cast<std::size_t>(from.count);
+    // Slots that have a place stay, whatever the new count says, until they are gone.
+    for (std::size_t at = s.slots.size(); at > want; --at) {
+      if (planes_of(s.slots[at - 1].state) != 0) {
+        want = at;
+        break;
+      }
+      set_slot(id, i, at - 1, SlotState::kAbsent, NodeId(), ChargeId(), 0);
+    }
+    const std::size_t had = s.slots.size();
+    s.slots.resize(want);
+    const auto present = static_cast<std::size_t>(from.present.value_or(from.count));
+    if (want > had) demand.saw(spec(s.spec).kind, static_cast<std::int64_t>(want - had));
+    for (std::size_t at = had; at < want; ++at) {
+      if (at < present) set_slot(id, i, at, SlotState::kWaiting, NodeId(), ChargeId(), 0);
+    }
+  }
+}
+
+Status State::workload_upsert(const Workload& workload) {
+  BERTH_TRY(check(workload));
+  BERTH_TRY(check_amounts(workload));
+  const auto sets = pod_sets_of(workload.root);
+  const auto known = find_workload(workload.uid);
+  const QueueId queue = intern_queue(workload.queue);
+  WorkloadId id;
+  if (known) {
+    id = *known;
+    WorkloadState& w = workloads[id.index()];
+    if (w.queue != queue && w.running() + w.held() + w.releasing() > 0) {
+      return fail(ErrorCode::kInvalid,
+                  "workload {}: its queue cannot change from {} to {} while it has places", workload.name,
+                  queue_names.name(w.queue.value), workload.queue);
+    }
+    if (sets.size() < w.sets.size()) {
+      return fail(ErrorCode::kInvalid, "workload {}: a revision has {} pod sets, but it had {}",
+                  workload.name, sets.size(), w.sets.size());
+    }
+    leave_line(id);
+    if (w.running() > 0 && w.priority != priority_of(w.queue, workload))
+      // work that may preempt it has changed
+      pending.wake_all();
+    if (w.took_back && w.active != workload.active)
+      pending.wake_all();  // work that is suspended because of it
+    if (w.preemptible != workload.preemptible || w.minimum_runtime != workload.minimum_runtime)
+      pending.wake_all();
+    // its place in line has changed
+    if (w.running() > 0 && w.created != workload.created) pending.wake_all();
+    w.queue = queue;
+  } else {
+    if (free_workloads_.empty()) {
+      id = WorkloadId(workloads.size());
+      workloads.emplace_back();
+    } else {
+      id = free_workloads_.back();
+      free_workloads_.pop_back();
+      workloads[id.index()] = WorkloadState{};
+    }
+    WorkloadState& w = workloads[id.index()];
+    w.used = true;
+    w.uid = workload.uid;
+    w.queue = queue;
+    w.arrival = next_arrival_++;
+    w.progress.waits_since = workload.created;
+    workload_index_.emplace(workload.uid, id);
+  }
+  fill(workloads[id.index()], workload);
+  put_in_lane(workloads[id.index()], queues[queue.index()].lanes.number(workload.lane, now));
+  std::string key = structure_key(workload.root);
+  const auto structure = structures.find(key);
+  workloads[id.index()].structure =
+      structure ? *structure : structures.add(std::move(key), make_structure(workload.root));
+  const auto& groups = structures[workloads[id.index()].structure].groups;
+  workloads[id.index()].needs_all = std::all_of(
+      groups.begin(), groups.end(), [](const StructureGroup& g) { return g.least == g.children; });
+  const bool started = queues[queue.index()].started.count(id) > 0;
+  if (started) count_priority(id, -1);
+  resize_sets(id, sets);
+  if (started) count_priority(id, +1);
+  WorkloadState& w = workloads[id.index()];
+  if (!w.active && w.held() > 0) {
+    for (std::size_t s = 0; s < w.sets.size(); ++s) {
+      for (std::size_t i = 0; i < w.sets[s].slots.size(); ++i) {
+        if (w.sets[s].slots[i].state == SlotState::kHeld) move_slot(id, s, i, SlotState::kWaiting);
+      }
+    }
+  }
+  if (w.held() > 0) holds_suspect = true;  // its least counts may be others now
+  settle(id);
+  changed(id);
+  return {};
+}
+
+Status State::workload_remove(const std::string& uid) {
+  const auto id = find_workload(uid);
+  if (!id) return not_known(uid);
+  WorkloadState& w = workloads[id->index()];
+  if (w.running() > 0) ++outside_version;
+  if (w.took_back) pending.wake_all();  // work that is suspended because of it
+  for (std::size_t s = 0; s < w.sets.size(); ++s) {
+    for (std::size_t i = 0; i < w.sets[s].slots.size(); ++i) {
+      if (w.sets[s].slots[i].state != SlotState::kAbsent)
+        set_slot(*id, s, i, SlotState::kAbsent, NodeId(), ChargeId(), 0);
+    }
+  }
+  settle(*id);
+  for (const PodSetState& set : w.sets) long_left_ += specs[set.spec].is_long ? 1 : 0;
+  workload_index_.erase(uid);
+  to_withdraw.erase(*id);
+  w = WorkloadState{};
+  free_workloads_.push_back(*id);
+  sweep();
+  return {};
+}
+
+Status State::slot_update(const SlotUpdate& update) {
+  const auto id = find_workload(update.workload);
+  if (!id) return not_known(update.workload);
+  WorkloadState& w = workloads[id->index()];
+  if (update.pod_set < 0 || update.pod_set >= static_cast<std::int64_t>(w.sets.size())) {
+    return fail(ErrorCode::kInvalid, "workload {} has no pod set {}", w.name, update.pod_set);
+  }
+  const auto set = static_cast<std::size_t>(update.pod_set);
+  if (update.index < 0 || update.index >= static_cast<std::int64_t>(w.sets[set].slots.size())) {
+    return fail(ErrorCode::kInvalid, "workload {}: pod set {} has no slot {}", w.name, update.pod_set,
+                update.index);
+  }
+  const auto at = static_cast<std::size_t>(update.index);
+  const Slot slot = w.sets[set].slots[at];
+  if (w.held() > 0) holds_suspect = true;  // with this slot gone, what is held may make no whole gang
+  const bool ran = slot.state == SlotState::kBinding || slot.state == SlotState::kRunning;
+  if (ran && (planes_of(update.state) & kNowBit) == 0) ++outside_version;
+  switch (update.state) {
+    case SlotState::kHeld:
+      return fail(ErrorCode::kInvalid, "workload {}: a hold is decided, not seen", w.name);
+    case SlotState::kWaiting:
+      if (slot.state != SlotState::kHeld && slot.state != SlotState::kWaiting) {
+        set_slot(*id, set, at, SlotState::kWaiting, NodeId(), ChargeId(), 0);
+      }
+      break;
+    case SlotState::kAbsent:
+    case SlotState::kGone:
+      set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), 0);
+      break;
+    case SlotState::kReleasing:
+      if (slot.state == SlotState::kBinding || slot.state == SlotState::kRunning) {
+        move_slot(*id, set, at, SlotState::kReleasing);
+      } else if (slot.state != SlotState::kReleasing) {
+        set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), 0);
+      }
+      break;
+    case SlotState::kBinding:
+    case SlotState::kRunning: {
+      const ChargeId noted = choice_of_flavors(w.sets[set].spec, update.flavors);
+      // Work with quota only: its flavors or its place say so. Work that awaits nodes may be seen on a node.
+      const bool quota_only =
+          noted.valid() ? shape_of(noted).opaque : slot.node.valid() && nodes.is_opaque(slot.node);
+      const bool awaited = quota_only && charges[noted.valid() ? noted : slot.charge].awaited;
+      const bool opaque = quota_only && (!awaited || update.node.empty());
+      if (update.node.empty() && !opaque) {
+        return fail(ErrorCode::kInvalid, "workload {}: a {} slot needs a node", w.name,
+                    enum_name(update.state));
+      }
+      // A late report: the slot is being evicted meanwhile, and its room stays pledged to the preemptor.
+      if (slot.state == SlotState::kReleasing && nodes.record(slot.node).spec.name == update.node) break;
+      const NodeId node = opaque ? nodes.opaque() : nodes.intern(update.node);
+      if ((slot.state == SlotState::kBinding || slot.state == SlotState::kRunning) && slot.node == node) {
+        move_slot(*id, set, at, update.state);
+        break;
+      }
+      const ChargeId charge = noted.valid() ? noted : choice_for_node(w.sets[set].spec, node);
+      if (!charge.valid()) {
+        return fail(ErrorCode::kInvalid,
+                    "workload {}: a slot runs on {}, but nothing says how to charge it: {}", w.name,
+                    update.node, to_text(specs[w.sets[set].spec].problem));
+      }
+      // Free what it had first, so that its own room does not stand in its way.
+      set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), 0);
+      const Shape& shape = shape_of(charge);
+      const auto& groups = structures[w.structure].groups;
+      const bool where_held = slot.state == SlotState::kHeld && slot.node == node;
+      if (w.held() > 0 && !where_held &&
+          std::any_of(groups.begin(), groups.end(), [](const StructureGroup& g) {
+            return !g.topology.required.empty() || !g.topology.segment_level.empty();
+          })) {
+        workloads[id->index()].placed_elsewhere = true;
+      }
+      const auto told = nodes.devices_of(node, shape, update.devices);
+      const std::uint64_t devices = told ? *told : nodes.choose_devices(node, shape, Mode::kStart);
+      set_slot(*id, set, at, update.state, node, charge, devices);
+      holds_suspect = true;
+      if (!ran) tell_start(*id, set, update.since);
+      break;
+    }
+  }
+  settle(*id);
+  changed(*id);
+  return {};
+}
+
+Status State::withdraw(const Withdraw& event) {
+  const auto id = find_workload(event.workload);
+  if (!id) return not_known(event.workload);
+  WorkloadState& w = workloads[id->index()];
+  if (w.running() + w.held() == 0) return {};
+  w.withdraw = true;
+  w.withdraw_why = event.why;
+  to_withdraw.insert(*id);
+  return {};
+}
+
+}  // namespace berth::engine

@@ -1,0 +1,103 @@
+// The part of Carrier (carrier.h) that is about Jobs which Berth holds suspended.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "dialect/write/writes.h"
+#include "scheduler/carry/carrier.h"
+
+namespace berth::scheduler {
+
+void Carrier::end_the_rest(const Decision& start, TimeMs now) {
+  auto ending = jobs_.ending(start.workload);
+  if (!ending) return;
+  std::erase_if(ending->slots, [&](const SlotPlacement& slot) {
+    const auto again = [&](const SlotPlacement& s) {
+      return s.pod_set == slot.pod_set && s.index == slot.index;
+    };
+    if (std::any_of(start.slots.begin(), start.slots.end(), again)) return true;
+    const auto pod = intake_.pod_at(start.workload, slot.pod_set, slot.index);
+    return !pod || pod->state == SlotState::kReleasing || (pod->node.empty() && !is_binding(pod->uid));
+  });
+  if (ending->slots.empty()) return;
+  evict_pods(*ending, now);
+  flight_of(start.workload, now).lost =
+      true;  // of those that end, and those that come, a whole gang must become
+}
+
+void Carrier::release(const dialect::WorkloadInfo& info, const Decision& start,
+                      std::vector<SlotPlacement> places, TimeMs now) {
+  end_the_rest(start, now);
+  const dialect::Job* fewer = intake_.granted(start.workload) > 0 ? intake_.job(start.workload) : nullptr;
+  listener_.on_job(info, "Released",
+                   fewer == nullptr
+                       ? fmt::format("unsuspended: nodes are reserved for its {} pods", places.size())
+                       : fmt::format("unsuspended with {} of its {} pods: nodes are reserved for these",
+                                     places.size(), fewer->asked()));
+  const auto updates = updates_.find(start.workload);
+  jobs_.release(start.workload, std::move(places), now,
+                updates == updates_.end() ? std::nullopt : std::optional(updates->second.front()));
+}
+
+void Carrier::fit_places(std::string_view uid) {
+  const std::size_t open = jobs_.open_places(uid);
+  if (open == 0) return;
+  const auto info = intake_.workload(uid);
+  if (!info || !info->elastic) return;
+  const auto pods = intake_.pods_of(uid);
+  const auto stays = std::count_if(pods.begin(), pods.end(),
+                                   [](const auto& pod) { return pod.state != SlotState::kReleasing; });
+  for (std::int64_t excess = stays + static_cast<std::int64_t>(open) - info->least; excess > 0; --excess) {
+    const auto place = jobs_.give_up_last(uid);
+    if (!place) return;
+    events_.push_back(SlotUpdate{std::string(uid), place->first, place->second, SlotState::kGone, ""});
+  }
+}
+
+void Carrier::came(const dialect::PodView& pod, const SlotPlacement& place, TimeMs now) {
+  const auto [it, fresh] = binds_.try_emplace(std::string(pod.uid));
+  if (!fresh) return;
+  Bind& bind = it->second;
+  begin(bind, pod, place, now);
+  flight_of(bind.workload, now).open.insert(bind.uid);
+  send(bind);
+}
+
+void Carrier::job_gone(std::string_view uid) {
+  jobs_.forget(uid);
+  forget_held(uid);
+  updates_.erase(std::string(uid));
+  floors_.erase(std::string(uid));
+}
+
+bool Carrier::suspend(const Decision& decision, TimeMs now) {
+  const auto info = intake_.workload(decision.workload);
+  if (!info || !info->is_job()) return false;
+  const auto pods = intake_.pods_of(decision.workload);
+  const auto placed = static_cast<std::size_t>(std::count_if(pods.begin(), pods.end(), [&](const auto& pod) {
+    return pod.state != SlotState::kReleasing && (!pod.node.empty() || is_binding(pod.uid));
+  }));
+  const std::size_t has = placed + jobs_.open_places(decision.workload);
+  if (has >= decision.slots.size() + static_cast<std::size_t>(info->least))
+    return false;  // surplus: the gang stays
+  flights_.erase(decision.workload);
+  for (const SlotPlacement& slot : decision.slots)
+    (void)awaited_.drop(decision.workload, slot.pod_set, slot.index);
+  std::string beneficiary;
+  if (const auto whom = intake_.workload(decision.beneficiary)) beneficiary = whom->name;
+  Decision readable = decision;
+  readable.reason = dialect::readable(decision.reason, intake_);
+  listener_.on_job(*info, decision.reason.code == ReasonCode::kWithdrawn ? "Withdrawn" : "Preempted",
+                   beneficiary.empty() ? to_text(readable.reason)
+                                       : fmt::format("{} (for {})", to_text(readable.reason), beneficiary));
+  for (const auto& pod : pods) {  // a bind that only waits to be tried again is not tried
+    const auto bind = binds_.find(std::string(pod.uid));
+    if (bind == binds_.end() || bind->second.stage != Stage::kResting || bind->second.read_next) continue;
+    forget_bind(std::string(pod.uid));
+  }
+  jobs_.suspend(readable, now);
+  return true;
+}
+
+}  // namespace berth::scheduler

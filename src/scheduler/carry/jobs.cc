@@ -1,0 +1,362 @@
+#include "scheduler/carry/jobs.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "dialect/base/names.h"
+#include "dialect/write/writes.h"
+#include "kube/paths.h"
+
+namespace berth::scheduler {
+namespace {
+
+// Thousands of Jobs may be released at once; to wait in the writer's queue is no failure.
+constexpr DurationMs kWriteTime = 5 * kMinute;
+constexpr DurationMs kMostWaits = 20;  // times pods_within
+
+}  // namespace
+
+kube::Write Jobs::release_of(const std::string& workload, Entry& entry) const {
+  std::optional<dialect::TemplateChange> change;
+  const dialect::Job* job = intake_.job(workload);
+  if (job != nullptr && (entry.update || !dialect::amended_keys(*job).empty()))
+    change = dialect::TemplateChange{entry.update ? &*entry.update : nullptr, job,
+                                     intake_.written_template(workload)};
+  std::optional<dialect::JobSize> size;
+  if (job != nullptr) size = dialect::size_for(*job, intake_.granted(workload));
+  entry.reduced = entry.reduced || (size && !size->mark.empty());
+  std::optional<std::int64_t> gate;
+  if (job != nullptr && job->elastic) gate = job->spec.elastic_gate;
+  entry.changes_template = change.has_value() || gate.has_value();
+  return dialect::release_job(entry.ns, entry.name, workload, entry.generation, change, size, gate);
+}
+
+kube::Write Jobs::suspension_of(const std::string& workload, const Entry& entry) const {
+  std::optional<dialect::JobSize> size;
+  const dialect::Job* job = intake_.job(workload);
+  if (job != nullptr) size = entry.reduced ? dialect::full_size(*job) : dialect::size_for(*job, 0);
+  return dialect::suspend_job(entry.ns, entry.name, workload, size);
+}
+
+void Jobs::send(const std::string& workload, Entry& entry) {
+  entry.settled = entry.unread = false;
+  entry.flying = true;
+  ++flying_;
+  entry.wrote_suspend = entry.suspend;
+  kube::Write write = entry.suspend ? suspension_of(workload, entry) : release_of(workload, entry);
+  write.deadline = kWriteTime;
+  outbox_.write(std::move(write), Step::kJob, workload);
+}
+
+void Jobs::forget_start(const std::string& workload, Entry& entry) {
+  entry.flying = true;
+  ++flying_;
+  entry.forgot_start = entry.forgetting = true;
+  kube::Write write = dialect::forget_start(entry.ns, entry.name, workload);
+  write.deadline = kWriteTime;
+  outbox_.write(std::move(write), Step::kJob, workload);
+}
+
+void Jobs::read_back(const std::string& workload, Entry& entry) {
+  entry.flying = entry.reading = true;
+  entry.unread = false;
+  ++flying_;
+  outbox_.read(kube::kJobs.object(entry.ns, entry.name), workload, Step::kJob);
+}
+
+void Jobs::close(Entry& entry) {
+  if (!entry.open.empty()) --expecting_;
+  entry.open.clear();
+}
+
+void Jobs::settle(const std::string& workload) {
+  const auto it = jobs_.find(workload);
+  if (it == jobs_.end() || !it->second.settled || !it->second.open.empty()) return;
+  if (it->second.suspend || it->second.deadline != 0)
+    return;  // its pods are still there, or are being decided anew
+  jobs_.erase(it);
+  misses_.erase(workload);
+  intake_.set_released(workload, false);
+}
+
+void Jobs::release(const std::string& workload, std::vector<SlotPlacement> places, TimeMs now,
+                   std::optional<dialect::PodSetUpdate> update) {
+  const auto info = intake_.workload(workload);
+  if (!info || places.empty()) return;
+  Entry& entry = jobs_[workload];
+  close(entry);
+  entry.ns = info->job_ns;
+  entry.name = info->job_name;
+  entry.generation = info->job_generation;
+  entry.revision = info->revision;
+  entry.update = std::move(update);
+  entry.forgot_start = false;
+  entry.suspend = false;
+  entry.ending.reset();
+  entry.released = now;
+  entry.deadline = 0;
+  for (auto& place : places) {
+    const Place key{place.pod_set, place.index};
+    entry.open.insert_or_assign(key, std::move(place));
+  }
+  ++expecting_;
+  intake_.set_released(workload, true);
+  if (!entry.flying) send(workload, entry);
+}
+
+std::optional<SlotPlacement> Jobs::take(const dialect::PodView& pod, TimeMs now) {
+  const auto it = jobs_.find(std::string(pod.workload));
+  if (it == jobs_.end() || it->second.open.empty()) return std::nullopt;
+  Entry& entry = it->second;
+  last_arrival_ = now;
+  const auto info = intake_.workload(pod.workload);
+  if (info && info->revision != entry.revision) {
+    spdlog::info("Job {}/{}: its pods differ from its template; Berth places them again", entry.ns,
+                 entry.name);
+    close(entry);
+    entry.deadline = now + options_.pods_within;
+    timers_.emplace(entry.deadline, it->first);
+    return std::nullopt;
+  }
+  const auto place = entry.open.find({pod.pod_set, pod.index});
+  if (place == entry.open.end()) return std::nullopt;
+  SlotPlacement out = std::move(place->second);
+  entry.open.erase(place);
+  if (entry.open.empty()) {
+    --expecting_;
+    entry.deadline = 0;
+    settle(std::string(it->first));
+  }
+  return out;
+}
+
+void Jobs::give_up(std::string_view workload, std::int64_t pod_set, std::int64_t index) {
+  const auto it = jobs_.find(std::string(workload));
+  if (it == jobs_.end() || it->second.open.erase({pod_set, index}) == 0 || !it->second.open.empty()) return;
+  --expecting_;
+  it->second.deadline = 0;
+  settle(std::string(workload));
+}
+
+std::optional<Jobs::Place> Jobs::give_up_last(std::string_view workload) {
+  const auto it = jobs_.find(std::string(workload));
+  if (it == jobs_.end() || it->second.open.empty()) return std::nullopt;
+  const Place last = it->second.open.rbegin()->first;
+  give_up(workload, last.first, last.second);
+  return last;
+}
+
+bool Jobs::keeps_place(std::string_view workload, std::int64_t pod_set, std::int64_t index) const {
+  if (expecting_ == 0) return false;
+  const auto it = jobs_.find(std::string(workload));
+  return it != jobs_.end() && it->second.open.contains({pod_set, index});
+}
+
+std::size_t Jobs::open_places(std::string_view workload) const {
+  const auto it = jobs_.find(std::string(workload));
+  return it == jobs_.end() ? 0 : it->second.open.size();
+}
+
+std::optional<Decision> Jobs::ending(std::string_view workload) const {
+  const auto it = jobs_.find(std::string(workload));
+  return it == jobs_.end() ? std::nullopt : it->second.ending;
+}
+
+void Jobs::suspend(const Decision& decision, TimeMs now) {
+  const std::string& workload = decision.workload;
+  const auto info = intake_.workload(workload);
+  if (!info) return;
+  Entry& entry = jobs_[workload];
+  close(entry);
+  entry.ns = info->job_ns;
+  entry.name = info->job_name;
+  entry.suspend = true;
+  entry.settled = false;
+  entry.ending = decision;
+  intake_.set_released(workload, false);
+  intake_.renew(workload);
+  if (decision.reason.code == ReasonCode::kWithdrawn && !intake_.is_stopped(workload)) {
+    const DurationMs time = doubled(options_.first_rest, misses_[workload]++, options_.most_rest);
+    rest(workload, decision.reason.detail, time, now);
+  }
+  if (!entry.flying) send(workload, entry);
+}
+
+void Jobs::rest(const std::string& workload, std::string why, DurationMs time, TimeMs now) {
+  Reason reason;
+  reason.code = ReasonCode::kWithdrawn;
+  reason.detail = fmt::format("{}; it is tried again in {}", why,
+                              time < kSecond ? "a moment" : fmt::format("{} s", time / kSecond));
+  rests_[workload] = now + time;
+  timers_.emplace(now + time, workload);
+  intake_.set_rest(workload, std::move(reason));
+}
+
+// Its places are given back, and the Job is decided again after a pause.
+void Jobs::take_back(const std::string& workload, std::string why, TimeMs now) {
+  Entry& entry = jobs_.at(workload);
+  close(entry);
+  jobs_.erase(workload);
+  intake_.set_released(workload, false);
+  intake_.renew(workload);
+  const DurationMs time = doubled(options_.first_pause, failures_[workload]++, options_.most_pause);
+  rest(workload, std::move(why), time, now);
+}
+
+std::optional<Decision> Jobs::answered(const Answer& answer, TimeMs now) {
+  const auto it = jobs_.find(answer.uid);
+  if (it == jobs_.end() || !it->second.flying) return std::nullopt;
+  Entry& entry = it->second;
+  entry.flying = false;
+  --flying_;
+  const bool forgot = std::exchange(entry.forgetting, false);
+  const bool read = std::exchange(entry.reading, false);
+  auto outcome = answer.result.outcome;
+  if (read && outcome == kube::Outcome::kOk) {
+    const dialect::Job* job = intake_.job(answer.uid);  // taken in from this answer
+    outcome = job == nullptr  ? kube::Outcome::kGone
+              : !job->suspend ? kube::Outcome::kOk
+                              : kube::Outcome::kConflict;
+  }
+  if (outcome == kube::Outcome::kFenced) return std::nullopt;  // another replica leads
+  if (outcome != kube::Outcome::kOk) {
+    spdlog::info("{} Job {}/{}: {} {} {}", entry.wrote_suspend ? "suspending" : "releasing", entry.ns,
+                 entry.name, enum_name(outcome), answer.result.reason, answer.result.message);
+  }
+  if (outcome == kube::Outcome::kNotFound || outcome == kube::Outcome::kGone) {
+    take_back(answer.uid, "its Job is gone", now);  // the watch will say the same
+    return std::nullopt;
+  }
+  const bool otherwise = entry.suspend != entry.wrote_suspend;  // decided meanwhile
+  if (otherwise || (forgot && outcome == kube::Outcome::kOk)) {
+    send(answer.uid, entry);
+    return std::nullopt;
+  }
+  if (outcome == kube::Outcome::kOk) {
+    failures_.erase(answer.uid);
+    entry.settled = true;
+    if (!entry.suspend && !entry.open.empty()) {
+      entry.deadline = now + options_.pods_within;
+      timers_.emplace(entry.deadline, answer.uid);
+    }
+    if (entry.suspend) timers_.emplace(now + options_.most_pause, answer.uid);
+    settle(answer.uid);
+    return std::nullopt;
+  }
+  if (entry.suspend) return suspension_failed(answer, entry, now);
+  release_failed(answer, entry, {outcome, read, forgot}, now);
+  return std::nullopt;
+}
+
+std::optional<Decision> Jobs::suspension_failed(const Answer& answer, Entry& entry, TimeMs now) {
+  const auto outcome = answer.result.outcome;
+  const bool refused = outcome == kube::Outcome::kForbidden || outcome == kube::Outcome::kInvalid;
+  if (refused && entry.ending) {
+    spdlog::warn("Job {}/{} cannot be suspended ({}): its pods are deleted", entry.ns, entry.name,
+                 answer.result.message);
+    Decision by_pod = std::move(*entry.ending);
+    jobs_.erase(answer.uid);
+    return by_pod;
+  }
+  ++failures_[answer.uid];
+  timers_.emplace(now + doubled(options_.first_pause, failures_[answer.uid], options_.most_pause),
+                  answer.uid);
+  return std::nullopt;
+}
+
+void Jobs::release_failed(const Answer& answer, Entry& entry, const Released& released, TimeMs now) {
+  const auto [outcome, read, forgot] = released;
+  if (read && outcome != kube::Outcome::kConflict) {
+    entry.unread = true;
+    timers_.emplace(now + doubled(options_.first_pause, failures_[answer.uid]++, options_.most_pause),
+                    answer.uid);
+    return;
+  }
+  const bool lost = outcome == kube::Outcome::kUnknown || answer.result.maybe_done;
+  if (lost && !read && !forgot && outcome != kube::Outcome::kForbidden) return read_back(answer.uid, entry);
+  if (outcome == kube::Outcome::kInvalid && entry.changes_template && !entry.forgot_start)
+    return forget_start(answer.uid, entry);
+  std::string why = "the API server did not accept its release";
+  if (outcome == kube::Outcome::kForbidden)
+    why = fmt::format("Berth may not {} its Job ({})", forgot ? "write the status of" : "unsuspend",
+                      answer.result.message);
+  if (outcome == kube::Outcome::kInvalid || outcome == kube::Outcome::kConflict)
+    why = "it changed while it was released";
+  take_back(answer.uid, std::move(why), now);
+}
+
+void Jobs::forget(std::string_view workload) {
+  const std::string uid(workload);
+  failures_.erase(uid);
+  misses_.erase(uid);
+  if (rests_.erase(uid) > 0) intake_.set_rest(uid, std::nullopt);
+  const auto it = jobs_.find(uid);
+  if (it == jobs_.end()) return;
+  if (it->second.flying) --flying_;
+  close(it->second);
+  jobs_.erase(it);
+  intake_.set_released(uid, false);
+}
+
+void Jobs::late(const std::string& workload, Entry& entry, TimeMs now) {
+  const TimeMs heard = std::max(entry.deadline, last_arrival_ + options_.pods_within);
+  const TimeMs most = entry.released + kMostWaits * options_.pods_within;
+  if (!entry.open.empty() && heard > now && now < most) {
+    entry.deadline = std::min(heard, most);
+    timers_.emplace(entry.deadline, workload);
+    return;
+  }
+  const auto waiting = intake_.pods_of(workload);
+  const bool all_bound = entry.open.empty() && !waiting.empty() &&
+                         std::all_of(waiting.begin(), waiting.end(),
+                                     [](const dialect::PodView& pod) { return !pod.node.empty(); });
+  entry.deadline = 0;
+  if (all_bound) return settle(workload);
+  const std::string why = entry.open.empty()
+                              ? fmt::format("its pods differ from its template, and did not fit within {} s",
+                                            options_.pods_within / kSecond)
+                              : fmt::format("{} of its pods were not created within {} s of its release",
+                                            entry.open.size(), (now - entry.released) / kSecond);
+  spdlog::warn("Job {}/{}: {}; it is suspended again", entry.ns, entry.name, why);
+  // The engine evicts slots with a place, which leads to suspend(). If there are none, there is no such decision.
+  events_.push_back(Withdraw{workload, why});
+  if (!entry.open.empty()) return;
+  Decision end;
+  end.kind = DecisionKind::kEvict;
+  end.workload = workload;
+  end.reason.code = ReasonCode::kWithdrawn;
+  end.reason.detail = why;
+  suspend(end, now);
+}
+
+void Jobs::tick(TimeMs now) {
+  while (!timers_.empty() && timers_.begin()->first <= now) {
+    const std::string workload = std::move(timers_.begin()->second);
+    timers_.erase(timers_.begin());
+    if (const auto it = rests_.find(workload); it != rests_.end() && it->second <= now) {
+      rests_.erase(it);
+      intake_.set_rest(workload, std::nullopt);
+    }
+    const auto it = jobs_.find(workload);
+    if (it == jobs_.end()) continue;
+    Entry& entry = it->second;
+    if (entry.suspend && !entry.flying) {
+      const auto info = intake_.workload(workload);
+      if (entry.settled && (!info || info->pods == 0)) {
+        jobs_.erase(it);
+      } else if (!entry.settled || (info && !info->suspended)) {
+        send(workload, entry);  // again, if another client released it before its pods were gone
+      } else {
+        timers_.emplace(now + options_.most_pause, workload);
+      }
+    } else if (!entry.suspend && entry.unread && !entry.flying) {
+      read_back(workload, entry);
+    } else if (!entry.suspend && entry.deadline != 0 && entry.deadline <= now) {
+      late(workload, entry, now);
+    }
+  }
+}
+
+}  // namespace berth::scheduler

@@ -1,0 +1,274 @@
+// The part of WorkloadObjects (workload_objects.h) that is about the slices of elastic Jobs, as Kueue has them: a Job that runs and
+// is to have more pods gets another Workload, for all that it asks for; when it has places for these, that one is the Job's, and
+// the former is Finished. With fewer pods the Workload that it has asks for fewer.
+//
+// Two numbers decide: the pods with places, and the pods that the Job asks for. So nothing is lost with this process: the slices,
+// what they ask for and which is the newer are in the objects.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "dialect/kueue/workload_object.h"
+#include "dialect/write/writes.h"
+#include "scheduler/kueue/workload_objects.h"
+
+namespace berth::scheduler {
+
+using dialect::KueueWorkload;
+using dialect::WorkloadCondition;
+using dialect::WorkloadSketch;
+
+namespace {
+
+// The first slice is the oldest.
+std::int64_t age_of(std::string_view slice) {
+  std::int64_t generation = 0;
+  std::from_chars(slice.data(), slice.data() + slice.size(), generation);
+  return generation;
+}
+
+// A slice that is over for good. Other work takes its own object up again when it names no other one any more.
+bool is_over(const KueueWorkload& object) {
+  const auto* finished = object.status.find(WorkloadCondition::kFinished);
+  if (finished == nullptr || !finished->is_true) return false;
+  return finished->reason == kSliceReplaced ||
+         (finished->reason == kOutOfSync && !object.meta.annotation(dialect::kWorkloadSlice).empty());
+}
+
+std::string replaced_by(std::string_view slice) {
+  return fmt::format("Its Job has changed its size: Workload {} has replaced this one", slice);
+}
+
+}  // namespace
+
+std::string WorkloadObjects::slice_name(const WorkloadSketch& sketch, const Record& of) {
+  const auto& job = sketch.owners.front();
+  return dialect::workload_name("Job", "batch", job.name, job.uid, of.slice);
+}
+
+std::optional<WorkloadSketch> WorkloadObjects::sketch_of(const std::string& record) const {
+  if (is_past(record)) return std::nullopt;
+  auto sketch = intake_.sketch(work_of(record));
+  const auto it = records_.find(record);
+  if (!sketch || it == records_.end() || !sketch->is_elastic) return is_next(record) ? std::nullopt : sketch;
+  const Record& of = it->second;
+  sketch->slice = of.slice;
+  sketch->replaces = of.replaces;
+  sketch->name = slice_name(*sketch, of);
+  auto& set = sketch->sets.front();
+  if (of.count == 0) return sketch;
+  set.reclaimable = std::max<std::int64_t>(0, set.reclaimable - (set.count - of.count));
+  set.count = of.count;
+  set.least = std::min(set.least, of.count);
+  return sketch;
+}
+
+void WorkloadObjects::move_object(Record& from, Record& to) {
+  to.key = std::exchange(from.key, {});
+  to.object_uid = std::exchange(from.object_uid, {});
+  to.created = std::exchange(from.created, 0);
+  to.version = std::exchange(from.version, 0);
+  to.stands = std::exchange(from.stands, 0);
+  to.written = std::exchange(from.written, 0);
+  to.checks = std::exchange(from.checks, {});
+  to.spec = std::exchange(from.spec, {});
+  to.reserved = std::exchange(from.reserved, false);
+  to.says_active = std::exchange(from.says_active, true);
+  to.boost = std::exchange(from.boost, 0);
+  to.failures = std::exchange(from.failures, 0);
+  to.corrections = std::exchange(from.corrections, 0);
+  to.quiet = std::exchange(from.quiet, 0);
+  to.corrected = std::exchange(from.corrected, 0);
+  to.owners = std::exchange(from.owners, {});
+  to.count = std::exchange(from.count, 0);
+  to.says_count = std::exchange(from.says_count, 0);
+  to.asked_at = std::exchange(from.asked_at, 0);
+  to.slice = std::exchange(from.slice, {});
+  to.replaces = std::exchange(from.replaces, {});
+}
+
+bool WorkloadObjects::follow_size(const std::string& workload, const WorkloadSketch& sketch,
+                                  const WorkloadFacts& facts, TimeMs now) {
+  const std::string next_key = next_of(workload);
+  const auto next = records_.find(next_key);
+  if (!sketch.is_elastic && next == records_.end()) return true;
+  Record& record = records_.at(workload);
+  const bool free = !record.flying && (next == records_.end() || !next->second.flying);
+  const auto drop_next = [&] {
+    if (next == records_.end()) return true;
+    if (!free) return false;
+    retire(next_key, kOutOfSync, std::string(kHasAnother), now);
+    records_.erase(next);
+    lanes_.set(next_key, {}, {}, LaneBook::State::kNone, {});
+    stand(workload, record, now);
+    return true;
+  };
+  if (!sketch.is_elastic || version_.empty()) {
+    record.count = 0;
+    return drop_next();
+  }
+  if (record.life.is_finished()) return true;
+  const std::int64_t asked = sketch.sets.front().count;
+  const bool reserved = record.life.status().is(WorkloadCondition::kQuotaReserved);
+  if (!facts.runs) {
+    // One that ends is what it was until it has ended. Then it waits as a whole, and it is the slice that it ran with which waits: that
+    // one knows when it is tried again, and whether it may be.
+    if (reserved || facts.releasing) return true;
+    if (!drop_next()) return false;
+    record.count = asked;
+    return true;
+  }
+  const auto info = intake_.workload(workload);
+  const dialect::Job* job = intake_.job(workload);
+  if (!info || job == nullptr) return true;
+  const bool lacks = facts.active < info->least;
+  if (record.count == 0) record.count = lacks ? std::min(asked, facts.active) : asked;
+  if (next == records_.end() && asked <= record.count) {
+    record.count = asked;
+    return true;
+  }
+  if (record.life.standing(now).stop) return true;  // it is about to end
+  if (!lacks) return replace_slice(workload, sketch, now);
+  const bool fresh = next == records_.end();
+  Record& waits = records_[next_key];
+  waits.count = asked;
+  if (!fresh) return true;
+  waits.slice = std::to_string(job->generation);
+  waits.replaces = fmt::format("{}/{}", sketch.ns, sketch_of(workload)->name);
+  waits.asked_at = record.raised_at != 0 ? record.raised_at : now;
+  stand(workload, record, now);
+  return true;
+}
+
+bool WorkloadObjects::replace_slice(const std::string& workload, const WorkloadSketch& sketch, TimeMs now) {
+  const std::string next_key = next_of(workload);
+  const auto next = records_.find(next_key);
+  Record& record = records_.at(workload);
+  if (record.flying || (next != records_.end() && next->second.flying)) return false;
+  const std::string former = sketch_of(workload)->name;
+  const std::string slice =
+      next != records_.end() ? next->second.slice : std::to_string(intake_.job(workload)->generation);
+  const auto& owner = sketch.owners.front();
+  const std::string name = dialect::workload_name("Job", "batch", owner.name, owner.uid, slice);
+  // Its new size was not read yet.
+  if (name == former || (record.object_uid.empty() && next == records_.end())) {
+    record.count = sketch.sets.front().count;
+    return true;
+  }
+  const WorkloadLife before = record.life;
+  retire(workload, kSliceReplaced, replaced_by(name), now);
+  WorkloadLife life;
+  if (next != records_.end()) {
+    life = std::move(next->second.life);
+    move_object(next->second, record);
+    if (!record.key.empty()) by_key_.insert_or_assign(record.key, workload);
+    records_.erase(next);
+    lanes_.set(next_key, {}, {}, LaneBook::State::kNone, {});
+  } else {
+    record.slice = slice;
+    record.replaces = fmt::format("{}/{}", sketch.ns, former);
+    record.asked_at = record.raised_at != 0 ? record.raised_at : now;
+  }
+  life.take_over(before, now);
+  record.life = std::move(life);
+  record.count = sketch.sets.front().count;
+  stand(workload, record, now);
+  return true;
+}
+
+void WorkloadObjects::look_at_next(const std::string& workload, const WorkloadFacts& facts,
+                                   const std::optional<PodsReady>& pods_ready, TimeMs now) {
+  const std::string key = next_of(workload);
+  const auto next = records_.find(key);
+  if (next == records_.end()) return;
+  const auto sketch = sketch_of(key);
+  if (!sketch) return;
+  WorkloadFacts its;
+  its.cluster_queue = facts.cluster_queue;
+  its.stopped = facts.stopped;
+  std::optional<Reason> why;
+  if (const Reason* blocked = intake_.blocked(workload)) {
+    why = *blocked;
+  } else if (auto verdict = engine_.verdict(workload)) {
+    why = std::move(verdict->reason);
+  }
+  if (why) why = dialect::readable(std::move(*why), intake_);
+  if (why) its.why = &*why;
+  (void)next->second.life.look(its, pods_ready, now);
+  if (const TimeMs due = next->second.life.deadline(); due != kEndOfTime)
+    schedule(workload, std::max(due, now + 1));
+  lanes_.set(key, sketch->lane, sketch->cluster_queue, LaneBook::State::kPending, {});
+  compare(key, next->second, now);
+}
+
+void WorkloadObjects::leave_next(const std::string& workload, TimeMs now) {
+  const std::string key = next_of(workload);
+  const auto next = records_.find(key);
+  if (next == records_.end()) return;
+  lanes_.set(key, {}, {}, LaneBook::State::kNone, {});
+  Record& record = next->second;
+  if (record.object_uid.empty() && !record.flying) return void(records_.erase(next));
+  if (!records_.at(workload).life.is_finished()) return;
+  record.life.over(kOutOfSync, "Its Job has ended", now);
+  compare(key, record, now);
+}
+
+std::string WorkloadObjects::record_of(const std::string& workload, const std::string& key,
+                                       const KueueWorkload& object, TimeMs now) {
+  if (const auto known = by_key_.find(key); known != by_key_.end()) {
+    const std::string at = known->second;
+    if (is_past(at) ? at == past_of(object.meta.uid) : work_of(at) == workload) return at;
+    if (is_past(at)) {  // another of the same name
+      by_key_.erase(known);
+      if (records_.at(at).flying) --flying_;
+      records_.erase(at);
+    }
+  }
+  const auto main = records_.find(workload);
+  const std::string next_key = next_of(workload);
+  const auto next = records_.find(next_key);
+  if (next != records_.end() && next->second.key == key) return next_key;
+  if (main != records_.end() && main->second.key == key) return workload;
+  if (is_over(object)) return {};
+  if (main == records_.end() || main->second.object_uid.empty()) return workload;
+  if (main->second.prebuilt) return past_of(object.meta.uid);
+  // One of several, as they are found at a start: those that have ended are left alone, the newest that has quota is the one that the
+  // Job runs with, and the newest of all, where it has none, is the one that waits.
+  if (object.finished) return {};
+  const std::int64_t age = age_of(object.meta.annotation(dialect::kWorkloadSlice));
+  Record& has = main->second;
+  const bool reserved = object.status.is(WorkloadCondition::kQuotaReserved);
+  if (has.life.is_finished() || (age > age_of(has.slice) && reserved)) {
+    retire(workload, kSliceReplaced, replaced_by(object.meta.name), now);
+    return workload;
+  }
+  if (age > age_of(has.slice)) {
+    if (next == records_.end()) return next_key;
+    if (age < age_of(next->second.slice)) return past_of(object.meta.uid);
+    retire(next_key, kOutOfSync, replaced_by(object.meta.name), now);
+    return next_key;
+  }
+  if (has.reserved || next != records_.end()) return past_of(object.meta.uid);
+  Record& waits = records_[next_key];
+  waits.life = std::exchange(has.life, {});
+  move_object(has, waits);
+  by_key_.insert_or_assign(waits.key, next_key);
+  return workload;
+}
+
+bool WorkloadObjects::has_successor(const Record& past) const {
+  const auto it = records_.find(past.successor);
+  if (past.successor.empty() || it == records_.end()) return true;
+  return it->second.reserved || !it->second.life.status().is(WorkloadCondition::kQuotaReserved);
+}
+
+void WorkloadObjects::name_anew(const std::string& record) {
+  const auto sketch = sketch_of(record);
+  const dialect::Job* job = intake_.job(work_of(record));
+  if (!sketch || !sketch->is_elastic || job == nullptr) return;
+  records_.at(record).slice = std::to_string(job->generation);
+}
+
+}  // namespace berth::scheduler

@@ -1,0 +1,501 @@
+#include "scheduler/loop/core.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "dialect/kueue/workload_object.h"
+#include "dialect/write/writes.h"
+#include "kube/clock.h"
+#include "kube/paths.h"
+
+namespace berth::scheduler {
+namespace {
+
+constexpr DurationMs kObjectsWithin =
+    10 * kSecond;                   // Workloads and statuses of queues follow, also beside a stream of binds
+constexpr int kReportsPerCall = 8;  // an explanation costs some 100 us; a bind must not wait for more
+constexpr DurationMs kAuditPatience = kMinute;  // with binds on their way
+constexpr std::size_t kMostAsked = 100;         // missing Jobs that are being read
+
+// The workload that an event is about, or nothing for nodes, queues and foreign pods.
+const std::string* workload_of(const Event& event) {
+  if (const auto* e = std::get_if<WorkloadUpsert>(&event)) return &e->workload.uid;
+  if (const auto* e = std::get_if<WorkloadRemove>(&event)) return &e->uid;
+  if (const auto* e = std::get_if<SlotUpdate>(&event)) return &e->workload;
+  if (const auto* e = std::get_if<Withdraw>(&event)) return &e->workload;
+  return nullptr;
+}
+
+// On these objects it is written how they do.
+bool has_status(dialect::Kind kind) {
+  return kind == dialect::Kind::kLocalQueue || kind == dialect::Kind::kClusterQueue ||
+         kind == dialect::Kind::kQueue || kind == dialect::Kind::kAdmissionCheck;
+}
+
+// By these it changes which checks Berth answers itself, and how.
+bool is_of_checks(dialect::Kind kind) {
+  return kind == dialect::Kind::kAdmissionCheck || kind == dialect::Kind::kProvisioningRequestConfig;
+}
+
+// More room, or more quota, would help.
+bool lacks_room(const Verdict& verdict) {
+  if (verdict.kind != VerdictKind::kBlocked && verdict.kind != VerdictKind::kRefused) return false;
+  const ReasonCode code = leading_code(verdict.reason);
+  return is_about_nodes(code) || code == ReasonCode::kQuota || code == ReasonCode::kQuotaMax ||
+         code == ReasonCode::kLaneLimit || code == ReasonCode::kNoVictims ||
+         code == ReasonCode::kSearchBudget;
+}
+
+}  // namespace
+
+Core::Core(CoreOptions options, Outbox& outbox, observe::RecordedEngine::Sink sink,
+           observe::Follower* follower, observe::Metrics* metrics)
+    : options_(std::move(options)),
+      intake_(options_.intake),
+      decoder_(options_.intake.devices),
+      engine_(options_.engine, std::move(sink), follower),
+      outbox_(outbox),
+      carrier_(intake_, decoder_, outbox, *this, options_.carrier),
+      reporter_(intake_, engine_.engine(), carrier_, outbox, options_.reporter),
+      workload_objects_(intake_, engine_.engine(), decoder_, lanes_, outbox, options_.workload_objects),
+      queue_statuses_(intake_, engine_.engine(), lanes_, outbox, options_.queue_statuses),
+      audit_(intake_, engine_.engine(), options_.intake.counts, outbox, options_.audit),
+      metrics_(metrics) {}
+
+void Core::take(Batch& batch, TimeMs now) {
+  for (const Batch::Item& item : batch.items()) {
+    switch (item.what) {
+      case Batch::Item::What::kChange:
+        take_change(batch, item, now);
+        break;
+      case Batch::Item::What::kAnswer:
+        take_answer(std::move(batch.answer(item)), now);
+        break;
+      case Batch::Item::What::kQuestion:
+        batch.question(item)();
+        break;
+    }
+  }
+}
+
+void Core::take_answer(Answer&& answer, TimeMs now) {
+  switch (answer.step) {
+    case Step::kStatus:
+      if (answer.result.outcome != kube::Outcome::kOk && answer.result.reason != "Superseded")
+        reporter_.failed(answer.uid, now);
+      return;
+    case Step::kWorkload:
+    case Step::kLook:
+    case Step::kProvision:
+      return workload_objects_.answered(answer, now);
+    case Step::kQueue:
+      return queue_statuses_.answered(answer, now);
+    case Step::kMissing:
+      return missing_job_read(answer);
+    case Step::kAudit:  // what is still there is found again
+      if (answer.result.outcome != kube::Outcome::kOk && answer.result.outcome != kube::Outcome::kNotFound)
+        spdlog::warn("a Workload without an owner cannot be deleted: {}", answer.result.message);
+      return;
+    default:
+      return carrier_.answered(std::move(answer), now);
+  }
+}
+
+void Core::set_kueue_version(std::string_view version, TimeMs now) {
+  intake_.set_check_mode(version.empty() ? dialect::CheckMode::kNone : dialect::CheckMode::kLive);
+  workload_objects_.set_version(version, now);
+  audit_.set_version(version);
+  queue_statuses_.set_version(version);
+}
+
+void Core::set_provisioning_version(std::string_view version, TimeMs now) {
+  if (provisioning_version_ == version) return;
+  provisioning_version_ = version;
+  intake_.set_provisioning_served(!version.empty());
+  workload_objects_.set_provisioning_version(version, now);
+  queue_statuses_.changed();
+}
+
+void Core::checks_changed(TimeMs now) {
+  workload_objects_.checks_changed(now);
+  queue_statuses_.changed();
+}
+
+void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) {
+  if (item.type == kube::ChangeType::kSynced) {
+    synced_[static_cast<std::size_t>(item.kind)] = true;
+    if (item.kind == dialect::Kind::kRuntimeClass) intake_.set_all_runtimes_known();
+    return;
+  }
+  const std::string_view uid = batch.uid(item);
+  const bool is_pod = item.kind == dialect::Kind::kPod;
+  const bool is_job = item.kind == dialect::Kind::kJob;
+  if (item.type == kube::ChangeType::kDeleted) {
+    if (item.kind == dialect::Kind::kWorkload) {
+      const std::string had = audit_.workload_gone(batch.ns(item), batch.name(item));
+      intake_.remove(item.kind, batch.ns(item), batch.name(item), uid);
+      if (!had.empty()) workload_objects_.changed(had, now);  // where that is still there, it gets another
+      return workload_objects_.gone(batch.ns(item), batch.name(item), now);
+    }
+    if (item.kind == dialect::Kind::kProvisioningRequest)
+      return workload_objects_.request_gone(batch.ns(item), batch.name(item), now);
+    if (has_status(item.kind)) queue_statuses_.gone(item.kind, batch.ns(item), batch.name(item));
+    intake_.remove(item.kind, batch.ns(item), batch.name(item), uid);
+    if (is_of_checks(item.kind)) checks_changed(now);
+    if (is_pod) {
+      carrier_.seen(uid, true, now);
+      reporter_.forget(uid);
+    } else if (is_job) {
+      carrier_.job_gone(uid);
+      reporter_.forget(uid);
+      workload_objects_.changed(uid, now);
+    }
+    return;
+  }
+  if ((is_pod || is_job) && carrier_.is_stale(uid, batch.version(item))) return;
+  auto object = decoder_.decode(batch.object(item), item.kind, true);
+  if (!object) {  // kept as it was known before
+    intake_.unreadable(item.kind, batch.ns(item), batch.name(item), object.error().message);
+    return;
+  }
+  if (item.kind == dialect::Kind::kWorkload) {
+    auto& workload = std::get<dialect::KueueWorkload>(*object);
+    audit_.workload_seen(workload, now);
+    if (dialect::workload_of(workload).empty()) {
+      intake_.upsert(workload);
+    } else {
+      intake_.remove(item.kind, batch.ns(item), batch.name(item));
+    }
+    return workload_objects_.seen(workload, batch.version(item), now);
+  }
+  if (item.kind == dialect::Kind::kProvisioningRequest)
+    return workload_objects_.request_seen(std::get<dialect::ProvisioningRequest>(*object), now);
+  if (has_status(item.kind))
+    queue_statuses_.seen(item.kind, batch.ns(item), batch.name(item), batch.object(item),
+                         batch.version(item));
+  if (const auto* queue = std::get_if<dialect::ClusterQueue>(&*object))
+    workload_objects_.queue_seen(*queue, now);
+  if (is_job) workload_objects_.job_seen(std::get<dialect::Job>(*object), now);
+  intake_.upsert(std::move(*object));
+  if (is_of_checks(item.kind)) checks_changed(now);
+  if (is_job) carrier_.job_seen(uid);
+  if (!is_pod) return;
+  carrier_.seen(uid, false, now);
+  if (!workload_objects_.looks_at_pods()) return;
+  if (const auto pod = intake_.pod(uid)) workload_objects_.changed(pod->workload, now);
+}
+
+void Core::apply(Event& event) {
+  if (auto* update = std::get_if<SlotUpdate>(&event)) {
+    const auto state = [&](const SlotUpdate& u) {
+      const auto slot = engine_.engine().slot(u.workload, u.pod_set, u.index);
+      return slot ? slot->state : SlotState::kAbsent;
+    };
+    if (!carrier_.correct(*update, state)) return;
+  }
+  if (const auto* removal = std::get_if<WorkloadRemove>(&event)) carrier_.forget_held(removal->uid);
+  if (const auto status = engine_.apply(event); !status) {
+    spdlog::debug("the engine refused an event: {}", status.error().message);
+    intake_.refused(event, status.error().message);
+  }
+}
+
+bool Core::feed(TimeMs now) {
+  bool any = false;
+  for (int round = 0; round < 100; ++round) {  // refusals make events, which may be refused; each once
+    events_.clear();
+    intake_.drain(events_);
+    for (const auto& what : intake_.take_hand_overs()) {
+      workload_objects_.handed_over(what, now);
+      carrier_.hand_over(what, now);
+    }
+    for (const auto& key : intake_.take_out_of_sync()) workload_objects_.out_of_sync(key, now);
+    for (Event& event : carrier_.take_events()) events_.push_back(std::move(event));
+    if (events_.empty()) break;
+    any = true;
+    queue_statuses_.changed();
+    for (Event& event : events_) {
+      if (const std::string* workload = workload_of(event)) workload_objects_.changed(*workload, now);
+      apply(event);
+    }
+  }
+  return any;
+}
+
+void Core::decide(TimeMs now) {
+  const auto start = std::chrono::steady_clock::now();
+  auto decisions = engine_.decide(now);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  if (metrics_ != nullptr) metrics_->decided(decisions, took.count());
+  grant_less(decisions);
+  for (Decision& decision : decisions) {
+    workload_objects_.decided(decision, now);
+    const bool starts = decision.kind == DecisionKind::kStart;
+    if (starts && workload_objects_.must_wait(decision, now)) {
+      carrier_.hold(decision);
+    } else {
+      if (starts) carrier_.join_held(decision);
+      carrier_.carry_out(decision, now);
+    }
+  }
+}
+
+void Core::grant_less(std::vector<Decision>& decisions) {
+  std::vector<std::size_t> firsts;
+  std::vector<std::size_t> more;  // decisions that have become parts of others
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    Decision& decision = decisions[i];
+    if (decision.kind != DecisionKind::kStart || !intake_.is_offered_less(decision.workload)) continue;
+    const auto same = [&](std::size_t first) { return decisions[first].workload == decision.workload; };
+    const auto first = std::find_if(firsts.begin(), firsts.end(), same);
+    if (first == firsts.end()) {
+      firsts.push_back(i);
+      continue;
+    }
+    auto& slots = decisions[*first].slots;
+    slots.insert(slots.end(), decision.slots.begin(), decision.slots.end());
+    more.push_back(i);
+  }
+  for (const std::size_t first : firsts)
+    intake_.grant(decisions[first].workload, static_cast<std::int64_t>(decisions[first].slots.size()));
+  for (auto i = more.rbegin(); i != more.rend(); ++i)
+    decisions.erase(decisions.begin() + static_cast<std::ptrdiff_t>(*i));
+}
+
+bool Core::offer_less() {
+  bool any = false;
+  for (std::string& workload : engine_.engine().take_changed()) {
+    if (intake_.may_offer_less(workload)) {
+      const auto verdict = engine_.engine().verdict(workload);
+      if (verdict && lacks_room(*verdict)) any = intake_.offer_less(workload) || any;
+    }
+    changed_.push_back(std::move(workload));
+  }
+  return any;
+}
+
+void Core::recover(TimeMs now) {
+  std::vector<Event> all;
+  intake_.drain(all);
+  std::unordered_set<std::string> bound;
+  for (const Event& event : all) {
+    const auto* update = std::get_if<SlotUpdate>(&event);
+    if (update != nullptr && update->state != SlotState::kWaiting) bound.insert(update->workload);
+  }
+  std::vector<Event> later;
+  std::unordered_map<std::string, std::vector<std::int64_t>> least;  // of each pod set, by workload
+  for (Event& event : all) {
+    const std::string* workload = workload_of(event);
+    if (workload != nullptr && !bound.contains(*workload)) {
+      later.push_back(std::move(event));
+      continue;
+    }
+    if (const auto* upsert = std::get_if<WorkloadUpsert>(&event)) {
+      auto& sets = least[upsert->workload.uid];
+      sets.clear();
+      for (const PodSet* set : pod_sets_of(upsert->workload.root)) sets.push_back(set->least_count());
+    }
+    apply(event);
+  }
+  const std::set<std::string> ordered(bound.begin(), bound.end());
+  std::set<std::string> resumed;  // whose eviction goes on: nothing of them is to be completed
+  for (const std::string& workload : ordered) {
+    const auto known = least.find(workload);
+    intake_.accept_size(workload);
+    if (known != least.end() && carrier_.resume_eviction(workload, known->second, now))
+      resumed.insert(workload);
+  }
+  feed(now);
+  decide(now);
+  feed(now);
+  std::size_t withdrawn = 0;
+  std::size_t completed = 0;
+  for (const std::string& workload : ordered) {
+    const auto known = least.find(workload);
+    if (known == least.end() || resumed.contains(workload)) continue;
+    std::vector<std::int64_t> placed(known->second.size(), 0);
+    bool waits = false;
+    bool binds = false;
+    for (const auto& pod : intake_.pods_of(workload)) {
+      const auto slot = engine_.engine().slot(workload, pod.pod_set, pod.index);
+      if (!slot || static_cast<std::size_t>(pod.pod_set) >= placed.size()) continue;
+      waits |= slot->state == SlotState::kWaiting;
+      binds |= slot->state == SlotState::kBinding;
+      if (slot->state != SlotState::kWaiting && slot->state != SlotState::kAbsent) {
+        ++placed[static_cast<std::size_t>(pod.pod_set)];
+      }
+    }
+    bool partial = false;
+    for (std::size_t i = 0; i < placed.size(); ++i) partial |= placed[i] < known->second[i];
+    const auto info = intake_.workload(workload);
+    if (partial && waits && (!info || !info->elastic)) {
+      withdrawn += carrier_.withdraw(
+                       workload, "only some of its pods were bound before a restart, and the rest do not fit")
+                       ? 1
+                       : 0;
+    } else if (binds) {
+      ++completed;
+    }
+  }
+  feed(now);
+  if (withdrawn > 0) decide(now);
+  spdlog::info(
+      "recovered: {} workloads have bound pods; {} are being completed, {} are withdrawn, {} evictions "
+      "continue",
+      bound.size(), completed, withdrawn, resumed.size());
+  for (Event& event : all) {
+    if (const std::string* workload = workload_of(event)) workload_objects_.changed(*workload, now);
+  }
+  for (Event& event : later) {
+    if (const std::string* workload = workload_of(event)) workload_objects_.changed(*workload, now);
+    apply(event);
+  }
+  next_missing_ = now + options_.missing_jobs_every;
+  feed(now);
+  decide(now);
+  turn(now);
+}
+
+void Core::turn(TimeMs now) {
+  carrier_.tick(now);
+  ask_for_missing_jobs(now);
+  // Events from carrying out one round of decisions may need another round (a pod that vanished meanwhile).
+  bool due = now >= engine_.engine().next_time();
+  do {
+    for (int round = 0; round < 10 && (feed(now) || due); ++round) {
+      decide(now);
+      due = false;
+    }
+  } while (offer_less());
+  if (look_at_audit(now)) {
+    decide(now);
+    (void)feed(now);
+  }
+  for (const std::string& workload : std::exchange(changed_, {})) {
+    reporter_.changed(workload, now);
+    workload_objects_.changed(workload, now);
+  }
+  tell_unreadable();
+  const auto problems = intake_.problems();
+  if (problems.size() != known_problems_) {
+    known_problems_ = problems.size();
+    for (const auto& problem : problems) spdlog::warn("{}: {}", problem.object, problem.message);
+  }
+}
+
+bool Core::look_at_audit(TimeMs now) {
+  const TimeMs at = audit_.next_due();
+  // Binds go first, but not for ever.
+  if (now < at || (carrier_.busy() > 0 && now < at + kAuditPatience)) return false;
+  const std::size_t looks = audit_.looks();
+  bool mended = false;
+  for (const AuditDifference& difference : audit_.work(now)) {
+    spdlog::warn("self-audit, {}: {}", enum_name(difference.kind), difference.text);
+    if (!difference.regarding.kind.empty())
+      reporter_.add_event(dialect::audit_event(difference.regarding, difference.text,
+                                               options_.reporter.instance, kube::wall_us()));
+    for (Event event : difference.mend) {
+      apply(event);
+      mended = true;
+    }
+  }
+  if (metrics_ != nullptr && audit_.looks() != looks) {
+    for (std::size_t k = 0; k < EnumNames<AuditKind>::names.size(); ++k)
+      metrics_->set_audit_differences(EnumNames<AuditKind>::names[k],
+                                      audit_.count(static_cast<AuditKind>(k)));
+  }
+  if (mended) queue_statuses_.changed();
+  return mended;
+}
+
+// A Job that the watch of Jobs has not shown yet may be behind, or gone: its pods must not pass by its queue in the one case, nor wait
+// for ever in the other.
+void Core::ask_for_missing_jobs(TimeMs now) {
+  if (now < next_missing_) return;
+  next_missing_ = now + options_.missing_jobs_every;
+  for (const auto& job : intake_.missing_jobs()) {
+    if (asked_for_.size() >= kMostAsked) return;
+    if (!asked_for_.insert(job.uid).second) continue;
+    outbox_.read(kube::kJobs.object(job.ns, job.name), job.uid, Step::kMissing);
+  }
+}
+
+void Core::missing_job_read(const Answer& answer) {
+  asked_for_.erase(answer.uid);
+  bool missing = answer.result.outcome == kube::Outcome::kNotFound;
+  if (answer.result.outcome == kube::Outcome::kOk) {
+    const auto job = decoder_.decode(answer.result.body, dialect::Kind::kJob);
+    // Another one of its name. One that cannot be read is there: the watch tells what is wrong with it.
+    missing = job && std::get<dialect::Job>(*job).meta.uid != answer.uid;
+  }
+  if (missing) intake_.release_orphans(answer.uid);
+}
+
+void Core::tell_unreadable() {
+  if (intake_.unreadable_changes() == told_unreadable_) return;
+  told_unreadable_ = intake_.unreadable_changes();
+  std::array<std::size_t, EnumNames<dialect::Kind>::names.size()> count{};
+  for (const auto& [object, message] : intake_.unreadable()) {
+    ++count[static_cast<std::size_t>(object.first)];
+    auto& logged = logged_unreadable_[object];
+    if (logged == message) continue;
+    logged = message;
+    spdlog::warn("{} {} cannot be read: {}", enum_name(object.first), object.second, message);
+  }
+  std::erase_if(logged_unreadable_,
+                [&](const auto& entry) { return !intake_.unreadable().contains(entry.first); });
+  if (metrics_ == nullptr) return;
+  for (std::size_t i = 0; i < count.size(); ++i) {
+    metrics_->set_unreadable(EnumNames<dialect::Kind>::names[i], count[i]);
+  }
+}
+
+bool Core::report(TimeMs now) {
+  const bool busy = carrier_.busy() > 0;
+  const std::size_t objects =
+      workload_objects_.backlog() + workload_objects_.changes() + queue_statuses_.backlog();
+  object_writes_.refill(now,
+                        giving_way(busy, options_.busy_object_writes_per_second,
+                                   options_.object_writes_per_second, objects, kObjectsWithin),
+                        options_.object_writes_per_second / 10 + 1);
+  const bool queues = queue_statuses_.work(now, busy, object_writes_);
+  const bool workloads = workload_objects_.work(now, busy, object_writes_);
+  for (auto& admission : workload_objects_.take_admissions()) {
+    if (admission.admitted) {
+      carrier_.admit(admission.workload, std::move(admission.updates), now);
+    } else {
+      carrier_.unadmit(admission.workload);
+    }
+  }
+  return reporter_.work(now, busy, kReportsPerCall) || queues || workloads;
+}
+
+TimeMs Core::next_due() const {
+  const TimeMs audit = audit_.next_due() + (carrier_.busy() > 0 ? kAuditPatience : 0);
+  return std::min({carrier_.next_due(), reporter_.next_due(), workload_objects_.next_due(),
+                   queue_statuses_.next_due(), audit, next_missing_, engine_.engine().next_time()});
+}
+
+void Core::on_bound(const dialect::PodView& pod, std::string_view node, DurationMs since_decision) {
+  if (metrics_ != nullptr) metrics_->bound(static_cast<double>(since_decision) / 1000.0);
+  reporter_.forget(pod.uid);
+  reporter_.add_event(dialect::scheduled_event(pod, node, options_.reporter.instance, kube::wall_us()));
+}
+
+void Core::on_job(const dialect::WorkloadInfo& job, std::string_view reason, std::string note) {
+  reporter_.add_event(
+      dialect::job_event(job, reason, std::move(note), options_.reporter.instance, kube::wall_us()));
+}
+
+void Core::on_evicting(const dialect::PodView& pod, const Reason& reason, std::string_view beneficiary) {
+  reporter_.add_event(
+      dialect::preempted_event(pod, reason, beneficiary, options_.reporter.instance, kube::wall_us()));
+}
+
+}  // namespace berth::scheduler

@@ -1,0 +1,128 @@
+// The decision thread's work without its thread: changes and answers in, decisions carried out. Everything that it knows came
+// from the API; nothing lives only here.
+//
+//   core.take(batch, now) for each batch until the first complete lists are in; core.recover(now); then for ever:
+//   core.take(batch, now); core.turn(now); core.report(now)
+//
+// Recovery: what is bound is adopted by the intake. Gangs that are bound in part are decided first, in an engine that knows of no
+// other pending work; those that still lack members that exist are withdrawn (carrier.h); only then everything else comes in.
+// Before all of that, evictions that were announced on their pods and cut short are taken up again: no victim stays half.
+//
+// Not thread-safe. Time is given: milliseconds since 1970 that never go back.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dialect/intake/intake.h"
+#include "dialect/objects/decode.h"
+#include "observe/follower.h"
+#include "observe/metrics.h"
+#include "observe/recorded_engine.h"
+#include "scheduler/carry/carrier.h"
+#include "scheduler/kueue/queue_statuses.h"
+#include "scheduler/kueue/workload_objects.h"
+#include "scheduler/loop/audit.h"
+#include "scheduler/report/reporter.h"
+#include "scheduler/wire/inbox.h"
+
+namespace berth::scheduler {
+
+struct CoreOptions {
+  dialect::IntakeConfig intake;
+  engine::EngineConfig engine;
+  CarrierOptions carrier;
+  ReporterOptions reporter;
+  WorkloadObjectOptions workload_objects;
+  QueueStatusOptions queue_statuses;
+  AuditOptions audit;
+  // Writes of Workloads and of the status of queues, together.
+  std::int64_t object_writes_per_second = 200;
+  std::int64_t busy_object_writes_per_second = 20;  // while binds are on their way
+  // How often the API is asked for Jobs that pods name and no watch has shown.
+  DurationMs missing_jobs_every = 5 * kSecond;
+};
+
+class Core : private CarrierListener {
+ public:
+  // `follower` and `metrics` may be null; all must outlive the core.
+  Core(CoreOptions options, Outbox& outbox, observe::RecordedEngine::Sink sink, observe::Follower* follower,
+       observe::Metrics* metrics);
+
+  void take(Batch& batch, TimeMs now);
+  void recover(TimeMs now);
+  void turn(TimeMs now);
+  // Statuses and events that are due, a few at a time; false: nothing is due now.
+  bool report(TimeMs now);
+  // Time of the next work without any input.
+  TimeMs next_due() const;
+
+  // kSynced changes seen so far, by kind.
+  bool synced(dialect::Kind kind) const { return synced_[static_cast<std::size_t>(kind)]; }
+  dialect::Intake& intake() { return intake_; }
+  const dialect::Intake& intake() const { return intake_; }
+  const observe::RecordedEngine& recorded() const { return engine_; }
+  const engine::Engine& engine() const { return engine_.engine(); }
+  const Carrier& carrier() const { return carrier_; }
+  const Reporter& reporter() const { return reporter_; }
+  const WorkloadObjects& workload_objects() const { return workload_objects_; }
+  const QueueStatuses& queue_statuses() const { return queue_statuses_; }
+  const Audit& audit() const { return audit_; }
+  // In which version Kueue's objects are written ("v1beta2"); empty: they are not.
+  void set_kueue_version(std::string_view version, TimeMs now);
+  // And ProvisioningRequests ("v1"); empty: the API server has none.
+  void set_provisioning_version(std::string_view version, TimeMs now);
+
+ private:
+  void take_answer(Answer&& answer, TimeMs now);
+  void take_change(const Batch& batch, const Batch::Item& item, TimeMs now);
+  void apply(Event& event);
+  // Everything from intake and carrier into the engine, until nothing more comes.
+  bool feed(TimeMs now);
+  void decide(TimeMs now);
+  void ask_for_missing_jobs(TimeMs now);
+  void missing_job_read(const Answer& answer);
+  void checks_changed(TimeMs now);
+  // Says what the self-audit finds, and mends it. True: the engine was told of something.
+  bool look_at_audit(TimeMs now);
+  // Jobs that may start with fewer pods, and have found no room for those that they were offered with, are offered again. True: some are.
+  bool offer_less();
+  // For Jobs that start with fewer pods: this is their size from now on.
+  void grant_less(std::vector<Decision>& decisions);
+  // Logs and counts the objects that cannot be read, each once per message.
+  void tell_unreadable();
+  void on_bound(const dialect::PodView& pod, std::string_view node, DurationMs since_decision) override;
+  void on_evicting(const dialect::PodView& pod, const Reason& reason, std::string_view beneficiary) override;
+  void on_job(const dialect::WorkloadInfo& job, std::string_view reason, std::string note) override;
+
+  const CoreOptions options_;
+  dialect::Intake intake_;
+  dialect::JsonDecoder decoder_;
+  observe::RecordedEngine engine_;
+  Outbox& outbox_;
+  Carrier carrier_;
+  Reporter reporter_;
+  LaneBook lanes_;
+  WorkloadObjects workload_objects_;
+  QueueStatuses queue_statuses_;
+  Audit audit_;
+  Allowance object_writes_;
+  observe::Metrics* metrics_;
+  std::vector<Event> events_;
+  std::vector<std::string> changed_;  // workloads whose verdict may have changed, not reported yet
+  std::array<bool, EnumNames<dialect::Kind>::names.size()> synced_{};
+  TimeMs next_missing_ = 0;
+  std::set<std::string> asked_for_;  // Jobs, by uid
+  std::size_t known_problems_ = 0;
+  std::string provisioning_version_;
+  std::map<std::pair<dialect::Kind, std::string>, std::string> logged_unreadable_;
+  std::uint64_t told_unreadable_ = 0;
+};
+
+}  // namespace berth::scheduler

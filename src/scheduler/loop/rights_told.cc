@@ -1,0 +1,82 @@
+#include "scheduler/loop/rights_told.h"
+
+#include <fmt/format.h>
+
+#include "scheduler/read/source_kinds.h"
+
+namespace berth::scheduler {
+namespace {
+
+struct Use {
+  std::string_view group;
+  std::string_view resource;  // "" = any of the group
+  std::string_view verb;      // "" = any
+  std::string_view lost;
+};
+
+// The first that fits counts. deploy/berth.yaml has the rules; a test goes through all of them.
+constexpr std::string_view kUnread =
+    "Berth cannot read them: a starting scheduler decides nothing, a running one misses their changes";
+constexpr std::string_view kNotReadBack =
+    "Berth cannot read an object back when the answer to a write was lost";
+
+constexpr Use kUses[] = {
+    {"", "pods/binding", "create", "no pod is bound"},
+    {"", "pods/status", "patch", "pods show neither why they wait nor that they are being evicted"},
+    {"", "pods", "delete", "Berth cannot evict victims or withdraw incomplete gangs"},
+    {"", "podtemplates", "create", "Berth requests no nodes (provisioning checks)"},
+    {"batch", "jobs/status", "patch",
+     "changes by admission checks do not reach a suspended Job that has run"},
+    {"batch", "jobs", "patch",
+     "Berth cannot release suspended Jobs or suspend running ones (or set --hold-jobs=false)"},
+    {"kueue.x-k8s.io", "workloads", "create", "no Workload objects are made (or set --kueue-objects=false)"},
+    {"kueue.x-k8s.io", "workloads", "delete", "Workload objects without an owner are not deleted"},
+    {"kueue.x-k8s.io", "workloads", "patch", "Workload objects are not kept up to date"},
+    {"kueue.x-k8s.io", "workloads/status", "patch",
+     "the status of Workload objects is not updated, and no admission check runs"},
+    {"kueue.x-k8s.io", "clusterqueues/status", "patch", "the status of ClusterQueues is not updated"},
+    {"kueue.x-k8s.io", "localqueues/status", "patch", "the status of LocalQueues is not updated"},
+    {"kueue.x-k8s.io", "admissionchecks/status", "patch", "AdmissionChecks do not become active"},
+    {"autoscaling.x-k8s.io", "provisioningrequests", "create",
+     "Berth requests no nodes (provisioning checks)"},
+    {"autoscaling.x-k8s.io", "provisioningrequests", "delete",
+     "ProvisioningRequests that no workload needs are not deleted"},
+    {"coordination.k8s.io", "leases", "list",
+     "Berth cannot see whether Kueue runs here, and writes Kueue's objects itself"},
+    {"coordination.k8s.io", "leases", "",
+     "no replica leads, and nothing is decided (or set --leader-elect=false)"},
+    {"berth.dev", "queues/status", "patch", "the status of Queues is not updated"},
+    {"events.k8s.io", "events", "create", "no events are written"},
+    {"events.k8s.io", "events", "patch", "repeated events are not counted"},
+    {"discovery.k8s.io", "endpointslices", "", "API servers cannot find the visibility API"},
+    {"authentication.k8s.io", "", "", "the visibility API cannot identify its clients"},
+    {"authorization.k8s.io", "", "", "the visibility API cannot check the rights of its clients"},
+};
+
+}  // namespace
+
+std::string_view lost_without(const kube::Right& right) {
+  for (const Use& use : kUses) {
+    if (use.group == right.group && (use.resource.empty() || use.resource == right.resource) &&
+        (use.verb.empty() || use.verb == right.verb))
+      return use.lost;
+  }
+  if (right.verb == "get") return kNotReadBack;
+  for (const SourceKind& source : kSourceKinds) {
+    if (source.group == right.group && source.resource == right.resource &&
+        (right.verb == "list" || right.verb == "watch"))
+      return kUnread;
+  }
+  return {};
+}
+
+std::string told(const kube::Right& right) {
+  const std::string_view lost = lost_without(right);
+  return fmt::format(
+      "may not {} {}{}{}. Grant its service account verbs [{}] on resources [{}] of apiGroups [\"{}\"], as "
+      "deploy/berth.yaml does",
+      right.verb, right.full_resource(), lost.empty() ? "" : ": ", lost, right.verb, right.resource,
+      right.group);
+}
+
+}  // namespace berth::scheduler

@@ -1,0 +1,524 @@
+#include "scheduler/loop/scheduler.h"
+
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "kube/rights.h"
+#include "kube/transport.h"
+#include "observe/codec.h"
+#include "observe/decision_log.h"
+#include "scheduler/loop/questions.h"
+#include "scheduler/loop/rights_told.h"
+#include "scheduler/read/sources.h"
+#include "scheduler/serve/visibility.h"
+#include "scheduler/wire/spare_memory.h"
+
+namespace berth::scheduler {
+namespace {
+
+constexpr DurationMs kIdle = kSecond;
+// While writes are on their way their answers and echoes come one by one, thousands in a second: they are taken in together, so
+// that the thread does not wake for each. A pod that arrives when nothing is going on is decided at once.
+constexpr auto kGather = std::chrono::milliseconds(2);
+
+observe::WriteOutcome outcome_of(const kube::WriteResult& result) {
+  if (result.outcome == kube::Outcome::kOk) return observe::WriteOutcome::kOk;
+  if (result.outcome == kube::Outcome::kConflict) return observe::WriteOutcome::kConflict;
+  if (result.status == 429) return observe::WriteOutcome::kThrottled;
+  return observe::WriteOutcome::kError;
+}
+
+std::string_view name_of(Step step) {
+  switch (step) {
+    case Step::kBind:
+      return "bind";
+    case Step::kRead:
+      return "read";
+    case Step::kMark:
+      return "mark";
+    case Step::kDelete:
+      return "delete";
+    case Step::kStatus:
+      return "status";
+    case Step::kEvent:
+      return "event";
+    case Step::kJob:
+      return "job";
+    case Step::kWorkload:
+      return "workload";
+    case Step::kLook:
+      return "read";
+    case Step::kQueue:
+      return "queue-status";
+    case Step::kMissing:
+      return "read";
+    case Step::kProvision:
+      return "provisioning-request";
+    case Step::kAudit:
+      return "audit";
+  }
+  return "";
+}
+
+// Writes of one term of leadership.
+class ApiOutbox : public Outbox {
+ public:
+  ApiOutbox(kube::Transport& transport, kube::WriterOptions options, std::uint64_t term, Inbox& inbox,
+            observe::Metrics& metrics)
+      : transport_(transport),
+        term_(term),
+        inbox_(inbox),
+        metrics_(metrics),
+        writer_(transport, std::move(options)) {}
+
+  void write(kube::Write write, Step step, std::string uid) override {
+    write.fence_token = term_;
+    writer_.submit(std::move(write), [this, step, uid = std::move(uid)](kube::WriteResult&& result) mutable {
+      metrics_.wrote(name_of(step), outcome_of(result));
+      if (step == Step::kEvent) return;
+      // A status that was taken needs no thought.
+      if (step == Step::kStatus && result.outcome == kube::Outcome::kOk) return;
+      if (step != Step::kJob && step != Step::kWorkload) result.body.clear();
+      inbox_.push(Answer{step, std::move(uid), std::move(result)});
+    });
+  }
+
+  void read(std::string path, std::string uid, Step step) override {
+    kube::Request request;
+    request.path = std::move(path);
+    request.timeout = 10 * kSecond;
+    // Its captures outlive the transport; this object does not.
+    transport_.submit(std::move(request), [&inbox = inbox_, &metrics = metrics_, step,
+                                           uid = std::move(uid)](kube::Response&& response) mutable {
+      kube::WriteResult result;
+      result.outcome = kube::classify(response);
+      result.status = response.status;
+      result.body = std::move(response.body);
+      // That an object is not there is an answer, too.
+      metrics.wrote("read", result.outcome == kube::Outcome::kNotFound ? observe::WriteOutcome::kOk
+                                                                       : outcome_of(result));
+      inbox.push(Answer{step, std::move(uid), std::move(result)});
+    });
+  }
+
+  const kube::WriterStats& stats() const { return writer_.stats(); }
+
+ private:
+  kube::Transport& transport_;
+  const std::uint64_t term_;
+  Inbox& inbox_;
+  observe::Metrics& metrics_;
+  kube::Writer writer_;  // last: its callbacks use the others
+};
+
+// Milliseconds since 1970 when it was made, then counted by a clock that never goes back.
+std::function<TimeMs()> steady_wall_clock() {
+  return [offset = kube::wall_us() / 1000 - kube::boottime_ms()] { return offset + kube::boottime_ms(); };
+}
+
+std::uint16_t port_of(const std::optional<observe::HttpServer>& server) {
+  return server ? server->port() : std::uint16_t{0};
+}
+
+}  // namespace
+
+struct Scheduler::Impl {
+  SchedulerOptions options;
+  std::string identity = kube::make_identity();
+  observe::Metrics metrics;
+  std::optional<observe::LogWriter> log;
+  std::unique_ptr<observe::Follower> follower;
+  Inbox inbox;
+  std::optional<Questions> questions;
+  kube::MissingRights missing_rights;  // before the transport, which tells it
+  std::unique_ptr<kube::Transport> transport;
+  std::optional<observe::HttpServer> http;
+  std::optional<observe::HttpServer> health;
+  std::optional<observe::HttpServer> metrics_server;
+  std::unique_ptr<Visibility> visibility;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool stopping = false;
+  bool lost = false;
+  std::uint64_t term = 0;
+  std::atomic<bool> leader{false};
+  std::atomic<bool> deciding{false};
+  std::atomic<std::int64_t> last_turn_ms{0};  // boottime; 0: not deciding
+  std::atomic<std::int64_t> log_bytes{0};
+
+  Status wait_for_lease(std::unique_ptr<kube::LeaderElector>& elector);
+  Status lead(kube::LeaderElector* elector);
+  void decide_loop(Core& core, ApiOutbox& outbox, Sources& sources);
+  bool ending() {
+    const std::lock_guard lock(mutex);
+    return stopping || lost;
+  }
+  Status listen();
+  // Says of the rights that are missing what has not been said of late.
+  void tell_missing_rights();
+  std::string missing_rights_text();
+  observe::Observation observation();
+  std::string metrics_text();
+};
+
+Result<std::unique_ptr<Scheduler>> Scheduler::create(const kube::ClusterConfig& config,
+                                                     SchedulerOptions options) {
+  auto impl = std::make_unique<Impl>();
+  impl->options = std::move(options);
+  SchedulerOptions& o = impl->options;
+  if (!o.clock) o.clock = steady_wall_clock();
+  o.reporter.instance = impl->identity;
+  if (!o.decision_log.empty()) {
+    BERTH_ASSIGN(impl->log, observe::LogWriter::open(o.decision_log));
+  }
+  if (o.follower) impl->follower = std::make_unique<observe::Follower>(o.engine);
+  impl->questions.emplace(impl->inbox, impl->follower.get());
+  o.transport.answered = [rights = &impl->missing_rights](const kube::Request& request,
+                                                          const kube::Response& answer) {
+    rights->note(request, answer, kube::boottime_ms());
+  };
+  BERTH_ASSIGN(impl->transport, kube::Transport::create(config, o.transport));
+  BERTH_TRY(impl->listen());
+  if (o.visibility) {
+    o.visibility->ns = o.leader.ns;
+    BERTH_ASSIGN(impl->visibility,
+                 Visibility::start(
+                     *impl->transport, *o.visibility,
+                     [self = impl.get()](const auto& asked) { return self->questions->pending(asked); },
+                     [self = impl.get()] { return self->deciding.load(); }));
+  }
+  return std::unique_ptr<Scheduler>(new Scheduler(std::move(impl)));
+}
+
+Scheduler::Scheduler(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Scheduler::~Scheduler() = default;
+
+bool Scheduler::is_leader() const {
+  return impl_->leader;
+}
+bool Scheduler::is_deciding() const {
+  return impl_->deciding;
+}
+std::uint16_t Scheduler::visibility_port() const {
+  return impl_->visibility ? impl_->visibility->port() : std::uint16_t{0};
+}
+std::uint16_t Scheduler::http_port() const {
+  return port_of(impl_->http);
+}
+std::uint16_t Scheduler::health_port() const {
+  return port_of(impl_->health);
+}
+std::uint16_t Scheduler::metrics_port() const {
+  return port_of(impl_->metrics_server);
+}
+
+void Scheduler::stop() {
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->stopping = true;
+  }
+  impl_->changed.notify_all();
+  impl_->inbox.wake();
+}
+
+Status Scheduler::run() {
+  Impl& s = *impl_;
+  std::unique_ptr<kube::LeaderElector> elector;
+  if (s.options.leader_elect) {
+    BERTH_TRY(s.wait_for_lease(elector));
+    if (s.ending()) return {};
+  } else {
+    s.leader = true;
+  }
+  Status result = s.lead(elector.get());
+  s.leader = false;
+  return result;
+}
+
+Status Scheduler::Impl::wait_for_lease(std::unique_ptr<kube::LeaderElector>& elector) {
+  kube::LeaderOptions leader_options = options.leader;
+  leader_options.identity = identity;
+  leader_options.started = [this](std::uint64_t new_term) {
+    const std::lock_guard lock(mutex);
+    term = new_term;
+    changed.notify_all();
+  };
+  leader_options.stopped = [this](std::uint64_t) {
+    {
+      const std::lock_guard lock(mutex);
+      lost = true;
+    }
+    leader = false;
+    deciding = false;
+    changed.notify_all();
+    inbox.wake();
+  };
+  leader_options.observed = [](const std::string& holder) {
+    spdlog::info("the lease is held by {}", holder.empty() ? "nobody" : holder);
+  };
+  BERTH_ASSIGN(elector, kube::LeaderElector::create(*transport, std::move(leader_options)));
+  std::unique_lock lock(mutex);
+  while (term == 0 && !stopping) {
+    changed.wait_for(lock, std::chrono::seconds(5));
+    if (term != 0 || stopping) break;
+    lock.unlock();
+    if (const auto problem = elector->last_problem(); !problem.empty()) spdlog::warn("lease: {}", problem);
+    tell_missing_rights();
+    lock.lock();
+  }
+  if (term != 0) {
+    leader = true;
+    spdlog::info("leading as {} (term {})", identity, term);
+  }
+  return {};
+}
+
+Status Scheduler::Impl::lead(kube::LeaderElector* elector) {
+  kube::WriterOptions writer_options = options.writer;
+  if (elector != nullptr) {
+    writer_options.fence = [elector](std::uint64_t token) { return elector->holds(token); };
+  }
+  ApiOutbox outbox(*transport, std::move(writer_options), term, inbox, metrics);
+  CoreOptions core_options;
+  core_options.intake = options.intake;
+  core_options.intake.scheduler_names = options.scheduler_names;
+  core_options.intake.hold_jobs = options.hold_jobs;
+  core_options.intake.devices.more = options.device_resources;
+  core_options.engine = options.engine;
+  core_options.carrier = options.carrier;
+  core_options.reporter = options.reporter;
+  core_options.workload_objects = options.workload_objects;
+  core_options.audit = options.audit;
+  core_options.workload_objects.enabled = options.kueue_objects || options.workload_objects.pods_ready;
+  core_options.object_writes_per_second = options.object_writes_per_second;
+  core_options.busy_object_writes_per_second =
+      std::max<std::int64_t>(1, options.object_writes_per_second / 10);
+  observe::RecordedEngine::Sink sink;
+  if (log) {
+    sink = [this](std::string_view line) -> Status {
+      BERTH_TRY(log->write(line));
+      log_bytes.store(log->bytes(), std::memory_order_relaxed);
+      return {};
+    };
+  }
+  Core core(std::move(core_options), outbox, std::move(sink), follower.get(), &metrics);
+  BERTH_ASSIGN(const auto sources, Sources::start(*transport, inbox, options.kueue_objects));
+  sources->look_for_kueue();
+
+  std::thread decider([&] { decide_loop(core, outbox, *sources); });
+  {
+    std::unique_lock lock(mutex);
+    while (!stopping && !lost) {
+      changed.wait_for(lock, std::chrono::milliseconds(options.look_for_kinds_every),
+                       [&] { return stopping || lost; });
+      if (stopping || lost) continue;
+      lock.unlock();
+      tell_missing_rights();
+      if (!deciding) {
+        lock.lock();
+        continue;
+      }
+      if (const auto found = sources->look_again(); !found) {
+        spdlog::debug("looking for new kinds: {}", found.error().str());
+      } else if (*found) {
+        spdlog::info("the API server serves more kinds that Berth reads: watching them too");
+      }
+      sources->look_for_kueue();
+      lock.lock();
+    }
+  }
+  inbox.wake();
+  decider.join();
+  deciding = false;
+  last_turn_ms = 0;
+  if (log) {
+    if (const auto closed = log->close(); !closed) spdlog::error("{}", closed.error().str());
+  }
+  const std::lock_guard lock(mutex);
+  if (lost && !stopping) {
+    const std::string why = elector == nullptr ? "" : elector->last_problem();
+    return fail(ErrorCode::kUnavailable, "the lease {}/{} was lost{}{}; start again as a candidate",
+                options.leader.ns, options.leader.name, why.empty() ? "" : ": ", why);
+  }
+  return {};
+}
+
+void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& sources) {
+  Batch batch;
+  const auto now = [&] { return options.clock(); };
+  TimeMs told = now();
+  const TimeMs started = told;
+  const auto in_sync = [&] {
+    if (!sources.all_synced()) return false;
+    for (const auto kind : sources.kinds()) {
+      if (!core.synced(kind)) return false;
+    }
+    return true;
+  };
+  while (!in_sync()) {
+    if (ending()) return;
+    inbox.take(batch, 100);
+    core.take(batch, now());
+    if (now() - told >= 5 * kSecond) {
+      told = now();
+      for (const auto& problem : sources.problems()) spdlog::warn("waiting for the first lists: {}", problem);
+    }
+  }
+  spdlog::info("all lists read in {} ms: {} pods", now() - started, core.intake().pod_count());
+  core.set_kueue_version(sources.kueue_version(), now());  // the way to ask admission checks
+  core.set_provisioning_version(sources.provisioning_version(), now());
+  core.recover(now());
+  deciding = true;
+  questions->open(core);
+  metrics.set_leader(true);
+  TimeMs flushed = now();
+  bool log_failed = false;
+  SpareMemory spare;
+  auto turned = std::chrono::steady_clock::now();
+  while (true) {
+    last_turn_ms.store(kube::boottime_ms(), std::memory_order_relaxed);
+    const bool more = core.report(now());
+    DurationMs wait = 0;
+    if (!more) wait = std::clamp<DurationMs>(core.next_due() - now(), 0, kIdle);
+    if (core.carrier().busy() > 0) std::this_thread::sleep_until(turned + kGather);
+    inbox.take(batch, wait);
+    if (ending()) break;
+    metrics.set_queue_depth("inbox", batch.size());
+    const TimeMs time = now();
+    core.set_kueue_version(sources.kueue_version(), time);
+    core.set_provisioning_version(sources.provisioning_version(), time);
+    core.take(batch, time);
+    core.turn(time);
+    turned = std::chrono::steady_clock::now();
+    if (time - flushed >= kSecond) {
+      flushed = time;
+      (void)spare.give_back(time);
+      const auto& stats = outbox.stats();
+      for (std::size_t c = 0; c < kube::kWriteClasses; ++c) {
+        constexpr std::array kNames = {"writes-bind", "writes-status", "writes-event"};
+        metrics.set_queue_depth(kNames[c], stats.queued[c].load(std::memory_order_relaxed));
+        const kube::Nanos oldest = stats.oldest[c].load(std::memory_order_relaxed);
+        const kube::Nanos waited = oldest == 0 ? 0 : std::max<kube::Nanos>(0, kube::boottime_ns() - oldest);
+        metrics.set_oldest_write(std::string_view(kNames[c]).substr(7), static_cast<double>(waited) / 1e9);
+      }
+      metrics.set_writes_in_flight(stats.in_flight.load(), stats.limit.load());
+      metrics.set_queue_depth("reports", core.reporter().waiting());
+      metrics.set_queue_depth("kueue-changes", core.workload_objects().changes());
+      metrics.set_queue_depth("kueue-objects",
+                              core.workload_objects().backlog() + core.queue_statuses().backlog());
+      if (log) {
+        if (const auto status = log->flush(); !status && !std::exchange(log_failed, true)) {
+          spdlog::error("the decision log is not written any more: {}", status.error().str());
+        }
+      }
+    }
+  }
+  deciding = false;
+  questions->close();
+  metrics.set_leader(false);
+  // Binds that are on their way end well or not; nothing new is decided.
+  const TimeMs until = now() + options.finish_binds;
+  while (outbox.stats().in_flight.load() + outbox.stats().queued[0].load() > 0 && now() < until) {
+    {
+      const std::lock_guard lock(mutex);
+      if (lost) break;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+// -------------------------------------------------------------------------------------------------------------- questions
+
+void Scheduler::Impl::tell_missing_rights() {
+  for (const auto& missing : missing_rights.to_log(kube::boottime_ms()))
+    spdlog::error("a right is missing: {} ({})", told(missing.right), missing.message);
+}
+
+std::string Scheduler::Impl::missing_rights_text() {
+  std::string out;
+  for (const auto& missing : missing_rights.list(kube::boottime_ms()))
+    out += fmt::format("a right is missing: {}\n", told(missing.right));
+  return out;
+}
+
+std::string Scheduler::Impl::metrics_text() {
+  std::vector<std::pair<std::string, std::string>> rights;
+  for (const auto& missing : missing_rights.list(kube::boottime_ms()))
+    rights.emplace_back(missing.right.verb, missing.right.full_resource());
+  metrics.set_missing_rights(rights);
+  metrics.set_leader(leader);
+  metrics.set_log_bytes(log_bytes);
+  if (follower != nullptr) {
+    metrics.set_follower_lag(follower->lag());
+    (void)follower->ask([&](const engine::Engine& engine) {
+      metrics.look_at(engine);
+      return true;
+    });
+  }
+  return metrics.text();
+}
+
+Status Scheduler::Impl::listen() {
+  const auto serve = [](observe::Observation pages) {
+    return observe::HttpRoutes{.get = observe::serve_observation(std::move(pages))};
+  };
+  const observe::Observation all = observation();
+  if (options.http) {
+    if (!observe::is_loopback(options.http->address)) {
+      return fail(
+          ErrorCode::kInvalid,
+          "--http-address {}: its pages name the workloads of all namespaces, so it listens on loopback "
+          "only (kubectl port-forward reaches it). Probes: --health-address; Prometheus: --metrics-address",
+          options.http->address);
+    }
+    BERTH_ASSIGN(http, observe::HttpServer::start(*options.http, serve(all)));
+  }
+  if (options.health) {
+    BERTH_ASSIGN(health, observe::HttpServer::start(
+                             *options.health,
+                             serve({.healthy = all.healthy, .ready = all.ready, .notes = all.notes})));
+  }
+  if (options.metrics) {
+    observe::Observation pages;
+    pages.metrics = all.metrics;
+    BERTH_ASSIGN(metrics_server, observe::HttpServer::start(*options.metrics, serve(std::move(pages))));
+  }
+  return {};
+}
+
+observe::Observation Scheduler::Impl::observation() {
+  observe::Observation out;
+  out.healthy = [this]() -> Status {
+    const std::int64_t last = last_turn_ms.load(std::memory_order_relaxed);
+    if (last != 0 && kube::boottime_ms() - last > kMinute) {
+      return fail(ErrorCode::kInternal, "the decision thread has not moved for {} s",
+                  (kube::boottime_ms() - last) / 1000);
+    }
+    if (follower != nullptr) {
+      if (auto text = follower->diverged(); !text.empty()) return fail(ErrorCode::kInternal, "{}", text);
+    }
+    return {};
+  };
+  out.ready = [this]() -> Status {
+    if (leader && !deciding) return fail(ErrorCode::kUnavailable, "reading the cluster");
+    return {};
+  };
+  out.notes = [this] { return missing_rights_text(); };
+  out.metrics = [this] { return metrics_text(); };
+  out.explain = [this](const std::string& asked) { return questions->explain(asked); };
+  out.state = [this](std::size_t most) -> Result<std::string> {
+    if (follower == nullptr) return fail(ErrorCode::kUnavailable, "there is no follower");
+    return follower->state_json(most);
+  };
+  return out;
+}
+
+}  // namespace berth::scheduler

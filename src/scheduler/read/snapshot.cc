@@ -1,0 +1,144 @@
+#include "scheduler/read/snapshot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "dialect/objects/decode.h"
+#include "kube/api_status.h"
+#include "kube/discovery.h"
+#include "kube/paths.h"
+#include "kube/watch_json.h"
+#include "scheduler/read/source_kinds.h"
+
+namespace berth::scheduler {
+namespace {
+
+constexpr int kMostBeginnings = 3;  // of one list whose pages expire
+constexpr DurationMs kLongestPause = 30 * kSecond;
+
+class Reader {
+ public:
+  Reader(kube::Transport& transport, const SnapshotOptions& options)
+      : transport_(transport), options_(options) {}
+
+  Status list(const SourceKind& source, std::string_view version) {
+    const std::string path = kube::ResourcePath{source.group, version, source.resource}.collection();
+    std::uint32_t page = options_.page;
+    for (int beginning = 1;; ++beginning, page *= 4) {  // larger pages end sooner
+      const std::size_t objects = out_.objects.size();
+      const std::size_t unread = out_.unread.size();
+      BERTH_ASSIGN(const bool whole, list_pages(source, path, page));
+      if (whole) return {};
+      if (beginning == kMostBeginnings)
+        return fail(ErrorCode::kUnavailable,
+                    "LIST {}: its pages expired {} times before the last one was read", path,
+                    kMostBeginnings);
+      out_.objects.erase(out_.objects.begin() + static_cast<std::ptrdiff_t>(objects), out_.objects.end());
+      out_.unread.resize(unread);
+    }
+  }
+
+  Snapshot take() { return std::move(out_); }
+  bool has_nodes() const { return has_nodes_; }
+
+ private:
+  // False: what its pages are of is forgotten by the server.
+  Result<bool> list_pages(const SourceKind& source, const std::string& path, std::uint32_t page) {
+    std::string token;
+    do {
+      kube::Request request;
+      request.path = fmt::format("{}?limit={}", path, page);
+      if (!source.selector.empty()) request.path += "&fieldSelector=" + kube::escape(source.selector);
+      if (!token.empty()) request.path += "&continue=" + kube::escape(token);
+      request.timeout = 2 * kMinute;
+      request.max_response = options_.max_page;
+      kube::Response response = call(request);
+      if (response.status == 410 && !token.empty()) return false;
+      if (!response.ok()) return tl::unexpected<Error>(refused(source, path, response));
+      const auto item = [&](std::string_view object) { return add(source.kind, object); };
+      auto read = json_.page(response.body, item);
+      if (!read) {
+        if (read.error().code == ErrorCode::kExhausted) return tl::unexpected<Error>(read.error());
+        return fail(ErrorCode::kUnavailable, "LIST {}: {}", path, read.error().message);
+      }
+      if (options_.progress) options_.progress(source.kind, out_.objects.size());
+      token = std::move(read->next);
+    } while (!token.empty());
+    return true;
+  }
+
+  kube::Response call(const kube::Request& request) {
+    DurationMs pause = options_.first_pause;
+    for (int retry = 0;; ++retry) {
+      kube::Response response = transport_.call(request);
+      const bool passing = response.status == 0 || response.status == 429 || response.status >= 500;
+      if (!passing || retry >= options_.retries) return response;
+      const DurationMs wait = std::min(std::max(pause, response.retry_after), kLongestPause);
+      std::this_thread::sleep_for(std::chrono::milliseconds(wait));
+      pause = std::min(2 * pause, kLongestPause);
+    }
+  }
+
+  static Error refused(const SourceKind& source, const std::string& path, const kube::Response& response) {
+    Error error = kube::response_error("LIST " + path, response);
+    if (response.status == 403) {
+      error.message += fmt::format(
+          " (what is needed: the verb list on {}{}{} in all namespaces, as in the ClusterRole of "
+          "deploy/plan.yaml)",
+          source.resource, source.group.empty() ? "" : " of ", source.group);
+    }
+    return error;
+  }
+
+  Status add(dialect::Kind kind, std::string_view object) {
+    if (out_.objects.size() >= options_.max_objects)
+      return fail(ErrorCode::kExhausted, "the cluster has more than {} objects", options_.max_objects);
+    auto decoded = decoder_.decode(object, kind, true);
+    if (!decoded) {
+      out_.unread.push_back(decoded.error().str());
+      return {};
+    }
+    if (const auto* job = std::get_if<dialect::Job>(&*decoded); job != nullptr && !job->problem.empty()) {
+      out_.unread.push_back(fmt::format("Job {}/{}: {}", job->meta.ns, job->meta.name, job->problem));
+      return {};
+    }
+    has_nodes_ = has_nodes_ || kind == dialect::Kind::kNode;
+    out_.objects.push_back(std::move(*decoded));
+    return {};
+  }
+
+  kube::Transport& transport_;
+  const SnapshotOptions& options_;
+  kube::WatchJson json_;
+  dialect::JsonDecoder decoder_;
+  Snapshot out_;
+  bool has_nodes_ = false;
+};
+
+}  // namespace
+
+Result<Snapshot> take_snapshot(kube::Transport& transport, const SnapshotOptions& options) {
+  kube::Discovery discovery(transport);
+  BERTH_TRY(discovery.refresh());
+  const auto served = discovery.served();
+  Reader reader(transport, options);
+  for (const SourceKind& source : kSourceKinds) {
+    // With nodes, requests for more nodes are no part of a plan.
+    if (source.kind != dialect::Kind::kWorkload && is_of_workloads(source.kind) && reader.has_nodes())
+      continue;
+    const std::string_view version = served->version_of(source.group, source.resource);
+    if (!version.empty()) {
+      BERTH_TRY(reader.list(source, version));
+    } else if (source.vital) {
+      return fail(ErrorCode::kUnsupported, "{} does not serve {}, without which nothing can be planned",
+                  transport.config().server, source.resource);
+    }
+  }
+  return reader.take();
+}
+
+}  // namespace berth::scheduler

@@ -1,0 +1,39 @@
+// A cluster as it is now: every object that Berth reads, listed once. Nothing is watched, and nothing is written.
+//
+// Each kind is listed in pages, which all show the state of one moment; between two kinds time passes. Kinds that the server does
+// not serve are left out. A right that is missing is an error, since a plan without what it hides would be another plan.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "dialect/objects/object.h"
+#include "kube/transport.h"
+
+namespace berth::scheduler {
+
+struct Snapshot {
+  std::vector<dialect::Object> objects;  // kind after kind (source_kinds.h), each as the server orders it
+  std::vector<std::string> unread;       // with the field that is wrong: they are left out
+};
+
+struct SnapshotOptions {
+  std::uint32_t page = 500;
+  std::size_t max_objects = 1'000'000;
+  std::size_t max_page = std::size_t{512} << 20;  // bytes of one page
+  // 429, 5xx and lost connections: this often, after a pause that doubles and is at least what the server asks for.
+  int retries = 5;
+  DurationMs first_pause = 500;
+  // After each page: the kind, and how many objects there are so far.
+  std::function<void(dialect::Kind, std::size_t)> progress;
+};
+
+// Waits for the server. The use of Kueue's Workloads in a plan: docs/scenarios.md.
+Result<Snapshot> take_snapshot(kube::Transport& transport, const SnapshotOptions& options = {});
+
+}  // namespace berth::scheduler

@@ -1,0 +1,143 @@
+#include "scheduler/read/sources.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+#include <spdlog/spdlog.h>
+
+#include "kube/api_status.h"
+#include "kube/clock.h"
+#include "kube/paths.h"
+#include "scheduler/read/source_kinds.h"
+#include "text/time.h"
+
+namespace berth::scheduler {
+namespace {
+
+// Kueue's own, by its documented default; held by whichever of its replicas decides.
+constexpr std::string_view kKueueLease = "c1f6bfd2.kueue.x-k8s.io";
+constexpr DurationMs kLeaseGrace = 30 * kSecond;  // clocks differ, and a new holder needs a moment
+
+// Whether a lease of the list was recently renewed, or given back. A Kueue that gave it back may be replaced, or may start again
+// with another configuration a moment later; Berth must not write Kueue's objects in between.
+bool is_held(std::string_view list, TimeMs now) {
+  simdjson::dom::parser parser;
+  simdjson::dom::element root;
+  simdjson::dom::array items;
+  if (parser.parse(list.data(), list.size()).get(root) != simdjson::SUCCESS) return false;
+  if (root["items"].get(items) != simdjson::SUCCESS) return false;
+  for (const simdjson::dom::element item : items) {
+    std::string_view renewed;
+    std::int64_t seconds = 0;
+    if (item.at_pointer("/spec/renewTime").get(renewed) != simdjson::SUCCESS) continue;
+    if (item.at_pointer("/spec/leaseDurationSeconds").get(seconds) != simdjson::SUCCESS) continue;
+    const auto at = text::parse_time_ms(renewed);
+    if (at && now < *at + seconds * kSecond + kLeaseGrace) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Sources>> Sources::start(kube::Transport& transport, Inbox& inbox, bool workloads) {
+  std::unique_ptr<Sources> sources(new Sources(transport, inbox, workloads));
+  BERTH_ASSIGN([[maybe_unused]] const bool any, sources->look_again());
+  for (const SourceKind& source : kSourceKinds) {
+    if (source.vital && !sources->reflectors_.contains(source.kind)) {
+      return fail(ErrorCode::kUnsupported, "{} does not serve {}, without which nothing can be scheduled",
+                  transport.config().server, source.resource);
+    }
+  }
+  return sources;
+}
+
+Result<bool> Sources::look_again() {
+  BERTH_TRY(discovery_.refresh());
+  const auto served = discovery_.served();
+  bool any = false;
+  for (const SourceKind& source : kSourceKinds) {
+    if (reflectors_.contains(source.kind)) continue;
+    if (!workloads_ && is_of_workloads(source.kind)) continue;
+    const std::string_view version = served->version_of(source.group, source.resource);
+    if (version.empty()) continue;
+    if (source.kind == dialect::Kind::kWorkload) workload_version_ = version;
+    if (source.kind == dialect::Kind::kProvisioningRequest) {
+      const std::lock_guard lock(mutex_);
+      provisioning_version_ = version;
+    }
+    kube::ReflectorOptions options;
+    options.path = kube::ResourcePath{source.group, version, source.resource}.collection();
+    options.field_selector = source.selector;
+    options.seed = static_cast<std::uint64_t>(source.kind) + 1;
+    options.ready = [this] { return inbox_.accepts(); };
+    reflectors_.emplace(source.kind, std::make_unique<kube::Reflector>(
+                                         transport_, std::move(options),
+                                         [this, kind = source.kind](const kube::Change& change) {
+                                           inbox_.push(kind, change);
+                                         }));
+    any = true;
+  }
+  return any;
+}
+
+void Sources::look_for_kueue() {
+  if (workload_version_.empty()) return;
+  kube::Request request;
+  request.path = kube::kLeases.collection() + "?fieldSelector=metadata.name%3D" + std::string(kKueueLease);
+  const kube::Response response = transport_.call(std::move(request));
+  if (!response.ok()) {
+    // Without the right to look: what both would write shows it, too (workload_objects.h).
+    spdlog::debug("looking for Kueue's lease: {}", kube::response_error("leases", response).str());
+    return serve_kueue(workload_version_);
+  }
+  serve_kueue(is_held(response.body, kube::wall_us() / 1000) ? std::string() : workload_version_);
+}
+
+void Sources::serve_kueue(const std::string& version) {
+  const std::lock_guard lock(mutex_);
+  if (!kueue_known_ || kueue_version_ != version) {
+    if (version.empty()) {
+      spdlog::warn(
+          "Kueue runs here (its lease {} is held): Workloads and the status of its queues are left to it",
+          kKueueLease);
+    } else {
+      spdlog::info("Kueue's Workloads and queues are kept up to date ({}/{})", dialect::kKueueGroup, version);
+    }
+  }
+  kueue_known_ = true;
+  kueue_version_ = version;
+}
+
+std::string Sources::provisioning_version() const {
+  const std::lock_guard lock(mutex_);
+  return provisioning_version_;
+}
+
+std::string Sources::kueue_version() const {
+  const std::lock_guard lock(mutex_);
+  return kueue_version_;
+}
+
+bool Sources::all_synced() const {
+  for (const auto& [kind, reflector] : reflectors_) {
+    if (!reflector->stats().synced.load(std::memory_order_acquire)) return false;
+  }
+  return true;
+}
+
+std::vector<dialect::Kind> Sources::kinds() const {
+  std::vector<dialect::Kind> out;
+  for (const auto& [kind, reflector] : reflectors_) out.push_back(kind);
+  return out;
+}
+
+std::vector<std::string> Sources::problems() const {
+  std::vector<std::string> out;
+  for (const auto& [kind, reflector] : reflectors_) {
+    if (auto problem = reflector->last_problem(); !problem.empty()) {
+      out.push_back(fmt::format("{}: {}", enum_name(kind), problem));
+    }
+  }
+  return out;
+}
+
+}  // namespace berth::scheduler

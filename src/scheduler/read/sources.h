@@ -1,0 +1,62 @@
+// The lists and watches that feed the inbox: one reflector per kind that Berth reads and the server serves. Kinds of CRDs that
+// are installed later are found by look_again().
+//
+// Pods are watched without those that have ended (status.phase!=Succeeded,status.phase!=Failed): the API server sends a pod that
+// leaves the selection as DELETED, so that an ended pod frees its room at once, and a cluster's history costs nothing. The
+// intake treats both alike.
+//
+// Threads: look_again() and all_synced() from one; the reflectors push from the I/O thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "dialect/objects/object.h"
+#include "kube/discovery.h"
+#include "kube/reflector.h"
+#include "scheduler/wire/inbox.h"
+
+namespace berth::scheduler {
+
+class Sources {
+ public:
+  // Asks the server what it serves and starts. An error when it does not serve pods and nodes.
+  // `workloads`: Kueue's Workloads are read too.
+  static Result<std::unique_ptr<Sources>> start(kube::Transport& transport, Inbox& inbox, bool workloads);
+
+  // Asks again and starts what is new; true: something is.
+  Result<bool> look_again();
+  // Asks whether Kueue itself runs here, by its lease; waits.
+  void look_for_kueue();
+  // In which version Workloads are to be written; "": they are not served, or are Kueue's. From any thread.
+  std::string kueue_version() const;
+  // In which version ProvisioningRequests are served; "": they are not. From any thread.
+  std::string provisioning_version() const;
+  // Whether each reflector has delivered its first complete list.
+  bool all_synced() const;
+  std::vector<dialect::Kind> kinds() const;
+  // "Pod: GET /api/v1/pods: 403 ..." of each reflector that has trouble.
+  std::vector<std::string> problems() const;
+
+ private:
+  Sources(kube::Transport& transport, Inbox& inbox, bool workloads)
+      : transport_(transport), inbox_(inbox), workloads_(workloads), discovery_(transport) {}
+  void serve_kueue(const std::string& version);
+
+  kube::Transport& transport_;
+  Inbox& inbox_;
+  const bool workloads_;
+  std::string workload_version_;  // served
+  mutable std::mutex mutex_;
+  std::string kueue_version_;
+  std::string provisioning_version_;
+  bool kueue_known_ = false;
+  kube::Discovery discovery_;
+  std::map<dialect::Kind, std::unique_ptr<kube::Reflector>> reflectors_;
+};
+
+}  // namespace berth::scheduler

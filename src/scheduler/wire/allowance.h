@@ -1,0 +1,40 @@
+// Tokens that come back at a rate: a budget of writes.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace berth::scheduler {
+
+// Writes per second of something that gives way to binds: the trickle while they are on their way, but so much that what waits is
+// written within `within`; never more than `most`.
+inline std::int64_t giving_way(bool busy, std::int64_t trickle, std::int64_t most, std::size_t waiting,
+                               DurationMs within) {
+  if (!busy) return most;
+  const auto needed = static_cast<std::int64_t>(waiting) * kSecond / within + 1;
+  return std::clamp(needed, std::min(trickle, most), most);
+}
+
+class Allowance {
+ public:
+  // The amount regained since the last call; never more than `burst` lie there.
+  void refill(TimeMs now, std::int64_t per_second, std::int64_t burst) {
+    if (now > last_) milli_ = std::min(burst * 1000, milli_ + (now - last_) * per_second);
+    last_ = std::max(last_, now);
+  }
+  bool has() const { return milli_ >= 1000; }
+  bool take() {
+    if (!has()) return false;
+    milli_ -= 1000;
+    return true;
+  }
+
+ private:
+  std::int64_t milli_ = 0;
+  TimeMs last_ = 0;
+};
+
+}  // namespace berth::scheduler

@@ -1,0 +1,88 @@
+#include "scheduler/wire/inbox.h"
+
+#include <chrono>
+#include <utility>
+
+namespace berth::scheduler {
+namespace {
+constexpr std::size_t kKeptBytes = std::size_t{16} << 20;  // of a buffer that is reused
+}
+
+void Batch::clear() {
+  items_.clear();
+  bytes_.clear();
+  if (bytes_.capacity() > kKeptBytes) bytes_.shrink_to_fit();
+  answers_.clear();
+  questions_.clear();
+}
+
+void Inbox::push(dialect::Kind kind, const kube::Change& change) {
+  std::unique_lock lock(mutex_);
+  Batch::Item item;
+  item.type = change.type;
+  item.kind = kind;
+  item.ns = static_cast<std::uint32_t>(change.ns.size());
+  item.name = static_cast<std::uint32_t>(change.name.size());
+  item.uid = static_cast<std::uint32_t>(change.uid.size());
+  item.version = static_cast<std::uint32_t>(change.resource_version.size());
+  item.at = batch_.bytes_.size();
+  item.length = change.object.size();
+  batch_.bytes_.append(change.ns).append(change.name).append(change.uid).append(change.resource_version);
+  batch_.bytes_.append(change.object);
+  batch_.items_.push_back(item);
+  bytes_.store(batch_.bytes_.size(), std::memory_order_relaxed);
+  added(lock);
+}
+
+void Inbox::push(Answer answer) {
+  std::unique_lock lock(mutex_);
+  Batch::Item item;
+  item.what = Batch::Item::What::kAnswer;
+  item.at = batch_.answers_.size();
+  batch_.answers_.push_back(std::move(answer));
+  batch_.items_.push_back(item);
+  added(lock);
+}
+
+void Inbox::ask(std::function<void()> question) {
+  std::unique_lock lock(mutex_);
+  Batch::Item item;
+  item.what = Batch::Item::What::kQuestion;
+  item.at = batch_.questions_.size();
+  batch_.questions_.push_back(std::move(question));
+  batch_.items_.push_back(item);
+  added(lock);
+}
+
+void Inbox::added(std::unique_lock<std::mutex>& lock) {
+  depth_.store(batch_.items_.size(), std::memory_order_relaxed);
+  const bool notify = std::exchange(waiting_, false);
+  lock.unlock();
+  if (notify) filled_.notify_one();
+}
+
+void Inbox::take(Batch& batch, DurationMs wait_ms) {
+  batch.clear();
+  std::unique_lock lock(mutex_);
+  if (batch_.empty() && !woken_ && wait_ms > 0) {
+    waiting_ = true;
+    filled_.wait_for(lock, std::chrono::milliseconds(wait_ms), [&] { return !batch_.empty() || woken_; });
+    waiting_ = false;
+  }
+  woken_ = false;
+  std::swap(batch, batch_);
+  bytes_.store(0, std::memory_order_relaxed);
+  depth_.store(0, std::memory_order_relaxed);
+  lock.unlock();
+  batch.bytes_.append(kube::kJsonPadding, '\0');
+}
+
+void Inbox::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    woken_ = true;
+  }
+  filled_.notify_one();
+}
+
+}  // namespace berth::scheduler

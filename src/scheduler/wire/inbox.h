@@ -1,0 +1,122 @@
+// The queue from the I/O thread to the decision thread: changes of objects and answers to writes, in the order in which they
+// happened. The decision thread takes everything that is there at once, so that batches grow with the load by themselves and a
+// single pod never waits for a batch to fill.
+//
+// Texts are copied once, into one buffer per batch; buffers are reused. Bounded: accepts() is false above a number of bytes,
+// which makes the reflectors hold their streams back. Two buffers are in use at most, each of up to twice that size.
+//
+// Threads: push_*() and ask() from any, take() from one.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "dialect/objects/object.h"
+#include "kube/reflector.h"
+#include "kube/writer.h"
+
+namespace berth::scheduler {
+
+// The subject of a write or read: a pod; (kJob) of a Job that is released or suspended; (kWorkload, kLook) for a workload's
+// Workload object, (kProvision) its ProvisioningRequest or what goes with that, (kQueue) of a queue's status, (kMissing) a Job that
+// pods name and no watch has shown; (kAudit) what the self-audit deletes, by its uid.
+enum class Step : std::uint8_t {
+  kBind,
+  kRead,
+  kMark,
+  kDelete,
+  kStatus,
+  kEvent,
+  kJob,
+  kWorkload,
+  kLook,
+  kQueue,
+  kMissing,
+  kProvision,
+  kAudit
+};
+
+struct Answer {
+  Step step = Step::kBind;
+  std::string uid;  // of the pod, Job or workload; of a queue its kind and name
+  kube::WriteResult result;
+};
+
+class Batch {
+ public:
+  struct Item {
+    enum class What : std::uint8_t { kChange, kAnswer, kQuestion };
+    What what = What::kChange;
+    kube::ChangeType type = kube::ChangeType::kSynced;
+    dialect::Kind kind = dialect::Kind::kPod;
+    std::uint32_t ns = 0, name = 0, uid = 0, version = 0;  // lengths; the texts lie one behind the other
+    std::size_t at = 0;      // of the first text, or the index of the answer or question
+    std::size_t length = 0;  // of the object, which lies behind the texts
+  };
+
+  bool empty() const { return items_.empty(); }
+  std::size_t size() const { return items_.size(); }
+  const std::vector<Item>& items() const { return items_; }
+  std::string_view ns(const Item& item) const { return text(item.at, item.ns); }
+  std::string_view name(const Item& item) const { return text(item.at + item.ns, item.name); }
+  std::string_view uid(const Item& item) const { return text(item.at + item.ns + item.name, item.uid); }
+  std::string_view version(const Item& item) const {
+    return text(item.at + item.ns + item.name + item.uid, item.version);
+  }
+  // Followed by kube::kJsonPadding readable bytes.
+  std::string_view object(const Item& item) const {
+    return text(item.at + item.ns + item.name + item.uid + item.version, item.length);
+  }
+  Answer& answer(const Item& item) { return answers_[item.at]; }
+  const std::function<void()>& question(const Item& item) const { return questions_[item.at]; }
+  void clear();
+
+ private:
+  friend class Inbox;
+  std::string_view text(std::size_t at, std::size_t length) const {
+    return std::string_view(bytes_).substr(at, length);
+  }
+
+  std::vector<Item> items_;
+  std::string bytes_;
+  std::vector<Answer> answers_;
+  std::vector<std::function<void()>> questions_;
+};
+
+class Inbox {
+ public:
+  explicit Inbox(std::size_t most_bytes = std::size_t{32} << 20) : most_bytes_(most_bytes) {}
+
+  void push(dialect::Kind kind, const kube::Change& change);
+  void push(Answer answer);
+  // Runs on the decision thread, between two batches. Dropped when the inbox is destroyed first.
+  void ask(std::function<void()> question);
+  bool accepts() const { return bytes_.load(std::memory_order_relaxed) < most_bytes_; }
+  std::size_t depth() const { return depth_.load(std::memory_order_relaxed); }
+
+  // Replaces `batch` by everything that is there; waits at most `wait_ms` for the first. Empty after wake() or the time.
+  void take(Batch& batch, DurationMs wait_ms);
+  void wake();
+
+ private:
+  void added(std::unique_lock<std::mutex>& lock);
+
+  const std::size_t most_bytes_;
+  std::mutex mutex_;
+  std::condition_variable filled_;
+  Batch batch_;
+  bool waiting_ = false;
+  bool woken_ = false;
+  std::atomic<std::size_t> bytes_{0};
+  std::atomic<std::size_t> depth_{0};
+};
+
+}  // namespace berth::scheduler

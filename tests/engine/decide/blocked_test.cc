@@ -1,0 +1,151 @@
+// Blocked work that is tried again: what it is told stays true, and nobody is passed over.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/tests_support.h"
+
+namespace berth::engine {
+namespace {
+
+using namespace test;
+
+// The numbers of the first reason about room in a verdict.
+std::pair<std::int64_t, std::int64_t> need_and_have(const Reason& reason) {
+  if (reason.code == ReasonCode::kNodes) return {reason.need, reason.have};
+  for (const Reason& child : reason.children) {
+    if (const auto found = need_and_have(child); found.first > 0) return found;
+  }
+  return {0, 0};
+}
+
+TEST(Blocked, TheNumbersFollowTheRoom) {
+  Engine e;
+  for (const char* name : {"n1", "n2", "n3"}) ok(e.apply(gpu_node(name, 1)));
+  for (const char* uid : {"a", "b", "c"}) ok(e.apply(gang(uid, 1, 1)));
+  ASSERT_EQ(e.decide(1000).size(), 3u);
+  ok(e.apply(gang("three", 3, 1)));
+  EXPECT_TRUE(e.decide(2000).empty());
+  const auto numbers = [&] { return need_and_have(e.verdict("three")->reason); };
+  EXPECT_EQ(numbers(), std::pair(std::int64_t{3}, std::int64_t{0}));
+  ok(e.apply(WorkloadRemove{"a"}));
+  EXPECT_TRUE(e.decide(3000).empty());
+  EXPECT_EQ(numbers(), std::pair(std::int64_t{3}, std::int64_t{1}));
+  ok(e.apply(WorkloadRemove{"b"}));
+  EXPECT_TRUE(e.decide(4000).empty());
+  EXPECT_EQ(numbers(), std::pair(std::int64_t{3}, std::int64_t{2}));
+  ok(e.audit());
+  ok(e.apply(WorkloadRemove{"c"}));
+  EXPECT_EQ(e.decide(5000).size(), 1u);
+  ok(e.audit());
+}
+
+// Nobody could yield when the work was parked; somebody can by the time that it is tried again.
+TEST(Blocked, WhoMayYieldNowIsFound) {
+  Engine e;
+  for (const char* name : {"n1", "n2"}) ok(e.apply(gpu_node(name, 1)));
+  for (const char* uid : {"a", "b"}) ok(e.apply(gang(uid, 1, 1, 5)));
+  ASSERT_EQ(e.decide(1000).size(), 2u);
+  ok(e.apply(gang("two", 2, 1, 5)));
+  EXPECT_TRUE(e.decide(2000).empty());
+  // Work of lower priority takes the place that is too little for the gang.
+  ok(e.apply(WorkloadRemove{"a"}));
+  ok(e.apply(gang("low", 1, 1, 1)));
+  ASSERT_EQ(e.decide(3000).size(), 1u);
+  ok(e.apply(WorkloadRemove{"b"}));
+  const auto decisions = e.decide(4000);
+  ASSERT_EQ(decisions.size(), 2u);
+  EXPECT_EQ(decisions[0].kind, DecisionKind::kEvict);
+  EXPECT_EQ(decisions[0].workload, "low");
+  EXPECT_EQ(decisions[1].kind, DecisionKind::kHold);
+  EXPECT_EQ(decisions[1].workload, "two");
+  ok(e.audit());
+}
+
+// A configuration that changes is told of.
+TEST(Blocked, WhatIsSaidFollowsTheConfiguration) {
+  Engine e;
+  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+  ok(e.apply(gpu_queue("q", "", 8, {WithinQueue::kNever, Reclaim::kNever})));
+  ok(e.apply(gpu_node("n", 1)));
+  ok(e.apply(gang("a", 1, 1, 0, "q")));
+  ASSERT_EQ(e.decide(1000).size(), 1u);
+  ok(e.apply(gang("b", 1, 1, 0, "q")));
+  EXPECT_TRUE(e.decide(2000).empty());
+  const auto said = [&] { return to_text(e.verdict("b")->reason); };
+  EXPECT_NE(said().find("allowed: nothing in its queue"), std::string::npos) << said();
+  ok(e.apply(gpu_queue("q", "", 8, {WithinQueue::kLowerPriority, Reclaim::kNever})));
+  EXPECT_TRUE(e.decide(3000).empty());
+  EXPECT_NE(said().find("allowed: lower priority in its queue"), std::string::npos) << said();
+}
+
+bool cut_short(const Reason& reason) {
+  return reason.code == ReasonCode::kSearchBudget ||
+         std::any_of(reason.children.begin(), reason.children.end(), cut_short);
+}
+
+// A strict queue, and a bound of steps that work of three pod sets is beyond.
+struct ShortSearch {
+  Engine e;
+  ShortSearch() : e(config()) {
+    ok(e.apply(gpu_node("n", 8)));
+    ok(e.apply(Event{FlavorUpsert{{"f", {}, {}, {}, ""}}}));
+    Event strict = gpu_queue("q", "", 8);
+    std::get<QueueUpsert>(strict).queue.order = QueueOrder::kStrict;
+    ok(e.apply(strict));
+  }
+  static Workload three_sets(const std::string& uid) {
+    Workload w = gang_workload(uid, 1, 1, 1, "q");
+    w.root.pod_sets.resize(3, w.root.pod_sets.front());
+    return w;
+  }
+  static EngineConfig config() {
+    EngineConfig c;
+    c.search_steps = 7;
+    return c;
+  }
+};
+
+TEST(Blocked, WhoseSearchIsCutShortBarsAStrictQueueAsOthersDo) {
+  ShortSearch w;
+  ok(w.e.apply(WorkloadUpsert{w.three_sets("three")}));
+  ok(w.e.apply(gang("one", 1, 1, 0, "q")));
+  EXPECT_TRUE(w.e.decide(1000).empty());
+  EXPECT_TRUE(cut_short(w.e.verdict("three")->reason)) << to_text(w.e.verdict("three")->reason);
+  EXPECT_EQ(w.e.verdict("one")->reason.code, ReasonCode::kBehindHead);
+  ok(w.e.apply(WorkloadRemove{"three"}));
+  EXPECT_EQ(w.e.decide(2000).size(), 1u) << "and within the bound it is found";
+}
+
+// Whatever its other pods lack: what no flavor has comes with no room, and nobody behind it waits for that.
+TEST(Blocked, WhoAsksForWhatNoFlavorHasBarsNobody) {
+  Engine e;
+  ok(e.apply(gpu_node("n1", 2, {{"pool", "f"}})));
+  ok(e.apply(FlavorUpsert{{"f", {{"pool", "f"}}, {}, {}, ""}}));
+  Queue q = std::get<QueueUpsert>(gpu_queue("q", "", 100)).queue;
+  q.order = QueueOrder::kStrict;
+  ok(e.apply(QueueUpsert{q}));
+  Workload head = gang_workload("head", 1, 8, 0, "q");
+  head.root.pod_sets.push_back(gang_workload("", 1, 1).root.pod_sets[0]);
+  head.root.pod_sets[1].pod.node_selector.edit()["pool"] = "g";
+  ok(e.apply(WorkloadUpsert{head}));
+  ok(e.apply(gang("one", 1, 1, 0, "q")));
+  EXPECT_EQ(e.decide(1000).size(), 1u);
+  EXPECT_EQ(e.slot("one", 0, 0)->state, SlotState::kBinding) << to_text(e.verdict("one")->reason);
+}
+
+TEST(Blocked, ACutSearchRefusesNobodyWhoCanDoWithoutAPart) {
+  ShortSearch w;
+  Workload either = w.three_sets("either");
+  either.root.groups.push_back(either.root);
+  either.root.pod_sets.resize(1);
+  either.root.pod_sets.front().pod.requests.set("memory", 1);
+  either.root.least = 1;
+  ok(w.e.apply(WorkloadUpsert{either}));
+  EXPECT_TRUE(w.e.decide(1000).empty());
+  EXPECT_TRUE(cut_short(w.e.verdict("either")->reason)) << to_text(w.e.verdict("either")->reason);
+  EXPECT_EQ(w.e.verdict("either")->kind, VerdictKind::kBlocked);
+}
+
+}  // namespace
+}  // namespace berth::engine

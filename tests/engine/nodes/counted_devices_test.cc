@@ -1,0 +1,156 @@
+// Nodes with more devices than have numbers: they are counted, whole ones are given, and nothing is told which it has.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/random.h"
+#include "engine/tests_support.h"
+
+namespace berth::engine::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::int64_t used_of(const Engine& engine, std::string_view node) {
+  for (const auto& view : engine.nodes()) {
+    for (const auto& amount : view.amounts) {
+      if (view.name == node && amount.resource == "nvidia.com/gpu") return amount.used;
+    }
+  }
+  return -1;
+}
+
+TEST(CountedDevices, EachIsGivenOnceAndNoneHasANumber) {
+  Engine engine;
+  ok(engine.apply(gpu_node("n", 70)));
+  for (int i = 0; i < 72; ++i) ok(engine.apply(gang("w" + std::to_string(i), 1, 1)));
+  const auto decisions = engine.decide(1);
+  EXPECT_EQ(decisions.size(), 70u);
+  for (const auto& decision : decisions) EXPECT_THAT(decision.slots[0].devices, IsEmpty());
+  EXPECT_EQ(used_of(engine, "n"), 70'000);
+  const auto view = engine.nodes();
+  EXPECT_THAT(view[0].devices, IsEmpty());
+  EXPECT_THAT(view[0].counted, ElementsAre("nvidia.com/gpu"));
+  ok(engine.audit());
+}
+
+TEST(CountedDevices, AGangCountsWhatEachNodeHas) {
+  Engine engine;
+  ok(engine.apply(gpu_node("many", 100)));
+  ok(engine.apply(gpu_node("eight", 8)));
+  ok(engine.apply(gang("too-much", 14, 8)));
+  EXPECT_THAT(engine.decide(1), IsEmpty());
+  ok(engine.apply(gang("fits", 13, 8)));  // 12 on the one, 1 on the other
+  const auto decisions = engine.decide(2);
+  ASSERT_EQ(decisions.size(), 1u);
+  std::map<std::string, int> pods;
+  for (const auto& slot : decisions[0].slots) {
+    ++pods[slot.node];
+    EXPECT_EQ(slot.devices.size(), slot.node == "many" ? 0u : 8u);
+  }
+  EXPECT_EQ(pods["many"], 12);
+  EXPECT_EQ(pods["eight"], 1);
+  ok(engine.audit());
+}
+
+TEST(CountedDevices, NoPartOfOneIsGiven) {
+  Engine engine;
+  ok(engine.apply(gpu_node("many", 65)));
+  ok(engine.apply(shared("part", 500)));
+  EXPECT_THAT(engine.decide(1), IsEmpty());
+  ok(engine.apply(gpu_node("one", 1)));
+  const auto decisions = engine.decide(2);
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].slots[0].node, "one");
+}
+
+TEST(CountedDevices, AtSixtyFourTheyHaveNumbers) {
+  Engine engine;
+  ok(engine.apply(gpu_node("n", 64)));
+  ok(engine.apply(gang("a", 1, 64)));
+  const auto decisions = engine.decide(1);
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].slots[0].devices.size(), 64u);
+}
+
+// Of several kinds of devices the largest are counted.
+TEST(CountedDevices, TheLargestKindsAreCounted) {
+  Node node;
+  node.name = "n";
+  node.allocatable.set("cpu", 128'000);
+  node.devices.push_back({"nvidia.com/gpu", 8, "", {}});
+  node.devices.push_back({"example.com/vgpu", 60, "", {}});
+  Engine engine;
+  ok(engine.apply(NodeUpsert{node}));
+  EXPECT_THAT(engine.nodes()[0].counted, ElementsAre("example.com/vgpu"));
+  EXPECT_EQ(engine.nodes()[0].devices.size(), 8u);
+  node.devices[1].count = 2'000'000;
+  EXPECT_FALSE(engine.apply(NodeUpsert{node}).has_value());
+}
+
+TEST(CountedDevices, UnhealthyOnesDoNotCount) {
+  Node node;
+  node.name = "n";
+  node.allocatable.set("cpu", 128'000);
+  node.devices.push_back({"nvidia.com/gpu", 70, "", {0, 1, 69}});
+  Engine engine;
+  ok(engine.apply(NodeUpsert{node}));
+  ok(engine.apply(gang("a", 1, 68)));
+  EXPECT_THAT(engine.decide(1), IsEmpty());
+  ok(engine.apply(gang("b", 1, 67)));
+  EXPECT_EQ(engine.decide(2).size(), 1u);
+}
+
+TEST(CountedDevices, TheLeastIsEvictedForMore) {
+  Engine engine;
+  ok(engine.apply(gpu_node("n", 100)));
+  for (int i = 0; i < 10; ++i) ok(engine.apply(gang("low" + std::to_string(i), 1, 10)));
+  EXPECT_EQ(engine.decide(1).size(), 10u);
+  for (int i = 0; i < 10; ++i)
+    ok(engine.apply(SlotUpdate{"low" + std::to_string(i), 0, 0, SlotState::kRunning, "n", {}}));
+  ok(engine.apply(gang("high", 1, 25, 10)));
+  int evicted = 0;
+  for (const auto& decision : engine.decide(2)) evicted += decision.kind == DecisionKind::kEvict ? 1 : 0;
+  EXPECT_EQ(evicted, 3);
+  ok(engine.audit());
+}
+
+// A node whose devices come to be too many for numbers, and back, while work runs there: the books stay right.
+TEST(CountedDevices, BooksStayRightWhenTheNumberChanges) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    Random r(seed);
+    Engine engine;
+    int next = 0;
+    std::vector<std::string> running;
+    for (int step = 0; step < 40; ++step) {
+      if (step == 0 || r.chance(1, 6)) {
+        for (const char* name : {"a", "b"})
+          ok(engine.apply(
+              gpu_node(name, static_cast<int>(r.chance(1, 2) ? r.between(65, 90) : r.between(1, 64)))));
+      }
+      const std::string uid = fmt::format("w{}", next++);
+      ok(engine.apply(
+          r.chance(1, 4) ? shared(uid, 100 * r.between(1, 9))
+                         : gang(uid, static_cast<int>(r.between(1, 3)), static_cast<int>(r.between(1, 20)))));
+      for (const auto& decision : engine.decide(step)) {
+        if (decision.kind != DecisionKind::kStart) continue;
+        for (const auto& slot : decision.slots)
+          ok(engine.apply(SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kRunning,
+                                     slot.node, slot.devices}));
+        running.push_back(decision.workload);
+      }
+      if (!running.empty() && r.chance(1, 3)) {
+        const auto at = static_cast<std::ptrdiff_t>(r.below(running.size()));
+        ok(engine.apply(WorkloadRemove{running[static_cast<std::size_t>(at)]}));
+        running.erase(running.begin() + at);
+      }
+      const auto status = engine.audit();
+      ASSERT_TRUE(status.has_value()) << "seed " << seed << ": " << status.error().str();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace berth::engine::test

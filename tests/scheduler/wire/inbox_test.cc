@@ -1,0 +1,96 @@
+#include "scheduler/wire/inbox.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace berth::scheduler {
+namespace {
+
+kube::Change change(std::string_view name, std::string_view object) {
+  return {kube::ChangeType::kAdded, "ns", name, "uid", "17", object};
+}
+
+TEST(Inbox, KeepsOrderAndTexts) {
+  Inbox inbox;
+  inbox.push(dialect::Kind::kPod, change("a", R"({"x":1})"));
+  inbox.push(Answer{Step::kBind, "a", {}});
+  int asked = 0;
+  inbox.ask([&] { ++asked; });
+  inbox.push(dialect::Kind::kNode, change("bb", "{}"));
+  EXPECT_EQ(inbox.depth(), 4u);
+  Batch batch;
+  inbox.take(batch, 0);
+  ASSERT_EQ(batch.size(), 4u);
+  const auto& items = batch.items();
+  EXPECT_EQ(batch.ns(items[0]), "ns");
+  EXPECT_EQ(batch.name(items[0]), "a");
+  EXPECT_EQ(batch.uid(items[0]), "uid");
+  EXPECT_EQ(batch.version(items[0]), "17");
+  EXPECT_EQ(batch.object(items[0]), R"({"x":1})");
+  EXPECT_EQ(batch.answer(items[1]).uid, "a");
+  batch.question(items[2])();
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(items[3].kind, dialect::Kind::kNode);
+  EXPECT_EQ(batch.name(items[3]), "bb");
+  EXPECT_EQ(batch.object(items[3]), "{}");
+  EXPECT_EQ(inbox.depth(), 0u);
+  inbox.take(batch, 0);
+  EXPECT_TRUE(batch.empty());
+}
+
+TEST(Inbox, ObjectsHaveReadableBytesBehindThem) {
+  Inbox inbox;
+  inbox.push(dialect::Kind::kPod, change("a", "{}"));
+  Batch batch;
+  inbox.take(batch, 0);
+  const auto object = batch.object(batch.items()[0]);
+  int sum = 0;
+  for (std::size_t i = 0; i < kube::kJsonPadding; ++i) sum += object.data()[object.size() + i];
+  EXPECT_EQ(sum, 0);
+}
+
+TEST(Inbox, HoldsReadersBackAboveItsBound) {
+  Inbox inbox(100);
+  EXPECT_TRUE(inbox.accepts());
+  inbox.push(dialect::Kind::kPod, change("a", std::string(200, ' ')));
+  EXPECT_FALSE(inbox.accepts());
+  Batch batch;
+  inbox.take(batch, 0);
+  EXPECT_TRUE(inbox.accepts());
+}
+
+TEST(Inbox, WakesTheWaiter) {
+  Inbox inbox;
+  Batch batch;
+  std::thread waker([&] { inbox.wake(); });
+  inbox.take(batch, 60'000);
+  waker.join();
+  EXPECT_TRUE(batch.empty());
+  std::thread pusher([&] { inbox.push(dialect::Kind::kPod, change("a", "{}")); });
+  inbox.take(batch, 60'000);
+  pusher.join();
+  EXPECT_EQ(batch.size(), 1u);
+}
+
+TEST(Inbox, LosesNothingBetweenThreads) {
+  Inbox inbox;
+  constexpr int kEach = 2000;
+  const auto push = [&] {
+    for (int i = 0; i < kEach; ++i) inbox.push(dialect::Kind::kPod, change("a", "{}"));
+  };
+  std::thread one(push);
+  std::thread two(push);
+  std::size_t taken = 0;
+  Batch batch;
+  while (taken < 2 * kEach) {
+    inbox.take(batch, 1000);
+    taken += batch.size();
+  }
+  one.join();
+  two.join();
+  EXPECT_EQ(taken, static_cast<std::size_t>(2 * kEach));
+}
+
+}  // namespace
+}  // namespace berth::scheduler
