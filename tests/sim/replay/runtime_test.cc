@@ -17,10 +17,10 @@ std::string runtime_scenario(const std::string& rules = "", const std::string& r
          "}]\n" + kOneQueue + rest;
 }
 
-Result<Replayed> replay_of(const TempFolder& folder, const std::string& trace, const std::string& yaml,
+Result<Replayed> replay_in(const TempFolder& folder, const std::string& trace, const std::string& yaml,
                            std::uint64_t seed = 1) {
   folder.file("t.jsonl", kTraceHeader + trace);
-  return sim::replay_of(yaml, folder.path(), seed);
+  return sim::replay_in(yaml, folder.path(), seed);
 }
 
 // Every job that ended: its time is what it waited, what it paid, what it lost and what it worked.
@@ -40,7 +40,7 @@ void expect_times_add_up(const Replayed& run) {
 
 TEST(Starts, AnImageIsPulledOncePerNode) {
   const TempFolder folder;
-  const auto run = replay_of(folder,
+  const auto run = replay_in(folder,
                              R"({"kind":"node","name":"n1","gpus":8}
 {"kind":"node","name":"n2","gpus":8}
 {"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":100000,"gpus":8}
@@ -60,7 +60,7 @@ TEST(Starts, AnImageIsPulledOncePerNode) {
 
 TEST(Starts, PodsThatShareANodeShareThePull) {
   const TempFolder folder;
-  const auto run = replay_of(folder,
+  const auto run = replay_in(folder,
                              R"({"kind":"node","name":"n1","gpus":8}
 {"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":1000,"gpus":4}
 {"kind":"job","id":"b","queue":"q","submit_ms":30000,"duration_ms":1000,"gpus":4}
@@ -81,9 +81,9 @@ TEST(Starts, TheSpreadComesFromTheSeed) {
 {"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":1000,"gpus":8}
 )";
   const std::string yaml = runtime_scenario(", pod_start: 100s, pod_start_spread: 50%");
-  const auto first = replay_of(folder, trace, yaml, 1);
-  const auto again = replay_of(folder, trace, yaml, 1);
-  const auto other = replay_of(folder, trace, yaml, 2);
+  const auto first = replay_in(folder, trace, yaml, 1);
+  const auto again = replay_in(folder, trace, yaml, 1);
+  const auto other = replay_in(folder, trace, yaml, 2);
   ASSERT_TRUE(first && again && other);
   EXPECT_EQ(job_of(*first, "a").startup, job_of(*again, "a").startup);
   EXPECT_NE(job_of(*first, "a").startup, job_of(*other, "a").startup);
@@ -99,7 +99,7 @@ constexpr const char* kTwoNodes = R"({"kind":"node","name":"n1","gpus":8,"labels
 TEST(Failures, AGangGoesOnFromItsLastCheckpointWhenTheNodeIsBack) {
   const TempFolder folder;
   const auto run =
-      replay_of(folder, kTwoNodes,
+      replay_in(folder, kTwoNodes,
                 runtime_scenario(", checkpoint_every: 20s, checkpoint_time: 1s, restart_overhead: 7s",
                                  "failures: [{unit: node, node: n2, at: 50s, repair: 30s}]\n"));
   ASSERT_TRUE(run) << run.error().str();
@@ -122,7 +122,7 @@ TEST(Failures, AGangGoesOnFromItsLastCheckpointWhenTheNodeIsBack) {
 
 TEST(Failures, ARackTakesAllItsNodesAlong) {
   const TempFolder folder;
-  const auto run = replay_of(folder, kTwoNodes,
+  const auto run = replay_in(folder, kTwoNodes,
                              runtime_scenario("",
                                               "failures: [{unit: domain, label: rack, value: r1, at: 50s, "
                                               "repair: 30s}]\n"));
@@ -136,7 +136,7 @@ TEST(Failures, ARackTakesAllItsNodesAlong) {
 
 TEST(Failures, ADeviceTakesOnlyItsOwnWork) {
   const TempFolder folder;
-  const auto run = replay_of(
+  const auto run = replay_in(
       folder,
       R"({"kind":"node","name":"n1","gpus":2}
 {"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":100000,"gpus":1}
@@ -159,7 +159,7 @@ TEST(Failures, ADeviceTakesOnlyItsOwnWork) {
 TEST(Failures, ALooseGangLosesOnlyTheSlot) {
   const TempFolder folder;
   const auto run =
-      replay_of(folder,
+      replay_in(folder,
                 R"({"kind":"node","name":"n1","gpus":8}
 {"kind":"node","name":"n2","gpus":8}
 {"kind":"job","id":"loose","queue":"q","submit_ms":0,"duration_ms":100000,"pod_sets":[{"count":2,"gpus":8}],"disruption":"one"}
@@ -175,7 +175,7 @@ TEST(Failures, ALooseGangLosesOnlyTheSlot) {
 
 TEST(Failures, NothingGoesOnForEverWhenWorkIsStuck) {
   const TempFolder folder;
-  const auto run = replay_of(folder,
+  const auto run = replay_in(folder,
                              R"({"kind":"node","name":"n1","gpus":8}
 {"kind":"job","id":"huge","queue":"q","submit_ms":0,"duration_ms":1000,"gpus":64}
 {"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":1000000,"gpus":8}
@@ -211,7 +211,7 @@ std::string fleet(const std::string& elastic) {
 TEST(Failures, RandomOnesAreTheSameForTheSeedAndTimesAddUp) {
   const TempFolder folder;
   for (const std::uint64_t seed : {1, 2, 3}) {
-    const auto run = replay_of(folder, "", fleet(""), seed);
+    const auto run = replay_in(folder, "", fleet(""), seed);
     ASSERT_TRUE(run) << run.error().str();
     EXPECT_GT(run->outcome.failures, 10);
     EXPECT_EQ(run->outcome.unfinished, 0);
@@ -219,7 +219,7 @@ TEST(Failures, RandomOnesAreTheSameForTheSeedAndTimesAddUp) {
     std::int64_t hit = 0;
     for (const JobOutcome& job : run->outcome.jobs) hit += job.failures;
     EXPECT_GT(hit, 0);
-    const auto again = replay_of(folder, "", fleet(""), seed);
+    const auto again = replay_in(folder, "", fleet(""), seed);
     ASSERT_TRUE(again);
     EXPECT_EQ(again->outcome.failures, run->outcome.failures);
     EXPECT_EQ(again->outcome.end, run->outcome.end);
@@ -331,7 +331,7 @@ TEST(Failures, WrongOnesSayWhatIsMeant) {
 
 TEST(Elastic, StartsSmallGrowsAndKeepsItsWork) {
   const TempFolder folder;
-  const auto run = replay_of(folder,
+  const auto run = replay_in(folder,
                              R"({"kind":"node","name":"n1","gpus":8}
 {"kind":"job","id":"first","queue":"q","submit_ms":0,"duration_ms":10000,"gpus":4}
 {"kind":"job","id":"elastic","queue":"q","submit_ms":0,"duration_ms":30000,"pod_sets":[{"count":8,"least":2,"gpus":1}]}
@@ -347,7 +347,7 @@ TEST(Elastic, StartsSmallGrowsAndKeepsItsWork) {
 
 TEST(Elastic, EfficiencyAndThePauseOfAResize) {
   const TempFolder folder;
-  const auto run = replay_of(folder,
+  const auto run = replay_in(folder,
                              R"({"kind":"node","name":"n1","gpus":8}
 {"kind":"job","id":"first","queue":"q","submit_ms":0,"duration_ms":10000,"gpus":4}
 {"kind":"job","id":"elastic","queue":"q","submit_ms":0,"duration_ms":30000,"pod_sets":[{"count":8,"least":2,"gpus":1}],"efficiency":[[1,1],[4,1],[8,0.75]],"resize_ms":500,"pod_start_ms":2000}
@@ -363,8 +363,8 @@ TEST(Elastic, EfficiencyAndThePauseOfAResize) {
 
 TEST(Elastic, AShareOfAnyTraceCanBeMadeElastic) {
   const TempFolder folder;
-  const auto rigid = replay_of(folder, "", fleet(""), 5);
-  const auto elastic = replay_of(
+  const auto rigid = replay_in(folder, "", fleet(""), 5);
+  const auto elastic = replay_in(
       folder, "", fleet(", gpus_per_task: 1, elastic_share: 60%, elastic_least: 25%, resize_time: 15s"), 5);
   ASSERT_TRUE(rigid) << rigid.error().str();
   ASSERT_TRUE(elastic) << elastic.error().str();

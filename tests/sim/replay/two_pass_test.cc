@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kTwoNodes =
+constexpr const char* kTwoPassNodes =
     "{\"kind\":\"berth-trace\",\"version\":1}\n"
     "{\"kind\":\"node\",\"name\":\"n1\",\"gpus\":8}\n"
     "{\"kind\":\"node\",\"name\":\"n2\",\"gpus\":8}\n";
@@ -18,7 +18,7 @@ constexpr const char* kTwoNodes =
 Result<Replayed> run_passes(const std::string& jobs, const std::string& queue, const std::string& passes,
                             const std::string& rest = "") {
   const TempFolder folder;
-  folder.file("t.jsonl", kTwoNodes + jobs);
+  folder.file("t.jsonl", kTwoPassNodes + jobs);
   return replay_of(
       "name: test\n"
       "cluster: [{kind: berth, path: t.jsonl}]\n"

@@ -94,13 +94,13 @@ TEST(Swf, NodesFromTheComments) {
   EXPECT_EQ(says("; MaxNodes: 2\n; MaxProcs: 256\n", Processors::kCpus), "");
 }
 
-struct Bad {
+struct BadForm {
   std::string content;
   std::vector<std::string> says;
 };
 
-void expect_bad(const std::string& kind, const std::vector<Bad>& cases) {
-  for (const Bad& bad : cases) {
+void expect_bad_forms(const std::string& kind, const std::vector<BadForm>& cases) {
+  for (const BadForm& bad : cases) {
     const TempFolder folder;
     folder.file("bad", bad.content);
     const std::string message =
@@ -116,7 +116,7 @@ TEST(BadInput, Swf) {
   const auto line = [](const std::string& submit, const std::string& run, const std::string& processors) {
     return "1 " + submit + " -1 " + run + " " + processors + " -1 -1 -1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n";
   };
-  expect_bad("swf", {{line("0", "60", "2") + "2 5 -1\n", {"/bad:2", "3 fields", "18"}},
+  expect_bad_forms("swf", {{line("0", "60", "2") + "2 5 -1\n", {"/bad:2", "3 fields", "18"}},
                      {line("0", "60", "2 7"), {"/bad:1", "more than 18"}},
                      {line("x", "60", "2"), {"/bad:1:3", "field 2 (submit time)", "'x'"}},
                      {line("-1", "60", "2"), {"/bad:1:3", "must be known"}},
@@ -153,7 +153,7 @@ TEST(Gangs, OwnAndPublishedColumns) {
 }
 
 TEST(BadInput, Gangs) {
-  expect_bad("gangs", {{"submit_s,duration_s\n1,2\n", {"/bad:1", "GPUs", "gpus"}},
+  expect_bad_forms("gangs", {{"submit_s,duration_s\n1,2\n", {"/bad:1", "GPUs", "gpus"}},
                        {"submit_s,gpus,duration_s\n1,0,2\n", {"/bad:2", "gpus"}},
                        {"submit_s,gpus,duration_s\n1,1,-2\n", {"/bad:2", "duration_s", "negative"}},
                        {"submit_s,gpus,duration_s\n1,1,1m\n", {"/bad:2", "duration_s", "'1m'"}},
@@ -207,7 +207,7 @@ TEST(Hosts, GangsKeepToTheRequiredLevel) {
 TEST(BadInput, LinesOfTheBerthForm) {
   const std::string header = "{\"kind\":\"berth-trace\",\"version\":1}\n";
   const std::string job = "{\"kind\":\"job\",\"id\":\"a\",\"submit_ms\":0,\"duration_ms\":1";
-  expect_bad(
+  expect_bad_forms(
       "berth",
       {{header + job + ",\"root\":{\"pod_set\":[]}}\n", {":2", "pod_set"}},
        {header + job + ",\"root\":{},\"gpus\":1}\n", {":2", "not two"}},
