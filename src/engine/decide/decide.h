@@ -17,6 +17,7 @@
 #include "engine/preempt/with_places/units.h"
 #include "engine/preempt/with_places/victims.h"
 #include "engine/state/state.h"
+#include "engine/state/trial.h"
 
 namespace berth::engine {
 
@@ -35,6 +36,7 @@ class Decider {
   // Records why place_awaited() found no places for `id`.
   void tell_no_places(WorkloadId id, const Failure& failure);
   void check_holds();
+  std::string overdraft_of(const WorkloadState& w, const Slot& slot) const;
   void wake();
   void review_old();
   // The aged work of each queue takes turns (decide_reserve.cc).
@@ -82,7 +84,6 @@ class Decider {
   std::vector<OldHead> old_heads();
   std::vector<const Reservation*> reservations_of(const std::vector<OldHead>& heads);
   std::vector<const Reservation*> reserved_before(ClassId id, std::int64_t height);
-  bool room_as_charged(ChargeId charge, NodeId node, std::uint64_t devices, Mode mode) const;
   void charge_reserved(int sign);
   void wake_reserved();
   // Quota that is reserved for blocked heads of strict queues (decide_keep.cc).
@@ -103,21 +104,24 @@ class Decider {
   // make(placer) puts a new one there.
   template <class Make>
   bool run_beside_kept(std::optional<Placer>& placer, WorkloadId id, Mode mode, const Make& make) {
-    const std::size_t mark = state_.mark();
+    Trial trial(state_);
     kept_out_ = false;
     make(placer);
     if (!placer->run()) return false;
     const WorkloadState& w = state_.workloads[id.index()];
     learn_kept(w, placer->placed(), mode);
-    if (stands_beside_kept(w, placer->placed(), mode)) return true;
-    state_.rollback(mark);
+    if (stands_beside_kept(w, placer->placed(), mode)) {
+      trial.stay();
+      return true;
+    }
+    trial.rollback();
     charge_kept(+1);
     charge_reserved(+1);
     make(placer);
     const bool found = placer->run();
     charge_reserved(-1);
     charge_kept(-1);
-    if (!found) state_.rollback(mark);
+    if (found) trial.stay();
     kept_out_ = !found;
     beside_failed_ = beside_failed_ || kept_out_;
     return found;
@@ -128,7 +132,7 @@ class Decider {
     const std::int64_t left = steps;
     auto plan = search();
     if (!plan || kept_known_ || state_.keepers.empty()) return plan;
-    state_.rollback(0);
+    state_.abandon();
     learn_kept(w);
     steps = left;
     return search();

@@ -11,6 +11,7 @@
 #include "engine/preempt/rights/cost.h"
 #include "engine/preempt/rights/force.h"
 #include "engine/preempt/with_places/assignments.h"
+#include "engine/state/trial.h"
 
 namespace berth::engine {
 namespace {
@@ -55,11 +56,11 @@ bool Decider::try_quota(WorkloadId id, std::span<const std::int64_t> counts, boo
   learn_kept(w);
   if (found->mode() == FlavorMode::kFits && (!kept_.empty() || !reserved_.empty())) {
     // Beside what is kept another flavor may be the one.
-    const std::size_t mark = state_.mark();
+    Trial trial(state_);
     charge_kept(+1);
     charge_reserved(+1);
     found.emplace(state_, id).run(counts);
-    state_.rollback(mark);
+    trial.rollback();
     charge_kept(-1);
     if (found->mode() != FlavorMode::kFits) {
       beside_failed_ = true;
@@ -73,7 +74,7 @@ bool Decider::try_quota(WorkloadId id, std::span<const std::int64_t> counts, boo
       into.emplace(state_, id, Mode::kStart, steps, Placer::Orders{charges, counts});
     };
     if (!run_beside_kept(placer, id, Mode::kStart, to_start)) return false;
-    state_.keep();
+    state_.commit();
     start(id, placer->placed());
     return true;
   };
@@ -138,10 +139,11 @@ std::optional<VictimPlan> Decider::quota_plan(WorkloadId id, const FlavorChooser
   };
   const auto room_of = [&](const Yielder& who, int sign) { free_room(state_, who, sign); };
   const QuotaVictims search{state_, id, chooser.request(), chooser.short_pairs(), fits, more_at_, room_of};
-  const std::size_t mark = state_.mark();
   ++state_.stats.victim_searches;
-  const auto victims = search.run();
-  state_.rollback(mark);
+  const auto victims = [&] {
+    const Trial trial(state_);
+    return search.run();
+  }();
   if (!victims) return std::nullopt;
   for (const Yielder& who : *victims) {
     const WorkloadState& v = state_.workloads[who.workload.index()];
@@ -169,12 +171,12 @@ bool Decider::hold_quota(WorkloadId id, std::span<const ChargeId> charges,
   const auto all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   if (!placer.run() || static_cast<std::int64_t>(placer.placed().size()) < all ||
       !stands_beside_kept(w, placer.placed(), Mode::kPlan)) {
-    state_.rollback(0);
+    state_.abandon();
     beside_failed_ = true;
     return false;
   }
   plan.placed = placer.placed();
-  state_.keep();
+  state_.commit();
   hold(id, plan);
   return true;
 }
@@ -224,7 +226,7 @@ void Decider::attempt_quota(ClassId class_id, WorkloadId id) {
   std::optional<Placer> placer;
   const auto to_start = [&](std::optional<Placer>& into) { into.emplace(state_, id, Mode::kStart, steps); };
   if (run_beside_kept(placer, id, Mode::kStart, to_start)) {
-    state_.keep();
+    state_.commit();
     return start(id, placer->placed());
   }
   const auto anyhow = [&](const auto& counts, bool ask) { return try_quota_anyhow(id, counts, ask); };

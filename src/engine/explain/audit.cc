@@ -14,7 +14,7 @@ using Key = std::pair<std::uint32_t, std::uint32_t>;
 }  // namespace
 
 Status audit(const State& state) {
-  if (state.mark() != 0) return fail(ErrorCode::kInternal, "a trial was left open");
+  if (state.accounts.mark() != 0) return fail(ErrorCode::kInternal, "a trial was left open");
   std::map<Key, std::array<std::int64_t, 2>> on_nodes;
   std::map<Key, std::array<std::int64_t, 2>> on_devices;
   std::map<Key, std::array<std::int64_t, 2>> on_queues;
@@ -113,7 +113,7 @@ Status audit(const State& state) {
   for (const auto& [key, used] : on_lanes) {
     const auto& [queue, lane, pair_value] = key;
     const FlavorResource pair(pair_value);
-    const LaneLimits& limits = state.queues[queue].lane_limits;
+    const LaneLimits& limits = state.accounts.limits(QueueId(queue));
     for (const QuotaItem& limit : limits.limits()) {
       if (limit.pair != pair) continue;
       for (const Plane plane : {kNow, kAfter}) {

@@ -104,7 +104,7 @@ bool EmptyCluster::could_start(const State& live, WorkloadId id) {
   std::int64_t steps = state_.config.search_steps;
   Placer placer(state_, copy, Mode::kStart, steps);
   const bool found = placer.run();
-  state_.rollback(0);
+  state_.abandon();
   const auto& sets = state_.workloads[0].sets;
   const bool any_long =
       std::any_of(sets.begin(), sets.end(), [&](const auto& s) { return state_.specs[s.spec].is_long; });

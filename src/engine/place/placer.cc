@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/state/trial.h"
+
 namespace berth::engine {
 
 Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, const Assignment* only,
@@ -105,9 +107,12 @@ bool Placer::lacks_flavors() {
 }
 
 bool Placer::search() {
-  const std::size_t mark = state_.mark();
-  if (walk(0)) return true;
-  state_.rollback(mark);
+  Trial trial(state_);
+  if (walk(0)) {
+    trial.stay();
+    return true;
+  }
+  trial.rollback();
   placed_.clear();
   acquit();
   return false;
@@ -318,19 +323,24 @@ bool Placer::leaf(std::size_t step) {
     }
     for (const ChargeId charge : options) {
       if (!spend()) return false;
-      const std::size_t mark = state_.mark();
+      Trial trial(state_);
       const std::size_t had = placed_.size();
       lacks_room_ = false;
       const std::int64_t got = place_slots(set, charge, least, extents_[set].want);
-      if (got > 0 && go_on()) return true;
-      state_.rollback(mark);
+      if (got > 0 && go_on()) {
+        trial.stay();
+        return true;
+      }
+      trial.rollback();
       placed_.resize(had);
       if (got == 0 && lacks_room_ && watch_) watch_(set, charge);
       // The surplus of one pod set must not take what another one needs for its least, nor ask for a whole segment more.
       const bool less = got > least || (got == 0 && in_segments(set) && extents_[set].want > least);
       if (!less || least == 0 || ended()) continue;
-      if (place_slots(set, charge, least, least) > 0 && go_on()) return true;
-      state_.rollback(mark);
+      if (place_slots(set, charge, least, least) > 0 && go_on()) {
+        trial.stay();
+        return true;
+      }
       placed_.resize(had);
     }
   }

@@ -40,6 +40,11 @@ struct PlacedSlot {
   std::uint64_t devices = 0;
 };
 
+// What the workload takes there.
+inline Charged charged(const WorkloadState& w, const PlacedSlot& p) {
+  return {w.queue, w.lane, p.charge, p.node, p.devices};
+}
+
 struct Failure {
   bool by_quota = false;
   bool by_nodes = false;

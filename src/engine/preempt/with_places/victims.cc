@@ -10,6 +10,7 @@
 #include "engine/preempt/quota_only/quota_victims.h"
 #include "engine/preempt/rights/force.h"
 #include "engine/preempt/with_places/node_prices.h"
+#include "engine/state/trial.h"
 
 namespace berth::engine {
 namespace {
@@ -44,7 +45,7 @@ bool VictimSearch::could_help() const {
 
 std::optional<VictimPlan> VictimSearch::run(Ask ask, const Assignment* only) {
   // Berth evicts nothing to keep a lane within its limit: a request above the least would count on ends of its own work.
-  ask_ = state_.queues[w_.queue.index()].lane_limits.any() ? Ask::kLeast : ask;
+  ask_ = state_.accounts.limits(w_.queue).any() ? Ask::kLeast : ask;
   more_at_ = kEndOfTime;
   why_not_ = no_victims(state_, w_);
   if (!could_help()) return std::nullopt;
@@ -83,7 +84,7 @@ std::optional<VictimPlan> VictimSearch::run_any() {
       if (!plan) continue;
       const FlavorRating rating = rate(*plan);
       if ((!all.several() && !leaving_out) || search_ends(how, rating)) return plan;
-      state_.rollback(0);
+      state_.abandon();
       const bool alike = best && !better(how, rating, best->rating) && !better(how, best->rating, rating);
       const bool by_worth = candidates_->order() == VictimOrder::kCost && !fair_;
       if (!best || better(how, rating, best->rating) || (alike && by_worth && worth_ < best->worth))
@@ -104,7 +105,7 @@ std::optional<VictimPlan> VictimSearch::run_entitled(const Assignment& assignmen
   if (!plan || !plan->takes_from_own_queue()) return plan;
   std::string why = why_not_while_borrowing(state_, w_, plan->placed);
   if (why.empty()) return plan;
-  state_.rollback(0);
+  state_.abandon();
   by_force_ = std::move(why);
   return std::nullopt;
 }
@@ -190,12 +191,11 @@ bool VictimSearch::fits(std::vector<PlacedSlot>* placed) {
   Placer placer(state_, id_, Mode::kPlan, steps_, &assignment_, ask_);
   if (!placer.may_fit()) return false;
   if (placed == nullptr) placer.without_preferences();
-  const std::size_t mark = state_.mark();
+  Trial trial(state_);
   if (!placer.run()) return false;
   if (placed != nullptr) {
     *placed = placer.placed();
-  } else {
-    state_.rollback(mark);
+    trial.stay();
   }
   return true;
 }
@@ -242,15 +242,14 @@ VictimSearch::Sequence VictimSearch::reprieve(const Sequence& taken) {
   Sequence kept = taken;
   if (kept.size() > kManyTaken && !fair_) {
     // A victim that is neither on the nodes of the places nor needed for quota can come back without a search.
-    const std::size_t mark = state_.mark();
+    Trial trial(state_);
     std::vector<PlacedSlot> placed;
     if (fits(&placed)) {
       keep_only_needed(kept, placed);
       for (const PlacedSlot& p : placed) {
-        state_.try_charge(w_, p.charge, p.node, p.devices, kAfterBit, -1);
+        state_.accounts.try_charge(charged(w_, p), kAfterBit, -1);
       }
-    } else {
-      state_.rollback(mark);
+      trial.stay();
     }
   }
   Sequence needed;
@@ -290,12 +289,12 @@ void VictimSearch::undo(const Sequence& taken) {
 }
 
 std::optional<VictimSearch::Sequence> VictimSearch::minimal(const std::function<std::uint32_t()>& from) {
-  const std::size_t mark = state_.mark();
+  Trial trial(state_);
   Sequence taken;
   std::optional<Sequence> kept;
   if (take_until_fits(from, taken)) kept = fair_ ? reprieve_fairly(taken) : reprieve(taken);
   if (kept && !would_stay_away(*kept)) kept.reset();
-  state_.rollback(mark);
+  trial.rollback();
   candidates_->forget_freed(taken);
   // The bound ended the check that all of them are needed: nothing is evicted on a guess.
   if (kept && steps_ <= 0) {
@@ -440,7 +439,7 @@ std::optional<VictimPlan> VictimSearch::plan_of(const Sequence& victims) {
   Sequence chosen;
   for (const std::uint32_t i : victims) {
     if (!candidates_->take(i, chosen)) {
-      state_.rollback(0);
+      state_.abandon();
       return std::nullopt;
     }
   }
@@ -448,12 +447,12 @@ std::optional<VictimPlan> VictimSearch::plan_of(const Sequence& victims) {
   if (ask_ == Ask::kLeast) ask_ = Ask::kClaim;
   // The right to evict must also hold for the final places, including slots beyond the least.
   if (!fits(&plan.placed) || !stays_entitled(chosen, plan.placed)) {
-    state_.rollback(0);
+    state_.abandon();
     return std::nullopt;
   }
   keep_only_needed(chosen, plan.placed);
   if (!would_stay_away(chosen) || (fair_ && !fair_->legal(chosen, true))) {
-    state_.rollback(0);
+    state_.abandon();
     return std::nullopt;
   }
   worth_ = worth(chosen);
@@ -498,29 +497,16 @@ void VictimSearch::keep_only_needed(Sequence& victims, const std::vector<PlacedS
 
 // With both charged: is no node of the victim, no queue on the preemptor's way up, and not its lane beyond what it has?
 bool VictimSearch::fits_beside(const Unit& unit, const std::vector<PlacedSlot>& placed) const {
+  const WorkloadState& v = state_.workloads[unit.workload.index()];
   bool ok = true;
   candidates_->each_slot(unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
-    if (!ok) return;
-    const Shape& shape = state_.shape_of(slot.charge);
-    for (const auto& a : shape.amounts) {
-      ok = ok && state_.nodes.account(slot.node, a.resource).free(Mode::kPlan) >= 0;
-    }
-    const auto& record = state_.nodes.record(slot.node);
-    for (std::uint64_t rest = slot.devices; rest != 0; rest &= rest - 1) {
-      ok = ok &&
-           record.devices[static_cast<std::size_t>(std::countr_zero(rest))].account.free(Mode::kPlan) >= 0;
-    }
+    ok = ok && !state_.accounts.overdrawn_on_node(charged(v, slot), Mode::kPlan);
   });
   ChargeId last;
   for (const PlacedSlot& p : placed) {
     if (!ok || p.charge == last) continue;
     last = p.charge;
-    for (const QuotaItem& item : state_.charges[p.charge].quota) {
-      for (QueueId at = w_.queue; at.valid() && item.amount > 0; at = state_.quota.parent(at)) {
-        ok = ok && state_.quota.available(at, item.pair, kAfter) >= 0;
-      }
-      ok = ok && state_.lane_room(w_, item.pair, Mode::kPlan) >= 0;
-    }
+    ok = !state_.accounts.overdraws_a_queue(charged(w_, p), Mode::kPlan);
   }
   return ok;
 }
@@ -552,7 +538,7 @@ bool VictimSearch::stays_entitled(const Sequence& victims, std::vector<PlacedSlo
         std::find_if(placed.rbegin(), placed.rend(), [&](const PlacedSlot& p) { return spare[p.set] > 0; });
     if (surplus == placed.rend() || placed.size() == 1) return false;
     --spare[surplus->set];
-    state_.try_charge(w_, surplus->charge, surplus->node, surplus->devices, kAfterBit, -1);
+    state_.accounts.try_charge(charged(w_, *surplus), kAfterBit, -1);
     placed.erase(std::next(surplus).base());
   }
   return true;
@@ -562,7 +548,7 @@ bool VictimSearch::stays_entitled(const Sequence& victims, std::vector<PlacedSlo
 TimeMs VictimSearch::enough_at() {
   if (!candidates_->some_are_young() || steps_ < 0) return kEndOfTime;
   if (fair_) return candidates_->first_young();  // whose turn it is then depends on what runs then
-  const std::size_t mark = state_.mark();
+  Trial trial(state_);
   Sequence taken;
   for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(candidates_->size()); i < n; ++i) {
     candidates_->take(i, taken);
@@ -582,7 +568,7 @@ TimeMs VictimSearch::enough_at() {
     // A queue's own quota or the bound of the search stood in the way: nothing is known but the first time.
     at = young.front().first;
   }
-  state_.rollback(mark);
+  trial.rollback();
   candidates_->forget_all_freed();
   return at;
 }
