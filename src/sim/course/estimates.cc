@@ -9,7 +9,7 @@ namespace berth::sim {
 namespace {
 
 constexpr DurationMs kDay = 24 * kHour;
-constexpr std::int64_t kOne = 1000;  // factors are thousandths
+constexpr std::int64_t kUnit = 1000;  // factors are thousandths
 
 }  // namespace
 
@@ -40,11 +40,11 @@ std::optional<DurationMs> expected_duration(const EstimateRules& rules, std::str
   switch (rules.model) {
     case EstimateModel::kFactor: {
       // 1/F to F is one sample of 1 to F^2, divided by F; thousandths of thousandths keep it fine.
-      const std::int64_t fine = sample_log_uniform(random, kOne * kOne, most * most);
-      return scaled(fine, Int128{most} * kOne);
+      const std::int64_t fine = sample_log_uniform(random, kUnit * kUnit, most * most);
+      return scaled(fine, Int128{most} * kUnit);
     }
     case EstimateModel::kOver:
-      return round_time(scaled(random.between(kOne, most), kOne));
+      return round_time(scaled(random.between(kUnit, most), kUnit));
     case EstimateModel::kGiven:
       if (!given) return std::nullopt;
       return std::max<DurationMs>(1, *given);
