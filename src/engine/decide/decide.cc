@@ -236,7 +236,7 @@ void Decider::place_awaited() {
     }
     if (!known) continue;
     const auto lifted = state_.lift(id);
-    std::int64_t steps = state_.config.search_steps;
+    Budget steps(state_.config.search_steps);
     Placer placer(state_, id, Mode::kStart, steps, Placer::Orders{charges, counts});
     const auto wanted = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
     const bool placed = placer.run() && static_cast<std::int64_t>(placer.placed().size()) == wanted;
@@ -297,7 +297,7 @@ void Decider::attempt_once(ClassId class_id, WorkloadId id) {
   attempted_ = class_id;
   attempted_height_ = height;
   reserved_ = reserved_before(class_id, height);
-  std::int64_t steps = state_.config.search_steps;
+  Budget steps(state_.config.search_steps);
   if (take_from_borrowers(id, steps)) return;
   if (places_are_unknown(w)) return attempt_quota(class_id, id);
   if (lacks_room(class_id)) {
@@ -345,7 +345,7 @@ void Decider::attempt_once(ClassId class_id, WorkloadId id) {
   const auto look_for_victims = [&] {
     search.emplace(state_, lists_, id, steps);
     auto found = search->run(grows(w) ? Ask::kWholeClaim : Ask::kLeast);
-    if (!found && grows(w) && steps >= 0) found = search->run(Ask::kLeast);
+    if (!found && grows(w) && !steps.ended()) found = search->run(Ask::kLeast);
     return found;
   };
   auto plan = beside_kept(w, steps, look_for_victims);
@@ -362,7 +362,7 @@ void Decider::attempt_once(ClassId class_id, WorkloadId id) {
     beside_failed_ = true;
     return park(class_id, failure, nullptr);
   }
-  failure.steps_ended = failure.steps_ended || steps < 0;
+  failure.steps_ended = failure.steps_ended || steps.ended();
   park(class_id, failure, &*search);
 }
 
@@ -372,7 +372,7 @@ bool Decider::lacks_room(ClassId class_id) {
   const WorkloadId id = c.members.begin()->workload;
   const WorkloadState& w = state_.workloads[id.index()];
   const PodSetState& set = w.sets.front();
-  std::int64_t steps = 0;
+  Budget steps(0);
   if (VictimSearch(state_, lists_, id, steps).could_help()) return false;
   const std::int64_t least = std::max<std::int64_t>(1, set.least - set.active);
   std::int64_t have = -1;

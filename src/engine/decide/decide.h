@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/base/budget.h"
 #include "engine/place/placer.h"
 #include "engine/plan/plans.h"
 #include "engine/preempt/with_places/units.h"
@@ -54,7 +55,7 @@ class Decider {
   bool lacks_room(ClassId id);
   // Tries assignments of flavors to pod sets one after the other, if the queue does not take the first that fits (FlavorSearch).
   // True: it started, or got a hold (decide_flavors.cc).
-  bool try_flavors(WorkloadId id, std::int64_t& steps);
+  bool try_flavors(WorkloadId id, Budget& steps);
   // The same for work whose flavors are opaque: only quota matters (decide_quota.cc).
   void attempt_quota(ClassId class_id, WorkloadId id);
   bool try_quota(WorkloadId id, std::span<const std::int64_t> counts, bool only_ask);
@@ -128,8 +129,8 @@ class Decider {
   }
   // The result of search(), with reserved quota charged; by then the reserved quota is known.
   template <class Search>
-  auto beside_kept(const WorkloadState& w, std::int64_t& steps, const Search& search) {
-    const std::int64_t left = steps;
+  auto beside_kept(const WorkloadState& w, Budget& steps, const Search& search) {
+    const Budget left = steps;
     auto plan = search();
     if (!plan || kept_known_ || state_.keepers.empty()) return plan;
     state_.abandon();
@@ -156,7 +157,7 @@ class Decider {
   bool take_back(const VictimPlan& plan);
   std::vector<Decision> net();
   // True: it started within its own queue's quota, in the room of work that started on borrowed quota.
-  bool take_from_borrowers(WorkloadId id, std::int64_t& steps);
+  bool take_from_borrowers(WorkloadId id, Budget& steps);
   bool is_within_own(const WorkloadState& w, const Assignment& assignment,
                      const std::vector<std::int64_t>& needs, std::vector<QuotaItem>& asked) const;
   bool borrows_from(WorkloadId id, const WorkloadState& w, std::span<const QuotaItem> asked) const;
@@ -173,8 +174,8 @@ class Decider {
   Plans& plans_;
   UnitLists lists_;
   std::vector<Decision> out_;
-  TimeMs more_at_ = kEndOfTime;   // of attempt_quota
-  std::int64_t quota_steps_ = 0;  // left to it for assignments of flavors
+  TimeMs more_at_ = kEndOfTime;  // of attempt_quota
+  Budget quota_steps_{0};        // left to it for assignments of flavors
   // Quota reserved against the workload that is being attempted. Known only once the workload would start or hold room without it:
   // most waiting work lacks more than that.
   std::vector<Kept> kept_;

@@ -11,7 +11,7 @@
 
 namespace berth::engine {
 
-bool Decider::try_flavors(WorkloadId id, std::int64_t& steps) {
+bool Decider::try_flavors(WorkloadId id, Budget& steps) {
   const WorkloadState& w = state_.workloads[id.index()];
   const FlavorSearch& how = state_.queues[w.queue.index()].spec.flavor_search;
   if (how == FlavorSearch{} || grows(w)) return false;
@@ -89,7 +89,7 @@ bool Decider::try_flavors(WorkloadId id, std::int64_t& steps) {
     if (!best || better(how, found->rating, best->first)) best = {found->rating, *assignment};
   }
   if (!best) return false;
-  steps = std::max<std::int64_t>(steps, state_.config.search_steps);  // it is known to be there
+  steps.grant(state_.config.search_steps);  // it is known to be there
   const auto found = try_one(best->second);
   return found && decide(*found);
 }

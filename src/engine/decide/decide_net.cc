@@ -222,7 +222,7 @@ bool Decider::begun_fits(WorkloadId id) const {
   });
 }
 
-bool Decider::take_from_borrowers(WorkloadId id, std::int64_t& steps) {
+bool Decider::take_from_borrowers(WorkloadId id, Budget& steps) {
   const WorkloadState& w = state_.workloads[id.index()];
   if (borrowers_.empty() || state_.is_done(id, State::kYielded) || grows(w)) return false;
   const std::vector<std::int64_t> needs = needs_of(w, Ask::kLeast);
@@ -233,7 +233,7 @@ bool Decider::take_from_borrowers(WorkloadId id, std::int64_t& steps) {
     if (!is_within_own(w, *assignment, needs, asked)) continue;
     std::vector<WorkloadId> from;  // the last one that started first
     for (std::size_t k = borrowers_.size(); k-- > 0;) {
-      if (--steps < 0) return false;
+      if (!steps.spend()) return false;
       if (borrows_from(borrowers_[k], w, asked)) from.push_back(borrowers_[k]);
     }
     if (from.empty()) continue;

@@ -68,7 +68,7 @@ bool Decider::try_quota(WorkloadId id, std::span<const std::int64_t> counts, boo
     }
   }
   const auto starts = [&](std::span<const ChargeId> charges) {
-    std::int64_t steps = state_.config.search_steps;
+    Budget steps(state_.config.search_steps);
     std::optional<Placer> placer;
     const auto to_start = [&](std::optional<Placer>& into) {
       into.emplace(state_, id, Mode::kStart, steps, Placer::Orders{charges, counts});
@@ -166,7 +166,7 @@ bool Decider::hold_quota(WorkloadId id, std::span<const ChargeId> charges,
   if (take_back(plan)) return true;  // the search begins anew
   for (const VictimPlan::Victim& v : plan.victims)
     free_room(state_, {v.workload, YieldCause::kWithinQueue, v.holder}, -1);
-  std::int64_t steps = state_.config.search_steps;
+  Budget steps(state_.config.search_steps);
   Placer placer(state_, id, Mode::kPlan, steps, Placer::Orders{charges, counts});
   const auto all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   if (!placer.run() || static_cast<std::int64_t>(placer.placed().size()) < all ||
@@ -187,7 +187,7 @@ void Decider::attempt_quota(ClassId class_id, WorkloadId id) {
   std::int64_t all_spare = 0;
   bool enough = true;
   more_at_ = kEndOfTime;
-  quota_steps_ = state_.config.search_steps;
+  quota_steps_ = Budget(state_.config.search_steps);
   for (const auto& set : w.sets) {
     const std::int64_t least = std::max<std::int64_t>(0, set.least - set.active);
     enough = enough && set.waiting >= least;
@@ -221,7 +221,7 @@ void Decider::attempt_quota(ClassId class_id, WorkloadId id) {
   };
   const auto as_kueue = [&](const auto& counts, bool ask) { return try_quota(id, counts, ask); };
   if (largest_of(as_kueue)) return;
-  std::int64_t steps = state_.config.search_steps;
+  Budget steps(state_.config.search_steps);
   // Flavors are chosen set by set; what goes together otherwise, or with only as many children as a group needs, starts, too.
   std::optional<Placer> placer;
   const auto to_start = [&](std::optional<Placer>& into) { into.emplace(state_, id, Mode::kStart, steps); };
@@ -232,7 +232,7 @@ void Decider::attempt_quota(ClassId class_id, WorkloadId id) {
   const auto anyhow = [&](const auto& counts, bool ask) { return try_quota_anyhow(id, counts, ask); };
   if (largest_of(anyhow)) return;
   Failure failure = placer->failure();
-  failure.steps_ended = failure.steps_ended || quota_steps_ < 0;
+  failure.steps_ended = failure.steps_ended || quota_steps_.ended();
   if (Failure own = beyond_lane(w, failure); !own.reasons.empty()) failure = own;
   const bool hopeful = failure.by_quota || failure.by_nodes;
   if (Failure lacking = lacks_parts(w); hopeful && !lacking.reasons.empty()) failure = lacking;

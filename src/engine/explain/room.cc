@@ -291,8 +291,8 @@ std::int64_t RoomNow::fill(ChargeId charge, DomainId domain, std::int64_t most) 
   const auto& among = state_.nodes.domain(domain).nodes;
   std::int64_t got = 0;
   for (; got < most; ++got) {
-    if (steps_ <= 0) break;
-    steps_ -= 1 + static_cast<std::int64_t>(among.size() / 16);
+    if (!steps_.has_steps()) break;
+    steps_.spend(1 + static_cast<std::int64_t>(among.size() / 16));
     const ShapeIndex& index = state_.index(state_.charges[charge].shape, Mode::kStart);
     NodeId node;
     for (const NodeId other : among) {
@@ -360,7 +360,7 @@ void RoomNow::renew_domain(Reason& reason) {
   std::int64_t best = -1;
   DomainId where;
   for (const Candidate& c : candidates) {
-    if (c.most <= best || steps_ <= 0) break;
+    if (c.most <= best || !steps_.has_steps()) break;
     const bool exact = group->leaves.size() == 1 && choices_of(state_, w_, group->leaves.front()).size() == 1;
     const std::int64_t room = exact ? c.most : room_for_all(*group, c.domain);
     if (room <= best) continue;

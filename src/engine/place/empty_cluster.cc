@@ -101,7 +101,7 @@ bool EmptyCluster::could_start(const State& live, WorkloadId id) {
   take_names(live);
   take_mix(live);
   const WorkloadId copy = adopt(live, live.workloads[id.index()]);
-  std::int64_t steps = state_.config.search_steps;
+  Budget steps(state_.config.search_steps);
   Placer placer(state_, copy, Mode::kStart, steps);
   const bool found = placer.run();
   state_.abandon();

@@ -7,8 +7,7 @@
 
 namespace berth::engine {
 
-Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, const Assignment* only,
-               Ask ask)
+Placer::Placer(State& state, WorkloadId workload, Mode mode, Budget& steps, const Assignment* only, Ask ask)
     : state_(state),
       w_(state.workloads[workload.index()]),
       structure_(state.structures[w_.structure]),
@@ -38,7 +37,7 @@ void Placer::set_steps(std::vector<Step> steps) {
   }
 }
 
-Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, Orders orders)
+Placer::Placer(State& state, WorkloadId workload, Mode mode, Budget& steps, Orders orders)
     : Placer(state, workload, mode, steps) {
   orders_ = orders;
   for (std::size_t s = 0; s < extents_.size() && !orders.counts.empty(); ++s) {
@@ -233,9 +232,9 @@ std::vector<ChargeId> Placer::choices(std::uint32_t set) {
 
 // One step of the search. False: it has ended, or its slice has.
 bool Placer::spend() {
-  if (--steps_ < 0) {
+  if (!steps_.spend()) {
     failure_.steps_ended = true;
-  } else if (steps_ < floor_) {
+  } else if (steps_.left() < floor_) {
     slice_ended_ = true;
   }
   return !ended();

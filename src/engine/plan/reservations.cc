@@ -51,7 +51,7 @@ std::optional<std::vector<PlacedSlot>> places_without(State& state, WorkloadId i
                                                       const std::vector<Ending>& ends, std::size_t gone) {
   Trial trial(state);
   for (std::size_t i = 0; i < gone; ++i) take_away(state, ends[i].workload);
-  std::int64_t steps = state.config.search_steps;
+  Budget steps(state.config.search_steps);
   Placer placer(state, id, Mode::kPlan, steps, nullptr, Ask::kLeast);
   std::optional<std::vector<PlacedSlot>> out;
   if (placer.run()) out = placer.placed();

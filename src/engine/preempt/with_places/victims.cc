@@ -26,7 +26,7 @@ constexpr std::size_t kManyTaken = 64;  // from here on, victims far from the pl
 
 }  // namespace
 
-VictimSearch::VictimSearch(State& state, UnitLists& lists, WorkloadId preemptor, std::int64_t& steps)
+VictimSearch::VictimSearch(State& state, UnitLists& lists, WorkloadId preemptor, Budget& steps)
     : state_(state), lists_(lists), id_(preemptor), w_(state.workloads[preemptor.index()]), steps_(steps) {}
 
 bool VictimSearch::could_help() const {
@@ -58,7 +58,7 @@ std::optional<VictimPlan> VictimSearch::run(Ask ask, const Assignment* only) {
   by_force_.clear();
   if (only != nullptr) return run_entitled(*only);
   if (auto plan = run_any()) return plan;
-  if (steps_ < 0) {
+  if (steps_.ended()) {
     why_not_ = {ReasonCode::kSearchBudget, "", "", 0, 0, 0, {}};
     return std::nullopt;
   }
@@ -77,7 +77,7 @@ std::optional<VictimPlan> VictimSearch::run_any() {
   };
   std::optional<Best> best;
   for (const bool leaving_out : {false, true}) {
-    if (leaving_out && (w_.needs_all || best || steps_ < 0)) break;
+    if (leaving_out && (w_.needs_all || best || steps_.ended())) break;
     Assignments all(state_, w_, needs_of(w_, ask_), steps_, leaving_out);
     while (const Assignment* assignment = all.next()) {
       auto plan = run_entitled(*assignment);
@@ -93,7 +93,7 @@ std::optional<VictimPlan> VictimSearch::run_any() {
   }
   if (!best) return std::nullopt;
   // Known to be there; found again rather than kept, since what it charges was taken back.
-  steps_ = std::max<std::int64_t>(steps_, state_.config.search_steps);
+  steps_.grant(state_.config.search_steps);
   return run_with(best->assignment);
 }
 
@@ -162,7 +162,7 @@ std::optional<VictimPlan> VictimSearch::run_with(const Assignment& assignment) {
   } else {
     consider(minimal([this] { return candidates_->next(); }));
   }
-  if (steps_ < 0) return std::nullopt;
+  if (steps_.ended()) return std::nullopt;
   if (!best_ && !fair && candidates_->some_were_protected()) {
     // In that order the ones that would have helped came when their queue borrowed no longer.
     Sequence all(candidates_->size());
@@ -184,7 +184,7 @@ std::optional<VictimPlan> VictimSearch::run_with(const Assignment& assignment) {
 // ----------------------------------------------------------------------------------------------------- one sequence of them
 
 bool VictimSearch::fits(std::vector<PlacedSlot>* placed) {
-  --steps_;
+  steps_.spend();
   for (const QuotaItem& item : wanted_.quota) {
     if (item.amount > 0 && item.amount > state_.quota.available(w_.queue, item.pair, kAfter)) return false;
   }
@@ -205,7 +205,7 @@ bool VictimSearch::take_until_fits(const std::function<std::uint32_t()>& from, S
   while (true) {
     const std::size_t before = taken.size();
     bool more = true;
-    while (taken.size() < before + step && steps_ >= 0) {
+    while (taken.size() < before + step && !steps_.ended()) {
       const std::uint32_t next = from();
       if (next == Candidates::kNone) {
         more = false;
@@ -217,7 +217,7 @@ bool VictimSearch::take_until_fits(const std::function<std::uint32_t()>& from, S
       shorten(taken, before);
       return true;
     }
-    if (!more || steps_ < 0) return false;
+    if (!more || steps_.ended()) return false;
     step *= 2;
   }
 }
@@ -225,7 +225,7 @@ bool VictimSearch::take_until_fits(const std::function<std::uint32_t()>& from, S
 // The shortest prefix that fits; `too_few` of them do not.
 void VictimSearch::shorten(Sequence& taken, std::size_t too_few) {
   Sequence rest;  // given back, the last one first
-  while (taken.size() - too_few > 1 && steps_ >= 0) {
+  while (taken.size() - too_few > 1 && !steps_.ended()) {
     const std::size_t middle = too_few + (taken.size() - too_few) / 2;
     const std::size_t had = taken.size();
     for (std::size_t i = had; i-- > middle;) candidates_->give_back(taken[i]);
@@ -254,7 +254,7 @@ VictimSearch::Sequence VictimSearch::reprieve(const Sequence& taken) {
   }
   Sequence needed;
   for (std::size_t i = kept.size(); i-- > 0;) {
-    if (steps_ > 0 && candidates_->may_come_back(kept[i])) {
+    if (steps_.has_steps() && candidates_->may_come_back(kept[i])) {
       candidates_->give_back(kept[i]);
       if (fits()) continue;
       candidates_->free(kept[i]);
@@ -297,8 +297,8 @@ std::optional<VictimSearch::Sequence> VictimSearch::minimal(const std::function<
   trial.rollback();
   candidates_->forget_freed(taken);
   // The bound ended the check that all of them are needed: nothing is evicted on a guess.
-  if (kept && steps_ <= 0) {
-    steps_ = -1;
+  if (kept && !steps_.has_steps()) {
+    steps_.end();
     kept.reset();
   }
   return kept;
@@ -350,7 +350,7 @@ void VictimSearch::improve() {
     // Further units cost more, so that at some point no node can become cheaper than those that are known.
     for (std::size_t n = candidates_->size() + kWindow;; n = candidates_->size() * 4) {
       const bool more = look_at(n);
-      if (steps_ < 0 || pool.size() <= kExact) break;
+      if (steps_.ended() || pool.size() <= kExact) break;
       prices = node_prices(state_, *candidates_, wanted_, pool, steps_);
       if (!more || (last != Candidates::kNone &&
                     prices.none_cheaper_beyond((*candidates_)[last].unit, candidates_->widest())))
@@ -359,8 +359,8 @@ void VictimSearch::improve() {
   } else {
     look_at(nodes_short ? kMostPool : candidates_->size() + kWindow);
   }
-  if (steps_ < 0) {
-    steps_ = 0;  // what was found is a minimal set all the same
+  if (steps_.ended()) {
+    steps_.forgive();  // what was found is a minimal set all the same
     return;
   }
   if (pool.size() <= kExact) return exact(pool, kExactFits);
@@ -376,9 +376,9 @@ void VictimSearch::improve() {
   if (level) {
     for (const DomainId domain : state_.nodes.levels()[*level].domains) {
       const Sequence inside = within_domain(pool, domain);
-      if (inside.empty() || steps_ <= 0) continue;
+      if (inside.empty() || !steps_.has_steps()) continue;
       also(minimal(inside));
-      if (steps_ > 0) also(minimal(node_prices(state_, *candidates_, wanted_, inside, steps_).order));
+      if (steps_.has_steps()) also(minimal(node_prices(state_, *candidates_, wanted_, inside, steps_).order));
     }
   } else if (nodes_short) {
     also(minimal(prices.order));
@@ -389,9 +389,9 @@ void VictimSearch::improve() {
   seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
   if (pool.size() <= kNearlyExact) seen = pool;
   const bool all = seen.size() == pool.size();
-  if (steps_ > 0 && (all || seen.size() <= kExact) && seen.size() > best_->size())
+  if (steps_.has_steps() && (all || seen.size() <= kExact) && seen.size() > best_->size())
     exact(seen, seen.size() <= kExact ? kExactFits : kNearlyExactFits);
-  steps_ = std::max<std::int64_t>(steps_, 0);
+  steps_.forgive();
 }
 
 // By the short quota that each frees for its cost: the most first.
@@ -443,7 +443,7 @@ std::optional<VictimPlan> VictimSearch::plan_of(const Sequence& victims) {
       return std::nullopt;
     }
   }
-  steps_ = std::max<std::int64_t>(steps_, 100'000);  // it is known to fit: it must not fail for lack of steps
+  steps_.grant(100'000);  // it is known to fit: it must not fail for lack of steps
   if (ask_ == Ask::kLeast) ask_ = Ask::kClaim;
   // The right to evict must also hold for the final places, including slots beyond the least.
   if (!fits(&plan.placed) || !stays_entitled(chosen, plan.placed)) {
@@ -546,7 +546,7 @@ bool VictimSearch::stays_entitled(const Sequence& victims, std::vector<PlacedSlo
 
 // The time from which candidates that are too young now would make enough room, with all others gone.
 TimeMs VictimSearch::enough_at() {
-  if (!candidates_->some_are_young() || steps_ < 0) return kEndOfTime;
+  if (!candidates_->some_are_young() || steps_.ended()) return kEndOfTime;
   if (fair_) return candidates_->first_young();  // whose turn it is then depends on what runs then
   Trial trial(state_);
   Sequence taken;
@@ -564,7 +564,7 @@ TimeMs VictimSearch::enough_at() {
   if (taken.size() > others && fits()) {
     shorten(taken, others);
     at = times[taken.size() - 1];
-  } else if (candidates_->some_were_protected() || steps_ < 0) {
+  } else if (candidates_->some_were_protected() || steps_.ended()) {
     // A queue's own quota or the bound of the search stood in the way: nothing is known but the first time.
     at = young.front().first;
   }

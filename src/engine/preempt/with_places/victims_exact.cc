@@ -69,7 +69,7 @@ void VictimSearch::exact_from(Exact& search, std::size_t at, Worth so_far) {
     if (may_all_go(set) && would_stay_away(set)) consider(set);
     return;
   }
-  if (steps_ <= 0 || search.fits_left == 0) return;
+  if (!steps_.has_steps() || search.fits_left == 0) return;
   const std::uint32_t i = search.order[at];
   if (candidates_->may_come_back(i)) {
     candidates_->give_back(i);
