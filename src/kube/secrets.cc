@@ -1,11 +1,14 @@
 #include "kube/secrets.h"
 
 #include <fcntl.h>
+#include <openssl/evp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <iterator>
 #include <system_error>
 
 namespace berth::kube {
@@ -39,42 +42,19 @@ Result<std::string> read_text_file(const std::string& path, std::uint64_t max_by
 }
 
 Result<std::string> decode_base64(std::string_view text) {
-  std::string out;
-  out.reserve(text.size() * 3 / 4);
-  std::uint32_t bits = 0;
-  int have = 0;
-  std::size_t symbols = 0;
-  std::size_t padding = 0;
-  for (const char c : text) {
-    std::uint32_t value = 0;
-    if (c >= 'A' && c <= 'Z') {
-      value = static_cast<std::uint32_t>(c - 'A');
-    } else if (c >= 'a' && c <= 'z') {
-      value = static_cast<std::uint32_t>(c - 'a' + 26);
-    } else if (c >= '0' && c <= '9') {
-      value = static_cast<std::uint32_t>(c - '0' + 52);
-    } else if (c == '+') {
-      value = 62;
-    } else if (c == '/') {
-      value = 63;
-    } else if (c == '=') {
-      ++padding;
-      continue;
-    } else if (c == '\n' || c == '\r' || c == ' ' || c == '\t') {
-      continue;
-    } else {
-      return fail(ErrorCode::kInvalid, "a character that does not belong into base64");
-    }
-    if (padding > 0) return fail(ErrorCode::kInvalid, "characters after the padding");
-    ++symbols;
-    bits = (bits << 6) | value;
-    have += 6;
-    if (have >= 8) {
-      have -= 8;
-      out.push_back(static_cast<char>((bits >> have) & 0xff));
-    }
-  }
-  if ((symbols + padding) % 4 != 0 || padding > 2) return fail(ErrorCode::kInvalid, "it is cut off");
+  std::string symbols;
+  symbols.reserve(text.size());
+  std::copy_if(text.begin(), text.end(), std::back_inserter(symbols),
+               [](char c) { return c != '\n' && c != '\r' && c != ' ' && c != '\t'; });
+  const std::size_t padding = symbols.size() - (symbols.find_last_not_of('=') + 1);
+  if (symbols.size() % 4 != 0 || padding > 2) return fail(ErrorCode::kInvalid, "it is cut off");
+  std::string out(symbols.size() / 4 * 3, '\0');
+  const int length = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                     reinterpret_cast<const unsigned char*>(symbols.data()),
+                                     static_cast<int>(symbols.size()));
+  const bool inside = symbols.find('=') < symbols.size() - padding;
+  if (length < 0 || inside) return fail(ErrorCode::kInvalid, "a character that does not belong into base64");
+  out.resize(static_cast<std::size_t>(length) - padding);
   return out;
 }
 

@@ -1,6 +1,8 @@
 #include "text/time.h"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <limits>
 #include <optional>
 
@@ -10,40 +12,8 @@ namespace berth::text {
 namespace {
 
 constexpr std::int64_t kSecondsPerDay = 86'400;
-
-// Days since 1970-01-01 of a date of the Gregorian calendar, by eras of 400 years.
-std::int64_t days_from_date(std::int64_t year, std::int64_t month, std::int64_t day) {
-  year -= month <= 2 ? 1 : 0;
-  const std::int64_t era = (year >= 0 ? year : year - 399) / 400;
-  const std::int64_t year_of_era = year - era * 400;
-  const std::int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-  const std::int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-  return era * 146'097 + day_of_era - 719'468;
-}
-
-struct Date {
-  std::int64_t year;
-  std::int64_t month;
-  std::int64_t day;
-};
-
-Date date_from_days(std::int64_t days) {
-  days += 719'468;
-  const std::int64_t era = (days >= 0 ? days : days - 146'096) / 146'097;
-  const std::int64_t day_of_era = days - era * 146'097;
-  const std::int64_t year_of_era =
-      (day_of_era - day_of_era / 1460 + day_of_era / 36'524 - day_of_era / 146'096) / 365;
-  const std::int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-  const std::int64_t shifted = (5 * day_of_year + 2) / 153;
-  const std::int64_t month = shifted < 10 ? shifted + 3 : shifted - 9;
-  return {year_of_era + era * 400 + (month <= 2 ? 1 : 0), month, day_of_year - (153 * shifted + 2) / 5 + 1};
-}
-
-std::int64_t days_of_month(std::int64_t year, std::int64_t month) {
-  static constexpr std::array<std::int64_t, 12> kDays{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  const bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-  return kDays[static_cast<std::size_t>(month - 1)] + (month == 2 && leap ? 1 : 0);
-}
+// The calendar of the standard library ends with the year 32767.
+constexpr std::int64_t kMostDays = 30'000 * 365;
 
 // Takes exactly `n` digits, then (where `after` is not 0) that character.
 bool take(std::string_view& text, std::size_t n, char after, std::int64_t& value) {
@@ -66,7 +36,10 @@ std::optional<std::int64_t> scan_time(std::string_view text) {
   text.remove_prefix(1);
   if (!take(text, 2, ':', hour) || !take(text, 2, ':', minute) || !take(text, 2, 0, second))
     return std::nullopt;
-  if (year < 1 || month < 1 || month > 12 || day < 1 || day > days_of_month(year, month)) return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(year)),
+                                         std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  if (year < 1 || !date.ok()) return std::nullopt;
   if (hour > 23 || minute > 59 || second > 60) return std::nullopt;
   std::int64_t micros = 0;
   if (text.starts_with('.')) {
@@ -92,8 +65,8 @@ std::optional<std::int64_t> scan_time(std::string_view text) {
     return std::nullopt;
   }
   if (!text.empty()) return std::nullopt;
-  const std::int64_t seconds =
-      days_from_date(year, month, day) * kSecondsPerDay + hour * 3600 + minute * 60 + second - shift;
+  const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
+  const std::int64_t seconds = days * kSecondsPerDay + hour * 3600 + minute * 60 + second - shift;
   return seconds * 1'000'000 + micros;
 }
 
@@ -103,9 +76,11 @@ std::int64_t floor_divide(std::int64_t value, std::int64_t by) {
 
 std::string seconds_text(std::int64_t seconds) {
   const std::int64_t days = floor_divide(seconds, kSecondsPerDay);
-  const Date date = date_from_days(days);
   const std::int64_t rest = seconds - days * kSecondsPerDay;
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", date.year, date.month, date.day, rest / 3600,
+  const std::chrono::year_month_day date{std::chrono::sys_days(
+      std::chrono::days(static_cast<int>(std::clamp<std::int64_t>(days, -kMostDays, kMostDays))))};
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), rest / 3600,
                      rest / 60 % 60, rest % 60);
 }
 

@@ -227,6 +227,7 @@ struct Intake::Impl {
   void free_load(std::uint32_t ix);
   WorkloadInfo info_of(const Load& load) const;
   void refresh(std::uint32_t ix);
+  class SettingsOfPods;  // intake_settings.cc
   Settings settings_of(Load& load, std::vector<std::string>& depends);
   // By a mark and its value.
   static void note_charged_queue(Load& load, const Pod& pod);

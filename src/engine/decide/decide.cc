@@ -123,6 +123,22 @@ void Decider::drain_stopped() {
   }
 }
 
+// The account of a held slot that is overdrawn, in words; "": none.
+std::string Decider::overdraft_of(const WorkloadState& w, const Slot& slot) const {
+  const Charged held = charged(w, slot);
+  const std::string& node = state_.nodes.record(slot.node).spec.name;
+  if (const auto over = state_.accounts.overdrawn_in_queue(held, Mode::kPlan)) {
+    const std::string_view resource = state_.resource_name(over->pair);
+    if (over->of == Overdraft::Of::kQuota) return fmt::format("the queue's quota of {} shrank", resource);
+    return fmt::format("what {} may have of {} in this queue shrank",
+                       state_.queues[w.queue.index()].lanes.name(w.lane), resource);
+  }
+  const auto over = state_.accounts.overdrawn_on_node(held, Mode::kPlan);
+  if (!over) return "";
+  if (over->of == Overdraft::Of::kDevice) return fmt::format("a device of node {} is gone", node);
+  return fmt::format("node {} has less {} than was held", node, state_.nodes.resource_name(over->resource));
+}
+
 // Ends holds whose room has changed: a node gone, cordoned or shrunk, quota taken away, a queue stopped, pods missing or placed by
 // another client.
 void Decider::check_holds() {
@@ -138,31 +154,12 @@ void Decider::check_holds() {
       for (const auto& slot : set.slots) {
         if (slot.state != SlotState::kHeld || !broken.empty()) continue;
         const auto& record = state_.nodes.record(slot.node);
-        const Charge& c = state_.charges[slot.charge];
-        const Shape& shape = state_.shapes[c.shape].shape;
-        if (!record.alive || static_mismatch(shape, record.spec).code != ReasonCode::kNone) {
+        if (!record.alive ||
+            static_mismatch(state_.shape_of(slot.charge), record.spec).code != ReasonCode::kNone) {
           broken = fmt::format("node {} is gone or no longer suits", record.spec.name);
         }
-        for (const auto& a : shape.amounts) {
-          if (state_.nodes.account(slot.node, a.resource).free(Mode::kPlan) < 0) {
-            broken = fmt::format("node {} has less {} than was held", record.spec.name,
-                                 state_.nodes.resource_name(a.resource));
-          }
-        }
-        for (std::uint64_t rest = slot.devices; rest != 0; rest &= rest - 1) {
-          const auto& device = record.devices[static_cast<std::size_t>(std::countr_zero(rest))];
-          if (device.account.free(Mode::kPlan) < 0)
-            broken = fmt::format("a device of node {} is gone", record.spec.name);
-        }
-        for (const QuotaItem& item : c.quota) {
-          if (state_.quota.available(w.queue, item.pair, kAfter) < 0) {
-            broken = fmt::format("the queue's quota of {} shrank", state_.resource_name(item.pair));
-          } else if (state_.lane_room(w, item.pair, Mode::kPlan) < 0) {
-            broken = fmt::format("what {} may have of {} in this queue shrank",
-                                 state_.queues[w.queue.index()].lanes.name(w.lane),
-                                 state_.resource_name(item.pair));
-          }
-        }
+        const std::string overdrawn = overdraft_of(w, slot);
+        if (!overdrawn.empty()) broken = overdrawn;
       }
     }
     if (broken.empty() && !whole_with_hold(state_.structures[w.structure], w))
@@ -182,36 +179,17 @@ void Decider::start_holders() {
       for (std::uint32_t i = 0; i < w.sets[s].slots.size() && ready; ++i) {
         const Slot& slot = w.sets[s].slots[i];
         if (slot.state != SlotState::kHeld) continue;
-        const Charge& c = state_.charges[slot.charge];
-        const bool opaque = state_.nodes.is_opaque(slot.node);  // quota is all there is to wait for
-        for (const auto& a : state_.shapes[c.shape].shape.amounts) {
-          if (opaque) break;
-          const auto& account = state_.nodes.account(slot.node, a.resource);
-          ready = ready && account.capacity - account.used[kNow] >= a.amount;
-        }
-        const auto& record = state_.nodes.record(slot.node);
-        for (std::uint64_t rest = slot.devices; rest != 0; rest &= rest - 1) {
-          const auto& device = record.devices[static_cast<std::size_t>(std::countr_zero(rest))];
-          std::int64_t need = 0;
-          for (const auto& d : state_.shapes[c.shape].shape.devices) {
-            if (d.resource == device.resource) need = d.milli;
-          }
-          ready = ready && device.account.capacity - device.account.used[kNow] >= need;
-        }
-        for (const QuotaItem& item : c.quota)
-          ready = ready && item.amount <= state_.quota.available(w.queue, item.pair, kNow) &&
-                  (item.amount == 0 ||
-                   item.amount <= state_.queues[w.queue.index()].lane_limits.room(w.lane, item.pair, kNow));
+        ready = state_.accounts.has_room(charged(w, slot), kNow);
         if (!ready) break;
-        state_.try_charge(w, slot.charge, slot.node, slot.devices, kNowBit, +1);
+        state_.accounts.try_charge(charged(w, slot), kNowBit, +1);
         placed.push_back({s, i, slot.node, slot.charge, slot.devices});
       }
     }
     if (!ready || placed.empty()) {
-      state_.rollback(0);
+      state_.abandon();
       continue;
     }
-    state_.keep();
+    state_.commit();
     for (const PlacedSlot& p : placed) state_.move_slot(id, p.set, p.slot, SlotState::kBinding, kNowBit);
     began(state_, id);
     state_.note_done(id, State::kSettled);
@@ -258,14 +236,14 @@ void Decider::place_awaited() {
     }
     if (!known) continue;
     const auto lifted = state_.lift(id);
-    std::int64_t steps = state_.config.search_steps;
+    Budget steps(state_.config.search_steps);
     Placer placer(state_, id, Mode::kStart, steps, Placer::Orders{charges, counts});
     const auto wanted = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
     const bool placed = placer.run() && static_cast<std::int64_t>(placer.placed().size()) == wanted;
     if (placed) {
-      state_.keep();
+      state_.commit();
     } else {
-      state_.rollback(0);
+      state_.abandon();
     }
     state_.put_back(id, lifted, placed);
     if (!placed) {
@@ -319,7 +297,7 @@ void Decider::attempt_once(ClassId class_id, WorkloadId id) {
   attempted_ = class_id;
   attempted_height_ = height;
   reserved_ = reserved_before(class_id, height);
-  std::int64_t steps = state_.config.search_steps;
+  Budget steps(state_.config.search_steps);
   if (take_from_borrowers(id, steps)) return;
   if (places_are_unknown(w)) return attempt_quota(class_id, id);
   if (lacks_room(class_id)) {
@@ -331,7 +309,7 @@ void Decider::attempt_once(ClassId class_id, WorkloadId id) {
   std::optional<Placer> placer;
   const auto to_start = [&](std::optional<Placer>& into) { into.emplace(state_, id, Mode::kStart, steps); };
   if (run_beside_kept(placer, id, Mode::kStart, to_start)) {
-    state_.keep();
+    state_.commit();
     return start(id, placer->placed());
   }
   const Failure& lacking = placer->failure();
@@ -351,7 +329,7 @@ void Decider::attempt_once(ClassId class_id, WorkloadId id) {
   std::optional<Placer> later;
   const auto to_wait = [&](std::optional<Placer>& into) { into.emplace(state_, id, Mode::kPlan, steps); };
   if (run_beside_kept(later, id, Mode::kPlan, to_wait)) {
-    state_.keep();
+    state_.commit();
     VictimPlan plan;
     plan.placed = later->placed();
     return hold(id, plan);
@@ -367,24 +345,24 @@ void Decider::attempt_once(ClassId class_id, WorkloadId id) {
   const auto look_for_victims = [&] {
     search.emplace(state_, lists_, id, steps);
     auto found = search->run(grows(w) ? Ask::kWholeClaim : Ask::kLeast);
-    if (!found && grows(w) && steps >= 0) found = search->run(Ask::kLeast);
+    if (!found && grows(w) && !steps.ended()) found = search->run(Ask::kLeast);
     return found;
   };
   auto plan = beside_kept(w, steps, look_for_victims);
   if (plan && take_back(*plan)) return;
   if (plan && stands_beside_kept(w, plan->placed, Mode::kPlan)) {
-    state_.keep();
+    state_.commit();
     return hold(id, *plan);
   }
   Failure failure = lacking;
   if (plan) {  // there are victims, and still it has to wait
-    state_.rollback(0);
+    state_.abandon();
     failure.by_quota = true;
     failure.by_nodes = failure.by_nodes || !reserved_.empty();
     beside_failed_ = true;
     return park(class_id, failure, nullptr);
   }
-  failure.steps_ended = failure.steps_ended || steps < 0;
+  failure.steps_ended = failure.steps_ended || steps.ended();
   park(class_id, failure, &*search);
 }
 
@@ -394,7 +372,7 @@ bool Decider::lacks_room(ClassId class_id) {
   const WorkloadId id = c.members.begin()->workload;
   const WorkloadState& w = state_.workloads[id.index()];
   const PodSetState& set = w.sets.front();
-  std::int64_t steps = 0;
+  Budget steps(0);
   if (VictimSearch(state_, lists_, id, steps).could_help()) return false;
   const std::int64_t least = std::max<std::int64_t>(1, set.least - set.active);
   std::int64_t have = -1;

@@ -12,11 +12,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/base/budget.h"
 #include "engine/place/placer.h"
 #include "engine/plan/plans.h"
 #include "engine/preempt/with_places/units.h"
 #include "engine/preempt/with_places/victims.h"
 #include "engine/state/state.h"
+#include "engine/state/trial.h"
 
 namespace berth::engine {
 
@@ -35,6 +37,7 @@ class Decider {
   // Records why place_awaited() found no places for `id`.
   void tell_no_places(WorkloadId id, const Failure& failure);
   void check_holds();
+  std::string overdraft_of(const WorkloadState& w, const Slot& slot) const;
   void wake();
   void review_old();
   // The aged work of each queue takes turns (decide_reserve.cc).
@@ -52,7 +55,7 @@ class Decider {
   bool lacks_room(ClassId id);
   // Tries assignments of flavors to pod sets one after the other, if the queue does not take the first that fits (FlavorSearch).
   // True: it started, or got a hold (decide_flavors.cc).
-  bool try_flavors(WorkloadId id, std::int64_t& steps);
+  bool try_flavors(WorkloadId id, Budget& steps);
   // The same for work whose flavors are opaque: only quota matters (decide_quota.cc).
   void attempt_quota(ClassId class_id, WorkloadId id);
   bool try_quota(WorkloadId id, std::span<const std::int64_t> counts, bool only_ask);
@@ -82,7 +85,6 @@ class Decider {
   std::vector<OldHead> old_heads();
   std::vector<const Reservation*> reservations_of(const std::vector<OldHead>& heads);
   std::vector<const Reservation*> reserved_before(ClassId id, std::int64_t height);
-  bool room_as_charged(ChargeId charge, NodeId node, std::uint64_t devices, Mode mode) const;
   void charge_reserved(int sign);
   void wake_reserved();
   // Quota that is reserved for blocked heads of strict queues (decide_keep.cc).
@@ -103,32 +105,35 @@ class Decider {
   // make(placer) puts a new one there.
   template <class Make>
   bool run_beside_kept(std::optional<Placer>& placer, WorkloadId id, Mode mode, const Make& make) {
-    const std::size_t mark = state_.mark();
+    Trial trial(state_);
     kept_out_ = false;
     make(placer);
     if (!placer->run()) return false;
     const WorkloadState& w = state_.workloads[id.index()];
     learn_kept(w, placer->placed(), mode);
-    if (stands_beside_kept(w, placer->placed(), mode)) return true;
-    state_.rollback(mark);
+    if (stands_beside_kept(w, placer->placed(), mode)) {
+      trial.stay();
+      return true;
+    }
+    trial.rollback();
     charge_kept(+1);
     charge_reserved(+1);
     make(placer);
     const bool found = placer->run();
     charge_reserved(-1);
     charge_kept(-1);
-    if (!found) state_.rollback(mark);
+    if (found) trial.stay();
     kept_out_ = !found;
     beside_failed_ = beside_failed_ || kept_out_;
     return found;
   }
   // The result of search(), with reserved quota charged; by then the reserved quota is known.
   template <class Search>
-  auto beside_kept(const WorkloadState& w, std::int64_t& steps, const Search& search) {
-    const std::int64_t left = steps;
+  auto beside_kept(const WorkloadState& w, Budget& steps, const Search& search) {
+    const Budget left = steps;
     auto plan = search();
     if (!plan || kept_known_ || state_.keepers.empty()) return plan;
-    state_.rollback(0);
+    state_.abandon();
     learn_kept(w);
     steps = left;
     return search();
@@ -152,7 +157,7 @@ class Decider {
   bool take_back(const VictimPlan& plan);
   std::vector<Decision> net();
   // True: it started within its own queue's quota, in the room of work that started on borrowed quota.
-  bool take_from_borrowers(WorkloadId id, std::int64_t& steps);
+  bool take_from_borrowers(WorkloadId id, Budget& steps);
   bool is_within_own(const WorkloadState& w, const Assignment& assignment,
                      const std::vector<std::int64_t>& needs, std::vector<QuotaItem>& asked) const;
   bool borrows_from(WorkloadId id, const WorkloadState& w, std::span<const QuotaItem> asked) const;
@@ -169,8 +174,8 @@ class Decider {
   Plans& plans_;
   UnitLists lists_;
   std::vector<Decision> out_;
-  TimeMs more_at_ = kEndOfTime;   // of attempt_quota
-  std::int64_t quota_steps_ = 0;  // left to it for assignments of flavors
+  TimeMs more_at_ = kEndOfTime;  // of attempt_quota
+  Budget quota_steps_{0};        // left to it for assignments of flavors
   // Quota reserved against the workload that is being attempted. Known only once the workload would start or hold room without it:
   // most waiting work lacks more than that.
   std::vector<Kept> kept_;

@@ -11,7 +11,7 @@
 
 namespace berth::engine {
 
-bool Decider::try_flavors(WorkloadId id, std::int64_t& steps) {
+bool Decider::try_flavors(WorkloadId id, Budget& steps) {
   const WorkloadState& w = state_.workloads[id.index()];
   const FlavorSearch& how = state_.queues[w.queue.index()].spec.flavor_search;
   if (how == FlavorSearch{} || grows(w)) return false;
@@ -61,7 +61,7 @@ bool Decider::try_flavors(WorkloadId id, std::int64_t& steps) {
                             [&] { return VictimSearch(state_, lists_, id, steps).run(Ask::kLeast, &only); });
     if (!plan) return std::nullopt;
     if (!stands_beside_kept(w, plan->placed, Mode::kPlan)) {
-      state_.rollback(0);
+      state_.abandon();
       beside_failed_ = true;
       return std::nullopt;
     }
@@ -72,7 +72,7 @@ bool Decider::try_flavors(WorkloadId id, std::int64_t& steps) {
   };
   const auto decide = [&](const Found& found) {
     if (take_back(found.plan)) return true;  // the search begins anew
-    state_.keep();
+    state_.commit();
     if (found.starts) {
       start(id, found.plan.placed);
     } else {
@@ -85,11 +85,11 @@ bool Decider::try_flavors(WorkloadId id, std::int64_t& steps) {
     const auto found = try_one(*assignment);
     if (!found) continue;
     if (search_ends(how, found->rating)) return decide(*found);
-    state_.rollback(0);
+    state_.abandon();
     if (!best || better(how, found->rating, best->first)) best = {found->rating, *assignment};
   }
   if (!best) return false;
-  steps = std::max<std::int64_t>(steps, state_.config.search_steps);  // it is known to be there
+  steps.grant(state_.config.search_steps);  // it is known to be there
   const auto found = try_one(best->second);
   return found && decide(*found);
 }

@@ -21,6 +21,7 @@
 #include "base/checked.h"
 #include "engine/decide/decide.h"
 #include "engine/preempt/quota_only/flavor_choice.h"
+#include "engine/state/trial.h"
 
 namespace berth::engine {
 
@@ -147,7 +148,7 @@ bool Decider::stands_beside_kept(const WorkloadState& w, std::span<const PlacedS
     }
   }
   short_beside_kept_.clear();
-  const std::size_t mark = state_.mark();
+  Trial trial(state_);
   charge_kept(+1);
   charge_reserved(+1);
   for (const QuotaItem& item : asked) {
@@ -164,13 +165,13 @@ bool Decider::stands_beside_kept(const WorkloadState& w, std::span<const PlacedS
   }
   const bool beside_reserved =
       reserved_.empty() || std::all_of(placed.begin(), placed.end(), [&](const PlacedSlot& p) {
-        if (!room_as_charged(p.charge, p.node, p.devices, mode)) return false;
+        if (state_.accounts.overdrawn_on_node(charged(w, p), mode)) return false;
         const auto& items = state_.charges[p.charge].quota;
         return std::all_of(items.begin(), items.end(), [&](const QuotaItem& i) {
           return i.amount == 0 || state_.lane_room(w, i.pair, mode) >= 0;
         });
       });
-  state_.rollback(mark);
+  trial.rollback();
   charge_kept(-1);
   return short_beside_kept_.empty() && beside_reserved;
 }

@@ -137,7 +137,7 @@ bool Decider::take_back(const VictimPlan& plan) {
     return !v.holder && begun_.count(v.workload.value) > 0;
   };
   if (std::none_of(plan.victims.begin(), plan.victims.end(), started_now)) return false;
-  state_.rollback(0);
+  state_.abandon();
   for (const VictimPlan::Victim& victim : plan.victims) {
     if (!started_now(victim)) continue;
     SlotNames back = victim.slots;
@@ -207,29 +207,22 @@ void Decider::charge_begun(WorkloadId id, int sign) {
   const WorkloadState& v = state_.workloads[id.index()];
   for (const auto& [s, i] : begun_.at(id.value).slots) {
     const Slot& slot = v.sets[s].slots[i];
-    state_.try_charge(v, slot.charge, slot.node, slot.devices, kBothPlanes, sign);
+    state_.accounts.try_charge(charged(v, slot), kBothPlanes, sign);
   }
 }
 
 // With its slots charged: is no node, device, queue or lane of it beyond what it has?
 bool Decider::begun_fits(WorkloadId id) const {
   const WorkloadState& v = state_.workloads[id.index()];
-  bool ok = true;
-  for (const auto& [s, i] : begun_.at(id.value).slots) {
-    const Slot& slot = v.sets[s].slots[i];
-    ok = ok && room_as_charged(slot.charge, slot.node, slot.devices, Mode::kStart);
-    for (const QuotaItem& item : state_.charges[slot.charge].quota) {
-      for (QueueId at = v.queue; ok && item.amount > 0 && at.valid(); at = state_.quota.parent(at)) {
-        ok = state_.quota.available(at, item.pair, kAfter) >= 0 &&
-             state_.quota.available(at, item.pair, kNow) >= 0;
-      }
-      ok = ok && state_.lane_room(v, item.pair, Mode::kStart) >= 0;
-    }
-  }
-  return ok;
+  const SlotNames& slots = begun_.at(id.value).slots;
+  return std::all_of(slots.begin(), slots.end(), [&](const auto& name) {
+    const Charged slot = charged(v, v.sets[name.first].slots[name.second]);
+    return !state_.accounts.overdrawn_on_node(slot, Mode::kStart) &&
+           !state_.accounts.overdraws_a_queue(slot, Mode::kStart);
+  });
 }
 
-bool Decider::take_from_borrowers(WorkloadId id, std::int64_t& steps) {
+bool Decider::take_from_borrowers(WorkloadId id, Budget& steps) {
   const WorkloadState& w = state_.workloads[id.index()];
   if (borrowers_.empty() || state_.is_done(id, State::kYielded) || grows(w)) return false;
   const std::vector<std::int64_t> needs = needs_of(w, Ask::kLeast);
@@ -240,7 +233,7 @@ bool Decider::take_from_borrowers(WorkloadId id, std::int64_t& steps) {
     if (!is_within_own(w, *assignment, needs, asked)) continue;
     std::vector<WorkloadId> from;  // the last one that started first
     for (std::size_t k = borrowers_.size(); k-- > 0;) {
-      if (--steps < 0) return false;
+      if (!steps.spend()) return false;
       if (borrows_from(borrowers_[k], w, asked)) from.push_back(borrowers_[k]);
     }
     if (from.empty()) continue;
@@ -248,14 +241,14 @@ bool Decider::take_from_borrowers(WorkloadId id, std::int64_t& steps) {
     if (!std::exchange(looked, true)) {
       placer.emplace(state_, id, Mode::kStart, steps);
       const bool starts = placer->run();
-      state_.rollback(0);
+      state_.abandon();
       if (starts) return false;
     }
     const auto to_start = [&](std::optional<Placer>& into) {
       into.emplace(state_, id, Mode::kStart, steps, assignment);
     };
     const auto starts_without = [&](std::size_t first) {
-      state_.rollback(0);
+      state_.abandon();
       for (std::size_t k = 0; k < first; ++k) charge_begun(from[k], -1);
       if (!run_beside_kept(placer, id, Mode::kStart, to_start)) return false;
       return std::all_of(asked.begin(), asked.end(),
@@ -278,14 +271,14 @@ bool Decider::take_from_borrowers(WorkloadId id, std::int64_t& steps) {
         charge_begun(from[k], -1);
       }
     }
-    state_.keep();
+    state_.commit();
     for (const WorkloadId borrower : from)
       cancel(borrower, SlotNames(begun_.at(borrower.value).slots), kBothPlanes);
     cancel_behind();
     start(id, placer->placed());
     return true;
   }
-  state_.rollback(0);
+  state_.abandon();
   return false;
 }
 

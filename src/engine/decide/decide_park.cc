@@ -103,7 +103,7 @@ Failure Decider::beyond_lane(const WorkloadState& w, const Failure& found) {
   out.by_quota = true;
   out.of_lane = true;
   const QueueState& queue = state_.queues[w.queue.index()];
-  if (!queue.lane_limits.any()) return out;
+  if (!state_.accounts.limits(w.queue).any()) return out;
   if (!w.needs_all || grows(w)) {
     const bool all = std::all_of(found.reasons.begin(), found.reasons.end(),
                                  [](const Reason& r) { return r.code == ReasonCode::kLaneLimit; });
@@ -127,7 +127,7 @@ Failure Decider::beyond_lane(const WorkloadState& w, const Failure& found) {
       *same = std::move(reason);
     }
   };
-  for (const QuotaItem& limit : queue.lane_limits.limits()) {
+  for (const QuotaItem& limit : state_.accounts.limits(w.queue).limits()) {
     const std::int64_t room = state_.lane_room(w, limit.pair, Mode::kPlan);
     std::int64_t together = 0;
     for (const auto& set : w.sets) {

@@ -11,6 +11,7 @@
 #include "engine/preempt/rights/cost.h"
 #include "engine/preempt/rights/force.h"
 #include "engine/preempt/with_places/assignments.h"
+#include "engine/state/trial.h"
 
 namespace berth::engine {
 namespace {
@@ -55,11 +56,11 @@ bool Decider::try_quota(WorkloadId id, std::span<const std::int64_t> counts, boo
   learn_kept(w);
   if (found->mode() == FlavorMode::kFits && (!kept_.empty() || !reserved_.empty())) {
     // Beside what is kept another flavor may be the one.
-    const std::size_t mark = state_.mark();
+    Trial trial(state_);
     charge_kept(+1);
     charge_reserved(+1);
     found.emplace(state_, id).run(counts);
-    state_.rollback(mark);
+    trial.rollback();
     charge_kept(-1);
     if (found->mode() != FlavorMode::kFits) {
       beside_failed_ = true;
@@ -67,13 +68,13 @@ bool Decider::try_quota(WorkloadId id, std::span<const std::int64_t> counts, boo
     }
   }
   const auto starts = [&](std::span<const ChargeId> charges) {
-    std::int64_t steps = state_.config.search_steps;
+    Budget steps(state_.config.search_steps);
     std::optional<Placer> placer;
     const auto to_start = [&](std::optional<Placer>& into) {
       into.emplace(state_, id, Mode::kStart, steps, Placer::Orders{charges, counts});
     };
     if (!run_beside_kept(placer, id, Mode::kStart, to_start)) return false;
-    state_.keep();
+    state_.commit();
     start(id, placer->placed());
     return true;
   };
@@ -138,10 +139,11 @@ std::optional<VictimPlan> Decider::quota_plan(WorkloadId id, const FlavorChooser
   };
   const auto room_of = [&](const Yielder& who, int sign) { free_room(state_, who, sign); };
   const QuotaVictims search{state_, id, chooser.request(), chooser.short_pairs(), fits, more_at_, room_of};
-  const std::size_t mark = state_.mark();
   ++state_.stats.victim_searches;
-  const auto victims = search.run();
-  state_.rollback(mark);
+  const auto victims = [&] {
+    const Trial trial(state_);
+    return search.run();
+  }();
   if (!victims) return std::nullopt;
   for (const Yielder& who : *victims) {
     const WorkloadState& v = state_.workloads[who.workload.index()];
@@ -164,17 +166,17 @@ bool Decider::hold_quota(WorkloadId id, std::span<const ChargeId> charges,
   if (take_back(plan)) return true;  // the search begins anew
   for (const VictimPlan::Victim& v : plan.victims)
     free_room(state_, {v.workload, YieldCause::kWithinQueue, v.holder}, -1);
-  std::int64_t steps = state_.config.search_steps;
+  Budget steps(state_.config.search_steps);
   Placer placer(state_, id, Mode::kPlan, steps, Placer::Orders{charges, counts});
   const auto all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   if (!placer.run() || static_cast<std::int64_t>(placer.placed().size()) < all ||
       !stands_beside_kept(w, placer.placed(), Mode::kPlan)) {
-    state_.rollback(0);
+    state_.abandon();
     beside_failed_ = true;
     return false;
   }
   plan.placed = placer.placed();
-  state_.keep();
+  state_.commit();
   hold(id, plan);
   return true;
 }
@@ -185,7 +187,7 @@ void Decider::attempt_quota(ClassId class_id, WorkloadId id) {
   std::int64_t all_spare = 0;
   bool enough = true;
   more_at_ = kEndOfTime;
-  quota_steps_ = state_.config.search_steps;
+  quota_steps_ = Budget(state_.config.search_steps);
   for (const auto& set : w.sets) {
     const std::int64_t least = std::max<std::int64_t>(0, set.least - set.active);
     enough = enough && set.waiting >= least;
@@ -219,18 +221,18 @@ void Decider::attempt_quota(ClassId class_id, WorkloadId id) {
   };
   const auto as_kueue = [&](const auto& counts, bool ask) { return try_quota(id, counts, ask); };
   if (largest_of(as_kueue)) return;
-  std::int64_t steps = state_.config.search_steps;
+  Budget steps(state_.config.search_steps);
   // Flavors are chosen set by set; what goes together otherwise, or with only as many children as a group needs, starts, too.
   std::optional<Placer> placer;
   const auto to_start = [&](std::optional<Placer>& into) { into.emplace(state_, id, Mode::kStart, steps); };
   if (run_beside_kept(placer, id, Mode::kStart, to_start)) {
-    state_.keep();
+    state_.commit();
     return start(id, placer->placed());
   }
   const auto anyhow = [&](const auto& counts, bool ask) { return try_quota_anyhow(id, counts, ask); };
   if (largest_of(anyhow)) return;
   Failure failure = placer->failure();
-  failure.steps_ended = failure.steps_ended || quota_steps_ < 0;
+  failure.steps_ended = failure.steps_ended || quota_steps_.ended();
   if (Failure own = beyond_lane(w, failure); !own.reasons.empty()) failure = own;
   const bool hopeful = failure.by_quota || failure.by_nodes;
   if (Failure lacking = lacks_parts(w); hopeful && !lacking.reasons.empty()) failure = lacking;

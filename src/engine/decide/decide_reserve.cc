@@ -120,19 +120,6 @@ void Decider::charge_reserved(int sign) {
   for (const Reservation* reservation : reserved_) engine::charge_reserved(state_, *reservation, sign);
 }
 
-// With the slot charged, and whatever else is: is its node, and each device of it, enough?
-bool Decider::room_as_charged(ChargeId charge, NodeId node, std::uint64_t devices, Mode mode) const {
-  if (state_.nodes.is_opaque(node)) return true;
-  const auto& amounts = state_.shape_of(charge).amounts;
-  bool ok = std::all_of(amounts.begin(), amounts.end(), [&](const ShapeAmount& a) {
-    return state_.nodes.account(node, a.resource).free(mode) >= 0;
-  });
-  const auto& record = state_.nodes.record(node);
-  for (std::uint64_t rest = devices; rest != 0; rest &= rest - 1)
-    ok = ok && record.devices[static_cast<std::size_t>(std::countr_zero(rest))].account.free(mode) >= 0;
-  return ok;
-}
-
 // Those that found no room beside what was reserved, and from which less is reserved now: the old work started, is gone, stands
 // behind them by now, or has its room elsewhere.
 void Decider::wake_reserved() {

@@ -10,97 +10,112 @@ namespace berth::engine {
 namespace {
 
 using Key = std::pair<std::uint32_t, std::uint32_t>;
+using Planes = std::array<std::int64_t, 2>;
 
-}  // namespace
+Planes at(const std::map<Key, Planes>& sums, std::size_t a, std::size_t b) {
+  const auto it = sums.find({static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)});
+  return it == sums.end() ? Planes{} : it->second;
+}
 
-Status audit(const State& state) {
-  if (state.mark() != 0) return fail(ErrorCode::kInternal, "a trial was left open");
-  std::map<Key, std::array<std::int64_t, 2>> on_nodes;
-  std::map<Key, std::array<std::int64_t, 2>> on_devices;
-  std::map<Key, std::array<std::int64_t, 2>> on_queues;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::array<std::int64_t, 2>> on_lanes;
-  std::size_t holders = 0;
-  for (std::size_t i = 0; i < state.workloads.size(); ++i) {
-    const WorkloadState& w = state.workloads[i];
-    if (!w.used) continue;
+// Counts anew, from the slots, what the state keeps up to date.
+class Recount {
+ public:
+  explicit Recount(const State& state) : state_(state) {}
+
+  Status run() {
+    for (std::size_t i = 0; i < state_.workloads.size(); ++i) {
+      if (state_.workloads[i].used) BERTH_TRY(workload(WorkloadId(i)));
+    }
+    if (holders_ != state_.holders.size())
+      return fail(ErrorCode::kInternal, "a hold is listed that no workload has");
+    for (std::size_t n = 0; n < state_.nodes.size(); ++n) BERTH_TRY(node(NodeId(n)));
+    BERTH_TRY(lanes());
+    for (std::size_t q = 0; q < state_.queues.size(); ++q) BERTH_TRY(queue(QueueId(q)));
+    return {};
+  }
+
+ private:
+  Status workload(WorkloadId id) {
+    const WorkloadState& w = state_.workloads[id.index()];
     bool runs = false;
     bool holds = false;
     Weight weight;
-    for (const auto& set : w.sets) {
-      std::array<std::int64_t, 7> states{};
-      for (const auto& slot : set.slots) {
-        ++states[static_cast<std::size_t>(slot.state)];
-        const PlaneMask planes = planes_of(slot.state);
-        if (slot.state == SlotState::kBinding || slot.state == SlotState::kRunning) {
-          weight.devices += state.charges[slot.charge].weight.devices;
-          weight.cpus += state.charges[slot.charge].weight.cpus;
-        }
-        if ((planes == 0) == slot.node.valid()) {
+    for (const PodSetState& set : w.sets) {
+      for (const Slot& slot : set.slots) {
+        if ((planes_of(slot.state) == 0) == slot.node.valid()) {
           return fail(ErrorCode::kInternal, "workload {}: a slot in state {} and its node disagree", w.uid,
                       enum_name(slot.state));
         }
-        for (const Plane plane : {kNow, kAfter}) {
-          if ((planes & (1u << plane)) == 0) continue;
-          const Charge& c = state.charges[slot.charge];
-          for (const QuotaItem& item : c.quota) {
-            on_queues[{w.queue.value, item.pair.value}][plane] += item.amount;
-            on_lanes[{w.queue.value, w.lane, item.pair.value}][plane] += item.amount;
-          }
-          if (state.nodes.is_opaque(slot.node)) continue;  // nothing is counted there
-          for (const auto& a : state.shapes[c.shape].shape.amounts) {
-            on_nodes[{slot.node.value, a.resource.value}][plane] += a.amount;
-          }
-          for (std::uint64_t rest = slot.devices; rest != 0; rest &= rest - 1) {
-            const auto at = static_cast<std::uint32_t>(std::countr_zero(rest));
-            const auto& device = state.nodes.record(slot.node).devices[at];
-            for (const auto& d : state.shapes[c.shape].shape.devices) {
-              if (d.resource == device.resource) on_devices[{slot.node.value, at}][plane] += d.milli;
-            }
-          }
+        if (slot.state == SlotState::kBinding || slot.state == SlotState::kRunning) {
+          weight.devices += state_.charges[slot.charge].weight.devices;
+          weight.cpus += state_.charges[slot.charge].weight.cpus;
         }
+        add(w, slot);
       }
+      if (!counters_hold(set))
+        return fail(ErrorCode::kInternal, "workload {}: its slot counters are off", w.uid);
       runs = runs || set.active > 0;
       holds = holds || set.held > 0;
-      const auto number = [&](SlotState s) { return states[static_cast<std::size_t>(s)]; };
-      if (set.waiting != number(SlotState::kWaiting) || set.held != number(SlotState::kHeld) ||
-          set.active != number(SlotState::kBinding) + number(SlotState::kRunning) ||
-          set.releasing != number(SlotState::kReleasing)) {
-        return fail(ErrorCode::kInternal, "workload {}: its slot counters are off", w.uid);
-      }
     }
-    if (runs != (state.queues[w.queue.index()].started.count(WorkloadId(i)) > 0)) {
+    const QueueState& queue = state_.queues[w.queue.index()];
+    if (runs != (queue.started.count(id) > 0))
       return fail(ErrorCode::kInternal, "workload {}: its queue's list of started work is off", w.uid);
-    }
     if (weight.devices != w.weight.devices || weight.cpus != w.weight.cpus)
       return fail(ErrorCode::kInternal, "workload {}: the weight of its running slots is off", w.uid);
-    if (holds != (state.queues[w.queue.index()].holders.count(w.hold_order) > 0))
+    if (holds != (queue.holders.count(w.hold_order) > 0))
       return fail(ErrorCode::kInternal, "workload {}: its queue's list of holds is off", w.uid);
     if (holds != (w.hold_order != 0))
       return fail(ErrorCode::kInternal, "workload {}: its hold is not listed", w.uid);
-    holders += holds ? 1 : 0;
+    holders_ += holds ? 1 : 0;
+    return {};
   }
-  if (holders != state.holders.size())
-    return fail(ErrorCode::kInternal, "the list of holds names a workload without a hold");
 
-  for (std::size_t n = 0; n < state.nodes.size(); ++n) {
-    const auto& record = state.nodes.record(NodeId(n));
-    for (std::size_t r = 0; r < state.nodes.resources(); ++r) {
-      const auto& account = state.nodes.account(NodeId(n), ResourceId(r));
-      const auto it = on_nodes.find({static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(r)});
-      const std::array<std::int64_t, 2> mine =
-          it == on_nodes.end() ? std::array<std::int64_t, 2>{} : it->second;
+  static bool counters_hold(const PodSetState& set) {
+    std::array<std::int64_t, 7> states{};
+    for (const Slot& slot : set.slots) ++states[static_cast<std::size_t>(slot.state)];
+    const auto number = [&](SlotState s) { return states[static_cast<std::size_t>(s)]; };
+    return set.waiting == number(SlotState::kWaiting) && set.held == number(SlotState::kHeld) &&
+           set.active == number(SlotState::kBinding) + number(SlotState::kRunning) &&
+           set.releasing == number(SlotState::kReleasing);
+  }
+
+  void add(const WorkloadState& w, const Slot& slot) {
+    for (const Plane plane : {kNow, kAfter}) {
+      if ((planes_of(slot.state) & (1u << plane)) == 0) continue;
+      const Charge& c = state_.charges[slot.charge];
+      for (const QuotaItem& item : c.quota) {
+        on_queues_[{w.queue.value, item.pair.value}][plane] += item.amount;
+        on_lanes_[{w.queue.value, w.lane, item.pair.value}][plane] += item.amount;
+      }
+      if (state_.nodes.is_opaque(slot.node)) continue;  // nothing is counted there
+      for (const auto& a : state_.shapes[c.shape].shape.amounts) {
+        on_nodes_[{slot.node.value, a.resource.value}][plane] += a.amount;
+      }
+      for (std::uint64_t rest = slot.devices; rest != 0; rest &= rest - 1) {
+        const auto index = static_cast<std::uint32_t>(std::countr_zero(rest));
+        const auto& device = state_.nodes.record(slot.node).devices[index];
+        for (const auto& d : state_.shapes[c.shape].shape.devices) {
+          if (d.resource == device.resource) on_devices_[{slot.node.value, index}][plane] += d.milli;
+        }
+      }
+    }
+  }
+
+  Status node(NodeId id) const {
+    const auto& record = state_.nodes.record(id);
+    for (std::size_t r = 0; r < state_.nodes.resources(); ++r) {
+      const auto& account = state_.nodes.account(id, ResourceId(r));
+      const Planes mine = at(on_nodes_, id.index(), r);
       // The rest is foreign use, which is the same on both planes and never negative.
       const std::int64_t foreign = account.used[kNow] - mine[kNow];
       if (foreign < 0 || foreign != account.used[kAfter] - mine[kAfter]) {
         return fail(ErrorCode::kInternal, "node {}: {} is charged {} and {}, the slots there make {} and {}",
-                    record.spec.name, state.nodes.resource_name(ResourceId(r)), account.used[kNow],
+                    record.spec.name, state_.nodes.resource_name(ResourceId(r)), account.used[kNow],
                     account.used[kAfter], mine[kNow], mine[kAfter]);
       }
     }
     for (std::size_t d = 0; d < record.devices.size(); ++d) {
-      const auto it = on_devices.find({static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(d)});
-      const std::array<std::int64_t, 2> mine =
-          it == on_devices.end() ? std::array<std::int64_t, 2>{} : it->second;
+      const Planes mine = at(on_devices_, id.index(), d);
       const auto& used = record.devices[d].account.used;
       if (used[kNow] < mine[kNow] || used[kNow] - mine[kNow] != used[kAfter] - mine[kAfter]) {
         return fail(ErrorCode::kInternal,
@@ -108,44 +123,60 @@ Status audit(const State& state) {
                     record.spec.name, d, used[kNow], used[kAfter], mine[kNow], mine[kAfter]);
       }
     }
+    return {};
   }
 
-  for (const auto& [key, used] : on_lanes) {
-    const auto& [queue, lane, pair_value] = key;
-    const FlavorResource pair(pair_value);
-    const LaneLimits& limits = state.queues[queue].lane_limits;
-    for (const QuotaItem& limit : limits.limits()) {
-      if (limit.pair != pair) continue;
-      for (const Plane plane : {kNow, kAfter}) {
-        if (limit.amount - limits.room(lane, pair, plane) == used[plane]) continue;
-        return fail(ErrorCode::kInternal, "queue {}: lane {} is charged {} of {}, the slots make {}",
-                    state.queues[queue].spec.name, state.queues[queue].lanes.name(lane),
-                    limit.amount - limits.room(lane, pair, plane), state.resource_name(pair), used[plane]);
+  Status lanes() const {
+    for (const auto& [key, used] : on_lanes_) {
+      const auto& [queue, lane, pair_value] = key;
+      const FlavorResource pair(pair_value);
+      const LaneLimits& limits = state_.accounts.limits(QueueId(queue));
+      for (const QuotaItem& limit : limits.limits()) {
+        if (limit.pair != pair) continue;
+        for (const Plane plane : {kNow, kAfter}) {
+          if (limit.amount - limits.room(lane, pair, plane) == used[plane]) continue;
+          return fail(ErrorCode::kInternal, "queue {}: lane {} is charged {} of {}, the slots make {}",
+                      state_.queues[queue].spec.name, state_.queues[queue].lanes.name(lane),
+                      limit.amount - limits.room(lane, pair, plane), state_.resource_name(pair), used[plane]);
+        }
       }
     }
+    return {};
   }
 
-  // Queues: own use of the leaves, and of every inner queue what its children put on it.
-  for (std::size_t q = 0; q < state.queues.size(); ++q) {
-    for (std::size_t p = 0; p < state.quota.pairs(); ++p) {
+  // Own use of the leaves, and of every inner queue what its children put on it.
+  Status queue(QueueId id) const {
+    for (std::size_t p = 0; p < state_.quota.pairs(); ++p) {
       const FlavorResource pair(p);
-      std::array<std::int64_t, 2> want{};
-      const auto it = on_queues.find({static_cast<std::uint32_t>(q), static_cast<std::uint32_t>(p)});
-      if (it != on_queues.end()) want = it->second;
-      for (std::size_t c = 0; c < state.queues.size(); ++c) {
-        if (state.quota.parent(QueueId(c)) != QueueId(q)) continue;
+      Planes want = at(on_queues_, id.index(), p);
+      for (std::size_t c = 0; c < state_.queues.size(); ++c) {
+        if (state_.quota.parent(QueueId(c)) != id) continue;
         for (const Plane plane : {kNow, kAfter})
-          want[plane] += state.quota.passed_up(QueueId(c), pair, plane);
+          want[plane] += state_.quota.passed_up(QueueId(c), pair, plane);
       }
       for (const Plane plane : {kNow, kAfter}) {
-        if (state.quota.usage(QueueId(q), pair, plane) == want[plane]) continue;
+        if (state_.quota.usage(id, pair, plane) == want[plane]) continue;
         return fail(ErrorCode::kInternal, "queue {}: {} of flavor {} is charged {}, the slots make {}",
-                    state.queue_names.name(static_cast<std::uint32_t>(q)), state.resource_name(pair),
-                    state.flavor_name(pair), state.quota.usage(QueueId(q), pair, plane), want[plane]);
+                    state_.queue_names.name(id.value), state_.resource_name(pair), state_.flavor_name(pair),
+                    state_.quota.usage(id, pair, plane), want[plane]);
       }
     }
+    return {};
   }
-  return {};
+
+  const State& state_;
+  std::map<Key, Planes> on_nodes_;
+  std::map<Key, Planes> on_devices_;
+  std::map<Key, Planes> on_queues_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Planes> on_lanes_;
+  std::size_t holders_ = 0;
+};
+
+}  // namespace
+
+Status audit(const State& state) {
+  if (state.accounts.mark() != 0) return fail(ErrorCode::kInternal, "a trial was left open");
+  return Recount(state).run();
 }
 
 }  // namespace berth::engine

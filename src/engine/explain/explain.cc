@@ -8,6 +8,7 @@
 
 #include "engine/explain/room.h"
 #include "engine/place/placer.h"
+#include "engine/state/trial.h"
 
 namespace berth::engine {
 namespace {
@@ -53,14 +54,13 @@ Verdict explain(State& state, const Reservations& reservations, WorkloadId id) {
   const bool parked = w.active && w.held() == 0 && w.pending.valid() && state.pending.at(w.pending).parked;
   if (parked && is_of_room(verdict.reason)) {
     // Room reserved against it does not count as free.
-    const std::size_t mark = state.mark();
+    const Trial trial(state);
     for (const std::uint64_t number : state.pending.at(w.pending).why.reserved) {
       if (const Reservation* r = reservations.find(number)) charge_reserved(state, *r, +1);
     }
     RoomNow now(state, id);
     now.renew(verdict.reason);
     now.say_enough(verdict.reason);
-    state.rollback(mark);
   }
   name_sets(state, w, verdict.reason);
   return verdict;

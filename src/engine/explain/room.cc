@@ -10,6 +10,7 @@
 #include "base/checked.h"
 #include "engine/explain/explain.h"
 #include "engine/place/placer.h"
+#include "engine/state/trial.h"
 
 namespace berth::engine {
 namespace {
@@ -97,7 +98,7 @@ void RoomNow::renew_quota(Reason& reason) const {
 
 void RoomNow::renew_lane(Reason& reason) const {
   std::optional<FlavorResource> only;
-  for (const QuotaItem& limit : state_.queues[w_.queue.index()].lane_limits.limits()) {
+  for (const QuotaItem& limit : state_.accounts.limits(w_.queue).limits()) {
     if (state_.resource_name(limit.pair) != reason.detail) continue;
     if (only) return;  // one of each flavor: the nearest is the one that was found
     only = limit.pair;
@@ -250,9 +251,10 @@ std::vector<Reason> RoomNow::short_sets() {
     nearest =
         Reason{ReasonCode::kNodes, "", set_mark(w_, set), need, room, 0, count_nodes(charge, all_nodes())};
   });
-  const std::size_t mark = state_.mark();
-  const bool fits = placer.run();
-  state_.rollback(mark);
+  const bool fits = [&] {
+    const Trial trial(state_);
+    return placer.run();
+  }();
   if (!fits && nearest)  // else something else keeps it
     out.push_back(Reason{ReasonCode::kTogether, "", "", 0, 0, 0, {std::move(*nearest)}});
   return out;
@@ -289,8 +291,8 @@ std::int64_t RoomNow::fill(ChargeId charge, DomainId domain, std::int64_t most) 
   const auto& among = state_.nodes.domain(domain).nodes;
   std::int64_t got = 0;
   for (; got < most; ++got) {
-    if (steps_ <= 0) break;
-    steps_ -= 1 + static_cast<std::int64_t>(among.size() / 16);
+    if (!steps_.has_steps()) break;
+    steps_.spend(1 + static_cast<std::int64_t>(among.size() / 16));
     const ShapeIndex& index = state_.index(state_.charges[charge].shape, Mode::kStart);
     NodeId node;
     for (const NodeId other : among) {
@@ -298,7 +300,7 @@ std::int64_t RoomNow::fill(ChargeId charge, DomainId domain, std::int64_t most) 
     }
     if (!node.valid()) break;
     const std::uint64_t devices = state_.choose_devices(node, charge, Mode::kStart);
-    state_.try_charge(w_, charge, node, devices, planes_of(Mode::kStart), +1);
+    state_.accounts.try_charge({w_.queue, w_.lane, charge, node, devices}, planes_of(Mode::kStart), +1);
   }
   return got;
 }
@@ -309,14 +311,13 @@ std::int64_t RoomNow::room_for_all(const StructureGroup& group, DomainId domain)
   for (const bool turned : {false, true}) {
     std::vector<std::uint32_t> sets = group.leaves;
     if (turned) std::reverse(sets.begin(), sets.end());
-    const std::size_t mark = state_.mark();
+    const Trial trial(state_);
     std::int64_t sum = 0;
     for (const std::uint32_t set : sets) {
       if (extents_[set].need <= 0) continue;
       const auto best = best_choice(set);
       if (best) sum += fill(best->charge, domain, extents_[set].need);
     }
-    state_.rollback(mark);
     most = std::max(most, sum);
     if (sets.size() < 2) break;
   }
@@ -359,7 +360,7 @@ void RoomNow::renew_domain(Reason& reason) {
   std::int64_t best = -1;
   DomainId where;
   for (const Candidate& c : candidates) {
-    if (c.most <= best || steps_ <= 0) break;
+    if (c.most <= best || !steps_.has_steps()) break;
     const bool exact = group->leaves.size() == 1 && choices_of(state_, w_, group->leaves.front()).size() == 1;
     const std::int64_t room = exact ? c.most : room_for_all(*group, c.domain);
     if (room <= best) continue;

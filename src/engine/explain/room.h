@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/budget.h"
 #include "engine/state/bands.h"
 #include "engine/state/state.h"
 
@@ -53,7 +54,7 @@ class RoomNow {
   WorkloadId id_;
   const WorkloadState& w_;
   std::vector<Extent> extents_;
-  std::int64_t steps_;
+  Budget steps_;
 };
 
 }  // namespace berth::engine

@@ -101,10 +101,10 @@ bool EmptyCluster::could_start(const State& live, WorkloadId id) {
   take_names(live);
   take_mix(live);
   const WorkloadId copy = adopt(live, live.workloads[id.index()]);
-  std::int64_t steps = state_.config.search_steps;
+  Budget steps(state_.config.search_steps);
   Placer placer(state_, copy, Mode::kStart, steps);
   const bool found = placer.run();
-  state_.rollback(0);
+  state_.abandon();
   const auto& sets = state_.workloads[0].sets;
   const bool any_long =
       std::any_of(sets.begin(), sets.end(), [&](const auto& s) { return state_.specs[s.spec].is_long; });

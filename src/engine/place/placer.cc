@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/state/trial.h"
+
 namespace berth::engine {
 
-Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, const Assignment* only,
-               Ask ask)
+Placer::Placer(State& state, WorkloadId workload, Mode mode, Budget& steps, const Assignment* only, Ask ask)
     : state_(state),
       w_(state.workloads[workload.index()]),
       structure_(state.structures[w_.structure]),
@@ -36,7 +37,7 @@ void Placer::set_steps(std::vector<Step> steps) {
   }
 }
 
-Placer::Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, Orders orders)
+Placer::Placer(State& state, WorkloadId workload, Mode mode, Budget& steps, Orders orders)
     : Placer(state, workload, mode, steps) {
   orders_ = orders;
   for (std::size_t s = 0; s < extents_.size() && !orders.counts.empty(); ++s) {
@@ -105,9 +106,12 @@ bool Placer::lacks_flavors() {
 }
 
 bool Placer::search() {
-  const std::size_t mark = state_.mark();
-  if (walk(0)) return true;
-  state_.rollback(mark);
+  Trial trial(state_);
+  if (walk(0)) {
+    trial.stay();
+    return true;
+  }
+  trial.rollback();
   placed_.clear();
   acquit();
   return false;
@@ -228,9 +232,9 @@ std::vector<ChargeId> Placer::choices(std::uint32_t set) {
 
 // One step of the search. False: it has ended, or its slice has.
 bool Placer::spend() {
-  if (--steps_ < 0) {
+  if (!steps_.spend()) {
     failure_.steps_ended = true;
-  } else if (steps_ < floor_) {
+  } else if (steps_.left() < floor_) {
     slice_ended_ = true;
   }
   return !ended();
@@ -318,19 +322,24 @@ bool Placer::leaf(std::size_t step) {
     }
     for (const ChargeId charge : options) {
       if (!spend()) return false;
-      const std::size_t mark = state_.mark();
+      Trial trial(state_);
       const std::size_t had = placed_.size();
       lacks_room_ = false;
       const std::int64_t got = place_slots(set, charge, least, extents_[set].want);
-      if (got > 0 && go_on()) return true;
-      state_.rollback(mark);
+      if (got > 0 && go_on()) {
+        trial.stay();
+        return true;
+      }
+      trial.rollback();
       placed_.resize(had);
       if (got == 0 && lacks_room_ && watch_) watch_(set, charge);
       // The surplus of one pod set must not take what another one needs for its least, nor ask for a whole segment more.
       const bool less = got > least || (got == 0 && in_segments(set) && extents_[set].want > least);
       if (!less || least == 0 || ended()) continue;
-      if (place_slots(set, charge, least, least) > 0 && go_on()) return true;
-      state_.rollback(mark);
+      if (place_slots(set, charge, least, least) > 0 && go_on()) {
+        trial.stay();
+        return true;
+      }
       placed_.resize(had);
     }
   }

@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/budget.h"
 #include "engine/state/bands.h"
 #include "engine/state/state.h"
 
@@ -39,6 +40,11 @@ struct PlacedSlot {
   ChargeId charge;
   std::uint64_t devices = 0;
 };
+
+// What the workload takes there.
+inline Charged charged(const WorkloadState& w, const PlacedSlot& p) {
+  return {w.queue, w.lane, p.charge, p.node, p.devices};
+}
 
 struct Failure {
   bool by_quota = false;
@@ -69,14 +75,14 @@ class Placer {
  public:
   // `only`: each pod set with this charge alone; nullptr: with all.
   // `ask`: how many slots of each pod set must be placed, and are placed where they fit.
-  Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, const Assignment* only = nullptr,
+  Placer(State& state, WorkloadId workload, Mode mode, Budget& steps, const Assignment* only = nullptr,
          Ask ask = Ask::kFree);
   // Exactly this charge for exactly so many slots, by pod set (0: none).
   struct Orders {
     std::span<const ChargeId> charges;
     std::span<const std::int64_t> counts;
   };
-  Placer(State& state, WorkloadId workload, Mode mode, std::int64_t& steps, Orders orders);
+  Placer(State& state, WorkloadId workload, Mode mode, Budget& steps, Orders orders);
 
   // `look` is called when a pod set finds too little room for its least count on all nodes. At that time the trial holds the
   // charges of earlier pod sets, and none of its own. It may look, and must not charge.
@@ -165,7 +171,7 @@ class Placer {
   const WorkloadState& w_;
   const Structure& structure_;
   Mode mode_;
-  std::int64_t& steps_;
+  Budget& steps_;
   Orders orders_;                // empty: none
   std::vector<Extent> extents_;  // by pod set
   Assignment only_;              // empty: all charges

@@ -306,7 +306,7 @@ bool Placer::try_each(std::size_t step, std::vector<DomainId> domains, bool requ
     std::vector<DomainId> again;
     for (const DomainId domain : domains) {
       const std::int64_t floor = floor_;
-      if (!required || domains.size() > 1) floor_ = std::max(floor, steps_ - slice);
+      if (!required || domains.size() > 1) floor_ = std::max(floor, steps_.left() - slice);
       chosen_[group] = domain;
       domains_.push_back(domain);
       if (required ? together(step) : in_fewest(step)) return true;
@@ -317,7 +317,7 @@ bool Placer::try_each(std::size_t step, std::vector<DomainId> domains, bool requ
         if (failure_.steps_ended) return false;
         continue;
       }
-      if (steps_ < floor_) return false;  // the slice around it
+      if (steps_.left() < floor_) return false;  // the slice around it
       slice_ended_ = false;
       again.push_back(domain);
     }
@@ -361,12 +361,13 @@ bool Placer::together(std::size_t step) {
   if (!levels) return walk(step + 1);
   const Failure before = failure_;
   const std::int64_t floor = floor_;
-  floor_ = std::max(floor, steps_ / 2);  // the other half is for the search that this must not cut short
+  floor_ =
+      std::max(floor, steps_.left() / 2);  // the other half is for the search that this must not cut short
   for (std::uint32_t level = levels->last + 1; level-- > levels->first && !ended();) {
     if (one_domain(step, level)) return true;
   }
   floor_ = floor;
-  if (failure_.steps_ended || steps_ < floor_) return false;
+  if (failure_.steps_ended || steps_.left() < floor_) return false;
   slice_ended_ = false;
   failure_ = before;
   return in_fewest(step);

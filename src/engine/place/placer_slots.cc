@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/place/placer.h"
+#include "engine/state/trial.h"
 
 namespace berth::engine {
 
@@ -147,16 +148,16 @@ std::int64_t Placer::place_segments(std::uint32_t set, ChargeId charge, std::int
       count = got + best;
       continue;
     }
-    const std::size_t mark = state_.mark();
+    Trial trial(state_);
     const std::size_t had = placed_.size();
     domains_.push_back(domain);
     const bool ok = place_near(set, charge, part, next_slot) == part;
     domains_.pop_back();
     if (!ok) {
-      state_.rollback(mark);
       placed_.resize(had);
       break;
     }
+    trial.stay();
     got += part;
   }
   if (got >= floor) return got;
@@ -216,7 +217,7 @@ void Placer::put(std::uint32_t set, ChargeId charge, NodeId node, std::size_t& n
   const auto& slots = w_.sets[set].slots;
   while (slots[next_slot].state != SlotState::kWaiting) ++next_slot;
   const std::uint64_t devices = state_.choose_devices(node, charge, mode_);
-  state_.try_charge(w_, charge, node, devices, planes_of(mode_), +1);
+  state_.accounts.try_charge({w_.queue, w_.lane, charge, node, devices}, planes_of(mode_), +1);
   placed_.push_back({set, static_cast<std::uint32_t>(next_slot++), node, charge, devices});
 }
 

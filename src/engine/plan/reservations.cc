@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "engine/preempt/rights/yield.h"
+#include "engine/state/trial.h"
 
 namespace berth::engine {
 namespace {
@@ -48,13 +49,12 @@ void take_away(State& state, WorkloadId id) {
 // Its places, with the first `gone` of those that end taken away. Nothing stays charged but the others.
 std::optional<std::vector<PlacedSlot>> places_without(State& state, WorkloadId id,
                                                       const std::vector<Ending>& ends, std::size_t gone) {
-  const std::size_t mark = state.mark();
+  Trial trial(state);
   for (std::size_t i = 0; i < gone; ++i) take_away(state, ends[i].workload);
-  std::int64_t steps = state.config.search_steps;
+  Budget steps(state.config.search_steps);
   Placer placer(state, id, Mode::kPlan, steps, nullptr, Ask::kLeast);
   std::optional<std::vector<PlacedSlot>> out;
   if (placer.run()) out = placer.placed();
-  state.rollback(mark);
   return out;
 }
 
@@ -160,9 +160,12 @@ const Reservation* Reservations::find(std::uint64_t number) const {
 const Reservation& Reservations::plan(State& state, WorkloadId id,
                                       std::span<const Reservation* const> others) {
   const WorkloadState& w = state.workloads[id.index()];
-  for (const Reservation* other : others) charge_reserved(state, *other, +1);
-  Soonest found = soonest(state, id);
-  state.rollback(0);
+  Soonest found;
+  {
+    Trial trial(state);
+    for (const Reservation* other : others) charge_reserved(state, *other, +1);
+    found = soonest(state, id);
+  }
   const auto [at, is_new] = plans_for_.try_emplace(w.arrival);
   Reservation& r = at->second;
   const DurationMs limit = state.queues[w.queue.index()].spec.ordering.limit();
@@ -182,8 +185,7 @@ const Reservation& Reservations::plan(State& state, WorkloadId id,
 
 void charge_reserved(State& state, const Reservation& reservation, int sign) {
   const WorkloadState& w = state.workloads[reservation.workload.index()];
-  for (const PlacedSlot& p : reservation.placed)
-    state.try_charge(w, p.charge, p.node, p.devices, kBothPlanes, sign);
+  for (const PlacedSlot& p : reservation.placed) state.accounts.try_charge(charged(w, p), kBothPlanes, sign);
 }
 
 }  // namespace berth::engine

@@ -134,7 +134,7 @@ void State::put_in_lane(WorkloadState& w, std::uint32_t lane) {
       }
     }
   };
-  LaneLimits& limits = queues[w.queue.index()].lane_limits;
+  LaneLimits& limits = accounts.limits(w.queue);
   const auto charge_all = [&](int sign) {
     for (const auto& set : w.sets) {
       for (const auto& slot : set.slots) {
@@ -157,14 +157,14 @@ void State::put_in_lane(WorkloadState& w, std::uint32_t lane) {
 bool State::fits(const WorkloadState& w, std::span<const QuotaItem> items, std::int64_t count,
                  Mode mode) const {
   if (!quota.fits(w.queue, items, count, mode)) return false;
-  return !queues[w.queue.index()].lane_limits.any() ||
+  return !accounts.limits(w.queue).any() ||
          std::all_of(items.begin(), items.end(), [&](const QuotaItem& item) {
            return saturating_mul(item.amount, count) <= lane_room(w, item.pair, mode) || item.amount == 0;
          });
 }
 
 std::int64_t State::lane_room(const WorkloadState& w, FlavorResource pair, Mode mode) const {
-  const LaneLimits& limits = queues[w.queue.index()].lane_limits;
+  const LaneLimits& limits = accounts.limits(w.queue);
   if (!limits.any()) return kInt64Max;
   const std::int64_t after = limits.room(w.lane, pair, kAfter);
   return mode == Mode::kStart ? std::min(after, limits.room(w.lane, pair, kNow)) : after;
@@ -175,7 +175,7 @@ void State::limit_lanes(QueueId queue) {
   std::vector<QuotaItem> limits;
   for (const LaneLimit& limit : queues[queue.index()].spec.lanes.limits)
     limits.push_back({pair(limit.flavor, limit.resource), limit.amount});
-  LaneLimits& mine = queues[queue.index()].lane_limits;
+  LaneLimits& mine = accounts.limits(queue);
   if (mine.limits() == limits) return;
   mine.set(std::move(limits));
   for (const WorkloadState& w : workloads) {

@@ -22,33 +22,6 @@ State::State(EngineConfig engine_config) : config(engine_config) {
   rebuild_queues();
 }
 
-// ---------------------------------------------------------------------------------------------------- accounts, trials
-
-void State::account(QueueId queue, std::uint32_t lane, ChargeId charge, NodeId node, std::uint64_t devices,
-                    PlaneMask planes, int sign) {
-  if (planes == 0) return;
-  const Charge& c = charges[charge];
-  nodes.charge(node, shapes[c.shape].shape, devices, planes, sign);
-  for (const QuotaItem& item : c.quota) quota.add(queue, item.pair, sign * item.amount, planes);
-  LaneLimits& limits = queues[queue.index()].lane_limits;
-  if (!limits.any()) return;
-  for (const QuotaItem& item : c.quota) limits.add(lane, item.pair, sign * item.amount, planes);
-}
-
-void State::try_charge(const WorkloadState& w, ChargeId charge, NodeId node, std::uint64_t devices,
-                       PlaneMask planes, int sign) {
-  account(w.queue, w.lane, charge, node, devices, planes, sign);
-  undo_.push_back({w.queue, w.lane, charge, node, devices, planes, sign});
-}
-
-void State::rollback(std::size_t to) {
-  while (undo_.size() > to) {
-    const Undo& u = undo_.back();
-    account(u.queue, u.lane, u.charge, u.node, u.devices, u.planes, -u.sign);
-    undo_.pop_back();
-  }
-}
-
 void State::gain_node(NodeId node) {
   unplaced_news = true;
   if (is_gained.size() < nodes.size()) is_gained.resize(nodes.size(), 0);
@@ -93,14 +66,14 @@ void State::count(WorkloadState& w, PodSetState& set, const Slot& slot, int sign
 }
 
 void State::set_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState to, NodeId node,
-                     ChargeId charge, std::uint64_t devices, PlaneMask charged) {
+                     ChargeId charge, std::uint64_t devices, PlaneMask tried) {
   WorkloadState& w = workloads[id.index()];
   PodSetState& s = w.sets[set];
   Slot& slot = s.slots[at];
   const PlaneMask had = planes_of(slot.state);
   ++use_version;
   if (had != 0) {
-    account(w.queue, w.lane, slot.charge, slot.node, slot.devices, had, -1);
+    accounts.charge(charged(w, slot), had, -1);
     gain_node(slot.node);
     gain_quota(w.queue);
     if ((had & kNowBit) != 0) gained_now = true;
@@ -116,13 +89,13 @@ void State::set_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState t
     slot.node = node;
     slot.charge = charge;
     slot.devices = devices;
-    account(w.queue, w.lane, charge, node, devices, static_cast<PlaneMask>(want & ~charged), +1);
-    if (queues[w.queue.index()].lane_limits.any()) filled_lanes.insert(w.queue);
+    accounts.charge(charged(w, slot), static_cast<PlaneMask>(want & ~tried), +1);
+    if (accounts.limits(w.queue).any()) filled_lanes.insert(w.queue);
   }
   count(w, s, slot, +1);
 }
 
-void State::move_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState to, PlaneMask charged,
+void State::move_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState to, PlaneMask tried,
                       PlaneMask freed) {
   WorkloadState& w = workloads[id.index()];
   PodSetState& s = w.sets[set];
@@ -132,9 +105,9 @@ void State::move_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState 
   const auto more = static_cast<PlaneMask>(want & ~had);
   const auto less = static_cast<PlaneMask>(had & ~want);
   if (had != want) ++use_version;
-  account(w.queue, w.lane, slot.charge, slot.node, slot.devices, static_cast<PlaneMask>(more & ~charged), +1);
-  account(w.queue, w.lane, slot.charge, slot.node, slot.devices, static_cast<PlaneMask>(less & ~freed), -1);
-  if (more != 0 && queues[w.queue.index()].lane_limits.any()) filled_lanes.insert(w.queue);
+  accounts.charge(charged(w, slot), static_cast<PlaneMask>(more & ~tried), +1);
+  accounts.charge(charged(w, slot), static_cast<PlaneMask>(less & ~freed), -1);
+  if (more != 0 && accounts.limits(w.queue).any()) filled_lanes.insert(w.queue);
   if (less != 0) {
     gain_node(slot.node);
     gain_quota(w.queue);
@@ -161,7 +134,7 @@ std::vector<State::Lifted> State::lift(WorkloadId id) {
                              charges[slot.charge].awaited && nodes.is_opaque(slot.node);
       if (!waits && !has_quota) continue;
       out.push_back({s, i, slot});
-      if (has_quota) try_charge(w, slot.charge, slot.node, slot.devices, kBothPlanes, -1);
+      if (has_quota) accounts.try_charge(charged(w, slot), kBothPlanes, -1);
       count(w, w.sets[s], slot, -1);
       slot = Slot{waits ? SlotState::kAbsent : SlotState::kWaiting, NodeId(), ChargeId(), 0};
       count(w, w.sets[s], slot, +1);

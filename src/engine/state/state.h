@@ -1,8 +1,7 @@
 // The state of the engine. It changes in two ways:
 //   - Facts and decisions (set_slot() and the apply functions). They keep the accounts of nodes and quota in step with the states
 //     of slots, and note what was gained, so that blocked work wakes.
-//   - Trials (try_charge()). They change accounts only, and write an undo log. A trial is rolled back to a mark, or kept by the
-//     decision that follows.
+//   - Trials (state/trial.h). They change accounts only. A trial is rolled back, or the decision that follows commits it.
 #pragma once
 
 #include <algorithm>
@@ -29,9 +28,9 @@
 #include "engine/order/pending.h"
 #include "engine/order/rank.h"
 #include "engine/quota/fairness.h"
-#include "engine/quota/lane_limits.h"
 #include "engine/quota/lanes.h"
 #include "engine/quota/tree.h"
+#include "engine/state/accounts.h"
 #include "model/event.h"
 
 namespace berth::engine {
@@ -168,10 +167,14 @@ struct QueueState {
   std::set<Aged> aged;
   std::optional<Aged> turn;  // of these, the one whose turn it was at the last look
   Lanes lanes;
-  LaneLimits lane_limits;
   // The arrival of the head that may have reserved quota at the last look; 0: none.
   std::uint64_t kept_for = 0;
 };
+
+// What a slot of the workload takes, where it is.
+inline Charged charged(const WorkloadState& w, const Slot& slot) {
+  return {w.queue, w.lane, slot.charge, slot.node, slot.devices};
+}
 
 class State {
  public:
@@ -197,11 +200,11 @@ class State {
   Status demand_mix(const DemandMix& mix);
 
   // ---- Slots.
-  // Brings a slot to a state. `charged`: the planes that a kept trial has charged already.
+  // Brings a slot to a state. `tried`: the planes that a committed trial has charged already.
   void set_slot(WorkloadId id, std::size_t set, std::size_t index, SlotState to, NodeId node, ChargeId charge,
-                std::uint64_t devices, PlaneMask charged = 0);
-  // The same place, another state. `freed`: planes that a kept trial has freed already.
-  void move_slot(WorkloadId id, std::size_t set, std::size_t index, SlotState to, PlaneMask charged = 0,
+                std::uint64_t devices, PlaneMask tried = 0);
+  // The same place, another state. `freed`: planes that a committed trial has freed already.
+  void move_slot(WorkloadId id, std::size_t set, std::size_t index, SlotState to, PlaneMask tried = 0,
                  PlaneMask freed = 0);
   // Puts the workload into, or takes it out of, the pending order, as its slots say.
   void settle(WorkloadId id);
@@ -238,11 +241,9 @@ class State {
   void put_back(WorkloadId id, const std::vector<Lifted>& lifted, bool placed);
 
   // ---- Trials.
-  std::size_t mark() const { return undo_.size(); }
-  void try_charge(const WorkloadState& w, ChargeId charge, NodeId node, std::uint64_t devices,
-                  PlaneMask planes, int sign);
-  void rollback(std::size_t mark);
-  void keep() { undo_.clear(); }
+  // All charges of open trials last; or all of them are taken back.
+  void commit() { accounts.commit(); }
+  void abandon() { accounts.rollback(0); }
 
   // ---- Look-ups.
   ShapeIndex& index(ShapeId shape, Mode mode);  // refreshed
@@ -317,6 +318,7 @@ class State {
   Fairness fairness{quota};
   Pool<ShapeEntry, ShapeId> shapes;
   Pool<Charge, ChargeId> charges;
+  Accounts accounts{nodes, quota, charges, shapes};
   Pool<Spec, SpecId> specs;
   Pool<Structure, StructureId> structures;
   std::vector<WorkloadState> workloads;
@@ -373,23 +375,12 @@ class State {
  private:
   std::vector<std::uint8_t> done_;  // by workload
   std::vector<WorkloadId> with_done_;
-  struct Undo {
-    QueueId queue;
-    std::uint32_t lane = 0;
-    ChargeId charge;
-    NodeId node;
-    std::uint64_t devices = 0;
-    PlaneMask planes = 0;
-    int sign = 1;
-  };
   struct Foreign {
     ForeignPod pod;
     NodeId node;
     std::vector<std::uint8_t> devices;
   };
 
-  void account(QueueId queue, std::uint32_t lane, ChargeId charge, NodeId node, std::uint64_t devices,
-               PlaneMask planes, int sign);
   void gain_node(NodeId node);
   void gain_quota(QueueId queue);
   void rebuild_queues();
@@ -425,7 +416,6 @@ class State {
   void configuration_changed();
   void topologies_changed();
 
-  std::vector<Undo> undo_;
   Interner resource_numbers_;                // of the resources of pairs, and of lanes
   std::vector<std::uint32_t> pair_numbers_;  // of the resource of each pair
   TimeMs next_lane_tick_ = kEndOfTime;       // when past use counts less somewhere

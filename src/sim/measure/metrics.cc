@@ -103,144 +103,186 @@ Spread spread_of(std::vector<std::int64_t> values) {
   return out;
 }
 
-ReplaySummary summarize(const Input& input, const Outcome& outcome) {
-  Samples all;
-  Samples large;
-  std::vector<Samples> queues(outcome.leaves.size());
-  std::vector<Samples> sizes(kSizeClasses);
-  std::map<std::int64_t, Samples, std::greater<>> priorities;
-  std::map<ReasonCode, WaitCause> causes;
-  std::int64_t reclaims = 0;
-  for (std::size_t i = 0; i < outcome.jobs.size(); ++i) {
-    const Job& job = input.trace.jobs[i];
-    const JobShape& shape = input.trace.shapes[job.shape];
-    const JobOutcome& result = outcome.jobs[i];
-    all.add(job, result);
-    if (shape.gpu_milli >= kLargeGpuMilli) large.add(job, result);
-    queues[outcome.leaf_of[input.queue_of[job.queue]]].add(job, result);
-    sizes[static_cast<std::size_t>(size_class(shape.gpu_milli))].add(job, result);
-    priorities[job.priority].add(job, result);
-    if (result.waited_for != ReasonCode::kNone) {
-      WaitCause& cause = causes[result.waited_for];
-      ++cause.jobs;
-      cause.waited_ms += result.waited;
-      cause.waited_gpu_milli_ms += static_cast<Int128>(result.waited) * shape.gpu_milli;
-    }
-    reclaims += result.reclaims;
-  }
-  ReplaySummary out;
-  all.group.name = "all";
-  large.group.name = "32 GPUs and more";
-  out.all = all.take();
-  out.large = large.take();
-  for (std::size_t i = 0; i < queues.size(); ++i) {
-    queues[i].group.name = input.queues[outcome.leaves[i]].name;
-    out.queues.push_back(queues[i].take());
-  }
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i].group.jobs == 0) continue;
-    sizes[i].group.name = size_class_name(static_cast<SizeClass>(i));
-    out.sizes.push_back(sizes[i].take());
-  }
-  for (auto& [priority, samples] : priorities) {
-    if (priorities.size() == 1) break;
-    samples.group.name = fmt::format("{}", priority);
-    out.priorities.push_back(samples.take());
-  }
-  for (auto& [reason, cause] : causes) {
-    cause.reason = reason;
-    out.causes.push_back(cause);
-  }
-  std::stable_sort(out.causes.begin(), out.causes.end(), [](const WaitCause& a, const WaitCause& b) {
-    return a.waited_gpu_milli_ms > b.waited_gpu_milli_ms;
-  });
-  out.fairness = fairness_of(input, outcome);
+namespace {
 
-  const Int128 gpu_ms = outcome.series.integral(kTrackAllocated, outcome.end);
-  const auto percent = [&](Int128 used, DurationMs time) {
-    return rounded(used * 100'000, static_cast<Int128>(outcome.gpu_capacity_milli) * time);
-  };
-  const auto add = [&](std::string name, std::int64_t milli) {
-    out.metrics.push_back({std::move(name), milli});
-  };
-  add_group(out.metrics, "", out.all);
-  add("unfinished", outcome.unfinished * 1000);
-  add("outside_window", input.outside_window * 1000);
-  add("without_tenant", input.without_tenant * 1000);
-  add("reclaims", reclaims * 1000);
-  add("holds", outcome.holds * 1000);
-  add("makespan_s", outcome.end - outcome.begin);
-  add("nodes", static_cast<std::int64_t>(input.nodes.size()) * 1000);
-  add("gpus", outcome.gpu_capacity_milli);
-  add("gpu_hours_allocated", rounded(gpu_ms, kHour));
-  add("gpu_allocation_pct", percent(gpu_ms, outcome.end - outcome.begin));
-  add("gpu_allocation_while_arriving_pct",
-      percent(outcome.gpu_ms_while_arriving, outcome.last_submit - outcome.begin));
-  std::int64_t failed_gpu_ms = 0;
-  std::int64_t interruptions = 0;
-  std::int64_t resizes = 0;
-  DurationMs startup = 0;
-  DurationMs checkpointing = 0;
-  for (const JobOutcome& job : outcome.jobs) {
-    failed_gpu_ms = saturating_add(failed_gpu_ms, job.failed_gpu_ms);
-    interruptions += job.failures;
-    resizes += job.resizes;
-    startup = saturating_add(startup, job.startup);
-    checkpointing = saturating_add(checkpointing, job.checkpointing);
+// The numbers of one replay, family by family. metrics.csv lists them in this order.
+class Summary {
+ public:
+  Summary(const Input& input, const Outcome& outcome) : input_(input), outcome_(outcome) {}
+
+  ReplaySummary run() {
+    groups();
+    out_.fairness = fairness_of(input_, outcome_);
+    totals();
+    failures();
+    services();
+    idle();
+    shares();
+    return std::move(out_);
   }
-  add("failures", outcome.failures * 1000);
-  add("nodes_lost", outcome.nodes_lost * 1000);
-  add("gpu_hours_down", rounded(outcome.series.integral(kTrackDown, outcome.end), kHour));
-  add("job_failures", interruptions * 1000);
-  add("failure_lost_gpu_hours", rounded(failed_gpu_ms, kHour));
-  add("startup_hours", rounded(Int128{startup} * 1000, kHour));
-  add("checkpoint_hours", rounded(Int128{checkpointing} * 1000, kHour));
-  add("image_pulls", outcome.image_pulls * 1000);
-  add("resizes", resizes * 1000);
-  for (std::size_t i = 0; i < outcome.services.size(); ++i) {
-    const ServiceOutcome& service = outcome.services[i];
-    const ServiceAccount& account = service.account;
-    const std::string prefix = "service." + input.services[i].name + ".";
-    add(prefix + "requests", rounded(account.offered, 1000));
-    add(prefix + "unserved", rounded(account.unserved, 1000));
-    add(prefix + "unserved_pct", rounded(account.unserved * 100'000, account.offered));
-    add(prefix + "short_s", account.time_short);
-    add(prefix + "short_pct", rounded(Int128{account.time_short} * 100'000, account.time));
-    add(prefix + "worst_short_per_s", account.worst_milli);
-    add(prefix + "replica_hours_wanted", rounded(account.replica_ms_target * 1000, kHour));
-    add(prefix + "replica_hours_ready", rounded(account.replica_ms_ready * 1000, kHour));
-    add(prefix + "evictions", service.room.evictions * 1000);
-    add(prefix + "resizes", service.room.resizes * 1000);
-    add(prefix + "failures", service.room.failures * 1000);
+
+ private:
+  void add(std::string name, std::int64_t milli) { out_.metrics.push_back({std::move(name), milli}); }
+  std::int64_t percent(Int128 used, DurationMs time) const {
+    return rounded(used * 100'000, static_cast<Int128>(outcome_.gpu_capacity_milli) * time);
   }
-  for (const auto& [name, track] :
-       {std::pair{"idle_on_free_nodes_pct", kTrackIdleNodes},
-        std::pair{"idle_on_used_nodes_pct", kTrackIdleWhole}, std::pair{"idle_parts_pct", kTrackIdleParts}}) {
-    add(name, percent(outcome.series.integral(track, outcome.end), outcome.end - outcome.begin));
+
+  void groups() {
+    Samples all;
+    Samples large;
+    std::vector<Samples> queues(outcome_.leaves.size());
+    std::vector<Samples> sizes(kSizeClasses);
+    std::map<std::int64_t, Samples, std::greater<>> priorities;
+    std::map<ReasonCode, WaitCause> causes;
+    for (std::size_t i = 0; i < outcome_.jobs.size(); ++i) {
+      const Job& job = input_.trace.jobs[i];
+      const JobShape& shape = input_.trace.shapes[job.shape];
+      const JobOutcome& result = outcome_.jobs[i];
+      all.add(job, result);
+      if (shape.gpu_milli >= kLargeGpuMilli) large.add(job, result);
+      queues[outcome_.leaf_of[input_.queue_of[job.queue]]].add(job, result);
+      sizes[static_cast<std::size_t>(size_class(shape.gpu_milli))].add(job, result);
+      priorities[job.priority].add(job, result);
+      if (result.waited_for != ReasonCode::kNone) {
+        WaitCause& cause = causes[result.waited_for];
+        ++cause.jobs;
+        cause.waited_ms += result.waited;
+        cause.waited_gpu_milli_ms += static_cast<Int128>(result.waited) * shape.gpu_milli;
+      }
+      reclaims_ += result.reclaims;
+    }
+    all.group.name = "all";
+    large.group.name = "32 GPUs and more";
+    out_.all = all.take();
+    out_.large = large.take();
+    for (std::size_t i = 0; i < queues.size(); ++i) {
+      queues[i].group.name = input_.queues[outcome_.leaves[i]].name;
+      out_.queues.push_back(queues[i].take());
+    }
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      if (sizes[i].group.jobs == 0) continue;
+      sizes[i].group.name = size_class_name(static_cast<SizeClass>(i));
+      out_.sizes.push_back(sizes[i].take());
+    }
+    for (auto& [priority, samples] : priorities) {
+      if (priorities.size() == 1) break;
+      samples.group.name = fmt::format("{}", priority);
+      out_.priorities.push_back(samples.take());
+    }
+    for (auto& [reason, cause] : causes) {
+      cause.reason = reason;
+      out_.causes.push_back(cause);
+    }
+    std::stable_sort(out_.causes.begin(), out_.causes.end(), [](const WaitCause& a, const WaitCause& b) {
+      return a.waited_gpu_milli_ms > b.waited_gpu_milli_ms;
+    });
   }
-  const Fairness& fair = out.fairness;
-  const auto hours = [](Int128 gpu_milli_ms) { return rounded(gpu_milli_ms, kHour); };
-  Int128 below_share = 0;
-  Int128 below_guarantee = 0;
-  for (const QueueFairness& queue : fair.queues) {
-    below_share += queue.below_share_milli_ms;
-    below_guarantee += queue.below_guarantee_milli_ms;
+
+  void totals() {
+    const Int128 gpu_ms = outcome_.series.integral(kTrackAllocated, outcome_.end);
+    add_group(out_.metrics, "", out_.all);
+    add("unfinished", outcome_.unfinished * 1000);
+    add("outside_window", input_.outside_window * 1000);
+    add("without_tenant", input_.without_tenant * 1000);
+    add("reclaims", reclaims_ * 1000);
+    add("holds", outcome_.holds * 1000);
+    add("makespan_s", outcome_.end - outcome_.begin);
+    add("nodes", static_cast<std::int64_t>(input_.nodes.size()) * 1000);
+    add("gpus", outcome_.gpu_capacity_milli);
+    add("gpu_hours_allocated", rounded(gpu_ms, kHour));
+    add("gpu_allocation_pct", percent(gpu_ms, outcome_.end - outcome_.begin));
+    add("gpu_allocation_while_arriving_pct",
+        percent(outcome_.gpu_ms_while_arriving, outcome_.last_submit - outcome_.begin));
   }
-  add("fairness_index", fair.index_mean_milli);
-  add("below_share_gpu_hours", hours(below_share));
-  add("below_guarantee_gpu_hours", hours(below_guarantee));
-  add_group(out.metrics, "large.", out.large);
-  for (std::size_t i = 0; i < out.queues.size(); ++i) {
-    const std::string prefix = "queue." + out.queues[i].name + ".";
-    add_group(out.metrics, prefix, out.queues[i]);
-    add(prefix + "held_gpu_hours", hours(fair.queues[i].held_milli_ms));
-    add(prefix + "deserved_gpu_hours", hours(fair.queues[i].deserved_milli_ms));
-    add(prefix + "below_share_gpu_hours", hours(fair.queues[i].below_share_milli_ms));
-    add(prefix + "below_guarantee_gpu_hours", hours(fair.queues[i].below_guarantee_milli_ms));
+
+  void failures() {
+    std::int64_t failed_gpu_ms = 0;
+    std::int64_t interruptions = 0;
+    std::int64_t resizes = 0;
+    DurationMs startup = 0;
+    DurationMs checkpointing = 0;
+    for (const JobOutcome& job : outcome_.jobs) {
+      failed_gpu_ms = saturating_add(failed_gpu_ms, job.failed_gpu_ms);
+      interruptions += job.failures;
+      resizes += job.resizes;
+      startup = saturating_add(startup, job.startup);
+      checkpointing = saturating_add(checkpointing, job.checkpointing);
+    }
+    add("failures", outcome_.failures * 1000);
+    add("nodes_lost", outcome_.nodes_lost * 1000);
+    add("gpu_hours_down", rounded(outcome_.series.integral(kTrackDown, outcome_.end), kHour));
+    add("job_failures", interruptions * 1000);
+    add("failure_lost_gpu_hours", rounded(failed_gpu_ms, kHour));
+    add("startup_hours", rounded(Int128{startup} * 1000, kHour));
+    add("checkpoint_hours", rounded(Int128{checkpointing} * 1000, kHour));
+    add("image_pulls", outcome_.image_pulls * 1000);
+    add("resizes", resizes * 1000);
   }
-  for (const JobGroup& group : out.priorities) add_group(out.metrics, "priority." + group.name + ".", group);
-  for (const JobGroup& group : out.sizes) add_group(out.metrics, "size." + size_key(group.name) + ".", group);
-  return out;
+
+  void services() {
+    for (std::size_t i = 0; i < outcome_.services.size(); ++i) {
+      const ServiceOutcome& service = outcome_.services[i];
+      const ServiceAccount& account = service.account;
+      const std::string prefix = "service." + input_.services[i].name + ".";
+      add(prefix + "requests", rounded(account.offered, 1000));
+      add(prefix + "unserved", rounded(account.unserved, 1000));
+      add(prefix + "unserved_pct", rounded(account.unserved * 100'000, account.offered));
+      add(prefix + "short_s", account.time_short);
+      add(prefix + "short_pct", rounded(Int128{account.time_short} * 100'000, account.time));
+      add(prefix + "worst_short_per_s", account.worst_milli);
+      add(prefix + "replica_hours_wanted", rounded(account.replica_ms_target * 1000, kHour));
+      add(prefix + "replica_hours_ready", rounded(account.replica_ms_ready * 1000, kHour));
+      add(prefix + "evictions", service.room.evictions * 1000);
+      add(prefix + "resizes", service.room.resizes * 1000);
+      add(prefix + "failures", service.room.failures * 1000);
+    }
+  }
+
+  void idle() {
+    for (const auto& [name, track] : {std::pair{"idle_on_free_nodes_pct", kTrackIdleNodes},
+                                      std::pair{"idle_on_used_nodes_pct", kTrackIdleWhole},
+                                      std::pair{"idle_parts_pct", kTrackIdleParts}}) {
+      add(name, percent(outcome_.series.integral(track, outcome_.end), outcome_.end - outcome_.begin));
+    }
+  }
+
+  void shares() {
+    const Fairness& fair = out_.fairness;
+    const auto hours = [](Int128 gpu_milli_ms) { return rounded(gpu_milli_ms, kHour); };
+    Int128 below_share = 0;
+    Int128 below_guarantee = 0;
+    for (const QueueFairness& queue : fair.queues) {
+      below_share += queue.below_share_milli_ms;
+      below_guarantee += queue.below_guarantee_milli_ms;
+    }
+    add("fairness_index", fair.index_mean_milli);
+    add("below_share_gpu_hours", hours(below_share));
+    add("below_guarantee_gpu_hours", hours(below_guarantee));
+    add_group(out_.metrics, "large.", out_.large);
+    for (std::size_t i = 0; i < out_.queues.size(); ++i) {
+      const std::string prefix = "queue." + out_.queues[i].name + ".";
+      add_group(out_.metrics, prefix, out_.queues[i]);
+      add(prefix + "held_gpu_hours", hours(fair.queues[i].held_milli_ms));
+      add(prefix + "deserved_gpu_hours", hours(fair.queues[i].deserved_milli_ms));
+      add(prefix + "below_share_gpu_hours", hours(fair.queues[i].below_share_milli_ms));
+      add(prefix + "below_guarantee_gpu_hours", hours(fair.queues[i].below_guarantee_milli_ms));
+    }
+    for (const JobGroup& group : out_.priorities)
+      add_group(out_.metrics, "priority." + group.name + ".", group);
+    for (const JobGroup& group : out_.sizes)
+      add_group(out_.metrics, "size." + size_key(group.name) + ".", group);
+  }
+
+  const Input& input_;
+  const Outcome& outcome_;
+  ReplaySummary out_;
+  std::int64_t reclaims_ = 0;
+};
+
+}  // namespace
+
+ReplaySummary summarize(const Input& input, const Outcome& outcome) {
+  return Summary(input, outcome).run();
 }
 
 std::optional<std::int64_t> allocated_at(const InflationOutcome& outcome, std::int64_t arrived_pct) {

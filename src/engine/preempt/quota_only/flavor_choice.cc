@@ -7,6 +7,7 @@
 #include "engine/place/placer.h"
 #include "engine/preempt/quota_only/quota_victims.h"
 #include "engine/preempt/rights/force.h"
+#include "engine/state/trial.h"
 
 namespace berth::engine {
 
@@ -59,7 +60,7 @@ FlavorChooser::Rating FlavorChooser::rate(FlavorResource pair, std::int64_t amou
   if (of_quota.mode != FlavorMode::kPreempts || !look_for_victims) return of_quota;
 
   const QuotaItem ask{pair, amount};
-  const std::size_t start = state_.mark();
+  Trial trial(state_);
   const auto room_of = [&](const Yielder& who, int sign) { free_room(state_, who, sign); };
   const QuotaVictims search{state_,
                             id_,
@@ -73,7 +74,7 @@ FlavorChooser::Rating FlavorChooser::rate(FlavorResource pair, std::int64_t amou
                             more_at_,
                             room_of};
   const auto victims = search.run();
-  state_.rollback(start);
+  trial.rollback();
   if (!victims) return {FlavorMode::kHopeless, of_quota.borrowing};
   bool own = false;
   for (const Yielder& who : *victims) {
@@ -81,7 +82,6 @@ FlavorChooser::Rating FlavorChooser::rate(FlavorResource pair, std::int64_t amou
     room_of(who, -1);
   }
   const std::int64_t height = state_.quota.covering(w.queue, pair, amount).height;
-  state_.rollback(start);
   return {own ? FlavorMode::kPreempts : FlavorMode::kReclaims, height};
 }
 

@@ -14,7 +14,7 @@ std::vector<std::int64_t> needs_of(const WorkloadState& w, Ask ask) {
 }
 
 Assignments::Assignments(State& state, const WorkloadState& workload, std::vector<std::int64_t> needs,
-                         std::int64_t& steps, bool leaving_out)
+                         Budget& steps, bool leaving_out)
     : state_(state), w_(workload), needs_(std::move(needs)), steps_(steps), leaving_out_(leaving_out) {
   for (std::size_t s = 0; s < w_.sets.size(); ++s) {
     options_.push_back(choices_of(state_, w_, s));
@@ -94,7 +94,7 @@ bool Assignments::is_enough() const {
 }
 
 const Assignment* Assignments::next() {
-  if (options_.empty() || steps_ < 0) return nullptr;
+  if (options_.empty() || steps_.ended()) return nullptr;
   std::size_t set = begun_ ? options_.size() - 1 : 0;
   if (std::exchange(begun_, true)) ++at_[set];
   while (true) {
@@ -103,7 +103,7 @@ const Assignment* Assignments::next() {
       ++at_[--set];
       continue;
     }
-    if (--steps_ < 0) return nullptr;
+    if (!steps_.spend()) return nullptr;
     picked_[set] = options_[set][at_[set]];
     if (!goes_with_those_before(set)) {
       ++at_[set];

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/base/budget.h"
 #include "engine/place/placer.h"
 #include "engine/state/state.h"
 
@@ -22,8 +23,8 @@ namespace berth::engine {
 class Assignments {
  public:
   // `needs`: by pod set, the slots without which it does not start; 0: not checked.
-  Assignments(State& state, const WorkloadState& workload, std::vector<std::int64_t> needs,
-              std::int64_t& steps, bool leaving_out = false);
+  Assignments(State& state, const WorkloadState& workload, std::vector<std::int64_t> needs, Budget& steps,
+              bool leaving_out = false);
 
   // Some pod set has a choice.
   bool several() const { return several_; }
@@ -38,7 +39,7 @@ class Assignments {
   State& state_;
   const WorkloadState& w_;
   std::vector<std::int64_t> needs_;
-  std::int64_t& steps_;
+  Budget& steps_;
   bool leaving_out_;
   bool several_ = false;
   bool begun_ = false;

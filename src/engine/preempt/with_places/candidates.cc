@@ -8,7 +8,7 @@
 namespace berth::engine {
 
 Candidates::Candidates(State& state, UnitLists& lists, WorkloadId preemptor, const Wanted& wanted,
-                       std::int64_t& steps, bool fair)
+                       Budget& steps, bool fair)
     : state_(state),
       lists_(lists),
       id_(preemptor),
@@ -132,7 +132,7 @@ bool Candidates::relevant(const Unit& unit) const {
 }
 
 bool Candidates::accepts(Unit& unit, YieldCause cause) {
-  --steps_;
+  steps_.spend();
   const WorkloadState& v = state_.workloads[unit.workload.index()];
   if (!v.used || v.arrival != unit.arrival || v.withdraw || unit.workload == id_) return false;
   if (!unit.holder && !unit.whole && !renew(unit, v)) return false;
@@ -228,7 +228,7 @@ std::uint32_t Candidates::next() {
     return yields_before(order_, lines_[b].units[lines_[b].next], lines_[a].units[lines_[a].next]);
   };
   if (holders_handed_ < all_.size() && all_[holders_handed_].unit.holder) return holders_handed_++;
-  while (!heap_.empty() && steps_ >= 0) {
+  while (!heap_.empty() && !steps_.ended()) {
     std::pop_heap(heap_.begin(), heap_.end(), later);
     Line& line = lines_[heap_.back()];
     Unit unit = line.units[line.next++];
@@ -261,7 +261,7 @@ std::uint32_t Candidates::front(QueueId queue) {
   for (std::uint32_t i = 0; line->front == kNone && i < all_.size() && all_[i].unit.holder; ++i) {
     if (!all_[i].handed && queue_of(i) == queue && may(i)) line->front = i;
   }
-  while (line->front == kNone && line->next < line->units.size() && steps_ >= 0) {
+  while (line->front == kNone && line->next < line->units.size() && !steps_.ended()) {
     Unit unit = line->units[line->next++];
     if (line->next < line->units.size()) lists_.in_order(queue, line->next + 1);
     if (!accepts(unit, line->cause)) continue;
@@ -319,7 +319,7 @@ void Candidates::give_back(std::uint32_t i) {
 void Candidates::charge(const Unit& unit, int sign) {
   const WorkloadState& v = state_.workloads[unit.workload.index()];
   each_slot(unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
-    state_.try_charge(v, slot.charge, slot.node, slot.devices, kAfterBit, sign);
+    state_.accounts.try_charge(charged(v, slot), kAfterBit, sign);
   });
 }
 

@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/budget.h"
 #include "engine/preempt/quota_only/fair_order.h"
 #include "engine/preempt/rights/yield.h"
 #include "engine/preempt/with_places/units.h"
@@ -55,7 +56,7 @@ class Candidates {
   static constexpr std::uint32_t kNone = 0xffffffffu;
 
   // `fair`: for the turns of fair_order.h.
-  Candidates(State& state, UnitLists& lists, WorkloadId preemptor, const Wanted& wanted, std::int64_t& steps,
+  Candidates(State& state, UnitLists& lists, WorkloadId preemptor, const Wanted& wanted, Budget& steps,
              bool fair);
 
   // The next candidate in order; kNone after the last. One step per unit that is examined. Not for fair candidates.
@@ -157,7 +158,7 @@ class Candidates {
   WorkloadId id_;
   const WorkloadState& w_;
   const Wanted& wanted_;
-  std::int64_t& steps_;
+  Budget& steps_;
   PreemptionPolicy policy_;
   VictimOrder order_;
   Claim claim_;

@@ -91,7 +91,7 @@ struct Priced {
 }  // namespace
 
 NodePrices node_prices(State& state, const Candidates& candidates, const Wanted& wanted,
-                       const std::vector<std::uint32_t>& among, std::int64_t& steps) {
+                       const std::vector<std::uint32_t>& among, Budget& steps) {
   std::vector<Standing> unsorted;
   std::vector<std::int64_t> slots_of(among.size(), 0);
   std::vector<std::uint32_t> end_of(state.nodes.size(), 0);  // by node
@@ -118,7 +118,7 @@ NodePrices node_prices(State& state, const Candidates& candidates, const Wanted&
     const ShapeIndex& index = state.index(shape_id, Mode::kPlan);
     NodeRoom room(state, shape);
     std::vector<std::size_t> since;  // standings gone since the last price
-    for (std::size_t begin = 0, end = 0; begin < standings.size() && steps >= 0; begin = end) {
+    for (std::size_t begin = 0, end = 0; begin < standings.size() && !steps.ended(); begin = end) {
       const NodeId node = standings[begin].node;
       while (end < standings.size() && standings[end].node == node) ++end;
       if (!index.eligible(node) || state.nodes.is_opaque(node)) continue;
@@ -131,7 +131,7 @@ NodePrices node_prices(State& state, const Candidates& candidates, const Wanted&
         since.push_back(s);
         // All slots of a unit go together.
         if (s + 1 < end && standings[s + 1].unit == standings[s].unit) continue;
-        --steps;
+        steps.spend();
         const std::int64_t now = room.fit();
         if (now <= fit) continue;
         Priced priced = last;

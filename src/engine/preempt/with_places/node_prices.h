@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/base/budget.h"
 #include "engine/preempt/with_places/candidates.h"
 
 namespace berth::engine {
@@ -36,6 +37,6 @@ struct NodePrices {
 // units that turn out not to be needed. Each further slot has its own price. If more than one slot is requested, a unit on several
 // nodes counts on each with its part. Charges nothing. O(slots of `among` x devices).
 NodePrices node_prices(State& state, const Candidates& candidates, const Wanted& wanted,
-                       const std::vector<std::uint32_t>& among, std::int64_t& steps);
+                       const std::vector<std::uint32_t>& among, Budget& steps);
 
 }  // namespace berth::engine

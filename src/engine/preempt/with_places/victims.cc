@@ -10,6 +10,7 @@
 #include "engine/preempt/quota_only/quota_victims.h"
 #include "engine/preempt/rights/force.h"
 #include "engine/preempt/with_places/node_prices.h"
+#include "engine/state/trial.h"
 
 namespace berth::engine {
 namespace {
@@ -25,7 +26,7 @@ constexpr std::size_t kManyTaken = 64;  // from here on, victims far from the pl
 
 }  // namespace
 
-VictimSearch::VictimSearch(State& state, UnitLists& lists, WorkloadId preemptor, std::int64_t& steps)
+VictimSearch::VictimSearch(State& state, UnitLists& lists, WorkloadId preemptor, Budget& steps)
     : state_(state), lists_(lists), id_(preemptor), w_(state.workloads[preemptor.index()]), steps_(steps) {}
 
 bool VictimSearch::could_help() const {
@@ -44,7 +45,7 @@ bool VictimSearch::could_help() const {
 
 std::optional<VictimPlan> VictimSearch::run(Ask ask, const Assignment* only) {
   // Berth evicts nothing to keep a lane within its limit: a request above the least would count on ends of its own work.
-  ask_ = state_.queues[w_.queue.index()].lane_limits.any() ? Ask::kLeast : ask;
+  ask_ = state_.accounts.limits(w_.queue).any() ? Ask::kLeast : ask;
   more_at_ = kEndOfTime;
   why_not_ = no_victims(state_, w_);
   if (!could_help()) return std::nullopt;
@@ -57,7 +58,7 @@ std::optional<VictimPlan> VictimSearch::run(Ask ask, const Assignment* only) {
   by_force_.clear();
   if (only != nullptr) return run_entitled(*only);
   if (auto plan = run_any()) return plan;
-  if (steps_ < 0) {
+  if (steps_.ended()) {
     why_not_ = {ReasonCode::kSearchBudget, "", "", 0, 0, 0, {}};
     return std::nullopt;
   }
@@ -76,14 +77,14 @@ std::optional<VictimPlan> VictimSearch::run_any() {
   };
   std::optional<Best> best;
   for (const bool leaving_out : {false, true}) {
-    if (leaving_out && (w_.needs_all || best || steps_ < 0)) break;
+    if (leaving_out && (w_.needs_all || best || steps_.ended())) break;
     Assignments all(state_, w_, needs_of(w_, ask_), steps_, leaving_out);
     while (const Assignment* assignment = all.next()) {
       auto plan = run_entitled(*assignment);
       if (!plan) continue;
       const FlavorRating rating = rate(*plan);
       if ((!all.several() && !leaving_out) || search_ends(how, rating)) return plan;
-      state_.rollback(0);
+      state_.abandon();
       const bool alike = best && !better(how, rating, best->rating) && !better(how, best->rating, rating);
       const bool by_worth = candidates_->order() == VictimOrder::kCost && !fair_;
       if (!best || better(how, rating, best->rating) || (alike && by_worth && worth_ < best->worth))
@@ -92,7 +93,7 @@ std::optional<VictimPlan> VictimSearch::run_any() {
   }
   if (!best) return std::nullopt;
   // Known to be there; found again rather than kept, since what it charges was taken back.
-  steps_ = std::max<std::int64_t>(steps_, state_.config.search_steps);
+  steps_.grant(state_.config.search_steps);
   return run_with(best->assignment);
 }
 
@@ -104,7 +105,7 @@ std::optional<VictimPlan> VictimSearch::run_entitled(const Assignment& assignmen
   if (!plan || !plan->takes_from_own_queue()) return plan;
   std::string why = why_not_while_borrowing(state_, w_, plan->placed);
   if (why.empty()) return plan;
-  state_.rollback(0);
+  state_.abandon();
   by_force_ = std::move(why);
   return std::nullopt;
 }
@@ -161,7 +162,7 @@ std::optional<VictimPlan> VictimSearch::run_with(const Assignment& assignment) {
   } else {
     consider(minimal([this] { return candidates_->next(); }));
   }
-  if (steps_ < 0) return std::nullopt;
+  if (steps_.ended()) return std::nullopt;
   if (!best_ && !fair && candidates_->some_were_protected()) {
     // In that order the ones that would have helped came when their queue borrowed no longer.
     Sequence all(candidates_->size());
@@ -183,19 +184,18 @@ std::optional<VictimPlan> VictimSearch::run_with(const Assignment& assignment) {
 // ----------------------------------------------------------------------------------------------------- one sequence of them
 
 bool VictimSearch::fits(std::vector<PlacedSlot>* placed) {
-  --steps_;
+  steps_.spend();
   for (const QuotaItem& item : wanted_.quota) {
     if (item.amount > 0 && item.amount > state_.quota.available(w_.queue, item.pair, kAfter)) return false;
   }
   Placer placer(state_, id_, Mode::kPlan, steps_, &assignment_, ask_);
   if (!placer.may_fit()) return false;
   if (placed == nullptr) placer.without_preferences();
-  const std::size_t mark = state_.mark();
+  Trial trial(state_);
   if (!placer.run()) return false;
   if (placed != nullptr) {
     *placed = placer.placed();
-  } else {
-    state_.rollback(mark);
+    trial.stay();
   }
   return true;
 }
@@ -205,7 +205,7 @@ bool VictimSearch::take_until_fits(const std::function<std::uint32_t()>& from, S
   while (true) {
     const std::size_t before = taken.size();
     bool more = true;
-    while (taken.size() < before + step && steps_ >= 0) {
+    while (taken.size() < before + step && !steps_.ended()) {
       const std::uint32_t next = from();
       if (next == Candidates::kNone) {
         more = false;
@@ -217,7 +217,7 @@ bool VictimSearch::take_until_fits(const std::function<std::uint32_t()>& from, S
       shorten(taken, before);
       return true;
     }
-    if (!more || steps_ < 0) return false;
+    if (!more || steps_.ended()) return false;
     step *= 2;
   }
 }
@@ -225,7 +225,7 @@ bool VictimSearch::take_until_fits(const std::function<std::uint32_t()>& from, S
 // The shortest prefix that fits; `too_few` of them do not.
 void VictimSearch::shorten(Sequence& taken, std::size_t too_few) {
   Sequence rest;  // given back, the last one first
-  while (taken.size() - too_few > 1 && steps_ >= 0) {
+  while (taken.size() - too_few > 1 && !steps_.ended()) {
     const std::size_t middle = too_few + (taken.size() - too_few) / 2;
     const std::size_t had = taken.size();
     for (std::size_t i = had; i-- > middle;) candidates_->give_back(taken[i]);
@@ -242,20 +242,19 @@ VictimSearch::Sequence VictimSearch::reprieve(const Sequence& taken) {
   Sequence kept = taken;
   if (kept.size() > kManyTaken && !fair_) {
     // A victim that is neither on the nodes of the places nor needed for quota can come back without a search.
-    const std::size_t mark = state_.mark();
+    Trial trial(state_);
     std::vector<PlacedSlot> placed;
     if (fits(&placed)) {
       keep_only_needed(kept, placed);
       for (const PlacedSlot& p : placed) {
-        state_.try_charge(w_, p.charge, p.node, p.devices, kAfterBit, -1);
+        state_.accounts.try_charge(charged(w_, p), kAfterBit, -1);
       }
-    } else {
-      state_.rollback(mark);
+      trial.stay();
     }
   }
   Sequence needed;
   for (std::size_t i = kept.size(); i-- > 0;) {
-    if (steps_ > 0 && candidates_->may_come_back(kept[i])) {
+    if (steps_.has_steps() && candidates_->may_come_back(kept[i])) {
       candidates_->give_back(kept[i]);
       if (fits()) continue;
       candidates_->free(kept[i]);
@@ -290,16 +289,16 @@ void VictimSearch::undo(const Sequence& taken) {
 }
 
 std::optional<VictimSearch::Sequence> VictimSearch::minimal(const std::function<std::uint32_t()>& from) {
-  const std::size_t mark = state_.mark();
+  Trial trial(state_);
   Sequence taken;
   std::optional<Sequence> kept;
   if (take_until_fits(from, taken)) kept = fair_ ? reprieve_fairly(taken) : reprieve(taken);
   if (kept && !would_stay_away(*kept)) kept.reset();
-  state_.rollback(mark);
+  trial.rollback();
   candidates_->forget_freed(taken);
   // The bound ended the check that all of them are needed: nothing is evicted on a guess.
-  if (kept && steps_ <= 0) {
-    steps_ = -1;
+  if (kept && !steps_.has_steps()) {
+    steps_.end();
     kept.reset();
   }
   return kept;
@@ -351,7 +350,7 @@ void VictimSearch::improve() {
     // Further units cost more, so that at some point no node can become cheaper than those that are known.
     for (std::size_t n = candidates_->size() + kWindow;; n = candidates_->size() * 4) {
       const bool more = look_at(n);
-      if (steps_ < 0 || pool.size() <= kExact) break;
+      if (steps_.ended() || pool.size() <= kExact) break;
       prices = node_prices(state_, *candidates_, wanted_, pool, steps_);
       if (!more || (last != Candidates::kNone &&
                     prices.none_cheaper_beyond((*candidates_)[last].unit, candidates_->widest())))
@@ -360,8 +359,8 @@ void VictimSearch::improve() {
   } else {
     look_at(nodes_short ? kMostPool : candidates_->size() + kWindow);
   }
-  if (steps_ < 0) {
-    steps_ = 0;  // what was found is a minimal set all the same
+  if (steps_.ended()) {
+    steps_.forgive();  // what was found is a minimal set all the same
     return;
   }
   if (pool.size() <= kExact) return exact(pool, kExactFits);
@@ -377,9 +376,9 @@ void VictimSearch::improve() {
   if (level) {
     for (const DomainId domain : state_.nodes.levels()[*level].domains) {
       const Sequence inside = within_domain(pool, domain);
-      if (inside.empty() || steps_ <= 0) continue;
+      if (inside.empty() || !steps_.has_steps()) continue;
       also(minimal(inside));
-      if (steps_ > 0) also(minimal(node_prices(state_, *candidates_, wanted_, inside, steps_).order));
+      if (steps_.has_steps()) also(minimal(node_prices(state_, *candidates_, wanted_, inside, steps_).order));
     }
   } else if (nodes_short) {
     also(minimal(prices.order));
@@ -390,9 +389,9 @@ void VictimSearch::improve() {
   seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
   if (pool.size() <= kNearlyExact) seen = pool;
   const bool all = seen.size() == pool.size();
-  if (steps_ > 0 && (all || seen.size() <= kExact) && seen.size() > best_->size())
+  if (steps_.has_steps() && (all || seen.size() <= kExact) && seen.size() > best_->size())
     exact(seen, seen.size() <= kExact ? kExactFits : kNearlyExactFits);
-  steps_ = std::max<std::int64_t>(steps_, 0);
+  steps_.forgive();
 }
 
 // By the short quota that each frees for its cost: the most first.
@@ -440,20 +439,20 @@ std::optional<VictimPlan> VictimSearch::plan_of(const Sequence& victims) {
   Sequence chosen;
   for (const std::uint32_t i : victims) {
     if (!candidates_->take(i, chosen)) {
-      state_.rollback(0);
+      state_.abandon();
       return std::nullopt;
     }
   }
-  steps_ = std::max<std::int64_t>(steps_, 100'000);  // it is known to fit: it must not fail for lack of steps
+  steps_.grant(100'000);  // it is known to fit: it must not fail for lack of steps
   if (ask_ == Ask::kLeast) ask_ = Ask::kClaim;
   // The right to evict must also hold for the final places, including slots beyond the least.
   if (!fits(&plan.placed) || !stays_entitled(chosen, plan.placed)) {
-    state_.rollback(0);
+    state_.abandon();
     return std::nullopt;
   }
   keep_only_needed(chosen, plan.placed);
   if (!would_stay_away(chosen) || (fair_ && !fair_->legal(chosen, true))) {
-    state_.rollback(0);
+    state_.abandon();
     return std::nullopt;
   }
   worth_ = worth(chosen);
@@ -498,29 +497,16 @@ void VictimSearch::keep_only_needed(Sequence& victims, const std::vector<PlacedS
 
 // With both charged: is no node of the victim, no queue on the preemptor's way up, and not its lane beyond what it has?
 bool VictimSearch::fits_beside(const Unit& unit, const std::vector<PlacedSlot>& placed) const {
+  const WorkloadState& v = state_.workloads[unit.workload.index()];
   bool ok = true;
   candidates_->each_slot(unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
-    if (!ok) return;
-    const Shape& shape = state_.shape_of(slot.charge);
-    for (const auto& a : shape.amounts) {
-      ok = ok && state_.nodes.account(slot.node, a.resource).free(Mode::kPlan) >= 0;
-    }
-    const auto& record = state_.nodes.record(slot.node);
-    for (std::uint64_t rest = slot.devices; rest != 0; rest &= rest - 1) {
-      ok = ok &&
-           record.devices[static_cast<std::size_t>(std::countr_zero(rest))].account.free(Mode::kPlan) >= 0;
-    }
+    ok = ok && !state_.accounts.overdrawn_on_node(charged(v, slot), Mode::kPlan);
   });
   ChargeId last;
   for (const PlacedSlot& p : placed) {
     if (!ok || p.charge == last) continue;
     last = p.charge;
-    for (const QuotaItem& item : state_.charges[p.charge].quota) {
-      for (QueueId at = w_.queue; at.valid() && item.amount > 0; at = state_.quota.parent(at)) {
-        ok = ok && state_.quota.available(at, item.pair, kAfter) >= 0;
-      }
-      ok = ok && state_.lane_room(w_, item.pair, Mode::kPlan) >= 0;
-    }
+    ok = !state_.accounts.overdraws_a_queue(charged(w_, p), Mode::kPlan);
   }
   return ok;
 }
@@ -552,7 +538,7 @@ bool VictimSearch::stays_entitled(const Sequence& victims, std::vector<PlacedSlo
         std::find_if(placed.rbegin(), placed.rend(), [&](const PlacedSlot& p) { return spare[p.set] > 0; });
     if (surplus == placed.rend() || placed.size() == 1) return false;
     --spare[surplus->set];
-    state_.try_charge(w_, surplus->charge, surplus->node, surplus->devices, kAfterBit, -1);
+    state_.accounts.try_charge(charged(w_, *surplus), kAfterBit, -1);
     placed.erase(std::next(surplus).base());
   }
   return true;
@@ -560,9 +546,9 @@ bool VictimSearch::stays_entitled(const Sequence& victims, std::vector<PlacedSlo
 
 // The time from which candidates that are too young now would make enough room, with all others gone.
 TimeMs VictimSearch::enough_at() {
-  if (!candidates_->some_are_young() || steps_ < 0) return kEndOfTime;
+  if (!candidates_->some_are_young() || steps_.ended()) return kEndOfTime;
   if (fair_) return candidates_->first_young();  // whose turn it is then depends on what runs then
-  const std::size_t mark = state_.mark();
+  Trial trial(state_);
   Sequence taken;
   for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(candidates_->size()); i < n; ++i) {
     candidates_->take(i, taken);
@@ -578,11 +564,11 @@ TimeMs VictimSearch::enough_at() {
   if (taken.size() > others && fits()) {
     shorten(taken, others);
     at = times[taken.size() - 1];
-  } else if (candidates_->some_were_protected() || steps_ < 0) {
+  } else if (candidates_->some_were_protected() || steps_.ended()) {
     // A queue's own quota or the bound of the search stood in the way: nothing is known but the first time.
     at = young.front().first;
   }
-  state_.rollback(mark);
+  trial.rollback();
   candidates_->forget_all_freed();
   return at;
 }

@@ -34,6 +34,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/budget.h"
 #include "engine/place/placer.h"
 #include "engine/preempt/quota_only/flavor_choice.h"
 #include "engine/preempt/with_places/assignments.h"
@@ -63,7 +64,7 @@ struct VictimPlan {
 
 class VictimSearch {
  public:
-  VictimSearch(State& state, UnitLists& lists, WorkloadId preemptor, std::int64_t& steps);
+  VictimSearch(State& state, UnitLists& lists, WorkloadId preemptor, Budget& steps);
 
   // Whether the policy allows any victim at all, without looking at candidates. O(1).
   bool could_help() const;
@@ -122,7 +123,7 @@ class VictimSearch {
   UnitLists& lists_;
   WorkloadId id_;
   const WorkloadState& w_;
-  std::int64_t& steps_;
+  Budget& steps_;
   Ask ask_ = Ask::kLeast;
   Assignment assignment_;  // being tried
   Wanted wanted_;

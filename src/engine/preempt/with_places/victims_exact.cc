@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "engine/preempt/with_places/victims.h"
+#include "engine/state/trial.h"
 
 namespace berth::engine {
 
@@ -46,10 +47,10 @@ void VictimSearch::exact(const Sequence& pool, std::size_t most_fits) {
     const Unit& y = (*candidates_)[b].unit;
     return std::make_tuple(!x.whole, -x.cost, a) < std::make_tuple(!y.whole, -y.cost, b);
   });
-  const std::size_t mark = state_.mark();
+  Trial trial(state_);
   for (const std::uint32_t i : pool) candidates_->free(i);
   if (fits()) exact_from(search, 0, {kInt64Min, false, 0, 0, 0});
-  state_.rollback(mark);
+  trial.rollback();
   candidates_->forget_freed(pool);
 }
 
@@ -68,7 +69,7 @@ void VictimSearch::exact_from(Exact& search, std::size_t at, Worth so_far) {
     if (may_all_go(set) && would_stay_away(set)) consider(set);
     return;
   }
-  if (steps_ <= 0 || search.fits_left == 0) return;
+  if (!steps_.has_steps() || search.fits_left == 0) return;
   const std::uint32_t i = search.order[at];
   if (candidates_->may_come_back(i)) {
     candidates_->give_back(i);
@@ -101,11 +102,11 @@ bool VictimSearch::may_all_go(Sequence& set) {
   bool all = false;
   for (std::size_t k = 0; k < wanted_.quota.size() && !all; ++k) {
     in_order(&wanted_.quota[k]);
-    const std::size_t mark = state_.mark();
+    Trial trial(state_);
     undo(set);
     Sequence taken;
     all = std::all_of(set.begin(), set.end(), [&](std::uint32_t i) { return candidates_->take(i, taken); });
-    state_.rollback(mark);
+    trial.rollback();
     for (const std::uint32_t i : set) candidates_->mark_freed(i);
   }
   return all;

@@ -1,0 +1,324 @@
+// The settings of a load: what its owner, its members and its queue say together.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "dialect/base/names.h"
+#include "dialect/intake/intake_state.h"
+
+namespace berth::dialect {
+namespace {
+
+Reason invalid(std::string detail) {
+  return reason_of(ReasonCode::kInvalid, std::move(detail));
+}
+
+std::string too_many_places(std::int64_t pods) {
+  return fmt::format(
+      "it asks for {} pods, but Berth reserves at most {} slots per namespace for pods that do not exist yet",
+      pods, PlaceBudget::kMost);
+}
+
+Reason held_back(std::string detail) {
+  return reason_of(ReasonCode::kInactive, std::move(detail));
+}
+
+// Counts and least counts of the roles of a gang that needs `size` pods: see intake.h.
+std::vector<RoleCount> count_roles(const std::vector<Role>& roles, std::int64_t size) {
+  std::vector<RoleCount> out;
+  std::int64_t total = 0;
+  for (const auto& role : roles) {
+    const auto slots = static_cast<std::int64_t>(role.slots.size());
+    out.push_back({slots, slots});
+    total += slots;
+  }
+  if (out.empty()) return out;
+  if (total < size) {
+    out.back().count += size - total;
+    out.back().least += size - total;
+    return out;
+  }
+  std::int64_t surplus = total - size;
+  for (std::size_t i = 0; i < out.size() && surplus > 0; ++i) {  // slots without a pod first
+    const auto cut = std::min(surplus, static_cast<std::int64_t>(roles[i].holes.size()));
+    out[i].least -= cut;
+    surplus -= cut;
+  }
+  while (surplus > 0) {
+    const auto largest = std::max_element(
+        out.begin(), out.end(), [](const RoleCount& a, const RoleCount& b) { return a.least < b.least; });
+    std::int64_t second = 0;
+    for (auto it = out.begin(); it != out.end(); ++it) {
+      if (it != largest) second = std::max(second, it->least);
+    }
+    const auto cut = std::min(surplus, std::max<std::int64_t>(1, largest->least - second));
+    largest->least -= cut;
+    surplus -= cut;
+  }
+  return out;
+}
+
+WorkloadKind kind_of_work(const Load& load, std::string_view controller) {
+  if (load.kind == GangKind::kPodGroup || load.kind == GangKind::kSized) return WorkloadKind::kTraining;
+  if (controller == "ReplicaSet" || controller == "StatefulSet" || controller == "DaemonSet") {
+    return WorkloadKind::kService;
+  }
+  return WorkloadKind::kBatch;
+}
+
+}  // namespace
+
+// One load, step by step. Later steps may overwrite what earlier ones blocked it for: the order is the ranking.
+class Intake::Impl::SettingsOfPods {
+ public:
+  SettingsOfPods(Intake::Impl& impl, Load& load, std::vector<std::string>& depends)
+      : impl_(impl),
+        load_(load),
+        depends_(depends),
+        first_(first_pod()),
+        job_(load.kind == GangKind::kJob ? impl.job_record(load.uid) : nullptr),
+        template_(pod_of_template()),
+        pod_(first_ != nullptr ? first_->pod : template_) {}
+
+  Settings run() {
+    out_.created = load_.first_created;
+    if (!load_.object_key.empty()) depends_.push_back(load_.object_key);
+    ask_owner();
+    count();
+    sources_.push_back(&pod_.meta);
+    find_topology();
+    find_priority();
+    find_course();
+    find_queue();
+    apply_refusals();
+    apply_members();
+    std::sort(depends_.begin(), depends_.end());
+    depends_.erase(std::unique(depends_.begin(), depends_.end()), depends_.end());
+    return std::move(out_);
+  }
+
+ private:
+  const PodRecord* first_pod() const {
+    for (const auto& role : load_.roles) {
+      for (const auto pod : role.slots) {
+        if (pod != kNoIx) return &impl_.pods[pod];
+      }
+    }
+    return nullptr;
+  }
+
+  // A Job that is held has no pods yet: its template speaks for them.
+  Pod pod_of_template() const {
+    Pod out;
+    if (first_ != nullptr || job_ == nullptr) return out;
+    out.meta = job_->job.template_meta;
+    out.meta.controller = {"Job", job_->job.meta.name, load_.uid};
+    out.spec = job_->job.spec;
+    return out;
+  }
+
+  void ask_owner() {
+    switch (load_.kind) {
+      case GangKind::kSingle:
+        return ask_owner_of_one();
+      case GangKind::kPodGroup:
+        return ask_pod_group();
+      case GangKind::kSized:
+        return ask_size();
+      case GangKind::kKueueWorkload:
+        return;
+      case GangKind::kJob:
+        return ask_job();
+    }
+  }
+
+  void ask_owner_of_one() {
+    load_.size = 1;
+    if (const Job* job = impl_.job_of(pod_)) {
+      sources_.push_back(&job->meta);
+      impl_.wait_for_end(load_, *job, out_);
+      if (!job->problem.empty())
+        out_.blocked = invalid(fmt::format("its Job {} cannot be read: {}", job->meta.name, job->problem));
+    } else if (pod_.meta.controller.kind == "Job") {
+      const std::string job_key = key_of(load_.ns, pod_.meta.controller.name);
+      depends_.push_back("jobname:" + job_key);
+      if (const auto* wrong = impl_.unreadable_object(Kind::kJob, job_key)) {
+        out_.blocked =
+            invalid(fmt::format("its Job {} cannot be read: {}", pod_.meta.controller.name, *wrong));
+      } else if (impl_.config.wait_for_jobs && !first_->own) {
+        out_.blocked = invalid(fmt::format("its Job {} has not been seen yet", pod_.meta.controller.name));
+      }
+    }
+    if (first_->state == SlotState::kAbsent) {  // scheduling gates
+      out_.blocked = Reason{};
+      out_.blocked->code = ReasonCode::kInactive;
+    }
+  }
+
+  void ask_pod_group() {
+    if (const auto it = impl_.pod_groups.find(load_.name); it != impl_.pod_groups.end()) {
+      load_.size = impl_.size_of_group(load_, it->second.min_member);
+      sources_.push_back(&it->second.meta);
+      if (it->second.meta.created != 0) out_.created = it->second.meta.created;
+    } else if (const auto* wrong = impl_.unreadable_object(Kind::kPodGroup, load_.name)) {
+      out_.blocked = invalid(fmt::format("PodGroup {} cannot be read: {}", load_.name, *wrong));
+    } else {
+      out_.blocked = invalid(fmt::format("PodGroup {} does not exist", load_.name));
+    }
+  }
+
+  void ask_size() {
+    load_.size = impl_.size_of_group(load_, load_.sizes.rbegin()->first);
+    if (load_.sizes.begin()->first == 0) {
+      out_.blocked = invalid(fmt::format("{} is required: an integer from 1 to 1000000", load_.size_key));
+    } else if (load_.too_many) {
+      out_.blocked = invalid(too_many_places(load_.sizes.begin()->first));
+    } else if (load_.sizes.size() > 1) {
+      out_.blocked = invalid(fmt::format("members disagree about {}: {} and {}", load_.size_key,
+                                         load_.sizes.begin()->first, load_.sizes.rbegin()->first));
+    }
+  }
+
+  void ask_job() {
+    if (job_ != nullptr) {
+      const Job& job = job_->job;
+      load_.size = impl_.size_of_job(load_, job);
+      impl_.end_growth(load_, job.suspend ? 0 : load_.size);
+      sources_.push_back(&job.meta);
+      if (job.meta.created != 0) out_.created = job.meta.created;
+    }
+    if (const auto it = impl_.rests.find(load_.uid); it != impl_.rests.end()) out_.blocked = it->second;
+    if (job_ != nullptr && !job_->refused.empty() && first_ == nullptr && impl_.holds(load_))
+      out_.blocked = invalid(job_->refused);
+    if (job_ != nullptr && !job_->job.partial_problem.empty() && impl_.holds(load_))
+      out_.blocked = invalid(job_->job.partial_problem);
+    if (job_ != nullptr) impl_.wait_for_end(load_, job_->job, out_);
+    if (job_ != nullptr && load_.too_many && impl_.holds(load_))
+      out_.blocked = invalid(too_many_places(job_->job.size()));
+    if (job_ != nullptr && !job_->job.problem.empty())
+      out_.blocked =
+          invalid(fmt::format("its Job {} cannot be read: {}", job_->job.meta.name, job_->job.problem));
+  }
+
+  void count() {
+    load_.size = std::max<std::int64_t>(load_.size, 1);
+    out_.counts = count_roles(load_.roles, load_.size);
+    if (job_ != nullptr && impl_.is_offered_less(load_, job_->job)) {
+      out_.counts.front().least = *job_->job.least_pods;
+      out_.most_at_once = load_.offer == Offer::kMostFree;
+    }
+  }
+
+  void find_topology() {
+    // Topology: the owner's mark, or the members' where it is meant for the whole gang.
+    for (const Meta* meta : sources_) {
+      const TopologyMarks marks = topology_of(*meta);
+      if (marks.request.empty()) continue;
+      if (marks.per_pod_set && meta == &pod_.meta && load_.roles.size() > 1) continue;
+      out_.topology = marks.request;
+      break;
+    }
+  }
+
+  void find_priority() {
+    bool first_priority = true;
+    std::map<PriorityKey, std::int64_t> priorities;
+    if (first_ == nullptr) priorities[priority_key(pod_)] = 1;
+    for (const auto& [key, number] : first_ != nullptr ? load_.priorities : priorities) {
+      bool may_preempt = true;
+      const std::int64_t value = impl_.priority_of(key, may_preempt);
+      out_.priority = first_priority ? value : std::min(out_.priority, value);
+      out_.may_preempt = out_.may_preempt && may_preempt;
+      first_priority = false;
+      classes_.push_back(key);
+      if (!key.value) depends_.push_back("pc:" + key.klass);
+    }
+    if (const auto klass = mark_of(sources_, kKueuePriorityClass); !klass.empty()) {
+      depends_.push_back(fmt::format("wpc:{}", klass));
+      if (const auto it = impl_.workload_priorities.find(klass); it != impl_.workload_priorities.end())
+        out_.priority = it->second;
+    }
+    out_.may_preempt = out_.may_preempt && !out_.most_at_once;
+  }
+
+  // Preemption, restarts, durations and kind of work.
+  void find_course() {
+    out_.preemptible = mark_of(sources_, kPreemptible) != "false" && pod_.meta.controller.kind != "DaemonSet";
+    for (const Meta* meta : sources_) {
+      if (out_.restart == Restart{}) out_.restart = restart_of(*meta, 0);
+      if (!out_.expected) out_.expected = duration_of(*meta, std::nullopt);
+    }
+    out_.restart.grace = pod_.spec.grace;
+    if (!out_.expected) out_.expected = pod_.spec.deadline;
+    out_.kind = kind_of_work(load_, pod_.meta.controller.kind);
+  }
+
+  void find_queue() {
+    const std::string_view prebuilt_name =
+        job_ != nullptr ? job_->job.meta.mark(kKueuePrebuilt) : pod_.meta.mark(kKueuePrebuilt);
+    std::optional<Reason> own = std::move(out_.blocked);
+    out_.blocked.reset();
+    impl_.choose_queue(load_, sources_);
+    impl_.resolve_queue(load_, load_.queue_mark->first, load_.queue_mark->second, out_, depends_);
+    out_.admitted = impl_.is_held(out_.queue) && impl_.is_admitted(load_);
+    impl_.require_checks(load_, out_);
+    impl_.use_prebuilt(load_, prebuilt_name, out_, depends_);
+    impl_.await_nodes(load_, out_);
+    if (own) out_.blocked = std::move(own);
+  }
+
+  void apply_refusals() {
+    impl_.refuse(load_, pod_, sources_, classes_, out_, depends_);
+    if (load_.kind == GangKind::kSingle && pod_.spec.gated && out_.blocked &&
+        out_.blocked->code == ReasonCode::kInactive && out_.blocked->detail.empty())
+      impl_.say_gates(load_, pod_, out_);
+    if (const auto gates = impl_.gates_of(load_); !gates.empty() && !out_.blocked) {
+      out_.gates = gates;
+      out_.blocked = held_back(fmt::format("Admission is gated by: {}", gates));
+    }
+    if (!impl_.standings.empty()) impl_.apply_standing(load_, out_);
+  }
+
+  // What a single member says of the whole.
+  void apply_members() {
+    if (load_.unreadable > 0) {
+      const PodRecord& wrong = impl_.pods[impl_.first_unreadable(load_)];
+      out_.blocked = invalid(load_.kind == GangKind::kSingle
+                                 ? wrong.pod.problem
+                                 : fmt::format("pod {}: {}", wrong.pod.meta.name, wrong.pod.problem));
+    }
+    if (load_.repelled > 0 && !out_.blocked) {
+      for (const auto& role : load_.roles) {
+        for (const auto at : role.slots) {
+          if (at == kNoIx || impl_.pods[at].repelled_by.empty() || out_.blocked) continue;
+          out_.blocked = Reason{};
+          out_.blocked->code = ReasonCode::kUnsupported;
+          out_.blocked->detail = fmt::format("it matches the required pod anti-affinity of {}, which runs",
+                                             impl_.pods[at].repelled_by);
+        }
+      }
+    }
+    if (!load_.refused.empty()) {
+      out_.blocked = invalid(load_.refused);
+      out_.invalid = true;
+    }
+  }
+
+  Intake::Impl& impl_;
+  Load& load_;
+  std::vector<std::string>& depends_;
+  Settings out_;
+  const PodRecord* first_;  // of its pods
+  const JobRecord* job_;
+  Pod template_;
+  const Pod& pod_;                    // that speaks for all members
+  std::vector<const Meta*> sources_;  // of marks, the first that has one decides
+  std::vector<PriorityKey> classes_;
+};
+
+Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends) {
+  if (load.object) return settings_of_object(load, depends);
+  return SettingsOfPods(*this, load, depends).run();
+}
+
+}  // namespace berth::dialect

@@ -1,0 +1,107 @@
+#include "engine/state/accounts.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace berth::engine {
+
+LaneLimits& Accounts::limits(QueueId queue) {
+  if (queue.index() >= limits_.size()) limits_.resize(queue.index() + 1);
+  return limits_[queue.index()];
+}
+
+const LaneLimits& Accounts::limits(QueueId queue) const {
+  static const LaneLimits kNone;
+  return queue.index() < limits_.size() ? limits_[queue.index()] : kNone;
+}
+
+void Accounts::charge(const Charged& slot, PlaneMask planes, int sign) {
+  if (planes == 0) return;
+  const Charge& c = charges_[slot.charge];
+  nodes_.charge(slot.node, shapes_[c.shape].shape, slot.devices, planes, sign);
+  for (const QuotaItem& item : c.quota) quota_.add(slot.queue, item.pair, sign * item.amount, planes);
+  LaneLimits& lanes = limits(slot.queue);
+  if (!lanes.any()) return;
+  for (const QuotaItem& item : c.quota) lanes.add(slot.lane, item.pair, sign * item.amount, planes);
+}
+
+void Accounts::try_charge(const Charged& slot, PlaneMask planes, int sign) {
+  charge(slot, planes, sign);
+  undo_.push_back({slot, planes, sign});
+}
+
+void Accounts::rollback(std::size_t mark) {
+  while (undo_.size() > mark) {
+    const Undo& last = undo_.back();
+    charge(last.slot, last.planes, -last.sign);
+    undo_.pop_back();
+  }
+}
+
+std::optional<Overdraft> Accounts::overdrawn_on_node(const Charged& slot, Mode mode) const {
+  std::optional<Overdraft> out;
+  if (nodes_.is_opaque(slot.node)) return out;
+  for (const ShapeAmount& a : shapes_[charges_[slot.charge].shape].shape.amounts) {
+    if (nodes_.account(slot.node, a.resource).free(mode) < 0)
+      out = Overdraft{Overdraft::Of::kAmount, a.resource, {}};
+  }
+  const auto& devices = nodes_.record(slot.node).devices;
+  for (std::uint64_t rest = slot.devices; rest != 0; rest &= rest - 1) {
+    const auto& device = devices[static_cast<std::size_t>(std::countr_zero(rest))];
+    if (device.account.free(mode) < 0) out = Overdraft{Overdraft::Of::kDevice, device.resource, {}};
+  }
+  return out;
+}
+
+std::optional<Overdraft> Accounts::overdrawn_in_queue(const Charged& slot, Mode mode) const {
+  std::optional<Overdraft> out;
+  for (const QuotaItem& item : charges_[slot.charge].quota) {
+    for (const Plane plane : {kNow, kAfter}) {
+      if ((planes_of(mode) & (1u << plane)) == 0) continue;
+      if (quota_.available(slot.queue, item.pair, plane) < 0) {
+        out = Overdraft{Overdraft::Of::kQuota, {}, item.pair};
+      } else if (limits(slot.queue).room(slot.lane, item.pair, plane) < 0) {
+        out = Overdraft{Overdraft::Of::kLane, {}, item.pair};
+      }
+    }
+  }
+  return out;
+}
+
+bool Accounts::overdraws_a_queue(const Charged& slot, Mode mode) const {
+  const auto& quota = charges_[slot.charge].quota;
+  return std::any_of(quota.begin(), quota.end(), [&](const QuotaItem& item) {
+    for (const Plane plane : {kNow, kAfter}) {
+      if ((planes_of(mode) & (1u << plane)) == 0) continue;
+      if (limits(slot.queue).room(slot.lane, item.pair, plane) < 0) return true;
+      for (QueueId at = slot.queue; at.valid() && item.amount > 0; at = quota_.parent(at)) {
+        if (quota_.available(at, item.pair, plane) < 0) return true;
+      }
+    }
+    return false;
+  });
+}
+
+bool Accounts::has_room(const Charged& slot, Plane plane) const {
+  const Charge& c = charges_[slot.charge];
+  const Shape& shape = shapes_[c.shape].shape;
+  const auto left = [&](const NodeTable::Account& account) { return account.capacity - account.used[plane]; };
+  if (!nodes_.is_opaque(slot.node)) {  // of opaque capacity only quota is known
+    for (const ShapeAmount& a : shape.amounts) {
+      if (left(nodes_.account(slot.node, a.resource)) < a.amount) return false;
+    }
+    const auto& devices = nodes_.record(slot.node).devices;
+    for (std::uint64_t rest = slot.devices; rest != 0; rest &= rest - 1) {
+      const auto& device = devices[static_cast<std::size_t>(std::countr_zero(rest))];
+      for (const ShapeDevices& d : shape.devices) {
+        if (d.resource == device.resource && left(device.account) < d.milli) return false;
+      }
+    }
+  }
+  return std::all_of(c.quota.begin(), c.quota.end(), [&](const QuotaItem& item) {
+    if (item.amount > quota_.available(slot.queue, item.pair, plane)) return false;
+    return item.amount == 0 || item.amount <= limits(slot.queue).room(slot.lane, item.pair, plane);
+  });
+}
+
+}  // namespace berth::engine

@@ -1,0 +1,87 @@
+// The accounts of everything that a slot takes: amounts and devices of its node, quota of its queue and of the queues above, the
+// limits of its lane. No other code changes them, and no other code judges whether a slot still fits.
+//
+// Two kinds of change:
+//   - Facts and decisions (charge()) last.
+//   - Trials (try_charge()) write an undo log. A Trial rolls back to where it began unless its charges stay(). commit() makes all
+//     open charges last: from then on no trial can take them back.
+// A charge and its undo cancel exactly. Trials nest: the inner ends before the outer.
+//
+// Cost of a charge: O(resources of the slot x depth of its queue). A judgement costs the same, and changes nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/base/plane.h"
+#include "engine/catalog/catalog.h"
+#include "engine/nodes/nodes.h"
+#include "engine/quota/lane_limits.h"
+#include "engine/quota/tree.h"
+
+namespace berth::engine {
+
+// One slot of a workload, where it is or may be.
+struct Charged {
+  QueueId queue;
+  std::uint32_t lane = 0;
+  ChargeId charge;
+  NodeId node;
+  std::uint64_t devices = 0;
+};
+
+// The account that a slot overdraws.
+struct Overdraft {
+  enum class Of : std::uint8_t { kAmount, kDevice, kQuota, kLane };
+  Of of = Of::kAmount;
+  ResourceId resource;  // kAmount
+  FlavorResource pair;  // kQuota, kLane
+};
+
+class Accounts {
+ public:
+  Accounts(NodeTable& nodes, QuotaTree& quota, const Pool<Charge, ChargeId>& charges,
+           const Pool<ShapeEntry, ShapeId>& shapes)
+      : nodes_(nodes), quota_(quota), charges_(charges), shapes_(shapes) {}
+
+  // The limits of the lanes of a queue.
+  LaneLimits& limits(QueueId queue);
+  const LaneLimits& limits(QueueId queue) const;
+
+  void charge(const Charged& slot, PlaneMask planes, int sign);
+
+  // ---- Trials.
+  void try_charge(const Charged& slot, PlaneMask planes, int sign);
+  std::size_t mark() const { return undo_.size(); }
+  void rollback(std::size_t mark);
+  void commit() { undo_.clear(); }
+
+  // ---- Judgements of a slot that is charged, on the planes of `mode`. None: it fits.
+  // An amount or a device of its node that is overdrawn: the last one. Opaque capacity has no accounts.
+  std::optional<Overdraft> overdrawn_on_node(const Charged& slot, Mode mode) const;
+  // The quota of its queue, or the limit of its lane, that is overdrawn: the last one.
+  std::optional<Overdraft> overdrawn_in_queue(const Charged& slot, Mode mode) const;
+  // Whether the quota of its queue or of a queue above, or the limit of its lane, is overdrawn.
+  bool overdraws_a_queue(const Charged& slot, Mode mode) const;
+
+  // Of a slot that is not charged on this plane: all its accounts have room for it there.
+  bool has_room(const Charged& slot, Plane plane) const;
+
+ private:
+  struct Undo {
+    Charged slot;
+    PlaneMask planes = 0;
+    int sign = 1;
+  };
+
+  NodeTable& nodes_;
+  QuotaTree& quota_;
+  const Pool<Charge, ChargeId>& charges_;
+  const Pool<ShapeEntry, ShapeId>& shapes_;
+  std::vector<LaneLimits> limits_;  // by queue
+  std::vector<Undo> undo_;
+};
+
+}  // namespace berth::engine
