@@ -1,7 +1,8 @@
 # berth_room(NAME [DEPS room...] [LIBS target...] [TEST_SUPPORT room...] [FOLDERS "folder: folder..."...])
 #   Library berth_NAME from src/NAME/*.cc. Its tests are tests/NAME/*_test.cc: the program test_NAME.
 #   FOLDERS: the sub-folders of the room, lowest first, each with the folders of the room that it may include (and what these may).
-#     Each is a library of its own, berth_NAME_FOLDER, with the tests tests/NAME/FOLDER/*_test.cc: the program test_NAME_FOLDER.
+#     Each is a library of its own, berth_NAME_FOLDER.
+#   The tests in tests/NAME/FOLDER/*_test.cc are the program test_NAME_FOLDER.
 #     Folders that the list does not name belong to the room's own library.
 #   DEPS, LIBS: for the room and all its folders.
 #   TEST_SUPPORT: its tests also use tests/ROOM/*_support.cc of these rooms.
@@ -45,7 +46,6 @@ function(berth_room name)
     list(APPEND below berth_${dep})
   endforeach()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
-  set(folders "")
   set(inner "")
   foreach(line IN LISTS ARG_FOLDERS)
     string(REGEX MATCH "^[^:]+" folder ${line})
@@ -59,7 +59,6 @@ function(berth_room name)
     string(REPLACE "/" "_" target berth_${name}_${folder})
     file(GLOB of_folder CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/${folder}/*.cc)
     berth_library(${target} SOURCES ${of_folder} DEPS ${targets} ${below})
-    list(APPEND folders ${folder})
     list(PREPEND inner ${target})
     if(of_folder)
       list(REMOVE_ITEM sources ${of_folder})
@@ -86,12 +85,11 @@ function(berth_room name)
     target_compile_definitions(berth_${name}_tests ${scope} BERTH_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     target_link_libraries(berth_${name}_tests ${scope} berth_${name} berth_flags berth_rapidcheck GTest::gtest GTest::gmock
                                                        GTest::gtest_main)
-    foreach(folder IN ITEMS "" ${folders})
-      if(folder)
-        berth_tests(${name} ${name}/${folder})
-      else()
-        berth_tests(${name} ${name})
-      endif()
+    berth_tests(${name} ${name})
+    file(GLOB folders RELATIVE ${CMAKE_SOURCE_DIR}/tests LIST_DIRECTORIES true CONFIGURE_DEPENDS
+         ${CMAKE_SOURCE_DIR}/tests/${name}/*)
+    foreach(folder IN LISTS folders)
+      berth_tests(${name} ${folder})
     endforeach()
   endif()
 endfunction()

@@ -20,7 +20,7 @@ std::string runtime_scenario(const std::string& rules = "", const std::string& r
 Result<Replayed> replay_in(const TempFolder& folder, const std::string& trace, const std::string& yaml,
                            std::uint64_t seed = 1) {
   folder.file("t.jsonl", kTraceHeader + trace);
-  return sim::replay_in(yaml, folder.path(), seed);
+  return replay_of(yaml, folder.path(), seed);
 }
 
 // Every job that ended: its time is what it waited, what it paid, what it lost and what it worked.
