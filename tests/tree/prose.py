@@ -93,8 +93,8 @@ def markdown_texts(text):
             paragraph = []
         if mark:
             fence = not fence
-        elif fence or not line.strip() or line.lstrip().startswith("<"):
-            continue
+        elif fence or not line.strip() or line.lstrip().startswith("<") or (line.startswith("    ") and not paragraph):
+            continue  # code, or a picture
         elif line.lstrip().startswith("#"):
             yield number, line.lstrip("# "), True
         elif line.lstrip().startswith("|"):
