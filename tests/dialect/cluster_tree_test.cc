@@ -23,7 +23,7 @@ std::string queue(const std::string& name, const std::string& spec) {
          "}\n---\n";
 }
 
-// What a tree makes of some objects.
+// The tree of some objects.
 struct Made {
   std::map<std::string, Queue> queues;
   std::vector<std::string> order;

@@ -1,4 +1,4 @@
-// Who a pod is cannot be changed by whoever may patch it: what holds room is charged to the queue, and as what, it was bound for.
+// Patching a pod cannot change its identity: its room stays charged as it was at the bind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

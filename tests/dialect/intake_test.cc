@@ -230,7 +230,7 @@ TEST(Intake, JobPodsWaitForTheirJob) {
 
   EXPECT_THAT(world.intake.missing_jobs(), IsEmpty());
 
-  // There is no such Job: its pods are pods of their own, once somebody has looked.
+  // There is no such Job: its pods are pods of their own, once that is known.
   World lonely;
   lonely.apply(node_yaml("n0", 4) + job_pod(0));
   lonely.drain();
@@ -381,7 +381,8 @@ TEST(Intake, PriorityClassesArriveLate) {
   EXPECT_EQ(decisions[0].kind, DecisionKind::kEvict);
 }
 
-// What another scheduler bound with anti-affinity keeps matching pods away as long as it runs: we do not weigh where, so nowhere.
+// A pod of another scheduler with anti-affinity keeps matching pods from starting while it runs. Its topology is ignored, so they
+// start nowhere.
 TEST(Intake, AntiAffinityOfRunningPodsIsRespected) {
   const std::string lonely = pod_yaml(
       "lonely", 0, "  labels: {app: db}\n",

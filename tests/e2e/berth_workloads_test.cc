@@ -144,7 +144,7 @@ TEST_F(BerthWorkloads, ForgeriesAdmitNobodyAndASecondSchedulerRewritesNothing) {
   expect_condition("waits", "QuotaReserved", "False WaitingForQuota");
   EXPECT_TRUE(is_suspended("waits"));
   EXPECT_TRUE(workload_of("waits")["status"].value("admission", json()).is_null());
-  // Somebody's own Workload of a Job that is to come: no second one is made, and the Job is not kept out by it.
+  // A user's own Workload for a future Job: no second one is made, and the Job is not kept out by it.
   json foreign = json::parse(R"({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload",
     "metadata": {"name": "mine"}, "spec": {"active": false, "queueName": "team", "podSets": [
       {"name": "main", "count": 1, "template": {"spec": {"containers": [{"name": "c"}]}}}]}})");

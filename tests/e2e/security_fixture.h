@@ -121,7 +121,7 @@ class SecurityTest : public TeamsTest {
     ASSERT_OK(observer_->catch_up());
   }
 
-  // Nobody holds more than its queue grants, now and at any time before.
+  // No tenant holds more than its queue grants, now and at any time before.
   void expect_within_limits(const std::string& after) {
     settle();
     EXPECT_TRUE(accounts_.violations().empty()) << after << ":\n  " << accounts_.str();

@@ -235,7 +235,7 @@ TEST_F(AwaitedNodes, WhatLacksQuotaSaysSo) {
   EXPECT_EQ(e.verdict("a")->reason.code, ReasonCode::kQuotaMax);
 }
 
-// Somebody else put a pod of it on a node: it is charged there, and the rest goes on waiting.
+// Another client put a pod of it on a node: it is charged there, and the rest goes on waiting.
 TEST_F(AwaitedNodes, ASlotThatIsSeenOnANodeIsChargedThere) {
   const Workload a = awaiting("a", 2);
   ok(e.apply(WorkloadUpsert{a}));

@@ -1,4 +1,4 @@
-// Blocked work that is tried again: what it is told stays true, and nobody is passed over.
+// Blocked work that is tried again: its reason stays true, and no work is passed over.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ TEST(Blocked, TheNumbersFollowTheRoom) {
   ok(e.audit());
 }
 
-// Nobody could yield when the work was parked; somebody can by the time that it is tried again.
+// There were no victims when the work was parked; there are some when it is tried again.
 TEST(Blocked, WhoMayYieldNowIsFound) {
   Engine e;
   for (const char* name : {"n1", "n2"}) ok(e.apply(gpu_node(name, 1)));
@@ -117,7 +117,7 @@ TEST(Blocked, WhoseSearchIsCutShortBarsAStrictQueueAsOthersDo) {
   EXPECT_EQ(w.e.decide(2000).size(), 1u) << "and within the bound it is found";
 }
 
-// Whatever its other pods lack: what no flavor has comes with no room, and nobody behind it waits for that.
+// Whatever its other pods lack: free room cannot cure a resource that no flavor has, so work behind it does not wait for that.
 TEST(Blocked, WhoAsksForWhatNoFlavorHasBarsNobody) {
   Engine e;
   ok(e.apply(gpu_node("n1", 2, {{"pool", "f"}})));

@@ -1,4 +1,4 @@
-// The order of queues among their siblings: exact shares, and who gets the next free place.
+// The order of queues among their siblings: exact shares, and the queue that gets the next free place.
 #include "engine/quota/fairness.h"
 
 #include <gtest/gtest.h>

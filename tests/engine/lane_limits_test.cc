@@ -1,4 +1,4 @@
-// What each lane of a queue, a user, may have of its quota.
+// Limits of each lane of a queue (a user) within its quota.
 #include "engine/quota/lane_limits.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Who stands where in the line of a queue.
+// The order of the line of a queue.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,4 +1,4 @@
-// Minimum runtimes: who has just started is left alone, and the engine names the time at which that ends.
+// Minimum runtimes: work that has just started is not evicted, and the engine names the time at which that ends.
 #include <gtest/gtest.h>
 
 #include "engine/tests_support.h"

@@ -1,4 +1,4 @@
-// Who goes first in a queue, and that nobody starves.
+// The order of a queue, without starvation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -375,7 +375,7 @@ TEST(LaterInOrder, DemotionComesWithTimeAlone) {
   EXPECT_EQ(e.next_time(), kEndOfTime);
 }
 
-// Nor does it matter when it is asked: what is less than a whole unit of service by then is not forgotten.
+// The time of the question does not matter either: fractions of a unit of service are not lost.
 TEST(LaterInOrder, DemotionIsNamedToTheMillisecondWheneverItIsAsked) {
   for (TimeMs asked = 1000; asked < 1012; ++asked) {
     Engine e;
@@ -408,7 +408,7 @@ TEST(LaterInOrder, TheLastInLineYieldsFirstWhereTheQueueSaysSo) {
     w.submit("short", 1, kHour, kHour);
     w.run(w.now() + kMinute);
     EXPECT_TRUE(w.runs("short"));
-    // Whoever yields first, the longest has to in the end: taking the cheapest first is one eviction more.
+    // Whichever is evicted first, the longest has to go in the end: taking the cheapest first is one eviction more.
     EXPECT_FALSE(w.runs("very long and dear"));
     EXPECT_TRUE(w.runs("long and cheap"));
     EXPECT_EQ(w.evictions(), order == VictimOrder::kCost ? 2 : 1);

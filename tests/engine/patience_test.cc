@@ -1,4 +1,4 @@
-// Who loses again and again what it took from others takes nothing for a while (preempt/force.h).
+// Work that repeatedly loses the room of its victims preempts nothing for a while (preempt/force.h).
 #include <gtest/gtest.h>
 
 #include "engine/preempt/force.h"
@@ -32,7 +32,7 @@ class Patience : public ::testing::TestWithParam<bool> {
     w.active = active;
     ok(e.apply(WorkloadUpsert{w}));
   }
-  // At this time, and until nothing more is decided; who is ended ends at once.
+  // Decides at this time until nothing more is decided; evicted pods end at once.
   void decide(TimeMs at) {
     now = at;
     while (true) {

@@ -1,5 +1,5 @@
-// Kueue's policies of queues where there are nodes too: flavors in order, borrowing by force, fair shares in who yields; and
-// that none of it goes round in circles. The same without nodes: tests/conformance and tests/engine/quota_only_test.cc.
+// Kueue's policies of queues where there are nodes too: flavors in order, borrowing by force, victims by fair shares; and none of
+// it goes round in circles. The same without nodes: tests/conformance and tests/engine/quota_only_test.cc.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -172,7 +172,7 @@ TEST(QueuePolicies, OfFlavorsWithVictimsTheOneThatReclaims) {
   EXPECT_EQ(w.decide(), (Log{"evict borrows for high: Reclaimed", "hold high in two"}));
 }
 
-// ------------------------------------------------------------------------------------------------------ who borrows is later
+// ------------------------------------------------------------------------------------------------------ borrowers are later
 
 TEST(QueuePolicies, WhoseQuotaIsNearGoesBeforeWhoBorrowsFromFarther) {
   PoliciesWorld w;
@@ -443,7 +443,7 @@ TEST(QueuePolicies, WorkThatStaysCountsInTheShare) {
     w.put(job("p-older", "p", 3, 0, 10));
     EXPECT_LE(w.settle(), 2);
     for (int i = 0; i < 20; ++i) {
-      // An event wakes whoever waits; still nobody evicts anybody.
+      // An event wakes all waiting work; still nothing is evicted.
       w.put(job("probe" + std::to_string(i), "o", 100));
       w.put(WorkloadRemove{"probe" + std::to_string(i)});
       EXPECT_EQ(w.settle(), 0) << "round " << i << (opaque ? " without nodes" : "");

@@ -122,7 +122,7 @@ TEST_F(QuotaOnly, NobodyYieldsBeforeTheMinimumRuntimeToAFairShare) {
   EXPECT_EQ(d[0].first, DecisionKind::kEvict);
 }
 
-// Work that runs and holds room to grow gives that up like anybody who only holds; and itself only with it.
+// Work that runs and holds room to grow gives up its hold like work that only holds. It is evicted only together with its hold.
 TEST_F(QuotaOnly, AHoldOfGrowthYieldsToo) {
   for (const int asks : {6, 8}) {
     Engine fresh;
@@ -146,7 +146,7 @@ TEST_F(QuotaOnly, AHoldOfGrowthYieldsToo) {
   }
 }
 
-// What it holds it holds in the flavor that was granted to it, also where it would get another one now.
+// It keeps the granted flavor, even if it would get another one now.
 TEST_F(QuotaOnly, HoldsWhatWasGranted) {
   Flavor other;
   other.name = "g";
@@ -208,7 +208,7 @@ TEST_F(QuotaOnly, PodsThatNeverPreemptEndNobody) {
   EXPECT_EQ(decide(2000), (Decisions{}));
 }
 
-// Four of eight are surplus: nobody ends for what no band declares, and what a band declares has its priority.
+// Four of eight are surplus: undeclared surplus preempts nothing, and a declared band has its priority.
 TEST_F(QuotaOnly, BandsSayWhatIsTakenAndWhatIsAskedFor) {
   add("low", 4, 0);
   ASSERT_EQ(decide(500), (Decisions{{DecisionKind::kStart, "low"}}));

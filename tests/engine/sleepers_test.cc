@@ -1,4 +1,4 @@
-// Blocked work that is alike sleeps in groups: who is first in line is tried for all of them, and nobody is passed over.
+// Blocked work that is alike sleeps in groups: the first in line is tried for all of them, and none is passed over.
 #include <gtest/gtest.h>
 
 #include <set>

@@ -28,7 +28,7 @@ class Starts : public ::testing::Test {
     ok(e.apply(gang(uid, 1, 4, 0, "q")));
     ok(e.apply(runs(uid, since)));
   }
-  // Who ends for work of higher priority that asks for 4 GPUs.
+  // The victim of work of higher priority that asks for 4 GPUs.
   std::string victim_at(TimeMs now) {
     ok(e.apply(gang("high", 1, 4, 10, "q")));
     for (const auto& d : e.decide(now)) {
@@ -86,7 +86,7 @@ TEST_F(Starts, OfAGangItIsTheEarliest) {
   EXPECT_EQ(*e.victim_cost("g", kStartedAt), 6 * 9000);
 }
 
-// What the engine started itself is not started anew by what is seen of it.
+// Reports about pods that the engine started itself do not change their start.
 TEST_F(Starts, OfWhatItStartedItselfItIsTheDecision) {
   ok(e.apply(gang("own", 1, 4, 0, "q")));
   ASSERT_EQ(e.decide(kStartedAt).size(), 1u);

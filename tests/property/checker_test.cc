@@ -251,7 +251,7 @@ class YieldTest : public CheckerTest {
 
 TEST_F(YieldTest, PreemptionWithAHoldIsRight) {
   EXPECT_EQ(decide({evict_low(), hold("high", {{"n1", 1}})}), "");
-  // The room is kept: nobody else gets it, and its holder starts when it is free.
+  // The room is kept: no other work gets it, and its holder starts when it is free.
   tell(WorkloadRemove{"low"});
   tell(WorkloadUpsert{gang("thief", "b", 1)});
   Checker before = checker_;

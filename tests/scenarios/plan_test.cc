@@ -420,7 +420,7 @@ TEST_F(Plan, AKeyThatIsAlmostTheOneThatIsMissing) {
   EXPECT_THAT(err(), HasSubstr("kind: is required, for example \"Pod\" (not Kind)"));
 }
 
-// What cannot be known without nodes is said.
+// A note names facts that are unknown without nodes.
 TEST_F(Plan, NodesThatAreNotGivenAreNoted) {
   const std::string pod =
       "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c}]}\n";
@@ -459,7 +459,7 @@ spec:
           "the flavors of their quota are not known, and each counts in the first that its queue allows"));
 }
 
-// A pod that asks for more than the engine takes at all is refused with words, and stands in nobody's way.
+// A pod that asks for more than the engine takes at all is refused with a message, and blocks no other work.
 TEST_F(Plan, AbsurdRequestsAreRefusedAlone) {
   std::string text = kCluster;
   text += R"(---

@@ -1,4 +1,4 @@
-// What pods are told.
+// Conditions of pods.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -224,7 +224,7 @@ TEST(Reporter, BusyTimesWriteAtATrickle) {
   EXPECT_LE(busy, 30u);
 }
 
-// Room that came without helping, and room that is gone, wake nobody in the engine: the text follows all the same.
+// Room that came without helping, and room that is gone, wake no work in the engine: the text follows all the same.
 TEST(Reporter, TheTextFollowsWhatIsFree) {
   World w;
   w.node("n1", 2);

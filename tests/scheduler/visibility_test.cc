@@ -1,4 +1,4 @@
-// Who may ask for pending workloads over TLS, and how the API servers find who can answer.
+// Access to pending workloads over TLS, and the way in which API servers find the replica that answers.
 #include "scheduler/visibility.h"
 
 #include <gmock/gmock.h>
@@ -122,7 +122,7 @@ TEST_F(VisibilityTest, NobodyMayBeforeItIsKnownWhoThatIs) {
   give_front_proxy(next.ca_pem(), "[]");
   EXPECT_TRUE(opens_to(any));
   EXPECT_EQ(ask(&proxy_), "");
-  // Gone, or broken: nobody.
+  // Gone, or broken: no client.
   give_front_proxy("");
   EXPECT_TRUE(wait_for([&] { return ask(&any).empty(); }));
   give_front_proxy(next.ca_pem(), "[]");

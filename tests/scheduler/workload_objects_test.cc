@@ -118,7 +118,7 @@ TEST_F(WorkloadObjectsTest, OneThatIsDeactivatedWhileItWaitsDoesNotStart) {
   EXPECT_TRUE(is("big", "Admitted"));
 }
 
-// Kueue's admission-gated-by: somebody still prepares it.
+// Kueue's admission-gated-by: a controller still prepares it.
 TEST_F(WorkloadObjectsTest, OneThatIsGatedWaitsUntilTheLastGateIsGone) {
   constexpr const char* kGates = "kueue.x-k8s.io/admission-gated-by";
   json gated = json::parse(job_json({.name = "train"}));
@@ -146,7 +146,7 @@ TEST_F(WorkloadObjectsTest, OneThatIsGatedWaitsUntilTheLastGateIsGone) {
   update_job("train");
   settle();
   EXPECT_TRUE(is("train", "Admitted"));
-  // What runs is not ended by one that comes afterwards.
+  // A later one does not evict running work.
   jobs_["train"]["metadata"]["annotations"][kGates] = "late.example/x";
   update_job("train");
   settle();
@@ -419,7 +419,7 @@ TEST_F(WorkloadObjectsTest, PodsThatHaveEndedWellGiveTheirQuotaBackAndAreCounted
   EXPECT_EQ(settle(kMinute), 0);
   start(default_options(), 2);
   EXPECT_EQ(settle(kMinute), 0) << "it stands there already";
-  // What has ended is not made again: it stays counted while the rest waits.
+  // Ended pods are not made again: they stay counted while the rest waits.
   job({.name = "urgent", .priority = 10});
   settle();
   EXPECT_TRUE(is_suspended("train"));

@@ -28,7 +28,7 @@ Result<Replayed> run_passes(const std::string& jobs, const std::string& queue, c
       folder.path());
 }
 
-// Six GPUs on each node; c has quota and no place, and keeps its quota from d, whom two GPUs are free for.
+// Six GPUs on each node; c has quota and no place, and keeps its quota from d, although two GPUs are free for d.
 TEST(TwoPasses, WhoIsAdmittedKeepsItsQuotaWithoutAPlace) {
   const std::string jobs = R"({"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":100000,"gpus":6}
 {"kind":"job","id":"b","queue":"q","submit_ms":0,"duration_ms":200000,"gpus":6}
@@ -46,7 +46,7 @@ TEST(TwoPasses, WhoIsAdmittedKeepsItsQuotaWithoutAPlace) {
   EXPECT_EQ(job_of(*two, "d").first_start, 100'000);
 }
 
-// Four jobs of four GPUs; c of eight takes the two that have most left, who sit on different nodes: in vain.
+// Four jobs of four GPUs; c of eight takes the two that have most left. They sit on different nodes, so it is in vain.
 TEST(TwoPasses, VictimsAreTakenByCountThoughTheirRoomDoesNotFitTogether) {
   const std::string jobs =
       R"({"kind":"job","id":"a1","queue":"q","submit_ms":0,"duration_ms":900000,"gpus":4}
