@@ -111,7 +111,7 @@ def sentences(text):
     text = re.sub(r"`[^`\n]*`", lambda m: "x" + "\n" * m.group().count("\n"), text)
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"\{[^{}\n]*\}", "x", text)
-    for at in re.finditer(r"(?:(?!(?<=[.!?])[)\"*]*\s+(?=[\"(*]*[A-Z`x0-9])|\n\s*(?:\n|[-*] |\d+\. |\S+(?: \S+){0,2} {2,}\S)).)+.?", text, re.S):
+    for at in re.finditer(r"(?:(?!(?<=[.!?])(?<!\.\.)(?<!e\.g\.)(?<!i\.e\.)(?<!al\.)[)\"*]*\s+(?=[\"(*]*[A-Za-z`0-9])|\n\s*(?:\n|[-*] |\d+\. |\S+(?: \S+){0,2} {2,}\S)).)+.?", text, re.S):
         if at.group().strip():
             skipped = len(at.group()) - len(at.group().lstrip())
             yield text.count("\n", 0, at.start() + skipped), at.group().strip()
