@@ -396,7 +396,7 @@ TEST(Intake, AntiAffinityOfRunningPodsIsRespected) {
   for (const char* name : {"Pod/default/early", "Pod/default/late"}) {
     ASSERT_NE(world.intake.blocked(name), nullptr);
     EXPECT_THAT(to_text(*world.intake.blocked(name)),
-                HasSubstr("the required pod anti-affinity of default/lonely, which runs, concerns it"));
+                HasSubstr("it matches the required pod anti-affinity of default/lonely, which runs"));
   }
   EXPECT_EQ(world.intake.blocked("Pod/default/other"), nullptr);
   EXPECT_EQ(world.intake.blocked("Pod/default/lonely"), nullptr);

@@ -77,7 +77,7 @@ TEST(PlaceBudget, AJobBeyondItSaysSoAndComesBack) {
   EXPECT_EQ(slots_of("two"), 1);
   ASSERT_NE(intake.blocked("two"), nullptr);
   EXPECT_THAT(to_text(*intake.blocked("two")),
-              HasSubstr("it asks for 200000 pods, and Berth keeps at most 300000"));
+              HasSubstr("it asks for 200000 pods, but Berth reserves at most 300000"));
   events.clear();
   intake.remove(Kind::kJob, "default", "one", "one");
   intake.drain(events);

@@ -29,9 +29,8 @@ bool names(const Reason& reason, const Reason& what) {
 // It would borrow by force, or take room in its own queue while it borrows, and does not while certain work waits, which stepped
 // aside for the trial (engine/preempt/force.h).
 bool waits_for_other(const Reason& reason) {
-  return (reason.code == ReasonCode::kNoVictims &&
-          (reason.detail.find("; it may not preempt to borrow while ") != std::string::npos ||
-           reason.detail.find("; it may not preempt in its queue to borrow while ") != std::string::npos)) ||
+  return (reason.code == ReasonCode::kNoVictims && reason.detail.ends_with(" starts") &&
+          reason.detail.find("not to borrow until ") != std::string::npos) ||
          std::any_of(reason.children.begin(), reason.children.end(), waits_for_other);
 }
 

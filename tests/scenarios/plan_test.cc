@@ -193,8 +193,8 @@ spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: "4"}}}]}
   EXPECT_THAT(out(), HasSubstr("default/huge waits\n  1 pod, queue -, priority 0, age 30m"));
   EXPECT_THAT(
       out(),
-      HasSubstr("\n  1 pod needs a node, there is room for 0\n    asks for 4 nvidia.com/gpu on a node, "
-                "the largest has 2\n"));
+      HasSubstr("\n  1 pod needs a node, there is room for 0\n    asks for 4 nvidia.com/gpu on one node, "
+                "but the largest node has 2\n"));
   EXPECT_THAT(out(), HasSubstr("default/low is evicted\n"));
   EXPECT_THAT(out(), Not(HasSubstr("run on")));
   options.explain = {"hugee"};
