@@ -304,7 +304,7 @@ TEST(Intake, AWrongFieldDoesNotFreeTheRoomOfARunningPod) {
   EXPECT_THAT(world.started(world.decide()), ElementsAre("default/new: new->n0"));
 }
 
-TEST(Intake, WhoWaitsForAnObjectThatCannotBeReadSaysSo) {
+TEST(Intake, WorkThatWaitsForAnUnreadableObjectSaysSo) {
   World world;
   world.apply(node_yaml("n0", 4) + member_yaml("g", 0));
   world.intake.unreadable(Kind::kPodGroup, "default", "g", "spec.minMember: is wrong");

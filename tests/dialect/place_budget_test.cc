@@ -24,7 +24,7 @@ TEST(PlaceBudget, IsOfANamespace) {
   EXPECT_FALSE(budget.take("b", "huge", kInt64Max));
 }
 
-TEST(PlaceBudget, WhoWasTurnedAwayAsksAgainWhenPlacesAreFree) {
+TEST(PlaceBudget, RefusedWorkAsksAgainWhenPlacesAreFree) {
   PlaceBudget budget;
   EXPECT_TRUE(budget.take("a", "one", PlaceBudget::kMost - 1000));
   EXPECT_FALSE(budget.take("a", "two", 2000));

@@ -102,7 +102,7 @@ TEST_F(BerthInCluster, AConstraintThatIsNotHonouredKeepsThePodPendingWithThatRea
 }
 
 // The API server takes graces that are longer than Berth reads.
-TEST_F(BerthInCluster, APodThatCannotBeReadIsToldWhichFieldAndHoldsUpNobody) {
+TEST_F(BerthInCluster, AnUnreadablePodNamesTheFieldAndBlocksNoOtherWork) {
   start();
   ASSERT_OK(cluster_->create_nodes(1));
   auto* berth = start_berth();

@@ -71,7 +71,7 @@ TEST_F(BerthPrebuilt, WhereThereIsNoRoomForAllItAndItsJobStartWithFewer) {
   expect_clean();
 }
 
-TEST_F(BerthPrebuilt, NeitherAForgedStatusNorAnotherSizeGetsAJobPastItsQueue) {
+TEST_F(BerthPrebuilt, AForgedStatusOrAnotherSizeGetsNoJobPastItsQueue) {
   start_with_queue(4, 600'000);
   ASSERT_NE(start_berth(), nullptr);
   create_job("runs", 4);

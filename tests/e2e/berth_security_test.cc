@@ -93,7 +93,7 @@ TEST_F(BerthSecurity, WhatIsBoundStaysChargedWhateverItSaysOfItself) {
 }
 
 // Names of others, and pods that ask for more than their containers seem to.
-TEST_F(BerthSecurity, NeitherOthersNamesNorHiddenRequestsOpenAnything) {
+TEST_F(BerthSecurity, NamesOfOthersAndHiddenRequestsOpenNothing) {
   ASSERT_NO_FATAL_FAILURE(start_two_teams());
   ASSERT_OK(expect_ok(cluster_->client().patch("/api/v1/namespaces/team-a",
                                                R"({"metadata":{"labels":{"berth.dev/tenant":""}}})"),
@@ -344,7 +344,7 @@ TEST_F(BerthSecurity, AfterARestartOrphansStayCharged) {
   expect_clean();
 }
 
-TEST_F(BerthSecurity, NeitherForeignWorkloadsNorGatesOpenAnything) {
+TEST_F(BerthSecurity, ForeignWorkloadsAndGatesOpenNothing) {
   start_two_teams();
   ASSERT_NE(start_berth(), nullptr);
   const std::string workloads = workloads_in("team-a");

@@ -117,7 +117,7 @@ TEST_F(BerthSlices, AJobGrowsAndShrinksWhileItRuns) {
   expect_clean();
 }
 
-TEST_F(BerthSlices, WithoutRoomItRunsOnWhoeverLeads) {
+TEST_F(BerthSlices, WithoutRoomItRunsOnUnderAnyLeader) {
   start_with_queue(5, 600'000);
   auto* berth = start_berth({.name = "berth-0"});
   ASSERT_NE(berth, nullptr);

@@ -140,7 +140,7 @@ TEST_F(BerthVisibility, PeopleAskTheApiServerWhereTheirWorkStands) {
   expect_clean();
 }
 
-TEST_F(BerthVisibility, OnlyWhoMayAskIsAnswered) {
+TEST_F(BerthVisibility, OnlyAllowedClientsAreAnswered) {
   ASSERT_NO_FATAL_FAILURE(install());
   give_certificate();
   ASSERT_TRUE(eventually([&] { return ask(of_cluster_queue()).ok(); })) << ask(of_cluster_queue()).describe();

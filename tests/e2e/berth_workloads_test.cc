@@ -83,7 +83,7 @@ TEST_F(BerthWorkloads, AreDeactivatedByAUserAndTryAgainWhenTheyAreActive) {
   expect_clean();
 }
 
-TEST_F(BerthWorkloads, WaitForWhoeverStillPreparesThemAndAreBoosted) {
+TEST_F(BerthWorkloads, WaitForControllersThatPrepareThemAndAreBoosted) {
   start_with_queue(4, 600'000);
   ASSERT_NE(start_berth(), nullptr);
   json gated = {{"apiVersion", "batch/v1"}, {"kind", "Job"}};
@@ -131,7 +131,7 @@ TEST_F(BerthWorkloads, PodsThatHaveEndedGiveTheirQuotaBackAndAreSaidToBeReclaima
   expect_clean();
 }
 
-TEST_F(BerthWorkloads, ForgeriesAdmitNobodyAndASecondSchedulerRewritesNothing) {
+TEST_F(BerthWorkloads, ForgeriesAdmitNothingAndASecondSchedulerRewritesNothing) {
   start_with_queue(4, 600'000);
   auto* berth = start_berth();
   ASSERT_NE(berth, nullptr);

@@ -41,7 +41,7 @@ TEST(Blocked, TheNumbersFollowTheRoom) {
 }
 
 // There were no victims when the work was parked; there are some when it is tried again.
-TEST(Blocked, WhoMayYieldNowIsFound) {
+TEST(Blocked, NewVictimsAreFound) {
   Engine e;
   for (const char* name : {"n1", "n2"}) ok(e.apply(gpu_node(name, 1)));
   for (const char* uid : {"a", "b"}) ok(e.apply(gang(uid, 1, 1, 5)));
@@ -106,7 +106,7 @@ struct ShortSearch {
   }
 };
 
-TEST(Blocked, WhoseSearchIsCutShortBarsAStrictQueueAsOthersDo) {
+TEST(Blocked, ACutSearchBlocksAStrictQueueLikeAnyOther) {
   ShortSearch w;
   ok(w.e.apply(WorkloadUpsert{w.three_sets("three")}));
   ok(w.e.apply(gang("one", 1, 1, 0, "q")));
@@ -118,7 +118,7 @@ TEST(Blocked, WhoseSearchIsCutShortBarsAStrictQueueAsOthersDo) {
 }
 
 // Whatever its other pods lack: free room cannot cure a resource that no flavor has, so work behind it does not wait for that.
-TEST(Blocked, WhoAsksForWhatNoFlavorHasBarsNobody) {
+TEST(Blocked, ARequestThatNoFlavorHasBlocksNoOtherWork) {
   Engine e;
   ok(e.apply(gpu_node("n1", 2, {{"pool", "f"}})));
   ok(e.apply(FlavorUpsert{{"f", {{"pool", "f"}}, {}, {}, ""}}));
@@ -134,7 +134,7 @@ TEST(Blocked, WhoAsksForWhatNoFlavorHasBarsNobody) {
   EXPECT_EQ(e.slot("one", 0, 0)->state, SlotState::kBinding) << to_text(e.verdict("one")->reason);
 }
 
-TEST(Blocked, ACutSearchRefusesNobodyWhoCanDoWithoutAPart) {
+TEST(Blocked, ACutSearchRefusesNoWorkThatCanDoWithoutAPart) {
   ShortSearch w;
   Workload either = w.three_sets("either");
   either.root.groups.push_back(either.root);

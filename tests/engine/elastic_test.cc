@@ -62,7 +62,7 @@ TEST(Elastic, StartsWithItsLeastAndGrowsIntoFreeRoom) {
   ok(e.audit());
 }
 
-TEST(Elastic, WhoNeedsItsMinimumGoesBeforeSurplus) {
+TEST(Elastic, WorkThatNeedsItsMinimumGoesBeforeSurplus) {
   Engine e;
   ok(e.apply(gpu_node("n0", 8)));
   ok(e.apply(WorkloadUpsert{elastic("e", 2, 8)}));
@@ -111,7 +111,7 @@ TEST(Elastic, SurplusYieldsBeforeWholeWorkOfItsPriority) {
   ok(e.audit());
 }
 
-TEST(Elastic, SurplusOfHighPriorityEndsNobody) {
+TEST(Elastic, SurplusOfHighPriorityPreemptsNothing) {
   Engine e;
   ok(e.apply(gpu_node("n0", 8)));
   ok(e.apply(gang("low", 6, 1)));
@@ -357,7 +357,7 @@ TEST(AsksForMore, ABrokenGangComesFirst) {
   EXPECT_EQ(slots_of(e.decide(6000), DecisionKind::kStart, "broken").size(), 2u);
 }
 
-TEST(AsksForMore, IsNewerThanWhoCameBeforeIt) {
+TEST(AsksForMore, IsNewerThanEarlierWork) {
   for (const TimeMs since : {3000, 1500}) {
     Engine e;
     ok(e.apply(gpu_node("n0", 8)));
@@ -373,7 +373,7 @@ TEST(AsksForMore, IsNewerThanWhoCameBeforeIt) {
 }
 
 // This holds even if waiting work was not examined meanwhile.
-TEST(AsksForMore, OnceItIsNewerItYieldsToWhoWaits) {
+TEST(AsksForMore, OnceItIsNewerWaitingWorkPreemptsIt) {
   Engine e;
   ok(e.apply(gpu_node("n0", 8)));
   ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));

@@ -271,7 +271,7 @@ TEST(Fairness, AnOwnerReclaimsWhenItsOwnUseFalls) {
 
 // Two queues take turns on one GPU. One has had it for a day: the other goes first, although its work is newer, until it
 // has caught up.
-TEST(Fairness, DecayedUseRemembersWhoHadTheClusterBefore) {
+TEST(Fairness, DecayedUseRemembersPastUse) {
   Engine e;
   ok(e.apply(gpu_node("n0", 1)));
   ok(e.apply(Event{FlavorUpsert{{"f", {}, {}, {}, ""}}}));

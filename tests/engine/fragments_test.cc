@@ -311,7 +311,7 @@ TEST(Fragments, RoomThatFewNodesHaveIsNotSpentWherePlentyOthersDo) {
   EXPECT_LT(c.key(c.small[0], cpu), c.key(c.large, cpu));
 }
 
-TEST(Fragments, WholeNodesAreExpectedBeforeAnybodyHasAskedForThem) {
+TEST(Fragments, WholeNodesAreExpectedBeforeTheFirstRequest) {
   FewLarge c;
   Demand demand;
   demand.saw(Bench::kind(c.one), 20);

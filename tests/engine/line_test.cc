@@ -58,7 +58,7 @@ TEST(Line, IsTheOrderInWhichTheyStart) {
   }
 }
 
-TEST(Line, WhoHoldsRoomStandsFirstAndWhoRunsOnlyToGrow) {
+TEST(Line, HoldsStandFirstAndRunningWorkOnlyToGrow) {
   Engine e;
   ok(e.apply(gpu_node("n", 8)));
   ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));

@@ -24,7 +24,7 @@ class MinimumRuntime : public ::testing::Test {
   Queue queue = std::get<QueueUpsert>(gpu_queue("q", "", 8)).queue;
 };
 
-TEST_F(MinimumRuntime, NobodyYieldsBeforeIt) {
+TEST_F(MinimumRuntime, NothingIsPreemptedBeforeIt) {
   ok(e.apply(gang("low", 8, 1, 0, "q")));
   ASSERT_EQ(e.decide(1000).size(), 1u);
   EXPECT_EQ(e.next_time(), kEndOfTime) << "nobody waits for anything";

@@ -149,7 +149,7 @@ TEST(OrderInQueue, TiersPutServicesBeforeTrainingBeforeBatch) {
   EXPECT_EQ(w.started(), (Names{"busy", "service", "training", "batch"}));
 }
 
-TEST(OrderInQueue, TiersDecideWhoYields) {
+TEST(OrderInQueue, TiersDecideAboutVictims) {
   Ordering o;
   o.tiers = Tiers::kByKind;
   OrderingWorld w(1, o, {WithinQueue::kLowerPriority, Reclaim::kNever});
@@ -254,7 +254,7 @@ TEST(LaterInOrder, TheShortestRemainingRunsAndTheLongOneComesBackOnce) {
   EXPECT_EQ(w.started().size(), 3u);
 }
 
-TEST(LaterInOrder, NobodyYieldsForLessThanItsRestartCosts) {
+TEST(LaterInOrder, NothingIsPreemptedForLessThanItsRestartCosts) {
   OrderingWorld w(1, by(OrderBy::kRemaining, 0), kByOrder);
   w.overhead = 20 * kMinute;
   w.submit("running", 1, 2 * kHour, 2 * kHour);
@@ -267,7 +267,7 @@ TEST(LaterInOrder, NobodyYieldsForLessThanItsRestartCosts) {
   EXPECT_TRUE(w.runs("much shorter"));
 }
 
-TEST(LaterInOrder, AParkedClassIsTriedAgainForWhoComesInFront) {
+TEST(LaterInOrder, AParkedClassIsTriedAgainForANewFirstMember) {
   OrderingWorld w(1, by(OrderBy::kRemaining, 0), kByOrder);
   w.submit("running", 1, 2 * kHour, 2 * kHour);
   w.run(w.now() + kMinute);

@@ -93,7 +93,7 @@ TEST_P(Patience, StartsWhereThereIsRoom) {
   EXPECT_TRUE(runs("taker"));
 }
 
-TEST_P(Patience, IsNotAskedOfWhoKeptIt) {
+TEST_P(Patience, IsNotAskedOfWorkThatKeptIt) {
   for (std::int64_t i = 0; i < 2 * kLossesInARow; ++i) take_and_lose(kKept);
   put("taker", 1);
   decide(now + 1000);
@@ -114,7 +114,7 @@ TEST_P(Patience, HasABound) {
 }
 
 // Within a queue each yields to those in front of it: shortest remaining time first is no circle, however often one yields.
-TEST_P(Patience, IsNotAskedOfWhoYieldsInItsOwnQueue) {
+TEST_P(Patience, IsNotAskedOfVictimsInTheirOwnQueue) {
   for (std::int64_t i = 0; i < 2 * kLossesInARow; ++i) {
     put("taker", 1);
     decide(now + 1000);

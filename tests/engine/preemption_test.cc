@@ -146,7 +146,7 @@ TEST(Victims, ManyYieldInTheirOrder) {
   }
 }
 
-TEST(Victims, NobodyYieldsWhereThePolicySaysNever) {
+TEST(Victims, NothingIsPreemptedWhereThePolicySaysNever) {
   Engine e;
   ok(e.apply(gpu_node("n0", 8)));
   ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
@@ -189,7 +189,7 @@ TEST(Holds, RoomUnderWayIsNotStolen) {
   ok(e.audit());
 }
 
-TEST(Holds, PassToWhoRanksHigher) {
+TEST(Holds, PassToWorkOfHigherRank) {
   Engine e;
   ok(e.apply(gpu_node("n0", 8)));
   ok(e.apply(gang("low", 8, 1)));
@@ -269,7 +269,7 @@ TEST(Holds, EndWithTheirHolder) {
   ok(e.audit());
 }
 
-TEST(Queues, WhoBorrowsWaitsForWhoOwns) {
+TEST(Queues, BorrowersWaitForOwners) {
   // Eight GPUs, four of them team-a's own. team-b came first and would borrow; it must not be started and reclaimed at once.
   Engine e;
   ok(e.apply(gpu_node("n0", 8)));

@@ -174,7 +174,7 @@ TEST(QueuePolicies, OfFlavorsWithVictimsTheOneThatReclaims) {
 
 // ------------------------------------------------------------------------------------------------------ borrowers are later
 
-TEST(QueuePolicies, WhoseQuotaIsNearGoesBeforeWhoBorrowsFromFarther) {
+TEST(QueuePolicies, NearQuotaGoesBeforeBorrowingFromFarther) {
   PoliciesWorld w;
   w.flavor("one");
   w.put(gpu_node("n1", 8, {{"flavor", "one"}}));
@@ -191,7 +191,7 @@ TEST(QueuePolicies, WhoseQuotaIsNearGoesBeforeWhoBorrowsFromFarther) {
 }
 
 // Also where that is not the flavor which is tried first.
-TEST(QueuePolicies, WhoBorrowsIsAskedOfTheFlavorThatItWouldGet) {
+TEST(QueuePolicies, BorrowingIsJudgedByTheFlavorThatItWouldGet) {
   for (const Sharing sharing : {Sharing::kPriority, Sharing::kDominantShare}) {
     Flavors w;
     Event all = cohort("all");
@@ -345,7 +345,7 @@ struct Fair : PoliciesWorld {
   }
 };
 
-TEST(QueuePolicies, WhoHasMoreThanItsShareYieldsUntilSharesAreEven) {
+TEST(QueuePolicies, AQueueAboveItsShareLosesWorkUntilSharesAreEven) {
   Fair w(12);
   w.put(QueueUpsert{fair_queue("lender", 12)});
   w.put(QueueUpsert{fair_queue("a", 0, 1)});
@@ -361,7 +361,7 @@ TEST(QueuePolicies, WhoHasMoreThanItsShareYieldsUntilSharesAreEven) {
   EXPECT_EQ(w.running(), (std::map<std::string, int>{{"a", 2}, {"b", 4}, {"lender", 6}}));
 }
 
-TEST(QueuePolicies, SharesDecideAtEveryLevelWhoYields) {
+TEST(QueuePolicies, SharesDecideAboutVictimsAtEveryLevel) {
   Fair w(12);
   w.put(fair_cohort("left", "all"));
   w.put(fair_cohort("right", "all"));

@@ -73,7 +73,7 @@ TEST_F(QuotaOnly, LaterInOrderYields) {
 
 // First it is asked whether it could reclaim within its quota (7 of 8: all of its queue would have to end). As in the end only its own
 // queue's work has to, it may borrow, and one is enough.
-TEST_F(QuotaOnly, WhoReclaimsFromNobodyAfterAllTakesNoMoreOfItsOwnThanItNeeds) {
+TEST_F(QuotaOnly, WithoutReclaimItTakesNoMoreOfItsOwnThanItNeeds) {
   ok(e.apply(gpu_queue("rest", "all", 4)));
   ok(e.apply(gpu_queue("other", "all", 0)));
   ok(e.apply(cohort("all")));
@@ -90,7 +90,7 @@ TEST_F(QuotaOnly, WhoReclaimsFromNobodyAfterAllTakesNoMoreOfItsOwnThanItNeeds) {
   EXPECT_EQ(decide(2000), (Decisions{{DecisionKind::kEvict, "b"}, {DecisionKind::kHold, "high"}}));
 }
 
-TEST_F(QuotaOnly, NobodyYieldsBeforeTheMinimumRuntime) {
+TEST_F(QuotaOnly, NothingIsPreemptedBeforeTheMinimumRuntime) {
   Queue q = queue;
   q.preemption.minimum_runtime = 60'000;
   queue_is(q);
@@ -103,7 +103,7 @@ TEST_F(QuotaOnly, NobodyYieldsBeforeTheMinimumRuntime) {
 }
 
 // The same among queues that share by their dominant shares.
-TEST_F(QuotaOnly, NobodyYieldsBeforeTheMinimumRuntimeToAFairShare) {
+TEST_F(QuotaOnly, NothingIsPreemptedBeforeTheMinimumRuntimeForAFairShare) {
   Queue root = std::get<QueueUpsert>(cohort("root")).queue;
   root.sharing = Sharing::kDominantShare;
   ok(e.apply(QueueUpsert{root}));
@@ -173,7 +173,7 @@ TEST_F(QuotaOnly, HoldsWhatWasGranted) {
   EXPECT_FALSE(e.apply(runs));
 }
 
-TEST_F(QuotaOnly, TheQueueSaysWhoYieldsFirst) {
+TEST_F(QuotaOnly, TheQueueOrdersTheVictims) {
   TimeMs now = 0;
   for (const VictimOrder order : {VictimOrder::kCost, VictimOrder::kYoungestFirst}) {
     Queue q = queue;
@@ -199,7 +199,7 @@ TEST_F(QuotaOnly, ASlotRunsWhereItWasGivenQuota) {
   EXPECT_FALSE(e.apply(SlotUpdate{"b", 0, 0, SlotState::kRunning, ""}));
 }
 
-TEST_F(QuotaOnly, PodsThatNeverPreemptEndNobody) {
+TEST_F(QuotaOnly, PodsThatNeverPreemptHaveNoVictims) {
   add("low", 8, 0);
   decide(1000);
   Workload w = gang_workload("high", 4, 1, 10, "q");

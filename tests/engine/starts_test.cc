@@ -40,7 +40,7 @@ class Starts : public ::testing::Test {
   Engine e;
 };
 
-TEST_F(Starts, WhoRanLessLosesLess) {
+TEST_F(Starts, ShorterRunsLoseLess) {
   adopt("minutes", kStartedAt - 120'000);
   adopt("hours", kStartedAt - 36'000'000);
   EXPECT_EQ(victim_at(kStartedAt), "minutes");
@@ -54,14 +54,14 @@ TEST_F(Starts, InWhateverOrderTheyAreTold) {
 }
 
 // Not since 1970.
-TEST_F(Starts, OneThatNobodyKnowsIsTheFirstDecision) {
+TEST_F(Starts, AnUnknownOneIsTheFirstDecision) {
   adopt("unknown", 0);
   adopt("hours", kStartedAt - 36'000'000);
   EXPECT_EQ(victim_at(kStartedAt), "unknown");
   EXPECT_EQ(*e.victim_cost("hours", kStartedAt + 1000), 4 * 36'001'000);
 }
 
-TEST_F(Starts, OneThatNobodyKnowsIsLaterTheDecisionBefore) {
+TEST_F(Starts, AnUnknownOneIsLaterTheDecisionBefore) {
   e.decide(kStartedAt);
   adopt("unknown", 0);
   EXPECT_EQ(*e.victim_cost("unknown", kStartedAt + 1000), 4 * 1000);

@@ -112,7 +112,7 @@ TEST(StrictHeads, KeepNothingWhenNodesAreAllTheyLack) {
   EXPECT_EQ(w.starts(), "more") << "no node has so many CPUs";
 }
 
-TEST(StrictHeads, WhoHasVictimsGetsWhatTheyLeave) {
+TEST(StrictHeads, APreemptorGetsTheRoomOfItsVictims) {
   StrictHeads w;
   w.put(gpu_queue("own", "all", 2, {WithinQueue::kLowerPriority, Reclaim::kNever}));
   w.put(gang("low", 2, 1, 0, "own"));

@@ -153,7 +153,7 @@ TEST(Leader, FrozenLeadersWritesAreFenced) {
   EXPECT_FALSE(api.get("/api/v1/nodes/late").has_value());
 }
 
-TEST(Leader, SomebodyElsesWriteToTheLeaseIsNotTheEnd) {
+TEST(Leader, AnotherClientsWriteToTheLeaseIsNotTheEnd) {
   FakeApiServer api;
   Candidate a(api, "a");
   ASSERT_TRUE(wait_for([&] { return a.elector->is_leader(); }));

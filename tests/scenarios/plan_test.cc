@@ -69,7 +69,7 @@ class Plan : public ::testing::Test {
   std::ostringstream out_, err_;
 };
 
-TEST_F(Plan, TableSaysWhoEndsForWhom) {
+TEST_F(Plan, TableNamesVictimsAndPreemptors) {
   EXPECT_EQ(run(write("a.yaml", kCluster)), 0);
   EXPECT_THAT(out(), HasSubstr("Evictions"));
   EXPECT_THAT(out(), HasSubstr("preempted by default/high, which ranks higher"));

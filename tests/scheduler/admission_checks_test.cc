@@ -242,7 +242,7 @@ TEST_F(AdmissionChecksTest, RetryWithoutADelayIsNoCircle) {
   EXPECT_LE(writes, 60);
 }
 
-TEST_F(AdmissionChecksTest, RejectedDeactivatesAndWhoReactivatesIsAskedAnew) {
+TEST_F(AdmissionChecksTest, RejectedDeactivatesAndReactivationAsksAnew) {
   queue({"capacity"});
   job({.name = "train"});
   settle();

@@ -263,7 +263,7 @@ TEST_F(JobsTest, IsPreemptedBySuspendingItWhole) {
   EXPECT_TRUE(w_.core->engine().audit());
 }
 
-TEST_F(JobsTest, WhatSomebodyReleasesBeforeItsPodsAreGoneIsSuspendedAgain) {
+TEST_F(JobsTest, AJobReleasedBeforeItsPodsAreGoneIsSuspendedAgain) {
   w_.node("n1", 2);
   JobText low;
   low.name = "low";

@@ -90,7 +90,7 @@ TEST_F(MembersTest, OneThatIsGatedGetsItsPlaceWhenItsGatesAreGone) {
   EXPECT_EQ(w_->slot(kGroup, 2), SlotState::kBinding);
 }
 
-TEST_F(MembersTest, WhoPreemptsTheGroupGetsAllOfIt) {
+TEST_F(MembersTest, APreemptorOfTheGroupGetsAllOfIt) {
   member("a");
   settle();
   ASSERT_EQ(node("a"), "n1");

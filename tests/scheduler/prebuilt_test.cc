@@ -176,7 +176,7 @@ TEST_F(PrebuiltTest, OneOfAnotherQueueGivesItsJobNothing) {
   EXPECT_TRUE(is_of("remote", "Admitted"));
 }
 
-TEST_F(PrebuiltTest, AForgedStatusAdmitsNobody) {
+TEST_F(PrebuiltTest, AForgedStatusAdmitsNothing) {
   job({.name = "runs"});
   settle();
   ASSERT_FALSE(is_suspended("runs"));
@@ -290,7 +290,7 @@ TEST_F(PrebuiltTest, ARestartChangesNothingOfOneWhoseJobRuns) {
   EXPECT_EQ(bound("train"), 2);
 }
 
-TEST_F(PrebuiltTest, WhoeverMadeItMayWantItToEnd) {
+TEST_F(PrebuiltTest, ItsCreatorMayWantItToEnd) {
   prebuilt("remote");
   named_job("train", "remote");
   settle();
@@ -445,7 +445,7 @@ TEST_F(PrebuiltTest, AJobThatHasItsOwnTakesThePlacesOfTheOneThatItBeginsToName) 
 }
 
 // A user of another namespace makes the very Workload that Berth keeps for this Job: uids are no secret.
-TEST_F(PrebuiltTest, AWorkloadOfAnotherNamespaceIsNobodysHere) {
+TEST_F(PrebuiltTest, AWorkloadOfAnotherNamespaceHasNoOwnerHere) {
   job({.name = "train"});
   settle();
   ASSERT_EQ(bound("train"), 2);

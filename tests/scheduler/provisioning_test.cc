@@ -355,7 +355,7 @@ TEST_F(ProvisioningTest, APodTemplateThatIsRefusedIsTriedAgainAfterARest) {
   EXPECT_EQ(made_, 1);
 }
 
-TEST_F(ProvisioningTest, AfterARestartWhoHasQuotaFindsItsRequestAndWhoHasNotDropsIt) {
+TEST_F(ProvisioningTest, AfterARestartWorkWithQuotaFindsItsRequestAndOtherWorkDropsIt) {
   job({.name = "train", .pods = 2});
   run();
   ASSERT_TRUE(requests_.contains(request_of("train", 1)));

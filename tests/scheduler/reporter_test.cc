@@ -175,7 +175,7 @@ TEST(Reporter, GatedPodsAreLeftToTheApiServer) {
   EXPECT_EQ(w.only(Step::kBind), "a");
 }
 
-TEST(Reporter, APreemptorSaysWhatItWaitsForAndVictimsWhoTheyEndFor) {
+TEST(Reporter, APreemptorNamesItsWaitAndVictimsNameThePreemptor) {
   World w;
   w.node("n1", 1);
   w.recover();

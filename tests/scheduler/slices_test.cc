@@ -269,7 +269,7 @@ TEST_F(SlicesTest, MoreWaitsBehindWorkThatWaitedLonger) {
 }
 
 // Not even for the moment before it has a Workload of its own.
-TEST_F(SlicesTest, RoomThatComesWithItIsForWhoWaitedLonger) {
+TEST_F(SlicesTest, RoomThatComesWithItIsForOlderWork) {
   elastic_job({.name = "train", .pods = 4});
   settle();
   job({.name = "older", .pods = 2});

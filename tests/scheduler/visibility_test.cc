@@ -106,7 +106,7 @@ TEST_F(VisibilityTest, OnlyTheFrontProxyMayAsk) {
   EXPECT_EQ(ask(&other_authority), "");
 }
 
-TEST_F(VisibilityTest, NobodyMayBeforeItIsKnownWhoThatIs) {
+TEST_F(VisibilityTest, NoClientMayBeforeTheAllowedOnesAreKnown) {
   start();
   EXPECT_EQ(ask(&proxy_), "") << "no certificate, no front proxy";
   give_front_proxy(proxies_.ca_pem());
@@ -150,7 +150,7 @@ TEST_F(VisibilityTest, PagesAndErrors) {
   EXPECT_THAT(ask(&proxy_, "/openapi/v2"), StartsWith("HTTP/1.1 404"));
 }
 
-TEST_F(VisibilityTest, WhoDecidesIsTheServicesAddress) {
+TEST_F(VisibilityTest, TheDecidingReplicaIsTheServicesAddress) {
   constexpr const char* kSlice =
       "/apis/discovery.k8s.io/v1/namespaces/berth-system/endpointslices/berth-visibility";
   start("10.0.0.7");
@@ -172,7 +172,7 @@ TEST_F(VisibilityTest, WhoDecidesIsTheServicesAddress) {
   EXPECT_EQ(slice["ports"][0]["name"], "https");
 }
 
-TEST_F(VisibilityTest, AStandbyIsNobodysAddress) {
+TEST_F(VisibilityTest, AStandbyIsNoAddress) {
   give_certificate();
   start("fd00::7");
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));

@@ -60,7 +60,7 @@ TEST_F(WorkloadObjectsTest, SayWhatWaitsWhatRunsAndWhatHasFinished) {
   EXPECT_EQ(settle(kMinute), 0) << "nothing is written twice";
 }
 
-TEST_F(WorkloadObjectsTest, APreemptedOneSaysForWhomAndComesBack) {
+TEST_F(WorkloadObjectsTest, APreemptedOneNamesItsPreemptorAndComesBack) {
   job({.name = "low"});
   settle();
   ASSERT_TRUE(is("low", "Admitted"));
@@ -85,7 +85,7 @@ TEST_F(WorkloadObjectsTest, APreemptedOneSaysForWhomAndComesBack) {
       condition("low", "Evicted")["message"].get<std::string>().starts_with("Previously: Preempted to"));
 }
 
-TEST_F(WorkloadObjectsTest, AUserWhoDeactivatesOneEndsItAndKeepsItOut) {
+TEST_F(WorkloadObjectsTest, AUserDeactivatesOneWhichEndsItAndKeepsItOut) {
   job({.name = "train"});
   settle();
   ASSERT_TRUE(is("train", "Admitted"));
@@ -155,7 +155,7 @@ TEST_F(WorkloadObjectsTest, OneThatIsGatedWaitsUntilTheLastGateIsGone) {
 }
 
 // Kueue's priority-boost, on the Workload.
-TEST_F(WorkloadObjectsTest, ABoostCountsForWhoIsFirstAndForWhoIsTheVictim) {
+TEST_F(WorkloadObjectsTest, ABoostCountsForTheOrderAndForVictims) {
   constexpr const char* kBoost = "kueue.x-k8s.io/priority-boost";
   const auto boost = [&](const std::string& name, const std::string& value) {
     object_of(name)["metadata"]["annotations"][kBoost] = value;
@@ -185,7 +185,7 @@ TEST_F(WorkloadObjectsTest, ABoostCountsForWhoIsFirstAndForWhoIsTheVictim) {
   EXPECT_EQ(settle(kMinute), 0);
 }
 
-TEST_F(WorkloadObjectsTest, AForgedStatusAdmitsNobodyAndIsCorrectedEverMoreSlowly) {
+TEST_F(WorkloadObjectsTest, AForgedStatusAdmitsNothingAndIsCorrectedEverMoreSlowly) {
   job({.name = "runs"});
   job({.name = "waits"});
   settle();
@@ -208,7 +208,7 @@ TEST_F(WorkloadObjectsTest, AForgedStatusAdmitsNobodyAndIsCorrectedEverMoreSlowl
   EXPECT_TRUE(object_of("waits")["status"].value("admission", json()).is_null());
 }
 
-TEST_F(WorkloadObjectsTest, SomebodyElsesWorkloadIsNeitherObeyedNorWrittenNorDoubled) {
+TEST_F(WorkloadObjectsTest, AForeignWorkloadIsIgnoredAndNotDoubled) {
   json foreign = json::parse(R"({"metadata":{"name":"job-train-kueue","namespace":"default","uid":"k",
     "ownerReferences":[{"kind":"Job","name":"train","uid":"uid-train","controller":true}]},
     "spec":{"active":false,"queueName":"team","podSets":[{"count":2,"template":{"spec":{"containers":[{"name":"c"}]}}}]}})");

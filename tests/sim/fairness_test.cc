@@ -14,7 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(FillByWeight, WhoAsksForLittleLeavesTheRestToOthers) {
+TEST(FillByWeight, ASmallDemandLeavesTheRestToOthers) {
   EXPECT_THAT(fill_by_weight(100, std::vector<Claim>{{1, 10}, {1, 100}, {1, 100}}), ElementsAre(10, 45, 45));
   EXPECT_THAT(fill_by_weight(100, std::vector<Claim>{{3, 1000}, {1, 1000}}), ElementsAre(75, 25));
   EXPECT_THAT(fill_by_weight(100, std::vector<Claim>{{3, 20}, {1, 1000}}), ElementsAre(20, 80));

@@ -29,7 +29,7 @@ Result<Replayed> run_passes(const std::string& jobs, const std::string& queue, c
 }
 
 // Six GPUs on each node; c has quota and no place, and keeps its quota from d, although two GPUs are free for d.
-TEST(TwoPasses, WhoIsAdmittedKeepsItsQuotaWithoutAPlace) {
+TEST(TwoPasses, AdmittedWorkKeepsItsQuotaWithoutAPlace) {
   const std::string jobs = R"({"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":100000,"gpus":6}
 {"kind":"job","id":"b","queue":"q","submit_ms":0,"duration_ms":200000,"gpus":6}
 {"kind":"job","id":"c","queue":"q","submit_ms":1000,"duration_ms":50000,"gpus":4}
@@ -93,7 +93,7 @@ TEST(TwoPasses, TheNodesOfVictimsGoToTheWorkloadTheyEndedFor) {
 }
 
 // By duration, too, with victims that take their time to end: no other job takes their node meanwhile.
-TEST(TwoPasses, NobodyElseTakesTheNodesOfVictimsThatAreEnding) {
+TEST(TwoPasses, NoOtherWorkTakesTheNodesOfEndingVictims) {
   const std::string jobs = R"({"kind":"node","name":"n3","gpus":8}
 {"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":1000000,"gpus":5,"grace_ms":5000}
 {"kind":"job","id":"b","queue":"q","submit_ms":1,"duration_ms":2000000,"gpus":5,"grace_ms":5000}
