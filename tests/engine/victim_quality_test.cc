@@ -311,7 +311,7 @@ void fill(Full& w, Random& r, std::int64_t nodes) {
   }
 }
 
-// What `count` slots of `gpus` cost at least.
+// The least cost of `count` slots of `gpus`.
 std::optional<std::int64_t> least_cost(const Full& w, std::int64_t count, std::int64_t gpus) {
   std::vector<std::optional<std::int64_t>> best(static_cast<std::size_t>(count) + 1);  // by slots
   best[0] = 0;

@@ -52,7 +52,7 @@ std::string Checker::check_groups(const Decision& d, const WorkloadRecord& w, co
   return "";
 }
 
-// Of the slots that a decision gives a pod set, in their order, every `segment` are in one domain. This counts slots that start at
+// Every `segment` of the slots that a decision gives a pod set, in their order, are in one domain. This counts slots that start at
 // once: growth is counted anew each time.
 std::string Checker::check_segments(const Decision& d, const WorkloadRecord& w, const GroupView& view) const {
   const TopologyRequest& topology = view.group->topology;
