@@ -112,7 +112,7 @@ TEST_F(PlanLog, TellsWhatHappenedAndThatItIsTheSame) {
                                   "preempted by team/uid-high-name, which ranks higher"));
   EXPECT_THAT(out_, ContainsRegex("12 +1m1s500ms +hold +team/uid-high-name +4 pods: n1 x4"));
   EXPECT_THAT(out_, ContainsRegex("At the end\n +WORKLOAD"));
-  EXPECT_THAT(out_, ContainsRegex("team/uid-big-name +q +0 +0 +0 +0 +5 +[^\n]*pods need a place"));
+  EXPECT_THAT(out_, ContainsRegex("team/uid-big-name +q +0 +0 +0 +0 +5 +[^\n]*pods need nodes"));
   EXPECT_THAT(out_, HasSubstr("9 events (1 refused), 2 decide calls, 3 decisions"));
   EXPECT_THAT(out_, HasSubstr("the same decisions as recorded, byte for byte"));
 }

@@ -83,7 +83,7 @@ TEST(PlaceBudget, AJobBeyondItSaysSoAndComesBack) {
   intake.drain(events);
   EXPECT_EQ(slots_of("two"), 200'000);
   const Reason* blocked = intake.blocked("two");
-  EXPECT_TRUE(blocked == nullptr || to_text(*blocked).find("places in a namespace") == std::string::npos);
+  EXPECT_TRUE(blocked == nullptr || to_text(*blocked).find("slots per namespace") == std::string::npos);
 }
 
 }  // namespace

@@ -519,7 +519,7 @@ TEST_F(AdmissionChecksTest, PodsWaitBoundToNothingAndNeverLookUnschedulable) {
   ASSERT_EQ(conditions.size(), 2u);
   for (const auto& sent : conditions) {
     EXPECT_EQ(condition_field(sent, "reason"), "Reserved");
-    EXPECT_TRUE(condition_field(sent, "message").starts_with("its quota and its places are held"));
+    EXPECT_TRUE(condition_field(sent, "message").starts_with("its quota and nodes are reserved"));
   }
   EXPECT_FALSE(pods_["a"]["spec"].contains("nodeName"));
   answer_in("group", "capacity", "Ready",

@@ -168,7 +168,7 @@ TEST_F(AuditTest, WorkThatIsGoneHoldsNothing) {
   feed([](Event&) { return false; });
   const auto found = round();
   ASSERT_EQ(found.size(), 1u);  // its queue is compared when this is put right
-  EXPECT_THAT(found[0].text, HasSubstr("no pod or Job is it"));
+  EXPECT_THAT(found[0].text, HasSubstr("no pod or Job belongs to it"));
   for (const Event& event : found[0].mend) apply(event);
   EXPECT_FALSE(engine_.slot("uid-a", 0, 0).has_value());
   expect_peace();
@@ -245,7 +245,7 @@ TEST_F(AuditWorkloadsTest, OneOfItsOwnWithoutAnOwnerIsDeleted) {
   const auto found = round();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, AuditKind::kWorkloads);
-  EXPECT_THAT(found[0].text, HasSubstr("Workload default/w: Berth made it, and it has no owner any more"));
+  EXPECT_THAT(found[0].text, HasSubstr("Workload default/w: Berth made it and its owner is gone"));
   EXPECT_EQ(found[0].regarding.kind, "Workload");
   ASSERT_EQ(outbox_.sent.size(), 1u);
   EXPECT_EQ(outbox_.sent[0].step, Step::kAudit);

@@ -31,7 +31,7 @@ TEST(Reporter, EveryMemberOfAGangThatDoesNotFitSaysWhy) {
     EXPECT_EQ(condition_field(status, "type"), "PodScheduled");
     EXPECT_EQ(condition_field(status, "status"), "False");
     EXPECT_EQ(condition_field(status, "reason"), "Unschedulable");
-    EXPECT_NE(condition_field(status, "message").find("3 pods need a place"), std::string::npos)
+    EXPECT_NE(condition_field(status, "message").find("3 pods need nodes"), std::string::npos)
         << condition_field(status, "message");
     EXPECT_NE(condition_field(status, "message").find("nvidia.com/gpu"), std::string::npos)
         << condition_field(status, "message");
