@@ -1,6 +1,5 @@
-// Exact integer arithmetic that never wraps. Amounts in Berth are int64 in base units; sums that would leave
-// the range are reported (checked_*) or clamped to the range (saturating_*), products that are compared use
-// 128 bits.
+// Exact integer arithmetic that never wraps. Amounts in Berth are int64 in base units. Sums that would leave the range are reported
+// (checked_*) or clamped (saturating_*). Products in comparisons use 128 bits.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Keys of bounded length for texts of any length: a long text is replaced by its SHA-256, so that no one can find two that look
-// alike (a tenant chooses these texts).
+// Keys of bounded length for texts of any length. A long text is replaced by its SHA-256, because tenants choose these texts and
+// must not be able to make two equal keys.
 #pragma once
 
 #include <array>

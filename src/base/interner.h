@@ -1,6 +1,5 @@
-// Names to dense indices and back. Indices are given out in order of first appearance and never change, so
-// that the same sequence of calls gives the same indices on every machine. Nothing may iterate the hash map
-// inside.
+// Names to dense indices and back. Indices are given out in order of first appearance and never change. So the same sequence of
+// calls gives the same indices on every machine. Nothing may iterate the hash map inside.
 #pragma once
 
 #include <cstdint>

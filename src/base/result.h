@@ -1,8 +1,8 @@
 // Errors as values. Nothing in Berth throws across a room's boundary: a function that can fail returns
 // Result<T>.
 //
-// An Error names the place (file, line, column, field, or URL) and, where one is known, the fix: the reader of the message must be
-// able to act on it without reading our source.
+// An Error names the place (file, line, column, field, or URL) and, if known, the fix. The reader must be able to act on it without
+// reading our source.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,6 +1,5 @@
-// Points in time and lengths of time: int64 milliseconds. A point counts from the Unix epoch on a real
-// cluster, and from the start of the trace in the simulator; the engine only compares and subtracts. No code below scheduler/ reads
-// a clock.
+// Points in time and lengths of time: int64 milliseconds. A point counts from the Unix epoch on a real cluster, and from the start
+// of the trace in the simulator. The engine only compares and subtracts. No code below scheduler/ reads a clock.
 #pragma once
 
 #include <algorithm>

@@ -4,12 +4,12 @@
 // Contract
 //   - Deterministic: the same apply() and decide() calls in the same order give the same decisions, byte for byte, on every
 //     machine. All orders are total; no clock, no randomness, no floating point, no threads, no I/O.
-//   - State is kept up to date, never rebuilt: the cost of decide() follows what changed and how much is awake, not the size
-//     of the cluster or of the backlog.
-//   - apply() refuses a bad event with an error and no change of state. Facts about the outside (a foreign pod, a slot seen
-//     on a node, a shrunk quota) are never refused for exceeding a limit; decisions never make an excess larger.
-//   - A decision is in force in the engine's state when decide() returns it: slots of a start are binding, slots of an
-//     eviction are releasing, slots of a hold are held. The caller carries it out and reports what it sees as SlotUpdate.
+//   - State is kept up to date, never rebuilt: the cost of decide() follows the changes and the work that is awake, not the size of
+//     the cluster or the backlog.
+//   - apply() refuses a bad event with an error and no change of state. Outside facts (a foreign pod, a slot seen on a node, a
+//     shrunk quota) are never refused for exceeding a limit. Decisions never make an excess larger.
+//   - A decision is in force when decide() returns it: slots of a start are binding, slots of an eviction releasing, slots of a
+//     hold held. The caller carries it out and reports what it sees as SlotUpdate.
 //   - Search is bounded in steps (EngineConfig::search_steps), never in time.
 //
 // Not thread-safe. Questions of others than the decider go to a second engine fed with the same log (observe/follower.h).
@@ -47,8 +47,8 @@ class Engine {
   // Order of the result: as decided; an eviction comes before the hold or start that it serves.
   std::vector<Decision> decide(TimeMs now);
 
-  // The earliest time at which decide() could decide something although nothing has been applied since the last decide():
-  // the caller calls decide() again then. kEndOfTime: only an event can change anything. Later than the last decide(). O(1).
+  // The earliest time at which decide() could decide something without a new event: the caller calls decide() again then.
+  // kEndOfTime: only an event can change anything. Later than the last decide(). O(1).
   TimeMs next_time() const;
 
   // Explains the state of the workload at present, with the nodes counted by what they lack (explain/explain.h). It decides nothing
@@ -64,8 +64,8 @@ class Engine {
   // Workloads whose verdict may have changed since the last call, in a stable order (for status writers).
   std::vector<std::string> take_changed();
 
-  // The cost of evicting a started workload at `now`: GPU-milliseconds (device-milliseconds; CPU-milliseconds/1000 where it
-  // has no device) since its last checkpoint, plus restart overhead and grace on all its devices.
+  // The cost of evicting a started workload at `now`: GPU-milliseconds since its last checkpoint, plus restart overhead and grace
+  // on all its devices. (Device-milliseconds in general; CPU-milliseconds/1000 without devices.)
   Result<std::int64_t> victim_cost(std::string_view uid, TimeMs now) const;
 
   const EngineConfig& config() const;
@@ -78,9 +78,9 @@ class Engine {
   std::vector<NodeView> nodes() const;
   std::vector<QueueView> queues() const;
   std::vector<WorkloadView> workloads() const;
-  // Calls f(lane, resource, base units) for the recent use of the lanes of a queue: an average in which each moment counts half of
-  // what it counted a half-life later. As of `at`, or of the last decide() if that is later; zero amounts too. Nothing if the
-  // queue's line does not go by lanes. NotFound: there is no such queue. O(lanes x resources x ticks that ended).
+  // Calls f(lane, resource, base units) for the recent use of the lanes of a queue: an average whose weights halve with every
+  // half-life. As of `at`, or of the last decide() if that is later; zero amounts too. Nothing if the queue's line does not go by
+  // lanes. NotFound: there is no such queue. O(lanes x resources x ticks that ended).
   Status each_lane_use(std::string_view queue, TimeMs at, const LaneUse& f) const;
   // Calls f for all waiting work of a queue, until f returns false: first work with a hold, in the order of the holds; then the
   // line, in order. It is the order of the line, not of starts: blocking and passing are ignored. O(holders + (classes + called)

@@ -143,10 +143,9 @@ struct Reason {
 };
 
 // One sentence for people, for example
-//   "8 of 8 pods need a node, room for 6: 94 nodes lack nvidia.com/gpu, 6 nodes have an untolerated taint
-//   pool=infra".
+//   "8 pods need nodes, there is room for 6: 94 nodes lack free nvidia.com/gpu".
 std::string to_text(const Reason& reason);
-// The one thing that says most, for a line of a table: "8 pods need nodes, there is room for 6: 94 nodes lack free nvidia.com/gpu".
+// The most important part, for a line of a table.
 std::string brief(const Reason& reason);
 
 // Where one slot goes. Devices are indices into the node's devices, pools in their order.

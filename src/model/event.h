@@ -132,8 +132,8 @@ struct WorkloadRemove {
   }
 };
 // The observed state of a slot. `node` matters for binding and running: a slot seen on a node that Berth did not choose is charged
-// there, whatever it does to the limits (outside facts are never refused). `devices`, where they are known (after a restart), are
-// charged as they are told; empty, or not what such a slot can have there: the engine chooses.
+// there. Limits do not matter, because outside facts are never refused. `devices`, if known (after a restart), are charged as
+// reported. If they are empty or impossible, the engine chooses.
 struct SlotUpdate {
   static constexpr std::string_view kName = "slot";
   std::string workload;

@@ -14,8 +14,8 @@
 
 namespace berth {
 
-// Equal devices of one node. At most 64 of a node have numbers: where there are more, the largest pools are only counted, so that no
-// part of one of their devices can be given, and no slot is told which it has.
+// Equal devices of one node. At most 64 devices of a node have numbers. Beyond that the largest pools are only counted: their
+// devices are not shared, and slots do not know which they have.
 struct DevicePool {
   std::string resource = "nvidia.com/gpu";
   std::int64_t count = 0;
@@ -68,8 +68,8 @@ struct Topology {
   bool operator==(const Topology&) const = default;
 };
 
-// A class of nodes with a quota of its own (Kueue's ResourceFlavor): work that is charged to it runs on nodes
-// with these labels; its tolerations are added to the pods.
+// A class of nodes with a quota of its own (Kueue's ResourceFlavor). Work that is charged to it runs on nodes with these labels;
+// its tolerations are added to the pods.
 struct Flavor {
   std::string name;
   Labels node_labels;

@@ -39,10 +39,10 @@ struct Ordering {
   OrderBy by = OrderBy::kCreation;
   bool priority_first = true;  // false: `by` ranks before priority
   Tiers tiers = Tiers::kNone;
-  // Work that has waited this long goes before all others of the same priority (of the queue, where priority is not first), and
-  // room is reserved for it until it starts. 0: never. Absent: never by creation, else three days.
+  // Work that has waited this long goes before all others of the same priority, or of the queue if priority is not first. Room is
+  // reserved for it until it starts. 0: never. Absent: never by creation, else three days.
   std::optional<DurationMs> age_limit;
-  // For attained and attained-levels: the width of a step and of the first level, in device-milliseconds; each further level ends
+  // For attained and attained-levels: the width of a step and of the first level, in device-milliseconds. Each further level ends
   // at `attained_ratio` times the end of the one before.
   std::int64_t attained_first = kHour;
   std::int64_t attained_ratio = 8;

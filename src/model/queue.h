@@ -167,8 +167,8 @@ struct EnumNames<Placement> {
 //   - the first that fits within the queue's own quota,
 //   - the first that fits on borrowed quota, unless `past_borrowing`,
 //   - the first where victims would make room, unless `past_preempting`;
-// otherwise the best of all is taken: fits, then reclaims, then preempts, and of those alike the one that borrows from the
-// nearest part of the tree; with `preempt_rather_than_borrow` the nearness comes first.
+// Otherwise the best of all is taken: fits, then reclaims, then preempts; among equals the one that borrows from the nearest part
+// of the tree. With `preempt_rather_than_borrow` the nearness comes first.
 struct FlavorSearch {
   bool past_borrowing = false;
   bool past_preempting = true;

@@ -1,9 +1,9 @@
-// A second engine that follows the deciding one through the same events and decide() calls, on a thread of
-// its own, and answers questions, so that questions never wait for the decider or delay it. It also checks the decider: where its
-// own decisions differ, diverged() says so and answers end.
+// A second engine that follows the deciding one through the same events and decide() calls, on a thread of its own. It answers
+// questions, so that they never wait for the decider or delay it. It also checks the decider: where its own decisions differ,
+// diverged() says so and answers end.
 //
-// Bounded lag: at most `most_queued` entries wait; when they do, push() waits for room (the follower does the
-// same work as the decider without its writes, so that this happens only under floods of questions).
+// Bounded lag: at most `most_queued` entries wait; beyond that push() waits for room. This happens only under floods of questions,
+// because the follower does the decider's work without its writes.
 //
 // Thread-safety: push() from one thread (the decider's), questions from any number.
 // Questions answer for the moment `as_of` that the follower has reached; lag() says how many entries it is

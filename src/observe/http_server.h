@@ -1,5 +1,5 @@
-// A small HTTP/1.1 server for health, metrics, questions, and the reviews of the admission webhook: GET and HEAD of a few paths,
-// and POST where a path takes it, over TLS where it is given a certificate.
+// A small HTTP/1.1 server for health, metrics, questions, and the reviews of the admission webhook. GET and HEAD of a few paths,
+// POST if a path takes it, TLS with a certificate.
 //
 // Bounds, all of them: connections (one more takes the place of one that has its answer, else of the oldest), bytes of a request's head
 // and body, bytes of all requests that are being read, and the time from the connection (handshake included), or from the first byte of a

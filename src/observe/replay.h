@@ -1,5 +1,5 @@
-// Feeds a decision log to a fresh engine and compares what comes out, byte for byte: the proof that decisions
-// depend on the log alone, and the way to look at a decision of another machine again.
+// Feeds a decision log to a fresh engine and compares the output, byte for byte. It proves that decisions depend on the log alone,
+// and shows decisions of another machine again.
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,13 @@
-// Two decision logs of the same work, for example what happened and what another policy would have done,
-// compared workload by workload: earlier and later starts, and the obstacles in between.
+// Compares two decision logs of the same work, for example of two policies, workload by workload: earlier and later starts, and the
+// obstacles in between.
 //
 // A workload is the same in both logs where its uid is, and where its name is as far as the log says one.
 // Logs made by `berth simulate` number workloads by their place in the trace, so two runs over one trace
 // match. Times are compared as times since the workload was created, so the two clocks need not agree.
 //
-// Why: both logs are replayed (observe/replay.h) beside an engine. For each of the workloads that moved most,
-// the log in which it started later is asked for its verdict at every decide() between the two starts; the
-// reasons are reported with the part of that time for which each held, and the last one in full.
+// Why: both logs are replayed (observe/replay.h) beside an engine. For each of the workloads that moved most, the later log gives
+// its verdict at every decide() between the two starts. The report has the reasons with their shares of that time, and the last one
+// in full.
 //
 // Cost: two passes over each log; memory O(workloads), and O(chosen) for the reasons.
 #pragma once

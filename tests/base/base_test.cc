@@ -119,7 +119,7 @@ TEST(Time, RestsDoubleUpToTheMostAndNeverOverflow) {
   EXPECT_EQ(doubled(kEndOfTime / 2, 5, kEndOfTime), kEndOfTime);
 }
 
-// What is below may come first in the order of names.
+// Lower values may come first in the order of names.
 TEST(Cycles, AreTheSameFromWhereverTheSearchBegins) {
   const auto found = find_cycles({{"1", "2"}, {"2", "x"}, {"x", "y"}, {"y", "x"}});
   EXPECT_EQ(found.at("1").text, "x -> y -> x");

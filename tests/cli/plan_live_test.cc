@@ -89,7 +89,7 @@ class PlanLive : public ::testing::Test {
   std::ostringstream out_, err_;
 };
 
-TEST_F(PlanLive, SaysWhoWaitsAndWhyAndWritesNothing) {
+TEST_F(PlanLive, NamesWaitingWorkWithReasonsAndWritesNothing) {
   add_pod("runs", 3, "n1");
   add_pod("fits", 1, "");
   add_pod("waits", 2, "");

@@ -112,7 +112,7 @@ TEST_F(PlanLog, TellsWhatHappenedAndThatItIsTheSame) {
                                   "preempted by team/uid-high-name, which ranks higher"));
   EXPECT_THAT(out_, ContainsRegex("12 +1m1s500ms +hold +team/uid-high-name +4 pods: n1 x4"));
   EXPECT_THAT(out_, ContainsRegex("At the end\n +WORKLOAD"));
-  EXPECT_THAT(out_, ContainsRegex("team/uid-big-name +q +0 +0 +0 +0 +5 +[^\n]*pods need a place"));
+  EXPECT_THAT(out_, ContainsRegex("team/uid-big-name +q +0 +0 +0 +0 +5 +[^\n]*pods need nodes"));
   EXPECT_THAT(out_, HasSubstr("9 events (1 refused), 2 decide calls, 3 decisions"));
   EXPECT_THAT(out_, HasSubstr("the same decisions as recorded, byte for byte"));
 }
@@ -165,12 +165,12 @@ TEST_F(PlanLog, IsAloneInAPlan) {
   refuses("-o json", [](auto& o) { o.format = PlanFormat::kJson; });
 }
 
-// What the property tests wrote when they failed can be looked at with the command that they print.
+// Logs that failed property tests wrote can be examined with the command that they print.
 TEST_F(PlanLog, HistoriesThatOnceFailedAreShown) {
   std::size_t seen = 0;
   for (const auto& entry : fs::directory_iterator(fs::path(BERTH_SOURCE_DIR) / "tests/property/histories")) {
     const int code = run(entry.path().string());
-    // Of an engine that was wrong then, or as now.
+    // From an engine that was wrong then, or as now.
     EXPECT_THAT(code, ::testing::AnyOf(0, 1)) << entry.path() << err_;
     EXPECT_THAT(out_, HasSubstr("At the end"));
     ++seen;

@@ -118,7 +118,7 @@ TEST_F(Simulate, ExpectationsDecideTheExitCode) {
   EXPECT_THAT(err_.str(), HasSubstr("expectation"));
 }
 
-// What is found wrong only when the run is on, or over, leaves no folder behind either.
+// An error found only during or after the run leaves no folder behind either.
 TEST_F(Simulate, ARunThatFailsLeavesNoFolder) {
   const std::string yaml =
       "name: e\ncluster: [{kind: shape, count: 1, gpus: 8}]\n"

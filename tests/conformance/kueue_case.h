@@ -28,7 +28,7 @@ class KueueCase {
   // Comparable at all: portable, and Kueue decides the same under its default gates.
   bool applies() const;
 
-  // What differs from the expectation, one line each; empty: exact. kInvalid where the case cannot be read.
+  // The differences from the expectation, one line each; empty: exact. kInvalid where the case cannot be read.
   Result<std::vector<std::string>> differences();
 
  private:

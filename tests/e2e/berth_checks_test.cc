@@ -107,7 +107,7 @@ TEST_F(BerthChecks, WorkHasItsQuotaAndStartsWhenAllOfThemAreReady) {
     EXPECT_EQ(pod["metadata"]["annotations"]["example.com/consume"], "request-1");
     EXPECT_NE(pod["spec"]["tolerations"].dump().find("example.com/new"), std::string::npos);
   }
-  // What it was given can be taken back.
+  // Its quota can be taken back.
   say("train", "capacity", "Rejected");
   EXPECT_TRUE(eventually([&] { return is_suspended("train"); }));
   expect_clean();

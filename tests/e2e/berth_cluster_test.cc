@@ -102,7 +102,7 @@ TEST_F(BerthInCluster, AConstraintThatIsNotHonouredKeepsThePodPendingWithThatRea
 }
 
 // The API server takes graces that are longer than Berth reads.
-TEST_F(BerthInCluster, APodThatCannotBeReadIsToldWhichFieldAndHoldsUpNobody) {
+TEST_F(BerthInCluster, AnUnreadablePodNamesTheFieldAndBlocksNoOtherWork) {
   start();
   ASSERT_OK(cluster_->create_nodes(1));
   auto* berth = start_berth();
@@ -131,7 +131,7 @@ TEST_F(BerthInCluster, APodThatCannotBeReadIsToldWhichFieldAndHoldsUpNobody) {
   expect_clean();
 }
 
-// Of two devices one has 300 and the other 600 thousandths in use: half of the room is free, and no whole device. Which device a
+// One of two devices has 300 and the other 600 thousandths in use: half of the room is free, and no whole device. Which device a
 // pod has a part of stands nowhere but on the pod.
 TEST_F(BerthInCluster, SharesOfDevicesAreKnownAfterARestart) {
   start();
@@ -174,8 +174,8 @@ TEST_F(BerthInCluster, SharesOfDevicesAreKnownAfterARestart) {
 }
 
 // Each decides on its own picture, and the API server does not compare them: at the same moment they can give the same GPU to
-// two pods, which no test can forbid (docs/install.md). What must hold: what the other has bound counts, on the same nodes; and on
-// nodes of their own both may work at once.
+// two pods, which no test can forbid (docs/install.md). Two rules: pods that the other has bound count on the same nodes; on nodes
+// of their own both may work at once.
 TEST_F(BerthInCluster, BesideAnotherSchedulerNothingIsOvercommitted) {
   constexpr std::size_t kShared = 6;
   const auto of = [](const char* owner) { return NodeShape{.name = owner, .labels = {{"for", owner}}}; };

@@ -1,4 +1,4 @@
-// What the API server makes of the pods of Jobs counts before there are pods: LimitRanges and RuntimeClasses on a real API server.
+// Changes of the API server to pods of Jobs count before there are pods: LimitRanges and RuntimeClasses on a real API server.
 #include <nlohmann/json.hpp>
 
 #include "e2e/workloads_fixture.h"

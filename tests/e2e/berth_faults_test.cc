@@ -222,7 +222,7 @@ TEST_F(BerthFaults, ALeaderFrozenPastItsLeaseDoesNoHarmWhenItWakes) {
   EXPECT_LT(low_before, kLow * kSize) << "it was frozen too late to have anything left to do wrong";
 
   first->process.send(SIGCONT);
-  // It notices, and leaves; whoever started it would start it again.
+  // It notices, and exits; its supervisor would restart it.
   EXPECT_TRUE(first->process.wait(60'000));
   EXPECT_EQ(first->process.exit_status(), 1) << first->process.exit_text() << "\n" << tail(first->log, 20);
   EXPECT_TRUE(observer_->wait_quiet(seconds(1), kLong));

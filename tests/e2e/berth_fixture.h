@@ -111,7 +111,7 @@ class BerthTest : public ClusterTest {
     return &berths_.back();
   }
 
-  // Killed, and its lease taken away: whoever comes next leads at once. So leases may be as long as a machine that stands still for
+  // Killed, and its lease taken away: the next candidate leads at once. So leases may be as long as a machine that stands still for
   // seconds asks for, and cost no time.
   void kill(Berth& berth) {
     berth.process.kill_now();

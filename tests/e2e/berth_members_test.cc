@@ -45,7 +45,7 @@ TEST_F(BerthMembers, TheOthersOfAGroupHaveTheirPlacesBeforeTheyAreThere) {
     const json group = workload_of("b");
     return group.is_object() && group["metadata"]["ownerReferences"].size() == 2;
   }));
-  // Whoever starts after a crash keeps the last place again.
+  // A Berth that starts after a crash keeps the last place again.
   first->process.kill_now();
   Berth* second = start_berth({.name = "second"});
   ASSERT_NE(second, nullptr);

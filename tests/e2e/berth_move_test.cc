@@ -1,5 +1,5 @@
-// Moving from Kueue to Berth, and going back, with Kueue's own manager: the steps of docs/migration/kueue.md, as whoever runs a
-// cluster takes them, and what each of the two systems does and leaves alone meanwhile.
+// Moving from Kueue to Berth, and going back, with Kueue's own manager: the steps of docs/migration/kueue.md, as an operator takes
+// them, and the actions of each of the two systems meanwhile.
 //
 // Needs Kueue's manager, which takes minutes to build, so that these tests skip themselves without it:
 //   BERTH_KUEUE_MANAGER="$(scripts/kueue-oracle manager)" build/release/tests/e2e/test_e2e --gtest_filter='BerthMove.*'
@@ -116,7 +116,7 @@ class BerthMove : public TeamsTest {
     pod["metadata"] = {{"name", name}, {"labels", {{"kueue.x-k8s.io/queue-name", "team"}}}};
     create(pods_in(ns), pod);
   }
-  // What the API server says of a new Job, without keeping it.
+  // The API server's version of a new Job, without keeping it.
   Reply try_job(const std::string& ns) {
     return cluster_->client().post(jobs_in(ns) + "?dryRun=All", job_of_team(ns, "probe", 1).dump());
   }
@@ -152,7 +152,7 @@ class BerthMove : public TeamsTest {
         << ns << "/" << name << " does not run with " << pods << " pods by " << scheduler
         << reasons_of_waiting();
   }
-  // What the containers would do one day.
+  // The containers' later work.
   void finish(const std::string& ns, const std::string& name) {
     for (const auto& [key, pod] : observer_->pods()) {
       if (!key.starts_with(fmt::format("{}/{}-", ns, name)) || !pod.occupies()) continue;
@@ -184,7 +184,7 @@ class BerthMove : public TeamsTest {
       if (condition["type"] == type) return condition["status"] == status;
     return false;
   }
-  // Kueue's keep their finalizer, which nobody takes away but Kueue, for work that it decides about.
+  // Kueue's keep their finalizer, which only Kueue takes away, for work that it decides about.
   void delete_workloads(const std::string& ns) {
     const json list = get(workloads_in(ns));
     for (const json& item : list["items"]) {
@@ -202,7 +202,7 @@ class BerthMove : public TeamsTest {
     const json queue = get(queue_path(name));
     return queue.is_object() && queue.contains("status") ? queue["status"].value(field, std::int64_t{0}) : -1;
   }
-  // Who has written the object: the programs that its managedFields name.
+  // The writers of the object: the programs that its managedFields name.
   std::set<std::string> writers(const std::string& path) const {
     const json object = get(path);
     std::set<std::string> out;
@@ -214,7 +214,7 @@ class BerthMove : public TeamsTest {
   void expect_within_quota() { EXPECT_TRUE(accounts_.violations().empty()) << accounts_.str(); }
 
   std::optional<KueueManager> kueue_;
-  // Of the namespace and the scheduler of the pods, for every resourceVersion.
+  // For the namespace and the scheduler of the pods, for every resourceVersion.
   Accounts accounts_{[](const SeenPod& pod) { return namespace_of(pod) + " by " + pod.scheduler; },
                      {{"team-a by default-scheduler", {{kGpu, 4}}},
                       {"team-a by berth", {{kGpu, 4}}},
@@ -250,13 +250,13 @@ TEST_F(BerthMove, TeamByTeamBothDecideEachForItsOwn) {
   std::this_thread::sleep_for(seconds(12));
   ASSERT_OK(kueue_->start({"team-b"}));
   EXPECT_TRUE(eventually([&] { return status_of_queue("shared", "reservingWorkloads") == 3; }));
-  //    What it has started there keeps its quota in the former ClusterQueue until its Workload is gone, and runs on without.
+  //    Work that it has started there keeps its quota in the former ClusterQueue until its Workload is gone, and runs on without.
   delete_workloads("team-b");
   EXPECT_TRUE(eventually([&] { return status_of_queue("shared", "reservingWorkloads") == 1; }));
   const std::string local = fmt::format("{}/namespaces/team-b/localqueues/team", kKueue);
   remove(local);
   create_local_queue("team-b", "team", "own");
-  // 4. New work names Berth. What had waited does not, and is made anew: nobody looks at it any more.
+  // 4. New work names Berth. Work that had waited does not, and is made anew: no scheduler handles it any more.
   ASSERT_NO_FATAL_FAILURE(apply_policy("team-b"));
   EXPECT_TRUE(suspended("team-b", "next"));
   delete_job("team-b", "next");
@@ -288,7 +288,7 @@ TEST_F(BerthMove, TeamByTeamBothDecideEachForItsOwn) {
   finish("team-b", "next");
   expect_runs("team-b", "third", 2, "berth");
 
-  // Neither has touched what is the other's.
+  // No system has touched objects of the other.
   EXPECT_EQ(workloads("team-b"), 0U);
   EXPECT_FALSE(log_has(*berth, kKeptByBerth)) << "a Kueue that starts again is still the one that writes";
   for (const std::string& path :
@@ -314,7 +314,7 @@ TEST_F(BerthMove, KueueEndsAndComesBack) {
   auto* berth = start_berth_beside();
   ASSERT_NE(berth, nullptr);
 
-  // The end of Kueue. Between these two nobody can make a Job or a pod, which is why they are one step.
+  // The end of Kueue. Between these two no Job or pod can be made, so they are one step.
   ASSERT_OK(kueue_->stop());
   EXPECT_NE(try_job("team-a").body.find("failed calling webhook"), std::string::npos);
   ASSERT_OK(kueue_->delete_webhook_configurations());
@@ -326,7 +326,7 @@ TEST_F(BerthMove, KueueEndsAndComesBack) {
   EXPECT_TRUE(eventually([&] { return workload_says("team-a", "new", "Admitted", "True"); }));
   EXPECT_TRUE(eventually([&] { return status_of_queue("shared", "admittedWorkloads") == 1; }));
   EXPECT_TRUE(writers(queue_path("shared")).contains("berth"));
-  // What Kueue had started runs on, and is not counted; what it had let wait is nobody's until it is made anew.
+  // Work that Kueue had started runs on, and is not counted. Work that had waited belongs to no scheduler until it is made anew.
   expect_runs("team-a", "old", 3, "default-scheduler");
   EXPECT_TRUE(suspended("team-a", "late"));
   EXPECT_EQ(workloads("team-a"), 1U);
@@ -334,8 +334,8 @@ TEST_F(BerthMove, KueueEndsAndComesBack) {
   submit("team-a", "late", 3);
   EXPECT_TRUE(eventually([&] { return workload_says("team-a", "late", "QuotaReserved", "False"); }));
   EXPECT_TRUE(suspended("team-a", "late"));
-  // What Kueue leaves behind: its finalizer on pods (from one that has a node KWOK would take it) and on queues, and a version of its
-  // kinds that only its webhook converts to.
+  // Remains of Kueue: its finalizer on pods (from one that has a node KWOK would take it) and on queues, and a version of its kinds
+  // that only its webhook converts to.
   const std::string gated = pods_in("team-a") + "/gated";
   remove(gated);
   EXPECT_TRUE(get(gated)["metadata"].contains("deletionTimestamp"));

@@ -56,7 +56,7 @@ TEST_F(BerthPartial, AJobStartsWithTheMostThatFitAndGetsItsSizeBackWhenItEnds) {
   EXPECT_EQ(workload["spec"]["podSets"][0]["count"], 6);
   EXPECT_EQ(workload["spec"]["podSets"][0]["minCount"], 2);
   EXPECT_EQ(workload["status"]["admission"]["podSetAssignments"][0]["count"], 4) << workload.dump();
-  // Whoever ends it gives it its size back.
+  // The end of its run gives it its size back.
   patch(path_of("train"), {{"spec", {{"active", false}}}});
   EXPECT_TRUE(eventually([&] { return is_suspended("train") && bound("train") == 0; }));
   EXPECT_EQ(job("train")["spec"]["parallelism"], 6);

@@ -82,7 +82,7 @@ TEST_F(BerthPlan, SaysOfTheClusterWhatBerthThenDoes) {
   EXPECT_TRUE(eventually([&] { return (answer = plan(*viewer, {"-o", "json"})).code == 0; })) << answer.text;
   EXPECT_EQ(names(answer, "starts"), std::vector<std::string>{"default/first"});
 
-  // What Workloads say is seen, too: one that is work of its own, and one that stands for the Job and is deactivated.
+  // Workloads are read, too: one that is work of its own, and one that stands for the Job and is deactivated.
   const auto workload = [](const std::string& name, bool active) {
     json set = {{"name", "main"}, {"count", 4}};
     set["template"] = job_json({.name = name, .queue = "team", .pods = 4, .gpus = 2})["spec"]["template"];

@@ -1,4 +1,4 @@
-// Workloads that somebody else has made, on a real API server: what Kueue's MultiKueue manager does on a worker, and what a tenant may try.
+// Workloads of other clients, on a real API server: actions of Kueue's MultiKueue manager on a worker, and attempts of a tenant.
 #include <nlohmann/json.hpp>
 
 #include "e2e/workloads_fixture.h"
@@ -71,7 +71,7 @@ TEST_F(BerthPrebuilt, WhereThereIsNoRoomForAllItAndItsJobStartWithFewer) {
   expect_clean();
 }
 
-TEST_F(BerthPrebuilt, NeitherAForgedStatusNorAnotherSizeGetsAJobPastItsQueue) {
+TEST_F(BerthPrebuilt, AForgedStatusOrAnotherSizeGetsNoJobPastItsQueue) {
   start_with_queue(4, 600'000);
   ASSERT_NE(start_berth(), nullptr);
   create_job("runs", 4);

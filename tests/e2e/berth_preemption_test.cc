@@ -19,8 +19,8 @@ TEST_F(BerthPreemption, AHigherGangDisplacesTheCheapestWholeGangsAndGetsTheirRoo
   ASSERT_OK(cluster_->create_priority_class("high", 100));
   auto* berth = start_berth();
   ASSERT_NE(berth, nullptr);
-  // Ten gangs fill all. What they would lose is an hour each, but for two of them a minute. One with nothing to lose may not be
-  // a victim.
+  // Ten gangs fill all. Each would lose an hour of work, but two of them only a minute. One with nothing to lose may not be a
+  // victim.
   const std::set<std::string> cheapest = {"default/low4", "default/low7"};
   for (std::size_t i = 0; i < kNodes; ++i) {
     const std::string name = fmt::format("low{}", i);
@@ -37,7 +37,7 @@ TEST_F(BerthPreemption, AHigherGangDisplacesTheCheapestWholeGangsAndGetsTheirRoo
     ASSERT_TRUE(wait_bound((i + 1) * kSize));
     ASSERT_OK(cluster_->make_running("default", names_of(name, kSize)));
   }
-  // Those who would take any room that comes free: older than the gang that makes the room, and younger ones of higher priority.
+  // Work that would take any free room: older than the gang that makes the room, and younger ones of higher priority.
   ASSERT_OK(cluster_->create_pods(4, {.name = "older", .priority_class = "low"}));
   (void)wait_for_reasons(names_of("older", 4), "Unschedulable");
   ASSERT_OK(cluster_->create_pods(

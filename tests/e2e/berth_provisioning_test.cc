@@ -73,7 +73,7 @@ TEST_F(BerthProvisioning, QuotaIsHeldWhileNodesAreBoughtAndTheyAreUsed) {
   EXPECT_EQ(made["template"]["spec"]["nodeSelector"]["pool"], "bought");
   EXPECT_EQ(made["template"]["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"], "1");
   EXPECT_EQ(made["metadata"]["ownerReferences"][0]["uid"], request["metadata"]["uid"]);
-  // Berth dies while they are bought: whoever follows finds the request, and asks for nothing twice.
+  // Berth dies while they are provisioned: the next leader finds the request, and requests nothing twice.
   kill(*berth);
   buy_node("new");
   ASSERT_NE(start_berth({.name = "berth-2"}), nullptr);
@@ -117,8 +117,8 @@ TEST_F(BerthProvisioning, WhatCannotBeBoughtGivesItsQuotaBackAndIsTriedAgain) {
   expect_clean();
 }
 
-// Of a pod that waits for quota, or for nodes that are being bought, no autoscaler may think that it wants a node; of one that fits
-// nowhere it must.
+// No autoscaler may provision nodes for a pod that waits for quota, or for nodes that are on their way; for one that fits nowhere
+// it must.
 TEST_F(BerthProvisioning, OnlyWhatWantsNodesLooksUnschedulable) {
   start_with_check();
   ASSERT_NE(start_berth(), nullptr);

@@ -1,7 +1,7 @@
 // A GPU cluster as companies run them: three teams, an inference tier and a scavenger queue in one cohort, with Jobs that wait
 // suspended, Jobs that do not, pod groups and plain pods, through borrowing, reclaim, preemption and requeueing. For every
-// resourceVersion the sums of what each queue's bound, unfinished pods ask for are compared with its limits, by who sees the pods
-// only.
+// resourceVersion the sums of what each queue's bound, unfinished pods ask for are compared with its limits, by an observer that
+// sees the pods only.
 //
 // BERTH_E2E_ARRIVALS=10000 makes the long form; the short one takes less than half a minute.
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
-// Who may use which queue, priority and gang: what a tenant tries in order to hold more than its queue grants. The tenant is a user
-// with the rights of the role `edit` in one namespace; the account of what each namespace holds is the observer's, and goes by the
-// namespace alone, whatever the pods say. docs/security.md has one line per attempt.
+// Rights to queues, priorities and gangs: attempts of a tenant to hold more than its queue grants. The tenant is a user with the
+// rights of the role `edit` in one namespace; the account of what each namespace holds is the observer's, and goes by the namespace
+// alone, whatever the pods say. docs/security.md has one line per attempt.
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -63,7 +63,7 @@ TEST_F(BerthSecurity, WhatIsBoundStaysChargedWhateverItSaysOfItself) {
     expect_within_limits(what);
     EXPECT_EQ(occupying("team-a/"), 8U) << what;
   }
-  // What the API server itself refuses a tenant.
+  // Requests of a tenant that the API server itself refuses.
   const std::string held = pods_in("team-a") + "/held-0";
   for (const auto& [path, patch] : std::vector<std::pair<std::string, std::string>>{
            {held + "/status", R"({"status":{"phase":"Succeeded"}})"},
@@ -93,7 +93,7 @@ TEST_F(BerthSecurity, WhatIsBoundStaysChargedWhateverItSaysOfItself) {
 }
 
 // Names of others, and pods that ask for more than their containers seem to.
-TEST_F(BerthSecurity, NeitherOthersNamesNorHiddenRequestsOpenAnything) {
+TEST_F(BerthSecurity, NamesOfOthersAndHiddenRequestsOpenNothing) {
   ASSERT_NO_FATAL_FAILURE(start_two_teams());
   ASSERT_OK(expect_ok(cluster_->client().patch("/api/v1/namespaces/team-a",
                                                R"({"metadata":{"labels":{"berth.dev/tenant":""}}})"),
@@ -189,7 +189,7 @@ TEST_F(BerthSecurity, NeitherOthersNamesNorHiddenRequestsOpenAnything) {
     EXPECT_TRUE(tenant_->post(pods_in("team-a"), pod_json(share, i)).ok());
     must_wait.push_back(fmt::format("team-a/milli-{}", i));
   }
-  // What the API server does not take.
+  // Objects that the API server does not accept.
   for (const char* resources : {R"({"requests":{"cpu":"-1"}})", R"({"limits":{"nvidia.com/gpu":"-1"}})",
                                 R"({"limits":{"nvidia.com/gpu":"0.5"}})"}) {
     json pod = pod_of(mine("negative"));
@@ -215,7 +215,7 @@ TEST_F(BerthSecurity, NeitherOthersNamesNorHiddenRequestsOpenAnything) {
   for (const auto& key : must_wait) EXPECT_EQ(occupying(key), 0U) << key;
   EXPECT_EQ(accounts_.highest("team-a", kGpu), 0);
 
-  // What asks for nothing is bound, and whoever lies about a gang's size gets its queue's share.
+  // Pods without requests are bound, and a lie about a gang's size brings no more than the queue's share.
   json zero = pod_of(mine("zero"));
   zero["spec"]["containers"] = json::array({container("main", R"({"limits":{"nvidia.com/gpu":"0"}})")});
   EXPECT_TRUE(try_pod(zero).ok());
@@ -310,8 +310,8 @@ TEST_F(BerthSecurity, AJobThatChangesItsMindHoldsNoMore) {
   EXPECT_TRUE(report.clean()) << report.str();
 }
 
-// Workloads that the tenant makes itself, where somebody has given it the right to, and gates that it takes off its pods.
-// The Job that named the queue is gone, its pods stay, and Berth starts anew: their binds say what they are charged to.
+// Workloads that the tenant makes itself, where it was given the right, and gates that it takes off its pods. The Job that named
+// the queue is gone, its pods stay, and Berth starts anew: their binds say what they are charged to.
 TEST_F(BerthSecurity, AfterARestartOrphansStayCharged) {
   ASSERT_NO_FATAL_FAILURE(start_two_teams(
       {.controller_manager = true, .kwok = true, .service_accounts = true, .job_pod_runs_ms = 600'000}));
@@ -344,13 +344,13 @@ TEST_F(BerthSecurity, AfterARestartOrphansStayCharged) {
   expect_clean();
 }
 
-TEST_F(BerthSecurity, NeitherForeignWorkloadsNorGatesOpenAnything) {
+TEST_F(BerthSecurity, ForeignWorkloadsAndGatesOpenNothing) {
   start_two_teams();
   ASSERT_NE(start_berth(), nullptr);
   const std::string workloads = workloads_in("team-a");
   const json object = workload_of("mine", 1);
   EXPECT_EQ(tenant_->post(workloads, object.dump()).status, 403) << "`edit` does not reach so far";
-  // It does not need to: even who may make them gains nothing.
+  // It does not need to: even a tenant with the right gains nothing.
   ASSERT_NO_FATAL_FAILURE(give_workloads());
   create_mine("held", 8);
   ASSERT_TRUE(eventually([&] { return occupying("team-a/held") == 8; })) << reasons_of_waiting();
@@ -363,7 +363,7 @@ TEST_F(BerthSecurity, NeitherForeignWorkloadsNorGatesOpenAnything) {
                       {"uid", more["metadata"]["uid"]},
                       {"controller", true}};
   json forged = object;
-  // Of a waiting pod; with the mark of Berth's own; with a status; as the admitted one of a pod that runs.
+  // For a waiting pod; with the annotation of Berth's own; with a status; as the admitted one of a running pod.
   forged["metadata"]["ownerReferences"] = json::array({owner});
   EXPECT_TRUE(tenant_->post(workloads, forged.dump()).ok());
   forged["metadata"]["name"] = "marked";
@@ -391,7 +391,7 @@ TEST_F(BerthSecurity, NeitherForeignWorkloadsNorGatesOpenAnything) {
     (void)tenant_->del(workloads + "/" + item["metadata"]["name"].get<std::string>());
   expect_within_limits("no Workloads");
   EXPECT_EQ(occupying("team-a/held"), 8U);
-  // Gates: those that hold a pod for somebody else are the pod's own affair, and Berth decides once they are gone.
+  // Gates of other controllers are the pod's own affair, and Berth decides once they are gone.
   json gated = pod_of(mine("gated"));
   gated["spec"]["schedulingGates"] = json::array({{{"name", "kueue.x-k8s.io/admission"}}});
   for (int i = 0; i < 4; ++i) {
@@ -412,8 +412,8 @@ TEST_F(BerthSecurity, NeitherForeignWorkloadsNorGatesOpenAnything) {
   expect_clean();
 }
 
-// Workloads without an owner are work of their own (docs/migration/kueue.md, prebuilt Workloads). Who may make them has its queue's
-// quota and its classes' priority, whatever they say.
+// Workloads without an owner are work of their own (docs/migration/kueue.md, prebuilt Workloads). A tenant with the right to make
+// them has its queue's quota and its classes' priority, whatever they contain.
 TEST_F(BerthSecurity, WorkloadsWithoutAnOwnerHoldWhatTheirQueueGrants) {
   ASSERT_NO_FATAL_FAILURE(start_two_teams());
   ASSERT_NE(start_berth(), nullptr);
@@ -440,7 +440,7 @@ TEST_F(BerthSecurity, WorkloadsWithoutAnOwnerHoldWhatTheirQueueGrants) {
   };
   const auto as_it_is = [](json&) {};
 
-  // What the API server takes, and what of it.
+  // Objects that the API server accepts, and the parts that it keeps.
   json forged = workload_of("forged", 4);
   forged["status"] = {{"admission", {{"clusterQueue", "team-b"}, {"podSetAssignments", json::array()}}},
                       {"conditions", json::array({{{"type", "Admitted"},
@@ -450,7 +450,7 @@ TEST_F(BerthSecurity, WorkloadsWithoutAnOwnerHoldWhatTheirQueueGrants) {
                                                    {"lastTransitionTime", "2026-01-01T00:00:00Z"}}})}};
   make(forged, as_it_is);
   EXPECT_EQ(tenant_->patch(path + "/forged/status", json{{"status", forged["status"]}}.dump()).status, 403);
-  // Somebody whom the cluster trusts with the status says so: that decides nothing either.
+  // A trusted client writes it into the status: that decides nothing either.
   forged["status"]["conditions"][0]["type"] = "QuotaReserved";
   EXPECT_TRUE(
       cluster_->client().patch(path + "/forged/status", json{{"status", forged["status"]}}.dump()).ok());
@@ -514,7 +514,7 @@ TEST_F(BerthSecurity, WorkloadsWithoutAnOwnerHoldWhatTheirQueueGrants) {
   }
   expect_nothing("priorities, raised");
 
-  // What the queue has, one of them may hold, and then nobody else does.
+  // One of them may hold all of the queue, and then no other does.
   for (int i = 0; i < 4; ++i)
     ASSERT_OK(expect_ok(tenant_->del(fmt::format("{}/held-{}", pods_in("team-a"), i)), "deleting a pod"));
   for (const char* name : {"highest", "higher", "nine", "negative-request"})

@@ -117,7 +117,7 @@ TEST_F(BerthSlices, AJobGrowsAndShrinksWhileItRuns) {
   expect_clean();
 }
 
-TEST_F(BerthSlices, WithoutRoomItRunsOnWhoeverLeads) {
+TEST_F(BerthSlices, WithoutRoomItRunsOnUnderAnyLeader) {
   start_with_queue(5, 600'000);
   auto* berth = start_berth({.name = "berth-0"});
   ASSERT_NE(berth, nullptr);
@@ -136,7 +136,7 @@ TEST_F(BerthSlices, WithoutRoomItRunsOnWhoeverLeads) {
   expect_said("train", fmt::format("[4, {}[7, {}", kRuns, kWaits));
   EXPECT_EQ(bound("train"), first);
   EXPECT_FALSE(is_suspended("train"));
-  // Room comes while nobody decides.
+  // Room comes while no replica decides.
   kill(*berth);
   set_quota(7);
   ASSERT_NE(start_berth({.name = "berth-2"}), nullptr);

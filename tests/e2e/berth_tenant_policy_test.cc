@@ -1,4 +1,4 @@
-// What deploy/tenant-policy.yaml refuses a tenant, and what it leaves to it (docs/security.md).
+// Requests of a tenant that deploy/tenant-policy.yaml refuses or allows (docs/security.md).
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -9,7 +9,7 @@ namespace {
 
 class BerthTenantPolicy : public SecurityTest {};
 
-// What Berth cannot see, deploy/tenant-policy.yaml refuses, with words that say what to mend; and nothing else.
+// deploy/tenant-policy.yaml refuses what Berth cannot see, with a message that names the fix; and nothing else.
 TEST_F(BerthTenantPolicy, ThePolicyThatShipsClosesWhatBerthCannotSee) {
   const ClusterOptions options = {.controller_manager = true,
                                   .kwok = true,
@@ -118,7 +118,7 @@ TEST_F(BerthTenantPolicy, ThePolicyThatShipsClosesWhatBerthCannotSee) {
               }),
           "may not have work that is never a victim");
 
-  // What is as it should be goes through: a plain Job is held, released, run and done; a pod is bound.
+  // Correct objects pass: a plain Job is held, released, run and done; a pod is bound.
   EXPECT_TRUE(
       job("train", [](json& j) { j["spec"]["template"]["spec"]["priorityClassName"] = "normal"; }).ok());
   EXPECT_TRUE(eventually([&] {
@@ -175,7 +175,7 @@ TEST_F(BerthTenantPolicy, ThePolicyThatShipsClosesWhatBerthCannotSee) {
     body["spec"]["priorityClassName"] = "vip";
     return tenant_->post(pods_in("team-a") + "?dryRun=All", body.dump()).ok();
   }));
-  // Of another namespace nothing is asked.
+  // Other namespaces are not checked.
   ASSERT_OK(cluster_->create_pods(1, {.name = "free", .node = "node-9"}));
   expect_within_limits("with the policies");
   expect_clean();

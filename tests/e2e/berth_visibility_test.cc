@@ -140,7 +140,7 @@ TEST_F(BerthVisibility, PeopleAskTheApiServerWhereTheirWorkStands) {
   expect_clean();
 }
 
-TEST_F(BerthVisibility, OnlyWhoMayAskIsAnswered) {
+TEST_F(BerthVisibility, OnlyAllowedClientsAreAnswered) {
   ASSERT_NO_FATAL_FAILURE(install());
   give_certificate();
   ASSERT_TRUE(eventually([&] { return ask(of_cluster_queue()).ok(); })) << ask(of_cluster_queue()).describe();
@@ -159,8 +159,8 @@ TEST_F(BerthVisibility, OnlyWhoMayAskIsAnswered) {
                 "name": "berth-pending-workloads-of-cluster-queues"}})"));
   EXPECT_TRUE(eventually([&] { return ask_as("operator", of_cluster_queue()).ok(); }));
 
-  // Past the API server nobody gets in: without a certificate, with one of the cluster's users, with one of that authority that is none
-  // for clients, with one of another name.
+  // No client gets in past the API server: without a certificate, with one of the cluster's users, with one of that authority that
+  // is none for clients, with one of another name.
   const auto answered = [&](const std::string& cert_file, const std::string& key_file) {
     ApiClient client({.server = fmt::format("https://127.0.0.1:{}", port_),
                       .ca_file = authority_file(),

@@ -37,7 +37,7 @@ json pod_of(const std::string& name) {
   return pod;
 }
 
-// What the policy and the webhook are both shown: each of their rules, kept and broken.
+// The inputs of both the policy and the webhook: each of their rules, kept and broken.
 std::vector<json> objects_of_all_kinds() {
   std::vector<json> out;
   const auto job = [&](const std::function<void(json&)>& change) {
@@ -155,7 +155,7 @@ class BerthWebhook : public WorkloadsTest {
     }));
   }
 
-  // What the API server makes of the object in this namespace, without keeping it.
+  // The API server's version of the object in this namespace, without keeping it.
   Reply try_create(const json& object, const std::string& ns) {
     const bool job = object["kind"] == "Job";
     return cluster_->client().post(fmt::format("{}/namespaces/{}/{}?dryRun=All",

@@ -83,7 +83,7 @@ TEST_F(BerthWorkloads, AreDeactivatedByAUserAndTryAgainWhenTheyAreActive) {
   expect_clean();
 }
 
-TEST_F(BerthWorkloads, WaitForWhoeverStillPreparesThemAndAreBoosted) {
+TEST_F(BerthWorkloads, WaitForControllersThatPrepareThemAndAreBoosted) {
   start_with_queue(4, 600'000);
   ASSERT_NE(start_berth(), nullptr);
   json gated = {{"apiVersion", "batch/v1"}, {"kind", "Job"}};
@@ -131,7 +131,7 @@ TEST_F(BerthWorkloads, PodsThatHaveEndedGiveTheirQuotaBackAndAreSaidToBeReclaima
   expect_clean();
 }
 
-TEST_F(BerthWorkloads, ForgeriesAdmitNobodyAndASecondSchedulerRewritesNothing) {
+TEST_F(BerthWorkloads, ForgeriesAdmitNothingAndASecondSchedulerRewritesNothing) {
   start_with_queue(4, 600'000);
   auto* berth = start_berth();
   ASSERT_NE(berth, nullptr);
@@ -144,7 +144,7 @@ TEST_F(BerthWorkloads, ForgeriesAdmitNobodyAndASecondSchedulerRewritesNothing) {
   expect_condition("waits", "QuotaReserved", "False WaitingForQuota");
   EXPECT_TRUE(is_suspended("waits"));
   EXPECT_TRUE(workload_of("waits")["status"].value("admission", json()).is_null());
-  // Somebody's own Workload of a Job that is to come: no second one is made, and the Job is not kept out by it.
+  // A user's own Workload for a future Job: no second one is made, and the Job is not kept out by it.
   json foreign = json::parse(R"({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload",
     "metadata": {"name": "mine"}, "spec": {"active": false, "queueName": "team", "podSets": [
       {"name": "main", "count": 1, "template": {"spec": {"containers": [{"name": "c"}]}}}]}})");

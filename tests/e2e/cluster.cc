@@ -36,7 +36,7 @@ std::string default_kubernetes() {
   return version;
 }
 
-// Folders of runs that crashed hold data that nobody reads; their logs stay.
+// Folders of runs that crashed hold unused data; their logs stay.
 void remove_data_of_dead_runs(const fs::path& parent) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(parent, ignored)) {
@@ -67,8 +67,8 @@ std::string joined(const std::vector<std::string>& texts) {
   return out;
 }
 
-// What KWOK does with nodes and pods: a node without conditions becomes ready; a pod runs as soon as it is
-// bound, pods of Jobs succeed after a while, pods that are being deleted are gone at once.
+// KWOK's handling of nodes and pods: a node without conditions becomes ready; a pod runs as soon as it is bound, pods of Jobs
+// succeed after a while, pods that are being deleted are gone at once.
 std::string kwok_config(std::optional<std::int64_t> job_pod_runs_ms) {
   constexpr std::string_view kReady = R"(
 kind: KwokConfiguration
@@ -160,7 +160,7 @@ spec:
 
 }  // namespace
 
-// Below the ports that the kernel gives to connections (32768 on): between this look and the start of who listens, a connection of
+// Below the ports that the kernel gives to connections (32768 on): between this check and the start of the server, a connection of
 // another program, or another test's cluster, would sooner or later take one of those.
 Result<int> free_port() {
   constexpr int kFirst = 15'000;
@@ -237,8 +237,8 @@ Result<std::unique_ptr<TestCluster>> TestCluster::start(ClusterOptions options) 
 }
 
 TestCluster::~TestCluster() {
-  // Clients first, etcd last, so that the logs end quietly. Nobody needs an orderly end of the API server: it
-  // would wait a minute for open watches.
+  // Clients first, etcd last, so that the logs end quietly. An orderly end of the API server is not needed: it would wait a minute
+  // for open watches.
   for (const char* name : {"kwok", "kube-scheduler", "kube-controller-manager", "kube-apiserver", "etcd"}) {
     if (auto* found = process(name)) {
       found->kill_now();
@@ -451,7 +451,7 @@ Status TestCluster::start_controller_manager() {
       "--concurrent-job-syncs=20",
       "--profiling=false",
   };
-  // Without KWOK nobody renews the nodes' leases.
+  // Without KWOK the nodes' leases are not renewed.
   args.push_back(options_.kwok ? "--controllers=*" : "--controllers=*,-node-lifecycle-controller");
   if (!options_.feature_gates.empty()) {
     args.push_back(feature_gates_arg());

@@ -38,7 +38,7 @@ TEST_F(TestClusterTest, ServesTheApiAndForgetsItsFolder) {
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
-// Whoever asked for it does not go on without it.
+// A test that asked for it does not go on without it.
 TEST_F(TestClusterTest, OneThatDoesNotStartEndsItsTest) {
   const auto folder = std::filesystem::temp_directory_path() / fmt::format("berth-no-cluster-{}", getpid());
   const char* known = std::getenv("BERTH_E2E_DIR");

@@ -49,7 +49,7 @@ class ClusterTest : public testing::Test {
   }
 
   // Starts the cluster and an observer that sees everything from the first event on. Where that fails, the test fails and ends here:
-  // ASSERT would end this function alone, and whoever called it would go on without a cluster.
+  // ASSERT would end this function alone, and its caller would go on without a cluster.
   void start(ClusterOptions options = {}) {
     auto cluster = TestCluster::start(std::move(options));
     if (!cluster) give_up(cluster.error().str());

@@ -21,7 +21,7 @@ namespace berth::e2e {
 
 class KueueManager {
  public:
-  // What BERTH_KUEUE_MANAGER names; empty: nothing.
+  // The value of BERTH_KUEUE_MANAGER; empty: none.
   static std::string program();
 
   explicit KueueManager(TestCluster& cluster) : cluster_(cluster) {}

@@ -79,9 +79,8 @@ void raise(Amounts& to, const Amounts& least) {
   }
 }
 
-// What the kubelet reserves: the larger of the containers together (with the sidecars) and each init
-// container with the sidecars started before it; then the overhead; pod-level requests replace the sum of
-// what they name.
+// The kubelet's reservation: the larger of the containers together (with the sidecars) and each init container with the sidecars
+// started before it; then the overhead; pod-level requests replace the sum of what they name.
 Amounts requests_of(const dom::element& pod) {
   Amounts total;
   each_item(pod, "/spec/containers",

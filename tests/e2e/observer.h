@@ -56,7 +56,7 @@ struct SeenExpression {
 };
 using SeenTerm = std::vector<SeenExpression>;  // all must hold
 
-// What the judgement needs of a pod, from one event.
+// The data of a pod that the judgement needs, from one event.
 struct SeenPod {
   std::string key;  // namespace/name
   std::string uid;
@@ -69,7 +69,7 @@ struct SeenPod {
   std::int64_t gang_size = 0;
   std::string scheduled_reason;  // condition PodScheduled: reason where it is False
   std::string scheduled_message;
-  // Of the first event of this pod, shared by the later ones.
+  // From the first event of this pod, shared by the later ones.
   struct Spec {
     Amounts requests;
     std::vector<std::pair<std::string, std::string>> selector;

@@ -52,7 +52,7 @@ class Process {
   // Waits for the end; false after `timeout_ms`.
   bool wait(int timeout_ms);
 
-  // Of a running process from /proc; of an ended one what it had when it was last asked or reaped.
+  // For a running process from /proc; for an ended one the value at the last question or at its end.
   Usage usage();
   const ProcessOptions& options() const { return options_; }
 

@@ -31,7 +31,7 @@ class SecurityTest : public TeamsTest {
     create_queue({.name = "shared", .gpus = 8});
     create_local_queue("team-a", "main", "team-a");
     create_local_queue("team-b", "theirs", "team-b");
-    // What the controller manager, which not every test runs, makes `edit` of.
+    // The parts of `edit`, as the controller manager makes it; not every test runs that.
     for (const std::string role : {"system:aggregate-to-edit", "system:aggregate-to-view"}) {
       create(
           "/apis/rbac.authorization.k8s.io/v1/namespaces/team-a/rolebindings",
@@ -55,7 +55,7 @@ class SecurityTest : public TeamsTest {
     })) << "the tenant may make pods";
   }
 
-  // What `edit` does not have: the tenant may make Workloads in its namespace, change and delete them.
+  // A right that `edit` lacks: the tenant may make Workloads in its namespace, change and delete them.
   void give_workloads() {
     create("/apis/rbac.authorization.k8s.io/v1/namespaces/team-a/roles",
            {{"apiVersion", "rbac.authorization.k8s.io/v1"},
@@ -121,7 +121,7 @@ class SecurityTest : public TeamsTest {
     ASSERT_OK(observer_->catch_up());
   }
 
-  // Nobody holds more than its queue grants, now and at any time before.
+  // No tenant holds more than its queue grants, now and at any time before.
   void expect_within_limits(const std::string& after) {
     settle();
     EXPECT_TRUE(accounts_.violations().empty()) << after << ":\n  " << accounts_.str();

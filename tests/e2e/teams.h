@@ -15,9 +15,9 @@
 
 namespace berth::e2e {
 
-// What the bound, unfinished pods of each group of pods hold, after every event in the order of the resourceVersions, and
-// whether it was ever more than the group's limit. Which group a pod is of is asked once, when it is seen first: what it says of
-// itself later changes nothing. Fed from ObserverOfPods::on_pod; read from any thread.
+// The room of the bound, unfinished pods of each group of pods, after every event in the order of the resourceVersions, and whether
+// it was ever more than the group's limit. Which group a pod is of is asked once, when it is seen first: what it says of itself
+// later changes nothing. Fed from ObserverOfPods::on_pod; read from any thread.
 class Accounts {
  public:
   using GroupOf = std::function<std::string(const SeenPod&)>;
@@ -207,7 +207,7 @@ class TeamsTest : public BerthTest {
     return reply.ok() ? nlohmann::json::parse(reply.body) : nlohmann::json();
   }
 
-  // Of the pods whose "namespace/name" starts so.
+  // For the pods whose "namespace/name" starts so.
   std::size_t occupying(const std::string& prefix) const {
     const auto pods = observer_->pods();
     return static_cast<std::size_t>(std::count_if(pods.begin(), pods.end(), [&](const auto& entry) {

@@ -103,7 +103,7 @@ class WorkloadsTest : public BerthTest {
     expect_condition_of(
         owner, [&] { return workload_of(owner); }, type, wanted);
   }
-  // Of any object, which is read until it says so.
+  // For any object, which is read until it holds.
   template <class Read>
   void expect_condition_of(const std::string& name, Read&& read, const std::string& type,
                            const std::string& wanted) {

@@ -10,7 +10,7 @@
 
 namespace berth::fuzz {
 
-// What must hold of any input.
+// Rules for any input.
 inline void require(bool holds, const std::string& what) {
   if (holds) return;
   std::fprintf(stderr, "does not hold: %s\n", what.c_str());

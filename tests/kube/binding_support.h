@@ -1,4 +1,5 @@
-// What the write of a bind says, as the JSON that it could have been: read by code that shares nothing with the code that wrote it.
+// The contents of a bind's write, as the JSON that it could have been: read by code that shares nothing with the code that wrote
+// it.
 #pragma once
 
 #include <cstdint>

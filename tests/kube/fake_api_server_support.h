@@ -87,7 +87,7 @@ class FakeApiServer {
   // Straight into the store. Paths are collections ("/api/v1/namespaces/a/pods") or objects below them.
   Json create(const std::string& collection, const char* object);
   Json create(const std::string& collection, Json object);
-  // Replaces an object (or changes it in place), whoever wrote it meanwhile.
+  // Replaces an object (or changes it in place), whatever its version.
   void change(const std::string& object_path, const std::function<void(Json&)>& edit);
   void remove(const std::string& object_path);  // at once, no grace
   std::optional<Json> get(const std::string& object_path) const;

@@ -1,4 +1,4 @@
-// What the parts of FakeApiServer share: where a path leads, what is stored, how a refusal looks. Internal to it.
+// Shared code of FakeApiServer's parts: routes, the store, and refusals. Internal to it.
 #pragma once
 
 #include <algorithm>

@@ -130,7 +130,7 @@ TEST(Leader, LeadershipEndsByTheClockAlone) {
   a.transport->loop().post([&] { goes_on.get_future().wait(); });
   std::this_thread::sleep_for(std::chrono::milliseconds(800));
   EXPECT_FALSE(a.elector->is_leader());
-  EXPECT_EQ(a.stopped.load(), 0u);  // nobody could say so yet
+  EXPECT_EQ(a.stopped.load(), 0u);  // that is not known yet
   goes_on.set_value();
   ASSERT_TRUE(wait_for([&] { return a.stopped.load() == 1; }));
   ASSERT_TRUE(wait_for([&] { return a.elector->holds(2); }));
@@ -153,7 +153,7 @@ TEST(Leader, FrozenLeadersWritesAreFenced) {
   EXPECT_FALSE(api.get("/api/v1/nodes/late").has_value());
 }
 
-TEST(Leader, SomebodyElsesWriteToTheLeaseIsNotTheEnd) {
+TEST(Leader, AnotherClientsWriteToTheLeaseIsNotTheEnd) {
   FakeApiServer api;
   Candidate a(api, "a");
   ASSERT_TRUE(wait_for([&] { return a.elector->is_leader(); }));

@@ -16,7 +16,7 @@ std::string of_hex(std::string_view hex) {
   return out;
 }
 
-// What Kubernetes' own encoder (apimachinery v0.36.3, runtime/serializer/protobuf) makes of this Binding.
+// This Binding in the form of Kubernetes' own encoder (apimachinery v0.36.3, runtime/serializer/protobuf).
 TEST(Writes, ABindSaysWhatKubernetesOwnEncoderSays) {
   std::string value;
   for (int i = 0; i < 200; ++i) value += "78";

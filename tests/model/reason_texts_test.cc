@@ -81,7 +81,7 @@ std::vector<Reason> examples_of(ReasonCode code) {
     case ReasonCode::kNodeDevice:
       return one(gpu, "", 0, 0, 12);
     case ReasonCode::kNoVictims:  // the longest that the engine makes: preempt/rights/force.cc
-      return {reason_of(code, "", "its pods never preempt"),
+      return {reason_of(code, "", "its pods have preemptionPolicy: Never"),
               reason_of(
                   code, "",
                   "allowed: lower or newer equal priority in its queue, lower-priority borrowers in others"),

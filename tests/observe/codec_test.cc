@@ -154,7 +154,7 @@ TEST(Codec, GarbageIsAnErrorAndNeverMore) {
     const auto back = decode_event(json, "x");
     if (!back) continue;
     ++accepted;
-    // What is accepted has one form again.
+    // Accepted input has one form again.
     const auto again = decode_event(encode(*back), "x");
     ASSERT_TRUE(again) << json;
     ASSERT_EQ(encode(*again), encode(*back));

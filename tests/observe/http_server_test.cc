@@ -261,7 +261,7 @@ TEST(HttpServer, AConnectionIsKeptForFurtherRequests) {
   send_text(fd, "GET /healthz HTTP/1.1\r\nHost: x\r\nconnection: Close\r\n\r\n");
   EXPECT_THAT(receive_all(fd), AllOf(HasSubstr("Connection: close"), HasSubstr("ok")));
   EXPECT_THAT(talk(server.port(), "GET /healthz HTTP/1.0\r\n\r\n"), HasSubstr("Connection: close"));
-  // What is sent ahead of an answer is dropped with its connection.
+  // A request sent ahead of an answer is dropped with its connection.
   const auto ahead = talk(server.port(), post("/echo", "first") + post("/echo", "second"));
   EXPECT_THAT(ahead, AllOf(HasSubstr("<first>"), HasSubstr("Connection: close"), Not(HasSubstr("second"))));
 }

@@ -39,7 +39,7 @@ std::string log_of(bool room) {
   return log;
 }
 
-TEST(WhatIf, SaysWhoStartedEarlierAndWhatStoodInTheWay) {
+TEST(WhatIf, NamesEarlierStartsAndObstacles) {
   const testing::ScratchFolder folder;
   testing::write_bytes(folder.file("one"), log_of(false));
   testing::write_bytes(folder.file("two"), log_of(true));

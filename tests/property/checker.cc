@@ -50,7 +50,7 @@ std::string Checker::on_decisions(const std::vector<Decision>& decisions, TimeMs
   }
   for (const auto& [uid, victims] : yielded_) {
     const WorkloadRecord& w = ledger_.workloads.at(uid);
-    // A hold may pass on to somebody else in the same round, by rule.
+    // A hold may pass on to another workload in the same round, by rule.
     if (w.count(SlotState::kHeld) + w.active() == 0 && released_.count(uid) == 0) {
       return fmt::format("{} gave way to {}, which does not hold the room", victims.front().workload, uid);
     }
@@ -201,7 +201,7 @@ std::string Checker::place(const Decision& d, WorkloadRecord& w, SlotState to) {
     const auto s = static_cast<std::size_t>(p.pod_set);
     if (s < starting.size() && !p.node.empty()) ++starting[s];
   }
-  // What grows behind a start of the same round stands in one decision with it: so it may fill up from then on.
+  // Growth behind a start of the same round is in one decision with it: so it may fill up from then on.
   std::vector<bool> fills_up;
   std::vector<bool> fills_up_behind;
   for (std::size_t s = 0; s < std::min(sets.size(), w.sets.size()); ++s) {
@@ -216,7 +216,7 @@ std::string Checker::place(const Decision& d, WorkloadRecord& w, SlotState to) {
     }
     SlotRecord& slot = w.sets[s][i];
     const bool held = slot.state == SlotState::kHeld;
-    // What had quota alone gets its place.
+    // Work that had quota alone gets its place.
     const bool arrives = is_active(slot.state) && slot.taken.awaited && !p.node.empty();
     const bool may = slot.state == SlotState::kWaiting || (to == SlotState::kBinding && (held || arrives));
     if (!may) return fmt::format("slot {}/{} is {}", s, i, enum_name(slot.state));
@@ -365,7 +365,7 @@ std::string Checker::check_lines(const engine::Engine& engine) {
     // At its turn it may have waited for its own lane alone, and lack room since others passed it.
     if (!contains(verdict->reason, ReasonCode::kLaneLimit)) lacking.insert(uid);
   }
-  // Only who was blocked before this round, and still is, has been in front all the time.
+  // Only work that was blocked before this round, and still is, has been in front all the time.
   std::set<std::string> in_line;
   std::set_intersection(lacking.begin(), lacking.end(), lacking_.begin(), lacking_.end(),
                         std::inserter(in_line, in_line.end()));
@@ -376,11 +376,11 @@ std::string Checker::check_lines(const engine::Engine& engine) {
     if (queue == ledger_.queues.end() || queue->second.order != QueueOrder::kStrict) continue;
     const WorkloadRecord& w = it->second;
     const auto sets = pod_sets_of(w.spec.root);
-    // Of what has bands, what it asked for before it started is not known here.
+    // For work with bands, its request before the start is unknown here.
     if (std::any_of(sets.begin(), sets.end(), [](const PodSet* set) { return !set->bands.empty(); }))
       continue;
     const Ordering& ordering = queue->second.ordering;
-    // What changes with time is not known here.
+    // Changes with time are unknown here.
     if (ordering.by != OrderBy::kCreation && ordering.by != OrderBy::kDuration) continue;
     if (ordering.limit() > 0) continue;
     const auto place = [&](const WorkloadRecord& of) {

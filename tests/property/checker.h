@@ -4,8 +4,8 @@
 //   1  no decision leaves a group between nothing and its least number
 //   2  no decision takes more of a node, a device or a queue's quota than there is, now or once releasing pods are gone
 //      (which is also what keeps held room for its holder); an excess made outside is never made larger
-//   3  who yields to whom: within a queue by its policy, across queues only work on borrowed quota and never protected work;
-//      nobody before it has run its minimum
+//   3  rights of eviction: within a queue by its policy; across queues only work on borrowed quota, never protected work; no work
+//   before its minimum runtime
 //   4  every eviction serves a workload that then holds the room; no victim could have stayed
 //   5  (by the runner) nothing more is decided without news
 //   9  what one decide() decides is net, and what is within its own queue's quota goes before what borrows (checker_net.cc)
@@ -36,14 +36,14 @@ class Checker {
   void on_event(const Event& event);
   // The first violation, or "". After a violation the checker is of no more use.
   std::string on_decisions(const std::vector<Decision>& decisions, TimeMs now, Coverage& coverage);
-  // A strict queue starts nothing behind somebody whom only a lack of room blocks. Asked after on_decisions(); what blocks
-  // the ones in front is taken from the engine's own verdicts.
+  // A strict queue starts nothing behind work that only a lack of room blocks. Asked after on_decisions(); what blocks the ones in
+  // front is taken from the engine's own verdicts.
   std::string check_lines(const engine::Engine& engine);
-  // What is within its own queue's quota went before what borrows. Asked after on_decisions().
+  // Work within its own queue's quota went before work that borrows. Asked after on_decisions().
   std::string check_own_first(const engine::Engine& engine, Coverage& coverage);
   // Compares what the decisions said with what the engine holds to be true: slots of every workload, and holds.
   std::string compare(const engine::Engine& engine) const;
-  // What must be so when nothing is ending or being bound any more: every hold has become a start or was released.
+  // The rules when nothing is ending or being bound any more: every hold has become a start or was released.
   std::string at_rest() const;
 
   const Ledger& ledger() const { return ledger_; }
@@ -69,7 +69,7 @@ class Checker {
   std::string start(const Decision& d, Coverage& coverage);
   std::string check_taken(const Decision& d, const WorkloadRecord& w, const std::string& unclaimed);
   std::string hold(const Decision& d, Coverage& coverage);
-  // Before it is placed: surplus that is worth less than what somebody would be ended for.
+  // Before it is placed: surplus that is worth less than a possible preemptor.
   std::string unclaimed_surplus(const Decision& d, const WorkloadRecord& w) const;
   std::string evict(const Decision& d, Coverage& coverage);
   std::string release(const Decision& d, Coverage& coverage);
@@ -104,11 +104,11 @@ class Checker {
   Placement placement_;  // of queues that do not choose one
   Ledger ledger_;
   std::map<std::string, std::vector<Yielded>> yielded_;  // by beneficiary, of this round
-  std::set<std::string> served_;                         // for whom somebody was ended in this round
+  std::set<std::string> served_;                         // preemptors of this round
   std::set<std::string> released_;                       // holds that ended in this round
-  std::set<std::string> lacking_;                        // who lacked room after the round before
+  std::set<std::string> lacking_;                        // work that lacked room after the round before
   std::set<std::string> started_;                        // anew, without a hold, in this round
-  // What started in this round, out of the line, and took queues beyond their own quota.
+  // Starts of this round from the line that took queues beyond their own quota.
   struct Began {
     std::vector<std::pair<std::size_t, std::size_t>> slots;
     std::set<std::pair<std::string, FlavorResource>> beyond;

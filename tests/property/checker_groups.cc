@@ -18,7 +18,7 @@ std::int64_t Checker::started_slots(const WorkloadRecord& w, std::size_t set, bo
 std::string Checker::check_groups(const Decision& d, const WorkloadRecord& w, const GroupView& view,
                                   bool with_held) const {
   const auto sets = pod_sets_of(w.spec.root);
-  // What the outside has left in parts is not the fault of a decision that touches none of it.
+  // A gang broken from outside is no fault of a decision that does not touch it.
   const auto touched = [&](const std::vector<std::size_t>& among) {
     return std::any_of(d.slots.begin(), d.slots.end(), [&](const SlotPlacement& p) {
       return std::count(among.begin(), among.end(), static_cast<std::size_t>(p.pod_set)) > 0;
@@ -52,8 +52,8 @@ std::string Checker::check_groups(const Decision& d, const WorkloadRecord& w, co
   return "";
 }
 
-// Of the slots that a decision gives a pod set, in their order, every `segment` are in one domain. Of those that start at
-// once: what grows is counted anew each time.
+// Every `segment` of the slots that a decision gives a pod set, in their order, are in one domain. This counts slots that start at
+// once: growth is counted anew each time.
 std::string Checker::check_segments(const Decision& d, const WorkloadRecord& w, const GroupView& view) const {
   const TopologyRequest& topology = view.group->topology;
   if (topology.segment <= 1 || topology.segment_level.empty()) return "";

@@ -31,7 +31,7 @@ std::string Checker::check_net(const std::vector<Decision>& decisions) {
   return "";
 }
 
-// Of one pod in one flavor of each group, what is certain: where it may start within its own queue's quota.
+// For one pod in one flavor of each group, the certain cases: it may start within its own queue's quota.
 std::vector<Checker::Own> Checker::flavors_within_own(const WorkloadRecord& w) const {
   const Queue& queue = ledger_.queues.at(w.spec.queue);
   const PodSet& set = *pod_sets_of(w.spec.root).front();

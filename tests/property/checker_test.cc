@@ -251,7 +251,7 @@ class YieldTest : public CheckerTest {
 
 TEST_F(YieldTest, PreemptionWithAHoldIsRight) {
   EXPECT_EQ(decide({evict_low(), hold("high", {{"n1", 1}})}), "");
-  // The room is kept: nobody else gets it, and its holder starts when it is free.
+  // The room is kept: no other work gets it, and its holder starts when it is free.
   tell(WorkloadRemove{"low"});
   tell(WorkloadUpsert{gang("thief", "b", 1)});
   Checker before = checker_;
@@ -271,7 +271,7 @@ TEST_F(YieldTest, AGangIsEvictedWhole) {
               HasSubstr("it leaves a part"));
 }
 
-TEST_F(YieldTest, PolicyDecidesWhoYields) {
+TEST_F(YieldTest, PolicyDecidesAboutVictims) {
   Checker before = checker_;
   tell(WorkloadUpsert{gang("equal", "a", 1, 0)});
   EXPECT_THAT(decide({evict_low(ReasonCode::kPreempted, "equal")}), HasSubstr("does not let equal"));
@@ -292,7 +292,7 @@ TEST_F(YieldTest, ProtectedWorkIsNotReclaimed) {
   EXPECT_THAT(decide({evict_low(ReasonCode::kReclaimed, "other")}), HasSubstr("it is protected"));
 }
 
-TEST_F(YieldTest, BorrowedQuotaIsReclaimedByWhoStaysWithinHisOwn) {
+TEST_F(YieldTest, BorrowedQuotaIsReclaimedByWorkWithinItsOwn) {
   tell(QueueUpsert{queue("a", "all", 1)});
   tell(WorkloadUpsert{gang("other", "b", 1)});
   Checker before = checker_;

@@ -1,4 +1,4 @@
-// Who gives way: evictions, ends of holds, and whether each was allowed and needed.
+// Evictions and ends of holds: checks that each was allowed and needed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ std::string Checker::evict(const Decision& d, Coverage& coverage) {
     slot.state = SlotState::kReleasing;
   }
   ledger_.note_run(w);
-  // Of a gang all or nothing is ended.
+  // A gang is evicted as a whole or not at all.
   if (w.active() > 0) {
     if (auto wrong = check_groups(d, w, view_of(w.spec.root), false); !wrong.empty())
       return "it leaves a part: " + wrong;
@@ -313,7 +313,7 @@ bool Checker::could_force(const WorkloadRecord& other, const WorkloadRecord& w) 
   return lowest < rank(w, true) && !above;
 }
 
-// Who reclaims must not borrow itself: its side of the common ancestor stays within its own quota. Not where it takes its fair
+// Reclaiming work must not borrow itself: its side of the common ancestor stays within its own quota. Not where it takes its fair
 // share, or may borrow by force; of a hold that is overtaken, its reason does not say which it was.
 std::string Checker::check_reclaimer(const WorkloadRecord& w) const {
   const auto ours = ledger_.chain(w.spec.queue);
@@ -340,7 +340,7 @@ std::string Checker::check_reclaimer(const WorkloadRecord& w) const {
   return "";
 }
 
-// What of the room that it holds the queue has no quota of its own for, or "".
+// The part of its room beyond the queue's own quota, or "".
 std::string Checker::beyond_own_quota(const WorkloadRecord& w, const std::string& queue) const {
   for (const auto& set : w.sets) {
     for (const auto& slot : set) {
@@ -357,7 +357,7 @@ std::string Checker::beyond_own_quota(const WorkloadRecord& w, const std::string
   return "";
 }
 
-// With the holder's places as they are decided: could one of those who gave way have stayed where it was?
+// With the holder's places as they are decided: could one of the victims have stayed where it was?
 std::string Checker::check_minimal(const WorkloadRecord& holder) {
   const auto& yielded = yielded_.at(holder.spec.uid);
   const auto of_hold = [](const Yielded& y) { return y.before.front().state == SlotState::kHeld; };
@@ -395,7 +395,8 @@ bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim) {
     if (slot.state != SlotState::kHeld) slot.state = SlotState::kRunning;
   }
   bool fits = !over_somewhere(v, victim.slots);
-  // Where only quota is counted, whose own work yields may reclaim what it could not otherwise, and who can do without borrowing does.
+  // Where only quota is counted, a queue whose own work is evicted may reclaim more than otherwise, and a preemptor avoids
+  // borrowing if it can.
   if (ledger_.may_look_for_quota_only(holder)) {
     const bool borrows_then = !beyond_own_quota(holder, holder.spec.queue).empty();
     if (!check_reclaimer(holder).empty() || (borrows_then && !borrows_without)) fits = false;
@@ -447,7 +448,7 @@ bool Checker::over_somewhere(const WorkloadRecord& w,
         if (ledger_.device_used(taken.node, d.resource, index, When::kAfter) > 1000) return true;
       }
     }
-    // Where it is only known how many devices are used, and not which, nobody can say that it could have stayed.
+    // Where it is only known how many devices are used, and not which, it is unknown whether it could have stayed.
     if (!taken.indices_known && !taken.devices.empty()) return true;
   }
   return false;

@@ -86,7 +86,7 @@ std::vector<Event> seen_somewhere(const Step& step, const Ledger& ledger) {
         for (std::int64_t i = 0; i < d.count; ++i) update.devices.push_back((i + r.between(0, 1)) % 8);
       }
     }
-    // And since when, as far as somebody knows; some clocks are ahead.
+    // And since when, as far as it is known; some clocks are ahead.
     if (r.chance(1, 2)) update.since = std::max<TimeMs>(1, ledger.now + r.between(-10, 2) * kMinute);
     return {update};
   }

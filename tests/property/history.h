@@ -31,7 +31,7 @@ enum class StepKind : std::uint8_t {
   kFinish,     // a running workload ends
   kPodEnds,    // one pod of a running workload goes away, perhaps to come back
   kWithdraw,   // a gang could not be completed
-  kSeen,       // a pod is seen on a node that nobody chose
+  kSeen,       // a pod is seen on a node that Berth did not choose
   kMix,        // another demand mix is given, or none any more
   kNodesCome,  // the nodes that a workload has quota for are there, perhaps one that is new
   // what becomes of decisions

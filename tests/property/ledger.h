@@ -1,6 +1,6 @@
-// What a reader of the decision log alone can know: every slot's state and place, every queue's use, every node's use,
-// reckoned again from scratch at each question. Slow and plain on purpose: this is what the engine is compared with, so it
-// shares none of its code and keeps no sums.
+// The state that follows from the decision log alone: every slot's state and place, every queue's and node's use, computed from
+// scratch at each question. Slow and plain on purpose: this is what the engine is compared with, so it shares none of its code and
+// keeps no sums.
 //
 // Two ways to count, as in model/event.h: `now` is what is physically taken (binding, running, releasing), `after` what is
 // promised once the releasing ones are gone (binding, running, held).
@@ -24,7 +24,7 @@ enum class When : std::uint8_t { kNow, kAfter };
 using FlavorResource = std::pair<std::string, std::string>;  // flavor, resource
 using Charges = std::map<FlavorResource, std::int64_t>;
 
-// What one slot takes while it has a place. Fixed when it gets it: later revisions do not change it.
+// The use of one slot while it has a place. Fixed when it gets it: later revisions do not change it.
 struct Taken {
   std::string node;
   ResourceList amounts;                // requests and devices
@@ -47,7 +47,7 @@ struct WorkloadRecord {
   std::int64_t arrival = 0;
   bool withdrawn = false;      // asked for, and not decided yet
   TimeMs started = 0;          // of the present run, as of the last decide()
-  std::vector<TimeMs> told;    // starts of slots that were seen since then, kEndOfTime where nobody knows
+  std::vector<TimeMs> told;    // starts of slots that were seen since then, kEndOfTime if unknown
   std::int64_t held_band = 0;  // priority, on top of its own, of the claim that its held room was decided for
 
   std::int64_t count(SlotState state) const;
@@ -104,7 +104,7 @@ class Ledger {
   void apply(const Event& event);
   // A decide() begins: what has started since the last one has a start, which is not in the future.
   void begin_decide(TimeMs at);
-  // Of whom it was changed just now, does it run, and since when?
+  // The workload that changed just now: does it run, and since when?
   void note_run(WorkloadRecord& w) const;
 
   TimeMs now = 0;        // of the last decide(); never goes back
@@ -118,7 +118,7 @@ class Ledger {
   bool mix_given = false;  // otherwise it is the live one
   std::map<std::string, WorkloadRecord> workloads;
 
-  // Of a node.
+  // For a node.
   std::int64_t capacity(const std::string& node, const std::string& resource) const;
   std::int64_t used(const std::string& node, const std::string& resource, When when) const;
   // Thousandths of the device in use, as far as the user is known.
@@ -127,7 +127,7 @@ class Ledger {
   // The pool of the resource on the node and its first device's index in the node.
   const DevicePool* pool(const std::string& node, const std::string& resource, std::int64_t* first) const;
 
-  // Of the tree of queues: Kueue's arithmetic as it is written down.
+  // For the tree of queues: Kueue's arithmetic as it is written down.
   std::int64_t nominal(const std::string& queue, const FlavorResource& pair) const;
   std::int64_t subtree_quota(const std::string& queue, const FlavorResource& pair) const;
   std::int64_t local_quota(const std::string& queue, const FlavorResource& pair) const;
@@ -139,20 +139,20 @@ class Ledger {
   std::vector<std::string> chain(const std::string& queue) const;  // itself first, the root last
   // "" where work of the queue may start; otherwise why not.
   std::string queue_trouble(const WorkloadRecord& w) const;
-  // Of the queue's workloads, the priority that counts: the tier of the kind before the number, where the queue has tiers.
+  // The effective priority of the queue's workloads: the tier of the kind before the number, if the queue has tiers.
   std::pair<int, std::int64_t> rank(const WorkloadRecord& workload) const;
   // The queue's own quota counts (not for work without a queue).
   bool limited(const std::string& queue) const;
 
   // Its flavors' nodes are not known (those of one history are of one kind).
   bool is_opaque(const std::string& queue) const;
-  // Of what the pod asks for in these flavors it gets quota alone until its nodes have come.
+  // In these flavors the pod gets quota alone until its nodes have come.
   bool is_awaited(const std::string& queue, const PodTemplate& pod,
                   const std::vector<std::string>& flavor_names) const;
   // Quota may be all that the workload looks for, so that Kueue's rules hold for it.
   bool may_look_for_quota_only(const WorkloadRecord& w) const;
 
-  // What a slot of this pod set takes on `node` with these flavors. `why_not`: the flavors are not the queue's to give.
+  // The use of a slot of this pod set on `node` with these flavors. `why_not`: the flavors are not the queue's to give.
   Taken taken(const WorkloadRecord& workload, const PodSet& set, std::size_t set_index,
               const std::vector<FlavorChoice>& chosen, std::string& why_not) const;
   // Whether `slots` of the pod set have quota in these flavors, now and once releasing pods are gone.
@@ -168,8 +168,8 @@ class Ledger {
   bool flavor_suits(const PodTemplate& pod, const std::string& flavor) const;
   // How many slots more there is room for on the node, labels and taints apart, now and once releasing pods are gone.
   std::int64_t slots_that_fit(const PodTemplate& pod, const std::string& node) const;
-  // Whether that number is certain: false where shares of devices are asked for or used, and nobody outside knows which ones a
-  // foreign pod has, or one that was seen there.
+  // Whether that number is certain: false where shares of devices are asked for or used, and the ones of a foreign pod, or of a pod
+  // that was seen there, are unknown outside.
   bool room_is_known(const PodTemplate& pod, const std::string& node) const;
   // The path of values of the node down to the level; empty where it has none.
   std::vector<std::string> domain(const std::string& node, const std::string& level) const;

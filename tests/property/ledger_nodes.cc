@@ -1,4 +1,4 @@
-// What nodes have, and which pods may run on them.
+// The capacity of nodes, and the pods that may run on them.
 #include <algorithm>
 
 #include "property/ledger.h"

@@ -105,8 +105,8 @@ Group make_root(const Profile& p, Random& r) {
   return root;
 }
 
-// What makes work equal to the engine (State::class_key), but for queue and, sometimes, priority: such work waits in one class, or in
-// classes of which one tries for the others.
+// Properties that make work equal to the engine (State::class_key), except queue and, sometimes, priority. Such work waits in one
+// class, or in classes of which one tries for the others.
 void be_twin(const Profile& p, Random& r, Workload& w) {
   Random shape(p.twins + 2 * r.below(2));
   do {

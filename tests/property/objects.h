@@ -1,5 +1,5 @@
-// What random histories are made of: nodes, queues and workloads, each drawn from a seed of its own. A new value of an
-// enumeration is drawn without a change here (any()); the checks of coverage ask that it is met (coverage.h).
+// The parts of random histories: nodes, queues and workloads, each drawn from a seed of its own. A new value of an enumeration is
+// drawn without a change here (any()); the checks of coverage ask that it is met (coverage.h).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ E any(Random& r) {
   return static_cast<E>(r.below(EnumNames<E>::names.size()));
 }
 
-// What all steps of a history agree on.
+// Data that all steps of a history share.
 struct Profile {
   std::int64_t flavors = 1;
   bool topology = false;
@@ -50,7 +50,7 @@ Node make_node(const Profile& p, std::int64_t id, std::uint64_t seed);
 Ordering make_ordering(Random& r);
 Queue make_queue(const Profile& p, std::int64_t id, std::uint64_t seed);
 Workload make_workload(const Profile& p, std::int64_t id, std::uint64_t seed);
-// Of some workloads' pods; sometimes empty.
+// For some workloads' pods; sometimes empty.
 DemandMix make_mix(const Profile& p, std::uint64_t seed);
 
 // In all pod sets: in which flavors they get quota alone until nodes have come.

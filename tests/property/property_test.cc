@@ -49,7 +49,7 @@ void report(const History& history) {
   const Outcome again = run_history(small, ignored);
   const std::string name = std::to_string(history.seed);
   const std::string file = write_log(again.log, name);
-  // What went wrong in a trial is not in the log of the history itself.
+  // A failure in a trial is not in the log of the history itself.
   const std::string shown = again.trial.empty() ? file : write_log(again.trial, name + "-trial");
   ADD_FAILURE() << "history of seed " << history.seed << "\nmade small (" << history.steps.size()
                 << " steps to " << small.steps.size() << "): " << again.failure
@@ -89,7 +89,7 @@ TEST(Property, PastFailuresStayMended) {
     Coverage coverage;
     const Outcome outcome = run_log(log, coverage);
     EXPECT_EQ(outcome.failure, "") << log;
-    // What went wrong in a trial is not in the log.
+    // A failure in a trial is not in the log.
     if (!outcome.trial.empty()) {
       std::cout << "look at it:      berth plan -f "
                 << write_log(outcome.trial, std::filesystem::path(log).stem().string() + "-trial") << "\n";

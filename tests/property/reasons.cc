@@ -26,11 +26,11 @@ bool names(const Reason& reason, const Reason& what) {
                                            [&](const Reason& child) { return names(child, what); });
 }
 
-// It would borrow by force, or take room in its own queue while it borrows, and does not while somebody waits, who stepped aside for the trial (engine/preempt/rights/force.h).
+// It would borrow by force, or take room in its own queue while it borrows, and does not while certain work waits, which stepped
+// aside for the trial (engine/preempt/rights/force.h).
 bool waits_for_other(const Reason& reason) {
-  return (reason.code == ReasonCode::kNoVictims &&
-          (reason.detail.find("; it may not preempt to borrow while ") != std::string::npos ||
-           reason.detail.find("; it may not preempt in its queue to borrow while ") != std::string::npos)) ||
+  return (reason.code == ReasonCode::kNoVictims && reason.detail.ends_with(" starts") &&
+          reason.detail.find("not to borrow until ") != std::string::npos) ||
          std::any_of(reason.children.begin(), reason.children.end(), waits_for_other);
 }
 
@@ -74,8 +74,8 @@ class Question {
         ++coverage_["names nothing to free"];
         return "";
       }
-      // Of one pod set one thing after the other, exactly; several compete for what is freed, so all that is named. So do the
-      // flavors where a segment must share a domain: one lacks nodes, and the other a domain.
+      // For one pod set one relief after the other, exactly. Several pod sets compete for freed room, so all reliefs at once. So do
+      // the flavors where a segment must share a domain: one lacks nodes, and the other a domain.
       if (one_set() && !relief_.in_segments()) what.resize(1);
       bool any = false;
       for (const Reason& reason : what) {
@@ -112,7 +112,7 @@ class Question {
     return trial_.time_passed();
   }
 
-  // Nobody may yield to it, so that what it lacks can only come from what is freed.
+  // It may preempt nothing, so its missing room can only come from freed room.
   bool alone() const {
     const Workload& w = trial_.ledger().workloads.at(uid_).spec;
     if (!w.may_preempt) return true;
@@ -136,7 +136,7 @@ class Question {
     return trial_.settle();
   }
 
-  // What was decided after it in the same round may have taken of what its reason counts.
+  // Later decisions of the same round may have taken some of the room that its reason counts.
   std::string look_again() {
     trial_.tell(WorkloadUpsert{Workload(trial_.ledger().workloads.at(uid_).spec)});
     auto wrong = trial_.settle();

@@ -141,7 +141,7 @@ std::vector<Event> Relief::cover(const std::string& resource) const {
   return {FlavorUpsert{flavor}, QueueUpsert{queue}};
 }
 
-// What is wrong with a queue is wrong with it or with one of those that it draws its quota through.
+// An error of a queue is in it or in one of the queues above it.
 std::vector<Event> Relief::mended_queue() const {
   std::vector<Event> out;
   for (const std::string& name : ledger_.chain(record().spec.queue)) {

@@ -12,12 +12,12 @@
 
 namespace berth::property {
 
-// What is asked of the quota or of the nodes for a pod set to start: how many slots, each with what.
+// The request of a pod set to quota or nodes for its start: the number of slots, and each slot's request.
 struct Need {
   std::size_t set = 0;
   std::int64_t slots = 0;  // that must still start: its least count, or one
 };
-// Of every pod set that has slots waiting, in their order.
+// For every pod set with waiting slots, in order.
 std::vector<Need> needs_of(const WorkloadRecord& w);
 
 // The leaves of the reason that name something which can be freed, in their order.

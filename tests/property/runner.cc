@@ -111,10 +111,10 @@ class Run {
                             kMostSettlingRounds));
   }
 
-  // Nobody sleeps through its chance: a change that wakes all, and frees nothing, makes nobody start. Counted and carried out
-  // are preemptions that come of it (a new victim, or room that helps only together with one, wakes nobody), starts after a
-  // search that had ended at its bound, and starts of several pod sets that lacked nodes: their places are found one after the
-  // other, so that less room, or another mix of demand, may show a way that was not seen before.
+  // No work sleeps through its chance: a change that wakes all, and frees nothing, starts nothing. Counted and carried out are
+  // preemptions that come of it (a new victim, or room that helps only together with one, wakes no work), starts after a search
+  // that had ended at its bound, and starts of several pod sets that lacked nodes: their places are found one after the other, so
+  // that less room, or another mix of demand, may show a way that was not seen before.
   bool nobody_sleeps() {
     std::vector<TimeMs> turns;
     for (int round = 0; round < kMostSettlingRounds; ++round) {
@@ -142,7 +142,7 @@ class Run {
       turns.push_back(time());
       if (turns.size() <= kMostWakings) continue;
       if (takes_turns()) return true;
-      // Whoever loses again and again what it took is patient: the turns come ever more seldom (engine/preempt/rights/force.h).
+      // Work that repeatedly loses the room of its victims is in backoff: the turns come ever more seldom (engine/preempt/rights/force.h).
       if (time() - turns[turns.size() - 1 - kMostWakings] >= kMostWakings * kBetweenTurns) {
         ++coverage_["took turns ever more seldom"];
         return true;
@@ -252,7 +252,7 @@ class Run {
     return false;
   }
 
-  // Whoever waits has a reason.
+  // All waiting work has a reason.
   bool check_verdicts() {
     for (const auto& [uid, w] : checker_.ledger().workloads) {
       const auto verdict = engine_.engine().verdict(uid);

@@ -40,8 +40,7 @@ bool is_cut_short(const engine::EngineConfig& config, const Tape& tape, const Ch
   return trial.decide().empty() && contains(trial.engine().verdict(uid)->reason, ReasonCode::kSearchBudget);
 }
 
-// Somebody in the same queue whom nothing may pass, and who does not find its places as things are; in a strict queue also who never
-// fits.
+// Work in the same queue that nothing may pass, and that finds no places at present; in a strict queue also work that never fits.
 bool behind_hopeless(const engine::EngineConfig& config, const Tape& tape, const Checker& checker,
                      const WorkloadRecord& w) {
   const Ledger& ledger = checker.ledger();

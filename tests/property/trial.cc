@@ -32,7 +32,7 @@ bool Trial::tell(const Event& event) {
 }
 
 std::string Trial::decide() {
-  // As of the last decide(): whoever is told of something new is looked at now, and waits for no time.
+  // As of the last decide(): work with a new event is tried now, and does not wait for a time.
   if (due_ <= ++now_) time_passed_ = true;
   const auto decisions = engine_.decide(now_);
   due_ = engine_.next_time();

@@ -1,5 +1,5 @@
-// What would happen: a second engine, brought to where the first one is, to which other things may be told. Its decisions are
-// checked as those of the first are.
+// A trial: a second engine in the state of the first one, which may get other events. Its decisions are checked as those of the
+// first are.
 #pragma once
 
 #include <string>
@@ -33,7 +33,7 @@ class Trial {
   const Ledger& ledger() const { return checker_.ledger(); }
   // It has come to a time that the engine named: then that may be why something starts.
   bool time_passed() const { return time_passed_; }
-  // What it was told beyond the tape that it began with.
+  // Its events beyond the tape that it began with.
   const Tape& told() const { return told_; }
 
  private:

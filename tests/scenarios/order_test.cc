@@ -1,8 +1,9 @@
-// Objects come in any order: watches of different kinds run apart, and a text has the order that somebody gave it. Every scenario's
-// objects are shuffled, and the plan must be the same.
+// Objects come in any order: watches of different kinds run apart, and a text has the order of its author. Every scenario's objects
+// are shuffled, and the plan must be the same.
 //
-// What may depend on the order, and is kept: objects without a creation time are created in the order of the text; of nodes that are
-// equally good, and of work of the same creation time, the first goes first. So objects of these kinds keep their places among themselves.
+// Two things may depend on the order, and are stable. Objects without a creation time are created in the order of the text. Among
+// nodes that are equally good, and of work of the same creation time, the first goes first. So objects of these kinds keep their
+// places among themselves.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -69,7 +69,7 @@ class Plan : public ::testing::Test {
   std::ostringstream out_, err_;
 };
 
-TEST_F(Plan, TableSaysWhoEndsForWhom) {
+TEST_F(Plan, TableNamesVictimsAndPreemptors) {
   EXPECT_EQ(run(write("a.yaml", kCluster)), 0);
   EXPECT_THAT(out(), HasSubstr("Evictions"));
   EXPECT_THAT(out(), HasSubstr("preempted by default/high, which ranks higher"));
@@ -193,8 +193,8 @@ spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: "4"}}}]}
   EXPECT_THAT(out(), HasSubstr("default/huge waits\n  1 pod, queue -, priority 0, age 30m"));
   EXPECT_THAT(
       out(),
-      HasSubstr("\n  1 pod needs a node, there is room for 0\n    asks for 4 nvidia.com/gpu on a node, "
-                "the largest has 2\n"));
+      HasSubstr("\n  1 pod needs a node, there is room for 0\n    asks for 4 nvidia.com/gpu on one node, "
+                "but the largest node has 2\n"));
   EXPECT_THAT(out(), HasSubstr("default/low is evicted\n"));
   EXPECT_THAT(out(), Not(HasSubstr("run on")));
   options.explain = {"hugee"};
@@ -420,7 +420,7 @@ TEST_F(Plan, AKeyThatIsAlmostTheOneThatIsMissing) {
   EXPECT_THAT(err(), HasSubstr("kind: is required, for example \"Pod\" (not Kind)"));
 }
 
-// What cannot be known without nodes is said.
+// A note names facts that are unknown without nodes.
 TEST_F(Plan, NodesThatAreNotGivenAreNoted) {
   const std::string pod =
       "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c}]}\n";
@@ -459,7 +459,7 @@ spec:
           "the flavors of their quota are not known, and each counts in the first that its queue allows"));
 }
 
-// A pod that asks for more than the engine takes at all is refused with words, and stands in nobody's way.
+// A pod that asks for more than the engine takes at all is refused with a message, and blocks no other work.
 TEST_F(Plan, AbsurdRequestsAreRefusedAlone) {
   std::string text = kCluster;
   text += R"(---

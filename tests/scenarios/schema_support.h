@@ -15,7 +15,7 @@ class Schema {
  public:
   explicit Schema(Json root) : root_(std::move(root)) {}
 
-  // What is wrong, with its place; "": nothing.
+  // The error, with its place; "": none.
   std::string check(const Json& value) const { return check(value, root_, "$"); }
 
  private:

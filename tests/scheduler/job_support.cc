@@ -44,7 +44,7 @@ std::string job_pod(const JobText& job, int index, const std::string& node, bool
                                   1));
   pod["metadata"]["ownerReferences"] =
       json::array({{{"kind", "Job"}, {"name", job.name}, {"uid", uid_of(job.name)}, {"controller", true}}});
-  // What the API server's admission adds to every pod.
+  // The additions of the API server's admission to every pod.
   pod["spec"]["tolerations"] = json::array(
       {{{"key", "node.kubernetes.io/not-ready"}, {"operator", "Exists"}, {"effect", "NoExecute"}}});
   return pod.dump();

@@ -217,7 +217,7 @@ class WorkloadObjectsTest : public ::testing::Test {
     jobs_[name]["status"]["conditions"] = json::array({{{"type", "Complete"}, {"status", "True"}}});
     update_job(name);
   }
-  // What the ClusterQueue of start() has.
+  // The quota of the ClusterQueue of start().
   void write_quota(int gpus) {
     w_->object(dialect::Kind::kClusterQueue, "cq",
                fmt::format(R"({{"metadata":{{"name":"cq"}},"spec":{{

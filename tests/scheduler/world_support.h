@@ -57,7 +57,7 @@ class World {
   explicit World(CoreOptions options = defaults(), observe::Follower* follower = nullptr);
   static CoreOptions defaults();
 
-  // What a watch would say. Nothing is decided before turn().
+  // The object of a watch. Nothing is decided before turn().
   void node(const std::string& name, int gpus = 8);
   void pod(const PodSpecText& pod);
   void pod_gone(const std::string& name);

@@ -52,7 +52,7 @@ std::string error_of(const std::string& yaml, const std::string& folder);
 
 }  // namespace berth::sim
 
-// Skips, and says so where nobody can overlook it.
+// Skips, with a message that cannot be overlooked.
 #define BERTH_NEEDS_TRACES()                                                                   \
   if (::berth::sim::traces_folder().empty()) {                                                 \
     GTEST_SKIP() << "the real traces are not here: set BERTH_TRACES to the folder that holds " \

@@ -1,5 +1,5 @@
-// A second pair of eyes between the simulator and the engine: it knows only the events and the decisions that pass, and keeps from
-// them alone who is where and what is out.
+// A second pair of eyes between the simulator and the engine: it knows only the events and the decisions that pass, and derives
+// from them alone the places of jobs and the failed units.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class Watcher final : public Decider {
   Result<std::vector<Decision>> decide(TimeMs now) override;
   const engine::Engine& engine() const override { return inner_.engine(); }
 
-  // What was wrong, the first things only; empty where all was well.
+  // The first errors; empty if there were none.
   const std::vector<std::string>& wrongs() const { return wrongs_; }
   std::int64_t nodes_out() const { return nodes_out_; }
   std::int64_t devices_out() const { return devices_out_; }

@@ -1,4 +1,4 @@
-// What is looked at without being taken, and what is too large.
+// Input that is examined without being taken, and input that is too large.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -93,8 +93,8 @@ def markdown_texts(text):
             paragraph = []
         if mark:
             fence = not fence
-        elif fence or not line.strip() or line.lstrip().startswith("<"):
-            continue
+        elif fence or not line.strip() or line.lstrip().startswith("<") or (line.startswith("    ") and not paragraph):
+            continue  # code, or a picture
         elif line.lstrip().startswith("#"):
             yield number, line.lstrip("# "), True
         elif line.lstrip().startswith("|"):
@@ -111,7 +111,7 @@ def sentences(text):
     text = re.sub(r"`[^`\n]*`", lambda m: "x" + "\n" * m.group().count("\n"), text)
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"\{[^{}\n]*\}", "x", text)
-    for at in re.finditer(r"(?:(?!(?<=[.!?])[)\"*]*\s+(?=[\"(*]*[A-Z`x0-9])|\n\s*(?:\n|[-*] |\d+\. |\S+(?: \S+){0,2} {2,}\S)).)+.?", text, re.S):
+    for at in re.finditer(r"(?:(?!(?<=[.!?])(?<!\.\.)(?<!e\.g\.)(?<!i\.e\.)(?<!al\.)[)\"*]*\s+(?=[\"(*]*[A-Za-z`0-9])|\n\s*(?:\n|[-*] |\d+\. |\S+(?: \S+){0,2} {2,}\S)).)+.?", text, re.S):
         if at.group().strip():
             skipped = len(at.group()) - len(at.group().lstrip())
             yield text.count("\n", 0, at.start() + skipped), at.group().strip()

@@ -1,6 +1,6 @@
-// How many entries Berth reads of one pod, template or other object. The API server bounds an object's size in all, and not what it
-// is made of: an entry of a few bytes there may take a hundred in memory, and every entry is looked at for every node. An object
-// beyond a bound is not read on: its message names field and bound.
+// How many entries Berth reads of one pod, template or other object. The API server bounds an object's total size, but not its
+// entries. An entry of a few bytes may take a hundred in memory, and every entry is checked for every node. An object beyond a
+// bound is not read on: its message names field and bound.
 //
 // Bounds hold per pod spec (kMarks, kLabels, kOwners: per object). docs/operations.md has them as a table, which a test compares.
 #pragma once

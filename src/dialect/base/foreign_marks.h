@@ -1,6 +1,6 @@
-// Marks of other schedulers that Berth does not read: the one table of them. A pod that carries such a mark means something that
-// Berth would get wrong, so it waits with `Unsupported` and the name of the mark, in `berth plan` and live alike. A dialect that
-// learns to read a mark takes its row out.
+// Marks of other schedulers that Berth does not read: the one table of them. Berth would misread a pod with such a mark, so the pod
+// waits with `Unsupported` and the name of the mark, in `berth plan` and live alike. A dialect that learns to read a mark takes its
+// row out.
 //
 // In the table: what defines a gang, names a queue, shares a device, or binds a pod to some nodes or devices. Not in it: what is
 // informative, a preference, or about eviction alone. Environment variables are not in it: each system sets them when it binds.

@@ -9,8 +9,8 @@
 // it arrives. Pods map to workloads and slots:
 //   - a gang (gangs.h) is one workload; a pod set per distinct template ("role"), in order of first appearance. A pod takes the
 //     slot of its index where it has one, else the lowest free. With fewer pods than the gang's size, the last role lacks them;
-//     with more, the surplus is elastic: it is taken off the least count of the largest role.
-//     A group of Kueue's with kKueueFastAdmission starts before all of its pods exist: see expects().
+//     with more, the surplus is elastic and reduces the least count of the largest role. A group of Kueue's with
+//     kKueueFastAdmission starts before all of its pods exist: see expects().
 //   - any other pod is a workload of one slot, whose uid is the pod's.
 // With IntakeConfig::hold_jobs a suspended Job that names a queue is a workload without pods: its slots wait, made from its
 // template. The caller that starts it calls set_released(), unsuspends it, and keeps the places of its slots; each new pod takes a
@@ -19,9 +19,9 @@
 // A bound pod of a known slot is `running`, so a restart adopts existing placements. Bound pods that are not ours (other
 // schedulers', mirror pods) only take room (ForeignPod). Finished pods are gone.
 //
-// A Job without pods asks for the requests of its future pods, with the defaults of the LimitRanges of its namespace and the
-// overhead of its RuntimeClass (template_effects.h). A change of those counts at the next drain(), for waiting work only, never for
-// work that has its places.
+// A Job without pods asks for the requests of its future pods. They include LimitRange defaults of its namespace and the overhead
+// of its RuntimeClass (template_effects.h). A change of those counts at the next drain(), for waiting work only, never for work
+// that has its places.
 //
 // Reasons that the engine cannot know (an unknown PodGroup, a namespace that the queue does not admit, members that disagree)
 // make the workload inactive; blocked() gives them, and comes before the engine's verdict. So does a pod with a field that cannot
@@ -161,8 +161,8 @@ class Intake {
 
   // Appends the events since the last call: nodes, then queues, then workloads and their slots.
   void drain(std::vector<Event>& out);
-  // The engine refused this event. Keeps the books consistent: a workload is blocked with this message, the room of a running pod
-  // is charged all the same (as a foreign pod's). More events may follow at the next drain().
+  // The engine refused this event. Keeps the books consistent: a workload is blocked with this message; a running pod is charged as
+  // a foreign pod. More events may follow at the next drain().
   void refused(const Event& event, std::string_view message);
   // The write for this pod failed: its slot waits again (next drain()), or is absent where its Job is suspended. Nothing when the
   // pod is bound or gone.
@@ -172,10 +172,10 @@ class Intake {
   // renew() then reports its slots. No effect unless the workload is a Job that is held suspended.
   void set_released(std::string_view workload, bool released);
   bool is_released(std::string_view workload) const;
-  // For a suspended Job, or a Workload whose work is to come, that may start with fewer pods and for which the engine has no room
-  // even with victims. At the next drain() the engine gets it with fewer pods: first for free room only; after a second call with
-  // its least number, with victims. False: it is no such work, or there is nothing left to offer. After grant(), and after a change
-  // by its owner, all of its pods are asked for again.
+  // For a suspended Job, or a Workload without its work, that may start with fewer pods and does not fit, even with victims. At the
+  // next drain() the engine gets it with fewer pods: first for free room only; after a second call with its least number, with
+  // victims. False: it is no such work, or there is nothing left to offer. After grant(), and after a change by its owner, all of
+  // its pods are asked for again.
   bool offer_less(std::string_view workload);
   bool may_offer_less(std::string_view workload) const;
   bool is_offered_less(std::string_view workload) const;
@@ -262,9 +262,9 @@ class Intake {
 
   std::optional<PodView> pod(std::string_view uid) const;
   std::optional<PodView> pod_at(std::string_view workload, std::int64_t pod_set, std::int64_t index) const;
-  // True if the slot waits for a future pod: a member of a group that starts before all of its pods exist (kKueueFastAdmission), or
-  // a pod that a slice of another client adds to a Job. Its place is kept for that pod. If the slot has not been started, or is
-  // ended, the place is free for others.
+  // True if the slot waits for a future pod. It is a member of a group that starts before all of its pods exist
+  // (kKueueFastAdmission), or a pod that a slice of another client adds to a Job. Its place is kept for that pod. If the slot has
+  // not been started, or is ended, the place is free for others.
   bool expects(std::string_view workload, std::int64_t pod_set, std::int64_t index) const;
   // The pods of a workload in the order of their slots.
   std::vector<PodView> pods_of(std::string_view workload) const;

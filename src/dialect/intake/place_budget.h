@@ -1,6 +1,6 @@
 // Places of work whose pods are not there yet: of suspended Jobs, and of groups that start before all of their members have come.
 // Such a place costs some hundred bytes here and in the engine, and a number in a small object asks for a million of them. So the
-// work of one namespace has a bounded number of them together; work beyond it waits, and says so, until others have started or
+// work of one namespace has a bounded number of them together. Work beyond it waits, with a reason, until others have started or
 // are gone. Small work is not counted.
 //
 // Cost: O(log holders) per call.

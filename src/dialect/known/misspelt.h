@@ -3,7 +3,7 @@
 //
 // A field is named where the type of its object has no such field. A label or annotation is named where its prefix is a known one (or
 // almost) and its name is near to a known name. An object that an API server has given out (it has a resourceVersion) has no unknown
-// fields: there a field is named only where it is near to a known one, so that newer versions of Kubernetes give no noise.
+// fields: there a field is reported only if it is near to a known one. So newer versions of Kubernetes give no noise.
 //
 // Cost: linear in the object, times the fields of each of its types; what is wrong costs the distance to each of these.
 #pragma once

@@ -2,10 +2,10 @@
 // RuntimeClass; or why it would refuse the pods. So that a Job which waits without pods is decided by what its pods will really ask
 // for. Pure.
 //
-// The order is the API server's: a container's own limit stands in for its request; then each LimitRange, by name, gives what is still
-// missing; then the RuntimeClass adds overhead, node selector and tolerations. Bounds (min, max, maxLimitRequestRatio, of
-// containers and of pods without overhead) are checked against the outcome. So are the rules for single containers: a resource must be
-// one that Kubernetes knows, or have a domain; devices, other extended resources and huge pages need a limit that is the request.
+// The order is the API server's: a container's own limit replaces a missing request; then each LimitRange, by name, fills what is
+// missing; then the RuntimeClass adds its parts. Bounds (min, max, maxLimitRequestRatio, of containers and of pods without
+// overhead) are checked against the outcome. So are the rules for single containers: a resource must be one that Kubernetes knows,
+// or have a domain; devices, other extended resources and huge pages need a limit that is the request.
 //
 // Source: Kubernetes' admission plugins LimitRanger and RuntimeClass; research/kueue.md 1.3 for what Kueue does of it.
 // Cost: linear in containers x limits.

@@ -9,8 +9,8 @@ namespace berth::engine {
 // From what the last attempt left behind. O(pod sets).
 Verdict verdict_of(const State& state, WorkloadId id);
 
-// The same as things are now, with the nodes counted by what they lack. The numbers are found out anew: what the last attempt found
-// changes with everything that starts or ends, and a class that cannot start is looked at again only when that may help it.
+// The same as things are now, with the nodes counted by what they lack. The numbers are computed anew. The findings of the last
+// attempt change with every start and end, and a parked class is tried again only when that may help it.
 //   - quota, limits of lanes: what is left now, and what the workload asks for as a whole
 //   - nodes: each pod set is counted for itself, on the nodes as they are. Where each fits, and all together do not, a bounded search
 //     tells which is short beside the others

@@ -1,17 +1,17 @@
 // The demand mix as placement uses it: kinds of slots with weights, frozen from epoch to epoch.
 //
-// A kind is what the published definition of fragments looks at (Weng et al., "Beware of Fragmentation", ATC 2023, 3.1):
-// CPU, devices, and on which nodes it may run; memory and other amounts are left out. The frozen mix holds at most 256 kinds, those
-// with the most count x root of the devices asked: a share of the pods by number would leave out the large ones, which are
-// few and ask for the most. Weights are by number, scaled to a sum of 2^20.
+// A kind has the inputs of the published definition of fragments (Weng et al., "Beware of Fragmentation", ATC 2023, 3.1): CPU,
+// devices, and the allowed nodes. Memory and other amounts are left out. The frozen mix holds at most 256 kinds, those with the
+// most count x root of the devices asked. A share of the pods by number would leave out the few large ones. Weights are by number,
+// scaled to a sum of 2^20.
 //
 // Where it comes from:
 //   given  a list of kinds (an event); in force until another one, or an empty one, is given
 //   live   otherwise: slots are counted when they first arrive. When 32,768 have been counted all counts are halved, so
-//          that the mix follows the demand. An epoch begins (a new mix is frozen) at the earliest when a quarter more
-//          slots have arrived than at the look before, eight at least, and only if the mix differs by 1/64 or more from
-//          the frozen one (sum of the differences of shares): placement does not pay for changes that mean nothing.
-//          Future demand weighs as much as 64 arrivals (Mix::unseen): everything at first, then it fades.
+//          that the mix follows the demand. An epoch begins (a new mix is frozen) when a quarter more slots have arrived than at
+//          the look before, eight at least. The mix must also differ by 1/64 or more from the frozen one (sum of the differences of
+//          shares), so that placement does not pay for trivial changes. Future demand weighs as much as 64 arrivals (Mix::unseen):
+//          everything at first, then it fades.
 // Everything follows from the order of the events: the same events give the same epochs.
 //
 // Cost: saw() O(log kinds) for a kind that is known; a look O(kinds log kinds). At most 4,096 kinds are counted, the rarest

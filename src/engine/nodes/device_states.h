@@ -1,10 +1,10 @@
-// Free devices as values. Nodes whose devices are equally free share one device state, whatever the order of the devices:
-// what depends on devices alone (how many slots fit, what is left after one, what is a fragment) is found out once per
-// state and request, not once per node.
+// Free devices as values. Nodes whose devices are equally free share one device state, whatever the order of the devices. Results
+// that depend on devices alone are computed once per state and request, not once per node: the number of fitting slots, the state
+// after one, the fragments.
 //
-// A state is a multiset of (resource, free thousandths), devices that are only counted together as one; a request is what one slot asks of devices. Both are interned for
-// as long as the table lives; clear() starts again with a new generation, so that memory stays bounded (full()).
-// Answers are pure functions of their arguments: when a table is cleared never shows in a decision.
+// A state is a multiset of (resource, free thousandths); devices that are only counted are one entry. A request is the device
+// request of one slot. Both are interned for as long as the table lives; clear() starts again with a new generation, so that memory
+// stays bounded (full()). Answers are pure functions of their arguments: when a table is cleared never shows in a decision.
 #pragma once
 
 #include <cstdint>
@@ -53,9 +53,8 @@ class DeviceStates {
     const std::int32_t fit = row[state.index()];
     return fit == kUnlimited ? kInt64Max : fit;
   }
-  // The states after one slot has been placed, one for each way that differs: for whole devices, and for several requests,
-  // one; for a share one for each amount that is free on some device, least first. Empty where nothing fits. Valid until
-  // the next call.
+  // The states after one slot has been placed, one per different way. Whole devices and several requests have one way. A share has
+  // one way per amount that is free on some device, least first. Empty where nothing fits. Valid until the next call.
   std::span<const DeviceStateId> after(DeviceStateId state, DeviceRequestId request) {
     auto& row = outcomes_[request.index()];
     if (row.size() <= state.index() || !row[state.index()].known) find_after(state, request);

@@ -1,14 +1,14 @@
 // Chooses the fewest domains that hold a number of alike slots, level by level from the widest down.
 //
-// Input: a tree of domains with the room of each, in slots. A domain's room is at least the sum of its children's; what it has
-// beyond that lies on nodes without a label of the level below.
+// Input: a tree of domains with the room of each, in slots. A domain's room is at least the sum of its children's; the rest lies on
+// nodes without a label of the level below.
 // The choice has the fewest domains of the widest level, then the fewest of the next one, and so on. Domains that are in use
 // already cost nothing. Among equals the tightest wins, the deepest level first, so that large free domains survive.
 //
 // Algorithm. Where one domain suffices, each that does is looked at with what it needs below. Where several are needed, the
-// largest give their least number. Candidates are the largest, and the tightest run of that length in the order of room. Where both need more domains below
-// than the largest of all would, a table over (domains taken, domains below) finds the sets with the fewest below.
-// Exact for two levels of which nothing is in use, up to kMostTable entries of work; a heuristic beyond. The tightness of
+// largest give their least number. Candidates are the largest, and the tightest run of that length in the order of room. If both
+// need more domains below than the largest of all would, a table over (domains taken, domains below) finds the sets with the
+// fewest. Exact for two levels of which nothing is in use, up to kMostTable entries of work; a heuristic beyond. The tightness of
 // several domains is a heuristic.
 // Cost: O(domains log domains) for each level.
 #pragma once

@@ -2,8 +2,8 @@
 // table's change log from its own cursor when it is used, so a change costs nothing to unused shapes.
 //
 // The best node is the winner of a tournament over (key, tie): blocks of 16 adjacent nodes, and a tree over the winners of the
-// blocks. Reading it is O(1). A changed node costs O(1) if it neither was nor becomes the winner of its block, else O(16 + log
-// nodes) at most: a match whose winner stays the same ends the walk.
+// blocks. Reading it is O(1). A changed node costs O(1) if it neither was nor becomes the winner of its block. Otherwise it costs
+// O(16 + log nodes) at most: a match whose winner stays the same ends the walk.
 // Data that shapes share is computed once for all of them: nodes that constraints allow (nodes/suits.h), free devices
 // (nodes/device_states.h), and their usable room (nodes/fragments.h).
 // Rolled-back trials are changes like any other: the log simply names the node again.

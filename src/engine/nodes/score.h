@@ -1,8 +1,8 @@
 // Placement policies (model/queue.h: Placement): how good a node is for a slot. Each policy is one function from a site (a
 // slot on a node, as integers) to a key, lower wins; and to the way of taking devices where there is a choice.
 //
-// Where a slot asks for a share of one device, there is a way for each amount that is free on some device and suffices,
-// least first; otherwise there is one way.
+// A slot with a share of one device has a way for each sufficient amount that is free on some device, least first. Otherwise there
+// is one way.
 //
 // Nodes are ordered by preferred affinity first, then by the policy's key, then by rank. Cost: O(1), and for `fragmentation` a
 // look at the usable room for each way (nodes/fragments.h).

@@ -104,8 +104,8 @@ class Pending {
 
   // The class whose first member is to be tried next; none when all are parked or blocked.
   ClassId next() const { return tournament_.next(); }
-  // Queues with a smaller `height` go first: the farther up the tree the quota of its first workload comes from, the later a queue
-  // is tried. Ends when a class of the queue is parked, or one of its workloads leaves.
+  // Queues with a smaller `height` go first: the farther up the tree its quota comes from, the later a queue is tried. Ends when a
+  // class of the queue is parked, or one of its workloads leaves.
   void put_off(QueueId queue, std::int64_t height);
   std::int64_t put_off_by(QueueId queue) const { return lines_[queue.index()].put_off; }
   void park(ClassId id, Parked why);

@@ -1,9 +1,9 @@
-// The position of a workload in the line of its queue: pure functions of its progress and the queue's ordering (model/ordering.h;
-// when to choose which: docs/policies.md).
+// The position of a workload in the line of its queue: pure functions of its progress and the queue's ordering (model/ordering.h,
+// docs/policies.md).
 //
 // Aged work. A workload is *aged* after waiting (all its time without room together) for the queue's age limit. The aged ones of a
-// queue take turns, one at a time: by priority (if that ranks first), then by age in steps that double (Progress::age), then by
-// key. The workload whose turn it is becomes *old*. It stands in front of all others of its priority, and room is reserved for it
+// queue take turns, one at a time. Their order: priority (if that ranks first), age in steps that double (Progress::age), key. The
+// workload whose turn it is becomes *old*. It stands in front of all others of its priority, and room is reserved for it
 // (plan/reservations.h), until it starts. Then the next turn begins. So the order of the queue holds for all workloads but one.
 //   - If all aged work went in front, a queue with more work than room would be first in, first out.
 //   - If the oldest always went first, one workload that runs for days would keep all others of its size from their turns.
@@ -39,7 +39,7 @@ struct Progress {
   TimeMs waits_since =
       0;                 // its creation, later by the time that it ran: now - waits_since is all its waiting
   TimeMs run_began = 0;  // of a run whose end is not noted yet; 0: none
-  // How often it has waited for the age limit: 0 not yet, 1 once, 2 twice as long, 3 four times as long, and so on.
+  // Its waiting in age limits: 0 less than one, 1 one, 2 two, 3 four, and so on.
   std::int64_t age = 0;
   bool old = false;             // and its turn came: it stands in front of work that is not old
   std::int64_t promotions = 0;  // starts out of old age that made it young again

@@ -1,5 +1,5 @@
-// Index of blocked classes by the events that may unblock them: a gain of quota in their tree of queues or on their side of it, or
-// a gain of room for one of their shapes. A gain costs time in proportion to the classes that it may help, however many wait.
+// Index of blocked classes by the events that may unblock them: a gain of quota in their tree or on their side of it, or of room
+// for a shape. A gain costs time in proportion to the classes that it may help, however many wait.
 //
 // Costs: O(log n) for each cause of a class. Iteration is in ascending order of ids.
 #pragma once

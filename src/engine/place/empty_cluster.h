@@ -7,8 +7,8 @@
 // O(nodes + queues). Afterwards it takes every fact about nodes, topologies, flavors, queues and foreign pods. A question costs one
 // search for places (place/placer.h), bounded by the engine's `search_steps`. Answers hold until State::place_version changes.
 //
-// Several pod sets find their places one after the other. So an answer is useful only if places are chosen as in the live state:
-// nodes have the same ids here (they break ties), and the same demand mix scores them.
+// Several pod sets find their places one after the other. So an answer is useful only if places are chosen as in the live state.
+// Nodes have the same ids here (they break ties), and the same demand mix scores them.
 #pragma once
 
 #include "engine/state/state.h"

@@ -1,9 +1,9 @@
 // Finds places for one workload: flavors, domains, nodes and devices together. One depth-first search over the steps of its group
 // tree. Every group is all or nothing; pod sets above their least count take as many slots as fit.
 //
-// Choices at each step, in this order: at a group with a topology request its domains; at a pod set its charges in the order of the
-// queue's flavors; at the end, leaving the child out if the group's least count allows. A slot goes to the best node of its shape's
-// index. Bounded by `steps`: one per slot placed and per choice tried.
+// Choices at each step: the domains of a group with a topology request; the charges of a pod set, in the order of the queue's
+// flavors. Last comes leaving the child out, if the group's least count allows. A slot goes to the best node of its shape's index.
+// Bounded by `steps`: one per slot placed and per choice tried.
 //
 // Domains (placer_domains.cc). A gang lies in the fewest domains, level by level from the widest down (nodes/fewest.h). This holds
 // below a required level, with a preferred level, and without a request if topologies are known. Nodes that are alone in their
@@ -12,11 +12,11 @@
 // domain is left out. A preference binds no pod: if it leads to no places, the search goes on without it.
 //
 // The search within one choice is greedy: each slot goes to the best node. That is exact for one shape without domains, and a
-// heuristic if several shapes compete for the same nodes. If it finds no places for several pod sets, it runs once more with the
-// pod sets first that have the least room to spare (best fit decreasing, by scarcity instead of size).
+// heuristic if several shapes compete for the same nodes. If it finds no places for several pod sets, it runs once more, the pod
+// sets with the least spare room first (best fit decreasing, by scarcity).
 //
 // Charges whose nodes are awaited take quota alone. They are in no domain. If a group requests a domain, and every pod set that
-// must start may wait for nodes, all of them start so; the domain is chosen when they get their places.
+// must start may wait for nodes, all of them start so. The domain is chosen when they get their places.
 #pragma once
 
 #include <cstdint>

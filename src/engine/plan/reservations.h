@@ -1,14 +1,14 @@
-// Room that is reserved for old work: the nodes, or the domain, where a workload past its queue's age limit can start as a whole
-// soonest. Other work starts beside that room, and not in it (decide_reserve.cc has the rules).
+// Room that is reserved for old work: the nodes, or the domain, where such a workload can start as a whole soonest. Other work
+// starts beside that room, and not in it (decide_reserve.cc has the rules).
 //
 // A plan is a list of places for the least count of the workload. If running work must end first, a trial removes the work that is
 // expected to end soonest, as little as the workload needs. Expected ends: the stated run time less the time done. If it is
-// unknown, the work is expected to run as long again as it has run (for long-tailed run times the expected rest grows with the
-// age). Services end last. Plans never use the room of foreign pods.
+// unknown, the work is expected to run as long again as it has run: long-tailed run times have a rest that grows with age. Services
+// end last. Plans never use the room of foreign pods.
 //
 // A plan stays while its nodes suit, since room that becomes free there adds up. After a sixteenth of the age limit it is made
-// anew, for nodes that may be free sooner by then; and again each time its total age has doubled. So sooner or later a plan
-// outlasts the work in it, and the workload starts.
+// anew, for nodes that may be free sooner by then. It is made anew again each time its total age has doubled. So sooner or later a
+// plan outlasts the work in it, and the workload starts.
 //
 // Cost: a plan is O(running slots x log(running workloads)) charges and O(log(running workloads)) searches for places, each bounded
 // by the engine's `search_steps`. Looking a plan up is O(its slots).

@@ -33,8 +33,8 @@ struct DecayedUse {
   void run_until(TimeMs now);
   // As if so much had always been used.
   void used_always(std::size_t resource, std::int64_t amount);
-  // Within the present tick the present use counts as if it lasted the whole tick: a queue that has just started much stands behind
-  // at once, and keys change only with use and at ticks.
+  // Within the present tick the present use counts as if it lasted the whole tick. So a queue that has just started much stands
+  // behind at once, and keys change only with use and at ticks.
   Int128 counted(std::size_t resource, std::int64_t use) const {
     return std::max<Int128>(0, before[resource] + static_cast<Int128>(use) * tick);
   }

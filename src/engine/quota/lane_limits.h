@@ -1,8 +1,8 @@
 // The limits of the lanes of a leaf (LaneOrder::limits in model/queue.h): the charged amounts of each lane on both planes
 // (base/plane.h), and the amounts that are left.
 //
-// Invariant: no decision brings a lane above a limit; where outside facts did (a limit that shrank, a pod that was there
-// before), room() is negative and nothing more starts. Only what is limited is kept.
+// Invariant: no decision brings a lane above a limit. If outside facts did (a limit that shrank, a pod that was there before),
+// room() is negative and nothing more starts. Only what is limited is kept.
 //
 // Costs: add() and room() O(limits of the queue); set() forgets all use, which the owner adds anew.
 #pragma once

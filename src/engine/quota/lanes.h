@@ -1,10 +1,10 @@
 // The lanes of a leaf's line (LaneOrder in model/queue.h): their recent use, and the places that follow from it. Lanes have no
 // quota; they only decide the order.
 //
-// The measure of a lane: for each resource its use (decayed_use.h), as a part of the amount that the leaf could have in an empty
-// cluster, times the weight of the resource. The sum is divided by the lane's own weight. Parts are used because bytes and cores
-// cannot be added: a sum of raw units would count memory and nothing else (Kueue #10434). Rounded down to parts in 2^20 of a
-// resource. A lane of weight 0 stands behind all that have one.
+// The measure of a lane: for each resource its use (decayed_use.h) divided by the leaf's quota in an empty cluster, times the
+// weight of the resource. The sum is divided by the lane's own weight. Parts are used because bytes and cores cannot be added: a
+// sum of raw units would count memory and nothing else (Kueue #10434). Rounded down to parts in 2^20 of a resource. A lane of
+// weight 0 stands behind all that have one.
 //
 // Costs: use() O(1); places() O(lanes x resources + lanes log lanes).
 #pragma once

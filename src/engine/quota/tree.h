@@ -85,8 +85,8 @@ class QuotaTree {
     const Cell& c = cell(queue, pair);
     return c.usage[plane] > c.local ? c.usage[plane] - c.local : 0;
   }
-  // By how much the use of `ancestor` (or `queue` itself) would grow with `amount` more in `queue`, on the after plane: less
-  // than that where the rest stays within quota that is never lent. O(depth).
+  // The growth of the use of `ancestor` (or `queue` itself) with `amount` more in `queue`, on the after plane. It is less than
+  // `amount` if the rest stays within quota that is never lent. O(depth).
   std::int64_t passed_up_more(QueueId queue, QueueId ancestor, FlavorResource pair,
                               std::int64_t amount) const;
   QueueId parent(QueueId queue) const { return parents_[queue.index()]; }
@@ -94,9 +94,9 @@ class QuotaTree {
   // Levels below the queue: 0 for a leaf.
   std::int64_t height(QueueId queue) const { return heights_[queue.index()]; }
 
-  // How far up the quota of `amount` more comes from, on the after plane: the lowest queue, from `queue` up, whose own quota
-  // covers it, by its height (0: its own; of a root that does not cover it, too, that root's), and whether anything above that
-  // could give back. O(depth).
+  // The height from which the quota of `amount` more comes, on the after plane: that of the lowest queue, from `queue` up, whose
+  // own quota covers it. 0: its own. If no queue covers it, the root's height. Also whether anything above that could give back.
+  // O(depth).
   struct Covering {
     std::int64_t height = 0;
     bool may_reclaim = false;

@@ -29,7 +29,7 @@ BandView band_at(const PodSetState& set, std::int64_t place);
 bool grows(const WorkloadState& workload);
 
 // The claim of the next slots that a workload asks for: the highest priority among their bands. If it is open which of its children
-// start, the lowest priority: the request must not take more than it would be worth when it runs.
+// start, it is the lowest priority: a request must not take more than it is worth when it runs.
 struct Claim {
   std::int64_t priority = 0;
   DurationMs reclaim_within = 0;  // its room must be free so soon after a decision; 0 = no matter

@@ -259,13 +259,13 @@ class State {
   std::string_view resource_name(FlavorResource pair) const { return pair_resources[pair.index()]; }
   // The choice of a spec that a node could host; none when there is no choice at all.
   ChargeId choice_for_node(SpecId id, NodeId node);
-  // The choice of a spec that charges every resource listed to the flavor listed; of flavors without known nodes else such a
-  // charge of its own, where the queue has them. None where nothing is listed, or where it can be none.
+  // The choice of a spec that charges every listed resource to the listed flavor. For flavors without known nodes otherwise a
+  // charge of its own, if the queue has them. None where nothing is listed, or where it can be none.
   ChargeId choice_of_flavors(SpecId id, std::span<const ChosenFlavor> flavors);
   // The same flavors for their quota alone: a charge whose nodes are awaited, whatever the spec says of them.
   ChargeId quota_of_flavors(SpecId id, std::span<const ChosenFlavor> flavors);
   // The charges that further slots of the set may get, in the order of trial. Slots follow the ones that have a place already, if
-  // the queue still has that choice (one flavor per pod set); otherwise any choice of the spec. Missing slots of a gang whose nodes
+  // the queue still has that choice (one flavor per pod set). Otherwise any choice of the spec. Missing slots of a gang whose nodes
   // have come get quota alone as long as the others have no more: one search places them all.
   std::vector<ChargeId> choices(const PodSetState& set);
   // The choice that `count` slots would get at present, by the search for flavors. The first that fits; or, if the search goes past
@@ -340,8 +340,8 @@ class State {
   // Grows with every change of nodes, foreign pods, topologies, flavors, queues and the demand mix: with everything that decides
   // about places in an empty cluster.
   std::uint64_t place_version = 1;
-  // Grows when work ends of itself, and with every change of nodes, flavors and queues: with all changes of use or room that are no
-  // consequence of a decision.
+  // Grows when work ends of itself, and with every change of nodes, flavors and queues. These are the changes of use or room that
+  // are no consequence of a decision.
   std::uint64_t outside_version = 1;
   // Grows with every change of use.
   std::uint64_t use_version = 1;

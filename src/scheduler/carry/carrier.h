@@ -4,18 +4,18 @@
 // Binds: one request per pod, always with its uid. A gang's members are independent writes.
 //   - "already assigned" to the same node is a success
 //   - not executed (429, no connection, deadline): the slot waits again and the engine places it anew, near its gang
-//   - possibly executed (time-out, 5xx): the pod is read back; unbound: the same node is tried again, so that its room cannot
-//     be given away under a bind that is still on its way
+//   - possibly executed (time-out, 5xx): the pod is read back. If it is unbound, the same node is tried again, because a bind may
+//     still be in flight
 //   - another conflict or 404: the pod is read back, and its state is adopted
 //   - refused (403, 422): tried again with back-off
 // A gang that is incomplete `gang_deadline` after its first bind is withdrawn, if the controller of any bound member makes it anew.
 // A withdrawal never deletes bare pods: they keep their room, and Berth keeps trying the rest of the gang.
 //
 // Evictions: first the condition DisruptionTarget on all pods that are to end. Only when the server has accepted all of these, the
-// deletes follow, with the uid. So after a crash the remaining pods carry the mark: no pod of a gang is gone while another is
-// unmarked, and resume_eviction() completes the eviction. A bind in flight is awaited; if it failed, there is nothing to delete.
+// deletes follow, with the uid. So after a crash the remaining pods carry the mark, and resume_eviction() completes the eviction.
+// No pod of a gang is gone while another is unmarked. A bind in flight is awaited; if it failed, there is nothing to delete.
 //
-// Jobs that Berth holds suspended (jobs.h): a start without pods unsuspends the Job and keeps the places; each new pod is bound to
+// Jobs that Berth holds suspended (jobs.h): a start without pods unsuspends the Job and keeps the places. Each new pod is bound to
 // its place at once. A Job that is to end as a whole is suspended, and the Job controller deletes its pods.
 //
 // Future members of a group (Intake::expects()) keep their places as long as the group has them, and are bound when they come.
@@ -101,14 +101,14 @@ class Carrier {
 
   // Events for the engine that follow from answers since the last call: in order, after the intake's own events.
   std::vector<Event> take_events();
-  // Corrects an event of the intake before the engine gets it: a pod whose bind is on its way is binding, whatever the watch has
-  // shown so far. False: drop the event.
+  // Corrects an event of the intake before the engine gets it: a pod with a bind in flight is binding, whatever the watch has
+  // shown. False: drop the event.
   bool correct(SlotUpdate& update, const std::function<SlotState(const SlotUpdate&)>& state_in_engine);
 
   // Gives back the room of started gangs that will not be whole: at recovery. See gang_deadline above.
   bool withdraw(std::string_view workload, std::string why);
-  // At recovery: ends pods whose eviction was announced before a crash, and with them the rest of their gang where fewer than
-  // `least` (per pod set) would stay. False: nothing of it was announced.
+  // At recovery: ends pods whose eviction was announced before a crash. Also ends the rest of their gang if fewer than `least` (per
+  // pod set) would stay. False: nothing of it was announced.
   bool resume_eviction(std::string_view workload, const std::vector<std::int64_t>& least, TimeMs now);
   // Whether a bind of the pod is on its way or has been answered well.
   bool is_binding(std::string_view uid) const { return binds_.contains(std::string(uid)); }
@@ -149,8 +149,8 @@ class Carrier {
   struct Flight {
     std::set<std::string> open;  // members not known to be bound
     TimeMs deadline = 0;
-    // A member vanished before it was bound, or its place went back before it came: whether the gang is whole all the same is
-    // seen at the deadline.
+    // A member vanished before it was bound, or its place went back before it came. The deadline shows whether the gang is complete
+    // all the same.
     bool lost = false;
     bool landed() const { return open.empty() && !lost; }
   };

@@ -1,7 +1,7 @@
-// Starts that are decided and not carried out yet, because something outside of the engine must say yes first (admission checks,
-// Kueue's blockAdmission), or because the pods are still to come (Intake::expects()). The engine counts their slots as binding: the
-// quota and the places are theirs. Nothing of them is on the server, so that a start that is given up leaves nothing behind. Lives
-// on the decision thread; the carrier asks it. Only in memory: after a restart the start is decided, and held, again.
+// Starts that are decided but not carried out yet: they await admission (admission checks, Kueue's blockAdmission), or their pods
+// are still to come (Intake::expects()). The engine counts their slots as binding: the quota and the places are theirs. Nothing of
+// them is on the server, so that a start that is given up leaves nothing behind. Lives on the decision thread; the carrier asks it.
+// Only in memory: after a restart the start is decided, and held, again.
 //
 // Cost: O(slots of the start) per call.
 #pragma once

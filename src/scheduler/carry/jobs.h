@@ -1,30 +1,30 @@
 // Jobs that wait suspended: released when their places are held, suspended again to end them. Lives on the decision thread, beside
 // the carrier, which asks it.
 //
-// Release: the engine has started a Job that has no pods: its slots are binding, so their room and quota are theirs. The Job is
-// unsuspended by one patch that the API server takes only while the Job is the one that was decided about (uid, generation of its
-// spec, still suspended). The pods that come are given the places one by one (take()). Not taken: the places are given back, and
-// after a pause the Job is decided anew.
+// Release: the engine has started a Job that has no pods: its slots are binding, so their room and quota are theirs. One patch
+// unsuspends the Job. The API server accepts it only while the Job is unchanged since the decision (uid, generation of its spec,
+// still suspended). The pods that come are given the places one by one (take()). Not taken: the places are given back, and after a
+// pause the Job is decided anew.
 //   - pods that do not come in time: the gang is withdrawn, which suspends the Job again, and it rests, longer each time. In time
-//     means gang_deadline after the release, or after the last pod of any Job came, since one controller makes the pods of all
-//     Jobs one after the other; but no longer than twenty times gang_deadline.
-//   - pods that are larger than the template said, or want other nodes (Intake's revision): the places are void, and the gang is
-//     decided anew for what its pods are, within the same time.
+//     means gang_deadline after the release, or after the last pod of any Job came, because one controller makes the pods of all
+//     Jobs. It is never longer than twenty times gang_deadline.
+//   - pods that are larger than the template, or need other nodes (Intake's revision): the places are void, and the gang is decided
+//     anew for its real pods, within the same time.
 // End: the Job is suspended by one patch with its uid; the Job controller deletes its pods, none of which counts as failed. Where
 // that is refused (403, 422), answered() says so, and the carrier deletes the pods one by one. If another client releases it before
 // its pods are gone, it is suspended again, most_pause later: its room already belongs to other work.
 //
-// A release whose answer was lost, or that was refused after an attempt whose answer was lost, may have been executed: the Job is read
-// back, until that succeeds, and is released where it is not suspended any more.
+// A release may have been executed if its answer was lost, or if it was refused after such an attempt. The Job is read back until
+// that succeeds, and counts as released if it is not suspended any more.
 //
-// A release that changes the template (admission checks) is refused before Kubernetes 1.35 where the Job has run before: then it is made
-// to forget that (status.startTime), and the release is sent once more.
+// Before Kubernetes 1.35 a release that changes the template (admission checks) is refused if the Job has run before. Then
+// status.startTime is cleared, and the release is sent once more.
 //
-// A Job that may start with fewer pods (dialect/owners/partial_jobs.h) is released with as many as it has places for, and its owner's size is
+// A Job that may start with fewer pods (dialect/owners/partial_jobs.h) is released with as many as it has places for. Its owner's size is
 // written back when it is suspended.
 //
 // One write per Job is under way at any time, so that what was decided last is what comes out. After a restart there is nothing to
-// recover: a suspended Job waits, one that is not suspended has its pods, and a gang that is bound in part is completed or withdrawn.
+// recover. A suspended Job waits, another one has its pods, and a gang that is bound in part is completed or withdrawn.
 //
 // Cost: O(slots) per release, O(log n) per pod and timer.
 #pragma once

@@ -11,8 +11,8 @@
 // Berth always asks, even if there is free room, as Kueue does. That room may be booked for another request, which only the
 // autoscaler knows; and it does not scale booked nodes down. Pods that ask for none of the managed resources need no request.
 //
-// Nothing is kept here that a restart would lose: the requests are read from the API by their names, and what has quota is decided anew.
-// A write that fails is tried again after a rest, which doubles. Cost: O(pod sets) per question.
+// A restart loses nothing: the requests are read from the API by their names, and quota is decided anew. A write that fails is
+// tried again after a rest, which doubles. Cost: O(pod sets) per question.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// The status of Kueue's LocalQueues and ClusterQueues, and of Berth's own Queues: how much waits and runs, what of the quota is in use, and
-// the condition Active; that also of the AdmissionChecks that Berth answers itself. Lives on the decision thread.
+// The status of Kueue's LocalQueues and ClusterQueues, and of Berth's own Queues: waiting and running work, used quota, and the
+// condition Active. Also the condition Active of the AdmissionChecks that Berth answers itself. Lives on the decision thread.
 //
 // Looked at when something changed, at most once per `every` (`busy_every` while binds are on their way), and written if the object
 // of the watch differs. So a restart writes nothing that is there already, and a status that another client changed is corrected,

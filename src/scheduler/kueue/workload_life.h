@@ -1,5 +1,5 @@
-// The contents of Kueue's Workload object over the life of a workload: conditions with Kueue's types, reasons and messages, its
-// admission, when it may be tried again, and whether it has been deactivated. A value; no I/O. Written by workload_objects.h.
+// The contents of Kueue's Workload object over the life of a workload: conditions with Kueue's types, reasons and messages,
+// admission, the time of the next try, and deactivation. A value; no I/O. Written by workload_objects.h.
 //
 //   waits      QuotaReserved=False with the reason in Kueue's word, the message is Berth's own explanation; Admitted=False
 //   has places QuotaReserved and Admitted at once: Berth admits what it has placed, and nothing else. Where its ClusterQueue has admission

@@ -9,7 +9,7 @@
 //   - A prebuilt Workload was made by another client for work that names it, or for future work (dialect/intake/intake.h). Berth maintains
 //     it like its own: it writes status and owner, but leaves the spec alone.
 //   - Apart from those answers, no status decides anything: Berth knows from pods and Jobs which work runs. It corrects a status of
-//     its own that another client changed, after a pause that doubles each time, so that two writers do not fight for ever.
+//     its own that another client changed. The pause before that doubles each time, so that two writers do not fight for ever.
 //   - There is no finalizer, because a Workload holds nothing. A deleted one is made again.
 //
 // Admission. Work of a ClusterQueue with admission checks gets its quota and places as usual (the engine's start). It starts when
@@ -225,8 +225,8 @@ class WorkloadObjects {
   // The work is gone.
   void leaves(const std::string& workload, Record& record, TimeMs now);
   void set_unready(const std::string& workload, bool unready, TimeMs now);
-  // workload_slices.cc. Beside the record of the workload, whose object is the slice that it runs with, an elastic Job has one for
-  // the slice that waits, and, until they are Finished, those for slices that are over. No workload has such a name.
+  // workload_slices.cc. An elastic Job has several records: that of the workload, whose object is the slice that it runs with; one
+  // for the waiting slice; and those of finished slices until they are Finished. No workload has such a name.
   static std::string next_of(std::string_view workload) { return "next/" + std::string(workload); }
   static bool is_next(std::string_view record) { return record.starts_with("next/"); }
   static std::string work_of(std::string_view record) {
@@ -249,7 +249,7 @@ class WorkloadObjects {
                     const std::optional<PodsReady>& pods_ready, TimeMs now);
   // Its Job has ended, or is gone.
   void leave_next(const std::string& workload, TimeMs now);
-  // It is Finished only when the slice that replaces it has its quota on the server: at any time one of them stands for the Job.
+  // It is Finished only when its successor has its quota on the server: at any time one of them stands for the Job.
   bool has_successor(const Record& past) const;
   // There is another object of the name that its Workload was to have.
   void name_anew(const std::string& record);

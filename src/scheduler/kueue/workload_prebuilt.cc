@@ -1,5 +1,5 @@
-// The part of WorkloadObjects (workload_objects.h) about changes of ownership: a Workload that another client made for work which
-// has come, one that is not its work's any more, and one that only pretends to be.
+// The part of WorkloadObjects (workload_objects.h) about changes of ownership: a Workload of another client whose work has come,
+// one that has lost its work, and one that only pretends to have some.
 #include <fmt/format.h>
 
 #include <string>

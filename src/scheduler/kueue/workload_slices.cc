@@ -1,6 +1,6 @@
-// The part of WorkloadObjects (workload_objects.h) that is about the slices of elastic Jobs, as Kueue has them: a Job that runs and
-// is to have more pods gets another Workload, for all that it asks for; when it has places for these, that one is the Job's, and
-// the former is Finished. With fewer pods the Workload that it has asks for fewer.
+// The part of WorkloadObjects (workload_objects.h) for the slices of elastic Jobs, as in Kueue. A running Job that is to get more
+// pods gets another Workload, for its whole size. When these pods have places, that Workload becomes the Job's, and the former is
+// Finished. With fewer pods the Workload that it has asks for fewer.
 //
 // Two numbers decide: the pods with places, and the pods that the Job asks for. So nothing is lost with this process: the slices,
 // what they ask for and which is the newer are in the objects.
@@ -113,8 +113,8 @@ bool WorkloadObjects::follow_size(const std::string& workload, const WorkloadSke
   const std::int64_t asked = sketch.sets.front().count;
   const bool reserved = record.life.status().is(WorkloadCondition::kQuotaReserved);
   if (!facts.runs) {
-    // One that ends is what it was until it has ended. Then it waits as a whole, and it is the slice that it ran with which waits: that
-    // one knows when it is tried again, and whether it may be.
+    // One that ends is what it was until it has ended. Then it waits as a whole, with the slice that it ran with: that one has the
+    // time of the next try, and the right to it.
     if (reserved || facts.releasing) return true;
     if (!drop_next()) return false;
     record.count = asked;
@@ -234,8 +234,8 @@ std::string WorkloadObjects::record_of(const std::string& workload, const std::s
   if (is_over(object)) return {};
   if (main == records_.end() || main->second.object_uid.empty()) return workload;
   if (main->second.prebuilt) return past_of(object.meta.uid);
-  // One of several, as they are found at a start: those that have ended are left alone, the newest that has quota is the one that the
-  // Job runs with, and the newest of all, where it has none, is the one that waits.
+  // Chooses among several slices after a restart. Ended ones are left alone. The newest with quota is the one that the Job runs
+  // with. The newest of all, if it has no quota, is the one that waits.
   if (object.finished) return {};
   const std::int64_t age = age_of(object.meta.annotation(dialect::kWorkloadSlice));
   Record& has = main->second;

@@ -414,8 +414,8 @@ bool Core::look_at_audit(TimeMs now) {
   return mended;
 }
 
-// A Job that the watch of Jobs has not shown yet may be behind, or gone: its pods must not pass by its queue in the one case, nor wait
-// for ever in the other.
+// The watch of Jobs may be late for a Job, or the Job may be gone. Its pods must not bypass its queue in the first case, and must
+// not wait for ever in the second.
 void Core::ask_for_missing_jobs(TimeMs now) {
   if (now < next_missing_) return;
   next_missing_ = now + options_.missing_jobs_every;

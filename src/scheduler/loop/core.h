@@ -4,9 +4,9 @@
 //   core.take(batch, now) for each batch until the first complete lists are in; core.recover(now); then for ever:
 //   core.take(batch, now); core.turn(now); core.report(now)
 //
-// Recovery: what is bound is adopted by the intake. Gangs that are bound in part are decided first, in an engine that knows of no
-// other pending work; those that still lack members that exist are withdrawn (carrier.h); only then everything else comes in.
-// Before all of that, evictions that were announced on their pods and cut short are taken up again: no victim stays half.
+// Recovery: what is bound is adopted by the intake. Gangs that are bound in part are decided first, in an engine without other
+// pending work. Gangs that still lack existing members are withdrawn (carrier.h). Only then all other work comes in. Before all of
+// that, evictions that were announced on their pods and cut short are taken up again: no victim stays half.
 //
 // Not thread-safe. Time is given: milliseconds since 1970 that never go back.
 #pragma once

@@ -1,6 +1,6 @@
-// Questions to a deciding scheduler: why a workload waits, and its place in line. The answers are worked out by the follower
-// (observe/follower.h); the books of names, and the reasons that the engine cannot know, belong to the decision thread, which is
-// asked between two batches, for a few look-ups at a time.
+// Questions to a deciding scheduler: why a workload waits, and its place in line. The follower computes the answers
+// (observe/follower.h). Names, and reasons that the engine cannot know, belong to the decision thread; it is asked between two
+// batches, for a few look-ups at a time.
 //
 // Thread-safe, but for open() and close(): those are the decision thread's. Every question is answered within some seconds, or with
 // Unavailable.

@@ -24,8 +24,8 @@ namespace berth::scheduler {
 namespace {
 
 constexpr DurationMs kIdle = kSecond;
-// While writes are on their way their answers and echoes come one by one, thousands in a second: they are taken in together, so
-// that the thread does not wake for each. A pod that arrives when nothing is going on is decided at once.
+// While writes are in flight, thousands of answers and echoes come per second. They are taken in together, so that the thread does
+// not wake for each. A pod that arrives when nothing is going on is decided at once.
 constexpr auto kGather = std::chrono::milliseconds(2);
 
 observe::WriteOutcome outcome_of(const kube::WriteResult& result) {

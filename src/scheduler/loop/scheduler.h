@@ -5,8 +5,8 @@
 //   ... another thread, or a signal: scheduler->stop();
 //   BERTH_TRY(scheduler->run());
 //
-// run() waits for the lease, reads everything, recovers, and decides until stop() (then it waits a moment for binds that are on
-// their way, and gives the lease back) or until the lease is lost, which is an error: the supervisor restarts the process as a
+// run() waits for the lease, reads everything, recovers, and decides until stop() or the loss of the lease. After stop() it waits a
+// moment for binds in flight, and gives the lease back. A lost lease is an error: the supervisor restarts the process as a
 // candidate. Every write asks the lease right before it is sent, on a clock that goes on while the process is stopped.
 #pragma once
 

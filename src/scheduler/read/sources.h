@@ -2,8 +2,8 @@
 // are installed later are found by look_again().
 //
 // Pods are watched without those that have ended (status.phase!=Succeeded,status.phase!=Failed): the API server sends a pod that
-// leaves the selection as DELETED, so that an ended pod frees its room at once, and a cluster's history costs nothing. The
-// intake treats both alike.
+// leaves the selection as DELETED. So an ended pod frees its room at once, and a cluster's history costs nothing. The intake treats
+// both alike.
 //
 // Threads: look_again() and all_synced() from one; the reflectors push from the I/O thread.
 #pragma once

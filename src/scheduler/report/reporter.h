@@ -1,15 +1,15 @@
 // Says on the pods what Berth thinks of them: condition PodScheduled=False with the reason of every pending pod, and events. A Job that
 // waits suspended has no pods: it gets the event ("Waiting") itself.
-// Lives on the decision thread, works only when it has nothing better to do, and gives way to binds: while binds are on their way it
-// writes at a trickle, or so much that what waits is told within `within`; otherwise at a bounded rate.
+// Lives on the decision thread, works only when that is idle, and gives way to binds. While binds are in flight it writes at a
+// trickle, or just fast enough to report waiting work within `within`; otherwise at a bounded rate.
 //
-// Conditions are written on change only, a moment after the verdict has settled (a gang whose members are still being made
-// is not told of each). Waiting work is examined in rounds, the oldest look first, as soon as anything has changed in the engine:
-// the text follows the free room within `refresh`, as long as the rates allow it. Identical work shares one explanation for as
-// long. Where only the text differs, and not its reason, writes have a rate of their own, so that ten thousand pods whose numbers
-// change all the time cost the API server no more than that, and one write per pod and `refresh`. The condition's reason is
-// "Unschedulable" only where nodes lack room, since autoscalers buy nodes for that word; every other cause (quota, incomplete gang,
-// held room, unsupported constraint) has a word of its own.
+// Conditions are written on change only, a moment after the verdict has settled: one write per gang, not one per new member.
+// Waiting work is examined in rounds, the oldest look first, as soon as anything has changed in the engine: the text follows the
+// free room within `refresh`, as long as the rates allow it. Identical work shares one explanation for as long. Writes that change
+// only the text, and not its reason, have a rate of their own. So ten thousand pods whose numbers change all the time cost the API
+// server no more than that, and one write per pod and `refresh`. The condition's reason is "Unschedulable" only if nodes lack room,
+// because autoscalers provision nodes for that word. Every other cause (quota, incomplete gang, held room, unsupported constraint)
+// has a word of its own.
 //
 // Bounded: events beyond `most_events` are dropped, oldest first. Cost: O(1) per changed workload, one explanation
 // (O(nodes x pod sets)) per condition that is looked at; nothing for a round while nothing changes in the engine.
@@ -82,8 +82,7 @@ class Reporter {
   bool work(TimeMs now, bool busy, int most);
   TimeMs next_due() const { return next_due_; }
   std::size_t waiting() const { return due_.size() + events_.size(); }
-  // When the text that waiting work was told was last compared with what is so now, of the one for which that is longest ago;
-  // kEndOfTime: nothing has changed since.
+  // The time of the oldest comparison of a written text with the present state; kEndOfTime: nothing has changed since.
   TimeMs oldest_look() const;
 
  private:

@@ -2,10 +2,10 @@
 // (deploy/visibility.yaml).
 //
 // Clients: API servers only. They show a certificate that the cluster's authority for its front proxy has signed, of a name that it
-// allows (ConfigMap kube-system/extension-apiserver-authentication, watched), and pass nothing on before they have authenticated
-// and authorized the user: RBAC for get of clusterqueues/pendingworkloads and localqueues/pendingworkloads in
-// visibility.kueue.x-k8s.io decides. Everybody else's connection ends in its handshake; so does everybody's, as long as the
-// ConfigMap has not been read. No header of a request is believed, since none is needed.
+// allows (ConfigMap kube-system/extension-apiserver-authentication, watched), and pass on only requests that they have
+// authenticated and authorized. RBAC decides, for get of clusterqueues/pendingworkloads and localqueues/pendingworkloads in
+// visibility.kueue.x-k8s.io. Everybody else's connection ends in its handshake; so does everybody's, as long as the ConfigMap has
+// not been read. No header of a request is believed, since none is needed.
 //
 // The certificate may come after the start, and change. Only the deciding replica knows the line: while a replica does, it writes
 // the EndpointSlice that makes it the Service's only address, where it knows its own (`advertise`).

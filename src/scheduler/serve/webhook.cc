@@ -12,8 +12,8 @@
 namespace berth::scheduler {
 namespace {
 
-// An API server keeps up to 25 connections to a webhook, for up to 90 s each. It must be the one that gives them up: a review that
-// is sent into a connection which is just being closed is lost, and a lost review is work that is not held.
+// An API server keeps up to 25 connections to a webhook, for up to 90 s each. The API server must close them first: a review sent
+// into a closing connection is lost, and then its work is not held.
 constexpr std::size_t kMostConnections = 256;
 constexpr std::chrono::seconds kIdleTimeOut{120};
 

@@ -9,8 +9,8 @@
 
 namespace berth::scheduler {
 
-// Writes per second of something that gives way to binds: the trickle while they are on their way, but so much that what waits is
-// written within `within`; never more than `most`.
+// Writes per second of something that gives way to binds: a trickle while binds are in flight, but enough to write the waiting
+// entries within `within`; never more than `most`.
 inline std::int64_t giving_way(bool busy, std::int64_t trickle, std::int64_t most, std::size_t waiting,
                                DurationMs within) {
   if (!busy) return most;

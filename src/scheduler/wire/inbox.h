@@ -1,6 +1,6 @@
 // The queue from the I/O thread to the decision thread: changes of objects and answers to writes, in the order in which they
-// happened. The decision thread takes everything that is there at once, so that batches grow with the load by themselves and a
-// single pod never waits for a batch to fill.
+// happened. The decision thread takes all entries at once. So batches grow with the load, and a single pod never waits for a batch
+// to fill.
 //
 // Texts are copied once, into one buffer per batch; buffers are reused. Bounded: accepts() is false above a number of bytes,
 // which makes the reflectors hold their streams back. Two buffers are in use at most, each of up to twice that size.

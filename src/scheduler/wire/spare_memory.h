@@ -1,5 +1,5 @@
-// Gives memory that is free in this process back to the system. The allocator keeps what was freed, between what is still in use:
-// after many large objects are gone, a process would stay as large as it ever was, and be killed for it.
+// Gives memory that is free in this process back to the system. The allocator keeps freed memory between blocks in use. After many
+// large objects are gone, a process would keep its largest size, and be killed for it.
 //
 // Not thread-safe; what is given back is that of all threads.
 #pragma once

@@ -51,11 +51,11 @@ void make_elastic(const ElasticRules& rules, Group& root);
 
 // Whether some pod set of the tree may run with fewer slots than it asks for.
 bool is_elastic(const Group& root);
-// Whether these numbers of slots, by pod set, make a whole workload: every pod set none or its least, every group none or
-// its least number of children, the root at least its own.
+// Whether these numbers of slots, by pod set, make a whole workload. Every pod set has none or its least, every group none or its
+// least number of children, the root at least its own.
 bool is_whole(const Group& root, const std::vector<std::int64_t>& slots);
-// Which pod sets lose all their slots when each of those marked loses one. A group that is disrupted as one takes everything below it
-// along when anything below it is hit; one that is not loses only what is lost below.
+// Which pod sets lose all their slots when each of those marked loses one. A group that is disrupted as one loses everything below
+// it if any part is hit. Another group loses only that part.
 std::vector<bool> whole_sets_lost(const Group& root, const std::vector<bool>& hit);
 
 }  // namespace berth::sim

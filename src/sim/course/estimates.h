@@ -6,8 +6,8 @@
 //           the truth times a factor that lies uniformly between 1 and F, then up to the next round time
 //   given   what the trace itself says; a job for which it says nothing has no estimate
 //
-// The error of a job follows from the seed and the job's name alone: it is the same in every run of the
-// scenario, whichever other jobs there are and whatever becomes of it.
+// The error of a job follows from the seed and the job's name alone. It is the same in every run of the scenario, whatever the
+// other jobs and its own course.
 #pragma once
 
 #include <array>

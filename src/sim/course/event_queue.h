@@ -1,8 +1,7 @@
-// The future of a simulation: what happens when. Events come out by time, then by kind, then in the order in
-// which they were put in, so that a run is the same on every machine. push and pop: O(log n).
+// The future of a simulation: what happens when. Events come out by time, then by kind, then in the order of insertion, so that a
+// run is the same on every machine. push and pop: O(log n).
 //
-// A failure alone keeps no simulation going, and neither does its repair for ever: busy() says whether anything else is ahead, or a
-// repair, which may let work start.
+// Failures alone keep no simulation going. busy() says whether another event is ahead, or a repair, which may let work start.
 #pragma once
 
 #include <cstdint>

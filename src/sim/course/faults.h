@@ -1,5 +1,5 @@
 // Failures and their times: nodes, single devices, and whole domains (racks, power feeds: nodes that share the value of a label).
-// Scripted failures happen at their time; random ones are a Poisson process: each unit fails on average once in `every`,
+// Scripted failures happen at their time. Random ones are a Poisson process: each unit fails on average once in `every`,
 // independently of the others and of its own past. A unit that is hit while it is out already is not hit again. The failures follow
 // from the seed and the rules, whatever the scheduler does, as long as there is work: where there is none they rest.
 #pragma once

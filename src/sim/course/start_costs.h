@@ -2,8 +2,8 @@
 //
 // A pod that is started at t works from
 //   max(t, the image is on the node) + pod start (with its spread) + warm-up.
-// A job that starts as one begins to work when its last pod does; a pod that joins an elastic job or a service later
-// works for itself.
+// A job that starts as one begins to work when its last pod does. A pod that joins an elastic job or a service later works on its
+// own.
 #pragma once
 
 #include <cstdint>

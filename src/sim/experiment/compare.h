@@ -50,8 +50,8 @@ int metric_direction(std::string_view metric);
 // The difference in percent of `base`, "+12.3 %"; "" where base is 0.
 std::string difference_text(std::int64_t value, std::int64_t base);
 
-// For standard output: one line per variant, one column per metric; then the differences from the first in
-// percent; with several seeds the deviation, least and greatest too; then what failed.
+// For standard output: one line per variant, one column per metric. Then the differences from the first in percent, with several
+// seeds the deviation, least and greatest. Then failures.
 std::string comparison_table(const Comparison& comparison);
 // comparison.json, comparison.csv (variant, metric, statistics), runs.csv (variant, seed, metric, value).
 std::vector<OutputFile> comparison_files(const Comparison& comparison);

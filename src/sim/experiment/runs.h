@@ -1,6 +1,6 @@
-// Carries an experiment out: every variant with every seed, as many runs at a time as there are cores. A run
-// has an engine and an input of its own, so runs cannot influence each other, and results stand in the order
-// of the experiment however many run at a time: equal experiments give equal bytes.
+// Carries an experiment out: every variant with every seed, as many runs at a time as there are cores. A run has an engine and an
+// input of its own, so runs cannot influence each other. Results are in the order of the experiment however many run at a time:
+// equal experiments give equal bytes.
 //
 // A run that fails keeps its error and its name; the others go on.
 //

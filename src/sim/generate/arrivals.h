@@ -9,10 +9,9 @@
 
 namespace berth::sim {
 
-// `count` arrivals in [0, span), independent of each other, each hour with the weight of its hour of the day
-// times that of its day of the week; time 0 is a Monday, 0 o'clock. First the number of arrivals of every hour
-// is drawn, then the times within an hour when their turn comes: memory is one number per hour, and the times
-// of one hour. Integers only: a seed gives the same times everywhere.
+// `count` arrivals in [0, span), independent of each other. The weight of an hour is that of its hour of the day times that of its
+// day of the week. Time 0 is a Monday, 0 o'clock. First the number of arrivals of every hour is drawn, later the times within an
+// hour. Memory is one number per hour, and the times of one hour. Integers only: a seed gives the same times everywhere.
 class Arrivals {
  public:
   Arrivals(std::uint64_t seed, std::int64_t count, DurationMs span);

@@ -8,11 +8,10 @@
 //   - Hours of the day: the mean number of GPU jobs per hour in four Helios clusters (Hu et al., SC 2021,
 //     HeliosArtifact). Days of the week: Philly's jobs of October 2017 per weekday.
 //   - Lingjun: the 2,498 jobs of Alibaba's 2023 trace (Cao et al., "Crux", SIGCOMM 2024), counted.
-// How the tables were made: sizes are the steps of the published distribution. Run times are the published
-// distribution over octaves (powers of two seconds) for all jobs, tilted per group of sizes by a power of the
-// run time until each group has its published share of the GPU-time; the whole keeps the published mean, and
-// its distribution at the octaves within 3 points. tests/sim/generate/generator_test.cc and docs/traces.md compare the result with the
-// published figures.
+// How the tables were made: sizes are the steps of the published distribution. Run times are the published distribution over
+// octaves (powers of two seconds) for all jobs. Each group of sizes is tilted by a power of the run time until it has its published
+// share of the GPU-time. The whole keeps the published mean, and its distribution at the octaves within 3 points.
+// tests/sim/generate/generator_test.cc and docs/traces.md compare the result with the published figures.
 #pragma once
 
 #include <array>

@@ -1,15 +1,15 @@
-// The share that each queue held against the share that it deserved, over the course of a run: a second
-// opinion, computed from the run's time series alone and not by the engine.
+// The share that each queue held against the share that it deserved, over a run. It is a second opinion: computed from the run's
+// time series alone, not by the engine.
 //
 // The share that a queue deserves of G GPUs, at a time when its demand is d (its use plus the demand of its waiting jobs). The tree
-// is walked from its roots. At each level the queues first get their guarantees (nominal quota of the queue and those below it), as
-// far as they ask for them, and what is left goes to those that ask for more, in proportion to their weights (water-filling: no
-// queue gets more than it asks for or may borrow; what one leaves goes to the others). This is max-min fairness with guarantees
-// (Ghodsi et al., NSDI 2011, for one resource).
+// is walked from its roots. At each level the queues first get their guarantees (nominal quota of the queue and those below it), up
+// to their demand. The rest goes to queues with more demand, in proportion to their weights. This is water-filling: no queue gets
+// more than it asks for or may borrow, and the rest of one goes to the others. This is max-min fairness with guarantees (Ghodsi et
+// al., NSDI 2011, for one resource).
 //
-// The index of a moment is Jain's (sum x)^2 / (n sum x^2) over x = held / deserved of the queues that deserve
-// something: 1 where all get the same part of what they deserve, 1/n where one gets everything (Jain, Chiu,
-// Hawe 1984). Both are taken of the means of each bin of the series; so short unfairness evens out within one.
+// The index of a moment is Jain's (sum x)^2 / (n sum x^2) over x = held / deserved of the queues that deserve something. It is 1 if
+// all get the same part of what they deserve, and 1/n if one gets everything (Jain, Chiu, Hawe 1984). Both are taken of the means
+// of each bin of the series; so short unfairness evens out within one.
 #pragma once
 
 #include <cstdint>

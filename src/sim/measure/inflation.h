@@ -1,6 +1,5 @@
-// Inflation: jobs are offered one by one to an empty cluster, nothing leaves, and a job that cannot start at
-// once is dropped (the published openb experiment, shared/traces/openb_2023/README.md). The fitting jobs then show how well
-// placement avoids fragments.
+// Inflation: jobs are offered one by one to an empty cluster and never leave. A job that cannot start at once is dropped (the
+// published openb experiment, shared/traces/openb_2023/README.md). The fitting jobs then show how well placement avoids fragments.
 #pragma once
 
 #include <array>

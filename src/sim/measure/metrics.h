@@ -1,5 +1,5 @@
-// The numbers of a run. All are exact integers in thousandths of their unit (so that "3.250 s" is 3250), and
-// become decimals only where they are printed; equal runs give equal numbers.
+// The numbers of a run. All are exact integers in thousandths of their unit (so "3.250 s" is 3250), and become decimals only in
+// print. Equal runs give equal numbers.
 //
 // Percentiles are nearest-rank: the least value that at least p percent of the values do not exceed. Means
 // are rounded to the nearest thousandth.

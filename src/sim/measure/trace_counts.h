@@ -18,9 +18,8 @@
 namespace berth::sim {
 
 // Run times by size of the job. Count, mean and maximum are always exact. Median, p90 and p99 are exact while
-// there are at most `most` different pairs of size and run time; after that run times are counted in ranges,
-// 512 to each power of two, and a percentile is the middle of its range: within 0.1 % (kRunTimeErrorPctMilli)
-// of the exact one.
+// there are at most `most` different pairs of size and run time; after that run times are counted in ranges, 512 to each power of
+// two. A percentile is then the middle of its range: within 0.1 % (kRunTimeErrorPctMilli) of the exact one.
 inline constexpr std::int64_t kRunTimeErrorPctMilli = 100;  // thousandths of a percent
 
 class RunTimeCounts {
@@ -94,8 +93,8 @@ class DemandSteps {
 };
 
 // The most jobs in one hour of the clock. At most `most` hours are remembered; the one furthest from the job that
-// comes is forgotten first. So it is exact for jobs in order of submission, and for all others as long as they
-// lie within that many hours; a job that comes back to a forgotten hour finds it empty.
+// comes is forgotten first. So it is exact for jobs in order of submission, and for others within that many hours. A job in a
+// forgotten hour finds it empty.
 class BusiestHour {
  public:
   explicit BusiestHour(std::size_t most) : most_(most) {}

@@ -3,8 +3,8 @@
 // equal bytes.
 //
 // Memory does not grow with the number of jobs: at most about 200 MB (StatsLimits), and one entry per tenant, of which a
-// TraceBuilder lets so many come. Every number is exact for a million jobs and less, and for more of them while their times
-// repeat; beyond that percentiles of run times and the peak of the demand are bounds that say so (trace_counts.h).
+// TraceBuilder lets so many come. Every number is exact for a million jobs and less, and for more of them while their times repeat.
+// Beyond that percentiles of run times and the peak of the demand are marked bounds (trace_counts.h).
 #pragma once
 
 #include <array>

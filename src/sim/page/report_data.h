@@ -5,13 +5,11 @@
 // distributions, Gantt charts. A page that compares policies is the same thing with one series or group per
 // policy, so nothing here knows what a queue or a policy is.
 //
-// Units: times are TimeMs from the start of the trace, durations are milliseconds, and every other amount is
-// an int64 over a divisor ("1500 over 1000, unit GPU" is 1.5 GPU). There is no floating point here, so that
-// equal runs give equal bytes.
+// Units: times are TimeMs from the start of the trace, durations are milliseconds. Every other amount is an int64 over a divisor
+// ("1500 over 1000, unit GPU" is 1.5 GPU). There is no floating point here, so that equal runs give equal bytes.
 //
-// Size: give the data as it is. The renderer aggregates (series to kMaxPoints, samples to quantiles, many
-// series to "other", many bars to the longest) so that the page stays below a few megabytes whatever comes
-// in; see report.h.
+// Size: give the data as it is. The renderer aggregates: series to kMaxPoints, samples to quantiles, many series to "other", many
+// bars to the longest. So the page stays below a few megabytes for any input; see report.h.
 #pragma once
 
 #include <cstdint>

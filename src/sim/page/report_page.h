@@ -1,5 +1,5 @@
-// Builds the parts of a report's page: the body's markup (with all numbers, so that it says something without
-// its script too) and the data for the pictures. Used by report.cc.
+// Builds the parts of a report's page: the body's markup, with all numbers so that it works without its script, and the data for
+// the pictures. Used by report.cc.
 #pragma once
 
 #include <cstddef>

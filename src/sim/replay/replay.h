@@ -10,10 +10,10 @@
 // moment is quiet.
 //
 // A job owes its work: its duration, at the speed that it has with all its slots. How it comes on, and what it pays for starts,
-// checkpoints and returns: sim/course/course.h, sim/course/start_costs.h, sim/course/elastic.h. An eviction of all its slots, and a failure that takes
-// the gang down, keep what the last checkpoint kept; each return costs the restart overhead. An elastic job that loses only slots goes
-// on with the others. Waiting is all the time between submission and end during which it has no room; so
-//   end - submission = waited + startup + checkpointing + lost + time of kept work.
+// checkpoints and returns: sim/course/course.h, sim/course/start_costs.h, sim/course/elastic.h. After an eviction of all its slots, or a failure of the
+// gang, the work up to the last checkpoint is kept. Each return costs the restart overhead. An elastic job that loses only slots
+// goes on with the others. Waiting is all the time between submission and end without room. So end - submission = waited + startup
+// + checkpointing + lost + time of kept work.
 //
 // Services (sim/service/service.h) are workloads beside the jobs: numbered after the last job.
 //

@@ -1,6 +1,6 @@
-// One replay under way (replay.h says what it does). Internal to the room: replay.cc runs the clock and carries decisions to where they
-// belong, replay_jobs.cc moves work in and out of its room, replay_faults.cc takes nodes out and brings them back, and
-// replay_services.cc follows load and targets.
+// One replay under way (replay.h says what it does). Internal to the room. replay.cc runs the clock and dispatches decisions.
+// replay_jobs.cc moves work in and out of its room. replay_faults.cc takes nodes out and brings them back. replay_services.cc
+// follows load and targets.
 #pragma once
 
 #include <cstdint>

@@ -4,8 +4,8 @@
 //   - admitted work keeps its quota while it finds no nodes, and others wait for it although nodes may be free;
 //   - victims are ended although what they leave may not fit together.
 //
-// The nodes of victims are first offered to the workload that they ended for: until the first pass admits that one, the second
-// pass does not learn that they have ended. Then it looks for places for that workload alone, and after it for all others.
+// The nodes of victims are first offered to their preemptor: until the first pass admits it, the second pass does not learn that
+// they have ended. Then it looks for places for that workload alone, and after it for all others.
 //
 // Both are the engine itself: one that knows queues and no nodes (flavors are opaque), and one that knows nodes and has no
 // quota. The order within a queue is the same in both; sharing, preemption and strictness are the first one's.

@@ -1,6 +1,6 @@
-// The output of a run: a table for people, and files for programs. Everything is made in memory first and each file is written
-// beside its place and renamed into it, so that a file is whole or not there. Nothing here depends on the clock: equal runs give
-// equal bytes. Files and columns: docs/simulator.md.
+// The output of a run: a table for people, and files for programs. Everything is made in memory first. Each file is written beside
+// its place and renamed into it, so that a file is complete or absent. Nothing here depends on the clock: equal runs give equal
+// bytes. Files and columns: docs/simulator.md.
 #pragma once
 
 #include <string>

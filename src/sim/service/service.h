@@ -2,8 +2,8 @@
 //
 // The rule, at every moment t:
 //   wanted(t) = load(t) x (1 + headroom) / load per replica, rounded up, within min..max
-//   the target goes up to the least that was wanted during the last `up_delay`, where that is more than it is,
-//   and down to the most that was wanted during the last `down_delay`, where that is less
+//   the target goes up to the least that was wanted during the last `up_delay`, if that is more, and down to the most that was
+//   wanted during the last `down_delay`, where that is less
 // (the windows of Kubernetes' horizontal autoscaler). The target is the count of the service's pod set in the engine; `min` of
 // them are its least count. A replica serves once it has started (sim/course/start_costs.h). Load beyond what the replicas that serve
 // can take is not served: it does not wait, and it is counted.

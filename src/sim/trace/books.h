@@ -1,7 +1,6 @@
-// The simulator's own account of the nodes, kept from the decisions alone. It is a second pair of eyes: a
-// start that puts more on a node or device than there is, or a slot on a node that does not exist, is an
-// error of the engine and ends the simulation with the node's name. O(1) per slot (a hash look-up), plus its
-// devices.
+// The simulator's own account of the nodes, kept from the decisions alone. It is a second opinion. A start beyond the capacity of a
+// node or device, or on a node that does not exist, is an error of the engine. It ends the simulation with the node's name. O(1)
+// per slot (a hash look-up), plus its devices.
 #pragma once
 
 #include <cstdint>

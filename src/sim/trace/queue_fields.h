@@ -33,9 +33,9 @@ using TenantReader =
 void read_queue(text::Fields& f, const std::string& parent, const TenantReader& tenants,
                 std::vector<Queue>& out, std::vector<SourcePlace>* places = nullptr);
 
-// Gives every queue its resource group over all flavors that any quota names, with a quota of 0 where a
-// flavor has none, and refuses duplicate names, cycles, unknown parents and children of a leaf. `places`: of each queue; the last
-// one stands for all that follow.
+// Gives every queue its resource group over all flavors that any quota names, with a quota of 0 for flavors without one. Refuses
+// duplicate names, cycles, unknown parents and children of a leaf. `places`: of each queue; the last one stands for all that
+// follow.
 Status complete_queues(std::vector<Queue>& queues, const std::vector<SourcePlace>& places);
 
 // Refuses queues that take workloads and have no quota for any.

@@ -1,5 +1,5 @@
-// A decision log (observe/decision_log.h) as a trace: what a live scheduler or a simulation went through, as
-// nodes, queues and jobs that another policy can be tried on.
+// A decision log (observe/decision_log.h) of a live scheduler or a simulation as a trace: nodes, queues and jobs, to try another
+// policy on.
 //
 //   time       events carry none: each counts as of the decide() that follows. The first decide() is time 0.
 //   nodes, topologies, queues, flavors: as they are when the log ends, without what was removed before.

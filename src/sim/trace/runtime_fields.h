@@ -1,5 +1,5 @@
-// The keys of a scenario that say how work goes on once it has started: what starting costs, what the engine is told,
-// what can fail, which jobs are elastic, which services there are. Their meaning: sim/scenario/scenario_keys.cc.
+// The keys of a scenario for work after its start: costs of starting, expected run times, failures, elastic jobs, services. Their
+// meaning: sim/scenario/scenario_keys.cc.
 #pragma once
 
 #include <cstdint>

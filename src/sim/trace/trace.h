@@ -2,8 +2,8 @@
 //
 // Units: times and durations in milliseconds from the trace's own zero (which may lie inside the trace: times
 // may be negative); amounts as in model/resources.h.
-// A job is small (about 80 bytes with its name): what many jobs have in common, the tree of pod sets and the
-// costs of a restart, stands once in a table and is named by its index.
+// A job is small (about 80 bytes with its name). Common data of many jobs, the tree of pod sets and the costs of a restart, stands
+// once in a table and is named by its index.
 #pragma once
 
 #include <array>
@@ -122,8 +122,8 @@ struct JobRules {
 // The effect of rules on equal jobs, as text: part of the keys of shapes.
 std::string shape_rules_key(const JobRules& rules);
 
-// Collects jobs from several sources, applies the rules, puts them into order. With a sink it collects none:
-// each job goes there as it comes (in the order of the file), so that any number of jobs can pass.
+// Collects jobs from several sources, applies the rules, puts them into order. With a sink it collects none. Each job goes there as
+// it comes, in the order of the file, so that any number of jobs can pass.
 class TraceBuilder {
  public:
   // The job's indices lead into tables().

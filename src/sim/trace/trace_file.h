@@ -1,5 +1,4 @@
-// A file of jobs in any of the forms that Berth reads, and the writers of the forms that it writes:
-// what `berth trace` is made of.
+// Files of jobs in the forms that Berth reads, and writers of the forms that it writes: what `berth trace` is made of.
 #pragma once
 
 #include <array>

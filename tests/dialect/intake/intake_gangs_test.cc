@@ -57,7 +57,7 @@ TEST(IntakeGangs, TheRestOfATornGangDoesNotWaitForAMemberThatHasEnded) {
   }
 }
 
-TEST(IntakeGangs, NorWhereAllThatWereBoundHaveEnded) {
+TEST(IntakeGangs, ItDoesNotWaitIfAllBoundMembersHaveEnded) {
   World world;
   world.apply(node_yaml("n0", 4) + member(kSized, 0, {.node = "n0", .ended_at = "2026-11-22T10:05:00Z"}) +
               member(kSized, 1) + member(kSized, 2));
@@ -74,7 +74,7 @@ TEST(IntakeGangs, AMemberThatFailedIsMadeAgainAndWaitedFor) {
   EXPECT_THAT(world.started(world.decide()), IsEmpty());
 }
 
-TEST(IntakeGangs, WhoIsMadeInThePlaceOfAFailedOneDoesNotWaitForThoseThatHaveEndedWell) {
+TEST(IntakeGangs, AReplacementDoesNotWaitForMembersThatSucceeded) {
   World world;
   world.apply(node_yaml("n0", 4));
   for (int i = 0; i < 4; ++i) world.apply(member(kSized, i, {.node = "n0"}));
@@ -86,7 +86,7 @@ TEST(IntakeGangs, WhoIsMadeInThePlaceOfAFailedOneDoesNotWaitForThoseThatHaveEnde
 }
 
 // Kueue's retriable-in-group.
-TEST(IntakeGangs, NobodyWaitsForAFailedMemberThatIsNotReplaced) {
+TEST(IntakeGangs, AGangDoesNotWaitForAFailedMemberThatIsNotReplaced) {
   World world;
   const std::string waits = member(kSized, 2) + member(kSized, 3);
   std::string failed =

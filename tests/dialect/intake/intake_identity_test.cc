@@ -1,4 +1,4 @@
-// Who a pod is cannot be changed by whoever may patch it: what holds room is charged to the queue, and as what, it was bound for.
+// Patching a pod cannot change its identity: its room stays charged as it was at the bind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -276,7 +276,7 @@ TEST(IntakeIdentity, ATenantReachesAClusterQueueByItsLocalQueuesOnly) {
   World world;
   world.apply(queues_yaml() + space + "berth.dev/tenant: ''}}\n---\n" + pod);
   EXPECT_THAT(world.started(world.decide()), IsEmpty());
-  EXPECT_THAT(to_text(*world.intake.blocked("Pod/team/p")), HasSubstr("by its LocalQueues only"));
+  EXPECT_THAT(to_text(*world.intake.blocked("Pod/team/p")), HasSubstr("it can use LocalQueues only"));
   world.apply(space + "}}\n---\n");
   EXPECT_THAT(world.started(world.decide()), ElementsAre("team/p: p->n0"));
   // With a LocalQueue of that name it names that.

@@ -34,7 +34,7 @@ std::string job_pod(int index, const std::string& node = "", const std::string& 
   return yaml;
 }
 
-// What a scheduler finds that starts after another died in the middle of a gang whose first pod has ended since.
+// A scheduler starts after another died in the middle of a gang, whose first pod has ended since.
 TEST(IntakeJobs, AGangNeedsNoPodThatHasEndedWell) {
   World world;
   world.apply(node_yaml("n0", 4) + job_yaml(4, "4", 0) + job_pod(1) + job_pod(2) + job_pod(3));

@@ -152,7 +152,7 @@ TEST(IntakeMembers, WhatHasEndedIsNotToCome) {
   EXPECT_THAT(world.started(world.decide()), ElementsAre("default/g: ?->n0"));
 }
 
-TEST(IntakeMembers, WhoLeavesBeforeTheStartIsStillToCome) {
+TEST(IntakeMembers, AMemberThatLeavesBeforeTheStartIsStillToCome) {
   World world;
   world.apply(node_yaml("n0", 2) + member("a") + member("b"));
   EXPECT_THAT(world.started(world.decide()), IsEmpty());

@@ -230,7 +230,7 @@ TEST(Intake, JobPodsWaitForTheirJob) {
 
   EXPECT_THAT(world.intake.missing_jobs(), IsEmpty());
 
-  // There is no such Job: its pods are pods of their own, once somebody has looked.
+  // There is no such Job: its pods are pods of their own, once that is known.
   World lonely;
   lonely.apply(node_yaml("n0", 4) + job_pod(0));
   lonely.drain();
@@ -304,7 +304,7 @@ TEST(Intake, AWrongFieldDoesNotFreeTheRoomOfARunningPod) {
   EXPECT_THAT(world.started(world.decide()), ElementsAre("default/new: new->n0"));
 }
 
-TEST(Intake, WhoWaitsForAnObjectThatCannotBeReadSaysSo) {
+TEST(Intake, WorkThatWaitsForAnUnreadableObjectSaysSo) {
   World world;
   world.apply(node_yaml("n0", 4) + member_yaml("g", 0));
   world.intake.unreadable(Kind::kPodGroup, "default", "g", "spec.minMember: is wrong");
@@ -381,7 +381,8 @@ TEST(Intake, PriorityClassesArriveLate) {
   EXPECT_EQ(decisions[0].kind, DecisionKind::kEvict);
 }
 
-// What another scheduler bound with anti-affinity keeps matching pods away as long as it runs: we do not weigh where, so nowhere.
+// A pod of another scheduler with anti-affinity keeps matching pods from starting while it runs. Its topology is ignored, so they
+// start nowhere.
 TEST(Intake, AntiAffinityOfRunningPodsIsRespected) {
   const std::string lonely = pod_yaml(
       "lonely", 0, "  labels: {app: db}\n",
@@ -395,7 +396,7 @@ TEST(Intake, AntiAffinityOfRunningPodsIsRespected) {
   for (const char* name : {"Pod/default/early", "Pod/default/late"}) {
     ASSERT_NE(world.intake.blocked(name), nullptr);
     EXPECT_THAT(to_text(*world.intake.blocked(name)),
-                HasSubstr("the required pod anti-affinity of default/lonely, which runs, concerns it"));
+                HasSubstr("it matches the required pod anti-affinity of default/lonely, which runs"));
   }
   EXPECT_EQ(world.intake.blocked("Pod/default/other"), nullptr);
   EXPECT_EQ(world.intake.blocked("Pod/default/lonely"), nullptr);

@@ -24,7 +24,7 @@ TEST(PlaceBudget, IsOfANamespace) {
   EXPECT_FALSE(budget.take("b", "huge", kInt64Max));
 }
 
-TEST(PlaceBudget, WhoWasTurnedAwayAsksAgainWhenPlacesAreFree) {
+TEST(PlaceBudget, RefusedWorkAsksAgainWhenPlacesAreFree) {
   PlaceBudget budget;
   EXPECT_TRUE(budget.take("a", "one", PlaceBudget::kMost - 1000));
   EXPECT_FALSE(budget.take("a", "two", 2000));
@@ -77,13 +77,13 @@ TEST(PlaceBudget, AJobBeyondItSaysSoAndComesBack) {
   EXPECT_EQ(slots_of("two"), 1);
   ASSERT_NE(intake.blocked("two"), nullptr);
   EXPECT_THAT(to_text(*intake.blocked("two")),
-              HasSubstr("it asks for 200000 pods, and Berth keeps at most 300000"));
+              HasSubstr("it asks for 200000 pods, but Berth reserves at most 300000"));
   events.clear();
   intake.remove(Kind::kJob, "default", "one", "one");
   intake.drain(events);
   EXPECT_EQ(slots_of("two"), 200'000);
   const Reason* blocked = intake.blocked("two");
-  EXPECT_TRUE(blocked == nullptr || to_text(*blocked).find("places in a namespace") == std::string::npos);
+  EXPECT_TRUE(blocked == nullptr || to_text(*blocked).find("slots per namespace") == std::string::npos);
 }
 
 }  // namespace

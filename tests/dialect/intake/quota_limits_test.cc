@@ -30,7 +30,7 @@ std::string queue(const std::string& above, const std::string& quota) {
       above.empty() ? "" : "cohortName: " + above + ", ", groups(quota));
 }
 
-// What the engine is told of it.
+// Its form in the engine.
 Queue told(const std::string& object) {
   Intake intake;
   const std::string flavor =

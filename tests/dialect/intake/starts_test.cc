@@ -101,7 +101,7 @@ TEST(PodStarts, OfAPodWithoutTimesItsJobs) {
   EXPECT_EQ(told[0].since, at("08:30:00"));
 }
 
-// Whoever is told whole again, since its queue is another one, has not started anew.
+// Work that is reported again because its queue changed has not started anew.
 TEST(PodStarts, StayWhenTheQueueChanges) {
   World world;
   world.apply(node_yaml("n0", 8) + pod(kCreated, ", startTime: '2026-01-01T08:00:05Z'"));

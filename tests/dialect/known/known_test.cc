@@ -167,7 +167,7 @@ TEST(Misspelt, LabelsAndAnnotationsOfKnownPrefixes) {
                                         "\"]: unknown name; did you mean " + meant + "?")));
     }
   }
-  // Of a template too.
+  // In a template too.
   EXPECT_THAT(
       found("{apiVersion: batch/v1, kind: Job, metadata: {name: p}, spec: {template: {metadata: {labels: "
             "{kueue.x-k8s.io/podset-slice-sise: \"2\"}}}}}"),
@@ -233,7 +233,7 @@ TEST(Misspelt, KindsAndVersions) {
     EXPECT_THAT(found(object(version, kind)), IsEmpty()) << version << " " << kind;
 }
 
-// What an API server has given out has no unknown fields: one that is not near to a known one is newer than these tables.
+// Objects of an API server have no unknown fields: one that is not near to a known one is newer than these tables.
 TEST(Misspelt, ObjectsOfAnApiServer) {
   const auto pod = [](const std::string& field) {
     return "{apiVersion: v1, kind: Pod, metadata: {name: p, resourceVersion: \"12\"}, spec: {" + field +

@@ -1,4 +1,4 @@
-// What quota counts of a pod under Kueue's exclusions and transformations.
+// The amounts that quota counts for a pod under Kueue's exclusions and transformations.
 #include "dialect/kueue/quota_counts.h"
 
 #include <gtest/gtest.h>

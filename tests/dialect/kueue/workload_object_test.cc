@@ -114,7 +114,7 @@ TEST(WorkloadObject, SaysWhatItsOwnerAsksForInBothVersions) {
   EXPECT_EQ(older["apiVersion"], "kueue.x-k8s.io/v1beta1");
   EXPECT_EQ(older["spec"]["priorityClassName"], "urgent");
   EXPECT_EQ(older["spec"]["priorityClassSource"], "kueue.x-k8s.io/workloadpriorityclass");
-  // What is not said any more is taken away by the patch.
+  // The patch removes fields that have no value any more.
   const std::string before = digest_of(sketch, "v1beta2");
   sketch.priority_class = {};
   sketch.most_seconds.reset();
@@ -131,7 +131,7 @@ TEST(Messages, AreCutBetweenCharacters) {
   EXPECT_LE(bounded(std::string(5000, 'a')).size(), 1024u);
 }
 
-// One that somebody else has made: what it asks for is not touched.
+// An object of another client: its spec stays as it is.
 TEST(WorkloadObject, GetsItsWorkForAnOwner) {
   WorkloadSketch sketch;
   sketch.uid = "uid-train";

@@ -1,4 +1,4 @@
-// What Berth reads of one object is bounded, and an object beyond a bound says so (bounds.h).
+// The parts that Berth reads of one object are bounded, and an object beyond a bound gives an error (bounds.h).
 #include "dialect/base/bounds.h"
 
 #include <fmt/format.h>

@@ -127,7 +127,7 @@ TEST(JobRules, IndexesAreIntervals) {
   EXPECT_EQ(JobIndexes::parse("", 5).count(), 0);
 }
 
-TEST(JobRules, WhoMakesAndReleasesThePods) {
+TEST(JobRules, ControllersThatMakeAndReleaseThePods) {
   EXPECT_FALSE(job_of("managedBy: kubernetes.io/job-controller", "").is_managed_elsewhere());
   EXPECT_TRUE(job_of("managedBy: kueue.x-k8s.io/multikueue", "").is_managed_elsewhere());
   const auto of = [](const std::string& owner) {

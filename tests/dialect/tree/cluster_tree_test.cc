@@ -23,7 +23,7 @@ std::string queue(const std::string& name, const std::string& spec) {
          "}\n---\n";
 }
 
-// What a tree makes of some objects.
+// The tree of some objects.
 struct Made {
   std::map<std::string, Queue> queues;
   std::vector<std::string> order;
@@ -126,7 +126,8 @@ TEST(ClusterTree, FlavorsDivideTheirOwnNodes) {
   EXPECT_EQ(m.quota("cluster:root", kGpu, "l4"), "4000/-/-");
   EXPECT_THAT(m.queues.at("b").groups.at(0).flavors, ElementsAre("h100", "l4")) << "as its parent";
   EXPECT_EQ(m.quota("b", kGpu, "l4"), "0/-/-");
-  EXPECT_THAT(m.queues.at("c").disabled, HasSubstr("belongs to no flavor"));
+  EXPECT_THAT(m.queues.at("c").disabled,
+              HasSubstr("has no flavor, but this queue or one above it names flavors"));
 }
 
 TEST(ClusterTree, WithoutNodesTheGuaranteesAreAllThereIs) {
@@ -190,7 +191,7 @@ TEST(ClusterTree, EachUserMayHaveSoMuch) {
                queue("d", "perUser: {limit: {nvidia.com/gpu: 2}}") + queue("t", "parent: d"));
   EXPECT_EQ(m.queues.at("a").lanes.limits, (std::vector<LaneLimit>{{std::string(kAllNodes), kGpu, 2000}}));
   EXPECT_EQ(m.quota("a", kGpu), "0/-/-") << "it is no limit of the queue";
-  EXPECT_THAT(m.queues.at("d").disabled, HasSubstr("perUser is for queues that take work"));
+  EXPECT_THAT(m.queues.at("d").disabled, HasSubstr("perUser works on queues without children only"));
 }
 
 TEST(ClusterTree, AUserIsANamespace) {

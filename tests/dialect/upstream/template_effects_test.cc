@@ -1,4 +1,4 @@
-// What LimitRanges and RuntimeClasses make of templates: alone, and of work that waits.
+// Effects of LimitRanges and RuntimeClasses on templates: alone, and for waiting work.
 #include "dialect/upstream/template_effects.h"
 
 #include <gmock/gmock.h>
@@ -55,7 +55,7 @@ TEST(TemplateEffects, DefaultsFillWhatIsMissingAndTheFirstLimitRangeWins) {
       range_of("second", "{type: Container, defaultRequest: {cpu: '7', ephemeral-storage: '5'}}");
   const auto out = taken(job, {first, second});
   EXPECT_EQ(out.refused, "");
-  // a: its own limit is its request; b and i: the default. What is given to one container is given to each.
+  // a: its own limit is its request; b and i: the default. Defaults of one container apply to each.
   EXPECT_EQ(
       out.pod.requests,
       (ResourceList{{"cpu", 5000}, {"memory", (2LL + 1) << 30}, {"ephemeral-storage", 10}, {"pods", 1}}));

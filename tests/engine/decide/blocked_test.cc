@@ -1,4 +1,4 @@
-// Blocked work that is tried again: what it is told stays true, and nobody is passed over.
+// Blocked work that is tried again: its reason stays true, and no work is passed over.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,8 +40,8 @@ TEST(Blocked, TheNumbersFollowTheRoom) {
   ok(e.audit());
 }
 
-// Nobody could yield when the work was parked; somebody can by the time that it is tried again.
-TEST(Blocked, WhoMayYieldNowIsFound) {
+// There were no victims when the work was parked; there are some when it is tried again.
+TEST(Blocked, NewVictimsAreFound) {
   Engine e;
   for (const char* name : {"n1", "n2"}) ok(e.apply(gpu_node(name, 1)));
   for (const char* uid : {"a", "b"}) ok(e.apply(gang(uid, 1, 1, 5)));
@@ -106,7 +106,7 @@ struct ShortSearch {
   }
 };
 
-TEST(Blocked, WhoseSearchIsCutShortBarsAStrictQueueAsOthersDo) {
+TEST(Blocked, ACutSearchBlocksAStrictQueueLikeAnyOther) {
   ShortSearch w;
   ok(w.e.apply(WorkloadUpsert{w.three_sets("three")}));
   ok(w.e.apply(gang("one", 1, 1, 0, "q")));
@@ -117,8 +117,8 @@ TEST(Blocked, WhoseSearchIsCutShortBarsAStrictQueueAsOthersDo) {
   EXPECT_EQ(w.e.decide(2000).size(), 1u) << "and within the bound it is found";
 }
 
-// Whatever its other pods lack: what no flavor has comes with no room, and nobody behind it waits for that.
-TEST(Blocked, WhoAsksForWhatNoFlavorHasBarsNobody) {
+// Whatever its other pods lack: free room cannot cure a resource that no flavor has, so work behind it does not wait for that.
+TEST(Blocked, ARequestThatNoFlavorHasBlocksNoOtherWork) {
   Engine e;
   ok(e.apply(gpu_node("n1", 2, {{"pool", "f"}})));
   ok(e.apply(FlavorUpsert{{"f", {{"pool", "f"}}, {}, {}, ""}}));
@@ -134,7 +134,7 @@ TEST(Blocked, WhoAsksForWhatNoFlavorHasBarsNobody) {
   EXPECT_EQ(e.slot("one", 0, 0)->state, SlotState::kBinding) << to_text(e.verdict("one")->reason);
 }
 
-TEST(Blocked, ACutSearchRefusesNobodyWhoCanDoWithoutAPart) {
+TEST(Blocked, ACutSearchRefusesNoWorkThatCanDoWithoutAPart) {
   ShortSearch w;
   Workload either = w.three_sets("either");
   either.root.groups.push_back(either.root);

@@ -1,4 +1,4 @@
-// What one decide() decides is net (engine/decide/decide_net.cc).
+// The decisions of one decide() are net (engine/decide/decide_net.cc).
 #include <gtest/gtest.h>
 
 #include <map>

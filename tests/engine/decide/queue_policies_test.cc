@@ -1,5 +1,5 @@
-// Kueue's policies of queues where there are nodes too: flavors in order, borrowing by force, fair shares in who yields; and
-// that none of it goes round in circles. The same without nodes: tests/conformance and tests/engine/quota/quota_only_test.cc.
+// Kueue's policies of queues where there are nodes too: flavors in order, borrowing by force, victims by fair shares; and none of
+// it goes round in circles. The same without nodes: tests/conformance and tests/engine/quota/quota_only_test.cc.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -172,9 +172,9 @@ TEST(QueuePolicies, OfFlavorsWithVictimsTheOneThatReclaims) {
   EXPECT_EQ(w.decide(), (Log{"evict borrows for high: Reclaimed", "hold high in two"}));
 }
 
-// ------------------------------------------------------------------------------------------------------ who borrows is later
+// ------------------------------------------------------------------------------------------------------ borrowers are later
 
-TEST(QueuePolicies, WhoseQuotaIsNearGoesBeforeWhoBorrowsFromFarther) {
+TEST(QueuePolicies, NearQuotaGoesBeforeBorrowingFromFarther) {
   PoliciesWorld w;
   w.flavor("one");
   w.put(gpu_node("n1", 8, {{"flavor", "one"}}));
@@ -191,7 +191,7 @@ TEST(QueuePolicies, WhoseQuotaIsNearGoesBeforeWhoBorrowsFromFarther) {
 }
 
 // Also where that is not the flavor which is tried first.
-TEST(QueuePolicies, WhoBorrowsIsAskedOfTheFlavorThatItWouldGet) {
+TEST(QueuePolicies, BorrowingIsJudgedByTheFlavorThatItWouldGet) {
   for (const Sharing sharing : {Sharing::kPriority, Sharing::kDominantShare}) {
     Flavors w;
     Event all = cohort("all");
@@ -345,7 +345,7 @@ struct Fair : PoliciesWorld {
   }
 };
 
-TEST(QueuePolicies, WhoHasMoreThanItsShareYieldsUntilSharesAreEven) {
+TEST(QueuePolicies, AQueueAboveItsShareLosesWorkUntilSharesAreEven) {
   Fair w(12);
   w.put(QueueUpsert{fair_queue("lender", 12)});
   w.put(QueueUpsert{fair_queue("a", 0, 1)});
@@ -361,7 +361,7 @@ TEST(QueuePolicies, WhoHasMoreThanItsShareYieldsUntilSharesAreEven) {
   EXPECT_EQ(w.running(), (std::map<std::string, int>{{"a", 2}, {"b", 4}, {"lender", 6}}));
 }
 
-TEST(QueuePolicies, SharesDecideAtEveryLevelWhoYields) {
+TEST(QueuePolicies, SharesDecideAboutVictimsAtEveryLevel) {
   Fair w(12);
   w.put(fair_cohort("left", "all"));
   w.put(fair_cohort("right", "all"));
@@ -443,7 +443,7 @@ TEST(QueuePolicies, WorkThatStaysCountsInTheShare) {
     w.put(job("p-older", "p", 3, 0, 10));
     EXPECT_LE(w.settle(), 2);
     for (int i = 0; i < 20; ++i) {
-      // An event wakes whoever waits; still nobody evicts anybody.
+      // An event wakes all waiting work; still nothing is evicted.
       w.put(job("probe" + std::to_string(i), "o", 100));
       w.put(WorkloadRemove{"probe" + std::to_string(i)});
       EXPECT_EQ(w.settle(), 0) << "round " << i << (opaque ? " without nodes" : "");

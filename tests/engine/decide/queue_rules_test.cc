@@ -1,4 +1,4 @@
-// Rules that a queue sets for others: what it does not count, who may take back what it borrowed, and when.
+// Rules that a queue sets for others: resources that it does not count, and the conditions of reclaim from it.
 #include <gtest/gtest.h>
 
 #include "engine/tests_support.h"

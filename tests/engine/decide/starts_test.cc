@@ -28,7 +28,7 @@ class Starts : public ::testing::Test {
     ok(e.apply(gang(uid, 1, 4, 0, "q")));
     ok(e.apply(runs(uid, since)));
   }
-  // Who ends for work of higher priority that asks for 4 GPUs.
+  // The victim of work of higher priority that asks for 4 GPUs.
   std::string victim_at(TimeMs now) {
     ok(e.apply(gang("high", 1, 4, 10, "q")));
     for (const auto& d : e.decide(now)) {
@@ -40,7 +40,7 @@ class Starts : public ::testing::Test {
   Engine e;
 };
 
-TEST_F(Starts, WhoRanLessLosesLess) {
+TEST_F(Starts, ShorterRunsLoseLess) {
   adopt("minutes", kStartedAt - 120'000);
   adopt("hours", kStartedAt - 36'000'000);
   EXPECT_EQ(victim_at(kStartedAt), "minutes");
@@ -54,14 +54,14 @@ TEST_F(Starts, InWhateverOrderTheyAreTold) {
 }
 
 // Not since 1970.
-TEST_F(Starts, OneThatNobodyKnowsIsTheFirstDecision) {
+TEST_F(Starts, AnUnknownOneIsTheFirstDecision) {
   adopt("unknown", 0);
   adopt("hours", kStartedAt - 36'000'000);
   EXPECT_EQ(victim_at(kStartedAt), "unknown");
   EXPECT_EQ(*e.victim_cost("hours", kStartedAt + 1000), 4 * 36'001'000);
 }
 
-TEST_F(Starts, OneThatNobodyKnowsIsLaterTheDecisionBefore) {
+TEST_F(Starts, AnUnknownOneIsLaterTheDecisionBefore) {
   e.decide(kStartedAt);
   adopt("unknown", 0);
   EXPECT_EQ(*e.victim_cost("unknown", kStartedAt + 1000), 4 * 1000);
@@ -86,7 +86,7 @@ TEST_F(Starts, OfAGangItIsTheEarliest) {
   EXPECT_EQ(*e.victim_cost("g", kStartedAt), 6 * 9000);
 }
 
-// What the engine started itself is not started anew by what is seen of it.
+// Reports about pods that the engine started itself do not change their start.
 TEST_F(Starts, OfWhatItStartedItselfItIsTheDecision) {
   ok(e.apply(gang("own", 1, 4, 0, "q")));
   ASSERT_EQ(e.decide(kStartedAt).size(), 1u);

@@ -1,4 +1,4 @@
-// What an explanation claims of nodes, quota and domains is true at the moment at which it is asked for.
+// The claims of an explanation about nodes, quota and domains are true at the time of the question.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -80,7 +80,7 @@ TEST(Explain, FollowsWhatStartsAndEndsMeanwhile) {
   ok(e.apply(gang("waits", 4, 8)));
   e.decide(1);
   EXPECT_EQ(part_of(e.explain("waits")->reason, ReasonCode::kNodes)->have, 3);
-  ok(e.apply(gang("other", 2, 8)));  // it takes room that the gang cannot use, and wakes nobody
+  ok(e.apply(gang("other", 2, 8)));  // it takes room that the gang cannot use, and wakes no work
   e.decide(2);
   const Reason reason = e.explain("waits")->reason;
   EXPECT_EQ(part_of(reason, ReasonCode::kNodes)->have, 1);
@@ -202,7 +202,7 @@ struct Room {
   std::int64_t gpus = 0;
 };
 
-// What is left on the nodes, from the nodes and from where each pod was placed.
+// The room left on the nodes, computed from the nodes and the places of pods.
 struct Books {
   std::map<std::string, Room> left;
 

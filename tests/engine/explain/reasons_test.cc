@@ -52,7 +52,7 @@ TEST(Reasons, NoDomainIsBlamedForQuotaThatIsShort) {
   EXPECT_EQ(find(reason, ReasonCode::kTopology), nullptr) << to_text(reason);
 }
 
-// Of one rack no host has room for two, of the other one has: quota is what is short.
+// One rack has no host with room for two, the other has one: quota is short.
 TEST(Reasons, NoDomainIsBlamedThatIsGoodWithinAnotherOne) {
   Engine e;
   ok(e.apply(TopologyUpsert{{"t", {"rack", "host"}}}));

@@ -75,7 +75,7 @@ TEST(CountedDevices, AtSixtyFourTheyHaveNumbers) {
   EXPECT_EQ(decisions[0].slots[0].devices.size(), 64u);
 }
 
-// Of several kinds of devices the largest are counted.
+// With several kinds of devices the largest are counted.
 TEST(CountedDevices, TheLargestKindsAreCounted) {
   Node node;
   node.name = "n";

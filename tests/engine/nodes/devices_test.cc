@@ -63,8 +63,8 @@ TEST(Devices, WhatCannotBeIsChosen) {
   }
 }
 
-// A restart: another engine is told, in any order, what runs where. It must know each device as the first one did, or it
-// would give a whole device to somebody where there is only the sum of two pieces.
+// A restart: another engine is told, in any order, what runs where. It must know each device as the first one did, or it would give
+// out a whole device where there is only the sum of two pieces.
 TEST(Devices, ARestartKnowsEveryDeviceAsItWas) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     Random r(seed);

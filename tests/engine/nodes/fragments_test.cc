@@ -205,7 +205,7 @@ TEST(Fragments, UsableRoomIsWhatTheDefinitionSays) {
       {bench.shape(9000, 0, 0), 4},      {bench.shape(1000, 1, 1000, {{"model", "x"}}), 2}};
   Fragments fragments;
   fragments.use(mix_of(kinds), bench.nodes);
-  // Two nodes of 4 devices. Of each kind: weight x root of its devices, over the room left in both nodes and one slot.
+  // Two nodes of 4 devices. For each kind: weight x root of its devices, over the room left in both nodes and one slot.
   const std::vector<double> pressure{5 * std::sqrt(1.0) / (8000 + 1000),
                                      3 * std::sqrt(0.3) / (2 * 12 * 300 + 300),
                                      2 * std::sqrt(2.0) / (8000 + 2000), 1 * std::sqrt(0.5) / (8000 + 500),
@@ -311,7 +311,7 @@ TEST(Fragments, RoomThatFewNodesHaveIsNotSpentWherePlentyOthersDo) {
   EXPECT_LT(c.key(c.small[0], cpu), c.key(c.large, cpu));
 }
 
-TEST(Fragments, WholeNodesAreExpectedBeforeAnybodyHasAskedForThem) {
+TEST(Fragments, WholeNodesAreExpectedBeforeTheFirstRequest) {
   FewLarge c;
   Demand demand;
   demand.saw(Bench::kind(c.one), 20);

@@ -401,7 +401,7 @@ TEST(Bounds, MonstrousAmountsAreRefusedAndNeverWrap) {
   ok(e.audit());
 }
 
-// Of an opaque flavor only the quota is known: what it starts has no place, takes no node's room, and nothing else does.
+// Only the quota of an opaque flavor is known: its work has no place, and takes no node's room.
 TEST(Placement, OpaqueFlavorsGiveQuotaAndNoPlace) {
   Engine engine;
   ok(engine.apply(gpu_node("n", 8)));

@@ -44,7 +44,7 @@ TEST(Resources, ThatNoNodeHasAreTakenInUpToANumber) {
   ok(e.audit());
 }
 
-// What a quota names is the operator's: no number of pods keeps it out.
+// Resources of a quota come from the operator: no number of pods keeps them out.
 TEST(Resources, ThatAQuotaCoversAreAlwaysTakenIn) {
   Engine e;
   ok(e.apply(gpu_node("n", 8)));

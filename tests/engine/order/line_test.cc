@@ -1,4 +1,4 @@
-// Who stands where in the line of a queue.
+// The order of the line of a queue.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -58,7 +58,7 @@ TEST(Line, IsTheOrderInWhichTheyStart) {
   }
 }
 
-TEST(Line, WhoHoldsRoomStandsFirstAndWhoRunsOnlyToGrow) {
+TEST(Line, HoldsStandFirstAndRunningWorkOnlyToGrow) {
   Engine e;
   ok(e.apply(gpu_node("n", 8)));
   ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));

@@ -1,4 +1,4 @@
-// Who goes first in a queue, and that nobody starves.
+// The order of a queue, without starvation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -149,7 +149,7 @@ TEST(OrderInQueue, TiersPutServicesBeforeTrainingBeforeBatch) {
   EXPECT_EQ(w.started(), (Names{"busy", "service", "training", "batch"}));
 }
 
-TEST(OrderInQueue, TiersDecideWhoYields) {
+TEST(OrderInQueue, TiersDecideAboutVictims) {
   Ordering o;
   o.tiers = Tiers::kByKind;
   OrderingWorld w(1, o, {WithinQueue::kLowerPriority, Reclaim::kNever});
@@ -254,7 +254,7 @@ TEST(LaterInOrder, TheShortestRemainingRunsAndTheLongOneComesBackOnce) {
   EXPECT_EQ(w.started().size(), 3u);
 }
 
-TEST(LaterInOrder, NobodyYieldsForLessThanItsRestartCosts) {
+TEST(LaterInOrder, NothingIsPreemptedForLessThanItsRestartCosts) {
   OrderingWorld w(1, by(OrderBy::kRemaining, 0), kByOrder);
   w.overhead = 20 * kMinute;
   w.submit("running", 1, 2 * kHour, 2 * kHour);
@@ -267,7 +267,7 @@ TEST(LaterInOrder, NobodyYieldsForLessThanItsRestartCosts) {
   EXPECT_TRUE(w.runs("much shorter"));
 }
 
-TEST(LaterInOrder, AParkedClassIsTriedAgainForWhoComesInFront) {
+TEST(LaterInOrder, AParkedClassIsTriedAgainForANewFirstMember) {
   OrderingWorld w(1, by(OrderBy::kRemaining, 0), kByOrder);
   w.submit("running", 1, 2 * kHour, 2 * kHour);
   w.run(w.now() + kMinute);
@@ -375,7 +375,7 @@ TEST(LaterInOrder, DemotionComesWithTimeAlone) {
   EXPECT_EQ(e.next_time(), kEndOfTime);
 }
 
-// Nor does it matter when it is asked: what is less than a whole unit of service by then is not forgotten.
+// The time of the question does not matter either: fractions of a unit of service are not lost.
 TEST(LaterInOrder, DemotionIsNamedToTheMillisecondWheneverItIsAsked) {
   for (TimeMs asked = 1000; asked < 1012; ++asked) {
     Engine e;
@@ -408,7 +408,7 @@ TEST(LaterInOrder, TheLastInLineYieldsFirstWhereTheQueueSaysSo) {
     w.submit("short", 1, kHour, kHour);
     w.run(w.now() + kMinute);
     EXPECT_TRUE(w.runs("short"));
-    // Whoever yields first, the longest has to in the end: taking the cheapest first is one eviction more.
+    // Whichever is evicted first, the longest has to go in the end: taking the cheapest first is one eviction more.
     EXPECT_FALSE(w.runs("very long and dear"));
     EXPECT_TRUE(w.runs("long and cheap"));
     EXPECT_EQ(w.evictions(), order == VictimOrder::kCost ? 2 : 1);

@@ -1,4 +1,4 @@
-// Blocked work that is alike sleeps in groups: who is first in line is tried for all of them, and nobody is passed over.
+// Blocked work that is alike sleeps in groups: the first in line is tried for all of them, and none is passed over.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -90,7 +90,7 @@ TEST(Sleepers, OneIsTriedForLowerPriorities) {
   EXPECT_EQ(started(e.decide(4000)), std::vector<std::string>{"w39"});
 }
 
-TEST(Sleepers, WhoLeavesHandsOver) {
+TEST(Sleepers, AClassThatLeavesHandsOver) {
   Engine e;
   ok(e.apply(gpu_node("n", 1)));
   ok(e.apply(gang("runs", 1, 1)));
@@ -108,7 +108,7 @@ TEST(Sleepers, WhoLeavesHandsOver) {
 }
 
 // The first in line lacks quota by the time that there is room: the next one gets it.
-TEST(Sleepers, WhoLacksMoreThanRoomIsPassed) {
+TEST(Sleepers, WorkThatLacksMoreThanRoomIsPassed) {
   Engine e;
   ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
   const PreemptionPolicy never{WithinQueue::kNever, Reclaim::kNever};

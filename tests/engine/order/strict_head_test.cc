@@ -1,4 +1,4 @@
-// What the blocked head of a strict queue keeps from others, where its queue may not reclaim (decide_keep.cc).
+// Quota reserved for the blocked head of a strict queue that may not reclaim (decide_keep.cc).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace {
 
 using namespace test;
 
-// Queues "lender" (strict, 3 GPUs), "own" (2) and "guest" (none) of one cohort, and more nodes than quota. Of lender's quota guest
-// has borrowed 2 GPUs ("borrower"), and 3 are left in the cohort.
+// Queues "lender" (strict, 3 GPUs), "own" (2) and "guest" (none) of one cohort, and more nodes than quota. From lender's quota
+// guest has borrowed 2 GPUs ("borrower"), and 3 are left in the cohort.
 struct StrictHeads {
   Engine e;
   TimeMs now = 0;
@@ -112,7 +112,7 @@ TEST(StrictHeads, KeepNothingWhenNodesAreAllTheyLack) {
   EXPECT_EQ(w.starts(), "more") << "no node has so many CPUs";
 }
 
-TEST(StrictHeads, WhoHasVictimsGetsWhatTheyLeave) {
+TEST(StrictHeads, APreemptorGetsTheRoomOfItsVictims) {
   StrictHeads w;
   w.put(gpu_queue("own", "all", 2, {WithinQueue::kLowerPriority, Reclaim::kNever}));
   w.put(gang("low", 2, 1, 0, "own"));

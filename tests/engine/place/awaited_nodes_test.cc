@@ -91,7 +91,7 @@ TEST_F(AwaitedNodes, PlacesAreTakenInOneDecisionWhenTheNodesHaveCome) {
   EXPECT_EQ(decide(5000), (Decisions{}));
 }
 
-TEST_F(AwaitedNodes, WhoHasQuotaGetsTheNodesBeforeWhoeverWaits) {
+TEST_F(AwaitedNodes, WorkWithQuotaGetsTheNodesBeforeWaitingWork) {
   const Workload a = awaiting("a", 4);
   ok(e.apply(WorkloadUpsert{a}));
   ASSERT_EQ(decide(1000).size(), 1u);
@@ -130,7 +130,7 @@ TEST_F(AwaitedNodes, PlacesAreTakenInTheFlavorOfTheQuota) {
   EXPECT_EQ(decide(3000), (Decisions{{kStart, "a", {"n2"}}}));
 }
 
-TEST_F(AwaitedNodes, HigherPriorityTakesTheQuotaOfWhoAwaitsNodes) {
+TEST_F(AwaitedNodes, HigherPriorityTakesTheQuotaOfWorkThatAwaitsNodes) {
   ok(e.apply(WorkloadUpsert{awaiting("low", 8)}));
   ASSERT_EQ(decide(1000).size(), 1u);
   ok(e.apply(WorkloadUpsert{awaiting("high", 8, 10)}));
@@ -235,7 +235,7 @@ TEST_F(AwaitedNodes, WhatLacksQuotaSaysSo) {
   EXPECT_EQ(e.verdict("a")->reason.code, ReasonCode::kQuotaMax);
 }
 
-// Somebody else put a pod of it on a node: it is charged there, and the rest goes on waiting.
+// Another client put a pod of it on a node: it is charged there, and the rest goes on waiting.
 TEST_F(AwaitedNodes, ASlotThatIsSeenOnANodeIsChargedThere) {
   const Workload a = awaiting("a", 2);
   ok(e.apply(WorkloadUpsert{a}));
@@ -250,7 +250,7 @@ TEST_F(AwaitedNodes, ASlotThatIsSeenOnANodeIsChargedThere) {
   EXPECT_EQ(e.slot("a", 0, 1)->node, "n1");
 }
 
-TEST_F(AwaitedNodes, AStoppedQueuePlacesNobody) {
+TEST_F(AwaitedNodes, AStoppedQueuePlacesNothing) {
   const Workload a = awaiting("a", 4);
   ok(e.apply(WorkloadUpsert{a}));
   ASSERT_EQ(decide(1000).size(), 1u);

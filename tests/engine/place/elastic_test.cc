@@ -62,7 +62,7 @@ TEST(Elastic, StartsWithItsLeastAndGrowsIntoFreeRoom) {
   ok(e.audit());
 }
 
-TEST(Elastic, WhoNeedsItsMinimumGoesBeforeSurplus) {
+TEST(Elastic, WorkThatNeedsItsMinimumGoesBeforeSurplus) {
   Engine e;
   ok(e.apply(gpu_node("n0", 8)));
   ok(e.apply(WorkloadUpsert{elastic("e", 2, 8)}));
@@ -111,7 +111,7 @@ TEST(Elastic, SurplusYieldsBeforeWholeWorkOfItsPriority) {
   ok(e.audit());
 }
 
-TEST(Elastic, SurplusOfHighPriorityEndsNobody) {
+TEST(Elastic, SurplusOfHighPriorityPreemptsNothing) {
   Engine e;
   ok(e.apply(gpu_node("n0", 8)));
   ok(e.apply(gang("low", 6, 1)));
@@ -166,7 +166,7 @@ TEST(Bands, AreTakenFromTheLast) {
   ok(e.apply(WorkloadUpsert{service(10)}));
   e.decide(1000);
   ASSERT_EQ(running(e, "service"), 8);
-  // Of lower priority than the service, and of higher than its idle replicas.
+  // Its priority is below that of the service, and above that of its idle replicas.
   ok(e.apply(gang("batch", 4, 1, 0)));
   EXPECT_TRUE(e.decide(2000).empty()) << "three idle ones are not enough";
   ok(e.apply(gang("small", 2, 1, 0)));
@@ -269,7 +269,7 @@ TEST(Bands, HoldRoomWithThePriorityOfTheirClaim) {
   ok(e.audit());
 }
 
-// Where only one of two children starts, the claim must not be that of the other: whoever it ended would end it in turn.
+// Where only one of two children starts, the claim must not be that of the other: its victim would evict it in turn.
 TEST(Bands, ClaimNoMoreThanWhateverStartsIsWorth) {
   Engine e;
   ok(e.apply(gpu_node("n0", 4)));
@@ -357,7 +357,7 @@ TEST(AsksForMore, ABrokenGangComesFirst) {
   EXPECT_EQ(slots_of(e.decide(6000), DecisionKind::kStart, "broken").size(), 2u);
 }
 
-TEST(AsksForMore, IsNewerThanWhoCameBeforeIt) {
+TEST(AsksForMore, IsNewerThanEarlierWork) {
   for (const TimeMs since : {3000, 1500}) {
     Engine e;
     ok(e.apply(gpu_node("n0", 8)));
@@ -372,8 +372,8 @@ TEST(AsksForMore, IsNewerThanWhoCameBeforeIt) {
   }
 }
 
-// Also where nobody looked at who waits meanwhile.
-TEST(AsksForMore, OnceItIsNewerItYieldsToWhoWaits) {
+// This holds even if waiting work was not examined meanwhile.
+TEST(AsksForMore, OnceItIsNewerWaitingWorkPreemptsIt) {
   Engine e;
   ok(e.apply(gpu_node("n0", 8)));
   ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));

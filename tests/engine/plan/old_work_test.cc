@@ -19,7 +19,7 @@ Event queue_q(std::int64_t gpus, QueueOrder order = QueueOrder::kBestEffort) {
   return event;
 }
 
-// The same, where who stands later in this order yields.
+// The same, with victims later in this order.
 Event queue_by(OrderBy order, std::int64_t attained_first) {
   Event event = queue_q(1000);
   Queue& q = std::get<QueueUpsert>(event).queue;
@@ -113,7 +113,7 @@ TEST(OldWork, ReservesRoomOnceANodeIsThere) {
   ok(e.apply(job("first", 1, 3, 2 * kLimit)));
   e.decide(2 * kLimit);
   ASSERT_TRUE(runs(e, "first"));
-  // A node more: with n1 it would do, if nobody were there.
+  // One more node: with n1 it would be enough, if n1 were empty.
   ok(e.apply(gpu_node("n2", 4)));
   ok(e.apply(job("second", 1, 1, 2 * kLimit)));
   e.decide(2 * kLimit + 1);
@@ -174,7 +174,7 @@ TEST(OldWork, IsAskedAboutOncePerKindAndConfiguration) {
   Engine e = with_nodes({{"n1", 4}});
   for (int i = 0; i < 100; ++i) ok(e.apply(job("old-" + std::to_string(i), 2, 4, 1)));
   e.decide(1);
-  EXPECT_EQ(e.stats().empty_searches, 0);  // nobody is old yet
+  EXPECT_EQ(e.stats().empty_searches, 0);  // no work is old yet
   for (TimeMs t = 2 * kLimit; t < 3 * kLimit; t += kSecond) {
     ok(e.apply(job("passes", 1, 1, t)));
     e.decide(t);
@@ -221,7 +221,7 @@ TEST(OldWork, TheTimeThatItRanIsNoWaiting) {
   ends(e, "long", 1);  // its pod failed
   e.decide(later);
   ASSERT_TRUE(runs(e, "high"));
-  ok(e.apply(job("small", 1, 1, later + 2)));  // may pass: who lost its room is not old yet
+  ok(e.apply(job("small", 1, 1, later + 2)));  // may pass: the work that lost its room is not old yet
   e.decide(later + 2);
   EXPECT_TRUE(runs(e, "small"));
   ok(e.apply(WorkloadRemove{"small"}));
@@ -230,8 +230,8 @@ TEST(OldWork, TheTimeThatItRanIsNoWaiting) {
   EXPECT_FALSE(runs(e, "late")) << "it has waited for the limit by now";
 }
 
-// Who comes to be old while it holds room starts as an old one (and is promoted): otherwise it would be old, and in front of the one that
-// it yielded to, the moment that it yields, and take the room back.
+// Work that becomes old while it holds room starts as old work (and is promoted): otherwise it would be old, and in front of the
+// one that it yielded to, the moment that it yields, and take the room back.
 TEST(OldWork, WhatHoldsRoomGrowsOldToo) {
   Engine e = with_nodes({{"n1", 2}});
   ok(e.apply(queue_by(OrderBy::kAttainedLevels, 110 * kSecond)));

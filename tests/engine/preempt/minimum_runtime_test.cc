@@ -1,4 +1,4 @@
-// Minimum runtimes: who has just started is left alone, and the engine names the time at which that ends.
+// Minimum runtimes: work that has just started is not evicted, and the engine names the time at which that ends.
 #include <gtest/gtest.h>
 
 #include "engine/tests_support.h"
@@ -24,7 +24,7 @@ class MinimumRuntime : public ::testing::Test {
   Queue queue = std::get<QueueUpsert>(gpu_queue("q", "", 8)).queue;
 };
 
-TEST_F(MinimumRuntime, NobodyYieldsBeforeIt) {
+TEST_F(MinimumRuntime, NothingIsPreemptedBeforeIt) {
   ok(e.apply(gang("low", 8, 1, 0, "q")));
   ASSERT_EQ(e.decide(1000).size(), 1u);
   EXPECT_EQ(e.next_time(), kEndOfTime) << "nobody waits for anything";

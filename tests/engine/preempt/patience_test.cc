@@ -1,4 +1,4 @@
-// Who loses again and again what it took from others takes nothing for a while (preempt/rights/force.h).
+// Work that repeatedly loses the room of its victims preempts nothing for a while (preempt/rights/force.h).
 #include <gtest/gtest.h>
 
 #include "engine/preempt/rights/force.h"
@@ -32,7 +32,7 @@ class Patience : public ::testing::TestWithParam<bool> {
     w.active = active;
     ok(e.apply(WorkloadUpsert{w}));
   }
-  // At this time, and until nothing more is decided; who is ended ends at once.
+  // Decides at this time until nothing more is decided; evicted pods end at once.
   void decide(TimeMs at) {
     now = at;
     while (true) {
@@ -93,7 +93,7 @@ TEST_P(Patience, StartsWhereThereIsRoom) {
   EXPECT_TRUE(runs("taker"));
 }
 
-TEST_P(Patience, IsNotAskedOfWhoKeptIt) {
+TEST_P(Patience, IsNotAskedOfWorkThatKeptIt) {
   for (std::int64_t i = 0; i < 2 * kLossesInARow; ++i) take_and_lose(kKept);
   put("taker", 1);
   decide(now + 1000);
@@ -114,7 +114,7 @@ TEST_P(Patience, HasABound) {
 }
 
 // Within a queue each yields to those in front of it: shortest remaining time first is no circle, however often one yields.
-TEST_P(Patience, IsNotAskedOfWhoYieldsInItsOwnQueue) {
+TEST_P(Patience, IsNotAskedOfVictimsInTheirOwnQueue) {
   for (std::int64_t i = 0; i < 2 * kLossesInARow; ++i) {
     put("taker", 1);
     decide(now + 1000);

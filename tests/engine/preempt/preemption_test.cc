@@ -1,4 +1,4 @@
-// Who yields, whose hold keeps the room, and how holds end.
+// Victims, the holds that keep their room, and the ends of holds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ TEST(Victims, FreshCheckpointsAreCheap) {
       << "1 s of work is lost, not 102 s";
 }
 
-// Who of two of the same second is read first is another after a restart: neither yields to the other.
+// The order of two workloads of the same second differs after a restart: neither preempts the other.
 TEST(Victims, WorkOfTheSameTimeIsNotNewer) {
   for (const auto within : {WithinQueue::kLowerOrNewerEqual, WithinQueue::kLaterInOrder}) {
     for (const TimeMs later : {0, 1000}) {
@@ -88,7 +88,7 @@ TEST(Victims, WorkOfTheSameTimeIsNotNewer) {
   }
 }
 
-// Four jobs of a quarter of the node each: who yields to one that needs as much?
+// Four jobs of a quarter of the node each: which one is evicted for one that needs as much?
 TEST(Victims, TheOrderIsTheQueuesChoice) {
   const auto victim_of = [](VictimOrder order) {
     Engine e;
@@ -146,7 +146,7 @@ TEST(Victims, ManyYieldInTheirOrder) {
   }
 }
 
-TEST(Victims, NobodyYieldsWhereThePolicySaysNever) {
+TEST(Victims, NothingIsPreemptedWhereThePolicySaysNever) {
   Engine e;
   ok(e.apply(gpu_node("n0", 8)));
   ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
@@ -189,7 +189,7 @@ TEST(Holds, RoomUnderWayIsNotStolen) {
   ok(e.audit());
 }
 
-TEST(Holds, PassToWhoRanksHigher) {
+TEST(Holds, PassToWorkOfHigherRank) {
   Engine e;
   ok(e.apply(gpu_node("n0", 8)));
   ok(e.apply(gang("low", 8, 1)));
@@ -230,7 +230,7 @@ TEST(Holds, BreakWithTheirNode) {
   EXPECT_EQ(then[0].workload, "high");
 }
 
-// Somebody else binds a pod of a gang whose hold lies in another domain: together they would be no gang of one domain.
+// Another client binds a pod of a gang whose hold lies in another domain: together they would be no gang of one domain.
 TEST(Holds, BreakWhenAPodOfTheirsIsPlacedInAnotherDomain) {
   for (const bool one_domain : {true, false}) {
     Engine e;
@@ -269,7 +269,7 @@ TEST(Holds, EndWithTheirHolder) {
   ok(e.audit());
 }
 
-TEST(Queues, WhoBorrowsWaitsForWhoOwns) {
+TEST(Queues, BorrowersWaitForOwners) {
   // Eight GPUs, four of them team-a's own. team-b came first and would borrow; it must not be started and reclaimed at once.
   Engine e;
   ok(e.apply(gpu_node("n0", 8)));
@@ -325,7 +325,7 @@ TEST(Queues, AStrictQueueWaitsBehindItsHead) {
   EXPECT_EQ(to_text(e.verdict("c")->reason), "waits behind b, the first workload of its strict queue");
   ok(e.apply(WorkloadRemove{"a"}));
   EXPECT_EQ(e.decide(2000).size(), 2u);
-  // What can never run does not block the line.
+  // Work that can never run does not block the line.
   ok(e.apply(gang("never", 9, 1, 50, "q")));
   ok(e.apply(gang("d", 1, 1, 0, "q")));
   const auto d = e.decide(3000);
@@ -439,7 +439,7 @@ TEST(Victims, AreSoughtInTheFlavorThatItsPodSetsHave) {
   ok(e.audit());
 }
 
-// One of its pod sets can only have f, so both do: that its queue stays within its quota in g makes nobody of f yield.
+// One of its pod sets can only have f, so both do: that its queue stays within its quota in g evicts no work of f.
 TEST(Victims, AreSoughtInTheFlavorThatItsPodSetsWillShare) {
   Engine e;
   two_flavors(e, {0, 1}, {8, 0});
@@ -456,7 +456,7 @@ TEST(Victims, AreSoughtInTheFlavorThatItsPodSetsWillShare) {
   ok(e.audit());
 }
 
-// Whoever looks for the least that is lost finds those that seem to have just written a checkpoint.
+// A search for the least loss finds work that seems to have just written a checkpoint.
 TEST(VictimCost, CheckpointsOfAnotherRunBeginAfterItsOverhead) {
   Engine e;
   ok(e.apply(gpu_node("n0", 8)));

@@ -263,7 +263,7 @@ std::string text_of(const World& w, const std::vector<Decision>& decisions) {
   return out + "\n" + to_text(w.engine.verdict("high")->reason);
 }
 
-// Counts the states in which somebody must yield, and how the engine's victims compare.
+// Counts the states that need victims, and how the engine's victims compare.
 void compare(bool opaque) {
   const char* asked = std::getenv("BERTH_VICTIM_STATES");
   const std::int64_t states = asked != nullptr ? std::atoll(asked) : 1000;

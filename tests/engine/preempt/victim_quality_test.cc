@@ -31,7 +31,7 @@ struct Job {
   std::vector<std::pair<std::int64_t, std::int64_t>> slots;  // index, node
 };
 
-// What could be ended as one.
+// A unit of eviction.
 struct Item {
   std::size_t job = 0;
   std::optional<std::int64_t> slot;  // a surplus slot; none: everything else
@@ -89,7 +89,7 @@ void build(QualityWorld& w, Random& r) {
     job.gpus = r.between(1, 4);
     job.spec = gang_workload(fmt::format("j{}", i), static_cast<int>(count), static_cast<int>(job.gpus),
                              r.between(0, 2));
-    job.spec.may_preempt = false;  // who came first stays until `high` comes
+    job.spec.may_preempt = false;  // the first stays until `high` comes
     if (w.queues) job.spec.queue = r.chance(1, 3) ? "a" : "b";
     if (count > 1 && r.chance(1, 2)) job.spec.root.pod_sets[0].least = r.between(1, count);
     job.spec.restart.overhead = 1000 * r.between(0, 200);
@@ -311,7 +311,7 @@ void fill(Full& w, Random& r, std::int64_t nodes) {
   }
 }
 
-// What `count` slots of `gpus` cost at least.
+// The least cost of `count` slots of `gpus`.
 std::optional<std::int64_t> least_cost(const Full& w, std::int64_t count, std::int64_t gpus) {
   std::vector<std::optional<std::int64_t>> best(static_cast<std::size_t>(count) + 1);  // by slots
   best[0] = 0;

@@ -1,4 +1,4 @@
-// The order of queues among their siblings: exact shares, and who gets the next free place.
+// The order of queues among their siblings: exact shares, and the queue that gets the next free place.
 #include "engine/quota/fairness.h"
 
 #include <gtest/gtest.h>
@@ -271,7 +271,7 @@ TEST(Fairness, AnOwnerReclaimsWhenItsOwnUseFalls) {
 
 // Two queues take turns on one GPU. One has had it for a day: the other goes first, although its work is newer, until it
 // has caught up.
-TEST(Fairness, DecayedUseRemembersWhoHadTheClusterBefore) {
+TEST(Fairness, DecayedUseRemembersPastUse) {
   Engine e;
   ok(e.apply(gpu_node("n0", 1)));
   ok(e.apply(Event{FlavorUpsert{{"f", {}, {}, {}, ""}}}));

@@ -1,4 +1,4 @@
-// What each lane of a queue, a user, may have of its quota.
+// Limits of each lane of a queue (a user) within its quota.
 #include "engine/quota/lane_limits.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST_P(LaneLimitsOf, HoldForEachLaneAlike) {
   EXPECT_EQ(decided(), (Names{"a3"}));
 }
 
-TEST_P(LaneLimitsOf, HoldUpNobodyElseInAStrictQueue) {
+TEST_P(LaneLimitsOf, BlockNoOtherWorkInAStrictQueue) {
   queue.order = QueueOrder::kStrict;
   limit(2);
   add("a1", "alice", 2, 5);
@@ -85,7 +85,7 @@ TEST_P(LaneLimitsOf, AreNoReasonToEndAnybody) {
 }
 
 // Preemption in the queue goes on as ever, and leaves everybody within the limit.
-TEST_P(LaneLimitsOf, CountForWhoPreempts) {
+TEST_P(LaneLimitsOf, CountForPreemptors) {
   limit(4);
   add("a-top", "alice", 2, 20);
   add("b-low", "bob", 4, 0);

@@ -88,7 +88,7 @@ TEST(Lanes, WhatWasUsedOfLateIsToldAndComesBackAsItWas) {
   (void)started(w.e, 1000 + 160 * kHour);
   EXPECT_TRUE(near(after(176 * kHour, 1000), 2000, 60)) << "and half of that, a half-life later";
 
-  // Whoever begins with what is told goes on from there.
+  // An engine that begins with reported use continues from there.
   const std::int64_t told = use_of(w.e)["a"];
   const TimeMs now = 1000 + 176 * kHour;
   Lane known;

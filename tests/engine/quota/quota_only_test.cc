@@ -73,7 +73,7 @@ TEST_F(QuotaOnly, LaterInOrderYields) {
 
 // First it is asked whether it could reclaim within its quota (7 of 8: all of its queue would have to end). As in the end only its own
 // queue's work has to, it may borrow, and one is enough.
-TEST_F(QuotaOnly, WhoReclaimsFromNobodyAfterAllTakesNoMoreOfItsOwnThanItNeeds) {
+TEST_F(QuotaOnly, WithoutReclaimItTakesNoMoreOfItsOwnThanItNeeds) {
   ok(e.apply(gpu_queue("rest", "all", 4)));
   ok(e.apply(gpu_queue("other", "all", 0)));
   ok(e.apply(cohort("all")));
@@ -90,7 +90,7 @@ TEST_F(QuotaOnly, WhoReclaimsFromNobodyAfterAllTakesNoMoreOfItsOwnThanItNeeds) {
   EXPECT_EQ(decide(2000), (Decisions{{DecisionKind::kEvict, "b"}, {DecisionKind::kHold, "high"}}));
 }
 
-TEST_F(QuotaOnly, NobodyYieldsBeforeTheMinimumRuntime) {
+TEST_F(QuotaOnly, NothingIsPreemptedBeforeTheMinimumRuntime) {
   Queue q = queue;
   q.preemption.minimum_runtime = 60'000;
   queue_is(q);
@@ -103,7 +103,7 @@ TEST_F(QuotaOnly, NobodyYieldsBeforeTheMinimumRuntime) {
 }
 
 // The same among queues that share by their dominant shares.
-TEST_F(QuotaOnly, NobodyYieldsBeforeTheMinimumRuntimeToAFairShare) {
+TEST_F(QuotaOnly, NothingIsPreemptedBeforeTheMinimumRuntimeForAFairShare) {
   Queue root = std::get<QueueUpsert>(cohort("root")).queue;
   root.sharing = Sharing::kDominantShare;
   ok(e.apply(QueueUpsert{root}));
@@ -122,7 +122,7 @@ TEST_F(QuotaOnly, NobodyYieldsBeforeTheMinimumRuntimeToAFairShare) {
   EXPECT_EQ(d[0].first, DecisionKind::kEvict);
 }
 
-// Work that runs and holds room to grow gives that up like anybody who only holds; and itself only with it.
+// Work that runs and holds room to grow gives up its hold like work that only holds. It is evicted only together with its hold.
 TEST_F(QuotaOnly, AHoldOfGrowthYieldsToo) {
   for (const int asks : {6, 8}) {
     Engine fresh;
@@ -146,7 +146,7 @@ TEST_F(QuotaOnly, AHoldOfGrowthYieldsToo) {
   }
 }
 
-// What it holds it holds in the flavor that was granted to it, also where it would get another one now.
+// It keeps the granted flavor, even if it would get another one now.
 TEST_F(QuotaOnly, HoldsWhatWasGranted) {
   Flavor other;
   other.name = "g";
@@ -173,7 +173,7 @@ TEST_F(QuotaOnly, HoldsWhatWasGranted) {
   EXPECT_FALSE(e.apply(runs));
 }
 
-TEST_F(QuotaOnly, TheQueueSaysWhoYieldsFirst) {
+TEST_F(QuotaOnly, TheQueueOrdersTheVictims) {
   TimeMs now = 0;
   for (const VictimOrder order : {VictimOrder::kCost, VictimOrder::kYoungestFirst}) {
     Queue q = queue;
@@ -199,7 +199,7 @@ TEST_F(QuotaOnly, ASlotRunsWhereItWasGivenQuota) {
   EXPECT_FALSE(e.apply(SlotUpdate{"b", 0, 0, SlotState::kRunning, ""}));
 }
 
-TEST_F(QuotaOnly, PodsThatNeverPreemptEndNobody) {
+TEST_F(QuotaOnly, PodsThatNeverPreemptHaveNoVictims) {
   add("low", 8, 0);
   decide(1000);
   Workload w = gang_workload("high", 4, 1, 10, "q");
@@ -208,7 +208,7 @@ TEST_F(QuotaOnly, PodsThatNeverPreemptEndNobody) {
   EXPECT_EQ(decide(2000), (Decisions{}));
 }
 
-// Four of eight are surplus: nobody ends for what no band declares, and what a band declares has its priority.
+// Four of eight are surplus: undeclared surplus preempts nothing, and a declared band has its priority.
 TEST_F(QuotaOnly, BandsSayWhatIsTakenAndWhatIsAskedFor) {
   add("low", 4, 0);
   ASSERT_EQ(decide(500), (Decisions{{DecisionKind::kStart, "low"}}));

@@ -116,7 +116,7 @@ TEST(QuotaTree, EqualsTheSlowModel) {
   }));
 }
 
-// What the queue could have if nobody used anything; and the tree's other answers, which follow from the formulas.
+// The quota of the queue in an empty cluster; and the tree's other answers, which follow from the formulas.
 std::int64_t potential(const Model& m, int n) {
   Model idle = m;
   for (auto& node : idle.nodes) node.own_use = 0;
@@ -187,7 +187,7 @@ TEST(QuotaTree, PairsAndPlanesKeepApartInTreesOfAnyDepth) {
         RC_ASSERT(tree.local(q, pair) == after.local(i));
         RC_ASSERT(tree.potential(q, pair) == potential(after, i));
         RC_ASSERT(tree.borrows(q, pair) == (after.usage(i) > after.subtree(i)));
-        // What fits is what is available, and taking all of it leaves nothing, here and for whoever shares it.
+        // The available amount fits, and taking all of it leaves nothing, here and for queues that share it.
         const std::int64_t room = after.available(i);
         const QuotaItem one{pair, 1};
         if (room > 0) {

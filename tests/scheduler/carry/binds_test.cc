@@ -94,7 +94,7 @@ TEST(Binds, AlreadyAssignedToTheSameNodeIsASuccess) {
   EXPECT_EQ(w.slot(uid_of("a")), SlotState::kBinding);
 }
 
-TEST(Binds, ABindBySomebodyElseIsTakenAsAFact) {
+TEST(Binds, ABindByAnotherClientIsTakenAsAFact) {
   World w;
   w.node("n1");
   w.recover();

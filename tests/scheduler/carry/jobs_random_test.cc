@@ -107,7 +107,7 @@ class Server : public Outbox {
       for (const auto& [pod, p] : pods_) bound += p.job == name && !p.node.empty() ? 1 : 0;
       used += bound;
       if (job.suspend && bound > 0) return fmt::format("{} is suspended and has {} bound pods", name, bound);
-      // One that somebody else released may wait for room, whole.
+      // A Job that another client released may wait for room, whole.
       if (!job.suspend && bound != job.count && bound != 0)
         return fmt::format("{} runs with {} of {}: {}", name, bound, job.count, why(name));
     }
@@ -291,7 +291,7 @@ class Server : public Outbox {
     ++it->second.generation;
     job_changed(it->first);
   }
-  // Somebody deletes a pod that waits: it is gone at once, and another one is made.
+  // A client deletes a waiting pod: it is gone at once, and another one is made.
   void lose_a_pod() {
     const auto it = any_of(pods_);
     if (it == pods_.end() || !it->second.node.empty()) return;

@@ -102,7 +102,7 @@ TEST_F(JobsTest, APlaceIsHeldThenTheJobIsReleasedAndItsPodsGoExactlyThere) {
   ASSERT_TRUE(held);
   EXPECT_EQ(held->state, SlotState::kBinding);
   const std::string node_of_second(held->node);
-  // Nobody else gets the room, before and after the answer.
+  // No other work gets the room, before and after the answer.
   w_.pod({.name = "thief"});
   w_.turn();
   taken(train, false);
@@ -189,7 +189,7 @@ TEST_F(JobsTest, OneThatCannotBeReadSaysWhichFieldItIs) {
   EXPECT_TRUE(w_.core->intake().unreadable().empty());
 }
 
-// What runs stays what it is; nothing more of it starts.
+// Running pods stay as they are; no more of them start.
 TEST_F(JobsTest, OneThatCannotBeReadAnyMoreRunsOn) {
   w_.node("n1", 8);
   JobText text;
@@ -263,7 +263,7 @@ TEST_F(JobsTest, IsPreemptedBySuspendingItWhole) {
   EXPECT_TRUE(w_.core->engine().audit());
 }
 
-TEST_F(JobsTest, WhatSomebodyReleasesBeforeItsPodsAreGoneIsSuspendedAgain) {
+TEST_F(JobsTest, AJobReleasedBeforeItsPodsAreGoneIsSuspendedAgain) {
   w_.node("n1", 2);
   JobText low;
   low.name = "low";
@@ -326,7 +326,7 @@ TEST_F(JobsTest, AReleaseThatIsNotTakenGivesThePlacesBackAndIsTriedAgain) {
   job(train);
   w_.turn();
   ASSERT_EQ(w_.only(Step::kJob), "train");
-  // Somebody changed it to four pods meanwhile: the generation is another.
+  // Another client changed it to four pods meanwhile: the generation has changed.
   train.pods = 4;
   train.generation = 2;
   w_.answer(Step::kJob, "train", Outcome::kInvalid, "the server rejected our request");

@@ -40,7 +40,7 @@ class MembersTest : public WorkloadObjectsTest {
     }
     return {};
   }
-  // What was told to end is gone.
+  // The evicted pods are gone.
   void end_pods() {
     for (const Sent& sent : w_->take(Step::kMark)) w_->answer(Step::kMark, sent.uid.substr(4), Outcome::kOk);
     for (const Sent& sent : w_->take(Step::kDelete)) {
@@ -90,7 +90,7 @@ TEST_F(MembersTest, OneThatIsGatedGetsItsPlaceWhenItsGatesAreGone) {
   EXPECT_EQ(w_->slot(kGroup, 2), SlotState::kBinding);
 }
 
-TEST_F(MembersTest, WhoPreemptsTheGroupGetsAllOfIt) {
+TEST_F(MembersTest, APreemptorOfTheGroupGetsAllOfIt) {
   member("a");
   settle();
   ASSERT_EQ(node("a"), "n1");

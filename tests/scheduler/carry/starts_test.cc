@@ -43,7 +43,7 @@ std::string victim(bool long_first, DurationMs restarted_after = 0) {
   return out;
 }
 
-TEST(AfterARestart, WhoRanLessLosesLess) {
+TEST(AfterARestart, ShorterRunsLoseLess) {
   EXPECT_EQ(victim(true), "short");
   EXPECT_EQ(victim(false), "short") << "in whatever order they are seen";
   EXPECT_EQ(victim(false, kMinute), "short");

@@ -185,7 +185,7 @@ TEST(Evictions, ADeleteOfUnknownOutcomeIsSentAgain) {
   World w;
   fill_and_preempt(w);
   w.take(Step::kMark);
-  w.pod_gone("b");  // it ended by itself: nobody waits for its mark
+  w.pod_gone("b");  // it ended by itself: the withdrawal does not wait for its mark
   w.turn();
   w.answer(Step::kMark, "a", Outcome::kOk);
   EXPECT_EQ(w.only(Step::kDelete), "a");

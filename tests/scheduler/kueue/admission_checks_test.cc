@@ -83,7 +83,7 @@ class AdmissionChecksTest : public WorkloadObjectsTest {
   }
 };
 
-// What has quota and is not admitted gives it back when its queue is stopped, whichever of the two; what is admitted runs on.
+// When either queue is stopped, work with quota that is not admitted gives it back; admitted work runs on.
 TEST_F(AdmissionChecksTest, AQueueThatIsStoppedTakesBackWhatItHasNotAdmitted) {
   for (const std::string kind : {"LocalQueue", "ClusterQueue"}) {
     SCOPED_TRACE(kind);
@@ -129,7 +129,7 @@ TEST_F(AdmissionChecksTest, AQueueThatIsStoppedTakesBackWhatItHasNotAdmitted) {
   }
 }
 
-// While binds are on their way, what has merely changed is looked at slowly; an answer that somebody waits for is not behind it.
+// While binds are on their way, mere changes are handled slowly; an answer that a start waits for is not delayed by them.
 TEST_F(AdmissionChecksTest, AnAnswerPassesWhatHasMerelyChanged) {
   queue({"capacity"});
   job({.name = "train"});
@@ -242,7 +242,7 @@ TEST_F(AdmissionChecksTest, RetryWithoutADelayIsNoCircle) {
   EXPECT_LE(writes, 60);
 }
 
-TEST_F(AdmissionChecksTest, RejectedDeactivatesAndWhoReactivatesIsAskedAnew) {
+TEST_F(AdmissionChecksTest, RejectedDeactivatesAndReactivationAsksAnew) {
   queue({"capacity"});
   job({.name = "train"});
   settle();
@@ -332,7 +332,7 @@ TEST_F(AdmissionChecksTest, AMissingOrInactiveCheckDisablesItsQueue) {
   check("licence", "True");
   settle();
   EXPECT_TRUE(is("train", "QuotaReserved"));
-  // Where Workloads are Kueue's there is nobody to ask.
+  // If Kueue keeps the Workloads, checks cannot be asked.
   w_->core->set_kueue_version("", w_->now);
   job({.name = "later"});
   settle();
@@ -419,7 +419,7 @@ TEST_F(AdmissionChecksTest, PodSetUpdatesGoIntoTheTemplateAndDecideAboutThePlace
   EXPECT_EQ(pod_template["spec"]["tolerations"].dump(), R"([{"key":"new","operator":"Exists"}])");
   EXPECT_EQ(pods_["train-0"]["spec"]["nodeName"], "n2");
   EXPECT_EQ(pods_["train-1"]["spec"]["nodeName"], "n2");
-  // It comes back another time, and what is left in its template binds nobody.
+  // It comes back another time, and former updates in its template do not count.
   object_of("train")["spec"]["active"] = false;
   change(object_name("train"));
   settle(20 * kSecond);
@@ -519,7 +519,7 @@ TEST_F(AdmissionChecksTest, PodsWaitBoundToNothingAndNeverLookUnschedulable) {
   ASSERT_EQ(conditions.size(), 2u);
   for (const auto& sent : conditions) {
     EXPECT_EQ(condition_field(sent, "reason"), "Reserved");
-    EXPECT_TRUE(condition_field(sent, "message").starts_with("its quota and its places are held"));
+    EXPECT_TRUE(condition_field(sent, "message").starts_with("its quota and nodes are reserved"));
   }
   EXPECT_FALSE(pods_["a"]["spec"].contains("nodeName"));
   answer_in("group", "capacity", "Ready",

@@ -1,5 +1,5 @@
-// Workloads that somebody else has made for Jobs and pod groups (Kueue's prebuilt-workload-name): before their work comes, when it comes,
-// and when it asks for something else.
+// Workloads that another client made for Jobs and pod groups (Kueue's prebuilt-workload-name): before their work comes, when it
+// comes, and when it does not match.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -176,7 +176,7 @@ TEST_F(PrebuiltTest, OneOfAnotherQueueGivesItsJobNothing) {
   EXPECT_TRUE(is_of("remote", "Admitted"));
 }
 
-TEST_F(PrebuiltTest, AForgedStatusAdmitsNobody) {
+TEST_F(PrebuiltTest, AForgedStatusAdmitsNothing) {
   job({.name = "runs"});
   settle();
   ASSERT_FALSE(is_suspended("runs"));
@@ -290,7 +290,7 @@ TEST_F(PrebuiltTest, ARestartChangesNothingOfOneWhoseJobRuns) {
   EXPECT_EQ(bound("train"), 2);
 }
 
-TEST_F(PrebuiltTest, WhoeverMadeItMayWantItToEnd) {
+TEST_F(PrebuiltTest, ItsCreatorMayWantItToEnd) {
   prebuilt("remote");
   named_job("train", "remote");
   settle();
@@ -405,7 +405,7 @@ TEST_F(PrebuiltTest, AnElasticJobThatNamesOneHasNoSlices) {
   EXPECT_EQ(objects_.size(), 3u);
 }
 
-// Whoever made it and Berth's slices: what waits for more is over when the Job names another.
+// Its creator's and Berth's slices: a slice that waits for more is finished when the Job names another.
 TEST_F(PrebuiltTest, TheSliceThatWaitsIsOverToo) {
   start(default_options(), 2);
   job({.name = "train"});
@@ -444,8 +444,8 @@ TEST_F(PrebuiltTest, AJobThatHasItsOwnTakesThePlacesOfTheOneThatItBeginsToName) 
   EXPECT_EQ(settle(kMinute), 0);
 }
 
-// Somebody in another namespace makes the very Workload that Berth keeps for this Job: uids are no secret.
-TEST_F(PrebuiltTest, AWorkloadOfAnotherNamespaceIsNobodysHere) {
+// A user of another namespace makes the very Workload that Berth keeps for this Job: uids are no secret.
+TEST_F(PrebuiltTest, AWorkloadOfAnotherNamespaceHasNoOwnerHere) {
   job({.name = "train"});
   settle();
   ASSERT_EQ(bound("train"), 2);

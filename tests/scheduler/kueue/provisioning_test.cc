@@ -162,7 +162,7 @@ class ProvisioningTest : public WorkloadObjectsTest {
     return pods_.contains(job + "-0") && pods_[job + "-0"]["spec"].contains("nodeName");
   }
 
-  // A Workload that somebody else has made.
+  // A Workload that another client made.
   void prebuilt(const std::string& name, int pods, const json& annotations) {
     const json job = json::parse(job_json({.name = "any"}));
     json object = {{"apiVersion", "kueue.x-k8s.io/v1beta2"}, {"kind", "Workload"}};
@@ -355,7 +355,7 @@ TEST_F(ProvisioningTest, APodTemplateThatIsRefusedIsTriedAgainAfterARest) {
   EXPECT_EQ(made_, 1);
 }
 
-TEST_F(ProvisioningTest, AfterARestartWhoHasQuotaFindsItsRequestAndWhoHasNotDropsIt) {
+TEST_F(ProvisioningTest, AfterARestartWorkWithQuotaFindsItsRequestAndOtherWorkDropsIt) {
   job({.name = "train", .pods = 2});
   run();
   ASSERT_TRUE(requests_.contains(request_of("train", 1)));
@@ -455,7 +455,7 @@ TEST_F(ProvisioningTest, OfACheckOneWriteIsOnItsWayAtATime) {
   do_check(second.front());
   EXPECT_EQ(active_, "True");
   EXPECT_TRUE(sent().empty());
-  check_["status"]["conditions"][0]["status"] = "False";  // somebody else
+  check_["status"]["conditions"][0]["status"] = "False";  // another client
   w_->object(dialect::Kind::kAdmissionCheck, "nodes", check_.dump());
   run();
   EXPECT_EQ(active_, "True");

@@ -282,7 +282,7 @@ TEST_F(QueueStatusesTest, BerthsOwnQueuesAreToldEvenWhereKueueRuns) {
   EXPECT_TRUE(found) << status(kOwn).dump();
 }
 
-// What a LocalQueue used of late is written now and then, and read again after a restart: nobody's turn is forgotten.
+// The recent use of a LocalQueue is written now and then, and read after a restart: no turn is forgotten.
 TEST_F(QueueStatusesTest, WhatWasUsedOfLateOutlivesARestart) {
   CoreOptions options = World::defaults();
   LaneOrder order;

@@ -167,7 +167,7 @@ TEST_F(SlicesTest, WithoutRoomItRunsOnAndTheNewSliceWaits) {
   EXPECT_EQ(count(all[1]), 6);
   EXPECT_EQ(settle(2 * kMinute), 0) << "nothing is written, and nothing ends";
   EXPECT_EQ(bound("train"), 4);
-  // What waits is changed in place.
+  // The waiting slice is changed in place.
   resize("train", 7);
   settle();
   ASSERT_EQ(slices("train"), all);
@@ -269,7 +269,7 @@ TEST_F(SlicesTest, MoreWaitsBehindWorkThatWaitedLonger) {
 }
 
 // Not even for the moment before it has a Workload of its own.
-TEST_F(SlicesTest, RoomThatComesWithItIsForWhoWaitedLonger) {
+TEST_F(SlicesTest, RoomThatComesWithItIsForOlderWork) {
   elastic_job({.name = "train", .pods = 4});
   settle();
   job({.name = "older", .pods = 2});
@@ -345,7 +345,7 @@ TEST_F(SlicesTest, ARestartChangesNothing) {
   }
   EXPECT_EQ(says(all[0], "Admitted"), "True Admitted");
   EXPECT_TRUE(says(all[1], "QuotaReserved").starts_with("False"));
-  // It grew, and nobody had written it.
+  // It grew, and that was not written.
   start(default_options(), 6);
   settle();
   EXPECT_EQ(bound("train"), 6);

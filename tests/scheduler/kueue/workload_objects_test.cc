@@ -60,7 +60,7 @@ TEST_F(WorkloadObjectsTest, SayWhatWaitsWhatRunsAndWhatHasFinished) {
   EXPECT_EQ(settle(kMinute), 0) << "nothing is written twice";
 }
 
-TEST_F(WorkloadObjectsTest, APreemptedOneSaysForWhomAndComesBack) {
+TEST_F(WorkloadObjectsTest, APreemptedOneNamesItsPreemptorAndComesBack) {
   job({.name = "low"});
   settle();
   ASSERT_TRUE(is("low", "Admitted"));
@@ -85,7 +85,7 @@ TEST_F(WorkloadObjectsTest, APreemptedOneSaysForWhomAndComesBack) {
       condition("low", "Evicted")["message"].get<std::string>().starts_with("Previously: Preempted to"));
 }
 
-TEST_F(WorkloadObjectsTest, AUserWhoDeactivatesOneEndsItAndKeepsItOut) {
+TEST_F(WorkloadObjectsTest, AUserDeactivatesOneWhichEndsItAndKeepsItOut) {
   job({.name = "train"});
   settle();
   ASSERT_TRUE(is("train", "Admitted"));
@@ -118,7 +118,7 @@ TEST_F(WorkloadObjectsTest, OneThatIsDeactivatedWhileItWaitsDoesNotStart) {
   EXPECT_TRUE(is("big", "Admitted"));
 }
 
-// Kueue's admission-gated-by: somebody still prepares it.
+// Kueue's admission-gated-by: a controller still prepares it.
 TEST_F(WorkloadObjectsTest, OneThatIsGatedWaitsUntilTheLastGateIsGone) {
   constexpr const char* kGates = "kueue.x-k8s.io/admission-gated-by";
   json gated = json::parse(job_json({.name = "train"}));
@@ -146,7 +146,7 @@ TEST_F(WorkloadObjectsTest, OneThatIsGatedWaitsUntilTheLastGateIsGone) {
   update_job("train");
   settle();
   EXPECT_TRUE(is("train", "Admitted"));
-  // What runs is not ended by one that comes afterwards.
+  // A later one does not evict running work.
   jobs_["train"]["metadata"]["annotations"][kGates] = "late.example/x";
   update_job("train");
   settle();
@@ -155,7 +155,7 @@ TEST_F(WorkloadObjectsTest, OneThatIsGatedWaitsUntilTheLastGateIsGone) {
 }
 
 // Kueue's priority-boost, on the Workload.
-TEST_F(WorkloadObjectsTest, ABoostCountsForWhoIsFirstAndForWhoIsTheVictim) {
+TEST_F(WorkloadObjectsTest, ABoostCountsForTheOrderAndForVictims) {
   constexpr const char* kBoost = "kueue.x-k8s.io/priority-boost";
   const auto boost = [&](const std::string& name, const std::string& value) {
     object_of(name)["metadata"]["annotations"][kBoost] = value;
@@ -185,7 +185,7 @@ TEST_F(WorkloadObjectsTest, ABoostCountsForWhoIsFirstAndForWhoIsTheVictim) {
   EXPECT_EQ(settle(kMinute), 0);
 }
 
-TEST_F(WorkloadObjectsTest, AForgedStatusAdmitsNobodyAndIsCorrectedEverMoreSlowly) {
+TEST_F(WorkloadObjectsTest, AForgedStatusAdmitsNothingAndIsCorrectedEverMoreSlowly) {
   job({.name = "runs"});
   job({.name = "waits"});
   settle();
@@ -208,7 +208,7 @@ TEST_F(WorkloadObjectsTest, AForgedStatusAdmitsNobodyAndIsCorrectedEverMoreSlowl
   EXPECT_TRUE(object_of("waits")["status"].value("admission", json()).is_null());
 }
 
-TEST_F(WorkloadObjectsTest, SomebodyElsesWorkloadIsNeitherObeyedNorWrittenNorDoubled) {
+TEST_F(WorkloadObjectsTest, AForeignWorkloadIsIgnoredAndNotDoubled) {
   json foreign = json::parse(R"({"metadata":{"name":"job-train-kueue","namespace":"default","uid":"k",
     "ownerReferences":[{"kind":"Job","name":"train","uid":"uid-train","controller":true}]},
     "spec":{"active":false,"queueName":"team","podSets":[{"count":2,"template":{"spec":{"containers":[{"name":"c"}]}}}]}})");
@@ -419,7 +419,7 @@ TEST_F(WorkloadObjectsTest, PodsThatHaveEndedWellGiveTheirQuotaBackAndAreCounted
   EXPECT_EQ(settle(kMinute), 0);
   start(default_options(), 2);
   EXPECT_EQ(settle(kMinute), 0) << "it stands there already";
-  // What has ended is not made again: it stays counted while the rest waits.
+  // Ended pods are not made again: they stay counted while the rest waits.
   job({.name = "urgent", .priority = 10});
   settle();
   EXPECT_TRUE(is_suspended("train"));

@@ -123,7 +123,7 @@ TEST_F(AuditTest, APodWithoutAPlaceGetsOne) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, AuditKind::kPlaces);
   EXPECT_THAT(found[0].text,
-              HasSubstr("pod default/a: it is on node n1, and the engine has no place for it"));
+              HasSubstr("pod default/a: it is on node n1, but the engine has placed it nowhere"));
   EXPECT_EQ(found[0].regarding.uid, "uid-a");
   EXPECT_EQ(audit_.count(AuditKind::kPlaces), 1u);
   for (const Event& event : found[0].mend) apply(event);
@@ -139,7 +139,7 @@ TEST_F(AuditTest, APodOnAnotherNodeIsMoved) {
   });
   const auto found = round();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_THAT(found[0].text, HasSubstr("it is on node n1, and the engine has it on n2"));
+  EXPECT_THAT(found[0].text, HasSubstr("it is on node n1, but the engine has it on n2"));
   for (const Event& event : found[0].mend) apply(event);
   EXPECT_EQ(engine_.slot("uid-a", 0, 0)->node, "n1");
   expect_peace();
@@ -155,7 +155,7 @@ TEST_F(AuditTest, APlaceWhosePodHasNoNodeIsGivenBack) {
   apply(running);
   const auto found = round();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_THAT(found[0].text, HasSubstr("it has no node, and the engine has it on n1"));
+  EXPECT_THAT(found[0].text, HasSubstr("it has no node, but the engine has it on n1"));
   for (const Event& event : found[0].mend) apply(event);
   EXPECT_EQ(state("a"), SlotState::kWaiting);
   expect_peace();
@@ -168,7 +168,7 @@ TEST_F(AuditTest, WorkThatIsGoneHoldsNothing) {
   feed([](Event&) { return false; });
   const auto found = round();
   ASSERT_EQ(found.size(), 1u);  // its queue is compared when this is put right
-  EXPECT_THAT(found[0].text, HasSubstr("no pod or Job is it"));
+  EXPECT_THAT(found[0].text, HasSubstr("no pod or Job belongs to it"));
   for (const Event& event : found[0].mend) apply(event);
   EXPECT_FALSE(engine_.slot("uid-a", 0, 0).has_value());
   expect_peace();
@@ -184,7 +184,7 @@ TEST_F(AuditTest, UsageThatIsNotThatOfItsPodsIsSaid) {
   const auto found = round();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, AuditKind::kUsage);
-  EXPECT_EQ(found[0].text, "queue cq has 3 nvidia.com/gpu in use, and its pods ask for 4");
+  EXPECT_EQ(found[0].text, "queue cq counts 3 nvidia.com/gpu in use, but its pods ask for 4");
   EXPECT_EQ(found[0].regarding.kind, "ClusterQueue");
   EXPECT_TRUE(found[0].mend.empty());
   EXPECT_EQ(audit_.count(AuditKind::kUsage), 1u);
@@ -245,7 +245,7 @@ TEST_F(AuditWorkloadsTest, OneOfItsOwnWithoutAnOwnerIsDeleted) {
   const auto found = round();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, AuditKind::kWorkloads);
-  EXPECT_THAT(found[0].text, HasSubstr("Workload default/w: Berth made it, and it has no owner any more"));
+  EXPECT_THAT(found[0].text, HasSubstr("Workload default/w: Berth made it and its owner is gone"));
   EXPECT_EQ(found[0].regarding.kind, "Workload");
   ASSERT_EQ(outbox_.sent.size(), 1u);
   EXPECT_EQ(outbox_.sent[0].step, Step::kAudit);

@@ -168,7 +168,7 @@ Cost cost_of(const Content& content, int pods, std::size_t bytes, int entries = 
   World w(World::defaults(), &follower);
   w.node("n1", 8);
   w.recover();
-  // What readers and writers keep for the next object is there from the first on.
+  // Buffers that readers and writers keep for the next object exist from the first one on.
   for (int i = 0; i < 20; ++i) w.pod({.name = fmt::format("first{}", i)});
   w.object(dialect::Kind::kPod, "p9999", pod_of(content, 9999, 2 * bytes, entries));
   w.turn();
@@ -233,7 +233,7 @@ TEST(Memory, IsGivenBackToTheSystem) {
     for (int i = 0; i < 200'000; ++i) many.emplace_back(1000, 'x');
   }
   EXPECT_FALSE(spare.give_back(1000 + SpareMemory::kEvery - 1)) << "not so often";
-  // What the vector's end left at the top went back by itself; holes in between do not.
+  // Memory at the top went back by itself when the vector ended; holes in between do not.
   std::vector<std::string> kept;
   {
     std::vector<std::string> holes;

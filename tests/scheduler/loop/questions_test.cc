@@ -1,4 +1,4 @@
-// What people ask: where a workload stands in line.
+// Questions: the place of a workload in line.
 #include "scheduler/loop/questions.h"
 
 #include <gtest/gtest.h>

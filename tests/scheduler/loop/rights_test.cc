@@ -1,4 +1,4 @@
-// What is said when a right of deploy/berth.yaml is missing: each of them is taken away.
+// Reports about a missing right of deploy/berth.yaml: each right is taken away in turn.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

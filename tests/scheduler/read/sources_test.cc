@@ -1,4 +1,4 @@
-// Whether Kueue itself runs here, by its lease: who writes Workloads and the status of its queues.
+// Whether Kueue itself runs here, by its lease: the writer of Workloads and of the status of its queues.
 #include "scheduler/read/sources.h"
 
 #include <gtest/gtest.h>

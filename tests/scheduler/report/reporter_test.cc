@@ -1,4 +1,4 @@
-// What pods are told.
+// Conditions of pods.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -31,7 +31,7 @@ TEST(Reporter, EveryMemberOfAGangThatDoesNotFitSaysWhy) {
     EXPECT_EQ(condition_field(status, "type"), "PodScheduled");
     EXPECT_EQ(condition_field(status, "status"), "False");
     EXPECT_EQ(condition_field(status, "reason"), "Unschedulable");
-    EXPECT_NE(condition_field(status, "message").find("3 pods need a place"), std::string::npos)
+    EXPECT_NE(condition_field(status, "message").find("3 pods need nodes"), std::string::npos)
         << condition_field(status, "message");
     EXPECT_NE(condition_field(status, "message").find("nvidia.com/gpu"), std::string::npos)
         << condition_field(status, "message");
@@ -175,7 +175,7 @@ TEST(Reporter, GatedPodsAreLeftToTheApiServer) {
   EXPECT_EQ(w.only(Step::kBind), "a");
 }
 
-TEST(Reporter, APreemptorSaysWhatItWaitsForAndVictimsWhoTheyEndFor) {
+TEST(Reporter, APreemptorNamesItsWaitAndVictimsNameThePreemptor) {
   World w;
   w.node("n1", 1);
   w.recover();
@@ -224,7 +224,7 @@ TEST(Reporter, BusyTimesWriteAtATrickle) {
   EXPECT_LE(busy, 30u);
 }
 
-// Room that came without helping, and room that is gone, wake nobody in the engine: the text follows all the same.
+// Room that came without helping, and room that is gone, wake no work in the engine: the text follows all the same.
 TEST(Reporter, TheTextFollowsWhatIsFree) {
   World w;
   w.node("n1", 2);

@@ -1,4 +1,4 @@
-// Who may ask for pending workloads over TLS, and how the API servers find who can answer.
+// Access to pending workloads over TLS, and the way in which API servers find the replica that answers.
 #include "scheduler/serve/visibility.h"
 
 #include <gmock/gmock.h>
@@ -106,7 +106,7 @@ TEST_F(VisibilityTest, OnlyTheFrontProxyMayAsk) {
   EXPECT_EQ(ask(&other_authority), "");
 }
 
-TEST_F(VisibilityTest, NobodyMayBeforeItIsKnownWhoThatIs) {
+TEST_F(VisibilityTest, NoClientMayBeforeTheAllowedOnesAreKnown) {
   start();
   EXPECT_EQ(ask(&proxy_), "") << "no certificate, no front proxy";
   give_front_proxy(proxies_.ca_pem());
@@ -122,7 +122,7 @@ TEST_F(VisibilityTest, NobodyMayBeforeItIsKnownWhoThatIs) {
   give_front_proxy(next.ca_pem(), "[]");
   EXPECT_TRUE(opens_to(any));
   EXPECT_EQ(ask(&proxy_), "");
-  // Gone, or broken: nobody.
+  // Gone, or broken: no client.
   give_front_proxy("");
   EXPECT_TRUE(wait_for([&] { return ask(&any).empty(); }));
   give_front_proxy(next.ca_pem(), "[]");
@@ -150,7 +150,7 @@ TEST_F(VisibilityTest, PagesAndErrors) {
   EXPECT_THAT(ask(&proxy_, "/openapi/v2"), StartsWith("HTTP/1.1 404"));
 }
 
-TEST_F(VisibilityTest, WhoDecidesIsTheServicesAddress) {
+TEST_F(VisibilityTest, TheDecidingReplicaIsTheServicesAddress) {
   constexpr const char* kSlice =
       "/apis/discovery.k8s.io/v1/namespaces/berth-system/endpointslices/berth-visibility";
   start("10.0.0.7");
@@ -172,7 +172,7 @@ TEST_F(VisibilityTest, WhoDecidesIsTheServicesAddress) {
   EXPECT_EQ(slice["ports"][0]["name"], "https");
 }
 
-TEST_F(VisibilityTest, AStandbyIsNobodysAddress) {
+TEST_F(VisibilityTest, AStandbyIsNoAddress) {
   give_certificate();
   start("fd00::7");
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));

@@ -1,4 +1,4 @@
-// The admission webhook over TLS: who may speak to it how, and certificates that change.
+// The admission webhook over TLS: accepted connections, and certificates that change.
 #include "scheduler/serve/webhook.h"
 
 #include <gmock/gmock.h>
@@ -99,7 +99,7 @@ TEST_F(WebhookTest, AnswersReviewsOnAConnectionThatIsKept) {
   Client client(webhook->port(), authority_.ca_pem());
   ASSERT_TRUE(client.connected());
   EXPECT_EQ(client.version(), "TLSv1.3");
-  // Of all sizes: records of TLS, reads of the server and requests do not end together.
+  // All sizes: records of TLS, reads of the server and requests do not end together.
   for (const std::size_t size : {0, 1000, 16'000, 16'384, 100'000, 3'000'000}) {
     const auto answer = client.review(pod_review(std::string(size, 'x')));
     EXPECT_THAT(answer, AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("\"patchType\":\"JSONPatch\""))) << size;

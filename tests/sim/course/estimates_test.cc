@@ -1,4 +1,4 @@
-// What the engine is told about run times.
+// The run times that the engine gets.
 #include "sim/course/estimates.h"
 
 #include <gmock/gmock.h>

@@ -13,7 +13,7 @@
 namespace berth::sim {
 namespace {
 
-// Of all jobs, and of their GPU-time, the percentage of jobs of at most `gpus`.
+// The percentage, of all jobs and of their GPU-time, of jobs of at most `gpus`.
 struct PublishedShare {
   std::int64_t gpus;
   double jobs;

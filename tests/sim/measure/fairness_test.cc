@@ -1,4 +1,4 @@
-// What queues deserve, computed apart from the engine.
+// The shares that queues deserve, computed apart from the engine.
 #include "sim/measure/fairness.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(FillByWeight, WhoAsksForLittleLeavesTheRestToOthers) {
+TEST(FillByWeight, ASmallDemandLeavesTheRestToOthers) {
   EXPECT_THAT(fill_by_weight(100, std::vector<Claim>{{1, 10}, {1, 100}, {1, 100}}), ElementsAre(10, 45, 45));
   EXPECT_THAT(fill_by_weight(100, std::vector<Claim>{{3, 1000}, {1, 1000}}), ElementsAre(75, 25));
   EXPECT_THAT(fill_by_weight(100, std::vector<Claim>{{3, 20}, {1, 1000}}), ElementsAre(20, 80));
@@ -41,8 +41,8 @@ RC_GTEST_PROP(FillByWeight, IsMaxMinFair, ()) {
   for (std::size_t i = 0; i < claims.size(); ++i) {
     RC_ASSERT(given[i] >= 0 && given[i] <= claims[i].most);
     if (given[i] == claims[i].most) continue;
-    // Whoever is not satisfied has no less per weight than anybody else, but for rounding: it may miss one, and
-    // others may have one more from everybody who was rounded down before them.
+    // A queue that is not satisfied has no less per weight than any other, except for rounding: it may miss one, and others may
+    // have one more from each queue that was rounded down before them.
     const auto count = static_cast<std::int64_t>(claims.size());
     for (std::size_t k = 0; k < claims.size(); ++k) {
       RC_ASSERT((given[i] + 1) * claims[k].weight + count * claims[i].weight >= given[k] * claims[i].weight);

@@ -1,5 +1,4 @@
-// What jobs of a trace of any length are counted into: exact as long as it can be, within its bounds after that,
-// and in memory that does not grow.
+// Counts of a trace of any length: exact as long as it can be, within its bounds after that, and in memory that does not grow.
 #include "sim/measure/trace_counts.h"
 
 #include <gmock/gmock.h>
@@ -270,7 +269,7 @@ TEST(TraceStats, SayWhatIsNotExact) {
   EXPECT_LT(b.peak_demand.at_least, b.peak_demand.at_most);
 }
 
-// What is beyond the limits does not hang on when they were passed.
+// Values beyond the limits do not depend on the time when the limits were passed.
 TEST(TraceStats, TheSameForAnyOrderOfTheJobs) {
   const std::vector<Row> rows = rows_of(3, 20'000);
   const Trace tables = tables_of(rows);

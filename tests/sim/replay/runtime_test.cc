@@ -1,4 +1,4 @@
-// What happens to work once it has started: starts, checkpoints, failures, elastic jobs; by hand, and sums that must hold.
+// The course of work after its start: starts, checkpoints, failures, elastic jobs; by hand, and sums that must hold.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -230,7 +230,7 @@ TEST(Failures, RandomOnesAreTheSameForTheSeedAndTimesAddUp) {
 }
 
 // Failures, starts, checkpoints, elastic jobs, a service and reclaims between two queues, all at once: nothing runs where nothing is, the
-// times add up, and at the end nobody is left anywhere.
+// times add up, and at the end no job is left anywhere.
 TEST(Failures, NothingRunsOnWhatIsOutAndNothingIsLeftBehind) {
   const std::string yaml =
       "name: all at once\n"
@@ -281,7 +281,7 @@ TEST(Failures, NothingRunsOnWhatIsOutAndNothingIsLeftBehind) {
     EXPECT_EQ(run.outcome.unfinished, 0);
     expect_times_add_up(run);
     for (const JobOutcome& job : run.outcome.jobs) evictions += job.evictions;
-    // What is allocated at the end is nothing, and what was is the room of all that ran.
+    // At the end nothing is allocated, and the sum of allocations is the room of all that ran.
     EXPECT_EQ(run.outcome.series.value(kTrackAllocated), 0);
     EXPECT_EQ(run.outcome.series.value(kTrackPending), 0);
     EXPECT_EQ(run.outcome.series.value(kTrackPendingGpu), 0);

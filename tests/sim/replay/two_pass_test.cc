@@ -28,8 +28,8 @@ Result<Replayed> run_passes(const std::string& jobs, const std::string& queue, c
       folder.path());
 }
 
-// Six GPUs on each node; c has quota and no place, and keeps its quota from d, whom two GPUs are free for.
-TEST(TwoPasses, WhoIsAdmittedKeepsItsQuotaWithoutAPlace) {
+// Six GPUs on each node; c has quota and no place, and keeps its quota from d, although two GPUs are free for d.
+TEST(TwoPasses, AdmittedWorkKeepsItsQuotaWithoutAPlace) {
   const std::string jobs = R"({"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":100000,"gpus":6}
 {"kind":"job","id":"b","queue":"q","submit_ms":0,"duration_ms":200000,"gpus":6}
 {"kind":"job","id":"c","queue":"q","submit_ms":1000,"duration_ms":50000,"gpus":4}
@@ -46,7 +46,7 @@ TEST(TwoPasses, WhoIsAdmittedKeepsItsQuotaWithoutAPlace) {
   EXPECT_EQ(job_of(*two, "d").first_start, 100'000);
 }
 
-// Four jobs of four GPUs; c of eight takes the two that have most left, who sit on different nodes: in vain.
+// Four jobs of four GPUs; c of eight takes the two that have most left. They sit on different nodes, so it is in vain.
 TEST(TwoPasses, VictimsAreTakenByCountThoughTheirRoomDoesNotFitTogether) {
   const std::string jobs =
       R"({"kind":"job","id":"a1","queue":"q","submit_ms":0,"duration_ms":900000,"gpus":4}
@@ -93,7 +93,7 @@ TEST(TwoPasses, TheNodesOfVictimsGoToTheWorkloadTheyEndedFor) {
 }
 
 // By duration, too, with victims that take their time to end: no other job takes their node meanwhile.
-TEST(TwoPasses, NobodyElseTakesTheNodesOfVictimsThatAreEnding) {
+TEST(TwoPasses, NoOtherWorkTakesTheNodesOfEndingVictims) {
   const std::string jobs = R"({"kind":"node","name":"n3","gpus":8}
 {"kind":"job","id":"a","queue":"q","submit_ms":0,"duration_ms":1000000,"gpus":5,"grace_ms":5000}
 {"kind":"job","id":"b","queue":"q","submit_ms":1,"duration_ms":2000000,"gpus":5,"grace_ms":5000}

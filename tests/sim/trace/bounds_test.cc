@@ -1,4 +1,4 @@
-// What a file of jobs may not make grow: each table beside the jobs ends in an error that names the bound and the place.
+// Bounds on memory for a file of jobs: each table beside the jobs ends in an error that names the bound and the place.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -152,7 +152,7 @@ TEST(DecisionLog, BadOnesNameTheLine) {
               HasSubstr(":2"));
 }
 
-// What comes back from each written form.
+// The trace read back from each written form.
 TEST(TraceWriter, FormsReadBack) {
   const TempFolder folder;
   TraceFile file;

@@ -6,7 +6,7 @@
 //                 lies outside of it. The preemptor's `reclaim` policy alone decides.
 //   priority      Work of other queues without that advantage. If the preemptor then borrows, its `borrow_within` decides too.
 //   same queue    The preemptor's `within` policy.
-// Work of another queue may be evicted only while every queue from its own up to below the common ancestor is above its quota of a
+// Work of another queue may be evicted only while every queue from its own up to below the common ancestor exceeds its quota of a
 // short pair. That changes with every victim, so next() checks it again.
 //
 // Source: kubernetes-sigs/kueue, pkg/scheduler/preemption/classical (facts in research/kueue.md 1.8).

@@ -94,7 +94,7 @@ std::string_view may_take(Reclaim reclaim) {
 
 Reason no_victims(const State& state, const WorkloadState& w) {
   const PreemptionPolicy& policy = state.queues[w.queue.index()].spec.preemption;
-  Reason out{ReasonCode::kNoVictims, "", "its pods never preempt", 0, 0, 0, {}};
+  Reason out{ReasonCode::kNoVictims, "", "its pods have preemptionPolicy: Never", 0, 0, 0, {}};
   if (!w.may_preempt) return out;
   out.detail = is_patient(state, w)
                    ? fmt::format("paused: what it preempted was taken back {} times in a row", w.losses)

@@ -8,8 +8,8 @@
 //   3. B, or another workload D of queue 2 with higher priority than C, preempts C and borrows.
 //   4. A preempts B or D again. Each step is legal.
 // The cycle is broken at its weakest step:
-//   - If a queue had to give back room that it borrowed by force, it borrows none of these flavors and resources by force, while
-//     the workload that took the room back waits for room. That workload could take it back at once.
+//   - A queue that had to give back room borrowed by force borrows none of these flavors and resources by force, while the workload
+//     that took it back waits. That workload could take it back at once.
 //   - A workload that lost room taken by force in any other way takes none by force until an event from outside
 //     (State::outside_version). This rule alone ends all cycles by force: between two such events each workload loses such room
 //     once. The first rule exists because a busy cluster has such events all the time.

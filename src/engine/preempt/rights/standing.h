@@ -1,10 +1,10 @@
-// Which of two workloads of one queue stands behind the other while one of them runs: may a waiting workload `w` preempt a running
-// workload `v` (WithinQueue::kLaterInOrder)?
+// The order of two workloads of one queue while one of them runs: may a waiting workload `w` preempt a running workload `v`
+// (WithinQueue::kLaterInOrder)?
 //
 // Hysteresis: `w` may displace `v` only if it is ahead by more than the displacement destroys. Otherwise the two would alternate.
-//   priority   If priority ranks first, the lower one stands behind. Priorities are those of demand bands: the part that is lost
-//              may be smaller than the running part, the part that is asked for smaller than the waiting part (state/bands.h).
-//   old        Old work stands in front of all other work (order/rank.h), except promoted work that has not yet attained its seat.
+//   priority   If priority ranks first, the lower one stands behind. Priorities are those of demand bands (state/bands.h): only a
+//   part of the running work may be lost, and only a part of the waiting work asked for. old        Old work stands in front of all
+//   other work (order/rank.h), except promoted work that has not yet attained its seat.
 //              Among old work creation decides.
 //   creation   The newer one stands behind. This order never changes.
 //   duration, remaining   `v` stands behind if its (remaining) run time exceeds that of `w` by more than `v` would lose: work since

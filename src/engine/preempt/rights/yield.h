@@ -96,7 +96,7 @@ bool may_yield(const State& state, const Yielder& who, const WorkloadState& w, T
 // Whether the running `v` has run its minimum, or `w` may ignore that. `more_at` as above.
 bool ran_its_minimum(const State& state, const WorkloadState& v, const WorkloadState& w, TimeMs& more_at);
 
-// The order among workloads of one class where only quota is counted: by the preemptor's `victims`, where cost and
+// The order among workloads of one class where only quota is counted: by the preemptor's `victims`. There cost and
 // lowest-priority-first both mean Kueue's order: lower priority, later start, arrival.
 class YieldOrder {
  public:

@@ -1,4 +1,4 @@
-// Victims node by node: the units that must go before one more slot of a shape fits on a node, and their price; the cheapest node
+// Victims node by node: the units that must go before one more slot of a shape fits, and their price. The cheapest node comes
 // first.
 #pragma once
 
@@ -33,9 +33,9 @@ struct NodePrices {
 };
 
 // The candidates of `among` (in order of rank and cost), in the order of the prices of their nodes. Candidates that help on no node
-// are left out. The price of a node is the rank and cost of the least units, in order, that make room for one more slot, without
-// units that turn out not to be needed. Each further slot has its own price. If more than one slot is requested, a unit on several
-// nodes counts on each with its part. Charges nothing. O(slots of `among` x devices).
+// are left out. The price of a node is the rank and cost of the least units, in order, that make room for one more slot. Unneeded
+// units are left out. Each further slot has its own price. If more than one slot is requested, a unit on several nodes counts on
+// each with its part. Charges nothing. O(slots of `among` x devices).
 NodePrices node_prices(State& state, const Candidates& candidates, const Wanted& wanted,
                        const std::vector<std::uint32_t>& among, Budget& steps);
 

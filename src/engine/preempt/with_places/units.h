@@ -3,7 +3,7 @@
 //
 // The lists are valid for one decide(), because costs change with time. A new start rebuilds the list of its queue. Units that were
 // evicted meanwhile stay in the list; the search skips them. If a slot of an elastic workload was evicted after the list was built,
-// its other slots move to different demand bands; renew() recomputes one unit.
+// its other slots move to different demand bands. renew() recomputes one unit.
 //
 // Cost of building: O(n) for the started workloads of the queue (and the slots of elastic ones), once; all searches of one decide()
 // share it. Only the part that a search reads is sorted: the first eighth at O(n), all of it at O(n log n).

@@ -72,8 +72,8 @@ class VictimSearch {
   // rolled back; why_not() says why. `ask`: how much must fit. `only`: the flavors to use; nullptr: any.
   std::optional<VictimPlan> run(Ask ask = Ask::kLeast, const Assignment* only = nullptr);
   const Reason& why_not() const { return why_not_; }
-  // After run() found nothing: the first time at which enough work may be evicted, because its minimum runtime or its place in line
-  // has changed by then; kEndOfTime: time alone changes nothing.
+  // After run() found nothing: the first time at which enough work may be evicted, by its minimum runtime or its place in line.
+  // kEndOfTime: time alone changes nothing.
   TimeMs more_at() const { return more_at_; }
 
  private:
