@@ -33,8 +33,11 @@ fs::path order_folder() {
 
 std::vector<std::string> order_names() {
   std::vector<std::string> out;
-  for (const auto& entry : fs::directory_iterator(order_folder())) {
-    if (entry.is_directory()) out.push_back(entry.path().filename().string());
+  for (const auto& topic : fs::directory_iterator(order_folder())) {
+    if (!topic.is_directory()) continue;
+    for (const auto& entry : fs::directory_iterator(topic)) {
+      if (entry.is_directory()) out.push_back(fs::relative(entry.path(), order_folder()).string());
+    }
   }
   std::sort(out.begin(), out.end());
   return out;
@@ -137,7 +140,8 @@ TEST_P(Order, DoesNotMatter) {
 
 std::string order_test_name(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
-  std::replace(name.begin(), name.end(), '-', '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '-' || c == '/'; }, '_');
   return name;
 }
 

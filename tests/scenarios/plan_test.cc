@@ -385,7 +385,7 @@ TEST_F(Plan, ATabIsNamedWithItsLine) {
 
 TEST_F(Plan, MisspeltNamesAreWarningsByDefault) {
   PlanOptions options;
-  options.files = {BERTH_SOURCE_DIR "/tests/scenarios/misspelt-names/work.yaml"};
+  options.files = {BERTH_SOURCE_DIR "/tests/scenarios/kube/misspelt-names/work.yaml"};
   EXPECT_EQ(run(options), 0);
   for (const char* words :
        {"work.yaml:5:3: Job default/typo: spec.paralelism: unknown field; did you mean parallelism?",

@@ -20,10 +20,14 @@ fs::path folder() {
   return fs::path(BERTH_SOURCE_DIR) / "tests" / "scenarios";
 }
 
+// TOPIC/NAME of each.
 std::vector<std::string> names() {
   std::vector<std::string> out;
-  for (const auto& entry : fs::directory_iterator(folder())) {
-    if (entry.is_directory()) out.push_back(entry.path().filename().string());
+  for (const auto& topic : fs::directory_iterator(folder())) {
+    if (!topic.is_directory()) continue;
+    for (const auto& entry : fs::directory_iterator(topic)) {
+      if (entry.is_directory()) out.push_back(fs::relative(entry.path(), folder()).string());
+    }
   }
   std::sort(out.begin(), out.end());
   return out;
@@ -69,7 +73,8 @@ TEST_P(Scenario, TableIsBelow160Columns) {
 
 // The test can fail: an expectation that is turned into its opposite is not met.
 TEST_P(Scenario, FailsWhenSomethingElseIsExpected) {
-  const fs::path copy = fs::path(::testing::TempDir()) / ("berth-scenario-" + GetParam());
+  const fs::path copy =
+      fs::path(::testing::TempDir()) / ("berth-scenario-" + fs::path(GetParam()).filename().string());
   fs::remove_all(copy);
   fs::copy(folder() / GetParam(), copy, fs::copy_options::recursive);
   {
@@ -88,7 +93,8 @@ TEST_P(Scenario, FailsWhenSomethingElseIsExpected) {
 
 std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
-  std::replace(name.begin(), name.end(), '-', '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '-' || c == '/'; }, '_');
   return name;
 }
 

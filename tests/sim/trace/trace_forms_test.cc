@@ -116,18 +116,19 @@ TEST(BadInput, Swf) {
   const auto line = [](const std::string& submit, const std::string& run, const std::string& processors) {
     return "1 " + submit + " -1 " + run + " " + processors + " -1 -1 -1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n";
   };
-  expect_bad_forms("swf", {{line("0", "60", "2") + "2 5 -1\n", {"/bad:2", "3 fields", "18"}},
-                     {line("0", "60", "2 7"), {"/bad:1", "more than 18"}},
-                     {line("x", "60", "2"), {"/bad:1:3", "field 2 (submit time)", "'x'"}},
-                     {line("-1", "60", "2"), {"/bad:1:3", "must be known"}},
-                     {line("0", "-60", "2"), {"field 4 (run time)", "not negative"}},
-                     {line("0", "1.2345", "2"), {"field 4", "three digits"}},
-                     {line("0", "60", "2.5"), {"field 5 (allocated processors)", "whole number"}},
-                     {line("0", "60", "99999999999999999999"), {"field 5"}},
-                     {line("99999999999999999999", "60", "2"), {"field 2"}},
-                     {line("0", "1", "1") + line("0", "1", "1") + line("0", "1", "1") + line("0", "1", "1"),
-                      {"/bad:4", "max_jobs"}},
-                     {"; MaxNodes: 3\n", {"no jobs"}}});
+  expect_bad_forms("swf",
+                   {{line("0", "60", "2") + "2 5 -1\n", {"/bad:2", "3 fields", "18"}},
+                    {line("0", "60", "2 7"), {"/bad:1", "more than 18"}},
+                    {line("x", "60", "2"), {"/bad:1:3", "field 2 (submit time)", "'x'"}},
+                    {line("-1", "60", "2"), {"/bad:1:3", "must be known"}},
+                    {line("0", "-60", "2"), {"field 4 (run time)", "not negative"}},
+                    {line("0", "1.2345", "2"), {"field 4", "three digits"}},
+                    {line("0", "60", "2.5"), {"field 5 (allocated processors)", "whole number"}},
+                    {line("0", "60", "99999999999999999999"), {"field 5"}},
+                    {line("99999999999999999999", "60", "2"), {"field 2"}},
+                    {line("0", "1", "1") + line("0", "1", "1") + line("0", "1", "1") + line("0", "1", "1"),
+                     {"/bad:4", "max_jobs"}},
+                    {"; MaxNodes: 3\n", {"no jobs"}}});
 }
 
 TEST(Gangs, OwnAndPublishedColumns) {
@@ -154,11 +155,11 @@ TEST(Gangs, OwnAndPublishedColumns) {
 
 TEST(BadInput, Gangs) {
   expect_bad_forms("gangs", {{"submit_s,duration_s\n1,2\n", {"/bad:1", "GPUs", "gpus"}},
-                       {"submit_s,gpus,duration_s\n1,0,2\n", {"/bad:2", "gpus"}},
-                       {"submit_s,gpus,duration_s\n1,1,-2\n", {"/bad:2", "duration_s", "negative"}},
-                       {"submit_s,gpus,duration_s\n1,1,1m\n", {"/bad:2", "duration_s", "'1m'"}},
-                       {"submit_s,gpus,duration_s\n,1,1\n", {"/bad:2", "submit_s"}},
-                       {"submit_s,gpus,duration_s\n1,1\n", {"/bad:2"}}});
+                             {"submit_s,gpus,duration_s\n1,0,2\n", {"/bad:2", "gpus"}},
+                             {"submit_s,gpus,duration_s\n1,1,-2\n", {"/bad:2", "duration_s", "negative"}},
+                             {"submit_s,gpus,duration_s\n1,1,1m\n", {"/bad:2", "duration_s", "'1m'"}},
+                             {"submit_s,gpus,duration_s\n,1,1\n", {"/bad:2", "submit_s"}},
+                             {"submit_s,gpus,duration_s\n1,1\n", {"/bad:2"}}});
 }
 
 TEST(Hosts, LevelsHoldTheWayToTheSwitch) {
