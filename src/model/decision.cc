@@ -89,25 +89,11 @@ std::string quota_text(const Reason& r) {
 
 }  // namespace
 
-std::string to_text(const Reason& r) {
-  std::string below = children_text(r);
-  const auto with_below = [&](std::string text) {
-    return below.empty() ? text : fmt::format("{}: {}", text, below);
-  };
+namespace {
+
+// Of the queue: whether it takes the workload, and what quota it has left for it.
+std::string queue_text(const Reason& r) {
   switch (r.code) {
-    case ReasonCode::kNone:
-      return below;
-    case ReasonCode::kInvalid:
-      return fmt::format("invalid: {}", r.detail);
-    case ReasonCode::kUnsupported:
-      return fmt::format("not supported by this version of Berth: {}", r.detail);
-    case ReasonCode::kInactive:
-      return "suspended or inactive: it waits until its owner resumes it";
-    case ReasonCode::kIncompleteGang:
-      return fmt::format("waiting for pods: {} of the gang's {} exist{}", r.have, r.need,
-                         r.subject.empty() ? "" : fmt::format(" in {}", r.subject));
-    case ReasonCode::kSearchBudget:
-      return "the search reached its step limit; Berth tries again when something changes";
     case ReasonCode::kQueueMissing:
       return fmt::format("queue {} does not exist: create it or correct the name", r.subject);
     case ReasonCode::kQueueDisabled:
@@ -133,6 +119,71 @@ std::string to_text(const Reason& r) {
                          format_amount(r.detail, r.need), r.detail,
                          r.subject.empty() ? "its user" : r.subject,
                          format_amount(r.detail, std::max<std::int64_t>(0, r.have)));
+    default:
+      return {};
+  }
+}
+
+// Of a workload that lost its place, or holds one.
+std::string change_text(const Reason& r) {
+  switch (r.code) {
+    case ReasonCode::kPreempted:
+      return fmt::format("preempted by {}, which ranks higher", r.subject);
+    case ReasonCode::kReclaimed:
+      return fmt::format("ran on borrowed quota, which {} reclaims", r.subject);
+    case ReasonCode::kReclaimedWhileBorrowing:
+      return fmt::format("ran on borrowed quota; {}, which ranks higher, borrows it now", r.subject);
+    case ReasonCode::kReclaimedFairly:
+      return fmt::format("its queue used more than its fair share; {} gets the quota", r.subject);
+    case ReasonCode::kWithdrawn:
+      return fmt::format("withdrawn: {}", r.detail);
+    case ReasonCode::kDrained:
+      return fmt::format("queue {} was stopped and drained", r.subject);
+    case ReasonCode::kPreemptor:
+      return "holds the room that its victims leave";
+    case ReasonCode::kReleasingRoom:
+      return "holds room that running pods are about to leave";
+    case ReasonCode::kHoldOvertaken:
+      return fmt::format("the room that was held for it passed to {}, which ranks higher", r.subject);
+    case ReasonCode::kHoldBroken:
+      return fmt::format("the room that was held for it is gone: {}", r.detail);
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+std::string to_text(const Reason& r) {
+  std::string below = children_text(r);
+  const auto with_below = [&](std::string text) {
+    return below.empty() ? text : fmt::format("{}: {}", text, below);
+  };
+  switch (r.code) {
+    case ReasonCode::kNone:
+      return below;
+    case ReasonCode::kInvalid:
+      return fmt::format("invalid: {}", r.detail);
+    case ReasonCode::kUnsupported:
+      return fmt::format("not supported by this version of Berth: {}", r.detail);
+    case ReasonCode::kInactive:
+      return "suspended or inactive: it waits until its owner resumes it";
+    case ReasonCode::kIncompleteGang:
+      return fmt::format("waiting for pods: {} of the gang's {} exist{}", r.have, r.need,
+                         r.subject.empty() ? "" : fmt::format(" in {}", r.subject));
+    case ReasonCode::kSearchBudget:
+      return "the search reached its step limit; Berth tries again when something changes";
+    case ReasonCode::kQueueMissing:
+    case ReasonCode::kQueueDisabled:
+    case ReasonCode::kQueueStopped:
+    case ReasonCode::kBehindHead:
+    case ReasonCode::kQuota:
+    case ReasonCode::kQuotaMax:
+    case ReasonCode::kQuotaKept:
+    case ReasonCode::kReserved:
+    case ReasonCode::kQuotaUncovered:
+    case ReasonCode::kLaneLimit:
+      return queue_text(r);
     case ReasonCode::kNodes:
       return with_below(fmt::format("{}{} {}, there is room for {}", plural(r.need, "pod", "pods"),
                                     r.subject.empty() ? "" : fmt::format(" ({})", r.subject),
@@ -166,25 +217,16 @@ std::string to_text(const Reason& r) {
       return fmt::format("has its nodes; {} {} when the pods that are ending there are gone",
                          plural(r.need, "pod", "pods"), r.need == 1 ? "starts" : "start");
     case ReasonCode::kPreempted:
-      return fmt::format("preempted by {}, which ranks higher", r.subject);
     case ReasonCode::kReclaimed:
-      return fmt::format("ran on borrowed quota, which {} reclaims", r.subject);
     case ReasonCode::kReclaimedWhileBorrowing:
-      return fmt::format("ran on borrowed quota; {}, which ranks higher, borrows it now", r.subject);
     case ReasonCode::kReclaimedFairly:
-      return fmt::format("its queue used more than its fair share; {} gets the quota", r.subject);
     case ReasonCode::kWithdrawn:
-      return fmt::format("withdrawn: {}", r.detail);
     case ReasonCode::kDrained:
-      return fmt::format("queue {} was stopped and drained", r.subject);
     case ReasonCode::kPreemptor:
-      return "holds the room that its victims leave";
     case ReasonCode::kReleasingRoom:
-      return "holds room that running pods are about to leave";
     case ReasonCode::kHoldOvertaken:
-      return fmt::format("the room that was held for it passed to {}, which ranks higher", r.subject);
     case ReasonCode::kHoldBroken:
-      return fmt::format("the room that was held for it is gone: {}", r.detail);
+      return change_text(r);
     case ReasonCode::kFits:
       return "placed";
   }

@@ -259,20 +259,15 @@ void Decider::place_awaited() {
   }
 }
 
-void Decider::attempt_once(ClassId class_id, WorkloadId id) {
+// Whether its queue takes it, and it is still its turn. Otherwise it is parked or put off.
+bool Decider::may_try(ClassId class_id, WorkloadId id) {
   const WorkloadState& w = state_.workloads[id.index()];
-  ++state_.stats.attempts;
-  kept_.clear();
-  kept_known_ = false;
-  short_beside_kept_.clear();
-  reserved_.clear();
-  beside_failed_ = false;
-
   const QueueState& q = state_.queues[w.queue.index()];
   const auto refuse = [&](ReasonCode code, std::string detail) {
     Failure failure;
     failure.reasons.push_back({code, q.spec.name, std::move(detail), 0, 0, 0, {}});
     park(class_id, failure, nullptr);
+    return false;
   };
   if (!q.exists) return refuse(ReasonCode::kQueueMissing, "");
   if (!q.trouble.empty()) return refuse(ReasonCode::kQueueDisabled, q.trouble);
@@ -283,28 +278,48 @@ void Decider::attempt_once(ClassId class_id, WorkloadId id) {
     Failure ending;
     ending.by_quota = ending.by_nodes = true;
     ending.reasons.push_back({ReasonCode::kWaitingForRoom, "", "", w.releasing(), 0, 0, {}});
-    return park(class_id, ending, nullptr, state_.now + 1);
+    park(class_id, ending, nullptr, state_.now + 1);
+    return false;
   }
 
   // Its turn was computed with the flavor that it would have got when it came to the front. A change of that may have changed
   // others too.
   if (state_.renew_ask(class_id)) {
     state_.pending.refresh_all();
-    if (state_.pending.next() != class_id) return;
+    if (state_.pending.next() != class_id) return false;
   }
   const std::int64_t height = borrowing_height(w);
-  if (height > state_.pending.put_off_by(w.queue)) return state_.pending.put_off(w.queue, height);
+  if (height > state_.pending.put_off_by(w.queue)) {
+    state_.pending.put_off(w.queue, height);
+    return false;
+  }
   attempted_ = class_id;
   attempted_height_ = height;
   reserved_ = reserved_before(class_id, height);
+  return true;
+}
+
+void Decider::attempt_once(ClassId class_id, WorkloadId id) {
+  ++state_.stats.attempts;
+  kept_.clear();
+  kept_known_ = false;
+  short_beside_kept_.clear();
+  reserved_.clear();
+  beside_failed_ = false;
+  if (!may_try(class_id, id)) return;
   Budget steps(state_.config.search_steps);
   if (take_from_borrowers(id, steps)) return;
-  if (places_are_unknown(w)) return attempt_quota(class_id, id);
+  if (places_are_unknown(state_.workloads[id.index()])) return attempt_quota(class_id, id);
   if (lacks_room(class_id)) {
     Parked again = std::move(state_.pending.at(class_id).why);
     return state_.pending.park(class_id, std::move(again));
   }
+  attempt_places(class_id, id, steps);
+}
 
+// Starts it where there is room, waits for room that is about to be free, or finds victims.
+void Decider::attempt_places(ClassId class_id, WorkloadId id, Budget& steps) {
+  const WorkloadState& w = state_.workloads[id.index()];
   if (try_flavors(id, steps)) return;
   std::optional<Placer> placer;
   const auto to_start = [&](std::optional<Placer>& into) { into.emplace(state_, id, Mode::kStart, steps); };
@@ -341,6 +356,11 @@ void Decider::attempt_once(ClassId class_id, WorkloadId id) {
     failure.steps_ended = true;
     return park(class_id, failure, nullptr);
   }
+  attempt_victims(class_id, id, lacking, steps);
+}
+
+void Decider::attempt_victims(ClassId class_id, WorkloadId id, const Failure& lacking, Budget& steps) {
+  const WorkloadState& w = state_.workloads[id.index()];
   std::optional<VictimSearch> search;
   const auto look_for_victims = [&] {
     search.emplace(state_, lists_, id, steps);

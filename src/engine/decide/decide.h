@@ -51,6 +51,9 @@ class Decider {
   void ask_empty(ClassId id);
   void attempt(ClassId id);
   void attempt_once(ClassId class_id, WorkloadId id);
+  bool may_try(ClassId class_id, WorkloadId id);
+  void attempt_places(ClassId class_id, WorkloadId id, Budget& steps);
+  void attempt_victims(ClassId class_id, WorkloadId id, const Failure& lacking, Budget& steps);
   // True if the class lacked only room when it was parked, and total room is still too small. Updates the numbers of the reason.
   bool lacks_room(ClassId id);
   // Tries assignments of flavors to pod sets one after the other, if the queue does not take the first that fits (FlavorSearch).

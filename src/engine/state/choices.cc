@@ -51,6 +51,30 @@ std::vector<std::pair<std::string, std::uint32_t>> groups_for(const std::vector<
   return out;
 }
 
+// The labels of the flavor's nodes must not contradict the pod, and its taints must be tolerated. Other labels are checked on the
+// nodes.
+bool admits(const Flavor& flavor, const Shape& shape) {
+  for (const auto& [key, value] : shape.selector) {
+    const auto it = flavor.node_labels.find(key);
+    if (it != flavor.node_labels.end() && it->second != value) return false;
+  }
+  const auto contradicts = [&](const Requirement& r) {
+    return flavor.node_labels.count(r.key) > 0 && !r.matches(flavor.node_labels);
+  };
+  const bool none_holds =
+      std::all_of(shape.required.begin(), shape.required.end(), [&](const SelectorTerm& term) {
+        return std::any_of(term.labels.begin(), term.labels.end(), contradicts);
+      });
+  if (!shape.required.empty() && none_holds) return false;
+  return std::all_of(flavor.node_taints.begin(), flavor.node_taints.end(), [&](const Taint& taint) {
+    if (taint.effect == TaintEffect::kPreferNoSchedule) return true;
+    const auto covered = [&](const auto& list) {
+      return std::any_of(list.begin(), list.end(), [&](const Toleration& t) { return t.tolerates(taint); });
+    };
+    return covered(shape.tolerations) || covered(flavor.tolerations);
+  });
+}
+
 }  // namespace
 
 FlavorResource State::pair(const std::string& flavor, const std::string& resource) {
@@ -189,106 +213,89 @@ ChargeId State::quota_of_flavors(SpecId id, std::span<const ChosenFlavor> flavor
   return charge_for(pod, base_shape(pod), counted, charges[placed].flavors);
 }
 
-// The ways to charge one slot of this template in its queue: one flavor per resource group, in the order of the flavors.
-void State::build_choices(Spec& s) {
-  s.config_version = config_version;
-  s.choices.clear();
-  s.group_of.clear();
-  s.problem = Reason{};
-  const QueueState& q = queues[s.queue.index()];
-  const std::string too_many = resource_too_many(s.pod, q.spec);
-  Shape base = base_shape(s.pod);
-  const Shape* const alone = &base;
-  s.kind = make_kind({&alone, 1}, NodeTable::cpu());
-  if (!too_many.empty()) {
-    s.problem = {ReasonCode::kUnsupported,
-                 too_many,
-                 fmt::format("no node has the resource {}, and Berth accepts at most {} such resources",
-                             too_many, NodeTable::kMostAskedOnly),
-                 0,
-                 0,
-                 0,
-                 {}};
-    return;
+// Why no choice of flavors can be made for this template in its queue; no code: one can.
+Reason State::trouble_of(const Spec& s, const ResourceList& counted) {
+  const Queue& queue = queues[s.queue.index()].spec;
+  if (const std::string too_many = resource_too_many(s.pod, queue); !too_many.empty()) {
+    return {ReasonCode::kUnsupported,
+            too_many,
+            fmt::format("no node has the resource {}, and Berth accepts at most {} such resources", too_many,
+                        NodeTable::kMostAskedOnly),
+            0,
+            0,
+            0,
+            {}};
   }
-  if (!s.pod.unsupported.empty()) {
-    s.problem = {
-        ReasonCode::kUnsupported, "", fmt::format("{}", fmt::join(s.pod.unsupported, "; ")), 0, 0, 0, {}};
-    return;
+  if (!s.pod.unsupported.empty())
+    return {ReasonCode::kUnsupported, "", fmt::format("{}", fmt::join(s.pod.unsupported, "; ")), 0, 0, 0, {}};
+  if (queue.unlimited || queue.open || config.ignore_uncovered) return {};
+  for (const auto& [name, amount] : counted) {
+    if (amount == 0 || name == "pods") continue;
+    const bool covered = std::any_of(queue.groups.begin(), queue.groups.end(),
+                                     [&](const ResourceGroup& group) { return covers(group, name); });
+    if (!covered) return {ReasonCode::kQuotaUncovered, name, "", amount, 0, 0, {}};
   }
-  base.placement = s.pod.placement;
-  if (base.placement == Placement::kDefault) base.placement = q.spec.placement;
-  if (base.placement == Placement::kDefault) base.placement = config.placement;
+  return {};
+}
 
-  const std::vector<ResourceGroup>& all_groups = q.spec.groups;
-  std::vector<std::uint32_t> groups;  // indices; only those that something is charged in
-  const ResourceList counted = counted_of(s.pod, q.spec);
-  if (!q.spec.unlimited) {
-    for (const auto& [name, amount] : counted) {
-      if (amount == 0 || name == "pods" || q.spec.open || config.ignore_uncovered) continue;
-      if (std::any_of(all_groups.begin(), all_groups.end(), [&](auto& g) { return covers(g, name); }))
-        continue;
-      s.problem = {ReasonCode::kQuotaUncovered, name, "", amount, 0, 0, {}};
-      return;
-    }
-    s.group_of = groups_for(all_groups, counted, s.beside);
-    for (const auto& [name, amount] : counted) {
-      const auto group = s.group_index(name);
-      if (group && std::find(groups.begin(), groups.end(), *group) == groups.end()) groups.push_back(*group);
-    }
-  }
-
-  // The labels of the flavor's nodes must not contradict the pod; other labels are checked on the nodes.
-  const auto contradicts = [&](const Flavor& flavor, const Requirement& r) {
-    return flavor.node_labels.count(r.key) > 0 && !r.matches(flavor.node_labels);
-  };
-  const auto usable = [&](const Flavor& flavor) {
-    for (const auto& [key, value] : base.selector) {
-      const auto it = flavor.node_labels.find(key);
-      if (it != flavor.node_labels.end() && it->second != value) return false;
-    }
-    if (!base.required.empty() &&
-        std::all_of(base.required.begin(), base.required.end(), [&](const SelectorTerm& term) {
-          return std::any_of(term.labels.begin(), term.labels.end(),
-                             [&](const Requirement& r) { return contradicts(flavor, r); });
-        }))
-      return false;
-    for (const Taint& taint : flavor.node_taints) {
-      if (taint.effect == TaintEffect::kPreferNoSchedule) continue;
-      const auto covered = [&](const auto& list) {
-        return std::any_of(list.begin(), list.end(), [&](const Toleration& t) { return t.tolerates(taint); });
-      };
-      if (!covered(base.tolerations) && !covered(flavor.tolerations)) return false;
-    }
-    return true;
-  };
-
-  // A queue uses, and borrows, only what it has a quota entry for, if of nothing.
+// One flavor for each of these resource groups, in the order of the flavors. A queue uses, and borrows, only what it has a quota
+// entry for, if of nothing.
+std::vector<std::vector<const Flavor*>> State::picks_of(const Spec& s, const Shape& base,
+                                                        const ResourceList& counted,
+                                                        std::span<const std::uint32_t> groups) const {
+  const Queue& queue = queues[s.queue.index()].spec;
   const auto listed = [&](std::uint32_t group, const std::string& flavor) {
-    const auto& resources = all_groups[group].resources;
+    const auto& resources = queue.groups[group].resources;
     return std::all_of(resources.begin(), resources.end(), [&](const std::string& resource) {
       return counted.get(resource) == 0 || s.group_index(resource) != group ||
-             std::any_of(q.spec.quotas.begin(), q.spec.quotas.end(), [&](const Quota& quota_entry) {
+             std::any_of(queue.quotas.begin(), queue.quotas.end(), [&](const Quota& quota_entry) {
                return quota_entry.flavor == flavor && quota_entry.resource == resource;
              });
     });
   };
-
   constexpr std::size_t kMostChoices = 256;
-  std::vector<std::vector<const Flavor*>> chosen{{}};
+  std::vector<std::vector<const Flavor*>> out{{}};
   for (const std::uint32_t group : groups) {
     std::vector<std::vector<const Flavor*>> longer;
-    for (const auto& prefix : chosen) {
-      for (const std::string& name : all_groups[group].flavors) {
+    for (const auto& prefix : out) {
+      for (const std::string& name : queue.groups[group].flavors) {
         const auto it = flavors.find(name);
-        if (it == flavors.end() || !usable(it->second) || !listed(group, name)) continue;
+        if (it == flavors.end() || !admits(it->second, base) || !listed(group, name)) continue;
         if (longer.size() >= kMostChoices) break;
         longer.push_back(prefix);
         longer.back().push_back(&it->second);
       }
     }
-    chosen = std::move(longer);
+    out = std::move(longer);
   }
+  return out;
+}
+
+// The ways to charge one slot of this template in its queue: one flavor per resource group, in the order of the flavors.
+void State::build_choices(Spec& s) {
+  s.config_version = config_version;
+  s.choices.clear();
+  s.group_of.clear();
+  const Queue& queue = queues[s.queue.index()].spec;
+  const ResourceList counted = counted_of(s.pod, queue);
+  s.problem = trouble_of(s, counted);  // first: it takes the resources of the quota in
+  Shape base = base_shape(s.pod);
+  const Shape* const alone = &base;
+  s.kind = make_kind({&alone, 1}, NodeTable::cpu());
+  if (s.problem.code != ReasonCode::kNone) return;
+  base.placement = s.pod.placement;
+  if (base.placement == Placement::kDefault) base.placement = queue.placement;
+  if (base.placement == Placement::kDefault) base.placement = config.placement;
+
+  std::vector<std::uint32_t> groups;  // indices; only those that something is charged in
+  if (!queue.unlimited) {
+    s.group_of = groups_for(queue.groups, counted, s.beside);
+    for (const auto& [name, amount] : counted) {
+      const auto group = s.group_index(name);
+      if (group && std::find(groups.begin(), groups.end(), *group) == groups.end()) groups.push_back(*group);
+    }
+  }
+  const auto chosen = picks_of(s, base, counted, groups);
   if (chosen.empty()) {
     s.problem = {
         ReasonCode::kNodeFlavor, "", "no flavor of the queue exists that the pod tolerates", 0, 0, 0, {}};
@@ -297,7 +304,7 @@ void State::build_choices(Spec& s) {
   for (const auto& picks : chosen) {
     std::vector<ChosenFlavor> flavors_of;
     for (std::size_t g = 0; g < groups.size(); ++g) {
-      for (const std::string& resource : all_groups[groups[g]].resources) {
+      for (const std::string& resource : queue.groups[groups[g]].resources) {
         if (counted.has(resource) && s.group_index(resource) == groups[g])
           flavors_of.push_back({resource, picks[g]->name});
       }

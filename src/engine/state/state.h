@@ -387,6 +387,10 @@ class State {
   Shape base_shape(const PodTemplate& pod);
   std::string resource_too_many(const PodTemplate& pod, const Queue& queue);
   void build_choices(Spec& spec);
+  Reason trouble_of(const Spec& spec, const ResourceList& counted);
+  std::vector<std::vector<const Flavor*>> picks_of(const Spec& spec, const Shape& base,
+                                                   const ResourceList& counted,
+                                                   std::span<const std::uint32_t> groups) const;
   ChargeId charge_for(const PodTemplate& pod, const Shape& base, const ResourceList& counted,
                       std::vector<ChosenFlavor> chosen);
   FlavorResource pair(const std::string& flavor, const std::string& resource);
