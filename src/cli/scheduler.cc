@@ -43,6 +43,7 @@ struct Options {
   std::string decision_log;
   std::string log_level = "info";
   int gang_deadline_s = 30;
+  int audit_s = 300;
   int in_flight = 256;
   bool follower = true;
   std::string visibility = "off";
@@ -95,6 +96,9 @@ Result<scheduler::SchedulerOptions> to_scheduler_options(const Options& o) {
     out.workload_objects.pods_ready = kueue.pods_ready;
   }
   out.carrier.gang_deadline = o.gang_deadline_s * kSecond;
+  out.audit.every = o.audit_s * kSecond;
+  out.audit.confirm_after = std::max<DurationMs>(kSecond, out.audit.every / 20);
+  out.audit.stale_after = out.audit.every * 2 / 5;
   out.leader_elect = o.leader_elect;
   out.leader.ns = o.lease_namespace;
   out.leader.name = o.lease_name;
@@ -217,6 +221,11 @@ void register_scheduler(CLI::App& app, int& exit_code) {
       ->add_option("--gang-deadline", o->gang_deadline_s,
                    "Seconds after which a gang is withdrawn if some of its pods cannot be bound")
       ->check(CLI::Range(1, 3600))
+      ->capture_default_str();
+  command
+      ->add_option("--audit-seconds", o->audit_s,
+                   "Time between two self-audits, which compare the model with the API and mend it")
+      ->check(CLI::Range(2, 86400))
       ->capture_default_str();
   command
       ->add_option("--leader-elect", o->leader_elect,

@@ -386,6 +386,13 @@ void Intake::Impl::drop_outdated() {
   });
 }
 
+void Intake::tell_anew(std::string_view workload) {
+  const auto ix = impl_->find_load(workload);
+  if (ix == kNoIx || !impl_->loads[ix].emitted) return;
+  impl_->loads[ix].remade = true;
+  impl_->refresh(ix);
+}
+
 void Intake::refused(const Event& event, std::string_view message) {
   Impl& s = *impl_;
   if (const auto* upsert = std::get_if<WorkloadUpsert>(&event)) {

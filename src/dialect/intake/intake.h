@@ -164,6 +164,8 @@ class Intake {
   // The engine refused this event. Keeps the books consistent: a workload is blocked with this message; a running pod is charged as
   // a foreign pod. More events may follow at the next drain().
   void refused(const Event& event, std::string_view message);
+  // The engine is told of this workload and its slots as if it had never heard of them (next drain()).
+  void tell_anew(std::string_view workload);
   // The write for this pod failed: its slot waits again (next drain()), or is absent where its Job is suspended. Nothing when the
   // pod is bound or gone.
   void retry(std::string_view pod_uid);

@@ -84,8 +84,12 @@ std::vector<AuditDifference> Audit::work(TimeMs now) {
   std::set<std::string> unsettled;
   look_at_places(found, used, unsettled);
   look_at_usage(used, unsettled, found);
-  if (const auto accounts = engine_.audit(); !accounts)
-    found.emplace("accounts", AuditDifference{AuditKind::kAccounts, accounts.error().message, kNothing, {}});
+  if (const auto accounts = options_.recount(engine_); !accounts)
+    found.emplace("accounts", AuditDifference{.kind = AuditKind::kAccounts,
+                                              .text = accounts.error().message,
+                                              .regarding = kNothing,
+                                              .mend = {},
+                                              .starts_over = true});
   look_at_workloads(found, now);
   if (std::exchange(confirms_, false)) {
     counts_ = {};
@@ -100,7 +104,8 @@ std::vector<AuditDifference> Audit::work(TimeMs now) {
             kube::status_write(kube::delete_object(path.object(object.ns, object.name), object.uid)),
             Step::kAudit, object.uid);
       }
-      if (out.size() < options_.most_told || !difference.mend.empty()) out.push_back(std::move(difference));
+      const bool mends = !difference.mend.empty() || !difference.anew.empty() || difference.starts_over;
+      if (out.size() < options_.most_told || mends) out.push_back(std::move(difference));
     }
     suspected_.clear();
     next_ = now + options_.every;
@@ -238,9 +243,25 @@ void Audit::look_at_usage(const Amounts& used, const std::set<std::string>& unse
                                         ? kube::ObjectRef{fmt::format("{}/v1beta1", dialect::kKueueGroup),
                                                           "ClusterQueue", "", name, ""}
                                         : kNothing,
-                                    {}});
+                                    {},
+                                    at_rest_in(name)});
     }
   }
+}
+
+std::vector<std::string> Audit::at_rest_in(std::string_view queue) const {
+  std::vector<std::string> out;
+  for (const engine::WorkloadView& workload : engine_.workloads()) {
+    if (workload.queue != queue || workload.slots_held > 0) continue;
+    std::string uid(workload.uid);
+    const auto pods = intake_.pods_of(uid);
+    const bool binds = std::any_of(pods.begin(), pods.end(), [&](const PodView& pod) {
+      const auto slot = engine_.slot(uid, pod.pod_set, pod.index);
+      return slot && slot->state == SlotState::kBinding;
+    });
+    if (!binds) out.push_back(std::move(uid));
+  }
+  return out;
 }
 
 // -------------------------------------------------------------------------------------------------------- Workloads

@@ -2,8 +2,8 @@
 //
 //   kind        what is compared                                                        what is done
 //   places      pods with nodes against the engine's slots, and slots against pods      the engine is told anew
-//   usage       what a queue has in use against the sum over its pods                   said
-//   accounts    the engine's accounts against a recount from its slots                  said
+//   usage       what a queue has in use against the sum over its pods                   its workloads are told anew
+//   accounts    the engine's accounts against a recount from its slots                  Berth starts over
 //   workloads   Workloads that Berth made against their Jobs and pods                   those without an owner are deleted
 //
 // Pods and Workloads are as the watches show them. Changes in flight differ for a moment, so a difference counts only if it is
@@ -14,12 +14,16 @@
 // then. One that says that it is Berth's, has no owner, and has been so for `stale_after` is deleted. Where its work is still there,
 // it gets another one.
 //
+// Accounts that differ from their recount are a fault of the engine itself, and no event puts them right: the leader gives its lease
+// back and ends, and its successor reads everything from the API. Work of a queue is told anew only where no bind of it is on its way.
+//
 // Lives on the decision thread. Cost: O(pods + slots + nodes) per look, none in between.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -54,13 +58,17 @@ struct AuditOptions {
   DurationMs confirm_after = 15 * kSecond;
   DurationMs stale_after = 2 * kMinute;
   std::size_t most_told = 20;  // of one look, by the log and events
+  // Of the engine's accounts, from its slots; a test may give another.
+  std::function<Status(const engine::Engine&)> recount = [](const engine::Engine& e) { return e.audit(); };
 };
 
 struct AuditDifference {
   AuditKind kind = AuditKind::kPlaces;
-  std::string text;           // for people, with the object's name
-  kube::ObjectRef regarding;  // without a kind: no object of the API
-  std::vector<Event> mend;    // to be told to the engine; empty: nothing can be
+  std::string text;                 // for people, with the object's name
+  kube::ObjectRef regarding;        // without a kind: no object of the API
+  std::vector<Event> mend;          // to be told to the engine
+  std::vector<std::string> anew{};  // workloads that the intake tells it anew
+  bool starts_over = false;         // nothing less than a new engine mends it
 };
 
 class Audit {
@@ -95,6 +103,8 @@ class Audit {
   void look_at_lone_slots(const engine::WorkloadView& workload, Found& found) const;
   void look_at_usage(const Amounts& used, const std::set<std::string>& unsettled, Found& found) const;
   void look_at_workloads(Found& found, TimeMs now) const;
+  // Workloads of a queue that can be told anew.
+  std::vector<std::string> at_rest_in(std::string_view queue) const;
   void add_usage(const dialect::PodView& pod, std::string_view queue, Amounts& used) const;
 
   const dialect::Intake& intake_;

@@ -395,6 +395,7 @@ bool Core::look_at_audit(TimeMs now) {
   if (now < at || (carrier_.busy() > 0 && now < at + kAuditPatience)) return false;
   const std::size_t looks = audit_.looks();
   bool mended = false;
+  std::set<std::string> anew;
   for (const AuditDifference& difference : audit_.work(now)) {
     spdlog::warn("self-audit, {}: {}", enum_name(difference.kind), difference.text);
     if (!difference.regarding.kind.empty())
@@ -404,7 +405,11 @@ bool Core::look_at_audit(TimeMs now) {
       apply(event);
       mended = true;
     }
+    for (const std::string& workload : difference.anew) anew.insert(workload);
+    if (difference.starts_over) starts_over_ = difference.text;
   }
+  for (const std::string& workload : anew) intake_.tell_anew(workload);
+  mended = (!anew.empty() && feed(now)) || mended;
   if (metrics_ != nullptr && audit_.looks() != looks) {
     for (std::size_t k = 0; k < EnumNames<AuditKind>::names.size(); ++k)
       metrics_->set_audit_differences(EnumNames<AuditKind>::names[k],

@@ -74,6 +74,8 @@ class Core : private CarrierListener {
   const WorkloadObjects& workload_objects() const { return workload_objects_; }
   const QueueStatuses& queue_statuses() const { return queue_statuses_; }
   const Audit& audit() const { return audit_; }
+  // Why this core must be given up and made anew; "": it need not.
+  const std::string& starts_over() const { return starts_over_; }
   // In which version Kueue's objects are written ("v1beta2"); empty: they are not.
   void set_kueue_version(std::string_view version, TimeMs now);
   // And ProvisioningRequests ("v1"); empty: the API server has none.
@@ -123,6 +125,7 @@ class Core : private CarrierListener {
   std::string provisioning_version_;
   std::map<std::pair<dialect::Kind, std::string>, std::string> logged_unreadable_;
   std::uint64_t told_unreadable_ = 0;
+  std::string starts_over_;
 };
 
 }  // namespace berth::scheduler

@@ -148,6 +148,7 @@ struct Scheduler::Impl {
   std::condition_variable changed;
   bool stopping = false;
   bool lost = false;
+  std::string starts_over;  // why what was built from the API must be built anew
   std::uint64_t term = 0;
   std::atomic<bool> leader{false};
   std::atomic<bool> deciding{false};
@@ -159,8 +160,9 @@ struct Scheduler::Impl {
   void decide_loop(Core& core, ApiOutbox& outbox, Sources& sources);
   bool ending() {
     const std::lock_guard lock(mutex);
-    return stopping || lost;
+    return has_ended();
   }
+  bool has_ended() const { return stopping || lost || !starts_over.empty(); }  // with the mutex
   Status listen();
   // Says of the rights that are missing what has not been said of late.
   void tell_missing_rights();
@@ -316,10 +318,10 @@ Status Scheduler::Impl::lead(kube::LeaderElector* elector) {
   std::thread decider([&] { decide_loop(core, outbox, *sources); });
   {
     std::unique_lock lock(mutex);
-    while (!stopping && !lost) {
+    while (!has_ended()) {
       changed.wait_for(lock, std::chrono::milliseconds(options.look_for_kinds_every),
-                       [&] { return stopping || lost; });
-      if (stopping || lost) continue;
+                       [&] { return has_ended(); });
+      if (has_ended()) continue;
       lock.unlock();
       tell_missing_rights();
       if (!deciding) {
@@ -347,6 +349,12 @@ Status Scheduler::Impl::lead(kube::LeaderElector* elector) {
     const std::string why = elector == nullptr ? "" : elector->last_problem();
     return fail(ErrorCode::kUnavailable, "the lease {}/{} was lost{}{}; start again as a candidate",
                 options.leader.ns, options.leader.name, why.empty() ? "" : ": ", why);
+  }
+  if (!starts_over.empty() && !stopping) {
+    return fail(
+        ErrorCode::kInternal,
+        "the self-audit found a fault of the engine ({}): start again, and everything is read from the API",
+        starts_over);
   }
   return {};
 }
@@ -398,6 +406,12 @@ void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& source
     core.take(batch, time);
     core.turn(time);
     turned = std::chrono::steady_clock::now();
+    if (!core.starts_over().empty()) {
+      const std::lock_guard lock(mutex);
+      starts_over = core.starts_over();
+      changed.notify_all();
+      break;
+    }
     if (time - flushed >= kSecond) {
       flushed = time;
       (void)spare.give_back(time);

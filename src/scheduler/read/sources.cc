@@ -4,6 +4,10 @@
 #include <simdjson.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <vector>
+
+#include "dialect/base/names.h"
 #include "kube/api_status.h"
 #include "kube/clock.h"
 #include "kube/paths.h"
@@ -17,23 +21,41 @@ namespace {
 constexpr std::string_view kKueueLease = "c1f6bfd2.kueue.x-k8s.io";
 constexpr DurationMs kLeaseGrace = 30 * kSecond;  // clocks differ, and a new holder needs a moment
 
-// Whether a lease of the list was recently renewed, or given back. A Kueue that gave it back may be replaced, or may start again
-// with another configuration a moment later; Berth must not write Kueue's objects in between.
-bool is_held(std::string_view list, TimeMs now) {
+constexpr std::int64_t kLongestLease = 3600;  // seconds; Kueue's own are 15
+constexpr std::string_view kTenants = "/api/v1/namespaces?labelSelector=";
+
+// Namespaces of the leases that were recently renewed, or given back. A Kueue that gave its lease back may be replaced, or may start
+// again with another configuration a moment later; Berth must not write Kueue's objects in between. A time in the future is no renewal.
+std::vector<std::string> held_in(std::string_view list, TimeMs now) {
+  std::vector<std::string> out;
+  simdjson::dom::parser parser;
+  simdjson::dom::element root;
+  simdjson::dom::array items;
+  if (parser.parse(list.data(), list.size()).get(root) != simdjson::SUCCESS) return out;
+  if (root["items"].get(items) != simdjson::SUCCESS) return out;
+  for (const simdjson::dom::element item : items) {
+    std::string_view renewed, ns;
+    std::int64_t seconds = 0;
+    if (item.at_pointer("/spec/renewTime").get(renewed) != simdjson::SUCCESS) continue;
+    if (item.at_pointer("/spec/leaseDurationSeconds").get(seconds) != simdjson::SUCCESS) continue;
+    if (item.at_pointer("/metadata/namespace").get(ns) != simdjson::SUCCESS) continue;
+    const auto at = text::parse_time_ms(renewed);
+    seconds = std::clamp<std::int64_t>(seconds, 0, kLongestLease);
+    if (at && *at <= now + kLeaseGrace && now < *at + seconds * kSecond + kLeaseGrace) out.emplace_back(ns);
+  }
+  return out;
+}
+
+bool is_among(std::string_view list, std::string_view name) {
   simdjson::dom::parser parser;
   simdjson::dom::element root;
   simdjson::dom::array items;
   if (parser.parse(list.data(), list.size()).get(root) != simdjson::SUCCESS) return false;
   if (root["items"].get(items) != simdjson::SUCCESS) return false;
-  for (const simdjson::dom::element item : items) {
-    std::string_view renewed;
-    std::int64_t seconds = 0;
-    if (item.at_pointer("/spec/renewTime").get(renewed) != simdjson::SUCCESS) continue;
-    if (item.at_pointer("/spec/leaseDurationSeconds").get(seconds) != simdjson::SUCCESS) continue;
-    const auto at = text::parse_time_ms(renewed);
-    if (at && now < *at + seconds * kSecond + kLeaseGrace) return true;
-  }
-  return false;
+  return std::any_of(items.begin(), items.end(), [&](const simdjson::dom::element item) {
+    std::string_view text;
+    return item.at_pointer("/metadata/name").get(text) == simdjson::SUCCESS && text == name;
+  });
 }
 
 }  // namespace
@@ -89,7 +111,15 @@ void Sources::look_for_kueue() {
     spdlog::debug("looking for Kueue's lease: {}", kube::response_error("leases", response).str());
     return serve_kueue(workload_version_);
   }
-  serve_kueue(is_held(response.body, kube::wall_us() / 1000) ? std::string() : workload_version_);
+  std::vector<std::string> held = held_in(response.body, kube::wall_us() / 1000);
+  if (!held.empty()) {
+    // The role `edit` may write leases: one in a tenant's namespace is not Kueue's.
+    kube::Request tenants;
+    tenants.path = fmt::format("{}{}", kTenants, kube::escape(dialect::kTenant));
+    const kube::Response listed = transport_.call(std::move(tenants));
+    if (listed.ok()) std::erase_if(held, [&](const auto& ns) { return is_among(listed.body, ns); });
+  }
+  serve_kueue(held.empty() ? workload_version_ : std::string());
 }
 
 void Sources::serve_kueue(const std::string& version) {

@@ -174,20 +174,64 @@ TEST_F(AuditTest, WorkThatIsGoneHoldsNothing) {
   expect_peace();
 }
 
-TEST_F(AuditTest, UsageThatIsNotThatOfItsPodsIsSaid) {
+TEST_F(AuditTest, UsageThatIsNotThatOfItsPodsIsSaidAndToldAnew) {
+  pod("b", "n2", 1);
+  pod("waits", "");
   pod("a", "n1", 4);
   feed([](Event& event) {
     if (auto* upsert = std::get_if<WorkloadUpsert>(&event))
-      upsert->workload.root.pod_sets[0].pod.claim.requests[0].count = 3;
+      if (upsert->workload.uid == "uid-a") upsert->workload.root.pod_sets[0].pod.claim.requests[0].count = 5;
     return true;
   });
   const auto found = round();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, AuditKind::kUsage);
-  EXPECT_EQ(found[0].text, "queue cq counts 3 nvidia.com/gpu in use, but its pods ask for 4");
+  EXPECT_EQ(found[0].text, "queue cq counts 6 nvidia.com/gpu in use, but its pods ask for 5");
   EXPECT_EQ(found[0].regarding.kind, "ClusterQueue");
-  EXPECT_TRUE(found[0].mend.empty());
   EXPECT_EQ(audit_.count(AuditKind::kUsage), 1u);
+  EXPECT_THAT(found[0].anew, ::testing::UnorderedElementsAre("uid-a", "uid-b", "uid-waits"));
+  for (const std::string& workload : found[0].anew) intake_.tell_anew(workload);
+  feed();
+  for (const engine::QueueView& queue : engine_.queues()) {
+    for (const engine::QuotaView& quota : queue.quotas) {
+      if (queue.name != "cq" || quota.resource != "nvidia.com/gpu") continue;
+      EXPECT_EQ(quota.usage, 5000);  // thousandths
+    }
+  }
+  EXPECT_EQ(state("a"), SlotState::kRunning);
+  EXPECT_EQ(state("waits"), SlotState::kWaiting);
+  expect_peace();
+}
+
+TEST_F(AuditTest, WorkWhoseBindIsOnItsWayIsNotToldAnew) {
+  pod("a", "n1", 4);
+  pod("b", "");
+  feed([](Event& event) {
+    auto* upsert = std::get_if<WorkloadUpsert>(&event);
+    if (upsert != nullptr && upsert->workload.uid == "uid-a")
+      upsert->workload.root.pod_sets[0].pod.claim.requests[0].count = 3;
+    return true;
+  });
+  ASSERT_FALSE(engine_.decide(now_).empty());  // b
+  ASSERT_EQ(state("b"), SlotState::kBinding);
+  const auto found = round();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].anew, ::testing::ElementsAre("uid-a"));
+}
+
+TEST_F(AuditTest, AccountsThatDifferFromTheirRecountAreMendedByStartingOver) {
+  AuditOptions options = options_;
+  options.recount = [](const engine::Engine&) { return fail(ErrorCode::kInternal, "node n1: wrong"); };
+  Audit audit(intake_, engine_, {}, outbox_, options);
+  EXPECT_TRUE(audit.work(now_).empty());
+  now_ = audit.next_due();
+  EXPECT_TRUE(audit.work(now_).empty());
+  now_ = audit.next_due();
+  const auto found = audit.work(now_);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, AuditKind::kAccounts);
+  EXPECT_TRUE(found[0].starts_over);
+  EXPECT_EQ(found[0].text, "node n1: wrong");
 }
 
 TEST_F(AuditTest, WhatIsPutRightMeanwhileIsNotSaid) {

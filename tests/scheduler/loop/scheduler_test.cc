@@ -143,6 +143,37 @@ TEST(Scheduler, ALostLeaseEndsItAndNothingIsWrittenAfterwards) {
   EXPECT_EQ((*api.get(kLease))["spec"]["holderIdentity"], "somebody else");
 }
 
+TEST(Scheduler, StartsOverWhereTheAccountsOfItsEngineAreWrong) {
+  FakeApiServer api;
+  add_node(api, "n1", 2);
+  std::atomic<bool> wrong{false};
+  SchedulerOptions options = quick();
+  options.audit.every = 50;
+  options.audit.confirm_after = 50;
+  options.audit.recount = [&wrong](const engine::Engine& engine) -> Status {
+    if (wrong) return fail(ErrorCode::kInternal, "node n1: charged 2, the slots there make 1");
+    return engine.audit();
+  };
+  {
+    Running running(api, std::move(options));
+    ASSERT_TRUE(wait_for([&] { return running.scheduler->is_deciding(); }));
+    add_pod(api, "a");
+    ASSERT_TRUE(wait_for([&] { return node_of(api, "a") == "n1"; }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    EXPECT_FALSE(running.ended) << "there is no difference";
+    wrong = true;
+    ASSERT_TRUE(wait_for([&] { return running.ended.load(); }));
+    ASSERT_FALSE(running.result.has_value());
+    EXPECT_NE(running.result.error().message.find("node n1: charged 2"), std::string::npos)
+        << running.result.error().message;
+    EXPECT_FALSE(running.scheduler->is_leader());
+  }
+  EXPECT_EQ((*api.get(kLease))["spec"]["holderIdentity"], "") << "the lease is given back";
+  Running next(api);
+  add_pod(api, "b");
+  EXPECT_TRUE(wait_for([&] { return node_of(api, "b") == "n1"; }));
+}
+
 TEST(Scheduler, CompletesAGangThatWasLeftBoundInPart) {
   FakeApiServer api;
   add_node(api, "n1", 2);

@@ -71,5 +71,18 @@ TEST_F(SourcesTest, AKueueThatStartsAgainFindsWhatIsItsOwnUntouched) {
   EXPECT_EQ(written(), "v1beta2") << "it does not come back";
 }
 
+// The role `edit` may write leases.
+TEST_F(SourcesTest, ALeaseThatATenantWroteIsNotKueues) {
+  write_lease("mallory", 2147483647, -3600 * 24 * 365);
+  EXPECT_EQ(written(), "v1beta2") << "it was renewed in a year from now";
+  write_lease("mallory", 2147483647, 3600 + 31);
+  EXPECT_EQ(written(), "v1beta2") << "no lease lasts so long";
+  write_lease("mallory", 2147483647, 1);
+  EXPECT_EQ(written(), "") << "as Kueue's, for all that is known";
+  api_.create("/api/v1/namespaces",
+              Json{{"metadata", {{"name", "kueue-system"}, {"labels", {{"berth.dev/tenant", ""}}}}}});
+  EXPECT_EQ(written(), "v1beta2");
+}
+
 }  // namespace
 }  // namespace berth::scheduler
