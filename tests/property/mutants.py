@@ -27,19 +27,19 @@ MUTANTS = [
          '  const std::int64_t least = must(set) - (must(set) > 1 && broken("one-short") ? 1 : 0);\n'
          '  if (s.waiting < least) {'),
     ]),
-    ('domain-forgotten', 1, 'the chosen topology domain is forgotten when nodes are picked', 'place/placer.cc', [
-        ('  if (domains_.empty()) return index.best();',
-         '  if (domains_.empty() || broken("domain-forgotten")) return index.best();'),
+    ('domain-forgotten', 1, 'the chosen topology domain is forgotten when nodes are picked', 'place/placer_slots.cc', [
+        ('  if (domains_.empty()) return got + place_anywhere(',
+         '  if (domains_.empty() || broken("domain-forgotten")) return got + place_anywhere('),
     ]),
     ('quota-ignored', 2, 'any amount fits into a queue\'s quota', 'quota/tree.cc', [
         ('    if (need == 0) continue;\n',
          '    if (need == 0 || broken("quota-ignored")) continue;\n'),
     ]),
     ('lanes-unlimited', 2, 'a lane may have any amount of its queue\'s quota', 'state/queue_order.cc', [
-        ('  return !queues[w.queue.index()].lane_limits.any() ||\n',
-         '  return broken("lanes-unlimited") || !queues[w.queue.index()].lane_limits.any() ||\n'),
+        ('  return !accounts.limits(w.queue).any() ||\n',
+         '  return broken("lanes-unlimited") || !accounts.limits(w.queue).any() ||\n'),
     ]),
-    ('releasing-is-free', 2, 'work starts in room whose pods have not ended yet', 'decide.cc', [
+    ('releasing-is-free', 2, 'work starts in room whose pods have not ended yet', 'decide/decide.cc', [
         ('  const auto to_start = [&](std::optional<Placer>& into) { into.emplace(state_, id, Mode::kStart, steps); };\n',
          '  const Mode mode = broken("releasing-is-free") ? Mode::kPlan : Mode::kStart;\n'
          '  const auto to_start = [&](std::optional<Placer>& into) { into.emplace(state_, id, mode, steps); };\n'),
@@ -68,25 +68,25 @@ MUTANTS = [
          '      !ran_its_minimum(state_, v, w_, minimum))'),
     ]),
     ('spare-victims', 4, 'victims that are not needed are not given back', 'preempt/with_places/victims.cc', [
-        ('    if (steps_ > 0 && candidates_->may_come_back(kept[i])) {',
-         '    if (steps_ > 0 && !broken("spare-victims") && candidates_->may_come_back(kept[i])) {'),
+        ('    if (steps_.has_steps() && candidates_->may_come_back(kept[i])) {',
+         '    if (steps_.has_steps() && !broken("spare-victims") && candidates_->may_come_back(kept[i])) {'),
         ('    if (candidates_->may_come_back(victims[i])) {',
          '    if (!broken("spare-victims") && candidates_->may_come_back(victims[i])) {'),
     ]),
-    ('holds-stay', 4, 'held room never becomes a start', 'decide.cc', [
+    ('holds-stay', 4, 'held room never becomes a start', 'decide/decide.cc', [
         ('  state_.gained_now = false;\n',
          '  state_.gained_now = false;\n'
          '  if (broken("holds-stay")) return;\n'),
     ]),
-    ('in-parts', 5, 'decide() ends after three decisions, and leaves the rest for the next call', 'decide.cc', [
+    ('in-parts', 5, 'decide() ends after three decisions, and leaves the rest for the next call', 'decide/decide.cc', [
         ('      if (!next.valid()) break;\n',
          '      if (!next.valid() || (broken("in-parts") && out_.size() >= 3)) break;\n'),
     ]),
-    ('asleep-to-quota', 6, 'quota that becomes free wakes nobody', 'decide_wake.cc', [
+    ('asleep-to-quota', 6, 'quota that becomes free wakes nobody', 'decide/decide_wake.cc', [
         ('    if (roots.count(state_.quota.root(queue)) > 0) call(classes);',
          '    if (roots.count(state_.quota.root(queue)) > 0 && !broken("asleep-to-quota")) call(classes);'),
     ]),
-    ('asleep-to-nodes', 6, 'room that becomes free on nodes wakes nobody', 'decide_wake.cc', [
+    ('asleep-to-nodes', 6, 'room that becomes free on nodes wakes nobody', 'decide/decide_wake.cc', [
         ('    if (fits) call(classes);',
          '    if (fits && !broken("asleep-to-nodes")) call(classes);'),
     ]),
@@ -94,7 +94,7 @@ MUTANTS = [
         ('  if (tried) {\n    try_next(group);',
          '  if (tried && broken("nobody-is-next")) {\n  } else if (tried) {\n    try_next(group);'),
     ]),
-    ('reserved-for-ever', 6, 'work sleeps on when the room that was reserved from it is not any more', 'decide_reserve.cc', [
+    ('reserved-for-ever', 6, 'work sleeps on when the room that was reserved from it is not any more', 'decide/decide_reserve.cc', [
         ('    if (!same) state_.pending.wake(id);',
          '    if (!same && !broken("reserved-for-ever")) state_.pending.wake(id);'),
     ]),
@@ -107,15 +107,15 @@ MUTANTS = [
         ('never ? most : saturating_add(have, given),\n',
          'never ? most : saturating_add(have, given) + (broken("quota-told-wrong") ? 1 : 0),\n'),
     ]),
-    ('new-ones-end', 9, 'what started in the same decision is evicted', 'decide_net.cc', [
-        ('  if (begun_.count(victim.workload.value) == 0) {',
-         '  if (begun_.count(victim.workload.value) == 0 || broken("new-ones-end")) {'),
+    ('new-ones-end', 9, 'what started in the same decision is evicted', 'decide/decide_net.cc', [
+        ('  if (std::none_of(plan.victims.begin(), plan.victims.end(), started_now)) return false;',
+         '  if (std::none_of(plan.victims.begin(), plan.victims.end(), started_now) || broken("new-ones-end")) return false;'),
     ]),
-    ('borrowers-first', 9, 'what borrows keeps the room of what is within its own quota', 'decide_net.cc', [
+    ('borrowers-first', 9, 'what borrows keeps the room of what is within its own quota', 'decide/decide_net.cc', [
         ('  if (borrowers_.empty() ||',
          '  if (borrowers_.empty() || broken("borrowers-first") ||'),
     ]),
-    ('forgetful', 8, 'a decision depends on how many were made by the process', 'decide.cc', [
+    ('forgetful', 8, 'a decision depends on how many were made by the process', 'decide/decide.cc', [
         ('  d.cost = cost;\n',
          '  static int calls = 0;\n'
          '  d.cost = cost + (broken("forgetful") ? ++calls : 0);\n'),

@@ -9,6 +9,7 @@
   enums     every enumerator is used somewhere
   folders   every sub-folder of a room has its line in docs/contributors/architecture.md
   pointers  a file that a comment or a page names is there
+  mutants   the texts that tests/property/mutants.py breaks stand in the engine, each once
   marks     nothing is left with a mark of unfinished work
   shell     every shell script parses
   bounds    an int32 in a schema that ships has its bounds
@@ -519,7 +520,26 @@ def check_pointers(root, found):
     reach.check_pointers(root, found, files(root), comments_of)
 
 
+def check_mutants(root, found):
+    path = "tests/property/mutants.py"
+    if not os.path.isfile(os.path.join(root, path)):
+        return
+    sys.path.insert(0, os.path.join(root, os.path.dirname(path)))
+    import mutants  # noqa: E402
+
+    for name, _, _, source, texts in mutants.MUTANTS:
+        file = f"src/engine/{source}"
+        if not os.path.isfile(os.path.join(root, file)):
+            found.add(path, 1, f"{name}: there is no {file}")
+            continue
+        text = read(root, file)
+        for old, _ in texts:
+            if text.count(old) != 1:
+                found.add(path, 1, f"{name}: {file} has its text {text.count(old)} times: {old.strip().splitlines()[0]}")
+
+
 CHECKS = {
+    "mutants": check_mutants,
     "members": with_ctags(reach.check_members), "functions": with_ctags(reach.check_functions), "enums": check_enums,
     "folders": check_folders, "pointers": check_pointers,
     "layers": check_layers, "numbers": check_numbers, "size": check_size, "marks": check_marks, "shell": check_shell,
