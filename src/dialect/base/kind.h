@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -63,6 +64,22 @@ struct berth::EnumNames<berth::dialect::Kind> {
 };
 
 namespace berth::dialect {
+
+// One kind: its name in manifests, the group that serves it, and its resource there.
+struct KindInfo {
+  Kind kind;
+  std::string_view word;  // "Queue" of three groups
+  std::string_view group;
+  std::string_view resource;
+  bool namespaced = false;
+  // Nothing can be decided without it; others may not be served (a CRD, an API that is turned off).
+  bool vital = false;
+  bool of_workloads = false;             // only of use where Workloads are kept
+  std::string_view field_selector = {};  // the others are not needed
+};
+// All kinds, in the order in which they are read from an API server. A new kind is a row here, and one in objects/decode.cc.
+std::span<const KindInfo> kinds();
+const KindInfo& info_of(Kind kind);
 
 // The kind of an object of this apiVersion and kind, where Berth reads it: "kueue.x-k8s.io/v1beta2"
 // ClusterQueue and so on.

@@ -2,6 +2,8 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
+#include <array>
 #include <variant>
 
 #include "dialect/gangs/decode_pod_group.h"
@@ -38,81 +40,61 @@ bool find_path(const text::Node& node, const text::Node& wanted, std::string& pa
   return false;
 }
 
+template <class V>
+struct Decoder {
+  Kind kind;
+  Object (*read)(FieldReader<V>& f, const V& value);
+};
+
+template <class V>
+constexpr std::array kDecoders{
+    Decoder<V>{Kind::kPod, [](FieldReader<V>& f, const V& v) -> Object { return read_pod(f, v); }},
+    Decoder<V>{Kind::kNode, [](FieldReader<V>& f, const V& v) -> Object { return read_node(f, v); }},
+    Decoder<V>{Kind::kNamespace,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_namespace(f, v); }},
+    Decoder<V>{Kind::kPriorityClass,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_priority_class(f, v); }},
+    Decoder<V>{Kind::kJob, [](FieldReader<V>& f, const V& v) -> Object { return read_job(f, v); }},
+    Decoder<V>{Kind::kPodGroup, [](FieldReader<V>& f, const V& v) -> Object { return read_pod_group(f, v); }},
+    Decoder<V>{Kind::kClusterQueue,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_cluster_queue(f, v); }},
+    Decoder<V>{Kind::kCohort, [](FieldReader<V>& f, const V& v) -> Object { return read_cohort(f, v); }},
+    Decoder<V>{Kind::kLocalQueue,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_local_queue(f, v); }},
+    Decoder<V>{Kind::kResourceFlavor,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_flavor(f, v); }},
+    Decoder<V>{Kind::kTopology, [](FieldReader<V>& f, const V& v) -> Object { return read_topology(f, v); }},
+    Decoder<V>{Kind::kWorkloadPriorityClass,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_workload_priority_class(f, v); }},
+    Decoder<V>{Kind::kWorkload, [](FieldReader<V>& f, const V& v) -> Object { return read_workload(f, v); }},
+    Decoder<V>{Kind::kQueue, [](FieldReader<V>& f, const V& v) -> Object { return read_berth_queue(f, v); }},
+    Decoder<V>{Kind::kVolcanoQueue,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_volcano_queue(f, v); }},
+    Decoder<V>{Kind::kKaiQueue, [](FieldReader<V>& f, const V& v) -> Object { return read_kai_queue(f, v); }},
+    Decoder<V>{Kind::kAdmissionCheck,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_admission_check(f, v); }},
+    Decoder<V>{Kind::kLimitRange,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_limit_range(f, v); }},
+    Decoder<V>{Kind::kRuntimeClass,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_runtime_class(f, v); }},
+    Decoder<V>{Kind::kProvisioningRequestConfig,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_provisioning_config(f, v); }},
+    Decoder<V>{Kind::kProvisioningRequest,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_provisioning_request(f, v); }},
+};
+
 // The object as far as it can be read; `problems` says what is wrong.
 template <class V>
 Object read_value(const V& value, Kind kind, Problems& problems, const DeviceNames& devices) {
+  static_assert(kDecoders<V>.size() == EnumNames<Kind>::names.size(), "each kind has a decoder");
   FieldReader<V> f(problems, devices);
-  Object out;
   if (!value.is_map()) {
     problems.at(value, "", fmt::format("a {} must be a mapping", enum_name(kind)));
-    return out;
+    return {};
   }
-  switch (kind) {
-    case Kind::kPod:
-      out = read_pod(f, value);
-      break;
-    case Kind::kNode:
-      out = read_node(f, value);
-      break;
-    case Kind::kNamespace:
-      out = read_namespace(f, value);
-      break;
-    case Kind::kPriorityClass:
-      out = read_priority_class(f, value);
-      break;
-    case Kind::kJob:
-      out = read_job(f, value);
-      break;
-    case Kind::kPodGroup:
-      out = read_pod_group(f, value);
-      break;
-    case Kind::kClusterQueue:
-      out = read_cluster_queue(f, value);
-      break;
-    case Kind::kCohort:
-      out = read_cohort(f, value);
-      break;
-    case Kind::kLocalQueue:
-      out = read_local_queue(f, value);
-      break;
-    case Kind::kResourceFlavor:
-      out = read_flavor(f, value);
-      break;
-    case Kind::kTopology:
-      out = read_topology(f, value);
-      break;
-    case Kind::kWorkloadPriorityClass:
-      out = read_workload_priority_class(f, value);
-      break;
-    case Kind::kWorkload:
-      out = read_workload(f, value);
-      break;
-    case Kind::kQueue:
-      out = read_berth_queue(f, value);
-      break;
-    case Kind::kVolcanoQueue:
-      out = read_volcano_queue(f, value);
-      break;
-    case Kind::kKaiQueue:
-      out = read_kai_queue(f, value);
-      break;
-    case Kind::kAdmissionCheck:
-      out = read_admission_check(f, value);
-      break;
-    case Kind::kLimitRange:
-      out = read_limit_range(f, value);
-      break;
-    case Kind::kRuntimeClass:
-      out = read_runtime_class(f, value);
-      break;
-    case Kind::kProvisioningRequestConfig:
-      out = read_provisioning_config(f, value);
-      break;
-    case Kind::kProvisioningRequest:
-      out = read_provisioning_request(f, value);
-      break;
-  }
-  return out;
+  const auto* const decoder = std::find_if(kDecoders<V>.begin(), kDecoders<V>.end(),
+                                           [&](const Decoder<V>& row) { return row.kind == kind; });
+  return decoder->read(f, value);
 }
 
 Error named(Error error, Kind kind, const Object& object) {

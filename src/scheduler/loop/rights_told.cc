@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "scheduler/read/source_kinds.h"
+#include "dialect/base/kind.h"
 
 namespace berth::scheduler {
 namespace {
@@ -62,7 +62,7 @@ std::string_view lost_without(const kube::Right& right) {
       return use.lost;
   }
   if (right.verb == "get") return kNotReadBack;
-  for (const SourceKind& source : kSourceKinds) {
+  for (const dialect::KindInfo& source : dialect::kinds()) {
     if (source.group == right.group && source.resource == right.resource &&
         (right.verb == "list" || right.verb == "watch"))
       return kUnread;

@@ -7,12 +7,12 @@
 #include <thread>
 #include <utility>
 
+#include "dialect/base/kind.h"
 #include "dialect/objects/decode.h"
 #include "kube/api_status.h"
 #include "kube/discovery.h"
 #include "kube/paths.h"
 #include "kube/watch_json.h"
-#include "scheduler/read/source_kinds.h"
 
 namespace berth::scheduler {
 namespace {
@@ -25,7 +25,7 @@ class Reader {
   Reader(kube::Transport& transport, const SnapshotOptions& options)
       : transport_(transport), options_(options) {}
 
-  Status list(const SourceKind& source, std::string_view version) {
+  Status list(const dialect::KindInfo& source, std::string_view version) {
     const std::string path = kube::ResourcePath{source.group, version, source.resource}.collection();
     std::uint32_t page = options_.page;
     for (int beginning = 1;; ++beginning, page *= 4) {  // larger pages end sooner
@@ -47,12 +47,13 @@ class Reader {
 
  private:
   // False: what its pages are of is forgotten by the server.
-  Result<bool> list_pages(const SourceKind& source, const std::string& path, std::uint32_t page) {
+  Result<bool> list_pages(const dialect::KindInfo& source, const std::string& path, std::uint32_t page) {
     std::string token;
     do {
       kube::Request request;
       request.path = fmt::format("{}?limit={}", path, page);
-      if (!source.selector.empty()) request.path += "&fieldSelector=" + kube::escape(source.selector);
+      if (!source.field_selector.empty())
+        request.path += "&fieldSelector=" + kube::escape(source.field_selector);
       if (!token.empty()) request.path += "&continue=" + kube::escape(token);
       request.timeout = 2 * kMinute;
       request.max_response = options_.max_page;
@@ -83,7 +84,8 @@ class Reader {
     }
   }
 
-  static Error refused(const SourceKind& source, const std::string& path, const kube::Response& response) {
+  static Error refused(const dialect::KindInfo& source, const std::string& path,
+                       const kube::Response& response) {
     Error error = kube::response_error("LIST " + path, response);
     if (response.status == 403) {
       error.message += fmt::format(
@@ -126,10 +128,9 @@ Result<Snapshot> take_snapshot(kube::Transport& transport, const SnapshotOptions
   BERTH_TRY(discovery.refresh());
   const auto served = discovery.served();
   Reader reader(transport, options);
-  for (const SourceKind& source : kSourceKinds) {
+  for (const dialect::KindInfo& source : dialect::kinds()) {
     // With nodes, requests for more nodes are no part of a plan.
-    if (source.kind != dialect::Kind::kWorkload && is_of_workloads(source.kind) && reader.has_nodes())
-      continue;
+    if (source.kind != dialect::Kind::kWorkload && source.of_workloads && reader.has_nodes()) continue;
     const std::string_view version = served->version_of(source.group, source.resource);
     if (!version.empty()) {
       BERTH_TRY(reader.list(source, version));

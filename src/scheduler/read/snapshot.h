@@ -18,7 +18,7 @@
 namespace berth::scheduler {
 
 struct Snapshot {
-  std::vector<dialect::Object> objects;  // kind after kind (source_kinds.h), each as the server orders it
+  std::vector<dialect::Object> objects;  // kind after kind (dialect/base/kind.h), each as the server orders it
   std::vector<std::string> unread;       // with the field that is wrong: they are left out
 };
 

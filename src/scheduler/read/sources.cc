@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "dialect/base/kind.h"
 #include "dialect/base/names.h"
 #include "kube/api_status.h"
 #include "kube/clock.h"
 #include "kube/paths.h"
-#include "scheduler/read/source_kinds.h"
 #include "text/time.h"
 
 namespace berth::scheduler {
@@ -63,7 +63,7 @@ bool is_among(std::string_view list, std::string_view name) {
 Result<std::unique_ptr<Sources>> Sources::start(kube::Transport& transport, Inbox& inbox, bool workloads) {
   std::unique_ptr<Sources> sources(new Sources(transport, inbox, workloads));
   BERTH_ASSIGN([[maybe_unused]] const bool any, sources->look_again());
-  for (const SourceKind& source : kSourceKinds) {
+  for (const dialect::KindInfo& source : dialect::kinds()) {
     if (source.vital && !sources->reflectors_.contains(source.kind)) {
       return fail(ErrorCode::kUnsupported, "{} does not serve {}, without which nothing can be scheduled",
                   transport.config().server, source.resource);
@@ -76,9 +76,9 @@ Result<bool> Sources::look_again() {
   BERTH_TRY(discovery_.refresh());
   const auto served = discovery_.served();
   bool any = false;
-  for (const SourceKind& source : kSourceKinds) {
+  for (const dialect::KindInfo& source : dialect::kinds()) {
     if (reflectors_.contains(source.kind)) continue;
-    if (!workloads_ && is_of_workloads(source.kind)) continue;
+    if (!workloads_ && source.of_workloads) continue;
     const std::string_view version = served->version_of(source.group, source.resource);
     if (version.empty()) continue;
     if (source.kind == dialect::Kind::kWorkload) workload_version_ = version;
@@ -88,7 +88,7 @@ Result<bool> Sources::look_again() {
     }
     kube::ReflectorOptions options;
     options.path = kube::ResourcePath{source.group, version, source.resource}.collection();
-    options.field_selector = source.selector;
+    options.field_selector = source.field_selector;
     options.seed = static_cast<std::uint64_t>(source.kind) + 1;
     options.ready = [this] { return inbox_.accepts(); };
     reflectors_.emplace(source.kind, std::make_unique<kube::Reflector>(
