@@ -18,8 +18,9 @@
 namespace berth::scheduler {
 
 struct Snapshot {
-  std::vector<dialect::Object> objects;  // kind after kind (dialect/base/kind.h), each as the server orders it
-  std::vector<std::string> unread;       // with the field that is wrong: they are left out
+  std::vector<dialect::Object>
+      objects;                      // kind after kind (dialect/base/kind.h), each as the server orders it
+  std::vector<std::string> unread;  // with the field that is wrong: they are left out
 };
 
 struct SnapshotOptions {
