@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <string_view>
+
 #include "dialect/dialect_support.h"
 #include "dialect/upstream/core.h"
 
@@ -52,7 +55,8 @@ struct Made {
     std::vector<Queue> out;
     NodeSums sums;
     for (const auto& [name, node] : nodes) sums.change(nullptr, &node);
-    tree.compute({flavors, nodes, {}, sums}, out, problems);
+    const std::function<bool(std::string_view)> is_taken = [](std::string_view) { return false; };
+    tree.compute({flavors, nodes, is_taken, sums}, out, problems);
     for (Queue& q : out) {
       order.push_back(q.name);
       queues.emplace(q.name, q);
