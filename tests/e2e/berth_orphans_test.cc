@@ -107,7 +107,7 @@ TEST_F(BerthOrphans, HoldNothingAndAreDeleted) {
   EXPECT_EQ(occupying("default/new"), 1U) << "two of two, the Job's two of two, one new one";
 
   EXPECT_TRUE(eventually([&] { return count_of(false) == 0; }, seconds(40))) << "the audit deletes them";
-  EXPECT_TRUE(eventually([&] { return log_has(*berth, "it has no owner any more; it is deleted"); }));
+  EXPECT_TRUE(eventually([&] { return log_has(*berth, "its owner is gone; it is deleted"); }));
   const auto told = [&] {
     const auto events = cluster_->client().get("/apis/events.k8s.io/v1/namespaces/default/events").body;
     return events.find("AuditDifference") != std::string::npos;

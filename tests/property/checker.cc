@@ -401,8 +401,17 @@ std::string Checker::check_lines(const engine::Engine& engine) {
                          x.count(SlotState::kReleasing) == 0;
       if (x.spec.queue != w.spec.queue || !in_front || !waits || released_.count(other) > 0) continue;
       if (in_line.count(other) == 0) continue;
-      // It may have started in front, and yielded at once to what may take its room: then neither is decided.
-      if (may_yield(x, ledger_.rank(x), w).empty()) continue;
+      // It may have started in front, and yielded at once to what may take its room: then neither is decided. What runs of it ranks by
+      // its bands.
+      Rank running = ledger_.rank(x);
+      const auto sets_of_x = pod_sets_of(x.spec.root);
+      std::int64_t band = kInt64Min;
+      for (const PodSet* set : sets_of_x) {
+        if (set->bands.empty()) band = std::max<std::int64_t>(band, 0);
+        for (const DemandBand& b : set->bands) band = std::max(band, b.priority);
+      }
+      if (band != kInt64Min) running.second += band;
+      if (may_yield(x, running, w).empty()) continue;
       return fmt::format("{} started in front of {} in the strict queue {}, which waits: {}", uid, other,
                          w.spec.queue, to_text(engine.verdict(other)->reason));
     }

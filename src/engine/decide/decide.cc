@@ -310,7 +310,7 @@ void Decider::attempt_once(ClassId class_id, WorkloadId id) {
   Budget steps(state_.config.search_steps);
   if (take_from_borrowers(id, steps)) return;
   if (places_are_unknown(state_.workloads[id.index()])) return attempt_quota(class_id, id);
-  if (lacks_room(class_id)) {
+  if (borrowers_.empty() && lacks_room(class_id)) {
     Parked again = std::move(state_.pending.at(class_id).why);
     return state_.pending.park(class_id, std::move(again));
   }

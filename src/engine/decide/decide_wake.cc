@@ -84,8 +84,9 @@ void Decider::choose_group(ClassId class_id, Parked& why) const {
       policy.reclaim != Reclaim::kNever && !q.spec.unlimited && state_.quota.parent(c.queue).valid();
   const bool never_preempts = !w.may_preempt || (policy.within == WithinQueue::kNever && !reclaims);
   // Only room is short, and there can be no victims: work with the same request in other queues waits as well. Starts must not
-  // change the order among these queues, or the first of them would not stay the first.
-  if (why.room_only != 0 && never_preempts && c.members.begin()->young &&
+  // change the order among these queues, or the first of them would not stay the first. Starts on borrowed quota in this decide() may
+  // give way to work of one of these queues, and not to that of another (decide_net.cc).
+  if (borrowers_.empty() && why.room_only != 0 && never_preempts && c.members.begin()->young &&
       q.spec.order == QueueOrder::kBestEffort && state_.one_line(c.queue)) {
     why.group = fmt::format("{}", std::max<std::int64_t>(1, w.sets.front().least));
     for (const ShapeId shape : why.shapes) fmt::format_to(std::back_inserter(why.group), ",{}", shape.value);
