@@ -34,7 +34,7 @@ import sys
 import prose
 import reach
 
-# Room -> the rooms that it may include. The order of the house is docs/architecture.md; where a room may see less than
+# Room -> the rooms that it may include. The order of the house is docs/contributors/architecture.md; where a room may see less than
 # all that is below it, the reason stands beside.
 LOW = {"base", "model", "text"}
 ALLOWED = {

@@ -139,7 +139,7 @@ def check_pointers(root, found, files, comments_of):
         for i in range(len(parts)):
             tails.add("/".join(parts[i:]))
     for path in files:
-        if not path.endswith((".cc", ".h", ".md", ".cmake", "CMakeLists.txt")) or path == "CHANGELOG.md":
+        if not path.endswith((".cc", ".h", ".md", ".cmake", ".py", "CMakeLists.txt")) or path == "CHANGELOG.md":
             continue
         with open(os.path.join(root, path), encoding="utf-8", errors="replace") as f:
             text = f.read()
