@@ -389,6 +389,7 @@ void Decider::attempt_victims(ClassId class_id, WorkloadId id, const Failure& la
 bool Decider::lacks_room(ClassId class_id) {
   Pending::Class& c = state_.pending.at(class_id);
   if (c.why.room_only != state_.config_version || !c.members.begin()->young) return false;
+  if (c.why.wake_at <= state_.now) return false;  // more may yield by now
   const WorkloadId id = c.members.begin()->workload;
   const WorkloadState& w = state_.workloads[id.index()];
   const PodSetState& set = w.sets.front();
