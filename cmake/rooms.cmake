@@ -2,8 +2,8 @@
 #   Library berth_NAME from src/NAME/*.cc. Its tests are tests/NAME/*_test.cc: the program test_NAME.
 #   FOLDERS: the sub-folders of the room, lowest first, each with the folders of the room that it may include (and what these may).
 #     Each is a library of its own, berth_NAME_FOLDER.
-#   The tests in tests/NAME/FOLDER/*_test.cc are the program test_NAME_FOLDER.
 #     Folders that the list does not name belong to the room's own library.
+#   The tests in tests/NAME/FOLDER/*_test.cc are the program test_NAME_FOLDER.
 #   DEPS, LIBS: for the room and all its folders.
 #   TEST_SUPPORT: its tests also use tests/ROOM/*_support.cc of these rooms.
 #   A room or folder that has no sources is an interface library, so that headers alone make one too.
@@ -24,14 +24,14 @@ function(berth_library target)
   target_link_libraries(${target} ${scope} ${ARG_DEPS} fmt::fmt tl::expected)
 endfunction()
 
-# The test program of tests/FOLDER/*_test.cc, where there are any, for this room.
+# The test program of tests/FOLDER/*_test.cc, where there are any, for this room. Further arguments: sources that only it uses.
 function(berth_tests room folder)
   file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*_test.cc)
   if(NOT tests OR NOT BERTH_TESTS)
     return()
   endif()
   string(REPLACE "/" "_" name ${folder})
-  add_executable(test_${name} ${tests})
+  add_executable(test_${name} ${tests} ${ARGN})
   target_link_libraries(test_${name} PRIVATE berth_${room}_tests)
   target_compile_options(test_${name} PRIVATE ${BERTH_TEST_OPTIONS})
   berth_precompile(test_${name} tests)

@@ -17,31 +17,17 @@
 #include "cli/plan_input.h"
 #include "cli/plan_print.h"
 #include "cli/plan_world.h"
+#include "scenario_folders.h"
 
 namespace berth::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace scenario_test;
 using dialect::Kind;
 using dialect::Object;
 
 constexpr int kShuffles = 12;
-
-fs::path order_folder() {
-  return fs::path(BERTH_SOURCE_DIR) / "tests" / "scenarios";
-}
-
-std::vector<std::string> order_names() {
-  std::vector<std::string> out;
-  for (const auto& topic : fs::directory_iterator(order_folder())) {
-    if (!topic.is_directory()) continue;
-    for (const auto& entry : fs::directory_iterator(topic)) {
-      if (entry.is_directory()) out.push_back(fs::relative(entry.path(), order_folder()).string());
-    }
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
 
 // Kinds whose objects keep their places among themselves: nodes, pods and what pods are made of (the first of a gang's is its first
 // role), and other kinds of work of which two were created at the same time.
@@ -111,7 +97,7 @@ std::string plan_of(const PlanInput& input, const std::vector<Object>& objects, 
 class Order : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Order, DoesNotMatter) {
-  const fs::path scenario = order_folder() / GetParam();
+  const fs::path scenario = scenarios() / GetParam();
   const auto expected_of = read_expectations((scenario / "expect.yaml").string());
   ASSERT_TRUE(expected_of.has_value());
   std::vector<std::string> later;  // what comes in steps
@@ -138,14 +124,7 @@ TEST_P(Order, DoesNotMatter) {
   }
 }
 
-std::string order_test_name(const ::testing::TestParamInfo<std::string>& info) {
-  std::string name = info.param;
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '-' || c == '/'; }, '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, Order, ::testing::ValuesIn(order_names()), order_test_name);
+INSTANTIATE_TEST_SUITE_P(All, Order, ::testing::ValuesIn(scenario_names()), scenario_test_name);
 
 }  // namespace
 }  // namespace berth::cli

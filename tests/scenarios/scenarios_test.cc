@@ -8,35 +8,20 @@
 #include <sstream>
 
 #include "cli/plan.h"
+#include "scenario_folders.h"
 #include "schema_support.h"
 
 namespace berth::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace scenario_test;
 using ::testing::HasSubstr;
-
-fs::path folder() {
-  return fs::path(BERTH_SOURCE_DIR) / "tests" / "scenarios";
-}
-
-// TOPIC/NAME of each.
-std::vector<std::string> names() {
-  std::vector<std::string> out;
-  for (const auto& topic : fs::directory_iterator(folder())) {
-    if (!topic.is_directory()) continue;
-    for (const auto& entry : fs::directory_iterator(topic)) {
-      if (entry.is_directory()) out.push_back(fs::relative(entry.path(), folder()).string());
-    }
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
 
 PlanOptions options_of(const std::string& name) {
   PlanOptions options;
-  options.files = {(folder() / name).string()};
-  options.expect = (folder() / name / "expect.yaml").string();
+  options.files = {(scenarios() / name).string()};
+  options.expect = (scenarios() / name / "expect.yaml").string();
   return options;
 }
 
@@ -76,7 +61,7 @@ TEST_P(Scenario, FailsWhenSomethingElseIsExpected) {
   const fs::path copy =
       fs::path(::testing::TempDir()) / ("berth-scenario-" + fs::path(GetParam()).filename().string());
   fs::remove_all(copy);
-  fs::copy(folder() / GetParam(), copy, fs::copy_options::recursive);
+  fs::copy(scenarios() / GetParam(), copy, fs::copy_options::recursive);
   {
     std::ofstream empty(copy / "expect.yaml", std::ios::trunc);
     empty << "unchanged: there-is-no-such-workload\n";
@@ -91,14 +76,7 @@ TEST_P(Scenario, FailsWhenSomethingElseIsExpected) {
   fs::remove_all(copy);
 }
 
-std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
-  std::string name = info.param;
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '-' || c == '/'; }, '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, Scenario, ::testing::ValuesIn(names()), test_name);
+INSTANTIATE_TEST_SUITE_P(All, Scenario, ::testing::ValuesIn(scenario_names()), scenario_test_name);
 
 // The validator can fail.
 TEST(Scenarios, SchemaRefusesWhatIsWrong) {
@@ -123,7 +101,7 @@ TEST(Scenarios, SchemaRefusesWhatIsWrong) {
 }
 
 TEST(Scenarios, AreMany) {
-  EXPECT_GE(names().size(), 40u);
+  EXPECT_GE(scenario_names().size(), 40u);
 }
 
 }  // namespace

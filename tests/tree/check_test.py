@@ -107,6 +107,12 @@ class Tree(unittest.TestCase):
         self.finds("pointers", {"docs/a.md": "See `engine/gone.cc`.\n"}, "docs/a.md:1: engine/gone.cc")
         self.assertEqual(self.run_check("pointers", {"src/base/a.h": "// See base/result.h, and pkg/scheduler/x.md of Kueue.\n"})[0], 0)
 
+    def test_mutants(self):
+        table = "MUTANTS = [('m', 1, 'what', 'engine.cc', [('int x = 1;', 'int x = 2;')])]\n"
+        self.assertEqual(self.run_check("mutants", {"tests/property/mutants.py": table})[0], 0)
+        self.finds("mutants", {"tests/property/mutants.py": table.replace("int x = 1;", "int y = 1;")}, "has its text 0 times: int y = 1;")
+        self.finds("mutants", {"tests/property/mutants.py": table.replace("'engine.cc'", "'gone.cc'")}, "there is no src/engine/gone.cc")
+
     def test_numbers(self):
         self.finds("numbers", {"src/engine/engine.cc": "int a;\ndouble b;\n"}, "src/engine/engine.cc:2: floating point")
         self.finds("numbers", {"src/model/node.h": "#include <chrono>\n"}, "src/model/node.h:1: <chrono>")
