@@ -152,8 +152,7 @@ bool Decider::stands_beside_kept(const WorkloadState& w, std::span<const PlacedS
   charge_kept(+1);
   charge_reserved(+1);
   for (const QuotaItem& item : asked) {
-    std::int64_t left = state_.quota.available(w.queue, item.pair, kAfter);
-    if (mode == Mode::kStart) left = std::min(left, state_.quota.available(w.queue, item.pair, kNow));
+    const std::int64_t left = state_.quota.available(w.queue, item.pair, mode);
     if (left >= 0) continue;
     short_beside_kept_.push_back({ReasonCode::kQuota,
                                   std::string(state_.resource_name(item.pair)),

@@ -83,8 +83,7 @@ void RoomNow::renew_each(Reason& reason) {
 // ------------------------------------------------------------------------------------------------------ quota, lanes
 
 std::int64_t RoomNow::quota_left(FlavorResource pair) const {
-  return std::min(state_.quota.available(w_.queue, pair, kAfter),
-                  state_.quota.available(w_.queue, pair, kNow));
+  return state_.quota.available(w_.queue, pair, Mode::kStart);
 }
 
 void RoomNow::renew_quota(Reason& reason) const {

@@ -64,8 +64,7 @@ void Placer::note_quota(std::uint32_t set, const Charge& c, std::int64_t slots) 
             0,
             {}});
     }
-    std::int64_t have = state_.quota.available(w_.queue, item.pair, kAfter);
-    if (mode_ == Mode::kStart) have = std::min(have, state_.quota.available(w_.queue, item.pair, kNow));
+    const std::int64_t have = state_.quota.available(w_.queue, item.pair, mode_);
     if (own <= have) continue;
     const std::int64_t most = state_.quota.potential(w_.queue, item.pair);
     const bool never = need > most;

@@ -7,6 +7,7 @@
 // Costs: add() and room() O(limits of the queue); set() forgets all use, which the owner adds anew.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
@@ -45,6 +46,11 @@ class LaneLimits {
       return limits_[i].amount - (known ? used_[lane][i][plane] : 0);
     }
     return kInt64Max;
+  }
+  // The same, on all planes that a placement of this mode must fit.
+  std::int64_t room(std::uint32_t lane, FlavorResource pair, Mode mode) const {
+    const std::int64_t after = room(lane, pair, kAfter);
+    return mode == Mode::kStart ? std::min(after, room(lane, pair, kNow)) : after;
   }
 
  private:

@@ -13,6 +13,7 @@
 // Costs: add() and available() O(depth); rebuild() O(queues x pairs), on configuration changes only.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -57,6 +58,11 @@ class QuotaTree {
   void add(QueueId queue, FlavorResource pair, std::int64_t amount, PlaneMask planes);
 
   std::int64_t available(QueueId queue, FlavorResource pair, Plane plane) const;
+  // On all planes that a placement of this mode must fit.
+  std::int64_t available(QueueId queue, FlavorResource pair, Mode mode) const {
+    const std::int64_t after = available(queue, pair, kAfter);
+    return mode == Mode::kStart ? std::min(after, available(queue, pair, kNow)) : after;
+  }
   // The amount that the queue could have in an empty cluster.
   std::int64_t potential(QueueId queue, FlavorResource pair) const;
   // Do `count` times these items fit (start: both planes; plan: the after plane)?

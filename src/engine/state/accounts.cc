@@ -56,13 +56,10 @@ std::optional<Overdraft> Accounts::overdrawn_on_node(const Charged& slot, Mode m
 std::optional<Overdraft> Accounts::overdrawn_in_queue(const Charged& slot, Mode mode) const {
   std::optional<Overdraft> out;
   for (const QuotaItem& item : charges_[slot.charge].quota) {
-    for (const Plane plane : {kNow, kAfter}) {
-      if ((planes_of(mode) & (1u << plane)) == 0) continue;
-      if (quota_.available(slot.queue, item.pair, plane) < 0) {
-        out = Overdraft{Overdraft::Of::kQuota, {}, item.pair};
-      } else if (limits(slot.queue).room(slot.lane, item.pair, plane) < 0) {
-        out = Overdraft{Overdraft::Of::kLane, {}, item.pair};
-      }
+    if (quota_.available(slot.queue, item.pair, mode) < 0) {
+      out = Overdraft{Overdraft::Of::kQuota, {}, item.pair};
+    } else if (limits(slot.queue).room(slot.lane, item.pair, mode) < 0) {
+      out = Overdraft{Overdraft::Of::kLane, {}, item.pair};
     }
   }
   return out;
@@ -71,12 +68,9 @@ std::optional<Overdraft> Accounts::overdrawn_in_queue(const Charged& slot, Mode 
 bool Accounts::overdraws_a_queue(const Charged& slot, Mode mode) const {
   const auto& quota = charges_[slot.charge].quota;
   return std::any_of(quota.begin(), quota.end(), [&](const QuotaItem& item) {
-    for (const Plane plane : {kNow, kAfter}) {
-      if ((planes_of(mode) & (1u << plane)) == 0) continue;
-      if (limits(slot.queue).room(slot.lane, item.pair, plane) < 0) return true;
-      for (QueueId at = slot.queue; at.valid() && item.amount > 0; at = quota_.parent(at)) {
-        if (quota_.available(at, item.pair, plane) < 0) return true;
-      }
+    if (limits(slot.queue).room(slot.lane, item.pair, mode) < 0) return true;
+    for (QueueId at = slot.queue; at.valid() && item.amount > 0; at = quota_.parent(at)) {
+      if (quota_.available(at, item.pair, mode) < 0) return true;
     }
     return false;
   });

@@ -164,10 +164,7 @@ bool State::fits(const WorkloadState& w, std::span<const QuotaItem> items, std::
 }
 
 std::int64_t State::lane_room(const WorkloadState& w, FlavorResource pair, Mode mode) const {
-  const LaneLimits& limits = accounts.limits(w.queue);
-  if (!limits.any()) return kInt64Max;
-  const std::int64_t after = limits.room(w.lane, pair, kAfter);
-  return mode == Mode::kStart ? std::min(after, limits.room(w.lane, pair, kNow)) : after;
+  return accounts.limits(w.queue).room(w.lane, pair, mode);
 }
 
 // The limits of the queue's lanes may have changed: their charges are counted anew.
