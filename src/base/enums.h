@@ -4,7 +4,7 @@
 //   template <> struct EnumNames<Effect> { static constexpr std::array names{"NoSchedule"sv, "NoExecute"sv};
 //   };
 //
-// Enumerators must count up from 0. enum_name() and enum_parse() are then defined.
+// Enumerators must count up from 0. enum_name() and enum_parse() are then defined. The name of a value that is no enumerator is "?".
 #pragma once
 
 #include <array>
@@ -25,7 +25,8 @@ concept NamedEnum = std::is_enum_v<E> && requires { EnumNames<E>::names; };
 
 template <NamedEnum E>
 constexpr std::string_view enum_name(E e) {
-  return EnumNames<E>::names[static_cast<std::size_t>(e)];
+  const auto index = static_cast<std::size_t>(e);
+  return index < EnumNames<E>::names.size() ? std::string_view(EnumNames<E>::names[index]) : "?"sv;
 }
 
 template <NamedEnum E>

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/cycles.h"
+#include "base/enums.h"
 #include "base/interner.h"
 #include "base/random.h"
 #include "base/result.h"
@@ -89,6 +90,24 @@ TEST(Result, CarriesThePlaceOfAnError) {
   EXPECT_EQ(bad.error().str(), "numbers.txt:3:7: 3 is odd");
   EXPECT_EQ(SourcePlace{}.str(), "");
   EXPECT_EQ((SourcePlace{"f", 2, 0}.str()), "f:2");
+}
+
+enum class Colour : std::uint8_t { kRed, kGreen };
+
+}  // namespace
+
+template <>
+struct EnumNames<Colour> {
+  static constexpr std::array names{"red"sv, "green"sv};
+};
+
+namespace {
+
+TEST(EnumName, OfAValueThatIsNoEnumeratorIsAQuestionMark) {
+  EXPECT_EQ(enum_name(Colour::kGreen), "green");
+  EXPECT_EQ(enum_name(static_cast<Colour>(2)), "?");
+  EXPECT_EQ(enum_parse<Colour>("red"), Colour::kRed);
+  EXPECT_EQ(enum_parse<Colour>("?"), std::nullopt);
 }
 
 TEST(Cycles, AreFoundWithWhatIsBelowThem) {

@@ -49,10 +49,11 @@ class Checker {
   const Ledger& ledger() const { return ledger_; }
 
  private:
+  using Slots = std::vector<std::pair<std::size_t, std::size_t>>;  // set, index
   // A workload that gave way for another in this round.
   struct Yielded {
     std::string workload;
-    std::vector<std::pair<std::size_t, std::size_t>> slots;  // set, index
+    Slots slots;
     std::vector<SlotRecord> before;
     ReasonCode why = ReasonCode::kNone;
   };
@@ -65,6 +66,7 @@ class Checker {
   std::vector<Own> flavors_within_own(const WorkloadRecord& w) const;
   bool could_start_now(const std::string& uid, const std::vector<std::string>& flavors) const;
   void note_beyond_own(const Decision& d, const WorkloadRecord& w);
+  Slots surplus_of(const WorkloadRecord& w, const Slots& began) const;
   bool borrows_beside(const std::string& uid, const std::string& queue, const Own& own) const;
   std::string start(const Decision& d, Coverage& coverage);
   std::string check_taken(const Decision& d, const WorkloadRecord& w, const std::string& unclaimed);
@@ -110,7 +112,7 @@ class Checker {
   std::set<std::string> started_;                        // anew, without a hold, in this round
   // Starts of this round from the line that took queues beyond their own quota.
   struct Began {
-    std::vector<std::pair<std::size_t, std::size_t>> slots;
+    Slots slots;
     std::set<std::pair<std::string, FlavorResource>> beyond;
   };
   std::map<std::string, Began> began_;

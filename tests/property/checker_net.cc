@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -118,6 +120,19 @@ bool Checker::borrows_beside(const std::string& uid, const std::string& queue, c
   return false;
 }
 
+// Those of `began` that its pod sets have beyond their least counts, the last ones to begin.
+Checker::Slots Checker::surplus_of(const WorkloadRecord& w, const Slots& began) const {
+  const auto sets = pod_sets_of(w.spec.root);
+  std::map<std::size_t, std::int64_t> spare;
+  for (std::size_t set = 0; set < sets.size(); ++set)
+    spare[set] = started_slots(w, set, true) - sets[set]->least_count();
+  Slots out;
+  for (auto slot = began.rbegin(); slot != began.rend(); ++slot) {
+    if (spare[slot->first]-- > 0) out.push_back(*slot);
+  }
+  return out;
+}
+
 // No work of one pod waits that would start within its own queue's quota if something had not started in this round on borrowed
 // quota.
 std::string Checker::check_own_first(const engine::Engine& engine, Coverage& coverage) {
@@ -141,21 +156,35 @@ std::string Checker::check_own_first(const engine::Engine& engine, Coverage& cov
     const auto own = flavors_within_own(w);
     if (own.empty()) continue;
     for (const auto& [borrower, began] : began_) {
-      const auto& slots = began.slots;
+      const auto borrows = [&, &name = borrower, &queue = w.spec.queue](const Own& one) {
+        return borrows_beside(name, queue, one);
+      };
       std::vector<Own> beside;
-      for (const Own& one : own) {
-        if (borrows_beside(borrower, w.spec.queue, one)) beside.push_back(one);
-      }
+      std::copy_if(own.begin(), own.end(), std::back_inserter(beside), borrows);
       if (beside.empty()) continue;
       ++coverage["waits within its own quota beside a new borrower"];
       WorkloadRecord& s = ledger_.workloads.at(borrower);
       std::vector<SlotRecord> before;
-      for (const auto& [set, index] : slots)
-        before.push_back(std::exchange(s.sets[set][index], SlotRecord{}));
+      const auto take_away = [&](const Slots& slots) {
+        for (const auto& [set, index] : slots)
+          before.push_back(std::exchange(s.sets[set][index], SlotRecord{}));
+      };
+      const auto put_back = [&](const Slots& slots) {
+        for (std::size_t k = 0; k < slots.size(); ++k) s.sets[slots[k].first][slots[k].second] = before[k];
+        before.clear();
+      };
+      // Where its least counts are within its own quota, it borrows for its surplus alone, and that alone has to stand behind.
+      Slots slots = surplus_of(s, began.slots);
+      take_away(slots);
+      if (std::any_of(beside.begin(), beside.end(), borrows)) {
+        put_back(slots);
+        slots = began.slots;
+        take_away(slots);
+      }
       const bool fits = std::any_of(beside.begin(), beside.end(), [&, &id = uid](const Own& one) {
         return could_start_now(id, one.flavors);
       });
-      for (std::size_t k = 0; k < slots.size(); ++k) s.sets[slots[k].first][slots[k].second] = before[k];
+      put_back(slots);
       if (!fits) continue;
       return fmt::format(
           "{} waits within the quota of its queue {}, and {} started on borrowed quota where it fits: {}",
