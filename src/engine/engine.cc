@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "engine/decide/decide.h"
+#include "engine/decide/decisions.h"
 #include "engine/explain/audit.h"
 #include "engine/explain/explain.h"
 #include "engine/plan/plans.h"

@@ -6,8 +6,10 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <iostream>
 #include <mutex>
+#include <string_view>
 #include <thread>
 
 namespace berth::property {
@@ -29,6 +31,7 @@ void add(CampaignResults& to, const CampaignResults& from) {
   to.histories += from.histories;
   to.decide_calls += from.decide_calls;
   to.decisions += from.decisions;
+  to.digest += from.digest;
   to.loads.insert(to.loads.end(), from.loads.begin(), from.loads.end());
 }
 
@@ -39,6 +42,7 @@ void run_one(std::uint64_t seed, bool progress, CampaignResults& into) {
   ++into.histories;
   into.decide_calls += outcome.decide_calls;
   into.decisions += outcome.decisions;
+  into.digest += std::hash<std::string_view>{}(outcome.log);
   into.loads.push_back(history.load_percent);
   for (const auto& [what, count] : met) {
     into.met[what] += count;
@@ -105,6 +109,7 @@ std::string to_text(const CampaignResults& results) {
   }
   out += fmt::format("{} histories, {} decide calls, {} decisions\n", results.histories, results.decide_calls,
                      results.decisions);
+  out += fmt::format("digest of all logs: {:016x}\n", results.digest);
   if (results.loads.empty()) return out;
   out += fmt::format("work for {} to {} % of the devices, {} % in the middle\n", results.loads.front(),
                      results.loads.back(), results.loads[results.loads.size() / 2]);

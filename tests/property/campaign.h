@@ -33,6 +33,7 @@ struct CampaignResults {
   std::uint64_t histories = 0;  // that ran
   std::int64_t decide_calls = 0;
   std::int64_t decisions = 0;
+  std::uint64_t digest = 0;         // of the decision logs of all histories, whatever their order
   std::vector<std::int64_t> loads;  // of each history, in percent, sorted
 };
 

@@ -39,13 +39,9 @@ MUTANTS = [
         ('  return !accounts.limits(w.queue).any() ||\n',
          '  return broken("lanes-unlimited") || !accounts.limits(w.queue).any() ||\n'),
     ]),
-    ('releasing-is-free', 2, 'work starts in room whose pods have not ended yet', 'decide/decide.cc', [
-        ('  const auto to_start = [&](std::optional<Placer>& into) { into.emplace(state_, id, Mode::kStart, steps); };\n',
-         '  const Mode mode = broken("releasing-is-free") ? Mode::kPlan : Mode::kStart;\n'
-         '  const auto to_start = [&](std::optional<Placer>& into) { into.emplace(state_, id, mode, steps); };\n'),
-        ('    state_.set_slot(id, p.set, p.slot, SlotState::kBinding, p.node, p.charge, p.devices, kBothPlanes);',
-         '    state_.set_slot(id, p.set, p.slot, SlotState::kBinding, p.node, p.charge, p.devices,\n'
-         '                    broken("releasing-is-free") ? kAfterBit : kBothPlanes);'),
+    ('releasing-is-free', 2, 'held work starts in room whose pods have not ended yet', 'decide/decide.cc', [
+        ('        ready = state_.accounts.has_room(charged(w, slot), kNow);',
+         '        ready = state_.accounts.has_room(charged(w, slot), broken("releasing-is-free") ? kAfter : kNow);'),
     ]),
     ('protected-reclaimed', 3, 'work that runs on its own queue\'s quota is reclaimed', 'preempt/with_places/candidates.cc', [
         ('  const Unit& unit = all_[i].unit;\n'
@@ -78,15 +74,15 @@ MUTANTS = [
          '  state_.gained_now = false;\n'
          '  if (broken("holds-stay")) return;\n'),
     ]),
-    ('in-parts', 5, 'decide() ends after three decisions, and leaves the rest for the next call', 'decide/decide.cc', [
+    ('in-parts', 5, 'decide() ends at every fifth attempt, and leaves the rest for the next call', 'decide/decide.cc', [
         ('      if (!next.valid()) break;\n',
-         '      if (!next.valid() || (broken("in-parts") && out_.size() >= 3)) break;\n'),
+         '      if (!next.valid() || (broken("in-parts") && state_.stats.attempts % 5 == 4)) break;\n'),
     ]),
-    ('asleep-to-quota', 6, 'quota that becomes free wakes nobody', 'decide/decide_wake.cc', [
+    ('asleep-to-quota', 6, 'quota that becomes free wakes nobody', 'decide/decide.cc', [
         ('    if (roots.count(state_.quota.root(queue)) > 0) call(classes);',
          '    if (roots.count(state_.quota.root(queue)) > 0 && !broken("asleep-to-quota")) call(classes);'),
     ]),
-    ('asleep-to-nodes', 6, 'room that becomes free on nodes wakes nobody', 'decide/decide_wake.cc', [
+    ('asleep-to-nodes', 6, 'room that becomes free on nodes wakes nobody', 'decide/decide.cc', [
         ('    if (fits) call(classes);',
          '    if (fits && !broken("asleep-to-nodes")) call(classes);'),
     ]),
@@ -94,7 +90,7 @@ MUTANTS = [
         ('  if (tried) {\n    try_next(group);',
          '  if (tried && broken("nobody-is-next")) {\n  } else if (tried) {\n    try_next(group);'),
     ]),
-    ('reserved-for-ever', 6, 'work sleeps on when the room that was reserved from it is not any more', 'decide/decide_reserve.cc', [
+    ('reserved-for-ever', 6, 'work sleeps on when the room that was reserved from it is not any more', 'decide/old_work.cc', [
         ('    if (!same) state_.pending.wake(id);',
          '    if (!same && !broken("reserved-for-ever")) state_.pending.wake(id);'),
     ]),
@@ -107,15 +103,15 @@ MUTANTS = [
         ('never ? most : saturating_add(have, given),\n',
          'never ? most : saturating_add(have, given) + (broken("quota-told-wrong") ? 1 : 0),\n'),
     ]),
-    ('new-ones-end', 9, 'what started in the same decision is evicted', 'decide/decide_net.cc', [
-        ('  if (std::none_of(plan.victims.begin(), plan.victims.end(), started_now)) return false;',
-         '  if (std::none_of(plan.victims.begin(), plan.victims.end(), started_now) || broken("new-ones-end")) return false;'),
+    ('new-ones-end', 9, 'what started in the same decision is evicted', 'decide/decisions_net.cc', [
+        ('  if (!started_victims(plan)) return 0;',
+         '  if (!started_victims(plan) || broken("new-ones-end")) return 0;'),
     ]),
-    ('borrowers-first', 9, 'what borrows keeps the room of what is within its own quota', 'decide/decide_net.cc', [
-        ('  if (borrowers_.empty() ||',
-         '  if (borrowers_.empty() || broken("borrowers-first") ||'),
+    ('borrowers-first', 9, 'what borrows keeps the room of what is within its own quota', 'decide/attempt_own.cc', [
+        ('  if (borrowers.empty() ||',
+         '  if (borrowers.empty() || broken("borrowers-first") ||'),
     ]),
-    ('forgetful', 8, 'a decision depends on how many were made by the process', 'decide/decide.cc', [
+    ('forgetful', 8, 'a decision depends on how many were made by the process', 'decide/decisions.cc', [
         ('  d.cost = cost;\n',
          '  static int calls = 0;\n'
          '  d.cost = cost + (broken("forgetful") ? ++calls : 0);\n'),

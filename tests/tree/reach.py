@@ -127,7 +127,7 @@ def check_enumerators(root, found, sources, without_comments):
                     found.add(path, line, f"{name}::{entry.group(1)} is used nowhere")
 
 
-# Names of files in prose: engine/order/pending.h, order/pending.h, decide_net.cc, docs/queues.md.
+# Names of files in prose: engine/order/pending.h, order/pending.h, decisions.h, docs/queues.md.
 FILE_NAME = re.compile(r"(?<![\w./~$%{}*<>-])((?:[\w.-]+/)*[\w-]+\.(?:h|cc|py|md|cmake))\b(?![\w/*<-])")
 
 

@@ -18,7 +18,7 @@
 
 namespace berth::engine {
 
-// The least request of a blocked head of a strict queue (decide_keep.cc).
+// The least request of a blocked head of a strict queue (decide/strict_heads.h).
 struct Asked {
   std::vector<QuotaItem> items;  // none: it reserves nothing
   std::int64_t height = 0;       // how far it is put off in line
@@ -41,7 +41,7 @@ struct Parked {
       false;  // a gain of quota in its own queue, or in one that shares an ancestor with it below the root
   bool in_line = true;  // it blocks the classes behind it, if its queue lets any class block
   // Only room on nodes was missing, and under the configuration of this version no work could be evicted. While that version holds,
-  // a new attempt can only find missing room again (Decider::lacks_room). 0: otherwise.
+  // a new attempt can only find missing room again (still_lacks_room). 0: otherwise.
   std::uint64_t room_only = 0;
   TimeMs wake_at = kEndOfTime;  // the passing of time: then it is awake again
   VerdictKind verdict = VerdictKind::kBlocked;

@@ -1,5 +1,5 @@
 // Room that is reserved for old work: the nodes, or the domain, where such a workload can start as a whole soonest. Other work
-// starts beside that room, and not in it (decide_reserve.cc has the rules).
+// starts beside that room, and not in it (decide/old_work.h has the rules).
 //
 // A plan is a list of places for the least count of the workload. If running work must end first, a trial removes the work that is
 // expected to end soonest, as little as the workload needs. Expected ends: the stated run time less the time done. If it is

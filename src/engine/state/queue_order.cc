@@ -54,7 +54,7 @@ ChargeId State::likely_choice(const WorkloadState& w, std::span<const ChargeId> 
 }
 
 // The least charge of a start of the class's first workload, in the flavors that it would get now. If its choice depends on the use
-// of others, no event reports a change; so it is computed again whenever it matters (Decider::attempt).
+// of others, no event reports a change; so it is computed again whenever it matters (Attempt::may_try).
 bool State::renew_ask(ClassId id) {
   Pending::Class& c = pending.at(id);
   if (c.members.empty()) return false;  // it is leaving the line

@@ -363,7 +363,7 @@ class State {
   std::set<QueueId> gained_roots;
   std::set<QueueId>
       gained_sides;  // the queues below the roots that gave something back, and those above them
-  // The queues whose blocked heads may reserve quota, by the root of their tree (decide_keep.cc).
+  // The queues whose blocked heads may reserve quota, by the root of their tree (decide/strict_heads.h).
   std::unordered_map<QueueId, std::vector<QueueId>> keepers;
   std::uint64_t kept_as_of = 0;    // the use_version at the last look at classes that reservations keep out
   std::set<QueueId> filled_lanes;  // queues with limits of their lanes where more was charged

@@ -1,4 +1,4 @@
-// The decisions of one decide() are net (engine/decide/decide_net.cc).
+// The decisions of one decide() are net (engine/decide/decisions.h).
 #include <gtest/gtest.h>
 
 #include <map>

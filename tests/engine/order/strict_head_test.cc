@@ -1,4 +1,4 @@
-// Quota reserved for the blocked head of a strict queue that may not reclaim (decide_keep.cc).
+// Quota reserved for the blocked head of a strict queue that may not reclaim (decide/strict_heads.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>

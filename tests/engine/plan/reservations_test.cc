@@ -1,4 +1,4 @@
-// Old work has room reserved where it can be whole soonest; all others start beside that room (engine/decide/decide_reserve.cc).
+// Old work has room reserved where it can be whole soonest; all others start beside that room (engine/decide/old_work.h).
 #include <gtest/gtest.h>
 
 #include <optional>

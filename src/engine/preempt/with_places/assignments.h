@@ -1,5 +1,5 @@
 // Enumerates the assignments of one flavor to each pod set of a workload. Searches with one flavor per pod set use it (victims.h,
-// Decider::try_flavors, decide_quota.cc).
+// decide/attempt.h).
 //
 // Order: lexicographic by pod set, each in the order of its choices (State::choices). Pod sets of one flavor group have the same
 // flavors. Choices that cannot work in the empty cluster are left out. There the queue's largest possible quota, or the nodes that

@@ -29,18 +29,18 @@ constexpr std::size_t kManyTaken = 64;  // from here on, victims far from the pl
 VictimSearch::VictimSearch(State& state, UnitLists& lists, WorkloadId preemptor, Budget& steps)
     : state_(state), lists_(lists), id_(preemptor), w_(state.workloads[preemptor.index()]), steps_(steps) {}
 
-bool VictimSearch::could_help() const {
-  const QueueState& q = state_.queues[w_.queue.index()];
+bool may_have_victims(const State& state, const WorkloadState& w) {
+  const QueueState& q = state.queues[w.queue.index()];
   const PreemptionPolicy& policy = q.spec.preemption;
-  if (!w_.may_preempt) return false;
+  if (!w.may_preempt) return false;
   if (policy.within != WithinQueue::kNever && !q.holders.empty()) return true;
   if (policy.within == WithinQueue::kLaterInOrder && !q.started.empty()) return true;
   if (policy.within != WithinQueue::kNever && !q.priorities.empty()) {
     const std::int64_t lowest = q.priorities.begin()->first;
-    const std::int64_t ours = claim_of(w_).priority;
+    const std::int64_t ours = claim_of(w).priority;
     if (lowest < ours || (policy.within == WithinQueue::kLowerOrNewerEqual && lowest == ours)) return true;
   }
-  return policy.reclaim != Reclaim::kNever && !q.spec.unlimited && state_.quota.parent(w_.queue).valid();
+  return policy.reclaim != Reclaim::kNever && !q.spec.unlimited && state.quota.parent(w.queue).valid();
 }
 
 std::optional<VictimPlan> VictimSearch::run(Ask ask, const Assignment* only) {
@@ -48,7 +48,7 @@ std::optional<VictimPlan> VictimSearch::run(Ask ask, const Assignment* only) {
   ask_ = state_.accounts.limits(w_.queue).any() ? Ask::kLeast : ask;
   more_at_ = kEndOfTime;
   why_not_ = no_victims(state_, w_);
-  if (!could_help()) return std::nullopt;
+  if (!may_have_victims(state_, w_)) return std::nullopt;
   if (is_patient(state_, w_)) {
     more_at_ = w_.patient_until;
     return std::nullopt;

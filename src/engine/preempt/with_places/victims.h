@@ -62,12 +62,13 @@ struct VictimPlan {
   }
 };
 
+// Whether the policy allows any victim at all, without a look at candidates. O(1).
+bool may_have_victims(const State& state, const WorkloadState& w);
+
 class VictimSearch {
  public:
   VictimSearch(State& state, UnitLists& lists, WorkloadId preemptor, Budget& steps);
 
-  // Whether the policy allows any victim at all, without looking at candidates. O(1).
-  bool could_help() const;
   // On success the trial holds the freed room of the victims and the charges of the places, all on the after plane. Otherwise it is
   // rolled back; why_not() says why. `ask`: how much must fit. `only`: the flavors to use; nullptr: any.
   std::optional<VictimPlan> run(Ask ask = Ask::kLeast, const Assignment* only = nullptr);

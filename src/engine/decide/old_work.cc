@@ -1,25 +1,10 @@
-// Room for old work: a workload that has waited for the age limit of its queue, and has its turn (order/rank.h), has a
-// reservation on the nodes or the domain where it can be whole soonest (plan/reservations.h). Others start beside it.
-//
-//   which     of each queue the workload that has its turn, be it tried already or not. In a strict queue, which its head bars
-//             anyway, only the head
-//   from      work of its queue that stands behind it. Work of other queues whose quota comes from as far up the tree, and that
-//             stands behind it across queues, shares left aside; and whatever borrows from farther up. So work within its own
-//             quota never waits for old work that would borrow, and higher priority waits for nothing
-//             What is known to end before the room is expected to be free starts in it all the same (backfill)
-//   how       as things are, work may start, or hold room, where the nodes and the quota are enough for it and for all that is
-//             reserved from it. Room that runs out of others adds up until the old work is whole. Work that would find room
-//             but for a reservation takes nothing from others: nothing yields for what is reserved
-//
-// "Goes before" is an order, so of several old heads one waits for none of the others: no two of them wait for each other.
-// Cost: nothing where no workload is old and blocked. Otherwise, for each attempt, O(old heads); for what finds room, charges for
-// each slot that is reserved from it, and where it does not stand beside that, one more search for places.
+#include "engine/decide/old_work.h"
+
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <utility>
 
-#include "engine/decide/decide.h"
+#include "engine/decide/shortage.h"
 
 namespace berth::engine {
 namespace {
@@ -31,12 +16,12 @@ bool gives_turns(const QueueState& q) {
 
 }  // namespace
 
-void Decider::give_turns() {
+void OldWork::give_turns() {
   const std::set<QueueId> all = state_.aged_queues;
   for (const QueueId queue : all) give_turn(queue);
 }
 
-bool Decider::takes_turn(WorkloadId id) {
+bool OldWork::takes_turn(WorkloadId id) {
   const WorkloadState& w = state_.workloads[id.index()];
   if (w.held() > 0 || !w.pending.valid()) return false;
   const Pending::Class& c = state_.pending.at(w.pending);
@@ -45,16 +30,16 @@ bool Decider::takes_turn(WorkloadId id) {
   return c.why.in_line && c.could_start;
 }
 
-bool Decider::has_turn(const QueueState& q) {
+bool OldWork::has_turn(const QueueState& q) {
   if (!q.turn || !gives_turns(q)) return false;
   const WorkloadState& w = state_.workloads[q.turn->workload.index()];
   const bool waits = w.aged && w.arrival == q.turn->arrival && &state_.queues[w.aged_in.index()] == &q;
   return waits && takes_turn(q.turn->workload);
 }
 
-// Its turn lasts until it starts, or holds room. A turn is no good to work that lacks pods, waits for its own lane, or could not
-// start if nothing else were there: it passes. Identical work shares its answer.
-void Decider::give_turn(QueueId queue) {
+// Its turn lasts until it starts, or holds room. A turn passes by work that lacks pods or waits for its own lane. It passes by
+// work that could not start in the empty cluster, too. Identical work shares its answer.
+void OldWork::give_turn(QueueId queue) {
   QueueState& q = state_.queues[queue.index()];
   if (!gives_turns(q) || has_turn(q)) return;
   q.turn.reset();
@@ -71,27 +56,27 @@ void Decider::give_turn(QueueId queue) {
 
 // The workloads that have a turn, in the order in which they go before each other, be they tried already or not. For a strict queue
 // only the head, which blocks the rest anyway.
-std::vector<Decider::OldHead> Decider::old_heads() {
-  std::vector<OldHead> out;
+std::vector<OldWork::Head> OldWork::with_turns() {
+  std::vector<Head> out;
   const std::set<QueueId> all = state_.aged_queues;
   for (const QueueId queue : all) {
     const QueueState& q = state_.queues[queue.index()];
     if (!has_turn(q)) continue;
     const WorkloadId id = q.turn->workload;
     const WorkloadState& w = state_.workloads[id.index()];
-    if (q.spec.order == QueueOrder::kStrict && head_of(queue) != w.pending) continue;
-    out.push_back({w.pending, id, borrowing_height(w)});
+    if (q.spec.order == QueueOrder::kStrict && strict_.head_of(queue) != w.pending) continue;
+    out.push_back({w.pending, id, borrowing_height(state_, w)});
   }
-  std::sort(out.begin(), out.end(), [&](const OldHead& a, const OldHead& b) {
+  std::sort(out.begin(), out.end(), [&](const Head& a, const Head& b) {
     return a.height != b.height ? a.height < b.height : state_.pending.stands_before(a.head, b.head);
   });
   return out;
 }
 
 // Their reservations, each planned beside those before it.
-std::vector<const Reservation*> Decider::reservations_of(const std::vector<OldHead>& heads) {
+std::vector<const Reservation*> OldWork::reservations_of(const std::vector<Head>& heads) {
   std::vector<const Reservation*> out;
-  for (const OldHead& old : heads) {
+  for (const Head& old : heads) {
     const Reservation* r = plans_.reservations.standing(state_, old.workload, out);
     if (r == nullptr) r = &plans_.reservations.plan(state_, old.workload, out);
     if (!r->placed.empty()) out.push_back(r);
@@ -99,12 +84,12 @@ std::vector<const Reservation*> Decider::reservations_of(const std::vector<OldHe
   return out;
 }
 
-std::vector<const Reservation*> Decider::reserved_before(ClassId id, std::int64_t height) {
+std::vector<const Reservation*> OldWork::reserved_from(ClassId id, std::int64_t height) {
   if (state_.aged_queues.empty()) return {};
   const Pending& pending = state_.pending;
-  std::vector<OldHead> heads = old_heads();
+  std::vector<Head> heads = with_turns();
   const QueueId mine = pending.at(id).queue;
-  std::erase_if(heads, [&](const OldHead& old) {
+  std::erase_if(heads, [&](const Head& old) {
     if (old.head == id) return true;
     if (pending.at(old.head).queue == mine) return !pending.in_front(old.head, id);
     return old.height != height ? old.height > height : !pending.stands_before(old.head, id);
@@ -115,18 +100,12 @@ std::vector<const Reservation*> Decider::reserved_before(ClassId id, std::int64_
   return out;
 }
 
-// In the trial.
-void Decider::charge_reserved(int sign) {
-  for (const Reservation* reservation : reserved_) engine::charge_reserved(state_, *reservation, sign);
-}
-
-// Those that found no room beside what was reserved, and from which less is reserved now: the old work started, is gone, stands
-// behind them by now, or has its room elsewhere.
-void Decider::wake_reserved() {
+// Less is reserved once the old work started, is gone, stands behind them, or has its room elsewhere.
+void OldWork::wake_kept_out() {
   const Pending& pending = state_.pending;
   std::vector<std::pair<std::uint64_t, std::int64_t>> heads;  // arrivals, and how many pods wait
   std::vector<std::uint64_t> arrivals;
-  for (const OldHead& old : old_heads()) {
+  for (const Head& old : with_turns()) {
     const WorkloadState& w = state_.workloads[old.workload.index()];
     heads.emplace_back(w.arrival, w.waiting());
     arrivals.push_back(w.arrival);
@@ -143,12 +122,28 @@ void Decider::wake_reserved() {
     const std::vector<std::uint64_t>& before = pending.at(id).why.reserved;
     if (before.empty()) continue;
     const WorkloadState& w = state_.workloads[pending.at(id).members.begin()->workload.index()];
-    const auto now = reserved_before(id, borrowing_height(w));
+    const auto now = reserved_from(id, borrowing_height(state_, w));
     const bool same = std::all_of(before.begin(), before.end(), [&](std::uint64_t number) {
       return std::any_of(now.begin(), now.end(), [&](const Reservation* r) { return r->number == number; });
     });
     if (!same) state_.pending.wake(id);
   }
+}
+
+// Checks which old blocked classes could still start: the answer changes with nodes and quota.
+void OldWork::review() {
+  std::vector<ClassId> ask;
+  for (const ClassId id : state_.pending.old()) {
+    if (state_.pending.at(id).could_start_version != state_.place_version) ask.push_back(id);
+  }
+  for (const ClassId id : ask) ask_empty(id);
+}
+
+void OldWork::ask_empty(ClassId id) {
+  if (!plans_.empty) plans_.empty = std::make_unique<EmptyCluster>(state_);
+  const WorkloadId first = state_.pending.at(id).members.begin()->workload;
+  ++state_.stats.empty_searches;
+  state_.pending.set_could_start(id, plans_.empty->could_start(state_, first), state_.place_version);
 }
 
 }  // namespace berth::engine

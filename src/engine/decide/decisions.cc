@@ -1,0 +1,190 @@
+#include "engine/decide/decisions.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "base/checked.h"
+#include "engine/preempt/rights/force.h"
+#include "engine/state/bands.h"
+
+namespace berth::engine {
+namespace {
+
+// Some of it has places from now on.
+void began(State& state, WorkloadId id) {
+  WorkloadState& w = state.workloads[id.index()];
+  if (w.started == 0) w.started = std::max<TimeMs>(state.now, 1);
+  state.promote(id);
+}
+
+}  // namespace
+
+std::vector<std::int64_t> device_list(std::uint64_t mask) {
+  std::vector<std::int64_t> out;
+  for (; mask != 0; mask &= mask - 1) out.push_back(std::countr_zero(mask));
+  return out;
+}
+
+void Decisions::start(WorkloadId id, const std::vector<PlacedSlot>& placed) {
+  WorkloadState& w = state_.workloads[id.index()];
+  // Growth in the same decide() is part of the start.
+  const auto [at, is_new] = fresh_.try_emplace(id.value, out_.size());
+  note_begun(id, placed, at->second);
+  if (w.running() == 0) w.took_at = kEndOfTime;
+  for (const PlacedSlot& p : placed) {
+    state_.set_slot(id, p.set, p.slot, SlotState::kBinding, p.node, p.charge, p.devices, kBothPlanes);
+  }
+  began(state_, id);
+  if (is_new) {
+    out_.emplace_back().reason.code = ReasonCode::kFits;
+    ++state_.stats.starts;
+  }
+  describe(out_[at->second], w, placed);
+  ++state_.queues[w.queue.index()].starts;
+  state_.stats.slots_started += static_cast<std::int64_t>(placed.size());
+  state_.settle(id);
+  state_.changed(id);
+}
+
+void Decisions::hold(WorkloadId id, const VictimPlan& plan) {
+  fresh_.clear();
+  const std::string uid = state_.workloads[id.index()].uid;
+  const QueueId queue = state_.workloads[id.index()].queue;
+  const std::size_t decided = out_.size();
+  for (const auto& victim : plan.victims) {
+    const bool other_queue = state_.workloads[victim.workload.index()].queue != queue;
+    if (victim.holder) {
+      note_loss(state_, victim.workload, id, victim.why);
+      release_hold(victim.workload, {ReasonCode::kHoldOvertaken, uid, "", 0, 0, 0, {}}, kAfterBit);
+    } else {
+      note_loss(state_, victim.workload, id, victim.why);
+      evict(victim.workload, {victim.why, uid, "", 0, 0, 0, {}}, uid, victim.cost, kAfterBit,
+            victim.whole ? SlotNames() : victim.slots);
+      if (other_queue) ++state_.stats.reclaims;
+    }
+  }
+  const bool some_yield = out_.size() > decided;
+  if (some_yield) settle_begun();
+  WorkloadState& w = state_.workloads[id.index()];
+  for (const auto& victim : plan.victims) {
+    if (victim.why == ReasonCode::kReclaimedFairly) w.took_fairly_at = state_.outside_version;
+    if (victim.why == ReasonCode::kReclaimedWhileBorrowing) w.took_by_force = true;
+  }
+  if (!plan.victims.empty()) w.took_at = state_.now;
+  state_.note_done(id, State::kSettled);
+  w.held_band = saturating_sub(claim_of(w).priority, w.priority);
+  for (const PlacedSlot& p : plan.placed) {
+    state_.set_slot(id, p.set, p.slot, SlotState::kHeld, p.node, p.charge, p.devices, kAfterBit);
+  }
+  if (plan.takes_from_own_queue()) note_gain(state_, id, plan.placed);
+  state_.list_hold(id, static_cast<std::uint64_t>(++state_.stats.holds));
+  w.hold_cause.code = some_yield ? ReasonCode::kPreemptor : ReasonCode::kReleasingRoom;
+  Decision d;
+  d.kind = DecisionKind::kHold;
+  describe(d, w, plan.placed);
+  d.reason = w.hold_cause;
+  held_at_[id.value] = out_.size();
+  out_.push_back(std::move(d));
+  state_.settle(id);
+  state_.changed(id);
+  state_.gained_now = true;  // where only holds gave way, it may start at once
+}
+
+void Decisions::evict(WorkloadId id, Reason reason, std::string beneficiary, std::int64_t cost,
+                      PlaneMask freed, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& part) {
+  fresh_.clear();
+  WorkloadState& w = state_.workloads[id.index()];
+  Decision d;
+  d.kind = DecisionKind::kEvict;
+  d.workload = w.uid;
+  d.beneficiary = std::move(beneficiary);
+  d.cost = cost;
+  d.reason = std::move(reason);
+  const auto end = [&](std::uint32_t s, std::uint32_t i) {
+    const Slot& slot = w.sets[s].slots[i];
+    d.slots.push_back({s, i, state_.nodes.record(slot.node).spec.name, device_list(slot.devices)});
+    state_.move_slot(id, s, i, SlotState::kReleasing, 0, freed);
+  };
+  for (const auto& [s, i] : part) end(s, i);
+  for (std::uint32_t s = 0; s < w.sets.size() && part.empty(); ++s) {
+    for (std::uint32_t i = 0; i < w.sets[s].slots.size(); ++i) {
+      const SlotState state = w.sets[s].slots[i].state;
+      if (state == SlotState::kBinding || state == SlotState::kRunning) end(s, i);
+    }
+  }
+  out_.push_back(std::move(d));
+  state_.note_done(id, State::kYielded);
+  ++state_.stats.evictions;
+  state_.settle(id);
+  state_.changed(id);
+}
+
+void Decisions::release_hold(WorkloadId id, Reason reason, PlaneMask freed) {
+  fresh_.clear();
+  WorkloadState& w = state_.workloads[id.index()];
+  Decision d;
+  d.kind = DecisionKind::kReleaseHold;
+  d.workload = w.uid;
+  d.reason = std::move(reason);
+  for (std::uint32_t s = 0; s < w.sets.size(); ++s) {
+    for (std::uint32_t i = 0; i < w.sets[s].slots.size(); ++i) {
+      const Slot& slot = w.sets[s].slots[i];
+      if (slot.state != SlotState::kHeld) continue;
+      d.slots.push_back({s, i, state_.nodes.record(slot.node).spec.name, device_list(slot.devices)});
+      state_.move_slot(id, s, i, SlotState::kWaiting, 0, freed);
+    }
+  }
+  out_.push_back(std::move(d));
+  ++state_.stats.holds_released;
+  state_.settle(id);
+  state_.changed(id);
+}
+
+void Decisions::describe(Decision& d, const WorkloadState& w, const std::vector<PlacedSlot>& placed) const {
+  d.workload = w.uid;
+  std::uint32_t last_set = ~0u;
+  for (const PlacedSlot& p : placed) {
+    d.slots.push_back({p.set, p.slot, state_.nodes.record(p.node).spec.name, device_list(p.devices)});
+    if (p.set == last_set) continue;
+    last_set = p.set;
+    for (const ChosenFlavor& f : state_.charges[p.charge].flavors) {
+      FlavorChoice choice{p.set, f.resource, f.flavor};
+      if (std::find(d.flavors.begin(), d.flavors.end(), choice) == d.flavors.end())
+        d.flavors.push_back(std::move(choice));
+    }
+  }
+}
+
+void Decisions::start_alone(WorkloadId id, const std::vector<PlacedSlot>& placed) {
+  fresh_.erase(id.value);  // some of them may have got their quota in this round
+  start(id, placed);
+  fresh_.erase(id.value);  // what grows behind it now gets its quota and its places at once
+  begun_.erase(id.value);
+  std::erase(borrowers_, id);
+  state_.note_done(id, State::kSettled);
+}
+
+void Decisions::start_held(WorkloadId id, const std::vector<PlacedSlot>& placed) {
+  const WorkloadState& w = state_.workloads[id.index()];
+  for (const PlacedSlot& p : placed) state_.move_slot(id, p.set, p.slot, SlotState::kBinding, kNowBit);
+  began(state_, id);
+  state_.note_done(id, State::kSettled);
+  Decision d;
+  d.kind = DecisionKind::kStart;
+  describe(d, w, placed);
+  d.reason.code = ReasonCode::kFits;
+  // A start replaces a hold of the same decide() in place: later decisions were made beside it.
+  if (const auto at = held_at_.find(id.value); at != held_at_.end()) {
+    out_[at->second] = std::move(d);
+  } else {
+    out_.push_back(std::move(d));
+  }
+  ++state_.stats.starts;
+  ++state_.queues[w.queue.index()].starts;
+  state_.stats.slots_started += static_cast<std::int64_t>(placed.size());
+  state_.settle(id);
+  state_.changed(id);
+}
+
+}  // namespace berth::engine

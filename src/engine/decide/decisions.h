@@ -1,0 +1,102 @@
+// The decisions of one decide() are net. A start that was not announced yet is taken back instead of evicted:
+//
+//   victims    A workload that started in this decide(), and becomes a victim in it, has not started. The search begins anew without
+//              it: a queue that would borrow by that start alone has nothing to give back.
+//   own quota  Work that fits within its own queue's quota may find no room for its least. It then gets the room of work that
+//              started or grew in this decide() on borrowed quota, whatever the policies say: it would have gone first if it had
+//              been tried first. So work within its own quota goes before work that borrows over the whole round, and not only
+//              among the heads of queues. Within a queue its order stays.
+//
+// Rules for the rest of the same decide(), so that no cycle of rights closes in it:
+//   - Work that lost a start preempts nothing, and waits for no room that is about to be free. It starts in free room, or is tried
+//     again at the next decide(). The same holds for work that has started in it and would grow.
+//   - Work that lost slots does not grow.
+//   - Work that got a hold, started from one, or grew cannot be evicted. The same holds for work that started before an eviction in
+//     it, since the eviction was needed beside that start.
+//   - A hold that becomes a start is reported as a start only.
+//
+// Cost: nothing where nothing borrows. Otherwise one search for places for work that could be within its own quota. If that finds
+// none, O(log n) searches, for n starts on borrowed quota.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "engine/place/placer.h"
+#include "engine/preempt/with_places/victims.h"
+#include "engine/state/state.h"
+
+namespace berth::engine {
+
+class Decisions {
+ public:
+  explicit Decisions(State& state) : state_(state) {}
+
+  // Work from the line starts. The charges are in the state already, without a trial. Growth joins a start of the same decide().
+  void start(WorkloadId id, const std::vector<PlacedSlot>& placed);
+  // The same of work that had its quota before: no growth joins it, and it is not taken back.
+  void start_alone(WorkloadId id, const std::vector<PlacedSlot>& placed);
+  // Held slots start. They are charged on both planes by now.
+  void start_held(WorkloadId id, const std::vector<PlacedSlot>& placed);
+  // It holds room; the victims of the plan yield.
+  void hold(WorkloadId id, const VictimPlan& plan);
+  using SlotNames = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // pod set and index
+  // `part`: only these slots; empty: all that run. `freed`: planes that a kept trial has freed already.
+  void evict(WorkloadId id, Reason reason, std::string beneficiary, std::int64_t cost, PlaneMask freed,
+             const SlotNames& part = {});
+  void release_hold(WorkloadId id, Reason reason, PlaneMask freed);
+
+  // In this decide() it starts where there is room, and takes nothing.
+  bool takes_nothing(WorkloadId id) const;
+  // Whether some victims of the plan started in this decide().
+  bool started_victims(const VictimPlan& plan) const;
+  // Victims of the plan that started in this decide() did not start. Returns how many; 0: the trial stands.
+  std::int64_t take_back(const VictimPlan& plan);
+  // Workloads that started on borrowed quota, in the order of their starts.
+  const std::vector<WorkloadId>& borrowers() const { return borrowers_; }
+  // Does a borrower of another queue of the tree run on borrowed quota of a pair that is asked for? It counts if all queues borrow
+  // from the borrower's up to below the common ancestor.
+  bool borrows_from(WorkloadId borrower, const WorkloadState& w, std::span<const QuotaItem> asked) const;
+  // In a trial: what has started of it in this decide().
+  void charge_start(WorkloadId id, int sign);
+  // With that charged: is no node, device, queue or lane of it beyond what it has?
+  bool start_fits(WorkloadId id) const;
+  // These have not started. `freed`: planes that a kept trial has freed already.
+  void cancel_starts(const std::vector<WorkloadId>& all, PlaneMask freed);
+  // All decisions, but those of which nothing is left. Ends the use of this object.
+  std::vector<Decision> net();
+
+ private:
+  struct Begun {
+    SlotNames slots;                     // that started in this decide() from the line
+    std::vector<std::size_t> decisions;  // in out_, that say so
+    bool ran = false;                    // some of it before
+    Progress progress;                   // before
+    TimeMs took_at = kEndOfTime;
+  };
+  void describe(Decision& decision, const WorkloadState& w, const std::vector<PlacedSlot>& placed) const;
+  bool started_now(const VictimPlan::Victim& victim) const;
+  void note_begun(WorkloadId id, const std::vector<PlacedSlot>& placed, std::size_t at);
+  void cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed);
+  void cancel_behind();
+  void settle_begun();
+
+  State& state_;
+  std::vector<Decision> out_;
+  std::unordered_map<std::uint32_t, std::size_t>
+      fresh_;                                       // workload -> its start in out_, while only starts follow
+  std::unordered_map<std::uint32_t, Begun> begun_;  // by workload; looked up only
+  std::unordered_map<std::uint32_t, std::size_t> held_at_;  // workload -> its hold in out_
+  std::vector<WorkloadId> borrowers_;                       // of begun_, in the order in which they started
+  std::vector<std::pair<QueueId, std::size_t>>
+      passed_;  // for cancel_behind(): a strict queue, and a place in out_
+};
+
+// Device indices of a mask, ascending.
+std::vector<std::int64_t> device_list(std::uint64_t mask);
+
+}  // namespace berth::engine

@@ -1,0 +1,180 @@
+// Starts of the same decide() that are taken back (decisions.h).
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "engine/decide/decisions.h"
+#include "engine/state/bands.h"
+
+namespace berth::engine {
+
+bool Decisions::takes_nothing(WorkloadId id) const {
+  return state_.is_done(id, State::kYielded) || state_.is_done(id, State::kSettled) ||
+         begun_.count(id.value) > 0;
+}
+
+// Told of slots that are to start, with what they charge charged.
+void Decisions::note_begun(WorkloadId id, const std::vector<PlacedSlot>& placed, std::size_t at) {
+  WorkloadState& w = state_.workloads[id.index()];
+  const auto [it, is_new] = begun_.try_emplace(id.value);
+  Begun& begun = it->second;
+  if (is_new) {
+    begun.ran = w.running() > 0;
+    begun.progress = w.progress;
+    begun.took_at = w.took_at;
+    state_.note_done(id, begun.ran ? State::kSettled : State::kBegun);
+  }
+  if (begun.decisions.empty() || begun.decisions.back() != at) begun.decisions.push_back(at);
+  bool borrows = false;
+  for (const PlacedSlot& p : placed) {
+    begun.slots.emplace_back(p.set, p.slot);
+    borrows = borrows || state_.quota.reach(w.queue, state_.charges[p.charge].quota, 0) > 0;
+  }
+  if (borrows && std::find(borrowers_.begin(), borrowers_.end(), id) == borrowers_.end())
+    borrowers_.push_back(id);
+}
+
+// These slots of a started workload have not started. `freed`: planes that a kept trial has freed already.
+void Decisions::cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed) {
+  WorkloadState& w = state_.workloads[id.index()];
+  Begun& begun = begun_.at(id.value);
+  for (const auto& [s, i] : slots) {
+    state_.move_slot(id, s, i, SlotState::kWaiting, 0, freed);
+    std::erase(begun.slots, std::pair(s, i));
+    for (const std::size_t at : begun.decisions) {
+      std::erase_if(out_[at].slots, [&](const SlotPlacement& p) {
+        return p.pod_set == static_cast<std::int64_t>(s) && p.index == static_cast<std::int64_t>(i);
+      });
+    }
+  }
+  const std::size_t first = begun.decisions.front();
+  state_.stats.slots_started -= static_cast<std::int64_t>(slots.size());
+  for (const std::size_t at : begun.decisions) {
+    Decision& d = out_[at];
+    std::erase_if(d.flavors, [&](const FlavorChoice& f) {
+      return std::none_of(d.slots.begin(), d.slots.end(),
+                          [&](const SlotPlacement& p) { return p.pod_set == f.pod_set; });
+    });
+    if (d.slots.empty()) --state_.stats.starts;
+  }
+  std::erase_if(begun.decisions, [&](std::size_t at) { return out_[at].slots.empty(); });
+  if (!begun.ran && w.running() == 0) {  // as if it had never been
+    w.started = 0;
+    w.progress = begun.progress;
+    w.took_at = begun.took_at;
+  }
+  state_.note_done(id, State::kYielded);
+  if (state_.queues[w.queue.index()].spec.order == QueueOrder::kStrict) passed_.emplace_back(w.queue, first);
+  if (begun.slots.empty()) {
+    begun_.erase(id.value);
+    std::erase(borrowers_, id);
+  }
+  fresh_.erase(id.value);
+  state_.settle(id);
+  state_.changed(id);
+}
+
+// If a start is taken back, starts behind it in the same strict queue are taken back too.
+void Decisions::cancel_behind() {
+  while (!passed_.empty()) {
+    const auto [queue, first] = passed_.back();
+    passed_.pop_back();
+    std::vector<std::pair<std::size_t, WorkloadId>> behind;
+    for (const auto& [id, begun] : begun_) {
+      if (state_.workloads[id].queue == queue && begun.decisions.front() > first)
+        behind.emplace_back(begun.decisions.front(), WorkloadId(id));
+    }
+    std::sort(behind.begin(), behind.end());
+    for (const auto& [at, id] : behind) cancel(id, SlotNames(begun_.at(id.value).slots), 0);
+  }
+}
+
+// Work yields beside all that has started by now: if any of that were taken back, it might not have to.
+void Decisions::settle_begun() {
+  for (const auto& [id, begun] : begun_) state_.note_done(WorkloadId(id), State::kSettled);
+  begun_.clear();
+  borrowers_.clear();
+}
+
+bool Decisions::started_now(const VictimPlan::Victim& victim) const {
+  return !victim.holder && begun_.count(victim.workload.value) > 0;
+}
+
+bool Decisions::started_victims(const VictimPlan& plan) const {
+  return std::any_of(plan.victims.begin(), plan.victims.end(),
+                     [&](const VictimPlan::Victim& v) { return started_now(v); });
+}
+
+std::int64_t Decisions::take_back(const VictimPlan& plan) {
+  if (!started_victims(plan)) return 0;
+  state_.abandon();
+  std::int64_t starts = 0;
+  for (const VictimPlan::Victim& victim : plan.victims) {
+    if (!started_now(victim)) continue;
+    SlotNames back = victim.slots;
+    if (victim.whole) {
+      back.clear();
+      const WorkloadState& v = state_.workloads[victim.workload.index()];
+      for (std::uint32_t s = 0; s < v.sets.size(); ++s)
+        each_active(v.sets[s], [&](const Slot&, std::uint32_t i, std::int64_t) { back.emplace_back(s, i); });
+    }
+    cancel(victim.workload, back, 0);
+    ++starts;
+  }
+  cancel_behind();
+  return starts;
+}
+
+// Decisions of which nothing is left are none.
+std::vector<Decision> Decisions::net() {
+  std::erase_if(out_, [](const Decision& d) { return d.slots.empty(); });
+  return std::move(out_);
+}
+
+bool Decisions::borrows_from(WorkloadId id, const WorkloadState& w, std::span<const QuotaItem> asked) const {
+  const WorkloadState& v = state_.workloads[id.index()];
+  if (v.queue == w.queue || state_.quota.root(v.queue) != state_.quota.root(w.queue)) return false;
+  std::vector<QueueId> chain;
+  for (QueueId at = w.queue; at.valid(); at = state_.quota.parent(at)) chain.push_back(at);
+  const auto borrowed = [&](FlavorResource pair) {
+    for (QueueId at = v.queue; std::find(chain.begin(), chain.end(), at) == chain.end();
+         at = state_.quota.parent(at)) {
+      if (!state_.quota.borrows(at, pair)) return false;
+    }
+    return true;
+  };
+  for (const auto& [s, i] : begun_.at(id.value).slots) {
+    for (const QuotaItem& item : state_.charges[v.sets[s].slots[i].charge].quota) {
+      const bool wanted = std::any_of(asked.begin(), asked.end(),
+                                      [&](const QuotaItem& other) { return other.pair == item.pair; });
+      if (wanted && item.amount > 0 && borrowed(item.pair)) return true;
+    }
+  }
+  return false;
+}
+
+void Decisions::charge_start(WorkloadId id, int sign) {
+  const WorkloadState& v = state_.workloads[id.index()];
+  for (const auto& [s, i] : begun_.at(id.value).slots) {
+    const Slot& slot = v.sets[s].slots[i];
+    state_.accounts.try_charge(charged(v, slot), kBothPlanes, sign);
+  }
+}
+
+// With its slots charged: is no node, device, queue or lane of it beyond what it has?
+bool Decisions::start_fits(WorkloadId id) const {
+  const WorkloadState& v = state_.workloads[id.index()];
+  const SlotNames& slots = begun_.at(id.value).slots;
+  return std::all_of(slots.begin(), slots.end(), [&](const auto& name) {
+    const Charged slot = charged(v, v.sets[name.first].slots[name.second]);
+    return !state_.accounts.overdrawn_on_node(slot, Mode::kStart) &&
+           !state_.accounts.overdraws_a_queue(slot, Mode::kStart);
+  });
+}
+
+void Decisions::cancel_starts(const std::vector<WorkloadId>& all, PlaneMask freed) {
+  for (const WorkloadId id : all) cancel(id, SlotNames(begun_.at(id.value).slots), freed);
+  cancel_behind();
+}
+
+}  // namespace berth::engine

@@ -1,0 +1,218 @@
+#include "engine/decide/shortage.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/checked.h"
+#include "engine/preempt/quota_only/flavor_choice.h"
+#include "engine/preempt/quota_only/quota_victims.h"
+#include "engine/preempt/with_places/victims.h"
+#include "engine/state/bands.h"
+
+namespace berth::engine {
+namespace {
+
+// Why this pod set can never have its least count: a constraint that is not supported, or too little quota in every choice of
+// flavors, even in an empty cluster. Empty: it can.
+std::vector<Reason> never_starts(State& state, const WorkloadState& w, const PodSetState& set) {
+  const std::int64_t least = set.least - set.active;
+  if (least <= 0) return {};
+  const Spec& spec = state.spec(set.spec);
+  if (spec.problem.code == ReasonCode::kUnsupported) return {spec.problem};
+  std::vector<Reason> reasons;
+  for (const ChargeId choice : spec.choices) {
+    const auto& quota = state.charges[choice].quota;
+    const auto beyond = std::find_if(quota.begin(), quota.end(), [&](const QuotaItem& item) {
+      return saturating_mul(item.amount, least) > state.quota.potential(w.queue, item.pair);
+    });
+    if (beyond == quota.end()) return {};
+    reasons.push_back({ReasonCode::kQuotaMax,
+                       std::string(state.resource_name(beyond->pair)),
+                       std::string(state.flavor_name(beyond->pair)),
+                       saturating_mul(beyond->amount, least),
+                       state.quota.potential(w.queue, beyond->pair),
+                       0,
+                       {}});
+  }
+  return reasons;
+}
+
+void renew_room(Reason& reason, std::int64_t have) {
+  if (reason.code == ReasonCode::kNodes) reason.have = have;
+  for (Reason& child : reason.children) renew_room(child, have);
+}
+
+}  // namespace
+
+bool is_stopped(const QueueState& queue, const WorkloadState& w) {
+  if (queue.spec.stop == StopPolicy::kHold) return !w.goes_on_in_hold();
+  return queue.spec.stop != StopPolicy::kNone;
+}
+
+// True for reasons that no change of free capacity can cure.
+bool ends_nowhere(const Reason& r) {
+  return r.code == ReasonCode::kQuotaMax || r.code == ReasonCode::kUnsupported ||
+         r.code == ReasonCode::kInvalid || r.code == ReasonCode::kQuotaUncovered;
+}
+
+// Pod sets of which so many could not start if nothing else were there that the whole could not.
+Failure lacks_parts(State& state, const WorkloadState& w) {
+  Failure out;
+  out.by_quota = true;
+  const Structure& structure = state.structures[w.structure];
+  std::vector<std::int64_t> can(structure.groups.size(), 0);  // children that can start
+  std::vector<Reason> reasons;
+  bool never = true;
+  for (std::size_t s = 0; s < w.sets.size(); ++s) {
+    const PodSetState& set = w.sets[s];
+    const std::int64_t need = set.least - set.active;
+    std::vector<Reason> why;
+    if (need > set.waiting) {
+      why.push_back(
+          w.needs_all
+              ? lacks_pods_of(w)
+              : Reason{ReasonCode::kIncompleteGang, "", "", set.least, set.active + set.waiting, 0, {}});
+    } else if (need > 0 && state.spec(set.spec).choices.empty()) {
+      why.push_back(state.spec(set.spec).problem);
+    } else {
+      why = never_starts(state, w, set);
+    }
+    if (why.empty()) {
+      ++can[structure.group_of[s]];
+      continue;
+    }
+    for (Reason& reason : why) {
+      never = never && ends_nowhere(reason);
+      if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
+        reasons.push_back(std::move(reason));
+    }
+    if (w.needs_all) break;
+  }
+  if (reasons.empty() || (!w.needs_all && enough_children(structure, can))) return out;
+  out.never = never;
+  out.of_parts = true;
+  out.reasons = std::move(reasons);
+  return out;
+}
+
+bool stands_aside(State& state, const WorkloadState& w) {
+  return claim_of(w).free_room_only || !lacks_parts(state, w).reasons.empty() ||
+         !beyond_lane(state, w, {}).reasons.empty();
+}
+
+// Pod sets that must start, and for which other work of its own lane must end first. Either one pod set fits the lane's limits in no
+// choice of flavors. Or all of them together do not fit, each charged for its cheapest choice. Where some may be left out, and for
+// growth, the failure of the search says it.
+Failure beyond_lane(State& state, const WorkloadState& w, const Failure& found) {
+  Failure out;
+  out.by_quota = true;
+  out.of_lane = true;
+  const QueueState& queue = state.queues[w.queue.index()];
+  if (!state.accounts.limits(w.queue).any()) return out;
+  if (!w.needs_all || grows(w)) {
+    const bool all = std::all_of(found.reasons.begin(), found.reasons.end(),
+                                 [](const Reason& r) { return r.code == ReasonCode::kLaneLimit; });
+    if (all) out.reasons = found.reasons;
+    return out;
+  }
+  const auto tell = [&](FlavorResource pair, std::int64_t need) {
+    const std::int64_t room = state.lane_room(w, pair, Mode::kStart);
+    Reason reason{ReasonCode::kLaneLimit,
+                  queue.lanes.name(w.lane),
+                  std::string(state.resource_name(pair)),
+                  need,
+                  room,
+                  0,
+                  {}};
+    const auto same = std::find_if(out.reasons.begin(), out.reasons.end(),
+                                   [&](const Reason& r) { return r.detail == reason.detail; });
+    if (same == out.reasons.end()) {
+      out.reasons.push_back(std::move(reason));
+    } else if (need - room < same->need - same->have) {  // of several flavors the one that came nearest
+      *same = std::move(reason);
+    }
+  };
+  for (const QuotaItem& limit : state.accounts.limits(w.queue).limits()) {
+    const std::int64_t room = state.lane_room(w, limit.pair, Mode::kPlan);
+    std::int64_t together = 0;
+    for (const auto& set : w.sets) {
+      const std::int64_t least = set.least - set.active;
+      const std::vector<ChargeId> choices = state.choices(set);
+      if (least <= 0 || choices.empty()) continue;
+      together = saturating_add(together, saturating_mul(least_charge(state, choices, limit.pair), least));
+    }
+    if (together > 0 && together > room) tell(limit.pair, together);
+  }
+  for (const auto& set : w.sets) {
+    const std::int64_t least = set.least - set.active;
+    const std::vector<ChargeId> choices = state.choices(set);
+    if (least <= 0 || !out.reasons.empty()) continue;
+    std::vector<std::pair<FlavorResource, std::int64_t>> beyond;
+    for (const ChargeId choice : choices) {
+      for (const QuotaItem& item : state.charges[choice].quota) {
+        const std::int64_t need = saturating_mul(item.amount, least);
+        if (need == 0 || need <= state.lane_room(w, item.pair, Mode::kPlan)) continue;
+        beyond.emplace_back(item.pair, need);
+        break;
+      }
+    }
+    if (beyond.size() < choices.size()) continue;
+    for (const auto& [pair, need] : beyond) tell(pair, need);
+  }
+  return out;
+}
+
+bool places_are_unknown(State& state, const WorkloadState& w) {
+  bool any = false;
+  for (const auto& set : w.sets) {
+    if (set.waiting == 0) continue;
+    const std::vector<ChargeId> choices = state.choices(set);
+    const bool unknown = std::all_of(choices.begin(), choices.end(),
+                                     [&](const ChargeId choice) { return state.shape_of(choice).opaque; });
+    if (choices.empty() || !unknown) return false;
+    any = true;
+  }
+  return any;
+}
+
+std::int64_t borrowing_height(State& state, const WorkloadState& w) {
+  std::int64_t height = 0;
+  // Queues that share by their dominant shares have it in their order (State::share_of).
+  if (!state.quota.parent(w.queue).valid() || shares_dominantly(state, w.queue)) return height;
+  for (std::size_t s = 0; s < w.sets.size(); ++s) {
+    const PodSetState& set = w.sets[s];
+    const std::vector<ChargeId> choices = choices_of(state, w, s);
+    if (choices.empty() || set.waiting == 0) continue;
+    const std::int64_t least = std::max<std::int64_t>(1, set.least - set.active);
+    const auto& items = state.charges[state.likely_choice(w, choices, least)].quota;
+    height = std::max(height, state.quota.reach(w.queue, items, least));
+  }
+  return height;
+}
+
+bool still_lacks_room(State& state, ClassId class_id) {
+  Pending::Class& c = state.pending.at(class_id);
+  if (c.why.room_only != state.config_version || !c.members.begin()->young) return false;
+  if (c.why.wake_at <= state.now) return false;  // more may yield by now
+  const WorkloadId id = c.members.begin()->workload;
+  const WorkloadState& w = state.workloads[id.index()];
+  const PodSetState& set = w.sets.front();
+  if (may_have_victims(state, w)) return false;
+  const std::int64_t least = std::max<std::int64_t>(1, set.least - set.active);
+  std::int64_t have = -1;
+  for (const ChargeId choice : state.choices(set)) {
+    const Charge& charge = state.charges[choice];
+    for (const Mode mode : {Mode::kStart, Mode::kPlan}) {
+      if (!state.fits(w, charge.quota, least, mode)) return false;
+      const std::int64_t total = state.index(charge.shape, mode).total();
+      if (total >= least) return false;
+      // The reason names the choice that came nearest to a start.
+      if (mode == Mode::kStart) have = std::max(have, total);
+    }
+  }
+  if (have < 0) return false;
+  renew_room(c.why.reason, have);
+  return true;
+}
+
+}  // namespace berth::engine
