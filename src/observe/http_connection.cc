@@ -13,10 +13,16 @@ HttpConnection::HttpConnection(Socket socket, std::unique_ptr<TlsSession> tls, H
       tls_(std::move(tls)),
       shared_(&shared),
       deadline_(Clock::now() + shared.options.time_out),
-      wants_(POLLIN) {}
+      wants_(POLLIN),
+      reader_(shared.options.most_head_bytes, shared.options.most_body_bytes) {}
 
 HttpConnection::~HttpConnection() {
-  shared_->held_bytes -= in_.size();
+  count_held(0);
+}
+
+void HttpConnection::count_held(std::size_t bytes) {
+  shared_->held_bytes += bytes - held_bytes_;
+  held_bytes_ = bytes;
 }
 
 bool HttpConnection::serve() {
@@ -66,49 +72,31 @@ HttpConnection::Step HttpConnection::read_request() {
     idle_ = false;
     deadline_ = Clock::now() + shared_->options.time_out;
   }
-  in_.append(block, got.bytes);
-  shared_->held_bytes += got.bytes;
-  answer_if_whole();
+  reader_.put({block, got.bytes});
+  count_held(reader_.held_bytes());
+  answer_if_done();
   return Step::kNext;
 }
 
-void HttpConnection::answer_if_whole() {
+void HttpConnection::answer_if_done() {
   const auto& options = shared_->options;
-  const std::string_view in = in_;
-  if (!frame_) {
-    const auto end = in.find("\r\n\r\n");
-    if (std::min(end, in.size()) > options.most_head_bytes) {
-      answer(http_bytes({431, "text/plain; charset=utf-8", "the head of the request is too long\n"}, true));
-      return;
-    }
-    if (end == std::string_view::npos) return;
-    head_bytes_ = end + 4;
-    frame_ = http_frame(in.substr(0, end), options.most_body_bytes);
-    if (!frame_->refused.empty()) {
-      answer(frame_->refused);
-      return;
-    }
-  }
-  const std::size_t whole = head_bytes_ + frame_->body_bytes;
-  if (in.size() < whole) {
+  if (!reader_.is_done()) {
     if (shared_->held_bytes <= options.most_held_bytes) return;
-    answer(http_bytes({503, "text/plain; charset=utf-8", "too many requests at once; try again\n"}, true));
-    return;
+    return answer(
+        http_bytes({503, "text/plain; charset=utf-8", "too many requests at once; try again\n"}, true));
   }
   // Requests sent ahead of the answer are dropped: the connection ends.
-  keep_ = frame_->keeps_open && options.idle_time_out.count() > 0 && in.size() == whole &&
+  keep_ = reader_.keeps_open() && options.idle_time_out.count() > 0 &&
           (tls_ == nullptr || !tls_->pending()) && !shared_->is_ending;
-  answer(http_answer(in.substr(0, head_bytes_ - 4), shared_->routes,
-                     in.substr(head_bytes_, frame_->body_bytes), keep_));
+  answer(reader_.answer(shared_->routes, keep_));
 }
 
 void HttpConnection::answer(std::string bytes) {
   out_ = std::move(bytes);
   written_ = 0;
   phase_ = Phase::kWrite;
-  shared_->held_bytes -= in_.size();
-  in_.clear();
-  in_.shrink_to_fit();
+  reader_ = HttpReader(shared_->options.most_head_bytes, shared_->options.most_body_bytes);
+  count_held(0);
 }
 
 HttpConnection::Step HttpConnection::write_answer() {
@@ -117,7 +105,6 @@ HttpConnection::Step HttpConnection::write_answer() {
   written_ += sent.bytes;
   if (written_ < out_.size()) return Step::kNext;
   out_.clear();
-  frame_.reset();
   if (keep_) {
     keep_ = false;
     idle_ = true;

@@ -75,7 +75,8 @@ class HttpConnection {
   Step read_request();
   Step write_answer();
   Step drop_input();
-  void answer_if_whole();
+  void count_held(std::size_t bytes);
+  void answer_if_done();
   void answer(std::string bytes);
   Step waits_or_finished(Io io);
   IoResult receive(char* to, std::size_t most);
@@ -88,9 +89,8 @@ class HttpConnection {
   Clock::time_point deadline_;
   bool idle_ = false;
   short wants_;
-  std::string in_;
-  std::size_t head_bytes_ = 0;  // with its empty line; known when frame_ is
-  std::optional<HttpFrame> frame_;
+  HttpReader reader_;
+  std::size_t held_bytes_ = 0;  // of it, as counted in shared_
   std::string out_;
   std::size_t written_ = 0;
   bool keep_ = false;  // after this answer

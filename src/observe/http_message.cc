@@ -3,37 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/status.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <limits>
 #include <optional>
 #include <utility>
 
 namespace berth::observe {
 namespace {
 
-std::string_view phrase(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 400:
-      return "Bad Request";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 411:
-      return "Length Required";
-    case 413:
-      return "Content Too Large";
-    case 417:
-      return "Expectation Failed";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 503:
-      return "Service Unavailable";
-    default:
-      return status < 400 ? "OK" : "Error";
-  }
-}
+namespace http = boost::beast::http;
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -86,59 +67,6 @@ HttpResponse text(int status, std::string words) {
   return {status, "text/plain; charset=utf-8", std::move(words) + "\n"};
 }
 
-bool same_word(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-    return lower(x) == lower(y);
-  });
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
-std::string_view take_line(std::string_view& rest) {
-  const auto end = std::min(rest.find("\r\n"), rest.size());
-  const auto line = rest.substr(0, end);
-  rest.remove_prefix(std::min(end + 2, rest.size()));
-  return line;
-}
-
-// Header lines that decide about the rest of the request.
-struct Headers {
-  std::optional<std::string_view> length;
-  bool lengths_differ = false;
-  bool encoded = false;  // Transfer-Encoding: its length is not known
-  bool expects = false;
-  int hosts = 0;
-  std::string_view connection;
-};
-
-Headers read_headers(std::string_view lines) {
-  Headers out;
-  while (!lines.empty()) {
-    const auto line = take_line(lines);
-    const auto colon = std::min(line.find(':'), line.size());
-    const auto name = line.substr(0, colon);
-    const auto value = trimmed(line.substr(std::min(colon + 1, line.size())));
-    if (same_word(name, "content-length")) {
-      out.lengths_differ = out.lengths_differ || (out.length && *out.length != value);
-      out.length = value;
-    } else if (same_word(name, "transfer-encoding")) {
-      out.encoded = true;
-    } else if (same_word(name, "host")) {
-      ++out.hosts;
-    } else if (same_word(name, "expect")) {
-      out.expects = true;
-    } else if (same_word(name, "connection")) {
-      out.connection = value;
-    }
-  }
-  return out;
-}
-
 std::string path_list(const HttpRoutes& routes) {
   std::string out;
   for (const auto& [path, unused] : routes.get) out += "\n" + path;
@@ -150,89 +78,137 @@ std::string path_list(const HttpRoutes& routes) {
 }  // namespace
 
 std::string http_bytes(const HttpResponse& response, bool with_body, bool keep_open) {
+  const auto phrase = http::obsolete_reason(static_cast<http::status>(response.status));
   std::string out = fmt::format(
       "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n"
       "X-Content-Type-Options: nosniff\r\nConnection: {}\r\n\r\n",
-      response.status, phrase(response.status), response.content_type, response.body.size(),
-      keep_open ? "keep-alive" : "close");
+      response.status, std::string_view(phrase.data(), phrase.size()), response.content_type,
+      response.body.size(), keep_open ? "keep-alive" : "close");
   if (with_body) out += response.body;
   return out;
 }
 
-HttpFrame http_frame(std::string_view head, std::size_t most_body_bytes) {
-  HttpFrame out;
-  std::string_view lines = head;
-  const auto first = take_line(lines);
-  const auto headers = read_headers(lines);
-  const bool post = first.starts_with("POST ");
-  out.keeps_open = first.ends_with("HTTP/1.1") && !same_word(headers.connection, "close");
-  const auto refuse = [&](int status, std::string words) {
-    out.keeps_open = false;
-    out.refused = http_bytes(text(status, std::move(words)), true);
-    return out;
-  };
-  if (first.ends_with("HTTP/1.1") && headers.hosts != 1) {
-    return refuse(400, "a request of HTTP/1.1 has exactly one Host line");
+struct HttpReader::Impl {
+  Impl(std::size_t most_head, std::size_t most_body) : most_body_bytes(most_body) {
+    parser.header_limit(static_cast<std::uint32_t>(
+        std::min<std::size_t>(most_head, std::numeric_limits<std::int32_t>::max())));
+    parser.body_limit(std::numeric_limits<std::uint64_t>::max());  // bounded here, by its length
   }
-  std::size_t length = 0;
-  bool too_long = false;
-  if (headers.length) {
-    const char* end = headers.length->data() + headers.length->size();
-    const auto [at, error] = std::from_chars(headers.length->data(), end, length);
-    if (headers.lengths_differ || headers.length->empty() || at != end ||
-        error == std::errc::invalid_argument) {
-      return refuse(400, "Content-Length must be one number of bytes");
+
+  void refuse(int status, std::string words) { refused = text(status, std::move(words)); }
+
+  // Parses bytes that were not parsed yet, and keeps those that need more behind them.
+  void parse() {
+    while (!unparsed.empty() && !is_done()) {
+      boost::system::error_code error;
+      const std::size_t used = parser.put(boost::asio::buffer(unparsed), error);
+      unparsed.erase(0, used);
+      if (error == http::error::need_more) return;
+      if (error) return refuse_error(error);
+      if (!head_seen && parser.is_header_done()) look_at_head();
     }
-    too_long = error != std::errc() || length > most_body_bytes;
   }
-  // The handler's answer to a method that has no body here is 405.
-  if (most_body_bytes == 0 || !post) {
-    out.keeps_open = out.keeps_open && !post && !headers.length && !headers.encoded;
-    return out;
+
+  void refuse_error(const boost::system::error_code& error) {
+    if (error == http::error::header_limit) {
+      refuse(431, "the head of the request is too long");
+    } else if (error == http::error::bad_content_length) {
+      refuse(400, "Content-Length must be one number of bytes, and the only length");
+    } else {
+      refuse(400, fmt::format("this is no HTTP/1 request: {}", error.message()));
+    }
   }
-  if (headers.expects) return refuse(417, "send the body without waiting: no Expect is served");
-  if (headers.encoded || !headers.length) {
-    return refuse(411, "say how long the body is (Content-Length): encodings of unknown length are not read");
+
+  void look_at_head() {
+    head_seen = true;
+    const auto& request = parser.get();
+    if (request.version() == 11 && request.count(http::field::host) != 1)
+      return refuse(400, "a request of HTTP/1.1 has exactly one Host line");
+    takes_body = most_body_bytes > 0 && request.method() == http::verb::post;
+    if (!takes_body) return;  // the handler's answer to a method that has no body here is 405
+    if (request.count(http::field::expect) > 0)
+      return refuse(417, "send the body without waiting: no Expect is served");
+    const auto length = parser.content_length();
+    if (parser.chunked() || !length)
+      return refuse(411,
+                    "say how long the body is (Content-Length): encodings of unknown length are not read");
+    if (*length > most_body_bytes)
+      refuse(413, fmt::format("the body must be at most {} bytes long", most_body_bytes));
   }
-  if (too_long) return refuse(413, fmt::format("the body must be at most {} bytes long", most_body_bytes));
-  out.body_bytes = length;
-  return out;
+
+  bool is_done() const { return refused || (head_seen && !takes_body) || parser.is_done(); }
+
+  http::request_parser<http::string_body> parser;
+  const std::size_t most_body_bytes;
+  std::string unparsed;
+  std::optional<HttpResponse> refused;
+  bool head_seen = false;
+  bool takes_body = false;
+  bool more = false;  // bytes came behind the request
+};
+
+HttpReader::HttpReader(std::size_t most_head_bytes, std::size_t most_body_bytes)
+    : impl_(std::make_unique<Impl>(most_head_bytes, most_body_bytes)) {}
+HttpReader::HttpReader(HttpReader&&) noexcept = default;
+HttpReader& HttpReader::operator=(HttpReader&&) noexcept = default;
+HttpReader::~HttpReader() = default;
+
+void HttpReader::put(std::string_view bytes) {
+  if (!is_done()) {
+    impl_->unparsed.append(bytes);
+    impl_->parse();
+    if (!is_done()) return;
+    bytes = impl_->unparsed;
+  }
+  impl_->more = impl_->more || !bytes.empty();
+  impl_->unparsed.clear();
+  impl_->unparsed.shrink_to_fit();
 }
 
-std::string http_answer(std::string_view head, const HttpRoutes& routes, std::string_view body,
-                        bool keep_open) {
-  const auto line = head.substr(0, std::min(head.find("\r\n"), head.size()));
-  const auto first = line.find(' ');
-  const auto last = line.rfind(' ');
-  if (first == std::string_view::npos || last <= first || !line.substr(last + 1).starts_with("HTTP/1.")) {
-    return http_bytes(text(400, "this is no HTTP/1 request"), true, keep_open);
+bool HttpReader::is_done() const {
+  return impl_->is_done();
+}
+
+bool HttpReader::keeps_open() const {
+  if (!is_done() || impl_->refused || impl_->more) return false;
+  const auto& request = impl_->parser.get();
+  const bool unread =
+      !impl_->takes_body && (request.method() == http::verb::post || impl_->parser.chunked() ||
+                             impl_->parser.content_length().has_value());
+  return request.version() == 11 && request.keep_alive() && !unread;
+}
+
+std::size_t HttpReader::held_bytes() const {
+  return is_done() ? 0 : impl_->unparsed.size() + impl_->parser.get().body().size();
+}
+
+std::string HttpReader::answer(const HttpRoutes& routes, bool keep_open) const {
+  if (impl_->refused) return http_bytes(*impl_->refused, true);
+  const auto& asked = impl_->parser.get();
+  const auto method = asked.method();
+  const bool with_body = method != http::verb::head;
+  const auto say = [&](int status, std::string words) {
+    return http_bytes(text(status, std::move(words)), with_body, keep_open);
+  };
+  const bool post = method == http::verb::post && !routes.post.empty();
+  if (method != http::verb::get && method != http::verb::head && !post) {
+    return say(405,
+               routes.post.empty() ? "only GET and HEAD are served" : "only GET, HEAD and POST are served");
   }
-  const auto method = line.substr(0, first);
-  const bool with_body = method != "HEAD";
-  const bool post = method == "POST" && !routes.post.empty();
-  if (method != "GET" && method != "HEAD" && !post) {
-    return http_bytes(text(405, routes.post.empty() ? "only GET and HEAD are served"
-                                                    : "only GET, HEAD and POST are served"),
-                      true, keep_open);
-  }
-  auto request = parse_target(line.substr(first + 1, last - first - 1));
-  if (!request) return http_bytes(text(400, "the address of the request is broken"), with_body, keep_open);
+  auto request = parse_target({asked.target().data(), asked.target().size()});
+  if (!request) return say(400, "the address of the request is broken");
   const auto& handlers = post ? routes.post : routes.get;
   const auto& others = post ? routes.get : routes.post;
   const auto handler = handlers.find(request->path);
   if (handler == handlers.end() && !post) {
-    for (const auto& [start, answer] : routes.under) {
-      if (request->path.starts_with(start)) return http_bytes(answer(*request), with_body, keep_open);
+    for (const auto& [start, of_all] : routes.under) {
+      if (request->path.starts_with(start)) return http_bytes(of_all(*request), with_body, keep_open);
     }
   }
-  if (handler == handlers.end() && others.contains(request->path)) {
-    return http_bytes(text(405, post ? "this page is for GET" : "this page is for POST"), with_body,
-                      keep_open);
-  }
-  if (handler == handlers.end()) {
-    return http_bytes(text(404, "no such page; there are:" + path_list(routes)), with_body, keep_open);
-  }
-  request->body = body;
+  if (handler == handlers.end() && others.contains(request->path))
+    return say(405, post ? "this page is for GET" : "this page is for POST");
+  if (handler == handlers.end()) return say(404, "no such page; there are:" + path_list(routes));
+  request->body = asked.body();
   return http_bytes(handler->second(*request), with_body, keep_open);
 }
 

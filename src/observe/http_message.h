@@ -1,10 +1,10 @@
-// HTTP/1.1 as text: the head of a request and its body to an answer's bytes. No sockets here (http_server.h); input is arbitrary,
-// bounded in length by the server.
+// HTTP/1.1 as bytes: those of a request to those of its answer. No sockets here (http_server.h). Input is arbitrary.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -31,21 +31,33 @@ struct HttpRoutes {
   std::map<std::string, HttpHandler> under;
 };
 
-// The rest of the request, as its head tells it. `refused` is the whole answer to one that is not read on: HTTP/1.1 without exactly
-// one Host or with a wrong length (400), a body without a length (411), one above `most_body_bytes` (413), one that waits to be
-// asked for (417). Bodies of other methods than POST are not read; their connection is not kept.
-struct HttpFrame {
-  std::size_t body_bytes = 0;
-  bool keeps_open = false;  // the client may send another request on this connection
-  std::string refused;      // empty: none
-};
-// `head` is without the empty line. O(length).
-HttpFrame http_frame(std::string_view head, std::size_t most_body_bytes);
+// Reads one request from the bytes of a connection, in whatever pieces they come (Boost.Beast's parser). O(bytes), and the bytes that
+// it holds are bounded: a request above the bounds is refused before more of it is read.
+class HttpReader {
+ public:
+  HttpReader(std::size_t most_head_bytes, std::size_t most_body_bytes);
+  HttpReader(HttpReader&&) noexcept;
+  HttpReader& operator=(HttpReader&&) noexcept;
+  ~HttpReader();
 
-// The answer to the request with this head (without the empty line) and body: of the handler of its path, or 400, 404, 405.
-// O(length), and the handler.
-std::string http_answer(std::string_view head, const HttpRoutes& routes, std::string_view body = {},
-                        bool keep_open = false);
+  // Bytes behind the request are dropped.
+  void put(std::string_view bytes);
+  // The request is whole, or it is refused.
+  bool is_done() const;
+  // The client may send another request on this connection: it is HTTP/1.1, whole, not refused, and no byte came behind it.
+  bool keeps_open() const;
+  // Bytes of a request that is not done.
+  std::size_t held_bytes() const;
+  // The answer of the handler of its path, or 400, 404, 405. Refused are: no HTTP/1, HTTP/1.1 without exactly one Host, a wrong
+  // length (400); a body without a length (411), one above the bound (413), one that waits to be asked for (417); a head above the
+  // bound (431). Bodies of other methods than POST are not read, and their connection is not kept. O(length), and the handler.
+  std::string answer(const HttpRoutes& routes, bool keep_open) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 std::string http_bytes(const HttpResponse& response, bool with_body, bool keep_open = false);
 
 }  // namespace berth::observe

@@ -3,9 +3,8 @@
 //
 // Bounds, all of them: connections (one more takes the place of one that has its answer, else of the oldest), bytes of a request's head
 // and body, bytes of all requests that are being read, and the time from the connection (handshake included), or from the first byte of a
-// further request, to the last byte of its answer. (The library that Debian ships, cpp-httplib 0.11, bounds neither the number of
-// header lines nor the whole time of a request, which is why this is written out here.) A request sent before the answer to the
-// former one (pipelining) is dropped, and the connection ends with that answer.
+// further request, to the last byte of its answer. A request sent before the answer to the former one (pipelining) is dropped, and
+// the connection ends with that answer. Requests are read by Boost.Beast's parser (http_message.h).
 //
 // Paths that Berth serves (see serve_observation): /healthz, /readyz, /metrics, /explain?workload=UID,
 // /debug/state

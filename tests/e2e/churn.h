@@ -2,6 +2,7 @@
 // long a bind takes, how much room is free while work waits that fits.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -70,8 +71,9 @@ class ChurnBook {
       if (pod.bound) pod.bound_at = Clock::now() - life + life * ++at / static_cast<int>(pods_.size());
     }
   }
-  // Bound for `life` or longer, each once.
+  // Bound for `life` or longer, each once; a few at a time, so that several threads share them.
   std::vector<std::string> take_old(std::chrono::milliseconds life) {
+    constexpr std::size_t kAtOnce = 2;
     const std::lock_guard lock(mutex_);
     std::vector<std::string> out;
     const auto time = Clock::now();
@@ -79,6 +81,7 @@ class ChurnBook {
       if (!pod.bound || pod.ended || time - pod.bound_at < life) continue;
       pod.ended = true;
       out.push_back(pod.key);
+      if (out.size() == kAtOnce) break;
     }
     return out;
   }
@@ -127,13 +130,14 @@ struct ChurnShape {
   PodShape pod;  // its name is a prefix
 };
 
-// Pods come evenly until stop(); each is deleted when it has been bound for its life. Both on threads of their own.
+// Pods come evenly until stop(); each is deleted when it has been bound for its life. Both on threads of their own: several delete,
+// because each request waits for its answer.
 class Churn {
  public:
   Churn(const TestCluster& cluster, ChurnBook& book, ChurnShape shape)
       : cluster_(cluster), book_(book), shape_(std::move(shape)) {
     comes_ = std::thread([this] { come(); });
-    goes_ = std::thread([this] { go(); });
+    for (std::thread& goes : goes_) goes = std::thread([this] { go(); });
   }
   ~Churn() { stop(); }
   Churn(const Churn&) = delete;
@@ -143,7 +147,9 @@ class Churn {
   void stop() {
     stop_ = true;
     if (comes_.joinable()) comes_.join();
-    if (goes_.joinable()) goes_.join();
+    for (std::thread& goes : goes_) {
+      if (goes.joinable()) goes.join();
+    }
   }
   std::size_t made() const { return made_; }
   std::size_t failed() const { return failed_; }
@@ -163,7 +169,8 @@ class Churn {
   void go() {
     auto api = cluster_.client();
     while (!stop_) {
-      for (const std::string& key : book_.take_old(shape_.life)) {
+      const auto old = book_.take_old(shape_.life);
+      for (const std::string& key : old) {
         const auto slash = key.find('/');
         failed_ +=
             api.del(fmt::format("/api/v1/namespaces/{}/pods/{}", key.substr(0, slash), key.substr(slash + 1)))
@@ -171,7 +178,7 @@ class Churn {
                 ? 0
                 : 1;
       }
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      if (old.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
   }
 
@@ -180,7 +187,8 @@ class Churn {
   const ChurnShape shape_;
   std::atomic<bool> stop_{false};
   std::atomic<std::size_t> made_{0}, failed_{0};
-  std::thread comes_, goes_;
+  std::thread comes_;
+  std::array<std::thread, 4> goes_;
 };
 
 // The value of one line of /metrics ("name{labels}"); -1 where it is not there.

@@ -48,7 +48,8 @@ struct ReporterOptions {
   std::int64_t refreshes_per_second = 50;  // of these, of texts whose reason is the same
   std::int64_t looks_per_second = 2'000;   // in rounds, at work that shares an explanation
   std::int64_t explains_per_second = 100;  // in rounds; each some 100 us of the decision thread
-  std::int64_t events_per_second = 50;
+  std::int64_t events_per_second =
+      200;  // two for each bind: with fewer than that, a long run of binds loses some
   std::int64_t busy_statuses_per_second = 20;  // while binds are on their way
   std::int64_t busy_events_per_second = 2;
   std::int64_t busy_refreshes_per_second = 5;

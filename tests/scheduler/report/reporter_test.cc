@@ -162,6 +162,29 @@ TEST(Reporter, PodsThatAreBoundAreToldNothing) {
   EXPECT_EQ(scheduled, 8);
 }
 
+// Thirty binds a second for ten minutes, each with two events: all are written, and none waits for long. Binds are always in flight.
+TEST(Reporter, ALongRunOfBindsLosesNoEvent) {
+  World w;
+  w.recover();
+  constexpr int kPerSecond = 60, kSeconds = 600;
+  std::int64_t written = 0;
+  std::int64_t most_waiting = 0;
+  Reporter reporter(w.core->intake(), w.core->engine(), w.core->carrier(), w.outbox, {});
+  for (int second = 0; second < kSeconds; ++second) {
+    for (int i = 0; i < kPerSecond; ++i) reporter.add_event({.reason = "Scheduled"});
+    for (int part = 0; part < 50; ++part) {
+      w.pass(kSecond / 50);
+      while (reporter.work(w.now, true, 32)) {
+      }
+    }
+    written += static_cast<std::int64_t>(w.take(Step::kEvent).size());
+    most_waiting = std::max(most_waiting, std::int64_t{kPerSecond} * (second + 1) - written);
+  }
+  EXPECT_LE(most_waiting, 10 * kPerSecond) << "an event waits for ten seconds at most";
+  EXPECT_EQ(reporter.waiting(), static_cast<std::size_t>(std::int64_t{kPerSecond} * kSeconds - written))
+      << "none is lost";
+}
+
 TEST(Reporter, GatedPodsAreLeftToTheApiServer) {
   World w;
   w.node("n1");
