@@ -40,7 +40,8 @@ struct Ordering {
   bool priority_first = true;  // false: `by` ranks before priority
   Tiers tiers = Tiers::kNone;
   // Work that has waited this long goes before all others of the same priority, or of the queue if priority is not first. Room is
-  // reserved for it until it starts. 0: never. Absent: never by creation, else three days.
+  // reserved for it until it starts. Work with a known run time waits for twice that, if it is longer. 0: never. Absent: never by
+  // creation, else three days.
   std::optional<DurationMs> age_limit;
   // For attained and attained-levels: the width of a step and of the first level, in device-milliseconds. Each further level ends
   // at `attained_ratio` times the end of the one before.
@@ -48,7 +49,7 @@ struct Ordering {
   std::int64_t attained_ratio = 8;
   std::int64_t attained_levels = 4;
 
-  // 0: never.
+  // The shortest of any workload of the queue. 0: never.
   DurationMs limit() const {
     return age_limit.value_or(by == OrderBy::kCreation ? DurationMs{0} : kDefaultAgeLimit);
   }

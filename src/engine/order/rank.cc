@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
+
 namespace berth::engine {
 namespace {
 
@@ -75,6 +77,12 @@ std::int64_t seat(const Ordering& ordering, const Progress& progress) {
   std::int64_t out = ordering.attained_first;
   for (std::int64_t i = 1; i < progress.promotions && out < kInt64Max; ++i) out = saturating_mul(out, 2);
   return out;
+}
+
+DurationMs age_limit(const Ordering& ordering, std::optional<DurationMs> expected) {
+  constexpr std::int64_t kRunTimes = 2;  // more change little (docs/policies.md)
+  const DurationMs limit = ordering.limit();
+  return limit == 0 || !expected ? limit : std::max(limit, saturating_mul(*expected, kRunTimes));
 }
 
 std::int64_t order_key(const Ordering& ordering, const Progress& progress, const Restart& restart,

@@ -1,12 +1,13 @@
 // The position of a workload in the line of its queue: pure functions of its progress and the queue's ordering (model/ordering.h,
 // docs/policies.md).
 //
-// Aged work. A workload is *aged* after waiting (all its time without room together) for the queue's age limit. The aged ones of a
-// queue take turns, one at a time. Their order: priority (if that ranks first), age in steps that double (Progress::age), key. The
+// Aged work. A workload is *aged* after waiting (all its time without room together) for its age limit. That is the limit of
+// the queue, or twice its own run time, if that is known and longer. The aged ones of a queue take turns, one at a time. Their order: priority (if that ranks first), age in steps that double (Progress::age), key. The
 // workload whose turn it is becomes *old*. It stands in front of all others of its priority, and room is reserved for it
 // (plan/reservations.h), until it starts. Then the next turn begins. So the order of the queue holds for all workloads but one.
 //   - If all aged work went in front, a queue with more work than room would be first in, first out.
 //   - If the oldest always went first, one workload that runs for days would keep all others of its size from their turns.
+//   - If all had the same limit, long work would go before short work as soon as both are aged, and many would wait for one.
 //
 // Bound: before the turn of an aged workload come only higher priorities, and workloads that have waited for more than half as
 // long. Those are finitely many, so its turn comes. Then it starts as soon as the work in its room has ended.
@@ -39,7 +40,7 @@ struct Progress {
   TimeMs waits_since =
       0;                 // its creation, later by the time that it ran: now - waits_since is all its waiting
   TimeMs run_began = 0;  // of a run whose end is not noted yet; 0: none
-  // Its waiting in age limits: 0 less than one, 1 one, 2 two, 3 four, and so on.
+  // Its waiting in its age limits: 0 less than one, 1 one, 2 two, 3 four, and so on.
   std::int64_t age = 0;
   bool old = false;             // and its turn came: it stands in front of work that is not old
   std::int64_t promotions = 0;  // starts out of old age that made it young again
@@ -72,6 +73,9 @@ std::int64_t attained_level(const Ordering& ordering, std::int64_t attained);
 // The service that it must attain after its last promotion before old work may have its seat. 0 if it was never promoted, or if old
 // work stays old. Saturates. O(promotions).
 std::int64_t seat(const Ordering& ordering, const Progress& progress);
+
+// How long a workload waits before it is aged; `expected`: its run time, if known. 0: it never is. Saturates.
+DurationMs age_limit(const Ordering& ordering, std::optional<DurationMs> expected);
 
 // The key among the workloads of a queue that are not old: the lower, the earlier.
 std::int64_t order_key(const Ordering& ordering, const Progress& progress, const Restart& restart,

@@ -210,7 +210,7 @@ void State::order_lanes(QueueId queue) {
 void State::grow_older(WorkloadId id, bool lacks_room) {
   WorkloadState& w = workloads[id.index()];
   Progress& p = w.progress;
-  const DurationMs limit = queues[w.queue.index()].spec.ordering.limit();
+  const DurationMs limit = age_limit(queues[w.queue.index()].spec.ordering, w.expected);
   const bool waits = lacks_room && w.running() == 0 && limit > 0;
   const DurationMs ran = p.run_began > 0 ? std::max<DurationMs>(0, now - p.run_began) : 0;  // not noted yet
   const TimeMs since = saturating_add(p.waits_since, ran);

@@ -209,7 +209,7 @@ TEST_P(Starvation, IsBoundedByTheAgeLimit) {
       w.run(w.now() + kMinute);
     }
     const TimeMs submitted = w.now();
-    w.submit("large", 8, 10 * kHour, 10 * kHour);
+    w.submit("large", 8, 2 * kHour, 2 * kHour);
     TimeMs begin = 0;
     while (w.now() < submitted + 20 * kHour && begin == 0) {
       small(next++);
@@ -281,9 +281,9 @@ TEST(LaterInOrder, AParkedClassIsTriedAgainForANewFirstMember) {
 TEST(LaterInOrder, OldWorkIsNotPreemptedByTheOrder) {
   OrderingWorld w(1, by(OrderBy::kRemaining, 2 * kHour), kByOrder);
   int next = 0;
-  w.submit("long", 1, 10 * kHour, 10 * kHour);
+  w.submit("long", 1, kHour, kHour);
   w.run(w.now() + kMinute);
-  for (; next < 40; ++next) {
+  for (; next < 30; ++next) {
     w.submit("short " + std::to_string(next), 1, 10 * kMinute, 10 * kMinute);
     w.run(w.now() + 5 * kMinute);
   }

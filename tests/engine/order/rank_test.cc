@@ -86,5 +86,16 @@ TEST(Rank, AnAgeLimitIsTheDefaultWhereWorkCouldStarve) {
   EXPECT_EQ(o.limit(), 0);
 }
 
+TEST(Rank, LongWorkAgesAfterTwiceItsRunTime) {
+  Ordering o;
+  o.age_limit = 10 * kHour;
+  EXPECT_EQ(age_limit(o, std::nullopt), 10 * kHour) << "the run time is not known";
+  EXPECT_EQ(age_limit(o, kHour), 10 * kHour) << "the limit is longer";
+  EXPECT_EQ(age_limit(o, 9 * kHour), 18 * kHour);
+  EXPECT_EQ(age_limit(o, kInt64Max), kInt64Max);
+  o.age_limit = 0;
+  EXPECT_EQ(age_limit(o, 9 * kHour), 0) << "never";
+}
+
 }  // namespace
 }  // namespace berth::engine

@@ -80,6 +80,25 @@ TEST(OldWork, ReservesRoomWhileItCouldStart) {
   EXPECT_TRUE(runs(e, "old"));
 }
 
+// With one limit for all, a gang that runs for days would hold up all others of its size after hours of waiting.
+TEST(OldWork, ALongJobWaitsForTwiceItsRunTimeBeforeRoomIsReserved) {
+  Engine e = with_nodes({{"n1", 4}});
+  ok(e.apply(job("running", 1, 2, 1)));
+  e.decide(1);
+  Event old = job("old", 1, 4, 2);
+  std::get<WorkloadUpsert>(old).workload.expected_duration = 5 * kLimit;
+  ok(e.apply(old));
+  e.decide(2 * kLimit);
+  ok(e.apply(job("small", 1, 1, 2 * kLimit)));
+  e.decide(2 * kLimit);
+  EXPECT_TRUE(runs(e, "small")) << "it has waited for two limits, and runs for five";
+  e.decide(11 * kLimit);
+  ok(e.apply(job("late", 1, 1, 11 * kLimit)));
+  e.decide(11 * kLimit);
+  EXPECT_FALSE(runs(e, "late"));
+  EXPECT_EQ(reserved_for(e, "late"), "old");
+}
+
 // Work of the same kind tries for all of it together: when the first of them leaves its place in line to come back as an old one, the
 // next one tries for them.
 TEST(OldWork, IsWokenWhicheverTriedForItsKind) {
