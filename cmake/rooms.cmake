@@ -1,7 +1,7 @@
 # berth_room(NAME [DEPS room...] [LIBS target...] [TEST_SUPPORT room...] [FOLDERS "folder: folder..."...])
 #   Library berth_NAME from src/NAME/*.cc. Its tests are tests/NAME/*_test.cc: the program test_NAME.
 #   FOLDERS: the sub-folders of the room, lowest first, each with the folders of the room that it may include (and what these may).
-#     Each is a library of its own, berth_NAME_FOLDER.
+#     Each is a library of its own, berth_NAME_FOLDER. "folder/*" stands for all folders in that one: they do not include each other.
 #     Folders that the list does not name belong to the room's own library.
 #   The tests in tests/NAME/FOLDER/*_test.cc are the program test_NAME_FOLDER.
 #   DEPS, LIBS: for the room and all its folders.
@@ -39,6 +39,19 @@ function(berth_tests room folder)
   set_tests_properties(${name} PROPERTIES TIMEOUT 900)
 endfunction()
 
+# The folders in src/ROOM/PARENT, as folders of the room.
+function(berth_folders_in out room parent)
+  file(GLOB found RELATIVE ${CMAKE_SOURCE_DIR}/src/${room} LIST_DIRECTORIES true CONFIGURE_DEPENDS
+       ${CMAKE_SOURCE_DIR}/src/${room}/${parent}/*)
+  set(folders "")
+  foreach(one IN LISTS found)
+    if(IS_DIRECTORY ${CMAKE_SOURCE_DIR}/src/${room}/${one})
+      list(APPEND folders ${one})
+    endif()
+  endforeach()
+  set(${out} ${folders} PARENT_SCOPE)
+endfunction()
+
 function(berth_room name)
   cmake_parse_arguments(ARG "" "" "DEPS;LIBS;TEST_SUPPORT;FOLDERS" ${ARGN})
   set(below ${ARG_LIBS})
@@ -47,7 +60,29 @@ function(berth_room name)
   endforeach()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
   set(inner "")
+  set(lines "")
   foreach(line IN LISTS ARG_FOLDERS)
+    string(REGEX MATCHALL "[^ :]+/\\*" stars ${line})
+    set(several FALSE)
+    foreach(star IN LISTS stars)
+      string(REGEX REPLACE "/\\*$" "" parent ${star})
+      berth_folders_in(parts ${name} ${parent})
+      string(REPLACE ";" " " together "${parts}")
+      if(line MATCHES "^${parent}/\\*")
+        string(REGEX REPLACE "^[^:]+:? *" "" includes ${line})
+        foreach(part IN LISTS parts)
+          list(APPEND lines "${part}: ${includes}")
+        endforeach()
+        set(several TRUE)
+      else()
+        string(REPLACE "${star}" "${together}" line "${line}")
+      endif()
+    endforeach()
+    if(NOT several)
+      list(APPEND lines "${line}")
+    endif()
+  endforeach()
+  foreach(line IN LISTS lines)
     string(REGEX MATCH "^[^:]+" folder ${line})
     string(REGEX REPLACE "^[^:]+:? *" "" includes ${line})
     separate_arguments(includes)

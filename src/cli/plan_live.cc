@@ -29,18 +29,8 @@ void inherit(const T& there, T& manifest) {
   manifest.meta.created = there.meta.created;
   manifest.meta.deleting = there.meta.deleting;
   if (manifest.meta.controller.kind.empty()) manifest.meta.controller = there.meta.controller;
-  if constexpr (std::is_same_v<T, dialect::Job>) {
-    manifest.finished = there.finished;
-    manifest.failed = there.failed;
-    manifest.ending = there.ending;
-    manifest.ready = there.ready;
-    manifest.is_closing = there.is_closing;
-    manifest.succeeded = there.succeeded;
-    manifest.failed_pods = there.failed_pods;
-    manifest.completed = there.completed;
-    manifest.failed_indexes = there.failed_indexes;
-    manifest.started = there.started;
-    manifest.generation = there.generation;
+  if constexpr (requires { manifest.keep_status(there); }) {
+    manifest.keep_status(there);
   } else if constexpr (std::is_same_v<T, dialect::LocalQueue>) {
     manifest.used = there.used;
     manifest.used_at = there.used_at;

@@ -13,7 +13,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr std::int64_t kMostGenerated = 100'000;  // pods made from the template of one Job
+constexpr std::int64_t kMostGenerated = 100'000;  // pods made from the templates of one owner
 
 std::string key_of(const dialect::Meta& meta) {
   return fmt::format("{}/{}", meta.ns, meta.name);
@@ -27,24 +27,18 @@ TimeMs newest_of(const dialect::Object& object) {
     see(pod->started);
     see(pod->ended);
     see(dialect::restart_of(pod->meta, 0).last_checkpoint.value_or(0));
-  } else if (const auto* job = std::get_if<dialect::Job>(&object)) {
-    see(job->started);
   } else if (const auto* workload = std::get_if<dialect::KueueWorkload>(&object)) {
     for (const auto& condition : workload->status.conditions) see(condition.since);
   }
   return out;
 }
 
-// The index of a Job's pod: its completion index, or the number that ends its name.
-std::optional<std::int64_t> job_index(const dialect::Pod& pod, const dialect::Job& job) {
-  if (const auto index = dialect::index_of(pod)) return index;
-  std::string_view name = pod.meta.name;
-  if (!name.starts_with(job.meta.name + "-")) return std::nullopt;
-  name.remove_prefix(job.meta.name.size() + 1);
-  std::int64_t index = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
-  if (error != std::errc() || end != name.data() + name.size() || index < 0) return std::nullopt;
-  return index;
+std::string key_of(dialect::Kind kind, std::string_view ns, std::string_view name) {
+  return fmt::format("{} {}/{}", enum_name(kind), ns, name);
+}
+
+std::string key_of(const dialect::Ask& ask) {
+  return key_of(ask.kind->kind, ask.meta->ns, ask.meta->name);
 }
 
 }  // namespace
@@ -67,7 +61,10 @@ Status PlanWorld::apply(std::vector<dialect::Object> objects) {
           if (value.meta.created == 0) value.meta.created = ++sequence_;
         },
         object);
-    if (auto* job = std::get_if<dialect::Job>(&object)) jobs_.insert_or_assign(key_of(job->meta), *job);
+    if (dialect::owner_kind(dialect::kind_of(object)) == nullptr) continue;
+    dialect::Ask ask = dialect::ask_of(object);
+    newest_ = std::max(newest_, ask.started);
+    owners_.insert_or_assign(key_of(ask), std::move(ask));
   }
   // They change what is made of pods that come, wherever they stand in the text.
   bool effects = false;
@@ -78,15 +75,13 @@ Status PlanWorld::apply(std::vector<dialect::Object> objects) {
     effects = true;
   }
   if (effects) take_in_again();
-  std::vector<const dialect::Job*> jobs;
+  std::vector<const dialect::Ask*> owners;
   for (auto& object : objects) {
     if (auto* pod = std::get_if<dialect::Pod>(&object)) {
-      // An owner reference without a uid means the Job of that name.
-      auto& owner = pod->meta.controller;
-      if (owner.kind == "Job" && owner.uid.empty()) {
-        const auto job = jobs_.find(fmt::format("{}/{}", pod->meta.ns, owner.name));
-        if (job != jobs_.end()) owner.uid = job->second.meta.uid;
-      }
+      // An owner reference without a uid means the owner of that name.
+      auto& controller = pod->meta.controller;
+      if (const dialect::Ask* owner = controller.uid.empty() ? owner_of(pod->meta) : nullptr)
+        controller.uid = owner->meta->uid;
       put_pod(std::move(*pod));
       continue;
     }
@@ -96,21 +91,24 @@ Status PlanWorld::apply(std::vector<dialect::Object> objects) {
     if (const auto* node = std::get_if<dialect::NodeObject>(&object)) {
       nodes_.insert_or_assign(node->meta.name, node->meta.labels);
     }
-    if (const auto* job = std::get_if<dialect::Job>(&object)) {
-      if (job->size() > kMostGenerated) {
-        return fail(ErrorCode::kExhausted,
-                    "Job {}: {} pods at once; berth plan makes at most {} from one Job", key_of(job->meta),
-                    job->size(), kMostGenerated);
+    if (const auto* kind = dialect::owner_kind(dialect::kind_of(object))) {
+      const dialect::Meta& meta = dialect::meta_of(object);
+      const dialect::Ask& ask = owners_.at(key_of(kind->kind, meta.ns, meta.name));
+      if (ask.size() > kMostGenerated) {
+        return fail(ErrorCode::kExhausted, "{}: {} pods at once; berth plan makes at most {} from one {}",
+                    key_of(ask), ask.size(), kMostGenerated, kind->word());
       }
-      jobs.push_back(&jobs_.at(key_of(job->meta)));
+      owners.push_back(&ask);
+      intake_.upsert(ask);
+      continue;
     }
     if (const auto* workload = std::get_if<dialect::KueueWorkload>(&object);
         workload != nullptr && !quota_only_)
       objects_.insert_or_assign(key_of(workload->meta), *workload);
     intake_.upsert(std::move(object));
   }
-  make_job_pods(jobs);
-  for (const auto& job : intake_.missing_jobs()) intake_.release_orphans(job.uid);
+  make_pods(owners);
+  for (const auto& owner : intake_.missing_owners()) intake_.release_orphans(owner.uid);
   drain();
   return {};
 }
@@ -122,103 +120,92 @@ void PlanWorld::put_pod(dialect::Pod pod) {
   pods_.insert_or_assign(std::move(uid), std::move(pod));
 }
 
-void PlanWorld::make_job_pods(const std::vector<const dialect::Job*>& jobs) {
-  std::map<std::string_view, std::vector<const dialect::Pod*>> owned;
-  for (const auto& [uid, pod] : pods_) owned[pod.meta.controller.uid].push_back(&pod);
-  for (const auto* job : jobs) make_job_pods(*job, owned[job->meta.uid]);
+const dialect::Ask* PlanWorld::owner_of(const dialect::Meta& object) const {
+  const dialect::OwnerKind* kind = dialect::owner_kind(object.controller);
+  if (kind == nullptr) return nullptr;
+  const auto it = owners_.find(key_of(kind->kind, object.ns, object.controller.name));
+  return it == owners_.end() ? nullptr : &it->second;
 }
 
-// As the Job controller would: where that is another one, or the Job's owner has yet to release it, none are made here.
-void PlanWorld::make_job_pods(const dialect::Job& job, const std::vector<const dialect::Pod*>& owned) {
-  if (!job.makes_pods()) return;
+void PlanWorld::make_pods(const std::vector<const dialect::Ask*>& owners) {
+  std::map<std::string_view, std::vector<const dialect::Pod*>> owned;
+  for (const auto& [uid, pod] : pods_) owned[pod.meta.controller.uid].push_back(&pod);
+  for (const auto* ask : owners) make_pods(*ask, owned[ask->meta->uid]);
+}
+
+// As its controller would: where that is another one, or its own owner has yet to release it, none are made here.
+void PlanWorld::make_pods(const dialect::Ask& ask, const std::vector<const dialect::Pod*>& owned) {
+  if (!ask.makes_pods) return;
   const auto note = [&](std::string text) {
-    if (noted_.insert(key_of(job.meta)).second) notes_.push_back(std::move(text));
+    if (noted_.insert(key_of(ask)).second) notes_.push_back(std::move(text));
   };
-  if (job.is_managed_elsewhere()) {
-    return note(fmt::format("Job {} is managed by {}, which makes its pods: none are planned",
-                            key_of(job.meta), job.managed_by));
-  }
-  if (job.suspend && job.has_owner()) {
-    return note(fmt::format("Job {} is suspended, and {} {} releases it: none of its pods are planned",
-                            key_of(job.meta), job.meta.controller.kind, job.meta.controller.name));
-  }
-  dialect::JobIndexes taken;
   std::set<std::string_view> names;
-  std::int64_t have = 0;
-  std::int64_t succeeded = 0;
-  dialect::Job counted = job;  // its status may be older than its pods, or left out
   for (const auto* pod : owned) {
-    if (pod->phase == dialect::PodPhase::kFailed) continue;
-    const bool done = pod->phase == dialect::PodPhase::kSucceeded;
-    if (!done) names.insert(pod->meta.name);
-    // One that is ending has a successor at once, unless the Job says otherwise.
-    if (!done && pod->meta.deleting && !job.replaces_when_gone) continue;
-    if (const auto index = job_index(*pod, job)) {
-      taken.add(*index);
-      if (done && job.indexed) counted.completed.add(*index);
-    }
-    ++(done ? succeeded : have);
+    const bool ended =
+        pod->phase == dialect::PodPhase::kFailed || pod->phase == dialect::PodPhase::kSucceeded;
+    if (!ended) names.insert(pod->meta.name);
   }
-  counted.succeeded = std::max(job.succeeded, succeeded);
-  if (job.indexed) {
-    taken.add(counted.completed);
-    taken.add(counted.failed_indexes);
-  }
-  const std::int64_t wanted = counted.size() - have;
-  if (wanted > kMostMade - made_) {
+  const dialect::MadePods made = ask.kind->make_pods(ask, owned, kMostMade - made_);
+  if (!made.none.empty()) return note(fmt::format("{} {}", key_of(ask), made.none));
+  if (made.missing > kMostMade - made_) {
     return note(
-        fmt::format("Job {} lacks {} pods (spec.parallelism): a plan makes at most {} pods of Jobs in all, "
-                    "and none of its pods are planned",
-                    key_of(job.meta), wanted, kMostMade));
+        fmt::format("{} lacks {} pods: a plan makes at most {} pods of owners in all, and none of its "
+                    "pods are planned",
+                    key_of(ask), made.missing, kMostMade));
   }
-  const auto made = dialect::pods_of_job(job, taken, wanted);
-  made_ += static_cast<std::int64_t>(made.size());
-  for (dialect::Pod pod : made) {
+  made_ += static_cast<std::int64_t>(made.pods.size());
+  for (dialect::Pod pod : made.pods) {
     while (pods_.contains(pod.meta.uid)) pod.meta.uid += "+";  // a retry
     while (names.contains(pod.meta.name)) pod.meta.name += "-again";
     put_pod(std::move(pod));
   }
-  if (made.empty()) return;
-  note(fmt::format("Job {} {}: planned with {} pod{} made from its template", key_of(job.meta),
-                   job.suspend ? "is suspended" : "lacks pods", made.size(), made.size() == 1 ? "" : "s"));
+  if (made.pods.empty()) return;
+  note(fmt::format("{} {}: planned with {} pod{} made from its template", key_of(ask),
+                   ask.suspended ? "is suspended" : "lacks pods", made.pods.size(),
+                   made.pods.size() == 1 ? "" : "s"));
 }
 
-// As the API server would: of a pod that was made from a Job's template, by the rules as they are now.
+// As the API server would: of a pod that was made from an owner's template, by the rules as they are now.
 void PlanWorld::take_in(dialect::Pod& pod) const {
-  const auto job = jobs_.find(fmt::format("{}/{}", pod.meta.ns, pod.meta.controller.name));
-  if (job != jobs_.end() && pod.needs != nullptr && pod.needs == job->second.needs)
-    pod.spec.pod = job->second.spec.pod;
+  const dialect::Ask* owner = pod.needs == nullptr ? nullptr : owner_of(pod.meta);
+  if (owner != nullptr) {
+    for (const dialect::AskedSet& set : owner->sets) {
+      if (set.needs == pod.needs) pod.spec.pod = *set.pod;
+    }
+  }
   pod.problem.clear();
   intake_.take_in(pod);
 }
 
-// Pods of a Job that waits suspended are still to be made.
+// Pods of an owner that waits suspended are still to be made.
 void PlanWorld::take_in_again() {
   for (auto& [uid, pod] : pods_) {
     if (pod.needs == nullptr || !pod.spec.node_name.empty()) continue;
-    const auto job = jobs_.find(fmt::format("{}/{}", pod.meta.ns, pod.meta.controller.name));
-    if (job == jobs_.end() || !job->second.suspend || pod.needs != job->second.needs) continue;
+    const dialect::Ask* owner = owner_of(pod.meta);
+    const auto is_of = [&](const dialect::AskedSet& set) { return set.needs == pod.needs; };
+    if (owner == nullptr || !owner->suspended || std::none_of(owner->sets.begin(), owner->sets.end(), is_of))
+      continue;
     take_in(pod);
     intake_.upsert(pod);
   }
 }
 
 bool PlanWorld::remove(dialect::Kind kind, const std::string& ns, const std::string& name) {
-  bool known = kind != dialect::Kind::kPod && kind != dialect::Kind::kNode && kind != dialect::Kind::kJob;
+  const bool is_owner = dialect::owner_kind(kind) != nullptr;
+  bool known = kind != dialect::Kind::kPod && kind != dialect::Kind::kNode && !is_owner;
   if (kind == dialect::Kind::kNode) known = nodes_.erase(name) > 0;
-  std::string job_uid;
-  if (kind == dialect::Kind::kJob) {
-    const auto job = jobs_.find(fmt::format("{}/{}", ns, name));
-    known = job != jobs_.end();
-    if (known) {
-      job_uid = job->second.meta.uid;
-      jobs_.erase(job);
-    }
+  std::string owner_uid;
+  if (const auto owner = is_owner ? owners_.find(key_of(kind, ns, name)) : owners_.end();
+      owner != owners_.end()) {
+    known = true;
+    owner_uid = owner->second.meta->uid;
+    owners_.erase(owner);
   }
   for (auto it = pods_.begin(); it != pods_.end();) {
     const auto& meta = it->second.meta;
     const bool named = kind == dialect::Kind::kPod && meta.ns == ns && meta.name == name;
-    const bool owned = !job_uid.empty() && meta.controller.uid == job_uid;  // the garbage collector's work
+    const bool owned =
+        !owner_uid.empty() && meta.controller.uid == owner_uid;  // the garbage collector's work
     if (!named && !owned) {
       ++it;
       continue;
@@ -263,7 +250,7 @@ void PlanWorld::drain() {
   for (int round = 0; round < 16; ++round) {
     events.clear();
     intake_.drain(events);
-    // A plan binds nothing: what a Workload has got is not handed over to its Job, which is decided on the same room.
+    // A plan binds nothing: what a Workload has got is not handed over to its owner, which is decided on the same room.
     (void)intake_.take_hand_overs();
     (void)intake_.take_out_of_sync();
     if (events.empty()) return;
@@ -279,9 +266,9 @@ std::string PlanWorld::work_of(const dialect::KueueWorkload& object) const {
     return std::string(named);
   for (const auto& owner : object.owners) {
     std::string uid = owner.uid;
-    if (uid.empty() && owner.kind == "Job") {
-      const auto job = jobs_.find(fmt::format("{}/{}", object.meta.ns, owner.name));
-      if (job != jobs_.end()) uid = job->second.meta.uid;
+    if (const dialect::OwnerKind* kind = uid.empty() ? dialect::owner_kind(owner) : nullptr) {
+      const auto known = owners_.find(key_of(kind->kind, object.meta.ns, owner.name));
+      if (known != owners_.end()) uid = known->second.meta->uid;
     }
     if (intake_.workload(uid)) return uid;
     if (const auto pod = intake_.pod(uid)) return std::string(pod->workload);
@@ -296,7 +283,7 @@ void PlanWorld::stand(TimeMs now) {
     const std::string uid = work_of(object);
     if (uid.empty()) continue;
     const auto [at, first] = said.try_emplace(uid, &object);
-    // For an elastic Job, the slice that it runs with.
+    // For an elastic owner, the slice that it runs with.
     if (!first && object.status.is(dialect::WorkloadCondition::kQuotaReserved)) at->second = &object;
   }
   std::set<std::string> before = std::exchange(stood_, {});
@@ -455,12 +442,12 @@ void PlanWorld::carry_out_starts() {
   drain();
 }
 
-// As the scheduler releases what it has started (scheduler/carry/carrier.h): a suspended Job runs from now on, and what could start with fewer
-// pods keeps those that it has got.
+// As the scheduler releases what it has started (scheduler/carry/carrier.h): a suspended owner runs from now on, and what could start
+// with fewer pods keeps those that it has got.
 void PlanWorld::release(const std::string& workload) {
-  const auto job = std::find_if(jobs_.begin(), jobs_.end(),
-                                [&](const auto& known) { return known.second.meta.uid == workload; });
-  if (job == jobs_.end() || !job->second.suspend) {
+  const auto owner = std::find_if(owners_.begin(), owners_.end(),
+                                  [&](const auto& known) { return known.second.meta->uid == workload; });
+  if (owner == owners_.end() || !owner->second.suspended) {
     if (!intake_.starts_once(workload)) return;
     const auto listed = engine_.workloads();
     const auto view =
@@ -474,49 +461,40 @@ void PlanWorld::release(const std::string& workload) {
     const bool has_place = slot && (slot->state == SlotState::kBinding || slot->state == SlotState::kRunning);
     (has_place ? kept : rest).emplace(pod.uid);
   }
-  dialect::Job next = job->second;
+  const dialect::Ask& ask = owner->second;
   const auto pods = static_cast<std::int64_t>(kept.size());
-  if (intake_.starts_once(workload) && pods < next.size()) {
-    next.reduced = dialect::Job::Reduced{pods, next.parallelism, next.completions_follow};
-    next.parallelism = pods;
-    if (next.completions_follow) next.completions = pods;
+  const bool fewer = intake_.starts_once(workload) && pods < ask.size();
+  if (fewer) {
     for (const auto& uid : rest) {
       const auto pod = pods_.find(uid);
       intake_.remove(dialect::Kind::kPod, pod->second.meta.ns, pod->second.meta.name, uid);
       pods_.erase(pod);
     }
   }
-  next.suspend = false;
-  job->second = next;
-  intake_.upsert(std::move(next));
+  owner->second = ask.kind->released(ask, fewer ? pods : 0);
+  intake_.upsert(owner->second);
 }
 
-// Jobs of which nothing runs any more wait suspended again, with the size that their owner gave them.
-void PlanWorld::suspend(const std::set<std::string>& jobs) {
+// Owners of which nothing runs any more wait suspended again, with the size that their user gave them.
+void PlanWorld::suspend(const std::set<std::string>& owners) {
   const auto listed = engine_.workloads();
-  std::vector<const dialect::Job*> again;
-  for (const auto& key : jobs) {
-    dialect::Job& job = jobs_.at(key);
+  std::vector<const dialect::Ask*> again;
+  for (const auto& key : owners) {
+    dialect::Ask& ask = owners_.at(key);
     const bool runs = std::any_of(listed.begin(), listed.end(), [&](const auto& view) {
-      return view.uid == job.meta.uid && view.slots_running > 0;
+      return view.uid == ask.meta->uid && view.slots_running > 0;
     });
-    if (runs || job.suspend || !dialect::is_gang(job) || job.has_owner() || job.is_managed_elsewhere())
-      continue;
-    if (job.reduced) {
-      job.parallelism = job.reduced->full;
-      if (job.reduced->completions_too) job.completions = job.reduced->full;
-      job.reduced.reset();
-    }
-    job.suspend = true;
-    intake_.upsert(job);
-    again.push_back(&job);
+    if (runs || ask.suspended || !ask.gang || ask.is_led || !ask.kind->can_be_held()) continue;
+    ask = ask.kind->suspended(ask);
+    intake_.upsert(ask);
+    again.push_back(&ask);
   }
-  make_job_pods(again);
+  make_pods(again);
 }
 
 void PlanWorld::complete_evictions() {
   std::vector<dialect::Pod> remade;
-  std::set<std::string> jobs;
+  std::set<std::string> owners;
   for (const auto& uid : ending_) {
     const auto it = pods_.find(uid);
     if (it == pods_.end()) continue;
@@ -524,10 +502,9 @@ void PlanWorld::complete_evictions() {
     pods_.erase(it);
     intake_.remove(dialect::Kind::kPod, pod.meta.ns, pod.meta.name, uid);
     if (!dialect::is_recreated(pod.meta)) continue;
-    if (pod.meta.controller.kind == "Job") {
-      const auto job = jobs_.find(fmt::format("{}/{}", pod.meta.ns, pod.meta.controller.name));
-      if (job != jobs_.end() && !job->second.makes_pods()) continue;
-      if (job != jobs_.end()) jobs.insert(job->first);
+    if (const dialect::Ask* owner = owner_of(pod.meta)) {
+      if (!owner->makes_pods) continue;
+      owners.insert(key_of(*owner));
     }
     pod.meta.uid = fmt::format("{}#{}", uid.substr(0, uid.find('#')), ++remade_);
     pod.meta.deleting = false;
@@ -547,7 +524,7 @@ void PlanWorld::complete_evictions() {
   }
   for (auto& pod : remade) put_pod(std::move(pod));
   drain();
-  suspend(jobs);
+  suspend(owners);
   drain();
 }
 

@@ -58,7 +58,7 @@ class PlanWorld {
   // `from_eviction`: work evicted because its pods were not ready queues from that time on (dialect/kueue/pods_ready.h).
   PlanWorld(dialect::IntakeConfig intake, engine::EngineConfig engine_config, bool from_eviction = false);
 
-  // Adds or replaces objects; Jobs get the pods that their controller would make.
+  // Adds or replaces objects; owners get the pods that their controller would make.
   Status apply(std::vector<dialect::Object> objects);
   // False: there is no such object.
   bool remove(dialect::Kind kind, const std::string& ns, const std::string& name);
@@ -71,7 +71,7 @@ class PlanWorld {
   // Evicted pods are gone; those that a controller owns are made again.
   void complete_evictions();
 
-  // The latest of the times in the objects: creations, starts and ends of pods, starts of Jobs, conditions of Workloads,
+  // The latest of the times in the objects: creations, starts and ends of pods, starts of owners, conditions of Workloads,
   // checkpoints.
   TimeMs newest() const { return newest_; }
   const std::vector<std::string>& notes() const { return notes_; }
@@ -80,10 +80,12 @@ class PlanWorld {
 
  private:
   void drain();
-  void make_job_pods(const dialect::Job& job, const std::vector<const dialect::Pod*>& owned);
-  void make_job_pods(const std::vector<const dialect::Job*>& jobs);
+  void make_pods(const dialect::Ask& ask, const std::vector<const dialect::Pod*>& owned);
+  void make_pods(const std::vector<const dialect::Ask*>& owners);
+  // By the name that the object has of its controller; nullptr: none is known.
+  const dialect::Ask* owner_of(const dialect::Meta& object) const;
   void release(const std::string& workload);
-  void suspend(const std::set<std::string>& jobs);  // namespace/name
+  void suspend(const std::set<std::string>& owners);  // keys of owners_
   PlanLine line_of(const dialect::WorkloadInfo& info) const;
   PlanTotals totals() const;
   // Facts that are unknown because their nodes are not among the objects.
@@ -99,8 +101,8 @@ class PlanWorld {
 
   dialect::Intake intake_;
   engine::Engine engine_;
-  std::map<std::string, dialect::Pod> pods_;  // by uid
-  std::map<std::string, dialect::Job> jobs_;  // by namespace/name
+  std::map<std::string, dialect::Pod> pods_;    // by uid
+  std::map<std::string, dialect::Ask> owners_;  // by kind, namespace and name
   std::map<std::string, Labels> nodes_;
   std::vector<Decision> last_;
   TimeMs decided_at_ = 0;
@@ -112,7 +114,7 @@ class PlanWorld {
   bool from_eviction_;
   std::set<std::string> grown_;  // workloads that replaced their former slice
   std::vector<std::string> notes_;
-  // Pods that were made for Jobs; each takes some kilobytes.
+  // Pods that were made for owners; each takes some kilobytes.
   static constexpr std::int64_t kMostMade = 100'000;
   std::int64_t made_ = 0;
   std::set<std::string> noted_;

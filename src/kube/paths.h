@@ -19,7 +19,6 @@ struct ResourcePath {
 };
 
 inline constexpr ResourcePath kPods{"", "v1", "pods"};
-inline constexpr ResourcePath kJobs{"batch", "v1", "jobs"};
 inline constexpr ResourcePath kNodes{"", "v1", "nodes"};
 inline constexpr ResourcePath kLeases{"coordination.k8s.io", "v1", "leases"};
 inline constexpr ResourcePath kEvents{"events.k8s.io", "v1", "events"};

@@ -350,9 +350,7 @@ TEST_F(Plan, JobsOfMorePodsThanAPlanMakesSaySo) {
       err(),
       HasSubstr("Job default/huge: 1000000 pods at once; berth plan makes at most 100000 from one Job"));
   EXPECT_EQ(run(write("a.yaml", kCluster + job("one", 3000) + job("two", 98'000))), 0) << err();
-  EXPECT_THAT(
-      out(),
-      HasSubstr("Job default/two lacks 98000 pods (spec.parallelism): a plan makes at most 100000 pods"));
+  EXPECT_THAT(out(), HasSubstr("Job default/two lacks 98000 pods: a plan makes at most 100000 pods"));
 }
 
 // A whole document, or file, that cannot be read is named, and the others are planned.

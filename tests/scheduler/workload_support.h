@@ -26,7 +26,7 @@ inline std::string object_name(const std::string& job) {
 
 inline CoreOptions default_options() {
   CoreOptions out = World::defaults();
-  out.intake.hold_jobs = true;
+  out.intake.hold_owners = true;
   return out;
 }
 
@@ -112,19 +112,19 @@ class WorkloadObjectsTest : public ::testing::Test {
       answer(sent.uid, Outcome::kOk, object->dump());
       show(name);
     }
-    for (const Sent& sent : w_->take(Step::kJob)) {
+    for (const Sent& sent : w_->take(Step::kOwner)) {
       const std::string name = sent.uid.substr(4);
       json& job = jobs_.at(name);
       const bool suspend = sent.body.find("\"op\"") == std::string::npos;
       if (sent.path.ends_with("/status")) {
         job.merge_patch(json::parse(sent.body));
-        w_->answer(Step::kJob, name, Outcome::kOk, "", job.dump());
+        w_->answer(Step::kOwner, name, Outcome::kOk, "", job.dump());
         continue;
       }
       const bool changes_template = sent.body.find("/spec/template") != std::string::npos;
       if (templates_stay_ && changes_template && job.contains("status") &&
           job["status"].contains("startTime")) {
-        w_->answer(Step::kJob, name, Outcome::kInvalid, "spec.template: field is immutable");
+        w_->answer(Step::kOwner, name, Outcome::kInvalid, "spec.template: field is immutable");
         continue;
       }
       if (!suspend) job["status"]["startTime"] = "2026-01-01T00:00:00Z";
@@ -135,7 +135,7 @@ class WorkloadObjectsTest : public ::testing::Test {
       }
       job["metadata"]["generation"] = job["metadata"]["generation"].get<int>() + 1;
       job["metadata"]["resourceVersion"] = std::to_string(++w_->version);
-      w_->answer(Step::kJob, name, Outcome::kOk, "", job.dump());
+      w_->answer(Step::kOwner, name, Outcome::kOk, "", job.dump());
       w_->object(dialect::Kind::kJob, name, job.dump());
       for (int i = 0; i < job["spec"]["parallelism"].get<int>(); ++i) {
         const std::string pod = fmt::format("{}-{}", name, i);
@@ -162,7 +162,7 @@ class WorkloadObjectsTest : public ::testing::Test {
       w_->turn();
     }
     std::erase_if(w_->outbox.sent, [](const Sent& sent) {  // events and conditions of pods
-      return sent.step != Step::kJob && sent.step != Step::kBind && sent.step != Step::kWorkload &&
+      return sent.step != Step::kOwner && sent.step != Step::kBind && sent.step != Step::kWorkload &&
              sent.step != Step::kProvision;
     });
     return writes;

@@ -131,17 +131,26 @@ def linked_rooms(root):
     return closed
 
 
+def starred(root, room, folder):
+    """The folders that `folder/*` stands for; any other stands for itself."""
+    if not folder.endswith("/*"):
+        return [folder]
+    parent = os.path.join(root, "src", room, folder[:-2])
+    return sorted(f"{folder[:-1]}{name}" for name in os.listdir(parent) if os.path.isdir(os.path.join(parent, name)))
+
+
 def inner_folders(root):
     """Room -> {folder: folders of the room that it may include}, from berth_room(NAME ... FOLDERS "a: b c" ...)."""
     rooms = {}
     for call in re.findall(r"^berth_room\(([^)]*)\)", read(root, "CMakeLists.txt"), re.M):
-        closed = {}
+        closed, room = {}, call.split()[0]
         for line in re.findall(r'"([^"]+)"', call):
             folder, _, direct = line.partition(":")
-            closed[folder] = set()
-            for dep in direct.split():
-                closed[folder] |= {dep} | closed.get(dep, set())
-        rooms[call.split()[0]] = closed
+            below = set()
+            for dep in [d for word in direct.split() for d in starred(root, room, word)]:
+                below |= {dep} | closed.get(dep, set())
+            closed |= {one: below for one in starred(root, room, folder)}
+        rooms[room] = closed
     return rooms
 
 

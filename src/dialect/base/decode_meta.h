@@ -15,7 +15,7 @@
 
 namespace berth::dialect {
 
-// Keys of pods, PodGroups and Jobs that Berth reads.
+// Keys of pods, PodGroups and owners of pods that Berth reads.
 inline bool is_read_key(std::string_view key) {
   return find_foreign(MarkPlace::kKey, key) != nullptr || key.starts_with(kBerthPrefix) ||
          key.starts_with("kueue.x-k8s.io/") || key.starts_with("scheduling.x-k8s.io/") ||
@@ -52,7 +52,7 @@ Labels read_marks(FieldReader<V>& f, const V& meta, std::string_view key) {
   return out;
 }
 
-// The controller of a pod. A Job of another group than batch is no Job of Kubernetes.
+// The controller of a pod. A kind that Berth reads of another group only is another kind: a Job of Volcano is no Job of Kubernetes.
 template <class V>
 Owner read_owner(FieldReader<V>& f, const V& owner) {
   Owner out{std::string(f.string(owner, "kind")), std::string(f.string(owner, "name")),
@@ -63,7 +63,11 @@ Owner read_owner(FieldReader<V>& f, const V& owner) {
   const std::string_view group = version.substr(0, slash);
   if (group == "batch" || group == "apps" || group.ends_with(".k8s.io")) return out;
   out.group = group;
-  if (out.kind == "Job") out.kind = fmt::format("Job.{}", group);
+  const auto has_word = [&](const KindInfo& row) { return row.word == out.kind; };
+  const auto is_row = [&](const KindInfo& row) { return has_word(row) && row.group == group; };
+  if (std::any_of(kKinds.begin(), kKinds.end(), has_word) &&
+      std::none_of(kKinds.begin(), kKinds.end(), is_row))
+    out.kind = fmt::format("{}.{}", out.kind, group);
   return out;
 }
 

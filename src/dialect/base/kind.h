@@ -1,6 +1,7 @@
 // The kinds of objects that Berth reads.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <string_view>
 
 #include "base/enums.h"
+#include "dialect/base/names.h"
 
 namespace berth::dialect {
 
@@ -36,39 +38,11 @@ enum class Kind : std::uint8_t {
   kProvisioningRequest,
 };
 
-}  // namespace berth::dialect
-
-template <>
-struct berth::EnumNames<berth::dialect::Kind> {
-  static constexpr std::array names{"Pod"sv,
-                                    "Node"sv,
-                                    "Namespace"sv,
-                                    "PriorityClass"sv,
-                                    "Job"sv,
-                                    "PodGroup"sv,
-                                    "ClusterQueue"sv,
-                                    "Cohort"sv,
-                                    "LocalQueue"sv,
-                                    "ResourceFlavor"sv,
-                                    "Topology"sv,
-                                    "WorkloadPriorityClass"sv,
-                                    "Workload"sv,
-                                    "Queue"sv,
-                                    "VolcanoQueue"sv,
-                                    "KaiQueue"sv,
-                                    "AdmissionCheck"sv,
-                                    "LimitRange"sv,
-                                    "RuntimeClass"sv,
-                                    "ProvisioningRequestConfig"sv,
-                                    "ProvisioningRequest"sv};
-};
-
-namespace berth::dialect {
-
 // One kind: its name in manifests, the group that serves it, and its resource there.
 struct KindInfo {
   Kind kind;
-  std::string_view word;  // "Queue" of three groups
+  std::string_view word;       // "Queue" of three groups
+  std::string_view name = {};  // for messages and metrics, where the word is no name; else ""
   std::string_view group;
   std::string_view resource;
   bool namespaced = false;
@@ -77,9 +51,110 @@ struct KindInfo {
   bool of_workloads = false;             // only of use where Workloads are kept
   std::string_view field_selector = {};  // the others are not needed
 };
-// All kinds, in the order in which they are read from an API server. A new kind is a row here, and one in objects/decode.cc.
+
+// All kinds, in the order in which they are read from an API server. A new kind is an enumerator and a row here, one more struct in
+// objects/object.h, and a decoder in objects/decode.cc.
+inline constexpr std::array kKinds{
+    KindInfo{.kind = Kind::kNode, .word = "Node", .group = "", .resource = "nodes", .vital = true},
+    KindInfo{.kind = Kind::kPod,
+             .word = "Pod",
+             .group = "",
+             .resource = "pods",
+             .namespaced = true,
+             .vital = true,
+             .field_selector = "status.phase!=Succeeded,status.phase!=Failed"},
+    KindInfo{.kind = Kind::kNamespace, .word = "Namespace", .group = "", .resource = "namespaces"},
+    KindInfo{.kind = Kind::kPriorityClass,
+             .word = "PriorityClass",
+             .group = "scheduling.k8s.io",
+             .resource = "priorityclasses"},
+    KindInfo{.kind = Kind::kJob, .word = "Job", .group = "batch", .resource = "jobs", .namespaced = true},
+    KindInfo{.kind = Kind::kLimitRange,
+             .word = "LimitRange",
+             .group = "",
+             .resource = "limitranges",
+             .namespaced = true},
+    KindInfo{.kind = Kind::kRuntimeClass,
+             .word = "RuntimeClass",
+             .group = "node.k8s.io",
+             .resource = "runtimeclasses"},
+    KindInfo{.kind = Kind::kPodGroup,
+             .word = "PodGroup",
+             .group = kCoschedulingGroup,
+             .resource = "podgroups",
+             .namespaced = true},
+    KindInfo{.kind = Kind::kClusterQueue,
+             .word = "ClusterQueue",
+             .group = kKueueGroup,
+             .resource = "clusterqueues"},
+    KindInfo{.kind = Kind::kCohort, .word = "Cohort", .group = kKueueGroup, .resource = "cohorts"},
+    KindInfo{.kind = Kind::kLocalQueue,
+             .word = "LocalQueue",
+             .group = kKueueGroup,
+             .resource = "localqueues",
+             .namespaced = true},
+    KindInfo{.kind = Kind::kResourceFlavor,
+             .word = "ResourceFlavor",
+             .group = kKueueGroup,
+             .resource = "resourceflavors"},
+    KindInfo{.kind = Kind::kTopology, .word = "Topology", .group = kKueueGroup, .resource = "topologies"},
+    KindInfo{.kind = Kind::kWorkloadPriorityClass,
+             .word = "WorkloadPriorityClass",
+             .group = kKueueGroup,
+             .resource = "workloadpriorityclasses"},
+    KindInfo{.kind = Kind::kAdmissionCheck,
+             .word = "AdmissionCheck",
+             .group = kKueueGroup,
+             .resource = "admissionchecks"},
+    KindInfo{.kind = Kind::kWorkload,
+             .word = "Workload",
+             .group = kKueueGroup,
+             .resource = "workloads",
+             .namespaced = true,
+             .of_workloads = true},
+    KindInfo{.kind = Kind::kProvisioningRequestConfig,
+             .word = "ProvisioningRequestConfig",
+             .group = kKueueGroup,
+             .resource = "provisioningrequestconfigs",
+             .of_workloads = true},
+    KindInfo{.kind = Kind::kProvisioningRequest,
+             .word = "ProvisioningRequest",
+             .group = kAutoscalingGroup,
+             .resource = "provisioningrequests",
+             .namespaced = true,
+             .of_workloads = true},
+    KindInfo{.kind = Kind::kQueue, .word = "Queue", .group = kBerthGroup, .resource = "queues"},
+    KindInfo{.kind = Kind::kVolcanoQueue,
+             .word = "Queue",
+             .name = "VolcanoQueue",
+             .group = kVolcanoGroup,
+             .resource = "queues"},
+    KindInfo{.kind = Kind::kKaiQueue,
+             .word = "Queue",
+             .name = "KaiQueue",
+             .group = kKaiGroup,
+             .resource = "queues"},
+};
+
+constexpr const KindInfo& info_of(Kind kind) {
+  return *std::find_if(kKinds.begin(), kKinds.end(), [&](const KindInfo& info) { return info.kind == kind; });
+}
+
+}  // namespace berth::dialect
+
+template <>
+struct berth::EnumNames<berth::dialect::Kind> {
+  static constexpr std::array names = [] {
+    std::array<std::string_view, berth::dialect::kKinds.size()> out{};
+    for (const auto& row : berth::dialect::kKinds)
+      out[static_cast<std::size_t>(row.kind)] = row.name.empty() ? row.word : row.name;
+    return out;
+  }();
+};
+
+namespace berth::dialect {
+
 std::span<const KindInfo> kinds();
-const KindInfo& info_of(Kind kind);
 
 // The kind of an object of this apiVersion and kind, where Berth reads it: "kueue.x-k8s.io/v1beta2"
 // ClusterQueue and so on.

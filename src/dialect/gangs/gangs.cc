@@ -38,7 +38,7 @@ Membership sized(const Pod& pod, std::string_view what, std::string_view name, s
 
 }  // namespace
 
-Membership membership_of(const Pod& pod, const Job* job) {
+Membership membership_of(const Pod& pod, const Ask* owner) {
   for (const std::string_view key : {kPodGroupLabel, kOlderPodGroupLabel}) {
     const auto it = pod.meta.labels.find(key);
     if (it == pod.meta.labels.end() || it->second.empty()) continue;
@@ -52,31 +52,16 @@ Membership membership_of(const Pod& pod, const Job* job) {
     return sized(pod, "Gang/coscheduling", name, kOldestPodGroupSize);
   }
   const auto gang = pod.meta.mark(kGang);
-  if (!gang.empty() && (!pod.meta.mark(kGangSize).empty() || job == nullptr)) {
+  if (!gang.empty() && (!pod.meta.mark(kGangSize).empty() || owner == nullptr)) {
     return sized(pod, "Gang/berth", gang, kGangSize);
   }
   if (const auto name = pod.meta.mark(kKueuePodGroup); !name.empty()) {
     return sized(pod, "Gang/kueue", name, kKueuePodGroupSize);
   }
-  if (job != nullptr && is_gang(*job)) {
-    return {GangKind::kJob, job->meta.uid, job->meta.name, std::nullopt, {}};
+  if (owner != nullptr && owner->gang) {
+    return {GangKind::kOwner, owner->meta->uid, owner->meta->name, std::nullopt, {}};
   }
   return {GangKind::kSingle, pod.meta.uid, pod.meta.name, std::nullopt, {}};
-}
-
-bool is_gang(const Job& job) {
-  for (const Meta* meta : {&job.meta, &job.template_meta}) {
-    if (!meta->mark(kKueueQueue).empty() || !meta->mark(kBerthQueue).empty() || !meta->mark(kGang).empty())
-      return true;
-  }
-  return false;
-}
-
-std::optional<std::int64_t> index_of(const Pod& pod) {
-  for (const std::string_view key : {kJobIndex, kKueuePodIndex}) {
-    if (const auto index = to_integer(pod.meta.mark(key)); index && *index >= 0) return index;
-  }
-  return std::nullopt;
 }
 
 TopologyMarks topology_of(const Meta& meta) {
@@ -113,27 +98,6 @@ std::optional<DurationMs> duration_of(const Meta& meta, std::optional<DurationMs
     return *most * kSecond;
   }
   return deadline;
-}
-
-std::vector<Pod> pods_of_job(const Job& job, const JobIndexes& taken, std::int64_t missing) {
-  std::vector<Pod> out;
-  const std::int64_t end = job.indexed ? job.completions.value_or(kInt64Max) : kInt64Max;
-  for (std::int64_t index = taken.next_free(0);
-       static_cast<std::int64_t>(out.size()) < missing && index < end; index = taken.next_free(index + 1)) {
-    Pod pod;
-    pod.meta.ns = job.meta.ns;
-    pod.meta.name = fmt::format("{}-{}", job.meta.name, index);
-    pod.meta.uid = fmt::format("{}/{}", job.meta.uid, index);
-    pod.meta.created = job.meta.created;
-    pod.meta.controller = {"Job", job.meta.name, job.meta.uid};
-    pod.meta.labels = job.template_meta.labels;
-    pod.meta.annotations = job.template_meta.annotations;
-    if (job.indexed) pod.meta.annotations.insert_or_assign(std::string(kJobIndex), fmt::format("{}", index));
-    pod.spec = job.spec;
-    pod.needs = job.needs;
-    out.push_back(std::move(pod));
-  }
-  return out;
 }
 
 }  // namespace berth::dialect

@@ -17,9 +17,8 @@ Intake& Intake::operator=(Intake&&) noexcept = default;
 void Intake::upsert(Object object) {
   Impl& s = *impl_;
   const Kind kind = kind_of(object);
-  const auto* job = std::get_if<Job>(&object);
-  const bool is_broken = job != nullptr && !job->problem.empty();
-  if (!s.unreadable.empty() && kind != Kind::kPod && !is_broken) {
+  if (owner_kind(kind) != nullptr) return s.upsert_owner(ask_of(std::move(object)));
+  if (!s.unreadable.empty() && kind != Kind::kPod) {
     s.note_readable(kind, key_of(meta_of(object).ns, meta_of(object).name));
   }
   switch (kind) {
@@ -42,8 +41,6 @@ void Intake::upsert(Object object) {
       s.refresh_dependents("pc:");
       return s.refresh_dependents(std::string(kAllClasses));
     }
-    case Kind::kJob:
-      return s.upsert_job(std::move(std::get<Job>(object)));
     case Kind::kPodGroup: {
       auto& value = std::get<PodGroup>(object);
       const std::string key = key_of(value.meta.ns, value.meta.name);
@@ -111,7 +108,13 @@ void Intake::upsert(Object object) {
       return s.upsert_tree_queue(kind, std::get<VolcanoQueue>(object));
     case Kind::kKaiQueue:
       return s.upsert_tree_queue(kind, std::get<KaiQueue>(object));
+    default:  // owners of pods: see above
+      return;
   }
+}
+
+void Intake::upsert(Ask ask) {
+  impl_->upsert_owner(std::move(ask));
 }
 
 void Intake::remove(Kind kind, std::string_view ns, std::string_view name, std::string_view uid) {
@@ -127,6 +130,7 @@ void Intake::remove(Kind kind, std::string_view ns, std::string_view name, std::
 }
 
 void Intake::Impl::remove_named(Kind kind, std::string_view ns, std::string_view name) {
+  if (owner_kind(kind) != nullptr) return remove_owner(kind, ns, name);
   const std::string key = key_of(ns, name);
   const auto erase = [](auto& map, const auto& k) {
     const auto it = map.find(k);
@@ -157,20 +161,6 @@ void Intake::Impl::remove_named(Kind kind, std::string_view ns, std::string_view
         refresh_dependents(std::string(kAllClasses));
       }
       return;
-    case Kind::kJob: {
-      const auto it = job_by_name.find(key);
-      if (it == job_by_name.end()) return;
-      const std::string uid = it->second;
-      job_by_name.erase(it);
-      if (const auto known = jobs.find(uid); known != jobs.end()) {
-        if (known->second.job.least_pods) --partial_jobs;
-        jobs.erase(known);
-      }
-      rests.erase(uid);
-      amendments.erase(uid);
-      sync_job(uid);
-      return refresh_dependents("job:" + uid);
-    }
     case Kind::kPodGroup:
       if (erase(pod_groups, key)) refresh_dependents("pg:" + key);
       return;
@@ -217,6 +207,8 @@ void Intake::Impl::remove_named(Kind kind, std::string_view ns, std::string_view
       if (kind == Kind::kQueue) erase(own_queues, name);
       book.remove(kind, name);
       return refresh_dependents("q:" + tree_queue_name(kind, name));
+    default:  // owners of pods: see above
+      return;
   }
 }
 
@@ -237,7 +229,9 @@ void Intake::Impl::note_readable(Kind kind, const std::string& key) {
 // Those that wait for the object say what it is that they wait for.
 void Intake::Impl::tell_of_readability(Kind kind, const std::string& key) {
   if (kind == Kind::kPodGroup) refresh_dependents("pg:" + key);
-  if (kind == Kind::kJob) refresh_dependents("jobname:" + key);
+  if (owner_kind(kind) == nullptr) return;
+  const auto slash = key.find('/');
+  refresh_dependents(owner_key(kind, std::string_view(key).substr(0, slash), key.substr(slash + 1)));
 }
 
 void Intake::unreadable(Kind kind, std::string_view ns, std::string_view name, std::string message) {
@@ -273,41 +267,6 @@ void Intake::Impl::upsert_tree_queue(Kind kind, const TreeQueue& queue) {
   refresh_dependents("q:" + tree_queue_name(kind, queue.meta.name));
 }
 
-void Intake::Impl::upsert_job(Job&& job) {
-  const std::string uid = job.meta.uid;
-  const std::string name = key_of(job.meta.ns, job.meta.name);
-  if (!job.problem.empty()) {
-    note_unreadable(Kind::kJob, name, job.problem);
-    // As it was known before, so that what it runs stays what it is; but nothing more of it starts.
-    if (const auto before = jobs.find(uid); before != jobs.end()) {
-      before->second.job.problem = std::move(job.problem);
-      refresh_dependents("job:" + uid);
-      return;
-    }
-    clear_constraints(job.spec.pod);
-  }
-  if (const auto it = job_by_name.find(name); it != job_by_name.end() && it->second != uid) {
-    remove_named(Kind::kJob, job.meta.ns, job.meta.name);
-  }
-  const auto known = jobs.find(uid);
-  const bool routes_change = known == jobs.end() || is_gang(known->second.job) != is_gang(job);
-  missing_jobs.erase(uid);
-  // The owner's size is tried first.
-  if (const auto ix = find_load(uid);
-      ix != kNoIx && known != jobs.end() && known->second.job.generation != job.generation)
-    loads[ix].offer = Offer::kWhole;
-  if (known != jobs.end() && known->second.job.least_pods) --partial_jobs;
-  if (job.least_pods) ++partial_jobs;
-  job_by_name.insert_or_assign(name, uid);
-  jobs.insert_or_assign(uid, job_record_of(std::move(job)));
-  if (routes_change) {
-    reroute_dependents("job:" + uid);
-  } else {
-    refresh_dependents("job:" + uid);
-  }
-  sync_job(uid);
-}
-
 void Intake::Impl::refresh_dependents(const std::string& key) {
   each_dependent(key, [&](std::uint32_t ix) { refresh(ix); });
 }
@@ -324,22 +283,21 @@ void Intake::Impl::reroute_dependents(const std::string& key) {
   for (const auto pod : moved) reroute(pod);
 }
 
-std::vector<JobName> Intake::missing_jobs() {
+std::vector<OwnerName> Intake::missing_owners() {
   Impl& s = *impl_;
-  std::vector<JobName> out;
-  for (auto it = s.missing_jobs.begin(); it != s.missing_jobs.end();) {
+  std::vector<OwnerName> out;
+  for (auto it = s.missing_owners.begin(); it != s.missing_owners.end();) {
     bool waited_for = false;
-    s.each_dependent("job:" + it->first, [&](std::uint32_t) { waited_for = true; });
+    s.each_dependent(owner_key(it->first), [&](std::uint32_t) { waited_for = true; });
     if (waited_for) out.push_back(it->second);
-    it = waited_for ? std::next(it) : s.missing_jobs.erase(it);
+    it = waited_for ? std::next(it) : s.missing_owners.erase(it);
   }
   return out;
 }
 
-void Intake::release_orphans(std::string_view job_uid) {
+void Intake::release_orphans(std::string_view owner_uid) {
   Impl& s = *impl_;
-  const std::string uid(job_uid);
-  if (s.missing_jobs.erase(uid) > 0) s.reroute_dependents("job:" + uid);
+  if (s.missing_owners.erase(std::string(owner_uid)) > 0) s.reroute_dependents(owner_key(owner_uid));
 }
 
 void Intake::drain(std::vector<Event>& out) {
@@ -353,7 +311,7 @@ void Intake::drain(std::vector<Event>& out) {
   for (const auto& uid : s.place_budget.take_hopeful()) {
     const auto ix = s.find_load(uid);
     if (ix == kNoIx) continue;
-    s.loads[ix].kind == GangKind::kJob ? s.sync_job(uid) : s.refresh(ix);
+    s.loads[ix].kind == GangKind::kOwner ? s.sync_owner(uid) : s.refresh(ix);
   }
   append(s.infra);
   const std::size_t before = out.size();
@@ -463,12 +421,9 @@ WorkloadInfo Intake::Impl::info_of(const Load& load) const {
   out.elastic = may_grow(load);
   if (load.former != nullptr) out.former = key_of(load.former->meta.ns, load.former->meta.name);
   out.whole = load.whole;
-  if (load.kind != GangKind::kJob) return out;
-  const JobRecord* record = job_record(load.uid);
-  if (record == nullptr || !may_hold(record->job)) return out;
-  out.job_ns = record->job.meta.ns;
-  out.job_name = record->job.meta.name;
-  out.job_generation = record->job.generation;
+  const OwnerRecord* record = owner_record(load);
+  if (record == nullptr || !may_hold(record->ask)) return out;
+  out.owner = &record->ask;
   out.suspended = holds(load);
   out.revision = load.revision;
   return out;

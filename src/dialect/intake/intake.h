@@ -5,21 +5,21 @@
 //   for (const auto& event : events)
 //     if (auto status = engine.apply(event); !status) intake.refused(event, status.error().message);
 //
-// Objects may come in any order (pods before their PodGroup, Job, queue or node). Work waits for a missing object, and goes on when
+// Objects may come in any order (pods before their PodGroup, owner, queue or node). Work waits for a missing object, and goes on when
 // it arrives. Pods map to workloads and slots:
 //   - a gang (gangs.h) is one workload; a pod set per distinct template ("role"), in order of first appearance. A pod takes the
 //     slot of its index where it has one, else the lowest free. With fewer pods than the gang's size, the last role lacks them;
 //     with more, the surplus is elastic and reduces the least count of the largest role. A group of Kueue's with
 //     kKueueFastAdmission starts before all of its pods exist: see expects().
 //   - any other pod is a workload of one slot, whose uid is the pod's.
-// With IntakeConfig::hold_jobs a suspended Job that names a queue is a workload without pods: its slots wait, made from its
-// template. The caller that starts it calls set_released(), unsuspends it, and keeps the places of its slots; each new pod takes a
-// slot. Pods of a suspended Job only take room until they are gone.
+// With IntakeConfig::hold_owners a suspended owner (a Job) that names a queue is a workload without pods: its slots wait, made from its
+// templates. The caller that starts it calls set_released(), unsuspends it, and keeps the places of its slots; each new pod takes a
+// slot. Pods of a suspended owner only take room until they are gone.
 //
 // A bound pod of a known slot is `running`, so a restart adopts existing placements. Bound pods that are not ours (other
 // schedulers', mirror pods) only take room (ForeignPod). Finished pods are gone.
 //
-// A Job without pods asks for the requests of its future pods. They include LimitRange defaults of its namespace and the overhead
+// An owner without pods asks for the requests of its future pods. They include LimitRange defaults of its namespace and the overhead
 // of its RuntimeClass (template_effects.h). A change of those counts at the next drain(), for waiting work only, never for work
 // that has its places.
 //
@@ -29,7 +29,7 @@
 //
 // Deterministic: the same calls in the same order give the same events. Cost per change: O(1) (logarithmic look-ups) plus the
 // workloads that depend on the changed object; a change of queue objects O(queues) at the next drain(), of LimitRanges and RuntimeClasses
-// O(Jobs). Not thread-safe.
+// O(owners). Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -57,8 +57,8 @@ struct IntakeConfig {
   DeviceNames devices;
   // The scheduler names that Berth answers to; empty: all. A pod without a name belongs to "default-scheduler".
   std::vector<std::string> scheduler_names;
-  // Pods of a Job wait until the Job has been seen (or release_orphans() says that there is none).
-  bool wait_for_jobs = true;
+  // Pods of an owner wait until it has been seen (or release_orphans() says that there is none).
+  bool wait_for_owners = true;
   // No nodes are known: quota decides alone. Flavors are opaque, and Kueue's Workload objects, which otherwise are left to the
   // pods that they stand for, are work themselves, admitted ones with the quota that they hold.
   bool quota_only = false;
@@ -68,8 +68,8 @@ struct IntakeConfig {
   QuotaCounts counts;  // the amounts that quota counts for pods, if they differ from the requests
   // Kueue's admission checks; see set_check_mode().
   CheckMode checks = CheckMode::kNone;
-  // Suspended Jobs that name a queue wait without pods. Otherwise only pods are work.
-  bool hold_jobs = false;
+  // Suspended owners that name a queue wait without pods. Otherwise only pods are work.
+  bool hold_owners = false;
 };
 
 // A pod that has, or waits for, a slot. Views are valid until the next change.
@@ -98,25 +98,22 @@ struct WorkloadInfo {
   bool gang = false;
   std::int64_t pods = 0;
   std::int64_t least = 0;  // pods without which it is no whole gang
-  // The Job that it is, where Berth may suspend and release it (IntakeConfig::hold_jobs); "" = none. Its uid is the workload's.
-  std::string_view job_ns;
-  std::string_view job_name;
-  std::int64_t job_generation = 0;
+  // The owner that it is, where Berth may suspend and release it (IntakeConfig::hold_owners); nullptr: none. Its uid is the workload's.
+  const Ask* owner = nullptr;
   bool suspended = false;      // and not released: it has no pods, but its slots wait
   std::uint64_t revision = 0;  // changes when its pods differ from its template, and it is decided anew
-  bool elastic = false;        // a Job of kKueueElastic
+  bool elastic = false;        // an owner that says kKueueElastic
   // IntakeConfig::quota_only: the slice (namespace/name) that it replaces when it has quota for what it lacks; its pods run. "" = none.
   std::string former;
   std::int64_t whole =
       0;  // pods with which its present run has been whole, as far as they are wanted; 0: not yet
-  bool is_job() const { return !job_name.empty(); }
 };
 
 // State of a workload from other sources than its owner's labels and the queues (scheduler/kueue/workload_objects.h).
 struct Standing {
   std::optional<Reason> stop;  // it may not run: its running pods end, and it waits for this reason
   TimeMs queued_from = 0;      // it queues as if it had arrived then; 0: its creation
-  TimeMs asks_more_since = 0;  // an elastic Job, for more pods than it has; 0: as long as it stands in line
+  TimeMs asks_more_since = 0;  // an elastic owner, for more pods than it has; 0: as long as it stands in line
   std::int64_t boost = 0;      // added to its priority
   bool operator==(const Standing&) const = default;
 };
@@ -127,12 +124,14 @@ struct HandOver {
   std::string to;
   std::vector<std::int64_t>
       sets;  // the pod set of `to`, of each of `from`; empty: its places are not for those pods
-  // The slot of that pod set that the first slot of each becomes. A slice that adds pods to a Job comes behind its present pods.
+  // The slot of that pod set that the first slot of each becomes. A slice that adds pods to an owner comes behind its present pods.
   // Empty: 0.
   std::vector<std::int64_t> first;
 };
 
-struct JobName {
+// An owner that is named by its pods.
+struct OwnerName {
+  const OwnerKind* kind = nullptr;
   std::string ns, name, uid;
 };
 
@@ -144,14 +143,16 @@ class Intake {
   Intake& operator=(Intake&&) noexcept;
 
   void upsert(Object object);
+  // An owner of pods, taken apart already.
+  void upsert(Ask ask);
   // Removing an unknown object is no error. A uid, if given, must match (a newer object of that name stays).
   void remove(Kind kind, std::string_view ns, std::string_view name, std::string_view uid = {});
 
-  // Jobs that have not been seen and whose pods wait for them. Watches of Jobs and pods run apart: only the API can say whether such a
-  // Job exists.
-  std::vector<JobName> missing_jobs();
-  // There is no such Job: its pods are pods of their own from now on.
-  void release_orphans(std::string_view job_uid);
+  // Owners that have not been seen and whose pods wait for them. Watches of owners and pods run apart: only the API can say whether such
+  // an owner exists.
+  std::vector<OwnerName> missing_owners();
+  // There is no such owner: its pods are pods of their own from now on.
+  void release_orphans(std::string_view owner_uid);
 
   // This object, which is no pod, cannot be read: what was known of it before stays. Cleared by its next upsert() or remove().
   void unreadable(Kind kind, std::string_view ns, std::string_view name, std::string message);
@@ -166,15 +167,15 @@ class Intake {
   void refused(const Event& event, std::string_view message);
   // The engine is told of this workload and its slots as if it had never heard of them (next drain()).
   void tell_anew(std::string_view workload);
-  // The write for this pod failed: its slot waits again (next drain()), or is absent where its Job is suspended. Nothing when the
+  // The write for this pod failed: its slot waits again (next drain()), or is absent where its owner is suspended. Nothing when the
   // pod is bound or gone.
   void retry(std::string_view pod_uid);
 
-  // The suspended Job `workload` is being unsuspended: its slots keep their places until pods come. false: not, or no longer;
-  // renew() then reports its slots. No effect unless the workload is a Job that is held suspended.
+  // The suspended owner `workload` is being unsuspended: its slots keep their places until pods come. false: not, or no longer;
+  // renew() then reports its slots. No effect unless the workload is an owner that is held suspended.
   void set_released(std::string_view workload, bool released);
   bool is_released(std::string_view workload) const;
-  // For a suspended Job, or a Workload without its work, that may start with fewer pods and does not fit, even with victims. At the
+  // For a suspended owner, or a Workload without its work, that may start with fewer pods and does not fit, even with victims. At the
   // next drain() the engine gets it with fewer pods: first for free room only; after a second call with its least number, with
   // victims. False: it is no such work, or there is nothing left to offer. After grant(), and after a change by its owner, all of
   // its pods are asked for again.
@@ -184,17 +185,17 @@ class Intake {
   // The engine has started this many of the offered pods: that is its size until it is neither released nor reserved. Without
   // offers (berth plan), for a Workload with starts_once(): its size until a call with more than it asks for.
   void grant(std::string_view workload, std::int64_t pods);
-  // Its first start fixes its size: a suspended Job, or a Workload that waits alone, and may start with fewer pods than it asks
+  // Its first start fixes its size: a suspended owner, or a Workload that waits alone, and may start with fewer pods than it asks
   // for.
   bool starts_once(std::string_view workload) const;
   // 0: all of its pods.
   std::int64_t granted(std::string_view workload) const;
-  // After a restart: the bound pods of an elastic Job are its former size, and the missing ones are growth. No effect on other
+  // After a restart: the bound pods of an elastic owner are its former size, and the missing ones are growth. No effect on other
   // work.
   void accept_size(std::string_view workload);
   // Reports every slot that is not bound to the engine again, at the next drain().
   void renew(std::string_view workload);
-  // The Job `workload` rests, for this reason, until a call without a reason.
+  // The owner `workload` rests, for this reason, until a call without a reason.
   void set_rest(std::string_view workload, std::optional<Reason> why);
 
   // In force until a call with an empty Standing. The workload need not be known yet. If it is stopped while it runs, the engine
@@ -214,13 +215,13 @@ class Intake {
   // The admission checks of the workload's ClusterQueue, if they are to be asked (CheckMode::kLive); else empty. Valid until the
   // next change.
   const std::vector<CheckRule>& checks(std::string_view workload) const;
-  // The pods of the suspended Job `workload` will get this update too, so it decides about places, instead of former updates in the
-  // template (kPodSetUpdates). nullptr: no update. True: the Job is decided anew, and loses its places.
+  // The pods of the suspended owner `workload` will get this update too, so it decides about places, instead of former updates in the
+  // template (kPodSetUpdates). nullptr: no update. True: the owner is decided anew, and loses its places.
   bool amend(std::string_view workload, const PodSetUpdate* update);
 
   // All existing RuntimeClasses are known. An unknown one does not exist, and its pods would be refused.
   void set_all_runtimes_known();
-  // The suspended Job `workload` has quota and places, and waits for admission: its request stays fixed, whatever becomes of
+  // The suspended owner `workload` has quota and places, and waits for admission: its request stays fixed, whatever becomes of
   // LimitRanges and RuntimeClasses. false: it waits as others do.
   void set_reserved(std::string_view workload, bool reserved);
   // Changes this pod as the API server would: sets its defaults, or the reason for refusing it (Pod::problem). No effect on a pod
@@ -229,22 +230,20 @@ class Intake {
 
   // The contents of its Kueue Workload object. Nothing if it is unknown, or has no LocalQueue.
   std::optional<WorkloadSketch> sketch(std::string_view workload) const;
-  // Workloads that another client made (kKueuePrebuilt; Kueue's MultiKueue makes them before the Job). Each is work of its own
-  // until a Job, or pods, come that name it and match its spec. Their status is ignored. Not with CheckMode::kNone.
+  // Workloads that another client made (kKueuePrebuilt; Kueue's MultiKueue makes them before the owner). Each is work of its own
+  // until an owner, or pods, come that name it and match its spec. Their status is ignored. Not with CheckMode::kNone.
   // Returns the uid of the workload that owns it, or that it is itself; "": none.
   std::string_view prebuilt_owner(std::string_view ns, std::string_view name) const;
-  // It has no pods, and will have none: it waits for its Job or pods.
+  // It has no pods, and will have none: it waits for its owner or pods.
   bool is_without_pods(std::string_view workload) const;
   // Since the last call.
   std::vector<HandOver> take_hand_overs();
   // ns/name of the ones that are named by work with a different request. They are finished, and their places are freed.
   std::vector<std::string> take_out_of_sync();
 
-  // nullptr: unknown. Without the shape of its template.
-  const Job* job(std::string_view uid) const;
-  // The shape of its template, as its object has it.
-  const PodTemplate* written_template(std::string_view job) const;
-  // Whether all pods that its gang needs are ready: as its Job counts them, or each pod says.
+  // The owner of this uid, as its object is. nullptr: unknown. Valid until the next change.
+  const Ask* owner(std::string_view uid) const;
+  // Whether all pods that its gang needs are ready: as its owner counts them, or each pod says.
   bool is_ready(std::string_view workload) const;
   // The flavor of each resource that its queue has a quota for, on this node: the first of the queue's that the node is of.
   std::vector<ChosenFlavor> flavors_on(std::string_view workload, std::int64_t pod_set,
@@ -265,7 +264,7 @@ class Intake {
   std::optional<PodView> pod(std::string_view uid) const;
   std::optional<PodView> pod_at(std::string_view workload, std::int64_t pod_set, std::int64_t index) const;
   // True if the slot waits for a future pod. It is a member of a group that starts before all of its pods exist
-  // (kKueueFastAdmission), or a pod that a slice of another client adds to a Job. Its place is kept for that pod. If the slot has
+  // (kKueueFastAdmission), or a pod that a slice of another client adds to an owner. Its place is kept for that pod. If the slot has
   // not been started, or is ended, the place is free for others.
   bool expects(std::string_view workload, std::int64_t pod_set, std::int64_t index) const;
   // The pods of a workload in the order of their slots.

@@ -26,17 +26,20 @@ TakenTemplate Intake::Impl::taken(const PodSpec& spec, const PodNeeds* asked, co
   return as_taken(spec, *asked, meta, rules, config.devices);
 }
 
-void Intake::Impl::take(JobRecord& record) {
-  record.taken = record.written;
-  record.refused.clear();
-  if (record.job.needs == nullptr) return;
-  const TemplateRules rules = rules_for(record.job.meta.ns, *record.job.needs, true);
-  if (!rules.concern(*record.job.needs)) return;
-  PodSpec spec = record.job.spec;
-  spec.pod = *record.written;
-  TakenTemplate as = as_taken(spec, *record.job.needs, record.job.template_meta, rules, config.devices);
-  record.taken = shapes.share(std::move(as.pod));
-  record.refused = std::move(as.refused);
+void Intake::Impl::take(OwnerRecord& record) {
+  record.templates.clear();
+  for (const AskedSet& set : record.ask.sets) {
+    OwnedTemplate& out = record.templates.emplace_back();
+    out.taken = set.pod;
+    if (set.needs == nullptr) continue;
+    const TemplateRules rules = rules_for(record.ask.meta->ns, *set.needs, true);
+    if (!rules.concern(*set.needs)) continue;
+    PodSpec spec = *set.spec;
+    spec.pod = *set.pod;
+    TakenTemplate as = as_taken(spec, *set.needs, *set.marks, rules, config.devices);
+    out.taken = shapes.share(std::move(as.pod));
+    out.refused = std::move(as.refused);
+  }
 }
 
 void Intake::Impl::take(Load& load) {
@@ -69,17 +72,15 @@ void Intake::Impl::settle_effects() {
             (changed_runtimes && (!asked->runtime_class.empty() || !asked->overhead.empty())));
   };
   std::vector<std::string> others;
-  for (auto& [uid, record] : jobs) {
-    if (!concerns(record.job.meta.ns, record.job.needs.get())) continue;
-    Job job = record.job;
-    job.spec.pod = *record.written;
-    JobRecord now = job_record_of(std::move(job));
-    if (now.shape == record.shape && now.refused == record.refused) continue;
-    record = std::move(now);
-    others.push_back(uid);
+  for (const auto& [uid, record] : owners.all()) {
+    const auto& sets = record.ask.sets;
+    if (std::any_of(sets.begin(), sets.end(),
+                    [&](const AskedSet& set) { return concerns(record.ask.meta->ns, set.needs.get()); }))
+      others.push_back(uid);
   }
   std::sort(others.begin(), others.end());
-  for (const auto& uid : others) sync_job(uid);
+  std::erase_if(others, [&](const std::string& uid) { return !take_anew(uid); });
+  for (const auto& uid : others) sync_owner(uid);
   for (std::uint32_t ix = 0; ix < loads.size(); ++ix) {
     Load& load = loads[ix];
     // Work with quota keeps its granted request.
@@ -101,6 +102,15 @@ void Intake::Impl::settle_effects() {
   changed_runtimes = false;
 }
 
+bool Intake::Impl::take_anew(std::string_view uid) {
+  OwnerRecord* known = owners.find(uid);
+  if (known == nullptr) return false;
+  OwnerRecord now = owner_record_of(Ask(known->ask));
+  if (now.makes_the_same(*known)) return false;
+  *known = std::move(now);
+  return true;
+}
+
 void Intake::set_all_runtimes_known() {
   if (impl_->all_runtimes) return;
   impl_->all_runtimes = true;
@@ -119,15 +129,8 @@ void Intake::set_reserved(std::string_view workload, bool reserved) {
     s.refresh(ix);
   }
   if (!reserved && !s.loads[ix].released && std::exchange(s.loads[ix].granted, 0) > 0)
-    s.sync_job(std::string(workload));
-  const auto known = s.jobs.find(std::string(workload));
-  if (reserved || known == s.jobs.end()) return;
-  Job job = known->second.job;
-  job.spec.pod = *known->second.written;
-  JobRecord now = s.job_record_of(std::move(job));
-  if (now.shape == known->second.shape && now.refused == known->second.refused) return;
-  known->second = std::move(now);
-  s.sync_job(std::string(workload));
+    s.sync_owner(std::string(workload));
+  if (!reserved && s.take_anew(workload)) s.sync_owner(std::string(workload));
 }
 
 void Intake::take_in(Pod& pod) const {

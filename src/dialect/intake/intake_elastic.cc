@@ -13,8 +13,8 @@
 namespace berth::dialect {
 
 bool Intake::Impl::may_grow(const Load& load) const {
-  const JobRecord* record = load.kind == GangKind::kJob ? job_record(load.uid) : nullptr;
-  return record != nullptr && record->job.elastic;
+  const OwnerRecord* record = owner_record(load);
+  return record != nullptr && record->ask.elastic;
 }
 
 bool Intake::Impl::is_elastic(const Load& load) const {
@@ -32,9 +32,9 @@ std::shared_ptr<const KueueWorkload> Intake::Impl::slice_before(const KueueWorkl
   const auto owner = key.empty() ? claimed.end() : claimed.find(key);
   if (owner == claimed.end() || !key.starts_with(object.meta.ns + "/")) return nullptr;
   const Load& load = loads[find_load(owner->second)];
-  const JobRecord* record = job_record(load.uid);
+  const OwnerRecord* record = owner_record(load);
   const auto& former = load.prebuilt;
-  if (!may_grow(load) || record->job.suspend || former == nullptr || former->queue != object.queue)
+  if (!may_grow(load) || record->ask.suspended || former == nullptr || former->queue != object.queue)
     return nullptr;
   const bool grows = std::equal(
       former->pod_sets.begin(), former->pod_sets.end(), object.pod_sets.begin(), object.pod_sets.end(),

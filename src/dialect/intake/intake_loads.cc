@@ -14,10 +14,7 @@ std::uint32_t Intake::Impl::load_for(const PodRecord& record) {
   if (const auto known = find_load(m.uid); known != kNoIx) return known;
   const std::uint32_t ix = new_load(m, record.pod.meta.ns);
   Load& load = loads[ix];
-  if (m.kind == GangKind::kJob) {
-    if (const Job* job = job_of(record.pod)) load.size = size_of_job(load, *job);
-  }
-  if (record.pod.meta.controller.kind == "Job") load.object_key = "job:" + record.pod.meta.controller.uid;
+  if (const OwnerRecord* owner = owner_record(load)) load.size = size_of_owner(load, owner->ask);
   return ix;
 }
 
@@ -40,6 +37,7 @@ std::uint32_t Intake::Impl::new_load(const Membership& m, const std::string& ns)
   load.size_key = m.size_key;
   load.size = 1;
   if (m.kind == GangKind::kPodGroup) load.object_key = "pg:" + load.name;
+  if (m.kind == GangKind::kOwner) load.object_key = owner_key(m.uid);
   load_by_uid.emplace(load.uid, ix);
   return ix;
 }
@@ -105,7 +103,7 @@ std::uint32_t Intake::Impl::first_unreadable(const Load& load) const {
   return kNoIx;
 }
 
-// Size = the members asked for minus the members that succeeded, as for a Job (size_of_job). Exception: a gang that ran whole and
+// Size = the members asked for minus the members that succeeded, as for an owner (size_of_owner). Exception: a gang that ran whole and
 // lost no running pod keeps its full size. Otherwise its pods would become surplus, and could be preempted one by one. The
 // exception does not hold while a replacement pod waits or is to come: the gang would wait for members that have ended.
 std::int64_t Intake::Impl::size_of_group(Load& load, std::int64_t asked) const {
@@ -118,13 +116,13 @@ std::int64_t Intake::Impl::size_of_group(Load& load, std::int64_t asked) const {
   return size;
 }
 
-// The controllers that still prepare it (kKueueGatedBy), while it has nothing; "": none. Kueue reads it of a Job's own object, not
+// The controllers that still prepare it (kKueueGatedBy), while it has nothing; "": none. Kueue reads it of an owner's own object, not
 // of its template, and refuses to have it added to what is there.
 std::string_view Intake::Impl::gates_of(const Load& load) const {
   if (load.bound > 0 || load.released) return {};
-  if (load.kind == GangKind::kJob) {
-    const JobRecord* job = job_record(load.uid);
-    return job == nullptr ? std::string_view() : job->job.meta.annotation(kKueueGatedBy);
+  if (load.kind == GangKind::kOwner) {
+    const OwnerRecord* owner = owner_record(load);
+    return owner == nullptr ? std::string_view() : owner->ask.meta->annotation(kKueueGatedBy);
   }
   if (load.gated == 0) return {};
   for (const auto& role : load.roles) {
@@ -242,11 +240,10 @@ void Intake::Impl::refresh(std::uint32_t ix) {
   }
   if (load.kind == GangKind::kSingle && settings.blocked) {
     const auto pod = load.roles.front().slots.front();
-    const bool waits_for_job = config.wait_for_jobs && pod != kNoIx && !pods[pod].own && !load.emitted;
-    if (waits_for_job && pods[pod].pod.meta.controller.kind == "Job") {
-      const auto& job = pods[pod].pod.meta.controller;
-      missing_jobs.try_emplace(job.uid, JobName{load.ns, job.name, job.uid});
-    }
+    const bool waits = config.wait_for_owners && pod != kNoIx && !pods[pod].own && !load.emitted;
+    if (const Owner* missing = waits ? owners.missing_of(pods[pod].pod.meta) : nullptr)
+      missing_owners.try_emplace(missing->uid,
+                                 OwnerName{owner_kind(*missing), load.ns, missing->name, missing->uid});
   }
   load.emitted = true;
   load.given = std::move(settings);

@@ -106,10 +106,9 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   }
   const SlotState state = bound ? (pod.meta.deleting ? SlotState::kReleasing : SlotState::kRunning)
                                 : (pod.spec.gated ? SlotState::kAbsent : SlotState::kWaiting);
-  const Job* job = job_of(pod);
-  Membership membership = ours ? membership_of(pod, job) : Membership{};
-  // As with its own marks: a Job that no longer names a queue takes nothing out of it that is bound.
-  if (ours && bound && was_bound && pods[ix].saw_job) membership = pods[ix].membership;
+  Membership membership = ours ? owners.membership_of(pod) : Membership{};
+  // As with its own marks: an owner that no longer names a queue takes nothing out of it that is bound.
+  if (ours && bound && was_bound && pods[ix].saw_owner) membership = pods[ix].membership;
   TopologyMarks topology = topology_of(pod.meta);
 
   if (ix != kNoIx) {
@@ -150,7 +149,7 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   record.membership = std::move(membership);
   record.topology = std::move(topology);
   record.state = state;
-  record.own = record.saw_job = job != nullptr;
+  record.own = record.saw_owner = owners.of(pod.meta) != nullptr && owners.missing_of(pod.meta) == nullptr;
   record.shape = shapes.share(std::move(pod.spec.pod));
   pod.spec.pod = {};
   if (pod.meta.created == 0) pod.meta.created = ++arrivals;
@@ -171,7 +170,7 @@ void Intake::Impl::note_ended(const Pod& pod, const PodRecord* record) {
   const std::string name = key_of(pod.meta.ns, pod.meta.name);
   const bool last_try = pod.phase == PodPhase::kSucceeded || pod.meta.annotation(kKueueRetriable) == "false";
   if (!last_try || pod.spec.node_name.empty() || !is_ours(pod)) return forget_ended(name);
-  const Membership membership = record != nullptr ? record->membership : membership_of(pod, job_of(pod));
+  const Membership membership = record != nullptr ? record->membership : owners.membership_of(pod);
   if (membership.kind != GangKind::kPodGroup && membership.kind != GangKind::kSized) return;
   ended_members.note(name, membership.uid, pod.ended);
   if (record != nullptr) return;  // its gang is looked at when it leaves it
@@ -251,9 +250,11 @@ void Intake::Impl::attach(std::uint32_t ix) {
   PodRecord& record = pods[ix];
   Load& load = loads[load_ix];
   if (record.pod.spec.node_name.empty()) record.state = state_without_node(record);
+  const OwnedPlace place = owners.place_of(record.membership, record.pod);
   auto role = load.roles.begin();
-  const bool promised = join_promised(load, record);
-  if (!promised) {
+  if (const auto promised = join_promised(load, record, place)) {
+    role += static_cast<std::ptrdiff_t>(*promised);
+  } else {
     role = std::find_if(load.roles.begin(), load.roles.end(), [&](const Role& r) {
       return r.topology == record.topology && *r.shape == *record.shape;
     });
@@ -265,7 +266,7 @@ void Intake::Impl::attach(std::uint32_t ix) {
   record.load = load_ix;
   record.role = static_cast<std::uint32_t>(role - load.roles.begin());
 
-  const auto wanted = load.kind == GangKind::kSingle ? std::nullopt : index_of(record.pod);
+  const auto wanted = place.index;
   const auto have = static_cast<std::int64_t>(role->slots.size());
   if (wanted && *wanted >= have && *wanted < std::max(load.size, record.membership.size.value_or(0))) {
     role->slots.resize(static_cast<std::size_t>(*wanted) + 1, kNoIx);
@@ -320,21 +321,22 @@ void Intake::Impl::detach(std::uint32_t ix) {
     record.load = kNoIx;
     return free_load(load_ix);
   }
-  // A Job that is suspended or being released may get another pod: if it is suspended, the slot waits.
+  // An owner that is suspended or being released may get another pod: if it is suspended, the slot waits.
   if (!load.given.invalid) emit_slot(record, load.waits ? SlotState::kWaiting : SlotState::kGone);
   record.load = kNoIx;
-  if (load.pods == 0) return sync_job(std::string(load.uid));
+  if (load.pods == 0) return sync_owner(std::string(load.uid));
   refresh(load_ix);
 }
 
-// The pod's place may have changed although the pod has not (its Job was seen).
+// The pod's place may have changed although the pod has not (its owner was seen).
 void Intake::Impl::reroute(std::uint32_t ix) {
   PodRecord& record = pods[ix];
   record.own = true;
-  const Job* job = job_of(record.pod);
-  Membership membership = membership_of(record.pod, job);
-  const bool stays = record.saw_job && !record.pod.spec.node_name.empty();
-  record.saw_job = record.saw_job || job != nullptr;
+  const bool sees_owner =
+      owners.of(record.pod.meta) != nullptr && owners.missing_of(record.pod.meta) == nullptr;
+  Membership membership = owners.membership_of(record.pod);
+  const bool stays = record.saw_owner && !record.pod.spec.node_name.empty();
+  record.saw_owner = record.saw_owner || sees_owner;
   if (stays || membership == record.membership) return refresh(record.load);
   uncharge_foreign(record);
   detach(ix);
@@ -394,11 +396,11 @@ void Intake::Impl::emit_slot(const PodRecord& record, SlotState state) {
                             takes_room ? start_of(record) : 0});
 }
 
-// Its Job's is the start of the run that it belongs to.
+// Its owner's is the start of the run that it belongs to.
 TimeMs Intake::Impl::start_of(const PodRecord& record) const {
   if (record.pod.started > 0) return record.pod.started;
-  const Job* job = job_of(record.pod);
-  return job != nullptr ? job->started : 0;
+  const OwnerRecord* owner = owners.top_of(record.pod.meta);
+  return owner != nullptr ? owner->ask.started : 0;
 }
 
 void Intake::Impl::charge_foreign(PodRecord& record) {
@@ -413,13 +415,6 @@ void Intake::Impl::uncharge_foreign(PodRecord& record) {
   if (!record.charged_as_foreign) return;
   record.charged_as_foreign = false;
   work.push_back(ForeignPodRemove{record.pod.meta.uid});
-}
-
-const Job* Intake::Impl::job_of(const Pod& pod) const {
-  if (pod.meta.controller.kind != "Job") return nullptr;
-  const auto it = jobs.find(pod.meta.controller.uid);
-  // The API server does not check an owner's uid: a pod could claim a Job of another namespace, and its places.
-  return it == jobs.end() || it->second.job.meta.ns != pod.meta.ns ? nullptr : &it->second.job;
 }
 
 std::uint32_t Intake::Impl::find_pod(std::string_view uid) const {

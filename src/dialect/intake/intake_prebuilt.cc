@@ -1,5 +1,5 @@
 // Workloads that another client made (kKueuePrebuilt): on the workers of Kueue's MultiKueue the manager makes the Workload first,
-// and the Job when that has been admitted. So each is work of its own, without pods, until work comes that names it and asks for
+// and the owner when that has been admitted. So each is work of its own, without pods, until work comes that names it and asks for
 // what it says: then it is that one's, and so are its places (HandOver). Its status is never read.
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 #include "dialect/base/names.h"
 #include "dialect/intake/intake_state.h"
 #include "dialect/kueue/workload_object.h"
-#include "dialect/owners/job.h"
 
 namespace berth::dialect {
 namespace {
@@ -59,10 +58,38 @@ std::optional<std::size_t> shrinking_set(const KueueWorkload& object) {
 bool is_whole(const Load& load) {
   std::int64_t slots = 0;
   for (const auto& role : load.roles) {
-    if (role.holes.size() != role.expected.size() && load.kind != GangKind::kJob) return false;
+    if (role.holes.size() != role.expected.size() && load.kind != GangKind::kOwner) return false;
     slots += static_cast<std::int64_t>(role.slots.size());
   }
   return slots >= load.size;
+}
+
+// Between an owner and the spec of its Workload.
+std::string difference_of(const Load& load, const Ask& ask, const KueueWorkload& object,
+                          std::vector<std::size_t>& sets) {
+  if (object.pod_sets.size() != ask.sets.size())
+    return ask.sets.size() == 1 ? "it has more than one pod set"
+                                : fmt::format("it has {} pod sets, the {} has {}", object.pod_sets.size(),
+                                              ask.kind->word(), ask.sets.size());
+  for (std::size_t s = 0; s < ask.sets.size(); ++s) sets.push_back(s);
+  for (std::size_t s = 0; s < ask.sets.size(); ++s) {
+    const AskedSet& asks = ask.sets[s];
+    const auto& set = object.pod_sets[s];
+    // While it shrinks, one follows the other; it may keep its places until then.
+    const bool shrinks =
+        ask.elastic && load.prebuilt != nullptr && (asks.asked < set.count || asks.asked <= load.bound);
+    if (set.count != asks.asked && !shrinks)
+      return fmt::format("it has {} pods, the {} has {}", set.count, ask.kind->word(), asks.asked);
+    if (load.prebuilt != nullptr) continue;  // what admission wrote into the template since is no difference
+    if (set.min_count.value_or(set.count) != asks.least.value_or(asks.asked))
+      return "the minimum number of pods differs";
+    if (object.most_seconds != seconds_of(ask.meta->mark(kKueueMaxSeconds)))
+      return "the maximum execution time differs";
+    if (amended_keys(*ask.meta).empty() &&
+        (!(set.spec.pod == *asks.pod) || !same_needs(set.needs, asks.needs)))
+      return "the pod template differs";
+  }
+  return {};
 }
 
 }  // namespace
@@ -131,7 +158,7 @@ void Intake::Impl::settle_prebuilt(const std::string& key) {
     if (const std::int64_t granted = loads[ix].granted;
         is_news && granted > 0 && holds(loads[find_load(owner->second)])) {
       loads[find_load(owner->second)].granted = granted;  // it starts with so many pods, too
-      sync_job(owner->second);
+      sync_owner(owner->second);
     }
     if (is_news) hand_over_to(loads[ix], owner->second);
     workload_by_name.erase(waits);
@@ -247,7 +274,7 @@ void Intake::Impl::use_prebuilt(Load& load, std::string_view name, Settings& set
   if (!reads_prebuilt() && load.prebuilt == nullptr)
     return wait("is ignored, because Berth keeps no Workload objects here");
   const auto it = prebuilt.find(load.prebuilt_key);
-  // A slice whose successor is there may go before its Job names that.
+  // A slice whose successor is there may go before its owner names that.
   if (it == prebuilt.end() && load.prebuilt != nullptr && may_grow(load) &&
       prebuilt_slices.contains(load.prebuilt_key)) {
     if (load.prebuilt->meta.created != 0) settings.created = load.prebuilt->meta.created;
@@ -264,7 +291,7 @@ void Intake::Impl::use_prebuilt(Load& load, std::string_view name, Settings& set
   if (key_of(load.ns, object->queue) != (settings.lane.empty() ? settings.queue : settings.lane))
     return wait(fmt::format("is in LocalQueue {}, but the work is in another", object->queue));
   std::vector<std::size_t> sets;
-  if (load.kind == GangKind::kJob || (load.prebuilt == nullptr && is_whole(load))) {
+  if (load.kind == GangKind::kOwner || (load.prebuilt == nullptr && is_whole(load))) {
     if (const std::string other = difference(load, *object, sets); !other.empty()) {
       out_of_sync.insert(load.prebuilt_key);
       auto over = std::make_shared<KueueWorkload>(*object);
@@ -282,27 +309,9 @@ void Intake::Impl::use_prebuilt(Load& load, std::string_view name, Settings& set
 
 std::string Intake::Impl::difference(const Load& load, const KueueWorkload& object,
                                      std::vector<std::size_t>& sets) const {
-  if (load.kind == GangKind::kJob) {
-    const JobRecord* record = job_record(load.uid);
-    if (record == nullptr) return {};
-    const Job& job = record->job;
-    const auto& set = object.pod_sets.front();
-    if (object.pod_sets.size() != 1) return "it has more than one pod set";
-    sets = {0};
-    // While it shrinks, one follows the other; it may keep its places until then.
-    const bool shrinks =
-        job.elastic && load.prebuilt != nullptr && (job.asked() < set.count || job.asked() <= load.bound);
-    if (set.count != job.asked() && !shrinks)
-      return fmt::format("it has {} pods, the Job has {}", set.count, job.asked());
-    if (load.prebuilt != nullptr) return {};  // what admission wrote into the template since is no difference
-    if (set.min_count.value_or(set.count) != job.least_pods.value_or(job.asked()))
-      return "the minimum number of pods differs";
-    if (object.most_seconds != seconds_of(job.meta.mark(kKueueMaxSeconds)))
-      return "the maximum execution time differs";
-    if (amended_keys(job).empty() &&
-        (!(set.spec.pod == *record->written) || !same_needs(set.needs, job.needs)))
-      return "the pod template differs";
-    return {};
+  if (load.kind == GangKind::kOwner) {
+    const OwnerRecord* record = owner_record(load);
+    return record == nullptr ? std::string() : difference_of(load, record->ask, object, sets);
   }
   if (object.pod_sets.size() != load.roles.size())
     return fmt::format("it has {} pod sets, the work has {}", object.pod_sets.size(), load.roles.size());

@@ -1,5 +1,5 @@
 // Work that waits for what is written on it or its owner, whatever its queue and the nodes say: marks of other schedulers, classes that
-// do not exist, scheduling gates, a suspended Job that nothing resumes.
+// do not exist, scheduling gates, a suspended owner that nothing resumes.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -79,18 +79,15 @@ void Intake::Impl::refuse(const Load& load, const Pod& pod, const std::vector<co
     }
     break;
   }
-  const Job* job = job_of(pod);
-  const bool has_another_master =
-      job != nullptr && ((!job->managed_by.empty() && job->managed_by != kJobController) ||
-                         (!job->meta.controller.kind.empty() && job->meta.controller.kind != "CronJob"));
+  const OwnerRecord* owner = owners.top_of(pod.meta);
   // One that is a gang Berth has suspended itself, or releases it as it releases work of a queue.
-  if (job != nullptr && job->suspend && !is_gang(*job) && !config.hold_jobs && !has_another_master &&
-      settings.queue.empty() && !settings.blocked) {
+  if (owner != nullptr && owner->ask.suspended && !owner->ask.gang && !config.hold_owners &&
+      !owner->ask.is_led && settings.queue.empty() && !settings.blocked) {
     settings.blocked = reason_of(
         ReasonCode::kInactive,
-        fmt::format("Job {} is suspended and names no queue, so nothing resumes it: give it the label {}, or "
+        fmt::format("{} {} is suspended and names no queue, so nothing resumes it: give it the label {}, or "
                     "set spec.suspend to false",
-                    job->meta.name, kKueueQueue));
+                    owner->ask.kind->word(), owner->ask.meta->name, kKueueQueue));
   }
 }
 

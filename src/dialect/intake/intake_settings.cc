@@ -58,12 +58,22 @@ std::vector<RoleCount> count_roles(const std::vector<Role>& roles, std::int64_t 
   return out;
 }
 
-WorkloadKind kind_of_work(const Load& load, std::string_view controller) {
+WorkloadKind kind_of_work(const Load& load, const Owner& controller) {
   if (load.kind == GangKind::kPodGroup || load.kind == GangKind::kSized) return WorkloadKind::kTraining;
-  if (controller == "ReplicaSet" || controller == "StatefulSet" || controller == "DaemonSet") {
+  if (const OwnerKind* kind = owner_kind(controller)) return kind->work;
+  if (controller.kind == "ReplicaSet" || controller.kind == "StatefulSet" || controller.kind == "DaemonSet") {
     return WorkloadKind::kService;
   }
   return WorkloadKind::kBatch;
+}
+
+// The pod sets of an owner of several are its roles, once all of them are there.
+void count_sets(const Load& load, const Ask& ask, std::vector<RoleCount>& counts) {
+  if (ask.sets.size() < 2 || ask.sets.size() != load.roles.size()) return;
+  for (std::size_t s = 0; s < counts.size(); ++s) {
+    const auto slots = static_cast<std::int64_t>(load.roles[s].slots.size());
+    counts[s] = {std::max(slots, ask.sets[s].size), ask.sets[s].size};
+  }
 }
 
 }  // namespace
@@ -76,13 +86,14 @@ class Intake::Impl::SettingsOfPods {
         load_(load),
         depends_(depends),
         first_(first_pod()),
-        job_(load.kind == GangKind::kJob ? impl.job_record(load.uid) : nullptr),
+        owner_(impl.owner_record(load)),
         template_(pod_of_template()),
         pod_(first_ != nullptr ? first_->pod : template_) {}
 
   Settings run() {
     out_.created = load_.first_created;
     if (!load_.object_key.empty()) depends_.push_back(load_.object_key);
+    for (auto& key : impl_.owners.keys_of(pod_.meta)) depends_.push_back(std::move(key));
     ask_owner();
     count();
     sources_.push_back(&pod_.meta);
@@ -107,13 +118,14 @@ class Intake::Impl::SettingsOfPods {
     return nullptr;
   }
 
-  // A Job that is held has no pods yet: its template speaks for them.
+  // An owner that is held has no pods yet: its first template speaks for them.
   Pod pod_of_template() const {
     Pod out;
-    if (first_ != nullptr || job_ == nullptr) return out;
-    out.meta = job_->job.template_meta;
-    out.meta.controller = {"Job", job_->job.meta.name, load_.uid};
-    out.spec = job_->job.spec;
+    if (first_ != nullptr || owner_ == nullptr) return out;
+    const Ask& ask = owner_->ask;
+    out.meta = *ask.sets.front().marks;
+    out.meta.controller = {std::string(ask.kind->word()), ask.meta->name, load_.uid};
+    out.spec = *ask.sets.front().spec;
     return out;
   }
 
@@ -127,26 +139,27 @@ class Intake::Impl::SettingsOfPods {
         return ask_size();
       case GangKind::kKueueWorkload:
         return;
-      case GangKind::kJob:
-        return ask_job();
+      case GangKind::kOwner:
+        return ask_gang();
     }
   }
 
   void ask_owner_of_one() {
     load_.size = 1;
-    if (const Job* job = impl_.job_of(pod_)) {
-      sources_.push_back(&job->meta);
-      impl_.wait_for_end(load_, *job, out_);
-      if (!job->problem.empty())
-        out_.blocked = invalid(fmt::format("its Job {} cannot be read: {}", job->meta.name, job->problem));
-    } else if (pod_.meta.controller.kind == "Job") {
-      const std::string job_key = key_of(load_.ns, pod_.meta.controller.name);
-      depends_.push_back("jobname:" + job_key);
-      if (const auto* wrong = impl_.unreadable_object(Kind::kJob, job_key)) {
+    if (const OwnerRecord* owner = impl_.owners.top_of(pod_.meta)) {
+      const Ask& ask = owner->ask;
+      sources_.push_back(ask.meta);
+      impl_.wait_for_end(load_, ask, out_);
+      if (!ask.problem.empty()) out_.blocked = unreadable(ask);
+    }
+    if (const Owner* missing = impl_.owners.missing_of(pod_.meta)) {
+      const OwnerKind& kind = *owner_kind(*missing);
+      depends_.push_back(owner_key(kind.kind, load_.ns, missing->name));
+      if (const auto* wrong = impl_.unreadable_object(kind.kind, key_of(load_.ns, missing->name))) {
         out_.blocked =
-            invalid(fmt::format("its Job {} cannot be read: {}", pod_.meta.controller.name, *wrong));
-      } else if (impl_.config.wait_for_jobs && !first_->own) {
-        out_.blocked = invalid(fmt::format("its Job {} has not been seen yet", pod_.meta.controller.name));
+            invalid(fmt::format("its {} {} cannot be read: {}", kind.word(), missing->name, *wrong));
+      } else if (impl_.config.wait_for_owners && !first_->own) {
+        out_.blocked = invalid(fmt::format("its {} {} has not been seen yet", kind.word(), missing->name));
       }
     }
     if (first_->state == SlotState::kAbsent) {  // scheduling gates
@@ -179,32 +192,37 @@ class Intake::Impl::SettingsOfPods {
     }
   }
 
-  void ask_job() {
-    if (job_ != nullptr) {
-      const Job& job = job_->job;
-      load_.size = impl_.size_of_job(load_, job);
-      impl_.end_growth(load_, job.suspend ? 0 : load_.size);
-      sources_.push_back(&job.meta);
-      if (job.meta.created != 0) out_.created = job.meta.created;
+  static Reason unreadable(const Ask& ask) {
+    return invalid(
+        fmt::format("its {} {} cannot be read: {}", ask.kind->word(), ask.meta->name, ask.problem));
+  }
+
+  void ask_gang() {
+    const Ask* ask = owner_ != nullptr ? &owner_->ask : nullptr;
+    if (ask != nullptr) {
+      load_.size = impl_.size_of_owner(load_, *ask);
+      impl_.end_growth(load_, ask->suspended ? 0 : load_.size);
+      sources_.push_back(ask->meta);
+      if (ask->meta->created != 0) out_.created = ask->meta->created;
     }
     if (const auto it = impl_.rests.find(load_.uid); it != impl_.rests.end()) out_.blocked = it->second;
-    if (job_ != nullptr && !job_->refused.empty() && first_ == nullptr && impl_.holds(load_))
-      out_.blocked = invalid(job_->refused);
-    if (job_ != nullptr && !job_->job.partial_problem.empty() && impl_.holds(load_))
-      out_.blocked = invalid(job_->job.partial_problem);
-    if (job_ != nullptr) impl_.wait_for_end(load_, job_->job, out_);
-    if (job_ != nullptr && load_.too_many && impl_.holds(load_))
-      out_.blocked = invalid(too_many_places(job_->job.size()));
-    if (job_ != nullptr && !job_->job.problem.empty())
-      out_.blocked =
-          invalid(fmt::format("its Job {} cannot be read: {}", job_->job.meta.name, job_->job.problem));
+    if (ask == nullptr) return;
+    const bool holds = impl_.holds(load_);
+    if (!owner_->refused().empty() && first_ == nullptr && holds)
+      out_.blocked = invalid(std::string(owner_->refused()));
+    if (!ask->conflict.empty() && holds) out_.blocked = invalid(std::string(ask->conflict));
+    impl_.wait_for_end(load_, *ask, out_);
+    if (load_.too_many && holds) out_.blocked = invalid(too_many_places(ask->size()));
+    if (!ask->problem.empty()) out_.blocked = unreadable(*ask);
   }
 
   void count() {
     load_.size = std::max<std::int64_t>(load_.size, 1);
     out_.counts = count_roles(load_.roles, load_.size);
-    if (job_ != nullptr && impl_.is_offered_less(load_, job_->job)) {
-      out_.counts.front().least = *job_->job.least_pods;
+    if (owner_ == nullptr) return;
+    count_sets(load_, owner_->ask, out_.counts);
+    if (impl_.is_offered_less(load_, owner_->ask)) {
+      out_.counts.front().least = *owner_->ask.least();
       out_.most_at_once = load_.offer == Offer::kMostFree;
     }
   }
@@ -250,12 +268,12 @@ class Intake::Impl::SettingsOfPods {
     }
     out_.restart.grace = pod_.spec.grace;
     if (!out_.expected) out_.expected = pod_.spec.deadline;
-    out_.kind = kind_of_work(load_, pod_.meta.controller.kind);
+    out_.kind = kind_of_work(load_, pod_.meta.controller);
   }
 
   void find_queue() {
     const std::string_view prebuilt_name =
-        job_ != nullptr ? job_->job.meta.mark(kKueuePrebuilt) : pod_.meta.mark(kKueuePrebuilt);
+        owner_ != nullptr ? owner_->ask.meta->mark(kKueuePrebuilt) : pod_.meta.mark(kKueuePrebuilt);
     std::optional<Reason> own = std::move(out_.blocked);
     out_.blocked.reset();
     impl_.choose_queue(load_, sources_);
@@ -309,7 +327,7 @@ class Intake::Impl::SettingsOfPods {
   std::vector<std::string>& depends_;
   Settings out_;
   const PodRecord* first_;  // of its pods
-  const JobRecord* job_;
+  const OwnerRecord* owner_;
   Pod template_;
   const Pod& pod_;                    // that speaks for all members
   std::vector<const Meta*> sources_;  // of marks, the first that has one decides

@@ -77,7 +77,7 @@ bool Intake::is_stopped(std::string_view workload) const {
 
 // Whether Kueue's API has a Workload for work of this kind.
 bool Intake::Impl::has_object(const Load& load) {
-  return load.kind == GangKind::kKueueWorkload || load.kind == GangKind::kJob ||
+  return load.kind == GangKind::kKueueWorkload || load.kind == GangKind::kOwner ||
          load.kind == GangKind::kSingle ||
          (load.kind == GangKind::kSized && load.size_key == kKueuePodGroupSize);
 }
@@ -212,13 +212,14 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
     return out;
   }
   const Meta* meta = nullptr;
-  const JobRecord* job = load.kind == GangKind::kJob ? s.job_record(load.uid) : nullptr;
-  if (job != nullptr) {
-    meta = &job->job.meta;
-    out.is_job = true;
-    out.owners.push_back({job->job.meta.name, job->job.meta.uid});
-    out.name = workload_name("Job", "batch", job->job.meta.name, load.uid);
-    out.priority_class = job->job.spec.priority_class;
+  const OwnerRecord* owner = s.owner_record(load);
+  const Ask* ask = owner != nullptr ? &owner->ask : nullptr;
+  if (ask != nullptr) {
+    meta = ask->meta;
+    out.owner = ask->kind;
+    out.owners.push_back({meta->name, meta->uid});
+    out.name = workload_name(ask->kind->word(), ask->kind->info().group, meta->name, load.uid);
+    out.priority_class = ask->sets.front().spec->priority_class;
   }
   out.is_group = load.kind == GangKind::kSized;
   for (std::size_t r = 0; r < load.roles.size(); ++r) {
@@ -233,14 +234,12 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
     PodTemplate counted = *role.shape;
     s.config.counts.apply(counted);
     if (const auto total = counted.total(); total) out.sets.back().counted = counted.counted.value_or(*total);
-    if (job != nullptr && load.roles.size() == 1) {  // as in the beginning, whatever has ended since
-      out.sets.back().count = job->job.asked();
-      out.sets.back().least =
-          std::min(out.sets.back().count, job->job.least_pods.value_or(out.sets.back().count));
-      out.sets.back().reclaimable = job->job.reclaimable();
+    if (ask != nullptr && load.roles.size() == ask->sets.size()) {  // as in the beginning, whatever has ended
+      const AskedSet& set = ask->sets[r];
+      out.sets.back().set_size(set.asked, set.least, set.reclaimable);
     }
     for (const auto at : role.slots) {
-      if (at == kNoIx || out.is_job) continue;
+      if (at == kNoIx || out.owner != nullptr) continue;
       const Pod& pod = s.pods[at].pod;
       if (meta == nullptr) {
         meta = &pod.meta;
@@ -274,14 +273,9 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
   return out;
 }
 
-const Job* Intake::job(std::string_view uid) const {
-  const JobRecord* record = impl_->job_record(uid);
-  return record == nullptr ? nullptr : &record->job;
-}
-
-const PodTemplate* Intake::written_template(std::string_view job) const {
-  const JobRecord* record = impl_->job_record(job);
-  return record == nullptr ? nullptr : record->written.get();
+const Ask* Intake::owner(std::string_view uid) const {
+  const OwnerRecord* record = impl_->owners.find(uid);
+  return record == nullptr ? nullptr : &record->ask;
 }
 
 bool Intake::is_ready(std::string_view workload) const {
@@ -289,12 +283,9 @@ bool Intake::is_ready(std::string_view workload) const {
   const auto ix = s.find_load(workload);
   if (ix == kNoIx) return false;
   const Load& load = s.loads[ix];
-  if (load.kind == GangKind::kJob) {
-    const JobRecord* job = s.job_record(load.uid);
-    if (job == nullptr) return false;
-    const Job& j = job->job;
-    const std::int64_t pods = std::min(j.parallelism, j.completions.value_or(j.parallelism));
-    return j.settled() + j.ready >= pods;
+  if (load.kind == GangKind::kOwner) {
+    const OwnerRecord* owner = s.owner_record(load);
+    return owner != nullptr && owner->ask.is_ready;
   }
   std::int64_t ready = 0;
   for (const auto& role : load.roles) {

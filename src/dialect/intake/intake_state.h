@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -14,6 +15,7 @@
 #include "dialect/gangs/ended_members.h"
 #include "dialect/gangs/gangs.h"
 #include "dialect/intake/intake.h"
+#include "dialect/intake/owner_book.h"
 #include "dialect/intake/place_budget.h"
 #include "dialect/upstream/core.h"
 #include "dialect/upstream/template_effects.h"
@@ -35,8 +37,8 @@ struct PodRecord {
   std::int64_t index = 0;
   SlotState state = SlotState::kAbsent;
   bool charged_as_foreign = false;
-  bool own = false;         // no longer waits for its Job
-  bool saw_job = false;     // its membership was found with its Job at hand
+  bool own = false;         // no longer waits for its owner
+  bool saw_owner = false;   // its membership was found with its owner at hand
   bool gated = false;       // it says kKueueGatedBy
   bool fast = false;        // it says kKueueFastAdmission
   std::string repelled_by;  // the running pod whose anti-affinity matches it; "" = none
@@ -46,7 +48,7 @@ struct Role {
   std::shared_ptr<const PodTemplate> shape;
   TopologyMarks topology;
   std::vector<std::uint32_t> slots;  // pods
-  bool promised = false;             // made from a Job's template, not from a pod
+  bool promised = false;             // made from an owner's template, not from a pod
   std::set<std::int64_t> holes;      // slots without a pod
   std::set<std::int64_t> expected;   // of these, those that wait for members which are to come
 };
@@ -92,7 +94,7 @@ struct PriorityKey {
   auto operator<=>(const PriorityKey&) const = default;
 };
 
-// How work that may start with fewer pods, a Job or a Workload that waits alone, is told to the engine.
+// How work that may start with fewer pods, an owner or a Workload that waits alone, is told to the engine.
 enum class Offer : std::uint8_t {
   kWhole,     // all of its pods, with victims if needed
   kMostFree,  // as many as find free room, its least number or more
@@ -106,13 +108,13 @@ struct Load {
   std::string ns;
   std::string name;  // of the gang or pod
   std::string size_key;
-  std::string object_key;  // of its PodGroup or Job
+  std::string object_key;  // of its PodGroup or owner
   TimeMs first_created = 0;
   std::int64_t size = 0;
   std::vector<Role> roles;
   std::int64_t pods = 0;
   std::int64_t bound = 0;  // of `pods`
-  // The name of its queue, and the kind of name. It is fixed while the load holds places: otherwise a new label on its Job would
+  // The name of its queue, and the kind of name. It is fixed while the load holds places: otherwise a new label on its owner would
   // move them to another queue.
   std::optional<std::pair<std::string_view, std::string>> queue_mark;
   bool charged = false;  // it comes from the bind of one of its pods
@@ -127,13 +129,13 @@ struct Load {
   std::shared_ptr<const KueueWorkload> object;   // kKueueWorkload: it has slots, and no pods
   std::shared_ptr<const KueueWorkload> written;  // of that, as it was read
   std::shared_ptr<const KueueWorkload> former;   // the slice whose places it has, and which it replaces
-  std::shared_ptr<const KueueWorkload> grows;    // the slice of a Job that runs, of which it asks for more
+  std::shared_ptr<const KueueWorkload> grows;    // the slice of an owner that runs, of which it asks for more
   std::string inadmissible;                      // the reason for which the API server would refuse its pods
   std::int64_t whole = 0;  // its size when all its pods had nodes; 0: none has one since
-  // For a Job (intake_jobs.cc).
-  std::shared_ptr<const PodTemplate> job_shape;  // of its template, when its slots were made
-  bool released = false;                         // being unsuspended: its slots are kept
-  bool reserved = false;                         // Intake::set_reserved()
+  // For an owner (intake_owners.cc).
+  std::vector<std::shared_ptr<const PodTemplate>> held_shapes;  // of its templates, when its slots were made
+  bool released = false;                                        // being unsuspended: its slots are kept
+  bool reserved = false;                                        // Intake::set_reserved()
   Offer offer = Offer::kWhole;
   std::int64_t granted =
       0;  // it has places for so many pods (of a Workload: of one set), fewer than it asked for; 0: no matter
@@ -152,14 +154,6 @@ struct Load {
   std::uint64_t retold_in = 0;
   std::size_t retold_at = 0;
   Settings given;
-};
-
-struct JobRecord {
-  Job job;                                     // without its template's shape
-  std::shared_ptr<const PodTemplate> shape;    // of the pods that it will make, with its amendment
-  std::shared_ptr<const PodTemplate> written;  // as its object has it
-  std::shared_ptr<const PodTemplate> taken;  // as the API server will take its pods in; without its amendment
-  std::string refused;                       // why it would refuse them; "" = it would not
 };
 
 // Whether a pod may use a place that was found for `promised`: it asks for no more, and its constraints allow at least the same
@@ -183,7 +177,8 @@ struct Intake::Impl {
 
   // intake.cc: objects
   void upsert_node(const NodeObject& object);
-  void upsert_job(Job&& job);
+  void upsert_owner(Ask&& ask);
+  void remove_owner(Kind kind, std::string_view ns, std::string_view name);
   void upsert_tree_queue(Kind kind, const TreeQueue& queue);
   void drop_outdated();
   void note_unreadable(Kind kind, const std::string& key, std::string message);
@@ -212,7 +207,6 @@ struct Intake::Impl {
   void weigh(PodRecord& record);
   void charge_foreign(PodRecord& record);
   void uncharge_foreign(PodRecord& record);
-  const Job* job_of(const Pod& pod) const;
   std::uint32_t find_pod(std::string_view uid) const;
   std::uint32_t find_load(std::string_view uid) const;
   PodView view(const PodRecord& record) const;
@@ -244,8 +238,8 @@ struct Intake::Impl {
                       std::vector<std::string>& depends) const;
   bool use_local_queue(const Load& load, std::string_view name, Settings& settings,
                        std::vector<std::string>& depends) const;
-  // Waiting pods of a Job that is over are about to be deleted.
-  void wait_for_end(const Load& load, const Job& job, Settings& settings) const;
+  // Waiting pods of an owner that is over are about to be deleted.
+  void wait_for_end(const Load& load, const Ask& ask, Settings& settings) const;
   std::int64_t priority_of(const PriorityKey& key, bool& may_preempt) const;
   Workload build(const Load& load, const Settings& settings) const;
   Workload build_asked(const Load& load, const Settings& settings) const;
@@ -275,44 +269,47 @@ struct Intake::Impl {
   // For a workload that was reported with all of its slots waiting: slots without a future pod do not wait.
   void tell_unexpected(const Load& load);
 
-  // intake_jobs.cc: Jobs that are held suspended
-  const JobRecord* job_record(std::string_view uid) const;
-  bool may_hold(const Job& job) const;
-  // Members that a Job's gang needs now.
-  std::int64_t size_of_job(Load& load, const Job& job) const;
-  // Pods that it is to have places for.
-  std::int64_t places_of(const Load& load, const Job& job) const;
-  // intake_elastic.cc: Jobs whose size may change while they run
+  // intake_owners.cc: owners, and those that are held suspended.
+  // The owner whose gang the load is; nullptr: there is none, or it is not known.
+  const OwnerRecord* owner_record(const Load& load) const;
+  bool may_hold(const Ask& ask) const;
+  // Members that an owner's gang needs now.
+  std::int64_t size_of_owner(Load& load, const Ask& ask) const;
+  // intake_elastic.cc: owners whose size may change while they run
   bool may_grow(const Load& load) const;
   // And whose slices Berth makes itself.
   bool is_elastic(const Load& load) const;
-  // The slice that this Workload is to replace, where that is the one of an elastic Job that runs; else nullptr.
+  // The slice that this Workload is to replace, where that is the one of an elastic owner that runs; else nullptr.
   std::shared_ptr<const KueueWorkload> slice_before(const KueueWorkload& object) const;
   // Slices that are to replace this one (ns/name) are looked at again.
   void unsettle_slices(const std::string& key);
-  // Places for the pods that a slice adds to its Job are kept until they come.
+  // Places for the pods that a slice adds to its owner are kept until they come.
   void expect_growth(Load& load, const HandOver& what);
   // And places that are not wanted any more are freed.
   void end_growth(Load& load, std::int64_t size);
 
   // It may start with fewer, and has no pods yet.
-  bool may_shrink(const Load& load, const Job& job) const;
-  bool is_offered_less(const Load& load, const Job& job) const;
+  bool may_shrink(const Load& load, const Ask& ask) const;
+  bool is_offered_less(const Load& load, const Ask& ask) const;
   // Its slots without a pod wait.
   bool holds(const Load& load) const;
   // It stays although it has no pods.
   bool keeps(const Load& load) const;
-  void sync_job(const std::string& uid);
-  JobRecord job_record_of(Job&& job);
+  void sync_owner(const std::string& uid);
+  // The slots of its sets, while it is held.
+  void sync_slots(Load& load, const OwnerRecord& record);
+  OwnerRecord owner_record_of(Ask&& ask);
   void tell_slots(std::uint32_t ix);
   SlotState state_without_node(const PodRecord& record) const;
-  // The role of a Job's template, which the pod belongs to whatever its shape.
-  bool join_promised(Load& load, const PodRecord& record);
+  // The role of its owner's template, which the pod belongs to whatever its shape; none where the owner is not held.
+  std::optional<std::size_t> join_promised(Load& load, const PodRecord& record, const OwnedPlace& place);
 
   // intake_effects.cc: changes that the API server makes to templates
   TemplateRules rules_for(std::string_view ns, const PodNeeds& needs, bool of_pods) const;
   TakenTemplate taken(const PodSpec& spec, const PodNeeds* needs, const Meta& meta, bool of_pods) const;
-  void take(JobRecord& record);
+  void take(OwnerRecord& record);
+  // True: the pods of this owner will be others than they were to be.
+  bool take_anew(std::string_view uid);
   void take(Load& load);
   // Updates waiting work after changes of LimitRanges or RuntimeClasses.
   void settle_effects();
@@ -395,16 +392,14 @@ struct Intake::Impl {
   std::set<std::string, std::less<>> changed_namespaces;  // whose LimitRanges are others since drain()
   bool changed_runtimes = false;
   std::map<std::string, LocalQueue, std::less<>> local_queues;  // ns/name
-  std::unordered_map<std::string, JobRecord> jobs;              // by uid
-  std::size_t partial_jobs = 0;                                 // of these may start with fewer pods
+  OwnerBook owners;
   PlaceBudget place_budget;
   Pool<PodTemplate, hash_of> shapes;
   Pool<PodNeeds, hash_of> needs;
-  std::unordered_map<std::string, std::string> job_by_name;  // ns/name -> uid
-  // reasons for which a Job is not tried again yet, by uid
+  // reasons for which an owner is not tried again yet, by uid
   std::unordered_map<std::string, Reason> rests;
   std::unordered_map<std::string, Standing> standings;       // by uid of the workload
-  std::unordered_map<std::string, PodSetUpdate> amendments;  // by uid of the Job
+  std::unordered_map<std::string, PodSetUpdate> amendments;  // by uid of the owner
   std::unordered_set<std::string> supplied;                  // workloads: Intake::set_nodes_came()
   std::map<std::string, ResourceFlavor, std::less<>> flavors;
   std::map<std::string, std::string, std::less<>> cohort_parents;
@@ -423,7 +418,7 @@ struct Intake::Impl {
   std::vector<HandOver> hand_overs;
   std::set<std::string> out_of_sync;  // ns/name
   EndedMembers ended_members;
-  std::map<std::string, JobName> missing_jobs;  // by uid
+  std::map<std::string, OwnerName> missing_owners;  // by uid
   // Anti-affinity of bound pods: the term as text -> its parsed form, the number of pods, and the first pod.
   struct Repeller {
     Repulsion what;

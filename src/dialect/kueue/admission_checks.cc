@@ -111,25 +111,6 @@ void write_map(text::JsonWriter& json, std::string_view key, const Labels& value
   json.end_object();
 }
 
-void write_toleration(text::JsonWriter& json, const PodSetUpdate::Toleration& toleration) {
-  json.begin_object();
-  if (!toleration.key.empty()) json.field("key", toleration.key);
-  if (!toleration.op.empty()) json.field("operator", toleration.op);
-  if (!toleration.value.empty()) json.field("value", toleration.value);
-  if (!toleration.effect.empty()) json.field("effect", toleration.effect);
-  if (toleration.seconds) json.field("tolerationSeconds", *toleration.seconds);
-  json.end_object();
-}
-
-Toleration to_model(const PodSetUpdate::Toleration& toleration) {
-  Toleration out;
-  out.key = toleration.key;
-  out.exists = toleration.op == "Exists";
-  out.value = toleration.value;
-  out.effect = enum_parse<TolerationEffect>(toleration.effect).value_or(TolerationEffect::kAll);
-  return out;
-}
-
 void write_checks(text::JsonWriter& json, const AdmissionChecks& checks, bool with_times) {
   json.begin_array();
   for (const auto& check : checks) {

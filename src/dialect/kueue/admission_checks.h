@@ -12,6 +12,7 @@
 #include "base/enums.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "dialect/owners/template_change.h"
 #include "model/labels.h"
 #include "model/queue.h"
 #include "text/json.h"
@@ -32,19 +33,6 @@ enum class CheckMode : std::uint8_t {
   kNone,     // no: there are no Workload objects. A ClusterQueue with checks is disabled
   kLive,     // by Workload objects; the caller holds what starts (Intake::checks) until they have answered
   kAssumed,  // no controller can be asked (berth plan): existing checks count as passed
-};
-
-// The changes of a check to the pods of a pod set.
-struct PodSetUpdate {
-  struct Toleration {  // as it is written
-    std::string key, op, value, effect;
-    std::optional<std::int64_t> seconds;
-    bool operator==(const Toleration&) const = default;
-  };
-  std::string name;  // of the pod set
-  Labels labels, annotations, node_selector;
-  std::vector<Toleration> tolerations;
-  bool operator==(const PodSetUpdate&) const = default;
 };
 
 struct AdmissionCheckState {
@@ -88,7 +76,5 @@ Result<std::vector<PodSetUpdate>> merged_updates(const AdmissionChecks& checks);
 void write_checks(text::JsonWriter& json, const AdmissionChecks& checks, bool with_times);
 // A field with an object of these; nothing where there are none.
 void write_map(text::JsonWriter& json, std::string_view key, const Labels& values);
-void write_toleration(text::JsonWriter& json, const PodSetUpdate::Toleration& toleration);
-Toleration to_model(const PodSetUpdate::Toleration& toleration);
 
 }  // namespace berth::dialect

@@ -29,8 +29,9 @@ void write_owners(text::JsonWriter& json, const WorkloadSketch& sketch,
                   const std::vector<Owner>& others = {}) {
   json.key("ownerReferences").begin_array();
   for (const auto& owner : sketch.owners) {
-    json.begin_object().field("apiVersion", sketch.is_job ? "batch/v1" : "v1");
-    json.field("kind", sketch.is_job ? "Job" : "Pod").field("name", owner.name).field("uid", owner.uid);
+    json.begin_object().field("apiVersion", sketch.owner != nullptr ? sketch.owner->api_version() : "v1");
+    json.field("kind", sketch.owner != nullptr ? sketch.owner->word() : "Pod");
+    json.field("name", owner.name).field("uid", owner.uid);
     if (!sketch.is_group) json.field("controller", true);
     json.end_object();
   }
@@ -107,14 +108,12 @@ void write_marks(text::JsonWriter& json, std::string_view version, const Workloa
   json.key("annotations").begin_object().field(kWorkloadOf, sketch.uid);
   json.field(kWorkloadSpec, digest_of(sketch, version));
   if (sketch.is_elastic) {
-    const auto& job = sketch.owners.front();
-    json.field(kKueueElastic, "true")
-        .field(kKueueSliceName, workload_name("Job", "batch", job.name, job.uid));
+    json.field(kKueueElastic, "true").field(kKueueSliceName, slice_name(sketch));
     if (!sketch.slice.empty()) json.field(kWorkloadSlice, sketch.slice);
     if (!sketch.replaces.empty()) json.field(kKueueSliceFor, sketch.replaces);
   }
   json.end_object();
-  if (sketch.is_job) {
+  if (sketch.owner != nullptr) {
     json.key("labels").begin_object().field("kueue.x-k8s.io/job-uid", sketch.uid).end_object();
   }
   write_owners(json, sketch);
@@ -183,6 +182,11 @@ std::string workload_name(std::string_view kind, std::string_view group, std::st
   return fmt::format("{}-{}", out, sha1(whose).substr(0, kDigits));
 }
 
+std::string slice_name(const WorkloadSketch& sketch, std::string_view slice) {
+  const auto& owner = sketch.owners.front();
+  return workload_name(sketch.owner->word(), sketch.owner->info().group, owner.name, owner.uid, slice);
+}
+
 std::string digest_of(const WorkloadSketch& sketch, std::string_view version) {
   text::JsonWriter json;
   json.begin_object();
@@ -231,7 +235,7 @@ kube::Write own_workload(std::string_view version, std::string_view name, std::s
   }
   text::JsonWriter json;
   json.begin_object().key("metadata").begin_object().field("uid", object_uid);
-  if (sketch.is_job) {
+  if (sketch.owner != nullptr) {
     json.key("labels").begin_object().field("kueue.x-k8s.io/job-uid", sketch.uid).end_object();
   }
   write_owners(json, sketch, others);
@@ -280,7 +284,9 @@ std::string_view workload_of(const KueueWorkload& object) {
   if (uid == fmt::format("{}{}/{}", kGroupPrefix, object.meta.ns, object.meta.name)) return uid;
   for (const Owner& owner : object.owners) {
     if (owner.uid != uid) continue;
-    const std::string_view group = owner.kind == "Job" ? "batch" : "";
+    const auto* const row = std::find_if(kKinds.begin(), kKinds.end(),
+                                         [&](const KindInfo& info) { return info.word == owner.kind; });
+    const std::string_view group = row == kKinds.end() ? std::string_view() : row->group;
     const std::string_view slice = object.meta.annotation(kWorkloadSlice);
     if (object.meta.name == workload_name(owner.kind, group, owner.name, uid, slice)) return uid;
   }

@@ -1,6 +1,7 @@
 // Kueue's Workload object for a workload of Berth's: its name, what it says, and the writes that make it so. Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,7 +11,7 @@
 #include "base/result.h"
 #include "dialect/kueue/objects.h"
 #include "dialect/kueue/workload_status.h"
-#include "dialect/owners/job.h"
+#include "dialect/owners/owner.h"
 #include "kube/writer.h"
 #include "model/workload.h"
 
@@ -19,7 +20,8 @@ namespace berth::dialect {
 // Berth's own Workloads say so (annotation), and of which workload they are; its value is a digest of what they say.
 inline constexpr std::string_view kWorkloadOf = "berth.dev/workload";
 inline constexpr std::string_view kWorkloadSpec = "berth.dev/workload-spec";
-// And which slice of an elastic Job it is: the generation of the Job when it was named, which is part of its name. The first has none.
+// And which slice of an elastic owner it is: the generation of the owner when it was named, which is part of its name. The first has
+// none.
 inline constexpr std::string_view kWorkloadSlice = "berth.dev/workload-slice";
 
 // The owner in a Workload. Views are valid until the intake's next change.
@@ -36,17 +38,23 @@ struct WorkloadSketch {
     ResourceList counted;          // what quota counts of one pod
     std::int64_t reclaimable = 0;  // pods that have ended well and are not made again
     std::int64_t before = 0;       // pods that run by the slice before it, which count as its own
+
+    void set_size(std::int64_t asked, std::optional<std::int64_t> at_least, std::int64_t ended) {
+      count = asked;
+      least = std::min(asked, at_least.value_or(asked));
+      reclaimable = ended;
+    }
   };
   std::string_view uid;  // of the workload
   std::string_view ns;
-  std::string name;  // of the Workload object; "": it has none
-  bool is_job = false;
-  bool is_group = false;           // of pods
-  bool is_prebuilt = false;        // another client made its object, and its spec stays as it is
-  bool is_elastic = false;         // an elastic Job: it has one pod set
-  std::string slice;               // kWorkloadSlice; "": the first
-  std::string replaces;            // namespace/name of the slice before it, made by Berth or not; "": none
-  std::vector<Owner> owners;       // the Job, or the pods
+  std::string name;                  // of the Workload object; "": it has none
+  const OwnerKind* owner = nullptr;  // of its owner; nullptr: pods own it
+  bool is_group = false;             // of pods
+  bool is_prebuilt = false;          // another client made its object, and its spec stays as it is
+  bool is_elastic = false;           // of an elastic owner: it has one pod set
+  std::string slice;                 // kWorkloadSlice; "": the first
+  std::string replaces;              // namespace/name of the slice before it, made by Berth or not; "": none
+  std::vector<Owner> owners;         // the owner, or the pods
   std::int64_t to_come = 0;        // members of the group that are not there yet, and have slots all the same
   std::string_view cluster_queue;  // "" where its LocalQueue does not exist
   std::string_view local_queue;    // within its namespace
@@ -67,6 +75,8 @@ struct WorkloadSketch {
 // `extra`: makes the digits others; "": nothing.
 std::string workload_name(std::string_view kind, std::string_view group, std::string_view name,
                           std::string_view uid, std::string_view extra = {});
+// The name of the object of one slice, for a sketch that has an owner.
+std::string slice_name(const WorkloadSketch& sketch, std::string_view slice = {});
 // Hexadecimal.
 std::string sha1(std::string_view bytes);
 

@@ -10,7 +10,7 @@
 #include "dialect/kueue/decode_provisioning.h"
 #include "dialect/kueue/decode_queues.h"
 #include "dialect/kueue/decode_workload.h"
-#include "dialect/owners/decode_job.h"
+#include "dialect/owners/job/decode_job.h"
 #include "dialect/tree/decode_tree.h"
 #include "dialect/upstream/decode_core.h"
 #include "dialect/upstream/decode_effects.h"

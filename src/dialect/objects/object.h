@@ -7,7 +7,8 @@
 
 #include "dialect/gangs/pod_group.h"
 #include "dialect/kueue/objects.h"
-#include "dialect/owners/job.h"
+#include "dialect/owners/job/job.h"
+#include "dialect/owners/owner.h"
 #include "dialect/tree/objects.h"
 #include "dialect/upstream/objects.h"
 
@@ -20,5 +21,15 @@ using Object = std::variant<Pod, NodeObject, Namespace, PriorityClass, Job, PodG
 
 Kind kind_of(const Object& object);
 const Meta& meta_of(const Object& object);
+// The field that cannot be read, of an object that comes all the same; "": none.
+std::string_view problem_of(const Object& object);
+
+// The functions of the kind, where its objects own pods: each such struct has a kOwner. nullptr otherwise.
+const OwnerKind* owner_kind(Kind kind);
+// The same by the controller of an object.
+const OwnerKind* owner_kind(const Owner& controller);
+const OwnerKind* owner_kind_of_word(std::string_view word);
+// Takes apart an object of such a kind.
+Ask ask_of(Object object);
 
 }  // namespace berth::dialect

@@ -8,7 +8,6 @@
 
 #include "dialect/base/message.h"
 #include "dialect/intake/intake.h"
-#include "dialect/owners/partial_jobs.h"
 #include "kube/writes.h"
 #include "model/decision.h"
 
@@ -36,26 +35,6 @@ kube::Write bind(std::string_view ns, std::string_view name, std::string_view ui
 // "0,3"
 std::string devices_text(std::span<const std::int64_t> devices);
 
-// Unsuspends the Job (with `size`: with fewer pods, or all of them again), if it is still the one of this uid, suspended, with this
-// generation of its spec (422 otherwise: other writes, of its status for example, do not matter). `change`: what goes into its pod
-// template in the same write; it takes away what a former one put there. `elastic_gate`: PodSpec::elastic_gate of its template,
-// which is taken away: Berth binds no pod before its turn, and no other controller would take it off the pods.
-struct TemplateChange {
-  const PodSetUpdate* update = nullptr;  // none: only takes away
-  const Job* job = nullptr;              // as it is written
-  const PodTemplate* pod = nullptr;
-};
-kube::Write release_job(std::string_view ns, std::string_view name, std::string_view uid,
-                        std::int64_t generation, const std::optional<TemplateChange>& change = {},
-                        const std::optional<JobSize>& size = {},
-                        std::optional<std::int64_t> elastic_gate = {});
-// Forgets when a suspended Job was started: before Kubernetes 1.35 the template of one that has ever run cannot be changed.
-kube::Write forget_start(std::string_view ns, std::string_view name, std::string_view uid);
-
-// Suspends the Job of this uid; the Job controller deletes its pods. `size`: what its owner wrote, where it was released with fewer pods.
-kube::Write suspend_job(std::string_view ns, std::string_view name, std::string_view uid,
-                        const std::optional<JobSize>& size = {});
-
 kube::ObjectRef reference_to(const PodView& pod);
 
 // Events, as kube-scheduler words them, from the scheduler name that the pod asked for.
@@ -63,9 +42,9 @@ kube::EventNote scheduled_event(const PodView& pod, std::string_view node, std::
                                 std::int64_t time_us);
 kube::EventNote failed_event(const PodView& pod, const Reason& reason, std::string_view instance,
                              std::int64_t time_us);
-// For a Job that waits, is released, or is suspended to evict it.
-kube::EventNote job_event(const WorkloadInfo& job, std::string_view reason, std::string note,
-                          std::string_view instance, std::int64_t time_us);
+// For an owner that waits, is released, or is suspended to evict it.
+kube::EventNote owner_event(const Ask& owner, std::string_view reason, std::string note,
+                            std::string_view instance, std::int64_t time_us);
 // For a finding of the self-audit about an object.
 kube::EventNote audit_event(kube::ObjectRef regarding, std::string text, std::string_view instance,
                             std::int64_t time_us);

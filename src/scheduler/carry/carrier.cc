@@ -33,12 +33,12 @@ Carrier::Carrier(dialect::Intake& intake, dialect::JsonDecoder& decoder, Outbox&
       outbox_(outbox),
       listener_(listener),
       options_(options),
-      jobs_(intake, outbox,
-            {.pods_within = options.gang_deadline,
-             .first_rest = options.job_rest,
-             .most_rest = options.job_most_rest,
-             .first_pause = options.first_rest,
-             .most_pause = options.most_rest}) {}
+      owners_(intake, outbox,
+              {.pods_within = options.gang_deadline,
+               .first_rest = options.owner_rest,
+               .most_rest = options.owner_most_rest,
+               .first_pause = options.first_rest,
+               .most_pause = options.most_rest}) {}
 
 void Carrier::set_stage(Stage& stage, Stage to) {
   const bool was = stage != Stage::kDone;
@@ -53,7 +53,7 @@ DurationMs Carrier::pause(int failures) const {
 }
 
 std::vector<Event> Carrier::take_events() {
-  for (Event& event : jobs_.take_events()) events_.push_back(std::move(event));
+  for (Event& event : owners_.take_events()) events_.push_back(std::move(event));
   return std::exchange(events_, {});
 }
 
@@ -279,10 +279,10 @@ void Carrier::read_answered(Answer&& answer, TimeMs now) {
 }
 
 void Carrier::seen(std::string_view uid_view, bool gone, TimeMs now) {
-  if (jobs_.expects_pods() && !gone) {
+  if (owners_.expects_pods() && !gone) {
     const auto pod = intake_.pod(uid_view);
     if (pod && pod->state == SlotState::kWaiting && !is_binding(uid_view)) {
-      if (const auto place = jobs_.take(*pod, now)) came(*pod, *place, now);
+      if (const auto place = owners_.take(*pod, now)) came(*pod, *place, now);
     }
   }
   if (!awaited_.empty() && !gone) {
@@ -341,10 +341,10 @@ bool Carrier::is_stale(std::string_view uid, std::string_view resource_version) 
 bool Carrier::correct(SlotUpdate& update,
                       const std::function<SlotState(const SlotUpdate&)>& state_in_engine) {
   const bool open = update.state == SlotState::kWaiting || update.state == SlotState::kGone;
-  if (open && jobs_.keeps_place(update.workload, update.pod_set, update.index)) return false;
+  if (open && owners_.keeps_place(update.workload, update.pod_set, update.index)) return false;
   if (open && !held_.empty() && keeps_held(update)) return false;
   if (open && !awaited_.empty() && keeps_awaited(update)) return false;
-  // Pods of a Job that was suspended meanwhile are ignored, but a bind may still succeed.
+  // Pods of an owner that was suspended meanwhile are ignored, but a bind may still succeed.
   if (open && !binds_.empty()) {
     const auto pod = intake_.pod_at(update.workload, update.pod_set, update.index);
     if (!pod) return true;
@@ -378,18 +378,21 @@ void Carrier::evict(const Decision& decision, TimeMs now) {
   if (!suspend(decision, now)) evict_pods(decision, now);
 }
 
-void Carrier::job_answered(Answer&& answer, TimeMs now) {
+void Carrier::owner_answered(Answer&& answer, TimeMs now) {
   if (answer.result.outcome == kube::Outcome::kOk) {
-    if (auto object = decoder_.decode(answer.result.body, dialect::Kind::kJob)) {
+    const dialect::OwnerKind* kind = owners_.kind_of(answer.uid);
+    auto object = kind == nullptr ? Result<dialect::Object>(fail(ErrorCode::kNotFound, "unknown owner"))
+                                  : decoder_.decode(answer.result.body, kind->kind);
+    if (object) {
       floors_[answer.uid] = version_number(version_in(answer.result.body));
       intake_.upsert(std::move(*object));
     }
   }
-  const bool knew = answer.result.outcome != kube::Outcome::kOk && jobs_.knows(answer.uid);
-  if (const auto by_pod = jobs_.answered(answer, now)) return evict_pods(*by_pod, now);
-  // The Job changed, so its decision is void. But some of its pods may exist already (another client released it), and the gang may
+  const bool knew = answer.result.outcome != kube::Outcome::kOk && owners_.knows(answer.uid);
+  if (const auto by_pod = owners_.answered(answer, now)) return evict_pods(*by_pod, now);
+  // The owner changed, so its decision is void. But some of its pods may exist already (another client released it), and the gang may
   // stay short of others.
-  if (!knew || jobs_.knows(answer.uid)) return;
+  if (!knew || owners_.knows(answer.uid)) return;
   const auto pods = intake_.pods_of(answer.uid);
   if (std::any_of(pods.begin(), pods.end(),
                   [&](const auto& pod) { return !pod.node.empty() || is_binding(pod.uid); })) {
@@ -406,10 +409,10 @@ bool Carrier::withdraw(std::string_view workload, std::string why) {
   flights_.erase(std::string(workload));
   const auto pods = intake_.pods_of(workload);
   const auto info = intake_.workload(workload);
-  const bool helps =
-      (info && info->is_job()) || std::any_of(pods.begin(), pods.end(), [&](const dialect::PodView& pod) {
-        return pod.recreated && (!pod.node.empty() || is_binding(pod.uid));
-      });
+  const bool helps = (info && info->owner != nullptr) ||
+                     std::any_of(pods.begin(), pods.end(), [&](const dialect::PodView& pod) {
+                       return pod.recreated && (!pod.node.empty() || is_binding(pod.uid));
+                     });
   spdlog::warn("gang {}: {}; {}", workload_name(workload), why,
                helps ? "it is withdrawn" : "its bound pods have no controller, so they keep their room");
   if (helps) events_.push_back(Withdraw{std::string(workload), std::move(why)});
@@ -427,15 +430,15 @@ void Carrier::answered(Answer&& answer, TimeMs now) {
     case Step::kMark:
     case Step::kDelete:
       return eviction_answered(std::move(answer), now);
-    case Step::kJob:
-      return job_answered(std::move(answer), now);
+    case Step::kOwner:
+      return owner_answered(std::move(answer), now);
     default:
       return;  // the others' (core.cc)
   }
 }
 
 void Carrier::tick(TimeMs now) {
-  jobs_.tick(now);
+  owners_.tick(now);
   while (!timers_.empty() && timers_.begin()->first <= now) {
     const Timer timer = std::move(timers_.begin()->second);
     timers_.erase(timers_.begin());

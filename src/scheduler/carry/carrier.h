@@ -15,14 +15,14 @@
 // deletes follow, with the uid. So after a crash the remaining pods carry the mark, and resume_eviction() completes the eviction.
 // No pod of a gang is gone while another is unmarked. A bind in flight is awaited; if it failed, there is nothing to delete.
 //
-// Jobs that Berth holds suspended (jobs.h): a start without pods unsuspends the Job and keeps the places. Each new pod is bound to
-// its place at once. A Job that is to end as a whole is suspended, and the Job controller deletes its pods.
+// Owners that Berth holds suspended (owners.h): a start without pods unsuspends the owner and keeps the places. Each new pod is bound to
+// its place at once. An owner that is to end as a whole is suspended, and its controller deletes its pods.
 //
 // Future members of a group (Intake::expects()) keep their places as long as the group has them, and are bound when they come.
 // carrier_held.cc.
 //
 // Starts that await admission: hold() records them, admit() executes them. Meanwhile the engine counts their slots as binding, and
-// nothing is written to the API. If its Job changes, or the engine ends it meanwhile, the work waits again; carrier_held.cc.
+// nothing is written to the API. If its owner changes, or the engine ends it meanwhile, the work waits again; carrier_held.cc.
 //
 // Invariant: a pod is in at most one of binds and evictions. Cost: O(1) per pod and answer, O(log n) per timer.
 #pragma once
@@ -41,7 +41,7 @@
 #include "kube/writes.h"
 #include "model/decision.h"
 #include "scheduler/carry/held_starts.h"
-#include "scheduler/carry/jobs.h"
+#include "scheduler/carry/owners.h"
 #include "scheduler/wire/inbox.h"
 #include "scheduler/wire/outbox.h"
 
@@ -54,17 +54,17 @@ class CarrierListener {
   virtual void on_bound(const dialect::PodView& pod, std::string_view node, DurationMs since_decision) = 0;
   virtual void on_evicting(const dialect::PodView& pod, const Reason& reason,
                            std::string_view beneficiary) = 0;
-  // A Job was released ("Released"), or is suspended to end it ("Preempted", "Withdrawn").
-  virtual void on_job(const dialect::WorkloadInfo& job, std::string_view reason, std::string note) = 0;
+  // An owner was released ("Released"), or is suspended to end it ("Preempted", "Withdrawn").
+  virtual void on_owner(const dialect::Ask& owner, std::string_view reason, std::string note) = 0;
 };
 
 struct CarrierOptions {
   DurationMs gang_deadline = 30 * kSecond;
   DurationMs first_rest = 100;  // after a failure, doubled up to most_rest
   DurationMs most_rest = 10 * kSecond;
-  DurationMs job_rest =
-      10 * kSecond;  // after the pods of a released Job did not come, doubled up to job_most_rest
-  DurationMs job_most_rest = 10 * kMinute;
+  DurationMs owner_rest =
+      10 * kSecond;  // after the pods of a released owner did not come, doubled up to owner_most_rest
+  DurationMs owner_most_rest = 10 * kMinute;
 };
 
 class Carrier {
@@ -91,12 +91,12 @@ class Carrier {
   bool is_stale(std::string_view uid, std::string_view resource_version);
   // The watch showed the pod; the intake knows it. `gone`: it was deleted or has ended.
   void seen(std::string_view uid, bool gone, TimeMs now);
-  void job_seen(std::string_view uid);
-  void job_gone(std::string_view uid);
+  void owner_seen(std::string_view uid);
+  void owner_gone(std::string_view uid);
   void tick(TimeMs now);
   // When tick() has something to do; kEndOfTime: never.
   TimeMs next_due() const {
-    return std::min(jobs_.next_due(), timers_.empty() ? kEndOfTime : timers_.begin()->first);
+    return std::min(owners_.next_due(), timers_.empty() ? kEndOfTime : timers_.begin()->first);
   }
 
   // Events for the engine that follow from answers since the last call: in order, after the intake's own events.
@@ -113,8 +113,8 @@ class Carrier {
   // Whether a bind of the pod is on its way or has been answered well.
   bool is_binding(std::string_view uid) const { return binds_.contains(std::string(uid)); }
   // Requests that are out, or wait to be sent again.
-  std::size_t busy() const { return busy_ + jobs_.busy(); }
-  const Jobs& jobs() const { return jobs_; }
+  std::size_t busy() const { return busy_ + owners_.busy(); }
+  const Owners& owners() const { return owners_; }
   std::size_t binds() const { return binds_.size(); }
   std::size_t evictions() const { return evictions_.size(); }
 
@@ -162,15 +162,15 @@ class Carrier {
 
   void start(const Decision& decision, TimeMs now);
   void evict(const Decision& decision, TimeMs now);
-  // A Job that ends as a whole is suspended; false: it is not one.
+  // An owner that ends as a whole is suspended; false: it is not one.
   bool suspend(const Decision& decision, TimeMs now);
   void evict_pods(const Decision& decision, TimeMs now);
-  // The Job has places for pods that are still to be made.
+  // The owner has places for pods that are still to be made.
   void release(const dialect::WorkloadInfo& info, const Decision& start, std::vector<SlotPlacement> places,
                TimeMs now);
-  // A Job is released again before its suspension has ended all pods that it was to end: those are deleted one by one.
+  // An owner is released again before its suspension has ended all pods that it was to end: those are deleted one by one.
   void end_the_rest(const Decision& start, TimeMs now);
-  // An elastic Job is smaller than it was when it was released: places of pods that will not come go back.
+  // An elastic owner is smaller than it was when it was released: places of pods that will not come go back.
   void fit_places(std::string_view uid);
   // A pod whose place is kept has come.
   void came(const dialect::PodView& pod, const SlotPlacement& place, TimeMs now);
@@ -178,7 +178,7 @@ class Carrier {
   void begin(Bind& bind, const dialect::PodView& pod, const SlotPlacement& place, TimeMs now) const;
   // That of the gang; a new one is due at the gang's deadline.
   Flight& flight_of(const std::string& workload, TimeMs now);
-  void job_answered(Answer&& answer, TimeMs now);
+  void owner_answered(Answer&& answer, TimeMs now);
   // Nothing of these slots is on the server: they wait again. False: some of them have started.
   bool end_held(const Decision& eviction);
   // Whether the slot stays binding, although its pod merely waits.
@@ -214,7 +214,7 @@ class Carrier {
   CarrierListener& listener_;
   const CarrierOptions options_;
   std::unordered_map<std::string, std::vector<dialect::PodSetUpdate>> updates_;  // by workload
-  Jobs jobs_;
+  Owners owners_;
   HeldStarts held_;
   HeldStarts awaited_;  // places of group members that are to come
   std::unordered_map<std::string, Bind> binds_;

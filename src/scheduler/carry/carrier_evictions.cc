@@ -19,7 +19,7 @@ void Carrier::evict_pods(const Decision& decision, TimeMs now) {
   for (const SlotPlacement& slot : decision.slots) {
     const auto pod = intake_.pod_at(decision.workload, slot.pod_set, slot.index);
     // A later pod has no right to the place, even if a pod has come that does not take it.
-    jobs_.give_up(decision.workload, slot.pod_set, slot.index);
+    owners_.give_up(decision.workload, slot.pod_set, slot.index);
     (void)awaited_.drop(decision.workload, slot.pod_set, slot.index);
     if (!pod) {
       const bool waits = intake_.expects(decision.workload, slot.pod_set, slot.index);

@@ -9,7 +9,7 @@ namespace berth::scheduler {
 void Carrier::hold(const Decision& start) {
   const auto info = intake_.workload(start.workload);
   if (!info) return;
-  held_.add(start, info->suspended ? info->job_generation : 0);
+  held_.add(start, info->suspended ? info->owner->generation : 0);
   if (info->suspended || intake_.is_without_pods(start.workload)) intake_.set_reserved(start.workload, true);
 }
 
@@ -41,7 +41,7 @@ void Carrier::hand_over(const dialect::HandOver& what, TimeMs now) {
   for (FlavorChoice& choice : held->flavors)
     choice.pod_set = what.sets[static_cast<std::size_t>(choice.pod_set)];
   if (what.first.empty()) return hold(*held);
-  start(*held, now);  // its Job runs, and makes the pods that it lacks
+  start(*held, now);  // its owner runs, and makes the pods that it lacks
 }
 
 void Carrier::forget_held(std::string_view workload) {
@@ -74,12 +74,12 @@ void Carrier::unadmit(std::string_view workload) {
   if (intake_.amend(uid, nullptr)) forget_held(uid);  // it is placed anew
 }
 
-void Carrier::job_seen(std::string_view uid) {
+void Carrier::owner_seen(std::string_view uid) {
   fit_places(uid);
   if (!held_.has(uid)) return;
   const auto info = intake_.workload(uid);
   const std::int64_t known = held_.generation(uid);
-  if (known == 0 || (info && info->suspended && info->job_generation == known)) return;
+  if (known == 0 || (info && info->suspended && info->owner->generation == known)) return;
   // It is not what was decided about any more: nothing was written, so that its slots merely wait again.
   forget_held(uid);
   intake_.renew(uid);
@@ -125,7 +125,8 @@ bool Carrier::keeps_awaited(const SlotUpdate& update) {
 Labels Carrier::annotations_of(const dialect::PodView& pod) const {
   if (updates_.empty()) return {};
   const auto it = updates_.find(std::string(pod.workload));
-  if (it == updates_.end() || pod.controller == "Job") return {};  // a Job's template has them
+  const dialect::OwnerKind* owner = dialect::owner_kind_of_word(pod.controller);
+  if (it == updates_.end() || (owner != nullptr && owner->can_be_held())) return {};  // its template has them
   const auto sketch = intake_.sketch(pod.workload);
   if (!sketch || static_cast<std::size_t>(pod.pod_set) >= sketch->sets.size()) return {};
   const std::string& set = sketch->sets[static_cast<std::size_t>(pod.pod_set)].name;

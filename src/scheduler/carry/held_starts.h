@@ -20,7 +20,7 @@ namespace berth::scheduler {
 
 class HeldStarts {
  public:
-  // More slots of a workload of which some are held already join them. `generation`: of the Job's spec; 0: it is none that is suspended.
+  // More slots of a workload of which some are held already join them. `generation`: of the owner's spec; 0: it is none that is suspended.
   void add(const Decision& start, std::int64_t generation);
   // To be carried out, and not held any longer.
   std::optional<Decision> take(std::string_view workload);

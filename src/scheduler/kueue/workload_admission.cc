@@ -76,7 +76,7 @@ void WorkloadObjects::ask(const std::string& workload, const WorkloadSketch& ske
     if (std::none_of(sketch.sets.begin(), sketch.sets.end(), has_name)) {
       facts.refused =
           "the podSetUpdates of its admission checks name pod set " + update.name + ", which does not exist";
-    } else if (!sketch.is_job && !sketch.owners.empty() &&
+    } else if ((sketch.owner == nullptr || !sketch.owner->can_be_held()) && !sketch.owners.empty() &&
                !(update.labels.empty() && update.node_selector.empty() && update.tolerations.empty())) {
       facts.refused =
           "the podSetUpdates of its admission checks change more than annotations: Berth can change the "

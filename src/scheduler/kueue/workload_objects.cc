@@ -71,7 +71,10 @@ dialect::PendingPlace WorkloadObjects::place_of(const std::string& workload, boo
   const std::string name = grows ? next_of(workload) : workload;
   const auto it = records_.find(name);
   if (grows && it == records_.end()) return out;
-  const auto api_version = [](std::string_view kind) { return kind == "Job" ? "batch/v1" : "v1"; };
+  const auto api_version = [](std::string_view word) {
+    const dialect::OwnerKind* kind = dialect::owner_kind_of_word(word);
+    return kind != nullptr ? kind->api_version() : std::string("v1");
+  };
   if (it != records_.end() && !it->second.key.empty()) {
     const Record& record = it->second;
     const auto slash = record.key.find('/');
@@ -85,7 +88,7 @@ dialect::PendingPlace WorkloadObjects::place_of(const std::string& workload, boo
     out.ns = sketch->ns;
     out.name = sketch->name;
     out.priority = sketch->priority;
-    const std::string kind = sketch->is_job ? "Job" : "Pod";
+    const std::string kind(sketch->owner != nullptr ? sketch->owner->word() : "Pod");
     for (const auto& owner : sketch->owners)
       out.owners.push_back({api_version(kind), kind, std::string(owner.name), std::string(owner.uid)});
   } else {
@@ -113,23 +116,23 @@ void WorkloadObjects::changed(std::string_view workload, TimeMs now) {
   next_due_ = std::min(next_due_, now + options_.settle);
 }
 
-void WorkloadObjects::job_seen(const dialect::Job& job, TimeMs now) {
-  const auto it = records_.find(job.meta.uid);
+void WorkloadObjects::owner_seen(const dialect::Ask& ask, TimeMs now) {
+  const auto it = records_.find(ask.meta->uid);
   if (it == records_.end()) return;
-  if (job.finished) {
-    it->second.life.finished(!job.failed, job.ending, now);
+  if (ask.finished) {
+    it->second.life.finished(!ask.failed, std::string(ask.ending), now);
     set_unready(it->first, false, now);
     stand(it->first, it->second, now);
     compare(it->first, it->second, now);
     leave_next(it->first, now);
   } else {
-    const dialect::Job* before = intake_.job(job.meta.uid);
-    if (job.elastic && before != nullptr && job.parallelism > before->parallelism) {
+    const dialect::Ask* before = intake_.owner(ask.meta->uid);
+    if (ask.elastic && before != nullptr && ask.most() > before->most()) {
       it->second.raised_at = now;
       stand(it->first, it->second, now);
     }
-    if (looks_at_pods() || before == nullptr || before->succeeded != job.succeeded)
-      changed(job.meta.uid, now);
+    if (looks_at_pods() || before == nullptr || before->succeeded != ask.succeeded)
+      changed(ask.meta->uid, now);
   }
 }
 
@@ -157,7 +160,7 @@ void WorkloadObjects::decided(const Decision& decision, TimeMs now) {
         whom != records_.end() && !whom->second.object_uid.empty())
       object = whom->second.object_uid;
     if (const auto whom = intake_.workload(decision.beneficiary)) {
-      if (whom->is_job()) job = decision.beneficiary;
+      if (whom->owner != nullptr) job = decision.beneficiary;
       path = intake_.queue_path(whom->queue);
     }
     if (const auto self = intake_.workload(decision.workload)) own = intake_.queue_path(self->queue);
@@ -260,8 +263,8 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
     if (it == records_.end()) return;
     leave_next(workload, now);
     if (!sketch) leaves(workload, it->second, now);
-    if (const dialect::Job* job = intake_.job(workload); job != nullptr && job->finished) {
-      it->second.life.finished(!job->failed, job->ending, now);
+    if (const dialect::Ask* ask = intake_.owner(workload); ask != nullptr && ask->finished) {
+      it->second.life.finished(!ask->failed, std::string(ask->ending), now);
       compare(workload, it->second, now);
     }
     if (!intake_.workload(workload)) ended(workload, it->second);
@@ -284,9 +287,9 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
   }
   facts.gated = !sketch->gates.empty();
   if (pods_ready && facts.runs) facts.ready = intake_.is_ready(workload);
-  // For an elastic Job, the pods with places: others may wait.
-  if (const dialect::Job* job = sketch->is_elastic ? intake_.job(workload) : nullptr)
-    facts.ready = facts.active > 0 && job->ready >= facts.active;
+  // For an elastic owner, the pods with places: others may wait.
+  if (const dialect::Ask* ask = sketch->is_elastic ? intake_.owner(workload) : nullptr)
+    facts.ready = facts.active > 0 && ask->ready >= facts.active;
   std::optional<Reason> why;
   if (!facts.runs && !facts.releasing) {
     record.flavors.clear();
@@ -297,7 +300,7 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
     }
     if (why) why = dialect::readable(std::move(*why), intake_);
     if (why) facts.why = &*why;
-  } else if (!sketch->is_job && !sketch->owners.empty()) {
+  } else if (sketch->owner == nullptr && !sketch->owners.empty()) {
     record.to_come = sketch->to_come;
     record.pods = std::max(record.pods, static_cast<std::int64_t>(sketch->owners.size()) + sketch->to_come);
     record.path =

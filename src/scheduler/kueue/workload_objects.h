@@ -95,7 +95,7 @@ class WorkloadObjects {
   void out_of_sync(const std::string& key, TimeMs now);
   // To be called before the decision is carried out.
   void decided(const Decision& decision, TimeMs now);
-  void job_seen(const dialect::Job& job, TimeMs now);
+  void owner_seen(const dialect::Ask& ask, TimeMs now);
   // True if this start must wait until take_admissions() returns it.
   bool must_wait(const Decision& start, TimeMs now);
   // The admission checks of a ClusterQueue may have changed: held starts are checked again.

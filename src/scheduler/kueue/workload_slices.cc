@@ -44,8 +44,7 @@ std::string replaced_by(std::string_view slice) {
 }  // namespace
 
 std::string WorkloadObjects::slice_name(const WorkloadSketch& sketch, const Record& of) {
-  const auto& job = sketch.owners.front();
-  return dialect::workload_name("Job", "batch", job.name, job.uid, of.slice);
+  return dialect::slice_name(sketch, of.slice);
 }
 
 std::optional<WorkloadSketch> WorkloadObjects::sketch_of(const std::string& record) const {
@@ -121,8 +120,8 @@ bool WorkloadObjects::follow_size(const std::string& workload, const WorkloadSke
     return true;
   }
   const auto info = intake_.workload(workload);
-  const dialect::Job* job = intake_.job(workload);
-  if (!info || job == nullptr) return true;
+  const dialect::Ask* ask = intake_.owner(workload);
+  if (!info || ask == nullptr) return true;
   const bool lacks = facts.active < info->least;
   if (record.count == 0) record.count = lacks ? std::min(asked, facts.active) : asked;
   if (next == records_.end() && asked <= record.count) {
@@ -135,7 +134,7 @@ bool WorkloadObjects::follow_size(const std::string& workload, const WorkloadSke
   Record& waits = records_[next_key];
   waits.count = asked;
   if (!fresh) return true;
-  waits.slice = std::to_string(job->generation);
+  waits.slice = std::to_string(ask->generation);
   waits.replaces = fmt::format("{}/{}", sketch.ns, sketch_of(workload)->name);
   waits.asked_at = record.raised_at != 0 ? record.raised_at : now;
   stand(workload, record, now);
@@ -149,9 +148,8 @@ bool WorkloadObjects::replace_slice(const std::string& workload, const WorkloadS
   if (record.flying || (next != records_.end() && next->second.flying)) return false;
   const std::string former = sketch_of(workload)->name;
   const std::string slice =
-      next != records_.end() ? next->second.slice : std::to_string(intake_.job(workload)->generation);
-  const auto& owner = sketch.owners.front();
-  const std::string name = dialect::workload_name("Job", "batch", owner.name, owner.uid, slice);
+      next != records_.end() ? next->second.slice : std::to_string(intake_.owner(workload)->generation);
+  const std::string name = dialect::slice_name(sketch, slice);
   // Its new size was not read yet.
   if (name == former || (record.object_uid.empty() && next == records_.end())) {
     record.count = sketch.sets.front().count;
@@ -266,9 +264,9 @@ bool WorkloadObjects::has_successor(const Record& past) const {
 
 void WorkloadObjects::name_anew(const std::string& record) {
   const auto sketch = sketch_of(record);
-  const dialect::Job* job = intake_.job(work_of(record));
-  if (!sketch || !sketch->is_elastic || job == nullptr) return;
-  records_.at(record).slice = std::to_string(job->generation);
+  const dialect::Ask* ask = intake_.owner(work_of(record));
+  if (!sketch || !sketch->is_elastic || ask == nullptr) return;
+  records_.at(record).slice = std::to_string(ask->generation);
 }
 
 }  // namespace berth::scheduler

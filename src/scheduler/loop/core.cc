@@ -21,7 +21,7 @@ constexpr DurationMs kObjectsWithin =
     10 * kSecond;                   // Workloads and statuses of queues follow, also beside a stream of binds
 constexpr int kReportsPerCall = 8;  // an explanation costs some 100 us; a bind must not wait for more
 constexpr DurationMs kAuditPatience = kMinute;  // with binds on their way
-constexpr std::size_t kMostAsked = 100;         // missing Jobs that are being read
+constexpr std::size_t kMostAsked = 100;         // missing owners that are being read
 
 // The workload that an event is about, or nothing for nodes, queues and foreign pods.
 const std::string* workload_of(const Event& event) {
@@ -97,7 +97,7 @@ void Core::take_answer(Answer&& answer, TimeMs now) {
     case Step::kQueue:
       return queue_statuses_.answered(answer, now);
     case Step::kMissing:
-      return missing_job_read(answer);
+      return missing_owner_read(answer);
     case Step::kAudit:  // what is still there is found again
       if (answer.result.outcome != kube::Outcome::kOk && answer.result.outcome != kube::Outcome::kNotFound)
         spdlog::warn("a Workload without an owner cannot be deleted: {}", answer.result.message);
@@ -135,7 +135,7 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
   }
   const std::string_view uid = batch.uid(item);
   const bool is_pod = item.kind == dialect::Kind::kPod;
-  const bool is_job = item.kind == dialect::Kind::kJob;
+  const bool is_owner = dialect::owner_kind(item.kind) != nullptr;
   if (item.type == kube::ChangeType::kDeleted) {
     if (item.kind == dialect::Kind::kWorkload) {
       const std::string had = audit_.workload_gone(batch.ns(item), batch.name(item));
@@ -151,14 +151,14 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
     if (is_pod) {
       carrier_.seen(uid, true, now);
       reporter_.forget(uid);
-    } else if (is_job) {
-      carrier_.job_gone(uid);
+    } else if (is_owner) {
+      carrier_.owner_gone(uid);
       reporter_.forget(uid);
       workload_objects_.changed(uid, now);
     }
     return;
   }
-  if ((is_pod || is_job) && carrier_.is_stale(uid, batch.version(item))) return;
+  if ((is_pod || is_owner) && carrier_.is_stale(uid, batch.version(item))) return;
   auto object = decoder_.decode(batch.object(item), item.kind, true);
   if (!object) {  // kept as it was known before
     intake_.unreadable(item.kind, batch.ns(item), batch.name(item), object.error().message);
@@ -181,10 +181,14 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
                          batch.version(item));
   if (const auto* queue = std::get_if<dialect::ClusterQueue>(&*object))
     workload_objects_.queue_seen(*queue, now);
-  if (is_job) workload_objects_.job_seen(std::get<dialect::Job>(*object), now);
+  if (is_owner) {
+    dialect::Ask ask = dialect::ask_of(std::move(*object));
+    workload_objects_.owner_seen(ask, now);
+    intake_.upsert(std::move(ask));
+    return carrier_.owner_seen(uid);
+  }
   intake_.upsert(std::move(*object));
   if (is_of_checks(item.kind)) checks_changed(now);
-  if (is_job) carrier_.job_seen(uid);
   if (!is_pod) return;
   carrier_.seen(uid, false, now);
   if (!workload_objects_.looks_at_pods()) return;
@@ -356,7 +360,7 @@ void Core::recover(TimeMs now) {
     if (const std::string* workload = workload_of(event)) workload_objects_.changed(*workload, now);
     apply(event);
   }
-  next_missing_ = now + options_.missing_jobs_every;
+  next_missing_ = now + options_.missing_owners_every;
   feed(now);
   decide(now);
   turn(now);
@@ -364,7 +368,7 @@ void Core::recover(TimeMs now) {
 
 void Core::turn(TimeMs now) {
   carrier_.tick(now);
-  ask_for_missing_jobs(now);
+  ask_for_missing_owners(now);
   // Events from carrying out one round of decisions may need another round (a pod that vanished meanwhile).
   bool due = now >= engine_.engine().next_time();
   do {
@@ -419,25 +423,28 @@ bool Core::look_at_audit(TimeMs now) {
   return mended;
 }
 
-// The watch of Jobs may be late for a Job, or the Job may be gone. Its pods must not bypass its queue in the first case, and must
-// not wait for ever in the second.
-void Core::ask_for_missing_jobs(TimeMs now) {
+// The watch of owners may be late for one, or it may be gone. Its pods must not bypass its queue in the first case, and must not wait
+// for ever in the second.
+void Core::ask_for_missing_owners(TimeMs now) {
   if (now < next_missing_) return;
-  next_missing_ = now + options_.missing_jobs_every;
-  for (const auto& job : intake_.missing_jobs()) {
+  next_missing_ = now + options_.missing_owners_every;
+  for (const auto& owner : intake_.missing_owners()) {
     if (asked_for_.size() >= kMostAsked) return;
-    if (!asked_for_.insert(job.uid).second) continue;
-    outbox_.read(kube::kJobs.object(job.ns, job.name), job.uid, Step::kMissing);
+    if (!asked_for_.emplace(owner.uid, owner.kind).second) continue;
+    outbox_.read(owner.kind->path().object(owner.ns, owner.name), owner.uid, Step::kMissing);
   }
 }
 
-void Core::missing_job_read(const Answer& answer) {
-  asked_for_.erase(answer.uid);
+void Core::missing_owner_read(const Answer& answer) {
+  const auto asked = asked_for_.find(answer.uid);
+  if (asked == asked_for_.end()) return;
+  const dialect::OwnerKind* kind = asked->second;
+  asked_for_.erase(asked);
   bool missing = answer.result.outcome == kube::Outcome::kNotFound;
   if (answer.result.outcome == kube::Outcome::kOk) {
-    const auto job = decoder_.decode(answer.result.body, dialect::Kind::kJob);
+    const auto owner = decoder_.decode(answer.result.body, kind->kind);
     // Another one of its name. One that cannot be read is there: the watch tells what is wrong with it.
-    missing = job && std::get<dialect::Job>(*job).meta.uid != answer.uid;
+    missing = owner && dialect::meta_of(*owner).uid != answer.uid;
   }
   if (missing) intake_.release_orphans(answer.uid);
 }
@@ -493,9 +500,9 @@ void Core::on_bound(const dialect::PodView& pod, std::string_view node, Duration
   reporter_.add_event(dialect::scheduled_event(pod, node, options_.reporter.instance, kube::wall_us()));
 }
 
-void Core::on_job(const dialect::WorkloadInfo& job, std::string_view reason, std::string note) {
+void Core::on_owner(const dialect::Ask& owner, std::string_view reason, std::string note) {
   reporter_.add_event(
-      dialect::job_event(job, reason, std::move(note), options_.reporter.instance, kube::wall_us()));
+      dialect::owner_event(owner, reason, std::move(note), options_.reporter.instance, kube::wall_us()));
 }
 
 void Core::on_evicting(const dialect::PodView& pod, const Reason& reason, std::string_view beneficiary) {

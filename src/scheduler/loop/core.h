@@ -46,7 +46,7 @@ struct CoreOptions {
   std::int64_t object_writes_per_second = 200;
   std::int64_t busy_object_writes_per_second = 20;  // while binds are on their way
   // How often the API is asked for Jobs that pods name and no watch has shown.
-  DurationMs missing_jobs_every = 5 * kSecond;
+  DurationMs missing_owners_every = 5 * kSecond;
 };
 
 class Core : private CarrierListener {
@@ -88,8 +88,8 @@ class Core : private CarrierListener {
   // Everything from intake and carrier into the engine, until nothing more comes.
   bool feed(TimeMs now);
   void decide(TimeMs now);
-  void ask_for_missing_jobs(TimeMs now);
-  void missing_job_read(const Answer& answer);
+  void ask_for_missing_owners(TimeMs now);
+  void missing_owner_read(const Answer& answer);
   void checks_changed(TimeMs now);
   // Says what the self-audit finds, and mends it. True: the engine was told of something.
   bool look_at_audit(TimeMs now);
@@ -101,7 +101,7 @@ class Core : private CarrierListener {
   void tell_unreadable();
   void on_bound(const dialect::PodView& pod, std::string_view node, DurationMs since_decision) override;
   void on_evicting(const dialect::PodView& pod, const Reason& reason, std::string_view beneficiary) override;
-  void on_job(const dialect::WorkloadInfo& job, std::string_view reason, std::string note) override;
+  void on_owner(const dialect::Ask& owner, std::string_view reason, std::string note) override;
 
   const CoreOptions options_;
   dialect::Intake intake_;
@@ -120,7 +120,7 @@ class Core : private CarrierListener {
   std::vector<std::string> changed_;  // workloads whose verdict may have changed, not reported yet
   std::array<bool, EnumNames<dialect::Kind>::names.size()> synced_{};
   TimeMs next_missing_ = 0;
-  std::set<std::string> asked_for_;  // Jobs, by uid
+  std::map<std::string, const dialect::OwnerKind*> asked_for_;  // owners, by uid
   std::size_t known_problems_ = 0;
   std::string provisioning_version_;
   std::map<std::pair<dialect::Kind, std::string>, std::string> logged_unreadable_;

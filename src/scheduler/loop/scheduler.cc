@@ -49,7 +49,7 @@ std::string_view name_of(Step step) {
       return "status";
     case Step::kEvent:
       return "event";
-    case Step::kJob:
+    case Step::kOwner:
       return "job";
     case Step::kWorkload:
       return "workload";
@@ -85,7 +85,7 @@ class ApiOutbox : public Outbox {
       if (step == Step::kEvent) return;
       // A status that was taken needs no thought.
       if (step == Step::kStatus && result.outcome == kube::Outcome::kOk) return;
-      if (step != Step::kJob && step != Step::kWorkload) result.body.clear();
+      if (step != Step::kOwner && step != Step::kWorkload) result.body.clear();
       inbox_.push(Answer{step, std::move(uid), std::move(result)});
     });
   }
@@ -292,7 +292,7 @@ Status Scheduler::Impl::lead(kube::LeaderElector* elector) {
   CoreOptions core_options;
   core_options.intake = options.intake;
   core_options.intake.scheduler_names = options.scheduler_names;
-  core_options.intake.hold_jobs = options.hold_jobs;
+  core_options.intake.hold_owners = options.hold_jobs;
   core_options.intake.devices.more = options.device_resources;
   core_options.engine = options.engine;
   core_options.carrier = options.carrier;

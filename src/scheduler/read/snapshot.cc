@@ -104,8 +104,10 @@ class Reader {
       out_.unread.push_back(decoded.error().str());
       return {};
     }
-    if (const auto* job = std::get_if<dialect::Job>(&*decoded); job != nullptr && !job->problem.empty()) {
-      out_.unread.push_back(fmt::format("Job {}/{}: {}", job->meta.ns, job->meta.name, job->problem));
+    const std::string_view problem = dialect::problem_of(*decoded);
+    if (dialect::owner_kind(kind) != nullptr && !problem.empty()) {
+      const dialect::Meta& meta = dialect::meta_of(*decoded);
+      out_.unread.push_back(fmt::format("{}: {}", dialect::describe(kind, meta.ns, meta.name), problem));
       return {};
     }
     has_nodes_ = has_nodes_ || kind == dialect::Kind::kNode;

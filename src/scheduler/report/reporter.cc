@@ -230,11 +230,12 @@ bool Reporter::tell(const dialect::WorkloadInfo& job, const kube::PodCondition& 
   const auto it = told_.find(workload);
   // It is told by an event, and each is one more object: only where there is another reason, or other words.
   if (it != told_.end() && it->second.reason == condition.reason &&
-      same_words(it->second.message, condition.message) && now < it->second.at + options_.job_refresh)
+      same_words(it->second.message, condition.message) && now < it->second.at + options_.owner_refresh)
     return true;
   if (!is_news(workload, condition, now)) return true;
   if (!may_write(workload, condition, why)) return false;
-  add_event(dialect::job_event(job, "Waiting", condition.message, options_.instance, kube::wall_us()));
+  add_event(
+      dialect::owner_event(*job.owner, "Waiting", condition.message, options_.instance, kube::wall_us()));
   told_[workload] = Told{condition.reason, condition.message, now};
   return true;
 }

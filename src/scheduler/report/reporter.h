@@ -39,7 +39,7 @@ struct ReporterOptions {
   DurationMs settle = kSecond;
   DurationMs refresh =
       5 * kSecond;  // between two looks at what waits, and between two texts that differ in numbers only
-  DurationMs job_refresh = 30 * kSecond;  // the same of Jobs without pods: they are told by events
+  DurationMs owner_refresh = 30 * kSecond;  // the same of owners without pods: they are told by events
   // Work with a hold gets a condition if its victims take longer than this to end. Most victims end within it, and a write for
   // every pod of the preemptor would delay their deletion.
   DurationMs room_is_freed = 5 * kSecond;
@@ -133,7 +133,7 @@ class Reporter {
       looked_;  // those of the round: the engine's changes until then
   std::unordered_map<std::uint64_t, Explained> explained_;  // by what is alike
   TimeMs swept_ = 0;                                        // explained_
-  std::unordered_map<std::string, Told> told_;              // by pod, or Job
+  std::unordered_map<std::string, Told> told_;              // by pod, or owner
   std::unordered_map<std::string, TimeMs>
       freeing_;  // by teller: until when its places are expected to be free
   std::deque<kube::EventNote> events_;

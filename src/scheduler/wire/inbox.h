@@ -25,8 +25,8 @@
 
 namespace berth::scheduler {
 
-// The subject of a write or read: a pod; (kJob) of a Job that is released or suspended; (kWorkload, kLook) for a workload's
-// Workload object, (kProvision) its ProvisioningRequest or what goes with that, (kQueue) of a queue's status, (kMissing) a Job that
+// The subject of a write or read: a pod; (kOwner) of an owner that is released or suspended; (kWorkload, kLook) for a workload's
+// Workload object, (kProvision) its ProvisioningRequest or what goes with that, (kQueue) of a queue's status, (kMissing) an owner that
 // pods name and no watch has shown; (kAudit) what the self-audit deletes, by its uid.
 enum class Step : std::uint8_t {
   kBind,
@@ -35,7 +35,7 @@ enum class Step : std::uint8_t {
   kDelete,
   kStatus,
   kEvent,
-  kJob,
+  kOwner,
   kWorkload,
   kLook,
   kQueue,
@@ -46,7 +46,7 @@ enum class Step : std::uint8_t {
 
 struct Answer {
   Step step = Step::kBind;
-  std::string uid;  // of the pod, Job or workload; of a queue its kind and name
+  std::string uid;  // of the pod, owner or workload; of a queue its kind and name
   kube::WriteResult result;
 };
 

@@ -228,14 +228,14 @@ TEST(Intake, JobPodsWaitForTheirJob) {
   ASSERT_EQ(decisions.size(), 1u);
   EXPECT_EQ(decisions[0].slots.size(), 2u);
 
-  EXPECT_THAT(world.intake.missing_jobs(), IsEmpty());
+  EXPECT_THAT(world.intake.missing_owners(), IsEmpty());
 
   // There is no such Job: its pods are pods of their own, once that is known.
   World lonely;
   lonely.apply(node_yaml("n0", 4) + job_pod(0));
   lonely.drain();
   EXPECT_THAT(lonely.decide(), IsEmpty());
-  const auto missing = lonely.intake.missing_jobs();
+  const auto missing = lonely.intake.missing_owners();
   ASSERT_EQ(missing.size(), 1u);
   EXPECT_EQ(missing[0].ns, "default");
   EXPECT_EQ(missing[0].name, "j");
@@ -245,7 +245,7 @@ TEST(Intake, JobPodsWaitForTheirJob) {
   EXPECT_THAT(lonely.decide(), IsEmpty());
   lonely.intake.release_orphans("job-1");
   lonely.drain();
-  EXPECT_THAT(lonely.intake.missing_jobs(), IsEmpty());
+  EXPECT_THAT(lonely.intake.missing_owners(), IsEmpty());
   EXPECT_THAT(lonely.started(lonely.decide()), ElementsAre("default/j-0: j-0->n0"));
 }
 

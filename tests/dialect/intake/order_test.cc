@@ -83,7 +83,7 @@ struct Outcome {
 
 Outcome outcome_of(const std::vector<Object>& objects) {
   IntakeConfig config;
-  config.hold_jobs = true;
+  config.hold_owners = true;
   config.checks = CheckMode::kAssumed;
   config.scheduler_names = {"berth"};
   testing::World world(config);

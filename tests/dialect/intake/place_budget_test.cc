@@ -57,7 +57,7 @@ std::string job_json(const std::string& name, std::int64_t pods) {
 
 TEST(PlaceBudget, AJobBeyondItSaysSoAndComesBack) {
   IntakeConfig config;
-  config.hold_jobs = true;
+  config.hold_owners = true;
   config.scheduler_names = {"berth"};
   Intake intake(config);
   JsonDecoder decoder;

@@ -102,9 +102,9 @@ TEST(AdmissionChecks, AReleaseWritesThemIntoTheTemplateWhateverStandsThere) {
                             .node_selector = {{"mine", "2"}, {"pool", "p"}},
                             .tolerations = {{.key = "t", .op = "Exists"}, {.key = "s", .op = "Exists"}}};
   const auto after = [&](const std::string& text, const PodSetUpdate* what) {
-    const Job job = checked_job(text);
-    const auto write = release_job("default", "j", "u", 3, TemplateChange{what, &job, &job.spec.pod});
-    return json::parse(text).patch(json::parse(write.body));
+    const Ask ask = ask_of(checked_job(text));
+    const auto release = ask.kind->release(ask, {.generation = 3, .update = what});
+    return json::parse(text).patch(json::parse(release.write.body));
   };
   for (const auto& text : {bare, full}) {
     const json job = after(text, &update);

@@ -93,7 +93,7 @@ TEST(WorkloadObject, SaysWhatItsOwnerAsksForInBothVersions) {
   sketch.uid = "uid-train";
   sketch.ns = "default";
   sketch.name = "job-train-12345";
-  sketch.is_job = true;
+  sketch.owner = &Job::kOwner;
   sketch.owners.push_back({"train", "uid-train"});
   sketch.local_queue = "team";
   sketch.priority = 7;
@@ -136,7 +136,7 @@ TEST(WorkloadObject, GetsItsWorkForAnOwner) {
   WorkloadSketch sketch;
   sketch.uid = "uid-train";
   sketch.ns = "default";
-  sketch.is_job = true;
+  sketch.owner = &Job::kOwner;
   sketch.is_prebuilt = true;
   sketch.owners.push_back({"train", "uid-train"});
   const json of_job = json::parse(own_workload("v1beta2", "remote", "u", sketch, {}).body);
@@ -145,7 +145,7 @@ TEST(WorkloadObject, GetsItsWorkForAnOwner) {
   EXPECT_EQ(of_job["metadata"]["ownerReferences"][0]["kind"], "Job");
   EXPECT_EQ(of_job["metadata"]["ownerReferences"][0]["controller"], true);
   EXPECT_FALSE(of_job.contains("spec"));
-  sketch.is_job = false;
+  sketch.owner = nullptr;
   sketch.is_group = true;
   sketch.owners = {{"a", "uid-a"}, {"b", "uid-b"}};
   const json of_pods =

@@ -60,7 +60,7 @@ WorkloadSketch sketch_of(const std::vector<PodTemplate>& pods, Random& r) {
   sketch.uid = "u";
   sketch.ns = "team";
   sketch.name = workload_name("Job", "batch", "j", "u");
-  sketch.is_job = true;
+  sketch.owner = &Job::kOwner;
   sketch.owners = {{"j", "u"}};
   sketch.local_queue = "q";
   sketch.priority = r.between(-100, 100);

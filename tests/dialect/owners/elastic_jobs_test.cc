@@ -48,8 +48,12 @@ TEST(ElasticJobs, TheirGateIsKnownByItsPlace) {
 }
 
 TEST(ElasticJobs, TheirReleaseTakesTheGateAway) {
-  const auto write = release_job("default", "j", "u", 3, {}, {}, 1);
-  json job = json::parse(R"({"metadata":{"uid":"u","generation":3},"spec":{"suspend":true,"template":{"spec":
+  const Ask ask = ask_of(elastic_job("kueue.x-k8s.io/elastic-job: 'true'",
+                                     "[{name: other}, {name: kueue.x-k8s.io/elastic-job}]"));
+  const auto release = ask.kind->release(ask, {.generation = 3});
+  EXPECT_TRUE(release.changes_template);
+  const kube::Write& write = release.write;
+  json job = json::parse(R"({"metadata":{"uid":"j","generation":3},"spec":{"suspend":true,"template":{"spec":
     {"schedulingGates":[{"name":"other"},{"name":"kueue.x-k8s.io/elastic-job"}]}}}})");
   const json out = job.patch(json::parse(write.body));
   EXPECT_EQ(out["spec"]["suspend"], false);
@@ -83,7 +87,7 @@ TEST(ElasticJobs, ASliceSaysWhatItReplaces) {
   sketch.uid = "u";
   sketch.ns = "default";
   sketch.name = "job-j-12345";
-  sketch.is_job = true;
+  sketch.owner = &Job::kOwner;
   sketch.owners.push_back({"j", "u"});
   sketch.sets.push_back({"main", 6, 6, &pod, {}, 0});
   json marks = json::parse(create_workload("v1beta2", sketch).body)["metadata"]["annotations"];

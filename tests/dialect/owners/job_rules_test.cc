@@ -6,6 +6,7 @@
 #include "dialect/dialect_support.h"
 #include "dialect/gangs/gangs.h"
 #include "dialect/intake/intake.h"
+#include "dialect/owners/job/job_owner.h"
 
 namespace berth::dialect {
 namespace {
@@ -102,7 +103,7 @@ TEST(JobRules, WhichIndexesAreNext) {
     std::vector<std::string> out;
     const Job job = job_of(spec, "");
     const auto completions = job.completions.value_or(1'000'000);
-    for (const Pod& pod : pods_of_job(job, JobIndexes::parse(taken, completions), missing))
+    for (const Pod& pod : pods_of_job(ask_of(job), JobIndexes::parse(taken, completions), missing))
       out.push_back(pod.meta.name);
     return out;
   };
@@ -172,7 +173,7 @@ std::string local_queue_held() {
 
 TEST(JobRules, AHeldJobAsksForWhatIsLeft) {
   IntakeConfig config;
-  config.hold_jobs = true;
+  config.hold_owners = true;
   World world(config);
   const std::string spec =
       "suspend: true, completionMode: Indexed, parallelism: 4, completions: 4, backoffLimitPerIndex: 1";

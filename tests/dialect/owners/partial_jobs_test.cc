@@ -1,5 +1,5 @@
 // Kueue's partial admission of Jobs: what their annotations say, and what is written on them.
-#include "dialect/owners/partial_jobs.h"
+#include "dialect/owners/job/partial_jobs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -114,19 +114,22 @@ TEST(PartialJobs, OneThatIsSuspendedHasTheSizeOfItsOwner) {
 
 TEST(PartialJobs, TheWritesKeepToOnePatch) {
   const Job job = partial_job(kFollow, kIndexed);
-  const auto less = size_for(job, 4);
+  const Ask ask = ask_of(job);
   json before = json::parse(R"({"metadata":{"uid":"j","generation":3,"annotations":{"a":"b"}},
     "spec":{"suspend":true,"parallelism":6,"completions":6}})");
-  const json released = before.patch(json::parse(release_job("default", "j", "j", 3, {}, less).body));
+  const json released =
+      before.patch(json::parse(ask.kind->release(ask, {.generation = 3, .pods = 4}).write.body));
   EXPECT_EQ(released["spec"], json::parse(R"({"suspend":false,"parallelism":4,"completions":4})"));
   EXPECT_EQ(released["metadata"]["annotations"]["berth.dev/partial-admission"], "4/6,completions");
   json suspended = released;
   const Job runs = partial_job(kFollow + ", berth.dev/partial-admission: '4/6,completions'",
                                "completionMode: Indexed, parallelism: 4, completions: 4");
-  suspended.merge_patch(json::parse(suspend_job("default", "j", "j", size_for(runs, 0)).body));
+  const Ask ask_of_runs = ask_of(runs);
+  suspended.merge_patch(json::parse(ask.kind->suspend(ask_of_runs, false).body));
   EXPECT_EQ(suspended["spec"], before["spec"]);
   EXPECT_EQ(suspended["metadata"]["annotations"], before["metadata"]["annotations"]);
-  EXPECT_EQ(json::parse(suspend_job("default", "j", "j").body)["metadata"], json::parse(R"({"uid":"j"})"))
+  const Ask plain = ask_of(partial_job("", "parallelism: 4"));
+  EXPECT_EQ(json::parse(ask.kind->suspend(plain, false).body)["metadata"], json::parse(R"({"uid":"j"})"))
       << "of all others nothing else is written";
 }
 
@@ -134,7 +137,7 @@ TEST(PartialJobs, TheWritesKeepToOnePatch) {
 
 IntakeConfig holding() {
   IntakeConfig config;
-  config.hold_jobs = true;
+  config.hold_owners = true;
   return config;
 }
 

@@ -218,7 +218,7 @@ TEST(TemplateEffects, AWrongFieldIsNamed) {
 
 IntakeConfig holding() {
   IntakeConfig config;
-  config.hold_jobs = true;
+  config.hold_owners = true;
   return config;
 }
 

@@ -25,7 +25,7 @@ class Server : public Outbox {
  public:
   explicit Server(std::uint64_t seed) : random_(seed) {
     CoreOptions options = World::defaults();
-    options.intake.hold_jobs = true;
+    options.intake.hold_owners = true;
     core_ =
         std::make_unique<Core>(std::move(options), *this, observe::RecordedEngine::Sink(), nullptr, nullptr);
     for (int i = 0; i < kNodes; ++i) {
@@ -135,7 +135,7 @@ class Server : public Outbox {
                            job.suspend ? "suspended" : "released", job.count, used, why(name));
       }
     }
-    if (core_->carrier().jobs().size() > 0) return "a Job is still being released or suspended";
+    if (core_->carrier().owners().size() > 0) return "a Job is still being released or suspended";
     if (core_->carrier().busy() > 0) return "a write is still under way";
     return {};
   }
@@ -325,7 +325,7 @@ class Server : public Outbox {
         answer.result = {};
         answer.result.outcome = Outcome::kUnknown;
         // The connection was lost, and the transport sent it once more: a patch with tests is refused then.
-        if (request.step == Step::kJob && !request.body.empty() && random_.chance(1, 2)) {
+        if (request.step == Step::kOwner && !request.body.empty() && random_.chance(1, 2)) {
           answer.result.outcome = Outcome::kInvalid;
           answer.result.maybe_done = true;
         }
@@ -342,7 +342,7 @@ class Server : public Outbox {
       result.body = job_json(name).dump();
       return;
     }
-    if (request.step == Step::kJob) {
+    if (request.step == Step::kOwner) {
       const auto it = jobs_.find(name);
       if (it == jobs_.end()) {
         result.outcome = Outcome::kNotFound;

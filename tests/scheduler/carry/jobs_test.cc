@@ -25,7 +25,7 @@ class JobsTest : public ::testing::Test {
   }
   static CoreOptions options() {
     CoreOptions out = World::defaults();
-    out.intake.hold_jobs = true;
+    out.intake.hold_owners = true;
     return out;
   }
   void queue(int gpus) {
@@ -47,13 +47,13 @@ class JobsTest : public ::testing::Test {
     text.suspend = suspend;
     ++text.generation;
     ++w_.version;
-    w_.answer(Step::kJob, text.name, Outcome::kOk, "", job_json(text, w_.version));
+    w_.answer(Step::kOwner, text.name, Outcome::kOk, "", job_json(text, w_.version));
   }
   // Releases the Job, makes its pods, and binds them.
   void run(JobText& text) {
     job(text);
     w_.turn();
-    ASSERT_EQ(w_.only(Step::kJob), text.name);
+    ASSERT_EQ(w_.only(Step::kOwner), text.name);
     taken(text, false);
     for (int i = 0; i < text.pods; ++i) pod(text, i);
     w_.turn();
@@ -77,8 +77,8 @@ class JobsTest : public ::testing::Test {
   void lose_release(const JobText& text) {
     job(text);
     w_.turn();
-    ASSERT_EQ(w_.only(Step::kJob), text.name);
-    w_.answer(Step::kJob, text.name, Outcome::kUnknown);
+    ASSERT_EQ(w_.only(Step::kOwner), text.name);
+    w_.answer(Step::kOwner, text.name, Outcome::kUnknown);
   }
   static bool suspends(const Sent& sent) { return sent.body.find("\"op\"") == std::string::npos; }
 
@@ -90,7 +90,7 @@ TEST_F(JobsTest, APlaceIsHeldThenTheJobIsReleasedAndItsPodsGoExactlyThere) {
   JobText train;
   job(train);
   w_.turn();
-  const auto sent = w_.take(Step::kJob);
+  const auto sent = w_.take(Step::kOwner);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].path, "/apis/batch/v1/namespaces/default/jobs/train");
   EXPECT_EQ(sent[0].body, R"([{"op":"test","path":"/metadata/uid","value":"uid-train"},)"
@@ -120,7 +120,7 @@ TEST_F(JobsTest, APlaceIsHeldThenTheJobIsReleasedAndItsPodsGoExactlyThere) {
   const auto second = w_.take(Step::kBind);
   ASSERT_EQ(second.size(), 1u);
   EXPECT_EQ(node_of(second[0]), node_of_second);
-  EXPECT_EQ(w_.core->carrier().jobs().size(), 0u);
+  EXPECT_EQ(w_.core->carrier().owners().size(), 0u);
   EXPECT_TRUE(w_.core->engine().audit());
 }
 
@@ -129,7 +129,7 @@ TEST_F(JobsTest, PodsThatComeBeforeTheAnswerAreBoundAndAnOlderStateOfTheJobChang
   JobText train;
   job(train);
   w_.turn();
-  ASSERT_EQ(w_.only(Step::kJob), "train");
+  ASSERT_EQ(w_.only(Step::kOwner), "train");
   pod(train, 0);
   pod(train, 1);
   w_.turn();
@@ -146,7 +146,7 @@ TEST_F(JobsTest, PodsThatComeBeforeTheAnswerAreBoundAndAnOlderStateOfTheJobChang
   w_.core->take(batch, w_.now);
   w_.turn();
   for (int i = 0; i < 2; ++i) EXPECT_EQ(w_.slot(uid_of("train"), i), SlotState::kBinding);
-  EXPECT_TRUE(w_.take(Step::kJob).empty());
+  EXPECT_TRUE(w_.take(Step::kOwner).empty());
 }
 
 TEST_F(JobsTest, WaitsSuspendedAndSaysWhyOnTheJob) {
@@ -155,7 +155,7 @@ TEST_F(JobsTest, WaitsSuspendedAndSaysWhyOnTheJob) {
   w_.turn();
   w_.pass(2 * kSecond);
   w_.report();
-  EXPECT_TRUE(w_.take(Step::kJob).empty());
+  EXPECT_TRUE(w_.take(Step::kOwner).empty());
   const auto events = w_.take(Step::kEvent);
   ASSERT_EQ(events.size(), 1u);
   const json event = json::parse(events[0].body);
@@ -175,7 +175,7 @@ TEST_F(JobsTest, OneThatCannotBeReadSaysWhichFieldItIs) {
   w_.turn();
   w_.pass(2 * kSecond);
   w_.report();
-  EXPECT_TRUE(w_.take(Step::kJob).empty());
+  EXPECT_TRUE(w_.take(Step::kOwner).empty());
   const auto events = w_.take(Step::kEvent);
   ASSERT_EQ(events.size(), 1u);
   const json event = json::parse(events[0].body);
@@ -185,7 +185,7 @@ TEST_F(JobsTest, OneThatCannotBeReadSaysWhichFieldItIs) {
   EXPECT_EQ(w_.core->intake().unreadable().size(), 1u);
   job({});  // mended
   w_.turn();
-  EXPECT_EQ(w_.only(Step::kJob), "train");
+  EXPECT_EQ(w_.only(Step::kOwner), "train");
   EXPECT_TRUE(w_.core->intake().unreadable().empty());
 }
 
@@ -200,7 +200,7 @@ TEST_F(JobsTest, OneThatCannotBeReadAnyMoreRunsOn) {
   w_.turn();
   for (int i = 0; i < 2; ++i) EXPECT_EQ(w_.slot(uid_of("train"), i), SlotState::kRunning);
   EXPECT_TRUE(w_.take(Step::kDelete).empty());
-  EXPECT_TRUE(w_.take(Step::kJob).empty());
+  EXPECT_TRUE(w_.take(Step::kOwner).empty());
 }
 
 TEST_F(JobsTest, LeavesAloneWhatOthersManage) {
@@ -210,11 +210,11 @@ TEST_F(JobsTest, LeavesAloneWhatOthersManage) {
   job({.name = "of-others", .scheduler = "default-scheduler"});
   job({.name = "no-queue", .queue = ""});
   w_.turn();
-  EXPECT_TRUE(w_.take(Step::kJob).empty());
+  EXPECT_TRUE(w_.take(Step::kOwner).empty());
   EXPECT_TRUE(w_.core->intake().workloads().empty());
   job({.name = "of-cronjob", .managed_by = "kubernetes.io/job-controller", .owner = "CronJob"});
   w_.turn();
-  EXPECT_EQ(w_.only(Step::kJob), "of-cronjob");
+  EXPECT_EQ(w_.only(Step::kOwner), "of-cronjob");
 }
 
 TEST_F(JobsTest, WithoutTheOptionSuspendedJobsAreNotTouched) {
@@ -236,7 +236,7 @@ TEST_F(JobsTest, IsPreemptedBySuspendingItWhole) {
   high.priority = 100;
   job(high);
   w_.turn();
-  auto sent = w_.take(Step::kJob);
+  auto sent = w_.take(Step::kOwner);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].body, R"({"metadata":{"uid":"uid-low"},"spec":{"suspend":true}})");
   EXPECT_TRUE(w_.take(Step::kMark).empty());
@@ -254,9 +254,9 @@ TEST_F(JobsTest, IsPreemptedBySuspendingItWhole) {
   job(low);
   for (int i = 0; i < 2; ++i) pod(low, i, "n1", true);
   w_.turn();
-  EXPECT_TRUE(w_.take(Step::kJob).empty());  // the room is not free yet
+  EXPECT_TRUE(w_.take(Step::kOwner).empty());  // the room is not free yet
   end_pods(low);
-  sent = w_.take(Step::kJob);
+  sent = w_.take(Step::kOwner);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].uid, uid_of("high"));
   for (int i = 0; i < 2; ++i) EXPECT_EQ(w_.slot(uid_of("low"), i), SlotState::kWaiting);  // it waits again
@@ -270,14 +270,14 @@ TEST_F(JobsTest, AJobReleasedBeforeItsPodsAreGoneIsSuspendedAgain) {
   run(low);
   w_.pod({.name = "high", .queue = "team", .priority = 100, .gpus = 2});
   w_.turn();
-  ASSERT_EQ(w_.only(Step::kJob), "low");
+  ASSERT_EQ(w_.only(Step::kOwner), "low");
   taken(low, true);
   low.suspend = false;  // the Job controller never saw it suspended
   job(low);
   w_.turn();
-  EXPECT_TRUE(w_.take(Step::kJob).empty()) << "no hot loop";
+  EXPECT_TRUE(w_.take(Step::kOwner).empty()) << "no hot loop";
   w_.pass(11 * kSecond);
-  const auto sent = w_.take(Step::kJob);
+  const auto sent = w_.take(Step::kOwner);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_TRUE(suspends(sent[0]));
   taken(low, true);
@@ -290,23 +290,23 @@ TEST_F(JobsTest, PodsThatDoNotComeGiveTheHoldBackAndTheJobRests) {
   JobText train;
   job(train);
   w_.turn();
-  ASSERT_EQ(w_.only(Step::kJob), "train");
+  ASSERT_EQ(w_.only(Step::kOwner), "train");
   taken(train, false);
   w_.pass(29 * kSecond);
-  EXPECT_TRUE(w_.take(Step::kJob).empty());
+  EXPECT_TRUE(w_.take(Step::kOwner).empty());
   pod(train, 0);  // one came: the controller works on it
   w_.pass(2 * kSecond);
   EXPECT_EQ(w_.take(Step::kBind).size(), 1u);
-  EXPECT_TRUE(w_.take(Step::kJob).empty());
+  EXPECT_TRUE(w_.take(Step::kOwner).empty());
   w_.pass(30 * kSecond);
-  const auto sent = w_.take(Step::kJob);
+  const auto sent = w_.take(Step::kOwner);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_TRUE(suspends(sent[0]));
   EXPECT_NE(w_.slot(uid_of("train"), 1), SlotState::kBinding);  // no pod has it: its room is free
   taken(train, true);
   w_.pod_gone("train-0");
   w_.pass(5 * kSecond);
-  EXPECT_TRUE(w_.take(Step::kJob).empty());
+  EXPECT_TRUE(w_.take(Step::kOwner).empty());
   const auto* why = w_.core->intake().blocked(uid_of("train"));
   ASSERT_NE(why, nullptr);
   EXPECT_NE(why->detail.find("tried again in 10 s"), std::string::npos) << why->detail;
@@ -316,7 +316,7 @@ TEST_F(JobsTest, PodsThatDoNotComeGiveTheHoldBackAndTheJobRests) {
   w_.answer(Step::kBind, "other", Outcome::kOk);
   w_.pod_gone("other");
   w_.pass(6 * kSecond);
-  EXPECT_EQ(w_.only(Step::kJob), "train");  // once more
+  EXPECT_EQ(w_.only(Step::kOwner), "train");  // once more
   EXPECT_TRUE(w_.core->engine().audit());
 }
 
@@ -325,17 +325,17 @@ TEST_F(JobsTest, AReleaseThatIsNotTakenGivesThePlacesBackAndIsTriedAgain) {
   JobText train;
   job(train);
   w_.turn();
-  ASSERT_EQ(w_.only(Step::kJob), "train");
+  ASSERT_EQ(w_.only(Step::kOwner), "train");
   // Another client changed it to four pods meanwhile: the generation has changed.
   train.pods = 4;
   train.generation = 2;
-  w_.answer(Step::kJob, "train", Outcome::kInvalid, "the server rejected our request");
+  w_.answer(Step::kOwner, "train", Outcome::kInvalid, "the server rejected our request");
   for (int i = 0; i < 2; ++i) EXPECT_EQ(w_.slot(uid_of("train"), i), SlotState::kWaiting);
   job(train);
   w_.turn();
-  EXPECT_TRUE(w_.take(Step::kJob).empty()) << "not in a hot loop";
+  EXPECT_TRUE(w_.take(Step::kOwner).empty()) << "not in a hot loop";
   w_.pass(kSecond);
-  const auto sent = w_.take(Step::kJob);
+  const auto sent = w_.take(Step::kOwner);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_NE(sent[0].body.find("\"/metadata/generation\",\"value\":2"), std::string::npos);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(w_.slot(uid_of("train"), i), SlotState::kBinding);
@@ -350,9 +350,9 @@ TEST_F(JobsTest, AReleaseThatMayHaveBeenDoneIsReadBack) {
     w_.node("node-of-" + train.name, 2);
     job(train);
     w_.turn();
-    ASSERT_EQ(w_.only(Step::kJob), train.name);
-    w_.answer(Step::kJob, train.name, refused ? Outcome::kInvalid : Outcome::kUnknown, "", "", refused);
-    const auto read = w_.take(Step::kJob);
+    ASSERT_EQ(w_.only(Step::kOwner), train.name);
+    w_.answer(Step::kOwner, train.name, refused ? Outcome::kInvalid : Outcome::kUnknown, "", "", refused);
+    const auto read = w_.take(Step::kOwner);
     ASSERT_EQ(read.size(), 1u);
     EXPECT_EQ(read[0].body, "");
     EXPECT_EQ(read[0].path, "/apis/batch/v1/namespaces/default/jobs/" + train.name);
@@ -361,7 +361,7 @@ TEST_F(JobsTest, AReleaseThatMayHaveBeenDoneIsReadBack) {
     for (int i = 0; i < 2; ++i) pod(train, i);
     w_.turn();
     EXPECT_EQ(w_.take(Step::kBind).size(), 2u);
-    EXPECT_TRUE(w_.take(Step::kJob).empty());
+    EXPECT_TRUE(w_.take(Step::kOwner).empty());
   }
   EXPECT_TRUE(w_.core->engine().audit());
 }
@@ -370,11 +370,11 @@ TEST_F(JobsTest, AReleaseThatWasNotDoneIsTriedAgain) {
   w_.node("n1", 2);
   JobText train;
   ASSERT_NO_FATAL_FAILURE(lose_release(train));
-  ASSERT_EQ(w_.only(Step::kJob), "train");
+  ASSERT_EQ(w_.only(Step::kOwner), "train");
   taken(train, true);  // read back: it still waits
-  EXPECT_TRUE(w_.take(Step::kJob).empty()) << "not in a hot loop";
+  EXPECT_TRUE(w_.take(Step::kOwner).empty()) << "not in a hot loop";
   w_.pass(kSecond);
-  const auto sent = w_.take(Step::kJob);
+  const auto sent = w_.take(Step::kOwner);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_FALSE(suspends(sent[0]));
 }
@@ -384,12 +384,12 @@ TEST_F(JobsTest, AReleaseIsReadBackUntilThatSucceeds) {
   JobText train;
   ASSERT_NO_FATAL_FAILURE(lose_release(train));
   for (int i = 0; i < 3; ++i) {
-    ASSERT_EQ(w_.only(Step::kJob), "train") << i;
-    w_.answer(Step::kJob, "train", Outcome::kUnavailable);
-    EXPECT_TRUE(w_.take(Step::kJob).empty()) << "not in a hot loop";
+    ASSERT_EQ(w_.only(Step::kOwner), "train") << i;
+    w_.answer(Step::kOwner, "train", Outcome::kUnavailable);
+    EXPECT_TRUE(w_.take(Step::kOwner).empty()) << "not in a hot loop";
     w_.pass(10 * kSecond);
   }
-  const auto read = w_.take(Step::kJob);
+  const auto read = w_.take(Step::kOwner);
   ASSERT_EQ(read.size(), 1u);
   EXPECT_EQ(read[0].body, "");
   taken(train, false);
@@ -404,18 +404,18 @@ TEST_F(JobsTest, WhatIsDecidedWhileAWriteIsUnderWayIsWrittenAfterIt) {
   low.name = "low";
   job(low);
   w_.turn();
-  ASSERT_EQ(w_.only(Step::kJob), "low");
+  ASSERT_EQ(w_.only(Step::kOwner), "low");
   JobText high;
   high.name = "high";
   high.priority = 100;
   job(high);
   w_.turn();
   // low is preempted before its release was answered. Its room is free at once, since no pod of it can be bound.
-  auto sent = w_.take(Step::kJob);
+  auto sent = w_.take(Step::kOwner);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].uid, uid_of("high"));
   taken(low, false);
-  sent = w_.take(Step::kJob);
+  sent = w_.take(Step::kOwner);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].uid, uid_of("low"));
   EXPECT_TRUE(suspends(sent[0]));
@@ -435,7 +435,7 @@ TEST_F(JobsTest, PodsThatAreLargerThanTheTemplateSaidAreDecidedAnew) {
   JobText train;
   job(train);
   w_.turn();
-  ASSERT_EQ(w_.only(Step::kJob), "train");
+  ASSERT_EQ(w_.only(Step::kOwner), "train");
   taken(train, false);
   pod(train, 0, "", false, 4);
   pod(train, 1, "", false, 4);
@@ -451,14 +451,14 @@ TEST_F(JobsTest, PodsThatTurnOutLargerAndHaveNoRoomAreSuspendedAgain) {
   JobText train;
   job(train);
   w_.turn();
-  ASSERT_EQ(w_.only(Step::kJob), "train");
+  ASSERT_EQ(w_.only(Step::kOwner), "train");
   taken(train, false);
   pod(train, 0, "", false, 4);
   pod(train, 1, "", false, 4);
   w_.turn();
   EXPECT_TRUE(w_.take(Step::kBind).empty());
   w_.pass(31 * kSecond);
-  const auto sent = w_.take(Step::kJob);
+  const auto sent = w_.take(Step::kOwner);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_TRUE(suspends(sent[0]));
   EXPECT_TRUE(w_.core->engine().audit());
@@ -471,8 +471,8 @@ TEST_F(JobsTest, WhereItMayNotBeSuspendedItsPodsAreDeleted) {
   run(low);
   w_.pod({.name = "high", .queue = "team", .priority = 100, .gpus = 2});
   w_.turn();
-  ASSERT_EQ(w_.only(Step::kJob), "low");
-  w_.answer(Step::kJob, "low", Outcome::kForbidden, "jobs is forbidden");
+  ASSERT_EQ(w_.only(Step::kOwner), "low");
+  w_.answer(Step::kOwner, "low", Outcome::kForbidden, "jobs is forbidden");
   EXPECT_EQ(w_.take(Step::kMark).size(), 2u);
 }
 
@@ -492,7 +492,7 @@ TEST_F(JobsTest, AfterARestartAReleasedJobIsAGangOfItsPods) {
   again.object(dialect::Kind::kPod, "train-1", job_pod(train, 1));
   again.recover();
   EXPECT_EQ(again.only(Step::kBind), "train-1");
-  EXPECT_TRUE(again.take(Step::kJob).empty());
+  EXPECT_TRUE(again.take(Step::kOwner).empty());
 }
 
 TEST_F(JobsTest, AHalfBoundJobWithoutRoomIsSuspendedAtRecovery) {
@@ -511,7 +511,7 @@ TEST_F(JobsTest, AHalfBoundJobWithoutRoomIsSuspendedAtRecovery) {
   again.object(dialect::Kind::kPod, "train-0", job_pod(train, 0, "n1"));
   again.object(dialect::Kind::kPod, "train-1", job_pod(train, 1));
   again.recover();
-  const auto sent = again.take(Step::kJob);
+  const auto sent = again.take(Step::kOwner);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_TRUE(suspends(sent[0]));
   EXPECT_TRUE(again.take(Step::kDelete).empty());
@@ -524,7 +524,7 @@ TEST_F(JobsTest, AResumedJobNeedsPlacesForWhatIsLeftOnly) {
   left["status"]["succeeded"] = 1;
   w_.object(dialect::Kind::kJob, "train", left.dump());
   w_.turn();
-  EXPECT_EQ(w_.only(Step::kJob), "train");
+  EXPECT_EQ(w_.only(Step::kOwner), "train");
 }
 
 // Watches of Jobs and pods run apart. A pod whose Job's watch is behind must not pass by the Job's queue, however long that takes; one
@@ -578,7 +578,7 @@ TEST_F(JobsTest, ADeletedJobLeavesNothing) {
   JobText train;
   job(train);
   w_.turn();
-  ASSERT_EQ(w_.only(Step::kJob), "train");
+  ASSERT_EQ(w_.only(Step::kOwner), "train");
   Inbox inbox;
   inbox.push(dialect::Kind::kJob,
              {kube::ChangeType::kDeleted, "default", "train", uid_of("train"), "9999", ""});
@@ -587,9 +587,9 @@ TEST_F(JobsTest, ADeletedJobLeavesNothing) {
   w_.core->take(batch, w_.now);
   w_.turn();
   EXPECT_TRUE(w_.core->intake().workloads().empty());
-  EXPECT_EQ(w_.core->carrier().jobs().size(), 0u);
+  EXPECT_EQ(w_.core->carrier().owners().size(), 0u);
   EXPECT_EQ(w_.core->engine().workload_count(), 0u);
-  w_.answer(Step::kJob, "train", Outcome::kNotFound);
+  w_.answer(Step::kOwner, "train", Outcome::kNotFound);
   EXPECT_TRUE(w_.core->engine().audit());
 }
 

@@ -146,7 +146,7 @@ TEST_F(AdmissionChecksTest, AnAnswerPassesWhatHasMerelyChanged) {
     w_->turn();
   }
   const auto sent = w_->peek();
-  EXPECT_TRUE(std::any_of(sent.begin(), sent.end(), [](const Sent& s) { return s.step == Step::kJob; }))
+  EXPECT_TRUE(std::any_of(sent.begin(), sent.end(), [](const Sent& s) { return s.step == Step::kOwner; }))
       << "it starts";
   for (int i = 0; i < 100; ++i) {
     w_->core->report(w_->now);

@@ -184,24 +184,24 @@ TEST_F(PartialAdmissionTest, OneThatAUserSuspendsAsksForAllAgain) {
 
 TEST_F(PartialAdmissionTest, AReleaseWhoseAnswerIsLostIsReadBack) {
   partial_job({.name = "train", .pods = 6}, 2);
-  const std::vector<Sent> sent = w_->take(Step::kJob);
+  const std::vector<Sent> sent = w_->take(Step::kOwner);
   ASSERT_EQ(sent.size(), 1U);
   EXPECT_NE(sent[0].body.find("4/6"), std::string::npos);
-  w_->answer(Step::kJob, "train", Outcome::kUnknown);
-  EXPECT_EQ(w_->only(Step::kJob), "train");
+  w_->answer(Step::kOwner, "train", Outcome::kUnknown);
+  EXPECT_EQ(w_->only(Step::kOwner), "train");
   json taken = jobs_.at("train");  // it had been taken
   taken["spec"]["parallelism"] = 4;
   taken["spec"]["suspend"] = false;
   taken["metadata"]["annotations"]["berth.dev/partial-admission"] = "4/6";
-  w_->answer(Step::kJob, "train", Outcome::kOk, "", taken.dump());
-  EXPECT_TRUE(w_->take(Step::kJob).empty());
+  w_->answer(Step::kOwner, "train", Outcome::kOk, "", taken.dump());
+  EXPECT_TRUE(w_->take(Step::kOwner).empty());
   EXPECT_EQ(w_->slot(uid_of("train"), 3), SlotState::kBinding);
 }
 
 TEST_F(PartialAdmissionTest, AReleaseThatIsNotTakenStartsWithAllAgain) {
   partial_job({.name = "train", .pods = 6}, 2);
-  ASSERT_EQ(w_->take(Step::kJob).size(), 1U);
-  w_->answer(Step::kJob, "train", Outcome::kInvalid);
+  ASSERT_EQ(w_->take(Step::kOwner).size(), 1U);
+  w_->answer(Step::kOwner, "train", Outcome::kInvalid);
   settle(kMinute);
   EXPECT_EQ(spec("train")["parallelism"], 4);
   EXPECT_EQ(bound("train"), 4);

@@ -474,12 +474,12 @@ TEST_F(SlicesTest, PodsThatWaitDoNotMakeItUnready) {
 TEST_F(SlicesTest, SmallerBeforeItsPodsHaveComeItNeedsNoMore) {
   elastic_job({.name = "train", .pods = 4});
   w_->pass(1000);
-  const auto sent = w_->take(Step::kJob);
+  const auto sent = w_->take(Step::kOwner);
   ASSERT_EQ(sent.size(), 1u);
   json& job = jobs_["train"];
   job = job.patch(json::parse(sent[0].body));
   job["metadata"]["generation"] = 2;
-  w_->answer(Step::kJob, "train", Outcome::kOk, "", job.dump());
+  w_->answer(Step::kOwner, "train", Outcome::kOk, "", job.dump());
   update_job("train");
   resize("train", 2);
   settle(3 * kMinute);

@@ -1,4 +1,4 @@
-// The part of Carrier (carrier.h) that is about Jobs which Berth holds suspended.
+// The part of Carrier (carrier.h) that is about owners which Berth holds suspended.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace berth::scheduler {
 
 void Carrier::end_the_rest(const Decision& start, TimeMs now) {
-  auto ending = jobs_.ending(start.workload);
+  auto ending = owners_.ending(start.workload);
   if (!ending) return;
   std::erase_if(ending->slots, [&](const SlotPlacement& slot) {
     const auto again = [&](const SlotPlacement& s) {
@@ -29,19 +29,19 @@ void Carrier::end_the_rest(const Decision& start, TimeMs now) {
 void Carrier::release(const dialect::WorkloadInfo& info, const Decision& start,
                       std::vector<SlotPlacement> places, TimeMs now) {
   end_the_rest(start, now);
-  const dialect::Job* fewer = intake_.granted(start.workload) > 0 ? intake_.job(start.workload) : nullptr;
-  listener_.on_job(info, "Released",
-                   fewer == nullptr
-                       ? fmt::format("unsuspended: nodes are reserved for its {} pods", places.size())
-                       : fmt::format("unsuspended with {} of its {} pods: nodes are reserved for these",
-                                     places.size(), fewer->asked()));
+  const dialect::Ask* fewer = intake_.granted(start.workload) > 0 ? intake_.owner(start.workload) : nullptr;
+  listener_.on_owner(*info.owner, "Released",
+                     fewer == nullptr
+                         ? fmt::format("unsuspended: nodes are reserved for its {} pods", places.size())
+                         : fmt::format("unsuspended with {} of its {} pods: nodes are reserved for these",
+                                       places.size(), fewer->asked()));
   const auto updates = updates_.find(start.workload);
-  jobs_.release(start.workload, std::move(places), now,
-                updates == updates_.end() ? std::nullopt : std::optional(updates->second.front()));
+  owners_.release(start.workload, std::move(places), now,
+                  updates == updates_.end() ? std::nullopt : std::optional(updates->second.front()));
 }
 
 void Carrier::fit_places(std::string_view uid) {
-  const std::size_t open = jobs_.open_places(uid);
+  const std::size_t open = owners_.open_places(uid);
   if (open == 0) return;
   const auto info = intake_.workload(uid);
   if (!info || !info->elastic) return;
@@ -49,7 +49,7 @@ void Carrier::fit_places(std::string_view uid) {
   const auto stays = std::count_if(pods.begin(), pods.end(),
                                    [](const auto& pod) { return pod.state != SlotState::kReleasing; });
   for (std::int64_t excess = stays + static_cast<std::int64_t>(open) - info->least; excess > 0; --excess) {
-    const auto place = jobs_.give_up_last(uid);
+    const auto place = owners_.give_up_last(uid);
     if (!place) return;
     events_.push_back(SlotUpdate{std::string(uid), place->first, place->second, SlotState::kGone, ""});
   }
@@ -64,8 +64,8 @@ void Carrier::came(const dialect::PodView& pod, const SlotPlacement& place, Time
   send(bind);
 }
 
-void Carrier::job_gone(std::string_view uid) {
-  jobs_.forget(uid);
+void Carrier::owner_gone(std::string_view uid) {
+  owners_.forget(uid);
   forget_held(uid);
   updates_.erase(std::string(uid));
   floors_.erase(std::string(uid));
@@ -73,12 +73,12 @@ void Carrier::job_gone(std::string_view uid) {
 
 bool Carrier::suspend(const Decision& decision, TimeMs now) {
   const auto info = intake_.workload(decision.workload);
-  if (!info || !info->is_job()) return false;
+  if (!info || info->owner == nullptr) return false;
   const auto pods = intake_.pods_of(decision.workload);
   const auto placed = static_cast<std::size_t>(std::count_if(pods.begin(), pods.end(), [&](const auto& pod) {
     return pod.state != SlotState::kReleasing && (!pod.node.empty() || is_binding(pod.uid));
   }));
-  const std::size_t has = placed + jobs_.open_places(decision.workload);
+  const std::size_t has = placed + owners_.open_places(decision.workload);
   if (has >= decision.slots.size() + static_cast<std::size_t>(info->least))
     return false;  // surplus: the gang stays
   flights_.erase(decision.workload);
@@ -88,15 +88,15 @@ bool Carrier::suspend(const Decision& decision, TimeMs now) {
   if (const auto whom = intake_.workload(decision.beneficiary)) beneficiary = whom->name;
   Decision readable = decision;
   readable.reason = dialect::readable(decision.reason, intake_);
-  listener_.on_job(*info, decision.reason.code == ReasonCode::kWithdrawn ? "Withdrawn" : "Preempted",
-                   beneficiary.empty() ? to_text(readable.reason)
-                                       : fmt::format("{} (for {})", to_text(readable.reason), beneficiary));
+  listener_.on_owner(*info->owner, decision.reason.code == ReasonCode::kWithdrawn ? "Withdrawn" : "Preempted",
+                     beneficiary.empty() ? to_text(readable.reason)
+                                         : fmt::format("{} (for {})", to_text(readable.reason), beneficiary));
   for (const auto& pod : pods) {  // a bind that only waits to be tried again is not tried
     const auto bind = binds_.find(std::string(pod.uid));
     if (bind == binds_.end() || bind->second.stage != Stage::kResting || bind->second.read_next) continue;
     forget_bind(std::string(pod.uid));
   }
-  jobs_.suspend(readable, now);
+  owners_.suspend(readable, now);
   return true;
 }
 

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <string_view>
-#include <utility>
 
-#include "dialect/owners/job.h"
-#include "dialect/owners/partial_jobs.h"
-#include "dialect/upstream/decode_core.h"
+#include "dialect/owners/decode_template.h"
+#include "dialect/owners/job/job.h"
+#include "dialect/owners/job/partial_jobs.h"
 
 namespace berth::dialect {
 
@@ -52,19 +51,7 @@ Job read_job(FieldReader<V>& f, const V& object) {
   job.generation = f.integer(f.map(object, "metadata"), "generation", 0, 0, kInt64Max);
   job.annotated = f.map(f.map(object, "metadata"), "annotations").present();
   read_job_progress(f, spec, f.map(object, "status"), job);
-  const V pod_template = f.map(spec, "template");
-  const V meta = f.map(pod_template, "metadata");
-  job.template_meta.ns = job.meta.ns;
-  job.template_meta.labels = f.labels(meta, "labels", Entry::kLabel);
-  Labels marks = read_marks(f, meta, "labels");
-  job.template_meta.labels.merge(marks);
-  job.template_annotated = f.map(meta, "annotations").present();
-  job.template_meta.annotations = read_marks(f, meta, "annotations");
-  const V pod_spec = f.map(pod_template, "spec");
-  if (!pod_spec.present())
-    f.error(pod_template.present() ? pod_template : spec, pod_template.present() ? "spec" : "template",
-            "is required");
-  job.spec = read_pod_spec(f, pod_spec, V(), job.template_meta, &job.needs);
+  job.template_annotated = read_template(f, spec, job.meta.ns, job.template_meta, job.spec, job.needs);
   job.elastic = job.meta.annotation(kKueueElastic) == "true";
   read_partial(job);
   return job;

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "dialect/owners/job.h"
+#include "dialect/owners/job/job.h"
 
 namespace berth::dialect {
 

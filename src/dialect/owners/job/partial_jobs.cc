@@ -1,4 +1,4 @@
-#include "dialect/owners/partial_jobs.h"
+#include "dialect/owners/job/partial_jobs.h"
 
 #include <fmt/format.h>
 

@@ -1,98 +1,94 @@
-#include "scheduler/carry/jobs.h"
+#include "scheduler/carry/owners.h"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 
-#include "dialect/base/names.h"
 #include "dialect/write/writes.h"
-#include "kube/paths.h"
 
 namespace berth::scheduler {
 namespace {
 
-// Thousands of Jobs may be released at once; to wait in the writer's queue is no failure.
+// Thousands of owners may be released at once; to wait in the writer's queue is no failure.
 constexpr DurationMs kWriteTime = 5 * kMinute;
 constexpr DurationMs kMostWaits = 20;  // times pods_within
 
+// "Job default/train"
+std::string name_of(const dialect::Ask& ask) {
+  return fmt::format("{} {}/{}", ask.kind->word(), ask.meta->ns, ask.meta->name);
+}
+
 }  // namespace
 
-kube::Write Jobs::release_of(const std::string& workload, Entry& entry) const {
-  std::optional<dialect::TemplateChange> change;
-  const dialect::Job* job = intake_.job(workload);
-  if (job != nullptr && (entry.update || !dialect::amended_keys(*job).empty()))
-    change = dialect::TemplateChange{entry.update ? &*entry.update : nullptr, job,
-                                     intake_.written_template(workload)};
-  std::optional<dialect::JobSize> size;
-  if (job != nullptr) size = dialect::size_for(*job, intake_.granted(workload));
-  entry.reduced = entry.reduced || (size && !size->mark.empty());
-  std::optional<std::int64_t> gate;
-  if (job != nullptr && job->elastic) gate = job->spec.elastic_gate;
-  entry.changes_template = change.has_value() || gate.has_value();
-  return dialect::release_job(entry.ns, entry.name, workload, entry.generation, change, size, gate);
+const dialect::Ask& Owners::ask_of(const std::string& workload, const Entry& entry) const {
+  const dialect::Ask* now = intake_.owner(workload);
+  return now != nullptr ? *now : entry.ask;
 }
 
-kube::Write Jobs::suspension_of(const std::string& workload, const Entry& entry) const {
-  std::optional<dialect::JobSize> size;
-  const dialect::Job* job = intake_.job(workload);
-  if (job != nullptr) size = entry.reduced ? dialect::full_size(*job) : dialect::size_for(*job, 0);
-  return dialect::suspend_job(entry.ns, entry.name, workload, size);
+kube::Write Owners::release_of(const std::string& workload, Entry& entry) const {
+  const dialect::Ask& ask = ask_of(workload, entry);
+  auto release = ask.kind->release(
+      ask, {entry.ask.generation, intake_.granted(workload), entry.update ? &*entry.update : nullptr});
+  entry.reduced = entry.reduced || release.reduces;
+  entry.changes_template = release.changes_template;
+  return std::move(release.write);
 }
 
-void Jobs::send(const std::string& workload, Entry& entry) {
+void Owners::send(const std::string& workload, Entry& entry) {
   entry.settled = entry.unread = false;
   entry.flying = true;
   ++flying_;
   entry.wrote_suspend = entry.suspend;
-  kube::Write write = entry.suspend ? suspension_of(workload, entry) : release_of(workload, entry);
+  const dialect::Ask& ask = ask_of(workload, entry);
+  kube::Write write = entry.suspend ? ask.kind->suspend(ask, entry.reduced) : release_of(workload, entry);
   write.deadline = kWriteTime;
-  outbox_.write(std::move(write), Step::kJob, workload);
+  outbox_.write(std::move(write), Step::kOwner, workload);
 }
 
-void Jobs::forget_start(const std::string& workload, Entry& entry) {
+void Owners::make_changeable(const std::string& workload, Entry& entry) {
   entry.flying = true;
   ++flying_;
-  entry.forgot_start = entry.forgetting = true;
-  kube::Write write = dialect::forget_start(entry.ns, entry.name, workload);
+  entry.made_changeable = entry.making = true;
+  const dialect::Ask& ask = ask_of(workload, entry);
+  kube::Write write = ask.kind->make_changeable(ask);
   write.deadline = kWriteTime;
-  outbox_.write(std::move(write), Step::kJob, workload);
+  outbox_.write(std::move(write), Step::kOwner, workload);
 }
 
-void Jobs::read_back(const std::string& workload, Entry& entry) {
+void Owners::read_back(const std::string& workload, Entry& entry) {
   entry.flying = entry.reading = true;
   entry.unread = false;
   ++flying_;
-  outbox_.read(kube::kJobs.object(entry.ns, entry.name), workload, Step::kJob);
+  outbox_.read(entry.ask.kind->path().object(entry.ask.meta->ns, entry.ask.meta->name), workload,
+               Step::kOwner);
 }
 
-void Jobs::close(Entry& entry) {
+void Owners::close(Entry& entry) {
   if (!entry.open.empty()) --expecting_;
   entry.open.clear();
 }
 
-void Jobs::settle(const std::string& workload) {
-  const auto it = jobs_.find(workload);
-  if (it == jobs_.end() || !it->second.settled || !it->second.open.empty()) return;
+void Owners::settle(const std::string& workload) {
+  const auto it = entries_.find(workload);
+  if (it == entries_.end() || !it->second.settled || !it->second.open.empty()) return;
   if (it->second.suspend || it->second.deadline != 0)
     return;  // its pods are still there, or are being decided anew
-  jobs_.erase(it);
+  entries_.erase(it);
   misses_.erase(workload);
   intake_.set_released(workload, false);
 }
 
-void Jobs::release(const std::string& workload, std::vector<SlotPlacement> places, TimeMs now,
-                   std::optional<dialect::PodSetUpdate> update) {
+void Owners::release(const std::string& workload, std::vector<SlotPlacement> places, TimeMs now,
+                     std::optional<dialect::PodSetUpdate> update) {
   const auto info = intake_.workload(workload);
-  if (!info || places.empty()) return;
-  Entry& entry = jobs_[workload];
+  if (!info || info->owner == nullptr || places.empty()) return;
+  Entry& entry = entries_[workload];
   close(entry);
-  entry.ns = info->job_ns;
-  entry.name = info->job_name;
-  entry.generation = info->job_generation;
+  entry.ask = *info->owner;
   entry.revision = info->revision;
   entry.update = std::move(update);
-  entry.forgot_start = false;
+  entry.made_changeable = false;
   entry.suspend = false;
   entry.ending.reset();
   entry.released = now;
@@ -106,15 +102,14 @@ void Jobs::release(const std::string& workload, std::vector<SlotPlacement> place
   if (!entry.flying) send(workload, entry);
 }
 
-std::optional<SlotPlacement> Jobs::take(const dialect::PodView& pod, TimeMs now) {
-  const auto it = jobs_.find(std::string(pod.workload));
-  if (it == jobs_.end() || it->second.open.empty()) return std::nullopt;
+std::optional<SlotPlacement> Owners::take(const dialect::PodView& pod, TimeMs now) {
+  const auto it = entries_.find(std::string(pod.workload));
+  if (it == entries_.end() || it->second.open.empty()) return std::nullopt;
   Entry& entry = it->second;
   last_arrival_ = now;
   const auto info = intake_.workload(pod.workload);
   if (info && info->revision != entry.revision) {
-    spdlog::info("Job {}/{}: its pods differ from its template; Berth places them again", entry.ns,
-                 entry.name);
+    spdlog::info("{}: its pods differ from its template; Berth places them again", name_of(entry.ask));
     close(entry);
     entry.deadline = now + options_.pods_within;
     timers_.emplace(entry.deadline, it->first);
@@ -132,46 +127,53 @@ std::optional<SlotPlacement> Jobs::take(const dialect::PodView& pod, TimeMs now)
   return out;
 }
 
-void Jobs::give_up(std::string_view workload, std::int64_t pod_set, std::int64_t index) {
-  const auto it = jobs_.find(std::string(workload));
-  if (it == jobs_.end() || it->second.open.erase({pod_set, index}) == 0 || !it->second.open.empty()) return;
+void Owners::give_up(std::string_view workload, std::int64_t pod_set, std::int64_t index) {
+  const auto it = entries_.find(std::string(workload));
+  if (it == entries_.end() || it->second.open.erase({pod_set, index}) == 0 || !it->second.open.empty())
+    return;
   --expecting_;
   it->second.deadline = 0;
   settle(std::string(workload));
 }
 
-std::optional<Jobs::Place> Jobs::give_up_last(std::string_view workload) {
-  const auto it = jobs_.find(std::string(workload));
-  if (it == jobs_.end() || it->second.open.empty()) return std::nullopt;
+std::optional<Owners::Place> Owners::give_up_last(std::string_view workload) {
+  const auto it = entries_.find(std::string(workload));
+  if (it == entries_.end() || it->second.open.empty()) return std::nullopt;
   const Place last = it->second.open.rbegin()->first;
   give_up(workload, last.first, last.second);
   return last;
 }
 
-bool Jobs::keeps_place(std::string_view workload, std::int64_t pod_set, std::int64_t index) const {
+bool Owners::keeps_place(std::string_view workload, std::int64_t pod_set, std::int64_t index) const {
   if (expecting_ == 0) return false;
-  const auto it = jobs_.find(std::string(workload));
-  return it != jobs_.end() && it->second.open.contains({pod_set, index});
+  const auto it = entries_.find(std::string(workload));
+  return it != entries_.end() && it->second.open.contains({pod_set, index});
 }
 
-std::size_t Jobs::open_places(std::string_view workload) const {
-  const auto it = jobs_.find(std::string(workload));
-  return it == jobs_.end() ? 0 : it->second.open.size();
+std::size_t Owners::open_places(std::string_view workload) const {
+  const auto it = entries_.find(std::string(workload));
+  return it == entries_.end() ? 0 : it->second.open.size();
 }
 
-std::optional<Decision> Jobs::ending(std::string_view workload) const {
-  const auto it = jobs_.find(std::string(workload));
-  return it == jobs_.end() ? std::nullopt : it->second.ending;
+const dialect::OwnerKind* Owners::kind_of(std::string_view workload) const {
+  const auto it = entries_.find(std::string(workload));
+  if (it != entries_.end()) return it->second.ask.kind;
+  const dialect::Ask* ask = intake_.owner(workload);
+  return ask == nullptr ? nullptr : ask->kind;
 }
 
-void Jobs::suspend(const Decision& decision, TimeMs now) {
+std::optional<Decision> Owners::ending(std::string_view workload) const {
+  const auto it = entries_.find(std::string(workload));
+  return it == entries_.end() ? std::nullopt : it->second.ending;
+}
+
+void Owners::suspend(const Decision& decision, TimeMs now) {
   const std::string& workload = decision.workload;
   const auto info = intake_.workload(workload);
-  if (!info) return;
-  Entry& entry = jobs_[workload];
+  if (!info || info->owner == nullptr) return;
+  Entry& entry = entries_[workload];
   close(entry);
-  entry.ns = info->job_ns;
-  entry.name = info->job_name;
+  entry.ask = *info->owner;
   entry.suspend = true;
   entry.settled = false;
   entry.ending = decision;
@@ -184,7 +186,7 @@ void Jobs::suspend(const Decision& decision, TimeMs now) {
   if (!entry.flying) send(workload, entry);
 }
 
-void Jobs::rest(const std::string& workload, std::string why, DurationMs time, TimeMs now) {
+void Owners::rest(const std::string& workload, std::string why, DurationMs time, TimeMs now) {
   Reason reason;
   reason.code = ReasonCode::kWithdrawn;
   reason.detail = fmt::format("{}; it is tried again in {}", why,
@@ -194,43 +196,44 @@ void Jobs::rest(const std::string& workload, std::string why, DurationMs time, T
   intake_.set_rest(workload, std::move(reason));
 }
 
-// Its places are given back, and the Job is decided again after a pause.
-void Jobs::take_back(const std::string& workload, std::string why, TimeMs now) {
-  Entry& entry = jobs_.at(workload);
+// Its places are given back, and the owner is decided again after a pause.
+void Owners::take_back(const std::string& workload, std::string why, TimeMs now) {
+  Entry& entry = entries_.at(workload);
   close(entry);
-  jobs_.erase(workload);
+  entries_.erase(workload);
   intake_.set_released(workload, false);
   intake_.renew(workload);
   const DurationMs time = doubled(options_.first_pause, failures_[workload]++, options_.most_pause);
   rest(workload, std::move(why), time, now);
 }
 
-std::optional<Decision> Jobs::answered(const Answer& answer, TimeMs now) {
-  const auto it = jobs_.find(answer.uid);
-  if (it == jobs_.end() || !it->second.flying) return std::nullopt;
+std::optional<Decision> Owners::answered(const Answer& answer, TimeMs now) {
+  const auto it = entries_.find(answer.uid);
+  if (it == entries_.end() || !it->second.flying) return std::nullopt;
   Entry& entry = it->second;
   entry.flying = false;
   --flying_;
-  const bool forgot = std::exchange(entry.forgetting, false);
+  const bool made = std::exchange(entry.making, false);
   const bool read = std::exchange(entry.reading, false);
   auto outcome = answer.result.outcome;
   if (read && outcome == kube::Outcome::kOk) {
-    const dialect::Job* job = intake_.job(answer.uid);  // taken in from this answer
-    outcome = job == nullptr  ? kube::Outcome::kGone
-              : !job->suspend ? kube::Outcome::kOk
-                              : kube::Outcome::kConflict;
+    const dialect::Ask* ask = intake_.owner(answer.uid);  // taken in from this answer
+    outcome = ask == nullptr    ? kube::Outcome::kGone
+              : !ask->suspended ? kube::Outcome::kOk
+                                : kube::Outcome::kConflict;
   }
   if (outcome == kube::Outcome::kFenced) return std::nullopt;  // another replica leads
   if (outcome != kube::Outcome::kOk) {
-    spdlog::info("{} Job {}/{}: {} {} {}", entry.wrote_suspend ? "suspending" : "releasing", entry.ns,
-                 entry.name, enum_name(outcome), answer.result.reason, answer.result.message);
+    spdlog::info("{} {}: {} {} {}", entry.wrote_suspend ? "suspending" : "releasing", name_of(entry.ask),
+                 enum_name(outcome), answer.result.reason, answer.result.message);
   }
   if (outcome == kube::Outcome::kNotFound || outcome == kube::Outcome::kGone) {
-    take_back(answer.uid, "its Job is gone", now);  // the watch will say the same
+    take_back(answer.uid, fmt::format("its {} is gone", entry.ask.kind->word()),
+              now);  // the watch will say the same
     return std::nullopt;
   }
   const bool otherwise = entry.suspend != entry.wrote_suspend;  // decided meanwhile
-  if (otherwise || (forgot && outcome == kube::Outcome::kOk)) {
+  if (otherwise || (made && outcome == kube::Outcome::kOk)) {
     send(answer.uid, entry);
     return std::nullopt;
   }
@@ -246,18 +249,18 @@ std::optional<Decision> Jobs::answered(const Answer& answer, TimeMs now) {
     return std::nullopt;
   }
   if (entry.suspend) return suspension_failed(answer, entry, now);
-  release_failed(answer, entry, {outcome, read, forgot}, now);
+  release_failed(answer, entry, {outcome, read, made}, now);
   return std::nullopt;
 }
 
-std::optional<Decision> Jobs::suspension_failed(const Answer& answer, Entry& entry, TimeMs now) {
+std::optional<Decision> Owners::suspension_failed(const Answer& answer, Entry& entry, TimeMs now) {
   const auto outcome = answer.result.outcome;
   const bool refused = outcome == kube::Outcome::kForbidden || outcome == kube::Outcome::kInvalid;
   if (refused && entry.ending) {
-    spdlog::warn("Job {}/{} cannot be suspended ({}): its pods are deleted", entry.ns, entry.name,
+    spdlog::warn("{} cannot be suspended ({}): its pods are deleted", name_of(entry.ask),
                  answer.result.message);
     Decision by_pod = std::move(*entry.ending);
-    jobs_.erase(answer.uid);
+    entries_.erase(answer.uid);
     return by_pod;
   }
   ++failures_[answer.uid];
@@ -266,8 +269,8 @@ std::optional<Decision> Jobs::suspension_failed(const Answer& answer, Entry& ent
   return std::nullopt;
 }
 
-void Jobs::release_failed(const Answer& answer, Entry& entry, const Released& released, TimeMs now) {
-  const auto [outcome, read, forgot] = released;
+void Owners::release_failed(const Answer& answer, Entry& entry, const Released& released, TimeMs now) {
+  const auto [outcome, read, made] = released;
   if (read && outcome != kube::Outcome::kConflict) {
     entry.unread = true;
     timers_.emplace(now + doubled(options_.first_pause, failures_[answer.uid]++, options_.most_pause),
@@ -275,32 +278,33 @@ void Jobs::release_failed(const Answer& answer, Entry& entry, const Released& re
     return;
   }
   const bool lost = outcome == kube::Outcome::kUnknown || answer.result.maybe_done;
-  if (lost && !read && !forgot && outcome != kube::Outcome::kForbidden) return read_back(answer.uid, entry);
-  if (outcome == kube::Outcome::kInvalid && entry.changes_template && !entry.forgot_start)
-    return forget_start(answer.uid, entry);
+  if (lost && !read && !made && outcome != kube::Outcome::kForbidden) return read_back(answer.uid, entry);
+  if (outcome == kube::Outcome::kInvalid && entry.changes_template && !entry.made_changeable &&
+      entry.ask.kind->make_changeable != nullptr)
+    return make_changeable(answer.uid, entry);
   std::string why = "the API server did not accept its release";
   if (outcome == kube::Outcome::kForbidden)
-    why = fmt::format("Berth may not {} its Job ({})", forgot ? "write the status of" : "unsuspend",
-                      answer.result.message);
+    why = fmt::format("Berth may not {} its {} ({})", made ? "write the status of" : "unsuspend",
+                      entry.ask.kind->word(), answer.result.message);
   if (outcome == kube::Outcome::kInvalid || outcome == kube::Outcome::kConflict)
     why = "it changed while it was released";
   take_back(answer.uid, std::move(why), now);
 }
 
-void Jobs::forget(std::string_view workload) {
+void Owners::forget(std::string_view workload) {
   const std::string uid(workload);
   failures_.erase(uid);
   misses_.erase(uid);
   if (rests_.erase(uid) > 0) intake_.set_rest(uid, std::nullopt);
-  const auto it = jobs_.find(uid);
-  if (it == jobs_.end()) return;
+  const auto it = entries_.find(uid);
+  if (it == entries_.end()) return;
   if (it->second.flying) --flying_;
   close(it->second);
-  jobs_.erase(it);
+  entries_.erase(it);
   intake_.set_released(uid, false);
 }
 
-void Jobs::late(const std::string& workload, Entry& entry, TimeMs now) {
+void Owners::late(const std::string& workload, Entry& entry, TimeMs now) {
   const TimeMs heard = std::max(entry.deadline, last_arrival_ + options_.pods_within);
   const TimeMs most = entry.released + kMostWaits * options_.pods_within;
   if (!entry.open.empty() && heard > now && now < most) {
@@ -319,7 +323,7 @@ void Jobs::late(const std::string& workload, Entry& entry, TimeMs now) {
                                             options_.pods_within / kSecond)
                               : fmt::format("{} of its pods were not created within {} s of its release",
                                             entry.open.size(), (now - entry.released) / kSecond);
-  spdlog::warn("Job {}/{}: {}; it is suspended again", entry.ns, entry.name, why);
+  spdlog::warn("{}: {}; it is suspended again", name_of(entry.ask), why);
   // The engine evicts slots with a place, which leads to suspend(). If there are none, there is no such decision.
   events_.push_back(Withdraw{workload, why});
   if (!entry.open.empty()) return;
@@ -331,7 +335,7 @@ void Jobs::late(const std::string& workload, Entry& entry, TimeMs now) {
   suspend(end, now);
 }
 
-void Jobs::tick(TimeMs now) {
+void Owners::tick(TimeMs now) {
   while (!timers_.empty() && timers_.begin()->first <= now) {
     const std::string workload = std::move(timers_.begin()->second);
     timers_.erase(timers_.begin());
@@ -339,13 +343,13 @@ void Jobs::tick(TimeMs now) {
       rests_.erase(it);
       intake_.set_rest(workload, std::nullopt);
     }
-    const auto it = jobs_.find(workload);
-    if (it == jobs_.end()) continue;
+    const auto it = entries_.find(workload);
+    if (it == entries_.end()) continue;
     Entry& entry = it->second;
     if (entry.suspend && !entry.flying) {
       const auto info = intake_.workload(workload);
       if (entry.settled && (!info || info->pods == 0)) {
-        jobs_.erase(it);
+        entries_.erase(it);
       } else if (!entry.settled || (info && !info->suspended)) {
         send(workload, entry);  // again, if another client released it before its pods were gone
       } else {

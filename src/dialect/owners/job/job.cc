@@ -1,10 +1,24 @@
-#include "dialect/owners/job.h"
+#include "dialect/owners/job/job.h"
 
 #include <algorithm>
 
 #include "dialect/base/names.h"
 
 namespace berth::dialect {
+
+void Job::keep_status(const Job& there) {
+  finished = there.finished;
+  failed = there.failed;
+  ending = there.ending;
+  ready = there.ready;
+  is_closing = there.is_closing;
+  succeeded = there.succeeded;
+  failed_pods = there.failed_pods;
+  completed = there.completed;
+  failed_indexes = there.failed_indexes;
+  started = there.started;
+  generation = there.generation;
+}
 
 std::int64_t Job::settled() const {
   const std::int64_t reached = completed.count();  // of an Indexed Job, whatever the number beside it says
@@ -54,11 +68,6 @@ std::int64_t Job::asked() const {
   if (!reduced) return pods();
   return reduced->completions_too ? reduced->full
                                   : std::min(reduced->full, completions.value_or(reduced->full));
-}
-
-std::string_view amended_keys(const Job& job) {
-  const auto it = job.meta.annotations.find(kPodSetUpdates);
-  return it == job.meta.annotations.end() ? std::string_view() : std::string_view(it->second);
 }
 
 }  // namespace berth::dialect

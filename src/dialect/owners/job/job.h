@@ -8,13 +8,16 @@
 #include <string_view>
 
 #include "base/checked.h"
-#include "dialect/owners/job_indexes.h"
+#include "dialect/owners/job/job_indexes.h"
 #include "dialect/upstream/objects.h"
 
 namespace berth::dialect {
 
+struct OwnerKind;
+
 struct Job {
   static constexpr Kind kKind = Kind::kJob;
+  static const OwnerKind kOwner;  // job_owner.cc
   Meta meta;
   std::int64_t parallelism = 1;
   std::optional<std::int64_t> completions;
@@ -58,6 +61,8 @@ struct Job {
   bool elastic = false;         // kKueueElastic: what it grows by waits, and it runs on (intake_elastic.cc)
   std::string problem;  // a field that cannot be read, and has its default here: none of its pods is to start
 
+  // The fields that the API server writes, and keeps where a manifest is applied over the object.
+  void keep_status(const Job& there);
   // Completions for which no pod will be made any more: those that were reached, and those that were given up.
   std::int64_t settled() const;
   // Why its controller takes away what waits of it; "": it does not.
@@ -77,8 +82,5 @@ struct Job {
   // pods(), as its owner asked for them.
   std::int64_t asked() const;
 };
-
-// The keys, with commas, of its template's node selector that admission checks wanted (kPodSetUpdates).
-std::string_view amended_keys(const Job& job);
 
 }  // namespace berth::dialect

@@ -1,4 +1,4 @@
-// Jobs that are held suspended (IntakeConfig::hold_jobs): workloads whose slots are made from the Job's template.
+// Owners of pods, and those that are held suspended (IntakeConfig::hold_owners): workloads whose slots are made from their templates.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +6,6 @@
 
 #include "dialect/base/names.h"
 #include "dialect/intake/intake_state.h"
-#include "dialect/owners/job.h"
 
 namespace berth::dialect {
 
@@ -52,42 +51,95 @@ bool suits(const PodTemplate& pod, const PodTemplate& promised) {
 
 namespace {
 
-bool names_a_queue(const Job& job) {
-  for (const Meta* meta : {&job.meta, &job.template_meta}) {
-    if (!meta->mark(kKueueQueue).empty() || !meta->mark(kBerthQueue).empty()) return true;
-  }
-  return false;
+// Pods of one of its sets that it is to have places for.
+std::int64_t places_of(const Load& load, const Ask& ask, std::size_t set) {
+  if (load.too_many) return set == 0 ? 1 : 0;
+  const std::int64_t size = ask.sets[set].size;
+  return load.granted > 0 ? std::min(load.granted, size) : size;
 }
 
 }  // namespace
 
-const JobRecord* Intake::Impl::job_record(std::string_view uid) const {
-  const auto it = jobs.find(std::string(uid));
-  return it == jobs.end() ? nullptr : &it->second;
+void Intake::Impl::upsert_owner(Ask&& ask) {
+  const Kind kind = ask.kind->kind;
+  const Meta& meta = *ask.meta;
+  const std::string uid = meta.uid;
+  const std::string key = owner_key(uid);
+  const std::string name = key_of(meta.ns, meta.name);
+  OwnerRecord* known = owners.find(uid);
+  if (ask.problem.empty()) {
+    note_readable(kind, name);
+  } else {
+    note_unreadable(kind, name, ask.problem);
+    // As it was known before, so that what it runs stays what it is; but nothing more of it starts.
+    if (known != nullptr) {
+      known->ask.problem = std::move(ask.problem);
+      return refresh_dependents(key);
+    }
+    for (AskedSet& set : ask.sets) {
+      PodTemplate bare = *set.pod;
+      clear_constraints(bare);
+      set.pod = shapes.share(std::move(bare));
+    }
+  }
+  if (const auto other = owners.uid_of(kind, meta.ns, meta.name); !other.empty() && other != uid)
+    remove_owner(kind, meta.ns, meta.name);
+  const bool routes_change =
+      known == nullptr || known->ask.gang != ask.gang || known->ask.meta->controller != meta.controller;
+  missing_owners.erase(uid);
+  // The size that its user gave it is tried first.
+  if (const auto ix = find_load(uid);
+      ix != kNoIx && known != nullptr && known->ask.generation != ask.generation)
+    loads[ix].offer = Offer::kWhole;
+  owners.put(owner_record_of(std::move(ask)));
+  if (routes_change) {
+    reroute_dependents(key);
+  } else {
+    refresh_dependents(key);
+  }
+  sync_owner(uid);
 }
 
-JobRecord Intake::Impl::job_record_of(Job&& job) {
-  JobRecord out;
-  out.written = shapes.share(std::move(job.spec.pod));
-  job.spec.pod = {};
-  if (job.needs != nullptr) job.needs = needs.share(PodNeeds(*job.needs));
-  out.job = std::move(job);
-  const JobRecord* before = job_record(out.job.meta.uid);
-  const auto load = find_load(out.job.meta.uid);
-  if (before != nullptr && load != kNoIx && loads[load].reserved && before->written == out.written &&
-      before->job.needs == out.job.needs) {
-    // It has quota and places for what it was: nothing but its owner changes that.
-    out.taken = before->taken;
-    out.refused = before->refused;
+void Intake::Impl::remove_owner(Kind kind, std::string_view ns, std::string_view name) {
+  const auto uid = owners.erase(kind, ns, name);
+  if (!uid) return;
+  rests.erase(*uid);
+  amendments.erase(*uid);
+  sync_owner(*uid);
+  refresh_dependents(owner_key(*uid));
+}
+
+const OwnerRecord* Intake::Impl::owner_record(const Load& load) const {
+  return load.kind == GangKind::kOwner ? owners.find(load.uid) : nullptr;
+}
+
+OwnerRecord Intake::Impl::owner_record_of(Ask&& ask) {
+  OwnerRecord out;
+  out.ask = std::move(ask);
+  const std::string& uid = out.ask.meta->uid;
+  bool is_same = true;
+  const OwnerRecord* before = owners.find(uid);
+  for (std::size_t s = 0; s < out.ask.sets.size(); ++s) {
+    AskedSet& set = out.ask.sets[s];
+    set.pod = shapes.share(PodTemplate(*set.pod));
+    if (set.needs != nullptr) set.needs = needs.share(PodNeeds(*set.needs));
+    is_same = is_same && before != nullptr && s < before->ask.sets.size() &&
+              before->ask.sets[s].pod == set.pod && before->ask.sets[s].needs == set.needs;
+  }
+  const auto load = find_load(uid);
+  if (is_same && load != kNoIx && loads[load].reserved) {
+    // It has quota and places for what it was: nothing but its user changes that.
+    out.templates = before->templates;
   } else {
     take(out);
   }
-  out.shape = out.taken;
+  for (OwnedTemplate& one : out.templates) one.shape = one.taken;
   // Changes by checks of its last run are not its own wishes.
-  const std::string_view left = out.job.suspend ? amended_keys(out.job) : std::string_view();
-  const auto amendment = amendments.find(out.job.meta.uid);
+  const std::string_view left = out.ask.suspended ? amended_keys(*out.ask.meta) : std::string_view();
+  const auto amendment = amendments.find(uid);
   if (left.empty() && amendment == amendments.end()) return out;
-  PodTemplate shape = *out.taken;
+  OwnedTemplate& first = out.templates.front();
+  PodTemplate shape = *first.taken;
   for (const auto& key : split_marks(left)) shape.node_selector.edit().erase(key);
   if (amendment != amendments.end()) {
     for (const auto& [key, value] : amendment->second.node_selector)
@@ -99,60 +151,56 @@ JobRecord Intake::Impl::job_record_of(Job&& job) {
         shape.tolerations.edit().push_back(toleration);
     }
   }
-  out.shape = shapes.share(std::move(shape));
+  first.shape = shapes.share(std::move(shape));
   return out;
 }
 
-bool Intake::Impl::may_hold(const Job& job) const {
-  if (!config.hold_jobs || job.finished || job.meta.deleting || !names_a_queue(job) ||
-      job.is_managed_elsewhere() || job.has_owner())
+bool Intake::Impl::may_hold(const Ask& ask) const {
+  const bool queued = std::any_of(ask.sets.begin(), ask.sets.end(),
+                                  [&](const AskedSet& set) { return names_a_queue(*ask.meta, *set.marks); });
+  if (!config.hold_owners || !ask.kind->can_be_held() || ask.finished || ask.meta->deleting || !queued ||
+      ask.is_led)
     return false;
   Pod pod;
-  pod.meta = job.template_meta;
-  pod.meta.controller = {"Job", job.meta.name, job.meta.uid};
-  pod.spec.scheduler_name = job.spec.scheduler_name;
-  return is_ours(pod) && membership_of(pod, &job).kind == GangKind::kJob;
+  pod.meta = *ask.sets.front().marks;
+  pod.meta.controller = {std::string(ask.kind->word()), ask.meta->name, ask.meta->uid};
+  pod.spec.scheduler_name = ask.sets.front().spec->scheduler_name;
+  return is_ours(pod) && membership_of(pod, &ask).kind == GangKind::kOwner;
 }
 
 // A pod that has ended well is not made again. While the gang runs, its slot stays part of the gang, so that the others are no surplus
 // that may be taken one by one; a gang that must start (again) is made of those that are left.
-std::int64_t Intake::Impl::size_of_job(Load& load, const Job& job) const {
-  if (load.bound == 0 || job.suspend) load.whole = 0;
-  std::int64_t size = job.makes_pods() ? places_of(load, job) : load.pods;
-  size = std::max<std::int64_t>(1, std::max(size, std::min(job.parallelism, load.whole)));
+std::int64_t Intake::Impl::size_of_owner(Load& load, const Ask& ask) const {
+  if (load.bound == 0 || ask.suspended) load.whole = 0;
+  std::int64_t size = ask.makes_pods ? 0 : load.pods;
+  for (std::size_t s = 0; ask.makes_pods && s < ask.sets.size(); ++s) size += places_of(load, ask, s);
+  size = std::max<std::int64_t>(1, std::max(size, std::min(ask.most(), load.whole)));
   if (load.bound >= size) load.whole = size;
   return size;
 }
 
-std::int64_t Intake::Impl::places_of(const Load& load, const Job& job) const {
-  if (load.too_many) return 1;
-  return load.granted > 0 ? std::min(load.granted, job.size()) : job.size();
-}
-
 // If it has pods, some slots do not wait, because these pods are about to end: it would start smaller for that alone.
-bool Intake::Impl::may_shrink(const Load& load, const Job& job) const {
+bool Intake::Impl::may_shrink(const Load& load, const Ask& ask) const {
   return holds(load) && !load.too_many && load.pods == 0 && load.roles.size() == 1 && load.granted == 0 &&
-         !load.reserved && job.least_pods && *job.least_pods < job.size();
+         !load.reserved && ask.least() && *ask.least() < ask.size();
 }
 
-bool Intake::Impl::is_offered_less(const Load& load, const Job& job) const {
-  if (config.hold_jobs) return load.offer != Offer::kWhole && may_shrink(load, job);
-  // A plan makes the pods of a suspended Job at once, and offers nothing.
-  return job.suspend && job.least_pods && *job.least_pods < load.size && load.bound == 0 &&
+bool Intake::Impl::is_offered_less(const Load& load, const Ask& ask) const {
+  if (config.hold_owners) return load.offer != Offer::kWhole && may_shrink(load, ask);
+  // A plan makes the pods of a suspended owner at once, and offers nothing.
+  return ask.suspended && ask.least() && *ask.least() < load.size && load.bound == 0 &&
          load.roles.size() == 1;
 }
 
 bool Intake::Impl::holds(const Load& load) const {
-  if (load.kind != GangKind::kJob || load.released) return false;
-  const JobRecord* record = job_record(load.uid);
-  return record != nullptr && record->job.suspend && record->job.size() > 0 && may_hold(record->job);
+  const OwnerRecord* record = load.released ? nullptr : owner_record(load);
+  return record != nullptr && record->ask.suspended && record->ask.size() > 0 && may_hold(record->ask);
 }
 
 bool Intake::Impl::keeps(const Load& load) const {
-  if (load.kind != GangKind::kJob) return false;
   if (!load.released) return holds(load);
-  const JobRecord* record = job_record(load.uid);
-  return record != nullptr && may_hold(record->job);
+  const OwnerRecord* record = owner_record(load);
+  return record != nullptr && may_hold(record->ask);
 }
 
 bool Intake::Impl::is_held(const std::string& queue) const {
@@ -162,73 +210,85 @@ bool Intake::Impl::is_held(const std::string& queue) const {
   return own != own_queues.end() && own->second == StopPolicy::kHold;
 }
 
-// If all pods of a Job have been replaced, only its status shows that it ran.
+// If all pods of an owner have been replaced, only its status shows that it ran.
 bool Intake::Impl::is_admitted(const Load& load) const {
   if (load.object != nullptr) return false;
-  const JobRecord* record = load.kind == GangKind::kJob ? job_record(load.uid) : nullptr;
-  if (record != nullptr && record->job.suspend) return load.released;
+  const OwnerRecord* record = owner_record(load);
+  if (record != nullptr && record->ask.suspended) return load.released;
   // More than it was admitted with waits for its turn.
   if (may_grow(load)) return load.bound > 0 && load.size <= load.whole;
-  return load.bound > 0 || load.released ||
-         (record != nullptr && record->job.succeeded + record->job.failed_pods > 0);
+  return load.bound > 0 || load.released || (record != nullptr && record->ask.has_run);
 }
 
-void Intake::Impl::wait_for_end(const Load& load, const Job& job, Settings& settings) const {
-  const std::string_view why = job.why_over();
-  if (why.empty() || load.bound == load.pods || settings.blocked) return;
+void Intake::Impl::wait_for_end(const Load& load, const Ask& ask, Settings& settings) const {
+  if (ask.over.empty() || load.bound == load.pods || settings.blocked) return;
   settings.blocked = Reason{};
   settings.blocked->code = ReasonCode::kInactive;
-  settings.blocked->detail = fmt::format("its Job {} starts no more pods: {}", job.meta.name, why);
+  settings.blocked->detail =
+      fmt::format("its {} {} starts no more pods: {}", ask.kind->word(), ask.meta->name, ask.over);
 }
 
-// The Job changed, or what was decided about it.
-void Intake::Impl::sync_job(const std::string& uid) {
-  if (!config.hold_jobs) return;
-  const JobRecord* record = job_record(uid);
+// The owner changed, or what was decided about it.
+void Intake::Impl::sync_owner(const std::string& uid) {
+  if (!config.hold_owners) return;
+  const OwnerRecord* record = owners.find(uid);
   std::uint32_t ix = find_load(uid);
   if (ix == kNoIx) {
-    if (record == nullptr || !record->job.suspend || record->job.size() < 1 || !may_hold(record->job)) return;
-    const Meta& meta = record->job.meta;
-    ix = new_load({GangKind::kJob, uid, meta.name, std::nullopt, {}}, meta.ns);
-    loads[ix].object_key = "job:" + uid;
+    if (record == nullptr || !record->ask.suspended || record->ask.size() < 1 || !may_hold(record->ask))
+      return;
+    const Meta& meta = *record->ask.meta;
+    ix = new_load({GangKind::kOwner, uid, meta.name, std::nullopt, {}}, meta.ns);
     loads[ix].first_created = meta.created != 0 ? meta.created : ++arrivals;
   }
   if (loads[ix].pods == 0 && !keeps(loads[ix])) return free_load(ix);
-  if (!holds(loads[ix])) {
+  if (holds(loads[ix])) {
+    sync_slots(loads[ix], *record);
+  } else {
     loads[ix].offer = Offer::kWhole;
     loads[ix].too_many = false;
   }
-  if (holds(loads[ix])) {
-    Load& load = loads[ix];
-    load.too_many = !place_budget.take(load.ns, uid, record->job.size());
-    if (load.roles.empty())
-      load.roles.push_back(Role{record->shape, topology_of(record->job.template_meta), {}, true, {}});
-    Role& role = load.roles.front();
-    role.promised = load.roles.size() == 1;
-    if (role.promised && load.pods == 0 && load.job_shape != nullptr && load.job_shape != record->shape) {
+  refresh(ix);
+  tell_slots(ix);
+}
+
+void Intake::Impl::sync_slots(Load& load, const OwnerRecord& record) {
+  load.too_many = !place_budget.take(load.ns, load.uid, record.ask.size());
+  const std::size_t sets = record.templates.size();
+  while (load.held_shapes.size() < sets && load.roles.size() == load.held_shapes.size()) {
+    const std::size_t s = load.roles.size();
+    load.roles.push_back(
+        Role{record.templates[s].shape, topology_of(*record.ask.sets[s].marks), {}, true, {}});
+    load.held_shapes.push_back(nullptr);
+  }
+  load.held_shapes.resize(sets);
+  for (std::size_t s = 0; s < std::min(sets, load.roles.size()); ++s) {
+    Role& role = load.roles[s];
+    const auto& shape = record.templates[s].shape;
+    role.promised = load.roles.size() == sets;
+    if (role.promised && load.pods == 0 && load.held_shapes[s] != nullptr && load.held_shapes[s] != shape) {
       load.remade = load.emitted;
       ++load.revision;
-      role.shape = record->shape;
-      role.topology = topology_of(record->job.template_meta);
+      role.shape = shape;
+      role.topology = topology_of(*record.ask.sets[s].marks);
       load.refused.clear();
-      load.job_shape = record->shape;
+      load.held_shapes[s] = shape;
     }
-    if (load.job_shape == nullptr) load.job_shape = record->shape;
-    const auto size = static_cast<std::size_t>(places_of(load, record->job));
+    if (load.held_shapes[s] == nullptr) load.held_shapes[s] = shape;
+    const auto size = static_cast<std::size_t>(places_of(load, record.ask, s));
     while (role.slots.size() > size && role.slots.back() == kNoIx) {
       role.slots.pop_back();
       const auto index = static_cast<std::int64_t>(role.slots.size());
       role.holes.erase(index);
       // A place that was kept for it would otherwise stay the engine's for ever.
-      if (load.emitted) work.push_back(SlotUpdate{uid, 0, index, SlotState::kGone, "", {}, {}, 0});
+      if (load.emitted)
+        work.push_back(
+            SlotUpdate{load.uid, static_cast<std::int64_t>(s), index, SlotState::kGone, "", {}, {}, 0});
     }
     while (role.slots.size() < size) {
       role.holes.insert(static_cast<std::int64_t>(role.slots.size()));
       role.slots.push_back(kNoIx);
     }
   }
-  refresh(ix);
-  tell_slots(ix);
 }
 
 void Intake::Impl::tell_slots(std::uint32_t ix) {
@@ -257,42 +317,44 @@ void Intake::Impl::tell_slots(std::uint32_t ix) {
 
 SlotState Intake::Impl::state_without_node(const PodRecord& record) const {
   if (record.pod.spec.gated) return SlotState::kAbsent;
-  if (record.membership.kind != GangKind::kJob) return SlotState::kWaiting;
+  if (record.membership.kind != GangKind::kOwner) return SlotState::kWaiting;
   const auto ix = find_load(record.membership.uid);
-  // A suspended Job's pods are about to be deleted.
+  // The pods of a suspended owner are about to be deleted.
   return ix != kNoIx && holds(loads[ix]) ? SlotState::kAbsent : SlotState::kWaiting;
 }
 
-bool Intake::Impl::join_promised(Load& load, const PodRecord& record) {
-  if (load.kind != GangKind::kJob || load.roles.size() != 1 || !load.roles.front().promised) return false;
-  Role& role = load.roles.front();
-  if (suits(*record.shape, *role.shape)) return true;
+std::optional<std::size_t> Intake::Impl::join_promised(Load& load, const PodRecord& record,
+                                                       const OwnedPlace& place) {
+  const bool held = load.kind == GangKind::kOwner && !load.roles.empty() && load.roles.front().promised;
+  if (!held || load.roles.size() != load.held_shapes.size() || place.set >= load.roles.size())
+    return std::nullopt;
+  Role& role = load.roles[place.set];
+  if (suits(*record.shape, *role.shape)) return place.set;
   // Its pods are others than the template says (admission changed them): it is decided anew for what they are.
   role.shape = record.shape;
   load.remade = true;
   ++load.revision;
-  return true;
+  return place.set;
 }
 
 void Intake::set_released(std::string_view workload, bool released) {
   Impl& s = *impl_;
   const auto ix = s.find_load(workload);
-  if (ix == kNoIx || s.loads[ix].kind != GangKind::kJob || s.loads[ix].released == released) return;
+  if (ix == kNoIx || s.loads[ix].kind != GangKind::kOwner || s.loads[ix].released == released) return;
   s.loads[ix].released = released;
   s.loads[ix].waits = false;  // the releasing caller knows its slots
   if (!released && !s.loads[ix].reserved) s.loads[ix].granted = 0;
-  s.sync_job(std::string(workload));
+  s.sync_owner(std::string(workload));
 }
 
 bool Intake::may_offer_less(std::string_view workload) const {
   const Impl& s = *impl_;
-  if (s.partial_jobs == 0 && s.workload_by_name.empty()) return false;
+  if (!s.owners.any_may_shrink() && s.workload_by_name.empty()) return false;
   const auto ix = s.find_load(workload);
   if (ix == kNoIx || s.loads[ix].offer == Offer::kAtLeast) return false;
   if (s.loads[ix].object != nullptr) return s.may_shrink(s.loads[ix]);
-  if (s.loads[ix].kind != GangKind::kJob) return false;
-  const JobRecord* record = s.job_record(workload);
-  return record != nullptr && s.may_shrink(s.loads[ix], record->job);
+  const OwnerRecord* record = s.owner_record(s.loads[ix]);
+  return record != nullptr && s.may_shrink(s.loads[ix], record->ask);
 }
 
 bool Intake::offer_less(std::string_view workload) {
@@ -320,10 +382,10 @@ void Intake::grant(std::string_view workload, std::int64_t pods) {
     s.grant_object(s.loads[ix], pods);
     return s.refresh(ix);
   }
-  const JobRecord* record = s.job_record(workload);
+  const OwnerRecord* record = s.owners.find(workload);
   s.loads[ix].offer = Offer::kWhole;
-  s.loads[ix].granted = record != nullptr && pods < record->job.size() ? pods : 0;
-  s.sync_job(std::string(workload));
+  s.loads[ix].granted = record != nullptr && pods < record->ask.size() ? pods : 0;
+  s.sync_owner(std::string(workload));
 }
 
 bool Intake::starts_once(std::string_view workload) const {
@@ -332,8 +394,8 @@ bool Intake::starts_once(std::string_view workload) const {
   if (ix == kNoIx) return false;
   const Load& load = s.loads[ix];
   if (load.object != nullptr) return load.former == nullptr && s.shrinks(load);
-  const JobRecord* record = load.kind == GangKind::kJob ? s.job_record(workload) : nullptr;
-  return record != nullptr && record->job.suspend && record->job.least_pods && load.roles.size() == 1;
+  const OwnerRecord* record = s.owner_record(load);
+  return record != nullptr && record->ask.suspended && record->ask.least() && load.roles.size() == 1;
 }
 
 std::int64_t Intake::granted(std::string_view workload) const {
@@ -349,21 +411,20 @@ bool Intake::amend(std::string_view workload, const PodSetUpdate* update) {
   if (update == nullptr ? !was : was && known->second == *update) return false;
   if (update == nullptr) {
     s.amendments.erase(known);
-  } else if (!s.jobs.contains(uid)) {
+  } else if (s.owners.find(uid) == nullptr) {
     return false;
   } else {
     s.amendments.insert_or_assign(uid, *update);
   }
-  const auto record = s.jobs.find(uid);
-  if (record == s.jobs.end()) return false;
-  Job job = record->second.job;
-  job.spec.pod = *record->second.written;
-  const auto before = record->second.shape;
-  record->second = s.job_record_of(std::move(job));
-  if (record->second.shape == before) return false;
-  s.sync_job(uid);
+  OwnerRecord* record = s.owners.find(uid);
+  if (record == nullptr) return false;
+  OwnerRecord now = s.owner_record_of(Ask(record->ask));
+  std::swap(*record, now);
+  if (record->templates.front().shape == now.templates.front().shape) return false;
+  s.sync_owner(uid);
   const auto ix = s.find_load(uid);
-  return ix != kNoIx && s.holds(s.loads[ix]) && s.loads[ix].roles.size() == 1 && s.loads[ix].pods == 0;
+  return ix != kNoIx && s.holds(s.loads[ix]) && s.loads[ix].roles.size() == record->templates.size() &&
+         s.loads[ix].pods == 0;
 }
 
 bool Intake::is_released(std::string_view workload) const {

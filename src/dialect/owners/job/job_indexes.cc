@@ -1,4 +1,4 @@
-#include "dialect/owners/job_indexes.h"
+#include "dialect/owners/job/job_indexes.h"
 
 #include <algorithm>
 #include <charconv>

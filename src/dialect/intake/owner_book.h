@@ -1,0 +1,75 @@
+// The owners of pods that are known, and the chains that they make. Private to the intake.
+//
+// An owner is found by its uid, within the namespace of what it owns. The API server does not check the uid of an owner: a pod could claim
+// an owner of another namespace, and its places. Cost: O(1) per look-up, O(length) for a chain, which is bounded.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "dialect/gangs/gangs.h"
+#include "dialect/objects/object.h"
+
+namespace berth::dialect {
+
+// A template of an owner.
+struct OwnedTemplate {
+  std::shared_ptr<const PodTemplate> shape;  // of the pods that it will make, with its amendment
+  std::shared_ptr<const PodTemplate> taken;  // as the API server will take its pods in; without its amendment
+  std::string refused;                       // why it would refuse them; "" = it would not
+  bool operator==(const OwnedTemplate&) const = default;
+};
+
+struct OwnerRecord {
+  Ask ask;
+  std::vector<OwnedTemplate> templates;  // of its sets
+
+  // Whether its pods will be those that the other one makes, or are refused as those.
+  bool makes_the_same(const OwnerRecord& other) const;
+  // Why the API server would refuse some of its pods; "": it would not.
+  std::string_view refused() const;
+};
+
+class OwnerBook {
+ public:
+  void put(OwnerRecord record);
+  // Gives the uid of the one that had this name.
+  std::optional<std::string> erase(Kind kind, std::string_view ns, std::string_view name);
+
+  const OwnerRecord* find(std::string_view uid) const;
+  OwnerRecord* find(std::string_view uid);
+  // "" = none.
+  std::string_view uid_of(Kind kind, std::string_view ns, std::string_view name) const;
+  const auto& all() const { return by_uid_; }
+  // Whether some owner may start with fewer pods than it asks for.
+  bool any_may_shrink() const { return partial_ > 0; }
+
+  // The owner that is the controller of such an object; nullptr: not known, or of no kind that Berth reads.
+  const OwnerRecord* of(const Meta& object) const;
+  // The topmost owner that is known; nullptr: none is.
+  const OwnerRecord* top_of(const Meta& pod) const;
+  // The controller in its chain that is of a kind which Berth reads, and not known; nullptr: the whole chain is.
+  const Owner* missing_of(const Meta& pod) const;
+  // Where a pod belongs, as its topmost owner is now.
+  Membership membership_of(const Pod& pod) const;
+  // The slot of a pod within its gang, where something names it.
+  OwnedPlace place_of(const Membership& membership, const Pod& pod) const;
+  // The keys by which work depends on the owners in the chain of a pod.
+  std::vector<std::string> keys_of(const Meta& pod) const;
+
+ private:
+  std::unordered_map<std::string, OwnerRecord> by_uid_;
+  std::unordered_map<std::string, std::string> by_name_;
+  std::size_t partial_ = 0;
+};
+
+// The keys by which work depends on an owner: on the object, and on one of its name that may come or become readable.
+std::string owner_key(std::string_view uid);
+std::string owner_key(Kind kind, std::string_view ns, std::string_view name);
+
+}  // namespace berth::dialect

@@ -1,0 +1,79 @@
+#include "dialect/owners/owner.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "dialect/base/names.h"
+
+namespace berth::dialect {
+namespace {
+
+std::int64_t sum(const std::vector<AskedSet>& sets, std::int64_t AskedSet::*number) {
+  std::int64_t out = 0;
+  for (const AskedSet& set : sets) out += set.*number;
+  return out;
+}
+
+}  // namespace
+
+std::int64_t Ask::size() const {
+  return sum(sets, &AskedSet::size);
+}
+
+std::int64_t Ask::most() const {
+  return sum(sets, &AskedSet::most);
+}
+
+std::int64_t Ask::asked() const {
+  return sum(sets, &AskedSet::asked);
+}
+
+std::int64_t Ask::reclaimable() const {
+  return sum(sets, &AskedSet::reclaimable);
+}
+
+std::optional<std::int64_t> Ask::least() const {
+  return sets.size() == 1 ? sets.front().least : std::nullopt;
+}
+
+std::string OwnerKind::api_version() const {
+  const std::string_view group = info().group;
+  return group.empty() ? std::string(version) : fmt::format("{}/{}", group, version);
+}
+
+bool names_a_queue(const Meta& owner, const Meta& marks) {
+  for (const Meta* meta : {&owner, &marks}) {
+    if (!meta->mark(kKueueQueue).empty() || !meta->mark(kBerthQueue).empty()) return true;
+  }
+  return false;
+}
+
+bool names_a_gang(const Meta& owner, const Meta& marks) {
+  return names_a_queue(owner, marks) || !owner.mark(kGang).empty() || !marks.mark(kGang).empty();
+}
+
+std::optional<std::int64_t> index_of(const Pod& pod) {
+  for (const std::string_view key : {kJobIndex, kKueuePodIndex}) {
+    const std::string_view text = pod.meta.mark(key);
+    std::int64_t index = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+    if (!text.empty() && error == std::errc() && end == text.data() + text.size() && index >= 0) return index;
+  }
+  return std::nullopt;
+}
+
+Pod pod_of(const Ask& ask, const AskedSet& set) {
+  Pod pod;
+  pod.meta.ns = ask.meta->ns;
+  pod.meta.created = ask.meta->created;
+  pod.meta.controller = {std::string(ask.kind->word()), ask.meta->name, ask.meta->uid};
+  pod.meta.labels = set.marks->labels;
+  pod.meta.annotations = set.marks->annotations;
+  pod.spec = *set.spec;
+  pod.spec.pod = *set.pod;
+  pod.needs = set.needs;
+  return pod;
+}
+
+}  // namespace berth::dialect

@@ -1,0 +1,141 @@
+// Objects that make pods, whatever their kind: what one asks for (Ask), and how its kind is placed, started and ended (OwnerKind).
+//
+// A kind of owners is a folder below this one, which no other folder there includes. Nothing outside that folder names the kind,
+// except its rows in the tables of all kinds (docs/contributors/adding-a-dialect.md). Everything else works with the Ask.
+//
+// Several pod sets: one AskedSet each, in the order of the object; the pod sets of the workload have the same order.
+// Chains of owners (a pod, its Job, a JobSet above it): the topmost owner that Berth reads stands for all below it. Its marks, its size
+// and its functions count, and only it is suspended or released.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "dialect/owners/template_change.h"
+#include "dialect/upstream/objects.h"
+#include "kube/paths.h"
+#include "kube/writer.h"
+
+namespace berth::dialect {
+
+struct OwnerKind;
+
+// The pods of one template. Views into Ask::own.
+struct AskedSet {
+  const Meta* marks = nullptr;    // labels and annotations of the template
+  const PodSpec* spec = nullptr;  // of the template, without its `pod`
+  bool annotated = false;         // the template has annotations, whichever
+  std::shared_ptr<const PodTemplate> pod;
+  std::shared_ptr<const PodNeeds> needs;  // of its containers, as they are written
+  std::int64_t size = 0;                  // pods that run at once from now on; 0: it makes none any more
+  std::int64_t most = 0;                  // the same, whatever has ended
+  std::int64_t asked = 0;                 // at first, as its user asked for them
+  std::int64_t reclaimable = 0;           // of those at first: ended well, and not made again
+  std::optional<std::int64_t> least;  // with so many it may start where not all have room; none: all or none
+};
+
+// The request of an owner, as of its last change. Copies share the object.
+struct Ask {
+  const OwnerKind* kind = nullptr;
+  std::shared_ptr<const void> own;  // the object; only the functions of its kind look into it
+  const Meta* meta = nullptr;       // of the object
+  std::vector<AskedSet> sets;       // one or more
+  std::int64_t generation = 0;      // of the spec; 0 = unknown
+  std::int64_t succeeded = 0;       // pods that have ended well
+  std::int64_t ready = 0;           // pods that are ready
+  TimeMs started = 0;               // of its present run
+  std::string_view over;            // why its controller takes away what waits of it; "": it does not
+  std::string_view conflict;        // marks that contradict each other: it is not held while it has them
+  std::string_view ending;          // `finished`: what it says about that
+  std::string problem;              // a field that cannot be read: no pod of it is to start
+  bool gang = false;                // its pods start together
+  bool suspended = false;
+  bool makes_pods = false;  // its controller makes pods where some are missing, and it is not suspended
+  bool is_ready = false;    // all of its pods are ready, or have ended well
+  bool has_run = false;     // some pod of it has ended
+  bool finished = false;
+  bool failed = false;   // `finished`, and not well
+  bool elastic = false;  // what it grows by waits, and it runs on (intake_elastic.cc)
+  bool is_led = false;   // another controller makes its pods, or suspends and releases it
+
+  // Sums of all sets.
+  std::int64_t size() const;
+  std::int64_t most() const;
+  std::int64_t asked() const;
+  std::int64_t reclaimable() const;
+  // The least of the only set. An owner of several is never smaller.
+  std::optional<std::int64_t> least() const;
+};
+
+// The slot of a pod among those of its owner: the index of its pod set, and its own within it where it has one.
+struct OwnedPlace {
+  std::size_t set = 0;
+  std::optional<std::int64_t> index;
+};
+
+// How a suspended owner is to run.
+struct Release {
+  std::int64_t generation = 0;           // only if its spec still has this one; 0: whichever
+  std::int64_t pods = 0;                 // with so many; 0: with all that its user asked for
+  const PodSetUpdate* update = nullptr;  // goes into its template
+};
+struct ReleaseWrite {
+  kube::Write write;
+  bool changes_template = false;
+  bool reduces = false;  // its user's size is written beside, and suspend() writes it back
+};
+
+// `berth plan`: the pods that its controller would make now, beside those that it has.
+struct MadePods {
+  std::int64_t missing = 0;
+  std::vector<Pod> pods;  // none where more are missing than may be made
+  std::string none;       // why another controller makes them, or releases the owner first; "": none does
+};
+
+// The functions of a kind. Pure.
+struct OwnerKind {
+  Kind kind;
+  std::string_view version;  // of its group, for writes and references
+  WorkloadKind work;         // what its pods are, where no gang of pods says otherwise
+
+  // Takes an object of the kind apart.
+  Ask (*ask)(std::shared_ptr<void> object);
+  OwnedPlace (*place_of)(const Ask& ask, const Pod& pod);
+
+  // Unsuspends it if it is still suspended, of its uid and generation (422 otherwise). nullptr: the kind cannot be held, and its pods are
+  // scheduled as they come, and deleted to end them. Then the others below are nullptr too.
+  ReleaseWrite (*release)(const Ask& ask, const Release& how);
+  // Suspends the one of its uid: its controller deletes its pods. `reduced`: a release has reduced it, whether or not that was seen yet.
+  kube::Write (*suspend)(const Ask& ask, bool reduced);
+  // Makes a template changeable that the API server has refused to change. nullptr: nothing does.
+  kube::Write (*make_changeable)(const Ask& ask);
+
+  // On paper, for `berth plan`: the pods that its controller makes, and what release() (with so many pods; 0: all) and suspend() make of it.
+  MadePods (*make_pods)(const Ask& ask, const std::vector<const Pod*>& has, std::int64_t most);
+  Ask (*released)(const Ask& ask, std::int64_t pods);
+  Ask (*suspended)(const Ask& ask);
+
+  bool can_be_held() const { return release != nullptr; }
+  const KindInfo& info() const { return info_of(kind); }
+  std::string_view word() const { return info().word; }
+  std::string api_version() const;  // "batch/v1"
+  kube::ResourcePath path() const { return {info().group, version, info().resource}; }
+};
+
+// Whether it names a queue that Berth starts work of: itself, or its template.
+bool names_a_queue(const Meta& owner, const Meta& marks);
+// Whether its pods are a gang without a size of their own: it names a queue, or a gang.
+bool names_a_gang(const Meta& owner, const Meta& marks);
+
+// The index that a pod says by a mark: its completion index, or its index in a group. Nothing where it says none.
+std::optional<std::int64_t> index_of(const Pod& pod);
+
+// A pod of this set, as the owner's controller makes it. The caller gives it name and uid.
+Pod pod_of(const Ask& ask, const AskedSet& set);
+
+}  // namespace berth::dialect
