@@ -32,7 +32,7 @@ constexpr int kShuffles = 12;
 // Kinds whose objects keep their places among themselves: nodes, pods and what pods are made of (the first of a gang's is its first
 // role), and other kinds of work of which two were created at the same time.
 std::set<Kind> kept_kinds(const std::vector<Object>& objects) {
-  std::set<Kind> out{Kind::kNode, Kind::kPod, Kind::kJob};
+  std::set<Kind> out{Kind::kNode, Kind::kPod, Kind::kJob, Kind::kStatefulSet};
   std::set<std::pair<Kind, TimeMs>> seen;
   for (const Object& object : objects) {
     const Kind kind = dialect::kind_of(object);
@@ -61,12 +61,12 @@ std::vector<Object> shuffled(const std::vector<Object>& objects, std::uint64_t s
   return out;
 }
 
-// Whether its objects may also come one at a time, each seen by the engine before the next: pods are made for a Job when it comes, and
+// Whether its objects may also come one at a time, each seen by the engine before the next: pods are made for an owner when it comes, and
 // by the rules of the moment.
 bool may_come_alone(const std::vector<Object>& objects) {
   return std::none_of(objects.begin(), objects.end(), [](const Object& object) {
     const Kind kind = dialect::kind_of(object);
-    return kind == Kind::kJob || kind == Kind::kLimitRange || kind == Kind::kRuntimeClass;
+    return dialect::owner_kind(kind) != nullptr || kind == Kind::kLimitRange || kind == Kind::kRuntimeClass;
   });
 }
 

@@ -36,6 +36,7 @@ enum class Kind : std::uint8_t {
   kRuntimeClass,
   kProvisioningRequestConfig,
   kProvisioningRequest,
+  kStatefulSet,
 };
 
 // One kind: its name in manifests, the group that serves it, and its resource there.
@@ -69,6 +70,11 @@ inline constexpr std::array kKinds{
              .group = "scheduling.k8s.io",
              .resource = "priorityclasses"},
     KindInfo{.kind = Kind::kJob, .word = "Job", .group = "batch", .resource = "jobs", .namespaced = true},
+    KindInfo{.kind = Kind::kStatefulSet,
+             .word = "StatefulSet",
+             .group = "apps",
+             .resource = "statefulsets",
+             .namespaced = true},
     KindInfo{.kind = Kind::kLimitRange,
              .word = "LimitRange",
              .group = "",

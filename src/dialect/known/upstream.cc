@@ -4,7 +4,7 @@
 namespace berth::dialect {
 namespace {
 
-// metadata and what many kinds share; pods and their templates; Jobs; nodes, namespaces, and what the API server decides by.
+// metadata and what many kinds share; pods and their templates; Jobs and StatefulSets; nodes, namespaces, and what the API server decides by.
 constexpr std::string_view kUpstreamFields = R"(
 ObjectMeta: annotations=Keys creationTimestamp deletionGracePeriodSeconds deletionTimestamp finalizers generateName
   generation labels=Keys managedFields name namespace ownerReferences=OwnerReference resourceVersion selfLink uid
@@ -211,6 +211,18 @@ SuccessPolicyRule: succeededCount succeededIndexes
 JobStatus: active completedIndexes completionTime conditions=JobCondition failed failedIndexes ready startTime succeeded
   terminating uncountedTerminatedPods=UncountedTerminatedPods
 JobCondition: lastProbeTime lastTransitionTime message reason status type
+StatefulSet: apiVersion kind metadata=ObjectMeta spec=StatefulSetSpec status=StatefulSetStatus
+StatefulSetSpec: minReadySeconds ordinals=StatefulSetOrdinals
+  persistentVolumeClaimRetentionPolicy=StatefulSetPersistentVolumeClaimRetentionPolicy podManagementPolicy replicas
+  revisionHistoryLimit selector=LabelSelector serviceName template=PodTemplateSpec updateStrategy=StatefulSetUpdateStrategy
+  volumeClaimTemplates
+StatefulSetOrdinals: start
+StatefulSetPersistentVolumeClaimRetentionPolicy: whenDeleted whenScaled
+StatefulSetUpdateStrategy: rollingUpdate=RollingUpdateStatefulSetStrategy type
+RollingUpdateStatefulSetStrategy: maxUnavailable partition
+StatefulSetStatus: availableReplicas collisionCount conditions=StatefulSetCondition currentReplicas currentRevision observedGeneration
+  readyReplicas replicas updateRevision updatedReplicas
+StatefulSetCondition: lastTransitionTime message reason status type
 UncountedTerminatedPods: failed succeeded
 Node: apiVersion kind metadata=ObjectMeta spec=NodeSpec status=NodeStatus
 NodeSpec: configSource=NodeConfigSource externalID podCIDR podCIDRs podPreemptionPolicy=NodePodPreemptionPolicy
@@ -255,6 +267,7 @@ constexpr KnownKind kUpstreamKinds[] = {
     {"", "Namespace", "v1", "Namespace"},
     {"", "LimitRange", "v1", "LimitRange"},
     {"batch", "Job", "v1", "Job"},
+    {"apps", "StatefulSet", "v1", "StatefulSet"},
     {"scheduling.k8s.io", "PriorityClass", "v1 v1beta1 v1alpha1", "PriorityClass"},
     {"node.k8s.io", "RuntimeClass", "v1 v1beta1 v1alpha1", "RuntimeClass"},
     // Not read, and no mistakes.
@@ -278,7 +291,6 @@ constexpr KnownKind kUpstreamKinds[] = {
     {"apps", "DaemonSet", "", ""},
     {"apps", "Deployment", "", ""},
     {"apps", "ReplicaSet", "", ""},
-    {"apps", "StatefulSet", "", ""},
     {"scheduling.k8s.io", "CompositePodGroup", "", ""},
     {"scheduling.k8s.io", "PodGroup", "", ""},
     {"scheduling.k8s.io", "Workload", "", ""},

@@ -11,6 +11,7 @@
 #include "dialect/kueue/decode_queues.h"
 #include "dialect/kueue/decode_workload.h"
 #include "dialect/owners/job/decode_job.h"
+#include "dialect/owners/stateful_set/decode_stateful_set.h"
 #include "dialect/tree/decode_tree.h"
 #include "dialect/upstream/decode_core.h"
 #include "dialect/upstream/decode_effects.h"
@@ -81,6 +82,8 @@ constexpr std::array kDecoders{
                [](FieldReader<V>& f, const V& v) -> Object { return read_provisioning_config(f, v); }},
     Decoder<V>{Kind::kProvisioningRequest,
                [](FieldReader<V>& f, const V& v) -> Object { return read_provisioning_request(f, v); }},
+    Decoder<V>{Kind::kStatefulSet,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_stateful_set(f, v); }},
 };
 
 // The object as far as it can be read; `problems` says what is wrong.

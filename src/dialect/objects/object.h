@@ -9,6 +9,7 @@
 #include "dialect/kueue/objects.h"
 #include "dialect/owners/job/job.h"
 #include "dialect/owners/owner.h"
+#include "dialect/owners/stateful_set/stateful_set.h"
 #include "dialect/tree/objects.h"
 #include "dialect/upstream/objects.h"
 
@@ -17,7 +18,7 @@ namespace berth::dialect {
 using Object = std::variant<Pod, NodeObject, Namespace, PriorityClass, Job, PodGroup, ClusterQueue, Cohort,
                             LocalQueue, ResourceFlavor, TopologyObject, WorkloadPriorityClass, KueueWorkload,
                             BerthQueue, VolcanoQueue, KaiQueue, AdmissionCheck, LimitRange, RuntimeClass,
-                            ProvisioningRequestConfig, ProvisioningRequest>;
+                            ProvisioningRequestConfig, ProvisioningRequest, StatefulSet>;
 
 Kind kind_of(const Object& object);
 const Meta& meta_of(const Object& object);
