@@ -6,22 +6,10 @@
 
 namespace berth::dialect {
 
-TemplateRules Intake::Impl::rules_for(std::string_view ns, const PodNeeds& asked, bool of_pods) const {
-  TemplateRules out;
-  out.of_pods = of_pods;
-  if (const auto it = limit_ranges.find(ns); it != limit_ranges.end()) {
-    for (const auto& [name, range] : it->second) out.ranges.push_back(&range);
-  }
-  if (const auto it = runtime_classes.find(asked.runtime_class); it != runtime_classes.end())
-    out.runtime = &it->second;
-  out.all_runtimes = all_runtimes;
-  return out;
-}
-
 TakenTemplate Intake::Impl::taken(const PodSpec& spec, const PodNeeds* asked, const Meta& meta,
                                   bool of_pods) const {
   if (asked == nullptr) return {spec.pod, spec.zero_requests, {}};
-  const TemplateRules rules = rules_for(meta.ns, *asked, of_pods);
+  const TemplateRules rules = objects.rules_for(meta.ns, *asked, of_pods);
   if (!rules.concern(*asked)) return {spec.pod, spec.zero_requests, {}};
   return as_taken(spec, *asked, meta, rules, config.devices);
 }
@@ -32,7 +20,7 @@ void Intake::Impl::take(OwnerRecord& record) {
     OwnedTemplate& out = record.templates.emplace_back();
     out.taken = set.pod;
     if (set.needs == nullptr) continue;
-    const TemplateRules rules = rules_for(record.ask.meta->ns, *set.needs, true);
+    const TemplateRules rules = objects.rules_for(record.ask.meta->ns, *set.needs, true);
     if (!rules.concern(*set.needs)) continue;
     PodSpec spec = *set.spec;
     spec.pod = *set.pod;
@@ -48,7 +36,7 @@ void Intake::Impl::take(Load& load) {
   std::shared_ptr<KueueWorkload> changed;
   for (std::size_t i = 0; i < load.written->pod_sets.size(); ++i) {
     const auto& set = load.written->pod_sets[i];
-    if (set.needs == nullptr || !rules_for(load.ns, *set.needs, false).concern(*set.needs)) continue;
+    if (set.needs == nullptr || !objects.rules_for(load.ns, *set.needs, false).concern(*set.needs)) continue;
     TakenTemplate as = taken(set.spec, set.needs.get(), set.marks, false);
     if (changed == nullptr) changed = std::make_shared<KueueWorkload>(*load.written);
     changed->pod_sets[i].spec.pod = std::move(as.pod);
@@ -65,11 +53,9 @@ void Intake::Impl::take(Load& load) {
 }
 
 void Intake::Impl::settle_effects() {
-  if (changed_namespaces.empty() && !changed_runtimes) return;
+  if (!objects.rules_changed()) return;
   const auto concerns = [&](const std::string& ns, const PodNeeds* asked) {
-    return asked != nullptr &&
-           (changed_namespaces.contains(ns) ||
-            (changed_runtimes && (!asked->runtime_class.empty() || !asked->overhead.empty())));
+    return objects.rules_changed_for(ns, asked);
   };
   std::vector<std::string> others;
   for (const auto& [uid, record] : owners.all()) {
@@ -98,8 +84,7 @@ void Intake::Impl::settle_effects() {
     }
     refresh(ix);
   }
-  changed_namespaces.clear();
-  changed_runtimes = false;
+  objects.settle_rules();
 }
 
 bool Intake::Impl::take_anew(std::string_view uid) {
@@ -112,9 +97,7 @@ bool Intake::Impl::take_anew(std::string_view uid) {
 }
 
 void Intake::set_all_runtimes_known() {
-  if (impl_->all_runtimes) return;
-  impl_->all_runtimes = true;
-  impl_->changed_runtimes = true;
+  impl_->objects.set_all_runtimes_known();
 }
 
 void Intake::set_reserved(std::string_view workload, bool reserved) {

@@ -70,29 +70,6 @@ void Intake::Impl::set_depends(std::uint32_t ix, std::vector<std::string> depend
   load.depends = std::move(depends);
 }
 
-std::int64_t Intake::Impl::priority_of(const PriorityKey& key, bool& may_preempt) const {
-  may_preempt = !key.never;
-  if (key.value) return *key.value;
-  if (key.klass == "system-node-critical") return 2'000'001'000;
-  if (key.klass == "system-cluster-critical") return 2'000'000'000;
-  const PriorityClass* found = nullptr;
-  if (!key.klass.empty()) {
-    if (const auto it = priority_classes.find(key.klass); it != priority_classes.end()) found = &it->second;
-  } else {
-    for (const auto& [name, value] : priority_classes) {
-      if (value.global_default && (found == nullptr || value.value < found->value)) found = &value;
-    }
-  }
-  if (found == nullptr) return 0;
-  may_preempt = may_preempt && found->may_preempt;
-  return found->value;
-}
-
-const std::string* Intake::Impl::unreadable_object(Kind kind, const std::string& key) const {
-  const auto it = unreadable.find({kind, key});
-  return it == unreadable.end() ? nullptr : &it->second;
-}
-
 // In the order of the slots. There is one.
 std::uint32_t Intake::Impl::first_unreadable(const Load& load) const {
   for (const auto& role : load.roles) {

@@ -67,10 +67,8 @@ void Intake::Impl::upsert_owner(Ask&& ask) {
   const std::string key = owner_key(uid);
   const std::string name = key_of(meta.ns, meta.name);
   OwnerRecord* known = owners.find(uid);
-  if (ask.problem.empty()) {
-    note_readable(kind, name);
-  } else {
-    note_unreadable(kind, name, ask.problem);
+  refresh_dependents(objects.note_problem(kind, name, ask.problem));
+  if (!ask.problem.empty()) {
     // As it was known before, so that what it runs stays what it is; but nothing more of it starts.
     if (known != nullptr) {
       known->ask.problem = std::move(ask.problem);
@@ -201,13 +199,6 @@ bool Intake::Impl::keeps(const Load& load) const {
   if (!load.released) return holds(load);
   const OwnerRecord* record = owner_record(load);
   return record != nullptr && may_hold(record->ask);
-}
-
-bool Intake::Impl::is_held(const std::string& queue) const {
-  if (const ClusterQueue* known = book.cluster_queue(queue); known != nullptr)
-    return known->stop == StopPolicy::kHold || (known->stop == StopPolicy::kNone && known->meta.deleting);
-  const auto own = own_queues.find(queue);
-  return own != own_queues.end() && own->second == StopPolicy::kHold;
 }
 
 // If all pods of an owner have been replaced, only its status shows that it ran.

@@ -90,10 +90,7 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
     return;
   }
   forget_ended(name);
-  const auto note = [&, problem = pod.problem] {
-    if (problem.empty()) return note_readable(Kind::kPod, name);
-    note_unreadable(Kind::kPod, name, problem);
-  };
+  const auto note = [&, problem = pod.problem] { objects.note_problem(Kind::kPod, name, problem); };
   if (bound) {
     pod.spec.pod.unsupported.clear();  // they were checked when it was bound
     // A wrong field must not free the room of what runs.
@@ -239,7 +236,7 @@ void Intake::Impl::drop(std::uint32_t ix) {
   pod_by_uid.erase(record.pod.meta.uid);
   const std::string name = key_of(record.pod.meta.ns, record.pod.meta.name);
   pod_by_name.erase(name);
-  note_readable(Kind::kPod, name);
+  objects.note_problem(Kind::kPod, name, {});
   record = PodRecord{};
   free_pods.push_back(ix);
   --live_pods;

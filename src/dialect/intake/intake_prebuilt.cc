@@ -14,9 +14,6 @@
 namespace berth::dialect {
 namespace {
 
-constexpr std::int64_t kMostPriorityOfUsers =
-    1'000'000'000;  // of a PriorityClass; what is above is the system's
-
 bool same_needs(const std::shared_ptr<const PodNeeds>& a, const std::shared_ptr<const PodNeeds>& b) {
   return a == b || (a != nullptr && b != nullptr && *a == *b);
 }
@@ -337,20 +334,14 @@ std::int64_t Intake::Impl::priority_of_object(const KueueWorkload& object, Setti
   if (object.priority && config.quota_only) return *object.priority;
   if (object.priority) {
     depends.emplace_back(kAllClasses);
-    std::int64_t most = 0;
-    for (const auto& [name, value] : workload_priorities) most = std::max(most, value);
-    for (const auto& [name, known] : priority_classes) {
-      if (known.value <= kMostPriorityOfUsers) most = std::max(most, known.value);
-    }
-    return std::min(*object.priority, most);
+    return std::min(*object.priority, objects.highest_priority());
   }
   if (object.workload_priority) {
     depends.push_back("wpc:" + object.priority_class);
-    const auto it = workload_priorities.find(object.priority_class);
-    return it != workload_priorities.end() ? it->second : 0;
+    return objects.workload_priority(object.priority_class).value_or(0);
   }
   depends.push_back("pc:" + object.priority_class);
-  return priority_of({std::nullopt, object.priority_class, false}, settings.may_preempt);
+  return objects.priority_of({std::nullopt, object.priority_class, false}, settings.may_preempt);
 }
 
 std::string_view Intake::prebuilt_owner(std::string_view ns, std::string_view name) const {

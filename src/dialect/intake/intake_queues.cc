@@ -62,7 +62,7 @@ void Intake::Impl::use_cluster_queue(const Load& load, const std::string& name, 
   depends.push_back("ns:" + load.ns);
   const ClusterQueue* queue = book.cluster_queue(name);
   if (queue == nullptr) return;  // the engine says that it is missing
-  if (queue->namespaces.matches(labels_of_namespace(load.ns))) return;
+  if (queue->namespaces.matches(objects.labels_of_namespace(load.ns))) return;
   Reason r;
   r.code = ReasonCode::kQueueDisabled;
   r.subject = shown;
@@ -70,7 +70,7 @@ void Intake::Impl::use_cluster_queue(const Load& load, const std::string& name, 
       queue->namespaces.nothing
           ? fmt::format(
                 "ClusterQueue {} has no namespaceSelector, so it admits no namespace ({{}} admits all)", name)
-          : not_admitted(describe(Kind::kClusterQueue, "", name), queue->namespaces, load.ns);
+          : objects.not_admitted(describe(Kind::kClusterQueue, "", name), queue->namespaces, load.ns);
   settings.blocked = std::move(r);
 }
 
@@ -83,19 +83,12 @@ void Intake::Impl::use_tree_queue(const Load& load, Kind kind, std::string_view 
   if (queue->limits_users()) settings.lane = load.ns;
   if (!queue->namespaces) return;
   depends.push_back("ns:" + load.ns);
-  if (queue->namespaces->matches(labels_of_namespace(load.ns))) return;
+  if (queue->namespaces->matches(objects.labels_of_namespace(load.ns))) return;
   Reason r;
   r.code = ReasonCode::kQueueDisabled;
   r.subject = name;
-  r.detail = not_admitted(describe(kind, "", name), *queue->namespaces, load.ns);
+  r.detail = objects.not_admitted(describe(kind, "", name), *queue->namespaces, load.ns);
   settings.blocked = std::move(r);
-}
-
-Labels Intake::Impl::labels_of_namespace(const std::string& ns) const {
-  Labels labels;
-  if (const auto it = namespaces.find(ns); it != namespaces.end()) labels = it->second;
-  labels.emplace(kNamespaceName, ns);
-  return labels;
 }
 
 // False: there is no such LocalQueue.
@@ -103,17 +96,17 @@ bool Intake::Impl::use_local_queue(const Load& load, std::string_view name, Sett
                                    std::vector<std::string>& depends) const {
   const std::string key = key_of(load.ns, name);
   depends.push_back("lq:" + key);
-  const auto it = local_queues.find(key);
-  if (it == local_queues.end()) return false;
-  use_cluster_queue(load, it->second.cluster_queue, key, settings, depends);
+  const LocalQueue* known = objects.local_queue(key);
+  if (known == nullptr) return false;
+  use_cluster_queue(load, known->cluster_queue, key, settings, depends);
   settings.lane = key;
-  const bool goes_on = it->second.stop == StopPolicy::kHold && is_admitted(load);
-  if (it->second.stop != StopPolicy::kNone && !goes_on && !settings.blocked) {
+  const bool goes_on = known->stop == StopPolicy::kHold && is_admitted(load);
+  if (known->stop != StopPolicy::kNone && !goes_on && !settings.blocked) {
     Reason r;
     r.code = ReasonCode::kQueueStopped;
     r.subject = key;
     settings.blocked = std::move(r);
-    settings.drain = it->second.stop == StopPolicy::kHoldAndDrain;
+    settings.drain = known->stop == StopPolicy::kHoldAndDrain;
   }
   return true;
 }
@@ -135,7 +128,7 @@ void Intake::Impl::resolve_queue(const Load& load, std::string_view key, const s
     } else {
       use_cluster_queue(load, name, name, settings, depends);
       if (book.cluster_queue(name) == nullptr || settings.blocked) return;
-      const Labels labels = labels_of_namespace(load.ns);
+      const Labels labels = objects.labels_of_namespace(load.ns);
       if (!labels.contains(kTenant)) return;
       Reason r;
       r.code = ReasonCode::kQueueDisabled;
@@ -153,7 +146,7 @@ void Intake::Impl::resolve_queue(const Load& load, std::string_view key, const s
   } else if (!use_local_queue(load, kKueueDefaultLocalQueue, settings, depends)) {
     // Without one: no queue, nodes alone decide, but not where the administrator counts on queues.
     depends.push_back("ns:" + load.ns);
-    if (load.bound > 0 || load.released || !labels_of_namespace(load.ns).contains(kTenant)) return;
+    if (load.bound > 0 || load.released || !objects.labels_of_namespace(load.ns).contains(kTenant)) return;
     settings.blocked = reason_of(
         ReasonCode::kInvalid,
         fmt::format("it names no queue, and namespace {} belongs to a tenant ({}): add the label {}", load.ns,

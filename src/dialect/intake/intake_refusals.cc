@@ -3,28 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "dialect/base/foreign_marks.h"
 #include "dialect/base/names.h"
 #include "dialect/gangs/gangs.h"
 #include "dialect/intake/intake_state.h"
-#include "text/fields.h"
 
 namespace berth::dialect {
-namespace {
-
-// ", did you mean X?" where one of `map` is near.
-template <class Map>
-std::string meant(std::string_view name, const Map& map) {
-  std::vector<std::string_view> names;
-  for (const auto& [known, value] : map) names.push_back(known);
-  const std::string_view near = text::nearest(name, names);
-  return near.empty() ? std::string() : fmt::format(" (did you mean {}?)", near);
-}
-
-}  // namespace
-
 Reason reason_of(ReasonCode code, std::string detail) {
   Reason out;
   out.code = code;
@@ -32,23 +16,11 @@ Reason reason_of(ReasonCode code, std::string detail) {
   return out;
 }
 
-std::string Intake::Impl::missing_class(const PriorityKey& key) const {
-  if (key.value || key.klass.empty() || key.klass.starts_with("system-")) return {};
-  if (priority_classes.contains(key.klass)) return {};
-  return fmt::format("PriorityClass {} does not exist{}: the API server refuses its pods", key.klass,
-                     meant(key.klass, priority_classes));
-}
-
-std::string Intake::Impl::missing_workload_class(std::string_view name) const {
-  if (name.empty() || workload_priorities.contains(name)) return {};
-  return fmt::format("WorkloadPriorityClass {} does not exist{}", name, meant(name, workload_priorities));
-}
-
 // Whether the API knows a queue of the name that was resolved.
 bool Intake::Impl::has_queue(const Load& load, const Settings& settings) const {
   if (settings.queue.empty() || !load.queue_mark) return true;
   if (load.queue_mark->first == kKueueQueue)
-    return local_queues.contains(key_of(load.ns, load.queue_mark->second));
+    return objects.local_queue(key_of(load.ns, load.queue_mark->second)) != nullptr;
   return true;  // the engine says that it is missing
 }
 
@@ -64,7 +36,7 @@ void Intake::Impl::refuse(const Load& load, const Pod& pod, const std::vector<co
   }
   for (const PriorityKey& key : priorities) {
     if (settings.blocked) break;
-    if (auto missing = missing_class(key); !missing.empty()) {
+    if (auto missing = objects.missing_class(key); !missing.empty()) {
       settings.blocked = reason_of(ReasonCode::kInvalid, std::move(missing));
       depends.emplace_back(kAllClasses);  // which of them was meant
     }
@@ -73,7 +45,7 @@ void Intake::Impl::refuse(const Load& load, const Pod& pod, const std::vector<co
     if (settings.blocked) break;
     const std::string_view name = meta->mark(kKueuePriorityClass);
     if (name.empty()) continue;
-    if (auto missing = missing_workload_class(name); !missing.empty()) {
+    if (auto missing = objects.missing_workload_class(name); !missing.empty()) {
       settings.blocked = reason_of(ReasonCode::kInvalid, std::move(missing));
       depends.emplace_back(kAllClasses);
     }
@@ -98,17 +70,6 @@ void Intake::Impl::say_gates(const Load& load, const Pod& pod, Settings& setting
                                          gates.size() == 1 ? "" : "s", fmt::join(gates, ", "));
   if (!has_queue(load, settings))
     settings.blocked->detail += fmt::format("; its queue {} does not exist", settings.queue);
-}
-
-// Why a queue does not admit a namespace by its namespaceSelector. The label with a namespace's name is known of any.
-std::string Intake::Impl::not_admitted(std::string_view queue, const LabelSelector& selector,
-                                       const std::string& ns) const {
-  const bool by_name = std::all_of(selector.requirements.begin(), selector.requirements.end(),
-                                   [](const Requirement& r) { return r.key == kNamespaceName; });
-  if (by_name || namespaces.contains(ns))
-    return fmt::format("the namespaceSelector of {} does not admit namespace {}", queue, ns);
-  return fmt::format(
-      "Namespace {} is not among the objects, so the namespaceSelector of {} cannot be checked", ns, queue);
 }
 
 }  // namespace berth::dialect

@@ -153,7 +153,7 @@ class Intake::Impl::SettingsOfPods {
     if (const Owner* missing = impl_.owners.missing_of(pod_.meta)) {
       const OwnerKind& kind = *owner_kind(*missing);
       depends_.push_back(owner_key(kind.kind, load_.ns, missing->name));
-      if (const auto* wrong = impl_.unreadable_object(kind.kind, key_of(load_.ns, missing->name))) {
+      if (const auto* wrong = impl_.objects.unreadable(kind.kind, key_of(load_.ns, missing->name))) {
         out_.blocked =
             invalid(fmt::format("its {} {} cannot be read: {}", kind.word(), missing->name, *wrong));
       } else if (impl_.config.wait_for_owners && !first_->own) {
@@ -167,11 +167,11 @@ class Intake::Impl::SettingsOfPods {
   }
 
   void ask_pod_group() {
-    if (const auto it = impl_.pod_groups.find(load_.name); it != impl_.pod_groups.end()) {
-      load_.size = impl_.size_of_group(load_, it->second.min_member);
-      sources_.push_back(&it->second.meta);
-      if (it->second.meta.created != 0) out_.created = it->second.meta.created;
-    } else if (const auto* wrong = impl_.unreadable_object(Kind::kPodGroup, load_.name)) {
+    if (const PodGroup* group = impl_.objects.pod_group(load_.name)) {
+      load_.size = impl_.size_of_group(load_, group->min_member);
+      sources_.push_back(&group->meta);
+      if (group->meta.created != 0) out_.created = group->meta.created;
+    } else if (const auto* wrong = impl_.objects.unreadable(Kind::kPodGroup, load_.name)) {
       out_.blocked = invalid(fmt::format("PodGroup {} cannot be read: {}", load_.name, *wrong));
     } else {
       out_.blocked = invalid(fmt::format("PodGroup {} does not exist", load_.name));
@@ -242,7 +242,7 @@ class Intake::Impl::SettingsOfPods {
     if (first_ == nullptr) priorities[priority_key(pod_)] = 1;
     for (const auto& [key, number] : first_ != nullptr ? load_.priorities : priorities) {
       bool may_preempt = true;
-      const std::int64_t value = impl_.priority_of(key, may_preempt);
+      const std::int64_t value = impl_.objects.priority_of(key, may_preempt);
       out_.priority = first_priority ? value : std::min(out_.priority, value);
       out_.may_preempt = out_.may_preempt && may_preempt;
       first_priority = false;
@@ -251,8 +251,7 @@ class Intake::Impl::SettingsOfPods {
     }
     if (const auto klass = mark_of(sources_, kKueuePriorityClass); !klass.empty()) {
       depends_.push_back(fmt::format("wpc:{}", klass));
-      if (const auto it = impl_.workload_priorities.find(klass); it != impl_.workload_priorities.end())
-        out_.priority = it->second;
+      out_.priority = impl_.objects.workload_priority(klass).value_or(out_.priority);
     }
     out_.may_preempt = out_.may_preempt && !out_.most_at_once;
   }
@@ -276,7 +275,7 @@ class Intake::Impl::SettingsOfPods {
     out_.blocked.reset();
     impl_.choose_queue(load_, sources_);
     impl_.resolve_queue(load_, load_.queue_mark->first, load_.queue_mark->second, out_, depends_);
-    out_.admitted = impl_.is_held(out_.queue) && impl_.is_admitted(load_);
+    out_.admitted = impl_.objects.is_held(out_.queue) && impl_.is_admitted(load_);
     impl_.require_checks(load_, out_);
     impl_.use_prebuilt(load_, prebuilt_name, out_, depends_);
     impl_.await_nodes(load_, out_);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "dialect/base/message.h"
 #include "dialect/base/names.h"
 #include "dialect/intake/intake_state.h"
 
@@ -118,23 +117,17 @@ void Intake::Impl::await_nodes(const Load& load, Settings& settings) const {
   }
 }
 
-void Intake::Impl::refresh_checked() {
-  for (const auto& [name, queue] : book.cluster_queues()) {
-    if (!queue.checks.empty()) refresh_dependents("cq:" + name);
-  }
-}
-
 void Intake::set_check_mode(CheckMode mode) {
   Impl& s = *impl_;
   if (s.book.check_mode() == mode) return;
   s.book.set_check_mode(mode);
   s.renew_prebuilt();
-  s.refresh_checked();
+  s.refresh_dependents(s.objects.keys_of_checked());
 }
 
 void Intake::set_provisioning_served(bool served) {
   impl_->book.set_provisioning_served(served);
-  impl_->refresh_checked();
+  impl_->refresh_dependents(impl_->objects.keys_of_checked());
 }
 
 const ProvisioningRequestConfig* Intake::provisioning(std::string_view check) const {
@@ -142,8 +135,7 @@ const ProvisioningRequestConfig* Intake::provisioning(std::string_view check) co
 }
 
 const ResourceFlavor* Intake::flavor(std::string_view name) const {
-  const auto it = impl_->flavors.find(name);
-  return it == impl_->flavors.end() ? nullptr : &it->second;
+  return impl_->objects.flavor(name);
 }
 
 bool Intake::set_nodes_came(std::string_view workload, bool came) {
@@ -187,8 +179,8 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
   if (const ClusterQueue* queue = s.book.cluster_queue(out.cluster_queue);
       queue != nullptr && queue->stop != StopPolicy::kNone)
     out.stopped = "ClusterQueue";
-  if (const auto it = s.local_queues.find(load.given.lane);
-      it != s.local_queues.end() && it->second.stop != StopPolicy::kNone)
+  if (const LocalQueue* queue = s.objects.local_queue(load.given.lane);
+      queue != nullptr && queue->stop != StopPolicy::kNone)
     out.stopped = "LocalQueue";
   if (load.object) {
     const KueueWorkload& object = *load.object;
@@ -300,8 +292,8 @@ std::vector<ChosenFlavor> Intake::flavors_on(std::string_view workload, std::int
   const Impl& s = *impl_;
   std::vector<ChosenFlavor> out;
   const auto ix = s.find_load(workload);
-  const auto at = s.nodes.find(node);
-  if (ix == kNoIx || at == s.nodes.end()) return out;
+  const Node* at = s.objects.node(node);
+  if (ix == kNoIx || at == nullptr) return out;
   const Load& load = s.loads[ix];
   const ClusterQueue* queue = s.book.cluster_queue(load.given.queue);
   if (queue == nullptr || static_cast<std::size_t>(pod_set) >= load.roles.size()) return out;
@@ -309,8 +301,8 @@ std::vector<ChosenFlavor> Intake::flavors_on(std::string_view workload, std::int
   if (!total) return out;
   for (const auto& group : queue->groups) {
     const auto flavor = std::find_if(group.flavors.begin(), group.flavors.end(), [&](const auto& name) {
-      const auto known = s.flavors.find(name);
-      return known != s.flavors.end() && is_of(at->second.labels, known->second);
+      const ResourceFlavor* known = s.objects.flavor(name);
+      return known != nullptr && is_of(at->labels, *known);
     });
     if (flavor == group.flavors.end()) continue;
     for (const auto& resource : group.resources) {
@@ -322,86 +314,7 @@ std::vector<ChosenFlavor> Intake::flavors_on(std::string_view workload, std::int
 }
 
 std::vector<QueueState> Intake::queue_states() const {
-  const Impl& s = *impl_;
-  std::map<std::string, std::string, std::less<>> problems;
-  for (const auto& problem : s.book.problems()) problems.emplace(problem.object, problem.message);
-  std::vector<QueueState> out;
-  std::map<std::string, bool, std::less<>> active;  // ClusterQueues
-  const auto add = [&](Kind kind, std::string_view ns, std::string_view name,
-                       std::string engine_name) -> QueueStatus& {
-    out.push_back({kind, std::string(ns), std::string(name), std::move(engine_name), {}});
-    return out.back().status;
-  };
-  const auto inactive = [](QueueStatus& status, std::string_view reason, std::string message) {
-    status.active = false;
-    status.reason = reason;
-    status.message = bounded(std::move(message));
-  };
-  for (const auto& [name, object] : s.book.cluster_queues()) {
-    QueueStatus& status = add(Kind::kClusterQueue, "", name, name);
-    status.reason = "Ready";
-    status.message = "Can admit new workloads";
-    std::string missing;
-    for (const auto& group : object.groups) {
-      for (const auto& flavor : group.flavors) {
-        if (!s.flavors.contains(flavor)) missing += fmt::format("{}{}", missing.empty() ? "" : ",", flavor);
-      }
-    }
-    const auto problem = problems.find(describe(Kind::kClusterQueue, "", name));
-    const auto checks = s.book.check_problems(object);
-    if (object.meta.deleting) {
-      inactive(status, "Terminating", "Can't admit new workloads; clusterQueue is terminating");
-    } else if (object.stop != StopPolicy::kNone) {
-      inactive(status, "Stopped", "Can't admit new workloads: is stopped.");
-    } else if (!missing.empty()) {
-      inactive(status, "FlavorNotFound",
-               fmt::format("Can't admit new workloads: references missing ResourceFlavor(s): {}.", missing));
-    } else if (!checks.missing.empty()) {
-      inactive(status, "AdmissionCheckNotFound",
-               fmt::format("Can't admit new workloads: references missing AdmissionCheck(s): {}.",
-                           checks.missing));
-    } else if (!checks.inactive.empty()) {
-      inactive(status, "AdmissionCheckInactive",
-               fmt::format("Can't admit new workloads: references inactive AdmissionCheck(s): {}.",
-                           checks.inactive));
-    } else if (problem != problems.end()) {
-      inactive(status, "Misconfigured", fmt::format("Can't admit new workloads: {}.", problem->second));
-    }
-    active.emplace(name, status.active);
-  }
-  for (const auto& [key, object] : s.local_queues) {
-    QueueStatus& status = add(Kind::kLocalQueue, object.meta.ns, object.meta.name, key);
-    status.reason = "Ready";
-    status.message = "Can submit new workloads to localQueue";
-    const auto above = active.find(object.cluster_queue);
-    if (object.stop != StopPolicy::kNone) {
-      inactive(status, "Stopped", "LocalQueue is stopped");
-    } else if (above == active.end()) {
-      inactive(status, "ClusterQueueDoesNotExist", "Can't submit new workloads to clusterQueue");
-    } else if (!above->second) {
-      inactive(status, "ClusterQueueIsInactive", "Can't submit new workloads to clusterQueue");
-    }
-  }
-  for (const auto& [name, stop] : s.own_queues) {
-    QueueStatus& status = add(Kind::kQueue, "", name, tree_queue_name(Kind::kQueue, name));
-    status.reason = "Ready";
-    status.message = "Starts new work";
-    const auto problem = problems.find(describe(Kind::kQueue, "", name));
-    if (problem != problems.end()) {
-      inactive(status, "Misconfigured", problem->second);
-    } else if (stop != StopPolicy::kNone) {
-      inactive(status, "Stopped", "It is stopped (stopPolicy)");
-    }
-  }
-  for (const auto& [name, check] : s.book.checks()) {
-    if (!s.book.is_own(check)) continue;
-    QueueStatus& status = add(Kind::kAdmissionCheck, "", name, "");
-    status.reason = "Active";
-    status.message = "The admission check is active: Berth answers it";
-    if (auto problem = s.book.own_problem(check); !problem.empty())
-      inactive(status, "BadParametersRef", std::move(problem));
-  }
-  return out;
+  return impl_->objects.queue_states();
 }
 
 bool Intake::has_cluster_queue(std::string_view name) const {
@@ -413,22 +326,12 @@ bool Intake::shares() const {
 }
 
 std::optional<std::string> Intake::cluster_queue_of(const std::string& local_queue) const {
-  const auto& all = impl_->local_queues;
-  const auto it = all.find(local_queue);
-  return it == all.end() ? std::nullopt : std::optional(it->second.cluster_queue);
+  const LocalQueue* known = impl_->objects.local_queue(local_queue);
+  return known == nullptr ? std::nullopt : std::optional(known->cluster_queue);
 }
 
 std::string Intake::queue_path(std::string_view cluster_queue) const {
-  const Impl& s = *impl_;
-  const ClusterQueue* queue = s.book.cluster_queue(cluster_queue);
-  std::string out = fmt::format("/{}", cluster_queue);
-  std::string cohort = queue == nullptr ? std::string() : queue->cohort;
-  for (int depth = 0; depth < 32 && !cohort.empty(); ++depth) {  // a circle of cohorts has no root
-    out.insert(0, "/" + cohort);
-    const auto it = s.cohort_parents.find(cohort);
-    cohort = it == s.cohort_parents.end() ? std::string() : it->second;
-  }
-  return out;
+  return impl_->objects.queue_path(cluster_queue);
 }
 
 }  // namespace berth::dialect

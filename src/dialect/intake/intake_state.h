@@ -15,6 +15,7 @@
 #include "dialect/gangs/ended_members.h"
 #include "dialect/gangs/gangs.h"
 #include "dialect/intake/intake.h"
+#include "dialect/intake/object_books.h"
 #include "dialect/intake/owner_book.h"
 #include "dialect/intake/place_budget.h"
 #include "dialect/upstream/core.h"
@@ -23,9 +24,6 @@
 namespace berth::dialect {
 
 inline constexpr std::uint32_t kNoIx = 0xffffffffu;
-// The dependency of a load whose priority is capped by the highest class of the cluster (Load::depends).
-inline constexpr std::string_view kAllClasses = "classes:";
-
 struct PodRecord {
   bool used = false;
   Pod pod;  // without the template
@@ -85,13 +83,6 @@ struct Settings {
   std::vector<std::vector<std::string>>
       awaited;  // by role (pod set of its object): flavors whose nodes are to be provisioned; empty: none
   bool operator==(const Settings&) const = default;
-};
-
-struct PriorityKey {
-  std::optional<std::int64_t> value;
-  std::string klass;
-  bool never = false;
-  auto operator<=>(const PriorityKey&) const = default;
 };
 
 // How work that may start with fewer pods, an owner or a Workload that waits alone, is told to the engine.
@@ -171,25 +162,17 @@ std::size_t hash_of(const PodNeeds& needs);
 
 struct Intake::Impl {
   explicit Impl(IntakeConfig intake_config)
-      : config(std::move(intake_config)), book(config.quota_only, config.fair_sharing, config.lanes) {
-    book.set_check_mode(config.checks);
-  }
+      : config(std::move(intake_config)), objects(config), book(objects.queues()) {}
 
   // intake.cc: objects
-  void upsert_node(const NodeObject& object);
   void upsert_owner(Ask&& ask);
   void remove_owner(Kind kind, std::string_view ns, std::string_view name);
-  void upsert_tree_queue(Kind kind, const TreeQueue& queue);
   void drop_outdated();
-  void note_unreadable(Kind kind, const std::string& key, std::string message);
-  void note_readable(Kind kind, const std::string& key);
-  void tell_of_readability(Kind kind, const std::string& key);
   std::uint32_t first_unreadable(const Load& load) const;
-  const std::string* unreadable_object(Kind kind, const std::string& key) const;
-  void remove_named(Kind kind, std::string_view ns, std::string_view name);
   template <class F>
   void each_dependent(const std::string& key, F&& f);
   void refresh_dependents(const std::string& key);
+  void refresh_dependents(const ObjectBooks::Keys& keys);
   void reroute_dependents(const std::string& key);
 
   // intake_pods.cc: pods and slots
@@ -216,7 +199,6 @@ struct Intake::Impl {
   std::string_view gates_of(const Load& load) const;
   // It was started before, and that was not revoked: it may replace lost pods, even in a queue that is held.
   bool is_admitted(const Load& load) const;
-  bool is_held(const std::string& queue) const;  // a ClusterQueue, or Berth's own
   std::uint32_t new_load(const Membership& m, const std::string& ns);
   void free_load(std::uint32_t ix);
   WorkloadInfo info_of(const Load& load) const;
@@ -233,14 +215,12 @@ struct Intake::Impl {
                      std::vector<std::string>& depends) const;
   void use_cluster_queue(const Load& load, const std::string& name, std::string_view shown,
                          Settings& settings, std::vector<std::string>& depends) const;
-  Labels labels_of_namespace(const std::string& ns) const;
   void use_tree_queue(const Load& load, Kind kind, std::string_view name, Settings& settings,
                       std::vector<std::string>& depends) const;
   bool use_local_queue(const Load& load, std::string_view name, Settings& settings,
                        std::vector<std::string>& depends) const;
   // Waiting pods of an owner that is over are about to be deleted.
   void wait_for_end(const Load& load, const Ask& ask, Settings& settings) const;
-  std::int64_t priority_of(const PriorityKey& key, bool& may_preempt) const;
   Workload build(const Load& load, const Settings& settings) const;
   Workload build_asked(const Load& load, const Settings& settings) const;
   void count_for_quota(Group& group) const;
@@ -253,15 +233,11 @@ struct Intake::Impl {
   void forget_ended(const std::string& name);
 
   // intake_refusals.cc: work that waits because of its own fields or those of its owner
-  std::string missing_class(const PriorityKey& key) const;
-  std::string missing_workload_class(std::string_view name) const;
   bool has_queue(const Load& load, const Settings& settings) const;
   void refuse(const Load& load, const Pod& pod, const std::vector<const Meta*>& sources,
               const std::vector<PriorityKey>& priorities, Settings& settings,
               std::vector<std::string>& depends) const;
   void say_gates(const Load& load, const Pod& pod, Settings& settings) const;
-  std::string not_admitted(std::string_view queue, const LabelSelector& selector,
-                           const std::string& ns) const;
 
   // intake_members.cc: groups that start before all of their members are there
   // Makes slots for future members. Returns the updates of known slots, which the engine gets after the workload.
@@ -305,7 +281,6 @@ struct Intake::Impl {
   std::optional<std::size_t> join_promised(Load& load, const PodRecord& record, const OwnedPlace& place);
 
   // intake_effects.cc: changes that the API server makes to templates
-  TemplateRules rules_for(std::string_view ns, const PodNeeds& needs, bool of_pods) const;
   TakenTemplate taken(const PodSpec& spec, const PodNeeds* needs, const Meta& meta, bool of_pods) const;
   void take(OwnerRecord& record);
   // True: the pods of this owner will be others than they were to be.
@@ -321,8 +296,6 @@ struct Intake::Impl {
   void require_checks(const Load& load, Settings& settings) const;
   // In which flavors it gets quota first.
   void await_nodes(const Load& load, Settings& settings) const;
-  // Work of queues with admission checks.
-  void refresh_checked();
 
   // intake_prebuilt.cc: Workloads that others have made
   bool is_live() const { return !config.quota_only && book.check_mode() == CheckMode::kLive; }
@@ -365,11 +338,11 @@ struct Intake::Impl {
   void tell_untold();
 
   IntakeConfig config;
-  std::vector<Event> infra;  // nodes
   std::vector<Event> work;
   std::uint64_t batch = 1;
   bool retold = false;  // some workload is told whole again in this batch
-  QueueBook book;
+  ObjectBooks objects;
+  QueueBook& book;  // of `objects`
   std::vector<PodRecord> pods;
   std::vector<std::uint32_t> free_pods;
   std::size_t live_pods = 0;
@@ -379,31 +352,15 @@ struct Intake::Impl {
   std::unordered_map<std::string, std::uint32_t> pod_by_name;  // ns/name
   std::unordered_map<std::string, std::uint32_t> load_by_uid;
   std::unordered_map<std::string, std::set<std::uint32_t>> dependents;
-  std::map<std::string, Node, std::less<>> nodes;
-  std::map<std::string, std::string, std::less<>> node_problems;
-  std::map<std::string, Labels, std::less<>> namespaces;
-  std::map<std::string, PriorityClass, std::less<>> priority_classes;
-  std::map<std::string, std::int64_t, std::less<>> workload_priorities;
-  std::map<std::string, PodGroup, std::less<>> pod_groups;  // ns/name
-  std::map<std::string, std::map<std::string, LimitRange>, std::less<>>
-      limit_ranges;  // by namespace and name
-  std::map<std::string, RuntimeClass, std::less<>> runtime_classes;
-  bool all_runtimes = false;                              // the map has all that there are
-  std::set<std::string, std::less<>> changed_namespaces;  // whose LimitRanges are others since drain()
-  bool changed_runtimes = false;
-  std::map<std::string, LocalQueue, std::less<>> local_queues;  // ns/name
   OwnerBook owners;
   PlaceBudget place_budget;
   Pool<PodTemplate, hash_of> shapes;
   Pool<PodNeeds, hash_of> needs;
   // reasons for which an owner is not tried again yet, by uid
   std::unordered_map<std::string, Reason> rests;
-  std::unordered_map<std::string, Standing> standings;       // by uid of the workload
-  std::unordered_map<std::string, PodSetUpdate> amendments;  // by uid of the owner
-  std::unordered_set<std::string> supplied;                  // workloads: Intake::set_nodes_came()
-  std::map<std::string, ResourceFlavor, std::less<>> flavors;
-  std::map<std::string, std::string, std::less<>> cohort_parents;
-  std::map<std::string, StopPolicy, std::less<>> own_queues;      // Berth's
+  std::unordered_map<std::string, Standing> standings;            // by uid of the workload
+  std::unordered_map<std::string, PodSetUpdate> amendments;       // by uid of the owner
+  std::unordered_set<std::string> supplied;                       // workloads: Intake::set_nodes_came()
   std::unordered_map<std::string, std::string> workload_by_name;  // the same of Kueue's Workloads
   // IntakeConfig::quota_only: those that are not finished, by ns/name; and which of them replace which.
   std::map<std::string, std::shared_ptr<const KueueWorkload>, std::less<>> planned;
@@ -426,8 +383,6 @@ struct Intake::Impl {
     std::string who;
   };
   std::map<std::string, Repeller> repellers;
-  std::map<std::pair<Kind, std::string>, std::string> unreadable;  // intake.h
-  std::uint64_t unreadable_changes = 0;
   TimeMs arrivals = 0;  // stands in for creation times that are not there
 };
 
