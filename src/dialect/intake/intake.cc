@@ -38,9 +38,9 @@ void Intake::remove(Kind kind, std::string_view ns, std::string_view name, std::
     if (kind == Kind::kWorkload) return s.remove_workload(ns, name);
     return s.refresh_dependents(s.objects.remove(kind, ns, name));
   }
-  const auto it = s.pod_by_name.find(key);
-  if (it == s.pod_by_name.end()) return s.forget_ended(key);
-  if (uid.empty() || s.pods[it->second].pod.meta.uid == uid) s.drop(it->second);
+  const std::uint32_t ix = s.pods.find_named(key);
+  if (ix == kNoIx) return s.forget_ended(key);
+  if (uid.empty() || s.pods[ix].pod.meta.uid == uid) s.drop(ix);
 }
 
 void Intake::unreadable(Kind kind, std::string_view ns, std::string_view name, std::string message) {
@@ -56,31 +56,32 @@ std::uint64_t Intake::unreadable_changes() const {
 }
 
 void Intake::Impl::refresh_dependents(const std::string& key) {
-  each_dependent(key, [&](std::uint32_t ix) { refresh(ix); });
+  for (const auto ix : drafts.dependents_of(key)) {
+    if (drafts[ix].used) refresh(ix);
+  }
 }
 
 void Intake::Impl::refresh_dependents(const ObjectBooks::Keys& keys) {
   for (const std::string& key : keys) refresh_dependents(key);
 }
 
-void Intake::Impl::reroute_dependents(const std::string& key) {
+void Intake::Impl::reroute_dependents(const std::string& key, bool as_orphans) {
   std::vector<std::uint32_t> moved;
-  each_dependent(key, [&](std::uint32_t ix) {
-    for (const auto& role : loads[ix].roles) {
+  for (const auto ix : drafts.dependents_of(key)) {
+    for (const auto& role : drafts[ix].roles) {
       for (const auto pod : role.slots) {
         if (pod != kNoIx) moved.push_back(pod);
       }
     }
-  });
-  for (const auto pod : moved) reroute(pod);
+  }
+  for (const auto pod : moved) reroute(pod, as_orphans);
 }
 
 std::vector<OwnerName> Intake::missing_owners() {
   Impl& s = *impl_;
   std::vector<OwnerName> out;
   for (auto it = s.missing_owners.begin(); it != s.missing_owners.end();) {
-    bool waited_for = false;
-    s.each_dependent(owner_key(it->first), [&](std::uint32_t) { waited_for = true; });
+    const bool waited_for = !s.drafts.dependents_of(owner_key(it->first)).empty();
     if (waited_for) out.push_back(it->second);
     it = waited_for ? std::next(it) : s.missing_owners.erase(it);
   }
@@ -89,7 +90,7 @@ std::vector<OwnerName> Intake::missing_owners() {
 
 void Intake::release_orphans(std::string_view owner_uid) {
   Impl& s = *impl_;
-  if (s.missing_owners.erase(std::string(owner_uid)) > 0) s.reroute_dependents(owner_key(owner_uid));
+  if (s.missing_owners.erase(std::string(owner_uid)) > 0) s.reroute_dependents(owner_key(owner_uid), true);
 }
 
 void Intake::drain(std::vector<Event>& out) {
@@ -97,9 +98,9 @@ void Intake::drain(std::vector<Event>& out) {
   s.settle_effects();
   s.settle_prebuilt();
   for (const auto& uid : s.place_budget.take_hopeful()) {
-    const auto ix = s.find_load(uid);
+    const auto ix = s.drafts.find(uid);
     if (ix == kNoIx) continue;
-    s.loads[ix].kind == GangKind::kOwner ? s.sync_owner(uid) : s.refresh(ix);
+    s.drafts[ix].kind == GangKind::kOwner ? s.sync_owner(uid) : s.refresh(ix);
   }
   if (s.objects.drain(out)) s.tell_untold();
   s.drop_outdated();
@@ -117,10 +118,10 @@ void Intake::Impl::drop_outdated() {
   std::erase_if(work, [&](const Event& event) {
     const std::size_t here = at++;
     const auto before = [&](const std::string& uid, bool is_removal) {
-      const auto ix = find_load(uid);
-      if (ix == kNoIx || loads[ix].retold_in != batch) return false;
-      if (is_removal) return here == loads[ix].retold_at && loads[ix].first_told_in == batch;
-      return here < loads[ix].retold_at;
+      const auto ix = drafts.find(uid);
+      if (ix == kNoIx || drafts[ix].retold_in != batch) return false;
+      if (is_removal) return here == drafts[ix].retold_at && drafts[ix].first_told_in == batch;
+      return here < drafts[ix].retold_at;
     };
     if (const auto* e = std::get_if<WorkloadUpsert>(&event)) return before(e->workload.uid, false);
     if (const auto* e = std::get_if<SlotUpdate>(&event)) return before(e->workload, false);
@@ -131,25 +132,25 @@ void Intake::Impl::drop_outdated() {
 }
 
 void Intake::tell_anew(std::string_view workload) {
-  const auto ix = impl_->find_load(workload);
-  if (ix == kNoIx || !impl_->loads[ix].emitted) return;
-  impl_->loads[ix].remade = true;
+  const auto ix = impl_->drafts.find(workload);
+  if (ix == kNoIx || !impl_->drafts[ix].emitted) return;
+  impl_->drafts[ix].remade = true;
   impl_->refresh(ix);
 }
 
 void Intake::refused(const Event& event, std::string_view message) {
   Impl& s = *impl_;
   if (const auto* upsert = std::get_if<WorkloadUpsert>(&event)) {
-    const auto ix = s.find_load(upsert->workload.uid);
-    if (ix == kNoIx || s.loads[ix].refused == message) return;
-    s.loads[ix].refused = message;
+    const auto ix = s.drafts.find(upsert->workload.uid);
+    if (ix == kNoIx || s.drafts[ix].refused == message) return;
+    s.drafts[ix].refused = message;
     s.refresh(ix);
   } else if (const auto* slot = std::get_if<SlotUpdate>(&event)) {
     if (slot->state != SlotState::kRunning) return;
-    const auto ix = s.find_load(slot->workload);
+    const auto ix = s.drafts.find(slot->workload);
     if (ix != kNoIx) s.untold.insert(slot->workload);
-    if (ix == kNoIx || static_cast<std::size_t>(slot->pod_set) >= s.loads[ix].roles.size()) return;
-    const auto& slots = s.loads[ix].roles[static_cast<std::size_t>(slot->pod_set)].slots;
+    if (ix == kNoIx || static_cast<std::size_t>(slot->pod_set) >= s.drafts[ix].roles.size()) return;
+    const auto& slots = s.drafts[ix].roles[static_cast<std::size_t>(slot->pod_set)].slots;
     if (static_cast<std::size_t>(slot->index) >= slots.size()) return;
     const auto pod = slots[static_cast<std::size_t>(slot->index)];
     if (pod != kNoIx) s.charge_foreign(s.pods[pod]);
@@ -157,24 +158,24 @@ void Intake::refused(const Event& event, std::string_view message) {
 }
 
 void Intake::retry(std::string_view pod_uid) {
-  const auto ix = impl_->find_pod(pod_uid);
+  const auto ix = impl_->pods.find(pod_uid);
   if (ix == kNoIx) return;
   const PodRecord& record = impl_->pods[ix];
-  if (record.load == kNoIx || !record.pod.spec.node_name.empty()) return;
+  if (record.draft == kNoIx || !record.pod.spec.node_name.empty()) return;
   impl_->emit_slot(record, record.state == SlotState::kWaiting ? SlotState::kWaiting : SlotState::kGone);
 }
 
 std::optional<PodView> Intake::pod(std::string_view uid) const {
-  const auto ix = impl_->find_pod(uid);
-  if (ix == kNoIx || impl_->pods[ix].load == kNoIx) return std::nullopt;
+  const auto ix = impl_->pods.find(uid);
+  if (ix == kNoIx || impl_->pods[ix].draft == kNoIx) return std::nullopt;
   return impl_->view(impl_->pods[ix]);
 }
 
 std::optional<PodView> Intake::pod_at(std::string_view workload, std::int64_t pod_set,
                                       std::int64_t index) const {
-  const auto ix = impl_->find_load(workload);
+  const auto ix = impl_->drafts.find(workload);
   if (ix == kNoIx || pod_set < 0 || index < 0) return std::nullopt;
-  const auto& roles = impl_->loads[ix].roles;
+  const auto& roles = impl_->drafts[ix].roles;
   if (static_cast<std::size_t>(pod_set) >= roles.size()) return std::nullopt;
   const auto& slots = roles[static_cast<std::size_t>(pod_set)].slots;
   if (static_cast<std::size_t>(index) >= slots.size()) return std::nullopt;
@@ -185,9 +186,9 @@ std::optional<PodView> Intake::pod_at(std::string_view workload, std::int64_t po
 
 std::vector<PodView> Intake::pods_of(std::string_view workload) const {
   std::vector<PodView> out;
-  const auto ix = impl_->find_load(workload);
+  const auto ix = impl_->drafts.find(workload);
   if (ix == kNoIx) return out;
-  for (const auto& role : impl_->loads[ix].roles) {
+  for (const auto& role : impl_->drafts[ix].roles) {
     for (const auto pod : role.slots) {
       if (pod != kNoIx) out.push_back(impl_->view(impl_->pods[pod]));
     }
@@ -195,49 +196,48 @@ std::vector<PodView> Intake::pods_of(std::string_view workload) const {
   return out;
 }
 
-WorkloadInfo Intake::Impl::info_of(const Load& load) const {
+WorkloadInfo Intake::Impl::info_of(const Draft& draft) const {
   WorkloadInfo out;
-  out.uid = load.uid;
-  out.name = load.name;
-  out.queue = load.given.queue;
-  out.priority = load.given.priority;
-  out.gang = load.kind != GangKind::kSingle;
-  out.pods = load.pods;
-  for (const auto& count : load.given.counts) out.least += count.least;
-  out.elastic = may_grow(load);
-  if (load.former != nullptr) out.former = key_of(load.former->meta.ns, load.former->meta.name);
-  out.whole = load.whole;
-  const OwnerRecord* record = owner_record(load);
+  out.uid = draft.uid;
+  out.name = draft.name;
+  out.queue = draft.given.queue;
+  out.priority = draft.given.priority;
+  out.gang = draft.kind != GangKind::kSingle;
+  out.pods = draft.pods;
+  for (const auto& count : draft.given.counts) out.least += count.least;
+  out.elastic = may_grow(draft);
+  if (draft.former != nullptr) out.former = key_of(draft.former->meta.ns, draft.former->meta.name);
+  out.whole = draft.whole;
+  const OwnerRecord* record = owner_record(draft);
   if (record == nullptr || !may_hold(record->ask)) return out;
   out.owner = &record->ask;
-  out.suspended = holds(load);
-  out.revision = load.revision;
+  out.suspended = holds(draft);
+  out.revision = draft.revision;
   return out;
 }
 
 std::optional<WorkloadInfo> Intake::workload(std::string_view uid) const {
-  const auto ix = impl_->find_load(uid);
+  const auto ix = impl_->drafts.find(uid);
   if (ix == kNoIx) return std::nullopt;
-  return impl_->info_of(impl_->loads[ix]);
+  return impl_->info_of(impl_->drafts[ix]);
 }
 
 std::vector<WorkloadInfo> Intake::workloads() const {
-  std::vector<const Load*> live;
-  for (const auto& load : impl_->loads) {
-    if (load.used) live.push_back(&load);
-  }
-  std::sort(live.begin(), live.end(), [](const Load* a, const Load* b) {
+  std::vector<const Draft*> live;
+  for (const auto ix : impl_->drafts.where([](const Draft&) { return true; }))
+    live.push_back(&impl_->drafts[ix]);
+  std::sort(live.begin(), live.end(), [](const Draft* a, const Draft* b) {
     return std::tie(a->given.created, a->uid) < std::tie(b->given.created, b->uid);
   });
   std::vector<WorkloadInfo> out;
-  for (const auto* load : live) out.push_back(impl_->info_of(*load));
+  for (const auto* draft : live) out.push_back(impl_->info_of(*draft));
   return out;
 }
 
 const Reason* Intake::blocked(std::string_view workload) const {
-  const auto ix = impl_->find_load(workload);
-  if (ix == kNoIx || !impl_->loads[ix].given.blocked) return nullptr;
-  return &*impl_->loads[ix].given.blocked;
+  const auto ix = impl_->drafts.find(workload);
+  if (ix == kNoIx || !impl_->drafts[ix].given.blocked) return nullptr;
+  return &*impl_->drafts[ix].given.blocked;
 }
 
 std::vector<Problem> Intake::problems() const {
@@ -245,7 +245,7 @@ std::vector<Problem> Intake::problems() const {
 }
 
 std::size_t Intake::pod_count() const {
-  return impl_->live_pods;
+  return impl_->pods.size();
 }
 
 }  // namespace berth::dialect

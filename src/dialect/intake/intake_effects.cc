@@ -30,26 +30,26 @@ void Intake::Impl::take(OwnerRecord& record) {
   }
 }
 
-void Intake::Impl::take(Load& load) {
-  load.object = load.written;
-  load.inadmissible.clear();
+void Intake::Impl::take(Draft& draft) {
+  draft.object = draft.written;
+  draft.inadmissible.clear();
   std::shared_ptr<KueueWorkload> changed;
-  for (std::size_t i = 0; i < load.written->pod_sets.size(); ++i) {
-    const auto& set = load.written->pod_sets[i];
-    if (set.needs == nullptr || !objects.rules_for(load.ns, *set.needs, false).concern(*set.needs)) continue;
+  for (std::size_t i = 0; i < draft.written->pod_sets.size(); ++i) {
+    const auto& set = draft.written->pod_sets[i];
+    if (set.needs == nullptr || !objects.rules_for(draft.ns, *set.needs, false).concern(*set.needs)) continue;
     TakenTemplate as = taken(set.spec, set.needs.get(), set.marks, false);
-    if (changed == nullptr) changed = std::make_shared<KueueWorkload>(*load.written);
+    if (changed == nullptr) changed = std::make_shared<KueueWorkload>(*draft.written);
     changed->pod_sets[i].spec.pod = std::move(as.pod);
     changed->pod_sets[i].spec.zero_requests = std::move(as.zero_requests);
-    if (load.inadmissible.empty()) load.inadmissible = std::move(as.refused);
+    if (draft.inadmissible.empty()) draft.inadmissible = std::move(as.refused);
   }
   const auto says_least = [](const auto& set) { return set.min_count.has_value(); };
-  const bool may_fit = (!config.quota_only || load.granted > 0) &&
-                       (load.grows != nullptr || std::any_of(load.written->pod_sets.begin(),
-                                                             load.written->pod_sets.end(), says_least));
-  if (may_fit && changed == nullptr) changed = std::make_shared<KueueWorkload>(*load.written);
-  if (may_fit) fit(*changed, load);
-  if (changed != nullptr) load.object = std::move(changed);
+  const bool may_fit = (!config.quota_only || draft.granted > 0) &&
+                       (draft.grows != nullptr || std::any_of(draft.written->pod_sets.begin(),
+                                                              draft.written->pod_sets.end(), says_least));
+  if (may_fit && changed == nullptr) changed = std::make_shared<KueueWorkload>(*draft.written);
+  if (may_fit) fit(*changed, draft);
+  if (changed != nullptr) draft.object = std::move(changed);
 }
 
 void Intake::Impl::settle_effects() {
@@ -67,20 +67,20 @@ void Intake::Impl::settle_effects() {
   std::sort(others.begin(), others.end());
   std::erase_if(others, [&](const std::string& uid) { return !take_anew(uid); });
   for (const auto& uid : others) sync_owner(uid);
-  for (std::uint32_t ix = 0; ix < loads.size(); ++ix) {
-    Load& load = loads[ix];
-    // Work with quota keeps its granted request.
-    if (!load.used || load.written == nullptr || !load.written->admitted_to.empty() || load.reserved)
-      continue;
-    const auto& sets = load.written->pod_sets;
-    if (std::none_of(sets.begin(), sets.end(),
-                     [&](const auto& set) { return concerns(load.ns, set.needs.get()); }))
-      continue;
-    take(load);
+  // Work with quota keeps its granted request.
+  const auto concerned = drafts.where([&](const Draft& draft) {
+    if (draft.written == nullptr || !draft.written->admitted_to.empty() || draft.reserved) return false;
+    const auto& sets = draft.written->pod_sets;
+    return std::any_of(sets.begin(), sets.end(),
+                       [&](const auto& set) { return concerns(draft.ns, set.needs.get()); });
+  });
+  for (const auto ix : concerned) {
+    Draft& draft = drafts[ix];
+    take(draft);
     if (config.quota_only) {
-      load.emitted = false;
+      draft.emitted = false;
     } else {
-      load.remade = load.emitted;
+      draft.remade = draft.emitted;
     }
     refresh(ix);
   }
@@ -102,16 +102,16 @@ void Intake::set_all_runtimes_known() {
 
 void Intake::set_reserved(std::string_view workload, bool reserved) {
   Impl& s = *impl_;
-  const auto ix = s.find_load(workload);
-  if (ix == kNoIx || s.loads[ix].reserved == reserved) return;
-  s.loads[ix].reserved = reserved;
-  if (!reserved && s.loads[ix].written != nullptr) {  // what it was granted is void
-    s.loads[ix].granted = 0;
-    s.take(s.loads[ix]);
-    s.loads[ix].remade = s.loads[ix].emitted && s.loads[ix].object != s.loads[ix].written;
+  const auto ix = s.drafts.find(workload);
+  if (ix == kNoIx || s.drafts[ix].reserved == reserved) return;
+  s.drafts[ix].reserved = reserved;
+  if (!reserved && s.drafts[ix].written != nullptr) {  // what it was granted is void
+    s.drafts[ix].granted = 0;
+    s.take(s.drafts[ix]);
+    s.drafts[ix].remade = s.drafts[ix].emitted && s.drafts[ix].object != s.drafts[ix].written;
     s.refresh(ix);
   }
-  if (!reserved && !s.loads[ix].released && std::exchange(s.loads[ix].granted, 0) > 0)
+  if (!reserved && !s.drafts[ix].released && std::exchange(s.drafts[ix].granted, 0) > 0)
     s.sync_owner(std::string(workload));
   if (!reserved && s.take_anew(workload)) s.sync_owner(std::string(workload));
 }

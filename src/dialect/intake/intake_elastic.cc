@@ -12,29 +12,29 @@
 
 namespace berth::dialect {
 
-bool Intake::Impl::may_grow(const Load& load) const {
-  const OwnerRecord* record = owner_record(load);
+bool Intake::Impl::may_grow(const Draft& draft) const {
+  const OwnerRecord* record = owner_record(draft);
   return record != nullptr && record->ask.elastic;
 }
 
-bool Intake::Impl::is_elastic(const Load& load) const {
-  return load.prebuilt_key.empty() && may_grow(load);
+bool Intake::Impl::is_elastic(const Draft& draft) const {
+  return draft.prebuilt_key.empty() && may_grow(draft);
 }
 
 void Intake::accept_size(std::string_view workload) {
   Impl& s = *impl_;
-  const auto ix = s.find_load(workload);
-  if (ix != kNoIx && s.may_grow(s.loads[ix])) s.loads[ix].whole = s.loads[ix].bound;
+  const auto ix = s.drafts.find(workload);
+  if (ix != kNoIx && s.may_grow(s.drafts[ix])) s.drafts[ix].whole = s.drafts[ix].bound;
 }
 
 std::shared_ptr<const KueueWorkload> Intake::Impl::slice_before(const KueueWorkload& object) const {
   const std::string key(object.meta.annotation(kKueueSliceFor));
   const auto owner = key.empty() ? claimed.end() : claimed.find(key);
   if (owner == claimed.end() || !key.starts_with(object.meta.ns + "/")) return nullptr;
-  const Load& load = loads[find_load(owner->second)];
-  const OwnerRecord* record = owner_record(load);
-  const auto& former = load.prebuilt;
-  if (!may_grow(load) || record->ask.suspended || former == nullptr || former->queue != object.queue)
+  const Draft& draft = drafts[drafts.find(owner->second)];
+  const OwnerRecord* record = owner_record(draft);
+  const auto& former = draft.prebuilt;
+  if (!may_grow(draft) || record->ask.suspended || former == nullptr || former->queue != object.queue)
     return nullptr;
   const bool grows = std::equal(
       former->pod_sets.begin(), former->pod_sets.end(), object.pod_sets.begin(), object.pod_sets.end(),
@@ -52,10 +52,10 @@ void Intake::Impl::unsettle_slices(const std::string& key) {
     unsettled_prebuilt.insert(slices->second.begin(), slices->second.end());
 }
 
-void Intake::Impl::expect_growth(Load& load, const HandOver& what) {
+void Intake::Impl::expect_growth(Draft& draft, const HandOver& what) {
   for (std::size_t s = 0; s < what.first.size(); ++s) {
-    Role& role = load.roles[static_cast<std::size_t>(what.sets[s])];
-    const auto count = load.given.counts[static_cast<std::size_t>(what.sets[s])].count;
+    Role& role = draft.roles[static_cast<std::size_t>(what.sets[s])];
+    const auto count = draft.given.counts[static_cast<std::size_t>(what.sets[s])].count;
     while (static_cast<std::int64_t>(role.slots.size()) < count) {
       role.holes.insert(static_cast<std::int64_t>(role.slots.size()));
       role.slots.push_back(kNoIx);
@@ -66,15 +66,15 @@ void Intake::Impl::expect_growth(Load& load, const HandOver& what) {
   }
 }
 
-void Intake::Impl::end_growth(Load& load, std::int64_t size) {
-  for (std::size_t r = 0; r < load.roles.size(); ++r) {
-    Role& role = load.roles[r];
+void Intake::Impl::end_growth(Draft& draft, std::int64_t size) {
+  for (std::size_t r = 0; r < draft.roles.size(); ++r) {
+    Role& role = draft.roles[r];
     while (!role.expected.empty() && *role.expected.rbegin() >= size) {
       const std::int64_t last = *role.expected.rbegin();
       role.expected.erase(last);
-      if (load.emitted)
+      if (draft.emitted)
         work.push_back(
-            SlotUpdate{load.uid, static_cast<std::int64_t>(r), last, SlotState::kGone, "", {}, {}, 0});
+            SlotUpdate{draft.uid, static_cast<std::int64_t>(r), last, SlotState::kGone, "", {}, {}, 0});
       if (last + 1 != static_cast<std::int64_t>(role.slots.size())) continue;
       role.holes.erase(last);
       role.slots.pop_back();

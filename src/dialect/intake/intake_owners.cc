@@ -52,10 +52,10 @@ bool suits(const PodTemplate& pod, const PodTemplate& promised) {
 namespace {
 
 // Pods of one of its sets that it is to have places for.
-std::int64_t places_of(const Load& load, const Ask& ask, std::size_t set) {
-  if (load.too_many) return set == 0 ? 1 : 0;
+std::int64_t places_of(const Draft& draft, const Ask& ask, std::size_t set) {
+  if (draft.too_many) return set == 0 ? 1 : 0;
   const std::int64_t size = ask.sets[set].size;
-  return load.granted > 0 ? std::min(load.granted, size) : size;
+  return draft.granted > 0 ? std::min(draft.granted, size) : size;
 }
 
 }  // namespace
@@ -86,12 +86,12 @@ void Intake::Impl::upsert_owner(Ask&& ask) {
       known == nullptr || known->ask.gang != ask.gang || known->ask.meta->controller != meta.controller;
   missing_owners.erase(uid);
   // The size that its user gave it is tried first.
-  if (const auto ix = find_load(uid);
+  if (const auto ix = drafts.find(uid);
       ix != kNoIx && known != nullptr && known->ask.generation != ask.generation)
-    loads[ix].offer = Offer::kWhole;
+    drafts[ix].offer = Offer::kWhole;
   owners.put(owner_record_of(std::move(ask)));
   if (routes_change) {
-    reroute_dependents(key);
+    reroute_dependents(key, false);
   } else {
     refresh_dependents(key);
   }
@@ -101,14 +101,13 @@ void Intake::Impl::upsert_owner(Ask&& ask) {
 void Intake::Impl::remove_owner(Kind kind, std::string_view ns, std::string_view name) {
   const auto uid = owners.erase(kind, ns, name);
   if (!uid) return;
-  rests.erase(*uid);
-  amendments.erase(*uid);
+  promises.forget_owner(*uid);
   sync_owner(*uid);
   refresh_dependents(owner_key(*uid));
 }
 
-const OwnerRecord* Intake::Impl::owner_record(const Load& load) const {
-  return load.kind == GangKind::kOwner ? owners.find(load.uid) : nullptr;
+const OwnerRecord* Intake::Impl::owner_record(const Draft& draft) const {
+  return draft.kind == GangKind::kOwner ? owners.find(draft.uid) : nullptr;
 }
 
 OwnerRecord Intake::Impl::owner_record_of(Ask&& ask) {
@@ -124,8 +123,8 @@ OwnerRecord Intake::Impl::owner_record_of(Ask&& ask) {
     is_same = is_same && before != nullptr && s < before->ask.sets.size() &&
               before->ask.sets[s].pod == set.pod && before->ask.sets[s].needs == set.needs;
   }
-  const auto load = find_load(uid);
-  if (is_same && load != kNoIx && loads[load].reserved) {
+  const auto draft = drafts.find(uid);
+  if (is_same && draft != kNoIx && drafts[draft].reserved) {
     // It has quota and places for what it was: nothing but its user changes that.
     out.templates = before->templates;
   } else {
@@ -134,15 +133,15 @@ OwnerRecord Intake::Impl::owner_record_of(Ask&& ask) {
   for (OwnedTemplate& one : out.templates) one.shape = one.taken;
   // Changes by checks of its last run are not its own wishes.
   const std::string_view left = out.ask.suspended ? amended_keys(*out.ask.meta) : std::string_view();
-  const auto amendment = amendments.find(uid);
-  if (left.empty() && amendment == amendments.end()) return out;
+  const PodSetUpdate* amendment = promises.amendment(uid);
+  if (left.empty() && amendment == nullptr) return out;
   OwnedTemplate& first = out.templates.front();
   PodTemplate shape = *first.taken;
   for (const auto& key : split_marks(left)) shape.node_selector.edit().erase(key);
-  if (amendment != amendments.end()) {
-    for (const auto& [key, value] : amendment->second.node_selector)
+  if (amendment != nullptr) {
+    for (const auto& [key, value] : amendment->node_selector)
       shape.node_selector.edit().insert_or_assign(key, value);
-    for (const auto& written : amendment->second.tolerations) {
+    for (const auto& written : amendment->tolerations) {
       const Toleration toleration = to_model(written);
       if (std::find(shape.tolerations.begin(), shape.tolerations.end(), toleration) ==
           shape.tolerations.end())
@@ -168,51 +167,51 @@ bool Intake::Impl::may_hold(const Ask& ask) const {
 
 // A pod that has ended well is not made again. While the gang runs, its slot stays part of the gang, so that the others are no surplus
 // that may be taken one by one; a gang that must start (again) is made of those that are left.
-std::int64_t Intake::Impl::size_of_owner(Load& load, const Ask& ask) const {
-  if (load.bound == 0 || ask.suspended) load.whole = 0;
-  std::int64_t size = ask.makes_pods ? 0 : load.pods;
-  for (std::size_t s = 0; ask.makes_pods && s < ask.sets.size(); ++s) size += places_of(load, ask, s);
-  size = std::max<std::int64_t>(1, std::max(size, std::min(ask.most(), load.whole)));
-  if (load.bound >= size) load.whole = size;
+std::int64_t Intake::Impl::size_of_owner(Draft& draft, const Ask& ask) const {
+  if (draft.bound == 0 || ask.suspended) draft.whole = 0;
+  std::int64_t size = ask.makes_pods ? 0 : draft.pods;
+  for (std::size_t s = 0; ask.makes_pods && s < ask.sets.size(); ++s) size += places_of(draft, ask, s);
+  size = std::max<std::int64_t>(1, std::max(size, std::min(ask.most(), draft.whole)));
+  if (draft.bound >= size) draft.whole = size;
   return size;
 }
 
 // If it has pods, some slots do not wait, because these pods are about to end: it would start smaller for that alone.
-bool Intake::Impl::may_shrink(const Load& load, const Ask& ask) const {
-  return holds(load) && !load.too_many && load.pods == 0 && load.roles.size() == 1 && load.granted == 0 &&
-         !load.reserved && ask.least() && *ask.least() < ask.size();
+bool Intake::Impl::may_shrink(const Draft& draft, const Ask& ask) const {
+  return holds(draft) && !draft.too_many && draft.pods == 0 && draft.roles.size() == 1 &&
+         draft.granted == 0 && !draft.reserved && ask.least() && *ask.least() < ask.size();
 }
 
-bool Intake::Impl::is_offered_less(const Load& load, const Ask& ask) const {
-  if (config.hold_owners) return load.offer != Offer::kWhole && may_shrink(load, ask);
+bool Intake::Impl::is_offered_less(const Draft& draft, const Ask& ask) const {
+  if (config.hold_owners) return draft.offer != Offer::kWhole && may_shrink(draft, ask);
   // A plan makes the pods of a suspended owner at once, and offers nothing.
-  return ask.suspended && ask.least() && *ask.least() < load.size && load.bound == 0 &&
-         load.roles.size() == 1;
+  return ask.suspended && ask.least() && *ask.least() < draft.size && draft.bound == 0 &&
+         draft.roles.size() == 1;
 }
 
-bool Intake::Impl::holds(const Load& load) const {
-  const OwnerRecord* record = load.released ? nullptr : owner_record(load);
+bool Intake::Impl::holds(const Draft& draft) const {
+  const OwnerRecord* record = draft.released ? nullptr : owner_record(draft);
   return record != nullptr && record->ask.suspended && record->ask.size() > 0 && may_hold(record->ask);
 }
 
-bool Intake::Impl::keeps(const Load& load) const {
-  if (!load.released) return holds(load);
-  const OwnerRecord* record = owner_record(load);
+bool Intake::Impl::keeps(const Draft& draft) const {
+  if (!draft.released) return holds(draft);
+  const OwnerRecord* record = owner_record(draft);
   return record != nullptr && may_hold(record->ask);
 }
 
 // If all pods of an owner have been replaced, only its status shows that it ran.
-bool Intake::Impl::is_admitted(const Load& load) const {
-  if (load.object != nullptr) return false;
-  const OwnerRecord* record = owner_record(load);
-  if (record != nullptr && record->ask.suspended) return load.released;
+bool Intake::Impl::is_admitted(const Draft& draft) const {
+  if (draft.object != nullptr) return false;
+  const OwnerRecord* record = owner_record(draft);
+  if (record != nullptr && record->ask.suspended) return draft.released;
   // More than it was admitted with waits for its turn.
-  if (may_grow(load)) return load.bound > 0 && load.size <= load.whole;
-  return load.bound > 0 || load.released || (record != nullptr && record->ask.has_run);
+  if (may_grow(draft)) return draft.bound > 0 && draft.size <= draft.whole;
+  return draft.bound > 0 || draft.released || (record != nullptr && record->ask.has_run);
 }
 
-void Intake::Impl::wait_for_end(const Load& load, const Ask& ask, Settings& settings) const {
-  if (ask.over.empty() || load.bound == load.pods || settings.blocked) return;
+void Intake::Impl::wait_for_end(const Draft& draft, const Ask& ask, Settings& settings) const {
+  if (ask.over.empty() || draft.bound == draft.pods || settings.blocked) return;
   settings.blocked = Reason{};
   settings.blocked->code = ReasonCode::kInactive;
   settings.blocked->detail =
@@ -223,57 +222,58 @@ void Intake::Impl::wait_for_end(const Load& load, const Ask& ask, Settings& sett
 void Intake::Impl::sync_owner(const std::string& uid) {
   if (!config.hold_owners) return;
   const OwnerRecord* record = owners.find(uid);
-  std::uint32_t ix = find_load(uid);
+  std::uint32_t ix = drafts.find(uid);
   if (ix == kNoIx) {
     if (record == nullptr || !record->ask.suspended || record->ask.size() < 1 || !may_hold(record->ask))
       return;
     const Meta& meta = *record->ask.meta;
-    ix = new_load({GangKind::kOwner, uid, meta.name, std::nullopt, {}}, meta.ns);
-    loads[ix].first_created = meta.created != 0 ? meta.created : ++arrivals;
+    ix = drafts.add({GangKind::kOwner, uid, meta.name, std::nullopt, {}}, meta.ns);
+    drafts[ix].first_created = meta.created != 0 ? meta.created : ++arrivals;
   }
-  if (loads[ix].pods == 0 && !keeps(loads[ix])) return free_load(ix);
-  if (holds(loads[ix])) {
-    sync_slots(loads[ix], *record);
+  if (drafts[ix].pods == 0 && !keeps(drafts[ix])) return free_draft(ix);
+  if (holds(drafts[ix])) {
+    sync_slots(drafts[ix], *record);
   } else {
-    loads[ix].offer = Offer::kWhole;
-    loads[ix].too_many = false;
+    drafts[ix].offer = Offer::kWhole;
+    drafts[ix].too_many = false;
   }
   refresh(ix);
   tell_slots(ix);
 }
 
-void Intake::Impl::sync_slots(Load& load, const OwnerRecord& record) {
-  load.too_many = !place_budget.take(load.ns, load.uid, record.ask.size());
+void Intake::Impl::sync_slots(Draft& draft, const OwnerRecord& record) {
+  draft.too_many = !place_budget.take(draft.ns, draft.uid, record.ask.size());
   const std::size_t sets = record.templates.size();
-  while (load.held_shapes.size() < sets && load.roles.size() == load.held_shapes.size()) {
-    const std::size_t s = load.roles.size();
-    load.roles.push_back(
+  while (draft.held_shapes.size() < sets && draft.roles.size() == draft.held_shapes.size()) {
+    const std::size_t s = draft.roles.size();
+    draft.roles.push_back(
         Role{record.templates[s].shape, topology_of(*record.ask.sets[s].marks), {}, true, {}});
-    load.held_shapes.push_back(nullptr);
+    draft.held_shapes.push_back(nullptr);
   }
-  load.held_shapes.resize(sets);
-  for (std::size_t s = 0; s < std::min(sets, load.roles.size()); ++s) {
-    Role& role = load.roles[s];
+  draft.held_shapes.resize(sets);
+  for (std::size_t s = 0; s < std::min(sets, draft.roles.size()); ++s) {
+    Role& role = draft.roles[s];
     const auto& shape = record.templates[s].shape;
-    role.promised = load.roles.size() == sets;
-    if (role.promised && load.pods == 0 && load.held_shapes[s] != nullptr && load.held_shapes[s] != shape) {
-      load.remade = load.emitted;
-      ++load.revision;
+    role.promised = draft.roles.size() == sets;
+    if (role.promised && draft.pods == 0 && draft.held_shapes[s] != nullptr &&
+        draft.held_shapes[s] != shape) {
+      draft.remade = draft.emitted;
+      ++draft.revision;
       role.shape = shape;
       role.topology = topology_of(*record.ask.sets[s].marks);
-      load.refused.clear();
-      load.held_shapes[s] = shape;
+      draft.refused.clear();
+      draft.held_shapes[s] = shape;
     }
-    if (load.held_shapes[s] == nullptr) load.held_shapes[s] = shape;
-    const auto size = static_cast<std::size_t>(places_of(load, record.ask, s));
+    if (draft.held_shapes[s] == nullptr) draft.held_shapes[s] = shape;
+    const auto size = static_cast<std::size_t>(places_of(draft, record.ask, s));
     while (role.slots.size() > size && role.slots.back() == kNoIx) {
       role.slots.pop_back();
       const auto index = static_cast<std::int64_t>(role.slots.size());
       role.holes.erase(index);
       // A place that was kept for it would otherwise stay the engine's for ever.
-      if (load.emitted)
+      if (draft.emitted)
         work.push_back(
-            SlotUpdate{load.uid, static_cast<std::int64_t>(s), index, SlotState::kGone, "", {}, {}, 0});
+            SlotUpdate{draft.uid, static_cast<std::int64_t>(s), index, SlotState::kGone, "", {}, {}, 0});
     }
     while (role.slots.size() < size) {
       role.holes.insert(static_cast<std::int64_t>(role.slots.size()));
@@ -283,12 +283,12 @@ void Intake::Impl::sync_slots(Load& load, const OwnerRecord& record) {
 }
 
 void Intake::Impl::tell_slots(std::uint32_t ix) {
-  const bool waits = holds(loads[ix]);
-  const bool flips = std::exchange(loads[ix].waits, waits) != waits;
-  for (std::size_t r = 0; r < loads[ix].roles.size(); ++r) {
+  const bool waits = holds(drafts[ix]);
+  const bool flips = std::exchange(drafts[ix].waits, waits) != waits;
+  for (std::size_t r = 0; r < drafts[ix].roles.size(); ++r) {
     if (flips) {
-      for (const auto hole : loads[ix].roles[r].holes) {
-        work.push_back(SlotUpdate{loads[ix].uid,
+      for (const auto hole : drafts[ix].roles[r].holes) {
+        work.push_back(SlotUpdate{drafts[ix].uid,
                                   static_cast<std::int64_t>(r),
                                   hole,
                                   waits ? SlotState::kWaiting : SlotState::kGone,
@@ -298,7 +298,7 @@ void Intake::Impl::tell_slots(std::uint32_t ix) {
                                   0});
       }
     }
-    const std::vector<std::uint32_t> slots = loads[ix].roles[r].slots;
+    const std::vector<std::uint32_t> slots = drafts[ix].roles[r].slots;
     for (const auto pod : slots) {
       if (pod == kNoIx || !pods[pod].pod.spec.node_name.empty()) continue;
       set_state(pod, state_without_node(pods[pod]), "");
@@ -309,131 +309,123 @@ void Intake::Impl::tell_slots(std::uint32_t ix) {
 SlotState Intake::Impl::state_without_node(const PodRecord& record) const {
   if (record.pod.spec.gated) return SlotState::kAbsent;
   if (record.membership.kind != GangKind::kOwner) return SlotState::kWaiting;
-  const auto ix = find_load(record.membership.uid);
+  const auto ix = drafts.find(record.membership.uid);
   // The pods of a suspended owner are about to be deleted.
-  return ix != kNoIx && holds(loads[ix]) ? SlotState::kAbsent : SlotState::kWaiting;
+  return ix != kNoIx && holds(drafts[ix]) ? SlotState::kAbsent : SlotState::kWaiting;
 }
 
-std::optional<std::size_t> Intake::Impl::join_promised(Load& load, const PodRecord& record,
+std::optional<std::size_t> Intake::Impl::join_promised(Draft& draft, const PodRecord& record,
                                                        const OwnedPlace& place) {
-  const bool held = load.kind == GangKind::kOwner && !load.roles.empty() && load.roles.front().promised;
-  if (!held || load.roles.size() != load.held_shapes.size() || place.set >= load.roles.size())
+  const bool held = draft.kind == GangKind::kOwner && !draft.roles.empty() && draft.roles.front().promised;
+  if (!held || draft.roles.size() != draft.held_shapes.size() || place.set >= draft.roles.size())
     return std::nullopt;
-  Role& role = load.roles[place.set];
+  Role& role = draft.roles[place.set];
   if (suits(*record.shape, *role.shape)) return place.set;
   // Its pods are others than the template says (admission changed them): it is decided anew for what they are.
   role.shape = record.shape;
-  load.remade = true;
-  ++load.revision;
+  draft.remade = true;
+  ++draft.revision;
   return place.set;
 }
 
 void Intake::set_released(std::string_view workload, bool released) {
   Impl& s = *impl_;
-  const auto ix = s.find_load(workload);
-  if (ix == kNoIx || s.loads[ix].kind != GangKind::kOwner || s.loads[ix].released == released) return;
-  s.loads[ix].released = released;
-  s.loads[ix].waits = false;  // the releasing caller knows its slots
-  if (!released && !s.loads[ix].reserved) s.loads[ix].granted = 0;
+  const auto ix = s.drafts.find(workload);
+  if (ix == kNoIx || s.drafts[ix].kind != GangKind::kOwner || s.drafts[ix].released == released) return;
+  s.drafts[ix].released = released;
+  s.drafts[ix].waits = false;  // the releasing caller knows its slots
+  if (!released && !s.drafts[ix].reserved) s.drafts[ix].granted = 0;
   s.sync_owner(std::string(workload));
 }
 
 bool Intake::may_offer_less(std::string_view workload) const {
   const Impl& s = *impl_;
   if (!s.owners.any_may_shrink() && s.workload_by_name.empty()) return false;
-  const auto ix = s.find_load(workload);
-  if (ix == kNoIx || s.loads[ix].offer == Offer::kAtLeast) return false;
-  if (s.loads[ix].object != nullptr) return s.may_shrink(s.loads[ix]);
-  const OwnerRecord* record = s.owner_record(s.loads[ix]);
-  return record != nullptr && s.may_shrink(s.loads[ix], record->ask);
+  const auto ix = s.drafts.find(workload);
+  if (ix == kNoIx || s.drafts[ix].offer == Offer::kAtLeast) return false;
+  if (s.drafts[ix].object != nullptr) return s.may_shrink(s.drafts[ix]);
+  const OwnerRecord* record = s.owner_record(s.drafts[ix]);
+  return record != nullptr && s.may_shrink(s.drafts[ix], record->ask);
 }
 
 bool Intake::offer_less(std::string_view workload) {
   if (!may_offer_less(workload)) return false;
   Impl& s = *impl_;
-  const auto ix = s.find_load(workload);
-  Load& load = s.loads[ix];
-  load.offer = load.offer == Offer::kWhole ? Offer::kMostFree : Offer::kAtLeast;
-  if (load.object != nullptr) s.take(load);
+  const auto ix = s.drafts.find(workload);
+  Draft& draft = s.drafts[ix];
+  draft.offer = draft.offer == Offer::kWhole ? Offer::kMostFree : Offer::kAtLeast;
+  if (draft.object != nullptr) s.take(draft);
   s.refresh(ix);
   return true;
 }
 
 bool Intake::is_offered_less(std::string_view workload) const {
-  const auto ix = impl_->find_load(workload);
-  return ix != kNoIx && impl_->loads[ix].offer != Offer::kWhole;
+  const auto ix = impl_->drafts.find(workload);
+  return ix != kNoIx && impl_->drafts[ix].offer != Offer::kWhole;
 }
 
 void Intake::grant(std::string_view workload, std::int64_t pods) {
   Impl& s = *impl_;
-  const auto ix = s.find_load(workload);
-  if (ix == kNoIx || (s.loads[ix].offer == Offer::kWhole && (s.is_live() || s.loads[ix].object == nullptr)))
+  const auto ix = s.drafts.find(workload);
+  if (ix == kNoIx || (s.drafts[ix].offer == Offer::kWhole && (s.is_live() || s.drafts[ix].object == nullptr)))
     return;
-  if (s.loads[ix].object != nullptr) {
-    s.grant_object(s.loads[ix], pods);
+  if (s.drafts[ix].object != nullptr) {
+    s.grant_object(s.drafts[ix], pods);
     return s.refresh(ix);
   }
   const OwnerRecord* record = s.owners.find(workload);
-  s.loads[ix].offer = Offer::kWhole;
-  s.loads[ix].granted = record != nullptr && pods < record->ask.size() ? pods : 0;
+  s.drafts[ix].offer = Offer::kWhole;
+  s.drafts[ix].granted = record != nullptr && pods < record->ask.size() ? pods : 0;
   s.sync_owner(std::string(workload));
 }
 
 bool Intake::starts_once(std::string_view workload) const {
   const Impl& s = *impl_;
-  const auto ix = s.find_load(workload);
+  const auto ix = s.drafts.find(workload);
   if (ix == kNoIx) return false;
-  const Load& load = s.loads[ix];
-  if (load.object != nullptr) return load.former == nullptr && s.shrinks(load);
-  const OwnerRecord* record = s.owner_record(load);
-  return record != nullptr && record->ask.suspended && record->ask.least() && load.roles.size() == 1;
+  const Draft& draft = s.drafts[ix];
+  if (draft.object != nullptr) return draft.former == nullptr && s.shrinks(draft);
+  const OwnerRecord* record = s.owner_record(draft);
+  return record != nullptr && record->ask.suspended && record->ask.least() && draft.roles.size() == 1;
 }
 
 std::int64_t Intake::granted(std::string_view workload) const {
-  const auto ix = impl_->find_load(workload);
-  return ix == kNoIx ? 0 : impl_->loads[ix].granted;
+  const auto ix = impl_->drafts.find(workload);
+  return ix == kNoIx ? 0 : impl_->drafts[ix].granted;
 }
 
 bool Intake::amend(std::string_view workload, const PodSetUpdate* update) {
   Impl& s = *impl_;
   const std::string uid(workload);
-  const auto known = s.amendments.find(uid);
-  const bool was = known != s.amendments.end();
-  if (update == nullptr ? !was : was && known->second == *update) return false;
-  if (update == nullptr) {
-    s.amendments.erase(known);
-  } else if (s.owners.find(uid) == nullptr) {
-    return false;
-  } else {
-    s.amendments.insert_or_assign(uid, *update);
-  }
+  if (update != nullptr && s.owners.find(uid) == nullptr) return false;
+  if (!s.promises.amend(uid, update)) return false;
   OwnerRecord* record = s.owners.find(uid);
   if (record == nullptr) return false;
   OwnerRecord now = s.owner_record_of(Ask(record->ask));
   std::swap(*record, now);
   if (record->templates.front().shape == now.templates.front().shape) return false;
   s.sync_owner(uid);
-  const auto ix = s.find_load(uid);
-  return ix != kNoIx && s.holds(s.loads[ix]) && s.loads[ix].roles.size() == record->templates.size() &&
-         s.loads[ix].pods == 0;
+  const auto ix = s.drafts.find(uid);
+  return ix != kNoIx && s.holds(s.drafts[ix]) && s.drafts[ix].roles.size() == record->templates.size() &&
+         s.drafts[ix].pods == 0;
 }
 
 bool Intake::is_released(std::string_view workload) const {
-  const auto ix = impl_->find_load(workload);
-  return ix != kNoIx && impl_->loads[ix].released;
+  const auto ix = impl_->drafts.find(workload);
+  return ix != kNoIx && impl_->drafts[ix].released;
 }
 
 void Intake::renew(std::string_view workload) {
   Impl& s = *impl_;
-  const auto ix = s.find_load(workload);
+  const auto ix = s.drafts.find(workload);
   if (ix == kNoIx) return;
-  const Load& load = s.loads[ix];
-  const SlotState without_pod = s.holds(load) ? SlotState::kWaiting : SlotState::kGone;
-  for (std::size_t r = 0; r < load.roles.size(); ++r) {
-    for (std::size_t i = 0; i < load.roles[r].slots.size(); ++i) {
-      const auto pod = load.roles[r].slots[i];
+  const Draft& draft = s.drafts[ix];
+  const SlotState without_pod = s.holds(draft) ? SlotState::kWaiting : SlotState::kGone;
+  for (std::size_t r = 0; r < draft.roles.size(); ++r) {
+    for (std::size_t i = 0; i < draft.roles[r].slots.size(); ++i) {
+      const auto pod = draft.roles[r].slots[i];
       if (pod == kNoIx) {
-        s.work.push_back(SlotUpdate{load.uid,
+        s.work.push_back(SlotUpdate{draft.uid,
                                     static_cast<std::int64_t>(r),
                                     static_cast<std::int64_t>(i),
                                     without_pod,
@@ -451,12 +443,8 @@ void Intake::renew(std::string_view workload) {
 
 void Intake::set_rest(std::string_view workload, std::optional<Reason> why) {
   const std::string uid(workload);
-  if (why) {
-    impl_->rests.insert_or_assign(uid, std::move(*why));
-  } else if (impl_->rests.erase(uid) == 0) {
-    return;
-  }
-  if (const auto ix = impl_->find_load(uid); ix != kNoIx) impl_->refresh(ix);
+  if (!impl_->promises.set_rest(uid, std::move(why))) return;
+  if (const auto ix = impl_->drafts.find(uid); ix != kNoIx) impl_->refresh(ix);
 }
 
 }  // namespace berth::dialect

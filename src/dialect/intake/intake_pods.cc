@@ -10,14 +10,6 @@
 namespace berth::dialect {
 namespace {
 
-std::string text_of(const Repulsion& r) {
-  std::string out = r.all_namespaces ? "*" : fmt::format("{}", fmt::join(r.namespaces, ","));
-  for (const auto& q : r.selector.requirements) {
-    out += fmt::format(";{} {} {}", q.key, enum_name(q.op), fmt::join(q.values, ","));
-  }
-  return out + (r.selector.nothing ? ";nothing" : "");
-}
-
 template <class Map, class Key>
 void count(Map& map, const Key& key, std::int64_t delta) {
   const auto it = map.try_emplace(key, 0).first;
@@ -71,17 +63,14 @@ bool Intake::Impl::is_ours(const Pod& pod) const {
 
 void Intake::Impl::upsert_pod(Pod&& pod) {
   const std::string name = key_of(pod.meta.ns, pod.meta.name);
-  std::uint32_t ix = kNoIx;
-  if (const auto it = pod_by_name.find(name); it != pod_by_name.end()) {
-    if (pods[it->second].pod.meta.uid == pod.meta.uid) {
-      ix = it->second;
-    } else {
-      drop(it->second);  // another pod of the same name: the former one is gone
-    }
+  std::uint32_t ix = pods.find_named(name);
+  if (ix != kNoIx && pods[ix].pod.meta.uid != pod.meta.uid) {
+    drop(ix);  // another pod of the same name: the former one is gone
+    ix = kNoIx;
   }
   const bool finished = pod.phase == PodPhase::kSucceeded || pod.phase == PodPhase::kFailed;
   const bool bound = !pod.spec.node_name.empty();
-  const bool was_bound = ix != kNoIx && pods[ix].load != kNoIx && !pods[ix].pod.spec.node_name.empty();
+  const bool was_bound = ix != kNoIx && pods[ix].draft != kNoIx && !pods[ix].pod.spec.node_name.empty();
   if (bound && was_bound) keep_identity(pod, pods[ix].pod, *pods[ix].shape);
   const bool ours = is_ours(pod);
   if (finished || (!bound && (!ours || pod.meta.deleting))) {
@@ -103,15 +92,15 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   }
   const SlotState state = bound ? (pod.meta.deleting ? SlotState::kReleasing : SlotState::kRunning)
                                 : (pod.spec.gated ? SlotState::kAbsent : SlotState::kWaiting);
-  Membership membership = ours ? owners.membership_of(pod) : Membership{};
+  Membership membership;
+  if (ours) membership = owners.membership_of(pod, ix == kNoIx || !pods[ix].own);
   // As with its own marks: an owner that no longer names a queue takes nothing out of it that is bound.
   if (ours && bound && was_bound && pods[ix].saw_owner) membership = pods[ix].membership;
   TopologyMarks topology = topology_of(pod.meta);
-
   if (ix != kNoIx) {
     PodRecord& record = pods[ix];
     const bool stays =
-        (record.load != kNoIx) == ours && *record.shape == pod.spec.pod && record.membership == membership &&
+        (record.draft != kNoIx) == ours && *record.shape == pod.spec.pod && record.membership == membership &&
         record.topology == topology && priority_key(record.pod) == priority_key(pod) &&
         record.pod.spec.repulsions == pod.spec.repulsions && record.pod.problem == pod.problem &&
         (ours || record.pod.spec.node_name == pod.spec.node_name);
@@ -126,39 +115,28 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
       if (!ours) return;
       if (marks_changed) {
         weigh(record);
-        refresh(record.load);
+        refresh(record.draft);
       }
       return set_state(ix, bound ? state : state_without_node(record), node);
     }
     drop(ix);
   }
 
-  if (free_pods.empty()) {
-    ix = static_cast<std::uint32_t>(pods.size());
-    pods.emplace_back();
-  } else {
-    ix = free_pods.back();
-    free_pods.pop_back();
-    pods[ix] = PodRecord{};
-  }
-  PodRecord& record = pods[ix];
-  record.used = true;
-  record.membership = std::move(membership);
-  record.topology = std::move(topology);
-  record.state = state;
-  record.own = record.saw_owner = owners.of(pod.meta) != nullptr && owners.missing_of(pod.meta) == nullptr;
-  record.shape = shapes.share(std::move(pod.spec.pod));
+  PodRecord fresh;
+  fresh.membership = std::move(membership);
+  fresh.topology = std::move(topology);
+  fresh.state = state;
+  fresh.own = fresh.saw_owner = owners.of(pod.meta) != nullptr && owners.missing_of(pod.meta) == nullptr;
+  fresh.shape = shapes.share(std::move(pod.spec.pod));
   pod.spec.pod = {};
   if (pod.meta.created == 0) pod.meta.created = ++arrivals;
-  record.pod = std::move(pod);
-  pod_by_uid.insert_or_assign(record.pod.meta.uid, ix);
-  pod_by_name.insert_or_assign(name, ix);
-  ++live_pods;
+  fresh.pod = std::move(pod);
+  ix = pods.add(std::move(fresh), name);
   note();
   if (ours) {
     attach(ix);
   } else {
-    charge_foreign(record);
+    charge_foreign(pods[ix]);
   }
   if (bound) repel(pods[ix], +1);
 }
@@ -167,105 +145,78 @@ void Intake::Impl::note_ended(const Pod& pod, const PodRecord* record) {
   const std::string name = key_of(pod.meta.ns, pod.meta.name);
   const bool last_try = pod.phase == PodPhase::kSucceeded || pod.meta.annotation(kKueueRetriable) == "false";
   if (!last_try || pod.spec.node_name.empty() || !is_ours(pod)) return forget_ended(name);
-  const Membership membership = record != nullptr ? record->membership : owners.membership_of(pod);
+  const Membership membership = record != nullptr ? record->membership : owners.membership_of(pod, true);
   if (membership.kind != GangKind::kPodGroup && membership.kind != GangKind::kSized) return;
   ended_members.note(name, membership.uid, pod.ended);
   if (record != nullptr) return;  // its gang is looked at when it leaves it
-  if (const auto load = find_load(membership.uid); load != kNoIx) refresh(load);
+  if (const auto draft = drafts.find(membership.uid); draft != kNoIx) refresh(draft);
 }
 
 void Intake::Impl::forget_ended(const std::string& name) {
   const auto gang = ended_members.forget(name);
   if (!gang) return;
-  if (const auto load = find_load(*gang); load != kNoIx) refresh(load);
+  if (const auto draft = drafts.find(*gang); draft != kNoIx) refresh(draft);
 }
 
 // A bound pod with required anti-affinity came or went. Where that changes what it keeps away, all pods that wait are weighed
 // again: rare, and once per distinct term.
 void Intake::Impl::repel(const PodRecord& record, int delta) {
-  bool changed = false;
-  for (const auto& what : record.pod.spec.repulsions) {
-    const auto it = repellers.try_emplace(text_of(what)).first;
-    if (it->second.pods == 0) {
-      it->second.what = what;
-      it->second.who = key_of(record.pod.meta.ns, record.pod.meta.name);
-      changed = true;
-    }
-    it->second.pods += delta;
-    if (it->second.pods == 0) {
-      repellers.erase(it);
-      changed = true;
-    }
-  }
-  if (!changed) return;
-  for (auto& pod : pods) {
-    if (pod.used && pod.load != kNoIx) weigh(pod);
-  }
-  for (std::uint32_t ix = 0; ix < loads.size(); ++ix) {
-    if (loads[ix].used && loads[ix].pods > 0) refresh(ix);
-  }
+  if (!pods.repel(record, delta)) return;
+  pods.each([&](PodRecord& pod) {
+    if (pod.draft != kNoIx) weigh(pod);
+  });
+  for (const auto ix : drafts.where([](const Draft& draft) { return draft.pods > 0; })) refresh(ix);
 }
 
 // Checks whether a waiting pod may stand beside running ones, whether a controller still prepares it, and whether it starts before
-// the others of its group exist. The load's settings follow at its next refresh.
+// the others of its group exist. The draft's settings follow at its next refresh.
 void Intake::Impl::weigh(PodRecord& record) {
   const bool was = !record.repelled_by.empty();
-  record.repelled_by.clear();
-  if (record.pod.spec.node_name.empty()) {
-    for (const auto& [text, repeller] : repellers) {
-      if (!repeller.what.concerns(record.pod.meta.ns, record.pod.meta.labels)) continue;
-      record.repelled_by = repeller.who;
-      break;
-    }
-  }
+  record.repelled_by =
+      record.pod.spec.node_name.empty() ? pods.repeller_of(record.pod.meta) : std::string_view();
   const bool is = !record.repelled_by.empty();
-  if (is != was) loads[record.load].repelled += is ? 1 : -1;
+  if (is != was) drafts[record.draft].repelled += is ? 1 : -1;
   const bool gated = !record.pod.meta.annotation(kKueueGatedBy).empty();
-  if (gated != record.gated) loads[record.load].gated += gated ? 1 : -1;
+  if (gated != record.gated) drafts[record.draft].gated += gated ? 1 : -1;
   record.gated = gated;
   const bool fast = record.pod.meta.annotation(kKueueFastAdmission) == "true";
-  if (fast != record.fast) loads[record.load].fast += fast ? 1 : -1;
+  if (fast != record.fast) drafts[record.draft].fast += fast ? 1 : -1;
   record.fast = fast;
 }
 
 void Intake::Impl::drop(std::uint32_t ix) {
   if (!pods[ix].pod.spec.node_name.empty() && !pods[ix].pod.spec.repulsions.empty()) repel(pods[ix], -1);
-  if (pods[ix].load != kNoIx) detach(ix);
+  if (pods[ix].draft != kNoIx) detach(ix);
   PodRecord& record = pods[ix];
   uncharge_foreign(record);
-  pod_by_uid.erase(record.pod.meta.uid);
-  const std::string name = key_of(record.pod.meta.ns, record.pod.meta.name);
-  pod_by_name.erase(name);
-  objects.note_problem(Kind::kPod, name, {});
-  record = PodRecord{};
-  free_pods.push_back(ix);
-  --live_pods;
+  objects.note_problem(Kind::kPod, key_of(record.pod.meta.ns, record.pod.meta.name), {});
+  pods.erase(ix);
 }
 
 void Intake::Impl::attach(std::uint32_t ix) {
-  const std::uint32_t load_ix = load_for(pods[ix]);
+  const std::uint32_t draft_ix = draft_for(pods[ix]);
   PodRecord& record = pods[ix];
-  Load& load = loads[load_ix];
+  Draft& draft = drafts[draft_ix];
   if (record.pod.spec.node_name.empty()) record.state = state_without_node(record);
   const OwnedPlace place = owners.place_of(record.membership, record.pod);
-  auto role = load.roles.begin();
-  if (const auto promised = join_promised(load, record, place)) {
+  auto role = draft.roles.begin();
+  if (const auto promised = join_promised(draft, record, place)) {
     role += static_cast<std::ptrdiff_t>(*promised);
   } else {
-    role = std::find_if(load.roles.begin(), load.roles.end(), [&](const Role& r) {
+    role = std::find_if(draft.roles.begin(), draft.roles.end(), [&](const Role& r) {
       return r.topology == record.topology && *r.shape == *record.shape;
     });
   }
-  if (role == load.roles.end()) {
-    load.roles.push_back(Role{record.shape, record.topology, {}, false, {}});
-    role = std::prev(load.roles.end());
+  if (role == draft.roles.end()) {
+    draft.roles.push_back(Role{record.shape, record.topology, {}, false, {}});
+    role = std::prev(draft.roles.end());
   }
-  record.load = load_ix;
-  record.role = static_cast<std::uint32_t>(role - load.roles.begin());
+  record.draft = draft_ix;
+  record.role = static_cast<std::uint32_t>(role - draft.roles.begin());
 
   const auto wanted = place.index;
   const auto have = static_cast<std::int64_t>(role->slots.size());
-  if (wanted && *wanted >= have && *wanted < std::max(load.size, record.membership.size.value_or(0))) {
+  if (wanted && *wanted >= have && *wanted < std::max(draft.size, record.membership.size.value_or(0))) {
     role->slots.resize(static_cast<std::size_t>(*wanted) + 1, kNoIx);
     for (std::int64_t at = have; at <= *wanted; ++at) role->holes.insert(at);
   }
@@ -284,57 +235,57 @@ void Intake::Impl::attach(std::uint32_t ix) {
   }
   role->expected.erase(record.index);
   role->slots[static_cast<std::size_t>(record.index)] = ix;
-  ++load.pods;
-  if (!record.pod.spec.node_name.empty()) ++load.bound;
-  note_charged_queue(load, record.pod);
-  if (!record.pod.problem.empty()) ++load.unreadable;
-  load.refused.clear();
-  count(load.priorities, priority_key(record.pod), +1);
-  if (record.membership.kind == GangKind::kSized) count(load.sizes, record.membership.size.value_or(0), +1);
+  ++draft.pods;
+  if (!record.pod.spec.node_name.empty()) ++draft.bound;
+  note_charged_queue(draft, record.pod);
+  if (!record.pod.problem.empty()) ++draft.unreadable;
+  draft.refused.clear();
+  count(draft.priorities, priority_key(record.pod), +1);
+  if (record.membership.kind == GangKind::kSized) count(draft.sizes, record.membership.size.value_or(0), +1);
   weigh(record);
-  load.first_created =
-      load.pods == 1 ? record.pod.meta.created : std::min(load.first_created, record.pod.meta.created);
-  refresh(load_ix);
+  draft.first_created =
+      draft.pods == 1 ? record.pod.meta.created : std::min(draft.first_created, record.pod.meta.created);
+  refresh(draft_ix);
   adopt(record);
 }
 
 void Intake::Impl::detach(std::uint32_t ix) {
   PodRecord& record = pods[ix];
-  const std::uint32_t load_ix = record.load;
-  Load& load = loads[load_ix];
-  Role& role = load.roles[record.role];
+  const std::uint32_t draft_ix = record.draft;
+  Draft& draft = drafts[draft_ix];
+  Role& role = draft.roles[record.role];
   role.slots[static_cast<std::size_t>(record.index)] = kNoIx;
   role.holes.insert(record.index);
-  --load.pods;
-  if (!record.pod.spec.node_name.empty()) --load.bound;
-  if (!record.pod.problem.empty()) --load.unreadable;
-  if (!record.repelled_by.empty()) --load.repelled;
+  --draft.pods;
+  if (!record.pod.spec.node_name.empty()) --draft.bound;
+  if (!record.pod.problem.empty()) --draft.unreadable;
+  if (!record.repelled_by.empty()) --draft.repelled;
   record.repelled_by.clear();
-  if (std::exchange(record.gated, false)) --load.gated;
-  if (std::exchange(record.fast, false)) --load.fast;
-  count(load.priorities, priority_key(record.pod), -1);
-  if (record.membership.kind == GangKind::kSized) count(load.sizes, record.membership.size.value_or(0), -1);
-  if (load.pods == 0 && !keeps(load)) {
-    record.load = kNoIx;
-    return free_load(load_ix);
+  if (std::exchange(record.gated, false)) --draft.gated;
+  if (std::exchange(record.fast, false)) --draft.fast;
+  count(draft.priorities, priority_key(record.pod), -1);
+  if (record.membership.kind == GangKind::kSized) count(draft.sizes, record.membership.size.value_or(0), -1);
+  if (draft.pods == 0 && !keeps(draft)) {
+    record.draft = kNoIx;
+    return free_draft(draft_ix);
   }
   // An owner that is suspended or being released may get another pod: if it is suspended, the slot waits.
-  if (!load.given.invalid) emit_slot(record, load.waits ? SlotState::kWaiting : SlotState::kGone);
-  record.load = kNoIx;
-  if (load.pods == 0) return sync_owner(std::string(load.uid));
-  refresh(load_ix);
+  if (!draft.given.invalid) emit_slot(record, draft.waits ? SlotState::kWaiting : SlotState::kGone);
+  record.draft = kNoIx;
+  if (draft.pods == 0) return sync_owner(std::string(draft.uid));
+  refresh(draft_ix);
 }
 
 // The pod's place may have changed although the pod has not (its owner was seen).
-void Intake::Impl::reroute(std::uint32_t ix) {
+void Intake::Impl::reroute(std::uint32_t ix, bool as_orphan) {
   PodRecord& record = pods[ix];
-  record.own = true;
-  const bool sees_owner =
-      owners.of(record.pod.meta) != nullptr && owners.missing_of(record.pod.meta) == nullptr;
-  Membership membership = owners.membership_of(record.pod);
+  const bool is_whole = owners.missing_of(record.pod.meta) == nullptr;  // its chain of owners
+  const bool sees_owner = is_whole && owners.of(record.pod.meta) != nullptr;
+  record.own = record.own || as_orphan || is_whole;
+  Membership membership = owners.membership_of(record.pod, !record.own);
   const bool stays = record.saw_owner && !record.pod.spec.node_name.empty();
   record.saw_owner = record.saw_owner || sees_owner;
-  if (stays || membership == record.membership) return refresh(record.load);
+  if (stays || membership == record.membership) return refresh(record.draft);
   uncharge_foreign(record);
   detach(ix);
   record.membership = std::move(membership);
@@ -349,17 +300,17 @@ void Intake::Impl::set_state(std::uint32_t ix, SlotState state, const std::strin
   record.state = state;
   record.pod.spec.node_name = node;
   if (now_bound) {
-    Load& load = loads[record.load];
-    if (++load.bound >= load.size) load.whole = load.size;
-    note_charged_queue(load, record.pod);
+    Draft& draft = drafts[record.draft];
+    if (++draft.bound >= draft.size) draft.whole = draft.size;
+    note_charged_queue(draft, record.pod);
   }
   if (now_bound && !record.repelled_by.empty()) {
     weigh(record);
-    refresh(record.load);
+    refresh(record.draft);
   }
   uncharge_foreign(record);
-  if (loads[record.load].kind == GangKind::kSingle && before == SlotState::kAbsent)
-    refresh(record.load);  // ungated
+  if (drafts[record.draft].kind == GangKind::kSingle && before == SlotState::kAbsent)
+    refresh(record.draft);  // ungated
   if (state == SlotState::kReleasing && before != SlotState::kRunning) {
     adopt(record);
   } else {
@@ -376,14 +327,14 @@ void Intake::Impl::adopt(const PodRecord& record) {
 }
 
 void Intake::Impl::emit_slot(const PodRecord& record, SlotState state) {
-  const Load& load = loads[record.load];
+  const Draft& draft = drafts[record.draft];
   const bool takes_room = state == SlotState::kRunning || state == SlotState::kReleasing;
-  if (load.given.invalid) {  // the engine does not know what it asks for
-    PodRecord& pod = pods[load.roles[record.role].slots[static_cast<std::size_t>(record.index)]];
+  if (draft.given.invalid) {  // the engine does not know what it asks for
+    PodRecord& pod = pods[draft.roles[record.role].slots[static_cast<std::size_t>(record.index)]];
     if (takes_room && !pod.charged_as_foreign) charge_foreign(pod);
     return;
   }
-  work.push_back(SlotUpdate{load.uid,
+  work.push_back(SlotUpdate{draft.uid,
                             static_cast<std::int64_t>(record.role),
                             record.index,
                             state,
@@ -414,23 +365,13 @@ void Intake::Impl::uncharge_foreign(PodRecord& record) {
   work.push_back(ForeignPodRemove{record.pod.meta.uid});
 }
 
-std::uint32_t Intake::Impl::find_pod(std::string_view uid) const {
-  const auto it = pod_by_uid.find(std::string(uid));
-  return it == pod_by_uid.end() ? kNoIx : it->second;
-}
-
-std::uint32_t Intake::Impl::find_load(std::string_view uid) const {
-  const auto it = load_by_uid.find(std::string(uid));
-  return it == load_by_uid.end() ? kNoIx : it->second;
-}
-
 PodView Intake::Impl::view(const PodRecord& record) const {
   return {record.pod.meta.ns,
           record.pod.meta.name,
           record.pod.meta.uid,
           record.pod.spec.node_name,
           record.pod.spec.scheduler_name,
-          loads[record.load].uid,
+          drafts[record.draft].uid,
           static_cast<std::int64_t>(record.role),
           record.index,
           record.state,
@@ -438,7 +379,7 @@ PodView Intake::Impl::view(const PodRecord& record) const {
           record.pod.meta.controller.kind,
           record.pod.eviction,
           record.pod.devices,
-          loads[record.load].roles[record.role].shape.get()};
+          drafts[record.draft].roles[record.role].shape.get()};
 }
 
 }  // namespace berth::dialect

@@ -52,17 +52,17 @@ std::optional<std::size_t> shrinking_set(const KueueWorkload& object) {
   return out;
 }
 
-bool is_whole(const Load& load) {
+bool is_whole(const Draft& draft) {
   std::int64_t slots = 0;
-  for (const auto& role : load.roles) {
-    if (role.holes.size() != role.expected.size() && load.kind != GangKind::kOwner) return false;
+  for (const auto& role : draft.roles) {
+    if (role.holes.size() != role.expected.size() && draft.kind != GangKind::kOwner) return false;
     slots += static_cast<std::int64_t>(role.slots.size());
   }
-  return slots >= load.size;
+  return slots >= draft.size;
 }
 
 // Between an owner and the spec of its Workload.
-std::string difference_of(const Load& load, const Ask& ask, const KueueWorkload& object,
+std::string difference_of(const Draft& draft, const Ask& ask, const KueueWorkload& object,
                           std::vector<std::size_t>& sets) {
   if (object.pod_sets.size() != ask.sets.size())
     return ask.sets.size() == 1 ? "it has more than one pod set"
@@ -74,10 +74,10 @@ std::string difference_of(const Load& load, const Ask& ask, const KueueWorkload&
     const auto& set = object.pod_sets[s];
     // While it shrinks, one follows the other; it may keep its places until then.
     const bool shrinks =
-        ask.elastic && load.prebuilt != nullptr && (asks.asked < set.count || asks.asked <= load.bound);
+        ask.elastic && draft.prebuilt != nullptr && (asks.asked < set.count || asks.asked <= draft.bound);
     if (set.count != asks.asked && !shrinks)
       return fmt::format("it has {} pods, the {} has {}", set.count, ask.kind->word(), asks.asked);
-    if (load.prebuilt != nullptr) continue;  // what admission wrote into the template since is no difference
+    if (draft.prebuilt != nullptr) continue;  // what admission wrote into the template since is no difference
     if (set.min_count.value_or(set.count) != asks.least.value_or(asks.asked))
       return "the minimum number of pods differs";
     if (object.most_seconds != seconds_of(ask.meta->mark(kKueueMaxSeconds)))
@@ -127,10 +127,7 @@ void Intake::Impl::remove_prebuilt(const std::string& key) {
 void Intake::Impl::renew_prebuilt() {
   std::vector<std::string> keys;
   for (const auto& [key, object] : prebuilt) keys.push_back(key);
-  std::vector<std::uint32_t> named;
-  for (std::uint32_t ix = 0; ix < loads.size(); ++ix) {
-    if (loads[ix].used && !loads[ix].prebuilt_key.empty()) named.push_back(ix);
-  }
+  const auto named = drafts.where([](const Draft& draft) { return !draft.prebuilt_key.empty(); });
   for (const auto ix : named) refresh(ix);
   for (const auto& key : keys) settle_prebuilt(key);
 }
@@ -151,48 +148,48 @@ void Intake::Impl::settle_prebuilt(const std::string& key) {
   auto waits = workload_by_name.find(key);
   const bool is_news = new_claims.erase(key) > 0 && owner != claimed.end();
   if (waits != workload_by_name.end() && (!alone || waits->second != object->second->meta.uid)) {
-    const std::uint32_t ix = find_load(waits->second);
-    if (const std::int64_t granted = loads[ix].granted;
-        is_news && granted > 0 && holds(loads[find_load(owner->second)])) {
-      loads[find_load(owner->second)].granted = granted;  // it starts with so many pods, too
+    const std::uint32_t ix = drafts.find(waits->second);
+    if (const std::int64_t granted = drafts[ix].granted;
+        is_news && granted > 0 && holds(drafts[drafts.find(owner->second)])) {
+      drafts[drafts.find(owner->second)].granted = granted;  // it starts with so many pods, too
       sync_owner(owner->second);
     }
-    if (is_news) hand_over_to(loads[ix], owner->second);
+    if (is_news) hand_over_to(drafts[ix], owner->second);
     workload_by_name.erase(waits);
-    free_load(ix);
+    free_draft(ix);
   } else if (is_news) {
     hand_overs.push_back({"", owner->second, {}});
   }
   if (!alone) return;
   const std::string uid = object->second->meta.uid;
-  std::uint32_t ix = find_load(uid);
+  std::uint32_t ix = drafts.find(uid);
   const bool fresh = ix == kNoIx;
   if (fresh) {
-    ix = new_load({GangKind::kKueueWorkload, uid, object->second->meta.name, std::nullopt, {}},
-                  object->second->meta.ns);
+    ix = drafts.add({GangKind::kKueueWorkload, uid, object->second->meta.name, std::nullopt, {}},
+                    object->second->meta.ns);
     workload_by_name.insert_or_assign(key, uid);
   }
-  Load& load = loads[ix];
+  Draft& draft = drafts[ix];
   auto whole = std::make_shared<KueueWorkload>(*object->second);
-  if (whole->meta.created == 0) whole->meta.created = fresh ? ++arrivals : load.first_created;
-  load.first_created = whole->meta.created;
+  if (whole->meta.created == 0) whole->meta.created = fresh ? ++arrivals : draft.first_created;
+  draft.first_created = whole->meta.created;
   auto grows = slice_before(*whole);
-  const bool grows_else =
-      (grows == nullptr) != (load.grows == nullptr) || (grows != nullptr && !same_sets(*grows, *load.grows));
-  const bool asks_for_else = !fresh && (grows_else || !same_sets(*load.written, *whole));
-  load.grows = std::move(grows);
-  load.remade = load.remade || (asks_for_else && load.emitted);
+  const bool grows_else = (grows == nullptr) != (draft.grows == nullptr) ||
+                          (grows != nullptr && !same_sets(*grows, *draft.grows));
+  const bool asks_for_else = !fresh && (grows_else || !same_sets(*draft.written, *whole));
+  draft.grows = std::move(grows);
+  draft.remade = draft.remade || (asks_for_else && draft.emitted);
   if (asks_for_else) {
-    load.refused.clear();
-    load.offer = Offer::kWhole;
-    load.granted = 0;
+    draft.refused.clear();
+    draft.offer = Offer::kWhole;
+    draft.granted = 0;
   }
-  load.written = std::move(whole);
-  take(load);
+  draft.written = std::move(whole);
+  take(draft);
   refresh(ix);
 }
 
-HandOver Intake::Impl::hand_over(const Load& from, const Load& to) const {
+HandOver Intake::Impl::hand_over(const Draft& from, const Draft& to) const {
   HandOver out{from.uid, to.uid, {}};
   if (to.given.blocked || to.given.queue != from.given.queue || to.given.lane != from.given.lane) return out;
   const auto& sets = from.object->pod_sets;
@@ -215,105 +212,106 @@ HandOver Intake::Impl::hand_over(const Load& from, const Load& to) const {
   return out;
 }
 
-void Intake::Impl::hand_over_to(Load& from, const std::string& to) {
-  Load& load = loads[find_load(to)];
-  HandOver what = hand_over(from, load);
-  expect_growth(load, what);
+void Intake::Impl::hand_over_to(Draft& from, const std::string& to) {
+  Draft& draft = drafts[drafts.find(to)];
+  HandOver what = hand_over(from, draft);
+  expect_growth(draft, what);
   hand_overs.push_back(std::move(what));
 }
 
-void Intake::Impl::claim(Load& load, const std::string& key, std::shared_ptr<const KueueWorkload> object,
+void Intake::Impl::claim(Draft& draft, const std::string& key, std::shared_ptr<const KueueWorkload> object,
                          std::vector<std::size_t> sets) {
-  if (load.prebuilt == nullptr) {
-    claimed.insert_or_assign(key, load.uid);
+  if (draft.prebuilt == nullptr) {
+    claimed.insert_or_assign(key, draft.uid);
     new_claims.insert(key);
     unsettled_prebuilt.insert(key);
-    load.prebuilt_sets = std::move(sets);
+    draft.prebuilt_sets = std::move(sets);
   }
-  load.prebuilt = std::move(object);
-  load.lost.clear();
+  draft.prebuilt = std::move(object);
+  draft.lost.clear();
   unsettle_slices(key);
 }
 
-void Intake::Impl::unclaim(Load& load, std::string why) {
-  if (load.prebuilt == nullptr) return;
-  load.prebuilt.reset();
-  claimed.erase(load.prebuilt_key);
-  new_claims.erase(load.prebuilt_key);
-  unsettled_prebuilt.insert(load.prebuilt_key);
-  unsettle_slices(load.prebuilt_key);
-  load.lost = std::move(why);
+void Intake::Impl::unclaim(Draft& draft, std::string why) {
+  if (draft.prebuilt == nullptr) return;
+  draft.prebuilt.reset();
+  claimed.erase(draft.prebuilt_key);
+  new_claims.erase(draft.prebuilt_key);
+  unsettled_prebuilt.insert(draft.prebuilt_key);
+  unsettle_slices(draft.prebuilt_key);
+  draft.lost = std::move(why);
 }
 
-void Intake::Impl::use_prebuilt(Load& load, std::string_view name, Settings& settings,
+void Intake::Impl::use_prebuilt(Draft& draft, std::string_view name, Settings& settings,
                                 std::vector<std::string>& depends) {
-  const bool may_name = has_object(load) && !config.quota_only;
-  std::string key = may_name && !name.empty() ? key_of(load.ns, name) : std::string();
-  const bool names_another = load.prebuilt_key != key;
+  const bool may_name = has_object(draft) && !config.quota_only;
+  std::string key = may_name && !name.empty() ? key_of(draft.ns, name) : std::string();
+  const bool names_another = draft.prebuilt_key != key;
   if (names_another) {
-    unclaim(load, {});
+    unclaim(draft, {});
     // Its own is its own again, though nothing else about it may have changed.
-    if (!load.prebuilt_key.empty()) hand_overs.push_back({"", load.uid, {}});
-    load.prebuilt_key = std::move(key);
+    if (!draft.prebuilt_key.empty()) hand_overs.push_back({"", draft.uid, {}});
+    draft.prebuilt_key = std::move(key);
   }
-  if (load.prebuilt_key.empty()) return;
-  depends.push_back("wl:" + load.prebuilt_key);
+  if (draft.prebuilt_key.empty()) return;
+  depends.push_back("wl:" + draft.prebuilt_key);
   const auto wait = [&](std::string why) {
     Reason reason;
     reason.code = ReasonCode::kInvalid;
     reason.detail = fmt::format("the Workload {} that it names ({}) {}", name, kKueuePrebuilt, why);
-    unclaim(load, reason.detail);
+    unclaim(draft, reason.detail);
     // It runs with its own, which stands for it no more.
-    if (names_another && load.emitted && reads_prebuilt()) load.lost = reason.detail;
+    if (names_another && draft.emitted && reads_prebuilt()) draft.lost = reason.detail;
     if (!settings.blocked) settings.blocked = std::move(reason);
   };
   // Work that owns one already keeps it.
-  if (!reads_prebuilt() && load.prebuilt == nullptr)
+  if (!reads_prebuilt() && draft.prebuilt == nullptr)
     return wait("is ignored, because Berth keeps no Workload objects here");
-  const auto it = prebuilt.find(load.prebuilt_key);
+  const auto it = prebuilt.find(draft.prebuilt_key);
   // A slice whose successor is there may go before its owner names that.
-  if (it == prebuilt.end() && load.prebuilt != nullptr && may_grow(load) &&
-      prebuilt_slices.contains(load.prebuilt_key)) {
-    if (load.prebuilt->meta.created != 0) settings.created = load.prebuilt->meta.created;
-    settings.priority = priority_of_object(*load.prebuilt, settings, depends);
+  if (it == prebuilt.end() && draft.prebuilt != nullptr && may_grow(draft) &&
+      prebuilt_slices.contains(draft.prebuilt_key)) {
+    if (draft.prebuilt->meta.created != 0) settings.created = draft.prebuilt->meta.created;
+    settings.priority = priority_of_object(*draft.prebuilt, settings, depends);
     return;
   }
   if (it == prebuilt.end()) return wait("does not exist");
   const auto object = it->second;
-  if (const auto owner = claimed.find(load.prebuilt_key); owner != claimed.end() && owner->second != load.uid)
+  if (const auto owner = claimed.find(draft.prebuilt_key);
+      owner != claimed.end() && owner->second != draft.uid)
     return wait("is another's");
-  if (!object->meta.controller.kind.empty() && object->meta.controller.uid != load.uid)
+  if (!object->meta.controller.kind.empty() && object->meta.controller.uid != draft.uid)
     return wait(fmt::format("belongs to {} {}", object->meta.controller.kind, object->meta.controller.name));
-  if (object->finished && load.prebuilt == nullptr) return wait("is finished");
-  if (key_of(load.ns, object->queue) != (settings.lane.empty() ? settings.queue : settings.lane))
+  if (object->finished && draft.prebuilt == nullptr) return wait("is finished");
+  if (key_of(draft.ns, object->queue) != (settings.lane.empty() ? settings.queue : settings.lane))
     return wait(fmt::format("is in LocalQueue {}, but the work is in another", object->queue));
   std::vector<std::size_t> sets;
-  if (load.kind == GangKind::kOwner || (load.prebuilt == nullptr && is_whole(load))) {
-    if (const std::string other = difference(load, *object, sets); !other.empty()) {
-      out_of_sync.insert(load.prebuilt_key);
+  if (draft.kind == GangKind::kOwner || (draft.prebuilt == nullptr && is_whole(draft))) {
+    if (const std::string other = difference(draft, *object, sets); !other.empty()) {
+      out_of_sync.insert(draft.prebuilt_key);
       auto over = std::make_shared<KueueWorkload>(*object);
       over->finished = true;
       it->second = std::move(over);
-      unsettled_prebuilt.insert(load.prebuilt_key);
+      unsettled_prebuilt.insert(draft.prebuilt_key);
       return wait("does not match: " + other);
     }
-    claim(load, load.prebuilt_key, object, std::move(sets));
+    claim(draft, draft.prebuilt_key, object, std::move(sets));
   }
-  if (load.prebuilt == nullptr) return;  // others of its group are still to come
+  if (draft.prebuilt == nullptr) return;  // others of its group are still to come
   if (object->meta.created != 0) settings.created = object->meta.created;
   settings.priority = priority_of_object(*object, settings, depends);
 }
 
-std::string Intake::Impl::difference(const Load& load, const KueueWorkload& object,
+std::string Intake::Impl::difference(const Draft& draft, const KueueWorkload& object,
                                      std::vector<std::size_t>& sets) const {
-  if (load.kind == GangKind::kOwner) {
-    const OwnerRecord* record = owner_record(load);
-    return record == nullptr ? std::string() : difference_of(load, record->ask, object, sets);
+  if (draft.kind == GangKind::kOwner) {
+    const OwnerRecord* record = owner_record(draft);
+    return record == nullptr ? std::string() : difference_of(draft, record->ask, object, sets);
   }
-  if (object.pod_sets.size() != load.roles.size())
-    return fmt::format("it has {} pod sets, the work has {}", object.pod_sets.size(), load.roles.size());
+  if (object.pod_sets.size() != draft.roles.size())
+    return fmt::format("it has {} pod sets, the work has {}", object.pod_sets.size(), draft.roles.size());
   std::vector<bool> used(object.pod_sets.size(), false);
-  for (const auto& role : load.roles) {
+  for (const auto& role : draft.roles) {
     std::size_t found = used.size();
     for (std::size_t s = 0; s < used.size() && found == used.size(); ++s) {
       const auto& set = object.pod_sets[s];
@@ -353,46 +351,46 @@ std::string_view Intake::prebuilt_owner(std::string_view ns, std::string_view na
   return it == s.workload_by_name.end() ? std::string_view() : std::string_view(it->second);
 }
 
-bool Intake::Impl::shrinks(const Load& load) const {
-  return load.written != nullptr && load.written->admitted_to.empty() && shrinking_set(*load.written);
+bool Intake::Impl::shrinks(const Draft& draft) const {
+  return draft.written != nullptr && draft.written->admitted_to.empty() && shrinking_set(*draft.written);
 }
 
-bool Intake::Impl::may_shrink(const Load& load) const {
-  return is_live() && load.object != nullptr && load.granted == 0 && !load.reserved &&
-         shrinking_set(*load.written);
+bool Intake::Impl::may_shrink(const Draft& draft) const {
+  return is_live() && draft.object != nullptr && draft.granted == 0 && !draft.reserved &&
+         shrinking_set(*draft.written);
 }
 
 // For its set that may start with fewer pods: only the offered number, or the number with places. Without offers (berth plan): its
 // minimum.
-void Intake::Impl::fit(KueueWorkload& object, const Load& load) const {
+void Intake::Impl::fit(KueueWorkload& object, const Draft& draft) const {
   const auto shrinking = shrinking_set(object);
   for (std::size_t s = 0; s < object.pod_sets.size(); ++s) {
     auto& set = object.pod_sets[s];
-    if (s == shrinking && load.granted > 0) set.count = load.granted;
-    if (load.grows != nullptr) set.count -= load.grows->pod_sets[s].count;
-    if (s != shrinking || load.granted > 0 || load.grows != nullptr ||
-        (load.offer == Offer::kWhole && is_live()))
+    if (s == shrinking && draft.granted > 0) set.count = draft.granted;
+    if (draft.grows != nullptr) set.count -= draft.grows->pod_sets[s].count;
+    if (s != shrinking || draft.granted > 0 || draft.grows != nullptr ||
+        (draft.offer == Offer::kWhole && is_live()))
       set.min_count.reset();
   }
 }
 
-void Intake::Impl::grant_object(Load& load, std::int64_t granted) {
-  const auto& sets = load.written->pod_sets;
-  const auto may_shrink = shrinking_set(*load.written);
+void Intake::Impl::grant_object(Draft& draft, std::int64_t granted) {
+  const auto& sets = draft.written->pod_sets;
+  const auto may_shrink = shrinking_set(*draft.written);
   if (!may_shrink) return;
   const std::size_t shrinking = *may_shrink;
   for (std::size_t s = 0; s < sets.size(); ++s) granted -= s == shrinking ? 0 : sets[s].count;
-  load.offer = Offer::kWhole;
-  load.granted = granted < sets[shrinking].count ? granted : 0;
+  draft.offer = Offer::kWhole;
+  draft.granted = granted < sets[shrinking].count ? granted : 0;
   for (std::int64_t i = granted; i < sets[shrinking].count; ++i)
     work.push_back(
-        SlotUpdate{load.uid, static_cast<std::int64_t>(shrinking), i, SlotState::kGone, "", {}, {}, 0});
-  take(load);
+        SlotUpdate{draft.uid, static_cast<std::int64_t>(shrinking), i, SlotState::kGone, "", {}, {}, 0});
+  take(draft);
 }
 
 bool Intake::is_without_pods(std::string_view workload) const {
-  const auto ix = impl_->find_load(workload);
-  return ix != kNoIx && impl_->loads[ix].object != nullptr && !impl_->config.quota_only;
+  const auto ix = impl_->drafts.find(workload);
+  return ix != kNoIx && impl_->drafts[ix].object != nullptr && !impl_->config.quota_only;
 }
 
 std::vector<HandOver> Intake::take_hand_overs() {

@@ -17,17 +17,17 @@ Reason reason_of(ReasonCode code, std::string detail) {
 }
 
 // Whether the API knows a queue of the name that was resolved.
-bool Intake::Impl::has_queue(const Load& load, const Settings& settings) const {
-  if (settings.queue.empty() || !load.queue_mark) return true;
-  if (load.queue_mark->first == kKueueQueue)
-    return objects.local_queue(key_of(load.ns, load.queue_mark->second)) != nullptr;
+bool Intake::Impl::has_queue(const Draft& draft, const Settings& settings) const {
+  if (settings.queue.empty() || !draft.queue_mark) return true;
+  if (draft.queue_mark->first == kKueueQueue)
+    return objects.local_queue(key_of(draft.ns, draft.queue_mark->second)) != nullptr;
   return true;  // the engine says that it is missing
 }
 
-void Intake::Impl::refuse(const Load& load, const Pod& pod, const std::vector<const Meta*>& sources,
+void Intake::Impl::refuse(const Draft& draft, const Pod& pod, const std::vector<const Meta*>& sources,
                           const std::vector<PriorityKey>& priorities, Settings& settings,
                           std::vector<std::string>& depends) const {
-  if (load.bound > 0 || load.released) return;
+  if (draft.bound > 0 || draft.released) return;
   // Those of the pod itself are in its template.
   for (const Meta* meta : sources) {
     if (meta == &pod.meta || settings.blocked) continue;
@@ -63,12 +63,12 @@ void Intake::Impl::refuse(const Load& load, const Pod& pod, const std::vector<co
   }
 }
 
-void Intake::Impl::say_gates(const Load& load, const Pod& pod, Settings& settings) const {
+void Intake::Impl::say_gates(const Draft& draft, const Pod& pod, Settings& settings) const {
   const auto& gates = pod.spec.gates;
   if (gates.empty()) return;
   settings.blocked->detail = fmt::format("held back by the scheduling gate{} {}",
                                          gates.size() == 1 ? "" : "s", fmt::join(gates, ", "));
-  if (!has_queue(load, settings))
+  if (!has_queue(draft, settings))
     settings.blocked->detail += fmt::format("; its queue {} does not exist", settings.queue);
 }
 

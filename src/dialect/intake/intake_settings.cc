@@ -1,4 +1,4 @@
-// The settings of a load: what its owner, its members and its queue say together.
+// The settings of a draft: what its owner, its members and its queue say together.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,39 +58,39 @@ std::vector<RoleCount> count_roles(const std::vector<Role>& roles, std::int64_t 
   return out;
 }
 
-WorkloadKind kind_of_work(const Load& load, const Owner& controller) {
-  if (load.kind == GangKind::kPodGroup || load.kind == GangKind::kSized) return WorkloadKind::kTraining;
+WorkloadKind kind_of_work(const Draft& draft, const Owner& controller) {
+  if (draft.kind == GangKind::kPodGroup || draft.kind == GangKind::kSized) return WorkloadKind::kTraining;
   if (const OwnerKind* kind = owner_kind(controller)) return kind->work;
   if (controller.kind == "ReplicaSet" || controller.kind == "DaemonSet") return WorkloadKind::kService;
   return WorkloadKind::kBatch;
 }
 
 // The pod sets of an owner of several are its roles, once all of them are there.
-void count_sets(const Load& load, const Ask& ask, std::vector<RoleCount>& counts) {
-  if (ask.sets.size() < 2 || ask.sets.size() != load.roles.size()) return;
+void count_sets(const Draft& draft, const Ask& ask, std::vector<RoleCount>& counts) {
+  if (ask.sets.size() < 2 || ask.sets.size() != draft.roles.size()) return;
   for (std::size_t s = 0; s < counts.size(); ++s) {
-    const auto slots = static_cast<std::int64_t>(load.roles[s].slots.size());
+    const auto slots = static_cast<std::int64_t>(draft.roles[s].slots.size());
     counts[s] = {std::max(slots, ask.sets[s].size), ask.sets[s].size};
   }
 }
 
 }  // namespace
 
-// One load, step by step. Later steps may overwrite what earlier ones blocked it for: the order is the ranking.
+// One draft, step by step. Later steps may overwrite what earlier ones blocked it for: the order is the ranking.
 class Intake::Impl::SettingsOfPods {
  public:
-  SettingsOfPods(Intake::Impl& impl, Load& load, std::vector<std::string>& depends)
+  SettingsOfPods(Intake::Impl& impl, Draft& draft, std::vector<std::string>& depends)
       : impl_(impl),
-        load_(load),
+        draft_(draft),
         depends_(depends),
         first_(first_pod()),
-        owner_(impl.owner_record(load)),
+        owner_(impl.owner_record(draft)),
         template_(pod_of_template()),
         pod_(first_ != nullptr ? first_->pod : template_) {}
 
   Settings run() {
-    out_.created = load_.first_created;
-    if (!load_.object_key.empty()) depends_.push_back(load_.object_key);
+    out_.created = draft_.first_created;
+    if (!draft_.object_key.empty()) depends_.push_back(draft_.object_key);
     for (auto& key : impl_.owners.keys_of(pod_.meta)) depends_.push_back(std::move(key));
     ask_owner();
     count();
@@ -108,7 +108,7 @@ class Intake::Impl::SettingsOfPods {
 
  private:
   const PodRecord* first_pod() const {
-    for (const auto& role : load_.roles) {
+    for (const auto& role : draft_.roles) {
       for (const auto pod : role.slots) {
         if (pod != kNoIx) return &impl_.pods[pod];
       }
@@ -122,13 +122,13 @@ class Intake::Impl::SettingsOfPods {
     if (first_ != nullptr || owner_ == nullptr) return out;
     const Ask& ask = owner_->ask;
     out.meta = *ask.sets.front().marks;
-    out.meta.controller = {std::string(ask.kind->word()), ask.meta->name, load_.uid};
+    out.meta.controller = {std::string(ask.kind->word()), ask.meta->name, draft_.uid};
     out.spec = *ask.sets.front().spec;
     return out;
   }
 
   void ask_owner() {
-    switch (load_.kind) {
+    switch (draft_.kind) {
       case GangKind::kSingle:
         return ask_owner_of_one();
       case GangKind::kPodGroup:
@@ -143,17 +143,17 @@ class Intake::Impl::SettingsOfPods {
   }
 
   void ask_owner_of_one() {
-    load_.size = 1;
+    draft_.size = 1;
     if (const OwnerRecord* owner = impl_.owners.top_of(pod_.meta)) {
       const Ask& ask = owner->ask;
       sources_.push_back(ask.meta);
-      impl_.wait_for_end(load_, ask, out_);
+      impl_.wait_for_end(draft_, ask, out_);
       if (!ask.problem.empty()) out_.blocked = unreadable(ask);
     }
     if (const Owner* missing = impl_.owners.missing_of(pod_.meta)) {
       const OwnerKind& kind = *owner_kind(*missing);
-      depends_.push_back(owner_key(kind.kind, load_.ns, missing->name));
-      if (const auto* wrong = impl_.objects.unreadable(kind.kind, key_of(load_.ns, missing->name))) {
+      depends_.push_back(owner_key(kind.kind, draft_.ns, missing->name));
+      if (const auto* wrong = impl_.objects.unreadable(kind.kind, key_of(draft_.ns, missing->name))) {
         out_.blocked =
             invalid(fmt::format("its {} {} cannot be read: {}", kind.word(), missing->name, *wrong));
       } else if (impl_.config.wait_for_owners && !first_->own) {
@@ -167,26 +167,26 @@ class Intake::Impl::SettingsOfPods {
   }
 
   void ask_pod_group() {
-    if (const PodGroup* group = impl_.objects.pod_group(load_.name)) {
-      load_.size = impl_.size_of_group(load_, group->min_member);
+    if (const PodGroup* group = impl_.objects.pod_group(draft_.name)) {
+      draft_.size = impl_.size_of_group(draft_, group->min_member);
       sources_.push_back(&group->meta);
       if (group->meta.created != 0) out_.created = group->meta.created;
-    } else if (const auto* wrong = impl_.objects.unreadable(Kind::kPodGroup, load_.name)) {
-      out_.blocked = invalid(fmt::format("PodGroup {} cannot be read: {}", load_.name, *wrong));
+    } else if (const auto* wrong = impl_.objects.unreadable(Kind::kPodGroup, draft_.name)) {
+      out_.blocked = invalid(fmt::format("PodGroup {} cannot be read: {}", draft_.name, *wrong));
     } else {
-      out_.blocked = invalid(fmt::format("PodGroup {} does not exist", load_.name));
+      out_.blocked = invalid(fmt::format("PodGroup {} does not exist", draft_.name));
     }
   }
 
   void ask_size() {
-    load_.size = impl_.size_of_group(load_, load_.sizes.rbegin()->first);
-    if (load_.sizes.begin()->first == 0) {
-      out_.blocked = invalid(fmt::format("{} is required: an integer from 1 to 1000000", load_.size_key));
-    } else if (load_.too_many) {
-      out_.blocked = invalid(too_many_places(load_.sizes.begin()->first));
-    } else if (load_.sizes.size() > 1) {
-      out_.blocked = invalid(fmt::format("members disagree about {}: {} and {}", load_.size_key,
-                                         load_.sizes.begin()->first, load_.sizes.rbegin()->first));
+    draft_.size = impl_.size_of_group(draft_, draft_.sizes.rbegin()->first);
+    if (draft_.sizes.begin()->first == 0) {
+      out_.blocked = invalid(fmt::format("{} is required: an integer from 1 to 1000000", draft_.size_key));
+    } else if (draft_.too_many) {
+      out_.blocked = invalid(too_many_places(draft_.sizes.begin()->first));
+    } else if (draft_.sizes.size() > 1) {
+      out_.blocked = invalid(fmt::format("members disagree about {}: {} and {}", draft_.size_key,
+                                         draft_.sizes.begin()->first, draft_.sizes.rbegin()->first));
     }
   }
 
@@ -198,30 +198,30 @@ class Intake::Impl::SettingsOfPods {
   void ask_gang() {
     const Ask* ask = owner_ != nullptr ? &owner_->ask : nullptr;
     if (ask != nullptr) {
-      load_.size = impl_.size_of_owner(load_, *ask);
-      impl_.end_growth(load_, ask->suspended ? 0 : load_.size);
+      draft_.size = impl_.size_of_owner(draft_, *ask);
+      impl_.end_growth(draft_, ask->suspended ? 0 : draft_.size);
       sources_.push_back(ask->meta);
       if (ask->meta->created != 0) out_.created = ask->meta->created;
     }
-    if (const auto it = impl_.rests.find(load_.uid); it != impl_.rests.end()) out_.blocked = it->second;
+    if (const Reason* rest = impl_.promises.rest(draft_.uid)) out_.blocked = *rest;
     if (ask == nullptr) return;
-    const bool holds = impl_.holds(load_);
+    const bool holds = impl_.holds(draft_);
     if (!owner_->refused().empty() && first_ == nullptr && holds)
       out_.blocked = invalid(std::string(owner_->refused()));
     if (!ask->conflict.empty() && holds) out_.blocked = invalid(std::string(ask->conflict));
-    impl_.wait_for_end(load_, *ask, out_);
-    if (load_.too_many && holds) out_.blocked = invalid(too_many_places(ask->size()));
+    impl_.wait_for_end(draft_, *ask, out_);
+    if (draft_.too_many && holds) out_.blocked = invalid(too_many_places(ask->size()));
     if (!ask->problem.empty()) out_.blocked = unreadable(*ask);
   }
 
   void count() {
-    load_.size = std::max<std::int64_t>(load_.size, 1);
-    out_.counts = count_roles(load_.roles, load_.size);
+    draft_.size = std::max<std::int64_t>(draft_.size, 1);
+    out_.counts = count_roles(draft_.roles, draft_.size);
     if (owner_ == nullptr) return;
-    count_sets(load_, owner_->ask, out_.counts);
-    if (impl_.is_offered_less(load_, owner_->ask)) {
+    count_sets(draft_, owner_->ask, out_.counts);
+    if (impl_.is_offered_less(draft_, owner_->ask)) {
       out_.counts.front().least = *owner_->ask.least();
-      out_.most_at_once = load_.offer == Offer::kMostFree;
+      out_.most_at_once = draft_.offer == Offer::kMostFree;
     }
   }
 
@@ -230,7 +230,7 @@ class Intake::Impl::SettingsOfPods {
     for (const Meta* meta : sources_) {
       const TopologyMarks marks = topology_of(*meta);
       if (marks.request.empty()) continue;
-      if (marks.per_pod_set && meta == &pod_.meta && load_.roles.size() > 1) continue;
+      if (marks.per_pod_set && meta == &pod_.meta && draft_.roles.size() > 1) continue;
       out_.topology = marks.request;
       break;
     }
@@ -240,7 +240,7 @@ class Intake::Impl::SettingsOfPods {
     bool first_priority = true;
     std::map<PriorityKey, std::int64_t> priorities;
     if (first_ == nullptr) priorities[priority_key(pod_)] = 1;
-    for (const auto& [key, number] : first_ != nullptr ? load_.priorities : priorities) {
+    for (const auto& [key, number] : first_ != nullptr ? draft_.priorities : priorities) {
       bool may_preempt = true;
       const std::int64_t value = impl_.objects.priority_of(key, may_preempt);
       out_.priority = first_priority ? value : std::min(out_.priority, value);
@@ -265,7 +265,7 @@ class Intake::Impl::SettingsOfPods {
     }
     out_.restart.grace = pod_.spec.grace;
     if (!out_.expected) out_.expected = pod_.spec.deadline;
-    out_.kind = kind_of_work(load_, pod_.meta.controller);
+    out_.kind = kind_of_work(draft_, pod_.meta.controller);
   }
 
   void find_queue() {
@@ -273,37 +273,37 @@ class Intake::Impl::SettingsOfPods {
         owner_ != nullptr ? owner_->ask.meta->mark(kKueuePrebuilt) : pod_.meta.mark(kKueuePrebuilt);
     std::optional<Reason> own = std::move(out_.blocked);
     out_.blocked.reset();
-    impl_.choose_queue(load_, sources_);
-    impl_.resolve_queue(load_, load_.queue_mark->first, load_.queue_mark->second, out_, depends_);
-    out_.admitted = impl_.objects.is_held(out_.queue) && impl_.is_admitted(load_);
-    impl_.require_checks(load_, out_);
-    impl_.use_prebuilt(load_, prebuilt_name, out_, depends_);
-    impl_.await_nodes(load_, out_);
+    impl_.choose_queue(draft_, sources_);
+    impl_.resolve_queue(draft_, draft_.queue_mark->first, draft_.queue_mark->second, out_, depends_);
+    out_.admitted = impl_.objects.is_held(out_.queue) && impl_.is_admitted(draft_);
+    impl_.require_checks(draft_, out_);
+    impl_.use_prebuilt(draft_, prebuilt_name, out_, depends_);
+    impl_.await_nodes(draft_, out_);
     if (own) out_.blocked = std::move(own);
   }
 
   void apply_refusals() {
-    impl_.refuse(load_, pod_, sources_, classes_, out_, depends_);
-    if (load_.kind == GangKind::kSingle && pod_.spec.gated && out_.blocked &&
+    impl_.refuse(draft_, pod_, sources_, classes_, out_, depends_);
+    if (draft_.kind == GangKind::kSingle && pod_.spec.gated && out_.blocked &&
         out_.blocked->code == ReasonCode::kInactive && out_.blocked->detail.empty())
-      impl_.say_gates(load_, pod_, out_);
-    if (const auto gates = impl_.gates_of(load_); !gates.empty() && !out_.blocked) {
+      impl_.say_gates(draft_, pod_, out_);
+    if (const auto gates = impl_.gates_of(draft_); !gates.empty() && !out_.blocked) {
       out_.gates = gates;
       out_.blocked = held_back(fmt::format("Admission is gated by: {}", gates));
     }
-    if (!impl_.standings.empty()) impl_.apply_standing(load_, out_);
+    impl_.apply_standing(draft_, out_);
   }
 
   // What a single member says of the whole.
   void apply_members() {
-    if (load_.unreadable > 0) {
-      const PodRecord& wrong = impl_.pods[impl_.first_unreadable(load_)];
-      out_.blocked = invalid(load_.kind == GangKind::kSingle
+    if (draft_.unreadable > 0) {
+      const PodRecord& wrong = impl_.pods[impl_.first_unreadable(draft_)];
+      out_.blocked = invalid(draft_.kind == GangKind::kSingle
                                  ? wrong.pod.problem
                                  : fmt::format("pod {}: {}", wrong.pod.meta.name, wrong.pod.problem));
     }
-    if (load_.repelled > 0 && !out_.blocked) {
-      for (const auto& role : load_.roles) {
+    if (draft_.repelled > 0 && !out_.blocked) {
+      for (const auto& role : draft_.roles) {
         for (const auto at : role.slots) {
           if (at == kNoIx || impl_.pods[at].repelled_by.empty() || out_.blocked) continue;
           out_.blocked = Reason{};
@@ -313,14 +313,14 @@ class Intake::Impl::SettingsOfPods {
         }
       }
     }
-    if (!load_.refused.empty()) {
-      out_.blocked = invalid(load_.refused);
+    if (!draft_.refused.empty()) {
+      out_.blocked = invalid(draft_.refused);
       out_.invalid = true;
     }
   }
 
   Intake::Impl& impl_;
-  Load& load_;
+  Draft& draft_;
   std::vector<std::string>& depends_;
   Settings out_;
   const PodRecord* first_;  // of its pods
@@ -331,9 +331,9 @@ class Intake::Impl::SettingsOfPods {
   std::vector<PriorityKey> classes_;
 };
 
-Settings Intake::Impl::settings_of(Load& load, std::vector<std::string>& depends) {
-  if (load.object) return settings_of_object(load, depends);
-  return SettingsOfPods(*this, load, depends).run();
+Settings Intake::Impl::settings_of(Draft& draft, std::vector<std::string>& depends) {
+  if (draft.object) return settings_of_object(draft, depends);
+  return SettingsOfPods(*this, draft, depends).run();
 }
 
 }  // namespace berth::dialect

@@ -25,6 +25,13 @@ bool is_of(const Labels& node, const ResourceFlavor& flavor) {
   });
 }
 
+// The amounts that quota counts of such a pod.
+ResourceList counted_of(PodTemplate pod, const QuotaCounts& counts) {
+  counts.apply(pod);
+  const auto total = pod.total();
+  return total ? pod.counted.value_or(*total) : ResourceList();
+}
+
 Labels provisioning_parameters(const Meta& meta) {
   Labels out;
   for (const auto& [key, value] : meta.annotations) {
@@ -36,55 +43,47 @@ Labels provisioning_parameters(const Meta& meta) {
 
 }  // namespace
 
-void Intake::Impl::apply_standing(const Load& load, Settings& settings) const {
-  const auto it = standings.find(load.uid);
-  if (it == standings.end()) return;
-  if (it->second.stop) {
-    settings.blocked = it->second.stop;
+void Intake::Impl::apply_standing(const Draft& draft, Settings& settings) const {
+  const Standing* said = promises.standing(draft.uid);
+  if (said == nullptr) return;
+  if (said->stop) {
+    settings.blocked = said->stop;
     settings.gates.clear();
   }
   const std::int64_t before = settings.priority;
-  settings.priority = boosted(before, it->second.boost);
+  settings.priority = boosted(before, said->boost);
   settings.boost = settings.priority - before;
-  if (it->second.queued_from != 0) settings.created = it->second.queued_from;
-  settings.asks_more_since = it->second.asks_more_since;
+  if (said->queued_from != 0) settings.created = said->queued_from;
+  settings.asks_more_since = said->asks_more_since;
 }
 
 void Intake::set_standing(std::string_view workload, Standing standing) {
   Impl& s = *impl_;
-  const std::string uid(workload);
-  const auto known = s.standings.find(uid);
-  const Standing before = known == s.standings.end() ? Standing{} : known->second;
-  if (before == standing) return;
-  const std::string why = standing.stop ? to_text(*standing.stop) : std::string();
-  if (standing == Standing{}) {
-    s.standings.erase(known);
-  } else {
-    s.standings.insert_or_assign(uid, std::move(standing));
-  }
-  const auto ix = s.find_load(uid);
+  const bool was_stopped = is_stopped(workload);
+  if (!s.promises.set_standing(workload, standing)) return;
+  const auto ix = s.drafts.find(workload);
   if (ix == kNoIx) return;
   s.refresh(ix);
-  if (!why.empty() && !before.stop) s.work.push_back(Withdraw{uid, why});
+  if (standing.stop && !was_stopped)
+    s.work.push_back(Withdraw{std::string(workload), to_text(*standing.stop)});
 }
 
 bool Intake::is_stopped(std::string_view workload) const {
-  if (impl_->standings.empty()) return false;
-  const auto it = impl_->standings.find(std::string(workload));
-  return it != impl_->standings.end() && it->second.stop;
+  const Standing* said = impl_->promises.standing(workload);
+  return said != nullptr && said->stop;
 }
 
 // Whether Kueue's API has a Workload for work of this kind.
-bool Intake::Impl::has_object(const Load& load) {
-  return load.kind == GangKind::kKueueWorkload || load.kind == GangKind::kOwner ||
-         load.kind == GangKind::kSingle ||
-         (load.kind == GangKind::kSized && load.size_key == kKueuePodGroupSize);
+bool Intake::Impl::has_object(const Draft& draft) {
+  return draft.kind == GangKind::kKueueWorkload || draft.kind == GangKind::kOwner ||
+         draft.kind == GangKind::kSingle ||
+         (draft.kind == GangKind::kSized && draft.size_key == kKueuePodGroupSize);
 }
 
-void Intake::Impl::require_checks(const Load& load, Settings& settings) const {
+void Intake::Impl::require_checks(const Draft& draft, Settings& settings) const {
   if (settings.blocked || book.check_mode() != CheckMode::kLive) return;
   const ClusterQueue* queue = book.cluster_queue(settings.queue);
-  if (queue == nullptr || queue->checks.empty() || (!settings.lane.empty() && has_object(load))) return;
+  if (queue == nullptr || queue->checks.empty() || (!settings.lane.empty() && has_object(draft))) return;
   settings.blocked = Reason{};
   settings.blocked->code = ReasonCode::kUnsupported;
   settings.blocked->detail = fmt::format(
@@ -95,10 +94,10 @@ void Intake::Impl::require_checks(const Load& load, Settings& settings) const {
 
 // Running work has its places. Pod sets that ask for none of the managed resources are placed at once, unless all of the gang must
 // be near each other: then it is laid out as a whole.
-void Intake::Impl::await_nodes(const Load& load, Settings& settings) const {
-  if (book.check_mode() != CheckMode::kLive || load.bound > 0 || supplied.contains(load.uid)) return;
+void Intake::Impl::await_nodes(const Draft& draft, Settings& settings) const {
+  if (book.check_mode() != CheckMode::kLive || draft.bound > 0 || promises.nodes_came(draft.uid)) return;
   const ClusterQueue* queue = book.cluster_queue(settings.queue);
-  if (queue == nullptr || queue->checks.empty() || settings.lane.empty() || !has_object(load)) return;
+  if (queue == nullptr || queue->checks.empty() || settings.lane.empty() || !has_object(draft)) return;
   std::vector<std::string> any;
   const auto await = [&](PodTemplate pod) {
     config.counts.apply(pod);
@@ -107,9 +106,9 @@ void Intake::Impl::await_nodes(const Load& load, Settings& settings) const {
                                      : std::vector<std::string>());
     if (any.empty()) any = settings.awaited.back();
   };
-  for (const Role& role : load.roles) await(*role.shape);
-  if (load.object) {
-    for (const auto& set : load.object->pod_sets) await(set.spec.pod);
+  for (const Role& role : draft.roles) await(*role.shape);
+  if (draft.object) {
+    for (const auto& set : draft.object->pod_sets) await(set.spec.pod);
   }
   if (any.empty()) settings.awaited.clear();
   if (!settings.topology.empty()) {
@@ -140,9 +139,8 @@ const ResourceFlavor* Intake::flavor(std::string_view name) const {
 
 bool Intake::set_nodes_came(std::string_view workload, bool came) {
   Impl& s = *impl_;
-  const std::string uid(workload);
-  const bool changed = came ? s.supplied.insert(uid).second : s.supplied.erase(uid) > 0;
-  const auto ix = s.find_load(uid);
+  const bool changed = s.promises.set_nodes_came(workload, came);
+  const auto ix = s.drafts.find(workload);
   if (changed && ix != kNoIx) s.refresh(ix);
   return changed;
 }
@@ -151,51 +149,48 @@ const std::vector<CheckRule>& Intake::checks(std::string_view workload) const {
   static const std::vector<CheckRule> kNothing;
   const Impl& s = *impl_;
   if (s.book.check_mode() != CheckMode::kLive) return kNothing;
-  const auto ix = s.find_load(workload);
+  const auto ix = s.drafts.find(workload);
   if (ix == kNoIx) return kNothing;
-  const ClusterQueue* queue = s.book.cluster_queue(s.loads[ix].given.queue);
+  const ClusterQueue* queue = s.book.cluster_queue(s.drafts[ix].given.queue);
   return queue == nullptr ? kNothing : queue->checks;
 }
 
 std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
   const Impl& s = *impl_;
-  const auto ix = s.find_load(workload);
+  const auto ix = s.drafts.find(workload);
   if (ix == kNoIx) return std::nullopt;
-  const Load& load = s.loads[ix];
+  const Draft& draft = s.drafts[ix];
   // No ClusterQueue has a slash in its name: it is a LocalQueue that is not there.
-  const bool missing = load.given.lane.empty() && load.given.queue.starts_with(load.ns + "/");
+  const bool missing = draft.given.lane.empty() && draft.given.queue.starts_with(draft.ns + "/");
   const bool local =
-      load.given.lane.starts_with(load.ns + "/");  // else its lane is a user of another kind of queue
-  if ((load.object && !s.is_live()) || (!local && !missing)) return std::nullopt;
+      draft.given.lane.starts_with(draft.ns + "/");  // else its lane is a user of another kind of queue
+  if ((draft.object && !s.is_live()) || (!local && !missing)) return std::nullopt;
   WorkloadSketch out;
-  out.uid = load.uid;
-  out.ns = load.ns;
-  out.lane = load.given.lane;
-  if (!missing) out.cluster_queue = load.given.queue;
-  out.local_queue = missing ? load.given.queue : load.given.lane;
-  out.local_queue.remove_prefix(load.ns.size() + 1);
-  out.priority = load.given.priority - load.given.boost;
-  out.gates = load.given.gates;
+  out.uid = draft.uid;
+  out.ns = draft.ns;
+  out.lane = draft.given.lane;
+  if (!missing) out.cluster_queue = draft.given.queue;
+  out.local_queue = missing ? draft.given.queue : draft.given.lane;
+  out.local_queue.remove_prefix(draft.ns.size() + 1);
+  out.priority = draft.given.priority - draft.given.boost;
+  out.gates = draft.given.gates;
   if (const ClusterQueue* queue = s.book.cluster_queue(out.cluster_queue);
       queue != nullptr && queue->stop != StopPolicy::kNone)
     out.stopped = "ClusterQueue";
-  if (const LocalQueue* queue = s.objects.local_queue(load.given.lane);
+  if (const LocalQueue* queue = s.objects.local_queue(draft.given.lane);
       queue != nullptr && queue->stop != StopPolicy::kNone)
     out.stopped = "LocalQueue";
-  if (load.object) {
-    const KueueWorkload& object = *load.object;
+  if (draft.object) {
+    const KueueWorkload& object = *draft.object;
     out.name = object.meta.name;
     out.is_prebuilt = true;
     for (std::size_t i = 0; i < object.pod_sets.size(); ++i) {
       const auto& set = object.pod_sets[i];
-      const auto& asked = load.written->pod_sets[i];
+      const auto& asked = draft.written->pod_sets[i];
       out.sets.push_back(
           {set.name, asked.count, asked.min_count.value_or(asked.count), &set.spec.pod, {}, 0});
-      if (load.grows != nullptr) out.sets.back().before = load.grows->pod_sets[i].count;
-      PodTemplate counted = set.spec.pod;
-      s.config.counts.apply(counted);
-      if (const auto total = counted.total(); total)
-        out.sets.back().counted = counted.counted.value_or(*total);
+      if (draft.grows != nullptr) out.sets.back().before = draft.grows->pod_sets[i].count;
+      out.sets.back().counted = counted_of(set.spec.pod, s.config.counts);
     }
     out.replaces = object.meta.annotation(kKueueSliceFor);
     out.most_seconds = object.most_seconds;
@@ -204,29 +199,28 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
     return out;
   }
   const Meta* meta = nullptr;
-  const OwnerRecord* owner = s.owner_record(load);
+  const OwnerRecord* owner = s.owner_record(draft);
   const Ask* ask = owner != nullptr ? &owner->ask : nullptr;
   if (ask != nullptr) {
     meta = ask->meta;
     out.owner = ask->kind;
     out.owners.push_back({meta->name, meta->uid});
-    out.name = workload_name(ask->kind->word(), ask->kind->info().group, meta->name, load.uid);
+    out.name = workload_name(ask->kind->word(), ask->kind->info().group, meta->name, draft.uid);
     out.priority_class = ask->sets.front().spec->priority_class;
   }
-  out.is_group = load.kind == GangKind::kSized;
-  for (std::size_t r = 0; r < load.roles.size(); ++r) {
-    const Role& role = load.roles[r];
+  out.is_group = draft.kind == GangKind::kSized;
+  for (std::size_t r = 0; r < draft.roles.size(); ++r) {
+    const Role& role = draft.roles[r];
     out.to_come += static_cast<std::int64_t>(role.expected.size());
-    out.sets.push_back({load.roles.size() == 1 ? "main" : fmt::format("role-{}", r),
-                        r < load.given.counts.size() ? load.given.counts[r].count : 0,
-                        r < load.given.counts.size() ? load.given.counts[r].least : 0,
+    out.sets.push_back({draft.roles.size() == 1 ? "main" : fmt::format("role-{}", r),
+                        r < draft.given.counts.size() ? draft.given.counts[r].count : 0,
+                        r < draft.given.counts.size() ? draft.given.counts[r].least : 0,
                         role.shape.get(),
                         {},
                         0});
-    PodTemplate counted = *role.shape;
-    s.config.counts.apply(counted);
-    if (const auto total = counted.total(); total) out.sets.back().counted = counted.counted.value_or(*total);
-    if (ask != nullptr && load.roles.size() == ask->sets.size()) {  // as in the beginning, whatever has ended
+    out.sets.back().counted = counted_of(*role.shape, s.config.counts);
+    if (ask != nullptr &&
+        draft.roles.size() == ask->sets.size()) {  // as in the beginning, whatever has ended
       const AskedSet& set = ask->sets[r];
       out.sets.back().set_size(set.asked, set.least, set.reclaimable);
     }
@@ -240,18 +234,18 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
       out.owners.push_back({pod.meta.name, pod.meta.uid});
     }
   }
-  out.is_elastic = s.is_elastic(load) && out.sets.size() == 1;
-  if (load.kind == GangKind::kSingle && meta != nullptr) {
-    out.name = workload_name("Pod", "", meta->name, load.uid);
-  } else if (load.kind == GangKind::kSized && s.has_object(load)) {
-    out.name = load.name.substr(load.ns.size() + 1);
+  out.is_elastic = s.is_elastic(draft) && out.sets.size() == 1;
+  if (draft.kind == GangKind::kSingle && meta != nullptr) {
+    out.name = workload_name("Pod", "", meta->name, draft.uid);
+  } else if (draft.kind == GangKind::kSized && s.has_object(draft)) {
+    out.name = draft.name.substr(draft.ns.size() + 1);
   }
-  if (!load.prebuilt_key.empty() && s.is_live()) {
+  if (!draft.prebuilt_key.empty() && s.is_live()) {
     out.is_prebuilt = true;
-    out.name = load.prebuilt != nullptr ? load.prebuilt->meta.name : std::string();
-    if (load.prebuilt != nullptr) out.replaces = load.prebuilt->meta.annotation(kKueueSliceFor);
-    for (std::size_t r = 0; load.prebuilt != nullptr && r < out.sets.size(); ++r)
-      out.sets[r].name = load.prebuilt->pod_sets[load.prebuilt_sets[r]].name;
+    out.name = draft.prebuilt != nullptr ? draft.prebuilt->meta.name : std::string();
+    if (draft.prebuilt != nullptr) out.replaces = draft.prebuilt->meta.annotation(kKueueSliceFor);
+    for (std::size_t r = 0; draft.prebuilt != nullptr && r < out.sets.size(); ++r)
+      out.sets[r].name = draft.prebuilt->pod_sets[draft.prebuilt_sets[r]].name;
   }
   if (meta == nullptr) return out;
   if (const auto klass = meta->mark(kKueuePriorityClass); !klass.empty()) {
@@ -259,9 +253,9 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
     out.workload_class = true;
   }
   out.most_seconds =
-      load.prebuilt != nullptr ? load.prebuilt->most_seconds : seconds_of(meta->mark(kKueueMaxSeconds));
+      draft.prebuilt != nullptr ? draft.prebuilt->most_seconds : seconds_of(meta->mark(kKueueMaxSeconds));
   out.ready_times = meta->annotation(kKueueReadyTimes);
-  out.parameters = provisioning_parameters(load.prebuilt != nullptr ? load.prebuilt->meta : *meta);
+  out.parameters = provisioning_parameters(draft.prebuilt != nullptr ? draft.prebuilt->meta : *meta);
   return out;
 }
 
@@ -272,32 +266,32 @@ const Ask* Intake::owner(std::string_view uid) const {
 
 bool Intake::is_ready(std::string_view workload) const {
   const Impl& s = *impl_;
-  const auto ix = s.find_load(workload);
+  const auto ix = s.drafts.find(workload);
   if (ix == kNoIx) return false;
-  const Load& load = s.loads[ix];
-  if (load.kind == GangKind::kOwner) {
-    const OwnerRecord* owner = s.owner_record(load);
+  const Draft& draft = s.drafts[ix];
+  if (draft.kind == GangKind::kOwner) {
+    const OwnerRecord* owner = s.owner_record(draft);
     return owner != nullptr && owner->ask.is_ready;
   }
   std::int64_t ready = 0;
-  for (const auto& role : load.roles) {
+  for (const auto& role : draft.roles) {
     for (const auto at : role.slots) ready += at != kNoIx && s.pods[at].pod.ready ? 1 : 0;
   }
   // Pods that have ended well are gone, and were ready.
-  return load.pods > 0 && ready == load.pods;
+  return draft.pods > 0 && ready == draft.pods;
 }
 
 std::vector<ChosenFlavor> Intake::flavors_on(std::string_view workload, std::int64_t pod_set,
                                              std::string_view node) const {
   const Impl& s = *impl_;
   std::vector<ChosenFlavor> out;
-  const auto ix = s.find_load(workload);
+  const auto ix = s.drafts.find(workload);
   const Node* at = s.objects.node(node);
   if (ix == kNoIx || at == nullptr) return out;
-  const Load& load = s.loads[ix];
-  const ClusterQueue* queue = s.book.cluster_queue(load.given.queue);
-  if (queue == nullptr || static_cast<std::size_t>(pod_set) >= load.roles.size()) return out;
-  const auto total = load.roles[static_cast<std::size_t>(pod_set)].shape->total();
+  const Draft& draft = s.drafts[ix];
+  const ClusterQueue* queue = s.book.cluster_queue(draft.given.queue);
+  if (queue == nullptr || static_cast<std::size_t>(pod_set) >= draft.roles.size()) return out;
+  const auto total = draft.roles[static_cast<std::size_t>(pod_set)].shape->total();
   if (!total) return out;
   for (const auto& group : queue->groups) {
     const auto flavor = std::find_if(group.flavors.begin(), group.flavors.end(), [&](const auto& name) {

@@ -76,42 +76,42 @@ void Intake::Impl::tell_planned(const std::string& key) {
   // If there are two slices, the later one is reported, with the places of the former.
   if (object == planned.end() || next_slice(*object->second) != nullptr) {
     if (told == workload_by_name.end()) return;
-    const std::uint32_t ix = find_load(told->second);
+    const std::uint32_t ix = drafts.find(told->second);
     workload_by_name.erase(told);
-    return free_load(ix);
+    return free_draft(ix);
   }
   const std::string& uid = object->second->meta.uid;
-  std::uint32_t ix = find_load(uid);
+  std::uint32_t ix = drafts.find(uid);
   if (ix == kNoIx) {
     PodRecord none;
     none.membership = {GangKind::kKueueWorkload, uid, object->second->meta.name, std::nullopt, {}};
     none.pod.meta.ns = object->second->meta.ns;
-    ix = load_for(none);
+    ix = draft_for(none);
     workload_by_name.insert_or_assign(key, uid);
   }
-  Load& load = loads[ix];
-  load.first_created = object->second->meta.created;
-  load.refused.clear();
-  load.written = object->second;
-  const bool had_places = load.former != nullptr;
-  load.former = nullptr;
+  Draft& draft = drafts[ix];
+  draft.first_created = object->second->meta.created;
+  draft.refused.clear();
+  draft.written = object->second;
+  const bool had_places = draft.former != nullptr;
+  draft.former = nullptr;
   const auto former = planned.find(object->second->meta.annotation(kKueueSliceFor));
   if (former != planned.end() && next_slice(*former->second) == object->second.get())
-    load.former = former->second;
-  take(load);
+    draft.former = former->second;
+  take(draft);
   // Its counts, requests and quota may all be others: it is told whole.
-  if (load.emitted && (had_places || load.former != nullptr)) work.push_back(WorkloadRemove{uid});
-  load.emitted = false;
+  if (draft.emitted && (had_places || draft.former != nullptr)) work.push_back(WorkloadRemove{uid});
+  draft.emitted = false;
   refresh(ix);
-  emit_admission(loads[ix]);
+  emit_admission(drafts[ix]);
 }
 
-Settings Intake::Impl::settings_of_object(const Load& load, std::vector<std::string>& depends) const {
-  const KueueWorkload& object = *load.object;
-  const KueueWorkload& holder = load.former != nullptr ? *load.former : object;
+Settings Intake::Impl::settings_of_object(const Draft& draft, std::vector<std::string>& depends) const {
+  const KueueWorkload& object = *draft.object;
+  const KueueWorkload& holder = draft.former != nullptr ? *draft.former : object;
   Settings out;
   out.created = holder.requeued_from != 0 ? holder.requeued_from : holder.meta.created;
-  if (load.former != nullptr) out.asks_more_since = object.meta.created;
+  if (draft.former != nullptr) out.asks_more_since = object.meta.created;
   out.kind = WorkloadKind::kBatch;
   out.priority = priority_of_object(object, out, depends);
   if (config.quota_only) {  // else it is part of its standing
@@ -128,13 +128,13 @@ Settings Intake::Impl::settings_of_object(const Load& load, std::vector<std::str
       out.blocked->code = ReasonCode::kInvalid;
       out.blocked->detail = "spec.queueName is empty";
     } else {
-      resolve_queue(load, object.queue, out, depends);
+      resolve_queue(draft, object.queue, out, depends);
     }
   }
   // Its quota stays in the queue that granted it, whatever its LocalQueue says now.
   if (!holder.admitted_to.empty()) {
     out.queue = holder.admitted_to;
-    if (!object.queue.empty()) out.lane = key_of(load.ns, object.queue);
+    if (!object.queue.empty()) out.lane = key_of(draft.ns, object.queue);
   }
   if (const auto gates = object.meta.annotation(kKueueGatedBy);
       !gates.empty() && object.admitted_to.empty() && !out.blocked) {
@@ -143,26 +143,26 @@ Settings Intake::Impl::settings_of_object(const Load& load, std::vector<std::str
     out.blocked->detail = fmt::format("Admission is gated by: {}", gates);
     out.gates = gates;
   }
-  if (!load.inadmissible.empty() && !out.blocked && object.admitted_to.empty()) {
+  if (!draft.inadmissible.empty() && !out.blocked && object.admitted_to.empty()) {
     out.blocked = Reason{};
     out.blocked->code = ReasonCode::kInvalid;
-    out.blocked->detail = load.inadmissible;
+    out.blocked->detail = draft.inadmissible;
   }
   if (!object.active && !out.blocked) {
     out.blocked = Reason{};
     out.blocked->code = ReasonCode::kInactive;
   }
-  out.granted = load.granted;
+  out.granted = draft.granted;
   if (!config.quota_only) {
-    out.offers_less = load.offer != Offer::kWhole;
-    out.most_at_once = load.offer == Offer::kMostFree;
-    await_nodes(load, out);
-    apply_standing(load, out);
+    out.offers_less = draft.offer != Offer::kWhole;
+    out.most_at_once = draft.offer == Offer::kMostFree;
+    await_nodes(draft, out);
+    apply_standing(draft, out);
   }
-  if (!load.refused.empty()) {
+  if (!draft.refused.empty()) {
     out.blocked = Reason{};
     out.blocked->code = ReasonCode::kInvalid;
-    out.blocked->detail = load.refused;
+    out.blocked->detail = draft.refused;
     out.invalid = true;
   }
   std::sort(depends.begin(), depends.end());
@@ -171,13 +171,13 @@ Settings Intake::Impl::settings_of_object(const Load& load, std::vector<std::str
 
 void Intake::Impl::tell_untold() {
   for (const auto& uid : std::exchange(untold, {})) {
-    const auto ix = find_load(uid);
-    if (ix == kNoIx || !loads[ix].emitted || loads[ix].given.invalid) continue;
-    if (loads[ix].object != nullptr) {
-      emit_admission(loads[ix]);
+    const auto ix = drafts.find(uid);
+    if (ix == kNoIx || !drafts[ix].emitted || drafts[ix].given.invalid) continue;
+    if (drafts[ix].object != nullptr) {
+      emit_admission(drafts[ix]);
       continue;
     }
-    for (const Role& role : loads[ix].roles) {
+    for (const Role& role : drafts[ix].roles) {
       for (const auto pod : role.slots) {
         if (pod == kNoIx || !pods[pod].charged_as_foreign) continue;
         uncharge_foreign(pods[pod]);
@@ -187,15 +187,15 @@ void Intake::Impl::tell_untold() {
   }
 }
 
-void Intake::Impl::emit_admission(const Load& load) {
-  const KueueWorkload& object = *load.object;
-  const KueueWorkload& holder = load.former != nullptr ? *load.former : object;
-  if (holder.admitted_to.empty() || load.given.invalid) return;
+void Intake::Impl::emit_admission(const Draft& draft) {
+  const KueueWorkload& object = *draft.object;
+  const KueueWorkload& holder = draft.former != nullptr ? *draft.former : object;
+  if (holder.admitted_to.empty() || draft.given.invalid) return;
   for (std::size_t set = 0; set < object.pod_sets.size(); ++set) {  // a former slice has the same
     const auto* assignment = assignment_of(holder, set);
     if (assignment == nullptr) continue;
     for (std::int64_t i = 0; i < slots_of(holder, set); ++i) {
-      SlotUpdate update{load.uid, static_cast<std::int64_t>(set), i, SlotState::kRunning, ""};
+      SlotUpdate update{draft.uid, static_cast<std::int64_t>(set), i, SlotState::kRunning, ""};
       update.flavors = assignment->flavors;
       update.since = holder.reserved_at;
       work.push_back(update);

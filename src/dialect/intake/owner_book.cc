@@ -101,8 +101,8 @@ const Owner* OwnerBook::missing_of(const Meta& pod) const {
   return nullptr;
 }
 
-Membership OwnerBook::membership_of(const Pod& pod) const {
-  const OwnerRecord* owner = top_of(pod.meta);
+Membership OwnerBook::membership_of(const Pod& pod, bool waits) const {
+  const OwnerRecord* owner = waits && missing_of(pod.meta) != nullptr ? nullptr : top_of(pod.meta);
   return dialect::membership_of(pod, owner != nullptr ? &owner->ask : nullptr);
 }
 

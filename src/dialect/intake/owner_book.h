@@ -55,8 +55,8 @@ class OwnerBook {
   const OwnerRecord* top_of(const Meta& pod) const;
   // The controller in its chain that is of a kind which Berth reads, and not known; nullptr: the whole chain is.
   const Owner* missing_of(const Meta& pod) const;
-  // Where a pod belongs, as its topmost owner is now.
-  Membership membership_of(const Pod& pod) const;
+  // Where a pod belongs, as its topmost owner is now. While an owner in its chain is missing it is alone, unless it does not wait for that.
+  Membership membership_of(const Pod& pod, bool waits) const;
   // The slot of a pod within its gang, where something names it.
   OwnedPlace place_of(const Membership& membership, const Pod& pod) const;
   // The keys by which work depends on the owners in the chain of a pod.

@@ -37,7 +37,7 @@ std::string pod_of_set(int ordinal, const std::string& marks = "") {
          "spec: {containers: [{name: c, resources: {requests: {cpu: '1'}}}]}\n---\n";
 }
 
-std::string queue_yaml(int cpus) {
+std::string queue_of_cpus(int cpus) {
   return "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: any}\n---\n"
          "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: cq}\n"
          "spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: any, "
@@ -128,13 +128,13 @@ TEST(StatefulSets, AParallelOneStartsWholeOrNotAtAll) {
   World world;
   const std::string work = set_yaml(kInQueue, std::string(kParallel) + "replicas: 3, ") + pod_of_set(0) +
                            pod_of_set(1) + pod_of_set(2);
-  world.apply(node_yaml("n0", 0) + queue_yaml(2) + work);
+  world.apply(node_yaml("n0", 0) + queue_of_cpus(2) + work);
   EXPECT_THAT(world.decide(), IsEmpty());
   ASSERT_TRUE(world.intake.workload("db"));
   EXPECT_EQ(world.intake.workload("db")->pods, 3);
   EXPECT_EQ(world.intake.workload("db")->owner, nullptr) << "it cannot be held";
   EXPECT_EQ(world.intake.pod("db-2")->index, 2);
-  world.apply(queue_yaml(3));
+  world.apply(queue_of_cpus(3));
   EXPECT_THAT(world.started(world.decide()), ElementsAre("default/db: db-0->n0, db-1->n0, db-2->n0"));
   const auto sketch = world.intake.sketch("db");
   ASSERT_TRUE(sketch);
@@ -145,7 +145,7 @@ TEST(StatefulSets, AParallelOneStartsWholeOrNotAtAll) {
 
 TEST(StatefulSets, AnOrderedOnePassesItsQueueToEachPod) {
   World world;
-  world.apply(node_yaml("n0", 0) + queue_yaml(1) + set_yaml(kInQueue, "replicas: 2, ") + pod_of_set(0) +
+  world.apply(node_yaml("n0", 0) + queue_of_cpus(1) + set_yaml(kInQueue, "replicas: 2, ") + pod_of_set(0) +
               pod_of_set(1));
   EXPECT_EQ(world.intake.workload("db-0")->queue, "cq");
   EXPECT_EQ(world.decide().size(), 1U) << "one has quota";
@@ -153,7 +153,7 @@ TEST(StatefulSets, AnOrderedOnePassesItsQueueToEachPod) {
 
 TEST(StatefulSets, TheirPodsWaitUntilTheyAreSeen) {
   World world;
-  world.apply(node_yaml("n0", 0) + queue_yaml(4) + pod_of_set(0));
+  world.apply(node_yaml("n0", 0) + queue_of_cpus(4) + pod_of_set(0));
   EXPECT_THAT(world.decide(), IsEmpty());
   EXPECT_THAT(to_text(*world.intake.blocked("db-0")), HasSubstr("its StatefulSet db has not been seen yet"));
   const auto missing = world.intake.missing_owners();
@@ -179,7 +179,7 @@ TEST(StatefulSets, OfAChainTheTopmostCounts) {
       "Job, name: j, uid: j, controller: true}]}\n"
       "spec: {containers: [{name: c, resources: {requests: {cpu: '1'}}}]}\n---\n";
   World world;
-  world.apply(node_yaml("n0", 0) + queue_yaml(4) + job + pod);
+  world.apply(node_yaml("n0", 0) + queue_of_cpus(4) + job + pod);
   EXPECT_THAT(world.decide(), IsEmpty());
   ASSERT_EQ(world.intake.missing_owners().size(), 1U);
   EXPECT_EQ(world.intake.missing_owners()[0].uid, "db");
@@ -187,13 +187,21 @@ TEST(StatefulSets, OfAChainTheTopmostCounts) {
   EXPECT_EQ(world.intake.pod("p")->workload, "db");
   EXPECT_EQ(world.intake.workload("db")->queue, "cq");
   EXPECT_THAT(world.started(world.decide()), ElementsAre("default/db: p->n0"));
+
+  World late;
+  late.apply(node_yaml("n0", 0) + queue_of_cpus(4) + pod);
+  late.apply(job);
+  EXPECT_THAT(to_text(*late.intake.blocked("p")), HasSubstr("its StatefulSet db has not been seen yet"));
+  late.intake.release_orphans("db");
+  late.drain();
+  EXPECT_EQ(late.intake.pod("p")->workload, "j") << "there is none: its Job is the topmost";
 }
 
 TEST(StatefulSets, OneOfAnotherNamespaceIsNoOwner) {
   World world;
   std::string other = set_yaml("namespace: other, labels: {kueue.x-k8s.io/queue-name: team}",
                                std::string(kParallel) + "replicas: 1, ");
-  world.apply(node_yaml("n0", 0) + queue_yaml(4) + other + pod_of_set(0));
+  world.apply(node_yaml("n0", 0) + queue_of_cpus(4) + other + pod_of_set(0));
   world.intake.release_orphans("db");
   world.drain();
   EXPECT_FALSE(world.intake.workload("db"));

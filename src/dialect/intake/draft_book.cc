@@ -1,0 +1,65 @@
+#include "dialect/intake/draft_book.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "dialect/intake/owner_book.h"
+
+namespace berth::dialect {
+
+std::uint32_t DraftBook::add(const Membership& membership, const std::string& ns) {
+  std::uint32_t ix = 0;
+  if (free_.empty()) {
+    ix = static_cast<std::uint32_t>(drafts_.size());
+    drafts_.emplace_back();
+  } else {
+    ix = free_.back();
+    free_.pop_back();
+    drafts_[ix] = Draft{};
+  }
+  Draft& draft = drafts_[ix];
+  draft.used = true;
+  draft.kind = membership.kind;
+  draft.uid = membership.uid;
+  draft.ns = ns;
+  draft.name = fmt::format("{}/{}", ns, membership.name);
+  draft.size_key = membership.size_key;
+  draft.size = 1;
+  if (membership.kind == GangKind::kPodGroup) draft.object_key = "pg:" + draft.name;
+  if (membership.kind == GangKind::kOwner) draft.object_key = owner_key(membership.uid);
+  by_uid_.emplace(draft.uid, ix);
+  return ix;
+}
+
+void DraftBook::erase(std::uint32_t ix) {
+  set_depends(ix, {});
+  by_uid_.erase(drafts_[ix].uid);
+  drafts_[ix] = Draft{};
+  free_.push_back(ix);
+}
+
+std::uint32_t DraftBook::find(std::string_view uid) const {
+  const auto it = by_uid_.find(std::string(uid));
+  return it == by_uid_.end() ? kNoIx : it->second;
+}
+
+void DraftBook::set_depends(std::uint32_t ix, std::vector<std::string> keys) {
+  Draft& draft = drafts_[ix];
+  if (draft.depends == keys) return;
+  for (const auto& key : draft.depends) {
+    const auto it = dependents_.find(key);
+    it->second.erase(ix);
+    if (it->second.empty()) dependents_.erase(it);
+  }
+  for (const auto& key : keys) dependents_[key].insert(ix);
+  draft.depends = std::move(keys);
+}
+
+std::vector<std::uint32_t> DraftBook::dependents_of(const std::string& key) const {
+  const auto it = dependents_.find(key);
+  if (it == dependents_.end()) return {};
+  return {it->second.begin(), it->second.end()};
+}
+
+}  // namespace berth::dialect

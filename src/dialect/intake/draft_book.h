@@ -1,0 +1,157 @@
+// Workloads in the making (drafts), by index and uid, and the objects that they depend on. Private to the intake.
+//
+// An index is stable until erase(), and is used again after that. Cost: O(1) per draft, O(log n) per dependency.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "dialect/intake/object_books.h"
+#include "dialect/intake/pod_book.h"
+#include "model/workload.h"
+
+namespace berth::dialect {
+
+struct Role {
+  std::shared_ptr<const PodTemplate> shape;
+  TopologyMarks topology;
+  std::vector<std::uint32_t> slots;  // pods
+  bool promised = false;             // made from an owner's template, not from a pod
+  std::set<std::int64_t> holes;      // slots without a pod
+  std::set<std::int64_t> expected;   // of these, those that wait for members which are to come
+};
+
+struct RoleCount {
+  std::int64_t count = 0;
+  std::int64_t least = 0;
+  bool operator==(const RoleCount&) const = default;
+};
+
+// All of a workload that may change while its pods stay the same.
+struct Settings {
+  std::string queue;
+  std::string lane;  // ns/name of its LocalQueue; of a queue that limits its users, the namespace; "" = none
+  std::int64_t priority = 0;
+  bool may_preempt = true;
+  bool preemptible = true;
+  bool drain = false;
+  TimeMs created = 0;
+  TimeMs asks_more_since = 0;  // Standing
+  WorkloadKind kind = WorkloadKind::kTraining;
+  Restart restart;
+  std::optional<DurationMs> expected;
+  TopologyRequest topology;  // of the gang as a whole
+  std::vector<RoleCount> counts;
+  std::optional<Reason> blocked;
+  std::string gates;          // kKueueGatedBy, where that is why it waits
+  std::int64_t boost = 0;     // part of the priority
+  bool invalid = false;       // the engine gets it without its requests
+  bool admitted = false;      // Workload::admitted
+  bool most_at_once = false;  // Offer::kMostFree
+  bool offers_less = false;   // of a Workload that waits alone
+  std::int64_t granted = 0;   // of that, too (Draft)
+  std::vector<std::vector<std::string>>
+      awaited;  // by role (pod set of its object): flavors whose nodes are to be provisioned; empty: none
+  bool operator==(const Settings&) const = default;
+};
+
+// How work that may start with fewer pods, an owner or a Workload that waits alone, is told to the engine.
+enum class Offer : std::uint8_t {
+  kWhole,     // all of its pods, with victims if needed
+  kMostFree,  // as many as find free room, its least number or more
+  kAtLeast,   // its least number, with victims if needed, and more in free room
+};
+
+struct Draft {
+  bool used = false;
+  GangKind kind = GangKind::kSingle;
+  std::string uid;
+  std::string ns;
+  std::string name;  // of the gang or pod
+  std::string size_key;
+  std::string object_key;  // of its PodGroup or owner
+  TimeMs first_created = 0;
+  std::int64_t size = 0;
+  std::vector<Role> roles;
+  std::int64_t pods = 0;
+  std::int64_t bound = 0;  // of `pods`
+  // The name of its queue, and the kind of name. It is fixed while the draft holds places: otherwise a new label on its owner would
+  // move them to another queue.
+  std::optional<std::pair<std::string_view, std::string>> queue_mark;
+  bool charged = false;  // it comes from the bind of one of its pods
+  std::map<PriorityKey, std::int64_t> priorities;
+  std::map<std::int64_t, std::int64_t> sizes;  // as members say; 0 = unreadable
+  std::vector<std::string> depends;
+  std::string refused;                           // the engine's message
+  std::int64_t repelled = 0;                     // pods with repelled_by
+  std::int64_t gated = 0;                        // pods that are
+  std::int64_t fast = 0;                         // and pods that say kKueueFastAdmission
+  std::int64_t unreadable = 0;                   // pods with a problem
+  std::shared_ptr<const KueueWorkload> object;   // kKueueWorkload: it has slots, and no pods
+  std::shared_ptr<const KueueWorkload> written;  // of that, as it was read
+  std::shared_ptr<const KueueWorkload> former;   // the slice whose places it has, and which it replaces
+  std::shared_ptr<const KueueWorkload> grows;    // the slice of an owner that runs, of which it asks for more
+  std::string inadmissible;                      // the reason for which the API server would refuse its pods
+  std::int64_t whole = 0;  // its size when all its pods had nodes; 0: none has one since
+  // For an owner (intake_owners.cc).
+  std::vector<std::shared_ptr<const PodTemplate>> held_shapes;  // of its templates, when its slots were made
+  bool released = false;                                        // being unsuspended: its slots are kept
+  bool reserved = false;                                        // Intake::set_reserved()
+  Offer offer = Offer::kWhole;
+  std::int64_t granted =
+      0;  // it has places for so many pods (of a Workload: of one set), fewer than it asked for; 0: no matter
+  bool waits = false;     // the engine was told that slots without a pod wait
+  bool too_many = false;  // places before its pods are there: PlaceBudget has turned it away
+  bool remade = false;    // its role has another shape: it is told whole
+  // For work that names a Workload which another client made for it (intake_prebuilt.cc).
+  std::string prebuilt_key;                       // ns/name of that; "" = it names none
+  std::shared_ptr<const KueueWorkload> prebuilt;  // it belongs to this one alone
+  std::vector<std::size_t> prebuilt_sets;         // its pod set, of each role
+  std::string lost;                               // why it does not belong to it any more
+  std::uint64_t revision = 0;                     // of its role's shape
+  bool emitted = false;
+  // Batches (drain()) in which the engine was told of it first, and was told the whole of it again, from this place of `work` on.
+  std::uint64_t first_told_in = 0;
+  std::uint64_t retold_in = 0;
+  std::size_t retold_at = 0;
+  Settings given;
+};
+
+class DraftBook {
+ public:
+  // An empty one, of a workload that is not known yet.
+  std::uint32_t add(const Membership& membership, const std::string& ns);
+  void erase(std::uint32_t ix);
+  std::uint32_t find(std::string_view uid) const;  // kNoIx: unknown
+  Draft& operator[](std::uint32_t ix) { return drafts_[ix]; }
+  const Draft& operator[](std::uint32_t ix) const { return drafts_[ix]; }
+  // The indexes of those that hold `condition`, in their order.
+  template <class F>
+  std::vector<std::uint32_t> where(F&& condition) const {
+    std::vector<std::uint32_t> out;
+    for (std::uint32_t ix = 0; ix < drafts_.size(); ++ix) {
+      if (drafts_[ix].used && condition(drafts_[ix])) out.push_back(ix);
+    }
+    return out;
+  }
+
+  // The keys of the objects that it depends on, sorted.
+  void set_depends(std::uint32_t ix, std::vector<std::string> keys);
+  std::vector<std::uint32_t> dependents_of(const std::string& key) const;
+
+ private:
+  std::vector<Draft> drafts_;
+  std::vector<std::uint32_t> free_;
+  std::unordered_map<std::string, std::uint32_t> by_uid_;
+  std::unordered_map<std::string, std::set<std::uint32_t>> dependents_;
+};
+
+}  // namespace berth::dialect

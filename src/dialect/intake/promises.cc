@@ -1,0 +1,67 @@
+#include "dialect/intake/promises.h"
+
+#include <utility>
+
+namespace berth::dialect {
+namespace {
+
+template <class Map>
+const auto* value_of(const Map& map, std::string_view key) {
+  if (map.empty()) return static_cast<const typename Map::mapped_type*>(nullptr);
+  const auto it = map.find(std::string(key));
+  return it == map.end() ? nullptr : &it->second;
+}
+
+}  // namespace
+
+bool Promises::set_rest(std::string_view workload, std::optional<Reason> why) {
+  if (!why) return rests_.erase(std::string(workload)) > 0;
+  rests_.insert_or_assign(std::string(workload), std::move(*why));
+  return true;
+}
+
+const Reason* Promises::rest(const std::string& workload) const {
+  return value_of(rests_, workload);
+}
+
+bool Promises::set_standing(std::string_view workload, const Standing& standing) {
+  const Standing* known = this->standing(workload);
+  if ((known == nullptr ? Standing{} : *known) == standing) return false;
+  if (standing == Standing{}) {
+    standings_.erase(std::string(workload));
+  } else {
+    standings_.insert_or_assign(std::string(workload), standing);
+  }
+  return true;
+}
+
+const Standing* Promises::standing(std::string_view workload) const {
+  return value_of(standings_, workload);
+}
+
+bool Promises::amend(std::string_view owner, const PodSetUpdate* update) {
+  const PodSetUpdate* known = amendment(owner);
+  if (update == nullptr ? known == nullptr : known != nullptr && *known == *update) return false;
+  if (update == nullptr) {
+    amendments_.erase(std::string(owner));
+  } else {
+    amendments_.insert_or_assign(std::string(owner), *update);
+  }
+  return true;
+}
+
+const PodSetUpdate* Promises::amendment(std::string_view owner) const {
+  return value_of(amendments_, owner);
+}
+
+bool Promises::set_nodes_came(std::string_view workload, bool came) {
+  const std::string uid(workload);
+  return came ? supplied_.insert(uid).second : supplied_.erase(uid) > 0;
+}
+
+void Promises::forget_owner(const std::string& uid) {
+  rests_.erase(uid);
+  amendments_.erase(uid);
+}
+
+}  // namespace berth::dialect
