@@ -169,11 +169,11 @@ std::optional<Decision> Owners::ending(std::string_view workload) const {
 
 void Owners::suspend(const Decision& decision, TimeMs now) {
   const std::string& workload = decision.workload;
-  const auto info = intake_.workload(workload);
-  if (!info || info->owner == nullptr) return;
+  const dialect::Ask* ask = intake_.owner(workload);  // also of one that has finished meanwhile
+  if (ask == nullptr) return;
   Entry& entry = entries_[workload];
   close(entry);
-  entry.ask = *info->owner;
+  entry.ask = *ask;
   entry.suspend = true;
   entry.settled = false;
   entry.ending = decision;
