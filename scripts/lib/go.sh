@@ -3,6 +3,7 @@
 #
 #   pinned MODULE_FOLDER MODULE   the version that tools/control-plane/MODULE_FOLDER requires, without its v
 #   find_go                       sets go_command to a Go that is new enough, fetched from the module proxy where the machine has none
+#   build_module ...              builds programs of one of our modules (below)
 
 readonly kGoNeeded=26  # Go 1.26 builds every version that we list
 
@@ -48,4 +49,21 @@ find_go() {
     rm -rf "$work"
   fi
   go_command="$home/bin/go"
+}
+
+# build_module FOLDER OUTPUT LDFLAGS PACKAGE...: builds the packages of one of our modules into the folder OUTPUT, all or none.
+build_module() {
+  local folder=$1 output=$2 ldflags=$3 work
+  shift 3
+  mkdir -p "$output"
+  work="$(mktemp -d "$output/.new.XXXXXX")"
+  if ! (cd "$kTools/$folder" && GOTOOLCHAIN=local GOFLAGS='-mod=readonly -modcacherw' GOWORK=off CGO_ENABLED=0 GOEXPERIMENT='' \
+    nice -n 5 "$go_command" build -trimpath -buildvcs=false -ldflags "-s -w $ldflags" -o "$work/" "$@"); then
+    rm -rf "$work"
+    die "the build failed (module tools/control-plane/$folder)"
+  fi
+  [[ ! -e $work/v3 ]] || mv "$work/v3" "$work/etcd"  # a program is named after the end of its package's path
+  [[ ! -e $work/server ]] || mv "$work/server" "$work/etcd"
+  mv "$work"/* "$output/"
+  rmdir "$work"
 }
