@@ -1,5 +1,6 @@
 // berth: one binary, one file per subcommand in cli/.
 #include <CLI/CLI.hpp>
+#include <string>
 
 #include "cli/plan.h"
 #include "cli/replay.h"
@@ -8,10 +9,23 @@
 #include "cli/trace.h"
 #include "cli/webhook.h"
 
+namespace berth {
+
+extern const char* const kCommit;  // of the source; empty where it is not known (cmake/commit.cmake)
+
+namespace {
+std::string version() {
+  const std::string commit = kCommit;
+  return std::string("berth ") + BERTH_VERSION + (commit.empty() ? "" : " (commit " + commit + ")");
+}
+}  // namespace
+
+}  // namespace berth
+
 int main(int argc, char** argv) {
   CLI::App app{"Berth: a scheduler for AI workloads on Kubernetes"};
   app.require_subcommand(1);
-  app.set_version_flag("--version", std::string("berth ") + BERTH_VERSION);
+  app.set_version_flag("--version", berth::version());
   int exit_code = 0;
   berth::cli::register_plan(app, exit_code);
   berth::cli::register_simulate(app, exit_code);

@@ -1,0 +1,253 @@
+// Berth as its user installs it: the chart with Helm, the plain manifests and the kustomization with kubectl, against a real API
+// server. Upgraded, rolled back, uninstalled: what runs, goes on. Helm is built by `scripts/helm build`; where it is not, the tests
+// skip.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "e2e/teams.h"
+
+namespace berth::e2e {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+constexpr const char* kChart = BERTH_SOURCE_DIR "/deploy/chart/berth";
+constexpr const char* kSystem = "berth-system";
+constexpr const char* kRbac = "/apis/rbac.authorization.k8s.io/v1";
+constexpr const char* kKinds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+class BerthInstall : public TeamsTest {
+ protected:
+  struct Answer {
+    int code = -1;
+    std::string text;  // standard output and error
+    bool ok() const { return code == 0; }
+  };
+  Answer run_program(std::vector<std::string> argv) {
+    const std::string log = cluster_->log(fmt::format("command-{}", ++asked_));
+    auto process = Process::start({.argv = std::move(argv),
+                                   .log = log,
+                                   .env = {{"KUBECONFIG", cluster_->kubeconfig()},
+                                           {"HELM_CACHE_HOME", (cluster_->folder() / "helm").string()},
+                                           {"HELM_CONFIG_HOME", (cluster_->folder() / "helm").string()},
+                                           {"HELM_DATA_HOME", (cluster_->folder() / "helm").string()}}});
+    if (!process || !process->wait(120'000)) {
+      ADD_FAILURE() << "it did not end";
+      return {};
+    }
+    std::ostringstream text;
+    text << std::ifstream(log).rdbuf();
+    return {process->exit_status(), text.str()};
+  }
+  // Skips the test where Helm is not built.
+  void start_with_helm(ClusterOptions options) {
+    if (IsSkipped()) return;
+    start(std::move(options));
+    const Answer path = run_program({BERTH_SOURCE_DIR "/scripts/helm", "path"});
+    helm_ = path.text.substr(0, path.text.find('\n'));
+    if (!std::filesystem::exists(helm_)) {
+      std::fprintf(stderr, "\n*** SKIPPED, NOT TESTED: there is no Helm at %s; scripts/helm build\n\n",
+                   helm_.c_str());
+      GTEST_SKIP() << "Helm is not built";
+    }
+    ASSERT_OK(cluster_->apply(BERTH_SOURCE_DIR "/tests/install/peers.yaml"));
+    ASSERT_TRUE(eventually([&] {
+      return cluster_->client().get("/apis/cert-manager.io/v1/issuers").ok() &&
+             cluster_->client().get("/apis/monitoring.coreos.com/v1/servicemonitors").ok();
+    }));
+  }
+  Answer helm(std::vector<std::string> args) {
+    std::vector<std::string> argv = {helm_};
+    argv.insert(argv.end(), args.begin(), args.end());
+    argv.insert(argv.end(), {"--namespace", kSystem});
+    return run_program(std::move(argv));
+  }
+  Answer kubectl(std::vector<std::string> args) {
+    const auto program = TestCluster::find_program("kubectl");
+    std::vector<std::string> argv = {program ? *program : "kubectl", "--cache-dir",
+                                     (cluster_->folder() / "kubectl-cache").string()};
+    argv.insert(argv.end(), args.begin(), args.end());
+    return run_program(std::move(argv));
+  }
+  bool has_policies() const {
+    return cluster_->client()
+               .get("/apis/admissionregistration.k8s.io/v1")
+               .body.find("\"mutatingadmissionpolicies\"") != std::string::npos;
+  }
+  static std::string values(const std::string& name) {
+    return fmt::format("{}/tests/install/values/{}.yaml", BERTH_SOURCE_DIR, name);
+  }
+  // Objects of the collection with the chart's label, without kinds, which stay.
+  std::set<std::string> ours_in(const std::string& collection) const {
+    std::set<std::string> out;
+    const json list = get(collection + "?labelSelector=app.kubernetes.io%2Fpart-of%3Dberth");
+    if (!list.is_object()) return out;
+    for (const auto& item : list["items"]) out.insert(item["metadata"]["name"]);
+    return out;
+  }
+  std::set<std::string> ours() const {
+    std::set<std::string> out;
+    const std::string ns = fmt::format("/namespaces/{}", kSystem);
+    for (const auto& collection :
+         {std::string(kRbac) + "/clusterroles", std::string(kRbac) + "/clusterrolebindings",
+          kRbac + ns + "/roles", kRbac + ns + "/rolebindings",
+          std::string(kRbac) + "/namespaces/kube-system/rolebindings", "/api/v1" + ns + "/services",
+          "/api/v1" + ns + "/serviceaccounts", "/api/v1" + ns + "/secrets", "/api/v1" + ns + "/configmaps",
+          "/apis/apps/v1" + ns + "/deployments", "/apis/policy/v1" + ns + "/poddisruptionbudgets",
+          "/apis/networking.k8s.io/v1" + ns + "/networkpolicies",
+          std::string("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas"),
+          std::string("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"),
+          std::string("/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"),
+          std::string("/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"),
+          std::string("/apis/apiregistration.k8s.io/v1/apiservices"),
+          "/apis/monitoring.coreos.com/v1" + ns + "/servicemonitors",
+          "/apis/cert-manager.io/v1" + ns + "/certificates"}) {
+      for (const auto& name : ours_in(collection)) out.insert(collection + "/" + name);
+    }
+    return out;
+  }
+
+  std::string helm_;
+  int asked_ = 0;
+};
+
+// All objects that each file of values gives, field by field: Helm and the API server refuse unknown fields.
+TEST_F(BerthInstall, EveryPartIsAcceptedByTheApiServer) {
+  start_with_helm({.front_proxy = true});
+  if (IsSkipped()) return;
+  ASSERT_OK(cluster_->create_namespace(kSystem));
+  for (const std::string name :
+       {"all-policy", "all-webhook", "least", "own-certificates", "nothing-gets-in"}) {
+    std::vector<std::string> args = {"install", "berth", kChart, "--values", values(name)};
+    if (name == "all-policy" && !has_policies())
+      args.insert(args.end(), {"--set", "admissionPolicy.enabled=false"});
+    const Answer installed = helm(args);
+    ASSERT_TRUE(installed.ok()) << name << ": " << installed.text;
+    EXPECT_THAT(installed.text, HasSubstr("Pods are Berth's if their schedulerName is berth"));
+    EXPECT_EQ(installed.text.find("unknown field"), std::string::npos) << installed.text;
+    EXPECT_GT(ours().size(), name == "least" ? 5U : 30U) << name;
+    const Answer removed = helm({"uninstall", "berth", "--wait"});
+    ASSERT_TRUE(removed.ok()) << name << ": " << removed.text;
+    EXPECT_THAT(ours(), testing::IsEmpty()) << name;
+  }
+  // Kinds stay, whatever was uninstalled.
+  EXPECT_EQ(ours_in(kKinds).size(), 13U);
+}
+
+TEST_F(BerthInstall, ThePlainManifestsAndTheKustomizationAreAccepted) {
+  start_with_helm({.front_proxy = true});
+  if (IsSkipped()) return;
+  const Answer base =
+      kubectl({"apply", "--server-side", "--validate=strict", "-k", BERTH_SOURCE_DIR "/deploy"});
+  ASSERT_TRUE(base.ok()) << base.text;
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(BERTH_SOURCE_DIR "/deploy")) {
+    const std::string file = entry.path().filename();
+    if (!file.ends_with(".yaml") || file == "kustomization.yaml") continue;
+    if (file == "admission-policy.yaml" && !has_policies()) continue;
+    files.push_back(file);
+    const Answer applied = kubectl({"apply", "--server-side", "--validate=strict", "-f", entry.path()});
+    EXPECT_TRUE(applied.ok()) << applied.text;
+    const Answer again = kubectl({"diff", "--server-side", "-f", entry.path()});
+    EXPECT_EQ(again.code, 0) << "applying " << file << " changes what is there:\n" << again.text;
+  }
+  EXPECT_GE(files.size(), 9U);
+}
+
+// Ten pods and a Job run, one Job waits. Nothing of the life of the installation ends or restarts what runs.
+TEST_F(BerthInstall, UpgradeRollbackAndUninstallLeaveEveryPodRunning) {
+  start_with_helm({.controller_manager = true,
+                   .kube_scheduler = true,
+                   .kwok = true,
+                   .service_accounts = true,
+                   .job_pod_runs_ms = 3'600'000});
+  if (IsSkipped()) return;
+  ASSERT_OK(cluster_->create_nodes(3));
+  const json ns = {
+      {"metadata", {{"name", kSystem}, {"labels", {{"pod-security.kubernetes.io/enforce", "restricted"}}}}}};
+  create("/api/v1/namespaces", ns);
+  const Answer installed =
+      helm({"install", "berth", kChart, "--wait", "--timeout", "60s", "--set", "crds.kueue=true"});
+  ASSERT_TRUE(installed.ok()) << installed.text;
+  const std::string deployment = fmt::format("/apis/apps/v1/namespaces/{}/deployments/berth", kSystem);
+  EXPECT_EQ(get(deployment)["status"]["readyReplicas"], 2);
+
+  // The program has the rights of the chart's service account. KWOK only plays that it runs in the pods.
+  const auto identity =
+      cluster_->kubeconfig_for(fmt::format("system:serviceaccount:{}:berth", kSystem),
+                               {"system:serviceaccounts", "system:serviceaccounts:berth-system"});
+  ASSERT_OK(identity);
+  auto* berth = start_berth({.kubeconfig = *identity, .args = {"--lease-namespace=berth-system"}});
+  ASSERT_NE(berth, nullptr);
+  create(std::string(kKueue) + "/resourceflavors", {{"apiVersion", "kueue.x-k8s.io/v1beta2"},
+                                                    {"kind", "ResourceFlavor"},
+                                                    {"metadata", {{"name", "any"}}},
+                                                    {"spec", json::object()}});
+  create_queue({.name = "research", .gpus = 4});
+  create_local_queue("default", "team", "research");
+  ASSERT_OK(cluster_->create_pods(10, {.name = "worker", .labels = gang("worker", 10)}));
+  create(jobs_in("default"), job_json({.name = "runs", .queue = "team", .pods = 4}));
+  create(jobs_in("default"), job_json({.name = "waits", .queue = "team", .pods = 4}));
+  ASSERT_TRUE(eventually([&] { return occupying("default/") == 14; })) << reasons_of_waiting();
+  const auto uids = [&] {
+    std::set<std::string> out;
+    for (const auto& pod : get(pods_in("default"))["items"]) {
+      if (pod["status"]["phase"] == "Running" && !pod["metadata"].contains("deletionTimestamp"))
+        out.insert(pod["metadata"]["uid"]);
+    }
+    return out;
+  };
+  ASSERT_TRUE(eventually([&] { return uids().size() == 14; }));
+  const auto running = uids();
+
+  const Answer upgraded =
+      helm({"upgrade", "berth", kChart, "--wait", "--timeout", "60s", "--reuse-values", "--set",
+            "scheduler.replicas=3,webhook.enabled=true,visibility.enabled=true,tenantPolicy.enabled=true"});
+  ASSERT_TRUE(upgraded.ok()) << upgraded.text;
+  EXPECT_EQ(get(deployment)["status"]["readyReplicas"], 3);
+  // What the chart makes once, an upgrade keeps.
+  const std::string secret = fmt::format("/api/v1/namespaces/{}/secrets/berth-webhook-tls", kSystem);
+  const json made = get(secret)["data"];
+  ASSERT_TRUE(made.is_object());
+  ASSERT_TRUE(helm({"upgrade", "berth", kChart, "--reuse-values"}).ok());
+  EXPECT_EQ(get(secret)["data"], made);
+  EXPECT_EQ(get("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/berth")["webhooks"][0]
+                                                                                            ["clientConfig"]
+                                                                                            ["caBundle"],
+            made["ca.crt"]);
+  EXPECT_EQ(uids(), running);
+
+  const Answer back = helm({"rollback", "berth", "1", "--wait", "--timeout", "60s"});
+  ASSERT_TRUE(back.ok()) << back.text;
+  EXPECT_EQ(get(deployment)["status"]["readyReplicas"], 2);
+  EXPECT_FALSE(get(secret).is_object());
+  EXPECT_EQ(uids(), running);
+  EXPECT_EQ(lines_with(berth->log, {"a right is missing"}), "");
+
+  berth->process.stop();  // as its Deployment ends
+  const Answer removed = helm({"uninstall", "berth", "--wait"});
+  ASSERT_TRUE(removed.ok()) << removed.text;
+  EXPECT_THAT(ours(), testing::IsEmpty());
+  EXPECT_FALSE(observer_->wait_until([](const auto& now) { return now.bound < 14; }, seconds(3)));
+  EXPECT_EQ(uids(), running);
+  EXPECT_TRUE(cluster_->client().get(std::string(kKueue) + "/clusterqueues/research").ok());
+  // The job that waited has no pods; docs/uninstall.md says how it goes on without Berth.
+  const Answer freed =
+      kubectl({"patch", "job", "waits", "--type", "merge", "-p", R"({"spec": {"suspend": false}})"});
+  EXPECT_TRUE(freed.ok()) << freed.text;
+
+  // And again, with the kinds that have stayed.
+  const Answer again =
+      helm({"install", "berth", kChart, "--wait", "--timeout", "60s", "--set", "crds.kueue=true"});
+  EXPECT_TRUE(again.ok()) << again.text;
+  EXPECT_EQ(uids(), running);
+  expect_clean();
+}
+
+}  // namespace
+}  // namespace berth::e2e
