@@ -196,7 +196,8 @@ TEST_F(BerthInstall, UpgradeRollbackAndUninstallLeaveEveryPodRunning) {
   ASSERT_TRUE(eventually([&] { return occupying("default/") == 14; })) << reasons_of_waiting();
   const auto uids = [&] {
     std::set<std::string> out;
-    for (const auto& pod : get(pods_in("default"))["items"]) {
+    const json list = get(pods_in("default"));
+    for (const auto& pod : list.value("items", json::array())) {
       if (pod["status"]["phase"] == "Running" && !pod["metadata"].contains("deletionTimestamp"))
         out.insert(pod["metadata"]["uid"]);
     }
