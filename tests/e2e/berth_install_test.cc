@@ -211,7 +211,7 @@ TEST_F(BerthInstall, UpgradeRollbackAndUninstallLeaveEveryPodRunning) {
             "scheduler.replicas=3,webhook.enabled=true,visibility.enabled=true,tenantPolicy.enabled=true"});
   ASSERT_TRUE(upgraded.ok()) << upgraded.text;
   EXPECT_EQ(get(deployment)["status"]["readyReplicas"], 3);
-  // What the chart makes once, an upgrade keeps.
+  // An upgrade keeps the certificates that the chart made.
   const std::string secret = fmt::format("/api/v1/namespaces/{}/secrets/berth-webhook-tls", kSystem);
   const json made = get(secret)["data"];
   ASSERT_TRUE(made.is_object());
