@@ -154,14 +154,14 @@ class Arguments(unittest.TestCase):
         return done.returncode, done.stdout, done.stderr
 
     def test_help_teaches_and_does_nothing(self):
-        for script in ("quickstart", "test", "lint"):
+        for script in ("quickstart", "test", "lint", "helm", "image", "manifests", "package"):
             code, out, err = self.run_script(script, "--help")
             self.assertEqual((code, err), (0, ""))
-            self.assertTrue(out.startswith(f"usage: scripts/{script}"), out)
+            self.assertRegex(out, rf"(?m)^usage: scripts/{script}\b")
 
     def test_what_is_wrong_ends_with_2(self):
         for args in (("quickstart", "--fast"), ("test", "--preset", "relaese"), ("test", "--kubernetes"), ("lint", "--bad"),
-                     ("lint", "/no/such.cc")):
+                     ("lint", "/no/such.cc"), ("package", "--bad"), ("image", "--bad"), ("manifests", "wirte")):
             code, _, err = self.run_script(*args)
             self.assertEqual(code, 2, args)
             self.assertIn("--help", err)
