@@ -200,7 +200,8 @@ TEST_F(BerthInstall, UpgradeRollbackAndUninstallLeaveEveryPodRunning) {
       cluster_->kubeconfig_for(fmt::format("system:serviceaccount:{}:berth", kSystem),
                                {"system:serviceaccounts", "system:serviceaccounts:berth-system"});
   ASSERT_OK(identity);
-  auto* berth = start_berth({.kubeconfig = *identity, .args = {"--lease-namespace=berth-system"}});
+  auto* berth = start_berth(
+      {.kubeconfig = *identity, .args = {"--lease-namespace=berth-system", "--lease-seconds=300"}});
   ASSERT_NE(berth, nullptr);
   create(std::string(kKueue) + "/resourceflavors", {{"apiVersion", "kueue.x-k8s.io/v1beta2"},
                                                     {"kind", "ResourceFlavor"},
@@ -225,7 +226,7 @@ TEST_F(BerthInstall, UpgradeRollbackAndUninstallLeaveEveryPodRunning) {
   const auto running = uids();
 
   const Answer upgraded =
-      helm({"upgrade", "berth", kChart, "--wait", "--timeout", "300s", "--reuse-values", "--set",
+      helm({"upgrade", "berth", kChart, "--wait", "--timeout", "300s", "--reset-then-reuse-values", "--set",
             "scheduler.replicas=3,webhook.enabled=true,visibility.enabled=true,tenantPolicy.enabled=true"});
   ASSERT_TRUE(upgraded.ok()) << upgraded.text;
   EXPECT_EQ(get(deployment)["status"]["readyReplicas"], 3);
@@ -233,7 +234,7 @@ TEST_F(BerthInstall, UpgradeRollbackAndUninstallLeaveEveryPodRunning) {
   const std::string secret = fmt::format("/api/v1/namespaces/{}/secrets/berth-webhook-tls", kSystem);
   const json made = get(secret)["data"];
   ASSERT_TRUE(made.is_object());
-  ASSERT_TRUE(helm({"upgrade", "berth", kChart, "--reuse-values"}).ok());
+  ASSERT_TRUE(helm({"upgrade", "berth", kChart, "--reset-then-reuse-values"}).ok());
   EXPECT_EQ(get(secret)["data"], made);
   EXPECT_EQ(get("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/berth")["webhooks"][0]
                                                                                             ["clientConfig"]
