@@ -135,7 +135,7 @@ TEST(StatefulSets, AParallelOneStartsWholeOrNotAtAll) {
   EXPECT_EQ(world.intake.workload("db")->owner, nullptr) << "it cannot be held";
   EXPECT_EQ(world.intake.pod("db-2")->index, 2);
   world.apply(queue_of_cpus(3));
-  EXPECT_THAT(world.started(world.decide()), ElementsAre("default/db: db-0->n0, db-1->n0, db-2->n0"));
+  EXPECT_THAT(world.started(world.decide()), ElementsAre("default/db: db-0->n0 db-1->n0 db-2->n0"));
   const auto sketch = world.intake.sketch("db");
   ASSERT_TRUE(sketch);
   EXPECT_THAT(sketch->name, HasSubstr("statefulset-db-"));
