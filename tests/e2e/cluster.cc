@@ -12,8 +12,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 #include <thread>
 
 namespace berth::e2e {
@@ -161,14 +163,26 @@ spec:
 }  // namespace
 
 // Below the ports that the kernel gives to connections (32768 on): between this check and the start of the server, a connection of
-// another program, or another test's cluster, would sooner or later take one of those.
+// another program, or another test's cluster, would sooner or later take one of those. Each shard of the tests has ports of its own,
+// and no port is given twice by one process, for the same reason.
 Result<int> free_port() {
   constexpr int kFirst = 15'000;
   constexpr int kPorts = 17'000;
-  static thread_local std::mt19937 random(std::random_device{}());
+  static std::mutex mutex;
+  static std::mt19937 random(std::random_device{}());
+  static std::set<int> given;
+  const std::lock_guard lock(mutex);
+  const auto number = [](const char* name, int otherwise) {
+    const std::string text = env(name);
+    return text.empty() ? otherwise : std::atoi(text.c_str());
+  };
+  const int shards = std::clamp(number("GTEST_TOTAL_SHARDS", 1), 1, 100);
+  const int shard = std::clamp(number("GTEST_SHARD_INDEX", 0), 0, shards - 1);
   int problem = 0;
   for (int attempt = 0; attempt < 100; ++attempt) {
-    const int port = kFirst + std::uniform_int_distribution<int>(0, kPorts - 1)(random);
+    const int port =
+        kFirst + std::uniform_int_distribution<int>(0, kPorts / shards - 1)(random) * shards + shard;
+    if (given.contains(port)) continue;
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -177,7 +191,9 @@ Result<int> free_port() {
     const bool bound = fd >= 0 && ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
     problem = errno;
     if (fd >= 0) ::close(fd);
-    if (bound) return port;
+    if (!bound) continue;
+    given.insert(port);
+    return port;
   }
   return fail(ErrorCode::kUnavailable, "no free port on 127.0.0.1: {}", std::strerror(problem));
 }
