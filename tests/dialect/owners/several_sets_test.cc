@@ -8,12 +8,14 @@
 
 #include "dialect/dialect_support.h"
 #include "dialect/intake/intake.h"
+#include "dialect/owners/queue_support.h"
 
 namespace berth::dialect {
 namespace {
 
 using ::testing::IsEmpty;
 using testing::node_yaml;
+using testing::queue_of_cpus;
 using ::testing::SizeIs;
 using testing::World;
 
@@ -77,16 +79,6 @@ Ask pair_of(std::int64_t workers, bool suspended, std::int64_t generation) {
   return out;
 }
 
-std::string queue_for_pairs(int cpus) {
-  return "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: any}\n---\n"
-         "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: cq}\n"
-         "spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: any, "
-         "resources: [{name: cpu, nominalQuota: '" +
-         std::to_string(cpus) +
-         "'}]}]}]}\n---\napiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: team}\n"
-         "spec: {clusterQueue: cq}\n---\n";
-}
-
 struct Held : World {
   Held() : World(config()) {}
   static IntakeConfig config() {
@@ -102,7 +94,7 @@ struct Held : World {
 
 TEST(SeveralSets, AreHeldAndStartedAsOneGang) {
   Held world;
-  world.apply(node_yaml("n0", 0) + queue_for_pairs(4));
+  world.apply(node_yaml("n0", 0) + queue_of_cpus(4));
   world.take(pair_of(3, true, 1));
   const auto& sets = world.told.at("pair").root.pod_sets;
   ASSERT_THAT(sets, SizeIs(2));
@@ -120,7 +112,7 @@ TEST(SeveralSets, AreHeldAndStartedAsOneGang) {
 
 TEST(SeveralSets, APodHasTheSlotThatItsKindSays) {
   Held world;
-  world.apply(node_yaml("n0", 0) + queue_for_pairs(10));
+  world.apply(node_yaml("n0", 0) + queue_of_cpus(10));
   world.take(pair_of(3, true, 1));
   ASSERT_THAT(world.decide(), SizeIs(1));
   world.intake.set_released("pair", true);
@@ -138,7 +130,7 @@ TEST(SeveralSets, APodHasTheSlotThatItsKindSays) {
 
 TEST(SeveralSets, AWorkloadHasAPodSetForEach) {
   Held world;
-  world.apply(node_yaml("n0", 0) + queue_for_pairs(10));
+  world.apply(node_yaml("n0", 0) + queue_of_cpus(10));
   world.take(pair_of(3, true, 1));
   const auto sketch = world.intake.sketch("pair");
   ASSERT_TRUE(sketch);

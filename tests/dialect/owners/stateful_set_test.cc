@@ -9,6 +9,7 @@
 
 #include "dialect/dialect_support.h"
 #include "dialect/intake/intake.h"
+#include "dialect/owners/queue_support.h"
 
 namespace berth::dialect {
 namespace {
@@ -17,6 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::node_yaml;
+using testing::queue_of_cpus;
 using testing::World;
 
 constexpr const char* kInQueue = "labels: {kueue.x-k8s.io/queue-name: team}";
@@ -35,16 +37,6 @@ std::string pod_of_set(int ordinal, const std::string& marks = "") {
          "\n  ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: db, uid: db, controller: "
          "true}]\n"
          "spec: {containers: [{name: c, resources: {requests: {cpu: '1'}}}]}\n---\n";
-}
-
-std::string queue_of_cpus(int cpus) {
-  return "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: any}\n---\n"
-         "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: cq}\n"
-         "spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: any, "
-         "resources: [{name: cpu, nominalQuota: '" +
-         std::to_string(cpus) +
-         "'}]}]}]}\n---\napiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: team}\n"
-         "spec: {clusterQueue: cq}\n---\n";
 }
 
 Ask ask_for(const std::string& yaml) {

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <utility>
 
 #include "dialect/base/names.h"
 #include "dialect/owners/job/partial_jobs.h"
+#include "dialect/owners/pod_number.h"
 #include "kube/writes.h"
 #include "text/json.h"
 
@@ -75,13 +75,7 @@ OwnedPlace place_of(const Ask&, const Pod& pod) {
 // Its completion index, or the number that ends its name.
 std::optional<std::int64_t> index_by_name(const Pod& pod, const Meta& job) {
   if (const auto index = index_of(pod)) return index;
-  std::string_view name = pod.meta.name;
-  if (!name.starts_with(job.name + "-")) return std::nullopt;
-  name.remove_prefix(job.name.size() + 1);
-  std::int64_t index = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
-  if (error != std::errc() || end != name.data() + name.size() || index < 0) return std::nullopt;
-  return index;
+  return number_behind(pod.meta.name, job.name);
 }
 
 MadePods make_pods(const Ask& ask, const std::vector<const Pod*>& has, std::int64_t most) {

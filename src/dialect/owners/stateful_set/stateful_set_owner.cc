@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cstdint>
 #include <memory>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "dialect/owners/owner.h"
+#include "dialect/owners/pod_number.h"
 #include "dialect/owners/stateful_set/stateful_set.h"
 
 namespace berth::dialect {
@@ -47,19 +47,8 @@ Ask ask_set(std::shared_ptr<void> object) {
   return out;
 }
 
-// Nothing where the name is none that its controller gives.
-std::optional<std::int64_t> ordinal_of(const Pod& pod, const Meta& owner) {
-  std::string_view name = pod.meta.name;
-  if (!name.starts_with(owner.name + "-")) return std::nullopt;
-  name.remove_prefix(owner.name.size() + 1);
-  std::int64_t ordinal = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), ordinal);
-  if (error != std::errc() || end != name.data() + name.size() || ordinal < 0) return std::nullopt;
-  return ordinal;
-}
-
 OwnedPlace place_by_ordinal(const Ask& ask, const Pod& pod) {
-  const auto ordinal = ordinal_of(pod, *ask.meta);
+  const auto ordinal = number_behind(pod.meta.name, ask.meta->name);
   const std::int64_t start = set_of(ask).start;
   if (!ordinal || *ordinal < start) return {};
   return {0, *ordinal - start};
@@ -78,7 +67,7 @@ MadePods make_replicas(const Ask& ask, const std::vector<const Pod*>& has, std::
   std::set<std::int64_t> taken;
   for (const Pod* pod : has) {
     if (pod->phase == PodPhase::kFailed || pod->phase == PodPhase::kSucceeded) continue;
-    if (const auto ordinal = ordinal_of(*pod, stateful.meta)) taken.insert(*ordinal);
+    if (const auto ordinal = number_behind(pod->meta.name, stateful.meta.name)) taken.insert(*ordinal);
   }
   const std::int64_t end = stateful.start + stateful.replicas;
   out.missing = stateful.replicas - std::distance(taken.lower_bound(stateful.start), taken.lower_bound(end));
