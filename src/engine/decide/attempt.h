@@ -84,8 +84,6 @@ class Attempt {
 
   // Where only quota is known (attempt_quota.cc).
   void with_quota();
-  template <class TrySize>
-  bool largest_of(const TrySize& try_size);
   bool try_quota(std::span<const std::int64_t> counts, bool only_ask);
   bool try_quota_anyhow(std::span<const std::int64_t> counts, bool only_ask);
   std::optional<VictimPlan> quota_plan(const FlavorChooser& chooser);

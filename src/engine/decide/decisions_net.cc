@@ -1,6 +1,5 @@
 // Starts of the same decide() that are taken back (decisions.h).
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "engine/decide/decisions.h"
