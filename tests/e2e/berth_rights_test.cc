@@ -74,13 +74,21 @@ class BerthRights : public TeamsTest {
     std::this_thread::sleep_for(milliseconds(500));  // the authorizer sees it a moment later
   }
 
-  // Something of each kind to do: binds, reasons, an eviction, a Job to release, Workloads, statuses, events.
-  void make_work() {
+  // Something of each kind to do: binds, reasons, an eviction, Jobs, Workloads, statuses, events.
+  // The number of waiting pods differs from the time before: the status of a queue has to change.
+  void make_work(std::size_t round) {
     const Labels queued = {{"kueue.x-k8s.io/queue-name", "team"}};
     ASSERT_OK(cluster_->create_pods(8, {.name = "low", .labels = queued, .priority_class = "low"}));
     create(jobs_in("default"),
            job_json({.name = "job", .queue = "team", .pods = 1, .priority_class = "high"}));
-    ASSERT_OK(cluster_->create_pods(20, {.name = "waits", .labels = queued}));
+    create(jobs_in("default"),
+           job_json({.name = "grows", .queue = "team", .pods = 20, .priority_class = "low"}));
+    ASSERT_OK(cluster_->create_pods(18 + round % 3, {.name = "waits", .labels = queued}));
+  }
+  // The Workload of the waiting Job has to follow its parallelism.
+  void change_job(std::size_t time) {
+    const json change = {{"spec", {{"parallelism", 18 + time % 2}}}};
+    (void)cluster_->client().patch(jobs_in("default") + "/grows", change.dump());
   }
   void make_urgent_work() {
     ASSERT_OK(cluster_->create_pods(
@@ -130,12 +138,13 @@ TEST_F(BerthRights, EachThatIsTakenAwayIsSaid) {
                                .args = {"--lease-namespace=berth-system"}});
     ASSERT_NE(berth, nullptr);
     berth->healthy_at_end = false;
-    make_work();
+    make_work(i / step);
     const auto begin = std::chrono::steady_clock::now();
     const std::string words = fmt::format("verbs [{}] on resources [{}] of apiGroups [\"{}\"]", lost.verb,
                                           lost.resource, lost.group);
     std::string line;
     bool urgent = false;
+    std::size_t looks = 0;
     const std::string idle = not_asked_for(lost, name);
     const bool expected = idle.empty();
     const auto is_said = [&] {
@@ -143,6 +152,7 @@ TEST_F(BerthRights, EachThatIsTakenAwayIsSaid) {
         urgent = true;
         make_urgent_work();
       }
+      if (urgent) change_job(looks++);
       const std::string body = ask(*berth, "/readyz").body;
       const auto at = body.find(words);
       if (at == std::string::npos) return false;
