@@ -65,13 +65,6 @@ std::size_t open_files(int pid) {
   return count;
 }
 
-double resident_mib(int pid) {
-  std::ifstream file(fmt::format("/proc/{}/statm", pid));
-  std::size_t whole = 0, resident = 0;
-  file >> whole >> resident;
-  return static_cast<double>(resident) * 4096 / 1048576;
-}
-
 class BerthLoad : public TeamsTest {
  protected:
   void start_with_queue(std::size_t nodes, std::int64_t gpus) {

@@ -234,11 +234,11 @@ class BerthSchedules : public TeamsTest {
 
 TEST_F(BerthSchedules, EndAsTheyDoWithoutFaults) {
   const std::size_t arrivals = number_from_env("BERTH_E2E_FAULT_ARRIVALS", 160);
-  const std::size_t schedules = number_from_env("BERTH_E2E_SCHEDULES", 2);
+  const std::size_t schedules = number_from_env("BERTH_E2E_SCHEDULES", 10);
   const auto seed = number_from_env("BERTH_E2E_SEED", 1);
   const milliseconds time(number_from_env("BERTH_E2E_SCHEDULE_MS", arrivals * 30));
   ASSERT_NO_FATAL_FAILURE(prepare(arrivals));
-  if (schedules > 2) run_schedule(seed, milliseconds(1000), false);
+  run_schedule(seed, milliseconds(1000), false);
   for (std::size_t i = 0; i < schedules && !HasFatalFailure(); ++i) run_schedule(seed + i, time, true);
 }
 

@@ -245,6 +245,13 @@ Usage Process::usage() {
   return usage_;
 }
 
+double resident_mib(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
+  std::size_t whole = 0, resident = 0;
+  file >> whole >> resident;
+  return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1048576;
+}
+
 std::string tail(const std::string& path, std::size_t lines) {
   std::ifstream file(path);
   std::deque<std::string> last;

@@ -66,6 +66,9 @@ class Process {
   Usage usage_;
 };
 
+// Memory that a running process has at this moment; 0 where it has ended.
+double resident_mib(pid_t pid);
+
 // The last `lines` lines of a file, for error messages.
 std::string tail(const std::string& path, std::size_t lines);
 

@@ -1,0 +1,183 @@
+// A tenant makes pods as large as the API server takes them, each distinct, of nine shapes. The memory of Berth grows with
+// their size by a small factor. A pod beside them is bound at once. The memory comes back when they are gone.
+// BERTH_E2E_LARGE_PODS=1000 is the long form: the API server itself takes several gigabytes then.
+#include <atomic>
+#include <nlohmann/json.hpp>
+
+#include "e2e/berth_fixture.h"
+
+namespace berth::e2e {
+namespace {
+
+using nlohmann::json;
+
+// The API server takes requests of 3 MiB, and etcd values of 1.5 MiB. The rest is for the condition and for managedFields, which
+// name every label and every annotation once more.
+constexpr std::size_t kLargest = 1'300'000;
+
+std::string filler(std::size_t pod, std::size_t i, std::size_t length) {
+  std::string out = fmt::format("v{}-{}-", pod, i);
+  out.resize(std::max(out.size(), length), 'x');
+  return out;
+}
+
+json term_of(std::size_t pod, std::size_t i, std::size_t values) {
+  json names = json::array();
+  for (std::size_t k = 0; k < values; ++k) names.push_back(filler(pod, i * 1000 + k, 60));
+  return {{"matchExpressions",
+           {{{"key", "kubernetes.io/hostname"}, {"operator", "NotIn"}, {"values", std::move(names)}}}}};
+}
+
+struct Shape {
+  const char* name;
+  // Adds the i-th piece of a pod.
+  void (*add)(json& pod, std::size_t number, std::size_t i);
+};
+
+const std::vector<Shape> kShapes = {
+    {"values of few terms",  // as many terms as Berth reads
+     [](json& pod, std::size_t number, std::size_t i) {
+       pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+          ["nodeSelectorTerms"]
+              .push_back(term_of(number, i, 100));
+     }},
+    {"node affinity terms",
+     [](json& pod, std::size_t number, std::size_t i) {
+       pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+          ["nodeSelectorTerms"]
+              .push_back(term_of(number, i, 2));
+     }},
+    {"preferred node affinity",
+     [](json& pod, std::size_t number, std::size_t i) {
+       pod["spec"]["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"].push_back(
+           {{"weight", 1 + i % 100}, {"preference", term_of(number, i, 2)}});
+     }},
+    {"tolerations",
+     [](json& pod, std::size_t number, std::size_t i) {
+       pod["spec"]["tolerations"].push_back({{"key", filler(number, i, 60)},
+                                             {"operator", "Equal"},
+                                             {"value", filler(number, i, 60)},
+                                             {"effect", "NoSchedule"}});
+     }},
+    {"labels",
+     [](json& pod, std::size_t number, std::size_t i) {
+       pod["metadata"]["labels"][filler(number, i, 60)] = filler(number, i, 60);
+     }},
+    {"owner references",
+     [](json& pod, std::size_t number, std::size_t i) {
+       pod["metadata"]["ownerReferences"].push_back({{"apiVersion", "example.com/v1"},
+                                                     {"kind", "Thing"},
+                                                     {"name", filler(number, i, 60)},
+                                                     {"uid", filler(number, i, 60)}});
+     }},
+    {"environment",
+     [](json& pod, std::size_t number, std::size_t i) {
+       pod["spec"]["containers"][0]["env"].push_back(
+           {{"name", fmt::format("E{}", i)}, {"value", filler(number, i, 400)}});
+     }},
+    {"containers",
+     [](json& pod, std::size_t number, std::size_t i) {
+       pod["spec"]["containers"].push_back({{"name", fmt::format("c{}", i)},
+                                            {"image", filler(number, i, 100)},
+                                            {"resources", {{"requests", {{"cpu", "1m"}}}}}});
+     }},
+    {"pod affinity",
+     [](json& pod, std::size_t number, std::size_t i) {
+       pod["spec"]["affinity"]["podAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"].push_back(
+           {{"weight", 1 + i % 100},
+            {"podAffinityTerm",
+             {{"topologyKey", "kubernetes.io/hostname"},
+              {"labelSelector", {{"matchLabels", {{filler(number, i, 60), filler(number, i, 60)}}}}}}}});
+     }},
+};
+
+// managedFields repeat the keys of labels and the owners.
+std::size_t wanted_of(const Shape& shape) {
+  const std::string_view name = shape.name;
+  return name == "labels" || name == "owner references" ? kLargest * 2 / 3 : kLargest;
+}
+
+std::string large_pod(std::size_t number) {
+  const Shape& shape = kShapes[number % kShapes.size()];
+  json pod = json::parse(pod_json({.name = "large"}, number));
+  json probe = pod;
+  shape.add(probe, number, 0);
+  json second = probe;
+  shape.add(second, number, 1);
+  const std::size_t piece = second.dump().size() - probe.dump().size();
+  const std::size_t pieces = (wanted_of(shape) - pod.dump().size()) / piece;
+  for (std::size_t i = 0; i < pieces; ++i) shape.add(pod, number, i);
+  return pod.dump();
+}
+
+class BerthMemory : public BerthTest {
+ protected:
+  // Seconds from its creation until a small pod is bound.
+  double canary(const std::string& name) {
+    auto api = cluster_->client();
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_TRUE(api.post("/api/v1/namespaces/default/pods", pod_json({.name = name}, 0)).ok());
+    EXPECT_TRUE(eventually([&] {
+      const auto reply = api.get("/api/v1/namespaces/default/pods/" + name + "-0");
+      return reply.ok() && json::parse(reply.body)["spec"].contains("nodeName");
+    }));
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    EXPECT_TRUE(api.del("/api/v1/namespaces/default/pods/" + name + "-0?gracePeriodSeconds=0").ok());
+    return took.count();
+  }
+};
+
+TEST_F(BerthMemory, LargePodsCostWhatTheyWeigh) {
+  const std::size_t pods = number_from_env("BERTH_E2E_LARGE_PODS", 24);
+  start();
+  ASSERT_OK(cluster_->create_nodes(4));
+  auto* berth = start_berth();
+  ASSERT_NE(berth, nullptr);
+  (void)canary("first");
+  const double base = resident_mib(berth->process.pid());
+  double peak = base, slowest = 0, bytes = 0;
+  std::atomic<bool> done = false;
+  std::thread meter([&] {
+    while (!done) {
+      peak = std::max(peak, resident_mib(berth->process.pid()));
+      std::this_thread::sleep_for(milliseconds(20));
+    }
+  });
+  constexpr std::size_t kAtATime = 8;
+  std::size_t refused = 0;
+  for (std::size_t i = 0; i < pods; i += kAtATime) {
+    auto api = cluster_->client();
+    for (std::size_t k = i; k < std::min(pods, i + kAtATime); ++k) {
+      const std::string body = large_pod(k);
+      const auto reply = api.post("/api/v1/namespaces/default/pods", body);
+      if (reply.ok()) bytes += static_cast<double>(body.size());
+      refused += reply.ok() ? 0 : 1;
+      EXPECT_TRUE(reply.ok()) << kShapes[k % kShapes.size()].name << ": " << reply.describe().substr(0, 300);
+    }
+    slowest = std::max(slowest, canary(fmt::format("canary-{}", i)));
+  }
+  std::this_thread::sleep_for(seconds(2));
+  done = true;
+  meter.join();
+  EXPECT_EQ(refused, 0U);
+
+  EXPECT_TRUE(cluster_->client().del("/api/v1/namespaces/default/pods?gracePeriodSeconds=0").ok());
+  const auto deleted = std::chrono::steady_clock::now();
+  const double bound = base + 0.1 * (peak - base) + 24;  // buffers of the largest object stay
+  double rest = 0;
+  EXPECT_TRUE(eventually([&] { return (rest = resident_mib(berth->process.pid())) < bound; }, seconds(60)))
+      << rest << " MiB are left of " << peak << ", with " << base << " before";
+  const std::chrono::duration<double> back = std::chrono::steady_clock::now() - deleted;
+  const double mib = bytes / 1048576;
+  std::printf(
+      "%zu pods of %.0f MiB: %.1f MiB before, at most %.1f (%.2f bytes for each), %.1f after %.0f s; the "
+      "slowest canary was bound after %.3f s\n",
+      pods, mib, base, peak, (peak - base) / mib, rest, back.count(), slowest);
+  EXPECT_LT(peak - base, 4 * mib);
+  EXPECT_LT(peak, 1024);
+  EXPECT_LT(slowest, pods > 100 ? 0.5 : 5.0) << "the pod beside them waits";
+  expect_clean();
+}
+
+}  // namespace
+}  // namespace berth::e2e
