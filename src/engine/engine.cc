@@ -143,7 +143,8 @@ std::vector<Hold> Engine::holds() const {
         const Slot& slot = w.sets[set].slots[i];
         if (slot.state != SlotState::kHeld) continue;
         hold.slots.push_back({static_cast<std::int64_t>(set), static_cast<std::int64_t>(i),
-                              s.nodes.record(slot.node).spec.name, device_list(slot.devices)});
+                              s.nodes.record(slot.node).spec.name,
+                              s.accounts.grants().device_list(slot.grant)});
       }
     }
     out.push_back(std::move(hold));

@@ -161,7 +161,7 @@ void Decider::start_holders() {
         ready = state_.accounts.has_room(charged(w, slot), kNow);
         if (!ready) break;
         state_.accounts.try_charge(charged(w, slot), kNowBit, +1);
-        placed.push_back({s, i, slot.node, slot.charge, slot.devices});
+        placed.push_back({s, i, slot.node, slot.charge, slot.grant});
       }
     }
     if (!ready || placed.empty()) {

@@ -1,7 +1,6 @@
 #include "engine/decide/decisions.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "base/checked.h"
@@ -20,12 +19,6 @@ void began(State& state, WorkloadId id) {
 
 }  // namespace
 
-std::vector<std::int64_t> device_list(std::uint64_t mask) {
-  std::vector<std::int64_t> out;
-  for (; mask != 0; mask &= mask - 1) out.push_back(std::countr_zero(mask));
-  return out;
-}
-
 void Decisions::start(WorkloadId id, const std::vector<PlacedSlot>& placed) {
   WorkloadState& w = state_.workloads[id.index()];
   // Growth in the same decide() is part of the start.
@@ -33,7 +26,7 @@ void Decisions::start(WorkloadId id, const std::vector<PlacedSlot>& placed) {
   note_begun(id, placed, at->second);
   if (w.running() == 0) w.took_at = kEndOfTime;
   for (const PlacedSlot& p : placed) {
-    state_.set_slot(id, p.set, p.slot, SlotState::kBinding, p.node, p.charge, p.devices, kBothPlanes);
+    state_.set_slot(id, p.set, p.slot, SlotState::kBinding, p.node, p.charge, p.grant, kBothPlanes);
   }
   began(state_, id);
   if (is_new) {
@@ -75,7 +68,7 @@ void Decisions::hold(WorkloadId id, const VictimPlan& plan) {
   state_.note_done(id, State::kSettled);
   w.held_band = saturating_sub(claim_of(w).priority, w.priority);
   for (const PlacedSlot& p : plan.placed) {
-    state_.set_slot(id, p.set, p.slot, SlotState::kHeld, p.node, p.charge, p.devices, kAfterBit);
+    state_.set_slot(id, p.set, p.slot, SlotState::kHeld, p.node, p.charge, p.grant, kAfterBit);
   }
   if (plan.takes_from_own_queue()) note_gain(state_, id, plan.placed);
   state_.list_hold(id, static_cast<std::uint64_t>(++state_.stats.holds));
@@ -103,7 +96,8 @@ void Decisions::evict(WorkloadId id, Reason reason, std::string beneficiary, std
   d.reason = std::move(reason);
   const auto end = [&](std::uint32_t s, std::uint32_t i) {
     const Slot& slot = w.sets[s].slots[i];
-    d.slots.push_back({s, i, state_.nodes.record(slot.node).spec.name, device_list(slot.devices)});
+    d.slots.push_back(
+        {s, i, state_.nodes.record(slot.node).spec.name, state_.accounts.grants().device_list(slot.grant)});
     state_.move_slot(id, s, i, SlotState::kReleasing, 0, freed);
   };
   for (const auto& [s, i] : part) end(s, i);
@@ -131,7 +125,8 @@ void Decisions::release_hold(WorkloadId id, Reason reason, PlaneMask freed) {
     for (std::uint32_t i = 0; i < w.sets[s].slots.size(); ++i) {
       const Slot& slot = w.sets[s].slots[i];
       if (slot.state != SlotState::kHeld) continue;
-      d.slots.push_back({s, i, state_.nodes.record(slot.node).spec.name, device_list(slot.devices)});
+      d.slots.push_back(
+          {s, i, state_.nodes.record(slot.node).spec.name, state_.accounts.grants().device_list(slot.grant)});
       state_.move_slot(id, s, i, SlotState::kWaiting, 0, freed);
     }
   }
@@ -145,7 +140,8 @@ void Decisions::describe(Decision& d, const WorkloadState& w, const std::vector<
   d.workload = w.uid;
   std::uint32_t last_set = ~0u;
   for (const PlacedSlot& p : placed) {
-    d.slots.push_back({p.set, p.slot, state_.nodes.record(p.node).spec.name, device_list(p.devices)});
+    d.slots.push_back({p.set, p.slot, state_.nodes.record(p.node).spec.name,
+                       state_.accounts.grants().device_list(p.grant)});
     if (p.set == last_set) continue;
     last_set = p.set;
     for (const ChosenFlavor& f : state_.charges[p.charge].flavors) {

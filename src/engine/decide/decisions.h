@@ -96,7 +96,4 @@ class Decisions {
       passed_;  // for cancel_behind(): a strict queue, and a place in out_
 };
 
-// Device indices of a mask, ascending.
-std::vector<std::int64_t> device_list(std::uint64_t mask);
-
 }  // namespace berth::engine

@@ -1,7 +1,6 @@
 #include "engine/explain/audit.h"
 
 #include <array>
-#include <bit>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -91,13 +90,8 @@ class Recount {
       for (const auto& a : state_.shapes[c.shape].shape.amounts) {
         on_nodes_[{slot.node.value, a.resource.value}][plane] += a.amount;
       }
-      for (std::uint64_t rest = slot.devices; rest != 0; rest &= rest - 1) {
-        const auto index = static_cast<std::uint32_t>(std::countr_zero(rest));
-        const auto& device = state_.nodes.record(slot.node).devices[index];
-        for (const auto& d : state_.shapes[c.shape].shape.devices) {
-          if (d.resource == device.resource) on_devices_[{slot.node.value, index}][plane] += d.milli;
-        }
-      }
+      for (const Piece& piece : state_.accounts.grants().pieces(slot.grant))
+        on_devices_[{slot.node.value, piece.device}][plane] += piece.milli;
     }
   }
 

@@ -298,8 +298,8 @@ std::int64_t RoomNow::fill(ChargeId charge, DomainId domain, std::int64_t most) 
       if (index.fit(other) > 0 && (!node.valid() || index.wins(state_.nodes, other, node))) node = other;
     }
     if (!node.valid()) break;
-    const std::uint64_t devices = state_.choose_devices(node, charge, Mode::kStart);
-    state_.accounts.try_charge({w_.queue, w_.lane, charge, node, devices}, planes_of(Mode::kStart), +1);
+    const GrantId grant = state_.choose_grant(node, charge, Mode::kStart);
+    state_.accounts.try_charge({w_.queue, w_.lane, charge, node, grant}, planes_of(Mode::kStart), +1);
   }
   return got;
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 namespace berth::engine {
 namespace {
@@ -298,60 +297,6 @@ bool NodeTable::fits(NodeId id, const Shape& shape, Mode mode) const {
   return true;
 }
 
-std::uint64_t NodeTable::choose_devices(NodeId id, const Shape& shape, Mode mode) const {
-  const Record& record = records_[id.index()];  // of the opaque node: no devices
-  std::uint64_t mask = 0;
-  for (const ShapeDevices& want : shape.devices) {
-    if (want.milli == kWholeDevice) {
-      std::int64_t left = want.count;
-      for (std::size_t i = 0; i < record.devices.size() && left > 0; ++i) {
-        if (record.devices[i].resource != want.resource ||
-            record.devices[i].account.free(mode) < kWholeDevice)
-          continue;
-        mask |= std::uint64_t{1} << i;
-        --left;
-      }
-      continue;
-    }
-    std::size_t best = kMostDevices;
-    std::int64_t least = kInt64Max;
-    for (std::size_t i = 0; i < record.devices.size(); ++i) {
-      if (record.devices[i].resource != want.resource) continue;
-      const std::int64_t free = record.devices[i].account.free(mode);
-      if (free < want.milli || free >= least) continue;
-      least = free;
-      best = i;
-    }
-    if (best < kMostDevices) mask |= std::uint64_t{1} << best;
-  }
-  return mask;
-}
-
-std::optional<std::uint64_t> NodeTable::devices_of(NodeId id, const Shape& shape,
-                                                   std::span<const std::int64_t> indices) const {
-  if (indices.empty()) return std::nullopt;
-  const Record& record = records_[id.index()];
-  std::uint64_t mask = 0;
-  for (const std::int64_t index : indices) {
-    if (index < 0 || index >= static_cast<std::int64_t>(record.devices.size())) return std::nullopt;
-    const std::uint64_t bit = std::uint64_t{1} << index;
-    if ((mask & bit) != 0) return std::nullopt;
-    mask |= bit;
-  }
-  std::int64_t wanted = 0;
-  for (const ShapeDevices& want : shape.devices) {
-    std::int64_t left = want.count;
-    for (std::uint64_t rest = mask; rest != 0; rest &= rest - 1) {
-      const auto at = static_cast<std::size_t>(std::countr_zero(rest));
-      left -= record.devices[at].resource == want.resource ? 1 : 0;
-    }
-    if (left != 0) return std::nullopt;
-    wanted += want.count;
-  }
-  if (wanted != std::popcount(mask)) return std::nullopt;
-  return mask;
-}
-
 std::optional<NodeTable::Shortage> NodeTable::shortage(NodeId id, const Shape& shape, Mode mode) const {
   if (is_opaque(id)) return std::nullopt;
   for (const ShapeDevices& want : shape.devices) {
@@ -380,27 +325,23 @@ NodeTable::Shortage NodeTable::tightest(NodeId id, const Shape& shape) const {
   return first;
 }
 
-void NodeTable::charge(NodeId id, const Shape& shape, std::uint64_t devices, PlaneMask planes, int sign) {
+void NodeTable::charge(NodeId id, const Shape& shape, std::span<const Piece> pieces, PlaneMask planes,
+                       int sign) {
   if (is_opaque(id)) return;
   Account* row = &accounts_[id.index() * stride_];
   Record& record = records_[id.index()];
   for (const Plane plane : {kNow, kAfter}) {
     if ((planes & (1u << plane)) == 0) continue;
     for (const ShapeAmount& a : shape.amounts) row[a.resource.index()].used[plane] += sign * a.amount;
-    for (std::uint64_t rest = devices; rest != 0; rest &= rest - 1) {
-      Device& device = record.devices[static_cast<std::size_t>(std::countr_zero(rest))];
-      for (const ShapeDevices& want : shape.devices) {
-        if (want.resource != device.resource) continue;
-        device.account.used[plane] += sign * want.milli;
-        if (plane == kNow) device_use_ += sign * want.milli;
-      }
+    for (const Piece& piece : pieces) {
+      record.devices[piece.device].account.used[plane] += sign * piece.milli;
+      if (plane == kNow) device_use_ += sign * piece.milli;
     }
   }
   touch(id);
 }
 
-void NodeTable::charge_foreign(NodeId id, const ForeignPod& pod, int sign,
-                               std::vector<std::uint8_t>& devices) {
+void NodeTable::charge_foreign(NodeId id, const ForeignPod& pod, std::span<const Piece> pieces, int sign) {
   const auto add = [&](std::string_view name, std::int64_t amount) {
     const ResourceId r = resource(name);
     Int128& sum = foreign_[std::uint64_t{id.value} << 32 | r.value];
@@ -415,36 +356,10 @@ void NodeTable::charge_foreign(NodeId id, const ForeignPod& pod, int sign,
   for (const auto& [name, amount] : pod.requests) {
     if (amount > 0) add(name, amount);
   }
-  Record& record = records_[id.index()];
-  if (sign > 0) {
-    devices.clear();
-    for (const auto& want : pod.devices) {
-      add(want.resource, saturating_mul(want.count, want.milli));
-      const ResourceId r = resource(want.resource);
-      std::int64_t left = want.count;
-      for (std::size_t i = 0; i < record.devices.size() && left > 0; ++i) {
-        Device& device = record.devices[i];
-        if (device.resource != r || device.account.capacity - device.account.used[kNow] < want.milli)
-          continue;
-        device.account.used[kNow] += want.milli;
-        device.account.used[kAfter] += want.milli;
-        devices.push_back(static_cast<std::uint8_t>(i));
-        --left;
-      }
-      devices.push_back(255);  // end of this request's devices
-    }
-  } else {
-    std::size_t at = 0;
-    for (const auto& want : pod.devices) {
-      add(want.resource, saturating_mul(want.count, want.milli));
-      for (; at < devices.size() && devices[at] != 255; ++at) {
-        Device& device = record.devices[devices[at]];
-        device.account.used[kNow] -= want.milli;
-        device.account.used[kAfter] -= want.milli;
-      }
-      ++at;
-    }
-    devices.clear();
+  for (const DeviceRequest& want : pod.devices) add(want.resource, saturating_mul(want.count, want.milli));
+  for (const Piece& piece : pieces) {
+    auto& used = records_[id.index()].devices[piece.device].account.used;
+    for (const Plane plane : {kNow, kAfter}) used[plane] += sign * piece.milli;
   }
   touch(id);
 }

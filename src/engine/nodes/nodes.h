@@ -22,6 +22,7 @@
 #include "base/result.h"
 #include "engine/base/plane.h"
 #include "engine/nodes/device_states.h"
+#include "engine/nodes/grant.h"
 #include "engine/nodes/shape.h"
 #include "engine/nodes/suits.h"
 #include "model/node.h"
@@ -132,13 +133,6 @@ class NodeTable {
   // The same by amounts alone, ignoring single devices; `most` at most.
   std::int64_t fit_by_amounts(NodeId id, const Shape& shape, Mode mode, std::int64_t most = kMostFit) const;
   bool fits(NodeId id, const Shape& shape, Mode mode) const;
-  // The devices that one slot would get, as a bit mask. For shares: the device with the least room that suffices. Else: the first
-  // wholly free ones. Ties by index. Meaningful only where fits().
-  std::uint64_t choose_devices(NodeId id, const Shape& shape, Mode mode) const;
-  // The reported devices of one slot, as a bit mask. nullopt if it cannot be: a missing device, one device twice, or a wrong number
-  // of a kind. Whether they are free does not matter.
-  std::optional<std::uint64_t> devices_of(NodeId id, const Shape& shape,
-                                          std::span<const std::int64_t> indices) const;
   // The shortage for one slot: the resource, and whether it is a device.
   struct Shortage {
     ResourceId resource;
@@ -149,11 +143,12 @@ class NodeTable {
   // The first shortage if slot after slot of the shape came (devices before amounts where equal).
   Shortage tightest(NodeId id, const Shape& shape) const;
 
-  // Charges (sign +1) or frees (-1) one slot. Exactly undone by the opposite sign.
-  void charge(NodeId id, const Shape& shape, std::uint64_t devices, PlaneMask planes, int sign);
+  // Charges (sign +1) or frees (-1) one slot: the amounts of its shape, and the pieces of its grant. Exactly undone by the opposite
+  // sign.
+  void charge(NodeId id, const Shape& shape, std::span<const Piece> pieces, PlaneMask planes, int sign);
 
-  // Use by pods that are not ours, clamped as said above. sign as in charge().
-  void charge_foreign(NodeId id, const ForeignPod& pod, int sign, std::vector<std::uint8_t>& devices);
+  // Use by pods that are not ours: amounts are clamped as said above. sign as in charge().
+  void charge_foreign(NodeId id, const ForeignPod& pod, std::span<const Piece> pieces, int sign);
 
   // The free devices of a node as a value, and the table of such values. Found out when asked for after a change.
   DeviceStateId device_state(NodeId id, Mode mode) const;

@@ -124,10 +124,12 @@ Score score(const NodeTable& nodes, Fragments& fragments, NodeId node, const Sha
   return out;
 }
 
-std::uint64_t choose_devices(const NodeTable& nodes, Fragments& fragments, NodeId node, const Shape& shape,
-                             Mode mode) {
-  if (!one_share(shape) || shape.placement != Placement::kFragmentation)
-    return nodes.choose_devices(node, shape, mode);
+bool has_ways(const Shape& shape) {
+  return one_share(shape) && shape.placement == Placement::kFragmentation;
+}
+
+std::int64_t free_of_best_way(const NodeTable& nodes, Fragments& fragments, NodeId node, const Shape& shape,
+                              Mode mode) {
   const ShapeDevices& want = shape.devices.front();
   const DeviceStates& states = nodes.device_states();
   const DeviceRequestId request = nodes.device_states().request(shape.devices);
@@ -138,18 +140,13 @@ std::uint64_t choose_devices(const NodeTable& nodes, Fragments& fragments, NodeI
     return false;
   };
   for_each_way(free_now(), want, some);
-  if (chosen < 0) return 0;
+  if (chosen < 0) return chosen;
   const std::uint32_t best = score(nodes, fragments, node, shape, request, 0, mode).way;
   for_each_way(free_now(), want, [&](std::uint32_t way, std::int64_t free) {
     chosen = free;
     return way < best;
   });
-  const auto& devices = nodes.record(node).devices;
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (devices[i].resource == want.resource && devices[i].account.free(mode) == chosen)
-      return std::uint64_t{1} << i;
-  }
-  return 0;
+  return chosen;
 }
 
 }  // namespace berth::engine

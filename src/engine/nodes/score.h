@@ -40,9 +40,10 @@ std::int64_t fragmentation_key(const Site& site, std::int64_t lost);
 Score score(const NodeTable& nodes, Fragments& fragments, NodeId node, const Shape& shape,
             DeviceRequestId request, std::int64_t preference, Mode mode);
 
-// The devices that one slot gets on a node where it fits, as a bit mask: those of the policy's best way. Among equal devices the
-// first.
-std::uint64_t choose_devices(const NodeTable& nodes, Fragments& fragments, NodeId node, const Shape& shape,
-                             Mode mode);
+// Whether its policy chooses among devices that are free in part. Else the first that suffice are as good as any.
+bool has_ways(const Shape& shape);
+// For such a slot: how much is free on the device of the policy's best way; -1: it fits on none.
+std::int64_t free_of_best_way(const NodeTable& nodes, Fragments& fragments, NodeId node, const Shape& shape,
+                              Mode mode);
 
 }  // namespace berth::engine

@@ -91,7 +91,7 @@ WorkloadId EmptyCluster::adopt(const State& live, const WorkloadState& from) {
   for (std::size_t s = 0; s < from.sets.size(); ++s) {
     for (std::size_t i = 0; i < from.sets[s].slots.size(); ++i) {
       if (from.sets[s].slots[i].state == SlotState::kWaiting)
-        state_.set_slot(id, s, i, SlotState::kWaiting, NodeId(), ChargeId(), 0);
+        state_.set_slot(id, s, i, SlotState::kWaiting, NodeId(), ChargeId(), Grants::nothing());
     }
   }
   return id;

@@ -38,12 +38,12 @@ struct PlacedSlot {
   std::uint32_t slot = 0;
   NodeId node;
   ChargeId charge;
-  std::uint64_t devices = 0;
+  GrantId grant = Grants::nothing();
 };
 
 // What the workload takes there.
 inline Charged charged(const WorkloadState& w, const PlacedSlot& p) {
-  return {w.queue, w.lane, p.charge, p.node, p.devices};
+  return {w.queue, w.lane, p.charge, p.node, p.grant};
 }
 
 struct Failure {

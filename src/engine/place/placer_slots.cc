@@ -216,9 +216,9 @@ std::int64_t Placer::place_among(std::uint32_t set, ChargeId charge, std::int64_
 void Placer::put(std::uint32_t set, ChargeId charge, NodeId node, std::size_t& next_slot) {
   const auto& slots = w_.sets[set].slots;
   while (slots[next_slot].state != SlotState::kWaiting) ++next_slot;
-  const std::uint64_t devices = state_.choose_devices(node, charge, mode_);
-  state_.accounts.try_charge({w_.queue, w_.lane, charge, node, devices}, planes_of(mode_), +1);
-  placed_.push_back({set, static_cast<std::uint32_t>(next_slot++), node, charge, devices});
+  const GrantId grant = state_.choose_grant(node, charge, mode_);
+  state_.accounts.try_charge({w_.queue, w_.lane, charge, node, grant}, planes_of(mode_), +1);
+  placed_.push_back({set, static_cast<std::uint32_t>(next_slot++), node, charge, grant});
 }
 
 }  // namespace berth::engine

@@ -1,7 +1,6 @@
 #include "engine/plan/reservations.h"
 
 #include <algorithm>
-#include <bit>
 #include <optional>
 
 #include "base/checked.h"
@@ -106,9 +105,9 @@ bool Reservations::still_suits(State& state, const Reservation& r) const {
     const auto& record = state.nodes.record(p.node);
     const Shape& shape = state.shape_of(p.charge);
     if (!record.alive || static_mismatch(shape, record.spec).code != ReasonCode::kNone) return false;
-    for (std::uint64_t rest = p.devices; rest != 0; rest &= rest - 1) {
-      const auto& device = record.devices[static_cast<std::size_t>(std::countr_zero(rest))];
-      if (device.account.capacity == 0) return false;
+    for (const Piece& piece : state.accounts.grants().pieces(p.grant)) {
+      if (piece.device >= record.devices.size() || record.devices[piece.device].account.capacity == 0)
+        return false;
     }
     return std::all_of(shape.amounts.begin(), shape.amounts.end(), [&](const ShapeAmount& a) {
       return a.amount <= state.nodes.account(p.node, a.resource).capacity;
@@ -146,7 +145,7 @@ void Reservations::keep_only(State& state, std::span<const std::uint64_t> arriva
 void Reservations::pin(State& state) const {
   state.planned.clear();
   for (const auto& [arrival, reservation] : plans_for_) {
-    for (const PlacedSlot& p : reservation.placed) state.planned.push_back(p.charge);
+    for (const PlacedSlot& p : reservation.placed) state.planned.emplace_back(p.charge, p.grant);
   }
 }
 

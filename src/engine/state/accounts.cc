@@ -1,7 +1,6 @@
 #include "engine/state/accounts.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace berth::engine {
 
@@ -18,7 +17,7 @@ const LaneLimits& Accounts::limits(QueueId queue) const {
 void Accounts::charge(const Charged& slot, PlaneMask planes, int sign) {
   if (planes == 0) return;
   const Charge& c = charges_[slot.charge];
-  nodes_.charge(slot.node, shapes_[c.shape].shape, slot.devices, planes, sign);
+  nodes_.charge(slot.node, shapes_[c.shape].shape, grants_.pieces(slot.grant), planes, sign);
   for (const QuotaItem& item : c.quota) quota_.add(slot.queue, item.pair, sign * item.amount, planes);
   LaneLimits& lanes = limits(slot.queue);
   if (!lanes.any()) return;
@@ -46,8 +45,8 @@ std::optional<Overdraft> Accounts::overdrawn_on_node(const Charged& slot, Mode m
       out = Overdraft{Overdraft::Of::kAmount, a.resource, {}};
   }
   const auto& devices = nodes_.record(slot.node).devices;
-  for (std::uint64_t rest = slot.devices; rest != 0; rest &= rest - 1) {
-    const auto& device = devices[static_cast<std::size_t>(std::countr_zero(rest))];
+  for (const Piece& piece : grants_.pieces(slot.grant)) {
+    const auto& device = devices[piece.device];
     if (device.account.free(mode) < 0) out = Overdraft{Overdraft::Of::kDevice, device.resource, {}};
   }
   return out;
@@ -85,11 +84,8 @@ bool Accounts::has_room(const Charged& slot, Plane plane) const {
       if (left(nodes_.account(slot.node, a.resource)) < a.amount) return false;
     }
     const auto& devices = nodes_.record(slot.node).devices;
-    for (std::uint64_t rest = slot.devices; rest != 0; rest &= rest - 1) {
-      const auto& device = devices[static_cast<std::size_t>(std::countr_zero(rest))];
-      for (const ShapeDevices& d : shape.devices) {
-        if (d.resource == device.resource && left(device.account) < d.milli) return false;
-      }
+    for (const Piece& piece : grants_.pieces(slot.grant)) {
+      if (left(devices[piece.device].account) < piece.milli) return false;
     }
   }
   return std::all_of(c.quota.begin(), c.quota.end(), [&](const QuotaItem& item) {

@@ -1,5 +1,5 @@
-// The accounts of everything that a slot takes: amounts and devices of its node, quota of its queue and of the queues above, the
-// limits of its lane. No other code changes them, and no other code judges whether a slot still fits.
+// The accounts of everything that a slot takes: amounts of its node, its grant there (nodes/grant.h), the limits of its lane, quota
+// of its queue and of the queues above. No other code changes them, and no other code judges whether a slot still fits.
 //
 // Two kinds of change:
 //   - Facts and decisions (charge()) last.
@@ -17,6 +17,7 @@
 
 #include "engine/base/plane.h"
 #include "engine/catalog/catalog.h"
+#include "engine/nodes/grant.h"
 #include "engine/nodes/nodes.h"
 #include "engine/quota/lane_limits.h"
 #include "engine/quota/tree.h"
@@ -29,7 +30,7 @@ struct Charged {
   std::uint32_t lane = 0;
   ChargeId charge;
   NodeId node;
-  std::uint64_t devices = 0;
+  GrantId grant = Grants::nothing();
 };
 
 // The account that a slot overdraws.
@@ -51,6 +52,10 @@ class Accounts {
   const LaneLimits& limits(QueueId queue) const;
 
   void charge(const Charged& slot, PlaneMask planes, int sign);
+
+  // The grants that slots and plans refer to by number.
+  Grants& grants() { return grants_; }
+  const Grants& grants() const { return grants_; }
 
   // ---- Trials.
   void try_charge(const Charged& slot, PlaneMask planes, int sign);
@@ -81,6 +86,7 @@ class Accounts {
   const Pool<Charge, ChargeId>& charges_;
   const Pool<ShapeEntry, ShapeId>& shapes_;
   std::vector<LaneLimits> limits_;  // by queue
+  Grants grants_;
   std::vector<Undo> undo_;
 };
 

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <set>
 
+#include "engine/nodes/choose.h"
 #include "engine/state/state.h"
 
 namespace berth::engine {
@@ -14,6 +14,11 @@ constexpr std::int64_t kMostLevels = 64;
 
 Status unknown(std::string_view what, std::string_view name) {
   return fail(ErrorCode::kNotFound, "{} {} is not known", what, name);
+}
+
+GrantId grant_of_foreign(Grants& grants, const NodeTable& nodes, NodeId node, const ForeignPod& pod) {
+  choose_foreign(nodes, node, pod, grants.blank());
+  return grants.intern_blank();
 }
 
 }  // namespace
@@ -48,11 +53,13 @@ Status State::node_remove(const std::string& name) {
 
 // Use that was charged before the node's devices were known gets its devices now.
 void State::charge_devices_again(NodeId node) {
+  Grants& grants = accounts.grants();
   if (const auto it = foreign_on_.find(node); it != foreign_on_.end()) {
     for (const std::string& uid : it->second) {
       Foreign& f = foreign_.at(uid);
-      nodes.charge_foreign(node, f.pod, -1, f.devices);
-      nodes.charge_foreign(node, f.pod, +1, f.devices);
+      nodes.charge_foreign(node, f.pod, grants.pieces(f.grant), -1);
+      f.grant = grant_of_foreign(grants, nodes, node, f.pod);
+      nodes.charge_foreign(node, f.pod, grants.pieces(f.grant), +1);
     }
   }
   for (auto& w : workloads) {
@@ -63,11 +70,12 @@ void State::charge_devices_again(NodeId node) {
         const Shape& shape = shape_of(slot.charge);
         std::int64_t wanted = 0;
         for (const auto& d : shape.devices) wanted += d.count;
-        if (std::popcount(slot.devices) == wanted) continue;
+        if (static_cast<std::int64_t>(grants.pieces(slot.grant).size()) == wanted) continue;
         const PlaneMask planes = planes_of(slot.state);
-        nodes.charge(node, shape, slot.devices, planes, -1);
-        slot.devices = nodes.choose_devices(node, shape, Mode::kStart);
-        nodes.charge(node, shape, slot.devices, planes, +1);
+        nodes.charge(node, shape, grants.pieces(slot.grant), planes, -1);
+        choose_first(nodes, node, shape, Mode::kStart, grants.blank());
+        slot.grant = grants.intern_blank();
+        nodes.charge(node, shape, grants.pieces(slot.grant), planes, +1);
       }
     }
   }
@@ -104,8 +112,9 @@ Status State::foreign_upsert(const ForeignPod& pod) {
   for (const auto& request : pod.devices) BERTH_TRY(request.check());
   if (foreign_.count(pod.uid) > 0) BERTH_TRY(foreign_remove(pod.uid));
   const NodeId node = nodes.intern(pod.node);
-  Foreign f{pod, node, {}};
-  nodes.charge_foreign(node, f.pod, +1, f.devices);
+  Grants& grants = accounts.grants();
+  Foreign f{pod, node, grant_of_foreign(grants, nodes, node, pod)};
+  nodes.charge_foreign(node, f.pod, grants.pieces(f.grant), +1);
   foreign_on_[node].insert(pod.uid);
   holds_suspect = true;  // it may sit where room is held
   foreign_.emplace(pod.uid, std::move(f));
@@ -117,7 +126,7 @@ Status State::foreign_remove(const std::string& uid) {
   const auto it = foreign_.find(uid);
   if (it == foreign_.end()) return unknown("foreign pod", uid);
   const NodeId node = it->second.node;
-  nodes.charge_foreign(node, it->second.pod, -1, it->second.devices);
+  nodes.charge_foreign(node, it->second.pod, accounts.grants().pieces(it->second.grant), -1);
   auto& on_node = foreign_on_[node];
   on_node.erase(uid);
   if (on_node.empty()) foreign_on_.erase(node);

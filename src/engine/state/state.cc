@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/nodes/score.h"
+#include "engine/nodes/choose.h"
 #include "engine/state/bands.h"
 
 namespace berth::engine {
@@ -66,7 +66,7 @@ void State::count(WorkloadState& w, PodSetState& set, const Slot& slot, int sign
 }
 
 void State::set_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState to, NodeId node,
-                     ChargeId charge, std::uint64_t devices, PlaneMask tried) {
+                     ChargeId charge, GrantId grant, PlaneMask tried) {
   WorkloadState& w = workloads[id.index()];
   PodSetState& s = w.sets[set];
   Slot& slot = s.slots[at];
@@ -84,11 +84,11 @@ void State::set_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState t
   if (want == 0) {
     slot.node = NodeId();
     slot.charge = ChargeId();
-    slot.devices = 0;
+    slot.grant = Grants::nothing();
   } else {
     slot.node = node;
     slot.charge = charge;
-    slot.devices = devices;
+    slot.grant = grant;
     accounts.charge(charged(w, slot), static_cast<PlaneMask>(want & ~tried), +1);
     if (accounts.limits(w.queue).any()) filled_lanes.insert(w.queue);
   }
@@ -119,7 +119,7 @@ void State::move_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState 
   if (want == 0) {
     slot.node = NodeId();
     slot.charge = ChargeId();
-    slot.devices = 0;
+    slot.grant = Grants::nothing();
   }
 }
 
@@ -136,7 +136,7 @@ std::vector<State::Lifted> State::lift(WorkloadId id) {
       out.push_back({s, i, slot});
       if (has_quota) accounts.try_charge(charged(w, slot), kBothPlanes, -1);
       count(w, w.sets[s], slot, -1);
-      slot = Slot{waits ? SlotState::kAbsent : SlotState::kWaiting, NodeId(), ChargeId(), 0};
+      slot = Slot{waits ? SlotState::kAbsent : SlotState::kWaiting, {}, {}, Grants::nothing()};
       count(w, w.sets[s], slot, +1);
     }
   }
@@ -417,8 +417,11 @@ ShapeIndex& State::index(ShapeId shape, Mode mode) {
   return *slot;
 }
 
-std::uint64_t State::choose_devices(NodeId node, ChargeId charge, Mode mode) {
-  return engine::choose_devices(nodes, fragments, node, shape_of(charge), mode);
+GrantId State::choose_grant(NodeId node, ChargeId charge, Mode mode) {
+  const Shape& shape = shape_of(charge);
+  if (shape.devices.empty()) return Grants::nothing();
+  choose(nodes, fragments, node, shape, mode, accounts.grants().blank());
+  return accounts.grants().intern_blank();
 }
 
 void State::look_at_demand() {
@@ -492,12 +495,13 @@ std::vector<ChargeId> State::choices(const PodSetState& set) {
 void State::sweep() {
   const bool many = specs.live() + charges.live() + shapes.live() + structures.live() >= 4 * live_at_sweep_;
   const bool much = long_left_ >= kMostLongLeft + workloads.size() / 16;
-  if (many || much) sweep_now();
+  if (many || much || accounts.grants().grown()) sweep_now();
 }
 
 void State::sweep_now() {
   long_left_ = 0;
   next_long_sweep_ = saturating_add(now, kLongSweepEvery);
+  std::vector<bool> granted(accounts.grants().size());
   for (const auto& w : workloads) {
     if (!w.used) continue;
     structures.mark(w.structure);
@@ -505,10 +509,16 @@ void State::sweep_now() {
       specs.mark(set.spec);
       for (const auto& slot : set.slots) {
         if (slot.charge.valid()) charges.mark(slot.charge);
+        granted[slot.grant.index()] = true;
       }
     }
   }
-  for (const ChargeId charge : planned) charges.mark(charge);
+  for (const auto& [charge, grant] : planned) {
+    charges.mark(charge);
+    granted[grant.index()] = true;
+  }
+  for (const auto& [uid, foreign] : foreign_) granted[foreign.grant.index()] = true;
+  accounts.grants().keep_only(granted);
   const auto nothing = [](auto) {};
   specs.sweep([&](SpecId) {});
   for (const auto& w : workloads) {
@@ -526,7 +536,7 @@ void State::sweep_now() {
       }
     }
   }
-  for (const ChargeId charge : planned) shapes.mark(charges[charge].shape);
+  for (const auto& [charge, grant] : planned) shapes.mark(charges[charge].shape);
   charges.sweep(nothing);
   shapes.sweep(nothing);
   structures.sweep(nothing);

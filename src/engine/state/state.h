@@ -39,7 +39,7 @@ struct Slot {
   SlotState state = SlotState::kAbsent;
   NodeId node;
   ChargeId charge;
-  std::uint64_t devices = 0;
+  GrantId grant = Grants::nothing();
 };
 
 struct PodSetState {
@@ -173,7 +173,7 @@ struct QueueState {
 
 // What a slot of the workload takes, where it is.
 inline Charged charged(const WorkloadState& w, const Slot& slot) {
-  return {w.queue, w.lane, slot.charge, slot.node, slot.devices};
+  return {w.queue, w.lane, slot.charge, slot.node, slot.grant};
 }
 
 class State {
@@ -202,7 +202,7 @@ class State {
   // ---- Slots.
   // Brings a slot to a state. `tried`: the planes that a committed trial has charged already.
   void set_slot(WorkloadId id, std::size_t set, std::size_t index, SlotState to, NodeId node, ChargeId charge,
-                std::uint64_t devices, PlaneMask tried = 0);
+                GrantId grant, PlaneMask tried = 0);
   // The same place, another state. `freed`: planes that a committed trial has freed already.
   void move_slot(WorkloadId id, std::size_t set, std::size_t index, SlotState to, PlaneMask tried = 0,
                  PlaneMask freed = 0);
@@ -247,8 +247,8 @@ class State {
 
   // ---- Look-ups.
   ShapeIndex& index(ShapeId shape, Mode mode);  // refreshed
-  // The devices that one more slot of this charge gets on a node where it fits, as its policy chooses them.
-  std::uint64_t choose_devices(NodeId node, ChargeId charge, Mode mode);
+  // The grant of one more slot of this charge on a node where it fits, as its policy chooses it.
+  GrantId choose_grant(NodeId node, ChargeId charge, Mode mode);
   // Begins an epoch of the demand mix where one is due, and drops indices that were not used for a long time. Once per decide().
   void look_at_demand();
   const Shape& shape_of(ChargeId charge) const { return shapes[charges[charge].shape].shape; }
@@ -353,8 +353,8 @@ class State {
     return id.index() < done_.size() && (done_[id.index()] & what) != 0;
   }
   void forget_done();
-  // The choices of flavors that plans refer to (plan/reservations.h): they stay in the catalog.
-  std::vector<ChargeId> planned;
+  // The choices of flavors and the grants that plans refer to (plan/reservations.h): they stay in the catalog.
+  std::vector<std::pair<ChargeId, GrantId>> planned;
   std::set<QueueId> aged_queues;  // with aged work
 
   // Gains since the last decide().
@@ -378,7 +378,7 @@ class State {
   struct Foreign {
     ForeignPod pod;
     NodeId node;
-    std::vector<std::uint8_t> devices;
+    GrantId grant;
   };
 
   void gain_node(NodeId node);

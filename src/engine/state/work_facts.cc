@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/nodes/choose.h"
 #include "engine/state/state.h"
 
 namespace berth::engine {
@@ -100,14 +101,14 @@ void State::resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets) {
         want = at;
         break;
       }
-      set_slot(id, i, at - 1, SlotState::kAbsent, NodeId(), ChargeId(), 0);
+      set_slot(id, i, at - 1, SlotState::kAbsent, NodeId(), ChargeId(), Grants::nothing());
     }
     const std::size_t had = s.slots.size();
     s.slots.resize(want);
     const auto present = static_cast<std::size_t>(from.present.value_or(from.count));
     if (want > had) demand.saw(spec(s.spec).kind, static_cast<std::int64_t>(want - had));
     for (std::size_t at = had; at < want; ++at) {
-      if (at < present) set_slot(id, i, at, SlotState::kWaiting, NodeId(), ChargeId(), 0);
+      if (at < present) set_slot(id, i, at, SlotState::kWaiting, NodeId(), ChargeId(), Grants::nothing());
     }
   }
 }
@@ -195,7 +196,7 @@ Status State::workload_remove(const std::string& uid) {
   for (std::size_t s = 0; s < w.sets.size(); ++s) {
     for (std::size_t i = 0; i < w.sets[s].slots.size(); ++i) {
       if (w.sets[s].slots[i].state != SlotState::kAbsent)
-        set_slot(*id, s, i, SlotState::kAbsent, NodeId(), ChargeId(), 0);
+        set_slot(*id, s, i, SlotState::kAbsent, NodeId(), ChargeId(), Grants::nothing());
     }
   }
   settle(*id);
@@ -230,18 +231,18 @@ Status State::slot_update(const SlotUpdate& update) {
       return fail(ErrorCode::kInvalid, "workload {}: a hold is decided, not seen", w.name);
     case SlotState::kWaiting:
       if (slot.state != SlotState::kHeld && slot.state != SlotState::kWaiting) {
-        set_slot(*id, set, at, SlotState::kWaiting, NodeId(), ChargeId(), 0);
+        set_slot(*id, set, at, SlotState::kWaiting, NodeId(), ChargeId(), Grants::nothing());
       }
       break;
     case SlotState::kAbsent:
     case SlotState::kGone:
-      set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), 0);
+      set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), Grants::nothing());
       break;
     case SlotState::kReleasing:
       if (slot.state == SlotState::kBinding || slot.state == SlotState::kRunning) {
         move_slot(*id, set, at, SlotState::kReleasing);
       } else if (slot.state != SlotState::kReleasing) {
-        set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), 0);
+        set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), Grants::nothing());
       }
       break;
     case SlotState::kBinding:
@@ -270,7 +271,7 @@ Status State::slot_update(const SlotUpdate& update) {
                     update.node, to_text(specs[w.sets[set].spec].problem));
       }
       // Free what it had first, so that its own room does not stand in its way.
-      set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), 0);
+      set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), Grants::nothing());
       const Shape& shape = shape_of(charge);
       const auto& groups = structures[w.structure].groups;
       const bool where_held = slot.state == SlotState::kHeld && slot.node == node;
@@ -280,9 +281,9 @@ Status State::slot_update(const SlotUpdate& update) {
           })) {
         workloads[id->index()].placed_elsewhere = true;
       }
-      const auto told = nodes.devices_of(node, shape, update.devices);
-      const std::uint64_t devices = told ? *told : nodes.choose_devices(node, shape, Mode::kStart);
-      set_slot(*id, set, at, update.state, node, charge, devices);
+      if (!take_reported(nodes, node, shape, update.devices, accounts.grants().blank()))
+        choose_first(nodes, node, shape, Mode::kStart, accounts.grants().blank());
+      set_slot(*id, set, at, update.state, node, charge, accounts.grants().intern_blank());
       holds_suspect = true;
       if (!ran) tell_start(*id, set, update.since);
       break;

@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
 
 #include "base/random.h"
+#include "engine/nodes/choose.h"
 #include "engine/nodes/score.h"
 #include "engine/tests_support.h"
 
@@ -249,7 +251,7 @@ TEST(Fragments, ThePublishedAmount) {
   fragments.use(mix_of({{bench.shape(4000, 1, 600), 1}, {bench.shape(16'000, 1, 1000), 1}}), bench.nodes);
   // Kind 1 can use both devices; kind 2 lacks CPU: 2,000 for half of the weight.
   EXPECT_EQ(fragments.fragments(bench.nodes, node, Mode::kStart), 1000 * Mix::kTotal);
-  bench.nodes.charge(node, bench.shape(1000, 1, 500), 1, kBothPlanes, +1);
+  bench.nodes.charge(node, bench.shape(1000, 1, 500), std::array{Piece{0, 0, 500}}, kBothPlanes, +1);
   // 500 + 1000 idle: kind 1 leaves the 500, kind 2 all.
   EXPECT_EQ(fragments.fragments(bench.nodes, node, Mode::kStart), (500 + 1500) * Mix::kTotal / 2);
 }
@@ -334,12 +336,14 @@ TEST(Fragments, RoomIsDearerTheLessIsLeft) {
   const std::int64_t before = worth();
   EXPECT_GT(before, 0);
   EXPECT_FALSE(c.fragments.drifted(c.nodes));
-  for (const NodeId other : others) c.nodes.charge(other, eight, 0xff, kBothPlanes, +1);
+  std::vector<Piece> all;
+  for (std::uint16_t device = 0; device < 8; ++device) all.push_back({device});
+  for (const NodeId other : others) c.nodes.charge(other, eight, all, kBothPlanes, +1);
   ASSERT_TRUE(c.fragments.drifted(c.nodes));
   c.fragments.weigh(c.nodes);
   EXPECT_FALSE(c.fragments.drifted(c.nodes));
   EXPECT_GT(worth(), before);
-  for (const NodeId other : others) c.nodes.charge(other, eight, 0xff, kBothPlanes, -1);
+  for (const NodeId other : others) c.nodes.charge(other, eight, all, kBothPlanes, -1);
   ASSERT_TRUE(c.fragments.drifted(c.nodes));
   c.fragments.weigh(c.nodes);
   EXPECT_EQ(worth(), before);
@@ -354,14 +358,14 @@ TEST(FragmentMeter, FollowsEveryChange) {
   const Shape share = bench.shape(3000, 1, 300);
   fragments.use(mix_of({{share, 2}, {bench.shape(8000, 2, 1000), 1}}), bench.nodes);
   Random random(11);
-  std::vector<std::pair<NodeId, std::uint64_t>> placed;
+  std::vector<std::pair<NodeId, Grant>> placed;
   for (int round = 0; round < 400; ++round) {
     const NodeId node = nodes[random.below(nodes.size())];
     if (random.below(3) > 0 && bench.nodes.fits(node, share, Mode::kStart)) {
-      placed.emplace_back(node, bench.nodes.choose_devices(node, share, Mode::kStart));
-      bench.nodes.charge(placed.back().first, share, placed.back().second, kBothPlanes, +1);
+      choose_first(bench.nodes, node, share, Mode::kStart, placed.emplace_back(node, Grant()).second);
+      bench.nodes.charge(node, share, placed.back().second.pieces, kBothPlanes, +1);
     } else if (!placed.empty()) {
-      bench.nodes.charge(placed.back().first, share, placed.back().second, kBothPlanes, -1);
+      bench.nodes.charge(placed.back().first, share, placed.back().second.pieces, kBothPlanes, -1);
       placed.pop_back();
     }
     if (round == 200) ok(bench.nodes.remove("n3"));

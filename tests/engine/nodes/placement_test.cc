@@ -2,12 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 #include <functional>
 #include <set>
 
 #include "base/checked.h"
 #include "base/random.h"
+#include "engine/nodes/choose.h"
 #include "engine/nodes/index.h"
 #include "engine/nodes/score.h"
 #include "engine/tests_support.h"
@@ -621,7 +621,7 @@ TEST(Fragmentation, TheIndexAnswersAsAPlainSearch) {
   struct Placed {
     NodeId node;
     std::size_t shape;
-    std::uint64_t devices;
+    Grant grant;
     PlaneMask planes;
   };
   std::vector<Placed> placed;
@@ -662,15 +662,16 @@ TEST(Fragmentation, TheIndexAnswersAsAPlainSearch) {
     ASSERT_EQ(index.best(), best) << round;
     if (best.valid() && random.below(5) > 0) {
       ++found;
-      const std::uint64_t devices = choose_devices(nodes, fragments, best, shapes[s], mode);
+      Grant grant;
+      choose(nodes, fragments, best, shapes[s], mode, grant);
       std::int64_t wanted = 0;
       for (const auto& d : shapes[s].devices) wanted += d.count;
-      ASSERT_EQ(std::popcount(devices), wanted) << round;
-      placed.push_back({best, s, devices, planes_of(mode)});
-      nodes.charge(best, shapes[s], devices, placed.back().planes, +1);
+      ASSERT_EQ(static_cast<std::int64_t>(grant.pieces.size()), wanted) << round;
+      placed.push_back({best, s, grant, planes_of(mode)});
+      nodes.charge(best, shapes[s], grant.pieces, placed.back().planes, +1);
     } else if (!placed.empty()) {
       const std::size_t at = random.below(placed.size());
-      nodes.charge(placed[at].node, shapes[placed[at].shape], placed[at].devices, placed[at].planes, -1);
+      nodes.charge(placed[at].node, shapes[placed[at].shape], placed[at].grant.pieces, placed[at].planes, -1);
       placed.erase(placed.begin() + static_cast<std::ptrdiff_t>(at));
     }
     if (random.below(1000) == 0) nodes.device_states().clear();

@@ -1,8 +1,6 @@
 #include "engine/preempt/with_places/node_prices.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <tuple>
 
 namespace berth::engine {
@@ -13,7 +11,7 @@ struct Standing {
   NodeId node;
   std::uint32_t unit = 0;  // index into `among`
   ChargeId charge;
-  std::uint64_t devices = 0;
+  GrantId grant;
 };
 
 // The free room of a node for one shape, now and after evictions.
@@ -26,10 +24,9 @@ class NodeRoom {
     free_.clear();
     for (const ShapeAmount& a : shape_.amounts)
       free_.push_back(state_.nodes.account(node, a.resource).free(Mode::kPlan));
-    const auto& record = state_.nodes.record(node);
-    for (std::size_t d = 0; d < record.devices.size(); ++d) {
-      devices_[d] = record.devices[d].account.free(Mode::kPlan);
-    }
+    devices_.clear();
+    for (const auto& device : state_.nodes.record(node).devices)
+      devices_.push_back(device.account.free(Mode::kPlan));
   }
 
   // sign +1: the slot goes.
@@ -40,13 +37,8 @@ class NodeRoom {
         if (shape_.amounts[k].resource == a.resource) free_[k] += sign * a.amount;
       }
     }
-    const auto& record = state_.nodes.record(node_);
-    for (std::uint64_t rest = s.devices; rest != 0; rest &= rest - 1) {
-      const auto d = static_cast<std::size_t>(std::countr_zero(rest));
-      for (const ShapeDevices& want : theirs.devices) {
-        if (want.resource == record.devices[d].resource) devices_[d] += sign * want.milli;
-      }
-    }
+    for (const Piece& piece : state_.accounts.grants().pieces(s.grant))
+      devices_[piece.device] += sign * piece.milli;
   }
 
   std::int64_t fit() const {
@@ -72,8 +64,8 @@ class NodeRoom {
   const State& state_;
   const Shape& shape_;
   NodeId node_;
-  std::vector<std::int64_t> free_;  // as shape_.amounts
-  std::array<std::int64_t, 64> devices_{};
+  std::vector<std::int64_t> free_;     // as shape_.amounts
+  std::vector<std::int64_t> devices_;  // by number
 };
 
 struct Priced {
@@ -97,7 +89,7 @@ NodePrices node_prices(State& state, const Candidates& candidates, const Wanted&
   std::vector<std::uint32_t> end_of(state.nodes.size(), 0);  // by node
   for (std::uint32_t u = 0; u < among.size(); ++u) {
     candidates.each_slot(candidates[among[u]].unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
-      unsorted.push_back({slot.node, u, slot.charge, slot.devices});
+      unsorted.push_back({slot.node, u, slot.charge, slot.grant});
       ++end_of[slot.node.index()];
       ++slots_of[u];
     });
