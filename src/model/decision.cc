@@ -31,6 +31,8 @@ std::string node_text(const Reason& r) {
       return fmt::format("{} {} {}", nodes, one ? "lacks" : "lack", r.subject);
     case ReasonCode::kNodeDevice:
       return fmt::format("{} {} free {}", nodes, one ? "lacks" : "lack", r.subject);
+    case ReasonCode::kNodePort:
+      return fmt::format("{} {} no free {}", nodes, one ? "has" : "have", r.subject);
     case ReasonCode::kNodeHeld:
       return fmt::format("{} {} room that is held for other workloads", nodes, one ? "has" : "have");
     case ReasonCode::kNodeRoom:
@@ -208,6 +210,7 @@ std::string to_text(const Reason& r) {
     case ReasonCode::kNodeFlavor:
     case ReasonCode::kNodeResource:
     case ReasonCode::kNodeDevice:
+    case ReasonCode::kNodePort:
     case ReasonCode::kNodeHeld:
     case ReasonCode::kNodeRoom:
       return node_text(r);

@@ -44,6 +44,7 @@ enum class ReasonCode : std::uint8_t {
   kNodeFlavor,    // the node is not of the flavor `subject`
   kNodeResource,  // subject = resource that is short
   kNodeDevice,    // subject = device resource that is short, or that only has smaller pieces left
+  kNodePort,      // subject = the host port that another pod has there
   kNodeHeld,      // the room is held for another workload
   // about preemption
   kNoVictims,       // nothing may be preempted that would help; detail = the policy
@@ -93,6 +94,7 @@ struct EnumNames<ReasonCode> {
                                     "Flavor"sv,
                                     "Resource"sv,
                                     "Device"sv,
+                                    "Port"sv,
                                     "Held"sv,
                                     "NoVictims"sv,
                                     "WaitingForRoom"sv,

@@ -10,6 +10,7 @@
 #include "base/enums.h"
 #include "base/time.h"
 #include "model/labels.h"
+#include "model/ports.h"
 #include "model/resources.h"
 
 namespace berth {
@@ -96,6 +97,7 @@ struct ForeignPod {
   std::string node;
   ResourceList requests;
   std::vector<DeviceRequest> devices;
+  std::vector<HostPort> ports;
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
@@ -103,6 +105,7 @@ struct ForeignPod {
     v("node", s.node);
     v("requests", s.requests);
     v("devices", s.devices);
+    v("ports", s.ports);
   }
   bool operator==(const ForeignPod&) const = default;
 };

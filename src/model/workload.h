@@ -14,6 +14,7 @@
 #include "base/shared.h"
 #include "base/time.h"
 #include "model/labels.h"
+#include "model/ports.h"
 #include "model/queue.h"
 #include "model/resources.h"
 
@@ -23,6 +24,7 @@ namespace berth {
 struct PodTemplate {
   ResourceList requests;  // without devices
   DeviceClaim claim;
+  Shared<std::vector<HostPort>> ports;  // of its node: no other pod there has one that excludes them
   // Where it may go. Large at times, and copied with every template: shared.
   Shared<Labels> node_selector;
   Shared<std::vector<SelectorTerm>> required_affinity;  // one of them must match; empty = no such condition
@@ -44,6 +46,7 @@ struct PodTemplate {
   static void fields(Self& s, Visitor&& v) {
     v("requests", s.requests);
     v("claim", s.claim);
+    v("ports", s.ports);
     v("node_selector", s.node_selector);
     v("required_affinity", s.required_affinity);
     v("preferred_affinity", s.preferred_affinity);

@@ -80,6 +80,9 @@ std::vector<Reason> examples_of(ReasonCode code) {
     case ReasonCode::kNodeResource:
     case ReasonCode::kNodeDevice:
       return one(gpu, "", 0, 0, 12);
+    case ReasonCode::kNodePort:
+      return {reason_of(code, "host port 8080/TCP", "", 0, 0, 12),
+              reason_of(code, "host port 192.168.100.200:8080/SCTP", "", 0, 0, 1)};
     case ReasonCode::kNoVictims:  // the longest that the engine makes: preempt/rights/force.cc
       return {reason_of(code, "", "its pods have preemptionPolicy: Never"),
               reason_of(

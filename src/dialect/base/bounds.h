@@ -20,6 +20,7 @@ enum class Entry : std::uint8_t {
   kToleration,
   kRepulsion,
   kContainer,
+  kPort,
   kAmount,
   kResource,
   kGate,
@@ -35,7 +36,7 @@ struct EntryBound {
   std::size_t most;
 };
 
-inline constexpr std::array<EntryBound, 15> kEntryBounds = {{
+inline constexpr std::array<EntryBound, 16> kEntryBounds = {{
     {"labels in a nodeSelector", 128},
     {"terms of node affinity, required and preferred together", 256},
     {"requirements (matchExpressions, matchFields, matchLabels) in all terms together", 512},
@@ -43,6 +44,7 @@ inline constexpr std::array<EntryBound, 15> kEntryBounds = {{
     {"tolerations", 256},
     {"required terms of podAntiAffinity", 64},
     {"containers, init containers included", 256},
+    {"host ports", 128},
     {"requests and limits in all containers together", 2048},
     {"different resources", 64},
     {"scheduling gates", 64},

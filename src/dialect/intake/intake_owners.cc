@@ -20,6 +20,7 @@ std::size_t hash_of(const PodTemplate& shape) {
     mix(static_cast<std::size_t>(request.count));
     mix(static_cast<std::size_t>(request.milli));
   }
+  for (const HostPort& port : shape.ports) mix(static_cast<std::size_t>(port.port));
   for (const auto& [key, value] : shape.node_selector) mix(std::hash<std::string>{}(value));
   return hash;
 }
@@ -36,9 +37,9 @@ std::size_t hash_of(const PodNeeds& needs) {
 
 bool suits(const PodTemplate& pod, const PodTemplate& promised) {
   if (pod == promised) return true;
-  if (!(pod.claim == promised.claim) || pod.node_selector != promised.node_selector ||
-      !(pod.required_affinity == promised.required_affinity) || pod.placement != promised.placement ||
-      pod.unsupported != promised.unsupported) {
+  if (!(pod.claim == promised.claim) || !(pod.ports == promised.ports) ||
+      pod.node_selector != promised.node_selector || !(pod.required_affinity == promised.required_affinity) ||
+      pod.placement != promised.placement || pod.unsupported != promised.unsupported) {
     return false;
   }
   for (const auto& [resource, amount] : pod.requests) {

@@ -355,6 +355,7 @@ void Intake::Impl::charge_foreign(PodRecord& record) {
   ForeignPod foreign = to_foreign(record.pod.spec, record.pod.meta.uid);
   foreign.requests = record.shape->requests;
   foreign.devices = record.shape->claim.requests;
+  foreign.ports = record.shape->ports;
   record.charged_as_foreign = true;
   work.push_back(ForeignPodUpsert{std::move(foreign)});
 }

@@ -96,6 +96,25 @@ void raise_by_status(FieldReader<V>& f, const V& status, const std::vector<Conta
   }
 }
 
+// The host ports of a container. On the network of its node each of its ports is one.
+template <class V>
+void read_ports(FieldReader<V>& f, const V& container, bool host_network, std::vector<HostPort>& out) {
+  static constexpr std::pair<std::string_view, PortProtocol> kProtocols[] = {{"TCP", PortProtocol::kTcp},
+                                                                             {"UDP", PortProtocol::kUdp},
+                                                                             {"SCTP", PortProtocol::kSctp},
+                                                                             {"", PortProtocol::kTcp}};
+  f.list(container, "ports", [&](const V& item) {
+    HostPort port;
+    port.port = f.integer(item, "hostPort", 0, 0, 65535);
+    if (port.port == 0 && host_network) port.port = f.integer(item, "containerPort", 0, 0, 65535);
+    if (port.port == 0 || !f.takes(Entry::kPort, container, "ports")) return;
+    port.protocol = f.choice(item, "protocol", kProtocols, PortProtocol::kTcp);
+    const std::string_view ip = f.string(item, "hostIP");
+    if (ip != "0.0.0.0") port.ip = ip;
+    if (std::find(out.begin(), out.end(), port) == out.end()) out.push_back(std::move(port));
+  });
+}
+
 template <class V>
 void read_volumes(FieldReader<V>& f, const V& spec, std::vector<std::string>& unsupported) {
   // Kinds that any node can serve as far as the scheduler knows; every other kind binds a pod to nodes.
@@ -212,7 +231,8 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
   }
 
   PodNeeds needs;
-  bool host_ports = false;
+  std::vector<HostPort> ports;
+  const bool host_network = f.boolean(spec, "hostNetwork", false);
   for (const bool init : {true, false}) {
     const std::string_view containers = init ? "initContainers" : "containers";
     f.list(spec, containers, [&](const V& item) {
@@ -225,16 +245,12 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
                                                 containers, c.name, resource));
         }
       }
-      if (!init || c.sidecar) {
-        f.list(item, "ports",
-               [&](const V& port) { host_ports |= f.integer(port, "hostPort", 0, 0, 65535) != 0; });
-        if (f.boolean(spec, "hostNetwork", false))
-          f.list(item, "ports", [&](const V&) { host_ports = true; });
-      }
+      if (!init || c.sidecar) read_ports(f, item, host_network, ports);
       needs.containers.push_back(std::move(c));
     });
   }
-  if (host_ports) pod.unsupported.emplace_back("containers[].ports[].hostPort");
+  std::sort(ports.begin(), ports.end());
+  pod.ports = std::move(ports);
 
   const V whole = f.map(spec, "resources");
   if (whole.present()) {

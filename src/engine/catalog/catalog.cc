@@ -142,6 +142,10 @@ std::string pod_key(const PodTemplate& pod) {
       fmt::format_to(std::back_inserter(out), "={},", amount);
     }
   }
+  if (!pod.ports.empty()) {
+    out += '!';
+    for (const auto& port : pod.ports) put(out, to_text(port));
+  }
   if (!pod.awaited_flavors.empty()) {
     out += '~';
     for (const auto& flavor : pod.awaited_flavors) put(out, flavor);

@@ -114,6 +114,8 @@ std::string Decider::overdraft_of(const WorkloadState& w, const Slot& slot) cons
   const auto over = state_.accounts.overdrawn_on_node(held, Mode::kPlan);
   if (!over) return "";
   if (over->of == Overdraft::Of::kDevice) return fmt::format("a device of node {} is gone", node);
+  if (over->of == Overdraft::Of::kToken)
+    return fmt::format("another pod has {} of node {}", state_.nodes.tokens().text(over->token), node);
   return fmt::format("node {} has less {} than was held", node, state_.nodes.resource_name(over->resource));
 }
 

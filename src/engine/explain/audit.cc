@@ -90,8 +90,10 @@ class Recount {
       for (const auto& a : state_.shapes[c.shape].shape.amounts) {
         on_nodes_[{slot.node.value, a.resource.value}][plane] += a.amount;
       }
-      for (const Piece& piece : state_.accounts.grants().pieces(slot.grant))
+      const GrantView grant = state_.accounts.grants()[slot.grant];
+      for (const Piece& piece : grant.pieces)
         on_devices_[{slot.node.value, piece.device}][plane] += piece.milli;
+      for (const TokenId token : grant.tokens) ++on_tokens_[{slot.node.value, token.value}][plane];
     }
   }
 
@@ -115,6 +117,14 @@ class Recount {
         return fail(ErrorCode::kInternal,
                     "node {}: device {} is charged {} and {}, the slots there make {} and {}",
                     record.spec.name, d, used[kNow], used[kAfter], mine[kNow], mine[kAfter]);
+      }
+    }
+    for (const Tokens::Held& held : state_.nodes.tokens().on(id)) {
+      const Planes mine = at(on_tokens_, id.index(), held.token.index());
+      if (held.pods[kNow] < mine[kNow] || held.pods[kNow] - mine[kNow] != held.pods[kAfter] - mine[kAfter]) {
+        return fail(ErrorCode::kInternal, "node {}: {} is charged {} and {}, the slots there make {} and {}",
+                    record.spec.name, state_.nodes.tokens().text(held.token), held.pods[kNow],
+                    held.pods[kAfter], mine[kNow], mine[kAfter]);
       }
     }
     return {};
@@ -161,6 +171,7 @@ class Recount {
   const State& state_;
   std::map<Key, Planes> on_nodes_;
   std::map<Key, Planes> on_devices_;
+  std::map<Key, Planes> on_tokens_;
   std::map<Key, Planes> on_queues_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Planes> on_lanes_;
   std::size_t holders_ = 0;

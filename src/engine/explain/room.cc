@@ -151,9 +151,11 @@ std::vector<Reason> RoomNow::count_nodes(ChargeId charge, std::span<const NodeId
     }
     const auto shortage = nodes.shortage(id, shape, Mode::kStart);
     if (!shortage) {
-      const ResourceId ends = nodes.tightest(id, shape).resource;
-      if (!ends.valid()) continue;  // asks for nothing
-      count(ReasonCode::kNodeRoom, std::string(nodes.resource_name(ends)),
+      const NodeTable::Shortage ends = nodes.tightest(id, shape);
+      if (!ends.resource.valid() && !ends.token.valid()) continue;  // asks for nothing
+      count(ReasonCode::kNodeRoom,
+            ends.token.valid() ? nodes.tokens().text(ends.token)
+                               : std::string(nodes.resource_name(ends.resource)),
             nodes.fit_by_room(id, shape, Mode::kStart));
       continue;
     }
@@ -172,8 +174,11 @@ std::vector<Reason> RoomNow::count_nodes(ChargeId charge, std::span<const NodeId
           });
       there = there && pieces >= d.count;
     }
+    there = there && !nodes.tokens().taken(id, shape.tokens, kNowBit);
     if (there) {
       count(ReasonCode::kNodeHeld, "");
+    } else if (shortage->token.valid()) {
+      count(ReasonCode::kNodePort, nodes.tokens().text(shortage->token));
     } else {
       count(shortage->device ? ReasonCode::kNodeDevice : ReasonCode::kNodeResource,
             std::string(nodes.resource_name(shortage->resource)));

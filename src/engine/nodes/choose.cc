@@ -53,12 +53,14 @@ void choose_first(const NodeTable& nodes, NodeId node, const Shape& shape, Mode 
     if (best < devices.size()) add(out, best, want.milli);
   }
   in_order(out);
+  out.tokens = shape.tokens;
 }
 
 void choose(const NodeTable& nodes, Fragments& fragments, NodeId node, const Shape& shape, Mode mode,
             Grant& out) {
   if (!has_ways(shape)) return choose_first(nodes, node, shape, mode, out);
   out.clear();
+  out.tokens = shape.tokens;
   const ShapeDevices& want = shape.devices.front();
   const std::int64_t free = free_of_best_way(nodes, fragments, node, shape, mode);
   if (free < 0) return;
@@ -72,6 +74,7 @@ void choose(const NodeTable& nodes, Fragments& fragments, NodeId node, const Sha
 bool take_reported(const NodeTable& nodes, NodeId node, const Shape& shape,
                    std::span<const std::int64_t> numbers, Grant& out) {
   out.clear();
+  out.tokens = shape.tokens;
   if (numbers.empty()) return false;
   const auto& devices = nodes.record(node).devices;
   for (const std::int64_t number : numbers) {
@@ -92,7 +95,7 @@ bool take_reported(const NodeTable& nodes, NodeId node, const Shape& shape,
   });
 }
 
-void choose_foreign(const NodeTable& nodes, NodeId node, const ForeignPod& pod, Grant& out) {
+void choose_foreign(NodeTable& nodes, NodeId node, const ForeignPod& pod, Grant& out) {
   out.clear();
   const auto& devices = nodes.record(node).devices;
   for (const DeviceRequest& want : pod.devices) {
@@ -112,6 +115,8 @@ void choose_foreign(const NodeTable& nodes, NodeId node, const ForeignPod& pod, 
     }
   }
   in_order(out);
+  for (const HostPort& port : pod.ports) out.tokens.push_back(nodes.tokens().intern(port));
+  one_each(out.tokens);
 }
 
 }  // namespace berth::engine

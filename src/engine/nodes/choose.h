@@ -1,4 +1,4 @@
-// The devices that a slot or a pod gets on a node, or has there. Only these functions make grants (nodes/grant.h).
+// The devices and tokens that a slot or a pod gets on a node, or has there. Only these functions make grants (nodes/grant.h).
 //
 // Each function fills `out`, whatever it was before. It charges nothing. O(devices of the node) for each request.
 #pragma once
@@ -26,7 +26,8 @@ void choose(const NodeTable& nodes, Fragments& fragments, NodeId node, const Sha
 bool take_reported(const NodeTable& nodes, NodeId node, const Shape& shape,
                    std::span<const std::int64_t> numbers, Grant& out);
 
-// For a pod that is not ours, which does not say what it has: the first ones with room. Where they do not suffice, what there is.
-void choose_foreign(const NodeTable& nodes, NodeId node, const ForeignPod& pod, Grant& out);
+// For a pod that is not ours: its ports, and the first devices with room, since it does not say which it has. Where they do not
+// suffice, what there is.
+void choose_foreign(NodeTable& nodes, NodeId node, const ForeignPod& pod, Grant& out);
 
 }  // namespace berth::engine

@@ -41,6 +41,7 @@ Kind make_kind(std::span<const Shape* const> choices, ResourceId cpu) {
     Shape where = *choice;
     where.amounts.clear();
     where.devices.clear();
+    where.tokens.clear();
     where.preferred.clear();
     where.flavors.clear();
     where.placement = Placement::kDefault;

@@ -1,7 +1,7 @@
-// A grant is what one slot has on its node beyond plain amounts: pieces of devices. Grants are values and interned: slots that have the same
-// share one entry, and a slot, a charge and the undo log keep its number.
+// A grant is what one slot has on its node beyond plain amounts: pieces of devices, and tokens (nodes/tokens.h). Grants are values
+// and interned: slots that have the same share one entry, and a slot, a charge and the undo log keep its number.
 //
-// The table takes O(pieces) for each look-up, and no memory for a grant that it knows. keep_only() drops what nothing refers to;
+// The table takes O(pieces and tokens) for each look-up, and no memory for a grant that it knows. keep_only() drops what nothing refers to;
 // the other numbers stay.
 #pragma once
 
@@ -16,6 +16,7 @@
 namespace berth::engine {
 
 using GrantId = Id<struct GrantTag>;
+using TokenId = Id<struct TokenTag>;
 
 // A device of the node, or a part of one.
 struct Piece {
@@ -26,9 +27,24 @@ struct Piece {
 };
 
 struct Grant {
-  std::vector<Piece> pieces;  // ascending
+  std::vector<Piece> pieces;    // ascending
+  std::vector<TokenId> tokens;  // ascending
 
-  void clear() { pieces.clear(); }
+  void clear() {
+    pieces.clear();
+    tokens.clear();
+  }
+};
+
+// The same, where others keep it.
+struct GrantView {
+  std::span<const Piece> pieces;
+  std::span<const TokenId> tokens;
+
+  GrantView(std::span<const Piece> of_pieces, std::span<const TokenId> of_tokens)
+      : pieces(of_pieces), tokens(of_tokens) {}
+  GrantView(const Grant& grant) : pieces(grant.pieces), tokens(grant.tokens) {}
+  bool empty() const { return pieces.empty() && tokens.empty(); }
 };
 
 class Grants {
@@ -37,11 +53,12 @@ class Grants {
 
   // The grant of a slot that has plain amounts alone.
   static constexpr GrantId nothing() { return GrantId(0u); }
-  GrantId intern(const Grant& grant);
+  GrantId intern(const GrantView& grant);
   // Valid until the next intern() or keep_only().
-  std::span<const Piece> pieces(GrantId id) const {
+  GrantView operator[](GrantId id) const {
     const Entry& entry = entries_[id.index()];
-    return {pieces_.data() + entry.begin, entry.count};
+    return {{pieces_.data() + entry.first_piece, entry.pieces},
+            {tokens_.data() + entry.first_token, entry.tokens}};
   }
   // The numbers of its devices, as decisions name them.
   std::vector<std::int64_t> device_list(GrantId id) const;
@@ -63,9 +80,10 @@ class Grants {
   static constexpr std::size_t kSpare = 1024;
 
   struct Entry {
-    std::uint32_t begin = 0;  // in pieces_
-    std::uint32_t count = 0;
-    bool operator==(const Entry&) const = default;
+    std::uint32_t first_piece = 0;
+    std::uint32_t first_token = 0;
+    std::uint32_t pieces = 0;
+    std::uint32_t tokens = 0;
   };
 
   void index_again(std::size_t places);
@@ -73,6 +91,7 @@ class Grants {
 
   std::vector<Entry> entries_;
   std::vector<Piece> pieces_;
+  std::vector<TokenId> tokens_;
   std::vector<std::uint32_t> free_;  // numbers of dropped grants, the lowest last
   std::size_t kept_ = 0;
   Grant blank_;

@@ -99,6 +99,8 @@ bool ShapeIndex::update(const NodeTable& nodes, Fragments& fragments, NodeId id)
               ? kInt64Max
               : nodes.device_states().fit(nodes.device_state(id, mode_), request_);
     if (fit > 0) fit = nodes.fit_by_amounts(id, *shape_, mode_, fit);
+    if (fit > 0 && !shape_->tokens.empty() && !nodes.is_opaque(id))
+      fit = nodes.tokens().taken(id, shape_->tokens, planes_of(mode_)) ? 0 : 1;
   }
   Block& block = block_of(id);
   std::int32_t& fit_before = block.fit[id.value % kBlock];

@@ -172,7 +172,7 @@ Status NodeTable::upsert(const Node& node) {
   record.devices = std::move(devices_now);
   record.counted = std::move(counted);
   for (std::size_t r = 0; r < stride_; ++r) accounts_[id.index() * stride_ + r].capacity = 0;
-  for (const auto& [r, amount] : amounts) mutable_account(id, r).capacity = amount;
+  for (const auto& [r, amount] : amounts) accounts_[id.index() * stride_ + r.index()].capacity = amount;
 
   if (!record.alive) ++alive_;
   record.alive = true;
@@ -278,6 +278,8 @@ std::int64_t NodeTable::fit_by_amounts(NodeId id, const Shape& shape, Mode mode,
 std::int64_t NodeTable::fit_by_room(NodeId id, const Shape& shape, Mode mode) const {
   if (is_opaque(id)) return kMostFit;
   std::int64_t fit = fit_by_amounts(id, shape, mode);
+  if (!shape.tokens.empty())
+    fit = std::min<std::int64_t>(fit, tokens_.taken(id, shape.tokens, planes_of(mode)) ? 0 : 1);
   for (const ShapeDevices& want : shape.devices) {
     if (fit == 0) return 0;
     fit = std::min(fit, device_fit(id, want, mode));
@@ -294,17 +296,18 @@ bool NodeTable::fits(NodeId id, const Shape& shape, Mode mode) const {
   for (const ShapeDevices& want : shape.devices) {
     if (device_fit(id, want, mode) == 0) return false;
   }
-  return true;
+  return shape.tokens.empty() || !tokens_.taken(id, shape.tokens, planes_of(mode));
 }
 
 std::optional<NodeTable::Shortage> NodeTable::shortage(NodeId id, const Shape& shape, Mode mode) const {
   if (is_opaque(id)) return std::nullopt;
   for (const ShapeDevices& want : shape.devices) {
-    if (device_fit(id, want, mode) == 0) return Shortage{want.resource, true};
+    if (device_fit(id, want, mode) == 0) return Shortage{want.resource, true, {}};
   }
   for (const ShapeAmount& a : shape.amounts) {
-    if (account(id, a.resource).free(mode) < a.amount) return Shortage{a.resource, false};
+    if (account(id, a.resource).free(mode) < a.amount) return Shortage{a.resource, false, {}};
   }
+  if (const auto token = tokens_.taken(id, shape.tokens, planes_of(mode))) return Shortage{{}, false, *token};
   return std::nullopt;
 }
 
@@ -314,8 +317,12 @@ NodeTable::Shortage NodeTable::tightest(NodeId id, const Shape& shape) const {
   const auto offer = [&](std::int64_t fit, ResourceId resource, bool device) {
     if (fit >= least) return;
     least = fit;
-    first = {resource, device};
+    first = {resource, device, {}};
   };
+  if (!shape.tokens.empty()) {
+    least = 1;
+    first.token = shape.tokens.front();
+  }
   for (const ShapeDevices& want : shape.devices) {
     offer(device_fit(id, want, Mode::kStart), want.resource, true);
   }
@@ -325,23 +332,23 @@ NodeTable::Shortage NodeTable::tightest(NodeId id, const Shape& shape) const {
   return first;
 }
 
-void NodeTable::charge(NodeId id, const Shape& shape, std::span<const Piece> pieces, PlaneMask planes,
-                       int sign) {
+void NodeTable::charge(NodeId id, const Shape& shape, const GrantView& grant, PlaneMask planes, int sign) {
   if (is_opaque(id)) return;
   Account* row = &accounts_[id.index() * stride_];
   Record& record = records_[id.index()];
   for (const Plane plane : {kNow, kAfter}) {
     if ((planes & (1u << plane)) == 0) continue;
     for (const ShapeAmount& a : shape.amounts) row[a.resource.index()].used[plane] += sign * a.amount;
-    for (const Piece& piece : pieces) {
+    for (const Piece& piece : grant.pieces) {
       record.devices[piece.device].account.used[plane] += sign * piece.milli;
       if (plane == kNow) device_use_ += sign * piece.milli;
     }
   }
+  tokens_.charge(id, grant.tokens, planes, sign);
   touch(id);
 }
 
-void NodeTable::charge_foreign(NodeId id, const ForeignPod& pod, std::span<const Piece> pieces, int sign) {
+void NodeTable::charge_foreign(NodeId id, const ForeignPod& pod, const GrantView& grant, int sign) {
   const auto add = [&](std::string_view name, std::int64_t amount) {
     const ResourceId r = resource(name);
     Int128& sum = foreign_[std::uint64_t{id.value} << 32 | r.value];
@@ -349,7 +356,7 @@ void NodeTable::charge_foreign(NodeId id, const ForeignPod& pod, std::span<const
     const std::int64_t before = clamped(sum);
     sum += static_cast<Int128>(sign) * amount;
     const std::int64_t delta = clamped(sum) - before;
-    Account& a = mutable_account(id, r);
+    Account& a = accounts_[id.index() * stride_ + r.index()];
     a.used[kNow] += delta;
     a.used[kAfter] += delta;
   };
@@ -357,7 +364,8 @@ void NodeTable::charge_foreign(NodeId id, const ForeignPod& pod, std::span<const
     if (amount > 0) add(name, amount);
   }
   for (const DeviceRequest& want : pod.devices) add(want.resource, saturating_mul(want.count, want.milli));
-  for (const Piece& piece : pieces) {
+  tokens_.charge(id, grant.tokens, kBothPlanes, sign);
+  for (const Piece& piece : grant.pieces) {
     auto& used = records_[id.index()].devices[piece.device].account.used;
     for (const Plane plane : {kNow, kAfter}) used[plane] += sign * piece.milli;
   }

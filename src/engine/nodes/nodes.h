@@ -25,6 +25,7 @@
 #include "engine/nodes/grant.h"
 #include "engine/nodes/shape.h"
 #include "engine/nodes/suits.h"
+#include "engine/nodes/tokens.h"
 #include "model/node.h"
 
 namespace berth::engine {
@@ -133,27 +134,29 @@ class NodeTable {
   // The same by amounts alone, ignoring single devices; `most` at most.
   std::int64_t fit_by_amounts(NodeId id, const Shape& shape, Mode mode, std::int64_t most = kMostFit) const;
   bool fits(NodeId id, const Shape& shape, Mode mode) const;
-  // The shortage for one slot: the resource, and whether it is a device.
+  // The shortage for one slot: a token that another pod has, or a resource, and whether that is a device.
   struct Shortage {
     ResourceId resource;
     bool device = false;
+    TokenId token;
   };
   std::optional<Shortage> shortage(NodeId id, const Shape& shape, Mode mode) const;
 
-  // The first shortage if slot after slot of the shape came (devices before amounts where equal).
+  // The first shortage if slot after slot of the shape came (tokens before devices before amounts where equal).
   Shortage tightest(NodeId id, const Shape& shape) const;
 
-  // Charges (sign +1) or frees (-1) one slot: the amounts of its shape, and the pieces of its grant. Exactly undone by the opposite
-  // sign.
-  void charge(NodeId id, const Shape& shape, std::span<const Piece> pieces, PlaneMask planes, int sign);
+  // Charges (sign +1) or frees (-1) one slot: the amounts of its shape, and its grant. Exactly undone by the opposite sign.
+  void charge(NodeId id, const Shape& shape, const GrantView& grant, PlaneMask planes, int sign);
 
   // Use by pods that are not ours: amounts are clamped as said above. sign as in charge().
-  void charge_foreign(NodeId id, const ForeignPod& pod, std::span<const Piece> pieces, int sign);
+  void charge_foreign(NodeId id, const ForeignPod& pod, const GrantView& grant, int sign);
 
   // The free devices of a node as a value, and the table of such values. Found out when asked for after a change.
   DeviceStateId device_state(NodeId id, Mode mode) const;
   DeviceStates& device_states() const { return device_states_; }
   Suits& suits() const { return suits_; }
+  Tokens& tokens() { return tokens_; }
+  const Tokens& tokens() const { return tokens_; }
 
   // Every change of a node.
   const ChangeLog& log() const { return log_; }
@@ -206,7 +209,6 @@ class NodeTable {
   void touch(NodeId id, bool fixed = false);
   void place_in_domains(NodeId id);
   void rebuild_domains();
-  Account& mutable_account(NodeId id, ResourceId r) { return accounts_[id.index() * stride_ + r.index()]; }
   std::int64_t device_fit(NodeId id, const ShapeDevices& want, Mode mode) const;
 
   Interner resources_;
@@ -224,6 +226,7 @@ class NodeTable {
   std::vector<std::int64_t> capacities_;  // by node: device_capacity()
   std::int64_t device_capacity_ = 0;
   std::int64_t device_use_ = 0;
+  Tokens tokens_;
   ChangeLog log_;
   ChangeLog fixed_log_;
   std::vector<Topology> topologies_;

@@ -62,6 +62,7 @@ std::string shape_key(const Shape& shape) {
   out += '/';
   for (const auto& d : shape.devices)
     fmt::format_to(std::back_inserter(out), "{}={}x{},", d.resource.value, d.count, d.milli);
+  for (const TokenId token : shape.tokens) fmt::format_to(std::back_inserter(out), "!{}", token.value);
   out += '/';
   put(out, shape.selector);
   put(out, shape.flavor_labels);

@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "base/shared.h"
+#include "engine/nodes/grant.h"
 #include "model/decision.h"
 #include "model/labels.h"
 #include "model/node.h"
@@ -31,6 +32,7 @@ struct ShapeDevices {
 struct Shape {
   std::vector<ShapeAmount> amounts;  // all that is asked for, devices (in thousandths) included; no zeros
   std::vector<ShapeDevices> devices;
+  std::vector<TokenId> tokens;  // ascending: at most one slot fits on a node
   // From the pod: shared with its template.
   Shared<Labels> selector;
   Shared<std::vector<SelectorTerm>> required;

@@ -30,6 +30,7 @@ std::shared_ptr<SuitColumn> Suits::column(const Shape& shape) {
   Shape constraints = shape;
   constraints.amounts.clear();
   constraints.devices.clear();
+  constraints.tokens.clear();
   constraints.placement = Placement::kDefault;
   std::weak_ptr<SuitColumn>& known = columns_[shape_key(constraints)];
   if (auto column = known.lock()) return column;

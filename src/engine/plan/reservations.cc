@@ -105,7 +105,7 @@ bool Reservations::still_suits(State& state, const Reservation& r) const {
     const auto& record = state.nodes.record(p.node);
     const Shape& shape = state.shape_of(p.charge);
     if (!record.alive || static_mismatch(shape, record.spec).code != ReasonCode::kNone) return false;
-    for (const Piece& piece : state.accounts.grants().pieces(p.grant)) {
+    for (const Piece& piece : state.accounts.grants()[p.grant].pieces) {
       if (piece.device >= record.devices.size() || record.devices[piece.device].account.capacity == 0)
         return false;
     }

@@ -17,7 +17,7 @@ const LaneLimits& Accounts::limits(QueueId queue) const {
 void Accounts::charge(const Charged& slot, PlaneMask planes, int sign) {
   if (planes == 0) return;
   const Charge& c = charges_[slot.charge];
-  nodes_.charge(slot.node, shapes_[c.shape].shape, grants_.pieces(slot.grant), planes, sign);
+  nodes_.charge(slot.node, shapes_[c.shape].shape, grants_[slot.grant], planes, sign);
   for (const QuotaItem& item : c.quota) quota_.add(slot.queue, item.pair, sign * item.amount, planes);
   LaneLimits& lanes = limits(slot.queue);
   if (!lanes.any()) return;
@@ -42,13 +42,16 @@ std::optional<Overdraft> Accounts::overdrawn_on_node(const Charged& slot, Mode m
   if (nodes_.is_opaque(slot.node)) return out;
   for (const ShapeAmount& a : shapes_[charges_[slot.charge].shape].shape.amounts) {
     if (nodes_.account(slot.node, a.resource).free(mode) < 0)
-      out = Overdraft{Overdraft::Of::kAmount, a.resource, {}};
+      out = Overdraft{Overdraft::Of::kAmount, a.resource, {}, {}};
   }
   const auto& devices = nodes_.record(slot.node).devices;
-  for (const Piece& piece : grants_.pieces(slot.grant)) {
+  const GrantView grant = grants_[slot.grant];
+  for (const Piece& piece : grant.pieces) {
     const auto& device = devices[piece.device];
-    if (device.account.free(mode) < 0) out = Overdraft{Overdraft::Of::kDevice, device.resource, {}};
+    if (device.account.free(mode) < 0) out = Overdraft{Overdraft::Of::kDevice, device.resource, {}, {}};
   }
+  if (const auto token = nodes_.tokens().shared(slot.node, grant.tokens, planes_of(mode)))
+    out = Overdraft{Overdraft::Of::kToken, {}, *token, {}};
   return out;
 }
 
@@ -56,9 +59,9 @@ std::optional<Overdraft> Accounts::overdrawn_in_queue(const Charged& slot, Mode 
   std::optional<Overdraft> out;
   for (const QuotaItem& item : charges_[slot.charge].quota) {
     if (quota_.available(slot.queue, item.pair, mode) < 0) {
-      out = Overdraft{Overdraft::Of::kQuota, {}, item.pair};
+      out = Overdraft{Overdraft::Of::kQuota, {}, {}, item.pair};
     } else if (limits(slot.queue).room(slot.lane, item.pair, mode) < 0) {
-      out = Overdraft{Overdraft::Of::kLane, {}, item.pair};
+      out = Overdraft{Overdraft::Of::kLane, {}, {}, item.pair};
     }
   }
   return out;
@@ -84,9 +87,11 @@ bool Accounts::has_room(const Charged& slot, Plane plane) const {
       if (left(nodes_.account(slot.node, a.resource)) < a.amount) return false;
     }
     const auto& devices = nodes_.record(slot.node).devices;
-    for (const Piece& piece : grants_.pieces(slot.grant)) {
+    const GrantView grant = grants_[slot.grant];
+    for (const Piece& piece : grant.pieces) {
       if (left(devices[piece.device].account) < piece.milli) return false;
     }
+    if (nodes_.tokens().taken(slot.node, grant.tokens, static_cast<PlaneMask>(1u << plane))) return false;
   }
   return std::all_of(c.quota.begin(), c.quota.end(), [&](const QuotaItem& item) {
     if (item.amount > quota_.available(slot.queue, item.pair, plane)) return false;

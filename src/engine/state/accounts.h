@@ -35,9 +35,10 @@ struct Charged {
 
 // The account that a slot overdraws.
 struct Overdraft {
-  enum class Of : std::uint8_t { kAmount, kDevice, kQuota, kLane };
+  enum class Of : std::uint8_t { kAmount, kDevice, kToken, kQuota, kLane };
   Of of = Of::kAmount;
   ResourceId resource;  // kAmount
+  TokenId token;        // kToken
   FlavorResource pair;  // kQuota, kLane
 };
 
@@ -64,7 +65,7 @@ class Accounts {
   void commit() { undo_.clear(); }
 
   // ---- Judgements of a slot that is charged, on the planes of `mode`. None: it fits.
-  // An amount or a device of its node that is overdrawn: the last one. Opaque capacity has no accounts.
+  // An amount, a device or a token of its node that is overdrawn: the last one. Opaque capacity has no accounts.
   std::optional<Overdraft> overdrawn_on_node(const Charged& slot, Mode mode) const;
   // The quota of its queue, or the limit of its lane, that is overdrawn: the last one.
   std::optional<Overdraft> overdrawn_in_queue(const Charged& slot, Mode mode) const;

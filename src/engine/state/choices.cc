@@ -132,6 +132,8 @@ Shape State::base_shape(const PodTemplate& pod) {
   for (const auto& r : pod.claim.requests) {
     if (const auto id = nodes.resource_asked(r.resource)) base.devices.push_back({*id, r.count, r.milli});
   }
+  for (const HostPort& port : pod.ports) base.tokens.push_back(nodes.tokens().intern(port));
+  one_each(base.tokens);
   base.selector = pod.node_selector;
   base.required = pod.required_affinity;
   base.preferred = pod.preferred_affinity;

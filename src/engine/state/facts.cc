@@ -16,7 +16,7 @@ Status unknown(std::string_view what, std::string_view name) {
   return fail(ErrorCode::kNotFound, "{} {} is not known", what, name);
 }
 
-GrantId grant_of_foreign(Grants& grants, const NodeTable& nodes, NodeId node, const ForeignPod& pod) {
+GrantId grant_of_foreign(Grants& grants, NodeTable& nodes, NodeId node, const ForeignPod& pod) {
   choose_foreign(nodes, node, pod, grants.blank());
   return grants.intern_blank();
 }
@@ -57,9 +57,9 @@ void State::charge_devices_again(NodeId node) {
   if (const auto it = foreign_on_.find(node); it != foreign_on_.end()) {
     for (const std::string& uid : it->second) {
       Foreign& f = foreign_.at(uid);
-      nodes.charge_foreign(node, f.pod, grants.pieces(f.grant), -1);
+      nodes.charge_foreign(node, f.pod, grants[f.grant], -1);
       f.grant = grant_of_foreign(grants, nodes, node, f.pod);
-      nodes.charge_foreign(node, f.pod, grants.pieces(f.grant), +1);
+      nodes.charge_foreign(node, f.pod, grants[f.grant], +1);
     }
   }
   for (auto& w : workloads) {
@@ -70,12 +70,12 @@ void State::charge_devices_again(NodeId node) {
         const Shape& shape = shape_of(slot.charge);
         std::int64_t wanted = 0;
         for (const auto& d : shape.devices) wanted += d.count;
-        if (static_cast<std::int64_t>(grants.pieces(slot.grant).size()) == wanted) continue;
+        if (static_cast<std::int64_t>(grants[slot.grant].pieces.size()) == wanted) continue;
         const PlaneMask planes = planes_of(slot.state);
-        nodes.charge(node, shape, grants.pieces(slot.grant), planes, -1);
+        nodes.charge(node, shape, grants[slot.grant], planes, -1);
         choose_first(nodes, node, shape, Mode::kStart, grants.blank());
         slot.grant = grants.intern_blank();
-        nodes.charge(node, shape, grants.pieces(slot.grant), planes, +1);
+        nodes.charge(node, shape, grants[slot.grant], planes, +1);
       }
     }
   }
@@ -114,7 +114,7 @@ Status State::foreign_upsert(const ForeignPod& pod) {
   const NodeId node = nodes.intern(pod.node);
   Grants& grants = accounts.grants();
   Foreign f{pod, node, grant_of_foreign(grants, nodes, node, pod)};
-  nodes.charge_foreign(node, f.pod, grants.pieces(f.grant), +1);
+  nodes.charge_foreign(node, f.pod, grants[f.grant], +1);
   foreign_on_[node].insert(pod.uid);
   holds_suspect = true;  // it may sit where room is held
   foreign_.emplace(pod.uid, std::move(f));
@@ -126,7 +126,7 @@ Status State::foreign_remove(const std::string& uid) {
   const auto it = foreign_.find(uid);
   if (it == foreign_.end()) return unknown("foreign pod", uid);
   const NodeId node = it->second.node;
-  nodes.charge_foreign(node, it->second.pod, accounts.grants().pieces(it->second.grant), -1);
+  nodes.charge_foreign(node, it->second.pod, accounts.grants()[it->second.grant], -1);
   auto& on_node = foreign_on_[node];
   on_node.erase(uid);
   if (on_node.empty()) foreign_on_.erase(node);

@@ -419,7 +419,7 @@ ShapeIndex& State::index(ShapeId shape, Mode mode) {
 
 GrantId State::choose_grant(NodeId node, ChargeId charge, Mode mode) {
   const Shape& shape = shape_of(charge);
-  if (shape.devices.empty()) return Grants::nothing();
+  if (shape.devices.empty() && shape.tokens.empty()) return Grants::nothing();
   choose(nodes, fragments, node, shape, mode, accounts.grants().blank());
   return accounts.grants().intern_blank();
 }

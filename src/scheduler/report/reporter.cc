@@ -20,6 +20,7 @@ bool is_about_nodes(ReasonCode code) {
     case ReasonCode::kNodeFlavor:
     case ReasonCode::kNodeResource:
     case ReasonCode::kNodeDevice:
+    case ReasonCode::kNodePort:
     case ReasonCode::kNodeHeld:
     case ReasonCode::kNodeRoom:
     case ReasonCode::kNodeSize:

@@ -218,9 +218,31 @@ TEST(Decode, ConstraintsThatAreNotHonouredAreNamed) {
   EXPECT_THAT(unsupported("  tolerations: [{key: load, operator: Lt, value: '5'}]\n"),
               ElementsAre("tolerations: operator Lt"));
   EXPECT_THAT(unsupported("  schedulingGroup: {podGroupName: x}\n"), ElementsAre("schedulingGroup"));
-  EXPECT_THAT(unsupported("  initContainers: [{name: i, restartPolicy: Always, ports: [{hostPort: 80}]}]\n"),
-              ElementsAre("containers[].ports[].hostPort"));
-  EXPECT_THAT(unsupported("  initContainers: [{name: i, ports: [{containerPort: 80}]}]\n"), IsEmpty());
+}
+
+// As the default scheduler takes them (its GetHostPorts): of containers, and of init containers that go on beside them.
+TEST(Decode, HostPorts) {
+  const auto ports = [](const std::string& spec) {
+    std::vector<std::string> out;
+    const Pod pod = pod_of("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n" + spec);
+    for (const HostPort& port : pod.spec.pod.ports) out.push_back(to_text(port));
+    return out;
+  };
+  EXPECT_THAT(ports("  containers: [{name: c, ports: [{containerPort: 80}]}]\n"), IsEmpty());
+  EXPECT_THAT(ports("  containers: [{name: c, ports: [{containerPort: 80, hostPort: 8080}]}]\n"),
+              ElementsAre("8080/TCP"));
+  EXPECT_THAT(
+      ports("  containers: [{name: c, ports: [{hostPort: 53, protocol: UDP, hostIP: 10.0.0.1}, {hostPort: "
+            "53, hostIP: 0.0.0.0}, {hostPort: 9, protocol: SCTP, hostIP: '::1'}]}]\n"),
+      ElementsAre("::1:9/SCTP", "53/TCP", "10.0.0.1:53/UDP"));
+  EXPECT_THAT(ports("  initContainers: [{name: i, restartPolicy: Always, ports: [{hostPort: 80}]}]\n"),
+              ElementsAre("80/TCP"));
+  EXPECT_THAT(ports("  initContainers: [{name: i, ports: [{hostPort: 80}]}]\n"), IsEmpty());
+  // On the network of the node each port is one of the node; the same port in two containers is one.
+  EXPECT_THAT(
+      ports("  hostNetwork: true\n  containers: [{name: c, ports: [{containerPort: 80}, {containerPort: "
+            "443}]}, {name: d, ports: [{containerPort: 80}]}]\n"),
+      ElementsAre("80/TCP", "443/TCP"));
 }
 
 TEST(Decode, NodesBecomeAmountsAndDevicePools) {

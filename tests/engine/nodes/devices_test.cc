@@ -113,5 +113,20 @@ TEST(Devices, ARestartKnowsEveryDeviceAsItWas) {
   }
 }
 
+// A device plugin was replaced: the slot there gives back exactly what it took.
+TEST(Devices, BooksStayRightWhenTheKindChanges) {
+  Engine engine;
+  ok(engine.apply(gpu_node("n", 2)));
+  ok(engine.apply(gang("a", 1, 2)));
+  ok(engine.apply(runs("a", "n", {0, 1})));
+  Node other = std::get<NodeUpsert>(gpu_node("n", 2)).node;
+  other.devices[0].resource = "example.com/gpu";
+  ok(engine.apply(NodeUpsert{other}));
+  ok(engine.audit());
+  ok(engine.apply(WorkloadRemove{"a"}));
+  EXPECT_THAT(use_of(engine, "n"), ElementsAre(0, 0));
+  ok(engine.audit());
+}
+
 }  // namespace
 }  // namespace berth::engine::test

@@ -251,7 +251,7 @@ TEST(Fragments, ThePublishedAmount) {
   fragments.use(mix_of({{bench.shape(4000, 1, 600), 1}, {bench.shape(16'000, 1, 1000), 1}}), bench.nodes);
   // Kind 1 can use both devices; kind 2 lacks CPU: 2,000 for half of the weight.
   EXPECT_EQ(fragments.fragments(bench.nodes, node, Mode::kStart), 1000 * Mix::kTotal);
-  bench.nodes.charge(node, bench.shape(1000, 1, 500), std::array{Piece{0, 0, 500}}, kBothPlanes, +1);
+  bench.nodes.charge(node, bench.shape(1000, 1, 500), Grant{{{0, 0, 500}}, {}}, kBothPlanes, +1);
   // 500 + 1000 idle: kind 1 leaves the 500, kind 2 all.
   EXPECT_EQ(fragments.fragments(bench.nodes, node, Mode::kStart), (500 + 1500) * Mix::kTotal / 2);
 }
@@ -336,8 +336,8 @@ TEST(Fragments, RoomIsDearerTheLessIsLeft) {
   const std::int64_t before = worth();
   EXPECT_GT(before, 0);
   EXPECT_FALSE(c.fragments.drifted(c.nodes));
-  std::vector<Piece> all;
-  for (std::uint16_t device = 0; device < 8; ++device) all.push_back({device});
+  Grant all;
+  for (std::uint16_t device = 0; device < 8; ++device) all.pieces.push_back({device});
   for (const NodeId other : others) c.nodes.charge(other, eight, all, kBothPlanes, +1);
   ASSERT_TRUE(c.fragments.drifted(c.nodes));
   c.fragments.weigh(c.nodes);
@@ -363,9 +363,9 @@ TEST(FragmentMeter, FollowsEveryChange) {
     const NodeId node = nodes[random.below(nodes.size())];
     if (random.below(3) > 0 && bench.nodes.fits(node, share, Mode::kStart)) {
       choose_first(bench.nodes, node, share, Mode::kStart, placed.emplace_back(node, Grant()).second);
-      bench.nodes.charge(node, share, placed.back().second.pieces, kBothPlanes, +1);
+      bench.nodes.charge(node, share, placed.back().second, kBothPlanes, +1);
     } else if (!placed.empty()) {
-      bench.nodes.charge(placed.back().first, share, placed.back().second.pieces, kBothPlanes, -1);
+      bench.nodes.charge(placed.back().first, share, placed.back().second, kBothPlanes, -1);
       placed.pop_back();
     }
     if (round == 200) ok(bench.nodes.remove("n3"));

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -12,21 +14,26 @@
 namespace berth::engine {
 namespace {
 
-std::vector<Piece> pieces_of(const Grants& grants, GrantId id) {
-  const auto pieces = grants.pieces(id);
-  return {pieces.begin(), pieces.end()};
+Grant of(std::vector<Piece> pieces, std::vector<TokenId> tokens = {}) {
+  return {std::move(pieces), std::move(tokens)};
+}
+
+bool same(const GrantView& a, const GrantView& b) {
+  return std::ranges::equal(a.pieces, b.pieces) && std::ranges::equal(a.tokens, b.tokens);
 }
 
 TEST(Grants, EqualOnesHaveOneNumber) {
   Grants grants;
-  EXPECT_EQ(grants.intern({}), Grants::nothing());
-  const GrantId whole = grants.intern({{{3}}});
-  EXPECT_EQ(grants.intern({{{3, 0, 1000}}}), whole);
-  EXPECT_NE(grants.intern({{{3, 0, 500}}}), whole);
-  EXPECT_NE(grants.intern({{{4, 0, 1000}}}), whole);
-  EXPECT_NE(grants.intern({{{3, 2, 1000}}}), whole) << "another partition";
-  EXPECT_EQ(grants.known(), 5u);
-  EXPECT_EQ(grants.device_list(grants.intern({{{1}, {700}}})), (std::vector<std::int64_t>{1, 700}));
+  EXPECT_EQ(grants.intern(Grant()), Grants::nothing());
+  const GrantId whole = grants.intern(of({{3}}));
+  EXPECT_EQ(grants.intern(of({{3, 0, 1000}})), whole);
+  EXPECT_NE(grants.intern(of({{3, 0, 500}})), whole);
+  EXPECT_NE(grants.intern(of({{4, 0, 1000}})), whole);
+  EXPECT_NE(grants.intern(of({{3, 2, 1000}})), whole) << "another partition";
+  EXPECT_NE(grants.intern(of({{3}}, {TokenId(7u)})), whole);
+  EXPECT_EQ(grants.intern(of({}, {TokenId(7u)})), grants.intern(of({}, {TokenId(7u)})));
+  EXPECT_EQ(grants.known(), 7u);
+  EXPECT_EQ(grants.device_list(grants.intern(of({{1}, {700}}))), (std::vector<std::int64_t>{1, 700}));
 }
 
 // Random grants that come and go, as slots do, against a plain map.
@@ -34,7 +41,7 @@ TEST(Grants, ANumberKeepsItsGrantWhileItIsMarked) {
   rc::check([](std::uint64_t seed) {
     Random random(seed);
     Grants grants;
-    std::map<std::uint32_t, std::vector<Piece>> known;
+    std::map<std::uint32_t, Grant> known;
     for (int step = 0; step < 600; ++step) {
       Grant grant;
       std::uint16_t device = 0;
@@ -42,9 +49,12 @@ TEST(Grants, ANumberKeepsItsGrantWhileItIsMarked) {
         device = static_cast<std::uint16_t>(device + 1 + random.below(3));
         grant.pieces.push_back({device, 0, random.below(2) == 0 ? 1000 : 250});
       }
+      for (std::uint32_t token = 0; token < 3; ++token) {
+        if (random.below(4) == 0) grant.tokens.emplace_back(token);
+      }
       const GrantId id = grants.intern(grant);
-      const auto [at, is_new] = known.try_emplace(id.value, grant.pieces);
-      RC_ASSERT(at->second == grant.pieces);
+      const auto [at, is_new] = known.try_emplace(id.value, grant);
+      RC_ASSERT(same(at->second, grant));
       if (random.below(100) != 0) continue;
       std::vector<bool> marked(grants.size());
       std::erase_if(known, [&](const auto& entry) {
@@ -52,9 +62,9 @@ TEST(Grants, ANumberKeepsItsGrantWhileItIsMarked) {
         return !marked[entry.first];
       });
       grants.keep_only(marked);
-      for (const auto& [number, pieces] : known) {
-        RC_ASSERT(pieces_of(grants, GrantId(number)) == pieces);
-        RC_ASSERT(grants.intern({pieces}) == GrantId(number));
+      for (const auto& [number, kept] : known) {
+        RC_ASSERT(same(grants[GrantId(number)], kept));
+        RC_ASSERT(grants.intern(kept) == GrantId(number));
       }
     }
   });
@@ -64,7 +74,7 @@ TEST(Grants, DroppedOnesTakeNoMemory) {
   Grants grants;
   for (int round = 0; round < 20; ++round) {
     for (std::uint16_t device = 0; device < 2000; ++device)
-      grants.intern({{{device}, {static_cast<std::uint16_t>(device + 1 + round)}}});
+      grants.intern(of({{device}, {static_cast<std::uint16_t>(device + 1 + round)}}));
     EXPECT_TRUE(grants.grown());
     grants.keep_only({});
     EXPECT_FALSE(grants.grown());

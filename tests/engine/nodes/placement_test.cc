@@ -668,10 +668,10 @@ TEST(Fragmentation, TheIndexAnswersAsAPlainSearch) {
       for (const auto& d : shapes[s].devices) wanted += d.count;
       ASSERT_EQ(static_cast<std::int64_t>(grant.pieces.size()), wanted) << round;
       placed.push_back({best, s, grant, planes_of(mode)});
-      nodes.charge(best, shapes[s], grant.pieces, placed.back().planes, +1);
+      nodes.charge(best, shapes[s], grant, placed.back().planes, +1);
     } else if (!placed.empty()) {
       const std::size_t at = random.below(placed.size());
-      nodes.charge(placed[at].node, shapes[placed[at].shape], placed[at].grant.pieces, placed[at].planes, -1);
+      nodes.charge(placed[at].node, shapes[placed[at].shape], placed[at].grant, placed[at].planes, -1);
       placed.erase(placed.begin() + static_cast<std::ptrdiff_t>(at));
     }
     if (random.below(1000) == 0) nodes.device_states().clear();

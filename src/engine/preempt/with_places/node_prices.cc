@@ -27,6 +27,9 @@ class NodeRoom {
     devices_.clear();
     for (const auto& device : state_.nodes.record(node).devices)
       devices_.push_back(device.account.free(Mode::kPlan));
+    token_holders_ = 0;
+    for (const TokenId token : shape_.tokens)
+      token_holders_ += state_.nodes.tokens().holders(node, token, kAfter);
   }
 
   // sign +1: the slot goes.
@@ -37,12 +40,17 @@ class NodeRoom {
         if (shape_.amounts[k].resource == a.resource) free_[k] += sign * a.amount;
       }
     }
-    for (const Piece& piece : state_.accounts.grants().pieces(s.grant))
-      devices_[piece.device] += sign * piece.milli;
+    const GrantView grant = state_.accounts.grants()[s.grant];
+    for (const Piece& piece : grant.pieces) devices_[piece.device] += sign * piece.milli;
+    for (const TokenId wanted : shape_.tokens) {
+      for (const TokenId token : grant.tokens)
+        token_holders_ -= state_.nodes.tokens().exclude(wanted, token) ? sign : 0;
+    }
   }
 
   std::int64_t fit() const {
-    std::int64_t fit = 1'000'000;
+    if (token_holders_ > 0) return 0;
+    std::int64_t fit = shape_.tokens.empty() ? 1'000'000 : 1;
     for (std::size_t k = 0; k < free_.size(); ++k) {
       if (free_[k] < shape_.amounts[k].amount) return 0;
       fit = std::min(fit, free_[k] / shape_.amounts[k].amount);
@@ -66,6 +74,7 @@ class NodeRoom {
   NodeId node_;
   std::vector<std::int64_t> free_;     // as shape_.amounts
   std::vector<std::int64_t> devices_;  // by number
+  std::int64_t token_holders_ = 0;     // pods that have a token which the shape wants
 };
 
 struct Priced {
