@@ -297,6 +297,8 @@ std::string Checker::place_slot(SlotRecord& slot, const Taken& taken, SlotState 
         return fmt::format("node {} has {} of {} left {}, it takes {}", node, left, resource, moment, amount);
       }
     }
+    if (ledger_.port_holders(node, taken.ports, when) > 0)
+      return fmt::format("another pod has a host port of it on node {} {}", node, moment);
     for (const DeviceRequest& d : taken.devices) {
       std::int64_t first = 0;
       const DevicePool* pool = ledger_.pool(node, d.resource, &first);

@@ -428,6 +428,7 @@ bool Checker::over_somewhere(const WorkloadRecord& w,
   for (const auto& [s, i] : slots) {
     const Taken& taken = w.sets[s][i].taken;
     if (taken.opaque) continue;
+    if (ledger_.port_holders(taken.node, taken.ports, When::kAfter) > 1) return true;
     for (const auto& [resource, amount] : taken.amounts) {
       if (amount > 0 &&
           ledger_.used(taken.node, resource, When::kAfter) > ledger_.capacity(taken.node, resource))

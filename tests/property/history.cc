@@ -298,6 +298,8 @@ std::vector<Event> events_of(const History& history, const Step& step, const Led
       if (!name) return out;
       ForeignPod pod{fmt::format("f{}", step.id), *name, {{"cpu", 1000 * r.between(1, 8)}}, {}};
       if (r.chance(1, 3)) pod.devices.push_back({std::string(kGpu), r.between(1, 2), 1000});
+      Random ports(step.seed ^ 1);
+      if (p.ports && ports.chance(1, 2)) pod.ports = make_ports(ports);
       return {ForeignPodUpsert{pod}};
     }
     case StepKind::kForeignGone: {

@@ -478,6 +478,7 @@ Taken Ledger::taken(const WorkloadRecord& workload, const PodSet& set, std::size
   Taken out;
   out.amounts = set.pod.total().value();
   out.devices = set.pod.claim.requests;
+  out.ports = set.pod.ports;
   const std::string& queue = workload.spec.queue;
   if (!limited(queue)) return out;
   ResourceList counted = out.amounts;

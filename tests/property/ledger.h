@@ -29,6 +29,7 @@ struct Taken {
   std::string node;
   ResourceList amounts;                // requests and devices
   std::vector<DeviceRequest> devices;  // what it asked for
+  std::vector<HostPort> ports;         // of its node
   std::vector<std::int64_t> indices;   // which devices of the node
   bool indices_known = true;           // false where it was seen and not decided
   bool opaque = false;                 // quota only: no node, no devices
@@ -124,6 +125,8 @@ class Ledger {
   // Thousandths of the device in use, as far as the user is known.
   std::int64_t device_used(const std::string& node, const std::string& resource, std::int64_t index,
                            When when) const;
+  // Pods on the node with a port that these exclude. Kubernetes' rule: the same number and protocol, on the same IP or on all.
+  std::int64_t port_holders(const std::string& node, const std::vector<HostPort>& ports, When when) const;
   // The pool of the resource on the node and its first device's index in the node.
   const DevicePool* pool(const std::string& node, const std::string& resource, std::int64_t* first) const;
 

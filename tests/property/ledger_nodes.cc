@@ -114,6 +114,30 @@ std::int64_t Ledger::device_used(const std::string& node, const std::string& res
   return sum;
 }
 
+std::int64_t Ledger::port_holders(const std::string& node, const std::vector<HostPort>& ports,
+                                  When when) const {
+  const auto collide = [&](const std::vector<HostPort>& theirs) {
+    for (const HostPort& a : ports) {
+      for (const HostPort& b : theirs) {
+        const bool same_place = a.ip == b.ip || a.ip == "" || b.ip == "";
+        if (a.port == b.port && a.protocol == b.protocol && same_place) return true;
+      }
+    }
+    return false;
+  };
+  std::int64_t sum = 0;
+  if (ports.empty()) return sum;
+  for (const auto& [uid, w] : workloads) {
+    for (const auto& set : w.sets) {
+      for (const auto& slot : set) {
+        if (charges_when(slot.state, when) && slot.taken.node == node && collide(slot.taken.ports)) ++sum;
+      }
+    }
+  }
+  for (const auto& [uid, pod] : foreign) sum += pod.node == node && collide(pod.ports) ? 1 : 0;
+  return sum;
+}
+
 std::string Ledger::static_trouble(const PodTemplate& pod, const std::vector<std::string>& flavor_names,
                                    const Node& node) const {
   std::vector<Toleration> tolerations = pod.tolerations;
@@ -171,6 +195,10 @@ std::int64_t Ledger::slots_that_fit(const PodTemplate& pod, const std::string& n
       const std::int64_t left = capacity(node, resource) - used(node, resource, when);
       fit = std::min(fit, std::max<std::int64_t>(0, left) / amount);
     }
+  }
+  for (const When when : {When::kNow, When::kAfter}) {
+    if (!pod.ports.empty())
+      fit = std::min<std::int64_t>(fit, port_holders(node, pod.ports, when) > 0 ? 0 : 1);
   }
   for (const DeviceRequest& d : pod.claim.requests) {
     std::int64_t first = 0;

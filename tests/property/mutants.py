@@ -39,6 +39,10 @@ MUTANTS = [
         ('  return !accounts.limits(w.queue).any() ||\n',
          '  return broken("lanes-unlimited") || !accounts.limits(w.queue).any() ||\n'),
     ]),
+    ('port-given-twice', 2, 'a host port that another pod has is given once more', 'nodes/index.cc', [
+        ('    if (fit > 0 && !shape_->tokens.empty() && !nodes.is_opaque(id))',
+         '    if (fit > 0 && !shape_->tokens.empty() && !nodes.is_opaque(id) && !broken("port-given-twice"))'),
+    ]),
     ('releasing-is-free', 2, 'held work starts in room whose pods have not ended yet', 'decide/decide.cc', [
         ('        ready = state_.accounts.has_room(charged(w, slot), kNow);',
          '        ready = state_.accounts.has_room(charged(w, slot), broken("releasing-is-free") ? kAfter : kNow);'),

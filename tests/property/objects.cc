@@ -124,6 +124,7 @@ constexpr std::uint64_t kLanes = 0x6c616e6573;
 constexpr std::uint64_t kMore = 0x6d6f7265;
 constexpr std::uint64_t kAwaits = 0x617761697473;
 constexpr std::uint64_t kTwins = 0x7477696e73;
+constexpr std::uint64_t kPorts = 0x706f727473;
 
 Profile profile_of(std::uint64_t seed) {
   Random r(seed);
@@ -151,6 +152,7 @@ Profile profile_of(std::uint64_t seed) {
   p.awaits = Random(seed ^ kAwaits).chance(1, 4) && !p.opaque;
   Random twins(seed ^ kTwins);
   if (twins.chance(1, 3)) p.twins = twins.next() | 1;
+  p.ports = Random(seed ^ kPorts).chance(1, 3);
   return p;
 }
 
@@ -273,6 +275,23 @@ Queue make_queue(const Profile& p, std::int64_t id, std::uint64_t seed) {
   return q;
 }
 
+std::vector<HostPort> make_ports(Random& r) {
+  std::vector<HostPort> out;
+  for (auto n = r.between(1, 2); n > 0; --n) {
+    HostPort port{80 + r.between(0, 2), r.chance(1, 5) ? PortProtocol::kUdp : PortProtocol::kTcp, ""};
+    if (r.chance(1, 3)) port.ip = r.chance(1, 2) ? "10.0.0.1" : "10.0.0.2";
+    out.push_back(port);
+  }
+  return out;
+}
+
+static void set_ports(Group& group, Random& r) {
+  for (PodSet& set : group.pod_sets) {
+    if (r.chance(1, 2)) set.pod.ports = make_ports(r);
+  }
+  for (Group& child : group.groups) set_ports(child, r);
+}
+
 Workload make_workload(const Profile& p, std::int64_t id, std::uint64_t seed) {
   Random r(seed);
   Workload w;
@@ -301,6 +320,8 @@ Workload make_workload(const Profile& p, std::int64_t id, std::uint64_t seed) {
     // Not all pods are there yet.
     for (PodSet& set : w.root.pod_sets) set.present = r.between(0, set.count);
   }
+  Random ports(seed ^ kPorts);
+  if (p.ports && ports.chance(1, 2)) set_ports(w.root, ports);
   Random awaits(seed ^ kAwaits);
   if (p.awaits && awaits.chance(2, 3)) {
     std::vector<std::string> flavors;

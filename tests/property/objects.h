@@ -38,6 +38,7 @@ struct Profile {
   bool orders = false;    // other orders than by priority and creation
   bool opaque = false;    // no flavor's nodes are known: quota is all that its work gets
   bool awaits = false;    // some work gets quota alone in some flavors, until its nodes have come
+  bool ports = false;     // some pods take host ports
   // Most work has one of two shapes, drawn from this; 0: each workload has a shape of its own.
   std::uint64_t twins = 0;
 };
@@ -55,6 +56,9 @@ DemandMix make_mix(const Profile& p, std::uint64_t seed);
 
 // In all pod sets: in which flavors they get quota alone until nodes have come.
 void set_awaited(Group& group, const std::vector<std::string>& flavors);
+
+// One or two, of few that there are: they often stand in each other's way.
+std::vector<HostPort> make_ports(Random& r);
 
 // Thousandths of devices that all pods of the workload ask for.
 std::int64_t devices_of(const Workload& w);

@@ -268,10 +268,14 @@ std::vector<Event> Relief::a_domain() {
   std::vector<Event> out;
   const std::string name = fmt::format("{}-domain-{}", kMade, made_);
   for (const Need& need : needs_of(record())) {
-    auto made = node_for(need, need.slots);
-    if (!made) return {};
-    for (const char* level : {"zone", "rack", "host"}) made->node.labels[level] = name;
-    out.push_back(NodeUpsert{made->node});
+    // Pods with host ports have a node each.
+    const bool apart = !pod_sets_of(record().spec.root)[need.set]->pod.ports.empty();
+    for (std::int64_t i = 0; i < (apart ? need.slots : 1); ++i) {
+      auto made = node_for(need, apart ? 1 : need.slots);
+      if (!made) return {};
+      for (const char* level : {"zone", "rack", "host"}) made->node.labels[level] = name;
+      out.push_back(NodeUpsert{made->node});
+    }
   }
   return out;
 }
