@@ -15,8 +15,7 @@
 
 namespace berth {
 
-// Equal devices of one node. At most 64 devices of a node have numbers. Beyond that the largest pools are only counted: their
-// devices are not shared, and slots do not know which they have.
+// Equal devices of one node.
 struct DevicePool {
   std::string resource = "nvidia.com/gpu";
   std::int64_t count = 0;

@@ -62,7 +62,9 @@ class DeviceStates {
     return {after_.data() + o.begin, o.count};
   }
 
-  bool full() const { return states_.size() > kMostStates || after_.size() > 8 * kMostStates; }
+  bool full() const {
+    return states_.size() > kMostStates || after_.size() > 8 * kMostStates || free_.size() > 64 * kMostStates;
+  }
   // Forgets states and outcomes, keeps requests.
   void clear();
   std::uint64_t generation() const { return generation_; }

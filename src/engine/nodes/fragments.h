@@ -25,7 +25,7 @@
 // The published amount, sum over k of w_k (idle - once(k)), is an operator's metric: the part of the idle devices that expected
 // work cannot use.
 //
-// Exact integers: thousandths of devices x 2^16 x 8, below 2^36 for 64 devices. Cost: kinds with the same device request are
+// Exact integers: thousandths of devices x 2^16 x 8, below 2^40 for 1024 devices. Cost: kinds with the same device request are
 // examined together. Their answer is found once per device state; then a request costs O(1) where CPU is plentiful, else O(kinds).
 // use() and weigh() cost O(nodes + different nodes x kinds): nodes with equal free room count once, and full ones not at all. A
 // pattern is the set of the mix's placement constraints that a node meets. At most 64 different constraints are used, those of the

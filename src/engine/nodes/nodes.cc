@@ -7,8 +7,6 @@
 namespace berth::engine {
 namespace {
 
-constexpr std::size_t kMostDevices = 64;  // with numbers
-
 Status check_amount(std::string_view node, std::string_view resource, std::int64_t amount) {
   if (amount < 0) {
     return fail(ErrorCode::kInvalid, "node {}: {} is negative ({})", node, resource, amount);
@@ -78,7 +76,7 @@ static std::vector<std::string_view> beyond_numbers(const Node& node) {
   std::int64_t sum = 0;
   for (const DevicePool& pool : node.devices) sum += pool.count;
   std::vector<std::string_view> out;
-  while (sum > static_cast<std::int64_t>(kMostDevices)) {
+  while (sum > kMostNumberedDevices) {
     const DevicePool* largest = nullptr;
     for (const DevicePool& pool : node.devices) {
       const bool is_out = std::find(out.begin(), out.end(), pool.resource) != out.end();

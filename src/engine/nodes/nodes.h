@@ -33,6 +33,9 @@ namespace berth::engine {
 // No single amount may be larger: 2^50 is 1 PiB, or 10^12 CPUs.
 inline constexpr std::int64_t kMostAmount = std::int64_t{1} << 50;
 inline constexpr std::int64_t kMostCountedDevices = 1'000'000;  // of one pool of a node
+// In all pools of a node together. Beyond that the largest pools are only counted: their devices are not shared, and slots do not
+// know which they have.
+inline constexpr std::int64_t kMostNumberedDevices = 1024;
 
 struct DomainTag;
 using DomainId = Id<DomainTag>;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/random.h"
+#include "engine/nodes/nodes.h"
 #include "engine/tests_support.h"
 
 namespace berth::engine::test {
@@ -22,14 +23,16 @@ std::int64_t used_of(const Engine& engine, std::string_view node) {
   return -1;
 }
 
+constexpr int kNumbered = static_cast<int>(kMostNumberedDevices);
+
 TEST(CountedDevices, EachIsGivenOnceAndNoneHasANumber) {
   Engine engine;
-  ok(engine.apply(gpu_node("n", 70)));
-  for (int i = 0; i < 72; ++i) ok(engine.apply(gang("w" + std::to_string(i), 1, 1)));
+  ok(engine.apply(gpu_node("n", kNumbered + 16)));
+  for (int i = 0; i < 72; ++i) ok(engine.apply(gang("w" + std::to_string(i), 1, 16)));
   const auto decisions = engine.decide(1);
-  EXPECT_EQ(decisions.size(), 70u);
+  EXPECT_EQ(decisions.size(), 65u);
   for (const auto& decision : decisions) EXPECT_THAT(decision.slots[0].devices, IsEmpty());
-  EXPECT_EQ(used_of(engine, "n"), 70'000);
+  EXPECT_EQ(used_of(engine, "n"), 1000 * (kNumbered + 16));
   const auto view = engine.nodes();
   EXPECT_THAT(view[0].devices, IsEmpty());
   EXPECT_THAT(view[0].counted, ElementsAre("nvidia.com/gpu"));
@@ -38,26 +41,26 @@ TEST(CountedDevices, EachIsGivenOnceAndNoneHasANumber) {
 
 TEST(CountedDevices, AGangCountsWhatEachNodeHas) {
   Engine engine;
-  ok(engine.apply(gpu_node("many", 100)));
-  ok(engine.apply(gpu_node("eight", 8)));
-  ok(engine.apply(gang("too-much", 14, 8)));
+  ok(engine.apply(gpu_node("many", 12 * 100)));
+  ok(engine.apply(gpu_node("hundred", 100)));
+  ok(engine.apply(gang("too-much", 14, 100)));
   EXPECT_THAT(engine.decide(1), IsEmpty());
-  ok(engine.apply(gang("fits", 13, 8)));  // 12 on the one, 1 on the other
+  ok(engine.apply(gang("fits", 13, 100)));  // 12 on the one, 1 on the other
   const auto decisions = engine.decide(2);
   ASSERT_EQ(decisions.size(), 1u);
   std::map<std::string, int> pods;
   for (const auto& slot : decisions[0].slots) {
     ++pods[slot.node];
-    EXPECT_EQ(slot.devices.size(), slot.node == "many" ? 0u : 8u);
+    EXPECT_EQ(slot.devices.size(), slot.node == "many" ? 0u : 100u);
   }
   EXPECT_EQ(pods["many"], 12);
-  EXPECT_EQ(pods["eight"], 1);
+  EXPECT_EQ(pods["hundred"], 1);
   ok(engine.audit());
 }
 
 TEST(CountedDevices, NoPartOfOneIsGiven) {
   Engine engine;
-  ok(engine.apply(gpu_node("many", 65)));
+  ok(engine.apply(gpu_node("many", kNumbered + 1)));
   ok(engine.apply(shared("part", 500)));
   EXPECT_THAT(engine.decide(1), IsEmpty());
   ok(engine.apply(gpu_node("one", 1)));
@@ -66,13 +69,17 @@ TEST(CountedDevices, NoPartOfOneIsGiven) {
   EXPECT_EQ(decisions[0].slots[0].node, "one");
 }
 
-TEST(CountedDevices, AtSixtyFourTheyHaveNumbers) {
+// A driver may publish more than a hundred on a node.
+TEST(CountedDevices, UpToTheBoundTheyHaveNumbers) {
   Engine engine;
-  ok(engine.apply(gpu_node("n", 64)));
-  ok(engine.apply(gang("a", 1, 64)));
+  ok(engine.apply(gpu_node("n", kNumbered)));
+  ok(engine.apply(gang("a", 1, kNumbered - 1)));
+  ok(engine.apply(shared("part", 600)));
   const auto decisions = engine.decide(1);
-  ASSERT_EQ(decisions.size(), 1u);
-  EXPECT_EQ(decisions[0].slots[0].devices.size(), 64u);
+  ASSERT_EQ(decisions.size(), 2u);
+  EXPECT_EQ(decisions[0].slots[0].devices.size(), static_cast<std::size_t>(kNumbered - 1));
+  EXPECT_EQ(decisions[1].slots[0].devices, std::vector<std::int64_t>{kNumbered - 1});
+  ok(engine.audit());
 }
 
 // With several kinds of devices the largest are counted.
@@ -81,7 +88,7 @@ TEST(CountedDevices, TheLargestKindsAreCounted) {
   node.name = "n";
   node.allocatable.set("cpu", 128'000);
   node.devices.push_back({"nvidia.com/gpu", 8, "", {}});
-  node.devices.push_back({"example.com/vgpu", 60, "", {}});
+  node.devices.push_back({"example.com/vgpu", kNumbered - 4, "", {}});
   Engine engine;
   ok(engine.apply(NodeUpsert{node}));
   EXPECT_THAT(engine.nodes()[0].counted, ElementsAre("example.com/vgpu"));
@@ -94,23 +101,23 @@ TEST(CountedDevices, UnhealthyOnesDoNotCount) {
   Node node;
   node.name = "n";
   node.allocatable.set("cpu", 128'000);
-  node.devices.push_back({"nvidia.com/gpu", 70, "", {0, 1, 69}});
+  node.devices.push_back({"nvidia.com/gpu", kNumbered + 6, "", {0, 1, kNumbered + 5}});
   Engine engine;
   ok(engine.apply(NodeUpsert{node}));
-  ok(engine.apply(gang("a", 1, 68)));
+  ok(engine.apply(gang("a", 1, kNumbered + 4)));
   EXPECT_THAT(engine.decide(1), IsEmpty());
-  ok(engine.apply(gang("b", 1, 67)));
+  ok(engine.apply(gang("b", 1, kNumbered + 3)));
   EXPECT_EQ(engine.decide(2).size(), 1u);
 }
 
 TEST(CountedDevices, TheLeastIsEvictedForMore) {
   Engine engine;
-  ok(engine.apply(gpu_node("n", 100)));
-  for (int i = 0; i < 10; ++i) ok(engine.apply(gang("low" + std::to_string(i), 1, 10)));
+  ok(engine.apply(gpu_node("n", 2000)));
+  for (int i = 0; i < 10; ++i) ok(engine.apply(gang("low" + std::to_string(i), 1, 200)));
   EXPECT_EQ(engine.decide(1).size(), 10u);
   for (int i = 0; i < 10; ++i)
     ok(engine.apply(SlotUpdate{"low" + std::to_string(i), 0, 0, SlotState::kRunning, "n", {}}));
-  ok(engine.apply(gang("high", 1, 25, 10)));
+  ok(engine.apply(gang("high", 1, 500, 10)));
   int evicted = 0;
   for (const auto& decision : engine.decide(2)) evicted += decision.kind == DecisionKind::kEvict ? 1 : 0;
   EXPECT_EQ(evicted, 3);
@@ -128,7 +135,8 @@ TEST(CountedDevices, BooksStayRightWhenTheNumberChanges) {
       if (step == 0 || r.chance(1, 6)) {
         for (const char* name : {"a", "b"})
           ok(engine.apply(
-              gpu_node(name, static_cast<int>(r.chance(1, 2) ? r.between(65, 90) : r.between(1, 64)))));
+              gpu_node(name, static_cast<int>(r.chance(1, 2) ? r.between(kNumbered + 1, kNumbered + 30)
+                                                             : r.between(1, 64)))));
       }
       const std::string uid = fmt::format("w{}", next++);
       ok(engine.apply(
