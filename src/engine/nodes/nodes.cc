@@ -18,6 +18,93 @@ Status check_amount(std::string_view node, std::string_view resource, std::int64
   return {};
 }
 
+Status check(const Node& node) {
+  if (node.name.empty()) return fail(ErrorCode::kInvalid, "a node has no name");
+  for (const auto& pool : node.devices) {
+    if (pool.count < 0 || pool.count > kMostCountedDevices) {
+      return fail(ErrorCode::kInvalid, "node {}: {} devices of {}; a node has 0 to {}", node.name, pool.count,
+                  pool.resource, kMostCountedDevices);
+    }
+    if (node.allocatable.has(pool.resource)) {
+      return fail(ErrorCode::kInvalid, "node {}: {} is given both as devices and as an amount", node.name,
+                  pool.resource);
+    }
+  }
+  for (const auto& [name, amount] : node.allocatable) BERTH_TRY(check_amount(node.name, name, amount));
+  if (node.rank && (*node.rank < -kInt64Max / 4294967296 || *node.rank > 2147483647)) {
+    return fail(ErrorCode::kInvalid, "node {}: rank {} is outside of 32 bits", node.name, *node.rank);
+  }
+  return {};
+}
+
+// Pools whose devices are only counted: the largest ones, until the rest can have numbers.
+std::vector<std::string_view> beyond_numbers(const Node& node) {
+  std::int64_t sum = 0;
+  for (const DevicePool& pool : node.devices) sum += pool.count;
+  std::vector<std::string_view> out;
+  while (sum > kMostNumberedDevices) {
+    const DevicePool* largest = nullptr;
+    for (const DevicePool& pool : node.devices) {
+      const bool is_out = std::find(out.begin(), out.end(), pool.resource) != out.end();
+      if (!is_out && (largest == nullptr || pool.count > largest->count)) largest = &pool;
+    }
+    out.push_back(largest->resource);
+    for (const DevicePool& pool : node.devices) sum -= pool.resource == out.back() ? pool.count : 0;
+  }
+  return out;
+}
+
+// The devices of a node, as its accounts have them.
+struct Supply {
+  std::vector<NodeTable::Device> devices;
+  std::vector<ResourceId> counted;
+  std::vector<std::pair<ResourceId, std::int64_t>> amounts;  // by pool
+};
+
+Supply supply_of(const Node& node, std::span<const ResourceId> pools) {
+  const std::vector<std::string_view> too_many = beyond_numbers(node);
+  Supply out;
+  for (std::size_t p = 0; p < pools.size(); ++p) {
+    const DevicePool& pool = node.devices[p];
+    std::int64_t healthy = pool.count;
+    for (const std::int64_t i : pool.unhealthy) healthy -= i >= 0 && i < pool.count ? 1 : 0;
+    if (std::find(too_many.begin(), too_many.end(), pool.resource) != too_many.end()) {
+      out.counted.push_back(pools[p]);
+      out.amounts.emplace_back(pools[p], std::max<std::int64_t>(0, healthy) * kWholeDevice);
+      continue;
+    }
+    healthy = 0;  // listed twice, one that is not healthy is one all the same
+    for (std::int64_t i = 0; i < pool.count; ++i) {
+      NodeTable::Device device;
+      device.resource = pools[p];
+      device.healthy = std::find(pool.unhealthy.begin(), pool.unhealthy.end(), i) == pool.unhealthy.end();
+      device.account.capacity = device.healthy ? kWholeDevice : 0;
+      healthy += device.healthy ? 1 : 0;
+      out.devices.push_back(device);
+    }
+    out.amounts.emplace_back(pools[p], healthy * kWholeDevice);
+  }
+  return out;
+}
+
+// Devices keep their number and what is used of them; ones that are no longer listed stay with no capacity while in use.
+std::vector<NodeTable::Device> with_used(std::vector<NodeTable::Device> listed,
+                                         std::span<const NodeTable::Device> before) {
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const NodeTable::Device& old = before[i];
+    if (i < listed.size()) {
+      listed[i].account.used = old.account.used;
+      continue;
+    }
+    if (old.account.used == std::array<std::int64_t, 2>{}) continue;
+    listed.resize(i, NodeTable::Device{old.resource, {}, false});
+    listed.push_back(old);
+    listed.back().account.capacity = 0;
+    listed.back().healthy = false;
+  }
+  return listed;
+}
+
 }  // namespace
 
 std::optional<ResourceId> NodeTable::resource_asked(std::string_view name) {
@@ -71,23 +158,6 @@ std::optional<NodeId> NodeTable::find(std::string_view name) const {
   return NodeId(*id);
 }
 
-// Pools whose devices are only counted: the largest ones, until the rest can have numbers.
-static std::vector<std::string_view> beyond_numbers(const Node& node) {
-  std::int64_t sum = 0;
-  for (const DevicePool& pool : node.devices) sum += pool.count;
-  std::vector<std::string_view> out;
-  while (sum > kMostNumberedDevices) {
-    const DevicePool* largest = nullptr;
-    for (const DevicePool& pool : node.devices) {
-      const bool is_out = std::find(out.begin(), out.end(), pool.resource) != out.end();
-      if (!is_out && (largest == nullptr || pool.count > largest->count)) largest = &pool;
-    }
-    out.push_back(largest->resource);
-    for (const DevicePool& pool : node.devices) sum -= pool.resource == out.back() ? pool.count : 0;
-  }
-  return out;
-}
-
 NodeId NodeTable::opaque() {
   if (opaque_.valid()) return opaque_;
   opaque_ = intern("");
@@ -97,80 +167,21 @@ NodeId NodeTable::opaque() {
 }
 
 Status NodeTable::upsert(const Node& node) {
-  if (node.name.empty()) return fail(ErrorCode::kInvalid, "a node has no name");
-  for (const auto& pool : node.devices) {
-    if (pool.count < 0 || pool.count > kMostCountedDevices) {
-      return fail(ErrorCode::kInvalid, "node {}: {} devices of {}; a node has 0 to {}", node.name, pool.count,
-                  pool.resource, kMostCountedDevices);
-    }
-    if (node.allocatable.has(pool.resource)) {
-      return fail(ErrorCode::kInvalid, "node {}: {} is given both as devices and as an amount", node.name,
-                  pool.resource);
-    }
-  }
-  for (const auto& [name, amount] : node.allocatable) BERTH_TRY(check_amount(node.name, name, amount));
-  if (node.rank && (*node.rank < -kInt64Max / 4294967296 || *node.rank > 2147483647)) {
-    return fail(ErrorCode::kInvalid, "node {}: rank {} is outside of 32 bits", node.name, *node.rank);
-  }
-
+  BERTH_TRY(check(node));
   // Resources first: interning one may move the accounts.
   std::vector<std::pair<ResourceId, std::int64_t>> amounts;
   for (const auto& [name, amount] : node.allocatable) amounts.emplace_back(resource(name), amount);
-  const auto add_amount = [&](ResourceId id, std::int64_t amount) {
-    const auto it =
-        std::find_if(amounts.begin(), amounts.end(), [&](const auto& a) { return a.first == id; });
-    if (it == amounts.end()) {
-      amounts.emplace_back(id, amount);
-    } else {
-      it->second += amount;
-    }
-  };
-  const std::vector<std::string_view> too_many = beyond_numbers(node);
-  std::vector<Device> listed;
-  std::vector<ResourceId> counted;
-  for (const auto& pool : node.devices) {
-    const ResourceId id = resource(pool.resource);
-    const auto is_healthy = [&](std::int64_t i) {
-      return std::find(pool.unhealthy.begin(), pool.unhealthy.end(), i) == pool.unhealthy.end();
-    };
-    const bool only_counted = std::find(too_many.begin(), too_many.end(), pool.resource) != too_many.end();
-    if (only_counted) {
-      counted.push_back(id);
-      std::int64_t healthy = pool.count;
-      for (const std::int64_t i : pool.unhealthy) healthy -= i >= 0 && i < pool.count ? 1 : 0;
-      add_amount(id, std::max<std::int64_t>(0, healthy) * kWholeDevice);
-      continue;
-    }
-    for (std::int64_t i = 0; i < pool.count; ++i) {
-      Device device;
-      device.resource = id;
-      device.healthy = is_healthy(i);
-      device.account.capacity = device.healthy ? kWholeDevice : 0;
-      listed.push_back(device);
-      if (device.healthy) add_amount(id, kWholeDevice);
-    }
-  }
+  std::vector<ResourceId> pools;
+  for (const DevicePool& pool : node.devices) pools.push_back(resource(pool.resource));
+  Supply supply = supply_of(node, pools);
+  amounts.insert(amounts.end(), supply.amounts.begin(), supply.amounts.end());
 
   const NodeId id = intern(node.name);
   Record& record = records_[id.index()];
-  // Devices keep their index and what is used of them; ones that are no longer listed stay with no capacity while in use.
-  std::vector<Device> devices_now = listed;
-  for (std::size_t i = 0; i < record.devices.size(); ++i) {
-    const Device& old = record.devices[i];
-    if (i >= devices_now.size()) {
-      if (old.account.used == std::array<std::int64_t, 2>{}) continue;
-      devices_now.resize(i, Device{old.resource, {}, false});
-      devices_now.push_back(old);
-      devices_now.back().account.capacity = 0;
-      devices_now.back().healthy = false;
-    } else {
-      devices_now[i].account.used = old.account.used;
-    }
-  }
-  record.devices = std::move(devices_now);
-  record.counted = std::move(counted);
+  record.devices = with_used(std::move(supply.devices), record.devices);
+  record.counted = std::move(supply.counted);
   for (std::size_t r = 0; r < stride_; ++r) accounts_[id.index() * stride_ + r].capacity = 0;
-  for (const auto& [r, amount] : amounts) accounts_[id.index() * stride_ + r.index()].capacity = amount;
+  for (const auto& [r, amount] : amounts) accounts_[id.index() * stride_ + r.index()].capacity += amount;
 
   if (!record.alive) ++alive_;
   record.alive = true;

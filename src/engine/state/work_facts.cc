@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "engine/nodes/choose.h"
 #include "engine/state/state.h"
@@ -23,6 +24,37 @@ std::vector<std::string> beside_of(const std::vector<const PodSet*>& sets, const
 
 Status not_known(const std::string& uid) {
   return fail(ErrorCode::kNotFound, "workload {} is not known", uid);
+}
+
+Status check_slot(const WorkloadState& w, const SlotUpdate& update) {
+  if (update.pod_set < 0 || update.pod_set >= static_cast<std::int64_t>(w.sets.size()))
+    return fail(ErrorCode::kInvalid, "workload {} has no pod set {}", w.name, update.pod_set);
+  const auto& slots = w.sets[static_cast<std::size_t>(update.pod_set)].slots;
+  if (update.index >= 0 && update.index < static_cast<std::int64_t>(slots.size())) return {};
+  return fail(ErrorCode::kInvalid, "workload {}: pod set {} has no slot {}", w.name, update.pod_set,
+              update.index);
+}
+
+// A slot with quota only: its flavors or its place say so. Work that awaits nodes may be seen on a node.
+bool is_seen_without_node(const State& state, const Slot& slot, ChargeId noted, std::string_view node) {
+  const bool quota_only =
+      noted.valid() ? state.shape_of(noted).opaque : slot.node.valid() && state.nodes.is_opaque(slot.node);
+  return quota_only && (!state.charges[noted.valid() ? noted : slot.charge].awaited || node.empty());
+}
+
+bool asks_for_domains(const Structure& structure) {
+  return std::any_of(structure.groups.begin(), structure.groups.end(), [](const StructureGroup& g) {
+    return !g.topology.required.empty() || !g.topology.segment_level.empty();
+  });
+}
+
+// As it was reported. If that cannot be, the first devices that suffice.
+GrantId seen_grant(State& state, NodeId node, ChargeId charge, std::span<const std::int64_t> devices) {
+  Grants& grants = state.accounts.grants();
+  const Shape& shape = state.shape_of(charge);
+  if (!take_reported(state.nodes, node, shape, devices, grants.blank()))
+    choose_first(state.nodes, node, shape, Mode::kStart, grants.blank());
+  return grants.intern_blank();
 }
 
 }  // namespace
@@ -213,14 +245,8 @@ Status State::slot_update(const SlotUpdate& update) {
   const auto id = find_workload(update.workload);
   if (!id) return not_known(update.workload);
   WorkloadState& w = workloads[id->index()];
-  if (update.pod_set < 0 || update.pod_set >= static_cast<std::int64_t>(w.sets.size())) {
-    return fail(ErrorCode::kInvalid, "workload {} has no pod set {}", w.name, update.pod_set);
-  }
+  BERTH_TRY(check_slot(w, update));
   const auto set = static_cast<std::size_t>(update.pod_set);
-  if (update.index < 0 || update.index >= static_cast<std::int64_t>(w.sets[set].slots.size())) {
-    return fail(ErrorCode::kInvalid, "workload {}: pod set {} has no slot {}", w.name, update.pod_set,
-                update.index);
-  }
   const auto at = static_cast<std::size_t>(update.index);
   const Slot slot = w.sets[set].slots[at];
   if (w.held() > 0) holds_suspect = true;  // with this slot gone, what is held may make no whole gang
@@ -239,7 +265,7 @@ Status State::slot_update(const SlotUpdate& update) {
       set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), Grants::nothing());
       break;
     case SlotState::kReleasing:
-      if (slot.state == SlotState::kBinding || slot.state == SlotState::kRunning) {
+      if (ran) {
         move_slot(*id, set, at, SlotState::kReleasing);
       } else if (slot.state != SlotState::kReleasing) {
         set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), Grants::nothing());
@@ -248,11 +274,7 @@ Status State::slot_update(const SlotUpdate& update) {
     case SlotState::kBinding:
     case SlotState::kRunning: {
       const ChargeId noted = choice_of_flavors(w.sets[set].spec, update.flavors);
-      // Work with quota only: its flavors or its place say so. Work that awaits nodes may be seen on a node.
-      const bool quota_only =
-          noted.valid() ? shape_of(noted).opaque : slot.node.valid() && nodes.is_opaque(slot.node);
-      const bool awaited = quota_only && charges[noted.valid() ? noted : slot.charge].awaited;
-      const bool opaque = quota_only && (!awaited || update.node.empty());
+      const bool opaque = is_seen_without_node(*this, slot, noted, update.node);
       if (update.node.empty() && !opaque) {
         return fail(ErrorCode::kInvalid, "workload {}: a {} slot needs a node", w.name,
                     enum_name(update.state));
@@ -260,7 +282,7 @@ Status State::slot_update(const SlotUpdate& update) {
       // A late report: the slot is being evicted meanwhile, and its room stays pledged to the preemptor.
       if (slot.state == SlotState::kReleasing && nodes.record(slot.node).spec.name == update.node) break;
       const NodeId node = opaque ? nodes.opaque() : nodes.intern(update.node);
-      if ((slot.state == SlotState::kBinding || slot.state == SlotState::kRunning) && slot.node == node) {
+      if (ran && slot.node == node) {
         move_slot(*id, set, at, update.state);
         break;
       }
@@ -272,18 +294,9 @@ Status State::slot_update(const SlotUpdate& update) {
       }
       // Free what it had first, so that its own room does not stand in its way.
       set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), Grants::nothing());
-      const Shape& shape = shape_of(charge);
-      const auto& groups = structures[w.structure].groups;
       const bool where_held = slot.state == SlotState::kHeld && slot.node == node;
-      if (w.held() > 0 && !where_held &&
-          std::any_of(groups.begin(), groups.end(), [](const StructureGroup& g) {
-            return !g.topology.required.empty() || !g.topology.segment_level.empty();
-          })) {
-        workloads[id->index()].placed_elsewhere = true;
-      }
-      if (!take_reported(nodes, node, shape, update.devices, accounts.grants().blank()))
-        choose_first(nodes, node, shape, Mode::kStart, accounts.grants().blank());
-      set_slot(*id, set, at, update.state, node, charge, accounts.grants().intern_blank());
+      if (w.held() > 0 && !where_held && asks_for_domains(structures[w.structure])) w.placed_elsewhere = true;
+      set_slot(*id, set, at, update.state, node, charge, seen_grant(*this, node, charge, update.devices));
       holds_suspect = true;
       if (!ran) tell_start(*id, set, update.since);
       break;

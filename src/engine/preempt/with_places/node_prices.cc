@@ -77,6 +77,7 @@ class NodeRoom {
   std::int64_t token_holders_ = 0;     // pods that have a token which the shape wants
 };
 
+// A place for one more slot, and what must go for it.
 struct Priced {
   std::int64_t priority = kInt64Min;
   bool whole = false;
@@ -89,105 +90,145 @@ struct Priced {
   auto key() const { return std::tie(priority, whole, cost, node, step); }
 };
 
+class Pricing {
+ public:
+  Pricing(State& state, const Candidates& candidates, const Wanted& wanted,
+          const std::vector<std::uint32_t>& among, Budget& steps)
+      : state_(state), candidates_(candidates), wanted_(wanted), among_(among), steps_(steps) {
+    for (const std::int64_t n : wanted.slots) asked_ += n;
+  }
+
+  NodePrices run() {
+    line_up();
+    for (std::uint32_t of = 0; of < wanted_.shapes.size(); ++of) price_nodes(of);
+    return in_order();
+  }
+
+ private:
+  // By node, and on each node in the order of `among`.
+  void line_up() {
+    std::vector<Standing> unsorted;
+    std::vector<std::uint32_t> end_of(state_.nodes.size(), 0);  // by node
+    slots_of_.assign(among_.size(), 0);
+    for (std::uint32_t u = 0; u < among_.size(); ++u) {
+      candidates_.each_slot(candidates_[among_[u]].unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
+        unsorted.push_back({slot.node, u, slot.charge, slot.grant});
+        ++end_of[slot.node.index()];
+        ++slots_of_[u];
+      });
+    }
+    for (std::size_t n = 1; n < end_of.size(); ++n) end_of[n] += end_of[n - 1];
+    standings_.resize(unsorted.size());
+    for (std::size_t s = unsorted.size(); s-- > 0;) {
+      standings_[--end_of[unsorted[s].node.index()]] = unsorted[s];
+    }
+  }
+
+  void price_nodes(std::uint32_t of) {
+    const ShapeId shape_id = wanted_.shapes[of];
+    const ShapeIndex& index = state_.index(shape_id, Mode::kPlan);
+    NodeRoom room(state_, state_.shapes[shape_id].shape);
+    for (std::size_t begin = 0, end = 0; begin < standings_.size() && !steps_.ended(); begin = end) {
+      const NodeId node = standings_[begin].node;
+      while (end < standings_.size() && standings_[end].node == node) ++end;
+      if (!index.eligible(node) || state_.nodes.is_opaque(node)) continue;
+      room.look_at(node);
+      price_node(of, room, begin, end);
+    }
+  }
+
+  // The standings of one node go one after the other; each further slot that fits has a price.
+  void price_node(std::uint32_t of, NodeRoom& room, std::size_t begin, std::size_t end) {
+    std::int64_t fit = room.fit();
+    Priced last;
+    last.node = standings_[begin].node;
+    last.shape = of;
+    std::vector<std::size_t> since;  // standings gone since the last price
+    for (std::size_t s = begin; s < end; ++s) {
+      room.change(standings_[s], +1);
+      since.push_back(s);
+      // All slots of a unit go together.
+      if (s + 1 < end && standings_[s + 1].unit == standings_[s].unit) continue;
+      steps_.spend();
+      const std::int64_t now = room.fit();
+      if (now <= fit) continue;
+      ++last.step;
+      last.units.clear();
+      add_needed(last, room, since, now);
+      fit = now;
+      since.clear();
+      prices_.push_back(last);
+    }
+  }
+
+  // Adds the units of `since` whose end is needed for so many slots. The others come back.
+  void add_needed(Priced& priced, NodeRoom& room, const std::vector<std::size_t>& since, std::int64_t slots) {
+    for (std::size_t k = since.size(); k > 0;) {
+      std::size_t first = k - 1;
+      const std::uint32_t unit = standings_[since[k - 1]].unit;
+      while (first > 0 && standings_[since[first - 1]].unit == unit) --first;
+      bool needed = true;
+      if (k < since.size()) {
+        for (std::size_t j = first; j < k; ++j) room.change(standings_[since[j]], -1);
+        needed = room.fit() < slots;
+        if (needed) {
+          for (std::size_t j = first; j < k; ++j) room.change(standings_[since[j]], +1);
+        }
+      }
+      if (needed) add_unit(priced, unit, static_cast<std::int64_t>(k - first));
+      k = first;
+    }
+    std::reverse(priced.units.begin(), priced.units.end());
+  }
+
+  // `here`: how many of its slots are on the node.
+  void add_unit(Priced& priced, std::uint32_t unit, std::int64_t here) const {
+    const Unit& u = candidates_[among_[unit]].unit;
+    const Int128 cost = asked_ > 1 ? Int128{u.cost} * here / slots_of_[unit] : Int128{u.cost};
+    priced.cost = saturating_add(priced.cost, clamp_to_int64(cost));
+    if (!u.holder && std::tie(u.priority, u.whole) > std::tie(priced.priority, priced.whole)) {
+      priced.priority = u.priority;
+      priced.whole = u.whole;
+    }
+    priced.units.push_back(among_[unit]);
+  }
+
+  NodePrices in_order() {
+    std::sort(prices_.begin(), prices_.end(),
+              [](const Priced& a, const Priced& b) { return a.key() < b.key(); });
+    NodePrices out;
+    out.parted = asked_ > 1;
+    std::vector<std::uint8_t> seen(candidates_.size(), 0);
+    std::vector<std::int64_t> missing = wanted_.slots;
+    std::int64_t left = asked_;
+    for (const Priced& priced : prices_) {
+      for (const std::uint32_t i : priced.units) {
+        if (seen[i] != 0) continue;
+        seen[i] = 1;
+        out.order.push_back(i);
+      }
+      if (left <= 0 || --missing[priced.shape] < 0) continue;
+      if (--left == 0) out.dearest = {priced.priority, priced.whole, priced.cost};
+    }
+    return out;
+  }
+
+  State& state_;
+  const Candidates& candidates_;
+  const Wanted& wanted_;
+  const std::vector<std::uint32_t>& among_;
+  Budget& steps_;
+  std::int64_t asked_ = 0;              // slots, in all
+  std::vector<std::int64_t> slots_of_;  // by unit
+  std::vector<Standing> standings_;
+  std::vector<Priced> prices_;
+};
+
 }  // namespace
 
 NodePrices node_prices(State& state, const Candidates& candidates, const Wanted& wanted,
                        const std::vector<std::uint32_t>& among, Budget& steps) {
-  std::vector<Standing> unsorted;
-  std::vector<std::int64_t> slots_of(among.size(), 0);
-  std::vector<std::uint32_t> end_of(state.nodes.size(), 0);  // by node
-  for (std::uint32_t u = 0; u < among.size(); ++u) {
-    candidates.each_slot(candidates[among[u]].unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
-      unsorted.push_back({slot.node, u, slot.charge, slot.grant});
-      ++end_of[slot.node.index()];
-      ++slots_of[u];
-    });
-  }
-  // By node, and on each node in the order of `among`.
-  for (std::size_t n = 1; n < end_of.size(); ++n) end_of[n] += end_of[n - 1];
-  std::vector<Standing> standings(unsorted.size());
-  for (std::size_t s = unsorted.size(); s-- > 0;) {
-    standings[--end_of[unsorted[s].node.index()]] = unsorted[s];
-  }
-  std::int64_t asked = 0;
-  for (const std::int64_t n : wanted.slots) asked += n;
-
-  std::vector<Priced> prices;
-  for (std::uint32_t of = 0; of < wanted.shapes.size(); ++of) {
-    const ShapeId shape_id = wanted.shapes[of];
-    const Shape& shape = state.shapes[shape_id].shape;
-    const ShapeIndex& index = state.index(shape_id, Mode::kPlan);
-    NodeRoom room(state, shape);
-    std::vector<std::size_t> since;  // standings gone since the last price
-    for (std::size_t begin = 0, end = 0; begin < standings.size() && !steps.ended(); begin = end) {
-      const NodeId node = standings[begin].node;
-      while (end < standings.size() && standings[end].node == node) ++end;
-      if (!index.eligible(node) || state.nodes.is_opaque(node)) continue;
-      room.look_at(node);
-      std::int64_t fit = room.fit();
-      Priced last;
-      since.clear();
-      for (std::size_t s = begin; s < end; ++s) {
-        room.change(standings[s], +1);
-        since.push_back(s);
-        // All slots of a unit go together.
-        if (s + 1 < end && standings[s + 1].unit == standings[s].unit) continue;
-        steps.spend();
-        const std::int64_t now = room.fit();
-        if (now <= fit) continue;
-        Priced priced = last;
-        priced.node = node;
-        priced.shape = of;
-        priced.step = last.step + 1;
-        priced.units.clear();
-        for (std::size_t k = since.size(); k > 0;) {
-          std::size_t first = k - 1;
-          while (first > 0 && standings[since[first - 1]].unit == standings[since[k - 1]].unit) --first;
-          const std::uint32_t unit = standings[since[k - 1]].unit;
-          bool needed = true;
-          if (k < since.size()) {
-            for (std::size_t j = first; j < k; ++j) room.change(standings[since[j]], -1);
-            needed = room.fit() < now;
-            if (needed) {
-              for (std::size_t j = first; j < k; ++j) room.change(standings[since[j]], +1);
-            }
-          }
-          if (needed) {
-            const Unit& u = candidates[among[unit]].unit;
-            const auto here = static_cast<std::int64_t>(k - first);
-            const Int128 cost = asked > 1 ? Int128{u.cost} * here / slots_of[unit] : Int128{u.cost};
-            priced.cost = saturating_add(priced.cost, clamp_to_int64(cost));
-            if (!u.holder && std::tie(u.priority, u.whole) > std::tie(priced.priority, priced.whole)) {
-              priced.priority = u.priority;
-              priced.whole = u.whole;
-            }
-            priced.units.push_back(among[unit]);
-          }
-          k = first;
-        }
-        std::reverse(priced.units.begin(), priced.units.end());
-        fit = now;
-        since.clear();
-        last = priced;
-        prices.push_back(std::move(priced));
-      }
-    }
-  }
-  std::sort(prices.begin(), prices.end(), [](const Priced& a, const Priced& b) { return a.key() < b.key(); });
-  NodePrices out;
-  out.parted = asked > 1;
-  std::vector<std::uint8_t> seen(candidates.size(), 0);
-  std::vector<std::int64_t> missing = wanted.slots;
-  for (const Priced& priced : prices) {
-    for (const std::uint32_t i : priced.units) {
-      if (seen[i] != 0) continue;
-      seen[i] = 1;
-      out.order.push_back(i);
-    }
-    if (asked <= 0 || --missing[priced.shape] < 0) continue;
-    if (--asked == 0) out.dearest = {priced.priority, priced.whole, priced.cost};
-  }
-  return out;
+  return Pricing(state, candidates, wanted, among, steps).run();
 }
 
 }  // namespace berth::engine
