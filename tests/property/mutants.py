@@ -22,14 +22,14 @@ import sys
 # name, invariant of docs/contributors/testing.md, what is broken, file below src/engine, texts with their breaks.
 MUTANTS = [
     ('one-short', 1, 'a gang starts with one pod fewer than its least number', 'place/placer.cc', [
-        ('  const std::int64_t least = must(set);\n'
+        ('  const std::int64_t least = scope_.must(set);\n'
          '  if (s.waiting < least) {',
-         '  const std::int64_t least = must(set) - (must(set) > 1 && broken("one-short") ? 1 : 0);\n'
+         '  const std::int64_t least = scope_.must(set) - (scope_.must(set) > 1 && broken("one-short") ? 1 : 0);\n'
          '  if (s.waiting < least) {'),
     ]),
     ('domain-forgotten', 1, 'the chosen topology domain is forgotten when nodes are picked', 'place/placer_slots.cc', [
-        ('  if (domains_.empty()) return got + place_anywhere(',
-         '  if (domains_.empty() || broken("domain-forgotten")) return got + place_anywhere('),
+        ('  if (scope_.domains.empty()) return got + place_anywhere(',
+         '  if (scope_.domains.empty() || broken("domain-forgotten")) return got + place_anywhere('),
     ]),
     ('quota-ignored', 2, 'any amount fits into a queue\'s quota', 'quota/tree.cc', [
         ('    if (need == 0) continue;\n',

@@ -8,18 +8,22 @@
 namespace berth::engine {
 
 Placer::Placer(State& state, WorkloadId workload, Mode mode, Budget& steps, const Assignment* only, Ask ask)
-    : state_(state),
-      w_(state.workloads[workload.index()]),
-      structure_(state.structures[w_.structure]),
+    : scope_(state, workload, mode, only, ask),
+      state_(state),
+      w_(scope_.w),
+      structure_(scope_.structure),
       mode_(mode),
       steps_(steps),
-      extents_(extents_of(w_, ask)),
       chosen_(structure_.groups.size()),
       roomy_(structure_.groups.size(), 0),
       done_(structure_.groups.size(), 0),
       skipped_(structure_.groups.size(), 0) {
   set_steps(structure_.steps);
-  if (only != nullptr) only_ = *only;
+}
+
+Placer::Placer(State& state, WorkloadId workload, Mode mode, Budget& steps, Orders orders)
+    : Placer(state, workload, mode, steps) {
+  scope_.order(orders);
 }
 
 void Placer::set_steps(std::vector<Step> steps) {
@@ -37,19 +41,11 @@ void Placer::set_steps(std::vector<Step> steps) {
   }
 }
 
-Placer::Placer(State& state, WorkloadId workload, Mode mode, Budget& steps, Orders orders)
-    : Placer(state, workload, mode, steps) {
-  orders_ = orders;
-  for (std::size_t s = 0; s < extents_.size() && !orders.counts.empty(); ++s) {
-    extents_[s] = {orders.counts[s], orders.counts[s]};
-  }
-}
-
 bool Placer::run() {
   if (lacks_pods() || lacks_flavors()) return false;
   const bool may_wait = put_off();
-  if (!put_off_ && search()) return true;
-  if (!put_off_ && failure_.by_nodes && !failure_.steps_ended && scarcest_first()) {
+  if (!scope_.put_off && search()) return true;
+  if (!scope_.put_off && failure_.by_nodes && !failure_.steps_ended && scarcest_first()) {
     // The reasons are those of the first search.
     Failure first = failure_;
     if (search()) return true;
@@ -57,7 +53,7 @@ bool Placer::run() {
     failure_ = std::move(first);
   }
   if (!may_wait || failure_.steps_ended) return false;
-  put_off_ = true;
+  scope_.put_off = true;
   return search();
 }
 
@@ -67,16 +63,16 @@ bool Placer::put_off() {
   if (std::none_of(structure_.groups.begin(), structure_.groups.end(), asks)) return false;
   bool only = true;
   for (std::uint32_t set = 0; set < w_.sets.size(); ++set) {
-    if (extents_[set].want == 0) continue;
+    if (scope_.extents[set].want == 0) continue;
     bool some = false;
-    for (const ChargeId charge : choices(set)) {
+    for (const ChargeId charge : scope_.choices(set)) {
       some = some || state_.charges[charge].awaited;
       only = only && state_.charges[charge].awaited;
     }
-    if (!some && must(set) > 0) return false;
+    if (!some && scope_.must(set) > 0) return false;
     only = only && some;
   }
-  put_off_ = only;
+  scope_.put_off = only;
   return true;
 }
 
@@ -85,7 +81,7 @@ bool Placer::lacks_pods() {
   if (!w_.needs_all) return false;
   for (std::uint32_t set = 0; set < w_.sets.size(); ++set) {
     const PodSetState& s = w_.sets[set];
-    if (s.waiting >= must(set)) continue;
+    if (s.waiting >= scope_.must(set)) continue;
     note(lacks_pods_of(w_));
     return true;
   }
@@ -96,7 +92,7 @@ bool Placer::lacks_pods() {
 bool Placer::lacks_flavors() {
   if (!w_.needs_all) return false;
   for (std::uint32_t set = 0; set < w_.sets.size(); ++set) {
-    if (must(set) == 0) continue;
+    if (scope_.must(set) == 0) continue;
     const Spec& spec = state_.spec(w_.sets[set].spec);
     if (!spec.choices.empty()) continue;
     note(spec.problem);
@@ -112,7 +108,7 @@ bool Placer::search() {
     return true;
   }
   trial.rollback();
-  placed_.clear();
+  scope_.placed.clear();
   acquit();
   return false;
 }
@@ -138,12 +134,12 @@ bool Placer::scarcest_first() {
   std::vector<Spare> spare(w_.sets.size(), {kInt64Max, 0});
   std::size_t wanted = 0;
   for (std::uint32_t set = 0; set < spare.size(); ++set) {
-    if (extents_[set].want == 0) continue;
+    if (scope_.extents[set].want == 0) continue;
     ++wanted;
     std::int64_t most = 0;
-    for (const ChargeId charge : choices(set))
+    for (const ChargeId charge : scope_.choices(set))
       most = std::max(most, state_.index(state_.charges[charge].shape, mode_).total());
-    spare[set] = {most - must(set), most};
+    spare[set] = {most - scope_.must(set), most};
   }
   if (wanted < 2) return false;
   // The steps of a child stand together, from its entry to its exit.
@@ -181,55 +177,6 @@ bool Placer::scarcest_first() {
   return true;
 }
 
-std::vector<ChargeId> choices_of(State& state, const WorkloadState& w, std::size_t set) {
-  std::vector<ChargeId> all = state.choices(w.sets[set]);
-  const std::string& group = w.sets[set].flavor_group;
-  if (group.empty()) return all;
-  std::erase_if(all, [&](ChargeId charge) {
-    return std::any_of(w.sets.begin(), w.sets.end(), [&](const PodSetState& other) {
-      if (other.flavor_group != group) return false;
-      const auto there = std::find_if(other.slots.begin(), other.slots.end(), [](const Slot& slot) {
-        return slot.charge.valid() && slot.state != SlotState::kReleasing;
-      });
-      return there != other.slots.end() && !same_flavors(state, charge, there->charge);
-    });
-  });
-  return all;
-}
-
-bool same_flavors(const State& state, ChargeId a, ChargeId b) {
-  const auto& left = state.charges[a].flavors;
-  const auto& right = state.charges[b].flavors;
-  return std::all_of(left.begin(), left.end(), [&](const ChosenFlavor& l) {
-    return std::none_of(right.begin(), right.end(), [&](const ChosenFlavor& r) {
-      return l.resource == r.resource && l.flavor != r.flavor;
-    });
-  });
-}
-
-std::vector<ChargeId> Placer::choices(std::uint32_t set) {
-  if (!orders_.charges.empty()) {
-    return orders_.charges[set].valid() ? std::vector<ChargeId>{orders_.charges[set]}
-                                        : std::vector<ChargeId>{};
-  }
-  std::vector<ChargeId> all;
-  if (only_.empty()) {
-    all = choices_of(state_, w_, set);
-  } else if (only_[set].valid()) {
-    all = {only_[set]};
-  }
-  if (put_off_) std::erase_if(all, [&](ChargeId charge) { return !state_.charges[charge].awaited; });
-  // Sets of one flavor group go where those before them went in this search, too.
-  if (const std::string& group = w_.sets[set].flavor_group; !group.empty()) {
-    std::erase_if(all, [&](ChargeId charge) {
-      return std::any_of(placed_.begin(), placed_.end(), [&](const PlacedSlot& p) {
-        return w_.sets[p.set].flavor_group == group && !same_flavors(state_, charge, p.charge);
-      });
-    });
-  }
-  return all;
-}
-
 // One step of the search. False: it has ended, or its slice has.
 bool Placer::spend() {
   if (!steps_.spend()) {
@@ -242,7 +189,7 @@ bool Placer::spend() {
 
 bool Placer::walk(std::size_t step) {
   // Nothing at all is no find: what grows may leave every set as it is, and then looks elsewhere.
-  if (step == walk_.size()) return !placed_.empty();
+  if (step == walk_.size()) return !scope_.placed.empty();
   if (!spend()) return false;
   switch (walk_[step].kind) {
     case Step::Kind::kEnter:
@@ -263,8 +210,8 @@ bool Placer::skip(std::size_t step) {
   const std::uint32_t group = leaf_step ? structure_.group_of[s.index] : structure_.groups[s.index].parent;
   const StructureGroup& g = structure_.groups[group];
   if (skipped_[group] >= g.children - g.least || ended()) return false;
-  if (!orders_.counts.empty()) {  // what is told is placed, whatever the group could do without
-    const auto told = [&](std::uint32_t set) { return orders_.counts[set] > 0; };
+  if (!scope_.orders.counts.empty()) {  // what is told is placed, whatever the group could do without
+    const auto told = [&](std::uint32_t set) { return scope_.orders.counts[set] > 0; };
     const std::vector<std::uint32_t> sets =
         leaf_step ? std::vector{s.index} : structure_.groups[s.index].leaves;
     if (std::any_of(sets.begin(), sets.end(), told)) return false;
@@ -283,11 +230,11 @@ bool Placer::leave(std::size_t step) {
   const DomainId own = chosen_[group];  // its siblings, and what its parent has besides, are not bound by it
   std::vector<DomainId> plan;
   if (plan_of_ == group) plan = std::exchange(plan_, {});
-  if (own.valid()) domains_.pop_back();
+  if (own.valid()) scope_.domains.pop_back();
   ++done_[parent];
   if (walk(step + 1)) return true;
   --done_[parent];
-  if (own.valid()) domains_.push_back(own);
+  if (own.valid()) scope_.domains.push_back(own);
   if (plan_of_ == group && !plan.empty()) plan_ = std::move(plan);
   return false;
 }
@@ -296,7 +243,7 @@ bool Placer::leaf(std::size_t step) {
   const std::uint32_t set = walk_[step].index;
   const PodSetState& s = w_.sets[set];
   const std::uint32_t group = structure_.group_of[set];
-  const std::int64_t least = must(set);
+  const std::int64_t least = scope_.must(set);
   if (s.waiting < least) {
     note({ReasonCode::kIncompleteGang, "", "", s.least, s.active + s.waiting, 0, {}});
     return false;
@@ -307,11 +254,11 @@ bool Placer::leaf(std::size_t step) {
     --done_[group];
     return false;
   };
-  if (extents_[set].want > 0) {
+  if (scope_.extents[set].want > 0) {
     const Spec& spec = state_.spec(s.spec);
-    const std::vector<ChargeId> options = choices(set);
+    const std::vector<ChargeId> options = scope_.choices(set);
     if (spec.choices.empty()) note(spec.problem);
-    if (options.empty() && !spec.choices.empty() && (!put_off_ || failure_.reasons.empty())) {
+    if (options.empty() && !spec.choices.empty() && (!scope_.put_off || failure_.reasons.empty())) {
       note({ReasonCode::kNodeFlavor,
             "",
             "the pod sets of flavor group " + s.flavor_group + " have no flavor in common",
@@ -323,24 +270,25 @@ bool Placer::leaf(std::size_t step) {
     for (const ChargeId charge : options) {
       if (!spend()) return false;
       Trial trial(state_);
-      const std::size_t had = placed_.size();
+      const std::size_t had = scope_.placed.size();
       lacks_room_ = false;
-      const std::int64_t got = place_slots(set, charge, least, extents_[set].want);
+      const std::int64_t got = place_slots(set, charge, least, scope_.extents[set].want);
       if (got > 0 && go_on()) {
         trial.stay();
         return true;
       }
       trial.rollback();
-      placed_.resize(had);
+      scope_.placed.resize(had);
       if (got == 0 && lacks_room_ && watch_) watch_(set, charge);
       // The surplus of one pod set must not take what another one needs for its least, nor ask for a whole segment more.
-      const bool less = got > least || (got == 0 && in_segments(set) && extents_[set].want > least);
+      const bool less =
+          got > least || (got == 0 && scope_.in_segments(set) && scope_.extents[set].want > least);
       if (!less || least == 0 || ended()) continue;
       if (place_slots(set, charge, least, least) > 0 && go_on()) {
         trial.stay();
         return true;
       }
-      placed_.resize(had);
+      scope_.placed.resize(had);
     }
   }
   return least == 0 && go_on();
@@ -350,9 +298,9 @@ bool Placer::may_fit() {
   const StructureGroup& root = structure_.groups[0];
   if (root.least < root.children || structure_.groups.size() > 1) return true;
   for (const std::uint32_t set : root.leaves) {
-    const std::int64_t least = std::max<std::int64_t>(must(set), w_.sets.size() == 1 ? 1 : 0);
+    const std::int64_t least = std::max<std::int64_t>(scope_.must(set), w_.sets.size() == 1 ? 1 : 0);
     if (least == 0) continue;
-    const auto options = choices(set);
+    const auto options = scope_.choices(set);
     const bool some = std::any_of(options.begin(), options.end(), [&](const ChargeId charge) {
       const Charge& c = state_.charges[charge];
       return state_.fits(w_, c.quota, least, mode_) && state_.index(c.shape, mode_).total() >= least;

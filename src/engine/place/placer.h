@@ -5,7 +5,7 @@
 // flavors. Last comes leaving the child out, if the group's least count allows. A slot goes to the best node of its shape's index.
 // Bounded by `steps`: one per slot placed and per choice tried.
 //
-// Domains (placer_domains.cc). A gang lies in the fewest domains, level by level from the widest down (nodes/fewest.h). This holds
+// Domains (placer_domains.cc, with the questions of nearness.h). A gang lies in the fewest domains, level by level from the widest down (nodes/fewest.h). This holds
 // below a required level, with a preferred level, and without a request if topologies are known. Nodes that are alone in their
 // domains are left to the placement policy, unless that level is requested. A required level is tried with each domain in which all
 // pod sets together may have room. Each of these searches has a slice of the steps; slices grow from round to round, so that no
@@ -28,23 +28,11 @@
 #include <vector>
 
 #include "engine/base/budget.h"
-#include "engine/state/bands.h"
+#include "engine/place/nearness.h"
+#include "engine/place/scope.h"
 #include "engine/state/state.h"
 
 namespace berth::engine {
-
-struct PlacedSlot {
-  std::uint32_t set = 0;
-  std::uint32_t slot = 0;
-  NodeId node;
-  ChargeId charge;
-  GrantId grant = Grants::nothing();
-};
-
-// What the workload takes there.
-inline Charged charged(const WorkloadState& w, const PlacedSlot& p) {
-  return {w.queue, w.lane, p.charge, p.node, p.grant};
-}
 
 struct Failure {
   bool by_quota = false;
@@ -64,12 +52,6 @@ std::int64_t least_charge(const State& state, std::span<const ChargeId> choices,
 std::string set_mark(const WorkloadState& w, std::size_t set);
 // The reason "pods are missing", counted over the whole workload.
 Reason lacks_pods_of(const WorkloadState& w);
-// Whether every resource that both charge is charged to one flavor.
-bool same_flavors(const State& state, ChargeId a, ChargeId b);
-// The charges that further slots of a pod set may get (State::choices). Sets of one flavor group follow those that have a place.
-std::vector<ChargeId> choices_of(State& state, const WorkloadState& w, std::size_t set);
-// One of these for each pod set; not valid: it gets none (preempt/with_places/assignments.h).
-using Assignment = std::vector<ChargeId>;
 
 class Placer {
  public:
@@ -77,12 +59,9 @@ class Placer {
   // `ask`: how many slots of each pod set must be placed, and are placed where they fit.
   Placer(State& state, WorkloadId workload, Mode mode, Budget& steps, const Assignment* only = nullptr,
          Ask ask = Ask::kFree);
-  // Exactly this charge for exactly so many slots, by pod set (0: none).
-  struct Orders {
-    std::span<const ChargeId> charges;
-    std::span<const std::int64_t> counts;
-  };
+  using Orders = Scope::Orders;
   Placer(State& state, WorkloadId workload, Mode mode, Budget& steps, Orders orders);
+  Placer(const Placer&) = delete;
 
   // `look` is called when a pod set finds too little room for its least count on all nodes. At that time the trial holds the
   // charges of earlier pod sets, and none of its own. It may look, and must not charge.
@@ -91,8 +70,8 @@ class Placer {
   // True: the trial holds the charges of placed(). False: rolled back, failure() says why.
   bool run();
   // Asks only whether there are places: preferred domains are ignored.
-  void without_preferences() { preferences_ = false; }
-  const std::vector<PlacedSlot>& placed() const { return placed_; }
+  void without_preferences() { scope_.preferences = false; }
+  const std::vector<PlacedSlot>& placed() const { return scope_.placed; }
   const Failure& failure() const { return failure_; }
 
   // A necessary condition for run(), cheap: every pod set that must start has some choice with quota and enough room.
@@ -115,33 +94,11 @@ class Placer {
   bool ended() const { return failure_.steps_ended || slice_ended_; }
 
   // Domains: placer_domains.cc.
-  struct Levels {  // of one topology
-    std::uint32_t first = 0;
-    std::uint32_t last = 0;
-  };
-  struct Demand {  // of a group, in slots of its largest pod set
-    ChargeId charge;
-    std::int64_t slots = 0;
-  };
-  struct Site;
   bool in_domain(std::size_t step, std::uint32_t level);
   bool one_domain(std::size_t step, std::uint32_t level);
   bool together(std::size_t step);
   bool in_fewest(std::size_t step);
   bool try_each(std::size_t step, std::vector<DomainId> domains, bool required);
-  std::vector<DomainId> ranked(const StructureGroup& group, std::uint32_t level, std::vector<Site> sites);
-  bool may_hold(const StructureGroup& group, DomainId domain);
-  std::optional<Levels> near_levels(std::uint32_t group, const Charge& charge) const;
-  std::optional<std::uint32_t> topology_for(const Charge& charge) const;
-  Demand demand_of(const StructureGroup& group);
-  std::optional<Levels> near_levels(std::uint32_t group, const Demand& demand) const;
-  std::int64_t asking_sets(const StructureGroup& group) const;
-  std::vector<DomainId> fewest(ChargeId charge, std::int64_t count, Levels levels,
-                               const std::vector<char>& used);
-  std::vector<char> used_domains(const StructureGroup& group, bool& any) const;
-  bool has_members(const StructureGroup& group) const;
-  bool is_plain(const StructureGroup& group) const;
-  std::uint32_t asking_group(std::uint32_t group) const;
 
   // Slots: placer_slots.cc.
   std::int64_t place_slots(std::uint32_t set, ChargeId charge, std::int64_t least, std::int64_t want);
@@ -155,29 +112,20 @@ class Placer {
                            std::size_t& next_slot);
   std::int64_t place_anywhere(std::uint32_t set, ChargeId charge, std::int64_t count, std::size_t& next_slot);
   void put(std::uint32_t set, ChargeId charge, NodeId node, std::size_t& next_slot);
-  std::vector<NodeId> nodes_inside(DomainId domain) const;
-  bool inside(NodeId node) const;
-  bool in_segments(std::uint32_t set) const;
-  std::int64_t room(const ShapeIndex& index) const;
-  std::int64_t room_within(const ShapeIndex& index, DomainId domain) const;
-  std::vector<ChargeId> choices(std::uint32_t set);
   void note_quota(std::uint32_t set, const Charge& charge, std::int64_t slots);
   std::int64_t given_before(FlavorResource pair) const;
   std::int64_t asked_later(std::uint32_t set, FlavorResource pair);
-  std::int64_t must(std::uint32_t set) const { return extents_[set].need; }
   void note(Reason reason);
 
+  Scope scope_;
+  Nearness near_{scope_};
+  // The same as in scope_.
   State& state_;
   const WorkloadState& w_;
   const Structure& structure_;
   Mode mode_;
   Budget& steps_;
-  Orders orders_;                // empty: none
-  std::vector<Extent> extents_;  // by pod set
-  Assignment only_;              // empty: all charges
-  std::vector<Step> walk_;       // the steps of the structure, in the order in which they are taken
-  std::vector<PlacedSlot> placed_;
-  std::vector<DomainId> domains_;      // restrictions in force, outermost first
+  std::vector<Step> walk_;             // the steps of the structure, in the order in which they are taken
   std::vector<DomainId> chosen_;       // by group, while its children are placed
   std::vector<char> roomy_;            // by group: some domain had room, and quota was short
   std::vector<std::int64_t> done_;     // children started, by group
@@ -186,10 +134,8 @@ class Placer {
   // The domains that the group `plan_of_` fills in this order; empty: each pod set finds its own.
   std::vector<DomainId> plan_;
   std::uint32_t plan_of_ = 0;
-  bool preferences_ = true;
   std::int64_t floor_ = 0;  // of the steps, in the present slice
   bool slice_ended_ = false;
-  bool put_off_ = false;  // where the nodes are awaited, so that no domain can be chosen yet
   Failure failure_;
   bool lacks_room_ = false;  // the last call of place_slots() found too few nodes
   std::function<void(std::uint32_t, ChargeId)> watch_;

@@ -80,7 +80,7 @@ void Placer::note_quota(std::uint32_t set, const Charge& c, std::int64_t slots) 
 
 std::int64_t Placer::given_before(FlavorResource pair) const {
   std::int64_t sum = 0;
-  for (const PlacedSlot& p : placed_) {
+  for (const PlacedSlot& p : scope_.placed) {
     for (const QuotaItem& item : state_.charges[p.charge].quota) {
       if (item.pair == pair) sum = saturating_add(sum, item.amount);
     }
@@ -92,10 +92,11 @@ std::int64_t Placer::given_before(FlavorResource pair) const {
 std::int64_t Placer::asked_later(std::uint32_t set, FlavorResource pair) {
   std::int64_t sum = 0;
   for (std::uint32_t other = 0; other < w_.sets.size(); ++other) {
-    const bool placed =
-        std::any_of(placed_.begin(), placed_.end(), [&](const PlacedSlot& p) { return p.set == other; });
+    const bool placed = std::any_of(scope_.placed.begin(), scope_.placed.end(),
+                                    [&](const PlacedSlot& p) { return p.set == other; });
     if (other == set || placed || !w_.needs_all) continue;
-    sum = saturating_add(sum, saturating_mul(least_charge(state_, choices(other), pair), must(other)));
+    sum = saturating_add(
+        sum, saturating_mul(least_charge(state_, scope_.choices(other), pair), scope_.must(other)));
   }
   return sum;
 }

@@ -6,47 +6,6 @@
 
 namespace berth::engine {
 
-bool Placer::in_segments(std::uint32_t set) const {
-  const TopologyRequest& topology = structure_.groups[structure_.group_of[set]].topology;
-  return topology.segment > 1 && !topology.segment_level.empty() && !put_off_;
-}
-
-std::int64_t Placer::room(const ShapeIndex& index) const {
-  return domains_.empty() ? index.total() : index.total_in(domains_.back());
-}
-
-// In all domains that have been chosen.
-bool Placer::inside(NodeId node) const {
-  const NodeTable& nodes = state_.nodes;
-  return std::all_of(domains_.begin(), domains_.end(), [&](const DomainId domain) {
-    return nodes.domain_of(node, nodes.domain(domain).level) == domain;
-  });
-}
-
-std::vector<NodeId> Placer::nodes_inside(DomainId domain) const {
-  std::vector<NodeId> out = state_.nodes.domain(domain).nodes;
-  if (domains_.size() == 1 && domains_.back() == domain) return out;
-  if (!domains_.empty()) std::erase_if(out, [&](const NodeId node) { return !inside(node); });
-  return out;
-}
-
-// The part of a domain that lies in all chosen domains.
-std::int64_t Placer::room_within(const ShapeIndex& index, DomainId domain) const {
-  const NodeTable& nodes = state_.nodes;
-  const auto& level = nodes.levels()[nodes.domain(domain).level];
-  const auto& here = nodes.domain(domain).nodes;
-  if (here.empty()) return 0;
-  // A level below those of the chosen ones: in them with all its nodes, or with none.
-  const bool below = std::all_of(domains_.begin(), domains_.end(), [&](const DomainId outer) {
-    const auto& other = nodes.levels()[nodes.domain(outer).level];
-    return other.topology == level.topology && other.depth <= level.depth;
-  });
-  if (below) return inside(here.front()) ? index.total_in(domain) : 0;
-  std::int64_t sum = 0;
-  for (const NodeId node : here) sum += inside(node) ? index.fit(node) : 0;
-  return sum;
-}
-
 // As many as the quota allows, `want` at most. 0: fewer than `least`, or than one; the failure says of what.
 std::int64_t Placer::within_quota(std::uint32_t set, const Charge& c, std::int64_t least, std::int64_t want) {
   if (state_.fits(w_, c.quota, want, mode_)) return want;
@@ -77,14 +36,14 @@ std::int64_t Placer::place_slots(std::uint32_t set, ChargeId charge, std::int64_
   // A lack of room within a domain is reported by the choice of the domain, or by the try without one.
   const auto no_room = [&](std::int64_t have) {
     failure_.by_nodes = true;
-    if (!domains_.empty()) return 0;
+    if (!scope_.domains.empty()) return 0;
     note({ReasonCode::kNodes, "", set_mark(w_, set), floor, have, 0, {}});
     lacks_room_ = true;
     return 0;
   };
-  const std::int64_t have = room(state_.index(c.shape, mode_));
+  const std::int64_t have = scope_.room(state_.index(c.shape, mode_));
   if (have < floor) return no_room(have);
-  if (in_segments(set)) return place_segments(set, charge, least, count);
+  if (scope_.in_segments(set)) return place_segments(set, charge, least, count);
   std::size_t next_slot = 0;
   const std::int64_t got = place_near(set, charge, count, next_slot);
   return got < floor ? no_room(got) : got;
@@ -97,7 +56,7 @@ DomainId Placer::segment_domain(std::uint32_t set, ChargeId charge, std::uint32_
   const NodeTable& nodes = state_.nodes;
   const ShapeIndex& index = state_.index(state_.charges[charge].shape, mode_);
   bool any = false;
-  const std::vector<char> used = used_domains(structure_.groups[structure_.group_of[set]], any);
+  const std::vector<char> used = near_.used_domains(structure_.groups[structure_.group_of[set]], any);
   const auto fresh = [&](DomainId domain) {
     std::int64_t count = 0;
     for (; any && domain.valid() && used[domain.index()] == 0; domain = nodes.domain(domain).parent) ++count;
@@ -107,7 +66,7 @@ DomainId Placer::segment_domain(std::uint32_t set, ChargeId charge, std::uint32_
   std::pair<std::int64_t, std::int64_t> least;
   best = 0;
   for (const DomainId domain : nodes.levels()[level].domains) {
-    const std::int64_t here = room_within(index, domain);
+    const std::int64_t here = scope_.room_within(index, domain);
     best = std::max(best, here);
     if (here < part) continue;
     const std::pair<std::int64_t, std::int64_t> key{fresh(domain), here};
@@ -149,12 +108,12 @@ std::int64_t Placer::place_segments(std::uint32_t set, ChargeId charge, std::int
       continue;
     }
     Trial trial(state_);
-    const std::size_t had = placed_.size();
-    domains_.push_back(domain);
+    const std::size_t had = scope_.placed.size();
+    scope_.domains.push_back(domain);
     const bool ok = place_near(set, charge, part, next_slot) == part;
-    domains_.pop_back();
+    scope_.domains.pop_back();
     if (!ok) {
-      placed_.resize(had);
+      scope_.placed.resize(had);
       break;
     }
     trial.stay();
@@ -172,11 +131,11 @@ std::int64_t Placer::place_near(std::uint32_t set, ChargeId charge, std::int64_t
   std::int64_t got = 0;
   for (const DomainId domain : order_of(set, charge, count)) {
     if (got == count || ended()) return got;
-    got += place_among(set, charge, count - got, nodes_inside(domain), next_slot);
+    got += place_among(set, charge, count - got, scope_.nodes_inside(domain), next_slot);
   }
   if (got == count || ended() || !plan_.empty()) return got;
-  if (domains_.empty()) return got + place_anywhere(set, charge, count - got, next_slot);
-  return got + place_among(set, charge, count - got, nodes_inside(domains_.back()), next_slot);
+  if (scope_.domains.empty()) return got + place_anywhere(set, charge, count - got, next_slot);
+  return got + place_among(set, charge, count - got, scope_.nodes_inside(scope_.domains.back()), next_slot);
 }
 
 std::int64_t Placer::place_anywhere(std::uint32_t set, ChargeId charge, std::int64_t count,
@@ -218,7 +177,7 @@ void Placer::put(std::uint32_t set, ChargeId charge, NodeId node, std::size_t& n
   while (slots[next_slot].state != SlotState::kWaiting) ++next_slot;
   const GrantId grant = state_.choose_grant(node, charge, mode_);
   state_.accounts.try_charge({w_.queue, w_.lane, charge, node, grant}, planes_of(mode_), +1);
-  placed_.push_back({set, static_cast<std::uint32_t>(next_slot++), node, charge, grant});
+  scope_.placed.push_back({set, static_cast<std::uint32_t>(next_slot++), node, charge, grant});
 }
 
 }  // namespace berth::engine
