@@ -6,6 +6,7 @@
 
 #include "engine/decide/reasons.h"
 #include "engine/decide/shortage.h"
+#include "engine/nodes/room.h"
 #include "engine/preempt/rights/cost.h"
 #include "engine/state/bands.h"
 
@@ -252,7 +253,7 @@ void Decider::wake() {
   for (const auto& [id, classes] : pending.sleepers().by_shape()) {
     const Shape& shape = state_.shapes[id].shape;
     const bool fits = std::any_of(nodes.begin(), nodes.end(), [&](const NodeId node) {
-      return state_.nodes.fits(node, shape, Mode::kPlan) && state_.index(id, Mode::kPlan).fit(node) > 0;
+      return has_room(state_.nodes, node, shape, Mode::kPlan) && state_.index(id, Mode::kPlan).fit(node) > 0;
     });
     if (fits) call(classes);
   }

@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "engine/explain/explain.h"
+#include "engine/nodes/room.h"
 #include "engine/place/placer.h"
 #include "engine/state/trial.h"
 
@@ -149,14 +150,14 @@ std::vector<Reason> RoomNow::count_nodes(ChargeId charge, std::span<const NodeId
       count(wrong.code, wrong.subject);
       continue;
     }
-    const auto shortage = nodes.shortage(id, shape, Mode::kStart);
+    const auto shortage = shortage_of(nodes, id, shape, Mode::kStart);
     if (!shortage) {
-      const NodeTable::Shortage ends = nodes.tightest(id, shape);
+      const Shortage ends = tightest_of(nodes, id, shape);
       if (!ends.resource.valid() && !ends.token.valid()) continue;  // asks for nothing
       count(ReasonCode::kNodeRoom,
             ends.token.valid() ? nodes.tokens().text(ends.token)
                                : std::string(nodes.resource_name(ends.resource)),
-            nodes.fit_by_room(id, shape, Mode::kStart));
+            fit_by_room(nodes, id, shape, Mode::kStart));
       continue;
     }
     // Room that is physically there but promised: held.
@@ -292,7 +293,7 @@ void RoomNow::renew_sets(Reason& reason) {
 // ------------------------------------------------------------------------------------------------------------ domains
 
 std::int64_t RoomNow::fill(ChargeId charge, DomainId domain, std::int64_t most) {
-  const auto& among = state_.nodes.domain(domain).nodes;
+  const auto& among = state_.nodes.domains()[domain].nodes;
   std::int64_t got = 0;
   for (; got < most; ++got) {
     if (!steps_.has_steps()) break;
@@ -333,7 +334,7 @@ void RoomNow::renew_domain(Reason& reason) {
   const auto asks = [](const StructureGroup& g) {
     return !g.topology.required.empty() || !g.topology.segment_level.empty();
   };
-  const auto level = state_.nodes.level_of(reason.subject);
+  const auto level = state_.nodes.domains().level_of(reason.subject);
   const auto group = std::find_if(structure.groups.begin(), structure.groups.end(), asks);
   const bool only = group != structure.groups.end() &&
                     std::count_if(structure.groups.begin(), structure.groups.end(), asks) == 1;
@@ -346,8 +347,8 @@ void RoomNow::renew_domain(Reason& reason) {
     DomainId domain;
   };
   std::vector<Candidate> candidates;
-  for (const DomainId domain : state_.nodes.levels()[*level].domains) {
-    if (state_.nodes.domain(domain).nodes.empty()) continue;
+  for (const DomainId domain : state_.nodes.domains().levels()[*level].domains) {
+    if (state_.nodes.domains()[domain].nodes.empty()) continue;
     Candidate c{0, domain};
     for (const std::uint32_t set : group->leaves) {
       std::int64_t fit = 0;
@@ -373,8 +374,8 @@ void RoomNow::renew_domain(Reason& reason) {
   }
   if (!where.valid() || best >= reason.need) return;
   reason.have = best;
-  const auto& nodes = state_.nodes.domain(where).nodes;
-  const std::string& path = state_.nodes.domain(where).path;
+  const auto& nodes = state_.nodes.domains()[where].nodes;
+  const std::string& path = state_.nodes.domains()[where].path;
   Reason domain{ReasonCode::kDomain, path.substr(path.rfind('/') + 1), "", 0, best, 0, {}};
   for (const std::uint32_t set : group->leaves) {
     const auto choice = best_choice(set);

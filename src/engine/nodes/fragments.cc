@@ -399,10 +399,10 @@ Fragments::Here Fragments::here(const NodeTable& nodes, NodeId node, Mode mode) 
   auto& all = here_[static_cast<std::size_t>(mode)];
   if (all.size() < nodes.size()) all.resize(nodes.size());
   Remembered& r = all[node.index()];
-  if (r.changes != nodes.changes(node) || r.version != version_) {
+  if (r.changes != nodes.changes().of(node) || r.version != version_) {
     const PatternId at = pattern(nodes, node);
     r = {
-        nodes.changes(node),
+        nodes.changes().of(node),
         version_,
         {at, usable(nodes, at, nodes.device_state(node, mode), nodes.account(node, nodes.cpu()).free(mode))}};
   }
@@ -445,11 +445,12 @@ void FragmentMeter::update(const NodeTable& nodes, Fragments& fragments, NodeId 
 const FragmentMeter::Sums& FragmentMeter::read(const NodeTable& nodes, Fragments& fragments) {
   if (nodes.device_states().full()) nodes.device_states().clear();
   nodes_.resize(nodes.size());
-  if (!built_ || uses_ != fragments.uses() || cursor_ < nodes.log().begin()) {
+  if (!built_ || uses_ != fragments.uses() || cursor_ < nodes.changes().all().begin()) {
     for (std::size_t n = 0; n < nodes.size(); ++n) update(nodes, fragments, NodeId(n));
-    cursor_ = nodes.log().end();
+    cursor_ = nodes.changes().all().end();
   }
-  for (; cursor_ < nodes.log().end(); ++cursor_) update(nodes, fragments, nodes.log().at(cursor_));
+  for (; cursor_ < nodes.changes().all().end(); ++cursor_)
+    update(nodes, fragments, nodes.changes().all().at(cursor_));
   built_ = true;
   uses_ = fragments.uses();
   return sums_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "engine/nodes/room.h"
 #include "engine/nodes/score.h"
 
 namespace berth::engine {
@@ -33,23 +34,23 @@ void ShapeIndex::prefetch(const NodeTable& nodes, const Fragments& fragments, No
 
 void ShapeIndex::refresh(const NodeTable& nodes, Fragments& fragments) {
   const bool scores_mix = shape_->placement == Placement::kFragmentation;
-  const ChangeLog& log = nodes.log();
-  const ChangeLog& fixed = nodes.fixed_log();
+  const ChangeLog& log = nodes.changes().all();
+  const ChangeLog& fixed = nodes.changes().fixed();
   // Constraints and ties may be others where something fixed changed: their nodes stand in both logs.
   const bool behind =
       !built_ || cursor_ < log.begin() || fixed_cursor_ < fixed.begin() || log.end() - cursor_ > nodes.size();
-  if (behind || nodes.size() > size_ || topology_version_ != nodes.topology_version()) {
+  if (behind || nodes.size() > size_ || topology_version_ != nodes.domains().version()) {
     rebuild(nodes, fragments);
     mix_version_ = fragments.version();
     return;
   }
   if (fixed_cursor_ != fixed.end()) suits_->refresh(nodes);
   const bool rescore = scores_mix && mix_version_ != fragments.version();
-  nodes.begin_round();
+  nodes.changes().begin_round();
   for (; cursor_ < log.end(); ++cursor_) {
     if (cursor_ + kAhead < log.end()) prefetch(nodes, fragments, log.at(cursor_ + kAhead));
     const NodeId node = log.at(cursor_);
-    if (!nodes.first_in_round(node)) continue;
+    if (!nodes.changes().first_in_round(node)) continue;
     if (update(nodes, fragments, node) && !rescore) play(nodes, node);
   }
   if (rescore) {
@@ -77,12 +78,12 @@ void ShapeIndex::rebuild(const NodeTable& nodes, Fragments& fragments) {
   std::fill(std::begin(empty.key), std::end(empty.key), kNoFit);
   std::fill(std::begin(empty.fit), std::end(empty.fit), 0);
   data_.assign(blocks, empty);
-  sums_.assign(nodes.domain_count(), 0);
+  sums_.assign(nodes.domains().size(), 0);
   total_ = 0;
-  topology_version_ = nodes.topology_version();
+  topology_version_ = nodes.domains().version();
   built_ = true;
-  cursor_ = nodes.log().end();
-  fixed_cursor_ = nodes.fixed_log().end();
+  cursor_ = nodes.changes().all().end();
+  fixed_cursor_ = nodes.changes().fixed().end();
   for (std::size_t i = 0; i < n; ++i) update(nodes, fragments, NodeId(i));
   play_all(nodes);
 }
@@ -98,7 +99,7 @@ bool ShapeIndex::update(const NodeTable& nodes, Fragments& fragments, NodeId id)
     fit = shape_->devices.empty() || nodes.is_opaque(id)
               ? kInt64Max
               : nodes.device_states().fit(nodes.device_state(id, mode_), request_);
-    if (fit > 0) fit = nodes.fit_by_amounts(id, *shape_, mode_, fit);
+    if (fit > 0) fit = fit_by_amounts(nodes, id, *shape_, mode_, fit);
     if (fit > 0 && !shape_->tokens.empty() && !nodes.is_opaque(id))
       fit = nodes.tokens().taken(id, shape_->tokens, planes_of(mode_)) ? 0 : 1;
   }
@@ -107,7 +108,7 @@ bool ShapeIndex::update(const NodeTable& nodes, Fragments& fragments, NodeId id)
   if (const std::int64_t delta = fit - fit_before; delta != 0) {
     fit_before = static_cast<std::int32_t>(fit);
     total_ += delta;
-    for (const DomainId domain : nodes.record(id).domains) {
+    for (const DomainId domain : nodes.domains().of(id)) {
       if (domain.valid()) sums_[domain.index()] += delta;
     }
   }

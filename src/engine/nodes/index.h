@@ -29,7 +29,7 @@ class ShapeIndex {
   // mix.
   void refresh(const NodeTable& nodes, Fragments& fragments);
   // Unused for so long that the next refresh() begins anew.
-  bool stale(const NodeTable& nodes) const { return !built_ || cursor_ < nodes.log().begin(); }
+  bool stale(const NodeTable& nodes) const { return !built_ || cursor_ < nodes.changes().all().begin(); }
 
   // After refresh():
   NodeId best() const;  // none where nothing fits

@@ -142,12 +142,12 @@ NodeId NodeTable::intern(std::string_view name) {
     records_.emplace_back();
     records_.back().spec.name = std::string(name);
     ties_.push_back((std::uint64_t{0x80000000u} + id.value) << 32 | id.value);
-    changes_.push_back(0);
+    changes_.add_node();
+    domains_.place(id, nullptr);
     capacities_.push_back(0);
-    records_.back().domains.assign(levels_.size(), DomainId());
     static_versions_.push_back(0);
     accounts_.resize(records_.size() * stride_);
-    touch(id, true);
+    changes_.note(id, true);
   }
   return id;
 }
@@ -190,8 +190,8 @@ Status NodeTable::upsert(const Node& node) {
   ties_[id.index()] = static_cast<std::uint64_t>(rank + 0x80000000ll) << 32 | id.value;
   set_capacity(id);
   ++static_versions_[id.index()];
-  place_in_domains(id);
-  touch(id, true);
+  domains_.place(id, &record.spec.labels);
+  changes_.note(id, true);
   return {};
 }
 
@@ -212,16 +212,16 @@ Status NodeTable::remove(std::string_view name) {
   --alive_;
   set_capacity(*id);
   ++static_versions_[id->index()];
-  place_in_domains(*id);
-  touch(*id, true);
+  domains_.place(*id, nullptr);
+  changes_.note(*id, true);
   return {};
 }
 
 DeviceStateId NodeTable::device_state(NodeId id, Mode mode) const {
   if (known_.size() < records_.size()) known_.resize(records_.size());
   KnownState& known = known_[id.index()];
-  if (known.changes != changes_[id.index()] || known.generation != device_states_.generation()) {
-    known.changes = changes_[id.index()];
+  if (known.changes != changes_.of(id) || known.generation != device_states_.generation()) {
+    known.changes = changes_.of(id);
     known.generation = device_states_.generation();
     bool releasing = false;
     const auto state = [&](Mode m) {
@@ -245,102 +245,6 @@ DeviceStateId NodeTable::device_state(NodeId id, Mode mode) const {
   return known.state[static_cast<std::size_t>(mode)];
 }
 
-void NodeTable::touch(NodeId id, bool fixed) {
-  ++changes_[id.index()];
-  // A reader that is more than a few changes per node behind reads all nodes faster than the changes.
-  const std::size_t most = 2 * records_.size() + 1024;
-  log_.push(id, most);
-  if (fixed) fixed_log_.push(id, most);
-}
-
-std::int64_t NodeTable::device_fit(NodeId id, const ShapeDevices& want, Mode mode) const {
-  const Record& record = records_[id.index()];
-  std::int64_t pieces = 0;
-  if (!record.counted.empty() && want.milli == kWholeDevice && is_counted(id, want.resource))
-    pieces = std::max<std::int64_t>(0, account(id, want.resource).free(mode)) / kWholeDevice;
-  for (const Device& device : record.devices) {
-    if (device.resource != want.resource) continue;
-    const std::int64_t free = device.account.free(mode);
-    if (want.milli == kWholeDevice) {
-      pieces += free >= kWholeDevice ? 1 : 0;
-    } else if (free >= want.milli) {
-      pieces += free / want.milli;
-    }
-  }
-  return pieces / want.count;
-}
-
-std::int64_t NodeTable::fit_by_amounts(NodeId id, const Shape& shape, Mode mode, std::int64_t most) const {
-  most = std::min(most, kMostFit);
-  if (is_opaque(id)) return most;
-  const Account* row = &accounts_[id.index() * stride_];
-  for (const ShapeAmount& a : shape.amounts) {
-    const std::int64_t free = row[a.resource.index()].free(mode);
-    if (free < a.amount) return 0;
-    // Most nodes have enough of most resources: a product is cheaper than a quotient.
-    std::int64_t all = 0;
-    if (__builtin_mul_overflow(most, a.amount, &all) || all > free) most = free / a.amount;
-  }
-  return most;
-}
-
-std::int64_t NodeTable::fit_by_room(NodeId id, const Shape& shape, Mode mode) const {
-  if (is_opaque(id)) return kMostFit;
-  std::int64_t fit = fit_by_amounts(id, shape, mode);
-  if (!shape.tokens.empty())
-    fit = std::min<std::int64_t>(fit, tokens_.taken(id, shape.tokens, planes_of(mode)) ? 0 : 1);
-  for (const ShapeDevices& want : shape.devices) {
-    if (fit == 0) return 0;
-    fit = std::min(fit, device_fit(id, want, mode));
-  }
-  return fit;
-}
-
-bool NodeTable::fits(NodeId id, const Shape& shape, Mode mode) const {
-  if (is_opaque(id)) return true;
-  const Account* row = &accounts_[id.index() * stride_];
-  for (const ShapeAmount& a : shape.amounts) {
-    if (row[a.resource.index()].free(mode) < a.amount) return false;
-  }
-  for (const ShapeDevices& want : shape.devices) {
-    if (device_fit(id, want, mode) == 0) return false;
-  }
-  return shape.tokens.empty() || !tokens_.taken(id, shape.tokens, planes_of(mode));
-}
-
-std::optional<NodeTable::Shortage> NodeTable::shortage(NodeId id, const Shape& shape, Mode mode) const {
-  if (is_opaque(id)) return std::nullopt;
-  for (const ShapeDevices& want : shape.devices) {
-    if (device_fit(id, want, mode) == 0) return Shortage{want.resource, true, {}};
-  }
-  for (const ShapeAmount& a : shape.amounts) {
-    if (account(id, a.resource).free(mode) < a.amount) return Shortage{a.resource, false, {}};
-  }
-  if (const auto token = tokens_.taken(id, shape.tokens, planes_of(mode))) return Shortage{{}, false, *token};
-  return std::nullopt;
-}
-
-NodeTable::Shortage NodeTable::tightest(NodeId id, const Shape& shape) const {
-  Shortage first;
-  std::int64_t least = kInt64Max;
-  const auto offer = [&](std::int64_t fit, ResourceId resource, bool device) {
-    if (fit >= least) return;
-    least = fit;
-    first = {resource, device, {}};
-  };
-  if (!shape.tokens.empty()) {
-    least = 1;
-    first.token = shape.tokens.front();
-  }
-  for (const ShapeDevices& want : shape.devices) {
-    offer(device_fit(id, want, Mode::kStart), want.resource, true);
-  }
-  for (const ShapeAmount& a : shape.amounts) {
-    offer(account(id, a.resource).free(Mode::kStart) / a.amount, a.resource, false);
-  }
-  return first;
-}
-
 void NodeTable::charge(NodeId id, const Shape& shape, const GrantView& grant, PlaneMask planes, int sign) {
   if (is_opaque(id)) return;
   Account* row = &accounts_[id.index() * stride_];
@@ -353,8 +257,8 @@ void NodeTable::charge(NodeId id, const Shape& shape, const GrantView& grant, Pl
       if (plane == kNow) device_use_ += sign * piece.milli;
     }
   }
-  tokens_.charge(id, grant.tokens, planes, sign);
-  touch(id);
+  if (!grant.tokens.empty()) tokens_.charge(id, grant.tokens, planes, sign);
+  changes_.note(id, false);
 }
 
 void NodeTable::charge_foreign(NodeId id, const ForeignPod& pod, const GrantView& grant, int sign) {
@@ -373,98 +277,18 @@ void NodeTable::charge_foreign(NodeId id, const ForeignPod& pod, const GrantView
     if (amount > 0) add(name, amount);
   }
   for (const DeviceRequest& want : pod.devices) add(want.resource, saturating_mul(want.count, want.milli));
-  tokens_.charge(id, grant.tokens, kBothPlanes, sign);
+  if (!grant.tokens.empty()) tokens_.charge(id, grant.tokens, kBothPlanes, sign);
   for (const Piece& piece : grant.pieces) {
     auto& used = records_[id.index()].devices[piece.device].account.used;
     for (const Plane plane : {kNow, kAfter}) used[plane] += sign * piece.milli;
   }
-  touch(id);
+  changes_.note(id, false);
 }
 
 void NodeTable::set_topologies(std::span<const Topology> topologies) {
-  topologies_.assign(topologies.begin(), topologies.end());
-  rebuild_domains();
-}
-
-void NodeTable::rebuild_domains() {
-  ++topology_version_;
-  levels_.clear();
-  domains_.clear();
-  domain_index_.clear();
-  for (const Topology& topology : topologies_) {
-    std::uint32_t depth = 0;
-    for (const std::string& key : topology.levels) levels_.push_back({topology.name, key, depth++, {}, 0});
-  }
-  for (std::size_t n = 0; n < records_.size(); ++n) {
-    records_[n].domains.assign(levels_.size(), DomainId());
-    place_in_domains(NodeId(n));
-  }
-}
-
-void NodeTable::place_in_domains(NodeId id) {
-  Record& record = records_[id.index()];
-  std::vector<DomainId> now(levels_.size());
-  DomainId parent;
-  std::string path;
-  for (std::size_t l = 0; l < levels_.size(); ++l) {
-    if (levels_[l].depth == 0) {
-      parent = DomainId();
-      path.clear();
-    } else if (!parent.valid()) {
-      continue;
-    }
-    const auto label = record.spec.labels.find(levels_[l].key);
-    if (!record.alive || label == record.spec.labels.end()) {
-      parent = DomainId();
-      continue;
-    }
-    path += fmt::format("{}{}", path.empty() ? "" : "/", label->second);
-    const std::string key = fmt::format("{}:{}", l, path);
-    auto [it, fresh] = domain_index_.try_emplace(key, DomainId(domains_.size()));
-    if (fresh) {
-      domains_.push_back({static_cast<std::uint32_t>(l), parent, path, {}, {}});
-      levels_[l].domains.push_back(it->second);
-      if (parent.valid()) domains_[parent.index()].children.push_back(it->second);
-      ++topology_version_;
-    }
-    now[l] = parent = it->second;
-  }
-  for (std::size_t l = 0; l < levels_.size(); ++l) {
-    const DomainId old = record.domains[l];
-    if (old == now[l]) continue;
-    ++topology_version_;
-    if (old.valid()) {
-      auto& nodes = domains_[old.index()].nodes;
-      std::erase(nodes, id);
-      if (nodes.size() == 1) --levels_[l].wide;
-    }
-    if (now[l].valid()) {
-      auto& nodes = domains_[now[l].index()].nodes;
-      nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), id), id);
-      if (nodes.size() == 2) ++levels_[l].wide;
-    }
-  }
-  record.domains = std::move(now);
-}
-
-std::optional<std::uint32_t> NodeTable::level_of(std::string_view key) const {
-  for (std::size_t l = 0; l < levels_.size(); ++l) {
-    if (levels_[l].key == key) return static_cast<std::uint32_t>(l);
-  }
-  return std::nullopt;
-}
-
-std::string NodeTable::why_no_level() const {
-  constexpr std::size_t kMostNamed = 8;
-  std::string known;
-  for (std::size_t l = 0; l < std::min(levels_.size(), kMostNamed); ++l)
-    known += fmt::format("{}{}", l == 0 ? "" : ", ", levels_[l].key);
-  if (levels_.empty()) {
-    return "there is no topology: remove the request, or create a topology with this node label as a level";
-  }
-  return fmt::format(
-      "no topology has this level: ask for one of {}{}, or add this node label to the levels of a topology",
-      known, levels_.size() > kMostNamed ? ", ..." : "");
+  domains_.set(topologies);
+  for (std::size_t n = 0; n < records_.size(); ++n)
+    domains_.place(NodeId(n), records_[n].alive ? &records_[n].spec.labels : nullptr);
 }
 
 }  // namespace berth::engine

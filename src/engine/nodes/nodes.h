@@ -1,5 +1,5 @@
-// The nodes: their capacity, their use on both planes, their domains, and a log of changes that the lazy indices (nodes/index.h)
-// read at their own pace.
+// The nodes: their capacity, and their use on both planes. With their domains (nodes/domains.h), the tokens that pods have there
+// (nodes/tokens.h), and what has changed (nodes/changes.h).
 //
 // Amounts of a node never overflow. Single amounts are bounded by kMostAmount (the callers check). Use by foreign pods is
 // unbounded, so it is summed in 128 bits and charged clamped.
@@ -21,7 +21,9 @@
 #include "base/interner.h"
 #include "base/result.h"
 #include "engine/base/plane.h"
+#include "engine/nodes/changes.h"
 #include "engine/nodes/device_states.h"
+#include "engine/nodes/domains.h"
 #include "engine/nodes/grant.h"
 #include "engine/nodes/shape.h"
 #include "engine/nodes/suits.h"
@@ -36,30 +38,6 @@ inline constexpr std::int64_t kMostCountedDevices = 1'000'000;  // of one pool o
 // In all pools of a node together. Beyond that the largest pools are only counted: their devices are not shared, and slots do not
 // know which they have.
 inline constexpr std::int64_t kMostNumberedDevices = 1024;
-
-struct DomainTag;
-using DomainId = Id<DomainTag>;
-
-// A log of nodes that changed, for readers with a cursor each. Entries are numbered from the first one ever; old ones are
-// dropped, and a reader whose cursor lies before begin() looks at all nodes instead.
-class ChangeLog {
- public:
-  std::uint64_t begin() const { return begin_; }
-  std::uint64_t end() const { return begin_ + entries_.size(); }
-  NodeId at(std::uint64_t number) const { return NodeId(entries_[number - begin_]); }
-  // Keeps the last `most` / 2 entries at least.
-  void push(NodeId node, std::size_t most) {
-    entries_.push_back(node.value);
-    if (entries_.size() <= most) return;
-    const std::size_t drop = entries_.size() / 2;
-    entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(drop));
-    begin_ += drop;
-  }
-
- private:
-  std::vector<std::uint32_t> entries_;
-  std::uint64_t begin_ = 0;
-};
 
 class NodeTable {
  public:
@@ -80,25 +58,7 @@ class NodeTable {
     bool alive = false;
     std::vector<Device> devices;
     std::vector<ResourceId> counted;  // devices without numbers: only the account of the resource exists
-    std::vector<DomainId> domains;    // of every level of every topology
   };
-  // One domain of a level of a topology.
-  struct Domain {
-    std::uint32_t level = 0;  // index into levels()
-    DomainId parent;
-    std::string path;  // label values from the widest level, joined by '/'
-    std::vector<NodeId> nodes;
-    std::vector<DomainId> children;  // of the next level
-  };
-  // One level of one topology.
-  struct Level {
-    std::string topology;
-    std::string key;  // label
-    std::uint32_t depth = 0;
-    std::vector<DomainId> domains;
-    std::size_t wide = 0;  // domains with more than one node; 0: the level is that of the hosts
-  };
-
   // Adds or changes. Errors: a negative or too large amount or number of devices, a rank outside of 32 bits.
   Status upsert(const Node& node);
   Status remove(std::string_view name);
@@ -128,25 +88,8 @@ class NodeTable {
   static constexpr ResourceId cpu() { return ResourceId(0u); }
   std::string_view resource_name(ResourceId id) const { return resources_.name(id.value); }
   std::size_t resources() const { return resources_.size(); }
-  const Account& account(NodeId id, ResourceId r) const {
-    return accounts_[id.index() * stride_ + r.index()];
-  }
-
-  // The number of further slots of the shape that the node could take, by room alone.
-  std::int64_t fit_by_room(NodeId id, const Shape& shape, Mode mode) const;
-  // The same by amounts alone, ignoring single devices; `most` at most.
-  std::int64_t fit_by_amounts(NodeId id, const Shape& shape, Mode mode, std::int64_t most = kMostFit) const;
-  bool fits(NodeId id, const Shape& shape, Mode mode) const;
-  // The shortage for one slot: a token that another pod has, or a resource, and whether that is a device.
-  struct Shortage {
-    ResourceId resource;
-    bool device = false;
-    TokenId token;
-  };
-  std::optional<Shortage> shortage(NodeId id, const Shape& shape, Mode mode) const;
-
-  // The first shortage if slot after slot of the shape came (tokens before devices before amounts where equal).
-  Shortage tightest(NodeId id, const Shape& shape) const;
+  const Account* row(NodeId id) const { return &accounts_[id.index() * stride_]; }  // by resource
+  const Account& account(NodeId id, ResourceId r) const { return row(id)[r.index()]; }
 
   // Charges (sign +1) or frees (-1) one slot: the amounts of its shape, and its grant. Exactly undone by the opposite sign.
   void charge(NodeId id, const Shape& shape, const GrantView& grant, PlaneMask planes, int sign);
@@ -161,25 +104,15 @@ class NodeTable {
   Tokens& tokens() { return tokens_; }
   const Tokens& tokens() const { return tokens_; }
 
-  // Every change of a node.
-  const ChangeLog& log() const { return log_; }
-  // Only changes of labels, taints, liveness or rank.
-  const ChangeLog& fixed_log() const { return fixed_log_; }
+  const Domains& domains() const { return domains_; }
+  const NodeChanges& changes() const { return changes_; }
   // Prefetches the data of a node that fit and score read.
   void prefetch(NodeId id) const {
     __builtin_prefetch(&accounts_[id.index() * stride_]);
     __builtin_prefetch(&accounts_[id.index() * stride_] + 3);
     if (id.index() < known_.size()) __builtin_prefetch(&known_[id.index()]);
-    __builtin_prefetch(&changes_[id.index()]);
+    changes_.prefetch(id);
   }
-  // For readers of the log that examine each node once per round, however often it stands there.
-  void begin_round() const {
-    rounds_.resize(records_.size(), 0);
-    if (++round_ == 0) std::fill(rounds_.begin(), rounds_.end(), std::uint32_t{0}), ++round_;
-  }
-  bool first_in_round(NodeId id) const { return std::exchange(rounds_[id.index()], round_) != round_; }
-  // Grows with every change of the node.
-  std::uint64_t changes(NodeId id) const { return changes_[id.index()]; }
   // Whether devices of this resource are only counted there.
   bool is_counted(NodeId id, ResourceId resource) const {
     const auto& counted = records_[id.index()].counted;
@@ -191,28 +124,11 @@ class NodeTable {
   std::int64_t device_capacity(NodeId id) const { return capacities_[id.index()]; }
   // The present device use of slots, in thousandths, over all nodes. Foreign pods are left out.
   std::int64_t device_use() const { return device_use_; }
-  // Goes up when labels, taints, liveness, ranks or topologies of any node change.
+  // Goes up when labels, taints, liveness or the rank of the node change.
   std::uint64_t static_version(NodeId id) const { return static_versions_[id.index()]; }
-  std::uint64_t topology_version() const { return topology_version_; }
-
-  const std::vector<Level>& levels() const { return levels_; }
-  const Domain& domain(DomainId id) const { return domains_[id.index()]; }
-  std::size_t domain_count() const { return domains_.size(); }
-  // The level whose label key this is (the first topology that has it).
-  std::optional<std::uint32_t> level_of(std::string_view key) const;
-  // Why there is none, and what to ask for instead.
-  std::string why_no_level() const;
-  // The node's domain at a level; none where the node lacks a label of the path.
-  DomainId domain_of(NodeId id, std::uint32_t level) const { return records_[id.index()].domains[level]; }
 
  private:
-  static constexpr std::int64_t kMostFit = 1'000'000;  // slots on one node, for sums that cannot overflow
-
   void set_capacity(NodeId id);
-  void touch(NodeId id, bool fixed = false);
-  void place_in_domains(NodeId id);
-  void rebuild_domains();
-  std::int64_t device_fit(NodeId id, const ShapeDevices& want, Mode mode) const;
 
   Interner resources_;
   std::vector<bool> asked_only_;  // by resource: only pods have named it
@@ -225,18 +141,12 @@ class NodeTable {
   std::size_t alive_ = 0;
   NodeId opaque_;
   std::vector<std::uint64_t> ties_;
-  std::vector<std::uint64_t> changes_;
   std::vector<std::int64_t> capacities_;  // by node: device_capacity()
   std::int64_t device_capacity_ = 0;
   std::int64_t device_use_ = 0;
   Tokens tokens_;
-  ChangeLog log_;
-  ChangeLog fixed_log_;
-  std::vector<Topology> topologies_;
-  std::vector<Level> levels_;
-  std::vector<Domain> domains_;
-  std::unordered_map<std::string, DomainId> domain_index_;
-  std::uint64_t topology_version_ = 0;
+  Domains domains_;
+  NodeChanges changes_;
   // Found out on demand; answers are functions of the accounts.
   struct KnownState {
     std::uint64_t changes = ~std::uint64_t{0};
@@ -247,8 +157,6 @@ class NodeTable {
   mutable Suits suits_;
   mutable std::vector<KnownState> known_;
   mutable std::vector<DeviceStates::Free> scratch_;
-  mutable std::vector<std::uint32_t> rounds_;  // by node: the last round in which it was looked at
-  mutable std::uint32_t round_ = 0;
   std::unordered_map<std::uint64_t, Int128>
       foreign_;  // node << 32 | resource -> sum; looked up, never iterated
 };

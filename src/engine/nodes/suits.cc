@@ -14,7 +14,7 @@ void SuitColumn::update(const NodeTable& nodes, NodeId node) {
 }
 
 void SuitColumn::refresh(const NodeTable& nodes) {
-  const ChangeLog& log = nodes.fixed_log();
+  const ChangeLog& log = nodes.changes().fixed();
   if (cursor_ == log.end()) return;
   const std::size_t had = preference_.size();
   preference_.resize(nodes.size(), -1);

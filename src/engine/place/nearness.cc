@@ -20,7 +20,7 @@ FewestDomains tree_of(const NodeTable& nodes, std::vector<DomainId> top, std::ui
       FewestDomains::Item item{domain.value, room(domain), used(domain), 0, 0};
       item.begin = item.end = static_cast<std::uint32_t>(below.size());
       if (item.room > 0 && l + 1 < levels) {
-        const auto& children = nodes.domain(domain).children;
+        const auto& children = nodes.domains()[domain].children;
         below.insert(below.end(), children.begin(), children.end());
         item.end = static_cast<std::uint32_t>(below.size());
       }
@@ -63,9 +63,9 @@ std::vector<char> Nearness::used_domains(const StructureGroup& group, bool& any)
   any = !scope_.placed.empty() || has_members(group);
   if (!any) return {};
   const NodeTable& nodes = scope_.state.nodes;
-  std::vector<char> used(nodes.domain_count(), 0);
+  std::vector<char> used(nodes.domains().size(), 0);
   const auto mark = [&](NodeId node) {
-    for (const DomainId domain : nodes.record(node).domains) {
+    for (const DomainId domain : nodes.domains().of(node)) {
       if (domain.valid()) used[domain.index()] = 1;
     }
   };
@@ -82,7 +82,7 @@ std::vector<char> Nearness::used_domains(const StructureGroup& group, bool& any)
 
 // The widest level of the topology that its flavor names; else of the one with the most room for it, of equals the first.
 std::optional<std::uint32_t> Nearness::topology_for(const Charge& charge) const {
-  const auto& levels = scope_.state.nodes.levels();
+  const auto& levels = scope_.state.nodes.domains().levels();
   const ShapeIndex& index = scope_.state.index(charge.shape, scope_.mode);
   std::optional<std::uint32_t> best;
   std::int64_t most = 0;
@@ -103,21 +103,21 @@ std::optional<std::uint32_t> Nearness::topology_for(const Charge& charge) const 
 // The levels of which a part of this group should have few domains, below the domain that is chosen; none where the policy
 // alone decides.
 std::optional<Nearness::Levels> Nearness::near_levels(std::uint32_t number, const Charge& charge) const {
-  const auto& levels = scope_.state.nodes.levels();
+  const auto& levels = scope_.state.nodes.domains().levels();
   if (!scope_.preferences || scope_.put_off || charge.awaited || levels.empty()) return std::nullopt;
   const TopologyRequest& asked = scope_.structure.groups[asking_group(number)].topology;
   std::optional<std::uint32_t> preferred;
   if (!asked.preferred.empty() && asked.required.empty())
-    preferred = scope_.state.nodes.level_of(asked.preferred);
+    preferred = scope_.state.nodes.domains().level_of(asked.preferred);
   std::optional<std::uint32_t> outer;
-  if (!scope_.domains.empty()) outer = scope_.state.nodes.domain(scope_.domains.back()).level;
+  if (!scope_.domains.empty()) outer = scope_.state.nodes.domains()[scope_.domains.back()].level;
   std::optional<std::uint32_t> at = preferred ? preferred : outer;
   if (!at) {
     std::int64_t least = 0;
     for (const PodSetState& set : scope_.w.sets) least += set.least;
     if (asked.empty() && (least < 2 || scope_.w.kind == WorkloadKind::kService)) return std::nullopt;
-    at =
-        asked.segment_level.empty() ? topology_for(charge) : scope_.state.nodes.level_of(asked.segment_level);
+    at = asked.segment_level.empty() ? topology_for(charge)
+                                     : scope_.state.nodes.domains().level_of(asked.segment_level);
   }
   if (!at) return std::nullopt;
   std::uint32_t first = *at - levels[*at].depth;
@@ -247,7 +247,7 @@ std::vector<DomainId> Nearness::ranked(const StructureGroup& group, std::uint32_
   std::vector<Ranked> all;
   for (const Site& site : sites) {
     std::int64_t around = 0;
-    for (DomainId at = site.domain; any && at.valid(); at = nodes.domain(at).parent)
+    for (DomainId at = site.domain; any && at.valid(); at = nodes.domains()[at].parent)
       around += is_used(at) ? 0 : 1;
     all.push_back({site, {around}});
   }
@@ -255,7 +255,7 @@ std::vector<DomainId> Nearness::ranked(const StructureGroup& group, std::uint32_
   const Demand demand = sites.size() < 2 ? Demand{} : demand_of(group);
   const auto levels = near_levels(number, demand);
   if (levels && levels->last > level &&
-      nodes.levels()[levels->last].topology == nodes.levels()[level].topology) {
+      nodes.domains().levels()[levels->last].topology == nodes.domains().levels()[level].topology) {
     const ShapeIndex& index = scope_.state.index(scope_.state.charges[demand.charge].shape, scope_.mode);
     std::vector<DomainId> top;
     for (const Site& site : sites) top.push_back(site.domain);
@@ -282,10 +282,10 @@ std::vector<DomainId> Nearness::fewest(ChargeId charge, std::int64_t count, Leve
                                        const std::vector<char>& used) const {
   const NodeTable& nodes = scope_.state.nodes;
   const ShapeIndex& index = scope_.state.index(scope_.state.charges[charge].shape, scope_.mode);
-  std::vector<DomainId> top = nodes.levels()[levels.first].domains;
-  if (!scope_.domains.empty() && nodes.domain(scope_.domains.back()).level + 1 == levels.first &&
-      nodes.levels()[levels.first].depth > 0)
-    top = nodes.domain(scope_.domains.back()).children;
+  std::vector<DomainId> top = nodes.domains().levels()[levels.first].domains;
+  if (!scope_.domains.empty() && nodes.domains()[scope_.domains.back()].level + 1 == levels.first &&
+      nodes.domains().levels()[levels.first].depth > 0)
+    top = nodes.domains()[scope_.domains.back()].children;
   const FewestDomains tree = tree_of(
       nodes, std::move(top), levels.last - levels.first + 1,
       [&](DomainId d) { return scope_.room_within(index, d); },
@@ -303,7 +303,7 @@ std::vector<DomainId> Nearness::fewest(ChargeId charge, std::int64_t count, Leve
 
 std::vector<Nearness::Site> Nearness::sites_for_all(const StructureGroup& group, std::uint32_t level) const {
   std::vector<Site> sites;
-  for (const DomainId domain : scope_.state.nodes.levels()[level].domains) {
+  for (const DomainId domain : scope_.state.nodes.domains().levels()[level].domains) {
     Site site{domain, false, 0};
     bool enough = true;
     for (const std::uint32_t set : group.leaves) {
@@ -328,7 +328,7 @@ Nearness::Fixed Nearness::fixed_domain(const StructureGroup& group, std::uint32_
     for (const Slot& slot : scope_.w.sets[set].slots) {
       if (!slot.node.valid() || slot.state == SlotState::kReleasing) continue;
       if (scope_.state.charges[slot.charge].awaited && scope_.state.nodes.is_opaque(slot.node)) continue;
-      const DomainId its = scope_.state.nodes.domain_of(slot.node, level);
+      const DomainId its = scope_.state.nodes.domains().of(slot.node, level);
       out.adrift = out.adrift || !its.valid();
       if (!out.domain.valid()) out.domain = its;
     }
@@ -360,9 +360,9 @@ Nearness::Offer Nearness::offer_of(const StructureGroup& group, std::uint32_t le
         std::none_of(of_set.begin(), of_set.end(), [](const Option& o) { return o.has_quota; });
     out.by_quota = out.by_quota || (scope_.must(set) > 0 && !of_set.empty() && lacks_quota);
   }
-  for (const DomainId domain : nodes.levels()[level].domains) {
+  for (const DomainId domain : nodes.domains().levels()[level].domains) {
     if (fixed.adrift || (fixed.domain.valid() && domain != fixed.domain)) continue;
-    if (nodes.domain(domain).nodes.empty()) continue;
+    if (nodes.domains()[domain].nodes.empty()) continue;
     bool enough = true;
     std::int64_t room_here = 0;
     std::int64_t room_needed = 0;

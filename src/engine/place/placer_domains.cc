@@ -20,10 +20,17 @@ bool Placer::enter(std::size_t step) {
   if (group.topology.required.empty()) {
     return number == 0 || !group.topology.preferred.empty() ? together(step) : walk(step + 1);
   }
-  if (const auto level = state_.nodes.level_of(group.topology.required)) return in_domain(step, *level);
+  if (const auto level = state_.nodes.domains().level_of(group.topology.required))
+    return in_domain(step, *level);
   std::int64_t need = 0;
   for (const std::uint32_t set : group.leaves) need += scope_.must(set);
-  note({ReasonCode::kTopology, group.topology.required, state_.nodes.why_no_level(), need, 0, 0, {}});
+  note({ReasonCode::kTopology,
+        group.topology.required,
+        state_.nodes.domains().why_no_level(),
+        need,
+        0,
+        0,
+        {}});
   failure_.by_nodes = true;
   return false;
 }
@@ -60,17 +67,11 @@ bool Placer::try_each(std::size_t step, std::vector<DomainId> domains, bool requ
   return false;
 }
 
-// Where every pod set lies in one domain of the level, if that finds places.
-bool Placer::one_domain(std::size_t step, std::uint32_t level) {
-  const StructureGroup& group = structure_.groups[walk_[step].index];
-  return try_each(step, near_.ranked(group, level, near_.sites_for_all(group, level)), false);
-}
-
 // A group of several pod sets: in one domain, of the deepest level at which one has room; else in the fewest.
 bool Placer::together(std::size_t step) {
   const std::uint32_t number = walk_[step].index;
   const StructureGroup& group = structure_.groups[number];
-  if (!scope_.preferences || state_.nodes.levels().empty()) return walk(step + 1);
+  if (!scope_.preferences || state_.nodes.domains().levels().empty()) return walk(step + 1);
   const bool finds_its_own = near_.asking_sets(group) < 2 && near_.is_plain(group);
   const bool may_lack_parts = group.least < group.children && group.topology.preferred.empty();
   if (finds_its_own || near_.has_members(group) || may_lack_parts) return walk(step + 1);
@@ -82,7 +83,8 @@ bool Placer::together(std::size_t step) {
   floor_ =
       std::max(floor, steps_.left() / 2);  // the other half is for the search that this must not cut short
   for (std::uint32_t level = levels->last + 1; level-- > levels->first && !ended();) {
-    if (one_domain(step, level)) return true;
+    // Where every pod set lies in one domain of the level, if that finds places.
+    if (try_each(step, near_.ranked(group, level, near_.sites_for_all(group, level)), false)) return true;
   }
   floor_ = floor;
   if (failure_.steps_ended || steps_.left() < floor_) return false;
@@ -124,7 +126,7 @@ bool Placer::in_fewest(std::size_t step) {
 // The domains that a pod set fills, in this order, before it takes whatever has room.
 std::vector<DomainId> Placer::order_of(std::uint32_t set, ChargeId charge, std::int64_t count) {
   if (!plan_.empty()) return plan_;
-  if (!scope_.preferences || state_.nodes.levels().empty()) return {};
+  if (!scope_.preferences || state_.nodes.domains().levels().empty()) return {};
   const Charge& c = state_.charges[charge];
   const std::uint32_t number = structure_.group_of[set];
   const auto levels = near_.near_levels(number, c);

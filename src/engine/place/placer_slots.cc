@@ -59,13 +59,14 @@ DomainId Placer::segment_domain(std::uint32_t set, ChargeId charge, std::uint32_
   const std::vector<char> used = near_.used_domains(structure_.groups[structure_.group_of[set]], any);
   const auto fresh = [&](DomainId domain) {
     std::int64_t count = 0;
-    for (; any && domain.valid() && used[domain.index()] == 0; domain = nodes.domain(domain).parent) ++count;
+    for (; any && domain.valid() && used[domain.index()] == 0; domain = nodes.domains()[domain].parent)
+      ++count;
     return count;
   };
   DomainId tightest;
   std::pair<std::int64_t, std::int64_t> least;
   best = 0;
-  for (const DomainId domain : nodes.levels()[level].domains) {
+  for (const DomainId domain : nodes.domains().levels()[level].domains) {
     const std::int64_t here = scope_.room_within(index, domain);
     best = std::max(best, here);
     if (here < part) continue;
@@ -80,11 +81,11 @@ DomainId Placer::segment_domain(std::uint32_t set, ChargeId charge, std::uint32_
 std::int64_t Placer::place_segments(std::uint32_t set, ChargeId charge, std::int64_t least,
                                     std::int64_t count) {
   const TopologyRequest& topology = structure_.groups[structure_.group_of[set]].topology;
-  const auto level = state_.nodes.level_of(topology.segment_level);
+  const auto level = state_.nodes.domains().level_of(topology.segment_level);
   if (!level) {
     note({ReasonCode::kTopology,
           topology.segment_level,
-          state_.nodes.why_no_level(),
+          state_.nodes.domains().why_no_level(),
           topology.segment,
           0,
           0,

@@ -76,12 +76,12 @@ std::int64_t Scope::room(const ShapeIndex& index) const {
 bool Scope::inside(NodeId node) const {
   const NodeTable& nodes = state.nodes;
   return std::all_of(domains.begin(), domains.end(), [&](const DomainId domain) {
-    return nodes.domain_of(node, nodes.domain(domain).level) == domain;
+    return nodes.domains().of(node, nodes.domains()[domain].level) == domain;
   });
 }
 
 std::vector<NodeId> Scope::nodes_inside(DomainId domain) const {
-  std::vector<NodeId> out = state.nodes.domain(domain).nodes;
+  std::vector<NodeId> out = state.nodes.domains()[domain].nodes;
   if (domains.size() == 1 && domains.back() == domain) return out;
   if (!domains.empty()) std::erase_if(out, [&](const NodeId node) { return !inside(node); });
   return out;
@@ -90,12 +90,12 @@ std::vector<NodeId> Scope::nodes_inside(DomainId domain) const {
 // The part of a domain that lies in all chosen domains.
 std::int64_t Scope::room_within(const ShapeIndex& index, DomainId domain) const {
   const NodeTable& nodes = state.nodes;
-  const auto& level = nodes.levels()[nodes.domain(domain).level];
-  const auto& here = nodes.domain(domain).nodes;
+  const auto& level = nodes.domains().levels()[nodes.domains()[domain].level];
+  const auto& here = nodes.domains()[domain].nodes;
   if (here.empty()) return 0;
   // A level below those of the chosen ones: in them with all its nodes, or with none.
   const bool below = std::all_of(domains.begin(), domains.end(), [&](const DomainId outer) {
-    const auto& other = nodes.levels()[nodes.domain(outer).level];
+    const auto& other = nodes.domains().levels()[nodes.domains()[outer].level];
     return other.topology == level.topology && other.depth <= level.depth;
   });
   if (below) return inside(here.front()) ? index.total_in(domain) : 0;

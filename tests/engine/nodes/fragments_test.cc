@@ -11,6 +11,7 @@
 
 #include "base/random.h"
 #include "engine/nodes/choose.h"
+#include "engine/nodes/room.h"
 #include "engine/nodes/score.h"
 #include "engine/tests_support.h"
 
@@ -361,7 +362,7 @@ TEST(FragmentMeter, FollowsEveryChange) {
   std::vector<std::pair<NodeId, Grant>> placed;
   for (int round = 0; round < 400; ++round) {
     const NodeId node = nodes[random.below(nodes.size())];
-    if (random.below(3) > 0 && bench.nodes.fits(node, share, Mode::kStart)) {
+    if (random.below(3) > 0 && has_room(bench.nodes, node, share, Mode::kStart)) {
       choose_first(bench.nodes, node, share, Mode::kStart, placed.emplace_back(node, Grant()).second);
       bench.nodes.charge(node, share, placed.back().second, kBothPlanes, +1);
     } else if (!placed.empty()) {

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "engine/nodes/choose.h"
 #include "engine/nodes/index.h"
+#include "engine/nodes/room.h"
 #include "engine/nodes/score.h"
 #include "engine/tests_support.h"
 
@@ -647,7 +648,7 @@ TEST(Fragmentation, TheIndexAnswersAsAPlainSearch) {
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       const NodeId id(n);
       if (static_mismatch(shapes[s], nodes.record(id).spec).code != ReasonCode::kNone) continue;
-      const std::int64_t fit = nodes.fit_by_room(id, shapes[s], mode);
+      const std::int64_t fit = fit_by_room(nodes, id, shapes[s], mode);
       total += fit;
       if (fit == 0) continue;
       const std::int64_t key =

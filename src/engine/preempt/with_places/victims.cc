@@ -324,7 +324,7 @@ void VictimSearch::improve() {
   if (first.evicted == 0) return;  // only holds give way
   const bool nodes_short = nodes_are_short();
   const std::string& required = state_.structures[w_.structure].groups[0].topology.required;
-  const auto level = required.empty() ? std::nullopt : state_.nodes.level_of(required);
+  const auto level = required.empty() ? std::nullopt : state_.nodes.domains().level_of(required);
   const bool by_node = nodes_short && !level;
   const auto beyond = [&](std::uint32_t i) {
     const Unit& unit = (*candidates_)[i].unit;
@@ -374,7 +374,7 @@ void VictimSearch::improve() {
     consider(std::move(found));
   };
   if (level) {
-    for (const DomainId domain : state_.nodes.levels()[*level].domains) {
+    for (const DomainId domain : state_.nodes.domains().levels()[*level].domains) {
       const Sequence inside = within_domain(pool, domain);
       if (inside.empty() || !steps_.has_steps()) continue;
       also(minimal(inside));
@@ -420,12 +420,12 @@ VictimSearch::Sequence VictimSearch::by_value(const Sequence& among) const {
 }
 
 VictimSearch::Sequence VictimSearch::within_domain(const Sequence& among, DomainId domain) const {
-  const std::uint32_t level = state_.nodes.domain(domain).level;
+  const std::uint32_t level = state_.nodes.domains()[domain].level;
   Sequence out;
   for (const std::uint32_t i : among) {
     bool inside = false;
     candidates_->each_slot((*candidates_)[i].unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
-      inside = inside || state_.nodes.domain_of(slot.node, level) == domain;
+      inside = inside || state_.nodes.domains().of(slot.node, level) == domain;
     });
     if (inside) out.push_back(i);
   }
