@@ -120,6 +120,58 @@ TraceSummary TraceStats::summarize() {
   return out;
 }
 
+namespace {
+
+std::string sizes_table(const TraceSummary& summary) {
+  std::string out;
+  out += fmt::format("\n  {:<12} {:>12} {:>7} {:>14} {:>7}  {:<16} {:<16} {}\n", "size", "jobs", "%",
+                     "GPU-hours", "%", "mean run time", "median", "p90");
+  for (const StatsSize& size : summary.sizes) {
+    out += fmt::format("  {:<12} {:>12} {:>7} {:>14} {:>7}  {:<16} {:<16} {}\n", size_class_name(size.size),
+                       human_amount(size.group.jobs), percent(size.group.jobs, summary.jobs),
+                       gpu_hours(size.group.gpu_ms_milli),
+                       percent(size.group.gpu_ms_milli, summary.gpu_ms_milli),
+                       human_duration(size.run_time.mean), human_duration(size.run_time.median),
+                       human_duration(size.run_time.p90));
+  }
+  return out;
+}
+
+std::string tenants_table(const TraceStats& stats, const TraceSummary& summary) {
+  std::string out;
+  const auto tenants = tenants_by_gpu_time(stats);
+  if (tenants.size() > 1 || (tenants.size() == 1 && !tenants[0].first.empty())) {
+    out += fmt::format("\n  {:<24} {:>12} {:>7} {:>14} {:>7}\n", "tenant", "jobs", "%", "GPU-hours", "%");
+    for (std::size_t i = 0; i < std::min(tenants.size(), kTenantsShown); ++i) {
+      const auto& [name, group] = tenants[i];
+      out += fmt::format("  {:<24} {:>12} {:>7} {:>14} {:>7}\n", name.empty() ? "(none)" : name,
+                         human_amount(group.jobs), percent(group.jobs, summary.jobs),
+                         gpu_hours(group.gpu_ms_milli), percent(group.gpu_ms_milli, summary.gpu_ms_milli));
+    }
+    if (tenants.size() > kTenantsShown) {
+      out += fmt::format("  and {} more\n", tenants.size() - kTenantsShown);
+    }
+  }
+  return out;
+}
+
+std::string defects_table(const TraceStats& stats) {
+  std::string defects;
+  const auto defect = [&](std::int64_t jobs, std::string_view what) {
+    if (jobs > 0) defects += fmt::format("  {:>12}  {}\n", human_amount(jobs), what);
+  };
+  const auto none = stats.tenants.find("");
+  defect(none == stats.tenants.end() ? 0 : none->second.jobs,
+         "without a tenant: a scenario says where they go (no_tenant_queue, drop_without_tenant)");
+  defect(stats.without_run_time, "with a run time of 0");
+  defect(stats.out_of_order, "submitted before the job in front of them (readers put them into order)");
+  for (const std::string& remark : stats.remarks) defects += remark + "\n";
+  defect(stats.expected, "that say how long they expect to run");
+  return defects.empty() ? defects : "\n  jobs to know of\n" + defects;
+}
+
+}  // namespace
+
 std::string stats_table(const TraceFile& file, const TraceStats& stats, const TraceSummary& summary) {
   std::string out =
       fmt::format("{}: {}, {} jobs\n", file.path, enum_name(file.form), human_amount(summary.jobs));
@@ -164,42 +216,7 @@ std::string stats_table(const TraceFile& file, const TraceStats& stats, const Tr
                             peak.at_least == peak.at_most
                                 ? gpus(peak.at_most)
                                 : fmt::format("{} to {}", gpus(peak.at_least), gpus(peak.at_most))));
-  out += fmt::format("\n  {:<12} {:>12} {:>7} {:>14} {:>7}  {:<16} {:<16} {}\n", "size", "jobs", "%",
-                     "GPU-hours", "%", "mean run time", "median", "p90");
-  for (const StatsSize& size : summary.sizes) {
-    out += fmt::format("  {:<12} {:>12} {:>7} {:>14} {:>7}  {:<16} {:<16} {}\n", size_class_name(size.size),
-                       human_amount(size.group.jobs), percent(size.group.jobs, summary.jobs),
-                       gpu_hours(size.group.gpu_ms_milli),
-                       percent(size.group.gpu_ms_milli, summary.gpu_ms_milli),
-                       human_duration(size.run_time.mean), human_duration(size.run_time.median),
-                       human_duration(size.run_time.p90));
-  }
-  const auto tenants = tenants_by_gpu_time(stats);
-  if (tenants.size() > 1 || (tenants.size() == 1 && !tenants[0].first.empty())) {
-    out += fmt::format("\n  {:<24} {:>12} {:>7} {:>14} {:>7}\n", "tenant", "jobs", "%", "GPU-hours", "%");
-    for (std::size_t i = 0; i < std::min(tenants.size(), kTenantsShown); ++i) {
-      const auto& [name, group] = tenants[i];
-      out += fmt::format("  {:<24} {:>12} {:>7} {:>14} {:>7}\n", name.empty() ? "(none)" : name,
-                         human_amount(group.jobs), percent(group.jobs, summary.jobs),
-                         gpu_hours(group.gpu_ms_milli), percent(group.gpu_ms_milli, summary.gpu_ms_milli));
-    }
-    if (tenants.size() > kTenantsShown) {
-      out += fmt::format("  and {} more\n", tenants.size() - kTenantsShown);
-    }
-  }
-  std::string defects;
-  const auto defect = [&](std::int64_t jobs, std::string_view what) {
-    if (jobs > 0) defects += fmt::format("  {:>12}  {}\n", human_amount(jobs), what);
-  };
-  const auto none = stats.tenants.find("");
-  defect(none == stats.tenants.end() ? 0 : none->second.jobs,
-         "without a tenant: a scenario says where they go (no_tenant_queue, drop_without_tenant)");
-  defect(stats.without_run_time, "with a run time of 0");
-  defect(stats.out_of_order, "submitted before the job in front of them (readers put them into order)");
-  for (const std::string& remark : stats.remarks) defects += remark + "\n";
-  defect(stats.expected, "that say how long they expect to run");
-  if (!defects.empty()) out += "\n  jobs to know of\n" + defects;
-  return out;
+  return out + sizes_table(summary) + tenants_table(stats, summary) + defects_table(stats);
 }
 
 std::string stats_json(const TraceFile& file, const TraceStats& stats, const TraceSummary& summary) {

@@ -11,8 +11,6 @@ namespace berth::sim {
 namespace {
 
 constexpr std::int64_t kMostRoundsAtOneMoment = 10'000;
-// With more series over time than this they are kept at a quarter of the resolution: 8 KB each.
-constexpr std::size_t kManyTracks = 512;
 constexpr std::int64_t kMostIdleWakes = 1000;
 
 // A reason that only holds others together is named after the first of them.
@@ -25,7 +23,13 @@ ReasonCode leading_code(const Reason& reason) {
 }  // namespace
 
 ReplayRun::ReplayRun(const Input& input, Decider& decider, const ReplayOptions& options)
-    : input_(input), decider_(decider), options_(options), books_(input.nodes) {}
+    : input_(input),
+      decider_(decider),
+      options_(options),
+      books_(input.nodes),
+      work_(input),
+      book_(input, work_, out_),
+      outages_(input) {}
 
 Result<Outcome> ReplayRun::run() {
   BERTH_TRY(prepare());
@@ -44,26 +48,9 @@ Result<Outcome> ReplayRun::run() {
 }
 
 Status ReplayRun::prepare() {
-  const auto& jobs = input_.trace.jobs;
-  out_.begin = jobs.front().submit;
-  for (const Service& service : input_.services) out_.begin = std::min(out_.begin, service.load.front().at);
-  out_.last_submit = jobs.back().submit;
-  out_.end = out_.begin;
-  out_.jobs.resize(jobs.size());
-  live_of_.resize(count(), kNone);
-  on_node_.resize(input_.nodes.size());
-  out_.leaf_of.resize(input_.queues.size(), 0);
-  for (std::uint32_t i = 0; i < input_.queues.size(); ++i) {
-    if (!input_.queues[i].leaf) continue;
-    out_.leaf_of[i] = static_cast<std::uint32_t>(out_.leaves.size());
-    out_.leaves.push_back(i);
-  }
-  const std::size_t tracks = queue_track(out_.leaves.size(), QueueTrack::kAllocated);
-  out_.series = BinnedSeries(tracks, out_.begin, tracks <= kManyTracks ? 2048 : 512);
-  note_idle(out_.begin);
+  book_.prepare(options_.gantt_nodes);
+  book_.note_idle(books_.idle(), out_.begin);
   out_.gpu_capacity_milli = books_.gpu_capacity_milli();
-  for (const JobShape& shape : input_.trace.shapes) pod_sets_.push_back(pod_sets_of(shape.root));
-  choose_gantt_nodes();
   prepare_services();
   BERTH_TRY(prepare_faults());
   return set_up(input_, decider_);
@@ -73,21 +60,6 @@ Status ReplayRun::prepare() {
 TimeMs ReplayRun::engine_wakes_at() const {
   const TimeMs at = decider_.next_time();
   return at == kEndOfTime ? at : std::max(now_, at - engine_time(0));
-}
-
-// Nodes with GPUs, evenly over the cluster.
-void ReplayRun::choose_gantt_nodes() {
-  std::vector<std::uint32_t> candidates;
-  for (std::uint32_t i = 0; i < input_.nodes.size(); ++i) {
-    if (!input_.nodes[i].devices.empty()) candidates.push_back(i);
-  }
-  const auto want = std::min<std::size_t>(static_cast<std::size_t>(options_.gantt_nodes), candidates.size());
-  gantt_of_.assign(input_.nodes.size(), kNone);
-  for (std::size_t i = 0; i < want; ++i) {
-    const std::uint32_t node = candidates[i * candidates.size() / want];
-    gantt_of_[node] = static_cast<std::uint32_t>(out_.gantt_nodes.size());
-    out_.gantt_nodes.push_back(node);
-  }
 }
 
 // Submissions are not queued: the jobs are sorted, and a queue of all of them would cost memory.
@@ -124,11 +96,11 @@ Status ReplayRun::moment(TimeMs at) {
     acted = events_.next_time() == at;
   }
   note_reasons();
-  note_idle(now_);
+  book_.note_idle(books_.idle(), now_);
   // Failures that had nothing to hit go on with the work.
   if (events_.working()) {
-    for (const std::uint32_t rule : std::exchange(resting_rules_, {})) {
-      events_.push(faults_.next(rule, now_), SimEventKind::kFail, rule, 0);
+    for (const std::uint32_t rule : outages_.take_resting()) {
+      events_.push(outages_.next(rule, now_), SimEventKind::kFail, rule, 0);
     }
   }
   out_.end = at;
@@ -145,21 +117,10 @@ void ReplayRun::report_progress() const {
 // The obstacles of jobs that began to wait in this moment and still do.
 void ReplayRun::note_reasons() {
   for (const std::uint32_t index : waits_) {
-    if (outcome(index).state != JobState::kWaiting) continue;
+    if (book_.of(index).state != JobState::kWaiting) continue;
     const auto verdict = decider_.verdict(job_uid(index));
-    if (verdict) live(index).held_by = leading_code(verdict->reason);
+    if (verdict) work_.live(index).held_by = leading_code(verdict->reason);
   }
-}
-
-void ReplayRun::note_idle(TimeMs at) {
-  const IdleGpus& idle = books_.idle();
-  const auto set = [&](std::size_t track, std::int64_t milli) {
-    const std::int64_t change = milli - out_.series.value(track);
-    if (change != 0) out_.series.add(track, change, at);
-  };
-  set(kTrackIdleNodes, idle.free_nodes_milli);
-  set(kTrackIdleWhole, idle.whole_milli);
-  set(kTrackIdleParts, idle.parts_milli);
 }
 
 Status ReplayRun::take(const SimEvent& event) {
@@ -168,17 +129,18 @@ Status ReplayRun::take(const SimEvent& event) {
       submission_queued_ = false;
       return {};
     case SimEventKind::kFinish:
-      if (out_.jobs[event.subject].state != JobState::kRunning || live(event.subject).run != event.run)
+      if (out_.jobs[event.subject].state != JobState::kRunning || work_.live(event.subject).run != event.run)
         return {};
       return finish_job(event.subject);
     case SimEventKind::kRoomFree:
-      return live_of_[event.subject] == kNone ? Status() : room_free(event.subject);
+      return !work_.is_live(event.subject) ? Status() : room_free(event.subject);
     case SimEventKind::kReady:
-      if (live_of_[event.subject] == kNone) return {};
-      if (is_service(event.subject)) {
-        show_ready(service_of(event.subject));
-      } else if (outcome(event.subject).state == JobState::kRunning) {
-        if (speed_of(event.subject) != live(event.subject).course.speed()) set_pace(event.subject);
+      if (!work_.is_live(event.subject)) return {};
+      if (work_.is_service(event.subject)) {
+        show_ready(work_.service_of(event.subject));
+      } else if (book_.of(event.subject).state == JobState::kRunning) {
+        if (work_.speed_of(event.subject, now_) != work_.live(event.subject).course.speed())
+          set_pace(event.subject);
       }
       return {};
     case SimEventKind::kRepair:
@@ -202,7 +164,7 @@ Status ReplayRun::apply(const Event& event) {
 
 Status ReplayRun::carry_out(const Decision& decision) {
   const std::uint32_t index = job_of_uid(decision.workload);
-  if (index >= count() || live_of_[index] == kNone) {
+  if (index >= work_.count() || !work_.is_live(index)) {
     return fail(ErrorCode::kInternal, "at {} ms a decision names the workload '{}', which does not exist",
                 now_, decision.workload);
   }
@@ -221,10 +183,6 @@ Status ReplayRun::carry_out(const Decision& decision) {
               enum_name(decision.kind), decision.workload);
 }
 
-std::string ReplayRun::text_of(std::uint32_t index) const {
-  return fmt::format("{} {}", is_service(index) ? "service" : "job", name(index));
-}
-
 // Jobs that still wait, or stand still in their room, when nothing can happen any more: why.
 void ReplayRun::finish() {
   std::map<std::string, Outcome::Stuck> stuck;
@@ -232,20 +190,20 @@ void ReplayRun::finish() {
     const JobState state = out_.jobs[i].state;
     if (state != JobState::kWaiting && state != JobState::kRunning) continue;
     ++out_.unfinished;
-    if (state == JobState::kWaiting) out_.jobs[i].waited += now_ - live(i).since;
+    if (state == JobState::kWaiting) out_.jobs[i].waited += now_ - work_.live(i).since;
     if (state == JobState::kRunning) {
-      live(i).course.advance(now_);
-      for (const PlacedSlot& slot : live(i).active) occupy(i, slot, false, true);
+      work_.live(i).course.advance(now_);
+      for (const PlacedSlot& slot : work_.live(i).active) book_.occupy(i, slot, false, true, now_);
     }
-    settle_account(i);
+    book_.settle_account(i, now_);
     const auto verdict = decider_.verdict(job_uid(i));
     const std::string reason(verdict ? enum_name(leading_code(verdict->reason)) : "Unknown");
     Outcome::Stuck& entry = stuck[reason];
     if (entry.jobs++ > 0) continue;
     entry.reason = reason;
     const auto in_full = decider_.explain(job_uid(i));
-    entry.example =
-        fmt::format("job {}: {}", job(i).name, in_full ? to_text(in_full->reason) : in_full.error().message);
+    entry.example = fmt::format("job {}: {}", work_.job(i).name,
+                                in_full ? to_text(in_full->reason) : in_full.error().message);
   }
   for (auto& [reason, entry] : stuck) out_.stuck.push_back(std::move(entry));
   std::stable_sort(out_.stuck.begin(), out_.stuck.end(),

@@ -7,29 +7,12 @@
 namespace berth::sim {
 
 void ReplayRun::prepare_services() {
-  for (std::uint32_t i = 0; i < input_.services.size(); ++i) {
-    const Service& service = input_.services[i];
-    ServiceRun run;
-    PodSet replicas;
-    replicas.name = "replicas";
-    replicas.pod = service.pod;
-    run.root.name = "service";
-    run.root.disruption = Disruption::kOne;
-    run.root.pod_sets.push_back(std::move(replicas));
-    services_.push_back(std::move(run));
-    out_.services.emplace_back();
-    out_.services.back().series = BinnedSeries(3, out_.begin, 512);
-  }
-  // The vector is whole: pointers into it stay.
-  for (std::uint32_t i = 0; i < services_.size(); ++i) {
-    services_[i].sets = pod_sets_of(services_[i].root);
-    queue_service(i);
-  }
+  for (std::uint32_t i = 0; i < input_.services.size(); ++i) queue_service(i);
 }
 
 void ReplayRun::queue_service(std::uint32_t service) {
   const Service& spec = input_.services[service];
-  const ServiceRun& run = services_[service];
+  const ReplayWork::ServiceRun& run = work_.service(service);
   TimeMs next = spec.end;
   if (run.next_load < spec.load.size()) next = std::min(next, spec.load[run.next_load].at);
   if (run.next_step < spec.plan.size()) next = std::min(next, spec.plan[run.next_step].at);
@@ -38,7 +21,7 @@ void ReplayRun::queue_service(std::uint32_t service) {
 
 Status ReplayRun::service_event(std::uint32_t service) {
   const Service& spec = input_.services[service];
-  ServiceRun& run = services_[service];
+  ReplayWork::ServiceRun& run = work_.service(service);
   if (run.gone) return {};
   account_service(service);
   if (now_ >= spec.end) return end_service(service);
@@ -59,7 +42,7 @@ Status ReplayRun::service_event(std::uint32_t service) {
 Workload ReplayRun::service_workload(std::uint32_t service) const {
   const Service& spec = input_.services[service];
   Workload workload;
-  workload.uid = job_uid(index_of(service));
+  workload.uid = job_uid(work_.index_of(service));
   workload.name = spec.name;
   workload.queue = spec.queue;
   workload.kind = WorkloadKind::kService;
@@ -67,19 +50,19 @@ Workload ReplayRun::service_workload(std::uint32_t service) const {
   workload.preemptible = spec.preemptible;
   workload.created = engine_time(spec.load.front().at);
   workload.restart = spec.restart;
-  workload.root = services_[service].root;
+  workload.root = work_.root(work_.index_of(service));
   return workload;
 }
 
 // Pods beyond the new target end at once, the highest numbers first.
 Status ReplayRun::set_target(std::uint32_t service, std::int64_t target) {
-  const std::uint32_t index = index_of(service);
-  ServiceRun& run = services_[service];
-  const bool fresh = live_of_[index] == kNone;
+  const std::uint32_t index = work_.index_of(service);
+  ReplayWork::ServiceRun& run = work_.service(service);
+  const bool fresh = !work_.is_live(index);
   BinnedSeries& series = out_.services[service].series;
   series.add(kServiceTarget, target - run.target, now_);
-  if (!fresh && outcome(index).state == JobState::kWaiting) {
-    count_waiting(index, 0, -asked_gpu_milli(index));
+  if (!fresh && book_.of(index).state == JobState::kWaiting) {
+    book_.count_waiting(index, 0, -work_.asked_gpu_milli(index), now_);
   }
   const std::int64_t before = std::exchange(run.target, target);
   PodSet& replicas = run.root.pod_sets.front();
@@ -89,14 +72,14 @@ Status ReplayRun::set_target(std::uint32_t service, std::int64_t target) {
   const std::int64_t sure = replicas.least_count();
   replicas.bands = {DemandBand{sure, 0, true, 0, 0}, DemandBand{target - sure, 0, false, 0, 0}};
   if (fresh) {
-    open(index);
+    work_.open(index);
     set_waiting(index);
     return apply(WorkloadUpsert{service_workload(service)});
   }
-  if (outcome(index).state == JobState::kWaiting) {
-    count_waiting(index, 0, asked_gpu_milli(index));
+  if (book_.of(index).state == JobState::kWaiting) {
+    book_.count_waiting(index, 0, work_.asked_gpu_milli(index), now_);
   }
-  Live& at = live(index);
+  Live& at = work_.live(index);
   std::vector<PlacedSlot> gone;
   while (!at.active.empty() && at.active.back().placement.index >= target) {
     at.gpu_milli -= at.active.back().gpu_milli;
@@ -114,20 +97,20 @@ Status ReplayRun::set_target(std::uint32_t service, std::int64_t target) {
   }
   show_ready(service);
   if (gone.empty() || !at.active.empty()) return {};
-  outcome(index).state = JobState::kEnding;
+  book_.of(index).state = JobState::kEnding;
   at.since = now_;
   if (at.ending.empty()) set_waiting(index);
   return {};
 }
 
 Status ReplayRun::end_service(std::uint32_t service) {
-  const std::uint32_t index = index_of(service);
-  services_[service].gone = true;
-  if (live_of_[index] == kNone) return {};
-  Live& at = live(index);
-  JobOutcome& result = outcome(index);
-  if (result.state == JobState::kWaiting) end_waiting(index);
-  if (result.state == JobState::kEnding) end_ending(index);
+  const std::uint32_t index = work_.index_of(service);
+  work_.service(service).gone = true;
+  if (!work_.is_live(index)) return {};
+  Live& at = work_.live(index);
+  JobOutcome& result = book_.of(index);
+  if (result.state == JobState::kWaiting) book_.end_waiting(index, now_);
+  if (result.state == JobState::kEnding) book_.end_ending(index, now_);
   for (const PlacedSlot& slot : at.active) leave(index, slot, false);
   for (const PlacedSlot& slot : at.ending) leave(index, slot, true);
   at.active.clear();
@@ -137,20 +120,12 @@ Status ReplayRun::end_service(std::uint32_t service) {
   for (const std::size_t track : {kServiceNeeded, kServiceTarget, kServiceReady}) {
     series.add(track, -series.value(track), now_);
   }
-  close(index);
+  work_.close(index);
   return apply(WorkloadRemove{job_uid(index)});
 }
 
-std::int64_t ReplayRun::ready_replicas(std::uint32_t service) {
-  const std::uint32_t index = index_of(service);
-  if (live_of_[index] == kNone) return 0;
-  const auto& active = live(index).active;
-  return std::count_if(active.begin(), active.end(),
-                       [&](const PlacedSlot& slot) { return slot.ready <= now_; });
-}
-
 void ReplayRun::account_service(std::uint32_t service) {
-  ServiceRun& run = services_[service];
+  ReplayWork::ServiceRun& run = work_.service(service);
   // The number that served until now is the one shown last.
   const std::int64_t ready = out_.services[service].series.value(kServiceReady);
   const std::int64_t per_replica = input_.services[service].rule.per_replica_milli;
@@ -163,7 +138,7 @@ void ReplayRun::account_service(std::uint32_t service) {
 void ReplayRun::show_ready(std::uint32_t service) {
   account_service(service);
   BinnedSeries& series = out_.services[service].series;
-  series.add(kServiceReady, ready_replicas(service) - series.value(kServiceReady), now_);
+  series.add(kServiceReady, work_.ready_replicas(service, now_) - series.value(kServiceReady), now_);
 }
 
 }  // namespace berth::sim

@@ -147,12 +147,9 @@ Status check_two_passes(const Input& input, const Scenario& scenario, const Sour
   return {};
 }
 
-}  // namespace
-
-Result<Input> load(const Scenario& scenario) {
-  Input input;
+// `stream`: the last number of a source's random numbers.
+Status load_cluster(const Scenario& scenario, std::uint64_t& stream, Input& input) {
   std::set<std::string, std::less<>> names;
-  std::uint64_t stream = scenario.seed;
   for (const ClusterSource& source : scenario.cluster) {
     BERTH_ASSIGN(std::vector<Node> nodes, load_nodes(source, ++stream, input.topologies));
     for (Node& node : nodes) {
@@ -183,7 +180,11 @@ Result<Input> load(const Scenario& scenario) {
           input.topologies[i].name);
     }
   }
+  return {};
+}
 
+// Gives where the queues stand, for errors.
+Result<SourcePlace> load_queues(const Scenario& scenario, Input& input) {
   std::vector<Queue> queues = scenario.queues;
   std::vector<Flavor> flavors = scenario.flavors;
   SourcePlace place = scenario.queues_place;
@@ -211,7 +212,10 @@ Result<Input> load(const Scenario& scenario) {
                                  [](const Flavor& flavor) { return flavor.name == "default"; });
   if (!named) input.flavors.push_back(std::move(everything));
   input.flavors.insert(input.flavors.end(), flavors.begin(), flavors.end());
+  return place;
+}
 
+Status load_trace(const Scenario& scenario, std::uint64_t& stream, Input& input) {
   TraceBuilder builder;
   for (const TraceSource& source : scenario.trace) BERTH_TRY(load_jobs(source, ++stream, builder));
   input.outside_window = builder.outside_window();
@@ -230,7 +234,17 @@ Result<Input> load(const Scenario& scenario) {
                        ? fmt::format(": {} lie outside the window from..to", input.outside_window)
                        : std::string());
   }
+  return {};
+}
 
+}  // namespace
+
+Result<Input> load(const Scenario& scenario) {
+  Input input;
+  std::uint64_t stream = scenario.seed;
+  BERTH_TRY(load_cluster(scenario, stream, input));
+  BERTH_ASSIGN(const SourcePlace place, load_queues(scenario, input));
+  BERTH_TRY(load_trace(scenario, stream, input));
   input.seed = scenario.seed;
   input.failures = scenario.failures;
   // A rule that nothing can follow is wrong input: said before the run.

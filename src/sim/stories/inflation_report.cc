@@ -8,24 +8,10 @@
 
 namespace berth::sim {
 
-ReportData inflation_report(const Scenario& scenario, const Input& input, const InflationOutcome& outcome,
-                            const std::vector<CurvePoint>& published, const std::vector<Check>& checks) {
-  ReportData data = report_frame(scenario);
-  const std::vector<Metric> metrics = inflation_metrics(outcome, published);
-  data.subtitle = fmt::format("{} jobs offered to {} nodes with {} GPUs, seed {}", human_amount(outcome.jobs),
-                              human_amount(static_cast<std::int64_t>(input.nodes.size())),
-                              human_amount(outcome.gpu_capacity_milli, 1000), scenario.seed);
-  data.key_figures = {{"GPU demand arrived", human_amount(metric_or_zero(metrics, "arrived_pct"), 1000, 1),
-                       "%", "Share of the cluster's GPUs."},
-                      {"GPUs allocated", human_amount(metric_or_zero(metrics, "allocated_pct"), 1000, 1), "%",
-                       "Share of the cluster's GPUs, at the end."},
-                      {"Jobs placed", human_amount(outcome.placed), "", ""},
-                      {"Jobs dropped", human_amount(outcome.jobs - outcome.placed), "",
-                       "They fitted on no node when they came."}};
-  Section curve;
-  curve.title = "Curve";
-  curve.lead =
-      "Jobs are offered one by one to an empty cluster; nothing leaves, and what fits nowhere is dropped.";
+namespace {
+
+XyChart allocation_chart(const Scenario& scenario, const InflationOutcome& outcome,
+                         const std::vector<CurvePoint>& published) {
   XyChart chart;
   chart.title = "GPUs allocated as demand arrives";
   chart.note = "The straight line would be a cluster without fragments.";
@@ -48,15 +34,10 @@ ReportData inflation_report(const Scenario& scenario, const Input& input, const 
   chart.series.push_back(std::move(ours));
   if (!published.empty()) chart.series.push_back(std::move(theirs));
   chart.series.push_back(std::move(ideal));
-  // Up to there every policy is the same; what follows is where they part.
-  XyChart end = chart;
-  end.title = "The same from 80 % on";
-  end.note.clear();
-  end.from_zero = false;
-  for (XySeries& series : end.series)
-    std::erase_if(series.points, [](const XyPoint& point) { return point.x < 80; });
-  curve.blocks.emplace_back(std::move(chart));
-  if (!end.series.front().points.empty()) curve.blocks.emplace_back(std::move(end));
+  return chart;
+}
+
+Table marks_table(const InflationOutcome& outcome, const std::vector<CurvePoint>& published) {
   Table marks;
   marks.title = "At the usual marks";
   marks.columns = {{"Demand arrived", ColumnKind::kNumber, "% of GPUs"},
@@ -76,7 +57,10 @@ ReportData inflation_report(const Scenario& scenario, const Input& input, const 
     }
     marks.rows.push_back(std::move(row));
   }
-  curve.blocks.emplace_back(std::move(marks));
+  return marks;
+}
+
+Table dropped_table(const InflationOutcome& outcome) {
   Table dropped;
   dropped.title = "Dropped jobs by size";
   dropped.columns = {{"Size", ColumnKind::kText, ""}, {"Jobs", ColumnKind::kNumber, ""}};
@@ -85,6 +69,41 @@ ReportData inflation_report(const Scenario& scenario, const Input& input, const 
     dropped.rows.push_back(
         {std::string(size_class_name(static_cast<SizeClass>(i))), human_amount(outcome.dropped[i])});
   }
+  return dropped;
+}
+
+}  // namespace
+
+ReportData inflation_report(const Scenario& scenario, const Input& input, const InflationOutcome& outcome,
+                            const std::vector<CurvePoint>& published, const std::vector<Check>& checks) {
+  ReportData data = report_frame(scenario);
+  const std::vector<Metric> metrics = inflation_metrics(outcome, published);
+  data.subtitle = fmt::format("{} jobs offered to {} nodes with {} GPUs, seed {}", human_amount(outcome.jobs),
+                              human_amount(static_cast<std::int64_t>(input.nodes.size())),
+                              human_amount(outcome.gpu_capacity_milli, 1000), scenario.seed);
+  data.key_figures = {{"GPU demand arrived", human_amount(metric_or_zero(metrics, "arrived_pct"), 1000, 1),
+                       "%", "Share of the cluster's GPUs."},
+                      {"GPUs allocated", human_amount(metric_or_zero(metrics, "allocated_pct"), 1000, 1), "%",
+                       "Share of the cluster's GPUs, at the end."},
+                      {"Jobs placed", human_amount(outcome.placed), "", ""},
+                      {"Jobs dropped", human_amount(outcome.jobs - outcome.placed), "",
+                       "They fitted on no node when they came."}};
+  Section curve;
+  curve.title = "Curve";
+  curve.lead =
+      "Jobs are offered one by one to an empty cluster; nothing leaves, and what fits nowhere is dropped.";
+  XyChart chart = allocation_chart(scenario, outcome, published);
+  // Up to there every policy is the same; what follows is where they part.
+  XyChart end = chart;
+  end.title = "The same from 80 % on";
+  end.note.clear();
+  end.from_zero = false;
+  for (XySeries& series : end.series)
+    std::erase_if(series.points, [](const XyPoint& point) { return point.x < 80; });
+  curve.blocks.emplace_back(std::move(chart));
+  if (!end.series.front().points.empty()) curve.blocks.emplace_back(std::move(end));
+  curve.blocks.emplace_back(marks_table(outcome, published));
+  Table dropped = dropped_table(outcome);
   if (!dropped.rows.empty()) curve.blocks.emplace_back(std::move(dropped));
   data.sections.push_back(std::move(curve));
   if (!checks.empty()) data.sections.push_back(checks_section(checks));

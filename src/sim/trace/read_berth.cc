@@ -164,14 +164,86 @@ constexpr text::Choice<LineKind> kLineKinds[] = {
     {"berth-trace", LineKind::kHeader}, {"node", LineKind::kNode},     {"topology", LineKind::kTopology},
     {"queue", LineKind::kQueue},        {"flavor", LineKind::kFlavor}, {"job", LineKind::kJob}};
 
+// The state of reading one trace.
+struct Reading {
+  const BerthTracePart part;
+  const JobRules& rules;
+  TraceBuilder* const jobs;
+  TraceWorld world;
+  std::set<std::string, std::less<>> node_names;
+
+  bool wants(BerthTracePart of) const { return part == of || part == BerthTracePart::kAll; }
+};
+
+Status read_header(text::Fields& f, LineKind kind) {
+  if (kind != LineKind::kHeader) {
+    f.error("kind", "the first line must be {{\"kind\":\"berth-trace\",\"version\":1}}");
+  } else {
+    (void)f.integer("version", 1, 1);
+  }
+  return f.done();
+}
+
+Status read_node_line(text::Fields& f, Reading& into) {
+  Node node = read_node(f);
+  if (f.ok() && !into.node_names.insert(node.name).second) f.error("name", "this node stood above already");
+  if (static_cast<std::int64_t>(into.node_names.size()) > kMostNodes)
+    f.error("name", "more than {} nodes", kMostNodes);
+  BERTH_TRY(f.done());
+  into.world.nodes.push_back(std::move(node));
+  return {};
+}
+
+Status read_topology_line(text::Fields& f, TraceWorld& world) {
+  Topology topology{f.string("name"), f.strings("levels")};
+  if (f.ok() && topology.levels.empty()) f.error("levels", "must name at least one label key, widest first");
+  for (const Topology& above : world.topologies) {
+    if (above.name == topology.name) f.error("name", "this topology stood above already");
+  }
+  if (world.topologies.size() >= kMostTopologies) f.error("name", "more than {} topologies", kMostTopologies);
+  BERTH_TRY(f.done());
+  world.topologies.push_back(std::move(topology));
+  return {};
+}
+
+// One line behind the header. The parts that are not wanted are skipped.
+Status read_line(text::Fields& f, LineKind kind, Reading& into) {
+  switch (kind) {
+    case LineKind::kHeader:
+      f.error("kind", "a trace has one header line, the first");
+      return f.done();
+    case LineKind::kNode:
+      return into.wants(BerthTracePart::kNodes) ? read_node_line(f, into) : Status();
+    case LineKind::kTopology:
+      return into.wants(BerthTracePart::kNodes) ? read_topology_line(f, into.world) : Status();
+    case LineKind::kQueue:
+      if (!into.wants(BerthTracePart::kQueues)) return {};
+      if (f.has("queue")) {
+        into.world.queues.push_back(read_model<Queue>(f, "queue"));
+      } else {
+        read_queue(f, {}, nullptr, into.world.queues);
+      }
+      if (into.world.queues.size() > kMostQueues) f.error("kind", "more than {} queues", kMostQueues);
+      return f.done();
+    case LineKind::kFlavor:
+      if (!into.wants(BerthTracePart::kQueues)) return {};
+      if (!f.has("flavor")) f.error("flavor", "is missing");
+      into.world.flavors.push_back(read_model<Flavor>(f, "flavor"));
+      if (into.world.flavors.size() > kMostQueues) f.error("kind", "more than {} flavors", kMostQueues);
+      return f.done();
+    case LineKind::kJob:
+      return into.wants(BerthTracePart::kJobs) ? read_job(f, into.rules, *into.jobs) : Status();
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<TraceWorld> read_berth_trace(const std::string& path, BerthTracePart part, const JobRules& rules,
                                     TraceBuilder* jobs) {
   BERTH_ASSIGN(text::ByteSource source, text::ByteSource::open(path));
   text::LineReader lines(source);
-  TraceWorld trace;
-  std::set<std::string, std::less<>> node_names;
+  Reading into{part, rules, jobs, {}, {}};
   bool header = false;
   std::size_t held = 0;
   text::Limits limits;
@@ -186,12 +258,7 @@ Result<TraceWorld> read_berth_trace(const std::string& path, BerthTracePart part
     const LineKind kind = f.choice("kind", kLineKinds);
     if (!f.ok()) return tl::unexpected<Error>(f.done().error());
     if (!header) {
-      if (kind != LineKind::kHeader) {
-        f.error("kind", "the first line must be {{\"kind\":\"berth-trace\",\"version\":1}}");
-      } else {
-        (void)f.integer("version", 1, 1);
-      }
-      BERTH_TRY(f.done());
+      BERTH_TRY(read_header(f, kind));
       header = true;
       continue;
     }
@@ -200,61 +267,12 @@ Result<TraceWorld> read_berth_trace(const std::string& path, BerthTracePart part
       f.error("kind", "nodes, topologies, queues and flavors take more than {} bytes", kMostWorldBytes);
       return tl::unexpected<Error>(f.done().error());
     }
-    switch (kind) {
-      case LineKind::kHeader:
-        f.error("kind", "a trace has one header line, the first");
-        return tl::unexpected<Error>(f.done().error());
-      case LineKind::kNode: {
-        if (part != BerthTracePart::kNodes && part != BerthTracePart::kAll) break;
-        Node node = read_node(f);
-        if (f.ok() && !node_names.insert(node.name).second) f.error("name", "this node stood above already");
-        if (static_cast<std::int64_t>(node_names.size()) > kMostNodes)
-          f.error("name", "more than {} nodes", kMostNodes);
-        BERTH_TRY(f.done());
-        trace.nodes.push_back(std::move(node));
-        break;
-      }
-      case LineKind::kTopology: {
-        if (part != BerthTracePart::kNodes && part != BerthTracePart::kAll) break;
-        Topology topology{f.string("name"), f.strings("levels")};
-        if (f.ok() && topology.levels.empty())
-          f.error("levels", "must name at least one label key, widest first");
-        for (const Topology& above : trace.topologies) {
-          if (above.name == topology.name) f.error("name", "this topology stood above already");
-        }
-        if (trace.topologies.size() >= kMostTopologies)
-          f.error("name", "more than {} topologies", kMostTopologies);
-        BERTH_TRY(f.done());
-        trace.topologies.push_back(std::move(topology));
-        break;
-      }
-      case LineKind::kQueue:
-        if (part != BerthTracePart::kQueues && part != BerthTracePart::kAll) break;
-        if (f.has("queue")) {
-          trace.queues.push_back(read_model<Queue>(f, "queue"));
-        } else {
-          read_queue(f, {}, nullptr, trace.queues);
-        }
-        if (trace.queues.size() > kMostQueues) f.error("kind", "more than {} queues", kMostQueues);
-        BERTH_TRY(f.done());
-        break;
-      case LineKind::kFlavor:
-        if (part != BerthTracePart::kQueues && part != BerthTracePart::kAll) break;
-        if (!f.has("flavor")) f.error("flavor", "is missing");
-        trace.flavors.push_back(read_model<Flavor>(f, "flavor"));
-        if (trace.flavors.size() > kMostQueues) f.error("kind", "more than {} flavors", kMostQueues);
-        BERTH_TRY(f.done());
-        break;
-      case LineKind::kJob:
-        if (part != BerthTracePart::kJobs && part != BerthTracePart::kAll) break;
-        BERTH_TRY(read_job(f, rules, *jobs));
-        break;
-    }
+    BERTH_TRY(read_line(f, kind, into));
   }
   if (!header) {
     return fail_at({path, 1, 0}, "empty; the first line must be {{\"kind\":\"berth-trace\",\"version\":1}}");
   }
-  return trace;
+  return std::move(into.world);
 }
 
 }  // namespace berth::sim

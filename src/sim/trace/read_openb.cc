@@ -91,6 +91,56 @@ Group pod_group(const PodRow& row, const Labels& selector) {
   return root;
 }
 
+// The columns that both forms have.
+Result<PodRow> read_pod_row(const text::CsvReader& csv, std::size_t spec) {
+  PodRow row;
+  row.line = csv.line();
+  row.name = csv.field(0);
+  if (row.name.empty()) return csv.error(0, "must not be empty");
+  if (row.name.size() > kMostNameBytes) {
+    return csv.error(0, fmt::format("must not be longer than {} bytes", kMostNameBytes));
+  }
+  BERTH_ASSIGN(row.cpu_milli, csv.integer(1, 0, kMostCpuMilli));
+  BERTH_ASSIGN(row.memory_mib, csv.integer(2, 0, kMostMiB));
+  BERTH_ASSIGN(row.gpus, csv.integer(3, 0, 64));
+  BERTH_ASSIGN(row.gpu_milli, csv.integer(4, 0, 1000));
+  if (row.gpus > 0 && row.gpu_milli == 0) return csv.error(4, "must be 1 to 1000 where num_gpu is not 0");
+  if (row.gpus > 1 && row.gpu_milli < 1000) {
+    return csv.error(4, "must be 1000 where num_gpu is above 1: only one GPU can be shared");
+  }
+  if (row.gpus == 0) row.gpu_milli = 0;
+  if (csv.has(spec)) {
+    BERTH_ASSIGN(const auto models, split_models(csv, spec));
+    row.spec = models.empty() ? std::string() : std::string(csv.field(spec));
+    if (row.spec.size() > kMostSpecBytes) {
+      return csv.error(spec, fmt::format("must not be longer than {} bytes", kMostSpecBytes));
+    }
+  }
+  return row;
+}
+
+// Adds the rows as the order names them; `add`: (row, name, submission, duration).
+template <class Add>
+Status add_in_order(std::vector<PodRow>& rows, const OpenbOrder& order, const std::string& path,
+                    const Add& add) {
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const PodRow& a, const PodRow& b) { return a.name < b.name; });
+  std::vector<std::int64_t> arrivals(rows.size(), 0);
+  TimeMs at = 0;
+  for (const std::int64_t index : order.pods) {
+    if (index >= static_cast<std::int64_t>(rows.size())) {
+      return fail_at({order.file, 2, 0}, "names pod {}, but {} has {} pods (counted from 0)", index, path,
+                     rows.size());
+    }
+    const PodRow& row = rows[static_cast<std::size_t>(index)];
+    const std::int64_t copy = arrivals[static_cast<std::size_t>(index)]++;
+    BERTH_TRY(
+        add(row, copy == 0 ? row.name : fmt::format("{}.clone-{}", row.name, copy), at, kHour * 24 * 365));
+    at += kSecond;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<OpenbOrder> read_openb_order(const std::string& path) {
@@ -196,29 +246,7 @@ Status read_openb_pods(const std::string& path, const OpenbOrder* order, const J
     if (static_cast<std::int64_t>(rows.size()) >= rules.max_jobs) {
       return fail_at(place, "more than {} pods; raise max_jobs", rules.max_jobs);
     }
-    PodRow row;
-    row.line = csv.line();
-    row.name = csv.field(0);
-    if (row.name.empty()) return csv.error(0, "must not be empty");
-    if (row.name.size() > kMostNameBytes) {
-      return csv.error(0, fmt::format("must not be longer than {} bytes", kMostNameBytes));
-    }
-    BERTH_ASSIGN(row.cpu_milli, csv.integer(1, 0, kMostCpuMilli));
-    BERTH_ASSIGN(row.memory_mib, csv.integer(2, 0, kMostMiB));
-    BERTH_ASSIGN(row.gpus, csv.integer(3, 0, 64));
-    BERTH_ASSIGN(row.gpu_milli, csv.integer(4, 0, 1000));
-    if (row.gpus > 0 && row.gpu_milli == 0) return csv.error(4, "must be 1 to 1000 where num_gpu is not 0");
-    if (row.gpus > 1 && row.gpu_milli < 1000) {
-      return csv.error(4, "must be 1000 where num_gpu is above 1: only one GPU can be shared");
-    }
-    if (row.gpus == 0) row.gpu_milli = 0;
-    if (csv.has(spec)) {
-      BERTH_ASSIGN(const auto models, split_models(csv, spec));
-      row.spec = models.empty() ? std::string() : std::string(csv.field(spec));
-      if (row.spec.size() > kMostSpecBytes) {
-        return csv.error(spec, fmt::format("must not be longer than {} bytes", kMostSpecBytes));
-      }
-    }
+    BERTH_ASSIGN(PodRow row, read_pod_row(csv, spec));
     if (order == nullptr) {
       BERTH_ASSIGN(const std::int64_t created, csv.integer(creation, -kMostSeconds, kMostSeconds));
       BERTH_ASSIGN(const std::int64_t ended, csv.integer(creation + 1, created, kMostSeconds));
@@ -234,21 +262,7 @@ Status read_openb_pods(const std::string& path, const OpenbOrder* order, const J
     rows.push_back(std::move(row));
   }
   if (order == nullptr) return {};
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const PodRow& a, const PodRow& b) { return a.name < b.name; });
-  std::vector<std::int64_t> arrivals(rows.size(), 0);
-  TimeMs at = 0;
-  for (const std::int64_t index : order->pods) {
-    if (index >= static_cast<std::int64_t>(rows.size())) {
-      return fail_at({order->file, 2, 0}, "names pod {}, but {} has {} pods (counted from 0)", index, path,
-                     rows.size());
-    }
-    const PodRow& row = rows[static_cast<std::size_t>(index)];
-    const std::int64_t copy = arrivals[static_cast<std::size_t>(index)]++;
-    BERTH_TRY(
-        add(row, copy == 0 ? row.name : fmt::format("{}.clone-{}", row.name, copy), at, kHour * 24 * 365));
-    at += kSecond;
-  }
+  BERTH_TRY(add_in_order(rows, *order, path, add));
   for (const PodRow& row : rows) {
     BERTH_ASSIGN(const std::uint32_t shape, shape_of(row));
     out.listed(shape);
