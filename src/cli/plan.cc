@@ -245,122 +245,130 @@ int run_plan(const PlanOptions& options, std::ostream& out, std::ostream& err) {
   return 1;
 }
 
-void register_plan(CLI::App& app, int& exit_code) {
-  struct Flags {
-    PlanOptions options;
-    std::string format = "table";
-    std::string validate = "warn";
-    std::string now;
-    std::string max_document = "256Mi";
-    bool is_live = false;
-    LiveOptions live;
-  };
-  const auto flags = std::make_shared<Flags>();
-  CLI::App* plan = app.add_subcommand("plan",
-                                      "reads manifests (nodes, pods, Jobs, PodGroups, queues) and says what "
-                                      "would start, end and wait, and why");
-  plan->add_option("-f,--file", flags->options.files,
-                   "a file, a folder, or - for standard input; may be repeated. Or a decision log, see below")
+namespace {
+
+struct Flags {
+  PlanOptions options;
+  std::string format = "table";
+  std::string validate = "warn";
+  std::string now;
+  std::string max_document = "256Mi";
+  bool is_live = false;
+  LiveOptions live;
+};
+
+void add_options(CLI::App& plan, Flags& flags) {
+  plan.add_option("-f,--file", flags.options.files,
+                  "a file, a folder, or - for standard input; may be repeated. Or a decision log, see below")
       ->type_size(1)
       ->expected(1, 1 << 20)
       ->allow_extra_args(false);
-  CLI::Option* live =
-      plan->add_flag("--live", flags->is_live,
-                     "the cluster as it is now; manifests of -f are added as if they were applied");
-  plan->add_option(
-          "--kubeconfig", flags->live.kubeconfig,
+  CLI::Option* live = plan.add_flag(
+      "--live", flags.is_live, "the cluster as it is now; manifests of -f are added as if they were applied");
+  plan.add_option(
+          "--kubeconfig", flags.live.kubeconfig,
           "with --live: kubeconfig file. Default: $KUBECONFIG, ~/.kube/config, or the identity of the pod")
       ->needs(live);
-  plan->add_option("--context", flags->live.context,
-                   "with --live: context of the kubeconfig. Default: its current one")
+  plan.add_option("--context", flags.live.context,
+                  "with --live: context of the kubeconfig. Default: its current one")
       ->needs(live);
-  plan->add_option("-o,--output", flags->format,
-                   "table, wide (with priority, age, place in line and whole reasons), or json "
-                   "(docs/plan.schema.json)")
+  plan.add_option("-o,--output", flags.format,
+                  "table, wide (with priority, age, place in line and whole reasons), or json "
+                  "(docs/plan.schema.json)")
       ->check(CLI::IsMember({"table", "wide", "json"}));
-  plan->add_option(
-          "--explain", flags->options.explain,
+  plan.add_option(
+          "--explain", flags.options.explain,
           "show everything that is known of this workload instead of the plan: NAME or NAMESPACE/NAME (may "
           "be repeated)")
       ->type_size(1)
       ->allow_extra_args(false);
-  plan->add_option(
-      "--now", flags->now,
+  plan.add_option(
+      "--now", flags.now,
       "the time of the decision, RFC 3339 (default: a minute after the newest object; with --live now)");
-  plan->add_option("--expect", flags->options.expect,
-                   "expectations to compare with (exit code 1 where they differ)")
+  plan.add_option("--expect", flags.options.expect,
+                  "expectations to compare with (exit code 1 where they differ)")
       ->excludes(live);
-  plan->add_option("--rounds", flags->options.rounds,
-                   "decide this often; in between, starts are carried out and evicted pods end")
+  plan.add_option("--rounds", flags.options.rounds,
+                  "decide this often; in between, starts are carried out and evicted pods end")
       ->check(CLI::Range(1, 1000));
-  plan->add_option(
-      "--max-document", flags->max_document,
-      "the largest JSON text or YAML document that is read, such as 256Mi; it bounds the memory");
-  plan->add_option("--validate", flags->validate,
-                   "fields, labels, annotations, kinds and versions in the files that are probably misspelt: "
-                   "warn (default)\nnames each on standard error, with what was probably meant; strict makes "
-                   "the exit code 2 too; off says nothing")
+  plan.add_option("--max-document", flags.max_document,
+                  "the largest JSON text or YAML document that is read, such as 256Mi; it bounds the memory");
+  plan.add_option("--validate", flags.validate,
+                  "fields, labels, annotations, kinds and versions in the files that are probably misspelt: "
+                  "warn (default)\nnames each on standard error, with what was probably meant; strict makes "
+                  "the exit code 2 too; off says nothing")
       ->check(CLI::IsMember({"strict", "warn", "off"}));
-  plan->add_option("--scheduler-name", flags->options.scheduler_names,
-                   "only pods that ask for this scheduler (may be repeated; default: every pod)")
+  plan.add_option("--scheduler-name", flags.options.scheduler_names,
+                  "only pods that ask for this scheduler (may be repeated; default: every pod)")
       ->type_size(1)
       ->allow_extra_args(false);
-  plan->footer(
-      "--live reads the objects that Berth decides by from the API server, and writes nothing.\n"
-      "`berth plan --live` says which work waits, and why. `berth plan --live -f job.yaml` says when a new "
-      "Job would\n"
-      "start, and which work it would preempt. It needs the right to list (deploy/plan.yaml).\n"
-      "-f LOG replays a decision log of `berth scheduler --decision-log`, of `berth simulate --log`, or of a "
-      "failed property\n"
-      "test. It shows the events, the decisions with their reasons, and the work that waits at the end.\n"
-      "Every decision is compared with the recorded one.\n"
-      "An object that cannot be read is named with its place and field, and left out; an object with a "
-      "generateName gets a name.\n"
-      "Kueue's Configuration (config.kueue.x-k8s.io) among the manifests: its fairSharing, "
-      "admissionFairSharing "
-      "and\nquotaCheckStrategy are carried out.\n"
-      "Exit codes: 0 done, and as expected or recorded; 1 not so, the difference is shown; 2 wrong input "
-      "(objects that "
-      "cannot be\nread, with --validate=strict misspelt names, and queues whose parents form a cycle, are "
-      "named, and the plan of all else is "
-      "shown).");
-  plan->callback([flags, &exit_code] {
-    flags->options.format = flags->format == "json"   ? PlanFormat::kJson
-                            : flags->format == "wide" ? PlanFormat::kWide
-                                                      : PlanFormat::kTable;
-    flags->options.validation = flags->validate == "strict" ? Validation::kStrict
-                                : flags->validate == "off"  ? Validation::kOff
-                                                            : Validation::kWarn;
-    if (!flags->options.explain.empty() && flags->options.format == PlanFormat::kJson) {
-      std::cerr << "--explain: JSON has every reason whole already; leave out one of --explain and -o json\n";
-      exit_code = 2;
-      return;
+}
+
+constexpr const char* kFooter =
+    "--live reads the objects that Berth decides by from the API server, and writes nothing.\n"
+    "`berth plan --live` says which work waits, and why. `berth plan --live -f job.yaml` says when a new "
+    "Job would\n"
+    "start, and which work it would preempt. It needs the right to list (deploy/plan.yaml).\n"
+    "-f LOG replays a decision log of `berth scheduler --decision-log`, of `berth simulate --log`, or of a "
+    "failed property\n"
+    "test. It shows the events, the decisions with their reasons, and the work that waits at the end.\n"
+    "Every decision is compared with the recorded one.\n"
+    "An object that cannot be read is named with its place and field, and left out; an object with a "
+    "generateName gets a name.\n"
+    "Kueue's Configuration (config.kueue.x-k8s.io) among the manifests: its fairSharing, "
+    "admissionFairSharing "
+    "and\nquotaCheckStrategy are carried out.\n"
+    "Exit codes: 0 done, and as expected or recorded; 1 not so, the difference is shown; 2 wrong input "
+    "(objects that "
+    "cannot be\nread, with --validate=strict misspelt names, and queues whose parents form a cycle, are "
+    "named, and the plan of all else is "
+    "shown).";
+
+// The exit code.
+int run_with(Flags& flags) {
+  flags.options.format = flags.format == "json"   ? PlanFormat::kJson
+                         : flags.format == "wide" ? PlanFormat::kWide
+                                                  : PlanFormat::kTable;
+  flags.options.validation = flags.validate == "strict" ? Validation::kStrict
+                             : flags.validate == "off"  ? Validation::kOff
+                                                        : Validation::kWarn;
+  if (!flags.options.explain.empty() && flags.options.format == PlanFormat::kJson) {
+    std::cerr << "--explain: JSON has every reason whole already; leave out one of --explain and -o json\n";
+    return 2;
+  }
+  const auto most = text::parse_quantity(flags.max_document, 1);
+  if (!most || *most < 1) {
+    std::cerr << "--max-document: " << (most ? "must be positive" : most.error().str()) << "\n";
+    return 2;
+  }
+  if (flags.options.files.empty() && !flags.is_live) {
+    std::cerr << "berth plan: nothing to plan: give -f FILE (or -f - for standard input), or --live for a "
+                 "cluster\n";
+    return 2;
+  }
+  if (flags.is_live) flags.options.live = flags.live;
+  flags.options.max_document = static_cast<std::uint64_t>(*most);
+  if (!flags.now.empty()) {
+    const auto now = text::parse_time_ms(flags.now);
+    if (!now) {
+      std::cerr << "--now: " << now.error().str() << "\n";
+      return 2;
     }
-    const auto most = text::parse_quantity(flags->max_document, 1);
-    if (!most || *most < 1) {
-      std::cerr << "--max-document: " << (most ? "must be positive" : most.error().str()) << "\n";
-      exit_code = 2;
-      return;
-    }
-    if (flags->options.files.empty() && !flags->is_live) {
-      std::cerr << "berth plan: nothing to plan: give -f FILE (or -f - for standard input), or --live for a "
-                   "cluster\n";
-      exit_code = 2;
-      return;
-    }
-    if (flags->is_live) flags->options.live = flags->live;
-    flags->options.max_document = static_cast<std::uint64_t>(*most);
-    if (!flags->now.empty()) {
-      const auto now = text::parse_time_ms(flags->now);
-      if (!now) {
-        std::cerr << "--now: " << now.error().str() << "\n";
-        exit_code = 2;
-        return;
-      }
-      flags->options.now = *now;
-    }
-    exit_code = run_plan(flags->options, std::cout, std::cerr);
-  });
+    flags.options.now = *now;
+  }
+  return run_plan(flags.options, std::cout, std::cerr);
+}
+
+}  // namespace
+
+void register_plan(CLI::App& app, int& exit_code) {
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* plan = app.add_subcommand("plan",
+                                      "reads manifests (nodes, pods, Jobs, PodGroups, queues) and says what "
+                                      "would start, end and wait, and why");
+  add_options(*plan, *flags);
+  plan->footer(kFooter);
+  plan->callback([flags, &exit_code] { exit_code = run_with(*flags); });
 }
 
 }  // namespace berth::cli

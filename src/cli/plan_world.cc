@@ -303,122 +303,133 @@ void PlanWorld::stand(TimeMs now) {
   drain();
 }
 
+// The sources of the lines of one round.
+struct PlanWorld::Round {
+  PlanRound round;
+  std::map<std::string_view, engine::WorkloadView> views;
+  std::map<std::string, std::int64_t> places;
+  std::map<std::uint64_t, Verdict> shared;  // of work that waits for the same
+  std::set<std::string> touched;            // workloads that a decision was about
+  std::set<std::string> started;
+
+  const engine::WorkloadView* view_of(const std::string& uid) const {
+    const auto it = views.find(uid);
+    return it == views.end() ? nullptr : &it->second;
+  }
+};
+
+PlanLine PlanWorld::line_in(const Round& of, const dialect::WorkloadInfo& info) const {
+  PlanLine line = line_of(info);
+  const std::string uid(info.uid);
+  if (const auto* view = of.view_of(uid); view != nullptr && view->created > sequence_)
+    line.created = view->created;
+  if (const auto at = of.places.find(uid); at != of.places.end()) line.place = at->second;
+  return line;
+}
+
+Result<Verdict> PlanWorld::explain(Round& of, const std::string& uid) {
+  const auto alike = engine_.alike(uid);
+  if (!alike) return engine_.explain(uid);
+  if (const auto known = of.shared.find(*alike); known != of.shared.end()) return known->second;
+  BERTH_ASSIGN(Verdict verdict, engine_.explain(uid));
+  return of.shared.emplace(*alike, std::move(verdict)).first->second;
+}
+
+void PlanWorld::show(Round& of, const Decision& decision) {
+  const auto info = intake_.workload(decision.workload);
+  if (!info) return;
+  PlanLine line = line_in(of, *info);
+  line.slots = decision.slots;
+  line.pods = static_cast<std::int64_t>(decision.slots.size());
+  line.flavors = decision.flavors;
+  line.cost = decision.cost;
+  line.reason = dialect::readable(decision.reason, intake_);
+  if (const auto whom = intake_.workload(decision.beneficiary)) line.beneficiary = whom->name;
+  const bool grows = !info->former.empty() && !grown_.contains(decision.workload);
+  if (decision.kind != DecisionKind::kReleaseHold) of.touched.insert(decision.workload);
+  switch (decision.kind) {
+    case DecisionKind::kStart:
+      if (grows) {
+        grown_.insert(decision.workload);
+        notes_.push_back(
+            fmt::format("{} replaces {} (workload slice), whose pods run on", info->name, info->former));
+      }
+      of.round.starts.push_back(std::move(line));
+      of.started.insert(decision.workload);
+      return;
+    case DecisionKind::kEvict:
+      if (grows) line.name = info->former;
+      for (const auto& slot : decision.slots) {
+        if (const auto pod = intake_.pod_at(decision.workload, slot.pod_set, slot.index)) {
+          ending_.insert(std::string(pod->uid));
+        } else {
+          leaving_.push_back(
+              SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kWaiting, "", {}, {}, 0});
+        }
+      }
+      return of.round.evictions.push_back(std::move(line));
+    case DecisionKind::kHold:
+      return of.round.holds.push_back(std::move(line));
+    case DecisionKind::kReleaseHold:
+      return of.round.released.push_back(std::move(line));
+  }
+}
+
+void PlanWorld::show(Round& of, const dialect::WorkloadInfo& info) {
+  const std::string uid(info.uid);
+  PlanLine line = line_in(of, info);
+  const auto verdict = explain(of, uid);
+  line.reason = verdict ? dialect::readable(verdict->reason, intake_)
+                        : Reason{ReasonCode::kInvalid, "", verdict.error().message, 0, 0, 0, {}};
+  const auto* view = of.view_of(uid);
+  const bool runs = view != nullptr && view->slots_running > 0;
+  const bool ends = view != nullptr && view->slots_releasing > 0;
+  const bool waits = view == nullptr || view->slots_waiting > 0 || (!runs && !ends);
+  const bool held = view != nullptr && view->slots_held > 0;
+  const bool touched = of.touched.contains(uid);
+  // Pods of a running gang that wait are the surplus of an elastic one, or replacements.
+  PlanLine holder = line;
+  if (!info.former.empty() && !grown_.contains(uid)) {
+    holder.name = info.former;
+    holder.pods = view == nullptr ? 0 : view->slots_running + view->slots_releasing;
+  }
+  if (runs && !touched) of.round.running.push_back(holder);
+  if (ends && !touched) of.round.ending.push_back(holder);
+  if (held && touched) return;
+  if (held) {
+    for (const auto& hold : engine_.holds()) {
+      if (hold.holder == uid) line.slots = hold.slots;
+    }
+    line.pods = static_cast<std::int64_t>(line.slots.size());
+    line.reason = Reason{ReasonCode::kWaitingForRoom, "", "", line.pods, 0, 0, {}};
+    return of.round.holds.push_back(line);
+  }
+  if (!waits || (ends && view->slots_waiting == 0)) return;
+  if (of.started.contains(uid) && intake_.starts_once(uid)) return;  // the rest will not be made
+  if (view != nullptr && view->slots_waiting > 0) line.pods = view->slots_waiting;
+  if (const Reason* own = intake_.blocked(uid)) {
+    line.reason = *own;
+    const bool refused = own->code == ReasonCode::kInvalid && !verdict;
+    return (refused ? of.round.refused : of.round.waiting).push_back(std::move(line));
+  }
+  const bool refused = verdict && verdict->kind == VerdictKind::kRefused;
+  (refused ? of.round.refused : of.round.waiting).push_back(std::move(line));
+}
+
 PlanRound PlanWorld::decide(TimeMs now) {
   note_missing_nodes();
-  PlanRound round;
-  round.now = now;
+  Round of;
+  of.round.now = now;
   decided_at_ = now;
   stand(now);
   last_ = engine_.decide(now);
-  std::map<std::string_view, engine::WorkloadView> views;
   const auto listed = engine_.workloads();
-  for (const auto& view : listed) views.emplace(view.uid, view);
-  const auto line_places = places();
-  const auto add_standing = [&](PlanLine& line, const std::string& uid) {
-    if (const auto view = views.find(uid); view != views.end() && view->second.created > sequence_)
-      line.created = view->second.created;
-    if (const auto at = line_places.find(uid); at != line_places.end()) line.place = at->second;
-  };
-  std::map<std::uint64_t, Verdict> shared;  // of work that waits for the same
-  const auto explain = [&](const std::string& uid) -> Result<Verdict> {
-    const auto alike = engine_.alike(uid);
-    if (!alike) return engine_.explain(uid);
-    if (const auto known = shared.find(*alike); known != shared.end()) return known->second;
-    BERTH_ASSIGN(Verdict verdict, engine_.explain(uid));
-    return shared.emplace(*alike, std::move(verdict)).first->second;
-  };
-  std::set<std::string> touched;
-  std::set<std::string> started;
-  for (const auto& decision : last_) {
-    const auto info = intake_.workload(decision.workload);
-    if (!info) continue;
-    PlanLine line = line_of(*info);
-    add_standing(line, decision.workload);
-    line.slots = decision.slots;
-    line.pods = static_cast<std::int64_t>(decision.slots.size());
-    line.flavors = decision.flavors;
-    line.cost = decision.cost;
-    line.reason = dialect::readable(decision.reason, intake_);
-    if (const auto whom = intake_.workload(decision.beneficiary)) line.beneficiary = whom->name;
-    const bool grows = !info->former.empty() && !grown_.contains(decision.workload);
-    switch (decision.kind) {
-      case DecisionKind::kStart:
-        if (grows) {
-          grown_.insert(decision.workload);
-          notes_.push_back(
-              fmt::format("{} replaces {} (workload slice), whose pods run on", info->name, info->former));
-        }
-        round.starts.push_back(std::move(line));
-        touched.insert(decision.workload);
-        started.insert(decision.workload);
-        break;
-      case DecisionKind::kEvict:
-        if (grows) line.name = info->former;
-        for (const auto& slot : decision.slots) {
-          if (const auto pod = intake_.pod_at(decision.workload, slot.pod_set, slot.index)) {
-            ending_.insert(std::string(pod->uid));
-          } else {
-            leaving_.push_back(
-                SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kWaiting, "", {}, {}, 0});
-          }
-        }
-        round.evictions.push_back(std::move(line));
-        touched.insert(decision.workload);
-        break;
-      case DecisionKind::kHold:
-        round.holds.push_back(std::move(line));
-        touched.insert(decision.workload);
-        break;
-      case DecisionKind::kReleaseHold:
-        round.released.push_back(std::move(line));
-        break;
-    }
-  }
-  for (const auto& info : intake_.workloads()) {
-    const std::string uid(info.uid);
-    PlanLine line = line_of(info);
-    add_standing(line, uid);
-    const auto verdict = explain(uid);
-    line.reason = verdict ? dialect::readable(verdict->reason, intake_)
-                          : Reason{ReasonCode::kInvalid, "", verdict.error().message, 0, 0, 0, {}};
-    const auto view = views.find(uid);
-    const bool runs = view != views.end() && view->second.slots_running > 0;
-    const bool ends = view != views.end() && view->second.slots_releasing > 0;
-    const bool waits = view == views.end() || view->second.slots_waiting > 0 || (!runs && !ends);
-    const bool held = view != views.end() && view->second.slots_held > 0;
-    // Pods of a running gang that wait are the surplus of an elastic one, or replacements.
-    PlanLine holder = line;
-    if (!info.former.empty() && !grown_.contains(uid)) {
-      holder.name = info.former;
-      holder.pods = view == views.end() ? 0 : view->second.slots_running + view->second.slots_releasing;
-    }
-    if (runs && !touched.contains(uid)) round.running.push_back(holder);
-    if (ends && !touched.contains(uid)) round.ending.push_back(holder);
-    if (held) {
-      if (!touched.contains(uid)) {
-        for (const auto& hold : engine_.holds()) {
-          if (hold.holder == uid) line.slots = hold.slots;
-        }
-        line.pods = static_cast<std::int64_t>(line.slots.size());
-        line.reason = Reason{ReasonCode::kWaitingForRoom, "", "", line.pods, 0, 0, {}};
-        round.holds.push_back(line);
-      }
-      continue;
-    }
-    if (!waits || (ends && view->second.slots_waiting == 0)) continue;
-    if (started.contains(uid) && intake_.starts_once(uid)) continue;  // the rest will not be made
-    if (view != views.end() && view->second.slots_waiting > 0) line.pods = view->second.slots_waiting;
-    if (const Reason* own = intake_.blocked(uid)) {
-      line.reason = *own;
-      (own->code == ReasonCode::kInvalid && !verdict ? round.refused : round.waiting)
-          .push_back(std::move(line));
-      continue;
-    }
-    const bool refused = verdict && verdict->kind == VerdictKind::kRefused;
-    (refused ? round.refused : round.waiting).push_back(std::move(line));
-  }
-  round.totals = totals();
-  return round;
+  for (const auto& view : listed) of.views.emplace(view.uid, view);
+  of.places = places();
+  for (const auto& decision : last_) show(of, decision);
+  for (const auto& info : intake_.workloads()) show(of, info);
+  of.round.totals = totals();
+  return std::move(of.round);
 }
 
 void PlanWorld::carry_out_starts() {

@@ -87,6 +87,13 @@ class PlanWorld {
   void release(const std::string& workload);
   void suspend(const std::set<std::string>& owners);  // keys of owners_
   PlanLine line_of(const dialect::WorkloadInfo& info) const;
+  struct Round;
+  // With its place in line, and since when it stands there.
+  PlanLine line_in(const Round& of, const dialect::WorkloadInfo& info) const;
+  Result<Verdict> explain(Round& of, const std::string& uid);
+  // Adds the line of a decision, or of work that none was about.
+  void show(Round& of, const Decision& decision);
+  void show(Round& of, const dialect::WorkloadInfo& info);
   PlanTotals totals() const;
   // Facts that are unknown because their nodes are not among the objects.
   void note_missing_nodes();

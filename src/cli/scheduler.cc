@@ -167,119 +167,136 @@ int run(const Options& o) {
   return 0;
 }
 
+// How Berth reaches the API server, and what it takes in from there.
+void add_api_options(CLI::App& command, Options& o) {
+  command.add_option(
+      "--kubeconfig", o.kubeconfig,
+      "Kubeconfig file. Default: $KUBECONFIG, ~/.kube/config, or the identity of the pod that Berth runs in");
+  command.add_option("--context", o.context, "Context of the kubeconfig. Default: its current one");
+  command
+      .add_flag("--in-cluster", o.in_cluster,
+                "Use the identity of the pod that Berth runs in, whatever files there are")
+      ->excludes("--kubeconfig")
+      ->excludes("--context");
+  command
+      .add_option("--scheduler-name", o.names,
+                  "spec.schedulerName of the pods to schedule; may be given more than once")
+      ->capture_default_str();
+  command
+      .add_option("--placement", o.placement,
+                  "How to choose nodes, unless the queue says otherwise. fragmentation: keep free room "
+                  "usable for expected pods. pack: fill nodes. spread: use the emptiest. best-fit: leave "
+                  "the smallest remainder of CPU and devices. first: take the first node that fits")
+      ->check(CLI::IsMember({"fragmentation", "pack", "spread", "best-fit", "first"}))
+      ->capture_default_str();
+  command.add_option("--device-resource", o.devices,
+                     "Extended resource to count device by device, besides those that end in /gpu; may be "
+                     "given more than once");
+  command
+      .add_option("--hold-jobs", o.hold_jobs,
+                  "Unsuspend a suspended Job of a queue when its nodes are reserved, and suspend it again "
+                  "to evict it; false leaves `suspend` alone")
+      ->capture_default_str();
+  command
+      .add_option("--kueue-objects", o.kueue_objects,
+                  "Make Workload objects for LocalQueues and write the status of Kueue's queues, if their "
+                  "kinds are installed and Kueue itself does not run")
+      ->capture_default_str();
+  command
+      .add_option("--kueue-writes", o.kueue_writes,
+                  "Most writes per second of these objects; a tenth of it while pods are being bound")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  command.add_flag("--ignore-uncovered", o.ignore_uncovered,
+                   "Admit pods that ask for a resource for which their queue has no quota (Kueue does not)");
+  command.add_option(
+      "--kueue-config", o.kueue_config,
+      "File with Kueue's own Configuration (controller_manager_config.yaml): fairSharing, "
+      "admissionFairSharing, waitForPodsReady and quotaCheckStrategy are carried out as there");
+}
+
+void add_times_and_lease(CLI::App& command, Options& o) {
+  command
+      .add_option("--gang-deadline", o.gang_deadline_s,
+                  "Seconds after which a gang is withdrawn if some of its pods cannot be bound")
+      ->check(CLI::Range(1, 3600))
+      ->capture_default_str();
+  command
+      .add_option("--audit-seconds", o.audit_s,
+                  "Time between two self-audits, which compare the model with the API and mend it")
+      ->check(CLI::Range(2, 86400))
+      ->capture_default_str();
+  command
+      .add_option("--leader-elect", o.leader_elect,
+                  "Decide only while holding the lease; false for a single replica")
+      ->capture_default_str();
+  command.add_option("--lease-namespace", o.lease_namespace, "Namespace of the lease")->capture_default_str();
+  command.add_option("--lease-name", o.lease_name, "Name of the lease")->capture_default_str();
+  command
+      .add_option("--lease-seconds", o.lease_seconds,
+                  "Time after which another replica may take over; renewed for two thirds of it")
+      ->check(CLI::Range(3, 3600))
+      ->capture_default_str();
+}
+
+void add_addresses(CLI::App& command, Options& o) {
+  command
+      .add_option("--http-address", o.http,
+                  "ADDRESS:PORT of /healthz, /readyz, /metrics, /explain?workload=UID and /debug/state; "
+                  "loopback only, because the answers name workloads of all namespaces; off for none")
+      ->capture_default_str();
+  command
+      .add_option("--health-address", o.health,
+                  "ADDRESS:PORT of /healthz and /readyz alone, for the kubelet's probes; off for none")
+      ->capture_default_str();
+  command
+      .add_option("--metrics-address", o.metrics,
+                  "ADDRESS:PORT of /metrics alone, for Prometheus; off for none")
+      ->capture_default_str();
+  command
+      .add_option(
+          "--visibility-address", o.visibility,
+          "ADDRESS:PORT of HTTPS at which API servers ask for pending workloads and their places in line "
+          "(visibility.kueue.x-k8s.io, deploy/visibility.yaml); off for none")
+      ->capture_default_str();
+  command.add_option("--visibility-cert", o.visibility_cert,
+                     "Its certificate in PEM, with the intermediate certificates. The file may appear "
+                     "later; a change is read within two seconds");
+  command.add_option(
+      "--visibility-key", o.visibility_key,
+      "Its private key in PEM, without a passphrase; read again together with the certificate");
+  command.add_option(
+      "--visibility-advertise", o.visibility_advertise,
+      "IP address at which API servers reach this replica. The deciding replica writes it as the only "
+      "address of Service berth-visibility, in the lease's namespace. Default: none is written");
+}
+
+// How it runs: the log, the second engine, the writes.
+void add_running(CLI::App& command, Options& o) {
+  command.add_option("--decision-log", o.decision_log,
+                     "Append every event and decision to this file, which replays them byte for byte");
+  command
+      .add_option(
+          "--follower", o.follower,
+          "Run the second engine that answers questions and checks the first; false saves its CPU and memory")
+      ->capture_default_str();
+  command
+      .add_option("--max-in-flight", o.in_flight,
+                  "Most writes in flight to the API server; fewer where it is slow")
+      ->check(CLI::Range(4, 300))
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void register_scheduler(CLI::App& app, int& exit_code) {
   const auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "scheduler", "Schedules the pods of a cluster that name one of Berth's scheduler names");
-  command->add_option(
-      "--kubeconfig", o->kubeconfig,
-      "Kubeconfig file. Default: $KUBECONFIG, ~/.kube/config, or the identity of the pod that Berth runs in");
-  command->add_option("--context", o->context, "Context of the kubeconfig. Default: its current one");
-  command
-      ->add_flag("--in-cluster", o->in_cluster,
-                 "Use the identity of the pod that Berth runs in, whatever files there are")
-      ->excludes("--kubeconfig")
-      ->excludes("--context");
-  command
-      ->add_option("--scheduler-name", o->names,
-                   "spec.schedulerName of the pods to schedule; may be given more than once")
-      ->capture_default_str();
-  command
-      ->add_option("--placement", o->placement,
-                   "How to choose nodes, unless the queue says otherwise. fragmentation: keep free room "
-                   "usable for expected pods. pack: fill nodes. spread: use the emptiest. best-fit: leave "
-                   "the smallest remainder of CPU and devices. first: take the first node that fits")
-      ->check(CLI::IsMember({"fragmentation", "pack", "spread", "best-fit", "first"}))
-      ->capture_default_str();
-  command->add_option("--device-resource", o->devices,
-                      "Extended resource to count device by device, besides those that end in /gpu; may be "
-                      "given more than once");
-  command
-      ->add_option("--hold-jobs", o->hold_jobs,
-                   "Unsuspend a suspended Job of a queue when its nodes are reserved, and suspend it again "
-                   "to evict it; false leaves `suspend` alone")
-      ->capture_default_str();
-  command
-      ->add_option("--kueue-objects", o->kueue_objects,
-                   "Make Workload objects for LocalQueues and write the status of Kueue's queues, if their "
-                   "kinds are installed and Kueue itself does not run")
-      ->capture_default_str();
-  command
-      ->add_option("--kueue-writes", o->kueue_writes,
-                   "Most writes per second of these objects; a tenth of it while pods are being bound")
-      ->check(CLI::Range(1, 10'000))
-      ->capture_default_str();
-  command->add_flag("--ignore-uncovered", o->ignore_uncovered,
-                    "Admit pods that ask for a resource for which their queue has no quota (Kueue does not)");
-  command->add_option(
-      "--kueue-config", o->kueue_config,
-      "File with Kueue's own Configuration (controller_manager_config.yaml): fairSharing, "
-      "admissionFairSharing, waitForPodsReady and quotaCheckStrategy are carried out as there");
-  command
-      ->add_option("--gang-deadline", o->gang_deadline_s,
-                   "Seconds after which a gang is withdrawn if some of its pods cannot be bound")
-      ->check(CLI::Range(1, 3600))
-      ->capture_default_str();
-  command
-      ->add_option("--audit-seconds", o->audit_s,
-                   "Time between two self-audits, which compare the model with the API and mend it")
-      ->check(CLI::Range(2, 86400))
-      ->capture_default_str();
-  command
-      ->add_option("--leader-elect", o->leader_elect,
-                   "Decide only while holding the lease; false for a single replica")
-      ->capture_default_str();
-  command->add_option("--lease-namespace", o->lease_namespace, "Namespace of the lease")
-      ->capture_default_str();
-  command->add_option("--lease-name", o->lease_name, "Name of the lease")->capture_default_str();
-  command
-      ->add_option("--lease-seconds", o->lease_seconds,
-                   "Time after which another replica may take over; renewed for two thirds of it")
-      ->check(CLI::Range(3, 3600))
-      ->capture_default_str();
-  command
-      ->add_option("--http-address", o->http,
-                   "ADDRESS:PORT of /healthz, /readyz, /metrics, /explain?workload=UID and /debug/state; "
-                   "loopback only, because the answers name workloads of all namespaces; off for none")
-      ->capture_default_str();
-  command
-      ->add_option("--health-address", o->health,
-                   "ADDRESS:PORT of /healthz and /readyz alone, for the kubelet's probes; off for none")
-      ->capture_default_str();
-  command
-      ->add_option("--metrics-address", o->metrics,
-                   "ADDRESS:PORT of /metrics alone, for Prometheus; off for none")
-      ->capture_default_str();
-  command
-      ->add_option(
-          "--visibility-address", o->visibility,
-          "ADDRESS:PORT of HTTPS at which API servers ask for pending workloads and their places in line "
-          "(visibility.kueue.x-k8s.io, deploy/visibility.yaml); off for none")
-      ->capture_default_str();
-  command->add_option("--visibility-cert", o->visibility_cert,
-                      "Its certificate in PEM, with the intermediate certificates. The file may appear "
-                      "later; a change is read within two seconds");
-  command->add_option(
-      "--visibility-key", o->visibility_key,
-      "Its private key in PEM, without a passphrase; read again together with the certificate");
-  command->add_option(
-      "--visibility-advertise", o->visibility_advertise,
-      "IP address at which API servers reach this replica. The deciding replica writes it as the only "
-      "address of Service berth-visibility, in the lease's namespace. Default: none is written");
-  command->add_option("--decision-log", o->decision_log,
-                      "Append every event and decision to this file, which replays them byte for byte");
-  command
-      ->add_option(
-          "--follower", o->follower,
-          "Run the second engine that answers questions and checks the first; false saves its CPU and memory")
-      ->capture_default_str();
-  command
-      ->add_option("--max-in-flight", o->in_flight,
-                   "Most writes in flight to the API server; fewer where it is slow")
-      ->check(CLI::Range(4, 300))
-      ->capture_default_str();
+  add_api_options(*command, *o);
+  add_times_and_lease(*command, *o);
+  add_addresses(*command, *o);
+  add_running(*command, *o);
   add_log_level(*command, o->log_level);
   command->callback([o, &exit_code] { exit_code = run(*o); });
 }
