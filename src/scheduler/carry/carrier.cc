@@ -33,24 +33,15 @@ Carrier::Carrier(dialect::Intake& intake, dialect::JsonDecoder& decoder, Outbox&
       outbox_(outbox),
       listener_(listener),
       options_(options),
-      owners_(intake, outbox,
+      places_(intake),
+      owners_(intake, places_, outbox,
               {.pods_within = options.gang_deadline,
                .first_rest = options.owner_rest,
                .most_rest = options.owner_most_rest,
                .first_pause = options.first_rest,
-               .most_pause = options.most_rest}) {}
-
-void Carrier::set_stage(Stage& stage, Stage to) {
-  const bool was = stage != Stage::kDone;
-  const bool is = to != Stage::kDone;
-  stage = to;
-  if (was && !is) --busy_;
-  if (!was && is) ++busy_;
-}
-
-DurationMs Carrier::pause(int failures) const {
-  return doubled(options_.first_rest, failures, options_.most_rest);
-}
+               .most_pause = options.most_rest}),
+      evictions_(intake, places_, outbox, listener, options.first_rest, options.most_rest),
+      flights_(options.gang_deadline) {}
 
 std::vector<Event> Carrier::take_events() {
   for (Event& event : owners_.take_events()) events_.push_back(std::move(event));
@@ -73,21 +64,16 @@ void Carrier::carry_out(const Decision& decision, TimeMs now) {
 void Carrier::start(const Decision& decision, TimeMs now) {
   const auto info = intake_.workload(decision.workload);
   const bool released = info && info->suspended;  // its pods are still to be made
-  Flight* flight = nullptr;
-  if (info && info->gang && !released) {
-    flight = &flight_of(decision.workload, now);
-  }
+  const bool flies = info && info->gang && !released;
   std::vector<SlotPlacement> places;
-  Decision awaited;
-  awaited.workload = decision.workload;
   for (const SlotPlacement& slot : decision.slots) {
     const auto pod = intake_.pod_at(decision.workload, slot.pod_set, slot.index);
     if (!released && intake_.expects(decision.workload, slot.pod_set, slot.index)) {
-      awaited.slots.push_back(slot);
+      places_.promise(decision.workload, Comes::kOfGroup, slot);
       continue;
     }
     // A pod that is there nevertheless is about to be deleted: the place is for the one that is made instead.
-    if (released && (!pod || (pod->node.empty() && !is_binding(pod->uid)))) {
+    if (released && (!pod || (pod->node.empty() && !places_.is_binding(pod->uid)))) {
       places.push_back(slot);
       continue;
     }
@@ -100,10 +86,8 @@ void Carrier::start(const Decision& decision, TimeMs now) {
                                    std::string(pod->node), devices_of(*pod)});
       continue;
     }
-    std::string uid(pod->uid);
-    if (flight != nullptr) flight->open.insert(uid);
-    const auto [it, fresh] = binds_.try_emplace(std::move(uid));
-    Bind& bind = it->second;
+    if (flies) flights_.expect(decision.workload, std::string(pod->uid), now);
+    const auto [bind, fresh] = places_.add_bind(pod->uid);
     if (!fresh) {  // decided again while the former bind is on its way: that one counts
       events_.push_back(SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kBinding,
                                    bind.node, bind.devices});
@@ -116,10 +100,7 @@ void Carrier::start(const Decision& decision, TimeMs now) {
       send(bind);
     }
   }
-  if (flight != nullptr && flight->landed()) flights_.erase(decision.workload);
-  if (!awaited.slots.empty()) awaited_.add(awaited, 0);
-  if (places.empty()) return;
-  release(*info, decision, std::move(places), now);
+  if (!places.empty()) release(*info, decision, std::move(places), now);
 }
 
 void Carrier::begin(Bind& bind, const dialect::PodView& pod, const SlotPlacement& place, TimeMs now) const {
@@ -133,45 +114,30 @@ void Carrier::begin(Bind& bind, const dialect::PodView& pod, const SlotPlacement
     bind.annotations.insert_or_assign(std::string(dialect::kChargedTo), std::move(charged));
   bind.workload = pod.workload;
   bind.decided = now;
-  bind.stage = Stage::kDone;
-}
-
-Carrier::Flight& Carrier::flight_of(const std::string& workload, TimeMs now) {
-  const auto [it, fresh] = flights_.try_emplace(workload);
-  if (fresh) {
-    it->second.deadline = now + options_.gang_deadline;
-    timers_.emplace(it->second.deadline, Timer{TimerKind::kGang, workload});
-  }
-  return it->second;
 }
 
 void Carrier::send(Bind& bind) {
-  set_stage(bind.stage, Stage::kFlying);
+  places_.set_stage(bind.stage, Stage::kFlying);
   kube::Write write = dialect::bind(bind.ns, bind.name, bind.uid, bind.node, bind.devices, bind.annotations);
   write.deadline = kBindTime;
   outbox_.write(std::move(write), Step::kBind, bind.uid);
 }
 
 void Carrier::read(Bind& bind) {
-  set_stage(bind.stage, Stage::kReading);
+  places_.set_stage(bind.stage, Stage::kReading);
   outbox_.read(kube::kPods.object(bind.ns, bind.name), bind.uid, Step::kRead);
 }
 
 void Carrier::rest(Bind& bind, bool read_next, TimeMs now) {
-  set_stage(bind.stage, Stage::kResting);
+  places_.set_stage(bind.stage, Stage::kResting);
   bind.read_next = read_next;
-  timers_.emplace(now + pause(failures_[bind.uid]), Timer{TimerKind::kBind, bind.uid});
+  timers_.emplace(now + doubled(options_.first_rest, failures_[bind.uid], options_.most_rest), bind.uid);
 }
 
 void Carrier::forget_bind(const std::string& uid) {
-  const auto it = binds_.find(uid);
-  if (it == binds_.end()) return;
-  set_stage(it->second.stage, Stage::kDone);
-  const std::string key = it->first;  // `uid` may live in what is erased now
-  const std::string workload = it->second.workload;
-  const bool was_to_end = it->second.evict;
-  binds_.erase(it);
-  if (was_to_end && !evictions_.contains(key)) marked(workload, key, false);
+  const auto bind = places_.take_bind(uid);
+  if (bind && bind->evict && places_.eviction(bind->uid) == nullptr)
+    evictions_.settle(bind->workload, bind->uid);
 }
 
 void Carrier::give_back(const std::string& uid) {
@@ -187,28 +153,24 @@ void Carrier::vanished(std::string uid, std::string_view ns, std::string_view na
 }
 
 void Carrier::bound(Bind& bind, TimeMs now) {
-  set_stage(bind.stage, Stage::kDone);
+  places_.set_stage(bind.stage, Stage::kDone);
   const std::string uid = bind.uid;
   failures_.erase(uid);
-  if (const auto it = flights_.find(bind.workload); it != flights_.end()) {
-    it->second.open.erase(uid);
-    if (it->second.landed()) flights_.erase(it);
-  }
+  flights_.landed(bind.workload, uid);
   const auto pod = intake_.pod(uid);
   if (!pod) return forget_bind(uid);
   listener_.on_bound(*pod, bind.node, now - bind.decided);
   if (bind.evict) {
-    const Bind copy = bind;
-    binds_.erase(uid);
-    return begin_eviction(*pod, copy.reason, copy.beneficiary, now);
+    const auto ends = places_.take_bind(uid);
+    return evictions_.begin(*pod, ends->reason, ends->beneficiary, now);
   }
-  if (bind.seen) binds_.erase(uid);
+  if (bind.seen) (void)places_.take_bind(uid);
 }
 
 void Carrier::bind_answered(Answer&& answer, TimeMs now) {
-  const auto it = binds_.find(answer.uid);
-  if (it == binds_.end() || it->second.stage != Stage::kFlying) return;
-  Bind& bind = it->second;
+  Bind* const of = places_.bind(answer.uid);
+  if (of == nullptr || of->stage != Stage::kFlying) return;
+  Bind& bind = *of;
   const kube::WriteResult result = kube::bind_outcome(std::move(answer.result), bind.node);
   if (result.outcome != kube::Outcome::kOk) {
     spdlog::info("binding {}/{} to {}: {} {} {}", bind.ns, bind.name, bind.node, enum_name(result.outcome),
@@ -226,7 +188,8 @@ void Carrier::bind_answered(Answer&& answer, TimeMs now) {
       bind.unknowns = 0;
       return read(bind);
     case kube::Outcome::kFenced:
-      return set_stage(bind.stage, Stage::kDone);  // another replica leads: nothing more is decided here
+      return places_.set_stage(bind.stage,
+                               Stage::kDone);  // another replica leads: nothing more is decided here
     case kube::Outcome::kForbidden:
     case kube::Outcome::kInvalid:
     case kube::Outcome::kUnavailable:
@@ -236,9 +199,9 @@ void Carrier::bind_answered(Answer&& answer, TimeMs now) {
 }
 
 void Carrier::read_answered(Answer&& answer, TimeMs now) {
-  const auto it = binds_.find(answer.uid);
-  if (it == binds_.end() || it->second.stage != Stage::kReading) return;
-  Bind& bind = it->second;
+  Bind* const of = places_.bind(answer.uid);
+  if (of == nullptr || of->stage != Stage::kReading) return;
+  Bind& bind = *of;
   const std::string uid = bind.uid;
   if (answer.result.outcome == kube::Outcome::kNotFound)
     return vanished(uid, std::string(bind.ns), std::string(bind.name));
@@ -267,65 +230,57 @@ void Carrier::read_answered(Answer&& answer, TimeMs now) {
     return give_back(uid);
   }
   intake_.upsert(std::move(*object));
-  const auto still = binds_.find(uid);
-  if (still == binds_.end()) return;
+  Bind* const still = places_.bind(uid);
+  if (still == nullptr) return;
   if (node == wanted) {
-    still->second.seen = true;
-    return bound(still->second, now);
+    still->seen = true;
+    return bound(*still, now);
   }
-  spdlog::warn("{}/{} was bound to {} by another client; Berth had chosen {}", still->second.ns,
-               still->second.name, node, wanted);
+  spdlog::warn("{}/{} was bound to {} by another client; Berth had chosen {}", still->ns, still->name, node,
+               wanted);
   seen(uid, false, now);
 }
 
 void Carrier::seen(std::string_view uid_view, bool gone, TimeMs now) {
-  if (owners_.expects_pods() && !gone) {
-    const auto pod = intake_.pod(uid_view);
-    if (pod && pod->state == SlotState::kWaiting && !is_binding(uid_view)) {
-      if (const auto place = owners_.take(*pod, now)) came(*pod, *place, now);
-    }
-  }
-  if (!awaited_.empty() && !gone) {
-    const auto pod = intake_.pod(uid_view);
-    if (pod && pod->state == SlotState::kWaiting && !is_binding(uid_view)) {
-      if (const auto place = awaited_.take(pod->workload, pod->pod_set, pod->index)) came(*pod, *place, now);
-    }
-  }
-  if (binds_.empty() && evictions_.empty() && failures_.empty() && floors_.empty()) return;
+  if (!gone) take_promised(uid_view, now);
+  if (!places_.has_pods() && failures_.empty() && floors_.empty()) return;
   const std::string uid(uid_view);
   if (gone) {
     floors_.erase(uid);
     failures_.erase(uid);
-    if (const auto it = binds_.find(uid); it != binds_.end()) {
-      if (const auto flight = flights_.find(it->second.workload); flight != flights_.end()) {
-        flight->second.lost |= flight->second.open.erase(uid) > 0;
-        if (flight->second.landed()) flights_.erase(flight);
-      }
+    if (const Bind* bind = places_.bind(uid)) {
+      flights_.gone(bind->workload, uid);
       forget_bind(uid);
     }
-    if (const auto it = evictions_.find(uid); it != evictions_.end()) {
-      set_stage(it->second.stage, Stage::kDone);
-      const std::string workload = it->second.workload;
-      const bool was_marked = it->second.marked;
-      evictions_.erase(it);
-      if (!was_marked) marked(workload, uid, false);
-    }
-    return;
+    return evictions_.gone(uid);
   }
-  const auto it = binds_.find(uid);
-  if (it == binds_.end()) return;
+  Bind* const bind = places_.bind(uid);
+  if (bind == nullptr) return;
   const auto pod = intake_.pod(uid);
   if (!pod || pod->node.empty()) return;
-  Bind& bind = it->second;
-  bind.seen = true;
-  if (pod->node != bind.node && bind.stage != Stage::kFlying) {
-    if (const auto flight = flights_.find(bind.workload); flight != flights_.end()) {
-      flight->second.open.erase(uid);
-      if (flight->second.landed()) flights_.erase(flight);
-    }
+  bind->seen = true;
+  if (pod->node != bind->node && bind->stage != Stage::kFlying) {
+    flights_.landed(bind->workload, uid);
     return forget_bind(uid);
   }
-  if (bind.stage == Stage::kDone) binds_.erase(it);
+  if (bind->stage == Stage::kDone) (void)places_.take_bind(uid);
+}
+
+void Carrier::take_promised(std::string_view uid, TimeMs now) {
+  const bool of_release = places_.promises(Comes::kOfRelease);
+  const bool of_group = places_.promises(Comes::kOfGroup);
+  if (!of_release && !of_group) return;
+  const auto pod = intake_.pod(uid);
+  if (!pod || pod->state != SlotState::kWaiting || places_.is_binding(uid)) return;
+  std::optional<SlotPlacement> place;
+  if (of_release) place = owners_.take(*pod, now);
+  if (!place && of_group) place = places_.take(pod->workload, Comes::kOfGroup, pod->pod_set, pod->index);
+  if (!place) return;
+  const auto [bind, fresh] = places_.add_bind(pod->uid);
+  if (!fresh) return;
+  begin(bind, *pod, *place, now);
+  flights_.expect(bind.workload, bind.uid, now);
+  send(bind);
 }
 
 bool Carrier::is_stale(std::string_view uid, std::string_view resource_version) {
@@ -341,33 +296,40 @@ bool Carrier::is_stale(std::string_view uid, std::string_view resource_version) 
 bool Carrier::correct(SlotUpdate& update,
                       const std::function<SlotState(const SlotUpdate&)>& state_in_engine) {
   const bool open = update.state == SlotState::kWaiting || update.state == SlotState::kGone;
-  if (open && owners_.keeps_place(update.workload, update.pod_set, update.index)) return false;
-  if (open && !held_.empty() && keeps_held(update)) return false;
-  if (open && !awaited_.empty() && keeps_awaited(update)) return false;
-  // Pods of an owner that was suspended meanwhile are ignored, but a bind may still succeed.
-  if (open && !binds_.empty()) {
-    const auto pod = intake_.pod_at(update.workload, update.pod_set, update.index);
-    if (!pod) return true;
-    const auto it = binds_.find(std::string(pod->uid));
-    if (it == binds_.end()) return true;
+  if (places_.empty() || (!open && update.state != SlotState::kRunning)) return true;
+  const auto pod = intake_.pod_at(update.workload, update.pod_set, update.index);
+  const Places::Place place =
+      places_.find(update.workload, update.pod_set, update.index, pod ? pod->uid : std::string_view());
+  switch (place.state) {
+    case PlaceState::kNone:
+      return true;
+    case PlaceState::kHeld:
+    case PlaceState::kPromised:
+      if (!open) return true;
+      if (is_still_due(place, update, pod.has_value())) return false;
+      (void)places_.drop(update.workload, update.pod_set, update.index);
+      places_.end_reservation(update.workload);
+      return true;
+    case PlaceState::kBinding:
+    case PlaceState::kBound:
+    case PlaceState::kEnding:
+      break;
+  }
+  if (open) {
+    // Pods of an owner that was suspended meanwhile are ignored, but a bind may still succeed.
+    if (place.bind == nullptr) return true;
     if (state_in_engine(update) == SlotState::kReleasing) return false;
     update.state = SlotState::kBinding;
-    update.node = it->second.node;
-    update.devices = it->second.devices;
+    update.node = place.bind->node;
+    update.devices = place.bind->devices;
     return true;
   }
-  if (update.state == SlotState::kRunning && (!evictions_.empty() || !binds_.empty())) {
-    const auto pod = intake_.pod_at(update.workload, update.pod_set, update.index);
-    if (!pod) return true;
-    const std::string uid(pod->uid);
-    const auto bind = binds_.find(uid);
-    if (!evictions_.contains(uid) && (bind == binds_.end() || !bind->second.evict)) return true;
-    // It is about to be deleted: it must not count as running again. An engine that knows nothing of it learns both.
-    if (state_in_engine(update) == SlotState::kReleasing) return false;
-    SlotUpdate releasing = update;
-    releasing.state = SlotState::kReleasing;
-    events_.push_back(std::move(releasing));
-  }
+  if (place.state != PlaceState::kEnding) return true;
+  // It is about to be deleted: it must not count as running again. An engine that knows nothing of it learns both.
+  if (state_in_engine(update) == SlotState::kReleasing) return false;
+  SlotUpdate releasing = update;
+  releasing.state = SlotState::kReleasing;
+  events_.push_back(std::move(releasing));
   return true;
 }
 
@@ -395,25 +357,20 @@ void Carrier::owner_answered(Answer&& answer, TimeMs now) {
   if (!knew || owners_.knows(answer.uid)) return;
   const auto pods = intake_.pods_of(answer.uid);
   if (std::any_of(pods.begin(), pods.end(),
-                  [&](const auto& pod) { return !pod.node.empty() || is_binding(pod.uid); })) {
-    flight_of(answer.uid, now).lost = true;
+                  [&](const auto& pod) { return !pod.node.empty() || places_.is_binding(pod.uid); })) {
+    flights_.lose(answer.uid, now);
   }
 }
 
-std::string Carrier::workload_name(std::string_view workload) const {
-  const auto info = intake_.workload(workload);
-  return std::string(info ? info->name : workload);
-}
-
 bool Carrier::withdraw(std::string_view workload, std::string why) {
-  flights_.erase(std::string(workload));
+  flights_.forget(workload);
   const auto pods = intake_.pods_of(workload);
   const auto info = intake_.workload(workload);
   const bool helps = (info && info->owner != nullptr) ||
                      std::any_of(pods.begin(), pods.end(), [&](const dialect::PodView& pod) {
-                       return pod.recreated && (!pod.node.empty() || is_binding(pod.uid));
+                       return pod.recreated && (!pod.node.empty() || places_.is_binding(pod.uid));
                      });
-  spdlog::warn("gang {}: {}; {}", workload_name(workload), why,
+  spdlog::warn("gang {}: {}; {}", info ? info->name : workload, why,
                helps ? "it is withdrawn" : "its bound pods have no controller, so they keep their room");
   if (helps) events_.push_back(Withdraw{std::string(workload), std::move(why)});
   return helps;
@@ -429,7 +386,9 @@ void Carrier::answered(Answer&& answer, TimeMs now) {
       return read_answered(std::move(answer), now);
     case Step::kMark:
     case Step::kDelete:
-      return eviction_answered(std::move(answer), now);
+      if (const Eviction* missed = evictions_.answered(answer, now))
+        vanished(missed->uid, std::string(missed->ns), std::string(missed->name));
+      return;
     case Step::kOwner:
       return owner_answered(std::move(answer), now);
     default:
@@ -439,53 +398,34 @@ void Carrier::answered(Answer&& answer, TimeMs now) {
 
 void Carrier::tick(TimeMs now) {
   owners_.tick(now);
+  evictions_.tick(now);
   while (!timers_.empty() && timers_.begin()->first <= now) {
-    const Timer timer = std::move(timers_.begin()->second);
+    Bind* const bind = places_.bind(timers_.begin()->second);
     timers_.erase(timers_.begin());
-    switch (timer.kind) {
-      case TimerKind::kBind:
-        if (const auto it = binds_.find(timer.key);
-            it != binds_.end() && it->second.stage == Stage::kResting) {
-          it->second.read_next ? read(it->second) : send(it->second);
-        }
-        break;
-      case TimerKind::kEviction:
-        if (const auto it = evictions_.find(timer.key);
-            it != evictions_.end() && it->second.stage == Stage::kResting) {
-          send(it->second);
-        }
-        break;
-      case TimerKind::kGang:
-        if (const auto it = flights_.find(timer.key); it != flights_.end() && it->second.deadline <= now) {
-          // Members whose first bind is still on its way, or waits behind others, have not failed.
-          const bool failed =
-              std::any_of(it->second.open.begin(), it->second.open.end(),
-                          [&](const auto& uid) { return failures_.contains(uid) || !binds_.contains(uid); });
-          if (!failed && !it->second.open.empty()) {
-            it->second.deadline = now + options_.gang_deadline;
-            timers_.emplace(it->second.deadline, Timer{TimerKind::kGang, timer.key});
-            break;
-          }
-          const auto info = intake_.workload(timer.key);
-          if (info && info->elastic && info->whole > 0) {  // it runs; what it is to have beside waits
-            flights_.erase(it);
-            break;
-          }
-          const auto pods = intake_.pods_of(timer.key);
-          const auto bound =
-              std::count_if(pods.begin(), pods.end(), [](const auto& pod) { return !pod.node.empty(); });
-          const auto to_come = static_cast<std::int64_t>(awaited_.places(timer.key));
-          const std::int64_t open = info ? std::max<std::int64_t>(0, info->least - bound - to_come) : 0;
-          if (open == 0) {  // others came in the place of those that vanished
-            flights_.erase(it);
-            break;
-          }
-          withdraw(timer.key, fmt::format("{} of its pods could not be bound within {} s", open,
-                                          options_.gang_deadline / kSecond));
-        }
-        break;
-    }
+    if (bind == nullptr || bind->stage != Stage::kResting) continue;
+    bind->read_next ? read(*bind) : send(*bind);
   }
+  for (const std::string& workload : flights_.due(now)) gang_due(workload, now);
+}
+
+void Carrier::gang_due(const std::string& workload, TimeMs now) {
+  // Members whose first bind is still on its way, or waits behind others, have not failed.
+  const auto& members = flights_.open(workload);
+  const bool failed = std::any_of(members.begin(), members.end(), [&](const auto& uid) {
+    return failures_.contains(uid) || !places_.is_binding(uid);
+  });
+  if (!failed && !members.empty()) return flights_.extend(workload, now);
+  const auto info = intake_.workload(workload);
+  // It runs; what it is to have beside waits.
+  if (info && info->elastic && info->whole > 0) return flights_.forget(workload);
+  const auto pods = intake_.pods_of(workload);
+  const auto bound =
+      std::count_if(pods.begin(), pods.end(), [](const auto& pod) { return !pod.node.empty(); });
+  const auto to_come = static_cast<std::int64_t>(places_.promised(workload, Comes::kOfGroup));
+  const std::int64_t open = info ? std::max<std::int64_t>(0, info->least - bound - to_come) : 0;
+  if (open == 0) return flights_.forget(workload);  // others came in the place of those that vanished
+  withdraw(workload, fmt::format("{} of its pods could not be bound within {} s", open,
+                                 options_.gang_deadline / kSecond));
 }
 
 }  // namespace berth::scheduler

@@ -9,22 +9,25 @@ namespace berth::scheduler {
 void Carrier::hold(const Decision& start) {
   const auto info = intake_.workload(start.workload);
   if (!info) return;
-  held_.add(start, info->suspended ? info->owner->generation : 0);
-  if (info->suspended || intake_.is_without_pods(start.workload)) intake_.set_reserved(start.workload, true);
+  places_.hold(start, info->suspended ? info->owner->generation : 0,
+               info->suspended || intake_.is_without_pods(start.workload));
 }
 
 void Carrier::join_held(Decision& start) {
-  if (!held_.has(start.workload)) return;
-  for (const SlotPlacement& slot : start.slots) (void)held_.drop(start.workload, slot.pod_set, slot.index);
-  if (auto held = held_.take_placed(start.workload)) {
+  if (!places_.holds(start.workload)) return;
+  for (const SlotPlacement& slot : start.slots) {
+    if (places_.holds(start.workload, slot.pod_set, slot.index))
+      (void)places_.drop(start.workload, slot.pod_set, slot.index);
+  }
+  if (auto held = places_.take_placed(start.workload)) {
     start.slots.insert(start.slots.end(), std::make_move_iterator(held->slots.begin()),
                        std::make_move_iterator(held->slots.end()));
   }
-  if (!held_.has(start.workload)) intake_.set_reserved(start.workload, false);
+  places_.end_reservation(start.workload);
 }
 
 void Carrier::hand_over(const dialect::HandOver& what, TimeMs now) {
-  auto held = held_.take(what.from);
+  auto held = places_.take_held(what.from);
   if (!held || what.sets.empty()) return;
   held->workload = what.to;
   for (SlotPlacement& slot : held->slots) {
@@ -45,10 +48,8 @@ void Carrier::hand_over(const dialect::HandOver& what, TimeMs now) {
 }
 
 void Carrier::forget_held(std::string_view workload) {
-  awaited_.forget(workload);
-  if (!held_.has(workload)) return;
-  held_.forget(workload);
-  intake_.set_reserved(workload, false);
+  places_.forget_promised(workload, Comes::kOfGroup);
+  places_.forget_held(workload);
 }
 
 void Carrier::admit(std::string_view workload, std::vector<dialect::PodSetUpdate> updates, TimeMs now) {
@@ -62,9 +63,9 @@ void Carrier::admit(std::string_view workload, std::vector<dialect::PodSetUpdate
     updates_.insert_or_assign(uid, std::move(updates));
   }
   if (anew) return;
-  if (const auto decision = held_.take_placed(uid)) {
+  if (const auto decision = places_.take_placed(uid)) {
     start(*decision, now);
-    if (!held_.has(uid)) intake_.set_reserved(uid, false);
+    places_.end_reservation(uid);
   }
 }
 
@@ -76,9 +77,9 @@ void Carrier::unadmit(std::string_view workload) {
 
 void Carrier::owner_seen(std::string_view uid) {
   fit_places(uid);
-  if (!held_.has(uid)) return;
+  if (!places_.holds(uid)) return;
   const auto info = intake_.workload(uid);
-  const std::int64_t known = held_.generation(uid);
+  const std::int64_t known = places_.generation(uid);
   if (known == 0 || (info && info->suspended && info->owner->generation == known)) return;
   // It is not what was decided about any more: nothing was written, so that its slots merely wait again.
   forget_held(uid);
@@ -86,40 +87,31 @@ void Carrier::owner_seen(std::string_view uid) {
 }
 
 bool Carrier::end_held(const Decision& eviction) {
-  if (!held_.has(eviction.workload)) return false;
+  if (!places_.holds(eviction.workload)) return false;
   const auto info = intake_.workload(eviction.workload);
   bool all = true;
   for (const SlotPlacement& slot : eviction.slots) {
-    if (!held_.drop(eviction.workload, slot.pod_set, slot.index)) {
+    if (!places_.holds(eviction.workload, slot.pod_set, slot.index)) {
       all = false;
       continue;
     }
+    (void)places_.drop(eviction.workload, slot.pod_set, slot.index);
     const bool waits = (info && info->suspended) || intake_.is_without_pods(eviction.workload) ||
                        intake_.pod_at(eviction.workload, slot.pod_set, slot.index).has_value() ||
                        intake_.expects(eviction.workload, slot.pod_set, slot.index);
     events_.push_back(SlotUpdate{eviction.workload, slot.pod_set, slot.index,
                                  waits ? SlotState::kWaiting : SlotState::kGone, ""});
   }
-  if (!held_.has(eviction.workload)) intake_.set_reserved(eviction.workload, false);
+  places_.end_reservation(eviction.workload);
   return all;
 }
 
-bool Carrier::keeps_held(const SlotUpdate& update) {
-  if (!held_.keeps(update.workload, update.pod_set, update.index)) return false;
+bool Carrier::is_still_due(const Places::Place& place, const SlotUpdate& update, bool has_pod) const {
+  if (place.state == PlaceState::kPromised && place.comes == Comes::kOfRelease) return true;
+  if (intake_.expects(update.workload, update.pod_set, update.index)) return true;
+  if (place.state == PlaceState::kPromised) return false;
   const auto info = intake_.workload(update.workload);
-  if (info && info->suspended) return true;
-  if (intake_.is_without_pods(update.workload)) return true;
-  if (intake_.pod_at(update.workload, update.pod_set, update.index)) return true;
-  if (intake_.expects(update.workload, update.pod_set, update.index)) return true;
-  (void)held_.drop(update.workload, update.pod_set, update.index);  // its pod is gone
-  return false;
-}
-
-bool Carrier::keeps_awaited(const SlotUpdate& update) {
-  if (!awaited_.keeps(update.workload, update.pod_set, update.index)) return false;
-  if (intake_.expects(update.workload, update.pod_set, update.index)) return true;
-  (void)awaited_.drop(update.workload, update.pod_set, update.index);  // no pod is to come for it any more
-  return false;
+  return has_pod || (info && info->suspended) || intake_.is_without_pods(update.workload);
 }
 
 Labels Carrier::annotations_of(const dialect::PodView& pod) const {

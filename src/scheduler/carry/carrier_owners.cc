@@ -18,12 +18,12 @@ void Carrier::end_the_rest(const Decision& start, TimeMs now) {
     };
     if (std::any_of(start.slots.begin(), start.slots.end(), again)) return true;
     const auto pod = intake_.pod_at(start.workload, slot.pod_set, slot.index);
-    return !pod || pod->state == SlotState::kReleasing || (pod->node.empty() && !is_binding(pod->uid));
+    return !pod || pod->state == SlotState::kReleasing ||
+           (pod->node.empty() && !places_.is_binding(pod->uid));
   });
   if (ending->slots.empty()) return;
   evict_pods(*ending, now);
-  flight_of(start.workload, now).lost =
-      true;  // of those that end, and those that come, a whole gang must become
+  flights_.lose(start.workload, now);  // of those that end, and those that come, a whole gang must become
 }
 
 void Carrier::release(const dialect::WorkloadInfo& info, const Decision& start,
@@ -41,7 +41,7 @@ void Carrier::release(const dialect::WorkloadInfo& info, const Decision& start,
 }
 
 void Carrier::fit_places(std::string_view uid) {
-  const std::size_t open = owners_.open_places(uid);
+  const std::size_t open = places_.promised(uid, Comes::kOfRelease);
   if (open == 0) return;
   const auto info = intake_.workload(uid);
   if (!info || !info->elastic) return;
@@ -51,17 +51,8 @@ void Carrier::fit_places(std::string_view uid) {
   for (std::int64_t excess = stays + static_cast<std::int64_t>(open) - info->least; excess > 0; --excess) {
     const auto place = owners_.give_up_last(uid);
     if (!place) return;
-    events_.push_back(SlotUpdate{std::string(uid), place->first, place->second, SlotState::kGone, ""});
+    events_.push_back(SlotUpdate{std::string(uid), place->pod_set, place->index, SlotState::kGone, ""});
   }
-}
-
-void Carrier::came(const dialect::PodView& pod, const SlotPlacement& place, TimeMs now) {
-  const auto [it, fresh] = binds_.try_emplace(std::string(pod.uid));
-  if (!fresh) return;
-  Bind& bind = it->second;
-  begin(bind, pod, place, now);
-  flight_of(bind.workload, now).open.insert(bind.uid);
-  send(bind);
 }
 
 void Carrier::owner_gone(std::string_view uid) {
@@ -76,14 +67,14 @@ bool Carrier::suspend(const Decision& decision, TimeMs now) {
   if (!info || info->owner == nullptr) return false;
   const auto pods = intake_.pods_of(decision.workload);
   const auto placed = static_cast<std::size_t>(std::count_if(pods.begin(), pods.end(), [&](const auto& pod) {
-    return pod.state != SlotState::kReleasing && (!pod.node.empty() || is_binding(pod.uid));
+    return pod.state != SlotState::kReleasing && (!pod.node.empty() || places_.is_binding(pod.uid));
   }));
-  const std::size_t has = placed + owners_.open_places(decision.workload);
+  const std::size_t has = placed + places_.promised(decision.workload, Comes::kOfRelease);
   if (has >= decision.slots.size() + static_cast<std::size_t>(info->least))
     return false;  // surplus: the gang stays
-  flights_.erase(decision.workload);
+  flights_.forget(decision.workload);
   for (const SlotPlacement& slot : decision.slots)
-    (void)awaited_.drop(decision.workload, slot.pod_set, slot.index);
+    (void)places_.take(decision.workload, Comes::kOfGroup, slot.pod_set, slot.index);
   std::string beneficiary;
   if (const auto whom = intake_.workload(decision.beneficiary)) beneficiary = whom->name;
   Decision readable = decision;
@@ -92,8 +83,8 @@ bool Carrier::suspend(const Decision& decision, TimeMs now) {
                      beneficiary.empty() ? to_text(readable.reason)
                                          : fmt::format("{} (for {})", to_text(readable.reason), beneficiary));
   for (const auto& pod : pods) {  // a bind that only waits to be tried again is not tried
-    const auto bind = binds_.find(std::string(pod.uid));
-    if (bind == binds_.end() || bind->second.stage != Stage::kResting || bind->second.read_next) continue;
+    const Bind* bind = places_.bind(pod.uid);
+    if (bind == nullptr || bind->stage != Stage::kResting || bind->read_next) continue;
     forget_bind(std::string(pod.uid));
   }
   owners_.suspend(readable, now);

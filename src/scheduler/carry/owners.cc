@@ -64,14 +64,9 @@ void Owners::read_back(const std::string& workload, Entry& entry) {
                Step::kOwner);
 }
 
-void Owners::close(Entry& entry) {
-  if (!entry.open.empty()) --expecting_;
-  entry.open.clear();
-}
-
 void Owners::settle(const std::string& workload) {
   const auto it = entries_.find(workload);
-  if (it == entries_.end() || !it->second.settled || !it->second.open.empty()) return;
+  if (it == entries_.end() || !it->second.settled || expects_pods_of(workload)) return;
   if (it->second.suspend || it->second.deadline != 0)
     return;  // its pods are still there, or are being decided anew
   entries_.erase(it);
@@ -79,12 +74,19 @@ void Owners::settle(const std::string& workload) {
   intake_.set_released(workload, false);
 }
 
+void Owners::all_taken(const std::string& workload) {
+  const auto it = entries_.find(workload);
+  if (it == entries_.end()) return;
+  it->second.deadline = 0;
+  settle(workload);
+}
+
 void Owners::release(const std::string& workload, std::vector<SlotPlacement> places, TimeMs now,
                      std::optional<dialect::PodSetUpdate> update) {
   const auto info = intake_.workload(workload);
   if (!info || info->owner == nullptr || places.empty()) return;
   Entry& entry = entries_[workload];
-  close(entry);
+  places_.forget_promised(workload, Comes::kOfRelease);
   entry.ask = *info->owner;
   entry.revision = info->revision;
   entry.update = std::move(update);
@@ -93,66 +95,38 @@ void Owners::release(const std::string& workload, std::vector<SlotPlacement> pla
   entry.ending.reset();
   entry.released = now;
   entry.deadline = 0;
-  for (auto& place : places) {
-    const Place key{place.pod_set, place.index};
-    entry.open.insert_or_assign(key, std::move(place));
-  }
-  ++expecting_;
+  for (auto& place : places) places_.promise(workload, Comes::kOfRelease, std::move(place));
   intake_.set_released(workload, true);
   if (!entry.flying) send(workload, entry);
 }
 
 std::optional<SlotPlacement> Owners::take(const dialect::PodView& pod, TimeMs now) {
-  const auto it = entries_.find(std::string(pod.workload));
-  if (it == entries_.end() || it->second.open.empty()) return std::nullopt;
-  Entry& entry = it->second;
+  if (!expects_pods_of(pod.workload)) return std::nullopt;
+  const std::string workload(pod.workload);
+  Entry& entry = entries_.at(workload);
   last_arrival_ = now;
   const auto info = intake_.workload(pod.workload);
   if (info && info->revision != entry.revision) {
     spdlog::info("{}: its pods differ from its template; Berth places them again", name_of(entry.ask));
-    close(entry);
+    places_.forget_promised(workload, Comes::kOfRelease);
     entry.deadline = now + options_.pods_within;
-    timers_.emplace(entry.deadline, it->first);
+    timers_.emplace(entry.deadline, workload);
     return std::nullopt;
   }
-  const auto place = entry.open.find({pod.pod_set, pod.index});
-  if (place == entry.open.end()) return std::nullopt;
-  SlotPlacement out = std::move(place->second);
-  entry.open.erase(place);
-  if (entry.open.empty()) {
-    --expecting_;
-    entry.deadline = 0;
-    settle(std::string(it->first));
-  }
+  auto out = places_.take(workload, Comes::kOfRelease, pod.pod_set, pod.index);
+  if (out && !expects_pods_of(workload)) all_taken(workload);
   return out;
 }
 
 void Owners::give_up(std::string_view workload, std::int64_t pod_set, std::int64_t index) {
-  const auto it = entries_.find(std::string(workload));
-  if (it == entries_.end() || it->second.open.erase({pod_set, index}) == 0 || !it->second.open.empty())
-    return;
-  --expecting_;
-  it->second.deadline = 0;
-  settle(std::string(workload));
+  const bool was = places_.take(workload, Comes::kOfRelease, pod_set, index).has_value();
+  if (was && !expects_pods_of(workload)) all_taken(std::string(workload));
 }
 
-std::optional<Owners::Place> Owners::give_up_last(std::string_view workload) {
-  const auto it = entries_.find(std::string(workload));
-  if (it == entries_.end() || it->second.open.empty()) return std::nullopt;
-  const Place last = it->second.open.rbegin()->first;
-  give_up(workload, last.first, last.second);
+std::optional<SlotPlacement> Owners::give_up_last(std::string_view workload) {
+  auto last = places_.take_last(workload, Comes::kOfRelease);
+  if (last && !expects_pods_of(workload)) all_taken(std::string(workload));
   return last;
-}
-
-bool Owners::keeps_place(std::string_view workload, std::int64_t pod_set, std::int64_t index) const {
-  if (expecting_ == 0) return false;
-  const auto it = entries_.find(std::string(workload));
-  return it != entries_.end() && it->second.open.contains({pod_set, index});
-}
-
-std::size_t Owners::open_places(std::string_view workload) const {
-  const auto it = entries_.find(std::string(workload));
-  return it == entries_.end() ? 0 : it->second.open.size();
 }
 
 const dialect::OwnerKind* Owners::kind_of(std::string_view workload) const {
@@ -172,7 +146,7 @@ void Owners::suspend(const Decision& decision, TimeMs now) {
   const dialect::Ask* ask = intake_.owner(workload);  // also of one that has finished meanwhile
   if (ask == nullptr) return;
   Entry& entry = entries_[workload];
-  close(entry);
+  places_.forget_promised(workload, Comes::kOfRelease);
   entry.ask = *ask;
   entry.suspend = true;
   entry.settled = false;
@@ -198,8 +172,7 @@ void Owners::rest(const std::string& workload, std::string why, DurationMs time,
 
 // Its places are given back, and the owner is decided again after a pause.
 void Owners::take_back(const std::string& workload, std::string why, TimeMs now) {
-  Entry& entry = entries_.at(workload);
-  close(entry);
+  places_.forget_promised(workload, Comes::kOfRelease);
   entries_.erase(workload);
   intake_.set_released(workload, false);
   intake_.renew(workload);
@@ -240,7 +213,7 @@ std::optional<Decision> Owners::answered(const Answer& answer, TimeMs now) {
   if (outcome == kube::Outcome::kOk) {
     failures_.erase(answer.uid);
     entry.settled = true;
-    if (!entry.suspend && !entry.open.empty()) {
+    if (!entry.suspend && expects_pods_of(answer.uid)) {
       entry.deadline = now + options_.pods_within;
       timers_.emplace(entry.deadline, answer.uid);
     }
@@ -299,7 +272,7 @@ void Owners::forget(std::string_view workload) {
   const auto it = entries_.find(uid);
   if (it == entries_.end()) return;
   if (it->second.flying) --flying_;
-  close(it->second);
+  places_.forget_promised(uid, Comes::kOfRelease);
   entries_.erase(it);
   intake_.set_released(uid, false);
 }
@@ -307,26 +280,27 @@ void Owners::forget(std::string_view workload) {
 void Owners::late(const std::string& workload, Entry& entry, TimeMs now) {
   const TimeMs heard = std::max(entry.deadline, last_arrival_ + options_.pods_within);
   const TimeMs most = entry.released + kMostWaits * options_.pods_within;
-  if (!entry.open.empty() && heard > now && now < most) {
+  const std::size_t open = places_.promised(workload, Comes::kOfRelease);
+  if (open > 0 && heard > now && now < most) {
     entry.deadline = std::min(heard, most);
     timers_.emplace(entry.deadline, workload);
     return;
   }
   const auto waiting = intake_.pods_of(workload);
-  const bool all_bound = entry.open.empty() && !waiting.empty() &&
+  const bool all_bound = open == 0 && !waiting.empty() &&
                          std::all_of(waiting.begin(), waiting.end(),
                                      [](const dialect::PodView& pod) { return !pod.node.empty(); });
   entry.deadline = 0;
   if (all_bound) return settle(workload);
-  const std::string why = entry.open.empty()
+  const std::string why = open == 0
                               ? fmt::format("its pods differ from its template, and did not fit within {} s",
                                             options_.pods_within / kSecond)
                               : fmt::format("{} of its pods were not created within {} s of its release",
-                                            entry.open.size(), (now - entry.released) / kSecond);
+                                            open, (now - entry.released) / kSecond);
   spdlog::warn("{}: {}; it is suspended again", name_of(entry.ask), why);
   // The engine evicts slots with a place, which leads to suspend(). If there are none, there is no such decision.
   events_.push_back(Withdraw{workload, why});
-  if (!entry.open.empty()) return;
+  if (open > 0) return;
   Decision end;
   end.kind = DecisionKind::kEvict;
   end.workload = workload;

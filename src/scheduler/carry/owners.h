@@ -3,7 +3,7 @@
 //
 // Release: the engine has started an owner that has no pods: its slots are binding, so their room and quota are theirs. One patch
 // unsuspends the owner. The API server accepts it only while the owner is unchanged since the decision (uid, generation of its spec,
-// still suspended). The pods that come are given the places one by one (take()). Not taken: the places are given back, and after a
+// still suspended). Its places are promised (places.h), and the pods that come are given them one by one (take()). Not taken: the places are given back, and after a
 // pause the owner is decided anew.
 //   - pods that do not come in time: the gang is withdrawn, which suspends the owner again, and it rests, longer each time. In time
 //     means gang_deadline after the release, or after the last pod of any owner came. One controller makes the pods of all owners of
@@ -41,6 +41,7 @@
 #include "base/time.h"
 #include "dialect/intake/intake.h"
 #include "model/decision.h"
+#include "scheduler/carry/places.h"
 #include "scheduler/wire/inbox.h"
 #include "scheduler/wire/outbox.h"
 
@@ -56,8 +57,8 @@ struct OwnerOptions {
 
 class Owners {
  public:
-  Owners(dialect::Intake& intake, Outbox& outbox, OwnerOptions options)
-      : intake_(intake), outbox_(outbox), options_(options) {}
+  Owners(dialect::Intake& intake, Places& places, Outbox& outbox, OwnerOptions options)
+      : intake_(intake), places_(places), outbox_(outbox), options_(options) {}
 
   // Places for pods that do not exist yet, of a workload that is a suspended owner. `update`: goes into its pod template.
   void release(const std::string& workload, std::vector<SlotPlacement> places, TimeMs now,
@@ -67,8 +68,7 @@ class Owners {
   // The place is not kept any longer; nothing where none is.
   void give_up(std::string_view workload, std::int64_t pod_set, std::int64_t index);
   // The last of its places that no pod has taken is not kept any longer; nothing where there is none.
-  using Place = std::pair<std::int64_t, std::int64_t>;  // pod set, index
-  std::optional<Place> give_up_last(std::string_view workload);
+  std::optional<SlotPlacement> give_up_last(std::string_view workload);
   // The places of the workload that no pod has taken yet are given up, and the owner is suspended. `decision`: what is carried out.
   void suspend(const Decision& decision, TimeMs now);
 
@@ -82,11 +82,6 @@ class Owners {
 
   // For the engine, since the last call.
   std::vector<Event> take_events() { return std::exchange(events_, {}); }
-  // Whether a place of the workload is kept for a pod that has not come.
-  bool keeps_place(std::string_view workload, std::int64_t pod_set, std::int64_t index) const;
-  bool expects_pods() const { return expecting_ > 0; }
-  // Places that are kept for pods that have not come.
-  std::size_t open_places(std::string_view workload) const;
   bool knows(std::string_view workload) const { return entries_.contains(std::string(workload)); }
   // nullptr: it knows no such owner.
   const dialect::OwnerKind* kind_of(std::string_view workload) const;
@@ -99,7 +94,6 @@ class Owners {
   struct Entry {
     dialect::Ask ask;  // as it was when this was decided
     std::uint64_t revision = 0;
-    std::map<Place, SlotPlacement> open;
     std::optional<dialect::PodSetUpdate> update;
     bool reduced = false;           // it was to be released with fewer pods
     bool changes_template = false;  // its release does
@@ -133,10 +127,15 @@ class Owners {
   void take_back(const std::string& workload, std::string why, TimeMs now);
   void rest(const std::string& workload, std::string why, DurationMs time, TimeMs now);
   void settle(const std::string& workload);
-  void close(Entry& entry);
+  bool expects_pods_of(std::string_view workload) const {
+    return places_.promised(workload, Comes::kOfRelease) > 0;
+  }
+  // A place of it was the last that a pod was to take.
+  void all_taken(const std::string& workload);
   void late(const std::string& workload, Entry& entry, TimeMs now);
 
   dialect::Intake& intake_;
+  Places& places_;
   Outbox& outbox_;
   const OwnerOptions options_;
   std::unordered_map<std::string, Entry> entries_;
@@ -146,7 +145,6 @@ class Owners {
   std::multimap<TimeMs, std::string> timers_;      // by owner; what is due is seen then
   std::vector<Event> events_;
   TimeMs last_arrival_ = 0;
-  std::size_t expecting_ = 0;  // entries with open places
   std::size_t flying_ = 0;
 };
 

@@ -102,10 +102,10 @@ Result<std::vector<dialect::PendingPlace>> Questions::pending(const dialect::Pen
     for (std::size_t at = 0; at < which.size(); at += kLookUps) {
       std::vector<InLine> some;
       for (std::size_t i = at; i < std::min(at + kLookUps, which.size()); ++i) some.push_back(line[which[i]]);
-      using Places = std::vector<dialect::PendingPlace>;
+      using Found = std::vector<dialect::PendingPlace>;
       BERTH_ASSIGN(
-          Places found, look_up<Places>([some = std::move(some)](const Core& core) {
-            Places places;
+          Found found, look_up<Found>([some = std::move(some)](const Core& core) {
+            Found places;
             for (const InLine& one : some)
               places.push_back(core.workload_objects().place_of(one.uid, one.grows, one.lane, one.priority));
             return places;

@@ -156,13 +156,13 @@ bool Reporter::look(const std::string& workload, TimeMs now, Why why, bool& wait
   waits = false;
   const auto pods = intake_.pods_of(workload);
   const auto pod_waits = [&](const dialect::PodView& pod) {
-    return pod.node.empty() && pod.state == SlotState::kWaiting && !carrier_.is_binding(pod.uid);
+    return pod.node.empty() && pod.state == SlotState::kWaiting && !carrier_.places().is_binding(pod.uid);
   };
   const auto info = intake_.workload(workload);
   const bool held = info && info->suspended;  // a Job without pods: it is told itself
   if (!held && std::none_of(pods.begin(), pods.end(), pod_waits)) return true;
   waits = true;
-  if (carrier_.holds(workload)) return look_at_held(held ? &*info : nullptr, pods, now, why);
+  if (carrier_.places().holds(workload)) return look_at_held(held ? &*info : nullptr, pods, now, why);
   std::optional<Reason> reason;
   if (const Reason* blocked = intake_.blocked(workload)) {
     reason = *blocked;

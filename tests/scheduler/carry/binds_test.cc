@@ -24,7 +24,7 @@ TEST(Binds, OnePodIsBoundOnceWithItsUid) {
   w.pod({.name = "a", .node = "n1"});
   w.turn();
   EXPECT_EQ(w.slot(uid_of("a")), SlotState::kRunning);
-  EXPECT_EQ(w.core->carrier().binds(), 0u);
+  EXPECT_EQ(w.core->carrier().places().binds(), 0u);
   EXPECT_EQ(w.core->carrier().busy(), 0u);
   EXPECT_TRUE(w.core->engine().audit());
 }
@@ -64,7 +64,7 @@ TEST(Binds, TheWatchMayBeFasterThanTheAnswer) {
   w.turn();
   EXPECT_EQ(w.slot(uid_of("a")), SlotState::kRunning);
   w.answer(Step::kBind, "a", Outcome::kOk);
-  EXPECT_EQ(w.core->carrier().binds(), 0u);
+  EXPECT_EQ(w.core->carrier().places().binds(), 0u);
   EXPECT_EQ(w.slot(uid_of("a")), SlotState::kRunning);
 }
 
@@ -114,7 +114,7 @@ TEST(Binds, ABindByAnotherClientIsTakenAsAFact) {
   w.pod({.name = "a"});
   w.turn();
   EXPECT_EQ(w.slot(uid_of("a")), SlotState::kRunning);
-  EXPECT_EQ(w.core->carrier().binds(), 0u);
+  EXPECT_EQ(w.core->carrier().places().binds(), 0u);
 }
 
 TEST(Binds, AnUnknownOutcomeIsReadBackAndTheSameNodeTriedAgain) {
@@ -153,7 +153,7 @@ TEST(Binds, AnUnknownOutcomeThatHadSucceededIsASuccess) {
   w.only(Step::kRead);
   w.answer(Step::kRead, "a", Outcome::kOk, "", pod_json({.name = "a", .node = "n1"}, w.version + 1));
   EXPECT_EQ(w.slot(uid_of("a")), SlotState::kRunning);
-  EXPECT_EQ(w.core->carrier().binds(), 0u);
+  EXPECT_EQ(w.core->carrier().places().binds(), 0u);
   EXPECT_TRUE(w.take(Step::kBind).empty());
 }
 

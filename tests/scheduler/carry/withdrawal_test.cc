@@ -48,7 +48,7 @@ TEST(Withdrawal, MembersOfAControllerAreMarkedAndDeleted) {
   w.answer(Step::kDelete, "a", Outcome::kOk);
   w.pod_gone("a");
   w.turn();
-  EXPECT_EQ(w.core->carrier().evictions(), 0u);
+  EXPECT_EQ(w.core->carrier().places().evictions(), 0u);
   EXPECT_TRUE(w.core->engine().audit());
 }
 
@@ -239,7 +239,7 @@ TEST(Evictions, APodThatIsEndingIsNotTakenAsRunningAgain) {
   w.take(Step::kMark);
   w.pod({.name = "a", .gang = "low", .size = 2, .node = "n1", .priority = 0});  // some other change of it
   w.turn();
-  EXPECT_EQ(w.core->carrier().evictions(), 2u);
+  EXPECT_EQ(w.core->carrier().places().evictions(), 2u);
   EXPECT_TRUE(w.take(Step::kBind).empty());
   EXPECT_TRUE(w.core->engine().audit());
 }

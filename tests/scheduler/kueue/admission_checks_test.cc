@@ -138,7 +138,7 @@ TEST_F(AdmissionChecksTest, AnAnswerPassesWhatHasMerelyChanged) {
   for (int i = 0; i < 10; ++i) w_->node(fmt::format("wide-{}", i), 0);
   for (int i = 0; i < 600; ++i) w_->pod({.name = fmt::format("p{}", i), .gpus = 0});
   w_->turn();
-  ASSERT_EQ(w_->core->carrier().binds(), 600u);
+  ASSERT_EQ(w_->core->carrier().places().binds(), 600u);
   w_->now += kSecond;  // all that has changed is due
   answer_check("train", "capacity", "Ready");
   for (int i = 0; i < 3; ++i) {
@@ -584,7 +584,7 @@ TEST_F(AdmissionChecksTest, AJobThatChangesWhileItIsHeldIsDecidedAnew) {
   inbox.take(batch, 0);
   w_->core->take(batch, w_->now);
   settle();
-  EXPECT_FALSE(w_->core->carrier().holds(uid_of("other")));
+  EXPECT_FALSE(w_->core->carrier().places().holds(uid_of("other")));
 }
 
 TEST_F(AdmissionChecksTest, WhatCannotBeAskedAboutDoesNotStart) {
@@ -598,7 +598,7 @@ TEST_F(AdmissionChecksTest, WhatCannotBeAskedAboutDoesNotStart) {
   job({.name = "train"});
   settle(5 * kSecond);
   EXPECT_TRUE(is_suspended("train"));
-  EXPECT_FALSE(w_->core->carrier().holds(uid_of("train"))) << "nor does it keep places from others";
+  EXPECT_FALSE(w_->core->carrier().places().holds(uid_of("train"))) << "nor does it keep places from others";
   w_->pod({.name = "g-0", .gang = "g", .size = 1, .queue = "team"});
   w_->pod({.name = "direct", .queue = "cq"});
   w_->turn();
