@@ -89,25 +89,66 @@ void QueueStatuses::answered(const Answer& answer, TimeMs now) {
   dirty_ = true;
 }
 
-void QueueStatuses::look(TimeMs now) {
-  std::map<std::string_view, const engine::QueueView*> of_engine;
-  const auto views = engine_.queues();
-  for (const auto& view : views) of_engine.emplace(view.name, &view);
-  std::map<std::string, dialect::PastUse, std::less<>> past;
-  const bool past_is_due = now >= past_at_ + options_.past_every;
-  if (past_is_due) {
-    past_at_ = now;
-    has_past_ = false;
-    for (const auto& view : views) {
-      (void)engine_.each_lane_use(view.name, now,
-                                  [&](std::string_view lane, std::string_view resource, std::int64_t used) {
-                                    auto& of = past[std::string(lane)];
-                                    has_past_ = true;
-                                    of.used[std::string(resource)] = used;
-                                    of.as_of = now;
-                                  });
-    }
+QueueStatuses::PastUses QueueStatuses::past_uses(const std::vector<engine::QueueView>& views, TimeMs now) {
+  PastUses past;
+  if (now < past_at_ + options_.past_every) return past;
+  past_at_ = now;
+  has_past_ = false;
+  for (const auto& view : views) {
+    (void)engine_.each_lane_use(view.name, now,
+                                [&](std::string_view lane, std::string_view resource, std::int64_t used) {
+                                  auto& of = past[std::string(lane)];
+                                  has_past_ = true;
+                                  of.used[std::string(resource)] = used;
+                                  of.as_of = now;
+                                });
   }
+  return past;
+}
+
+void QueueStatuses::count_lane(const LaneBook::Sum& sum, QueueStatus& status) {
+  status.pending = sum.pending;
+  status.reserving = sum.held + sum.admitted;
+  status.admitted = sum.admitted;
+  LaneBook::Uses all = sum.admitted_uses;
+  for (const auto& [use, amount] : sum.held_uses) all[use] += amount;
+  for (const auto& [use, amount] : all) {
+    const auto admitted = sum.admitted_uses.find(use);
+    status.uses.push_back({use.first,
+                           use.second,
+                           {amount, 0},
+                           {admitted == sum.admitted_uses.end() ? 0 : admitted->second, 0}});
+  }
+}
+
+void QueueStatuses::count_queue(const engine::QueueView& view, QueueStatus& status) const {
+  status.pending = view.pending;
+  status.reserving = view.started;
+  const auto* held = lanes_.held_in(std::string(view.name));
+  status.admitted = status.reserving - (held == nullptr ? 0 : held->held);
+  for (const auto& quota : view.quotas) {
+    const auto sum_of = [&](std::int64_t usage) {
+      return QueueStatus::Use::Sum{usage, std::max<std::int64_t>(0, usage - quota.nominal)};
+    };
+    QueueStatus::Use use{std::string(quota.flavor), std::string(quota.resource), sum_of(quota.usage), {}};
+    std::int64_t waits = 0;
+    if (held != nullptr) {
+      const auto part = held->held_uses.find({use.flavor, use.resource});
+      if (part != held->held_uses.end()) waits = part->second;
+    }
+    use.admitted = sum_of(quota.usage - waits);
+    status.uses.push_back(std::move(use));
+  }
+  std::sort(status.uses.begin(), status.uses.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.flavor, a.resource) < std::tie(b.flavor, b.resource);
+  });
+}
+
+void QueueStatuses::look(TimeMs now) {
+  const auto views = engine_.queues();
+  std::map<std::string_view, const engine::QueueView*> of_engine;
+  for (const auto& view : views) of_engine.emplace(view.name, &view);
+  PastUses past = past_uses(views, now);
   for (auto& state : intake_.queue_states()) {
     if (!is_written(state.kind)) continue;
     QueueStatus status = std::move(state.status);
@@ -118,65 +159,35 @@ void QueueStatuses::look(TimeMs now) {
       // Between two looks at it what was written stays, so that it alone is no reason to write.
       status.past = known->second.wanted.past ? known->second.wanted.past : known->second.stands.past;
       if (const auto it = past.find(state.engine_name); it != past.end()) status.past = std::move(it->second);
-      if (const auto* sum = lanes_.find(state.engine_name)) {
-        status.pending = sum->pending;
-        status.reserving = sum->held + sum->admitted;
-        status.admitted = sum->admitted;
-        LaneBook::Uses all = sum->admitted_uses;
-        for (const auto& [use, amount] : sum->held_uses) all[use] += amount;
-        for (const auto& [use, amount] : all) {
-          const auto admitted = sum->admitted_uses.find(use);
-          status.uses.push_back({use.first,
-                                 use.second,
-                                 {amount, 0},
-                                 {admitted == sum->admitted_uses.end() ? 0 : admitted->second, 0}});
-        }
-      }
+      if (const auto* sum = lanes_.find(state.engine_name)) count_lane(*sum, status);
     } else if (const auto it = of_engine.find(state.engine_name);
                state.kind != Kind::kAdmissionCheck && it != of_engine.end()) {
-      status.pending = it->second->pending;
-      status.reserving = it->second->started;
+      count_queue(*it->second, status);
       if (state.kind == Kind::kClusterQueue && intake_.shares()) status.share = it->second->share_milli;
-      const auto* held = lanes_.held_in(state.engine_name);
-      status.admitted = status.reserving - (held == nullptr ? 0 : held->held);
-      for (const auto& quota : it->second->quotas) {
-        const auto sum_of = [&](std::int64_t usage) {
-          return QueueStatus::Use::Sum{usage, std::max<std::int64_t>(0, usage - quota.nominal)};
-        };
-        QueueStatus::Use use{std::string(quota.flavor), std::string(quota.resource), sum_of(quota.usage), {}};
-        std::int64_t waits = 0;
-        if (held != nullptr) {
-          const auto part = held->held_uses.find({use.flavor, use.resource});
-          if (part != held->held_uses.end()) waits = part->second;
-        }
-        use.admitted = sum_of(quota.usage - waits);
-        status.uses.push_back(std::move(use));
-      }
-      std::sort(status.uses.begin(), status.uses.end(), [](const auto& a, const auto& b) {
-        return std::tie(a.flavor, a.resource) < std::tie(b.flavor, b.resource);
-      });
     }
-    Record& record = known->second;
-    const bool same_active = record.stands.active == status.active && record.stands.since != 0;
-    status.since = same_active ? record.stands.since : now;
-    const std::string wanted = to_json(state.kind, version_, status, false);
-    record.wanted = std::move(status);
-    if (record.queued || record.flying || wanted == to_json(state.kind, version_, record.stands, false))
-      continue;
-    const bool stood = record.sent && to_json(state.kind, version_, *record.sent, false) == wanted;
-    if (stood) {  // another client changed it
-      if (now > record.corrected + 2 * options_.most_rest) record.corrections = 0;
-      record.corrected = now;
-      record.quiet = now + doubled(options_.first_rest, record.corrections++, options_.most_rest);
-      record.sent.reset();
-    }
-    if (record.quiet > now) {
-      dirty_ = true;
-      continue;
-    }
-    record.queued = true;
-    line_.push_back(key);
+    compare(key, known->second, std::move(status), now);
   }
+}
+
+void QueueStatuses::compare(const Key& key, Record& record, QueueStatus status, TimeMs now) {
+  const bool same_active = record.stands.active == status.active && record.stands.since != 0;
+  status.since = same_active ? record.stands.since : now;
+  const std::string wanted = to_json(key.first, version_, status, false);
+  record.wanted = std::move(status);
+  if (record.queued || record.flying || wanted == to_json(key.first, version_, record.stands, false)) return;
+  const bool stood = record.sent && to_json(key.first, version_, *record.sent, false) == wanted;
+  if (stood) {  // another client changed it
+    if (now > record.corrected + 2 * options_.most_rest) record.corrections = 0;
+    record.corrected = now;
+    record.quiet = now + doubled(options_.first_rest, record.corrections++, options_.most_rest);
+    record.sent.reset();
+  }
+  if (record.quiet > now) {
+    dirty_ = true;
+    return;
+  }
+  record.queued = true;
+  line_.push_back(key);
 }
 
 void QueueStatuses::write(const Key& key, Record& record) {

@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/time.h"
 #include "dialect/intake/intake.h"
@@ -73,7 +74,15 @@ class QueueStatuses {
     TimeMs corrected = 0;
     TimeMs quiet = 0;  // nothing is written before
   };
+  using PastUses =
+      std::map<std::string, dialect::PastUse, std::less<>>;  // by LocalQueue, as the engine names it
   void look(TimeMs now);
+  // Nothing where it is not due.
+  PastUses past_uses(const std::vector<engine::QueueView>& views, TimeMs now);
+  static void count_lane(const LaneBook::Sum& sum, dialect::QueueStatus& status);
+  void count_queue(const engine::QueueView& view, dialect::QueueStatus& status) const;
+  // Puts it into the line of those that are written, where it differs from the server's.
+  void compare(const Key& key, Record& record, dialect::QueueStatus status, TimeMs now);
   TimeMs past_due() const { return has_past_ ? past_at_ + options_.past_every : kEndOfTime; }
   void write(const Key& key, Record& record);
   bool is_written(dialect::Kind kind) const { return kind == dialect::Kind::kQueue || !version_.empty(); }

@@ -62,7 +62,7 @@ class WorkloadLife {
   void deactivate_for(std::string_view cause, std::string_view why);
   // It is Finished for this reason, which says nothing of its pods.
   void over(std::string_view reason, std::string message, TimeMs now);
-  // It stands for what has run under another Workload until now (workload_slices.cc).
+  // It stands for what has run under another Workload until now (slices.h).
   void take_over(const WorkloadLife& former, TimeMs now);
   // The same for one that another client made and that was admitted by itself: only the run time of its work.
   void continues(const WorkloadLife& former, TimeMs now);

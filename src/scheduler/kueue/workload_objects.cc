@@ -19,6 +19,12 @@ using dialect::KueueWorkload;
 using dialect::WorkloadCondition;
 using dialect::WorkloadSketch;
 
+constexpr DurationMs kAgainAfter = 20;  // when the budget is spent
+constexpr int kPerCall = 32;            // a few at a time: decisions come first
+constexpr int kPerBusyCall = 4;
+// Looks at what has changed, while binds are on their way. On two cores with an API server each look takes a part from the binds.
+constexpr std::int64_t kBusyLooksPerSecond = 500;
+
 // Kueue's reasons of Preempted, and its words for them.
 struct Preemption {
   std::string_view reason;
@@ -39,6 +45,20 @@ std::optional<Preemption> preemption_of(ReasonCode code) {
   }
 }
 
+// A slice that another client made includes the pods of the former one.
+void add_former(const WorkloadSketch& sketch, WorkloadFacts& facts) {
+  for (std::size_t s = 0; s < facts.assignments.size(); ++s) {
+    auto& assignment = facts.assignments[s];
+    const std::int64_t before = sketch.sets[s].before;
+    if (before == 0) continue;
+    assignment.count += before;
+    for (const auto& flavor : assignment.flavors) {
+      const std::int64_t each = flavor.resource == "pods" ? 1 : sketch.sets[s].counted.get(flavor.resource);
+      assignment.usage.set(flavor.resource, each * assignment.count);
+    }
+  }
+}
+
 }  // namespace
 
 WorkloadObjects::WorkloadObjects(dialect::Intake& intake, const engine::Engine& engine,
@@ -50,15 +70,16 @@ WorkloadObjects::WorkloadObjects(dialect::Intake& intake, const engine::Engine& 
       lanes_(lanes),
       outbox_(outbox),
       options_(options),
-      provisioner_(outbox) {}
-
-std::size_t WorkloadObjects::digest(const dialect::WorkloadStatus& status) {
-  return std::hash<std::string>{}(dialect::to_json(status, false));
-}
-
-DurationMs WorkloadObjects::rest(int times) const {
-  return doubled(options_.first_rest, times, options_.most_rest);
-}
+      book_(intake, lanes, options.enabled, options.settle),
+      records_(book_.records()),
+      provisioner_(outbox),
+      writes_(book_, outbox,
+              {.most_flying = options.most_flying,
+               .first_rest = options.first_rest,
+               .most_rest = options.most_rest}),
+      succession_(intake, book_, writes_, line_, provisioner_),
+      slices_(intake, engine, lanes, book_, writes_, succession_),
+      admission_(intake, book_, writes_, line_, provisioner_, options.pods_ready) {}
 
 const WorkloadLife* WorkloadObjects::life(std::string_view workload) const {
   const auto it = records_.find(std::string(workload));
@@ -76,7 +97,7 @@ dialect::PendingPlace WorkloadObjects::place_of(const std::string& workload, boo
     return kind != nullptr ? kind->api_version() : std::string("v1");
   };
   if (it != records_.end() && !it->second.key.empty()) {
-    const Record& record = it->second;
+    const WorkloadRecord& record = it->second;
     const auto slash = record.key.find('/');
     out.ns = record.key.substr(0, slash);
     out.name = record.key.substr(slash + 1);
@@ -84,7 +105,7 @@ dialect::PendingPlace WorkloadObjects::place_of(const std::string& workload, boo
     out.priority = priority - record.boost;
     for (const auto& owner : record.owners)
       out.owners.push_back({api_version(owner.kind), owner.kind, owner.name, owner.uid});
-  } else if (const auto sketch = sketch_of(name); sketch && !sketch->name.empty()) {
+  } else if (const auto sketch = book_.sketch_of(name); sketch && !sketch->name.empty()) {
     out.ns = sketch->ns;
     out.name = sketch->name;
     out.priority = sketch->priority;
@@ -99,21 +120,14 @@ dialect::PendingPlace WorkloadObjects::place_of(const std::string& workload, boo
 }
 
 void WorkloadObjects::set_version(std::string_view version, TimeMs now) {
-  if (version_ == version) return;
-  version_ = version;
-  provisioner_.set_versions(version_, provisioning_version_);
-  for (const auto& [workload, record] : records_) schedule(workload, now);
+  if (!writes_.set_version(version)) return;
+  admission_.version_changed();
+  for (const auto& [workload, record] : records_) book_.schedule(workload, now);
 }
 
-void WorkloadObjects::schedule(const std::string& workload, TimeMs at) {
-  due_.put(workload, at);
-  next_due_ = std::min(next_due_, at);
-}
-
-void WorkloadObjects::changed(std::string_view workload, TimeMs now) {
-  if (!options_.enabled) return;
-  changes_.put(std::string(workload), now + options_.settle);
-  next_due_ = std::min(next_due_, now + options_.settle);
+void WorkloadObjects::handed_over(const dialect::HandOver& what, TimeMs now) {
+  if (records_.contains(what.from)) own_times_.erase(what.from);
+  succession_.handed_over(what, now);
 }
 
 void WorkloadObjects::owner_seen(const dialect::Ask& ask, TimeMs now) {
@@ -121,15 +135,15 @@ void WorkloadObjects::owner_seen(const dialect::Ask& ask, TimeMs now) {
   if (it == records_.end()) return;
   if (ask.finished) {
     it->second.life.finished(!ask.failed, std::string(ask.ending), now);
-    set_unready(it->first, false, now);
-    stand(it->first, it->second, now);
-    compare(it->first, it->second, now);
-    leave_next(it->first, now);
+    admission_.set_unready(it->first, false, now);
+    book_.stand(it->first, it->second, now);
+    writes_.compare(it->first, it->second, now);
+    slices_.leave_next(it->first, now);
   } else {
     const dialect::Ask* before = intake_.owner(ask.meta->uid);
     if (ask.elastic && before != nullptr && ask.most() > before->most()) {
       it->second.raised_at = now;
-      stand(it->first, it->second, now);
+      book_.stand(it->first, it->second, now);
     }
     if (looks_at_pods() || before == nullptr || before->succeeded != ask.succeeded)
       changed(ask.meta->uid, now);
@@ -186,7 +200,7 @@ void WorkloadObjects::decided(const Decision& decision, TimeMs now) {
 
 // ------------------------------------------------------------------------------------------------------------------ facts
 
-WorkloadFacts WorkloadObjects::facts_of(const WorkloadSketch& sketch, const Record& record) const {
+WorkloadFacts WorkloadObjects::facts_of(const WorkloadSketch& sketch, const WorkloadRecord& record) const {
   WorkloadFacts facts;
   facts.cluster_queue = sketch.cluster_queue;
   facts.most_seconds = sketch.most_seconds;
@@ -227,64 +241,79 @@ WorkloadFacts WorkloadObjects::facts_of(const WorkloadSketch& sketch, const Reco
   return facts;
 }
 
-// A slice that another client made includes the pods of the former one.
-void WorkloadObjects::add_former(const WorkloadSketch& sketch, WorkloadFacts& facts) {
-  for (std::size_t s = 0; s < facts.assignments.size(); ++s) {
-    auto& assignment = facts.assignments[s];
-    const std::int64_t before = sketch.sets[s].before;
-    if (before == 0) continue;
-    assignment.count += before;
-    for (const auto& flavor : assignment.flavors) {
-      const std::int64_t each = flavor.resource == "pods" ? 1 : sketch.sets[s].counted.get(flavor.resource);
-      assignment.usage.set(flavor.resource, each * assignment.count);
-    }
+std::optional<PodsReady> WorkloadObjects::times_of(const std::string& workload,
+                                                   const WorkloadSketch& sketch) {
+  if (sketch.ready_times.empty()) {
+    own_times_.erase(workload);
+  } else {
+    own_times_.insert(workload);
   }
+  return dialect::with_own_times(options_.pods_ready, sketch.ready_times);
+}
+
+std::optional<Reason> WorkloadObjects::why_waiting(const std::string& workload) const {
+  std::optional<Reason> why;
+  if (const Reason* blocked = intake_.blocked(workload)) {
+    why = *blocked;
+  } else if (auto verdict = engine_.verdict(workload)) {
+    why = std::move(verdict->reason);
+  }
+  if (why) why = dialect::readable(std::move(*why), intake_);
+  return why;
+}
+
+void WorkloadObjects::note_pods(const WorkloadSketch& sketch, WorkloadRecord& record) {
+  if (sketch.owner != nullptr || sketch.owners.empty()) return;
+  record.to_come = sketch.to_come;
+  record.pods = std::max(record.pods, static_cast<std::int64_t>(sketch.owners.size()) + sketch.to_come);
+  record.path = sketch.owners.size() == 1 && sketch.sets.front().count == 1
+                    ? kube::kPods.object(sketch.ns, sketch.owners.front().name)
+                    : fmt::format("{}?labelSelector={}", kube::kPods.collection(sketch.ns),
+                                  kube::escape(fmt::format("{}={}", dialect::kKueuePodGroup, sketch.name)));
+}
+
+void WorkloadObjects::look_without_object(const std::string& workload,
+                                          const std::optional<WorkloadSketch>& sketch, TimeMs now) {
+  if (!sketch) {
+    book_.leave_lanes(workload);
+  } else {  // it counts all the same
+    const WorkloadFacts facts = facts_of(*sketch, {});
+    if (sketch->is_prebuilt) {
+      succession_.settle(workload, *sketch, now);
+      if (!slices_.follow_size(workload, *sketch, facts, now)) changed(workload, now);
+    }
+    count(*sketch, facts, true);
+  }
+  const auto it = records_.find(workload);
+  if (it == records_.end()) return;
+  slices_.leave_next(workload, now);
+  if (!sketch) admission_.leaves(workload, it->second, now);
+  if (const dialect::Ask* ask = intake_.owner(workload); ask != nullptr && ask->finished) {
+    it->second.life.finished(!ask->failed, std::string(ask->ending), now);
+    writes_.compare(workload, it->second, now);
+  }
+  if (!intake_.workload(workload)) ended(workload, it->second);
+  forget_if_done(workload);
 }
 
 void WorkloadObjects::look(const std::string& workload, TimeMs now) {
   if (is_next(workload)) return look(work_of(workload), now);
   if (is_past(workload)) {
     const auto past = records_.find(workload);
-    return past == records_.end() ? void() : compare(workload, past->second, now);
+    return past == records_.end() ? void() : writes_.compare(workload, past->second, now);
   }
   auto sketch = intake_.sketch(workload);
-  if (!sketch) lanes_.set(workload, {}, {}, LaneBook::State::kNone, {});
-  if (sketch &&
-      sketch->name.empty()) {  // of another kind, or it names one that is not there: it counts all the same
-    const WorkloadFacts facts = facts_of(*sketch, {});
-    if (sketch->is_prebuilt) {
-      settle_object(workload, *sketch, now);
-      if (!follow_size(workload, *sketch, facts, now)) changed(workload, now);
-    }
-    count(*sketch, facts, true);
-  }
-  if (!sketch || sketch->name.empty()) {
-    const auto it = records_.find(workload);
-    if (it == records_.end()) return;
-    leave_next(workload, now);
-    if (!sketch) leaves(workload, it->second, now);
-    if (const dialect::Ask* ask = intake_.owner(workload); ask != nullptr && ask->finished) {
-      it->second.life.finished(!ask->failed, std::string(ask->ending), now);
-      compare(workload, it->second, now);
-    }
-    if (!intake_.workload(workload)) ended(workload, it->second);
-    return forget_if_done(workload);
-  }
-  settle_object(workload, *sketch, now);
-  Record& record = records_[workload];
+  if (!sketch || sketch->name.empty()) return look_without_object(workload, sketch, now);
+  succession_.settle(workload, *sketch, now);
+  WorkloadRecord& record = records_[workload];
   if (sketch->is_prebuilt && record.object_uid.empty()) {
-    adopt(workload, record, *sketch);
+    writes_.adopt(workload, record, *sketch);
     if (record.flying) return;  // what it was comes first
   }
   WorkloadFacts facts = facts_of(*sketch, record);
-  if (!follow_size(workload, *sketch, facts, now)) return changed(workload, now);
-  if (sketch->is_elastic) sketch = sketch_of(workload);
-  const auto pods_ready = dialect::with_own_times(options_.pods_ready, sketch->ready_times);
-  if (sketch->ready_times.empty()) {
-    own_times_.erase(workload);
-  } else {
-    own_times_.insert(workload);
-  }
+  if (!slices_.follow_size(workload, *sketch, facts, now)) return changed(workload, now);
+  if (sketch->is_elastic) sketch = book_.sketch_of(workload);
+  const auto pods_ready = times_of(workload, *sketch);
   facts.gated = !sketch->gates.empty();
   if (pods_ready && facts.runs) facts.ready = intake_.is_ready(workload);
   // For an elastic owner, the pods with places: others may wait.
@@ -293,41 +322,30 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
   std::optional<Reason> why;
   if (!facts.runs && !facts.releasing) {
     record.flavors.clear();
-    if (const Reason* blocked = intake_.blocked(workload)) {
-      why = *blocked;
-    } else if (auto verdict = engine_.verdict(workload)) {
-      why = std::move(verdict->reason);
-    }
-    if (why) why = dialect::readable(std::move(*why), intake_);
+    why = why_waiting(workload);
     if (why) facts.why = &*why;
-  } else if (sketch->owner == nullptr && !sketch->owners.empty()) {
-    record.to_come = sketch->to_come;
-    record.pods = std::max(record.pods, static_cast<std::int64_t>(sketch->owners.size()) + sketch->to_come);
-    record.path =
-        sketch->owners.size() == 1 && sketch->sets.front().count == 1
-            ? kube::kPods.object(sketch->ns, sketch->owners.front().name)
-            : fmt::format("{}?labelSelector={}", kube::kPods.collection(sketch->ns),
-                          kube::escape(fmt::format("{}={}", dialect::kKueuePodGroup, sketch->name)));
+  } else {
+    note_pods(*sketch, record);
   }
   std::vector<dialect::PodSetUpdate> updates;
-  ask(workload, *sketch, record, facts, updates);
+  admission_.ask(workload, *sketch, record, facts, updates);
   record.evicting = record.evicting && (facts.runs || facts.releasing);
   auto own = facts.assignments;
   add_former(*sketch, facts);
   bool is_news = record.life.look(facts, pods_ready, now);
-  if (ask_for_nodes(workload, *sketch, record, facts, now)) {
+  if (admission_.ask_for_nodes(workload, *sketch, record, facts, now)) {
     updates.clear();
-    ask(workload, *sketch, record, facts, updates);
+    admission_.ask(workload, *sketch, record, facts, updates);
     is_news = record.life.look(facts, pods_ready, now) || is_news;
   }
   facts.assignments = std::move(own);
   count(*sketch, facts, record.life.is_admitted());
-  if (is_news || !facts.checks.empty()) stand(workload, record, now);
-  tell(workload, record, facts.runs || facts.releasing, std::move(updates), now);
+  if (is_news || !facts.checks.empty()) book_.stand(workload, record, now);
+  admission_.tell(workload, record, facts.runs || facts.releasing, std::move(updates), now);
   if (const TimeMs next = record.life.deadline(); next != kEndOfTime)
-    schedule(workload, std::max(next, now + 1));
-  compare(workload, record, now);
-  look_at_next(workload, facts, pods_ready, now);
+    book_.schedule(workload, std::max(next, now + 1));
+  writes_.compare(workload, record, now);
+  slices_.look_at_next(workload, facts, pods_ready, now);
 }
 
 void WorkloadObjects::count(const WorkloadSketch& sketch, const WorkloadFacts& facts, bool admitted) {
@@ -342,85 +360,42 @@ void WorkloadObjects::count(const WorkloadSketch& sketch, const WorkloadFacts& f
   lanes_.set(workload, sketch.lane, sketch.cluster_queue, state, facts.assignments);
 }
 
-void WorkloadObjects::stand(const std::string& workload, const Record& record, TimeMs now) {
-  if (is_next(workload) || is_past(workload)) return;
-  dialect::Standing standing = record.life.standing(now);
-  standing.boost = record.boost;
-  standing.queued_from = std::max(standing.queued_from, record.asked_at);
-  const auto next = records_.find(next_of(workload));
-  standing.asks_more_since = next == records_.end() ? record.raised_at : next->second.asked_at;
-  if (!standing.stop && !record.life.is_admitted() && !intake_.checks(workload).empty()) {
-    if (const auto sketch = sketch_of(workload); sketch && is_foreign(*sketch)) {
-      standing.stop = Reason{};
-      standing.stop->code = ReasonCode::kUnsupported;
-      standing.stop->detail =
-          "its ClusterQueue has admission checks, but Berth did not make its Workload object: delete that "
-          "object";
-    }
-  }
-  intake_.set_standing(workload, std::move(standing));
-  stood_ = true;
-}
-
 // --------------------------------------------------------------------------------------------------------------- the watch
 
-void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version, TimeMs now) {
-  const std::string key = fmt::format("{}/{}", object.meta.ns, object.meta.name);
-  std::string workload(dialect::workload_of(object));
-  const bool prebuilt = workload.empty();
-  if (prebuilt) workload = intake_.prebuilt_owner(object.meta.ns, object.meta.name);
-  // Its owner is in another namespace: its creator has read that uid, or guessed it.
-  if (is_of_another_namespace(workload, object.meta.ns)) workload.clear();
-  if (workload.empty()) {
-    if (const auto known = by_key_.find(key); known != by_key_.end()) {
-      if (known->second == past_of(object.meta.uid) && !object.finished) {  // it is still to be told
-        Record& past = records_.at(known->second);
-        past.version = version_number(version);
-        past.stands = digest(object.status);
-        return compare(known->second, past, now);
-      }
-      gone(object.meta.ns, object.meta.name, now);
+void WorkloadObjects::foreign_seen(const KueueWorkload& object, const std::string& key,
+                                   std::string_view version, TimeMs now) {
+  if (const std::string* const known = book_.ownership().record_of(key)) {
+    if (*known == past_of(object.meta.uid) && !object.finished) {  // it is still to be told
+      WorkloadRecord& past = records_.at(*known);
+      past.version = version_number(version);
+      past.stands = digest_of(object.status);
+      return writes_.compare(std::string(*known), past, now);
     }
-    auto& owners = foreign_[key];
-    for (const auto& owner : owners) foreign_owners_.erase(owner);
-    owners.clear();
-    for (const auto& owner : object.owners) {
-      if (object.finished) break;  // it blocks no other work
-      owners.push_back(fmt::format("{}/{}", object.meta.ns, owner.uid));
-      foreign_owners_.insert_or_assign(owners.back(), key);
-      if (intake_.workload(owner.uid)) changed(owner.uid, now);
-    }
-    return;
+    gone(object.meta.ns, object.meta.name, now);
   }
-  if (foreign_.contains(key)) gone(object.meta.ns, object.meta.name, now);
-  const std::string at = prebuilt ? workload : record_of(workload, key, object, now);
-  if (at.empty()) return;
-  if (prebuilt && records_.contains(at) && records_.at(at).key != key) {
-    const auto [reason, message] =
-        why_over(object.meta.annotation(dialect::kKueueSliceFor), object.meta.name, records_.at(at).key);
-    retire(at, reason, message, now);
+  std::vector<std::string> owners;
+  for (const auto& owner : object.owners) {
+    if (object.finished) break;  // it blocks no other work
+    owners.push_back(fmt::format("{}/{}", object.meta.ns, owner.uid));
   }
-  Record& record = records_[at];
-  record.prebuilt = prebuilt;
-  const std::uint64_t number = version_number(version);
-  if (record.object_uid == object.meta.uid && number < record.version) return;
-  const bool known = record.object_uid == object.meta.uid;
-  if (!known && record.life.status().conditions.empty())
-    record.life.adopt(object.status, object.active,
-                      options_.pods_ready && options_.pods_ready->from_eviction);
-  by_key_.insert_or_assign(key, at);
-  record.key = key;
+  book_.ownership().set_foreign(key, std::move(owners));
+  for (const auto& owner : object.owners) {
+    if (!object.finished && intake_.workload(owner.uid)) changed(owner.uid, now);
+  }
+}
+
+void WorkloadObjects::read_object(const KueueWorkload& object, WorkloadRecord& record, bool known) {
+  record.key = fmt::format("{}/{}", object.meta.ns, object.meta.name);
   record.object_uid = object.meta.uid;
   record.created = object.meta.created;
   if (!object.pod_sets.empty()) record.says_count = object.pod_sets.front().count;
-  if (!known && !prebuilt) {
+  if (!known && !record.prebuilt) {
     record.slice = object.meta.annotation(dialect::kWorkloadSlice);
     record.replaces = object.meta.annotation(dialect::kKueueSliceFor);
     if (record.count == 0) record.count = record.says_count;
     record.asked_at = record.slice.empty() ? 0 : object.meta.created;
   }
-  record.version = number;
-  record.stands = digest(object.status);
+  record.stands = digest_of(object.status);
   record.reserved = object.status.is(WorkloadCondition::kQuotaReserved);
   record.checks = checks_text(object.status);
   record.life.take_checks(object.status.checks,
@@ -431,50 +406,66 @@ void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version
   record.spec = spec == object.meta.annotations.end() ? std::string() : spec->second;
   // Its own digest counts only while the rest is unchanged.
   record.says_active = object.active;
+}
+
+void WorkloadObjects::seen(const KueueWorkload& object, std::string_view version, TimeMs now) {
+  const std::string key = fmt::format("{}/{}", object.meta.ns, object.meta.name);
+  std::string workload(dialect::workload_of(object));
+  const bool prebuilt = workload.empty();
+  if (prebuilt) workload = intake_.prebuilt_owner(object.meta.ns, object.meta.name);
+  // Its owner is in another namespace: its creator has read that uid, or guessed it.
+  if (succession_.is_of_another_namespace(workload, object.meta.ns)) workload.clear();
+  if (workload.empty()) return foreign_seen(object, key, version, now);
+  if (book_.ownership().is_foreign(key)) gone(object.meta.ns, object.meta.name, now);
+  const std::string at = prebuilt ? workload : slices_.record_of(workload, key, object, now);
+  if (at.empty()) return;
+  if (prebuilt && records_.contains(at) && records_.at(at).key != key) {
+    const auto [reason, message] = Succession::why_over(object.meta.annotation(dialect::kKueueSliceFor),
+                                                        object.meta.name, records_.at(at).key);
+    succession_.retire(at, reason, message, now);
+  }
+  WorkloadRecord& record = records_[at];
+  record.prebuilt = prebuilt;
+  const std::uint64_t number = version_number(version);
+  const bool known = record.object_uid == object.meta.uid;
+  if (known && number < record.version) return;
+  if (!known && record.life.status().conditions.empty())
+    record.life.adopt(object.status, object.active,
+                      options_.pods_ready && options_.pods_ready->from_eviction);
+  book_.ownership().give(key, at);
+  record.version = number;
+  read_object(object, record, known);
   const bool deactivating = record.life.wants_deactivation() && object.active;
   if (!deactivating) (void)record.life.set_active(object.active, now);
   if (prebuilt && !object.deactivate.empty())
     record.life.deactivate_for(object.deactivate, object.deactivate_why);
-  stand(at, record, now);
+  book_.stand(at, record, now);
   if (const auto main = records_.find(workload); is_next(at) && main != records_.end())
-    stand(workload, main->second, now);
+    book_.stand(workload, main->second, now);
   if (known && record.written == record.stands) record.failures = 0;
-  if (is_past(at)) return past_seen(at, workload, object.finished, now);
+  if (is_past(at)) return succession_.past_seen(at, workload, object.finished, now);
   if (object.status.checks.empty()) return changed(work_of(at), now);
-  if (options_.enabled) schedule(workload, now);  // a start waits for this answer
-}
-
-void WorkloadObjects::adopt(const std::string& workload, Record& record, const WorkloadSketch& sketch) {
-  const std::string key = fmt::format("{}/{}", sketch.ns, sketch.name);
-  if (record.flying || version_.empty() || !foreign_.contains(key)) return;
-  record.flying = true;
-  ++flying_;
-  const kube::ResourcePath path{dialect::kKueueGroup, version_, "workloads"};
-  outbox_.read(path.object(sketch.ns, sketch.name), workload, Step::kWorkload);
+  if (options_.enabled) book_.schedule(workload, now);  // a start waits for this answer
 }
 
 void WorkloadObjects::gone(std::string_view ns, std::string_view name, TimeMs now) {
   const std::string key = fmt::format("{}/{}", ns, name);
-  if (const auto it = foreign_.find(key); it != foreign_.end()) {
-    const std::vector<std::string> owners = std::move(it->second);
-    foreign_.erase(it);
-    for (const auto& owner : owners) {
-      foreign_owners_.erase(owner);
-      const std::string uid = owner.substr(owner.find('/') + 1);
-      told_.erase(uid);
+  Ownership& ownership = book_.ownership();
+  if (ownership.is_foreign(key)) {
+    for (const auto& uid : ownership.forget_foreign(key)) {
       if (intake_.workload(uid)) changed(uid, now);
     }
     return;
   }
-  const auto it = by_key_.find(key);
-  if (it == by_key_.end()) return;
-  const std::string workload = it->second;
-  by_key_.erase(it);
-  Record& record = records_.at(workload);
+  const std::string* const has = ownership.record_of(key);
+  if (has == nullptr) return;
+  const std::string workload = *has;
+  ownership.take(key);
+  WorkloadRecord& record = records_.at(workload);
   if (is_next(workload) || is_past(workload)) {  // one that waits is made again, where it still does
-    if (record.flying) --flying_;
+    book_.set_flying(record, false);
     records_.erase(workload);
-    lanes_.set(workload, {}, {}, LaneBook::State::kNone, {});
+    book_.leave_lanes(workload);
     return changed(work_of(workload), now);
   }
   record.key.clear();
@@ -490,7 +481,7 @@ void WorkloadObjects::gone(std::string_view ns, std::string_view name, TimeMs no
   record.reserved = false;
   record.says_active = true;
   (void)record.life.set_active(true, now);
-  stand(workload, record, now);
+  book_.stand(workload, record, now);
   changed(workload, now);
 }
 
@@ -501,22 +492,11 @@ void WorkloadObjects::forget_if_done(const std::string& workload) {
   intake_.set_standing(workload, {});
   own_times_.erase(workload);
   records_.erase(it);
-  told_.erase(workload);
-}
-
-bool WorkloadObjects::is_foreign(const WorkloadSketch& sketch) const {
-  const std::string key = fmt::format("{}/{}", sketch.ns, sketch.name);
-  if (const auto other = by_key_.find(key); other != by_key_.end() && other->second != sketch.uid)
-    return true;
-  if (foreign_.empty()) return false;
-  if (foreign_.contains(key)) return true;
-  return std::any_of(sketch.owners.begin(), sketch.owners.end(), [&](const auto& owner) {
-    return foreign_owners_.contains(fmt::format("{}/{}", sketch.ns, owner.uid));
-  });
+  book_.ownership().forget_told(workload);
 }
 
 // Pods that have ended well are gone like those that were deleted: how they ended is read once.
-void WorkloadObjects::ended(const std::string& workload, Record& record) {
+void WorkloadObjects::ended(const std::string& workload, WorkloadRecord& record) {
   if (record.path.empty() || record.object_uid.empty() || record.looking || record.life.is_finished() ||
       !record.life.status().is(WorkloadCondition::kAdmitted))
     return;
@@ -524,7 +504,7 @@ void WorkloadObjects::ended(const std::string& workload, Record& record) {
   outbox_.read(record.path, workload, Step::kLook);
 }
 
-void WorkloadObjects::endings_read(const std::string& workload, Record& record, const Answer& answer,
+void WorkloadObjects::endings_read(const std::string& workload, WorkloadRecord& record, const Answer& answer,
                                    TimeMs now) {
   record.looking = false;
   if (answer.result.outcome == kube::Outcome::kOk && !intake_.workload(workload)) {
@@ -539,8 +519,78 @@ void WorkloadObjects::endings_read(const std::string& workload, Record& record, 
                            fmt::format("Pods succeeded: {}/{}.", endings->succeeded, record.pods), now);
     }
   }
-  compare(workload, record, now);
+  writes_.compare(workload, record, now);
   forget_if_done(workload);
+}
+
+// -------------------------------------------------------------------------------------------------------------- the writes
+
+void WorkloadObjects::answered(const Answer& answer, TimeMs now) {
+  if (answer.step == Step::kProvision) {
+    if (const auto again = provisioner_.answered(answer, now))
+      book_.wake(again->workload, std::max(again->at, now));
+    return;
+  }
+  const std::string workload = book_.ownership().take_redirected(answer.uid);
+  const auto it = records_.find(workload);
+  if (it == records_.end()) return;
+  WorkloadRecord& record = it->second;
+  if (answer.step == Step::kLook) return endings_read(it->first, record, answer, now);
+  if (!record.flying) return;
+  book_.set_flying(record, false);
+  const auto outcome = answer.result.outcome;
+  if (outcome == kube::Outcome::kOk) {
+    record.failures = 0;
+    if (const auto object = decoder_.decode(answer.result.body, dialect::Kind::kWorkload)) {
+      const auto& value = std::get<KueueWorkload>(*object);
+      if (record.object_uid.empty() && !dialect::workload_of(value).empty()) {
+        record.object_uid = value.meta.uid;
+        book_.ownership().give(record.key, it->first);
+      }
+      seen(value, version_in(answer.result.body), now);
+    }
+    const auto still = records_.find(workload);
+    if (still != records_.end()) writes_.compare(still->first, still->second, now);
+    return;
+  }
+  if (outcome == kube::Outcome::kFenced) return;
+  const bool missing = outcome == kube::Outcome::kNotFound || outcome == kube::Outcome::kGone;
+  if (record.object_uid.empty())
+    record.key.clear();  // it was not made; or it is there, and the watch will say so
+  if (missing && !record.object_uid.empty()) {
+    const std::string key = record.key;
+    const auto slash = key.find('/');
+    gone(key.substr(0, slash), key.substr(slash + 1), now);
+    if (!records_.contains(workload)) return;
+  }
+  if (outcome == kube::Outcome::kConflict && record.object_uid.empty()) book_.name_anew(workload);
+  writes_.failed(it->first, record, answer, now);
+}
+
+bool WorkloadObjects::work(TimeMs now, bool busy, Allowance& allowance) {
+  const int most = busy ? kPerBusyCall : kPerCall;
+  bool any = false;
+  Due& due = book_.due();
+  for (int left = most; left > 0 && due.next() <= now; --left) {
+    look(due.take(), now);
+    any = true;
+  }
+  bool starved = false;
+  Due& changes = book_.changes();
+  busy_looks_.refill(now, kBusyLooksPerSecond, kBusyLooksPerSecond * kAgainAfter / kSecond);
+  for (int left = most; left > 0 && changes.next() <= now; --left) {
+    if (busy && !busy_looks_.take()) {
+      starved = true;
+      break;
+    }
+    look(changes.take(), now);
+    any = true;
+  }
+  any = any || backlog() > 0;
+  if (!writes_.send(most, allowance)) starved = true;
+  book_.set_next_due(std::min(due.next(), starved ? now + kAgainAfter : changes.next()));
+  if (!starved && backlog() > 0) book_.set_next_due(now);
+  return book_.take_news() || (next_due() <= now && any);
 }
 
 }  // namespace berth::scheduler

@@ -1,9 +1,5 @@
-// The part of WorkloadObjects (workload_objects.h) for the slices of elastic Jobs, as in Kueue. A running Job that is to get more
-// pods gets another Workload, for its whole size. When these pods have places, that Workload becomes the Job's, and the former is
-// Finished. With fewer pods the Workload that it has asks for fewer.
-//
-// Two numbers decide: the pods with places, and the pods that the Job asks for. So nothing is lost with this process: the slices,
-// what they ask for and which is the newer are in the objects.
+#include "scheduler/kueue/slices.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +8,6 @@
 
 #include "dialect/kueue/workload_object.h"
 #include "dialect/write/writes.h"
-#include "scheduler/kueue/workload_objects.h"
 
 namespace berth::scheduler {
 
@@ -43,68 +38,23 @@ std::string replaced_by(std::string_view slice) {
 
 }  // namespace
 
-std::string WorkloadObjects::slice_name(const WorkloadSketch& sketch, const Record& of) {
-  return dialect::slice_name(sketch, of.slice);
-}
-
-std::optional<WorkloadSketch> WorkloadObjects::sketch_of(const std::string& record) const {
-  if (is_past(record)) return std::nullopt;
-  auto sketch = intake_.sketch(work_of(record));
-  const auto it = records_.find(record);
-  if (!sketch || it == records_.end() || !sketch->is_elastic) return is_next(record) ? std::nullopt : sketch;
-  const Record& of = it->second;
-  sketch->slice = of.slice;
-  sketch->replaces = of.replaces;
-  sketch->name = slice_name(*sketch, of);
-  auto& set = sketch->sets.front();
-  if (of.count == 0) return sketch;
-  set.reclaimable = std::max<std::int64_t>(0, set.reclaimable - (set.count - of.count));
-  set.count = of.count;
-  set.least = std::min(set.least, of.count);
-  return sketch;
-}
-
-void WorkloadObjects::move_object(Record& from, Record& to) {
-  to.key = std::exchange(from.key, {});
-  to.object_uid = std::exchange(from.object_uid, {});
-  to.created = std::exchange(from.created, 0);
-  to.version = std::exchange(from.version, 0);
-  to.stands = std::exchange(from.stands, 0);
-  to.written = std::exchange(from.written, 0);
-  to.checks = std::exchange(from.checks, {});
-  to.spec = std::exchange(from.spec, {});
-  to.reserved = std::exchange(from.reserved, false);
-  to.says_active = std::exchange(from.says_active, true);
-  to.boost = std::exchange(from.boost, 0);
-  to.failures = std::exchange(from.failures, 0);
-  to.corrections = std::exchange(from.corrections, 0);
-  to.quiet = std::exchange(from.quiet, 0);
-  to.corrected = std::exchange(from.corrected, 0);
-  to.owners = std::exchange(from.owners, {});
-  to.count = std::exchange(from.count, 0);
-  to.says_count = std::exchange(from.says_count, 0);
-  to.asked_at = std::exchange(from.asked_at, 0);
-  to.slice = std::exchange(from.slice, {});
-  to.replaces = std::exchange(from.replaces, {});
-}
-
-bool WorkloadObjects::follow_size(const std::string& workload, const WorkloadSketch& sketch,
-                                  const WorkloadFacts& facts, TimeMs now) {
+bool Slices::follow_size(const std::string& workload, const WorkloadSketch& sketch,
+                         const WorkloadFacts& facts, TimeMs now) {
   const std::string next_key = next_of(workload);
   const auto next = records_.find(next_key);
   if (!sketch.is_elastic && next == records_.end()) return true;
-  Record& record = records_.at(workload);
+  WorkloadRecord& record = records_.at(workload);
   const bool free = !record.flying && (next == records_.end() || !next->second.flying);
   const auto drop_next = [&] {
     if (next == records_.end()) return true;
     if (!free) return false;
-    retire(next_key, kOutOfSync, std::string(kHasAnother), now);
+    succession_.retire(next_key, kOutOfSync, std::string(kHasAnother), now);
     records_.erase(next);
-    lanes_.set(next_key, {}, {}, LaneBook::State::kNone, {});
-    stand(workload, record, now);
+    book_.leave_lanes(next_key);
+    book_.stand(workload, record, now);
     return true;
   };
-  if (!sketch.is_elastic || version_.empty()) {
+  if (!sketch.is_elastic || writes_.version().empty()) {
     record.count = 0;
     return drop_next();
   }
@@ -112,7 +62,7 @@ bool WorkloadObjects::follow_size(const std::string& workload, const WorkloadSke
   const std::int64_t asked = sketch.sets.front().count;
   const bool reserved = record.life.status().is(WorkloadCondition::kQuotaReserved);
   if (!facts.runs) {
-    // One that ends is what it was until it has ended. Then it waits as a whole, with the slice that it ran with: that one has the
+    // One that ends is what it was until it has ended. Then it waits as a whole, with the slice that it ran with. That one has the
     // time of the next try, and the right to it.
     if (reserved || facts.releasing) return true;
     if (!drop_next()) return false;
@@ -131,22 +81,22 @@ bool WorkloadObjects::follow_size(const std::string& workload, const WorkloadSke
   if (record.life.standing(now).stop) return true;  // it is about to end
   if (!lacks) return replace_slice(workload, sketch, now);
   const bool fresh = next == records_.end();
-  Record& waits = records_[next_key];
+  WorkloadRecord& waits = records_[next_key];
   waits.count = asked;
   if (!fresh) return true;
   waits.slice = std::to_string(ask->generation);
-  waits.replaces = fmt::format("{}/{}", sketch.ns, sketch_of(workload)->name);
+  waits.replaces = fmt::format("{}/{}", sketch.ns, book_.sketch_of(workload)->name);
   waits.asked_at = record.raised_at != 0 ? record.raised_at : now;
-  stand(workload, record, now);
+  book_.stand(workload, record, now);
   return true;
 }
 
-bool WorkloadObjects::replace_slice(const std::string& workload, const WorkloadSketch& sketch, TimeMs now) {
+bool Slices::replace_slice(const std::string& workload, const WorkloadSketch& sketch, TimeMs now) {
   const std::string next_key = next_of(workload);
   const auto next = records_.find(next_key);
-  Record& record = records_.at(workload);
+  WorkloadRecord& record = records_.at(workload);
   if (record.flying || (next != records_.end() && next->second.flying)) return false;
-  const std::string former = sketch_of(workload)->name;
+  const std::string former = book_.sketch_of(workload)->name;
   const std::string slice =
       next != records_.end() ? next->second.slice : std::to_string(intake_.owner(workload)->generation);
   const std::string name = dialect::slice_name(sketch, slice);
@@ -156,14 +106,14 @@ bool WorkloadObjects::replace_slice(const std::string& workload, const WorkloadS
     return true;
   }
   const WorkloadLife before = record.life;
-  retire(workload, kSliceReplaced, replaced_by(name), now);
+  succession_.retire(workload, kSliceReplaced, replaced_by(name), now);
   WorkloadLife life;
   if (next != records_.end()) {
     life = std::move(next->second.life);
     move_object(next->second, record);
-    if (!record.key.empty()) by_key_.insert_or_assign(record.key, workload);
+    if (!record.key.empty()) book_.ownership().give(record.key, workload);
     records_.erase(next);
-    lanes_.set(next_key, {}, {}, LaneBook::State::kNone, {});
+    book_.leave_lanes(next_key);
   } else {
     record.slice = slice;
     record.replaces = fmt::format("{}/{}", sketch.ns, former);
@@ -172,16 +122,16 @@ bool WorkloadObjects::replace_slice(const std::string& workload, const WorkloadS
   life.take_over(before, now);
   record.life = std::move(life);
   record.count = sketch.sets.front().count;
-  stand(workload, record, now);
+  book_.stand(workload, record, now);
   return true;
 }
 
-void WorkloadObjects::look_at_next(const std::string& workload, const WorkloadFacts& facts,
-                                   const std::optional<PodsReady>& pods_ready, TimeMs now) {
+void Slices::look_at_next(const std::string& workload, const WorkloadFacts& facts,
+                          const std::optional<PodsReady>& pods_ready, TimeMs now) {
   const std::string key = next_of(workload);
   const auto next = records_.find(key);
   if (next == records_.end()) return;
-  const auto sketch = sketch_of(key);
+  const auto sketch = book_.sketch_of(key);
   if (!sketch) return;
   WorkloadFacts its;
   its.cluster_queue = facts.cluster_queue;
@@ -196,31 +146,31 @@ void WorkloadObjects::look_at_next(const std::string& workload, const WorkloadFa
   if (why) its.why = &*why;
   (void)next->second.life.look(its, pods_ready, now);
   if (const TimeMs due = next->second.life.deadline(); due != kEndOfTime)
-    schedule(workload, std::max(due, now + 1));
+    book_.schedule(workload, std::max(due, now + 1));
   lanes_.set(key, sketch->lane, sketch->cluster_queue, LaneBook::State::kPending, {});
-  compare(key, next->second, now);
+  writes_.compare(key, next->second, now);
 }
 
-void WorkloadObjects::leave_next(const std::string& workload, TimeMs now) {
+void Slices::leave_next(const std::string& workload, TimeMs now) {
   const std::string key = next_of(workload);
   const auto next = records_.find(key);
   if (next == records_.end()) return;
-  lanes_.set(key, {}, {}, LaneBook::State::kNone, {});
-  Record& record = next->second;
+  book_.leave_lanes(key);
+  WorkloadRecord& record = next->second;
   if (record.object_uid.empty() && !record.flying) return void(records_.erase(next));
   if (!records_.at(workload).life.is_finished()) return;
   record.life.over(kOutOfSync, "Its Job has ended", now);
-  compare(key, record, now);
+  writes_.compare(key, record, now);
 }
 
-std::string WorkloadObjects::record_of(const std::string& workload, const std::string& key,
-                                       const KueueWorkload& object, TimeMs now) {
-  if (const auto known = by_key_.find(key); known != by_key_.end()) {
-    const std::string at = known->second;
+std::string Slices::record_of(const std::string& workload, const std::string& key,
+                              const KueueWorkload& object, TimeMs now) {
+  if (const std::string* const known = book_.ownership().record_of(key)) {
+    const std::string at = *known;
     if (is_past(at) ? at == past_of(object.meta.uid) : work_of(at) == workload) return at;
     if (is_past(at)) {  // another of the same name
-      by_key_.erase(known);
-      if (records_.at(at).flying) --flying_;
+      book_.ownership().take(key);
+      book_.set_flying(records_.at(at), false);
       records_.erase(at);
     }
   }
@@ -236,37 +186,24 @@ std::string WorkloadObjects::record_of(const std::string& workload, const std::s
   // with. The newest of all, if it has no quota, is the one that waits.
   if (object.finished) return {};
   const std::int64_t age = age_of(object.meta.annotation(dialect::kWorkloadSlice));
-  Record& has = main->second;
+  WorkloadRecord& has = main->second;
   const bool reserved = object.status.is(WorkloadCondition::kQuotaReserved);
   if (has.life.is_finished() || (age > age_of(has.slice) && reserved)) {
-    retire(workload, kSliceReplaced, replaced_by(object.meta.name), now);
+    succession_.retire(workload, kSliceReplaced, replaced_by(object.meta.name), now);
     return workload;
   }
   if (age > age_of(has.slice)) {
     if (next == records_.end()) return next_key;
     if (age < age_of(next->second.slice)) return past_of(object.meta.uid);
-    retire(next_key, kOutOfSync, replaced_by(object.meta.name), now);
+    succession_.retire(next_key, kOutOfSync, replaced_by(object.meta.name), now);
     return next_key;
   }
   if (has.reserved || next != records_.end()) return past_of(object.meta.uid);
-  Record& waits = records_[next_key];
+  WorkloadRecord& waits = records_[next_key];
   waits.life = std::exchange(has.life, {});
   move_object(has, waits);
-  by_key_.insert_or_assign(waits.key, next_key);
+  book_.ownership().give(waits.key, next_key);
   return workload;
-}
-
-bool WorkloadObjects::has_successor(const Record& past) const {
-  const auto it = records_.find(past.successor);
-  if (past.successor.empty() || it == records_.end()) return true;
-  return it->second.reserved || !it->second.life.status().is(WorkloadCondition::kQuotaReserved);
-}
-
-void WorkloadObjects::name_anew(const std::string& record) {
-  const auto sketch = sketch_of(record);
-  const dialect::Ask* ask = intake_.owner(work_of(record));
-  if (!sketch || !sketch->is_elastic || ask == nullptr) return;
-  records_.at(record).slice = std::to_string(ask->generation);
 }
 
 }  // namespace berth::scheduler

@@ -1,19 +1,18 @@
-// The part of WorkloadObjects (workload_objects.h) that decides what may start of what has places.
+#include "scheduler/kueue/admission.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "dialect/kueue/workload_object.h"
-#include "scheduler/kueue/workload_objects.h"
 
 namespace berth::scheduler {
 
 using dialect::WorkloadCondition;
 using dialect::WorkloadSketch;
 
-bool WorkloadObjects::must_wait(const Decision& start, TimeMs now) {
-  if (!options_.enabled) return false;
+bool Admission::must_wait(const Decision& start, TimeMs now) {
   // Work with quota alone has no places to start in.
   const bool unplaced = std::any_of(start.slots.begin(), start.slots.end(),
                                     [](const SlotPlacement& slot) { return slot.node.empty(); });
@@ -27,45 +26,42 @@ bool WorkloadObjects::must_wait(const Decision& start, TimeMs now) {
   if (known != records_.end() && known->second.evicting && known->second.told == std::optional(true) &&
       !runs()) {
     // It ended and is started again before anybody has looked: what it was admitted with is void.
-    Record& former = known->second;
+    WorkloadRecord& former = known->second;
     former.evicting = false;
     former.life.ended_unseen(now);
     former.told = false;
-    admissions_.push_back({start.workload, false, {}});
+    changes_.push_back({start.workload, false, {}});
     ended = true;
   }
-  const bool block = options_.pods_ready && options_.pods_ready->block_admission;
+  const bool block = pods_ready_ && pods_ready_->block_admission;
   const bool is_early = intake_.is_without_pods(start.workload);  // its work is still to come
   const bool is_known = known != records_.end();
   if (!is_early && !ended && !block && intake_.checks(start.workload).empty()) return unplaced;
   if (!is_early && !unplaced && is_known && known->second.life.is_admitted()) return false;
   const auto sketch = intake_.sketch(start.workload);
   if (!sketch || sketch->name.empty()) return unplaced;
-  Record& record = records_[start.workload];
+  WorkloadRecord& record = records_[start.workload];
   if (!start.flavors.empty()) record.flavors = start.flavors;
   // A gang that runs in part is completed.
   if (runs()) {
     record.life.runs_already();
     return unplaced;
   }
-  if (block && record.turn == 0) {
-    record.turn = ++turns_;
-    line_.emplace(record.turn, start.workload);
-  }
+  if (block && record.turn == 0) record.turn = line_.join(start.workload);
   if (!record.told) record.told = false;  // it is held: take_admissions() must let it go
-  schedule(start.workload, now);
+  book_.schedule(start.workload, now);
   return true;
 }
 
-void WorkloadObjects::ask(const std::string& workload, const WorkloadSketch& sketch, const Record& record,
-                          WorkloadFacts& facts, std::vector<dialect::PodSetUpdate>& updates) {
+void Admission::ask(const std::string& workload, const WorkloadSketch& sketch, const WorkloadRecord& record,
+                    WorkloadFacts& facts, std::vector<dialect::PodSetUpdate>& updates) {
   facts.may_admit = may_go(record);
   const auto& rules = intake_.checks(workload);
   if (rules.empty()) return;
   std::vector<ChosenFlavor> flavors;
   for (const auto& assignment : facts.assignments)
     flavors.insert(flavors.end(), assignment.flavors.begin(), assignment.flavors.end());
-  facts.checks = checks_for(rules, facts.runs ? &flavors : nullptr);
+  facts.checks = dialect::checks_for(rules, facts.runs ? &flavors : nullptr);
   auto merged = dialect::merged_updates(record.life.status().checks);
   if (!merged) {
     facts.refused = merged.error().message;
@@ -86,11 +82,11 @@ void WorkloadObjects::ask(const std::string& workload, const WorkloadSketch& ske
   }
 }
 
-bool WorkloadObjects::ask_for_nodes(const std::string& workload, const WorkloadSketch& sketch, Record& record,
-                                    const WorkloadFacts& facts, TimeMs now) {
+bool Admission::ask_for_nodes(const std::string& workload, const WorkloadSketch& sketch,
+                              WorkloadRecord& record, const WorkloadFacts& facts, TimeMs now) {
   if (!facts.runs) {
     provisioner_.drop(record.object_uid);  // also what was asked for before a restart
-    if (std::exchange(record.asks, false)) stood_ = intake_.set_nodes_came(workload, false) || stood_;
+    if (std::exchange(record.asks, false)) book_.add_news(intake_.set_nodes_came(workload, false));
     return false;
   }
   bool changed = false;
@@ -110,7 +106,8 @@ bool WorkloadObjects::ask_for_nodes(const std::string& workload, const WorkloadS
     std::erase_if(rules, [&](const auto& rule) { return rule.name != name; });
     dialect::AdmissionCheckState state = *known;
     if (may_ask) {
-      dialect::NodeAsk asks{sketch.ns, sketch.name, record.object_uid, version_, name, {}, sketch.parameters};
+      dialect::NodeAsk asks{sketch.ns, sketch.name, record.object_uid, writes_.version(),
+                            name,      {},          sketch.parameters};
       for (std::size_t s = 0; s < sketch.sets.size() && s < facts.assignments.size(); ++s) {
         const auto& set = sketch.sets[s];
         const bool managed = config->managed.empty() ||
@@ -132,44 +129,44 @@ bool WorkloadObjects::ask_for_nodes(const std::string& workload, const WorkloadS
     }
     supplied = supplied && state.state == dialect::CheckState::kReady;
   }
-  if (record.asks && supplied) stood_ = intake_.set_nodes_came(workload, true) || stood_;
+  if (record.asks && supplied) book_.add_news(intake_.set_nodes_came(workload, true));
   return changed;
 }
 
-void WorkloadObjects::wake(const std::string& object, TimeMs at) {
-  if (const auto it = by_key_.find(object); it != by_key_.end()) schedule(it->second, at);
+void Admission::version_changed() {
+  provisioner_.set_versions(writes_.version(), provisioning_version_);
 }
 
-void WorkloadObjects::set_provisioning_version(std::string_view version, TimeMs now) {
+void Admission::set_provisioning_version(std::string_view version, TimeMs now) {
   provisioning_version_ = version;
-  provisioner_.set_versions(version_, provisioning_version_);
+  version_changed();
   checks_changed(now);
 }
 
-void WorkloadObjects::request_seen(const dialect::ProvisioningRequest& request, TimeMs now) {
+void Admission::request_seen(const dialect::ProvisioningRequest& request, TimeMs now) {
   provisioner_.seen(request);
-  wake(fmt::format("{}/{}", request.meta.ns, request.workload), now);
+  book_.wake(fmt::format("{}/{}", request.meta.ns, request.workload), now);
 }
 
-void WorkloadObjects::request_gone(std::string_view ns, std::string_view name, TimeMs now) {
-  wake(provisioner_.gone(ns, name), now);
+void Admission::request_gone(std::string_view ns, std::string_view name, TimeMs now) {
+  book_.wake(provisioner_.gone(ns, name), now);
 }
 
-void WorkloadObjects::checks_changed(TimeMs now) {
+void Admission::checks_changed(TimeMs now) {
   for (const auto& [workload, record] : records_) {
-    if (record.asks || !record.life.is_admitted()) schedule(workload, now);
+    if (record.asks || !record.life.is_admitted()) book_.schedule(workload, now);
   }
 }
 
-void WorkloadObjects::tell(const std::string& workload, Record& record, bool has_places,
-                           std::vector<dialect::PodSetUpdate> updates, TimeMs now) {
+void Admission::tell(const std::string& workload, WorkloadRecord& record, bool has_places,
+                     std::vector<dialect::PodSetUpdate> updates, TimeMs now) {
   const bool admitted = record.life.is_admitted();
-  const bool block = options_.pods_ready && options_.pods_ready->block_admission;
+  const bool block = pods_ready_ && pods_ready_->block_admission;
   if (!block && !record.told && intake_.checks(workload).empty()) return;
   if ((admitted || record.told) && record.told != std::optional(admitted)) {
     record.told = admitted;
-    admissions_.push_back({workload, admitted, std::move(updates)});
-    stood_ = true;
+    changes_.push_back({workload, admitted, std::move(updates)});
+    book_.add_news(true);
   }
   if (admitted || !has_places) leave_line(record, now);
   if (!block) return;
@@ -179,18 +176,18 @@ void WorkloadObjects::tell(const std::string& workload, Record& record, bool has
       admitted && has_places && !record.life.is_finished() && !status.is(WorkloadCondition::kPodsReady), now);
 }
 
-bool WorkloadObjects::may_go(const Record& record) const {
-  if (!options_.pods_ready || !options_.pods_ready->block_admission) return true;
-  if (record.turn == 0 || !unready_.empty()) return false;
-  for (const auto& [turn, workload] : line_) {
+bool Admission::may_go(const WorkloadRecord& record) const {
+  if (!pods_ready_ || !pods_ready_->block_admission) return true;
+  if (record.turn == 0 || !line_.all_ready()) return false;
+  for (const auto& [turn, workload] : line_.all()) {
     if (turn >= record.turn) return true;
     const auto before = records_.find(workload);
-    if (before != records_.end() && all_ready(before->second.life.status().checks)) return false;
+    if (before != records_.end() && dialect::all_ready(before->second.life.status().checks)) return false;
   }
   return true;
 }
 
-void WorkloadObjects::queue_seen(const dialect::ClusterQueue& queue, TimeMs now) {
+void Admission::queue_seen(const dialect::ClusterQueue& queue, TimeMs now) {
   const Rules now_says{queue.checks, queue.stop != StopPolicy::kNone};
   const auto known = rules_.find(queue.meta.name);
   const Rules said = known == rules_.end() ? Rules{} : known->second;
@@ -204,40 +201,37 @@ void WorkloadObjects::queue_seen(const dialect::ClusterQueue& queue, TimeMs now)
   }
   for (const auto& [workload, record] : records_) {
     const bool holds = now_says.stops && record.life.status().is(WorkloadCondition::kQuotaReserved);
-    if ((all || holds) && !record.life.is_admitted() && !record.life.is_finished()) schedule(workload, now);
+    if ((all || holds) && !record.life.is_admitted() && !record.life.is_finished())
+      book_.schedule(workload, now);
   }
 }
 
-void WorkloadObjects::leave_line(Record& record, TimeMs now) {
+void Admission::leave_line(WorkloadRecord& record, TimeMs now) {
   if (record.turn == 0) return;
-  line_.erase(std::exchange(record.turn, 0));
+  line_.leave(std::exchange(record.turn, 0));
   wake_line(now);
 }
 
-void WorkloadObjects::wake_line(TimeMs now) {
-  if (!unready_.empty()) return;
-  for (const auto& [turn, workload] : line_) {
-    schedule(workload, now);
+void Admission::wake_line(TimeMs now) {
+  if (!line_.all_ready()) return;
+  for (const auto& [turn, workload] : line_.all()) {
+    book_.schedule(workload, now);
     const auto next = records_.find(workload);
-    if (next != records_.end() && all_ready(next->second.life.status().checks)) return;
+    if (next != records_.end() && dialect::all_ready(next->second.life.status().checks)) return;
   }
 }
 
-void WorkloadObjects::leaves(const std::string& workload, Record& record, TimeMs now) {
+void Admission::leaves(const std::string& workload, WorkloadRecord& record, TimeMs now) {
   leave_line(record, now);
   set_unready(workload, false, now);
   provisioner_.drop(record.object_uid);
   if (!record.told) return;
   record.told.reset();
-  admissions_.push_back({workload, false, {}});
+  changes_.push_back({workload, false, {}});
 }
 
-void WorkloadObjects::set_unready(const std::string& workload, bool unready, TimeMs now) {
-  if (unready) {
-    unready_.insert(workload);
-  } else if (unready_.erase(workload) > 0) {
-    wake_line(now);
-  }
+void Admission::set_unready(const std::string& workload, bool unready, TimeMs now) {
+  if (line_.set_unready(workload, unready)) wake_line(now);
 }
 
 }  // namespace berth::scheduler
