@@ -284,16 +284,10 @@ bool Core::offer_less() {
   return any;
 }
 
-void Core::recover(TimeMs now) {
-  std::vector<Event> all;
-  intake_.drain(all);
-  std::unordered_set<std::string> bound;
-  for (const Event& event : all) {
-    const auto* update = std::get_if<SlotUpdate>(&event);
-    if (update != nullptr && update->state != SlotState::kWaiting) bound.insert(update->workload);
-  }
+// Takes in what has bound pods; gives the events of all other work.
+std::vector<Event> Core::adopt_bound(std::vector<Event>& all, const std::unordered_set<std::string>& bound,
+                                     LeastCounts& least) {
   std::vector<Event> later;
-  std::unordered_map<std::string, std::vector<std::int64_t>> least;  // of each pod set, by workload
   for (Event& event : all) {
     const std::string* workload = workload_of(event);
     if (workload != nullptr && !bound.contains(*workload)) {
@@ -307,6 +301,41 @@ void Core::recover(TimeMs now) {
     }
     apply(event);
   }
+  return later;
+}
+
+Core::Recovered Core::complete_or_withdraw(const std::string& workload,
+                                           const std::vector<std::int64_t>& least) {
+  std::vector<std::int64_t> placed(least.size(), 0);
+  bool waits = false;
+  bool binds = false;
+  for (const auto& pod : intake_.pods_of(workload)) {
+    const auto slot = engine_.engine().slot(workload, pod.pod_set, pod.index);
+    if (!slot || static_cast<std::size_t>(pod.pod_set) >= placed.size()) continue;
+    waits |= slot->state == SlotState::kWaiting;
+    binds |= slot->state == SlotState::kBinding;
+    if (slot->state != SlotState::kWaiting && slot->state != SlotState::kAbsent)
+      ++placed[static_cast<std::size_t>(pod.pod_set)];
+  }
+  bool partial = false;
+  for (std::size_t i = 0; i < placed.size(); ++i) partial |= placed[i] < least[i];
+  const auto info = intake_.workload(workload);
+  if (!partial || !waits || (info && info->elastic)) return binds ? Recovered::kCompletes : Recovered::kWhole;
+  const bool helps = carrier_.withdraw(
+      workload, "only some of its pods were bound before a restart, and the rest do not fit");
+  return helps ? Recovered::kWithdrawn : Recovered::kWhole;
+}
+
+void Core::recover(TimeMs now) {
+  std::vector<Event> all;
+  intake_.drain(all);
+  std::unordered_set<std::string> bound;
+  for (const Event& event : all) {
+    const auto* update = std::get_if<SlotUpdate>(&event);
+    if (update != nullptr && update->state != SlotState::kWaiting) bound.insert(update->workload);
+  }
+  LeastCounts least;
+  std::vector<Event> later = adopt_bound(all, bound, least);
   const std::set<std::string> ordered(bound.begin(), bound.end());
   std::set<std::string> resumed;  // whose eviction goes on: nothing of them is to be completed
   for (const std::string& workload : ordered) {
@@ -323,29 +352,9 @@ void Core::recover(TimeMs now) {
   for (const std::string& workload : ordered) {
     const auto known = least.find(workload);
     if (known == least.end() || resumed.contains(workload)) continue;
-    std::vector<std::int64_t> placed(known->second.size(), 0);
-    bool waits = false;
-    bool binds = false;
-    for (const auto& pod : intake_.pods_of(workload)) {
-      const auto slot = engine_.engine().slot(workload, pod.pod_set, pod.index);
-      if (!slot || static_cast<std::size_t>(pod.pod_set) >= placed.size()) continue;
-      waits |= slot->state == SlotState::kWaiting;
-      binds |= slot->state == SlotState::kBinding;
-      if (slot->state != SlotState::kWaiting && slot->state != SlotState::kAbsent) {
-        ++placed[static_cast<std::size_t>(pod.pod_set)];
-      }
-    }
-    bool partial = false;
-    for (std::size_t i = 0; i < placed.size(); ++i) partial |= placed[i] < known->second[i];
-    const auto info = intake_.workload(workload);
-    if (partial && waits && (!info || !info->elastic)) {
-      withdrawn += carrier_.withdraw(
-                       workload, "only some of its pods were bound before a restart, and the rest do not fit")
-                       ? 1
-                       : 0;
-    } else if (binds) {
-      ++completed;
-    }
+    const Recovered what = complete_or_withdraw(workload, known->second);
+    withdrawn += what == Recovered::kWithdrawn ? 1 : 0;
+    completed += what == Recovered::kCompletes ? 1 : 0;
   }
   feed(now);
   if (withdrawn > 0) decide(now);

@@ -17,6 +17,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -85,6 +87,12 @@ class Core : private CarrierListener {
   void take_answer(Answer&& answer, TimeMs now);
   void take_change(const Batch& batch, const Batch::Item& item, TimeMs now);
   void apply(Event& event);
+  // Parts of recover(). The least count of each pod set, by workload.
+  using LeastCounts = std::unordered_map<std::string, std::vector<std::int64_t>>;
+  enum class Recovered : std::uint8_t { kWhole, kCompletes, kWithdrawn };
+  std::vector<Event> adopt_bound(std::vector<Event>& all, const std::unordered_set<std::string>& bound,
+                                 LeastCounts& least);
+  Recovered complete_or_withdraw(const std::string& workload, const std::vector<std::int64_t>& least);
   // Everything from intake and carrier into the engine, until nothing more comes.
   bool feed(TimeMs now);
   void decide(TimeMs now);

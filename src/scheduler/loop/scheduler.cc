@@ -158,6 +158,9 @@ struct Scheduler::Impl {
   Status wait_for_lease(std::unique_ptr<kube::LeaderElector>& elector);
   Status lead(kube::LeaderElector* elector);
   void decide_loop(Core& core, ApiOutbox& outbox, Sources& sources);
+  bool read_first_lists(Core& core, Sources& sources);
+  void tell_depths(const Core& core, const ApiOutbox& outbox);
+  void finish_binds(const ApiOutbox& outbox);
   bool ending() {
     const std::lock_guard lock(mutex);
     return has_ended();
@@ -359,11 +362,11 @@ Status Scheduler::Impl::lead(kube::LeaderElector* elector) {
   return {};
 }
 
-void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& sources) {
+// False: it is to end before that.
+bool Scheduler::Impl::read_first_lists(Core& core, Sources& sources) {
   Batch batch;
-  const auto now = [&] { return options.clock(); };
-  TimeMs told = now();
-  const TimeMs started = told;
+  const TimeMs started = options.clock();
+  TimeMs told = started;
   const auto in_sync = [&] {
     if (!sources.all_synced()) return false;
     for (const auto kind : sources.kinds()) {
@@ -372,21 +375,56 @@ void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& source
     return true;
   };
   while (!in_sync()) {
-    if (ending()) return;
+    if (ending()) return false;
     inbox.take(batch, 100);
-    core.take(batch, now());
-    if (now() - told >= 5 * kSecond) {
-      told = now();
+    core.take(batch, options.clock());
+    if (options.clock() - told >= 5 * kSecond) {
+      told = options.clock();
       for (const auto& problem : sources.problems()) spdlog::warn("waiting for the first lists: {}", problem);
     }
   }
-  spdlog::info("all lists read in {} ms: {} pods", now() - started, core.intake().pod_count());
+  spdlog::info("all lists read in {} ms: {} pods", options.clock() - started, core.intake().pod_count());
+  return true;
+}
+
+void Scheduler::Impl::tell_depths(const Core& core, const ApiOutbox& outbox) {
+  const auto& stats = outbox.stats();
+  for (std::size_t c = 0; c < kube::kWriteClasses; ++c) {
+    constexpr std::array kNames = {"writes-bind", "writes-status", "writes-event"};
+    metrics.set_queue_depth(kNames[c], stats.queued[c].load(std::memory_order_relaxed));
+    const kube::Nanos oldest = stats.oldest[c].load(std::memory_order_relaxed);
+    const kube::Nanos waited = oldest == 0 ? 0 : std::max<kube::Nanos>(0, kube::boottime_ns() - oldest);
+    metrics.set_oldest_write(std::string_view(kNames[c]).substr(7), static_cast<double>(waited) / 1e9);
+  }
+  metrics.set_writes_in_flight(stats.in_flight.load(), stats.limit.load());
+  metrics.set_queue_depth("reports", core.reporter().waiting());
+  metrics.set_queue_depth("kueue-changes", core.workload_objects().changes());
+  metrics.set_queue_depth("kueue-objects",
+                          core.workload_objects().backlog() + core.queue_statuses().backlog());
+}
+
+// Binds that are on their way end well or not; nothing new is decided.
+void Scheduler::Impl::finish_binds(const ApiOutbox& outbox) {
+  const TimeMs until = options.clock() + options.finish_binds;
+  while (outbox.stats().in_flight.load() + outbox.stats().queued[0].load() > 0 && options.clock() < until) {
+    {
+      const std::lock_guard lock(mutex);
+      if (lost) break;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& sources) {
+  const auto now = [&] { return options.clock(); };
+  if (!read_first_lists(core, sources)) return;
   core.set_kueue_version(sources.kueue_version(), now());  // the way to ask admission checks
   core.set_provisioning_version(sources.provisioning_version(), now());
   core.recover(now());
   deciding = true;
   questions->open(core);
   metrics.set_leader(true);
+  Batch batch;
   TimeMs flushed = now();
   bool log_failed = false;
   SpareMemory spare;
@@ -412,41 +450,18 @@ void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& source
       changed.notify_all();
       break;
     }
-    if (time - flushed >= kSecond) {
-      flushed = time;
-      (void)spare.give_back(time);
-      const auto& stats = outbox.stats();
-      for (std::size_t c = 0; c < kube::kWriteClasses; ++c) {
-        constexpr std::array kNames = {"writes-bind", "writes-status", "writes-event"};
-        metrics.set_queue_depth(kNames[c], stats.queued[c].load(std::memory_order_relaxed));
-        const kube::Nanos oldest = stats.oldest[c].load(std::memory_order_relaxed);
-        const kube::Nanos waited = oldest == 0 ? 0 : std::max<kube::Nanos>(0, kube::boottime_ns() - oldest);
-        metrics.set_oldest_write(std::string_view(kNames[c]).substr(7), static_cast<double>(waited) / 1e9);
-      }
-      metrics.set_writes_in_flight(stats.in_flight.load(), stats.limit.load());
-      metrics.set_queue_depth("reports", core.reporter().waiting());
-      metrics.set_queue_depth("kueue-changes", core.workload_objects().changes());
-      metrics.set_queue_depth("kueue-objects",
-                              core.workload_objects().backlog() + core.queue_statuses().backlog());
-      if (log) {
-        if (const auto status = log->flush(); !status && !std::exchange(log_failed, true)) {
-          spdlog::error("the decision log is not written any more: {}", status.error().str());
-        }
-      }
-    }
+    if (time - flushed < kSecond) continue;
+    flushed = time;
+    (void)spare.give_back(time);
+    tell_depths(core, outbox);
+    if (!log) continue;
+    if (const auto status = log->flush(); !status && !std::exchange(log_failed, true))
+      spdlog::error("the decision log is not written any more: {}", status.error().str());
   }
   deciding = false;
   questions->close();
   metrics.set_leader(false);
-  // Binds that are on their way end well or not; nothing new is decided.
-  const TimeMs until = now() + options.finish_binds;
-  while (outbox.stats().in_flight.load() + outbox.stats().queued[0].load() > 0 && now() < until) {
-    {
-      const std::lock_guard lock(mutex);
-      if (lost) break;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
+  finish_binds(outbox);
 }
 
 // -------------------------------------------------------------------------------------------------------------- questions
