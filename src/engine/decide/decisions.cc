@@ -22,18 +22,23 @@ void began(State& state, WorkloadId id) {
 void Decisions::start(WorkloadId id, const std::vector<PlacedSlot>& placed) {
   WorkloadState& w = state_.workloads[id.index()];
   // Growth in the same decide() is part of the start.
-  const auto [at, is_new] = fresh_.try_emplace(id.value, out_.size());
-  note_begun(id, placed, at->second);
+  const auto [it, is_new] = begun_.try_emplace(id.value);
+  Begun& begun = it->second;
+  const bool joins = begun.grows != kNowhere && begun.stretch == stretch_;
+  if (!joins) begun.grows = out_.size();
+  begun.stretch = stretch_;
+  const std::size_t at = begun.grows;
+  note_begun(id, begun, is_new, placed);
   if (w.running() == 0) w.took_at = kEndOfTime;
   for (const PlacedSlot& p : placed) {
     state_.set_slot(id, p.set, p.slot, SlotState::kBinding, p.node, p.charge, p.grant, kBothPlanes);
   }
   began(state_, id);
-  if (is_new) {
+  if (!joins) {
     out_.emplace_back().reason.code = ReasonCode::kFits;
     ++state_.stats.starts;
   }
-  describe(out_[at->second], w, placed);
+  describe(out_[at], w, placed);
   ++state_.queues[w.queue.index()].starts;
   state_.stats.slots_started += static_cast<std::int64_t>(placed.size());
   state_.settle(id);
@@ -41,7 +46,7 @@ void Decisions::start(WorkloadId id, const std::vector<PlacedSlot>& placed) {
 }
 
 void Decisions::hold(WorkloadId id, const VictimPlan& plan) {
-  fresh_.clear();
+  ++stretch_;
   const std::string uid = state_.workloads[id.index()].uid;
   const QueueId queue = state_.workloads[id.index()].queue;
   const std::size_t decided = out_.size();
@@ -86,7 +91,7 @@ void Decisions::hold(WorkloadId id, const VictimPlan& plan) {
 
 void Decisions::evict(WorkloadId id, Reason reason, std::string beneficiary, std::int64_t cost,
                       PlaneMask freed, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& part) {
-  fresh_.clear();
+  ++stretch_;
   WorkloadState& w = state_.workloads[id.index()];
   Decision d;
   d.kind = DecisionKind::kEvict;
@@ -115,7 +120,7 @@ void Decisions::evict(WorkloadId id, Reason reason, std::string beneficiary, std
 }
 
 void Decisions::release_hold(WorkloadId id, Reason reason, PlaneMask freed) {
-  fresh_.clear();
+  ++stretch_;
   WorkloadState& w = state_.workloads[id.index()];
   Decision d;
   d.kind = DecisionKind::kReleaseHold;
@@ -153,9 +158,9 @@ void Decisions::describe(Decision& d, const WorkloadState& w, const std::vector<
 }
 
 void Decisions::start_alone(WorkloadId id, const std::vector<PlacedSlot>& placed) {
-  fresh_.erase(id.value);  // some of them may have got their quota in this round
+  end_start(id);  // some of its slots may have got their quota in this round
   start(id, placed);
-  fresh_.erase(id.value);  // what grows behind it now gets its quota and its places at once
+  // Growth behind it gets its quota and its places at once: that is a decision of its own.
   begun_.erase(id.value);
   std::erase(borrowers_, id);
   state_.note_done(id, State::kSettled);

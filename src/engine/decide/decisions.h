@@ -19,6 +19,7 @@
 // none, O(log n) searches, for n starts on borrowed quota.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -44,7 +45,8 @@ class Decisions {
   void start_held(WorkloadId id, const std::vector<PlacedSlot>& placed);
   // It holds room; the victims of the plan yield.
   void hold(WorkloadId id, const VictimPlan& plan);
-  using SlotNames = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // pod set and index
+  using SlotName = std::pair<std::uint32_t, std::uint32_t>;  // pod set and index
+  using SlotNames = std::vector<SlotName>;
   // `part`: only these slots; empty: all that run. `freed`: planes that a kept trial has freed already.
   void evict(WorkloadId id, Reason reason, std::string beneficiary, std::int64_t cost, PlaneMask freed,
              const SlotNames& part = {});
@@ -71,25 +73,32 @@ class Decisions {
   std::vector<Decision> net();
 
  private:
+  // Most work starts with one slot, in one decision: those need no memory of their own.
   struct Begun {
-    SlotNames slots;                     // that started in this decide() from the line
-    std::vector<std::size_t> decisions;  // in out_, that say so
-    bool ran = false;                    // some of it before
-    Progress progress;                   // before
+    boost::container::small_vector<SlotName, 2> slots;         // that started in this decide() from the line
+    boost::container::small_vector<std::size_t, 1> decisions;  // in out_, that say so
+    std::size_t grows = kNowhere;  // the start in out_ that growth joins, if it is of this stretch
+    std::uint64_t stretch = 0;
+    bool ran = false;   // some of it before
+    Progress progress;  // before
     TimeMs took_at = kEndOfTime;
   };
+  static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
+
   void describe(Decision& decision, const WorkloadState& w, const std::vector<PlacedSlot>& placed) const;
   bool started_now(const VictimPlan::Victim& victim) const;
-  void note_begun(WorkloadId id, const std::vector<PlacedSlot>& placed, std::size_t at);
+  void note_begun(WorkloadId id, Begun& begun, bool is_new, const std::vector<PlacedSlot>& placed);
+  SlotNames begun_slots(WorkloadId id) const;
+  // Growth behind it is a decision of its own.
+  void end_start(WorkloadId id);
   void cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed);
   void cancel_behind();
   void settle_begun();
 
   State& state_;
   std::vector<Decision> out_;
-  std::unordered_map<std::uint32_t, std::size_t>
-      fresh_;                                       // workload -> its start in out_, while only starts follow
-  std::unordered_map<std::uint32_t, Begun> begun_;  // by workload; looked up only
+  std::unordered_map<std::uint32_t, Begun> begun_;          // by workload; looked up only
+  std::uint64_t stretch_ = 1;                               // of decisions that are starts alone
   std::unordered_map<std::uint32_t, std::size_t> held_at_;  // workload -> its hold in out_
   std::vector<WorkloadId> borrowers_;                       // of begun_, in the order in which they started
   std::vector<std::pair<QueueId, std::size_t>>

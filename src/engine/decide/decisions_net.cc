@@ -13,17 +13,16 @@ bool Decisions::takes_nothing(WorkloadId id) const {
 }
 
 // Told of slots that are to start, with what they charge charged.
-void Decisions::note_begun(WorkloadId id, const std::vector<PlacedSlot>& placed, std::size_t at) {
-  WorkloadState& w = state_.workloads[id.index()];
-  const auto [it, is_new] = begun_.try_emplace(id.value);
-  Begun& begun = it->second;
+void Decisions::note_begun(WorkloadId id, Begun& begun, bool is_new, const std::vector<PlacedSlot>& placed) {
+  const WorkloadState& w = state_.workloads[id.index()];
   if (is_new) {
     begun.ran = w.running() > 0;
     begun.progress = w.progress;
     begun.took_at = w.took_at;
     state_.note_done(id, begun.ran ? State::kSettled : State::kBegun);
   }
-  if (begun.decisions.empty() || begun.decisions.back() != at) begun.decisions.push_back(at);
+  if (begun.decisions.empty() || begun.decisions.back() != begun.grows)
+    begun.decisions.push_back(begun.grows);
   bool borrows = false;
   for (const PlacedSlot& p : placed) {
     begun.slots.emplace_back(p.set, p.slot);
@@ -33,13 +32,22 @@ void Decisions::note_begun(WorkloadId id, const std::vector<PlacedSlot>& placed,
     borrowers_.push_back(id);
 }
 
+Decisions::SlotNames Decisions::begun_slots(WorkloadId id) const {
+  const auto& slots = begun_.at(id.value).slots;
+  return {slots.begin(), slots.end()};
+}
+
+void Decisions::end_start(WorkloadId id) {
+  if (const auto it = begun_.find(id.value); it != begun_.end()) it->second.grows = kNowhere;
+}
+
 // These slots of a started workload have not started. `freed`: planes that a kept trial has freed already.
 void Decisions::cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed) {
   WorkloadState& w = state_.workloads[id.index()];
   Begun& begun = begun_.at(id.value);
   for (const auto& [s, i] : slots) {
     state_.move_slot(id, s, i, SlotState::kWaiting, 0, freed);
-    std::erase(begun.slots, std::pair(s, i));
+    begun.slots.erase(std::remove(begun.slots.begin(), begun.slots.end(), SlotName(s, i)), begun.slots.end());
     for (const std::size_t at : begun.decisions) {
       std::erase_if(out_[at].slots, [&](const SlotPlacement& p) {
         return p.pod_set == static_cast<std::int64_t>(s) && p.index == static_cast<std::int64_t>(i);
@@ -56,7 +64,9 @@ void Decisions::cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed) {
     });
     if (d.slots.empty()) --state_.stats.starts;
   }
-  std::erase_if(begun.decisions, [&](std::size_t at) { return out_[at].slots.empty(); });
+  begun.decisions.erase(std::remove_if(begun.decisions.begin(), begun.decisions.end(),
+                                       [&](std::size_t at) { return out_[at].slots.empty(); }),
+                        begun.decisions.end());
   if (!begun.ran && w.running() == 0) {  // as if it had never been
     w.started = 0;
     w.progress = begun.progress;
@@ -64,11 +74,11 @@ void Decisions::cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed) {
   }
   state_.note_done(id, State::kYielded);
   if (state_.queues[w.queue.index()].spec.order == QueueOrder::kStrict) passed_.emplace_back(w.queue, first);
+  begun.grows = kNowhere;
   if (begun.slots.empty()) {
     begun_.erase(id.value);
     std::erase(borrowers_, id);
   }
-  fresh_.erase(id.value);
   state_.settle(id);
   state_.changed(id);
 }
@@ -84,7 +94,7 @@ void Decisions::cancel_behind() {
         behind.emplace_back(begun.decisions.front(), WorkloadId(id));
     }
     std::sort(behind.begin(), behind.end());
-    for (const auto& [at, id] : behind) cancel(id, SlotNames(begun_.at(id.value).slots), 0);
+    for (const auto& [at, id] : behind) cancel(id, begun_slots(id), 0);
   }
 }
 
@@ -163,7 +173,7 @@ void Decisions::charge_start(WorkloadId id, int sign) {
 // With its slots charged: is no node, device, queue or lane of it beyond what it has?
 bool Decisions::start_fits(WorkloadId id) const {
   const WorkloadState& v = state_.workloads[id.index()];
-  const SlotNames& slots = begun_.at(id.value).slots;
+  const auto& slots = begun_.at(id.value).slots;
   return std::all_of(slots.begin(), slots.end(), [&](const auto& name) {
     const Charged slot = charged(v, v.sets[name.first].slots[name.second]);
     return !state_.accounts.overdrawn_on_node(slot, Mode::kStart) &&
@@ -172,7 +182,7 @@ bool Decisions::start_fits(WorkloadId id) const {
 }
 
 void Decisions::cancel_starts(const std::vector<WorkloadId>& all, PlaneMask freed) {
-  for (const WorkloadId id : all) cancel(id, SlotNames(begun_.at(id.value).slots), freed);
+  for (const WorkloadId id : all) cancel(id, begun_slots(id), freed);
   cancel_behind();
 }
 
