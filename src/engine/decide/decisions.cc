@@ -24,10 +24,10 @@ void Decisions::start(WorkloadId id, const std::vector<PlacedSlot>& placed) {
   // Growth in the same decide() is part of the start.
   const auto [it, is_new] = begun_.try_emplace(id.value);
   Begun& begun = it->second;
-  const bool joins = begun.grows != kNowhere && begun.stretch == stretch_;
-  if (!joins) begun.grows = out_.size();
+  const bool joins = begun.stretch == stretch_;
+  if (!joins) begun.start = out_.size();
   begun.stretch = stretch_;
-  const std::size_t at = begun.grows;
+  const std::size_t at = begun.start;
   note_begun(id, begun, is_new, placed);
   if (w.running() == 0) w.took_at = kEndOfTime;
   for (const PlacedSlot& p : placed) {
@@ -101,8 +101,7 @@ void Decisions::evict(WorkloadId id, Reason reason, std::string beneficiary, std
   d.reason = std::move(reason);
   const auto end = [&](std::uint32_t s, std::uint32_t i) {
     const Slot& slot = w.sets[s].slots[i];
-    d.slots.push_back(
-        {s, i, state_.nodes.record(slot.node).spec.name, state_.accounts.grants().device_list(slot.grant)});
+    d.slots.push_back(placement(s, i, slot.node, slot.grant));
     state_.move_slot(id, s, i, SlotState::kReleasing, 0, freed);
   };
   for (const auto& [s, i] : part) end(s, i);
@@ -130,8 +129,7 @@ void Decisions::release_hold(WorkloadId id, Reason reason, PlaneMask freed) {
     for (std::uint32_t i = 0; i < w.sets[s].slots.size(); ++i) {
       const Slot& slot = w.sets[s].slots[i];
       if (slot.state != SlotState::kHeld) continue;
-      d.slots.push_back(
-          {s, i, state_.nodes.record(slot.node).spec.name, state_.accounts.grants().device_list(slot.grant)});
+      d.slots.push_back(placement(s, i, slot.node, slot.grant));
       state_.move_slot(id, s, i, SlotState::kWaiting, 0, freed);
     }
   }
@@ -141,12 +139,15 @@ void Decisions::release_hold(WorkloadId id, Reason reason, PlaneMask freed) {
   state_.changed(id);
 }
 
+SlotPlacement Decisions::placement(std::uint32_t set, std::uint32_t index, NodeId node, GrantId grant) const {
+  return {set, index, state_.nodes.record(node).spec.name, state_.accounts.grants().device_list(grant)};
+}
+
 void Decisions::describe(Decision& d, const WorkloadState& w, const std::vector<PlacedSlot>& placed) const {
   d.workload = w.uid;
   std::uint32_t last_set = ~0u;
   for (const PlacedSlot& p : placed) {
-    d.slots.push_back({p.set, p.slot, state_.nodes.record(p.node).spec.name,
-                       state_.accounts.grants().device_list(p.grant)});
+    d.slots.push_back(placement(p.set, p.slot, p.node, p.grant));
     if (p.set == last_set) continue;
     last_set = p.set;
     for (const ChosenFlavor& f : state_.charges[p.charge].flavors) {

@@ -77,14 +77,14 @@ class Decisions {
   struct Begun {
     boost::container::small_vector<SlotName, 2> slots;         // that started in this decide() from the line
     boost::container::small_vector<std::size_t, 1> decisions;  // in out_, that say so
-    std::size_t grows = kNowhere;  // the start in out_ that growth joins, if it is of this stretch
-    std::uint64_t stretch = 0;
-    bool ran = false;   // some of it before
-    Progress progress;  // before
+    std::size_t start = 0;                                     // in out_: growth in the same stretch joins it
+    std::uint64_t stretch = 0;                                 // 0: none, nothing joins
+    bool ran = false;                                          // some of it before
+    Progress progress;                                         // before
     TimeMs took_at = kEndOfTime;
   };
-  static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
+  SlotPlacement placement(std::uint32_t set, std::uint32_t index, NodeId node, GrantId grant) const;
   void describe(Decision& decision, const WorkloadState& w, const std::vector<PlacedSlot>& placed) const;
   bool started_now(const VictimPlan::Victim& victim) const;
   void note_begun(WorkloadId id, Begun& begun, bool is_new, const std::vector<PlacedSlot>& placed);

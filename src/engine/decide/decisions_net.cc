@@ -21,8 +21,8 @@ void Decisions::note_begun(WorkloadId id, Begun& begun, bool is_new, const std::
     begun.took_at = w.took_at;
     state_.note_done(id, begun.ran ? State::kSettled : State::kBegun);
   }
-  if (begun.decisions.empty() || begun.decisions.back() != begun.grows)
-    begun.decisions.push_back(begun.grows);
+  if (begun.decisions.empty() || begun.decisions.back() != begun.start)
+    begun.decisions.push_back(begun.start);
   bool borrows = false;
   for (const PlacedSlot& p : placed) {
     begun.slots.emplace_back(p.set, p.slot);
@@ -38,7 +38,7 @@ Decisions::SlotNames Decisions::begun_slots(WorkloadId id) const {
 }
 
 void Decisions::end_start(WorkloadId id) {
-  if (const auto it = begun_.find(id.value); it != begun_.end()) it->second.grows = kNowhere;
+  if (const auto it = begun_.find(id.value); it != begun_.end()) it->second.stretch = 0;
 }
 
 // These slots of a started workload have not started. `freed`: planes that a kept trial has freed already.
@@ -74,7 +74,7 @@ void Decisions::cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed) {
   }
   state_.note_done(id, State::kYielded);
   if (state_.queues[w.queue.index()].spec.order == QueueOrder::kStrict) passed_.emplace_back(w.queue, first);
-  begun.grows = kNowhere;
+  begun.stretch = 0;
   if (begun.slots.empty()) {
     begun_.erase(id.value);
     std::erase(borrowers_, id);

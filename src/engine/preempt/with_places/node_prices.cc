@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "engine/nodes/room.h"
+
 namespace berth::engine {
 namespace {
 
@@ -50,7 +52,7 @@ class NodeRoom {
 
   std::int64_t fit() const {
     if (token_holders_ > 0) return 0;
-    std::int64_t fit = shape_.tokens.empty() ? 1'000'000 : 1;
+    std::int64_t fit = shape_.tokens.empty() ? kMostFit : 1;
     for (std::size_t k = 0; k < free_.size(); ++k) {
       if (free_[k] < shape_.amounts[k].amount) return 0;
       fit = std::min(fit, free_[k] / shape_.amounts[k].amount);
