@@ -195,13 +195,19 @@ std::pair<Bind&, bool> Places::add_bind(std::string_view uid) {
   return {it->second, fresh};
 }
 
-std::optional<Bind> Places::take_bind(std::string_view uid) {
-  const auto it = binds_.find(std::string(uid));
-  if (it == binds_.end()) return std::nullopt;
+template <class Request>
+std::optional<Request> Places::take_request(std::unordered_map<std::string, Request>& all,
+                                            std::string_view uid) {
+  const auto it = all.find(std::string(uid));
+  if (it == all.end()) return std::nullopt;
   set_stage(it->second.stage, Stage::kDone);
-  Bind out = std::move(it->second);
-  binds_.erase(it);
+  Request out = std::move(it->second);
+  all.erase(it);
   return out;
+}
+
+std::optional<Bind> Places::take_bind(std::string_view uid) {
+  return take_request(binds_, uid);
 }
 
 Eviction* Places::eviction(std::string_view uid) {
@@ -211,12 +217,7 @@ Eviction* Places::eviction(std::string_view uid) {
 }
 
 std::optional<Eviction> Places::take_eviction(std::string_view uid) {
-  const auto it = evictions_.find(std::string(uid));
-  if (it == evictions_.end()) return std::nullopt;
-  set_stage(it->second.stage, Stage::kDone);
-  Eviction out = std::move(it->second);
-  evictions_.erase(it);
-  return out;
+  return take_request(evictions_, uid);
 }
 
 void Places::set_stage(Stage& stage, Stage to) {

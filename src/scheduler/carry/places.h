@@ -189,6 +189,8 @@ class Places {
   template <class Which>
   std::vector<SlotPlacement> take_if(std::string_view workload, const Which& which);
   void count(Work& work, const Kept& kept, bool in);
+  template <class Request>
+  std::optional<Request> take_request(std::unordered_map<std::string, Request>& all, std::string_view uid);
   // Where it has no slot here any more, or none that is held.
   void close(Works::iterator work);
 

@@ -136,13 +136,7 @@ void Slices::look_at_next(const std::string& workload, const WorkloadFacts& fact
   WorkloadFacts its;
   its.cluster_queue = facts.cluster_queue;
   its.stopped = facts.stopped;
-  std::optional<Reason> why;
-  if (const Reason* blocked = intake_.blocked(workload)) {
-    why = *blocked;
-  } else if (auto verdict = engine_.verdict(workload)) {
-    why = std::move(verdict->reason);
-  }
-  if (why) why = dialect::readable(std::move(*why), intake_);
+  const std::optional<Reason> why = book_.why_waiting(workload);
   if (why) its.why = &*why;
   (void)next->second.life.look(its, pods_ready, now);
   if (const TimeMs due = next->second.life.deadline(); due != kEndOfTime)

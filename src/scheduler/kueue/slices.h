@@ -17,7 +17,6 @@
 #include "base/time.h"
 #include "dialect/intake/intake.h"
 #include "dialect/objects/decode.h"
-#include "engine/engine.h"
 #include "scheduler/kueue/object_writes.h"
 #include "scheduler/kueue/succession.h"
 #include "scheduler/kueue/workload_book.h"
@@ -27,10 +26,9 @@ namespace berth::scheduler {
 
 class Slices {
  public:
-  Slices(dialect::Intake& intake, const engine::Engine& engine, LaneBook& lanes, WorkloadBook& book,
-         ObjectWrites& writes, Succession& succession)
+  Slices(dialect::Intake& intake, LaneBook& lanes, WorkloadBook& book, ObjectWrites& writes,
+         Succession& succession)
       : intake_(intake),
-        engine_(engine),
         lanes_(lanes),
         book_(book),
         records_(book.records()),
@@ -52,7 +50,6 @@ class Slices {
   bool replace_slice(const std::string& workload, const dialect::WorkloadSketch& sketch, TimeMs now);
 
   dialect::Intake& intake_;
-  const engine::Engine& engine_;
   LaneBook& lanes_;
   WorkloadBook& book_;
   Records& records_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "dialect/kueue/workload_object.h"
+#include "dialect/write/writes.h"
 
 namespace berth::scheduler {
 
@@ -54,6 +55,17 @@ bool WorkloadBook::has_successor(const WorkloadRecord& past) const {
   const auto it = records_.find(past.successor);
   if (past.successor.empty() || it == records_.end()) return true;
   return it->second.reserved || !it->second.life.status().is(WorkloadCondition::kQuotaReserved);
+}
+
+std::optional<Reason> WorkloadBook::why_waiting(const std::string& workload) const {
+  std::optional<Reason> why;
+  if (const Reason* blocked = intake_.blocked(workload)) {
+    why = *blocked;
+  } else if (auto verdict = engine_.verdict(workload)) {
+    why = std::move(verdict->reason);
+  }
+  if (why) why = dialect::readable(std::move(*why), intake_);
+  return why;
 }
 
 void WorkloadBook::name_anew(const std::string& record) {

@@ -16,6 +16,7 @@
 
 #include "base/time.h"
 #include "dialect/intake/intake.h"
+#include "engine/engine.h"
 #include "scheduler/kueue/ownership.h"
 #include "scheduler/kueue/workload_record.h"
 #include "scheduler/wire/due.h"
@@ -26,8 +27,9 @@ namespace berth::scheduler {
 class WorkloadBook {
  public:
   // `enabled`: false: nothing is looked at.
-  WorkloadBook(dialect::Intake& intake, LaneBook& lanes, bool enabled, DurationMs settle)
-      : intake_(intake), lanes_(lanes), enabled_(enabled), settle_(settle) {}
+  WorkloadBook(dialect::Intake& intake, const engine::Engine& engine, LaneBook& lanes, bool enabled,
+               DurationMs settle)
+      : intake_(intake), engine_(engine), lanes_(lanes), enabled_(enabled), settle_(settle) {}
 
   Records& records() { return records_; }
   const Records& records() const { return records_; }
@@ -53,6 +55,8 @@ class WorkloadBook {
   // An object that is over is Finished only when its successor has its quota on the server. So one of them stands for the Job at any
   // time.
   bool has_successor(const WorkloadRecord& past) const;
+  // Why a workload without places waits, for people.
+  std::optional<Reason> why_waiting(const std::string& workload) const;
   // There is another object of the name that its Workload was to have.
   void name_anew(const std::string& record);
 
@@ -70,6 +74,7 @@ class WorkloadBook {
 
  private:
   dialect::Intake& intake_;
+  const engine::Engine& engine_;
   LaneBook& lanes_;
   const bool enabled_;
   const DurationMs settle_;

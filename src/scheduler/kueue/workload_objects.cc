@@ -70,7 +70,7 @@ WorkloadObjects::WorkloadObjects(dialect::Intake& intake, const engine::Engine& 
       lanes_(lanes),
       outbox_(outbox),
       options_(options),
-      book_(intake, lanes, options.enabled, options.settle),
+      book_(intake, engine, lanes, options.enabled, options.settle),
       records_(book_.records()),
       provisioner_(outbox),
       writes_(book_, outbox,
@@ -78,7 +78,7 @@ WorkloadObjects::WorkloadObjects(dialect::Intake& intake, const engine::Engine& 
                .first_rest = options.first_rest,
                .most_rest = options.most_rest}),
       succession_(intake, book_, writes_, line_, provisioner_),
-      slices_(intake, engine, lanes, book_, writes_, succession_),
+      slices_(intake, lanes, book_, writes_, succession_),
       admission_(intake, book_, writes_, line_, provisioner_, options.pods_ready) {}
 
 const WorkloadLife* WorkloadObjects::life(std::string_view workload) const {
@@ -251,17 +251,6 @@ std::optional<PodsReady> WorkloadObjects::times_of(const std::string& workload,
   return dialect::with_own_times(options_.pods_ready, sketch.ready_times);
 }
 
-std::optional<Reason> WorkloadObjects::why_waiting(const std::string& workload) const {
-  std::optional<Reason> why;
-  if (const Reason* blocked = intake_.blocked(workload)) {
-    why = *blocked;
-  } else if (auto verdict = engine_.verdict(workload)) {
-    why = std::move(verdict->reason);
-  }
-  if (why) why = dialect::readable(std::move(*why), intake_);
-  return why;
-}
-
 void WorkloadObjects::note_pods(const WorkloadSketch& sketch, WorkloadRecord& record) {
   if (sketch.owner != nullptr || sketch.owners.empty()) return;
   record.to_come = sketch.to_come;
@@ -322,7 +311,7 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
   std::optional<Reason> why;
   if (!facts.runs && !facts.releasing) {
     record.flavors.clear();
-    why = why_waiting(workload);
+    why = book_.why_waiting(workload);
     if (why) facts.why = &*why;
   } else {
     note_pods(*sketch, record);

@@ -126,8 +126,6 @@ class WorkloadObjects {
   WorkloadFacts facts_of(const dialect::WorkloadSketch& sketch, const WorkloadRecord& record) const;
   // Its own times for pods to become ready, or those of the configuration.
   std::optional<PodsReady> times_of(const std::string& workload, const dialect::WorkloadSketch& sketch);
-  // Why work without places waits, for people.
-  std::optional<Reason> why_waiting(const std::string& workload) const;
   // Remembers where the pods can be read when they have ended.
   static void note_pods(const dialect::WorkloadSketch& sketch, WorkloadRecord& record);
   void count(const dialect::WorkloadSketch& sketch, const WorkloadFacts& facts, bool admitted);
