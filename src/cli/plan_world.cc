@@ -127,10 +127,30 @@ const dialect::Ask* PlanWorld::owner_of(const dialect::Meta& object) const {
   return it == owners_.end() ? nullptr : &it->second;
 }
 
+const dialect::Ask* PlanWorld::top_of(const dialect::Meta& object) const {
+  constexpr int kMostLevels = 8;
+  const dialect::Ask* top = owner_of(object);
+  for (int level = 1; top != nullptr && level < kMostLevels; ++level) {
+    const dialect::Ask* above = owner_of(*top->meta);
+    if (above == nullptr) break;
+    top = above;
+  }
+  return top;
+}
+
+// The topmost of a chain of owners makes all pods of those below it.
 void PlanWorld::make_pods(const std::vector<const dialect::Ask*>& owners) {
   std::map<std::string_view, std::vector<const dialect::Pod*>> owned;
-  for (const auto& [uid, pod] : pods_) owned[pod.meta.controller.uid].push_back(&pod);
-  for (const auto* ask : owners) make_pods(*ask, owned[ask->meta->uid]);
+  for (const auto& [uid, pod] : pods_) {
+    const dialect::Ask* top = top_of(pod.meta);
+    owned[top != nullptr ? std::string_view(top->meta->uid) : pod.meta.controller.uid].push_back(&pod);
+  }
+  for (const auto* ask : owners) {
+    if (owner_of(*ask->meta) != nullptr) continue;
+    // With what the owners below it have done.
+    const dialect::Ask* now = intake_.owner(ask->meta->uid);
+    make_pods(now != nullptr ? *now : *ask, owned[ask->meta->uid]);
+  }
 }
 
 // As its controller would: where that is another one, or its own owner has yet to release it, none are made here.
@@ -513,7 +533,7 @@ void PlanWorld::complete_evictions() {
     pods_.erase(it);
     intake_.remove(dialect::Kind::kPod, pod.meta.ns, pod.meta.name, uid);
     if (!dialect::is_recreated(pod.meta)) continue;
-    if (const dialect::Ask* owner = owner_of(pod.meta)) {
+    if (const dialect::Ask* owner = top_of(pod.meta)) {
       if (!owner->makes_pods) continue;
       owners.insert(key_of(*owner));
     }

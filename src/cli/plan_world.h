@@ -84,6 +84,8 @@ class PlanWorld {
   void make_pods(const std::vector<const dialect::Ask*>& owners);
   // By the name that the object has of its controller; nullptr: none is known.
   const dialect::Ask* owner_of(const dialect::Meta& object) const;
+  // The topmost of those above it; nullptr: none is known.
+  const dialect::Ask* top_of(const dialect::Meta& object) const;
   void release(const std::string& workload);
   void suspend(const std::set<std::string>& owners);  // keys of owners_
   PlanLine line_of(const dialect::WorkloadInfo& info) const;

@@ -20,6 +20,15 @@
 
 namespace berth::dialect {
 
+inline std::string key_of(std::string_view ns, std::string_view name) {
+  std::string out;
+  out.reserve(ns.size() + name.size() + 1);
+  out.append(ns).append("/").append(name);
+  return out;
+}
+
+Reason reason_of(ReasonCode code, std::string detail);
+
 struct Role {
   std::shared_ptr<const PodTemplate> shape;
   TopologyMarks topology;

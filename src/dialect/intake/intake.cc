@@ -79,7 +79,7 @@ void Intake::Impl::reroute_dependents(const std::string& key, bool as_orphans) {
 
 std::vector<OwnerName> Intake::missing_owners() {
   Impl& s = *impl_;
-  std::vector<OwnerName> out;
+  std::vector<OwnerName> out = s.owners.take_strangers();
   for (auto it = s.missing_owners.begin(); it != s.missing_owners.end();) {
     const bool waited_for = !s.drafts.dependents_of(owner_key(it->first)).empty();
     if (waited_for) out.push_back(it->second);

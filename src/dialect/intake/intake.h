@@ -131,8 +131,9 @@ struct HandOver {
 
 // An owner that is named by its pods.
 struct OwnerName {
-  const OwnerKind* kind = nullptr;
+  const OwnerKind* kind = nullptr;  // nullptr: Berth does not read its kind
   std::string ns, name, uid;
+  std::string word, group;  // of a kind that is not read
 };
 
 class Intake {
@@ -149,7 +150,7 @@ class Intake {
   void remove(Kind kind, std::string_view ns, std::string_view name, std::string_view uid = {});
 
   // Owners that have not been seen and whose pods wait for them. Watches of owners and pods run apart: only the API can say whether such
-  // an owner exists.
+  // an owner exists. Also, once each, owners of kinds that Berth does not read: their pods are scheduled one by one.
   std::vector<OwnerName> missing_owners();
   // There is no such owner: its pods are pods of their own from now on.
   void release_orphans(std::string_view owner_uid);
@@ -215,9 +216,9 @@ class Intake {
   // The admission checks of the workload's ClusterQueue, if they are to be asked (CheckMode::kLive); else empty. Valid until the
   // next change.
   const std::vector<CheckRule>& checks(std::string_view workload) const;
-  // The pods of the suspended owner `workload` will get this update too, so it decides about places, instead of former updates in the
-  // template (kPodSetUpdates). nullptr: no update. True: the owner is decided anew, and loses its places.
-  bool amend(std::string_view workload, const PodSetUpdate* update);
+  // The pods of the suspended owner `workload` will get these updates too, so they decide about places, instead of former updates in
+  // the templates (kPodSetUpdates). True: the owner is decided anew, and loses its places.
+  bool amend(std::string_view workload, std::span<const PodSetUpdate> updates);
 
   // All existing RuntimeClasses are known. An unknown one does not exist, and its pods would be refused.
   void set_all_runtimes_known();
@@ -264,8 +265,8 @@ class Intake {
   std::optional<PodView> pod(std::string_view uid) const;
   std::optional<PodView> pod_at(std::string_view workload, std::int64_t pod_set, std::int64_t index) const;
   // True if the slot waits for a future pod. It is a member of a group that starts before all of its pods exist
-  // (kKueueFastAdmission), or a pod that a slice of another client adds to an owner. Its place is kept for that pod. If the slot has
-  // not been started, or is ended, the place is free for others.
+  // (kKueueFastAdmission), or a pod that a slice of another client adds to an owner. Or its owner makes it when others run
+  // (AskedSet::later). Its place is kept for that pod. If the slot has not been started, or is ended, the place is free for others.
   bool expects(std::string_view workload, std::int64_t pod_set, std::int64_t index) const;
   // The pods of a workload in the order of their slots.
   std::vector<PodView> pods_of(std::string_view workload) const;

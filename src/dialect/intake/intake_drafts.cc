@@ -14,7 +14,10 @@ std::uint32_t Intake::Impl::draft_for(const PodRecord& record) {
   if (const auto known = drafts.find(m.uid); known != kNoIx) return known;
   const std::uint32_t ix = drafts.add(m, record.pod.meta.ns);
   Draft& draft = drafts[ix];
-  if (const OwnerRecord* owner = owner_record(draft)) draft.size = size_of_owner(draft, owner->ask);
+  if (const OwnerRecord* owner = owner_record(draft)) {
+    draft.size = size_of_owner(draft, owner->ask);
+    if (owner->ask.sets.size() > 1) promise_roles(draft, *owner);
+  }
   return ix;
 }
 
@@ -118,6 +121,7 @@ Workload Intake::Impl::build_asked(const Draft& draft, const Settings& settings)
     }
     return w;
   }
+  const OwnerRecord* owner = owner_record(draft);
   bool grouped = false;  // some role has a topology request of its own
   for (const auto& role : draft.roles) {
     grouped |= settings.topology.empty() && role.topology.per_pod_set && draft.roles.size() > 1;
@@ -125,7 +129,7 @@ Workload Intake::Impl::build_asked(const Draft& draft, const Settings& settings)
   for (std::size_t i = 0; i < draft.roles.size(); ++i) {
     const Role& role = draft.roles[i];
     PodSet set;
-    set.name = draft.roles.size() == 1 ? "main" : fmt::format("role-{}", i);
+    set.name = role_name(draft, owner, i);
     if (!settings.invalid) set.pod = *role.shape;
     if (i < settings.awaited.size()) set.pod.awaited_flavors = settings.awaited[i];
     set.count = settings.counts[i].count;
@@ -181,9 +185,11 @@ void Intake::Impl::refresh(std::uint32_t ix) {
     const auto pod = draft.roles.front().slots.front();
     const bool waits = config.wait_for_owners && pod != kNoIx && !pods[pod].own;
     if (const Owner* missing = waits ? owners.missing_of(pods[pod].pod.meta) : nullptr)
-      missing_owners.try_emplace(missing->uid,
-                                 OwnerName{owner_kind(*missing), draft.ns, missing->name, missing->uid});
+      missing_owners.try_emplace(
+          missing->uid, OwnerName{owner_kind(*missing), draft.ns, missing->name, missing->uid, {}, {}});
   }
+  if (draft.kind == GangKind::kSingle && draft.pods > 0 && draft.bound == 0)
+    owners.note_stranger(pods[draft.roles.front().slots.front()].pod.meta);
   draft.emitted = true;
   draft.given = std::move(settings);
   keep_bounds(workload);  // no annotation may make the engine refuse what runs

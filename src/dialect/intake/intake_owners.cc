@@ -52,6 +52,21 @@ bool suits(const PodTemplate& pod, const PodTemplate& promised) {
 
 namespace {
 
+// A template without what former updates of it have left, and with this one.
+PodTemplate amended(const PodTemplate& taken, std::string_view left, const PodSetUpdate* update) {
+  PodTemplate out = taken;
+  for (const auto& key : split_marks(left)) out.node_selector.edit().erase(key);
+  if (update == nullptr) return out;
+  for (const auto& [key, value] : update->node_selector)
+    out.node_selector.edit().insert_or_assign(key, value);
+  for (const auto& written : update->tolerations) {
+    const Toleration toleration = to_model(written);
+    if (std::find(out.tolerations.begin(), out.tolerations.end(), toleration) == out.tolerations.end())
+      out.tolerations.edit().push_back(toleration);
+  }
+  return out;
+}
+
 // Pods of one of its sets that it is to have places for.
 std::int64_t places_of(const Draft& draft, const Ask& ask, std::size_t set) {
   if (draft.too_many) return set == 0 ? 1 : 0;
@@ -90,6 +105,7 @@ void Intake::Impl::upsert_owner(Ask&& ask) {
   if (const auto ix = drafts.find(uid);
       ix != kNoIx && known != nullptr && known->ask.generation != ask.generation)
     drafts[ix].offer = Offer::kWhole;
+  const Owner above = meta.controller;
   owners.put(owner_record_of(std::move(ask)));
   if (routes_change) {
     reroute_dependents(key, false);
@@ -97,14 +113,25 @@ void Intake::Impl::upsert_owner(Ask&& ask) {
     refresh_dependents(key);
   }
   sync_owner(uid);
+  recount(above.uid);
+}
+
+void Intake::Impl::recount(const std::string& uid) {
+  if (!owners.recount(uid)) return;
+  refresh_dependents(owner_key(uid));
+  sync_owner(uid);
+  recount(owners.find(uid)->ask.meta->controller.uid);
 }
 
 void Intake::Impl::remove_owner(Kind kind, std::string_view ns, std::string_view name) {
+  const auto known = owners.find(owners.uid_of(kind, ns, name));
+  const std::string above = known == nullptr ? std::string() : known->ask.meta->controller.uid;
   const auto uid = owners.erase(kind, ns, name);
   if (!uid) return;
   promises.forget_owner(*uid);
   sync_owner(*uid);
   refresh_dependents(owner_key(*uid));
+  recount(above);
 }
 
 const OwnerRecord* Intake::Impl::owner_record(const Draft& draft) const {
@@ -134,22 +161,11 @@ OwnerRecord Intake::Impl::owner_record_of(Ask&& ask) {
   for (OwnedTemplate& one : out.templates) one.shape = one.taken;
   // Changes by checks of its last run are not its own wishes.
   const std::string_view left = out.ask.suspended ? amended_keys(*out.ask.meta) : std::string_view();
-  const PodSetUpdate* amendment = promises.amendment(uid);
-  if (left.empty() && amendment == nullptr) return out;
-  OwnedTemplate& first = out.templates.front();
-  PodTemplate shape = *first.taken;
-  for (const auto& key : split_marks(left)) shape.node_selector.edit().erase(key);
-  if (amendment != nullptr) {
-    for (const auto& [key, value] : amendment->node_selector)
-      shape.node_selector.edit().insert_or_assign(key, value);
-    for (const auto& written : amendment->tolerations) {
-      const Toleration toleration = to_model(written);
-      if (std::find(shape.tolerations.begin(), shape.tolerations.end(), toleration) ==
-          shape.tolerations.end())
-        shape.tolerations.edit().push_back(toleration);
-    }
-  }
-  first.shape = shapes.share(std::move(shape));
+  const auto amendments = promises.amendments(uid);
+  if (left.empty() && amendments.empty()) return out;
+  for (std::size_t s = 0; s < out.templates.size(); ++s)
+    out.templates[s].shape =
+        shapes.share(amended(*out.templates[s].taken, left, update_of(out.ask, s, amendments)));
   return out;
 }
 
@@ -245,12 +261,7 @@ void Intake::Impl::sync_owner(const std::string& uid) {
 void Intake::Impl::sync_slots(Draft& draft, const OwnerRecord& record) {
   draft.too_many = !place_budget.take(draft.ns, draft.uid, record.ask.size());
   const std::size_t sets = record.templates.size();
-  while (draft.held_shapes.size() < sets && draft.roles.size() == draft.held_shapes.size()) {
-    const std::size_t s = draft.roles.size();
-    draft.roles.push_back(
-        Role{record.templates[s].shape, topology_of(*record.ask.sets[s].marks), {}, true, {}});
-    draft.held_shapes.push_back(nullptr);
-  }
+  promise_roles(draft, record);
   draft.held_shapes.resize(sets);
   for (std::size_t s = 0; s < std::min(sets, draft.roles.size()); ++s) {
     Role& role = draft.roles[s];
@@ -395,16 +406,16 @@ std::int64_t Intake::granted(std::string_view workload) const {
   return ix == kNoIx ? 0 : impl_->drafts[ix].granted;
 }
 
-bool Intake::amend(std::string_view workload, const PodSetUpdate* update) {
+bool Intake::amend(std::string_view workload, std::span<const PodSetUpdate> updates) {
   Impl& s = *impl_;
   const std::string uid(workload);
-  if (update != nullptr && s.owners.find(uid) == nullptr) return false;
-  if (!s.promises.amend(uid, update)) return false;
+  if (!updates.empty() && s.owners.find(uid) == nullptr) return false;
+  if (!s.promises.amend(uid, updates)) return false;
   OwnerRecord* record = s.owners.find(uid);
   if (record == nullptr) return false;
   OwnerRecord now = s.owner_record_of(Ask(record->ask));
   std::swap(*record, now);
-  if (record->templates.front().shape == now.templates.front().shape) return false;
+  if (record->makes_the_same(now)) return false;
   s.sync_owner(uid);
   const auto ix = s.drafts.find(uid);
   return ix != kNoIx && s.holds(s.drafts[ix]) && s.drafts[ix].roles.size() == record->templates.size() &&

@@ -146,7 +146,7 @@ class Intake::Impl::SettingsOfPods {
     draft_.size = 1;
     if (const OwnerRecord* owner = impl_.owners.top_of(pod_.meta)) {
       const Ask& ask = owner->ask;
-      sources_.push_back(ask.meta);
+      add_chain();
       impl_.wait_for_end(draft_, ask, out_);
       if (!ask.problem.empty()) out_.blocked = unreadable(ask);
     }
@@ -163,6 +163,13 @@ class Intake::Impl::SettingsOfPods {
     if (first_->state == SlotState::kAbsent) {  // scheduling gates
       out_.blocked = Reason{};
       out_.blocked->code = ReasonCode::kInactive;
+    }
+  }
+
+  // The marks of its owners, those of the topmost first.
+  void add_chain() {
+    for (const Meta* meta : impl_.owners.chain_of(pod_.meta)) {
+      if (sources_.empty() || sources_.front() != meta) sources_.push_back(meta);
     }
   }
 
@@ -199,8 +206,9 @@ class Intake::Impl::SettingsOfPods {
     const Ask* ask = owner_ != nullptr ? &owner_->ask : nullptr;
     if (ask != nullptr) {
       draft_.size = impl_.size_of_owner(draft_, *ask);
-      impl_.end_growth(draft_, ask->suspended ? 0 : draft_.size);
+      impl_.end_growth(draft_, ask->suspended && !draft_.released ? 0 : draft_.size);
       sources_.push_back(ask->meta);
+      add_chain();
       if (ask->meta->created != 0) out_.created = ask->meta->created;
     }
     if (const Reason* rest = impl_.promises.rest(draft_.uid)) out_.blocked = *rest;
@@ -210,7 +218,7 @@ class Intake::Impl::SettingsOfPods {
       out_.blocked = invalid(std::string(owner_->refused()));
     if (!ask->conflict.empty() && holds) out_.blocked = invalid(std::string(ask->conflict));
     impl_.wait_for_end(draft_, *ask, out_);
-    if (draft_.too_many && holds) out_.blocked = invalid(too_many_places(ask->size()));
+    if (draft_.too_many && (holds || draft_.bound == 0)) out_.blocked = invalid(too_many_places(ask->size()));
     if (!ask->problem.empty()) out_.blocked = unreadable(*ask);
   }
 
@@ -273,13 +281,24 @@ class Intake::Impl::SettingsOfPods {
         owner_ != nullptr ? owner_->ask.meta->mark(kKueuePrebuilt) : pod_.meta.mark(kKueuePrebuilt);
     std::optional<Reason> own = std::move(out_.blocked);
     out_.blocked.reset();
-    impl_.choose_queue(draft_, sources_);
-    impl_.resolve_queue(draft_, draft_.queue_mark->first, draft_.queue_mark->second, out_, depends_);
+    choose_queue(draft_, sources_);
+    QueueChoice(impl_.objects, draft_, impl_.is_admitted(draft_), out_, depends_)
+        .by_mark(draft_.queue_mark->first, draft_.queue_mark->second);
+    name_stranger();
     out_.admitted = impl_.objects.is_held(out_.queue) && impl_.is_admitted(draft_);
     impl_.require_checks(draft_, out_);
     impl_.use_prebuilt(draft_, prebuilt_name, out_, depends_);
     impl_.await_nodes(draft_, out_);
     if (own) out_.blocked = std::move(own);
+  }
+
+  // A label of an owner that is not read does not count.
+  void name_stranger() {
+    const Owner* stranger =
+        out_.queue.empty() && out_.blocked ? impl_.owners.stranger_of(pod_.meta) : nullptr;
+    if (stranger == nullptr) return;
+    out_.blocked->detail +=
+        fmt::format(" to its pod template; Berth does not read its {} {}", stranger->kind, stranger->name);
   }
 
   void apply_refusals() {
@@ -330,6 +349,13 @@ class Intake::Impl::SettingsOfPods {
   std::vector<const Meta*> sources_;  // of marks, the first that has one decides
   std::vector<PriorityKey> classes_;
 };
+
+std::string Intake::charged_to(std::string_view workload) const {
+  const auto ix = impl_->drafts.find(workload);
+  if (ix == kNoIx || !impl_->drafts[ix].queue_mark || impl_->drafts[ix].queue_mark->second.empty()) return {};
+  const auto& [key, name] = *impl_->drafts[ix].queue_mark;
+  return fmt::format("{}={}", key, name);
+}
 
 Settings Intake::Impl::settings_of(Draft& draft, std::vector<std::string>& depends) {
   if (draft.object) return settings_of_object(draft, depends);

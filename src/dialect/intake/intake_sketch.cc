@@ -41,6 +41,89 @@ Labels provisioning_parameters(const Meta& meta) {
   return out;
 }
 
+// Where it is in line. False: in no LocalQueue, so that Kueue's API has no Workload for it.
+bool sketch_queue(const Draft& draft, const ObjectBooks& objects, WorkloadSketch& out) {
+  // No ClusterQueue has a slash in its name: it is a LocalQueue that is not there.
+  const bool missing = draft.given.lane.empty() && draft.given.queue.starts_with(draft.ns + "/");
+  const bool local =
+      draft.given.lane.starts_with(draft.ns + "/");  // else its lane is a user of another kind of queue
+  if (!local && !missing) return false;
+  out.uid = draft.uid;
+  out.ns = draft.ns;
+  out.lane = draft.given.lane;
+  if (!missing) out.cluster_queue = draft.given.queue;
+  out.local_queue = missing ? draft.given.queue : draft.given.lane;
+  out.local_queue.remove_prefix(draft.ns.size() + 1);
+  out.priority = draft.given.priority - draft.given.boost;
+  out.gates = draft.given.gates;
+  if (const ClusterQueue* queue = objects.queues().cluster_queue(out.cluster_queue);
+      queue != nullptr && queue->stop != StopPolicy::kNone)
+    out.stopped = "ClusterQueue";
+  if (const LocalQueue* queue = objects.local_queue(draft.given.lane);
+      queue != nullptr && queue->stop != StopPolicy::kNone)
+    out.stopped = "LocalQueue";
+  return true;
+}
+
+// A Workload that waits alone says itself what it asks for.
+void sketch_object(const Draft& draft, const QuotaCounts& counts, WorkloadSketch& out) {
+  const KueueWorkload& object = *draft.object;
+  out.name = object.meta.name;
+  out.is_prebuilt = true;
+  for (std::size_t i = 0; i < object.pod_sets.size(); ++i) {
+    const auto& set = object.pod_sets[i];
+    const auto& asked = draft.written->pod_sets[i];
+    out.sets.push_back({set.name, asked.count, asked.min_count.value_or(asked.count), &set.spec.pod, {}, 0});
+    if (draft.grows != nullptr) out.sets.back().before = draft.grows->pod_sets[i].count;
+    out.sets.back().counted = counted_of(set.spec.pod, counts);
+  }
+  out.replaces = object.meta.annotation(kKueueSliceFor);
+  out.most_seconds = object.most_seconds;
+  out.ready_times = object.meta.annotation(kKueueReadyTimes);
+  out.parameters = provisioning_parameters(object.meta);
+}
+
+// The owner or the pods, and the pod sets. Gives the metadata of the owner, or of the first pod.
+const Meta* sketch_roles(const Draft& draft, const OwnerRecord* owner, const PodBook& pods,
+                         const QuotaCounts& counts, WorkloadSketch& out) {
+  const Meta* meta = nullptr;
+  const Ask* ask = owner != nullptr ? &owner->ask : nullptr;
+  if (ask != nullptr) {
+    meta = ask->meta;
+    out.owner = ask->kind;
+    out.owners.push_back({meta->name, meta->uid});
+    out.name = workload_name(ask->kind->word(), ask->kind->info().group, meta->name, draft.uid);
+    out.priority_class = ask->sets.front().spec->priority_class;
+  }
+  out.is_group = draft.kind == GangKind::kSized;
+  for (std::size_t r = 0; r < draft.roles.size(); ++r) {
+    const Role& role = draft.roles[r];
+    if (ask == nullptr) out.to_come += static_cast<std::int64_t>(role.expected.size());
+    out.sets.push_back({role_name(draft, owner, r),
+                        r < draft.given.counts.size() ? draft.given.counts[r].count : 0,
+                        r < draft.given.counts.size() ? draft.given.counts[r].least : 0,
+                        role.shape.get(),
+                        {},
+                        0});
+    out.sets.back().counted = counted_of(*role.shape, counts);
+    if (ask != nullptr &&
+        draft.roles.size() == ask->sets.size()) {  // as in the beginning, whatever has ended
+      const AskedSet& set = ask->sets[r];
+      out.sets.back().set_size(set.asked, set.least, set.reclaimable);
+    }
+    for (const auto at : role.slots) {
+      if (at == kNoIx || out.owner != nullptr) continue;
+      const Pod& pod = pods[at].pod;
+      if (meta == nullptr) {
+        meta = &pod.meta;
+        out.priority_class = pod.spec.priority_class;
+      }
+      out.owners.push_back({pod.meta.name, pod.meta.uid});
+    }
+  }
+  return meta;
+}
+
 }  // namespace
 
 void Intake::Impl::apply_standing(const Draft& draft, Settings& settings) const {
@@ -73,8 +156,7 @@ bool Intake::is_stopped(std::string_view workload) const {
   return said != nullptr && said->stop;
 }
 
-// Whether Kueue's API has a Workload for work of this kind.
-bool Intake::Impl::has_object(const Draft& draft) {
+bool has_object(const Draft& draft) {
   return draft.kind == GangKind::kKueueWorkload || draft.kind == GangKind::kOwner ||
          draft.kind == GangKind::kSingle ||
          (draft.kind == GangKind::kSized && draft.size_key == kKueuePodGroupSize);
@@ -160,84 +242,18 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
   const auto ix = s.drafts.find(workload);
   if (ix == kNoIx) return std::nullopt;
   const Draft& draft = s.drafts[ix];
-  // No ClusterQueue has a slash in its name: it is a LocalQueue that is not there.
-  const bool missing = draft.given.lane.empty() && draft.given.queue.starts_with(draft.ns + "/");
-  const bool local =
-      draft.given.lane.starts_with(draft.ns + "/");  // else its lane is a user of another kind of queue
-  if ((draft.object && !s.is_live()) || (!local && !missing)) return std::nullopt;
   WorkloadSketch out;
-  out.uid = draft.uid;
-  out.ns = draft.ns;
-  out.lane = draft.given.lane;
-  if (!missing) out.cluster_queue = draft.given.queue;
-  out.local_queue = missing ? draft.given.queue : draft.given.lane;
-  out.local_queue.remove_prefix(draft.ns.size() + 1);
-  out.priority = draft.given.priority - draft.given.boost;
-  out.gates = draft.given.gates;
-  if (const ClusterQueue* queue = s.book.cluster_queue(out.cluster_queue);
-      queue != nullptr && queue->stop != StopPolicy::kNone)
-    out.stopped = "ClusterQueue";
-  if (const LocalQueue* queue = s.objects.local_queue(draft.given.lane);
-      queue != nullptr && queue->stop != StopPolicy::kNone)
-    out.stopped = "LocalQueue";
+  if ((draft.object && !s.is_live()) || !sketch_queue(draft, s.objects, out)) return std::nullopt;
   if (draft.object) {
-    const KueueWorkload& object = *draft.object;
-    out.name = object.meta.name;
-    out.is_prebuilt = true;
-    for (std::size_t i = 0; i < object.pod_sets.size(); ++i) {
-      const auto& set = object.pod_sets[i];
-      const auto& asked = draft.written->pod_sets[i];
-      out.sets.push_back(
-          {set.name, asked.count, asked.min_count.value_or(asked.count), &set.spec.pod, {}, 0});
-      if (draft.grows != nullptr) out.sets.back().before = draft.grows->pod_sets[i].count;
-      out.sets.back().counted = counted_of(set.spec.pod, s.config.counts);
-    }
-    out.replaces = object.meta.annotation(kKueueSliceFor);
-    out.most_seconds = object.most_seconds;
-    out.ready_times = object.meta.annotation(kKueueReadyTimes);
-    out.parameters = provisioning_parameters(object.meta);
+    sketch_object(draft, s.config.counts, out);
     return out;
   }
-  const Meta* meta = nullptr;
   const OwnerRecord* owner = s.owner_record(draft);
-  const Ask* ask = owner != nullptr ? &owner->ask : nullptr;
-  if (ask != nullptr) {
-    meta = ask->meta;
-    out.owner = ask->kind;
-    out.owners.push_back({meta->name, meta->uid});
-    out.name = workload_name(ask->kind->word(), ask->kind->info().group, meta->name, draft.uid);
-    out.priority_class = ask->sets.front().spec->priority_class;
-  }
-  out.is_group = draft.kind == GangKind::kSized;
-  for (std::size_t r = 0; r < draft.roles.size(); ++r) {
-    const Role& role = draft.roles[r];
-    out.to_come += static_cast<std::int64_t>(role.expected.size());
-    out.sets.push_back({draft.roles.size() == 1 ? "main" : fmt::format("role-{}", r),
-                        r < draft.given.counts.size() ? draft.given.counts[r].count : 0,
-                        r < draft.given.counts.size() ? draft.given.counts[r].least : 0,
-                        role.shape.get(),
-                        {},
-                        0});
-    out.sets.back().counted = counted_of(*role.shape, s.config.counts);
-    if (ask != nullptr &&
-        draft.roles.size() == ask->sets.size()) {  // as in the beginning, whatever has ended
-      const AskedSet& set = ask->sets[r];
-      out.sets.back().set_size(set.asked, set.least, set.reclaimable);
-    }
-    for (const auto at : role.slots) {
-      if (at == kNoIx || out.owner != nullptr) continue;
-      const Pod& pod = s.pods[at].pod;
-      if (meta == nullptr) {
-        meta = &pod.meta;
-        out.priority_class = pod.spec.priority_class;
-      }
-      out.owners.push_back({pod.meta.name, pod.meta.uid});
-    }
-  }
+  const Meta* meta = sketch_roles(draft, owner, s.pods, s.config.counts, out);
   out.is_elastic = s.is_elastic(draft) && out.sets.size() == 1;
   if (draft.kind == GangKind::kSingle && meta != nullptr) {
     out.name = workload_name("Pod", "", meta->name, draft.uid);
-  } else if (draft.kind == GangKind::kSized && s.has_object(draft)) {
+  } else if (draft.kind == GangKind::kSized && has_object(draft)) {
     out.name = draft.name.substr(draft.ns.size() + 1);
   }
   if (!draft.prebuilt_key.empty() && s.is_live()) {

@@ -2,6 +2,8 @@
 // intake*.cc.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -22,6 +24,7 @@
 #include "dialect/intake/place_budget.h"
 #include "dialect/intake/pod_book.h"
 #include "dialect/intake/promises.h"
+#include "dialect/intake/queue_choice.h"
 #include "dialect/upstream/core.h"
 #include "dialect/upstream/template_effects.h"
 
@@ -40,6 +43,18 @@ void clear_constraints(PodTemplate& pod);
 std::size_t hash_of(const PodTemplate& shape);
 std::size_t hash_of(const PodNeeds& needs);
 
+// The pod set of a role: named as its owner names it.
+inline std::string role_name(const Draft& draft, const OwnerRecord* owner, std::size_t role) {
+  if (owner != nullptr && owner->ask.sets.size() == draft.roles.size()) return set_name(owner->ask, role);
+  return draft.roles.size() == 1 ? "main" : fmt::format("role-{}", role);
+}
+
+// Makes a role for each set of an owner, in their order, where the draft has none yet.
+void promise_roles(Draft& draft, const OwnerRecord& owner);
+
+// Whether Kueue's API has a Workload for work of this kind.
+bool has_object(const Draft& draft);
+
 struct Intake::Impl {
   explicit Impl(IntakeConfig intake_config)
       : config(std::move(intake_config)), objects(config), book(objects.queues()) {}
@@ -47,6 +62,8 @@ struct Intake::Impl {
   // intake.cc: objects
   void upsert_owner(Ask&& ask);
   void remove_owner(Kind kind, std::string_view ns, std::string_view name);
+  // An owner below this one has changed.
+  void recount(const std::string& uid);
   void drop_outdated();
   std::uint32_t first_unreadable(const Draft& draft) const;
   void refresh_dependents(const std::string& key);
@@ -81,20 +98,6 @@ struct Intake::Impl {
   void refresh(std::uint32_t ix);
   class SettingsOfPods;  // intake_settings.cc
   Settings settings_of(Draft& draft, std::vector<std::string>& depends);
-  // By a mark and its value.
-  static void note_charged_queue(Draft& draft, const Pod& pod);
-  void choose_queue(Draft& draft, const std::vector<const Meta*>& sources) const;
-  void resolve_queue(const Draft& draft, std::string_view key, const std::string& name, Settings& settings,
-                     std::vector<std::string>& depends) const;
-  // By the name of a LocalQueue.
-  void resolve_queue(const Draft& draft, const std::string& local_queue, Settings& settings,
-                     std::vector<std::string>& depends) const;
-  void use_cluster_queue(const Draft& draft, const std::string& name, std::string_view shown,
-                         Settings& settings, std::vector<std::string>& depends) const;
-  void use_tree_queue(const Draft& draft, Kind kind, std::string_view name, Settings& settings,
-                      std::vector<std::string>& depends) const;
-  bool use_local_queue(const Draft& draft, std::string_view name, Settings& settings,
-                       std::vector<std::string>& depends) const;
   // Waiting pods of an owner that is over are about to be deleted.
   void wait_for_end(const Draft& draft, const Ask& ask, Settings& settings) const;
   Workload build(const Draft& draft, const Settings& settings) const;
@@ -117,6 +120,7 @@ struct Intake::Impl {
   // intake_members.cc: groups that start before all of their members are there
   // Makes slots for future members. Returns the updates of known slots, which the engine gets after the workload.
   std::vector<SlotUpdate> expect_members(Draft& draft);
+  void expect_later_sets(Draft& draft, std::vector<SlotUpdate>& out);
   // For a workload that was reported with all of its slots waiting: slots without a future pod do not wait.
   void tell_unexpected(const Draft& draft);
 
@@ -166,7 +170,6 @@ struct Intake::Impl {
 
   // intake_sketch.cc: state of workloads from other controllers, and for them
   void apply_standing(const Draft& draft, Settings& settings) const;
-  static bool has_object(const Draft& draft);
   // Work of a queue with admission checks waits if no controller can be asked.
   void require_checks(const Draft& draft, Settings& settings) const;
   // In which flavors it gets quota first.
@@ -259,17 +262,5 @@ inline std::vector<std::string> split_marks(std::string_view text) {
   }
   return out;
 }
-
-inline std::string key_of(std::string_view ns, std::string_view name) {
-  std::string out;
-  out.reserve(ns.size() + name.size() + 1);
-  out.append(ns).append("/").append(name);
-  return out;
-}
-
-Reason reason_of(ReasonCode code, std::string detail);
-
-// The first of these that has the mark with a value.
-std::string_view mark_of(const std::vector<const Meta*>& sources, std::string_view key);
 
 }  // namespace berth::dialect

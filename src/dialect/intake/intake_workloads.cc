@@ -128,7 +128,7 @@ Settings Intake::Impl::settings_of_object(const Draft& draft, std::vector<std::s
       out.blocked->code = ReasonCode::kInvalid;
       out.blocked->detail = "spec.queueName is empty";
     } else {
-      resolve_queue(draft, object.queue, out, depends);
+      QueueChoice(objects, draft, is_admitted(draft), out, depends).by_local_queue(object.queue);
     }
   }
   // Its quota stays in the queue that granted it, whatever its LocalQueue says now.

@@ -10,6 +10,7 @@ namespace {
 
 // No controller of today makes more levels; a circle ends here.
 constexpr int kMostLevels = 8;
+constexpr std::size_t kMostStrangers = 10'000;
 
 }  // namespace
 
@@ -39,9 +40,47 @@ void OwnerBook::put(OwnerRecord record) {
   const Ask& ask = record.ask;
   const std::string uid = ask.meta->uid;
   by_name_.insert_or_assign(owner_key(ask.kind->kind, ask.meta->ns, ask.meta->name), uid);
-  if (const OwnerRecord* known = find(uid); known != nullptr && known->ask.least()) --partial_;
+  if (const OwnerRecord* known = find(uid)) {
+    if (known->ask.least()) --partial_;
+    forget_below(*known);
+  }
   if (ask.least()) ++partial_;
+  if (owner_kind(ask.meta->controller) != nullptr) below_[ask.meta->controller.uid].insert(uid);
   by_uid_.insert_or_assign(uid, std::move(record));
+  (void)recount(uid);
+}
+
+void OwnerBook::forget_below(const OwnerRecord& known) {
+  const auto it = below_.find(known.ask.meta->controller.uid);
+  if (it == below_.end()) return;
+  it->second.erase(known.ask.meta->uid);
+  if (it->second.empty()) below_.erase(it);
+}
+
+std::vector<const Ask*> OwnerBook::below(const OwnerRecord& owner) const {
+  std::vector<const Ask*> out;
+  const auto it = below_.find(owner.ask.meta->uid);
+  if (it == below_.end()) return out;
+  for (const std::string& uid : it->second) {
+    const OwnerRecord* record = find(uid);
+    if (record != nullptr && of(*record->ask.meta) == &owner) out.push_back(&record->ask);
+  }
+  return out;
+}
+
+bool OwnerBook::recount(const std::string& uid) {
+  OwnerRecord* owner = find(uid);
+  if (owner == nullptr || owner->ask.kind->count == nullptr) return false;
+  const auto numbers = [&] {
+    std::vector<std::int64_t> out;
+    for (const AskedSet& set : owner->ask.sets) {
+      for (const auto number : {set.size, set.most, set.asked, set.reclaimable}) out.push_back(number);
+    }
+    return out;
+  };
+  const auto before = numbers();
+  owner->ask.kind->count(owner->ask, below(*owner));
+  return numbers() != before;
 }
 
 std::optional<std::string> OwnerBook::erase(Kind kind, std::string_view ns, std::string_view name) {
@@ -51,6 +90,7 @@ std::optional<std::string> OwnerBook::erase(Kind kind, std::string_view ns, std:
   by_name_.erase(it);
   if (const auto known = by_uid_.find(uid); known != by_uid_.end()) {
     if (known->second.ask.least()) --partial_;
+    forget_below(known->second);
     by_uid_.erase(known);
   }
   return uid;
@@ -90,6 +130,16 @@ const OwnerRecord* OwnerBook::top_of(const Meta& pod) const {
   return top;
 }
 
+std::vector<const Meta*> OwnerBook::chain_of(const Meta& pod) const {
+  std::vector<const Meta*> out;
+  const OwnerRecord* above = of(pod);
+  for (int level = 0; above != nullptr && level < kMostLevels; ++level) {
+    out.insert(out.begin(), above->ask.meta);
+    above = of(*above->ask.meta);
+  }
+  return out;
+}
+
 const Owner* OwnerBook::missing_of(const Meta& pod) const {
   const Meta* below = &pod;
   for (int level = 0; level < kMostLevels; ++level) {
@@ -99,6 +149,26 @@ const Owner* OwnerBook::missing_of(const Meta& pod) const {
     below = above->ask.meta;
   }
   return nullptr;
+}
+
+const Owner* OwnerBook::stranger_of(const Meta& pod) const {
+  const Meta* below = &pod;
+  for (int level = 0; below != nullptr && level < kMostLevels; ++level) {
+    if (owner_kind(below->controller) == nullptr)
+      return below->controller.group.empty() ? nullptr : &below->controller;
+    const OwnerRecord* above = of(*below);
+    below = above == nullptr ? nullptr : above->ask.meta;
+  }
+  return nullptr;
+}
+
+void OwnerBook::note_stranger(const Meta& pod) {
+  const Owner* stranger = stranger_of(pod);
+  if (stranger == nullptr) return;
+  if (strangers_.size() >= kMostStrangers) strangers_.clear();
+  if (!strangers_.insert(stranger->uid).second || new_strangers_.size() >= kMostStrangers) return;
+  new_strangers_.push_back({nullptr, pod.ns, stranger->name, stranger->uid,
+                            stranger->kind.substr(0, stranger->kind.find('.')), stranger->group});
 }
 
 Membership OwnerBook::membership_of(const Pod& pod, bool waits) const {

@@ -7,12 +7,15 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "dialect/gangs/gangs.h"
+#include "dialect/intake/intake.h"
 #include "dialect/objects/object.h"
 
 namespace berth::dialect {
@@ -41,6 +44,9 @@ class OwnerBook {
   // Gives the uid of the one that had this name.
   std::optional<std::string> erase(Kind kind, std::string_view ns, std::string_view name);
 
+  // Counts anew what the owners below this one say of its numbers (OwnerKind::count). False: it is not known, or they are the same.
+  bool recount(const std::string& uid);
+
   const OwnerRecord* find(std::string_view uid) const;
   OwnerRecord* find(std::string_view uid);
   // "" = none.
@@ -53,8 +59,15 @@ class OwnerBook {
   const OwnerRecord* of(const Meta& object) const;
   // The topmost owner that is known; nullptr: none is.
   const OwnerRecord* top_of(const Meta& pod) const;
+  // Those in its chain that are known, from the top.
+  std::vector<const Meta*> chain_of(const Meta& pod) const;
   // The controller in its chain that is of a kind which Berth reads, and not known; nullptr: the whole chain is.
   const Owner* missing_of(const Meta& pod) const;
+  // The controller at the top of its chain, if it is neither read nor of Kubernetes' own kinds; nullptr: the chain ends otherwise.
+  const Owner* stranger_of(const Meta& pod) const;
+  // Notes that one, whose pod waits on its own. take_strangers() gives those that are new since the last call.
+  void note_stranger(const Meta& pod);
+  std::vector<OwnerName> take_strangers() { return std::exchange(new_strangers_, {}); }
   // Where a pod belongs, as its topmost owner is now. While an owner in its chain is missing it is alone, unless it does not wait for that.
   Membership membership_of(const Pod& pod, bool waits) const;
   // The slot of a pod within its gang, where something names it.
@@ -63,9 +76,17 @@ class OwnerBook {
   std::vector<std::string> keys_of(const Meta& pod) const;
 
  private:
+  // The owners that it is the controller of.
+  std::vector<const Ask*> below(const OwnerRecord& owner) const;
+  void forget_below(const OwnerRecord& known);
+
   std::unordered_map<std::string, OwnerRecord> by_uid_;
+  std::unordered_map<std::string, std::set<std::string>>
+      below_;  // uids of owners, by that of their controller
   std::unordered_map<std::string, std::string> by_name_;
   std::size_t partial_ = 0;
+  std::set<std::string> strangers_;  // uids, of those that were noted; forgotten when they are many
+  std::vector<OwnerName> new_strangers_;
 };
 
 // The keys by which work depends on an owner: on the object, and on one of its name that may come or become readable.

@@ -1,5 +1,6 @@
 #include "dialect/intake/promises.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace berth::dialect {
@@ -39,19 +40,20 @@ const Standing* Promises::standing(std::string_view workload) const {
   return value_of(standings_, workload);
 }
 
-bool Promises::amend(std::string_view owner, const PodSetUpdate* update) {
-  const PodSetUpdate* known = amendment(owner);
-  if (update == nullptr ? known == nullptr : known != nullptr && *known == *update) return false;
-  if (update == nullptr) {
+bool Promises::amend(std::string_view owner, std::span<const PodSetUpdate> updates) {
+  const auto known = amendments(owner);
+  if (std::equal(known.begin(), known.end(), updates.begin(), updates.end())) return false;
+  if (updates.empty()) {
     amendments_.erase(std::string(owner));
   } else {
-    amendments_.insert_or_assign(std::string(owner), *update);
+    amendments_.insert_or_assign(std::string(owner), std::vector(updates.begin(), updates.end()));
   }
   return true;
 }
 
-const PodSetUpdate* Promises::amendment(std::string_view owner) const {
-  return value_of(amendments_, owner);
+std::span<const PodSetUpdate> Promises::amendments(std::string_view owner) const {
+  const auto* known = value_of(amendments_, owner);
+  return known == nullptr ? std::span<const PodSetUpdate>() : std::span<const PodSetUpdate>(*known);
 }
 
 bool Promises::set_nodes_came(std::string_view workload, bool came) {

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "dialect/intake/intake.h"
 
@@ -25,9 +27,9 @@ class Promises {
   bool set_standing(std::string_view workload, const Standing& standing);
   const Standing* standing(std::string_view workload) const;
 
-  // The pods of an owner will get this update; nullptr: none.
-  bool amend(std::string_view owner, const PodSetUpdate* update);
-  const PodSetUpdate* amendment(std::string_view owner) const;
+  // The pods of an owner will get these updates.
+  bool amend(std::string_view owner, std::span<const PodSetUpdate> updates);
+  std::span<const PodSetUpdate> amendments(std::string_view owner) const;
 
   // The nodes that were provisioned for it exist.
   bool set_nodes_came(std::string_view workload, bool came);
@@ -41,7 +43,7 @@ class Promises {
  private:
   std::unordered_map<std::string, Reason> rests_;
   std::unordered_map<std::string, Standing> standings_;
-  std::unordered_map<std::string, PodSetUpdate> amendments_;
+  std::unordered_map<std::string, std::vector<PodSetUpdate>> amendments_;
   std::unordered_set<std::string> supplied_;
 };
 

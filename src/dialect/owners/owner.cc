@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "dialect/base/names.h"
@@ -40,6 +41,19 @@ std::optional<std::int64_t> Ask::least() const {
 std::string OwnerKind::api_version() const {
   const std::string_view group = info().group;
   return group.empty() ? std::string(version) : fmt::format("{}/{}", group, version);
+}
+
+std::string set_name(const Ask& ask, std::size_t set) {
+  if (set < ask.sets.size() && !ask.sets[set].name.empty()) return std::string(ask.sets[set].name);
+  return ask.sets.size() == 1 ? "main" : fmt::format("role-{}", set);
+}
+
+const PodSetUpdate* update_of(const Ask& ask, std::size_t set, std::span<const PodSetUpdate> updates) {
+  if (ask.sets.size() == 1) return updates.empty() ? nullptr : &updates.front();
+  const std::string name = set_name(ask, set);
+  const auto it =
+      std::find_if(updates.begin(), updates.end(), [&](const auto& update) { return update.name == name; });
+  return it == updates.end() ? nullptr : &*it;
 }
 
 bool names_a_queue(const Meta& owner, const Meta& marks) {

@@ -5,12 +5,13 @@
 //
 // Several pod sets: one AskedSet each, in the order of the object; the pod sets of the workload have the same order.
 // Chains of owners (a pod, its Job, a JobSet above it): the topmost owner that Berth reads stands for all below it. Its marks, its size
-// and its functions count, and only it is suspended or released.
+// and its functions count, and only it is suspended or released. Where it names no queue, the owners below it are asked, from the top.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,7 @@ struct OwnerKind;
 
 // The pods of one template. Views into Ask::own.
 struct AskedSet {
+  std::string_view name;          // of the pod set, where the kind has one (set_name())
   const Meta* marks = nullptr;    // labels and annotations of the template
   const PodSpec* spec = nullptr;  // of the template, without its `pod`
   bool annotated = false;         // the template has annotations, whichever
@@ -37,6 +39,8 @@ struct AskedSet {
   std::int64_t asked = 0;                 // at first, as its user asked for them
   std::int64_t reclaimable = 0;           // of those at first: ended well, and not made again
   std::optional<std::int64_t> least;  // with so many it may start where not all have room; none: all or none
+  bool later =
+      false;  // its pods are made when those of other sets run or have ended: their places are kept until then
 };
 
 // The request of an owner, as of its last change. Copies share the object.
@@ -80,9 +84,9 @@ struct OwnedPlace {
 
 // How a suspended owner is to run.
 struct Release {
-  std::int64_t generation = 0;           // only if its spec still has this one; 0: whichever
-  std::int64_t pods = 0;                 // with so many; 0: with all that its user asked for
-  const PodSetUpdate* update = nullptr;  // goes into its template
+  std::int64_t generation = 0;            // only if its spec still has this one; 0: whichever
+  std::int64_t pods = 0;                  // with so many; 0: with all that its user asked for
+  std::span<const PodSetUpdate> updates;  // go into its templates (update_of())
 };
 struct ReleaseWrite {
   kube::Write write;
@@ -105,6 +109,8 @@ struct OwnerKind {
 
   // Takes an object of the kind apart.
   Ask (*ask)(std::shared_ptr<void> object);
+  // Its numbers, where the owners below it that are known (the Jobs of a JobSet) say them better. nullptr: they do not.
+  void (*count)(Ask& ask, const std::vector<const Ask*>& below);
   OwnedPlace (*place_of)(const Ask& ask, const Pod& pod);
 
   // Unsuspends it if it is still suspended, of its uid and generation (422 otherwise). nullptr: the kind cannot be held, and its pods are
@@ -126,6 +132,11 @@ struct OwnerKind {
   std::string api_version() const;  // "batch/v1"
   kube::ResourcePath path() const { return {info().group, version, info().resource}; }
 };
+
+// The name of one of its pod sets: its own, "main" of a single one, "role-<number>".
+std::string set_name(const Ask& ask, std::size_t set);
+// The update for one of its pod sets; nullptr: none.
+const PodSetUpdate* update_of(const Ask& ask, std::size_t set, std::span<const PodSetUpdate> updates);
 
 // Whether it names a queue that Berth starts work of: itself, or its template.
 bool names_a_queue(const Meta& owner, const Meta& marks);

@@ -66,13 +66,16 @@ Toleration to_model(const PodSetUpdate::Toleration& toleration) {
   return out;
 }
 
-void write_change(text::JsonWriter& json, std::string_view path, const AskedSet& set, const Meta& owner,
-                  bool annotated, const PodSetUpdate* wanted) {
-  static const PodSetUpdate kNothing;
-  const PodSetUpdate& update = wanted == nullptr ? kNothing : *wanted;
-  const std::string_view before = amended_keys(owner);
-  const std::string selector = fmt::format("{}/spec/nodeSelector", path);
-  const std::string tolerations = fmt::format("{}/spec/tolerations", path);
+namespace {
+
+const PodSetUpdate kNothing;
+
+// One template. Takes away what the former update of it left, but for what the new one writes again.
+void write_template_change(text::JsonWriter& json, const TemplatePatch& patch, std::string_view before) {
+  const AskedSet& set = *patch.set;
+  const PodSetUpdate& update = patch.update == nullptr ? kNothing : *patch.update;
+  const std::string selector = fmt::format("{}/spec/nodeSelector", patch.path);
+  const std::string tolerations = fmt::format("{}/spec/tolerations", patch.path);
   Labels left = set.pod->node_selector;
   std::string_view rest = before;
   while (!rest.empty()) {
@@ -82,8 +85,8 @@ void write_change(text::JsonWriter& json, std::string_view path, const AskedSet&
     json.begin_object().field("op", "remove");
     json.field("path", fmt::format("{}/{}", selector, pointer(key))).end_object();
   }
-  add_entries(json, fmt::format("{}/metadata/labels", path), !set.marks->labels.empty(), update.labels);
-  add_entries(json, fmt::format("{}/metadata/annotations", path), set.annotated, update.annotations);
+  add_entries(json, fmt::format("{}/metadata/labels", patch.path), !set.marks->labels.empty(), update.labels);
+  add_entries(json, fmt::format("{}/metadata/annotations", patch.path), set.annotated, update.annotations);
   add_entries(json, selector, !set.pod->node_selector.empty(), update.node_selector);
   bool there = !set.pod->tolerations.empty();
   for (const auto& toleration : update.tolerations) {
@@ -98,11 +101,22 @@ void write_change(text::JsonWriter& json, std::string_view path, const AskedSet&
     json.end_object();
     there = true;
   }
+}
+
+}  // namespace
+
+void write_changes(text::JsonWriter& json, std::span<const TemplatePatch> templates, const Meta& owner,
+                   bool annotated) {
+  const std::string_view before = amended_keys(owner);
   // A key that the owner has always had is its own.
   std::string keys;
-  for (const auto& [key, value] : update.node_selector) {
-    const bool own = set.pod->node_selector->contains(key) && !is_listed(before, key);
-    if (!own) keys += fmt::format("{}{}", keys.empty() ? "" : ",", key);
+  for (const TemplatePatch& patch : templates) {
+    write_template_change(json, patch, before);
+    if (patch.update == nullptr) continue;
+    for (const auto& [key, value] : patch.update->node_selector) {
+      const bool own = patch.set->pod->node_selector->contains(key) && !is_listed(before, key);
+      if (!own && !is_listed(keys, key)) keys += fmt::format("{}{}", keys.empty() ? "" : ",", key);
+    }
   }
   if (keys == before) return;
   json.begin_object().field("op", keys.empty() ? "remove" : "add");

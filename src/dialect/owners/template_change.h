@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,9 +39,15 @@ std::string_view amended_keys(const Meta& owner);
 // A key as a part of a JSON pointer.
 std::string pointer(std::string_view key);
 
-// Operations of a JSON patch, for a template at `path` ("/spec/template"): it gets `update` in the place of the former one. An annotation
-// of the owner says so. nullptr: the former one is only taken away. `annotated`: the owner has annotations.
-void write_change(text::JsonWriter& json, std::string_view path, const AskedSet& set, const Meta& owner,
-                  bool annotated, const PodSetUpdate* update);
+// One template of an owner, and what it gets in the place of its former update; nullptr: the former one is only taken away.
+struct TemplatePatch {
+  std::string path;  // "/spec/template"
+  const AskedSet* set = nullptr;
+  const PodSetUpdate* update = nullptr;
+};
+// Operations of a JSON patch for all templates of an owner. An annotation of the owner has the keys of node selectors that are not its
+// own. `annotated`: the owner has annotations.
+void write_changes(text::JsonWriter& json, std::span<const TemplatePatch> templates, const Meta& owner,
+                   bool annotated);
 
 }  // namespace berth::dialect

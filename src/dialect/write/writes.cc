@@ -110,6 +110,22 @@ kube::EventNote owner_event(const Ask& owner, std::string_view reason, std::stri
   return e;
 }
 
+kube::EventNote unread_owner_event(const OwnerName& owner, std::string_view instance, std::int64_t time_us) {
+  kube::EventNote e;
+  e.type = "Warning";
+  e.reason = "OwnerNotRead";
+  e.action = "Scheduling";
+  e.note =
+      bounded(fmt::format("Berth does not read {} of {}: its pods are scheduled one by one. A queue or a "
+                          "gang is named by labels of the pod template",
+                          owner.word, owner.group));
+  e.regarding = {"", owner.word, owner.ns, owner.name, owner.uid};
+  e.controller = "berth";
+  e.instance = instance.substr(0, 128);
+  e.time_us = time_us;
+  return e;
+}
+
 kube::EventNote audit_event(kube::ObjectRef regarding, std::string text, std::string_view instance,
                             std::int64_t time_us) {
   kube::EventNote e;

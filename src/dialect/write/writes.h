@@ -45,6 +45,8 @@ kube::EventNote failed_event(const PodView& pod, const Reason& reason, std::stri
 // For an owner that waits, is released, or is suspended to evict it.
 kube::EventNote owner_event(const Ask& owner, std::string_view reason, std::string note,
                             std::string_view instance, std::int64_t time_us);
+// For an owner of a kind that Berth does not read, whose pods wait one by one.
+kube::EventNote unread_owner_event(const OwnerName& owner, std::string_view instance, std::int64_t time_us);
 // For a finding of the self-audit about an object.
 kube::EventNote audit_event(kube::ObjectRef regarding, std::string text, std::string_view instance,
                             std::int64_t time_us);

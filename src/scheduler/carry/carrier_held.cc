@@ -56,7 +56,7 @@ void Carrier::admit(std::string_view workload, std::vector<dialect::PodSetUpdate
   if (intake_.is_without_pods(workload)) return;  // its pod is still to come
   const std::string uid(workload);
   // Where its pods get a node selector, or a toleration, it is placed anew: the engine takes the places back (forget_held()).
-  const bool anew = intake_.amend(uid, updates.empty() ? nullptr : &updates.front());
+  const bool anew = intake_.amend(uid, updates);
   if (updates.empty()) {
     updates_.erase(uid);
   } else {
@@ -72,7 +72,7 @@ void Carrier::admit(std::string_view workload, std::vector<dialect::PodSetUpdate
 void Carrier::unadmit(std::string_view workload) {
   const std::string uid(workload);
   updates_.erase(uid);
-  if (intake_.amend(uid, nullptr)) forget_held(uid);  // it is placed anew
+  if (intake_.amend(uid, {})) forget_held(uid);  // it is placed anew
 }
 
 void Carrier::owner_seen(std::string_view uid) {

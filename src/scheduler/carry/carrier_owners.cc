@@ -37,7 +37,7 @@ void Carrier::release(const dialect::WorkloadInfo& info, const Decision& start,
                                        places.size(), fewer->asked()));
   const auto updates = updates_.find(start.workload);
   owners_.release(start.workload, std::move(places), now,
-                  updates == updates_.end() ? std::nullopt : std::optional(updates->second.front()));
+                  updates == updates_.end() ? std::vector<dialect::PodSetUpdate>() : updates->second);
 }
 
 void Carrier::fit_places(std::string_view uid) {

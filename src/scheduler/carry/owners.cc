@@ -28,8 +28,7 @@ const dialect::Ask& Owners::ask_of(const std::string& workload, const Entry& ent
 
 kube::Write Owners::release_of(const std::string& workload, Entry& entry) const {
   const dialect::Ask& ask = ask_of(workload, entry);
-  auto release = ask.kind->release(
-      ask, {entry.ask.generation, intake_.granted(workload), entry.update ? &*entry.update : nullptr});
+  auto release = ask.kind->release(ask, {entry.ask.generation, intake_.granted(workload), entry.updates});
   entry.reduced = entry.reduced || release.reduces;
   entry.changes_template = release.changes_template;
   return std::move(release.write);
@@ -82,14 +81,14 @@ void Owners::all_taken(const std::string& workload) {
 }
 
 void Owners::release(const std::string& workload, std::vector<SlotPlacement> places, TimeMs now,
-                     std::optional<dialect::PodSetUpdate> update) {
+                     std::vector<dialect::PodSetUpdate> updates) {
   const auto info = intake_.workload(workload);
   if (!info || info->owner == nullptr || places.empty()) return;
   Entry& entry = entries_[workload];
   places_.forget_promised(workload, Comes::kOfRelease);
   entry.ask = *info->owner;
   entry.revision = info->revision;
-  entry.update = std::move(update);
+  entry.updates = std::move(updates);
   entry.made_changeable = false;
   entry.suspend = false;
   entry.ending.reset();

@@ -60,9 +60,9 @@ class Owners {
   Owners(dialect::Intake& intake, Places& places, Outbox& outbox, OwnerOptions options)
       : intake_(intake), places_(places), outbox_(outbox), options_(options) {}
 
-  // Places for pods that do not exist yet, of a workload that is a suspended owner. `update`: goes into its pod template.
+  // Places for pods that do not exist yet, of a workload that is a suspended owner. `updates`: go into its pod templates.
   void release(const std::string& workload, std::vector<SlotPlacement> places, TimeMs now,
-               std::optional<dialect::PodSetUpdate> update = {});
+               std::vector<dialect::PodSetUpdate> updates = {});
   // The place that is kept for this pod, which has come and waits; from now on the caller's.
   std::optional<SlotPlacement> take(const dialect::PodView& pod, TimeMs now);
   // The place is not kept any longer; nothing where none is.
@@ -94,7 +94,7 @@ class Owners {
   struct Entry {
     dialect::Ask ask;  // as it was when this was decided
     std::uint64_t revision = 0;
-    std::optional<dialect::PodSetUpdate> update;
+    std::vector<dialect::PodSetUpdate> updates;
     bool reduced = false;           // it was to be released with fewer pods
     bool changes_template = false;  // its release does
     bool made_changeable = false;   // it was, for that

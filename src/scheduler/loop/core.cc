@@ -438,7 +438,11 @@ void Core::ask_for_missing_owners(TimeMs now) {
   if (now < next_missing_) return;
   next_missing_ = now + options_.missing_owners_every;
   for (const auto& owner : intake_.missing_owners()) {
-    if (asked_for_.size() >= kMostAsked) return;
+    if (owner.kind == nullptr) {
+      reporter_.add_event(dialect::unread_owner_event(owner, options_.reporter.instance, kube::wall_us()));
+      continue;
+    }
+    if (asked_for_.size() >= kMostAsked) continue;
     if (!asked_for_.emplace(owner.uid, owner.kind).second) continue;
     outbox_.read(owner.kind->path().object(owner.ns, owner.name), owner.uid, Step::kMissing);
   }

@@ -103,7 +103,8 @@ TEST(AdmissionChecks, AReleaseWritesThemIntoTheTemplateWhateverStandsThere) {
                             .tolerations = {{.key = "t", .op = "Exists"}, {.key = "s", .op = "Exists"}}};
   const auto after = [&](const std::string& text, const PodSetUpdate* what) {
     const Ask ask = ask_of(checked_job(text));
-    const auto release = ask.kind->release(ask, {.generation = 3, .update = what});
+    const std::size_t number = what == nullptr ? 0 : 1;
+    const auto release = ask.kind->release(ask, {.generation = 3, .updates = {what, number}});
     return json::parse(text).patch(json::parse(release.write.body));
   };
   for (const auto& text : {bare, full}) {

@@ -44,6 +44,7 @@ const OwnerKind kPair{
     .version = "v1",
     .work = WorkloadKind::kBatch,
     .ask = nullptr,
+    .count = nullptr,
     .place_of = place_in_pair,
     .release = [](const Ask&, const Release&) { return ReleaseWrite{}; },
     .suspend = [](const Ask&, bool) { return kube::Write{}; },

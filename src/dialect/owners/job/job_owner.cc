@@ -173,9 +173,11 @@ ReleaseWrite release_job(const Ask& ask, const Release& how) {
     out.reduces = !size->mark.empty();
     write_size(json, *size);
   }
-  if (how.update != nullptr || !amended_keys(job.meta).empty()) {
+  const PodSetUpdate* update = update_of(ask, 0, how.updates);
+  if (update != nullptr || !amended_keys(job.meta).empty()) {
     out.changes_template = true;
-    write_change(json, "/spec/template", ask.sets.front(), job.meta, job.annotated, how.update);
+    const TemplatePatch patch{"/spec/template", &ask.sets.front(), update};
+    write_changes(json, {&patch, 1}, job.meta, job.annotated);
   }
   if (job.elastic && job.spec.elastic_gate) {
     out.changes_template = true;
@@ -227,6 +229,7 @@ const OwnerKind Job::kOwner{
     .version = "v1",
     .work = WorkloadKind::kBatch,
     .ask = ask_job,
+    .count = nullptr,
     .place_of = place_of,
     .release = release_job,
     .suspend = suspend_job,

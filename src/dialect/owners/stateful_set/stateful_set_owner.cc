@@ -88,6 +88,7 @@ const OwnerKind StatefulSet::kOwner{
     .version = "v1",
     .work = WorkloadKind::kService,
     .ask = ask_set,
+    .count = nullptr,
     .place_of = place_by_ordinal,
     .release = nullptr,
     .suspend = nullptr,
