@@ -37,6 +37,7 @@ enum class Kind : std::uint8_t {
   kProvisioningRequestConfig,
   kProvisioningRequest,
   kStatefulSet,
+  kJobSet,
 };
 
 // One kind: its name in manifests, the group that serves it, and its resource there.
@@ -74,6 +75,11 @@ inline constexpr std::array kKinds{
              .word = "StatefulSet",
              .group = "apps",
              .resource = "statefulsets",
+             .namespaced = true},
+    KindInfo{.kind = Kind::kJobSet,
+             .word = "JobSet",
+             .group = "jobset.x-k8s.io",
+             .resource = "jobsets",
              .namespaced = true},
     KindInfo{.kind = Kind::kLimitRange,
              .word = "LimitRange",

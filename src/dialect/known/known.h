@@ -6,7 +6,7 @@
 // where it is a list of it; of one without a type anything goes. The type Keys is a map of labels or annotations. A type that a
 // system does not have is one of Kubernetes.
 //
-// Sources: the API types of Kubernetes 1.33 to 1.37, Kueue 0.10 to 0.19, Volcano, KAI, scheduler-plugins and Cluster Autoscaler. Tests
+// Sources: the API types of Kubernetes 1.33 to 1.37, Kueue 0.10 to 0.19, Volcano, KAI, scheduler-plugins, Cluster Autoscaler and JobSet. Tests
 // compare the tables with deploy/crds, and with Kubernetes' own descriptions where they are at hand (tests/dialect/known/known_test.cc).
 #pragma once
 
@@ -37,6 +37,7 @@ KnownSystem known_volcano();
 KnownSystem known_kai();
 KnownSystem known_coscheduling();
 KnownSystem known_autoscaler();
+KnownSystem known_jobset();
 KnownSystem known_berth();
 
 }  // namespace berth::dialect

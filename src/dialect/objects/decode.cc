@@ -11,6 +11,7 @@
 #include "dialect/kueue/decode_queues.h"
 #include "dialect/kueue/decode_workload.h"
 #include "dialect/owners/job/decode_job.h"
+#include "dialect/owners/job_set/decode_job_set.h"
 #include "dialect/owners/stateful_set/decode_stateful_set.h"
 #include "dialect/tree/decode_tree.h"
 #include "dialect/upstream/decode_core.h"
@@ -84,6 +85,7 @@ constexpr std::array kDecoders{
                [](FieldReader<V>& f, const V& v) -> Object { return read_provisioning_request(f, v); }},
     Decoder<V>{Kind::kStatefulSet,
                [](FieldReader<V>& f, const V& v) -> Object { return read_stateful_set(f, v); }},
+    Decoder<V>{Kind::kJobSet, [](FieldReader<V>& f, const V& v) -> Object { return read_job_set(f, v); }},
 };
 
 // The object as far as it can be read; `problems` says what is wrong.

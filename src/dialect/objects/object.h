@@ -8,6 +8,7 @@
 #include "dialect/gangs/pod_group.h"
 #include "dialect/kueue/objects.h"
 #include "dialect/owners/job/job.h"
+#include "dialect/owners/job_set/job_set.h"
 #include "dialect/owners/owner.h"
 #include "dialect/owners/stateful_set/stateful_set.h"
 #include "dialect/tree/objects.h"
@@ -15,10 +16,11 @@
 
 namespace berth::dialect {
 
-using Object = std::variant<Pod, NodeObject, Namespace, PriorityClass, Job, PodGroup, ClusterQueue, Cohort,
-                            LocalQueue, ResourceFlavor, TopologyObject, WorkloadPriorityClass, KueueWorkload,
-                            BerthQueue, VolcanoQueue, KaiQueue, AdmissionCheck, LimitRange, RuntimeClass,
-                            ProvisioningRequestConfig, ProvisioningRequest, StatefulSet>;
+using Object =
+    std::variant<Pod, NodeObject, Namespace, PriorityClass, Job, PodGroup, ClusterQueue, Cohort, LocalQueue,
+                 ResourceFlavor, TopologyObject, WorkloadPriorityClass, KueueWorkload, BerthQueue,
+                 VolcanoQueue, KaiQueue, AdmissionCheck, LimitRange, RuntimeClass, ProvisioningRequestConfig,
+                 ProvisioningRequest, StatefulSet, JobSet>;
 
 Kind kind_of(const Object& object);
 const Meta& meta_of(const Object& object);

@@ -368,8 +368,8 @@ TEST(Known, EveryFieldOfKueuesOwnSchemas) {
 
 TEST(Known, MarksThatBerthReadsAreKnown) {
   std::set<std::string_view> keys;
-  for (const auto& system :
-       {known_kueue(), known_volcano(), known_kai(), known_coscheduling(), known_autoscaler(), known_berth()})
+  for (const auto& system : {known_kueue(), known_volcano(), known_kai(), known_coscheduling(),
+                             known_autoscaler(), known_jobset(), known_berth()})
     keys.insert(system.keys.begin(), system.keys.end());
   for (const auto key : {kGang,
                          kGangSize,
