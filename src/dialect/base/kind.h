@@ -38,6 +38,8 @@ enum class Kind : std::uint8_t {
   kProvisioningRequest,
   kStatefulSet,
   kJobSet,
+  kReplicaSet,
+  kDeployment,
 };
 
 // One kind: its name in manifests, the group that serves it, and its resource there.
@@ -75,6 +77,16 @@ inline constexpr std::array kKinds{
              .word = "StatefulSet",
              .group = "apps",
              .resource = "statefulsets",
+             .namespaced = true},
+    KindInfo{.kind = Kind::kReplicaSet,
+             .word = "ReplicaSet",
+             .group = "apps",
+             .resource = "replicasets",
+             .namespaced = true},
+    KindInfo{.kind = Kind::kDeployment,
+             .word = "Deployment",
+             .group = "apps",
+             .resource = "deployments",
              .namespaced = true},
     KindInfo{.kind = Kind::kJobSet,
              .word = "JobSet",

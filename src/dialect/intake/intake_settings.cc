@@ -61,7 +61,7 @@ std::vector<RoleCount> count_roles(const std::vector<Role>& roles, std::int64_t 
 WorkloadKind kind_of_work(const Draft& draft, const Owner& controller) {
   if (draft.kind == GangKind::kPodGroup || draft.kind == GangKind::kSized) return WorkloadKind::kTraining;
   if (const OwnerKind* kind = owner_kind(controller)) return kind->work;
-  if (controller.kind == "ReplicaSet" || controller.kind == "DaemonSet") return WorkloadKind::kService;
+  if (controller.kind == "DaemonSet") return WorkloadKind::kService;
   return WorkloadKind::kBatch;
 }
 

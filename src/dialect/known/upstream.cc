@@ -211,6 +211,19 @@ SuccessPolicyRule: succeededCount succeededIndexes
 JobStatus: active completedIndexes completionTime conditions=JobCondition failed failedIndexes ready startTime succeeded
   terminating uncountedTerminatedPods=UncountedTerminatedPods
 JobCondition: lastProbeTime lastTransitionTime message reason status type
+Deployment: apiVersion kind metadata=ObjectMeta spec=DeploymentSpec status=DeploymentStatus
+DeploymentSpec: minReadySeconds paused progressDeadlineSeconds replicas revisionHistoryLimit selector=LabelSelector
+  strategy=DeploymentStrategy template=PodTemplateSpec
+DeploymentStrategy: rollingUpdate=RollingUpdateDeployment type
+RollingUpdateDeployment: maxSurge maxUnavailable
+DeploymentStatus: availableReplicas collisionCount conditions=DeploymentCondition observedGeneration readyReplicas replicas
+  terminatingReplicas unavailableReplicas updatedReplicas
+DeploymentCondition: lastTransitionTime lastUpdateTime message reason status type
+ReplicaSet: apiVersion kind metadata=ObjectMeta spec=ReplicaSetSpec status=ReplicaSetStatus
+ReplicaSetSpec: minReadySeconds replicas selector=LabelSelector template=PodTemplateSpec
+ReplicaSetStatus: availableReplicas conditions=ReplicaSetCondition fullyLabeledReplicas observedGeneration readyReplicas
+  replicas terminatingReplicas
+ReplicaSetCondition: lastTransitionTime message reason status type
 StatefulSet: apiVersion kind metadata=ObjectMeta spec=StatefulSetSpec status=StatefulSetStatus
 StatefulSetSpec: minReadySeconds ordinals=StatefulSetOrdinals
   persistentVolumeClaimRetentionPolicy=StatefulSetPersistentVolumeClaimRetentionPolicy podManagementPolicy replicas
@@ -267,6 +280,8 @@ constexpr KnownKind kUpstreamKinds[] = {
     {"", "Namespace", "v1", "Namespace"},
     {"", "LimitRange", "v1", "LimitRange"},
     {"batch", "Job", "v1", "Job"},
+    {"apps", "Deployment", "v1", "Deployment"},
+    {"apps", "ReplicaSet", "v1", "ReplicaSet"},
     {"apps", "StatefulSet", "v1", "StatefulSet"},
     {"scheduling.k8s.io", "PriorityClass", "v1 v1beta1 v1alpha1", "PriorityClass"},
     {"node.k8s.io", "RuntimeClass", "v1 v1beta1 v1alpha1", "RuntimeClass"},
@@ -289,8 +304,6 @@ constexpr KnownKind kUpstreamKinds[] = {
     {"batch", "CronJob", "", ""},
     {"apps", "ControllerRevision", "", ""},
     {"apps", "DaemonSet", "", ""},
-    {"apps", "Deployment", "", ""},
-    {"apps", "ReplicaSet", "", ""},
     {"scheduling.k8s.io", "CompositePodGroup", "", ""},
     {"scheduling.k8s.io", "PodGroup", "", ""},
     {"scheduling.k8s.io", "Workload", "", ""},

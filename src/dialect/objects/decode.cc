@@ -10,6 +10,7 @@
 #include "dialect/kueue/decode_provisioning.h"
 #include "dialect/kueue/decode_queues.h"
 #include "dialect/kueue/decode_workload.h"
+#include "dialect/owners/deployment/decode_deployment.h"
 #include "dialect/owners/job/decode_job.h"
 #include "dialect/owners/job_set/decode_job_set.h"
 #include "dialect/owners/stateful_set/decode_stateful_set.h"
@@ -86,6 +87,10 @@ constexpr std::array kDecoders{
     Decoder<V>{Kind::kStatefulSet,
                [](FieldReader<V>& f, const V& v) -> Object { return read_stateful_set(f, v); }},
     Decoder<V>{Kind::kJobSet, [](FieldReader<V>& f, const V& v) -> Object { return read_job_set(f, v); }},
+    Decoder<V>{Kind::kReplicaSet,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_replicas<ReplicaSet>(f, v); }},
+    Decoder<V>{Kind::kDeployment,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_replicas<Deployment>(f, v); }},
 };
 
 // The object as far as it can be read; `problems` says what is wrong.
