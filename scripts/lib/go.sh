@@ -60,7 +60,7 @@ build_module() {
   if ! (cd "$kTools/$folder" && GOTOOLCHAIN=local GOFLAGS='-mod=readonly -modcacherw' GOWORK=off CGO_ENABLED=0 GOEXPERIMENT='' \
     nice -n 5 "$go_command" build -trimpath -buildvcs=false -ldflags "-s -w $ldflags" -o "$work/" "$@"); then
     rm -rf "$work"
-    die "the build failed (module tools/control-plane/$folder)"
+    die "the build failed (module $kTools/$folder)"
   fi
   [[ ! -e $work/v3 ]] || mv "$work/v3" "$work/etcd"  # a program is named after the end of its package's path
   [[ ! -e $work/server ]] || mv "$work/server" "$work/etcd"

@@ -71,7 +71,7 @@ std::string joined(const std::vector<std::string>& texts) {
 
 // KWOK's handling of nodes and pods: a node without conditions becomes ready; a pod runs as soon as it is bound, pods of Jobs
 // succeed after a while, pods that are being deleted are gone at once.
-std::string kwok_config(std::optional<std::int64_t> job_pod_runs_ms) {
+std::string kwok_config(std::optional<std::int64_t> job_pod_runs_ms, bool ends_pods) {
   constexpr std::string_view kReady = R"(
 kind: KwokConfiguration
 apiVersion: config.kwok.x-k8s.io/v1alpha1
@@ -122,17 +122,7 @@ spec:
       - {name: {{ .name | Quote }}, image: {{ .image | Quote }}, ready: true, restartCount: 0, started: true, state: {running: {startedAt: {{ $now | Quote }}}}}
       {{ end }}
 ---
-kind: Stage
-apiVersion: kwok.x-k8s.io/v1alpha1
-metadata: {name: pod-gone}
-spec:
-  resourceRef: {apiGroup: v1, kind: Pod}
-  selector:
-    matchExpressions:
-    - {key: .metadata.deletionTimestamp, operator: Exists}
-  next:
-    finalizers: {empty: true}
-    delete: true
+GONE
 ---
 kind: Stage
 apiVersion: kwok.x-k8s.io/v1alpha1
@@ -154,9 +144,49 @@ spec:
       - {name: {{ .name | Quote }}, image: {{ .image | Quote }}, ready: false, restartCount: 0, started: false, state: {terminated: {exitCode: 0, reason: Completed, startedAt: {{ $now | Quote }}, finishedAt: {{ $now | Quote }}}}}
       {{ end }}
 )";
+  constexpr std::string_view kGone = R"(kind: Stage
+apiVersion: kwok.x-k8s.io/v1alpha1
+metadata: {name: pod-gone}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchExpressions:
+    - {key: .metadata.deletionTimestamp, operator: Exists}
+  next:
+    finalizers: {empty: true}
+    delete: true)";
+  constexpr std::string_view kEndedFirst = R"(kind: Stage
+apiVersion: kwok.x-k8s.io/v1alpha1
+metadata: {name: pod-ends}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchExpressions:
+    - {key: .metadata.deletionTimestamp, operator: Exists}
+    - {key: .status.phase, operator: In, values: [Pending, Running]}
+  next:
+    statusTemplate: |
+      {{ $now := Now }}
+      phase: Failed
+      containerStatuses:
+      {{ range .spec.containers }}
+      - {name: {{ .name | Quote }}, image: {{ .image | Quote }}, ready: false, restartCount: 0, started: false, state: {terminated: {exitCode: 137, reason: Error, startedAt: {{ $now | Quote }}, finishedAt: {{ $now | Quote }}}}}
+      {{ end }}
+---
+kind: Stage
+apiVersion: kwok.x-k8s.io/v1alpha1
+metadata: {name: pod-gone}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchExpressions:
+    - {key: .metadata.deletionTimestamp, operator: Exists}
+    - {key: .status.phase, operator: In, values: [Failed, Succeeded]}
+  next:
+    delete: true)";
   std::string text(kReady);
-  const auto place = text.find("DELAY");
-  text.replace(place, 5, std::to_string(job_pod_runs_ms.value_or(0)));
+  text.replace(text.find("GONE"), 4, ends_pods ? kEndedFirst : kGone);
+  text.replace(text.find("DELAY"), 5, std::to_string(job_pod_runs_ms.value_or(0)));
   return text;
 }
 
@@ -505,7 +535,7 @@ Status TestCluster::start_kube_scheduler() {
 }
 
 Status TestCluster::start_kwok() {
-  BERTH_TRY(write("kwok.yaml", kwok_config(options_.job_pod_runs_ms)));
+  BERTH_TRY(write("kwok.yaml", kwok_config(options_.job_pod_runs_ms, options_.kubelets_end_pods)));
   BERTH_ASSIGN(const int port, free_port());
   BERTH_TRY(spawn("kwok", {"--kubeconfig=" + kubeconfig_, "--config=" + (folder_ / "kwok.yaml").string(),
                            fmt::format("--server-address=127.0.0.1:{}", port)}));

@@ -50,6 +50,8 @@ struct ClusterOptions {
   // KWOK: milliseconds that a pod of a Job runs before it succeeds; empty: at once. Other pods run until
   // deleted.
   std::optional<std::int64_t> job_pod_runs_ms;
+  // KWOK ends a deleted pod as a kubelet does: it is Failed first, so that its controller counts it. Otherwise it is gone at once.
+  bool kubelets_end_pods = false;
   std::vector<std::string> api_server_args;
   std::vector<std::string> controller_manager_args;
   std::vector<std::string> kube_scheduler_args;

@@ -38,7 +38,8 @@ class WorkloadsTest : public BerthTest {
            .kwok = kubelets,
            .service_accounts = true,
            .front_proxy = front_proxy_,
-           .job_pod_runs_ms = runs_ms});
+           .job_pod_runs_ms = runs_ms,
+           .kubelets_end_pods = kubelets_end_pods_});
     ASSERT_OK(cluster_->create_nodes(1));
     // $BERTH_KUEUE_CRDS: a folder with Kueue's own schemas, whose rules are stricter than ours.
     const char* crds = std::getenv("BERTH_KUEUE_CRDS");
@@ -112,6 +113,7 @@ class WorkloadsTest : public BerthTest {
   }
 
   bool front_proxy_ = false;  // of start_with_queue()
+  bool kubelets_end_pods_ = false;
 };
 
 }  // namespace berth::e2e
