@@ -21,7 +21,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kJobSets = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets";
-constexpr const char* kPods = "/api/v1/namespaces/default/pods";
+constexpr const char* kDefaultPods = "/api/v1/namespaces/default/pods";
 
 // Why these tests cannot run; "": they can.
 std::string what_is_missing() {
@@ -86,7 +86,7 @@ class BerthKinds : public WorkloadsTest {
     for (const auto& [key, pod] : observer_->pods()) {
       if (!key.starts_with("default/" + name + "-") || pod.node.empty() || pod.terminal()) continue;
       const json ended = {{"status", {{"phase", "Succeeded"}}}};
-      (void)cluster_->client().patch(fmt::format("{}/{}/status", kPods, key.substr(8)), ended.dump(),
+      (void)cluster_->client().patch(fmt::format("{}/{}/status", kDefaultPods, key.substr(8)), ended.dump(),
                                      kMergePatch);
     }
   }

@@ -79,5 +79,31 @@ TEST_F(BerthOwners, AnOrderedStatefulSetRunsAsFarAsItsQueueGoes) {
   expect_clean();
 }
 
+// The object is not there either: Berth knows of it what the pod says.
+TEST_F(BerthOwners, AnOwnerOfAKindThatIsNotReadIsToldThatItsPodsStartOneByOne) {
+  start_with_queue(8, std::nullopt);
+  ASSERT_NE(start_berth(), nullptr);
+  json pod = {{"apiVersion", "v1"}, {"kind", "Pod"}};
+  pod["metadata"] = {{"name", "pt-worker-0"}};
+  pod["metadata"]["ownerReferences"] = json::array({{{"apiVersion", "kubeflow.org/v1"},
+                                                     {"kind", "PyTorchJob"},
+                                                     {"name", "pt"},
+                                                     {"uid", "7f8a1b52-0000-4000-8000-000000000001"},
+                                                     {"controller", true}}});
+  pod["spec"] = pod_spec();
+  create("/api/v1/namespaces/default/pods", pod);
+  EXPECT_TRUE(eventually([&] { return occupying("pt-worker") == 1; }));
+  EXPECT_TRUE(eventually([&] {
+    const json events = get("/apis/events.k8s.io/v1/namespaces/default/events");
+    for (const json& event : events.value("items", json::array())) {
+      if (event.value("reason", "") == "OwnerNotRead" && event["regarding"].value("name", "") == "pt" &&
+          event["regarding"].value("kind", "") == "PyTorchJob")
+        return true;
+    }
+    return false;
+  }));
+  expect_clean();
+}
+
 }  // namespace
 }  // namespace berth::e2e

@@ -244,10 +244,21 @@ class Intake::Impl::SettingsOfPods {
     }
   }
 
+  // An owner without pods: as its pods will say.
+  std::map<PriorityKey, std::int64_t> priorities_of_templates() const {
+    std::map<PriorityKey, std::int64_t> out;
+    if (owner_ == nullptr) return {{priority_key(pod_), 1}};
+    for (const AskedSet& set : owner_->ask.sets) {
+      const PodSpec& spec = *set.spec;
+      out[{spec.priority, spec.priority_class, !spec.may_preempt}] += set.size;
+    }
+    return out;
+  }
+
   void find_priority() {
     bool first_priority = true;
     std::map<PriorityKey, std::int64_t> priorities;
-    if (first_ == nullptr) priorities[priority_key(pod_)] = 1;
+    if (first_ == nullptr) priorities = priorities_of_templates();
     for (const auto& [key, number] : first_ != nullptr ? draft_.priorities : priorities) {
       bool may_preempt = true;
       const std::int64_t value = impl_.objects.priority_of(key, may_preempt);

@@ -345,6 +345,9 @@ TEST(Known, EveryFieldOfKubernetesOwnDescription) {
              {"io.k8s.api.core.v1.Namespace", "v1", "Namespace"},
              {"io.k8s.api.core.v1.LimitRange", "v1", "LimitRange"},
              {"io.k8s.api.batch.v1.Job", "batch/v1", "Job"},
+             {"io.k8s.api.apps.v1.Deployment", "apps/v1", "Deployment"},
+             {"io.k8s.api.apps.v1.ReplicaSet", "apps/v1", "ReplicaSet"},
+             {"io.k8s.api.apps.v1.StatefulSet", "apps/v1", "StatefulSet"},
              {"io.k8s.api.scheduling.v1.PriorityClass", "scheduling.k8s.io/v1", "PriorityClass"},
              {"io.k8s.api.node.v1.RuntimeClass", "node.k8s.io/v1", "RuntimeClass"}}) {
       const text::Node* schema = definitions->find(definition);
@@ -355,15 +358,26 @@ TEST(Known, EveryFieldOfKubernetesOwnDescription) {
   if (!any) GTEST_SKIP() << "no module of Kubernetes is at hand";
 }
 
-TEST(Known, EveryFieldOfKueuesOwnSchemas) {
+// Schemas in this folder of any version of the module that is at hand.
+int check_schemas_of(const std::string& name, const std::string& folder) {
   int looked = 0;
-  for (const auto& module : modules("sigs.k8s.io", "kueue")) {
+  for (const auto& module : modules("sigs.k8s.io", name)) {
     std::error_code error;
-    for (const auto& file : fs::directory_iterator(module / "config/components/crd/bases", error)) {
+    for (const auto& file : fs::directory_iterator(module / folder, error)) {
       if (file.path().extension() == ".yaml") looked += check_crd(file.path());
     }
   }
-  if (looked == 0) GTEST_SKIP() << "no module of Kueue is at hand";
+  return looked;
+}
+
+TEST(Known, EveryFieldOfKueuesOwnSchemas) {
+  if (check_schemas_of("kueue", "config/components/crd/bases") == 0)
+    GTEST_SKIP() << "no module of Kueue is at hand";
+}
+
+TEST(Known, EveryFieldOfJobSetsOwnSchema) {
+  if (check_schemas_of("jobset", "config/components/crd/bases") == 0)
+    GTEST_SKIP() << "no module of JobSet is at hand";
 }
 
 TEST(Known, MarksThatBerthReadsAreKnown) {

@@ -179,6 +179,15 @@ TEST(JobSets, WaitAndStartAsOneGang) {
   EXPECT_THAT(sketch->name, HasSubstr("jobset-js-"));
 }
 
+// As the priority of a gang of pods: whether it has pods or not makes no difference.
+TEST(JobSets, HaveTheLowestPriorityOfTheirTemplatesWhileTheyWait) {
+  HeldJobSets world;
+  std::string yaml = jobset_yaml(kQueueOfJobSet, "suspend: true, ");
+  yaml.replace(yaml.find("containers: ["), 13, "priority: 100, containers: [");
+  world.apply(node_yaml("n0", 0) + queue_of_cpus(4) + yaml);
+  EXPECT_EQ(world.intake.workload("js")->priority, 0) << "the workers have none";
+}
+
 // The label stands on the JobSet alone, and Jobs and pods come in any order.
 TEST(JobSets, PodsOfItsJobsBelongToItsQueueAndGang) {
   World world;
