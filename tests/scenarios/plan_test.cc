@@ -215,11 +215,11 @@ TEST_F(Plan, FoldersAndListsAndJson) {
   write("b.json", R"({"apiVersion":"v1","kind":"List","items":[
     {"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"8","pods":"9"}}},
     {"apiVersion":"v1","kind":"PodList","items":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[]}}]},
-    {"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"}}]})");
+    {"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"d"}}]})");
   write("notes.txt", "not a manifest");
   EXPECT_EQ(run(folder_.string()), 0);
   EXPECT_THAT(out(), HasSubstr("default/p"));
-  EXPECT_THAT(out(), HasSubstr("note: 1 Deployment (apps/v1) not read"));
+  EXPECT_THAT(out(), HasSubstr("note: 1 DaemonSet (apps/v1) not read"));
 }
 
 TEST_F(Plan, WrongInputNamesThePlaceAndWritesNothing) {

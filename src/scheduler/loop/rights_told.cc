@@ -29,6 +29,8 @@ constexpr Use kUses[] = {
      "changes by admission checks do not reach a suspended Job that has run"},
     {"batch", "jobs", "patch",
      "Berth cannot release suspended Jobs or suspend running ones (or set --hold-jobs=false)"},
+    {"jobset.x-k8s.io", "jobsets", "patch",
+     "Berth cannot release suspended JobSets or suspend running ones (or set --hold-jobs=false)"},
     {"kueue.x-k8s.io", "workloads", "create", "no Workload objects are made (or set --kueue-objects=false)"},
     {"kueue.x-k8s.io", "workloads", "delete", "Workload objects without an owner are not deleted"},
     {"kueue.x-k8s.io", "workloads", "patch", "Workload objects are not kept up to date"},
