@@ -195,6 +195,9 @@ struct Workload {
   bool may_preempt = true;  // preemptionPolicy: Never turns it off
   bool preemptible = true;
   bool active = true;  // false: suspended or inactive, by its owner
+  // With pod sets whose `least` is below their count: it starts whole if it can, also with victims. Otherwise it starts with as many
+  // slots as find free room, and otherwise with its least number (engine/decide/asked_size.h).
+  bool whole_first = false;
   bool admitted =
       // it was started before, and that was not revoked: it goes on while its queue is held (StopPolicy::kHold)
       false;
@@ -219,6 +222,7 @@ struct Workload {
     v("may_preempt", s.may_preempt);
     v("preemptible", s.preemptible);
     v("active", s.active);
+    v("whole_first", s.whole_first);
     v("admitted", s.admitted);
     v("created", s.created);
     v("asks_more_since", s.asks_more_since);

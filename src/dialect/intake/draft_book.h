@@ -60,23 +60,15 @@ struct Settings {
   TopologyRequest topology;  // of the gang as a whole
   std::vector<RoleCount> counts;
   std::optional<Reason> blocked;
-  std::string gates;          // kKueueGatedBy, where that is why it waits
-  std::int64_t boost = 0;     // part of the priority
-  bool invalid = false;       // the engine gets it without its requests
-  bool admitted = false;      // Workload::admitted
-  bool most_at_once = false;  // Offer::kMostFree
-  bool offers_less = false;   // of a Workload that waits alone
-  std::int64_t granted = 0;   // of that, too (Draft)
+  std::string gates;         // kKueueGatedBy, where that is why it waits
+  std::int64_t boost = 0;    // part of the priority
+  bool invalid = false;      // the engine gets it without its requests
+  bool admitted = false;     // Workload::admitted
+  bool whole_first = false;  // Workload::whole_first
+  std::int64_t granted = 0;  // of that, too (Draft)
   std::vector<std::vector<std::string>>
       awaited;  // by role (pod set of its object): flavors whose nodes are to be provisioned; empty: none
   bool operator==(const Settings&) const = default;
-};
-
-// How work that may start with fewer pods, an owner or a Workload that waits alone, is told to the engine.
-enum class Offer : std::uint8_t {
-  kWhole,     // all of its pods, with victims if needed
-  kMostFree,  // as many as find free room, its least number or more
-  kAtLeast,   // its least number, with victims if needed, and more in free room
 };
 
 struct Draft {
@@ -114,7 +106,8 @@ struct Draft {
   std::vector<std::shared_ptr<const PodTemplate>> held_shapes;  // of its templates, when its slots were made
   bool released = false;                                        // being unsuspended: its slots are kept
   bool reserved = false;                                        // Intake::set_reserved()
-  Offer offer = Offer::kWhole;
+  bool sized =
+      false;  // a start has fixed its size (Intake::grant()), until it is neither released nor reserved
   std::int64_t granted =
       0;  // it has places for so many pods (of a Workload: of one set), fewer than it asked for; 0: no matter
   bool waits = false;     // the engine was told that slots without a pod wait
@@ -131,6 +124,11 @@ struct Draft {
   std::uint64_t first_told_in = 0;
   std::uint64_t retold_in = 0;
   std::size_t retold_at = 0;
+  // A later start may have another size.
+  void unsize() {
+    sized = false;
+    granted = 0;
+  }
   Settings given;
 };
 

@@ -176,15 +176,11 @@ class Intake {
   // renew() then reports its slots. No effect unless the workload is an owner that is held suspended.
   void set_released(std::string_view workload, bool released);
   bool is_released(std::string_view workload) const;
-  // For a suspended owner, or a Workload without its work, that may start with fewer pods and does not fit, even with victims. At the
-  // next drain() the engine gets it with fewer pods: first for free room only; after a second call with its least number, with
-  // victims. False: it is no such work, or there is nothing left to offer. After grant(), and after a change by its owner, all of
-  // its pods are asked for again.
-  bool offer_less(std::string_view workload);
-  bool may_offer_less(std::string_view workload) const;
-  bool is_offered_less(std::string_view workload) const;
-  // The engine has started this many of the offered pods: that is its size until it is neither released nor reserved. Without
-  // offers (berth plan), for a Workload with starts_once(): its size until a call with more than it asks for.
+  // A suspended owner, or a Workload without its work, that the engine may start with fewer pods (Workload::whole_first): its start
+  // is to be told with grant().
+  bool may_start_smaller(std::string_view workload) const;
+  // The engine has started so many of its pods: that is its size until it is neither released nor reserved. In a plan, for a Workload
+  // with starts_once(): its size until a call with more than it asks for.
   void grant(std::string_view workload, std::int64_t pods);
   // Its first start fixes its size: a suspended owner, or a Workload that waits alone, and may start with fewer pods than it asks
   // for.

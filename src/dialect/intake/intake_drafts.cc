@@ -98,6 +98,7 @@ Workload Intake::Impl::build_asked(const Draft& draft, const Settings& settings)
   w.may_preempt = settings.may_preempt;
   w.preemptible = settings.preemptible;
   w.active = !settings.blocked;
+  w.whole_first = settings.whole_first;
   w.admitted = settings.admitted;
   w.created = settings.created;
   if (may_grow(draft) || draft.former != nullptr)
@@ -110,8 +111,6 @@ Workload Intake::Impl::build_asked(const Draft& draft, const Settings& settings)
     std::size_t at = 0;
     const auto finish = [&](PodSet& set) {
       if (settings.invalid) set.pod = {};
-      if (settings.most_at_once && set.least_count() < set.count)
-        set.bands.push_back({.count = set.count, .protected_from_reclaim = false});
       if (at < settings.awaited.size()) set.pod.awaited_flavors = settings.awaited[at];
       ++at;
     };
@@ -134,7 +133,6 @@ Workload Intake::Impl::build_asked(const Draft& draft, const Settings& settings)
     if (i < settings.awaited.size()) set.pod.awaited_flavors = settings.awaited[i];
     set.count = settings.counts[i].count;
     set.least = settings.counts[i].least;
-    if (settings.most_at_once) set.bands.push_back({.count = set.count, .protected_from_reclaim = false});
     // Slots are told one by one, but for those that have no pod and wait.
     set.present = draft.waits || !role.expected.empty() ? set.count : 0;
     if (!grouped) {

@@ -106,13 +106,15 @@ void Intake::set_reserved(std::string_view workload, bool reserved) {
   if (ix == kNoIx || s.drafts[ix].reserved == reserved) return;
   s.drafts[ix].reserved = reserved;
   if (!reserved && s.drafts[ix].written != nullptr) {  // what it was granted is void
-    s.drafts[ix].granted = 0;
+    s.drafts[ix].unsize();
     s.take(s.drafts[ix]);
     s.drafts[ix].remade = s.drafts[ix].emitted && s.drafts[ix].object != s.drafts[ix].written;
     s.refresh(ix);
   }
-  if (!reserved && !s.drafts[ix].released && std::exchange(s.drafts[ix].granted, 0) > 0)
+  if (!reserved && !s.drafts[ix].released && (s.drafts[ix].sized || s.drafts[ix].granted > 0)) {
+    s.drafts[ix].unsize();
     s.sync_owner(std::string(workload));
+  }
   if (!reserved && s.take_anew(workload)) s.sync_owner(std::string(workload));
 }
 

@@ -101,10 +101,6 @@ void Intake::Impl::upsert_owner(Ask&& ask) {
   const bool routes_change =
       known == nullptr || known->ask.gang != ask.gang || known->ask.meta->controller != meta.controller;
   missing_owners.erase(uid);
-  // The size that its user gave it is tried first.
-  if (const auto ix = drafts.find(uid);
-      ix != kNoIx && known != nullptr && known->ask.generation != ask.generation)
-    drafts[ix].offer = Offer::kWhole;
   const Owner above = meta.controller;
   owners.put(owner_record_of(std::move(ask)));
   if (routes_change) {
@@ -196,12 +192,12 @@ std::int64_t Intake::Impl::size_of_owner(Draft& draft, const Ask& ask) const {
 // If it has pods, some slots do not wait, because these pods are about to end: it would start smaller for that alone.
 bool Intake::Impl::may_shrink(const Draft& draft, const Ask& ask) const {
   return holds(draft) && !draft.too_many && draft.pods == 0 && draft.roles.size() == 1 &&
-         draft.granted == 0 && !draft.reserved && ask.least() && *ask.least() < ask.size();
+         draft.granted == 0 && !draft.sized && !draft.reserved && ask.least() && *ask.least() < ask.size();
 }
 
-bool Intake::Impl::is_offered_less(const Draft& draft, const Ask& ask) const {
-  if (config.hold_owners) return draft.offer != Offer::kWhole && may_shrink(draft, ask);
-  // A plan makes the pods of a suspended owner at once, and offers nothing.
+bool Intake::Impl::starts_with_fewer(const Draft& draft, const Ask& ask) const {
+  if (config.hold_owners) return may_shrink(draft, ask);
+  // A plan makes the pods of a suspended owner at once.
   return ask.suspended && ask.least() && *ask.least() < draft.size && draft.bound == 0 &&
          draft.roles.size() == 1;
 }
@@ -251,7 +247,7 @@ void Intake::Impl::sync_owner(const std::string& uid) {
   if (holds(drafts[ix])) {
     sync_slots(drafts[ix], *record);
   } else {
-    drafts[ix].offer = Offer::kWhole;
+    drafts[ix].sized = drafts[ix].sized && drafts[ix].released;
     drafts[ix].too_many = false;
   }
   refresh(ix);
@@ -346,48 +342,32 @@ void Intake::set_released(std::string_view workload, bool released) {
   if (ix == kNoIx || s.drafts[ix].kind != GangKind::kOwner || s.drafts[ix].released == released) return;
   s.drafts[ix].released = released;
   s.drafts[ix].waits = false;  // the releasing caller knows its slots
-  if (!released && !s.drafts[ix].reserved) s.drafts[ix].granted = 0;
+  if (!released && !s.drafts[ix].reserved) s.drafts[ix].unsize();
   s.sync_owner(std::string(workload));
 }
 
-bool Intake::may_offer_less(std::string_view workload) const {
+bool Intake::may_start_smaller(std::string_view workload) const {
   const Impl& s = *impl_;
   if (!s.owners.any_may_shrink() && s.workload_by_name.empty()) return false;
   const auto ix = s.drafts.find(workload);
-  if (ix == kNoIx || s.drafts[ix].offer == Offer::kAtLeast) return false;
+  if (ix == kNoIx) return false;
   if (s.drafts[ix].object != nullptr) return s.may_shrink(s.drafts[ix]);
   const OwnerRecord* record = s.owner_record(s.drafts[ix]);
   return record != nullptr && s.may_shrink(s.drafts[ix], record->ask);
 }
 
-bool Intake::offer_less(std::string_view workload) {
-  if (!may_offer_less(workload)) return false;
-  Impl& s = *impl_;
-  const auto ix = s.drafts.find(workload);
-  Draft& draft = s.drafts[ix];
-  draft.offer = draft.offer == Offer::kWhole ? Offer::kMostFree : Offer::kAtLeast;
-  if (draft.object != nullptr) s.take(draft);
-  s.refresh(ix);
-  return true;
-}
-
-bool Intake::is_offered_less(std::string_view workload) const {
-  const auto ix = impl_->drafts.find(workload);
-  return ix != kNoIx && impl_->drafts[ix].offer != Offer::kWhole;
-}
-
 void Intake::grant(std::string_view workload, std::int64_t pods) {
   Impl& s = *impl_;
   const auto ix = s.drafts.find(workload);
-  if (ix == kNoIx || (s.drafts[ix].offer == Offer::kWhole && (s.is_live() || s.drafts[ix].object == nullptr)))
-    return;
-  if (s.drafts[ix].object != nullptr) {
-    s.grant_object(s.drafts[ix], pods);
+  if (ix == kNoIx) return;
+  Draft& draft = s.drafts[ix];
+  if (draft.object != nullptr && (!s.is_live() || s.may_shrink(draft))) {
+    s.grant_object(draft, pods);
     return s.refresh(ix);
   }
-  const OwnerRecord* record = s.owners.find(workload);
-  s.drafts[ix].offer = Offer::kWhole;
-  s.drafts[ix].granted = record != nullptr && pods < record->ask.size() ? pods : 0;
+  if (draft.object != nullptr || !may_start_smaller(workload)) return;
+  draft.sized = true;
+  draft.granted = pods < s.owner_record(draft)->ask.size() ? pods : 0;
   s.sync_owner(std::string(workload));
 }
 

@@ -181,8 +181,7 @@ void Intake::Impl::settle_prebuilt(const std::string& key) {
   draft.remade = draft.remade || (asks_for_else && draft.emitted);
   if (asks_for_else) {
     draft.refused.clear();
-    draft.offer = Offer::kWhole;
-    draft.granted = 0;
+    draft.unsize();
   }
   draft.written = std::move(whole);
   take(draft);
@@ -356,20 +355,18 @@ bool Intake::Impl::shrinks(const Draft& draft) const {
 }
 
 bool Intake::Impl::may_shrink(const Draft& draft) const {
-  return is_live() && draft.object != nullptr && draft.granted == 0 && !draft.reserved &&
+  return is_live() && draft.object != nullptr && draft.granted == 0 && !draft.sized && !draft.reserved &&
          shrinking_set(*draft.written);
 }
 
-// For its set that may start with fewer pods: only the offered number, or the number with places. Without offers (berth plan): its
-// minimum.
+// For its set that may start with fewer pods: its minimum until a start has fixed its size, then the number with places.
 void Intake::Impl::fit(KueueWorkload& object, const Draft& draft) const {
   const auto shrinking = shrinking_set(object);
   for (std::size_t s = 0; s < object.pod_sets.size(); ++s) {
     auto& set = object.pod_sets[s];
     if (s == shrinking && draft.granted > 0) set.count = draft.granted;
     if (draft.grows != nullptr) set.count -= draft.grows->pod_sets[s].count;
-    if (s != shrinking || draft.granted > 0 || draft.grows != nullptr ||
-        (draft.offer == Offer::kWhole && is_live()))
+    if (s != shrinking || draft.granted > 0 || draft.grows != nullptr || (is_live() && !may_shrink(draft)))
       set.min_count.reset();
   }
 }
@@ -380,7 +377,7 @@ void Intake::Impl::grant_object(Draft& draft, std::int64_t granted) {
   if (!may_shrink) return;
   const std::size_t shrinking = *may_shrink;
   for (std::size_t s = 0; s < sets.size(); ++s) granted -= s == shrinking ? 0 : sets[s].count;
-  draft.offer = Offer::kWhole;
+  draft.sized = true;
   draft.granted = granted < sets[shrinking].count ? granted : 0;
   for (std::int64_t i = granted; i < sets[shrinking].count; ++i)
     work.push_back(

@@ -227,9 +227,9 @@ class Intake::Impl::SettingsOfPods {
     out_.counts = count_roles(draft_.roles, draft_.size);
     if (owner_ == nullptr) return;
     count_sets(draft_, owner_->ask, out_.counts);
-    if (impl_.is_offered_less(draft_, owner_->ask)) {
+    if (impl_.starts_with_fewer(draft_, owner_->ask)) {
       out_.counts.front().least = *owner_->ask.least();
-      out_.most_at_once = draft_.offer == Offer::kMostFree;
+      out_.whole_first = impl_.config.hold_owners;
     }
   }
 
@@ -272,7 +272,6 @@ class Intake::Impl::SettingsOfPods {
       depends_.push_back(fmt::format("wpc:{}", klass));
       out_.priority = impl_.objects.workload_priority(klass).value_or(out_.priority);
     }
-    out_.may_preempt = out_.may_preempt && !out_.most_at_once;
   }
 
   // Preemption, restarts, durations and kind of work.

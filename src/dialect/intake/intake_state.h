@@ -145,7 +145,8 @@ struct Intake::Impl {
 
   // It may start with fewer, and has no pods yet.
   bool may_shrink(const Draft& draft, const Ask& ask) const;
-  bool is_offered_less(const Draft& draft, const Ask& ask) const;
+  // The engine may start it with fewer pods than it asks for.
+  bool starts_with_fewer(const Draft& draft, const Ask& ask) const;
   // Its slots without a pod wait.
   bool holds(const Draft& draft) const;
   // It stays although it has no pods.

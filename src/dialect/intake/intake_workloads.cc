@@ -154,8 +154,7 @@ Settings Intake::Impl::settings_of_object(const Draft& draft, std::vector<std::s
   }
   out.granted = draft.granted;
   if (!config.quota_only) {
-    out.offers_less = draft.offer != Offer::kWhole;
-    out.most_at_once = draft.offer == Offer::kMostFree;
+    out.whole_first = may_shrink(draft);
     await_nodes(draft, out);
     apply_standing(draft, out);
   }

@@ -20,13 +20,31 @@ Attempt::Attempt(Round& round, ClassId id, std::int64_t took_back)
 
 void Attempt::run() {
   ++state_.stats.attempts;
-  if (!may_try() || take_from_borrowers()) return;
-  if (places_are_unknown(state_, w_)) return with_quota();
-  if (round_.decisions.borrowers().empty() && still_lacks_room(state_, class_)) {
+  if (!may_try()) return;
+  const bool unknown = places_are_unknown(state_, w_);
+  if (!unknown && round_.decisions.borrowers().empty() && still_lacks_room(state_, class_)) {
     Parked again = std::move(state_.pending.at(class_).why);
     return state_.pending.park(class_, std::move(again));
   }
-  with_places();
+  const bool sizes = !unknown && has_sizes(w_);
+  if (sizes && (begins_with(AskedSize::Size::kWhole) || begins_with(AskedSize::Size::kMostFree))) return;
+  if (take_from_borrowers()) return;
+  return unknown ? with_quota() : with_places();
+}
+
+bool Attempt::begins_with(AskedSize::Size size) {
+  steps_ = Budget(state_.config.search_steps);
+  bool begins = false;
+  {
+    const AskedSize asked(state_, id_, size);
+    begins = take_from_borrowers() || try_flavors();
+    if (!begins) {
+      const Found found = find(nullptr);
+      begins = found.way != Way::kNone && carry_out(found);
+    }
+  }
+  steps_ = Budget(state_.config.search_steps);
+  return begins;
 }
 
 bool Attempt::refuse(ReasonCode code, std::string detail) {

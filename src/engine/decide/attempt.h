@@ -12,6 +12,9 @@
 // (attempt_quota.cc). Before them take_from_borrowers() gives work within its own quota the room of new borrowers
 // (attempt_own.cc).
 //
+// Work that starts whole if it can is tried in sizes before that (asked_size.h). Where only quota is known, attempt_quota.cc finds the
+// largest size instead.
+//
 // Cost: that of its searches, bounded by the step budget of the engine.
 #pragma once
 
@@ -21,6 +24,7 @@
 #include <vector>
 
 #include "engine/base/budget.h"
+#include "engine/decide/asked_size.h"
 #include "engine/decide/decisions.h"
 #include "engine/decide/old_work.h"
 #include "engine/decide/reserved.h"
@@ -74,6 +78,8 @@ class Attempt {
   Found find_victims(const Assignment* only, const Failure& lacking);
   bool carry_out(const Found& found);
   void with_places();
+  // Starts it with so much, or gives it a hold. False: that cannot be.
+  bool begins_with(AskedSize::Size size);
   bool try_flavors();
   FlavorRating rate(const Found& found);
 

@@ -165,6 +165,7 @@ void State::changed(WorkloadId id) {
 std::string State::class_key(const WorkloadState& w, WorkloadId id) const {
   std::string key = fmt::format("{},{},{},{}{}", w.queue.value, w.lane, w.structure.value,
                                 w.may_preempt ? 'p' : '-', static_cast<int>(w.kind));
+  if (w.whole_first) key += 'w';
   for (const auto& set : w.sets) {
     fmt::format_to(std::back_inserter(key), ";{},{},{},{}:{}", set.spec.value, set.waiting, set.least,
                    set.flavor_group.size(), set.flavor_group);

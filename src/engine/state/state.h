@@ -82,6 +82,7 @@ struct WorkloadState {
   std::uint64_t arrival = 0;
   WorkloadKind kind = WorkloadKind::kTraining;
   bool may_preempt = true;
+  bool whole_first = false;  // model/workload.h
   bool preemptible = true;
   bool active = true;
   bool admitted = false;  // Workload::admitted

@@ -105,6 +105,7 @@ void State::fill(WorkloadState& w, const Workload& from) {
   w.may_preempt = from.may_preempt;
   w.preemptible = from.preemptible;
   w.active = from.active;
+  w.whole_first = from.whole_first;
   w.expected = from.expected_duration;
   w.minimum_runtime = from.minimum_runtime;
   w.restart = from.restart;

@@ -43,15 +43,6 @@ bool is_of_checks(dialect::Kind kind) {
   return kind == dialect::Kind::kAdmissionCheck || kind == dialect::Kind::kProvisioningRequestConfig;
 }
 
-// More room, or more quota, would help.
-bool lacks_room(const Verdict& verdict) {
-  if (verdict.kind != VerdictKind::kBlocked && verdict.kind != VerdictKind::kRefused) return false;
-  const ReasonCode code = leading_code(verdict.reason);
-  return is_about_nodes(code) || code == ReasonCode::kQuota || code == ReasonCode::kQuotaMax ||
-         code == ReasonCode::kLaneLimit || code == ReasonCode::kNoVictims ||
-         code == ReasonCode::kSearchBudget;
-}
-
 }  // namespace
 
 Core::Core(CoreOptions options, Outbox& outbox, observe::RecordedEngine::Sink sink,
@@ -237,7 +228,7 @@ void Core::decide(TimeMs now) {
   auto decisions = engine_.decide(now);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   if (metrics_ != nullptr) metrics_->decided(decisions, took.count());
-  grant_less(decisions);
+  grant_sizes(decisions);
   for (Decision& decision : decisions) {
     workload_objects_.decided(decision, now);
     const bool starts = decision.kind == DecisionKind::kStart;
@@ -250,12 +241,12 @@ void Core::decide(TimeMs now) {
   }
 }
 
-void Core::grant_less(std::vector<Decision>& decisions) {
+void Core::grant_sizes(std::vector<Decision>& decisions) {
   std::vector<std::size_t> firsts;
   std::vector<std::size_t> more;  // decisions that have become parts of others
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     Decision& decision = decisions[i];
-    if (decision.kind != DecisionKind::kStart || !intake_.is_offered_less(decision.workload)) continue;
+    if (decision.kind != DecisionKind::kStart || !intake_.may_start_smaller(decision.workload)) continue;
     const auto same = [&](std::size_t first) { return decisions[first].workload == decision.workload; };
     const auto first = std::find_if(firsts.begin(), firsts.end(), same);
     if (first == firsts.end()) {
@@ -270,18 +261,6 @@ void Core::grant_less(std::vector<Decision>& decisions) {
     intake_.grant(decisions[first].workload, static_cast<std::int64_t>(decisions[first].slots.size()));
   for (auto i = more.rbegin(); i != more.rend(); ++i)
     decisions.erase(decisions.begin() + static_cast<std::ptrdiff_t>(*i));
-}
-
-bool Core::offer_less() {
-  bool any = false;
-  for (std::string& workload : engine_.engine().take_changed()) {
-    if (intake_.may_offer_less(workload)) {
-      const auto verdict = engine_.engine().verdict(workload);
-      if (verdict && lacks_room(*verdict)) any = intake_.offer_less(workload) || any;
-    }
-    changed_.push_back(std::move(workload));
-  }
-  return any;
 }
 
 // Takes in what has bound pods; gives the events of all other work.
@@ -380,12 +359,11 @@ void Core::turn(TimeMs now) {
   ask_for_missing_owners(now);
   // Events from carrying out one round of decisions may need another round (a pod that vanished meanwhile).
   bool due = now >= engine_.engine().next_time();
-  do {
-    for (int round = 0; round < 10 && (feed(now) || due); ++round) {
-      decide(now);
-      due = false;
-    }
-  } while (offer_less());
+  for (int round = 0; round < 10 && (feed(now) || due); ++round) {
+    decide(now);
+    due = false;
+  }
+  for (std::string& workload : engine_.engine().take_changed()) changed_.push_back(std::move(workload));
   if (look_at_audit(now)) {
     decide(now);
     (void)feed(now);

@@ -101,10 +101,8 @@ class Core : private CarrierListener {
   void checks_changed(TimeMs now);
   // Says what the self-audit finds, and mends it. True: the engine was told of something.
   bool look_at_audit(TimeMs now);
-  // Jobs that may start with fewer pods, and have found no room for those that they were offered with, are offered again. True: some are.
-  bool offer_less();
-  // For Jobs that start with fewer pods: this is their size from now on.
-  void grant_less(std::vector<Decision>& decisions);
+  // Work that starts with fewer pods than it asks for: this is its size from now on.
+  void grant_sizes(std::vector<Decision>& decisions);
   // Logs and counts the objects that cannot be read, each once per message.
   void tell_unreadable();
   void on_bound(const dialect::PodView& pod, std::string_view node, DurationMs since_decision) override;

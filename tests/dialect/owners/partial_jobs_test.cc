@@ -154,27 +154,23 @@ std::string queue_yaml(int cpus) {
 
 const std::string kSix = "suspend: true, parallelism: 6, completions: 6";
 
-TEST(PartialJobs, FirstAllThenTheMostThatFitThenTheLeast) {
+TEST(PartialJobs, StartsWithTheMostThatFitAndKeepsThatSize) {
   World world(holding());
   world.apply(node_yaml("n0", 0) + queue_yaml(4) + job_yaml(kLeast, kSix));
-  EXPECT_THAT(world.decide(), IsEmpty());
-  const auto& told = world.told.at("j");
-  EXPECT_EQ(told.root.pod_sets.at(0).least_count(), 6);
-  EXPECT_TRUE(world.intake.offer_less("j"));
-  world.drain();
-  EXPECT_EQ(world.told.at("j").root.pod_sets.at(0).least_count(), 2);
-  EXPECT_FALSE(world.told.at("j").may_preempt);
   const auto started = world.decide();
   ASSERT_EQ(started.size(), 1U);
   EXPECT_EQ(started[0].slots.size(), 4U);
+  EXPECT_EQ(world.told.at("j").root.pod_sets.at(0).least_count(), 2);
+  EXPECT_TRUE(world.told.at("j").whole_first);
+  EXPECT_TRUE(world.intake.may_start_smaller("j"));
   world.intake.grant("j", 4);
   world.drain();
   EXPECT_EQ(world.told.at("j").root.pod_sets.at(0).count, 4);
   EXPECT_EQ(world.told.at("j").root.pod_sets.at(0).least_count(), 4) << "none of them may be taken alone";
-  EXPECT_TRUE(world.told.at("j").may_preempt);
+  EXPECT_FALSE(world.told.at("j").whole_first);
   EXPECT_TRUE(world.engine.audit());
   EXPECT_FALSE(world.engine.slot("j", 0, 4).has_value());
-  EXPECT_FALSE(world.intake.offer_less("j"));
+  EXPECT_FALSE(world.intake.may_start_smaller("j"));
   const auto sketch = world.intake.sketch("j");
   ASSERT_TRUE(sketch);
   EXPECT_EQ(sketch->sets.at(0).count, 6) << "what it asks for is what its owner wrote";
@@ -184,25 +180,42 @@ TEST(PartialJobs, FirstAllThenTheMostThatFitThenTheLeast) {
   world.intake.set_released("j", false);
   world.intake.renew("j");
   world.drain();
-  EXPECT_EQ(world.told.at("j").root.pod_sets.at(0).least_count(), 6);
+  EXPECT_EQ(world.told.at("j").root.pod_sets.at(0).count, 6);
+  EXPECT_EQ(world.told.at("j").root.pod_sets.at(0).least_count(), 2);
   EXPECT_EQ(world.engine.slot("j", 0, 5)->state, SlotState::kWaiting);
-  EXPECT_TRUE(world.intake.offer_less("j"));
-  EXPECT_TRUE(world.intake.offer_less("j"));
-  world.drain();
-  EXPECT_TRUE(world.told.at("j").may_preempt) << "its least number, whoever must end for that";
-  EXPECT_FALSE(world.intake.offer_less("j"));
+  EXPECT_TRUE(world.intake.may_start_smaller("j"));
   world.apply(job_yaml(kLeast, "suspend: true, parallelism: 5, completions: 6"));
   EXPECT_THAT(world.refused, IsEmpty());
 }
 
-TEST(PartialJobs, WhatCannotShrinkIsNotOfferedWithLess) {
+TEST(PartialJobs, AWholeStartFixesItsSizeToo) {
+  World world(holding());
+  world.apply(node_yaml("n0", 0) + queue_yaml(40) + job_yaml(kLeast, kSix));
+  const auto started = world.decide();
+  ASSERT_EQ(started.size(), 1U);
+  EXPECT_EQ(started[0].slots.size(), 6U);
+  world.intake.grant("j", 6);
+  world.drain();
+  EXPECT_EQ(world.told.at("j").root.pod_sets.at(0).least_count(), 6) << "none of them may be taken alone";
+  EXPECT_EQ(world.intake.granted("j"), 0);
+  EXPECT_FALSE(world.intake.may_start_smaller("j"));
+  // While it waits for an admission check it stays so; when that is over, it may start smaller again.
+  world.intake.set_reserved("j", true);
+  world.drain();
+  EXPECT_EQ(world.told.at("j").root.pod_sets.at(0).least_count(), 6);
+  world.intake.set_reserved("j", false);
+  world.drain();
+  EXPECT_EQ(world.told.at("j").root.pod_sets.at(0).least_count(), 2);
+}
+
+TEST(PartialJobs, WhatCannotShrinkStartsWhole) {
   World world(holding());
   world.apply(node_yaml("n0", 0) + queue_yaml(4) + job_yaml("", kSix));
-  EXPECT_FALSE(world.intake.offer_less("j"));
+  EXPECT_FALSE(world.intake.may_start_smaller("j"));
   world.apply(job_yaml("kueue.x-k8s.io/job-min-parallelism: '6'", kSix));
-  EXPECT_FALSE(world.intake.offer_less("j"));
+  EXPECT_FALSE(world.intake.may_start_smaller("j"));
   world.apply(job_yaml(kLeast, "parallelism: 6, completions: 6"));
-  EXPECT_FALSE(world.intake.offer_less("j")) << "its pods are there";
+  EXPECT_FALSE(world.intake.may_start_smaller("j")) << "its pods are there";
 }
 
 TEST(PartialJobs, AWrongAnnotationKeepsItWaiting) {
