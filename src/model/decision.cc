@@ -14,6 +14,11 @@ std::string plural(std::int64_t n, std::string_view one, std::string_view many) 
   return fmt::format("{} {}", n, n == 1 ? one : many);
 }
 
+std::string size_text(const Reason& r) {
+  return fmt::format("asks for {} {} on one node, but the largest node has {}",
+                     format_amount(r.subject, r.need), r.subject, format_amount(r.subject, r.have));
+}
+
 std::string node_text(const Reason& r) {
   const std::string nodes = plural(r.nodes, "node", "nodes");
   const bool one = r.nodes == 1;
@@ -35,9 +40,16 @@ std::string node_text(const Reason& r) {
       return fmt::format("{} {} no free {}", nodes, one ? "has" : "have", r.subject);
     case ReasonCode::kNodeHeld:
       return fmt::format("{} {} room that is held for other workloads", nodes, one ? "has" : "have");
+    case ReasonCode::kNodeApart:
+    case ReasonCode::kNodeNear:
+      return fmt::format("{} {} ruled out by required {} ({}, per {})", nodes, one ? "is" : "are",
+                         r.code == ReasonCode::kNodeApart ? "anti-affinity" : "affinity", r.subject,
+                         r.detail);
     case ReasonCode::kNodeRoom:
       return fmt::format("{} {} room for {} and then {} {}", nodes, one ? "has" : "have", r.have,
                          one ? "lacks" : "lack", r.subject);
+    case ReasonCode::kNodeSize:
+      return size_text(r);
     default:
       return fmt::format("{}: {}", nodes, enum_name(r.code));
   }
@@ -57,11 +69,6 @@ std::string enough_text(const Reason& r) {
     return fmt::format("room for {} would be enough", plural(r.need, "more pod", "more pods"));
   return fmt::format("{} more {} of quota{} would be enough", format_amount(r.subject, r.need), r.subject,
                      r.detail.empty() ? "" : fmt::format(" in flavor {}", r.detail));
-}
-
-std::string size_text(const Reason& r) {
-  return fmt::format("asks for {} {} on one node, but the largest node has {}",
-                     format_amount(r.subject, r.need), r.subject, format_amount(r.subject, r.have));
 }
 
 // The reason that stands for the whole tree: the first that says what is short.
@@ -200,8 +207,6 @@ std::string to_text(const Reason& r) {
                            : fmt::format("in {}, {}", r.subject, below);
     case ReasonCode::kTogether:
       return fmt::format("each pod set fits alone, but not all of them together: {}", below);
-    case ReasonCode::kNodeSize:
-      return size_text(r);
     case ReasonCode::kEnough:
       return enough_text(r);
     case ReasonCode::kNodeUnschedulable:
@@ -213,6 +218,9 @@ std::string to_text(const Reason& r) {
     case ReasonCode::kNodePort:
     case ReasonCode::kNodeHeld:
     case ReasonCode::kNodeRoom:
+    case ReasonCode::kNodeSize:
+    case ReasonCode::kNodeApart:
+    case ReasonCode::kNodeNear:
       return node_text(r);
     case ReasonCode::kNoVictims:
       return fmt::format("preemption does not help ({})", r.detail);

@@ -66,7 +66,10 @@ enum class ReasonCode : std::uint8_t {
   kDomain,    // the best domain: `subject`, with room for `have`; children say what is short in it
   kTogether,  // each pod set fits, and not all of them together: the child is short beside the others
   kEnough,    // `need` more of `subject` would be enough; without a subject: places for `need` more pods
-  kFits,      // placed
+  // Required terms about the pods that the selector `subject` counts, per node label `detail`: they must not be there, or must be.
+  kNodeApart,
+  kNodeNear,
+  kFits,  // placed
 };
 template <>
 struct EnumNames<ReasonCode> {
@@ -113,6 +116,8 @@ struct EnumNames<ReasonCode> {
                                     "Domain"sv,
                                     "Together"sv,
                                     "Enough"sv,
+                                    "Apart"sv,
+                                    "Near"sv,
                                     "Fits"sv};
 };
 

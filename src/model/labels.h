@@ -83,6 +83,30 @@ struct Taint {
   bool operator==(const Taint&) const = default;
 };
 
+// A required relation of a pod to the pods that a selector counts. Its domains are the nodes with one value of the label `level`. A
+// node without that label is in no domain.
+//   apart  no such pod in its domain. It holds for both: neither comes where the other is.
+//   near   one such pod in its domain at least. Where there is none anywhere, and it is one itself, it may be the first.
+enum class TermKind : std::uint8_t { kApart, kNear };
+template <>
+struct EnumNames<TermKind> {
+  static constexpr std::array names{"apart"sv, "near"sv};
+};
+
+struct CountedTerm {
+  TermKind kind = TermKind::kApart;
+  std::string selector;  // the name of a set of pods; each pod says in which of them it is
+  std::string level;
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("kind", s.kind);
+    v("selector", s.selector);
+    v("level", s.level);
+  }
+  bool operator==(const CountedTerm&) const = default;
+};
+
 // Which effects a toleration covers: one, or all.
 enum class TolerationEffect : std::uint8_t { kAll, kNoSchedule, kPreferNoSchedule, kNoExecute };
 template <>

@@ -97,6 +97,8 @@ struct ForeignPod {
   ResourceList requests;
   std::vector<DeviceRequest> devices;
   std::vector<HostPort> ports;
+  std::vector<CountedTerm> terms;     // as PodTemplate::terms
+  std::vector<std::string> selected;  // and PodTemplate::selected
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
@@ -105,6 +107,8 @@ struct ForeignPod {
     v("requests", s.requests);
     v("devices", s.devices);
     v("ports", s.ports);
+    v("terms", s.terms);
+    v("selected", s.selected);
   }
   bool operator==(const ForeignPod&) const = default;
 };

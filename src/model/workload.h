@@ -31,6 +31,9 @@ struct PodTemplate {
   Shared<std::vector<PreferredTerm>> preferred_affinity;
   Shared<std::vector<Toleration>> tolerations;
   Placement placement = Placement::kDefault;  // how its nodes are chosen; default: as its queue says
+  Shared<std::vector<CountedTerm>> terms;     // all of them must hold
+  Shared<std::vector<std::string>>
+      selected;  // the selectors of terms, its own or others', that count it; by name
   std::vector<std::string>
       unsupported;  // constraints that Berth does not honour: the pod stays pending, with these words
   // The amounts that quota counts, if they differ from the request (resources left out, or counted as others). Base units.
@@ -51,6 +54,8 @@ struct PodTemplate {
     v("required_affinity", s.required_affinity);
     v("preferred_affinity", s.preferred_affinity);
     v("tolerations", s.tolerations);
+    v("terms", s.terms);
+    v("selected", s.selected);
     v("placement", s.placement);
     v("unsupported", s.unsupported);
     v("counted", s.counted);

@@ -46,6 +46,9 @@ std::vector<Reason> examples_of(ReasonCode code) {
     case ReasonCode::kReleasingRoom:
     case ReasonCode::kFits:
       return one("", "");
+    case ReasonCode::kNodeApart:
+    case ReasonCode::kNodeNear:
+      return one("app=web, tier=front in team-a", "topology.kubernetes.io/zone", 0, 0, 12);
     case ReasonCode::kQueueMissing:
     case ReasonCode::kQueueStopped:
     case ReasonCode::kDrained:

@@ -125,6 +125,11 @@ std::string Checker::start(const Decision& d, Coverage& coverage) {
   });
   const std::string unclaimed = unclaimed_surplus(d, w);
   if (const auto wrong = place(d, w, SlotState::kBinding); !wrong.empty()) return wrong;
+  for (const SlotPlacement& p : d.slots) {
+    const auto sets = pod_sets_of(w.spec.root);
+    for (const CountedTerm& term : sets[static_cast<std::size_t>(p.pod_set)]->pod.terms)
+      ++coverage[fmt::format("placed {}", enum_name(term.kind))];
+  }
   if (arrives && w.awaits_nodes()) return "a part of it stays without a place";
   const GroupView root = view_of(w.spec.root);
   ledger_.note_run(w);
@@ -193,6 +198,7 @@ std::string Checker::place(const Decision& d, WorkloadRecord& w, SlotState to) {
   struct Placed {
     SlotRecord* slot;
     Taken taken;
+    const PodTemplate* pod;
   };
   std::vector<Placed> placed;
   Charges total;
@@ -257,7 +263,7 @@ std::string Checker::place(const Decision& d, WorkloadRecord& w, SlotState to) {
     }
     for (const auto& [pair, amount] : taken.charges) total[pair] += amount;
     slot = SlotRecord{SlotState::kAbsent, {}};  // also says so if the decision names it twice
-    placed.push_back({&slot, std::move(taken)});
+    placed.push_back({&slot, std::move(taken), &sets[s]->pod});
   }
   for (const auto& [pair, amount] : total) {
     if (amount == 0) continue;
@@ -277,6 +283,17 @@ std::string Checker::place(const Decision& d, WorkloadRecord& w, SlotState to) {
   }
   for (const Placed& p : placed) {
     if (auto wrong = place_slot(*p.slot, p.taken, to); !wrong.empty()) return wrong;
+  }
+  std::vector<const SlotRecord*> together;
+  for (const Placed& p : placed) together.push_back(p.slot);
+  for (const Placed& p : placed) {
+    for (const When when : {When::kNow, When::kAfter}) {
+      if (p.taken.opaque || (when == When::kNow && to == SlotState::kHeld)) continue;
+      const std::string wrong = ledger_.term_trouble(*p.pod, p.taken.node, when, p.slot, together);
+      if (!wrong.empty())
+        return fmt::format("node {} ({}): {}", p.taken.node,
+                           when == When::kNow ? "now" : "once releasing pods are gone", wrong);
+    }
   }
   return "";
 }

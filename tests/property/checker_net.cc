@@ -74,7 +74,9 @@ bool Checker::could_start_now(const std::string& uid, const std::vector<std::str
   if (ledger_.is_opaque(w.spec.queue)) return true;
   return std::any_of(ledger_.nodes.begin(), ledger_.nodes.end(), [&](const auto& entry) {
     return ledger_.static_trouble(pod, flavors, entry.second).empty() &&
-           ledger_.room_is_known(pod, entry.first) && ledger_.slots_that_fit(pod, entry.first) > 0;
+           ledger_.room_is_known(pod, entry.first) && ledger_.slots_that_fit(pod, entry.first) > 0 &&
+           ledger_.term_trouble(pod, entry.first, When::kNow, nullptr).empty() &&
+           ledger_.term_trouble(pod, entry.first, When::kAfter, nullptr).empty();
   });
 }
 

@@ -429,6 +429,8 @@ bool Checker::over_somewhere(const WorkloadRecord& w,
     const Taken& taken = w.sets[s][i].taken;
     if (taken.opaque) continue;
     if (ledger_.port_holders(taken.node, taken.ports, When::kAfter) > 1) return true;
+    const PodTemplate& pod = pod_sets_of(w.spec.root)[s]->pod;
+    if (!ledger_.term_trouble(pod, taken.node, When::kAfter, &w.sets[s][i]).empty()) return true;
     for (const auto& [resource, amount] : taken.amounts) {
       if (amount > 0 &&
           ledger_.used(taken.node, resource, When::kAfter) > ledger_.capacity(taken.node, resource))

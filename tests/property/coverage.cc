@@ -113,6 +113,7 @@ void add_values(std::vector<std::string>& out, std::string_view what, std::size_
 std::vector<std::string> must_meet() {
   std::vector<std::string> out(std::begin(kCases), std::end(kCases));
   add_values<Placement>(out, "placed by", 1);  // "default" is one of the others
+  add_values<TermKind>(out, "placed");
   add_values<QueueOrder>(out, "ordered by");
   add_values<OrderBy>(out, "in the order of");
   add_values<Tiers>(out, "tiers");

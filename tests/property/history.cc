@@ -300,6 +300,7 @@ std::vector<Event> events_of(const History& history, const Step& step, const Led
       if (r.chance(1, 3)) pod.devices.push_back({std::string(kGpu), r.between(1, 2), 1000});
       Random ports(step.seed ^ 1);
       if (p.ports && ports.chance(1, 2)) pod.ports = make_ports(ports);
+      if (p.terms) draw_terms(r, pod.terms, pod.selected);
       return {ForeignPodUpsert{pod}};
     }
     case StepKind::kForeignGone: {

@@ -167,6 +167,10 @@ class Ledger {
   // "" where the pod may run on the node as far as labels and taints go.
   std::string static_trouble(const PodTemplate& pod, const std::vector<std::string>& flavor_names,
                              const Node& node) const;
+  // "" where such a pod may stand on the node, by its own terms and by those of the pods that are there. `self`: a slot that is left out.
+  // `with_it`: slots that start together with it, in whatever order; the first of its kind may be any of them.
+  std::string term_trouble(const PodTemplate& pod, const std::string& node, When when, const SlotRecord* self,
+                           const std::vector<const SlotRecord*>& with_it = {}) const;
   // Whether the pod tolerates the flavor's own taints, and its selectors do not contradict the flavor's labels.
   bool flavor_suits(const PodTemplate& pod, const std::string& flavor) const;
   // How many slots more there is room for on the node, labels and taints apart, now and once releasing pods are gone.

@@ -164,6 +164,65 @@ std::string Ledger::static_trouble(const PodTemplate& pod, const std::vector<std
   return "";
 }
 
+std::string Ledger::term_trouble(const PodTemplate& pod, const std::string& node, When when,
+                                 const SlotRecord* self,
+                                 const std::vector<const SlotRecord*>& with_it) const {
+  struct Other {
+    std::string node;
+    std::vector<CountedTerm> terms;
+    std::vector<std::string> selected;
+    bool with_it = false;
+  };
+  std::vector<Other> others;
+  for (const auto& [uid, w] : workloads) {
+    const auto sets = pod_sets_of(w.spec.root);
+    for (std::size_t s = 0; s < w.sets.size() && s < sets.size(); ++s) {
+      for (const SlotRecord& slot : w.sets[s]) {
+        if (&slot != self && charges_when(slot.state, when) && !slot.taken.opaque)
+          others.push_back({slot.taken.node, sets[s]->pod.terms, sets[s]->pod.selected,
+                            std::count(with_it.begin(), with_it.end(), &slot) > 0});
+      }
+    }
+  }
+  for (const auto& [uid, f] : foreign) others.push_back({f.node, f.terms, f.selected, false});
+  const auto value = [&](const std::string& at, const std::string& level) -> std::string {
+    const auto found = nodes.find(at);
+    if (found == nodes.end()) return "";
+    const auto label = found->second.labels.find(level);
+    return label == found->second.labels.end() ? "" : label->second;
+  };
+  const auto has = [](const std::vector<std::string>& list, const std::string& one) {
+    return std::count(list.begin(), list.end(), one) > 0;
+  };
+  const auto together = [&](const Other& other, const std::string& level) {
+    return !value(node, level).empty() && value(node, level) == value(other.node, level);
+  };
+  bool all_first = true;
+  bool near_ok = true;
+  for (const CountedTerm& term : pod.terms) {
+    bool here = false;
+    bool anywhere = false;
+    for (const Other& other : others) {
+      if (!has(other.selected, term.selector)) continue;
+      here = here || together(other, term.level);
+      anywhere = anywhere || (!other.with_it && !value(other.node, term.level).empty());
+    }
+    if (term.kind == TermKind::kApart && here) return "a pod that it must be apart from is there";
+    if (term.kind != TermKind::kNear) continue;
+    if (value(node, term.level).empty()) return "it must be near a pod, and the node is in no domain";
+    near_ok = near_ok && here;
+    all_first = all_first && !anywhere && has(pod.selected, term.selector);
+  }
+  if (!near_ok && !all_first) return "no pod that it must be near is there";
+  for (const Other& other : others) {
+    for (const CountedTerm& term : other.terms) {
+      if (term.kind == TermKind::kApart && has(pod.selected, term.selector) && together(other, term.level))
+        return "a pod is there that must be apart from it";
+    }
+  }
+  return "";
+}
+
 bool Ledger::flavor_suits(const PodTemplate& pod, const std::string& flavor) const {
   const Flavor& f = flavors.at(flavor);
   for (const auto& [key, value] : pod.node_selector) {

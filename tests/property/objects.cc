@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "property/choose.h"
@@ -125,6 +126,7 @@ constexpr std::uint64_t kMore = 0x6d6f7265;
 constexpr std::uint64_t kAwaits = 0x617761697473;
 constexpr std::uint64_t kTwins = 0x7477696e73;
 constexpr std::uint64_t kPorts = 0x706f727473;
+constexpr std::uint64_t kTerms = 0x7465726d73;
 
 Profile profile_of(std::uint64_t seed) {
   Random r(seed);
@@ -150,6 +152,7 @@ Profile profile_of(std::uint64_t seed) {
   p.orders = r.chance(1, 4);
   p.opaque = r.chance(1, 8);
   p.awaits = Random(seed ^ kAwaits).chance(1, 4) && !p.opaque;
+  p.terms = p.topology && Random(seed ^ kTerms).chance(1, 2);
   Random twins(seed ^ kTwins);
   if (twins.chance(1, 3)) p.twins = twins.next() | 1;
   p.ports = Random(seed ^ kPorts).chance(1, 3);
@@ -292,6 +295,30 @@ static void set_ports(Group& group, Random& r) {
   for (Group& child : group.groups) set_ports(child, r);
 }
 
+void draw_terms(Random& r, std::vector<CountedTerm>& terms, std::vector<std::string>& selected) {
+  static constexpr std::string_view kSelectors[] = {"red", "blue"};
+  for (const std::string_view selector : kSelectors) {
+    if (r.chance(1, 3)) selected.emplace_back(selector);
+  }
+  if (!r.chance(1, 3)) return;
+  terms.push_back({any<TermKind>(r), std::string(kSelectors[r.below(2)]), r.chance(1, 2) ? "zone" : "host"});
+}
+
+bool has_terms(const Workload& w) {
+  const auto sets = pod_sets_of(w.root);
+  return std::any_of(sets.begin(), sets.end(),
+                     [](const PodSet* set) { return !set->pod.terms.empty() || !set->pod.selected.empty(); });
+}
+
+namespace {
+
+void set_terms(Group& group, Random& r) {
+  for (PodSet& set : group.pod_sets) draw_terms(r, set.pod.terms.edit(), set.pod.selected.edit());
+  for (Group& child : group.groups) set_terms(child, r);
+}
+
+}  // namespace
+
 Workload make_workload(const Profile& p, std::int64_t id, std::uint64_t seed) {
   Random r(seed);
   Workload w;
@@ -322,6 +349,8 @@ Workload make_workload(const Profile& p, std::int64_t id, std::uint64_t seed) {
   }
   Random ports(seed ^ kPorts);
   if (p.ports && ports.chance(1, 2)) set_ports(w.root, ports);
+  Random terms(seed ^ kTerms);
+  if (p.terms) set_terms(w.root, terms);
   Random awaits(seed ^ kAwaits);
   if (p.awaits && awaits.chance(2, 3)) {
     std::vector<std::string> flavors;

@@ -39,6 +39,7 @@ struct Profile {
   bool opaque = false;    // no flavor's nodes are known: quota is all that its work gets
   bool awaits = false;    // some work gets quota alone in some flavors, until its nodes have come
   bool ports = false;     // some pods take host ports
+  bool terms = false;     // pods must be apart from others, or near to some
   // Most work has one of two shapes, drawn from this; 0: each workload has a shape of its own.
   std::uint64_t twins = 0;
 };
@@ -53,6 +54,10 @@ Queue make_queue(const Profile& p, std::int64_t id, std::uint64_t seed);
 Workload make_workload(const Profile& p, std::int64_t id, std::uint64_t seed);
 // For some workloads' pods; sometimes empty.
 DemandMix make_mix(const Profile& p, std::uint64_t seed);
+
+// Terms about other pods, and selectors that count the pod; often none.
+void draw_terms(Random& r, std::vector<CountedTerm>& terms, std::vector<std::string>& selected);
+bool has_terms(const Workload& w);
 
 // In all pod sets: in which flavors they get quota alone until nodes have come.
 void set_awaited(Group& group, const std::vector<std::string>& flavors);

@@ -183,7 +183,9 @@ class Run {
   bool reasons_hold(std::uint64_t seed) {
     const Ledger& now = checker_.ledger();
     auto waiting = workloads_where(now, [](const auto& w) {
-      return w.active() == 0 && w.count(SlotState::kWaiting) + w.count(SlotState::kAbsent) > 0;
+      // With terms about other pods more than what is named may have to go, or to come.
+      return w.active() == 0 && w.count(SlotState::kWaiting) + w.count(SlotState::kAbsent) > 0 &&
+             !has_terms(w.spec);
     });
     std::sort(waiting.begin(), waiting.end(),
               [&](const auto& a, const auto& b) { return mixed(seed, a) < mixed(seed, b); });

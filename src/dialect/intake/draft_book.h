@@ -36,6 +36,7 @@ struct Role {
   bool promised = false;             // made from an owner's template, not from a pod
   std::set<std::int64_t> holes;      // slots without a pod
   std::set<std::int64_t> expected;   // of these, those that wait for members which are to come
+  std::map<SelectorBook::Number, std::int64_t> selected;  // how many of its pods each selector selects
 };
 
 struct RoleCount {
@@ -68,6 +69,7 @@ struct Settings {
   std::int64_t granted = 0;  // of that, too (Draft)
   std::vector<std::vector<std::string>>
       awaited;  // by role (pod set of its object): flavors whose nodes are to be provisioned; empty: none
+  std::vector<std::vector<std::string>> selected;  // by role: PodTemplate::selected; empty: none
   bool operator==(const Settings&) const = default;
 };
 
@@ -92,7 +94,7 @@ struct Draft {
   std::map<std::int64_t, std::int64_t> sizes;  // as members say; 0 = unreadable
   std::vector<std::string> depends;
   std::string refused;                           // the engine's message
-  std::int64_t repelled = 0;                     // pods with repelled_by
+  std::vector<PodSelector> selectors;            // in use for its templates
   std::int64_t gated = 0;                        // pods that are
   std::int64_t fast = 0;                         // and pods that say kKueueFastAdmission
   std::int64_t unreadable = 0;                   // pods with a problem

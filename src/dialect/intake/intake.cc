@@ -62,7 +62,13 @@ void Intake::Impl::refresh_dependents(const std::string& key) {
 }
 
 void Intake::Impl::refresh_dependents(const ObjectBooks::Keys& keys) {
-  for (const std::string& key : keys) refresh_dependents(key);
+  for (const std::string& key : keys) {
+    refresh_dependents(key);
+    if (!key.starts_with("ns:") || !pods.selectors().reads_namespaces()) continue;
+    pods.each([&](std::uint32_t ix) {
+      if (key.substr(3) == pods[ix].pod.meta.ns) weigh(ix);
+    });
+  }
 }
 
 void Intake::Impl::reroute_dependents(const std::string& key, bool as_orphans) {
@@ -103,6 +109,12 @@ void Intake::drain(std::vector<Event>& out) {
     s.drafts[ix].kind == GangKind::kOwner ? s.sync_owner(uid) : s.refresh(ix);
   }
   if (s.objects.drain(out)) s.tell_untold();
+  for (auto noted = s.pods.selectors().take_noted(); !noted.empty();
+       noted = s.pods.selectors().take_noted()) {
+    for (const auto ix : noted) {
+      if (s.drafts[ix].used) s.refresh(ix);
+    }
+  }
   s.drop_outdated();
   out.insert(out.end(), std::make_move_iterator(s.work.begin()), std::make_move_iterator(s.work.end()));
   s.work.clear();

@@ -9,6 +9,25 @@
 #include "model/bounds.h"
 
 namespace berth::dialect {
+namespace {
+
+// The selectors of an owner's templates are in use while it waits for its places: its pods do not exist yet.
+template <class Impl>
+void use_template_selectors(Impl& impl, std::uint32_t ix) {
+  std::vector<PodSelector> wanted;
+  const OwnerRecord* owner = impl.owner_record(impl.drafts[ix]);
+  if (owner != nullptr && impl.holds(impl.drafts[ix])) {
+    for (const AskedSet& set : owner->ask.sets)
+      wanted.insert(wanted.end(), set.spec->selectors.begin(), set.spec->selectors.end());
+  }
+  if (wanted == impl.drafts[ix].selectors) return;
+  impl.use_selectors(wanted, +1);
+  std::swap(wanted, impl.drafts[ix].selectors);
+  impl.use_selectors(wanted, -1);
+}
+
+}  // namespace
+
 std::uint32_t Intake::Impl::draft_for(const PodRecord& record) {
   const Membership& m = record.membership;
   if (const auto known = drafts.find(m.uid); known != kNoIx) return known;
@@ -31,6 +50,7 @@ void Intake::Impl::free_draft(std::uint32_t ix) {
   if (draft.emitted) work.push_back(WorkloadRemove{draft.uid});
   place_budget.give_back(draft.ns, draft.uid);
   promises.forget_workload(draft.uid);
+  use_selectors(draft.selectors, -1);
   drafts.erase(ix);
 }
 
@@ -111,6 +131,9 @@ Workload Intake::Impl::build_asked(const Draft& draft, const Settings& settings)
     std::size_t at = 0;
     const auto finish = [&](PodSet& set) {
       if (settings.invalid) set.pod = {};
+      // It has no pods that a selector could select.
+      if (!set.pod.terms.empty() && !config.quota_only)
+        set.pod.unsupported.emplace_back("required terms about other pods, of a Workload that waits alone");
       if (at < settings.awaited.size()) set.pod.awaited_flavors = settings.awaited[at];
       ++at;
     };
@@ -131,6 +154,7 @@ Workload Intake::Impl::build_asked(const Draft& draft, const Settings& settings)
     set.name = role_name(draft, owner, i);
     if (!settings.invalid) set.pod = *role.shape;
     if (i < settings.awaited.size()) set.pod.awaited_flavors = settings.awaited[i];
+    if (i < settings.selected.size()) set.pod.selected = settings.selected[i];
     set.count = settings.counts[i].count;
     set.least = settings.counts[i].least;
     // Slots are told one by one, but for those that have no pod and wait.
@@ -149,6 +173,7 @@ Workload Intake::Impl::build_asked(const Draft& draft, const Settings& settings)
 }
 
 void Intake::Impl::refresh(std::uint32_t ix) {
+  use_template_selectors(*this, ix);
   const std::vector<SlotUpdate> members = expect_members(drafts[ix]);
   const auto tell_members = [&] { work.insert(work.end(), members.begin(), members.end()); };
   std::vector<std::string> depends;

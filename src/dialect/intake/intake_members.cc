@@ -46,7 +46,7 @@ void promise_roles(Draft& draft, const OwnerRecord& owner) {
   while (draft.held_shapes.size() < sets && draft.roles.size() == draft.held_shapes.size()) {
     const std::size_t s = draft.roles.size();
     draft.roles.push_back(
-        Role{owner.templates[s].shape, topology_of(*owner.ask.sets[s].marks), {}, true, {}, {}});
+        Role{owner.templates[s].shape, topology_of(*owner.ask.sets[s].marks), {}, true, {}, {}, {}});
     draft.held_shapes.push_back(owner.templates[s].shape);
   }
 }

@@ -39,7 +39,8 @@ bool suits(const PodTemplate& pod, const PodTemplate& promised) {
   if (pod == promised) return true;
   if (!(pod.claim == promised.claim) || !(pod.ports == promised.ports) ||
       pod.node_selector != promised.node_selector || !(pod.required_affinity == promised.required_affinity) ||
-      pod.placement != promised.placement || pod.unsupported != promised.unsupported) {
+      pod.placement != promised.placement || !(pod.terms == promised.terms) ||
+      pod.unsupported != promised.unsupported) {
     return false;
   }
   for (const auto& [resource, amount] : pod.requests) {

@@ -36,6 +36,7 @@ void keep_identity(Pod& pod, const Pod& was, const PodTemplate& shape) {
   keep(pod.meta.annotations, was.meta.annotations);
   pod.meta.controller = was.meta.controller;
   pod.devices = was.devices;
+  pod.spec.selectors = was.spec.selectors;
   PodTemplate kept = shape;
   kept.requests = std::move(pod.spec.pod.requests);
   pod.spec.pod = std::move(kept);
@@ -83,12 +84,16 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   if (bound) {
     pod.spec.pod.unsupported.clear();  // they were checked when it was bound
     // A wrong field must not free the room of what runs.
-    if (!pod.problem.empty() && ix != kNoIx && pods[ix].pod.problem.empty()) pod.spec.pod = *pods[ix].shape;
+    if (!pod.problem.empty() && ix != kNoIx && pods[ix].pod.problem.empty()) {
+      pod.spec.pod = *pods[ix].shape;
+      pod.spec.selectors = pods[ix].pod.spec.selectors;
+    }
     pod.problem.clear();
     if (!ours) clear_constraints(pod.spec.pod);
   } else if (!pod.problem.empty()) {
     clear_constraints(pod.spec.pod);  // it starts nowhere until it is another
-    pod.spec.repulsions.clear();
+    pod.spec.pod.terms.clear();
+    pod.spec.selectors.clear();
   }
   const SlotState state = bound ? (pod.meta.deleting ? SlotState::kReleasing : SlotState::kRunning)
                                 : (pod.spec.gated ? SlotState::kAbsent : SlotState::kWaiting);
@@ -99,24 +104,22 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   TopologyMarks topology = topology_of(pod.meta);
   if (ix != kNoIx) {
     PodRecord& record = pods[ix];
-    const bool stays =
-        (record.draft != kNoIx) == ours && *record.shape == pod.spec.pod && record.membership == membership &&
-        record.topology == topology && priority_key(record.pod) == priority_key(pod) &&
-        record.pod.spec.repulsions == pod.spec.repulsions && record.pod.problem == pod.problem &&
-        (ours || record.pod.spec.node_name == pod.spec.node_name);
+    const bool stays = (record.draft != kNoIx) == ours && *record.shape == pod.spec.pod &&
+                       record.membership == membership && record.topology == topology &&
+                       priority_key(record.pod) == priority_key(pod) &&
+                       record.pod.spec.selectors == pod.spec.selectors && record.pod.problem == pod.problem &&
+                       (ours || record.pod.spec.node_name == pod.spec.node_name);
     if (stays) {
       const bool marks_changed =
           record.pod.meta.labels != pod.meta.labels || record.pod.meta.annotations != pod.meta.annotations;
       const std::string node = pod.spec.node_name;
       pod.spec.node_name = record.pod.spec.node_name;  // set_state() compares
       pod.spec.pod = {};
-      record.pod = std::move(pod);
+      pods.replace(ix, std::move(pod));
       note();
+      if (marks_changed) weigh(ix);
       if (!ours) return;
-      if (marks_changed) {
-        weigh(record);
-        refresh(record.draft);
-      }
+      if (marks_changed) refresh(record.draft);
       return set_state(ix, bound ? state : state_without_node(record), node);
     }
     drop(ix);
@@ -133,12 +136,9 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   fresh.pod = std::move(pod);
   ix = pods.add(std::move(fresh), name);
   note();
-  if (ours) {
-    attach(ix);
-  } else {
-    charge_foreign(pods[ix]);
-  }
-  if (bound) repel(pods[ix], +1);
+  use_selectors(pods[ix].pod.spec.selectors, +1);
+  weigh(ix);
+  ours ? attach(ix) : charge_foreign(pods[ix]);
 }
 
 void Intake::Impl::note_ended(const Pod& pod, const PodRecord* record) {
@@ -158,34 +158,44 @@ void Intake::Impl::forget_ended(const std::string& name) {
   if (const auto draft = drafts.find(*gang); draft != kNoIx) refresh(draft);
 }
 
-// A bound pod with required anti-affinity came or went. Where that changes what it keeps away, all pods that wait are weighed
-// again: rare, and once per distinct term.
-void Intake::Impl::repel(const PodRecord& record, int delta) {
-  if (!pods.repel(record, delta)) return;
-  pods.each([&](PodRecord& pod) {
-    if (pod.draft != kNoIx) weigh(pod);
-  });
-  for (const auto ix : drafts.where([](const Draft& draft) { return draft.pods > 0; })) refresh(ix);
+// Terms with these selectors came (+1) or went (-1). The pods of a selector that is in use from now on, or no longer, are weighed again.
+void Intake::Impl::use_selectors(const std::vector<PodSelector>& selectors, int delta) {
+  const std::vector<PodSelector> all = selectors;  // of a pod, perhaps, that is weighed itself
+  for (const PodSelector& selector : all) {
+    const auto number = pods.selectors().use(selector, delta);
+    if (!number) continue;
+    for (const std::uint32_t ix : pods.candidates_of(*number)) weigh(ix);
+  }
 }
 
-// Checks whether a waiting pod may stand beside running ones, whether a controller still prepares it, and whether it starts before
-// the others of its group exist. The draft's settings follow at its next refresh.
-void Intake::Impl::weigh(PodRecord& record) {
-  const bool was = !record.repelled_by.empty();
-  record.repelled_by =
-      record.pod.spec.node_name.empty() ? pods.repeller_of(record.pod.meta) : std::string_view();
-  const bool is = !record.repelled_by.empty();
-  if (is != was) drafts[record.draft].repelled += is ? 1 : -1;
-  const bool gated = !record.pod.meta.annotation(kKueueGatedBy).empty();
+// Which selectors select a pod, whether a controller still prepares it, and whether it starts before the others of its group exist. The
+// draft's settings follow at its next refresh; for selectors alone at the next drain().
+void Intake::Impl::weigh(std::uint32_t ix) {
+  PodRecord& record = pods[ix];
+  const Meta& meta = record.pod.meta;
+  auto selected =
+      pods.selectors().selecting(meta.ns, meta.labels, [&] { return objects.labels_of_namespace(meta.ns); });
+  if (selected != record.selected) {
+    if (record.draft != kNoIx) {
+      auto& of_role = drafts[record.draft].roles[record.role].selected;
+      for (const auto number : record.selected) count(of_role, number, -1);
+      for (const auto number : selected) count(of_role, number, +1);
+      pods.selectors().note(record.draft);
+    }
+    record.selected = std::move(selected);
+    if (record.charged_as_foreign) charge_foreign(record);
+  }
+  if (record.draft == kNoIx) return;
+  const bool gated = !meta.annotation(kKueueGatedBy).empty();
   if (gated != record.gated) drafts[record.draft].gated += gated ? 1 : -1;
   record.gated = gated;
-  const bool fast = record.pod.meta.annotation(kKueueFastAdmission) == "true";
+  const bool fast = meta.annotation(kKueueFastAdmission) == "true";
   if (fast != record.fast) drafts[record.draft].fast += fast ? 1 : -1;
   record.fast = fast;
 }
 
 void Intake::Impl::drop(std::uint32_t ix) {
-  if (!pods[ix].pod.spec.node_name.empty() && !pods[ix].pod.spec.repulsions.empty()) repel(pods[ix], -1);
+  use_selectors(pods[ix].pod.spec.selectors, -1);
   if (pods[ix].draft != kNoIx) detach(ix);
   PodRecord& record = pods[ix];
   uncharge_foreign(record);
@@ -208,7 +218,7 @@ void Intake::Impl::attach(std::uint32_t ix) {
     });
   }
   if (role == draft.roles.end()) {
-    draft.roles.push_back(Role{record.shape, record.topology, {}, false, {}});
+    draft.roles.push_back(Role{record.shape, record.topology, {}, false, {}, {}, {}});
     role = std::prev(draft.roles.end());
   }
   record.draft = draft_ix;
@@ -242,7 +252,8 @@ void Intake::Impl::attach(std::uint32_t ix) {
   draft.refused.clear();
   count(draft.priorities, priority_key(record.pod), +1);
   if (record.membership.kind == GangKind::kSized) count(draft.sizes, record.membership.size.value_or(0), +1);
-  weigh(record);
+  for (const auto number : record.selected) count(role->selected, number, +1);
+  weigh(ix);
   draft.first_created =
       draft.pods == 1 ? record.pod.meta.created : std::min(draft.first_created, record.pod.meta.created);
   refresh(draft_ix);
@@ -259,8 +270,7 @@ void Intake::Impl::detach(std::uint32_t ix) {
   --draft.pods;
   if (!record.pod.spec.node_name.empty()) --draft.bound;
   if (!record.pod.problem.empty()) --draft.unreadable;
-  if (!record.repelled_by.empty()) --draft.repelled;
-  record.repelled_by.clear();
+  for (const auto number : record.selected) count(role.selected, number, -1);
   if (std::exchange(record.gated, false)) --draft.gated;
   if (std::exchange(record.fast, false)) --draft.fast;
   count(draft.priorities, priority_key(record.pod), -1);
@@ -304,10 +314,6 @@ void Intake::Impl::set_state(std::uint32_t ix, SlotState state, const std::strin
     if (++draft.bound >= draft.size) draft.whole = draft.size;
     note_charged_queue(draft, record.pod);
   }
-  if (now_bound && !record.repelled_by.empty()) {
-    weigh(record);
-    refresh(record.draft);
-  }
   uncharge_foreign(record);
   if (drafts[record.draft].kind == GangKind::kSingle && before == SlotState::kAbsent)
     refresh(record.draft);  // ungated
@@ -316,7 +322,6 @@ void Intake::Impl::set_state(std::uint32_t ix, SlotState state, const std::strin
   } else {
     emit_slot(record, state == SlotState::kAbsent ? SlotState::kGone : state);
   }
-  if (now_bound) repel(record, +1);
 }
 
 // Tells the engine of a slot that it knows nothing of yet. One that is ending must have been running first.
@@ -356,6 +361,8 @@ void Intake::Impl::charge_foreign(PodRecord& record) {
   foreign.requests = record.shape->requests;
   foreign.devices = record.shape->claim.requests;
   foreign.ports = record.shape->ports;
+  foreign.terms = *record.shape->terms;
+  for (const auto number : record.selected) foreign.selected.push_back(pods.selectors().name(number));
   record.charged_as_foreign = true;
   work.push_back(ForeignPodUpsert{std::move(foreign)});
 }

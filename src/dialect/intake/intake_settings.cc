@@ -94,6 +94,7 @@ class Intake::Impl::SettingsOfPods {
     for (auto& key : impl_.owners.keys_of(pod_.meta)) depends_.push_back(std::move(key));
     ask_owner();
     count();
+    find_selected();
     sources_.push_back(&pod_.meta);
     find_topology();
     find_priority();
@@ -233,6 +234,30 @@ class Intake::Impl::SettingsOfPods {
     }
   }
 
+  // The selectors that count its pods, by role. Pods that are still to come are those of the template.
+  void find_selected() {
+    const SelectorBook& book = impl_.pods.selectors();
+    if (!book.any()) return;
+    bool any = false;
+    for (std::size_t r = 0; r < draft_.roles.size(); ++r) {
+      const Role& role = draft_.roles[r];
+      auto& names = out_.selected.emplace_back();
+      const auto pods = static_cast<std::int64_t>(role.slots.size() - role.holes.size());
+      for (const auto& [number, selected] : role.selected) {
+        names.push_back(book.name(number));
+        if (selected < pods) differs_ = book.name(number);
+      }
+      if (pods == 0 && owner_ != nullptr && r < owner_->ask.sets.size()) {
+        const auto of_ns = [&] { return impl_.objects.labels_of_namespace(draft_.ns); };
+        for (const auto number : book.selecting(draft_.ns, owner_->ask.sets[r].marks->labels, of_ns))
+          names.push_back(book.name(number));
+      }
+      std::sort(names.begin(), names.end());
+      any = any || !names.empty();
+    }
+    if (!any) out_.selected.clear();
+  }
+
   void find_topology() {
     // Topology: the owner's mark, or the members' where it is meant for the whole gang.
     for (const Meta* meta : sources_) {
@@ -331,16 +356,10 @@ class Intake::Impl::SettingsOfPods {
                                  ? wrong.pod.problem
                                  : fmt::format("pod {}: {}", wrong.pod.meta.name, wrong.pod.problem));
     }
-    if (draft_.repelled > 0 && !out_.blocked) {
-      for (const auto& role : draft_.roles) {
-        for (const auto at : role.slots) {
-          if (at == kNoIx || impl_.pods[at].repelled_by.empty() || out_.blocked) continue;
-          out_.blocked = Reason{};
-          out_.blocked->code = ReasonCode::kUnsupported;
-          out_.blocked->detail = fmt::format("it matches the required pod anti-affinity of {}, which runs",
-                                             impl_.pods[at].repelled_by);
-        }
-      }
+    if (!differs_.empty() && draft_.bound < draft_.pods && !out_.blocked) {
+      out_.blocked = reason_of(
+          ReasonCode::kUnsupported,
+          fmt::format("some of its pods, and not all, are selected by a required term: {}", differs_));
     }
     if (!draft_.refused.empty()) {
       out_.blocked = invalid(draft_.refused);
@@ -358,6 +377,7 @@ class Intake::Impl::SettingsOfPods {
   const Pod& pod_;                    // that speaks for all members
   std::vector<const Meta*> sources_;  // of marks, the first that has one decides
   std::vector<PriorityKey> classes_;
+  std::string differs_;  // a selector that selects some pods of a role, and not all
 };
 
 std::string Intake::charged_to(std::string_view workload) const {

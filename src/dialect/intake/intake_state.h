@@ -82,8 +82,8 @@ struct Intake::Impl {
   void adopt(const PodRecord& record);
   void emit_slot(const PodRecord& record, SlotState state);
   TimeMs start_of(const PodRecord& record) const;
-  void repel(const PodRecord& record, int delta);
-  void weigh(PodRecord& record);
+  void use_selectors(const std::vector<PodSelector>& selectors, int delta);
+  void weigh(std::uint32_t ix);
   void charge_foreign(PodRecord& record);
   void uncharge_foreign(PodRecord& record);
   PodView view(const PodRecord& record) const;

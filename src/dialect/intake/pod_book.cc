@@ -1,20 +1,11 @@
 #include "dialect/intake/pod_book.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <utility>
 
 namespace berth::dialect {
 namespace {
-
-std::string text_of(const Repulsion& r) {
-  std::string out = r.all_namespaces ? "*" : fmt::format("{}", fmt::join(r.namespaces, ","));
-  for (const auto& q : r.selector.requirements) {
-    out += fmt::format(";{} {} {}", q.key, enum_name(q.op), fmt::join(q.values, ","));
-  }
-  return out + (r.selector.nothing ? ";nothing" : "");
-}
 
 std::string name_of(const Meta& pod) {
   return fmt::format("{}/{}", pod.ns, pod.name);
@@ -35,11 +26,13 @@ std::uint32_t PodBook::add(PodRecord record, const std::string& name) {
   by_uid_.insert_or_assign(record.pod.meta.uid, ix);
   by_name_.insert_or_assign(name, ix);
   records_[ix] = std::move(record);
+  selectors_.add(ix, records_[ix].pod.meta.labels);
   return ix;
 }
 
 void PodBook::erase(std::uint32_t ix) {
   PodRecord& record = records_[ix];
+  selectors_.remove(ix, record.pod.meta.labels);
   by_uid_.erase(record.pod.meta.uid);
   by_name_.erase(name_of(record.pod.meta));
   record = PodRecord{};
@@ -56,29 +49,28 @@ std::uint32_t PodBook::find_named(const std::string& name) const {
   return it == by_name_.end() ? kNoIx : it->second;
 }
 
-bool PodBook::repel(const PodRecord& record, int delta) {
-  bool changed = false;
-  for (const auto& what : record.pod.spec.repulsions) {
-    const auto it = repellers_.try_emplace(text_of(what)).first;
-    if (it->second.pods == 0) {
-      it->second.what = what;
-      it->second.who = name_of(record.pod.meta);
-      changed = true;
-    }
-    it->second.pods += delta;
-    if (it->second.pods == 0) {
-      repellers_.erase(it);
-      changed = true;
-    }
+std::vector<std::uint32_t> PodBook::candidates_of(SelectorBook::Number number) {
+  std::vector<std::uint32_t> out;
+  const std::string& key = selectors_.key(number);
+  if (key.empty()) {
+    each([&](std::uint32_t ix) { out.push_back(ix); });
+    return out;
   }
-  return changed;
+  if (!selectors_.is_listed(key)) {
+    selectors_.list(key);
+    each([&](std::uint32_t ix) { selectors_.add(ix, records_[ix].pod.meta.labels, &key); });
+  }
+  const SelectorBook::Pods pods = selectors_.with_label(number);
+  out.assign(pods.begin(), pods.end());
+  return out;
 }
 
-std::string_view PodBook::repeller_of(const Meta& pod) const {
-  for (const auto& [text, repeller] : repellers_) {
-    if (repeller.what.concerns(pod.ns, pod.labels)) return repeller.who;
-  }
-  return {};
+void PodBook::replace(std::uint32_t ix, Pod&& pod) {
+  PodRecord& record = records_[ix];
+  const bool moves = selectors_.any() && record.pod.meta.labels != pod.meta.labels;
+  if (moves) selectors_.remove(ix, record.pod.meta.labels);
+  record.pod = std::move(pod);
+  if (moves) selectors_.add(ix, record.pod.meta.labels);
 }
 
 }  // namespace berth::dialect

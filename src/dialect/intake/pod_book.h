@@ -1,10 +1,9 @@
-// The pods that are known, by index, uid and name, and what running pods keep away from them. Private to the intake.
+// The pods that are known, by index, uid and name, and the selectors that count them. Private to the intake.
 //
-// An index is stable until erase(), and is used again after that. Cost: O(1) per pod, O(distinct terms) per question of anti-affinity.
+// An index is stable until erase(), and is used again after that. Cost: O(1) per pod, beside selectors in use (selector_book.h).
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "dialect/gangs/gangs.h"
+#include "dialect/intake/selector_book.h"
 #include "dialect/upstream/objects.h"
 #include "model/event.h"
 
@@ -30,11 +30,11 @@ struct PodRecord {
   std::int64_t index = 0;
   SlotState state = SlotState::kAbsent;
   bool charged_as_foreign = false;
-  bool own = false;         // no longer waits for its owner
-  bool saw_owner = false;   // its membership was found with its owner at hand
-  bool gated = false;       // it says kKueueGatedBy
-  bool fast = false;        // it says kKueueFastAdmission
-  std::string repelled_by;  // the running pod whose anti-affinity matches it; "" = none
+  bool own = false;                            // no longer waits for its owner
+  bool saw_owner = false;                      // its membership was found with its owner at hand
+  bool gated = false;                          // it says kKueueGatedBy
+  bool fast = false;                           // it says kKueueFastAdmission
+  std::vector<SelectorBook::Number> selected;  // the selectors in use that select it, ascending
 };
 
 class PodBook {
@@ -49,28 +49,24 @@ class PodBook {
   std::size_t size() const { return by_uid_.size(); }
   template <class F>
   void each(F&& f) {
-    for (PodRecord& record : records_) {
-      if (record.used) f(record);
+    for (std::uint32_t ix = 0; ix < records_.size(); ++ix) {
+      if (records_[ix].used) f(ix);
     }
   }
 
-  // A bound pod with required anti-affinity came (+1) or went (-1). True: that changes what is kept away.
-  bool repel(const PodRecord& record, int delta);
-  // The running pod that keeps such a pod away; "": none does.
-  std::string_view repeller_of(const Meta& pod) const;
+  SelectorBook& selectors() { return selectors_; }
+  const SelectorBook& selectors() const { return selectors_; }
+  // The pods that a selector may select, or may have selected.
+  std::vector<std::uint32_t> candidates_of(SelectorBook::Number number);
+  // Another state of the same pod, with other labels perhaps.
+  void replace(std::uint32_t ix, Pod&& pod);
 
  private:
-  // A term of anti-affinity, the number of bound pods that have it, and the first of them.
-  struct Repeller {
-    Repulsion what;
-    std::int64_t pods = 0;
-    std::string who;
-  };
   std::vector<PodRecord> records_;
   std::vector<std::uint32_t> free_;
   std::unordered_map<std::string, std::uint32_t> by_uid_;
   std::unordered_map<std::string, std::uint32_t> by_name_;
-  std::map<std::string, Repeller> repellers_;  // by the term as text
+  SelectorBook selectors_;
 };
 
 }  // namespace berth::dialect

@@ -144,23 +144,68 @@ SelectorTerm read_node_term(FieldReader<V>& f, const V& term) {
   return out;
 }
 
-// Terms of required pod anti-affinity, as what they keep away.
+// The values of the pod's own labels become conditions (matchLabelKeys, mismatchLabelKeys). The API server has done that in a cluster.
 template <class V>
-void read_repulsions(FieldReader<V>& f, const V& terms, std::string_view key, std::string_view ns,
-                     std::vector<Repulsion>& out) {
-  f.list(terms, key, [&](const V& term) {
-    Repulsion r;
-    if (!f.takes(Entry::kRepulsion, terms, key)) return;
-    r.selector = read_label_selector(f, term, "labelSelector");
-    r.namespaces = f.values(term, "namespaces");
-    r.all_namespaces = f.map(term, "namespaceSelector").present();
-    if (r.namespaces.empty() && !r.all_namespaces) r.namespaces.emplace_back(ns);
-    out.push_back(std::move(r));
-  });
+void add_own_labels(FieldReader<V>& f, const V& term, const Labels& labels, std::vector<Requirement>& out) {
+  for (const auto& [field, op] : {std::pair{"matchLabelKeys"sv, SelectorOp::kIn},
+                                  std::pair{"mismatchLabelKeys"sv, SelectorOp::kNotIn}}) {
+    for (const std::string& key : f.values(term, field)) {
+      const auto label = labels.find(key);
+      if (label == labels.end()) continue;
+      Requirement own{key, op, {label->second}};
+      if (std::find(out.begin(), out.end(), own) == out.end()) out.push_back(std::move(own));
+    }
+  }
 }
 
 template <class V>
-void read_affinity(FieldReader<V>& f, const V& spec, std::string_view ns, PodSpec& out) {
+PodSelector read_pod_selector(FieldReader<V>& f, const V& term, const Meta& meta) {
+  PodSelector out;
+  out.pods = read_label_selector(f, term, "labelSelector");
+  if (!out.pods.nothing) add_own_labels(f, term, meta.labels, out.pods.requirements);
+  out.namespaces = f.values(term, "namespaces");
+  if (f.map(term, "namespaceSelector").present())
+    out.of_namespaces = read_label_selector(f, term, "namespaceSelector");
+  if (out.namespaces.empty() && !out.of_namespaces) out.namespaces.push_back(meta.ns);
+  return out;
+}
+
+// Required terms about other pods, and the pods that they select. A pod is near where all terms of affinity select it together.
+template <class V>
+void read_pod_terms(FieldReader<V>& f, const V& affinity, std::string_view kind_of, std::string_view key,
+                    TermKind kind, const Meta& meta, PodSpec& out) {
+  const V terms = f.map(affinity, kind_of);
+  std::vector<std::pair<std::string, PodSelector>> all;  // by level
+  f.list(terms, key, [&](const V& term) {
+    if (!f.takes(Entry::kPodTerm, terms, key)) return;
+    std::string level(f.string(term, "topologyKey"));
+    if (level.empty()) f.error(term, "topologyKey", "is required");
+    all.emplace_back(std::move(level), read_pod_selector(f, term, meta));
+  });
+  if (kind == TermKind::kNear && all.size() > 1) {
+    PodSelector both = all.front().second;
+    for (auto& [level, selector] : all) {
+      if (selector.namespaces != both.namespaces || selector.of_namespaces != both.of_namespaces)
+        add_once(out.pod.unsupported,
+                 fmt::format("affinity.{}: required terms for different namespaces", kind_of));
+      both.pods.nothing = both.pods.nothing || selector.pods.nothing;
+      for (const Requirement& r : selector.pods.requirements) {
+        auto& known = both.pods.requirements;
+        if (std::find(known.begin(), known.end(), r) == known.end()) known.push_back(r);
+      }
+    }
+    for (auto& [level, selector] : all) selector = both;
+  }
+  for (auto& [level, selector] : all) {
+    selector.set_name();
+    out.pod.terms.edit().push_back({kind, selector.name, level});
+    const auto known = std::find(out.selectors.begin(), out.selectors.end(), selector);
+    if (known == out.selectors.end()) out.selectors.push_back(std::move(selector));
+  }
+}
+
+template <class V>
+void read_affinity(FieldReader<V>& f, const V& spec, const Meta& meta, PodSpec& out) {
   PodTemplate& pod = out.pod;
   static constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
   static constexpr std::string_view kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
@@ -183,12 +228,8 @@ void read_affinity(FieldReader<V>& f, const V& spec, std::string_view ns, PodSpe
           {f.integer(item, "weight", 1, 1, 100), read_node_term(f, f.map(item, "preference"))});
     });
   }
-  read_repulsions(f, f.map(affinity, "podAntiAffinity"), kRequired, ns, out.repulsions);
-  for (const std::string_view kind : {"podAffinity", "podAntiAffinity"}) {
-    bool any = false;
-    f.list(f.map(affinity, kind), kRequired, [&](const V&) { any = true; });
-    if (any) pod.unsupported.push_back(fmt::format("affinity.{}: required terms", kind));
-  }
+  read_pod_terms(f, affinity, "podAntiAffinity", kRequired, TermKind::kApart, meta, out);
+  read_pod_terms(f, affinity, "podAffinity", kRequired, TermKind::kNear, meta, out);
 }
 
 // `annotations` chooses how the pod is laid on nodes: berth.dev/placement.
@@ -276,7 +317,7 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
   }
 
   pod.node_selector = f.labels(spec, "nodeSelector", Entry::kSelector);
-  read_affinity(f, spec, meta.ns, out);
+  read_affinity(f, spec, meta, out);
   pod.tolerations = read_tolerations(f, spec, "tolerations", &pod.unsupported);
   read_volumes(f, spec, pod.unsupported);
   bool spread = false, claims = false;

@@ -1,12 +1,73 @@
 #include "dialect/upstream/objects.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <utility>
+
+#include "base/digest.h"
 
 namespace berth::dialect {
+namespace {
 
-bool Repulsion::concerns(std::string_view ns, const Labels& labels) const {
-  const bool here = all_namespaces || std::find(namespaces.begin(), namespaces.end(), ns) != namespaces.end();
-  return here && selector.matches(labels);
+constexpr std::size_t kMostName = 400;
+
+// As it stands where Kubernetes could have such a name; else with its length, so that no two different selectors have one name.
+std::string word(const std::string& text) {
+  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '_' || c == '/';
+  });
+  return plain ? text : fmt::format("\"{}:{}\"", text.size(), text);
+}
+
+std::string words(std::vector<std::string> list) {
+  for (std::string& text : list) text = word(text);
+  std::sort(list.begin(), list.end());
+  return fmt::format("{}", fmt::join(list, ","));
+}
+
+std::string text_of(const Requirement& r) {
+  switch (r.op) {
+    case SelectorOp::kIn:
+      return r.values.size() == 1 ? fmt::format("{}={}", word(r.key), word(r.values.front()))
+                                  : fmt::format("{} in ({})", word(r.key), words(r.values));
+    case SelectorOp::kNotIn:
+      return fmt::format("{} not in ({})", word(r.key), words(r.values));
+    case SelectorOp::kExists:
+      return word(r.key);
+    case SelectorOp::kDoesNotExist:
+      return fmt::format("!{}", word(r.key));
+    default:
+      return fmt::format("{} {} ({})", word(r.key), enum_name(r.op), words(r.values));
+  }
+}
+
+std::string text_of(const LabelSelector& selector) {
+  if (selector.nothing) return "none";
+  std::vector<std::string> all;
+  for (const Requirement& r : selector.requirements) all.push_back(text_of(r));
+  std::sort(all.begin(), all.end());
+  return all.empty() ? "all" : fmt::format("{}", fmt::join(all, ", "));
+}
+
+}  // namespace
+
+bool PodSelector::selects(std::string_view ns, const Labels& of_ns, const Labels& labels) const {
+  const bool here = std::find(namespaces.begin(), namespaces.end(), ns) != namespaces.end() ||
+                    (of_namespaces && of_namespaces->matches(of_ns));
+  return here && pods.matches(labels);
+}
+
+void PodSelector::set_name() {
+  name = text_of(pods);
+  if (!namespaces.empty()) name += fmt::format(" in {}", words(namespaces));
+  if (of_namespaces) name += fmt::format(" in namespaces with {}", text_of(*of_namespaces));
+  if (name.size() <= kMostName) return;
+  const auto digest = sha256(name);
+  name.resize(kMostName / 2);
+  name += fmt::format("... ({:02x})", fmt::join(digest, ""));
 }
 
 }  // namespace berth::dialect

@@ -18,15 +18,17 @@
 
 namespace berth::dialect {
 
-// Pods that a pod wants out of some domain of its own (a term of required pod anti-affinity). Which domain is not kept: Berth
-// does not weigh it, but must not bind such pods beside it.
-struct Repulsion {
-  LabelSelector selector;
+// The pods that a term of a pod counts: by their labels, in some namespaces. Two are the same exactly when their names are.
+struct PodSelector {
+  LabelSelector pods;
   std::vector<std::string> namespaces;
-  bool all_namespaces = false;  // a namespaceSelector of any kind counts as all
+  std::optional<LabelSelector> of_namespaces;  // those that it selects as well
+  std::string name;                            // CountedTerm::selector; says what it selects
 
-  bool concerns(std::string_view ns, const Labels& labels) const;
-  bool operator==(const Repulsion&) const = default;
+  bool selects(std::string_view ns, const Labels& of_ns, const Labels& labels) const;
+  // Gives it its name.
+  void set_name();
+  bool operator==(const PodSelector& other) const { return name == other.name; }
 };
 
 // The fields of a pod's spec that Berth reads, also in a template.
@@ -41,8 +43,8 @@ struct PodSpec {
   std::vector<std::string> gates;            // their names
   std::optional<std::int64_t> elastic_gate;  // where kKueueElastic stands among its scheduling gates
   DurationMs grace = 30 * kSecond;
-  std::optional<DurationMs> deadline;  // activeDeadlineSeconds
-  std::vector<Repulsion> repulsions;
+  std::optional<DurationMs> deadline;      // activeDeadlineSeconds
+  std::vector<PodSelector> selectors;      // that its terms name
   std::vector<std::string> zero_requests;  // named, and nothing of it asked for; not in `pod`
   bool operator==(const PodSpec&) const = default;
 };

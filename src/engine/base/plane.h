@@ -16,6 +16,8 @@ using PlaneMask = std::uint8_t;
 inline constexpr PlaneMask kNowBit = 1;
 inline constexpr PlaneMask kAfterBit = 2;
 inline constexpr PlaneMask kBothPlanes = 3;
+// Beside the planes: room that a plan keeps (plan/reservations.h). No pod is there, and none is sure to come.
+inline constexpr PlaneMask kReservedBit = 4;
 
 // The planes that a placement must fit.
 enum class Mode : std::uint8_t { kStart, kPlan };

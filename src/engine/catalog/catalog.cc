@@ -135,6 +135,16 @@ std::string pod_key(const PodTemplate& pod) {
   out += '/';
   out += static_cast<char>('0' + static_cast<int>(pod.placement));
   for (const auto& words : pod.unsupported) put(out, words);
+  if (!pod.terms.empty() || !pod.selected.empty()) {
+    out += '%';
+    for (const CountedTerm& term : pod.terms) {
+      out += static_cast<char>('a' + static_cast<int>(term.kind));
+      put(out, term.selector);
+      put(out, term.level);
+    }
+    out += '/';
+    for (const std::string& selector : pod.selected) put(out, selector);
+  }
   if (pod.counted) {
     out += '#';
     for (const auto& [name, amount] : *pod.counted) {

@@ -52,7 +52,7 @@ std::vector<Decision> Decider::run() {
   end_withdrawn();
   drain_stopped();
   for (int round = 0; round < kMostRounds; ++round) {
-    if (state_.holds_suspect) check_holds();
+    if (state_.holds_suspect || state_.accounts.counted().news()) check_holds();
     if (state_.gained_now) start_holders();
     place_awaited();
     wake();
@@ -71,7 +71,8 @@ std::vector<Decision> Decider::run() {
     round_.old.wake_kept_out();
     const bool may_be_placed = state_.unplaced_news && !state_.unplaced.empty();
     if (state_.gained_nodes.empty() && state_.gained_roots.empty() && !state_.gained_now &&
-        !state_.holds_suspect && !may_be_placed && !state_.pending.next().valid())
+        !state_.holds_suspect && !state_.accounts.counted().news() && !may_be_placed &&
+        !state_.pending.next().valid())
       break;
   }
   return round_.decisions.net();
@@ -113,6 +114,11 @@ std::string Decider::overdraft_of(const WorkloadState& w, const Slot& slot) cons
                        state_.queues[w.queue.index()].lanes.name(w.lane), resource);
   }
   const auto over = state_.accounts.overdrawn_on_node(held, Mode::kPlan);
+  const CountedId counted = state_.shape_of(slot.charge).counted;
+  const bool lonely = counted.valid() && !state_.nodes.is_opaque(slot.node) &&
+                      !state_.accounts.counted().admits(slot.node, counted, planes_of(Mode::kPlan), 1);
+  if (lonely || (over && over->of == Overdraft::Of::kTerm))
+    return fmt::format("a required term about other pods fails on node {}", node);
   if (!over) return "";
   if (over->of == Overdraft::Of::kDevice) return fmt::format("a device of node {} is gone", node);
   if (over->of == Overdraft::Of::kToken)
@@ -233,7 +239,9 @@ void Decider::wake() {
   const auto roots = std::exchange(state_.gained_roots, {});
   const auto sides = std::exchange(state_.gained_sides, {});
   for (const NodeId node : nodes) state_.is_gained[node.index()] = 0;
-  if (nodes.empty() && roots.empty()) return;
+  // Terms bind nodes on which nothing has changed.
+  const bool terms = state_.accounts.counted().take_news();
+  if (nodes.empty() && roots.empty() && !terms) return;
   Pending& pending = state_.pending;
   std::vector<ClassId> called;
   const auto call = [&](const Sleepers::Classes& classes) {
@@ -255,7 +263,9 @@ void Decider::wake() {
     const bool fits = std::any_of(nodes.begin(), nodes.end(), [&](const NodeId node) {
       return has_room(state_.nodes, node, shape, Mode::kPlan) && state_.index(id, Mode::kPlan).fit(node) > 0;
     });
-    if (fits) call(classes);
+    const bool by_terms =
+        terms && shape.counted.valid() && !fits && state_.index(id, Mode::kPlan).total() > 0;
+    if (fits || by_terms) call(classes);
   }
   pending.call(called);
 }

@@ -29,6 +29,7 @@ class Recount {
       return fail(ErrorCode::kInternal, "a hold is listed that no workload has");
     for (std::size_t n = 0; n < state_.nodes.size(); ++n) BERTH_TRY(node(NodeId(n)));
     BERTH_TRY(lanes());
+    BERTH_TRY(terms());
     for (std::size_t q = 0; q < state_.queues.size(); ++q) BERTH_TRY(queue(QueueId(q)));
     return {};
   }
@@ -128,6 +129,29 @@ class Recount {
       }
     }
     return {};
+  }
+
+  Status terms() const {
+    Counted again = state_.accounts.counted();
+    again.forget_counts();
+    const auto add = [&](NodeId node, CountedId id, PlaneMask planes) {
+      if (id.valid()) again.add(node, id, planes, +1);
+    };
+    for (const WorkloadState& w : state_.workloads) {
+      for (const PodSetState& set : w.sets) {
+        for (const Slot& slot : set.slots) {
+          if (slot.charge.valid())
+            add(slot.node, state_.shape_of(slot.charge).counted, planes_of(slot.state));
+        }
+      }
+    }
+    state_.each_foreign([&](const ForeignPod& pod) {
+      add(*state_.nodes.find(pod.node), again.intern(pod.terms, pod.selected), kBothPlanes);
+    });
+    const std::string want = again.to_text();
+    const std::string have = state_.accounts.counted().to_text();
+    if (want == have) return {};
+    return fail(ErrorCode::kInternal, "counted terms: they are\n{}the slots make\n{}", have, want);
   }
 
   Status lanes() const {

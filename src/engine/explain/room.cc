@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "base/checked.h"
@@ -138,9 +139,11 @@ std::optional<RoomNow::Best> RoomNow::best_choice(std::size_t set) {
 std::vector<Reason> RoomNow::count_nodes(ChargeId charge, std::span<const NodeId> among) {
   const NodeTable& nodes = state_.nodes;
   const Shape& shape = state_.shape_of(charge);
-  std::map<std::pair<ReasonCode, std::string>, Reason> counts;
-  const auto count = [&](ReasonCode code, std::string subject, std::int64_t have = 0) {
-    Reason& r = counts.try_emplace({code, subject}, Reason{code, subject, "", 0, 0, 0, {}}).first->second;
+  std::map<std::tuple<ReasonCode, std::string, std::string>, Reason> counts;
+  const auto count = [&](ReasonCode code, std::string subject, std::int64_t have = 0,
+                         std::string detail = {}) {
+    Reason& r =
+        counts.try_emplace({code, subject, detail}, Reason{code, subject, detail, 0, 0, 0, {}}).first->second;
     ++r.nodes;
     r.have = saturating_add(r.have, have);
   };
@@ -152,12 +155,25 @@ std::vector<Reason> RoomNow::count_nodes(ChargeId charge, std::span<const NodeId
     }
     const auto shortage = shortage_of(nodes, id, shape, Mode::kStart);
     if (!shortage) {
+      const auto hindrance = shape.counted.valid() ? state_.accounts.counted().hindrance(
+                                                         id, shape.counted, planes_of(Mode::kStart))
+                                                   : std::nullopt;
+      if (hindrance) {
+        count(hindrance->kind == TermKind::kNear ? ReasonCode::kNodeNear : ReasonCode::kNodeApart,
+              hindrance->selector, 0, hindrance->level);
+        continue;
+      }
+      const std::int64_t here = fit_by_room(nodes, id, shape, Mode::kStart);
+      if (shape.counted.valid() && state_.accounts.counted().cap(id, shape.counted, Mode::kStart) < here) {
+        count(ReasonCode::kNodeRoom, "a place apart from them", 1);
+        continue;
+      }
       const Shortage ends = tightest_of(nodes, id, shape);
       if (!ends.resource.valid() && !ends.token.valid()) continue;  // asks for nothing
       count(ReasonCode::kNodeRoom,
             ends.token.valid() ? nodes.tokens().text(ends.token)
                                : std::string(nodes.resource_name(ends.resource)),
-            fit_by_room(nodes, id, shape, Mode::kStart));
+            here);
       continue;
     }
     // Room that is physically there but promised: held.

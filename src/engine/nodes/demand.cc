@@ -45,6 +45,7 @@ Kind make_kind(std::span<const Shape* const> choices, ResourceId cpu) {
     where.preferred.clear();
     where.flavors.clear();
     where.placement = Placement::kDefault;
+    where.counted = CountedId();
     const std::string key = shape_key(where);
     kind.where.is_long = kind.where.is_long || is_digest(key);
     kind.where.key += fmt::format("{}:{}", key.size(), key);

@@ -32,13 +32,17 @@ void ShapeIndex::prefetch(const NodeTable& nodes, const Fragments& fragments, No
   if (shape_->placement == Placement::kFragmentation) fragments.prefetch(id, mode_);
 }
 
-void ShapeIndex::refresh(const NodeTable& nodes, Fragments& fragments) {
+void ShapeIndex::refresh(const NodeTable& nodes, Fragments& fragments, const Counted& counted) {
+  nodes_ = &nodes;
+  counted_ = &counted;
+  const bool has_terms = shape_->counted.valid();
   const bool scores_mix = shape_->placement == Placement::kFragmentation;
   const ChangeLog& log = nodes.changes().all();
   const ChangeLog& fixed = nodes.changes().fixed();
   // Constraints and ties may be others where something fixed changed: their nodes stand in both logs.
-  const bool behind =
-      !built_ || cursor_ < log.begin() || fixed_cursor_ < fixed.begin() || log.end() - cursor_ > nodes.size();
+  const bool behind = (has_terms && counted_cursor_ < counted.log_begin()) || !built_ ||
+                      cursor_ < log.begin() || fixed_cursor_ < fixed.begin() ||
+                      log.end() - cursor_ > nodes.size();
   if (behind || nodes.size() > size_ || topology_version_ != nodes.domains().version()) {
     rebuild(nodes, fragments);
     mix_version_ = fragments.version();
@@ -53,6 +57,7 @@ void ShapeIndex::refresh(const NodeTable& nodes, Fragments& fragments) {
     if (!nodes.changes().first_in_round(node)) continue;
     if (update(nodes, fragments, node) && !rescore) play(nodes, node);
   }
+  if (has_terms) follow_terms(nodes, fragments, !rescore);
   if (rescore) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const NodeId id(i);
@@ -64,6 +69,37 @@ void ShapeIndex::refresh(const NodeTable& nodes, Fragments& fragments) {
     for (; fixed_cursor_ < fixed.end(); ++fixed_cursor_) play(nodes, fixed.at(fixed_cursor_));
   }
   fixed_cursor_ = fixed.end();
+}
+
+// The nodes of the domains in which a count that it goes by became or ceased to be zero.
+void ShapeIndex::follow_terms(const NodeTable& nodes, Fragments& fragments, bool replay) {
+  for (; counted_cursor_ < counted_->log_end(); ++counted_cursor_) {
+    const Counted::Crossing& crossing = counted_->crossing(counted_cursor_);
+    if (!counted_->concerns(shape_->counted, crossing)) continue;
+    if (crossing.domain == Counted::kEverywhere) return rebuild(nodes, fragments);
+    for (const NodeId node : counted_->nodes_of(crossing)) {
+      if (nodes.changes().first_in_round(node) && update(nodes, fragments, node) && replay) play(nodes, node);
+    }
+  }
+  note_limits(nodes);
+}
+
+// Domains of hosts are single nodes, whose fits are independent.
+void ShapeIndex::note_limits(const NodeTable& nodes) {
+  limited_ = counted_->limits_itself(shape_->counted, mode_);
+  if (!limited_) return;
+  for (std::size_t n = everywhere_.size(); n < nodes.size(); ++n) everywhere_.emplace_back(n);
+}
+
+std::int64_t ShapeIndex::at_most(std::span<const NodeId> nodes) const {
+  return counted_->at_most(shape_->counted, mode_, nodes, [&](NodeId node) { return fit(node); });
+}
+
+std::int64_t ShapeIndex::total_of(std::span<const NodeId> nodes) const {
+  if (limited_) return at_most(nodes);
+  std::int64_t sum = 0;
+  for (const NodeId node : nodes) sum += fit(node);
+  return sum;
 }
 
 void ShapeIndex::rebuild(const NodeTable& nodes, Fragments& fragments) {
@@ -84,6 +120,8 @@ void ShapeIndex::rebuild(const NodeTable& nodes, Fragments& fragments) {
   built_ = true;
   cursor_ = nodes.changes().all().end();
   fixed_cursor_ = nodes.changes().fixed().end();
+  counted_cursor_ = counted_->log_end();
+  if (shape_->counted.valid()) note_limits(nodes);
   for (std::size_t i = 0; i < n; ++i) update(nodes, fragments, NodeId(i));
   play_all(nodes);
 }
@@ -102,6 +140,7 @@ bool ShapeIndex::update(const NodeTable& nodes, Fragments& fragments, NodeId id)
     if (fit > 0) fit = fit_by_amounts(nodes, id, *shape_, mode_, fit);
     if (fit > 0 && !shape_->tokens.empty() && !nodes.is_opaque(id))
       fit = nodes.tokens().taken(id, shape_->tokens, planes_of(mode_)) ? 0 : 1;
+    if (fit > 0 && shape_->counted.valid()) fit = std::min(fit, counted_->cap(id, shape_->counted, mode_));
   }
   Block& block = block_of(id);
   std::int32_t& fit_before = block.fit[id.value % kBlock];

@@ -7,6 +7,8 @@
 // Data that shapes share is computed once for all of them: nodes that constraints allow (nodes/suits.h), free devices
 // (nodes/device_states.h), and their usable room (nodes/fragments.h).
 // Rolled-back trials are changes like any other: the log simply names the node again.
+// Counted terms (nodes/counted.h) cap the fits. A shape with a part in some also follows the log of their domains. Where it excludes
+// itself the fits do not add up: total() and total_in() are then bounds, found when asked for, O(nodes) each.
 // Memory: 13 bytes a node.
 #pragma once
 
@@ -15,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/nodes/counted.h"
 #include "engine/nodes/fragments.h"
 #include "engine/nodes/nodes.h"
 #include "engine/nodes/shape.h"
@@ -26,8 +29,8 @@ class ShapeIndex {
   ShapeIndex(const Shape& shape, Mode mode) : shape_(&shape), mode_(mode) {}
 
   // Catches up with the node table and the demand mix. O(changes since the last call), at most O(nodes); O(nodes) for a new
-  // mix.
-  void refresh(const NodeTable& nodes, Fragments& fragments);
+  // mix. All three outlive this.
+  void refresh(const NodeTable& nodes, Fragments& fragments, const Counted& counted);
   // Unused for so long that the next refresh() begins anew.
   bool stale(const NodeTable& nodes) const { return !built_ || cursor_ < nodes.changes().all().begin(); }
 
@@ -36,8 +39,13 @@ class ShapeIndex {
   // Is `a`, on which something fits, better than `b`?
   bool wins(const NodeTable& nodes, NodeId a, NodeId b) const;
   std::int64_t fit(NodeId id) const { return block_of(id).fit[id.value % kBlock]; }
-  std::int64_t total() const { return total_; }  // slots that fit now, over all nodes
-  std::int64_t total_in(DomainId domain) const { return sums_[domain.index()]; }
+  // Slots that fit now, over all nodes; and in a domain. Where it excludes itself: at most.
+  std::int64_t total() const { return limited_ ? at_most(everywhere_) : total_; }
+  std::int64_t total_in(DomainId domain) const {
+    return limited_ ? at_most(nodes_->domains()[domain].nodes) : sums_[domain.index()];
+  }
+  // The same of any nodes, each once.
+  std::int64_t total_of(std::span<const NodeId> nodes) const;
   bool eligible(NodeId id) const { return suits_->of(id) >= 0; }  // constraints hold, whatever is free
 
  private:
@@ -55,6 +63,9 @@ class ShapeIndex {
   };
 
   void rebuild(const NodeTable& nodes, Fragments& fragments);
+  void follow_terms(const NodeTable& nodes, Fragments& fragments, bool replay);
+  void note_limits(const NodeTable& nodes);
+  std::int64_t at_most(std::span<const NodeId> nodes) const;
   // Brings fit, sums and key up to date, not the tournament. True where the key has changed.
   bool update(const NodeTable& nodes, Fragments& fragments, NodeId id);
   std::int64_t key_of(const NodeTable& nodes, Fragments& fragments, NodeId id) const;
@@ -82,6 +93,11 @@ class ShapeIndex {
   std::vector<Block> data_;
   std::vector<Entry> tree_;         // [1] is the root, [blocks_ + b] the winner of block b
   std::vector<std::int64_t> sums_;  // by domain
+  const NodeTable* nodes_ = nullptr;
+  const Counted* counted_ = nullptr;
+  std::uint64_t counted_cursor_ = 0;
+  bool limited_ = false;            // placing one changes how many fit elsewhere
+  std::vector<NodeId> everywhere_;  // all nodes, where limited_
 };
 
 }  // namespace berth::engine

@@ -57,6 +57,7 @@ std::string shape_key(const Shape& shape) {
   std::string out;
   out += static_cast<char>('0' + static_cast<int>(shape.placement));
   if (shape.opaque) out += '?';
+  if (shape.counted.valid()) fmt::format_to(std::back_inserter(out), "%{},", shape.counted.value);
   for (const auto& a : shape.amounts)
     fmt::format_to(std::back_inserter(out), "{}={},", a.resource.value, a.amount);
   out += '/';

@@ -29,6 +29,8 @@ struct ShapeDevices {
   bool operator==(const ShapeDevices&) const = default;
 };
 
+using CountedId = Id<struct CountedTag>;
+
 struct Shape {
   std::vector<ShapeAmount> amounts;  // all that is asked for, devices (in thousandths) included; no zeros
   std::vector<ShapeDevices> devices;
@@ -42,6 +44,7 @@ struct Shape {
   std::vector<std::string> flavors;  // names, for messages
   Labels flavor_labels;
   Placement placement = Placement::kPack;
+  CountedId counted;    // its part in counted terms (nodes/counted.h); none for most
   bool opaque = false;  // charged to a flavor whose nodes are not known
 };
 

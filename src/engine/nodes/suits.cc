@@ -32,6 +32,7 @@ std::shared_ptr<SuitColumn> Suits::column(const Shape& shape) {
   constraints.devices.clear();
   constraints.tokens.clear();
   constraints.placement = Placement::kDefault;
+  constraints.counted = CountedId();
   std::weak_ptr<SuitColumn>& known = columns_[shape_key(constraints)];
   if (auto column = known.lock()) return column;
   auto column = std::make_shared<SuitColumn>(std::move(constraints));

@@ -1,10 +1,35 @@
 // Placer: the slots of one pod set, with one charge.
 #include <algorithm>
+#include <iterator>
 
 #include "engine/place/placer.h"
 #include "engine/state/trial.h"
 
 namespace berth::engine {
+namespace {
+
+// The domain in which slots gather that must be near each other, where there are none yet. It is the tightest with room for all, else
+// the one with the most room. Empty: they choose none.
+template <class Inside>
+std::vector<NodeId> gathering(State& state, ChargeId charge, Mode mode, std::int64_t count,
+                              const Inside& inside) {
+  std::vector<NodeId> best;
+  const CountedId counted = state.shape_of(charge).counted;
+  if (!counted.valid()) return best;
+  const ShapeIndex& index = state.index(state.charges[charge].shape, mode);
+  std::int64_t room = 0;
+  for (std::vector<NodeId> nodes : state.accounts.counted().to_choose_from(counted, mode)) {
+    std::erase_if(nodes, [&](const NodeId node) { return !inside(node); });
+    const std::int64_t here = index.total_of(nodes);
+    const bool better = room < count ? here > room : here >= count && here < room;
+    if (!better) continue;
+    best = std::move(nodes);
+    room = here;
+  }
+  return best;
+}
+
+}  // namespace
 
 // As many as the quota allows, `want` at most. 0: fewer than `least`, or than one; the failure says of what.
 std::int64_t Placer::within_quota(std::uint32_t set, const Charge& c, std::int64_t least, std::int64_t want) {
@@ -129,6 +154,9 @@ std::int64_t Placer::place_segments(std::uint32_t set, ChargeId charge, std::int
 // Domain by domain in the order of the plan, then wherever there is room. How many found a place.
 std::int64_t Placer::place_near(std::uint32_t set, ChargeId charge, std::int64_t count,
                                 std::size_t& next_slot) {
+  const auto is_inside = [&](NodeId node) { return scope_.inside(node); };
+  if (std::vector<NodeId> nodes = gathering(state_, charge, mode_, count, is_inside); !nodes.empty())
+    return place_among(set, charge, count, std::move(nodes), next_slot);
   std::int64_t got = 0;
   for (const DomainId domain : order_of(set, charge, count)) {
     if (got == count || ended()) return got;
@@ -151,12 +179,21 @@ std::int64_t Placer::place_anywhere(std::uint32_t set, ChargeId charge, std::int
   return count;
 }
 
-// A heap of the nodes, the best one on top: a slot changes the key of its own node only.
+// A heap of the nodes, the best one on top: a slot changes the key of its own node only. With terms it may change those of all others.
 std::int64_t Placer::place_among(std::uint32_t set, ChargeId charge, std::int64_t count,
                                  std::vector<NodeId> among, std::size_t& next_slot) {
   const ShapeId shape = state_.charges[charge].shape;
   ShapeIndex& index = state_.index(shape, mode_);
   const auto worse = [&](NodeId a, NodeId b) { return index.wins(state_.nodes, b, a); };
+  const bool has_terms = state_.shapes[shape].shape.counted.valid();
+  for (std::int64_t got = 0; has_terms; ++got) {
+    if (got == count || !spend()) return got;
+    const auto best = std::min_element(among.begin(), among.end(),
+                                       [&](NodeId a, NodeId b) { return index.wins(state_.nodes, a, b); });
+    if (best == among.end() || index.fit(*best) <= 0) return got;
+    put(set, charge, *best, next_slot);
+    state_.index(shape, mode_);
+  }
   std::erase_if(among, [&](NodeId node) { return index.fit(node) <= 0; });
   std::make_heap(among.begin(), among.end(), worse);
   for (std::int64_t got = 0; got < count; ++got) {

@@ -1,6 +1,7 @@
 #include "engine/place/scope.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace berth::engine {
 
@@ -99,9 +100,9 @@ std::int64_t Scope::room_within(const ShapeIndex& index, DomainId domain) const 
     return other.topology == level.topology && other.depth <= level.depth;
   });
   if (below) return inside(here.front()) ? index.total_in(domain) : 0;
-  std::int64_t sum = 0;
-  for (const NodeId node : here) sum += inside(node) ? index.fit(node) : 0;
-  return sum;
+  std::vector<NodeId> both;
+  std::copy_if(here.begin(), here.end(), std::back_inserter(both), [&](NodeId node) { return inside(node); });
+  return index.total_of(both);
 }
 
 bool Scope::in_segments(std::uint32_t set) const {

@@ -184,7 +184,8 @@ const Reservation& Reservations::plan(State& state, WorkloadId id,
 
 void charge_reserved(State& state, const Reservation& reservation, int sign) {
   const WorkloadState& w = state.workloads[reservation.workload.index()];
-  for (const PlacedSlot& p : reservation.placed) state.accounts.try_charge(charged(w, p), kBothPlanes, sign);
+  constexpr PlaneMask kKept = kBothPlanes | kReservedBit;
+  for (const PlacedSlot& p : reservation.placed) state.accounts.try_charge(charged(w, p), kKept, sign);
 }
 
 }  // namespace berth::engine

@@ -14,10 +14,19 @@ const LaneLimits& Accounts::limits(QueueId queue) const {
   return queue.index() < limits_.size() ? limits_[queue.index()] : kNone;
 }
 
+// Facts and decisions.
 void Accounts::charge(const Charged& slot, PlaneMask planes, int sign) {
   if (planes == 0) return;
+  if (counted_.any() && counted_of(slot).valid()) counted_.note_news();
+  change(slot, planes, sign);
+}
+
+void Accounts::change(const Charged& slot, PlaneMask planes, int sign) {
+  if (planes == 0) return;
   const Charge& c = charges_[slot.charge];
-  nodes_.charge(slot.node, shapes_[c.shape].shape, grants_[slot.grant], planes, sign);
+  const Shape& shape = shapes_[c.shape].shape;
+  nodes_.charge(slot.node, shape, grants_[slot.grant], planes, sign);
+  if (shape.counted.valid()) counted_.add(slot.node, shape.counted, planes, sign);
   for (const QuotaItem& item : c.quota) quota_.add(slot.queue, item.pair, sign * item.amount, planes);
   LaneLimits& lanes = limits(slot.queue);
   if (!lanes.any()) return;
@@ -25,16 +34,22 @@ void Accounts::charge(const Charged& slot, PlaneMask planes, int sign) {
 }
 
 void Accounts::try_charge(const Charged& slot, PlaneMask planes, int sign) {
-  charge(slot, planes, sign);
+  change(slot, planes, sign);
   undo_.push_back({slot, planes, sign});
 }
 
 void Accounts::rollback(std::size_t mark) {
   while (undo_.size() > mark) {
     const Undo& last = undo_.back();
-    charge(last.slot, last.planes, -last.sign);
+    change(last.slot, last.planes, -last.sign);
     undo_.pop_back();
   }
+}
+
+void Accounts::commit() {
+  const auto has_terms = [&](const Undo& undo) { return counted_of(undo.slot).valid(); };
+  if (counted_.any() && std::any_of(undo_.begin(), undo_.end(), has_terms)) counted_.note_news();
+  undo_.clear();
 }
 
 std::optional<Overdraft> Accounts::overdrawn_on_node(const Charged& slot, Mode mode) const {
@@ -52,6 +67,9 @@ std::optional<Overdraft> Accounts::overdrawn_on_node(const Charged& slot, Mode m
   }
   if (const auto token = nodes_.tokens().shared(slot.node, grant.tokens, planes_of(mode)))
     out = Overdraft{Overdraft::Of::kToken, {}, *token, {}};
+  if (const CountedId counted = counted_of(slot);
+      counted.valid() && !counted_.may_stay(slot.node, counted, planes_of(mode)))
+    out = Overdraft{Overdraft::Of::kTerm, {}, {}, {}};
   return out;
 }
 
@@ -83,6 +101,8 @@ bool Accounts::has_room(const Charged& slot, Plane plane) const {
   const Shape& shape = shapes_[c.shape].shape;
   const auto left = [&](const NodeTable::Account& account) { return account.capacity - account.used[plane]; };
   if (!nodes_.is_opaque(slot.node)) {  // of opaque capacity only quota is known
+    const auto planes = static_cast<PlaneMask>(1u << plane);
+    if (shape.counted.valid() && !counted_.admits(slot.node, shape.counted, planes)) return false;
     for (const ShapeAmount& a : shape.amounts) {
       if (left(nodes_.account(slot.node, a.resource)) < a.amount) return false;
     }

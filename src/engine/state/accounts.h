@@ -1,5 +1,5 @@
-// The accounts of everything that a slot takes: amounts of its node, its grant there (nodes/grant.h), the limits of its lane, quota
-// of its queue and of the queues above. No other code changes them, and no other code judges whether a slot still fits.
+// The accounts of all that a slot takes: amounts of its node, its grant there (nodes/grant.h), quota of its queues, limits of its lane,
+// counted terms (nodes/counted.h). No other code changes them, and no other code judges whether a slot still fits.
 //
 // Two kinds of change:
 //   - Facts and decisions (charge()) last.
@@ -17,6 +17,7 @@
 
 #include "engine/base/plane.h"
 #include "engine/catalog/catalog.h"
+#include "engine/nodes/counted.h"
 #include "engine/nodes/grant.h"
 #include "engine/nodes/nodes.h"
 #include "engine/quota/lane_limits.h"
@@ -35,7 +36,7 @@ struct Charged {
 
 // The account that a slot overdraws.
 struct Overdraft {
-  enum class Of : std::uint8_t { kAmount, kDevice, kToken, kQuota, kLane };
+  enum class Of : std::uint8_t { kAmount, kDevice, kToken, kTerm, kQuota, kLane };
   Of of = Of::kAmount;
   ResourceId resource;  // kAmount
   TokenId token;        // kToken
@@ -52,6 +53,9 @@ class Accounts {
   LaneLimits& limits(QueueId queue);
   const LaneLimits& limits(QueueId queue) const;
 
+  Counted& counted() { return counted_; }
+  const Counted& counted() const { return counted_; }
+
   void charge(const Charged& slot, PlaneMask planes, int sign);
 
   // The grants that slots and plans refer to by number.
@@ -62,10 +66,11 @@ class Accounts {
   void try_charge(const Charged& slot, PlaneMask planes, int sign);
   std::size_t mark() const { return undo_.size(); }
   void rollback(std::size_t mark);
-  void commit() { undo_.clear(); }
+  void commit();
 
   // ---- Judgements of a slot that is charged, on the planes of `mode`. None: it fits.
-  // An amount, a device or a token of its node that is overdrawn: the last one. Opaque capacity has no accounts.
+  // An amount, a device or a token of its node that is overdrawn, or a pod there that it must be apart from: the last one. Opaque
+  // capacity has no accounts.
   std::optional<Overdraft> overdrawn_on_node(const Charged& slot, Mode mode) const;
   // The quota of its queue, or the limit of its lane, that is overdrawn: the last one.
   std::optional<Overdraft> overdrawn_in_queue(const Charged& slot, Mode mode) const;
@@ -82,8 +87,15 @@ class Accounts {
     int sign = 1;
   };
 
+  CountedId counted_of(const Charged& slot) const {
+    return shapes_[charges_[slot.charge].shape].shape.counted;
+  }
+
+  void change(const Charged& slot, PlaneMask planes, int sign);
+
   NodeTable& nodes_;
   QuotaTree& quota_;
+  Counted counted_{nodes_};
   const Pool<Charge, ChargeId>& charges_;
   const Pool<ShapeEntry, ShapeId>& shapes_;
   std::vector<LaneLimits> limits_;  // by queue

@@ -51,6 +51,13 @@ std::vector<std::pair<std::string, std::uint32_t>> groups_for(const std::vector<
   return out;
 }
 
+std::string key_of(const Charge& charge) {
+  std::string key = fmt::format("{}", charge.shape.value);
+  if (charge.awaited) key += '~';
+  for (const auto& item : charge.quota) key += fmt::format(",{}={}", item.pair.value, item.amount);
+  return key;
+}
+
 // The labels of the flavor's nodes must not contradict the pod, and its taints must be tolerated. Other labels are checked on the
 // nodes.
 bool admits(const Flavor& flavor, const Shape& shape) {
@@ -164,13 +171,12 @@ ChargeId State::charge_for(const PodTemplate& pod, const Shape& base, const Reso
   entry.shape.opaque = unknown || charge.awaited;
   charge.awaited = charge.awaited && !unknown;
   if (entry.shape.opaque) nodes.opaque();
+  if (!entry.shape.opaque) entry.shape.counted = accounts.counted().intern(pod.terms, pod.selected);
   charge.flavors = std::move(chosen);
   std::string shape_name = shape_key(entry.shape);
   const auto known_shape = shapes.find(shape_name);
   charge.shape = known_shape ? *known_shape : shapes.add(shape_name, std::move(entry));
-  std::string charge_name = fmt::format("{}", charge.shape.value);
-  if (charge.awaited) charge_name += '~';
-  for (const auto& item : charge.quota) charge_name += fmt::format(",{}={}", item.pair.value, item.amount);
+  std::string charge_name = key_of(charge);
   const auto known = charges.find(charge_name);
   for (const ShapeDevices& d : base.devices) charge.weight.devices += Int128{d.count} * d.milli;
   for (const ShapeAmount& a : base.amounts) {
@@ -317,6 +323,40 @@ void State::build_choices(Spec& s) {
   std::vector<const Shape*> all;
   for (const ChargeId choice : s.choices) all.push_back(&shape_of(choice));
   s.kind = make_kind(all, NodeTable::cpu());
+}
+
+ChargeId with_counted(State& state, ChargeId charge, CountedId counted) {
+  Charge copy = state.charges[charge];
+  ShapeEntry entry;
+  entry.shape = state.shapes[copy.shape].shape;
+  entry.shape.counted = counted;
+  std::string shape_name = shape_key(entry.shape);
+  const auto known_shape = state.shapes.find(shape_name);
+  copy.shape = known_shape ? *known_shape : state.shapes.add(std::move(shape_name), std::move(entry));
+  std::string name = key_of(copy);
+  const auto known = state.charges.find(name);
+  return known ? *known : state.charges.add(std::move(name), std::move(copy));
+}
+
+void count_again(State& state, WorkloadId id, std::size_t set) {
+  WorkloadState& w = state.workloads[id.index()];
+  PodSetState& s = w.sets[set];
+  const PodTemplate& pod = state.specs[s.spec].pod;
+  Counted& counted = state.accounts.counted();
+  if (!counted.any() && pod.terms.empty() && pod.selected.empty()) return;
+  const CountedId now = counted.intern(pod.terms, pod.selected);
+  for (Slot& slot : s.slots) {
+    const PlaneMask planes = planes_of(slot.state);
+    if (planes == 0) continue;
+    const Shape& shape = state.shape_of(slot.charge);
+    if (shape.opaque || shape.counted == now) continue;
+    const ChargeId charge = with_counted(state, slot.charge, now);
+    state.accounts.charge(charged(w, slot), planes, -1);
+    slot.charge = charge;
+    state.accounts.charge(charged(w, slot), planes, +1);
+    state.holds_suspect = true;
+    ++state.use_version;
+  }
 }
 
 }  // namespace berth::engine

@@ -34,6 +34,7 @@ Status State::node_upsert(const Node& node) {
   BERTH_TRY(nodes.upsert(node));
   if (refused_some && nodes.resources() != had_resources) configuration_changed();  // some may be asked for
   const NodeId id = *nodes.find(node.name);
+  accounts.counted().set_node(id);
   if (before && nodes.record(id).devices.size() != had_devices) charge_devices_again(id);
   gain_node(id);
   gained_now = true;
@@ -45,6 +46,7 @@ Status State::node_upsert(const Node& node) {
 
 Status State::node_remove(const std::string& name) {
   BERTH_TRY(nodes.remove(name));
+  accounts.counted().set_node(*nodes.find(name));
   holds_suspect = true;
   ++place_version;
   ++outside_version;
@@ -113,8 +115,13 @@ Status State::foreign_upsert(const ForeignPod& pod) {
   if (foreign_.count(pod.uid) > 0) BERTH_TRY(foreign_remove(pod.uid));
   const NodeId node = nodes.intern(pod.node);
   Grants& grants = accounts.grants();
-  Foreign f{pod, node, grant_of_foreign(grants, nodes, node, pod)};
+  Foreign f{pod, node, grant_of_foreign(grants, nodes, node, pod),
+            accounts.counted().intern(pod.terms, pod.selected)};
   nodes.charge_foreign(node, f.pod, grants[f.grant], +1);
+  if (f.counted.valid()) {
+    accounts.counted().add(node, f.counted, kBothPlanes, +1);
+    accounts.counted().note_news();
+  }
   foreign_on_[node].insert(pod.uid);
   holds_suspect = true;  // it may sit where room is held
   foreign_.emplace(pod.uid, std::move(f));
@@ -127,6 +134,10 @@ Status State::foreign_remove(const std::string& uid) {
   if (it == foreign_.end()) return unknown("foreign pod", uid);
   const NodeId node = it->second.node;
   nodes.charge_foreign(node, it->second.pod, accounts.grants()[it->second.grant], -1);
+  if (it->second.counted.valid()) {
+    accounts.counted().add(node, it->second.counted, kBothPlanes, -1);
+    accounts.counted().note_news();
+  }
   auto& on_node = foreign_on_[node];
   on_node.erase(uid);
   if (on_node.empty()) foreign_on_.erase(node);

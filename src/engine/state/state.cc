@@ -414,7 +414,7 @@ ShapeIndex& State::index(ShapeId shape, Mode mode) {
   auto& slot = entry.index[static_cast<std::size_t>(mode)];
   if (!slot) slot = std::make_unique<ShapeIndex>(entry.shape, mode);
   if (nodes.device_states().full()) nodes.device_states().clear();
-  slot->refresh(nodes, fragments);
+  slot->refresh(nodes, fragments, accounts.counted());
   return *slot;
 }
 
@@ -540,6 +540,15 @@ void State::sweep_now() {
   for (const auto& [charge, grant] : planned) shapes.mark(charges[charge].shape);
   charges.sweep(nothing);
   shapes.sweep(nothing);
+  if (accounts.counted().any()) {
+    std::vector<bool> used(accounts.counted().size(), false);
+    const auto mark = [&](CountedId id) {
+      if (id.valid()) used[id.index()] = true;
+    };
+    shapes.for_each([&](const ShapeEntry& entry) { mark(entry.shape.counted); });
+    for (const auto& [uid, foreign] : foreign_) mark(foreign.counted);
+    accounts.counted().keep_only(used);
+  }
   structures.sweep(nothing);
   live_at_sweep_ =
       std::max<std::size_t>(256, specs.live() + charges.live() + shapes.live() + structures.live());

@@ -380,6 +380,7 @@ class State {
     ForeignPod pod;
     NodeId node;
     GrantId grant;
+    CountedId counted;
   };
 
   void gain_node(NodeId node);
@@ -449,5 +450,11 @@ class State {
   std::size_t long_left_ = 0;
   TimeMs next_long_sweep_ = 0;
 };
+
+// The same charge with another part in counted terms.
+ChargeId with_counted(State& state, ChargeId charge, CountedId counted);
+// The slots of a pod set are counted as its template says now. The terms and selectors of a template may change while slots have
+// places: another pod's selector may begin to count them.
+void count_again(State& state, WorkloadId id, std::size_t set);
 
 }  // namespace berth::engine

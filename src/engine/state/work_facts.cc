@@ -121,6 +121,7 @@ void State::resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets) {
     const PodSet& from = *sets[i];
     if (s.spec.valid() && specs[s.spec].is_long) ++long_left_;
     s.spec = intern_spec(w.queue, from.pod, beside_of(sets, from));
+    count_again(*this, id, i);
     s.name = from.name;
     s.flavor_group = from.flavor_group;
     if (s.active > 0 && (s.least != from.least_count() || s.bands != from.bands))

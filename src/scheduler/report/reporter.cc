@@ -24,6 +24,8 @@ bool is_about_nodes(ReasonCode code) {
     case ReasonCode::kNodeHeld:
     case ReasonCode::kNodeRoom:
     case ReasonCode::kNodeSize:
+    case ReasonCode::kNodeApart:
+    case ReasonCode::kNodeNear:
     case ReasonCode::kDomain:
     case ReasonCode::kTogether:
       return true;

@@ -69,7 +69,7 @@ std::vector<Case> cases() {
          return pod;
        }});
   out.push_back(
-      {Entry::kRepulsion, "requiredDuringSchedulingIgnoredDuringExecution", [](std::size_t n) {
+      {Entry::kPodTerm, "requiredDuringSchedulingIgnoredDuringExecution", [](std::size_t n) {
          json pod = plain_pod();
          auto& terms =
              pod["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];

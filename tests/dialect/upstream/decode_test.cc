@@ -191,14 +191,9 @@ TEST(Decode, ConstraintsThatAreNotHonouredAreNamed) {
     return pod_of(testing::pod_yaml("a", 1, "", spec)).spec.pod.unsupported;
   };
   EXPECT_THAT(
-      unsupported(
-          "  affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: "
-          "kubernetes.io/hostname}]}}\n"),
-      ElementsAre("affinity.podAntiAffinity: required terms"));
-  EXPECT_THAT(
       unsupported("  affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: "
-                  "zone}], preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1}]}}\n"),
-      ElementsAre("affinity.podAffinity: required terms"));
+                  "zone, labelSelector: {}}, {topologyKey: zone, labelSelector: {}, namespaces: [b]}]}}\n"),
+      ElementsAre("affinity.podAffinity: required terms for different namespaces"));
   EXPECT_THAT(
       unsupported(
           "  affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1}]}}\n"),
@@ -243,6 +238,54 @@ TEST(Decode, HostPorts) {
       ports("  hostNetwork: true\n  containers: [{name: c, ports: [{containerPort: 80}, {containerPort: "
             "443}]}, {name: d, ports: [{containerPort: 80}]}]\n"),
       ElementsAre("80/TCP", "443/TCP"));
+}
+
+TEST(Decode, RequiredTermsAboutPodsNameTheirSelectors) {
+  const PodSpec spec =
+      pod_of(testing::pod_yaml(
+                 "a", 1, "  labels: {app: web, version: v2}\n",
+                 "  affinity:\n"
+                 "    podAntiAffinity:\n"
+                 "      requiredDuringSchedulingIgnoredDuringExecution:\n"
+                 "      - {topologyKey: host, labelSelector: {matchLabels: {tier: b, app: web}}}\n"
+                 "      - {topologyKey: zone, matchLabelKeys: [version, other], namespaces: [y, x],\n"
+                 "         labelSelector: {matchExpressions: [{key: app, operator: NotIn, values: [db]}]}}\n"
+                 "      - {topologyKey: zone, namespaceSelector: {}}\n"
+                 "    podAffinity:\n"
+                 "      requiredDuringSchedulingIgnoredDuringExecution:\n"
+                 "      - {topologyKey: zone, labelSelector: {matchLabels: {app: web}}}\n"
+                 "      - {topologyKey: host, mismatchLabelKeys: [version], labelSelector: {}}\n"))
+          .spec;
+  std::vector<std::string> terms;
+  for (const CountedTerm& term : spec.pod.terms)
+    terms.push_back(std::string(enum_name(term.kind)) + " | " + term.selector + " | " + term.level);
+  EXPECT_THAT(terms, ElementsAre("apart | app=web, tier=b in default | host",
+                                 "apart | app not in (db), version=v2 in x,y | zone",
+                                 "apart | none in namespaces with all | zone",
+                                 "near | app=web, version not in (v2) in default | zone",
+                                 "near | app=web, version not in (v2) in default | host"));
+  ASSERT_EQ(spec.selectors.size(), 4u);
+  EXPECT_THAT(spec.pod.unsupported, IsEmpty());
+  const PodSelector& second = spec.selectors[1];
+  EXPECT_TRUE(second.selects("x", {}, {{"version", "v2"}}));
+  EXPECT_FALSE(second.selects("x", {}, {{"version", "v2"}, {"app", "db"}}));
+  EXPECT_FALSE(second.selects("default", {}, {{"version", "v2"}}));
+  EXPECT_FALSE(spec.selectors[2].selects("x", {}, {{"app", "web"}})) << "no selector selects no pod";
+}
+
+TEST(Decode, SelectorsWithOneNameAreTheSame) {
+  const auto name = [](const std::string& key, const std::string& value) {
+    PodSelector selector;
+    selector.pods = {false, {{key, SelectorOp::kIn, {value}}}};
+    selector.namespaces = {"default"};
+    selector.set_name();
+    return selector.name;
+  };
+  EXPECT_EQ(name("app", "web"), "app=web in default");
+  EXPECT_NE(name("app", "web, tier=b"), name("app", "web") + ", tier=b") << "no value can look like more";
+  EXPECT_NE(name("app", ""), name("app", "0:"));
+  EXPECT_LT(name("app", std::string(5000, 'x')).size(), 400u);
+  EXPECT_NE(name("app", std::string(5000, 'x')), name("app", std::string(5001, 'x')));
 }
 
 TEST(Decode, NodesBecomeAmountsAndDevicePools) {

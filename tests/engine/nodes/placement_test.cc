@@ -583,20 +583,23 @@ TEST(Fragmentation, ABadMixIsRefusedWithTheKind) {
   EXPECT_NE(refused(update), "");
 }
 
-// The lazy index against a plain look at all nodes, through random use, changed mixes and changed nodes.
+// The lazy index against a plain look at all nodes, through random use, changed mixes, changed nodes and counted terms.
 TEST(Fragmentation, TheIndexAnswersAsAPlainSearch) {
   NodeTable nodes;
+  Counted counted(nodes);
   nodes.resource("cpu");
   const ResourceId gpu = nodes.resource("nvidia.com/gpu");
   Random random(5);
   const auto upsert = [&](std::size_t i) {
-    Labels labels;
+    Labels labels{{"host", std::to_string(i)}};
+    labels["zone"] = std::string(1, static_cast<char>('a' + random.below(6)));
     if (random.below(3) == 0) labels["model"] = "x";
     auto node = std::get<NodeUpsert>(gpu_node("n" + std::to_string(i), static_cast<int>(random.below(5)),
                                               labels, 16 + static_cast<std::int64_t>(random.below(3)) * 16))
                     .node;
     node.rank = static_cast<std::int64_t>(random.below(50));
     ok(nodes.upsert(node));
+    counted.set_node(*nodes.find(node.name));
   };
   for (std::size_t i = 0; i < 60; ++i) upsert(i);
   std::vector<Shape> shapes;
@@ -609,6 +612,11 @@ TEST(Fragmentation, TheIndexAnswersAsAPlainSearch) {
       shape.amounts.push_back({gpu, shape.devices[0].count * shape.devices[0].milli});
     }
     if (s % 5 == 4) shape.selector = {{"model", "x"}};
+    if (s == 1) shape.counted = counted.intern({}, {"red"});
+    if (s == 2) shape.counted = counted.intern({{TermKind::kApart, "blue", "zone"}}, {"blue"});
+    if (s == 5) shape.counted = counted.intern({{TermKind::kNear, "red", "zone"}}, {});
+    if (s == 6) shape.counted = counted.intern({{TermKind::kNear, "kin", "zone"}}, {"kin"});
+    if (s == 9) shape.counted = counted.intern({{TermKind::kApart, "red", "host"}}, {"red", "blue"});
     shape.placement = s < 8 ? Placement::kFragmentation : static_cast<Placement>(1 + s % 4);
     shapes.push_back(shape);
   }
@@ -640,7 +648,7 @@ TEST(Fragmentation, TheIndexAnswersAsAPlainSearch) {
         upsert(i);
     }
     ShapeIndex& index = indices[2 * s + static_cast<std::size_t>(mode)];
-    index.refresh(nodes, fragments);
+    index.refresh(nodes, fragments, counted);
     const DeviceRequestId request = nodes.device_states().request(shapes[s].devices);
     NodeId best;
     std::int64_t best_key = 0;
@@ -648,7 +656,8 @@ TEST(Fragmentation, TheIndexAnswersAsAPlainSearch) {
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       const NodeId id(n);
       if (static_mismatch(shapes[s], nodes.record(id).spec).code != ReasonCode::kNone) continue;
-      const std::int64_t fit = fit_by_room(nodes, id, shapes[s], mode);
+      std::int64_t fit = fit_by_room(nodes, id, shapes[s], mode);
+      if (shapes[s].counted.valid()) fit = std::min(fit, counted.cap(id, shapes[s].counted, mode));
       total += fit;
       if (fit == 0) continue;
       const std::int64_t key =
@@ -659,7 +668,11 @@ TEST(Fragmentation, TheIndexAnswersAsAPlainSearch) {
         best_key = key;
       }
     }
-    ASSERT_EQ(index.total(), total) << round;
+    if (shapes[s].counted.valid() && counted.limits_itself(shapes[s].counted, mode)) {
+      ASSERT_LE(index.total(), total) << round;
+    } else {
+      ASSERT_EQ(index.total(), total) << round;
+    }
     ASSERT_EQ(index.best(), best) << round;
     if (best.valid() && random.below(5) > 0) {
       ++found;
@@ -670,9 +683,12 @@ TEST(Fragmentation, TheIndexAnswersAsAPlainSearch) {
       ASSERT_EQ(static_cast<std::int64_t>(grant.pieces.size()), wanted) << round;
       placed.push_back({best, s, grant, planes_of(mode)});
       nodes.charge(best, shapes[s], grant, placed.back().planes, +1);
+      if (shapes[s].counted.valid()) counted.add(best, shapes[s].counted, placed.back().planes, +1);
     } else if (!placed.empty()) {
       const std::size_t at = random.below(placed.size());
-      nodes.charge(placed[at].node, shapes[placed[at].shape], placed[at].grant, placed[at].planes, -1);
+      const Shape& gone = shapes[placed[at].shape];
+      nodes.charge(placed[at].node, gone, placed[at].grant, placed[at].planes, -1);
+      if (gone.counted.valid()) counted.add(placed[at].node, gone.counted, placed[at].planes, -1);
       placed.erase(placed.begin() + static_cast<std::ptrdiff_t>(at));
     }
     if (random.below(1000) == 0) nodes.device_states().clear();

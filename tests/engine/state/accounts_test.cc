@@ -18,11 +18,12 @@ namespace {
 
 using test::ok;
 
-// Two nodes with devices, a tree of queues with a limit for each user, and one workload of four slots in each queue.
+// Two nodes in one zone, a tree of queues with a limit for each user, and one workload of four slots in each queue.
 struct AccountsWorld {
-  AccountsWorld() : state(EngineConfig{}) {
+  explicit AccountsWorld(bool terms = false) : state(EngineConfig{}) {
     for (const char* name : {"n0", "n1"})
-      ok(state.node_upsert(std::get<NodeUpsert>(test::gpu_node(name, 8)).node));
+      ok(state.node_upsert(
+          std::get<NodeUpsert>(test::gpu_node(name, 8, {{"zone", "z"}, {"host", name}})).node));
     ok(state.flavor_upsert(Flavor{"f", {}, {}, {}, ""}));
     ok(state.queue_upsert(std::get<QueueUpsert>(test::cohort("roof")).queue));
     for (const char* name : {"a", "b"}) {
@@ -31,6 +32,11 @@ struct AccountsWorld {
       ok(state.queue_upsert(queue));
       Workload w = test::gang_workload(fmt::format("of-{}", name), 4, 2, 0, name);
       w.lane = "user";
+      PodTemplate& pod = w.root.pod_sets[0].pod;
+      if (terms) {
+        pod.selected = std::vector<std::string>{name};
+        pod.terms = std::vector<CountedTerm>{{TermKind::kApart, "a", "zone"}, {TermKind::kNear, "b", "zone"}};
+      }
       ok(state.workload_upsert(w));
     }
   }
@@ -45,7 +51,7 @@ struct AccountsWorld {
   }
 
   std::string accounts() const {
-    std::string out;
+    std::string out = state.accounts.counted().to_text();
     for (std::size_t n = 0; n < state.nodes.size(); ++n) {
       for (std::size_t r = 0; r < state.nodes.resources(); ++r) {
         const auto& account = state.nodes.account(NodeId(n), ResourceId(r));
@@ -70,7 +76,7 @@ struct AccountsWorld {
 
 TEST(Accounts, ATrialThatEndsLeavesThemAsTheyWere) {
   rc::check([] {
-    AccountsWorld world;
+    AccountsWorld world(true);
     const auto steps = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 1'000'000));
     std::vector<std::unique_ptr<Trial>> open;
     std::vector<std::string> before;
@@ -86,7 +92,8 @@ TEST(Accounts, ATrialThatEndsLeavesThemAsTheyWere) {
         if (!stays) RC_ASSERT(world.accounts() == before.back());
         before.pop_back();
       } else if (!open.empty()) {
-        const auto planes = static_cast<PlaneMask>(1 + step / 4 % 3);
+        const auto planes =
+            static_cast<PlaneMask>((1 + step / 4 % 3) | (step / 96 % 2 == 1 ? kReservedBit : 0));
         world.state.accounts.try_charge(world.slot(step / 12 % 2 == 1, step / 24 % 2 == 1), planes,
                                         step / 48 % 2 == 1 ? +1 : -1);
       }
@@ -123,6 +130,20 @@ TEST(Accounts, AreJudgedByAllThatASlotTakes) {
   world.state.abandon();
   EXPECT_FALSE(accounts.overdraws_a_queue(other, Mode::kPlan));
   EXPECT_TRUE(accounts.has_room(first, kNow));
+}
+
+TEST(Accounts, ASlotThatStandsWhereAnotherMustBeApartOverdrawsATerm) {
+  AccountsWorld world(true);
+  Accounts& accounts = world.state.accounts;
+  const Charged first = world.slot(false, false);  // selected by "a", and apart from such
+  const Charged second = world.slot(true, true);   // selected by "b", and apart from "a"
+  accounts.try_charge(second, kBothPlanes, +1);
+  EXPECT_FALSE(accounts.overdrawn_on_node(second, Mode::kStart));
+  EXPECT_FALSE(accounts.has_room(first, kNow)) << "they are of one zone";
+  accounts.try_charge(first, kAfterBit, +1);
+  EXPECT_EQ(accounts.overdrawn_on_node(second, Mode::kPlan)->of, Overdraft::Of::kTerm);
+  EXPECT_EQ(accounts.overdrawn_on_node(first, Mode::kPlan)->of, Overdraft::Of::kTerm);
+  world.state.abandon();
 }
 
 }  // namespace

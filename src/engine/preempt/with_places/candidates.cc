@@ -106,8 +106,10 @@ TimeMs Candidates::rank_yields_from(const Unit& unit, YieldCause cause) const {
   return within_yields_from(state_, its, {w_, claim_.priority});
 }
 
-// Does its end free anything that is asked for: room on a node that would do, or quota that is short?
+// Does its end free anything that is asked for: room on a node, quota that is short, or a domain of a term? Pods that the preemptor
+// must be near to are no help.
 bool Candidates::relevant(const Unit& unit) const {
+  const Counted& terms = state_.accounts.counted();
   bool found = false;
   ChargeId last;
   // For the whole workload: its surplus is useful if its whole is.
@@ -123,8 +125,13 @@ bool Candidates::relevant(const Unit& unit) const {
         }
       }
       for (const ShapeId shape : wanted_.shapes) {
-        found =
-            found || state_.shapes[shape].index[static_cast<std::size_t>(Mode::kPlan)]->eligible(slot.node);
+        const ShapeEntry& entry = state_.shapes[shape];
+        const CountedId ours = entry.shape.counted;
+        const CountedId theirs = state_.shape_of(slot.charge).counted;
+        const bool both = ours.valid() && theirs.valid();
+        if (both && terms.leans_on(ours, theirs)) return false;
+        found = found || entry.index[static_cast<std::size_t>(Mode::kPlan)]->eligible(slot.node) ||
+                (both && terms.conflict(ours, theirs));
       }
     }
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "engine/nodes/room.h"
 
@@ -19,9 +20,13 @@ struct Standing {
 // The free room of a node for one shape, now and after evictions.
 class NodeRoom {
  public:
-  NodeRoom(const State& state, const Shape& shape) : state_(state), shape_(shape) {}
+  NodeRoom(State& state, const Shape& shape) : state_(state), shape_(shape) {}
+  ~NodeRoom() { put_back(); }
+  NodeRoom(const NodeRoom&) = delete;
+  NodeRoom& operator=(const NodeRoom&) = delete;
 
   void look_at(NodeId node) {
+    put_back();
     node_ = node;
     free_.clear();
     for (const ShapeAmount& a : shape_.amounts)
@@ -37,6 +42,10 @@ class NodeRoom {
   // sign +1: the slot goes.
   void change(const Standing& s, int sign) {
     const Shape& theirs = state_.shape_of(s.charge);
+    if (shape_.counted.valid() && theirs.counted.valid()) {
+      state_.accounts.counted().add(node_, theirs.counted, kAfterBit, -sign);
+      changed_.emplace_back(theirs.counted, sign);
+    }
     for (const ShapeAmount& a : theirs.amounts) {
       for (std::size_t k = 0; k < shape_.amounts.size(); ++k) {
         if (shape_.amounts[k].resource == a.resource) free_[k] += sign * a.amount;
@@ -53,6 +62,8 @@ class NodeRoom {
   std::int64_t fit() const {
     if (token_holders_ > 0) return 0;
     std::int64_t fit = shape_.tokens.empty() ? kMostFit : 1;
+    if (shape_.counted.valid())
+      fit = std::min(fit, state_.accounts.counted().cap(node_, shape_.counted, Mode::kPlan));
     for (std::size_t k = 0; k < free_.size(); ++k) {
       if (free_[k] < shape_.amounts[k].amount) return 0;
       fit = std::min(fit, free_[k] / shape_.amounts[k].amount);
@@ -71,9 +82,17 @@ class NodeRoom {
   }
 
  private:
-  const State& state_;
+  // Counts of terms are those of the state: nothing stays of what was tried.
+  void put_back() {
+    for (const auto& [counted, sign] : changed_)
+      state_.accounts.counted().add(node_, counted, kAfterBit, sign);
+    changed_.clear();
+  }
+
+  State& state_;
   const Shape& shape_;
   NodeId node_;
+  std::vector<std::pair<CountedId, int>> changed_;
   std::vector<std::int64_t> free_;     // as shape_.amounts
   std::vector<std::int64_t> devices_;  // by number
   std::int64_t token_holders_ = 0;     // pods that have a token which the shape wants
