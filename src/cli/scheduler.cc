@@ -22,6 +22,7 @@ namespace berth::cli {
 namespace {
 
 struct Options {
+  std::string version;
   std::string kubeconfig;
   std::string context;
   bool in_cluster = false;
@@ -46,6 +47,9 @@ struct Options {
   int audit_s = 300;
   int in_flight = 256;
   bool follower = true;
+  std::string dashboard = "off";
+  std::string dashboard_cert;
+  std::string dashboard_key;
   std::string visibility = "off";
   std::string visibility_cert;
   std::string visibility_key;
@@ -76,6 +80,21 @@ Result<std::optional<scheduler::VisibilityOptions>> to_visibility_options(const 
   out.listen = *listen;
   out.tls = {.certificate = o.visibility_cert, .key = o.visibility_key};
   out.advertise = o.visibility_advertise;
+  return out;
+}
+
+// None: it is off.
+Result<std::optional<scheduler::BoardOptions>> to_dashboard_options(const Options& o) {
+  BERTH_ASSIGN(const auto listen,
+               parse_address_or_off("--dashboard-address", o.dashboard, "127.0.0.1:10265"));
+  if (!listen) return std::nullopt;
+  if (o.dashboard_cert.empty() != o.dashboard_key.empty())
+    return fail(ErrorCode::kInvalid, "--dashboard-cert and --dashboard-key need each other");
+  scheduler::BoardOptions out;
+  out.listen = *listen;
+  out.version = o.version;
+  if (!o.dashboard_cert.empty())
+    out.tls = observe::TlsFiles{.certificate = o.dashboard_cert, .key = o.dashboard_key};
   return out;
 }
 
@@ -110,6 +129,7 @@ Result<scheduler::SchedulerOptions> to_scheduler_options(const Options& o) {
   BERTH_ASSIGN(out.health, parse_address_or_off("--health-address", o.health, "0.0.0.0:10263"));
   BERTH_ASSIGN(out.metrics, parse_address_or_off("--metrics-address", o.metrics, "0.0.0.0:10264"));
   BERTH_ASSIGN(out.visibility, to_visibility_options(o));
+  BERTH_ASSIGN(out.dashboard, to_dashboard_options(o));
   out.decision_log = o.decision_log;
   out.follower = o.follower;
   out.writer.concurrency.most = o.in_flight;
@@ -147,6 +167,10 @@ int run(const Options& o) {
     spdlog::info("health, metrics and questions on port {}", scheduler->http_port());
   if (scheduler->health_port() != 0) spdlog::info("health alone on port {}", scheduler->health_port());
   if (scheduler->metrics_port() != 0) spdlog::info("metrics alone on port {}", scheduler->metrics_port());
+  if (scheduler->dashboard_port() != 0)
+    spdlog::info(
+        "dashboard on port {} ({})", scheduler->dashboard_port(),
+        o.dashboard_cert.empty() ? "loopback, without sign-in" : "https, users sign in with a token");
   if (scheduler->visibility_port() != 0)
     spdlog::info("pending workloads for API servers at https port {}, once its certificate is there",
                  scheduler->visibility_port());
@@ -253,6 +277,10 @@ void add_addresses(CLI::App& command, Options& o) {
       .add_option("--metrics-address", o.metrics,
                   "ADDRESS:PORT of /metrics alone, for Prometheus; off for none")
       ->capture_default_str();
+}
+
+// The flags of the servers that name workloads to people.
+void add_faces(CLI::App& command, Options& o) {
   command
       .add_option(
           "--visibility-address", o.visibility,
@@ -269,6 +297,16 @@ void add_addresses(CLI::App& command, Options& o) {
       "--visibility-advertise", o.visibility_advertise,
       "IP address at which API servers reach this replica. The deciding replica writes it as the only "
       "address of Service berth-visibility, in the lease's namespace. Default: none is written");
+  command
+      .add_option(
+          "--dashboard-address", o.dashboard,
+          "ADDRESS:PORT of the dashboard: loopback, or with --dashboard-cert any address, where users "
+          "sign in with a token of the cluster; off for none")
+      ->capture_default_str();
+  command.add_option("--dashboard-cert", o.dashboard_cert,
+                     "Its certificate in PEM; read again when it changes");
+  command.add_option("--dashboard-key", o.dashboard_key,
+                     "Its private key in PEM; read again together with the certificate");
 }
 
 // How it runs: the log, the second engine, the writes.
@@ -291,11 +329,13 @@ void add_running(CLI::App& command, Options& o) {
 
 void register_scheduler(CLI::App& app, int& exit_code) {
   const auto o = std::make_shared<Options>();
+  o->version = app.version();
   CLI::App* command = app.add_subcommand(
       "scheduler", "Schedules the pods of a cluster that name one of Berth's scheduler names");
   add_api_options(*command, *o);
   add_times_and_lease(*command, *o);
   add_addresses(*command, *o);
+  add_faces(*command, *o);
   add_running(*command, *o);
   add_log_level(*command, o->log_level);
   command->callback([o, &exit_code] { exit_code = run(*o); });

@@ -32,8 +32,19 @@
 
 namespace berth::observe {
 
+// Sees what the follower takes, on its thread, while it has the engine: for books of what the engine does not keep. Each call must be
+// short.
+class FollowerWatch {
+ public:
+  virtual ~FollowerWatch() = default;
+  virtual void began() = 0;                   // a session: all that came before is void
+  virtual void took(const Event& event) = 0;  // and the engine did not refuse it
+  virtual void decided(TimeMs now, const std::vector<Decision>& decisions) = 0;
+};
+
 struct FollowerOptions {
   std::size_t most_queued = 200'000;
+  FollowerWatch* watch = nullptr;  // must outlive the follower
 };
 
 class Follower {
@@ -96,6 +107,7 @@ class Follower {
   void take(Entry& entry);
 
   const std::size_t most_queued_;
+  FollowerWatch* const watch_;
   mutable std::mutex engine_mutex_;  // engine_, as_of_, diverged_text_
   engine::Engine engine_;
   TimeMs as_of_ = 0;

@@ -35,6 +35,9 @@ bool HttpConnection::serve() {
       case Phase::kWrite:
         step = write_answer();
         break;
+      case Phase::kStream:
+        step = follow_stream();
+        break;
       case Phase::kEnd:
         step = drop_input();
         break;
@@ -88,7 +91,8 @@ void HttpConnection::answer_if_done() {
   // Requests sent ahead of the answer are dropped: the connection ends.
   keep_ = reader_.keeps_open() && options.idle_time_out.count() > 0 &&
           (tls_ == nullptr || !tls_->pending()) && !shared_->is_ending;
-  answer(reader_.answer(shared_->routes, keep_));
+  answer(reader_.answer(shared_->routes, keep_, &stream_));
+  keep_ = keep_ && stream_ == nullptr;
 }
 
 void HttpConnection::answer(std::string bytes) {
@@ -105,6 +109,12 @@ HttpConnection::Step HttpConnection::write_answer() {
   written_ += sent.bytes;
   if (written_ < out_.size()) return Step::kNext;
   out_.clear();
+  if (stream_ != nullptr) {
+    phase_ = Phase::kStream;
+    deadline_ = Clock::time_point::max();
+    due_ = Clock::now() + kHttpStreamTick;
+    return waits_or_finished(Io::kWantsRead);
+  }
   if (keep_) {
     keep_ = false;
     idle_ = true;
@@ -112,6 +122,31 @@ HttpConnection::Step HttpConnection::write_answer() {
     deadline_ = Clock::now() + shared_->options.idle_time_out;
     return waits_or_finished(Io::kWantsRead);
   }
+  if (tls_ != nullptr) tls_->close();
+  ::shutdown(socket_.fd(), SHUT_WR);
+  phase_ = Phase::kEnd;
+  return Step::kNext;
+}
+
+HttpConnection::Step HttpConnection::follow_stream() {
+  char dropped[1024];
+  const auto got =
+      receive(dropped, sizeof(dropped));  // a client has nothing more to say; its end is seen here
+  if (got.io == Io::kGone) return Step::kFinished;
+  auto more = shared_->is_ending ? std::nullopt : stream_->next();
+  if (more && more->empty()) {
+    due_ = Clock::now() + kHttpStreamTick;
+    return waits_or_finished(Io::kWantsRead);
+  }
+  due_ = Clock::time_point::max();
+  deadline_ = Clock::now() + shared_->options.time_out;
+  phase_ = Phase::kWrite;
+  if (more) {
+    out_ = std::move(*more);
+    written_ = 0;
+    return Step::kNext;
+  }
+  stream_.reset();
   if (tls_ != nullptr) tls_->close();
   ::shutdown(socket_.fd(), SHUT_WR);
   phase_ = Phase::kEnd;

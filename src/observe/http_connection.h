@@ -37,6 +37,9 @@ class Socket {
   int fd_;
 };
 
+// The longest time between two questions to a stream for more.
+inline constexpr std::chrono::milliseconds kHttpStreamTick{100};
+
 // State that all connections of a server share. Lives longer than they do.
 struct HttpShared {
   HttpOptions options;
@@ -58,7 +61,9 @@ class HttpConnection {
   int fd() const { return socket_.fd(); }
   short wants() const { return wants_; }  // POLLIN or POLLOUT
   Clock::time_point deadline() const { return deadline_; }
-  // It has its answer, whether or not it may send another request.
+  // When serve() is to be called again, whatever the socket says.
+  Clock::time_point due() const { return due_; }
+  // It has its answer, whether or not it may send another request. One that streams has not.
   bool is_answered() const { return idle_ || phase_ == Phase::kEnd; }
 
   // Goes on as far as it can; false when it is finished.
@@ -68,12 +73,14 @@ class HttpConnection {
   enum class Phase : std::uint8_t {
     kRead,
     kWrite,
-    kEnd  // all written: waits for the other side to close, so that the answer is not cut off by a reset
+    kStream,  // all that there was is written: waits for more
+    kEnd      // all written: waits for the other side to close, so that the answer is not cut off by a reset
   };
   enum class Step : std::uint8_t { kNext, kWaits, kFinished };
 
   Step read_request();
   Step write_answer();
+  Step follow_stream();
   Step drop_input();
   void count_held(std::size_t bytes);
   void answer_if_done();
@@ -87,6 +94,8 @@ class HttpConnection {
   HttpShared* shared_;
   Phase phase_ = Phase::kRead;
   Clock::time_point deadline_;
+  Clock::time_point due_ = Clock::time_point::max();
+  std::shared_ptr<HttpStream> stream_;
   bool idle_ = false;
   short wants_;
   HttpReader reader_;

@@ -79,11 +79,13 @@ std::string path_list(const HttpRoutes& routes) {
 
 std::string http_bytes(const HttpResponse& response, bool with_body, bool keep_open) {
   const auto phrase = http::obsolete_reason(static_cast<http::status>(response.status));
+  const std::string length =
+      response.stream ? std::string() : fmt::format("Content-Length: {}\r\n", response.body.size());
   std::string out = fmt::format(
-      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n"
-      "X-Content-Type-Options: nosniff\r\nConnection: {}\r\n\r\n",
-      response.status, std::string_view(phrase.data(), phrase.size()), response.content_type,
-      response.body.size(), keep_open ? "keep-alive" : "close");
+      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\n{}Cache-Control: no-store\r\n"
+      "X-Content-Type-Options: nosniff\r\n{}Connection: {}\r\n\r\n",
+      response.status, std::string_view(phrase.data(), phrase.size()), response.content_type, length,
+      response.headers, keep_open && !response.stream ? "keep-alive" : "close");
   if (with_body) out += response.body;
   return out;
 }
@@ -182,7 +184,8 @@ std::size_t HttpReader::held_bytes() const {
   return is_done() ? 0 : impl_->unparsed.size() + impl_->parser.get().body().size();
 }
 
-std::string HttpReader::answer(const HttpRoutes& routes, bool keep_open) const {
+std::string HttpReader::answer(const HttpRoutes& routes, bool keep_open,
+                               std::shared_ptr<HttpStream>* stream) const {
   if (impl_->refused) return http_bytes(*impl_->refused, true);
   const auto& asked = impl_->parser.get();
   const auto method = asked.method();
@@ -197,19 +200,30 @@ std::string HttpReader::answer(const HttpRoutes& routes, bool keep_open) const {
   }
   auto request = parse_target({asked.target().data(), asked.target().size()});
   if (!request) return say(400, "the address of the request is broken");
+  const auto line = [&](http::field name) {
+    const auto value = asked[name];
+    return std::string_view(value.data(), value.size());
+  };
+  request->host = line(http::field::host);
+  request->authorization = line(http::field::authorization);
+  const auto bytes_of = [&](HttpResponse response) {
+    if (!with_body) response.stream = nullptr;
+    if (stream != nullptr) *stream = response.stream;
+    return http_bytes(response, with_body, keep_open);
+  };
   const auto& handlers = post ? routes.post : routes.get;
   const auto& others = post ? routes.get : routes.post;
   const auto handler = handlers.find(request->path);
   if (handler == handlers.end() && !post) {
     for (const auto& [start, of_all] : routes.under) {
-      if (request->path.starts_with(start)) return http_bytes(of_all(*request), with_body, keep_open);
+      if (request->path.starts_with(start)) return bytes_of(of_all(*request));
     }
   }
   if (handler == handlers.end() && others.contains(request->path))
     return say(405, post ? "this page is for GET" : "this page is for POST");
   if (handler == handlers.end()) return say(404, "no such page; there are:" + path_list(routes));
   request->body = asked.body();
-  return http_bytes(handler->second(*request), with_body, keep_open);
+  return bytes_of(handler->second(*request));
 }
 
 }  // namespace berth::observe

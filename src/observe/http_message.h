@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,12 +15,26 @@ struct HttpRequest {
   std::string path;                          // decoded, without the query
   std::map<std::string, std::string> query;  // decoded; the first of several equal keys counts
   std::string_view body;                     // of a POST; lives as long as the handler runs
+  std::string_view host;                     // the Host line, and so does this
+  std::string_view authorization;            // the Authorization line; "" where it has none
+};
+
+// An answer without a known end: its bytes are asked for as long as the connection lasts. A client that reads slowly is asked for less
+// often, and nothing is kept for it.
+class HttpStream {
+ public:
+  virtual ~HttpStream() = default;
+  // The next bytes; "": there are none yet; none: it ends here. On the server's thread, when all former bytes are written, and again
+  // within kHttpStreamTick. Must be cheap.
+  virtual std::optional<std::string> next() = 0;
 };
 
 struct HttpResponse {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
-  std::string body;
+  std::string body = {};
+  std::string headers = {};                      // more lines of the head, each with its "\r\n"
+  std::shared_ptr<HttpStream> stream = nullptr;  // goes on behind `body`, and the connection ends with it
 };
 
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
@@ -51,7 +66,9 @@ class HttpReader {
   // The answer of the handler of its path, or 400, 404, 405. Refused are: no HTTP/1, HTTP/1.1 without exactly one Host, a wrong
   // length (400); a body without a length (411), one above the bound (413), one that waits to be asked for (417); a head above the
   // bound (431). Bodies of other methods than POST are not read, and their connection is not kept. O(length), and the handler.
-  std::string answer(const HttpRoutes& routes, bool keep_open) const;
+  // `stream`: set to that of the answer.
+  std::string answer(const HttpRoutes& routes, bool keep_open,
+                     std::shared_ptr<HttpStream>* stream = nullptr) const;
 
  private:
   struct Impl;

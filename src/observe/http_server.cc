@@ -93,7 +93,8 @@ struct HttpServer::Impl {
       if (polls[0].revents != 0) return;
       auto at = polls.begin() + 2;
       for (auto it = connections.begin(); it != connections.end(); ++at) {
-        const bool done = at->revents != 0 ? !it->serve() : HttpConnection::Clock::now() >= it->deadline();
+        const auto now = HttpConnection::Clock::now();
+        const bool done = at->revents != 0 || now >= it->due() ? !it->serve() : now >= it->deadline();
         it = done ? connections.erase(it) : std::next(it);
       }
       if (polls[1].revents == 0) continue;
@@ -102,13 +103,13 @@ struct HttpServer::Impl {
     }
   }
 
-  // Until the nearest deadline.
+  // Until the nearest deadline, or the next question to a stream.
   int wait_ms() const {
     if (connections.empty()) return -1;
-    const auto nearest = std::min_element(connections.begin(), connections.end(), earlier);
+    auto nearest = HttpConnection::Clock::now() + std::chrono::minutes(1);
+    for (const auto& one : connections) nearest = std::min({nearest, one.deadline(), one.due()});
     const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(nearest->deadline() - HttpConnection::Clock::now())
-            .count();
+        std::chrono::ceil<std::chrono::milliseconds>(nearest - HttpConnection::Clock::now()).count();
     return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
   }
 

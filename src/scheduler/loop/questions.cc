@@ -41,7 +41,7 @@ Result<T> Questions::look_up(std::function<T(const Core&)> question) {
   return future.get();
 }
 
-Result<std::string> Questions::explain(const std::string& asked) {
+Result<Verdict> Questions::verdict(const std::string& asked) {
   struct Known {
     std::string uid;
     std::optional<Reason> blocked;
@@ -66,9 +66,13 @@ Result<std::string> Questions::explain(const std::string& asked) {
                 "{} is not known; give the uid of a workload or pod, or the namespace/name of a workload",
                 asked);
   }
-  if (known.blocked) return observe::encode(Verdict{VerdictKind::kBlocked, std::move(*known.blocked)});
-  BERTH_ASSIGN(const Verdict verdict, follower_->explain(known.uid));
-  return observe::encode(verdict);
+  if (known.blocked) return Verdict{VerdictKind::kBlocked, std::move(*known.blocked)};
+  return follower_->explain(known.uid);
+}
+
+Result<std::string> Questions::explain(const std::string& asked) {
+  BERTH_ASSIGN(const Verdict found, verdict(asked));
+  return observe::encode(found);
 }
 
 Result<std::vector<dialect::PendingPlace>> Questions::pending(const dialect::PendingQuestion& asked) {

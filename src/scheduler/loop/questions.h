@@ -32,7 +32,9 @@ class Questions {
   }
   void close() { is_open_ = false; }
 
-  // By uid of a workload or pod, or namespace/name of a workload; a Verdict as JSON. NotFound.
+  // By uid of a workload or pod, or namespace/name of a workload. NotFound.
+  Result<Verdict> verdict(const std::string& asked);
+  // The same as JSON.
   Result<std::string> explain(const std::string& asked);
 
   // The Workloads that wait in a queue, in the order in which they are tried: work with a hold stands first. Growth (elastic Jobs)

@@ -134,6 +134,7 @@ struct Scheduler::Impl {
   std::string identity = kube::make_identity();
   observe::Metrics metrics;
   std::optional<observe::LogWriter> log;
+  Chronicle chronicle;  // before the follower, which tells it
   std::unique_ptr<observe::Follower> follower;
   Inbox inbox;
   std::optional<Questions> questions;
@@ -143,6 +144,7 @@ struct Scheduler::Impl {
   std::optional<observe::HttpServer> health;
   std::optional<observe::HttpServer> metrics_server;
   std::unique_ptr<Visibility> visibility;
+  std::unique_ptr<Board> dashboard;
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -184,7 +186,11 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(const kube::ClusterConfig& 
   if (!o.decision_log.empty()) {
     BERTH_ASSIGN(impl->log, observe::LogWriter::open(o.decision_log));
   }
-  if (o.follower) impl->follower = std::make_unique<observe::Follower>(o.engine);
+  if (o.follower) {
+    observe::FollowerOptions follower;
+    if (o.dashboard) follower.watch = &impl->chronicle;
+    impl->follower = std::make_unique<observe::Follower>(o.engine, follower);
+  }
   impl->questions.emplace(impl->inbox, impl->follower.get());
   o.transport.answered = [rights = &impl->missing_rights](const kube::Request& request,
                                                           const kube::Response& answer) {
@@ -200,6 +206,14 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(const kube::ClusterConfig& 
                      [self = impl.get()](const auto& asked) { return self->questions->pending(asked); },
                      [self = impl.get()] { return self->deciding.load(); }));
   }
+  if (o.dashboard) {
+    if (impl->follower == nullptr)
+      return fail(ErrorCode::kInvalid, "the dashboard needs the follower: not with --follower=false");
+    BERTH_ASSIGN(impl->dashboard, Board::start(*impl->transport, *impl->follower, impl->chronicle,
+                                               *o.dashboard, [self = impl.get()](const auto& uid) {
+                                                 return self->questions->verdict(uid);
+                                               }));
+  }
   return std::unique_ptr<Scheduler>(new Scheduler(std::move(impl)));
 }
 
@@ -214,6 +228,9 @@ bool Scheduler::is_deciding() const {
 }
 std::uint16_t Scheduler::visibility_port() const {
   return impl_->visibility ? impl_->visibility->port() : std::uint16_t{0};
+}
+std::uint16_t Scheduler::dashboard_port() const {
+  return impl_->dashboard ? impl_->dashboard->port() : std::uint16_t{0};
 }
 std::uint16_t Scheduler::http_port() const {
   return port_of(impl_->http);

@@ -23,6 +23,7 @@
 #include "kube/leader.h"
 #include "kube/writer.h"
 #include "observe/http_server.h"
+#include "scheduler/board/board.h"
 #include "scheduler/loop/core.h"
 #include "scheduler/serve/visibility.h"
 
@@ -50,6 +51,7 @@ struct SchedulerOptions {
   std::optional<observe::HttpOptions> health;   // /healthz, /readyz
   std::optional<observe::HttpOptions> metrics;  // /metrics
   std::optional<VisibilityOptions> visibility;  // needs the follower; the namespace is filled in
+  std::optional<BoardOptions> dashboard;        // needs the follower
   std::string decision_log;                     // path; empty: none
   bool follower = true;  // answers questions; without it /explain and the gauges of queues are missing
   kube::TransportOptions transport;
@@ -79,6 +81,7 @@ class Scheduler {
   std::uint16_t health_port() const;
   std::uint16_t metrics_port() const;
   std::uint16_t visibility_port() const;
+  std::uint16_t dashboard_port() const;
 
  private:
   struct Impl;
