@@ -146,11 +146,13 @@ void PlanWorld::make_pods(const std::vector<const dialect::Ask*>& owners) {
     owned[top != nullptr ? std::string_view(top->meta->uid) : pod.meta.controller.uid].push_back(&pod);
   }
   for (const auto* ask : owners) {
-    if (owner_of(*ask->meta) != nullptr) continue;
-    // With what the owners below it have done.
-    const dialect::Ask* now = intake_.owner(ask->meta->uid);
-    make_pods(now != nullptr ? *now : *ask, owned[ask->meta->uid]);
+    if (owner_of(*ask->meta) == nullptr) make_pods(*counted(ask), owned[ask->meta->uid]);
   }
+}
+
+const dialect::Ask* PlanWorld::counted(const dialect::Ask* ask) const {
+  const dialect::Ask* now = ask == nullptr ? nullptr : intake_.owner(ask->meta->uid);
+  return now != nullptr ? now : ask;
 }
 
 // As its controller would: where that is another one, or its own owner has yet to release it, none are made here.
@@ -187,7 +189,7 @@ void PlanWorld::make_pods(const dialect::Ask& ask, const std::vector<const diale
 
 // As the API server would: of a pod that was made from an owner's template, by the rules as they are now.
 void PlanWorld::take_in(dialect::Pod& pod) const {
-  const dialect::Ask* owner = pod.needs == nullptr ? nullptr : owner_of(pod.meta);
+  const dialect::Ask* owner = pod.needs == nullptr ? nullptr : counted(top_of(pod.meta));
   if (owner != nullptr) {
     for (const dialect::AskedSet& set : owner->sets) {
       if (set.needs == pod.needs) pod.spec.pod = *set.pod;
@@ -201,7 +203,7 @@ void PlanWorld::take_in(dialect::Pod& pod) const {
 void PlanWorld::take_in_again() {
   for (auto& [uid, pod] : pods_) {
     if (pod.needs == nullptr || !pod.spec.node_name.empty()) continue;
-    const dialect::Ask* owner = owner_of(pod.meta);
+    const dialect::Ask* owner = counted(top_of(pod.meta));
     const auto is_of = [&](const dialect::AskedSet& set) { return set.needs == pod.needs; };
     if (owner == nullptr || !owner->suspended || std::none_of(owner->sets.begin(), owner->sets.end(), is_of))
       continue;

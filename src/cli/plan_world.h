@@ -86,6 +86,8 @@ class PlanWorld {
   const dialect::Ask* owner_of(const dialect::Meta& object) const;
   // The topmost of those above it; nullptr: none is known.
   const dialect::Ask* top_of(const dialect::Meta& object) const;
+  // The same owner as the intake has it: with what the owners below it have done, and with the shared templates of its pods.
+  const dialect::Ask* counted(const dialect::Ask* ask) const;
   void release(const std::string& workload);
   void suspend(const std::set<std::string>& owners);  // keys of owners_
   PlanLine line_of(const dialect::WorkloadInfo& info) const;

@@ -64,7 +64,9 @@ std::string children_text(const Reason& r) {
   return out;
 }
 
-std::string enough_text(const Reason& r) {
+// More that would help, or that victims do not.
+std::string help_text(const Reason& r) {
+  if (r.code == ReasonCode::kNoVictims) return fmt::format("preemption does not help ({})", r.detail);
   if (r.subject.empty())
     return fmt::format("room for {} would be enough", plural(r.need, "more pod", "more pods"));
   return fmt::format("{} more {} of quota{} would be enough", format_amount(r.subject, r.need), r.subject,
@@ -208,7 +210,8 @@ std::string to_text(const Reason& r) {
     case ReasonCode::kTogether:
       return fmt::format("each pod set fits alone, but not all of them together: {}", below);
     case ReasonCode::kEnough:
-      return enough_text(r);
+    case ReasonCode::kNoVictims:
+      return help_text(r);
     case ReasonCode::kNodeUnschedulable:
     case ReasonCode::kNodeTaint:
     case ReasonCode::kNodeSelector:
@@ -222,8 +225,6 @@ std::string to_text(const Reason& r) {
     case ReasonCode::kNodeApart:
     case ReasonCode::kNodeNear:
       return node_text(r);
-    case ReasonCode::kNoVictims:
-      return fmt::format("preemption does not help ({})", r.detail);
     case ReasonCode::kWaitingForRoom:
       return fmt::format("has its nodes; {} {} when the pods that are ending there are gone",
                          plural(r.need, "pod", "pods"), r.need == 1 ? "starts" : "start");

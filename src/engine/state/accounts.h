@@ -1,5 +1,5 @@
-// The accounts of all that a slot takes: amounts of its node, its grant there (nodes/grant.h), quota of its queues, limits of its lane,
-// counted terms (nodes/counted.h). No other code changes them, and no other code judges whether a slot still fits.
+// The accounts of all that a slot takes. They are amounts of its node, its grant there (nodes/grant.h), quota of its queues, limits of
+// its lane, and counted terms (nodes/counted.h). No other code changes them, and no other code judges whether a slot still fits.
 //
 // Two kinds of change:
 //   - Facts and decisions (charge()) last.

@@ -13,18 +13,18 @@ std::int64_t devices_of(const PodTemplate& pod) {
   return out;
 }
 
-Step::Kind step_of(DecisionKind kind) {
+StoryStep::Kind step_of(DecisionKind kind) {
   switch (kind) {
     case DecisionKind::kStart:
-      return Step::Kind::kStart;
+      return StoryStep::Kind::kStart;
     case DecisionKind::kEvict:
-      return Step::Kind::kEvict;
+      return StoryStep::Kind::kEvict;
     case DecisionKind::kHold:
-      return Step::Kind::kHold;
+      return StoryStep::Kind::kHold;
     case DecisionKind::kReleaseHold:
-      return Step::Kind::kReleaseHold;
+      return StoryStep::Kind::kReleaseHold;
   }
-  return Step::Kind::kChanged;
+  return StoryStep::Kind::kChanged;
 }
 
 template <class Map>
@@ -87,10 +87,10 @@ void Chronicle::upsert(const Workload& workload) {
   }
   Known& known = workloads_[workload.uid];
   if (known.facts == nullptr) {
-    add_step(known, {workload.created, Step::Kind::kCreated, facts->slots, {}, {}});
+    add_step(known, {workload.created, StoryStep::Kind::kCreated, facts->slots, {}, {}});
   } else if (known.facts->slots != facts->slots || known.facts->queue != facts->queue ||
              known.facts->priority != facts->priority || known.facts->active != facts->active) {
-    add_step(known, {std::max(now_, workload.created), Step::Kind::kChanged, facts->slots, {}, {}});
+    add_step(known, {std::max(now_, workload.created), StoryStep::Kind::kChanged, facts->slots, {}, {}});
   }
   known.facts = std::move(facts);
 }
@@ -98,7 +98,7 @@ void Chronicle::upsert(const Workload& workload) {
 void Chronicle::remove(const std::string& uid) {
   auto node = workloads_.extract(uid);
   if (node.empty()) return;
-  add_step(node.mapped(), {now_, Step::Kind::kEnded, node.mapped().facts->slots, {}, {}});
+  add_step(node.mapped(), {now_, StoryStep::Kind::kEnded, node.mapped().facts->slots, {}, {}});
   if (!ended_.contains(uid)) ended_order_.push_back(uid);
   ended_.insert_or_assign(uid, std::move(node.mapped()));
   while (ended_order_.size() > kMostEnded) {
@@ -107,7 +107,7 @@ void Chronicle::remove(const std::string& uid) {
   }
 }
 
-void Chronicle::add_step(Known& known, Step step) {
+void Chronicle::add_step(Known& known, StoryStep step) {
   if (known.steps.size() >= kMostSteps) known.steps.erase(known.steps.begin() + 1);
   known.steps.push_back(std::move(step));
 }
@@ -174,10 +174,10 @@ std::shared_ptr<const Facts> Chronicle::facts(std::string_view uid) const {
   return known == nullptr ? nullptr : known->facts;
 }
 
-std::vector<Step> Chronicle::steps(std::string_view uid) const {
+std::vector<StoryStep> Chronicle::steps(std::string_view uid) const {
   const std::lock_guard lock(mutex_);
   const Known* known = find(uid);
-  return known == nullptr ? std::vector<Step>() : known->steps;
+  return known == nullptr ? std::vector<StoryStep>() : known->steps;
 }
 
 std::shared_ptr<const Facts> Chronicle::named(std::string_view name) const {

@@ -41,7 +41,7 @@ struct Facts {
 // The first part of namespace/name; "": it has none.
 std::string_view namespace_of(std::string_view name);
 
-struct Step {
+struct StoryStep {
   enum class Kind : std::uint8_t { kCreated, kChanged, kStart, kEvict, kHold, kReleaseHold, kEnded };
   TimeMs at = 0;
   Kind kind = Kind::kCreated;
@@ -92,7 +92,7 @@ class Chronicle : public observe::FollowerWatch {
 
   // nullptr: unknown, or forgotten.
   std::shared_ptr<const Facts> facts(std::string_view uid) const;
-  std::vector<Step> steps(std::string_view uid) const;
+  std::vector<StoryStep> steps(std::string_view uid) const;
   // The one with this name, while it has not ended. O(workloads).
   std::shared_ptr<const Facts> named(std::string_view name) const;
   NodeFacts node(std::string_view name) const;
@@ -117,13 +117,13 @@ class Chronicle : public observe::FollowerWatch {
   using ByName = std::unordered_map<std::string, T, Hash, std::equal_to<>>;
   struct Known {
     std::shared_ptr<const Facts> facts;
-    std::vector<Step> steps;
+    std::vector<StoryStep> steps;
   };
 
   const Known* find(std::string_view uid) const;
   void upsert(const Workload& workload);
   void remove(const std::string& uid);
-  void add_step(Known& known, Step step);
+  void add_step(Known& known, StoryStep step);
   Minute& minute(TimeMs now);
 
   mutable std::mutex mutex_;

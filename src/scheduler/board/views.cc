@@ -95,21 +95,21 @@ void write_gone(JsonWriter& json, const std::vector<std::pair<std::uint64_t, std
   json.end_array().field("whole", whole);
 }
 
-std::string_view step_name(Step::Kind kind) {
+std::string_view step_name(StoryStep::Kind kind) {
   switch (kind) {
-    case Step::Kind::kCreated:
+    case StoryStep::Kind::kCreated:
       return "created";
-    case Step::Kind::kChanged:
+    case StoryStep::Kind::kChanged:
       return "changed";
-    case Step::Kind::kStart:
+    case StoryStep::Kind::kStart:
       return "start";
-    case Step::Kind::kEvict:
+    case StoryStep::Kind::kEvict:
       return "evict";
-    case Step::Kind::kHold:
+    case StoryStep::Kind::kHold:
       return "hold";
-    case Step::Kind::kReleaseHold:
+    case StoryStep::Kind::kReleaseHold:
       return "release-hold";
-    case Step::Kind::kEnded:
+    case StoryStep::Kind::kEnded:
       return "ended";
   }
   return "";
@@ -441,12 +441,12 @@ Result<std::string> Views::story(std::string_view uid, Verdict verdict,
     json.field("state", enum_name(slot.state)).field("node", slot.node).end_object();
   }
   json.end_array().field("slots_total", row.facts->slots).key("story").begin_array();
-  for (const Step& step : chronicle_.steps(uid)) {
+  for (const StoryStep& step : chronicle_.steps(uid)) {
     const auto other = step.other.empty() ? nullptr : chronicle_.facts(step.other);
     const bool seen = other != nullptr && sees(*other);
     json.begin_object().field("at", step.at).field("what", step_name(step.kind)).field("slots", step.slots);
     json.field("uid", seen ? other->uid : std::string()).field("name", seen ? other->name : std::string());
-    const bool says = step.reason.code != ReasonCode::kNone && step.kind != Step::Kind::kStart;
+    const bool says = step.reason.code != ReasonCode::kNone && step.kind != StoryStep::Kind::kStart;
     json.field("text", says ? text_for(step.reason) : std::string()).end_object();
   }
   json.end_array().end_object();

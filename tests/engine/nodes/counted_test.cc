@@ -176,7 +176,7 @@ struct TermsWorld {
 
 TEST(Terms, AForeignPodKeepsWorkOutOfItsDomainOnly) {
   TermsWorld world;
-  ok(world.e.apply(ForeignPodUpsert{{"f", "a0", {}, {}, {apart("web", kZone)}, {}}}));
+  ok(world.e.apply(ForeignPodUpsert{{"f", "a0", {}, {}, {}, {apart("web", kZone)}, {}}}));
   world.come(gang_workload("web", 3, 1), {}, {"web"});
   world.come(gang_workload("db", 4, 8), {}, {});
   const auto d = world.decide();
@@ -187,8 +187,8 @@ TEST(Terms, AForeignPodKeepsWorkOutOfItsDomainOnly) {
 
 TEST(Terms, WorkStartsWhenTheLastPodThatKeepsItAwayIsGone) {
   TermsWorld world;
-  ok(world.e.apply(ForeignPodUpsert{{"f", "a0", {}, {}, {apart("web", kZone)}, {}}}));
-  ok(world.e.apply(ForeignPodUpsert{{"g", "b0", {}, {}, {apart("web", kZone)}, {}}}));
+  ok(world.e.apply(ForeignPodUpsert{{"f", "a0", {}, {}, {}, {apart("web", kZone)}, {}}}));
+  ok(world.e.apply(ForeignPodUpsert{{"g", "b0", {}, {}, {}, {apart("web", kZone)}, {}}}));
   world.come(gang_workload("web", 1, 1), {}, {"web"});
   EXPECT_TRUE(world.decide().empty());
   EXPECT_NE(to_text(world.e.explain("web")->reason)
@@ -267,7 +267,7 @@ TEST(Terms, AHoldEndsWhenAForeignPodStandsInItsWay) {
   const auto d = world.decide();
   ASSERT_EQ(d.size(), 2u);
   const std::string held = places(d[1])[0];
-  ok(world.e.apply(ForeignPodUpsert{{"f", held, {}, {}, {apart("web", kHost)}, {}}}));
+  ok(world.e.apply(ForeignPodUpsert{{"f", held, {}, {}, {}, {apart("web", kHost)}, {}}}));
   const auto after = world.decide();
   ASSERT_FALSE(after.empty());
   EXPECT_EQ(after[0].kind, DecisionKind::kReleaseHold);

@@ -48,7 +48,7 @@ TEST_F(BoardViews, SummaryCountsWhatThereIs) {
   const json all = json::parse(views().summary());
   EXPECT_EQ(all["pending"], 2);
   EXPECT_EQ(all["running"], 2);
-  EXPECT_EQ(all["queues"], 2);
+  EXPECT_EQ(all["queues"], 3) << "all, team, and the default queue";
   EXPECT_EQ(all["nodes"], 2);
   EXPECT_EQ(all["decision"], 2);
   bool found = false;
@@ -151,7 +151,8 @@ TEST_F(BoardViews, OnlyWhatChangedIsToldAgain) {
   const json nodes = json::parse(*later.nodes({{"since", since}}));
   EXPECT_FALSE(nodes["whole"]);
   EXPECT_EQ(nodes["gone"], json::array({"n2"}));
-  EXPECT_THAT(strings(json::parse(*later.queues({{"since", since}}))["items"], "name"), ElementsAre("team"));
+  EXPECT_THAT(strings(json::parse(*later.queues({{"since", since}}))["items"], "name"),
+              ElementsAre("all", "team"));
   // A number of another process is none.
   EXPECT_TRUE(json::parse(*later.nodes({{"since", "9999999999999"}}))["whole"]);
   EXPECT_TRUE(json::parse(*later.nodes({}))["whole"]);
@@ -223,7 +224,7 @@ TEST(BoardChronicle, KeepsToItsBounds) {
   EXPECT_EQ(chronicle.last_decision(), static_cast<std::int64_t>(Chronicle::kMostDecisions) + 10);
   const auto steps = chronicle.steps(one.uid);
   EXPECT_EQ(steps.size(), Chronicle::kMostSteps);
-  EXPECT_EQ(steps.front().kind, Step::Kind::kCreated) << "the first step is kept";
+  EXPECT_EQ(steps.front().kind, StoryStep::Kind::kCreated) << "the first step is kept";
   EXPECT_LE(chronicle.minutes(10'000).size(), Chronicle::kMostMinutes);
   EXPECT_EQ(chronicle.minutes(1).size(), 1u);
   for (std::size_t i = 0; i < Chronicle::kMostEnded + 5; ++i) {
