@@ -22,6 +22,7 @@ std::string Checker::on_decisions(const std::vector<Decision>& decisions, TimeMs
   served_.clear();
   started_.clear();
   began_.clear();
+  not_near_.clear();
   if (auto wrong = check_net(decisions); !wrong.empty()) return wrong;
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     const Decision& d = decisions[i];
@@ -54,6 +55,18 @@ std::string Checker::on_decisions(const std::vector<Decision>& decisions, TimeMs
     if (w.count(SlotState::kHeld) + w.active() == 0 && released_.count(uid) == 0) {
       return fmt::format("{} gave way to {}, which does not hold the room", victims.front().workload, uid);
     }
+  }
+  return still_not_near();
+}
+
+// Growth behind a start of the same round is in one decision with it. So a decision may rest on one that stands behind it.
+std::string Checker::still_not_near() const {
+  for (const NotNear& one : not_near_) {
+    const std::string& node = one.slot->taken.node;
+    const bool stays = is_active(one.slot->state) || one.slot->state == SlotState::kHeld;
+    if (!stays || ledger_.term_trouble(*one.pod, node, one.when, one.slot).empty()) continue;
+    return fmt::format("{} on node {} ({}): {}", one.workload, node,
+                       one.when == When::kNow ? "now" : "once releasing pods are gone", Ledger::kNotNear);
   }
   return "";
 }
@@ -290,7 +303,9 @@ std::string Checker::place(const Decision& d, WorkloadRecord& w, SlotState to) {
     for (const When when : {When::kNow, When::kAfter}) {
       if (p.taken.opaque || (when == When::kNow && to == SlotState::kHeld)) continue;
       const std::string wrong = ledger_.term_trouble(*p.pod, p.taken.node, when, p.slot, together);
-      if (!wrong.empty())
+      if (wrong == Ledger::kNotNear) {
+        not_near_.push_back({d.workload, p.pod, p.slot, when});
+      } else if (!wrong.empty())
         return fmt::format("node {} ({}): {}", p.taken.node,
                            when == When::kNow ? "now" : "once releasing pods are gone", wrong);
     }

@@ -107,9 +107,18 @@ class Checker {
   Ledger ledger_;
   std::map<std::string, std::vector<Yielded>> yielded_;  // by beneficiary, of this round
   std::set<std::string> served_;                         // preemptors of this round
-  std::set<std::string> released_;                       // holds that ended in this round
-  std::set<std::string> lacking_;                        // work that lacked room after the round before
-  std::set<std::string> started_;                        // anew, without a hold, in this round
+  struct NotNear {
+    std::string workload;
+    const PodTemplate* pod;
+    const SlotRecord* slot;
+    When when;
+  };
+  // Slots of this round that were near to no pod when their decision was read.
+  std::vector<NotNear> not_near_;
+  std::string still_not_near() const;
+  std::set<std::string> released_;  // holds that ended in this round
+  std::set<std::string> lacking_;   // work that lacked room after the round before
+  std::set<std::string> started_;   // anew, without a hold, in this round
   // Starts of this round from the line that took queues beyond their own quota.
   struct Began {
     Slots slots;

@@ -145,6 +145,9 @@ std::string Checker::check_own_first(const engine::Engine& engine, Coverage& cov
     const bool simple = sets.size() == 1 && sets[0]->count == 1 && w.spec.root.groups.empty() &&
                         w.spec.root.topology == TopologyRequest{} && sets[0]->pod.awaited_flavors.empty() &&
                         sets[0]->pod.unsupported.empty();
+    // A pod that it must be near to may have started behind the borrower.
+    const auto leans = [](const CountedTerm& term) { return term.kind == TermKind::kNear; };
+    if (simple && std::any_of(sets[0]->pod.terms.begin(), sets[0]->pod.terms.end(), leans)) continue;
     if (!simple || w.count(SlotState::kWaiting) != 1 || !ledger_.limited(w.spec.queue)) continue;
     if (!w.spec.active || w.withdrawn || !ledger_.queue_trouble(w).empty()) continue;
     const auto verdict = engine.verdict(uid);

@@ -169,6 +169,7 @@ class Ledger {
                              const Node& node) const;
   // "" where such a pod may stand on the node, by its own terms and by those of the pods that are there. `self`: a slot that is left out.
   // `with_it`: slots that start together with it, in whatever order; the first of its kind may be any of them.
+  static constexpr std::string_view kNotNear = "no pod that it must be near is there";
   std::string term_trouble(const PodTemplate& pod, const std::string& node, When when, const SlotRecord* self,
                            const std::vector<const SlotRecord*>& with_it = {}) const;
   // Whether the pod tolerates the flavor's own taints, and its selectors do not contradict the flavor's labels.

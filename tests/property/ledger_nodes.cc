@@ -213,7 +213,7 @@ std::string Ledger::term_trouble(const PodTemplate& pod, const std::string& node
     near_ok = near_ok && here;
     all_first = all_first && !anywhere && has(pod.selected, term.selector);
   }
-  if (!near_ok && !all_first) return "no pod that it must be near is there";
+  if (!near_ok && !all_first) return std::string(kNotNear);
   for (const Other& other : others) {
     for (const CountedTerm& term : other.terms) {
       if (term.kind == TermKind::kApart && has(pod.selected, term.selector) && together(other, term.level))

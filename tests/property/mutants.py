@@ -44,8 +44,8 @@ MUTANTS = [
          '    if (fit > 0 && !shape_->tokens.empty() && !nodes.is_opaque(id) && !broken("port-given-twice"))'),
     ]),
     ('releasing-is-free', 2, 'held work starts in room whose pods have not ended yet', 'decide/decide.cc', [
-        ('        ready = state_.accounts.has_room(charged(w, slot), kNow);',
-         '        ready = state_.accounts.has_room(charged(w, slot), broken("releasing-is-free") ? kAfter : kNow);'),
+        ('    if (!state_.accounts.has_room(charged(w, slot), kNow)) return false;',
+         '    if (!state_.accounts.has_room(charged(w, slot), broken("releasing-is-free") ? kAfter : kNow)) return false;'),
     ]),
     ('protected-reclaimed', 3, 'work that runs on its own queue\'s quota is reclaimed', 'preempt/with_places/candidates.cc', [
         ('  const Unit& unit = all_[i].unit;\n'

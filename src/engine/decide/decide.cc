@@ -156,23 +156,39 @@ void Decider::check_holds() {
   }
 }
 
+// Charges the held slots of a workload to the plane of now, as a trial. False: there is no room yet for one of them. A slot that must
+// be near to another one of the same hold comes behind it, wherever it stands in the workload.
+bool Decider::charge_held(const WorkloadState& w, std::vector<PlacedSlot>& placed) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> behind;
+  const auto charge_one = [&](std::uint32_t set, std::uint32_t index) {
+    const Slot& slot = w.sets[set].slots[index];
+    if (!state_.accounts.has_room(charged(w, slot), kNow)) return false;
+    state_.accounts.try_charge(charged(w, slot), kNowBit, +1);
+    placed.push_back({set, index, slot.node, slot.charge, slot.grant});
+    return true;
+  };
+  for (std::uint32_t s = 0; s < w.sets.size(); ++s) {
+    for (std::uint32_t i = 0; i < w.sets[s].slots.size(); ++i) {
+      const Slot& slot = w.sets[s].slots[i];
+      if (slot.state != SlotState::kHeld || charge_one(s, i)) continue;
+      if (!state_.shape_of(slot.charge).counted.valid()) return false;
+      behind.emplace_back(s, i);
+    }
+  }
+  for (std::size_t before = behind.size() + 1; !behind.empty() && behind.size() < before;) {
+    before = behind.size();
+    std::erase_if(behind, [&](const auto& slot) { return charge_one(slot.first, slot.second); });
+  }
+  return behind.empty();
+}
+
 void Decider::start_holders() {
   state_.gained_now = false;
   const auto holders = state_.holders;
   for (const auto& [order, id] : holders) {
     WorkloadState& w = state_.workloads[id.index()];
     std::vector<PlacedSlot> placed;
-    bool ready = true;
-    for (std::uint32_t s = 0; s < w.sets.size() && ready; ++s) {
-      for (std::uint32_t i = 0; i < w.sets[s].slots.size() && ready; ++i) {
-        const Slot& slot = w.sets[s].slots[i];
-        if (slot.state != SlotState::kHeld) continue;
-        ready = state_.accounts.has_room(charged(w, slot), kNow);
-        if (!ready) break;
-        state_.accounts.try_charge(charged(w, slot), kNowBit, +1);
-        placed.push_back({s, i, slot.node, slot.charge, slot.grant});
-      }
-    }
+    const bool ready = charge_held(w, placed);
     if (!ready || placed.empty()) {
       state_.abandon();
       continue;
@@ -241,6 +257,9 @@ void Decider::wake() {
   for (const NodeId node : nodes) state_.is_gained[node.index()] = 0;
   // Terms bind nodes on which nothing has changed.
   const bool terms = state_.accounts.counted().take_news();
+  // A slot that came may be the one that others must be near to: those that await nodes, and those that are held.
+  state_.unplaced_news = state_.unplaced_news || terms;
+  state_.gained_now = state_.gained_now || terms;
   if (nodes.empty() && roots.empty() && !terms) return;
   Pending& pending = state_.pending;
   std::vector<ClassId> called;

@@ -24,6 +24,7 @@ class Decider {
   void end_withdrawn();
   void drain_stopped();
   void start_holders();
+  bool charge_held(const WorkloadState& w, std::vector<PlacedSlot>& placed);
   // Finds places for work that has quota alone and no longer awaits nodes, in its flavors: all slots at once, if there is room.
   // Comes before all other work, and preempts nothing.
   void place_awaited();

@@ -148,6 +148,18 @@ Shape State::base_shape(const PodTemplate& pod) {
   return base;
 }
 
+namespace {
+
+// Work with quota alone may be seen on a node all the same. Then it counts there, and others stay apart from it; it need not be near.
+CountedId intern_terms(Counted& counted, const PodTemplate& pod, bool opaque) {
+  if (!opaque) return counted.intern(pod.terms, pod.selected);
+  std::vector<CountedTerm> terms = pod.terms;
+  std::erase_if(terms, [](const CountedTerm& term) { return term.kind == TermKind::kNear; });
+  return counted.intern(terms, pod.selected);
+}
+
+}  // namespace
+
 // The charge of one slot with these flavors, which exist: what it asks of nodes beside their labels, and what it counts.
 ChargeId State::charge_for(const PodTemplate& pod, const Shape& base, const ResourceList& counted,
                            std::vector<ChosenFlavor> chosen) {
@@ -171,7 +183,7 @@ ChargeId State::charge_for(const PodTemplate& pod, const Shape& base, const Reso
   entry.shape.opaque = unknown || charge.awaited;
   charge.awaited = charge.awaited && !unknown;
   if (entry.shape.opaque) nodes.opaque();
-  if (!entry.shape.opaque) entry.shape.counted = accounts.counted().intern(pod.terms, pod.selected);
+  entry.shape.counted = intern_terms(accounts.counted(), pod, entry.shape.opaque);
   charge.flavors = std::move(chosen);
   std::string shape_name = shape_key(entry.shape);
   const auto known_shape = shapes.find(shape_name);
@@ -344,12 +356,14 @@ void count_again(State& state, WorkloadId id, std::size_t set) {
   const PodTemplate& pod = state.specs[s.spec].pod;
   Counted& counted = state.accounts.counted();
   if (!counted.any() && pod.terms.empty() && pod.selected.empty()) return;
-  const CountedId now = counted.intern(pod.terms, pod.selected);
+  const CountedId on_nodes = intern_terms(counted, pod, false);
+  const CountedId without_nodes = intern_terms(counted, pod, true);
   for (Slot& slot : s.slots) {
     const PlaneMask planes = planes_of(slot.state);
     if (planes == 0) continue;
     const Shape& shape = state.shape_of(slot.charge);
-    if (shape.opaque || shape.counted == now) continue;
+    const CountedId now = shape.opaque ? without_nodes : on_nodes;
+    if (shape.counted == now) continue;
     const ChargeId charge = with_counted(state, slot.charge, now);
     state.accounts.charge(charged(w, slot), planes, -1);
     slot.charge = charge;
