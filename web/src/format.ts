@@ -57,3 +57,8 @@ export const percent = (part: number, whole: number) => `${Math.round(share(part
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${number(count)} ${count === 1 ? one : many}`
 }
+
+// The queue of work that names none, and the common top of all queues, have no names of their own.
+export function queueLabel(name: string): string {
+  return name === '' ? 'no queue' : name === 'cluster:root' ? 'whole cluster' : name
+}

@@ -44,6 +44,7 @@ export class QueueTree {
 
   constructor(readonly queues: ReadonlyMap<string, Queue>) {
     for (const queue of [...queues.values()].sort((a, b) => a.name.localeCompare(b.name))) {
+      if (queue.name === '' && !queue.pending && !queue.started) continue
       // A parent that is not shown makes a root. So does a loop, which the engine disables.
       if (queue.parent && queues.has(queue.parent) && !this.isAbove(queue.name, queue.parent)) {
         const list = this.children.get(queue.parent)

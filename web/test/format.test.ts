@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { amount, duration, isDevice, percent, plural, resourceName } from '../src/format'
+import { amount, duration, isDevice, percent, plural, queueLabel, resourceName } from '../src/format'
 
 test('amounts are in the units that people write', () => {
   assert.equal(amount('nvidia.com/gpu', 64_000), '64')
@@ -27,4 +27,7 @@ test('parts of nothing are nothing', () => {
   assert.equal(percent(1, 3), '33 %')
   assert.equal(plural(1, 'node'), '1 node')
   assert.equal(plural(1200, 'node'), '1,200 nodes')
+})
+test('queues without a name of their own are named', () => {
+  assert.deepEqual(['', 'cluster:root', 'team'].map(queueLabel), ['no queue', 'whole cluster', 'team'])
 })

@@ -37,3 +37,7 @@ test('devices come first among resources', () => {
   one.quotas = ['memory', 'cpu', 'example.com/fpga', kGpu].map((resource) => ({ flavor: 'f', resource, nominal: 1, usage: 0, available: 1 }))
   assert.deepEqual(resourcesOf([one]), [kGpu, 'example.com/fpga', 'cpu', 'memory'])
 })
+test('the queue of work without a queue stands there only while it has work', () => {
+  assert.deepEqual(treeOf(queue('', '', 0, 0, { pending: 0, started: 0, quotas: [] }), queue('a', '')).rows(new Set()).map((row) => row.queue.name), ['a'])
+  assert.deepEqual(treeOf(queue('', '', 0, 0, { quotas: [] }), queue('a', '')).rows(new Set()).map((row) => row.queue.name), ['', 'a'])
+})

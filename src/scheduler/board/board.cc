@@ -26,7 +26,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view kApi = "/api/v1/";
 constexpr std::string_view kStories = "workloads/";
-constexpr auto kAskedFor = std::chrono::seconds(15);  // after a question the snapshot is kept fresh
 constexpr auto kFirstWait = std::chrono::seconds(2);
 constexpr auto kHeartbeat = std::chrono::seconds(15);
 constexpr int kShareOfTime = 20;
@@ -117,7 +116,8 @@ struct Board::Impl {
   void run() {
     std::unique_lock lock(mutex);
     while (!stopping) {
-      const bool wanted = Clock::now() - last_asked < kAskedFor;
+      const bool wanted = Clock::now() - last_asked < options.asked_for;
+      rests = !wanted;
       const auto before = shown;
       lock.unlock();
       if (tls != nullptr) look_at_files();
@@ -129,6 +129,7 @@ struct Board::Impl {
       lock.lock();
       if (next != nullptr) shown = std::move(next);
       if (wanted) failed = std::move(problem);
+      if (wanted) looked = start;
       changed.notify_all();
       const auto pause = std::max<Clock::duration>(kEvery, took * (kShareOfTime - 1));
       // The first question after a pause need not wait.
@@ -182,13 +183,15 @@ struct Board::Impl {
     if (!refreshed) spdlog::error("the dashboard's former certificate stays: {}", refreshed.error().str());
   }
 
-  // The latest; the first question waits for one.
+  // The latest; the first question, and the first after a pause, wait for one.
   Result<std::shared_ptr<const Shown>> current() {
     std::unique_lock lock(mutex);
     last_asked = Clock::now();
+    const auto least = rests ? last_asked : Clock::time_point::min();
     asked_anew = true;
     changed.notify_all();
-    changed.wait_for(lock, kFirstWait, [&] { return shown != nullptr || !failed.empty() || stopping; });
+    changed.wait_for(lock, kFirstWait,
+                     [&] { return (shown != nullptr && looked >= least) || !failed.empty() || stopping; });
     if (!failed.empty()) return fail(ErrorCode::kUnavailable, "{}", failed);
     if (shown == nullptr) return fail(ErrorCode::kUnavailable, "the state is being read; try again");
     return shown;
@@ -335,6 +338,8 @@ struct Board::Impl {
   std::shared_ptr<const Shown> shown;
   std::string failed;
   Clock::time_point last_asked{};
+  Clock::time_point looked{};  // when the last look began
+  bool rests = true;           // nothing has been asked for long: no looks
   bool asked_anew = false;
   bool stopping = false;
   std::thread thread;

@@ -28,7 +28,8 @@ namespace berth::scheduler {
 struct BoardOptions {
   observe::HttpOptions listen;
   std::optional<observe::TlsFiles> tls;
-  std::string version;  // of Berth
+  std::string version;                          // of Berth
+  std::chrono::milliseconds asked_for{15'000};  // after a question the snapshot is kept fresh for so long
 };
 
 class Board {

@@ -154,6 +154,7 @@ Minute& Chronicle::minute(TimeMs now) {
 
 void Chronicle::look(TimeMs now, std::int64_t devices_used, std::int64_t devices, std::int64_t pending,
                      std::int64_t running) {
+  if (now <= 0) return;  // before the first decision the engine has no time
   const std::lock_guard lock(mutex_);
   Minute& sums = minute(now);
   sums.devices_used = devices_used;

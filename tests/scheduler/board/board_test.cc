@@ -108,8 +108,7 @@ class BoardTest : public ::testing::Test {
     board.reset();
     std::filesystem::remove_all(folder_);
   }
-  void start(bool with_tls) {
-    BoardOptions options;
+  void start(bool with_tls, BoardOptions options = {}) {
     options.version = "berth 1";
     if (with_tls) {
       const auto pair = authority_.issue("berth", "IP:127.0.0.1");
@@ -182,6 +181,17 @@ TEST_F(BoardTest, AnswersEveryPageOfItsApi) {
   EXPECT_THAT(get("/api/v1/workloads?limit=x"), StartsWith("HTTP/1.1 400"));
   EXPECT_THAT(get("/api/v1/"), StartsWith("HTTP/1.1 404"));
   EXPECT_THAT(get("/api/v2/summary"), StartsWith("HTTP/1.1 404"));
+}
+
+TEST_F(BoardTest, TheFirstQuestionAfterAPauseIsAnsweredAnew) {
+  BoardOptions options;
+  options.asked_for = std::chrono::milliseconds(50);
+  start(false, options);
+  EXPECT_THAT(get("/api/v1/summary"), HasSubstr(R"("pending":1)"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1200));  // it rests
+  world.tell(WorkloadUpsert{gang("red/late", 8, 3000)});
+  world.decide(4000);
+  EXPECT_THAT(get("/api/v1/summary"), HasSubstr(R"("pending":2)"));
 }
 
 TEST_F(BoardTest, TheStreamTellsOfEachNewState) {

@@ -210,6 +210,14 @@ TEST_F(BoardViews, AStoryTellsAllThatHappened) {
   EXPECT_THAT(std::string(waits["verdict"]["text"]), HasSubstr("needs 8 nvidia.com/gpu"));
 }
 
+TEST(BoardChronicle, NothingIsNotedBeforeTheFirstDecision) {
+  Chronicle chronicle;
+  chronicle.look(0, 0, 8, 0, 0);
+  EXPECT_TRUE(chronicle.minutes(60).empty());
+  chronicle.look(60'000, 4, 8, 1, 1);
+  EXPECT_EQ(chronicle.minutes(60).size(), 1u);
+}
+
 TEST(BoardChronicle, KeepsToItsBounds) {
   Chronicle chronicle;
   const Workload one = gang("red/one", 1, 1);

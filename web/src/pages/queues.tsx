@@ -1,7 +1,7 @@
 // Queues as a tree: guarantee, use, borrowed, waiting.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { get, type Queue, type QueuesPage } from '../api'
-import { amount, number, percent, resourceName } from '../format'
+import { amount, number, percent, queueLabel, resourceName } from '../format'
 import { Problem, Tile, UseBar } from '../parts'
 import { link, setQuery, useRevision, useStore, type Place } from '../store'
 import { QueueTree, resourcesOf, type QueueRow, type Use } from '../tree'
@@ -125,9 +125,9 @@ function QueueLine({ row, use, resource, isCurrent, onFocus, onToggle }: { row: 
     <tr role="row" aria-level={row.depth + 1} aria-setsize={row.siblings} aria-posinset={row.index} {...(row.children ? { 'aria-expanded': row.open } : {})} tabIndex={isCurrent ? 0 : -1} onFocus={onFocus}>
       <td role="gridcell" class="queue" style={{ paddingLeft: `${12 + row.depth * 22}px` }}>
         {row.children > 0
-          ? <button class="twist" tabIndex={-1} aria-label={`${row.open ? 'close' : 'open'} ${queue.name}`} onClick={onToggle}>{row.open ? '▾' : '▸'}</button>
+          ? <button class="twist" tabIndex={-1} aria-label={`${row.open ? 'close' : 'open'} ${queueLabel(queue.name)}`} onClick={onToggle}>{row.open ? '▾' : '▸'}</button>
           : <span class="twist" aria-hidden="true" />}
-        <span class="queue-name" title={queue.name}>{queue.name}</span>
+        <span class="queue-name" title={queueLabel(queue.name)}>{queueLabel(queue.name)}</span>
         {queue.disabled ? <span class="tag bad" title={queue.disabled}>misconfigured</span> : null}
         {queue.stop !== 'none' ? <span class="tag">stopped</span> : null}
       </td>

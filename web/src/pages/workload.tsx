@@ -1,6 +1,6 @@
 // One workload's whole story: what it asks for, where it stands, why, what would help, and all that has happened to it.
 import type { Reason, Story } from '../api'
-import { clock, duration, moment, number, plural } from '../format'
+import { clock, duration, moment, number, plural, queueLabel } from '../format'
 import { Problem, State, Tile, reasonWords } from '../parts'
 import { link, useAnswer, useRevision, useStore, type Place } from '../store'
 import { kDecisionWords } from './timeline'
@@ -36,7 +36,7 @@ export function Workload({ place }: { place: Place }) {
   return (
     <section aria-labelledby="title">
       <h1 id="title" class="wrap">{slash > 0 ? <><span class="quiet">{workload.name.slice(0, slash + 1)}</span>{workload.name.slice(slash + 1)}</> : workload.name || workload.uid}</h1>
-      <p class="counts"><State state={workload.state} /> in queue <a href={link('workloads', '', { queue: workload.queue, state: workload.state === 'running' ? 'running' : '' })}>{workload.queue}</a></p>
+      <p class="counts"><State state={workload.state} /> in queue <a href={link('workloads', '', { queue: workload.queue, state: workload.state === 'running' ? 'running' : '' })}>{queueLabel(workload.queue)}</a></p>
       <Problem text={answer.error} />
       <div class="tiles">
         <Tile title={workload.state === 'running' ? 'Runs for' : 'Waits for'} value={duration(now - (workload.state === 'running' ? workload.started : workload.created))} note={`since ${moment(workload.state === 'running' ? workload.started : workload.created)}`} />

@@ -1,7 +1,7 @@
 // Workloads that wait, with their reasons and with what would free them; or those that run.
 import { useMemo } from 'preact/hooks'
 import { query, type WorkloadRow } from '../api'
-import { duration, number } from '../format'
+import { duration, number, queueLabel } from '../format'
 import { VirtualTable, type Column } from '../list'
 import { Chips, Problem, State, WorkloadLink, reasonWords } from '../parts'
 import { usePaged } from '../paged'
@@ -24,7 +24,7 @@ export function Workloads({ place }: { place: Place }) {
   const columns = useMemo((): Column<WorkloadRow>[] => {
     const out: Column<WorkloadRow>[] = [
       { key: 'name', title: 'Workload', class: 'grow', cell: (row) => <WorkloadLink row={row} /> },
-      { key: 'queue', title: 'Queue', class: 'medium hide-small', cell: (row) => <a href={link('workloads', '', { state, queue: row.queue })} title={row.queue}>{row.queue}</a> },
+      { key: 'queue', title: 'Queue', class: 'medium hide-small', cell: (row) => <a href={link('workloads', '', { state, queue: row.queue })} title={queueLabel(row.queue)}>{queueLabel(row.queue)}</a> },
       { key: 'priority', title: 'Priority', class: 'num small hide-medium', cell: (row) => number(row.priority) },
       { key: 'devices', title: 'GPUs', class: 'num small', cell: (row) => number(row.devices / 1000) },
       { key: 'age', title: waits ? 'Waits' : 'Runs', class: 'num small', cell: (row) => duration(now - (waits ? row.created : row.started || row.created)) },
