@@ -46,8 +46,9 @@ class Process {
   int exit_status() const { return exit_status_; }  // -1: no exit status (running, or ended by a signal)
 
   void send(int signal) const;  // SIGSTOP and SIGCONT pause and resume; nothing where it has ended
-  // SIGTERM, then SIGKILL after `grace_ms`; waits for the end.
-  void stop(int grace_ms = 5000);
+  // SIGTERM, then SIGKILL after `grace_ms`; waits for the end. A scheduler may take 5 s to finish its binds
+  // (scheduler/loop/scheduler.h).
+  void stop(int grace_ms = 15'000);
   void kill_now();
   // Waits for the end; false after `timeout_ms`.
   bool wait(int timeout_ms);
