@@ -96,9 +96,8 @@ bool ObjectWrites::write(const std::string& workload) {
     record.key = fmt::format("{}/{}", sketch->ns, sketch->name);
     write = dialect::create_workload(version_, *sketch);
   } else {
-    const auto slash = record.key.find('/');
-    const std::string_view ns = std::string_view(record.key).substr(0, slash);
-    const std::string_view name = std::string_view(record.key).substr(slash + 1);
+    const std::string_view ns = namespace_of(record.key);
+    const std::string_view name = name_of(record.key);
     const std::size_t wanted = digest_of(record.life.status());
     if (record.life.wants_deactivation()) {
       write = dialect::deactivate_workload(version_, ns, name, record.object_uid);

@@ -136,8 +136,8 @@ void Slices::look_at_next(const std::string& workload, const WorkloadFacts& fact
   WorkloadFacts its;
   its.cluster_queue = facts.cluster_queue;
   its.stopped = facts.stopped;
-  const std::optional<Reason> why = book_.why_waiting(workload);
-  if (why) its.why = &*why;
+  const std::optional<Reason> why = facts.why == nullptr ? book_.why_waiting(workload) : std::nullopt;
+  its.why = why ? &*why : facts.why;
   (void)next->second.life.look(its, pods_ready, now);
   if (const TimeMs due = next->second.life.deadline(); due != kEndOfTime)
     book_.schedule(workload, std::max(due, now + 1));

@@ -98,9 +98,8 @@ dialect::PendingPlace WorkloadObjects::place_of(const std::string& workload, boo
   };
   if (it != records_.end() && !it->second.key.empty()) {
     const WorkloadRecord& record = it->second;
-    const auto slash = record.key.find('/');
-    out.ns = record.key.substr(0, slash);
-    out.name = record.key.substr(slash + 1);
+    out.ns = namespace_of(record.key);
+    out.name = name_of(record.key);
     out.created = record.created;
     out.priority = priority - record.boost;
     for (const auto& owner : record.owners)
@@ -329,7 +328,10 @@ void WorkloadObjects::look(const std::string& workload, TimeMs now) {
   }
   facts.assignments = std::move(own);
   count(*sketch, facts, record.life.is_admitted());
-  if (is_news || !facts.checks.empty()) book_.stand(workload, record, now);
+  if (is_news || !facts.checks.empty()) {
+    book_.stand(workload, record, now);
+    facts.why = nullptr;  // it may wait for another reason now
+  }
   admission_.tell(workload, record, facts.runs || facts.releasing, std::move(updates), now);
   if (const TimeMs next = record.life.deadline(); next != kEndOfTime)
     book_.schedule(workload, std::max(next, now + 1));
@@ -548,8 +550,7 @@ void WorkloadObjects::answered(const Answer& answer, TimeMs now) {
     record.key.clear();  // it was not made; or it is there, and the watch will say so
   if (missing && !record.object_uid.empty()) {
     const std::string key = record.key;
-    const auto slash = key.find('/');
-    gone(key.substr(0, slash), key.substr(slash + 1), now);
+    gone(namespace_of(key), name_of(key), now);
     if (!records_.contains(workload)) return;
   }
   if (outcome == kube::Outcome::kConflict && record.object_uid.empty()) book_.name_anew(workload);

@@ -77,8 +77,12 @@ inline bool is_next(std::string_view record) {
 inline std::string work_of(std::string_view record) {
   return std::string(is_next(record) ? record.substr(5) : record);
 }
+// The parts of an object's key, namespace/name.
 inline std::string_view namespace_of(std::string_view key) {
   return key.substr(0, key.find('/'));
+}
+inline std::string_view name_of(std::string_view key) {
+  return key.substr(key.find('/') + 1);
 }
 
 std::size_t digest_of(const dialect::WorkloadStatus& status);
