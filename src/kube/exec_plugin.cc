@@ -45,20 +45,31 @@ struct Ended {
   int status = 0;
 };
 
-Result<Ended> run(const ExecPlugin& plugin, const std::string& info, DurationMs timeout) {
+// What the plugin gets: the environment of this process with its own variables, which come last.
+std::vector<std::string> environment_of(const ExecPlugin& plugin, const std::string& info) {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!std::string_view(*entry).starts_with("KUBERNETES_EXEC_INFO=")) out.emplace_back(*entry);
+  }
+  for (const auto& [name, value] : plugin.env) {
+    std::erase_if(out, [&](const std::string& e) { return e.starts_with(name + "="); });
+    out.push_back(name + "=" + value);
+  }
+  out.push_back("KUBERNETES_EXEC_INFO=" + info);
+  return out;
+}
+
+struct Started {
+  pid_t pid = 0;
+  int out = -1;  // the end of the pipe that its output comes from
+};
+
+Result<Started> start_plugin(const ExecPlugin& plugin, const std::string& info) {
   std::array<int, 2> pipe_ends{};
   if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0) {
     return fail(ErrorCode::kExhausted, "exec plugin: no pipe: {}", std::generic_category().message(errno));
   }
-  std::vector<std::string> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (!std::string_view(*entry).starts_with("KUBERNETES_EXEC_INFO=")) environment.emplace_back(*entry);
-  }
-  for (const auto& [name, value] : plugin.env) {
-    std::erase_if(environment, [&](const std::string& e) { return e.starts_with(name + "="); });
-    environment.push_back(name + "=" + value);
-  }
-  environment.push_back("KUBERNETES_EXEC_INFO=" + info);
+  std::vector<std::string> environment = environment_of(plugin, info);
   std::vector<std::string> arguments = plugin.args;
   arguments.insert(arguments.begin(), plugin.command);
   std::vector<char*> argv;
@@ -79,46 +90,49 @@ Result<Ended> run(const ExecPlugin& plugin, const std::string& info, DurationMs 
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setpgroup(&attributes, 0);  // so that its children can be ended with it
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-  pid_t pid = 0;
+  Started started;
+  started.out = pipe_ends[0];
   const int spawned =
-      posix_spawnp(&pid, plugin.command.c_str(), &actions, &attributes, argv.data(), envp.data());
+      posix_spawnp(&started.pid, plugin.command.c_str(), &actions, &attributes, argv.data(), envp.data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   close(pipe_ends[1]);
-  const int out = pipe_ends[0];
   if (spawned != 0) {
-    close(out);
+    close(started.out);
     return fail(ErrorCode::kUnauthorized, "exec plugin {}: cannot be started: {}{}{}", plugin.command,
                 std::generic_category().message(spawned), plugin.install_hint.empty() ? "" : "; ",
                 plugin.install_hint);
   }
+  return started;
+}
 
-  Ended outcome;
-  std::string problem;
-  const std::int64_t due = boottime_ms() + timeout;
+// Reads the output until the plugin closes it. Why it must be killed; "": it need not.
+std::string read_output(int out, std::int64_t due, DurationMs timeout, std::string& output) {
   std::array<char, 8192> buffer;
   for (;;) {
     const std::int64_t left = due - boottime_ms();
     pollfd readable{out, POLLIN, 0};
     const int ready = left <= 0 ? 0 : poll(&readable, 1, static_cast<int>(left));
     if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) {
-      problem = fmt::format("did not end within {} ms and was killed", timeout);
-      break;
-    }
+    if (ready <= 0) return fmt::format("did not end within {} ms and was killed", timeout);
     const ssize_t n = read(out, buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    outcome.output.append(buffer.data(), static_cast<std::size_t>(n));
-    if (outcome.output.size() > kMaxOutput) {
-      problem = fmt::format("printed more than {} bytes and was killed", kMaxOutput);
-      break;
-    }
+    if (n <= 0) return {};
+    output.append(buffer.data(), static_cast<std::size_t>(n));
+    if (output.size() > kMaxOutput)
+      return fmt::format("printed more than {} bytes and was killed", kMaxOutput);
   }
-  close(out);
+}
+
+Result<Ended> run(const ExecPlugin& plugin, const std::string& info, DurationMs timeout) {
+  BERTH_ASSIGN(const Started started, start_plugin(plugin, info));
+  Ended outcome;
+  const std::int64_t due = boottime_ms() + timeout;
+  std::string problem = read_output(started.out, due, timeout, outcome.output);
+  close(started.out);
   if (problem.empty()) {
     // It closed its output; it has until the deadline to end.
-    while (waitpid(pid, &outcome.status, WNOHANG) == 0) {
+    while (waitpid(started.pid, &outcome.status, WNOHANG) == 0) {
       if (boottime_ms() >= due) {
         problem = fmt::format("did not end within {} ms and was killed", timeout);
         break;
@@ -127,8 +141,8 @@ Result<Ended> run(const ExecPlugin& plugin, const std::string& info, DurationMs 
     }
   }
   if (!problem.empty()) {
-    kill(-pid, SIGKILL);
-    waitpid(pid, &outcome.status, 0);
+    kill(-started.pid, SIGKILL);
+    waitpid(started.pid, &outcome.status, 0);
     return fail(ErrorCode::kUnauthorized, "exec plugin {}: {}", plugin.command, problem);
   }
   return outcome;

@@ -135,6 +135,31 @@ std::string queue_text(const Reason& r) {
   }
 }
 
+// Of the places that its pods need together. `below`: the reasons of the parts.
+std::string places_text(const Reason& r, const std::string& below) {
+  const auto with_below = [&](std::string text) {
+    return below.empty() ? text : fmt::format("{}: {}", text, below);
+  };
+  switch (r.code) {
+    case ReasonCode::kNodes:
+      return with_below(fmt::format("{}{} {}, there is room for {}", plural(r.need, "pod", "pods"),
+                                    r.subject.empty() ? "" : fmt::format(" ({})", r.subject),
+                                    r.need == 1 ? "needs a node" : "need nodes", r.have));
+    case ReasonCode::kTopology:
+      if (!r.detail.empty())
+        return fmt::format("{} must share one {}: {}", plural(r.need, "pod", "pods"), r.subject, r.detail);
+      return with_below(fmt::format("{} must share one {}, the best has room for {}",
+                                    plural(r.need, "pod", "pods"), r.subject, r.have));
+    case ReasonCode::kDomain:
+      return below.empty() ? fmt::format("the best is {}", r.subject)
+                           : fmt::format("in {}, {}", r.subject, below);
+    case ReasonCode::kTogether:
+      return fmt::format("each pod set fits alone, but not all of them together: {}", below);
+    default:
+      return below;
+  }
+}
+
 // Of a workload that lost its place, or holds one.
 std::string change_text(const Reason& r) {
   switch (r.code) {
@@ -166,13 +191,9 @@ std::string change_text(const Reason& r) {
 }  // namespace
 
 std::string to_text(const Reason& r) {
-  std::string below = children_text(r);
-  const auto with_below = [&](std::string text) {
-    return below.empty() ? text : fmt::format("{}: {}", text, below);
-  };
   switch (r.code) {
     case ReasonCode::kNone:
-      return below;
+      return children_text(r);
     case ReasonCode::kInvalid:
       return fmt::format("invalid: {}", r.detail);
     case ReasonCode::kUnsupported:
@@ -196,19 +217,10 @@ std::string to_text(const Reason& r) {
     case ReasonCode::kLaneLimit:
       return queue_text(r);
     case ReasonCode::kNodes:
-      return with_below(fmt::format("{}{} {}, there is room for {}", plural(r.need, "pod", "pods"),
-                                    r.subject.empty() ? "" : fmt::format(" ({})", r.subject),
-                                    r.need == 1 ? "needs a node" : "need nodes", r.have));
     case ReasonCode::kTopology:
-      if (!r.detail.empty())
-        return fmt::format("{} must share one {}: {}", plural(r.need, "pod", "pods"), r.subject, r.detail);
-      return with_below(fmt::format("{} must share one {}, the best has room for {}",
-                                    plural(r.need, "pod", "pods"), r.subject, r.have));
     case ReasonCode::kDomain:
-      return below.empty() ? fmt::format("the best is {}", r.subject)
-                           : fmt::format("in {}, {}", r.subject, below);
     case ReasonCode::kTogether:
-      return fmt::format("each pod set fits alone, but not all of them together: {}", below);
+      return places_text(r, children_text(r));
     case ReasonCode::kEnough:
     case ReasonCode::kNoVictims:
       return help_text(r);
@@ -242,7 +254,7 @@ std::string to_text(const Reason& r) {
     case ReasonCode::kFits:
       return "placed";
   }
-  return below;
+  return children_text(r);
 }
 
 std::string brief(const Reason& reason) {

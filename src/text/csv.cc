@@ -33,6 +33,17 @@ Result<bool> CsvReader::fill() {
   return end_ > 0;
 }
 
+bool CsvReader::read_quoted() {
+  const char* const at = buffer_.data() + begin_;
+  const char* const end = buffer_.data() + end_;
+  const char* stop = static_cast<const char*>(std::memchr(at, '"', static_cast<std::size_t>(end - at)));
+  const char* run_end = stop == nullptr ? end : stop;
+  record_.append(at, run_end);
+  next_line_ += static_cast<std::uint32_t>(std::count(at, run_end, '\n'));
+  begin_ = static_cast<std::size_t>(run_end - buffer_.data()) + (stop == nullptr ? 0 : 1);
+  return stop != nullptr;
+}
+
 // Reads one record into record_ and ends_; false at the end of the input.
 Result<bool> CsvReader::read_record() {
   enum class State { kFieldStart, kPlain, kQuoted, kQuoteInQuoted };
@@ -65,15 +76,7 @@ Result<bool> CsvReader::read_record() {
     const char* at = buffer_.data() + begin_;
     const char* const end = buffer_.data() + end_;
     if (state == State::kQuoted) {
-      const char* stop = static_cast<const char*>(std::memchr(at, '"', static_cast<std::size_t>(end - at)));
-      const char* run_end = stop == nullptr ? end : stop;
-      record_.append(at, run_end);
-      next_line_ += static_cast<std::uint32_t>(std::count(at, run_end, '\n'));
-      begin_ = static_cast<std::size_t>(run_end - buffer_.data());
-      if (stop != nullptr) {
-        ++begin_;
-        state = State::kQuoteInQuoted;
-      }
+      if (read_quoted()) state = State::kQuoteInQuoted;
       continue;
     }
     const char* run_end = at;
@@ -104,16 +107,12 @@ Result<bool> CsvReader::read_record() {
       end_field();
       return true;
     } else if (c == '"') {
-      if (state == State::kFieldStart) {
-        state = State::kQuoted;
-      } else if (state == State::kQuoteInQuoted) {
-        record_.push_back('"');
-        state = State::kQuoted;
-      } else {
+      if (state == State::kPlain)
         return fail_here(
             fmt::format("field {} has a quote inside; put the whole field in quotes and double the quote",
                         ends_.size() + 1));
-      }
+      if (state == State::kQuoteInQuoted) record_.push_back('"');
+      state = State::kQuoted;
     } else if (c != '\r') {  // only after a closing quote: a carriage return belongs to the end of the line
       return fail_here(fmt::format("field {} goes on after its closing quote", ends_.size() + 1));
     }

@@ -67,6 +67,8 @@ class CsvReader {
 
   CsvReader(ByteSource& source, const CsvOptions& options);
   Result<bool> read_record();
+  // Takes what is left of a quoted field, as far as the buffer has it. True: its closing quote came, or one of a pair.
+  bool read_quoted();
   Result<bool> fill();
   tl::unexpected<Error> fail_here(std::string message) const;
 

@@ -170,14 +170,13 @@ const ClusterQueue* QueueBook::cluster_queue(std::string_view name) const {
   return it == cluster_queues_.end() ? nullptr : &it->second;
 }
 
-std::map<std::string_view, Cycle> QueueBook::cohort_cycles() const {
+QueueBook::Cycles QueueBook::cohort_cycles() const {
   std::map<std::string_view, std::string_view> parents;
   for (const auto& [name, cohort] : cohorts_) parents.emplace(name, cohort.parent);
   return find_cycles(parents);
 }
 
-std::string QueueBook::cohort_problem(std::string_view name,
-                                      const std::map<std::string_view, Cycle>& cycles) const {
+std::string QueueBook::cohort_problem(std::string_view name, const Cycles& cycles) const {
   if (const auto cycle = cycles.find(name); cycle != cycles.end())
     return fmt::format("its cohorts form a cycle: {}", cycle->second.text);
   for (auto it = cohorts_.find(name); it != cohorts_.end(); it = cohorts_.find(it->second.parent)) {
@@ -227,78 +226,86 @@ std::string QueueBook::check_problem(const ClusterQueue& queue) const {
          "(--kueue-objects=false, the kind is not installed, or Kueue itself runs)";
 }
 
+std::set<std::string> QueueBook::named_cohorts() const {
+  std::set<std::string> out;
+  const auto name_cohort = [&](const std::string& name) {
+    if (!name.empty()) out.insert(name);
+  };
+  for (const auto& [name, queue] : cluster_queues_) name_cohort(queue.cohort);
+  for (const auto& [name, cohort] : cohorts_) {
+    out.insert(name);
+    name_cohort(cohort.parent);
+  }
+  return out;
+}
+
+void QueueBook::add_cohort(const std::string& name, const Cycles& cycles, std::set<std::string>& done,
+                           Model& model) {
+  if (!done.insert(name).second) return;
+  Queue q;
+  q.name = cohort_queue(name);
+  q.leaf = false;
+  if (fair_) q.sharing = Sharing::kDominantShare;
+  q.disabled = cohort_problem(name, cycles);
+  if (const auto it = cohorts_.find(name); it != cohorts_.end()) {
+    q.groups = it->second.groups;
+    q.quotas = it->second.quotas;
+    q.weight = it->second.weight;
+    // A cycle has no top: its members stand alone, disabled.
+    if (q.disabled.empty() && !it->second.parent.empty()) {
+      add_cohort(it->second.parent, cycles, done, model);
+      q.parent = cohort_queue(it->second.parent);
+    }
+    if (it->second.parent.empty()) drop_limits(q.quotas);
+    const auto cycle = cycles.find(name);
+    if (!q.disabled.empty())
+      problems_.push_back(
+          {describe(Kind::kCohort, "", name), q.disabled, cycle != cycles.end() && cycle->second.on_it});
+  }
+  model.queues.push_back(std::move(q));
+}
+
+Queue QueueBook::leaf_of(const std::string& name, const ClusterQueue& object, const Cycles& cycles) const {
+  Queue q;
+  q.name = name;
+  q.parent = cohort_queue(object.cohort);
+  q.groups = object.groups;
+  q.quotas = object.quotas;
+  if (q.parent.empty()) drop_limits(q.quotas);
+  q.weight = object.weight;
+  q.order = object.order;
+  q.preemption = object.preemption;
+  q.flavor_search = object.flavor_search;
+  q.stop = object.stop;
+  // It goes when its finalizers are removed: running work may end in it.
+  if (object.meta.deleting && q.stop == StopPolicy::kNone) q.stop = StopPolicy::kHold;
+  if (lanes_ && object.by_use) {
+    q.lanes = *lanes_;
+    q.lanes.by_use = true;
+    q.lanes.lanes.clear();
+    for (const auto& [key, local] : local_queues_) {
+      if (local.cluster_queue == name)
+        q.lanes.lanes.push_back({key, local.weight, local.used, local.used_at});
+    }
+  }
+  q.disabled = object.problem;
+  if (q.disabled.empty()) q.disabled = cohort_problem(object.cohort, cycles);
+  if (q.disabled.empty()) q.disabled = quota_problem(object.groups);
+  if (q.disabled.empty()) q.disabled = check_problem(object);
+  return q;
+}
+
 QueueBook::Model QueueBook::compute(const std::map<std::string, Node, std::less<>>& nodes) {
   Model model;
   problems_.clear();
   model.topologies = topologies_;
   model.flavors = flavors_;
   for (auto& [name, flavor] : model.flavors) flavor.opaque = opaque_;
-
-  // All cohorts that are named somewhere; those with an object have its quotas.
-  std::set<std::string, std::less<>> cohorts;
-  const auto name_cohort = [&](const std::string& name) {
-    if (!name.empty()) cohorts.insert(name);
-  };
-  for (const auto& [name, queue] : cluster_queues_) name_cohort(queue.cohort);
-  for (const auto& [name, cohort] : cohorts_) {
-    cohorts.insert(name);
-    name_cohort(cohort.parent);
-  }
-  const std::map<std::string_view, Cycle> cycles = cohort_cycles();
-  std::set<std::string, std::less<>> done;
-  const auto add_cohort = [&](const auto& self, const std::string& name) -> void {
-    if (!done.insert(name).second) return;
-    Queue q;
-    q.name = cohort_queue(name);
-    q.leaf = false;
-    if (fair_) q.sharing = Sharing::kDominantShare;
-    q.disabled = cohort_problem(name, cycles);
-    if (const auto it = cohorts_.find(name); it != cohorts_.end()) {
-      q.groups = it->second.groups;
-      q.quotas = it->second.quotas;
-      q.weight = it->second.weight;
-      // A cycle has no top: its members stand alone, disabled.
-      if (q.disabled.empty() && !it->second.parent.empty()) {
-        self(self, it->second.parent);
-        q.parent = cohort_queue(it->second.parent);
-      }
-      if (it->second.parent.empty()) drop_limits(q.quotas);
-      const auto cycle = cycles.find(name);
-      if (!q.disabled.empty())
-        problems_.push_back(
-            {describe(Kind::kCohort, "", name), q.disabled, cycle != cycles.end() && cycle->second.on_it});
-    }
-    model.queues.push_back(std::move(q));
-  };
-  for (const auto& name : cohorts) add_cohort(add_cohort, name);
-
+  const Cycles cycles = cohort_cycles();
+  std::set<std::string> done;
+  for (const auto& name : named_cohorts()) add_cohort(name, cycles, done, model);
   for (const auto& [name, object] : cluster_queues_) {
-    Queue q;
-    q.name = name;
-    q.parent = cohort_queue(object.cohort);
-    q.groups = object.groups;
-    q.quotas = object.quotas;
-    if (q.parent.empty()) drop_limits(q.quotas);
-    q.weight = object.weight;
-    q.order = object.order;
-    q.preemption = object.preemption;
-    q.flavor_search = object.flavor_search;
-    q.stop = object.stop;
-    // It goes when its finalizers are removed: running work may end in it.
-    if (object.meta.deleting && q.stop == StopPolicy::kNone) q.stop = StopPolicy::kHold;
-    if (lanes_ && object.by_use) {
-      q.lanes = *lanes_;
-      q.lanes.by_use = true;
-      q.lanes.lanes.clear();
-      for (const auto& [key, local] : local_queues_) {
-        if (local.cluster_queue == name)
-          q.lanes.lanes.push_back({key, local.weight, local.used, local.used_at});
-      }
-    }
-    q.disabled = object.problem;
-    if (q.disabled.empty()) q.disabled = cohort_problem(object.cohort, cycles);
-    if (q.disabled.empty()) q.disabled = quota_problem(object.groups);
-    if (q.disabled.empty()) q.disabled = check_problem(object);
+    Queue q = leaf_of(name, object, cycles);
     if (!q.disabled.empty()) problems_.push_back({describe(Kind::kClusterQueue, "", name), q.disabled});
     model.queues.push_back(std::move(q));
   }

@@ -12,6 +12,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -84,10 +85,16 @@ class QueueBook {
     std::map<std::string, Flavor, std::less<>> flavors;
     std::vector<Queue> queues;  // parents before children
   };
+  using Cycles = std::map<std::string_view, Cycle>;  // of cohorts, by the name of each that is below one
   Model compute(const std::map<std::string, Node, std::less<>>& nodes);
-  std::map<std::string_view, Cycle> cohort_cycles() const;
+  // All cohorts that are named somewhere. Those with an object have its quotas.
+  std::set<std::string> named_cohorts() const;
+  // Adds the queue of a cohort behind those above it, if it is not among the `done` ones.
+  void add_cohort(const std::string& name, const Cycles& cycles, std::set<std::string>& done, Model& model);
+  Queue leaf_of(const std::string& name, const ClusterQueue& object, const Cycles& cycles) const;
+  Cycles cohort_cycles() const;
   // Why this cohort, or one above it, disables what is below it; empty: it does not.
-  std::string cohort_problem(std::string_view name, const std::map<std::string_view, Cycle>& cycles) const;
+  std::string cohort_problem(std::string_view name, const Cycles& cycles) const;
   std::string quota_problem(const std::vector<ResourceGroup>& groups) const;
   std::string check_problem(const ClusterQueue& queue) const;
 

@@ -88,6 +88,50 @@ AdmissionChecks read_checks(FieldReader<V>& f, const V& status) {
 }
 
 template <class V>
+KueueWorkload::PodSetSpec read_workload_set(FieldReader<V>& f, const V& item, const std::string& ns) {
+  KueueWorkload::PodSetSpec set;
+  set.name = f.string(item, "name");
+  if (set.name.empty()) set.name = "main";
+  set.count = f.integer(item, "count", 1, 0, 1'000'000);
+  if (item.find("minCount").present()) set.min_count = f.integer(item, "minCount", 1, 0, set.count);
+  const V pod_template = f.map(item, "template");
+  const V pod_spec = f.map(pod_template, "spec");
+  if (!pod_spec.present())
+    f.error(pod_template.present() ? pod_template : item, pod_template.present() ? "spec" : "template",
+            "is required");
+  Meta meta;
+  meta.ns = ns;
+  meta.labels = read_marks(f, f.map(pod_template, "metadata"), "labels");
+  meta.annotations = read_marks(f, f.map(pod_template, "metadata"), "annotations");
+  set.marks = meta;
+  set.spec = read_pod_spec(f, pod_spec, V(), meta, &set.needs);
+  set.topology = read_topology_request(f, item);
+  set.group = f.string(f.map(item, "topologyRequest"), "podSetGroupName");
+  return set;
+}
+
+// The ClusterQueue that has given it quota, and in which flavors.
+template <class V>
+void read_admission(FieldReader<V>& f, const V& status, KueueWorkload& out) {
+  const V admission = f.map(status, "admission");
+  out.admitted_to = f.string(admission, "clusterQueue");
+  f.list(admission, "podSetAssignments", [&](const V& item) {
+    KueueWorkload::Assignment assignment;
+    assignment.name = f.string(item, "name");
+    f.map(item, "flavors").each_entry([&](std::string_view resource, const V& flavor) {
+      assignment.flavors.push_back({std::string(resource), std::string(f.string_of(flavor, resource))});
+    });
+    assignment.count = f.integer(item, "count", -1, 0, 1'000'000);
+    std::sort(assignment.flavors.begin(), assignment.flavors.end(),
+              [](const auto& a, const auto& b) { return a.resource < b.resource; });
+    out.status.assignments.push_back(
+        {assignment.name, assignment.count, assignment.flavors, f.amounts(item, "resourceUsage")});
+    out.assignments.push_back(std::move(assignment));
+  });
+  out.status.cluster_queue = out.admitted_to;
+}
+
+template <class V>
 KueueWorkload read_workload(FieldReader<V>& f, const V& object) {
   KueueWorkload out;
   out.meta = read_meta(f, object, Kind::kWorkload, false);
@@ -115,46 +159,12 @@ KueueWorkload read_workload(FieldReader<V>& f, const V& object) {
     out.priority_class = f.string(spec, "priorityClassName");
     out.workload_priority = f.string(spec, "priorityClassSource") == "kueue.x-k8s.io/workloadpriorityclass";
   }
-  f.list(spec, "podSets", [&](const V& item) {
-    KueueWorkload::PodSetSpec set;
-    set.name = f.string(item, "name");
-    if (set.name.empty()) set.name = "main";
-    set.count = f.integer(item, "count", 1, 0, 1'000'000);
-    if (item.find("minCount").present()) set.min_count = f.integer(item, "minCount", 1, 0, set.count);
-    const V pod_template = f.map(item, "template");
-    const V pod_spec = f.map(pod_template, "spec");
-    if (!pod_spec.present())
-      f.error(pod_template.present() ? pod_template : item, pod_template.present() ? "spec" : "template",
-              "is required");
-    Meta meta;
-    meta.ns = out.meta.ns;
-    meta.labels = read_marks(f, f.map(pod_template, "metadata"), "labels");
-    meta.annotations = read_marks(f, f.map(pod_template, "metadata"), "annotations");
-    set.marks = meta;
-    set.spec = read_pod_spec(f, pod_spec, V(), meta, &set.needs);
-    set.topology = read_topology_request(f, item);
-    set.group = f.string(f.map(item, "topologyRequest"), "podSetGroupName");
-    out.pod_sets.push_back(std::move(set));
-  });
+  f.list(spec, "podSets",
+         [&](const V& item) { out.pod_sets.push_back(read_workload_set(f, item, out.meta.ns)); });
   if (out.pod_sets.empty()) f.error(spec.present() ? spec : object, "podSets", "must not be empty");
 
   const V status = f.map(object, "status");
-  const V admission = f.map(status, "admission");
-  out.admitted_to = f.string(admission, "clusterQueue");
-  f.list(admission, "podSetAssignments", [&](const V& item) {
-    KueueWorkload::Assignment assignment;
-    assignment.name = f.string(item, "name");
-    f.map(item, "flavors").each_entry([&](std::string_view resource, const V& flavor) {
-      assignment.flavors.push_back({std::string(resource), std::string(f.string_of(flavor, resource))});
-    });
-    assignment.count = f.integer(item, "count", -1, 0, 1'000'000);
-    std::sort(assignment.flavors.begin(), assignment.flavors.end(),
-              [](const auto& a, const auto& b) { return a.resource < b.resource; });
-    out.status.assignments.push_back(
-        {assignment.name, assignment.count, assignment.flavors, f.amounts(item, "resourceUsage")});
-    out.assignments.push_back(std::move(assignment));
-  });
-  out.status.cluster_queue = out.admitted_to;
+  read_admission(f, status, out);
   const V requeue = f.map(status, "requeueState");
   out.status.requeues = f.integer(requeue, "count", 0, 0, 2147483647);
   out.status.requeue_at = f.time(requeue, "requeueAt");

@@ -244,33 +244,9 @@ inline void apply_placement(const Meta& meta, PodTemplate& pod) {
   }
 }
 
-// `meta` gives the annotations; `status` is not present for templates. `keep`: gets what its containers ask for, one by one.
+// The containers of a pod, and what it asks for as a whole. `pod` gets their host ports.
 template <class V>
-PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const Meta& meta,
-                      std::shared_ptr<const PodNeeds>* keep = nullptr) {
-  PodSpec out;
-  PodTemplate& pod = out.pod;
-  out.scheduler_name = f.string(spec, "schedulerName");
-  out.node_name = f.string(spec, "nodeName");
-  out.priority_class = f.string(spec, "priorityClassName");
-  if (spec.find("priority").present()) {
-    out.priority = f.integer(spec, "priority", 0, -2147483648ll, 2147483647ll);
-  }
-  out.may_preempt = f.string(spec, "preemptionPolicy") != "Never";
-  std::int64_t gates = 0;
-  f.begin_pod();
-  f.list(spec, "schedulingGates", [&](const V& gate) {
-    out.gated = true;
-    if (!f.takes(Entry::kGate, spec, "schedulingGates")) return;
-    out.gates.emplace_back(f.string(gate, "name"));
-    if (f.string(gate, "name") == kKueueElastic) out.elastic_gate = gates;
-    ++gates;
-  });
-  out.grace = f.integer(spec, "terminationGracePeriodSeconds", 30, 0, 1'000'000'000) * kSecond;
-  if (spec.find("activeDeadlineSeconds").present()) {
-    out.deadline = f.integer(spec, "activeDeadlineSeconds", 0, 0, 4'000'000'000) * kSecond;
-  }
-
+PodNeeds read_pod_needs(FieldReader<V>& f, const V& spec, PodTemplate& pod) {
   PodNeeds needs;
   std::vector<HostPort> ports;
   const bool host_network = f.boolean(spec, "hostNetwork", false);
@@ -298,6 +274,37 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
     needs.limits = f.amounts(whole, "limits");
     needs.requests = f.amounts(whole, "requests");
   }
+  return needs;
+}
+
+// `meta` gives the annotations; `status` is not present for templates. `keep`: gets what its containers ask for, one by one.
+template <class V>
+PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const Meta& meta,
+                      std::shared_ptr<const PodNeeds>* keep = nullptr) {
+  PodSpec out;
+  PodTemplate& pod = out.pod;
+  out.scheduler_name = f.string(spec, "schedulerName");
+  out.node_name = f.string(spec, "nodeName");
+  out.priority_class = f.string(spec, "priorityClassName");
+  if (spec.find("priority").present()) {
+    out.priority = f.integer(spec, "priority", 0, -2147483648ll, 2147483647ll);
+  }
+  out.may_preempt = f.string(spec, "preemptionPolicy") != "Never";
+  std::int64_t gates = 0;
+  f.begin_pod();
+  f.list(spec, "schedulingGates", [&](const V& gate) {
+    out.gated = true;
+    if (!f.takes(Entry::kGate, spec, "schedulingGates")) return;
+    out.gates.emplace_back(f.string(gate, "name"));
+    if (f.string(gate, "name") == kKueueElastic) out.elastic_gate = gates;
+    ++gates;
+  });
+  out.grace = f.integer(spec, "terminationGracePeriodSeconds", 30, 0, 1'000'000'000) * kSecond;
+  if (spec.find("activeDeadlineSeconds").present()) {
+    out.deadline = f.integer(spec, "activeDeadlineSeconds", 0, 0, 4'000'000'000) * kSecond;
+  }
+
+  PodNeeds needs = read_pod_needs(f, spec, pod);
   needs.overhead = f.amounts(spec, "overhead");
   auto total =
       aggregate(needs.containers, [](const ContainerNeeds& c) -> const ResourceList& { return c.requests; });
