@@ -45,7 +45,7 @@ struct Ended {
   int status = 0;
 };
 
-// What the plugin gets: the environment of this process with its own variables, which come last.
+// The plugin gets the environment of this process with its own variables, which come last.
 std::vector<std::string> environment_of(const ExecPlugin& plugin, const std::string& info) {
   std::vector<std::string> out;
   for (char** entry = environ; *entry != nullptr; ++entry) {

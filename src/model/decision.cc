@@ -102,7 +102,7 @@ std::string quota_text(const Reason& r) {
 
 namespace {
 
-// Of the queue: whether it takes the workload, and what quota it has left for it.
+// About the queue: whether it takes the workload, and what quota it has left for it.
 std::string queue_text(const Reason& r) {
   switch (r.code) {
     case ReasonCode::kQueueMissing:
@@ -135,7 +135,7 @@ std::string queue_text(const Reason& r) {
   }
 }
 
-// Of the places that its pods need together. `below`: the reasons of the parts.
+// About the places that its pods need together. `below`: the reasons of the parts.
 std::string places_text(const Reason& r, const std::string& below) {
   const auto with_below = [&](std::string text) {
     return below.empty() ? text : fmt::format("{}: {}", text, below);
@@ -160,7 +160,7 @@ std::string places_text(const Reason& r, const std::string& below) {
   }
 }
 
-// Of a workload that lost its place, or holds one.
+// About a workload that lost its place, or holds one.
 std::string change_text(const Reason& r) {
   switch (r.code) {
     case ReasonCode::kPreempted:
