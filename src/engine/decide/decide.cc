@@ -17,6 +17,8 @@ namespace {
 // something, so this is a guard, not a policy.
 constexpr int kMostRounds = 1000;
 
+constexpr std::string_view kTermFails = "a required term about other pods fails on node {}";
+
 // Whether what runs and what is held make a whole workload: at every group nothing or at least its least number.
 bool whole_with_hold(const Structure& structure, const WorkloadState& w) {
   std::vector<std::int64_t> started(structure.groups.size(), 0);
@@ -114,16 +116,39 @@ std::string Decider::overdraft_of(const WorkloadState& w, const Slot& slot) cons
                        state_.queues[w.queue.index()].lanes.name(w.lane), resource);
   }
   const auto over = state_.accounts.overdrawn_on_node(held, Mode::kPlan);
-  const CountedId counted = state_.shape_of(slot.charge).counted;
-  const bool lonely = counted.valid() && !state_.nodes.is_opaque(slot.node) &&
-                      !state_.accounts.counted().admits(slot.node, counted, planes_of(Mode::kPlan), 1);
-  if (lonely || (over && over->of == Overdraft::Of::kTerm))
-    return fmt::format("a required term about other pods fails on node {}", node);
   if (!over) return "";
+  if (over->of == Overdraft::Of::kTerm) return fmt::format(kTermFails, node);
   if (over->of == Overdraft::Of::kDevice) return fmt::format("a device of node {} is gone", node);
   if (over->of == Overdraft::Of::kToken)
     return fmt::format("another pod has {} of node {}", state_.nodes.tokens().text(over->token), node);
   return fmt::format("node {} has less {} than was held", node, state_.nodes.resource_name(over->resource));
+}
+
+// The node of a held slot that its required terms keep away when the held slots come there one after the other. Slots of one hold do
+// not keep each other there. The first of them is near to a pod of others, or the first of its kind anywhere.
+std::optional<NodeId> Decider::kept_away(const WorkloadState& w) {
+  Counted& counted = state_.accounts.counted();
+  if (!counted.any()) return std::nullopt;
+  std::vector<std::pair<NodeId, CountedId>> left;
+  for (const PodSetState& set : w.sets) {
+    for (const Slot& slot : set.slots) {
+      if (slot.state != SlotState::kHeld || state_.nodes.is_opaque(slot.node)) continue;
+      const CountedId id = state_.shape_of(slot.charge).counted;
+      if (id.valid()) left.emplace_back(slot.node, id);
+    }
+  }
+  const PlaneMask planes = planes_of(SlotState::kHeld);
+  for (const auto& [node, id] : left) counted.add(node, id, planes, -1);
+  for (std::size_t before = left.size() + 1; !left.empty() && left.size() < before;) {
+    before = left.size();
+    std::erase_if(left, [&](const auto& slot) {
+      if (!counted.admits(slot.first, slot.second, planes_of(Mode::kPlan))) return false;
+      counted.add(slot.first, slot.second, planes, +1);
+      return true;
+    });
+  }
+  for (const auto& [node, id] : left) counted.add(node, id, planes, +1);
+  return left.empty() ? std::nullopt : std::optional(left.front().first);
 }
 
 // Ends holds whose room has changed: a node gone, cordoned or shrunk, quota taken away, a queue stopped, pods missing or placed by
@@ -149,6 +174,8 @@ void Decider::check_holds() {
         if (!overdrawn.empty()) broken = overdrawn;
       }
     }
+    if (const auto node = broken.empty() ? kept_away(w) : std::nullopt)
+      broken = fmt::format(kTermFails, state_.nodes.record(*node).spec.name);
     if (broken.empty() && !whole_with_hold(state_.structures[w.structure], w))
       broken = "pods of the gang are gone";
     if (!broken.empty())

@@ -6,6 +6,7 @@
 // until nothing more changes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ class Decider {
   // Records why place_awaited() found no places for `id`.
   void tell_no_places(WorkloadId id, const Failure& failure);
   void check_holds();
+  std::optional<NodeId> kept_away(const WorkloadState& w);
   std::string overdraft_of(const WorkloadState& w, const Slot& slot) const;
   void wake();
   bool let_pass();
