@@ -239,6 +239,12 @@ bool FakeApiServer::handle(const HttpRequest& request, HttpResponse& response, H
     if (fault->kind == FaultKind::kDelay) wait();
   }
   if (discovery(request, response)) return true;
+  if (options_.allows && request.path.ends_with("subjectaccessreviews")) {
+    response.status = 201;
+    const bool allowed = options_.allows(Json::parse(request.body)["spec"]);
+    response.body = Json{{"status", {{"allowed", allowed}}}}.dump();
+    return true;
+  }
   const auto route = Route::parse(request.path);
   if (!route.has_value() || options_.unserved.contains(route->table)) {
     refuse(response, 404, "NotFound", "the server could not find the requested resource");

@@ -32,13 +32,24 @@ namespace berth::kube::testing {
 
 using Json = nlohmann::json;
 
+struct FakeKind {
+  std::string group;
+  std::string version;
+  std::string resource;
+  std::string kind;
+  bool namespaced = false;
+};
+
 struct FakeOptions {
   bool tls = false;
   bool streaming_lists = true;        // otherwise 422, as servers without the WatchList gate
   bool knows_streaming_lists = true;  // false: the parameter is ignored, as very old servers do
   bool aggregated_discovery = true;
-  bool graceful_deletes = false;  // bound pods wait for finish_deletes()
-  bool workloads = false;         // Kueue's are among the kinds that are told
+  bool graceful_deletes = false;     // bound pods wait for finish_deletes()
+  bool workloads = false;            // Kueue's are among the kinds that are told
+  std::vector<FakeKind> more_kinds;  // told beside those that every server tells
+  // The answers of SubjectAccessReviews, by their spec. Empty: they are answered as any other kind, and allow nothing.
+  std::function<bool(const Json&)> allows;
   int bookmark_ms = 100;
   std::string token;               // bearer token that is asked for; empty: none
   std::set<std::string> unserved;  // collections without namespace, like "/apis/x.io/v1/things"

@@ -9,24 +9,20 @@
 namespace berth::kube::testing {
 
 bool FakeApiServer::discovery(const HttpRequest& request, HttpResponse& response) {
-  struct Kind {
-    const char* group;
-    const char* version;
-    const char* resource;
-    const char* kind;
-    bool namespaced;
+  std::vector<FakeKind> kinds = {{"", "v1", "nodes", "Node", false},
+                                 {"", "v1", "pods", "Pod", true},
+                                 {"batch", "v1", "jobs", "Job", true},
+                                 {"coordination.k8s.io", "v1", "leases", "Lease", true},
+                                 {"kueue.x-k8s.io", "v1beta2", "clusterqueues", "ClusterQueue", false},
+                                 {"kueue.x-k8s.io", "v1beta1", "clusterqueues", "ClusterQueue", false},
+                                 {"kueue.x-k8s.io", "v1beta2", "workloads", "Workload", true}};
+  kinds.insert(kinds.end(), options_.more_kinds.begin(), options_.more_kinds.end());
+  const auto base_of = [](const FakeKind& kind) {
+    return kind.group.empty() ? "/api/" + kind.version : "/apis/" + kind.group + "/" + kind.version;
   };
-  static constexpr Kind kKinds[] = {{"", "v1", "nodes", "Node", false},
-                                    {"", "v1", "pods", "Pod", true},
-                                    {"batch", "v1", "jobs", "Job", true},
-                                    {"coordination.k8s.io", "v1", "leases", "Lease", true},
-                                    {"kueue.x-k8s.io", "v1beta2", "clusterqueues", "ClusterQueue", false},
-                                    {"kueue.x-k8s.io", "v1beta1", "clusterqueues", "ClusterQueue", false},
-                                    {"kueue.x-k8s.io", "v1beta2", "workloads", "Workload", true}};
-  const auto served = [&](const Kind& kind) {
-    if (std::string_view(kind.resource) == "workloads" && !options_.workloads) return false;
-    const std::string base = *kind.group == '\0' ? "/api/" : "/apis/" + std::string(kind.group) + "/";
-    return !options_.unserved.contains(base + kind.version + "/" + kind.resource);
+  const auto served = [&](const FakeKind& kind) {
+    if (kind.resource == "workloads" && !options_.workloads) return false;
+    return !options_.unserved.contains(base_of(kind) + "/" + kind.resource);
   };
   const bool core = request.path == "/api" || request.path.starts_with("/api/");
   const auto slashes = std::count(request.path.begin(), request.path.end(), '/');
@@ -44,8 +40,8 @@ bool FakeApiServer::discovery(const HttpRequest& request, HttpResponse& response
                             accept->second.find("APIGroupDiscoveryList") != std::string::npos;
     std::map<std::string, std::map<std::string, Json>> groups;
     std::map<std::string, std::vector<std::string>> order;
-    for (const Kind& kind : kKinds) {
-      if ((*kind.group == '\0') != core || !served(kind)) continue;
+    for (const FakeKind& kind : kinds) {
+      if (kind.group.empty() != core || !served(kind)) continue;
       auto& versions = order[kind.group];
       if (std::find(versions.begin(), versions.end(), kind.version) == versions.end()) {
         versions.emplace_back(kind.version);
@@ -86,16 +82,14 @@ bool FakeApiServer::discovery(const HttpRequest& request, HttpResponse& response
     return true;
   }
   Json out{{"kind", "APIResourceList"}, {"resources", Json::array()}};
-  for (const Kind& kind : kKinds) {
-    const std::string at = *kind.group == '\0' ? std::string("/api/") + kind.version
-                                               : "/apis/" + std::string(kind.group) + "/" + kind.version;
-    if (at != request.path || !served(kind)) continue;
+  for (const FakeKind& kind : kinds) {
+    if (base_of(kind) != request.path || !served(kind)) continue;
     out["resources"].push_back(Json{{"name", kind.resource},
                                     {"kind", kind.kind},
                                     {"namespaced", kind.namespaced},
                                     {"verbs", {"get", "list", "watch"}}});
     out["resources"].push_back(
-        Json{{"name", std::string(kind.resource) + "/status"}, {"kind", kind.kind}, {"verbs", {"get"}}});
+        Json{{"name", kind.resource + "/status"}, {"kind", kind.kind}, {"verbs", {"get"}}});
   }
   response.body = out.dump();
   return true;

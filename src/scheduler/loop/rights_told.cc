@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <initializer_list>
+
 #include "dialect/base/kind.h"
 
 namespace berth::scheduler {
@@ -70,6 +72,46 @@ std::string_view lost_without(const kube::Right& right) {
       return kUnread;
   }
   return {};
+}
+
+std::vector<NeededRight> needed_rights(const RightsOf& of) {
+  std::vector<NeededRight> out;
+  const auto add = [&](std::string_view group, std::string_view resource,
+                       std::initializer_list<std::string_view> verbs) {
+    if (of.serves && !of.serves(group, resource.substr(0, resource.find('/')))) return;
+    for (const auto verb : verbs)
+      out.push_back({{std::string(verb), std::string(group), std::string(resource)}, {}, {}});
+  };
+  for (const dialect::KindInfo& info : dialect::kinds()) {
+    if (info.of_workloads && !of.kueue_objects) continue;
+    add(info.group, info.resource, {"get", "list", "watch"});
+  }
+  add("", "pods", {"delete"});
+  add("", "pods/binding", {"create"});
+  add("", "pods/status", {"patch"});
+  if (of.hold_jobs) {
+    add("batch", "jobs", {"patch"});
+    add("batch", "jobs/status", {"patch"});
+    add("jobset.x-k8s.io", "jobsets", {"patch"});
+  }
+  if (of.kueue_objects) {
+    add(dialect::kKueueGroup, "workloads", {"create", "patch", "delete"});
+    for (const std::string_view resource :
+         {"workloads/status", "clusterqueues/status", "localqueues/status", "admissionchecks/status"})
+      add(dialect::kKueueGroup, resource, {"patch"});
+    add(dialect::kAutoscalingGroup, "provisioningrequests", {"create", "delete"});
+    add("", "podtemplates", {"create"});
+  }
+  add(dialect::kBerthGroup, "queues/status", {"patch"});
+  add("events.k8s.io", "events", {"create", "patch"});
+  add("coordination.k8s.io", "leases", {"list"});
+  if (!of.lease_namespace.empty()) {
+    const std::string group = "coordination.k8s.io";
+    out.push_back({{"create", group, "leases"}, of.lease_namespace, {}});
+    for (const char* verb : {"get", "update"})
+      out.push_back({{verb, group, "leases"}, of.lease_namespace, of.lease_name});
+  }
+  return out;
 }
 
 std::string told(const kube::Right& right) {

@@ -26,7 +26,8 @@ class Reader {
       : transport_(transport), options_(options) {}
 
   Status list(const dialect::KindInfo& source, std::string_view version) {
-    const std::string path = kube::ResourcePath{source.group, version, source.resource}.collection();
+    const std::string_view ns = source.namespaced ? std::string_view(options_.ns) : std::string_view();
+    const std::string path = kube::ResourcePath{source.group, version, source.resource}.collection(ns);
     std::uint32_t page = options_.page;
     for (int beginning = 1;; ++beginning, page *= 4) {  // larger pages end sooner
       const std::size_t objects = out_.objects.size();
@@ -42,6 +43,7 @@ class Reader {
     }
   }
 
+  void note_unserved(dialect::Kind kind) { out_.unserved.push_back(kind); }
   Snapshot take() { return std::move(out_); }
   bool has_nodes() const { return has_nodes_; }
 
@@ -59,6 +61,10 @@ class Reader {
       request.max_response = options_.max_page;
       kube::Response response = call(request);
       if (response.status == 410 && !token.empty()) return false;
+      if (response.status == 403 && options_.partial) {
+        out_.refused.push_back(source.kind);
+        return true;
+      }
       if (!response.ok()) return tl::unexpected<Error>(refused(source, path, response));
       const auto item = [&](std::string_view object) { return add(source.kind, object); };
       auto read = json_.page(response.body, item);
@@ -84,14 +90,15 @@ class Reader {
     }
   }
 
-  static Error refused(const dialect::KindInfo& source, const std::string& path,
-                       const kube::Response& response) {
+  Error refused(const dialect::KindInfo& source, const std::string& path,
+                const kube::Response& response) const {
     Error error = kube::response_error("LIST " + path, response);
     if (response.status == 403) {
       error.message += fmt::format(
-          " (what is needed: the verb list on {}{}{} in all namespaces, as in the ClusterRole of "
+          " (what is needed: the verb list on {}{}{} in {}, as in the ClusterRole of "
           "deploy/plan.yaml)",
-          source.resource, source.group.empty() ? "" : " of ", source.group);
+          source.resource, source.group.empty() ? "" : " of ", source.group,
+          options_.ns.empty() || !source.namespaced ? "all namespaces" : options_.ns);
     }
     return error;
   }
@@ -111,6 +118,7 @@ class Reader {
       return {};
     }
     has_nodes_ = has_nodes_ || kind == dialect::Kind::kNode;
+    if (options_.seen) options_.seen(*decoded, object);
     out_.objects.push_back(std::move(*decoded));
     return {};
   }
@@ -130,7 +138,12 @@ Result<Snapshot> take_snapshot(kube::Transport& transport, const SnapshotOptions
   BERTH_TRY(discovery.refresh());
   const auto served = discovery.served();
   Reader reader(transport, options);
+  const auto wanted = [&](dialect::Kind kind) {
+    return options.kinds.empty() ||
+           std::find(options.kinds.begin(), options.kinds.end(), kind) != options.kinds.end();
+  };
   for (const dialect::KindInfo& source : dialect::kinds()) {
+    if (!wanted(source.kind)) continue;
     // With nodes, requests for more nodes are no part of a plan.
     if (source.kind != dialect::Kind::kWorkload && source.of_workloads && reader.has_nodes()) continue;
     const std::string_view version = served->version_of(source.group, source.resource);
@@ -139,6 +152,8 @@ Result<Snapshot> take_snapshot(kube::Transport& transport, const SnapshotOptions
     } else if (source.vital) {
       return fail(ErrorCode::kUnsupported, "{} does not serve {}, without which nothing can be planned",
                   transport.config().server, source.resource);
+    } else {
+      reader.note_unserved(source.kind);
     }
   }
   return reader.take();

@@ -102,6 +102,25 @@ TEST(Rights, EachThatIsTakenAwayIsSaidWithItsLoss) {
   }
 }
 
+// The rights that `berth check` asks about are those that are shipped, no more and no fewer.
+TEST(Rights, ThoseThatAreNeededAreThoseOfTheRoles) {
+  std::set<kube::Right> needed;
+  for (const NeededRight& one : needed_rights({}))
+    EXPECT_TRUE(needed.insert(one.right).second || !one.ns.empty());
+  EXPECT_EQ(needed, shipped_rights());
+  std::set<std::string> without;
+  for (const NeededRight& one :
+       needed_rights({.hold_jobs = false, .kueue_objects = false, .lease_namespace = ""}))
+    without.insert(one.right.verb + " " + one.right.full_resource());
+  EXPECT_EQ(without.count("patch jobs.batch"), 0u);
+  EXPECT_EQ(without.count("create workloads.kueue.x-k8s.io"), 0u);
+  EXPECT_EQ(without.count("update leases.coordination.k8s.io"), 0u);
+  EXPECT_EQ(without.count("list leases.coordination.k8s.io"), 1u);
+  for (const NeededRight& one :
+       needed_rights({.serves = [](std::string_view group, std::string_view) { return group.empty(); }}))
+    EXPECT_TRUE(one.right.group.empty() || !one.ns.empty()) << one.right.full_resource();
+}
+
 kube::Response ask_loop(std::uint16_t port, const std::string& path) {
   kube::ClusterConfig config;
   config.server = fmt::format("http://127.0.0.1:{}", port);
