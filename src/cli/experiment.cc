@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "cli/progress.h"
+#include "cli/base/progress.h"
 #include "sim/experiment/compare.h"
 #include "sim/page/report.h"
 #include "sim/results/output.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <variant>
 
-#include "cli/progress.h"
+#include "cli/base/progress.h"
 #include "kube/clock.h"
 #include "kube/config.h"
 #include "kube/transport.h"

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "cli/table.h"
+#include "cli/base/table.h"
 #include "observe/codec.h"
 #include "observe/replay.h"
 #include "text/time.h"

@@ -4,7 +4,9 @@
 #include <functional>
 #include <utility>
 
-#include "cli/table.h"
+#include "cli/base/reasons.h"
+#include "cli/base/show.h"
+#include "cli/base/table.h"
 #include "dialect/write/writes.h"
 #include "model/resources.h"
 #include "text/fields.h"
@@ -55,24 +57,6 @@ std::string places(const PlanLine& line) {
 
 std::string queue_name(const PlanLine& line) {
   return line.queue.empty() ? "-" : line.queue;
-}
-
-// Cut to so many characters, which are bytes here but for the rare name beyond ASCII (never within a character).
-std::string cut(std::string text, std::size_t most) {
-  if (text.size() <= most) return text;
-  std::size_t end = most - 3;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  text.resize(end);
-  return text + "...";
-}
-
-std::string age(TimeMs created, TimeMs now) {
-  if (created <= 0 || created > now) return "-";
-  const std::int64_t seconds = (now - created) / 1000;
-  if (seconds < 120) return fmt::format("{}s", seconds);
-  if (seconds < 7200) return fmt::format("{}m", seconds / 60);
-  if (seconds < 48 * 3600) return fmt::format("{}h", seconds / 3600);
-  return fmt::format("{}d", seconds / 86400);
 }
 
 // Lines of pods that one controller made, and of which the table would say the same, are one line.
@@ -228,17 +212,6 @@ std::string grouped(std::string_view title, const std::vector<std::string>& text
   return out;
 }
 
-void add_tree(std::string& out, const Reason& reason, std::size_t depth) {
-  if (reason.code == ReasonCode::kNone) {
-    for (const auto& child : reason.children) add_tree(out, child, depth);
-    return;
-  }
-  Reason own = reason;
-  own.children.clear();
-  out += fmt::format("{:{}}{}\n", "", depth * 2, dialect::text_of(own));
-  for (const auto& child : reason.children) add_tree(out, child, depth + 1);
-}
-
 void write_reason(text::JsonWriter& json, const Reason& reason) {
   json.begin_object().field("code", enum_name(reason.code));
   if (!reason.subject.empty()) json.field("subject", reason.subject);
@@ -370,7 +343,7 @@ Result<std::string> to_explanation(const PlanReport& report, const std::vector<s
       if (const std::string where = places(line); !where.empty()) out += fmt::format("  on {}\n", where);
       if (!line.beneficiary.empty()) out += fmt::format("  for {}\n", line.beneficiary);
       const bool said = line.reason.code == ReasonCode::kFits;
-      if (!said) add_tree(out, line.reason, 1);
+      if (!said) add_tree(out, tree_of(line.reason), 1);
     }
   }
   return out;

@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "cli/address.h"
-#include "cli/daemon.h"
+#include "cli/base/daemon.h"
+#include "cli/commands/check.h"
 #include "dialect/intake/kueue_config.h"
 #include "scheduler/loop/scheduler.h"
 #include "scheduler/wire/spare_memory.h"
@@ -47,6 +48,7 @@ struct Options {
   int audit_s = 300;
   int in_flight = 256;
   bool follower = true;
+  bool startup_check = true;
   std::string dashboard = "off";
   std::string dashboard_cert;
   std::string dashboard_key;
@@ -137,6 +139,37 @@ Result<scheduler::SchedulerOptions> to_scheduler_options(const Options& o) {
   return out;
 }
 
+// Says in the log what `berth check` would find wrong about rights and kinds, while the scheduler starts.
+class StartupCheck {
+ public:
+  StartupCheck(const Options& o, const kube::ClusterConfig& config) {
+    if (!o.startup_check) return;
+    CheckOptions options;
+    options.scheduler_names = o.names;
+    options.rights = {.hold_jobs = o.hold_jobs,
+                      .kueue_objects = o.kueue_objects,
+                      .lease_namespace = o.leader_elect ? o.lease_namespace : std::string(),
+                      .lease_name = o.lease_name,
+                      .serves = {}};
+    thread_ = std::thread([options = std::move(options), config] {
+      const auto transport = kube::Transport::create(config);
+      if (!transport) return;  // the scheduler says it
+      for (const Finding& finding : check_start(**transport, options)) {
+        if (finding.level == Level::kWarning || finding.level == Level::kError)
+          spdlog::warn("berth check: {}: {}. Fix: {}", finding.subject, finding.text, finding.fix);
+      }
+    });
+  }
+  ~StartupCheck() {
+    if (thread_.joinable()) thread_.join();
+  }
+  StartupCheck(const StartupCheck&) = delete;
+  StartupCheck& operator=(const StartupCheck&) = delete;
+
+ private:
+  std::thread thread_;
+};
+
 int run(const Options& o) {
   auto options = to_scheduler_options(o);
   if (!options) {
@@ -155,6 +188,7 @@ int run(const Options& o) {
   const sigset_t signals = block_end_signals();
   std::signal(SIGPIPE, SIG_IGN);
 
+  const StartupCheck check(o, *config);
   scheduler::SpareMemory::set_up();
   auto created = scheduler::Scheduler::create(*config, std::move(*options));
   if (!created) {
@@ -317,6 +351,10 @@ void add_running(CLI::App& command, Options& o) {
       .add_option(
           "--follower", o.follower,
           "Run the second engine that answers questions and checks the first; false saves its CPU and memory")
+      ->capture_default_str();
+  command
+      .add_option("--startup-check", o.startup_check,
+                  "Log what `berth check` finds wrong about rights and kinds; false asks nothing")
       ->capture_default_str();
   command
       .add_option("--max-in-flight", o.in_flight,

@@ -7,9 +7,9 @@
 #include <memory>
 #include <utility>
 
+#include "cli/base/progress.h"
 #include "cli/experiment.h"
 #include "cli/peak_memory.h"
-#include "cli/progress.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/simulate.h"
 #include "sim/page/report.h"

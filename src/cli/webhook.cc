@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "cli/address.h"
-#include "cli/daemon.h"
+#include "cli/base/daemon.h"
 #include "scheduler/serve/webhook.h"
 
 namespace berth::cli {

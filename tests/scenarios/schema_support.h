@@ -24,6 +24,7 @@ class Schema {
     if (type == "array") return value.is_array();
     if (type == "string") return value.is_string();
     if (type == "integer") return value.is_number_integer();
+    if (type == "boolean") return value.is_boolean();
     return false;
   }
 

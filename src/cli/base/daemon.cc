@@ -1,4 +1,4 @@
-#include "cli/daemon.h"
+#include "cli/base/daemon.h"
 
 #include <pthread.h>
 #include <spdlog/sinks/stdout_color_sinks.h>

@@ -12,7 +12,10 @@ namespace berth::cli {
 
 class Table {
  public:
-  explicit Table(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
+  // `margin`: in front of each line.
+  explicit Table(std::vector<std::string> head, std::string margin = "  ") : margin_(std::move(margin)) {
+    rows_.push_back(std::move(head));
+  }
   // As many words as the head has.
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   // `most`: characters of a line, beyond which the last word is cut; 0: no bound.
@@ -23,12 +26,12 @@ class Table {
     }
     std::string out;
     for (const auto& row : rows_) {
-      out += "  ";
+      out += margin_;
       for (std::size_t i = 0; i < row.size(); ++i) {
         out += i + 1 < row.size() ? fmt::format("{:<{}}  ", row[i], width[i]) : row[i];
       }
-      out.resize(out.find_last_not_of(' ') + 1);
       const std::size_t begin = out.rfind('\n') == std::string::npos ? 0 : out.rfind('\n') + 1;
+      out.resize(std::max(begin, out.find_last_not_of(' ') + 1));
       if (most > 3 && out.size() - begin > most) {
         std::size_t end = begin + most - 3;
         while (end > begin && (static_cast<unsigned char>(out[end]) & 0xC0) == 0x80) --end;
@@ -41,6 +44,7 @@ class Table {
   }
 
  private:
+  std::string margin_;
   std::vector<std::vector<std::string>> rows_;
 };
 
