@@ -54,6 +54,9 @@ class Package(unittest.TestCase):
             dpkg -i {first} >/dev/null
             echo "state $(dpkg-query -W -f='${{db:Status-Status}} ${{Version}}' berth)"
             echo "says $(/usr/bin/berth --version)"
+            echo "plugin says $(/usr/bin/kubectl-berth gte 2>&1 | head -1)"
+            dpkg-deb --contents {first} | grep -o '/usr/share/man/man1/berth-get-workloads.1.gz$' | sed 's/^/has /'
+            bash -c '. /usr/share/bash-completion/completions/berth; complete -p kubectl-berth'
             test ! -e /etc/systemd/system/multi-user.target.wants/berth.service      # not without a kubeconfig
             systemd-analyze verify /lib/systemd/system/berth.service                 # where systemd is
             dpkg --verify berth
@@ -81,6 +84,9 @@ class Package(unittest.TestCase):
         self.assertIn("kubeconfig secret", lines)
         self.assertIn("nothing is left", lines)
         self.assertTrue([line for line in lines if line.startswith("says berth 0.1.0")], lines)
+        self.assertIn('plugin says kubectl berth: there is no command "gte"; did you mean get?', lines)
+        self.assertIn("has /usr/share/man/man1/berth-get-workloads.1.gz", lines)
+        self.assertIn("complete -o default -F _berth kubectl-berth", lines)
 
     def test_flags_of_the_unit_exist(self):
         with open(os.path.join(ROOT, "deploy", "debian", "berth.service"), encoding="utf-8") as f:
