@@ -9,6 +9,7 @@
 #include "cli/plan_log.h"
 #include "cli/plan_print.h"
 #include "cli/plan_world.h"
+#include "dialect/objects/decode.h"
 #include "text/quantity.h"
 #include "text/time.h"
 
@@ -78,7 +79,7 @@ Status do_step(const ExpectedStep& step, PlanInput input, PlanWorld& world, cons
       return fail(ErrorCode::kInvalid, "{}: finish: there is no workload {}", file, name);
   }
   for (const auto& [kind_name, name] : step.remove) {
-    const auto kind = *enum_parse<dialect::Kind>(kind_name);
+    const auto kind = *dialect::kind_named(kind_name);
     const auto slash = name.find('/');
     std::string ns = slash == std::string::npos ? "" : name.substr(0, slash);
     if (dialect::is_namespaced(kind) && ns.empty()) ns = "default";
@@ -184,6 +185,7 @@ Status check_alone(const PlanOptions& options) {
   if (options.now) return leave_out("--now");
   if (options.rounds != 1) return leave_out("--rounds");
   if (!options.scheduler_names.empty()) return leave_out("--scheduler-name");
+  if (!options.kinds.empty()) return leave_out("--kinds");
   if (!options.explain.empty()) return leave_out("--explain");
   if (options.format == PlanFormat::kJson)
     return leave_out("-o json (the log is JSON itself, one object per line)");
@@ -194,6 +196,12 @@ Status check_alone(const PlanOptions& options) {
 }  // namespace
 
 int run_plan(const PlanOptions& options, std::ostream& out, std::ostream& err) {
+  for (const std::string& file : options.kinds) {
+    if (const auto declared = dialect::declare_kinds(file); !declared) {
+      err << declared.error().str() << "\n";
+      return 2;
+    }
+  }
   auto prepared = prepare(options, err);
   if (!prepared) {
     err << prepared.error().str() << "\n";
@@ -300,6 +308,10 @@ void add_options(CLI::App& plan, Flags& flags) {
       ->check(CLI::IsMember({"strict", "warn", "off"}));
   plan.add_option("--scheduler-name", flags.options.scheduler_names,
                   "only pods that ask for this scheduler (may be repeated; default: every pod)")
+      ->type_size(1)
+      ->allow_extra_args(false);
+  plan.add_option("--kinds", flags.options.kinds,
+                  "file with more kinds of objects that make pods (docs/kinds.md); may be repeated")
       ->type_size(1)
       ->allow_extra_args(false);
 }

@@ -38,6 +38,7 @@ struct PlanOptions {
   std::uint64_t max_document = text::kMostDocumentBytes;  // bytes of one JSON text or YAML document
   std::int64_t rounds = 1;                   // between rounds starts are carried out and evicted pods end
   std::vector<std::string> scheduler_names;  // empty: every pod that is not bound
+  std::vector<std::string> kinds;            // files of kinds that are read besides (docs/kinds.md)
 };
 
 // 0: done, and as expected (of a log: the recorded decisions again). 1: not as expected, `err` says what differs. 2: wrong input,

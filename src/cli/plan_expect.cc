@@ -58,7 +58,7 @@ void read_step(text::Fields& f, ExpectedStep& step) {
   step.apply = strings_or_one(f, "apply");
   for (auto& item : f.strings("delete")) {
     const auto slash = item.find('/');
-    if (slash == std::string::npos || !enum_parse<dialect::Kind>(std::string_view(item).substr(0, slash))) {
+    if (slash == std::string::npos || !dialect::kind_named(std::string_view(item).substr(0, slash))) {
       f.error("delete", "\"{}\": write Kind/name or Kind/namespace/name, for example Pod/default/a", item);
       continue;
     }

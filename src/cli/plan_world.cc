@@ -129,6 +129,10 @@ const dialect::Ask* PlanWorld::owner_of(const dialect::Meta& object) const {
 
 const dialect::Ask* PlanWorld::top_of(const dialect::Meta& object) const {
   constexpr int kMostLevels = 8;
+  if (const auto group = dialect::group_named_by(object)) {
+    const auto it = owners_.find(key_of(group->declared->row.kind, object.ns, group->owner));
+    if (it != owners_.end()) return &it->second;
+  }
   const dialect::Ask* top = owner_of(object);
   for (int level = 1; top != nullptr && level < kMostLevels; ++level) {
     const dialect::Ask* above = owner_of(*top->meta);

@@ -16,6 +16,7 @@
 #include "cli/base/daemon.h"
 #include "cli/commands/check.h"
 #include "dialect/intake/kueue_config.h"
+#include "dialect/objects/decode.h"
 #include "scheduler/loop/scheduler.h"
 #include "scheduler/wire/spare_memory.h"
 
@@ -32,6 +33,7 @@ struct Options {
   std::vector<std::string> devices;
   bool ignore_uncovered = false;
   std::string kueue_config;
+  std::vector<std::string> kinds;
   bool hold_jobs = true;
   bool kueue_objects = true;
   int kueue_writes = 200;
@@ -111,6 +113,7 @@ Result<scheduler::SchedulerOptions> to_scheduler_options(const Options& o) {
   if (!placement) return fail(ErrorCode::kInvalid, "--placement {}: unknown", o.placement);
   out.engine.placement = *placement;
   out.engine.ignore_uncovered = o.ignore_uncovered;
+  for (const std::string& file : o.kinds) BERTH_TRY(dialect::declare_kinds(file));
   if (!o.kueue_config.empty()) {
     BERTH_ASSIGN(const auto kueue, dialect::read_kueue_config_file(o.kueue_config));
     dialect::apply(kueue, out.intake, out.engine);
@@ -273,6 +276,14 @@ void add_api_options(CLI::App& command, Options& o) {
       "admissionFairSharing, waitForPodsReady and quotaCheckStrategy are carried out as there");
 }
 
+// Beside those that Berth reads anyway.
+void add_kinds(CLI::App& command, Options& o) {
+  command.add_option(
+      "--kinds", o.kinds,
+      "File with more kinds of objects that make pods (docs/kinds.md): where their pod templates, "
+      "sizes, switch and state stand. May be given more than once");
+}
+
 void add_times_and_lease(CLI::App& command, Options& o) {
   command
       .add_option("--gang-deadline", o.gang_deadline_s,
@@ -371,6 +382,7 @@ void register_scheduler(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "scheduler", "Schedules the pods of a cluster that name one of Berth's scheduler names");
   add_api_options(*command, *o);
+  add_kinds(*command, *o);
   add_times_and_lease(*command, *o);
   add_addresses(*command, *o);
   add_faces(*command, *o);

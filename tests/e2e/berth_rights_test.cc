@@ -33,7 +33,10 @@ const std::map<std::string, std::string> kNotAskedFor = {
 // Why nothing here asks for it; "": something does.
 std::string not_asked_for(const LostRight& right, const std::string& name) {
   if (const auto known = kNotAskedFor.find(name); known != kNotAskedFor.end()) return known->second;
-  if (right.group == "autoscaling.x-k8s.io") return "the kind is not served here";
+  for (const std::string group : {"autoscaling.x-k8s.io", "jobset.x-k8s.io", "ray.io", "kubeflow.org",
+                                  "trainer.kubeflow.org", "leaderworkerset.x-k8s.io"}) {
+    if (right.group == group) return "the kind is not served here";
+  }
   if (right.resource == "leases") return right.verb == "list" ? "" : "another rule grants it, too";
   if (right.verb == "list") return "lists come with the watch (sendInitialEvents); older API servers need it";
   if (right.verb == "get") return "read by list and watch, or only where the answer to a write is lost";

@@ -40,6 +40,8 @@ OTHER = {
     "scheduler.extraArgs": ["--max-in-flight=99"],
     "scheduler.extraVolumes": [{"name": "other", "emptyDir": {}}],
     "scheduler.extraVolumeMounts": [{"name": "other", "mountPath": "/other"}],
+    "kinds.more": [{"group": "example.com", "resource": "runs"}],
+    "tenantPolicy.controllers": ["system:serviceaccount:other:operator"],
     "visibility.caBundle": "b3RoZXI=",
     "webhook.caBundle": "b3RoZXI=",
     "monitoring.serviceMonitor.interval": "17s",
@@ -235,6 +237,26 @@ class Chart(unittest.TestCase):
             ("", "podtemplates"), ("autoscaling.x-k8s.io", "provisioningrequests"), ("kueue.x-k8s.io", "admissionchecks/status"),
             ("kueue.x-k8s.io", "clusterqueues/status"), ("kueue.x-k8s.io", "localqueues/status"), ("kueue.x-k8s.io", "workloads"),
             ("kueue.x-k8s.io", "workloads/status")])
+
+    def test_declared_kinds_have_rights_and_a_fence(self):
+        objects = render({"tenantPolicy": {"enabled": True}, "kinds": {
+            "declared": "kinds: []\n",
+            "more": [{"group": "example.com", "resource": "runs", "suspend": "spec.paused", "templates": ["spec.tasks[].template"]},
+                     {"group": "example.com", "resource": "looks"}]}})
+        rights = rules_of(objects, "berth")
+        self.assertEqual(rights[("ray.io", "rayclusters")], {"get", "list", "watch", "patch"})
+        self.assertEqual(rights[("leaderworkerset.x-k8s.io", "leaderworkersets")], {"get", "list", "watch"})
+        self.assertEqual(rights[("example.com", "runs")], {"get", "list", "watch", "patch"})
+        self.assertEqual(rights[("example.com", "looks")], {"get", "list", "watch"})
+        self.assertEqual(rules_of(objects, "berth-plan")[("example.com", "runs")], {"list"})
+        self.assertIn("--kinds=/etc/berth/kinds/kinds.yaml", arguments_of(objects, "berth"))
+        self.assertEqual(one(objects, "ConfigMap", "berth-kinds")["data"]["kinds.yaml"], "kinds: []\n")
+        policy = one(objects, "ValidatingAdmissionPolicy", "berth-tenant-kinds")["spec"]
+        fenced = {(g, r) for rule in policy["matchConstraints"]["resourceRules"] for g in rule["apiGroups"] for r in rule["resources"]}
+        self.assertLessEqual({("example.com", "runs"), ("example.com", "looks"), ("kubeflow.org", "mpijobs")}, fenced)
+        self.assertIn("o.?spec.?paused.orValue(false)", next(v["expression"] for v in policy["variables"] if v["name"] == "suspended"))
+        templates = next(v["expression"] for v in policy["variables"] if v["name"] == "templates")
+        self.assertIn("object.?spec.?tasks.orValue([]).filter(e, has(e.template)).map(e, e.template)", templates)
 
     def test_roles_for_people_are_there_for_every_kind(self):
         objects = render({})

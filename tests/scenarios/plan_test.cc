@@ -411,6 +411,76 @@ TEST_F(Plan, MisspeltNamesAreWarningsByDefault) {
   EXPECT_THAT(out(), Not(HasSubstr("did you mean")));
 }
 
+// The blocks of YAML in a page.
+std::vector<std::string> yaml_blocks_of(const std::string& page) {
+  std::ifstream file(std::string(BERTH_SOURCE_DIR) + page);
+  std::vector<std::string> out;
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("```")) {
+      inside = line == "```yaml";
+      if (inside) out.emplace_back();
+    } else if (inside) {
+      out.back() += line + "\n";
+    }
+  }
+  return out;
+}
+
+// docs/kinds.md: an object of a kind that Berth does not know, and the file that declares the kind.
+TEST_F(Plan, TheExampleOfTheDocsForAKindOfAUser) {
+  const auto blocks = yaml_blocks_of("/docs/kinds.md");
+  ASSERT_GE(blocks.size(), 2U);
+  const std::string cluster = R"(apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {allocatable: {cpu: "8", pods: "10", nvidia.com/gpu: "4"}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: any}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: cq}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu, nvidia.com/gpu]
+    flavors: [{name: any, resources: [{name: cpu, nominalQuota: 8}, {name: nvidia.com/gpu, nominalQuota: 4}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: team-a}
+spec: {clusterQueue: cq}
+---
+)";
+  PlanOptions options;
+  options.files = {write("all.yaml", cluster + blocks[0])};
+  EXPECT_EQ(run(options), 0) << err();
+  EXPECT_THAT(out(), HasSubstr("FlowRun (flow.example.com/v1)")) << "it is not read yet";
+  options.kinds = {write("kinds.txt", blocks[1])};
+  EXPECT_EQ(run(options), 0) << err();
+  EXPECT_THAT(out(), HasSubstr("default/wing"));
+  EXPECT_THAT(out(), HasSubstr("planned with 4 pods made from its template"));
+  EXPECT_THAT(out(), Not(HasSubstr("FlowRun (")));
+}
+
+TEST_F(Plan, AFileOfKindsThatIsWrongIsNamed) {
+  PlanOptions options;
+  options.files = {write("a.yaml", kCluster)};
+  options.kinds = {
+      write("kinds.txt",
+            "apiVersion: berth.dev/v1alpha1\nkind: OwnerKinds\nkinds:\n- apiVersion: a.io/v1\n  kind: Wrong\n"
+            "  resource: wrongs\n  pods:\n  - name: main\n    count: .replicas..x\n")};
+  EXPECT_EQ(run(options), 2);
+  EXPECT_THAT(err(), HasSubstr("kinds.txt:9:12: kinds[0].pods[0].count: \".replicas..x\" is no path"));
+  EXPECT_THAT(out(), IsEmpty());
+  options.kinds = {(folder_ / "none.yaml").string()};
+  EXPECT_EQ(run(options), 2);
+  EXPECT_THAT(err(), HasSubstr("none.yaml"));
+}
+
 TEST_F(Plan, AKeyThatIsAlmostTheOneThatIsMissing) {
   EXPECT_EQ(run(write("a.yaml", "apiversion: v1\nkind: Pod\nmetadata: {name: p}\n")), 2);
   EXPECT_THAT(err(), HasSubstr("apiVersion: is required, for example \"v1\" (not apiversion)"));

@@ -65,8 +65,8 @@ Owner read_owner(FieldReader<V>& f, const V& owner) {
   out.group = group;
   const auto has_word = [&](const KindInfo& row) { return row.word == out.kind; };
   const auto is_row = [&](const KindInfo& row) { return has_word(row) && row.group == group; };
-  if (std::any_of(kKinds.begin(), kKinds.end(), has_word) &&
-      std::none_of(kKinds.begin(), kKinds.end(), is_row))
+  if (std::any_of(kinds().begin(), kinds().end(), has_word) &&
+      std::none_of(kinds().begin(), kinds().end(), is_row))
     out.kind = fmt::format("{}.{}", out.kind, group);
   return out;
 }

@@ -1,4 +1,5 @@
-// The kinds of objects that Berth reads.
+// The kinds of objects that Berth reads: those of the table below, and those that are declared (owners/declared/). Declared kinds have numbers
+// behind the enumerators. They are added before the first object is read, and stay: they are words of this process, like the enumerators.
 #pragma once
 
 #include <algorithm>
@@ -160,9 +161,10 @@ inline constexpr std::array kKinds{
              .resource = "queues"},
 };
 
-constexpr const KindInfo& info_of(Kind kind) {
-  return *std::find_if(kKinds.begin(), kKinds.end(), [&](const KindInfo& info) { return info.kind == kind; });
-}
+// Kinds, with those that are declared.
+inline constexpr std::size_t kMostKinds = 200;
+
+const KindInfo& info_of(Kind kind);
 
 }  // namespace berth::dialect
 
@@ -178,7 +180,20 @@ struct berth::EnumNames<berth::dialect::Kind> {
 
 namespace berth::dialect {
 
+// All of them; the span stays good while more are added.
 std::span<const KindInfo> kinds();
+// Adds a kind that is declared, with the number that it gets. Its texts must stay. Nothing where its word is taken, or all numbers are.
+// Not thread-safe: before the first object is read.
+std::optional<Kind> add_kind(KindInfo info);
+constexpr bool is_declared(Kind kind) {
+  return static_cast<std::size_t>(kind) >= kKinds.size();
+}
+
+// The name of any kind: "Pod", "VolcanoQueue", "RayCluster". It goes before the name of enumerators alone.
+using berth::enum_name;
+std::string_view enum_name(Kind kind);
+// The kind of such a name.
+std::optional<Kind> kind_named(std::string_view name);
 
 // The kind of an object of this apiVersion and kind, where Berth reads it: "kueue.x-k8s.io/v1beta2"
 // ClusterQueue and so on.

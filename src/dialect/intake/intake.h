@@ -70,6 +70,9 @@ struct IntakeConfig {
   CheckMode checks = CheckMode::kNone;
   // Suspended owners that name a queue wait without pods. Otherwise only pods are work.
   bool hold_owners = false;
+
+  // Whether pods of this spec.schedulerName are scheduled.
+  bool answers_to(std::string_view scheduler) const;
 };
 
 // A pod that has, or waits for, a slot. Views are valid until the next change.

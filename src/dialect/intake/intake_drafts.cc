@@ -37,6 +37,10 @@ std::uint32_t Intake::Impl::draft_for(const PodRecord& record) {
     draft.size = size_of_owner(draft, owner->ask);
     if (owner->ask.sets.size() > 1) promise_roles(draft, *owner);
   }
+  if (const auto group = owners.group_of(record.pod.meta); draft.kind == GangKind::kSized && group &&
+                                                           group->record != nullptr &&
+                                                           group->record->ask.sets.size() > 1)
+    promise_roles(draft, *group->record);
   return ix;
 }
 

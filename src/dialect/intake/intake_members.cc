@@ -1,4 +1,4 @@
-// Pods that are to come when others run: future members of a group that starts before all of them are there (kKueueFastAdmission), and
+// Pods that are to come when others run. They are future members of a group that starts before all of them are there (kKueueFastAdmission), or
 // pods that their owner makes later (AskedSet::later). A future member is assumed to be like the first. Their slots wait as if they had
 // a pod, and the carrier keeps their places (Intake::expects()).
 #include <algorithm>
@@ -39,6 +39,18 @@ void expect(Draft& draft, std::size_t r, std::int64_t to_come, std::vector<SlotU
   }
 }
 
+// The owner of a group of pods that is a gang of its own; nullptr: the draft is none, or the owner is not known.
+const OwnerRecord* grouper_of(const Draft& draft, const PodBook& pods, const OwnerBook& owners) {
+  for (const Role& role : draft.roles) {
+    for (const auto pod : role.slots) {
+      if (pod == kNoIx) continue;
+      const auto group = owners.group_of(pods[pod].pod.meta);
+      return group ? group->record : nullptr;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 void promise_roles(Draft& draft, const OwnerRecord& owner) {
@@ -70,10 +82,27 @@ void Intake::Impl::expect_later_sets(Draft& draft, std::vector<SlotUpdate>& out)
   }
 }
 
+void Intake::Impl::expect_later_sets(Draft& draft, const Ask& ask, std::vector<SlotUpdate>& out) {
+  const auto is_later = [](const AskedSet& set) { return set.later; };
+  if (ask.sets.size() != draft.roles.size() || std::none_of(ask.sets.begin(), ask.sets.end(), is_later))
+    return;
+  draft.too_many = !place_budget.take(draft.ns, draft.uid, ask.size());
+  for (std::size_t s = 0; s < ask.sets.size(); ++s) {
+    const Role& role = draft.roles[s];
+    const auto has = static_cast<std::int64_t>(role.slots.size() - role.holes.size());
+    const bool wanted = ask.sets[s].later && ask.makes_pods && !draft.too_many;
+    expect(draft, s, wanted ? std::max<std::int64_t>(0, ask.sets[s].size - has) : 0, out);
+  }
+}
+
 std::vector<SlotUpdate> Intake::Impl::expect_members(Draft& draft) {
   std::vector<SlotUpdate> out;
   if (draft.kind == GangKind::kOwner) expect_later_sets(draft, out);
   if (draft.kind != GangKind::kSized || draft.roles.empty()) return out;
+  if (const OwnerRecord* owner = grouper_of(draft, pods, owners)) {
+    expect_later_sets(draft, owner->ask, out);
+    return out;
+  }
   std::int64_t to_come = 0;
   const bool agreed = draft.sizes.size() == 1 && draft.sizes.begin()->first > 0;
   if (draft.fast > 0 && agreed && draft.size_key == kKueuePodGroupSize) {

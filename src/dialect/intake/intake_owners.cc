@@ -75,6 +75,17 @@ std::int64_t places_of(const Draft& draft, const Ask& ask, std::size_t set) {
   return draft.granted > 0 ? std::min(draft.granted, size) : size;
 }
 
+// Pods that another scheduler places are none of the gang's.
+void leave_out_others(Ask& ask, const IntakeConfig& config) {
+  const auto is_ours = [&](const AskedSet& set) { return config.answers_to(set.spec->scheduler_name); };
+  if (ask.sets.size() < 2 || ask.kind->count != nullptr ||
+      std::none_of(ask.sets.begin(), ask.sets.end(), is_ours))
+    return;
+  for (AskedSet& set : ask.sets) {
+    if (!is_ours(set)) set.size = set.most = set.asked = 0;
+  }
+}
+
 }  // namespace
 
 void Intake::Impl::upsert_owner(Ask&& ask) {
@@ -99,21 +110,32 @@ void Intake::Impl::upsert_owner(Ask&& ask) {
   }
   if (const auto other = owners.uid_of(kind, meta.ns, meta.name); !other.empty() && other != uid)
     remove_owner(kind, meta.ns, meta.name);
+  if (ask.kind->adopt != nullptr && known != nullptr) (void)ask.kind->adopt(ask, owners.below(*known));
+  leave_out_others(ask, config);
   const bool routes_change =
       known == nullptr || known->ask.gang != ask.gang || known->ask.meta->controller != meta.controller;
   missing_owners.erase(uid);
   const Owner above = meta.controller;
+  const std::string by_name = owner_key(kind, meta.ns, meta.name);
   owners.put(owner_record_of(std::move(ask)));
+  const Declaration* declared = declaration_of(kind);
+  if (declared != nullptr && declared->groups.any()) reroute_dependents(by_name, false);
   if (routes_change) {
     reroute_dependents(key, false);
   } else {
     refresh_dependents(key);
   }
   sync_owner(uid);
+  if (known == nullptr) recount(uid);
   recount(above.uid);
 }
 
 void Intake::Impl::recount(const std::string& uid) {
+  if (const OwnerRecord* owner = owners.find(uid); owner != nullptr && owner->ask.kind->adopt != nullptr) {
+    Ask ask = owner->ask;
+    if (ask.kind->adopt(ask, owners.below(*owner))) upsert_owner(std::move(ask));
+    return;
+  }
   if (!owners.recount(uid)) return;
   refresh_dependents(owner_key(uid));
   sync_owner(uid);
@@ -325,7 +347,8 @@ SlotState Intake::Impl::state_without_node(const PodRecord& record) const {
 
 std::optional<std::size_t> Intake::Impl::join_promised(Draft& draft, const PodRecord& record,
                                                        const OwnedPlace& place) {
-  const bool held = draft.kind == GangKind::kOwner && !draft.roles.empty() && draft.roles.front().promised;
+  const bool held = (draft.kind == GangKind::kOwner || draft.kind == GangKind::kSized) &&
+                    !draft.roles.empty() && draft.roles.front().promised;
   if (!held || draft.roles.size() != draft.held_shapes.size() || place.set >= draft.roles.size())
     return std::nullopt;
   Role& role = draft.roles[place.set];

@@ -54,12 +54,13 @@ void clear_constraints(PodTemplate& pod) {
 bool Intake::Impl::is_ours(const Pod& pod) const {
   // The API server allows no client to add or remove this mark. An owner of kind Node proves nothing: any user with the right to
   // patch a pod can write it.
-  if (pod.meta.annotations.contains(kMirrorPod)) return false;
-  if (config.scheduler_names.empty()) return true;
-  const std::string_view name =
-      pod.spec.scheduler_name.empty() ? std::string_view("default-scheduler") : pod.spec.scheduler_name;
-  return std::find(config.scheduler_names.begin(), config.scheduler_names.end(), name) !=
-         config.scheduler_names.end();
+  return !pod.meta.annotations.contains(kMirrorPod) && config.answers_to(pod.spec.scheduler_name);
+}
+
+bool IntakeConfig::answers_to(std::string_view scheduler) const {
+  if (scheduler_names.empty()) return true;
+  const std::string_view name = scheduler.empty() ? std::string_view("default-scheduler") : scheduler;
+  return std::find(scheduler_names.begin(), scheduler_names.end(), name) != scheduler_names.end();
 }
 
 void Intake::Impl::upsert_pod(Pod&& pod) {

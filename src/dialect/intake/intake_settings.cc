@@ -74,6 +74,22 @@ void count_sets(const Draft& draft, const Ask& ask, std::vector<RoleCount>& coun
   }
 }
 
+// A gang that starts with fewer than all of its pods. Where all of them together may lack some, the largest sets lack most.
+void need_enough(const Ask& ask, std::vector<RoleCount>& counts) {
+  if (ask.sets.size() != counts.size()) return;
+  std::int64_t total = 0;
+  for (std::size_t s = 0; s < counts.size(); ++s) {
+    if (const auto enough = ask.sets[s].enough) counts[s].least = std::min(counts[s].least, *enough);
+    total += counts[s].least;
+  }
+  for (; ask.enough && total > std::max<std::int64_t>(1, *ask.enough); --total) {
+    const auto largest =
+        std::max_element(counts.begin(), counts.end(),
+                         [](const RoleCount& a, const RoleCount& b) { return a.least < b.least; });
+    --largest->least;
+  }
+}
+
 }  // namespace
 
 // One draft, step by step. Later steps may overwrite what earlier ones blocked it for: the order is the ranking.
@@ -188,7 +204,14 @@ class Intake::Impl::SettingsOfPods {
 
   void ask_size() {
     draft_.size = impl_.size_of_group(draft_, draft_.sizes.rbegin()->first);
-    if (draft_.sizes.begin()->first == 0) {
+    const auto group = impl_.owners.group_of(pod_.meta);
+    if (group) add_chain();
+    if (group && group->record == nullptr) {
+      out_.blocked =
+          invalid(fmt::format("its {} {} has not been seen yet", enum_name(group->kind), group->named.owner));
+    } else if (group && !group->record->ask.problem.empty()) {
+      out_.blocked = unreadable(group->record->ask);
+    } else if (draft_.sizes.begin()->first == 0) {
       out_.blocked = invalid(fmt::format("{} is required: an integer from 1 to 1000000", draft_.size_key));
     } else if (draft_.too_many) {
       out_.blocked = invalid(too_many_places(draft_.sizes.begin()->first));
@@ -228,6 +251,7 @@ class Intake::Impl::SettingsOfPods {
     out_.counts = count_roles(draft_.roles, draft_.size);
     if (owner_ == nullptr) return;
     count_sets(draft_, owner_->ask, out_.counts);
+    if (!impl_.holds(draft_) && !draft_.released) need_enough(owner_->ask, out_.counts);
     if (impl_.starts_with_fewer(draft_, owner_->ask)) {
       out_.counts.front().least = *owner_->ask.least();
       out_.whole_first = impl_.config.hold_owners;
@@ -284,7 +308,10 @@ class Intake::Impl::SettingsOfPods {
     bool first_priority = true;
     std::map<PriorityKey, std::int64_t> priorities;
     if (first_ == nullptr) priorities = priorities_of_templates();
-    for (const auto& [key, number] : first_ != nullptr ? draft_.priorities : priorities) {
+    const std::string_view of_all = owner_ != nullptr ? owner_->ask.priority_class : std::string_view();
+    if (!of_all.empty()) priorities = {{PriorityKey{std::nullopt, std::string(of_all), false}, 1}};
+    const bool by_pods = first_ != nullptr && of_all.empty();
+    for (const auto& [key, number] : by_pods ? draft_.priorities : priorities) {
       bool may_preempt = true;
       const std::int64_t value = impl_.objects.priority_of(key, may_preempt);
       out_.priority = first_priority ? value : std::min(out_.priority, value);

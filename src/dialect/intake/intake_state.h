@@ -121,6 +121,8 @@ struct Intake::Impl {
   // Makes slots for future members. Returns the updates of known slots, which the engine gets after the workload.
   std::vector<SlotUpdate> expect_members(Draft& draft);
   void expect_later_sets(Draft& draft, std::vector<SlotUpdate>& out);
+  // The same for a group of an owner.
+  void expect_later_sets(Draft& draft, const Ask& ask, std::vector<SlotUpdate>& out);
   // For a workload that was reported with all of its slots waiting: slots without a future pod do not wait.
   void tell_unexpected(const Draft& draft);
 

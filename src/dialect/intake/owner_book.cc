@@ -120,7 +120,16 @@ const OwnerRecord* OwnerBook::of(const Meta& object) const {
              : nullptr;
 }
 
+std::optional<OwnedGroup> OwnerBook::group_of(const Meta& pod) const {
+  const auto named = group_named_by(pod);
+  if (!named) return std::nullopt;
+  const Kind kind = named->declared->row.kind;
+  return OwnedGroup{*named, kind, find(uid_of(kind, pod.ns, named->owner))};
+}
+
 const OwnerRecord* OwnerBook::top_of(const Meta& pod) const {
+  const auto group = group_of(pod);
+  if (group && group->record != nullptr) return group->record;
   const OwnerRecord* top = of(pod);
   for (int level = 1; top != nullptr && level < kMostLevels; ++level) {
     const OwnerRecord* above = of(*top->ask.meta);
@@ -136,6 +145,10 @@ std::vector<const Meta*> OwnerBook::chain_of(const Meta& pod) const {
   for (int level = 0; above != nullptr && level < kMostLevels; ++level) {
     out.insert(out.begin(), above->ask.meta);
     above = of(*above->ask.meta);
+  }
+  if (const auto group = group_of(pod); group && group->record != nullptr) {
+    const Meta* top = group->record->ask.meta;
+    if (out.empty() || out.front() != top) out.insert(out.begin(), top);
   }
   return out;
 }
@@ -171,19 +184,37 @@ void OwnerBook::note_stranger(const Meta& pod) {
                             stranger->kind.substr(0, stranger->kind.find('.')), stranger->group});
 }
 
+// Marks of the pods themselves go before. A group whose owner is not known has no size, and waits. It is another workload than the one
+// that it becomes, which has the pod sets of the owner.
 Membership OwnerBook::membership_of(const Pod& pod, bool waits) const {
+  if (const auto group = group_of(pod.meta)) {
+    const OwnerRecord* record = group->record;
+    Membership own = dialect::membership_of(pod, nullptr);
+    if (own.kind != GangKind::kSingle || (record != nullptr && !names_a_gang(*record->ask.meta, pod.meta)))
+      return own;
+    std::string name = fmt::format("{}-{}", group->named.owner, group->named.number);
+    std::string uid = fmt::format("Gang/{}/{}/{}{}", enum_name(group->kind), pod.meta.ns, name,
+                                  record == nullptr ? "/unseen" : "");
+    Membership out{GangKind::kSized, std::move(uid), std::move(name), std::nullopt,
+                   group->named.declared->groups.group};
+    if (record != nullptr) out.size = record->ask.size();
+    return out;
+  }
   const OwnerRecord* owner = waits && missing_of(pod.meta) != nullptr ? nullptr : top_of(pod.meta);
   return dialect::membership_of(pod, owner != nullptr ? &owner->ask : nullptr);
 }
 
 OwnedPlace OwnerBook::place_of(const Membership& membership, const Pod& pod) const {
   if (membership.kind == GangKind::kSingle) return {};
+  const auto group = membership.kind == GangKind::kSized ? group_of(pod.meta) : std::nullopt;
+  if (group && group->record != nullptr) return group->record->ask.kind->place_of(group->record->ask, pod);
   const OwnerRecord* owner = membership.kind == GangKind::kOwner ? find(membership.uid) : nullptr;
   return owner != nullptr ? owner->ask.kind->place_of(owner->ask, pod) : OwnedPlace{0, index_of(pod)};
 }
 
 std::vector<std::string> OwnerBook::keys_of(const Meta& pod) const {
   std::vector<std::string> out;
+  if (const auto group = group_of(pod)) out.push_back(owner_key(group->kind, pod.ns, group->named.owner));
   const Meta* below = &pod;
   for (int level = 0; level < kMostLevels && owner_kind(below->controller) != nullptr; ++level) {
     out.push_back(owner_key(below->controller.uid));

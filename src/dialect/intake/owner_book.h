@@ -17,6 +17,7 @@
 #include "dialect/gangs/gangs.h"
 #include "dialect/intake/intake.h"
 #include "dialect/objects/object.h"
+#include "dialect/owners/declared/declaration.h"
 
 namespace berth::dialect {
 
@@ -38,6 +39,13 @@ struct OwnerRecord {
   std::string_view refused() const;
 };
 
+// A pod is of one of the groups of an owner, by its labels.
+struct OwnedGroup {
+  NamedGroup named;
+  Kind kind{};
+  const OwnerRecord* record = nullptr;  // of the owner; nullptr: it is not known
+};
+
 class OwnerBook {
  public:
   void put(OwnerRecord record);
@@ -55,6 +63,10 @@ class OwnerBook {
   // Whether some owner may start with fewer pods than it asks for.
   bool any_may_shrink() const { return partial_ > 0; }
 
+  // The owners that it is the controller of.
+  std::vector<const Ask*> below(const OwnerRecord& owner) const;
+  // The group of its owner that the marks of a pod name, where its kind makes each group a gang.
+  std::optional<OwnedGroup> group_of(const Meta& pod) const;
   // The owner that is the controller of such an object; nullptr: not known, or of no kind that Berth reads.
   const OwnerRecord* of(const Meta& object) const;
   // The topmost owner that is known; nullptr: none is.
@@ -76,8 +88,6 @@ class OwnerBook {
   std::vector<std::string> keys_of(const Meta& pod) const;
 
  private:
-  // The owners that it is the controller of.
-  std::vector<const Ask*> below(const OwnerRecord& owner) const;
   void forget_below(const OwnerRecord& known);
 
   std::unordered_map<std::string, OwnerRecord> by_uid_;

@@ -284,9 +284,9 @@ std::string_view workload_of(const KueueWorkload& object) {
   if (uid == fmt::format("{}{}/{}", kGroupPrefix, object.meta.ns, object.meta.name)) return uid;
   for (const Owner& owner : object.owners) {
     if (owner.uid != uid) continue;
-    const auto* const row = std::find_if(kKinds.begin(), kKinds.end(),
-                                         [&](const KindInfo& info) { return info.word == owner.kind; });
-    const std::string_view group = row == kKinds.end() ? std::string_view() : row->group;
+    const auto row = std::find_if(kinds().begin(), kinds().end(),
+                                  [&](const KindInfo& info) { return info.word == owner.kind; });
+    const std::string_view group = row == kinds().end() ? std::string_view() : row->group;
     const std::string_view slice = object.meta.annotation(kWorkloadSlice);
     if (object.meta.name == workload_name(owner.kind, group, owner.name, uid, slice)) return uid;
   }

@@ -10,6 +10,7 @@
 #include "dialect/kueue/decode_provisioning.h"
 #include "dialect/kueue/decode_queues.h"
 #include "dialect/kueue/decode_workload.h"
+#include "dialect/owners/declared/decode_declared.h"
 #include "dialect/owners/deployment/decode_deployment.h"
 #include "dialect/owners/job/decode_job.h"
 #include "dialect/owners/job_set/decode_job_set.h"
@@ -102,6 +103,7 @@ Object read_value(const V& value, Kind kind, Problems& problems, const DeviceNam
     problems.at(value, "", fmt::format("a {} must be a mapping", enum_name(kind)));
     return {};
   }
+  if (is_declared(kind)) return read_declared(f, value, *declaration_of(kind));
   const auto* const decoder = std::find_if(kDecoders<V>.begin(), kDecoders<V>.end(),
                                            [&](const Decoder<V>& row) { return row.kind == kind; });
   return decoder->read(f, value);
@@ -161,6 +163,29 @@ Result<Object> decode(const text::Document& document, const text::Node& node, Ki
   Error error = named(problems.take(), kind, out);
   if (error.place.file.empty()) error.place = document.place(node);
   return tl::unexpected<Error>(std::move(error));
+}
+
+Status declare_kinds(const std::string& path) {
+  BERTH_ASSIGN(auto read, text::read_documents(path));
+  if (read.empty()) return fail(ErrorCode::kInvalid, "{}: names no kinds: docs/kinds.md says how", path);
+  const DeviceNames devices;
+  for (auto& one : read) {
+    const auto document = std::make_shared<const text::Document>(std::move(one));
+    BERTH_ASSIGN(auto declarations, read_declarations(document));
+    for (const Declaration& declared : declarations) {
+      for (const DeclaredSet& set : declared.sets) {
+        if (!set.default_template) continue;
+        Problems problems(*document);
+        FieldReader<TreeValue> f(problems, devices);
+        DeclaredPods pods;
+        (void)read_template(f, TreeValue(set.default_template->set), "", pods.marks, pods.spec, pods.needs,
+                            "defaultTemplate");
+        if (!problems.ok()) return tl::unexpected<Error>(problems.take());
+      }
+    }
+    BERTH_TRY(declare(std::move(declarations)));
+  }
+  return {};
 }
 
 struct JsonDecoder::Impl {

@@ -19,6 +19,9 @@ namespace berth::dialect {
 Result<Object> decode(const text::Document& document, const text::Node& node, Kind kind,
                       const DeviceNames& devices);
 
+// Adds the kinds of a file (docs/kinds.md) to those that Berth reads: before the first object is read. An error names place and field.
+Status declare_kinds(const std::string& path);
+
 // Decodes JSON objects one after the other, keeping its buffers. Not thread-safe.
 class JsonDecoder {
  public:

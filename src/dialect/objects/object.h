@@ -7,6 +7,7 @@
 
 #include "dialect/gangs/pod_group.h"
 #include "dialect/kueue/objects.h"
+#include "dialect/owners/declared/declared.h"
 #include "dialect/owners/deployment/deployment.h"
 #include "dialect/owners/job/job.h"
 #include "dialect/owners/job_set/job_set.h"
@@ -21,7 +22,7 @@ using Object =
     std::variant<Pod, NodeObject, Namespace, PriorityClass, Job, PodGroup, ClusterQueue, Cohort, LocalQueue,
                  ResourceFlavor, TopologyObject, WorkloadPriorityClass, KueueWorkload, BerthQueue,
                  VolcanoQueue, KaiQueue, AdmissionCheck, LimitRange, RuntimeClass, ProvisioningRequestConfig,
-                 ProvisioningRequest, StatefulSet, JobSet, ReplicaSet, Deployment>;
+                 ProvisioningRequest, StatefulSet, JobSet, ReplicaSet, Deployment, Declared>;
 
 Kind kind_of(const Object& object);
 const Meta& meta_of(const Object& object);

@@ -3,17 +3,19 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/checked.h"
 #include "dialect/upstream/decode_core.h"
 
 namespace berth::dialect {
 
-// Reads `template` in `spec`, for pods of the namespace `ns`. Gives whether the template has annotations.
+// Reads `template` in `spec`, for pods of the namespace `ns`; some kinds have it under another key. Gives whether the template has
+// annotations.
 template <class V>
 bool read_template(FieldReader<V>& f, const V& spec, const std::string& ns, Meta& marks, PodSpec& pod,
-                   std::shared_ptr<const PodNeeds>& needs) {
-  const V pod_template = f.map(spec, "template");
+                   std::shared_ptr<const PodNeeds>& needs, std::string_view key = "template") {
+  const V pod_template = f.map(spec, key);
   const V meta = f.map(pod_template, "metadata");
   marks.ns = ns;
   marks.labels = f.labels(meta, "labels", Entry::kLabel);
@@ -22,7 +24,7 @@ bool read_template(FieldReader<V>& f, const V& spec, const std::string& ns, Meta
   marks.annotations = read_marks(f, meta, "annotations");
   const V pod_spec = f.map(pod_template, "spec");
   if (!pod_spec.present())
-    f.error(pod_template.present() ? pod_template : spec, pod_template.present() ? "spec" : "template",
+    f.error(pod_template.present() ? pod_template : spec, pod_template.present() ? "spec" : key,
             "is required");
   pod = read_pod_spec(f, pod_spec, V(), marks, &needs);
   return f.map(meta, "annotations").present();

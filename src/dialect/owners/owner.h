@@ -39,6 +39,8 @@ struct AskedSet {
   std::int64_t asked = 0;                 // at first, as its user asked for them
   std::int64_t reclaimable = 0;           // of those at first: ended well, and not made again
   std::optional<std::int64_t> least;  // with so many it may start where not all have room; none: all or none
+  std::optional<std::int64_t>
+      enough;  // with so many pods its gang starts, and the others join it; none: with all
   bool later =
       false;  // its pods are made when those of other sets run or have ended: their places are kept until then
 };
@@ -46,26 +48,29 @@ struct AskedSet {
 // The request of an owner, as of its last change. Copies share the object.
 struct Ask {
   const OwnerKind* kind = nullptr;
-  std::shared_ptr<const void> own;  // the object; only the functions of its kind look into it
-  const Meta* meta = nullptr;       // of the object
-  std::vector<AskedSet> sets;       // one or more
-  std::int64_t generation = 0;      // of the spec; 0 = unknown
-  std::int64_t succeeded = 0;       // pods that have ended well
-  std::int64_t ready = 0;           // pods that are ready
-  TimeMs started = 0;               // of its present run
-  std::string_view over;            // why its controller takes away what waits of it; "": it does not
-  std::string_view conflict;        // marks that contradict each other: it is not held while it has them
-  std::string_view ending;          // `finished`: what it says about that
-  std::string problem;              // a field that cannot be read: no pod of it is to start
-  bool gang = false;                // its pods start together
+  std::shared_ptr<const void> own;     // the object; only the functions of its kind look into it
+  const Meta* meta = nullptr;          // of the object
+  std::vector<AskedSet> sets;          // one or more
+  std::int64_t generation = 0;         // of the spec; 0 = unknown
+  std::int64_t succeeded = 0;          // pods that have ended well
+  std::int64_t ready = 0;              // pods that are ready
+  TimeMs started = 0;                  // of its present run
+  std::string_view over;               // why its controller takes away what waits of it; "": it does not
+  std::string_view conflict;           // marks that contradict each other: it is not held while it has them
+  std::string_view ending;             // `finished`: what it says about that
+  std::string problem;                 // a field that cannot be read: no pod of it is to start
+  std::string_view priority_class;     // speaks for all of its pods, whatever class they have; "": none does
+  std::optional<std::int64_t> enough;  // as that of a set, of all pods together
+  bool gang = false;                   // its pods start together
   bool suspended = false;
   bool makes_pods = false;  // its controller makes pods where some are missing, and it is not suspended
   bool is_ready = false;    // all of its pods are ready, or have ended well
   bool has_run = false;     // some pod of it has ended
   bool finished = false;
-  bool failed = false;   // `finished`, and not well
-  bool elastic = false;  // what it grows by waits, and it runs on (intake_elastic.cc)
-  bool is_led = false;   // another controller makes its pods, or suspends and releases it
+  bool failed = false;                  // `finished`, and not well
+  bool elastic = false;                 // what it grows by waits, and it runs on (intake_elastic.cc)
+  bool is_led = false;                  // another controller makes its pods, or suspends and releases it
+  std::shared_ptr<const Ask> of_below;  // the owner whose sets it has (OwnerKind::adopt)
 
   // Sums of all sets.
   std::int64_t size() const;
@@ -111,6 +116,8 @@ struct OwnerKind {
   Ask (*ask)(std::shared_ptr<void> object);
   // Its numbers, where the owners below it that are known (the Jobs of a JobSet) say them better. nullptr: they do not.
   void (*count)(Ask& ask, const std::vector<const Ask*>& below);
+  // Takes over the pod sets of the owner below it, which has them (the JobSet of a TrainJob). False: nothing is new. nullptr: it has its own.
+  bool (*adopt)(Ask& ask, const std::vector<const Ask*>& below) = nullptr;
   OwnedPlace (*place_of)(const Ask& ask, const Pod& pod);
 
   // Unsuspends it if it is still suspended, of its uid and generation (422 otherwise). nullptr: the kind cannot be held, and its pods are

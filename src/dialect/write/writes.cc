@@ -115,10 +115,10 @@ kube::EventNote unread_owner_event(const OwnerName& owner, std::string_view inst
   e.type = "Warning";
   e.reason = "OwnerNotRead";
   e.action = "Scheduling";
-  e.note =
-      bounded(fmt::format("Berth does not read {} of {}: its pods are scheduled one by one. A queue or a "
-                          "gang is named by labels of the pod template",
-                          owner.word, owner.group));
+  e.note = bounded(
+      fmt::format("Berth does not read {} of {}: its pods are scheduled one by one. A queue or a "
+                  "gang is named by labels of the pod template, and a file of --kinds declares a kind",
+                  owner.word, owner.group));
   e.regarding = {"", owner.word, owner.ns, owner.name, owner.uid};
   e.controller = "berth";
   e.instance = instance.substr(0, 128);

@@ -443,7 +443,7 @@ void Core::missing_owner_read(const Answer& answer) {
 void Core::tell_unreadable() {
   if (intake_.unreadable_changes() == told_unreadable_) return;
   told_unreadable_ = intake_.unreadable_changes();
-  std::array<std::size_t, EnumNames<dialect::Kind>::names.size()> count{};
+  std::array<std::size_t, dialect::kMostKinds> count{};
   for (const auto& [object, message] : intake_.unreadable()) {
     ++count[static_cast<std::size_t>(object.first)];
     auto& logged = logged_unreadable_[object];
@@ -454,9 +454,8 @@ void Core::tell_unreadable() {
   std::erase_if(logged_unreadable_,
                 [&](const auto& entry) { return !intake_.unreadable().contains(entry.first); });
   if (metrics_ == nullptr) return;
-  for (std::size_t i = 0; i < count.size(); ++i) {
-    metrics_->set_unreadable(EnumNames<dialect::Kind>::names[i], count[i]);
-  }
+  for (const dialect::KindInfo& info : dialect::kinds())
+    metrics_->set_unreadable(enum_name(info.kind), count[static_cast<std::size_t>(info.kind)]);
 }
 
 bool Core::report(TimeMs now) {

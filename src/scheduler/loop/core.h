@@ -124,7 +124,7 @@ class Core : private CarrierListener {
   observe::Metrics* metrics_;
   std::vector<Event> events_;
   std::vector<std::string> changed_;  // workloads whose verdict may have changed, not reported yet
-  std::array<bool, EnumNames<dialect::Kind>::names.size()> synced_{};
+  std::array<bool, dialect::kMostKinds> synced_{};
   TimeMs next_missing_ = 0;
   std::map<std::string, const dialect::OwnerKind*> asked_for_;  // owners, by uid
   std::size_t known_problems_ = 0;

@@ -22,6 +22,9 @@ constexpr std::string_view kUnread =
 constexpr std::string_view kNotReadBack =
     "Berth cannot read an object back when the answer to a write was lost";
 
+constexpr std::string_view kNotHeld =
+    "Berth can neither release them nor suspend running ones (or set --hold-jobs=false)";
+
 constexpr Use kUses[] = {
     {"", "pods/binding", "create", "no pod is bound"},
     {"", "pods/status", "patch", "pods show neither why they wait nor that they are being evicted"},
@@ -70,6 +73,8 @@ std::string_view lost_without(const kube::Right& right) {
     if (source.group == right.group && source.resource == right.resource &&
         (right.verb == "list" || right.verb == "watch"))
       return kUnread;
+    if (source.group == right.group && source.resource == right.resource && right.verb == "patch")
+      return kNotHeld;
   }
   return {};
 }

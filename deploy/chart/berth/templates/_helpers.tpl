@@ -35,6 +35,88 @@ namespaceSelector:
 {{- range $i, $name := .Values.scheduler.names }}{{ if $i }}, {{ end }}'{{ $name }}'{{ end -}}
 {{- end -}}
 
+{{/* Kinds of objects that make pods by a declaration: Berth's own, and those of the values. As JSON, below `kinds`. */}}
+{{- define "berth.kinds" -}}
+{{- $own := .Files.Get "files/kinds.yaml" | fromYamlArray -}}
+{{- dict "kinds" (concat $own .Values.kinds.more) | toJson -}}
+{{- end -}}
+
+{{/* Their pod templates, as CEL lists that are added up: fields that an object lacks are left out. */}}
+{{- define "berth.celTemplates" -}}
+{{- $lists := list -}}
+{{- range (include "berth.kinds" . | fromJson).kinds -}}
+{{- range .templates -}}
+{{- $parts := splitList "[]." . -}}
+{{- $first := printf "object.?%s" (first $parts | replace "." ".?") -}}
+{{- if eq (len $parts) 1 -}}
+{{- $lists = append $lists (printf "[?%s]" $first) -}}
+{{- else -}}
+{{- $lists = append $lists (printf "%s.orValue([]).filter(e, has(e.%s)).map(e, e.%s)" $first (last $parts) (last $parts)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $lists | uniq | join " +\n" -}}
+{{- end -}}
+
+{{/* Whether an object `o` of any of them is suspended, as a CEL expression. */}}
+{{- define "berth.celSuspended" -}}
+{{- $switches := list -}}
+{{- range (include "berth.kinds" . | fromJson).kinds }}{{ with .suspend }}{{ $switches = append $switches (printf "o.?%s.orValue(false)" (replace "." ".?" .)) }}{{ end }}{{ end -}}
+{{- $switches | uniq | join " || " -}}
+{{- end -}}
+
+{{/* JSON patches that suspend an object of any of them, as CEL lists that are added up: one for each path of a switch. */}}
+{{- define "berth.celSuspend" -}}
+{{- $of := dict -}}
+{{- $if := list -}}
+{{- range (include "berth.kinds" . | fromJson).kinds -}}
+{{- $name := printf "'%s/%s'" .group .resource -}}
+{{- if .suspend }}{{ $_ := set $of .suspend (append (get $of .suspend | default list) $name) }}{{ end -}}
+{{- if .suspendIf }}{{ $if = append $if (printf "(request.resource.group + '/' + request.resource.resource) != %s || %s" $name .suspendIf) }}{{ end -}}
+{{- end -}}
+{{- $lists := list -}}
+{{- range $path, $kinds := $of -}}
+{{- $keys := splitList "." $path -}}
+{{- $parent := initial $keys -}}
+{{- $add := printf "[JSONPatch{op: 'add', path: '/%s', value: true}]" (join "/" $keys) -}}
+{{- if gt (len $keys) 2 -}}
+{{- $add = printf "(object.?%s.hasValue() ? %s : [JSONPatch{op: 'add', path: '/%s', value: {'%s': true}}])" (join ".?" $parent) $add (join "/" $parent) (last $keys) -}}
+{{- end -}}
+{{- $lists = append $lists (printf "((request.resource.group + '/' + request.resource.resource) in [%s] ?\n%s : [])" (join ", " $kinds) $add) -}}
+{{- end -}}
+({{ range $if }}({{ . }}) && {{ end }}true ?
+{{ $lists | join " +\n" }} : [])
+{{- end -}}
+
+{{/* JSON patches that write the scheduler name into their pod templates, in the same way. */}}
+{{- define "berth.celSchedulerNames" -}}
+{{- $name := first .Values.scheduler.names -}}
+{{- $lists := list -}}
+{{- range (include "berth.kinds" . | fromJson).kinds -}}
+{{- range .templates -}}
+{{- $parts := splitList "[]." . -}}
+{{- $first := first $parts -}}
+{{- $rest := printf "%s/spec/schedulerName" (last $parts | replace "." "/") -}}
+{{- if eq (len $parts) 1 -}}
+{{- $lists = append $lists (printf "(object.?%s.?spec.hasValue() ? [JSONPatch{op: 'add', path: '/%s', value: '%s'}] : [])" (replace "." ".?" $first) $rest $name) -}}
+{{- else -}}
+{{- $list := printf "object.?%s.orValue([])" (replace "." ".?" $first) -}}
+{{- $lists = append $lists (printf "%s.filter(e, e.?%s.?spec.hasValue()).map(e, JSONPatch{op: 'add',\npath: '/%s/' + string(%s.indexOf(e)) + '/%s', value: '%s'})" $list (replace "." ".?" (last $parts)) (replace "." "/" $first) $list $rest $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $lists | uniq | join " +\n" -}}
+{{- end -}}
+
+{{/* Whether an object is made by a controller of the values for an object of a group that Berth reads, as a CEL expression. */}}
+{{- define "berth.celMadeByController" -}}
+{{- $groups := list "jobset.x-k8s.io" -}}
+{{- range (include "berth.kinds" . | fromJson).kinds }}{{ $groups = append $groups .group }}{{ end -}}
+request.userInfo.username in [{{ range $i, $name := prepend .Values.tenantPolicy.controllers .Values.tenantPolicy.jobSetController }}{{ if $i }}, {{ end }}'{{ $name }}'{{ end }}] &&
+object.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false) &&
+[{{ range $i, $group := $groups | uniq }}{{ if $i }}, {{ end }}'{{ $group }}/'{{ end }}].exists(g, o.apiVersion.startsWith(g)))
+{{- end -}}
+
 {{/*
 The certificate of a Service, made by the chart once: kept in its Secret, from where an upgrade takes it. The result is a dict with ca, crt and
 key in base64. Rendering twice in one run gives one certificate: it is kept in .Values beside the others.

@@ -11,8 +11,7 @@
 #include "dialect/owners/job_set/job_set.h"
 #include "dialect/owners/owner.h"
 #include "dialect/owners/pod_number.h"
-#include "kube/writes.h"
-#include "text/json.h"
+#include "dialect/owners/switch.h"
 
 namespace berth::dialect {
 
@@ -158,58 +157,20 @@ OwnedPlace place_in_set(const Ask& ask, const Pod& pod) {
   return {at->first, at->second * own.jobs[at->first].pods_of_job() + *index};
 }
 
-// The API server stores a template of a JobSet as it was written, also without metadata.
-void add_metadata(text::JsonWriter& json, const TemplatePatch& patch) {
-  const bool has_some = patch.set->annotated || !patch.set->marks->labels.empty();
-  if (has_some || patch.update == nullptr ||
-      (patch.update->labels.empty() && patch.update->annotations.empty()))
-    return;
-  json.begin_object().field("op", "add").field("path", patch.path + "/metadata");
-  json.key("value").begin_object().end_object().end_object();
-}
-
-ReleaseWrite release_job_set(const Ask& ask, const Release& how) {
+Switch switch_of(const Ask& ask) {
   const JobSet& own = job_set_of(ask);
-  ReleaseWrite out;
-  text::JsonWriter json;
-  const auto test = [&](std::string_view path, const auto& value) {
-    json.begin_object().field("op", "test").field("path", path).field("value", value).end_object();
-  };
-  json.begin_array();
-  test("/metadata/uid", std::string_view(own.meta.uid));
-  if (how.generation != 0) test("/metadata/generation", how.generation);
-  test("/spec/suspend", true);
-  json.begin_object()
-      .field("op", "replace")
-      .field("path", "/spec/suspend")
-      .field("value", false)
-      .end_object();
-  if (!how.updates.empty() || !amended_keys(own.meta).empty()) {
-    out.changes_template = true;
-    std::vector<TemplatePatch> patches;
-    for (std::size_t s = 0; s < ask.sets.size(); ++s) {
-      patches.push_back({fmt::format("/spec/replicatedJobs/{}/template/spec/template", s), &ask.sets[s],
-                         update_of(ask, s, how.updates)});
-      add_metadata(json, patches.back());
-    }
-    write_changes(json, patches, own.meta, own.annotated);
-  }
-  json.end_array();
-  out.write = kube::patch_object(ask.kind->path().object(own.meta.ns, own.meta.name), json.take(),
-                                 kube::BodyType::kJsonPatch);
-  out.write.write_class = kube::WriteClass::kBind;
+  Switch out{"/spec/suspend", {}, own.annotated};
+  for (std::size_t s = 0; s < ask.sets.size(); ++s)
+    out.templates.push_back(fmt::format("/spec/replicatedJobs/{}/template/spec/template", s));
   return out;
 }
 
+ReleaseWrite release_job_set(const Ask& ask, const Release& how) {
+  return release_by(switch_of(ask), ask, how);
+}
+
 kube::Write suspend_job_set(const Ask& ask, bool) {
-  text::JsonWriter json;
-  json.begin_object().key("metadata").begin_object().field("uid", ask.meta->uid).end_object();
-  json.key("spec").begin_object().field("suspend", true).end_object().end_object();
-  kube::Write write = kube::patch_object(ask.kind->path().object(ask.meta->ns, ask.meta->name), json.take(),
-                                         kube::BodyType::kMergePatch);
-  write.write_class = kube::WriteClass::kBind;  // room is waiting for it
-  write.idempotent = true;
-  return write;
+  return suspend_by(switch_of(ask), ask);
 }
 
 MadePods make_job_pods(const Ask& ask, const std::vector<const Pod*>& has, std::int64_t most) {

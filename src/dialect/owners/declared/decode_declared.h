@@ -1,0 +1,193 @@
+// Decoder of objects of declared kinds. Included by decode.cc only.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "dialect/owners/declared/declared.h"
+#include "dialect/owners/decode_template.h"
+
+namespace berth::dialect {
+
+// A field: the mapping that it stands in, and its key there.
+template <class V>
+struct Spot {
+  V parent;
+  std::string_view key;
+  V value() const { return parent.find(key); }
+};
+
+template <class V>
+class DeclaredReader {
+ public:
+  DeclaredReader(FieldReader<V>& f, const V& object, const Declaration& declared)
+      : f_(f), object_(object), declared_(declared) {}
+
+  Declared read() {
+    Declared out;
+    out.declared = &declared_;
+    out.meta = read_meta(f_, object_, declared_.row.kind, false);
+    const V meta = f_.map(object_, "metadata");
+    out.generation = f_.integer(meta, "generation", 0, 0, kInt64Max);
+    out.annotated = f_.map(meta, "annotations").present();
+    if (!f_.map(object_, "spec").present()) f_.error(object_, "spec", "is required");
+    if (!declared_.suspend.empty()) {
+      const auto at = spot(declared_.suspend, object_);
+      out.suspend = f_.boolean(at.parent, at.key, false);
+      out.switchable = declared_.suspend_when.empty() || holds(declared_.suspend_when, nullptr);
+    }
+    out.managed_by = word(declared_.managed_by);
+    out.priority_class = word(declared_.priority_class);
+    out.minimum = number(declared_.minimum, object_);
+    out.groups = number(declared_.groups.count, object_);
+    if (const std::string queue = word(declared_.queue); !queue.empty() && !names_a_queue(out.meta, out.meta))
+      out.meta.annotations.insert_or_assign(std::string(kBerthQueue), queue);
+    out.ready = holds(declared_.ready, nullptr);
+    out.failed = holds(declared_.failed, &out.ending);
+    out.finished = out.failed || holds(declared_.completed, &out.ending);
+    for (const DeclaredSet& set : declared_.sets) read_place(set, out);
+    check_sizes(out);
+    return out;
+  }
+
+ private:
+  Spot<V> spot(const FieldPath& path, const V& set) const {
+    V at = path.of_set ? set : object_;
+    for (std::size_t i = 0; i + 1 < path.keys.size(); ++i) at = at.find(path.keys[i]);
+    return {at, path.keys.back()};
+  }
+  // A field that is missing: the first of its path is named.
+  void require(const FieldPath& path, const V& set) {
+    V at = path.of_set ? set : object_;
+    for (const std::string& key : path.keys) {
+      if (!at.find(key).present()) return f_.error(at, key, "is required");
+      at = at.find(key);
+    }
+  }
+  std::string word(const FieldPath& path) {
+    if (path.empty()) return {};
+    const auto at = spot(path, object_);
+    return std::string(f_.string(at.parent, at.key));
+  }
+  std::int64_t number(const DeclaredNumber& declared, const V& set) {
+    if (!declared.is_there()) return declared.otherwise;
+    const auto at = spot(declared.at, set);
+    return f_.integer(at.parent, at.key, declared.otherwise, 0, kMostDeclaredPods);
+  }
+  std::optional<std::int64_t> number(const FieldPath& path, const V& set) {
+    if (path.empty()) return std::nullopt;
+    const auto at = spot(path, set);
+    if (!at.value().present()) return std::nullopt;
+    return f_.integer(at.parent, at.key, 0, 0, kMostDeclaredPods);
+  }
+
+  static std::string text_of(const V& value) {
+    if (const auto truth = value.boolean()) return *truth ? "true" : "false";
+    std::string buffer;
+    const auto text = value.scalar(buffer);
+    return std::string(text.value_or(std::string_view()));
+  }
+  static bool is_among(const std::vector<std::string>& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  }
+  // `says`: gets the condition's message, or the word.
+  bool holds(const StateRule& rule, std::string* says) {
+    bool out = false;
+    if (!rule.conditions.empty()) {
+      f_.list(f_.map(object_, "status"), "conditions", [&](const V& c) {
+        if (f_.string(c, "status") != "True" || !is_among(rule.conditions, f_.string(c, "type"))) return;
+        out = true;
+        if (says != nullptr) *says = f_.string(c, "message");
+      });
+    }
+    if (out || rule.at.empty()) return out;
+    const V value = spot(rule.at, object_).value();
+    if (!value.present()) return rule.absent;
+    const std::string text = text_of(value);
+    if (!is_among(rule.words, text)) return false;
+    if (says != nullptr) *says = text;
+    return true;
+  }
+
+  void read_place(const DeclaredSet& set, Declared& out) {
+    if (!set.when.empty() && !holds(set.when, nullptr)) return;
+    if (set.at.empty()) return read_pods(set, object_, "", out);
+    const auto at = spot(set.at, object_);
+    if (!at.value().present()) {
+      if (!set.optional) require(set.at, object_);
+      return;
+    }
+    if (!set.each) return read_pods(set, f_.map(at.parent, at.key), set.at.pointer_text(), out);
+    std::size_t number = 0;
+    f_.list(at.parent, at.key, [&](const V& entry) {
+      read_pods(set, entry, fmt::format("{}/{}", set.at.pointer_text(), number++), out);
+    });
+  }
+
+  void read_pods(const DeclaredSet& set, const V& place, const std::string& pointer_of_place, Declared& out) {
+    DeclaredPods pods;
+    pods.from = &set;
+    pods.name = set.name;
+    if (!set.name_at.empty()) {
+      const auto at = spot(set.name_at, place);
+      pods.name = f_.string(at.parent, at.key);
+    }
+    std::int64_t size = number(set.count, place);
+    // Bounded at each step, so that no product overflows.
+    for (const DeclaredNumber& factor : set.times)
+      size = std::min(size * number(factor, place), kMostDeclaredPods + 1);
+    pods.size = std::max<std::int64_t>(0, size - set.less);
+    if (set.minimum_when.empty() || holds(set.minimum_when, nullptr))
+      pods.minimum = number(set.minimum, place);
+    pods.later = set.later || (!set.later_when.empty() && holds(set.later_when, nullptr));
+    read_template_of(set, place, pointer_of_place, out.meta.ns, pods);
+    out.sets.push_back(std::move(pods));
+  }
+
+  void read_template_of(const DeclaredSet& set, const V& place, const std::string& pointer_of_place,
+                        const std::string& ns, DeclaredPods& pods) {
+    for (const FieldPath* path : {&set.pod_template, &set.template_or}) {
+      if (path->empty()) continue;
+      const auto at = spot(*path, place);
+      if (!at.value().present()) continue;
+      pods.path = (path->of_set ? pointer_of_place : "") + path->pointer_text();
+      pods.annotated = read_template(f_, at.parent, ns, pods.marks, pods.spec, pods.needs, at.key);
+      return;
+    }
+    pods.marks.ns = ns;
+    if (set.default_template) {
+      Problems none;  // it was read when it was declared
+      FieldReader<TreeValue> reader(none, f_.devices());
+      (void)read_template(reader, TreeValue(set.default_template->set), ns, pods.marks, pods.spec, pods.needs,
+                          "defaultTemplate");
+      return;
+    }
+    if (pods.size > 0) require(set.pod_template, place);
+  }
+
+  // All sets together.
+  void check_sizes(const Declared& out) {
+    std::int64_t pods = 0;
+    for (const DeclaredPods& set : out.sets) pods += set.size;
+    pods *= std::max<std::int64_t>(1, out.groups);
+    if (pods > kMostDeclaredPods)
+      f_.error(object_, "spec", fmt::format("asks for {} pods, more than {}", pods, kMostDeclaredPods));
+    if (out.sets.empty() && !declared_.sets_below) f_.error(object_, "spec", "names no pods");
+  }
+
+  FieldReader<V>& f_;
+  const V& object_;
+  const Declaration& declared_;
+};
+
+template <class V>
+Declared read_declared(FieldReader<V>& f, const V& object, const Declaration& declared) {
+  return DeclaredReader<V>(f, object, declared).read();
+}
+
+}  // namespace berth::dialect

@@ -1,0 +1,43 @@
+// LeaderWorkerSet: groups of a leader and its workers. Each group is a gang of its own.
+#include "dialect/owners/declared/built_in.h"
+
+namespace berth::dialect {
+namespace {
+
+// A LeaderWorkerSet cannot be suspended: its pods are scheduled as they come, a group at once, and deleted to end them. Its controller
+// makes the whole group anew then. With startupPolicy LeaderReady the workers come when their leader is ready: the leader starts alone,
+// and the places of its workers are kept. The leader has the workers' template where it has none of its own.
+constexpr std::string_view kKindsOfLeaderWorker = R"(
+apiVersion: berth.dev/v1alpha1
+kind: OwnerKinds
+kinds:
+  - apiVersion: leaderworkerset.x-k8s.io/v1
+    kind: LeaderWorkerSet
+    resource: leaderworkersets
+    description: Groups of a leader and workers that serve one model.
+    work: service
+    groups:
+      owner: leaderworkerset.sigs.k8s.io/name
+      group: leaderworkerset.sigs.k8s.io/group-index
+      count: spec.replicas
+    pods:
+      - name: leader
+        count: 1
+        template: spec.leaderWorkerTemplate.leaderTemplate
+        templateOr: spec.leaderWorkerTemplate.workerTemplate
+        labels: {leaderworkerset.sigs.k8s.io/worker-index: '0'}
+      - name: worker
+        count: {at: spec.leaderWorkerTemplate.size}
+        less: 1
+        template: spec.leaderWorkerTemplate.workerTemplate
+        laterWhen: {at: spec.startupPolicy, words: [LeaderReady]}
+        labels: {}
+)";
+
+}  // namespace
+
+std::string_view declared_leader_worker() {
+  return kKindsOfLeaderWorker;
+}
+
+}  // namespace berth::dialect

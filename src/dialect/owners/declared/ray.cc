@@ -1,0 +1,74 @@
+// Ray (KubeRay): clusters, and jobs that make a cluster for themselves.
+#include "dialect/owners/declared/built_in.h"
+
+namespace berth::dialect {
+namespace {
+
+// Suspended, a RayCluster loses all of its pods, and a RayJob its cluster and its submitter. The submitter of a RayJob comes when the
+// cluster is ready: the gang starts without it, and its place is kept. Without a template of its user it is KubeRay's own.
+// With the autoscaler a worker group may be smaller than it asks for, down to minReplicas.
+constexpr std::string_view kKindsOfRay = R"(
+apiVersion: berth.dev/v1alpha1
+kind: OwnerKinds
+kinds:
+  - apiVersion: ray.io/v1
+    kind: RayCluster
+    resource: rayclusters
+    description: A Ray cluster of a head and groups of workers.
+    suspend: spec.suspend
+    managedBy: {at: spec.managedBy, own: [ray.io/kuberay-operator]}
+    ready: {at: status.state, words: [ready]}
+    pods:
+      - name: head
+        at: spec.headGroupSpec
+        count: 1
+        labels: {ray.io/node-type: head}
+      - each: spec.workerGroupSpecs
+        nameAt: .groupName
+        count: {at: .replicas, otherwise: 0}
+        times: [{at: .numOfHosts}]
+        minimum: .minReplicas
+        minimumWhen: {at: spec.enableInTreeAutoscaling, words: ['true']}
+        labels: {ray.io/node-type: worker, ray.io/group: $name}
+  - apiVersion: ray.io/v1
+    kind: RayJob
+    resource: rayjobs
+    description: A job on a Ray cluster of its own.
+    suspend: spec.suspend
+    suspendWhen: {at: spec.shutdownAfterJobFinishes, words: ['true']}
+    managedBy: {at: spec.managedBy, own: [ray.io/kuberay-operator]}
+    ready: {at: status.jobDeploymentStatus, words: [Running, Waiting]}
+    completed: {at: status.jobDeploymentStatus, words: [Complete]}
+    failed: {at: status.jobDeploymentStatus, words: [Failed]}
+    pods:
+      - name: head
+        at: spec.rayClusterSpec.headGroupSpec
+        optional: true
+        count: 1
+        labels: {ray.io/node-type: head}
+      - each: spec.rayClusterSpec.workerGroupSpecs
+        nameAt: .groupName
+        count: {at: .replicas, otherwise: 0}
+        times: [{at: .numOfHosts}]
+        minimum: .minReplicas
+        minimumWhen: {at: spec.rayClusterSpec.enableInTreeAutoscaling, words: ['true']}
+        labels: {ray.io/node-type: worker, ray.io/group: $name}
+      - name: submitter
+        count: 1
+        later: true
+        when: {at: spec.submissionMode, words: [K8sJobMode], absent: true}
+        template: spec.submitterPodTemplate
+        defaultTemplate:
+          spec:
+            containers:
+              - name: ray-job-submitter
+                resources: {requests: {cpu: 500m, memory: 200Mi}, limits: {cpu: '1', memory: 1Gi}}
+)";
+
+}  // namespace
+
+std::string_view declared_ray() {
+  return kKindsOfRay;
+}
+
+}  // namespace berth::dialect
