@@ -349,13 +349,13 @@ TEST(OwnersWithoutARow, TheirPodsWaitWhereTheNamespaceDemandsAQueue) {
       node_yaml("n0", 0) +
       "apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: {berth.dev/tenant: ''}}\n---\n" +
       "apiVersion: v1\nkind: Pod\nmetadata: {name: w, uid: w, " +
-      owned_by("sparkoperator.k8s.io/v1beta2", "SparkApplication", "sp") +
+      owned_by("workload.codeflare.dev/v1beta2", "AppWrapper", "aw") +
       "}\nspec: {containers: [{name: c}]}\n---\n");
   EXPECT_THAT(world.decide(), IsEmpty());
   const Reason* why = world.intake.blocked("w");
   ASSERT_NE(why, nullptr);
   EXPECT_THAT(why->detail, HasSubstr("names no queue"));
-  EXPECT_THAT(why->detail, HasSubstr("Berth does not read its SparkApplication sp"));
+  EXPECT_THAT(why->detail, HasSubstr("Berth does not read its AppWrapper aw"));
 }
 
 }  // namespace
