@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "dialect/base/kind.h"
+#include "dialect/owners/owner.h"
 
 namespace berth::scheduler {
 namespace {
@@ -95,9 +96,11 @@ std::vector<NeededRight> needed_rights(const RightsOf& of) {
   add("", "pods/binding", {"create"});
   add("", "pods/status", {"patch"});
   if (of.hold_jobs) {
-    add("batch", "jobs", {"patch"});
+    for (const dialect::KindInfo& info : dialect::kinds()) {
+      const dialect::OwnerKind* owner = dialect::owner_kind(info.kind);
+      if (owner != nullptr && owner->can_be_held()) add(info.group, info.resource, {"patch"});
+    }
     add("batch", "jobs/status", {"patch"});
-    add("jobset.x-k8s.io", "jobsets", {"patch"});
   }
   if (of.kueue_objects) {
     add(dialect::kKueueGroup, "workloads", {"create", "patch", "delete"});
