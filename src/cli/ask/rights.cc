@@ -2,22 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <condition_variable>
-#include <memory>
-#include <mutex>
-#include <optional>
 #include <utility>
 
+#include "kube/access_review.h"
 #include "kube/api_status.h"
-#include "text/document.h"
 #include "text/json.h"
 
 namespace berth::cli {
 namespace {
-
-constexpr std::size_t kMostAnswerBytes = 1 << 20;
-constexpr text::Limits kReviewLimits{
-    .max_depth = 32, .max_nodes = 10'000, .max_document_bytes = kMostAnswerBytes};
 
 std::string body_of(const Identity& identity, const Wish& wish) {
   text::JsonWriter json;
@@ -40,14 +32,6 @@ std::string body_of(const Identity& identity, const Wish& wish) {
   return json.take();
 }
 
-Result<bool> allowed_in(kube::Response response) {
-  if (!response.ok()) return tl::unexpected<Error>(kube::response_error("asking for rights", response));
-  BERTH_ASSIGN(const auto document,
-               text::parse_json(std::move(response.body), "SubjectAccessReview", kReviewLimits));
-  const text::Node* allowed = document.root().at({"status", "allowed"});
-  return allowed != nullptr && allowed->as_bool().value_or(false);
-}
-
 }  // namespace
 
 Result<Identity> service_account(const std::string& name) {
@@ -66,36 +50,20 @@ Result<Identity> service_account(const std::string& name) {
 
 Result<std::vector<bool>> ask_rights(kube::Transport& transport, const Identity& identity,
                                      const std::vector<Wish>& wishes) {
-  struct Answers {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::vector<std::optional<Result<bool>>> all;
-    std::size_t left = 0;
-  };
-  const auto answers = std::make_shared<Answers>();
-  answers->all.resize(wishes.size());
-  answers->left = wishes.size();
-  for (std::size_t i = 0; i < wishes.size(); ++i) {
-    kube::Request request;
+  std::vector<kube::Request> requests;
+  for (const Wish& wish : wishes) {
+    kube::Request& request = requests.emplace_back();
     request.method = kube::Method::kPost;
     request.path = fmt::format("/apis/authorization.k8s.io/v1/{}subjectaccessreviews",
                                identity.user.empty() ? "self" : "");
-    request.body = body_of(identity, wishes[i]);
-    request.max_response = kMostAnswerBytes;
-    transport.submit(std::move(request), [answers, i](kube::Response&& response) {
-      Result<bool> allowed = allowed_in(std::move(response));
-      const std::lock_guard lock(answers->mutex);
-      answers->all[i] = std::move(allowed);
-      --answers->left;
-      answers->changed.notify_all();
-    });
+    request.body = body_of(identity, wish);
+    request.max_response = kube::kMostReviewBytes;
   }
-  std::unique_lock lock(answers->mutex);
-  answers->changed.wait(lock, [&] { return answers->left == 0; });
   std::vector<bool> out;
-  for (auto& one : answers->all) {
-    if (!*one) return tl::unexpected<Error>(one->error());
-    out.push_back(**one);
+  for (kube::Response& response : kube::call_all(transport, std::move(requests))) {
+    if (!response.ok()) return tl::unexpected<Error>(kube::response_error("asking for rights", response));
+    BERTH_ASSIGN(const bool allowed, kube::review_allows(std::move(response.body)));
+    out.push_back(allowed);
   }
   return out;
 }

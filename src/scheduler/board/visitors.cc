@@ -4,10 +4,10 @@
 #include <openssl/sha.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <utility>
 #include <vector>
 
+#include "kube/access_review.h"
 #include "text/document.h"
 #include "text/json.h"
 
@@ -55,17 +55,6 @@ std::string spec_of(const text::Node& user) {
   json.field("user", name == nullptr ? std::string_view() : name->text()).end_object();
   const std::string out = json.take();
   return out.substr(1, out.size() - 2);
-}
-
-Result<bool> allowed_by(kube::Response response) {
-  if (!response.ok()) {
-    return fail(ErrorCode::kUnavailable, "the API server does not say what the user may see: {} {}",
-                response.status, response.error);
-  }
-  BERTH_ASSIGN(const auto document,
-               text::parse_json(std::move(response.body), "SubjectAccessReview", kReviewLimits));
-  const text::Node* allowed = document.root().at({"status", "allowed"});
-  return allowed != nullptr && allowed->as_bool().value_or(false);
 }
 
 }  // namespace
@@ -159,34 +148,22 @@ Status Visitors::look_up_namespaces(User& user, const std::set<std::string>& nam
 }
 
 Result<std::vector<bool>> Visitors::may(const User& user, const std::vector<std::string>& attributes) {
-  // Outlives this call with the requests, each of which is answered in time.
-  struct Answers {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::vector<Result<bool>> all;
-    std::size_t left = 0;
-  };
-  const auto answers = std::make_shared<Answers>();
-  answers->all.assign(attributes.size(), Result<bool>(false));
-  answers->left = attributes.size();
-  for (std::size_t i = 0; i < attributes.size(); ++i) {
-    std::string body = fmt::format(
-        R"({{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{{{},"resourceAttributes":{}}}}})",
-        user.spec, attributes[i]);
-    transport_.submit(post_of(kAccessReviews, std::move(body)), [answers, i](kube::Response&& response) {
-      Result<bool> allowed = allowed_by(std::move(response));
-      const std::lock_guard lock(answers->mutex);
-      answers->all[i] = std::move(allowed);
-      --answers->left;
-      answers->changed.notify_all();
-    });
+  std::vector<kube::Request> requests;
+  for (const std::string& asked : attributes) {
+    requests.push_back(post_of(
+        kAccessReviews,
+        fmt::format(
+            R"({{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{{{},"resourceAttributes":{}}}}})",
+            user.spec, asked)));
   }
-  std::unique_lock lock(answers->mutex);
-  answers->changed.wait(lock, [&] { return answers->left == 0; });
   std::vector<bool> out;
-  for (auto& one : answers->all) {
-    if (!one) return tl::unexpected(one.error());
-    out.push_back(*one);
+  for (kube::Response& response : kube::call_all(transport_, std::move(requests))) {
+    if (!response.ok()) {
+      return fail(ErrorCode::kUnavailable, "the API server does not say what the user may see: {} {}",
+                  response.status, response.error);
+    }
+    BERTH_ASSIGN(const bool allowed, kube::review_allows(std::move(response.body)));
+    out.push_back(allowed);
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "dialect/base/names.h"
+#include "dialect/owners/asked_set.h"
 #include "dialect/owners/declared/declared.h"
 #include "dialect/owners/pod_number.h"
 #include "dialect/owners/switch.h"
@@ -43,16 +44,9 @@ bool is_of_another(const Declared& own) {
 }
 
 AskedSet set_of_pods(DeclaredPods& pods, bool over) {
-  AskedSet out;
-  PodTemplate pod = std::move(pods.spec.pod);
-  pods.spec.pod = {};
+  AskedSet out = asked_by_template(pods.marks, pods.spec, pods.needs);
   out.name = pods.name;
-  out.marks = &pods.marks;
-  out.spec = &pods.spec;
   out.annotated = pods.annotated;
-  out.pod = std::make_shared<const PodTemplate>(std::move(pod));
-  out.needs = std::move(pods.needs);
-  pods.needs.reset();
   out.most = out.asked = pods.size;
   out.size = over ? 0 : pods.size;
   out.enough = pods.minimum;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dialect/base/names.h"
+#include "dialect/owners/asked_set.h"
 #include "dialect/owners/deployment/deployment.h"
 #include "dialect/owners/owner.h"
 
@@ -14,13 +15,7 @@ template <class T>
 Ask ask_replicas(std::shared_ptr<void> object) {
   const auto own = std::static_pointer_cast<T>(std::move(object));
   Replicas& replicas = *own;
-  AskedSet set;
-  set.marks = &replicas.template_meta;
-  set.spec = &replicas.spec;
-  set.pod = std::make_shared<const PodTemplate>(std::move(replicas.spec.pod));
-  replicas.spec.pod = {};
-  set.needs = std::move(replicas.needs);
-  replicas.needs.reset();
+  AskedSet set = asked_by_template(replicas.template_meta, replicas.spec, replicas.needs);
   set.size = set.most = set.asked = replicas.replicas;
   Ask out;
   out.kind = &T::kOwner;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "dialect/base/names.h"
+#include "dialect/owners/asked_set.h"
 #include "dialect/owners/job/partial_jobs.h"
 #include "dialect/owners/pod_number.h"
 #include "kube/writes.h"
@@ -22,14 +23,8 @@ const Job& job_of(const Ask& ask) {
 Ask ask_job(std::shared_ptr<void> object) {
   const auto own = std::static_pointer_cast<Job>(std::move(object));
   Job& job = *own;
-  AskedSet set;
-  set.marks = &job.template_meta;
-  set.spec = &job.spec;
+  AskedSet set = asked_by_template(job.template_meta, job.spec, job.needs);
   set.annotated = job.template_annotated;
-  set.pod = std::make_shared<const PodTemplate>(std::move(job.spec.pod));
-  job.spec.pod = {};
-  set.needs = std::move(job.needs);
-  job.needs.reset();
   set.size = job.size();
   set.most = job.parallelism;
   set.asked = job.asked();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "dialect/base/names.h"
+#include "dialect/owners/asked_set.h"
 #include "dialect/owners/job_set/job_set.h"
 #include "dialect/owners/owner.h"
 #include "dialect/owners/pod_number.h"
@@ -46,17 +47,10 @@ std::string_view why_over(const JobSet& own) {
 }
 
 AskedSet set_of_jobs(ReplicatedJob& job, bool later) {
-  AskedSet out;
-  PodTemplate pod = std::move(job.spec.pod);
-  job.spec.pod = {};
-  if (job.exclusive) pod.unsupported.emplace_back(kExclusiveTopology);
+  AskedSet out = asked_by_template(job.marks, job.spec, job.needs,
+                                   job.exclusive ? kExclusiveTopology : std::string_view());
   out.name = job.name;
-  out.marks = &job.marks;
-  out.spec = &job.spec;
   out.annotated = job.annotated;
-  out.pod = std::make_shared<const PodTemplate>(std::move(pod));
-  out.needs = std::move(job.needs);
-  job.needs.reset();
   out.later = later;
   return out;
 }

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "dialect/owners/asked_set.h"
 #include "dialect/owners/owner.h"
 #include "dialect/owners/pod_number.h"
 #include "dialect/owners/stateful_set/stateful_set.h"
@@ -20,15 +21,8 @@ const StatefulSet& set_of(const Ask& ask) {
 Ask ask_set(std::shared_ptr<void> object) {
   const auto own = std::static_pointer_cast<StatefulSet>(std::move(object));
   StatefulSet& stateful = *own;
-  PodTemplate pod = std::move(stateful.spec.pod);
-  stateful.spec.pod = {};
-  if (stateful.has_volumes) pod.unsupported.emplace_back("volumeClaimTemplates");
-  AskedSet set;
-  set.marks = &stateful.template_meta;
-  set.spec = &stateful.spec;
-  set.pod = std::make_shared<const PodTemplate>(std::move(pod));
-  set.needs = std::move(stateful.needs);
-  stateful.needs.reset();
+  AskedSet set = asked_by_template(stateful.template_meta, stateful.spec, stateful.needs,
+                                   stateful.has_volumes ? "volumeClaimTemplates" : "");
   set.size = set.most = set.asked = stateful.replicas;
   Ask out;
   out.kind = &StatefulSet::kOwner;
