@@ -45,6 +45,12 @@ std::string node_text(const Reason& r) {
       return fmt::format("{} {} ruled out by required {} ({}, per {})", nodes, one ? "is" : "are",
                          r.code == ReasonCode::kNodeApart ? "anti-affinity" : "affinity", r.subject,
                          r.detail);
+    case ReasonCode::kNodeSpread:
+      if (r.subject.empty())
+        return fmt::format("{} {} the label {}, by which pods must be spread", nodes, one ? "lacks" : "lack",
+                           r.detail);
+      return fmt::format("{} {} ruled out by topology spread ({}, {})", nodes, one ? "is" : "are", r.subject,
+                         r.detail);
     case ReasonCode::kNodeRoom:
       return fmt::format("{} {} room for {} and then {} {}", nodes, one ? "has" : "have", r.have,
                          one ? "lacks" : "lack", r.subject);
@@ -53,6 +59,13 @@ std::string node_text(const Reason& r) {
     default:
       return fmt::format("{}: {}", nodes, enum_name(r.code));
   }
+}
+
+std::string topology_text(const Reason& r) {
+  const std::string pods = plural(r.need, "pod", "pods");
+  return r.detail.empty()
+             ? fmt::format("{} must share one {}, the best has room for {}", pods, r.subject, r.have)
+             : fmt::format("{} must share one {}: {}", pods, r.subject, r.detail);
 }
 
 std::string children_text(const Reason& r) {
@@ -146,10 +159,7 @@ std::string places_text(const Reason& r, const std::string& below) {
                                     r.subject.empty() ? "" : fmt::format(" ({})", r.subject),
                                     r.need == 1 ? "needs a node" : "need nodes", r.have));
     case ReasonCode::kTopology:
-      if (!r.detail.empty())
-        return fmt::format("{} must share one {}: {}", plural(r.need, "pod", "pods"), r.subject, r.detail);
-      return with_below(fmt::format("{} must share one {}, the best has room for {}",
-                                    plural(r.need, "pod", "pods"), r.subject, r.have));
+      return r.detail.empty() ? with_below(topology_text(r)) : topology_text(r);
     case ReasonCode::kDomain:
       return below.empty() ? fmt::format("the best is {}", r.subject)
                            : fmt::format("in {}, {}", r.subject, below);
@@ -236,6 +246,7 @@ std::string to_text(const Reason& r) {
     case ReasonCode::kNodeSize:
     case ReasonCode::kNodeApart:
     case ReasonCode::kNodeNear:
+    case ReasonCode::kNodeSpread:
       return node_text(r);
     case ReasonCode::kWaitingForRoom:
       return fmt::format("has its nodes; {} {} when the pods that are ending there are gone",

@@ -69,6 +69,8 @@ enum class ReasonCode : std::uint8_t {
   // Required terms about the pods that the selector `subject` counts, per node label `detail`: they must not be there, or must be.
   kNodeApart,
   kNodeNear,
+  // A spread of the pods that `subject` counts, as `detail` says. Without a subject: the nodes lack the label `detail` of a spread.
+  kNodeSpread,
   kFits,  // placed
 };
 template <>
@@ -118,6 +120,7 @@ struct EnumNames<ReasonCode> {
                                     "Enough"sv,
                                     "Apart"sv,
                                     "Near"sv,
+                                    "Spread"sv,
                                     "Fits"sv};
 };
 

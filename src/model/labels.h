@@ -87,22 +87,33 @@ struct Taint {
 // node without that label is in no domain.
 //   apart  no such pod in its domain. It holds for both: neither comes where the other is.
 //   near   one such pod in its domain at least. Where there is none anywhere, and it is one itself, it may be the first.
-enum class TermKind : std::uint8_t { kApart, kNear };
+//   spread with it, its domain has at most `max_skew` such pods more than the domain with the fewest. Domains are those of the nodes
+//          that it may run on, and that have the labels of all its terms of this kind. Pods that are ending do not count.
+enum class TermKind : std::uint8_t { kApart, kNear, kSpread };
 template <>
 struct EnumNames<TermKind> {
-  static constexpr std::array names{"apart"sv, "near"sv};
+  static constexpr std::array names{"apart"sv, "near"sv, "spread"sv};
 };
 
 struct CountedTerm {
   TermKind kind = TermKind::kApart;
   std::string selector;  // the name of a set of pods; each pod says in which of them it is
   std::string level;
+  // For kSpread:
+  std::int64_t max_skew = 0;
+  std::int64_t min_domains = 0;  // with fewer domains the fewest are taken to be none
+  bool all_nodes = false;        // also nodes that its node selector and required affinity exclude
+  bool tolerated = false;        // no nodes with taints that it does not tolerate
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
     v("kind", s.kind);
     v("selector", s.selector);
     v("level", s.level);
+    v("max_skew", s.max_skew);
+    v("min_domains", s.min_domains);
+    v("all_nodes", s.all_nodes);
+    v("tolerated", s.tolerated);
   }
   bool operator==(const CountedTerm&) const = default;
 };

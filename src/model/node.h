@@ -99,6 +99,7 @@ struct ForeignPod {
   std::vector<HostPort> ports;
   std::vector<CountedTerm> terms;     // as PodTemplate::terms
   std::vector<std::string> selected;  // and PodTemplate::selected
+  bool ending = false;                // it is being deleted: it has its room, and a spread does not count it
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
@@ -109,6 +110,7 @@ struct ForeignPod {
     v("ports", s.ports);
     v("terms", s.terms);
     v("selected", s.selected);
+    v("ending", s.ending);
   }
   bool operator==(const ForeignPod&) const = default;
 };

@@ -49,6 +49,10 @@ std::vector<Reason> examples_of(ReasonCode code) {
     case ReasonCode::kNodeApart:
     case ReasonCode::kNodeNear:
       return one("app=web, tier=front in team-a", "topology.kubernetes.io/zone", 0, 0, 12);
+    case ReasonCode::kNodeSpread:
+      return {reason_of(code, "app=web in team-a", "maxSkew 1 per topology.kubernetes.io/zone, fewest in b",
+                        0, 0, 12),
+              reason_of(code, "", "topology.kubernetes.io/zone", 0, 0, 1)};
     case ReasonCode::kQueueMissing:
     case ReasonCode::kQueueStopped:
     case ReasonCode::kDrained:

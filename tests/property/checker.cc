@@ -64,7 +64,7 @@ std::string Checker::still_not_near() const {
   for (const NotNear& one : not_near_) {
     const std::string& node = one.slot->taken.node;
     const bool stays = is_active(one.slot->state) || one.slot->state == SlotState::kHeld;
-    if (!stays || ledger_.term_trouble(*one.pod, node, one.when, one.slot).empty()) continue;
+    if (!stays || ledger_.term_trouble(*one.pod, node, one.when, one.slot) != Ledger::kNotNear) continue;
     return fmt::format("{} on node {} ({}): {}", one.workload, node,
                        one.when == When::kNow ? "now" : "once releasing pods are gone", Ledger::kNotNear);
   }

@@ -76,7 +76,8 @@ bool Checker::could_start_now(const std::string& uid, const std::vector<std::str
     return ledger_.static_trouble(pod, flavors, entry.second).empty() &&
            ledger_.room_is_known(pod, entry.first) && ledger_.slots_that_fit(pod, entry.first) > 0 &&
            ledger_.term_trouble(pod, entry.first, When::kNow, nullptr).empty() &&
-           ledger_.term_trouble(pod, entry.first, When::kAfter, nullptr).empty();
+           ledger_.term_trouble(pod, entry.first, When::kAfter, nullptr).empty() &&
+           ledger_.spread_trouble(pod, entry.first, When::kAfter, When::kNow, nullptr).empty();
   });
 }
 
@@ -145,8 +146,8 @@ std::string Checker::check_own_first(const engine::Engine& engine, Coverage& cov
     const bool simple = sets.size() == 1 && sets[0]->count == 1 && w.spec.root.groups.empty() &&
                         w.spec.root.topology == TopologyRequest{} && sets[0]->pod.awaited_flavors.empty() &&
                         sets[0]->pod.unsupported.empty();
-    // A pod that it must be near to may have started behind the borrower.
-    const auto leans = [](const CountedTerm& term) { return term.kind == TermKind::kNear; };
+    // A pod that it must be near to, or that lets it be spread, may have started behind the borrower.
+    const auto leans = [](const CountedTerm& term) { return term.kind != TermKind::kApart; };
     if (simple && std::any_of(sets[0]->pod.terms.begin(), sets[0]->pod.terms.end(), leans)) continue;
     if (!simple || w.count(SlotState::kWaiting) != 1 || !ledger_.limited(w.spec.queue)) continue;
     if (!w.spec.active || w.withdrawn || !ledger_.queue_trouble(w).empty()) continue;

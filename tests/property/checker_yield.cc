@@ -401,9 +401,19 @@ bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim) {
     const bool borrows_then = !beyond_own_quota(holder, holder.spec.queue).empty();
     if (!check_reclaimer(holder).empty() || (borrows_then && !borrows_without)) fits = false;
   }
+  std::vector<const SlotRecord*> all;
   for (const auto& set : holder.sets) {
-    for (const auto& slot : set) {
+    for (const auto& slot : set) all.push_back(&slot);
+  }
+  const auto holder_sets = pod_sets_of(holder.spec.root);
+  for (std::size_t s = 0; s < holder.sets.size(); ++s) {
+    for (const auto& slot : holder.sets[s]) {
       if (slot.state != SlotState::kHeld && slot.state != SlotState::kBinding) continue;
+      if (!slot.taken.opaque &&
+          !ledger_
+               .spread_trouble(holder_sets[s]->pod, slot.taken.node, When::kAfter, When::kAfter, &slot, all)
+               .empty())
+        fits = false;
       for (const auto& [pair, amount] : slot.taken.charges) {
         // Both are counted: over a limit anywhere on the holder's way up shows as less than nothing left.
         if (amount > 0 && ledger_.available(holder.spec.queue, pair, When::kAfter) < 0) fits = false;

@@ -301,6 +301,8 @@ std::vector<Event> events_of(const History& history, const Step& step, const Led
       Random ports(step.seed ^ 1);
       if (p.ports && ports.chance(1, 2)) pod.ports = make_ports(ports);
       if (p.terms) draw_terms(r, pod.terms, pod.selected);
+      Random ending(step.seed ^ 2);
+      pod.ending = p.spreads && ending.chance(1, 4);
       return {ForeignPodUpsert{pod}};
     }
     case StepKind::kForeignGone: {

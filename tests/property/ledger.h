@@ -172,6 +172,10 @@ class Ledger {
   static constexpr std::string_view kNotNear = "no pod that it must be near is there";
   std::string term_trouble(const PodTemplate& pod, const std::string& node, When when, const SlotRecord* self,
                            const std::vector<const SlotRecord*>& with_it = {}) const;
+  // The same for its spreads alone: the pods in its domain on one plane, and the fewest of any on another.
+  std::string spread_trouble(const PodTemplate& pod, const std::string& node, When there, When fewest,
+                             const SlotRecord* self,
+                             const std::vector<const SlotRecord*>& with_it = {}) const;
   // Whether the pod tolerates the flavor's own taints, and its selectors do not contradict the flavor's labels.
   bool flavor_suits(const PodTemplate& pod, const std::string& flavor) const;
   // How many slots more there is room for on the node, labels and taints apart, now and once releasing pods are gone.
@@ -185,6 +189,7 @@ class Ledger {
  private:
   void upsert(const Workload& workload);
   void update(const SlotUpdate& update);
+  bool may_be_spread_to(const PodTemplate& pod, const CountedTerm& term, const Node& node) const;
   bool can_have(const std::string& node, const Taken& what, const std::vector<std::int64_t>& indices) const;
   const Quota* quota(const std::string& queue, const FlavorResource& pair) const;
 

@@ -220,6 +220,80 @@ std::string Ledger::term_trouble(const PodTemplate& pod, const std::string& node
         return "a pod is there that must be apart from it";
     }
   }
+  return spread_trouble(pod, node, when, when, self, with_it);
+}
+
+bool Ledger::may_be_spread_to(const PodTemplate& pod, const CountedTerm& term, const Node& node) const {
+  for (const CountedTerm& other : pod.terms) {
+    if (other.kind == TermKind::kSpread && node.labels.count(other.level) == 0) return false;
+  }
+  PodTemplate looked_at;
+  if (!term.all_nodes) {
+    looked_at.node_selector = pod.node_selector;
+    looked_at.required_affinity = pod.required_affinity;
+  }
+  if (term.tolerated) {
+    looked_at.tolerations = pod.tolerations;
+  } else {
+    looked_at.tolerations.edit().push_back({"", true, "", TolerationEffect::kAll});
+  }
+  return static_trouble(looked_at, {}, node).empty();
+}
+
+// Slots that start together with it may come before it or after it. So it is enough that it may come after all of them, after those
+// with the same rule, or first.
+std::string Ledger::spread_trouble(const PodTemplate& pod, const std::string& node, When there, When fewest,
+                                   const SlotRecord* self,
+                                   const std::vector<const SlotRecord*>& with_it) const {
+  enum class Before { kAll, kSameRule, kNone };
+  for (const CountedTerm& term : pod.terms) {
+    if (term.kind != TermKind::kSpread) continue;
+    const auto found = nodes.find(node);
+    if (found == nodes.end() || !may_be_spread_to(pod, term, found->second))
+      return "it must be spread by " + term.level + ", and the node is in no domain";
+    const std::string& domain = found->second.labels.at(term.level);
+    const auto has = [](const std::vector<std::string>& list, const std::string& one) {
+      return std::count(list.begin(), list.end(), one) > 0;
+    };
+    const auto holds = [&](Before before) {
+      std::map<std::string, std::int64_t> here;
+      std::map<std::string, std::int64_t> least;
+      for (const auto& [name, other] : nodes) {
+        if (may_be_spread_to(pod, term, other)) here[other.labels.at(term.level)] = 0;
+      }
+      least = here;
+      const auto count = [&](const std::string& at, bool counts_here, bool counts_least) {
+        const auto on = nodes.find(at);
+        if (on == nodes.end() || !may_be_spread_to(pod, term, on->second)) return;
+        here[on->second.labels.at(term.level)] += counts_here ? 1 : 0;
+        least[on->second.labels.at(term.level)] += counts_least ? 1 : 0;
+      };
+      const auto on_plane = [](SlotState state, When when) {
+        return when == When::kNow ? is_active(state) : charges_when(state, when);
+      };
+      for (const auto& [uid, w] : workloads) {
+        const auto sets = pod_sets_of(w.spec.root);
+        for (std::size_t s = 0; s < w.sets.size() && s < sets.size(); ++s) {
+          const auto same = std::count(sets[s]->pod.terms.begin(), sets[s]->pod.terms.end(), term);
+          for (const SlotRecord& slot : w.sets[s]) {
+            if (&slot == self || slot.taken.opaque || !has(sets[s]->pod.selected, term.selector)) continue;
+            const bool with = std::count(with_it.begin(), with_it.end(), &slot) > 0;
+            if (with && (before == Before::kNone || (before == Before::kSameRule && same == 0))) continue;
+            count(slot.taken.node, on_plane(slot.state, there), on_plane(slot.state, fewest));
+          }
+        }
+      }
+      for (const auto& [uid, f] : foreign) {
+        if (!f.ending && has(f.selected, term.selector)) count(f.node, true, true);
+      }
+      std::int64_t fewest_of_any = kInt64Max;
+      for (const auto& [value, number] : least) fewest_of_any = std::min(fewest_of_any, number);
+      if (static_cast<std::int64_t>(least.size()) < term.min_domains) fewest_of_any = 0;
+      return here[domain] + (has(pod.selected, term.selector) ? 1 : 0) - fewest_of_any <= term.max_skew;
+    };
+    if (!holds(Before::kAll) && !holds(Before::kSameRule) && !holds(Before::kNone))
+      return "too many pods are in its domain of " + term.level + " to be spread";
+  }
   return "";
 }
 

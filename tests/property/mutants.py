@@ -31,6 +31,10 @@ MUTANTS = [
         ('  if (scope_.domains.empty()) return got + place_anywhere(',
          '  if (scope_.domains.empty() || broken("domain-forgotten")) return got + place_anywhere('),
     ]),
+    ('spread-ignored', 2, 'any domain may have one pod more, whatever a spread says', 'nodes/counted_spread.cc', [
+        ('  return with_it - fewest(rule, planes) <= rule.max_skew;\n',
+         '  return broken("spread-ignored") || with_it - fewest(rule, planes) <= rule.max_skew;\n'),
+    ]),
     ('quota-ignored', 2, 'any amount fits into a queue\'s quota', 'quota/tree.cc', [
         ('    if (need == 0) continue;\n',
          '    if (need == 0 || broken("quota-ignored")) continue;\n'),

@@ -127,6 +127,7 @@ constexpr std::uint64_t kAwaits = 0x617761697473;
 constexpr std::uint64_t kTwins = 0x7477696e73;
 constexpr std::uint64_t kPorts = 0x706f727473;
 constexpr std::uint64_t kTerms = 0x7465726d73;
+constexpr std::uint64_t kSpreads = 0x737072656164;
 
 Profile profile_of(std::uint64_t seed) {
   Random r(seed);
@@ -153,6 +154,7 @@ Profile profile_of(std::uint64_t seed) {
   p.opaque = r.chance(1, 8);
   p.awaits = Random(seed ^ kAwaits).chance(1, 4) && !p.opaque;
   p.terms = p.topology && Random(seed ^ kTerms).chance(1, 2);
+  p.spreads = p.terms && Random(seed ^ kSpreads).chance(1, 2);
   Random twins(seed ^ kTwins);
   if (twins.chance(1, 3)) p.twins = twins.next() | 1;
   p.ports = Random(seed ^ kPorts).chance(1, 3);
@@ -301,7 +303,21 @@ void draw_terms(Random& r, std::vector<CountedTerm>& terms, std::vector<std::str
     if (r.chance(1, 3)) selected.emplace_back(selector);
   }
   if (!r.chance(1, 3)) return;
-  terms.push_back({any<TermKind>(r), std::string(kSelectors[r.below(2)]), r.chance(1, 2) ? "zone" : "host"});
+  const auto kind = static_cast<TermKind>(r.below(2));
+  terms.push_back({kind, std::string(kSelectors[r.below(2)]), r.chance(1, 2) ? "zone" : "host"});
+}
+
+void draw_spreads(Random& r, std::vector<CountedTerm>& terms) {
+  if (!r.chance(1, 2)) return;
+  for (auto n = r.between(1, 2); n > 0; --n) {
+    static constexpr std::string_view kLevels[] = {"zone", "host", "rack"};
+    CountedTerm term{TermKind::kSpread, r.chance(1, 2) ? "red" : "blue", std::string(kLevels[r.below(3)])};
+    term.max_skew = r.between(1, 2);
+    term.min_domains = r.chance(1, 3) ? r.between(2, 4) : 1;
+    term.all_nodes = r.chance(1, 4);
+    term.tolerated = r.chance(1, 3);
+    terms.push_back(std::move(term));
+  }
 }
 
 bool has_terms(const Workload& w) {
@@ -315,6 +331,11 @@ namespace {
 void set_terms(Group& group, Random& r) {
   for (PodSet& set : group.pod_sets) draw_terms(r, set.pod.terms.edit(), set.pod.selected.edit());
   for (Group& child : group.groups) set_terms(child, r);
+}
+
+void set_spreads(Group& group, Random& r) {
+  for (PodSet& set : group.pod_sets) draw_spreads(r, set.pod.terms.edit());
+  for (Group& child : group.groups) set_spreads(child, r);
 }
 
 }  // namespace
@@ -351,6 +372,8 @@ Workload make_workload(const Profile& p, std::int64_t id, std::uint64_t seed) {
   if (p.ports && ports.chance(1, 2)) set_ports(w.root, ports);
   Random terms(seed ^ kTerms);
   if (p.terms) set_terms(w.root, terms);
+  Random spreads(seed ^ kSpreads);
+  if (p.spreads) set_spreads(w.root, spreads);
   Random awaits(seed ^ kAwaits);
   if (p.awaits && awaits.chance(2, 3)) {
     std::vector<std::string> flavors;

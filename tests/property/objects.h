@@ -40,6 +40,7 @@ struct Profile {
   bool awaits = false;    // some work gets quota alone in some flavors, until its nodes have come
   bool ports = false;     // some pods take host ports
   bool terms = false;     // pods must be apart from others, or near to some
+  bool spreads = false;   // pods must be spread: only with terms
   // Most work has one of two shapes, drawn from this; 0: each workload has a shape of its own.
   std::uint64_t twins = 0;
 };
@@ -57,6 +58,8 @@ DemandMix make_mix(const Profile& p, std::uint64_t seed);
 
 // Terms about other pods, and selectors that count the pod; often none.
 void draw_terms(Random& r, std::vector<CountedTerm>& terms, std::vector<std::string>& selected);
+// How a pod is spread; often not at all.
+void draw_spreads(Random& r, std::vector<CountedTerm>& terms);
 bool has_terms(const Workload& w);
 
 // In all pod sets: in which flavors they get quota alone until nodes have come.

@@ -42,7 +42,7 @@ inline constexpr std::array<EntryBound, 16> kEntryBounds = {{
     {"requirements (matchExpressions, matchFields, matchLabels) in all terms together", 512},
     {"values and namespaces in all terms together", 2048},
     {"tolerations", 256},
-    {"required terms of podAffinity and podAntiAffinity", 64},
+    {"required terms of podAffinity and podAntiAffinity, and topology spreads", 64},
     {"containers, init containers included", 256},
     {"host ports", 128},
     {"requests and limits in all containers together", 2048},

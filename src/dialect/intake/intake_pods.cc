@@ -42,6 +42,17 @@ void keep_identity(Pod& pod, const Pod& was, const PodTemplate& shape) {
   pod.spec.pod = std::move(kept);
 }
 
+// Spreads no longer count it.
+bool begins_to_end(const PodRecord& record, const Pod& pod) {
+  return record.pod.meta.deleting != pod.meta.deleting && !record.selected.empty();
+}
+
+// Where it stands it may stay, and no spread of it binds others.
+void bind_nothing(PodSpec& spec) {
+  clear_constraints(spec.pod);
+  spec.drop_spreads();
+}
+
 }  // namespace
 
 void clear_constraints(PodTemplate& pod) {
@@ -90,7 +101,7 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
       pod.spec.selectors = pods[ix].pod.spec.selectors;
     }
     pod.problem.clear();
-    if (!ours) clear_constraints(pod.spec.pod);
+    if (!ours) bind_nothing(pod.spec);
   } else if (!pod.problem.empty()) {
     clear_constraints(pod.spec.pod);  // it starts nowhere until it is another
     pod.spec.pod.terms.clear();
@@ -105,11 +116,11 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   TopologyMarks topology = topology_of(pod.meta);
   if (ix != kNoIx) {
     PodRecord& record = pods[ix];
-    const bool stays = (record.draft != kNoIx) == ours && *record.shape == pod.spec.pod &&
-                       record.membership == membership && record.topology == topology &&
-                       priority_key(record.pod) == priority_key(pod) &&
-                       record.pod.spec.selectors == pod.spec.selectors && record.pod.problem == pod.problem &&
-                       (ours || record.pod.spec.node_name == pod.spec.node_name);
+    const bool stays =
+        (record.draft != kNoIx) == ours && *record.shape == pod.spec.pod && record.membership == membership &&
+        record.topology == topology && priority_key(record.pod) == priority_key(pod) &&
+        record.pod.spec.selectors == pod.spec.selectors && record.pod.problem == pod.problem &&
+        (ours || (record.pod.spec.node_name == pod.spec.node_name && !begins_to_end(record, pod)));
     if (stays) {
       const bool marks_changed =
           record.pod.meta.labels != pod.meta.labels || record.pod.meta.annotations != pod.meta.annotations;
@@ -364,6 +375,7 @@ void Intake::Impl::charge_foreign(PodRecord& record) {
   foreign.ports = record.shape->ports;
   foreign.terms = *record.shape->terms;
   for (const auto number : record.selected) foreign.selected.push_back(pods.selectors().name(number));
+  foreign.ending = record.pod.meta.deleting && !foreign.selected.empty();
   record.charged_as_foreign = true;
   work.push_back(ForeignPodUpsert{std::move(foreign)});
 }

@@ -170,6 +170,14 @@ PodSelector read_pod_selector(FieldReader<V>& f, const V& term, const Meta& meta
   return out;
 }
 
+inline void add_term(CountedTerm term, PodSelector selector, PodSpec& out) {
+  selector.set_name();
+  term.selector = selector.name;
+  out.pod.terms.edit().push_back(std::move(term));
+  const auto known = std::find(out.selectors.begin(), out.selectors.end(), selector);
+  if (known == out.selectors.end()) out.selectors.push_back(std::move(selector));
+}
+
 // Required terms about other pods, and the pods that they select. A pod is near where all terms of affinity select it together.
 template <class V>
 void read_pod_terms(FieldReader<V>& f, const V& affinity, std::string_view kind_of, std::string_view key,
@@ -196,12 +204,30 @@ void read_pod_terms(FieldReader<V>& f, const V& affinity, std::string_view kind_
     }
     for (auto& [level, selector] : all) selector = both;
   }
-  for (auto& [level, selector] : all) {
-    selector.set_name();
-    out.pod.terms.edit().push_back({kind, selector.name, level});
-    const auto known = std::find(out.selectors.begin(), out.selectors.end(), selector);
-    if (known == out.selectors.end()) out.selectors.push_back(std::move(selector));
-  }
+  for (auto& [level, selector] : all) add_term({.kind = kind, .level = level}, std::move(selector), out);
+}
+
+// Spreads that must hold. The others are preferences, which do not count.
+template <class V>
+void read_spread(FieldReader<V>& f, const V& spec, const Meta& meta, PodSpec& out) {
+  static constexpr std::string_view kField = "topologySpreadConstraints";
+  static constexpr std::pair<std::string_view, bool> kWhen[] = {{"DoNotSchedule", true},
+                                                                {"ScheduleAnyway", false}};
+  static constexpr std::pair<std::string_view, bool> kPolicies[] = {{"Honor", true}, {"Ignore", false}};
+  f.list(spec, kField, [&](const V& item) {
+    if (!f.takes(Entry::kPodTerm, spec, kField)) return;
+    if (!f.choice(item, "whenUnsatisfiable", kWhen, true)) return;
+    CountedTerm term{.kind = TermKind::kSpread, .level = std::string(f.string(item, "topologyKey"))};
+    if (term.level.empty()) f.error(item, "topologyKey", "is required");
+    term.max_skew = f.integer(item, "maxSkew", 1, 1, 2147483647);
+    term.min_domains = f.integer(item, "minDomains", 1, 1, 2147483647);
+    term.all_nodes = !f.choice(item, "nodeAffinityPolicy", kPolicies, true);
+    term.tolerated = f.choice(item, "nodeTaintsPolicy", kPolicies, false);
+    PodSelector selector = read_pod_selector(f, item, meta);
+    // As Kubernetes has it: a selector without conditions counts no pod here.
+    if (selector.pods.requirements.empty()) selector.pods.nothing = true;
+    add_term(std::move(term), std::move(selector), out);
+  });
 }
 
 template <class V>
@@ -327,10 +353,8 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
   read_affinity(f, spec, meta, out);
   pod.tolerations = read_tolerations(f, spec, "tolerations", &pod.unsupported);
   read_volumes(f, spec, pod.unsupported);
-  bool spread = false, claims = false;
-  f.list(spec, "topologySpreadConstraints",
-         [&](const V& c) { spread |= f.string(c, "whenUnsatisfiable") != "ScheduleAnyway"; });
-  if (spread) pod.unsupported.emplace_back("topologySpreadConstraints: DoNotSchedule");
+  read_spread(f, spec, meta, out);
+  bool claims = false;
   f.list(spec, "resourceClaims", [&](const V&) { claims = true; });
   if (claims) pod.unsupported.emplace_back("resourceClaims");
   for (const std::string_view field : {"schedulingGroup", "workloadRef"}) {

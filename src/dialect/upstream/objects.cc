@@ -70,4 +70,14 @@ void PodSelector::set_name() {
   name += fmt::format("... ({:02x})", fmt::join(digest, ""));
 }
 
+void PodSpec::drop_spreads() {
+  const auto is_spread = [](const CountedTerm& term) { return term.kind == TermKind::kSpread; };
+  if (std::none_of(pod.terms.begin(), pod.terms.end(), is_spread)) return;
+  std::erase_if(pod.terms.edit(), is_spread);
+  std::erase_if(selectors, [&](const PodSelector& selector) {
+    return std::none_of(pod.terms.begin(), pod.terms.end(),
+                        [&](const CountedTerm& term) { return term.selector == selector.name; });
+  });
+}
+
 }  // namespace berth::dialect

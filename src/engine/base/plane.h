@@ -18,6 +18,10 @@ inline constexpr PlaneMask kAfterBit = 2;
 inline constexpr PlaneMask kBothPlanes = 3;
 // Beside the planes: room that a plan keeps (plan/reservations.h). No pod is there, and none is sure to come.
 inline constexpr PlaneMask kReservedBit = 4;
+// Beside one of the planes: the slot is on the other one as well, before it goes (-1) or after it came (+1).
+inline constexpr PlaneMask kPodBit = 8;
+// Beside both planes: a pod that is ending, and keeps its room for an unknown time.
+inline constexpr PlaneMask kEndingBit = 16;
 
 // The planes that a placement must fit.
 enum class Mode : std::uint8_t { kStart, kPlan };
@@ -42,6 +46,12 @@ inline PlaneMask planes_of(SlotState state) {
       return 0;
   }
   return 0;
+}
+
+// The part that leaves first when such a slot is to end: that of the after plane.
+inline PlaneMask freed_of(SlotState state) {
+  const auto after = static_cast<PlaneMask>(planes_of(state) & kAfterBit);
+  return planes_of(state) == kBothPlanes ? static_cast<PlaneMask>(after | kPodBit) : after;
 }
 
 }  // namespace berth::engine

@@ -141,6 +141,9 @@ std::string pod_key(const PodTemplate& pod) {
       out += static_cast<char>('a' + static_cast<int>(term.kind));
       put(out, term.selector);
       put(out, term.level);
+      if (term.kind != TermKind::kSpread) continue;
+      fmt::format_to(std::back_inserter(out), "{},{}{}{}", term.max_skew, term.min_domains,
+                     term.all_nodes ? 'a' : '-', term.tolerated ? 't' : '-');
     }
     out += '/';
     for (const std::string& selector : pod.selected) put(out, selector);

@@ -142,13 +142,24 @@ std::optional<NodeId> Decider::kept_away(const WorkloadState& w) {
   for (std::size_t before = left.size() + 1; !left.empty() && left.size() < before;) {
     before = left.size();
     std::erase_if(left, [&](const auto& slot) {
-      if (!counted.admits(slot.first, slot.second, planes_of(Mode::kPlan))) return false;
+      if (!counted.stands(slot.first, slot.second, planes_of(Mode::kPlan), 0)) return false;
       counted.add(slot.first, slot.second, planes, +1);
       return true;
     });
   }
   for (const auto& [node, id] : left) counted.add(node, id, planes, +1);
   return left.empty() ? std::nullopt : std::optional(left.front().first);
+}
+
+// Whether its held slots may still come, one after the other.
+bool Decider::stays_spread(const WorkloadState& w) {
+  if (!state_.accounts.counted().any()) return true;
+  std::vector<Slot> held;
+  for (const PodSetState& set : w.sets) {
+    std::copy_if(set.slots.begin(), set.slots.end(), std::back_inserter(held),
+                 [](const Slot& slot) { return slot.state == SlotState::kHeld; });
+  }
+  return state_.accounts.fit_in_turn(held, Mode::kPlan);
 }
 
 // Ends holds whose room has changed: a node gone, cordoned or shrunk, quota taken away, a queue stopped, pods missing or placed by
@@ -176,6 +187,7 @@ void Decider::check_holds() {
     }
     if (const auto node = broken.empty() ? kept_away(w) : std::nullopt)
       broken = fmt::format(kTermFails, state_.nodes.record(*node).spec.name);
+    if (broken.empty() && !stays_spread(w)) broken = "its pods would no longer be spread as they must be";
     if (broken.empty() && !whole_with_hold(state_.structures[w.structure], w))
       broken = "pods of the gang are gone";
     if (!broken.empty())
@@ -190,7 +202,7 @@ bool Decider::charge_held(const WorkloadState& w, std::vector<PlacedSlot>& place
   const auto charge_one = [&](std::uint32_t set, std::uint32_t index) {
     const Slot& slot = w.sets[set].slots[index];
     if (!state_.accounts.has_room(charged(w, slot), kNow)) return false;
-    state_.accounts.try_charge(charged(w, slot), kNowBit, +1);
+    state_.accounts.try_charge(charged(w, slot), kNowBit | kPodBit, +1);
     placed.push_back({set, index, slot.node, slot.charge, slot.grant});
     return true;
   };
@@ -206,7 +218,7 @@ bool Decider::charge_held(const WorkloadState& w, std::vector<PlacedSlot>& place
     before = behind.size();
     std::erase_if(behind, [&](const auto& slot) { return charge_one(slot.first, slot.second); });
   }
-  return behind.empty();
+  return behind.empty() && state_.accounts.fit_in_turn(placed, Mode::kStart);
 }
 
 void Decider::start_holders() {

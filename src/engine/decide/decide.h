@@ -33,6 +33,7 @@ class Decider {
   void tell_no_places(WorkloadId id, const Failure& failure);
   void check_holds();
   std::optional<NodeId> kept_away(const WorkloadState& w);
+  bool stays_spread(const WorkloadState& w);
   std::string overdraft_of(const WorkloadState& w, const Slot& slot) const;
   void wake();
   bool let_pass();

@@ -22,9 +22,9 @@ void began(State& state, WorkloadId id) {
 void Decisions::start(WorkloadId id, const std::vector<PlacedSlot>& placed) {
   WorkloadState& w = state_.workloads[id.index()];
   // Growth in the same decide() is part of the start. With terms about other pods it may have its place by what started in between.
-  const bool has_terms = std::any_of(placed.begin(), placed.end(), [&](const PlacedSlot& p) {
-    return state_.shape_of(p.charge).counted.valid();
-  });
+  const auto has_part = [&](const PlacedSlot& p) { return state_.shape_of(p.charge).counted.valid(); };
+  const bool has_terms =
+      state_.accounts.counted().any() && std::any_of(placed.begin(), placed.end(), has_part);
   const auto [it, is_new] = begun_.try_emplace(id.value);
   Begun& begun = it->second;
   const bool joins = begun.stretch == stretch_ && !has_terms;

@@ -93,6 +93,9 @@ class Decisions {
   void end_start(WorkloadId id);
   void cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed);
   void cancel_behind();
+  bool cancel_leaning();
+  // Whether the spreads of what has started of it let its slots come one after the other.
+  bool begun_in_turn(WorkloadId id) const;
   void settle_begun();
 
   State& state_;

@@ -1,5 +1,6 @@
 // Starts of the same decide() that are taken back (decisions.h).
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "engine/decide/decisions.h"
@@ -83,19 +84,49 @@ void Decisions::cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed) {
   state_.changed(id);
 }
 
-// If a start is taken back, starts behind it in the same strict queue are taken back too.
+// If a start is taken back, starts behind it in the same strict queue are taken back too. So are starts that have their places by it.
 void Decisions::cancel_behind() {
-  while (!passed_.empty()) {
-    const auto [queue, first] = passed_.back();
-    passed_.pop_back();
-    std::vector<std::pair<std::size_t, WorkloadId>> behind;
-    for (const auto& [id, begun] : begun_) {
-      if (state_.workloads[id].queue == queue && begun.decisions.front() > first)
-        behind.emplace_back(begun.decisions.front(), WorkloadId(id));
+  do {
+    while (!passed_.empty()) {
+      const auto [queue, first] = passed_.back();
+      passed_.pop_back();
+      std::vector<std::pair<std::size_t, WorkloadId>> behind;
+      for (const auto& [id, begun] : begun_) {
+        if (state_.workloads[id].queue == queue && begun.decisions.front() > first)
+          behind.emplace_back(begun.decisions.front(), WorkloadId(id));
+      }
+      std::sort(behind.begin(), behind.end());
+      for (const auto& [at, id] : behind) cancel(id, begun_slots(id), 0);
     }
-    std::sort(behind.begin(), behind.end());
-    for (const auto& [at, id] : behind) cancel(id, begun_slots(id), 0);
+  } while (cancel_leaning());
+}
+
+bool Decisions::begun_in_turn(WorkloadId id) const {
+  if (!state_.accounts.counted().any()) return true;
+  const WorkloadState& w = state_.workloads[id.index()];
+  std::vector<Slot> slots;
+  for (const auto& [s, i] : begun_.at(id.value).slots) slots.push_back(w.sets[s].slots[i]);
+  return state_.accounts.fit_in_turn(slots, Mode::kStart);
+}
+
+// The first start whose terms about other pods no longer hold. False: there is none.
+bool Decisions::cancel_leaning() {
+  const Counted& terms = state_.accounts.counted();
+  if (!terms.any()) return false;
+  std::optional<std::pair<std::size_t, WorkloadId>> first;
+  for (const auto& [id, begun] : begun_) {
+    const WorkloadState& w = state_.workloads[id];
+    const bool stands = std::all_of(begun.slots.begin(), begun.slots.end(), [&](const SlotName& name) {
+      const Slot& slot = w.sets[name.first].slots[name.second];
+      const CountedId counted = state_.shape_of(slot.charge).counted;
+      return !counted.valid() || state_.nodes.is_opaque(slot.node) ||
+             terms.stands(slot.node, counted, kBothPlanes);
+    });
+    const std::pair at(begun.decisions.front(), WorkloadId(id));
+    if ((!first || at < *first) && (!stands || !begun_in_turn(WorkloadId(id)))) first = at;
   }
+  if (first) cancel(first->second, begun_slots(first->second), 0);
+  return first.has_value();
 }
 
 // Work yields beside all that has started by now: if any of that were taken back, it might not have to.
@@ -174,11 +205,12 @@ void Decisions::charge_start(WorkloadId id, int sign) {
 bool Decisions::start_fits(WorkloadId id) const {
   const WorkloadState& v = state_.workloads[id.index()];
   const auto& slots = begun_.at(id.value).slots;
-  return std::all_of(slots.begin(), slots.end(), [&](const auto& name) {
+  const bool fits = std::all_of(slots.begin(), slots.end(), [&](const auto& name) {
     const Charged slot = charged(v, v.sets[name.first].slots[name.second]);
     return !state_.accounts.overdrawn_on_node(slot, Mode::kStart) &&
            !state_.accounts.overdraws_a_queue(slot, Mode::kStart);
   });
+  return fits && begun_in_turn(id);
 }
 
 void Decisions::cancel_starts(const std::vector<WorkloadId>& all, PlaneMask freed) {

@@ -57,9 +57,10 @@ bool Reserved::stands_beside(const WorkloadState& w, std::span<const PlacedSlot>
           return i.amount == 0 || state_.lane_room(w, i.pair, mode) >= 0;
         });
       });
+  const bool in_turn = room_.empty() || state_.accounts.fit_in_turn(placed, mode);
   trial.rollback();
   charge_quota(-1);
-  return missing_.empty() && beside_reserved;
+  return missing_.empty() && beside_reserved && in_turn;
 }
 
 void Reserved::charge_quota(int sign) {

@@ -146,7 +146,7 @@ class Recount {
       }
     }
     state_.each_foreign([&](const ForeignPod& pod) {
-      add(*state_.nodes.find(pod.node), again.intern(pod.terms, pod.selected), kBothPlanes);
+      add(*state_.nodes.find(pod.node), again.intern(pod.terms, pod.selected), counted_planes(pod));
     });
     const std::string want = again.to_text();
     const std::string have = state_.accounts.counted().to_text();

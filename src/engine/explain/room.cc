@@ -33,6 +33,18 @@ bool lacks_nodes(const Reason& reason) {
           std::any_of(reason.children.begin(), reason.children.end(), lacks_nodes));
 }
 
+ReasonCode code_of(TermKind kind) {
+  switch (kind) {
+    case TermKind::kApart:
+      return ReasonCode::kNodeApart;
+    case TermKind::kNear:
+      return ReasonCode::kNodeNear;
+    case TermKind::kSpread:
+      return ReasonCode::kNodeSpread;
+  }
+  return ReasonCode::kNone;
+}
+
 std::size_t set_of(const Reason& reason) {
   return reason.detail.empty() ? 0
                                : static_cast<std::size_t>(std::strtoull(reason.detail.c_str(), nullptr, 10));
@@ -159,13 +171,16 @@ std::vector<Reason> RoomNow::count_nodes(ChargeId charge, std::span<const NodeId
                                                          id, shape.counted, planes_of(Mode::kStart))
                                                    : std::nullopt;
       if (hindrance) {
-        count(hindrance->kind == TermKind::kNear ? ReasonCode::kNodeNear : ReasonCode::kNodeApart,
-              hindrance->selector, 0, hindrance->level);
+        count(code_of(hindrance->kind), hindrance->selector, 0, hindrance->level);
         continue;
       }
       const std::int64_t here = fit_by_room(nodes, id, shape, Mode::kStart);
-      if (shape.counted.valid() && state_.accounts.counted().cap(id, shape.counted, Mode::kStart) < here) {
-        count(ReasonCode::kNodeRoom, "a place apart from them", 1);
+      const std::int64_t cap =
+          shape.counted.valid() ? state_.accounts.counted().cap(id, shape.counted, Mode::kStart) : kInt64Max;
+      if (cap < here) {
+        const bool spread = state_.accounts.counted().has_spread(shape.counted);
+        count(ReasonCode::kNodeRoom, spread ? "a place that keeps them spread" : "a place apart from them",
+              cap);
         continue;
       }
       const Shortage ends = tightest_of(nodes, id, shape);

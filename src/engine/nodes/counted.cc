@@ -35,7 +35,8 @@ std::uint32_t take_free(std::vector<std::uint32_t>& unused, std::vector<T>& all)
 
 // ------------------------------------------------------------------------------------------------------------- interning
 
-CountedId Counted::intern(const std::vector<CountedTerm>& terms, const std::vector<std::string>& selected) {
+CountedId Counted::intern(const std::vector<CountedTerm>& terms, const std::vector<std::string>& selected,
+                          const Shape& pod) {
   if (terms.empty() && selected.empty()) return {};
   std::vector<std::string> names = selected;
   std::sort(names.begin(), names.end());
@@ -44,15 +45,21 @@ CountedId Counted::intern(const std::vector<CountedTerm>& terms, const std::vect
   for (const std::string& name : names) put_name(key, name);
   key += '/';
   std::vector<CountedTerm> rules;
+  bool spreads = false;
   for (const CountedTerm& term : terms) {
     if (std::find(rules.begin(), rules.end(), term) != rules.end()) continue;
     rules.push_back(term);
     key += static_cast<char>('a' + static_cast<int>(term.kind));
     put_name(key, term.selector);
     put_name(key, term.level);
+    if (term.kind != TermKind::kSpread) continue;
+    spreads = true;
+    fmt::format_to(std::back_inserter(key), "{},{},{}{}", term.max_skew, term.min_domains,
+                   term.all_nodes ? 'a' : '-', term.tolerated ? 't' : '-');
   }
+  if (spreads) put_name(key, shape_key(pod));
   if (const auto known = by_key_.find(key); known != by_key_.end()) return known->second;
-  Set set;
+  CountedSet set;
   set.used = true;
   set.key = key;
   for (const std::string& name : names) {
@@ -64,11 +71,15 @@ CountedId Counted::intern(const std::vector<CountedTerm>& terms, const std::vect
   for (const CountedTerm& term : rules) {
     const std::uint32_t selector = selector_of(term.selector);
     ++selectors_[selector].users;
-    const std::uint32_t at = term_of(selector, level_of(term.level));
+    const bool spread = term.kind == TermKind::kSpread;
+    const std::uint32_t among = spread ? levels_.among_of(term, rules, pod) : kNone;
+    const std::uint32_t at = term_of(selector, levels_.find_or_make(term.level, among));
     ++terms_[at].users;
+    if (spread && ++terms_[at].spreads == 1) terms_[at].keep_fewest();
     const bool self = std::binary_search(set.selectors.begin(), set.selectors.end(), selector);
-    set.rules.push_back({at, term.kind, self});
+    set.rules.push_back({at, term.kind, self, term.max_skew, term.min_domains});
   }
+  set.spreads = spreads;
   const CountedId id(take_free(free_sets_, sets_));
   sets_[id.index()] = std::move(set);
   by_key_.emplace(std::move(key), id);
@@ -84,20 +95,6 @@ std::uint32_t Counted::selector_of(const std::string& name) {
   return at;
 }
 
-std::uint32_t Counted::level_of(const std::string& key) {
-  const auto known = std::find_if(levels_.begin(), levels_.end(),
-                                  [&](const Level& level) { return level.terms > 0 && level.key == key; });
-  if (known != levels_.end()) return static_cast<std::uint32_t>(known - levels_.begin());
-  const auto unused =
-      std::find_if(levels_.begin(), levels_.end(), [](const Level& l) { return l.terms == 0; });
-  const auto at = static_cast<std::uint32_t>(unused - levels_.begin());
-  if (unused == levels_.end()) levels_.emplace_back();
-  levels_[at] = Level{};
-  levels_[at].key = key;
-  for (std::size_t n = 0; n < nodes_.size(); ++n) put_in_domain(levels_[at], NodeId(n));
-  return at;
-}
-
 std::uint32_t Counted::term_of(std::uint32_t selector, std::uint32_t level) {
   for (const std::uint32_t known : selectors_[selector].terms) {
     if (terms_[known].level == level) return known;
@@ -106,10 +103,10 @@ std::uint32_t Counted::term_of(std::uint32_t selector, std::uint32_t level) {
   terms_[at].selector = selector;
   terms_[at].level = level;
   selectors_[selector].terms.push_back(at);
-  ++levels_[level].terms;
+  levels_.use(level);
   // Slots that stand there already.
   for (std::size_t n = 0; n < standing_.size(); ++n) {
-    for (const Standing& standing : standing_[n])
+    for (const CountedStanding& standing : standing_[n])
       count_all(NodeId(n), standing.id, standing.slots, at, kNone);
   }
   return at;
@@ -122,118 +119,94 @@ void Counted::keep_only(const std::vector<bool>& used) {
 }
 
 void Counted::drop(std::uint32_t number) {
-  Set& set = sets_[number];
+  CountedSet& set = sets_[number];
   const auto leave = [&](std::uint32_t selector) {
     if (--selectors_[selector].users > 0) return;
     by_name_.erase(selectors_[selector].name);
-    selectors_[selector] = Selector{};
+    selectors_[selector] = CountedSelector{};
     free_selectors_.push_back(selector);
   };
-  for (const Rule& rule : set.rules) {
-    Term& term = terms_[rule.term];
+  for (const CountedRule& rule : set.rules) {
+    CountedPair& term = terms_[rule.term];
     const std::uint32_t selector = term.selector;
+    if (rule.kind == TermKind::kSpread) --term.spreads;
     if (--term.users == 0) {
       std::erase(selectors_[selector].terms, rule.term);
-      if (--levels_[term.level].terms == 0) levels_[term.level] = Level{};
-      term = Term{};
+      levels_.leave(term.level);
+      term = CountedPair{};
       free_terms_.push_back(rule.term);
     }
     leave(selector);
   }
   for (const std::uint32_t selector : set.selectors) leave(selector);
   by_key_.erase(set.key);
-  set = Set{};
+  set = CountedSet{};
   free_sets_.push_back(number);
   --live_;
 }
 
 // -------------------------------------------------------------------------------------------------------------- counting
 
-void Counted::put_in_domain(Level& level, NodeId node) {
-  if (level.domain_of.size() <= node.index())
-    level.domain_of.resize(std::max(nodes_.size(), node.index() + 1), kNone);
-  const NodeTable::Record& record = nodes_.record(node);
-  if (!record.alive || nodes_.is_opaque(node)) return;
-  const auto label = record.spec.labels.find(level.key);
-  if (label == record.spec.labels.end()) return;
-  const auto fresh = static_cast<std::uint32_t>(level.nodes.size());
-  const std::uint32_t at = level.values.try_emplace(label->second, fresh).first->second;
-  if (at == fresh) level.nodes.emplace_back();
-  level.nodes[at].push_back(node);
-  if (level.nodes[at].size() == 2) ++level.wide;
-  level.domain_of[node.index()] = at;
-}
-
 void Counted::set_node(NodeId node) {
   for (std::uint32_t l = 0; l < levels_.size(); ++l) {
-    Level& level = levels_[l];
-    if (level.terms == 0) continue;
-    const std::uint32_t before =
-        node.index() < level.domain_of.size() ? level.domain_of[node.index()] : kNone;
-    const NodeTable::Record& record = nodes_.record(node);
-    const auto label = record.alive ? record.spec.labels.find(level.key) : record.spec.labels.end();
-    if (before != kNone && label != record.spec.labels.end()) {
-      const auto same = level.values.find(label->second);
-      if (same != level.values.end() && same->second == before) continue;
-    }
-    if (before == kNone && label == record.spec.labels.end()) continue;
+    if (!levels_.is_outdated(l, node)) continue;
+    const std::int64_t filled = levels_[l].filled;
     const auto each_standing = [&](int sign) {
       if (node.index() >= standing_.size()) return;
-      for (const Standing& s : standing_[node.index()]) count_all(node, s.id, s.slots.times(sign), kNone, l);
+      for (const CountedStanding& s : standing_[node.index()])
+        count_all(node, s.id, s.slots.times(sign), kNone, l);
     };
     each_standing(-1);
-    if (before != kNone) {
-      std::erase(level.nodes[before], node);
-      if (level.nodes[before].size() == 1) --level.wide;
-      level.domain_of[node.index()] = kNone;
-    }
-    put_in_domain(level, node);
+    levels_.move(l, node);
     each_standing(+1);
+    if (levels_[l].filled != filled) note_filled(l);
     news_ = true;
   }
 }
 
-std::uint32_t Counted::domain(const Term& term, NodeId node) const {
-  const auto& domain_of = levels_[term.level].domain_of;
-  return node.index() < domain_of.size() ? domain_of[node.index()] : kNone;
-}
-
 void Counted::add(NodeId node, CountedId id, PlaneMask planes, int sign) {
   if (nodes_.is_opaque(node)) return;
-  const Slots change{{(planes & kNowBit) != 0 ? sign : 0, (planes & kAfterBit) != 0 ? sign : 0},
-                     (planes & kReservedBit) != 0 ? sign : 0};
+  const bool reserved = (planes & kReservedBit) != 0;
+  const bool ending = (planes & kEndingBit) != 0;
+  const bool pod = (planes & kBothPlanes) == kBothPlanes || (planes & kPodBit) != 0;
+  const CountedSlots change{{(planes & kNowBit) != 0 ? sign : 0, (planes & kAfterBit) != 0 ? sign : 0},
+                            reserved ? sign : 0,
+                            ending ? sign : 0,
+                            pod && !reserved && !ending ? sign : 0};
   if (standing_.size() <= node.index()) standing_.resize(std::max(nodes_.size(), node.index() + 1));
   auto& here = standing_[node.index()];
-  auto at = std::find_if(here.begin(), here.end(), [&](const Standing& s) { return s.id == id; });
-  if (at == here.end()) at = here.insert(at, Standing{id, {}});
+  auto at = std::find_if(here.begin(), here.end(), [&](const CountedStanding& s) { return s.id == id; });
+  if (at == here.end()) at = here.insert(at, CountedStanding{id, {}});
   at->slots += change;
-  if (at->slots == Slots{}) here.erase(at);
+  if (at->slots == CountedSlots{}) here.erase(at);
   count_all(node, id, change, kNone, kNone);
 }
 
 // In all terms, in one, or in those of one level.
-void Counted::count_all(NodeId node, CountedId id, const Slots& change, std::uint32_t only_term,
+void Counted::count_all(NodeId node, CountedId id, const CountedSlots& change, std::uint32_t only_term,
                         std::uint32_t only_level) {
-  const auto one = [&](std::uint32_t number, Slots Tally::*what) {
+  const auto one = [&](std::uint32_t number, CountedSlots CountedTally::*what) {
     if (only_term != kNone && number != only_term) return;
-    const Term& term = terms_[number];
+    const CountedPair& term = terms_[number];
     if (only_level != kNone && term.level != only_level) return;
     if (const std::uint32_t at = domain(term, node); at != kNone) count(number, at, what, change);
   };
-  const Set& set = sets_[id.index()];
+  const CountedSet& set = sets_[id.index()];
   for (const std::uint32_t selector : set.selectors) {
-    for (const std::uint32_t term : selectors_[selector].terms) one(term, &Tally::counted);
+    for (const std::uint32_t term : selectors_[selector].terms) one(term, &CountedTally::counted);
   }
-  for (const Rule& rule : set.rules) {
-    if (rule.kind == TermKind::kApart) one(rule.term, &Tally::apart);
+  for (const CountedRule& rule : set.rules) {
+    if (rule.kind == TermKind::kApart) one(rule.term, &CountedTally::apart);
   }
 }
 
-void Counted::count(std::uint32_t number, std::uint32_t at, Slots Tally::*what, const Slots& change) {
-  Term& term = terms_[number];
+void Counted::count(std::uint32_t number, std::uint32_t at, CountedSlots CountedTally::*what,
+                    const CountedSlots& change) {
+  CountedPair& term = terms_[number];
   const auto tally = term.by_domain.try_emplace(at).first;
-  const auto change_by = [&](Slots& counts) {
-    const Slots before = counts;
+  const CountedSlots had = tally->second.counted;
+  const auto change_by = [&](CountedSlots& counts) {
+    const CountedSlots before = counts;
     counts += change;
     const auto crosses = [](std::int64_t one, std::int64_t other) { return (one > 0) != (other > 0); };
     return crosses(before.planes[kNow], counts.planes[kNow]) ||
@@ -241,113 +214,123 @@ void Counted::count(std::uint32_t number, std::uint32_t at, Slots Tally::*what, 
            crosses(before.sure(kNow), counts.sure(kNow)) || crosses(before.sure(kAfter), counts.sure(kAfter));
   };
   const bool crossed = change_by(tally->second.*what);
-  if (what == &Tally::counted && change_by(term.counted)) log(number, kEverywhere);
-  if (tally->second == Tally{}) term.by_domain.erase(tally);
-  if (crossed) log(number, at);
-}
-
-void Counted::log(std::uint32_t term, std::uint32_t at) {
-  constexpr std::size_t kMost = 4096;
-  log_.push_back({term, at});
-  if (log_.size() <= kMost) return;
-  log_.erase(log_.begin(), log_.begin() + kMost / 2);
-  log_begin_ += kMost / 2;
+  if (what == &CountedTally::counted && change_by(term.counted)) log_.add({number});
+  const CountedSlots has = tally->second.counted;
+  if (tally->second == CountedTally{}) term.by_domain.erase(tally);
+  if (crossed) log_.add({number, at});
+  if (term.spreads > 0 && what == &CountedTally::counted) note_spread(number, at, had, has);
 }
 
 // ------------------------------------------------------------------------------------------------------------- questions
 
-const Counted::Tally* Counted::tally(const Term& term, NodeId node) const {
+const CountedTally* Counted::tally(const CountedPair& term, NodeId node) const {
   if (term.by_domain.empty()) return nullptr;
   const auto found = term.by_domain.find(domain(term, node));
   return found == term.by_domain.end() ? nullptr : &found->second;
 }
 
-// Its own term, or with `self` unset that of another slot, which is one of kApart.
-std::optional<Counted::Rule> Counted::hinders(const Set& set, NodeId node, PlaneMask planes,
-                                              std::int64_t standing) const {
+// Its own term, or with `self` unset that of another slot, which is one of kApart. Said last: a term that keeps nothing away that stands
+// there.
+std::optional<CountedRule> Counted::hinders(const CountedSet& set, NodeId node, PlaneMask planes,
+                                            std::int64_t standing) const {
   const bool first = is_first(set, planes, standing);
-  std::optional<Rule> lonely;  // said last: it keeps nothing away that stands there
-  for (const Rule& rule : set.rules) {
-    const Term& term = terms_[rule.term];
-    const Tally* here = tally(term, node);
+  std::optional<CountedRule> last;
+  const auto own_rule = [](CountedRule rule) {
+    rule.self = true;
+    return rule;
+  };
+  for (const CountedRule& rule : set.rules) {
+    if (rule.kind == TermKind::kSpread) {
+      if (!last && !within_skew(rule, node, planes, standing)) last = own_rule(rule);
+      continue;
+    }
+    const CountedPair& term = terms_[rule.term];
+    const CountedTally* here = tally(term, node);
     const std::int64_t own = rule.self ? standing : 0;
     const bool holds = rule.kind == TermKind::kApart
                            ? here == nullptr || !on_any(here->counted.planes, planes, own)
                            : domain(term, node) != kNone &&
                                  (first || (here != nullptr && is_sure(here->counted, planes, own)));
-    if (!holds && rule.kind == TermKind::kApart) return Rule{rule.term, rule.kind, true};
-    if (!holds) lonely = Rule{rule.term, rule.kind, true};
+    if (!holds && rule.kind == TermKind::kApart) return own_rule(rule);
+    if (!holds) last = own_rule(rule);
   }
   const auto says = [&](std::uint32_t number) {
-    return std::any_of(set.rules.begin(), set.rules.end(), [&](const Rule& rule) {
+    return std::any_of(set.rules.begin(), set.rules.end(), [&](const CountedRule& rule) {
       return rule.term == number && rule.kind == TermKind::kApart;
     });
   };
   for (const std::uint32_t selector : set.selectors) {
     for (const std::uint32_t number : selectors_[selector].terms) {
-      const Tally* here = tally(terms_[number], node);
+      const CountedTally* here = tally(terms_[number], node);
       if (here != nullptr && on_any(here->apart.planes, planes, standing > 0 && says(number) ? standing : 0))
-        return Rule{number, TermKind::kApart, false};
+        return CountedRule{number, TermKind::kApart, false, 0, 0};
     }
   }
-  return lonely;
+  return last;
 }
 
 std::optional<Counted::Hindrance> Counted::hindrance(NodeId node, CountedId id, PlaneMask planes) const {
   const auto found = hinders(sets_[id.index()], node, planes, 0);
   if (!found) return std::nullopt;
-  const Term& term = terms_[found->term];
+  const CountedPair& term = terms_[found->term];
+  if (found->kind == TermKind::kSpread) {
+    if (domain(term, node) == kNone) return Hindrance{found->kind, "", levels_[term.level].key};
+    return Hindrance{found->kind, selectors_[term.selector].name, spread_text(*found)};
+  }
   return Hindrance{found->kind, selectors_[term.selector].name, levels_[term.level].key};
 }
 
 // More than `but` on each of the planes, those aside that only a plan keeps room for.
-bool Counted::is_sure(const Slots& slots, PlaneMask planes, std::int64_t but) {
+bool Counted::is_sure(const CountedSlots& slots, PlaneMask planes, std::int64_t but) {
   return ((planes & kNowBit) == 0 || slots.sure(kNow) > but) &&
          ((planes & kAfterBit) == 0 || slots.sure(kAfter) > but);
 }
 
-std::int64_t Counted::cap(NodeId node, CountedId id, Mode mode) const {
+std::int64_t Counted::cap_beside_spread(NodeId node, CountedId id, Mode mode) const {
   if (nodes_.is_opaque(node)) return kInt64Max;
-  if (!admits(node, id, planes_of(mode))) return 0;
-  for (const Rule& rule : sets_[id.index()].rules) {
+  const auto broken = hinders(sets_[id.index()], node, planes_of(mode), 0);
+  if (broken && broken->kind != TermKind::kSpread) return 0;
+  for (const CountedRule& rule : sets_[id.index()].rules) {
     if (rule.self && rule.kind == TermKind::kApart && domain(terms_[rule.term], node) != kNone) return 1;
   }
   return kInt64Max;
 }
 
 // Terms that it must be near to: each counts it, and nothing else stands in their domains.
-bool Counted::is_first(const Set& set, PlaneMask planes, std::int64_t standing) const {
+bool Counted::is_first(const CountedSet& set, PlaneMask planes, std::int64_t standing) const {
   bool any = false;
-  for (const Rule& rule : set.rules) {
+  for (const CountedRule& rule : set.rules) {
     if (rule.kind != TermKind::kNear) continue;
     any = true;
-    const Slots& all = terms_[rule.term].counted;
-    const Planes sure{all.sure(kNow), all.sure(kAfter)};
+    const CountedSlots& all = terms_[rule.term].counted;
+    const std::array<std::int64_t, 2> sure{all.sure(kNow), all.sure(kAfter)};
     if (!rule.self || on_any(sure, planes, standing)) return false;
   }
   return any;
 }
 
 bool Counted::limits_itself(CountedId id, Mode mode) const {
-  const Set& set = sets_[id.index()];
+  const CountedSet& set = sets_[id.index()];
   if (is_first(set, planes_of(mode), 0)) return true;
-  return std::any_of(set.rules.begin(), set.rules.end(), [&](const Rule& rule) {
-    return rule.self && rule.kind == TermKind::kApart && levels_[terms_[rule.term].level].wide > 0;
+  return std::any_of(set.rules.begin(), set.rules.end(), [&](const CountedRule& rule) {
+    if (!rule.self) return false;
+    return rule.kind == TermKind::kSpread ||
+           (rule.kind == TermKind::kApart && levels_[terms_[rule.term].level].wide > 0);
   });
 }
 
 std::span<const std::vector<NodeId>> Counted::to_choose_from(CountedId id, Mode mode) const {
-  const Set& set = sets_[id.index()];
+  const CountedSet& set = sets_[id.index()];
   if (!is_first(set, planes_of(mode), 0)) return {};
   const auto rule = std::find_if(set.rules.begin(), set.rules.end(),
-                                 [](const Rule& of) { return of.kind == TermKind::kNear; });
+                                 [](const CountedRule& of) { return of.kind == TermKind::kNear; });
   return levels_[terms_[rule->term].level].nodes;
 }
 
 bool Counted::leans_on(CountedId a, CountedId b) const {
   const auto& selectors = sets_[b.index()].selectors;
   const auto& rules = sets_[a.index()].rules;
-  return std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
+  return std::any_of(rules.begin(), rules.end(), [&](const CountedRule& rule) {
     return rule.kind == TermKind::kNear &&
            std::binary_search(selectors.begin(), selectors.end(), terms_[rule.term].selector);
   });
@@ -357,28 +340,34 @@ bool Counted::conflict(CountedId a, CountedId b) const {
   const auto binds = [&](CountedId one, CountedId other) {
     const auto& selectors = sets_[other.index()].selectors;
     const auto& rules = sets_[one.index()].rules;
-    return std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
-      return rule.kind == TermKind::kApart &&
+    return std::any_of(rules.begin(), rules.end(), [&](const CountedRule& rule) {
+      return (rule.kind == TermKind::kApart || (rule.kind == TermKind::kSpread && one == a)) &&
              std::binary_search(selectors.begin(), selectors.end(), terms_[rule.term].selector);
     });
   };
   return binds(a, b) || binds(b, a);
 }
 
-bool Counted::concerns(CountedId id, const Crossing& crossing) const {
+bool Counted::concerns(CountedId id, const CountedCrossing& crossing) const {
   if (crossing.term >= terms_.size() || terms_[crossing.term].users == 0) return false;
-  const Set& set = sets_[id.index()];
-  if (crossing.domain == kEverywhere) {
-    return std::any_of(set.rules.begin(), set.rules.end(), [&](const Rule& rule) {
+  const CountedSet& set = sets_[id.index()];
+  if (crossing.spread) {
+    return set.spreads && std::any_of(set.rules.begin(), set.rules.end(), [&](const CountedRule& rule) {
+             return rule.term == crossing.term && rule.kind == TermKind::kSpread;
+           });
+  }
+  if (crossing.domain == CountedCrossing::kEverywhere) {
+    return std::any_of(set.rules.begin(), set.rules.end(), [&](const CountedRule& rule) {
       return rule.term == crossing.term && rule.kind == TermKind::kNear;
     });
   }
   return std::binary_search(set.selectors.begin(), set.selectors.end(), terms_[crossing.term].selector) ||
-         std::any_of(set.rules.begin(), set.rules.end(),
-                     [&](const Rule& rule) { return rule.term == crossing.term; });
+         std::any_of(set.rules.begin(), set.rules.end(), [&](const CountedRule& rule) {
+           return rule.term == crossing.term && rule.kind != TermKind::kSpread;
+         });
 }
 
-std::span<const NodeId> Counted::nodes_of(const Crossing& crossing) const {
+std::span<const NodeId> Counted::nodes_of(const CountedCrossing& crossing) const {
   const auto& nodes = levels_[terms_[crossing.term].level].nodes;
   if (crossing.domain >= nodes.size()) return {};
   return nodes[crossing.domain];
@@ -386,28 +375,33 @@ std::span<const NodeId> Counted::nodes_of(const Crossing& crossing) const {
 
 void Counted::forget_counts() {
   standing_.clear();
-  for (Term& term : terms_) {
+  for (CountedPair& term : terms_) {
     term.by_domain.clear();
     term.counted = {};
+    term.fewest_pods = {};
+    term.fewest_sure = {};
   }
 }
 
 std::string Counted::to_text() const {
-  std::map<std::string, Tally> all;
-  for (const Term& term : terms_) {
+  std::map<std::string, CountedTally> all;
+  for (const CountedPair& term : terms_) {
     if (term.users == 0) continue;
-    const Level& level = levels_[term.level];
+    const LabelDomains::Level& level = levels_[term.level];
     for (const auto& [value, at] :
          std::map<std::string, std::uint32_t>(level.values.begin(), level.values.end())) {
       const auto tally = term.by_domain.find(at);
       if (tally == term.by_domain.end()) continue;
-      all[fmt::format("{} | {}={}", selectors_[term.selector].name, level.key, value)] = tally->second;
+      std::string name = fmt::format("{} | {}={}", selectors_[term.selector].name, level.key, value);
+      if (level.among != kNone) name += fmt::format(" of {}", level.among);
+      all[std::move(name)] = tally->second;
     }
   }
   std::string out;
   for (const auto& [name, tally] : all) {
-    out += fmt::format("{}: {} {} counted, {} {} apart\n", name, tally.counted.planes[kNow],
-                       tally.counted.planes[kAfter], tally.apart.planes[kNow], tally.apart.planes[kAfter]);
+    out += fmt::format("{}: {} {} counted, {} pods, {} {} apart\n", name, tally.counted.planes[kNow],
+                       tally.counted.planes[kAfter], tally.counted.pods, tally.apart.planes[kNow],
+                       tally.apart.planes[kAfter]);
   }
   return out;
 }

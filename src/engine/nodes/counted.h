@@ -6,27 +6,31 @@
 // for nothing. A selector is a name here: the caller finds out which pods it selects.
 //
 // A pair (selector, level) has two counts in each domain: the slots that the selector counts, and the slots that must stand apart
-// from those. Both are needed, because "apart" binds both sides.
+// from those. Both are needed, because "apart" binds both sides. A level is a node label. A spread may look at some nodes only
+// (label_domains.h).
 //   apart  a slot fits where its domain has no slot that its selector counts, and no slot that must stand apart from it. On the
 //          planes of a start a slot that is ending still counts, and so does one that is held.
 //   near   a slot fits where its domain has a slot that the selector counts, on each of the planes. Slots that are ending, or only held,
 //          are none, and neither is room that only a plan keeps (kReservedBit). The first of its kind fits anywhere with the label: its
 //          selector counts it, and no other slot in any domain.
+//   spread a slot fits where its domain has, with it, at most max_skew more than the domain with the fewest. Held slots count where
+//          there are many, and not where there are few: each start is right without those that have not started. Slots that
+//          are ending do not count. Those of one gang count for each other: they start together.
 // Nodes without the label, nodes that are gone and the opaque node are in no domain: nothing is counted there, and nothing is kept
 // away.
 //
 // One placement changes the cap of all nodes of its domain. Therefore:
-//   - Indices (nodes/index.h) of shapes with an id also follow log(), the domains where a count became or ceased to be zero.
+//   - Indices (nodes/index.h) of shapes with an id also follow log(), the domains where a count became or ceased to be zero. For a
+//     spread it has all changes.
 //   - The caps of several nodes are not independent where a term counts its own shape: its fits add up to an upper bound only.
 //     at_most() is the bound that knows of that; limits_itself() says where it is needed.
 //
 // Only Accounts and the facts about foreign pods and nodes change the counts. Adding and taking away cancel exactly.
 // Cost: add() O(terms that count or that it must hold), cap() the same; intern() of a new pair O(nodes), else O(length). Nothing where
-// there are no terms.
+// there are no terms. The part of kSpread alone stands in counted_spread.cc.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -37,7 +41,10 @@
 
 #include "base/ids.h"
 #include "engine/base/plane.h"
+#include "engine/nodes/counted_parts.h"
+#include "engine/nodes/label_domains.h"
 #include "engine/nodes/nodes.h"
+#include "engine/nodes/shape.h"
 #include "model/labels.h"
 
 namespace berth::engine {
@@ -47,8 +54,10 @@ class Counted {
   // `nodes` outlives this.
   explicit Counted(const NodeTable& nodes) : nodes_(nodes) {}
 
-  // Invalid where there are neither terms nor selectors.
-  CountedId intern(const std::vector<CountedTerm>& terms, const std::vector<std::string>& selected);
+  // Invalid where there are neither terms nor selectors. `pod`: its node selector, required affinity and tolerations, for terms of
+  // kSpread.
+  CountedId intern(const std::vector<CountedTerm>& terms, const std::vector<std::string>& selected,
+                   const Shape& pod = {});
   // Forgets all ids but those of which `used` is true. Nothing is counted for the others any more.
   void keep_only(const std::vector<bool>& used);
   bool any() const { return live_ > 0; }
@@ -66,42 +75,51 @@ class Counted {
   // The same for a slot that stands there and may stay, whatever it must be near to.
   bool may_stay(NodeId node, CountedId id, PlaneMask planes) const {
     const auto rule = hinders(sets_[id.index()], node, planes, 1);
-    return !rule || rule->kind == TermKind::kNear;
+    return !rule || rule->kind != TermKind::kApart;
   }
-  // How many more slots the domains of a node admit, each slot for itself: 0, or so many that room decides.
-  std::int64_t cap(NodeId node, CountedId id, Mode mode) const;
+  // The same for what it must be near to as well: only its spreads may be broken.
+  bool stands(NodeId node, CountedId id, PlaneMask planes, std::int64_t standing = 1) const {
+    const auto rule = hinders(sets_[id.index()], node, planes, standing);
+    return !rule || rule->kind == TermKind::kSpread;
+  }
+  // Slots that stand there, charged on the planes of the mode: whether they could have come one after the other, each within its spreads.
+  // Changes nothing in the end. O(slots x rounds), and nothing where none of them has a spread.
+  using Place = std::pair<NodeId, CountedId>;
+  bool fit_in_turn(std::vector<Place> places, Mode mode);
+  bool has_spread(CountedId id) const { return sets_[id.index()].spreads; }
+  // How many more slots the domains of a node admit, each slot for itself. Without a spread that is none, or so many that room
+  // decides.
+  std::int64_t cap(NodeId node, CountedId id, Mode mode) const {
+    return std::min(cap_beside_spread(node, id, mode), cap_of_spread(node, id, mode));
+  }
+  // The two parts of it: slots of its own kind elsewhere raise the second.
+  std::int64_t cap_beside_spread(NodeId node, CountedId id, Mode mode) const;
+  std::int64_t cap_of_spread(NodeId node, CountedId id, Mode mode) const;
   // The first term that keeps such a slot from the node.
   struct Hindrance {
     TermKind kind = TermKind::kApart;
     std::string selector;
-    std::string level;
+    std::string
+        level;  // of a spread: all that there is to say; with no selector: the label that the node lacks
   };
   std::optional<Hindrance> hindrance(NodeId node, CountedId id, PlaneMask planes) const;
 
   // Whether a placement of such a slot can change how many of its kind fit on other nodes.
   bool limits_itself(CountedId id, Mode mode) const;
-  // With `fit` slots on each of these nodes at most: how many they take together at most. O(nodes).
+  // With `fit` slots on each of these nodes at most, a spread of its own aside: how many they take together at most. O(nodes + domains).
   template <class Fit>
   std::int64_t at_most(CountedId id, Mode mode, std::span<const NodeId> nodes, const Fit& fit) const;
   // The domains of which the first of such slots chooses one for all that follow; none where that is no matter.
   std::span<const std::vector<NodeId>> to_choose_from(CountedId id, Mode mode) const;
-  // Whether the slots of one and of the other hinder each other in the same domain.
+  // Whether slots of one hinder those of the other in the same domain: either of kApart, or `b` counts for a spread of `a`.
   bool conflict(CountedId a, CountedId b) const;
   // Whether slots of `a` must be near some that are like `b`.
   bool leans_on(CountedId a, CountedId b) const;
 
-  // Domains in which a count became or ceased to be zero, in order. Or the sum of all domains did.
-  struct Crossing {
-    std::uint32_t term = 0;
-    std::uint32_t domain = kEverywhere;
-  };
-  static constexpr std::uint32_t kEverywhere = 0xffffffffu;
-  std::uint64_t log_begin() const { return log_begin_; }
-  std::uint64_t log_end() const { return log_begin_ + log_.size(); }
-  const Crossing& crossing(std::uint64_t number) const { return log_[number - log_begin_]; }
-  bool concerns(CountedId id, const Crossing& crossing) const;
+  const CountedLog& log() const { return log_; }
+  bool concerns(CountedId id, const CountedCrossing& crossing) const;
   // The nodes of one domain.
-  std::span<const NodeId> nodes_of(const Crossing& crossing) const;
+  std::span<const NodeId> nodes_of(const CountedCrossing& crossing) const;
 
   // Whether slots or foreign pods with terms came, went or moved since the last call. Trials do not count.
   void note_news() { news_ = true; }
@@ -114,117 +132,79 @@ class Counted {
   std::string to_text() const;
 
  private:
-  static constexpr std::uint32_t kNone = kEverywhere;
-  using Planes = std::array<std::int64_t, 2>;
-  struct Slots {
-    Planes planes{};
-    std::int64_t reserved = 0;  // of those on each plane
-    // The others.
-    std::int64_t sure(Plane plane) const { return planes[plane] - reserved; }
-    Slots times(std::int64_t by) const { return {{by * planes[kNow], by * planes[kAfter]}, by * reserved}; }
-    Slots& operator+=(const Slots& other) {
-      for (const Plane plane : {kNow, kAfter}) planes[plane] += other.planes[plane];
-      reserved += other.reserved;
-      return *this;
-    }
-    bool operator==(const Slots&) const = default;
-  };
-
-  struct Level {
-    std::string key;
-    std::int64_t terms = 0;                                 // that use it; 0: free
-    std::unordered_map<std::string, std::uint32_t> values;  // looked up, never iterated
-    std::vector<std::uint32_t> domain_of;                   // by node
-    std::vector<std::vector<NodeId>> nodes;                 // by domain
-    std::int64_t wide = 0;                                  // domains with more than one node
-  };
-  struct Tally {
-    Slots counted;  // slots that the selector counts
-    Slots apart;    // slots that must stand apart from them
-    bool operator==(const Tally&) const = default;
-  };
-  struct Term {
-    std::uint32_t selector = 0;
-    std::uint32_t level = 0;
-    std::int64_t users = 0;                              // rules of sets
-    Slots counted;                                       // in all domains
-    std::unordered_map<std::uint32_t, Tally> by_domain;  // where some count is not zero; looked up
-  };
-  struct Selector {
-    std::string name;
-    std::int64_t users = 0;
-    std::vector<std::uint32_t> terms;
-  };
-  struct Rule {
-    std::uint32_t term = 0;
-    TermKind kind = TermKind::kApart;
-    bool self = false;  // its selector counts the slot itself
-  };
-  struct Set {
-    bool used = false;
-    std::string key;
-    std::vector<std::uint32_t> selectors;  // ascending
-    std::vector<Rule> rules;
-  };
-  struct Standing {
-    CountedId id;
-    Slots slots;
-  };
-
+  static constexpr std::uint32_t kNone = LabelDomains::kNone;
   std::uint32_t selector_of(const std::string& name);
-  std::uint32_t level_of(const std::string& key);
   std::uint32_t term_of(std::uint32_t selector, std::uint32_t level);
-  void put_in_domain(Level& level, NodeId node);
-  std::uint32_t domain(const Term& term, NodeId node) const;
-  void count(std::uint32_t term, std::uint32_t domain, Slots Tally::*what, const Slots& change);
-  void count_all(NodeId node, CountedId id, const Slots& change, std::uint32_t only_term,
+  std::uint32_t domain(const CountedPair& term, NodeId node) const { return levels_.of(term.level, node); }
+  void count(std::uint32_t term, std::uint32_t domain, CountedSlots CountedTally::*what,
+             const CountedSlots& change);
+  void count_all(NodeId node, CountedId id, const CountedSlots& change, std::uint32_t only_term,
                  std::uint32_t only_level);
-  void log(std::uint32_t term, std::uint32_t domain);
+  // For spreads: a count has changed; or a domain has its first node, or lost its last.
+  void note_spread(std::uint32_t term, std::uint32_t domain, const CountedSlots& before,
+                   const CountedSlots& after);
+  void note_filled(std::uint32_t level);
+  std::int64_t fewest(const CountedRule& rule, PlaneMask planes) const;
+  bool within_skew(const CountedRule& rule, NodeId node, PlaneMask planes, std::int64_t standing) const;
+  std::string spread_text(const CountedRule& rule) const;
+  // `room`: by domain.
+  std::int64_t most_within_skew(const CountedRule& rule, Mode mode, std::span<const std::int64_t> room) const;
   void drop(std::uint32_t set);
-  const Tally* tally(const Term& term, NodeId node) const;
-  bool is_first(const Set& set, PlaneMask planes, std::int64_t standing) const;
-  static bool is_sure(const Slots& slots, PlaneMask planes, std::int64_t but);
-  std::optional<Rule> hinders(const Set& set, NodeId node, PlaneMask planes, std::int64_t standing) const;
+  const CountedTally* tally(const CountedPair& term, NodeId node) const;
+  bool is_first(const CountedSet& set, PlaneMask planes, std::int64_t standing) const;
+  static bool is_sure(const CountedSlots& slots, PlaneMask planes, std::int64_t but);
+  std::optional<CountedRule> hinders(const CountedSet& set, NodeId node, PlaneMask planes,
+                                     std::int64_t standing) const;
 
   const NodeTable& nodes_;
-  std::vector<Set> sets_;
-  std::vector<Selector> selectors_;
-  std::vector<Term> terms_;
-  std::vector<Level> levels_;
+  std::vector<CountedSet> sets_;
+  std::vector<CountedSelector> selectors_;
+  std::vector<CountedPair> terms_;
+  LabelDomains levels_{nodes_};
   std::vector<std::uint32_t> free_sets_;
   std::vector<std::uint32_t> free_selectors_;
   std::vector<std::uint32_t> free_terms_;
   std::unordered_map<std::string, CountedId> by_key_;       // looked up, never iterated
   std::unordered_map<std::string, std::uint32_t> by_name_;  // selectors
-  std::vector<std::vector<Standing>> standing_;             // by node
+  std::vector<std::vector<CountedStanding>> standing_;      // by node
   std::size_t live_ = 0;                                    // sets
-  std::vector<Crossing> log_;
-  std::uint64_t log_begin_ = 0;
+  CountedLog log_;
   bool news_ = false;
 };
 
 // The exact number for one rule, where the nodes of a domain have room for one at least; for several rules a bound.
 template <class Fit>
 std::int64_t Counted::at_most(CountedId id, Mode mode, std::span<const NodeId> nodes, const Fit& fit) const {
+  const CountedSet& set = sets_[id.index()];
+  // Spreads that do not count the slot itself hold there, or do not.
+  const auto open = [&](NodeId node) {
+    return std::all_of(set.rules.begin(), set.rules.end(), [&](const CountedRule& rule) {
+      return rule.kind != TermKind::kSpread || rule.self || within_skew(rule, node, planes_of(mode), 0);
+    });
+  };
+  const auto room = [&](NodeId node) { return set.spreads && !open(node) ? 0 : fit(node); };
   std::int64_t sum = 0;
-  for (const NodeId node : nodes) sum += fit(node);
-  const Set& set = sets_[id.index()];
+  for (const NodeId node : nodes) sum += room(node);
   const bool first = is_first(set, planes_of(mode), 0);
   std::vector<std::int64_t> taken;
-  for (const Rule& rule : set.rules) {
+  for (const CountedRule& rule : set.rules) {
     if (!rule.self || (rule.kind == TermKind::kNear && !first)) continue;
-    const Term& term = terms_[rule.term];
+    const CountedPair& term = terms_[rule.term];
     taken.assign(levels_[term.level].nodes.size(), 0);
     std::int64_t apart = 0;
     std::int64_t fullest = 0;
     for (const NodeId node : nodes) {
-      const std::int64_t here = fit(node);
+      const std::int64_t here = room(node);
       const std::uint32_t at = domain(term, node);
       if (here <= 0) continue;
       if (at == kNone || taken[at] == 0) apart += at == kNone ? here : 1;
       if (at != kNone) fullest = std::max(fullest, taken[at] += here);
     }
-    sum = std::min(sum, rule.kind == TermKind::kNear ? fullest : apart);
+    if (rule.kind == TermKind::kSpread) {
+      sum = std::min(sum, most_within_skew(rule, mode, taken));
+    } else {
+      sum = std::min(sum, rule.kind == TermKind::kNear ? fullest : apart);
+    }
   }
   return sum;
 }

@@ -40,7 +40,7 @@ void ShapeIndex::refresh(const NodeTable& nodes, Fragments& fragments, const Cou
   const ChangeLog& log = nodes.changes().all();
   const ChangeLog& fixed = nodes.changes().fixed();
   // Constraints and ties may be others where something fixed changed: their nodes stand in both logs.
-  const bool behind = (has_terms && counted_cursor_ < counted.log_begin()) || !built_ ||
+  const bool behind = (has_terms && counted_cursor_ < counted.log().begin()) || !built_ ||
                       cursor_ < log.begin() || fixed_cursor_ < fixed.begin() ||
                       log.end() - cursor_ > nodes.size();
   if (behind || nodes.size() > size_ || topology_version_ != nodes.domains().version()) {
@@ -71,17 +71,49 @@ void ShapeIndex::refresh(const NodeTable& nodes, Fragments& fragments, const Cou
   fixed_cursor_ = fixed.end();
 }
 
-// The nodes of the domains in which a count that it goes by became or ceased to be zero.
+// The nodes of the domains in which a count that it goes by became or ceased to be zero. For its spread: in which one has changed.
 void ShapeIndex::follow_terms(const NodeTable& nodes, Fragments& fragments, bool replay) {
-  for (; counted_cursor_ < counted_->log_end(); ++counted_cursor_) {
-    const Counted::Crossing& crossing = counted_->crossing(counted_cursor_);
+  std::vector<CountedCrossing> spread;
+  for (; counted_cursor_ < counted_->log().end(); ++counted_cursor_) {
+    const CountedCrossing& crossing = counted_->log().at(counted_cursor_);
     if (!counted_->concerns(shape_->counted, crossing)) continue;
-    if (crossing.domain == Counted::kEverywhere) return rebuild(nodes, fragments);
+    if (crossing.spread) {
+      spread.push_back(crossing);
+      continue;
+    }
+    if (crossing.domain == CountedCrossing::kEverywhere) return rebuild(nodes, fragments);
     for (const NodeId node : counted_->nodes_of(crossing)) {
       if (nodes.changes().first_in_round(node) && update(nodes, fragments, node) && replay) play(nodes, node);
     }
   }
+  if (!spread.empty()) cap_spread(nodes, fragments, std::move(spread), replay);
   note_limits(nodes);
+}
+
+// The same room under another cap: on all nodes where the fewest of any domain have changed.
+void ShapeIndex::cap_spread(const NodeTable& nodes, Fragments& fragments,
+                            std::vector<CountedCrossing> crossings, bool replay) {
+  const auto again = [&](NodeId node) {
+    const std::int64_t room = rooms_[node.index()];
+    const std::int64_t fit =
+        room > 0 ? std::min(room, counted_->cap_of_spread(node, shape_->counted, mode_)) : 0;
+    if (fit == this->fit(node)) return;
+    std::int64_t key = kNoFit;
+    if (fit > 0) key = this->fit(node) > 0 ? this->key(node) : key_of(nodes, fragments, node);
+    if (put_fit(nodes, node, fit, key) && replay) play(nodes, node);
+  };
+  const bool all = std::any_of(crossings.begin(), crossings.end(), [](const CountedCrossing& crossing) {
+    return crossing.domain == CountedCrossing::kEverywhere;
+  });
+  if (all) {
+    for (std::size_t n = 0; n < nodes.size(); ++n) again(NodeId(n));
+    return;
+  }
+  std::sort(crossings.begin(), crossings.end());
+  crossings.erase(std::unique(crossings.begin(), crossings.end()), crossings.end());
+  for (const CountedCrossing& crossing : crossings) {
+    for (const NodeId node : counted_->nodes_of(crossing)) again(node);
+  }
 }
 
 // Domains of hosts are single nodes, whose fits are independent.
@@ -92,7 +124,9 @@ void ShapeIndex::note_limits(const NodeTable& nodes) {
 }
 
 std::int64_t ShapeIndex::at_most(std::span<const NodeId> nodes) const {
-  return counted_->at_most(shape_->counted, mode_, nodes, [&](NodeId node) { return fit(node); });
+  return counted_->at_most(shape_->counted, mode_, nodes, [&](NodeId node) {
+    return rooms_.empty() ? fit(node) : std::int64_t{rooms_[node.index()]};
+  });
 }
 
 std::int64_t ShapeIndex::total_of(std::span<const NodeId> nodes) const {
@@ -120,8 +154,11 @@ void ShapeIndex::rebuild(const NodeTable& nodes, Fragments& fragments) {
   built_ = true;
   cursor_ = nodes.changes().all().end();
   fixed_cursor_ = nodes.changes().fixed().end();
-  counted_cursor_ = counted_->log_end();
-  if (shape_->counted.valid()) note_limits(nodes);
+  counted_cursor_ = counted_->log().end();
+  if (shape_->counted.valid()) {
+    note_limits(nodes);
+    if (counted_->has_spread(shape_->counted)) rooms_.assign(size_, 0);
+  }
   for (std::size_t i = 0; i < n; ++i) update(nodes, fragments, NodeId(i));
   play_all(nodes);
 }
@@ -140,8 +177,18 @@ bool ShapeIndex::update(const NodeTable& nodes, Fragments& fragments, NodeId id)
     if (fit > 0) fit = fit_by_amounts(nodes, id, *shape_, mode_, fit);
     if (fit > 0 && !shape_->tokens.empty() && !nodes.is_opaque(id))
       fit = nodes.tokens().taken(id, shape_->tokens, planes_of(mode_)) ? 0 : 1;
-    if (fit > 0 && shape_->counted.valid()) fit = std::min(fit, counted_->cap(id, shape_->counted, mode_));
+    if (fit > 0 && shape_->counted.valid())
+      fit = std::min(fit, counted_->cap_beside_spread(id, shape_->counted, mode_));
   }
+  if (!rooms_.empty()) {
+    rooms_[id.index()] = static_cast<std::int32_t>(fit);
+    if (fit > 0) fit = std::min(fit, counted_->cap_of_spread(id, shape_->counted, mode_));
+  }
+  return put_fit(nodes, id, fit, fit == 0 ? kNoFit : key_of(nodes, fragments, id));
+}
+
+// True where the key has changed.
+bool ShapeIndex::put_fit(const NodeTable& nodes, NodeId id, std::int64_t fit, std::int64_t key) {
   Block& block = block_of(id);
   std::int32_t& fit_before = block.fit[id.value % kBlock];
   if (const std::int64_t delta = fit - fit_before; delta != 0) {
@@ -151,7 +198,6 @@ bool ShapeIndex::update(const NodeTable& nodes, Fragments& fragments, NodeId id)
       if (domain.valid()) sums_[domain.index()] += delta;
     }
   }
-  const std::int64_t key = fit == 0 ? kNoFit : key_of(nodes, fragments, id);
   std::int64_t& key_before = block.key[id.value % kBlock];
   const bool changed = key != key_before;
   key_before = key;

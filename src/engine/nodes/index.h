@@ -8,8 +8,8 @@
 // (nodes/device_states.h), and their usable room (nodes/fragments.h).
 // Rolled-back trials are changes like any other: the log simply names the node again.
 // Counted terms (nodes/counted.h) cap the fits. A shape with a part in some also follows the log of their domains. Where it excludes
-// itself the fits do not add up: total() and total_in() are then bounds, found when asked for, O(nodes) each.
-// Memory: 13 bytes a node.
+// or spreads itself the fits do not add up: total() and total_in() are then bounds, found when asked for, O(nodes) each.
+// Memory: 13 bytes a node, 4 more for a shape with a spread.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class ShapeIndex {
   // Is `a`, on which something fits, better than `b`?
   bool wins(const NodeTable& nodes, NodeId a, NodeId b) const;
   std::int64_t fit(NodeId id) const { return block_of(id).fit[id.value % kBlock]; }
-  // Slots that fit now, over all nodes; and in a domain. Where it excludes itself: at most.
+  // Slots that fit now, over all nodes; and in a domain. Where it excludes or spreads itself: at most.
   std::int64_t total() const { return limited_ ? at_most(everywhere_) : total_; }
   std::int64_t total_in(DomainId domain) const {
     return limited_ ? at_most(nodes_->domains()[domain].nodes) : sums_[domain.index()];
@@ -64,10 +64,13 @@ class ShapeIndex {
 
   void rebuild(const NodeTable& nodes, Fragments& fragments);
   void follow_terms(const NodeTable& nodes, Fragments& fragments, bool replay);
+  void cap_spread(const NodeTable& nodes, Fragments& fragments, std::vector<CountedCrossing> crossings,
+                  bool replay);
   void note_limits(const NodeTable& nodes);
   std::int64_t at_most(std::span<const NodeId> nodes) const;
   // Brings fit, sums and key up to date, not the tournament. True where the key has changed.
   bool update(const NodeTable& nodes, Fragments& fragments, NodeId id);
+  bool put_fit(const NodeTable& nodes, NodeId id, std::int64_t fit, std::int64_t key);
   std::int64_t key_of(const NodeTable& nodes, Fragments& fragments, NodeId id) const;
   void play(const NodeTable& nodes, NodeId id);
   void play_all(const NodeTable& nodes);
@@ -96,8 +99,9 @@ class ShapeIndex {
   const NodeTable* nodes_ = nullptr;
   const Counted* counted_ = nullptr;
   std::uint64_t counted_cursor_ = 0;
-  bool limited_ = false;            // placing one changes how many fit elsewhere
-  std::vector<NodeId> everywhere_;  // all nodes, where limited_
+  bool limited_ = false;             // placing one changes how many fit elsewhere
+  std::vector<NodeId> everywhere_;   // all nodes, where limited_
+  std::vector<std::int32_t> rooms_;  // by node: what fits but for its spread; only where it has one
 };
 
 }  // namespace berth::engine

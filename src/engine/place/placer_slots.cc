@@ -158,6 +158,18 @@ std::int64_t Placer::place_near(std::uint32_t set, ChargeId charge, std::int64_t
   if (std::vector<NodeId> nodes = gathering(state_, charge, mode_, count, is_inside); !nodes.empty())
     return place_among(set, charge, count, std::move(nodes), next_slot);
   std::int64_t got = 0;
+  const CountedId counted = state_.shape_of(charge).counted;
+  if (!plan_.empty() && counted.valid() && state_.accounts.counted().has_spread(counted)) {
+    // Each domain gets more only when others have some.
+    std::vector<NodeId> nodes;
+    for (const DomainId domain : plan_) {
+      const std::vector<NodeId> here = scope_.nodes_inside(domain);
+      nodes.insert(nodes.end(), here.begin(), here.end());
+    }
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    return place_among(set, charge, count, std::move(nodes), next_slot);
+  }
   for (const DomainId domain : order_of(set, charge, count)) {
     if (got == count || ended()) return got;
     got += place_among(set, charge, count - got, scope_.nodes_inside(domain), next_slot);

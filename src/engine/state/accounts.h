@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "engine/base/plane.h"
@@ -72,6 +73,15 @@ class Accounts {
   // An amount, a device or a token of its node that is overdrawn, or a pod there that it must be apart from: the last one. Opaque
   // capacity has no accounts.
   std::optional<Overdraft> overdrawn_on_node(const Charged& slot, Mode mode) const;
+  // Whether slots of one workload, charged on the planes of the mode, could have come one after the other (nodes/counted.h).
+  template <class Slots>
+  bool fit_in_turn(const Slots& slots, Mode mode) {
+    if (!counted_.any()) return true;
+    std::vector<Counted::Place> places;
+    for (const auto& slot : slots)
+      places.emplace_back(slot.node, shapes_[charges_[slot.charge].shape].shape.counted);
+    return counted_.fit_in_turn(std::move(places), mode);
+  }
   // The quota of its queue, or the limit of its lane, that is overdrawn: the last one.
   std::optional<Overdraft> overdrawn_in_queue(const Charged& slot, Mode mode) const;
   // Whether the quota of its queue or of a queue above, or the limit of its lane, is overdrawn.

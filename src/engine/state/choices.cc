@@ -150,11 +150,19 @@ Shape State::base_shape(const PodTemplate& pod) {
 
 namespace {
 
-// Work with quota alone may be seen on a node all the same. Then it counts there, and others stay apart from it; it need not be near.
+// Work with quota alone may be seen on a node all the same. Then it counts there, and others stay apart from it; it need neither be near
+// nor spread.
 CountedId intern_terms(Counted& counted, const PodTemplate& pod, bool opaque) {
-  if (!opaque) return counted.intern(pod.terms, pod.selected);
+  Shape constraints;
+  const auto is_spread = [](const CountedTerm& term) { return term.kind == TermKind::kSpread; };
+  if (!opaque && std::any_of(pod.terms.begin(), pod.terms.end(), is_spread)) {
+    constraints.selector = pod.node_selector;
+    constraints.required = pod.required_affinity;
+    constraints.tolerations = pod.tolerations;
+  }
+  if (!opaque) return counted.intern(pod.terms, pod.selected, constraints);
   std::vector<CountedTerm> terms = pod.terms;
-  std::erase_if(terms, [](const CountedTerm& term) { return term.kind == TermKind::kNear; });
+  std::erase_if(terms, [](const CountedTerm& term) { return term.kind != TermKind::kApart; });
   return counted.intern(terms, pod.selected);
 }
 

@@ -119,7 +119,7 @@ Status State::foreign_upsert(const ForeignPod& pod) {
             accounts.counted().intern(pod.terms, pod.selected)};
   nodes.charge_foreign(node, f.pod, grants[f.grant], +1);
   if (f.counted.valid()) {
-    accounts.counted().add(node, f.counted, kBothPlanes, +1);
+    accounts.counted().add(node, f.counted, counted_planes(f.pod), +1);
     accounts.counted().note_news();
   }
   foreign_on_[node].insert(pod.uid);
@@ -135,7 +135,7 @@ Status State::foreign_remove(const std::string& uid) {
   const NodeId node = it->second.node;
   nodes.charge_foreign(node, it->second.pod, accounts.grants()[it->second.grant], -1);
   if (it->second.counted.valid()) {
-    accounts.counted().add(node, it->second.counted, kBothPlanes, -1);
+    accounts.counted().add(node, it->second.counted, counted_planes(it->second.pod), -1);
     accounts.counted().note_news();
   }
   auto& on_node = foreign_on_[node];

@@ -105,8 +105,12 @@ void State::move_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState 
   const auto more = static_cast<PlaneMask>(want & ~had);
   const auto less = static_cast<PlaneMask>(had & ~want);
   if (had != want) ++use_version;
-  accounts.charge(charged(w, slot), static_cast<PlaneMask>(more & ~tried), +1);
-  accounts.charge(charged(w, slot), static_cast<PlaneMask>(less & ~freed), -1);
+  auto come = static_cast<PlaneMask>(more & ~tried);
+  auto go = static_cast<PlaneMask>(less & ~freed);
+  if (come != 0 && had != 0 && want == kBothPlanes) come |= kPodBit;
+  if (go == kAfterBit && had == kBothPlanes) go |= kPodBit;
+  accounts.charge(charged(w, slot), come, +1);
+  accounts.charge(charged(w, slot), go, -1);
   if (more != 0 && accounts.limits(w.queue).any()) filled_lanes.insert(w.queue);
   if (less != 0) {
     gain_node(slot.node);

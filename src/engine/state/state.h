@@ -451,6 +451,10 @@ class State {
   TimeMs next_long_sweep_ = 0;
 };
 
+// The planes on which terms count a foreign pod.
+inline PlaneMask counted_planes(const ForeignPod& pod) {
+  return pod.ending ? kBothPlanes | kEndingBit : kBothPlanes;
+}
 // The same charge with another part in counted terms.
 ChargeId with_counted(State& state, ChargeId charge, CountedId counted);
 // The slots of a pod set are counted as its template says now. The terms and selectors of a template may change while slots have

@@ -26,6 +26,7 @@ bool is_about_nodes(ReasonCode code) {
     case ReasonCode::kNodeSize:
     case ReasonCode::kNodeApart:
     case ReasonCode::kNodeNear:
+    case ReasonCode::kNodeSpread:
     case ReasonCode::kDomain:
     case ReasonCode::kTogether:
       return true;

@@ -198,12 +198,6 @@ TEST(Decode, ConstraintsThatAreNotHonouredAreNamed) {
       unsupported(
           "  affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1}]}}\n"),
       IsEmpty());
-  EXPECT_THAT(unsupported("  topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: "
-                          "DoNotSchedule}]\n"),
-              ElementsAre("topologySpreadConstraints: DoNotSchedule"));
-  EXPECT_THAT(unsupported("  topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: "
-                          "ScheduleAnyway}]\n"),
-              IsEmpty());
   EXPECT_THAT(
       unsupported(
           "  volumes: [{name: data, persistentVolumeClaim: {claimName: d}}, {name: e, emptyDir: {}}]\n"),
@@ -271,6 +265,52 @@ TEST(Decode, RequiredTermsAboutPodsNameTheirSelectors) {
   EXPECT_FALSE(second.selects("x", {}, {{"version", "v2"}, {"app", "db"}}));
   EXPECT_FALSE(second.selects("default", {}, {{"version", "v2"}}));
   EXPECT_FALSE(spec.selectors[2].selects("x", {}, {{"app", "web"}})) << "no selector selects no pod";
+}
+
+TEST(Decode, SpreadsThatMustHoldAreTerms) {
+  const PodSpec spec =
+      pod_of(
+          testing::pod_yaml(
+              "a", 1, "  labels: {app: web, version: v2}\n",
+              "  topologySpreadConstraints:\n"
+              "  - {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule,\n"
+              "     labelSelector: {matchLabels: {app: web}}}\n"
+              "  - {maxSkew: 2, topologyKey: host, whenUnsatisfiable: DoNotSchedule, minDomains: 3,\n"
+              "     nodeAffinityPolicy: Ignore, nodeTaintsPolicy: Honor, matchLabelKeys: [version, other],\n"
+              "     labelSelector: {matchLabels: {app: web}}}\n"
+              "  - {maxSkew: 1, topologyKey: rack, whenUnsatisfiable: DoNotSchedule, labelSelector: {}}\n"
+              "  - {maxSkew: 1, topologyKey: row, whenUnsatisfiable: ScheduleAnyway}\n"))
+          .spec;
+  std::vector<std::string> terms;
+  for (const CountedTerm& term : spec.pod.terms) {
+    terms.push_back(fmt::format("{} {} | {} | {} {} {} {}", enum_name(term.kind), term.selector, term.level,
+                                term.max_skew, term.min_domains, term.all_nodes, term.tolerated));
+  }
+  EXPECT_THAT(terms, ElementsAre("spread app=web in default | zone | 1 1 false false",
+                                 "spread app=web, version=v2 in default | host | 2 3 true true",
+                                 "spread none in default | rack | 1 1 false false"));
+  EXPECT_EQ(spec.selectors.size(), 3u);
+  EXPECT_THAT(spec.pod.unsupported, IsEmpty());
+  PodSpec foreign = spec;
+  foreign.drop_spreads();
+  EXPECT_TRUE(foreign.pod.terms.empty());
+  EXPECT_TRUE(foreign.selectors.empty());
+}
+
+TEST(Decode, ASpreadThatCannotBeReadIsNamed) {
+  const auto problem = [](const std::string& item) {
+    return error_of("metadata: {name: p}\nspec: {topologySpreadConstraints: [" + item + "]}\n", Kind::kPod)
+        .str();
+  };
+  EXPECT_THAT(problem("{maxSkew: 0, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}"),
+              HasSubstr("maxSkew: must be an integer from 1 to"));
+  EXPECT_THAT(problem("{maxSkew: 1, whenUnsatisfiable: DoNotSchedule}"),
+              HasSubstr("topologyKey: is required"));
+  EXPECT_THAT(problem("{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: Never}"),
+              HasSubstr("whenUnsatisfiable: must be one of DoNotSchedule, ScheduleAnyway"));
+  EXPECT_THAT(
+      problem("{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, nodeTaintsPolicy: Maybe}"),
+      HasSubstr("nodeTaintsPolicy: must be one of Honor, Ignore"));
 }
 
 TEST(Decode, SelectorsWithOneNameAreTheSame) {

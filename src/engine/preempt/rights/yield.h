@@ -55,7 +55,7 @@ inline void free_room(State& state, const Yielder& who, int sign) {
   const WorkloadState& w = state.workloads[who.workload.index()];
   for (const auto& set : w.sets) {
     for (const auto& slot : set.slots) {
-      if (gives_room(who, slot)) state.accounts.try_charge(charged(w, slot), kAfterBit, sign);
+      if (gives_room(who, slot)) state.accounts.try_charge(charged(w, slot), freed_of(slot.state), sign);
     }
   }
 }

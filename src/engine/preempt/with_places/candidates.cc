@@ -326,7 +326,7 @@ void Candidates::give_back(std::uint32_t i) {
 void Candidates::charge(const Unit& unit, int sign) {
   const WorkloadState& v = state_.workloads[unit.workload.index()];
   each_slot(unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
-    state_.accounts.try_charge(charged(v, slot), kAfterBit, sign);
+    state_.accounts.try_charge(charged(v, slot), freed_of(slot.state), sign);
   });
 }
 

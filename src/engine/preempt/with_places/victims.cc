@@ -508,7 +508,7 @@ bool VictimSearch::fits_beside(const Unit& unit, const std::vector<PlacedSlot>& 
     last = p.charge;
     ok = !state_.accounts.overdraws_a_queue(charged(w_, p), Mode::kPlan);
   }
-  return ok;
+  return ok && state_.accounts.fit_in_turn(placed, Mode::kPlan);
 }
 
 // With the places charged, does our side of the tree still stay within its own quota wherever something was reclaimed, and

@@ -1,0 +1,129 @@
+// The numbers that counted terms keep (counted.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/base/plane.h"
+#include "engine/nodes/shape.h"
+#include "model/labels.h"
+
+namespace berth::engine {
+
+// How many slots, on both planes.
+struct CountedSlots {
+  std::array<std::int64_t, 2> planes{};
+  std::int64_t reserved = 0;  // of those on each plane
+  std::int64_t ending = 0;    // of those on both planes: pods that will go
+  std::int64_t pods = 0;      // on both planes, and neither: they are there, and stay
+  // Those that are not reserved.
+  std::int64_t sure(Plane plane) const { return planes[plane] - reserved; }
+  // For a spread: all that may stay, and those of them that are sure to.
+  std::int64_t most() const { return planes[kAfter] - ending; }
+  std::int64_t least() const { return sure(kAfter) - ending; }
+  CountedSlots times(std::int64_t by) const {
+    return {{by * planes[kNow], by * planes[kAfter]}, by * reserved, by * ending, by * pods};
+  }
+  CountedSlots& operator+=(const CountedSlots& other) {
+    for (const Plane plane : {kNow, kAfter}) planes[plane] += other.planes[plane];
+    reserved += other.reserved;
+    ending += other.ending;
+    pods += other.pods;
+    return *this;
+  }
+  bool operator==(const CountedSlots&) const = default;
+};
+
+// The counts of one pair in one domain.
+struct CountedTally {
+  CountedSlots counted;  // slots that the selector counts
+  CountedSlots apart;    // slots that must stand apart from them
+  bool operator==(const CountedTally&) const = default;
+};
+
+// The fewest of any domain.
+struct CountedFewest {
+  std::map<std::int64_t, std::int64_t> domains;  // how many have so many; those that have none are left out
+  std::int64_t some = 0;                         // domains that have some
+  void change(std::int64_t before, std::int64_t after);
+  std::int64_t of(std::int64_t filled) const {
+    return some < filled || domains.empty() ? 0 : domains.begin()->first;
+  }
+};
+
+// A selector at a level (label_domains.h).
+struct CountedPair {
+  std::uint32_t selector = 0;
+  std::uint32_t level = 0;
+  std::int64_t users = 0;    // rules of sets
+  std::int64_t spreads = 0;  // of them of kSpread; without these the fewest are not kept
+  CountedFewest fewest_pods;
+  CountedFewest fewest_sure;                                  // on the after plane
+  CountedSlots counted;                                       // in all domains
+  std::unordered_map<std::uint32_t, CountedTally> by_domain;  // where some count is not zero; looked up
+  void keep_fewest();                                         // from now on
+};
+
+// A term of a pod.
+struct CountedRule {
+  std::uint32_t term = 0;
+  TermKind kind = TermKind::kApart;
+  bool self = false;  // its selector counts the slot itself
+  std::int64_t max_skew = 0;
+  std::int64_t min_domains = 0;
+};
+
+struct CountedSelector {
+  std::string name;
+  std::int64_t users = 0;
+  std::vector<std::uint32_t> terms;
+};
+
+// The part of a shape.
+struct CountedSet {
+  bool used = false;
+  std::string key;
+  std::vector<std::uint32_t> selectors;  // ascending
+  std::vector<CountedRule> rules;
+  bool spreads = false;  // one of kSpread
+};
+
+// Slots of one part on a node.
+struct CountedStanding {
+  CountedId id;
+  CountedSlots slots;
+};
+
+// A domain in which a count became or ceased to be zero. Or the sum of all domains did.
+struct CountedCrossing {
+  static constexpr std::uint32_t kEverywhere = 0xffffffffu;
+  std::uint32_t term = 0;
+  std::uint32_t domain = kEverywhere;
+  bool spread = false;  // for spreads only: the count has changed, or the fewest of any domain
+  auto operator<=>(const CountedCrossing&) const = default;
+};
+
+// The last crossings, in order.
+class CountedLog {
+ public:
+  std::uint64_t begin() const { return begin_; }
+  std::uint64_t end() const { return begin_ + all_.size(); }
+  const CountedCrossing& at(std::uint64_t number) const { return all_[number - begin_]; }
+  void add(const CountedCrossing& crossing) {
+    constexpr std::size_t kMost = 4096;
+    all_.push_back(crossing);
+    if (all_.size() <= kMost) return;
+    all_.erase(all_.begin(), all_.begin() + kMost / 2);
+    begin_ += kMost / 2;
+  }
+
+ private:
+  std::vector<CountedCrossing> all_;
+  std::uint64_t begin_ = 0;
+};
+
+}  // namespace berth::engine

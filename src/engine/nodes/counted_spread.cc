@@ -1,0 +1,166 @@
+// Counted terms of kSpread: the fewest of any domain, and what that allows in the others (counted.h).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/nodes/counted.h"
+
+namespace berth::engine {
+
+void CountedFewest::change(std::int64_t before, std::int64_t after) {
+  if (before == after) return;
+  if (before != 0) {
+    --some;
+    if (const auto at = domains.find(before); --at->second == 0) domains.erase(at);
+  }
+  if (after != 0) {
+    ++some;
+    ++domains[after];
+  }
+}
+
+void CountedPair::keep_fewest() {
+  fewest_pods = {};
+  fewest_sure = {};
+  for (const auto& [at, tally] : by_domain) {  // sums: in whatever order
+    fewest_pods.change(0, tally.counted.pods);
+    fewest_sure.change(0, tally.counted.least());
+  }
+}
+
+void Counted::note_spread(std::uint32_t number, std::uint32_t at, const CountedSlots& before,
+                          const CountedSlots& after) {
+  CountedPair& term = terms_[number];
+  const std::int64_t filled = levels_[term.level].filled;
+  const auto fewest_of = [&] { return std::pair(term.fewest_pods.of(filled), term.fewest_sure.of(filled)); };
+  const auto had = fewest_of();
+  term.fewest_pods.change(before.pods, after.pods);
+  term.fewest_sure.change(before.least(), after.least());
+  if (before.most() != after.most()) log_.add({number, at, true});
+  if (fewest_of() != had) log_.add({number, CountedCrossing::kEverywhere, true});
+}
+
+void Counted::note_filled(std::uint32_t level) {
+  for (std::uint32_t number = 0; number < terms_.size(); ++number) {
+    if (terms_[number].spreads > 0 && terms_[number].level == level)
+      log_.add({number, CountedCrossing::kEverywhere, true});
+  }
+}
+
+// A start is judged by the pods that are there, a plan by those that will be.
+std::int64_t Counted::fewest(const CountedRule& rule, PlaneMask planes) const {
+  const CountedPair& term = terms_[rule.term];
+  const std::int64_t filled = levels_[term.level].filled;
+  if (filled < rule.min_domains) return 0;
+  return ((planes & kNowBit) != 0 ? term.fewest_pods : term.fewest_sure).of(filled);
+}
+
+// On the now plane alone nothing is known: held slots of one gang come there together (fit_in_turn()).
+bool Counted::within_skew(const CountedRule& rule, NodeId node, PlaneMask planes,
+                          std::int64_t standing) const {
+  if ((planes & kAfterBit) == 0) return true;
+  const CountedPair& term = terms_[rule.term];
+  if (domain(term, node) == kNone) return false;
+  const CountedTally* here = tally(term, node);
+  const std::int64_t there = here == nullptr ? 0 : here->counted.most();
+  const std::int64_t with_it = there + (rule.self ? 1 - standing : 0);
+  return with_it - fewest(rule, planes) <= rule.max_skew;
+}
+
+// Part by part, in each order of the parts: a search for places takes the pod sets in one of these.
+bool Counted::fit_in_turn(std::vector<Place> places, Mode mode) {
+  constexpr int kMostOrders = 24;
+  std::erase_if(places, [&](const Place& p) { return !p.second.valid() || nodes_.is_opaque(p.first); });
+  if (std::none_of(places.begin(), places.end(), [&](const Place& p) { return has_spread(p.second); }))
+    return true;
+  std::vector<CountedId> parts;
+  for (const auto& [node, id] : places) {
+    add(node, id, planes_of(mode), -1);
+    parts.push_back(id);
+  }
+  std::sort(parts.begin(), parts.end());
+  parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
+  const auto all_come = [&] {
+    std::vector<Place> came;
+    std::vector<Place> left = places;
+    for (std::size_t had = left.size() + 1; !left.empty() && left.size() < had;) {
+      had = left.size();
+      for (const CountedId part : parts) {
+        for (std::size_t before = left.size() + 1; left.size() < before;) {
+          before = left.size();
+          std::erase_if(left, [&](const Place& p) {
+            if (p.second != part || cap_of_spread(p.first, part, mode) <= 0) return false;
+            add(p.first, part, planes_of(mode), +1);
+            came.push_back(p);
+            return true;
+          });
+        }
+      }
+    }
+    if (left.empty()) return true;
+    for (const auto& [node, id] : came) add(node, id, planes_of(mode), -1);
+    return false;
+  };
+  for (int order = 0; order < kMostOrders; ++order) {
+    if (all_come()) return true;
+    if (!std::next_permutation(parts.begin(), parts.end())) break;
+  }
+  for (const auto& [node, id] : places) add(node, id, planes_of(mode), +1);
+  return false;
+}
+
+std::int64_t Counted::cap_of_spread(NodeId node, CountedId id, Mode mode) const {
+  std::int64_t cap = kInt64Max;
+  const CountedSet& set = sets_[id.index()];
+  if (!set.spreads || nodes_.is_opaque(node)) return cap;
+  for (const CountedRule& rule : set.rules) {
+    if (rule.kind != TermKind::kSpread) continue;
+    if (!within_skew(rule, node, planes_of(mode), 0)) return 0;
+    if (!rule.self) continue;
+    const CountedTally* here = tally(terms_[rule.term], node);
+    const std::int64_t there = here == nullptr ? 0 : here->counted.most();
+    cap = std::min(cap, rule.max_skew + fewest(rule, planes_of(mode)) - there);
+  }
+  return cap;
+}
+
+// A domain with the fewest can always take one more, unless it has no room, or unless held slots fill it up. In the end such a domain
+// has the fewest. All others have max_skew more, or as much as they have room for.
+std::int64_t Counted::most_within_skew(const CountedRule& rule, Mode mode,
+                                       std::span<const std::int64_t> room) const {
+  const CountedPair& term = terms_[rule.term];
+  const LabelDomains::Level& level = levels_[term.level];
+  std::vector<std::int64_t> have(room.size(), 0);
+  std::vector<std::int64_t> least(room.size(), 0);
+  for (const auto& [at, tally] : term.by_domain) {  // to places of their own: in whatever order
+    have[at] = tally.counted.most();
+    least[at] = mode == Mode::kStart ? tally.counted.pods : tally.counted.least();
+  }
+  std::int64_t end = level.filled < rule.min_domains || level.filled == 0 ? 0 : kInt64Max;
+  for (std::size_t d = 0; d < room.size() && end > 0; ++d) {
+    if (level.nodes[d].empty()) continue;
+    end = std::min(end, least[d] + (have[d] - least[d] >= rule.max_skew ? 0 : room[d]));
+  }
+  std::int64_t sum = 0;
+  for (std::size_t d = 0; d < room.size(); ++d)
+    sum += std::clamp<std::int64_t>(rule.max_skew + end - have[d], 0, room[d]);
+  return sum;
+}
+
+std::string Counted::spread_text(const CountedRule& rule) const {
+  const CountedPair& term = terms_[rule.term];
+  const LabelDomains::Level& level = levels_[term.level];
+  std::string out = fmt::format("maxSkew {} per {}", rule.max_skew, level.key);
+  if (level.filled < rule.min_domains)
+    return out + fmt::format(", {} of minDomains {}", level.filled, rule.min_domains);
+  const std::string* where = nullptr;
+  const std::int64_t fewest = term.fewest_pods.of(level.filled);
+  for (const auto& [value, at] : level.values) {  // the first by name: in whatever order
+    const auto tally = term.by_domain.find(at);
+    const std::int64_t here = tally == term.by_domain.end() ? 0 : tally->second.counted.pods;
+    if (!level.nodes[at].empty() && here == fewest && (where == nullptr || value < *where)) where = &value;
+  }
+  return where == nullptr ? out : out + fmt::format(", fewest in {}", *where);
+}
+
+}  // namespace berth::engine
