@@ -125,9 +125,9 @@ class BerthLoad : public TeamsTest {
 
 TEST_F(BerthLoad, ASlowApiServerStarvesNothing) {
   const auto run = seconds(number_from_env("BERTH_E2E_SLOW_SECONDS", 12));
-  // 240 GPUs, of which 34 could come free in each second; 32 pods come in it, and 60 wait from the start.
+  // 240 GPUs, of which 31 could come free in each second; 32 pods come in it, and 60 wait from the start.
   constexpr std::size_t kNodes = 30;
-  constexpr milliseconds kLife(6900);
+  constexpr milliseconds kLife(7500);
   ASSERT_NO_FATAL_FAILURE(start_with_queue(kNodes, 8 * kNodes));
   const auto identity =
       cluster_->kubeconfig_for("system:serviceaccount:berth-system:berth",

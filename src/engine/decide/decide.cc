@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/in_turn.h"
 #include "engine/decide/reasons.h"
 #include "engine/decide/shortage.h"
 #include "engine/nodes/room.h"
@@ -139,14 +140,11 @@ std::optional<NodeId> Decider::kept_away(const WorkloadState& w) {
   }
   const PlaneMask planes = planes_of(SlotState::kHeld);
   for (const auto& [node, id] : left) counted.add(node, id, planes, -1);
-  for (std::size_t before = left.size() + 1; !left.empty() && left.size() < before;) {
-    before = left.size();
-    std::erase_if(left, [&](const auto& slot) {
-      if (!counted.stands(slot.first, slot.second, planes_of(Mode::kPlan), 0)) return false;
-      counted.add(slot.first, slot.second, planes, +1);
-      return true;
-    });
-  }
+  (void)come_in_turn(left, [&](const auto& slot) {
+    if (!counted.stands(slot.first, slot.second, planes_of(Mode::kPlan), 0)) return false;
+    counted.add(slot.first, slot.second, planes, +1);
+    return true;
+  });
   for (const auto& [node, id] : left) counted.add(node, id, planes, +1);
   return left.empty() ? std::nullopt : std::optional(left.front().first);
 }
@@ -214,11 +212,8 @@ bool Decider::charge_held(const WorkloadState& w, std::vector<PlacedSlot>& place
       behind.emplace_back(s, i);
     }
   }
-  for (std::size_t before = behind.size() + 1; !behind.empty() && behind.size() < before;) {
-    before = behind.size();
-    std::erase_if(behind, [&](const auto& slot) { return charge_one(slot.first, slot.second); });
-  }
-  return behind.empty() && state_.accounts.fit_in_turn(placed, Mode::kStart);
+  return come_in_turn(behind, [&](const auto& slot) { return charge_one(slot.first, slot.second); }) &&
+         state_.accounts.fit_in_turn(placed, Mode::kStart);
 }
 
 void Decider::start_holders() {

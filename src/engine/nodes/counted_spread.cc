@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/in_turn.h"
 #include "engine/nodes/counted.h"
 
 namespace berth::engine {
@@ -86,15 +87,12 @@ bool Counted::fit_in_turn(std::vector<Place> places, Mode mode) {
     for (std::size_t had = left.size() + 1; !left.empty() && left.size() < had;) {
       had = left.size();
       for (const CountedId part : parts) {
-        for (std::size_t before = left.size() + 1; left.size() < before;) {
-          before = left.size();
-          std::erase_if(left, [&](const Place& p) {
-            if (p.second != part || cap_of_spread(p.first, part, mode) <= 0) return false;
-            add(p.first, part, planes_of(mode), +1);
-            came.push_back(p);
-            return true;
-          });
-        }
+        (void)come_in_turn(left, [&](const Place& p) {
+          if (p.second != part || cap_of_spread(p.first, part, mode) <= 0) return false;
+          add(p.first, part, planes_of(mode), +1);
+          came.push_back(p);
+          return true;
+        });
       }
     }
     if (left.empty()) return true;
