@@ -29,6 +29,10 @@ inline std::string key_of(std::string_view ns, std::string_view name) {
 
 Reason reason_of(ReasonCode code, std::string detail);
 
+inline PriorityKey priority_key(const Pod& pod) {
+  return {pod.spec.priority, pod.spec.priority_class, !pod.spec.may_preempt};
+}
+
 struct Role {
   std::shared_ptr<const PodTemplate> shape;
   TopologyMarks topology;
@@ -115,7 +119,7 @@ struct Draft {
   bool waits = false;     // the engine was told that slots without a pod wait
   bool too_many = false;  // places before its pods are there: PlaceBudget has turned it away
   bool remade = false;    // its role has another shape: it is told whole
-  // For work that names a Workload which another client made for it (intake_prebuilt.cc).
+  // For work that names a Workload which another client made for it (prebuilt_claims.h).
   std::string prebuilt_key;                       // ns/name of that; "" = it names none
   std::shared_ptr<const KueueWorkload> prebuilt;  // it belongs to this one alone
   std::vector<std::size_t> prebuilt_sets;         // its pod set, of each role

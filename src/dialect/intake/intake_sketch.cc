@@ -8,14 +8,6 @@
 #include "dialect/intake/intake_state.h"
 
 namespace berth::dialect {
-std::optional<std::int64_t> seconds_of(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  if (value < 1 || value > 2'147'483'647) return std::nullopt;
-  return value;
-}
-
 namespace {
 
 bool is_of(const Labels& node, const ResourceFlavor& flavor) {
@@ -126,103 +118,46 @@ const Meta* sketch_roles(const Draft& draft, const OwnerRecord* owner, const Pod
 
 }  // namespace
 
-void Intake::Impl::apply_standing(const Draft& draft, Settings& settings) const {
-  const Standing* said = promises.standing(draft.uid);
-  if (said == nullptr) return;
-  if (said->stop) {
-    settings.blocked = said->stop;
-    settings.gates.clear();
-  }
-  const std::int64_t before = settings.priority;
-  settings.priority = boosted(before, said->boost);
-  settings.boost = settings.priority - before;
-  if (said->queued_from != 0) settings.created = said->queued_from;
-  settings.asks_more_since = said->asks_more_since;
-}
-
 void Intake::set_standing(std::string_view workload, Standing standing) {
   Impl& s = *impl_;
   const bool was_stopped = is_stopped(workload);
-  if (!s.promises.set_standing(workload, standing)) return;
-  const auto ix = s.drafts.find(workload);
+  if (!s.books.promises.set_standing(workload, standing)) return;
+  const auto ix = s.books.drafts.find(workload);
   if (ix == kNoIx) return;
   s.refresh(ix);
-  if (standing.stop && !was_stopped)
-    s.work.push_back(Withdraw{std::string(workload), to_text(*standing.stop)});
+  if (standing.stop && !was_stopped) s.events.add(Withdraw{std::string(workload), to_text(*standing.stop)});
 }
 
 bool Intake::is_stopped(std::string_view workload) const {
-  const Standing* said = impl_->promises.standing(workload);
+  const Standing* said = impl_->books.promises.standing(workload);
   return said != nullptr && said->stop;
-}
-
-bool has_object(const Draft& draft) {
-  return draft.kind == GangKind::kKueueWorkload || draft.kind == GangKind::kOwner ||
-         draft.kind == GangKind::kSingle ||
-         (draft.kind == GangKind::kSized && draft.size_key == kKueuePodGroupSize);
-}
-
-void Intake::Impl::require_checks(const Draft& draft, Settings& settings) const {
-  if (settings.blocked || book.check_mode() != CheckMode::kLive) return;
-  const ClusterQueue* queue = book.cluster_queue(settings.queue);
-  if (queue == nullptr || queue->checks.empty() || (!settings.lane.empty() && has_object(draft))) return;
-  settings.blocked = Reason{};
-  settings.blocked->code = ReasonCode::kUnsupported;
-  settings.blocked->detail = fmt::format(
-      "ClusterQueue {} has admission checks, which need a Workload object: only Jobs, pods and pod groups "
-      "({}) of a LocalQueue have one",
-      settings.queue, kKueuePodGroup);
-}
-
-// Running work has its places. Pod sets that ask for none of the managed resources are placed at once, unless all of the gang must
-// be near each other: then it is laid out as a whole.
-void Intake::Impl::await_nodes(const Draft& draft, Settings& settings) const {
-  if (book.check_mode() != CheckMode::kLive || draft.bound > 0 || promises.nodes_came(draft.uid)) return;
-  const ClusterQueue* queue = book.cluster_queue(settings.queue);
-  if (queue == nullptr || queue->checks.empty() || settings.lane.empty() || !has_object(draft)) return;
-  std::vector<std::string> any;
-  const auto await = [&](PodTemplate pod) {
-    config.counts.apply(pod);
-    const auto total = pod.total();
-    settings.awaited.push_back(total ? book.provisioned_flavors(*queue, pod.counted.value_or(*total))
-                                     : std::vector<std::string>());
-    if (any.empty()) any = settings.awaited.back();
-  };
-  for (const Role& role : draft.roles) await(*role.shape);
-  if (draft.object) {
-    for (const auto& set : draft.object->pod_sets) await(set.spec.pod);
-  }
-  if (any.empty()) settings.awaited.clear();
-  if (!settings.topology.empty()) {
-    for (auto& of_set : settings.awaited) of_set = any;
-  }
 }
 
 void Intake::set_check_mode(CheckMode mode) {
   Impl& s = *impl_;
-  if (s.book.check_mode() == mode) return;
-  s.book.set_check_mode(mode);
+  if (s.books.objects.queues().check_mode() == mode) return;
+  s.books.objects.queues().set_check_mode(mode);
   s.renew_prebuilt();
-  s.refresh_dependents(s.objects.keys_of_checked());
+  s.refresh_dependents(s.books.objects.keys_of_checked());
 }
 
 void Intake::set_provisioning_served(bool served) {
-  impl_->book.set_provisioning_served(served);
-  impl_->refresh_dependents(impl_->objects.keys_of_checked());
+  impl_->books.objects.queues().set_provisioning_served(served);
+  impl_->refresh_dependents(impl_->books.objects.keys_of_checked());
 }
 
 const ProvisioningRequestConfig* Intake::provisioning(std::string_view check) const {
-  return impl_->book.provisioning(check);
+  return impl_->books.objects.queues().provisioning(check);
 }
 
 const ResourceFlavor* Intake::flavor(std::string_view name) const {
-  return impl_->objects.flavor(name);
+  return impl_->books.objects.flavor(name);
 }
 
 bool Intake::set_nodes_came(std::string_view workload, bool came) {
   Impl& s = *impl_;
-  const bool changed = s.promises.set_nodes_came(workload, came);
-  const auto ix = s.drafts.find(workload);
+  const bool changed = s.books.promises.set_nodes_came(workload, came);
+  const auto ix = s.books.drafts.find(workload);
   if (changed && ix != kNoIx) s.refresh(ix);
   return changed;
 }
@@ -230,33 +165,33 @@ bool Intake::set_nodes_came(std::string_view workload, bool came) {
 const std::vector<CheckRule>& Intake::checks(std::string_view workload) const {
   static const std::vector<CheckRule> kNothing;
   const Impl& s = *impl_;
-  if (s.book.check_mode() != CheckMode::kLive) return kNothing;
-  const auto ix = s.drafts.find(workload);
+  if (s.books.objects.queues().check_mode() != CheckMode::kLive) return kNothing;
+  const auto ix = s.books.drafts.find(workload);
   if (ix == kNoIx) return kNothing;
-  const ClusterQueue* queue = s.book.cluster_queue(s.drafts[ix].given.queue);
+  const ClusterQueue* queue = s.books.objects.queues().cluster_queue(s.books.drafts[ix].given.queue);
   return queue == nullptr ? kNothing : queue->checks;
 }
 
 std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
   const Impl& s = *impl_;
-  const auto ix = s.drafts.find(workload);
+  const auto ix = s.books.drafts.find(workload);
   if (ix == kNoIx) return std::nullopt;
-  const Draft& draft = s.drafts[ix];
+  const Draft& draft = s.books.drafts[ix];
   WorkloadSketch out;
-  if ((draft.object && !s.is_live()) || !sketch_queue(draft, s.objects, out)) return std::nullopt;
+  if ((draft.object && !s.books.is_live()) || !sketch_queue(draft, s.books.objects, out)) return std::nullopt;
   if (draft.object) {
-    sketch_object(draft, s.config.counts, out);
+    sketch_object(draft, s.books.config.counts, out);
     return out;
   }
-  const OwnerRecord* owner = s.owner_record(draft);
-  const Meta* meta = sketch_roles(draft, owner, s.pods, s.config.counts, out);
-  out.is_elastic = s.is_elastic(draft) && out.sets.size() == 1;
+  const OwnerRecord* owner = s.books.owner_of(draft);
+  const Meta* meta = sketch_roles(draft, owner, s.books.pods, s.books.config.counts, out);
+  out.is_elastic = s.rules.is_elastic(draft) && out.sets.size() == 1;
   if (draft.kind == GangKind::kSingle && meta != nullptr) {
     out.name = workload_name("Pod", "", meta->name, draft.uid);
   } else if (draft.kind == GangKind::kSized && has_object(draft)) {
     out.name = draft.name.substr(draft.ns.size() + 1);
   }
-  if (!draft.prebuilt_key.empty() && s.is_live()) {
+  if (!draft.prebuilt_key.empty() && s.books.is_live()) {
     out.is_prebuilt = true;
     out.name = draft.prebuilt != nullptr ? draft.prebuilt->meta.name : std::string();
     if (draft.prebuilt != nullptr) out.replaces = draft.prebuilt->meta.annotation(kKueueSliceFor);
@@ -276,22 +211,22 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
 }
 
 const Ask* Intake::owner(std::string_view uid) const {
-  const OwnerRecord* record = impl_->owners.find(uid);
+  const OwnerRecord* record = impl_->books.owners.find(uid);
   return record == nullptr ? nullptr : &record->ask;
 }
 
 bool Intake::is_ready(std::string_view workload) const {
   const Impl& s = *impl_;
-  const auto ix = s.drafts.find(workload);
+  const auto ix = s.books.drafts.find(workload);
   if (ix == kNoIx) return false;
-  const Draft& draft = s.drafts[ix];
+  const Draft& draft = s.books.drafts[ix];
   if (draft.kind == GangKind::kOwner) {
-    const OwnerRecord* owner = s.owner_record(draft);
+    const OwnerRecord* owner = s.books.owner_of(draft);
     return owner != nullptr && owner->ask.is_ready;
   }
   std::int64_t ready = 0;
   for (const auto& role : draft.roles) {
-    for (const auto at : role.slots) ready += at != kNoIx && s.pods[at].pod.ready ? 1 : 0;
+    for (const auto at : role.slots) ready += at != kNoIx && s.books.pods[at].pod.ready ? 1 : 0;
   }
   // Pods that have ended well are gone, and were ready.
   return draft.pods > 0 && ready == draft.pods;
@@ -301,17 +236,17 @@ std::vector<ChosenFlavor> Intake::flavors_on(std::string_view workload, std::int
                                              std::string_view node) const {
   const Impl& s = *impl_;
   std::vector<ChosenFlavor> out;
-  const auto ix = s.drafts.find(workload);
-  const Node* at = s.objects.node(node);
+  const auto ix = s.books.drafts.find(workload);
+  const Node* at = s.books.objects.node(node);
   if (ix == kNoIx || at == nullptr) return out;
-  const Draft& draft = s.drafts[ix];
-  const ClusterQueue* queue = s.book.cluster_queue(draft.given.queue);
+  const Draft& draft = s.books.drafts[ix];
+  const ClusterQueue* queue = s.books.objects.queues().cluster_queue(draft.given.queue);
   if (queue == nullptr || static_cast<std::size_t>(pod_set) >= draft.roles.size()) return out;
   const auto total = draft.roles[static_cast<std::size_t>(pod_set)].shape->total();
   if (!total) return out;
   for (const auto& group : queue->groups) {
     const auto flavor = std::find_if(group.flavors.begin(), group.flavors.end(), [&](const auto& name) {
-      const ResourceFlavor* known = s.objects.flavor(name);
+      const ResourceFlavor* known = s.books.objects.flavor(name);
       return known != nullptr && is_of(at->labels, *known);
     });
     if (flavor == group.flavors.end()) continue;
@@ -324,24 +259,46 @@ std::vector<ChosenFlavor> Intake::flavors_on(std::string_view workload, std::int
 }
 
 std::vector<QueueState> Intake::queue_states() const {
-  return impl_->objects.queue_states();
+  return impl_->books.objects.queue_states();
 }
 
 bool Intake::has_cluster_queue(std::string_view name) const {
-  return impl_->book.cluster_queue(name) != nullptr;
+  return impl_->books.objects.queues().cluster_queue(name) != nullptr;
 }
 
 bool Intake::shares() const {
-  return impl_->config.fair_sharing;
+  return impl_->books.config.fair_sharing;
 }
 
 std::optional<std::string> Intake::cluster_queue_of(const std::string& local_queue) const {
-  const LocalQueue* known = impl_->objects.local_queue(local_queue);
+  const LocalQueue* known = impl_->books.objects.local_queue(local_queue);
   return known == nullptr ? std::nullopt : std::optional(known->cluster_queue);
 }
 
 std::string Intake::queue_path(std::string_view cluster_queue) const {
-  return impl_->objects.queue_path(cluster_queue);
+  return impl_->books.objects.queue_path(cluster_queue);
+}
+
+std::string Intake::charged_to(std::string_view workload) const {
+  const auto ix = impl_->books.drafts.find(workload);
+  if (ix == kNoIx || !impl_->books.drafts[ix].queue_mark ||
+      impl_->books.drafts[ix].queue_mark->second.empty())
+    return {};
+  const auto& [key, name] = *impl_->books.drafts[ix].queue_mark;
+  return fmt::format("{}={}", key, name);
+}
+
+bool Intake::expects(std::string_view workload, std::int64_t pod_set, std::int64_t index) const {
+  const Impl& s = *impl_;
+  const auto ix = s.books.drafts.find(workload);
+  if (ix == kNoIx || pod_set < 0 || static_cast<std::size_t>(pod_set) >= s.books.drafts[ix].roles.size())
+    return false;
+  const Role& role = s.books.drafts[ix].roles[static_cast<std::size_t>(pod_set)];
+  if (role.expected.contains(index)) return true;
+  if (s.books.drafts[ix].fast == 0 || pod_set != 0) return false;
+  if (index < 0 || static_cast<std::size_t>(index) >= role.slots.size()) return false;
+  const auto pod = role.slots[static_cast<std::size_t>(index)];
+  return pod != kNoIx && s.books.pods[pod].pod.spec.node_name.empty() && s.books.pods[pod].pod.spec.gated;
 }
 
 }  // namespace berth::dialect

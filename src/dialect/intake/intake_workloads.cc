@@ -1,208 +1,187 @@
-// Kueue's Workload objects as work of their own (IntakeConfig::quota_only).
-#include <fmt/format.h>
-
-#include <algorithm>
+// Kueue's Workload objects: as work of their own (IntakeConfig::quota_only), and those that another client made for work (kKueuePrebuilt).
+// On the workers of Kueue's MultiKueue the manager makes the Workload first, and the owner when that has been admitted. So each is work of
+// its own, without pods, until work comes that names it and asks for what it says. Then it belongs to that work, and so do its places
+// (HandOver). Its status is never read.
+#include <memory>
 #include <utility>
 
 #include "dialect/base/names.h"
 #include "dialect/intake/intake_state.h"
-#include "dialect/kueue/kueue_workload.h"
+#include "dialect/kueue/workload_object.h"
 
 namespace berth::dialect {
+namespace {
+
+// It was made before its work. One that Berth made had an owner, which was deleted without it (--cascade=orphan): no work comes for it.
+bool may_wait_alone(const KueueWorkload& object) {
+  return object.owners.empty() && !object.finished && !object.meta.deleting &&
+         !object.meta.annotations.contains(kWorkloadOf);
+}
+
+}  // namespace
 
 void Intake::Impl::upsert_workload(KueueWorkload&& object) {
-  if (!config.quota_only) return upsert_prebuilt(std::move(object));
+  if (!books.config.quota_only) return upsert_prebuilt(std::move(object));
   if (object.finished) return remove_workload(object.meta.ns, object.meta.name);
   const std::string key = key_of(object.meta.ns, object.meta.name);
-  if (const auto known = planned.find(key);
-      known != planned.end() && known->second->meta.uid != object.meta.uid)
+  if (const auto known = planned.find(key); known != nullptr && known->meta.uid != object.meta.uid)
     remove_workload(object.meta.ns, object.meta.name);
   if (object.meta.created == 0) object.meta.created = ++arrivals;
-  change_planned(key, std::make_shared<const KueueWorkload>(std::move(object)));
+  const auto others = planned.put(key, std::make_shared<const KueueWorkload>(std::move(object)));
+  for (const auto& other : others) tell_planned(other);
 }
 
 void Intake::Impl::remove_workload(std::string_view ns, std::string_view name) {
-  if (!config.quota_only) return remove_prebuilt(key_of(ns, name));
-  change_planned(key_of(ns, name), nullptr);
-}
-
-void Intake::Impl::change_planned(const std::string& key, std::shared_ptr<const KueueWorkload> object) {
-  std::set<std::string> others;  // the slice that this one replaces, or replaced
-  const auto known = planned.find(key);
-  if (known != planned.end()) {
-    if (const auto name = known->second->meta.annotation(kKueueSliceFor); !name.empty()) {
-      others.emplace(name);
-      const auto next = next_slices.find(name);
-      next->second.erase(key);
-      if (next->second.empty()) next_slices.erase(next);
-    }
-    planned.erase(known);
-  }
-  if (object != nullptr) {
-    if (const auto name = object->meta.annotation(kKueueSliceFor); !name.empty()) {
-      others.emplace(name);
-      next_slices[std::string(name)].insert(key);
-    }
-    planned.emplace(key, std::move(object));
-  }
-  others.erase(key);
-  for (const auto& other : others) tell_planned(other);
-  tell_planned(key);
-  if (const auto next = next_slices.find(key); next != next_slices.end()) {
-    for (const auto& other : next->second) tell_planned(other);
-  }
-}
-
-// The slice that `of` becomes as soon as it has quota for the rest of it: of those that ask for no less in any of its pod sets the
-// one that was created first.
-const KueueWorkload* Intake::Impl::next_slice(const KueueWorkload& of) const {
-  const auto next = next_slices.find(key_of(of.meta.ns, of.meta.name));
-  if (next == next_slices.end() || of.admitted_to.empty() || of.evicted) return nullptr;
-  const KueueWorkload* first = nullptr;
-  for (const auto& key : next->second) {  // by name: of two made at once the first of them
-    const KueueWorkload& to = *planned.at(key);
-    if (&to == &of || !to.admitted_to.empty() || to.meta.ns != of.meta.ns || to.queue != of.queue) continue;
-    bool grows = to.pod_sets.size() == of.pod_sets.size();
-    for (std::size_t s = 0; grows && s < to.pod_sets.size(); ++s)
-      grows = to.pod_sets[s].name == of.pod_sets[s].name && slots_of(to, s) >= slots_of(of, s);
-    if (grows && (first == nullptr || to.meta.created < first->meta.created)) first = &to;
-  }
-  return first;
+  const std::string key = key_of(ns, name);
+  if (!books.config.quota_only) return remove_prebuilt(key);
+  for (const auto& other : planned.put(key, nullptr)) tell_planned(other);
 }
 
 void Intake::Impl::tell_planned(const std::string& key) {
   const auto object = planned.find(key);
   const auto told = workload_by_name.find(key);
   // If there are two slices, the later one is reported, with the places of the former.
-  if (object == planned.end() || next_slice(*object->second) != nullptr) {
+  if (object == nullptr || planned.next_of(*object) != nullptr) {
     if (told == workload_by_name.end()) return;
-    const std::uint32_t ix = drafts.find(told->second);
+    const std::uint32_t ix = books.drafts.find(told->second);
     workload_by_name.erase(told);
     return free_draft(ix);
   }
-  const std::string& uid = object->second->meta.uid;
-  std::uint32_t ix = drafts.find(uid);
+  const std::string& uid = object->meta.uid;
+  std::uint32_t ix = books.drafts.find(uid);
   if (ix == kNoIx) {
-    PodRecord none;
-    none.membership = {GangKind::kKueueWorkload, uid, object->second->meta.name, std::nullopt, {}};
-    none.pod.meta.ns = object->second->meta.ns;
-    ix = draft_for(none);
+    ix = draft_for({GangKind::kKueueWorkload, uid, object->meta.name, std::nullopt, {}}, object->meta.ns);
     workload_by_name.insert_or_assign(key, uid);
   }
-  Draft& draft = drafts[ix];
-  draft.first_created = object->second->meta.created;
+  Draft& draft = books.drafts[ix];
+  draft.first_created = object->meta.created;
   draft.refused.clear();
-  draft.written = object->second;
+  draft.written = object;
   const bool had_places = draft.former != nullptr;
-  draft.former = nullptr;
-  const auto former = planned.find(object->second->meta.annotation(kKueueSliceFor));
-  if (former != planned.end() && next_slice(*former->second) == object->second.get())
-    draft.former = former->second;
-  take(draft);
+  draft.former = planned.former_of(*object);
+  object_drafts.take(draft);
   // Its counts, requests and quota may all be others: it is told whole.
-  if (draft.emitted && (had_places || draft.former != nullptr)) work.push_back(WorkloadRemove{uid});
+  if (draft.emitted && (had_places || draft.former != nullptr)) events.add(WorkloadRemove{uid});
   draft.emitted = false;
   refresh(ix);
-  emit_admission(drafts[ix]);
+  object_drafts.tell_admission(books.drafts[ix]);
 }
 
-Settings Intake::Impl::settings_of_object(const Draft& draft, std::vector<std::string>& depends) const {
-  const KueueWorkload& object = *draft.object;
-  const KueueWorkload& holder = draft.former != nullptr ? *draft.former : object;
-  Settings out;
-  out.created = holder.requeued_from != 0 ? holder.requeued_from : holder.meta.created;
-  if (draft.former != nullptr) out.asks_more_since = object.meta.created;
-  out.kind = WorkloadKind::kBatch;
-  out.priority = priority_of_object(object, out, depends);
-  if (config.quota_only) {  // else it is part of its standing
-    out.boost = boost_of(object);
-    out.priority = boosted(out.priority, out.boost);
-  }
-  for (const auto& set : object.pod_sets) {
-    out.restart.grace = std::max(out.restart.grace, set.spec.grace);
-    out.may_preempt = out.may_preempt && set.spec.may_preempt;
-  }
-  if (object.admitted_to.empty() || object.evicted) {
-    if (object.queue.empty()) {
-      out.blocked = Reason{};
-      out.blocked->code = ReasonCode::kInvalid;
-      out.blocked->detail = "spec.queueName is empty";
-    } else {
-      QueueChoice(objects, draft, is_admitted(draft), out, depends).by_local_queue(object.queue);
-    }
-  }
-  // Its quota stays in the queue that granted it, whatever its LocalQueue says now.
-  if (!holder.admitted_to.empty()) {
-    out.queue = holder.admitted_to;
-    if (!object.queue.empty()) out.lane = key_of(draft.ns, object.queue);
-  }
-  if (const auto gates = object.meta.annotation(kKueueGatedBy);
-      !gates.empty() && object.admitted_to.empty() && !out.blocked) {
-    out.blocked = Reason{};
-    out.blocked->code = ReasonCode::kInactive;
-    out.blocked->detail = fmt::format("Admission is gated by: {}", gates);
-    out.gates = gates;
-  }
-  if (!draft.inadmissible.empty() && !out.blocked && object.admitted_to.empty()) {
-    out.blocked = Reason{};
-    out.blocked->code = ReasonCode::kInvalid;
-    out.blocked->detail = draft.inadmissible;
-  }
-  if (!object.active && !out.blocked) {
-    out.blocked = Reason{};
-    out.blocked->code = ReasonCode::kInactive;
-  }
-  out.granted = draft.granted;
-  if (!config.quota_only) {
-    out.whole_first = may_shrink(draft);
-    await_nodes(draft, out);
-    apply_standing(draft, out);
-  }
-  if (!draft.refused.empty()) {
-    out.blocked = Reason{};
-    out.blocked->code = ReasonCode::kInvalid;
-    out.blocked->detail = draft.refused;
-    out.invalid = true;
-  }
-  std::sort(depends.begin(), depends.end());
-  return out;
+void Intake::Impl::upsert_prebuilt(KueueWorkload&& object) {
+  const std::string key = key_of(object.meta.ns, object.meta.name);
+  if (!workload_of(object).empty()) return remove_prebuilt(key);  // Berth's own
+  object.admitted_to.clear();
+  object.assignments.clear();
+  object.reserved_at = object.requeued_from = 0;
+  object.evicted = false;
+  object.status = {};
+  for (auto& set : object.pod_sets) set.reclaimable = 0;
+  const auto known = prebuilt.find(key);
+  if (known != nullptr && same(*known, object)) return;
+  if (known != nullptr && known->meta.uid != object.meta.uid) remove_prebuilt(key);
+  prebuilt.put(key, std::make_shared<const KueueWorkload>(std::move(object)));
+  refresh_dependents("wl:" + key);
+  settle_prebuilt(key);
 }
 
-void Intake::Impl::tell_untold() {
-  for (const auto& uid : std::exchange(untold, {})) {
-    const auto ix = drafts.find(uid);
-    if (ix == kNoIx || !drafts[ix].emitted || drafts[ix].given.invalid) continue;
-    if (drafts[ix].object != nullptr) {
-      emit_admission(drafts[ix]);
-      continue;
-    }
-    for (const Role& role : drafts[ix].roles) {
-      for (const auto pod : role.slots) {
-        if (pod == kNoIx || !pods[pod].charged_as_foreign) continue;
-        uncharge_foreign(pods[pod]);
-        adopt(pods[pod]);
-      }
-    }
-  }
+void Intake::Impl::remove_prebuilt(const std::string& key) {
+  if (prebuilt.find(key) == nullptr) return;
+  if (const std::string former = prebuilt.erase(key); !former.empty()) refresh_dependents("wl:" + former);
+  refresh_dependents("wl:" + key);
+  settle_prebuilt(key);
 }
 
-void Intake::Impl::emit_admission(const Draft& draft) {
-  const KueueWorkload& object = *draft.object;
-  const KueueWorkload& holder = draft.former != nullptr ? *draft.former : object;
-  if (holder.admitted_to.empty() || draft.given.invalid) return;
-  for (std::size_t set = 0; set < object.pod_sets.size(); ++set) {  // a former slice has the same
-    const auto* assignment = assignment_of(holder, set);
-    if (assignment == nullptr) continue;
-    for (std::int64_t i = 0; i < slots_of(holder, set); ++i) {
-      SlotUpdate update{draft.uid, static_cast<std::int64_t>(set), i, SlotState::kRunning, ""};
-      update.flavors = assignment->flavors;
-      update.since = holder.reserved_at;
-      work.push_back(update);
-      if (!holder.evicted) continue;
-      update.state = SlotState::kReleasing;
-      work.push_back(std::move(update));
-    }
+void Intake::Impl::renew_prebuilt() {
+  const std::vector<std::string> keys = prebuilt.keys();
+  const auto named = books.drafts.where([](const Draft& draft) { return !draft.prebuilt_key.empty(); });
+  for (const auto ix : named) refresh(ix);
+  for (const auto& key : keys) settle_prebuilt(key);
+}
+
+void Intake::Impl::settle_prebuilt() {
+  for (auto key = prebuilt.next_unsettled(); key; key = prebuilt.next_unsettled()) settle_prebuilt(*key);
+}
+
+void Intake::Impl::settle_prebuilt(const std::string& key) {
+  prebuilt.settled(key);
+  const auto object = prebuilt.find(key);
+  const auto* owner = prebuilt.owner_of(key);
+  const bool alone =
+      books.reads_prebuilt() && object != nullptr && owner == nullptr && may_wait_alone(*object);
+  const auto waits = workload_by_name.find(key);
+  const std::string claimed_by = prebuilt.take_claim(key) ? *owner : std::string();
+  if (waits != workload_by_name.end() && (!alone || waits->second != object->meta.uid)) {
+    end_waiting(waits->second, claimed_by);
+    workload_by_name.erase(key);
+  } else if (!claimed_by.empty()) {
+    prebuilt.hand_over({"", claimed_by, {}});
   }
+  if (alone) let_wait(key, *object);
+}
+
+// The Workload `uid` no longer waits by itself. `claimed_by`: the work that it belongs to since then; "" = none.
+void Intake::Impl::end_waiting(const std::string& uid, const std::string& claimed_by) {
+  const std::uint32_t ix = books.drafts.find(uid);
+  if (!claimed_by.empty()) {
+    const std::uint32_t work = books.drafts.find(claimed_by);
+    if (books.drafts[ix].granted > 0 && rules.holds(books.drafts[work])) {
+      books.drafts[work].granted = books.drafts[ix].granted;  // it starts with so many pods, too
+      sync_owner(claimed_by);
+    }
+    HandOver what = claims.hand_over(books.drafts[ix], books.drafts[work]);
+    future.expect_growth(books.drafts[work], what);
+    prebuilt.hand_over(std::move(what));
+  }
+  free_draft(ix);
+}
+
+void Intake::Impl::let_wait(const std::string& key, const KueueWorkload& object) {
+  const std::string& uid = object.meta.uid;
+  std::uint32_t ix = books.drafts.find(uid);
+  const bool fresh = ix == kNoIx;
+  if (fresh) {
+    ix = draft_for({GangKind::kKueueWorkload, uid, object.meta.name, std::nullopt, {}}, object.meta.ns);
+    workload_by_name.insert_or_assign(key, uid);
+  }
+  Draft& draft = books.drafts[ix];
+  auto whole = std::make_shared<KueueWorkload>(object);
+  if (whole->meta.created == 0) whole->meta.created = fresh ? ++arrivals : draft.first_created;
+  draft.first_created = whole->meta.created;
+  auto grows = claims.slice_before(*whole);
+  const bool grows_else = (grows == nullptr) != (draft.grows == nullptr) ||
+                          (grows != nullptr && !same_sets(*grows, *draft.grows));
+  const bool asks_for_else = !fresh && (grows_else || !same_sets(*draft.written, *whole));
+  draft.grows = std::move(grows);
+  draft.remade = draft.remade || (asks_for_else && draft.emitted);
+  if (asks_for_else) {
+    draft.refused.clear();
+    draft.unsize();
+  }
+  draft.written = std::move(whole);
+  object_drafts.take(draft);
+  refresh(ix);
+}
+
+std::string_view Intake::prebuilt_owner(std::string_view ns, std::string_view name) const {
+  const Impl& s = *impl_;
+  if (s.books.config.quota_only || s.prebuilt.empty()) return {};
+  const std::string key = key_of(ns, name);
+  if (const auto* owner = s.prebuilt.owner_of(key)) return *owner;
+  const auto it = s.workload_by_name.find(key);
+  return it == s.workload_by_name.end() ? std::string_view() : std::string_view(it->second);
+}
+
+bool Intake::is_without_pods(std::string_view workload) const {
+  const auto ix = impl_->books.drafts.find(workload);
+  return ix != kNoIx && impl_->books.drafts[ix].object != nullptr && !impl_->books.config.quota_only;
+}
+
+std::vector<HandOver> Intake::take_hand_overs() {
+  return impl_->prebuilt.take_hand_overs();
+}
+
+std::vector<std::string> Intake::take_out_of_sync() {
+  return impl_->prebuilt.take_finished();
 }
 
 }  // namespace berth::dialect

@@ -68,7 +68,7 @@ struct Ask {
   bool has_run = false;     // some pod of it has ended
   bool finished = false;
   bool failed = false;                  // `finished`, and not well
-  bool elastic = false;                 // what it grows by waits, and it runs on (intake_elastic.cc)
+  bool elastic = false;                 // what it grows by waits, and it runs on (prebuilt_claims.h)
   bool is_led = false;                  // another controller makes its pods, or suspends and releases it
   std::shared_ptr<const Ask> of_below;  // the owner whose sets it has (OwnerKind::adopt)
 

@@ -1,10 +1,14 @@
-// The settings of a draft: what its owner, its members and its queue say together.
+#include "dialect/intake/draft_settings.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "dialect/base/names.h"
-#include "dialect/intake/intake_state.h"
+#include "dialect/intake/place_budget.h"
+#include "dialect/intake/queue_choice.h"
 
 namespace berth::dialect {
 namespace {
@@ -93,21 +97,22 @@ void need_enough(const Ask& ask, std::vector<RoleCount>& counts) {
 }  // namespace
 
 // One draft, step by step. Later steps may overwrite what earlier ones blocked it for: the order is the ranking.
-class Intake::Impl::SettingsOfPods {
+class DraftSettings::OfPods {
  public:
-  SettingsOfPods(Intake::Impl& impl, Draft& draft, std::vector<std::string>& depends)
-      : impl_(impl),
+  OfPods(const DraftSettings& of, Draft& draft, std::vector<std::string>& depends)
+      : of_(of),
+        books_(of.books_),
         draft_(draft),
         depends_(depends),
         first_(first_pod()),
-        owner_(impl.owner_record(draft)),
+        owner_(books_.owner_of(draft)),
         template_(pod_of_template()),
         pod_(first_ != nullptr ? first_->pod : template_) {}
 
   Settings run() {
     out_.created = draft_.first_created;
     if (!draft_.object_key.empty()) depends_.push_back(draft_.object_key);
-    for (auto& key : impl_.owners.keys_of(pod_.meta)) depends_.push_back(std::move(key));
+    for (auto& key : books_.owners.keys_of(pod_.meta)) depends_.push_back(std::move(key));
     ask_owner();
     count();
     find_selected();
@@ -127,7 +132,7 @@ class Intake::Impl::SettingsOfPods {
   const PodRecord* first_pod() const {
     for (const auto& role : draft_.roles) {
       for (const auto pod : role.slots) {
-        if (pod != kNoIx) return &impl_.pods[pod];
+        if (pod != kNoIx) return &books_.pods[pod];
       }
     }
     return nullptr;
@@ -161,19 +166,19 @@ class Intake::Impl::SettingsOfPods {
 
   void ask_owner_of_one() {
     draft_.size = 1;
-    if (const OwnerRecord* owner = impl_.owners.top_of(pod_.meta)) {
+    if (const OwnerRecord* owner = books_.owners.top_of(pod_.meta)) {
       const Ask& ask = owner->ask;
       add_chain();
-      impl_.wait_for_end(draft_, ask, out_);
+      of_.wait_for_end(draft_, ask, out_);
       if (!ask.problem.empty()) out_.blocked = unreadable(ask);
     }
-    if (const Owner* missing = impl_.owners.missing_of(pod_.meta)) {
+    if (const Owner* missing = books_.owners.missing_of(pod_.meta)) {
       const OwnerKind& kind = *owner_kind(*missing);
       depends_.push_back(owner_key(kind.kind, draft_.ns, missing->name));
-      if (const auto* wrong = impl_.objects.unreadable(kind.kind, key_of(draft_.ns, missing->name))) {
+      if (const auto* wrong = books_.objects.unreadable(kind.kind, key_of(draft_.ns, missing->name))) {
         out_.blocked =
             invalid(fmt::format("its {} {} cannot be read: {}", kind.word(), missing->name, *wrong));
-      } else if (impl_.config.wait_for_owners && !first_->own) {
+      } else if (books_.config.wait_for_owners && !first_->own) {
         out_.blocked = invalid(fmt::format("its {} {} has not been seen yet", kind.word(), missing->name));
       }
     }
@@ -185,17 +190,17 @@ class Intake::Impl::SettingsOfPods {
 
   // The marks of its owners, those of the topmost first.
   void add_chain() {
-    for (const Meta* meta : impl_.owners.chain_of(pod_.meta)) {
+    for (const Meta* meta : books_.owners.chain_of(pod_.meta)) {
       if (sources_.empty() || sources_.front() != meta) sources_.push_back(meta);
     }
   }
 
   void ask_pod_group() {
-    if (const PodGroup* group = impl_.objects.pod_group(draft_.name)) {
-      draft_.size = impl_.size_of_group(draft_, group->min_member);
+    if (const PodGroup* group = books_.objects.pod_group(draft_.name)) {
+      draft_.size = of_.rules_.size_of_group(draft_, group->min_member);
       sources_.push_back(&group->meta);
       if (group->meta.created != 0) out_.created = group->meta.created;
-    } else if (const auto* wrong = impl_.objects.unreadable(Kind::kPodGroup, draft_.name)) {
+    } else if (const auto* wrong = books_.objects.unreadable(Kind::kPodGroup, draft_.name)) {
       out_.blocked = invalid(fmt::format("PodGroup {} cannot be read: {}", draft_.name, *wrong));
     } else {
       out_.blocked = invalid(fmt::format("PodGroup {} does not exist", draft_.name));
@@ -203,8 +208,8 @@ class Intake::Impl::SettingsOfPods {
   }
 
   void ask_size() {
-    draft_.size = impl_.size_of_group(draft_, draft_.sizes.rbegin()->first);
-    const auto group = impl_.owners.group_of(pod_.meta);
+    draft_.size = of_.rules_.size_of_group(draft_, draft_.sizes.rbegin()->first);
+    const auto group = books_.owners.group_of(pod_.meta);
     if (group) add_chain();
     if (group && group->record == nullptr) {
       out_.blocked =
@@ -229,19 +234,18 @@ class Intake::Impl::SettingsOfPods {
   void ask_gang() {
     const Ask* ask = owner_ != nullptr ? &owner_->ask : nullptr;
     if (ask != nullptr) {
-      draft_.size = impl_.size_of_owner(draft_, *ask);
-      impl_.end_growth(draft_, ask->suspended && !draft_.released ? 0 : draft_.size);
+      draft_.size = of_.rules_.size_of_owner(draft_, *ask);
       sources_.push_back(ask->meta);
       add_chain();
       if (ask->meta->created != 0) out_.created = ask->meta->created;
     }
-    if (const Reason* rest = impl_.promises.rest(draft_.uid)) out_.blocked = *rest;
+    if (const Reason* rest = books_.promises.rest(draft_.uid)) out_.blocked = *rest;
     if (ask == nullptr) return;
-    const bool holds = impl_.holds(draft_);
+    const bool holds = of_.rules_.holds(draft_);
     if (!owner_->refused().empty() && first_ == nullptr && holds)
       out_.blocked = invalid(std::string(owner_->refused()));
     if (!ask->conflict.empty() && holds) out_.blocked = invalid(std::string(ask->conflict));
-    impl_.wait_for_end(draft_, *ask, out_);
+    of_.wait_for_end(draft_, *ask, out_);
     if (draft_.too_many && (holds || draft_.bound == 0)) out_.blocked = invalid(too_many_places(ask->size()));
     if (!ask->problem.empty()) out_.blocked = unreadable(*ask);
   }
@@ -251,16 +255,16 @@ class Intake::Impl::SettingsOfPods {
     out_.counts = count_roles(draft_.roles, draft_.size);
     if (owner_ == nullptr) return;
     count_sets(draft_, owner_->ask, out_.counts);
-    if (!impl_.holds(draft_) && !draft_.released) need_enough(owner_->ask, out_.counts);
-    if (impl_.starts_with_fewer(draft_, owner_->ask)) {
+    if (!of_.rules_.holds(draft_) && !draft_.released) need_enough(owner_->ask, out_.counts);
+    if (of_.rules_.starts_with_fewer(draft_, owner_->ask)) {
       out_.counts.front().least = *owner_->ask.least();
-      out_.whole_first = impl_.config.hold_owners;
+      out_.whole_first = books_.config.hold_owners;
     }
   }
 
   // The selectors that count its pods, by role. Pods that are still to come are those of the template.
   void find_selected() {
-    const SelectorBook& book = impl_.pods.selectors();
+    const SelectorBook& book = books_.pods.selectors();
     if (!book.any()) return;
     bool any = false;
     for (std::size_t r = 0; r < draft_.roles.size(); ++r) {
@@ -272,7 +276,7 @@ class Intake::Impl::SettingsOfPods {
         if (selected < pods) differs_ = book.name(number);
       }
       if (pods == 0 && owner_ != nullptr && r < owner_->ask.sets.size()) {
-        const auto of_ns = [&] { return impl_.objects.labels_of_namespace(draft_.ns); };
+        const auto of_ns = [&] { return books_.objects.labels_of_namespace(draft_.ns); };
         for (const auto number : book.selecting(draft_.ns, owner_->ask.sets[r].marks->labels, of_ns))
           names.push_back(book.name(number));
       }
@@ -313,7 +317,7 @@ class Intake::Impl::SettingsOfPods {
     const bool by_pods = first_ != nullptr && of_all.empty();
     for (const auto& [key, number] : by_pods ? draft_.priorities : priorities) {
       bool may_preempt = true;
-      const std::int64_t value = impl_.objects.priority_of(key, may_preempt);
+      const std::int64_t value = books_.objects.priority_of(key, may_preempt);
       out_.priority = first_priority ? value : std::min(out_.priority, value);
       out_.may_preempt = out_.may_preempt && may_preempt;
       first_priority = false;
@@ -322,7 +326,7 @@ class Intake::Impl::SettingsOfPods {
     }
     if (const auto klass = mark_of(sources_, kKueuePriorityClass); !klass.empty()) {
       depends_.push_back(fmt::format("wpc:{}", klass));
-      out_.priority = impl_.objects.workload_priority(klass).value_or(out_.priority);
+      out_.priority = books_.objects.workload_priority(klass).value_or(out_.priority);
     }
   }
 
@@ -344,41 +348,51 @@ class Intake::Impl::SettingsOfPods {
     std::optional<Reason> own = std::move(out_.blocked);
     out_.blocked.reset();
     choose_queue(draft_, sources_);
-    QueueChoice(impl_.objects, draft_, impl_.is_admitted(draft_), out_, depends_)
+    QueueChoice(books_.objects, draft_, of_.rules_.is_admitted(draft_), out_, depends_)
         .by_mark(draft_.queue_mark->first, draft_.queue_mark->second);
     name_stranger();
-    out_.admitted = impl_.objects.is_held(out_.queue) && impl_.is_admitted(draft_);
-    impl_.require_checks(draft_, out_);
-    impl_.use_prebuilt(draft_, prebuilt_name, out_, depends_);
-    impl_.await_nodes(draft_, out_);
+    out_.admitted = books_.objects.is_held(out_.queue) && of_.rules_.is_admitted(draft_);
+    of_.require_checks(draft_, out_);
+    of_.claims_.use(draft_, prebuilt_name, out_, depends_);
+    of_.await_nodes(draft_, out_);
     if (own) out_.blocked = std::move(own);
   }
 
   // A label of an owner that is not read does not count.
   void name_stranger() {
     const Owner* stranger =
-        out_.queue.empty() && out_.blocked ? impl_.owners.stranger_of(pod_.meta) : nullptr;
+        out_.queue.empty() && out_.blocked ? books_.owners.stranger_of(pod_.meta) : nullptr;
     if (stranger == nullptr) return;
     out_.blocked->detail +=
         fmt::format(" to its pod template; Berth does not read its {} {}", stranger->kind, stranger->name);
   }
 
   void apply_refusals() {
-    impl_.refuse(draft_, pod_, sources_, classes_, out_, depends_);
+    of_.refuse(draft_, pod_, sources_, classes_, out_, depends_);
     if (draft_.kind == GangKind::kSingle && pod_.spec.gated && out_.blocked &&
         out_.blocked->code == ReasonCode::kInactive && out_.blocked->detail.empty())
-      impl_.say_gates(draft_, pod_, out_);
-    if (const auto gates = impl_.gates_of(draft_); !gates.empty() && !out_.blocked) {
+      of_.say_gates(draft_, pod_, out_);
+    if (const auto gates = of_.rules_.gates_of(draft_); !gates.empty() && !out_.blocked) {
       out_.gates = gates;
       out_.blocked = held_back(fmt::format("Admission is gated by: {}", gates));
     }
-    impl_.apply_standing(draft_, out_);
+    of_.apply_standing(draft_, out_);
   }
 
-  // What a single member says of the whole.
+  // In the order of the slots. There is one.
+  std::uint32_t first_unreadable() const {
+    for (const auto& role : draft_.roles) {
+      for (const auto ix : role.slots) {
+        if (ix != kNoIx && !books_.pods[ix].pod.problem.empty()) return ix;
+      }
+    }
+    return kNoIx;
+  }
+
+  // A single member may rule out the whole.
   void apply_members() {
     if (draft_.unreadable > 0) {
-      const PodRecord& wrong = impl_.pods[impl_.first_unreadable(draft_)];
+      const PodRecord& wrong = books_.pods[first_unreadable()];
       out_.blocked = invalid(draft_.kind == GangKind::kSingle
                                  ? wrong.pod.problem
                                  : fmt::format("pod {}: {}", wrong.pod.meta.name, wrong.pod.problem));
@@ -394,7 +408,8 @@ class Intake::Impl::SettingsOfPods {
     }
   }
 
-  Intake::Impl& impl_;
+  const DraftSettings& of_;
+  const IntakeBooks& books_;
   Draft& draft_;
   std::vector<std::string>& depends_;
   Settings out_;
@@ -407,16 +422,9 @@ class Intake::Impl::SettingsOfPods {
   std::string differs_;  // a selector that selects some pods of a role, and not all
 };
 
-std::string Intake::charged_to(std::string_view workload) const {
-  const auto ix = impl_->drafts.find(workload);
-  if (ix == kNoIx || !impl_->drafts[ix].queue_mark || impl_->drafts[ix].queue_mark->second.empty()) return {};
-  const auto& [key, name] = *impl_->drafts[ix].queue_mark;
-  return fmt::format("{}={}", key, name);
-}
-
-Settings Intake::Impl::settings_of(Draft& draft, std::vector<std::string>& depends) {
-  if (draft.object) return settings_of_object(draft, depends);
-  return SettingsOfPods(*this, draft, depends).run();
+Settings DraftSettings::of(Draft& draft, std::vector<std::string>& depends) const {
+  if (draft.object) return of_object(draft, depends);
+  return OfPods(*this, draft, depends).run();
 }
 
 }  // namespace berth::dialect

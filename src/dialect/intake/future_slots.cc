@@ -1,10 +1,9 @@
-// Pods that are to come when others run. They are future members of a group that starts before all of them are there (kKueueFastAdmission), or
-// pods that their owner makes later (AskedSet::later). A future member is assumed to be like the first. Their slots wait as if they had
-// a pod, and the carrier keeps their places (Intake::expects()).
+#include "dialect/intake/future_slots.h"
+
 #include <algorithm>
+#include <iterator>
 
 #include "dialect/base/names.h"
-#include "dialect/intake/intake_state.h"
 
 namespace berth::dialect {
 namespace {
@@ -15,7 +14,7 @@ void expect(Draft& draft, std::size_t r, std::int64_t to_come, std::vector<SlotU
   const auto tell = [&](std::int64_t slot, SlotState state) {
     const bool known = draft.emitted && !draft.given.invalid && r < draft.given.counts.size() &&
                        slot < draft.given.counts[r].count;
-    if (known) out.push_back(SlotUpdate{draft.uid, static_cast<std::int64_t>(r), slot, state, "", {}, {}, 0});
+    if (known) out.push_back(empty_slot(draft, r, slot, state));
   };
   while (static_cast<std::int64_t>(role.expected.size()) > to_come) {
     const auto last = std::prev(role.expected.end());
@@ -64,15 +63,15 @@ void promise_roles(Draft& draft, const OwnerRecord& owner) {
 }
 
 // While it waits suspended, all of its slots wait anyway.
-void Intake::Impl::expect_later_sets(Draft& draft, std::vector<SlotUpdate>& out) {
-  const OwnerRecord* owner = owner_record(draft);
+void FutureSlots::expect_later_sets(Draft& draft, std::vector<SlotUpdate>& out) {
+  const OwnerRecord* owner = books_.owner_of(draft);
   if (owner == nullptr || owner->ask.sets.size() != draft.roles.size()) return;
   const Ask& ask = owner->ask;
   const bool comes = ask.makes_pods && (!ask.suspended || draft.released);
   std::int64_t kept = 0;
   for (const AskedSet& set : ask.sets) kept += set.later ? set.size : 0;
   if (kept == 0) return;
-  if (comes && !draft.released) draft.too_many = !place_budget.take(draft.ns, draft.uid, kept);
+  if (comes && !draft.released) draft.too_many = !budget_.take(draft.ns, draft.uid, kept);
   for (std::size_t s = 0; s < ask.sets.size(); ++s) {
     if (!ask.sets[s].later) continue;
     const Role& role = draft.roles[s];
@@ -82,11 +81,11 @@ void Intake::Impl::expect_later_sets(Draft& draft, std::vector<SlotUpdate>& out)
   }
 }
 
-void Intake::Impl::expect_later_sets(Draft& draft, const Ask& ask, std::vector<SlotUpdate>& out) {
+void FutureSlots::expect_later_sets(Draft& draft, const Ask& ask, std::vector<SlotUpdate>& out) {
   const auto is_later = [](const AskedSet& set) { return set.later; };
   if (ask.sets.size() != draft.roles.size() || std::none_of(ask.sets.begin(), ask.sets.end(), is_later))
     return;
-  draft.too_many = !place_budget.take(draft.ns, draft.uid, ask.size());
+  draft.too_many = !budget_.take(draft.ns, draft.uid, ask.size());
   for (std::size_t s = 0; s < ask.sets.size(); ++s) {
     const Role& role = draft.roles[s];
     const auto has = static_cast<std::int64_t>(role.slots.size() - role.holes.size());
@@ -95,50 +94,104 @@ void Intake::Impl::expect_later_sets(Draft& draft, const Ask& ask, std::vector<S
   }
 }
 
-std::vector<SlotUpdate> Intake::Impl::expect_members(Draft& draft) {
+std::vector<SlotUpdate> FutureSlots::follow(Draft& draft) {
   std::vector<SlotUpdate> out;
-  if (draft.kind == GangKind::kOwner) expect_later_sets(draft, out);
+  if (draft.kind == GangKind::kOwner) {
+    expect_later_sets(draft, out);
+    end_growth(draft);
+  }
   if (draft.kind != GangKind::kSized || draft.roles.empty()) return out;
-  if (const OwnerRecord* owner = grouper_of(draft, pods, owners)) {
+  if (const OwnerRecord* owner = grouper_of(draft, books_.pods, books_.owners)) {
     expect_later_sets(draft, owner->ask, out);
     return out;
   }
   std::int64_t to_come = 0;
   const bool agreed = draft.sizes.size() == 1 && draft.sizes.begin()->first > 0;
   if (draft.fast > 0 && agreed && draft.size_key == kKueuePodGroupSize) {
-    const std::int64_t ended = ended_members.count(draft.uid, draft.first_created, draft.bound > 0);
+    const std::int64_t ended = books_.ended_members.count(draft.uid, draft.first_created, draft.bound > 0);
     to_come = std::max<std::int64_t>(0, draft.sizes.begin()->first - ended - draft.pods);
-    draft.too_many = !place_budget.take(draft.ns, draft.uid, draft.sizes.begin()->first);
+    draft.too_many = !budget_.take(draft.ns, draft.uid, draft.sizes.begin()->first);
     if (draft.too_many) to_come = 0;
   }
   expect(draft, 0, to_come, out);
   return out;
 }
 
-void Intake::Impl::tell_unexpected(const Draft& draft) {
+void FutureSlots::hold(Draft& draft, const OwnerRecord& record) {
+  draft.too_many = !budget_.take(draft.ns, draft.uid, record.ask.size());
+  const std::size_t sets = record.templates.size();
+  promise_roles(draft, record);
+  draft.held_shapes.resize(sets);
+  for (std::size_t s = 0; s < std::min(sets, draft.roles.size()); ++s) {
+    Role& role = draft.roles[s];
+    const auto& shape = record.templates[s].shape;
+    role.promised = draft.roles.size() == sets;
+    if (role.promised && draft.pods == 0 && draft.held_shapes[s] != nullptr &&
+        draft.held_shapes[s] != shape) {
+      draft.remade = draft.emitted;
+      ++draft.revision;
+      role.shape = shape;
+      role.topology = topology_of(*record.ask.sets[s].marks);
+      draft.refused.clear();
+      draft.held_shapes[s] = shape;
+    }
+    if (draft.held_shapes[s] == nullptr) draft.held_shapes[s] = shape;
+    const auto size = static_cast<std::size_t>(places_of(draft, record.ask, s));
+    while (role.slots.size() > size && role.slots.back() == kNoIx) {
+      role.slots.pop_back();
+      const auto index = static_cast<std::int64_t>(role.slots.size());
+      role.holes.erase(index);
+      // A place that was kept for it would otherwise stay the engine's for ever.
+      if (draft.emitted) events_.add_empty_slot(draft, s, index, SlotState::kGone);
+    }
+    while (role.slots.size() < size) {
+      role.holes.insert(static_cast<std::int64_t>(role.slots.size()));
+      role.slots.push_back(kNoIx);
+    }
+  }
+}
+
+void FutureSlots::tell_unexpected(const Draft& draft) {
   if (draft.given.invalid) return;
   for (std::size_t r = 0; r < draft.roles.size(); ++r) {
     const Role& role = draft.roles[r];
     if (role.expected.empty() || role.holes.size() == role.expected.size()) continue;
     for (const auto hole : role.holes) {
-      if (!role.expected.contains(hole))
-        work.push_back(
-            SlotUpdate{draft.uid, static_cast<std::int64_t>(r), hole, SlotState::kGone, "", {}, {}, 0});
+      if (!role.expected.contains(hole)) events_.add_empty_slot(draft, r, hole, SlotState::kGone);
     }
   }
 }
 
-bool Intake::expects(std::string_view workload, std::int64_t pod_set, std::int64_t index) const {
-  const Impl& s = *impl_;
-  const auto ix = s.drafts.find(workload);
-  if (ix == kNoIx || pod_set < 0 || static_cast<std::size_t>(pod_set) >= s.drafts[ix].roles.size())
-    return false;
-  const Role& role = s.drafts[ix].roles[static_cast<std::size_t>(pod_set)];
-  if (role.expected.contains(index)) return true;
-  if (s.drafts[ix].fast == 0 || pod_set != 0) return false;
-  if (index < 0 || static_cast<std::size_t>(index) >= role.slots.size()) return false;
-  const auto pod = role.slots[static_cast<std::size_t>(index)];
-  return pod != kNoIx && s.pods[pod].pod.spec.node_name.empty() && s.pods[pod].pod.spec.gated;
+void FutureSlots::expect_growth(Draft& draft, const HandOver& what) {
+  for (std::size_t s = 0; s < what.first.size(); ++s) {
+    Role& role = draft.roles[static_cast<std::size_t>(what.sets[s])];
+    const auto count = draft.given.counts[static_cast<std::size_t>(what.sets[s])].count;
+    while (static_cast<std::int64_t>(role.slots.size()) < count) {
+      role.holes.insert(static_cast<std::int64_t>(role.slots.size()));
+      role.slots.push_back(kNoIx);
+    }
+    for (const auto hole : role.holes) {
+      if (hole >= what.first[s]) role.expected.insert(hole);
+    }
+  }
+}
+
+void FutureSlots::end_growth(Draft& draft) {
+  const OwnerRecord* owner = books_.owner_of(draft);
+  if (owner == nullptr) return;
+  const std::int64_t size =
+      owner->ask.suspended && !draft.released ? 0 : rules_.size_of_owner(draft, owner->ask);
+  for (std::size_t r = 0; r < draft.roles.size(); ++r) {
+    Role& role = draft.roles[r];
+    while (!role.expected.empty() && *role.expected.rbegin() >= size) {
+      const std::int64_t last = *role.expected.rbegin();
+      role.expected.erase(last);
+      if (draft.emitted) events_.add_empty_slot(draft, r, last, SlotState::kGone);
+      if (last + 1 != static_cast<std::int64_t>(role.slots.size())) continue;
+      role.holes.erase(last);
+      role.slots.pop_back();
+    }
+  }
 }
 
 }  // namespace berth::dialect

@@ -1,0 +1,100 @@
+#include "dialect/intake/draft_workload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "dialect/kueue/kueue_workload.h"
+
+namespace berth::dialect {
+namespace {
+
+// The amounts that quota counts for its pods, if they differ from the requests.
+void count_for_quota(const QuotaCounts& counts, Group& group) {
+  for (PodSet& set : group.pod_sets) counts.apply(set.pod);
+  for (Group& child : group.groups) count_for_quota(counts, child);
+}
+
+// A Workload that waits alone says itself what it asks for.
+Group root_of_object(const IntakeBooks& books, const Draft& draft, const Settings& settings) {
+  Group root = root_of(*draft.object);
+  std::size_t at = 0;
+  const auto finish = [&](PodSet& set) {
+    if (settings.invalid) set.pod = {};
+    // It has no pods that a selector could select.
+    if (!set.pod.terms.empty() && !books.config.quota_only)
+      set.pod.unsupported.emplace_back("required terms about other pods, of a Workload that waits alone");
+    if (at < settings.awaited.size()) set.pod.awaited_flavors = settings.awaited[at];
+    ++at;
+  };
+  for (PodSet& set : root.pod_sets) finish(set);
+  for (Group& group : root.groups) {
+    for (PodSet& set : group.pod_sets) finish(set);
+  }
+  return root;
+}
+
+Group root_of_roles(const Draft& draft, const OwnerRecord* owner, const Settings& settings) {
+  Group root;
+  bool grouped = false;  // some role has a topology request of its own
+  for (const auto& role : draft.roles) {
+    grouped |= settings.topology.empty() && role.topology.per_pod_set && draft.roles.size() > 1;
+  }
+  for (std::size_t i = 0; i < draft.roles.size(); ++i) {
+    const Role& role = draft.roles[i];
+    PodSet set;
+    set.name = role_name(draft, owner, i);
+    if (!settings.invalid) set.pod = *role.shape;
+    if (i < settings.awaited.size()) set.pod.awaited_flavors = settings.awaited[i];
+    if (i < settings.selected.size()) set.pod.selected = settings.selected[i];
+    set.count = settings.counts[i].count;
+    set.least = settings.counts[i].least;
+    // Slots are told one by one, but for those that have no pod and wait.
+    set.present = draft.waits || !role.expected.empty() ? set.count : 0;
+    if (!grouped) {
+      root.pod_sets.push_back(std::move(set));
+      continue;
+    }
+    Group group;
+    group.name = set.name;
+    group.topology = role.topology.request;
+    group.pod_sets.push_back(std::move(set));
+    root.groups.push_back(std::move(group));
+  }
+  return root;
+}
+
+}  // namespace
+
+std::string role_name(const Draft& draft, const OwnerRecord* owner, std::size_t role) {
+  if (owner != nullptr && owner->ask.sets.size() == draft.roles.size()) return set_name(owner->ask, role);
+  return draft.roles.size() == 1 ? "main" : fmt::format("role-{}", role);
+}
+
+Workload workload_of(const IntakeBooks& books, const Draft& draft, const Settings& settings) {
+  Workload w;
+  w.uid = draft.uid;
+  w.name = draft.name;
+  w.queue = settings.queue;
+  w.lane = settings.lane;
+  w.kind = settings.kind;
+  w.priority = settings.priority;
+  w.may_preempt = settings.may_preempt;
+  w.preemptible = settings.preemptible;
+  w.active = !settings.blocked;
+  w.whole_first = settings.whole_first;
+  w.admitted = settings.admitted;
+  w.created = settings.created;
+  const OwnerRecord* owner = books.owner_of(draft);
+  if ((owner != nullptr && owner->ask.elastic) || draft.former != nullptr)
+    w.asks_more_since = std::max(settings.created, settings.asks_more_since);
+  w.expected_duration = settings.expected;
+  w.restart = settings.restart;
+  w.root = draft.object ? root_of_object(books, draft, settings) : root_of_roles(draft, owner, settings);
+  if (!draft.object) w.root.topology = settings.topology;
+  if (!books.config.counts.empty()) count_for_quota(books.config.counts, w.root);
+  return w;
+}
+
+}  // namespace berth::dialect

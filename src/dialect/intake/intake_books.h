@@ -1,0 +1,41 @@
+// All that the intake knows: objects, pods, owners, drafts (workloads in the making), members that have ended, and promises of the live
+// loop. Each book keeps its own data and knows no other. DraftRules and DraftSettings (draft_rules.h, draft_settings.h) say what follows
+// from them, and only read. Private to the intake.
+#pragma once
+
+#include <utility>
+
+#include "dialect/gangs/ended_members.h"
+#include "dialect/intake/draft_book.h"
+#include "dialect/intake/intake.h"
+#include "dialect/intake/object_books.h"
+#include "dialect/intake/owner_book.h"
+#include "dialect/intake/pod_book.h"
+#include "dialect/intake/promises.h"
+
+namespace berth::dialect {
+
+struct IntakeBooks {
+  explicit IntakeBooks(IntakeConfig intake_config) : config(std::move(intake_config)), objects(config) {}
+
+  IntakeConfig config;
+  ObjectBooks objects;
+  PodBook pods;
+  DraftBook drafts;
+  OwnerBook owners;
+  EndedMembers ended_members;
+  Promises promises;
+
+  // Workload objects are kept for work, and those of other clients are read.
+  bool is_live() const { return !config.quota_only && objects.queues().check_mode() == CheckMode::kLive; }
+  // Workloads of other clients are work, or belong to the work that names them.
+  bool reads_prebuilt() const {
+    return !config.quota_only && objects.queues().check_mode() != CheckMode::kNone;
+  }
+  // The owner whose gang the draft is; nullptr: there is none, or it is not known.
+  const OwnerRecord* owner_of(const Draft& draft) const {
+    return draft.kind == GangKind::kOwner ? owners.find(draft.uid) : nullptr;
+  }
+};
+
+}  // namespace berth::dialect

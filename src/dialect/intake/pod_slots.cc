@@ -1,0 +1,216 @@
+#include "dialect/intake/pod_slots.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "dialect/base/names.h"
+#include "dialect/intake/queue_choice.h"
+#include "dialect/intake/template_book.h"
+#include "dialect/upstream/core.h"
+
+namespace berth::dialect {
+namespace {
+
+template <class Map, class Key>
+void count(Map& map, const Key& key, std::int64_t delta) {
+  const auto it = map.try_emplace(key, 0).first;
+  it->second += delta;
+  if (it->second == 0) map.erase(it);
+}
+
+}  // namespace
+
+std::optional<std::size_t> PodSlots::promised_role(Draft& draft, const PodRecord& record,
+                                                   const OwnedPlace& place) {
+  const bool held = (draft.kind == GangKind::kOwner || draft.kind == GangKind::kSized) &&
+                    !draft.roles.empty() && draft.roles.front().promised;
+  if (!held || draft.roles.size() != draft.held_shapes.size() || place.set >= draft.roles.size())
+    return std::nullopt;
+  Role& role = draft.roles[place.set];
+  if (suits(*record.shape, *role.shape)) return place.set;
+  // Its pods are others than the template says (admission changed them): it is decided anew for what they are.
+  role.shape = record.shape;
+  draft.remade = true;
+  ++draft.revision;
+  return place.set;
+}
+
+std::int64_t PodSlots::take_index(const Draft& draft, Role& role, const Membership& membership,
+                                  std::optional<std::int64_t> wanted) {
+  const auto have = static_cast<std::int64_t>(role.slots.size());
+  if (wanted && *wanted >= have && *wanted < std::max(draft.size, membership.size.value_or(0))) {
+    role.slots.resize(static_cast<std::size_t>(*wanted) + 1, kNoIx);
+    for (std::int64_t at = have; at <= *wanted; ++at) role.holes.insert(at);
+  }
+  std::int64_t index = static_cast<std::int64_t>(role.slots.size());
+  if (wanted && role.holes.contains(*wanted)) {
+    index = *wanted;
+  } else if (!role.expected.empty()) {  // it is one of those that were to come
+    index = *role.expected.begin();
+  } else if (!role.holes.empty()) {
+    index = *role.holes.begin();
+  } else {
+    role.slots.push_back(kNoIx);
+  }
+  role.holes.erase(index);
+  return index;
+}
+
+void PodSlots::join(std::uint32_t ix, std::uint32_t draft_ix) {
+  PodRecord& record = books_.pods[ix];
+  Draft& draft = books_.drafts[draft_ix];
+  if (record.pod.spec.node_name.empty()) record.state = rules_.state_without_node(record);
+  const OwnedPlace place = books_.owners.place_of(record.membership, record.pod);
+  auto role = draft.roles.begin();
+  if (const auto promised = promised_role(draft, record, place)) {
+    role += static_cast<std::ptrdiff_t>(*promised);
+  } else {
+    role = std::find_if(draft.roles.begin(), draft.roles.end(), [&](const Role& r) {
+      return r.topology == record.topology && *r.shape == *record.shape;
+    });
+  }
+  if (role == draft.roles.end()) {
+    draft.roles.push_back(Role{record.shape, record.topology, {}, false, {}, {}, {}});
+    role = std::prev(draft.roles.end());
+  }
+  record.draft = draft_ix;
+  record.role = static_cast<std::uint32_t>(role - draft.roles.begin());
+
+  record.index = take_index(draft, *role, record.membership, place.index);
+  role->expected.erase(record.index);
+  role->slots[static_cast<std::size_t>(record.index)] = ix;
+  ++draft.pods;
+  if (!record.pod.spec.node_name.empty()) ++draft.bound;
+  note_charged_queue(draft, record.pod);
+  if (!record.pod.problem.empty()) ++draft.unreadable;
+  draft.refused.clear();
+  count(draft.priorities, priority_key(record.pod), +1);
+  if (record.membership.kind == GangKind::kSized) count(draft.sizes, record.membership.size.value_or(0), +1);
+  for (const auto number : record.selected) count(role->selected, number, +1);
+  weigh(ix);
+  draft.first_created =
+      draft.pods == 1 ? record.pod.meta.created : std::min(draft.first_created, record.pod.meta.created);
+}
+
+void PodSlots::leave(std::uint32_t ix) {
+  PodRecord& record = books_.pods[ix];
+  Draft& draft = books_.drafts[record.draft];
+  Role& role = draft.roles[record.role];
+  role.slots[static_cast<std::size_t>(record.index)] = kNoIx;
+  role.holes.insert(record.index);
+  --draft.pods;
+  if (!record.pod.spec.node_name.empty()) --draft.bound;
+  if (!record.pod.problem.empty()) --draft.unreadable;
+  for (const auto number : record.selected) count(role.selected, number, -1);
+  if (std::exchange(record.gated, false)) --draft.gated;
+  if (std::exchange(record.fast, false)) --draft.fast;
+  count(draft.priorities, priority_key(record.pod), -1);
+  if (record.membership.kind == GangKind::kSized) count(draft.sizes, record.membership.size.value_or(0), -1);
+}
+
+// Tells the engine of a slot that it knows nothing of yet. One that is ending must have been running first.
+void PodSlots::tell_first(const PodRecord& record) {
+  if (record.state == SlotState::kAbsent) return;
+  if (record.state == SlotState::kReleasing) tell(record, SlotState::kRunning);
+  tell(record, record.state);
+}
+
+void PodSlots::tell(const PodRecord& record, SlotState state) {
+  const Draft& draft = books_.drafts[record.draft];
+  const bool takes_room = state == SlotState::kRunning || state == SlotState::kReleasing;
+  if (draft.given.invalid) {  // the engine does not know what it asks for
+    PodRecord& pod = books_.pods[draft.roles[record.role].slots[static_cast<std::size_t>(record.index)]];
+    if (takes_room && !pod.charged_as_foreign) charge_foreign(pod);
+    return;
+  }
+  events_.add(SlotUpdate{draft.uid,
+                         static_cast<std::int64_t>(record.role),
+                         record.index,
+                         state,
+                         takes_room ? record.pod.spec.node_name : std::string(),
+                         takes_room ? record.pod.devices : std::vector<std::int64_t>(),
+                         {},
+                         takes_room ? start_of(record) : 0});
+}
+
+// Its owner's is the start of the run that it belongs to.
+TimeMs PodSlots::start_of(const PodRecord& record) const {
+  if (record.pod.started > 0) return record.pod.started;
+  const OwnerRecord* owner = books_.owners.top_of(record.pod.meta);
+  return owner != nullptr ? owner->ask.started : 0;
+}
+
+void PodSlots::charge_foreign(PodRecord& record) {
+  ForeignPod foreign = to_foreign(record.pod.spec, record.pod.meta.uid);
+  foreign.requests = record.shape->requests;
+  foreign.devices = record.shape->claim.requests;
+  foreign.ports = record.shape->ports;
+  foreign.terms = *record.shape->terms;
+  for (const auto number : record.selected) foreign.selected.push_back(books_.pods.selectors().name(number));
+  foreign.ending = record.pod.meta.deleting && !foreign.selected.empty();
+  record.charged_as_foreign = true;
+  events_.add(ForeignPodUpsert{std::move(foreign)});
+}
+
+void PodSlots::uncharge_foreign(PodRecord& record) {
+  if (!record.charged_as_foreign) return;
+  record.charged_as_foreign = false;
+  events_.add(ForeignPodRemove{record.pod.meta.uid});
+}
+
+// Terms with these selectors came (+1) or went (-1). The pods of a selector that is in use from now on, or no longer, are weighed again.
+void PodSlots::use_selectors(const std::vector<PodSelector>& selectors, int delta) {
+  const std::vector<PodSelector> all = selectors;  // of a pod, perhaps, that is weighed itself
+  for (const PodSelector& selector : all) {
+    const auto number = books_.pods.selectors().use(selector, delta);
+    if (!number) continue;
+    for (const std::uint32_t ix : books_.pods.candidates_of(*number)) weigh(ix);
+  }
+}
+
+// Which selectors select a pod, whether a controller still prepares it, and whether it starts before the others of its group exist. The
+// draft's settings follow at its next refresh; for selectors alone at the next drain().
+void PodSlots::weigh(std::uint32_t ix) {
+  PodRecord& record = books_.pods[ix];
+  const Meta& meta = record.pod.meta;
+  auto selected = books_.pods.selectors().selecting(
+      meta.ns, meta.labels, [&] { return books_.objects.labels_of_namespace(meta.ns); });
+  if (selected != record.selected) {
+    if (record.draft != kNoIx) {
+      auto& of_role = books_.drafts[record.draft].roles[record.role].selected;
+      for (const auto number : record.selected) count(of_role, number, -1);
+      for (const auto number : selected) count(of_role, number, +1);
+      books_.pods.selectors().note(record.draft);
+    }
+    record.selected = std::move(selected);
+    if (record.charged_as_foreign) charge_foreign(record);
+  }
+  if (record.draft == kNoIx) return;
+  const bool gated = !meta.annotation(kKueueGatedBy).empty();
+  if (gated != record.gated) books_.drafts[record.draft].gated += gated ? 1 : -1;
+  record.gated = gated;
+  const bool fast = meta.annotation(kKueueFastAdmission) == "true";
+  if (fast != record.fast) books_.drafts[record.draft].fast += fast ? 1 : -1;
+  record.fast = fast;
+}
+
+PodView PodSlots::view(const PodRecord& record) const {
+  return {record.pod.meta.ns,
+          record.pod.meta.name,
+          record.pod.meta.uid,
+          record.pod.spec.node_name,
+          record.pod.spec.scheduler_name,
+          books_.drafts[record.draft].uid,
+          static_cast<std::int64_t>(record.role),
+          record.index,
+          record.state,
+          is_recreated(record.pod.meta),
+          record.pod.meta.controller.kind,
+          record.pod.eviction,
+          record.pod.devices,
+          books_.drafts[record.draft].roles[record.role].shape.get()};
+}
+
+}  // namespace berth::dialect

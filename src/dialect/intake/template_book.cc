@@ -1,0 +1,140 @@
+#include "dialect/intake/template_book.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth::dialect {
+namespace {
+
+// The parts of a text with commas.
+std::vector<std::string> split_marks(std::string_view text) {
+  std::vector<std::string> out;
+  while (!text.empty()) {
+    const auto end = std::min(text.find(','), text.size());
+    if (end > 0) out.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+// A template without what former updates of it have left, and with this one.
+PodTemplate amended(const PodTemplate& taken, std::string_view left, const PodSetUpdate* update) {
+  PodTemplate out = taken;
+  for (const auto& key : split_marks(left)) out.node_selector.edit().erase(key);
+  if (update == nullptr) return out;
+  for (const auto& [key, value] : update->node_selector)
+    out.node_selector.edit().insert_or_assign(key, value);
+  for (const auto& written : update->tolerations) {
+    const Toleration toleration = to_model(written);
+    if (std::find(out.tolerations.begin(), out.tolerations.end(), toleration) == out.tolerations.end())
+      out.tolerations.edit().push_back(toleration);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::size_t hash_of(const PodTemplate& shape) {
+  std::size_t hash = shape.node_selector.size() * 31 + shape.tolerations.size();
+  const auto mix = [&](std::size_t value) { hash = hash * 1'000'003 + value; };
+  for (const auto& [resource, amount] : shape.requests) {
+    mix(std::hash<std::string>{}(resource));
+    mix(static_cast<std::size_t>(amount));
+  }
+  for (const auto& request : shape.claim.requests) {
+    mix(static_cast<std::size_t>(request.count));
+    mix(static_cast<std::size_t>(request.milli));
+  }
+  for (const HostPort& port : shape.ports) mix(static_cast<std::size_t>(port.port));
+  for (const auto& [key, value] : shape.node_selector) mix(std::hash<std::string>{}(value));
+  return hash;
+}
+
+std::size_t hash_of(const PodNeeds& needs) {
+  std::size_t hash = std::hash<std::string>{}(needs.runtime_class);
+  const auto mix = [&](std::size_t value) { hash = hash * 1'000'003 + value; };
+  for (const auto& c : needs.containers) {
+    mix(std::hash<std::string>{}(c.name));
+    for (const auto& [resource, amount] : c.requests) mix(static_cast<std::size_t>(amount));
+  }
+  return hash;
+}
+
+bool suits(const PodTemplate& pod, const PodTemplate& promised) {
+  if (pod == promised) return true;
+  if (!(pod.claim == promised.claim) || !(pod.ports == promised.ports) ||
+      pod.node_selector != promised.node_selector || !(pod.required_affinity == promised.required_affinity) ||
+      pod.placement != promised.placement || !(pod.terms == promised.terms) ||
+      pod.unsupported != promised.unsupported) {
+    return false;
+  }
+  for (const auto& [resource, amount] : pod.requests) {
+    if (amount > promised.requests.get(resource)) return false;
+  }
+  return std::all_of(promised.tolerations.begin(), promised.tolerations.end(), [&](const Toleration& t) {
+    return std::find(pod.tolerations.begin(), pod.tolerations.end(), t) != pod.tolerations.end();
+  });
+}
+
+void clear_constraints(PodTemplate& pod) {
+  pod.node_selector.clear();
+  pod.required_affinity.clear();
+  pod.preferred_affinity.clear();
+  pod.tolerations.clear();
+}
+
+TakenTemplate TemplateBook::taken(const PodSpec& spec, const PodNeeds* asked, const Meta& meta,
+                                  bool of_pods) const {
+  if (asked == nullptr) return {spec.pod, spec.zero_requests, {}};
+  const TemplateRules rules = objects_.rules_for(meta.ns, *asked, of_pods);
+  if (!rules.concern(*asked)) return {spec.pod, spec.zero_requests, {}};
+  return as_taken(spec, *asked, meta, rules, devices_);
+}
+
+void TemplateBook::take(OwnerRecord& record) {
+  record.templates.clear();
+  for (const AskedSet& set : record.ask.sets) {
+    OwnedTemplate& out = record.templates.emplace_back();
+    out.taken = set.pod;
+    if (set.needs == nullptr) continue;
+    const TemplateRules rules = objects_.rules_for(record.ask.meta->ns, *set.needs, true);
+    if (!rules.concern(*set.needs)) continue;
+    PodSpec spec = *set.spec;
+    spec.pod = *set.pod;
+    TakenTemplate as = as_taken(spec, *set.needs, *set.marks, rules, devices_);
+    out.taken = shapes_.share(std::move(as.pod));
+    out.refused = std::move(as.refused);
+  }
+}
+
+OwnerRecord TemplateBook::record_of(Ask&& ask, const OwnerRecord* before, bool fixed,
+                                    std::span<const PodSetUpdate> updates) {
+  OwnerRecord out;
+  out.ask = std::move(ask);
+  bool is_same = true;
+  for (std::size_t s = 0; s < out.ask.sets.size(); ++s) {
+    AskedSet& set = out.ask.sets[s];
+    set.pod = shapes_.share(PodTemplate(*set.pod));
+    if (set.needs != nullptr) set.needs = needs_.share(PodNeeds(*set.needs));
+    is_same = is_same && before != nullptr && s < before->ask.sets.size() &&
+              before->ask.sets[s].pod == set.pod && before->ask.sets[s].needs == set.needs;
+  }
+  if (is_same && fixed) {
+    out.templates = before->templates;
+  } else {
+    take(out);
+  }
+  for (OwnedTemplate& one : out.templates) one.shape = one.taken;
+  // Changes by checks of its last run are not its own wishes.
+  const std::string_view left = out.ask.suspended ? amended_keys(*out.ask.meta) : std::string_view();
+  if (left.empty() && updates.empty()) return out;
+  for (std::size_t s = 0; s < out.templates.size(); ++s)
+    out.templates[s].shape =
+        shapes_.share(amended(*out.templates[s].taken, left, update_of(out.ask, s, updates)));
+  return out;
+}
+
+}  // namespace berth::dialect
