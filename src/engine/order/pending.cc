@@ -24,7 +24,7 @@ const Head* Pending::Line::bar() const {
 }
 
 Head Pending::head_of(ClassId id, const Member& member) const {
-  const Class& c = classes_[id.index()];
+  const Class& c = classes_[id];
   const Line& l = lines_[c.queue.index()];
   Head head;
   head.complete = !c.broken;
@@ -54,12 +54,12 @@ void Pending::set_lanes(QueueId queue, std::vector<std::uint32_t> places) {
   for (const ClassId id : all) link(id);
   show(queue);
   for (const ClassId id : all) {
-    if (classes_[id.index()].parked) follow(classes_[id.index()].group);  // another may be first there
+    if (classes_[id].parked) follow(classes_[id].group);  // another may be first there
   }
 }
 
 void Pending::link(ClassId id) {
-  Class& c = classes_[id.index()];
+  Class& c = classes_[id];
   if (c.members.empty()) return;
   Line& l = line(c.queue);
   if (!c.parked) {
@@ -67,7 +67,7 @@ void Pending::link(ClassId id) {
     return;
   }
   const Head head = head_of(id);
-  if (c.group.valid()) groups_[c.group.index()].asleep.insert(head);
+  if (c.group.valid()) groups_[c.group].asleep.insert(head);
   if (c.why.in_line) {
     l.blocked.insert(head);
     if (head.young) return;
@@ -77,7 +77,7 @@ void Pending::link(ClassId id) {
 }
 
 void Pending::unlink(ClassId id) {
-  Class& c = classes_[id.index()];
+  Class& c = classes_[id];
   if (c.members.empty()) return;
   Line& l = line(c.queue);
   const Head head = head_of(id);
@@ -85,7 +85,7 @@ void Pending::unlink(ClassId id) {
     l.awake.erase(head);
     return;
   }
-  if (c.group.valid()) groups_[c.group.index()].asleep.erase(head);
+  if (c.group.valid()) groups_[c.group].asleep.erase(head);
   l.blocked.erase(head);
   if (!head.young) {
     l.old.erase(head);
@@ -126,27 +126,18 @@ void Pending::call_back(QueueId queue) {
 
 ClassId Pending::add(const std::string& key, QueueId queue, std::uint32_t lane, std::int64_t priority,
                      bool broken, bool surplus, Member member) {
-  auto it = index_.find(key);
-  if (it == index_.end()) {
-    ClassId id(classes_.size());
-    if (free_.empty()) {
-      classes_.emplace_back();
-    } else {
-      id = free_.back();
-      free_.pop_back();
-      classes_[id.index()] = Class{};
-    }
-    classes_[id.index()].key = key;
-    classes_[id.index()].queue = queue;
-    classes_[id.index()].lane = lane;
-    classes_[id.index()].priority = priority;
-    classes_[id.index()].broken = broken;
-    classes_[id.index()].surplus = surplus;
-    it = index_.emplace(key, id).first;
+  const auto known = classes_.find(key);
+  const ClassId id = known ? *known : classes_.add(key);
+  Class& c = classes_[id];
+  if (!known) {
+    c.key = key;
+    c.queue = queue;
+    c.lane = lane;
+    c.priority = priority;
+    c.broken = broken;
+    c.surplus = surplus;
     line(queue).classes.insert(id);
   }
-  const ClassId id = it->second;
-  Class& c = classes_[id.index()];
   const bool first = c.parked && !c.members.empty() && member < *c.members.begin();
   unlink(id);
   c.members.insert(member);
@@ -160,7 +151,7 @@ ClassId Pending::add(const std::string& key, QueueId queue, std::uint32_t lane, 
 }
 
 void Pending::remove(ClassId id, const Member& member) {
-  Class& c = classes_[id.index()];
+  Class& c = classes_[id];
   const QueueId queue = c.queue;
   const GroupId group = c.group;
   const bool tried = c.tries;
@@ -171,9 +162,8 @@ void Pending::remove(ClassId id, const Member& member) {
   if (tried) stop_trying(id);
   if (c.members.empty()) {
     if (c.parked) forget(id);
-    index_.erase(c.key);
+    classes_.erase(c.key, id);
     line(queue).classes.erase(id);
-    free_.push_back(id);
   } else {
     link(id);
   }
@@ -187,11 +177,11 @@ void Pending::remove(ClassId id, const Member& member) {
 
 // A class that sleeps is woken, or is there no longer: nothing is to wake it.
 void Pending::forget(ClassId id) {
-  Class& c = classes_[id.index()];
+  Class& c = classes_[id];
   forget_time(id);
   if (c.why.kept_out()) kept_out_.erase(id);
   if (!c.group.valid()) return sleepers_.unlist(id, c.queue, c.why);
-  Group& group = groups_[c.group.index()];
+  Group& group = groups_[c.group];
   c.group = GroupId();
   if (group.listed != id) return;
   group.listed = ClassId();
@@ -199,7 +189,7 @@ void Pending::forget(ClassId id) {
 }
 
 void Pending::park(ClassId id, Parked why) {
-  Class& c = classes_[id.index()];
+  Class& c = classes_[id];
   const GroupId before = c.group;
   const bool tried = c.tries;
   unlink(id);
@@ -207,14 +197,14 @@ void Pending::park(ClassId id, Parked why) {
   if (tried) stop_trying(id);
   c.parked = true;
   c.why = std::move(why);
-  c.group = group_of(c.why);
+  c.group = groups_.of(c.why);
   if (c.why.wake_at != kEndOfTime) due_.emplace(c.why.wake_at, id);
   if (c.why.kept_out()) kept_out_.insert(id);
   link(id);
   if (!c.group.valid()) {
     sleepers_.list(id, c.queue, c.why);
   } else {
-    show_first(groups_[c.group.index()]);
+    show_first(groups_[c.group]);
   }
   if (before.valid() && before != c.group) {
     if (tried) {
@@ -228,15 +218,15 @@ void Pending::park(ClassId id, Parked why) {
 }
 
 void Pending::wake(ClassId id) {
-  const Class& c = classes_[id.index()];
+  const Class& c = classes_[id];
   if (!c.parked) return;
   // Classes behind the first of a group have not been tried since: it tries for them.
-  rise(id, c.group.valid() && groups_[c.group.index()].listed == id);
+  rise(id, c.group.valid() && groups_[c.group].listed == id);
   pass_on(c.queue);
 }
 
 void Pending::rise(ClassId id, bool tries) {
-  Class& c = classes_[id.index()];
+  Class& c = classes_[id];
   const GroupId group = c.group;
   unlink(id);
   forget(id);
@@ -245,19 +235,18 @@ void Pending::rise(ClassId id, bool tries) {
   if (tries) {
     c.group = group;
     c.tries = true;
-    groups_[group.index()].trying = id;
-    if (groups_[group.index()].across_queues) trying_across_.insert(id);
+    groups_.begin_trying(group, id);
   }
   show(c.queue);
 }
 
 void Pending::call(const std::vector<ClassId>& listed) {
   for (const ClassId id : listed) {
-    const Class& c = classes_[id.index()];
+    const Class& c = classes_[id];
     if (!c.parked) continue;
     if (!c.group.valid()) {
       rise(id, false);
-    } else if (groups_[c.group.index()].listed == id) {
+    } else if (groups_[c.group].listed == id) {
       try_next(c.group);
     }
   }
@@ -265,44 +254,23 @@ void Pending::call(const std::vector<ClassId>& listed) {
 
 // --------------------------------------------------------------------------------------------------------------- groups
 
-GroupId Pending::group_of(const Parked& why) {
-  if (why.group.empty()) return {};
-  auto it = group_index_.find(why.group);
-  if (it == group_index_.end()) {
-    GroupId id(groups_.size());
-    if (free_groups_.empty()) {
-      groups_.emplace_back();
-    } else {
-      id = free_groups_.back();
-      free_groups_.pop_back();
-    }
-    groups_[id.index()].key = why.group;
-    groups_[id.index()].across_queues = why.across_queues;
-    it = group_index_.emplace(why.group, id).first;
-  }
-  return it->second;
-}
-
 void Pending::stop_trying(ClassId id) {
-  Class& c = classes_[id.index()];
-  groups_[c.group.index()].trying = ClassId();
+  Class& c = classes_[id];
+  groups_.end_trying(c.group, id);
   c.group = GroupId();
   c.tries = false;
-  trying_across_.erase(id);
 }
 
 // No class tries for the group: now the first reachable one does. Classes in front of it belong to barred or put-off queues; they
 // are awake then, and tried with their queue.
 void Pending::try_next(GroupId id) {
-  while (!groups_[id.index()].asleep.empty()) {
-    const ClassId first = groups_[id.index()].asleep.begin()->id;
-    const bool tries = !groups_[id.index()].across_queues || within_reach(first);
+  while (!groups_[id].asleep.empty()) {
+    const ClassId first = groups_[id].asleep.begin()->id;
+    const bool tries = !groups_[id].across_queues || within_reach(first);
     rise(first, tries);
     if (tries) return;
   }
-  group_index_.erase(groups_[id.index()].key);
-  groups_[id.index()] = Group{};
-  free_groups_.push_back(id);
+  groups_.erase(id);
 }
 
 // The trying class stands behind a sleeping one of its group, which may bar the queue: then no class would ever be woken.
@@ -313,14 +281,14 @@ bool Pending::tries_behind(const Group& group) const {
 // The group may have another first class now, untried since it fell asleep: it tries.
 void Pending::follow(GroupId id) {
   if (!id.valid()) return;
-  const Group& group = groups_[id.index()];
+  const Group& group = groups_[id];
   if (tries_behind(group)) stop_trying(group.trying);
   if (group.trying.valid()) return;
   if (group.asleep.empty() || group.asleep.begin()->id != group.listed) {
     if (group.listed.valid()) {
-      const Class& c = classes_[group.listed.index()];
+      const Class& c = classes_[group.listed];
       sleepers_.unlist(group.listed, c.queue, c.why);
-      groups_[id.index()].listed = ClassId();
+      groups_[id].listed = ClassId();
     }
     try_next(id);
   }
@@ -332,27 +300,27 @@ void Pending::show_first(Group& group) {
   if (tries_behind(group)) stop_trying(group.trying);
   if (group.trying.valid() || group.listed == first) return;
   if (group.listed.valid()) {
-    const Class& c = classes_[group.listed.index()];
+    const Class& c = classes_[group.listed];
     sleepers_.unlist(group.listed, c.queue, c.why);
   }
   group.listed = first;
-  sleepers_.list(first, classes_[first.index()].queue, classes_[first.index()].why);
+  sleepers_.list(first, classes_[first].queue, classes_[first].why);
 }
 
 bool Pending::within_reach(ClassId id) const {
-  const Line& l = lines_[classes_[id.index()].queue.index()];
+  const Line& l = lines_[classes_[id].queue.index()];
   const Head* bar = l.bar();
   return l.put_off == 0 && (bar == nullptr || head_of(id) < *bar);
 }
 
 // The queue may be barred or put off now: its classes stop trying for groups of several queues.
 void Pending::pass_on(QueueId queue) {
-  if (trying_across_.empty() ||
+  if (groups_.trying_across().empty() ||
       (lines_[queue.index()].put_off == 0 && lines_[queue.index()].bar() == nullptr))
     return;
-  const std::set<ClassId> trying = trying_across_;
+  const std::set<ClassId> trying = groups_.trying_across();
   for (const ClassId id : trying) {
-    const Class& c = classes_[id.index()];
+    const Class& c = classes_[id];
     if (c.queue != queue || !c.tries || within_reach(id)) continue;
     const GroupId group = c.group;
     stop_trying(id);
@@ -361,7 +329,7 @@ void Pending::pass_on(QueueId queue) {
 }
 
 void Pending::set_could_start(ClassId id, bool could_start, std::uint64_t version) {
-  Class& c = classes_[id.index()];
+  Class& c = classes_[id];
   c.could_start_version = version;
   if (c.could_start == could_start) return;
   unlink(id);
@@ -371,7 +339,7 @@ void Pending::set_could_start(ClassId id, bool could_start, std::uint64_t versio
 
 void Pending::wake_all() {
   for (std::size_t i = 0; i < classes_.size(); ++i) {
-    if (!classes_[i].members.empty()) wake(ClassId(i));
+    if (!classes_[ClassId(i)].members.empty()) wake(ClassId(i));
   }
 }
 
@@ -380,15 +348,15 @@ void Pending::wake_due(TimeMs now) {
 }
 
 void Pending::forget_time(ClassId id) {
-  const Class& c = classes_[id.index()];
+  const Class& c = classes_[id];
   if (c.parked) due_.erase({c.why.wake_at, id});
 }
 
 WorkloadId Pending::blocked_by(ClassId id) const {
-  const Class& c = classes_[id.index()];
+  const Class& c = classes_[id];
   const Head* bar = lines_[c.queue.index()].bar();
   if (bar == nullptr || c.members.empty() || bar->id == id || head_of(id) < *bar) return {};
-  return classes_[bar->id.index()].members.begin()->workload;
+  return classes_[bar->id].members.begin()->workload;
 }
 
 std::vector<ClassId> Pending::in_line(QueueId queue) const {

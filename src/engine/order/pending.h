@@ -37,20 +37,19 @@
 #include <set>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "engine/base/keyed.h"
 #include "engine/catalog/catalog.h"
+#include "engine/order/sleep_groups.h"
 #include "engine/order/sleepers.h"
 #include "engine/order/tournament.h"
 #include "model/decision.h"
 
 namespace berth::engine {
-
-using GroupId = Id<struct GroupTag>;
 
 class Pending {
  public:
@@ -119,14 +118,14 @@ class Pending {
   TimeMs next_time() const { return due_.empty() ? kEndOfTime : due_.begin()->first; }
   void wake_due(TimeMs now);
 
-  Class& at(ClassId id) { return classes_[id.index()]; }
-  const Class& at(ClassId id) const { return classes_[id.index()]; }
+  Class& at(ClassId id) { return classes_[id]; }
+  const Class& at(ClassId id) const { return classes_[id]; }
   // Calls f(class) for the classes that sleep in the group of a parked class behind it, in their order.
   template <class F>
   void each_behind(ClassId id, F&& f) {
     const GroupId group = at(id).group;
     if (!group.valid()) return;
-    const auto& asleep = groups_[group.index()].asleep;
+    const auto& asleep = groups_[group].asleep;
     for (auto it = asleep.upper_bound(head_of(id)); it != asleep.end(); ++it) f(at(it->id));
   }
   // Whether `a` stands in front of `b`, of the same queue.
@@ -180,13 +179,7 @@ class Pending {
     const Head* bar() const;
   };
 
-  struct Group {
-    std::string key;
-    bool across_queues = false;
-    std::set<Head> asleep;
-    ClassId listed;  // the first of those asleep, while no class tries
-    ClassId trying;
-  };
+  using Group = SleepGroups::Group;
 
   Head head_of(ClassId id) const { return head_of(id, *at(id).members.begin()); }
   Head head_of(ClassId id, const Member& member) const;  // as it stood if it were the first of them
@@ -197,7 +190,6 @@ class Pending {
   void call_back(QueueId queue);
   void forget_time(ClassId id);
   Line& line(QueueId queue);
-  GroupId group_of(const Parked& why);
   void forget(ClassId id);
   void rise(ClassId id, bool tries);
   bool within_reach(ClassId id) const;
@@ -208,16 +200,11 @@ class Pending {
   void show_first(Group& group);
   void pass_on(QueueId queue);
 
-  std::vector<Class> classes_;
-  std::vector<ClassId> free_;
-  std::unordered_map<std::string, ClassId> index_;
+  Keyed<Class, ClassId> classes_;
   std::vector<Line> lines_;
   Tournament tournament_;
   Sleepers sleepers_;
-  std::vector<Group> groups_;
-  std::vector<GroupId> free_groups_;
-  std::unordered_map<std::string, GroupId> group_index_;
-  std::set<ClassId> trying_across_;  // classes that try for a group of several queues
+  SleepGroups groups_;
   std::set<ClassId> old_;
   std::set<ClassId> kept_out_;
   std::uint64_t lane_changes_ = 0;

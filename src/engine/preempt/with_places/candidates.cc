@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/preempt/rights/force.h"
-
 namespace berth::engine {
 
 Candidates::Candidates(State& state, UnitLists& lists, WorkloadId preemptor, const Wanted& wanted,
@@ -15,95 +13,26 @@ Candidates::Candidates(State& state, UnitLists& lists, WorkloadId preemptor, con
       w_(state.workloads[preemptor.index()]),
       wanted_(wanted),
       steps_(steps),
-      policy_(state.queues[w_.queue.index()].spec.preemption),
-      order_(policy_.victims),
-      claim_(claim_of(w_)),
       fair_(fair),
-      by_force_(may_borrow_by_force(state, w_, wanted.quota)) {
-  for (QueueId at = w_.queue; at.valid(); at = state_.quota.parent(at)) {
-    chain_.push_back(at);
-    own_quota_.push_back(std::all_of(wanted.quota.begin(), wanted.quota.end(), [&](const QuotaItem& item) {
-      return saturating_add(state_.quota.usage(at, item.pair, kAfter), item.amount) <=
-             state_.quota.subtree(at, item.pair);
-    }));
-  }
-  for (const QuotaItem& item : wanted.quota) {
-    if (item.amount > state_.quota.available(w_.queue, item.pair, kAfter)) short_.push_back(item);
-  }
-  for (const QuotaItem& item : short_.empty() ? wanted.quota : short_) contested_.push_back(item.pair);
+      rights_(state, w_, wanted.quota, fair) {
   for (const ShapeId shape : wanted.shapes) state_.index(shape, Mode::kPlan);  // eligible() is asked of it
   open_lines();
 }
 
 // ------------------------------------------------------------------------------------------------------------ the policy
 
-std::uint32_t Candidates::meets(QueueId other) const {
-  for (QueueId at = other; at.valid(); at = state_.quota.parent(at)) {
-    const auto it = std::find(chain_.begin(), chain_.end(), at);
-    if (it != chain_.end()) return static_cast<std::uint32_t>(it - chain_.begin());
-  }
-  return kNone;
-}
-
-bool Candidates::borrows_below(QueueId queue, std::uint32_t meeting, FlavorResource pair) const {
-  for (QueueId at = queue; at != chain_[meeting]; at = state_.quota.parent(at)) {
-    if (!state_.quota.borrows(at, pair)) return false;
-  }
-  return true;
-}
-
-// Their side of the common ancestor borrows something that is needed, and ours stays within its own quota, or may end work of
-// lower priority although it does not.
-std::optional<YieldCause> Candidates::cause_of(QueueId queue) const {
-  const Queue& theirs = state_.queues[queue.index()].spec;
-  if (queue == w_.queue || theirs.unlimited || !theirs.preemption.reclaimable) return std::nullopt;
-  if (fair_) {
-    return FairOrder::borrows(state_.quota, queue, contested_) ? std::optional(YieldCause::kFairShare)
-                                                               : std::nullopt;
-  }
-  const std::uint32_t meeting = meets(queue);
-  if (meeting == kNone || meeting == 0) return std::nullopt;
-  if (own_quota_[meeting - 1] == 0 && !by_force_) return std::nullopt;
-  const bool borrows = std::any_of(wanted_.quota.begin(), wanted_.quota.end(), [&](const QuotaItem& item) {
-    return borrows_below(queue, meeting, item.pair);
-  });
-  if (!borrows) return std::nullopt;
-  return own_quota_[meeting - 1] != 0 ? YieldCause::kReclaim : YieldCause::kReclaimWhileBorrowing;
-}
-
 bool Candidates::still_borrows(std::uint32_t i) const {
   const Unit& unit = all_[i].unit;
   const QueueId queue = state_.workloads[unit.workload.index()].queue;
-  const std::uint32_t meeting = meets(queue);
-  const auto borrowed = [&](FlavorResource pair) {
-    // The shares include borrowing of all queues above it, of any resource.
-    return fair_ ? state_.quota.borrows(queue, pair) : borrows_below(queue, meeting, pair);
-  };
   ChargeId last;
   bool found = false;
   each_slot(unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
     if (found || slot.charge == last) return;
     last = slot.charge;
-    for (const QuotaItem& item : state_.charges[slot.charge].quota) {
-      const bool needed = std::any_of(wanted_.quota.begin(), wanted_.quota.end(),
-                                      [&](const QuotaItem& n) { return n.pair == item.pair; });
-      found = found || (needed && borrowed(item.pair));
-    }
+    for (const QuotaItem& item : state_.charges[slot.charge].quota)
+      found = found || rights_.still_borrows(queue, item.pair);
   });
   return found;
-}
-
-TimeMs Candidates::rank_yields_from(const Unit& unit, YieldCause cause) const {
-  if (cause != YieldCause::kWithinQueue) {
-    bool yields = policy_.reclaim == Reclaim::kAny || unit.priority < claim_.priority;
-    if (cause == YieldCause::kReclaimWhileBorrowing) {
-      yields = unit.priority < claim_.priority &&
-               (!policy_.borrow_threshold || unit.priority <= *policy_.borrow_threshold);
-    }
-    return yields ? 0 : kEndOfTime;
-  }
-  const InLine its{state_.workloads[unit.workload.index()], unit.priority};
-  return within_yields_from(state_, its, {w_, claim_.priority});
 }
 
 // Does its end free anything that is asked for: room on a node, quota that is short, or a domain of a term? Pods that the preemptor
@@ -120,7 +49,7 @@ bool Candidates::relevant(const Unit& unit) const {
       if (slot.charge != last) {
         last = slot.charge;
         for (const QuotaItem& item : state_.charges[slot.charge].quota) {
-          found = found || std::any_of(short_.begin(), short_.end(),
+          found = found || std::any_of(rights_.lacks().begin(), rights_.lacks().end(),
                                        [&](const QuotaItem& n) { return n.pair == item.pair; });
         }
       }
@@ -150,9 +79,9 @@ bool Candidates::accepts(Unit& unit, YieldCause cause) {
         v.held() > 0 && (parts == parts_.end() || !all_[parts->second.front()].unit.holder);
     if (v.running() == 0 || hold_stays) return false;
   }
-  TimeMs from = rank_yields_from(unit, cause);
+  TimeMs from = rights_.yields_from(unit, cause);
   if (from == kEndOfTime || !relevant(unit)) return false;
-  if (!unit.holder && claim_.reclaim_within > 0 && v.restart.grace > claim_.reclaim_within) {
+  if (!unit.holder && rights_.is_too_slow(v.restart.grace)) {
     slow_ = true;
     return false;
   }
@@ -187,23 +116,21 @@ void Candidates::open_lines() {
     open_holders(queue, cause);
     std::span<const Unit> units;
     if (!state_.queues[queue.index()].started.empty()) {
-      units = lists_.of(queue, order_);
+      units = lists_.of(queue, order());
       widest_ = std::max(widest_, lists_.widest(queue));
     }
     lines_.push_back({queue, units, 0, cause, kNone});
   };
-  if (policy_.within != WithinQueue::kNever) open(w_.queue, YieldCause::kWithinQueue);
-  const bool reclaims = policy_.reclaim != Reclaim::kNever &&
-                        !state_.queues[w_.queue.index()].spec.unlimited && chain_.size() > 1;
-  if (reclaims) {
-    for (const QueueId queue : lists_.tree(chain_.back())) {
+  if (rights_.within_queue()) open(w_.queue, YieldCause::kWithinQueue);
+  if (const QueueId tree = rights_.tree(); tree.valid()) {
+    for (const QueueId queue : lists_.tree(tree)) {
       const QueueState& q = state_.queues[queue.index()];
       if (q.started.empty() && q.holders.empty()) continue;
-      if (const auto cause = cause_of(queue)) open(queue, *cause);
+      if (const auto cause = rights_.cause_of(queue)) open(queue, *cause);
     }
   }
   std::sort(all_.begin(), all_.end(),
-            [&](const Candidate& a, const Candidate& b) { return yields_before(order_, a.unit, b.unit); });
+            [&](const Candidate& a, const Candidate& b) { return yields_before(order(), a.unit, b.unit); });
   for (std::uint32_t i = 0; i < all_.size(); ++i) {
     if (!all_[i].unit.whole) parts_[all_[i].unit.workload.value].push_back(i);
   }
@@ -212,7 +139,7 @@ void Candidates::open_lines() {
     if (!lines_[l].units.empty()) heap_.push_back(l);
   }
   const auto later = [&](std::uint32_t a, std::uint32_t b) {
-    return yields_before(order_, lines_[b].units[lines_[b].next], lines_[a].units[lines_[a].next]);
+    return yields_before(order(), lines_[b].units[lines_[b].next], lines_[a].units[lines_[a].next]);
   };
   std::make_heap(heap_.begin(), heap_.end(), later);
 }
@@ -232,7 +159,7 @@ std::uint32_t Candidates::add(const Unit& unit, YieldCause cause) {
 
 std::uint32_t Candidates::next() {
   const auto later = [&](std::uint32_t a, std::uint32_t b) {
-    return yields_before(order_, lines_[b].units[lines_[b].next], lines_[a].units[lines_[a].next]);
+    return yields_before(order(), lines_[b].units[lines_[b].next], lines_[a].units[lines_[a].next]);
   };
   if (holders_handed_ < all_.size() && all_[holders_handed_].unit.holder) return holders_handed_++;
   while (!heap_.empty() && !steps_.ended()) {
@@ -241,13 +168,7 @@ std::uint32_t Candidates::next() {
     Unit unit = line.units[line.next++];
     if (line.next < line.units.size()) lists_.in_order(line.queue, line.next + 1);
     const YieldCause cause = line.cause;
-    // Behind one of too high a priority come only such, where priority rules the order.
-    const bool priority_rules = cause == YieldCause::kReclaim ? policy_.reclaim != Reclaim::kAny
-                                : cause == YieldCause::kWithinQueue
-                                    ? policy_.within != WithinQueue::kLaterInOrder
-                                    : true;
-    const bool over =
-        order_ != VictimOrder::kYoungestFirst && unit.priority > claim_.priority && priority_rules;
+    const bool over = rights_.ends_line(unit, cause);
     if (over || line.next == line.units.size()) {
       heap_.pop_back();
     } else {

@@ -1,21 +1,6 @@
 // The possible victims of one preemptor, in the order of its policy, and the trial in which some of them are gone.
 //
-// Rights (set by the preemptor's queue, model/queue.h, and nothing else):
-//   within     Work of the same queue with lower priority, or with equal priority and newer, or behind it in line
-//              (preempt/rights/standing.h), as the policy says.
-//   reclaim    Work of other queues of the tree that runs on borrowed quota. Every queue from the victim's up to below the common
-//              ancestor uses more than its subtree's quota of a pair that both need. The preemptor's side stays within its own
-//              subtree's quota with the request. Never: work that does not borrow, and protected demand bands.
-//   borrow     With `borrow_within`: the same, although the preemptor's side borrows; only lower priority, up to the threshold. Not
-//              a victim that fits into its own queue's quota once the other victims are gone: it would reclaim the room at once.
-//              (Kueue does take it, if its turn comes early.) Not after force.h has found it useless.
-//   fair       Where queues share by dominant shares, instead of the last two: work of every queue that borrows, in the turns of
-//              fair_order.h. FairUnits passes the candidates to it.
-//   minimum    Nothing is evicted before its minimum runtime, unless the preemptor's queue says otherwise. Surplus may be at any
-//              time.
-//   bound      If the preemptor's band must have its room within a time: only work that is gone by then.
-// Priorities are those of demand bands, on both sides. Work that only holds room (it waits for its own victims) goes first, because
-// nothing is lost.
+// VictimRights says which units these are. Work that only holds room (it waits for its own victims) goes first, because nothing is lost.
 //
 // A candidate is one unit (units.h). Taking the whole of an elastic workload takes its surplus first.
 #pragma once
@@ -29,8 +14,8 @@
 
 #include "engine/base/budget.h"
 #include "engine/preempt/quota_only/fair_order.h"
-#include "engine/preempt/rights/yield.h"
 #include "engine/preempt/with_places/units.h"
+#include "engine/preempt/with_places/victim_rights.h"
 
 namespace berth::engine {
 
@@ -66,11 +51,10 @@ class Candidates {
   void drop_front(QueueId queue);
   QueueId queue_of(std::uint32_t i) const { return state_.workloads[all_[i].unit.workload.index()].queue; }
   void set_cause(std::uint32_t i, YieldCause cause) { all_[i].cause = cause; }
-  // The pairs that are short. If none is short, all pairs of the request: then nodes are short.
-  std::span<const FlavorResource> contested() const { return contested_; }
+  const VictimRights& rights() const { return rights_; }
   std::size_t size() const { return all_.size(); }
   const Candidate& operator[](std::uint32_t i) const { return all_[i]; }
-  VictimOrder order() const { return order_; }
+  VictimOrder order() const { return rights_.order(); }
   // The most slots of any candidate that runs on several nodes (holds not counted); 1: all run on one node.
   std::int64_t widest() const { return widest_; }
 
@@ -83,8 +67,6 @@ class Candidates {
   // A part cannot come back while everything else of its workload is gone.
   bool may_come_back(std::uint32_t i) const { return all_[i].whole == kNone || !all_[all_[i].whole].freed; }
   void mark_freed(std::uint32_t i) { all_[i].freed = true; }
-  // The child of the common ancestor on our side.
-  QueueId side_towards(QueueId other) const { return chain_[meets(other) - 1]; }
   // After a rollback of the trial.
   void forget_freed(std::span<const std::uint32_t> taken) {
     for (const std::uint32_t i : taken) all_[i].freed = false;
@@ -125,8 +107,6 @@ class Candidates {
   bool some_are_young() const { return !young_.empty(); }
   TimeMs first_young() const;
   bool some_are_slow() const { return slow_; }
-  // Its policy allows borrowing by force, but force.h suspends it.
-  bool stands_back() const { return policy_.borrow_within != BorrowWithin::kNever && !by_force_; }
   // Some candidates were skipped because their queue had stopped borrowing when their turn came.
   bool some_were_protected() const { return protected_; }
 
@@ -140,18 +120,11 @@ class Candidates {
   };
 
   bool accepts(Unit& unit, YieldCause cause);
-  // The time from which its rank allows its eviction: now or before, later, or kEndOfTime for never.
-  TimeMs rank_yields_from(const Unit& unit, YieldCause cause) const;
   bool relevant(const Unit& unit) const;
   std::uint32_t add(const Unit& unit, YieldCause cause);
   void charge(const Unit& unit, int sign);  // the slots of a unit, on the after plane
   void open_lines();
   void open_holders(QueueId queue, YieldCause cause);
-  // The right to evict work of this queue; none: there is no right.
-  std::optional<YieldCause> cause_of(QueueId queue) const;
-  // Where the path of another queue meets ours: an index into chain_; kNone: in another tree.
-  std::uint32_t meets(QueueId other) const;
-  bool borrows_below(QueueId queue, std::uint32_t meeting, FlavorResource pair) const;
 
   State& state_;
   UnitLists& lists_;
@@ -159,16 +132,8 @@ class Candidates {
   const WorkloadState& w_;
   const Wanted& wanted_;
   Budget& steps_;
-  PreemptionPolicy policy_;
-  VictimOrder order_;
-  Claim claim_;
   bool fair_;
-  bool by_force_;
-  std::vector<QueueId> chain_;  // our queue and those above it
-  std::vector<std::uint8_t>
-      own_quota_;                 // by place in chain_: with the request, it stays within its own quota
-  std::vector<QuotaItem> short_;  // of wanted_.quota: more than is there now
-  std::vector<FlavorResource> contested_;
+  VictimRights rights_;
   std::vector<Line> lines_;
   std::int64_t widest_ = 1;
   std::vector<std::uint32_t> heap_;   // of lines_

@@ -101,7 +101,7 @@ std::optional<VictimPlan> VictimSearch::run_any() {
 std::optional<VictimPlan> VictimSearch::run_entitled(const Assignment& assignment) {
   auto plan = run_with(assignment);
   some_are_slow_ = some_are_slow_ || candidates_->some_are_slow();
-  if (candidates_->stands_back()) by_force_ = why_not_by_force(state_, w_, wanted_.quota);
+  if (candidates_->rights().stands_back()) by_force_ = why_not_by_force(state_, w_, wanted_.quota);
   if (!plan || !plan->takes_from_own_queue()) return plan;
   std::string why = why_not_while_borrowing(state_, w_, plan->placed);
   if (why.empty()) return plan;
@@ -153,7 +153,7 @@ std::optional<VictimPlan> VictimSearch::run_with(const Assignment& assignment) {
   if (std::any_of(wanted_.quota.begin(), wanted_.quota.end(), beyond_lane)) return std::nullopt;
   if (fair) {
     fair_units_.emplace(*candidates_);
-    fair_.emplace(state_, id_, wanted_.quota, candidates_->contested(), *fair_units_);
+    fair_.emplace(state_, id_, wanted_.quota, candidates_->rights().contested(), *fair_units_);
     consider(minimal([this] {
       const FairOrder::Turn turn = fair_->next();
       if (turn.candidate != Candidates::kNone) candidates_->set_cause(turn.candidate, turn.cause);
@@ -518,7 +518,7 @@ bool VictimSearch::stays_entitled(const Sequence& victims, std::vector<PlacedSlo
   for (const std::uint32_t i : victims) {
     if ((*candidates_)[i].cause != YieldCause::kReclaim || fair_) continue;
     const QueueId side =
-        candidates_->side_towards(state_.workloads[(*candidates_)[i].unit.workload.index()].queue);
+        candidates_->rights().side_towards(state_.workloads[(*candidates_)[i].unit.workload.index()].queue);
     if (std::find(sides.begin(), sides.end(), side) == sides.end()) sides.push_back(side);
   }
   const auto within = [&] {
