@@ -96,12 +96,9 @@ std::uint64_t Engine::changes() const {
 std::vector<std::string> Engine::take_changed() {
   State& s = impl_->state;
   std::vector<std::string> out;
-  out.reserve(s.changed_list.size());
-  for (const WorkloadId id : s.changed_list) {
-    s.is_changed[id.index()] = 0;
+  for (const WorkloadId id : s.changed_work.take()) {
     if (s.workloads[id.index()].used) out.push_back(s.workloads[id.index()].uid);
   }
-  s.changed_list.clear();
   return out;
 }
 

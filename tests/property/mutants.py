@@ -78,8 +78,8 @@ MUTANTS = [
          '    if (!broken("spare-victims") && candidates_->may_come_back(victims[i])) {'),
     ]),
     ('holds-stay', 4, 'held room never becomes a start', 'decide/decide.cc', [
-        ('  state_.gained_now = false;\n',
-         '  state_.gained_now = false;\n'
+        ('  state_.news.gained_now = false;\n',
+         '  state_.news.gained_now = false;\n'
          '  if (broken("holds-stay")) return;\n'),
     ]),
     ('in-parts', 5, 'decide() ends at every fifth attempt, and leaves the rest for the next call', 'decide/decide.cc', [

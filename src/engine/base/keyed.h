@@ -1,5 +1,5 @@
-// Items with a text key and a dense id. The id of an item that is gone is used again, the last one first; its value stays until then.
-// Cost: O(1) per call, amortized.
+// Dense ids for text keys, and items with such an id. The id of an item that is gone is used again, the last one first; its value stays
+// until then. Cost: O(1) per call, amortized.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace berth::engine {
 
-template <class T, class IdType>
-class Keyed {
+template <class IdType>
+class KeyedIds {
  public:
   std::optional<IdType> find(const std::string& key) const {
     const auto it = index_.find(key);
@@ -19,13 +19,12 @@ class Keyed {
   }
   // There is none of this key.
   IdType add(const std::string& key) {
-    IdType id(items_.size());
+    IdType id(used_);
     if (free_.empty()) {
-      items_.emplace_back();
+      ++used_;
     } else {
       id = free_.back();
       free_.pop_back();
-      items_[id.index()] = T{};
     }
     index_.emplace(key, id);
     return id;
@@ -35,15 +34,36 @@ class Keyed {
     free_.push_back(id);
   }
 
+ private:
+  std::unordered_map<std::string, IdType> index_;
+  std::vector<IdType> free_;
+  std::size_t used_ = 0;  // ids that were ever in use
+};
+
+template <class T, class IdType>
+class Keyed {
+ public:
+  std::optional<IdType> find(const std::string& key) const { return ids_.find(key); }
+  // There is none of this key.
+  IdType add(const std::string& key) {
+    const IdType id = ids_.add(key);
+    if (id.index() == items_.size()) {
+      items_.emplace_back();
+    } else {
+      items_[id.index()] = T{};
+    }
+    return id;
+  }
+  void erase(const std::string& key, IdType id) { ids_.erase(key, id); }
+
   T& operator[](IdType id) { return items_[id.index()]; }
   const T& operator[](IdType id) const { return items_[id.index()]; }
   // Ids that were ever in use.
   std::size_t size() const { return items_.size(); }
 
  private:
+  KeyedIds<IdType> ids_;
   std::vector<T> items_;
-  std::vector<IdType> free_;
-  std::unordered_map<std::string, IdType> index_;
 };
 
 }  // namespace berth::engine

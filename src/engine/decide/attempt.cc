@@ -63,7 +63,7 @@ bool Attempt::may_try() {
   if (!q.spec.leaf)
     return refuse(ReasonCode::kQueueDisabled, "it has child queues and takes no workloads itself");
   if (is_stopped(q, w_)) return refuse(ReasonCode::kQueueStopped, "");
-  if (state_.is_done(id_, State::kYielded) && w_.releasing() > 0) {  // it does not grow in the same decide()
+  if (state_.done.is(id_, Done::kYielded) && w_.releasing() > 0) {  // it does not grow in the same decide()
     Failure ending;
     ending.by_quota = ending.by_nodes = true;
     ending.reasons.push_back({ReasonCode::kWaitingForRoom, "", "", w_.releasing(), 0, 0, {}});

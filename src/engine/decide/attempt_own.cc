@@ -30,7 +30,7 @@ bool Attempt::is_within_own(const Assignment& assignment, const std::vector<std:
 // True: it started so.
 bool Attempt::take_from_borrowers() {
   const std::vector<WorkloadId>& borrowers = round_.decisions.borrowers();
-  if (borrowers.empty() || state_.is_done(id_, State::kYielded) || grows(w_)) return false;
+  if (borrowers.empty() || state_.done.is(id_, Done::kYielded) || grows(w_)) return false;
   const std::vector<std::int64_t> needs = needs_of(w_, Ask::kLeast);
   Assignments all(state_, w_, needs, steps_);
   std::vector<QuotaItem> asked;

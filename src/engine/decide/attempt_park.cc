@@ -149,7 +149,7 @@ void Attempt::choose_group(Parked& why) const {
   // Work that has had its fair turn may not evict by shares until something changes; work behind it may.
   if (shares_dominantly(state_, c.queue) && w_.took_fairly_at == state_.outside_version) return;
   if (w_.lost_force_at == state_.outside_version) return;  // the same of room that it took by force
-  if (is_patient(state_, w_) || state_.is_done(id_, State::kYielded)) return;
+  if (is_patient(state_, w_) || state_.done.is(id_, Done::kYielded)) return;
   why.group = State::kin_of(c);
 }
 

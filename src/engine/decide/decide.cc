@@ -45,7 +45,7 @@ bool whole_with_hold(const Structure& structure, const WorkloadState& w) {
 
 std::vector<Decision> Decider::run() {
   ++state_.stats.decide_calls;
-  state_.forget_done();
+  state_.done.forget();
   state_.pending.wake_due(state_.now);
   state_.settle_starts();
   state_.note_service();
@@ -55,8 +55,8 @@ std::vector<Decision> Decider::run() {
   end_withdrawn();
   drain_stopped();
   for (int round = 0; round < kMostRounds; ++round) {
-    if (state_.holds_suspect || state_.accounts.counted().news()) check_holds();
-    if (state_.gained_now) start_holders();
+    if (state_.news.holds_suspect || state_.accounts.counted().news()) check_holds();
+    if (state_.news.gained_now) start_holders();
     place_awaited();
     wake();
     round_.old.review();
@@ -72,9 +72,9 @@ std::vector<Decision> Decider::run() {
     round_.strict.wake_kept_out();
     round_.old.give_turns();
     round_.old.wake_kept_out();
-    const bool may_be_placed = state_.unplaced_news && !state_.unplaced.empty();
-    if (state_.gained_nodes.empty() && state_.gained_roots.empty() && !state_.gained_now &&
-        !state_.holds_suspect && !state_.accounts.counted().news() && !may_be_placed &&
+    const bool may_be_placed = state_.news.unplaced && !state_.unplaced.empty();
+    if (state_.news.gained_nodes.empty() && state_.news.gained_roots.empty() && !state_.news.gained_now &&
+        !state_.news.holds_suspect && !state_.accounts.counted().news() && !may_be_placed &&
         !state_.pending.next().valid())
       break;
   }
@@ -163,7 +163,7 @@ bool Decider::stays_spread(const WorkloadState& w) {
 // Ends holds whose room has changed: a node gone, cordoned or shrunk, quota taken away, a queue stopped, pods missing or placed by
 // another client.
 void Decider::check_holds() {
-  state_.holds_suspect = false;
+  state_.news.holds_suspect = false;
   const auto holders = state_.holders;
   for (const auto& [order, id] : holders) {
     WorkloadState& w = state_.workloads[id.index()];
@@ -217,7 +217,7 @@ bool Decider::charge_held(const WorkloadState& w, std::vector<PlacedSlot>& place
 }
 
 void Decider::start_holders() {
-  state_.gained_now = false;
+  state_.news.gained_now = false;
   const auto holders = state_.holders;
   for (const auto& [order, id] : holders) {
     WorkloadState& w = state_.workloads[id.index()];
@@ -233,13 +233,13 @@ void Decider::start_holders() {
 }
 
 void Decider::place_awaited() {
-  if (!std::exchange(state_.unplaced_news, false)) return;
+  if (!std::exchange(state_.news.unplaced, false)) return;
   const auto all = state_.unplaced;
   for (const auto& [arrival, id] : all) {
     const WorkloadState& w = state_.workloads[id.index()];
     const QueueState& q = state_.queues[w.queue.index()];
     if (!q.exists || !q.trouble.empty() || is_stopped(q, w) || !w.active || w.withdraw) continue;
-    if (state_.is_done(id, State::kYielded)) continue;  // when what it loses is gone it is looked at again
+    if (state_.done.is(id, Done::kYielded)) continue;  // when what it loses is gone it is looked at again
     // As whole as what starts: a part that is held has not started.
     if (w.held() > 0 || !whole_with_hold(state_.structures[w.structure], w)) continue;
     std::vector<ChargeId> charges(w.sets.size());
@@ -285,15 +285,14 @@ void Decider::tell_no_places(WorkloadId id, const Failure& failure) {
 }
 
 void Decider::wake() {
-  auto nodes = std::exchange(state_.gained_nodes, {});
-  const auto roots = std::exchange(state_.gained_roots, {});
-  const auto sides = std::exchange(state_.gained_sides, {});
-  for (const NodeId node : nodes) state_.is_gained[node.index()] = 0;
+  const auto nodes = state_.news.gained_nodes.take();
+  const auto roots = std::exchange(state_.news.gained_roots, {});
+  const auto sides = std::exchange(state_.news.gained_sides, {});
   // Terms bind nodes on which nothing has changed.
   const bool terms = state_.accounts.counted().take_news();
   // A slot that came may be the one that others must be near to: those that await nodes, and those that are held.
-  state_.unplaced_news = state_.unplaced_news || terms;
-  state_.gained_now = state_.gained_now || terms;
+  state_.news.unplaced = state_.news.unplaced || terms;
+  state_.news.gained_now = state_.news.gained_now || terms;
   if (nodes.empty() && roots.empty() && !terms) return;
   Pending& pending = state_.pending;
   std::vector<ClassId> called;
@@ -327,7 +326,7 @@ void Decider::wake() {
 // awake because of that.
 bool Decider::let_pass() {
   bool any = false;
-  for (const QueueId queue : std::exchange(state_.filled_lanes, {})) {
+  for (const QueueId queue : std::exchange(state_.news.filled_lanes, {})) {
     for (const ClassId id : state_.pending.in_line(queue)) {
       const WorkloadState& w = state_.workloads[state_.pending.at(id).members.begin()->workload.index()];
       const bool is_known = w.needs_all && !grows(w);
@@ -350,7 +349,7 @@ void Decider::attempt(ClassId class_id) {
     took_back += attempt.took_back();
     if (attempt.took_back() == 0 || state_.pending.at(class_id).members.begin()->workload != id) break;
   }
-  if (took_back > 0) state_.note_done(id, State::kYielded);
+  if (took_back > 0) state_.done.note(id, Done::kYielded);
 }
 
 }  // namespace berth::engine

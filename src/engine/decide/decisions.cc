@@ -73,7 +73,7 @@ void Decisions::hold(WorkloadId id, const VictimPlan& plan) {
     if (victim.why == ReasonCode::kReclaimedWhileBorrowing) w.took_by_force = true;
   }
   if (!plan.victims.empty()) w.took_at = state_.now;
-  state_.note_done(id, State::kSettled);
+  state_.done.note(id, Done::kSettled);
   w.held_band = saturating_sub(claim_of(w).priority, w.priority);
   for (const PlacedSlot& p : plan.placed) {
     state_.set_slot(id, p.set, p.slot, SlotState::kHeld, p.node, p.charge, p.grant, kAfterBit);
@@ -89,7 +89,7 @@ void Decisions::hold(WorkloadId id, const VictimPlan& plan) {
   out_.push_back(std::move(d));
   state_.settle(id);
   state_.changed(id);
-  state_.gained_now = true;  // where only holds gave way, it may start at once
+  state_.news.gained_now = true;  // where only holds gave way, it may start at once
 }
 
 void Decisions::evict(WorkloadId id, Reason reason, std::string beneficiary, std::int64_t cost,
@@ -115,7 +115,7 @@ void Decisions::evict(WorkloadId id, Reason reason, std::string beneficiary, std
     }
   }
   out_.push_back(std::move(d));
-  state_.note_done(id, State::kYielded);
+  state_.done.note(id, Done::kYielded);
   ++state_.stats.evictions;
   state_.settle(id);
   state_.changed(id);
@@ -167,14 +167,14 @@ void Decisions::start_alone(WorkloadId id, const std::vector<PlacedSlot>& placed
   // Growth behind it gets its quota and its places at once: that is a decision of its own.
   begun_.erase(id.value);
   std::erase(borrowers_, id);
-  state_.note_done(id, State::kSettled);
+  state_.done.note(id, Done::kSettled);
 }
 
 void Decisions::start_held(WorkloadId id, const std::vector<PlacedSlot>& placed) {
   const WorkloadState& w = state_.workloads[id.index()];
   for (const PlacedSlot& p : placed) state_.move_slot(id, p.set, p.slot, SlotState::kBinding, kNowBit);
   began(state_, id);
-  state_.note_done(id, State::kSettled);
+  state_.done.note(id, Done::kSettled);
   Decision d;
   d.kind = DecisionKind::kStart;
   describe(d, w, placed);

@@ -9,7 +9,7 @@
 namespace berth::engine {
 
 bool Decisions::takes_nothing(WorkloadId id) const {
-  return state_.is_done(id, State::kYielded) || state_.is_done(id, State::kSettled) ||
+  return state_.done.is(id, Done::kYielded) || state_.done.is(id, Done::kSettled) ||
          begun_.count(id.value) > 0;
 }
 
@@ -20,7 +20,7 @@ void Decisions::note_begun(WorkloadId id, Begun& begun, bool is_new, const std::
     begun.ran = w.running() > 0;
     begun.progress = w.progress;
     begun.took_at = w.took_at;
-    state_.note_done(id, begun.ran ? State::kSettled : State::kBegun);
+    state_.done.note(id, begun.ran ? Done::kSettled : Done::kBegun);
   }
   if (begun.decisions.empty() || begun.decisions.back() != begun.start)
     begun.decisions.push_back(begun.start);
@@ -73,7 +73,7 @@ void Decisions::cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed) {
     w.progress = begun.progress;
     w.took_at = begun.took_at;
   }
-  state_.note_done(id, State::kYielded);
+  state_.done.note(id, Done::kYielded);
   if (state_.queues[w.queue.index()].spec.order == QueueOrder::kStrict) passed_.emplace_back(w.queue, first);
   begun.stretch = 0;
   if (begun.slots.empty()) {
@@ -131,7 +131,7 @@ bool Decisions::cancel_leaning() {
 
 // Work yields beside all that has started by now: if any of that were taken back, it might not have to.
 void Decisions::settle_begun() {
-  for (const auto& [id, begun] : begun_) state_.note_done(WorkloadId(id), State::kSettled);
+  for (const auto& [id, begun] : begun_) state_.done.note(WorkloadId(id), Done::kSettled);
   begun_.clear();
   borrowers_.clear();
 }

@@ -145,7 +145,8 @@ class Recount {
         }
       }
     }
-    state_.each_foreign([&](const ForeignPod& pod) {
+    state_.foreign.each([&](const ForeignPods::Entry& foreign) {
+      const ForeignPod& pod = foreign.pod;
       add(*state_.nodes.find(pod.node), again.intern(pod.terms, pod.selected), counted_planes(pod));
     });
     const std::string want = again.to_text();

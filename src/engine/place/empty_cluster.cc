@@ -36,7 +36,7 @@ EmptyCluster::EmptyCluster(const State& live) : state_(live.config) {
     const auto& record = live.nodes.record(NodeId(n));
     if (record.alive) (void)state_.node_upsert(record.spec);
   }
-  live.each_foreign([this](const ForeignPod& pod) { (void)state_.foreign_upsert(pod); });
+  live.foreign.each([this](const ForeignPods::Entry& of) { (void)state_.foreign_upsert(of.pod); });
 }
 
 void EmptyCluster::tell(const State& live, const Event& event) {
@@ -90,8 +90,7 @@ WorkloadId EmptyCluster::adopt(const State& live, const WorkloadState& from) {
   }
   for (std::size_t s = 0; s < from.sets.size(); ++s) {
     for (std::size_t i = 0; i < from.sets[s].slots.size(); ++i) {
-      if (from.sets[s].slots[i].state == SlotState::kWaiting)
-        state_.set_slot(id, s, i, SlotState::kWaiting, NodeId(), ChargeId(), Grants::nothing());
+      if (from.sets[s].slots[i].state == SlotState::kWaiting) state_.set_slot(id, s, i, SlotState::kWaiting);
     }
   }
   return id;

@@ -82,18 +82,82 @@ bool admits(const Flavor& flavor, const Shape& shape) {
   });
 }
 
-}  // namespace
-
-FlavorResource State::pair(const std::string& flavor, const std::string& resource) {
-  const auto [it, fresh] = pair_index_.try_emplace(fmt::format("{}:{}{}", flavor.size(), flavor, resource),
-                                                   static_cast<std::uint32_t>(pair_flavors.size()));
-  if (fresh) {
-    pair_flavors.push_back(flavor);
-    pair_resources.push_back(resource);
-    pair_numbers_.push_back(resource_numbers_.intern(resource));
+// The first resource of a pod that is one too many: no node has it, no quota of its queue covers it, and pods name enough of that
+// kind (NodeTable::resource_asked). The others have their columns then.
+std::string resource_too_many(NodeTable& nodes, const PodTemplate& pod, const Queue& queue) {
+  const ResourceList total = pod.total().value();
+  for (const auto& [name, amount] : total) {
+    if (amount <= 0) continue;
+    const bool known = std::any_of(queue.groups.begin(), queue.groups.end(),
+                                   [&](const ResourceGroup& group) { return covers(group, name); });
+    if (known) {
+      nodes.resource(name);
+    } else if (!nodes.resource_asked(name)) {
+      return name;
+    }
   }
-  return FlavorResource(it->second);
+  return {};
 }
+
+// Why no choice of flavors can be made for this template in its queue; no code: one can.
+Reason trouble_of(State& state, const Spec& s, const ResourceList& counted) {
+  const Queue& queue = state.queues[s.queue.index()].spec;
+  if (const std::string too_many = resource_too_many(state.nodes, s.pod, queue); !too_many.empty()) {
+    return {ReasonCode::kUnsupported,
+            too_many,
+            fmt::format("no node has the resource {}, and Berth accepts at most {} such resources", too_many,
+                        NodeTable::kMostAskedOnly),
+            0,
+            0,
+            0,
+            {}};
+  }
+  if (!s.pod.unsupported.empty())
+    return {ReasonCode::kUnsupported, "", fmt::format("{}", fmt::join(s.pod.unsupported, "; ")), 0, 0, 0, {}};
+  if (queue.unlimited || queue.open || state.config.ignore_uncovered) return {};
+  for (const auto& [name, amount] : counted) {
+    if (amount == 0 || name == "pods") continue;
+    const bool covered = std::any_of(queue.groups.begin(), queue.groups.end(),
+                                     [&](const ResourceGroup& group) { return covers(group, name); });
+    if (!covered) return {ReasonCode::kQuotaUncovered, name, "", amount, 0, 0, {}};
+  }
+  return {};
+}
+
+// One flavor for each of these resource groups, in the order of the flavors. A queue uses, and borrows, only what it has a quota
+// entry for, if of nothing.
+std::vector<std::vector<const Flavor*>> picks_of(const State& state, const Spec& s, const Shape& base,
+                                                 const ResourceList& counted,
+                                                 std::span<const std::uint32_t> groups) {
+  const Queue& queue = state.queues[s.queue.index()].spec;
+  const auto listed = [&](std::uint32_t group, const std::string& flavor) {
+    const auto& resources = queue.groups[group].resources;
+    return std::all_of(resources.begin(), resources.end(), [&](const std::string& resource) {
+      return counted.get(resource) == 0 || s.group_index(resource) != group ||
+             std::any_of(queue.quotas.begin(), queue.quotas.end(), [&](const Quota& quota_entry) {
+               return quota_entry.flavor == flavor && quota_entry.resource == resource;
+             });
+    });
+  };
+  constexpr std::size_t kMostChoices = 256;
+  std::vector<std::vector<const Flavor*>> out{{}};
+  for (const std::uint32_t group : groups) {
+    std::vector<std::vector<const Flavor*>> longer;
+    for (const auto& prefix : out) {
+      for (const std::string& name : queue.groups[group].flavors) {
+        const auto it = state.flavors.find(name);
+        if (it == state.flavors.end() || !admits(it->second, base) || !listed(group, name)) continue;
+        if (longer.size() >= kMostChoices) break;
+        longer.push_back(prefix);
+        longer.back().push_back(&it->second);
+      }
+    }
+    out = std::move(longer);
+  }
+  return out;
+}
+
+}  // namespace
 
 SpecId State::intern_spec(QueueId queue, const PodTemplate& pod, std::vector<std::string> beside) {
   const std::string pod_text = pod_key(pod);
@@ -109,23 +173,6 @@ SpecId State::intern_spec(QueueId queue, const PodTemplate& pod, std::vector<std
   for (const auto& r : pod.claim.requests) s.weight = saturating_add(s.weight, r.total());
   if (s.weight == 0) s.weight = pod.requests.get("cpu");
   return specs.add(std::move(key), std::move(s));
-}
-
-// The first resource of a pod that is one too many: no node has it, no quota of its queue covers it, and pods name enough of that
-// kind (NodeTable::resource_asked). The others have their columns then.
-std::string State::resource_too_many(const PodTemplate& pod, const Queue& queue) {
-  const ResourceList total = pod.total().value();
-  for (const auto& [name, amount] : total) {
-    if (amount <= 0) continue;
-    const bool known = std::any_of(queue.groups.begin(), queue.groups.end(),
-                                   [&](const ResourceGroup& group) { return covers(group, name); });
-    if (known) {
-      nodes.resource(name);
-    } else if (!nodes.resource_asked(name)) {
-      return name;
-    }
-  }
-  return {};
 }
 
 // Without resources that are too many.
@@ -177,7 +224,7 @@ ChargeId State::charge_for(const PodTemplate& pod, const Shape& base, const Reso
   const auto& awaited = pod.awaited_flavors;
   bool unknown = false;  // some flavor's nodes are not known to anybody
   for (const ChosenFlavor& f : chosen) {
-    charge.quota.push_back({pair(f.flavor, f.resource), counted.get(f.resource)});
+    charge.quota.push_back({pairs.of(f.flavor, f.resource), counted.get(f.resource)});
     auto& names = entry.shape.flavors;
     if (std::find(names.begin(), names.end(), f.flavor) != names.end()) continue;
     const Flavor& flavor = flavors.at(f.flavor);
@@ -241,64 +288,6 @@ ChargeId State::quota_of_flavors(SpecId id, std::span<const ChosenFlavor> flavor
   return charge_for(pod, base_shape(pod), counted, charges[placed].flavors);
 }
 
-// Why no choice of flavors can be made for this template in its queue; no code: one can.
-Reason State::trouble_of(const Spec& s, const ResourceList& counted) {
-  const Queue& queue = queues[s.queue.index()].spec;
-  if (const std::string too_many = resource_too_many(s.pod, queue); !too_many.empty()) {
-    return {ReasonCode::kUnsupported,
-            too_many,
-            fmt::format("no node has the resource {}, and Berth accepts at most {} such resources", too_many,
-                        NodeTable::kMostAskedOnly),
-            0,
-            0,
-            0,
-            {}};
-  }
-  if (!s.pod.unsupported.empty())
-    return {ReasonCode::kUnsupported, "", fmt::format("{}", fmt::join(s.pod.unsupported, "; ")), 0, 0, 0, {}};
-  if (queue.unlimited || queue.open || config.ignore_uncovered) return {};
-  for (const auto& [name, amount] : counted) {
-    if (amount == 0 || name == "pods") continue;
-    const bool covered = std::any_of(queue.groups.begin(), queue.groups.end(),
-                                     [&](const ResourceGroup& group) { return covers(group, name); });
-    if (!covered) return {ReasonCode::kQuotaUncovered, name, "", amount, 0, 0, {}};
-  }
-  return {};
-}
-
-// One flavor for each of these resource groups, in the order of the flavors. A queue uses, and borrows, only what it has a quota
-// entry for, if of nothing.
-std::vector<std::vector<const Flavor*>> State::picks_of(const Spec& s, const Shape& base,
-                                                        const ResourceList& counted,
-                                                        std::span<const std::uint32_t> groups) const {
-  const Queue& queue = queues[s.queue.index()].spec;
-  const auto listed = [&](std::uint32_t group, const std::string& flavor) {
-    const auto& resources = queue.groups[group].resources;
-    return std::all_of(resources.begin(), resources.end(), [&](const std::string& resource) {
-      return counted.get(resource) == 0 || s.group_index(resource) != group ||
-             std::any_of(queue.quotas.begin(), queue.quotas.end(), [&](const Quota& quota_entry) {
-               return quota_entry.flavor == flavor && quota_entry.resource == resource;
-             });
-    });
-  };
-  constexpr std::size_t kMostChoices = 256;
-  std::vector<std::vector<const Flavor*>> out{{}};
-  for (const std::uint32_t group : groups) {
-    std::vector<std::vector<const Flavor*>> longer;
-    for (const auto& prefix : out) {
-      for (const std::string& name : queue.groups[group].flavors) {
-        const auto it = flavors.find(name);
-        if (it == flavors.end() || !admits(it->second, base) || !listed(group, name)) continue;
-        if (longer.size() >= kMostChoices) break;
-        longer.push_back(prefix);
-        longer.back().push_back(&it->second);
-      }
-    }
-    out = std::move(longer);
-  }
-  return out;
-}
-
 // The ways to charge one slot of this template in its queue: one flavor per resource group, in the order of the flavors.
 void State::build_choices(Spec& s) {
   s.config_version = config_version;
@@ -306,7 +295,7 @@ void State::build_choices(Spec& s) {
   s.group_of.clear();
   const Queue& queue = queues[s.queue.index()].spec;
   const ResourceList counted = counted_of(s.pod, queue);
-  s.problem = trouble_of(s, counted);  // first: it takes the resources of the quota in
+  s.problem = trouble_of(*this, s, counted);  // first: it takes the resources of the quota in
   Shape base = base_shape(s.pod);
   const Shape* const alone = &base;
   s.kind = make_kind({&alone, 1}, NodeTable::cpu());
@@ -323,7 +312,7 @@ void State::build_choices(Spec& s) {
       if (group && std::find(groups.begin(), groups.end(), *group) == groups.end()) groups.push_back(*group);
     }
   }
-  const auto chosen = picks_of(s, base, counted, groups);
+  const auto chosen = picks_of(*this, s, base, counted, groups);
   if (chosen.empty()) {
     s.problem = {
         ReasonCode::kNodeFlavor, "", "no flavor of the queue exists that the pod tolerates", 0, 0, 0, {}};
@@ -376,7 +365,7 @@ void count_again(State& state, WorkloadId id, std::size_t set) {
     state.accounts.charge(charged(w, slot), planes, -1);
     slot.charge = charge;
     state.accounts.charge(charged(w, slot), planes, +1);
-    state.holds_suspect = true;
+    state.news.holds_suspect = true;
     ++state.use_version;
   }
 }

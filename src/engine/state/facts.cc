@@ -36,9 +36,9 @@ Status State::node_upsert(const Node& node) {
   const NodeId id = *nodes.find(node.name);
   accounts.counted().set_node(id);
   if (before && nodes.record(id).devices.size() != had_devices) charge_devices_again(id);
-  gain_node(id);
-  gained_now = true;
-  holds_suspect = true;
+  news.gain_node(id);
+  news.gained_now = true;
+  news.holds_suspect = true;
   ++place_version;
   ++outside_version;
   return {};
@@ -47,7 +47,7 @@ Status State::node_upsert(const Node& node) {
 Status State::node_remove(const std::string& name) {
   BERTH_TRY(nodes.remove(name));
   accounts.counted().set_node(*nodes.find(name));
-  holds_suspect = true;
+  news.holds_suspect = true;
   ++place_version;
   ++outside_version;
   return {};
@@ -56,14 +56,11 @@ Status State::node_remove(const std::string& name) {
 // Use that was charged before the node's devices were known gets its devices now.
 void State::charge_devices_again(NodeId node) {
   Grants& grants = accounts.grants();
-  if (const auto it = foreign_on_.find(node); it != foreign_on_.end()) {
-    for (const std::string& uid : it->second) {
-      Foreign& f = foreign_.at(uid);
-      nodes.charge_foreign(node, f.pod, grants[f.grant], -1);
-      f.grant = grant_of_foreign(grants, nodes, node, f.pod);
-      nodes.charge_foreign(node, f.pod, grants[f.grant], +1);
-    }
-  }
+  foreign.each_on(node, [&](ForeignPods::Entry& f) {
+    nodes.charge_foreign(node, f.pod, grants[f.grant], -1);
+    f.grant = grant_of_foreign(grants, nodes, node, f.pod);
+    nodes.charge_foreign(node, f.pod, grants[f.grant], +1);
+  });
   for (auto& w : workloads) {
     if (!w.used) continue;
     for (auto& set : w.sets) {
@@ -104,7 +101,7 @@ void State::topologies_changed() {
   for (const auto& [name, topology] : topologies) list.push_back(topology);
   nodes.set_topologies(list);
   ++place_version;
-  unplaced_news = true;
+  news.unplaced = true;
   pending.wake_all();
 }
 
@@ -112,39 +109,35 @@ Status State::foreign_upsert(const ForeignPod& pod) {
   if (pod.uid.empty() || pod.node.empty())
     return fail(ErrorCode::kInvalid, "a foreign pod needs a uid and a node");
   for (const auto& request : pod.devices) BERTH_TRY(request.check());
-  if (foreign_.count(pod.uid) > 0) BERTH_TRY(foreign_remove(pod.uid));
+  if (foreign.find(pod.uid) != nullptr) BERTH_TRY(foreign_remove(pod.uid));
   const NodeId node = nodes.intern(pod.node);
   Grants& grants = accounts.grants();
-  Foreign f{pod, node, grant_of_foreign(grants, nodes, node, pod),
-            accounts.counted().intern(pod.terms, pod.selected)};
+  ForeignPods::Entry f{pod, node, grant_of_foreign(grants, nodes, node, pod),
+                       accounts.counted().intern(pod.terms, pod.selected)};
   nodes.charge_foreign(node, f.pod, grants[f.grant], +1);
   if (f.counted.valid()) {
     accounts.counted().add(node, f.counted, counted_planes(f.pod), +1);
     accounts.counted().note_news();
   }
-  foreign_on_[node].insert(pod.uid);
-  holds_suspect = true;  // it may sit where room is held
-  foreign_.emplace(pod.uid, std::move(f));
+  news.holds_suspect = true;  // it may sit where room is held
+  foreign.add(std::move(f));
   ++place_version;
   return {};
 }
 
 Status State::foreign_remove(const std::string& uid) {
-  const auto it = foreign_.find(uid);
-  if (it == foreign_.end()) return unknown("foreign pod", uid);
-  const NodeId node = it->second.node;
-  nodes.charge_foreign(node, it->second.pod, accounts.grants()[it->second.grant], -1);
-  if (it->second.counted.valid()) {
-    accounts.counted().add(node, it->second.counted, counted_planes(it->second.pod), -1);
+  const ForeignPods::Entry* known = foreign.find(uid);
+  if (known == nullptr) return unknown("foreign pod", uid);
+  const NodeId node = known->node;
+  nodes.charge_foreign(node, known->pod, accounts.grants()[known->grant], -1);
+  if (known->counted.valid()) {
+    accounts.counted().add(node, known->counted, counted_planes(known->pod), -1);
     accounts.counted().note_news();
   }
-  auto& on_node = foreign_on_[node];
-  on_node.erase(uid);
-  if (on_node.empty()) foreign_on_.erase(node);
-  foreign_.erase(it);
+  foreign.erase(uid);
   ++place_version;
-  gain_node(node);
-  gained_now = true;
+  news.gain_node(node);
+  news.gained_now = true;
   return {};
 }
 
@@ -155,8 +148,8 @@ void State::configuration_changed() {
   ++config_version;
   ++place_version;
   ++outside_version;
-  holds_suspect = true;
-  unplaced_news = true;
+  news.holds_suspect = true;
+  news.unplaced = true;
   pending.wake_all();
 }
 
@@ -267,9 +260,9 @@ void State::rebuild_queues() {
     QueueState& q = queues[i];
     q.trouble = q.spec.disabled;
     if (!q.spec.parent.empty()) tree[i].parent = QueueId(*queue_names.find(q.spec.parent));
-    for (const LaneLimit& limit : q.spec.lanes.limits) (void)pair(limit.flavor, limit.resource);
+    for (const LaneLimit& limit : q.spec.lanes.limits) (void)pairs.of(limit.flavor, limit.resource);
     for (const auto& quota_entry : q.spec.quotas) {
-      tree[i].limits.push_back({pair(quota_entry.flavor, quota_entry.resource), quota_entry.nominal,
+      tree[i].limits.push_back({pairs.of(quota_entry.flavor, quota_entry.resource), quota_entry.nominal,
                                 quota_entry.borrowing_limit, quota_entry.lending_limit});
     }
   }
@@ -317,7 +310,7 @@ void State::rebuild_queues() {
     }
     if (may_starve && !by_past && tree[i].parent.valid()) keepers[root].emplace_back(i);
   }
-  quota.rebuild(std::move(tree), pair_flavors.size());
+  quota.rebuild(std::move(tree), pairs.size());
   rebuild_fairness();
 }
 

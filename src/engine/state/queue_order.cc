@@ -15,11 +15,11 @@ void State::rebuild_fairness() {
                 queues[i].spec.priority};
     parents[i] = quota.parent(QueueId(i));
   }
-  fairness.rebuild(std::move(rules), pair_numbers_, now);
+  fairness.rebuild(std::move(rules), pairs.resource_numbers(), now);
   next_lane_tick_ = kEndOfTime;
   for (std::size_t i = 0; i < queues.size(); ++i) {
     queues[i].lanes.set_rules(queues[i].spec.lanes, now,
-                              [this](const std::string& name) { return resource_numbers_.intern(name); });
+                              [this](const std::string& name) { return pairs.resource_number(name); });
     limit_lanes(QueueId(i));
   }
   pending.set_tree(std::move(parents));
@@ -92,20 +92,15 @@ Share State::share_of(QueueId queue, ClassId candidate) {
 
 void State::touch_queue(QueueId queue) {
   if (!fairness.counts_above(queue) && !queues[queue.index()].lanes.ordered()) return;
-  is_touched_.resize(queues.size(), 0);
-  if (is_touched_[queue.index()] != 0) return;
-  is_touched_[queue.index()] = 1;
-  touched_.push_back(queue);
+  touched_.add(queue);
 }
 
 void State::reorder_queues() {
-  for (const QueueId queue : touched_) {
-    is_touched_[queue.index()] = 0;
+  for (const QueueId queue : touched_.take()) {
     fairness.note_use(queue, now);
     pending.refresh(queue);
     if (queues[queue.index()].lanes.ordered()) order_lanes(queue);
   }
-  touched_.clear();
   if (now >= next_lane_tick_) {
     next_lane_tick_ = kEndOfTime;
     for (std::size_t i = 0; i < queues.size(); ++i) {
@@ -120,7 +115,7 @@ void State::reorder_queues() {
 void State::use_lane(const WorkloadState& w, ChargeId charge, int sign) {
   Lanes& lanes = queues[w.queue.index()].lanes;
   for (const QuotaItem& item : charges[charge].quota)
-    lanes.use(w.lane, pair_numbers_[item.pair.index()], sign * item.amount);
+    lanes.use(w.lane, pairs.resource_numbers()[item.pair.index()], sign * item.amount);
 }
 
 // From now on its use counts there.
@@ -150,7 +145,7 @@ void State::put_in_lane(WorkloadState& w, std::uint32_t lane) {
   count_all(+1);
   charge_all(+1);
   if (!limits.any()) return;
-  filled_lanes.insert(w.queue);
+  news.filled_lanes.insert(w.queue);
   gain_quota(w.queue);
 }
 
@@ -171,7 +166,7 @@ std::int64_t State::lane_room(const WorkloadState& w, FlavorResource pair, Mode 
 void State::limit_lanes(QueueId queue) {
   std::vector<QuotaItem> limits;
   for (const LaneLimit& limit : queues[queue.index()].spec.lanes.limits)
-    limits.push_back({pair(limit.flavor, limit.resource), limit.amount});
+    limits.push_back({pairs.of(limit.flavor, limit.resource), limit.amount});
   LaneLimits& mine = accounts.limits(queue);
   if (mine.limits() == limits) return;
   mine.set(std::move(limits));
@@ -195,7 +190,7 @@ void State::order_lanes(QueueId queue) {
   next_lane_tick_ = std::min(next_lane_tick_, lanes.next_tick(now));
   std::vector<std::int64_t> capacity;
   for (std::size_t p = 0; p < quota.pairs(); ++p) {
-    const std::size_t r = pair_numbers_[p];
+    const std::size_t r = pairs.resource_numbers()[p];
     if (r >= capacity.size()) capacity.resize(r + 1, 0);
     const std::int64_t most = std::max<std::int64_t>(0, quota.potential(queue, FlavorResource(p)));
     capacity[r] = saturating_add(capacity[r], most);

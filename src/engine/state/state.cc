@@ -9,6 +9,46 @@
 #include "engine/state/bands.h"
 
 namespace berth::engine {
+namespace {
+
+// The key of the class of pending work that it is tried with (pending.h).
+std::string class_key(const State& state, const WorkloadState& w, WorkloadId id) {
+  std::string key = fmt::format("{},{},{},{}{}", w.queue.value, w.lane, w.structure.value,
+                                w.may_preempt ? 'p' : '-', static_cast<int>(w.kind));
+  if (w.whole_first) key += 'w';
+  for (const auto& set : w.sets) {
+    fmt::format_to(std::back_inserter(key), ";{},{},{},{}:{}", set.spec.value, set.waiting, set.least,
+                   set.flavor_group.size(), set.flavor_group);
+    for (const DemandBand& b : set.bands) {
+      fmt::format_to(std::back_inserter(key), "b{},{},{}", b.count, b.priority, b.reclaim_within);
+    }
+  }
+  // If older work may preempt newer work, and the line has another order, a workload behind the first may preempt more than the
+  // first.
+  const Queue& queue = state.queues[w.queue.index()].spec;
+  const bool by_creation = queue.ordering.by == OrderBy::kCreation && queue.ordering.limit() == 0;
+  if (queue.preemption.within == WithinQueue::kLowerOrNewerEqual && !by_creation)
+    fmt::format_to(std::back_inserter(key), "@{}", w.came());
+  fmt::format_to(std::back_inserter(key), "|{}", w.priority);  // last: kin_of()
+  // Work that has slots on nodes already must be placed near them: a class of its own.
+  if (w.running() > 0 || w.releasing() > 0)
+    fmt::format_to(std::back_inserter(key), "#{}{}", id.value, w.is_broken() ? "!" : "");
+  if (w.admitted && w.running() == 0) key += '^';
+  if (w.patient_until > 0) fmt::format_to(std::back_inserter(key), "~{}", w.patient_until);
+  return key;
+}
+
+// As it stands in line.
+Pending::Member member(const State& state, const WorkloadState& w, WorkloadId id) {
+  const Ordering& ordering = state.queues[w.queue.index()].spec.ordering;
+  const bool old = w.progress.old && ordering.limit() > 0 && w.running() == 0;
+  // As of the last note: what runs and waits to grow does not move while it stands in line.
+  const std::int64_t key =
+      old ? 0 : order_key(ordering, w.progress, w.restart, w.expected, 0, w.progress.since);
+  return {!old, key, w.came(), w.arrival, id};
+}
+
+}  // namespace
 
 State::State(EngineConfig engine_config) : config(engine_config) {
   if (config.placement == Placement::kDefault) config.placement = kDefaultPlacement;
@@ -22,18 +62,9 @@ State::State(EngineConfig engine_config) : config(engine_config) {
   rebuild_queues();
 }
 
-void State::gain_node(NodeId node) {
-  unplaced_news = true;
-  if (is_gained.size() < nodes.size()) is_gained.resize(nodes.size(), 0);
-  if (is_gained[node.index()] != 0) return;
-  is_gained[node.index()] = 1;
-  gained_nodes.push_back(node);
-}
-
 void State::gain_quota(QueueId queue) {
   if (queues[queue.index()].spec.unlimited) return;
-  gained_roots.insert(quota.root(queue));
-  for (QueueId at = queue; quota.parent(at).valid(); at = quota.parent(at)) gained_sides.insert(at);
+  news.gain_quota(quota, queue);
 }
 
 // ---------------------------------------------------------------------------------------------------------------- slots
@@ -74,9 +105,9 @@ void State::set_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState t
   ++use_version;
   if (had != 0) {
     accounts.charge(charged(w, slot), had, -1);
-    gain_node(slot.node);
+    news.gain_node(slot.node);
     gain_quota(w.queue);
-    if ((had & kNowBit) != 0) gained_now = true;
+    if ((had & kNowBit) != 0) news.gained_now = true;
   }
   count(w, s, slot, -1);
   slot.state = to == SlotState::kGone ? SlotState::kAbsent : to;
@@ -90,7 +121,7 @@ void State::set_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState t
     slot.charge = charge;
     slot.grant = grant;
     accounts.charge(charged(w, slot), static_cast<PlaneMask>(want & ~tried), +1);
-    if (accounts.limits(w.queue).any()) filled_lanes.insert(w.queue);
+    if (accounts.limits(w.queue).any()) news.filled_lanes.insert(w.queue);
   }
   count(w, s, slot, +1);
 }
@@ -111,11 +142,11 @@ void State::move_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState 
   if (go == kAfterBit && had == kBothPlanes) go |= kPodBit;
   accounts.charge(charged(w, slot), come, +1);
   accounts.charge(charged(w, slot), go, -1);
-  if (more != 0 && accounts.limits(w.queue).any()) filled_lanes.insert(w.queue);
+  if (more != 0 && accounts.limits(w.queue).any()) news.filled_lanes.insert(w.queue);
   if (less != 0) {
-    gain_node(slot.node);
+    news.gain_node(slot.node);
     gain_quota(w.queue);
-    if ((less & kNowBit) != 0) gained_now = true;
+    if ((less & kNowBit) != 0) news.gained_now = true;
   }
   count(w, s, slot, -1);
   slot.state = to;
@@ -159,39 +190,6 @@ void State::put_back(WorkloadId id, const std::vector<Lifted>& lifted, bool plac
   if (placed) gain_quota(w.queue);  // a revision may ask for less
 }
 
-void State::changed(WorkloadId id) {
-  if (is_changed.size() < workloads.size()) is_changed.resize(workloads.size(), 0);
-  if (is_changed[id.index()] != 0) return;
-  is_changed[id.index()] = 1;
-  changed_list.push_back(id);
-}
-
-std::string State::class_key(const WorkloadState& w, WorkloadId id) const {
-  std::string key = fmt::format("{},{},{},{}{}", w.queue.value, w.lane, w.structure.value,
-                                w.may_preempt ? 'p' : '-', static_cast<int>(w.kind));
-  if (w.whole_first) key += 'w';
-  for (const auto& set : w.sets) {
-    fmt::format_to(std::back_inserter(key), ";{},{},{},{}:{}", set.spec.value, set.waiting, set.least,
-                   set.flavor_group.size(), set.flavor_group);
-    for (const DemandBand& b : set.bands) {
-      fmt::format_to(std::back_inserter(key), "b{},{},{}", b.count, b.priority, b.reclaim_within);
-    }
-  }
-  // If older work may preempt newer work, and the line has another order, a workload behind the first may preempt more than the
-  // first.
-  const Queue& queue = queues[w.queue.index()].spec;
-  const bool by_creation = queue.ordering.by == OrderBy::kCreation && queue.ordering.limit() == 0;
-  if (queue.preemption.within == WithinQueue::kLowerOrNewerEqual && !by_creation)
-    fmt::format_to(std::back_inserter(key), "@{}", w.came());
-  fmt::format_to(std::back_inserter(key), "|{}", w.priority);  // last: kin_of()
-  // Work that has slots on nodes already must be placed near them: a class of its own.
-  if (w.running() > 0 || w.releasing() > 0)
-    fmt::format_to(std::back_inserter(key), "#{}{}", id.value, w.is_broken() ? "!" : "");
-  if (w.admitted && w.running() == 0) key += '^';
-  if (w.patient_until > 0) fmt::format_to(std::back_inserter(key), "~{}", w.patient_until);
-  return key;
-}
-
 std::string State::kin_of(const Pending::Class& c) {
   return c.key.substr(0, c.key.rfind('|') + 1);
 }
@@ -216,17 +214,6 @@ void State::count_priority(WorkloadId id, std::int64_t change) {
   }
   auto& priorities = queues[w.queue.index()].priorities;
   if ((priorities[w.lowest_priority] += change) == 0) priorities.erase(w.lowest_priority);
-}
-
-void State::note_done(WorkloadId id, Done what) {
-  if (done_.size() < workloads.size()) done_.resize(workloads.size(), 0);
-  if (done_[id.index()] == 0) with_done_.push_back(id);
-  done_[id.index()] = static_cast<std::uint8_t>(done_[id.index()] | what);
-}
-
-void State::forget_done() {
-  for (const WorkloadId id : with_done_) done_[id.index()] = 0;
-  with_done_.clear();
 }
 
 void State::settle(WorkloadId id) {
@@ -270,7 +257,7 @@ void State::settle(WorkloadId id) {
   for (PodSetState& set : w.sets) set.fills_up = fills_up && set.unplaced > 0;
   if (may_be_placed) {
     unplaced.insert_or_assign(w.arrival, id);
-    unplaced_news = true;
+    news.unplaced = true;
   } else {
     unplaced.erase(w.arrival);
     no_places.erase(id.value);
@@ -280,26 +267,18 @@ void State::settle(WorkloadId id) {
       w.active && w.waiting() > 0 && !holds && !w.withdraw && !(may_be_placed && !w.incomplete());
   grow_older(id, waits || holds);
   if (w.pending.valid()) {
-    if (waits && pending.at(w.pending).key == class_key(w, id) && w.in_line == member(w, id)) return;
+    if (waits && pending.at(w.pending).key == class_key(*this, w, id) && w.in_line == member(*this, w, id))
+      return;
     leave_line(id);
   }
   if (!waits) return;
-  w.in_line = member(w, id);
+  w.in_line = member(*this, w, id);
   const Claim claim = claim_of(w);
-  w.pending = pending.add(class_key(w, id), w.queue, w.lane, claim.priority, w.is_broken(),
+  w.pending = pending.add(class_key(*this, w, id), w.queue, w.lane, claim.priority, w.is_broken(),
                           claim.free_room_only, w.in_line);
 }
 
 // ----------------------------------------------------------------------------------------------------- order in the queue
-
-Pending::Member State::member(const WorkloadState& w, WorkloadId id) const {
-  const Ordering& ordering = queues[w.queue.index()].spec.ordering;
-  const bool old = w.progress.old && ordering.limit() > 0 && w.running() == 0;
-  // As of the last note: what runs and waits to grow does not move while it stands in line.
-  const std::int64_t key =
-      old ? 0 : order_key(ordering, w.progress, w.restart, w.expected, 0, w.progress.since);
-  return {!old, key, w.came(), w.arrival, id};
-}
 
 void State::leave_line(WorkloadId id) {
   WorkloadState& w = workloads[id.index()];
@@ -444,7 +423,7 @@ void State::look_at_demand() {
   } else if (fragments.drifted(nodes)) {
     fragments.weigh(nodes);
   }
-  if (long_left_ > 0 && now >= next_long_sweep_) sweep_now();
+  if (sweeps_.is_due_at(now)) sweep_now();
   if (stats.decide_calls % 1024 != 0) return;
   shapes.for_each([&](ShapeEntry& entry) {
     for (auto& index : entry.index) {
@@ -457,12 +436,6 @@ Spec& State::spec(SpecId id) {
   Spec& s = specs[id];
   if (s.config_version != config_version) build_choices(s);
   return s;
-}
-
-std::optional<WorkloadId> State::find_workload(std::string_view uid) const {
-  const auto it = workload_index_.find(std::string(uid));
-  if (it == workload_index_.end()) return std::nullopt;
-  return it->second;
 }
 
 ChargeId State::choice_for_node(SpecId id, NodeId node) {
@@ -498,14 +471,11 @@ std::vector<ChargeId> State::choices(const PodSetState& set) {
 }
 
 void State::sweep() {
-  const bool many = specs.live() + charges.live() + shapes.live() + structures.live() >= 4 * live_at_sweep_;
-  const bool much = long_left_ >= kMostLongLeft + workloads.size() / 16;
-  if (many || much || accounts.grants().grown()) sweep_now();
+  const std::size_t live = specs.live() + charges.live() + shapes.live() + structures.live();
+  if (sweeps_.is_due(live, workloads.size()) || accounts.grants().grown()) sweep_now();
 }
 
 void State::sweep_now() {
-  long_left_ = 0;
-  next_long_sweep_ = saturating_add(now, kLongSweepEvery);
   std::vector<bool> granted(accounts.grants().size());
   for (const auto& w : workloads) {
     if (!w.used) continue;
@@ -522,7 +492,7 @@ void State::sweep_now() {
     charges.mark(charge);
     granted[grant.index()] = true;
   }
-  for (const auto& [uid, foreign] : foreign_) granted[foreign.grant.index()] = true;
+  foreign.each([&](const ForeignPods::Entry& pod) { granted[pod.grant.index()] = true; });
   accounts.grants().keep_only(granted);
   const auto nothing = [](auto) {};
   specs.sweep([&](SpecId) {});
@@ -550,12 +520,11 @@ void State::sweep_now() {
       if (id.valid()) used[id.index()] = true;
     };
     shapes.for_each([&](const ShapeEntry& entry) { mark(entry.shape.counted); });
-    for (const auto& [uid, foreign] : foreign_) mark(foreign.counted);
+    foreign.each([&](const ForeignPods::Entry& pod) { mark(pod.counted); });
     accounts.counted().keep_only(used);
   }
   structures.sweep(nothing);
-  live_at_sweep_ =
-      std::max<std::size_t>(256, specs.live() + charges.live() + shapes.live() + structures.live());
+  sweeps_.swept(specs.live() + charges.live() + shapes.live() + structures.live(), now);
 }
 
 }  // namespace berth::engine

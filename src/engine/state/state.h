@@ -20,8 +20,10 @@
 #include "base/interner.h"
 #include "base/result.h"
 #include "engine/base/config.h"
+#include "engine/base/keyed.h"
 #include "engine/base/plane.h"
 #include "engine/catalog/catalog.h"
+#include "engine/catalog/pair_names.h"
 #include "engine/nodes/demand.h"
 #include "engine/nodes/fragments.h"
 #include "engine/nodes/nodes.h"
@@ -31,6 +33,11 @@
 #include "engine/quota/lanes.h"
 #include "engine/quota/tree.h"
 #include "engine/state/accounts.h"
+#include "engine/state/done.h"
+#include "engine/state/foreign_pods.h"
+#include "engine/state/news.h"
+#include "engine/state/once_list.h"
+#include "engine/state/sweep_rule.h"
 #include "model/event.h"
 
 namespace berth::engine {
@@ -201,9 +208,10 @@ class State {
   Status demand_mix(const DemandMix& mix);
 
   // ---- Slots.
-  // Brings a slot to a state. `tried`: the planes that a committed trial has charged already.
-  void set_slot(WorkloadId id, std::size_t set, std::size_t index, SlotState to, NodeId node, ChargeId charge,
-                GrantId grant, PlaneMask tried = 0);
+  // Brings a slot to a state; without a node: to one that has no place. `tried`: the planes that a committed trial has charged
+  // already.
+  void set_slot(WorkloadId id, std::size_t set, std::size_t index, SlotState to, NodeId node = {},
+                ChargeId charge = {}, GrantId grant = Grants::nothing(), PlaneMask tried = 0);
   // The same place, another state. `freed`: planes that a committed trial has freed already.
   void move_slot(WorkloadId id, std::size_t set, std::size_t index, SlotState to, PlaneMask tried = 0,
                  PlaneMask freed = 0);
@@ -255,9 +263,9 @@ class State {
   const Shape& shape_of(ChargeId charge) const { return shapes[charges[charge].shape].shape; }
   // The spec with its choices for the present configuration.
   Spec& spec(SpecId id);
-  std::optional<WorkloadId> find_workload(std::string_view uid) const;
-  std::string_view flavor_name(FlavorResource pair) const { return pair_flavors[pair.index()]; }
-  std::string_view resource_name(FlavorResource pair) const { return pair_resources[pair.index()]; }
+  std::optional<WorkloadId> find_workload(std::string_view uid) const { return ids_.find(std::string(uid)); }
+  std::string_view flavor_name(FlavorResource pair) const { return pairs.flavor(pair); }
+  std::string_view resource_name(FlavorResource pair) const { return pairs.resource(pair); }
   // The choice of a spec that a node could host; none when there is no choice at all.
   ChargeId choice_for_node(SpecId id, NodeId node);
   // The choice of a spec that charges every listed resource to the listed flavor. For flavors without known nodes otherwise a
@@ -276,7 +284,7 @@ class State {
   Share share_of(QueueId queue, ClassId candidate);
   // Recomputes the charge of a start of the class, if it may have changed; true if it has.
   bool renew_ask(ClassId id);
-  void changed(WorkloadId id);
+  void changed(WorkloadId id) { changed_work.add(id); }
   // Do `count` times these items fit the quota of its queue, and the limits of its lane there?
   bool fits(const WorkloadState& w, std::span<const QuotaItem> items, std::int64_t count, Mode mode) const;
   // The amount of the pair that its lane may still use; kInt64Max: no limit.
@@ -286,7 +294,7 @@ class State {
     const Lanes& lanes = queues[queue.index()].lanes;
     if (!lanes.ordered()) return;
     lanes.each_average(std::max(now, at), [&](std::uint32_t lane, std::size_t resource, std::int64_t amount) {
-      f(lanes.name(lane), resource_numbers_.name(static_cast<std::uint32_t>(resource)), amount);
+      f(lanes.name(lane), pairs.resource_of_number(static_cast<std::uint32_t>(resource)), amount);
     });
   }
   // The key of the class without its priority: the same work in the same queue.
@@ -296,13 +304,6 @@ class State {
   // `beside`: the requests of pod sets that get the same flavors (choices.cc), by name.
   SpecId intern_spec(QueueId queue, const PodTemplate& pod, std::vector<std::string> beside = {});
   QueueId intern_queue(const std::string& name);
-  // Calls f(pod) for the foreign pods, in a stable order.
-  template <class F>
-  void each_foreign(F&& f) const {
-    for (const auto& [node, uids] : foreign_on_) {
-      for (const std::string& uid : uids) f(foreign_.at(uid).pod);
-    }
-  }
   // Drops catalog entries that nothing uses.
   void sweep();
   void sweep_now();
@@ -327,16 +328,15 @@ class State {
   Interner queue_names;
   std::map<std::string, Flavor> flavors;
   std::map<std::string, Topology> topologies;
-  std::vector<std::string> pair_flavors;  // by FlavorResource
-  std::vector<std::string> pair_resources;
+  PairNames pairs;
+  ForeignPods foreign;
   Pending pending;
   std::map<std::uint64_t, WorkloadId> holders;  // by hold_order
   std::set<WorkloadId> to_withdraw;
   std::map<std::uint64_t, WorkloadId>
       unplaced;  // by arrival: quota without places, and nodes awaited no longer
   std::unordered_map<std::uint32_t, Reason>
-      no_places;               // by WorkloadId: what the ones that have been tried lack
-  bool unplaced_news = false;  // one more of them, or room or rules that they may gain by
+      no_places;  // by WorkloadId: what the ones that have been tried lack
   std::uint64_t config_version = 1;
   // Grows with every change of nodes, foreign pods, topologies, flavors, queues and the demand mix: with everything that decides
   // about places in an empty cluster.
@@ -346,58 +346,24 @@ class State {
   std::uint64_t outside_version = 1;
   // Grows with every change of use.
   std::uint64_t use_version = 1;
-  // Actions of the present decide() on a workload. kBegun: it started, and nothing of it ran before. kSettled: it got a hold,
-  // started from one, or grew; it is not evicted before the next decide(). kYielded: it lost slots, or a start.
-  enum Done : std::uint8_t { kBegun = 1, kSettled = 2, kYielded = 4 };
-  void note_done(WorkloadId id, Done what);
-  bool is_done(WorkloadId id, Done what) const {
-    return id.index() < done_.size() && (done_[id.index()] & what) != 0;
-  }
-  void forget_done();
+  Done done;
   // The choices of flavors and the grants that plans refer to (plan/reservations.h): they stay in the catalog.
   std::vector<std::pair<ChargeId, GrantId>> planned;
   std::set<QueueId> aged_queues;  // with aged work
 
-  // Gains since the last decide().
-  std::vector<NodeId> gained_nodes;
-  std::vector<std::uint8_t> is_gained;  // by node
-  std::set<QueueId> gained_roots;
-  std::set<QueueId>
-      gained_sides;  // the queues below the roots that gave something back, and those above them
+  News news;
+  OnceList<WorkloadId> changed_work;  // since Engine::take_changed()
   // The queues whose blocked heads may reserve quota, by the root of their tree (decide/strict_heads.h).
   std::unordered_map<QueueId, std::vector<QueueId>> keepers;
-  std::uint64_t kept_as_of = 0;    // the use_version at the last look at classes that reservations keep out
-  std::set<QueueId> filled_lanes;  // queues with limits of their lanes where more was charged
-  bool gained_now = false;         // room that held work may be waiting for
-  bool holds_suspect = false;      // a node changed under a hold
-  std::vector<WorkloadId> changed_list;
-  std::vector<std::uint8_t> is_changed;
+  std::uint64_t kept_as_of = 0;  // the use_version at the last look at classes that reservations keep out
 
  private:
-  std::vector<std::uint8_t> done_;  // by workload
-  std::vector<WorkloadId> with_done_;
-  struct Foreign {
-    ForeignPod pod;
-    NodeId node;
-    GrantId grant;
-    CountedId counted;
-  };
-
-  void gain_node(NodeId node);
   void gain_quota(QueueId queue);
   void rebuild_queues();
   Shape base_shape(const PodTemplate& pod);
-  std::string resource_too_many(const PodTemplate& pod, const Queue& queue);
   void build_choices(Spec& spec);
-  Reason trouble_of(const Spec& spec, const ResourceList& counted);
-  std::vector<std::vector<const Flavor*>> picks_of(const Spec& spec, const Shape& base,
-                                                   const ResourceList& counted,
-                                                   std::span<const std::uint32_t> groups) const;
   ChargeId charge_for(const PodTemplate& pod, const Shape& base, const ResourceList& counted,
                       std::vector<ChosenFlavor> chosen);
-  FlavorResource pair(const std::string& flavor, const std::string& resource);
-  std::string class_key(const WorkloadState& w, WorkloadId id) const;
-  Pending::Member member(const WorkloadState& w, WorkloadId id) const;
   void leave_line(WorkloadId id);
   void grow_older(WorkloadId id, bool lacks_room);
   void line_up_aged(WorkloadId id, bool waits);
@@ -415,19 +381,15 @@ class State {
     return ranked_priority(queues[queue.index()].spec.ordering.tiers, workload.kind, workload.priority);
   }
   void count(WorkloadState& w, PodSetState& set, const Slot& slot, int sign);
-  Status check_amounts(const Workload& workload) const;
   void fill(WorkloadState& w, const Workload& from);
   void resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets);
   void charge_devices_again(NodeId node);
   void configuration_changed();
   void topologies_changed();
 
-  Interner resource_numbers_;                // of the resources of pairs, and of lanes
-  std::vector<std::uint32_t> pair_numbers_;  // of the resource of each pair
-  TimeMs next_lane_tick_ = kEndOfTime;       // when past use counts less somewhere
-  std::vector<QueueId> touched_;             // leaves whose use changed
-  std::vector<std::uint8_t> is_touched_;     // by queue: in touched_
-  std::vector<WorkloadId> to_note_;          // whose service changed, or whose run ended
+  TimeMs next_lane_tick_ = kEndOfTime;  // when past use counts less somewhere
+  OnceList<QueueId> touched_;           // leaves whose use changed
+  std::vector<WorkloadId> to_note_;     // whose service changed, or whose run ended
   struct ToldStart {
     WorkloadId workload;
     std::uint64_t arrival = 0;  // ids are used again
@@ -437,18 +399,9 @@ class State {
   };
   std::vector<ToldStart> told_starts_;            // since the last decide()
   std::set<std::pair<TimeMs, WorkloadId>> ages_;  // without room and not aged yet: when they will be
-  std::unordered_map<std::string, std::uint32_t> pair_index_;
-  std::unordered_map<std::string, WorkloadId> workload_index_;
-  std::vector<WorkloadId> free_workloads_;
-  std::unordered_map<std::string, Foreign> foreign_;
-  std::map<NodeId, std::set<std::string>> foreign_on_;
+  KeyedIds<WorkloadId> ids_;                      // of workloads, by uid
   std::uint64_t next_arrival_ = 1;
-  std::size_t live_at_sweep_ = 256;
-  // Long specs (Spec::is_long) whose workloads ended since the last sweep; their memory is freed soon.
-  static constexpr std::size_t kMostLongLeft = 64;
-  static constexpr DurationMs kLongSweepEvery = 30 * kSecond;
-  std::size_t long_left_ = 0;
-  TimeMs next_long_sweep_ = 0;
+  SweepRule sweeps_;
 };
 
 // The planes on which terms count a foreign pod.

@@ -57,9 +57,7 @@ GrantId seen_grant(State& state, NodeId node, ChargeId charge, std::span<const s
   return grants.intern_blank();
 }
 
-}  // namespace
-
-Status State::check_amounts(const Workload& workload) const {
+Status check_amounts(const Workload& workload) {
   for (const PodSet* set : pod_sets_of(workload.root)) {
     for (const auto& [name, amount] : set->pod.requests) {
       if (amount > kMostAmount) {
@@ -96,6 +94,8 @@ Status State::check_amounts(const Workload& workload) const {
   return {};
 }
 
+}  // namespace
+
 void State::fill(WorkloadState& w, const Workload& from) {
   w.name = from.name;
   w.created = from.created;
@@ -119,7 +119,7 @@ void State::resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets) {
   for (std::size_t i = 0; i < sets.size(); ++i) {
     PodSetState& s = w.sets[i];
     const PodSet& from = *sets[i];
-    if (s.spec.valid() && specs[s.spec].is_long) ++long_left_;
+    if (s.spec.valid() && specs[s.spec].is_long) sweeps_.note_long(1);
     s.spec = intern_spec(w.queue, from.pod, beside_of(sets, from));
     count_again(*this, id, i);
     s.name = from.name;
@@ -135,14 +135,14 @@ void State::resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets) {
         want = at;
         break;
       }
-      set_slot(id, i, at - 1, SlotState::kAbsent, NodeId(), ChargeId(), Grants::nothing());
+      set_slot(id, i, at - 1, SlotState::kAbsent);
     }
     const std::size_t had = s.slots.size();
     s.slots.resize(want);
     const auto present = static_cast<std::size_t>(from.present.value_or(from.count));
     if (want > had) demand.saw(spec(s.spec).kind, static_cast<std::int64_t>(want - had));
     for (std::size_t at = had; at < want; ++at) {
-      if (at < present) set_slot(id, i, at, SlotState::kWaiting, NodeId(), ChargeId(), Grants::nothing());
+      if (at < present) set_slot(id, i, at, SlotState::kWaiting);
     }
   }
 }
@@ -178,21 +178,14 @@ Status State::workload_upsert(const Workload& workload) {
     if (w.running() > 0 && w.created != workload.created) pending.wake_all();
     w.queue = queue;
   } else {
-    if (free_workloads_.empty()) {
-      id = WorkloadId(workloads.size());
-      workloads.emplace_back();
-    } else {
-      id = free_workloads_.back();
-      free_workloads_.pop_back();
-      workloads[id.index()] = WorkloadState{};
-    }
+    id = ids_.add(workload.uid);
+    if (id.index() == workloads.size()) workloads.emplace_back();
     WorkloadState& w = workloads[id.index()];
     w.used = true;
     w.uid = workload.uid;
     w.queue = queue;
     w.arrival = next_arrival_++;
     w.progress.waits_since = workload.created;
-    workload_index_.emplace(workload.uid, id);
   }
   fill(workloads[id.index()], workload);
   put_in_lane(workloads[id.index()], queues[queue.index()].lanes.number(workload.lane, now));
@@ -215,7 +208,7 @@ Status State::workload_upsert(const Workload& workload) {
       }
     }
   }
-  if (w.held() > 0) holds_suspect = true;  // its least counts may be others now
+  if (w.held() > 0) news.holds_suspect = true;  // its least counts may be others now
   settle(id);
   changed(id);
   return {};
@@ -229,16 +222,14 @@ Status State::workload_remove(const std::string& uid) {
   if (w.took_back) pending.wake_all();  // work that is suspended because of it
   for (std::size_t s = 0; s < w.sets.size(); ++s) {
     for (std::size_t i = 0; i < w.sets[s].slots.size(); ++i) {
-      if (w.sets[s].slots[i].state != SlotState::kAbsent)
-        set_slot(*id, s, i, SlotState::kAbsent, NodeId(), ChargeId(), Grants::nothing());
+      if (w.sets[s].slots[i].state != SlotState::kAbsent) set_slot(*id, s, i, SlotState::kAbsent);
     }
   }
   settle(*id);
-  for (const PodSetState& set : w.sets) long_left_ += specs[set.spec].is_long ? 1 : 0;
-  workload_index_.erase(uid);
+  for (const PodSetState& set : w.sets) sweeps_.note_long(specs[set.spec].is_long ? 1 : 0);
+  ids_.erase(uid, *id);
   to_withdraw.erase(*id);
   w = WorkloadState{};
-  free_workloads_.push_back(*id);
   sweep();
   return {};
 }
@@ -251,7 +242,7 @@ Status State::slot_update(const SlotUpdate& update) {
   const auto set = static_cast<std::size_t>(update.pod_set);
   const auto at = static_cast<std::size_t>(update.index);
   const Slot slot = w.sets[set].slots[at];
-  if (w.held() > 0) holds_suspect = true;  // with this slot gone, what is held may make no whole gang
+  if (w.held() > 0) news.holds_suspect = true;  // with this slot gone, what is held may make no whole gang
   const bool ran = slot.state == SlotState::kBinding || slot.state == SlotState::kRunning;
   if (ran && (planes_of(update.state) & kNowBit) == 0) ++outside_version;
   switch (update.state) {
@@ -259,18 +250,18 @@ Status State::slot_update(const SlotUpdate& update) {
       return fail(ErrorCode::kInvalid, "workload {}: a hold is decided, not seen", w.name);
     case SlotState::kWaiting:
       if (slot.state != SlotState::kHeld && slot.state != SlotState::kWaiting) {
-        set_slot(*id, set, at, SlotState::kWaiting, NodeId(), ChargeId(), Grants::nothing());
+        set_slot(*id, set, at, SlotState::kWaiting);
       }
       break;
     case SlotState::kAbsent:
     case SlotState::kGone:
-      set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), Grants::nothing());
+      set_slot(*id, set, at, SlotState::kAbsent);
       break;
     case SlotState::kReleasing:
       if (ran) {
         move_slot(*id, set, at, SlotState::kReleasing);
       } else if (slot.state != SlotState::kReleasing) {
-        set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), Grants::nothing());
+        set_slot(*id, set, at, SlotState::kAbsent);
       }
       break;
     case SlotState::kBinding:
@@ -295,11 +286,11 @@ Status State::slot_update(const SlotUpdate& update) {
                     update.node, to_text(specs[w.sets[set].spec].problem));
       }
       // Free what it had first, so that its own room does not stand in its way.
-      set_slot(*id, set, at, SlotState::kAbsent, NodeId(), ChargeId(), Grants::nothing());
+      set_slot(*id, set, at, SlotState::kAbsent);
       const bool where_held = slot.state == SlotState::kHeld && slot.node == node;
       if (w.held() > 0 && !where_held && asks_for_domains(structures[w.structure])) w.placed_elsewhere = true;
       set_slot(*id, set, at, update.state, node, charge, seen_grant(*this, node, charge, update.devices));
-      holds_suspect = true;
+      news.holds_suspect = true;
       if (!ran) tell_start(*id, set, update.since);
       break;
     }

@@ -71,7 +71,7 @@ bool may_yield(const State& state, const Yielder& who, const WorkloadState& w, T
       return false;
     if (!who.holder && is_protected(v)) return false;
   }
-  if (from == 0 && state.is_done(who.workload, State::kSettled)) from = state.now + 1;
+  if (from == 0 && state.done.is(who.workload, Done::kSettled)) from = state.now + 1;
   if (from == 0) return who.holder || ran_its_minimum(state, v, w, more_at);
   more_at = std::min(more_at, from);
   return false;

@@ -87,7 +87,7 @@ bool Candidates::accepts(Unit& unit, YieldCause cause) {
   }
   TimeMs minimum = kEndOfTime;
   if (unit.whole && !unit.holder && !ran_its_minimum(state_, v, w_, minimum)) from = std::max(from, minimum);
-  if (state_.is_done(unit.workload, State::kSettled)) from = std::max(from, state_.now + 1);
+  if (state_.done.is(unit.workload, Done::kSettled)) from = std::max(from, state_.now + 1);
   if (from > state_.now) {
     young_.push_back({from, unit, cause});
     return false;

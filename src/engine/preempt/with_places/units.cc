@@ -108,7 +108,7 @@ void UnitLists::build(QueueId queue, List& list) const {
     whole.started = w.started;
     whole.priority = kInt64Min;
     // Work that has not started yet (decide/decisions.h) loses nothing.
-    const bool is_new = state_.is_done(id, State::kBegun);
+    const bool is_new = state_.done.is(id, Done::kBegun);
     whole.cost = is_new ? 0 : victim_cost(state_, w, state_.now);
     if (w.running() > list.widest && stands_apart(w)) list.widest = w.running();
     if (list.order == VictimOrder::kLatestInOrder) whole.standing = standing(state_, w);

@@ -1,0 +1,33 @@
+// News since the last decide(): for these, blocked work, held room and quota without places are looked at again. The looks take them
+// away (decide/decide.cc).
+#pragma once
+
+#include <set>
+
+#include "engine/nodes/nodes.h"
+#include "engine/quota/tree.h"
+#include "engine/state/once_list.h"
+
+namespace berth::engine {
+
+struct News {
+  OnceList<NodeId> gained_nodes;
+  std::set<QueueId> gained_roots;
+  std::set<QueueId>
+      gained_sides;            // the queues below the roots that gave something back, and those above them
+  bool gained_now = false;     // room that held work may be waiting for
+  bool holds_suspect = false;  // a node changed under a hold
+  bool unplaced = false;       // one more with quota alone, or room or rules that they may gain by
+  std::set<QueueId> filled_lanes;  // queues with limits of their lanes where more was charged
+
+  void gain_node(NodeId node) {
+    unplaced = true;
+    gained_nodes.add(node);
+  }
+  void gain_quota(const QuotaTree& quota, QueueId queue) {
+    gained_roots.insert(quota.root(queue));
+    for (QueueId at = queue; quota.parent(at).valid(); at = quota.parent(at)) gained_sides.insert(at);
+  }
+};
+
+}  // namespace berth::engine
