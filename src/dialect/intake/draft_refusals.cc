@@ -10,6 +10,7 @@
 #include "dialect/gangs/gangs.h"
 #include "dialect/intake/draft_settings.h"
 #include "dialect/intake/queue_choice.h"
+#include "dialect/kueue/workload_object.h"
 
 namespace berth::dialect {
 

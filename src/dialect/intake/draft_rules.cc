@@ -14,12 +14,6 @@ std::int64_t places_of(const Draft& draft, const Ask& ask, std::size_t set) {
   return draft.granted > 0 ? std::min(draft.granted, size) : size;
 }
 
-bool IntakeConfig::answers_to(std::string_view scheduler) const {
-  if (scheduler_names.empty()) return true;
-  const std::string_view name = scheduler.empty() ? std::string_view("default-scheduler") : scheduler;
-  return std::find(scheduler_names.begin(), scheduler_names.end(), name) != scheduler_names.end();
-}
-
 bool DraftRules::is_ours(const Pod& pod) const {
   // The API server allows no client to add or remove this mark. An owner of kind Node proves nothing: any user with the right to
   // patch a pod can write it.

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "dialect/intake/intake_books.h"
+#include "dialect/books/intake_books.h"
 
 namespace berth::dialect {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "dialect/base/names.h"
-#include "dialect/intake/place_budget.h"
+#include "dialect/books/place_budget.h"
 #include "dialect/intake/queue_choice.h"
 
 namespace berth::dialect {

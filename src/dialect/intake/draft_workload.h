@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-#include "dialect/intake/intake_books.h"
+#include "dialect/books/intake_books.h"
 
 namespace berth::dialect {
 

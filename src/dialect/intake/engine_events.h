@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "dialect/intake/draft_book.h"
+#include "dialect/books/draft_book.h"
 #include "model/event.h"
 
 namespace berth::dialect {

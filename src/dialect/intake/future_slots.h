@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "dialect/books/place_budget.h"
 #include "dialect/intake/draft_rules.h"
 #include "dialect/intake/engine_events.h"
-#include "dialect/intake/place_budget.h"
 
 namespace berth::dialect {
 

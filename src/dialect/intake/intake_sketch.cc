@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "dialect/base/names.h"
+#include "dialect/intake/draft_workload.h"
 #include "dialect/intake/intake_state.h"
 
 namespace berth::dialect {

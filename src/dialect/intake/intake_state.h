@@ -15,17 +15,18 @@
 #include <string>
 #include <unordered_map>
 
+#include "dialect/books/intake_books.h"
+#include "dialect/books/planned_book.h"
+#include "dialect/books/prebuilt_book.h"
+#include "dialect/books/template_book.h"
 #include "dialect/intake/draft_rules.h"
 #include "dialect/intake/draft_settings.h"
 #include "dialect/intake/engine_events.h"
 #include "dialect/intake/future_slots.h"
-#include "dialect/intake/intake_books.h"
+#include "dialect/intake/intake.h"
 #include "dialect/intake/object_drafts.h"
-#include "dialect/intake/planned_book.h"
 #include "dialect/intake/pod_slots.h"
-#include "dialect/intake/prebuilt_book.h"
 #include "dialect/intake/prebuilt_claims.h"
-#include "dialect/intake/template_book.h"
 
 namespace berth::dialect {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "dialect/books/intake_books.h"
+#include "dialect/books/template_book.h"
 #include "dialect/intake/engine_events.h"
-#include "dialect/intake/intake_books.h"
-#include "dialect/intake/template_book.h"
 
 namespace berth::dialect {
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "dialect/base/names.h"
+#include "dialect/books/template_book.h"
 #include "dialect/intake/queue_choice.h"
-#include "dialect/intake/template_book.h"
 #include "dialect/upstream/core.h"
 
 namespace berth::dialect {

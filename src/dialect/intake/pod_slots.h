@@ -11,6 +11,7 @@
 
 #include "dialect/intake/draft_rules.h"
 #include "dialect/intake/engine_events.h"
+#include "dialect/intake/intake.h"
 
 namespace berth::dialect {
 

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "dialect/books/prebuilt_book.h"
+#include "dialect/books/template_book.h"
 #include "dialect/intake/draft_rules.h"
-#include "dialect/intake/prebuilt_book.h"
-#include "dialect/intake/template_book.h"
 
 namespace berth::dialect {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "dialect/intake/draft_book.h"
-#include "dialect/intake/object_books.h"
+#include "dialect/books/draft_book.h"
+#include "dialect/books/object_books.h"
 
 namespace berth::dialect {
 

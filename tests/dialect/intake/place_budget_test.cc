@@ -1,5 +1,5 @@
 // Places of work whose pods are not there yet are bounded by namespace.
-#include "dialect/intake/place_budget.h"
+#include "dialect/books/place_budget.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

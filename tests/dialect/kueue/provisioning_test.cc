@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "dialect/books/queues.h"
 #include "dialect/dialect_support.h"
-#include "dialect/intake/queues.h"
 #include "dialect/objects/decode.h"
 
 namespace berth::dialect {

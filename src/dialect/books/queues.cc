@@ -1,4 +1,4 @@
-#include "dialect/intake/queues.h"
+#include "dialect/books/queues.h"
 
 #include <fmt/format.h>
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "dialect/intake/intake.h"
+#include "dialect/books/words.h"
 #include "dialect/kueue/objects.h"
 
 namespace berth::dialect {

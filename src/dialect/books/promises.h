@@ -12,7 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "dialect/intake/intake.h"
+#include "dialect/books/words.h"
 
 namespace berth::dialect {
 

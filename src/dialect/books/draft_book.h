@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "dialect/intake/object_books.h"
-#include "dialect/intake/pod_book.h"
+#include "dialect/books/object_books.h"
+#include "dialect/books/pod_book.h"
 #include "model/workload.h"
 
 namespace berth::dialect {

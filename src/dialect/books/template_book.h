@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "dialect/base/pool.h"
-#include "dialect/intake/object_books.h"
-#include "dialect/intake/owner_book.h"
+#include "dialect/books/object_books.h"
+#include "dialect/books/owner_book.h"
 #include "dialect/upstream/template_effects.h"
 
 namespace berth::dialect {

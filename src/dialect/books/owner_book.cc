@@ -1,4 +1,4 @@
-#include "dialect/intake/owner_book.h"
+#include "dialect/books/owner_book.h"
 
 #include <fmt/format.h>
 

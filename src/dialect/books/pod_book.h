@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "dialect/books/selector_book.h"
 #include "dialect/gangs/gangs.h"
-#include "dialect/intake/selector_book.h"
 #include "dialect/upstream/objects.h"
 #include "model/event.h"
 

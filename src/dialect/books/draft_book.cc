@@ -1,10 +1,10 @@
-#include "dialect/intake/draft_book.h"
+#include "dialect/books/draft_book.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "dialect/intake/owner_book.h"
+#include "dialect/books/owner_book.h"
 
 namespace berth::dialect {
 

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "dialect/books/words.h"
 #include "dialect/gangs/gangs.h"
-#include "dialect/intake/intake.h"
 #include "dialect/objects/object.h"
 #include "dialect/owners/declared/declaration.h"
 

@@ -5,13 +5,13 @@
 
 #include <utility>
 
+#include "dialect/books/draft_book.h"
+#include "dialect/books/object_books.h"
+#include "dialect/books/owner_book.h"
+#include "dialect/books/pod_book.h"
+#include "dialect/books/promises.h"
+#include "dialect/books/words.h"
 #include "dialect/gangs/ended_members.h"
-#include "dialect/intake/draft_book.h"
-#include "dialect/intake/intake.h"
-#include "dialect/intake/object_books.h"
-#include "dialect/intake/owner_book.h"
-#include "dialect/intake/pod_book.h"
-#include "dialect/intake/promises.h"
 
 namespace berth::dialect {
 

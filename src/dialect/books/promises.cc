@@ -1,4 +1,4 @@
-#include "dialect/intake/promises.h"
+#include "dialect/books/promises.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "dialect/intake/object_books.h"
+#include "dialect/books/object_books.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "dialect/base/names.h"
-#include "dialect/intake/owner_book.h"
+#include "dialect/books/owner_book.h"
 #include "dialect/upstream/core.h"
 #include "text/fields.h"
 

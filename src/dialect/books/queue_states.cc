@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "dialect/base/message.h"
-#include "dialect/intake/object_books.h"
+#include "dialect/books/object_books.h"
 
 namespace berth::dialect {
 namespace {

@@ -15,8 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "dialect/intake/intake.h"
-#include "dialect/intake/queues.h"
+#include "dialect/books/queues.h"
+#include "dialect/books/words.h"
+#include "dialect/kueue/queue_status.h"
 #include "dialect/upstream/template_effects.h"
 
 namespace berth::dialect {

@@ -1,10 +1,10 @@
-#include "dialect/intake/planned_book.h"
+#include "dialect/books/planned_book.h"
 
 #include <string_view>
 #include <utility>
 
 #include "dialect/base/names.h"
-#include "dialect/intake/draft_book.h"
+#include "dialect/books/draft_book.h"
 #include "dialect/kueue/kueue_workload.h"
 
 namespace berth::dialect {

@@ -1,4 +1,4 @@
-#include "dialect/intake/selector_book.h"
+#include "dialect/books/selector_book.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "dialect/intake/pod_book.h"
+#include "dialect/books/pod_book.h"
 
 #include <fmt/format.h>
 

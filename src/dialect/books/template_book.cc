@@ -1,4 +1,4 @@
-#include "dialect/intake/template_book.h"
+#include "dialect/books/template_book.h"
 
 #include <algorithm>
 #include <functional>

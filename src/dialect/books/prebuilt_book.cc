@@ -1,4 +1,4 @@
-#include "dialect/intake/prebuilt_book.h"
+#include "dialect/books/prebuilt_book.h"
 
 #include "dialect/base/names.h"
 
