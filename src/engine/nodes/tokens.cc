@@ -7,13 +7,25 @@
 namespace berth::engine {
 
 TokenId Tokens::intern(const HostPort& port) {
-  const auto [at, is_new] = index_.try_emplace(to_text(port), TokenId(ports_.size()));
-  if (is_new) ports_.push_back(port);
-  return at->second;
+  const std::string text = to_text(port);
+  if (const auto known = ports_.find(text)) return *known;
+  const TokenId id = ports_.add(text);
+  ports_[id] = port;
+  return id;
+}
+
+void Tokens::keep_only(const std::vector<bool>& marked) {
+  for (std::size_t i = ports_.size(); i-- > 0;) {
+    const TokenId id(i);
+    const std::string text = to_text(ports_[id]);
+    const bool is_marked = i < marked.size() && marked[i];
+    if (!is_marked && ports_.find(text) == id)
+      ports_.erase(text, id);  // a number that was dropped has no text
+  }
 }
 
 std::string Tokens::text(TokenId id) const {
-  return fmt::format("host port {}", to_text(ports_[id.index()]));
+  return fmt::format("host port {}", to_text(ports_[id]));
 }
 
 std::span<const Tokens::Held> Tokens::on(NodeId node) const {

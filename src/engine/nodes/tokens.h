@@ -1,10 +1,11 @@
 // Tokens of nodes: what one pod on a node has and no other can have there. A host port is one (model/ports.h).
 //
 // The pods that have each token are counted per node, on both planes. Outside events can give one token to several pods; no decision does. Work
-// without tokens costs nothing here. Each function: O(tokens of the node x tokens that are asked for).
+// without tokens costs nothing here. Each function: O(tokens of the node x tokens that are asked for), but keep_only(): O(tokens).
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "engine/base/keyed.h"
 #include "engine/base/plane.h"
 #include "engine/nodes/grant.h"
 #include "model/ports.h"
@@ -21,12 +23,12 @@ namespace berth::engine {
 
 class Tokens {
  public:
-  // Equal ports are one token, for as long as the table lives.
+  // Equal ports are one token, until keep_only() drops it.
   TokenId intern(const HostPort& port);
   // "host port 8080/TCP"
   std::string text(TokenId id) const;
   // No two pods on one node can have these.
-  bool exclude(TokenId a, TokenId b) const { return ports_[a.index()].excludes(ports_[b.index()]); }
+  bool exclude(TokenId a, TokenId b) const { return ports_[a].excludes(ports_[b]); }
 
   // Gives the tokens on a node to one more pod (sign +1) or to one less (-1). Exactly undone by the opposite sign.
   void charge(NodeId node, std::span<const TokenId> tokens, PlaneMask planes, int sign);
@@ -45,9 +47,13 @@ class Tokens {
   // By number; none with zero pods on both planes.
   std::span<const Held> on(NodeId node) const;
 
+  // Numbers that have been given, in use or not.
+  std::size_t size() const { return ports_.size(); }
+  // Drops the tokens that are not marked, by number. No pod has them. A dropped number is given again.
+  void keep_only(const std::vector<bool>& marked);
+
  private:
-  std::vector<HostPort> ports_;  // by token
-  std::unordered_map<std::string, TokenId> index_;
+  Keyed<HostPort, TokenId> ports_;                      // by their texts
   std::unordered_map<NodeId, std::vector<Held>> held_;  // looked up, never iterated
 };
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "engine/nodes/choose.h"
 #include "engine/state/bands.h"
@@ -36,6 +38,20 @@ std::string class_key(const State& state, const WorkloadState& w, WorkloadId id)
   if (w.admitted && w.running() == 0) key += '^';
   if (w.patient_until > 0) fmt::format_to(std::back_inserter(key), "~{}", w.patient_until);
   return key;
+}
+
+// Drops the tokens that neither shapes have nor these grants.
+void drop_tokens(State& state, const std::vector<bool>& granted) {
+  Tokens& tokens = state.nodes.tokens();
+  std::vector<bool> used(tokens.size(), false);
+  const auto mark = [&](std::span<const TokenId> had) {
+    for (const TokenId token : had) used[token.index()] = true;
+  };
+  state.shapes.for_each([&](const ShapeEntry& entry) { mark(entry.shape.tokens); });
+  for (std::size_t i = 0; i < granted.size(); ++i) {
+    if (granted[i]) mark(state.accounts.grants()[GrantId(i)].tokens);
+  }
+  tokens.keep_only(used);
 }
 
 // As it stands in line.
@@ -523,6 +539,7 @@ void State::sweep_now() {
     foreign.each([&](const ForeignPods::Entry& pod) { mark(pod.counted); });
     accounts.counted().keep_only(used);
   }
+  drop_tokens(*this, granted);
   structures.sweep(nothing);
   sweeps_.swept(specs.live() + charges.live() + shapes.live() + structures.live(), now);
 }

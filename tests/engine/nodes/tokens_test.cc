@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <map>
 #include <vector>
 
 #include "base/random.h"
@@ -60,6 +62,31 @@ TEST(Tokens, AreSharedWithOthersOnly) {
   EXPECT_EQ(tokens.shared(node, both, planes_of(Mode::kPlan)), both[0]);
   EXPECT_EQ(tokens.shared(node, other, planes_of(Mode::kPlan)), other[0]);
   EXPECT_FALSE(tokens.shared(node, both, kNowBit));
+}
+
+// Random ports that come and go, against a plain map.
+TEST(Tokens, ANumberKeepsItsPortWhileItIsMarked) {
+  rc::check([](std::uint64_t seed) {
+    Random random(seed);
+    Tokens tokens;
+    std::map<std::uint32_t, HostPort> known;
+    std::size_t most = 0;
+    for (int step = 0; step < 300; ++step) {
+      const HostPort port = tcp(random.between(1, 60), random.below(2) == 0 ? "" : "10.0.0.1");
+      const TokenId id = tokens.intern(port);
+      RC_ASSERT(known.try_emplace(id.value, port).first->second == port);
+      most = std::max(most, known.size());
+      if (random.below(20) != 0) continue;
+      std::vector<bool> marked(tokens.size());
+      std::erase_if(known, [&](const auto& entry) {
+        marked[entry.first] = random.below(3) == 0;
+        return !marked[entry.first];
+      });
+      tokens.keep_only(marked);
+      for (const auto& [number, kept] : known) RC_ASSERT(tokens.intern(kept) == TokenId(number));
+    }
+    RC_ASSERT(tokens.size() == most);  // dropped numbers are given again
+  });
 }
 
 TEST(Tokens, ChargesUndoExactly) {
