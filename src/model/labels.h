@@ -118,6 +118,22 @@ struct CountedTerm {
   bool operator==(const CountedTerm&) const = default;
 };
 
+// A relation to other pods that counts where a pod has a choice of nodes, and keeps nothing away.
+//   apart  each such pod in the domain counts against it
+//   near   each such pod in the domain counts for it
+//   spread as apart. Nodes that are in no domain come last.
+struct PreferredCountedTerm {
+  std::int64_t weight = 1;  // 1 to 100
+  CountedTerm term;         // max_skew and min_domains do not matter
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("weight", s.weight);
+    v("term", s.term);
+  }
+  bool operator==(const PreferredCountedTerm&) const = default;
+};
+
 // Which effects a toleration covers: one, or all.
 enum class TolerationEffect : std::uint8_t { kAll, kNoSchedule, kPreferNoSchedule, kNoExecute };
 template <>

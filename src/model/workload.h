@@ -32,6 +32,7 @@ struct PodTemplate {
   Shared<std::vector<Toleration>> tolerations;
   Placement placement = Placement::kDefault;  // how its nodes are chosen; default: as its queue says
   Shared<std::vector<CountedTerm>> terms;     // all of them must hold
+  Shared<std::vector<PreferredCountedTerm>> preferred_terms;
   Shared<std::vector<std::string>>
       selected;  // the selectors of terms, its own or others', that count it; by name
   std::vector<std::string>
@@ -55,6 +56,7 @@ struct PodTemplate {
     v("preferred_affinity", s.preferred_affinity);
     v("tolerations", s.tolerations);
     v("terms", s.terms);
+    v("preferred_terms", s.preferred_terms);
     v("selected", s.selected);
     v("placement", s.placement);
     v("unsupported", s.unsupported);

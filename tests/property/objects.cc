@@ -122,6 +122,7 @@ void be_twin(const Profile& p, Random& r, Workload& w) {
 
 // Streams of their own, so that older seeds mean what they meant.
 constexpr std::uint64_t kLanes = 0x6c616e6573;
+constexpr std::uint64_t kWishes = 0x776973686573;
 constexpr std::uint64_t kMore = 0x6d6f7265;
 constexpr std::uint64_t kAwaits = 0x617761697473;
 constexpr std::uint64_t kTwins = 0x7477696e73;
@@ -320,6 +321,16 @@ void draw_spreads(Random& r, std::vector<CountedTerm>& terms) {
   }
 }
 
+void draw_wishes(Random& r, std::vector<PreferredCountedTerm>& wishes) {
+  if (!r.chance(1, 3)) return;
+  for (auto n = r.between(1, 2); n > 0; --n) {
+    static constexpr std::string_view kLevels[] = {"zone", "host", "rack"};
+    const auto kind = static_cast<TermKind>(r.below(3));
+    wishes.push_back(
+        {r.between(1, 100), {kind, r.chance(1, 2) ? "red" : "blue", std::string(kLevels[r.below(3)])}});
+  }
+}
+
 bool has_terms(const Workload& w) {
   const auto sets = pod_sets_of(w.root);
   return std::any_of(sets.begin(), sets.end(),
@@ -336,6 +347,11 @@ void set_terms(Group& group, Random& r) {
 void set_spreads(Group& group, Random& r) {
   for (PodSet& set : group.pod_sets) draw_spreads(r, set.pod.terms.edit());
   for (Group& child : group.groups) set_spreads(child, r);
+}
+
+void set_wishes(Group& group, Random& r) {
+  for (PodSet& set : group.pod_sets) draw_wishes(r, set.pod.preferred_terms.edit());
+  for (Group& child : group.groups) set_wishes(child, r);
 }
 
 }  // namespace
@@ -374,6 +390,8 @@ Workload make_workload(const Profile& p, std::int64_t id, std::uint64_t seed) {
   if (p.terms) set_terms(w.root, terms);
   Random spreads(seed ^ kSpreads);
   if (p.spreads) set_spreads(w.root, spreads);
+  Random wishes(seed ^ kWishes);
+  if (p.terms) set_wishes(w.root, wishes);
   Random awaits(seed ^ kAwaits);
   if (p.awaits && awaits.chance(2, 3)) {
     std::vector<std::string> flavors;

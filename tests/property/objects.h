@@ -60,6 +60,8 @@ DemandMix make_mix(const Profile& p, std::uint64_t seed);
 void draw_terms(Random& r, std::vector<CountedTerm>& terms, std::vector<std::string>& selected);
 // How a pod is spread; often not at all.
 void draw_spreads(Random& r, std::vector<CountedTerm>& terms);
+// Preferred terms; often none.
+void draw_wishes(Random& r, std::vector<PreferredCountedTerm>& wishes);
 bool has_terms(const Workload& w);
 
 // In all pod sets: in which flavors they get quota alone until nodes have come.

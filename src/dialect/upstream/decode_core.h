@@ -170,10 +170,15 @@ PodSelector read_pod_selector(FieldReader<V>& f, const V& term, const Meta& meta
   return out;
 }
 
-inline void add_term(CountedTerm term, PodSelector selector, PodSpec& out) {
+// `weight`: of a preferred term; 0: it is required.
+inline void add_term(CountedTerm term, PodSelector selector, std::int64_t weight, PodSpec& out) {
   selector.set_name();
   term.selector = selector.name;
-  out.pod.terms.edit().push_back(std::move(term));
+  if (weight > 0) {
+    out.pod.preferred_terms.edit().push_back({weight, std::move(term)});
+  } else {
+    out.pod.terms.edit().push_back(std::move(term));
+  }
   const auto known = std::find(out.selectors.begin(), out.selectors.end(), selector);
   if (known == out.selectors.end()) out.selectors.push_back(std::move(selector));
 }
@@ -204,19 +209,35 @@ void read_pod_terms(FieldReader<V>& f, const V& affinity, std::string_view kind_
     }
     for (auto& [level, selector] : all) selector = both;
   }
-  for (auto& [level, selector] : all) add_term({.kind = kind, .level = level}, std::move(selector), out);
+  for (auto& [level, selector] : all) add_term({.kind = kind, .level = level}, std::move(selector), 0, out);
 }
 
-// Spreads that must hold. The others are preferences, which do not count.
+template <class V>
+void read_preferred_pod_terms(FieldReader<V>& f, const V& affinity, std::string_view kind_of,
+                              std::string_view key, TermKind kind, const Meta& meta, PodSpec& out) {
+  const V terms = f.map(affinity, kind_of);
+  f.list(terms, key, [&](const V& item) {
+    if (!f.takes(Entry::kPodTerm, terms, key)) return;
+    const V term = f.map(item, "podAffinityTerm");
+    std::string level(f.string(term, "topologyKey"));
+    if (level.empty()) f.error(item, "podAffinityTerm.topologyKey", "is required");
+    add_term({.kind = kind, .level = std::move(level)}, read_pod_selector(f, term, meta),
+             f.integer(item, "weight", 1, 1, 100), out);
+  });
+}
+
+// Spreads that must hold, and those that are wished for.
 template <class V>
 void read_spread(FieldReader<V>& f, const V& spec, const Meta& meta, PodSpec& out) {
   static constexpr std::string_view kField = "topologySpreadConstraints";
+  // One pod more in a domain counts as much as a preferred term of this weight.
+  static constexpr std::int64_t kSpreadWeight = 10;
   static constexpr std::pair<std::string_view, bool> kWhen[] = {{"DoNotSchedule", true},
                                                                 {"ScheduleAnyway", false}};
   static constexpr std::pair<std::string_view, bool> kPolicies[] = {{"Honor", true}, {"Ignore", false}};
   f.list(spec, kField, [&](const V& item) {
     if (!f.takes(Entry::kPodTerm, spec, kField)) return;
-    if (!f.choice(item, "whenUnsatisfiable", kWhen, true)) return;
+    const bool required = f.choice(item, "whenUnsatisfiable", kWhen, true);
     CountedTerm term{.kind = TermKind::kSpread, .level = std::string(f.string(item, "topologyKey"))};
     if (term.level.empty()) f.error(item, "topologyKey", "is required");
     term.max_skew = f.integer(item, "maxSkew", 1, 1, 2147483647);
@@ -226,7 +247,7 @@ void read_spread(FieldReader<V>& f, const V& spec, const Meta& meta, PodSpec& ou
     PodSelector selector = read_pod_selector(f, item, meta);
     // As Kubernetes has it: a selector without conditions counts no pod here.
     if (selector.pods.requirements.empty()) selector.pods.nothing = true;
-    add_term(std::move(term), std::move(selector), out);
+    add_term(std::move(term), std::move(selector), required ? 0 : kSpreadWeight, out);
   });
 }
 
@@ -256,6 +277,8 @@ void read_affinity(FieldReader<V>& f, const V& spec, const Meta& meta, PodSpec& 
   }
   read_pod_terms(f, affinity, "podAntiAffinity", kRequired, TermKind::kApart, meta, out);
   read_pod_terms(f, affinity, "podAffinity", kRequired, TermKind::kNear, meta, out);
+  read_preferred_pod_terms(f, affinity, "podAntiAffinity", kPreferred, TermKind::kApart, meta, out);
+  read_preferred_pod_terms(f, affinity, "podAffinity", kPreferred, TermKind::kNear, meta, out);
 }
 
 // `annotations` chooses how the pod is laid on nodes: berth.dev/placement.

@@ -70,10 +70,12 @@ void PodSelector::set_name() {
   name += fmt::format("... ({:02x})", fmt::join(digest, ""));
 }
 
-void PodSpec::drop_spreads() {
+void PodSpec::drop_own_terms() {
   const auto is_spread = [](const CountedTerm& term) { return term.kind == TermKind::kSpread; };
-  if (std::none_of(pod.terms.begin(), pod.terms.end(), is_spread)) return;
-  std::erase_if(pod.terms.edit(), is_spread);
+  const bool spreads = std::any_of(pod.terms.begin(), pod.terms.end(), is_spread);
+  if (!spreads && pod.preferred_terms.empty()) return;
+  if (spreads) std::erase_if(pod.terms.edit(), is_spread);
+  pod.preferred_terms = std::vector<PreferredCountedTerm>{};
   std::erase_if(selectors, [&](const PodSelector& selector) {
     return std::none_of(pod.terms.begin(), pod.terms.end(),
                         [&](const CountedTerm& term) { return term.selector == selector.name; });

@@ -46,8 +46,8 @@ struct PodSpec {
   std::optional<DurationMs> deadline;      // activeDeadlineSeconds
   std::vector<PodSelector> selectors;      // that its terms name
   std::vector<std::string> zero_requests;  // named, and nothing of it asked for; not in `pod`
-  // Without its spreads, and the selectors that only they name: of a pod that Berth does not place they bind nothing.
-  void drop_spreads();
+  // Without its spreads and preferred terms, and the selectors that only they name: of a pod that Berth does not place they bind nothing.
+  void drop_own_terms();
   bool operator==(const PodSpec&) const = default;
 };
 

@@ -73,6 +73,15 @@ void put_term(std::string& out, const SelectorTerm& term) {
   out += '}';
 }
 
+void put_counted(std::string& out, const CountedTerm& term) {
+  out += static_cast<char>('a' + static_cast<int>(term.kind));
+  put(out, term.selector);
+  put(out, term.level);
+  if (term.kind != TermKind::kSpread) return;
+  fmt::format_to(std::back_inserter(out), "{},{}{}{}", term.max_skew, term.min_domains,
+                 term.all_nodes ? 'a' : '-', term.tolerated ? 't' : '-');
+}
+
 }  // namespace
 
 std::optional<std::uint32_t> Spec::group_index(std::string_view resource) const {
@@ -135,15 +144,12 @@ std::string pod_key(const PodTemplate& pod) {
   out += '/';
   out += static_cast<char>('0' + static_cast<int>(pod.placement));
   for (const auto& words : pod.unsupported) put(out, words);
-  if (!pod.terms.empty() || !pod.selected.empty()) {
+  if (!pod.terms.empty() || !pod.selected.empty() || !pod.preferred_terms.empty()) {
     out += '%';
-    for (const CountedTerm& term : pod.terms) {
-      out += static_cast<char>('a' + static_cast<int>(term.kind));
-      put(out, term.selector);
-      put(out, term.level);
-      if (term.kind != TermKind::kSpread) continue;
-      fmt::format_to(std::back_inserter(out), "{},{}{}{}", term.max_skew, term.min_domains,
-                     term.all_nodes ? 'a' : '-', term.tolerated ? 't' : '-');
+    for (const CountedTerm& term : pod.terms) put_counted(out, term);
+    for (const PreferredCountedTerm& wish : pod.preferred_terms) {
+      fmt::format_to(std::back_inserter(out), "~{}", wish.weight);
+      put_counted(out, wish.term);
     }
     out += '/';
     for (const std::string& selector : pod.selected) put(out, selector);

@@ -19,25 +19,13 @@ bool on_any(const std::array<std::int64_t, 2>& counts, PlaneMask planes, std::in
          ((planes & kAfterBit) != 0 && counts[kAfter] > but);
 }
 
-// An index that is not in use.
-template <class T>
-std::uint32_t take_free(std::vector<std::uint32_t>& unused, std::vector<T>& all) {
-  if (unused.empty()) {
-    all.emplace_back();
-    return static_cast<std::uint32_t>(all.size() - 1);
-  }
-  const std::uint32_t at = unused.back();
-  unused.pop_back();
-  return at;
-}
-
 }  // namespace
 
 // ------------------------------------------------------------------------------------------------------------- interning
 
 CountedId Counted::intern(const std::vector<CountedTerm>& terms, const std::vector<std::string>& selected,
-                          const Shape& pod) {
-  if (terms.empty() && selected.empty()) return {};
+                          const Shape& pod, const std::vector<PreferredCountedTerm>& preferred) {
+  if (terms.empty() && selected.empty() && preferred.empty()) return {};
   std::vector<std::string> names = selected;
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -45,19 +33,29 @@ CountedId Counted::intern(const std::vector<CountedTerm>& terms, const std::vect
   for (const std::string& name : names) put_name(key, name);
   key += '/';
   std::vector<CountedTerm> rules;
+  std::vector<CountedTerm> wishes;
   bool spreads = false;
-  for (const CountedTerm& term : terms) {
-    if (std::find(rules.begin(), rules.end(), term) != rules.end()) continue;
-    rules.push_back(term);
+  const auto put_term = [&](const CountedTerm& term) {
     key += static_cast<char>('a' + static_cast<int>(term.kind));
     put_name(key, term.selector);
     put_name(key, term.level);
-    if (term.kind != TermKind::kSpread) continue;
-    spreads = true;
+    if (term.kind != TermKind::kSpread) return;
     fmt::format_to(std::back_inserter(key), "{},{},{}{}", term.max_skew, term.min_domains,
                    term.all_nodes ? 'a' : '-', term.tolerated ? 't' : '-');
+  };
+  for (const CountedTerm& term : terms) {
+    if (std::find(rules.begin(), rules.end(), term) != rules.end()) continue;
+    rules.push_back(term);
+    put_term(term);
+    spreads = spreads || term.kind == TermKind::kSpread;
   }
-  if (spreads) put_name(key, shape_key(pod));
+  for (const PreferredCountedTerm& wish : preferred) {
+    wishes.push_back(wish.term);
+    fmt::format_to(std::back_inserter(key), "~{}", wish.weight);
+    put_term(wish.term);
+  }
+  const auto is_spread = [](const CountedTerm& term) { return term.kind == TermKind::kSpread; };
+  if (spreads || std::any_of(wishes.begin(), wishes.end(), is_spread)) put_name(key, shape_key(pod));
   if (const auto known = by_key_.find(key); known != by_key_.end()) return known->second;
   CountedSet set;
   set.used = true;
@@ -69,18 +67,19 @@ CountedId Counted::intern(const std::vector<CountedTerm>& terms, const std::vect
   }
   std::sort(set.selectors.begin(), set.selectors.end());
   for (const CountedTerm& term : rules) {
-    const std::uint32_t selector = selector_of(term.selector);
-    ++selectors_[selector].users;
-    const bool spread = term.kind == TermKind::kSpread;
-    const std::uint32_t among = spread ? levels_.among_of(term, rules, pod) : kNone;
-    const std::uint32_t at = term_of(selector, levels_.find_or_make(term.level, among));
-    ++terms_[at].users;
-    if (spread && ++terms_[at].spreads == 1) terms_[at].keep_fewest();
-    const bool self = std::binary_search(set.selectors.begin(), set.selectors.end(), selector);
+    const std::uint32_t at = use_term(term, rules, pod);
+    CountedPair& pair = terms_[at];
+    if (is_spread(term) && ++pair.spreads + pair.leanings == 1) pair.keep_fewest();
+    const bool self = std::binary_search(set.selectors.begin(), set.selectors.end(), pair.selector);
     set.rules.push_back({at, term.kind, self, term.max_skew, term.min_domains});
   }
+  for (const PreferredCountedTerm& wish : preferred) {
+    const std::uint32_t at = use_term(wish.term, wishes, pod);
+    if (terms_[at].spreads + ++terms_[at].leanings == 1) terms_[at].keep_fewest();
+    set.leanings.push_back({at, wish.term.kind, wish.weight});
+  }
   set.spreads = spreads;
-  const CountedId id(take_free(free_sets_, sets_));
+  const CountedId id(sets_.take());
   sets_[id.index()] = std::move(set);
   by_key_.emplace(std::move(key), id);
   ++live_;
@@ -89,19 +88,28 @@ CountedId Counted::intern(const std::vector<CountedTerm>& terms, const std::vect
 
 std::uint32_t Counted::selector_of(const std::string& name) {
   if (const auto known = by_name_.find(name); known != by_name_.end()) return known->second;
-  const std::uint32_t at = take_free(free_selectors_, selectors_);
+  const std::uint32_t at = selectors_.take();
   selectors_[at].name = name;
   by_name_.emplace(name, at);
   return at;
 }
 
-std::uint32_t Counted::term_of(std::uint32_t selector, std::uint32_t level) {
+// The pair of a term, with one more user. `beside`: all terms of the pod that are required, or all that are preferred.
+std::uint32_t Counted::use_term(const CountedTerm& asked, const std::vector<CountedTerm>& beside,
+                                const Shape& pod) {
+  const std::uint32_t selector = selector_of(asked.selector);
+  ++selectors_[selector].users;
+  const std::uint32_t among = asked.kind == TermKind::kSpread ? levels_.among_of(asked, beside, pod) : kNone;
+  const std::uint32_t level = levels_.find_or_make(asked.level, among);
   for (const std::uint32_t known : selectors_[selector].terms) {
-    if (terms_[known].level == level) return known;
+    if (terms_[known].level != level) continue;
+    ++terms_[known].users;
+    return known;
   }
-  const std::uint32_t at = take_free(free_terms_, terms_);
+  const std::uint32_t at = terms_.take();
   terms_[at].selector = selector;
   terms_[at].level = level;
+  terms_[at].users = 1;
   selectors_[selector].terms.push_back(at);
   levels_.use(level);
   // Slots that stand there already.
@@ -120,29 +128,35 @@ void Counted::keep_only(const std::vector<bool>& used) {
 
 void Counted::drop(std::uint32_t number) {
   CountedSet& set = sets_[number];
-  const auto leave = [&](std::uint32_t selector) {
-    if (--selectors_[selector].users > 0) return;
-    by_name_.erase(selectors_[selector].name);
-    selectors_[selector] = CountedSelector{};
-    free_selectors_.push_back(selector);
-  };
   for (const CountedRule& rule : set.rules) {
-    CountedPair& term = terms_[rule.term];
-    const std::uint32_t selector = term.selector;
-    if (rule.kind == TermKind::kSpread) --term.spreads;
-    if (--term.users == 0) {
-      std::erase(selectors_[selector].terms, rule.term);
-      levels_.leave(term.level);
-      term = CountedPair{};
-      free_terms_.push_back(rule.term);
-    }
-    leave(selector);
+    if (rule.kind == TermKind::kSpread) --terms_[rule.term].spreads;
+    leave_term(rule.term);
   }
-  for (const std::uint32_t selector : set.selectors) leave(selector);
+  for (const CountedLeaning& leaning : set.leanings) {
+    --terms_[leaning.term].leanings;
+    leave_term(leaning.term);
+  }
+  for (const std::uint32_t selector : set.selectors) leave_selector(selector);
   by_key_.erase(set.key);
-  set = CountedSet{};
-  free_sets_.push_back(number);
+  sets_.give_back(number);
   --live_;
+}
+
+void Counted::leave_term(std::uint32_t number) {
+  CountedPair& term = terms_[number];
+  const std::uint32_t selector = term.selector;
+  if (--term.users == 0) {
+    std::erase(selectors_[selector].terms, number);
+    levels_.leave(term.level);
+    terms_.give_back(number);
+  }
+  leave_selector(selector);
+}
+
+void Counted::leave_selector(std::uint32_t selector) {
+  if (--selectors_[selector].users > 0) return;
+  by_name_.erase(selectors_[selector].name);
+  selectors_.give_back(selector);
 }
 
 // -------------------------------------------------------------------------------------------------------------- counting
@@ -218,7 +232,7 @@ void Counted::count(std::uint32_t number, std::uint32_t at, CountedSlots Counted
   const CountedSlots has = tally->second.counted;
   if (tally->second == CountedTally{}) term.by_domain.erase(tally);
   if (crossed) log_.add({number, at});
-  if (term.spreads > 0 && what == &CountedTally::counted) note_spread(number, at, had, has);
+  if (term.spreads + term.leanings > 0 && what == &CountedTally::counted) note_spread(number, at, had, has);
 }
 
 // ------------------------------------------------------------------------------------------------------------- questions
@@ -351,7 +365,11 @@ bool Counted::conflict(CountedId a, CountedId b) const {
 bool Counted::concerns(CountedId id, const CountedCrossing& crossing) const {
   if (crossing.term >= terms_.size() || terms_[crossing.term].users == 0) return false;
   const CountedSet& set = sets_[id.index()];
-  if (crossing.spread) {
+  if (crossing.of == CountedCrossing::Of::kLeaning) {
+    return std::any_of(set.leanings.begin(), set.leanings.end(),
+                       [&](const CountedLeaning& leaning) { return leaning.term == crossing.term; });
+  }
+  if (crossing.of == CountedCrossing::Of::kSpread) {
     return set.spreads && std::any_of(set.rules.begin(), set.rules.end(), [&](const CountedRule& rule) {
              return rule.term == crossing.term && rule.kind == TermKind::kSpread;
            });

@@ -19,6 +19,10 @@
 // Nodes without the label, nodes that are gone and the opaque node are in no domain: nothing is counted there, and nothing is kept
 // away.
 //
+// Preferred terms (leanings) cap nothing. lean() is their weight on a node: a slot of apart or spread weighs against it, a slot of
+// near for it. They look at the slots that will stay. Beyond 64 slots a domain weighs no more. For apart and spread slots are counted
+// from the fewest of any domain on, in steps of 16, so that large counts still differ.
+//
 // One placement changes the cap of all nodes of its domain. Therefore:
 //   - Indices (nodes/index.h) of shapes with an id also follow log(), the domains where a count became or ceased to be zero. For a
 //     spread it has all changes.
@@ -57,7 +61,7 @@ class Counted {
   // Invalid where there are neither terms nor selectors. `pod`: its node selector, required affinity and tolerations, for terms of
   // kSpread.
   CountedId intern(const std::vector<CountedTerm>& terms, const std::vector<std::string>& selected,
-                   const Shape& pod = {});
+                   const Shape& pod = {}, const std::vector<PreferredCountedTerm>& preferred = {});
   // Forgets all ids but those of which `used` is true. Nothing is counted for the others any more.
   void keep_only(const std::vector<bool>& used);
   bool any() const { return live_ > 0; }
@@ -87,6 +91,8 @@ class Counted {
   using Place = std::pair<NodeId, CountedId>;
   bool fit_in_turn(std::vector<Place> places, Mode mode);
   bool has_spread(CountedId id) const { return sets_[id.index()].spreads; }
+  // The weight of its preferred terms on the node: more is better; 0 where it has none.
+  std::int64_t lean(NodeId node, CountedId id) const;
   // How many more slots the domains of a node admit, each slot for itself. Without a spread that is none, or so many that room
   // decides.
   std::int64_t cap(NodeId node, CountedId id, Mode mode) const {
@@ -134,13 +140,15 @@ class Counted {
  private:
   static constexpr std::uint32_t kNone = LabelDomains::kNone;
   std::uint32_t selector_of(const std::string& name);
-  std::uint32_t term_of(std::uint32_t selector, std::uint32_t level);
   std::uint32_t domain(const CountedPair& term, NodeId node) const { return levels_.of(term.level, node); }
   void count(std::uint32_t term, std::uint32_t domain, CountedSlots CountedTally::*what,
              const CountedSlots& change);
   void count_all(NodeId node, CountedId id, const CountedSlots& change, std::uint32_t only_term,
                  std::uint32_t only_level);
-  // For spreads: a count has changed; or a domain has its first node, or lost its last.
+  std::uint32_t use_term(const CountedTerm& term, const std::vector<CountedTerm>& beside, const Shape& pod);
+  void leave_term(std::uint32_t term);
+  void leave_selector(std::uint32_t selector);
+  // For spreads and leanings: a count has changed; or a domain has its first node, or lost its last.
   void note_spread(std::uint32_t term, std::uint32_t domain, const CountedSlots& before,
                    const CountedSlots& after);
   void note_filled(std::uint32_t level);
@@ -157,13 +165,10 @@ class Counted {
                                      std::int64_t standing) const;
 
   const NodeTable& nodes_;
-  std::vector<CountedSet> sets_;
-  std::vector<CountedSelector> selectors_;
-  std::vector<CountedPair> terms_;
+  Reused<CountedSet> sets_;
+  Reused<CountedSelector> selectors_;
+  Reused<CountedPair> terms_;
   LabelDomains levels_{nodes_};
-  std::vector<std::uint32_t> free_sets_;
-  std::vector<std::uint32_t> free_selectors_;
-  std::vector<std::uint32_t> free_terms_;
   std::unordered_map<std::string, CountedId> by_key_;       // looked up, never iterated
   std::unordered_map<std::string, std::uint32_t> by_name_;  // selectors
   std::vector<std::vector<CountedStanding>> standing_;      // by node

@@ -14,6 +14,37 @@
 
 namespace berth::engine {
 
+// A table whose numbers are given out again when they are not in use any more.
+template <class T>
+class Reused {
+ public:
+  std::uint32_t take() {
+    if (unused_.empty()) {
+      all_.emplace_back();
+      return static_cast<std::uint32_t>(all_.size() - 1);
+    }
+    const std::uint32_t at = unused_.back();
+    unused_.pop_back();
+    return at;
+  }
+  // It is as new from now on.
+  void give_back(std::uint32_t at) {
+    all_[at] = T{};
+    unused_.push_back(at);
+  }
+  T& operator[](std::size_t at) { return all_[at]; }
+  const T& operator[](std::size_t at) const { return all_[at]; }
+  std::size_t size() const { return all_.size(); }
+  auto begin() { return all_.begin(); }
+  auto end() { return all_.end(); }
+  auto begin() const { return all_.begin(); }
+  auto end() const { return all_.end(); }
+
+ private:
+  std::vector<T> all_;
+  std::vector<std::uint32_t> unused_;
+};
+
 // How many slots, on both planes.
 struct CountedSlots {
   std::array<std::int64_t, 2> planes{};
@@ -59,8 +90,9 @@ struct CountedFewest {
 struct CountedPair {
   std::uint32_t selector = 0;
   std::uint32_t level = 0;
-  std::int64_t users = 0;    // rules of sets
-  std::int64_t spreads = 0;  // of them of kSpread; without these the fewest are not kept
+  std::int64_t users = 0;     // rules and leanings of sets
+  std::int64_t spreads = 0;   // rules of kSpread
+  std::int64_t leanings = 0;  // without these and spreads the fewest are not kept
   CountedFewest fewest_pods;
   CountedFewest fewest_sure;                                  // on the after plane
   CountedSlots counted;                                       // in all domains
@@ -77,6 +109,13 @@ struct CountedRule {
   std::int64_t min_domains = 0;
 };
 
+// A preferred term of a pod.
+struct CountedLeaning {
+  std::uint32_t term = 0;
+  TermKind kind = TermKind::kApart;
+  std::int64_t weight = 0;
+};
+
 struct CountedSelector {
   std::string name;
   std::int64_t users = 0;
@@ -89,7 +128,8 @@ struct CountedSet {
   std::string key;
   std::vector<std::uint32_t> selectors;  // ascending
   std::vector<CountedRule> rules;
-  bool spreads = false;  // one of kSpread
+  std::vector<CountedLeaning> leanings;
+  bool spreads = false;  // one rule of kSpread
 };
 
 // Slots of one part on a node.
@@ -98,12 +138,17 @@ struct CountedStanding {
   CountedSlots slots;
 };
 
-// A domain in which a count became or ceased to be zero. Or the sum of all domains did.
+// A domain in which a count changed, or the same for all domains.
 struct CountedCrossing {
   static constexpr std::uint32_t kEverywhere = 0xffffffffu;
+  enum class Of : std::uint8_t {
+    kZero,     // it became or ceased to be zero; everywhere: the sum did
+    kSpread,   // for spreads: it changed; everywhere: the fewest of any domain did
+    kLeaning,  // the same for leanings; everywhere: so that all weigh otherwise
+  };
   std::uint32_t term = 0;
   std::uint32_t domain = kEverywhere;
-  bool spread = false;  // for spreads only: the count has changed, or the fewest of any domain
+  Of of = Of::kZero;
   auto operator<=>(const CountedCrossing&) const = default;
 };
 

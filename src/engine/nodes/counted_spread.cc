@@ -1,4 +1,4 @@
-// Counted terms of kSpread: the fewest of any domain, and what that allows in the others (counted.h).
+// Counted terms of kSpread, and preferred ones: the fewest of any domain, and what that means for the others (counted.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +7,17 @@
 #include "engine/nodes/counted.h"
 
 namespace berth::engine {
+namespace {
+
+constexpr std::int64_t kMostLean = 64;
+
+// Slots of a domain weigh from here on.
+std::int64_t lean_base(const CountedPair& term, std::int64_t filled) {
+  constexpr std::int64_t kStep = 16;
+  return std::max<std::int64_t>(term.fewest_sure.of(filled), 0) / kStep * kStep;
+}
+
+}  // namespace
 
 void CountedFewest::change(std::int64_t before, std::int64_t after) {
   if (before == after) return;
@@ -35,17 +46,45 @@ void Counted::note_spread(std::uint32_t number, std::uint32_t at, const CountedS
   const std::int64_t filled = levels_[term.level].filled;
   const auto fewest_of = [&] { return std::pair(term.fewest_pods.of(filled), term.fewest_sure.of(filled)); };
   const auto had = fewest_of();
+  const std::int64_t base = lean_base(term, filled);
   term.fewest_pods.change(before.pods, after.pods);
   term.fewest_sure.change(before.least(), after.least());
-  if (before.most() != after.most()) log_.add({number, at, true});
-  if (fewest_of() != had) log_.add({number, CountedCrossing::kEverywhere, true});
+  using Of = CountedCrossing::Of;
+  const bool changed = before.most() != after.most();
+  if (changed && term.spreads > 0) log_.add({number, at, Of::kSpread});
+  if (changed && term.leanings > 0) log_.add({number, at, Of::kLeaning});
+  if (term.spreads > 0 && fewest_of() != had) log_.add({number, CountedCrossing::kEverywhere, Of::kSpread});
+  if (term.leanings > 0 && lean_base(term, filled) != base)
+    log_.add({number, CountedCrossing::kEverywhere, Of::kLeaning});
 }
 
 void Counted::note_filled(std::uint32_t level) {
   for (std::uint32_t number = 0; number < terms_.size(); ++number) {
-    if (terms_[number].spreads > 0 && terms_[number].level == level)
-      log_.add({number, CountedCrossing::kEverywhere, true});
+    const CountedPair& term = terms_[number];
+    if (term.level != level) continue;
+    if (term.spreads > 0) log_.add({number, CountedCrossing::kEverywhere, CountedCrossing::Of::kSpread});
+    if (term.leanings > 0) log_.add({number, CountedCrossing::kEverywhere, CountedCrossing::Of::kLeaning});
   }
+}
+
+std::int64_t Counted::lean(NodeId node, CountedId id) const {
+  if (nodes_.is_opaque(node)) return 0;
+  std::int64_t sum = 0;
+  for (const CountedLeaning& leaning : sets_[id.index()].leanings) {
+    const CountedPair& term = terms_[leaning.term];
+    const bool outside = domain(term, node) == kNone;
+    const CountedTally* here = tally(term, node);
+    const std::int64_t count = here == nullptr ? 0 : here->counted.most();
+    if (leaning.kind == TermKind::kNear) {
+      sum += leaning.weight * std::min(count, kMostLean);
+    } else if (!outside) {
+      sum -= leaning.weight *
+             std::clamp<std::int64_t>(count - lean_base(term, levels_[term.level].filled), 0, kMostLean);
+    } else if (leaning.kind == TermKind::kSpread) {
+      sum -= leaning.weight * (kMostLean + 1);
+    }
+  }
+  return sum;
 }
 
 // A start is judged by the pods that are there, a plan by those that will be.

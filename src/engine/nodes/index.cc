@@ -74,11 +74,12 @@ void ShapeIndex::refresh(const NodeTable& nodes, Fragments& fragments, const Cou
 // The nodes of the domains in which a count that it goes by became or ceased to be zero. For its spread: in which one has changed.
 void ShapeIndex::follow_terms(const NodeTable& nodes, Fragments& fragments, bool replay) {
   std::vector<CountedCrossing> spread;
+  std::vector<CountedCrossing> leaning;
   for (; counted_cursor_ < counted_->log().end(); ++counted_cursor_) {
     const CountedCrossing& crossing = counted_->log().at(counted_cursor_);
     if (!counted_->concerns(shape_->counted, crossing)) continue;
-    if (crossing.spread) {
-      spread.push_back(crossing);
+    if (crossing.of != CountedCrossing::Of::kZero) {
+      (crossing.of == CountedCrossing::Of::kSpread ? spread : leaning).push_back(crossing);
       continue;
     }
     if (crossing.domain == CountedCrossing::kEverywhere) return rebuild(nodes, fragments);
@@ -87,7 +88,41 @@ void ShapeIndex::follow_terms(const NodeTable& nodes, Fragments& fragments, bool
     }
   }
   if (!spread.empty()) cap_spread(nodes, fragments, std::move(spread), replay);
+  if (!leaning.empty()) lean_again(nodes, std::move(leaning), replay);
   note_limits(nodes);
+}
+
+template <class Again>
+void ShapeIndex::each_node_of(const NodeTable& nodes, std::vector<CountedCrossing> crossings,
+                              const Again& again) const {
+  const bool all = std::any_of(crossings.begin(), crossings.end(), [](const CountedCrossing& crossing) {
+    return crossing.domain == CountedCrossing::kEverywhere;
+  });
+  if (all) {
+    for (std::size_t n = 0; n < nodes.size(); ++n) again(NodeId(n));
+    return;
+  }
+  std::sort(crossings.begin(), crossings.end());
+  crossings.erase(std::unique(crossings.begin(), crossings.end()), crossings.end());
+  for (const CountedCrossing& crossing : crossings) {
+    for (const NodeId node : counted_->nodes_of(crossing)) again(node);
+  }
+}
+
+std::int64_t ShapeIndex::preference_of(NodeId id) const {
+  const std::int64_t of_node = suits_->of(id);
+  return shape_->counted.valid() ? of_node + counted_->lean(id, shape_->counted) : of_node;
+}
+
+void ShapeIndex::lean_again(const NodeTable& nodes, std::vector<CountedCrossing> crossings, bool replay) {
+  each_node_of(nodes, std::move(crossings), [&](NodeId node) {
+    if (fit(node) <= 0) return;
+    std::int64_t& key = block_of(node).key[node.value % kBlock];
+    const std::int64_t now = with_preference(key, preference_of(node));
+    if (now == key) return;
+    key = now;
+    if (replay) play(nodes, node);
+  });
 }
 
 // The same room under another cap: on all nodes where the fewest of any domain have changed.
@@ -102,18 +137,7 @@ void ShapeIndex::cap_spread(const NodeTable& nodes, Fragments& fragments,
     if (fit > 0) key = this->fit(node) > 0 ? this->key(node) : key_of(nodes, fragments, node);
     if (put_fit(nodes, node, fit, key) && replay) play(nodes, node);
   };
-  const bool all = std::any_of(crossings.begin(), crossings.end(), [](const CountedCrossing& crossing) {
-    return crossing.domain == CountedCrossing::kEverywhere;
-  });
-  if (all) {
-    for (std::size_t n = 0; n < nodes.size(); ++n) again(NodeId(n));
-    return;
-  }
-  std::sort(crossings.begin(), crossings.end());
-  crossings.erase(std::unique(crossings.begin(), crossings.end()), crossings.end());
-  for (const CountedCrossing& crossing : crossings) {
-    for (const NodeId node : counted_->nodes_of(crossing)) again(node);
-  }
+  each_node_of(nodes, std::move(crossings), again);
 }
 
 // Domains of hosts are single nodes, whose fits are independent.
@@ -164,7 +188,7 @@ void ShapeIndex::rebuild(const NodeTable& nodes, Fragments& fragments) {
 }
 
 std::int64_t ShapeIndex::key_of(const NodeTable& nodes, Fragments& fragments, NodeId id) const {
-  return score(nodes, fragments, id, *shape_, request_, suits_->of(id), mode_).key;
+  return score(nodes, fragments, id, *shape_, request_, preference_of(id), mode_).key;
 }
 
 bool ShapeIndex::update(const NodeTable& nodes, Fragments& fragments, NodeId id) {

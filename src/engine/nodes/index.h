@@ -66,6 +66,12 @@ class ShapeIndex {
   void follow_terms(const NodeTable& nodes, Fragments& fragments, bool replay);
   void cap_spread(const NodeTable& nodes, Fragments& fragments, std::vector<CountedCrossing> crossings,
                   bool replay);
+  // The same fits with other preferences.
+  void lean_again(const NodeTable& nodes, std::vector<CountedCrossing> crossings, bool replay);
+  // The nodes of the domains in which something changed, each once at least: all, where a change is one of all domains.
+  template <class Again>
+  void each_node_of(const NodeTable& nodes, std::vector<CountedCrossing> crossings, const Again& again) const;
+  std::int64_t preference_of(NodeId id) const;
   void note_limits(const NodeTable& nodes);
   std::int64_t at_most(std::span<const NodeId> nodes) const;
   // Brings fit, sums and key up to date, not the tournament. True where the key has changed.

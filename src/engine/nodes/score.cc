@@ -89,10 +89,16 @@ static Score score_fragmentation(const NodeTable& nodes, Fragments& fragments, N
   return best;
 }
 
+std::int64_t with_preference(std::int64_t key, std::int64_t preference) {
+  constexpr std::int64_t kPolicy = (std::int64_t{1} << kPolicyBits) - 1;
+  return (kMostPreference - std::clamp<std::int64_t>(preference, 0, kMostPreference)) << kPolicyBits |
+         (key & kPolicy);
+}
+
 Score score(const NodeTable& nodes, Fragments& fragments, NodeId node, const Shape& shape,
             DeviceRequestId request, std::int64_t preference, Mode mode) {
   // Room without end: all that tells such nodes apart is what is preferred.
-  if (nodes.is_opaque(node)) return {(16383 - preference) << kPolicyBits, 0};
+  if (nodes.is_opaque(node)) return {with_preference(0, preference), 0};
   Site site;
   site.idle = nodes.device_states().idle(nodes.device_state(node, mode));
   for (const ShapeDevices& want : shape.devices) site.idle -= want.count * want.milli;
@@ -121,7 +127,7 @@ Score score(const NodeTable& nodes, Fragments& fragments, NodeId node, const Sha
       out = score_fragmentation(nodes, fragments, node, shape, request, site, mode);
       break;
   }
-  out.key |= (16383 - preference) << kPolicyBits;
+  out.key = with_preference(out.key, preference);
   return out;
 }
 

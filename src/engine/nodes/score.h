@@ -36,6 +36,11 @@ Score score_best_fit(const Site& site);
 // left.
 std::int64_t fragmentation_key(const Site& site, std::int64_t lost);
 
+// The most that a preference can be; its middle is that of a node for which and against which nothing speaks (shape.h).
+inline constexpr std::int64_t kMostPreference = 16383;
+// A key with another preference; it is clamped.
+std::int64_t with_preference(std::int64_t key, std::int64_t preference);
+
 // Best of the policy on a node where the slot fits. The key orders nodes across preferences.
 Score score(const NodeTable& nodes, Fragments& fragments, NodeId node, const Shape& shape,
             DeviceRequestId request, std::int64_t preference, Mode mode);

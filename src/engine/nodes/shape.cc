@@ -115,7 +115,7 @@ StaticMismatch static_mismatch(const Shape& shape, const Node& node) {
 }
 
 std::int64_t preference(const Shape& shape, const Node& node) {
-  std::int64_t sum = 1024;
+  std::int64_t sum = 8192;
   for (const auto& p : shape.preferred) {
     if (p.term.matches(node.labels, node.name)) sum += p.weight;
   }

@@ -60,7 +60,7 @@ struct StaticMismatch {
 StaticMismatch static_mismatch(const Shape& shape, const Node& node);
 
 // Sum of the weights of matching preferred terms, less 10 for each PreferNoSchedule taint that is not tolerated; clamped
-// to [0, 16383] around 1024.
+// to [0, 16383] around 8192.
 std::int64_t preference(const Shape& shape, const Node& node);
 
 }  // namespace berth::engine

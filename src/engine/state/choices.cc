@@ -202,12 +202,14 @@ namespace {
 CountedId intern_terms(Counted& counted, const PodTemplate& pod, bool opaque) {
   Shape constraints;
   const auto is_spread = [](const CountedTerm& term) { return term.kind == TermKind::kSpread; };
-  if (!opaque && std::any_of(pod.terms.begin(), pod.terms.end(), is_spread)) {
+  const auto wants_spread = [&](const PreferredCountedTerm& wish) { return is_spread(wish.term); };
+  if (!opaque && (std::any_of(pod.terms.begin(), pod.terms.end(), is_spread) ||
+                  std::any_of(pod.preferred_terms.begin(), pod.preferred_terms.end(), wants_spread))) {
     constraints.selector = pod.node_selector;
     constraints.required = pod.required_affinity;
     constraints.tolerations = pod.tolerations;
   }
-  if (!opaque) return counted.intern(pod.terms, pod.selected, constraints);
+  if (!opaque) return counted.intern(pod.terms, pod.selected, constraints, pod.preferred_terms);
   std::vector<CountedTerm> terms = pod.terms;
   std::erase_if(terms, [](const CountedTerm& term) { return term.kind != TermKind::kApart; });
   return counted.intern(terms, pod.selected);
@@ -352,7 +354,7 @@ void count_again(State& state, WorkloadId id, std::size_t set) {
   PodSetState& s = w.sets[set];
   const PodTemplate& pod = state.specs[s.spec].pod;
   Counted& counted = state.accounts.counted();
-  if (!counted.any() && pod.terms.empty() && pod.selected.empty()) return;
+  if (!counted.any() && pod.terms.empty() && pod.selected.empty() && pod.preferred_terms.empty()) return;
   const CountedId on_nodes = intern_terms(counted, pod, false);
   const CountedId without_nodes = intern_terms(counted, pod, true);
   for (Slot& slot : s.slots) {

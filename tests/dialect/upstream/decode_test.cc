@@ -292,7 +292,7 @@ TEST(Decode, SpreadsThatMustHoldAreTerms) {
   EXPECT_EQ(spec.selectors.size(), 3u);
   EXPECT_THAT(spec.pod.unsupported, IsEmpty());
   PodSpec foreign = spec;
-  foreign.drop_spreads();
+  foreign.drop_own_terms();
   EXPECT_TRUE(foreign.pod.terms.empty());
   EXPECT_TRUE(foreign.selectors.empty());
 }

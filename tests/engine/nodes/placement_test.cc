@@ -620,6 +620,15 @@ TEST(Fragmentation, TheIndexAnswersAsAPlainSearch) {
     if (s == 3) shape.counted = counted.intern({{TermKind::kSpread, "red", "zone", 2, 1}}, {"red"});
     if (s == 4) shape.counted = counted.intern({{TermKind::kSpread, "blue", "zone", 1, 1}}, {"red"}, shape);
     if (s == 10) shape.counted = counted.intern({{TermKind::kSpread, "red", "host", 3, 1}}, {"red", "blue"});
+    if (s == 0) {
+      shape.counted =
+          counted.intern({}, {"red"}, shape,
+                         {{10, {TermKind::kSpread, "red", "zone"}}, {3, {TermKind::kApart, "blue", "host"}}});
+    }
+    if (s == 7) {
+      shape.counted = counted.intern({{TermKind::kSpread, "blue", "zone", 5, 1}}, {"blue"}, shape,
+                                     {{50, {TermKind::kNear, "red", "zone"}}});
+    }
     shape.placement = s < 8 ? Placement::kFragmentation : static_cast<Placement>(1 + s % 4);
     shapes.push_back(shape);
   }
@@ -663,9 +672,9 @@ TEST(Fragmentation, TheIndexAnswersAsAPlainSearch) {
       if (shapes[s].counted.valid()) fit = std::min(fit, counted.cap(id, shapes[s].counted, mode));
       total += fit;
       if (fit == 0) continue;
-      const std::int64_t key =
-          score(nodes, fragments, id, shapes[s], request, preference(shapes[s], nodes.record(id).spec), mode)
-              .key;
+      std::int64_t wanted = preference(shapes[s], nodes.record(id).spec);
+      if (shapes[s].counted.valid()) wanted += counted.lean(id, shapes[s].counted);
+      const std::int64_t key = score(nodes, fragments, id, shapes[s], request, wanted, mode).key;
       if (!best.valid() || key < best_key || (key == best_key && nodes.tie(id) < nodes.tie(best))) {
         best = id;
         best_key = key;
