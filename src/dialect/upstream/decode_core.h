@@ -220,7 +220,11 @@ void read_preferred_pod_terms(FieldReader<V>& f, const V& affinity, std::string_
     if (!f.takes(Entry::kPodTerm, terms, key)) return;
     const V term = f.map(item, "podAffinityTerm");
     std::string level(f.string(term, "topologyKey"));
-    if (level.empty()) f.error(item, "podAffinityTerm.topologyKey", "is required");
+    if (!term.present()) {
+      f.error(item, "podAffinityTerm", "is required");
+    } else if (level.empty()) {
+      f.error(term, "topologyKey", "is required");
+    }
     add_term({.kind = kind, .level = std::move(level)}, read_pod_selector(f, term, meta),
              f.integer(item, "weight", 1, 1, 100), out);
   });

@@ -195,8 +195,8 @@ TEST(Decode, ConstraintsThatAreNotHonouredAreNamed) {
                   "zone, labelSelector: {}}, {topologyKey: zone, labelSelector: {}, namespaces: [b]}]}}\n"),
       ElementsAre("affinity.podAffinity: required terms for different namespaces"));
   EXPECT_THAT(
-      unsupported(
-          "  affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1}]}}\n"),
+      unsupported("  affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, "
+                  "podAffinityTerm: {topologyKey: zone}}]}}\n"),
       IsEmpty());
   EXPECT_THAT(
       unsupported(
@@ -207,6 +207,33 @@ TEST(Decode, ConstraintsThatAreNotHonouredAreNamed) {
   EXPECT_THAT(unsupported("  tolerations: [{key: load, operator: Lt, value: '5'}]\n"),
               ElementsAre("tolerations: operator Lt"));
   EXPECT_THAT(unsupported("  schedulingGroup: {podGroupName: x}\n"), ElementsAre("schedulingGroup"));
+}
+
+TEST(Decode, PreferredTermsAboutOtherPods) {
+  const Pod pod = pod_of(testing::pod_yaml(
+      "a", 1, "",
+      "  affinity:\n"
+      "    podAntiAffinity:\n"
+      "      preferredDuringSchedulingIgnoredDuringExecution:\n"
+      "      - {weight: 30, podAffinityTerm: {topologyKey: host, labelSelector: {matchLabels: {app: web}}}}\n"
+      "    podAffinity:\n"
+      "      preferredDuringSchedulingIgnoredDuringExecution:\n"
+      "      - {weight: 4, podAffinityTerm: {topologyKey: zone, labelSelector: {matchLabels: {app: db}}}}\n"
+      "  topologySpreadConstraints:\n"
+      "  - {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: "
+      "{app: web}}}\n"));
+  EXPECT_TRUE(pod.spec.pod.terms.empty()) << "none of them is required";
+  std::vector<std::string> seen;
+  for (const PreferredCountedTerm& wish : pod.spec.pod.preferred_terms)
+    seen.push_back(fmt::format("{} {} {} {}", wish.weight, enum_name(wish.term.kind), wish.term.selector,
+                               wish.term.level));
+  EXPECT_THAT(seen, ElementsAre("30 apart app=web in default host", "4 near app=db in default zone",
+                                "10 spread app=web in default zone"));
+  EXPECT_EQ(pod.spec.selectors.size(), 2U);
+  PodSpec of_others = pod.spec;
+  of_others.drop_own_terms();
+  EXPECT_TRUE(of_others.pod.preferred_terms.empty());
+  EXPECT_TRUE(of_others.selectors.empty());
 }
 
 // As the default scheduler takes them (its GetHostPorts): of containers, and of init containers that go on beside them.
