@@ -1,11 +1,14 @@
 # The cluster of scripts/demo. To be sourced after say.sh; needs $kRoot, $kBerth and $kFolder, a folder for data, keys and logs.
 #
 #   start_cluster NODES     etcd, API server, controller manager, KWOK, and so many nodes
-#   apply_demo_objects NODES   kinds, rights, topology, priorities, and teams whose amounts suit so many nodes
+#   apply_berth_objects     kinds and rights
+#   apply_teams NODES       topology, priorities, and teams whose amounts suit so many nodes
 #   start_berth PORT        the scheduler, with the rights that deploy/berth.yaml gives it, and its dashboard
+#   stay SECONDS            until Berth ends, or so many seconds are over (0: until Ctrl-C)
 #   stop_cluster            ends all of it
 #   kube ARGS...            kubectl as an administrator
 #   program_of NAME         where a program of the control plane is
+#   write_env               the file `env` for a shell: kubectl and berth in PATH, KUBECONFIG of the administrator
 
 demo_pids=()
 
@@ -123,12 +126,23 @@ start_cluster() {
   make_nodes "$1"
 }
 
-apply_demo_objects() {
-  say "Kinds, rights, three teams"
-  kube apply --server-side -f "$kRoot/deploy/crds" >/dev/null
-  kube apply --server-side -f "$kRoot/deploy/berth.yaml" >/dev/null
+write_env() {
+  mkdir -p "$kFolder/bin"
+  ln -s "$kKubectl" "$kFolder/bin/kubectl"
+  ln -s "$kBerth" "$kFolder/bin/berth"
+  ln -s "$kBerth" "$kFolder/bin/kubectl-berth"
+  printf 'export KUBECONFIG=%q PATH=%q:$PATH\n' "$kFolder/admin.kubeconfig" "$kFolder/bin" >"$kFolder/env"
+}
+
+apply_berth_objects() {
+  say "Kinds and rights"
+  kube apply --server-side -f "$kRoot/deploy/crds" -f "$kRoot/deploy/berth.yaml" -f "$kRoot/deploy/roles.yaml" >/dev/null
   # Berth runs beside the cluster here, with the same rights.
   kube -n berth-system delete deployment berth >/dev/null
+}
+
+apply_teams() {
+  say "Three teams"
   kube apply --server-side -f "$kRoot/examples/demo/teams.yaml" >/dev/null
   # The amounts there are for 100 nodes.
   local gpus=$(($1 * 8))
@@ -149,6 +163,11 @@ start_berth() {
     --http-address off --health-address off --metrics-address off --dashboard-address "127.0.0.1:$1" \
     --decision-log "$kFolder/decisions.jsonl"
   wait_for curl -sf "http://127.0.0.1:$1/api/v1/summary"
+}
+
+stay() {
+  local began=$SECONDS
+  while (($1 == 0 || SECONDS - began < $1)) && kill -0 "${demo_pids[-1]}" 2>/dev/null; do sleep 0.5; done
 }
 
 # Clients first, etcd last. An orderly end of the API server would wait for open watches.
