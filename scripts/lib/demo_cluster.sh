@@ -4,7 +4,7 @@
 #   apply_berth_objects     kinds and rights
 #   apply_teams NODES       topology, priorities, and teams whose amounts suit so many nodes
 #   start_berth PORT        the scheduler, with the rights that deploy/berth.yaml gives it, and its dashboard
-#   stay SECONDS            until Berth ends, or so many seconds are over (0: until Ctrl-C)
+#   stay SECONDS            until the API server ends, or so many seconds are over (0: until Ctrl-C)
 #   stop_cluster            ends all of it
 #   kube ARGS...            kubectl as an administrator
 #   program_of NAME         where a program of the control plane is
@@ -167,7 +167,7 @@ start_berth() {
 
 stay() {
   local began=$SECONDS
-  while (($1 == 0 || SECONDS - began < $1)) && kill -0 "${demo_pids[-1]}" 2>/dev/null; do sleep 0.5; done
+  while (($1 == 0 || SECONDS - began < $1)) && kill -0 "${demo_pids[1]}" 2>/dev/null; do sleep 0.5; done
 }
 
 # Clients first, etcd last. An orderly end of the API server would wait for open watches.

@@ -75,14 +75,14 @@ class BerthInstall : public TeamsTest {
     argv.insert(argv.end(), args.begin(), args.end());
     return run_program(std::move(argv));
   }
-  // The block of docs/uninstall.md that begins so, with `name` for NAME and with the kubectl of the tests.
+  // The block of docs/tasks/remove.md that begins so, with `name` for NAME and with the kubectl of the tests.
   static std::string command_of_page(const std::string& begin, const std::string& name) {
     std::ostringstream text;
-    text << std::ifstream(BERTH_SOURCE_DIR "/docs/uninstall.md").rdbuf();
+    text << std::ifstream(BERTH_SOURCE_DIR "/docs/tasks/remove.md").rdbuf();
     const std::string page = text.str();
     const auto from = page.find(begin);
     if (from == std::string::npos) {
-      ADD_FAILURE() << "docs/uninstall.md has no block that begins with " << begin;
+      ADD_FAILURE() << "docs/tasks/remove.md has no block that begins with " << begin;
       return "false";
     }
     std::string block = page.substr(from, page.find("```", from) - from);
@@ -256,7 +256,7 @@ TEST_F(BerthInstall, UpgradeRollbackAndUninstallLeaveEveryPodRunning) {
   EXPECT_FALSE(observer_->wait_until([](const auto& now) { return now.bound < 14; }, seconds(3)));
   EXPECT_EQ(uids(), running);
   EXPECT_TRUE(cluster_->client().get(std::string(kKueue) + "/clusterqueues/research").ok());
-  // The Job that waited goes on without Berth, by the command of docs/uninstall.md.
+  // The Job that waited goes on without Berth, by the command of docs/tasks/remove.md.
   const Answer moved = run_program({"/bin/bash", "-c", command_of_page("kubectl get job NAME", "waits")});
   EXPECT_TRUE(moved.ok()) << moved.text;
   EXPECT_TRUE(eventually([&] { return uids().size() == 18; })) << "the Job does not run elsewhere";

@@ -29,6 +29,7 @@ FOLDER = "docs/tasks"
 DASHBOARD = "127.0.0.1:10265"
 NODES = 4
 PATIENCE_S = 60
+LEFT_S = 20  # pods need some time to go
 # Commands that change nothing, so that they may be asked again.
 ASKS = re.compile(r"^(kubectl )?(berth (get|explain|top|log|check|plan)|(get|describe|wait|auth) )|^kubectl (get|describe|wait|diff|events)"
                   r"|^curl |^helm (get|history)")
@@ -200,7 +201,7 @@ def run_step(cluster, step):
 
 def left_behind(cluster):
     """What is still there some seconds after a page."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + min(LEFT_S, PATIENCE_S)
     while True:
         _, there = cluster.run("kubectl get jobs,pods,queues.berth.dev,priorityclasses -A -o name | grep -v priorityclass.*/system- || true")
         if not there.strip() or time.monotonic() > end:
