@@ -200,10 +200,10 @@ def run_step(cluster, step):
 
 
 def left_behind(cluster):
-    """What is still there some seconds after a page."""
+    """What of the page's work, queues and priorities is still there some seconds after it."""
     end = time.monotonic() + min(LEFT_S, PATIENCE_S)
     while True:
-        _, there = cluster.run("kubectl get jobs,pods,queues.berth.dev,priorityclasses -A -o name | grep -v priorityclass.*/system- || true")
+        _, there = cluster.run("kubectl get jobs,pods -o name; kubectl get queues.berth.dev,priorityclasses -o name | grep -v /system- || true")
         if not there.strip() or time.monotonic() > end:
             return there.strip()
         time.sleep(0.3)
