@@ -110,8 +110,9 @@ int run_experiment(const SimulateArguments& arguments, std::ostream& out, std::o
         return below + "/" + arguments.log;
       };
     }
-    options.keep = [folder_of](const sim::RunPlan& plan, sim::SimulateResult&& result) -> Status {
+    options.keep = [&arguments, folder_of](const sim::RunPlan& plan, sim::SimulateResult&& result) -> Status {
       BERTH_ASSIGN(const std::string below, folder_of(plan));
+      result.report.program = arguments.program;
       result.files.push_back({"report.html", sim::render_report(result.report)});
       return sim::write_files(below, result.files);
     };
@@ -123,7 +124,9 @@ int run_experiment(const SimulateArguments& arguments, std::ostream& out, std::o
   if (!arguments.quiet) out << sim::comparison_table(comparison);
   if (!arguments.out.empty()) {
     std::vector<sim::OutputFile> files = sim::comparison_files(comparison);
-    files.push_back({"report.html", sim::render_report(sim::comparison_report(comparison))});
+    sim::ReportData report = sim::comparison_report(comparison);
+    report.program = arguments.program;
+    files.push_back({"report.html", sim::render_report(report)});
     if (auto written = sim::write_files(arguments.out, files); !written) return failed(err, written.error());
     folder.keep();
   }
@@ -144,6 +147,8 @@ int run_experiment(const SimulateArguments& arguments, std::ostream& out, std::o
                        metric);
     code = std::max(code, 2);
   }
+  for (const std::string& line : comparison.quota_gaps())
+    err << fmt::format("berth simulate: warning: quota no longer covers the nodes of {}\n", line);
   for (const std::string& line : comparison.failed()) err << "berth simulate: " << line << "\n";
   if (!comparison.missed().empty()) err << "berth simulate: not every expectation of the scenarios is met\n";
   return code;

@@ -98,6 +98,7 @@ int run_simulate(const SimulateArguments& arguments, std::ostream& out, std::ost
   if (!result) return failed(err, result.error());
 
   if (!arguments.out.empty()) {
+    result->report.program = arguments.program;
     result->files.push_back({"report.html", sim::render_report(result->report)});
     if (auto written = sim::write_files(arguments.out, result->files); !written)
       return failed(err, written.error());
@@ -109,6 +110,8 @@ int run_simulate(const SimulateArguments& arguments, std::ostream& out, std::ost
                        result->decide_calls, progress.seconds(), peak_memory_bytes() >> 20);
     if (!arguments.out.empty()) err << fmt::format("report: {}/report.html\n", arguments.out);
   }
+  if (!result->quota_gap.empty())
+    err << fmt::format("berth simulate: warning: quota does not cover the nodes: {}\n", result->quota_gap);
   if (!result->as_expected()) {
     err << "berth simulate: not every expectation of the scenario is met\n";
     return 1;
@@ -166,7 +169,8 @@ void register_simulate(CLI::App& app, int& exit_code) {
       "several runs, those that went through are), 3 a defect of Berth. Equal runs print the same on "
       "standard\n"
       "output, whatever --jobs says.");
-  command->callback([arguments, &exit_code] {
+  command->callback([arguments, &app, &exit_code] {
+    arguments->program = app.version();
     exit_code = run_simulate(*arguments, std::cout, std::cerr, isatty(STDERR_FILENO) != 0);
   });
 }

@@ -14,6 +14,7 @@ namespace berth::cli {
 
 struct SimulateArguments {
   std::vector<std::string> scenarios;  // or one experiment file
+  std::string program;                 // name and version, for the foot of reports
   std::string out;                     // folder, "" = no files
   std::optional<std::uint64_t> seed;
   std::string log;

@@ -75,7 +75,7 @@ addEventListener('load', async () => {
     seen.push('strips ' + document.querySelectorAll('td.strip rect').length);
     const curves = document.querySelector('figure.dist .plot'), area = curves.getBoundingClientRect();
     curves.dispatchEvent(new PointerEvent('pointermove', { clientX: area.left + area.width * 0.6, clientY: area.top + 50 }));
-    seen.push('tip over curves ' + tip().textContent.includes('at most'));
+    seen.push('tip over curves ' + tip().textContent.includes('more than'));
     const gantt = document.querySelector('figure.gantt .plot');
     key(gantt, 'ArrowDown');
     seen.push('tip over a bar ' + tip().textContent.includes('GPUs here'));
@@ -98,6 +98,18 @@ addEventListener('load', async () => {
     head.querySelector('button').click();
     const numbers = [...table.tBodies[0].rows].map((row) => Number(row.cells[2].dataset.v));
     seen.push('sorted ' + head.getAttribute('aria-sort') + ' ' + numbers.every((n, i) => i === 0 || numbers[i - 1] <= n));
+    seen.push('direct labels ' + document.querySelectorAll('figure.time text.direct').length + ' ' + document.querySelectorAll('figure.dist text.direct').length);
+    seen.push('hatched ' + document.querySelectorAll('[style="fill:url(#hatch)"]').length);
+    const ticks = [...sweep.querySelectorAll('text[text-anchor="middle"]')].map((text) => text.textContent);
+    seen.push('ticks of a sweep ' + ticks.join(' '));
+    seen.push('tails ' + [...document.querySelectorAll('figure.dist .plot')].every((plot) => /100 %.*10 %.*1 %/.test(plot.textContent)));
+    const wide = (which) => [...document.querySelectorAll(which)].filter((card) => card.scrollWidth > card.clientWidth + 1).length;
+    seen.push('cards too wide ' + wide('.figure, .card'));
+    document.querySelector('.figure .value').textContent = 'x'.repeat(200);
+    document.body.style.width = '360px';
+    await pause();
+    seen.push('figures too wide on a phone ' + wide('.figure'));
+    document.body.style.width = '';
     const button = document.getElementById('theme');
     const themes = [];
     for (let i = 0; i < 3; ++i) { button.click(); themes.push(document.documentElement.dataset.theme); }
@@ -139,15 +151,33 @@ TEST(ReportInABrowser, IsUsable) {
   EXPECT_THAT(log, Not(HasSubstr("CONSOLE")));
   EXPECT_THAT(seen, Not(HasSubstr("ERROR")));
   EXPECT_THAT(seen, Not(HasSubstr("REQUEST")));
-  for (const char* line :
-       {"tip over a chart true", "zoomed true track true", "whole again true", "said true", "alone true 2",
-        "tip over curves true", "tip over a bar true", "search true", "numbers of a chart true", "points 5",
-        "tip over a curve true true", "better 1 worse 1", "sorted ascending true", "themes light dark",
-        "overflow false", "requests 0", "END"}) {
+  for (const char* line : {"tip over a chart true",
+                           "zoomed true track true",
+                           "whole again true",
+                           "said true",
+                           "alone true 2",
+                           "tip over curves true",
+                           "tip over a bar true",
+                           "search true",
+                           "numbers of a chart true",
+                           "points 5",
+                           "tip over a curve true true",
+                           "better 1 worse 1",
+                           "sorted ascending true",
+                           "themes light dark",
+                           "overflow false",
+                           "requests 0",
+                           "tails true",
+                           "cards too wide 0",
+                           "figures too wide on a phone 0",
+                           "ticks of a sweep 80 96 112\n",
+                           "END"}) {
     EXPECT_THAT(seen, HasSubstr(line));
   }
   EXPECT_THAT(seen, Not(HasSubstr("copy buttons 0")));
   EXPECT_THAT(seen, Not(HasSubstr("areas 0")));
+  EXPECT_THAT(seen, Not(HasSubstr("direct labels 0")));
+  EXPECT_THAT(seen, Not(HasSubstr("hatched 0")));
   EXPECT_THAT(seen, Not(HasSubstr("strips 0\n")));
 }
 

@@ -101,6 +101,12 @@ TEST(ReduceSamples, CurvesAreBoundedAndEndAtTheGreatest) {
       distribution.groups[0].samples.push_back(i < n / 3 ? 0 : (std::int64_t{i} * 7919) % 1'000'003);
     const ReducedGroup group = reduce(distribution).groups.at(0);
     ASSERT_LE(group.curve_value.size(), kMaxCurvePoints) << n;
+    // Each tenth of the tail has points of its own, down to the last sample but one.
+    for (std::int64_t above = 1; above <= group.count / 10 && n == 123'457; above *= 10) {
+      EXPECT_TRUE(std::any_of(group.curve_rank.begin(), group.curve_rank.end(), [&](std::int64_t rank) {
+        return group.count - rank >= above && group.count - rank < 10 * above;
+      })) << above;
+    }
     EXPECT_EQ(group.curve_value.back(), group.max);
     EXPECT_EQ(group.curve_rank.back(), n);
     EXPECT_TRUE(std::is_sorted(group.curve_value.begin(), group.curve_value.end()));

@@ -33,7 +33,11 @@ TEST(Report, EqualDataGivesEqualBytes) {
 }
 
 TEST(Report, NothingIsLoadedFromAnywhere) {
-  const std::string page = render_report(sample_report({24, 800, 6, 6}));
+  std::string page = render_report(sample_report({24, 800, 6, 6}));
+  const std::string own = "url(#hatch)";  // a pattern within the page
+  ASSERT_THAT(page, HasSubstr(own));
+  for (std::size_t at = page.find(own); at != std::string::npos; at = page.find(own))
+    page.erase(at, own.size());
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   for (const char* mark :
        {"src=\"http", "href=\"http", "url(", "@import", "fetch(", "XMLHttpRequest", "<link rel=\"style"}) {
@@ -88,6 +92,61 @@ TEST(Report, HostileNamesStayText) {
   EXPECT_THAT(page, HasSubstr("{{script}}"));  // a name that looks like a mark of the template is a name
   EXPECT_EQ(page.find('\xff'), std::string::npos);
   EXPECT_EQ(page.find('\x01'), std::string::npos);
+}
+
+TEST(Report, TheFootHasProgramSeedsAndFiles) {
+  ReportData data;
+  data.program = "berth 0.1.0";
+  data.generated_by = "berth simulate a.yaml";
+  data.seeds = "seed 7";
+  data.files = {"metrics.csv", "a&b.csv"};
+  const std::string page = render_report(data);
+  const std::string foot = page.substr(page.find("<footer>"));
+  EXPECT_THAT(foot,
+              HasSubstr("<span>berth 0.1.0</span>\n<span>berth simulate a.yaml</span>\n<span>seed 7</span>"));
+  EXPECT_THAT(foot,
+              HasSubstr("<a href=\"metrics.csv\">metrics.csv</a> <a href=\"a&amp;b.csv\">a&amp;b.csv</a>"));
+}
+
+TEST(Report, PicturesAreDescribedInWords) {
+  ReportData data;
+  TimeChart time;
+  time.unit = "GPU";
+  time.end_ms = kHour;
+  time.series = {{"research", {{0, 4}, {kHour / 2, 8}}}, {"product", {{0, 2}}}};
+  XyChart xy;
+  xy.x_title = "nodes";
+  xy.y_title = "jobs";
+  xy.series = {{"pack", {{1, 5, 5, 5}, {2, 3, 3, 3}, {4, 9, 9, 9}}, false}};
+  Distribution waits;
+  waits.subject = "jobs";
+  waits.groups = {{"all", {0, kMinute, kHour}}};
+  Gantt gantt{"", "", {{"n1", "", 2, {{"w", "q", 0, 5, 1000, BarEnd::kCompleted, {}}}}}, 0, kHour};
+  data.sections = {{"s", "", {time, xy, waits, gantt}}};
+  const std::string page = render_report(data);
+  for (const char* words :
+       {"id=\"words-0\">Lines over 1 h. research: mean 6 GPU, peak 8 GPU. product: mean 2 GPU, peak 2 "
+        "GPU.</p>",
+        "id=\"words-1\">Curves of jobs over nodes. pack: from 5 at 1 to 9 at 4, least 3 at 2, greatest 9 at "
+        "4.</p>",
+        "id=\"words-2\">Quantiles and tails of jobs. all: Half of the 3 jobs: at most 1 min. Nine in ten: at "
+        "most 1 h. "
+        "None at all: 33.3 %. The longest: 1 h.</p>",
+        "id=\"words-3\">1 bars of work on 1 nodes over 1 h. n1: 2 devices, 1 bars.</p>"}) {
+    EXPECT_THAT(page, HasSubstr(words));
+  }
+  EXPECT_EQ(count_of(page, "aria-describedby=\"words-"), 4u);
+}
+
+TEST(Report, SixColoursThenTheSameHatched) {
+  ReportData data;
+  XyChart chart;
+  for (int s = 0; s < 8; ++s) chart.series.push_back({"s" + std::to_string(s), {{1, 1, 1, 1}}, false});
+  data.sections = {{"s", "", {chart}}};
+  const std::string page = render_report(data);
+  EXPECT_THAT(page, HasSubstr("<i class=\"swatch\" style=\"--c:var(--s6)\">"));
+  EXPECT_THAT(page, HasSubstr("<i class=\"swatch hatch\" style=\"--c:var(--s7)\">"));
+  EXPECT_THAT(page, HasSubstr("--s7: var(--s1);"));
 }
 
 TEST(Report, SaysWhenThereIsNothing) {

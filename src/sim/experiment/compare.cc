@@ -1,6 +1,7 @@
 #include "sim/experiment/compare.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -97,6 +98,37 @@ MetricStatistics Comparison::statistics(std::size_t variant, std::string_view me
   return statistics_of(std::move(values));
 }
 
+PairedDifference Comparison::difference(std::size_t variant, std::size_t base,
+                                        std::string_view metric) const {
+  const auto values_of = [&](std::size_t of) {
+    std::map<std::uint64_t, std::int64_t> values;
+    for (std::size_t i = 0; i < plans->size(); ++i) {
+      if ((*plans)[i].variant != of || (*results)[i].error) continue;
+      const std::uint64_t seed = experiment->seeds.empty() ? 0 : (*plans)[i].scenario.seed;
+      if (const Metric* found = find((*results)[i].metrics, metric)) values[seed] = found->milli;
+    }
+    return values;
+  };
+  const auto before = values_of(base);
+  std::vector<std::int64_t> differences;
+  for (const auto& [seed, value] : values_of(variant)) {
+    const auto at = before.find(seed);
+    if (at != before.end()) differences.push_back(saturating_sub(value, at->second));
+  }
+  return paired_difference(differences);
+}
+
+std::string Comparison::difference_from_first(std::size_t variant, std::string_view metric) const {
+  const PairedDifference off = difference(variant, 0, metric);
+  if (off.pairs == 0) return "";
+  const std::int64_t base = statistics(0, metric).mean;
+  const auto percent = [&](std::int64_t by) { return difference_text(saturating_add(base, by), base); };
+  if (off.low == off.high) return percent(off.mean);  // one seed, or the same difference with each
+  if (!off.clear) return "unclear";
+  const std::string mean = percent(off.mean);
+  return mean.empty() ? mean : fmt::format("{} ({} to {})", mean, percent(off.low), percent(off.high));
+}
+
 bool Comparison::has(std::string_view metric) const {
   return std::any_of(results->begin(), results->end(),
                      [&](const RunResult& run) { return find(run.metrics, metric) != nullptr; });
@@ -147,6 +179,17 @@ std::vector<std::string> Comparison::failed() const {
   for (std::size_t i = 0; i < plans->size(); ++i) {
     if ((*results)[i].error)
       out.push_back(fmt::format("{}: {}", (*plans)[i].name, (*results)[i].error->str()));
+  }
+  return out;
+}
+
+std::vector<std::string> Comparison::quota_gaps() const {
+  std::vector<std::string> out;
+  std::set<std::size_t> said;
+  for (std::size_t i = 0; i < plans->size(); ++i) {
+    const std::size_t variant = (*plans)[i].variant;
+    if ((*results)[i].quota_gap.empty() || !said.insert(variant).second) continue;
+    out.push_back(fmt::format("{}: {}", experiment->variants[variant].name, (*results)[i].quota_gap));
   }
   return out;
 }
@@ -212,6 +255,43 @@ std::string difference_text(std::int64_t value, std::int64_t base) {
   return (permille > 0 ? "+" : "") + human_amount(permille, 10, 1) + " %";
 }
 
+namespace {
+
+std::string differences_table(const Comparison& comparison, const std::vector<std::string>& columns) {
+  const Experiment& experiment = *comparison.experiment;
+  const bool several = experiment.seeds.size() > 1;
+  std::vector<std::vector<std::string>> rows{{several ? "against the first (95 %)" : "against the first"}};
+  for (const std::string& column : columns) rows.front().push_back(metric_title(column));
+  for (std::size_t v = 1; v < experiment.variants.size(); ++v) {
+    std::vector<std::string> row{experiment.variants[v].name};
+    for (const std::string& column : columns) {
+      const std::string text = comparison.difference_from_first(v, column);
+      row.push_back(text.empty() ? "-" : text);
+    }
+    rows.push_back(std::move(row));
+  }
+  return aligned(rows);
+}
+
+std::string differences_csv(const Comparison& comparison, const std::vector<std::string>& metrics) {
+  std::string csv = "variant,metric,pairs,difference,low,high,clear\n";
+  for (std::size_t v = 1; v < comparison.experiment->variants.size(); ++v) {
+    for (const std::string& metric : metrics) {
+      const PairedDifference off = comparison.difference(v, 0, metric);
+      if (off.pairs == 0) continue;
+      csv += fmt::format("{},{},{},{},{},{},{}\n", csv_field(comparison.experiment->variants[v].name),
+                         csv_field(metric), off.pairs, format_milli(off.mean),
+                         off.known() ? format_milli(off.low) : "", off.known() ? format_milli(off.high) : "",
+                         !off.known() ? ""
+                         : off.clear  ? "yes"
+                                      : "no");
+    }
+  }
+  return csv;
+}
+
+}  // namespace
+
 std::string comparison_table(const Comparison& comparison) {
   const Experiment& experiment = *comparison.experiment;
   const std::vector<std::string> columns = comparison.columns();
@@ -221,39 +301,28 @@ std::string comparison_table(const Comparison& comparison) {
   if (!experiment.seeds.empty()) out += fmt::format(", {} seeds each", experiment.seeds.size());
   out += "\n\n";
   const bool several = experiment.seeds.size() > 1;
-  using Cell = std::string (*)(std::string_view, const MetricStatistics&, const MetricStatistics&);
-  const auto table = [&](const std::string& title, Cell cell, std::size_t from) {
+  using Cell = std::string (*)(std::string_view, const MetricStatistics&);
+  const auto table = [&](const std::string& title, Cell cell) {
     std::vector<std::vector<std::string>> rows{{title}};
     for (const std::string& column : columns) rows.front().push_back(metric_title(column));
-    for (std::size_t v = from; v < experiment.variants.size(); ++v) {
+    for (std::size_t v = 0; v < experiment.variants.size(); ++v) {
       std::vector<std::string> row{experiment.variants[v].name};
       for (const std::string& column : columns) {
         const MetricStatistics mine = comparison.statistics(v, column);
-        row.push_back(mine.count == 0 ? "-" : cell(column, mine, comparison.statistics(0, column)));
+        row.push_back(mine.count == 0 ? "-" : cell(column, mine));
       }
       rows.push_back(std::move(row));
     }
     return aligned(rows);
   };
   using S = const MetricStatistics&;
-  out += table(
-      several ? "mean" : "", [](std::string_view m, S s, S) { return metric_text(m, s.mean); }, 0);
+  out += table(several ? "mean" : "", [](std::string_view m, S s) { return metric_text(m, s.mean); });
   if (several) {
-    out += "\n" + table(
-                      "deviation", [](std::string_view m, S s, S) { return metric_text(m, s.deviation); }, 0);
-    out += "\n" + table(
-                      "least", [](std::string_view m, S s, S) { return metric_text(m, s.min); }, 0);
-    out += "\n" + table(
-                      "greatest", [](std::string_view m, S s, S) { return metric_text(m, s.max); }, 0);
+    out += "\n" + table("deviation", [](std::string_view m, S s) { return metric_text(m, s.deviation); });
+    out += "\n" + table("least", [](std::string_view m, S s) { return metric_text(m, s.min); });
+    out += "\n" + table("greatest", [](std::string_view m, S s) { return metric_text(m, s.max); });
   }
-  if (experiment.variants.size() > 1) {
-    out += "\n" + table(
-                      "against the first",
-                      [](std::string_view, S s, S base) {
-                        return base.count == 0 ? std::string("-") : difference_text(s.mean, base.mean);
-                      },
-                      1);
-  }
+  if (experiment.variants.size() > 1) out += "\n" + differences_table(comparison, columns);
   const auto list = [&](const char* title, const std::vector<std::string>& lines) {
     if (lines.empty()) return;
     out += fmt::format("\n{}\n", title);
@@ -321,6 +390,7 @@ std::vector<OutputFile> comparison_files(const Comparison& comparison) {
   }
   return {{"comparison.json", json.take() + "\n"},
           {"comparison.csv", std::move(csv)},
+          {"differences.csv", differences_csv(comparison, names)},
           {"runs.csv", std::move(runs)}};
 }
 

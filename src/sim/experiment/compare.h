@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/paired.h"
 #include "sim/experiment/runs.h"
 #include "sim/page/report_data.h"
 #include "sim/results/output.h"
@@ -32,6 +33,11 @@ struct Comparison {
 
   // For one variant's runs; the metric is empty (count 0) if none has it.
   MetricStatistics statistics(std::size_t variant, std::string_view metric) const;
+  // The metric of one variant minus that of another, over the seeds where both have it. Without seeds: of their one run.
+  PairedDifference difference(std::size_t variant, std::size_t base, std::string_view metric) const;
+  // The difference from the first variant as text, in percent of its mean; "" where there is none. Where several seeds make an
+  // interval it stands behind, or the text is "unclear" because 0 lies in it.
+  std::string difference_from_first(std::size_t variant, std::string_view metric) const;
   // Whether any run has the metric.
   bool has(std::string_view metric) const;
   // The experiment's metrics, or the usual ones of a replay or an inflation that occur.
@@ -40,6 +46,8 @@ struct Comparison {
   // Runs of an expectation that was not met, and runs that failed, by name.
   std::vector<std::string> missed() const;
   std::vector<std::string> failed() const;
+  // Variants whose queues have less quota than their nodes have devices, with the numbers.
+  std::vector<std::string> quota_gaps() const;
 };
 
 // The name of a metric and the form of its values: "Waiting, mean", "3 min 20 s".
@@ -50,10 +58,11 @@ int metric_direction(std::string_view metric);
 // The difference in percent of `base`, "+12.3 %"; "" where base is 0.
 std::string difference_text(std::int64_t value, std::int64_t base);
 
-// For standard output: one line per variant, one column per metric. Then the differences from the first in percent, with several
-// seeds the deviation, least and greatest. Then failures.
+// For standard output: one line per variant, one column per metric. With several seeds the deviation, least and greatest. Then the
+// differences from the first in percent, paired by seed. Then failures.
 std::string comparison_table(const Comparison& comparison);
-// comparison.json, comparison.csv (variant, metric, statistics), runs.csv (variant, seed, metric, value).
+// comparison.json, comparison.csv (variant, metric, statistics), differences.csv (variant, metric, the paired difference from the
+// first), runs.csv (variant, seed, metric, value).
 std::vector<OutputFile> comparison_files(const Comparison& comparison);
 ReportData comparison_report(const Comparison& comparison);
 

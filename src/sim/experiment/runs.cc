@@ -136,6 +136,7 @@ class Runner {
     out.checks = result->checks;
     out.jobs = result->jobs;
     out.decide_calls = result->decide_calls;
+    out.quota_gap = result->quota_gap;
     out.course = std::move(course);
     if (!options_.keep) return;
     const std::lock_guard lock(keep_mutex_);

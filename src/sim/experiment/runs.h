@@ -73,6 +73,7 @@ struct RunResult {
   std::vector<Check> checks;
   std::int64_t jobs = 0;
   std::int64_t decide_calls = 0;
+  std::string quota_gap;
   std::shared_ptr<const RunCourse> course;  // where the plan says `overlaid`
 };
 

@@ -12,6 +12,7 @@
 #include "sim/measure/inflation.h"
 #include "sim/replay/two_pass.h"
 #include "sim/scenario/input.h"
+#include "sim/scenario/quota_gap.h"
 
 namespace berth::sim {
 namespace {
@@ -145,6 +146,10 @@ Result<SimulateResult> simulate(const Scenario& scenario, const Input& input,
     BERTH_TRY(inflation_run(scenario, input, *decider, options, published, out));
   }
   if (logged != nullptr) BERTH_TRY(logged->close());
+  out.quota_gap = quota_gap(input, scenario.engine.ignore_uncovered);
+  if (!out.quota_gap.empty())
+    out.report.notes.push_back({NoteKind::kWarning, fmt::format("Quota: {}.", out.quota_gap)});
+  for (const OutputFile& file : out.files) out.report.files.push_back(file.name);
   return out;
 }
 

@@ -39,6 +39,7 @@ struct SimulateResult {
   std::vector<Check> checks;
   std::int64_t jobs = 0;
   std::int64_t decide_calls = 0;
+  std::string quota_gap;  // sim/scenario/quota_gap.h; "" where there is none
 
   bool as_expected() const;
 };

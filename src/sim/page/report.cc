@@ -1,5 +1,7 @@
 #include "sim/page/report.h"
 
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -11,13 +13,29 @@
 
 namespace berth::sim {
 
+namespace {
+
+// The program, its command and seeds, and links to the files beside the page.
+std::string foot_of(const ReportData& data) {
+  std::string out;
+  for (const std::string* part : {&data.program, &data.generated_by, &data.seeds}) {
+    if (!part->empty()) out += fmt::format("<span>{}</span>\n", escape_html(*part));
+  }
+  if (data.files.empty()) return out;
+  out += "<span>Files:";
+  for (const std::string& file : data.files)
+    out += fmt::format(" <a href=\"{0}\">{0}</a>", escape_html(file));
+  return out + "</span>\n";
+}
+
+}  // namespace
+
 std::string render_report(const ReportData& data) {
   const ReportPage page(data);
-  const std::string by = data.generated_by.empty() ? std::string() : escape_html(data.generated_by);
   return fill_template(report_template_html(), {
                                                    {"title", escape_html(data.title)},
                                                    {"subtitle", escape_html(data.subtitle)},
-                                                   {"generated_by", by},
+                                                   {"foot", foot_of(data)},
                                                    {"style", std::string(report_css())},
                                                    {"navigation", page.navigation()},
                                                    {"body", page.body()},

@@ -197,10 +197,13 @@ struct Note {
 };
 
 struct ReportData {
-  std::string title;         // "Philly, October 2017"
-  std::string subtitle;      // "58,920 jobs on 264 nodes with 2,112 GPUs, first in first out"
-  std::string generated_by;  // "berth 0.1.0 simulate scenarios/philly.yaml": no time of day, see report.h
-  std::string scenario;      // the scenario file as it was; shown folded away; may be empty
+  std::string title;               // "Philly, October 2017"
+  std::string subtitle;            // "58,920 jobs on 264 nodes with 2,112 GPUs, first in first out"
+  std::string program;             // "berth 0.1.0 (commit 1a2b3c)"; may be empty
+  std::string generated_by;        // "berth simulate scenarios/philly.yaml": no time of day, see report.h
+  std::string seeds;               // "seed 1", "seeds 1, 2, 3"; may be empty
+  std::vector<std::string> files;  // names of files beside the page, which its foot links to
+  std::string scenario;            // the scenario file as it was; shown folded away; may be empty
   // The Unix time of t_ms 0, where the trace has one: axes then show dates (UTC), otherwise days and hours.
   std::optional<TimeMs> origin_unix_ms;
   std::vector<KeyFigure> key_figures;

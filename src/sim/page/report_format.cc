@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
 
 #include "base/checked.h"
@@ -55,6 +56,12 @@ std::string escape_html(std::string_view text) {
     at += length;
   }
   return out;
+}
+
+std::string swatch(std::string_view color) {
+  std::int64_t number = 0;
+  if (color.starts_with("--s")) std::from_chars(color.data() + 3, color.data() + color.size(), number);
+  return fmt::format("<i class=\"swatch{}\" style=\"--c:var({})\"></i>", number > 6 ? " hatch" : "", color);
 }
 
 std::string escape_script(std::string_view json) {

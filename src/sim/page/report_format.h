@@ -11,6 +11,8 @@ namespace berth::sim {
 // `text` safe in HTML content and in quoted attributes. Bytes that are not UTF-8, and control characters
 // other than tab and line feed, become U+FFFD.
 std::string escape_html(std::string_view text);
+// The mark of a colour, given as the name of its variable in report.css: --s7 to --s12 are hatched.
+std::string swatch(std::string_view color);
 
 // `json` safe within a <script> element: no "<" stays in it.
 std::string escape_script(std::string_view json);

@@ -9,11 +9,12 @@
 #include "base/checked.h"
 #include "sim/page/report.h"
 #include "sim/page/report_format.h"
+#include "sim/page/report_words.h"
 
 namespace berth::sim {
 namespace {
 
-constexpr std::size_t kColors = 12;  // --s1 to --s12 in report.css
+constexpr std::size_t kColors = 12;  // --s1 to --s12 in report.css: six colours, and the same six hatched
 constexpr std::size_t kRamp = 9;     // --r1 to --r9
 constexpr const char* kOtherColor = "--other";
 
@@ -22,37 +23,6 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
-}
-
-std::string swatch(const std::string& color) {
-  return fmt::format("<i class=\"swatch\" style=\"--c:var({})\"></i>", color);
-}
-
-// With one decimal, so that a column of them lines up.
-std::string percent(std::int64_t part, std::int64_t whole) {
-  if (whole <= 0) return "–";
-  const auto permille = static_cast<std::int64_t>((static_cast<Int128>(part) * 2000 + whole) / whole / 2);
-  return fmt::format("{}.{} %", human_amount(permille / 10), permille % 10);
-}
-
-std::string amount_of(const Distribution& distribution, std::int64_t value) {
-  if (distribution.kind == SampleKind::kDurationMs) return human_duration(value);
-  return human_amount(value, distribution.divisor, 2);
-}
-
-std::string with_unit(const Distribution& distribution, std::int64_t value) {
-  if (distribution.kind == SampleKind::kDurationMs || distribution.unit.empty())
-    return amount_of(distribution, value);
-  return amount_of(distribution, value) + " " + distribution.unit;
-}
-
-// The distribution in words, without quantiles.
-std::string in_words(const Distribution& distribution, const ReducedGroup& group) {
-  std::string out = fmt::format("Half of the {} {}: at most {}. Nine in ten: at most {}. ",
-                                human_amount(group.count), distribution.subject,
-                                with_unit(distribution, group.p50), with_unit(distribution, group.p90));
-  if (group.zeros > 0) out += fmt::format("None at all: {}. ", percent(group.zeros, group.count));
-  return out + fmt::format("The longest: {}.", with_unit(distribution, group.max));
 }
 
 // The class of a difference: " better", " worse", or none for what is small or neither.
@@ -142,12 +112,16 @@ void ReportPage::add_section(const Section& section) {
   body_ += "</section>\n";
 }
 
-void ReportPage::open_figure(std::string_view kind, std::string_view title, std::string_view note) {
-  body_ += fmt::format("<figure class=\"card {0}\" id=\"block-{1}\" aria-labelledby=\"caption-{1}\">\n", kind,
-                       blocks_);
+void ReportPage::open_figure(std::string_view kind, std::string_view title, std::string_view note,
+                             std::string_view words) {
+  body_ += fmt::format(
+      "<figure class=\"card {0}\" id=\"block-{1}\" aria-labelledby=\"caption-{1}\" "
+      "aria-describedby=\"words-{1}\">\n",
+      kind, blocks_);
   body_ += fmt::format("<figcaption><h3 id=\"caption-{}\">{}</h3>", blocks_, escape_html(title));
   if (!note.empty()) body_ += fmt::format("<p>{}</p>", escape_html(note));
   body_ += "</figcaption>\n";
+  body_ += fmt::format("<p class=\"unseen\" id=\"words-{}\">{}</p>\n", blocks_, escape_html(words));
 }
 
 void ReportPage::close_figure() {
@@ -245,7 +219,7 @@ void ReportPage::add_legend(const TimeChart& chart, const ReducedTimeChart& redu
     body_ += fmt::format("<td class=\"n\">{}</td><td class=\"n\">{}</td>",
                          human_amount(series.mean_milli, wide ? chart.divisor * 1000 : INT64_MAX, digits),
                          human_amount(series.peak, chart.divisor, digits));
-    if (share) body_ += fmt::format("<td class=\"n\">{}</td>", percent(series.mean_milli, whole));
+    if (share) body_ += fmt::format("<td class=\"n\">{}</td>", percent_text(series.mean_milli, whole));
     body_ += "</tr>\n";
   };
   for (std::size_t i = 0; i < reduced.series.size(); ++i) {
@@ -285,7 +259,7 @@ void ReportPage::add(const TimeChart& chart) {
     json_.key("tot");
     write_series(series, "--ink");
   }
-  open_figure("time", chart.title, chart.note);
+  open_figure("time", chart.title, chart.note, in_words(chart, reduced));
   if (reduced.edges.empty() || reduced.series.empty()) {
     body_ += "<p class=\"empty\">No data in this span of time.</p>\n";
   } else {
@@ -338,7 +312,7 @@ void ReportPage::add(const Distribution& distribution) {
   json_.begin_object().field("k", "dist").field("title", distribution.title);
   json_.field("duration", distribution.kind == SampleKind::kDurationMs).field("unit", distribution.unit);
   json_.field("div", std::max<std::int64_t>(distribution.divisor, 1)).field("subject", distribution.subject);
-  open_figure("dist", distribution.title, distribution.note);
+  open_figure("dist", distribution.title, distribution.note, in_words(distribution, reduced));
   std::int64_t samples = 0;
   for (const ReducedGroup& group : reduced.groups) samples += group.count;
   if (samples == 0) {
@@ -406,7 +380,7 @@ void ReportPage::add(const Gantt& gantt) {
   }
   json_.end_array();
 
-  open_figure("gantt", gantt.title, gantt.note);
+  open_figure("gantt", gantt.title, gantt.note, in_words(gantt, reduced));
   if (reduced.boxes.empty() || gantt.end_ms <= gantt.begin_ms) {
     body_ += "<p class=\"empty\">Nothing ran on these nodes in this span of time.</p>\n";
   } else {

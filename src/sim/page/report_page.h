@@ -28,7 +28,9 @@ class ReportPage {
   void add_notes();
   void add_scenario();
   void open_section(std::string_view title, std::string_view lead);
-  void open_figure(std::string_view kind, std::string_view title, std::string_view note);
+  // `words`: the picture for readers that cannot see it.
+  void open_figure(std::string_view kind, std::string_view title, std::string_view note,
+                   std::string_view words);
   void close_figure();
 
   void add(const TextBlock& block);
@@ -49,6 +51,7 @@ class ReportPage {
   // page; by position where they follow an order, or where none of the names is a usual one (color_order).
   template <class Reduced>
   std::vector<std::string> colors(const std::vector<Reduced>& shown, Palette palette, std::size_t all);
+  std::vector<std::string> colors_of(const XyChart& chart);
   std::string color_of(const std::string& name);
 
   const ReportData& data_;

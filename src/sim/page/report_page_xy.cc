@@ -7,14 +7,10 @@
 #include "sim/page/report.h"
 #include "sim/page/report_format.h"
 #include "sim/page/report_page.h"
+#include "sim/page/report_words.h"
 
 namespace berth::sim {
 namespace {
-
-std::string y_text(const XyChart& chart, std::int64_t value) {
-  if (chart.y_kind == SampleKind::kDurationMs) return human_duration(value);
-  return human_amount(value, chart.y_divisor, 3);
-}
 
 // The point of a series at x, or nullptr.
 const XyPoint* point_at(const XySeries& series, std::int64_t x) {
@@ -25,6 +21,20 @@ const XyPoint* point_at(const XySeries& series, std::int64_t x) {
 
 }  // namespace
 
+// As of a chart over time: where none of the names is a usual one, colours count from the first.
+std::vector<std::string> ReportPage::colors_of(const XyChart& chart) {
+  const auto usual = [this](const XySeries& series) {
+    return std::find(data_.color_order.begin(), data_.color_order.end(), series.name) !=
+           data_.color_order.end();
+  };
+  const bool apart =
+      !data_.color_order.empty() && std::none_of(chart.series.begin(), chart.series.end(), usual);
+  std::vector<std::string> out;
+  for (const XySeries& series : chart.series)
+    out.push_back(apart ? fmt::format("--s{}", out.size() % kMaxSeries + 1) : color_of(series.name));
+  return out;
+}
+
 void ReportPage::add(const XyChart& chart) {
   const std::size_t count = std::min(chart.series.size(), kMaxSeries);
   json_.begin_object().field("k", "xy").field("title", chart.title);
@@ -33,13 +43,11 @@ void ReportPage::add(const XyChart& chart) {
   json_.field("duration", chart.y_kind == SampleKind::kDurationMs).field("zero", chart.from_zero);
   json_.field("marks", chart.marks);
   json_.key("s").begin_array();
+  const auto palette = colors_of(chart);
   std::set<std::int64_t> places;
   for (std::size_t i = 0; i < count; ++i) {
     const XySeries& series = chart.series[i];
-    json_.begin_object()
-        .field("n", series.name)
-        .field("c", color_of(series.name))
-        .field("dash", series.dashed);
+    json_.begin_object().field("n", series.name).field("c", palette[i]).field("dash", series.dashed);
     json_.key("p").begin_array();
     for (std::size_t k = 0; k < std::min(series.points.size(), kMaxXyPoints); ++k) {
       const XyPoint& point = series.points[k];
@@ -52,7 +60,7 @@ void ReportPage::add(const XyChart& chart) {
   }
   json_.end_array();
 
-  open_figure("xy", chart.title, chart.note);
+  open_figure("xy", chart.title, chart.note, in_words(chart));
   if (places.empty()) {
     body_ += "<p class=\"empty\">No points.</p>\n";
     close_figure();
@@ -60,9 +68,11 @@ void ReportPage::add(const XyChart& chart) {
   }
   body_ += "<div class=\"chips\">";
   for (std::size_t i = 0; count > 1 && i < count; ++i) {
-    body_ += fmt::format("<span><i class=\"swatch{}\" style=\"--c:var({})\"></i>{}</span>",
-                         chart.series[i].dashed ? " hollow" : "", color_of(chart.series[i].name),
-                         escape_html(chart.series[i].name));
+    const std::string name = escape_html(chart.series[i].name);
+    body_ += chart.series[i].dashed
+                 ? fmt::format("<span><i class=\"swatch hollow\" style=\"--c:var({})\"></i>{}</span>",
+                               palette[i], name)
+                 : fmt::format("<span>{}{}</span>", swatch(palette[i]), name);
   }
   body_ += "</div>\n<div class=\"plot\"></div>\n";
   if (count < chart.series.size())

@@ -18,17 +18,19 @@ std::int64_t quantile(const Samples& sorted, std::size_t part, std::size_t whole
 }
 
 void add_curve(const Samples& sorted, ReducedGroup& out) {
-  // Even steps through the ranks, and the last few permille apart: the tail is what a logarithmic axis shows.
+  // Even steps through the ranks, and beyond the last of them ever smaller ones. A logarithmic axis of shares has as much room for
+  // the tail as for the rest.
   std::vector<std::size_t> ranks;
   const std::size_t n = sorted.size();
   if (n <= kMaxCurvePoints) {
     for (std::size_t rank = 1; rank <= n; ++rank) ranks.push_back(rank);
   } else {
-    constexpr std::size_t kTail = 20;
+    constexpr std::size_t kTail = 40;
     constexpr std::size_t kBody = kMaxCurvePoints - kTail - 2;
     ranks.push_back(1);
     for (std::size_t i = 1; i <= kBody; ++i) ranks.push_back(std::max<std::size_t>(n * i / kBody, 1));
-    for (std::size_t i = 1; i <= kTail; ++i) ranks.push_back(n - n / kBody + n / kBody * i / kTail);
+    std::size_t above = n / kBody;
+    for (std::size_t i = 0; i < kTail && above > 0; ++i, above -= (above + 2) / 3) ranks.push_back(n - above);
     std::sort(ranks.begin(), ranks.end());
   }
   for (const std::size_t rank : ranks) {

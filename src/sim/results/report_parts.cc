@@ -21,6 +21,7 @@ ReportData report_frame(const Scenario& scenario) {
   data.title = scenario.name;
   data.generated_by = fmt::format("berth simulate {}", scenario.file);
   for (const std::string& change : scenario.changes) data.generated_by += fmt::format(" --set '{}'", change);
+  data.seeds = fmt::format("seed {}", scenario.seed);
   data.scenario = scenario.text;
   data.origin_unix_ms = scenario.origin_unix_ms;
   if (!scenario.description.empty()) {

@@ -69,16 +69,30 @@ class ComparisonPage {
                     seeds > 1 ? fmt::format(" with {} seeds each", seeds) : "", comparison_.plans->size());
     data_.generated_by = experiment_.file.empty() ? std::string("berth simulate --compare")
                                                   : "berth simulate " + experiment_.file;
+    if (seeds > 0)
+      data_.seeds = fmt::format("{} {}", seeds > 1 ? "seeds" : "seed", fmt::join(experiment_.seeds, ", "));
+    data_.files = {"comparison.json", "comparison.csv", "differences.csv", "runs.csv"};
     data_.scenario = experiment_.text;
     if (!comparison_.plans->empty()) {
       const Scenario& first = comparison_.plans->front().scenario;
       data_.origin_unix_ms = first.origin_unix_ms;
       if (data_.scenario.empty()) data_.scenario = first.text;
+      if (data_.seeds.empty()) data_.seeds = fmt::format("seed {}", first.seed);
     }
     for (const Variant& variant : experiment_.variants) data_.color_order.push_back(variant.name);
     if (!experiment_.description.empty())
       data_.sections.push_back({"About", "", {TextBlock{experiment_.description, false, ""}}});
     best_figures();
+  }
+
+  // Variants whose difference from `best` is not clear, over several seeds; over one seed those with the same value.
+  std::size_t not_clearly_off(std::size_t best, const std::string& metric) const {
+    std::size_t out = 0;
+    for (std::size_t v = 0; v < experiment_.variants.size(); ++v) {
+      const PairedDifference off = comparison_.difference(v, best, metric);
+      if (v != best && off.pairs > 0 && (off.known() ? !off.clear : off.mean == 0)) ++out;
+    }
+    return out;
   }
 
   // The best variant by each of the first metrics that have a better end.
@@ -88,22 +102,19 @@ class ComparisonPage {
       if (direction == 0 || data_.key_figures.size() >= 6 || experiment_.variants.size() < 2) continue;
       std::optional<std::size_t> best;
       MetricStatistics found;
-      std::size_t equal = 0;
       for (std::size_t v = 0; v < experiment_.variants.size(); ++v) {
         const MetricStatistics s = comparison_.statistics(v, metric);
         if (s.count == 0) continue;
         if (!best || (direction > 0 ? s.mean > found.mean : s.mean < found.mean)) {
           best = v;
           found = s;
-          equal = 0;
-        } else if (s.mean == found.mean) {
-          ++equal;
         }
       }
       if (!best) continue;
+      const std::size_t equal = not_clearly_off(*best, metric);
       const std::string others = equal == 0   ? ""
-                                 : equal == 1 ? " and one more"
-                                              : fmt::format(" and {} more", equal);
+                                 : equal == 1 ? "; one more is not clearly off"
+                                              : fmt::format("; {} more are not clearly off", equal);
       data_.key_figures.push_back({metric_title(metric) + (direction > 0 ? ", most" : ", least"),
                                    metric_text(metric, found.mean), "",
                                    experiment_.variants[*best].name + others});
@@ -121,6 +132,16 @@ class ComparisonPage {
     values.columns.push_back({"Variant", ColumnKind::kText, "", 0});
     Table differences;
     differences.title = "Differences";
+    differences.note =
+        experiment_.seeds.size() > 1
+            ? fmt::format(
+                  "Paired by seed, over {} seeds, with the 95 % interval of the mean "
+                  "(Student's t). Unclear: the "
+                  "interval has 0 in it, so the seeds alone may be the cause.",
+                  experiment_.seeds.size())
+            : "Each variant has one run. Where the work is drawn by a seed, --seeds 5 tells which "
+              "differences are more than "
+              "chance.";
     differences.columns.push_back({"Variant", ColumnKind::kText, "", 0});
     for (const std::string& metric : columns_) {
       values.columns.push_back(value_column(metric));
@@ -132,9 +153,8 @@ class ComparisonPage {
       std::vector<std::string> off{experiment_.variants[v].name};
       for (const std::string& metric : columns_) {
         const MetricStatistics mine = comparison_.statistics(v, metric);
-        const MetricStatistics base = comparison_.statistics(0, metric);
         row.push_back(mine.count == 0 ? "" : value_cell(metric, mine.mean));
-        off.push_back(mine.count == 0 || base.count == 0 ? "" : difference_text(mine.mean, base.mean));
+        off.push_back(comparison_.difference_from_first(v, metric));
       }
       values.rows.push_back(std::move(row));
       if (v > 0) differences.rows.push_back(std::move(off));
@@ -395,6 +415,8 @@ class ComparisonPage {
   void notes() {
     for (const std::string& line : comparison_.failed())
       data_.notes.push_back({NoteKind::kWarning, "A run failed and is not part of the numbers: " + line});
+    for (const std::string& line : comparison_.quota_gaps())
+      data_.notes.push_back({NoteKind::kWarning, "Quota no longer covers the nodes. " + line + "."});
     for (const std::string& line : comparison_.missed())
       data_.notes.push_back({NoteKind::kWarning, "An expectation is not met: " + line});
   }

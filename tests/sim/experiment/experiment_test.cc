@@ -283,5 +283,77 @@ TEST(Metrics, EveryColumnHasATitle) {
   EXPECT_EQ(metric_direction("jobs"), 0);
 }
 
+// Metrics that are set by hand, of two variants and these seeds.
+Ran made_up(const std::vector<std::int64_t>& first, const std::vector<std::int64_t>& second) {
+  Ran out;
+  out.experiment.name = "made up";
+  out.experiment.variants = {{"a", "", {}, "", {}}, {"b", "", {}, "", {}}};
+  for (std::size_t v = 0; v < 2; ++v) {
+    const auto& values = v == 0 ? first : second;
+    for (std::size_t s = 0; s < values.size(); ++s) {
+      RunPlan plan{v, v == 0 ? "a" : "b", false, {}};
+      plan.scenario.seed = s + 1;
+      out.plans.push_back(std::move(plan));
+      RunResult result;
+      result.metrics = {{"evictions", values[s]}};
+      out.results.push_back(std::move(result));
+    }
+  }
+  for (std::size_t s = 0; s < std::max(first.size(), second.size()); ++s)
+    out.experiment.seeds.push_back(s + 1);
+  return out;
+}
+
+TEST(Comparison, ADifferenceIsPairedBySeed) {
+  // The seeds differ by far more than the variants: only pairs show it.
+  const Ran ran = made_up({100'000, 900'000, 500'000}, {111'000, 910'000, 509'000});
+  EXPECT_TRUE(ran.comparison().difference(1, 0, "evictions").clear);
+  EXPECT_EQ(ran.comparison().difference_from_first(1, "evictions"), "+2 % (+1.5 % to +2.5 %)");
+  EXPECT_THAT(comparison_table(ran.comparison()), HasSubstr("against the first (95 %)"));
+  const auto files = comparison_files(ran.comparison());
+  const auto csv = std::find_if(files.begin(), files.end(),
+                                [](const auto& file) { return file.name == "differences.csv"; });
+  ASSERT_NE(csv, files.end());
+  EXPECT_EQ(csv->content,
+            "variant,metric,pairs,difference,low,high,clear\nb,evictions,3,10,7.515,12.485,yes\n");
+}
+
+TEST(Comparison, ADifferenceThatMayBeChanceIsUnclear) {
+  const Ran ran = made_up({100'000, 200'000, 300'000}, {150'000, 190'000, 320'000});
+  EXPECT_EQ(ran.comparison().difference_from_first(1, "evictions"), "unclear");
+  const std::string page = render_report(comparison_report(ran.comparison()));
+  EXPECT_THAT(page, HasSubstr(">unclear</td>"));
+  EXPECT_THAT(page, HasSubstr("Paired by seed, over 3 seeds"));
+  EXPECT_THAT(page, HasSubstr("a; one more is not clearly off"));
+  EXPECT_THAT(page, HasSubstr("<a href=\"differences.csv\">"));
+  EXPECT_THAT(page, HasSubstr("seeds 1, 2, 3"));
+}
+
+TEST(Comparison, OneRunEachHasPlainDifferences) {
+  const Ran ran = made_up({100'000}, {150'000});
+  EXPECT_EQ(ran.comparison().difference_from_first(1, "evictions"), "+50 %");
+  EXPECT_THAT(comparison_table(ran.comparison()), Not(HasSubstr("95 %")));
+  EXPECT_EQ(
+      made_up({100'000, 100'000}, {100'000, 100'000}).comparison().difference_from_first(1, "evictions"),
+      "0 %");
+  // A seed of one variant alone makes no pair.
+  EXPECT_EQ(made_up({100'000, 5'000}, {150'000}).comparison().difference(1, 0, "evictions").pairs, 1);
+}
+
+TEST(Comparison, SaysWhereQuotaNoLongerCoversTheNodes) {
+  const TempFolder folder;
+  Experiment experiment = experiment_of({folder.file("s.yaml", kScenario)});
+  ASSERT_TRUE(sweep(experiment, "cluster[0].count=3..5:1"));
+  const Ran ran = run(std::move(experiment));
+  const auto gaps = ran.comparison().quota_gaps();
+  ASSERT_EQ(gaps.size(), 1U);
+  EXPECT_THAT(
+      gaps[0],
+      HasSubstr(
+          "5: the queues have quota for 32 nvidia.com/gpu in all, the nodes have 40: 8 are never used"));
+  EXPECT_THAT(render_report(comparison_report(ran.comparison())),
+              HasSubstr("Quota no longer covers the nodes."));
+}
+
 }  // namespace
 }  // namespace berth::sim

@@ -1,4 +1,4 @@
-// Distributions: a strip of quantiles in each row of the table, and the cumulative curves beside it.
+// Distributions: a strip of quantiles in each row of the table, and curves of the tails beside it.
 
 const DURATION_TICKS = [[SECOND, '1 s'], [10 * SECOND, '10 s'], [MINUTE, '1 min'], [10 * MINUTE, '10 min'], [HOUR, '1 h'],
   [6 * HOUR, '6 h'], [DAY, '1 d'], [7 * DAY, '1 wk'], [30 * DAY, '30 d'], [180 * DAY, '180 d'], [1000 * DAY, '1,000 d']];
@@ -7,14 +7,14 @@ function distribution(figure, block) {
   const plot = figure.querySelector('.plot');
   if (!plot || !block.g) return;
   const all = block.all ? [...block.g, block.all] : block.g;
-  const filled = all.filter((group) => group.q);
+  const counted = all.filter((group) => group.q);
   const unit = block.duration ? '' : (block.unit ? ` ${block.unit}` : '');
   const words = (value) => block.duration ? human(value) : amount(value, block.div, 2) + unit;
   const state = { only: null, lit: null };
 
   // The axis: from the least value that matters to the greatest of all, at round ticks.
-  const greatest = Math.max(1, ...filled.map((group) => group.q[7]));
-  const positive = Math.min(greatest, ...filled.map((group) => group.x.find((value) => value > 0) || greatest));
+  const greatest = Math.max(1, ...counted.map((group) => group.q[7]));
+  const positive = Math.min(greatest, ...counted.map((group) => group.x.find((value) => value > 0) || greatest));
   const allTicks = block.duration ? DURATION_TICKS : Array.from({ length: 31 }, (_, i) => 10 ** (i - 12) * block.div)
       .map((value) => [value, amount(value, block.div, 12)]);
   let low = block.duration ? SECOND : Math.max(1, 10 ** Math.floor(Math.log10(positive / block.div)) * block.div);
@@ -55,7 +55,7 @@ function distribution(figure, block) {
         root.append(
             svg('line', { x1: p90, x2: p99, y1: 12, y2: 12, style: `stroke:${paint}`, 'stroke-width': 1.5, 'stroke-dasharray': '1.5 2.5' }),
             svg('line', { x1: p10, x2: p90, y1: 12, y2: 12, style: `stroke:${paint}`, 'stroke-width': 2 }),
-            svg('rect', { x: p25, y: 7, width: Math.max(2, p75 - p25), height: 10, rx: 2, style: `fill:${paint}` }),
+            ...filled('rect', { x: p25, y: 7, width: Math.max(2, p75 - p25), height: 10, rx: 2 }, group.c),
             svg('line', { x1: p99, x2: p99, y1: 8, y2: 16, style: `stroke:${paint}`, 'stroke-width': 1.5 }),
             svg('circle', { cx: p50, cy: 12, r: 4.5, style: 'fill:var(--surface);stroke:var(--ink)', 'stroke-width': 2 }));
       }
@@ -63,19 +63,21 @@ function distribution(figure, block) {
     }
   }
 
+  // The part that is longer than each value, both axes logarithmic: each tenth, hundredth and thousandth of the tail has the same room.
+  const most = Math.max(1, ...counted.map((group) => group.count));
+  const least = Math.min(0.01, 10 ** -Math.min(Math.ceil(Math.log10(most)), 6));
   let frame = null;
   function drawCurves() {
     const width = Math.max(plot.clientWidth, 240);
     const height = clamp(26 * all.length + 60, 250, 360);
-    const left = 52, right = 14, upper = 24, lower = 40;
+    const left = 62, right = 14, upper = 24, lower = 40;
     const scale = logScale(low, greatest, left, width - right);
-    const y = (share) => upper + (1 - share) * (height - upper - lower);
+    const y = (share) => upper + Math.min(Math.log10(Math.max(share, least)) / Math.log10(least), 1) * (height - upper - lower);
     const root = svg('svg', { viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true' });
-    root.append(svg('text', { x: 4, y: 13 }, `share of ${block.subject} at or below`));
-    for (const share of [0, 0.25, 0.5, 0.75, 0.9, 1]) {
-      if (share === 0.9 && height < 300) continue;
+    root.append(svg('text', { x: 4, y: 13 }, `share of ${block.subject} above (logarithmic)`));
+    for (let share = 1; share > least * 0.999; share /= 10) {
       root.append(svg('line', { class: 'grid', x1: left, x2: width - right, y1: y(share), y2: y(share) }),
-                  svg('text', { x: left - 8, y: y(share) + 4, 'text-anchor': 'end' }, `${share * 100} %`));
+                  svg('text', { x: left - 8, y: y(share) + 4, 'text-anchor': 'end' }, `${+(share * 100).toPrecision(1)} %`));
     }
     for (const [value, text] of ticksFor(scale, 44)) {
       root.append(svg('line', { class: 'grid', x1: scale(value), x2: scale(value), y1: upper, y2: height - lower }),
@@ -83,17 +85,27 @@ function distribution(figure, block) {
     }
     root.append(svg('text', { x: width - right, y: height - 5, 'text-anchor': 'end' },
                     block.duration ? 'duration (logarithmic)' : `${block.unit || 'amount'} (logarithmic)`));
+    const names = [];
     all.forEach((group, i) => {
       if (!group.q || (state.only !== null && state.only !== i && group !== block.all)) return;
-      let path = `M${scale(0)},${y(0)}`;
-      group.x.forEach((value, k) => { path += `H${scale(value).toFixed(1)}V${y(group.r[k] / group.count).toFixed(1)}`; });
-      path += `H${width - right}`;
+      let path = `M${scale(0)},${y(1)}`;
+      const corners = [];
+      group.x.forEach((value, k) => {
+        const above = y(1 - group.r[k] / group.count);
+        path += `H${scale(value).toFixed(1)}V${above.toFixed(1)}`;
+        corners.push({ x: scale(value), y: above });
+      });
+      const broken = lineStyle(group.c);
       root.append(svg('path', {
-        class: 'line', d: path, style: `stroke:${color(group.c)}`, 'stroke-dasharray': group === block.all ? '6 4' : null,
+        class: 'line', d: path, ...broken, 'stroke-dasharray': group === block.all ? '2 4' : broken['stroke-dasharray'],
         opacity: state.lit !== null && state.lit !== i ? '.18' : null,
         'stroke-width': state.lit === i ? 3 : null,
       }));
+      // Best where the line comes down, above the last of its samples.
+      const places = corners.reverse().map((corner) => ({ x: corner.x + (corner.x > width / 2 ? -4 : 5), y: corner.y - 5, end: corner.x > width / 2 }));
+      names.push({ text: group.n, variable: group.c, places: places.filter((_, k) => k % Math.ceil(places.length / 24) === 0) });
     });
+    if (counted.length > 1) directLabels(root, names, { left, right: width - right, top: upper - 10, bottom: height - lower });
     const cross = svg('line', { class: 'cross', y1: upper, y2: height - lower, visibility: 'hidden' });
     root.append(cross);
     plot.replaceChildren(root);
@@ -115,16 +127,16 @@ function distribution(figure, block) {
     frame.cross.setAttribute('visibility', 'visible');
     frame.cross.setAttribute('x1', at);
     frame.cross.setAttribute('x2', at);
-    const list = filled.filter((group) => state.only === null || group === block.all || all.indexOf(group) === state.only);
-    const title = `at most ${words(value < low ? 0 : value)}`;
-    const share = (group) => percent(shareAt(group, value < low ? 0 : value), group.count);
+    const list = counted.filter((group) => state.only === null || group === block.all || all.indexOf(group) === state.only);
+    const title = `more than ${words(value < low ? 0 : value)}`;
+    const share = (group) => percent(group.count - shareAt(group, value < low ? 0 : value), group.count);
     showTip(clientX, clientY, el('b', {}, title), el('table', {}, ...list.map((group) => tipRow(group.n, share(group), group.c))));
     return `${title}: ` + list.map((group) => `${group.n} ${share(group)}`).join(', ');
   }
   const leave = () => { at = null; hideTip(); if (frame) frame.cross.setAttribute('visibility', 'hidden'); };
   plot.tabIndex = 0;
   plot.setAttribute('role', 'group');
-  plot.setAttribute('aria-label', `${block.title}: cumulative curves. Arrow keys read them; the table beside has the numbers.`);
+  plot.setAttribute('aria-label', `${block.title}: the share above each value. Arrow keys read them; the table beside has the numbers.`);
   const follow = (event) => {
     const box = frame.root.getBoundingClientRect();
     tell((event.clientX - box.left) * frame.width / box.width, event.clientX, event.clientY);

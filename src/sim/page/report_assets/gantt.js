@@ -105,23 +105,12 @@ function gantt(figure, block) {
       pen.globalAlpha = lit ? 1 : 0.2;
       pen.fillStyle = fills[box.series];
       pen.fillRect(a, top, width, height);
+      if (hatched(block.series[box.series].c) && width > 2) hatch(pen, surface, a, top, width, height, 1.2, 5);
       if (box.ended === 1 && width > 2) {
         pen.fillStyle = bad;
         pen.fillRect(a + width - Math.min(4, width / 2), top, Math.min(4, width / 2), height);
       } else if (box.ended === 2 && width > 2) {
-        pen.save();
-        pen.beginPath();
-        pen.rect(a, top, width, height);
-        pen.clip();
-        pen.strokeStyle = bad;
-        pen.lineWidth = 2;
-        pen.beginPath();
-        for (let at = a - height; at < a + width; at += 8) {
-          pen.moveTo(at, top + height);
-          pen.lineTo(at + height, top);
-        }
-        pen.stroke();
-        pen.restore();
+        hatch(pen, bad, a, top, width, height, 2, 8);
       }
       if (width > 44 && height >= 11) {
         pen.fillStyle = inks[box.series];
@@ -145,6 +134,22 @@ function gantt(figure, block) {
     }
     pen.restore();
     pen.fillStyle = surface;
+  }
+
+  function hatch(pen, paint, left, top, width, height, thick, apart) {
+    pen.save();
+    pen.beginPath();
+    pen.rect(left, top, width, height);
+    pen.clip();
+    pen.strokeStyle = paint;
+    pen.lineWidth = thick;
+    pen.beginPath();
+    for (let at = left - height; at < left + width; at += apart) {
+      pen.moveTo(at, top + height);
+      pen.lineTo(at + height, top);
+    }
+    pen.stroke();
+    pen.restore();
   }
 
   function shorten(pen, text, room) {

@@ -21,6 +21,16 @@ function fill(element, attributes, children) {
 }
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 const color = (variable) => `var(${variable})`;
+// There are six colours. From the seventh name on (--s7 to --s12) they come again, hatched, and their lines broken.
+const hatched = (variable) => /^--s([7-9]|1[0-2])$/.test(variable);
+const swatch = (variable) => el('i', { class: hatched(variable) ? 'swatch hatch' : 'swatch', style: `--c:${color(variable)}` });
+const lineStyle = (variable) => ({ style: `stroke:${color(variable)}`, 'stroke-dasharray': hatched(variable) ? '7 3' : null });
+// An element of an area in its colour, and where needed the hatching over it.
+function filled(name, attributes, variable) {
+  const out = [svg(name, { ...attributes, style: `fill:${color(variable)}` })];
+  if (hatched(variable)) out.push(svg(name, { ...attributes, style: 'fill:url(#hatch)' }));
+  return out;
+}
 
 // Words. human() says durations as sim/report.h does.
 function human(ms) {
@@ -103,6 +113,26 @@ function logScale(low, high, from, to) {
   return scale;
 }
 
+// Names beside what they name, in a plot. `places` of a name are where it may stand, the best first: {x, y, end} (end: the text ends
+// there). A name that would cover another, or leave the plot, takes its next place, or stays in the legend alone.
+function directLabels(root, names, box) {
+  const taken = [];
+  for (const { text, variable, places } of names) {
+    const label = text.length > 24 ? text.slice(0, 23) + '…' : text;
+    const width = label.length * 6.4 + 16;
+    for (const { x, y, end } of places) {
+      const left = end ? x - width : x;
+      const room = { a: left, b: left + width, c: y - 11, d: y + 4 };
+      if (room.a < box.left || room.b > box.right || room.c < box.top || room.d > box.bottom) continue;
+      if (taken.some((other) => room.a < other.b && other.a < room.b && room.c < other.d && other.c < room.d)) continue;
+      taken.push(room);
+      root.append(svg('text', { class: 'direct', x, y, 'text-anchor': end ? 'end' : 'start' },
+                      svg('tspan', { style: `fill:${color(variable)}` }, '■ '), label));
+      break;
+    }
+  }
+}
+
 // The tooltip.
 const tip = document.getElementById('tip');
 const live = document.getElementById('live');
@@ -116,7 +146,7 @@ function showTip(x, y, ...content) {
 }
 function hideTip() { tip.hidden = true; }
 function tipRow(name, value, variable) {
-  return el('tr', {}, el('th', {}, variable ? el('i', { class: 'swatch', style: `--c:${color(variable)}` }) : '', name),
+  return el('tr', {}, el('th', {}, variable ? swatch(variable) : '', name),
             el('td', {}, value));
 }
 function say(text) { live.textContent = text; }

@@ -86,28 +86,44 @@ function timeChart(figure, block) {
     }
     root.append(svg('text', { x: width - right, y: height - 5, 'text-anchor': 'end' }, timeTitle()));
 
+    // Where a name may stand: in the thickest parts of an area; above the highest parts of a line.
+    const middle = (k) => (clamp(x(edges[columns[k]]), left, width - right) + clamp(x(edges[columns[k + 1]]), left, width - right)) / 2;
+    const bySize = (sizes) => sizes.map((size, k) => [size, k]).sort((a, b) => b[0] - a[0] || a[1] - b[1])
+        .filter((_, i, all) => i % Math.ceil(all.length / 24) === 0);
+    const placed = (k, level) => ({ x: middle(k) + (middle(k) > width / 2 ? -3 : 3), y: level, end: middle(k) > width / 2 });
+    const nameInArea = (series, from, to) => ({
+      text: series.n, variable: series.c,
+      places: bySize(to.map((value, k) => y(from[k]) - y(value))).filter(([size]) => size >= 17)
+          .map(([, k]) => placed(k, (y(from[k]) + y(to[k])) / 2 + 4)),
+    });
+    const nameOnLine = (series, values) => ({
+      text: series.n, variable: series.c, places: bySize(values).map(([value, k]) => placed(k, y(value) - 5)),
+    });
+    const names = [];
     const shown = (i) => state.only === null || state.only === i;
     const faded = (i) => state.lit !== null && state.only === null && state.lit !== i ? '.22' : null;
     let below = new Array(columns.length - 1).fill(0);
     block.s.forEach((series, i) => {
       if (!shown(i)) return;
-      const paint = `fill:${color(series.c)}`, stroke = `stroke:${color(series.c)}`;
       const values = gather(series.v, mean);
       if (block.stacked) {
         const above = values.map((value, k) => value + below[k]);
-        root.append(svg('path', { d: `M${steps(above)}L${steps(below, true)}Z`, style: paint, opacity: faded(i) }));
+        root.append(...filled('path', { d: `M${steps(above)}L${steps(below, true)}Z`, opacity: faded(i) }, series.c));
+        names.push(nameInArea(series, below, above));
         below = above;
         return;
       }
       if (series.hi) {
         const band = `M${steps(gather(series.hi, peak))}L${steps(gather(series.lo, peak), true)}Z`;
-        root.append(svg('path', { class: 'band', d: band, style: paint, opacity: faded(i) }));
+        root.append(svg('path', { class: 'band', d: band, style: `fill:${color(series.c)}`, opacity: faded(i) }));
       }
-      root.append(svg('path', { class: 'line', d: 'M' + steps(values), style: stroke, opacity: faded(i) }));
+      root.append(svg('path', { class: 'line', d: 'M' + steps(values), ...lineStyle(series.c), opacity: faded(i) }));
+      names.push(nameOnLine(series, values));
     });
     if (block.stacked && sum.hi && state.only === null) root.append(svg('path', { class: 'peaks', d: 'M' + steps(gather(sum.hi, peak)) }));
     for (const series of cap) root.append(svg('path', { class: 'capacity-line', d: 'M' + steps(gather(series.v, mean)) }));
     root.append(svg('line', { class: 'axis', x1: left, x2: width - right, y1: y(0), y2: y(0) }));
+    if (block.s.length > 1) directLabels(root, names, { left, right: width - right, top: upper - 10, bottom: height - lower });
     const select = svg('rect', { class: 'select', y: upper, height: height - upper - lower, width: 0 });
     const cross = svg('line', { class: 'cross', y1: upper, y2: height - lower, visibility: 'hidden' });
     root.append(select, cross);

@@ -22,6 +22,26 @@ function xyChart(figure, block) {
     return Array.from({ length: Math.floor((top - bottom) / step) + 1 }, (_, i) => i * step);
   }
 
+  // Where points are marked, ticks stand at them: at all, or as many as have room, the first and the last among them. Otherwise at
+  // round numbers.
+  function placesOf(x, room) {
+    if (!block.marks) {
+      const steps = valueTicks((right - left) / block.xdiv || 1, Math.max(2, room / 90));
+      const spacing = (steps[1] || 1) * block.xdiv;
+      const first = Math.ceil(left / spacing);
+      return Array.from({ length: Math.max(Math.floor(right / spacing) - first + 1, 0) }, (_, i) => (first + i) * spacing);
+    }
+    const half = (value) => amount(value, block.xdiv, 3).length * 3.4 + 5;
+    const kept = [xs[0]];
+    for (const value of xs.slice(1, -1)) {
+      const last = kept.at(-1);
+      if (x(value) - x(last) < half(value) + half(last)) continue;
+      if (x(right) - x(value) < half(value) + half(right)) continue;
+      kept.push(value);
+    }
+    return right === left ? kept : [...kept, right];
+  }
+
   plot.tabIndex = 0;
   plot.setAttribute('role', 'group');
   plot.setAttribute('aria-label', `${block.title}: chart over ${block.x}. Arrow keys read its points; the table below has the numbers.`);
@@ -43,19 +63,16 @@ function xyChart(figure, block) {
       root.append(svg('line', { class: 'grid', x1: inset, x2: width - margin, y1: y(tick), y2: y(tick) }),
                   svg('text', { x: inset - 8, y: y(tick) + 4, 'text-anchor': 'end' }, words(tick)));
     }
-    const span = (right - left) / block.xdiv || 1;
-    const steps = valueTicks(span, Math.max(2, (width - inset) / 90));
-    const spacing = (steps[1] || 1) * block.xdiv;
-    for (let value = Math.ceil(left / spacing) * spacing; value <= right; value += spacing) {
+    for (const value of placesOf(x, width - inset)) {
       root.append(svg('line', { class: 'axis', x1: x(value), x2: x(value), y1: height - lower, y2: height - lower + 5 }),
                   svg('text', { x: x(value), y: height - lower + 18, 'text-anchor': 'middle' }, amount(value, block.xdiv, 3)));
     }
     root.append(svg('line', { class: 'axis', x1: inset, x2: width - margin, y1: height - lower, y2: height - lower }),
                 svg('text', { x: width - margin, y: height - 5, 'text-anchor': 'end' }, block.x));
     for (const series of block.s) {
-      const stroke = `stroke:${color(series.c)}`;
+      const { style: stroke, 'stroke-dasharray': broken } = lineStyle(series.c);
       const path = series.p.map(([at, value], i) => `${i ? 'L' : 'M'}${x(at).toFixed(1)},${y(value).toFixed(1)}`).join('');
-      root.append(svg('path', { class: 'line', d: path, style: stroke, 'stroke-dasharray': series.dash ? '6 4' : null }));
+      root.append(svg('path', { class: 'line', d: path, style: stroke, 'stroke-dasharray': series.dash ? '2 4' : broken }));
       if (!block.marks) continue;
       for (const point of series.p) {
         const at = x(point[0]);
@@ -65,6 +82,13 @@ function xyChart(figure, block) {
         }
         root.append(svg('circle', { cx: at, cy: y(point[1]), r: 3.5, style: `fill:${color(series.c)}` }));
       }
+    }
+    if (block.s.length > 1) {
+      directLabels(root, block.s.map((series) => ({
+        text: series.n, variable: series.c,
+        places: [...series.p].reverse().flatMap(([at, value]) =>
+          [-7, 15].map((off) => ({ x: x(at) - (x(at) > width / 2 ? 4 : -4), y: y(value) + off, end: x(at) > width / 2 }))),
+      })), { left: inset, right: width, top: upper - 8, bottom: height - lower + 2 });
     }
     const cross = svg('line', { class: 'cross', y1: upper, y2: height - lower, visibility: 'hidden' });
     root.append(cross);
