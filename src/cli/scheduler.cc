@@ -15,6 +15,7 @@
 #include "cli/address.h"
 #include "cli/base/daemon.h"
 #include "cli/commands/check.h"
+#include "cli/wait_objectives.h"
 #include "dialect/intake/kueue_config.h"
 #include "dialect/objects/decode.h"
 #include "scheduler/loop/scheduler.h"
@@ -49,6 +50,9 @@ struct Options {
   int gang_deadline_s = 30;
   int audit_s = 300;
   int in_flight = 256;
+  int pod_metrics = 5000;
+  std::vector<std::string> pool_labels;
+  std::vector<std::string> wait_objectives;
   bool follower = true;
   bool startup_check = true;
   std::string dashboard = "off";
@@ -102,6 +106,27 @@ Result<std::optional<scheduler::BoardOptions>> to_dashboard_options(const Option
   return out;
 }
 
+// "berth 0.1.0 (commit 0123456789ab)", as --version says it, in its parts.
+void set_version(scheduler::SchedulerOptions& out, const std::string& version) {
+  constexpr std::string_view kName = "berth ";
+  constexpr std::string_view kCommit = " (commit ";
+  std::string text = version.starts_with(kName) ? version.substr(kName.size()) : version;
+  if (const auto at = text.find(kCommit); at != std::string::npos) {
+    out.commit = text.substr(at + kCommit.size());
+    out.commit.resize(out.commit.rfind(')') == std::string::npos ? out.commit.size() : out.commit.rfind(')'));
+    text.resize(at);
+  }
+  out.version = std::move(text);
+}
+
+Result<observe::WorkMetricsOptions> to_metrics_options(const Options& o) {
+  observe::WorkMetricsOptions out;
+  out.most_pod_series = static_cast<std::size_t>(o.pod_metrics);
+  if (!o.pool_labels.empty()) out.pool_labels = o.pool_labels;
+  BERTH_ASSIGN(out.objectives, parse_wait_objectives(o.wait_objectives));
+  return out;
+}
+
 Result<scheduler::SchedulerOptions> to_scheduler_options(const Options& o) {
   scheduler::SchedulerOptions out;
   out.scheduler_names = o.names;
@@ -135,6 +160,8 @@ Result<scheduler::SchedulerOptions> to_scheduler_options(const Options& o) {
   BERTH_ASSIGN(out.metrics, parse_address_or_off("--metrics-address", o.metrics, "0.0.0.0:10264"));
   BERTH_ASSIGN(out.visibility, to_visibility_options(o));
   BERTH_ASSIGN(out.dashboard, to_dashboard_options(o));
+  BERTH_ASSIGN(out.work_metrics, to_metrics_options(o));
+  set_version(out, o.version);
   out.decision_log = o.decision_log;
   out.follower = o.follower;
   out.writer.concurrency.most = o.in_flight;
@@ -324,6 +351,24 @@ void add_addresses(CLI::App& command, Options& o) {
       ->capture_default_str();
 }
 
+void add_metrics(CLI::App& command, Options& o) {
+  command
+      .add_option(
+          "--pod-metrics", o.pod_metrics,
+          "Most pods with devices that berth_pod_gpus names; Prometheus joins them with DCGM's exporter to "
+          "know how busy their GPUs are. 0: none")
+      ->check(CLI::Range(0, 100'000))
+      ->capture_default_str();
+  command.add_option(
+      "--pool-label", o.pool_labels,
+      "Node label whose value is the label `pool` of metrics; may be given more than once, the first "
+      "that a node has counts. Default: those of Karpenter, GKE, EKS and AKS, then "
+      "nvidia.com/gpu.product, then node.kubernetes.io/instance-type");
+  command.add_option("--wait-objective", o.wait_objectives,
+                     "PRIORITY=TIME: work of this priority and above is to start within that time, such as "
+                     "1000=10m; an alert says where it does not. May be given more than once");
+}
+
 // The flags of the servers that name workloads to people.
 void add_faces(CLI::App& command, Options& o) {
   command
@@ -385,6 +430,7 @@ void register_scheduler(CLI::App& app, int& exit_code) {
   add_kinds(*command, *o);
   add_times_and_lease(*command, *o);
   add_addresses(*command, *o);
+  add_metrics(*command, *o);
   add_faces(*command, *o);
   add_running(*command, *o);
   add_log_level(*command, o->log_level);

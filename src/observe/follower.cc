@@ -7,7 +7,10 @@
 namespace berth::observe {
 
 Follower::Follower(const engine::EngineConfig& config, const FollowerOptions& options)
-    : most_queued_(options.most_queued), watch_(options.watch), engine_(config), thread_([this] { run(); }) {}
+    : most_queued_(options.most_queued),
+      watches_(options.watches),
+      engine_(config),
+      thread_([this] { run(); }) {}
 
 Follower::~Follower() {
   {
@@ -84,20 +87,21 @@ void Follower::take(Entry& entry) {
     engine_ = engine::Engine(session->engine);
     as_of_ = 0;
     diverged_text_.clear();
-    if (watch_ != nullptr) watch_->began();
+    for (FollowerWatch* watch : watches_) watch->began();
     return;
   }
   if (!diverged_text_.empty()) return;
   if (const auto* event = std::get_if<Event>(&entry)) {
     // Events that the decider refused are refused here too; the decider reports them.
-    if (engine_.apply(*event) && watch_ != nullptr) watch_->took(*event);
+    if (!engine_.apply(*event)) return;
+    for (FollowerWatch* watch : watches_) watch->took(*event);
     return;
   }
   const auto& decide = std::get<LogDecide>(entry);
   const auto decisions = engine_.decide(decide.now);
   as_of_ = decide.now;
   if (decisions == decide.decisions) {
-    if (watch_ != nullptr) watch_->decided(decide.now, decisions);
+    for (FollowerWatch* watch : watches_) watch->decided(decide.now, decisions);
     return;
   }
   std::string expected;

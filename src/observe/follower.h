@@ -44,7 +44,7 @@ class FollowerWatch {
 
 struct FollowerOptions {
   std::size_t most_queued = 200'000;
-  FollowerWatch* watch = nullptr;  // must outlive the follower
+  std::vector<FollowerWatch*> watches;  // must outlive the follower
 };
 
 class Follower {
@@ -107,7 +107,7 @@ class Follower {
   void take(Entry& entry);
 
   const std::size_t most_queued_;
-  FollowerWatch* const watch_;
+  const std::vector<FollowerWatch*> watches_;
   mutable std::mutex engine_mutex_;  // engine_, as_of_, diverged_text_
   engine::Engine engine_;
   TimeMs as_of_ = 0;

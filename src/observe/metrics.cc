@@ -1,17 +1,13 @@
 #include "observe/metrics.h"
 
-#include <prometheus/counter.h>
-#include <prometheus/gauge.h>
-#include <prometheus/histogram.h>
-#include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
-#include <map>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include "model/resources.h"
+#include "observe/series.h"
 
 namespace berth::observe {
 namespace {
@@ -20,68 +16,23 @@ using prometheus::Counter;
 using prometheus::Family;
 using prometheus::Gauge;
 using prometheus::Histogram;
-using SeriesLabels = std::map<std::string, std::string>;
 
 Histogram::BucketBoundaries seconds_buckets() {
   return {0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30};
 }
 
-Family<Counter>& counters(prometheus::Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
-}
-Family<Gauge>& gauges(prometheus::Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
-}
 Histogram& histogram(prometheus::Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry).Add({}, seconds_buckets());
+  return histograms(registry, name, help).Add({}, seconds_buckets());
 }
 
 double as_people_write_it(std::string_view resource, std::int64_t amount) {
   return static_cast<double>(amount) / static_cast<double>(units_per_one(resource));
 }
 
-// A family whose series follow a changing set of label values: those that a round does not set vanish with
-// its end.
-class Following {
- public:
-  explicit Following(Family<Gauge>& family) : family_(&family) {}
-
-  // False where the bound of all series together is reached.
-  bool set(SeriesLabels labels, double value, std::size_t& room) {
-    if (room == 0) return false;
-    --room;
-    auto [it, added] = series_.try_emplace(std::move(labels));
-    if (added) it->second.gauge = &family_->Add(it->first);
-    it->second.gauge->Set(value);
-    it->second.round = round_;
-    return true;
-  }
-  void end_round() {
-    for (auto it = series_.begin(); it != series_.end();) {
-      if (it->second.round != round_) {
-        family_->Remove(it->second.gauge);
-        it = series_.erase(it);
-      } else {
-        ++it;
-      }
-    }
-    ++round_;
-  }
-
- private:
-  struct Series {
-    Gauge* gauge = nullptr;
-    std::int64_t round = 0;
-  };
-  Family<Gauge>* family_;
-  std::map<SeriesLabels, Series> series_;
-  std::int64_t round_ = 1;
-};
-
 }  // namespace
 
 struct Metrics::Impl {
-  explicit Impl(const MetricsOptions& chosen) : options(chosen) {
+  explicit Impl(MetricsOptions chosen) : options(std::move(chosen)), work(registry, options.work) {
     // Series with fixed labels exist from the start, at zero.
     for (const auto kind : EnumNames<DecisionKind>::names) decisions.Add({{"kind", std::string(kind)}});
   }
@@ -92,10 +43,14 @@ struct Metrics::Impl {
   Family<Counter>& decisions = counters(registry, "berth_decisions_total", "Decisions by kind.");
   Counter& slots_started =
       counters(registry, "berth_slots_started_total", "Pods that start decisions placed.").Add({});
-  Family<Counter>& evictions = counters(registry, "berth_evictions_total", "Evictions by reason.");
   Histogram& decide_seconds = histogram(registry, "berth_decide_seconds", "Time of one decide() call.");
   Histogram& bind_seconds =
       histogram(registry, "berth_bind_seconds", "From the decision until the bind is acknowledged.");
+  Histogram& watch_seconds = histogram(registry, "berth_watch_seconds",
+                                       "From the acknowledged bind until the watch of pods shows it.");
+  Following watch_silence{gauges(registry, "berth_watch_silence_seconds",
+                                 "Since the last byte that came from the watch of this kind.")};
+  Family<Gauge>& build = gauges(registry, "berth_build_info", "1: this version and commit of Berth runs.");
   Family<Counter>& api_writes =
       counters(registry, "berth_api_writes_total", "Writes to the API by kind and outcome.");
   Family<Gauge>& queue_depth =
@@ -117,19 +72,23 @@ struct Metrics::Impl {
   Gauge& leader = gauges(registry, "berth_leader", "1 while this process decides.").Add({});
   Gauge& follower_lag =
       gauges(registry, "berth_follower_lag", "Entries that the follower is behind.").Add({});
+  Gauge& follower_differs = gauges(registry, "berth_follower_differs",
+                                   "1: the follower decided otherwise than the decider, and answers no more.")
+                                .Add({});
   Gauge& log_bytes = gauges(registry, "berth_log_bytes", "Bytes of lines in the decision log.").Add({});
   Following pending{gauges(registry, "berth_pending_workloads", "Workloads that wait.")};
   Following started{gauges(registry, "berth_started_workloads", "Workloads that run.")};
   Following nominal{gauges(registry, "berth_quota_nominal", "Nominal quota, in cores, bytes or devices.")};
   Following usage{gauges(registry, "berth_quota_usage", "Quota in use: binding, running and releasing.")};
   Following available{gauges(registry, "berth_quota_available", "Quota that the queue can still use now.")};
-  Family<Gauge>& slots = gauges(registry, "berth_slots", "Slots by state.");
+  Following slots{gauges(registry, "berth_slots", "Slots by state.")};
   Gauge& nodes = gauges(registry, "berth_nodes", "Nodes.").Add({});
   Gauge& series_dropped =
-      gauges(registry, "berth_series_dropped", "Series of queues beyond the bound, not shown.").Add({});
+      gauges(registry, "berth_series_dropped", "Series beyond the bounds, not shown.").Add({});
+  WorkMetrics work;
 };
 
-Metrics::Metrics(const MetricsOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+Metrics::Metrics(MetricsOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 Metrics::~Metrics() = default;
 
 void Metrics::decided(std::span<const Decision> decisions, double seconds) {
@@ -138,14 +97,27 @@ void Metrics::decided(std::span<const Decision> decisions, double seconds) {
     impl_->decisions.Add({{"kind", std::string(enum_name(decision.kind))}}).Increment();
     if (decision.kind == DecisionKind::kStart) {
       impl_->slots_started.Increment(static_cast<double>(decision.slots.size()));
-    } else if (decision.kind == DecisionKind::kEvict) {
-      impl_->evictions.Add({{"cause", std::string(enum_name(decision.reason.code))}}).Increment();
     }
   }
 }
 
 void Metrics::bound(double seconds) {
   impl_->bind_seconds.Observe(seconds);
+}
+
+void Metrics::watched(double seconds) {
+  impl_->watch_seconds.Observe(seconds);
+}
+
+void Metrics::set_watch_silence(std::span<const std::pair<std::string, double>> kinds) {
+  const std::lock_guard lock(impl_->mutex);
+  std::size_t room = kinds.size();
+  for (const auto& [kind, seconds] : kinds) (void)impl_->watch_silence.set({{"kind", kind}}, seconds, room);
+  impl_->watch_silence.end_round();
+}
+
+void Metrics::set_build(std::string_view version, std::string_view commit) {
+  impl_->build.Add({{"version", std::string(version)}, {"commit", std::string(commit)}}).Set(1);
 }
 
 void Metrics::wrote(std::string_view kind, WriteOutcome outcome) {
@@ -171,6 +143,9 @@ void Metrics::set_leader(bool leader) {
 void Metrics::set_follower_lag(std::size_t entries) {
   impl_->follower_lag.Set(static_cast<double>(entries));
 }
+void Metrics::set_follower_differs(bool differs) {
+  impl_->follower_differs.Set(differs ? 1 : 0);
+}
 void Metrics::set_log_bytes(std::int64_t bytes) {
   impl_->log_bytes.Set(static_cast<double>(bytes));
 }
@@ -191,10 +166,22 @@ void Metrics::set_audit_differences(std::string_view kind, std::size_t differenc
   impl_->audit_differences.Add({{"kind", std::string(kind)}}).Set(static_cast<double>(differences));
 }
 
-void Metrics::look_at(const engine::Engine& engine) {
+WorkMetrics& Metrics::work() {
+  return impl_->work;
+}
+
+void Metrics::look_away() {
+  const std::lock_guard lock(impl_->mutex);
+  for (auto* family :
+       {&impl_->pending, &impl_->started, &impl_->nominal, &impl_->usage, &impl_->available, &impl_->slots})
+    family->end_round();
+  impl_->work.look_away();
+}
+
+void Metrics::look_at(const engine::Engine& engine, TimeMs now) {
   const std::lock_guard lock(impl_->mutex);
   std::size_t room = impl_->options.most_queue_series;
-  std::int64_t dropped = 0;
+  std::int64_t dropped = impl_->work.look_at(engine, now);
   const auto set = [&](Following& family, const SeriesLabels& labels, double value) {
     if (!family.set(labels, value, room)) ++dropped;
   };
@@ -226,13 +213,15 @@ void Metrics::look_at(const engine::Engine& engine) {
     releasing += workload.slots_releasing;
     waiting += workload.slots_waiting;
   }
+  std::size_t states = EnumNames<SlotState>::names.size();
   const auto set_slots = [&](SlotState state, std::int64_t count) {
-    impl_->slots.Add({{"state", std::string(enum_name(state))}}).Set(static_cast<double>(count));
+    (void)impl_->slots.set({{"state", std::string(enum_name(state))}}, static_cast<double>(count), states);
   };
   set_slots(SlotState::kRunning, running);
   set_slots(SlotState::kHeld, held);
   set_slots(SlotState::kReleasing, releasing);
   set_slots(SlotState::kWaiting, waiting);
+  impl_->slots.end_round();
   impl_->nodes.Set(static_cast<double>(engine.node_count()));
 }
 

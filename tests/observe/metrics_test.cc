@@ -6,6 +6,7 @@
 #include <regex>
 #include <set>
 
+#include "observe/follower.h"
 #include "observe/log_support.h"
 
 namespace berth::observe {
@@ -14,16 +15,33 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+MetricsOptions with_objective() {
+  return {.work = {.objectives = {{0, kMinute}}}};
+}
+
 void use_everything(Metrics& metrics) {
-  RecordedEngine engine;
+  Follower follower({}, {.watches = {&metrics.work()}});
+  RecordedEngine engine({}, {}, &follower);
   testing::run_session(engine);
-  metrics.look_at(engine.engine());
+  ASSERT_TRUE(engine.apply(testing::gpu_gang("waits", "q", 3)));
+  (void)engine.decide(4000);
+  metrics.work().set_pod("b", 0, 0, "team", "b-0");
+  follower.catch_up();
+  ASSERT_TRUE(follower.ask([&](const engine::Engine& of) {
+    metrics.look_at(of, 9000);
+    return true;
+  }));
+  metrics.work().decided(9000,
+                         {{DecisionKind::kEvict, "b", "a", {}, {}, 5000, Reason{ReasonCode::kReclaimed}}});
   const std::vector<Decision> decisions{
       {DecisionKind::kStart, "a", {}, std::vector<SlotPlacement>(3), {}, 0, {}},
-      {DecisionKind::kEvict, "b", "a", {}, {}, 0, Reason{ReasonCode::kReclaimed}},
   };
   metrics.decided(decisions, 0.002);
   metrics.bound(0.5);
+  metrics.watched(0.25);
+  metrics.set_watch_silence(std::vector<std::pair<std::string, double>>{{"Pod", 12.5}});
+  metrics.set_follower_differs(true);
+  metrics.set_build("0.1.0", "0123456789ab");
   metrics.wrote("bind", WriteOutcome::kOk);
   metrics.wrote("bind", WriteOutcome::kThrottled);
   metrics.set_queue_depth("writes", 7);
@@ -38,14 +56,19 @@ void use_everything(Metrics& metrics) {
 }
 
 TEST(Metrics, TellsWhatHappened) {
-  Metrics metrics;
+  Metrics metrics(with_objective());
   use_everything(metrics);
   const auto text = metrics.text();
   for (const auto* line : {
            "berth_decisions_total{kind=\"start\"} 1",
            "berth_decisions_total{kind=\"hold\"} 0",
            "berth_slots_started_total 3",
-           "berth_evictions_total{cause=\"Reclaimed\"} 1",
+           "berth_evictions_total{cause=\"Reclaimed\",queue=\"q\"} 1",
+           "berth_evicted_gpu_seconds_total{cause=\"Reclaimed\",queue=\"q\"} 5",
+           "berth_watch_seconds_count 1",
+           "berth_watch_silence_seconds{kind=\"Pod\"} 12.5",
+           "berth_follower_differs 1",
+           "berth_build_info{commit=\"0123456789ab\",version=\"0.1.0\"} 1",
            "berth_decide_seconds_bucket{le=\"0.001\"} 0",
            "berth_decide_seconds_bucket{le=\"0.003\"} 1",
            "berth_bind_seconds_count 1",
@@ -60,7 +83,7 @@ TEST(Metrics, TellsWhatHappened) {
            "berth_unreadable_objects{kind=\"Pod\"} 2",
            "berth_missing_rights{resource=\"pods/binding\",verb=\"create\"} 1",
            "berth_audit_differences{kind=\"usage\"} 1",
-           "berth_pending_workloads{queue=\"q\"} 0",
+           "berth_pending_workloads{queue=\"q\"} 1",
            "berth_started_workloads{queue=\"q\"} 1",
            "berth_quota_nominal{flavor=\"default\",queue=\"q\",resource=\"nvidia.com/gpu\"} 6",
            "berth_quota_usage{flavor=\"default\",queue=\"q\",resource=\"nvidia.com/gpu\"} 4",
@@ -74,7 +97,7 @@ TEST(Metrics, TellsWhatHappened) {
 }
 
 TEST(Metrics, TheTableInTheHeaderIsComplete) {
-  Metrics metrics;
+  Metrics metrics(with_objective());
   use_everything(metrics);
   std::set<std::string> served;
   std::istringstream lines(metrics.text());
@@ -91,7 +114,7 @@ TEST(Metrics, TheTableInTheHeaderIsComplete) {
     documented.insert(it->str(1) + " " + it->str(2));
   }
   EXPECT_EQ(documented, served);
-  EXPECT_EQ(documented.size(), 24u);
+  EXPECT_EQ(documented.size(), 43u);
 }
 
 TEST(Metrics, RightsThatAreThereAgainVanish) {
@@ -109,13 +132,13 @@ TEST(Metrics, SeriesOfAGoneQueueVanish) {
   RecordedEngine engine;
   ASSERT_TRUE(engine.apply(FlavorUpsert{Flavor{"default", {}, {}, {}, {}}}));
   ASSERT_TRUE(engine.apply(testing::gpu_queue("short-lived", 4)));
-  metrics.look_at(engine.engine());
+  metrics.look_at(engine.engine(), 0);
   EXPECT_THAT(metrics.text(), HasSubstr("short-lived"));
   ASSERT_TRUE(engine.apply(QueueRemove{"short-lived"}));
-  metrics.look_at(engine.engine());
+  metrics.look_at(engine.engine(), 0);
   EXPECT_THAT(metrics.text(), Not(HasSubstr("short-lived")));
   ASSERT_TRUE(engine.apply(testing::gpu_queue("short-lived", 4)));
-  metrics.look_at(engine.engine());
+  metrics.look_at(engine.engine(), 0);
   EXPECT_THAT(metrics.text(), HasSubstr("short-lived"));
 }
 
@@ -125,7 +148,7 @@ TEST(Metrics, SeriesOfQueuesAreBounded) {
   RecordedEngine engine;
   ASSERT_TRUE(engine.apply(FlavorUpsert{Flavor{"default", {}, {}, {}, {}}}));
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(engine.apply(testing::gpu_queue(fmt::format("team-{}", i), 4)));
-  metrics.look_at(engine.engine());
+  metrics.look_at(engine.engine(), 0);
   const auto text = metrics.text();
   std::size_t shown = 0;
   for (auto at = text.find("queue=\""); at != std::string::npos; at = text.find("queue=\"", at + 1)) ++shown;

@@ -162,7 +162,7 @@ void register_top(CLI::App& app, int& exit_code) {
       "Examples:\n  berth top -A                    # which queue has the GPUs, which borrows\n"
       "  berth top -n team-a             # of one namespace\n"
       "  berth top -A --resource cpu\n\n"
-      "Guarantees are shown with -A. How busy a GPU is, no API object says: ask DCGM's exporter.");
+      "Guarantees are shown with -A. How busy a GPU is, no API object says: docs/metrics.md.");
   command->callback([o, format, &exit_code] {
     o->format = *enum_parse<ListFormat>(*format);
     exit_code = run_top(*o, std::cout, std::cerr);

@@ -142,6 +142,7 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
     if (is_pod) {
       carrier_.seen(uid, true, now);
       reporter_.forget(uid);
+      if (!echoes_.empty()) echoes_.gone(std::string(uid));
     } else if (is_owner) {
       carrier_.owner_gone(uid);
       reporter_.forget(uid);
@@ -181,6 +182,7 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
   intake_.upsert(std::move(*object));
   if (is_of_checks(item.kind)) checks_changed(now);
   if (!is_pod) return;
+  tell_echo(uid);
   carrier_.seen(uid, false, now);
   if (!workload_objects_.looks_at_pods()) return;
   if (const auto pod = intake_.pod(uid)) workload_objects_.changed(pod->workload, now);
@@ -198,7 +200,29 @@ void Core::apply(Event& event) {
   if (const auto status = engine_.apply(event); !status) {
     spdlog::debug("the engine refused an event: {}", status.error().message);
     intake_.refused(event, status.error().message);
+    return;
   }
+  if (metrics_ != nullptr) tell_slots(event);
+}
+
+void Core::tell_slots(const Event& event) {
+  if (const auto* removal = std::get_if<WorkloadRemove>(&event))
+    return metrics_->work().forget_pods(removal->uid);
+  const auto* slot = std::get_if<SlotUpdate>(&event);
+  if (slot == nullptr || slot->state == SlotState::kReleasing || slot->state == SlotState::kBinding) return;
+  if (slot->state != SlotState::kRunning)
+    return metrics_->work().forget_pod(slot->workload, slot->pod_set, slot->index);
+  const auto pod = intake_.pod_at(slot->workload, slot->pod_set, slot->index);
+  if (pod && pod->asks != nullptr && !pod->asks->claim.requests.empty())
+    metrics_->work().set_pod(slot->workload, slot->pod_set, slot->index, pod->ns, pod->name);
+}
+
+void Core::tell_echo(std::string_view uid) {
+  if (echoes_.empty()) return;
+  const auto pod = intake_.pod(uid);
+  if (!pod || pod->node.empty()) return;
+  const auto late = echoes_.seen(std::string(uid), std::chrono::steady_clock::now());
+  if (late) metrics_->watched(*late);
 }
 
 bool Core::feed(TimeMs now) {
@@ -485,7 +509,14 @@ TimeMs Core::next_due() const {
 }
 
 void Core::on_bound(const dialect::PodView& pod, std::string_view node, DurationMs since_decision) {
-  if (metrics_ != nullptr) metrics_->bound(static_cast<double>(since_decision) / 1000.0);
+  if (metrics_ != nullptr) {
+    metrics_->bound(static_cast<double>(since_decision) / 1000.0);
+    if (pod.node.empty()) {
+      echoes_.acknowledged(pod.uid, std::chrono::steady_clock::now());
+    } else {
+      metrics_->watched(0);  // it was there before the answer
+    }
+  }
   reporter_.forget(pod.uid);
   reporter_.add_event(dialect::scheduled_event(pod, node, options_.reporter.instance, kube::wall_us()));
 }

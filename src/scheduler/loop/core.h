@@ -31,6 +31,7 @@
 #include "scheduler/kueue/queue_statuses.h"
 #include "scheduler/kueue/workload_objects.h"
 #include "scheduler/loop/audit.h"
+#include "scheduler/report/bind_echoes.h"
 #include "scheduler/report/reporter.h"
 #include "scheduler/wire/inbox.h"
 
@@ -87,6 +88,9 @@ class Core : private CarrierListener {
   void take_answer(Answer&& answer, TimeMs now);
   void take_change(const Batch& batch, const Batch::Item& item, TimeMs now);
   void apply(Event& event);
+  // For the metrics: which pod has a slot with devices; how late the watch is.
+  void tell_slots(const Event& event);
+  void tell_echo(std::string_view uid);
   // Parts of recover(). The least count of each pod set, by workload.
   using LeastCounts = std::unordered_map<std::string, std::vector<std::int64_t>>;
   enum class Recovered : std::uint8_t { kWhole, kCompletes, kWithdrawn };
@@ -122,6 +126,7 @@ class Core : private CarrierListener {
   Audit audit_;
   Allowance object_writes_;
   observe::Metrics* metrics_;
+  BindEchoes echoes_;
   std::vector<Event> events_;
   std::vector<std::string> changed_;  // workloads whose verdict may have changed, not reported yet
   std::array<bool, dialect::kMostKinds> synced_{};

@@ -130,6 +130,11 @@ std::uint16_t port_of(const std::optional<observe::HttpServer>& server) {
 }  // namespace
 
 struct Scheduler::Impl {
+  explicit Impl(SchedulerOptions chosen)
+      : options(std::move(chosen)), metrics({.work = options.work_metrics}) {
+    if (!options.version.empty()) metrics.set_build(options.version, options.commit);
+  }
+
   SchedulerOptions options;
   std::string identity = kube::make_identity();
   observe::Metrics metrics;
@@ -150,6 +155,7 @@ struct Scheduler::Impl {
   std::condition_variable changed;
   bool stopping = false;
   bool lost = false;
+  bool difference_told = false;
   std::string starts_over;  // why what was built from the API must be built anew
   std::uint64_t term = 0;
   std::atomic<bool> leader{false};
@@ -161,7 +167,7 @@ struct Scheduler::Impl {
   Status lead(kube::LeaderElector* elector);
   void decide_loop(Core& core, ApiOutbox& outbox, Sources& sources);
   bool read_first_lists(Core& core, Sources& sources);
-  void tell_depths(const Core& core, const ApiOutbox& outbox);
+  void tell_depths(const Core& core, const ApiOutbox& outbox, const Sources& sources);
   void finish_binds(const ApiOutbox& outbox);
   bool ending() {
     const std::lock_guard lock(mutex);
@@ -172,14 +178,16 @@ struct Scheduler::Impl {
   // Says of the rights that are missing what has not been said of late.
   void tell_missing_rights();
   std::string missing_rights_text();
+  std::string follower_text() const;
+  // Says in the log, once, how the follower differs.
+  void tell_difference();
   observe::Observation observation();
   std::string metrics_text();
 };
 
 Result<std::unique_ptr<Scheduler>> Scheduler::create(const kube::ClusterConfig& config,
                                                      SchedulerOptions options) {
-  auto impl = std::make_unique<Impl>();
-  impl->options = std::move(options);
+  auto impl = std::make_unique<Impl>(std::move(options));
   SchedulerOptions& o = impl->options;
   if (!o.clock) o.clock = steady_wall_clock();
   o.reporter.instance = impl->identity;
@@ -188,7 +196,8 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(const kube::ClusterConfig& 
   }
   if (o.follower) {
     observe::FollowerOptions follower;
-    if (o.dashboard) follower.watch = &impl->chronicle;
+    follower.watches.push_back(&impl->metrics.work());
+    if (o.dashboard) follower.watches.push_back(&impl->chronicle);
     impl->follower = std::make_unique<observe::Follower>(o.engine, follower);
   }
   impl->questions.emplace(impl->inbox, impl->follower.get());
@@ -344,6 +353,7 @@ Status Scheduler::Impl::lead(kube::LeaderElector* elector) {
       if (has_ended()) continue;
       lock.unlock();
       tell_missing_rights();
+      tell_difference();
       if (!deciding) {
         lock.lock();
         continue;
@@ -404,7 +414,8 @@ bool Scheduler::Impl::read_first_lists(Core& core, Sources& sources) {
   return true;
 }
 
-void Scheduler::Impl::tell_depths(const Core& core, const ApiOutbox& outbox) {
+void Scheduler::Impl::tell_depths(const Core& core, const ApiOutbox& outbox, const Sources& sources) {
+  metrics.set_watch_silence(sources.silences());
   const auto& stats = outbox.stats();
   for (std::size_t c = 0; c < kube::kWriteClasses; ++c) {
     constexpr std::array kNames = {"writes-bind", "writes-status", "writes-event"};
@@ -470,7 +481,7 @@ void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& source
     if (time - flushed < kSecond) continue;
     flushed = time;
     (void)spare.give_back(time);
-    tell_depths(core, outbox);
+    tell_depths(core, outbox, sources);
     if (!log) continue;
     if (const auto status = log->flush(); !status && !std::exchange(log_failed, true))
       spdlog::error("the decision log is not written any more: {}", status.error().str());
@@ -495,6 +506,17 @@ std::string Scheduler::Impl::missing_rights_text() {
   return out;
 }
 
+// It decides nothing, so it is no reason to restart the decider.
+std::string Scheduler::Impl::follower_text() const {
+  if (follower == nullptr || follower->diverged().empty()) return {};
+  return "the follower decided otherwise than the decider, and answers no questions: the log says where\n";
+}
+
+void Scheduler::Impl::tell_difference() {
+  const std::string text = follower == nullptr ? std::string() : follower->diverged();
+  if (!text.empty() && !std::exchange(difference_told, true)) spdlog::error("{}", text);
+}
+
 std::string Scheduler::Impl::metrics_text() {
   std::vector<std::pair<std::string, std::string>> rights;
   for (const auto& missing : missing_rights.list(kube::boottime_ms()))
@@ -504,10 +526,12 @@ std::string Scheduler::Impl::metrics_text() {
   metrics.set_log_bytes(log_bytes);
   if (follower != nullptr) {
     metrics.set_follower_lag(follower->lag());
-    (void)follower->ask([&](const engine::Engine& engine) {
-      metrics.look_at(engine);
+    metrics.set_follower_differs(!follower->diverged().empty());
+    const auto looked = follower->ask([&](const engine::Engine& engine) {
+      metrics.look_at(engine, options.clock());
       return true;
     });
+    if (!looked) metrics.look_away();
   }
   return metrics.text();
 }
@@ -548,16 +572,13 @@ observe::Observation Scheduler::Impl::observation() {
       return fail(ErrorCode::kInternal, "the decision thread has not moved for {} s",
                   (kube::boottime_ms() - last) / 1000);
     }
-    if (follower != nullptr) {
-      if (auto text = follower->diverged(); !text.empty()) return fail(ErrorCode::kInternal, "{}", text);
-    }
     return {};
   };
   out.ready = [this]() -> Status {
     if (leader && !deciding) return fail(ErrorCode::kUnavailable, "reading the cluster");
     return {};
   };
-  out.notes = [this] { return missing_rights_text(); };
+  out.notes = [this] { return missing_rights_text() + follower_text(); };
   out.metrics = [this] { return metrics_text(); };
   out.explain = [this](const std::string& asked) { return questions->explain(asked); };
   out.state = [this](std::size_t most) -> Result<std::string> {

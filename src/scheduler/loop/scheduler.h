@@ -53,6 +53,8 @@ struct SchedulerOptions {
   std::optional<VisibilityOptions> visibility;  // needs the follower; the namespace is filled in
   std::optional<BoardOptions> dashboard;        // needs the follower
   std::string decision_log;                     // path; empty: none
+  observe::WorkMetricsOptions work_metrics;     // need the follower
+  std::string version, commit;                  // of Berth, for berth_build_info; "": not told
   bool follower = true;  // answers questions; without it /explain and the gauges of queues are missing
   kube::TransportOptions transport;
   kube::WriterOptions writer;                      // the fence is filled in

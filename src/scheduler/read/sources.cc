@@ -91,11 +91,11 @@ Result<bool> Sources::look_again() {
     options.field_selector = source.field_selector;
     options.seed = static_cast<std::uint64_t>(source.kind) + 1;
     options.ready = [this] { return inbox_.accepts(); };
-    reflectors_.emplace(source.kind, std::make_unique<kube::Reflector>(
-                                         transport_, std::move(options),
-                                         [this, kind = source.kind](const kube::Change& change) {
-                                           inbox_.push(kind, change);
-                                         }));
+    auto reflector = std::make_unique<kube::Reflector>(
+        transport_, std::move(options),
+        [this, kind = source.kind](const kube::Change& change) { inbox_.push(kind, change); });
+    const std::lock_guard lock(mutex_);
+    reflectors_.emplace(source.kind, std::move(reflector));
     any = true;
   }
   return any;
@@ -157,6 +157,18 @@ bool Sources::all_synced() const {
 std::vector<dialect::Kind> Sources::kinds() const {
   std::vector<dialect::Kind> out;
   for (const auto& [kind, reflector] : reflectors_) out.push_back(kind);
+  return out;
+}
+
+std::vector<std::pair<std::string, double>> Sources::silences() const {
+  const std::lock_guard lock(mutex_);
+  const std::int64_t now = kube::boottime_ms();
+  std::vector<std::pair<std::string, double>> out;
+  for (const auto& [kind, reflector] : reflectors_) {
+    const std::int64_t last = reflector->stats().last_contact_ms.load(std::memory_order_relaxed);
+    if (last == 0) continue;
+    out.emplace_back(enum_name(kind), static_cast<double>(std::max<std::int64_t>(0, now - last)) / 1000.0);
+  }
   return out;
 }
 

@@ -39,6 +39,8 @@ class Sources {
   // Whether each reflector has delivered its first complete list.
   bool all_synced() const;
   std::vector<dialect::Kind> kinds() const;
+  // Seconds since the last byte of each watch that has answered; bookmarks come every minute where nothing changes. From any thread.
+  std::vector<std::pair<std::string, double>> silences() const;
   // "Pod: GET /api/v1/pods: 403 ..." of each reflector that has trouble.
   std::vector<std::string> problems() const;
 
@@ -51,7 +53,7 @@ class Sources {
   Inbox& inbox_;
   const bool workloads_;
   std::string workload_version_;  // served
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;      // those below, and changes of reflectors_
   std::string kueue_version_;
   std::string provisioning_version_;
   bool kueue_known_ = false;

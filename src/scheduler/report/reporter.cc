@@ -35,20 +35,6 @@ bool is_about_nodes(ReasonCode code) {
   }
 }
 
-ReasonCode leading_code(const Reason& reason) {
-  ReasonCode second = ReasonCode::kNone;
-  if (reason.code != ReasonCode::kNone) {
-    if (reason.code != ReasonCode::kNoVictims) return reason.code;
-    second = reason.code;
-  }
-  for (const Reason& child : reason.children) {
-    const ReasonCode code = leading_code(child);
-    if (code != ReasonCode::kNone && code != ReasonCode::kNoVictims) return code;
-    if (second == ReasonCode::kNone) second = code;
-  }
-  return second;
-}
-
 bool same_words(std::string_view a, std::string_view b) {
   std::size_t i = 0;
   std::size_t j = 0;

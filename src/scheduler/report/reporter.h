@@ -59,8 +59,6 @@ struct ReporterOptions {
 
 // The condition's reason for a pod that waits for this.
 std::string_view condition_reason(const Reason& reason);
-// The first code in the tree that says why it waits, others than "no victims" before it.
-ReasonCode leading_code(const Reason& reason);
 // No node had a place for it.
 bool is_about_nodes(ReasonCode code);
 // Whether two texts differ in digits only.

@@ -46,7 +46,7 @@ inline Workload gang(const std::string& name, std::int64_t pods, TimeMs created,
 
 class BoardWorld {
  public:
-  BoardWorld() : follower({}, {.watch = &chronicle}), decider({}, {}, &follower) {
+  BoardWorld() : follower({}, {.watches = {&chronicle}}), decider({}, {}, &follower) {
     tell(TopologyUpsert{{"t", {"zone", "rack"}}});
     tell(NodeUpsert{node_in("n1", "r1")});
     tell(NodeUpsert{node_in("n2", "r2")});
