@@ -152,8 +152,6 @@ struct Reason {
   bool operator==(const Reason&) const = default;
 };
 
-// The first code in the tree that says why something waits; others than NoVictims go before that.
-ReasonCode leading_code(const Reason& reason);
 // One sentence for people, for example
 //   "8 pods need nodes, there is room for 6: 94 nodes lack free nvidia.com/gpu".
 std::string to_text(const Reason& reason);

@@ -1,4 +1,4 @@
-// Sums over devices for the metrics: who has them, which are free, and which free ones fit nothing. Amounts in thousandths.
+// Sums over devices for the metrics: the work that has them, the free ones, and the free ones that fit nothing. Amounts in thousandths.
 //
 // "Fits" looks at devices alone: CPU, memory, labels and quota of a pod may keep it away all the same (explain says so).
 #pragma once

@@ -1,4 +1,4 @@
-// What the metrics need to know of workloads and nodes, and the engine does not tell: queues, requests, pools of nodes, since when
+// Facts about workloads and nodes that metrics need and the engine does not tell: queues, requests, pools of nodes, since when
 // something waits. From the follower's events.
 //
 // Not thread-safe. O(1) per event and slot.

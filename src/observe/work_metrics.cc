@@ -10,6 +10,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "model/leading.h"
 #include "model/resources.h"
 #include "observe/gpu_look.h"
 #include "observe/series.h"

@@ -138,7 +138,7 @@ TEST(WorkMetrics, AWithdrawalIsNoPreemptionAndCpuWorkLosesNoGpuTime) {
   EXPECT_THAT(c.text(), HasSubstr("berth_workloads_preempted_total{queue=\"q\"} 0\n"));
 }
 
-// What runs after a restart has not been seen to start.
+// Work that runs after a restart has not been seen to start.
 TEST(WorkMetrics, AdoptedWorkIsNoStart) {
   Counted c;
   c.work().took(WorkloadUpsert{gang("a", 2)});

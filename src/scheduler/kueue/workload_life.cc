@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dialect/write/writes.h"
+#include "model/leading.h"
 #include "scheduler/report/reporter.h"
 
 namespace berth::scheduler {

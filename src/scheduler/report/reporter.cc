@@ -7,6 +7,7 @@
 
 #include "dialect/write/writes.h"
 #include "kube/clock.h"
+#include "model/leading.h"
 
 namespace berth::scheduler {
 

@@ -14,7 +14,7 @@ constexpr std::int64_t kMostRoundsAtOneMoment = 10'000;
 constexpr std::int64_t kMostIdleWakes = 1000;
 
 // A reason that only holds others together is named after the first of them.
-ReasonCode first_code(const Reason& reason) {
+ReasonCode leading_code(const Reason& reason) {
   const Reason* at = &reason;
   while (at->code == ReasonCode::kNone && !at->children.empty()) at = &at->children.front();
   return at->code;
@@ -119,7 +119,7 @@ void ReplayRun::note_reasons() {
   for (const std::uint32_t index : waits_) {
     if (book_.of(index).state != JobState::kWaiting) continue;
     const auto verdict = decider_.verdict(job_uid(index));
-    if (verdict) work_.live(index).held_by = first_code(verdict->reason);
+    if (verdict) work_.live(index).held_by = leading_code(verdict->reason);
   }
 }
 
@@ -197,7 +197,7 @@ void ReplayRun::finish() {
     }
     book_.settle_account(i, now_);
     const auto verdict = decider_.verdict(job_uid(i));
-    const std::string reason(verdict ? enum_name(first_code(verdict->reason)) : "Unknown");
+    const std::string reason(verdict ? enum_name(leading_code(verdict->reason)) : "Unknown");
     Outcome::Stuck& entry = stuck[reason];
     if (entry.jobs++ > 0) continue;
     entry.reason = reason;

@@ -223,6 +223,8 @@ TEST(Scheduler, AnswersQuestionsAboutItself) {
   add_node(api, "n1", 1);
   SchedulerOptions options = quick();
   options.http = observe::HttpOptions{};
+  options.version = "1.2.3";
+  options.commit = "abc";
   Running running(api, std::move(options));
   ASSERT_TRUE(wait_for([&] { return running.scheduler->is_deciding(); }));
   add_pod(api, "a");
@@ -239,6 +241,18 @@ TEST(Scheduler, AnswersQuestionsAboutItself) {
   EXPECT_EQ(ask(running, "/healthz").status, 200);
   EXPECT_EQ(ask(running, "/readyz").status, 200);
   EXPECT_NE(ask(running, "/metrics").body.find("berth_slots_started_total 1"), std::string::npos);
+  const auto tells = [&](const std::string& line) {
+    return wait_for([&] { return ask(running, "/metrics").body.find(line) != std::string::npos; });
+  };
+  const std::string runs = waits == "a" ? "b" : "a";
+  EXPECT_TRUE(
+      tells(fmt::format("berth_pod_gpus{{node_name=\"n1\",pod_name=\"{}\",pod_namespace=\"default\",", runs)))
+      << ask(running, "/metrics").body;
+  EXPECT_TRUE(tells("berth_watch_seconds_count 1\n"));
+  EXPECT_TRUE(tells("berth_watch_silence_seconds{kind=\"Pod\"}"));
+  EXPECT_TRUE(tells("berth_build_info{commit=\"abc\",version=\"1.2.3\"} 1\n"));
+  EXPECT_TRUE(tells("berth_follower_differs 0\n"));
+  EXPECT_TRUE(tells("reason=\"Nodes\"} 1\n"));
   EXPECT_NE(ask(running, "/debug/state").body.find("\"nodes\""), std::string::npos);
 }
 
