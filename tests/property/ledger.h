@@ -172,10 +172,11 @@ class Ledger {
   static constexpr std::string_view kNotNear = "no pod that it must be near is there";
   std::string term_trouble(const PodTemplate& pod, const std::string& node, When when, const SlotRecord* self,
                            const std::vector<const SlotRecord*>& with_it = {}) const;
-  // The same for its spreads alone: the pods in its domain on one plane, and the fewest of any on another.
+  // The same for its spreads alone: the pods in its domain on one plane, and the fewest of any on another. `pods_alone`: slots that are
+  // held make no domain full, for a start with such slots beside it is right.
   std::string spread_trouble(const PodTemplate& pod, const std::string& node, When there, When fewest,
-                             const SlotRecord* self,
-                             const std::vector<const SlotRecord*>& with_it = {}) const;
+                             const SlotRecord* self, const std::vector<const SlotRecord*>& with_it = {},
+                             bool pods_alone = false) const;
   // Whether the pod tolerates the flavor's own taints, and its selectors do not contradict the flavor's labels.
   bool flavor_suits(const PodTemplate& pod, const std::string& flavor) const;
   // How many slots more there is room for on the node, labels and taints apart, now and once releasing pods are gone.

@@ -220,7 +220,7 @@ std::string Ledger::term_trouble(const PodTemplate& pod, const std::string& node
         return "a pod is there that must be apart from it";
     }
   }
-  return spread_trouble(pod, node, when, when, self, with_it);
+  return spread_trouble(pod, node, when, when, self, with_it, true);
 }
 
 bool Ledger::may_be_spread_to(const PodTemplate& pod, const CountedTerm& term, const Node& node) const {
@@ -243,8 +243,8 @@ bool Ledger::may_be_spread_to(const PodTemplate& pod, const CountedTerm& term, c
 // Slots that start together with it may come before it or after it. So it is enough that it may come after all of them, after those
 // with the same rule, or first.
 std::string Ledger::spread_trouble(const PodTemplate& pod, const std::string& node, When there, When fewest,
-                                   const SlotRecord* self,
-                                   const std::vector<const SlotRecord*>& with_it) const {
+                                   const SlotRecord* self, const std::vector<const SlotRecord*>& with_it,
+                                   bool pods_alone) const {
   enum class Before { kAll, kSameRule, kNone };
   for (const CountedTerm& term : pod.terms) {
     if (term.kind != TermKind::kSpread) continue;
@@ -279,7 +279,8 @@ std::string Ledger::spread_trouble(const PodTemplate& pod, const std::string& no
             if (&slot == self || slot.taken.opaque || !has(sets[s]->pod.selected, term.selector)) continue;
             const bool with = std::count(with_it.begin(), with_it.end(), &slot) > 0;
             if (with && (before == Before::kNone || (before == Before::kSameRule && same == 0))) continue;
-            count(slot.taken.node, on_plane(slot.state, there), on_plane(slot.state, fewest));
+            const bool counts_here = on_plane(slot.state, there) && (!pods_alone || is_active(slot.state));
+            count(slot.taken.node, counts_here, on_plane(slot.state, fewest));
           }
         }
       }

@@ -149,21 +149,52 @@ std::optional<NodeId> Decider::kept_away(const WorkloadState& w) {
   return left.empty() ? std::nullopt : std::optional(left.front().first);
 }
 
-// Whether its held slots may still come, one after the other.
+// Whether its held slots may still come, one after the other. Only pods break a spread: room that is held for others may never get its
+// pods, and two holds that broke each other would end and come again without end.
 bool Decider::stays_spread(const WorkloadState& w) {
-  if (!state_.accounts.counted().any()) return true;
-  std::vector<Slot> held;
-  for (const PodSetState& set : w.sets) {
-    std::copy_if(set.slots.begin(), set.slots.end(), std::back_inserter(held),
-                 [](const Slot& slot) { return slot.state == SlotState::kHeld; });
-  }
-  return state_.accounts.fit_in_turn(held, Mode::kPlan);
+  Counted& counted = state_.accounts.counted();
+  if (!counted.any()) return true;
+  const auto held_of = [&](const WorkloadState& of) {
+    std::vector<Slot> held;
+    for (const PodSetState& set : of.sets) {
+      std::copy_if(set.slots.begin(), set.slots.end(), std::back_inserter(held),
+                   [](const Slot& slot) { return slot.state == SlotState::kHeld; });
+    }
+    return held;
+  };
+  const std::vector<Slot> held = held_of(w);
+  if (std::none_of(held.begin(), held.end(), [&](const Slot& slot) {
+        const CountedId id = state_.shape_of(slot.charge).counted;
+        return id.valid() && counted.has_spread(id);
+      }))
+    return true;
+  const auto count_others = [&](int sign) {
+    for (const auto& [order, other] : state_.holders) {
+      const WorkloadState& of = state_.workloads[other.index()];
+      if (&of == &w) continue;
+      for (const Slot& slot : held_of(of)) {
+        const CountedId id = state_.shape_of(slot.charge).counted;
+        if (id.valid()) counted.add(slot.node, id, planes_of(SlotState::kHeld), sign);
+      }
+    }
+  };
+  count_others(-1);
+  const bool fits = state_.accounts.fit_in_turn(held, Mode::kPlan);
+  count_others(+1);
+  return fits;
 }
 
 // Ends holds whose room has changed: a node gone, cordoned or shrunk, quota taken away, a queue stopped, pods missing or placed by
 // another client.
 void Decider::check_holds() {
   state_.news.holds_suspect = false;
+  // A hold that ends may be the one that another must be near to.
+  while (end_broken_holds() && state_.accounts.counted().any()) {
+  }
+}
+
+bool Decider::end_broken_holds() {
+  bool any = false;
   const auto holders = state_.holders;
   for (const auto& [order, id] : holders) {
     WorkloadState& w = state_.workloads[id.index()];
@@ -188,9 +219,11 @@ void Decider::check_holds() {
     if (broken.empty() && !stays_spread(w)) broken = "its pods would no longer be spread as they must be";
     if (broken.empty() && !whole_with_hold(state_.structures[w.structure], w))
       broken = "pods of the gang are gone";
-    if (!broken.empty())
-      round_.decisions.release_hold(id, {ReasonCode::kHoldBroken, "", broken, 0, 0, 0, {}}, 0);
+    if (broken.empty()) continue;
+    round_.decisions.release_hold(id, {ReasonCode::kHoldBroken, "", broken, 0, 0, 0, {}}, 0);
+    any = true;
   }
+  return any;
 }
 
 // Charges the held slots of a workload to the plane of now, as a trial. False: there is no room yet for one of them. A slot that must

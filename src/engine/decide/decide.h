@@ -32,6 +32,7 @@ class Decider {
   // Records why place_awaited() found no places for `id`.
   void tell_no_places(WorkloadId id, const Failure& failure);
   void check_holds();
+  bool end_broken_holds();  // whether it ended one
   std::optional<NodeId> kept_away(const WorkloadState& w);
   bool stays_spread(const WorkloadState& w);
   std::string overdraft_of(const WorkloadState& w, const Slot& slot) const;

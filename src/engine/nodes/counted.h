@@ -87,6 +87,7 @@ class Counted {
     return !rule || rule->kind == TermKind::kSpread;
   }
   // Slots that stand there, charged on the planes of the mode: whether they could have come one after the other, each within its spreads.
+  // A start is judged by the pods that are there: two holds that both may start do not keep each other from it.
   // Changes nothing in the end. O(slots x rounds), and nothing where none of them has a spread.
   using Place = std::pair<NodeId, CountedId>;
   bool fit_in_turn(std::vector<Place> places, Mode mode);
@@ -100,7 +101,7 @@ class Counted {
   }
   // The two parts of it: slots of its own kind elsewhere raise the second.
   std::int64_t cap_beside_spread(NodeId node, CountedId id, Mode mode) const;
-  std::int64_t cap_of_spread(NodeId node, CountedId id, Mode mode) const;
+  std::int64_t cap_of_spread(NodeId node, CountedId id, Mode mode, bool pods_alone = false) const;
   // The first term that keeps such a slot from the node.
   struct Hindrance {
     TermKind kind = TermKind::kApart;
@@ -153,7 +154,9 @@ class Counted {
                    const CountedSlots& after);
   void note_filled(std::uint32_t level);
   std::int64_t fewest(const CountedRule& rule, PlaneMask planes) const;
-  bool within_skew(const CountedRule& rule, NodeId node, PlaneMask planes, std::int64_t standing) const;
+  // `pods_alone`: held slots count nowhere.
+  bool within_skew(const CountedRule& rule, NodeId node, PlaneMask planes, std::int64_t standing,
+                   bool pods_alone = false) const;
   std::string spread_text(const CountedRule& rule) const;
   // `room`: by domain.
   std::int64_t most_within_skew(const CountedRule& rule, Mode mode, std::span<const std::int64_t> room) const;

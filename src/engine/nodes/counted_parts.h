@@ -55,6 +55,7 @@ struct CountedSlots {
   std::int64_t sure(Plane plane) const { return planes[plane] - reserved; }
   // For a spread: all that may stay, and those of them that are sure to.
   std::int64_t most() const { return planes[kAfter] - ending; }
+  std::int64_t there(bool pods_alone) const { return pods_alone ? pods : most(); }
   std::int64_t least() const { return sure(kAfter) - ending; }
   CountedSlots times(std::int64_t by) const {
     return {{by * planes[kNow], by * planes[kAfter]}, by * reserved, by * ending, by * pods};

@@ -96,13 +96,13 @@ std::int64_t Counted::fewest(const CountedRule& rule, PlaneMask planes) const {
 }
 
 // On the now plane alone nothing is known: held slots of one gang come there together (fit_in_turn()).
-bool Counted::within_skew(const CountedRule& rule, NodeId node, PlaneMask planes,
-                          std::int64_t standing) const {
+bool Counted::within_skew(const CountedRule& rule, NodeId node, PlaneMask planes, std::int64_t standing,
+                          bool pods_alone) const {
   if ((planes & kAfterBit) == 0) return true;
   const CountedPair& term = terms_[rule.term];
   if (domain(term, node) == kNone) return false;
   const CountedTally* here = tally(term, node);
-  const std::int64_t there = here == nullptr ? 0 : here->counted.most();
+  const std::int64_t there = here == nullptr ? 0 : here->counted.there(pods_alone);
   const std::int64_t with_it = there + (rule.self ? 1 - standing : 0);
   return with_it - fewest(rule, planes) <= rule.max_skew;
 }
@@ -127,7 +127,7 @@ bool Counted::fit_in_turn(std::vector<Place> places, Mode mode) {
       had = left.size();
       for (const CountedId part : parts) {
         (void)come_in_turn(left, [&](const Place& p) {
-          if (p.second != part || cap_of_spread(p.first, part, mode) <= 0) return false;
+          if (p.second != part || cap_of_spread(p.first, part, mode, mode == Mode::kStart) <= 0) return false;
           add(p.first, part, planes_of(mode), +1);
           came.push_back(p);
           return true;
@@ -146,16 +146,16 @@ bool Counted::fit_in_turn(std::vector<Place> places, Mode mode) {
   return false;
 }
 
-std::int64_t Counted::cap_of_spread(NodeId node, CountedId id, Mode mode) const {
+std::int64_t Counted::cap_of_spread(NodeId node, CountedId id, Mode mode, bool pods_alone) const {
   std::int64_t cap = kInt64Max;
   const CountedSet& set = sets_[id.index()];
   if (!set.spreads || nodes_.is_opaque(node)) return cap;
   for (const CountedRule& rule : set.rules) {
     if (rule.kind != TermKind::kSpread) continue;
-    if (!within_skew(rule, node, planes_of(mode), 0)) return 0;
+    if (!within_skew(rule, node, planes_of(mode), 0, pods_alone)) return 0;
     if (!rule.self) continue;
     const CountedTally* here = tally(terms_[rule.term], node);
-    const std::int64_t there = here == nullptr ? 0 : here->counted.most();
+    const std::int64_t there = here == nullptr ? 0 : here->counted.there(pods_alone);
     cap = std::min(cap, rule.max_skew + fewest(rule, planes_of(mode)) - there);
   }
   return cap;
