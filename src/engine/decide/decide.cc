@@ -150,7 +150,7 @@ std::optional<NodeId> Decider::kept_away(const WorkloadState& w) {
 }
 
 // Whether its held slots may still come, one after the other. Only pods break a spread: room that is held for others may never get its
-// pods, and two holds that broke each other would end and come again without end.
+// pods. Two holds that broke each other would end and come again, without end.
 bool Decider::stays_spread(const WorkloadState& w) {
   Counted& counted = state_.accounts.counted();
   if (!counted.any()) return true;
@@ -216,7 +216,14 @@ bool Decider::end_broken_holds() {
     }
     if (const auto node = broken.empty() ? kept_away(w) : std::nullopt)
       broken = fmt::format(kTermFails, state_.nodes.record(*node).spec.name);
-    if (broken.empty() && !stays_spread(w)) broken = "its pods would no longer be spread as they must be";
+    // Work that ended for a hold of this decide() did not end for nothing: it is looked at again when it could start.
+    if (broken.empty() && !stays_spread(w)) {
+      if (round_.decisions.holds_since_now(id)) {
+        state_.news.holds_later = true;
+      } else {
+        broken = "its pods would no longer be spread as they must be";
+      }
+    }
     if (broken.empty() && !whole_with_hold(state_.structures[w.structure], w))
       broken = "pods of the gang are gone";
     if (broken.empty()) continue;
@@ -258,6 +265,8 @@ void Decider::start_holders() {
     const bool ready = charge_held(w, placed);
     if (!ready || placed.empty()) {
       state_.abandon();
+      if (!round_.decisions.holds_since_now(id) && std::exchange(state_.news.holds_later, false))
+        state_.news.holds_suspect = true;
       continue;
     }
     state_.commit();

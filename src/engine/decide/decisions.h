@@ -71,6 +71,7 @@ class Decisions {
   void cancel_starts(const std::vector<WorkloadId>& all, PlaneMask freed);
   // All decisions, but those of which nothing is left. Ends the use of this object.
   std::vector<Decision> net();
+  bool holds_since_now(WorkloadId id) const { return held_at_.contains(id.value); }
 
  private:
   // Most work starts with one slot, in one decision: those need no memory of their own.
