@@ -181,9 +181,10 @@ void Metrics::look_away() {
 void Metrics::look_at(const engine::Engine& engine, TimeMs now) {
   const std::lock_guard lock(impl_->mutex);
   std::size_t room = impl_->options.most_queue_series;
-  std::int64_t dropped = impl_->work.look_at(engine, now);
+  const auto workloads = engine.workloads();
+  std::int64_t dropped = impl_->work.look_at(engine, workloads, now);
   const auto set = [&](Following& family, const SeriesLabels& labels, double value) {
-    if (!family.set(labels, value, room)) ++dropped;
+    dropped += family.set(labels, value, room);
   };
   for (const auto& queue : engine.queues()) {
     const SeriesLabels labels{{"queue", std::string(queue.name)}};
@@ -207,7 +208,7 @@ void Metrics::look_at(const engine::Engine& engine, TimeMs now) {
   std::int64_t held = 0;
   std::int64_t releasing = 0;
   std::int64_t waiting = 0;
-  for (const auto& workload : engine.workloads()) {
+  for (const auto& workload : workloads) {
     running += workload.slots_running;
     held += workload.slots_held;
     releasing += workload.slots_releasing;

@@ -55,15 +55,15 @@ class Following {
  public:
   explicit Following(prometheus::Family<prometheus::Gauge>& family) : family_(&family) {}
 
-  // False where the bound of all series together is reached.
-  bool set(SeriesLabels labels, double value, std::size_t& room) {
-    if (room == 0) return false;
+  // How many series the bound of all series together leaves out: 0 or 1.
+  std::int64_t set(SeriesLabels labels, double value, std::size_t& room) {
+    if (room == 0) return 1;
     --room;
     auto [it, added] = series_.try_emplace(std::move(labels));
     if (added) it->second.gauge = &family_->Add(it->first);
     it->second.gauge->Set(value);
     it->second.round = round_;
-    return true;
+    return 0;
   }
   void end_round() {
     for (auto it = series_.begin(); it != series_.end();) {

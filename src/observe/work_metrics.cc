@@ -19,6 +19,7 @@
 namespace berth::observe {
 namespace {
 
+using Views = std::span<const engine::WorkloadView>;
 using prometheus::Counter;
 using prometheus::Family;
 using prometheus::Gauge;
@@ -146,10 +147,10 @@ struct WorkMetrics::Impl {
   void begin_counting(const std::string& queue);
   void count_start(const FreshStart& start);
   void count_eviction(const Decision& decision);
-  WorkSums sum_work(const engine::Engine& engine);
+  WorkSums sum_work(const engine::Engine& engine, Views workloads);
   std::int64_t show_work(const WorkSums& sums, TimeMs now, std::size_t& room);
   std::int64_t show_objectives(std::size_t& room);
-  std::int64_t show_allocated(const engine::Engine& engine, std::size_t& room);
+  std::int64_t show_allocated(const engine::Engine& engine, Views workloads, std::size_t& room);
   std::int64_t show_nodes(const engine::Engine& engine, std::size_t& room);
 };
 
@@ -216,7 +217,7 @@ void WorkMetrics::forget_pods(std::string_view workload) {
   impl_->pods.forget(workload);
 }
 
-WorkSums WorkMetrics::Impl::sum_work(const engine::Engine& engine) {
+WorkSums WorkMetrics::Impl::sum_work(const engine::Engine& engine, Views workloads) {
   WorkSums out;
   std::unordered_map<std::uint64_t, std::string> shared;  // reasons of work that is alike
   const auto reason_of = [&](std::string_view uid) {
@@ -229,7 +230,7 @@ WorkSums WorkMetrics::Impl::sum_work(const engine::Engine& engine) {
     if (number) shared.emplace(*number, reason);
     return reason;
   };
-  for (const engine::WorkloadView& view : engine.workloads()) {
+  for (const engine::WorkloadView& view : workloads) {
     const KnownWork* work = book.work(view.uid);
     if (work == nullptr) continue;
     const std::string size = size_class(work->pods);
@@ -253,17 +254,13 @@ std::int64_t WorkMetrics::Impl::show_work(const WorkSums& sums, TimeMs now, std:
   std::int64_t dropped = 0;
   for (const auto& [key, since] : sums.oldest) {
     dropped += oldest.set({{"queue", key.first}, {"priority", key.second}},
-                          seconds(std::max<DurationMs>(0, now - since)), room)
-                   ? 0
-                   : 1;
+                          seconds(std::max<DurationMs>(0, now - since)), room);
   }
   for (const auto& [key, count] : sums.reasons) {
-    dropped +=
-        reasons.set({{"queue", key.first}, {"reason", key.second}}, static_cast<double>(count), room) ? 0 : 1;
+    dropped += reasons.set({{"queue", key.first}, {"reason", key.second}}, static_cast<double>(count), room);
   }
   for (const auto& [key, count] : sums.sizes) {
-    dropped +=
-        sizes.set({{"state", key.first}, {"pods", key.second}}, static_cast<double>(count), room) ? 0 : 1;
+    dropped += sizes.set({{"state", key.first}, {"pods", key.second}}, static_cast<double>(count), room);
   }
   return dropped;
 }
@@ -278,15 +275,16 @@ std::int64_t WorkMetrics::Impl::show_objectives(std::size_t& room) {
   }
   std::int64_t dropped = 0;
   for (const auto& [priority, time] : within)
-    dropped += objective.set({{"priority", priority}}, seconds(time), room) ? 0 : 1;
+    dropped += objective.set({{"priority", priority}}, seconds(time), room);
   return dropped;
 }
 
-std::int64_t WorkMetrics::Impl::show_allocated(const engine::Engine& engine, std::size_t& room) {
+std::int64_t WorkMetrics::Impl::show_allocated(const engine::Engine& engine, Views workloads,
+                                               std::size_t& room) {
   std::size_t pod_room = options.most_pod_series;
   std::int64_t dropped = 0;
   std::map<std::tuple<std::string, std::string, std::string>, std::int64_t> sums;
-  for (const engine::WorkloadView& view : engine.workloads()) {
+  for (const engine::WorkloadView& view : workloads) {
     if (view.slots_running + view.slots_releasing == 0) continue;
     const KnownWork* work = book.work(view.uid);
     if (work == nullptr || !work->has_devices()) continue;
@@ -308,14 +306,13 @@ std::int64_t WorkMetrics::Impl::show_allocated(const engine::Engine& engine, std
                                 {"node_name", std::string(slot.node)},
                                 {"queue", queue},
                                 {"pool", pool}};
-      dropped += pod_gpus.set(labels, devices(all), pod_room) ? 0 : 1;
+      dropped += pod_gpus.set(labels, devices(all), pod_room);
     });
   }
   for (const auto& [key, amount] : sums) {
     const auto& [queue, pool, resource] = key;
     dropped +=
-        allocated.set({{"queue", queue}, {"pool", pool}, {"resource", resource}}, devices(amount), room) ? 0
-                                                                                                         : 1;
+        allocated.set({{"queue", queue}, {"pool", pool}, {"resource", resource}}, devices(amount), room);
   }
   return dropped;
 }
@@ -327,26 +324,25 @@ std::int64_t WorkMetrics::Impl::show_nodes(const engine::Engine& engine, std::si
   std::int64_t dropped = 0;
   for (const auto& [key, amount] : sums.states) {
     const auto& [pool, resource, state] = key;
-    dropped +=
-        gpus.set({{"pool", pool}, {"resource", resource}, {"state", state}}, devices(amount), room) ? 0 : 1;
+    dropped += gpus.set({{"pool", pool}, {"resource", resource}, {"state", state}}, devices(amount), room);
   }
   for (const auto& [pool, nodes] : sums.idle)
-    dropped += idle_nodes.set({{"pool", pool}}, static_cast<double>(nodes), room) ? 0 : 1;
+    dropped += idle_nodes.set({{"pool", pool}}, static_cast<double>(nodes), room);
   for (const auto& [key, fit] : sums.fits) {
     const auto& [pool, resource, profile] = key;
     const SeriesLabels labels{{"pool", pool}, {"resource", resource}, {"profile", profile}};
-    dropped += fragmented.set(labels, devices(fit.lost), room) ? 0 : 1;
-    dropped += fitting.set(labels, static_cast<double>(fit.pods), room) ? 0 : 1;
+    dropped += fragmented.set(labels, devices(fit.lost), room);
+    dropped += fitting.set(labels, static_cast<double>(fit.pods), room);
   }
   return dropped;
 }
 
-std::int64_t WorkMetrics::look_at(const engine::Engine& engine, TimeMs now) {
+std::int64_t WorkMetrics::look_at(const engine::Engine& engine, Views workloads, TimeMs now) {
   std::size_t room = impl_->options.most_work_series;
   std::int64_t dropped = impl_->show_objectives(room);
-  dropped += impl_->show_work(impl_->sum_work(engine), now, room);
+  dropped += impl_->show_work(impl_->sum_work(engine, workloads), now, room);
   dropped += impl_->show_nodes(engine, room);
-  dropped += impl_->show_allocated(engine, room);
+  dropped += impl_->show_allocated(engine, workloads, room);
   look_away();
   return dropped;
 }

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,7 +61,8 @@ class WorkMetrics : public FollowerWatch {
   void forget_pods(std::string_view workload);
 
   // Sets every gauge; gives the number of series that are not shown. O(workloads + slots with devices + nodes).
-  std::int64_t look_at(const engine::Engine& engine, TimeMs now);
+  std::int64_t look_at(const engine::Engine& engine, std::span<const engine::WorkloadView> workloads,
+                       TimeMs now);
   // All gauges vanish: nothing is known.
   void look_away();
 
