@@ -1,5 +1,7 @@
 #include "base/digest.h"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <cstring>
 
@@ -69,6 +71,10 @@ std::array<std::uint8_t, 32> sha256(std::string_view text) {
   for (std::size_t i = 0; i < 32; ++i)
     out[i] = static_cast<std::uint8_t>(state[i / 4] >> (8 * (3 - i % 4)) & 0xff);
   return out;
+}
+
+void put_part(std::string& key, std::string_view part) {
+  fmt::format_to(std::back_inserter(key), "{}:{}", part.size(), part);
 }
 
 std::string short_key(std::string text) {

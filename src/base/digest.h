@@ -17,6 +17,9 @@ inline constexpr std::size_t kShortKey = 1024;  // texts up to this length stay 
 inline constexpr char kDigestMark =
     '\x01';  // stands before the digest of a longer one; no text may begin with it
 
+// Appends a part of a key, with its length before it: no choice of parts makes two different keys look alike.
+void put_part(std::string& key, std::string_view part);
+
 // `text`, or kDigestMark and its digest (33 bytes).
 std::string short_key(std::string text);
 inline bool is_digest(std::string_view key) {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/by_name.h"
 #include "base/random.h"
 #include "kube/api_status.h"
 #include "kube/paths.h"
@@ -17,11 +18,6 @@ namespace {
 
 constexpr std::uint32_t kMaxPage = 50'000;
 constexpr int kMaxStreamFailures = 3;
-
-struct StringHash {
-  using is_transparent = void;
-  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-};
 
 struct Known {
   std::string uid;
@@ -68,7 +64,7 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
   LineSplitter lines;
   WatchJson json;
   Random random;
-  std::unordered_map<std::string, Known, StringHash, std::equal_to<>> known;
+  ByName<Known> known;
   std::string key;  // scratch
   std::string resource_version;
   std::uint32_t pass = 0;

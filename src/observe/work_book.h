@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/by_name.h"
 #include "base/time.h"
 #include "model/decision.h"
 #include "model/event.h"
@@ -68,13 +69,6 @@ class WorkBook {
   const auto& all_work() const { return work_; }
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-  };
-  template <class T>
-  using ByName = std::unordered_map<std::string, T, Hash, std::equal_to<>>;
-
   void upsert(const Workload& workload);
   void mark(const std::string& uid, std::int64_t set, std::int64_t index, bool live);
   void waits_anew(const std::string& uid, KnownWork& work);

@@ -9,15 +9,7 @@
 namespace berth::dialect {
 
 std::uint32_t DraftBook::add(const Membership& membership, const std::string& ns) {
-  std::uint32_t ix = 0;
-  if (free_.empty()) {
-    ix = static_cast<std::uint32_t>(drafts_.size());
-    drafts_.emplace_back();
-  } else {
-    ix = free_.back();
-    free_.pop_back();
-    drafts_[ix] = Draft{};
-  }
+  const std::uint32_t ix = drafts_.take();
   Draft& draft = drafts_[ix];
   draft.used = true;
   draft.kind = membership.kind;
@@ -35,8 +27,7 @@ std::uint32_t DraftBook::add(const Membership& membership, const std::string& ns
 void DraftBook::erase(std::uint32_t ix) {
   set_depends(ix, {});
   by_uid_.erase(drafts_[ix].uid);
-  drafts_[ix] = Draft{};
-  free_.push_back(ix);
+  drafts_.give_back(ix);
 }
 
 std::uint32_t DraftBook::find(std::string_view uid) const {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/reused.h"
 #include "dialect/books/object_books.h"
 #include "dialect/books/pod_book.h"
 #include "model/workload.h"
@@ -161,8 +162,7 @@ class DraftBook {
   std::vector<std::uint32_t> dependents_of(const std::string& key) const;
 
  private:
-  std::vector<Draft> drafts_;
-  std::vector<std::uint32_t> free_;
+  Reused<Draft> drafts_;
   std::unordered_map<std::string, std::uint32_t> by_uid_;
   std::unordered_map<std::string, std::set<std::uint32_t>> dependents_;
 };

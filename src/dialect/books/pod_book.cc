@@ -14,14 +14,7 @@ std::string name_of(const Meta& pod) {
 }  // namespace
 
 std::uint32_t PodBook::add(PodRecord record, const std::string& name) {
-  std::uint32_t ix = 0;
-  if (free_.empty()) {
-    ix = static_cast<std::uint32_t>(records_.size());
-    records_.emplace_back();
-  } else {
-    ix = free_.back();
-    free_.pop_back();
-  }
+  const std::uint32_t ix = records_.take();
   record.used = true;
   by_uid_.insert_or_assign(record.pod.meta.uid, ix);
   by_name_.insert_or_assign(name, ix);
@@ -31,12 +24,11 @@ std::uint32_t PodBook::add(PodRecord record, const std::string& name) {
 }
 
 void PodBook::erase(std::uint32_t ix) {
-  PodRecord& record = records_[ix];
+  const PodRecord& record = records_[ix];
   selectors_.remove(ix, record.pod.meta.labels);
   by_uid_.erase(record.pod.meta.uid);
   by_name_.erase(name_of(record.pod.meta));
-  record = PodRecord{};
-  free_.push_back(ix);
+  records_.give_back(ix);
 }
 
 std::uint32_t PodBook::find(std::string_view uid) const {

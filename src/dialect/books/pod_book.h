@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/reused.h"
 #include "dialect/books/selector_book.h"
 #include "dialect/gangs/gangs.h"
 #include "dialect/upstream/objects.h"
@@ -62,8 +63,7 @@ class PodBook {
   void replace(std::uint32_t ix, Pod&& pod);
 
  private:
-  std::vector<PodRecord> records_;
-  std::vector<std::uint32_t> free_;
+  Reused<PodRecord> records_;
   std::unordered_map<std::string, std::uint32_t> by_uid_;
   std::unordered_map<std::string, std::uint32_t> by_name_;
   SelectorBook selectors_;

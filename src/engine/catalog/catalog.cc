@@ -6,13 +6,10 @@
 #include <utility>
 
 #include "base/digest.h"
+#include "engine/nodes/counted_parts.h"
 
 namespace berth::engine {
 namespace {
-
-void put(std::string& out, std::string_view text) {
-  fmt::format_to(std::back_inserter(out), "{}:{}", text.size(), text);
-}
 
 void build(const Group& group, std::uint32_t parent, std::uint32_t& next_set, Structure& out) {
   const auto self = static_cast<std::uint32_t>(out.groups.size());
@@ -51,17 +48,17 @@ void build(const Group& group, std::uint32_t parent, std::uint32_t& next_set, St
 void put_structure(const Group& group, std::string& out) {
   fmt::format_to(std::back_inserter(out), "[{},{},{},{}", group.pod_sets.size(), group.least.value_or(-1),
                  group.order, group.topology.segment);
-  put(out, group.topology.required);
-  put(out, group.topology.preferred);
-  put(out, group.topology.segment_level);
+  put_part(out, group.topology.required);
+  put_part(out, group.topology.preferred);
+  put_part(out, group.topology.segment_level);
   for (const auto& child : group.groups) put_structure(child, out);
   out += ']';
 }
 
 void put_requirement(std::string& out, const Requirement& r) {
-  put(out, r.key);
+  put_part(out, r.key);
   fmt::format_to(std::back_inserter(out), "{}(", static_cast<int>(r.op));
-  for (const auto& value : r.values) put(out, value);
+  for (const auto& value : r.values) put_part(out, value);
   out += ')';
 }
 
@@ -71,15 +68,6 @@ void put_term(std::string& out, const SelectorTerm& term) {
   out += '|';
   for (const auto& r : term.node_name) put_requirement(out, r);
   out += '}';
-}
-
-void put_counted(std::string& out, const CountedTerm& term) {
-  out += static_cast<char>('a' + static_cast<int>(term.kind));
-  put(out, term.selector);
-  put(out, term.level);
-  if (term.kind != TermKind::kSpread) return;
-  fmt::format_to(std::back_inserter(out), "{},{}{}{}", term.max_skew, term.min_domains,
-                 term.all_nodes ? 'a' : '-', term.tolerated ? 't' : '-');
 }
 
 }  // namespace
@@ -115,18 +103,18 @@ std::string structure_key(const Group& root) {
 std::string pod_key(const PodTemplate& pod) {
   std::string out;
   for (const auto& [name, amount] : pod.requests) {
-    put(out, name);
+    put_part(out, name);
     fmt::format_to(std::back_inserter(out), "={},", amount);
   }
   out += '/';
   for (const auto& request : pod.claim.requests) {
-    put(out, request.resource);
+    put_part(out, request.resource);
     fmt::format_to(std::back_inserter(out), "={}x{},", request.count, request.milli);
   }
   out += '/';
   for (const auto& [key, value] : pod.node_selector) {
-    put(out, key);
-    put(out, value);
+    put_part(out, key);
+    put_part(out, value);
   }
   out += '/';
   for (const auto& term : pod.required_affinity) put_term(out, term);
@@ -137,37 +125,33 @@ std::string pod_key(const PodTemplate& pod) {
   }
   out += '/';
   for (const auto& t : pod.tolerations) {
-    put(out, t.key);
-    put(out, t.value);
+    put_part(out, t.key);
+    put_part(out, t.value);
     fmt::format_to(std::back_inserter(out), "{}{}", static_cast<int>(t.effect), t.exists ? 'e' : '=');
   }
   out += '/';
   out += static_cast<char>('0' + static_cast<int>(pod.placement));
-  for (const auto& words : pod.unsupported) put(out, words);
+  for (const auto& words : pod.unsupported) put_part(out, words);
   if (!pod.terms.empty() || !pod.selected.empty() || !pod.preferred_terms.empty()) {
     out += '%';
-    for (const CountedTerm& term : pod.terms) put_counted(out, term);
-    for (const PreferredCountedTerm& wish : pod.preferred_terms) {
-      fmt::format_to(std::back_inserter(out), "~{}", wish.weight);
-      put_counted(out, wish.term);
-    }
+    put_terms(out, pod.terms, pod.preferred_terms);
     out += '/';
-    for (const std::string& selector : pod.selected) put(out, selector);
+    for (const std::string& selector : pod.selected) put_part(out, selector);
   }
   if (pod.counted) {
     out += '#';
     for (const auto& [name, amount] : *pod.counted) {
-      put(out, name);
+      put_part(out, name);
       fmt::format_to(std::back_inserter(out), "={},", amount);
     }
   }
   if (!pod.ports.empty()) {
     out += '!';
-    for (const auto& port : pod.ports) put(out, to_text(port));
+    for (const auto& port : pod.ports) put_part(out, to_text(port));
   }
   if (!pod.awaited_flavors.empty()) {
     out += '~';
-    for (const auto& flavor : pod.awaited_flavors) put(out, flavor);
+    for (const auto& flavor : pod.awaited_flavors) put_part(out, flavor);
   }
   return short_key(std::move(out));
 }

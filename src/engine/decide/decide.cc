@@ -125,24 +125,30 @@ std::string Decider::overdraft_of(const WorkloadState& w, const Slot& slot) cons
   return fmt::format("node {} has less {} than was held", node, state_.nodes.resource_name(over->resource));
 }
 
+// The held slots of a workload that have a part in terms about other pods.
+std::vector<Counted::Place> Decider::held_places(const WorkloadState& w) const {
+  std::vector<Counted::Place> out;
+  for (const PodSetState& set : w.sets) {
+    for (const Slot& slot : set.slots) {
+      if (slot.state != SlotState::kHeld || state_.nodes.is_opaque(slot.node)) continue;
+      const CountedId id = state_.shape_of(slot.charge).counted;
+      if (id.valid()) out.emplace_back(slot.node, id);
+    }
+  }
+  return out;
+}
+
 // The node of a held slot that its required terms keep away when the held slots come there one after the other. Slots of one hold do
 // not keep each other there. The first of them is near to a pod of others, or the first of its kind anywhere.
 std::optional<NodeId> Decider::kept_away(const WorkloadState& w) {
   Counted& counted = state_.accounts.counted();
   if (!counted.any()) return std::nullopt;
-  std::vector<std::pair<NodeId, CountedId>> left;
-  for (const PodSetState& set : w.sets) {
-    for (const Slot& slot : set.slots) {
-      if (slot.state != SlotState::kHeld || state_.nodes.is_opaque(slot.node)) continue;
-      const CountedId id = state_.shape_of(slot.charge).counted;
-      if (id.valid()) left.emplace_back(slot.node, id);
-    }
-  }
+  std::vector<Counted::Place> left = held_places(w);
   const PlaneMask planes = planes_of(SlotState::kHeld);
   for (const auto& [node, id] : left) counted.add(node, id, planes, -1);
-  (void)come_in_turn(left, [&](const auto& slot) {
-    if (!counted.stands(slot.first, slot.second, planes_of(Mode::kPlan), 0)) return false;
-    counted.add(slot.first, slot.second, planes, +1);
+  (void)come_in_turn(left, [&](const Counted::Place& place) {
+    if (!counted.stands(place.first, place.second, planes_of(Mode::kPlan), 0)) return false;
+    counted.add(place.first, place.second, planes, +1);
     return true;
   });
   for (const auto& [node, id] : left) counted.add(node, id, planes, +1);
@@ -154,33 +160,20 @@ std::optional<NodeId> Decider::kept_away(const WorkloadState& w) {
 bool Decider::stays_spread(const WorkloadState& w) {
   Counted& counted = state_.accounts.counted();
   if (!counted.any()) return true;
-  const auto held_of = [&](const WorkloadState& of) {
-    std::vector<Slot> held;
-    for (const PodSetState& set : of.sets) {
-      std::copy_if(set.slots.begin(), set.slots.end(), std::back_inserter(held),
-                   [](const Slot& slot) { return slot.state == SlotState::kHeld; });
-    }
-    return held;
-  };
-  const std::vector<Slot> held = held_of(w);
-  if (std::none_of(held.begin(), held.end(), [&](const Slot& slot) {
-        const CountedId id = state_.shape_of(slot.charge).counted;
-        return id.valid() && counted.has_spread(id);
-      }))
-    return true;
-  const auto count_others = [&](int sign) {
-    for (const auto& [order, other] : state_.holders) {
-      const WorkloadState& of = state_.workloads[other.index()];
-      if (&of == &w) continue;
-      for (const Slot& slot : held_of(of)) {
-        const CountedId id = state_.shape_of(slot.charge).counted;
-        if (id.valid()) counted.add(slot.node, id, planes_of(SlotState::kHeld), sign);
-      }
-    }
-  };
-  count_others(-1);
-  const bool fits = state_.accounts.fit_in_turn(held, Mode::kPlan);
-  count_others(+1);
+  const std::vector<Counted::Place> held = held_places(w);
+  const auto is_spread = [&](const Counted::Place& place) { return counted.has_spread(place.second); };
+  if (std::none_of(held.begin(), held.end(), is_spread)) return true;
+  std::vector<Counted::Place> others;
+  for (const auto& [order, id] : state_.holders) {
+    const WorkloadState& other = state_.workloads[id.index()];
+    if (&other == &w) continue;
+    const std::vector<Counted::Place> places = held_places(other);
+    others.insert(others.end(), places.begin(), places.end());
+  }
+  const PlaneMask planes = planes_of(SlotState::kHeld);
+  for (const auto& [node, id] : others) counted.add(node, id, planes, -1);
+  const bool fits = counted.fit_in_turn(held, Mode::kPlan);
+  for (const auto& [node, id] : others) counted.add(node, id, planes, +1);
   return fits;
 }
 

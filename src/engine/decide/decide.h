@@ -33,6 +33,7 @@ class Decider {
   void tell_no_places(WorkloadId id, const Failure& failure);
   void check_holds();
   bool end_broken_holds();  // whether it ended one
+  std::vector<Counted::Place> held_places(const WorkloadState& w) const;
   std::optional<NodeId> kept_away(const WorkloadState& w);
   bool stays_spread(const WorkloadState& w);
   std::string overdraft_of(const WorkloadState& w, const Slot& slot) const;

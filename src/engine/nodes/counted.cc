@@ -5,13 +5,10 @@
 #include <algorithm>
 #include <map>
 
+#include "base/digest.h"
+
 namespace berth::engine {
 namespace {
-
-// Length-prefixed, so that no choice of names makes two different sets look alike.
-void put_name(std::string& out, std::string_view text) {
-  fmt::format_to(std::back_inserter(out), "{}:{}", text.size(), text);
-}
 
 // More than `but` on one of the planes.
 bool on_any(const std::array<std::int64_t, 2>& counts, PlaneMask planes, std::int64_t but) {
@@ -20,6 +17,23 @@ bool on_any(const std::array<std::int64_t, 2>& counts, PlaneMask planes, std::in
 }
 
 }  // namespace
+
+void put_terms(std::string& key, const std::vector<CountedTerm>& required,
+               const std::vector<PreferredCountedTerm>& preferred) {
+  const auto put = [&](const CountedTerm& term) {
+    key += static_cast<char>('a' + static_cast<int>(term.kind));
+    put_part(key, term.selector);
+    put_part(key, term.level);
+    if (term.kind != TermKind::kSpread) return;
+    fmt::format_to(std::back_inserter(key), "{},{},{}{}", term.max_skew, term.min_domains,
+                   term.all_nodes ? 'a' : '-', term.tolerated ? 't' : '-');
+  };
+  for (const CountedTerm& term : required) put(term);
+  for (const PreferredCountedTerm& wish : preferred) {
+    fmt::format_to(std::back_inserter(key), "~{}", wish.weight);
+    put(wish.term);
+  }
+}
 
 // ------------------------------------------------------------------------------------------------------------- interning
 
@@ -30,32 +44,18 @@ CountedId Counted::intern(const std::vector<CountedTerm>& terms, const std::vect
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   std::string key;
-  for (const std::string& name : names) put_name(key, name);
+  for (const std::string& name : names) put_part(key, name);
   key += '/';
   std::vector<CountedTerm> rules;
-  std::vector<CountedTerm> wishes;
-  bool spreads = false;
-  const auto put_term = [&](const CountedTerm& term) {
-    key += static_cast<char>('a' + static_cast<int>(term.kind));
-    put_name(key, term.selector);
-    put_name(key, term.level);
-    if (term.kind != TermKind::kSpread) return;
-    fmt::format_to(std::back_inserter(key), "{},{},{}{}", term.max_skew, term.min_domains,
-                   term.all_nodes ? 'a' : '-', term.tolerated ? 't' : '-');
-  };
   for (const CountedTerm& term : terms) {
-    if (std::find(rules.begin(), rules.end(), term) != rules.end()) continue;
-    rules.push_back(term);
-    put_term(term);
-    spreads = spreads || term.kind == TermKind::kSpread;
+    if (std::find(rules.begin(), rules.end(), term) == rules.end()) rules.push_back(term);
   }
-  for (const PreferredCountedTerm& wish : preferred) {
-    wishes.push_back(wish.term);
-    fmt::format_to(std::back_inserter(key), "~{}", wish.weight);
-    put_term(wish.term);
-  }
+  std::vector<CountedTerm> wishes;
+  for (const PreferredCountedTerm& wish : preferred) wishes.push_back(wish.term);
+  put_terms(key, rules, preferred);
   const auto is_spread = [](const CountedTerm& term) { return term.kind == TermKind::kSpread; };
-  if (spreads || std::any_of(wishes.begin(), wishes.end(), is_spread)) put_name(key, shape_key(pod));
+  const bool spreads = std::any_of(rules.begin(), rules.end(), is_spread);
+  if (spreads || std::any_of(wishes.begin(), wishes.end(), is_spread)) put_part(key, shape_key(pod));
   if (const auto known = by_key_.find(key); known != by_key_.end()) return known->second;
   CountedSet set;
   set.used = true;

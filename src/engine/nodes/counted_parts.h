@@ -8,42 +8,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/reused.h"
 #include "engine/base/plane.h"
 #include "engine/nodes/shape.h"
 #include "model/labels.h"
 
 namespace berth::engine {
 
-// A table whose numbers are given out again when they are not in use any more.
-template <class T>
-class Reused {
- public:
-  std::uint32_t take() {
-    if (unused_.empty()) {
-      all_.emplace_back();
-      return static_cast<std::uint32_t>(all_.size() - 1);
-    }
-    const std::uint32_t at = unused_.back();
-    unused_.pop_back();
-    return at;
-  }
-  // It is as new from now on.
-  void give_back(std::uint32_t at) {
-    all_[at] = T{};
-    unused_.push_back(at);
-  }
-  T& operator[](std::size_t at) { return all_[at]; }
-  const T& operator[](std::size_t at) const { return all_[at]; }
-  std::size_t size() const { return all_.size(); }
-  auto begin() { return all_.begin(); }
-  auto end() { return all_.end(); }
-  auto begin() const { return all_.begin(); }
-  auto end() const { return all_.end(); }
-
- private:
-  std::vector<T> all_;
-  std::vector<std::uint32_t> unused_;
-};
+// Appends the terms of a pod to a key. Two lists give the same text exactly when they are the same.
+void put_terms(std::string& key, const std::vector<CountedTerm>& required,
+               const std::vector<PreferredCountedTerm>& preferred);
 
 // How many slots, on both planes.
 struct CountedSlots {

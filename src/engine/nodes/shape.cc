@@ -10,15 +10,10 @@
 namespace berth::engine {
 namespace {
 
-// Length-prefixed, so that no choice of names makes two different shapes look alike.
-void put(std::string& out, std::string_view text) {
-  fmt::format_to(std::back_inserter(out), "{}:{}", text.size(), text);
-}
-
 void put(std::string& out, const Requirement& r) {
-  put(out, r.key);
+  put_part(out, r.key);
   out += static_cast<char>('0' + static_cast<int>(r.op));
-  for (const auto& value : r.values) put(out, value);
+  for (const auto& value : r.values) put_part(out, value);
   out += ';';
 }
 
@@ -32,8 +27,8 @@ void put(std::string& out, const SelectorTerm& term) {
 
 void put(std::string& out, const Labels& labels) {
   for (const auto& [key, value] : labels) {
-    put(out, key);
-    put(out, value);
+    put_part(out, key);
+    put_part(out, value);
   }
   out += ';';
 }
@@ -67,7 +62,7 @@ std::string shape_key(const Shape& shape) {
   out += '/';
   put(out, shape.selector);
   put(out, shape.flavor_labels);
-  for (const auto& flavor : shape.flavors) put(out, flavor);
+  for (const auto& flavor : shape.flavors) put_part(out, flavor);
   out += '/';
   for (const auto& term : shape.required) put(out, term);
   out += '/';
@@ -78,8 +73,8 @@ std::string shape_key(const Shape& shape) {
   out += '/';
   for (const auto* list : {&*shape.tolerations, &shape.flavor_tolerations}) {
     for (const auto& t : *list) {
-      put(out, t.key);
-      put(out, t.value);
+      put_part(out, t.key);
+      put_part(out, t.value);
       out += static_cast<char>('a' + static_cast<int>(t.effect) * 2 + (t.exists ? 1 : 0));
     }
   }

@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/by_name.h"
 #include "base/time.h"
 #include "model/decision.h"
 #include "model/event.h"
@@ -109,12 +110,6 @@ class Chronicle : public observe::FollowerWatch {
             std::int64_t running);
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-  };
-  template <class T>
-  using ByName = std::unordered_map<std::string, T, Hash, std::equal_to<>>;
   struct Known {
     std::shared_ptr<const Facts> facts;
     std::vector<StoryStep> steps;
