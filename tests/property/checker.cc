@@ -23,6 +23,8 @@ std::string Checker::on_decisions(const std::vector<Decision>& decisions, TimeMs
   started_.clear();
   began_.clear();
   not_near_.clear();
+  came_.clear();
+  not_spread_.clear();
   if (auto wrong = check_net(decisions); !wrong.empty()) return wrong;
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     const Decision& d = decisions[i];
@@ -56,7 +58,8 @@ std::string Checker::on_decisions(const std::vector<Decision>& decisions, TimeMs
       return fmt::format("{} gave way to {}, which does not hold the room", victims.front().workload, uid);
     }
   }
-  return still_not_near();
+  if (auto wrong = still_not_near(); !wrong.empty()) return wrong;
+  return still_not_spread();
 }
 
 // Growth behind a start of the same round is in one decision with it. So a decision may rest on one that stands behind it.
@@ -69,6 +72,28 @@ std::string Checker::still_not_near() const {
                        one.when == When::kNow ? "now" : "once releasing pods are gone", Ledger::kNotNear);
   }
   return "";
+}
+
+// On the plane of now for those that start, and once releasing pods are gone for all.
+std::string Checker::spread_trouble_of(const std::vector<Ledger::Coming>& pods) const {
+  std::vector<Ledger::Coming> start;
+  std::copy_if(pods.begin(), pods.end(), std::back_inserter(start),
+               [](const Ledger::Coming& one) { return is_active(one.slot->state); });
+  if (auto wrong = ledger_.spread_trouble(start, {When::kNow, When::kNow, true}); !wrong.empty())
+    return "now: " + wrong;
+  if (auto wrong = ledger_.spread_trouble(pods, {When::kAfter, When::kAfter, true}); !wrong.empty())
+    return "once releasing pods are gone: " + wrong;
+  return "";
+}
+
+// Growth, again, may rest on a decision behind the one that it is in.
+std::string Checker::still_not_spread() const {
+  if (not_spread_.empty()) return "";
+  std::vector<Ledger::Coming> stay;
+  std::copy_if(came_.begin(), came_.end(), std::back_inserter(stay), [](const Ledger::Coming& one) {
+    return is_active(one.slot->state) || one.slot->state == SlotState::kHeld;
+  });
+  return spread_trouble_of(stay).empty() ? "" : not_spread_;
 }
 
 std::string Checker::at_rest() const {
@@ -298,7 +323,14 @@ std::string Checker::place(const Decision& d, WorkloadRecord& w, SlotState to) {
     if (auto wrong = place_slot(*p.slot, p.taken, to); !wrong.empty()) return wrong;
   }
   std::vector<const SlotRecord*> together;
-  for (const Placed& p : placed) together.push_back(p.slot);
+  std::vector<Ledger::Coming> coming;
+  for (const Placed& p : placed) {
+    together.push_back(p.slot);
+    if (!p.taken.opaque) coming.push_back({p.pod, p.taken.node, p.slot});
+  }
+  if (auto wrong = spread_trouble_of(coming); !wrong.empty() && not_spread_.empty())
+    not_spread_ = fmt::format("{}: {}", d.workload, wrong);
+  came_.insert(came_.end(), coming.begin(), coming.end());
   for (const Placed& p : placed) {
     for (const When when : {When::kNow, When::kAfter}) {
       if (p.taken.opaque || (when == When::kNow && to == SlotState::kHeld)) continue;

@@ -116,6 +116,11 @@ class Checker {
   // Slots of this round that were near to no pod when their decision was read.
   std::vector<NotNear> not_near_;
   std::string still_not_near() const;
+  // Slots that were placed in this round, in the order of the decisions, and the first trouble with the spreads of one decision.
+  std::vector<Ledger::Coming> came_;
+  std::string not_spread_;
+  std::string spread_trouble_of(const std::vector<Ledger::Coming>& pods) const;
+  std::string still_not_spread() const;
   std::set<std::string> released_;  // holds that ended in this round
   std::set<std::string> lacking_;   // work that lacked room after the round before
   std::set<std::string> started_;   // anew, without a hold, in this round

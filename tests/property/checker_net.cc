@@ -77,7 +77,8 @@ bool Checker::could_start_now(const std::string& uid, const std::vector<std::str
            ledger_.room_is_known(pod, entry.first) && ledger_.slots_that_fit(pod, entry.first) > 0 &&
            ledger_.term_trouble(pod, entry.first, When::kNow, nullptr).empty() &&
            ledger_.term_trouble(pod, entry.first, When::kAfter, nullptr).empty() &&
-           ledger_.spread_trouble(pod, entry.first, When::kAfter, When::kNow, nullptr).empty();
+           ledger_.spread_trouble({{&pod, entry.first, nullptr}}, {When::kNow, When::kNow, true}).empty() &&
+           ledger_.spread_trouble({{&pod, entry.first, nullptr}}, {When::kAfter, When::kNow, false}).empty();
   });
 }
 

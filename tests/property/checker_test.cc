@@ -227,6 +227,42 @@ TEST_F(CheckerTest, ARequiredDomainIsOne) {
   EXPECT_EQ(decide({start("x", {{"n2", 1}, {"n2", 0}})}), "");
 }
 
+TEST_F(CheckerTest, AGangIsSpread) {
+  Workload w = gang("x", "", 2);
+  CountedTerm term{TermKind::kSpread, "red", "rack"};
+  term.max_skew = 1;
+  w.root.pod_sets[0].pod.terms.edit().push_back(term);
+  w.root.pod_sets[0].pod.selected = {"red"};
+  tell(WorkloadUpsert{w});
+  Checker before = checker_;
+  EXPECT_THAT(decide({start("x", {{"n1", 0}, {"n1", 1}})}),
+              HasSubstr("too many pods are in a domain of rack"));
+  checker_ = before;
+  EXPECT_EQ(decide({start("x", {{"n1", 0}, {"n2", 0}})}), "");
+}
+
+// A red pod stands in r1. The pod that must be spread comes there between two others of its gang: one in r2, then one in r1.
+TEST_F(CheckerTest, AGangIsSpreadInOneOrderAlone) {
+  Workload other = gang("other", "", 1, 0, 100);
+  other.root.pod_sets[0].pod.selected = {"red"};
+  tell(WorkloadUpsert{other});
+  ASSERT_EQ(decide({start("other", {{"n1", 0}})}), "");
+  Workload w = gang("x", "", 1);
+  w.root.pod_sets[0].pod.selected = {"red"};
+  w.root.pod_sets.push_back(w.root.pod_sets[0]);
+  w.root.pod_sets.push_back(w.root.pod_sets[0]);
+  w.root.pod_sets[2].pod.claim.requests[0].milli = 100;
+  CountedTerm term{TermKind::kSpread, "red", "rack"};
+  term.max_skew = 1;
+  w.root.pod_sets[0].pod.terms.edit().push_back(term);
+  tell(WorkloadUpsert{w});
+  Decision d = start("x", {{"n1", 1}});
+  d.flavors = {};
+  d.slots.push_back({1, 0, "n2", {0}});
+  d.slots.push_back({2, 0, "n1", {0}});
+  EXPECT_EQ(decide({d}), "");
+}
+
 TEST_F(CheckerTest, QueuesThatAreStoppedStartNothing) {
   Queue stopped = queue("a", "all", 2);
   stopped.stop = StopPolicy::kHold;

@@ -401,19 +401,12 @@ bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim) {
     const bool borrows_then = !beyond_own_quota(holder, holder.spec.queue).empty();
     if (!check_reclaimer(holder).empty() || (borrows_then && !borrows_without)) fits = false;
   }
-  std::vector<const SlotRecord*> all;
-  for (const auto& set : holder.sets) {
-    for (const auto& slot : set) all.push_back(&slot);
-  }
   const auto holder_sets = pod_sets_of(holder.spec.root);
+  std::vector<Ledger::Coming> coming;
   for (std::size_t s = 0; s < holder.sets.size(); ++s) {
     for (const auto& slot : holder.sets[s]) {
       if (slot.state != SlotState::kHeld && slot.state != SlotState::kBinding) continue;
-      if (!slot.taken.opaque &&
-          !ledger_
-               .spread_trouble(holder_sets[s]->pod, slot.taken.node, When::kAfter, When::kAfter, &slot, all)
-               .empty())
-        fits = false;
+      if (!slot.taken.opaque) coming.push_back({&holder_sets[s]->pod, slot.taken.node, &slot});
       for (const auto& [pair, amount] : slot.taken.charges) {
         // Both are counted: over a limit anywhere on the holder's way up shows as less than nothing left.
         if (amount > 0 && ledger_.available(holder.spec.queue, pair, When::kAfter) < 0) fits = false;
@@ -427,6 +420,7 @@ bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim) {
       }
     }
   }
+  if (!ledger_.spread_trouble(coming, {When::kAfter, When::kAfter, false}).empty()) fits = false;
   for (std::size_t k = 0; k < victim.slots.size(); ++k) {
     v.sets[victim.slots[k].first][victim.slots[k].second] = present[k];
   }
@@ -440,7 +434,10 @@ bool Checker::over_somewhere(const WorkloadRecord& w,
     if (taken.opaque) continue;
     if (ledger_.port_holders(taken.node, taken.ports, When::kAfter) > 1) return true;
     const PodTemplate& pod = pod_sets_of(w.spec.root)[s]->pod;
-    if (!ledger_.term_trouble(pod, taken.node, When::kAfter, &w.sets[s][i]).empty()) return true;
+    if (!ledger_.term_trouble(pod, taken.node, When::kAfter, &w.sets[s][i]).empty() ||
+        !ledger_.spread_trouble({{&pod, taken.node, &w.sets[s][i]}}, {When::kAfter, When::kAfter, true})
+             .empty())
+      return true;
     for (const auto& [resource, amount] : taken.amounts) {
       if (amount > 0 &&
           ledger_.used(taken.node, resource, When::kAfter) > ledger_.capacity(taken.node, resource))

@@ -37,6 +37,14 @@ struct Taken {
   Charges charges;                     // quota
 };
 
+// Which pods count for a spread: those in the domain on one plane, and the fewest of any domain on another. `pods_alone`: slots that are
+// held make no domain full, for a start with such slots beside it is right.
+struct SpreadView {
+  When there = When::kNow;
+  When fewest = When::kNow;
+  bool pods_alone = false;
+};
+
 struct SlotRecord {
   SlotState state = SlotState::kAbsent;
   Taken taken;  // where it has a place
@@ -167,16 +175,20 @@ class Ledger {
   // "" where the pod may run on the node as far as labels and taints go.
   std::string static_trouble(const PodTemplate& pod, const std::vector<std::string>& flavor_names,
                              const Node& node) const;
-  // "" where such a pod may stand on the node, by its own terms and by those of the pods that are there. `self`: a slot that is left out.
+  // "" where such a pod may stand on the node, by its own terms and by those of the pods that are there, its spreads aside. `self`: a
+  // slot that is left out.
   // `with_it`: slots that start together with it, in whatever order; the first of its kind may be any of them.
   static constexpr std::string_view kNotNear = "no pod that it must be near is there";
   std::string term_trouble(const PodTemplate& pod, const std::string& node, When when, const SlotRecord* self,
                            const std::vector<const SlotRecord*>& with_it = {}) const;
-  // The same for its spreads alone: the pods in its domain on one plane, and the fewest of any on another. `pods_alone`: slots that are
-  // held make no domain full, for a start with such slots beside it is right.
-  std::string spread_trouble(const PodTemplate& pod, const std::string& node, When there, When fewest,
-                             const SlotRecord* self, const std::vector<const SlotRecord*>& with_it = {},
-                             bool pods_alone = false) const;
+  // "" where these pods can come to these nodes one after the other, in some order, each within its spreads. `slot`: the one that the pod
+  // has, which is left out where the others are counted.
+  struct Coming {
+    const PodTemplate* pod = nullptr;
+    std::string node;
+    const SlotRecord* slot = nullptr;
+  };
+  std::string spread_trouble(const std::vector<Coming>& pods, SpreadView view) const;
   // Whether the pod tolerates the flavor's own taints, and its selectors do not contradict the flavor's labels.
   bool flavor_suits(const PodTemplate& pod, const std::string& flavor) const;
   // How many slots more there is room for on the node, labels and taints apart, now and once releasing pods are gone.
