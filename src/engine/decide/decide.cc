@@ -55,7 +55,7 @@ std::vector<Decision> Decider::run() {
   end_withdrawn();
   drain_stopped();
   for (int round = 0; round < kMostRounds; ++round) {
-    if (state_.news.holds_suspect || state_.accounts.counted().news()) check_holds();
+    if (state_.accounts.counted().take_news_for_holds() || state_.news.holds_suspect) check_holds();
     if (state_.news.gained_now) start_holders();
     place_awaited();
     wake();
