@@ -55,7 +55,7 @@ std::vector<Decision> Decider::run() {
   end_withdrawn();
   drain_stopped();
   for (int round = 0; round < kMostRounds; ++round) {
-    if (state_.accounts.counted().take_news_for_holds() || state_.news.holds_suspect) check_holds();
+    if (state_.accounts.counted().news().take_for_holds() || state_.news.holds_suspect) check_holds();
     if (state_.news.gained_now) start_holders();
     place_awaited();
     wake();
@@ -74,7 +74,7 @@ std::vector<Decision> Decider::run() {
     round_.old.wake_kept_out();
     const bool may_be_placed = state_.news.unplaced && !state_.unplaced.empty();
     if (state_.news.gained_nodes.empty() && state_.news.gained_roots.empty() && !state_.news.gained_now &&
-        !state_.news.holds_suspect && !state_.accounts.counted().news() && !may_be_placed &&
+        !state_.news.holds_suspect && !state_.accounts.counted().news().any() && !may_be_placed &&
         !state_.pending.next().valid())
       break;
   }
@@ -324,7 +324,7 @@ void Decider::wake() {
   const auto roots = std::exchange(state_.news.gained_roots, {});
   const auto sides = std::exchange(state_.news.gained_sides, {});
   // Terms bind nodes on which nothing has changed.
-  const bool terms = state_.accounts.counted().take_news();
+  const bool terms = state_.accounts.counted().news().take_for_work();
   // A slot that came may be the one that others must be near to: those that await nodes, and those that are held.
   state_.news.unplaced = state_.news.unplaced || terms;
   state_.news.gained_now = state_.news.gained_now || terms;

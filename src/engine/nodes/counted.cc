@@ -174,7 +174,7 @@ void Counted::set_node(NodeId node) {
     levels_.move(l, node);
     each_standing(+1);
     if (levels_[l].filled != filled) note_filled(l);
-    news_ = true;
+    news_.note();
   }
 }
 

@@ -128,12 +128,7 @@ class Counted {
   // The nodes of one domain.
   std::span<const NodeId> nodes_of(const CountedCrossing& crossing) const;
 
-  // Whether slots or foreign pods with terms came, went or moved since the last call. Trials do not count. Waiting work and holds look
-  // at it for themselves: one may make news for the other.
-  void note_news() { news_ = news_for_holds_ = true; }
-  bool take_news() { return std::exchange(news_, false); }
-  bool take_news_for_holds() { return std::exchange(news_for_holds_, false); }
-  bool news() const { return news_ || news_for_holds_; }
+  CountedNews& news() { return news_; }
 
   // Keeps the ids, as if nothing had been added.
   void forget_counts();
@@ -179,8 +174,7 @@ class Counted {
   std::vector<std::vector<CountedStanding>> standing_;      // by node
   std::size_t live_ = 0;                                    // sets
   CountedLog log_;
-  bool news_ = false;
-  bool news_for_holds_ = false;
+  CountedNews news_;
 };
 
 // The exact number for one rule, where the nodes of a domain have room for one at least; for several rules a bound.

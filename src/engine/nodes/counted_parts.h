@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/reused.h"
@@ -144,6 +145,21 @@ class CountedLog {
  private:
   std::vector<CountedCrossing> all_;
   std::uint64_t begin_ = 0;
+};
+
+// Whether slots or foreign pods with terms came, went or moved; trials do not count. Waiting work and holds look at it for themselves:
+// one may make news for the other.
+class CountedNews {
+ public:
+  void note() { for_work_ = for_holds_ = true; }
+  bool any() const { return for_work_ || for_holds_; }
+  // Since the last call.
+  bool take_for_work() { return std::exchange(for_work_, false); }
+  bool take_for_holds() { return std::exchange(for_holds_, false); }
+
+ private:
+  bool for_work_ = false;
+  bool for_holds_ = false;
 };
 
 }  // namespace berth::engine

@@ -17,7 +17,7 @@ const LaneLimits& Accounts::limits(QueueId queue) const {
 // Facts and decisions.
 void Accounts::charge(const Charged& slot, PlaneMask planes, int sign) {
   if (planes == 0) return;
-  if (counted_.any() && counted_of(slot).valid()) counted_.note_news();
+  if (counted_.any() && counted_of(slot).valid()) counted_.news().note();
   change(slot, planes, sign);
 }
 
@@ -48,7 +48,7 @@ void Accounts::rollback(std::size_t mark) {
 
 void Accounts::commit() {
   const auto has_terms = [&](const Undo& undo) { return counted_of(undo.slot).valid(); };
-  if (counted_.any() && std::any_of(undo_.begin(), undo_.end(), has_terms)) counted_.note_news();
+  if (counted_.any() && std::any_of(undo_.begin(), undo_.end(), has_terms)) counted_.news().note();
   undo_.clear();
 }
 

@@ -117,7 +117,7 @@ Status State::foreign_upsert(const ForeignPod& pod) {
   nodes.charge_foreign(node, f.pod, grants[f.grant], +1);
   if (f.counted.valid()) {
     accounts.counted().add(node, f.counted, counted_planes(f.pod), +1);
-    accounts.counted().note_news();
+    accounts.counted().news().note();
   }
   news.holds_suspect = true;  // it may sit where room is held
   foreign.add(std::move(f));
@@ -132,7 +132,7 @@ Status State::foreign_remove(const std::string& uid) {
   nodes.charge_foreign(node, known->pod, accounts.grants()[known->grant], -1);
   if (known->counted.valid()) {
     accounts.counted().add(node, known->counted, counted_planes(known->pod), -1);
-    accounts.counted().note_news();
+    accounts.counted().news().note();
   }
   foreign.erase(uid);
   ++place_version;
