@@ -61,7 +61,8 @@ Owner read_owner(FieldReader<V>& f, const V& owner) {
   const auto slash = version.find('/');
   if (slash == std::string_view::npos) return out;
   const std::string_view group = version.substr(0, slash);
-  if (group == "batch" || group == "apps" || group.ends_with(".k8s.io")) return out;
+  if (group == "batch" || group == "apps")
+    return out;  // no other group of Kubernetes' own has controllers of pods
   out.group = group;
   const auto has_word = [&](const KindInfo& row) { return row.word == out.kind; };
   const auto is_row = [&](const KindInfo& row) { return has_word(row) && row.group == group; };

@@ -343,6 +343,18 @@ TEST(OwnersWithoutARow, TheirPodsStartOneByOneAndItIsSaid) {
   EXPECT_THAT(world.decide(), SizeIs(2));
 }
 
+// Its group ends as those of Kubernetes do, and is not one of them.
+TEST(OwnersWithoutARow, AGroupBelowKubernetesDomainIsNoneOfItsOwn) {
+  World world;
+  world.apply("apiVersion: v1\nkind: Pod\nmetadata: {name: driver, uid: driver, " +
+              owned_by("sparkoperator.k8s.io/v1beta2", "SparkApplication", "spark") +
+              "}\nspec: {schedulerName: berth, containers: [{name: c}]}\n");
+  const auto unread = world.intake.missing_owners();
+  ASSERT_THAT(unread, SizeIs(1));
+  EXPECT_EQ(unread[0].word, "SparkApplication");
+  EXPECT_EQ(unread[0].group, "sparkoperator.k8s.io");
+}
+
 TEST(OwnersWithoutARow, TheirPodsWaitWhereTheNamespaceDemandsAQueue) {
   World world;
   world.apply(
