@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "base/checked.h"
+#include "cli/ask/prometheus.h"
 #include "cli/commands/shown.h"
 #include "model/resources.h"
 #include "text/json.h"
@@ -53,6 +54,10 @@ std::string line_json(const TopLine& line) {
   json.field("allocated", format_amount(line.resource, line.allocated));
   json.field("waitingFor", format_amount(line.resource, line.asked));
   if (line.guaranteed) json.field("guaranteed", format_amount(line.resource, *line.guaranteed));
+  if (line.use) {
+    json.field("used", fmt::format("{:.2f}", line.use->used));
+    json.field("measured", fmt::format("{:.2f}", line.use->measured));
+  }
   json.field("running", line.running).field("waiting", line.waiting).end_object();
   return json.take();
 }
@@ -91,12 +96,34 @@ std::vector<TopLine> top_of(const std::vector<WorkLine>& work, const std::vector
   return out;
 }
 
+std::vector<std::string> add_use(std::vector<TopLine>& lines, const std::map<std::string, GpuUse>& use) {
+  const dialect::DeviceNames names;
+  std::map<std::string, std::vector<TopLine*>> by_queue;
+  for (TopLine& line : lines) {
+    if (names.is_device(line.resource) && line.allocated > 0) by_queue[line.queue].push_back(&line);
+  }
+  std::vector<std::string> unclear;
+  for (const auto& [queue, of] : by_queue) {
+    const auto found = use.find(queue);
+    if (found == use.end()) continue;
+    if (of.size() == 1) {
+      of.front()->use = found->second;
+    } else {
+      unclear.push_back(queue);
+    }
+  }
+  return unclear;
+}
+
 Listing top_listing(const std::vector<TopLine>& lines) {
   Listing out;
   out.format = "berth-top";
   out.empty = "No work runs or waits here, and no queue is to be seen.";
   const bool some = std::any_of(lines.begin(), lines.end(), [](const auto& line) { return line.guaranteed; });
   out.columns = {{"QUEUE"}, {"RESOURCE"}, {"ALLOCATED"}};
+  const bool busy =
+      std::any_of(lines.begin(), lines.end(), [](const auto& line) { return line.use.has_value(); });
+  if (busy) out.columns.insert(out.columns.end(), {{"USED"}, {"IDLE"}});
   if (some) out.columns.insert(out.columns.end(), {{"GUARANTEED"}, {"BORROWED"}});
   out.columns.insert(out.columns.end(), {{"WAITING FOR"}, {"RUNNING"}, {"WAITING"}});
   for (const TopLine& line : lines) {
@@ -104,6 +131,10 @@ Listing top_listing(const std::vector<TopLine>& lines) {
     Listing::Row row;
     row.name = line.queue;
     row.words = {line.queue.empty() ? "(no queue)" : line.queue, line.resource, amount(line.allocated)};
+    if (busy) {
+      row.words.push_back(line.use ? fmt::format("{:.1f}", line.use->used) : "-");
+      row.words.push_back(line.use ? fmt::format("{:.1f}", line.use->measured - line.use->used) : "-");
+    }
     if (some) {
       row.words.push_back(line.guaranteed ? amount(*line.guaranteed) : "-");
       const std::int64_t beyond = line.guaranteed ? line.allocated - *line.guaranteed : 0;
@@ -118,6 +149,26 @@ Listing top_listing(const std::vector<TopLine>& lines) {
   return out;
 }
 
+namespace {
+
+Status add_use_of(const Cluster& cluster, const TopOptions& options, std::vector<TopLine>& lines,
+                  std::vector<std::string>& notes) {
+  const auto use = gpu_use(options.prometheus, cluster.ns, *cluster.transport);
+  if (!use) return tl::unexpected<Error>(use.error());
+  for (const std::string& queue : add_use(lines, *use)) {
+    notes.push_back(
+        fmt::format("not shown: how busy devices of queue {} are, for it has several resources of devices, "
+                    "and Prometheus sums them up",
+                    queue.empty() ? "\"\"" : queue));
+  }
+  if (use->empty())
+    notes.emplace_back(
+        "Prometheus has no GPU of Berth's work: docs/metrics.md says which rules and exporter it needs");
+  return {};
+}
+
+}  // namespace
+
 int run_top(const TopOptions& options, std::ostream& out, std::ostream& err) {
   const auto cluster = connect(options.cluster);
   Status status = cluster ? Status() : tl::unexpected<Error>(cluster.error());
@@ -129,8 +180,10 @@ int run_top(const TopOptions& options, std::ostream& out, std::ostream& err) {
     if (status && cluster->ns.empty()) {
       if (auto read = read_queues(*cluster->transport, "")) queues = std::move(*read);
     }
+    std::vector<TopLine> lines = top_of(world.lines(), queues.queues, options.resource);
+    if (status && !options.prometheus.empty()) status = add_use_of(*cluster, options, lines, queues.notes);
     if (status) {
-      Listing listing = top_listing(top_of(world.lines(), queues.queues, options.resource));
+      Listing listing = top_listing(lines);
       listing.notes = queues.notes;
       out << to_text(listing, options.format, 0);
       const bool for_people = options.format == ListFormat::kTable;
@@ -155,14 +208,20 @@ void register_top(CLI::App& app, int& exit_code) {
       ->type_size(1)
       ->allow_extra_args(false)
       ->capture_default_str();
+  command
+      ->add_option("--prometheus", o->prometheus,
+                   "Prometheus with Berth's rules, for how busy GPUs are: a URL, or NAMESPACE/SERVICE:PORT")
+      ->envname("BERTH_PROMETHEUS_ADDRESS");
   command->add_option("-o,--output", *format, "table; json, yaml: docs/commands.md")
       ->check(CLI::IsMember({"table", "json", "yaml"}))
       ->capture_default_str();
   command->footer(
       "Examples:\n  berth top -A                    # which queue has the GPUs, which borrows\n"
       "  berth top -n team-a             # of one namespace\n"
-      "  berth top -A --resource cpu\n\n"
-      "Guarantees are shown with -A. How busy a GPU is, no API object says: docs/metrics.md.");
+      "  berth top -A --resource cpu\n"
+      "  berth top -A --prometheus monitoring/prometheus-operated:9090   # and how busy they are\n\n"
+      "Guarantees are shown with -A. How busy a GPU is, no API object says: --prometheus needs\n"
+      "Berth's rules and DCGM's exporter (docs/metrics.md).");
   command->callback([o, format, &exit_code] {
     o->format = *enum_parse<ListFormat>(*format);
     exit_code = run_top(*o, std::cout, std::cerr);

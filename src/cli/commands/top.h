@@ -1,15 +1,17 @@
-// `berth top`: devices by queue, from API objects: what runs, what waits, what is guaranteed. Use of a device by its processes is no part
-// of any API object, so there is no column for it.
+// `berth top`: devices by queue, from API objects: what runs, what waits, what is guaranteed. How busy a device is, no API object says: a
+// Prometheus is asked for that, where its address is given.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <iosfwd>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/ask/cluster.h"
+#include "cli/ask/prometheus.h"
 #include "cli/ask/queues.h"
 #include "cli/ask/world.h"
 #include "cli/base/show.h"
@@ -21,6 +23,7 @@ struct TopOptions {
   std::string resource;  // "": every device resource, or CPU where there is none
   ListFormat format = ListFormat::kTable;
   std::vector<std::string> scheduler_names{"berth"};
+  std::string prometheus;  // "": not asked (cli/ask/prometheus.h)
 };
 
 // One queue and one resource. Base units.
@@ -32,11 +35,15 @@ struct TopLine {
   std::int64_t running = 0;    // workloads
   std::int64_t waiting = 0;
   std::optional<std::int64_t> guaranteed;  // none: the queue's object cannot be read, or does not count it
+  std::optional<GpuUse> use;  // none: not asked, not a device, or not known of this resource alone
 };
 
 // By what is allocated, the most first; then by name. `resource` as in the options.
 std::vector<TopLine> top_of(const std::vector<WorkLine>& work, const std::vector<QueueLine>& queues,
                             const std::string& resource);
+// Writes down how busy devices are. Prometheus sums up all devices of a queue: with several resources there it is known of none. Returns
+// the queues where that is so.
+std::vector<std::string> add_use(std::vector<TopLine>& lines, const std::map<std::string, GpuUse>& use);
 Listing top_listing(const std::vector<TopLine>& lines);
 
 int run_top(const TopOptions& options, std::ostream& out, std::ostream& err);
