@@ -99,6 +99,35 @@ class BerthSchedules : public TeamsTest {
     return {occupying(ns + "/single"), occupying(ns + "/gang"), occupying(ns + "/job")};
   }
 
+  // Gangs and Jobs of which neither all pods run nor none, with their pods, as the API server has them.
+  std::string torn(const std::string& ns) const {
+    std::map<std::string, std::vector<SeenPod>> by_owner;
+    for (const auto& [key, pod] : observer_->pods()) {
+      const bool job = key.starts_with(ns + "/job");
+      if (job || key.starts_with(ns + "/gang")) by_owner[key.substr(0, key.rfind('-'))].push_back(pod);
+    }
+    std::string out;
+    for (const auto& [owner, pods] : by_owner) {
+      const auto run = static_cast<std::size_t>(
+          std::count_if(pods.begin(), pods.end(), [](const SeenPod& pod) { return pod.occupies(); }));
+      const bool job = owner.starts_with(ns + "/job");
+      if (run == 0 || (run == (job ? kJob : kGang) && run == pods.size())) continue;
+      out += fmt::format("\n  {}: {} of {} pods run", owner, run, pods.size());
+      for (const SeenPod& pod : pods) {
+        out += fmt::format("\n    {} on '{}', {}{}, {}: {}", pod.key, pod.node, pod.phase,
+                           pod.deleting ? ", is deleted" : "", pod.scheduled_reason, pod.scheduled_message);
+      }
+      if (job) {
+        const auto path = fmt::format("{}/{}", jobs_in(ns), owner.substr(owner.find('/') + 1));
+        const json object = json::parse(cluster_->client().get(path).body, nullptr, false);
+        if (object.contains("spec"))
+          out += fmt::format("\n    suspend {}, status {}", object["spec"].value("suspend", false),
+                             object["status"].dump());
+      }
+    }
+    return out;
+  }
+
   // A scheduler that has ended is started again, as its Deployment would.
   struct Replica {
     Process process;
@@ -193,11 +222,11 @@ class BerthSchedules : public TeamsTest {
         },
         seconds(90));
     const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - healed).count();
-    EXPECT_TRUE(done) << "seed " << seed << ": " << ending(ns).str() << ", not " << wanted_.str()
+    EXPECT_TRUE(done) << "seed " << seed << ": " << ending(ns).str() << ", not " << wanted_.str() << torn(ns)
                       << reasons_of_waiting();
     // It stays so.
     (void)observer_->wait_quiet(seconds(1), seconds(20));
-    EXPECT_EQ(ending(ns), wanted_) << "seed " << seed << ": " << ending(ns).str();
+    EXPECT_EQ(ending(ns), wanted_) << "seed " << seed << ": " << ending(ns).str() << torn(ns);
     ASSERT_OK(observer_->catch_up());
     const auto report = observer_->check();
     EXPECT_EQ(report.violation_count, 0U) << "seed " << seed << ": " << report.str();
