@@ -172,6 +172,14 @@ std::string_view ServedKinds::version_of(std::string_view group, std::string_vie
 }
 
 Status Discovery::refresh() {
+  Request ready;
+  ready.path = "/readyz";
+  // Not all users may ask, and not all servers know it: other answers say nothing.
+  if (const Response response = transport_->call(std::move(ready)); response.status >= 500) {
+    return fail(ErrorCode::kUnavailable,
+                "GET /readyz: {}: the API server is not ready, and may not serve all its kinds yet",
+                response.status);
+  }
   auto served = std::make_shared<ServedKinds>();
   BERTH_TRY(read_api(*transport_, "/api", *served));
   BERTH_TRY(read_api(*transport_, "/apis", *served));

@@ -34,7 +34,7 @@ void check(FakeApiServer& api) {
 TEST(Discovery, Aggregated) {
   FakeApiServer api({.unserved = {"/apis/batch/v1/jobs"}});
   check(api);
-  EXPECT_EQ(api.seen().size(), 2u);
+  EXPECT_EQ(api.seen().size(), 3u);  // with /readyz
 }
 
 TEST(Discovery, OneByOne) {
@@ -52,6 +52,20 @@ TEST(Discovery, FailureKeepsWhatIsKnown) {
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().message, "GET /apis: 503 Service Unavailable: injected");
   EXPECT_TRUE(discovery.serves("", "v1", "pods"));
+}
+
+// Right after its start it serves no CRDs yet, and does not say so in its lists.
+TEST(Discovery, AServerThatIsNotReadyIsNotAsked) {
+  FakeApiServer api;
+  auto transport = *Transport::create(api.config());
+  Discovery discovery(*transport);
+  api.add_fault({.contains = "/readyz", .times = 1, .status = 500});
+  const auto early = discovery.refresh();
+  ASSERT_FALSE(early);
+  EXPECT_EQ(early.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(api.count("GET", "/apis"), 0);
+  api.add_fault({.contains = "/readyz", .times = 1, .status = 403});
+  EXPECT_TRUE(discovery.refresh()) << "without the right to ask";
 }
 
 }  // namespace

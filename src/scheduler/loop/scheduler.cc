@@ -165,6 +165,7 @@ struct Scheduler::Impl {
 
   Status wait_for_lease(std::unique_ptr<kube::LeaderElector>& elector);
   Status lead(kube::LeaderElector* elector);
+  Status why_ended(const kube::LeaderElector* elector);
   void decide_loop(Core& core, ApiOutbox& outbox, Sources& sources);
   bool read_first_lists(Core& core, Sources& sources);
   void tell_depths(const Core& core, const ApiOutbox& outbox, const Sources& sources);
@@ -341,7 +342,9 @@ Status Scheduler::Impl::lead(kube::LeaderElector* elector) {
     };
   }
   Core core(std::move(core_options), outbox, std::move(sink), follower.get(), &metrics);
-  BERTH_ASSIGN(const auto sources, Sources::start(*transport, inbox, options.kueue_objects));
+  const auto started = Sources::start(*transport, inbox, options.kueue_objects, [this] { return ending(); });
+  if (!started) return ending() ? why_ended(elector) : tl::unexpected<Error>(started.error());
+  const std::unique_ptr<Sources>& sources = *started;
   sources->look_for_kueue();
 
   std::thread decider([&] { decide_loop(core, outbox, *sources); });
@@ -374,6 +377,10 @@ Status Scheduler::Impl::lead(kube::LeaderElector* elector) {
   if (log) {
     if (const auto closed = log->close(); !closed) spdlog::error("{}", closed.error().str());
   }
+  return why_ended(elector);
+}
+
+Status Scheduler::Impl::why_ended(const kube::LeaderElector* elector) {
   const std::lock_guard lock(mutex);
   if (lost && !stopping) {
     const std::string why = elector == nullptr ? "" : elector->last_problem();

@@ -5,6 +5,8 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "dialect/base/kind.h"
@@ -16,6 +18,8 @@
 
 namespace berth::scheduler {
 namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks{200};  // for kinds, while the API server is not ready
 
 // Kueue's own, by its documented default; held by whichever of its replicas decides.
 constexpr std::string_view kKueueLease = "c1f6bfd2.kueue.x-k8s.io";
@@ -60,9 +64,18 @@ bool is_among(std::string_view list, std::string_view name) {
 
 }  // namespace
 
-Result<std::unique_ptr<Sources>> Sources::start(kube::Transport& transport, Inbox& inbox, bool workloads) {
+Result<std::unique_ptr<Sources>> Sources::start(kube::Transport& transport, Inbox& inbox, bool workloads,
+                                                const std::function<bool()>& ended) {
   std::unique_ptr<Sources> sources(new Sources(transport, inbox, workloads));
-  BERTH_ASSIGN([[maybe_unused]] const bool any, sources->look_again());
+  std::string said;
+  for (auto found = sources->look_again(); !found; found = sources->look_again()) {
+    if (found.error().code != ErrorCode::kUnavailable || ended()) return tl::unexpected<Error>(found.error());
+    if (const std::string text = found.error().str(); text != said) {
+      spdlog::warn("waiting for the API server: {}", text);
+      said = text;
+    }
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
   for (const dialect::KindInfo& source : dialect::kinds()) {
     if (source.vital && !sources->reflectors_.contains(source.kind)) {
       return fail(ErrorCode::kUnsupported, "{} does not serve {}, without which nothing can be scheduled",

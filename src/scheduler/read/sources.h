@@ -8,6 +8,7 @@
 // Threads: look_again() and all_synced() from one; the reflectors push from the I/O thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,9 +25,10 @@ namespace berth::scheduler {
 
 class Sources {
  public:
-  // Asks the server what it serves and starts. An error when it does not serve pods and nodes.
-  // `workloads`: Kueue's Workloads are read too.
-  static Result<std::unique_ptr<Sources>> start(kube::Transport& transport, Inbox& inbox, bool workloads);
+  // Asks the server what it serves and starts. While the server is away or not ready it waits, until `ended` says true. An error when it
+  // does not serve pods and nodes. `workloads`: Kueue's Workloads are read too.
+  static Result<std::unique_ptr<Sources>> start(kube::Transport& transport, Inbox& inbox, bool workloads,
+                                                const std::function<bool()>& ended);
 
   // Asks again and starts what is new; true: something is.
   Result<bool> look_again();

@@ -96,6 +96,29 @@ TEST(Scheduler, BindsPodsAndGangsAndSaysWhyOthersWait) {
   EXPECT_TRUE(wait_for([&] { return node_of(api, "late") == "n2"; }));
 }
 
+TEST(Scheduler, WaitsForAnApiServerThatIsNotReady) {
+  FakeApiServer api;
+  add_node(api, "n1", 4);
+  add_pod(api, "early");
+  api.add_fault({.contains = "/readyz", .times = -1, .status = 500});
+  Running running(api);
+  ASSERT_TRUE(wait_for([&] { return api.count("GET", "/readyz") > 2; }));
+  EXPECT_FALSE(running.scheduler->is_deciding());
+  EXPECT_EQ(node_of(api, "early"), "");
+  api.clear_faults();
+  ASSERT_TRUE(wait_for([&] { return node_of(api, "early") == "n1"; }));
+}
+
+TEST(Scheduler, EndsWhileItWaitsForAnApiServerThatIsNotReady) {
+  FakeApiServer api;
+  api.add_fault({.contains = "/readyz", .times = -1, .status = 500});
+  Running running(api);
+  ASSERT_TRUE(wait_for([&] { return api.count("GET", "/readyz") > 1; }));
+  running.scheduler->stop();
+  ASSERT_TRUE(wait_for([&] { return running.ended.load(); }));
+  EXPECT_TRUE(running.result.has_value());
+}
+
 TEST(Scheduler, GivesTheLeaseBackWhenItIsStopped) {
   FakeApiServer api;
   add_node(api, "n1", 1);

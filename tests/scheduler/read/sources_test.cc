@@ -20,7 +20,7 @@ constexpr const char* kNameOfKueue = "c1f6bfd2.kueue.x-k8s.io";
 class SourcesTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto started = Sources::start(*transport_, inbox_, true);
+    auto started = Sources::start(*transport_, inbox_, true, [] { return true; });
     ASSERT_TRUE(started.has_value()) << started.error().str();
     sources_ = std::move(*started);
   }
