@@ -111,7 +111,7 @@ class BerthSchedules : public TeamsTest {
       const auto run = static_cast<std::size_t>(
           std::count_if(pods.begin(), pods.end(), [](const SeenPod& pod) { return pod.occupies(); }));
       const bool job = owner.starts_with(ns + "/job");
-      if (run == 0 || (run == (job ? kJob : kGang) && run == pods.size())) continue;
+      if (run == 0 || run == (job ? kJob : kGang)) continue;
       out += fmt::format("\n  {}: {} of {} pods run", owner, run, pods.size());
       for (const SeenPod& pod : pods) {
         out += fmt::format("\n    {} on '{}', {}{}, {}: {}", pod.key, pod.node, pod.phase,
@@ -218,7 +218,7 @@ class BerthSchedules : public TeamsTest {
     const bool done = eventually(
         [&] {
           run_replicas(*kubeconfig);
-          return ending(ns) == wanted_;
+          return ending(ns) == wanted_ && torn(ns).empty();
         },
         seconds(90));
     const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - healed).count();

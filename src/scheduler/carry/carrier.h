@@ -96,6 +96,9 @@ class Carrier {
   // Corrects an event of the intake before the engine gets it: the book of places counts, not the watch. False: drop the event.
   bool correct(SlotUpdate& update, const std::function<SlotState(const SlotUpdate&)>& state_in_engine);
 
+  // A pod of the workload is bound without a start of this process, and its gang may never be whole. See gang_deadline above: its time
+  // begins anew while none of its pods waits.
+  void found_bound(const std::string& workload, TimeMs now);
   // Gives back the room of started gangs that will not be whole: at recovery. See gang_deadline above.
   bool withdraw(std::string_view workload, std::string why);
   // At recovery: ends pods whose eviction was announced before a crash. Also ends the rest of their gang if fewer than `least` (per

@@ -26,6 +26,12 @@ void Flights::lose(const std::string& workload, TimeMs now) {
   of(workload, now).lost = true;
 }
 
+void Flights::find(const std::string& workload, TimeMs now) {
+  if (flights_.contains(workload)) return;
+  Flight& flight = of(workload, now);
+  flight.lost = flight.found = true;
+}
+
 void Flights::landed(const std::string& workload, const std::string& uid) {
   const auto it = flights_.find(workload);
   if (it == flights_.end()) return;

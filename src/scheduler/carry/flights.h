@@ -25,6 +25,9 @@ class Flights {
   // A member vanished before it was bound, or its place went back before it came. The deadline shows whether the gang is complete all
   // the same.
   void lose(const std::string& workload, TimeMs now);
+  // A member was bound without a decision of this process: by a leader before, or by another client.
+  void find(const std::string& workload, TimeMs now);
+  bool was_found(const std::string& workload) const { return flights_.at(workload).found; }
   // The member is bound. Here, and below: nothing for work that is not being bound.
   void landed(const std::string& workload, const std::string& uid);
   // The member is gone.
@@ -44,6 +47,7 @@ class Flights {
     std::set<std::string> open;
     TimeMs deadline = 0;
     bool lost = false;
+    bool found = false;
   };
   using All = std::unordered_map<std::string, Flight>;
   Flight& of(const std::string& workload, TimeMs now);

@@ -188,13 +188,16 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
   if (const auto pod = intake_.pod(uid)) workload_objects_.changed(pod->workload, now);
 }
 
-void Core::apply(Event& event) {
+void Core::apply(Event& event, std::optional<TimeMs> now) {
+  std::string found;  // the workload of a pod that is bound, and was not to be bound
   if (auto* update = std::get_if<SlotUpdate>(&event)) {
     const auto state = [&](const SlotUpdate& u) {
       const auto slot = engine_.engine().slot(u.workload, u.pod_set, u.index);
       return slot ? slot->state : SlotState::kAbsent;
     };
     if (!carrier_.correct(*update, state)) return;
+    if (update->state == SlotState::kRunning && state(*update) == SlotState::kWaiting)
+      found = update->workload;
   }
   if (const auto* removal = std::get_if<WorkloadRemove>(&event)) carrier_.forget_held(removal->uid);
   if (const auto status = engine_.apply(event); !status) {
@@ -202,6 +205,7 @@ void Core::apply(Event& event) {
     intake_.refused(event, status.error().message);
     return;
   }
+  if (!found.empty() && now) carrier_.found_bound(found, *now);
   if (metrics_ != nullptr) tell_slots(event);
 }
 
@@ -241,7 +245,7 @@ bool Core::feed(TimeMs now) {
     queue_statuses_.changed();
     for (Event& event : events_) {
       if (const std::string* workload = workload_of(event)) workload_objects_.changed(*workload, now);
-      apply(event);
+      apply(event, now);
     }
   }
   return any;
@@ -308,7 +312,7 @@ std::vector<Event> Core::adopt_bound(std::vector<Event>& all, const std::unorder
 }
 
 Core::Recovered Core::complete_or_withdraw(const std::string& workload,
-                                           const std::vector<std::int64_t>& least) {
+                                           const std::vector<std::int64_t>& least, TimeMs now) {
   std::vector<std::int64_t> placed(least.size(), 0);
   bool waits = false;
   bool binds = false;
@@ -323,6 +327,7 @@ Core::Recovered Core::complete_or_withdraw(const std::string& workload,
   bool partial = false;
   for (std::size_t i = 0; i < placed.size(); ++i) partial |= placed[i] < least[i];
   const auto info = intake_.workload(workload);
+  if (partial && !waits && !binds) carrier_.found_bound(workload, now);  // the rest is still to be made
   if (!partial || !waits || (info && info->elastic)) return binds ? Recovered::kCompletes : Recovered::kWhole;
   const bool helps = carrier_.withdraw(
       workload, "only some of its pods were bound before a restart, and the rest do not fit");
@@ -355,7 +360,7 @@ void Core::recover(TimeMs now) {
   for (const std::string& workload : ordered) {
     const auto known = least.find(workload);
     if (known == least.end() || resumed.contains(workload)) continue;
-    const Recovered what = complete_or_withdraw(workload, known->second);
+    const Recovered what = complete_or_withdraw(workload, known->second, now);
     withdrawn += what == Recovered::kWithdrawn ? 1 : 0;
     completed += what == Recovered::kCompletes ? 1 : 0;
   }
@@ -370,7 +375,7 @@ void Core::recover(TimeMs now) {
   }
   for (Event& event : later) {
     if (const std::string* workload = workload_of(event)) workload_objects_.changed(*workload, now);
-    apply(event);
+    apply(event, now);
   }
   next_missing_ = now + options_.missing_owners_every;
   feed(now);
@@ -417,7 +422,7 @@ bool Core::look_at_audit(TimeMs now) {
       reporter_.add_event(dialect::audit_event(difference.regarding, difference.text,
                                                options_.reporter.instance, kube::wall_us()));
     for (Event event : difference.mend) {
-      apply(event);
+      apply(event, now);
       mended = true;
     }
     for (const std::string& workload : difference.anew) anew.insert(workload);

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -87,7 +88,8 @@ class Core : private CarrierListener {
  private:
   void take_answer(Answer&& answer, TimeMs now);
   void take_change(const Batch& batch, const Batch::Item& item, TimeMs now);
-  void apply(Event& event);
+  // `now`: of a change; none: at recovery, where pods are bound already.
+  void apply(Event& event, std::optional<TimeMs> now = std::nullopt);
   // For the metrics: which pod has a slot with devices; how late the watch is.
   void tell_slots(const Event& event);
   void tell_echo(std::string_view uid);
@@ -96,7 +98,8 @@ class Core : private CarrierListener {
   enum class Recovered : std::uint8_t { kWhole, kCompletes, kWithdrawn };
   std::vector<Event> adopt_bound(std::vector<Event>& all, const std::unordered_set<std::string>& bound,
                                  LeastCounts& least);
-  Recovered complete_or_withdraw(const std::string& workload, const std::vector<std::int64_t>& least);
+  Recovered complete_or_withdraw(const std::string& workload, const std::vector<std::int64_t>& least,
+                                 TimeMs now);
   // Everything from intake and carrier into the engine, until nothing more comes.
   bool feed(TimeMs now);
   void decide(TimeMs now);

@@ -105,6 +105,40 @@ TEST(Withdrawal, AMemberThatVanishesBeforeItIsBoundIsMissedAtTheDeadline) {
   EXPECT_EQ(w.only(Step::kMark), "a");
 }
 
+// A bind of the leader before may arrive after the first lists, when other work has the rest of the room.
+TEST(Withdrawal, AMemberThatAnotherLeaderBoundIsMissedAtTheDeadline) {
+  World w;
+  w.node("n1", 2);
+  w.pod({.name = "x", .node = "n1"});
+  for (const char* name : {"a", "b"}) w.pod({.name = name, .gang = "g", .size = 2, .owner = "ReplicaSet"});
+  w.recover();
+  w.turn();
+  EXPECT_TRUE(w.take(Step::kBind).empty());
+  w.pod({.name = "a", .gang = "g", .size = 2, .owner = "ReplicaSet", .node = "n1"});
+  w.turn();
+  w.pass(29 * kSecond);
+  EXPECT_TRUE(w.take(Step::kMark).empty());
+  w.pass(2 * kSecond);
+  EXPECT_EQ(w.only(Step::kMark), "a");
+}
+
+// Its controller has not made the others yet.
+TEST(Withdrawal, AfterARestartMembersThatComeLaterAreMissedAtTheDeadline) {
+  World w;
+  w.node("n1", 2);
+  w.pod({.name = "a", .gang = "g", .size = 2, .owner = "ReplicaSet", .node = "n1"});
+  w.recover();
+  w.pod({.name = "x"});
+  w.turn();
+  EXPECT_EQ(w.only(Step::kBind), "x");
+  for (int i = 0; i < 100; ++i) w.pass(kSecond);
+  EXPECT_TRUE(w.take(Step::kMark).empty()) << "no member waits that could be bound";
+  w.pod({.name = "b", .gang = "g", .size = 2, .owner = "ReplicaSet"});
+  w.turn();
+  w.pass(31 * kSecond);
+  EXPECT_EQ(w.only(Step::kMark), "a");
+}
+
 TEST(Withdrawal, AMemberThatTookThePlaceOfOneThatVanishedIsEnough) {
   World w;
   w.node("n1", 2);
