@@ -44,7 +44,7 @@ class Discovery {
   explicit Discovery(Transport& transport) : transport_(&transport) {}
 
   // Asks the server and replaces what is known; waits. Not on the I/O thread. On an error what is known stays. Unavailable too where the
-  // server says that it is not ready (/readyz): after its start it does not know all CRDs, and what it lacks would look as never served.
+  // server is not ready (/readyz). After its start it does not know all CRDs, and those would look as if they were never served.
   Status refresh();
 
   bool serves(std::string_view group, std::string_view version, std::string_view resource) const;
