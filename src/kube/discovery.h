@@ -1,5 +1,5 @@
-// Which kinds the API server serves. Read once (one or two requests where the server aggregates discovery, else one per
-// group and version), then asked without any request; refresh() when a CRD may have come.
+// Which kinds the API server serves. Read once (three requests where the server aggregates discovery, else one per group
+// and version), then asked without any request; refresh() when a CRD may have come.
 //
 // Threads: any. serves() copies nothing and takes one short lock.
 #pragma once

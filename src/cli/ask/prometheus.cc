@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
-#include <optional>
 
 #include "cli/ask/cluster.h"
 #include "cli/base/show.h"

@@ -180,7 +180,8 @@ int run_top(const TopOptions& options, std::ostream& out, std::ostream& err) {
     if (status && cluster->ns.empty()) {
       if (auto read = read_queues(*cluster->transport, "")) queues = std::move(*read);
     }
-    std::vector<TopLine> lines = top_of(world.lines(), queues.queues, options.resource);
+    std::vector<TopLine> lines;
+    if (status) lines = top_of(world.lines(), queues.queues, options.resource);
     if (status && !options.prometheus.empty()) status = add_use_of(*cluster, options, lines, queues.notes);
     if (status) {
       Listing listing = top_listing(lines);

@@ -432,7 +432,7 @@ void Carrier::gang_due(const std::string& workload, TimeMs now) {
   const auto to_come = static_cast<std::int64_t>(places_.promised(workload, Comes::kOfGroup));
   const std::int64_t open = info ? std::max<std::int64_t>(0, info->least - bound - to_come) : 0;
   if (open == 0) return flights_.forget(workload);  // others came in the place of those that vanished
-  const bool waits = std::any_of(pods.begin(), pods.end(), [](const auto& pod) { return pod.node.empty(); });
+  const bool waits = bound < std::ssize(pods);
   if (flights_.was_found(workload) && !waits) return flights_.extend(workload, now);
   withdraw(workload, fmt::format("{} of its pods could not be bound within {} s", open,
                                  options_.gang_deadline / kSecond));

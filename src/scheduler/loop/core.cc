@@ -196,7 +196,7 @@ void Core::apply(Event& event, std::optional<TimeMs> now) {
       return slot ? slot->state : SlotState::kAbsent;
     };
     if (!carrier_.correct(*update, state)) return;
-    if (update->state == SlotState::kRunning && state(*update) == SlotState::kWaiting)
+    if (now && update->state == SlotState::kRunning && state(*update) == SlotState::kWaiting)
       found = update->workload;
   }
   if (const auto* removal = std::get_if<WorkloadRemove>(&event)) carrier_.forget_held(removal->uid);
@@ -205,7 +205,7 @@ void Core::apply(Event& event, std::optional<TimeMs> now) {
     intake_.refused(event, status.error().message);
     return;
   }
-  if (!found.empty() && now) carrier_.found_bound(found, *now);
+  if (!found.empty()) carrier_.found_bound(found, *now);
   if (metrics_ != nullptr) tell_slots(event);
 }
 
