@@ -193,6 +193,20 @@ struct JsonDecoder::Impl {
   simdjson::dom::parser parser;
 };
 
+namespace {
+
+// A parser keeps buffers of sixteen times its largest document. Those of a large one go when it has been read.
+struct LargeBuffers {
+  static constexpr std::size_t kKept = std::size_t{128} << 10;  // bytes of a document
+  simdjson::dom::parser& parser;
+  std::size_t size;
+  ~LargeBuffers() {
+    if (size > kKept) parser = simdjson::dom::parser();
+  }
+};
+
+}  // namespace
+
 JsonDecoder::JsonDecoder(DeviceNames devices) : impl_(std::make_unique<Impl>()) {
   impl_->devices = std::move(devices);
 }
@@ -201,6 +215,7 @@ JsonDecoder::JsonDecoder(JsonDecoder&&) noexcept = default;
 JsonDecoder& JsonDecoder::operator=(JsonDecoder&&) noexcept = default;
 
 Result<Object> JsonDecoder::decode(std::string_view json, Kind kind, bool padded) {
+  const LargeBuffers buffers{impl_->parser, json.size()};
   simdjson::dom::element element;
   if (const auto error = impl_->parser.parse(json.data(), json.size(), !padded).get(element)) {
     return fail(ErrorCode::kInvalid, "a {} is not JSON: {}", enum_name(kind), simdjson::error_message(error));

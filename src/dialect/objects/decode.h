@@ -22,7 +22,7 @@ Result<Object> decode(const text::Document& document, const text::Node& node, Ki
 // Adds the kinds of a file (docs/kinds.md) to those that Berth reads: before the first object is read. An error names place and field.
 Status declare_kinds(const std::string& path);
 
-// Decodes JSON objects one after the other, keeping its buffers. Not thread-safe.
+// Decodes JSON objects one after the other, and keeps its buffers, but those of large ones. Not thread-safe.
 class JsonDecoder {
  public:
   explicit JsonDecoder(DeviceNames devices = {});

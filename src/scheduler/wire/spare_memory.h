@@ -13,7 +13,7 @@ namespace berth::scheduler {
 class SpareMemory {
  public:
   static constexpr DurationMs kEvery = 15 * kSecond;
-  static constexpr std::size_t kWorthwhile = std::size_t{32}
+  static constexpr std::size_t kWorthwhile = std::size_t{8}
                                              << 20;  // bytes; giving back costs some milliseconds
 
   // Large blocks come from the system one by one from now on, and go back to it when they are freed. Once per process.
