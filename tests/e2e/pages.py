@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The pages of docs/tasks, tried: the commands of each page run on a test cluster, and print what the page shows.
 
-usage: pages.py run ROOT [--only PAGE]...   on a cluster of scripts/demo --empty, of the programs that are built
-       pages.py list ROOT                   the pages in their order, with the number of their blocks
+usage: pages.py run ROOT [--only PAGE]... [--late SECONDS]   on a cluster of scripts/demo --empty, of the programs that are built
+       pages.py list ROOT                                    the pages in their order, with the number of their blocks
 
 A page is Markdown. Each block marked `sh` runs by itself, in the order of the page, and must succeed. A block marked `text` is the output
 of the `sh` block before it. There `...` stands for any characters of a line, a line `...` alone for any number of lines, and white space
-for any white space. A block that only asks is asked again until it prints that, for a minute at most.
+for any white space. A block that only asks is asked again until it prints that, for a minute at most. With --late it is asked for the first time SECONDS after the
+block before it: a page must show what stays, and a slow machine may ask late.
 
     <!-- not run: REASON -->
 
@@ -182,9 +183,11 @@ def indented(text):
     return "".join(f"    {line}\n" for line in text.rstrip().splitlines())
 
 
-def run_step(cluster, step):
+def run_step(cluster, step, late_s=0):
     """"" or what is wrong."""
     again = step.commands.asks()
+    if again:
+        time.sleep(late_s)
     end = time.monotonic() + PATIENCE_S
     while True:
         code, printed = cluster.run(step.commands.text)
@@ -209,14 +212,14 @@ def left_behind(cluster):
         time.sleep(0.3)
 
 
-def run_page(cluster, name, steps):
+def run_page(cluster, name, steps, late_s=0):
     """"" or the first thing that is wrong; later steps build on it."""
     began, ran = time.monotonic(), 0
     for step in steps:
         if step.commands.skip:
             print(f"  {name}:{step.commands.line}: not run: {step.commands.skip}")
             continue
-        wrong = run_step(cluster, step)
+        wrong = run_step(cluster, step, late_s)
         ran += 1
         if wrong:
             return f"{FOLDER}/{name}:{step.commands.line}: {wrong}"
@@ -235,7 +238,7 @@ def control_plane_is_built(root):
     return asked.returncode == 0 and os.access(asked.stdout.decode().strip(), os.X_OK)
 
 
-def run(root, only):
+def run(root, only, late_s=0):
     pages = pages_of(root)
     if not control_plane_is_built(root):
         print("no control plane: scripts/control-plane build")
@@ -251,7 +254,7 @@ def run(root, only):
             for name, steps in pages:
                 if only and name not in only:
                     continue
-                wrong = run_page(cluster, name, steps)
+                wrong = run_page(cluster, name, steps, late_s)
                 if wrong:
                     failed.append(name)
                     print(f"FAILED {wrong}", flush=True)
@@ -269,11 +272,12 @@ def main(arguments):
     parser.add_argument("verb", choices=["run", "list"])
     parser.add_argument("root")
     parser.add_argument("--only", action="append", default=[], help="a page, such as first-job.md")
+    parser.add_argument("--late", type=float, default=0, metavar="SECONDS", help="ask only so long after the block before")
     flags = parser.parse_args(arguments)
     root = os.path.abspath(flags.root)
     try:
         if flags.verb == "run":
-            return run(root, flags.only)
+            return run(root, flags.only, flags.late)
         for name, steps in pages_of(root):
             left = sum(1 for step in steps if step.commands.skip)
             print(f"{name}: {len(steps)} blocks, {left} of them not run, {sum(1 for s in steps if s.shown)} with their output")
