@@ -26,6 +26,9 @@ class EmptyCluster {
   // at its bound finds none. No change to `live`.
   bool could_start(const State& live, WorkloadId id);
 
+  // Drops what questions have left, if the live state was swept since the last call.
+  void sweep_as(const State& live);
+
  private:
   void take_names(const State& live);
   void take_mix(const State& live);
@@ -33,6 +36,7 @@ class EmptyCluster {
 
   State state_;
   std::uint64_t mix_version_ = 0;  // of the live state's scores
+  std::uint64_t sweeps_ = 0;       // of the live state
 };
 
 }  // namespace berth::engine

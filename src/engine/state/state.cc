@@ -439,7 +439,7 @@ void State::look_at_demand() {
   } else if (fragments.drifted(nodes)) {
     fragments.weigh(nodes);
   }
-  if (sweeps_.is_due_at(now)) sweep_now();
+  if (sweeps_.is_due_at(now, catalog_size(), workloads.size())) sweep_now();
   if (stats.decide_calls % 1024 != 0) return;
   shapes.for_each([&](ShapeEntry& entry) {
     for (auto& index : entry.index) {
@@ -486,9 +486,12 @@ std::vector<ChargeId> State::choices(const PodSetState& set) {
   return all.choices;
 }
 
+std::size_t State::catalog_size() const {
+  return specs.live() + charges.live() + shapes.live() + structures.live();
+}
+
 void State::sweep() {
-  const std::size_t live = specs.live() + charges.live() + shapes.live() + structures.live();
-  if (sweeps_.is_due(live, workloads.size()) || accounts.grants().grown()) sweep_now();
+  if (sweeps_.is_due(catalog_size(), workloads.size()) || accounts.grants().grown()) sweep_now();
 }
 
 void State::sweep_now() {
@@ -541,7 +544,7 @@ void State::sweep_now() {
   }
   drop_tokens(*this, granted);
   structures.sweep(nothing);
-  sweeps_.swept(specs.live() + charges.live() + shapes.live() + structures.live(), now);
+  sweeps_.swept(catalog_size(), now);
 }
 
 }  // namespace berth::engine

@@ -304,9 +304,11 @@ class State {
   // `beside`: the requests of pod sets that get the same flavors (choices.cc), by name.
   SpecId intern_spec(QueueId queue, const PodTemplate& pod, std::vector<std::string> beside = {});
   QueueId intern_queue(const std::string& name);
-  // Drops catalog entries that nothing uses.
+  // Drops catalog entries that nothing uses: where they are many (sweep_rule.h), or now.
   void sweep();
   void sweep_now();
+  std::uint64_t sweeps() const { return sweeps_.sweeps(); }
+  std::size_t catalog_size() const;  // its entries
 
   EngineConfig config;
   EngineStats stats;

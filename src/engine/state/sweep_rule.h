@@ -1,8 +1,12 @@
-// When the catalog is swept of entries that nothing uses: when they are many, or when some of them are long. Cost: O(1) per call.
+// When the catalog is swept of entries that nothing uses: at once when they are many, or when some of them are long; within half a
+// minute when work that has ended may have left some. Each entry is an index over all nodes, and a tenant chooses how many
+// different ones there are. A sweep costs O(workloads + entries), so that it waits until a part of them has ended.
+// Cost: O(1) per call.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 #include "base/checked.h"
 #include "base/time.h"
@@ -11,27 +15,36 @@ namespace berth::engine {
 
 class SweepRule {
  public:
-  // Workloads of long specs (Spec::is_long) have ended.
-  void note_long(std::size_t specs) { long_left_ += specs; }
+  // A pod set has ended, or has another spec now. `is_long`: Spec::is_long.
+  void note_left(bool is_long) { ++(is_long ? long_left_ : left_); }
   // `live`: the entries of the catalog.
   bool is_due(std::size_t live, std::size_t workloads) const {
     return live >= 4 * live_at_sweep_ || long_left_ >= kMostLongLeft + workloads / 16;
   }
   // The memory of long specs is freed soon, even if they are few.
-  bool is_due_at(TimeMs now) const { return long_left_ > 0 && now >= next_long_sweep_; }
+  bool is_due_at(TimeMs now, std::size_t live, std::size_t workloads) const {
+    if (now < next_) return false;
+    return long_left_ > 0 || (live >= kFew && left_ >= live / 8 && left_ >= workloads / 16);
+  }
   void swept(std::size_t live, TimeMs now) {
     live_at_sweep_ = std::max<std::size_t>(256, live);
-    long_left_ = 0;
-    next_long_sweep_ = saturating_add(now, kLongSweepEvery);
+    left_ = long_left_ = 0;
+    next_ = saturating_add(now, kEvery);
+    ++sweeps_;
   }
+  // So many times it was swept.
+  std::uint64_t sweeps() const { return sweeps_; }
 
  private:
   static constexpr std::size_t kMostLongLeft = 64;
-  static constexpr DurationMs kLongSweepEvery = 30 * kSecond;
+  static constexpr std::size_t kFew = 64;  // entries that may stay for work that comes and goes
+  static constexpr DurationMs kEvery = 30 * kSecond;
 
   std::size_t live_at_sweep_ = 256;
-  std::size_t long_left_ = 0;  // since the last sweep
-  TimeMs next_long_sweep_ = 0;
+  std::size_t left_ = 0;  // since the last sweep
+  std::size_t long_left_ = 0;
+  TimeMs next_ = 0;
+  std::uint64_t sweeps_ = 0;
 };
 
 }  // namespace berth::engine

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "engine/nodes/choose.h"
 #include "engine/state/state.h"
@@ -119,8 +120,8 @@ void State::resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets) {
   for (std::size_t i = 0; i < sets.size(); ++i) {
     PodSetState& s = w.sets[i];
     const PodSet& from = *sets[i];
-    if (s.spec.valid() && specs[s.spec].is_long) sweeps_.note_long(1);
-    s.spec = intern_spec(w.queue, from.pod, beside_of(sets, from));
+    const SpecId before = std::exchange(s.spec, intern_spec(w.queue, from.pod, beside_of(sets, from)));
+    if (before.valid() && before != s.spec) sweeps_.note_left(specs[before].is_long);
     count_again(*this, id, i);
     s.name = from.name;
     s.flavor_group = from.flavor_group;
@@ -226,7 +227,7 @@ Status State::workload_remove(const std::string& uid) {
     }
   }
   settle(*id);
-  for (const PodSetState& set : w.sets) sweeps_.note_long(specs[set.spec].is_long ? 1 : 0);
+  for (const PodSetState& set : w.sets) sweeps_.note_left(specs[set.spec].is_long);
   ids_.erase(uid, *id);
   to_withdraw.erase(*id);
   w = WorkloadState{};
