@@ -60,6 +60,7 @@ std::string pod_text(const PodTemplate& pod) {
   if (!pod.node_selector.empty()) out.add("on " + labels_text(pod.node_selector));
   if (!pod.required_affinity.empty()) out.add("with required affinity");
   if (!pod.preferred_affinity.empty()) out.add("with preferred affinity");
+  for (const VolumeNodes& volume : pod.volumes) out.add("with " + volume.words);
   for (const auto& t : pod.tolerations) out.add("tolerates " + (t.key.empty() ? "all" : t.key));
   for (const auto& what : pod.unsupported) out.add("not supported: " + what);
   return out.str();

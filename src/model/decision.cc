@@ -29,6 +29,8 @@ std::string node_text(const Reason& r) {
       return fmt::format("{} {} the untolerated taint {}", nodes, one ? "has" : "have", r.subject);
     case ReasonCode::kNodeSelector:
       return fmt::format("{} {} not match the node selector or affinity", nodes, one ? "does" : "do");
+    case ReasonCode::kNodeVolume:
+      return fmt::format("{} {} ruled out by {}", nodes, one ? "is" : "are", r.subject);
     case ReasonCode::kNodeFlavor:
       if (r.subject.empty()) return r.detail;  // of the workload, whatever the nodes
       return fmt::format("{} {} not of flavor {}", nodes, one ? "is" : "are", r.subject);
@@ -42,6 +44,7 @@ std::string node_text(const Reason& r) {
       return fmt::format("{} {} room that is held for other workloads", nodes, one ? "has" : "have");
     case ReasonCode::kNodeApart:
     case ReasonCode::kNodeNear:
+      if (r.detail.empty()) return fmt::format("{} is in use by another pod (ReadWriteOncePod)", r.subject);
       return fmt::format("{} {} ruled out by required {} ({}, per {})", nodes, one ? "is" : "are",
                          r.code == ReasonCode::kNodeApart ? "anti-affinity" : "affinity", r.subject,
                          r.detail);
@@ -210,6 +213,8 @@ std::string to_text(const Reason& r) {
       return fmt::format("not supported by this version of Berth: {}", r.detail);
     case ReasonCode::kInactive:
       return "suspended or inactive: it waits until its owner resumes it";
+    case ReasonCode::kClaim:
+      return r.detail;
     case ReasonCode::kIncompleteGang:
       return fmt::format("waiting for pods: {} of the gang's {} exist{}", r.have, r.need,
                          r.subject.empty() ? "" : fmt::format(" in {}", r.subject));
@@ -237,6 +242,7 @@ std::string to_text(const Reason& r) {
     case ReasonCode::kNodeUnschedulable:
     case ReasonCode::kNodeTaint:
     case ReasonCode::kNodeSelector:
+    case ReasonCode::kNodeVolume:
     case ReasonCode::kNodeFlavor:
     case ReasonCode::kNodeResource:
     case ReasonCode::kNodeDevice:

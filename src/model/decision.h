@@ -19,6 +19,7 @@ enum class ReasonCode : std::uint8_t {
   kInvalid,         // detail = the error
   kUnsupported,     // a constraint that Berth does not honour: detail
   kInactive,        // suspended or inactive, by its owner
+  kClaim,           // a volume claim that its pods cannot use yet: detail
   kIncompleteGang,  // have of need pods exist in pod set `subject`
   kSearchBudget,    // the search ended at its bound: this does not say that it is impossible
   // about queues and quota
@@ -41,6 +42,7 @@ enum class ReasonCode : std::uint8_t {
   kNodeUnschedulable,
   kNodeTaint,     // subject = taint
   kNodeSelector,  // selector or required affinity does not match
+  kNodeVolume,    // a volume is on other nodes: subject = VolumeNodes::words
   kNodeFlavor,    // the node is not of the flavor `subject`
   kNodeResource,  // subject = resource that is short
   kNodeDevice,    // subject = device resource that is short, or that only has smaller pieces left
@@ -67,6 +69,7 @@ enum class ReasonCode : std::uint8_t {
   kTogether,  // each pod set fits, and not all of them together: the child is short beside the others
   kEnough,    // `need` more of `subject` would be enough; without a subject: places for `need` more pods
   // Required terms about the pods that the selector `subject` counts, per node label `detail`: they must not be there, or must be.
+  // A kNodeApart without a label: the claim `subject` is another pod's, and one pod alone may use it.
   kNodeApart,
   kNodeNear,
   // A spread of the pods that `subject` counts, as `detail` says. Without a subject: the nodes lack the label `detail` of a spread.
@@ -79,6 +82,7 @@ struct EnumNames<ReasonCode> {
                                     "Invalid"sv,
                                     "Unsupported"sv,
                                     "Inactive"sv,
+                                    "Claim"sv,
                                     "IncompleteGang"sv,
                                     "SearchBudget"sv,
                                     "QueueMissing"sv,
@@ -96,6 +100,7 @@ struct EnumNames<ReasonCode> {
                                     "Unschedulable"sv,
                                     "Taint"sv,
                                     "Selector"sv,
+                                    "Volume"sv,
                                     "Flavor"sv,
                                     "Resource"sv,
                                     "Device"sv,

@@ -54,6 +54,11 @@ bool SelectorTerm::matches(const Labels& node_labels, const std::string& name) c
                      [&](const auto& r) { return matches_value(r, &name); });
 }
 
+bool VolumeNodes::matches(const Labels& node_labels, const std::string& name) const {
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [&](const SelectorTerm& term) { return term.matches(node_labels, name); });
+}
+
 bool Toleration::tolerates(const Taint& taint) const {
   if (effect != TolerationEffect::kAll && enum_name(effect) != enum_name(taint.effect)) return false;
   if (key.empty()) return exists;

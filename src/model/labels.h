@@ -51,6 +51,20 @@ struct SelectorTerm {
   bool operator==(const SelectorTerm&) const = default;
 };
 
+// The nodes on which one volume of a pod can be used.
+struct VolumeNodes {
+  std::string words;                // for messages: which volume, and on which nodes it is
+  std::vector<SelectorTerm> nodes;  // one of them must match; none: no node has the volume
+
+  bool matches(const Labels& node_labels, const std::string& name) const;
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("words", s.words);
+    v("nodes", s.nodes);
+  }
+  bool operator==(const VolumeNodes&) const = default;
+};
+
 struct PreferredTerm {
   std::int64_t weight = 1;  // 1 to 100
   SelectorTerm term;
@@ -98,7 +112,7 @@ struct EnumNames<TermKind> {
 struct CountedTerm {
   TermKind kind = TermKind::kApart;
   std::string selector;  // the name of a set of pods; each pod says in which of them it is
-  std::string level;
+  std::string level;     // "": the whole cluster is one domain
   // For kSpread:
   std::int64_t max_skew = 0;
   std::int64_t min_domains = 0;  // with fewer domains the fewest are taken to be none

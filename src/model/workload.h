@@ -29,6 +29,7 @@ struct PodTemplate {
   Shared<Labels> node_selector;
   Shared<std::vector<SelectorTerm>> required_affinity;  // one of them must match; empty = no such condition
   Shared<std::vector<PreferredTerm>> preferred_affinity;
+  Shared<std::vector<VolumeNodes>> volumes;  // all of them must match, beside the required affinity
   Shared<std::vector<Toleration>> tolerations;
   Placement placement = Placement::kDefault;  // how its nodes are chosen; default: as its queue says
   Shared<std::vector<CountedTerm>> terms;     // all of them must hold
@@ -54,6 +55,7 @@ struct PodTemplate {
     v("node_selector", s.node_selector);
     v("required_affinity", s.required_affinity);
     v("preferred_affinity", s.preferred_affinity);
+    v("volumes", s.volumes);
     v("tolerations", s.tolerations);
     v("terms", s.terms);
     v("preferred_terms", s.preferred_terms);

@@ -88,11 +88,11 @@ TEST_F(BerthInCluster, AConstraintThatIsNotHonouredKeepsThePodPendingWithThatRea
   ASSERT_OK(cluster_->create_pods(
       2, {.name = "apart",
           .labels = {{"app", "apart"}},
-          .extra_spec = R"("volumes":[{"name":"data","persistentVolumeClaim":{"claimName":"none"}}],)"}));
+          .extra_spec = R"("volumes":[{"name":"data","awsElasticBlockStore":{"volumeID":"none"}}],)"}));
   ASSERT_OK(cluster_->create_pods(2, {.name = "plain"}));
   EXPECT_TRUE(wait_bound(2));
   const std::string message = wait_for_reasons(names_of("apart", 2), "Unsupported");
-  EXPECT_NE(message.find("persistentVolumeClaim"), std::string::npos) << message;
+  EXPECT_NE(message.find("awsElasticBlockStore"), std::string::npos) << message;
   EXPECT_TRUE(observer_->wait_quiet(seconds(1), kLong));
   EXPECT_EQ(observer_->now().bound, 2U);
   expect_clean();

@@ -47,6 +47,8 @@ std::vector<Reason> examples_of(ReasonCode code) {
     case ReasonCode::kFits:
       return one("", "");
     case ReasonCode::kNodeApart:
+      return {reason_of(code, "app=web, tier=front in team-a", "topology.kubernetes.io/zone", 0, 0, 12),
+              reason_of(code, "claim team-a/checkpoints", "", 0, 0, 12)};
     case ReasonCode::kNodeNear:
       return one("app=web, tier=front in team-a", "topology.kubernetes.io/zone", 0, 0, 12);
     case ReasonCode::kNodeSpread:
@@ -81,6 +83,11 @@ std::vector<Reason> examples_of(ReasonCode code) {
     case ReasonCode::kNodeSelector:
     case ReasonCode::kNodeHeld:
       return one("", "", 0, 0, 12);
+    case ReasonCode::kClaim:
+      return one(
+          "", "claim data-set-of-images does not exist in namespace team-a: create it, or correct the name");
+    case ReasonCode::kNodeVolume:
+      return one("claim data (only on nodes with topology.kubernetes.io/zone europe-west4-a)", "", 0, 0, 12);
     case ReasonCode::kNodeTaint:
       return one("dedicated=infra:NoSchedule", "", 0, 0, 12);
     case ReasonCode::kNodeFlavor:

@@ -152,6 +152,11 @@ std::string Ledger::static_trouble(const PodTemplate& pod, const std::vector<std
                    [&](const SelectorTerm& term) { return term_matches(term, node); })) {
     return "the required affinity does not match";
   }
+  for (const VolumeNodes& volume : pod.volumes) {
+    if (std::none_of(volume.nodes.begin(), volume.nodes.end(),
+                     [&](const SelectorTerm& term) { return term_matches(term, node); }))
+      return "a volume is on other nodes";
+  }
   if (node.unschedulable) {
     const Taint cordon{"node.kubernetes.io/unschedulable", "", TaintEffect::kNoSchedule};
     if (!tolerates(tolerations, cordon)) return "the node is cordoned";
@@ -236,9 +241,13 @@ bool Ledger::flavor_suits(const PodTemplate& pod, const std::string& flavor) con
       return it == f.node_labels.end() || label_matches(r, &it->second);
     });
   };
-  if (!pod.required_affinity.empty() &&
-      std::none_of(pod.required_affinity.begin(), pod.required_affinity.end(), may_hold))
-    return false;
+  const auto excludes = [&](const std::vector<SelectorTerm>& terms) {
+    return !terms.empty() && std::none_of(terms.begin(), terms.end(), may_hold);
+  };
+  if (excludes(pod.required_affinity)) return false;
+  for (const VolumeNodes& volume : pod.volumes) {
+    if (excludes(volume.nodes)) return false;
+  }
   return std::all_of(f.node_taints.begin(), f.node_taints.end(), [&](const Taint& taint) {
     return taint.effect == TaintEffect::kPreferNoSchedule || tolerates(pod.tolerations, taint) ||
            tolerates(f.tolerations, taint);

@@ -35,6 +35,10 @@ MUTANTS = [
         ('  return with_it - fewest(rule, planes) <= rule.max_skew;\n',
          '  return broken("spread-ignored") || with_it - fewest(rule, planes) <= rule.max_skew;\n'),
     ]),
+    ('volumes-ignored', 2, 'any node has the volumes of a pod', 'nodes/shape.cc', [
+        ('    if (!volume.matches(node.labels, node.name)) return',
+         '    if (!broken("volumes-ignored") && !volume.matches(node.labels, node.name)) return'),
+    ]),
     ('quota-ignored', 2, 'any amount fits into a queue\'s quota', 'quota/tree.cc', [
         ('    if (need == 0) continue;\n',
          '    if (need == 0 || broken("quota-ignored")) continue;\n'),

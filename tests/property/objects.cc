@@ -128,6 +128,7 @@ constexpr std::uint64_t kAwaits = 0x617761697473;
 constexpr std::uint64_t kTwins = 0x7477696e73;
 constexpr std::uint64_t kPorts = 0x706f727473;
 constexpr std::uint64_t kTerms = 0x7465726d73;
+constexpr std::uint64_t kVolumes = 0x766f6c756d6573;
 constexpr std::uint64_t kSpreads = 0x737072656164;
 
 Profile profile_of(std::uint64_t seed) {
@@ -156,6 +157,7 @@ Profile profile_of(std::uint64_t seed) {
   p.awaits = Random(seed ^ kAwaits).chance(1, 4) && !p.opaque;
   p.terms = p.topology && Random(seed ^ kTerms).chance(1, 2);
   p.spreads = p.terms && Random(seed ^ kSpreads).chance(1, 2);
+  p.volumes = Random(seed ^ kVolumes).chance(1, 3);
   Random twins(seed ^ kTwins);
   if (twins.chance(1, 3)) p.twins = twins.next() | 1;
   p.ports = Random(seed ^ kPorts).chance(1, 3);
@@ -344,6 +346,20 @@ void set_terms(Group& group, Random& r) {
   for (Group& child : group.groups) set_terms(child, r);
 }
 
+void draw_volumes(const Profile& p, Random& r, PodTemplate& pod) {
+  if (!r.chance(1, 3)) return;
+  const auto op = r.chance(1, 2) ? SelectorOp::kIn : SelectorOp::kNotIn;
+  VolumeNodes volume{"claim data (somewhere)",
+                     {{{{"pool", op, {flavor_name(r.between(0, p.flavors - 1))}}}, {}}}};
+  if (r.chance(1, 2)) volume.nodes.push_back({{}, {{"", SelectorOp::kIn, {"n1", "n2", "n3"}}}});
+  pod.volumes.edit().push_back(std::move(volume));
+}
+
+void set_volumes(const Profile& p, Group& group, Random& r) {
+  for (PodSet& set : group.pod_sets) draw_volumes(p, r, set.pod);
+  for (Group& child : group.groups) set_volumes(p, child, r);
+}
+
 void set_spreads(Group& group, Random& r) {
   for (PodSet& set : group.pod_sets) draw_spreads(r, set.pod.terms.edit());
   for (Group& child : group.groups) set_spreads(child, r);
@@ -392,6 +408,8 @@ Workload make_workload(const Profile& p, std::int64_t id, std::uint64_t seed) {
   if (p.spreads) set_spreads(w.root, spreads);
   Random wishes(seed ^ kWishes);
   if (p.terms) set_wishes(w.root, wishes);
+  Random volumes(seed ^ kVolumes);
+  if (p.volumes) set_volumes(p, w.root, volumes);
   Random awaits(seed ^ kAwaits);
   if (p.awaits && awaits.chance(2, 3)) {
     std::vector<std::string> flavors;

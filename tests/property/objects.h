@@ -41,6 +41,7 @@ struct Profile {
   bool ports = false;     // some pods take host ports
   bool terms = false;     // pods must be apart from others, or near to some
   bool spreads = false;   // pods must be spread: only with terms
+  bool volumes = false;   // pods have volumes that are on some nodes only
   // Most work has one of two shapes, drawn from this; 0: each workload has a shape of its own.
   std::uint64_t twins = 0;
 };

@@ -39,6 +39,7 @@ constexpr Remedy kRemedies[] = {
     {"WaitingForRoom",
      "nothing: its victims end within their grace period. Look for finalizers if they do not"},
     {"Inactive", "the owner resumes it: gates, admission-gated-by, or spec.active of its Workload"},
+    {"Claim", "create or bind the volume claim, as the text says"},
     {"Invalid", "correct the field that the text names"},
     {"Unsupported", "leave the constraint out, or give the pod to another scheduler"},
     {"Withdrawn",

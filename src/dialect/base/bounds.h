@@ -23,6 +23,7 @@ enum class Entry : std::uint8_t {
   kPort,
   kAmount,
   kResource,
+  kClaim,
   kGate,
   kMark,
   kLabel,
@@ -36,7 +37,7 @@ struct EntryBound {
   std::size_t most;
 };
 
-inline constexpr std::array<EntryBound, 16> kEntryBounds = {{
+inline constexpr std::array<EntryBound, 17> kEntryBounds = {{
     {"labels in a nodeSelector", 128},
     {"terms of node affinity, required and preferred together", 256},
     {"requirements (matchExpressions, matchFields, matchLabels) in all terms together", 512},
@@ -47,6 +48,7 @@ inline constexpr std::array<EntryBound, 16> kEntryBounds = {{
     {"host ports", 128},
     {"requests and limits in all containers together", 2048},
     {"different resources", 64},
+    {"volumes of persistent volume claims", 128},
     {"scheduling gates", 64},
     {"labels and annotations that Berth reads", 64},
     {"labels", 512},

@@ -41,6 +41,9 @@ enum class Kind : std::uint8_t {
   kJobSet,
   kReplicaSet,
   kDeployment,
+  kPersistentVolumeClaim,
+  kPersistentVolume,
+  kStorageClass,
 };
 
 // One kind: its name in manifests, the group that serves it, and its resource there.
@@ -61,6 +64,20 @@ struct KindInfo {
 // objects/object.h, and a decoder in objects/decode.cc.
 inline constexpr std::array kKinds{
     KindInfo{.kind = Kind::kNode, .word = "Node", .group = "", .resource = "nodes", .vital = true},
+    // Before pods: those that mount volumes are taken with what is known of these.
+    KindInfo{.kind = Kind::kStorageClass,
+             .word = "StorageClass",
+             .group = "storage.k8s.io",
+             .resource = "storageclasses"},
+    KindInfo{.kind = Kind::kPersistentVolume,
+             .word = "PersistentVolume",
+             .group = "",
+             .resource = "persistentvolumes"},
+    KindInfo{.kind = Kind::kPersistentVolumeClaim,
+             .word = "PersistentVolumeClaim",
+             .group = "",
+             .resource = "persistentvolumeclaims",
+             .namespaced = true},
     KindInfo{.kind = Kind::kPod,
              .word = "Pod",
              .group = "",

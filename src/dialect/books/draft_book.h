@@ -103,6 +103,8 @@ struct Draft {
   std::int64_t gated = 0;                        // pods that are
   std::int64_t fast = 0;                         // and pods that say kKueueFastAdmission
   std::int64_t unreadable = 0;                   // pods with a problem
+  std::int64_t claim_waits = 0;                  // pods with a claim that cannot be used yet
+  std::shared_ptr<const Reason> claim_wait;      // such a claim of `object`; nullptr: none
   std::shared_ptr<const KueueWorkload> object;   // kKueueWorkload: it has slots, and no pods
   std::shared_ptr<const KueueWorkload> written;  // of that, as it was read
   std::shared_ptr<const KueueWorkload> former;   // the slice whose places it has, and which it replaces

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "dialect/books/claim_book.h"
 #include "dialect/books/draft_book.h"
 #include "dialect/books/object_books.h"
 #include "dialect/books/owner_book.h"
@@ -23,6 +24,7 @@ struct IntakeBooks {
   PodBook pods;
   DraftBook drafts;
   OwnerBook owners;
+  ClaimBook claims;
   EndedMembers ended_members;
   Promises promises;
 

@@ -66,6 +66,8 @@ ObjectBooks::Keys ObjectBooks::put(Object&& object) {
         using T = std::decay_t<decltype(value)>;
         if constexpr (std::is_base_of_v<TreeQueue, T>) {
           return take_tree_queue(T::kKind, value);
+        } else if constexpr (requires { volumes_.put(std::move(value)); }) {
+          return keys_of_claims(volumes_.put(std::move(value)));
         } else if constexpr (requires { take(std::move(value)); }) {
           return take(std::move(value));
         } else {
@@ -175,6 +177,11 @@ ObjectBooks::Keys ObjectBooks::take_tree_queue(Kind kind, const TreeQueue& objec
   return {"q:" + tree_queue_name(kind, object.meta.name)};
 }
 
+ObjectBooks::Keys ObjectBooks::keys_of_claims(Keys claims) {
+  for (std::string& key : claims) key.insert(0, kOnClaim);
+  return claims;
+}
+
 ObjectBooks::Keys ObjectBooks::remove_node(std::string_view name) {
   erase(node_problems_, name);
   const auto it = nodes_.find(name);
@@ -227,6 +234,10 @@ ObjectBooks::Keys ObjectBooks::remove(Kind kind, std::string_view ns, std::strin
     case Kind::kRuntimeClass:
       changed_runtimes_ = erase(runtime_classes_, name) || changed_runtimes_;
       return {};
+    case Kind::kPersistentVolumeClaim:
+    case Kind::kPersistentVolume:
+    case Kind::kStorageClass:
+      return keys_of_claims(volumes_.remove(kind, ns, name));
     case Kind::kQueue:
     case Kind::kVolcanoQueue:
     case Kind::kKaiQueue:

@@ -19,8 +19,12 @@
 #include "dialect/books/words.h"
 #include "dialect/kueue/queue_status.h"
 #include "dialect/upstream/template_effects.h"
+#include "dialect/volumes/volume_book.h"
 
 namespace berth::dialect {
+
+// The dependencies on claims are this with namespace/name behind it.
+inline constexpr std::string_view kOnClaim = "pvc:";
 
 // The dependency of a load whose priority is capped by the highest class of the cluster (Load::depends).
 inline constexpr std::string_view kAllClasses = "classes:";
@@ -57,6 +61,7 @@ class ObjectBooks {
   const ResourceFlavor* flavor(std::string_view name) const;
   const Node* node(std::string_view name) const;
   const PodGroup* pod_group(std::string_view key) const;
+  const VolumeBook& volumes() const { return volumes_; }
   // A ClusterQueue, or Berth's own, that admits nothing new.
   bool is_held(const std::string& queue) const;
   // "/cohort/queue", as Kueue names the way from the root.
@@ -107,6 +112,7 @@ class ObjectBooks {
   Keys take(RuntimeClass&& object);
   Keys take_tree_queue(Kind kind, const TreeQueue& object);
   Keys remove_node(std::string_view name);
+  static Keys keys_of_claims(Keys claims);
   static Keys keys_of_named(Kind kind, const std::string& key);
 
   DeviceNames devices_;
@@ -117,7 +123,8 @@ class ObjectBooks {
   ByName<Labels> namespaces_;
   ByName<PriorityClass> priority_classes_;
   ByName<std::int64_t> workload_priorities_;
-  ByName<PodGroup> pod_groups_;              // ns/name
+  ByName<PodGroup> pod_groups_;  // ns/name
+  VolumeBook volumes_;
   ByName<ByName<LimitRange>> limit_ranges_;  // by namespace and name
   ByName<RuntimeClass> runtime_classes_;
   bool all_runtimes_ = false;                              // the map has all that there are

@@ -17,7 +17,10 @@ constexpr std::size_t kMostStrangers = 10'000;
 bool OwnerRecord::makes_the_same(const OwnerRecord& other) const {
   return std::equal(templates.begin(), templates.end(), other.templates.begin(), other.templates.end(),
                     [](const OwnedTemplate& a, const OwnedTemplate& b) {
-                      return a.shape == b.shape && a.refused == b.refused;
+                      const auto reason = [](const OwnedTemplate& t) {
+                        return t.claim_wait == nullptr ? Reason() : *t.claim_wait;
+                      };
+                      return a.shape == b.shape && a.refused == b.refused && reason(a) == reason(b);
                     });
 }
 
@@ -26,6 +29,13 @@ std::string_view OwnerRecord::refused() const {
     if (!one.refused.empty()) return one.refused;
   }
   return {};
+}
+
+const Reason* OwnerRecord::claim_wait() const {
+  for (const OwnedTemplate& one : templates) {
+    if (one.claim_wait != nullptr) return one.claim_wait.get();
+  }
+  return nullptr;
 }
 
 std::string owner_key(std::string_view uid) {

@@ -26,6 +26,7 @@ struct OwnedTemplate {
   std::shared_ptr<const PodTemplate> shape;  // of the pods that it will make, with its amendment
   std::shared_ptr<const PodTemplate> taken;  // as the API server will take its pods in; without its amendment
   std::string refused;                       // why it would refuse them; "" = it would not
+  std::shared_ptr<const Reason> claim_wait;  // a claim that it mounts cannot be used yet; nullptr: all can
   bool operator==(const OwnedTemplate&) const = default;
 };
 
@@ -37,6 +38,8 @@ struct OwnerRecord {
   bool makes_the_same(const OwnerRecord& other) const;
   // Why the API server would refuse some of its pods; "": it would not.
   std::string_view refused() const;
+  // The first claim that its pods would wait for.
+  const Reason* claim_wait() const;
 };
 
 // A pod is of one of the groups of an owner, by its labels.

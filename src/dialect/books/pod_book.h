@@ -14,6 +14,7 @@
 #include "dialect/books/selector_book.h"
 #include "dialect/gangs/gangs.h"
 #include "dialect/upstream/objects.h"
+#include "model/decision.h"
 #include "model/event.h"
 
 namespace berth::dialect {
@@ -36,6 +37,7 @@ struct PodRecord {
   bool gated = false;                          // it says kKueueGatedBy
   bool fast = false;                           // it says kKueueFastAdmission
   std::vector<SelectorBook::Number> selected;  // the selectors in use that select it, ascending
+  std::shared_ptr<const Reason> claim_wait;    // a claim of it cannot be used yet; nullptr: all can
 };
 
 class PodBook {

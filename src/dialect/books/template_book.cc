@@ -35,6 +35,27 @@ PodTemplate amended(const PodTemplate& taken, std::string_view left, const PodSe
   return out;
 }
 
+// Terms of a claim hold in the whole cluster; no term of a pod does.
+bool is_of_claim(const CountedTerm& term) {
+  return term.level.empty();
+}
+
+// A template names only claims among the selectors that count it.
+void forget_claims(PodTemplate& pod) {
+  if (!pod.volumes.empty()) pod.volumes.clear();
+  if (pod.selected.empty()) return;
+  pod.selected.clear();
+  std::erase_if(pod.terms.edit(), is_of_claim);
+}
+
+bool same_terms_about_pods(const PodTemplate& a, const PodTemplate& b) {
+  if (a.terms == b.terms) return true;
+  std::vector<CountedTerm> of_a = a.terms, of_b = b.terms;
+  std::erase_if(of_a, is_of_claim);
+  std::erase_if(of_b, is_of_claim);
+  return of_a == of_b;
+}
+
 }  // namespace
 
 std::size_t hash_of(const PodTemplate& shape) {
@@ -67,7 +88,7 @@ bool suits(const PodTemplate& pod, const PodTemplate& promised) {
   if (pod == promised) return true;
   if (!(pod.claim == promised.claim) || !(pod.ports == promised.ports) ||
       pod.node_selector != promised.node_selector || !(pod.required_affinity == promised.required_affinity) ||
-      pod.placement != promised.placement || !(pod.terms == promised.terms) ||
+      pod.placement != promised.placement || !same_terms_about_pods(pod, promised) ||
       pod.unsupported != promised.unsupported) {
     return false;
   }
@@ -79,10 +100,15 @@ bool suits(const PodTemplate& pod, const PodTemplate& promised) {
   });
 }
 
+bool same_volumes(const PodTemplate& a, const PodTemplate& b) {
+  return a.volumes == b.volumes && a.selected == b.selected;
+}
+
 void clear_constraints(PodTemplate& pod) {
   pod.node_selector.clear();
   pod.required_affinity.clear();
   pod.preferred_affinity.clear();
+  pod.volumes.clear();
   pod.tolerations.clear();
 }
 
@@ -96,18 +122,51 @@ TakenTemplate TemplateBook::taken(const PodSpec& spec, const PodNeeds* asked, co
 
 void TemplateBook::take(OwnerRecord& record) {
   record.templates.clear();
+  const std::string& ns = record.ask.meta->ns;
   for (const AskedSet& set : record.ask.sets) {
     OwnedTemplate& out = record.templates.emplace_back();
     out.taken = set.pod;
-    if (set.needs == nullptr) continue;
-    const TemplateRules rules = objects_.rules_for(record.ask.meta->ns, *set.needs, true);
-    if (!rules.concern(*set.needs)) continue;
-    PodSpec spec = *set.spec;
-    spec.pod = *set.pod;
-    TakenTemplate as = as_taken(spec, *set.needs, *set.marks, rules, devices_);
-    out.taken = shapes_.share(std::move(as.pod));
-    out.refused = std::move(as.refused);
+    take_rules(ns, set, out);
+    if (set.spec->claims.empty()) continue;
+    PodTemplate mounts = *out.taken;
+    out.claim_wait = mount_in(ns, *set.spec, mounts);
+    out.taken = shapes_.share(std::move(mounts));
   }
+}
+
+void TemplateBook::take_rules(const std::string& ns, const AskedSet& set, OwnedTemplate& out) {
+  if (set.needs == nullptr) return;
+  const TemplateRules rules = objects_.rules_for(ns, *set.needs, true);
+  if (!rules.concern(*set.needs)) return;
+  PodSpec spec = *set.spec;
+  spec.pod = *set.pod;
+  TakenTemplate as = as_taken(spec, *set.needs, *set.marks, rules, devices_);
+  out.taken = shapes_.share(std::move(as.pod));
+  out.refused = std::move(as.refused);
+}
+
+std::shared_ptr<const Reason> TemplateBook::mount(const PodSpec& spec, const Meta& pod,
+                                                  PodTemplate& out) const {
+  forget_claims(out);
+  if (spec.claims.empty() || by_quota_) return nullptr;
+  ClaimsFound found = objects_.volumes().look_up(spec.claims, pod);
+  if (!found.nodes.empty()) out.volumes = std::move(found.nodes);
+  for (std::string& claim : found.alone) {
+    out.terms.edit().push_back({.kind = TermKind::kApart, .selector = claim, .level = {}});
+    out.selected.edit().push_back(std::move(claim));
+  }
+  if (found.waits.empty()) return nullptr;
+  Reason wait;
+  wait.code = found.unsupported ? ReasonCode::kUnsupported : ReasonCode::kClaim;
+  wait.detail = std::move(found.waits);
+  return std::make_shared<const Reason>(std::move(wait));
+}
+
+std::shared_ptr<const Reason> TemplateBook::mount_in(const std::string& ns, const PodSpec& spec,
+                                                     PodTemplate& out) const {
+  Meta unnamed;
+  unnamed.ns = ns;
+  return mount(spec, unnamed, out);
 }
 
 OwnerRecord TemplateBook::record_of(Ask&& ask, const OwnerRecord* before, bool fixed,

@@ -181,6 +181,13 @@ Settings DraftSettings::of_object(const Draft& draft, std::vector<std::string>& 
     out.blocked->code = ReasonCode::kInvalid;
     out.blocked->detail = draft.inadmissible;
   }
+  for (const auto& set : object.pod_sets) {
+    for (const ClaimUse& use : set.spec.claims) {
+      if (!use.ephemeral) depends.push_back(fmt::format("{}{}/{}", kOnClaim, draft.ns, use.claim));
+    }
+  }
+  if (draft.claim_wait != nullptr && !out.blocked && object.admitted_to.empty())
+    out.blocked = *draft.claim_wait;
   if (!object.active && !out.blocked) {
     out.blocked = Reason{};
     out.blocked->code = ReasonCode::kInactive;

@@ -129,13 +129,18 @@ class DraftSettings::OfPods {
   }
 
  private:
-  const PodRecord* first_pod() const {
+  // In the order of the slots; nullptr: there is none.
+  template <class F>
+  const PodRecord* first_of(F&& condition) const {
     for (const auto& role : draft_.roles) {
       for (const auto pod : role.slots) {
-        if (pod != kNoIx) return &books_.pods[pod];
+        if (pod != kNoIx && condition(books_.pods[pod])) return &books_.pods[pod];
       }
     }
     return nullptr;
+  }
+  const PodRecord* first_pod() const {
+    return first_of([](const PodRecord&) { return true; });
   }
 
   // An owner that is held has no pods yet: its first template speaks for them.
@@ -379,24 +384,41 @@ class DraftSettings::OfPods {
     of_.apply_standing(draft_, out_);
   }
 
-  // In the order of the slots. There is one.
-  std::uint32_t first_unreadable() const {
-    for (const auto& role : draft_.roles) {
-      for (const auto ix : role.slots) {
-        if (ix != kNoIx && !books_.pods[ix].pod.problem.empty()) return ix;
-      }
+  void wait_for_claims() {
+    const auto waits = [](const PodRecord& pod) {
+      return pod.claim_wait != nullptr && pod.pod.spec.node_name.empty();
+    };
+    const PodRecord* pod = draft_.claim_waits > 0 ? first_of(waits) : nullptr;
+    if (pod != nullptr && !out_.blocked) out_.blocked = *pod->claim_wait;
+    if (first_ != nullptr || owner_ == nullptr || !of_.rules_.holds(draft_)) return;
+    if (const Reason* wait = owner_->claim_wait(); wait != nullptr && !out_.blocked) out_.blocked = *wait;
+  }
+
+  // Members that start together cannot have a claim that one pod alone may use.
+  void refuse_shared_claims() {
+    std::map<std::string, std::int64_t> users;
+    for (std::size_t r = 0; r < draft_.roles.size(); ++r) {
+      for (const std::string& claim : draft_.roles[r].shape->selected) users[claim] += out_.counts[r].least;
     }
-    return kNoIx;
+    for (const auto& [claim, pods] : users) {
+      if (pods < 2 || out_.blocked) continue;
+      out_.blocked = invalid(fmt::format(
+          "{} of its pods mount {}, which only one pod may use (ReadWriteOncePod): create it with "
+          "another access mode, or one for each pod",
+          pods, claim));
+    }
   }
 
   // A single member may rule out the whole.
   void apply_members() {
     if (draft_.unreadable > 0) {
-      const PodRecord& wrong = books_.pods[first_unreadable()];
+      const PodRecord& wrong = *first_of([](const PodRecord& pod) { return !pod.pod.problem.empty(); });
       out_.blocked = invalid(draft_.kind == GangKind::kSingle
                                  ? wrong.pod.problem
                                  : fmt::format("pod {}: {}", wrong.pod.meta.name, wrong.pod.problem));
     }
+    wait_for_claims();
+    refuse_shared_claims();
     if (!differs_.empty() && draft_.bound < draft_.pods && !out_.blocked) {
       out_.blocked = reason_of(
           ReasonCode::kUnsupported,

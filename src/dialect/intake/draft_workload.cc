@@ -23,7 +23,9 @@ Group root_of_object(const IntakeBooks& books, const Draft& draft, const Setting
   const auto finish = [&](PodSet& set) {
     if (settings.invalid) set.pod = {};
     // It has no pods that a selector could select.
-    if (!set.pod.terms.empty() && !books.config.quota_only)
+    const bool about_pods = std::any_of(set.pod.terms.begin(), set.pod.terms.end(),
+                                        [](const CountedTerm& term) { return !term.level.empty(); });
+    if (about_pods && !books.config.quota_only)
       set.pod.unsupported.emplace_back("required terms about other pods, of a Workload that waits alone");
     if (at < settings.awaited.size()) set.pod.awaited_flavors = settings.awaited[at];
     ++at;
@@ -47,7 +49,10 @@ Group root_of_roles(const Draft& draft, const OwnerRecord* owner, const Settings
     set.name = role_name(draft, owner, i);
     if (!settings.invalid) set.pod = *role.shape;
     if (i < settings.awaited.size()) set.pod.awaited_flavors = settings.awaited[i];
-    if (i < settings.selected.size()) set.pod.selected = settings.selected[i];
+    if (i < settings.selected.size() && !settings.selected[i].empty()) {
+      auto& selected = set.pod.selected.edit();  // beside its claims
+      selected.insert(selected.end(), settings.selected[i].begin(), settings.selected[i].end());
+    }
     set.count = settings.counts[i].count;
     set.least = settings.counts[i].least;
     // Slots are told one by one, but for those that have no pod and wait.

@@ -64,6 +64,7 @@ void Intake::Impl::refresh_dependents(const std::string& key) {
 void Intake::Impl::refresh_dependents(const ObjectBooks::Keys& keys) {
   for (const std::string& key : keys) {
     refresh_dependents(key);
+    if (key.starts_with(kOnClaim)) claim_changed(key.substr(kOnClaim.size()));
     if (!key.starts_with("ns:") || !books.pods.selectors().reads_namespaces()) continue;
     books.pods.each([&](std::uint32_t ix) {
       if (key.substr(3) == books.pods[ix].pod.meta.ns) slots.weigh(ix);

@@ -50,7 +50,10 @@ void Intake::Impl::upsert_owner(Ask&& ask) {
   missing_owners.erase(uid);
   const Owner above = meta.controller;
   const std::string by_name = owner_key(kind, meta.ns, meta.name);
-  books.owners.put(record_of(std::move(ask)));
+  OwnerRecord record = record_of(std::move(ask));
+  if (known != nullptr) books.claims.use(*known, false);
+  books.claims.use(record, true);
+  books.owners.put(std::move(record));
   const Declaration* declared = declaration_of(kind);
   if (declared != nullptr && declared->groups.any()) reroute_dependents(by_name, false);
   if (routes_change) {
@@ -79,6 +82,7 @@ void Intake::Impl::recount(const std::string& uid) {
 void Intake::Impl::remove_owner(Kind kind, std::string_view ns, std::string_view name) {
   const auto known = books.owners.find(books.owners.uid_of(kind, ns, name));
   const std::string above = known == nullptr ? std::string() : known->ask.meta->controller.uid;
+  if (known != nullptr) books.claims.use(*known, false);
   const auto uid = books.owners.erase(kind, ns, name);
   if (!uid) return;
   books.promises.forget_owner(*uid);
@@ -166,17 +170,19 @@ void Intake::Impl::settle_effects() {
     return std::any_of(sets.begin(), sets.end(),
                        [&](const auto& set) { return concerns(draft.ns, set.needs.get()); });
   });
-  for (const auto ix : concerned) {
-    Draft& draft = books.drafts[ix];
-    object_drafts.take(draft);
-    if (books.config.quota_only) {
-      draft.emitted = false;
-    } else {
-      draft.remade = draft.emitted;
-    }
-    refresh(ix);
-  }
+  for (const auto ix : concerned) take_again(ix);
   books.objects.settle_rules();
+}
+
+void Intake::Impl::take_again(std::uint32_t ix) {
+  Draft& draft = books.drafts[ix];
+  object_drafts.take(draft);
+  if (books.config.quota_only) {
+    draft.emitted = false;
+  } else {
+    draft.remade = draft.emitted;
+  }
+  refresh(ix);
 }
 
 void Intake::set_released(std::string_view workload, bool released) {

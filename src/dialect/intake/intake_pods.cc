@@ -88,6 +88,12 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   forget_ended(name);
   const auto note = [&, problem = pod.problem] { books.objects.note_problem(Kind::kPod, name, problem); };
   drop_unused(pod, ix == kNoIx ? nullptr : &books.pods[ix], ours);
+  std::shared_ptr<const Reason> claim_wait;
+  if (pod.problem.empty()) claim_wait = templates.mount(pod.spec, pod.meta, pod.spec.pod);
+  if (!ours) {  // it only keeps others from claims for one pod
+    claim_wait.reset();
+    pod.spec.pod.volumes.clear();
+  }
   const SlotState state = bound ? (pod.meta.deleting ? SlotState::kReleasing : SlotState::kRunning)
                                 : (pod.spec.gated ? SlotState::kAbsent : SlotState::kWaiting);
   Membership membership;
@@ -100,7 +106,8 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
     const bool stays =
         (record.draft != kNoIx) == ours && *record.shape == pod.spec.pod && record.membership == membership &&
         record.topology == topology && priority_key(record.pod) == priority_key(pod) &&
-        record.pod.spec.selectors == pod.spec.selectors && record.pod.problem == pod.problem &&
+        record.pod.spec.selectors == pod.spec.selectors && record.pod.spec.claims == pod.spec.claims &&
+        record.pod.problem == pod.problem &&
         (ours || (record.pod.spec.node_name == pod.spec.node_name && !begins_to_end(record, pod)));
     if (stays) {
       const bool marks_changed =
@@ -112,7 +119,7 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
       note();
       if (marks_changed) slots.weigh(ix);
       if (!ours) return;
-      if (marks_changed) refresh(record.draft);
+      if (slots.set_claim_wait(record, std::move(claim_wait)) || marks_changed) refresh(record.draft);
       return set_state(ix, bound ? state : rules.state_without_node(record), node);
     }
     drop(ix);
@@ -127,10 +134,12 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   fresh.shape = templates.share(std::move(pod.spec.pod));
   pod.spec.pod = {};
   if (pod.meta.created == 0) pod.meta.created = ++arrivals;
+  fresh.claim_wait = std::move(claim_wait);
   fresh.pod = std::move(pod);
   ix = books.pods.add(std::move(fresh), name);
   note();
   slots.use_selectors(books.pods[ix].pod.spec.selectors, +1);
+  books.claims.use(books.pods[ix].pod, ix, true);
   slots.weigh(ix);
   ours ? attach(ix) : slots.charge_foreign(books.pods[ix]);
 }
@@ -155,6 +164,7 @@ void Intake::Impl::forget_ended(const std::string& name) {
 
 void Intake::Impl::drop(std::uint32_t ix) {
   slots.use_selectors(books.pods[ix].pod.spec.selectors, -1);
+  books.claims.use(books.pods[ix].pod, ix, false);
   if (books.pods[ix].draft != kNoIx) detach(ix);
   PodRecord& record = books.pods[ix];
   slots.uncharge_foreign(record);

@@ -39,6 +39,10 @@ struct Intake::Impl {
   // `as_orphans`: the owner that they wait for does not exist.
   void reroute_dependents(const std::string& key, bool as_orphans);
 
+  // intake_claims.cc: a volume claim (namespace/name) is another than before, or what it is bound to
+  void claim_changed(const std::string& claim);
+  bool reshape(std::uint32_t draft_ix, std::uint32_t role_ix, const std::vector<std::uint32_t>& of_role);
+
   // intake_pods.cc: pods
   void upsert_pod(Pod&& pod);
   void drop(std::uint32_t ix);
@@ -74,6 +78,8 @@ struct Intake::Impl {
   void tell_slots(std::uint32_t ix);
   // Updates waiting work after changes of LimitRanges or RuntimeClasses.
   void settle_effects();
+  // A Workload that waits by itself is taken in anew.
+  void take_again(std::uint32_t ix);
 
   // intake_workloads.cc: Kueue's Workload objects
   void upsert_workload(KueueWorkload&& object);
@@ -92,7 +98,7 @@ struct Intake::Impl {
   IntakeBooks books;
   PrebuiltBook prebuilt;
   PlannedBook planned;
-  TemplateBook templates{books.objects, books.config.devices};
+  TemplateBook templates{books.objects, books.config};
   EngineEvents events;
   DraftRules rules{books};
   PodSlots slots{books, rules, events};

@@ -27,16 +27,22 @@ std::optional<std::size_t> shrinking_set(const KueueWorkload& object) {
 void ObjectDrafts::take(Draft& draft) const {
   draft.object = draft.written;
   draft.inadmissible.clear();
+  draft.claim_wait.reset();
   std::shared_ptr<KueueWorkload> changed;
   for (std::size_t i = 0; i < draft.written->pod_sets.size(); ++i) {
     const auto& set = draft.written->pod_sets[i];
-    if (set.needs == nullptr || !books_.objects.rules_for(draft.ns, *set.needs, false).concern(*set.needs))
-      continue;
+    const bool mounts = !set.spec.claims.empty();
+    const bool ruled =
+        set.needs != nullptr && books_.objects.rules_for(draft.ns, *set.needs, false).concern(*set.needs);
+    if (!mounts && !ruled) continue;
     TakenTemplate as = templates_.taken(set.spec, set.needs.get(), set.marks, false);
     if (changed == nullptr) changed = std::make_shared<KueueWorkload>(*draft.written);
     changed->pod_sets[i].spec.pod = std::move(as.pod);
     changed->pod_sets[i].spec.zero_requests = std::move(as.zero_requests);
     if (draft.inadmissible.empty()) draft.inadmissible = std::move(as.refused);
+    if (!mounts) continue;
+    auto wait = templates_.mount_in(draft.ns, set.spec, changed->pod_sets[i].spec.pod);
+    if (draft.claim_wait == nullptr) draft.claim_wait = std::move(wait);
   }
   const auto says_least = [](const auto& set) { return set.min_count.has_value(); };
   const bool may_fit = (!books_.config.quota_only || draft.granted > 0) &&

@@ -29,7 +29,7 @@ std::optional<std::size_t> PodSlots::promised_role(Draft& draft, const PodRecord
   if (!held || draft.roles.size() != draft.held_shapes.size() || place.set >= draft.roles.size())
     return std::nullopt;
   Role& role = draft.roles[place.set];
-  if (suits(*record.shape, *role.shape)) return place.set;
+  if (suits(*record.shape, *role.shape) && same_volumes(*record.shape, *role.shape)) return place.set;
   // Its pods are others than the template says (admission changed them): it is decided anew for what they are.
   role.shape = record.shape;
   draft.remade = true;
@@ -85,6 +85,7 @@ void PodSlots::join(std::uint32_t ix, std::uint32_t draft_ix) {
   if (!record.pod.spec.node_name.empty()) ++draft.bound;
   note_charged_queue(draft, record.pod);
   if (!record.pod.problem.empty()) ++draft.unreadable;
+  if (record.claim_wait != nullptr) ++draft.claim_waits;
   draft.refused.clear();
   count(draft.priorities, priority_key(record.pod), +1);
   if (record.membership.kind == GangKind::kSized) count(draft.sizes, record.membership.size.value_or(0), +1);
@@ -103,6 +104,7 @@ void PodSlots::leave(std::uint32_t ix) {
   --draft.pods;
   if (!record.pod.spec.node_name.empty()) --draft.bound;
   if (!record.pod.problem.empty()) --draft.unreadable;
+  if (record.claim_wait != nullptr) --draft.claim_waits;
   for (const auto number : record.selected) count(role.selected, number, -1);
   if (std::exchange(record.gated, false)) --draft.gated;
   if (std::exchange(record.fast, false)) --draft.fast;
@@ -142,14 +144,23 @@ TimeMs PodSlots::start_of(const PodRecord& record) const {
   return owner != nullptr ? owner->ask.started : 0;
 }
 
+bool PodSlots::set_claim_wait(PodRecord& record, std::shared_ptr<const Reason> wait) {
+  const auto before = std::exchange(record.claim_wait, std::move(wait));
+  const auto& now = record.claim_wait;
+  if (record.draft != kNoIx)
+    books_.drafts[record.draft].claim_waits += (now != nullptr ? 1 : 0) - (before != nullptr ? 1 : 0);
+  return (before == nullptr) != (now == nullptr) || (now != nullptr && *now != *before);
+}
+
 void PodSlots::charge_foreign(PodRecord& record) {
   ForeignPod foreign = to_foreign(record.pod.spec, record.pod.meta.uid);
   foreign.requests = record.shape->requests;
   foreign.devices = record.shape->claim.requests;
   foreign.ports = record.shape->ports;
   foreign.terms = *record.shape->terms;
+  foreign.selected = *record.shape->selected;
   for (const auto number : record.selected) foreign.selected.push_back(books_.pods.selectors().name(number));
-  foreign.ending = record.pod.meta.deleting && !foreign.selected.empty();
+  foreign.ending = record.pod.meta.deleting && !record.selected.empty();
   record.charged_as_foreign = true;
   events_.add(ForeignPodUpsert{std::move(foreign)});
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -28,6 +29,8 @@ class PodSlots {
   void tell(const PodRecord& record, SlotState state);
   // The engine knows nothing of the slot yet.
   void tell_first(const PodRecord& record);
+  // Why the pod must wait for a claim; nullptr: it need not. False: it is the same as before.
+  bool set_claim_wait(PodRecord& record, std::shared_ptr<const Reason> wait);
   void charge_foreign(PodRecord& record);
   void uncharge_foreign(PodRecord& record);
 

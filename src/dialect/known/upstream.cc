@@ -272,6 +272,22 @@ RuntimeClass: apiVersion handler kind metadata=ObjectMeta overhead=Overhead sche
 Overhead: podFixed
 Scheduling: nodeSelector tolerations=Toleration
 RuntimeClassSpec: overhead=Overhead runtimeHandler scheduling=Scheduling
+PersistentVolumeClaim: apiVersion kind metadata=ObjectMeta spec=PersistentVolumeClaimSpec status=PersistentVolumeClaimStatus
+PersistentVolumeClaimStatus: accessModes allocatedResourceStatuses allocatedResources capacity
+  conditions=PersistentVolumeClaimCondition currentVolumeAttributesClassName modifyVolumeStatus=ModifyVolumeStatus phase
+PersistentVolumeClaimCondition: lastProbeTime lastTransitionTime message reason status type
+ModifyVolumeStatus: status targetVolumeAttributesClassName
+PersistentVolume: apiVersion kind metadata=ObjectMeta spec=PersistentVolumeSpec status=PersistentVolumeStatus
+PersistentVolumeSpec: accessModes awsElasticBlockStore azureDisk azureFile capacity cephfs cinder claimRef csi fc flexVolume
+  flocker gcePersistentDisk glusterfs hostPath iscsi local mountOptions nfs nodeAffinity=VolumeNodeAffinity
+  persistentVolumeReclaimPolicy photonPersistentDisk portworxVolume quobyte rbd scaleIO storageClassName storageos
+  volumeAttributesClassName volumeMode vsphereVolume
+VolumeNodeAffinity: required=NodeSelector
+PersistentVolumeStatus: lastPhaseTransitionTime message phase reason
+StorageClass: allowVolumeExpansion allowedTopologies=TopologySelectorTerm apiVersion kind metadata=ObjectMeta mountOptions
+  parameters provisioner reclaimPolicy volumeBindingMode
+TopologySelectorTerm: matchLabelExpressions=TopologySelectorLabelRequirement
+TopologySelectorLabelRequirement: key values
 )";
 
 constexpr KnownKind kUpstreamKinds[] = {
@@ -279,6 +295,9 @@ constexpr KnownKind kUpstreamKinds[] = {
     {"", "Node", "v1", "Node"},
     {"", "Namespace", "v1", "Namespace"},
     {"", "LimitRange", "v1", "LimitRange"},
+    {"", "PersistentVolume", "v1", "PersistentVolume"},
+    {"", "PersistentVolumeClaim", "v1", "PersistentVolumeClaim"},
+    {"storage.k8s.io", "StorageClass", "v1 v1beta1", "StorageClass"},
     {"batch", "Job", "v1", "Job"},
     {"apps", "Deployment", "v1", "Deployment"},
     {"apps", "ReplicaSet", "v1", "ReplicaSet"},
@@ -292,8 +311,6 @@ constexpr KnownKind kUpstreamKinds[] = {
     {"", "Endpoints", "", ""},
     {"", "Event", "", ""},
     {"", "List", "", ""},
-    {"", "PersistentVolume", "", ""},
-    {"", "PersistentVolumeClaim", "", ""},
     {"", "PodTemplate", "", ""},
     {"", "ReplicationController", "", ""},
     {"", "ResourceQuota", "", ""},

@@ -18,6 +18,7 @@
 #include "dialect/tree/decode_tree.h"
 #include "dialect/upstream/decode_core.h"
 #include "dialect/upstream/decode_effects.h"
+#include "dialect/volumes/decode_volumes.h"
 #include "text/fields.h"
 
 namespace berth::dialect {
@@ -92,6 +93,12 @@ constexpr std::array kDecoders{
                [](FieldReader<V>& f, const V& v) -> Object { return read_replicas<ReplicaSet>(f, v); }},
     Decoder<V>{Kind::kDeployment,
                [](FieldReader<V>& f, const V& v) -> Object { return read_replicas<Deployment>(f, v); }},
+    Decoder<V>{Kind::kPersistentVolumeClaim,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_claim(f, v); }},
+    Decoder<V>{Kind::kPersistentVolume,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_volume(f, v); }},
+    Decoder<V>{Kind::kStorageClass,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_storage_class(f, v); }},
 };
 
 // The object as far as it can be read; `problems` says what is wrong.

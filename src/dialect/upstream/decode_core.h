@@ -116,7 +116,7 @@ void read_ports(FieldReader<V>& f, const V& container, bool host_network, std::v
 }
 
 template <class V>
-void read_volumes(FieldReader<V>& f, const V& spec, std::vector<std::string>& unsupported) {
+void read_volumes(FieldReader<V>& f, const V& spec, PodSpec& out) {
   // Kinds that any node can serve as far as the scheduler knows; every other kind binds a pod to nodes.
   static constexpr std::string_view kSafe[] = {
       "emptyDir", "configMap", "secret", "downwardAPI", "projected",  "hostPath",
@@ -126,7 +126,16 @@ void read_volumes(FieldReader<V>& f, const V& spec, std::vector<std::string>& un
     volume.each_entry([&](std::string_view kind, const V& source) {
       if (kind == "name" || !source.present()) return;
       if (std::find(std::begin(kSafe), std::end(kSafe), kind) != std::end(kSafe)) return;
-      add_once(unsupported, fmt::format("volumes: {} ({})", kind, f.string(volume, "name")));
+      const bool ephemeral = kind == "ephemeral";
+      if (ephemeral || kind == "persistentVolumeClaim") {
+        if (!f.takes(Entry::kClaim, spec, "volumes")) return;
+        ClaimUse use{std::string(f.string(volume, "name")), {}, ephemeral};
+        if (!ephemeral) use.claim = f.string(source, "claimName");
+        if (!ephemeral && use.claim.empty()) f.error(source, "claimName", "is required");
+        if (!f.takes(Entry::kText, spec, "volumes", use.volume.size() + use.claim.size())) return;
+        return out.claims.edit().push_back(std::move(use));
+      }
+      add_once(out.pod.unsupported, fmt::format("volumes: {} ({})", kind, f.string(volume, "name")));
     });
   });
 }
@@ -379,7 +388,7 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
   pod.node_selector = f.labels(spec, "nodeSelector", Entry::kSelector);
   read_affinity(f, spec, meta, out);
   pod.tolerations = read_tolerations(f, spec, "tolerations", &pod.unsupported);
-  read_volumes(f, spec, pod.unsupported);
+  read_volumes(f, spec, out);
   read_spread(f, spec, meta, out);
   bool claims = false;
   f.list(spec, "resourceClaims", [&](const V&) { claims = true; });

@@ -31,6 +31,14 @@ struct PodSelector {
   bool operator==(const PodSelector& other) const { return name == other.name; }
 };
 
+// A claim that a pod mounts.
+struct ClaimUse {
+  std::string volume;      // the name of the volume in the pod
+  std::string claim;       // "" where `ephemeral`
+  bool ephemeral = false;  // the claim is made for the pod, and has the names of pod and volume
+  bool operator==(const ClaimUse&) const = default;
+};
+
 // The fields of a pod's spec that Berth reads, also in a template.
 struct PodSpec {
   PodTemplate pod;
@@ -43,8 +51,9 @@ struct PodSpec {
   std::vector<std::string> gates;            // their names
   std::optional<std::int64_t> elastic_gate;  // where kKueueElastic stands among its scheduling gates
   DurationMs grace = 30 * kSecond;
-  std::optional<DurationMs> deadline;      // activeDeadlineSeconds
-  std::vector<PodSelector> selectors;      // that its terms name
+  std::optional<DurationMs> deadline;  // activeDeadlineSeconds
+  std::vector<PodSelector> selectors;  // that its terms name
+  Shared<std::vector<ClaimUse>> claims;
   std::vector<std::string> zero_requests;  // named, and nothing of it asked for; not in `pod`
   // Without its spreads and preferred terms, and the selectors that only they name: of a pod that Berth does not place they bind nothing.
   void drop_own_terms();

@@ -124,6 +124,12 @@ std::string pod_key(const PodTemplate& pod) {
     put_term(out, preferred.term);
   }
   out += '/';
+  for (const VolumeNodes& volume : pod.volumes) {
+    put_part(out, volume.words);
+    for (const auto& term : volume.nodes) put_term(out, term);
+    out += ';';
+  }
+  out += '/';
   for (const auto& t : pod.tolerations) {
     put_part(out, t.key);
     put_part(out, t.value);

@@ -70,6 +70,8 @@ LabelDomains::Number LabelDomains::among_of(const CountedTerm& term, const std::
 const std::string* LabelDomains::value_at(const Level& level, NodeId node) const {
   const NodeTable::Record& record = nodes_.record(node);
   if (!record.alive || nodes_.is_opaque(node)) return nullptr;
+  static const std::string kWhole;
+  if (level.key.empty()) return &kWhole;
   const auto label = record.spec.labels.find(level.key);
   if (label == record.spec.labels.end()) return nullptr;
   if (level.among == kNone) return &label->second;

@@ -1,5 +1,5 @@
 // Domains of node labels, for counted terms (counted.h). A level is a label; each of its domains is the nodes with one value of it.
-// Nodes that are gone and the opaque node are in none.
+// Nodes that are gone and the opaque node are in none. The level "" has one domain, of all other nodes.
 //
 // A term of kSpread may look at some nodes only (Among). Its level has the domains of these.
 // Cost: a new level O(nodes x constraints); a node that changes O(levels).

@@ -66,6 +66,11 @@ std::string shape_key(const Shape& shape) {
   out += '/';
   for (const auto& term : shape.required) put(out, term);
   out += '/';
+  for (const auto& volume : shape.volumes) {
+    put_part(out, volume.words);
+    for (const auto& term : volume.nodes) put(out, term);
+    out += ';';
+  }
   for (const auto& p : shape.preferred) {
     out += fmt::format("{}", p.weight);
     put(out, p.term);
@@ -96,6 +101,9 @@ StaticMismatch static_mismatch(const Shape& shape, const Node& node) {
       std::none_of(shape.required.begin(), shape.required.end(),
                    [&](const SelectorTerm& term) { return term.matches(node.labels, node.name); })) {
     return {ReasonCode::kNodeSelector, ""};
+  }
+  for (const VolumeNodes& volume : shape.volumes) {
+    if (!volume.matches(node.labels, node.name)) return {ReasonCode::kNodeVolume, volume.words};
   }
   if (node.unschedulable) {
     static const Taint kCordon{"node.kubernetes.io/unschedulable", "", TaintEffect::kNoSchedule};

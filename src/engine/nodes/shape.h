@@ -39,6 +39,7 @@ struct Shape {
   Shared<Labels> selector;
   Shared<std::vector<SelectorTerm>> required;
   Shared<std::vector<PreferredTerm>> preferred;
+  Shared<std::vector<VolumeNodes>> volumes;
   Shared<std::vector<Toleration>> tolerations;
   std::vector<Toleration> flavor_tolerations;
   std::vector<std::string> flavors;  // names, for messages

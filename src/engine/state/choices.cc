@@ -68,11 +68,15 @@ bool admits(const Flavor& flavor, const Shape& shape) {
   const auto contradicts = [&](const Requirement& r) {
     return flavor.node_labels.count(r.key) > 0 && !r.matches(flavor.node_labels);
   };
-  const bool none_holds =
-      std::all_of(shape.required.begin(), shape.required.end(), [&](const SelectorTerm& term) {
-        return std::any_of(term.labels.begin(), term.labels.end(), contradicts);
-      });
-  if (!shape.required.empty() && none_holds) return false;
+  const auto excludes = [&](const std::vector<SelectorTerm>& terms) {
+    return !terms.empty() && std::all_of(terms.begin(), terms.end(), [&](const SelectorTerm& term) {
+      return std::any_of(term.labels.begin(), term.labels.end(), contradicts);
+    });
+  };
+  if (excludes(shape.required)) return false;
+  if (std::any_of(shape.volumes.begin(), shape.volumes.end(),
+                  [&](const VolumeNodes& volume) { return excludes(volume.nodes); }))
+    return false;
   return std::all_of(flavor.node_taints.begin(), flavor.node_taints.end(), [&](const Taint& taint) {
     if (taint.effect == TaintEffect::kPreferNoSchedule) return true;
     const auto covered = [&](const auto& list) {
@@ -191,6 +195,7 @@ Shape State::base_shape(const PodTemplate& pod) {
   base.selector = pod.node_selector;
   base.required = pod.required_affinity;
   base.preferred = pod.preferred_affinity;
+  base.volumes = pod.volumes;
   base.tolerations = pod.tolerations;
   return base;
 }

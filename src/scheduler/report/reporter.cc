@@ -18,6 +18,7 @@ bool is_about_nodes(ReasonCode code) {
     case ReasonCode::kNodeUnschedulable:
     case ReasonCode::kNodeTaint:
     case ReasonCode::kNodeSelector:
+    case ReasonCode::kNodeVolume:
     case ReasonCode::kNodeFlavor:
     case ReasonCode::kNodeResource:
     case ReasonCode::kNodeDevice:

@@ -99,6 +99,13 @@ std::vector<Case> cases() {
                    for (std::size_t i = 0; i < n; ++i) requests[fmt::format("a.b/r{}", i)] = "1";
                    return pod;
                  }});
+  out.push_back(
+      {Entry::kClaim, "spec.volumes", [](std::size_t n) {
+         json pod = plain_pod();
+         for (std::size_t i = 0; i < n; ++i)
+           pod["spec"]["volumes"].push_back({{"name", "v"}, {"persistentVolumeClaim", {{"claimName", "c"}}}});
+         return pod;
+       }});
   out.push_back({Entry::kGate, "spec.schedulingGates", [](std::size_t n) {
                    json pod = plain_pod();
                    for (std::size_t i = 0; i < n; ++i)
@@ -190,8 +197,7 @@ TEST(Bounds, HoldForEachPodSetOfAWorkloadAndForItsOwners) {
 TEST(Bounds, WordsForWhatIsNotSupportedAreFew) {
   json pod = plain_pod();
   for (int i = 0; i < 200; ++i) {
-    pod["spec"]["volumes"].push_back(
-        {{"name", fmt::format("v{}", i)}, {"persistentVolumeClaim", {{"claimName", "c"}}}});
+    pod["spec"]["volumes"].push_back({{"name", fmt::format("v{}", i)}, {"cinder", {{"volumeID", "c"}}}});
     pod["spec"]["tolerations"].push_back({{"key", "k"}, {"operator", "Lt"}, {"value", "1"}});
   }
   JsonDecoder decoder;

@@ -113,7 +113,11 @@ TEST(StatefulSets, OnPaperTheLackingPodsAreMade) {
   EXPECT_THAT(ask.kind->make_pods(ask, {}, 2).pods, IsEmpty()) << "more than may be made";
   EXPECT_EQ(ask.kind->make_pods(ask, {}, 2).missing, 3);
   const Ask claims = ask_for(set_yaml("", "volumeClaimTemplates: [{metadata: {name: data}}], "));
-  EXPECT_THAT(claims.sets.at(0).pod->unsupported, ElementsAre("volumeClaimTemplates"));
+  EXPECT_THAT(claims.sets.at(0).pod->unsupported, ::testing::IsEmpty());
+  const MadePods mounted = claims.kind->make_pods(claims, {}, 10);
+  ASSERT_FALSE(mounted.pods.empty());
+  EXPECT_THAT(*mounted.pods.front().spec.claims,
+              ElementsAre(ClaimUse{"data", "data-" + mounted.pods.front().meta.name, false}));
 }
 
 TEST(StatefulSets, AParallelOneStartsWholeOrNotAtAll) {

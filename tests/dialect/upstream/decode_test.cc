@@ -200,8 +200,8 @@ TEST(Decode, ConstraintsThatAreNotHonouredAreNamed) {
       IsEmpty());
   EXPECT_THAT(
       unsupported(
-          "  volumes: [{name: data, persistentVolumeClaim: {claimName: d}}, {name: e, emptyDir: {}}]\n"),
-      ElementsAre("volumes: persistentVolumeClaim (data)"));
+          "  volumes: [{name: data, awsElasticBlockStore: {volumeID: d}}, {name: e, emptyDir: {}}]\n"),
+      ElementsAre("volumes: awsElasticBlockStore (data)"));
   EXPECT_THAT(unsupported("  resourceClaims: [{name: gpu, resourceClaimName: g}]\n"),
               ElementsAre("resourceClaims"));
   EXPECT_THAT(unsupported("  tolerations: [{key: load, operator: Lt, value: '5'}]\n"),
@@ -234,6 +234,17 @@ TEST(Decode, PreferredTermsAboutOtherPods) {
   of_others.drop_own_terms();
   EXPECT_TRUE(of_others.pod.preferred_terms.empty());
   EXPECT_TRUE(of_others.selectors.empty());
+}
+
+TEST(Decode, ClaimsThatAPodMounts) {
+  const PodSpec spec =
+      pod_of(testing::pod_yaml(
+                 "a", 1, "",
+                 "  volumes: [{persistentVolumeClaim: {claimName: d, readOnly: true}, name: data}, "
+                 "{name: e, emptyDir: {}}, {name: s, ephemeral: {volumeClaimTemplate: {}}}]\n"))
+          .spec;
+  EXPECT_THAT(*spec.claims, ElementsAre(ClaimUse{"data", "d", false}, ClaimUse{"s", "", true}));
+  EXPECT_THAT(spec.pod.unsupported, IsEmpty());
 }
 
 // As the default scheduler takes them (its GetHostPorts): of containers, and of init containers that go on beside them.

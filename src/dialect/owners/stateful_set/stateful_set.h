@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "dialect/upstream/objects.h"
 
@@ -20,10 +21,10 @@ struct StatefulSet {
   static const OwnerKind kOwner;
   Meta meta;
   std::int64_t replicas = 1;
-  std::int64_t start = 0;    // the first ordinal
-  bool parallel = false;     // podManagementPolicy
-  bool has_volumes = false;  // each pod gets claims of its own (volumeClaimTemplates)
-  std::int64_t ready = 0;    // pods that are ready, as the status counts them
+  std::int64_t start = 0;           // the first ordinal
+  bool parallel = false;            // podManagementPolicy
+  std::vector<std::string> claims;  // each pod gets such claims of its own (volumeClaimTemplates)
+  std::int64_t ready = 0;           // pods that are ready, as the status counts them
   std::int64_t generation = 0;
   Meta template_meta;
   PodSpec spec;

@@ -21,8 +21,7 @@ const StatefulSet& set_of(const Ask& ask) {
 Ask ask_set(std::shared_ptr<void> object) {
   const auto own = std::static_pointer_cast<StatefulSet>(std::move(object));
   StatefulSet& stateful = *own;
-  AskedSet set = asked_by_template(stateful.template_meta, stateful.spec, stateful.needs,
-                                   stateful.has_volumes ? "volumeClaimTemplates" : "");
+  AskedSet set = asked_by_template(stateful.template_meta, stateful.spec, stateful.needs);
   set.size = set.most = set.asked = stateful.replicas;
   Ask out;
   out.kind = &StatefulSet::kOwner;
@@ -70,6 +69,8 @@ MadePods make_replicas(const Ask& ask, const std::vector<const Pod*>& has, std::
     Pod pod = pod_of(ask, ask.sets.front());
     pod.meta.name = fmt::format("{}-{}", stateful.meta.name, ordinal);
     pod.meta.uid = fmt::format("{}/{}", stateful.meta.uid, ordinal);
+    for (const std::string& claim : stateful.claims)
+      pod.spec.claims.edit().push_back({claim, fmt::format("{}-{}", claim, pod.meta.name)});
     out.pods.push_back(std::move(pod));
   }
   return out;

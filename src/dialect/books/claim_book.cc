@@ -1,0 +1,41 @@
+#include "dialect/books/claim_book.h"
+
+#include <fmt/format.h>
+
+#include "dialect/volumes/volume_book.h"
+
+namespace berth::dialect {
+
+template <class T>
+void ClaimBook::set(const std::string& claim, std::set<T> Users::*part, const T& user, bool uses) {
+  const auto it = by_claim_.try_emplace(claim).first;
+  if (uses) {
+    (it->second.*part).insert(user);
+  } else {
+    (it->second.*part).erase(user);
+  }
+  if (it->second.pods.empty() && it->second.owners.empty()) by_claim_.erase(it);
+}
+
+void ClaimBook::use(const Pod& pod, std::uint32_t ix, bool uses) {
+  for (const ClaimUse& use : pod.spec.claims) {
+    if (const std::string claim = claim_of(use, pod.meta.name); !claim.empty())
+      set(fmt::format("{}/{}", pod.meta.ns, claim), &Users::pods, ix, uses);
+  }
+}
+
+void ClaimBook::use(const OwnerRecord& owner, bool uses) {
+  const Meta& meta = *owner.ask.meta;
+  for (const AskedSet& asked : owner.ask.sets) {
+    for (const ClaimUse& use : asked.spec->claims) {
+      if (!use.ephemeral) set(fmt::format("{}/{}", meta.ns, use.claim), &Users::owners, meta.uid, uses);
+    }
+  }
+}
+
+ClaimBook::Users ClaimBook::users(std::string_view claim) const {
+  const auto it = by_claim_.find(claim);
+  return it == by_claim_.end() ? Users() : it->second;
+}
+
+}  // namespace berth::dialect

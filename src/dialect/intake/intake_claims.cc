@@ -1,0 +1,70 @@
+// Changes of volume claims: the work that mounts them is read again.
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "dialect/intake/intake_state.h"
+
+namespace berth::dialect {
+
+// Where all pods of a role have the same volumes still, the role stays, and its workload is told anew. False: the role falls apart.
+bool Intake::Impl::reshape(std::uint32_t draft_ix, std::uint32_t role_ix,
+                           const std::vector<std::uint32_t>& of_role) {
+  Draft& draft = books.drafts[draft_ix];
+  Role& role = draft.roles[role_ix];
+  if (of_role.size() != role.slots.size() - role.holes.size()) return false;
+  std::vector<std::pair<PodTemplate, std::shared_ptr<const Reason>>> now;
+  for (const auto ix : of_role) {
+    const PodRecord& record = books.pods[ix];
+    PodTemplate& asks = now.emplace_back(*record.shape, nullptr).first;
+    now.back().second = templates.mount(record.pod.spec, record.pod.meta, asks);
+    if (!same_volumes(asks, now.front().first)) return false;
+  }
+  const PodRecord& first = books.pods[of_role.front()];
+  PodTemplate of_all = *role.shape;  // a pod may ask for less, and tolerate more
+  (void)templates.mount(first.pod.spec, first.pod.meta, of_all);
+  const bool changed = !same_volumes(of_all, *role.shape);
+  const auto is_twin = [&](const Role& other) {
+    return &other != &role && other.topology == role.topology && *other.shape == of_all;
+  };
+  if (changed && std::any_of(draft.roles.begin(), draft.roles.end(), is_twin)) return false;
+  for (std::size_t i = 0; i < of_role.size(); ++i) {
+    PodRecord& record = books.pods[of_role[i]];
+    record.shape = templates.share(std::move(now[i].first));
+    slots.set_claim_wait(record, std::move(now[i].second));
+  }
+  if (changed) {
+    role.shape = templates.share(std::move(of_all));
+    draft.remade = draft.emitted;
+    draft.refused.clear();
+    ++draft.revision;
+  }
+  refresh(draft_ix);
+  return true;
+}
+
+void Intake::Impl::claim_changed(const std::string& claim) {
+  const ClaimBook::Users users = books.claims.users(claim);
+  for (const std::string& uid : users.owners) {
+    if (take_anew(uid)) sync_owner(uid);
+  }
+  for (const auto ix : books.drafts.dependents_of(std::string(kOnClaim) + claim)) {
+    const Draft& draft = books.drafts[ix];
+    // Work with quota keeps its granted request.
+    if (draft.used && draft.written != nullptr && draft.written->admitted_to.empty() && !draft.reserved)
+      take_again(ix);
+  }
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>> by_role;
+  for (const auto ix : users.pods) by_role[{books.pods[ix].draft, books.pods[ix].role}].push_back(ix);
+  for (const auto& [place, of_role] : by_role) {
+    if (place.first != kNoIx && reshape(place.first, place.second, of_role)) continue;
+    for (const auto ix : of_role) {
+      Pod again = books.pods[ix].pod;
+      again.spec.pod = *books.pods[ix].shape;
+      upsert_pod(std::move(again));
+    }
+  }
+}
+
+}  // namespace berth::dialect

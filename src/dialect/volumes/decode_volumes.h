@@ -1,0 +1,67 @@
+// Decoders of PersistentVolumeClaim, PersistentVolume (v1) and StorageClass (storage.k8s.io/v1). Included by decode.cc only.
+#pragma once
+
+#include <string_view>
+
+#include "dialect/upstream/decode_core.h"
+#include "dialect/volumes/objects.h"
+#include "dialect/volumes/zones.h"
+
+namespace berth::dialect {
+
+template <class V>
+PersistentVolumeClaim read_claim(FieldReader<V>& f, const V& object) {
+  PersistentVolumeClaim out;
+  out.meta = read_meta(f, object, Kind::kPersistentVolumeClaim, false);
+  const V annotations = f.map(f.map(object, "metadata"), "annotations");
+  const V spec = f.map(object, "spec");
+  const V status = f.map(object, "status");
+  out.volume = f.string(spec, "volumeName");
+  if (spec.find("storageClassName").present()) out.storage_class = f.string(spec, "storageClassName");
+  // The older way to name the class; Kubernetes reads it first.
+  constexpr std::string_view kOlderClass = "volume.beta.kubernetes.io/storage-class";
+  if (annotations.find(kOlderClass).present()) out.storage_class = f.string(annotations, kOlderClass);
+  const std::string_view phase = f.string(status, "phase");
+  // A manifest may say no more than its phase.
+  out.bound = !out.volume.empty() &&
+              (annotations.find("pv.kubernetes.io/bind-completed").present() || phase == "Bound");
+  out.lost = phase == "Lost";
+  f.list(spec, "accessModes", [&](const V& mode) {
+    out.single_pod = out.single_pod || f.string_of(mode, "accessModes") == "ReadWriteOncePod";
+  });
+  return out;
+}
+
+template <class V>
+PersistentVolume read_volume(FieldReader<V>& f, const V& object) {
+  PersistentVolume out;
+  out.meta = read_meta(f, object, Kind::kPersistentVolume, false);
+  out.meta.labels.clear();
+  const V labels = f.map(f.map(object, "metadata"), "labels");
+  for (const std::string_view key : kZoneLabels) {
+    if (labels.find(key).present()) out.meta.labels.emplace(key, f.string(labels, key));
+  }
+  const V required = f.map(f.map(f.map(object, "spec"), "nodeAffinity"), "required");
+  if (!required.present()) return out;
+  auto& terms = out.nodes.emplace();
+  f.list(required, "nodeSelectorTerms", [&](const V& term) {
+    if (f.takes(Entry::kTerm, required, "nodeSelectorTerms")) terms.push_back(read_node_term(f, term));
+  });
+  return out;
+}
+
+template <class V>
+StorageClass read_storage_class(FieldReader<V>& f, const V& object) {
+  static constexpr std::pair<std::string_view, bool> kModes[] = {{"Immediate", false},
+                                                                 {"WaitForFirstConsumer", true}};
+  StorageClass out;
+  out.meta = read_meta(f, object, Kind::kStorageClass, false);
+  out.waits = f.choice(object, "volumeBindingMode", kModes, false);
+  const V annotations = f.map(f.map(object, "metadata"), "annotations");
+  for (const std::string_view key :
+       {"storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"})
+    out.is_default = out.is_default || f.string(annotations, key) == "true";
+  return out;
+}
+
+}  // namespace berth::dialect

@@ -1,0 +1,241 @@
+// Volume claims in the intake: pods and templates are kept to the nodes of their volumes, or wait, whichever object comes first.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "dialect/dialect_support.h"
+#include "dialect/intake/intake.h"
+#include "dialect/owners/queue_support.h"
+
+namespace berth::dialect {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::node_yaml;
+using testing::pod_yaml;
+using testing::World;
+
+constexpr char kMounts[] = "  volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]\n";
+
+std::string volume_in(const std::string& zone, const std::string& name = "pv") {
+  return fmt::format(
+      "apiVersion: v1\nkind: PersistentVolume\nmetadata: {{name: {}}}\nspec: {{nodeAffinity: "
+      "{{required: "
+      "{{nodeSelectorTerms: [{{matchExpressions: [{{key: zone, operator: In, values: [{}]}}]}}]}}}}}}\n---\n",
+      name, zone);
+}
+
+std::string claim(const std::string& name = "data", const std::string& volume = "pv") {
+  return fmt::format(
+      "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {{name: {}}}\nspec: {{volumeName: {}}}\n"
+      "status: {{phase: Bound}}\n---\n",
+      name, volume);
+}
+
+std::string zones(int gpus = 8) {
+  return node_yaml("n0", gpus, "    zone: a\n") + node_yaml("n1", gpus, "    zone: b\n");
+}
+
+std::string why(const World& world, const std::string& workload) {
+  const Reason* blocked = world.intake.blocked(workload);
+  return blocked == nullptr ? std::string() : to_text(*blocked);
+}
+
+TEST(IntakeClaims, APodGoesWhereItsVolumeIsWhicheverComesFirst) {
+  const std::vector<std::string> parts{volume_in("b"), claim(), pod_yaml("p", 1, "", kMounts)};
+  std::vector<std::size_t> order{0, 1, 2};
+  do {
+    World world;
+    world.apply(zones());
+    for (const auto part : order) world.apply(parts[part]);
+    EXPECT_THAT(world.started(world.decide()), ElementsAre(HasSubstr("n1"))) << order[0] << order[1];
+    EXPECT_THAT(world.refused, IsEmpty());
+    EXPECT_TRUE(world.engine.audit());
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST(IntakeClaims, APodWaitsForItsClaimAndSaysSo) {
+  World world;
+  world.apply(zones() + pod_yaml("p", 1, "", kMounts) + pod_yaml("q", 1));
+  EXPECT_EQ(world.started(world.decide()).size(), 1u) << "a pod without claims does not wait";
+  ASSERT_NE(world.intake.blocked("Pod/default/p"), nullptr);
+  EXPECT_EQ(world.intake.blocked("Pod/default/p")->code, ReasonCode::kClaim);
+  EXPECT_THAT(why(world, "Pod/default/p"), HasSubstr("claim data does not exist in namespace default"));
+  world.apply(volume_in("a") + claim());
+  EXPECT_EQ(world.intake.blocked("Pod/default/p"), nullptr);
+  world.remove(Kind::kPersistentVolumeClaim, "data");
+  EXPECT_THAT(why(world, "Pod/default/p"), HasSubstr("does not exist"));
+  world.apply(claim());
+  EXPECT_THAT(world.started(world.decide()), ElementsAre(HasSubstr("n0")));
+  EXPECT_TRUE(world.engine.audit());
+}
+
+TEST(IntakeClaims, NodesThatAVolumeExcludesAreNamed) {
+  World world;
+  world.apply(zones() + volume_in("c") + claim() + pod_yaml("p", 1, "", kMounts));
+  EXPECT_THAT(world.started(world.decide()), IsEmpty());
+  EXPECT_THAT(to_text(world.engine.explain("Pod/default/p")->reason),
+              HasSubstr("2 nodes are ruled out by claim data (only on nodes with zone c)"));
+  world.apply(volume_in("b"));  // the node affinity of a volume may change
+  EXPECT_THAT(world.started(world.decide()), ElementsAre(HasSubstr("n1")));
+}
+
+constexpr char kOfGang[] = "  labels: {berth.dev/gang: g, berth.dev/gang-size: '2'}\n";
+
+TEST(IntakeClaims, AGangWithOneDataSetStaysOneRole) {
+  World world;
+  world.apply(zones(2) + pod_yaml("p0", 1, kOfGang, kMounts) + pod_yaml("p1", 1, kOfGang, kMounts));
+  EXPECT_THAT(world.started(world.decide()), IsEmpty());
+  world.apply(volume_in("b") + claim());
+  ASSERT_EQ(world.told.size(), 1u);
+  EXPECT_EQ(pod_sets_of(world.told.begin()->second.root).size(), 1u);
+  const auto started = world.started(world.decide());
+  EXPECT_THAT(started, ElementsAre(::testing::AllOf(HasSubstr("n1"), ::testing::Not(HasSubstr("n0")))));
+  EXPECT_TRUE(world.engine.audit());
+}
+
+// Claims of single pods fall apart into roles by their nodes, not by their names.
+TEST(IntakeClaims, AGangWithAVolumePerPodGoesToThoseNodesTogether) {
+  const auto member = [](int i) {
+    return pod_yaml(
+        fmt::format("p{}", i), 1, kOfGang,
+        fmt::format("  volumes: [{{name: v, persistentVolumeClaim: {{claimName: v-p{}}}}}]\n", i));
+  };
+  for (const bool first : {false, true}) {
+    World world;
+    const std::string claims = claim("v-p0", "pv0") + claim("v-p1", "pv1");
+    const std::string pods = member(0) + member(1);
+    world.apply(zones(2) + volume_in("a", "pv0") + volume_in("b", "pv1") +
+                (first ? claims + pods : pods + claims));
+    const auto started = world.started(world.decide());
+    EXPECT_THAT(started, ElementsAre(::testing::AllOf(HasSubstr("n0"), HasSubstr("n1")))) << first;
+    EXPECT_TRUE(world.engine.audit());
+  }
+}
+
+TEST(IntakeClaims, AClaimThatEndsUnderARunningPodMovesNothing) {
+  World world;
+  world.apply(zones() + volume_in("a") + claim() +
+              pod_yaml("p", 1, "", std::string("  nodeName: n0\n") + kMounts) + pod_yaml("late", 8));
+  EXPECT_THAT(world.started(world.decide()), ElementsAre(HasSubstr("n1"))) << "its room is taken";
+  world.remove(Kind::kPersistentVolumeClaim, "data");
+  world.apply(volume_in("b"));
+  for (const auto& decision : world.decide()) EXPECT_NE(decision.kind, DecisionKind::kEvict);
+  EXPECT_TRUE(world.engine.audit());
+}
+
+TEST(IntakeClaims, AClassThatWaitsForAPodIsUnsupported) {
+  World world;
+  world.apply(zones() +
+              "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: late}\n"
+              "volumeBindingMode: WaitForFirstConsumer\n---\n"
+              "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {storageClassName: "
+              "late}\n---\n" +
+              pod_yaml("p", 1, "", kMounts));
+  EXPECT_THAT(world.started(world.decide()), IsEmpty());
+  ASSERT_NE(world.intake.blocked("Pod/default/p"), nullptr);
+  EXPECT_EQ(world.intake.blocked("Pod/default/p")->code, ReasonCode::kUnsupported);
+  EXPECT_THAT(why(world, "Pod/default/p"), HasSubstr("claim data"));
+}
+
+std::string claim_of_one_pod() {
+  std::string out = claim();
+  out.insert(out.find("volumeName"), "accessModes: [ReadWriteOncePod], ");
+  return out;
+}
+
+TEST(IntakeClaims, AClaimOfOnePodKeepsOthersWaiting) {
+  for (const std::string& scheduler : {std::string(), std::string("  schedulerName: other\n")}) {
+    for (const bool first : {false, true}) {
+      IntakeConfig config;
+      config.scheduler_names = {"default-scheduler"};
+      World world(config);
+      const std::string user = pod_yaml("user", 0, "", scheduler + "  nodeName: n0\n" + kMounts);
+      const std::string pod = pod_yaml("p", 1, "", kMounts);
+      const std::string claims = volume_in("a, b") + claim_of_one_pod();
+      world.apply(zones() + (first ? claims + user + pod : user + pod + claims));
+      EXPECT_THAT(world.started(world.decide()), IsEmpty()) << scheduler << first;
+      EXPECT_THAT(to_text(world.engine.explain("Pod/default/p")->reason),
+                  HasSubstr("claim default/data is in use by another pod"));
+      EXPECT_TRUE(world.engine.audit());
+      world.remove(Kind::kPod, "user");
+      EXPECT_EQ(world.started(world.decide()).size(), 1u) << scheduler << first;
+      EXPECT_TRUE(world.engine.audit());
+    }
+  }
+}
+
+TEST(IntakeClaims, OfTwoPodsWithAClaimOfOnePodOneStarts) {
+  World world;
+  world.apply(zones() + volume_in("a, b") + claim_of_one_pod() + pod_yaml("p", 1, "", kMounts) +
+              pod_yaml("q", 1, "", kMounts) + pod_yaml("free", 1));
+  EXPECT_EQ(world.started(world.decide()).size(), 2u);
+  EXPECT_TRUE(world.engine.audit());
+}
+
+TEST(IntakeClaims, MembersOfAGangCannotShareAClaimOfOnePod) {
+  World world;
+  world.apply(zones() + volume_in("a, b") + claim_of_one_pod() + pod_yaml("p0", 1, kOfGang, kMounts) +
+              pod_yaml("p1", 1, kOfGang, kMounts));
+  EXPECT_THAT(world.started(world.decide()), IsEmpty());
+  ASSERT_EQ(world.told.size(), 1u);
+  EXPECT_THAT(why(world, world.told.begin()->first), HasSubstr("2 of its pods mount claim default/data"));
+}
+
+// The same claim, and pods of higher priority: the user yields, wherever it runs.
+TEST(IntakeClaims, APodThatHasTheClaimIsPreemptedForIt) {
+  World world;
+  world.apply(zones() + volume_in("a, b") + claim_of_one_pod() +
+              pod_yaml("user", 1, "", std::string("  nodeName: n0\n  priority: 1\n") + kMounts) +
+              pod_yaml("bystander", 1, "", "  nodeName: n1\n  priority: 1\n") +
+              pod_yaml("p", 1, "", std::string("  priority: 5\n") + kMounts));
+  std::vector<std::string> evicted;
+  for (const auto& decision : world.decide()) {
+    if (decision.kind == DecisionKind::kEvict) evicted.push_back(decision.workload);
+  }
+  EXPECT_THAT(evicted, ElementsAre("Pod/default/user"));
+  world.remove(Kind::kPod, "user");
+  EXPECT_EQ(world.started(world.decide()).size(), 1u);
+  EXPECT_TRUE(world.engine.audit());
+}
+
+constexpr char kSuspended[] = R"(apiVersion: batch/v1
+kind: Job
+metadata: {name: j, uid: u, labels: {kueue.x-k8s.io/queue-name: team}}
+spec:
+  suspend: true
+  parallelism: 2
+  completions: 2
+  template:
+    spec:
+      containers: [{name: c, resources: {requests: {cpu: "1"}}}]
+      volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]
+)";
+
+// A Job that waits without pods is placed by its template; its pods then take these places.
+TEST(IntakeClaims, ASuspendedJobGoesWhereItsDataIs) {
+  IntakeConfig config;
+  config.hold_owners = true;
+  World world(config);
+  world.apply(zones() + testing::queue_of_cpus(8) + kSuspended);
+  EXPECT_THAT(world.started(world.decide()), IsEmpty());
+  EXPECT_THAT(why(world, "u"), HasSubstr("claim data does not exist"));
+  world.apply(volume_in("b") + claim());
+  EXPECT_EQ(why(world, "u"), "");
+  EXPECT_THAT(world.started(world.decide()),
+              ElementsAre(::testing::AllOf(HasSubstr("n1"), ::testing::Not(HasSubstr("n0")))));
+  const auto revision = world.intake.workload("u")->revision;
+  world.intake.set_released("u", true);
+  world.apply(pod_yaml(
+      "j-0", 0, "  ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: u, controller: true}]\n",
+      kMounts));
+  EXPECT_EQ(world.intake.workload("u")->revision, revision) << "the pod is as its template promised";
+  EXPECT_TRUE(world.engine.audit());
+}
+
+}  // namespace
+}  // namespace berth::dialect
