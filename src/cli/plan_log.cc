@@ -53,6 +53,13 @@ std::string devices_text(const std::vector<DeviceRequest>& requests) {
   return out.str();
 }
 
+std::string volumes_text(const ResourceList& attaches) {
+  Words out;
+  for (const auto& [driver, volumes] : attaches)
+    out.add(fmt::format("{} {} of {}", volumes, volumes == 1 ? "volume" : "volumes", driver));
+  return out.str();
+}
+
 std::string pod_text(const PodTemplate& pod) {
   Words out;
   out.add(pod.requests.str());
@@ -61,6 +68,7 @@ std::string pod_text(const PodTemplate& pod) {
   if (!pod.required_affinity.empty()) out.add("with required affinity");
   if (!pod.preferred_affinity.empty()) out.add("with preferred affinity");
   for (const VolumeNodes& volume : pod.volumes) out.add("with " + volume.words);
+  out.add(volumes_text(pod.attaches));
   for (const auto& t : pod.tolerations) out.add("tolerates " + (t.key.empty() ? "all" : t.key));
   for (const auto& what : pod.unsupported) out.add("not supported: " + what);
   return out.str();
@@ -104,6 +112,8 @@ Told tell(const NodeUpsert& e) {
     out.add(fmt::format("{} {}", pool.resource, pool.count));
     if (!pool.unhealthy.empty()) out.add(fmt::format("unhealthy {}", fmt::join(pool.unhealthy, " ")));
   }
+  for (const auto& [driver, most] : e.node.attachable)
+    out.add(fmt::format("at most {} volumes of {}", most, driver));
   out.add(labels_text(e.node.labels));
   for (const auto& t : e.node.taints) {
     out.add(fmt::format("taint {}={}:{}", t.key, t.value, enum_name(t.effect)));
@@ -147,6 +157,7 @@ Told tell(const ForeignPodUpsert& e) {
   Words out;
   out.add(e.pod.requests.str());
   out.add(devices_text(e.pod.devices));
+  out.add(volumes_text(e.pod.attaches));
   return {e.pod.uid, fmt::format("on {}: {}", e.pod.node, out.str())};
 }
 Told tell(const ForeignPodRemove& e) {

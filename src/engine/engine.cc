@@ -160,6 +160,7 @@ std::vector<NodeView> Engine::nodes() const {
     for (std::size_t r = 0; r < s.nodes.resources(); ++r) {
       const auto& account = s.nodes.account(NodeId(n), ResourceId(r));
       if (account.capacity == 0 && account.used[kNow] == 0 && account.used[kAfter] == 0) continue;
+      if (account.capacity == kMostAmount && s.nodes.is_of_volumes(ResourceId(r))) continue;  // no limit
       view.amounts.push_back(
           {s.nodes.resource_name(ResourceId(r)), account.capacity, account.used[kNow], account.used[kAfter]});
     }

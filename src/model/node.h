@@ -41,6 +41,7 @@ struct Node {
   ResourceList allocatable;  // without the devices of the pools
   std::vector<DevicePool> devices;
   std::optional<std::int64_t> rank;  // lower wins where scores are equal; absent = order of arrival
+  ResourceList attachable;  // volumes that it can attach, by driver; one that is not here has no limit
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
@@ -51,6 +52,7 @@ struct Node {
     v("allocatable", s.allocatable);
     v("devices", s.devices);
     v("rank", s.rank);
+    v("attachable", s.attachable);
   }
   bool operator==(const Node&) const = default;
 };
@@ -100,6 +102,7 @@ struct ForeignPod {
   std::vector<CountedTerm> terms;     // as PodTemplate::terms
   std::vector<std::string> selected;  // and PodTemplate::selected
   bool ending = false;                // it is being deleted: it has its room, and a spread does not count it
+  ResourceList attaches;              // as PodTemplate::attaches
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
@@ -111,6 +114,7 @@ struct ForeignPod {
     v("terms", s.terms);
     v("selected", s.selected);
     v("ending", s.ending);
+    v("attaches", s.attaches);
   }
   bool operator==(const ForeignPod&) const = default;
 };

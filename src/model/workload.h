@@ -30,6 +30,8 @@ struct PodTemplate {
   Shared<std::vector<SelectorTerm>> required_affinity;  // one of them must match; empty = no such condition
   Shared<std::vector<PreferredTerm>> preferred_affinity;
   Shared<std::vector<VolumeNodes>> volumes;  // all of them must match, beside the required affinity
+  ResourceList
+      attaches;  // volumes that its node attaches for it, by driver (Node::attachable); no quota has them
   Shared<std::vector<Toleration>> tolerations;
   Placement placement = Placement::kDefault;  // how its nodes are chosen; default: as its queue says
   Shared<std::vector<CountedTerm>> terms;     // all of them must hold
@@ -56,6 +58,7 @@ struct PodTemplate {
     v("required_affinity", s.required_affinity);
     v("preferred_affinity", s.preferred_affinity);
     v("volumes", s.volumes);
+    v("attaches", s.attaches);
     v("tolerations", s.tolerations);
     v("terms", s.terms);
     v("preferred_terms", s.preferred_terms);

@@ -22,6 +22,8 @@ const std::map<std::string, std::string> kNotAskedFor = {
     {"get priorityclasses.scheduling.k8s.io", "read by list and watch"},
     {"get runtimeclasses.node.k8s.io", "read by list and watch"},
     {"get storageclasses.storage.k8s.io", "read by list and watch"},
+    {"get csinodes.storage.k8s.io", "read by list and watch"},
+    {"get volumeattachments.storage.k8s.io", "read by list and watch"},
     {"get podgroups.scheduling.x-k8s.io", "read by list and watch"},
     {"get pods", "only where the answer to a bind is lost"},
     {"get jobs.batch", "only where the answer to a release is lost"},

@@ -90,8 +90,10 @@ std::vector<Reason> examples_of(ReasonCode code) {
       return one("claim data (only on nodes with topology.kubernetes.io/zone europe-west4-a)", "", 0, 0, 12);
     case ReasonCode::kNodeTaint:
       return one("dedicated=infra:NoSchedule", "", 0, 0, 12);
-    case ReasonCode::kNodeFlavor:
     case ReasonCode::kNodeResource:
+      return {reason_of(code, gpu, "", 0, 0, 12),
+              reason_of(code, "attachable volumes of pd.csi.storage.gke.io (limit 127)", "", 0, 0, 12)};
+    case ReasonCode::kNodeFlavor:
     case ReasonCode::kNodeDevice:
       return one(gpu, "", 0, 0, 12);
     case ReasonCode::kNodePort:

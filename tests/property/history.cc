@@ -98,6 +98,8 @@ std::vector<Event> change_node(const Step& step, const Ledger& ledger) {
   if (!name) return {};
   Random r(step.seed);
   Node node = ledger.nodes.at(*name);
+  Random limits(step.seed ^ 3);
+  if (!node.attachable.empty() && limits.chance(1, 3)) node.attachable.set("disk", limits.between(0, 6));
   switch (r.below(6)) {
     case 0:
       node.allocatable.set("cpu", 1000 * r.between(0, 32));
@@ -302,6 +304,8 @@ std::vector<Event> events_of(const History& history, const Step& step, const Led
       if (p.ports && ports.chance(1, 2)) pod.ports = make_ports(ports);
       if (p.terms) draw_terms(r, pod.terms, pod.selected);
       Random ending(step.seed ^ 2);
+      Random volumes(step.seed ^ 3);
+      if (p.volumes && volumes.chance(1, 2)) pod.attaches.set("disk", volumes.between(1, 2));
       pod.ending = p.spreads && ending.chance(1, 4);
       return {ForeignPodUpsert{pod}};
     }

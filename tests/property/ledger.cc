@@ -476,12 +476,12 @@ std::vector<std::string> Ledger::flavors_of(std::size_t set_index,
 Taken Ledger::taken(const WorkloadRecord& workload, const PodSet& set, std::size_t set_index,
                     const std::vector<FlavorChoice>& chosen, std::string& why_not) const {
   Taken out;
-  out.amounts = set.pod.total().value();
+  out.amounts = amounts_of(set.pod);
   out.devices = set.pod.claim.requests;
   out.ports = set.pod.ports;
   const std::string& queue = workload.spec.queue;
   if (!limited(queue)) return out;
-  ResourceList counted = out.amounts;
+  ResourceList counted = set.pod.total().value();
   const Queue& q = queues.at(queue);
   for (const ResourceGroup& group : q.groups) {
     const bool counts_pods = std::count(group.resources.begin(), group.resources.end(), "pods") > 0;

@@ -27,7 +27,7 @@ using Charges = std::map<FlavorResource, std::int64_t>;
 // The use of one slot while it has a place. Fixed when it gets it: later revisions do not change it.
 struct Taken {
   std::string node;
-  ResourceList amounts;                // requests and devices
+  ResourceList amounts;                // requests, devices and volumes
   std::vector<DeviceRequest> devices;  // what it asked for
   std::vector<HostPort> ports;         // of its node
   std::vector<std::int64_t> indices;   // which devices of the node
@@ -129,6 +129,8 @@ class Ledger {
 
   // For a node.
   std::int64_t capacity(const std::string& node, const std::string& resource) const;
+  // All that a pod takes of its node, its volumes too.
+  static ResourceList amounts_of(const PodTemplate& pod);
   std::int64_t used(const std::string& node, const std::string& resource, When when) const;
   // Thousandths of the device in use, as far as the user is known.
   std::int64_t device_used(const std::string& node, const std::string& resource, std::int64_t index,

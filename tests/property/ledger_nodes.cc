@@ -6,6 +6,9 @@
 namespace berth::property {
 namespace {
 
+constexpr std::string_view kOfVolumes = "volumes of ";  // with the driver behind
+constexpr std::int64_t kNoLimit = std::int64_t{1} << 50;
+
 bool label_matches(const Requirement& r, const std::string* value) {
   const bool in_list = value != nullptr && std::count(r.values.begin(), r.values.end(), *value) > 0;
   switch (r.op) {
@@ -78,7 +81,17 @@ std::int64_t Ledger::capacity(const std::string& node, const std::string& resour
   // As Kubernetes has it: what runs on a device that has failed counts against the others.
   if (const DevicePool* devices = pool(node, resource, nullptr))
     return (devices->count - static_cast<std::int64_t>(devices->unhealthy.size())) * 1000;
+  if (resource.starts_with(kOfVolumes)) {
+    const std::string driver = resource.substr(kOfVolumes.size());
+    return it->second.attachable.has(driver) ? it->second.attachable.get(driver) : kNoLimit;
+  }
   return it->second.allocatable.get(resource);
+}
+
+ResourceList Ledger::amounts_of(const PodTemplate& pod) {
+  ResourceList out = pod.total().value();
+  for (const auto& [driver, volumes] : pod.attaches) out.set(std::string(kOfVolumes) + driver, volumes);
+  return out;
 }
 
 std::int64_t Ledger::used(const std::string& node, const std::string& resource, When when) const {
@@ -94,6 +107,7 @@ std::int64_t Ledger::used(const std::string& node, const std::string& resource, 
   for (const auto& [uid, pod] : foreign) {
     if (pod.node != node) continue;
     sum += pod.requests.get(resource);
+    if (resource.starts_with(kOfVolumes)) sum += pod.attaches.get(resource.substr(kOfVolumes.size()));
     for (const DeviceRequest& d : pod.devices) sum += d.resource == resource ? d.count * d.milli : 0;
   }
   return sum;
@@ -257,7 +271,7 @@ bool Ledger::flavor_suits(const PodTemplate& pod, const std::string& flavor) con
 std::int64_t Ledger::slots_that_fit(const PodTemplate& pod, const std::string& node) const {
   std::int64_t fit = kInt64Max;
   for (const When when : {When::kNow, When::kAfter}) {
-    const ResourceList total = pod.total().value();
+    const ResourceList total = amounts_of(pod);
     for (const auto& [resource, amount] : total) {
       if (amount == 0) continue;
       const std::int64_t left = capacity(node, resource) - used(node, resource, when);

@@ -39,6 +39,10 @@ MUTANTS = [
         ('    if (!volume.matches(node.labels, node.name)) return',
          '    if (!broken("volumes-ignored") && !volume.matches(node.labels, node.name)) return'),
     ]),
+    ('limits-ignored', 2, 'a node attaches any number of volumes', 'nodes/nodes.cc', [
+        ('  for (const auto& [r, most] : limits) accounts_[',
+         '  for (const auto& [r, most] : limits)\n    if (!broken("limits-ignored")) accounts_['),
+    ]),
     ('quota-ignored', 2, 'any amount fits into a queue\'s quota', 'quota/tree.cc', [
         ('    if (need == 0) continue;\n',
          '    if (need == 0 || broken("quota-ignored")) continue;\n'),

@@ -189,6 +189,8 @@ Node make_node(const Profile& p, std::int64_t id, std::uint64_t seed) {
     node.taints.push_back({"dedicated", flavor_name(flavor), TaintEffect::kNoSchedule});
   if (r.chance(1, 10)) node.taints.push_back({"slow", "", TaintEffect::kPreferNoSchedule});
   if (r.chance(1, 4)) node.rank = r.between(0, 3);
+  Random limits(seed ^ kVolumes);
+  if (p.volumes && limits.chance(2, 3)) node.attachable.set("disk", limits.between(0, 4));
   return node;
 }
 
@@ -353,6 +355,7 @@ void draw_volumes(const Profile& p, Random& r, PodTemplate& pod) {
                      {{{{"pool", op, {flavor_name(r.between(0, p.flavors - 1))}}}, {}}}};
   if (r.chance(1, 2)) volume.nodes.push_back({{}, {{"", SelectorOp::kIn, {"n1", "n2", "n3"}}}});
   pod.volumes.edit().push_back(std::move(volume));
+  if (r.chance(1, 2)) pod.attaches.set("disk", r.between(1, 3));
 }
 
 void set_volumes(const Profile& p, Group& group, Random& r) {

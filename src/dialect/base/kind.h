@@ -44,6 +44,8 @@ enum class Kind : std::uint8_t {
   kPersistentVolumeClaim,
   kPersistentVolume,
   kStorageClass,
+  kCsiNode,
+  kVolumeAttachment,
 };
 
 // One kind: its name in manifests, the group that serves it, and its resource there.
@@ -69,6 +71,11 @@ inline constexpr std::array kKinds{
              .word = "StorageClass",
              .group = "storage.k8s.io",
              .resource = "storageclasses"},
+    KindInfo{.kind = Kind::kCsiNode, .word = "CSINode", .group = "storage.k8s.io", .resource = "csinodes"},
+    KindInfo{.kind = Kind::kVolumeAttachment,
+             .word = "VolumeAttachment",
+             .group = "storage.k8s.io",
+             .resource = "volumeattachments"},
     KindInfo{.kind = Kind::kPersistentVolume,
              .word = "PersistentVolume",
              .group = "",

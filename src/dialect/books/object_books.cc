@@ -85,6 +85,7 @@ ObjectBooks::Keys ObjectBooks::take(NodeObject&& object) {
   } else {
     node_problems_.insert_or_assign(node.name, std::move(problem));
   }
+  node.attachable = attachments_.limits(node.name);
   const auto it = nodes_.find(node.name);
   if (it != nodes_.end() && it->second == node) return {};  // a heartbeat
   queues_.node_changed(it != nodes_.end() ? &it->second : nullptr, &node);
@@ -177,6 +178,24 @@ ObjectBooks::Keys ObjectBooks::take_tree_queue(Kind kind, const TreeQueue& objec
   return {"q:" + tree_queue_name(kind, object.meta.name)};
 }
 
+ObjectBooks::Keys ObjectBooks::take(CsiNode&& object) {
+  return set_attachable(object.meta.name, object.limits);
+}
+
+ObjectBooks::Keys ObjectBooks::set_attachable(const std::string& node, const ResourceList& limits) {
+  attachments_.set_limits(node, limits);
+  const auto it = nodes_.find(node);
+  if (it == nodes_.end() || it->second.attachable == limits) return {};
+  it->second.attachable = limits;
+  node_events_.push_back(NodeUpsert{it->second});
+  return {};
+}
+
+ObjectBooks::Keys ObjectBooks::take(VolumeAttachment&& object) {
+  attachments_.put(std::move(object));
+  return {};
+}
+
 ObjectBooks::Keys ObjectBooks::keys_of_claims(Keys claims) {
   for (std::string& key : claims) key.insert(0, kOnClaim);
   return claims;
@@ -238,6 +257,11 @@ ObjectBooks::Keys ObjectBooks::remove(Kind kind, std::string_view ns, std::strin
     case Kind::kPersistentVolume:
     case Kind::kStorageClass:
       return keys_of_claims(volumes_.remove(kind, ns, name));
+    case Kind::kCsiNode:
+      return set_attachable(std::string(name), {});
+    case Kind::kVolumeAttachment:
+      attachments_.remove(name);
+      return {};
     case Kind::kQueue:
     case Kind::kVolcanoQueue:
     case Kind::kKaiQueue:
@@ -278,6 +302,7 @@ bool ObjectBooks::drain(std::vector<Event>& out) {
   out.insert(out.end(), std::make_move_iterator(node_events_.begin()),
              std::make_move_iterator(node_events_.end()));
   node_events_.clear();
+  attachments_.drain(out);
   const std::size_t before = out.size();
   queues_.drain(nodes_, out);
   return out.size() > before;

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "dialect/books/attach_book.h"
 #include "dialect/books/queues.h"
 #include "dialect/books/words.h"
 #include "dialect/kueue/queue_status.h"
@@ -50,7 +51,7 @@ class ObjectBooks {
   const auto& all_unreadable() const { return unreadable_; }
   std::uint64_t unreadable_changes() const { return unreadable_changes_; }
 
-  // Appends the events since the last call: nodes, then queues. True: queues or flavors have changed.
+  // Appends the events since the last call: nodes, attachments, then queues. True: queues or flavors have changed.
   bool drain(std::vector<Event>& out);
   // Objects that are misconfigured.
   std::vector<Problem> problems() const;
@@ -62,6 +63,7 @@ class ObjectBooks {
   const Node* node(std::string_view name) const;
   const PodGroup* pod_group(std::string_view key) const;
   const VolumeBook& volumes() const { return volumes_; }
+  AttachBook& attachments() { return attachments_; }
   // A ClusterQueue, or Berth's own, that admits nothing new.
   bool is_held(const std::string& queue) const;
   // "/cohort/queue", as Kueue names the way from the root.
@@ -110,8 +112,11 @@ class ObjectBooks {
   Keys take(ProvisioningRequestConfig&& object);
   Keys take(LimitRange&& object);
   Keys take(RuntimeClass&& object);
+  Keys take(CsiNode&& object);
+  Keys take(VolumeAttachment&& object);
   Keys take_tree_queue(Kind kind, const TreeQueue& object);
   Keys remove_node(std::string_view name);
+  Keys set_attachable(const std::string& node, const ResourceList& limits);
   static Keys keys_of_claims(Keys claims);
   static Keys keys_of_named(Kind kind, const std::string& key);
 
@@ -125,6 +130,7 @@ class ObjectBooks {
   ByName<std::int64_t> workload_priorities_;
   ByName<PodGroup> pod_groups_;  // ns/name
   VolumeBook volumes_;
+  AttachBook attachments_;
   ByName<ByName<LimitRange>> limit_ranges_;  // by namespace and name
   ByName<RuntimeClass> runtime_classes_;
   bool all_runtimes_ = false;                              // the map has all that there are

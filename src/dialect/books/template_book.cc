@@ -43,6 +43,7 @@ bool is_of_claim(const CountedTerm& term) {
 // A template names only claims among the selectors that count it.
 void forget_claims(PodTemplate& pod) {
   if (!pod.volumes.empty()) pod.volumes.clear();
+  pod.attaches = {};
   if (pod.selected.empty()) return;
   pod.selected.clear();
   std::erase_if(pod.terms.edit(), is_of_claim);
@@ -101,7 +102,7 @@ bool suits(const PodTemplate& pod, const PodTemplate& promised) {
 }
 
 bool same_volumes(const PodTemplate& a, const PodTemplate& b) {
-  return a.volumes == b.volumes && a.selected == b.selected;
+  return a.volumes == b.volumes && a.selected == b.selected && a.attaches == b.attaches;
 }
 
 void clear_constraints(PodTemplate& pod) {
@@ -151,6 +152,7 @@ std::shared_ptr<const Reason> TemplateBook::mount(const PodSpec& spec, const Met
   if (spec.claims.empty() || by_quota_) return nullptr;
   ClaimsFound found = objects_.volumes().look_up(spec.claims, pod);
   if (!found.nodes.empty()) out.volumes = std::move(found.nodes);
+  for (const auto& [volume, driver] : found.attached) out.attaches.set(driver, out.attaches.get(driver) + 1);
   for (std::string& claim : found.alone) {
     out.terms.edit().push_back({.kind = TermKind::kApart, .selector = claim, .level = {}});
     out.selected.edit().push_back(std::move(claim));

@@ -44,6 +44,17 @@ bool Intake::Impl::reshape(std::uint32_t draft_ix, std::uint32_t role_ix,
   return true;
 }
 
+void Intake::Impl::note_volumes(std::uint32_t ix) {
+  const Pod& pod = books.pods[ix].pod;
+  if (pod.spec.claims.empty()) return;
+  std::vector<std::string> volumes;
+  if (!pod.spec.node_name.empty()) {
+    for (const auto& [volume, driver] : books.objects.volumes().look_up(pod.spec.claims, pod.meta).attached)
+      volumes.push_back(volume);
+  }
+  books.objects.attachments().set_pod(ix, pod.spec.node_name, volumes);
+}
+
 void Intake::Impl::claim_changed(const std::string& claim) {
   const ClaimBook::Users users = books.claims.users(claim);
   for (const std::string& uid : users.owners) {
@@ -56,6 +67,7 @@ void Intake::Impl::claim_changed(const std::string& claim) {
       take_again(ix);
   }
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>> by_role;
+  for (const auto ix : users.pods) note_volumes(ix);
   for (const auto ix : users.pods) by_role[{books.pods[ix].draft, books.pods[ix].role}].push_back(ix);
   for (const auto& [place, of_role] : by_role) {
     if (place.first != kNoIx && reshape(place.first, place.second, of_role)) continue;

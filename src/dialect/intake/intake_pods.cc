@@ -90,7 +90,7 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   drop_unused(pod, ix == kNoIx ? nullptr : &books.pods[ix], ours);
   std::shared_ptr<const Reason> claim_wait;
   if (pod.problem.empty()) claim_wait = templates.mount(pod.spec, pod.meta, pod.spec.pod);
-  if (!ours) {  // it only keeps others from claims for one pod
+  if (!ours) {  // it keeps others from claims for one pod, and has its volumes on its node
     claim_wait.reset();
     pod.spec.pod.volumes.clear();
   }
@@ -118,9 +118,10 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
       books.pods.replace(ix, std::move(pod));
       note();
       if (marks_changed) slots.weigh(ix);
-      if (!ours) return;
+      if (!ours) return note_volumes(ix);
       if (slots.set_claim_wait(record, std::move(claim_wait)) || marks_changed) refresh(record.draft);
-      return set_state(ix, bound ? state : rules.state_without_node(record), node);
+      set_state(ix, bound ? state : rules.state_without_node(record), node);
+      return note_volumes(ix);
     }
     drop(ix);
   }
@@ -140,6 +141,7 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   note();
   slots.use_selectors(books.pods[ix].pod.spec.selectors, +1);
   books.claims.use(books.pods[ix].pod, ix, true);
+  note_volumes(ix);
   slots.weigh(ix);
   ours ? attach(ix) : slots.charge_foreign(books.pods[ix]);
 }
@@ -165,6 +167,7 @@ void Intake::Impl::forget_ended(const std::string& name) {
 void Intake::Impl::drop(std::uint32_t ix) {
   slots.use_selectors(books.pods[ix].pod.spec.selectors, -1);
   books.claims.use(books.pods[ix].pod, ix, false);
+  books.objects.attachments().set_pod(ix, {}, {});
   if (books.pods[ix].draft != kNoIx) detach(ix);
   PodRecord& record = books.pods[ix];
   slots.uncharge_foreign(record);

@@ -157,6 +157,7 @@ void PodSlots::charge_foreign(PodRecord& record) {
   foreign.requests = record.shape->requests;
   foreign.devices = record.shape->claim.requests;
   foreign.ports = record.shape->ports;
+  foreign.attaches = record.shape->attaches;
   foreign.terms = *record.shape->terms;
   foreign.selected = *record.shape->selected;
   for (const auto number : record.selected) foreign.selected.push_back(books_.pods.selectors().name(number));

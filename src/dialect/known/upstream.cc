@@ -286,6 +286,14 @@ VolumeNodeAffinity: required=NodeSelector
 PersistentVolumeStatus: lastPhaseTransitionTime message phase reason
 StorageClass: allowVolumeExpansion allowedTopologies=TopologySelectorTerm apiVersion kind metadata=ObjectMeta mountOptions
   parameters provisioner reclaimPolicy volumeBindingMode
+CSINode: apiVersion kind metadata=ObjectMeta spec=CSINodeSpec
+CSINodeSpec: drivers=CSINodeDriver
+CSINodeDriver: allocatable=VolumeNodeResources name nodeID topologyKeys
+VolumeNodeResources: count
+VolumeAttachment: apiVersion kind metadata=ObjectMeta spec=VolumeAttachmentSpec status=VolumeAttachmentStatus
+VolumeAttachmentSpec: attacher nodeName source=VolumeAttachmentSource
+VolumeAttachmentSource: inlineVolumeSpec persistentVolumeName
+VolumeAttachmentStatus: attachError attached attachmentMetadata detachError
 TopologySelectorTerm: matchLabelExpressions=TopologySelectorLabelRequirement
 TopologySelectorLabelRequirement: key values
 )";
@@ -298,6 +306,8 @@ constexpr KnownKind kUpstreamKinds[] = {
     {"", "PersistentVolume", "v1", "PersistentVolume"},
     {"", "PersistentVolumeClaim", "v1", "PersistentVolumeClaim"},
     {"storage.k8s.io", "StorageClass", "v1 v1beta1", "StorageClass"},
+    {"storage.k8s.io", "CSINode", "v1 v1beta1", "CSINode"},
+    {"storage.k8s.io", "VolumeAttachment", "v1 v1beta1", "VolumeAttachment"},
     {"batch", "Job", "v1", "Job"},
     {"apps", "Deployment", "v1", "Deployment"},
     {"apps", "ReplicaSet", "v1", "ReplicaSet"},

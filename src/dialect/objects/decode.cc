@@ -99,6 +99,9 @@ constexpr std::array kDecoders{
                [](FieldReader<V>& f, const V& v) -> Object { return read_volume(f, v); }},
     Decoder<V>{Kind::kStorageClass,
                [](FieldReader<V>& f, const V& v) -> Object { return read_storage_class(f, v); }},
+    Decoder<V>{Kind::kCsiNode, [](FieldReader<V>& f, const V& v) -> Object { return read_csi_node(f, v); }},
+    Decoder<V>{Kind::kVolumeAttachment,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_attachment(f, v); }},
 };
 
 // The object as far as it can be read; `problems` says what is wrong.

@@ -1,4 +1,5 @@
-// Decoders of PersistentVolumeClaim, PersistentVolume (v1) and StorageClass (storage.k8s.io/v1). Included by decode.cc only.
+// Decoders of PersistentVolumeClaim, PersistentVolume (v1), StorageClass, CSINode and VolumeAttachment (storage.k8s.io/v1). Included by
+// decode.cc only.
 #pragma once
 
 #include <string_view>
@@ -32,6 +33,24 @@ PersistentVolumeClaim read_claim(FieldReader<V>& f, const V& object) {
   return out;
 }
 
+// The driver of CSI that serves a volume: its own, or the one that took its older kind over.
+template <class V>
+std::string read_driver(FieldReader<V>& f, const V& spec) {
+  static constexpr std::pair<std::string_view, std::string_view> kTakenOver[] = {
+      {"awsElasticBlockStore", "ebs.csi.aws.com"},
+      {"azureDisk", "disk.csi.azure.com"},
+      {"azureFile", "file.csi.azure.com"},
+      {"cinder", "cinder.csi.openstack.org"},
+      {"gcePersistentDisk", "pd.csi.storage.gke.io"},
+      {"portworxVolume", "pxd.portworx.com"},
+      {"vsphereVolume", "csi.vsphere.vmware.com"},
+  };
+  for (const auto& [kind, driver] : kTakenOver) {
+    if (spec.find(kind).present()) return std::string(driver);
+  }
+  return std::string(f.string(f.map(spec, "csi"), "driver"));
+}
+
 template <class V>
 PersistentVolume read_volume(FieldReader<V>& f, const V& object) {
   PersistentVolume out;
@@ -41,7 +60,9 @@ PersistentVolume read_volume(FieldReader<V>& f, const V& object) {
   for (const std::string_view key : kZoneLabels) {
     if (labels.find(key).present()) out.meta.labels.emplace(key, f.string(labels, key));
   }
-  const V required = f.map(f.map(f.map(object, "spec"), "nodeAffinity"), "required");
+  const V spec = f.map(object, "spec");
+  out.driver = read_driver(f, spec);
+  const V required = f.map(f.map(spec, "nodeAffinity"), "required");
   if (!required.present()) return out;
   auto& terms = out.nodes.emplace();
   f.list(required, "nodeSelectorTerms", [&](const V& term) {
@@ -61,6 +82,31 @@ StorageClass read_storage_class(FieldReader<V>& f, const V& object) {
   for (const std::string_view key :
        {"storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"})
     out.is_default = out.is_default || f.string(annotations, key) == "true";
+  return out;
+}
+
+template <class V>
+CsiNode read_csi_node(FieldReader<V>& f, const V& object) {
+  constexpr std::int64_t kMost = 2147483647;
+  CsiNode out;
+  out.meta = read_meta(f, object, Kind::kCsiNode, false);
+  const V spec = f.map(object, "spec");
+  f.list(spec, "drivers", [&](const V& driver) {
+    const V allocatable = f.map(driver, "allocatable");
+    if (!allocatable.find("count").present() || !f.takes(Entry::kResource, spec, "drivers")) return;
+    out.limits.set(f.string(driver, "name"), f.integer(allocatable, "count", 0, 0, kMost));
+  });
+  return out;
+}
+
+template <class V>
+VolumeAttachment read_attachment(FieldReader<V>& f, const V& object) {
+  VolumeAttachment out;
+  out.meta = read_meta(f, object, Kind::kVolumeAttachment, false);
+  const V spec = f.map(object, "spec");
+  out.driver = f.string(spec, "attacher");
+  out.node = f.string(spec, "nodeName");
+  out.volume = f.string(f.map(spec, "source"), "persistentVolumeName");
   return out;
 }
 

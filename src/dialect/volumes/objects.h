@@ -8,6 +8,7 @@
 #include "dialect/base/kind.h"
 #include "dialect/base/meta.h"
 #include "model/labels.h"
+#include "model/resources.h"
 
 namespace berth::dialect {
 
@@ -25,6 +26,7 @@ struct PersistentVolume {
   static constexpr Kind kKind = Kind::kPersistentVolume;
   Meta meta;                                       // with the labels of its zones and regions alone
   std::optional<std::vector<SelectorTerm>> nodes;  // on which it can be used; none: on all
+  std::string driver;                              // of CSI; "": it is of another kind
 };
 
 struct StorageClass {
@@ -32,6 +34,22 @@ struct StorageClass {
   Meta meta;
   bool waits = false;       // WaitForFirstConsumer: a volume is chosen when a pod has its node
   bool is_default = false;  // of claims that name no class
+};
+
+// The drivers on a node, as they told its kubelet.
+struct CsiNode {
+  static constexpr Kind kKind = Kind::kCsiNode;
+  Meta meta;            // with the name of the node
+  ResourceList limits;  // the most volumes that it attaches, by driver; one without a limit is not here
+};
+
+// A volume that is attached to a node, or is to be, or is being detached.
+struct VolumeAttachment {
+  static constexpr Kind kKind = Kind::kVolumeAttachment;
+  Meta meta;
+  std::string driver;
+  std::string node;
+  std::string volume;  // PersistentVolume; "": it stands in a pod
 };
 
 }  // namespace berth::dialect

@@ -124,7 +124,7 @@ VolumeBook::Keys VolumeBook::put(PersistentVolume&& volume) {
   const std::string name = volume.meta.name;
   const auto it = volumes_.find(name);
   if (it != volumes_.end() && it->second.nodes == volume.nodes &&
-      it->second.meta.labels == volume.meta.labels)
+      it->second.meta.labels == volume.meta.labels && it->second.driver == volume.driver)
     return {};
   volumes_.insert_or_assign(name, std::move(volume));
   const auto users = claims_of_.find(name);
@@ -212,6 +212,9 @@ void VolumeBook::look_up(const ClaimUse& use, const std::string& claim, const Me
   if (use.ephemeral && !is_made_for(it, pod))
     return wait(fmt::format("claim {} is not this pod's, and its volume {} needs that name: delete the claim",
                             claim, use.volume));
+  const auto volume = volumes_.find(it.volume);
+  if (volume != volumes_.end() && !volume->second.driver.empty())
+    out.attached.emplace(it.volume, volume->second.driver);
   if (it.lost)
     return wait(
         fmt::format("claim {} has lost its PersistentVolume {}: delete the claim, and create it again", claim,
@@ -219,7 +222,6 @@ void VolumeBook::look_up(const ClaimUse& use, const std::string& claim, const Me
   if (it.meta.deleting)
     return wait(fmt::format("claim {} is being deleted: create it again when it is gone", claim));
   if (!it.bound) return say_unbound(it, out);
-  const auto volume = volumes_.find(it.volume);
   if (volume == volumes_.end())
     return wait(fmt::format("PersistentVolume {} of claim {} does not exist: create it again, or the claim",
                             it.volume, claim));

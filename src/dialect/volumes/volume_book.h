@@ -3,7 +3,8 @@
 //
 // A claim that is bound keeps its pods to the nodes of its volume. These are the nodes of the volume's node affinity. Older volumes have
 // labels of zones and regions beside it. Pods wait for a claim that is missing, lost, being deleted or not bound. One with
-// ReadWriteOncePod is for one pod at a time (VolumeRestrictions).
+// ReadWriteOncePod is for one pod at a time (VolumeRestrictions). A volume of CSI counts against the limit of its driver on the node
+// (NodeVolumeLimits).
 //
 // The book knows no pods: a change gives the claims for which it matters. Cost: O(log n) for a claim or a volume, O(claims) for a class.
 #pragma once
@@ -24,6 +25,7 @@ struct ClaimsFound {
   std::string waits;         // why the pod cannot start yet; "": it can
   bool unsupported = false;  // of `waits`: Berth does not do it
   std::vector<VolumeNodes> nodes;
+  std::map<std::string, std::string> attached;  // volumes that CSI attaches to its node, and their drivers
   std::vector<std::string>
       alone;  // "claim <namespace>/<name>": one pod at a time may use it (ReadWriteOncePod)
 };

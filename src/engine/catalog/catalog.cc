@@ -129,6 +129,10 @@ std::string pod_key(const PodTemplate& pod) {
     for (const auto& term : volume.nodes) put_term(out, term);
     out += ';';
   }
+  for (const auto& [driver, volumes] : pod.attaches) {
+    put_part(out, driver);
+    fmt::format_to(std::back_inserter(out), "={},", volumes);
+  }
   out += '/';
   for (const auto& t : pod.tolerations) {
     put_part(out, t.key);

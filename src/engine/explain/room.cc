@@ -45,6 +45,14 @@ ReasonCode code_of(TermKind kind) {
   return ReasonCode::kNone;
 }
 
+// A resource that the node lacks; volumes with their limit.
+std::string words_of(const NodeTable& nodes, NodeId node, ResourceId resource) {
+  std::string out(nodes.resource_name(resource));
+  if (nodes.is_of_volumes(resource))
+    out += fmt::format(" (limit {})", nodes.account(node, resource).capacity);
+  return out;
+}
+
 std::size_t set_of(const Reason& reason) {
   return reason.detail.empty() ? 0
                                : static_cast<std::size_t>(std::strtoull(reason.detail.c_str(), nullptr, 10));
@@ -186,9 +194,7 @@ std::vector<Reason> RoomNow::count_nodes(ChargeId charge, std::span<const NodeId
       const Shortage ends = tightest_of(nodes, id, shape);
       if (!ends.resource.valid() && !ends.token.valid()) continue;  // asks for nothing
       count(ReasonCode::kNodeRoom,
-            ends.token.valid() ? nodes.tokens().text(ends.token)
-                               : std::string(nodes.resource_name(ends.resource)),
-            here);
+            ends.token.valid() ? nodes.tokens().text(ends.token) : words_of(nodes, id, ends.resource), here);
       continue;
     }
     // Room that is physically there but promised: held.
@@ -213,7 +219,7 @@ std::vector<Reason> RoomNow::count_nodes(ChargeId charge, std::span<const NodeId
       count(ReasonCode::kNodePort, nodes.tokens().text(shortage->token));
     } else {
       count(shortage->device ? ReasonCode::kNodeDevice : ReasonCode::kNodeResource,
-            std::string(nodes.resource_name(shortage->resource)));
+            words_of(nodes, id, shortage->resource));
     }
   }
   std::vector<Reason> out;

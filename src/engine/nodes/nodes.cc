@@ -30,7 +30,9 @@ Status check(const Node& node) {
                   pool.resource);
     }
   }
-  for (const auto& [name, amount] : node.allocatable) BERTH_TRY(check_amount(node.name, name, amount));
+  for (const auto* list : {&node.allocatable, &node.attachable}) {
+    for (const auto& [name, amount] : *list) BERTH_TRY(check_amount(node.name, name, amount));
+  }
   if (node.rank && (*node.rank < -kInt64Max / 4294967296 || *node.rank > 2147483647)) {
     return fail(ErrorCode::kInvalid, "node {}: rank {} is outside of 32 bits", node.name, *node.rank);
   }
@@ -117,6 +119,7 @@ std::optional<ResourceId> NodeTable::resource_asked(std::string_view name) {
 }
 
 ResourceId NodeTable::resource(std::string_view name) {
+  const std::size_t known = resources_.size();
   const ResourceId id(resources_.intern(name));
   if (id.index() >= asked_only_.size()) asked_only_.resize(id.index() + 1);
   if (asked_only_[id.index()]) {
@@ -133,7 +136,16 @@ ResourceId NodeTable::resource(std::string_view name) {
     accounts_ = std::move(grown);
     stride_ = wider;
   }
+  if (id.index() == known && name.starts_with(kVolumesOf)) {
+    of_volumes_.push_back(id);
+    for (std::size_t n = 0; n < records_.size(); ++n)
+      accounts_[n * stride_ + id.index()].capacity = kMostAmount;
+  }
   return id;
+}
+
+ResourceId NodeTable::volumes_of(std::string_view driver) {
+  return resource(fmt::format("{}{}", kVolumesOf, driver));
 }
 
 NodeId NodeTable::intern(std::string_view name) {
@@ -147,6 +159,7 @@ NodeId NodeTable::intern(std::string_view name) {
     capacities_.push_back(0);
     static_versions_.push_back(0);
     accounts_.resize(records_.size() * stride_);
+    for (const ResourceId r : of_volumes_) accounts_[id.index() * stride_ + r.index()].capacity = kMostAmount;
     changes_.note(id, true);
   }
   return id;
@@ -171,6 +184,8 @@ Status NodeTable::upsert(const Node& node) {
   // Resources first: interning one may move the accounts.
   std::vector<std::pair<ResourceId, std::int64_t>> amounts;
   for (const auto& [name, amount] : node.allocatable) amounts.emplace_back(resource(name), amount);
+  std::vector<std::pair<ResourceId, std::int64_t>> limits;
+  for (const auto& [driver, most] : node.attachable) limits.emplace_back(volumes_of(driver), most);
   std::vector<ResourceId> pools;
   for (const DevicePool& pool : node.devices) pools.push_back(resource(pool.resource));
   Supply supply = supply_of(node, pools);
@@ -182,6 +197,8 @@ Status NodeTable::upsert(const Node& node) {
   record.counted = std::move(supply.counted);
   for (std::size_t r = 0; r < stride_; ++r) accounts_[id.index() * stride_ + r].capacity = 0;
   for (const auto& [r, amount] : amounts) accounts_[id.index() * stride_ + r.index()].capacity += amount;
+  for (const ResourceId r : of_volumes_) accounts_[id.index() * stride_ + r.index()].capacity = kMostAmount;
+  for (const auto& [r, most] : limits) accounts_[id.index() * stride_ + r.index()].capacity = most;
 
   if (!record.alive) ++alive_;
   record.alive = true;
@@ -262,8 +279,7 @@ void NodeTable::charge(NodeId id, const Shape& shape, const GrantView& grant, Pl
 }
 
 void NodeTable::charge_foreign(NodeId id, const ForeignPod& pod, const GrantView& grant, int sign) {
-  const auto add = [&](std::string_view name, std::int64_t amount) {
-    const ResourceId r = resource(name);
+  const auto add = [&](ResourceId r, std::int64_t amount) {
     Int128& sum = foreign_[std::uint64_t{id.value} << 32 | r.value];
     const auto clamped = [](Int128 v) { return clamp_to_int64(std::min<Int128>(v, Int128{1} << 60)); };
     const std::int64_t before = clamped(sum);
@@ -274,9 +290,11 @@ void NodeTable::charge_foreign(NodeId id, const ForeignPod& pod, const GrantView
     a.used[kAfter] += delta;
   };
   for (const auto& [name, amount] : pod.requests) {
-    if (amount > 0) add(name, amount);
+    if (amount > 0) add(resource(name), amount);
   }
-  for (const DeviceRequest& want : pod.devices) add(want.resource, saturating_mul(want.count, want.milli));
+  for (const DeviceRequest& want : pod.devices)
+    add(resource(want.resource), saturating_mul(want.count, want.milli));
+  for (const auto& [driver, volumes] : pod.attaches) add(volumes_of(driver), volumes);
   if (!grant.tokens.empty()) tokens_.charge(id, grant.tokens, kBothPlanes, sign);
   for (const Piece& piece : grant.pieces) {
     auto& used = records_[id.index()].devices[piece.device].account.used;

@@ -38,6 +38,8 @@ inline constexpr std::int64_t kMostCountedDevices = 1'000'000;  // of one pool o
 // In all pools of a node together. Beyond that the largest pools are only counted: their devices are not shared, and slots do not
 // know which they have.
 inline constexpr std::int64_t kMostNumberedDevices = 1024;
+// The resource of the volumes of a driver is named so, with the driver behind. A node that names no limit has kMostAmount of it.
+inline constexpr std::string_view kVolumesOf = "attachable volumes of ";
 
 class NodeTable {
  public:
@@ -79,6 +81,11 @@ class NodeTable {
   std::uint64_t tie(NodeId id) const { return ties_[id.index()]; }
 
   ResourceId resource(std::string_view name);
+  ResourceId volumes_of(std::string_view driver);
+  // Whether it is that of a driver, of which this node has no limit or some other has none.
+  bool is_of_volumes(ResourceId id) const {
+    return std::find(of_volumes_.begin(), of_volumes_.end(), id) != of_volumes_.end();
+  }
   // The resource that a pod names. Every resource is a column of all nodes, so only a bounded number of names that no node has is
   // accepted; nullopt beyond it. A resource that a node brings later is always accepted.
   static constexpr std::size_t kMostAskedOnly = 128;
@@ -133,6 +140,7 @@ class NodeTable {
   Interner resources_;
   std::vector<bool> asked_only_;  // by resource: only pods have named it
   std::size_t asked_ = 0;         // of these
+  std::vector<ResourceId> of_volumes_;
   Interner names_;
   std::vector<Record> records_;
   std::vector<std::uint64_t> static_versions_;

@@ -190,6 +190,9 @@ Shape State::base_shape(const PodTemplate& pod) {
   for (const auto& r : pod.claim.requests) {
     if (const auto id = nodes.resource_asked(r.resource)) base.devices.push_back({*id, r.count, r.milli});
   }
+  for (const auto& [driver, volumes] : pod.attaches) {
+    if (volumes > 0) base.amounts.push_back({nodes.volumes_of(driver), volumes});
+  }
   for (const HostPort& port : pod.ports) base.tokens.push_back(nodes.tokens().intern(port));
   one_each(base.tokens);
   base.selector = pod.node_selector;

@@ -237,5 +237,93 @@ TEST(IntakeClaims, ASuspendedJobGoesWhereItsDataIs) {
   EXPECT_TRUE(world.engine.audit());
 }
 
+// ---------------------------------------------------------------------------------------------- the limits of nodes
+
+std::string disk(const std::string& name) {
+  return fmt::format(
+      "apiVersion: v1\nkind: PersistentVolume\nmetadata: {{name: {}}}\nspec: {{csi: {{driver: "
+      "disk}}}}\n---\n",
+      name);
+}
+
+std::string limit(const std::string& node, int most) {
+  return fmt::format(
+      "apiVersion: storage.k8s.io/v1\nkind: CSINode\nmetadata: {{name: {}}}\nspec: {{drivers: [{{name: disk, "
+      "allocatable: {{count: {}}}}}, {{name: files}}]}}\n---\n",
+      node, most);
+}
+
+std::string attached(const std::string& name, const std::string& node, const std::string& volume) {
+  return fmt::format(
+      "apiVersion: storage.k8s.io/v1\nkind: VolumeAttachment\nmetadata: {{name: {}}}\nspec: {{attacher: "
+      "disk, "
+      "nodeName: {}, source: {{persistentVolumeName: {}}}}}\n---\n",
+      name, node, volume);
+}
+
+std::string mounts(const std::string& claim_name) {
+  return fmt::format("  volumes: [{{name: v, persistentVolumeClaim: {{claimName: {}}}}}]\n", claim_name);
+}
+
+std::string disks() {
+  return disk("pv0") + disk("pv1") + disk("pv2") + claim("c0", "pv0") + claim("c1", "pv1") +
+         claim("c2", "pv2");
+}
+
+TEST(IntakeVolumeLimits, ANodeTakesNoMoreVolumesThanItsDriverSays) {
+  World world;
+  world.apply(node_yaml("n0", 8) + limit("n0", 2) + disks() + pod_yaml("p0", 1, "", mounts("c0")) +
+              pod_yaml("p1", 1, "", mounts("c1")) + pod_yaml("p2", 1, "", mounts("c2")));
+  EXPECT_EQ(world.started(world.decide()).size(), 2u);
+  EXPECT_THAT(to_text(world.engine.explain("Pod/default/p2")->reason),
+              HasSubstr("1 node lacks attachable volumes of disk (limit 2)"));
+  world.apply(limit("n0", 3));  // an administrator or the driver raises it
+  EXPECT_EQ(world.started(world.decide()).size(), 1u);
+  EXPECT_TRUE(world.engine.audit());
+}
+
+TEST(IntakeVolumeLimits, ANodeWithoutALimitTakesAll) {
+  for (const bool gone : {false, true}) {
+    World world;
+    world.apply(node_yaml("n0", 8) + (gone ? limit("n0", 0) : std::string()) + disks() +
+                pod_yaml("p0", 1, "", mounts("c0")) + pod_yaml("p1", 1, "", mounts("c1")) +
+                pod_yaml("p2", 1, "", mounts("c2")));
+    if (gone) {
+      EXPECT_THAT(world.started(world.decide()), IsEmpty());
+      world.remove(Kind::kCsiNode, "n0");
+    }
+    EXPECT_EQ(world.started(world.decide()).size(), 3u) << gone;
+  }
+}
+
+TEST(IntakeVolumeLimits, ThePodsOfOthersHaveTheirs) {
+  for (const bool claims_first : {false, true}) {
+    World world;
+    const std::string other =
+        pod_yaml("other", 0, "", "  schedulerName: other\n  nodeName: n0\n" + mounts("c0"));
+    world.apply(node_yaml("n0", 8) + limit("n0", 1) + (claims_first ? disks() + other : other + disks()) +
+                pod_yaml("p1", 1, "", mounts("c1")));
+    EXPECT_THAT(world.started(world.decide()), IsEmpty()) << claims_first;
+    world.remove(Kind::kPod, "other");
+    EXPECT_EQ(world.started(world.decide()).size(), 1u) << claims_first;
+    EXPECT_TRUE(world.engine.audit());
+  }
+}
+
+// A volume stays attached for a while after its pod.
+TEST(IntakeVolumeLimits, AVolumeCountsUntilItIsDetached) {
+  World world;
+  world.apply(node_yaml("n0", 8) + limit("n0", 2) + disks() +
+              pod_yaml("runs", 1, "", "  nodeName: n0\n" + mounts("c0")) + attached("a0", "n0", "pv0") +
+              pod_yaml("p1", 1, "", mounts("c1")));
+  EXPECT_EQ(world.started(world.decide()).size(), 1u) << "a volume and its attachment are one";
+  world.remove(Kind::kPod, "runs");
+  world.apply(pod_yaml("p2", 1, "", mounts("c2")));
+  EXPECT_THAT(world.started(world.decide()), IsEmpty());
+  world.remove(Kind::kVolumeAttachment, "a0");
+  EXPECT_EQ(world.started(world.decide()).size(), 1u);
+  EXPECT_TRUE(world.engine.audit());
+}
+
 }  // namespace
 }  // namespace berth::dialect

@@ -178,5 +178,32 @@ TEST(VolumeBook, AChangeGivesTheClaimsForWhichItMatters) {
   EXPECT_THAT(book.remove(Kind::kPersistentVolumeClaim, "default", "data"), IsEmpty());
 }
 
+using ::testing::Pair;
+
+TEST(VolumeBook, KnowsTheDriversThatAttachItsVolumes) {
+  const auto volume = [](const std::string& name, const std::string& spec) {
+    return "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: " + name + "}\nspec: {" + spec +
+           "}\n";
+  };
+  const std::vector<ClaimUse> uses{
+      {"v", "data", false}, {"w", "data", false}, {"x", "old", false}, {"y", "shared", false}};
+  const VolumeBook book = book_of(kBound + claim_yaml("old", "volumeName: ebs", "phase: Bound") +
+                                  claim_yaml("shared", "volumeName: nfs", "phase: Bound") +
+                                  volume("pv", "csi: {driver: disk.example.com, volumeHandle: h}") +
+                                  volume("ebs", "awsElasticBlockStore: {volumeID: v}") +
+                                  volume("nfs", "nfs: {server: s, path: /}"));
+  EXPECT_THAT(book.look_up(uses, pod_named("p")).attached,
+              ElementsAre(Pair("ebs", "ebs.csi.aws.com"), Pair("pv", "disk.example.com")))
+      << "a volume that is mounted twice is attached once";
+}
+
+// Kubernetes counts a volume as soon as its claim names it.
+TEST(VolumeBook, CountsAVolumeWhoseClaimIsNotBoundYet) {
+  const VolumeBook book = book_of(
+      claim_yaml("data", "volumeName: pv", "phase: Pending") +
+      "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv}\nspec: {csi: {driver: d}}\n");
+  EXPECT_THAT(book.look_up(kData, pod_named("p")).attached, ElementsAre(Pair("pv", "d")));
+}
+
 }  // namespace
 }  // namespace berth::dialect

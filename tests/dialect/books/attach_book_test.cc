@@ -1,0 +1,81 @@
+// Attachments without a pod on their node are what the engine is told of.
+#include "dialect/books/attach_book.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace berth::dialect {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+VolumeAttachment attachment(const std::string& name, const std::string& node, const std::string& volume) {
+  VolumeAttachment out;
+  out.meta.name = name;
+  out.driver = "disk";
+  out.node = node;
+  out.volume = volume;
+  return out;
+}
+
+// "+name@node" for one that counts from now on, "-name" for one that no longer does.
+std::vector<std::string> told(AttachBook& book) {
+  std::vector<Event> events;
+  book.drain(events);
+  std::vector<std::string> out;
+  for (const Event& event : events) {
+    if (const auto* come = std::get_if<ForeignPodUpsert>(&event)) {
+      EXPECT_EQ(come->pod.attaches, (ResourceList{{"disk", 1}}));
+      EXPECT_TRUE(come->pod.requests.empty());
+      out.push_back("+" + come->pod.uid + "@" + come->pod.node);
+    } else if (const auto* gone = std::get_if<ForeignPodRemove>(&event)) {
+      out.push_back("-" + gone->uid);
+    }
+  }
+  return out;
+}
+
+TEST(AttachBook, AVolumeWithAPodThereIsThePods) {
+  AttachBook book;
+  book.set_pod(1, "n0", {"pv"});
+  book.put(attachment("a", "n0", "pv"));
+  EXPECT_THAT(told(book), IsEmpty());
+  book.set_pod(2, "n0", {"pv", "other"});
+  book.set_pod(1, "", {});
+  EXPECT_THAT(told(book), IsEmpty()) << "another pod of the node has it";
+  book.set_pod(2, "n0", {"other"});
+  EXPECT_THAT(told(book), ElementsAre("+attachment:a@n0"));
+  EXPECT_THAT(told(book), IsEmpty()) << "once";
+  book.set_pod(3, "n1", {"pv"});
+  EXPECT_THAT(told(book), IsEmpty()) << "its node is another";
+  book.set_pod(3, "n0", {"pv"});
+  EXPECT_THAT(told(book), ElementsAre("-attachment:a"));
+}
+
+TEST(AttachBook, AnAttachmentThatComesAndGoesIsNotTold) {
+  AttachBook book;
+  book.put(attachment("a", "n0", "pv"));
+  book.remove("a");
+  book.remove("a");
+  EXPECT_THAT(told(book), IsEmpty());
+  book.put(attachment("a", "n0", "pv"));
+  EXPECT_THAT(told(book), ElementsAre("+attachment:a@n0"));
+  book.put(attachment("a", "n0", "pv"));
+  EXPECT_THAT(told(book), IsEmpty());
+  book.put(attachment("a", "n1", "pv"));
+  EXPECT_THAT(told(book), ElementsAre("+attachment:a@n1"));
+  book.remove("a");
+  EXPECT_THAT(told(book), ElementsAre("-attachment:a"));
+}
+
+// It stands in a pod, and has no name by which the pod could be found.
+TEST(AttachBook, AVolumeWithoutANameCountsAlways) {
+  AttachBook book;
+  book.set_pod(1, "n0", {"pv"});
+  book.put(attachment("a", "n0", ""));
+  EXPECT_THAT(told(book), ElementsAre("+attachment:a@n0"));
+}
+
+}  // namespace
+}  // namespace berth::dialect
