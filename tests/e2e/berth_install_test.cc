@@ -153,7 +153,7 @@ TEST_F(BerthInstall, EveryPartIsAcceptedByTheApiServer) {
     EXPECT_THAT(ours(), testing::IsEmpty()) << name;
   }
   // Kinds stay, whatever was uninstalled.
-  EXPECT_EQ(ours_in(kKinds).size(), 13U);
+  EXPECT_EQ(ours_in(kKinds).size(), 14U);
 }
 
 TEST_F(BerthInstall, ThePlainManifestsAndTheKustomizationAreAccepted) {

@@ -25,6 +25,7 @@ const std::map<std::string, std::string> kNotAskedFor = {
     {"get csinodes.storage.k8s.io", "read by list and watch"},
     {"get volumeattachments.storage.k8s.io", "read by list and watch"},
     {"get podgroups.scheduling.x-k8s.io", "read by list and watch"},
+    {"patch podgroups.scheduling.volcano.sh", "only where there is a PodGroup of Volcano"},
     {"get pods", "only where the answer to a bind is lost"},
     {"get jobs.batch", "only where the answer to a release is lost"},
     {"patch jobs.batch/status", "only before Kubernetes 1.35"},

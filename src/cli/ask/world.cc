@@ -97,6 +97,7 @@ const std::vector<Kind>& kinds_of_work() {
                                        Kind::kDeployment,
                                        Kind::kJobSet,
                                        Kind::kPodGroup,
+                                       Kind::kVolcanoPodGroup,
                                        Kind::kLocalQueue,
                                        Kind::kWorkload,
                                        Kind::kPriorityClass,

@@ -30,6 +30,7 @@ enum class Entry : std::uint8_t {
   kOwner,
   kText,
   kMarkText,
+  kPart,
 };
 
 struct EntryBound {
@@ -55,6 +56,7 @@ inline constexpr std::array<EntryBound, 17> kEntryBounds = {{
     {"owners", 64},
     {"bytes in selectors, terms and tolerations together", 65536},
     {"bytes in one label or annotation that Berth reads", 2048},
+    {"tasks, subgroups and their label keys", 256},
 }};
 
 constexpr const EntryBound& bound_of(Entry entry) {

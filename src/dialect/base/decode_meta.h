@@ -20,7 +20,7 @@ inline bool is_read_key(std::string_view key) {
   return find_foreign(MarkPlace::kKey, key) != nullptr || key.starts_with(kBerthPrefix) ||
          key.starts_with("kueue.x-k8s.io/") || key.starts_with("scheduling.x-k8s.io/") ||
          key.starts_with(kOlderPodGroupLabel) || key == kVolcanoQueueName || key == kKaiQueueName ||
-         key == kOlderKaiQueueName || key == kJobIndex || key == kMirrorPod ||
+         key == kOlderKaiQueueName || key == kVolcanoGroupName || key == kJobIndex || key == kMirrorPod ||
          key.starts_with(kProvisioningParameter);
 }
 
@@ -28,10 +28,11 @@ inline bool is_read_key(std::string_view key) {
 // out of it with others.
 inline bool is_of_charge(std::string_view key) {
   static constexpr std::string_view kKeys[] = {
-      kChargedTo,     kDevices,           kGpuMilli,           kGpuResource,        kBerthQueue,
-      kKueueQueue,    kVolcanoQueueName,  kKaiQueueName,       kOlderKaiQueueName,  kGang,
-      kGangSize,      kPodGroupLabel,     kOlderPodGroupLabel, kOldestPodGroupName, kOldestPodGroupSize,
-      kKueuePodGroup, kKueuePodGroupSize, kKueuePrebuilt,      kJobIndex,           kMirrorPod};
+      kChargedTo,        kDevices,           kGpuMilli,           kGpuResource,        kBerthQueue,
+      kKueueQueue,       kVolcanoQueueName,  kKaiQueueName,       kOlderKaiQueueName,  kGang,
+      kGangSize,         kPodGroupLabel,     kOlderPodGroupLabel, kOldestPodGroupName, kOldestPodGroupSize,
+      kKueuePodGroup,    kKueuePodGroupSize, kKueuePrebuilt,      kJobIndex,           kMirrorPod,
+      kVolcanoGroupName, kVolcanoTask};
   return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
 }
 

@@ -60,7 +60,6 @@ constexpr ForeignMark kMarks[] = {
      "koordinator", ""},
     {"runai-gpu-limit", kKey, "Run:ai", "the most of a GPU", "kai", ""},
     {"runai/node-pool", kKey, "Run:ai", "the pool of nodes", "kai", ""},
-    {"scheduling.k8s.io/group-name", kKey, "Volcano", "a gang, by its PodGroup", "volcano", ""},
     {"scheduling.koordinator.sh/device-allocate-hint", kKey, "Koordinator", "which devices it must get",
      "koordinator", ""},
     {"scheduling.koordinator.sh/device-joint-allocate", kKey, "Koordinator", "devices that belong together",
@@ -69,14 +68,18 @@ constexpr ForeignMark kMarks[] = {
      "koordinator", ""},
     {"scheduling.koordinator.sh/reservation-affinity", kKey, "Koordinator",
      "the reservation that it must use", "koordinator", ""},
-    {"scheduling.volcano.sh/group-min-member", kKey, "Volcano", "the least size of a gang", "volcano", ""},
-    {"scheduling.volcano.sh/group-min-resources", kKey, "Volcano", "the least room of a gang", "volcano", ""},
-    {"scheduling.volcano.sh/group-name", kKey, "Volcano", "a gang, by its PodGroup", "volcano", ""},
-    {"volcano.sh/job-name", kKey, "Volcano", "a gang, by its Job", "volcano", ""},
-    {"volcano.sh/network-topology-highest-tier", kKey, "Volcano", "the topology of a gang", "volcano", ""},
+    {"scheduling.volcano.sh/group-min-member", kKey, "Volcano", "the least size of a gang", "volcano", "",
+     kVolcanoGroupName},
+    {"scheduling.volcano.sh/group-min-resources", kKey, "Volcano", "the least room of a gang", "volcano", "",
+     kVolcanoGroupName},
+    {"scheduling.volcano.sh/group-name", kKey, "Volcano", "a gang, by its PodGroup", "volcano", "",
+     kVolcanoGroupName},
+    {"volcano.sh/job-name", kKey, "Volcano", "a gang, by its Job", "volcano", "", kVolcanoGroupName},
+    {"volcano.sh/network-topology-highest-tier", kKey, "Volcano", "the topology of a gang", "volcano", "",
+     kVolcanoGroupName},
     {"volcano.sh/numa-topology-policy", kKey, "Volcano", "nodes by their NUMA topology", "volcano", ""},
-    {"volcano.sh/queue-name", kKey, "Volcano", "the queue", "volcano", ""},
-    {"volcano.sh/task-spec", kKey, "Volcano", "a part of a gang", "volcano", ""},
+    {"volcano.sh/queue-name", kKey, "Volcano", "the queue", "volcano", "", kVolcanoGroupName},
+    {"volcano.sh/task-spec", kKey, "Volcano", "a part of a gang", "volcano", "", kVolcanoGroupName},
     {"volcano.sh/vgpu-mode", kKey, "Volcano", "how its GPU is shared", "volcano", ""},
     {"volcano.sh/vgpu-nouse-gpuuuid", kKey, "Volcano", "which GPUs it must not get", "volcano", ""},
     {"volcano.sh/vgpu-podgroup-policy", kKey, "Volcano", "how a gang's GPUs are shared", "volcano", ""},
@@ -172,13 +175,14 @@ std::string foreign_text(std::string_view what, std::string_view name, const For
   return fmt::format("{} {} ({}: {})", what, name, mark.system, mark.meaning);
 }
 
-bool counts_for(const ForeignMark& mark, std::string_view scheduler) {
-  return mark.scheduler.empty() || mark.scheduler == scheduler;
+bool counts_for(const ForeignMark& mark, const Meta& pod, std::string_view scheduler) {
+  if (!mark.scheduler.empty() && mark.scheduler != scheduler) return false;
+  return mark.unless.empty() || pod.mark(mark.unless).empty();
 }
 
-std::optional<std::string> foreign_key(const Meta& meta, std::string_view scheduler) {
+std::optional<std::string> foreign_key(const Meta& meta, const Meta& pod, std::string_view scheduler) {
   std::optional<std::string> out;
-  each_foreign_key(meta, scheduler,
+  each_foreign_key(meta, pod, scheduler,
                    [&](std::string_view what, std::string_view key, const ForeignMark& mark) {
                      if (!out) out = foreign_text(what, key, mark);
                    });

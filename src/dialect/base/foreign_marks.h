@@ -34,6 +34,8 @@ struct ForeignMark {
   std::string_view meaning;    // "a part of a GPU"
   std::string_view dialect;    // the dialect that takes it over
   std::string_view scheduler;  // it counts only for pods with this spec.schedulerName; "" = for all
+  // It does not count for a pod with this mark: that names an object which Berth reads, and which says the same.
+  std::string_view unless = {};
 };
 
 // Sorted by place and name. A name that ends in '*' stands for all names with that beginning.
@@ -46,15 +48,16 @@ const ForeignMark* find_foreign(MarkPlace place, std::string_view name);
 std::string foreign_text(std::string_view what, std::string_view name, const ForeignMark& mark);
 
 // Whether the mark counts for a pod of this scheduler.
-bool counts_for(const ForeignMark& mark, std::string_view scheduler);
+bool counts_for(const ForeignMark& mark, const Meta& pod, std::string_view scheduler);
 
-// Calls f(what, key, mark) for the marks among the labels and annotations of `meta` for a pod of this scheduler.
+// Calls f(what, key, mark) for the marks among the labels and annotations of `meta`, as they count for a pod of this scheduler. `meta` is
+// that of `pod`, or of an object above it.
 template <class F>
-void each_foreign_key(const Meta& meta, std::string_view scheduler, F&& f) {
+void each_foreign_key(const Meta& meta, const Meta& pod, std::string_view scheduler, F&& f) {
   const auto look = [&](std::string_view what, const Labels& keys) {
     for (const auto& [key, value] : keys) {
       const ForeignMark* mark = find_foreign(MarkPlace::kKey, key);
-      if (mark != nullptr && counts_for(*mark, scheduler)) f(what, key, *mark);
+      if (mark != nullptr && counts_for(*mark, pod, scheduler)) f(what, key, *mark);
     }
   };
   look("label", meta.labels);
@@ -62,6 +65,6 @@ void each_foreign_key(const Meta& meta, std::string_view scheduler, F&& f) {
 }
 
 // The first mark among the labels and annotations of `meta`, in words, for a pod of this scheduler.
-std::optional<std::string> foreign_key(const Meta& meta, std::string_view scheduler);
+std::optional<std::string> foreign_key(const Meta& meta, const Meta& pod, std::string_view scheduler);
 
 }  // namespace berth::dialect

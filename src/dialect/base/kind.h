@@ -46,6 +46,7 @@ enum class Kind : std::uint8_t {
   kStorageClass,
   kCsiNode,
   kVolumeAttachment,
+  kVolcanoPodGroup,
 };
 
 // One kind: its name in manifests, the group that serves it, and its resource there.
@@ -130,6 +131,12 @@ inline constexpr std::array kKinds{
     KindInfo{.kind = Kind::kPodGroup,
              .word = "PodGroup",
              .group = kCoschedulingGroup,
+             .resource = "podgroups",
+             .namespaced = true},
+    KindInfo{.kind = Kind::kVolcanoPodGroup,
+             .word = "PodGroup",
+             .name = "VolcanoPodGroup",
+             .group = kVolcanoGroup,
              .resource = "podgroups",
              .namespaced = true},
     KindInfo{.kind = Kind::kClusterQueue,

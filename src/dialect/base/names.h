@@ -36,9 +36,12 @@ inline constexpr std::string_view kTenant = "berth.dev/tenant";
 
 inline constexpr std::string_view kBerthGroup = "berth.dev";
 
-// Volcano and KAI: their queues. The older label is that of Run:ai's own product.
+// Volcano and KAI: their queues, and Volcano's PodGroups. The older label of a queue is that of Run:ai's own product.
 inline constexpr std::string_view kVolcanoGroup = "scheduling.volcano.sh";
 inline constexpr std::string_view kVolcanoQueueName = "scheduling.volcano.sh/queue-name";
+inline constexpr std::string_view kVolcanoGroupName = "scheduling.k8s.io/group-name";  // annotation
+inline constexpr std::string_view kVolcanoTask = "volcano.sh/task-spec";
+inline constexpr std::string_view kVolcanoDefaultQueue = "default";
 inline constexpr std::string_view kKaiGroup = "scheduling.run.ai";
 inline constexpr std::string_view kKaiQueueName = "kai.scheduler/queue";
 inline constexpr std::string_view kOlderKaiQueueName = "runai/queue";

@@ -17,8 +17,10 @@ std::uint32_t DraftBook::add(const Membership& membership, const std::string& ns
   draft.ns = ns;
   draft.name = fmt::format("{}/{}", ns, membership.name);
   draft.size_key = membership.size_key;
+  draft.system = membership.system;
   draft.size = 1;
-  if (membership.kind == GangKind::kPodGroup) draft.object_key = "pg:" + draft.name;
+  if (membership.kind == GangKind::kPodGroup)
+    draft.object_key = gang_key(membership.system->kind, draft.name);
   if (membership.kind == GangKind::kOwner) draft.object_key = owner_key(membership.uid);
   by_uid_.emplace(draft.uid, ix);
   return ix;

@@ -42,6 +42,7 @@ struct Role {
   std::set<std::int64_t> holes;      // slots without a pod
   std::set<std::int64_t> expected;   // of these, those that wait for members which are to come
   std::map<SelectorBook::Number, std::int64_t> selected;  // how many of its pods each selector selects
+  std::string part = {};                                  // of its gang (Membership::part)
 };
 
 struct RoleCount {
@@ -85,7 +86,8 @@ struct Draft {
   std::string ns;
   std::string name;  // of the gang or pod
   std::string size_key;
-  std::string object_key;  // of its PodGroup or owner
+  const GangSystem* system = nullptr;  // of the object that its pods name
+  std::string object_key;              // of its PodGroup or owner
   TimeMs first_created = 0;
   std::int64_t size = 0;
   std::vector<Role> roles;

@@ -55,6 +55,10 @@ ObjectBooks::Keys keys_of_workload_class(std::string_view name) {
 
 }  // namespace
 
+std::string gang_key(Kind kind, std::string_view key) {
+  return fmt::format("gang:{}/{}", enum_name(kind), key);
+}
+
 ObjectBooks::ObjectBooks(const IntakeConfig& config)
     : devices_(config.devices), queues_(config.quota_only, config.fair_sharing, config.lanes) {
   queues_.set_check_mode(config.checks);
@@ -68,6 +72,11 @@ ObjectBooks::Keys ObjectBooks::put(Object&& object) {
           return take_tree_queue(T::kKind, value);
         } else if constexpr (requires { volumes_.put(std::move(value)); }) {
           return keys_of_claims(volumes_.put(std::move(value)));
+        } else if constexpr (std::is_base_of_v<GangObject, T>) {
+          if constexpr (requires { value.problem; }) {
+            if (!value.problem.empty()) value.wrong = std::move(value.problem);
+          }
+          return take_gang(T::kKind, std::move(value));
         } else if constexpr (requires { take(std::move(value)); }) {
           return take(std::move(value));
         } else {
@@ -107,10 +116,10 @@ ObjectBooks::Keys ObjectBooks::take(PriorityClass&& object) {
   return keys_of_class(name);
 }
 
-ObjectBooks::Keys ObjectBooks::take(PodGroup&& object) {
+ObjectBooks::Keys ObjectBooks::take_gang(Kind kind, GangObject&& object) {
   const std::string key = name_in(object.meta.ns, object.meta.name);
-  pod_groups_.insert_or_assign(key, std::move(object));
-  return {"pg:" + key};
+  gangs_[kind].insert_or_assign(key, std::move(object));
+  return {gang_key(kind, key)};
 }
 
 ObjectBooks::Keys ObjectBooks::take(ClusterQueue&& object) {
@@ -214,6 +223,7 @@ ObjectBooks::Keys ObjectBooks::remove_node(std::string_view name) {
 ObjectBooks::Keys ObjectBooks::remove(Kind kind, std::string_view ns, std::string_view name) {
   const std::string key = name_in(ns, name);
   const auto only_if = [](bool changed, Keys keys) { return changed ? std::move(keys) : Keys(); };
+  if (gang_system(kind) != nullptr) return only_if(erase(gangs_[kind], key), {gang_key(kind, key)});
   switch (kind) {
     case Kind::kNode:
       return remove_node(name);
@@ -221,8 +231,6 @@ ObjectBooks::Keys ObjectBooks::remove(Kind kind, std::string_view ns, std::strin
       return only_if(erase(namespaces_, name), {fmt::format("ns:{}", name)});
     case Kind::kPriorityClass:
       return only_if(erase(priority_classes_, name), keys_of_class(name));
-    case Kind::kPodGroup:
-      return only_if(erase(pod_groups_, key), {"pg:" + key});
     case Kind::kLocalQueue:
       queues_.remove_local_queue(key);
       return only_if(erase(local_queues_, key), {"lq:" + key});
@@ -287,7 +295,7 @@ ObjectBooks::Keys ObjectBooks::note_problem(Kind kind, const std::string& key, c
 
 // Work that waits for the object says what it is that it waits for.
 ObjectBooks::Keys ObjectBooks::keys_of_named(Kind kind, const std::string& key) {
-  if (kind == Kind::kPodGroup) return {"pg:" + key};
+  if (gang_system(kind) != nullptr) return {gang_key(kind, key)};
   if (owner_kind(kind) == nullptr) return {};
   const auto slash = key.find('/');
   return {owner_key(kind, std::string_view(key).substr(0, slash), key.substr(slash + 1))};
@@ -327,8 +335,16 @@ const Node* ObjectBooks::node(std::string_view name) const {
   return look_up(nodes_, name);
 }
 
-const PodGroup* ObjectBooks::pod_group(std::string_view key) const {
-  return look_up(pod_groups_, key);
+const GangObject* ObjectBooks::gang(Kind kind, std::string_view key) const {
+  const auto of_kind = gangs_.find(kind);
+  return of_kind == gangs_.end() ? nullptr : look_up(of_kind->second, key);
+}
+
+Membership ObjectBooks::with_part(Membership membership, const Meta& pod) const {
+  const GangSystem* system = membership.system;
+  if (system != nullptr)
+    membership.part = system->part_in(gang(system->kind, name_in(pod.ns, membership.name)), pod);
+  return membership;
 }
 
 bool ObjectBooks::is_held(const std::string& queue) const {

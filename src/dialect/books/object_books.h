@@ -18,7 +18,9 @@
 #include "dialect/books/attach_book.h"
 #include "dialect/books/queues.h"
 #include "dialect/books/words.h"
+#include "dialect/gangs/gangs.h"
 #include "dialect/kueue/queue_status.h"
+#include "dialect/objects/gang_systems.h"
 #include "dialect/upstream/template_effects.h"
 #include "dialect/volumes/volume_book.h"
 
@@ -26,6 +28,9 @@ namespace berth::dialect {
 
 // The dependencies on claims are this with namespace/name behind it.
 inline constexpr std::string_view kOnClaim = "pvc:";
+
+// The key by which work depends on the object that its pods name.
+std::string gang_key(Kind kind, std::string_view key);
 
 // The dependency of a load whose priority is capped by the highest class of the cluster (Load::depends).
 inline constexpr std::string_view kAllClasses = "classes:";
@@ -61,9 +66,14 @@ class ObjectBooks {
   const LocalQueue* local_queue(std::string_view key) const;  // namespace/name
   const ResourceFlavor* flavor(std::string_view name) const;
   const Node* node(std::string_view name) const;
-  const PodGroup* pod_group(std::string_view key) const;
   const VolumeBook& volumes() const { return volumes_; }
   AttachBook& attachments() { return attachments_; }
+  // An object that a gang's pods name (`key`: namespace/name); nullptr: there is none.
+  const GangObject* gang(Kind kind, std::string_view key) const;
+  // The same, with the part that the pod is of.
+  Membership with_part(Membership membership, const Meta& pod) const;
+  // Why the pods of such an object need not be made yet, by its own fields and by its queue. Nothing: they may come.
+  std::optional<Reason> why_not_queued(const GangSystem& system, const GangObject& object) const;
   // A ClusterQueue, or Berth's own, that admits nothing new.
   bool is_held(const std::string& queue) const;
   // "/cohort/queue", as Kueue names the way from the root.
@@ -101,7 +111,7 @@ class ObjectBooks {
   Keys take(NodeObject&& object);
   Keys take(Namespace&& object);
   Keys take(PriorityClass&& object);
-  Keys take(PodGroup&& object);
+  Keys take_gang(Kind kind, GangObject&& object);
   Keys take(ClusterQueue&& object);
   Keys take(Cohort&& object);
   Keys take(LocalQueue&& object);
@@ -128,10 +138,10 @@ class ObjectBooks {
   ByName<Labels> namespaces_;
   ByName<PriorityClass> priority_classes_;
   ByName<std::int64_t> workload_priorities_;
-  ByName<PodGroup> pod_groups_;  // ns/name
   VolumeBook volumes_;
   AttachBook attachments_;
-  ByName<ByName<LimitRange>> limit_ranges_;  // by namespace and name
+  std::map<Kind, ByName<GangObject>> gangs_;  // ns/name
+  ByName<ByName<LimitRange>> limit_ranges_;   // by namespace and name
   ByName<RuntimeClass> runtime_classes_;
   bool all_runtimes_ = false;                              // the map has all that there are
   std::set<std::string, std::less<>> changed_namespaces_;  // whose LimitRanges are others

@@ -60,6 +60,11 @@ class QueueBook {
     sums_.change(before, after);
     dirty_ = dirty_ || !tree_.empty();
   }
+  // The sum of all nodes, in base units.
+  std::int64_t on_all_nodes(const std::string& resource,
+                            const std::map<std::string, Node, std::less<>>& nodes) const {
+    return sums_.of({}, resource, nodes).value_or(0);
+  }
   void upsert(const LocalQueue& object);
   // ClusterQueue, Cohort, ResourceFlavor, Topology, AdmissionCheck or a queue of the cluster's tree.
   void remove(Kind kind, std::string_view name);
@@ -107,7 +112,7 @@ class QueueBook {
   CheckMode check_mode_ = CheckMode::kNone;
   bool provisioning_served_ = false;
   ClusterTree tree_;
-  NodeSums sums_;
+  mutable NodeSums sums_;                                        // it adds up when it is asked
   std::map<std::string, LocalQueue, std::less<>> local_queues_;  // ns/name
   bool opaque_;
   bool fair_;

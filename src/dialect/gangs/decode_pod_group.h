@@ -10,7 +10,7 @@ template <class V>
 PodGroup read_pod_group(FieldReader<V>& f, const V& object) {
   PodGroup out;
   out.meta = read_meta(f, object, Kind::kPodGroup, false);
-  out.min_member = f.integer(f.map(object, "spec"), "minMember", 1, 1, 1'000'000);
+  out.least = f.integer(f.map(object, "spec"), "minMember", 1, 1, 1'000'000);
   return out;
 }
 

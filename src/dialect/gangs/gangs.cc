@@ -38,15 +38,11 @@ Membership sized(const Pod& pod, std::string_view what, std::string_view name, s
 
 }  // namespace
 
-Membership membership_of(const Pod& pod, const Ask* owner) {
-  for (const std::string_view key : {kPodGroupLabel, kOlderPodGroupLabel}) {
-    const auto it = pod.meta.labels.find(key);
-    if (it == pod.meta.labels.end() || it->second.empty()) continue;
-    return {GangKind::kPodGroup,
-            fmt::format("PodGroup/{}/{}", pod.meta.ns, it->second),
-            it->second,
-            std::nullopt,
-            {}};
+Membership membership_of(const Pod& pod, const GangSystem* system, const Ask* owner) {
+  if (system != nullptr) {
+    std::string name(system->name_in(pod.meta));
+    std::string uid = fmt::format("{}/{}/{}", enum_name(system->kind), pod.meta.ns, name);
+    return {GangKind::kPodGroup, std::move(uid), std::move(name), std::nullopt, {}, system, {}};
   }
   if (const auto name = pod.meta.mark(kOldestPodGroupName); !name.empty()) {
     return sized(pod, "Gang/coscheduling", name, kOldestPodGroupSize);

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "dialect/gangs/pod_group.h"
+#include "dialect/gangs/gang_system.h"
 #include "dialect/owners/owner.h"
 #include "dialect/upstream/objects.h"
 
@@ -14,7 +14,7 @@ namespace berth::dialect {
 
 enum class GangKind : std::uint8_t {
   kSingle,    // a pod of its own
-  kPodGroup,  // coscheduling: size and settings come from the PodGroup object
+  kPodGroup,  // size and settings come from an object that its pods name (gang_system.h)
   kSized,     // name and size stand on every member (berth.dev/gang, Kueue's pod groups, oldest coscheduling)
   kOwner,     // the pods of one owner start together; size and settings come from the owner
   kKueueWorkload,  // Kueue's Workload object says it all; there are no pods (IntakeConfig::quota_only)
@@ -22,20 +22,22 @@ enum class GangKind : std::uint8_t {
 
 struct Membership {
   GangKind kind = GangKind::kSingle;
-  std::string uid;                   // of the workload; stable over restarts
-  std::string name;                  // of the gang within its namespace
-  std::optional<std::int64_t> size;  // kSized: what this pod says
-  std::string size_key;              // kSized: where it says so, for messages
+  std::string uid;                     // of the workload; stable over restarts
+  std::string name;                    // of the gang within its namespace
+  std::optional<std::int64_t> size;    // kSized: what this pod says
+  std::string size_key;                // kSized: where it says so, for messages
+  const GangSystem* system = nullptr;  // kPodGroup: of that object
+  std::string part = {};               // kPodGroup: which part of the gang this pod is of
   bool operator==(const Membership&) const = default;
 };
 
-// Where a pod belongs. `owner` is its topmost owner where one is known, else nullptr.
-//   1. label scheduling.x-k8s.io/pod-group (or the older pod-group.scheduling.sigs.k8s.io)
+// Where a pod belongs. `owner` is its topmost owner where one is known, else nullptr; `system` that of the one object which it names.
+//   1. that object
 //   2. pod-group.scheduling.sigs.k8s.io/name with /min-available
 //   3. berth.dev/gang with berth.dev/gang-size
 //   4. kueue.x-k8s.io/pod-group-name with pod-group-total-count
 //   5. its owner, where that is a gang
-Membership membership_of(const Pod& pod, const Ask* owner);
+Membership membership_of(const Pod& pod, const GangSystem* system, const Ask* owner);
 
 // Topology that is asked for by marks; Kueue's marks count for each pod set, Berth's for the gang as a whole.
 struct TopologyMarks {

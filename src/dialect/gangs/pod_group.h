@@ -1,17 +1,14 @@
 // Coscheduling's PodGroup.
 #pragma once
 
-#include <cstdint>
-
-#include "dialect/base/kind.h"
-#include "dialect/base/meta.h"
+#include "dialect/gangs/gang_object.h"
+#include "dialect/gangs/gang_system.h"
 
 namespace berth::dialect {
 
-struct PodGroup {
+struct PodGroup : GangObject {
   static constexpr Kind kKind = Kind::kPodGroup;
-  Meta meta;
-  std::int64_t min_member = 1;
+  static const GangSystem kGang;
 };
 
 }  // namespace berth::dialect

@@ -44,7 +44,7 @@ void DraftSettings::refuse(const Draft& draft, const Pod& pod, const std::vector
   // Those of the pod itself are in its template.
   for (const Meta* meta : sources) {
     if (meta == &pod.meta || settings.blocked) continue;
-    if (auto mark = foreign_key(*meta, pod.spec.scheduler_name))
+    if (auto mark = foreign_key(*meta, pod.meta, pod.spec.scheduler_name))
       settings.blocked = reason_of(ReasonCode::kUnsupported, std::move(*mark));
   }
   for (const PriorityKey& key : priorities) {

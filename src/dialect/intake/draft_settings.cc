@@ -9,6 +9,7 @@
 #include "dialect/base/names.h"
 #include "dialect/books/place_budget.h"
 #include "dialect/intake/queue_choice.h"
+#include "dialect/intake/role_counts.h"
 
 namespace berth::dialect {
 namespace {
@@ -25,41 +26,6 @@ std::string too_many_places(std::int64_t pods) {
 
 Reason held_back(std::string detail) {
   return reason_of(ReasonCode::kInactive, std::move(detail));
-}
-
-// Counts and least counts of the roles of a gang that needs `size` pods: see intake.h.
-std::vector<RoleCount> count_roles(const std::vector<Role>& roles, std::int64_t size) {
-  std::vector<RoleCount> out;
-  std::int64_t total = 0;
-  for (const auto& role : roles) {
-    const auto slots = static_cast<std::int64_t>(role.slots.size());
-    out.push_back({slots, slots});
-    total += slots;
-  }
-  if (out.empty()) return out;
-  if (total < size) {
-    out.back().count += size - total;
-    out.back().least += size - total;
-    return out;
-  }
-  std::int64_t surplus = total - size;
-  for (std::size_t i = 0; i < out.size() && surplus > 0; ++i) {  // slots without a pod first
-    const auto cut = std::min(surplus, static_cast<std::int64_t>(roles[i].holes.size()));
-    out[i].least -= cut;
-    surplus -= cut;
-  }
-  while (surplus > 0) {
-    const auto largest = std::max_element(
-        out.begin(), out.end(), [](const RoleCount& a, const RoleCount& b) { return a.least < b.least; });
-    std::int64_t second = 0;
-    for (auto it = out.begin(); it != out.end(); ++it) {
-      if (it != largest) second = std::max(second, it->least);
-    }
-    const auto cut = std::min(surplus, std::max<std::int64_t>(1, largest->least - second));
-    largest->least -= cut;
-    surplus -= cut;
-  }
-  return out;
 }
 
 WorkloadKind kind_of_work(const Draft& draft, const Owner& controller) {
@@ -187,6 +153,10 @@ class DraftSettings::OfPods {
         out_.blocked = invalid(fmt::format("its {} {} has not been seen yet", kind.word(), missing->name));
       }
     }
+    if (first_->pod.spec.node_name.empty()) {
+      if (const auto gangs = several_gangs(pod_.meta); !gangs.empty())
+        out_.blocked = invalid(fmt::format("it names two gangs: {}", gangs));
+    }
     if (first_->state == SlotState::kAbsent) {  // scheduling gates
       out_.blocked = Reason{};
       out_.blocked->code = ReasonCode::kInactive;
@@ -201,14 +171,25 @@ class DraftSettings::OfPods {
   }
 
   void ask_pod_group() {
-    if (const PodGroup* group = books_.objects.pod_group(draft_.name)) {
-      draft_.size = of_.rules_.size_of_group(draft_, group->min_member);
-      sources_.push_back(&group->meta);
-      if (group->meta.created != 0) out_.created = group->meta.created;
-    } else if (const auto* wrong = books_.objects.unreadable(Kind::kPodGroup, draft_.name)) {
-      out_.blocked = invalid(fmt::format("PodGroup {} cannot be read: {}", draft_.name, *wrong));
-    } else {
-      out_.blocked = invalid(fmt::format("PodGroup {} does not exist", draft_.name));
+    const Kind kind = draft_.system->kind;
+    const std::string_view word = info_of(kind).word;
+    group_ = books_.objects.gang(kind, draft_.name);
+    if (group_ == nullptr) {
+      const auto* wrong = books_.objects.unreadable(kind, draft_.name);
+      out_.blocked =
+          invalid(wrong != nullptr ? fmt::format("{} {} cannot be read: {}", word, draft_.name, *wrong)
+                                   : fmt::format("{} {} does not exist", word, draft_.name));
+      return;
+    }
+    draft_.size = of_.rules_.size_of_group(draft_, group_->least);
+    sources_.push_back(&group_->meta);
+    if (group_->meta.created != 0) out_.created = group_->meta.created;
+    if (!group_->wrong.empty()) {
+      out_.blocked = invalid(fmt::format("{} {} cannot be read: {}", word, draft_.name, group_->wrong));
+    } else if (!group_->unsupported.empty()) {
+      out_.blocked = reason_of(ReasonCode::kUnsupported, fmt::format("{}: {}", word, group_->unsupported));
+    } else if (draft_.bound == 0) {
+      out_.blocked = lacks_parts(*group_, *draft_.system, draft_.roles);
     }
   }
 
@@ -257,7 +238,9 @@ class DraftSettings::OfPods {
 
   void count() {
     draft_.size = std::max<std::int64_t>(draft_.size, 1);
-    out_.counts = count_roles(draft_.roles, draft_.size);
+    // Where some pods have ended, the rest may be of any part.
+    const bool whole = group_ != nullptr && draft_.size >= group_->least;
+    out_.counts = count_roles(draft_.roles, draft_.size, whole ? group_ : nullptr);
     if (owner_ == nullptr) return;
     count_sets(draft_, owner_->ask, out_.counts);
     if (!of_.rules_.holds(draft_) && !draft_.released) need_enough(owner_->ask, out_.counts);
@@ -298,8 +281,9 @@ class DraftSettings::OfPods {
       if (marks.request.empty()) continue;
       if (marks.per_pod_set && meta == &pod_.meta && draft_.roles.size() > 1) continue;
       out_.topology = marks.request;
-      break;
+      return;
     }
+    if (group_ != nullptr) out_.topology = group_->topology;
   }
 
   // An owner without pods: as its pods will say.
@@ -317,7 +301,8 @@ class DraftSettings::OfPods {
     bool first_priority = true;
     std::map<PriorityKey, std::int64_t> priorities;
     if (first_ == nullptr) priorities = priorities_of_templates();
-    const std::string_view of_all = owner_ != nullptr ? owner_->ask.priority_class : std::string_view();
+    std::string_view of_all = owner_ != nullptr ? owner_->ask.priority_class : std::string_view();
+    if (group_ != nullptr) of_all = group_->priority_class;
     if (!of_all.empty()) priorities = {{PriorityKey{std::nullopt, std::string(of_all), false}, 1}};
     const bool by_pods = first_ != nullptr && of_all.empty();
     for (const auto& [key, number] : by_pods ? draft_.priorities : priorities) {
@@ -338,6 +323,8 @@ class DraftSettings::OfPods {
   // Preemption, restarts, durations and kind of work.
   void find_course() {
     out_.preemptible = mark_of(sources_, kPreemptible) != "false" && pod_.meta.controller.kind != "DaemonSet";
+    if (group_ != nullptr && (!group_->preemptible || out_.priority >= group_->protected_from))
+      out_.preemptible = false;
     for (const Meta* meta : sources_) {
       if (out_.restart == Restart{}) out_.restart = restart_of(*meta, 0);
       if (!out_.expected) out_.expected = duration_of(*meta, std::nullopt);
@@ -352,7 +339,9 @@ class DraftSettings::OfPods {
         owner_ != nullptr ? owner_->ask.meta->mark(kKueuePrebuilt) : pod_.meta.mark(kKueuePrebuilt);
     std::optional<Reason> own = std::move(out_.blocked);
     out_.blocked.reset();
-    choose_queue(draft_, sources_);
+    choose_queue();
+    if (out_.blocked) own = std::move(out_.blocked);
+    out_.blocked.reset();
     QueueChoice(books_.objects, draft_, of_.rules_.is_admitted(draft_), out_, depends_)
         .by_mark(draft_.queue_mark->first, draft_.queue_mark->second);
     name_stranger();
@@ -361,6 +350,46 @@ class DraftSettings::OfPods {
     of_.claims_.use(draft_, prebuilt_name, out_, depends_);
     of_.await_nodes(draft_, out_);
     if (own) out_.blocked = std::move(own);
+    // The object may name it, once it is seen: pods that had nodes before that do not fix it.
+    if (draft_.system != nullptr && group_ == nullptr && !draft_.charged) draft_.queue_mark.reset();
+  }
+
+  // The queue that the object of a gang names counts as its mark does. Its system's default counts where nothing else names one.
+  void choose_queue() {
+    std::vector<const Meta*> sources = sources_;
+    Meta meant;
+    std::string_view otherwise;
+    if (group_ != nullptr && !draft_.system->queue_mark.empty() && !is_tenants()) {
+      otherwise = draft_.system->default_queue;
+      if (!group_->queue.empty() && group_->queue != otherwise) {
+        meant.annotations.emplace(draft_.system->queue_mark, group_->queue);
+        sources.insert(sources.begin(), &meant);
+      }
+    }
+    dialect::choose_queue(draft_, sources);
+    if (!otherwise.empty() && draft_.queue_mark->second.empty() && !has_default())
+      draft_.queue_mark.emplace(draft_.system->queue_mark, otherwise);
+  }
+
+  // A tenant may make objects, and uses LocalQueues only: a queue of the cluster that it names there does not count, and is told.
+  bool is_tenants() {
+    depends_.push_back("ns:" + draft_.ns);
+    if (!books_.objects.labels_of_namespace(draft_.ns).contains(kTenant)) return false;
+    const bool names = !group_->queue.empty() && group_->queue != draft_.system->default_queue;
+    if (names && draft_.bound == 0) {
+      out_.blocked =
+          invalid(fmt::format("its PodGroup names the queue {}, and namespace {} belongs to a tenant ({}): "
+                              "it can use LocalQueues only",
+                              group_->queue, draft_.ns, kTenant));
+    }
+    return true;
+  }
+
+  // A LocalQueue for work that names no queue.
+  bool has_default() {
+    const std::string key = key_of(draft_.ns, kKueueDefaultLocalQueue);
+    depends_.push_back("lq:" + key);
+    return books_.objects.local_queue(key) != nullptr;
   }
 
   // A label of an owner that is not read does not count.
@@ -437,6 +466,7 @@ class DraftSettings::OfPods {
   Settings out_;
   const PodRecord* first_;  // of its pods
   const OwnerRecord* owner_;
+  const GangObject* group_ = nullptr;  // that its pods name
   Pod template_;
   const Pod& pod_;                    // that speaks for all members
   std::vector<const Meta*> sources_;  // of marks, the first that has one decides

@@ -74,6 +74,10 @@ Group root_of_roles(const Draft& draft, const OwnerRecord* owner, const Settings
 
 std::string role_name(const Draft& draft, const OwnerRecord* owner, std::size_t role) {
   if (owner != nullptr && owner->ask.sets.size() == draft.roles.size()) return set_name(owner->ask, role);
+  const std::string& part = draft.roles[role].part;
+  const auto is_same = [&](const Role& other) { return other.part == part; };
+  const bool alone = std::count_if(draft.roles.begin(), draft.roles.end(), is_same) == 1;
+  if (!part.empty()) return alone ? part : fmt::format("{}-{}", part, role);
   return draft.roles.size() == 1 ? "main" : fmt::format("role-{}", role);
 }
 

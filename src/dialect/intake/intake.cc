@@ -8,6 +8,29 @@
 #include "dialect/intake/intake_state.h"
 
 namespace berth::dialect {
+namespace {
+
+// The object of a gang has changed: some of its pods may be of other parts.
+template <class Impl>
+void regroup(Impl& s, const ObjectBooks::Keys& keys) {
+  for (const std::string& key : keys) {
+    std::vector<std::uint32_t> moved;
+    for (const auto ix : s.books.drafts.dependents_of(key)) {
+      const Draft& draft = s.books.drafts[ix];
+      if (draft.system == nullptr) continue;
+      const GangObject* object = s.books.objects.gang(draft.system->kind, draft.name);
+      for (const auto& role : draft.roles) {
+        for (const auto pod : role.slots) {
+          if (pod != kNoIx && draft.system->part_in(object, s.books.pods[pod].pod.meta) != role.part)
+            moved.push_back(pod);
+        }
+      }
+    }
+    for (const auto pod : moved) s.reroute(pod, false);
+  }
+}
+
+}  // namespace
 
 Intake::Intake(IntakeConfig config) : impl_(std::make_unique<Impl>(std::move(config))) {}
 Intake::~Intake() = default;
@@ -22,7 +45,9 @@ void Intake::upsert(Object object) {
   const Meta& meta = meta_of(object);
   s.refresh_dependents(s.books.objects.note_problem(kind, key_of(meta.ns, meta.name), {}));
   if (kind == Kind::kWorkload) return s.upsert_workload(std::move(std::get<KueueWorkload>(object)));
-  s.refresh_dependents(s.books.objects.put(std::move(object)));
+  const ObjectBooks::Keys keys = s.books.objects.put(std::move(object));
+  if (gang_system(kind) != nullptr) regroup(s, keys);
+  s.refresh_dependents(keys);
 }
 
 void Intake::upsert(Ask ask) {

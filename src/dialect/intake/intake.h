@@ -48,6 +48,7 @@
 #include "dialect/kueue/queue_status.h"
 #include "dialect/kueue/quota_counts.h"
 #include "dialect/kueue/workload_object.h"
+#include "dialect/objects/gang_systems.h"
 #include "dialect/objects/object.h"
 #include "model/decision.h"
 #include "model/event.h"
@@ -89,6 +90,17 @@ struct WorkloadInfo {
   std::string former;
   std::int64_t whole =
       0;  // pods with which its present run has been whole, as far as they are wanted; 0: not yet
+};
+
+// A gang whose object its pods name. Pointers and views are good until the next change.
+struct GangView {
+  const GangSystem* system = nullptr;
+  const GangObject* object = nullptr;
+  std::string workload;  // uid; of none as long as there are no pods
+  std::int64_t pods = 0;
+  std::int64_t bound = 0;         // of these
+  std::int64_t least = 0;         // pods without which it is no whole gang
+  std::optional<Reason> stopped;  // by what its object, its pods or its queue say
 };
 
 class Intake {
@@ -193,6 +205,8 @@ class Intake {
   // ns/name of the ones that are named by work with a different request. They are finished, and their places are freed.
   std::vector<std::string> take_out_of_sync();
 
+  // The gang of such an object, by namespace/name.
+  std::optional<GangView> gang(Kind kind, std::string_view key) const;
   // The owner of this uid, as its object is. nullptr: unknown. Valid until the next change.
   const Ask* owner(std::string_view uid) const;
   // Whether all pods that its gang needs are ready: as its owner counts them, or each pod says.

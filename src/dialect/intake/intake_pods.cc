@@ -97,7 +97,9 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   const SlotState state = bound ? (pod.meta.deleting ? SlotState::kReleasing : SlotState::kRunning)
                                 : (pod.spec.gated ? SlotState::kAbsent : SlotState::kWaiting);
   Membership membership;
-  if (ours) membership = books.owners.membership_of(pod, ix == kNoIx || !books.pods[ix].own);
+  if (ours)
+    membership = books.objects.with_part(books.owners.membership_of(pod, ix == kNoIx || !books.pods[ix].own),
+                                         pod.meta);
   // As with its own marks: an owner that no longer names a queue takes nothing out of it that is bound.
   if (ours && bound && was_bound && books.pods[ix].saw_owner) membership = books.pods[ix].membership;
   TopologyMarks topology = topology_of(pod.meta);
@@ -212,7 +214,8 @@ void Intake::Impl::reroute(std::uint32_t ix, bool as_orphan) {
   const bool is_whole = books.owners.missing_of(record.pod.meta) == nullptr;  // its chain of owners
   const bool sees_owner = is_whole && books.owners.of(record.pod.meta) != nullptr;
   record.own = record.own || as_orphan || is_whole;
-  Membership membership = books.owners.membership_of(record.pod, !record.own);
+  Membership membership =
+      books.objects.with_part(books.owners.membership_of(record.pod, !record.own), record.pod.meta);
   const bool stays = record.saw_owner && !record.pod.spec.node_name.empty();
   record.saw_owner = record.saw_owner || sees_owner;
   if (stays || membership == record.membership) return refresh(record.draft);

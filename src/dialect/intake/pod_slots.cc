@@ -68,11 +68,11 @@ void PodSlots::join(std::uint32_t ix, std::uint32_t draft_ix) {
     role += static_cast<std::ptrdiff_t>(*promised);
   } else {
     role = std::find_if(draft.roles.begin(), draft.roles.end(), [&](const Role& r) {
-      return r.topology == record.topology && *r.shape == *record.shape;
+      return r.topology == record.topology && *r.shape == *record.shape && r.part == record.membership.part;
     });
   }
   if (role == draft.roles.end()) {
-    draft.roles.push_back(Role{record.shape, record.topology, {}, false, {}, {}, {}});
+    draft.roles.push_back(Role{record.shape, record.topology, {}, false, {}, {}, {}, record.membership.part});
     role = std::prev(draft.roles.end());
   }
   record.draft = draft_ix;

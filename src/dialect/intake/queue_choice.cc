@@ -3,19 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "dialect/base/names.h"
+#include "dialect/books/queue_marks.h"
 
 namespace berth::dialect {
-namespace {
-
-// The first that says something counts.
-constexpr std::array kQueueKeys = {kBerthQueue, kVolcanoQueueName, kKaiQueueName, kOlderKaiQueueName,
-                                   kKueueQueue};
-
-}  // namespace
-
 std::string_view mark_of(const std::vector<const Meta*>& sources, std::string_view key) {
   for (const Meta* meta : sources) {
     if (const auto value = meta->mark(key); !value.empty()) return value;
@@ -126,10 +118,8 @@ void QueueChoice::by_mark(std::string_view key, const std::string& name) {
                              kTenant);
       out_.blocked = std::move(r);
     }
-  } else if (key == kVolcanoQueueName) {
-    use_tree_queue(Kind::kVolcanoQueue, name);
-  } else if (key == kKaiQueueName || key == kOlderKaiQueueName) {
-    use_tree_queue(Kind::kKaiQueue, name);
+  } else if (key == kVolcanoQueueName || key == kKaiQueueName || key == kOlderKaiQueueName) {
+    use_tree_queue(queue_kind_of(key), name);
   } else if (key == kKueueQueue) {
     by_local_queue(name);
   } else if (!use_local_queue(kKueueDefaultLocalQueue)) {

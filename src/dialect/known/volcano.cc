@@ -15,6 +15,14 @@ Cluster: capacity name weight
 Guarantee: resource
 QueueStatus: allocated completed inqueue pending reservation=Reservation running state unknown
 Reservation: nodes resource
+PodGroup: apiVersion kind metadata=ObjectMeta spec=PodGroupSpec status=PodGroupStatus
+PodGroupSpec: minMember minResources minTaskMember networkTopology=NetworkTopology preemptable priorityClassName queue
+  subGroupPolicy=SubGroupPolicy
+NetworkTopology: highestTierAllowed highestTierName mode
+SubGroupPolicy: labelSelector=LabelSelector matchLabelKeys minSubGroups name networkTopology=NetworkTopology
+  subGroupSize
+PodGroupStatus: conditions=PodGroupCondition failed phase running succeeded
+PodGroupCondition: lastTransitionTime message reason status transitionID type
 )";
 
 constexpr std::string_view kVolcanoPrefixes[] = {"scheduling.volcano.sh/", "volcano.sh/"};
@@ -62,9 +70,9 @@ constexpr std::string_view kVolcanoKeys[] = {
 };
 
 constexpr KnownKind kVolcanoKinds[] = {
+    {"scheduling.volcano.sh", "PodGroup", "v1beta1", "PodGroup"},
     {"scheduling.volcano.sh", "Queue", "v1beta1 v1alpha1", "Queue"},
     // Not read, and no mistakes.
-    {"scheduling.volcano.sh", "PodGroup", "", ""},
     {"batch.volcano.sh", "CronJob", "", ""},
     {"batch.volcano.sh", "Job", "", ""},
 };

@@ -15,6 +15,7 @@
 #include "dialect/owners/stateful_set/stateful_set.h"
 #include "dialect/tree/objects.h"
 #include "dialect/upstream/objects.h"
+#include "dialect/volcano/pod_group.h"
 #include "dialect/volumes/objects.h"
 
 namespace berth::dialect {
@@ -24,7 +25,7 @@ using Object =
                  ResourceFlavor, TopologyObject, WorkloadPriorityClass, KueueWorkload, BerthQueue,
                  VolcanoQueue, KaiQueue, AdmissionCheck, LimitRange, RuntimeClass, ProvisioningRequestConfig,
                  ProvisioningRequest, StatefulSet, JobSet, ReplicaSet, Deployment, PersistentVolumeClaim,
-                 PersistentVolume, StorageClass, CsiNode, VolumeAttachment, Declared>;
+                 PersistentVolume, StorageClass, CsiNode, VolumeAttachment, VolcanoPodGroup, Declared>;
 
 Kind kind_of(const Object& object);
 const Meta& meta_of(const Object& object);

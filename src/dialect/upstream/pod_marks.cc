@@ -46,7 +46,7 @@ class Found {
 void add_foreign_marks(const Meta& meta, const PodSpec& spec, const PodNeeds& needs,
                        std::vector<std::string>& out) {
   Found found;
-  each_foreign_key(meta, spec.scheduler_name,
+  each_foreign_key(meta, meta, spec.scheduler_name,
                    [&](std::string_view what, std::string_view key, const ForeignMark& mark) {
                      found.add(what, key, mark);
                    });
@@ -60,12 +60,13 @@ void add_foreign_marks(const Meta& meta, const PodSpec& spec, const PodNeeds& ne
   const Owner& owner = meta.controller;
   if (owner.group.empty()) return;
   // A gang that Berth reads of the pod itself is what its owner means too.
-  for (const auto key : {kPodGroupLabel, kOlderPodGroupLabel, kOldestPodGroupName, kGang, kKueuePodGroup}) {
+  for (const auto key :
+       {kPodGroupLabel, kOlderPodGroupLabel, kOldestPodGroupName, kGang, kKueuePodGroup, kVolcanoGroupName}) {
     if (!meta.mark(key).empty()) return;
   }
   const std::string kind = fmt::format("{}/{}", owner.group, owner.kind.substr(0, owner.kind.find('.')));
   const ForeignMark* mark = find_foreign(MarkPlace::kOwner, kind);
-  if (mark != nullptr && counts_for(*mark, spec.scheduler_name))
+  if (mark != nullptr && counts_for(*mark, meta, spec.scheduler_name))
     out.push_back(foreign_text("owner", kind, *mark));
 }
 

@@ -38,6 +38,12 @@ bool has_status(dialect::Kind kind) {
          kind == dialect::Kind::kQueue || kind == dialect::Kind::kAdmissionCheck;
 }
 
+// On objects of these gangs, too.
+bool is_told_gang(dialect::Kind kind) {
+  const dialect::GangSystem* system = dialect::gang_system(kind);
+  return system != nullptr && system->status != nullptr;
+}
+
 // By these it changes which checks Berth answers itself, and how.
 bool is_of_checks(dialect::Kind kind) {
   return kind == dialect::Kind::kAdmissionCheck || kind == dialect::Kind::kProvisioningRequestConfig;
@@ -56,6 +62,7 @@ Core::Core(CoreOptions options, Outbox& outbox, observe::RecordedEngine::Sink si
       reporter_(intake_, engine_.engine(), carrier_, outbox, options_.reporter),
       workload_objects_(intake_, engine_.engine(), decoder_, lanes_, outbox, options_.workload_objects),
       queue_statuses_(intake_, engine_.engine(), lanes_, outbox, options_.queue_statuses),
+      gang_statuses_(intake_, engine_.engine(), outbox, options_.gang_statuses),
       audit_(intake_, engine_.engine(), options_.intake.counts, outbox, options_.audit),
       metrics_(metrics) {}
 
@@ -87,6 +94,8 @@ void Core::take_answer(Answer&& answer, TimeMs now) {
       return workload_objects_.answered(answer, now);
     case Step::kQueue:
       return queue_statuses_.answered(answer, now);
+    case Step::kGang:
+      return gang_statuses_.answered(answer, now);
     case Step::kMissing:
       return missing_owner_read(answer);
     case Step::kAudit:  // what is still there is found again
@@ -137,6 +146,7 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
     if (item.kind == dialect::Kind::kProvisioningRequest)
       return workload_objects_.request_gone(batch.ns(item), batch.name(item), now);
     if (has_status(item.kind)) queue_statuses_.gone(item.kind, batch.ns(item), batch.name(item));
+    if (is_told_gang(item.kind)) gang_statuses_.gone(item.kind, batch.ns(item), batch.name(item));
     intake_.remove(item.kind, batch.ns(item), batch.name(item), uid);
     if (is_of_checks(item.kind)) checks_changed(now);
     if (is_pod) {
@@ -180,6 +190,7 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
     return carrier_.owner_seen(uid);
   }
   intake_.upsert(std::move(*object));
+  if (is_told_gang(item.kind)) gang_statuses_.seen(item.kind, batch.ns(item), batch.name(item), now);
   if (is_of_checks(item.kind)) checks_changed(now);
   if (!is_pod) return;
   tell_echo(uid);
@@ -244,7 +255,10 @@ bool Core::feed(TimeMs now) {
     any = true;
     queue_statuses_.changed();
     for (Event& event : events_) {
-      if (const std::string* workload = workload_of(event)) workload_objects_.changed(*workload, now);
+      if (const std::string* workload = workload_of(event)) {
+        workload_objects_.changed(*workload, now);
+        gang_statuses_.changed(*workload, now);
+      }
       apply(event, now);
     }
   }
@@ -400,6 +414,7 @@ void Core::turn(TimeMs now) {
   for (const std::string& workload : std::exchange(changed_, {})) {
     reporter_.changed(workload, now);
     workload_objects_.changed(workload, now);
+    gang_statuses_.changed(workload, now);
   }
   tell_unreadable();
   const auto problems = intake_.problems();
@@ -489,13 +504,14 @@ void Core::tell_unreadable() {
 
 bool Core::report(TimeMs now) {
   const bool busy = carrier_.busy() > 0;
-  const std::size_t objects =
-      workload_objects_.backlog() + workload_objects_.changes() + queue_statuses_.backlog();
+  const std::size_t objects = workload_objects_.backlog() + workload_objects_.changes() +
+                              queue_statuses_.backlog() + gang_statuses_.backlog();
   object_writes_.refill(now,
                         giving_way(busy, options_.busy_object_writes_per_second,
                                    options_.object_writes_per_second, objects, kObjectsWithin),
                         options_.object_writes_per_second / 10 + 1);
   const bool queues = queue_statuses_.work(now, busy, object_writes_);
+  const bool gangs = gang_statuses_.work(now, object_writes_);
   const bool workloads = workload_objects_.work(now, busy, object_writes_);
   for (auto& admission : workload_objects_.take_admissions()) {
     if (admission.admitted) {
@@ -504,13 +520,14 @@ bool Core::report(TimeMs now) {
       carrier_.unadmit(admission.workload);
     }
   }
-  return reporter_.work(now, busy, kReportsPerCall) || queues || workloads;
+  return reporter_.work(now, busy, kReportsPerCall) || queues || gangs || workloads;
 }
 
 TimeMs Core::next_due() const {
   const TimeMs audit = audit_.next_due() + (carrier_.busy() > 0 ? kAuditPatience : 0);
   return std::min({carrier_.next_due(), reporter_.next_due(), workload_objects_.next_due(),
-                   queue_statuses_.next_due(), audit, next_missing_, engine_.engine().next_time()});
+                   queue_statuses_.next_due(), gang_statuses_.next_due(), audit, next_missing_,
+                   engine_.engine().next_time()});
 }
 
 void Core::on_bound(const dialect::PodView& pod, std::string_view node, DurationMs since_decision) {

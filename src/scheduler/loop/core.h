@@ -29,6 +29,7 @@
 #include "observe/metrics.h"
 #include "observe/recorded_engine.h"
 #include "scheduler/carry/carrier.h"
+#include "scheduler/gangs/gang_statuses.h"
 #include "scheduler/kueue/queue_statuses.h"
 #include "scheduler/kueue/workload_objects.h"
 #include "scheduler/loop/audit.h"
@@ -45,8 +46,9 @@ struct CoreOptions {
   ReporterOptions reporter;
   WorkloadObjectOptions workload_objects;
   QueueStatusOptions queue_statuses;
+  GangStatusOptions gang_statuses;
   AuditOptions audit;
-  // Writes of Workloads and of the status of queues, together.
+  // Writes of Workloads and of the status of queues and gangs, together.
   std::int64_t object_writes_per_second = 200;
   std::int64_t busy_object_writes_per_second = 20;  // while binds are on their way
   // How often the API is asked for Jobs that pods name and no watch has shown.
@@ -126,6 +128,7 @@ class Core : private CarrierListener {
   LaneBook lanes_;
   WorkloadObjects workload_objects_;
   QueueStatuses queue_statuses_;
+  GangStatuses gang_statuses_;
   Audit audit_;
   Allowance object_writes_;
   observe::Metrics* metrics_;

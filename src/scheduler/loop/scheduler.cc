@@ -63,6 +63,8 @@ std::string_view name_of(Step step) {
       return "provisioning-request";
     case Step::kAudit:
       return "audit";
+    case Step::kGang:
+      return "gang-status";
   }
   return "";
 }

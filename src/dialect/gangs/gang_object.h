@@ -1,0 +1,67 @@
+// An object that says how a gang starts, whichever system it comes from: one struct per system derives from it, and its decoder fills
+// it. The pods name the object by a mark (gang_system.h).
+//
+// A gang starts with at least `least` pods, and with at least as many of each part as the part needs. Parts do not start alone: a gang
+// with parts starts with all of them.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "dialect/base/kind.h"
+#include "dialect/base/meta.h"
+#include "model/resources.h"
+#include "model/workload.h"
+
+namespace berth::dialect {
+
+struct GangPart {
+  std::string name;
+  std::int64_t least = 1;
+  bool operator==(const GangPart&) const = default;
+};
+
+// Parts by the labels of pods: pods that the selector selects, and whose labels of these keys are equal, are one part of `least` pods.
+struct GangSplit {
+  std::string name;
+  LabelSelector selector;
+  std::vector<std::string> keys;
+  std::int64_t least = 1;
+  std::int64_t parts = 0;  // so many of them must be there
+
+  // The part of a pod with these labels, "name:value,value"; "": it is of none.
+  std::string part_of(const Labels& labels) const;
+  bool has(std::string_view part) const;
+};
+
+struct GangObject {
+  Meta meta;
+  std::int64_t least = 1;
+  std::vector<GangPart> parts;    // by a mark of the pod (GangSystem::part)
+  std::vector<GangSplit> splits;  // else by its labels
+  std::string queue;              // of the object's own system; "" = it names none
+  std::string priority_class;     // "" = as its pods say
+  bool preemptible = true;
+  std::int64_t protected_from = std::numeric_limits<
+      std::int64_t>::max();  // at this priority it is no victim; unless it says otherwise itself
+  TopologyRequest topology;
+  ResourceList asks;               // at least, of all its pods together; base units
+  std::string unsupported;         // a field that Berth does not carry out: the gang waits
+  std::string wrong;               // a field that cannot be read, or contradicts another: it waits, too
+  std::vector<std::string> notes;  // fields that are not carried out, and do not keep it from starting
+
+  // Its status on the server, as its system writes it (GangSystem::status), without times; and since when.
+  std::string stands;
+  std::string stage;  // of the status, as its system names it
+  TimeMs since = 0;
+
+  // The fewest pods of this part; 0: any number.
+  std::int64_t least_of(std::string_view part) const;
+  const GangSplit* split_of(std::string_view part) const;
+};
+
+}  // namespace berth::dialect

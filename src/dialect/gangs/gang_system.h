@@ -1,0 +1,51 @@
+// A system whose gangs are objects that pods name: a row of marks and pure functions. A new one is a folder and a row in
+// objects/gang_systems.cc. The folder has a struct that derives from GangObject, with a member kGang, and its decoder. Intake and
+// scheduler name no system.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+#include "dialect/base/kind.h"
+#include "dialect/base/meta.h"
+#include "dialect/gangs/gang_object.h"
+#include "model/decision.h"
+
+namespace berth::dialect {
+
+// How a gang does, for the status of its object.
+struct GangReport {
+  std::int64_t pods = 0;   // that exist
+  std::int64_t bound = 0;  // of these, that have nodes
+  std::int64_t least = 1;  // with which it is whole
+  bool queued = false;     // its pods may be made: nothing that its object says keeps them from starting
+  ReasonCode code = ReasonCode::kNone;  // why it waits; kNone: it does not
+  std::string why;                      // in words
+
+  bool whole() const { return bound > 0 && bound >= least; }
+};
+
+struct GangSystem {
+  Kind kind;
+  std::string_view name;                  // "Volcano"
+  std::array<std::string_view, 2> names;  // marks of a pod that name the object; "": none
+  bool labels_count = true;               // those marks may be labels, too
+  std::string_view part = {};             // the mark of a pod that names its part
+  bool parts_are_named = false;           // a part that the object does not have is a mistake
+  std::string_view queue_mark = {};       // the mark that the queue of an object stands for; "": it has none
+  std::string_view default_queue = {};    // of an object that names none, where nothing else names one
+  std::string_view version = {};          // of the API in which its status is written
+  std::string_view status_resource = {};  // "status"; "": the status is a field like others
+  // The status, as JSON; without times where `now` is 0. nullptr: none is written.
+  std::string (*status)(const GangObject& object, const GangReport& report, TimeMs now) = nullptr;
+
+  // The name of the object that a pod says, and of its part; "": none.
+  std::string_view name_in(const Meta& pod) const;
+  // `object`: nullptr where it is not known.
+  std::string part_in(const GangObject* object, const Meta& pod) const;
+};
+
+}  // namespace berth::dialect

@@ -1,0 +1,204 @@
+// Gangs whose pods name an object: parts, queues, and objects that are wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "dialect/dialect_support.h"
+#include "dialect/intake/intake.h"
+
+namespace berth::dialect {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::node_yaml;
+using testing::pod_yaml;
+using testing::World;
+
+constexpr const char* kTrainGang = "VolcanoPodGroup/default/train";
+
+std::string volcano_group(const std::string& spec) {
+  return "apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {name: train}\nspec: " + spec +
+         "\n---\n";
+}
+
+std::string volcano_queue(const std::string& name, const std::string& spec = "{weight: 1}") {
+  return "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: " + name +
+         "}\nspec: " + spec + "\n---\n";
+}
+
+std::string task_pod(const std::string& name, const std::string& task, const std::string& more = "",
+                     const std::string& node = "") {
+  return pod_yaml(
+      name, 1,
+      "  annotations: {scheduling.k8s.io/group-name: train, volcano.sh/task-spec: " + task + more + "}\n",
+      node.empty() ? "" : "  nodeName: " + node + "\n");
+}
+
+std::string replica_pod(const std::string& name, const std::string& replica) {
+  return pod_yaml(
+      name, 1,
+      "  annotations: {scheduling.k8s.io/group-name: train}\n  labels: {replica: \"" + replica + "\"}\n");
+}
+
+std::string waits_for(World& world, const std::string& uid = kTrainGang) {
+  const Reason* reason = world.intake.blocked(uid);
+  return reason == nullptr ? "" : to_text(*reason);
+}
+
+// All that starts, whether at once or as surplus behind the least number.
+std::vector<std::string> all_placed(World& world) {
+  std::vector<std::string> out;
+  for (const std::string& start : world.started(world.decide())) {
+    std::istringstream pods(start.substr(start.find(' ') + 1));
+    for (std::string pod; pods >> pod;) out.push_back(pod);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+TEST(GroupObjects, AGangStartsWithTheLeastOfEachTask) {
+  World world;
+  world.apply(node_yaml("n0", 8) + volcano_queue("default") +
+              volcano_group("{minMember: 3, minTaskMember: {ps: 1, worker: 2}}"));
+  world.apply(task_pod("w-0", "worker") + task_pod("w-1", "worker") + task_pod("w-2", "worker"));
+  EXPECT_THAT(world.decide(), IsEmpty()) << "three pods, and no ps";
+  EXPECT_THAT(waits_for(world), HasSubstr("ps"));
+  world.apply(task_pod("p-0", "ps"));
+  EXPECT_THAT(all_placed(world), ElementsAre("p-0->n0", "w-0->n0", "w-1->n0", "w-2->n0"));
+  const auto& sets = world.told.at(kTrainGang).root.pod_sets;
+  ASSERT_EQ(sets.size(), 2u);
+  EXPECT_EQ(sets[0].name, "worker");
+  EXPECT_EQ(sets[0].count, 3);
+  EXPECT_EQ(sets[0].least, 2) << "one is elastic";
+  EXPECT_EQ(sets[1].least, 1);
+}
+
+TEST(GroupObjects, TheRoomOfATaskIsNotTakenByAnother) {
+  World world;
+  world.apply(node_yaml("n0", 3) + volcano_queue("default") +
+              volcano_group("{minMember: 3, minTaskMember: {ps: 1, worker: 1}}"));
+  for (const char* name : {"w-0", "w-1", "w-2", "w-3"}) world.apply(task_pod(name, "worker"));
+  world.apply(task_pod("p-0", "ps"));
+  EXPECT_THAT(all_placed(world), ElementsAre("p-0->n0", "w-0->n0", "w-1->n0"));
+}
+
+TEST(GroupObjects, TheObjectMayComeBehindItsPods) {
+  World world;
+  world.apply(node_yaml("n0", 8) + volcano_queue("default") + replica_pod("a-0", "a") +
+              replica_pod("a-1", "a") + replica_pod("b-0", "b"));
+  EXPECT_THAT(world.decide(), IsEmpty());
+  EXPECT_THAT(waits_for(world), HasSubstr("PodGroup default/train does not exist"));
+  world.apply(volcano_group(
+      "{minMember: 2, subGroupPolicy: [{name: r, subGroupSize: 2, minSubGroups: 1, matchLabelKeys: "
+      "[replica]}]}"));
+  EXPECT_THAT(world.decide(), IsEmpty()) << "the second subgroup lacks a pod";
+  world.apply(replica_pod("b-1", "b"));
+  EXPECT_THAT(all_placed(world), ElementsAre("a-0->n0", "a-1->n0", "b-0->n0", "b-1->n0"));
+}
+
+TEST(GroupObjects, SoManySubgroupsMustBeThere) {
+  World world;
+  world.apply(node_yaml("n0", 8) + volcano_queue("default") +
+              volcano_group("{minMember: 2, subGroupPolicy: [{name: r, subGroupSize: 1, minSubGroups: 2, "
+                            "matchLabelKeys: [replica]}]}") +
+              replica_pod("a-0", "a") + replica_pod("a-1", "a"));
+  EXPECT_THAT(world.decide(), IsEmpty());
+  EXPECT_THAT(waits_for(world), HasSubstr("r (subgroups)"));
+}
+
+TEST(GroupObjects, TheObjectsQueueCounts) {
+  World world;
+  world.apply(node_yaml("n0", 8) + volcano_queue("research", "{weight: 1, capability: {nvidia.com/gpu: 1}}") +
+              volcano_group("{minMember: 2, queue: research}") + task_pod("w-0", "worker") +
+              task_pod("w-1", "worker"));
+  EXPECT_THAT(world.decide(), IsEmpty());
+  EXPECT_EQ(world.intake.workload(kTrainGang)->queue, "volcano:research");
+  world.apply(volcano_queue("research", "{weight: 1, capability: {nvidia.com/gpu: 2}}"));
+  EXPECT_THAT(all_placed(world), ElementsAre("w-0->n0", "w-1->n0"));
+  EXPECT_EQ(world.intake.charged_to(kTrainGang), "scheduling.volcano.sh/queue-name=research");
+}
+
+TEST(GroupObjects, TheDefaultQueueGivesWay) {
+  World world;
+  world.apply(node_yaml("n0", 8) + volcano_group("{minMember: 1, queue: default}") +
+              task_pod("w-0", "worker"));
+  EXPECT_EQ(world.intake.workload(kTrainGang)->queue, "volcano:default");
+  EXPECT_THAT(world.decide(), IsEmpty()) << "there is no such queue";
+  world.apply(volcano_queue("research") +
+              task_pod("w-1", "worker", ", scheduling.volcano.sh/queue-name: research"));
+  world.remove(Kind::kPod, "w-0");
+  EXPECT_EQ(world.intake.workload(kTrainGang)->queue, "volcano:research");
+  EXPECT_THAT(all_placed(world), ElementsAre("w-1->n0"));
+}
+
+TEST(GroupObjects, TheObjectsPriorityIsTheGangs) {
+  World world;
+  world.apply(
+      "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 70\n---\n" +
+      volcano_queue("default") +
+      volcano_group("{minMember: 1, priorityClassName: high, preemptable: false}") +
+      task_pod("w-0", "worker"));
+  EXPECT_EQ(world.told.at(kTrainGang).priority, 70);
+  EXPECT_FALSE(world.told.at(kTrainGang).preemptible);
+}
+
+TEST(GroupObjects, APodOfTwoSystemsWaitsAndHurtsNoOther) {
+  World world;
+  world.apply(node_yaml("n0", 8) + volcano_queue("default") + volcano_group("{minMember: 2}") +
+              task_pod("w-0", "worker") + task_pod("w-1", "worker"));
+  world.apply(pod_yaml("both", 1,
+                       "  uid: both\n  labels: {scheduling.x-k8s.io/pod-group: other}\n"
+                       "  annotations: {scheduling.k8s.io/group-name: train}\n"));
+  EXPECT_THAT(all_placed(world), ElementsAre("w-0->n0", "w-1->n0"));
+  EXPECT_THAT(waits_for(world, "both"),
+              HasSubstr("PodGroup other of coscheduling and PodGroup train of Volcano"));
+}
+
+TEST(GroupObjects, AnObjectThatCannotBeReadSaysWhy) {
+  World world;
+  world.apply(node_yaml("n0", 8) + volcano_queue("default"));
+  world.intake.unreadable(Kind::kVolcanoPodGroup, "default", "train", "spec.minMember is wrong");
+  world.apply(task_pod("w-0", "worker"));
+  EXPECT_THAT(waits_for(world), HasSubstr("spec.minMember is wrong"));
+  world.apply(volcano_group("{minMember: 1, networkTopology: {mode: hard}}"));
+  EXPECT_THAT(waits_for(world), HasSubstr("HyperNodes"));
+  world.apply(volcano_group("{minMember: 1}"));
+  EXPECT_THAT(all_placed(world), ElementsAre("w-0->n0"));
+}
+
+TEST(GroupObjects, BoundPodsOfBeforeARestartAreOfTheirParts) {
+  World world;
+  world.apply(task_pod("w-0", "worker", "", "n0") + task_pod("p-0", "ps", "", "n0") + node_yaml("n0", 8) +
+              volcano_queue("default") + volcano_group("{minMember: 2, minTaskMember: {ps: 1, worker: 1}}"));
+  EXPECT_THAT(world.refused, IsEmpty());
+  EXPECT_THAT(world.decide(), IsEmpty());
+  const auto view = world.intake.gang(Kind::kVolcanoPodGroup, "default/train");
+  ASSERT_TRUE(view);
+  EXPECT_EQ(world.told.at(kTrainGang).queue, "volcano:default") << "although its pods had nodes before";
+  EXPECT_EQ(view->bound, 2);
+  EXPECT_EQ(view->least, 2);
+}
+
+TEST(GroupObjects, PodsMayComeWhenTheQueueTakesThem) {
+  World world;
+  const auto stopped = [&] {
+    const auto view = world.intake.gang(Kind::kVolcanoPodGroup, "default/train");
+    return view->stopped ? to_text(*view->stopped) : "";
+  };
+  world.apply(node_yaml("n0", 8) +
+              volcano_group("{minMember: 2, queue: research, minResources: {nvidia.com/gpu: 6}}"));
+  EXPECT_THAT(stopped(), HasSubstr("volcano:research"));
+  world.apply(volcano_queue("research", "{weight: 1, capability: {nvidia.com/gpu: 4}}"));
+  EXPECT_THAT(stopped(), HasSubstr("more than its queue can ever have"));
+  world.apply(volcano_queue("research", "{weight: 1, capability: {nvidia.com/gpu: 6}}"));
+  EXPECT_EQ(stopped(), "");
+  world.apply(volcano_group("{minMember: 2, queue: research, minResources: {memory: 99999Gi}}"));
+  EXPECT_THAT(stopped(), HasSubstr("all nodes together have"));
+}
+
+}  // namespace
+}  // namespace berth::dialect

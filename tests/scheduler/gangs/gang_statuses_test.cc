@@ -1,0 +1,167 @@
+// The status of the objects that gangs' pods name: what is written, when, and how often.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "scheduler/world_support.h"
+
+namespace berth::scheduler::testing {
+namespace {
+
+using dialect::Kind;
+using kube::Outcome;
+using nlohmann::json;
+
+constexpr const char* kPath = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups/train";
+
+class GangStatusesTest : public ::testing::Test {
+ protected:
+  GangStatusesTest() { start(); }
+  void start() {
+    w_ = std::make_unique<World>();
+    if (with_queue_) queue();
+    if (!object_.is_null()) show();
+    w_->node("n1", 4);
+    w_->recover();
+  }
+  void queue() {
+    w_->object(Kind::kVolcanoQueue, "default", R"({"metadata":{"name":"default"},"spec":{"weight":1}})");
+  }
+  void group(const std::string& spec) {
+    object_ = {{"metadata", {{"name", "train"}, {"namespace", "default"}, {"uid", "uid-train"}}},
+               {"spec", json::parse(spec)}};
+    show();
+  }
+  void show() { w_->object(Kind::kVolcanoPodGroup, "train", object_.dump()); }
+  void pod(const std::string& name, int gpus, const std::string& node = "") {
+    json pod = json::parse(fmt::format(
+        R"({{"metadata":{{"name":"{}","namespace":"default","uid":"{}","resourceVersion":"{}",
+        "annotations":{{"scheduling.k8s.io/group-name":"train"}}}},"spec":{{"schedulerName":"berth",
+        "containers":[{{"name":"main","resources":{{"limits":{{"nvidia.com/gpu":"{}"}}}}}}]}}}})",
+        name, uid_of(name), ++version_, gpus));
+    if (!node.empty()) pod["spec"]["nodeName"] = node;
+    w_->object(Kind::kPod, name, pod.dump());
+  }
+  void answer(const std::string& uid, Outcome outcome) {
+    Inbox inbox;
+    Answer answer;
+    answer.step = Step::kGang;
+    answer.uid = uid;
+    answer.result.outcome = outcome;
+    inbox.push(std::move(answer));
+    Batch batch;
+    inbox.take(batch, 0);
+    w_->core->take(batch, w_->now);
+  }
+  // Takes what was sent as the API server would, and shows it; the number of writes.
+  int settle(DurationMs time = 3 * kSecond, Outcome outcome = Outcome::kOk) {
+    int writes = 0;
+    for (DurationMs t = 0; t < time; t += 100) {
+      w_->pass(100);
+      w_->report();
+      for (const auto& sent : w_->take(Step::kGang)) {
+        ++writes;
+        EXPECT_EQ(sent.path, kPath);
+        EXPECT_EQ(sent.write_class, kube::WriteClass::kStatus);
+        const json body = json::parse(sent.body);
+        EXPECT_EQ(body["metadata"]["uid"], "uid-train");
+        if (outcome == Outcome::kOk) object_.merge_patch(body);
+        answer(sent.uid, outcome);
+        if (outcome == Outcome::kOk) show();
+      }
+    }
+    return writes;
+  }
+  std::string said() const {
+    const json& status = object_["status"];
+    std::string out = status["phase"];
+    for (const json& c : status["conditions"])
+      out += fmt::format(" {}:{}", c["type"].get<std::string>(), c["reason"].get<std::string>());
+    return out;
+  }
+
+  bool with_queue_ = true;
+  json object_;
+  int version_ = 100;
+  std::unique_ptr<World> w_;
+};
+
+// Volcano's Job controller makes the pods now.
+TEST_F(GangStatusesTest, AGroupWithoutPodsIsInqueueAtOnce) {
+  group(R"({"minMember":2,"queue":"default"})");
+  EXPECT_EQ(settle(), 1);
+  EXPECT_EQ(said(), "Inqueue");
+}
+
+TEST_F(GangStatusesTest, WithoutItsQueueItStaysPendingAndSaysWhy) {
+  with_queue_ = false;
+  start();
+  group(R"({"minMember":2,"queue":"default"})");
+  settle();
+  EXPECT_EQ(said(), "Pending Unschedulable:NotEnoughResources");
+  EXPECT_NE(object_["status"]["conditions"][0]["message"].get<std::string>().find("volcano:default"),
+            std::string::npos);
+  queue();
+  settle();
+  EXPECT_EQ(said(), "Inqueue");
+}
+
+TEST_F(GangStatusesTest, ItRunsWhenItsPodsHaveNodes) {
+  group(R"({"minMember":2})");
+  settle();
+  pod("a", 1);
+  settle();
+  EXPECT_EQ(said(), "Inqueue Unschedulable:NotEnoughTasks");
+  pod("b", 1);
+  w_->turn();
+  for (const char* name : {"a", "b"}) pod(name, 1, "n1");
+  settle();
+  EXPECT_EQ(said(), "Running Scheduled:tasks in gang are ready to be scheduled");
+  EXPECT_EQ(object_["status"]["running"], 2);
+}
+
+TEST_F(GangStatusesTest, OneThatFindsNoRoomSaysSo) {
+  group(R"({"minMember":2})");
+  for (const char* name : {"a", "b"}) pod(name, 3);
+  settle();
+  EXPECT_EQ(said(), "Inqueue Unschedulable:NotEnoughResources");
+}
+
+TEST_F(GangStatusesTest, ARestartWritesNothing) {
+  group(R"({"minMember":2})");
+  for (const char* name : {"a", "b"}) pod(name, 1, "n1");
+  EXPECT_EQ(settle(), 1);
+  const json before = object_;
+  start();
+  for (const char* name : {"a", "b"}) pod(name, 1, "n1");
+  show();
+  EXPECT_EQ(settle(), 0);
+  EXPECT_EQ(object_, before);
+}
+
+TEST_F(GangStatusesTest, AnotherWriterIsCorrectedLessAndLessOften) {
+  group(R"({"minMember":2})");
+  settle();
+  int writes = 0;
+  for (int i = 0; i < 30; ++i) {
+    object_["status"]["phase"] = "Pending";
+    show();
+    writes += settle(2 * kSecond);
+  }
+  EXPECT_GE(writes, 2);
+  EXPECT_LE(writes, 9);
+}
+
+TEST_F(GangStatusesTest, AFailedWriteIsTriedAgainLater) {
+  group(R"({"minMember":2})");
+  const int failed = settle(20 * kSecond, Outcome::kForbidden);
+  EXPECT_GE(failed, 2);
+  EXPECT_LE(failed, 7);
+  settle(60 * kSecond);
+  EXPECT_EQ(said(), "Inqueue");
+}
+
+}  // namespace
+}  // namespace berth::scheduler::testing
