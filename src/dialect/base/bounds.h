@@ -38,7 +38,7 @@ struct EntryBound {
   std::size_t most;
 };
 
-inline constexpr std::array<EntryBound, 17> kEntryBounds = {{
+inline constexpr std::array<EntryBound, 18> kEntryBounds = {{
     {"labels in a nodeSelector", 128},
     {"terms of node affinity, required and preferred together", 256},
     {"requirements (matchExpressions, matchFields, matchLabels) in all terms together", 512},

@@ -34,6 +34,14 @@ inline PriorityKey priority_key(const Pod& pod) {
   return {pod.spec.priority, pod.spec.priority_class, !pod.spec.may_preempt};
 }
 
+// Whether the pods of a role may start: those of a subgroup (GangSplit) start in turn, as its gang needs them.
+enum class Turn : std::uint8_t {
+  kAny,    // it is of no subgroup
+  kLater,  // not yet: the subgroup lacks pods, or the gang has enough of them and starts the others one by one
+  kNow,    // without it the gang is not whole
+  kNext,   // the gang is whole, and asks for this one more
+};
+
 struct Role {
   std::shared_ptr<const PodTemplate> shape;
   TopologyMarks topology;
@@ -43,6 +51,7 @@ struct Role {
   std::set<std::int64_t> expected;   // of these, those that wait for members which are to come
   std::map<SelectorBook::Number, std::int64_t> selected;  // how many of its pods each selector selects
   std::string part = {};                                  // of its gang (Membership::part)
+  Turn turn = Turn::kAny;
 };
 
 struct RoleCount {
@@ -66,6 +75,10 @@ struct Settings {
   std::optional<DurationMs> expected;
   TopologyRequest topology;  // of the gang as a whole
   std::vector<RoleCount> counts;
+  std::int64_t needs = 0;  // pods, without which it is no whole gang
+  bool enough = false;     // it goes on with the subgroups that run, whatever the others lack
+  TimeMs grows_since = 0;  // it is whole, and a further subgroup has been there since; 0: none
+  std::vector<std::optional<Reason>> later;  // by role: why its turn has not come (Turn::kLater); empty: none
   std::optional<Reason> blocked;
   std::string gates;         // kKueueGatedBy, where that is why it waits
   std::int64_t boost = 0;    // part of the priority
@@ -87,7 +100,8 @@ struct Draft {
   std::string name;  // of the gang or pod
   std::string size_key;
   const GangSystem* system = nullptr;  // of the object that its pods name
-  std::string object_key;              // of its PodGroup or owner
+  bool saw_object = false;
+  std::string object_key;  // of its PodGroup or owner
   TimeMs first_created = 0;
   std::int64_t size = 0;
   std::vector<Role> roles;

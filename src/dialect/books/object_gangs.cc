@@ -25,16 +25,14 @@ std::optional<Reason> ObjectBooks::why_not_queued(const GangSystem& system, cons
   const std::string name = object.queue.empty() ? std::string(system.default_queue) : object.queue;
   if (labels_of_namespace(object.meta.ns).contains(kTenant)) return std::nullopt;  // its pods may name one
   const Kind kind = queue_kind_of(system.queue_mark);
-  const TreeQueue* queue = queues_.tree_queue(kind, name);
-  if (queue == nullptr) return stopped_by(ReasonCode::kQueueMissing, tree_queue_name(kind, name), {});
-  if (queue->stop != StopPolicy::kNone)
-    return stopped_by(ReasonCode::kQueueStopped, tree_queue_name(kind, name), {});
+  const QueueBook::Closed closed = queues_.why_closed(kind, name);
+  if (closed.code != ReasonCode::kNone) return stopped_by(closed.code, closed.queue, closed.why);
   for (const auto& [resource, asked] : object.asks) {
-    for (const auto& amount : queue->amounts) {
-      if (amount.resource != resource || !amount.limit || *amount.limit >= asked) continue;
+    const auto most = queues_.most_ever(kind, name, resource);
+    if (most && *most < asked) {
       Reason out = stopped_by(ReasonCode::kQuotaMax, resource, {});
       out.need = asked;
-      out.have = *amount.limit;
+      out.have = *most;
       return out;
     }
     const std::int64_t there = queues_.on_all_nodes(resource, nodes_);

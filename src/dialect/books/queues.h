@@ -22,6 +22,7 @@
 #include "dialect/base/problem.h"
 #include "dialect/objects/object.h"
 #include "dialect/tree/cluster_tree.h"
+#include "model/decision.h"
 #include "model/event.h"
 
 namespace berth::dialect {
@@ -73,6 +74,16 @@ class QueueBook {
   const ClusterQueue* cluster_queue(std::string_view name) const;
   const std::map<std::string, ClusterQueue, std::less<>>& cluster_queues() const { return cluster_queues_; }
   const TreeQueue* tree_queue(Kind kind, std::string_view name) const { return tree_.find(kind, name); }
+  // The most of a resource that such a queue could ever use, as of the last drain(). Its own limit bounds it, and those above it, and all
+  // that other queues never lend. Nothing: it does not count that resource. O(queues).
+  std::optional<std::int64_t> most_ever(Kind kind, std::string_view name, std::string_view resource) const;
+  // Why nothing can start in such a queue: it, or one above it, is misconfigured or closed, or it has queues below it. kNone: it can.
+  struct Closed {
+    ReasonCode code = ReasonCode::kNone;
+    std::string queue;
+    std::string why;
+  };
+  Closed why_closed(Kind kind, std::string_view name) const;
   // Its admission checks that do not exist, or are not active: names with commas.
   struct CheckProblems {
     std::string missing;
@@ -96,6 +107,8 @@ class QueueBook {
   std::set<std::string> named_cohorts() const;
   // Adds the queue of a cohort behind those above it, if it is not among the `done` ones.
   void add_cohort(const std::string& name, const Cycles& cycles, std::set<std::string>& done, Model& model);
+  // The queue that was given out, and those above it, from itself on; empty: there is none of this name.
+  std::vector<const Queue*> path_of(std::string_view model_name) const;
   Queue leaf_of(const std::string& name, const ClusterQueue& object, const Cycles& cycles) const;
   Cycles cohort_cycles() const;
   // Why this cohort, or one above it, disables what is below it; empty: it does not.

@@ -1,7 +1,7 @@
-// Members of gangs of pods that succeeded, or will not be replaced (kKueueRetriable), and that the API still shows. They are not
-// made again, so a scheduler must not wait for them if it starts in the middle of such a gang. A former gang of the same name
-// leaves ended pods behind as well: told apart by when they ended. Cost: O(log n) per pod, O(ended members of the gang) per
-// question.
+// Members of gangs of pods that have ended, and that the API still shows. Those that succeeded are not made again, nor are those that
+// will not be replaced (kKueueRetriable). A scheduler that starts in the middle of such a gang must not wait for them. A former gang of the
+// same name leaves ended pods behind as well: told apart by when they ended. The others only count for the status of an object.
+// Cost: O(log n) per pod, O(ended members of the gang) per question.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,20 @@ namespace berth::dialect {
 
 class EndedMembers {
  public:
-  // The pod `name` (ns/name) of the gang `gang` (a workload's uid) ended at `ended`; 0: it does not say when.
-  void note(std::string name, std::string gang, TimeMs ended) {
+  struct Member {
+    TimeMs ended = 0;  // 0: it does not say when
+    bool succeeded = true;
+    bool last = true;  // it is not made again
+  };
+  struct Tally {
+    std::int64_t succeeded = 0;
+    std::int64_t failed = 0;
+  };
+
+  // The pod `name` (ns/name) of the gang `gang` (a workload's uid) has ended.
+  void note(std::string name, std::string gang, Member member) {
     forget(name);
-    gangs_[gang][name] = ended;
+    gangs_[gang][name] = member;
     gang_of_.emplace(std::move(name), std::move(gang));
   }
 
@@ -36,18 +46,30 @@ class EndedMembers {
     return gang;
   }
 
-  // How many belong to the gang whose first pod that has not ended was made at `created`. Those that do not say when they ended
-  // count where `running`: some pod of the gang has a node.
+  // How many of the gang whose first pod that has not ended was made at `created` are not made again. Those that do not say when they
+  // ended count where `running`: some pod of the gang has a node.
   std::int64_t count(const std::string& gang, TimeMs created, bool running) const {
     const auto it = gangs_.find(gang);
     if (it == gangs_.end()) return 0;
     std::int64_t number = 0;
-    for (const auto& [name, ended] : it->second) number += (ended == 0 ? running : ended >= created) ? 1 : 0;
+    for (const auto& [name, member] : it->second) {
+      const bool counts = member.ended == 0 ? running : member.ended >= created;
+      number += member.last && counts ? 1 : 0;
+    }
     return number;
   }
 
+  // All of the gang's that the API shows.
+  Tally tally(const std::string& gang) const {
+    Tally out;
+    const auto it = gangs_.find(gang);
+    if (it == gangs_.end()) return out;
+    for (const auto& [name, member] : it->second) ++(member.succeeded ? out.succeeded : out.failed);
+    return out;
+  }
+
  private:
-  std::unordered_map<std::string, std::map<std::string, TimeMs>> gangs_;
+  std::unordered_map<std::string, std::map<std::string, Member>> gangs_;
   std::unordered_map<std::string, std::string> gang_of_;  // by the pod's name
 };
 

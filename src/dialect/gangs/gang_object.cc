@@ -3,11 +3,11 @@
 namespace berth::dialect {
 
 std::string GangSplit::part_of(const Labels& labels) const {
-  if (!selector.matches(labels)) return {};
+  if (keys.empty() || !selector.matches(labels)) return {};
   std::string out = name + ":";
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const auto it = labels.find(keys[i]);
-    if (it == labels.end()) return {};
+    if (it == labels.end() || it->second.empty()) return {};
     if (i > 0) out += ",";
     out += it->second;
   }

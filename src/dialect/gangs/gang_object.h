@@ -1,8 +1,8 @@
 // An object that says how a gang starts, whichever system it comes from: one struct per system derives from it, and its decoder fills
 // it. The pods name the object by a mark (gang_system.h).
 //
-// A gang starts with at least `least` pods, and with at least as many of each part as the part needs. Parts do not start alone: a gang
-// with parts starts with all of them.
+// A gang starts with at least `least` pods, and with at least as many of each part as the part needs. Named parts are all needed. A gang
+// may need only some of its parts by labels; the others follow, each whole (Turn in books/draft_book.h).
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct GangSplit {
   std::int64_t least = 1;
   std::int64_t parts = 0;  // so many of them must be there
 
-  // The part of a pod with these labels, "name:value,value"; "": it is of none.
+  // The part of a pod with these labels, "name:value,value"; "": it is of none, as all pods are where there are no keys.
   std::string part_of(const Labels& labels) const;
   bool has(std::string_view part) const;
 };

@@ -18,14 +18,19 @@ namespace berth::dialect {
 
 // How a gang does, for the status of its object.
 struct GangReport {
-  std::int64_t pods = 0;   // that exist
-  std::int64_t bound = 0;  // of these, that have nodes
-  std::int64_t least = 1;  // with which it is whole
-  bool queued = false;     // its pods may be made: nothing that its object says keeps them from starting
+  std::int64_t pods = 0;       // that exist, and have not ended
+  std::int64_t bound = 0;      // of these, that have nodes
+  std::int64_t running = 0;    // of these, whose containers run
+  std::int64_t succeeded = 0;  // ended, as long as the API shows them
+  std::int64_t failed = 0;     // ended, too
+  std::int64_t least = 1;      // with which it is whole
+  bool queued = false;         // its pods may be made: nothing that its object says keeps them from starting
   ReasonCode code = ReasonCode::kNone;  // why it waits; kNone: it does not
   std::string why;                      // in words
 
-  bool whole() const { return bound > 0 && bound >= least; }
+  bool whole() const { return bound > 0 && bound + succeeded >= least; }
+  // All its pods have ended, and they were as many as it needs.
+  bool over() const { return pods == 0 && succeeded + failed > 0 && succeeded + failed >= least; }
 };
 
 struct GangSystem {

@@ -116,6 +116,8 @@ std::string_view DraftRules::gates_of(const Draft& draft) const {
 
 SlotState DraftRules::state_without_node(const PodRecord& record) const {
   if (record.pod.spec.gated) return SlotState::kAbsent;
+  if (record.draft != kNoIx && books_.drafts[record.draft].roles[record.role].turn == Turn::kLater)
+    return SlotState::kAbsent;
   if (record.membership.kind != GangKind::kOwner) return SlotState::kWaiting;
   const auto ix = books_.drafts.find(record.membership.uid);
   // The pods of a suspended owner are about to be deleted.

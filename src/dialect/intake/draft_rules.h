@@ -53,4 +53,9 @@ std::int64_t places_of(const Draft& draft, const Ask& ask, std::size_t set);
 // Whether Kueue's API has a Workload for work of this kind.
 bool has_object(const Draft& draft);
 
+// Its pods name an object on which it is written how it does.
+inline bool has_told_object(const Draft& draft) {
+  return draft.system != nullptr && draft.system->status != nullptr;
+}
+
 }  // namespace berth::dialect

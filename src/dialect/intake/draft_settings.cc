@@ -181,6 +181,7 @@ class DraftSettings::OfPods {
                                    : fmt::format("{} {} does not exist", word, draft_.name));
       return;
     }
+    draft_.saw_object = true;
     draft_.size = of_.rules_.size_of_group(draft_, group_->least);
     sources_.push_back(&group_->meta);
     if (group_->meta.created != 0) out_.created = group_->meta.created;
@@ -188,10 +189,31 @@ class DraftSettings::OfPods {
       out_.blocked = invalid(fmt::format("{} {} cannot be read: {}", word, draft_.name, group_->wrong));
     } else if (!group_->unsupported.empty()) {
       out_.blocked = reason_of(ReasonCode::kUnsupported, fmt::format("{}: {}", word, group_->unsupported));
-    } else if (draft_.bound == 0) {
-      out_.blocked = lacks_parts(*group_, *draft_.system, draft_.roles);
+    } else {
+      take_turns();
+      if (draft_.bound == 0) out_.blocked = lacks_parts(*group_, *draft_.system, draft_.roles, draft_.size);
     }
   }
+
+  // Subgroups start in turn. Where some pods have ended, those that have begun go on, and the rest may start.
+  void take_turns() {
+    if (group_->splits.empty()) return set_turns(Turn::kAny);
+    if (!all_are_there()) return set_turns(Turn::kNow);
+    std::vector<std::int64_t> bound;
+    for (const Role& role : draft_.roles) {
+      bound.push_back(0);
+      for (const auto pod : role.slots)
+        bound.back() += pod != kNoIx && !books_.pods[pod].pod.spec.node_name.empty() ? 1 : 0;
+    }
+    out_.enough = choose_turns(draft_.roles, *group_, draft_.size, bound) && draft_.bound >= draft_.size;
+  }
+
+  void set_turns(Turn turn) {
+    for (Role& role : draft_.roles) role.turn = turn;
+  }
+
+  // None of its pods has ended for good.
+  bool all_are_there() const { return draft_.size >= group_->least; }
 
   void ask_size() {
     draft_.size = of_.rules_.size_of_group(draft_, draft_.sizes.rbegin()->first);
@@ -239,8 +261,9 @@ class DraftSettings::OfPods {
   void count() {
     draft_.size = std::max<std::int64_t>(draft_.size, 1);
     // Where some pods have ended, the rest may be of any part.
-    const bool whole = group_ != nullptr && draft_.size >= group_->least;
+    const bool whole = group_ != nullptr && all_are_there();
     out_.counts = count_roles(draft_.roles, draft_.size, whole ? group_ : nullptr);
+    if (group_ != nullptr) find_growth();
     if (owner_ == nullptr) return;
     count_sets(draft_, owner_->ask, out_.counts);
     if (!of_.rules_.holds(draft_) && !draft_.released) need_enough(owner_->ask, out_.counts);
@@ -248,6 +271,24 @@ class DraftSettings::OfPods {
       out_.counts.front().least = *owner_->ask.least();
       out_.whole_first = books_.config.hold_owners;
     }
+  }
+
+  void find_growth() {
+    for (std::size_t r = 0; r < draft_.roles.size(); ++r) {
+      const Role& role = draft_.roles[r];
+      if (role.turn == Turn::kLater) {
+        out_.later.resize(draft_.roles.size());
+        out_.later[r] = why_later(*group_, draft_.roles, role);
+      }
+      if (role.turn != Turn::kNext) {
+        out_.needs += out_.counts[r].least;
+        continue;
+      }
+      for (const auto pod : role.slots) {
+        if (pod != kNoIx) out_.grows_since = std::max(out_.grows_since, books_.pods[pod].pod.meta.created);
+      }
+    }
+    if (out_.enough) out_.needs = std::min(out_.needs, draft_.size);
   }
 
   // The selectors that count its pods, by role. Pods that are still to come are those of the template.
@@ -351,7 +392,8 @@ class DraftSettings::OfPods {
     of_.await_nodes(draft_, out_);
     if (own) out_.blocked = std::move(own);
     // The object may name it, once it is seen: pods that had nodes before that do not fix it.
-    if (draft_.system != nullptr && group_ == nullptr && !draft_.charged) draft_.queue_mark.reset();
+    const bool may_name = draft_.system != nullptr && !draft_.system->queue_mark.empty();
+    if (may_name && !draft_.saw_object && !draft_.charged) draft_.queue_mark.reset();
   }
 
   // The queue that the object of a gang names counts as its mark does. Its system's default counts where nothing else names one.

@@ -98,6 +98,7 @@ Workload workload_of(const IntakeBooks& books, const Draft& draft, const Setting
   const OwnerRecord* owner = books.owner_of(draft);
   if ((owner != nullptr && owner->ask.elastic) || draft.former != nullptr)
     w.asks_more_since = std::max(settings.created, settings.asks_more_since);
+  if (settings.grows_since != 0) w.asks_more_since = std::max(settings.created, settings.grows_since);
   w.expected_duration = settings.expected;
   w.restart = settings.restart;
   w.root = draft.object ? root_of_object(books, draft, settings) : root_of_roles(draft, owner, settings);

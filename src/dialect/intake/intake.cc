@@ -16,8 +16,11 @@ void regroup(Impl& s, const ObjectBooks::Keys& keys) {
   for (const std::string& key : keys) {
     std::vector<std::uint32_t> moved;
     for (const auto ix : s.books.drafts.dependents_of(key)) {
-      const Draft& draft = s.books.drafts[ix];
+      Draft& draft = s.books.drafts[ix];
       if (draft.system == nullptr) continue;
+      for (Role& role : draft.roles) {
+        if (draft.bound == 0) role.turn = Turn::kAny;  // its subgroups are chosen anew
+      }
       const GangObject* object = s.books.objects.gang(draft.system->kind, draft.name);
       for (const auto& role : draft.roles) {
         for (const auto pod : role.slots) {

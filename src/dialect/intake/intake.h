@@ -36,6 +36,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,6 +72,8 @@ struct PodView {
   std::string_view eviction;    // Pod::eviction
   std::span<const std::int64_t> devices;  // of its bind, if the pod says so
   const PodTemplate* asks = nullptr;      // as the engine knows its slot; nullptr: it has none
+  const Reason* later =
+      nullptr;  // of a subgroup whose turn has not come: why; nullptr: it may start with its gang
 };
 
 struct WorkloadInfo {
@@ -86,6 +89,7 @@ struct WorkloadInfo {
   bool suspended = false;      // and not released: it has no pods, but its slots wait
   std::uint64_t revision = 0;  // changes when its pods differ from its template, and it is decided anew
   bool elastic = false;        // an owner that says kKueueElastic
+  bool enough = false;         // it goes on with the subgroups that run, whatever the others lack
   // IntakeConfig::quota_only: the slice (namespace/name) that it replaces when it has quota for what it lacks; its pods run. "" = none.
   std::string former;
   std::int64_t whole =
@@ -96,10 +100,8 @@ struct WorkloadInfo {
 struct GangView {
   const GangSystem* system = nullptr;
   const GangObject* object = nullptr;
-  std::string workload;  // uid; of none as long as there are no pods
-  std::int64_t pods = 0;
-  std::int64_t bound = 0;         // of these
-  std::int64_t least = 0;         // pods without which it is no whole gang
+  std::string workload;           // uid; of none as long as there are no pods
+  GangReport report;              // without the reason for which it waits
   std::optional<Reason> stopped;  // by what its object, its pods or its queue say
 };
 
@@ -205,8 +207,10 @@ class Intake {
   // ns/name of the ones that are named by work with a different request. They are finished, and their places are freed.
   std::vector<std::string> take_out_of_sync();
 
-  // The gang of such an object, by namespace/name.
+  // The gang of such an object, by namespace/name. O(its pods).
   std::optional<GangView> gang(Kind kind, std::string_view key) const;
+  // Those of which other pods run, or have ended, since the last call; by workload.
+  std::set<std::string> take_changed_gangs();
   // The owner of this uid, as its object is. nullptr: unknown. Valid until the next change.
   const Ask* owner(std::string_view uid) const;
   // Whether all pods that its gang needs are ready: as its owner counts them, or each pod says.

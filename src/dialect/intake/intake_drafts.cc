@@ -40,7 +40,9 @@ WorkloadInfo Intake::Impl::info_of(const Draft& draft) const {
   out.gang = draft.kind != GangKind::kSingle;
   out.pods = draft.pods;
   for (const auto& count : draft.given.counts) out.least += count.least;
+  if (draft.given.needs > 0) out.least = draft.given.needs;
   out.elastic = rules.may_grow(draft);
+  out.enough = draft.given.enough;
   if (draft.former != nullptr) out.former = key_of(draft.former->meta.ns, draft.former->meta.name);
   out.whole = draft.whole;
   const OwnerRecord* record = books.owner_of(draft);
@@ -101,6 +103,18 @@ void Intake::Impl::refresh(std::uint32_t ix) {
   if (!again) events.add(members);
   future.tell_unexpected(draft);
   tell_pods(draft, again, drains);
+  take_turns(ix);
+}
+
+// Subgroups whose turn has come start, and others wait.
+void Intake::Impl::take_turns(std::uint32_t ix) {
+  for (const Role& role : books.drafts[ix].roles) {
+    if (role.turn == Turn::kAny) continue;
+    for (const auto pod : role.slots) {
+      if (pod != kNoIx && books.pods[pod].pod.spec.node_name.empty())
+        set_state(pod, rules.state_without_node(books.pods[pod]), {});
+    }
+  }
 }
 
 // A pod of its own: owners that it waits for, or that Berth does not read.

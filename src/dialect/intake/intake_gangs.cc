@@ -1,6 +1,9 @@
 // How a gang does whose object its pods name.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "dialect/intake/intake_state.h"
 
 namespace berth::dialect {
@@ -13,20 +16,34 @@ std::optional<GangView> Intake::gang(Kind kind, std::string_view key) const {
   GangView out;
   out.system = system;
   out.object = object;
-  out.least = object->least;
   out.workload = fmt::format("{}/{}", enum_name(kind), key);
+  GangReport& report = out.report;
+  const auto [succeeded, failed] = s.books.ended_members.tally(out.workload);
+  report.succeeded = succeeded;
+  report.failed = failed;
+  report.least = object->least;
   const auto ix = s.books.drafts.find(out.workload);
   if (ix == kNoIx) {
-    out.stopped = s.books.objects.why_not_queued(*system, *object);
+    if (!report.over()) out.stopped = s.books.objects.why_not_queued(*system, *object);
     return out;
   }
   const Draft& draft = s.books.drafts[ix];
-  out.pods = draft.pods;
-  out.bound = draft.bound;
-  out.least = 0;
-  for (const auto& count : draft.given.counts) out.least += count.least;
+  report.pods = draft.pods;
+  report.bound = draft.bound;
+  report.least = std::max(draft.given.needs, object->least);
+  for (const Role& role : draft.roles) {
+    for (const auto pod : role.slots) {
+      if (pod == kNoIx) continue;
+      const Pod& its = s.books.pods[pod].pod;
+      report.running += its.phase == PodPhase::kRunning && !its.meta.deleting ? 1 : 0;
+    }
+  }
   if (draft.given.blocked) out.stopped = draft.given.blocked;
   return out;
+}
+
+std::set<std::string> Intake::take_changed_gangs() {
+  return std::exchange(impl_->changed_gangs, {});
 }
 
 }  // namespace berth::dialect

@@ -64,6 +64,7 @@ struct Intake::Impl {
   void use_template_selectors(std::uint32_t ix);
   void note_owners(const Draft& draft);
   void tell_pods(const Draft& draft, bool again, bool drains);
+  void take_turns(std::uint32_t ix);
   // Queues or flavors have changed: the engine may accept running work that it refused before.
   void tell_untold();
 
@@ -112,6 +113,7 @@ struct Intake::Impl {
   std::set<std::string>
       untold;  // by uid: it runs, and the engine did not know its queue, or a flavor of that
   std::map<std::string, OwnerName> missing_owners;  // by uid
+  std::set<std::string> changed_gangs;              // by uid: how many of their pods run, or have ended
   TimeMs arrivals = 0;                              // stands in for creation times that are not there
 };
 

@@ -61,7 +61,6 @@ std::int64_t PodSlots::take_index(const Draft& draft, Role& role, const Membersh
 void PodSlots::join(std::uint32_t ix, std::uint32_t draft_ix) {
   PodRecord& record = books_.pods[ix];
   Draft& draft = books_.drafts[draft_ix];
-  if (record.pod.spec.node_name.empty()) record.state = rules_.state_without_node(record);
   const OwnedPlace place = books_.owners.place_of(record.membership, record.pod);
   auto role = draft.roles.begin();
   if (const auto promised = promised_role(draft, record, place)) {
@@ -77,6 +76,7 @@ void PodSlots::join(std::uint32_t ix, std::uint32_t draft_ix) {
   }
   record.draft = draft_ix;
   record.role = static_cast<std::uint32_t>(role - draft.roles.begin());
+  if (record.pod.spec.node_name.empty()) record.state = rules_.state_without_node(record);
 
   record.index = take_index(draft, *role, record.membership, place.index);
   role->expected.erase(record.index);
@@ -209,12 +209,14 @@ void PodSlots::weigh(std::uint32_t ix) {
 }
 
 PodView PodSlots::view(const PodRecord& record) const {
+  const Draft& draft = books_.drafts[record.draft];
+  const auto& later = draft.given.later;
   return {record.pod.meta.ns,
           record.pod.meta.name,
           record.pod.meta.uid,
           record.pod.spec.node_name,
           record.pod.spec.scheduler_name,
-          books_.drafts[record.draft].uid,
+          draft.uid,
           static_cast<std::int64_t>(record.role),
           record.index,
           record.state,
@@ -222,7 +224,8 @@ PodView PodSlots::view(const PodRecord& record) const {
           record.pod.meta.controller.kind,
           record.pod.eviction,
           record.pod.devices,
-          books_.drafts[record.draft].roles[record.role].shape.get()};
+          draft.roles[record.role].shape.get(),
+          record.role < later.size() && later[record.role] ? &*later[record.role] : nullptr};
 }
 
 }  // namespace berth::dialect

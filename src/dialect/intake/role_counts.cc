@@ -8,12 +8,101 @@
 namespace berth::dialect {
 namespace {
 
+std::int64_t pods_of(const Role& role) {
+  return static_cast<std::int64_t>(role.slots.size() - role.holes.size());
+}
+
 std::int64_t pods_of_part(const std::vector<Role>& roles, std::string_view part) {
   std::int64_t out = 0;
   for (const Role& role : roles) {
-    if (role.part == part) out += static_cast<std::int64_t>(role.slots.size() - role.holes.size());
+    if (role.part == part) out += pods_of(role);
   }
   return out;
+}
+
+// A subgroup of a gang.
+struct Subgroup {
+  const GangSplit* split;
+  std::string_view name;
+  std::int64_t pods = 0;
+  std::int64_t bound = 0;
+  bool chosen = false;
+  bool next = false;
+
+  bool whole() const { return pods >= split->least; }
+  // One that has begun gets the pods that it lacks.
+  std::int64_t counts() const { return std::max(pods, split->least); }
+};
+
+// In the order in which they came. `others`: pods that are of none.
+std::vector<Subgroup> subgroups_of(const std::vector<Role>& roles, const GangObject& object,
+                                   const std::vector<std::int64_t>& bound, std::int64_t& others) {
+  std::vector<Subgroup> out;
+  others = 0;
+  for (std::size_t r = 0; r < roles.size(); ++r) {
+    const Role& role = roles[r];
+    const GangSplit* split = object.split_of(role.part);
+    if (split == nullptr) {
+      others += pods_of(role);
+      continue;
+    }
+    auto it = std::find_if(out.begin(), out.end(), [&](const Subgroup& s) { return s.name == role.part; });
+    if (it == out.end()) it = out.insert(out.end(), Subgroup{split, role.part});
+    it->pods += pods_of(role);
+    it->bound += bound.empty() ? 0 : bound[r];
+    it->chosen = it->chosen || role.turn == Turn::kNow || role.turn == Turn::kNext;
+  }
+  return out;
+}
+
+// Whether the subgroups that `counts` takes are enough.
+template <class Counts>
+bool are_enough(const std::vector<Subgroup>& subgroups, const GangObject& object, std::int64_t pods,
+                std::int64_t size, Counts&& counts) {
+  for (const GangSplit& split : object.splits) {
+    std::int64_t parts = 0;
+    for (const Subgroup& s : subgroups) parts += s.split == &split && counts(s) ? 1 : 0;
+    if (parts < split.parts) return false;
+  }
+  for (const Subgroup& s : subgroups) pods += counts(s) ? s.counts() : 0;
+  return pods >= size;
+}
+
+void choose(std::vector<Subgroup>& subgroups, const GangObject& object, std::int64_t others,
+            std::int64_t size) {
+  bool begun = false;
+  bool steady = true;  // those that have begun have all their pods on nodes
+  for (Subgroup& s : subgroups) {
+    begun = begun || s.bound > 0;
+    steady = steady && (s.bound == 0 || s.bound >= s.split->least);
+    s.chosen = s.bound > 0 || (s.chosen && s.whole());
+  }
+  const auto runs = [](const Subgroup& s) { return s.bound > 0; };
+  if (begun && are_enough(subgroups, object, others, size, runs)) {
+    for (Subgroup& s : subgroups) s.next = s.chosen && s.bound == 0;
+    const bool asks = std::any_of(subgroups.begin(), subgroups.end(), [](const auto& s) { return s.next; });
+    if (asks || !steady) return;
+    const auto it = std::find_if(subgroups.begin(), subgroups.end(),
+                                 [](const Subgroup& s) { return !s.chosen && s.whole(); });
+    if (it != subgroups.end()) it->chosen = it->next = true;
+    return;
+  }
+  for (const GangSplit& split : object.splits) {
+    std::int64_t parts = 0;
+    for (const Subgroup& s : subgroups) parts += s.split == &split && s.chosen ? 1 : 0;
+    for (Subgroup& s : subgroups) {
+      if (s.split != &split || s.chosen || !s.whole() || parts >= split.parts) continue;
+      s.chosen = true;
+      ++parts;
+    }
+  }
+  std::int64_t pods = others;
+  for (const Subgroup& s : subgroups) pods += s.chosen ? s.counts() : 0;
+  for (Subgroup& s : subgroups) {
+    if (s.chosen || !s.whole() || pods >= size) continue;
+    s.chosen = true;
+    pods += s.counts();
+  }
 }
 
 class RoleCounts {
@@ -21,21 +110,33 @@ class RoleCounts {
   RoleCounts(const std::vector<Role>& roles, const GangObject* object) : roles_(roles), object_(object) {
     for (const auto& role : roles) {
       const auto slots = static_cast<std::int64_t>(role.slots.size());
-      out_.push_back({slots, slots});
+      out_.push_back({slots, role.turn == Turn::kLater ? 0 : slots});
     }
   }
 
   std::vector<RoleCount> count(std::int64_t size) {
     if (out_.empty()) return {};
-    for (std::size_t i = 0; i < out_.size(); ++i) lack(i, -spare_of(roles_[i].part));
+    std::size_t last = out_.size() - 1;
     std::int64_t total = 0;
-    for (const RoleCount& count : out_) total += count.least;
-    lack(out_.size() - 1, size - total);
-    cut(total - size);
+    for (std::size_t i = 0; i < out_.size(); ++i) {
+      if (roles_[i].turn == Turn::kLater) continue;
+      lack(i, -spare_of(roles_[i].part));
+      if (roles_[i].turn == Turn::kNext)
+        cut(spare_of(roles_[i].part), [&](const Role& r) { return r.part == roles_[i].part; });
+    }
+    for (std::size_t i = 0; i < out_.size(); ++i) {
+      if (!is_needed(roles_[i])) continue;
+      total += out_[i].least;
+      last = i;
+    }
+    lack(last, size - total);
+    cut(total - size, is_needed);
     return std::move(out_);
   }
 
  private:
+  static bool is_needed(const Role& role) { return role.turn == Turn::kAny || role.turn == Turn::kNow; }
+
   // How many of the part are needed no more than others; below 0: it lacks some.
   std::int64_t spare_of(const std::string& part) const {
     std::int64_t least = object_ == nullptr ? 0 : object_->least_of(part);
@@ -52,8 +153,11 @@ class RoleCounts {
     out_[role].least += pods;
   }
 
-  void cut(std::int64_t surplus) {
+  // Takes from the roles that `of` says.
+  template <class Of>
+  void cut(std::int64_t surplus, Of&& of) {
     for (std::size_t i = 0; i < out_.size() && surplus > 0; ++i) {  // slots without a pod first
+      if (!of(roles_[i])) continue;
       const auto off = std::min({surplus, static_cast<std::int64_t>(roles_[i].holes.size()),
                                  std::max<std::int64_t>(0, spare_of(roles_[i].part))});
       out_[i].least -= off;
@@ -63,7 +167,7 @@ class RoleCounts {
       std::size_t largest = out_.size();
       std::int64_t second = 0;
       for (std::size_t i = 0; i < out_.size(); ++i) {
-        if (out_[i].least == 0 || spare_of(roles_[i].part) <= 0) continue;
+        if (!of(roles_[i]) || out_[i].least == 0 || spare_of(roles_[i].part) <= 0) continue;
         if (largest == out_.size() || out_[i].least > out_[largest].least) {
           second = largest == out_.size() ? 0 : out_[largest].least;
           largest = i;
@@ -84,7 +188,54 @@ class RoleCounts {
   std::vector<RoleCount> out_;
 };
 
+Reason lacks(std::string subject, std::int64_t need, std::int64_t have) {
+  Reason out;
+  out.code = ReasonCode::kIncompleteGang;
+  out.subject = std::move(subject);
+  out.need = need;
+  out.have = have;
+  return out;
+}
+
+// That one subgroup lacks pods, or that there are too few subgroups.
+std::optional<Reason> lacks_subgroups(const GangObject& object, const std::vector<Role>& roles,
+                                      std::int64_t size) {
+  std::int64_t others = 0;
+  const std::vector<Subgroup> subgroups = subgroups_of(roles, object, {}, others);
+  if (are_enough(subgroups, object, others, size, [](const Subgroup& s) { return s.chosen; }))
+    return std::nullopt;
+  for (const Subgroup& s : subgroups) {
+    if (!s.whole() && s.pods > 0) return lacks(std::string(s.name), s.split->least, s.pods);
+  }
+  for (const GangSplit& split : object.splits) {
+    const auto have = std::count_if(subgroups.begin(), subgroups.end(),
+                                    [&](const Subgroup& s) { return s.split == &split && s.chosen; });
+    if (have < split.parts) return lacks(split.name + " (subgroups)", split.parts, have);
+  }
+  return std::nullopt;  // too few pods: the engine says so
+}
+
 }  // namespace
+
+bool choose_turns(std::vector<Role>& roles, const GangObject& object, std::int64_t size,
+                  const std::vector<std::int64_t>& bound) {
+  std::int64_t others = 0;
+  std::vector<Subgroup> subgroups = subgroups_of(roles, object, bound, others);
+  choose(subgroups, object, others, size);
+  for (Role& role : roles) {
+    const auto it = std::find_if(subgroups.begin(), subgroups.end(),
+                                 [&](const Subgroup& s) { return s.name == role.part; });
+    if (it == subgroups.end()) {
+      role.turn = Turn::kAny;
+    } else if (!it->chosen) {
+      role.turn = Turn::kLater;
+    } else {
+      role.turn = it->next ? Turn::kNext : Turn::kNow;
+    }
+  }
+  return are_enough(subgroups, object, others, size,
+                    [](const Subgroup& s) { return s.bound >= s.split->least; });
+}
 
 std::vector<RoleCount> count_roles(const std::vector<Role>& roles, std::int64_t size,
                                    const GangObject* object) {
@@ -92,27 +243,12 @@ std::vector<RoleCount> count_roles(const std::vector<Role>& roles, std::int64_t 
 }
 
 std::optional<Reason> lacks_parts(const GangObject& object, const GangSystem& system,
-                                  const std::vector<Role>& roles) {
-  const auto lacks = [](std::string subject, std::int64_t need, std::int64_t have) {
-    Reason out;
-    out.code = ReasonCode::kIncompleteGang;
-    out.subject = std::move(subject);
-    out.need = need;
-    out.have = have;
-    return out;
-  };
+                                  const std::vector<Role>& roles, std::int64_t size) {
   for (const GangPart& part : object.parts) {
     const std::int64_t have = pods_of_part(roles, part.name);
     if (have < part.least) return lacks(part.name, part.least, have);
   }
-  for (const GangSplit& split : object.splits) {
-    std::set<std::string_view> parts;
-    for (const Role& role : roles) {
-      if (split.has(role.part) && pods_of_part(roles, role.part) > 0) parts.insert(role.part);
-    }
-    const auto have = static_cast<std::int64_t>(parts.size());
-    if (have < split.parts) return lacks(split.name + " (subgroups)", split.parts, have);
-  }
+  if (auto reason = lacks_subgroups(object, roles, size)) return reason;
   for (const Role& role : roles) {
     if (!system.parts_are_named || object.parts.empty() || pods_of_part(roles, role.part) == 0) continue;
     if (object.least_of(role.part) == 0)
@@ -121,6 +257,16 @@ std::optional<Reason> lacks_parts(const GangObject& object, const GangSystem& sy
                                    role.part.empty() ? "\"\"" : role.part, system.part));
   }
   return std::nullopt;
+}
+
+Reason why_later(const GangObject& object, const std::vector<Role>& roles, const Role& role) {
+  const std::int64_t have = pods_of_part(roles, role.part);
+  const std::int64_t need = object.least_of(role.part);
+  if (have < need) return lacks(role.part, need, have);
+  return reason_of(
+      ReasonCode::kInactive,
+      fmt::format("subgroup {} starts after those before it: the PodGroup has as many as it needs",
+                  role.part));
 }
 
 }  // namespace berth::dialect

@@ -68,6 +68,8 @@ void read_volcano_status(FieldReader<V>& f, const V& status, VolcanoPodGroup& ou
   VolcanoStatus stands;
   stands.phase = f.string(status, "phase");
   stands.running = f.integer(status, "running", 0, 0, kMostMembers);
+  stands.succeeded = f.integer(status, "succeeded", 0, 0, kMostMembers);
+  stands.failed = f.integer(status, "failed", 0, 0, kMostMembers);
   int conditions = 0;
   f.list(status, "conditions", [&](const V& condition) {
     ++conditions;

@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view kReady = "tasks in gang are ready to be scheduled";
 
 std::string_view phase_of(const GangReport& report) {
+  if (report.over()) return "Completed";
   if (report.whole()) return "Running";
   if (report.bound > 0) return report.code == ReasonCode::kNone ? "Inqueue" : "Unknown";
   return report.pods > 0 || report.queued ? "Inqueue" : "Pending";
@@ -23,9 +24,11 @@ std::string_view phase_of(const GangReport& report) {
 std::string status_of(const GangObject& object, const GangReport& report, TimeMs now) {
   VolcanoStatus out;
   out.phase = phase_of(report);
-  out.running = report.bound;
+  out.running = report.running;
+  out.succeeded = report.succeeded;
+  out.failed = report.failed;
   if (!object.notes.empty()) out.message = fmt::format("not carried out: {}", fmt::join(object.notes, ", "));
-  if (report.whole()) {
+  if (report.whole() || report.over()) {
     out.type = "Scheduled";
     out.reason = kReady;
   } else if (report.code != ReasonCode::kNone) {
@@ -44,6 +47,7 @@ std::string status_of(const GangObject& object, const GangReport& report, TimeMs
 std::string VolcanoStatus::json(TimeMs since) const {
   text::JsonWriter json;
   json.begin_object().field("phase", phase).field("running", running);
+  json.field("succeeded", succeeded).field("failed", failed);
   json.key("conditions").begin_array();
   if (!type.empty()) {
     json.begin_object().field("type", type).field("status", "True").field("reason", reason);

@@ -18,8 +18,8 @@ struct VolcanoPodGroup : GangObject {
 // The part of its status that Berth writes: one condition at most.
 struct VolcanoStatus {
   std::string phase;
-  std::int64_t running = 0;
-  std::string type;  // of the condition; "" = none
+  std::int64_t running = 0, succeeded = 0, failed = 0;  // pods
+  std::string type;                                     // of the condition; "" = none
   std::string reason, message;
 
   // As JSON; `since`: of the condition; 0: without times.

@@ -57,10 +57,7 @@ void GangStatuses::answered(const Answer& answer, TimeMs now) {
 }
 
 dialect::GangReport GangStatuses::report_of(const dialect::GangView& view) const {
-  dialect::GangReport out;
-  out.pods = view.pods;
-  out.bound = view.bound;
-  out.least = view.least;
+  dialect::GangReport out = view.report;
   out.queued = !view.stopped;
   const auto say = [&](const Reason& reason) {
     const ReasonCode code = leading_code(reason);

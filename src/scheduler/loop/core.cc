@@ -250,6 +250,7 @@ bool Core::feed(TimeMs now) {
       carrier_.hand_over(what, now);
     }
     for (const auto& key : intake_.take_out_of_sync()) workload_objects_.out_of_sync(key, now);
+    for (const auto& gang : intake_.take_changed_gangs()) gang_statuses_.changed(gang, now);
     for (Event& event : carrier_.take_events()) events_.push_back(std::move(event));
     if (events_.empty()) break;
     any = true;
@@ -341,8 +342,10 @@ Core::Recovered Core::complete_or_withdraw(const std::string& workload,
   bool partial = false;
   for (std::size_t i = 0; i < placed.size(); ++i) partial |= placed[i] < least[i];
   const auto info = intake_.workload(workload);
-  if (partial && !waits && !binds) carrier_.found_bound(workload, now);  // the rest is still to be made
-  if (!partial || !waits || (info && info->elastic)) return binds ? Recovered::kCompletes : Recovered::kWhole;
+  const bool enough = info && info->enough;
+  if (partial && !waits && !binds && !enough) carrier_.found_bound(workload, now);  // the rest is still to be made
+  const bool may_lack = enough || (info && info->elastic);
+  if (!partial || !waits || may_lack) return binds ? Recovered::kCompletes : Recovered::kWhole;
   const bool helps = carrier_.withdraw(
       workload, "only some of its pods were bound before a restart, and the rest do not fit");
   return helps ? Recovered::kWithdrawn : Recovered::kWhole;
@@ -391,7 +394,7 @@ void Core::recover(TimeMs now) {
     if (const std::string* workload = workload_of(event)) workload_objects_.changed(*workload, now);
     apply(event, now);
   }
-  next_missing_ = now + options_.missing_owners_every;
+  missing_.next_look = now + options_.missing_owners_every;
   feed(now);
   decide(now);
   turn(now);
@@ -457,24 +460,24 @@ bool Core::look_at_audit(TimeMs now) {
 // The watch of owners may be late for one, or it may be gone. Its pods must not bypass its queue in the first case, and must not wait
 // for ever in the second.
 void Core::ask_for_missing_owners(TimeMs now) {
-  if (now < next_missing_) return;
-  next_missing_ = now + options_.missing_owners_every;
+  if (now < missing_.next_look) return;
+  missing_.next_look = now + options_.missing_owners_every;
   for (const auto& owner : intake_.missing_owners()) {
     if (owner.kind == nullptr) {
       reporter_.add_event(dialect::unread_owner_event(owner, options_.reporter.instance, kube::wall_us()));
       continue;
     }
-    if (asked_for_.size() >= kMostAsked) continue;
-    if (!asked_for_.emplace(owner.uid, owner.kind).second) continue;
+    if (missing_.asked_for.size() >= kMostAsked) continue;
+    if (!missing_.asked_for.emplace(owner.uid, owner.kind).second) continue;
     outbox_.read(owner.kind->path().object(owner.ns, owner.name), owner.uid, Step::kMissing);
   }
 }
 
 void Core::missing_owner_read(const Answer& answer) {
-  const auto asked = asked_for_.find(answer.uid);
-  if (asked == asked_for_.end()) return;
+  const auto asked = missing_.asked_for.find(answer.uid);
+  if (asked == missing_.asked_for.end()) return;
   const dialect::OwnerKind* kind = asked->second;
-  asked_for_.erase(asked);
+  missing_.asked_for.erase(asked);
   bool missing = answer.result.outcome == kube::Outcome::kNotFound;
   if (answer.result.outcome == kube::Outcome::kOk) {
     const auto owner = decoder_.decode(answer.result.body, kind->kind);
@@ -526,7 +529,7 @@ bool Core::report(TimeMs now) {
 TimeMs Core::next_due() const {
   const TimeMs audit = audit_.next_due() + (carrier_.busy() > 0 ? kAuditPatience : 0);
   return std::min({carrier_.next_due(), reporter_.next_due(), workload_objects_.next_due(),
-                   queue_statuses_.next_due(), gang_statuses_.next_due(), audit, next_missing_,
+                   queue_statuses_.next_due(), gang_statuses_.next_due(), audit, missing_.next_look,
                    engine_.engine().next_time()});
 }
 

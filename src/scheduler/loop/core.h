@@ -55,6 +55,12 @@ struct CoreOptions {
   DurationMs missing_owners_every = 5 * kSecond;
 };
 
+// Owners that pods name and no watch has shown.
+struct MissingOwners {
+  TimeMs next_look = 0;
+  std::map<std::string, const dialect::OwnerKind*> asked_for;  // by uid
+};
+
 class Core : private CarrierListener {
  public:
   // `follower` and `metrics` may be null; all must outlive the core.
@@ -136,8 +142,7 @@ class Core : private CarrierListener {
   std::vector<Event> events_;
   std::vector<std::string> changed_;  // workloads whose verdict may have changed, not reported yet
   std::array<bool, dialect::kMostKinds> synced_{};
-  TimeMs next_missing_ = 0;
-  std::map<std::string, const dialect::OwnerKind*> asked_for_;  // owners, by uid
+  MissingOwners missing_;
   std::size_t known_problems_ = 0;
   std::string provisioning_version_;
   std::map<std::pair<dialect::Kind, std::string>, std::string> logged_unreadable_;

@@ -143,9 +143,25 @@ bool Reporter::starts_soon(const Verdict& verdict, const std::string& workload, 
   return true;
 }
 
-bool Reporter::look(const std::string& workload, TimeMs now, Why why, bool& waits) {
+// Pods of subgroups whose turn has not come.
+bool Reporter::look_at_later(const std::string& workload, const std::vector<dialect::PodView>& pods,
+                             TimeMs now, Why why, bool& waits) {
   waits = false;
+  for (const auto& pod : pods) {
+    if (!pod.node.empty() || pod.state != SlotState::kAbsent || pod.later == nullptr) continue;
+    waits = true;
+    const Reason* blocked = intake_.blocked(workload);
+    const Reason reason = dialect::readable(blocked != nullptr ? *blocked : *pod.later, intake_);
+    kube::PodCondition condition = dialect::unschedulable(reason, now);
+    condition.reason = condition_reason(reason);
+    if (!tell(pod, reason, condition, now, why)) return false;
+  }
+  return true;
+}
+
+bool Reporter::look(const std::string& workload, TimeMs now, Why why, bool& waits) {
   const auto pods = intake_.pods_of(workload);
+  if (!look_at_later(workload, pods, now, why, waits)) return false;
   const auto pod_waits = [&](const dialect::PodView& pod) {
     return pod.node.empty() && pod.state == SlotState::kWaiting && !carrier_.places().is_binding(pod.uid);
   };

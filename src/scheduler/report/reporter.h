@@ -93,6 +93,8 @@ class Reporter {
   enum class Why : std::uint8_t { kNews, kRound };
   // Looks at one workload; false: no allowance is left, it stays due. `waits`: it is to be looked at in rounds.
   bool look(const std::string& workload, TimeMs now, Why why, bool& waits);
+  bool look_at_later(const std::string& workload, const std::vector<dialect::PodView>& pods, TimeMs now,
+                     Why why, bool& waits);
   // One of the round; false: nothing of it is due, or no allowance is left (then `starved`).
   bool look_in_round(TimeMs now, bool& starved);
   // Not older than `age`, or than the last change in the engine; none: it is not known, or no allowance is left (then `starved`).

@@ -38,10 +38,29 @@ std::string task_pod(const std::string& name, const std::string& task, const std
       node.empty() ? "" : "  nodeName: " + node + "\n");
 }
 
-std::string replica_pod(const std::string& name, const std::string& replica) {
+std::string replica_pod(const std::string& name, const std::string& replica, int gpus = 1,
+                        const std::string& node = "") {
   return pod_yaml(
-      name, 1,
-      "  annotations: {scheduling.k8s.io/group-name: train}\n  labels: {replica: \"" + replica + "\"}\n");
+      name, gpus,
+      "  annotations: {scheduling.k8s.io/group-name: train}\n  labels: {replica: \"" + replica + "\"}\n",
+      node.empty() ? "" : "  nodeName: " + node + "\n");
+}
+
+// A PodGroup whose subgroups are two pods each; `spec` is open.
+std::string replicas(const std::string& spec) {
+  return volcano_group(spec +
+                       ", subGroupPolicy: [{name: r, subGroupSize: 2, minSubGroups: 1, matchLabelKeys: "
+                       "[replica]}]}");
+}
+
+void bind(World& world, const std::vector<std::string>& pods, const std::string& replica) {
+  for (const std::string& pod : pods) world.apply(replica_pod(pod, replica, 1, "n0"));
+}
+
+// Why the pods of the gang need not be made yet.
+std::string stopped(World& world) {
+  const auto view = world.intake.gang(Kind::kVolcanoPodGroup, "default/train");
+  return view->stopped ? to_text(*view->stopped) : "";
 }
 
 std::string waits_for(World& world, const std::string& uid = kTrainGang) {
@@ -92,12 +111,108 @@ TEST(GroupObjects, TheObjectMayComeBehindItsPods) {
               replica_pod("a-1", "a") + replica_pod("b-0", "b"));
   EXPECT_THAT(world.decide(), IsEmpty());
   EXPECT_THAT(waits_for(world), HasSubstr("PodGroup default/train does not exist"));
-  world.apply(volcano_group(
-      "{minMember: 2, subGroupPolicy: [{name: r, subGroupSize: 2, minSubGroups: 1, matchLabelKeys: "
-      "[replica]}]}"));
+  world.apply(replicas("{minMember: 4"));
   EXPECT_THAT(world.decide(), IsEmpty()) << "the second subgroup lacks a pod";
+  EXPECT_THAT(waits_for(world), HasSubstr("r:b"));
   world.apply(replica_pod("b-1", "b"));
   EXPECT_THAT(all_placed(world), ElementsAre("a-0->n0", "a-1->n0", "b-0->n0", "b-1->n0"));
+}
+
+// As Volcano: with the least number of subgroups and of pods the gang starts, and the others follow, each whole.
+TEST(GroupObjects, FurtherSubgroupsFollowOneByOne) {
+  World world;
+  world.apply(node_yaml("n0", 5) + volcano_queue("default") + replicas("{minMember: 2"));
+  for (const char* name : {"a", "b", "c", "d"}) {
+    world.apply(replica_pod(std::string(name) + "-0", name) + replica_pod(std::string(name) + "-1", name));
+  }
+  world.remove(Kind::kPod, "b-1");
+  EXPECT_THAT(all_placed(world), ElementsAre("a-0->n0", "a-1->n0"));
+  const auto later = [&](const char* pod) {
+    const auto view = world.intake.pod(std::string("Pod/default/") + pod);
+    return view->later != nullptr ? to_text(*view->later) + "; " + view->later->detail : "";
+  };
+  EXPECT_THAT(later("b-0"), HasSubstr("r:b")) << "it lacks a pod";
+  EXPECT_THAT(later("c-0"), HasSubstr("after those before it"));
+  EXPECT_EQ(later("a-0"), "");
+  bind(world, {"a-0", "a-1"}, "a");
+  EXPECT_EQ(world.told.at(kTrainGang).root.pod_sets[2].least, 2);
+  EXPECT_TRUE(world.told.at(kTrainGang).asks_more_since);
+  EXPECT_EQ(later("c-0"), "");
+  EXPECT_THAT(all_placed(world), ElementsAre("c-0->n0", "c-1->n0"));
+  bind(world, {"c-0", "c-1"}, "c");
+  EXPECT_THAT(all_placed(world), IsEmpty()) << "no room for both of the last, and none starts alone";
+  world.apply(node_yaml("n1", 1));
+  EXPECT_THAT(all_placed(world), ElementsAre(HasSubstr("d-0->"), HasSubstr("d-1->")));
+  EXPECT_EQ(world.intake.gang(Kind::kVolcanoPodGroup, "default/train")->report.least, 2)
+      << "it was whole before";
+  EXPECT_THAT(world.refused, IsEmpty());
+}
+
+// One that lost a pod is mended before another starts.
+TEST(GroupObjects, ABrokenSubgroupGoesFirst) {
+  World world;
+  world.apply(node_yaml("n0", 8) + volcano_queue("default") + replicas("{minMember: 2"));
+  for (const char* name : {"a", "b"})
+    world.apply(replica_pod(std::string(name) + "-0", name) + replica_pod(std::string(name) + "-1", name));
+  EXPECT_THAT(all_placed(world), ElementsAre("a-0->n0", "a-1->n0"));
+  bind(world, {"a-0"}, "a");
+  world.remove(Kind::kPod, "a-1");
+  EXPECT_THAT(all_placed(world), IsEmpty());
+  EXPECT_FALSE(world.told.at(kTrainGang).asks_more_since) << "it is broken, and does not grow";
+  world.apply(replica_pod("a-2", "a"));
+  EXPECT_THAT(all_placed(world), ElementsAre("a-2->n0"));
+  bind(world, {"a-2"}, "a");
+  EXPECT_THAT(all_placed(world), ElementsAre("b-0->n0", "b-1->n0"));
+}
+
+TEST(GroupObjects, SubgroupsOfTwoTemplatesStartWhole) {
+  World world;
+  world.apply(node_yaml("n0", 3) + volcano_queue("default") + replicas("{minMember: 2"));
+  for (const char* name : {"a", "b"}) world.apply(replica_pod(std::string(name) + "-lead", name, 2));
+  EXPECT_THAT(all_placed(world), IsEmpty());
+  for (const char* name : {"b", "a"}) world.apply(replica_pod(std::string(name) + "-work", name));
+  EXPECT_THAT(all_placed(world), ElementsAre("b-lead->n0", "b-work->n0")) << "b was there first";
+}
+
+TEST(GroupObjects, AfterARestartSubgroupsThatHadBegunGoOn) {
+  World world;
+  world.apply(node_yaml("n0", 8) + volcano_queue("default"));
+  for (const char* name : {"a-0", "a-1"}) world.apply(replica_pod(name, "a"));
+  bind(world, {"b-0", "b-1"}, "b");
+  world.apply(replicas("{minMember: 2"));
+  EXPECT_THAT(world.refused, IsEmpty());
+  EXPECT_THAT(all_placed(world), ElementsAre("a-0->n0", "a-1->n0"));
+  EXPECT_EQ(world.intake.gang(Kind::kVolcanoPodGroup, "default/train")->report.least, 2);
+}
+
+TEST(GroupObjects, EndedPodsAreCounted) {
+  World world;
+  world.apply(node_yaml("n0", 8) + volcano_queue("default") + volcano_group("{minMember: 2}"));
+  const auto report = [&] { return world.intake.gang(Kind::kVolcanoPodGroup, "default/train")->report; };
+  const auto show = [&](const std::string& name, const std::string& phase) {
+    std::string yaml = task_pod(name, "worker", "", "n0");
+    yaml.insert(yaml.rfind("---"), "status: {phase: " + phase + "}\n");
+    world.apply(yaml);
+  };
+  show("w-0", "Running");
+  show("w-1", "Pending");
+  EXPECT_EQ(report().bound, 2);
+  EXPECT_EQ(report().running, 1);
+  (void)world.intake.take_changed_gangs();
+  show("w-1", "Running");
+  EXPECT_EQ(report().running, 2);
+  EXPECT_THAT(world.intake.take_changed_gangs(), ElementsAre(kTrainGang));
+  show("w-0", "Succeeded");
+  EXPECT_EQ(report().succeeded, 1);
+  EXPECT_FALSE(report().over());
+  show("w-1", "Failed");
+  EXPECT_EQ(report().failed, 1);
+  EXPECT_TRUE(report().over());
+  EXPECT_THAT(world.intake.take_changed_gangs(), ElementsAre(kTrainGang));
+  world.remove(Kind::kPod, "w-0");
+  EXPECT_EQ(report().succeeded, 0);
+  EXPECT_FALSE(report().over());
+  EXPECT_THAT(world.intake.take_changed_gangs(), ElementsAre(kTrainGang));
 }
 
 TEST(GroupObjects, SoManySubgroupsMustBeThere) {
@@ -179,25 +294,50 @@ TEST(GroupObjects, BoundPodsOfBeforeARestartAreOfTheirParts) {
   const auto view = world.intake.gang(Kind::kVolcanoPodGroup, "default/train");
   ASSERT_TRUE(view);
   EXPECT_EQ(world.told.at(kTrainGang).queue, "volcano:default") << "although its pods had nodes before";
-  EXPECT_EQ(view->bound, 2);
-  EXPECT_EQ(view->least, 2);
+  EXPECT_EQ(view->report.bound, 2);
+  EXPECT_EQ(view->report.least, 2);
 }
 
 TEST(GroupObjects, PodsMayComeWhenTheQueueTakesThem) {
   World world;
-  const auto stopped = [&] {
-    const auto view = world.intake.gang(Kind::kVolcanoPodGroup, "default/train");
-    return view->stopped ? to_text(*view->stopped) : "";
-  };
   world.apply(node_yaml("n0", 8) +
               volcano_group("{minMember: 2, queue: research, minResources: {nvidia.com/gpu: 6}}"));
-  EXPECT_THAT(stopped(), HasSubstr("volcano:research"));
+  EXPECT_THAT(stopped(world), HasSubstr("volcano:research"));
   world.apply(volcano_queue("research", "{weight: 1, capability: {nvidia.com/gpu: 4}}"));
-  EXPECT_THAT(stopped(), HasSubstr("more than its queue can ever have"));
+  EXPECT_THAT(stopped(world), HasSubstr("more than its queue can ever have"));
   world.apply(volcano_queue("research", "{weight: 1, capability: {nvidia.com/gpu: 6}}"));
-  EXPECT_EQ(stopped(), "");
+  EXPECT_EQ(stopped(world), "");
   world.apply(volcano_group("{minMember: 2, queue: research, minResources: {memory: 99999Gi}}"));
-  EXPECT_THAT(stopped(), HasSubstr("all nodes together have"));
+  EXPECT_THAT(stopped(world), HasSubstr("all nodes together have"));
+}
+
+TEST(GroupObjects, TheQueuesAboveCountToo) {
+  World world;
+  world.apply(node_yaml("n0", 8) + volcano_queue("root", "{weight: 1}") +
+              volcano_queue("dept", "{weight: 1, parent: root, capability: {nvidia.com/gpu: 4}}") +
+              volcano_queue("research", "{weight: 1, parent: dept, capability: {nvidia.com/gpu: 6}}") +
+              volcano_group("{minMember: 2, queue: research, minResources: {nvidia.com/gpu: 5}}"));
+  EXPECT_THAT(stopped(world), HasSubstr("more than its queue can ever have"));
+  world.apply(volcano_queue("dept", "{weight: 1, parent: root, capability: {nvidia.com/gpu: 5}}"));
+  EXPECT_EQ(stopped(world), "");
+  world.apply(
+      volcano_queue("other", "{weight: 1, parent: dept, guarantee: {resource: {nvidia.com/gpu: 1}}}"));
+  EXPECT_THAT(stopped(world), HasSubstr("more than its queue can ever have"))
+      << "another one is guaranteed 1";
+  world.apply(volcano_queue("other", "{weight: 1, parent: dept, deserved: {nvidia.com/gpu: 1}}"));
+  EXPECT_EQ(stopped(world), "") << "what it deserves is lent";
+  world.apply(volcano_group("{minMember: 2, queue: dept, minResources: {nvidia.com/gpu: 1}}"));
+  EXPECT_THAT(stopped(world), HasSubstr("only a leaf takes work"));
+}
+
+TEST(GroupObjects, AClosedQueueAboveStopsIt) {
+  World world;
+  world.apply(node_yaml("n0", 8) + volcano_queue("dept", "{weight: 1}\nstatus: {state: Closed}") +
+              volcano_queue("research", "{weight: 1, parent: dept}") +
+              volcano_group("{minMember: 2, queue: research}"));
+  EXPECT_THAT(stopped(world), HasSubstr("volcano:dept"));
+  world.apply(volcano_queue("research", "{weight: 1, parent: nowhere}"));
+  EXPECT_THAT(stopped(world), HasSubstr("nowhere"));
 }
 
 }  // namespace

@@ -91,20 +91,26 @@ TEST(VolcanoPodGroup, PhasesAreThoseOfVolcano) {
   EXPECT_EQ(phase({.queued = true}), R"({"phase":"Inqueue")");
   EXPECT_EQ(phase({.pods = 2, .least = 2, .code = ReasonCode::kQuota}), R"({"phase":"Inqueue")");
   EXPECT_EQ(phase({.pods = 2, .bound = 2, .least = 2}), R"({"phase":"Running")");
+  EXPECT_EQ(phase({.succeeded = 1, .failed = 1, .least = 2}), R"({"phase":"Completed")");
+  EXPECT_EQ(phase({.succeeded = 1, .least = 2, .queued = true}), R"({"phase":"Inqueue")")
+      << "one has not come";
+  EXPECT_EQ(phase({.pods = 1, .succeeded = 2, .least = 2}), R"({"phase":"Inqueue")") << "one more waits";
   EXPECT_EQ(phase({.pods = 2, .bound = 1, .least = 2, .code = ReasonCode::kNodes}), R"({"phase":"Unknown")");
 }
 
 TEST(VolcanoPodGroup, TheConditionIsTheOneThatHolds) {
   const auto group = group_of("{minMember: 2, networkTopology: {mode: soft}}");
-  EXPECT_EQ(status_of(group, {.pods = 1, .least = 2, .code = ReasonCode::kIncompleteGang, .why = "1 of 2"}),
-            R"j({"phase":"Inqueue","running":0,"conditions":[{"type":"Unschedulable","status":"True",)j"
-            R"j("reason":"NotEnoughTasks","message":"1 of 2; not carried out: networkTopology (soft)"}]})j");
   EXPECT_EQ(
-      status_of(group, {.pods = 2, .bound = 2, .least = 2}, 1'000'000),
-      R"j({"phase":"Running","running":2,"conditions":[{"type":"Scheduled","status":"True",)j"
+      status_of(group, {.pods = 1, .least = 2, .code = ReasonCode::kIncompleteGang, .why = "1 of 2"}),
+      R"j({"phase":"Inqueue","running":0,"succeeded":0,"failed":0,"conditions":[{"type":"Unschedulable","status":"True",)j"
+      R"j("reason":"NotEnoughTasks","message":"1 of 2; not carried out: networkTopology (soft)"}]})j");
+  EXPECT_EQ(
+      status_of(group, {.pods = 2, .bound = 2, .running = 2, .succeeded = 1, .least = 2}, 1'000'000),
+      R"j({"phase":"Running","running":2,"succeeded":1,"failed":0,"conditions":[{"type":"Scheduled","status":"True",)j"
       R"j("reason":"tasks in gang are ready to be scheduled","message":"not carried out: networkTopology (soft)",)j"
       R"j("lastTransitionTime":"1970-01-01T00:16:40Z"}]})j");
-  EXPECT_EQ(status_of(group, {.queued = true}), R"j({"phase":"Inqueue","running":0,"conditions":[]})j");
+  EXPECT_EQ(status_of(group, {.queued = true}),
+            R"j({"phase":"Inqueue","running":0,"succeeded":0,"failed":0,"conditions":[]})j");
 }
 
 TEST(VolcanoPodGroup, WhatItWroteIsReadAgain) {
@@ -112,8 +118,8 @@ TEST(VolcanoPodGroup, WhatItWroteIsReadAgain) {
       "{type: Unschedulable, status: 'True', reason: NotEnoughResources, message: no, lastTransitionTime: "
       "'1970-01-01T00:16:40Z'}";
   const auto group =
-      group_of("{minMember: 2}", "{phase: Inqueue, running: 0, conditions: [" + condition + "]}");
-  const GangReport waits{.pods = 2, .least = 2, .code = ReasonCode::kNodes, .why = "no"};
+      group_of("{minMember: 2}", "{phase: Inqueue, failed: 1, conditions: [" + condition + "]}");
+  const GangReport waits{.pods = 2, .failed = 1, .least = 2, .code = ReasonCode::kNodes, .why = "no"};
   EXPECT_EQ(group.stands, status_of(group, waits));
   EXPECT_THAT(status_of(group, waits, 9'000'000), HasSubstr("1970-01-01T00:16:40Z")) << "it lasts";
   const auto two = group_of("{minMember: 2}", "{conditions: [" + condition + ", " + condition + "]}");

@@ -16,6 +16,10 @@ using nlohmann::json;
 
 constexpr const char* kPath = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups/train";
 
+// Each pod is a subgroup, and one is enough.
+constexpr const char* kEach =
+    R"({"minMember":1,"subGroupPolicy":[{"name":"r","subGroupSize":1,"minSubGroups":1,"matchLabelKeys":["r"]}]})";
+
 class GangStatusesTest : public ::testing::Test {
  protected:
   GangStatusesTest() { start(); }
@@ -35,13 +39,23 @@ class GangStatusesTest : public ::testing::Test {
     show();
   }
   void show() { w_->object(Kind::kVolcanoPodGroup, "train", object_.dump()); }
-  void pod(const std::string& name, int gpus, const std::string& node = "") {
+  void pod(const std::string& name, int gpus, const std::string& node = "", const char* phase = "Running") {
     json pod = json::parse(fmt::format(
         R"({{"metadata":{{"name":"{}","namespace":"default","uid":"{}","resourceVersion":"{}",
-        "annotations":{{"scheduling.k8s.io/group-name":"train"}}}},"spec":{{"schedulerName":"berth",
+        "annotations":{{"scheduling.k8s.io/group-name":"train"}},"labels":{{"r":"{}"}}}},"spec":{{"schedulerName":"berth",
         "containers":[{{"name":"main","resources":{{"limits":{{"nvidia.com/gpu":"{}"}}}}}}]}}}})",
-        name, uid_of(name), ++version_, gpus));
-    if (!node.empty()) pod["spec"]["nodeName"] = node;
+        name, uid_of(name), ++version_, name, gpus));
+    if (is_made_anew_) {
+      pod["metadata"]["ownerReferences"] = json::array({{{"apiVersion", "apps/v1"},
+                                                         {"kind", "ReplicaSet"},
+                                                         {"name", "owner"},
+                                                         {"uid", "owner"},
+                                                         {"controller", true}}});
+    }
+    if (!node.empty()) {
+      pod["spec"]["nodeName"] = node;
+      pod["status"]["phase"] = phase;
+    }
     w_->object(Kind::kPod, name, pod.dump());
   }
   void answer(const std::string& uid, Outcome outcome) {
@@ -83,6 +97,7 @@ class GangStatusesTest : public ::testing::Test {
   }
 
   bool with_queue_ = true;
+  bool is_made_anew_ = false;  // its pods, by a controller
   json object_;
   int version_ = 100;
   std::unique_ptr<World> w_;
@@ -120,6 +135,57 @@ TEST_F(GangStatusesTest, ItRunsWhenItsPodsHaveNodes) {
   settle();
   EXPECT_EQ(said(), "Running Scheduled:tasks in gang are ready to be scheduled");
   EXPECT_EQ(object_["status"]["running"], 2);
+}
+
+TEST_F(GangStatusesTest, PodsThatHaveEndedAreCounted) {
+  group(R"({"minMember":2})");
+  for (const char* name : {"a", "b"}) pod(name, 1, "n1", "Pending");
+  settle();
+  EXPECT_EQ(said(), "Running Scheduled:tasks in gang are ready to be scheduled");
+  EXPECT_EQ(object_["status"]["running"], 0) << "their containers do not run yet";
+  for (const char* name : {"a", "b"}) pod(name, 1, "n1");
+  settle();
+  EXPECT_EQ(object_["status"]["running"], 2);
+  pod("a", 1, "n1", "Succeeded");
+  settle();
+  EXPECT_EQ(said(), "Running Scheduled:tasks in gang are ready to be scheduled");
+  EXPECT_EQ(object_["status"]["succeeded"], 1);
+  pod("b", 1, "n1", "Failed");
+  settle();
+  EXPECT_EQ(said(), "Completed Scheduled:tasks in gang are ready to be scheduled");
+  EXPECT_EQ(object_["status"]["running"], 0);
+  EXPECT_EQ(object_["status"]["succeeded"], 1);
+  EXPECT_EQ(object_["status"]["failed"], 1);
+  const json before = object_;
+  start();  // another leader sees the same, and writes nothing
+  pod("a", 1, "n1", "Succeeded");
+  pod("b", 1, "n1", "Failed");
+  EXPECT_EQ(settle(), 0);
+  EXPECT_EQ(object_, before);
+}
+
+// It is whole with one subgroup, whatever the other waits for.
+TEST_F(GangStatusesTest, AFurtherSubgroupThatWaitsDoesNotMakeItUnknown) {
+  group(kEach);
+  pod("a", 1, "n1");
+  pod("b", 4);
+  settle();
+  EXPECT_EQ(said(), "Running Scheduled:tasks in gang are ready to be scheduled");
+}
+
+TEST_F(GangStatusesTest, ARestartEndsNothingForAFurtherSubgroup) {
+  for (const bool enough : {true, false}) {
+    group(enough ? kEach : R"({"minMember":2})");
+    w_ = std::make_unique<World>();
+    queue();
+    show();
+    w_->node("n1", 4);
+    is_made_anew_ = true;
+    pod("a", 1, "n1");
+    pod("b", 4);
+    w_->recover();
+    EXPECT_EQ(w_->take(Step::kMark).empty(), enough);
+  }
 }
 
 TEST_F(GangStatusesTest, OneThatFindsNoRoomSaysSo) {
