@@ -1,0 +1,152 @@
+// Kubernetes' own scheduler plugins, the kubelet's admission and the API server's strategy for pods, asked about binds that Berth proposes.
+// One JSON text per line on standard input is one state of a cluster:
+//
+//	{"id": "...", "objects": [...], "steps": [{"bind": "ns/name", "node": "n", "ending": ["ns/name"]}, {"end": "ns/name"}],
+//	 "waits": ["ns/name"]}
+//
+// and one line per state comes back, in the same order:
+//
+//	{"id": "...", "wrong": [...], "missed": [...], "unmoved": [...], "refused": [...], "errors": [...]}
+//
+// The steps are taken one after the other. ending: pods that are deleted by the same decision, before the bind or after it; both are
+// tried. wrong: binds that a filter or the kubelet refuses. missed: pods that wait though all filters
+// let them onto a node when all steps are done. unmoved: pods that wait though the preemption of the default scheduler finds victims
+// for them then. refused: objects that the API server would not take; their state counts for nothing. Nothing here decides anything:
+// it is Kubernetes' code of the version that go.mod pins.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+)
+
+type step struct {
+	Bind   string   `json:"bind"`
+	Node   string   `json:"node"`
+	Ending []string `json:"ending"`
+	End    string   `json:"end"`
+}
+
+type state struct {
+	ID      string            `json:"id"`
+	Objects []json.RawMessage `json:"objects"`
+	Steps   []step            `json:"steps"`
+	Waits   []string          `json:"waits"`
+}
+
+type finding struct {
+	Pod     string   `json:"pod"`
+	Node    string   `json:"node,omitempty"`
+	Plugin  string   `json:"plugin,omitempty"`
+	Reason  string   `json:"reason,omitempty"`
+	Victims []string `json:"victims,omitempty"`
+}
+
+type verdict struct {
+	ID      string    `json:"id"`
+	Wrong   []finding `json:"wrong,omitempty"`
+	Missed  []finding `json:"missed,omitempty"`
+	Unmoved []finding `json:"unmoved,omitempty"`
+	Refused []string  `json:"refused,omitempty"`
+	Errors  []string  `json:"errors,omitempty"`
+}
+
+const mostLineBytes = 64 << 20
+
+func judge(ctx context.Context, line []byte) (out verdict) {
+	var in state
+	if err := json.Unmarshal(line, &in); err != nil {
+		return verdict{Errors: []string{err.Error()}}
+	}
+	out.ID = in.ID
+	defer func() {
+		if problem := recover(); problem != nil {
+			out.Errors = append(out.Errors, fmt.Sprintf("panic: %v", problem))
+		}
+	}()
+	world, refused, err := newWorld(ctx, in.Objects)
+	out.Refused = refused
+	if err != nil {
+		out.Errors = append(out.Errors, err.Error())
+	}
+	if len(out.Refused) > 0 || len(out.Errors) > 0 {
+		return out
+	}
+	defer world.close()
+	for _, s := range in.Steps {
+		wrong, err := world.take(s)
+		if err != nil {
+			out.Errors = append(out.Errors, err.Error())
+			return out
+		}
+		if wrong != nil {
+			out.Wrong = append(out.Wrong, *wrong)
+		}
+	}
+	for _, pod := range in.Waits {
+		room, err := world.room(pod)
+		if err != nil {
+			out.Errors = append(out.Errors, err.Error())
+		} else if room != nil && len(room.Victims) == 0 {
+			out.Missed = append(out.Missed, *room)
+		} else if room != nil {
+			out.Unmoved = append(out.Unmoved, *room)
+		}
+	}
+	return out
+}
+
+func main() {
+	ctx := context.Background()
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(make([]byte, 0, 1<<20), mostLineBytes)
+	type job struct {
+		line   []byte
+		answer chan verdict
+	}
+	jobs := make(chan job)
+	order := make(chan chan verdict, 256)
+	var workers sync.WaitGroup
+	// Informers poll while they begin, so that more states than cores are under way.
+	for i := 0; i < 8*runtime.NumCPU(); i++ {
+		workers.Add(1)
+		go func() {
+			defer workers.Done()
+			for j := range jobs {
+				j.answer <- judge(ctx, j.line)
+			}
+		}()
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		writer := bufio.NewWriter(os.Stdout)
+		for answer := range order {
+			text, _ := json.Marshal(<-answer)
+			writer.Write(text)
+			writer.WriteByte('\n')
+			if len(order) == 0 {
+				writer.Flush()
+			}
+		}
+		writer.Flush()
+	}()
+	for lines.Scan() {
+		j := job{append([]byte(nil), lines.Bytes()...), make(chan verdict, 1)}
+		order <- j.answer
+		jobs <- j
+	}
+	close(jobs)
+	workers.Wait()
+	close(order)
+	<-done
+	if err := lines.Err(); err != nil {
+		fmt.Fprintln(os.Stderr, "kube-oracle: standard input:", err)
+		os.Exit(2)
+	}
+}
