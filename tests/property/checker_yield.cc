@@ -421,6 +421,13 @@ bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim) {
     }
   }
   if (!ledger_.spread_trouble(coming, {When::kAfter, When::kAfter, false}).empty()) fits = false;
+  // Without its victims the holder may be the first of its kind, which may go anywhere.
+  std::vector<const SlotRecord*> together;
+  for (const Ledger::Coming& one : coming) together.push_back(one.slot);
+  for (const Ledger::Coming& one : coming) {
+    if (ledger_.term_trouble(*one.pod, one.node, When::kAfter, one.slot, together) == Ledger::kNotNear)
+      fits = false;
+  }
   for (std::size_t k = 0; k < victim.slots.size(); ++k) {
     v.sets[victim.slots[k].first][victim.slots[k].second] = present[k];
   }

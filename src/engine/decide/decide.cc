@@ -1,6 +1,7 @@
 #include "engine/decide/decide.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -336,6 +337,10 @@ void Decider::wake() {
       if (!still_lacks_room(state_, id)) called.push_back(id);
     }
   };
+  const auto may_have_some = [&](const ClassId id) {
+    return may_have_victims(state_,
+                            state_.workloads[pending.at(id).members.begin()->workload.index()]);
+  };
   for (const auto& [queue, classes] : pending.sleepers().by_quota()) {
     if (roots.count(state_.quota.root(queue)) > 0) call(classes);
   }
@@ -345,6 +350,8 @@ void Decider::wake() {
     for (QueueId at = queue; !hit && at.valid(); at = state_.quota.parent(at)) hit = sides.count(at) > 0;
     if (hit) call(classes);
   }
+  const std::vector<CountedCrossing> crossings =
+      terms ? new_crossings() : std::vector<CountedCrossing>{};
   for (const auto& [id, classes] : pending.sleepers().by_shape()) {
     const Shape& shape = state_.shapes[id].shape;
     const bool fits = std::any_of(nodes.begin(), nodes.end(), [&](const NodeId node) {
@@ -352,9 +359,33 @@ void Decider::wake() {
     });
     const bool by_terms =
         terms && shape.counted.valid() && !fits && state_.index(id, Mode::kPlan).total() > 0;
-    if (fits || by_terms) call(classes);
+    if (fits || by_terms) {
+      call(classes);
+    } else if (shape.counted.valid() &&
+               std::any_of(crossings.begin(), crossings.end(), [&](const CountedCrossing& crossing) {
+                 return state_.accounts.counted().concerns(shape.counted, crossing);
+               })) {
+      // Full nodes may be right for it now: there it may have victims.
+      std::copy_if(classes.begin(), classes.end(), std::back_inserter(called), may_have_some);
+    }
   }
   pending.call(called);
+}
+
+// The terms whose counts crossed something since waiting work looked last, each once. Trials are among them: they take nothing away.
+std::vector<CountedCrossing> Decider::new_crossings() {
+  const CountedLog& log = state_.accounts.counted().log();
+  std::vector<CountedCrossing> out;
+  for (std::uint64_t at = std::max(state_.news.terms_seen, log.begin()); at < log.end(); ++at) {
+    CountedCrossing crossing = log.at(at);
+    if (crossing.of == CountedCrossing::Of::kLeaning) continue;
+    if (crossing.domain != CountedCrossing::kEverywhere) crossing.domain = 0;
+    out.push_back(crossing);
+  }
+  state_.news.terms_seen = log.end();
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
 }
 
 // New charges may put waiting work of limited lanes beyond its limit: it no longer blocks the work behind it. True: some work is

@@ -38,6 +38,7 @@ class Decider {
   bool stays_spread(const WorkloadState& w);
   std::string overdraft_of(const WorkloadState& w, const Slot& slot) const;
   void wake();
+  std::vector<CountedCrossing> new_crossings();
   bool let_pass();
   void attempt(ClassId id);
 

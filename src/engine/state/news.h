@@ -2,6 +2,7 @@
 // away (decide/decide.cc).
 #pragma once
 
+#include <cstdint>
 #include <set>
 
 #include "engine/nodes/nodes.h"
@@ -19,6 +20,7 @@ struct News {
   bool holds_suspect = false;  // a node changed under a hold
   bool holds_later = false;    // a hold is to be looked at again when it could start
   bool unplaced = false;       // one more with quota alone, or room or rules that they may gain by
+  std::uint64_t terms_seen = 0;    // of the log of counted terms (nodes/counted.h), by waiting work
   std::set<QueueId> filled_lanes;  // queues with limits of their lanes where more was charged
 
   void gain_node(NodeId node) {

@@ -6,15 +6,15 @@
 namespace berth::engine {
 
 Candidates::Candidates(State& state, UnitLists& lists, WorkloadId preemptor, const Wanted& wanted,
-                       Budget& steps, bool fair)
+                       Budget& steps, For purpose)
     : state_(state),
       lists_(lists),
       id_(preemptor),
       w_(state.workloads[preemptor.index()]),
       wanted_(wanted),
       steps_(steps),
-      fair_(fair),
-      rights_(state, w_, wanted.quota, fair) {
+      purpose_(purpose),
+      rights_(state, w_, wanted.quota, purpose == For::kTurns) {
   for (const ShapeId shape : wanted.shapes) state_.index(shape, Mode::kPlan);  // eligible() is asked of it
   open_lines();
 }
@@ -36,7 +36,7 @@ bool Candidates::still_borrows(std::uint32_t i) const {
 }
 
 // Does its end free anything that is asked for: room on a node, quota that is short, or a domain of a term? Pods that the preemptor
-// must be near to are no help.
+// must be near to are seldom a help.
 bool Candidates::relevant(const Unit& unit) const {
   const Counted& terms = state_.accounts.counted();
   bool found = false;
@@ -58,7 +58,10 @@ bool Candidates::relevant(const Unit& unit) const {
         const CountedId ours = entry.shape.counted;
         const CountedId theirs = state_.shape_of(slot.charge).counted;
         const bool both = ours.valid() && theirs.valid();
-        if (both && terms.leans_on(ours, theirs)) return false;
+        if (both && purpose_ != For::kNearby && terms.leans_on(ours, theirs)) {
+          nearby_ = true;
+          return false;
+        }
         found = found || entry.index[static_cast<std::size_t>(Mode::kPlan)]->eligible(slot.node) ||
                 (both && terms.conflict(ours, theirs));
       }
@@ -225,7 +228,7 @@ bool Candidates::take(std::uint32_t i, std::vector<std::uint32_t>& taken) {
   for (const std::uint32_t part : all_[i].parts) {
     if (!take(part, taken)) return false;
   }
-  if (!fair_ && all_[i].of_other_queue() && !still_borrows(i)) {
+  if (purpose_ != For::kTurns && all_[i].of_other_queue() && !still_borrows(i)) {
     protected_ = true;
     return false;
   }

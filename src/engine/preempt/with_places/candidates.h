@@ -40,9 +40,13 @@ class Candidates {
   };
   static constexpr std::uint32_t kNone = 0xffffffffu;
 
-  // `fair`: for the turns of fair_order.h.
+  enum class For : std::uint8_t {
+    kRank,    // in order of rank, without pods that the preemptor must be near to
+    kTurns,   // for the turns of fair_order.h
+    kNearby,  // as kRank, pods that it must be near to among them
+  };
   Candidates(State& state, UnitLists& lists, WorkloadId preemptor, const Wanted& wanted, Budget& steps,
-             bool fair);
+             For purpose);
 
   // The next candidate in order; kNone after the last. One step per unit that is examined. Not for fair candidates.
   std::uint32_t next();
@@ -107,6 +111,8 @@ class Candidates {
   bool some_are_young() const { return !young_.empty(); }
   TimeMs first_young() const;
   bool some_are_slow() const { return slow_; }
+  // Some were left out because the preemptor must be near to them.
+  bool some_are_nearby() const { return nearby_; }
   // Some candidates were skipped because their queue had stopped borrowing when their turn came.
   bool some_were_protected() const { return protected_; }
 
@@ -132,7 +138,7 @@ class Candidates {
   const WorkloadState& w_;
   const Wanted& wanted_;
   Budget& steps_;
-  bool fair_;
+  For purpose_;
   VictimRights rights_;
   std::vector<Line> lines_;
   std::int64_t widest_ = 1;
@@ -147,6 +153,7 @@ class Candidates {
   };
   std::vector<Young> young_;
   bool slow_ = false;
+  mutable bool nearby_ = false;
   mutable bool protected_ = false;
 };
 

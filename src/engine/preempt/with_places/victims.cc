@@ -146,7 +146,9 @@ std::optional<VictimPlan> VictimSearch::run_with(const Assignment& assignment) {
   find_wanted();
   fair_.reset();
   const bool fair = shares_dominantly(state_, w_.queue);
-  candidates_.emplace(state_, lists_, id_, wanted_, steps_, fair);
+  nearby_ = false;
+  candidates_.emplace(state_, lists_, id_, wanted_, steps_,
+                      fair ? Candidates::For::kTurns : Candidates::For::kRank);
   const auto beyond_lane = [&](const QuotaItem& item) {
     return item.amount > 0 && item.amount > state_.lane_room(w_, item.pair, Mode::kPlan);
   };
@@ -173,6 +175,7 @@ std::optional<VictimPlan> VictimSearch::run_with(const Assignment& assignment) {
       consider(minimal(node_prices(state_, *candidates_, wanted_, all, steps_).order));
     }
   }
+  if (!best_ && !fair && candidates_->some_are_nearby()) among_nearby();
   if (!best_) {
     more_at_ = std::min(more_at_, enough_at());
     return std::nullopt;
@@ -486,7 +489,7 @@ void VictimSearch::keep_only_needed(Sequence& victims, const std::vector<PlacedS
   for (std::size_t i = victims.size(); i-- > 0;) {
     if (candidates_->may_come_back(victims[i])) {
       candidates_->give_back(victims[i]);
-      if (fits_beside((*candidates_)[victims[i]].unit, placed)) continue;
+      if (fits_beside((*candidates_)[victims[i]].unit, placed) && (!nearby_ || near_enough(placed))) continue;
       candidates_->free(victims[i]);
     }
     needed.push_back(victims[i]);

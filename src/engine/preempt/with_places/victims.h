@@ -15,6 +15,10 @@
 //   3. With the preemptor's places known, every victim that can stay beside it stays.
 // No victim of the result can be dropped. With a required topology, 2 runs domain by domain.
 //
+// Pods that the preemptor must be near to (required affinity) are no candidates at first. Where nothing is found without them, they
+// are: others of them may stay near enough, and without any the preemptor may be the first of its kind. Then more victims are not
+// always better, so that each node is looked at for itself, as the default scheduler does.
+//
 // Where the queues share by dominant shares, the turns of fair_order.h decide. 1 takes them, and gives back each victim without
 // which the others still have their turns; 2 is left out.
 //
@@ -104,6 +108,8 @@ class VictimSearch {
   Sequence reprieve(const Sequence& taken);
   std::optional<Sequence> reprieve_fairly(const Sequence& taken);
   void undo(const Sequence& taken);
+  void among_nearby();
+  bool near_enough(const std::vector<PlacedSlot>& placed) const;
   void improve();
   void exact(const Sequence& pool, std::size_t most_fits);
   void exact_from(Exact& search, std::size_t at, Worth so_far);
@@ -133,6 +139,7 @@ class VictimSearch {
   std::optional<FairOrder> fair_;  // of this assignment, where the queues share by their dominant shares
   std::optional<Sequence> best_;
   Worth worth_;                 // of the last plan
+  bool nearby_ = false;         // candidates are some that it must be near to
   bool some_are_slow_ = false;  // with any assignment
   std::string by_force_;        // why it may not borrow by force, with any assignment
   Reason why_not_;

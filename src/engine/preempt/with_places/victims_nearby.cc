@@ -1,0 +1,37 @@
+// Victims among the pods that the preemptor must be near to.
+#include <algorithm>
+#include <map>
+
+#include "engine/preempt/with_places/victims.h"
+
+namespace berth::engine {
+
+void VictimSearch::among_nearby() {
+  constexpr std::size_t kMost = 50'000;
+  nearby_ = true;
+  candidates_.emplace(state_, lists_, id_, wanted_, steps_, Candidates::For::kNearby);
+  std::map<std::uint32_t, Sequence> by_node;
+  while (candidates_->size() < kMost) {
+    const std::uint32_t i = candidates_->next();
+    if (i == Candidates::kNone) break;
+    candidates_->each_slot((*candidates_)[i].unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
+      Sequence& there = by_node[slot.node.value];
+      if (there.empty() || there.back() != i) there.push_back(i);
+    });
+  }
+  for (const auto& [node, there] : by_node) {
+    if (!steps_.has_steps()) return;
+    consider(minimal(there));
+  }
+}
+
+// With the places charged: a pod of their kind that comes back elsewhere may leave them too far from it.
+bool VictimSearch::near_enough(const std::vector<PlacedSlot>& placed) const {
+  const Counted& terms = state_.accounts.counted();
+  return std::all_of(placed.begin(), placed.end(), [&](const PlacedSlot& p) {
+    const CountedId counted = state_.shape_of(p.charge).counted;
+    return !counted.valid() || terms.stands(p.node, counted, planes_of(Mode::kPlan));
+  });
+}
+
+}  // namespace berth::engine
