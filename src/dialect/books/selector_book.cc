@@ -13,7 +13,7 @@ std::optional<SelectorBook::Number> SelectorBook::use(const PodSelector& selecto
     entry.users += delta;
     if (entry.users > 0) return std::nullopt;
     by_name_.erase(known);
-    if (entry.what.of_namespaces) --by_namespaces_;
+    if (entry.what.asks_namespaces()) --by_namespaces_;
     others_.erase(number);
     if (!entry.key.empty()) {
       auto& values = by_label_[entry.key];
@@ -36,7 +36,7 @@ std::optional<SelectorBook::Number> SelectorBook::use(const PodSelector& selecto
   Entry& entry = entries_[number];
   entry = Entry{selector, delta, {}, {}};
   by_name_.emplace(selector.name, number);
-  if (selector.of_namespaces) ++by_namespaces_;
+  if (selector.asks_namespaces()) ++by_namespaces_;
   const auto& requirements = selector.pods.requirements;
   const auto first = std::find_if(requirements.begin(), requirements.end(),
                                   [](const Requirement& r) { return r.op == SelectorOp::kIn; });
@@ -90,7 +90,7 @@ std::vector<SelectorBook::Number> SelectorBook::selecting(const std::string& ns,
   const auto look_at = [&](const std::set<Number>& numbers) {
     for (const Number number : numbers) {
       const PodSelector& what = entries_[number].what;
-      if (what.of_namespaces && !ns_labels) ns_labels = of_ns();
+      if (!ns_labels && what.asks_namespaces()) ns_labels = of_ns();
       static const Labels kNone;
       if (what.selects(ns, ns_labels ? *ns_labels : kNone, labels)) out.push_back(number);
     }

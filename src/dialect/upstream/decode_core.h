@@ -172,10 +172,11 @@ PodSelector read_pod_selector(FieldReader<V>& f, const V& term, const Meta& meta
   PodSelector out;
   out.pods = read_label_selector(f, term, "labelSelector");
   if (!out.pods.nothing) add_own_labels(f, term, meta.labels, out.pods.requirements);
-  out.namespaces = f.values(term, "namespaces");
+  TermNamespaces& n = out.within.emplace_back();
+  n.named = f.values(term, "namespaces");
   if (f.map(term, "namespaceSelector").present())
-    out.of_namespaces = read_label_selector(f, term, "namespaceSelector");
-  if (out.namespaces.empty() && !out.of_namespaces) out.namespaces.push_back(meta.ns);
+    n.selected = read_label_selector(f, term, "namespaceSelector");
+  if (n.named.empty() && !n.selected) n.named.push_back(meta.ns);
   return out;
 }
 
@@ -207,9 +208,8 @@ void read_pod_terms(FieldReader<V>& f, const V& affinity, std::string_view kind_
   if (kind == TermKind::kNear && all.size() > 1) {
     PodSelector both = all.front().second;
     for (auto& [level, selector] : all) {
-      if (selector.namespaces != both.namespaces || selector.of_namespaces != both.of_namespaces)
-        add_once(out.pod.unsupported,
-                 fmt::format("affinity.{}: required terms for different namespaces", kind_of));
+      const TermNamespaces& n = selector.within.front();
+      if (std::find(both.within.begin(), both.within.end(), n) == both.within.end()) both.within.push_back(n);
       both.pods.nothing = both.pods.nothing || selector.pods.nothing;
       for (const Requirement& r : selector.pods.requirements) {
         auto& known = both.pods.requirements;

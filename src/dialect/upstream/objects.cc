@@ -54,16 +54,28 @@ std::string text_of(const LabelSelector& selector) {
 
 }  // namespace
 
+bool TermNamespaces::have(std::string_view ns, const Labels& of_ns) const {
+  return std::find(named.begin(), named.end(), ns) != named.end() || (selected && selected->matches(of_ns));
+}
+
+bool PodSelector::asks_namespaces() const {
+  return std::any_of(within.begin(), within.end(),
+                     [](const TermNamespaces& n) { return n.selected.has_value(); });
+}
+
 bool PodSelector::selects(std::string_view ns, const Labels& of_ns, const Labels& labels) const {
-  const bool here = std::find(namespaces.begin(), namespaces.end(), ns) != namespaces.end() ||
-                    (of_namespaces && of_namespaces->matches(of_ns));
-  return here && pods.matches(labels);
+  return std::all_of(within.begin(), within.end(),
+                     [&](const TermNamespaces& n) { return n.have(ns, of_ns); }) &&
+         pods.matches(labels);
 }
 
 void PodSelector::set_name() {
   name = text_of(pods);
-  if (!namespaces.empty()) name += fmt::format(" in {}", words(namespaces));
-  if (of_namespaces) name += fmt::format(" in namespaces with {}", text_of(*of_namespaces));
+  for (const TermNamespaces& n : within) {
+    if (&n != &within.front()) name += " and";
+    if (!n.named.empty()) name += fmt::format(" in {}", words(n.named));
+    if (n.selected) name += fmt::format(" in namespaces with {}", text_of(*n.selected));
+  }
   if (name.size() <= kMostName) return;
   const auto digest = sha256(name);
   name.resize(kMostName / 2);

@@ -18,13 +18,23 @@
 
 namespace berth::dialect {
 
+// The namespaces of a term: those that it names, and those that it selects as well.
+struct TermNamespaces {
+  std::vector<std::string> named;
+  std::optional<LabelSelector> selected;
+
+  bool have(std::string_view ns, const Labels& of_ns) const;
+  bool operator==(const TermNamespaces&) const = default;
+};
+
 // The pods that a term of a pod counts: by their labels, in some namespaces. Two are the same exactly when their names are.
 struct PodSelector {
   LabelSelector pods;
-  std::vector<std::string> namespaces;
-  std::optional<LabelSelector> of_namespaces;  // those that it selects as well
-  std::string name;                            // CountedTerm::selector; says what it selects
+  std::vector<TermNamespaces> within;  // each of them has the pod's namespace
+  std::string name;                    // CountedTerm::selector; says what it selects
 
+  // Whether it looks at the labels of namespaces.
+  bool asks_namespaces() const;
   bool selects(std::string_view ns, const Labels& of_ns, const Labels& labels) const;
   // Gives it its name.
   void set_name();

@@ -338,8 +338,7 @@ void Decider::wake() {
     }
   };
   const auto may_have_some = [&](const ClassId id) {
-    return may_have_victims(state_,
-                            state_.workloads[pending.at(id).members.begin()->workload.index()]);
+    return may_have_victims(state_, state_.workloads[pending.at(id).members.begin()->workload.index()]);
   };
   for (const auto& [queue, classes] : pending.sleepers().by_quota()) {
     if (roots.count(state_.quota.root(queue)) > 0) call(classes);
@@ -350,8 +349,7 @@ void Decider::wake() {
     for (QueueId at = queue; !hit && at.valid(); at = state_.quota.parent(at)) hit = sides.count(at) > 0;
     if (hit) call(classes);
   }
-  const std::vector<CountedCrossing> crossings =
-      terms ? new_crossings() : std::vector<CountedCrossing>{};
+  const std::vector<CountedCrossing> crossings = terms ? new_crossings() : std::vector<CountedCrossing>{};
   for (const auto& [id, classes] : pending.sleepers().by_shape()) {
     const Shape& shape = state_.shapes[id].shape;
     const bool fits = std::any_of(nodes.begin(), nodes.end(), [&](const NodeId node) {

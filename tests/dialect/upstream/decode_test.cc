@@ -191,10 +191,6 @@ TEST(Decode, ConstraintsThatAreNotHonouredAreNamed) {
     return pod_of(testing::pod_yaml("a", 1, "", spec)).spec.pod.unsupported;
   };
   EXPECT_THAT(
-      unsupported("  affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: "
-                  "zone, labelSelector: {}}, {topologyKey: zone, labelSelector: {}, namespaces: [b]}]}}\n"),
-      ElementsAre("affinity.podAffinity: required terms for different namespaces"));
-  EXPECT_THAT(
       unsupported("  affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, "
                   "podAffinityTerm: {topologyKey: zone}}]}}\n"),
       IsEmpty());
@@ -351,11 +347,33 @@ TEST(Decode, ASpreadThatCannotBeReadIsNamed) {
       HasSubstr("nodeTaintsPolicy: must be one of Honor, Ignore"));
 }
 
+// A pod is near to those that all its terms select, in namespaces that all of them have.
+TEST(Decode, TermsOfAffinityForDifferentNamespacesMeet) {
+  const auto spec =
+      pod_of(testing::pod_yaml("a", 1, "",
+                               "  affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: ["
+                               "{topologyKey: zone, labelSelector: {}, namespaces: [default, b]}, "
+                               "{topologyKey: rack, labelSelector: {matchLabels: {app: web}}, namespaces: "
+                               "[b, c], namespaceSelector: {matchLabels: {team: x}}}]}}\n"))
+          .spec;
+  EXPECT_THAT(spec.pod.unsupported, IsEmpty());
+  ASSERT_EQ(spec.selectors.size(), 1U);
+  const PodSelector& both = spec.selectors[0];
+  EXPECT_EQ(both.name, "app=web in b, default and in b, c in namespaces with team=x");
+  EXPECT_TRUE(both.asks_namespaces());
+  const Labels web{{"app", "web"}}, team{{"team", "x"}};
+  EXPECT_TRUE(both.selects("b", {}, web));
+  EXPECT_TRUE(both.selects("default", team, web));
+  EXPECT_FALSE(both.selects("default", {}, web)) << "the second term has it not";
+  EXPECT_FALSE(both.selects("c", team, web)) << "the first term has it not";
+  EXPECT_FALSE(both.selects("b", {}, {{"app", "db"}}));
+}
+
 TEST(Decode, SelectorsWithOneNameAreTheSame) {
   const auto name = [](const std::string& key, const std::string& value) {
     PodSelector selector;
     selector.pods = {false, {{key, SelectorOp::kIn, {value}}}};
-    selector.namespaces = {"default"};
+    selector.within = {{{"default"}, {}}};
     selector.set_name();
     return selector.name;
   };
