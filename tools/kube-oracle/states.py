@@ -19,6 +19,7 @@ class Maker:
         self.objects = []
         self.nodes = []
         self.claims = []
+        self.alone, self.taken = set(), set()  # claims that one pod may use; and those of them that a pod uses
         self.open = self.r.choice([0, 0.3, 0.6, 0.8])  # how often a requirement is one that most nodes meet
 
     def some(self, chance):
@@ -104,6 +105,8 @@ class Maker:
                      spec={"accessModes": modes, "resources": {"requests": {"storage": "1Gi"}}, "volumeName": f"v{i}",
                            "storageClassName": "disks"}, status={"phase": "Bound", "accessModes": modes, "capacity": {"storage": "1Gi"}})
             self.claims.append((space, f"c{i}"))
+            if modes == ["ReadWriteOncePod"]:
+                self.alone.add((space, f"c{i}"))
 
     # ---- Selectors
 
@@ -280,10 +283,13 @@ class Maker:
             spec["nodeSelector"] = dict([self.r.choice([("disk", "ssd"), ("disk", "hdd"), (ZONE, "z0"), (RACK, "r0"), ("generation", "2")])])
 
         def claim():
-            mine = [c for c in self.claims if c[0] == space]
+            mine = [c for c in self.claims if c[0] == space and (node is None or c not in self.taken)]
             if mine:
                 spec["volumes"] = [{"name": f"d{i}", "persistentVolumeClaim": {"claimName": c[1]}}
                                    for i, c in enumerate(self.r.sample(mine, min(len(mine), self.r.choice([1, 1, 2]))))]
+                if node is not None:
+                    self.taken |= {c for c in self.claims if c in self.alone and any(
+                        v["persistentVolumeClaim"]["claimName"] == c[1] for v in spec["volumes"])}
 
         if self.preempts:
             priority = self.r.choice([0, 0, 10, 100])
