@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "dialect/base/kind.h"
+#include "dialect/objects/gang_systems.h"
 #include "dialect/owners/owner.h"
 
 namespace berth::scheduler {
@@ -37,6 +38,8 @@ constexpr Use kUses[] = {
      "Berth cannot release suspended Jobs or suspend running ones (or set --hold-jobs=false)"},
     {"jobset.x-k8s.io", "jobsets", "patch",
      "Berth cannot release suspended JobSets or suspend running ones (or set --hold-jobs=false)"},
+    {"scheduling.volcano.sh", "podgroups", "patch",
+     "the phase of PodGroups is not updated, for which Volcano's controllers wait"},
     {"kueue.x-k8s.io", "workloads", "create", "no Workload objects are made (or set --kueue-objects=false)"},
     {"kueue.x-k8s.io", "workloads", "delete", "Workload objects without an owner are not deleted"},
     {"kueue.x-k8s.io", "workloads", "patch", "Workload objects are not kept up to date"},
@@ -95,6 +98,10 @@ std::vector<NeededRight> needed_rights(const RightsOf& of) {
   add("", "pods", {"delete"});
   add("", "pods/binding", {"create"});
   add("", "pods/status", {"patch"});
+  for (const dialect::KindInfo& info : dialect::kinds()) {
+    const dialect::GangSystem* system = dialect::gang_system(info.kind);
+    if (system != nullptr && system->status != nullptr) add(info.group, info.resource, {"patch"});
+  }
   if (of.hold_jobs) {
     for (const dialect::KindInfo& info : dialect::kinds()) {
       const dialect::OwnerKind* owner = dialect::owner_kind(info.kind);

@@ -572,7 +572,7 @@ spec:
 TEST(Decode, KindsAreKnownByGroup) {
   EXPECT_EQ(kind_of("v1", "Pod"), Kind::kPod);
   EXPECT_EQ(kind_of("scheduling.x-k8s.io/v1alpha1", "PodGroup"), Kind::kPodGroup);
-  EXPECT_EQ(kind_of("scheduling.volcano.sh/v1beta1", "PodGroup"), std::nullopt);
+  EXPECT_EQ(kind_of("scheduling.volcano.sh/v1beta1", "PodGroup"), Kind::kVolcanoPodGroup);
   EXPECT_EQ(kind_of("kueue.x-k8s.io/v1beta2", "ClusterQueue"), Kind::kClusterQueue);
   EXPECT_EQ(kind_of("apps/v1", "Deployment"), Kind::kDeployment);
   EXPECT_EQ(kind_of("apps/v1", "DaemonSet"), std::nullopt);
