@@ -99,8 +99,8 @@ MUTANTS = [
          '    if (roots.count(state_.quota.root(queue)) > 0 && !broken("asleep-to-quota")) call(classes);'),
     ]),
     ('asleep-to-nodes', 6, 'room that becomes free on nodes wakes nobody', 'decide/decide.cc', [
-        ('    if (fits || by_terms) call(classes);',
-         '    if ((fits || by_terms) && !broken("asleep-to-nodes")) call(classes);'),
+        ('    if (fits || by_terms) {',
+         '    if ((fits || by_terms) && broken("asleep-to-nodes")) {\n    } else if (fits || by_terms) {'),
     ]),
     ('nobody-is-next', 6, 'who tried for its group and leaves hands over to nobody', 'order/pending.cc', [
         ('  if (tried) {\n    try_next(group);',

@@ -53,11 +53,12 @@ ObjectBooks::Keys keys_of_workload_class(std::string_view name) {
   return {fmt::format("wpc:{}", name), std::string(kAllClasses)};
 }
 
-}  // namespace
-
-std::string gang_key(Kind kind, std::string_view key) {
-  return fmt::format("gang:{}/{}", enum_name(kind), key);
+ObjectBooks::Keys keys_of_claims(ObjectBooks::Keys claims) {
+  for (std::string& key : claims) key.insert(0, kOnClaim);
+  return claims;
 }
+
+}  // namespace
 
 ObjectBooks::ObjectBooks(const IntakeConfig& config)
     : devices_(config.devices), queues_(config.quota_only, config.fair_sharing, config.lanes) {
@@ -76,7 +77,9 @@ ObjectBooks::Keys ObjectBooks::put(Object&& object) {
           if constexpr (requires { value.problem; }) {
             if (!value.problem.empty()) value.wrong = std::move(value.problem);
           }
-          return take_gang(T::kKind, std::move(value));
+          const std::string key = name_in(value.meta.ns, value.meta.name);
+          gangs_.put(T::kKind, std::move(value));
+          return Keys{gang_key(T::kKind, key)};
         } else if constexpr (requires { take(std::move(value)); }) {
           return take(std::move(value));
         } else {
@@ -114,12 +117,6 @@ ObjectBooks::Keys ObjectBooks::take(PriorityClass&& object) {
   const std::string name = object.meta.name;
   priority_classes_.insert_or_assign(name, std::move(object));
   return keys_of_class(name);
-}
-
-ObjectBooks::Keys ObjectBooks::take_gang(Kind kind, GangObject&& object) {
-  const std::string key = name_in(object.meta.ns, object.meta.name);
-  gangs_[kind].insert_or_assign(key, std::move(object));
-  return {gang_key(kind, key)};
 }
 
 ObjectBooks::Keys ObjectBooks::take(ClusterQueue&& object) {
@@ -205,11 +202,6 @@ ObjectBooks::Keys ObjectBooks::take(VolumeAttachment&& object) {
   return {};
 }
 
-ObjectBooks::Keys ObjectBooks::keys_of_claims(Keys claims) {
-  for (std::string& key : claims) key.insert(0, kOnClaim);
-  return claims;
-}
-
 ObjectBooks::Keys ObjectBooks::remove_node(std::string_view name) {
   erase(node_problems_, name);
   const auto it = nodes_.find(name);
@@ -223,7 +215,7 @@ ObjectBooks::Keys ObjectBooks::remove_node(std::string_view name) {
 ObjectBooks::Keys ObjectBooks::remove(Kind kind, std::string_view ns, std::string_view name) {
   const std::string key = name_in(ns, name);
   const auto only_if = [](bool changed, Keys keys) { return changed ? std::move(keys) : Keys(); };
-  if (gang_system(kind) != nullptr) return only_if(erase(gangs_[kind], key), {gang_key(kind, key)});
+  if (gang_system(kind) != nullptr) return only_if(gangs_.remove(kind, key), {gang_key(kind, key)});
   switch (kind) {
     case Kind::kNode:
       return remove_node(name);
@@ -333,18 +325,6 @@ const ResourceFlavor* ObjectBooks::flavor(std::string_view name) const {
 
 const Node* ObjectBooks::node(std::string_view name) const {
   return look_up(nodes_, name);
-}
-
-const GangObject* ObjectBooks::gang(Kind kind, std::string_view key) const {
-  const auto of_kind = gangs_.find(kind);
-  return of_kind == gangs_.end() ? nullptr : look_up(of_kind->second, key);
-}
-
-Membership ObjectBooks::with_part(Membership membership, const Meta& pod) const {
-  const GangSystem* system = membership.system;
-  if (system != nullptr)
-    membership.part = system->part_in(gang(system->kind, name_in(pod.ns, membership.name)), pod);
-  return membership;
 }
 
 bool ObjectBooks::is_held(const std::string& queue) const {

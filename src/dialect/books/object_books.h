@@ -16,11 +16,10 @@
 #include <vector>
 
 #include "dialect/books/attach_book.h"
+#include "dialect/books/gang_book.h"
 #include "dialect/books/queues.h"
 #include "dialect/books/words.h"
-#include "dialect/gangs/gangs.h"
 #include "dialect/kueue/queue_status.h"
-#include "dialect/objects/gang_systems.h"
 #include "dialect/upstream/template_effects.h"
 #include "dialect/volumes/volume_book.h"
 
@@ -28,9 +27,6 @@ namespace berth::dialect {
 
 // The dependencies on claims are this with namespace/name behind it.
 inline constexpr std::string_view kOnClaim = "pvc:";
-
-// The key by which work depends on the object that its pods name.
-std::string gang_key(Kind kind, std::string_view key);
 
 // The dependency of a load whose priority is capped by the highest class of the cluster (Load::depends).
 inline constexpr std::string_view kAllClasses = "classes:";
@@ -68,10 +64,7 @@ class ObjectBooks {
   const Node* node(std::string_view name) const;
   const VolumeBook& volumes() const { return volumes_; }
   AttachBook& attachments() { return attachments_; }
-  // An object that a gang's pods name (`key`: namespace/name); nullptr: there is none.
-  const GangObject* gang(Kind kind, std::string_view key) const;
-  // The same, with the part that the pod is of.
-  Membership with_part(Membership membership, const Meta& pod) const;
+  const GangBook& gangs() const { return gangs_; }
   // Why the pods of such an object need not be made yet, by its own fields and by its queue. Nothing: they may come.
   std::optional<Reason> why_not_queued(const GangSystem& system, const GangObject& object) const;
   // A ClusterQueue, or Berth's own, that admits nothing new.
@@ -111,7 +104,6 @@ class ObjectBooks {
   Keys take(NodeObject&& object);
   Keys take(Namespace&& object);
   Keys take(PriorityClass&& object);
-  Keys take_gang(Kind kind, GangObject&& object);
   Keys take(ClusterQueue&& object);
   Keys take(Cohort&& object);
   Keys take(LocalQueue&& object);
@@ -127,7 +119,6 @@ class ObjectBooks {
   Keys take_tree_queue(Kind kind, const TreeQueue& object);
   Keys remove_node(std::string_view name);
   Keys set_attachable(const std::string& node, const ResourceList& limits);
-  static Keys keys_of_claims(Keys claims);
   static Keys keys_of_named(Kind kind, const std::string& key);
 
   DeviceNames devices_;
@@ -140,8 +131,8 @@ class ObjectBooks {
   ByName<std::int64_t> workload_priorities_;
   VolumeBook volumes_;
   AttachBook attachments_;
-  std::map<Kind, ByName<GangObject>> gangs_;  // ns/name
-  ByName<ByName<LimitRange>> limit_ranges_;   // by namespace and name
+  GangBook gangs_;
+  ByName<ByName<LimitRange>> limit_ranges_;  // by namespace and name
   ByName<RuntimeClass> runtime_classes_;
   bool all_runtimes_ = false;                              // the map has all that there are
   std::set<std::string, std::less<>> changed_namespaces_;  // whose LimitRanges are others

@@ -173,7 +173,7 @@ class DraftSettings::OfPods {
   void ask_pod_group() {
     const Kind kind = draft_.system->kind;
     const std::string_view word = info_of(kind).word;
-    group_ = books_.objects.gang(kind, draft_.name);
+    group_ = books_.objects.gangs().find(kind, draft_.name);
     if (group_ == nullptr) {
       const auto* wrong = books_.objects.unreadable(kind, draft_.name);
       out_.blocked =

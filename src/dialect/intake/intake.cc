@@ -21,7 +21,7 @@ void regroup(Impl& s, const ObjectBooks::Keys& keys) {
       for (Role& role : draft.roles) {
         if (draft.bound == 0) role.turn = Turn::kAny;  // its subgroups are chosen anew
       }
-      const GangObject* object = s.books.objects.gang(draft.system->kind, draft.name);
+      const GangObject* object = s.books.objects.gangs().find(draft.system->kind, draft.name);
       for (const auto& role : draft.roles) {
         for (const auto pod : role.slots) {
           if (pod != kNoIx && draft.system->part_in(object, s.books.pods[pod].pod.meta) != role.part)

@@ -11,7 +11,7 @@ namespace berth::dialect {
 std::optional<GangView> Intake::gang(Kind kind, std::string_view key) const {
   const Impl& s = *impl_;
   const GangSystem* system = gang_system(kind);
-  const GangObject* object = system == nullptr ? nullptr : s.books.objects.gang(kind, key);
+  const GangObject* object = system == nullptr ? nullptr : s.books.objects.gangs().find(kind, key);
   if (object == nullptr) return std::nullopt;
   GangView out;
   out.system = system;

@@ -65,6 +65,14 @@ void drop_unused(Pod& pod, const PodRecord* known, bool ours) {
   }
 }
 
+// Whether the pod still asks for what its record says.
+bool asks_the_same(const PodRecord& record, const Pod& pod, bool ours) {
+  return (record.draft != kNoIx) == ours && *record.shape == pod.spec.pod &&
+         priority_key(record.pod) == priority_key(pod) && record.pod.spec.selectors == pod.spec.selectors &&
+         record.pod.spec.claims == pod.spec.claims && record.pod.problem == pod.problem &&
+         (ours || (record.pod.spec.node_name == pod.spec.node_name && !begins_to_end(record, pod)));
+}
+
 }  // namespace
 
 void Intake::Impl::upsert_pod(Pod&& pod) {
@@ -98,20 +106,14 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
                                 : (pod.spec.gated ? SlotState::kAbsent : SlotState::kWaiting);
   Membership membership;
   if (ours)
-    membership = books.objects.with_part(books.owners.membership_of(pod, ix == kNoIx || !books.pods[ix].own),
-                                         pod.meta);
+    membership = books.objects.gangs().with_part(
+        books.owners.membership_of(pod, ix == kNoIx || !books.pods[ix].own), pod.meta);
   // As with its own marks: an owner that no longer names a queue takes nothing out of it that is bound.
   if (ours && bound && was_bound && books.pods[ix].saw_owner) membership = books.pods[ix].membership;
   TopologyMarks topology = topology_of(pod.meta);
   if (ix != kNoIx) {
     PodRecord& record = books.pods[ix];
-    const bool stays =
-        (record.draft != kNoIx) == ours && *record.shape == pod.spec.pod && record.membership == membership &&
-        record.topology == topology && priority_key(record.pod) == priority_key(pod) &&
-        record.pod.spec.selectors == pod.spec.selectors && record.pod.spec.claims == pod.spec.claims &&
-        record.pod.problem == pod.problem &&
-        (ours || (record.pod.spec.node_name == pod.spec.node_name && !begins_to_end(record, pod)));
-    if (stays) {
+    if (record.membership == membership && record.topology == topology && asks_the_same(record, pod, ours)) {
       const bool marks_changed =
           record.pod.meta.labels != pod.meta.labels || record.pod.meta.annotations != pod.meta.annotations;
       if (record.draft != kNoIx && has_told_object(books.drafts[record.draft]) &&
@@ -222,7 +224,7 @@ void Intake::Impl::reroute(std::uint32_t ix, bool as_orphan) {
   const bool sees_owner = is_whole && books.owners.of(record.pod.meta) != nullptr;
   record.own = record.own || as_orphan || is_whole;
   Membership membership =
-      books.objects.with_part(books.owners.membership_of(record.pod, !record.own), record.pod.meta);
+      books.objects.gangs().with_part(books.owners.membership_of(record.pod, !record.own), record.pod.meta);
   const bool stays = record.saw_owner && !record.pod.spec.node_name.empty();
   record.saw_owner = record.saw_owner || sees_owner;
   if (stays || membership == record.membership) return refresh(record.draft);

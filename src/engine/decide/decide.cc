@@ -52,7 +52,7 @@ std::vector<Decision> Decider::run() {
   state_.note_service();
   state_.reorder_queues();  // before anything is decided: use of the past is what it was until now
   state_.grow_old();
-  state_.look_at_demand();
+  if (state_.look_at_demand()) round_.old.forget();
   end_withdrawn();
   drain_stopped();
   for (int round = 0; round < kMostRounds; ++round) {

@@ -132,7 +132,6 @@ void OldWork::wake_kept_out() {
 
 // Checks which old blocked classes could still start: the answer changes with nodes and quota.
 void OldWork::review() {
-  if (plans_.empty) plans_.empty->sweep_as(state_);
   std::vector<ClassId> ask;
   for (const ClassId id : state_.pending.old()) {
     if (state_.pending.at(id).could_start_version != state_.place_version) ask.push_back(id);

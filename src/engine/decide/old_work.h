@@ -33,6 +33,10 @@ class OldWork {
   void review();
   // Asks the empty cluster whether the first workload of the class could start there.
   void ask_empty(ClassId id);
+  // Drops what the questions have left in the catalog of the empty cluster.
+  void forget() {
+    if (plans_.empty) plans_.empty->sweep();
+  }
   // The aged work of each queue takes turns.
   void give_turns();
   // The reservations that stand against a class that would borrow as far up as `height`.

@@ -1,7 +1,6 @@
 #include "engine/place/empty_cluster.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "engine/place/placer.h"
 
@@ -111,10 +110,6 @@ bool EmptyCluster::could_start(const State& live, WorkloadId id) {
   state_.workloads.clear();  // slots that wait charge nothing
   any_long ? state_.sweep_now() : state_.sweep();
   return found;
-}
-
-void EmptyCluster::sweep_as(const State& live) {
-  if (std::exchange(sweeps_, live.sweeps()) != live.sweeps()) state_.sweep_now();
 }
 
 }  // namespace berth::engine

@@ -26,8 +26,8 @@ class EmptyCluster {
   // at its bound finds none. No change to `live`.
   bool could_start(const State& live, WorkloadId id);
 
-  // Drops what questions have left, if the live state was swept since the last call.
-  void sweep_as(const State& live);
+  // Drops what questions have left.
+  void sweep() { state_.sweep_now(); }
 
  private:
   void take_names(const State& live);
@@ -36,7 +36,6 @@ class EmptyCluster {
 
   State state_;
   std::uint64_t mix_version_ = 0;  // of the live state's scores
-  std::uint64_t sweeps_ = 0;       // of the live state
 };
 
 }  // namespace berth::engine

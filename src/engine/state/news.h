@@ -15,12 +15,12 @@ struct News {
   OnceList<NodeId> gained_nodes;
   std::set<QueueId> gained_roots;
   std::set<QueueId>
-      gained_sides;            // the queues below the roots that gave something back, and those above them
-  bool gained_now = false;     // room that held work may be waiting for
-  bool holds_suspect = false;  // a node changed under a hold
-  bool holds_later = false;    // a hold is to be looked at again when it could start
-  bool unplaced = false;       // one more with quota alone, or room or rules that they may gain by
-  std::uint64_t terms_seen = 0;    // of the log of counted terms (nodes/counted.h), by waiting work
+      gained_sides;              // the queues below the roots that gave something back, and those above them
+  bool gained_now = false;       // room that held work may be waiting for
+  bool holds_suspect = false;    // a node changed under a hold
+  bool holds_later = false;      // a hold is to be looked at again when it could start
+  bool unplaced = false;         // one more with quota alone, or room or rules that they may gain by
+  std::uint64_t terms_seen = 0;  // of the log of counted terms (nodes/counted.h), by waiting work
   std::set<QueueId> filled_lanes;  // queues with limits of their lanes where more was charged
 
   void gain_node(NodeId node) {

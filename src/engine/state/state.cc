@@ -424,7 +424,16 @@ GrantId State::choose_grant(NodeId node, ChargeId charge, Mode mode) {
   return accounts.grants().intern_blank();
 }
 
-void State::look_at_demand() {
+namespace {
+
+// The entries of its catalog.
+std::size_t catalog_size(const State& s) {
+  return s.specs.live() + s.charges.live() + s.shapes.live() + s.structures.live();
+}
+
+}  // namespace
+
+bool State::look_at_demand() {
   const std::int64_t devices = nodes.device_capacity();
   const std::int64_t change =
       devices > fragments.devices() ? devices - fragments.devices() : fragments.devices() - devices;
@@ -439,13 +448,15 @@ void State::look_at_demand() {
   } else if (fragments.drifted(nodes)) {
     fragments.weigh(nodes);
   }
-  if (sweeps_.is_due_at(now, catalog_size(), workloads.size())) sweep_now();
-  if (stats.decide_calls % 1024 != 0) return;
+  const bool due = sweeps_.is_due_at(now, catalog_size(*this), workloads.size());
+  if (due) sweep_now();
+  if (stats.decide_calls % 1024 != 0) return due;
   shapes.for_each([&](ShapeEntry& entry) {
     for (auto& index : entry.index) {
       if (index && index->stale(nodes)) index.reset();
     }
   });
+  return due;
 }
 
 Spec& State::spec(SpecId id) {
@@ -486,12 +497,8 @@ std::vector<ChargeId> State::choices(const PodSetState& set) {
   return all.choices;
 }
 
-std::size_t State::catalog_size() const {
-  return specs.live() + charges.live() + shapes.live() + structures.live();
-}
-
 void State::sweep() {
-  if (sweeps_.is_due(catalog_size(), workloads.size()) || accounts.grants().grown()) sweep_now();
+  if (sweeps_.is_due(catalog_size(*this), workloads.size()) || accounts.grants().grown()) sweep_now();
 }
 
 void State::sweep_now() {
@@ -544,7 +551,7 @@ void State::sweep_now() {
   }
   drop_tokens(*this, granted);
   structures.sweep(nothing);
-  sweeps_.swept(catalog_size(), now);
+  sweeps_.swept(catalog_size(*this), now);
 }
 
 }  // namespace berth::engine

@@ -259,7 +259,8 @@ class State {
   // The grant of one more slot of this charge on a node where it fits, as its policy chooses it.
   GrantId choose_grant(NodeId node, ChargeId charge, Mode mode);
   // Begins an epoch of the demand mix where one is due, and drops indices that were not used for a long time. Once per decide().
-  void look_at_demand();
+  // True: it has dropped what ended work left (sweep_rule.h).
+  bool look_at_demand();
   const Shape& shape_of(ChargeId charge) const { return shapes[charges[charge].shape].shape; }
   // The spec with its choices for the present configuration.
   Spec& spec(SpecId id);
@@ -307,8 +308,6 @@ class State {
   // Drops catalog entries that nothing uses: where they are many (sweep_rule.h), or now.
   void sweep();
   void sweep_now();
-  std::uint64_t sweeps() const { return sweeps_.sweeps(); }
-  std::size_t catalog_size() const;  // its entries
 
   EngineConfig config;
   EngineStats stats;

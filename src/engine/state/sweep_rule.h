@@ -1,12 +1,11 @@
-// When the catalog is swept of entries that nothing uses: at once when they are many, or when some of them are long; within half a
-// minute when work that has ended may have left some. Each entry is an index over all nodes, and a tenant chooses how many
+// When the catalog is swept of entries that nothing uses. At once: they are many, or some of them are long. Within half a minute:
+// work that has ended may have left some. Each entry is an index over all nodes, and a tenant chooses how many
 // different ones there are. A sweep costs O(workloads + entries), so that it waits until a part of them has ended.
 // Cost: O(1) per call.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 
 #include "base/checked.h"
 #include "base/time.h"
@@ -30,10 +29,7 @@ class SweepRule {
     live_at_sweep_ = std::max<std::size_t>(256, live);
     left_ = long_left_ = 0;
     next_ = saturating_add(now, kEvery);
-    ++sweeps_;
   }
-  // So many times it was swept.
-  std::uint64_t sweeps() const { return sweeps_; }
 
  private:
   static constexpr std::size_t kMostLongLeft = 64;
@@ -44,7 +40,6 @@ class SweepRule {
   std::size_t left_ = 0;  // since the last sweep
   std::size_t long_left_ = 0;
   TimeMs next_ = 0;
-  std::uint64_t sweeps_ = 0;
 };
 
 }  // namespace berth::engine

@@ -343,7 +343,8 @@ Core::Recovered Core::complete_or_withdraw(const std::string& workload,
   for (std::size_t i = 0; i < placed.size(); ++i) partial |= placed[i] < least[i];
   const auto info = intake_.workload(workload);
   const bool enough = info && info->enough;
-  if (partial && !waits && !binds && !enough) carrier_.found_bound(workload, now);  // the rest is still to be made
+  if (partial && !waits && !binds && !enough)
+    carrier_.found_bound(workload, now);  // the rest is still to be made
   const bool may_lack = enough || (info && info->elastic);
   if (!partial || !waits || may_lack) return binds ? Recovered::kCompletes : Recovered::kWhole;
   const bool helps = carrier_.withdraw(

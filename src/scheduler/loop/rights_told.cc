@@ -6,6 +6,7 @@
 
 #include "dialect/base/kind.h"
 #include "dialect/objects/gang_systems.h"
+#include "dialect/objects/object.h"
 #include "dialect/owners/owner.h"
 
 namespace berth::scheduler {

@@ -584,8 +584,7 @@ observe::Observation Scheduler::Impl::observation() {
     return {};
   };
   out.ready = [this]() -> Status {
-    if (leader && !deciding) return fail(ErrorCode::kUnavailable, "reading the cluster");
-    return {};
+    return leader && !deciding ? fail(ErrorCode::kUnavailable, "reading the cluster") : Status();
   };
   out.notes = [this] { return missing_rights_text() + follower_text(); };
   out.metrics = [this] { return metrics_text(); };

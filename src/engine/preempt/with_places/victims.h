@@ -15,8 +15,8 @@
 //   3. With the preemptor's places known, every victim that can stay beside it stays.
 // No victim of the result can be dropped. With a required topology, 2 runs domain by domain.
 //
-// Pods that the preemptor must be near to (required affinity) are no candidates at first. Where nothing is found without them, they
-// are: others of them may stay near enough, and without any the preemptor may be the first of its kind. Then more victims are not
+// Pods that the preemptor must be near to (required affinity) are no candidates at first. They are where nothing is found without
+// them. Others of them may stay near enough, and without any the preemptor may be the first of its kind. Then more victims are not
 // always better, so that each node is looked at for itself, as the default scheduler does.
 //
 // Where the queues share by dominant shares, the turns of fair_order.h decide. 1 takes them, and gives back each victim without
