@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <regex>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "base/random.h"
@@ -91,7 +93,9 @@ std::string plan_of(const PlanInput& input, const std::vector<Object>& objects, 
   PlanReport report;
   report.rounds.push_back(world.decide(4'000'000'000'000));  // after everything that a scenario says
   report.problems = world.problems();
-  return to_json(report);
+  // The number of a pod set is an id: its first pod gives it.
+  static const std::regex kPodSet(R"("podSet": \d+)");
+  return std::regex_replace(to_json(report), kPodSet, R"("podSet": *)");
 }
 
 class Order : public ::testing::TestWithParam<std::string> {};

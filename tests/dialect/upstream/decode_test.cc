@@ -359,7 +359,7 @@ TEST(Decode, TermsOfAffinityForDifferentNamespacesMeet) {
   EXPECT_THAT(spec.pod.unsupported, IsEmpty());
   ASSERT_EQ(spec.selectors.size(), 1U);
   const PodSelector& both = spec.selectors[0];
-  EXPECT_EQ(both.name, "app=web in b, default and in b, c in namespaces with team=x");
+  EXPECT_EQ(both.name, "app=web in b,default and in b,c in namespaces with team=x");
   EXPECT_TRUE(both.asks_namespaces());
   const Labels web{{"app", "web"}}, team{{"team", "x"}};
   EXPECT_TRUE(both.selects("b", {}, web));
