@@ -10,6 +10,7 @@
 #include "engine/explain/explain.h"
 #include "engine/plan/plans.h"
 #include "engine/preempt/rights/cost.h"
+#include "engine/state/queue_lanes.h"
 #include "engine/state/state.h"
 #include "model/bounds.h"
 
@@ -235,7 +236,7 @@ Status Engine::each_lane_use(std::string_view queue, TimeMs at, const LaneUse& f
   const State& s = impl_->state;
   const auto id = s.queue_names.find(queue);
   if (!id || !s.queues[*id].exists) return fail(ErrorCode::kNotFound, "queue {} is not known", queue);
-  s.each_lane_use(QueueId(*id), at, f);
+  engine::each_lane_use(s, QueueId(*id), at, f);
   return {};
 }
 

@@ -1,17 +1,29 @@
 #include "engine/state/accounts.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace berth::engine {
-
-LaneLimits& Accounts::limits(QueueId queue) {
-  if (queue.index() >= limits_.size()) limits_.resize(queue.index() + 1);
-  return limits_[queue.index()];
-}
 
 const LaneLimits& Accounts::limits(QueueId queue) const {
   static const LaneLimits kNone;
   return queue.index() < limits_.size() ? limits_[queue.index()] : kNone;
+}
+
+bool Accounts::set_limits(QueueId queue, std::vector<QuotaItem> limits) {
+  if (queue.index() >= limits_.size()) limits_.resize(queue.index() + 1);
+  LaneLimits& mine = limits_[queue.index()];
+  if (mine.limits() == limits) return false;
+  mine.set(std::move(limits));
+  return true;
+}
+
+void Accounts::charge_lane(const Charged& slot, PlaneMask planes, int sign) {
+  if (slot.queue.index() >= limits_.size()) return;
+  LaneLimits& lanes = limits_[slot.queue.index()];
+  if (!lanes.any()) return;
+  for (const QuotaItem& item : charges_[slot.charge].quota)
+    lanes.add(slot.lane, item.pair, sign * item.amount, planes);
 }
 
 // Facts and decisions.
@@ -28,9 +40,7 @@ void Accounts::change(const Charged& slot, PlaneMask planes, int sign) {
   nodes_.charge(slot.node, shape, grants_[slot.grant], planes, sign);
   if (shape.counted.valid()) counted_.add(slot.node, shape.counted, planes, sign);
   for (const QuotaItem& item : c.quota) quota_.add(slot.queue, item.pair, sign * item.amount, planes);
-  LaneLimits& lanes = limits(slot.queue);
-  if (!lanes.any()) return;
-  for (const QuotaItem& item : c.quota) lanes.add(slot.lane, item.pair, sign * item.amount, planes);
+  charge_lane(slot, planes, sign);
 }
 
 void Accounts::try_charge(const Charged& slot, PlaneMask planes, int sign) {

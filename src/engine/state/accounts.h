@@ -51,8 +51,11 @@ class Accounts {
       : nodes_(nodes), quota_(quota), charges_(charges), shapes_(shapes) {}
 
   // The limits of the lanes of a queue.
-  LaneLimits& limits(QueueId queue);
   const LaneLimits& limits(QueueId queue) const;
+  // Gives the lanes of a queue these limits. True: they had others. Then no slot counts against them until charge_lane().
+  bool set_limits(QueueId queue, std::vector<QuotaItem> limits);
+  // Counts a charged slot against the limits of its lane alone, or (-1) no longer.
+  void charge_lane(const Charged& slot, PlaneMask planes, int sign);
 
   Counted& counted() { return counted_; }
   const Counted& counted() const { return counted_; }

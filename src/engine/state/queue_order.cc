@@ -1,8 +1,8 @@
-// State's part in the order of queues (quota/fairness.h) and of the lanes within one (quota/lanes.h): what each has in use, and
-// where it stands.
+// State's part in the order of queues (quota/fairness.h): what each has in use, and where it stands. Lanes: queue_lanes.h.
 #include <algorithm>
 #include <utility>
 
+#include "engine/state/queue_lanes.h"
 #include "engine/state/state.h"
 
 namespace berth::engine {
@@ -20,10 +20,11 @@ void State::rebuild_fairness() {
   for (std::size_t i = 0; i < queues.size(); ++i) {
     queues[i].lanes.set_rules(queues[i].spec.lanes, now,
                               [this](const std::string& name) { return pairs.resource_number(name); });
-    limit_lanes(QueueId(i));
+    limit_lanes(*this, QueueId(i));
   }
   pending.set_tree(std::move(parents));
-  for (std::size_t i = 0; i < queues.size(); ++i) order_lanes(QueueId(i));
+  for (std::size_t i = 0; i < queues.size(); ++i)
+    next_lane_tick_ = std::min(next_lane_tick_, order_lanes(*this, QueueId(i)));
 }
 
 ChargeId State::likely_choice(const WorkloadState& w, std::span<const ChargeId> choices,
@@ -99,54 +100,17 @@ void State::reorder_queues() {
   for (const QueueId queue : touched_.take()) {
     fairness.note_use(queue, now);
     pending.refresh(queue);
-    if (queues[queue.index()].lanes.ordered()) order_lanes(queue);
+    if (queues[queue.index()].lanes.ordered())
+      next_lane_tick_ = std::min(next_lane_tick_, order_lanes(*this, queue));
   }
   if (now >= next_lane_tick_) {
     next_lane_tick_ = kEndOfTime;
     for (std::size_t i = 0; i < queues.size(); ++i) {
-      if (queues[i].lanes.ordered()) order_lanes(QueueId(i));
+      if (queues[i].lanes.ordered())
+        next_lane_tick_ = std::min(next_lane_tick_, order_lanes(*this, QueueId(i)));
     }
   }
   if (fairness.advance(now)) pending.refresh_all();
-}
-
-// ------------------------------------------------------------------------------------------------------- order of lanes
-
-void State::use_lane(const WorkloadState& w, ChargeId charge, int sign) {
-  Lanes& lanes = queues[w.queue.index()].lanes;
-  for (const QuotaItem& item : charges[charge].quota)
-    lanes.use(w.lane, pairs.resource_numbers()[item.pair.index()], sign * item.amount);
-}
-
-// From now on its use counts there.
-void State::put_in_lane(WorkloadState& w, std::uint32_t lane) {
-  if (w.lane == lane) return;
-  const auto count_all = [&](int sign) {
-    for (const auto& set : w.sets) {
-      for (const auto& slot : set.slots) {
-        if (slot.state == SlotState::kBinding || slot.state == SlotState::kRunning)
-          use_lane(w, slot.charge, sign);
-      }
-    }
-  };
-  LaneLimits& limits = accounts.limits(w.queue);
-  const auto charge_all = [&](int sign) {
-    for (const auto& set : w.sets) {
-      for (const auto& slot : set.slots) {
-        if (!limits.any() || planes_of(slot.state) == 0) continue;
-        for (const QuotaItem& item : charges[slot.charge].quota)
-          limits.add(w.lane, item.pair, sign * item.amount, planes_of(slot.state));
-      }
-    }
-  };
-  count_all(-1);
-  charge_all(-1);
-  w.lane = lane;
-  count_all(+1);
-  charge_all(+1);
-  if (!limits.any()) return;
-  news.filled_lanes.insert(w.queue);
-  gain_quota(w.queue);
 }
 
 bool State::fits(const WorkloadState& w, std::span<const QuotaItem> items, std::int64_t count,
@@ -160,42 +124,6 @@ bool State::fits(const WorkloadState& w, std::span<const QuotaItem> items, std::
 
 std::int64_t State::lane_room(const WorkloadState& w, FlavorResource pair, Mode mode) const {
   return accounts.limits(w.queue).room(w.lane, pair, mode);
-}
-
-// The limits of the queue's lanes may have changed: their charges are counted anew.
-void State::limit_lanes(QueueId queue) {
-  std::vector<QuotaItem> limits;
-  for (const LaneLimit& limit : queues[queue.index()].spec.lanes.limits)
-    limits.push_back({pairs.of(limit.flavor, limit.resource), limit.amount});
-  LaneLimits& mine = accounts.limits(queue);
-  if (mine.limits() == limits) return;
-  mine.set(std::move(limits));
-  for (const WorkloadState& w : workloads) {
-    if (!w.used || w.queue != queue) continue;
-    for (const auto& set : w.sets) {
-      for (const auto& slot : set.slots) {
-        if (planes_of(slot.state) == 0) continue;
-        for (const QuotaItem& item : charges[slot.charge].quota)
-          mine.add(w.lane, item.pair, item.amount, planes_of(slot.state));
-      }
-    }
-  }
-}
-
-// Their use, or how much of the past counts, is another now.
-void State::order_lanes(QueueId queue) {
-  Lanes& lanes = queues[queue.index()].lanes;
-  lanes.advance(now);
-  if (!lanes.ordered()) return pending.set_lanes(queue, {});
-  next_lane_tick_ = std::min(next_lane_tick_, lanes.next_tick(now));
-  std::vector<std::int64_t> capacity;
-  for (std::size_t p = 0; p < quota.pairs(); ++p) {
-    const std::size_t r = pairs.resource_numbers()[p];
-    if (r >= capacity.size()) capacity.resize(r + 1, 0);
-    const std::int64_t most = std::max<std::int64_t>(0, quota.potential(queue, FlavorResource(p)));
-    capacity[r] = saturating_add(capacity[r], most);
-  }
-  pending.set_lanes(queue, lanes.places(capacity));
 }
 
 // ----------------------------------------------------------------------------------------------------------- aged work

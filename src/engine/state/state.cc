@@ -9,6 +9,7 @@
 
 #include "engine/nodes/choose.h"
 #include "engine/state/bands.h"
+#include "engine/state/queue_lanes.h"
 
 namespace berth::engine {
 namespace {
@@ -94,7 +95,7 @@ void State::count(WorkloadState& w, PodSetState& set, const Slot& slot, int sign
     case SlotState::kRunning: {
       set.active += sign;
       if (charges[slot.charge].awaited && nodes.is_opaque(slot.node)) set.unplaced += sign;
-      use_lane(w, slot.charge, sign);
+      use_lane(*this, w, slot.charge, sign);
       const Weight& weight = charges[slot.charge].weight;
       w.weight.devices += sign * weight.devices;
       w.weight.cpus += sign * weight.cpus;

@@ -290,14 +290,6 @@ class State {
   bool fits(const WorkloadState& w, std::span<const QuotaItem> items, std::int64_t count, Mode mode) const;
   // The amount of the pair that its lane may still use; kInt64Max: no limit.
   std::int64_t lane_room(const WorkloadState& w, FlavorResource pair, Mode mode) const;
-  // The recent use of the lanes of a queue; nothing if its line does not go by lanes.
-  void each_lane_use(QueueId queue, TimeMs at, const LaneUse& f) const {
-    const Lanes& lanes = queues[queue.index()].lanes;
-    if (!lanes.ordered()) return;
-    lanes.each_average(std::max(now, at), [&](std::uint32_t lane, std::size_t resource, std::int64_t amount) {
-      f(lanes.name(lane), pairs.resource_of_number(static_cast<std::uint32_t>(resource)), amount);
-    });
-  }
   // The key of the class without its priority: the same work in the same queue.
   static std::string kin_of(const Pending::Class& c);
   // Queues with this property stand in one line by their first workloads, whatever starts.
@@ -374,10 +366,6 @@ class State {
   void count_priority(WorkloadId id, std::int64_t change);
   void rebuild_fairness();
   void touch_queue(QueueId queue);
-  void put_in_lane(WorkloadState& w, std::uint32_t lane);
-  void use_lane(const WorkloadState& w, ChargeId charge, int sign);
-  void order_lanes(QueueId queue);
-  void limit_lanes(QueueId queue);
   std::int64_t priority_of(QueueId queue, const Workload& workload) const {
     return ranked_priority(queues[queue.index()].spec.ordering.tiers, workload.kind, workload.priority);
   }

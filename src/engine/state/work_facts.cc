@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/nodes/choose.h"
+#include "engine/state/queue_lanes.h"
 #include "engine/state/state.h"
 
 namespace berth::engine {
@@ -189,7 +190,7 @@ Status State::workload_upsert(const Workload& workload) {
     w.progress.waits_since = workload.created;
   }
   fill(workloads[id.index()], workload);
-  put_in_lane(workloads[id.index()], queues[queue.index()].lanes.number(workload.lane, now));
+  if (put_in_lane(*this, id, queues[queue.index()].lanes.number(workload.lane, now))) gain_quota(queue);
   std::string key = structure_key(workload.root);
   const auto structure = structures.find(key);
   workloads[id.index()].structure =
