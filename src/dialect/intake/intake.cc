@@ -1,8 +1,8 @@
 #include "dialect/intake/intake.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <variant>
 
 #include "dialect/base/names.h"
 #include "dialect/intake/intake_state.h"
@@ -34,11 +34,6 @@ void regroup(Impl& s, const ObjectBooks::Keys& keys) {
 }
 
 }  // namespace
-
-Intake::Intake(IntakeConfig config) : impl_(std::make_unique<Impl>(std::move(config))) {}
-Intake::~Intake() = default;
-Intake::Intake(Intake&&) noexcept = default;
-Intake& Intake::operator=(Intake&&) noexcept = default;
 
 void Intake::upsert(Object object) {
   Impl& s = *impl_;
@@ -73,14 +68,6 @@ void Intake::remove(Kind kind, std::string_view ns, std::string_view name, std::
 
 void Intake::unreadable(Kind kind, std::string_view ns, std::string_view name, std::string message) {
   impl_->refresh_dependents(impl_->books.objects.note_problem(kind, key_of(ns, name), std::move(message)));
-}
-
-const std::map<std::pair<Kind, std::string>, std::string>& Intake::unreadable() const {
-  return impl_->books.objects.all_unreadable();
-}
-
-std::uint64_t Intake::unreadable_changes() const {
-  return impl_->books.objects.unreadable_changes();
 }
 
 void Intake::Impl::refresh_dependents(const std::string& key) {
@@ -173,75 +160,41 @@ void Intake::refused(const Event& event, std::string_view message) {
   }
 }
 
-void Intake::retry(std::string_view pod_uid) {
-  const auto ix = impl_->books.pods.find(pod_uid);
-  if (ix == kNoIx) return;
-  const PodRecord& record = impl_->books.pods[ix];
-  if (record.draft == kNoIx || !record.pod.spec.node_name.empty()) return;
-  impl_->slots.tell(record, record.state == SlotState::kWaiting ? SlotState::kWaiting : SlotState::kGone);
+void Intake::take_in(Pod& pod) const {
+  if (pod.needs == nullptr) return;
+  TakenTemplate as = impl_->templates.taken(pod.spec, pod.needs.get(), pod.meta, true);
+  pod.spec.pod = std::move(as.pod);
+  pod.spec.zero_requests = std::move(as.zero_requests);
+  if (!as.refused.empty()) pod.problem = std::move(as.refused);
 }
 
-std::optional<PodView> Intake::pod(std::string_view uid) const {
-  const auto ix = impl_->books.pods.find(uid);
-  if (ix == kNoIx || impl_->books.pods[ix].draft == kNoIx) return std::nullopt;
-  return impl_->slots.view(impl_->books.pods[ix]);
+std::vector<HandOver> Intake::take_hand_overs() {
+  return impl_->prebuilt.take_hand_overs();
 }
 
-std::optional<PodView> Intake::pod_at(std::string_view workload, std::int64_t pod_set,
-                                      std::int64_t index) const {
-  const auto ix = impl_->books.drafts.find(workload);
-  if (ix == kNoIx || pod_set < 0 || index < 0) return std::nullopt;
-  const auto& roles = impl_->books.drafts[ix].roles;
-  if (static_cast<std::size_t>(pod_set) >= roles.size()) return std::nullopt;
-  const auto& slots = roles[static_cast<std::size_t>(pod_set)].slots;
-  if (static_cast<std::size_t>(index) >= slots.size()) return std::nullopt;
-  const auto pod = slots[static_cast<std::size_t>(index)];
-  if (pod == kNoIx) return std::nullopt;
-  return impl_->slots.view(impl_->books.pods[pod]);
+std::vector<std::string> Intake::take_out_of_sync() {
+  return impl_->prebuilt.take_finished();
 }
 
-std::vector<PodView> Intake::pods_of(std::string_view workload) const {
-  std::vector<PodView> out;
-  const auto ix = impl_->books.drafts.find(workload);
-  if (ix == kNoIx) return out;
-  for (const auto& role : impl_->books.drafts[ix].roles) {
-    for (const auto pod : role.slots) {
-      if (pod != kNoIx) out.push_back(impl_->slots.view(impl_->books.pods[pod]));
-    }
-  }
-  return out;
+std::set<std::string> Intake::take_changed_gangs() {
+  return std::exchange(impl_->changed_gangs, {});
 }
 
-std::optional<WorkloadInfo> Intake::workload(std::string_view uid) const {
-  const auto ix = impl_->books.drafts.find(uid);
-  if (ix == kNoIx) return std::nullopt;
-  return impl_->info_of(impl_->books.drafts[ix]);
+void Intake::set_check_mode(CheckMode mode) {
+  Impl& s = *impl_;
+  if (s.books.objects.queues().check_mode() == mode) return;
+  s.books.objects.queues().set_check_mode(mode);
+  s.renew_prebuilt();
+  s.refresh_dependents(s.books.objects.keys_of_checked());
 }
 
-std::vector<WorkloadInfo> Intake::workloads() const {
-  std::vector<const Draft*> live;
-  for (const auto ix : impl_->books.drafts.where([](const Draft&) { return true; }))
-    live.push_back(&impl_->books.drafts[ix]);
-  std::sort(live.begin(), live.end(), [](const Draft* a, const Draft* b) {
-    return std::tie(a->given.created, a->uid) < std::tie(b->given.created, b->uid);
-  });
-  std::vector<WorkloadInfo> out;
-  for (const auto* draft : live) out.push_back(impl_->info_of(*draft));
-  return out;
+void Intake::set_provisioning_served(bool served) {
+  impl_->books.objects.queues().set_provisioning_served(served);
+  impl_->refresh_dependents(impl_->books.objects.keys_of_checked());
 }
 
-const Reason* Intake::blocked(std::string_view workload) const {
-  const auto ix = impl_->books.drafts.find(workload);
-  if (ix == kNoIx || !impl_->books.drafts[ix].given.blocked) return nullptr;
-  return &*impl_->books.drafts[ix].given.blocked;
-}
-
-std::vector<Problem> Intake::problems() const {
-  return impl_->books.objects.problems();
-}
-
-std::size_t Intake::pod_count() const {
-  return impl_->books.pods.size();
+void Intake::set_all_runtimes_known() {
+  impl_->books.objects.set_all_runtimes_known();
 }
 
 }  // namespace berth::dialect

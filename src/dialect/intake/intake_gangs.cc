@@ -8,7 +8,7 @@
 
 namespace berth::dialect {
 
-std::optional<GangView> Intake::gang(Kind kind, std::string_view key) const {
+std::optional<GangView> IntakeView::gang(Kind kind, std::string_view key) const {
   const Impl& s = *impl_;
   const GangSystem* system = gang_system(kind);
   const GangObject* object = system == nullptr ? nullptr : s.books.objects.gangs().find(kind, key);
@@ -40,10 +40,6 @@ std::optional<GangView> Intake::gang(Kind kind, std::string_view key) const {
   }
   if (draft.given.blocked) out.stopped = draft.given.blocked;
   return out;
-}
-
-std::set<std::string> Intake::take_changed_gangs() {
-  return std::exchange(impl_->changed_gangs, {});
 }
 
 }  // namespace berth::dialect

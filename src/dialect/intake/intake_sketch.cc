@@ -1,22 +1,10 @@
-// State of a workload from other controllers (standing), and its Workload object (sketch).
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <charconv>
-
+// The Workload object of a workload, as it should be (WorkloadSketch).
 #include "dialect/base/names.h"
 #include "dialect/intake/draft_workload.h"
 #include "dialect/intake/intake_state.h"
 
 namespace berth::dialect {
 namespace {
-
-bool is_of(const Labels& node, const ResourceFlavor& flavor) {
-  return std::all_of(flavor.node_labels.begin(), flavor.node_labels.end(), [&](const auto& label) {
-    const auto it = node.find(label.first);
-    return it != node.end() && it->second == label.second;
-  });
-}
 
 // The amounts that quota counts of such a pod.
 ResourceList counted_of(PodTemplate pod, const QuotaCounts& counts) {
@@ -119,61 +107,7 @@ const Meta* sketch_roles(const Draft& draft, const OwnerRecord* owner, const Pod
 
 }  // namespace
 
-void Intake::set_standing(std::string_view workload, Standing standing) {
-  Impl& s = *impl_;
-  const bool was_stopped = is_stopped(workload);
-  if (!s.books.promises.set_standing(workload, standing)) return;
-  const auto ix = s.books.drafts.find(workload);
-  if (ix == kNoIx) return;
-  s.refresh(ix);
-  if (standing.stop && !was_stopped) s.events.add(Withdraw{std::string(workload), to_text(*standing.stop)});
-}
-
-bool Intake::is_stopped(std::string_view workload) const {
-  const Standing* said = impl_->books.promises.standing(workload);
-  return said != nullptr && said->stop;
-}
-
-void Intake::set_check_mode(CheckMode mode) {
-  Impl& s = *impl_;
-  if (s.books.objects.queues().check_mode() == mode) return;
-  s.books.objects.queues().set_check_mode(mode);
-  s.renew_prebuilt();
-  s.refresh_dependents(s.books.objects.keys_of_checked());
-}
-
-void Intake::set_provisioning_served(bool served) {
-  impl_->books.objects.queues().set_provisioning_served(served);
-  impl_->refresh_dependents(impl_->books.objects.keys_of_checked());
-}
-
-const ProvisioningRequestConfig* Intake::provisioning(std::string_view check) const {
-  return impl_->books.objects.queues().provisioning(check);
-}
-
-const ResourceFlavor* Intake::flavor(std::string_view name) const {
-  return impl_->books.objects.flavor(name);
-}
-
-bool Intake::set_nodes_came(std::string_view workload, bool came) {
-  Impl& s = *impl_;
-  const bool changed = s.books.promises.set_nodes_came(workload, came);
-  const auto ix = s.books.drafts.find(workload);
-  if (changed && ix != kNoIx) s.refresh(ix);
-  return changed;
-}
-
-const std::vector<CheckRule>& Intake::checks(std::string_view workload) const {
-  static const std::vector<CheckRule> kNothing;
-  const Impl& s = *impl_;
-  if (s.books.objects.queues().check_mode() != CheckMode::kLive) return kNothing;
-  const auto ix = s.books.drafts.find(workload);
-  if (ix == kNoIx) return kNothing;
-  const ClusterQueue* queue = s.books.objects.queues().cluster_queue(s.books.drafts[ix].given.queue);
-  return queue == nullptr ? kNothing : queue->checks;
-}
-
-std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
+std::optional<WorkloadSketch> IntakeView::sketch(std::string_view workload) const {
   const Impl& s = *impl_;
   const auto ix = s.books.drafts.find(workload);
   if (ix == kNoIx) return std::nullopt;
@@ -209,97 +143,6 @@ std::optional<WorkloadSketch> Intake::sketch(std::string_view workload) const {
   out.ready_times = meta->annotation(kKueueReadyTimes);
   out.parameters = provisioning_parameters(draft.prebuilt != nullptr ? draft.prebuilt->meta : *meta);
   return out;
-}
-
-const Ask* Intake::owner(std::string_view uid) const {
-  const OwnerRecord* record = impl_->books.owners.find(uid);
-  return record == nullptr ? nullptr : &record->ask;
-}
-
-bool Intake::is_ready(std::string_view workload) const {
-  const Impl& s = *impl_;
-  const auto ix = s.books.drafts.find(workload);
-  if (ix == kNoIx) return false;
-  const Draft& draft = s.books.drafts[ix];
-  if (draft.kind == GangKind::kOwner) {
-    const OwnerRecord* owner = s.books.owner_of(draft);
-    return owner != nullptr && owner->ask.is_ready;
-  }
-  std::int64_t ready = 0;
-  for (const auto& role : draft.roles) {
-    for (const auto at : role.slots) ready += at != kNoIx && s.books.pods[at].pod.ready ? 1 : 0;
-  }
-  // Pods that have ended well are gone, and were ready.
-  return draft.pods > 0 && ready == draft.pods;
-}
-
-std::vector<ChosenFlavor> Intake::flavors_on(std::string_view workload, std::int64_t pod_set,
-                                             std::string_view node) const {
-  const Impl& s = *impl_;
-  std::vector<ChosenFlavor> out;
-  const auto ix = s.books.drafts.find(workload);
-  const Node* at = s.books.objects.node(node);
-  if (ix == kNoIx || at == nullptr) return out;
-  const Draft& draft = s.books.drafts[ix];
-  const ClusterQueue* queue = s.books.objects.queues().cluster_queue(draft.given.queue);
-  if (queue == nullptr || static_cast<std::size_t>(pod_set) >= draft.roles.size()) return out;
-  const auto total = draft.roles[static_cast<std::size_t>(pod_set)].shape->total();
-  if (!total) return out;
-  for (const auto& group : queue->groups) {
-    const auto flavor = std::find_if(group.flavors.begin(), group.flavors.end(), [&](const auto& name) {
-      const ResourceFlavor* known = s.books.objects.flavor(name);
-      return known != nullptr && is_of(at->labels, *known);
-    });
-    if (flavor == group.flavors.end()) continue;
-    for (const auto& resource : group.resources) {
-      if (total->has(resource) || resource == "pods") out.push_back({resource, *flavor});
-    }
-  }
-  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.resource < b.resource; });
-  return out;
-}
-
-std::vector<QueueState> Intake::queue_states() const {
-  return impl_->books.objects.queue_states();
-}
-
-bool Intake::has_cluster_queue(std::string_view name) const {
-  return impl_->books.objects.queues().cluster_queue(name) != nullptr;
-}
-
-bool Intake::shares() const {
-  return impl_->books.config.fair_sharing;
-}
-
-std::optional<std::string> Intake::cluster_queue_of(const std::string& local_queue) const {
-  const LocalQueue* known = impl_->books.objects.local_queue(local_queue);
-  return known == nullptr ? std::nullopt : std::optional(known->cluster_queue);
-}
-
-std::string Intake::queue_path(std::string_view cluster_queue) const {
-  return impl_->books.objects.queue_path(cluster_queue);
-}
-
-std::string Intake::charged_to(std::string_view workload) const {
-  const auto ix = impl_->books.drafts.find(workload);
-  if (ix == kNoIx || !impl_->books.drafts[ix].queue_mark ||
-      impl_->books.drafts[ix].queue_mark->second.empty())
-    return {};
-  const auto& [key, name] = *impl_->books.drafts[ix].queue_mark;
-  return fmt::format("{}={}", key, name);
-}
-
-bool Intake::expects(std::string_view workload, std::int64_t pod_set, std::int64_t index) const {
-  const Impl& s = *impl_;
-  const auto ix = s.books.drafts.find(workload);
-  if (ix == kNoIx || pod_set < 0 || static_cast<std::size_t>(pod_set) >= s.books.drafts[ix].roles.size())
-    return false;
-  const Role& role = s.books.drafts[ix].roles[static_cast<std::size_t>(pod_set)];
-  if (role.expected.contains(index)) return true;
-  if (s.books.drafts[ix].fast == 0 || pod_set != 0) return false;
-  if (index < 0 || static_cast<std::size_t>(index) >= role.slots.size()) return false;
-  const auto pod = role.slots[static_cast<std::size_t>(index)];
-  return pod != kNoIx && s.books.pods[pod].pod.spec.node_name.empty() && s.books.pods[pod].pod.spec.gated;
 }
 
 }  // namespace berth::dialect

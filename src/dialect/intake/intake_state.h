@@ -30,7 +30,7 @@
 
 namespace berth::dialect {
 
-struct Intake::Impl {
+struct IntakeView::Impl {
   explicit Impl(IntakeConfig config) : books(std::move(config)) {}
 
   // intake.cc: objects that drafts depend on

@@ -162,26 +162,4 @@ void Intake::Impl::let_wait(const std::string& key, const KueueWorkload& object)
   refresh(ix);
 }
 
-std::string_view Intake::prebuilt_owner(std::string_view ns, std::string_view name) const {
-  const Impl& s = *impl_;
-  if (s.books.config.quota_only || s.prebuilt.empty()) return {};
-  const std::string key = key_of(ns, name);
-  if (const auto* owner = s.prebuilt.owner_of(key)) return *owner;
-  const auto it = s.workload_by_name.find(key);
-  return it == s.workload_by_name.end() ? std::string_view() : std::string_view(it->second);
-}
-
-bool Intake::is_without_pods(std::string_view workload) const {
-  const auto ix = impl_->books.drafts.find(workload);
-  return ix != kNoIx && impl_->books.drafts[ix].object != nullptr && !impl_->books.config.quota_only;
-}
-
-std::vector<HandOver> Intake::take_hand_overs() {
-  return impl_->prebuilt.take_hand_overs();
-}
-
-std::vector<std::string> Intake::take_out_of_sync() {
-  return impl_->prebuilt.take_finished();
-}
-
 }  // namespace berth::dialect

@@ -12,7 +12,7 @@
 
 #include "dialect/intake/draft_rules.h"
 #include "dialect/intake/engine_events.h"
-#include "dialect/intake/intake.h"
+#include "dialect/intake/intake_view.h"
 
 namespace berth::dialect {
 

@@ -49,7 +49,7 @@ kube::PodCondition disruption_target(const Reason& reason, std::string_view bene
           now_ms};
 }
 
-Reason readable(Reason reason, const Intake& intake) {
+Reason readable(Reason reason, const IntakeView& intake) {
   switch (reason.code) {
     case ReasonCode::kPreempted:
     case ReasonCode::kReclaimed:

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "dialect/base/message.h"
-#include "dialect/intake/intake.h"
+#include "dialect/intake/intake_view.h"
 #include "kube/writes.h"
 #include "model/decision.h"
 
@@ -26,7 +26,7 @@ kube::PodCondition unschedulable(const Reason& reason, std::int64_t now_ms);
 kube::PodCondition disruption_target(const Reason& reason, std::string_view beneficiary, std::int64_t now_ms);
 
 // The reason with names of workloads (namespace/name) in the place of their uids.
-Reason readable(Reason reason, const Intake& intake);
+Reason readable(Reason reason, const IntakeView& intake);
 
 // Binds the pod, and writes on it in the same request which of the node's devices it has (names.h kDevices), so that they are known
 // after a restart.

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "dialect/intake/intake.h"
+#include "dialect/intake/intake_view.h"
 #include "model/decision.h"
 #include "scheduler/carry/listener.h"
 #include "scheduler/carry/places.h"
@@ -27,7 +27,7 @@ namespace berth::scheduler {
 class Evictions {
  public:
   // The rest after a failed request doubles from `first_rest` up to `most_rest`.
-  Evictions(dialect::Intake& intake, Places& places, Outbox& outbox, CarrierListener& listener,
+  Evictions(const dialect::IntakeView& intake, Places& places, Outbox& outbox, CarrierListener& listener,
             DurationMs first_rest, DurationMs most_rest)
       : intake_(intake),
         places_(places),
@@ -61,7 +61,7 @@ class Evictions {
   void marked(const std::string& workload, const std::string& uid, bool is_marked);
   void send(Eviction& eviction);
 
-  dialect::Intake& intake_;
+  const dialect::IntakeView& intake_;
   Places& places_;
   Outbox& outbox_;
   CarrierListener& listener_;

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/time.h"
-#include "dialect/intake/intake.h"
+#include "dialect/intake/intake_view.h"
 #include "model/decision.h"
 
 namespace berth::scheduler {

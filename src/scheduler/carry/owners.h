@@ -39,7 +39,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "dialect/intake/intake.h"
+#include "dialect/intake/intake_promises.h"
 #include "model/decision.h"
 #include "scheduler/carry/places.h"
 #include "scheduler/wire/inbox.h"
@@ -57,7 +57,7 @@ struct OwnerOptions {
 
 class Owners {
  public:
-  Owners(dialect::Intake& intake, Places& places, Outbox& outbox, OwnerOptions options)
+  Owners(dialect::IntakePromises& intake, Places& places, Outbox& outbox, OwnerOptions options)
       : intake_(intake), places_(places), outbox_(outbox), options_(options) {}
 
   // Places for pods that do not exist yet, of a workload that is a suspended owner. `updates`: go into its pod templates.
@@ -134,7 +134,7 @@ class Owners {
   void all_taken(const std::string& workload);
   void late(const std::string& workload, Entry& entry, TimeMs now);
 
-  dialect::Intake& intake_;
+  dialect::IntakePromises& intake_;
   Places& places_;
   Outbox& outbox_;
   const OwnerOptions options_;

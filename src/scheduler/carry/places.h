@@ -67,7 +67,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "dialect/intake/intake.h"
+#include "dialect/intake/intake_promises.h"
 #include "kube/writes.h"
 #include "model/decision.h"
 
@@ -109,7 +109,7 @@ struct Eviction {
 
 class Places {
  public:
-  explicit Places(dialect::Intake& intake) : intake_(intake) {}
+  explicit Places(dialect::IntakePromises& intake) : intake_(intake) {}
 
   // The place of a slot, and of the pod that has it ("": none has).
   struct Place {
@@ -194,7 +194,7 @@ class Places {
   // Where it has no slot here any more, or none that is held.
   void close(Works::iterator work);
 
-  dialect::Intake& intake_;
+  dialect::IntakePromises& intake_;
   Works works_;
   std::size_t promised_[2] = {0, 0};          // by Comes
   std::unordered_set<std::string> reserved_;  // workloads

@@ -15,7 +15,7 @@
 #include <unordered_map>
 
 #include "base/time.h"
-#include "dialect/intake/intake.h"
+#include "dialect/intake/intake_view.h"
 #include "engine/engine.h"
 #include "scheduler/wire/allowance.h"
 #include "scheduler/wire/due.h"
@@ -36,7 +36,7 @@ struct GangStatusOptions {
 
 class GangStatuses {
  public:
-  GangStatuses(const dialect::Intake& intake, const engine::Engine& engine, Outbox& outbox,
+  GangStatuses(const dialect::IntakeView& intake, const engine::Engine& engine, Outbox& outbox,
                GangStatusOptions options)
       : intake_(intake), engine_(engine), outbox_(outbox), options_(options) {}
 
@@ -69,7 +69,7 @@ class GangStatuses {
   void write(const std::string& key, Record& record, const dialect::GangView& view,
              const dialect::GangReport& report, TimeMs now);
 
-  const dialect::Intake& intake_;
+  const dialect::IntakeView& intake_;
   const engine::Engine& engine_;
   Outbox& outbox_;
   const GangStatusOptions options_;

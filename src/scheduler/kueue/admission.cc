@@ -36,7 +36,7 @@ bool Admission::must_wait(const Decision& start, TimeMs now) {
   const bool block = pods_ready_ && pods_ready_->block_admission;
   const bool is_early = intake_.is_without_pods(start.workload);  // its work is still to come
   const bool is_known = known != records_.end();
-  if (!is_early && !ended && !block && intake_.checks(start.workload).empty()) return unplaced;
+  if (!is_early && !ended && !block && intake_.queues().checks(start.workload).empty()) return unplaced;
   if (!is_early && !unplaced && is_known && known->second.life.is_admitted()) return false;
   const auto sketch = intake_.sketch(start.workload);
   if (!sketch || sketch->name.empty()) return unplaced;
@@ -56,7 +56,7 @@ bool Admission::must_wait(const Decision& start, TimeMs now) {
 void Admission::ask(const std::string& workload, const WorkloadSketch& sketch, const WorkloadRecord& record,
                     WorkloadFacts& facts, std::vector<dialect::PodSetUpdate>& updates) {
   facts.may_admit = may_go(record);
-  const auto& rules = intake_.checks(workload);
+  const auto& rules = intake_.queues().checks(workload);
   if (rules.empty()) return;
   std::vector<ChosenFlavor> flavors;
   for (const auto& assignment : facts.assignments)
@@ -94,7 +94,7 @@ bool Admission::ask_for_nodes(const std::string& workload, const WorkloadSketch&
   const bool may_ask = !facts.releasing && !record.life.is_asking() && !record.object_uid.empty() &&
                        !record.life.standing(now).stop;
   for (const auto& name : facts.checks) {
-    const auto* config = intake_.provisioning(name);
+    const auto* config = intake_.queues().provisioning(name);
     if (config == nullptr) continue;
     record.asks = true;
     const auto& checks = record.life.status().checks;
@@ -102,7 +102,7 @@ bool Admission::ask_for_nodes(const std::string& workload, const WorkloadSketch&
         std::find_if(checks.begin(), checks.end(), [&](const auto& c) { return c.name == name; });
     supplied = supplied && known != checks.end();
     if (known == checks.end()) continue;
-    std::vector<dialect::CheckRule> rules = intake_.checks(workload);
+    std::vector<dialect::CheckRule> rules = intake_.queues().checks(workload);
     std::erase_if(rules, [&](const auto& rule) { return rule.name != name; });
     dialect::AdmissionCheckState state = *known;
     if (may_ask) {
@@ -118,7 +118,7 @@ bool Admission::ask_for_nodes(const std::string& workload, const WorkloadSketch&
         if (!managed || !applies || facts.assignments[s].count == 0) continue;
         asks.sets.push_back({set.name, facts.assignments[s].count, set.pod, {}});
         for (const auto& chosen : flavors) {
-          const auto* flavor = intake_.flavor(chosen.flavor);
+          const auto* flavor = intake_.queues().flavor(chosen.flavor);
           auto& all = asks.sets.back().flavors;
           if (flavor != nullptr && std::find(all.begin(), all.end(), flavor) == all.end())
             all.push_back(flavor);
@@ -162,7 +162,7 @@ void Admission::tell(const std::string& workload, WorkloadRecord& record, bool h
                      std::vector<dialect::PodSetUpdate> updates, TimeMs now) {
   const bool admitted = record.life.is_admitted();
   const bool block = pods_ready_ && pods_ready_->block_admission;
-  if (!block && !record.told && intake_.checks(workload).empty()) return;
+  if (!block && !record.told && intake_.queues().checks(workload).empty()) return;
   if ((admitted || record.told) && record.told != std::optional(admitted)) {
     record.told = admitted;
     changes_.push_back({workload, admitted, std::move(updates)});

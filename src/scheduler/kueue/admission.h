@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "dialect/intake/intake.h"
+#include "dialect/intake/intake_promises.h"
 #include "dialect/objects/decode.h"
 #include "model/decision.h"
 #include "scheduler/kueue/admission_line.h"
@@ -30,7 +30,7 @@ namespace berth::scheduler {
 
 class Admission {
  public:
-  Admission(dialect::Intake& intake, WorkloadBook& book, ObjectWrites& writes, AdmissionLine& line,
+  Admission(dialect::IntakePromises& intake, WorkloadBook& book, ObjectWrites& writes, AdmissionLine& line,
             Provisioner& provisioner, std::optional<PodsReady> pods_ready)
       : intake_(intake),
         book_(book),
@@ -85,7 +85,7 @@ class Admission {
     bool operator==(const Rules&) const = default;
   };
 
-  dialect::Intake& intake_;
+  dialect::IntakePromises& intake_;
   WorkloadBook& book_;
   Records& records_;
   ObjectWrites& writes_;

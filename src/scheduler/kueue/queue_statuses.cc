@@ -149,7 +149,7 @@ void QueueStatuses::look(TimeMs now) {
   std::map<std::string_view, const engine::QueueView*> of_engine;
   for (const auto& view : views) of_engine.emplace(view.name, &view);
   PastUses past = past_uses(views, now);
-  for (auto& state : intake_.queue_states()) {
+  for (auto& state : intake_.queues().queue_states()) {
     if (!is_written(state.kind)) continue;
     QueueStatus status = std::move(state.status);
     const Key key{state.kind, key_text(state.ns, state.name)};
@@ -163,7 +163,8 @@ void QueueStatuses::look(TimeMs now) {
     } else if (const auto it = of_engine.find(state.engine_name);
                state.kind != Kind::kAdmissionCheck && it != of_engine.end()) {
       count_queue(*it->second, status);
-      if (state.kind == Kind::kClusterQueue && intake_.shares()) status.share = it->second->share_milli;
+      if (state.kind == Kind::kClusterQueue && intake_.queues().shares())
+        status.share = it->second->share_milli;
     }
     compare(key, known->second, std::move(status), now);
   }

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "dialect/intake/intake.h"
+#include "dialect/intake/intake_view.h"
 #include "engine/engine.h"
 #include "scheduler/wire/allowance.h"
 #include "scheduler/wire/inbox.h"
@@ -41,7 +41,7 @@ struct QueueStatusOptions {
 
 class QueueStatuses {
  public:
-  QueueStatuses(const dialect::Intake& intake, const engine::Engine& engine, const LaneBook& lanes,
+  QueueStatuses(const dialect::IntakeView& intake, const engine::Engine& engine, const LaneBook& lanes,
                 Outbox& outbox, QueueStatusOptions options)
       : intake_(intake), engine_(engine), lanes_(lanes), outbox_(outbox), options_(options) {}
 
@@ -87,7 +87,7 @@ class QueueStatuses {
   void write(const Key& key, Record& record);
   bool is_written(dialect::Kind kind) const { return kind == dialect::Kind::kQueue || !version_.empty(); }
 
-  const dialect::Intake& intake_;
+  const dialect::IntakeView& intake_;
   const engine::Engine& engine_;
   const LaneBook& lanes_;
   Outbox& outbox_;

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "base/time.h"
-#include "dialect/intake/intake.h"
+#include "dialect/intake/intake_view.h"
 #include "dialect/objects/decode.h"
 #include "scheduler/kueue/object_writes.h"
 #include "scheduler/kueue/succession.h"
@@ -26,7 +26,7 @@ namespace berth::scheduler {
 
 class Slices {
  public:
-  Slices(dialect::Intake& intake, LaneBook& lanes, WorkloadBook& book, ObjectWrites& writes,
+  Slices(const dialect::IntakeView& intake, LaneBook& lanes, WorkloadBook& book, ObjectWrites& writes,
          Succession& succession)
       : intake_(intake),
         lanes_(lanes),
@@ -49,7 +49,7 @@ class Slices {
  private:
   bool replace_slice(const std::string& workload, const dialect::WorkloadSketch& sketch, TimeMs now);
 
-  dialect::Intake& intake_;
+  const dialect::IntakeView& intake_;
   LaneBook& lanes_;
   WorkloadBook& book_;
   Records& records_;

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/time.h"
-#include "dialect/intake/intake.h"
+#include "dialect/intake/intake_promises.h"
 #include "scheduler/kueue/admission_line.h"
 #include "scheduler/kueue/object_writes.h"
 #include "scheduler/kueue/provisioner.h"
@@ -24,7 +24,7 @@ inline constexpr std::string_view kHasAnother = "Another Workload has replaced i
 
 class Succession {
  public:
-  Succession(dialect::Intake& intake, WorkloadBook& book, ObjectWrites& writes, AdmissionLine& line,
+  Succession(dialect::IntakePromises& intake, WorkloadBook& book, ObjectWrites& writes, AdmissionLine& line,
              Provisioner& provisioner)
       : intake_(intake),
         book_(book),
@@ -50,7 +50,7 @@ class Succession {
                                                            std::string_view key);
 
  private:
-  dialect::Intake& intake_;
+  dialect::IntakePromises& intake_;
   WorkloadBook& book_;
   Records& records_;
   ObjectWrites& writes_;

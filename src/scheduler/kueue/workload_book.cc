@@ -88,7 +88,7 @@ void WorkloadBook::stand(const std::string& workload, const WorkloadRecord& reco
   standing.queued_from = std::max(standing.queued_from, record.asked_at);
   const auto next = records_.find(next_of(workload));
   standing.asks_more_since = next == records_.end() ? record.raised_at : next->second.asked_at;
-  if (!standing.stop && !record.life.is_admitted() && !intake_.checks(workload).empty()) {
+  if (!standing.stop && !record.life.is_admitted() && !intake_.queues().checks(workload).empty()) {
     if (const auto sketch = sketch_of(workload); sketch && ownership_.is_foreign(*sketch)) {
       standing.stop = Reason{};
       standing.stop->code = ReasonCode::kUnsupported;

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "base/time.h"
-#include "dialect/intake/intake.h"
+#include "dialect/intake/intake_promises.h"
 #include "engine/engine.h"
 #include "scheduler/kueue/ownership.h"
 #include "scheduler/kueue/workload_record.h"
@@ -27,7 +27,7 @@ namespace berth::scheduler {
 class WorkloadBook {
  public:
   // `enabled`: false: nothing is looked at.
-  WorkloadBook(dialect::Intake& intake, const engine::Engine& engine, LaneBook& lanes, bool enabled,
+  WorkloadBook(dialect::IntakePromises& intake, const engine::Engine& engine, LaneBook& lanes, bool enabled,
                DurationMs settle)
       : intake_(intake), engine_(engine), lanes_(lanes), enabled_(enabled), settle_(settle) {}
 
@@ -73,7 +73,7 @@ class WorkloadBook {
   void leave_lanes(const std::string& record) { lanes_.set(record, {}, {}, LaneBook::State::kNone, {}); }
 
  private:
-  dialect::Intake& intake_;
+  dialect::IntakePromises& intake_;
   const engine::Engine& engine_;
   LaneBook& lanes_;
   const bool enabled_;

@@ -61,7 +61,7 @@ void add_former(const WorkloadSketch& sketch, WorkloadFacts& facts) {
 
 }  // namespace
 
-WorkloadObjects::WorkloadObjects(dialect::Intake& intake, const engine::Engine& engine,
+WorkloadObjects::WorkloadObjects(dialect::IntakePromises& intake, const engine::Engine& engine,
                                  dialect::JsonDecoder& decoder, LaneBook& lanes, Outbox& outbox,
                                  WorkloadObjectOptions options)
     : intake_(intake),
@@ -174,9 +174,9 @@ void WorkloadObjects::decided(const Decision& decision, TimeMs now) {
       object = whom->second.object_uid;
     if (const auto whom = intake_.workload(decision.beneficiary)) {
       if (whom->owner != nullptr) job = decision.beneficiary;
-      path = intake_.queue_path(whom->queue);
+      path = intake_.queues().queue_path(whom->queue);
     }
-    if (const auto self = intake_.workload(decision.workload)) own = intake_.queue_path(self->queue);
+    if (const auto self = intake_.workload(decision.workload)) own = intake_.queues().queue_path(self->queue);
     life.evicting(
         "Preempted",
         fmt::format("Preempted to accommodate a workload (UID: {}, JobUID: {}) due to {}; preemptor "
@@ -227,7 +227,7 @@ WorkloadFacts WorkloadObjects::facts_of(const WorkloadSketch& sketch, const Work
     }
     std::sort(assignment.flavors.begin(), assignment.flavors.end(),
               [](const auto& a, const auto& b) { return a.resource < b.resource; });
-    if (assignment.flavors.empty()) assignment.flavors = intake_.flavors_on(sketch.uid, set, node);
+    if (assignment.flavors.empty()) assignment.flavors = intake_.queues().flavors_on(sketch.uid, set, node);
     for (const auto& flavor : assignment.flavors) {
       const std::int64_t each = flavor.resource == "pods" ? 1 : sketch.sets[s].counted.get(flavor.resource);
       assignment.usage.set(flavor.resource, each * assignment.count);
@@ -389,8 +389,9 @@ void WorkloadObjects::read_object(const KueueWorkload& object, WorkloadRecord& r
   record.stands = digest_of(object.status);
   record.reserved = object.status.is(WorkloadCondition::kQuotaReserved);
   record.checks = checks_text(object.status);
-  record.life.take_checks(object.status.checks,
-                          [&](std::string_view check) { return intake_.provisioning(check) != nullptr; });
+  record.life.take_checks(object.status.checks, [&](std::string_view check) {
+    return intake_.queues().provisioning(check) != nullptr;
+  });
   record.boost = dialect::boost_of(object);
   record.owners = object.owners;
   const auto spec = object.meta.annotations.find(dialect::kWorkloadSpec);

@@ -31,7 +31,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "dialect/intake/intake.h"
+#include "dialect/intake/intake_promises.h"
 #include "dialect/kueue/visibility.h"
 #include "dialect/objects/decode.h"
 #include "engine/engine.h"
@@ -61,8 +61,9 @@ struct WorkloadObjectOptions {
 
 class WorkloadObjects {
  public:
-  WorkloadObjects(dialect::Intake& intake, const engine::Engine& engine, dialect::JsonDecoder& decoder,
-                  LaneBook& lanes, Outbox& outbox, WorkloadObjectOptions options);
+  WorkloadObjects(dialect::IntakePromises& intake, const engine::Engine& engine,
+                  dialect::JsonDecoder& decoder, LaneBook& lanes, Outbox& outbox,
+                  WorkloadObjectOptions options);
 
   // The API version in which Workloads are written ("v1beta2"); empty: they are not.
   void set_version(std::string_view version, TimeMs now);
@@ -138,7 +139,7 @@ class WorkloadObjects {
   void endings_read(const std::string& workload, WorkloadRecord& record, const Answer& answer, TimeMs now);
   void forget_if_done(const std::string& workload);
 
-  dialect::Intake& intake_;
+  dialect::IntakePromises& intake_;
   const engine::Engine& engine_;
   dialect::JsonDecoder& decoder_;
   LaneBook& lanes_;

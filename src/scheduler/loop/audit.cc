@@ -41,7 +41,7 @@ SlotUpdate update_of(const PodView& pod, SlotState state) {
 
 }  // namespace
 
-Audit::Audit(const dialect::Intake& intake, const engine::Engine& engine, dialect::QuotaCounts counts,
+Audit::Audit(const dialect::IntakePromises& intake, const engine::Engine& engine, dialect::QuotaCounts counts,
              Outbox& outbox, AuditOptions options)
     : intake_(intake),
       engine_(engine),
@@ -239,7 +239,7 @@ void Audit::look_at_usage(const Amounts& used, const std::set<std::string>& unse
                                     fmt::format("queue {} counts {} {} in use, but its pods ask for {}", name,
                                                 format_amount(resource, amount), resource,
                                                 format_amount(resource, of_pods)),
-                                    intake_.has_cluster_queue(name)
+                                    intake_.queues().has_cluster_queue(name)
                                         ? kube::ObjectRef{fmt::format("{}/v1beta1", dialect::kKueueGroup),
                                                           "ClusterQueue", "", name, ""}
                                         : kNothing,

@@ -33,7 +33,7 @@
 
 #include "base/enums.h"
 #include "base/time.h"
-#include "dialect/intake/intake.h"
+#include "dialect/intake/intake_promises.h"
 #include "dialect/kueue/quota_counts.h"
 #include "engine/engine.h"
 #include "kube/writes.h"
@@ -73,7 +73,7 @@ struct AuditDifference {
 
 class Audit {
  public:
-  Audit(const dialect::Intake& intake, const engine::Engine& engine, dialect::QuotaCounts counts,
+  Audit(const dialect::IntakePromises& intake, const engine::Engine& engine, dialect::QuotaCounts counts,
         Outbox& outbox, AuditOptions options);
 
   // The watch of Workloads.
@@ -107,7 +107,7 @@ class Audit {
   std::vector<std::string> at_rest_in(std::string_view queue) const;
   void add_usage(const dialect::PodView& pod, std::string_view queue, Amounts& used) const;
 
-  const dialect::Intake& intake_;
+  const dialect::IntakePromises& intake_;
   const engine::Engine& engine_;
   const dialect::QuotaCounts quota_counts_;
   Outbox& outbox_;

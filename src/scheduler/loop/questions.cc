@@ -48,7 +48,7 @@ Result<Verdict> Questions::verdict(const std::string& asked) {
   };
   BERTH_ASSIGN(Known known, look_up<Known>([asked](const Core& core) {
                  Known out;
-                 const dialect::Intake& intake = core.intake();
+                 const dialect::IntakeView& intake = core.intake();
                  if (intake.workload(asked)) {
                    out.uid = asked;
                  } else if (const auto pod = intake.pod(asked)) {
@@ -80,9 +80,9 @@ Result<std::vector<dialect::PendingPlace>> Questions::pending(const dialect::Pen
   // The ClusterQueue, where it exists, as the engine names it.
   BERTH_ASSIGN(const auto queue,
                look_up<std::optional<std::string>>([lane, name = asked.queue](const Core& core) {
-                 const dialect::Intake& intake = core.intake();
-                 if (lane.empty()) return intake.has_cluster_queue(name) ? std::optional(name) : std::nullopt;
-                 return intake.cluster_queue_of(lane);
+                 const dialect::IntakeQueues queues = core.intake().queues();
+                 if (lane.empty()) return queues.has_cluster_queue(name) ? std::optional(name) : std::nullopt;
+                 return queues.cluster_queue_of(lane);
                }));
   if (!queue) {
     return fail(ErrorCode::kNotFound, "{}.{} \"{}\" not found", lane.empty() ? "clusterqueue" : "localqueue",

@@ -58,7 +58,7 @@ std::string_view condition_reason(const Reason& reason) {
   return enum_name(code);
 }
 
-Reporter::Reporter(const dialect::Intake& intake, const engine::Engine& engine, const Carrier& carrier,
+Reporter::Reporter(const dialect::IntakeView& intake, const engine::Engine& engine, const Carrier& carrier,
                    Outbox& outbox, ReporterOptions options)
     : intake_(intake), engine_(engine), carrier_(carrier), outbox_(outbox), options_(std::move(options)) {}
 

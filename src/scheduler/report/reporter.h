@@ -24,7 +24,7 @@
 #include <unordered_map>
 
 #include "base/time.h"
-#include "dialect/intake/intake.h"
+#include "dialect/intake/intake_view.h"
 #include "engine/engine.h"
 #include "kube/writes.h"
 #include "scheduler/carry/carrier.h"
@@ -66,7 +66,7 @@ bool same_words(std::string_view a, std::string_view b);
 
 class Reporter {
  public:
-  Reporter(const dialect::Intake& intake, const engine::Engine& engine, const Carrier& carrier,
+  Reporter(const dialect::IntakeView& intake, const engine::Engine& engine, const Carrier& carrier,
            Outbox& outbox, ReporterOptions options);
 
   // The verdict of this workload may have changed.
@@ -117,7 +117,7 @@ class Reporter {
   bool starts_soon(const Verdict& verdict, const std::string& workload, const std::string& teller,
                    TimeMs now);
 
-  const dialect::Intake& intake_;
+  const dialect::IntakeView& intake_;
   const engine::Engine& engine_;
   const Carrier& carrier_;
   Outbox& outbox_;

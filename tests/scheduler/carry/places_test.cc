@@ -8,6 +8,8 @@
 #include <set>
 #include <string>
 
+#include "dialect/intake/intake.h"
+
 namespace berth::scheduler {
 namespace {
 

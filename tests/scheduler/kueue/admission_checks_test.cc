@@ -313,7 +313,7 @@ TEST_F(AdmissionChecksTest, AMissingOrInactiveCheckDisablesItsQueue) {
   settle();
   EXPECT_EQ(reason("train", "QuotaReserved"), "Misconfigured");
   const auto status = [&] {
-    for (const auto& q : w_->core->intake().queue_states()) {
+    for (const auto& q : w_->core->intake().queues().queue_states()) {
       if (q.kind == dialect::Kind::kClusterQueue) return q.status.reason + ": " + q.status.message;
     }
     return std::string();

@@ -8,6 +8,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "dialect/intake/intake.h"
 #include "dialect/kueue/workload_object.h"
 #include "dialect/objects/decode.h"
 #include "scheduler/world_support.h"

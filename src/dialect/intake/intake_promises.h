@@ -1,0 +1,61 @@
+// Decisions of the live loop that the API does not show yet: releases, granted sizes, reserved places, changed templates, stops. The
+// intake keeps to each until the loop takes it back. An unknown workload is no error.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "dialect/intake/intake_view.h"
+
+namespace berth::dialect {
+
+class IntakePromises : public IntakeView {
+ public:
+  // The suspended owner `workload` is being unsuspended: its slots keep their places until pods come. false: not, or no longer;
+  // renew() then reports its slots. No effect unless the workload is an owner that is held suspended.
+  void set_released(std::string_view workload, bool released);
+  bool is_released(std::string_view workload) const;
+  // The suspended owner `workload` has quota and places, and waits for admission: its request stays fixed, whatever becomes of
+  // LimitRanges and RuntimeClasses. false: it waits as others do.
+  void set_reserved(std::string_view workload, bool reserved);
+  // Reports every slot that is not bound to the engine again, at the next drain().
+  void renew(std::string_view workload);
+  // The write for this pod failed: its slot waits again (next drain()), or is absent where its owner is suspended. Nothing when the
+  // pod is bound or gone.
+  void retry(std::string_view pod_uid);
+
+  // A suspended owner, or a Workload without its work, that the engine may start with fewer pods (Workload::whole_first): its start
+  // is to be told with grant().
+  bool may_start_smaller(std::string_view workload) const;
+  // The engine has started so many of its pods: that is its size until it is neither released nor reserved. In a plan, for a Workload
+  // with starts_once(): its size until a call with more than it asks for.
+  void grant(std::string_view workload, std::int64_t pods);
+  // Its first start fixes its size: a suspended owner, or a Workload that waits alone, and may start with fewer pods than it asks
+  // for.
+  bool starts_once(std::string_view workload) const;
+  // 0: all of its pods.
+  std::int64_t granted(std::string_view workload) const;
+  // After a restart: the bound pods of an elastic owner are its former size, and the missing ones are growth. No effect on other
+  // work.
+  void accept_size(std::string_view workload);
+
+  // The pods of the suspended owner `workload` will get these updates too, so they decide about places, instead of former updates in
+  // the templates (kPodSetUpdates). True: the owner is decided anew, and loses its places.
+  bool amend(std::string_view workload, std::span<const PodSetUpdate> updates);
+  // `came`: its provisioned nodes exist, so from now on it is placed. Otherwise it gets quota alone in the flavors of such a check
+  // (PodTemplate::awaited_flavors). True: something changed.
+  bool set_nodes_came(std::string_view workload, bool came);
+  // The owner `workload` rests, for this reason, until a call without a reason.
+  void set_rest(std::string_view workload, std::optional<Reason> why);
+  // In force until a call with an empty Standing. The workload need not be known yet. If it is stopped while it runs, the engine
+  // gets a Withdraw to end it.
+  void set_standing(std::string_view workload, Standing standing);
+  bool is_stopped(std::string_view workload) const;
+
+ protected:
+  using IntakeView::IntakeView;
+};
+
+}  // namespace berth::dialect
