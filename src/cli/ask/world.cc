@@ -89,28 +89,17 @@ bool is_of_itself(ReasonCode code) {
 
 }  // namespace
 
-const std::vector<Kind>& kinds_of_work() {
-  static const std::vector<Kind> kinds{Kind::kPod,
-                                       Kind::kJob,
-                                       Kind::kStatefulSet,
-                                       Kind::kReplicaSet,
-                                       Kind::kDeployment,
-                                       Kind::kJobSet,
-                                       Kind::kPodGroup,
-                                       Kind::kVolcanoPodGroup,
-                                       Kind::kLocalQueue,
-                                       Kind::kWorkload,
-                                       Kind::kPriorityClass,
-                                       Kind::kNamespace,
-                                       Kind::kWorkloadPriorityClass,
-                                       Kind::kClusterQueue,
-                                       Kind::kCohort,
-                                       Kind::kQueue,
-                                       Kind::kVolcanoQueue,
-                                       Kind::kResourceFlavor,
-                                       Kind::kKaiQueue,
-                                       Kind::kAdmissionCheck};
-  return kinds;
+std::vector<Kind> kinds_of_work() {
+  std::vector<Kind> out{Kind::kPod,           Kind::kLocalQueue,     Kind::kWorkload,
+                        Kind::kPriorityClass, Kind::kNamespace,      Kind::kWorkloadPriorityClass,
+                        Kind::kClusterQueue,  Kind::kCohort,         Kind::kQueue,
+                        Kind::kVolcanoQueue,  Kind::kResourceFlavor, Kind::kKaiQueue,
+                        Kind::kAdmissionCheck};
+  for (const dialect::KindInfo& info : dialect::kinds()) {
+    if (dialect::owner_kind(info.kind) != nullptr || dialect::gang_system(info.kind) != nullptr)
+      out.push_back(info.kind);
+  }
+  return out;
 }
 
 World::World(WorldOptions options) : options_(std::move(options)), intake_(intake_config(options_)) {

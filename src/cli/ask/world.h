@@ -142,7 +142,7 @@ class World {
   bool events_refused_ = false;
 };
 
-// The kinds of which work is made, and those that name its queue and priority.
-const std::vector<dialect::Kind>& kinds_of_work();
+// The kinds of which work is made, with all owners of pods and all gangs, and those that name its queue and priority.
+std::vector<dialect::Kind> kinds_of_work();
 
 }  // namespace berth::cli

@@ -89,6 +89,23 @@ TEST_F(Get, WorkloadsWithBerthsOwnWords) {
   for (const char* method : {"PUT", "PATCH", "DELETE", "WATCH"}) EXPECT_EQ(cluster_.api().count(method), 0);
 }
 
+// A kind by declaration is read in a namespace, too.
+TEST_F(Get, WorkOfAllKindsOfOwnersOfANamespace) {
+  const Json spec = {
+      {"schedulerName", "berth"},
+      {"containers", Json::array({{{"name", "c"}, {"resources", {{"limits", {{"nvidia.com/gpu", "4"}}}}}}})}};
+  const Json head = {{"template", {{"spec", spec}}}};
+  cluster_.api().create(
+      "/apis/ray.io/v1/namespaces/team-a/rayclusters",
+      Json{{"metadata", {{"name", "rays"}, {"labels", {{"berth.dev/queue", "research"}}}}},
+           {"spec", {{"suspend", true}, {"headGroupSpec", head}, {"workerGroupSpecs", Json::array()}}}});
+  for (const char* ns : {"team-a", "*"}) {
+    const Ran ran = get(cluster_, GetOptions::What::kWorkloads, ns);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, AllOf(HasSubstr("rays"), HasSubstr("train"))) << ns;
+  }
+}
+
 TEST_F(Get, WorkloadsOfTheWholeClusterHavePlaces) {
   const Ran ran = get(cluster_, GetOptions::What::kWorkloads, "*", ListFormat::kJson);
   EXPECT_EQ(ran.code, 0) << ran.err;
