@@ -2,11 +2,14 @@
 the architecture page, and names of files that lead nowhere. check.py runs these; the exceptions stand in reach.txt and only shrink.
 
 Members and functions come from universal-ctags (Debian: universal-ctags).
+
+`python3 tests/tree/reach.py [ROOT]` prints the ten largest classes and the ten longest functions (docs/contributors/house.md).
 """
 import os
 import re
 import shutil
 import subprocess
+import sys
 
 MOST_MEMBERS = 60
 MOST_LINES = 80
@@ -166,3 +169,58 @@ def check_folders(root, found, inner):
         for folder in sorted(folders):
             if f"`{room}/{folder}/`" not in text:
                 found.add(page, 1, f"`{room}/{folder}/` has no line that says what it is for")
+
+
+def lines_of_classes(rows):
+    """Class -> the lines of its declaration, and of its functions that are defined elsewhere."""
+    spans, out, prototypes = {}, {}, {}
+    for kind, name, scope, path, first, last in rows:
+        if kind in ("class", "struct"):
+            full = f"{scope.partition(':')[2]}::{name}" if scope else name
+            spans.setdefault(full, []).append((path, first, last))
+            out[full] = out.get(full, 0) + last - first + 1
+        elif kind == "prototype":
+            prototypes.setdefault(name, set()).add(class_of(scope))
+    for kind, name, scope, path, first, last in rows:
+        owner = class_of(scope)
+        if kind != "function" or not owner:
+            continue
+        if owner not in spans:  # named by a class that inherits it: the class of that name which declares the function
+            same = [p for p in prototypes.get(name, ()) if p and p.split("::")[-1] == owner.split("::")[-1]]
+            owner = same[0] if len(same) == 1 else owner
+        if not any(p == path and a <= first <= b for p, a, b in spans.get(owner, ())):
+            out[owner] = out.get(owner, 0) + last - first + 1
+    return out
+
+
+def largest(rows, most=10):
+    """(members and functions, of these members, lines, class) of the largest classes."""
+    seen, data = set(), {}
+    for kind, name, scope, _, _, _ in rows:
+        owner = class_of(scope)
+        if kind == "member" and owner and (owner, name) not in seen:
+            seen.add((owner, name))
+            data[owner] = data.get(owner, 0) + 1
+    length = lines_of_classes(rows)
+    found = sorted(members(rows).items(), key=lambda one: (-one[1], one[0]))[:most]
+    return [(number, data.get(name, 0), length.get(name, 0), name) for name, number in found]
+
+
+def main(root):
+    rows = tags(root)
+    if rows is None:
+        print("universal-ctags is not installed", file=sys.stderr)
+        return 77
+    print("| members and functions | of these members | lines | class |\n|---|---|---|---|")
+    for number, data, length, name in largest(rows):
+        print(f"| {number} | {data} | {length} | `{name.removeprefix('berth::')}` |")
+    found = sorted(lines(rows).items(), key=lambda one: (-one[1], one[0]))
+    print(f"\nfunctions: {sum(1 for row in rows if row[0] == 'function')}; of 60 lines and more: "
+          f"{sum(1 for _, n in found if n >= 60)}; of {MOST_LINES} and more: {sum(1 for _, n in found if n >= MOST_LINES)}")
+    for name, number in found[:10]:
+        print(f"  {number} {name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else "."))
