@@ -1,7 +1,8 @@
-// The state of the engine. It changes in two ways:
+// The state of the engine. Slots and accounts change in two ways:
 //   - Facts and decisions (set_slot() and the apply functions). They keep the accounts of nodes and quota in step with the states
 //     of slots, and note what was gained, so that blocked work wakes.
 //   - Trials (state/trial.h). They change accounts only. A trial is rolled back, or the decision that follows commits it.
+// The books of the round stand here too, and decide/ and plan/ write them: pending, news, done, keepers, planned, no_places.
 #pragma once
 
 #include <algorithm>
