@@ -78,7 +78,11 @@ std::vector<Reason> examples_of(ReasonCode code) {
     case ReasonCode::kTopology:
       return {reason_of(code, "topology.example.com/rack", "", 16, 12, 0,
                         {reason_of(ReasonCode::kDomain, "rack-17", "", 0, 0, 0, {short_nodes.front()})}),
-              reason_of(code, "example.com/rack", "no topology has this level", 16)};
+              reason_of(
+                  code, "topology.example.com/rack",
+                  "no topology has this level: ask for one of topology.kubernetes.io/zone, ..., or add it to "
+                  "a topology",
+                  16)};
     case ReasonCode::kNodeUnschedulable:
     case ReasonCode::kNodeSelector:
     case ReasonCode::kNodeHeld:
@@ -94,6 +98,7 @@ std::vector<Reason> examples_of(ReasonCode code) {
       return {reason_of(code, gpu, "", 0, 0, 12),
               reason_of(code, "attachable volumes of pd.csi.storage.gke.io (limit 127)", "", 0, 0, 12)};
     case ReasonCode::kNodeFlavor:
+      return one("h100-reserved", "", 0, 0, 12);
     case ReasonCode::kNodeDevice:
       return one(gpu, "", 0, 0, 12);
     case ReasonCode::kNodePort:
@@ -104,6 +109,10 @@ std::vector<Reason> examples_of(ReasonCode code) {
               reason_of(
                   code, "",
                   "allowed: lower or newer equal priority in its queue, lower-priority borrowers in others"),
+              reason_of(
+                  code, "",
+                  "allowed: lower or newer equal priority in its queue, lower-priority borrowers in others; "
+                  "not to borrow until team-b/eval-7 starts"),
               reason_of(code, "",
                         "paused: what it preempted was taken back 3 times in a row; not to borrow until "
                         "team-b/eval-7 starts")};

@@ -78,16 +78,16 @@ std::optional<std::uint32_t> Domains::level_of(std::string_view key) const {
 }
 
 std::string Domains::why_no_level() const {
-  constexpr std::size_t kMostNamed = 8;
-  std::string known;
-  for (std::size_t l = 0; l < std::min(levels_.size(), kMostNamed); ++l)
-    known += fmt::format("{}{}", l == 0 ? "" : ", ", levels_[l].key);
+  constexpr std::size_t kMostCharacters = 36;  // of names: a reason is short
   if (levels_.empty()) {
     return "there is no topology: remove the request, or create a topology with this node label as a level";
   }
-  return fmt::format(
-      "no topology has this level: ask for one of {}{}, or add this node label to the levels of a topology",
-      known, levels_.size() > kMostNamed ? ", ..." : "");
+  std::string known = levels_.front().key;
+  std::size_t named = 1;
+  while (named < levels_.size() && known.size() + 2 + levels_[named].key.size() <= kMostCharacters)
+    known += ", " + levels_[named++].key;
+  return fmt::format("no topology has this level: ask for one of {}{}, or add it to a topology", known,
+                     named < levels_.size() ? ", ..." : "");
 }
 
 }  // namespace berth::engine

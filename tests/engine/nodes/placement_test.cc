@@ -267,6 +267,22 @@ TEST(Topology, ALevelOfNoTopologyIsNamed) {
       << to_text(e.verdict("w")->reason);
 }
 
+TEST(Topology, ManyLevelsMakeNoLongReason) {
+  Engine e;
+  add_racks(e, 1);
+  ok(e.apply(TopologyUpsert{{"cloud",
+                             {"topology.kubernetes.io/zone", "cloud.provider.com/topology-block",
+                              "cloud.provider.com/topology-rack", "kubernetes.io/hostname"}}}));
+  ok(e.apply(with(gang_workload("w", 16, 8),
+                  [](Workload& w) { w.root.topology.required = "topology.example.com/rack"; })));
+  EXPECT_TRUE(e.decide(1000).empty());
+  const std::string text = to_text(e.verdict("w")->reason);
+  EXPECT_NE(text.find("ask for one of"), std::string::npos) << text;
+  const std::size_t end = text.find(", ..., or add it to a topology, preemption");
+  ASSERT_NE(end, std::string::npos) << text;
+  EXPECT_LT(end, 130u) << text;
+}
+
 TEST(Flavors, OneWhoseNodesAreFullIsNotChosen) {
   Engine e;
   ok(e.apply(gpu_node("small", 2, {{"kind", "f"}})));

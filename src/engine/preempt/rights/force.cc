@@ -117,7 +117,7 @@ std::string why_not_by_force(const State& state, const WorkloadState& w, std::sp
 std::string why_not_while_borrowing(const State& state, const WorkloadState& w,
                                     std::span<const PlacedSlot> placed) {
   const WorkloadState* by = who_would_take_back(state, w, borrowed(state, w, placed));
-  return by == nullptr ? "" : fmt::format("; in its queue not to borrow until {} starts", by->name);
+  return by == nullptr ? "" : fmt::format("; not to borrow until {} starts", by->name);
 }
 
 void note_gain(State& state, WorkloadId taker, std::span<const PlacedSlot> placed) {

@@ -3,9 +3,9 @@
 //
 // Hysteresis: `w` may displace `v` only if it is ahead by more than the displacement destroys. Otherwise the two would alternate.
 //   priority   If priority ranks first, the lower one stands behind. Priorities are those of demand bands (state/bands.h): only a
-//   part of the running work may be lost, and only a part of the waiting work asked for. old        Old work stands in front of all
-//   other work (order/rank.h), except promoted work that has not yet attained its seat.
-//              Among old work creation decides.
+//              part of the running work may be lost, and only a part of the waiting work asked for.
+//   old        Old work stands in front of all other work, except promoted work that keeps its seat (order/rank.h). Among old
+//              work creation decides.
 //   creation   The newer one stands behind. This order never changes.
 //   duration, remaining   `v` stands behind if its (remaining) run time exceeds that of `w` by more than `v` would lose: work since
 //                         its last checkpoint, restart overhead and grace. Once `w` runs, its remaining time falls and that of `v`
