@@ -24,11 +24,12 @@ std::vector<Contender> contenders(const std::string& self, const std::string& be
     null_command.insert(null_command.end(), null_args.begin(), null_args.end());
     all.push_back(
         {.name = "berth-null", .scheduler = "berth", .gangs = true, .command = std::move(null_command)});
-    all.push_back({.name = "berth",
-                   .scheduler = "berth",
-                   .gangs = true,
-                   .preempts = true,
-                   .command = std::move(command)});
+    const Contender whole{
+        .name = "berth", .scheduler = "berth", .gangs = true, .preempts = true, .command = command};
+    all.push_back(whole);
+    all.push_back(whole);
+    all.back().name = "berth-watched";
+    all.back().watched = true;
   }
   return all;
 }
@@ -43,6 +44,10 @@ Result<Running> Running::start(const Contender& contender, e2e::TestCluster& clu
     return running;
   }
   auto argv = contender.command;
+  if (contender.watched) {
+    BERTH_ASSIGN(running.dashboard_port_, e2e::free_port());
+    argv.push_back("--dashboard-address=127.0.0.1:" + std::to_string(running.dashboard_port_));
+  }
   for (auto& argument : argv) {
     if (argument == "{kubeconfig}") {
       argument = cluster.kubeconfig();

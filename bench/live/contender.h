@@ -17,10 +17,11 @@ struct Contender {
   bool gangs = false;     // binds gangs by Berth's labels, all or nothing
   bool preempts = false;
   bool kube_scheduler = false;       // else `command`
+  bool watched = false;              // dashboards are open
   std::vector<std::string> command;  // "{kubeconfig}" stands for the path of the kubeconfig
 };
 
-// blind, kube-scheduler, berth-null (no thinking but the whole live loop), berth. `self` is this program, for the blind
+// blind, kube-scheduler, berth-null (no thinking but the whole live loop), berth, berth-watched (with open dashboards). `self` is this program, for the blind
 // binder; `berth` the path of Berth's program, whose contenders are left out where it is empty.
 std::vector<Contender> contenders(const std::string& self, const std::string& berth,
                                   const std::vector<std::string>& berth_args,
@@ -33,13 +34,16 @@ class Running {
   // An error that quotes the log when the process has ended.
   Status alive();
   e2e::Usage usage();
-  std::uint64_t resident_bytes();  // now
+  std::uint64_t resident_bytes();                         // now
+  int dashboard_port() const { return dashboard_port_; }  // 0: it serves no dashboard
   void stop();
+  pid_t pid() const { return kube_scheduler_ ? 0 : process_->pid(); }
 
  private:
   e2e::TestCluster* cluster_ = nullptr;
   std::string name_;
   bool kube_scheduler_ = false;
+  int dashboard_port_ = 0;
   std::optional<e2e::Process> process_;
 };
 

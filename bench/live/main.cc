@@ -73,6 +73,10 @@ void print_row(const Outcome& o, double ceiling) {
              o.contender, o.bound, o.scheduler.cpu_seconds,
              static_cast<double>(o.scheduler.peak_rss_bytes) / (1 << 20), o.api_server_cpu_s, o.etcd_cpu_s,
              result, o.finished ? "" : "  NOT FINISHED");
+  if (const auto& seen = o.dashboards; seen.messages > 0) {
+    fmt::print("    dashboards: {} messages, {} answers of {:.1f} MiB, {} questions failed\n", seen.messages,
+               seen.answers, static_cast<double>(seen.bytes) / (1 << 20), seen.failed);
+  }
   if (!o.judgement.empty()) {
     fmt::print("    WRONG: {}\n", o.judgement);
   }
@@ -100,6 +104,10 @@ nlohmann::json json_of(const Outcome& o) {
           {"victims_whole", o.whole_victims},
           {"victims_partial", o.partial_victims},
           {"victims_unwarned", o.unwarned},
+          {"dashboard_messages", o.dashboards.messages},
+          {"dashboard_answers", o.dashboards.answers},
+          {"dashboard_bytes", o.dashboards.bytes},
+          {"dashboard_failed", o.dashboards.failed},
           {"judgement", o.judgement}};
 }
 
@@ -128,7 +136,7 @@ std::pair<double, const char*> figure_of(const Outcome& o) {
 }
 
 // What several rounds come to: the machine is a third slower at one time than at another, also within a round, so a share is
-// taken of the blind binder of the same round, and of these the median.
+// taken of the blind binder of the same round, and of these the median. Berth with open dashboards is compared with Berth.
 class Medians {
  public:
   void add(const Outcome& o) {
@@ -140,9 +148,9 @@ class Medians {
   }
   void end_round() {
     for (const auto& [of, rate] : of_round_) {
-      const auto blind = of_round_.find({of.first, "blind"});
-      if (blind != of_round_.end() && blind->second > 0 && all_[of].unit == "pods/s")
-        all_[of].shares.push_back(rate / blind->second);
+      const auto base = of_round_.find({of.first, base_of(of.second)});
+      if (base != of_round_.end() && base->second > 0 && all_[of].unit == "pods/s")
+        all_[of].shares.push_back(rate / base->second);
     }
     of_round_.clear();
   }
@@ -152,7 +160,8 @@ class Medians {
       fmt::print("{:<3} {:<15} {:>8.1f} {}", of.first, of.second, median(all.values), all.unit);
       if (!all.shares.empty()) {
         const auto [least, most] = std::minmax_element(all.shares.begin(), all.shares.end());
-        fmt::print(", {:.2f} of the blind binder ({:.2f} to {:.2f})", median(all.shares), *least, *most);
+        fmt::print(", {:.3f} of {} ({:.3f} to {:.3f})", median(all.shares), base_of(of.second), *least,
+                   *most);
       }
       fmt::print("\n");
     }
@@ -165,6 +174,9 @@ class Medians {
     std::vector<double> shares;
   };
   using Of = std::pair<std::string, std::string>;  // scenario, contender
+  static std::string base_of(const std::string& contender) {
+    return contender == "berth-watched" ? "berth" : "blind";
+  }
   std::map<Of, double> of_round_;
   std::map<Of, All> all_;
 };
@@ -183,9 +195,9 @@ int run(int argc, char** argv) {
   app.add_option("--scenarios", scenarios, "S1, S2, S3, S5; with queues Q1, Q2, Q3, Q4")
       ->delimiter(',')
       ->check(CLI::IsMember(kScenarios));
-  app.add_option("--contenders", names, "blind, kube-scheduler, berth-null, berth")
+  app.add_option("--contenders", names, "blind, kube-scheduler, berth-null, berth, berth-watched")
       ->delimiter(',')
-      ->check(CLI::IsMember({"blind", "kube-scheduler", "berth-null", "berth"}));
+      ->check(CLI::IsMember({"blind", "kube-scheduler", "berth-null", "berth", "berth-watched"}));
   app.add_option("--berth", berth, "path of the berth program")->check(CLI::ExistingFile);
   app.add_option("--berth-args", berth_args, "further arguments of `berth scheduler`");
   app.add_option("--null-args", null_args, "arguments of `berth scheduler` that make it not think");
@@ -196,6 +208,11 @@ int run(int argc, char** argv) {
   app.add_option("--high-gangs", scale.high_gangs, "of S3 and Q3")->check(CLI::Range(1, 20000));
   app.add_option("--jobs", scale.jobs, "of Q1")->check(CLI::Range(1, 20000));
   app.add_option("--waiting", scale.waiting, "Jobs of Q4")->check(CLI::Range(1, 1000000));
+  app.add_option("--dashboards", scale.dashboards, "open while berth-watched runs")->check(CLI::Range(0, 64));
+  app.add_option(
+      "--then", scale.then,
+      "of Q4: a shell command to run once all Jobs wait, while some come and go; BERTH_DASHBOARD is "
+      "the address of berth-watched's dashboard, BERTH_PID its process");
   app.add_option("--repeat", repeat,
                  "rounds; every second one in the reverse order, and the medians in the end")
       ->check(CLI::Range(1, 100));
@@ -221,7 +238,7 @@ int run(int argc, char** argv) {
     return text.empty() ? std::vector<std::string>() : words(text);
   };
   auto all = contenders("/proc/self/exe", berth, extra(berth_args), extra(null_args), in_flight);
-  if (berth.empty() && (wanted("berth") || wanted("berth-null"))) {
+  if (berth.empty() && (wanted("berth") || wanted("berth-null") || wanted("berth-watched"))) {
     fmt::print(stderr, "bench_live: no --berth PATH: its rows are left out\n");
   }
   fmt::print("{} nodes x 8 GPUs, {} cores, load average before the start {:.1f}\n", scale.nodes,

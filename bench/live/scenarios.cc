@@ -5,6 +5,8 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <map>
 #include <memory>
@@ -130,6 +132,7 @@ class Run {
       }
       return {};
     }();
+    close_dashboards();
     if (running_) {
       running_->stop();
     }
@@ -289,7 +292,34 @@ class Run {
     }
     take_usage();
     outcome_.bound = observer_->now().binds;
+    if (!scale_.then.empty()) BERTH_TRY(run_then());
     return judge();
+  }
+
+  // Runs the command of the user while a Job comes every half second, one goes every second, and a node is cordoned or freed.
+  Status run_then() {
+    std::atomic<bool> done{false};
+    std::thread changes([&] {
+      auto api = cluster_->client();
+      for (std::size_t i = 0; !done; ++i) {
+        api.post("/apis/batch/v1/namespaces/default/jobs", job_json(scale_.waiting + i, 1, 1));
+        if (i % 2 == 0) {
+          api.del(fmt::format("/apis/batch/v1/namespaces/default/jobs/job-{}", i / 2));
+          api.patch("/api/v1/nodes/node-0", fmt::format(R"({{"spec":{{"unschedulable":{}}}}})", i % 4 == 0));
+        }
+        std::this_thread::sleep_for(milliseconds(500));
+      }
+    });
+    std::fflush(stdout);
+    const std::string command = fmt::format(
+        "BERTH_DASHBOARD=http://127.0.0.1:{}/ BERTH_PID={} KUBECONFIG='{}'; "
+        "export BERTH_DASHBOARD BERTH_PID KUBECONFIG; {}",
+        running_->dashboard_port(), running_->pid(), cluster_->kubeconfig(), scale_.then);
+    const int status = std::system(command.c_str());
+    done = true;
+    changes.join();
+    if (status != 0) return fail(ErrorCode::kUnavailable, "the command of --then ended with {}", status);
+    return running_->alive();
   }
 
   std::vector<std::string> plain_pods(std::size_t count) const {
@@ -333,6 +363,8 @@ class Run {
     etcd_before_ = cluster_->process("etcd")->usage();
     start_ = Clock::now();
     BERTH_ASSIGN(running_, Running::start(contender_, *cluster_));
+    if (contender_.watched)
+      dashboards_ = std::make_unique<Dashboards>(scale_.dashboards, running_->dashboard_port());
     return {};
   }
 
@@ -346,6 +378,14 @@ class Run {
       BERTH_TRY(running_->alive());
     }
     return false;
+  }
+
+  void close_dashboards() {
+    if (!dashboards_) return;
+    outcome_.dashboards = dashboards_->seen();
+    dashboards_.reset();
+    if (scale_.dashboards > 0 && outcome_.dashboards.answers == 0)
+      outcome_.judgement += "the dashboards got no answer\n";
   }
 
   void take_usage() {
@@ -456,6 +496,7 @@ class Run {
   std::unique_ptr<TestCluster> cluster_;
   std::unique_ptr<ObserverOfPods> observer_;
   std::optional<Running> running_;
+  std::unique_ptr<Dashboards> dashboards_;
   e2e::ObserverReport report_;
   e2e::Usage api_before_;
   e2e::Usage etcd_before_;

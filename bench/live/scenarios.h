@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "contender.h"
+#include "dashboards.h"
 #include "e2e/observer.h"
 
 namespace berth::bench {
@@ -37,6 +38,8 @@ struct Scale {
   std::size_t waiting = 100'000;  // Q4
   int time_limit_s = 300;         // of one run; what is not bound by then counts as never
   bool keep = false;              // the folders of the clusters stay, with all logs
+  std::size_t dashboards = 10;    // open, where the contender is watched
+  std::string then;               // Q4: a shell command to run once all Jobs wait; "": none
   std::string kubernetes;
 };
 
@@ -59,6 +62,7 @@ struct Outcome {
   std::size_t whole_victims = 0;    // S3: gangs of which all members were deleted
   std::size_t partial_victims = 0;  // S3: gangs that lost some members only
   std::size_t unwarned = 0;         // S3: victims without DisruptionTarget before their deletion
+  Dashboards::Seen dashboards;      // where the contender is watched
   std::string judgement;            // of the observer, empty when clean
   double rate() const { return first_to_last_s > 0 ? static_cast<double>(bound) / first_to_last_s : 0; }
   double rate_from_start() const {

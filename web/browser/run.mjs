@@ -1,5 +1,6 @@
 // Walks through the dashboard in Chromium: node browser/run.mjs [ADDRESS]. Without an address: that of the fixture server, with 100,000
-// workloads and 10,000 nodes. With one: only what holds for any state. Times are printed and judge nothing.
+// workloads and 10,000 nodes. With one: only what holds for any state, and how soon the page has what the program tells, which takes a program
+// whose state changes (bench/live/README.md has one with 100,000 workloads). Times are printed and judge nothing.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -40,6 +41,52 @@ async function painted(page, name, hash, words) {
   await until(page, words)
   const at = await page.evaluate(() => ({ first: Math.round(performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0), now: Math.round(performance.now()) }))
   console.log(`${name}: first paint ${at.first} ms, its data within ${at.now} ms`)
+}
+
+// Runs in the page before its own script: notes each message of the stream, each answer to a question, and when the page shows it.
+function watchUpdates() {
+  const seen = globalThis.seen = { messages: 0, updates: [], tasks: [] }
+  let told = 0
+  let waiting = null
+  const read = ReadableStreamDefaultReader.prototype.read
+  ReadableStreamDefaultReader.prototype.read = function (...words) {
+    return read.apply(this, words).then((got) => {
+      if (typeof got.value === 'string' && got.value.includes('data:')) { told = performance.now(); ++seen.messages }
+      return got
+    })
+  }
+  const asked = new WeakMap()
+  const ask = globalThis.fetch
+  globalThis.fetch = async (...words) => {
+    const question = { path: String(words[0]), asked: performance.now(), told }
+    const answer = await ask(...words)
+    asked.set(answer, question)
+    return answer
+  }
+  // An answer that says the same as the last one, or nothing, changes no page.
+  const last = new Map()
+  const json = Response.prototype.json
+  Response.prototype.json = async function () {
+    const data = await json.call(this)
+    const question = asked.get(this)
+    if (question) {
+      const path = question.path.replace(/(since|after)=\d+/, '')
+      const words = JSON.stringify({ ...data, revision: 0 })
+      const empty = /(since|after)=/.test(question.path) && data.items?.length === 0 && !data.gone?.length
+      if (!empty && last.get(path) !== words) waiting = question
+      last.set(path, words)
+    }
+    return data
+  }
+  addEventListener('DOMContentLoaded', () => {
+    new MutationObserver(() => {
+      if (!waiting) return
+      const now = performance.now()
+      seen.updates.push({ asked: now - waiting.asked, told: now - waiting.told })
+      waiting = null
+    }).observe(document.body, { childList: true, subtree: true, characterData: true })
+    new PerformanceObserver((list) => seen.tasks.push(...list.getEntries().map((one) => Math.round(one.duration)))).observe({ type: 'longtask' })
+  })
 }
 
 const steps = {
@@ -127,6 +174,24 @@ const steps = {
       }
       const tasks = await page.evaluate(() => globalThis.tasks)
       console.log(`${name}: five updates, tasks longer than 50 ms: ${tasks.length ? tasks.join(', ') : 'none'}`)
+    }
+  },
+  async 'live: what the program tells is on the page'() {
+    if (!given) return
+    const page = await open()
+    await page.evaluateOnNewDocument(watchUpdates)
+    for (const name of ['queues', 'workloads', 'nodes', 'timeline']) {
+      await page.goto('about:blank')
+      await page.goto(`${base}#/${name}`, { waitUntil: 'domcontentloaded' })
+      await page.waitForFunction(() => document.querySelectorAll('.row, tbody tr, .card').length > 0)
+      await new Promise((done) => setTimeout(done, 3000))
+      await page.evaluate(() => { globalThis.seen.updates = []; globalThis.seen.tasks = []; globalThis.seen.messages = 0 })
+      await new Promise((done) => setTimeout(done, Number(process.env.WATCH_MS ?? 20_000)))
+      const { messages, updates, tasks } = await page.evaluate(() => globalThis.seen)
+      assert.ok(messages > 0, `${name}: the stream told nothing`)
+      const of = (key) => updates.map((one) => Math.round(one[key])).sort((a, b) => a - b)
+      const words = (key) => { const all = of(key); return all.length ? `${all[Math.floor(all.length / 2)]} ms in the middle, ${all[all.length - 1]} at most` : 'none' }
+      console.log(`${name}: ${messages} messages, ${updates.length} updates; from the question to the page ${words('asked')}; from the message to the page ${words('told')}; tasks longer than 50 ms: ${tasks.length ? tasks.join(', ') : 'none'}`)
     }
   },
   async 'search: workloads, queues and nodes by a part of their names'() {
