@@ -83,6 +83,15 @@ Status each_event(kube::Transport& transport, const std::string& ns, std::string
   return {};
 }
 
+Status may_list_events(kube::Transport& transport, const std::string& ns) {
+  kube::Request request;
+  request.path = kube::kEvents.collection(ns) + "?limit=1";
+  request.max_response = kMostPageBytes;
+  const kube::Response response = transport.call(std::move(request));
+  if (response.ok()) return {};
+  return tl::unexpected<Error>(kube::response_error("LIST events", response));
+}
+
 bool is_decision(const EventLine& event, const std::vector<std::string>& scheduler_names) {
   static constexpr std::array kReasons = {"Scheduled"sv,    "FailedScheduling"sv, "Preempted"sv,
                                           "Waiting"sv,      "Released"sv,         "Withdrawn"sv,

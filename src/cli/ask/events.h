@@ -36,9 +36,15 @@ inline constexpr int kMostPages = 20;
 // From JSON that parts of are missing of too.
 std::optional<EventLine> event_of(std::string_view json);
 
+// The field selector of what Berth says about work without pods.
+inline constexpr std::string_view kWaitingEvents = "reason=Waiting";
+
 // `selector`: field selector, "" = none. Calls `f` for each; Unauthorized: they may not be listed.
 Status each_event(kube::Transport& transport, const std::string& ns, std::string_view selector,
                   const std::function<void(EventLine)>& f);
+
+// Unauthorized: events may not be listed there.
+Status may_list_events(kube::Transport& transport, const std::string& ns);
 
 // Whether Berth decided something there, or looks at it: the reasons of its events, from a scheduler of these names.
 bool is_decision(const EventLine& event, const std::vector<std::string>& scheduler_names);

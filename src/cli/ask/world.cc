@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 #include <variant>
 
 #include "base/checked.h"
 #include "cli/ask/cluster.h"
-#include "cli/ask/events.h"
 #include "dialect/write/writes.h"
 #include "kube/paths.h"
 #include "scheduler/read/snapshot.h"
@@ -112,7 +112,13 @@ Status World::read(kube::Transport& transport, const Progress& progress) {
   if (!options_.ns.empty()) list.kinds = kinds_of_work();
   list.partial = true;
   list.progress = progress;
-  list.seen = [&](const dialect::Object& object, std::string_view json) { take(object, json); };
+  list.seen = [&](const dialect::Object& object, std::string_view json) {
+    if (options_.live) {
+      const dialect::Meta& meta = dialect::meta_of(object);
+      listed_[dialect::kind_of(object)].insert(meta.ns + "/" + meta.name);
+    }
+    take(object, json);
+  };
   BERTH_ASSIGN(const auto snapshot, scheduler::take_snapshot(transport, list));
   refused_.insert(snapshot.refused.begin(), snapshot.refused.end());
   if (refused_.contains(Kind::kPod)) {
@@ -128,7 +134,8 @@ Status World::read(kube::Transport& transport, const Progress& progress) {
   }
   settle();
   const auto listed = intake_.workloads();
-  if (std::any_of(listed.begin(), listed.end(), [](const auto& info) { return info.suspended; }))
+  if (options_.live ||
+      std::any_of(listed.begin(), listed.end(), [](const auto& info) { return info.suspended; }))
     read_events(transport);
   return {};
 }
@@ -174,6 +181,24 @@ void World::upsert(Kind kind, std::string_view json) {
 
 void World::remove(Kind kind, std::string_view ns, std::string_view name) {
   intake_.remove(kind, ns, name);
+  if (kind == Kind::kLocalQueue) std::erase(local_queues_, std::pair(std::string(ns), std::string(name)));
+}
+
+void World::keep_only(Kind kind, const std::set<std::string>& names) {
+  for (const auto& name : std::exchange(listed_[kind], {})) {
+    if (names.contains(name)) continue;
+    const auto slash = name.find('/');
+    remove(kind, name.substr(0, slash), name.substr(slash + 1));
+  }
+}
+
+void World::hear(const EventLine& event) {
+  if (!is_decision(event, options_.scheduler_names)) return;
+  const auto about = intake_.workload(event.uid);
+  if (!about || !about->name.starts_with(event.ns + "/")) return;
+  const auto known = said_.find(event.uid);
+  if (known != said_.end() && known->second.by == Said::By::kEvent && known->second.since > event.at) return;
+  note_said(event.uid, {Said::By::kEvent, event.about(), event.reason, event.note, event.at});
 }
 
 void World::take_in(const Event& event) {
@@ -209,22 +234,15 @@ void World::settle() {
 }
 
 void World::read_events(kube::Transport& transport) {
-  const auto take = [&](EventLine event) {
-    if (!is_decision(event, options_.scheduler_names)) return;
-    const auto about = intake_.workload(event.uid);
-    if (!about || !about->name.starts_with(event.ns + "/")) return;
-    const auto known = said_.find(event.uid);
-    if (known != said_.end() && known->second.by == Said::By::kEvent && known->second.since > event.at)
-      return;
-    note_said(event.uid, {Said::By::kEvent, event.about(), event.reason, event.note, event.at});
-  };
-  const auto status = each_event(transport, options_.ns, "reason=Waiting", take);
+  const auto status =
+      each_event(transport, options_.ns, kWaitingEvents, [&](const EventLine& event) { hear(event); });
   events_refused_ = !status && status.error().code == ErrorCode::kUnauthorized;
 }
 
-void World::ask_for_places(kube::Transport& transport) {
-  if (is_whole()) return;  // the engine knows them
+bool World::ask_for_places(kube::Transport& transport) {
+  if (is_whole()) return false;  // the engine knows them
   simdjson::dom::parser parser;
+  std::map<std::string, std::int64_t> found;
   for (std::size_t i = 0; i < std::min(local_queues_.size(), kMostLines); ++i) {
     const auto& [ns, name] = local_queues_[i];
     kube::Request request;
@@ -237,7 +255,9 @@ void World::ask_for_places(kube::Transport& transport) {
     simdjson::dom::array items, owners;
     if (!response.ok() || parser.parse(response.body).get(root) != simdjson::SUCCESS ||
         root["items"].get(items) != simdjson::SUCCESS) {
-      return;  // not served, or not for this user: there is no place to show
+      // Not served, or not for this user: there is no place to show. After a pause of the server those of before stay.
+      found.insert(asked_places_.begin(), asked_places_.end());
+      break;
     }
     for (const element item : items) {
       std::int64_t position = 0;
@@ -246,10 +266,13 @@ void World::ask_for_places(kube::Transport& transport) {
       for (const element owner : owners) {
         const std::string uid(text_at(owner, "/uid"));
         const auto pod = intake_.pod(uid);
-        asked_places_[pod ? std::string(pod->workload) : uid] = position + 1;
+        found[pod ? std::string(pod->workload) : uid] = position + 1;
       }
     }
   }
+  const bool differ = found != asked_places_;
+  asked_places_ = std::move(found);
+  return differ;
 }
 
 std::map<std::string, std::int64_t> World::places() const {

@@ -21,6 +21,7 @@
 #include "base/enums.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "cli/ask/events.h"
 #include "dialect/intake/intake.h"
 #include "dialect/objects/decode.h"
 #include "engine/engine.h"
@@ -76,6 +77,7 @@ struct WorkLine {
 struct WorldOptions {
   std::string ns;  // "": all namespaces
   std::vector<std::string> scheduler_names{"berth"};
+  bool live = false;  // it is kept up to date after it has been read
 };
 
 class World {
@@ -87,12 +89,17 @@ class World {
 
   // Reads everything once. Unauthorized: pods may not be listed. Other kinds that may not are named in notes().
   Status read(kube::Transport& transport, const Progress& progress);
-  // Places in line from the API of pending workloads, where that is served and may be read; for work without one.
-  void ask_for_places(kube::Transport& transport);
+  // Places in line from the API of pending workloads, where that is served and may be read; for work without one. Whether they differ
+  // from those of the last time.
+  bool ask_for_places(kube::Transport& transport);
 
   // Changes that come later. The JSON must be followed by kube::kJsonPadding readable bytes.
   void upsert(dialect::Kind kind, std::string_view json);
   void remove(dialect::Kind kind, std::string_view ns, std::string_view name);
+  // The first complete list of a watch, as namespace/name: what read() found and it lacks is gone. Live worlds only.
+  void keep_only(dialect::Kind kind, const std::set<std::string>& names);
+  // An event of Berth's about work without pods; others are left out.
+  void hear(const EventLine& event);
   // Once after any number of these.
   void settle();
 
@@ -110,6 +117,7 @@ class World {
   std::set<std::string> uids_of(const std::string& uid) const;
 
   const std::set<dialect::Kind>& read_kinds() const { return read_; }
+  bool may_read_events() const { return !events_refused_; }
   // Things that are not shown, each with the right that is missing.
   std::vector<std::string> notes() const;
 
@@ -139,6 +147,7 @@ class World {
   std::map<std::string, std::int64_t> asked_places_;
   std::vector<std::pair<std::string, std::string>> local_queues_;  // namespace, name
   std::set<dialect::Kind> refused_, read_;
+  std::map<dialect::Kind, std::set<std::string>> listed_;  // by read(), where it is live
   bool events_refused_ = false;
 };
 

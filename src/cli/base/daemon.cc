@@ -18,13 +18,27 @@ void start_log(const std::string& level) {
   spdlog::set_level(spdlog::level::from_str(level));
 }
 
-sigset_t block_end_signals() {
+namespace {
+
+sigset_t end_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  return signals;
+}
+
+}  // namespace
+
+sigset_t block_end_signals() {
+  const sigset_t signals = end_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   return signals;
+}
+
+void unblock_end_signals() {
+  const sigset_t signals = end_signals();
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }
 
 }  // namespace berth::cli

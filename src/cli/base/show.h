@@ -47,6 +47,7 @@ struct Listing {
     std::string name;                // as other commands take it
     std::vector<std::string> words;  // one for each column
     std::string json;
+    std::string key;  // tells rows with the same name apart; "": the name is enough
   };
   std::string format;  // "berth-workloads": the name of the schema
   std::int64_t version = 1;

@@ -214,6 +214,7 @@ Listing workload_listing(const std::vector<WorkLine>& lines, bool all_namespaces
                  age(line.said.since, now),
                  line.said.message};
     row.json = json_of(line);
+    row.key = line.uid;
     out.rows.push_back(std::move(row));
   }
   return out;
@@ -331,7 +332,10 @@ int run_get(const GetOptions& options, std::ostream& out, std::ostream& err) {
     err << "berth get: " << cluster.error().str() << "\n";
     return 1;
   }
-  if (options.watch) return watch_workloads(options, *cluster, out, err);
+  if (options.watch) {
+    unblock_end_signals();  // until it follows: reading may take long
+    return watch_workloads(options, *cluster, out, err);
+  }
   const auto listing = list_once(options, *cluster, err);
   if (!listing) {
     err << "berth get: " << listing.error().str() << "\n";

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <ctime>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@
 
 #include "cli/base/daemon.h"
 #include "cli/base/show.h"
+#include "cli/commands/shown.h"
 #include "kube/clock.h"
 #include "kube/paths.h"
 #include "kube/reflector.h"
@@ -38,14 +40,15 @@ bool is_wanted(const EventLine& event, const LogOptions& options) {
          (options.reasons.empty() || std::any_of(options.reasons.begin(), options.reasons.end(), is));
 }
 
-// Events on their way from the watch.
+// Wanted events on their way from the watch. Beyond the bound the watch is held back until they are taken.
 class Arrivals {
  public:
-  static constexpr std::size_t kMost = 10'000;
+  static constexpr std::size_t kMost = 2'000;
+  explicit Arrivals(const LogOptions& options) : options_(options) {}
   void push(const kube::Change& change) {
     if (change.type != kube::ChangeType::kAdded && change.type != kube::ChangeType::kModified) return;
     auto event = event_of(change.object);
-    if (!event) return;
+    if (!event || !is_wanted(*event, options_)) return;
     const std::lock_guard lock(mutex_);
     all_.push_back(std::move(*event));
   }
@@ -59,43 +62,53 @@ class Arrivals {
   }
 
  private:
+  const LogOptions& options_;
   mutable std::mutex mutex_;
   std::vector<EventLine> all_;
 };
 
 // Until a signal comes. The watch lists first: what has happened comes with it.
-void follow_events(const LogOptions& options, const Cluster& cluster, std::ostream& out) {
+void follow_events(const LogOptions& options, const Cluster& cluster, std::ostream& out, std::ostream& err) {
   const sigset_t signals = block_end_signals();
-  Arrivals arrivals;
+  Arrivals arrivals(options);
+  Contact contact(err);
   kube::ReflectorOptions watch;
   watch.path = kube::kEvents.collection(cluster.ns);
   watch.field_selector = selector_of(options);
   watch.ready = [&arrivals] { return arrivals.has_room(); };
   kube::Reflector reflector(*cluster.transport, std::move(watch),
                             [&arrivals](const kube::Change& change) { arrivals.push(change); });
+  std::vector<EventLine> events;  // of a list that is not complete they wait, for the order of their times
   constexpr std::timespec kPause{.tv_sec = 0, .tv_nsec = 300'000'000};
   while (::sigtimedwait(&signals, nullptr, &kPause) < 0) {
-    if (errno != EAGAIN || !reflector.stats().synced) continue;
-    for (const EventLine& event : decisions_of(arrivals.take(), options, kube::wall_us() / 1000))
+    if (errno != EAGAIN) continue;
+    contact.look(reflector.last_problem());
+    const bool complete = reflector.stats().synced;
+    auto more = arrivals.take();
+    std::move(more.begin(), more.end(), std::back_inserter(events));
+    if (!complete || events.empty()) continue;
+    for (const EventLine& event : decisions_of(std::exchange(events, {}), options, kube::wall_us() / 1000))
       out << line_of(event, options.json);
     out << std::flush;
   }
 }
 
-Status print_log(const LogOptions& options, const Cluster& cluster, std::ostream& out) {
+Status print_log(const LogOptions& options, const Cluster& cluster, std::ostream& out, std::ostream& err) {
   std::vector<EventLine> events;
-  const std::string selector = selector_of(options);
-  // Also where it follows: a right that is missing is an error here, and not a watch that tries for ever.
-  const auto status = each_event(*cluster.transport, cluster.ns, selector, [&](EventLine event) {
-    if (!options.follow) events.push_back(std::move(event));
-  });
+  const auto list = [&]() -> Status {
+    // A right that is missing is an error here, and not a watch that tries for ever.
+    if (options.follow) return may_list_events(*cluster.transport, cluster.ns);
+    return each_event(*cluster.transport, cluster.ns, selector_of(options),
+                      [&](EventLine event) { events.push_back(std::move(event)); });
+  };
+  const auto status = list();
   if (!status) {
     if (status.error().code != ErrorCode::kUnauthorized) return status;
     return fail(ErrorCode::kUnauthorized, "{} refuses {}: {}", cluster.config.server,
                 lacks_right("list", "events", "events.k8s.io", cluster.ns), role_for(cluster.ns));
   }
   if (options.follow) {
-    follow_events(options, cluster, out);
+    follow_events(options, cluster, out, err);
     return {};
   }
   for (const EventLine& event : decisions_of(std::move(events), options, kube::wall_us() / 1000))
@@ -128,8 +141,9 @@ std::string line_of(const EventLine& event, bool json) {
 int run_log(const LogOptions& options, std::ostream& out, std::ostream& err) {
   if (options.follow) (void)block_end_signals();  // before there are threads
   const auto cluster = connect(options.cluster);
+  if (options.follow) unblock_end_signals();  // until it follows
   const auto status =
-      cluster ? print_log(options, *cluster, out) : Status(tl::unexpected<Error>(cluster.error()));
+      cluster ? print_log(options, *cluster, out, err) : Status(tl::unexpected<Error>(cluster.error()));
   if (status) return 0;
   err << "berth log: " << status.error().str() << "\n";
   return 1;

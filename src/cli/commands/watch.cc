@@ -2,12 +2,14 @@
 
 #include <map>
 #include <ostream>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cli/commands/shown.h"
 #include "kube/clock.h"
+#include "text/json.h"
 
 namespace berth::cli {
 namespace {
@@ -34,67 +36,98 @@ std::vector<std::string> lasting(const Listing& listing, const Listing::Row& row
   return out;
 }
 
+const std::string& key_of(const Listing::Row& row) {
+  return row.key.empty() ? row.name : row.key;
+}
+
+Listing::Row gone_row(const Listing& listing, const Listing::Row& row) {
+  Listing::Row gone = row;
+  for (std::size_t i = 0; i < gone.words.size(); ++i) {
+    if (listing.columns[i].head == "STATE") gone.words[i] = "Gone";
+    if (listing.columns[i].head == "WHY") gone.words[i].clear();
+  }
+  constexpr std::string_view kState = R"("state":")";
+  if (const auto at = gone.json.find(kState); at != std::string::npos) {
+    const auto begin = at + kState.size();
+    gone.json.replace(begin, gone.json.find('"', begin) - begin, "Gone");
+  }
+  return gone;
+}
+
+// The lines with a row in either of the two.
+std::vector<WorkLine> shown_of(std::vector<WorkLine> lines, const Listing& before, const Listing& now) {
+  std::set<std::string> keys;
+  for (const Listing* listing : {&before, &now}) {
+    for (const auto& row : listing->rows) keys.insert(key_of(row));
+  }
+  std::erase_if(lines, [&](const WorkLine& line) { return !keys.contains(line.uid); });
+  return lines;
+}
+
 }  // namespace
 
 std::string changes_of(const Listing& before, const Listing& now, ListFormat format, std::size_t most) {
   std::map<std::string, const Listing::Row*> known;
-  for (const auto& row : before.rows) known.emplace(row.name, &row);
-  Listing all = now;  // with those that are gone, so that columns stay as wide
-  std::vector<bool> shown;
+  for (const auto& row : before.rows) known.emplace(key_of(row), &row);
+  std::vector<const Listing::Row*> news;
   for (const auto& row : now.rows) {
-    const auto it = known.find(row.name);
-    shown.push_back(it == known.end() || lasting(before, *it->second) != lasting(now, row));
+    const auto it = known.find(key_of(row));
+    if (it == known.end() || lasting(before, *it->second) != lasting(now, row)) news.push_back(&row);
     if (it != known.end()) known.erase(it);
   }
-  for (const auto& [name, row] : known) {
-    Listing::Row gone = *row;
-    for (std::size_t i = 0; i < gone.words.size(); ++i) {
-      if (now.columns[i].head == "STATE") gone.words[i] = "Gone";
-      if (now.columns[i].head == "WHY") gone.words[i].clear();
-    }
-    constexpr std::string_view kState = R"("state":")";
-    if (const auto at = gone.json.find(kState); at != std::string::npos) {
-      const auto begin = at + kState.size();
-      gone.json.replace(begin, gone.json.find('"', begin) - begin, "Gone");
-    }
-    all.rows.push_back(std::move(gone));
-    shown.push_back(true);
-  }
+  // Those that are gone first: one of the same name may have come. Those that stay as they are make the columns as wide.
+  Listing all = now;
+  all.rows.clear();
+  for (const auto& [key, row] : known) all.rows.push_back(gone_row(now, *row));
+  for (const Listing::Row* row : news) all.rows.push_back(*row);
+  const std::size_t shown = all.rows.size();
+  if (shown == 0) return {};
   std::string out;
   if (format == ListFormat::kTable || format == ListFormat::kWide) {
+    all.rows.insert(all.rows.end(), now.rows.begin(), now.rows.end());
     const std::string table = to_text(all, format, most);
     const auto lines = lines_of(table);
-    for (std::size_t i = 0; i < shown.size(); ++i) {
-      if (shown[i]) out.append(lines[i + 1]).append("\n");
-    }
+    for (std::size_t i = 0; i < shown; ++i) out.append(lines[i + 1]).append("\n");
     return out;
   }
-  // One object a line: a stream has no end at which a list could be closed.
-  for (std::size_t i = 0; i < shown.size(); ++i) {
-    if (shown[i]) out += (format == ListFormat::kName ? all.rows[i].name : all.rows[i].json) + "\n";
+  // One object a line, or a document each: a stream has no end at which a list could be closed.
+  for (const auto& row : all.rows) {
+    if (format == ListFormat::kName) {
+      out += row.name + "\n";
+    } else if (format == ListFormat::kJson) {
+      out += row.json + "\n";
+    } else if (const auto document = text::parse_json(row.json, now.format)) {
+      out += "---\n" + to_yaml(document->root());
+    }
   }
   return out;
 }
 
 int watch_workloads(const GetOptions& options, const Cluster& cluster, std::ostream& out, std::ostream& err) {
-  World world({cluster.ns, options.scheduler_names});
-  const auto list = [&] {
-    return workload_listing(chosen(world.lines(), options), cluster.ns.empty(), kube::wall_us() / 1000);
+  World world({.ns = cluster.ns, .scheduler_names = options.scheduler_names, .live = true});
+  const bool table = options.format == ListFormat::kTable || options.format == ListFormat::kWide;
+  const auto listing = [&](const std::vector<WorkLine>& lines) {
+    return workload_listing(lines, cluster.ns.empty(), kube::wall_us() / 1000);
   };
   auto status = read_shown(world, *cluster.transport, err);
   if (status) {
-    world.ask_for_places(*cluster.transport);
-    Listing before = list();
-    const bool table = options.format == ListFormat::kTable || options.format == ListFormat::kWide;
-    Listing none = before;
-    none.rows.clear();
+    (void)world.ask_for_places(*cluster.transport);
+    Listing before = listing(chosen(world.lines(), options));
+    bool headed = !before.rows.empty();
     out << (table ? to_text(before, options.format, kMostWidth)
-                  : changes_of(none, before, options.format, kMostWidth))
+                  : changes_of(listing({}), before, options.format, kMostWidth))
         << std::flush;
     for (const auto& note : world.notes()) err << "note: " << note << "\n";
-    status = follow(world, cluster, [&] {
-      Listing now = list();
-      out << changes_of(before, now, options.format, kMostWidth) << std::flush;
+    status = follow(world, cluster, err, [&] {
+      const auto lines = world.lines();
+      Listing now = listing(chosen(lines, options));
+      // Those that were shown and are chosen no more are not gone: their new state once.
+      Listing shown = listing(shown_of(lines, before, now));
+      const bool head = table && !headed && !shown.rows.empty();
+      out << (head ? to_text(shown, options.format, kMostWidth)
+                   : changes_of(before, shown, options.format, kMostWidth))
+          << std::flush;
+      headed = headed || head;
       before = std::move(now);
     });
   }

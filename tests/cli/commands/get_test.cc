@@ -261,8 +261,8 @@ TEST(Watch, ShowsWhatHasChangedAndWhatIsGone) {
   std::string first, second, rest;
   std::getline(json, first);
   std::getline(json, second);
-  EXPECT_EQ(Json::parse(first)["state"], "Running");
-  EXPECT_EQ(Json::parse(second)["state"], "Gone");
+  EXPECT_EQ(Json::parse(first)["state"], "Gone");
+  EXPECT_EQ(Json::parse(second)["state"], "Running");
   EXPECT_FALSE(std::getline(json, rest));
 }
 
