@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <ctime>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -72,6 +73,13 @@ observe::HttpResponse answer_of(Result<std::string> json) {
   return words(status_of(json.error().code), json.error().message);
 }
 
+// The CPU time of this thread.
+Clock::duration cpu_time() {
+  std::timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
 std::set<std::string> namespaces_in(const Snapshot& snapshot) {
   std::set<std::string> out;
   std::string_view last;
@@ -122,16 +130,19 @@ struct Board::Impl {
       lock.unlock();
       if (tls != nullptr) look_at_files();
       const auto start = Clock::now();
+      const auto cpu_before = cpu_time();
       std::shared_ptr<const Shown> next;
       std::string problem;
       if (wanted) next = look(before.get(), problem);
-      const auto took = Clock::now() - start;
+      const Clock::duration took = Clock::now() - start;
+      const Clock::duration worked = cpu_time() - cpu_before;
       lock.lock();
       if (next != nullptr) shown = std::move(next);
       if (wanted) failed = std::move(problem);
       if (wanted) looked = start;
       changed.notify_all();
-      const auto pause = std::max<Clock::duration>(kEvery, took * (kShareOfTime - 1));
+      // While it looks the follower stands still, so it rests as long at least, whatever it waited for.
+      const auto pause = std::max<Clock::duration>({kEvery, took, worked * (kShareOfTime - 1)});
       // The first question after a pause need not wait.
       changed.wait_for(lock, pause, [&] { return stopping || (!wanted && asked_anew); });
       asked_anew = false;

@@ -4,8 +4,8 @@
 // host, so that no web site can ask through a browser. With a certificate it listens at any address, over TLS. Each request carries the
 // token of a user, and shows what the API server lets that user list (visitors.h).
 //
-// It asks the follower, never the deciding engine, and only while a client asks. A snapshot is made at most every kEvery, and takes at
-// most a twentieth of the time. One thread makes the snapshots, one serves.
+// It asks the follower, never the deciding engine, and only while a client asks. A snapshot is made at most every kEvery, and takes at most
+// a twentieth of one core. A rest as long as it took follows. One thread makes the snapshots, one serves.
 // Bounds: those of HttpServer, kMostStreams streams of at most kMostEventBytes in kEvery each, pages of at most Views::kMostItems.
 #pragma once
 

@@ -305,8 +305,10 @@ Result<std::string> Views::workloads(const Query& query) const {
   const auto total = static_cast<std::int64_t>(found.size());
   const std::int64_t first = std::min(page.offset, total);
   const std::int64_t last = std::min(first + page.limit, total);
-  std::partial_sort(found.begin(), found.begin() + last, found.end(),
-                    [&](const BoardWorkload* a, const BoardWorkload* b) { return order(*a, *b); });
+  // Those in front of the page need no order among themselves. So a page far down costs as much as the first.
+  const auto before = [&](const BoardWorkload* a, const BoardWorkload* b) { return order(*a, *b); };
+  if (first > 0 && first < total) std::nth_element(found.begin(), found.begin() + first, found.end(), before);
+  std::partial_sort(found.begin() + first, found.begin() + last, found.end(), before);
   JsonWriter json;
   json.begin_object().field("revision", snapshot_->revision).field("total", total).field("offset", first);
   json.key("items").begin_array();

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <filesystem>
 #include <set>
+#include <thread>
 
 #include "kube/wait_support.h"
 #include "scheduler/board/board_world_support.h"
@@ -205,6 +206,26 @@ TEST_F(BoardTest, TheStreamTellsOfEachNewState) {
   world.tell(WorkloadUpsert{gang("red/new", 8, 3000)});
   world.decide(4000);
   EXPECT_THAT(read_until(fd, R"("pending":2)"), HasSubstr("data: {"));
+  ::close(fd);
+}
+
+// A look that waits for the follower, or for a core, does no work meanwhile. The next one comes soon all the same.
+TEST_F(BoardTest, ALookThatHadToWaitIsFollowedByTheNext) {
+  start(false);
+  const int fd = connect_to_board(board->port());
+  const std::string text = "GET /api/v1/changes HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  (void)!::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
+  ASSERT_THAT(read_until(fd, "\n\n"), HasSubstr(R"("pending":1)"));
+  EXPECT_TRUE(world.follower
+                  .ask([](const engine::Engine&) {
+                    std::this_thread::sleep_for(3 * Board::kEvery);
+                    return true;
+                  })
+                  .has_value());
+  world.tell(WorkloadUpsert{gang("red/new", 8, 3000)});
+  world.decide(4000);
+  // Before a sign of life, which comes after fifteen seconds without news.
+  EXPECT_THAT(read_until(fd, R"("pending":2)"), Not(HasSubstr(": alive")));
   ::close(fd);
 }
 
