@@ -39,7 +39,10 @@ bool Attempt::take_from_borrowers() {
     if (!is_within_own(*assignment, needs, asked)) continue;
     std::vector<WorkloadId> from;  // the last one that started first
     for (std::size_t k = borrowers.size(); k-- > 0;) {
-      if (!steps_.spend()) return false;
+      if (!steps_.spend()) {
+        state_.abandon();  // of the assignment before
+        return false;
+      }
       if (round_.decisions.borrows_from(borrowers[k], w_, asked)) from.push_back(borrowers[k]);
     }
     if (from.empty()) continue;
