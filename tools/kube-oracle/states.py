@@ -145,6 +145,13 @@ class Maker:
             out["matchExpressions"] = [rule]
         return out
 
+    @staticmethod
+    def may_match_tier(selector, labels):
+        """Whether the label may be among the keys to match: the pod has it, and the selector does not name it."""
+        if selector is None or "tier" not in labels:
+            return False
+        return all(rule["key"] != "tier" for rule in selector.get("matchExpressions", []))
+
     def affinity_term(self, labels):
         selector = self.pod_selector()
         term = {"topologyKey": self.r.choice(KEYS)}
@@ -157,9 +164,7 @@ class Maker:
             term["namespaceSelector"] = {}
         elif choice < 0.4:
             term["namespaceSelector"] = {"matchLabels": {"team": self.r.choice("ab")}}
-        used = {"app"} if selector and "matchLabels" in selector else set()
-        used |= {e["key"] for e in (selector or {}).get("matchExpressions", [])}
-        if selector is not None and "tier" not in used and "tier" in labels and self.some(0.15):
+        if self.may_match_tier(selector, labels) and self.some(0.15):
             term[self.r.choice(["matchLabelKeys", "mismatchLabelKeys"])] = ["tier"]
         return term
 
@@ -175,9 +180,7 @@ class Maker:
             out["nodeAffinityPolicy"] = self.r.choice(["Honor", "Ignore"])
         if self.some(0.25):
             out["nodeTaintsPolicy"] = self.r.choice(["Honor", "Ignore"])
-        used = {"app"} if selector and "matchLabels" in selector else set()
-        used |= {e["key"] for e in (selector or {}).get("matchExpressions", [])}
-        if selector is not None and "tier" not in used and "tier" in labels and self.some(0.15):
+        if self.may_match_tier(selector, labels) and self.some(0.15):
             out["matchLabelKeys"] = ["tier"]
         return out
 
@@ -285,11 +288,10 @@ class Maker:
         def claim():
             mine = [c for c in self.claims if c[0] == space and (node is None or c not in self.taken)]
             if mine:
-                spec["volumes"] = [{"name": f"d{i}", "persistentVolumeClaim": {"claimName": c[1]}}
-                                   for i, c in enumerate(self.r.sample(mine, min(len(mine), self.r.choice([1, 1, 2]))))]
+                chosen = self.r.sample(mine, min(len(mine), self.r.choice([1, 1, 2])))
+                spec["volumes"] = [{"name": f"d{i}", "persistentVolumeClaim": {"claimName": name}} for i, (_, name) in enumerate(chosen)]
                 if node is not None:
-                    self.taken |= {c for c in self.claims if c in self.alone and any(
-                        v["persistentVolumeClaim"]["claimName"] == c[1] for v in spec["volumes"])}
+                    self.taken |= set(chosen) & self.alone
 
         if self.preempts:
             priority = self.r.choice([0, 0, 10, 100])
