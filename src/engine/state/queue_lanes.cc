@@ -7,16 +7,25 @@
 namespace berth::engine {
 namespace {
 
+// Charges the limits of its lane with all that the workload has, or (-1) takes it back.
+void charge_limits(State& state, const WorkloadState& w, int sign) {
+  for (const auto& set : w.sets) {
+    for (const auto& slot : set.slots) {
+      if (const PlaneMask planes = planes_of(slot.state); planes != 0)
+        state.accounts.charge_lane(charged(w, slot), planes, sign);
+    }
+  }
+}
+
 // Counts what the workload has in its lane, or (-1) takes it out: its use, and what its limits count.
 void count_in_lane(State& state, const WorkloadState& w, int sign) {
   for (const auto& set : w.sets) {
     for (const auto& slot : set.slots) {
       if (slot.state == SlotState::kBinding || slot.state == SlotState::kRunning)
         use_lane(state, w, slot.charge, sign);
-      if (const PlaneMask planes = planes_of(slot.state); planes != 0)
-        state.accounts.charge_lane(charged(w, slot), planes, sign);
     }
   }
+  charge_limits(state, w, sign);
 }
 
 }  // namespace
@@ -44,13 +53,7 @@ void limit_lanes(State& state, QueueId queue) {
     limits.push_back({state.pairs.of(limit.flavor, limit.resource), limit.amount});
   if (!state.accounts.set_limits(queue, std::move(limits))) return;
   for (const WorkloadState& w : state.workloads) {
-    if (!w.used || w.queue != queue) continue;
-    for (const auto& set : w.sets) {
-      for (const auto& slot : set.slots) {
-        if (const PlaneMask planes = planes_of(slot.state); planes != 0)
-          state.accounts.charge_lane(charged(w, slot), planes, +1);
-      }
-    }
+    if (w.used && w.queue == queue) charge_limits(state, w, +1);
   }
 }
 

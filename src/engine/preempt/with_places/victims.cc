@@ -18,8 +18,7 @@ namespace {
 constexpr std::size_t kExact = 12;        // candidates of which all sets are looked at
 constexpr std::size_t kNearlyExact = 20;  // the same after a good set is known, which bounds the search
 constexpr std::size_t kNearlyExactFits = 200;
-constexpr std::size_t kExactFits = 2000;   // of one exact look
-constexpr std::size_t kMostPool = 50'000;  // candidates that the node-wise order looks at
+constexpr std::size_t kExactFits = 2000;  // of one exact look
 constexpr std::size_t kWindow =
     32;  // candidates beyond the prefix, where only quota is short; the first ones for nodes
 constexpr std::size_t kManyTaken = 64;  // from here on, victims far from the places are given back first
@@ -146,7 +145,6 @@ std::optional<VictimPlan> VictimSearch::run_with(const Assignment& assignment) {
   find_wanted();
   fair_.reset();
   const bool fair = shares_dominantly(state_, w_.queue);
-  nearby_ = false;
   candidates_.emplace(state_, lists_, id_, wanted_, steps_,
                       fair ? Candidates::For::kTurns : Candidates::For::kRank);
   const auto beyond_lane = [&](const QuotaItem& item) {
@@ -489,7 +487,9 @@ void VictimSearch::keep_only_needed(Sequence& victims, const std::vector<PlacedS
   for (std::size_t i = victims.size(); i-- > 0;) {
     if (candidates_->may_come_back(victims[i])) {
       candidates_->give_back(victims[i]);
-      if (fits_beside((*candidates_)[victims[i]].unit, placed) && (!nearby_ || near_enough(placed))) continue;
+      if (fits_beside((*candidates_)[victims[i]].unit, placed) &&
+          (!candidates_->has_nearby() || near_enough(placed)))
+        continue;
       candidates_->free(victims[i]);
     }
     needed.push_back(victims[i]);

@@ -82,7 +82,8 @@ class VictimSearch {
   TimeMs more_at() const { return more_at_; }
 
  private:
-  using Sequence = std::vector<std::uint32_t>;  // of candidates
+  using Sequence = std::vector<std::uint32_t>;      // of candidates
+  static constexpr std::size_t kMostPool = 50'000;  // candidates that a search node by node looks at
   struct Worth {
     std::int64_t priority = 0;
     bool whole = false;
@@ -139,7 +140,6 @@ class VictimSearch {
   std::optional<FairOrder> fair_;  // of this assignment, where the queues share by their dominant shares
   std::optional<Sequence> best_;
   Worth worth_;                 // of the last plan
-  bool nearby_ = false;         // candidates are some that it must be near to
   bool some_are_slow_ = false;  // with any assignment
   std::string by_force_;        // why it may not borrow by force, with any assignment
   Reason why_not_;

@@ -7,11 +7,9 @@
 namespace berth::engine {
 
 void VictimSearch::among_nearby() {
-  constexpr std::size_t kMost = 50'000;
-  nearby_ = true;
   candidates_.emplace(state_, lists_, id_, wanted_, steps_, Candidates::For::kNearby);
   std::map<std::uint32_t, Sequence> by_node;
-  while (candidates_->size() < kMost) {
+  while (candidates_->size() < kMostPool) {
     const std::uint32_t i = candidates_->next();
     if (i == Candidates::kNone) break;
     candidates_->each_slot((*candidates_)[i].unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
