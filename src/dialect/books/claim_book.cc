@@ -1,7 +1,6 @@
 #include "dialect/books/claim_book.h"
 
-#include <fmt/format.h>
-
+#include "dialect/books/draft_book.h"
 #include "dialect/volumes/volume_book.h"
 
 namespace berth::dialect {
@@ -20,7 +19,7 @@ void ClaimBook::set(const std::string& claim, std::set<T> Users::*part, const T&
 void ClaimBook::use(const Pod& pod, std::uint32_t ix, bool uses) {
   for (const ClaimUse& use : pod.spec.claims) {
     if (const std::string claim = claim_of(use, pod.meta.name); !claim.empty())
-      set(fmt::format("{}/{}", pod.meta.ns, claim), &Users::pods, ix, uses);
+      set(key_of(pod.meta.ns, claim), &Users::pods, ix, uses);
   }
 }
 
@@ -28,7 +27,7 @@ void ClaimBook::use(const OwnerRecord& owner, bool uses) {
   const Meta& meta = *owner.ask.meta;
   for (const AskedSet& asked : owner.ask.sets) {
     for (const ClaimUse& use : asked.spec->claims) {
-      if (!use.ephemeral) set(fmt::format("{}/{}", meta.ns, use.claim), &Users::owners, meta.uid, uses);
+      if (!use.ephemeral) set(key_of(meta.ns, use.claim), &Users::owners, meta.uid, uses);
     }
   }
 }

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "dialect/books/draft_book.h"
+
 namespace berth::dialect {
 
 std::string gang_key(Kind kind, std::string_view key) {
@@ -11,7 +13,7 @@ std::string gang_key(Kind kind, std::string_view key) {
 }
 
 void GangBook::put(Kind kind, GangObject&& object) {
-  std::string key = fmt::format("{}/{}", object.meta.ns, object.meta.name);
+  std::string key = key_of(object.meta.ns, object.meta.name);
   all_[kind].insert_or_assign(std::move(key), std::move(object));
 }
 
@@ -33,7 +35,7 @@ const GangObject* GangBook::find(Kind kind, std::string_view key) const {
 Membership GangBook::with_part(Membership membership, const Meta& pod) const {
   const GangSystem* system = membership.system;
   if (system != nullptr)
-    membership.part = system->part_in(find(system->kind, fmt::format("{}/{}", pod.ns, membership.name)), pod);
+    membership.part = system->part_in(find(system->kind, key_of(pod.ns, membership.name)), pod);
   return membership;
 }
 

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "dialect/base/names.h"
+#include "dialect/books/draft_book.h"
 #include "dialect/books/owner_book.h"
 #include "dialect/upstream/core.h"
 #include "text/fields.h"
@@ -16,10 +17,6 @@ namespace {
 
 // The value of a PriorityClass; higher ones are the system's.
 constexpr std::int64_t kMostPriorityOfUsers = 1'000'000'000;
-
-std::string name_in(std::string_view ns, std::string_view name) {
-  return fmt::format("{}/{}", ns, name);
-}
 
 template <class Map, class Key>
 bool erase(Map& map, const Key& key) {
@@ -77,7 +74,7 @@ ObjectBooks::Keys ObjectBooks::put(Object&& object) {
           if constexpr (requires { value.problem; }) {
             if (!value.problem.empty()) value.wrong = std::move(value.problem);
           }
-          const std::string key = name_in(value.meta.ns, value.meta.name);
+          const std::string key = key_of(value.meta.ns, value.meta.name);
           gangs_.put(T::kKind, std::move(value));
           return Keys{gang_key(T::kKind, key)};
         } else if constexpr (requires { take(std::move(value)); }) {
@@ -131,7 +128,7 @@ ObjectBooks::Keys ObjectBooks::take(Cohort&& object) {
 }
 
 ObjectBooks::Keys ObjectBooks::take(LocalQueue&& object) {
-  const std::string key = name_in(object.meta.ns, object.meta.name);
+  const std::string key = key_of(object.meta.ns, object.meta.name);
   queues_.upsert(object);
   local_queues_.insert_or_assign(key, std::move(object));
   return {"lq:" + key};
@@ -213,7 +210,7 @@ ObjectBooks::Keys ObjectBooks::remove_node(std::string_view name) {
 }
 
 ObjectBooks::Keys ObjectBooks::remove(Kind kind, std::string_view ns, std::string_view name) {
-  const std::string key = name_in(ns, name);
+  const std::string key = key_of(ns, name);
   const auto only_if = [](bool changed, Keys keys) { return changed ? std::move(keys) : Keys(); };
   if (gang_system(kind) != nullptr) return only_if(gangs_.remove(kind, key), {gang_key(kind, key)});
   switch (kind) {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -82,6 +84,21 @@ std::vector<SelectorTerm> nodes_of_label(std::string_view key, const std::vector
   return out;
 }
 
+// The claims that name each volume.
+using Users = std::map<std::string, std::set<std::string>, std::less<>>;
+
+void forget_user(Users& users, const std::string& volume, const std::string& claim) {
+  const auto it = users.find(volume);
+  if (it == users.end()) return;
+  it->second.erase(claim);
+  if (it->second.empty()) users.erase(it);
+}
+
+VolumeBook::Keys users_of(const Users& users, std::string_view volume) {
+  const auto it = users.find(volume);
+  return it == users.end() ? VolumeBook::Keys() : VolumeBook::Keys(it->second.begin(), it->second.end());
+}
+
 bool is_made_for(const PersistentVolumeClaim& claim, const Meta& pod) {
   const Owner& owner = claim.meta.controller;
   return owner.kind == "Pod" && owner.name == pod.name && (owner.uid.empty() || owner.uid == pod.uid);
@@ -110,10 +127,7 @@ VolumeBook::Keys VolumeBook::put(PersistentVolumeClaim&& claim) {
   };
   if (parts(known) == parts(claim)) return {};
   if (known.volume != claim.volume) {
-    if (const auto it = claims_of_.find(known.volume); it != claims_of_.end()) {
-      it->second.erase(key);
-      if (it->second.empty()) claims_of_.erase(it);
-    }
+    forget_user(claims_of_, known.volume, key);
     if (!claim.volume.empty()) claims_of_[claim.volume].insert(key);
   }
   known = std::move(claim);
@@ -127,8 +141,7 @@ VolumeBook::Keys VolumeBook::put(PersistentVolume&& volume) {
       it->second.meta.labels == volume.meta.labels && it->second.driver == volume.driver)
     return {};
   volumes_.insert_or_assign(name, std::move(volume));
-  const auto users = claims_of_.find(name);
-  return users == claims_of_.end() ? Keys() : Keys(users->second.begin(), users->second.end());
+  return users_of(claims_of_, name);
 }
 
 VolumeBook::Keys VolumeBook::put(StorageClass&& klass) {
@@ -154,10 +167,7 @@ VolumeBook::Keys VolumeBook::remove(Kind kind, std::string_view ns, std::string_
     const auto it = claims_.find(key_of_claim(ns, name));
     if (it == claims_.end()) return {};
     const std::string key = it->first;
-    if (const auto users = claims_of_.find(it->second.volume); users != claims_of_.end()) {
-      users->second.erase(key);
-      if (users->second.empty()) claims_of_.erase(users);
-    }
+    forget_user(claims_of_, it->second.volume, key);
     claims_.erase(it);
     return {key};
   }
@@ -165,8 +175,7 @@ VolumeBook::Keys VolumeBook::remove(Kind kind, std::string_view ns, std::string_
     const auto it = volumes_.find(name);
     if (it == volumes_.end()) return {};
     volumes_.erase(it);
-    const auto users = claims_of_.find(name);
-    return users == claims_of_.end() ? Keys() : Keys(users->second.begin(), users->second.end());
+    return users_of(claims_of_, name);
   }
   const auto it = classes_.find(name);
   if (it == classes_.end()) return {};
