@@ -175,6 +175,7 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
       known.erase(it);
       stats.lost_deletes.fetch_add(1, std::memory_order_relaxed);
     }
+    json.let_go();
     page = std::min(options.page, most_page);
     stream_failures = 0;
     stats.lists.fetch_add(1, std::memory_order_relaxed);
@@ -294,6 +295,7 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
     bool go_on = true;
     const bool fits = lines.feed(bytes, [&](std::string_view line) {
       go_on = on_line(line);
+      json.let_go();
       return go_on;
     });
     if (!fits) {

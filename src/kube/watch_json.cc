@@ -32,11 +32,16 @@ bool LineSplitter::feed(std::string_view chunk, const std::function<bool(std::st
     if (!buffer_.empty()) {
       buffer_.reserve(buffer_.size() + kJsonPadding);
       const bool more = line(buffer_);
-      buffer_.clear();
+      clear();
       if (!more) return true;
     }
   }
   return true;
+}
+
+void LineSplitter::clear() {
+  buffer_.clear();
+  if (buffer_.capacity() > kKept) buffer_.shrink_to_fit();
 }
 
 struct WatchJson::Impl {
@@ -44,6 +49,12 @@ struct WatchJson::Impl {
   ondemand::parser metas;
   ondemand::parser pages;
 };
+
+void WatchJson::let_go() {
+  for (ondemand::parser* parser : {&impl_->lines, &impl_->metas, &impl_->pages}) {
+    if (parser->capacity() > kKept) *parser = ondemand::parser();
+  }
+}
 
 WatchJson::WatchJson() : impl_(std::make_unique<Impl>()) {}
 WatchJson::~WatchJson() = default;

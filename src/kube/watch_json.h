@@ -14,18 +14,20 @@
 namespace berth::kube {
 
 // Cuts a stream of chunks into lines. A line that lies within one chunk, with kJsonPadding bytes behind it, is given out
-// in place; others pass through a buffer that keeps that many bytes behind its content.
+// in place; others pass through a buffer that keeps that many bytes behind its content. The buffer of a long line goes with it.
 class LineSplitter {
  public:
   explicit LineSplitter(std::size_t max_line) : max_line_(max_line) {}
   // Calls `line` for each complete line (empty ones left out); it returns false to stop, and the rest is dropped. False
   // where a line became longer than the bound.
   bool feed(std::string_view chunk, const std::function<bool(std::string_view)>& line);
-  void clear() { buffer_.clear(); }
+  void clear();
   // Bytes of an incomplete line.
   std::size_t pending() const { return buffer_.size(); }
 
  private:
+  static constexpr std::size_t kKept = std::size_t{256}
+                                       << 10;  // bytes; the buffer of a longer line goes with it
   std::size_t max_line_;
   std::string buffer_;
 };
@@ -59,8 +61,11 @@ class WatchJson {
   // Calls `item` for each object of a list; it may call meta(). `body` gets its padding here.
   Result<ListPage> page(std::string& body, const std::function<Status(std::string_view object)>& item);
   static bool ends_initial_events(std::string_view bookmark);
+  // Gives back the buffers of large texts: several times the text. Views end.
+  void let_go();
 
  private:
+  static constexpr std::size_t kKept = std::size_t{256} << 10;  // bytes of a text
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -1,6 +1,7 @@
 #include "kube/watch_json.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <string>
 #include <vector>
@@ -32,6 +33,35 @@ TEST(LineSplitter, AnyCutGivesTheSameLines) {
     EXPECT_EQ(lines[3], "last");
     EXPECT_EQ(splitter.pending(), 4u);
   }
+}
+
+// Bytes that this process has in use; 0 under a sanitizer's allocator.
+std::size_t in_use() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+TEST(WatchJson, LargeLinesLeaveNoBuffersBehind) {
+  if (in_use() == 0) GTEST_SKIP() << "the allocator of this build counts nothing";
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  LineSplitter splitter(8 * kMiB);
+  WatchJson json;
+  const std::string text = R"({"object":{"metadata":{"name":"p","labels":{"x":")" +
+                           std::string(2 * kMiB, 'x') + R"("}}},"type":"ADDED"})" + "\n";
+  const std::size_t before = in_use();
+  std::size_t during = 0;
+  for (const std::string_view piece :
+       {std::string_view(text).substr(0, kMiB), std::string_view(text).substr(kMiB)}) {
+    ASSERT_TRUE(splitter.feed(piece, [&](std::string_view line) {
+      const auto read = json.line(line);
+      EXPECT_TRUE(read && json.meta(read->object));
+      during = in_use();
+      json.let_go();
+      return true;
+    }));
+  }
+  EXPECT_GT(during, before + 2 * kMiB);
+  EXPECT_LT(in_use(), before + kMiB / 2);
 }
 
 TEST(LineSplitter, RefusesLongLines) {

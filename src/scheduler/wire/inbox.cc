@@ -5,13 +5,15 @@
 
 namespace berth::scheduler {
 namespace {
-constexpr std::size_t kKeptBytes = std::size_t{16} << 20;  // of a buffer that is reused
+constexpr std::size_t kKeptBytes = std::size_t{1} << 20;  // of a buffer that is reused, whatever comes
 }
 
 void Batch::clear() {
+  // Under load one batch is as large as the last, and its buffer is kept. A batch that is much smaller ends the load.
+  const bool oversized = bytes_.capacity() > kKeptBytes && bytes_.size() < bytes_.capacity() / 4;
   items_.clear();
   bytes_.clear();
-  if (bytes_.capacity() > kKeptBytes) bytes_.shrink_to_fit();
+  if (oversized) bytes_.shrink_to_fit();
   answers_.clear();
   questions_.clear();
 }

@@ -1,6 +1,7 @@
 #include "scheduler/wire/inbox.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <thread>
 
@@ -48,6 +49,25 @@ TEST(Inbox, ObjectsHaveReadableBytesBehindThem) {
   int sum = 0;
   for (std::size_t i = 0; i < kube::kJsonPadding; ++i) sum += object.data()[object.size() + i];
   EXPECT_EQ(sum, 0);
+}
+
+TEST(Inbox, GivesItsBuffersBackOnceBatchesAreSmall) {
+  const auto in_use = [] {
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  if (in_use() == 0) GTEST_SKIP() << "the allocator of this build counts nothing";
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  Inbox inbox;
+  Batch batch;
+  const std::size_t before = in_use();
+  for (int i = 0; i < 2; ++i) {
+    inbox.push(dialect::Kind::kPod, change("a", std::string(6 * kMiB, ' ')));
+    inbox.take(batch, 0);
+  }
+  EXPECT_GT(in_use(), before + 6 * kMiB) << "under load the buffers are kept";
+  for (int i = 0; i < 3; ++i) inbox.take(batch, 0);
+  EXPECT_LT(in_use(), before + kMiB / 2);
 }
 
 TEST(Inbox, HoldsReadersBackAboveItsBound) {
