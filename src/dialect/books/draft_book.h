@@ -130,9 +130,9 @@ struct Draft {
   // For an owner (intake_owners.cc).
   std::vector<std::shared_ptr<const PodTemplate>> held_shapes;  // of its templates, when its slots were made
   bool released = false;                                        // being unsuspended: its slots are kept
-  bool reserved = false;                                        // Intake::set_reserved()
+  bool reserved = false;                                        // IntakePromises::set_reserved()
   bool sized =
-      false;  // a start has fixed its size (Intake::grant()), until it is neither released nor reserved
+      false;  // a start has fixed its size (IntakePromises::grant()), until it is neither released nor reserved
   std::int64_t granted =
       0;  // it has places for so many pods (of a Workload: of one set), fewer than it asked for; 0: no matter
   bool waits = false;     // the engine was told that slots without a pod wait

@@ -5,7 +5,7 @@
 //   - A suspended owner waits without pods: its slots are made from its templates.
 //   - A slice of another client adds pods to an owner that runs.
 // The first two and the last are `expected` (Role): such a slot waits as if it had a pod. The carrier keeps its place
-// (Intake::expects()). PlaceBudget bounds the slots of all of them together.
+// (IntakeView::expects()). PlaceBudget bounds the slots of all of them together.
 // Cost: O(slots that come or go), and O(log n) each.
 #pragma once
 

@@ -11,7 +11,7 @@
 //   - a gang (gangs.h) is one workload; a pod set per distinct template ("role"), in order of first appearance. A pod takes the
 //     slot of its index where it has one, else the lowest free. With fewer pods than the gang's size, the last role lacks them;
 //     with more, the surplus is elastic and reduces the least count of the largest role. A group of Kueue's with
-//     kKueueFastAdmission starts before all of its pods exist: see expects().
+//     kKueueFastAdmission starts before all of its pods exist: see IntakeView::expects().
 //   - any other pod is a workload of one slot, whose uid is the pod's.
 // With IntakeConfig::hold_owners a suspended owner (a Job) that names a queue is a workload without pods: its slots wait, made from its
 // templates. The caller that starts it calls set_released(), unsuspends it, and keeps the places of its slots; each new pod takes a

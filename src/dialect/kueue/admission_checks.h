@@ -30,8 +30,8 @@ struct CheckRule {
 
 // Whether Kueue's admission checks can be asked.
 enum class CheckMode : std::uint8_t {
-  kNone,     // no: there are no Workload objects. A ClusterQueue with checks is disabled
-  kLive,     // by Workload objects; the caller holds what starts (Intake::checks) until they have answered
+  kNone,  // no: there are no Workload objects. A ClusterQueue with checks is disabled
+  kLive,  // by Workload objects; the caller holds what starts (IntakeQueues::checks) until they have answered
   kAssumed,  // no controller can be asked (berth plan): existing checks count as passed
 };
 

@@ -4,7 +4,7 @@
 //   kMostFree  as many as find free room, or room that is ending, its least number or more; nothing yields.
 //   (none)     its least number, as any other work.
 //
-// A start fixes the size. The caller tells the engine of the smaller workload (Intake::grant()).
+// A start fixes the size. The caller tells the engine of the smaller workload (IntakePromises::grant()).
 //
 // While an AskedSize lives, the state says so much of the workload; then it is
 // as it was declared. Cost: O(pod sets).

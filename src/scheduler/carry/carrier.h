@@ -16,7 +16,7 @@
 // Owners that Berth holds suspended (owners.h): a start without pods unsuspends the owner and keeps the places. Each new pod is bound to
 // its place at once. An owner that is to end as a whole is suspended, and its controller deletes its pods.
 //
-// Future members of a group (Intake::expects()) keep their places as long as the group has them, and are bound when they come.
+// Future members of a group (IntakeView::expects()) keep their places as long as the group has them, and are bound when they come.
 // carrier_held.cc.
 //
 // Starts that await admission: hold() records them, admit() executes them. If its owner changes, or the engine ends it meanwhile, the

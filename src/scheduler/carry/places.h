@@ -42,7 +42,7 @@
 //                       work is gone
 //   forget_held()       Carrier: the engine forgets the workload: its slots are neither held nor promised to a member
 //   end_reservation()   Places: what was held of the workload is carried out, or given up. The intake knows from this book alone which
-//                       work without pods has places (Intake::set_reserved()); Owners tells it which owners are being released
+//                       work without pods has places (IntakePromises::set_reserved()); Owners tells it which owners are being released
 //
 // Invariants.
 //   - A slot without a pod has at most one place: it is held or promised. A new one takes the place of the former.
@@ -78,7 +78,7 @@ enum class PlaceState : std::uint8_t { kNone, kHeld, kPromised, kBinding, kBound
 // Whose pod a promised slot is for.
 enum class Comes : std::uint8_t {
   kOfRelease,  // an owner makes it that is being released
-  kOfGroup,    // a later member of its group, or of an owner that runs (Intake::expects())
+  kOfGroup,    // a later member of its group, or of an owner that runs (IntakeView::expects())
 };
 
 // A write about a pod, or a read of it.
