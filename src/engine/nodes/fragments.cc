@@ -22,6 +22,13 @@ std::int64_t asked(std::int64_t weight, std::int64_t devices) {
   return weight *
          static_cast<std::int64_t>(detail::floor_sqrt(static_cast<std::uint64_t>(devices * kWholeDevice)));
 }
+
+std::size_t hash_of(PatternId pattern, DeviceStateId state, std::int64_t cpu, const Take& take) {
+  std::uint64_t h = static_cast<std::uint64_t>(cpu) * 0x9e3779b97f4a7c15u;
+  h ^= (std::uint64_t{state.value} << 32 | pattern.value) * 0xc2b2ae3d27d4eb4fu;
+  h ^= static_cast<std::uint64_t>(take.each + (take.devices << 16) + (take.from << 32)) * 0x165667b19e3779f9u;
+  return static_cast<std::size_t>(h >> 40);
+}
 }  // namespace
 
 void Fragments::use(const Mix& mix, const NodeTable& nodes) {
@@ -359,10 +366,23 @@ std::int64_t Fragments::filled(std::span<const Step> steps, std::int64_t fit, st
   return sum;
 }
 
-std::int64_t Fragments::usable(const NodeTable& nodes, PatternId id, DeviceStateId state, std::int64_t cpu,
-                               const Take& take) {
-  const Pattern& pattern = patterns_[id.index()];
+std::int64_t Fragments::usable(const NodeTable& nodes, PatternId pattern, DeviceStateId state,
+                               std::int64_t cpu, const Take& take) {
   cpu = std::max<std::int64_t>(cpu, 0);
+  if (answers_.empty()) answers_.resize(kAnswers);
+  const std::uint64_t generation = nodes.device_states().generation();
+  Answer& last = answers_[hash_of(pattern, state, cpu, take) % kAnswers];
+  if (last.version != version_ || last.generation != generation || last.pattern != pattern ||
+      last.state != state || last.cpu != cpu || last.take != take) {
+    const std::int64_t usable = count_usable(nodes, pattern, state, cpu, take);
+    last = {version_, generation, pattern, state, cpu, take, usable};
+  }
+  return last.usable;
+}
+
+std::int64_t Fragments::count_usable(const NodeTable& nodes, PatternId id, DeviceStateId state,
+                                     std::int64_t cpu, const Take& take) {
+  const Pattern& pattern = patterns_[id.index()];
   std::int64_t sum = 0;
   for (const Have& have : profile(nodes, state)) {
     const Kinds& kinds = pattern.kinds[have.ask];

@@ -59,6 +59,7 @@ struct Take {
   std::int64_t each = 0;
   std::int64_t devices = 0;  // 0: nothing
   std::int64_t from = kWholeDevice;
+  bool operator==(const Take&) const = default;
 };
 
 class Fragments {
@@ -104,6 +105,7 @@ class Fragments {
 
  private:
   static constexpr std::size_t kMostHaves = std::size_t{1} << 20;
+  static constexpr std::size_t kAnswers = 512;  // a power of two; all of them stay in the second cache
   static constexpr std::uint32_t kNoAsk = 0xffffffffu;
   static constexpr std::uint32_t kAnywhere = 64;
 
@@ -206,6 +208,18 @@ class Fragments {
     std::uint64_t epoch = 0;  // since when the bit means this
   };
   std::vector<Where> where_;
+  // An answer of usable(). Most nodes of a cluster are alike, and a new weighing asks about all of them.
+  struct Answer {
+    std::uint64_t version = 0;
+    std::uint64_t generation = 0;
+    PatternId pattern;
+    DeviceStateId state;
+    std::int64_t cpu = 0;
+    Take take;
+    std::int64_t usable = 0;
+  };
+  std::int64_t count_usable(const NodeTable& nodes, PatternId pattern, DeviceStateId state, std::int64_t cpu,
+                            const Take& take);
   std::uint64_t used_ = 0;  // bits that the present mix needs
   std::uint64_t epoch_ = 1;
 
@@ -219,6 +233,7 @@ class Fragments {
   std::vector<Have> haves_;
   std::uint64_t generation_ = 0;  // of the device states
   std::array<std::vector<Remembered>, 2> here_;
+  std::vector<Answer> answers_;  // one for each hash
 };
 
 // The published amount over all live nodes, kept up to date by reading the log of changes: O(changes) to read, O(nodes) after
