@@ -73,8 +73,13 @@ std::array<std::uint8_t, 32> sha256(std::string_view text) {
   return out;
 }
 
+void put_number(std::string& key, std::int64_t number) {
+  const fmt::format_int text(number);
+  key.append(text.data(), text.size());
+}
+
 void put_part(std::string& key, std::string_view part) {
-  fmt::format_to(std::back_inserter(key), "{}:{}", part.size(), part);
+  put_all(key, part.size(), ':', part);
 }
 
 std::string short_key(std::string text) {

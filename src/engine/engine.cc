@@ -135,7 +135,7 @@ std::vector<Hold> Engine::holds() const {
     Hold hold;
     hold.holder = w.uid;
     hold.from = s.now;
-    hold.cause = w.hold_cause;
+    hold.cause.code = w.hold_cause;
     for (std::size_t set = 0; set < w.sets.size(); ++set) {
       for (std::size_t i = 0; i < w.sets[set].slots.size(); ++i) {
         const Slot& slot = w.sets[set].slots[i];

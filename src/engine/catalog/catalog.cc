@@ -1,7 +1,5 @@
 #include "engine/catalog/catalog.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -10,6 +8,8 @@
 
 namespace berth::engine {
 namespace {
+
+constexpr std::size_t kUsualKey = 256;  // bytes that most keys of pods stay below
 
 void build(const Group& group, std::uint32_t parent, std::uint32_t& next_set, Structure& out) {
   const auto self = static_cast<std::uint32_t>(out.groups.size());
@@ -46,8 +46,8 @@ void build(const Group& group, std::uint32_t parent, std::uint32_t& next_set, St
 }
 
 void put_structure(const Group& group, std::string& out) {
-  fmt::format_to(std::back_inserter(out), "[{},{},{},{}", group.pod_sets.size(), group.least.value_or(-1),
-                 group.order, group.topology.segment);
+  put_all(out, '[', group.pod_sets.size(), ',', group.least.value_or(-1), ',', group.order, ',',
+          group.topology.segment);
   put_part(out, group.topology.required);
   put_part(out, group.topology.preferred);
   put_part(out, group.topology.segment_level);
@@ -57,7 +57,7 @@ void put_structure(const Group& group, std::string& out) {
 
 void put_requirement(std::string& out, const Requirement& r) {
   put_part(out, r.key);
-  fmt::format_to(std::back_inserter(out), "{}(", static_cast<int>(r.op));
+  put_all(out, static_cast<int>(r.op), '(');
   for (const auto& value : r.values) put_part(out, value);
   out += ')';
 }
@@ -102,14 +102,15 @@ std::string structure_key(const Group& root) {
 
 std::string pod_key(const PodTemplate& pod) {
   std::string out;
+  out.reserve(kUsualKey);
   for (const auto& [name, amount] : pod.requests) {
     put_part(out, name);
-    fmt::format_to(std::back_inserter(out), "={},", amount);
+    put_all(out, '=', amount, ',');
   }
   out += '/';
   for (const auto& request : pod.claim.requests) {
     put_part(out, request.resource);
-    fmt::format_to(std::back_inserter(out), "={}x{},", request.count, request.milli);
+    put_all(out, '=', request.count, 'x', request.milli, ',');
   }
   out += '/';
   for (const auto& [key, value] : pod.node_selector) {
@@ -120,7 +121,7 @@ std::string pod_key(const PodTemplate& pod) {
   for (const auto& term : pod.required_affinity) put_term(out, term);
   out += '/';
   for (const auto& preferred : pod.preferred_affinity) {
-    fmt::format_to(std::back_inserter(out), "{}", preferred.weight);
+    put_number(out, preferred.weight);
     put_term(out, preferred.term);
   }
   out += '/';
@@ -131,13 +132,13 @@ std::string pod_key(const PodTemplate& pod) {
   }
   for (const auto& [driver, volumes] : pod.attaches) {
     put_part(out, driver);
-    fmt::format_to(std::back_inserter(out), "={},", volumes);
+    put_all(out, '=', volumes, ',');
   }
   out += '/';
   for (const auto& t : pod.tolerations) {
     put_part(out, t.key);
     put_part(out, t.value);
-    fmt::format_to(std::back_inserter(out), "{}{}", static_cast<int>(t.effect), t.exists ? 'e' : '=');
+    put_all(out, static_cast<int>(t.effect), t.exists ? 'e' : '=');
   }
   out += '/';
   out += static_cast<char>('0' + static_cast<int>(pod.placement));
@@ -152,7 +153,7 @@ std::string pod_key(const PodTemplate& pod) {
     out += '#';
     for (const auto& [name, amount] : *pod.counted) {
       put_part(out, name);
-      fmt::format_to(std::back_inserter(out), "={},", amount);
+      put_all(out, '=', amount, ',');
     }
   }
   if (!pod.ports.empty()) {

@@ -80,11 +80,11 @@ void Decisions::hold(WorkloadId id, const VictimPlan& plan) {
   }
   if (plan.takes_from_own_queue()) note_gain(state_, id, plan.placed);
   state_.list_hold(id, static_cast<std::uint64_t>(++state_.stats.holds));
-  w.hold_cause.code = some_yield ? ReasonCode::kPreemptor : ReasonCode::kReleasingRoom;
+  w.hold_cause = some_yield ? ReasonCode::kPreemptor : ReasonCode::kReleasingRoom;
   Decision d;
   d.kind = DecisionKind::kHold;
   describe(d, w, plan.placed);
-  d.reason = w.hold_cause;
+  d.reason.code = w.hold_cause;
   held_at_[id.value] = out_.size();
   out_.push_back(std::move(d));
   state_.settle(id);

@@ -25,12 +25,12 @@ void put_terms(std::string& key, const std::vector<CountedTerm>& required,
     put_part(key, term.selector);
     put_part(key, term.level);
     if (term.kind != TermKind::kSpread) return;
-    fmt::format_to(std::back_inserter(key), "{},{},{}{}", term.max_skew, term.min_domains,
-                   term.all_nodes ? 'a' : '-', term.tolerated ? 't' : '-');
+    put_all(key, term.max_skew, ',', term.min_domains, ',', term.all_nodes ? 'a' : '-',
+            term.tolerated ? 't' : '-');
   };
   for (const CountedTerm& term : required) put(term);
   for (const PreferredCountedTerm& wish : preferred) {
-    fmt::format_to(std::back_inserter(key), "~{}", wish.weight);
+    put_all(key, '~', wish.weight);
     put(wish.term);
   }
 }

@@ -1,7 +1,5 @@
 #include "engine/nodes/demand.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -48,13 +46,12 @@ Kind make_kind(std::span<const Shape* const> choices, ResourceId cpu) {
     where.counted = CountedId();
     const std::string key = shape_key(where);
     kind.where.is_long = kind.where.is_long || is_digest(key);
-    kind.where.key += fmt::format("{}:{}", key.size(), key);
+    put_part(kind.where.key, key);
     kind.where.any.push_back(std::move(where));
   }
-  kind.key = fmt::format("{}/", kind.cpu);
-  for (const ShapeDevices& d : kind.devices) {
-    fmt::format_to(std::back_inserter(kind.key), "{}={}x{},", d.resource.value, d.count, d.milli);
-  }
+  put_all(kind.key, kind.cpu, '/');
+  for (const ShapeDevices& d : kind.devices)
+    put_all(kind.key, d.resource.value, '=', d.count, 'x', d.milli, ',');
   kind.key += kind.where.key;
   return kind;
 }

@@ -1,10 +1,9 @@
 #include "engine/nodes/label_domains.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <iterator>
 #include <utility>
+
+#include "base/digest.h"
 
 namespace berth::engine {
 
@@ -52,8 +51,7 @@ LabelDomains::Number LabelDomains::among_of(const CountedTerm& term, const std::
   if (!term.tolerated && among.labels.empty() && among.pod.selector->empty() && among.pod.required.empty())
     return kNone;
   among.key = shape_key(among.pod);
-  for (const std::string& label : among.labels)
-    fmt::format_to(std::back_inserter(among.key), "&{}:{}", label.size(), label);
+  for (const std::string& label : among.labels) put_all(among.key, '&', label.size(), ':', label);
   const auto known = std::find_if(among_.begin(), among_.end(), [&](const Among& other) {
     return other.levels > 0 && other.key == among.key;
   });

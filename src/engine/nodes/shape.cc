@@ -10,6 +10,8 @@
 namespace berth::engine {
 namespace {
 
+constexpr std::size_t kUsualKey = 128;  // bytes that most keys of shapes stay below
+
 void put(std::string& out, const Requirement& r) {
   put_part(out, r.key);
   out += static_cast<char>('0' + static_cast<int>(r.op));
@@ -50,15 +52,14 @@ bool has_labels(const Node& node, const Labels& labels) {
 
 std::string shape_key(const Shape& shape) {
   std::string out;
+  out.reserve(kUsualKey);
   out += static_cast<char>('0' + static_cast<int>(shape.placement));
   if (shape.opaque) out += '?';
-  if (shape.counted.valid()) fmt::format_to(std::back_inserter(out), "%{},", shape.counted.value);
-  for (const auto& a : shape.amounts)
-    fmt::format_to(std::back_inserter(out), "{}={},", a.resource.value, a.amount);
+  if (shape.counted.valid()) put_all(out, '%', shape.counted.value, ',');
+  for (const auto& a : shape.amounts) put_all(out, a.resource.value, '=', a.amount, ',');
   out += '/';
-  for (const auto& d : shape.devices)
-    fmt::format_to(std::back_inserter(out), "{}={}x{},", d.resource.value, d.count, d.milli);
-  for (const TokenId token : shape.tokens) fmt::format_to(std::back_inserter(out), "!{}", token.value);
+  for (const auto& d : shape.devices) put_all(out, d.resource.value, '=', d.count, 'x', d.milli, ',');
+  for (const TokenId token : shape.tokens) put_all(out, '!', token.value);
   out += '/';
   put(out, shape.selector);
   put(out, shape.flavor_labels);
@@ -72,7 +73,7 @@ std::string shape_key(const Shape& shape) {
     out += ';';
   }
   for (const auto& p : shape.preferred) {
-    out += fmt::format("{}", p.weight);
+    put_number(out, p.weight);
     put(out, p.term);
   }
   out += '/';

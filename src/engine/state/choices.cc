@@ -52,9 +52,10 @@ std::vector<std::pair<std::string, std::uint32_t>> groups_for(const std::vector<
 }
 
 std::string key_of(const Charge& charge) {
-  std::string key = fmt::format("{}", charge.shape.value);
+  std::string key;
+  put_number(key, charge.shape.value);
   if (charge.awaited) key += '~';
-  for (const auto& item : charge.quota) key += fmt::format(",{}={}", item.pair.value, item.amount);
+  for (const auto& item : charge.quota) put_all(key, ',', item.pair.value, '=', item.amount);
   return key;
 }
 
@@ -165,9 +166,9 @@ std::vector<std::vector<const Flavor*>> picks_of(const State& state, const Spec&
 
 SpecId State::intern_spec(QueueId queue, const PodTemplate& pod, std::vector<std::string> beside) {
   const std::string pod_text = pod_key(pod);
-  std::string key = fmt::format("{}/{}", queue.value, pod_text);
-  for (const std::string& resource : beside)
-    fmt::format_to(std::back_inserter(key), "&{}:{}", resource.size(), resource);
+  std::string key;
+  put_all(key, queue.value, '/', pod_text);
+  for (const std::string& resource : beside) put_all(key, '&', resource.size(), ':', resource);
   if (const auto known = specs.find(key)) return *known;
   Spec s;
   s.queue = queue;

@@ -1,12 +1,11 @@
 #include "engine/state/state.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "base/digest.h"
 #include "engine/nodes/choose.h"
 #include "engine/state/bands.h"
 #include "engine/state/queue_lanes.h"
@@ -14,30 +13,32 @@
 namespace berth::engine {
 namespace {
 
+constexpr std::size_t kUsualKey = 64;  // bytes that most keys of classes stay below
+
 // The key of the class of pending work that it is tried with (pending.h).
 std::string class_key(const State& state, const WorkloadState& w, WorkloadId id) {
-  std::string key = fmt::format("{},{},{},{}{}", w.queue.value, w.lane, w.structure.value,
-                                w.may_preempt ? 'p' : '-', static_cast<int>(w.kind));
+  std::string key;
+  key.reserve(kUsualKey);
+  put_all(key, w.queue.value, ',', w.lane, ',', w.structure.value, ',', w.may_preempt ? 'p' : '-',
+          static_cast<int>(w.kind));
   if (w.whole_first) key += 'w';
   for (const auto& set : w.sets) {
-    fmt::format_to(std::back_inserter(key), ";{},{},{},{}:{}", set.spec.value, set.waiting, set.least,
-                   set.flavor_group.size(), set.flavor_group);
+    put_all(key, ';', set.spec.value, ',', set.waiting, ',', set.least, ',');
+    put_part(key, set.flavor_group);
     for (const DemandBand& b : set.bands) {
-      fmt::format_to(std::back_inserter(key), "b{},{},{}", b.count, b.priority, b.reclaim_within);
+      put_all(key, 'b', b.count, ',', b.priority, ',', b.reclaim_within);
     }
   }
   // If older work may preempt newer work, and the line has another order, a workload behind the first may preempt more than the
   // first.
   const Queue& queue = state.queues[w.queue.index()].spec;
   const bool by_creation = queue.ordering.by == OrderBy::kCreation && queue.ordering.limit() == 0;
-  if (queue.preemption.within == WithinQueue::kLowerOrNewerEqual && !by_creation)
-    fmt::format_to(std::back_inserter(key), "@{}", w.came());
-  fmt::format_to(std::back_inserter(key), "|{}", w.priority);  // last: kin_of()
+  if (queue.preemption.within == WithinQueue::kLowerOrNewerEqual && !by_creation) put_all(key, '@', w.came());
+  put_all(key, '|', w.priority);  // last: kin_of()
   // Work that has slots on nodes already must be placed near them: a class of its own.
-  if (w.running() > 0 || w.releasing() > 0)
-    fmt::format_to(std::back_inserter(key), "#{}{}", id.value, w.is_broken() ? "!" : "");
+  if (w.running() > 0 || w.releasing() > 0) put_all(key, '#', id.value, w.is_broken() ? "!" : "");
   if (w.admitted && w.running() == 0) key += '^';
-  if (w.patient_until > 0) fmt::format_to(std::back_inserter(key), "~{}", w.patient_until);
+  if (w.patient_until > 0) put_all(key, '~', w.patient_until);
   return key;
 }
 
@@ -256,7 +257,7 @@ void State::settle(WorkloadId id) {
     holders.erase(w.hold_order);
     q.holders.erase(w.hold_order);
     w.hold_order = 0;
-    w.hold_cause = Reason{};
+    w.hold_cause = ReasonCode::kNone;
     w.placed_elsewhere = false;
   }
   if (w.withdraw && !runs && !holds) {

@@ -112,7 +112,7 @@ struct WorkloadState {
   TimeMs aged_at = kEndOfTime;  // in State::ages_, while it lacks room in a queue with an age limit
   std::optional<Aged> aged;     // in QueueState::aged of that queue, while it lacks room after that time
   QueueId aged_in;
-  Reason hold_cause;           // while slots are held
+  ReasonCode hold_cause = ReasonCode::kNone;  // while slots are held
   std::int64_t held_band = 0;  // the priority, on top of its own, of the claim that they were held for
   std::uint64_t hold_order = 0;
   bool placed_elsewhere =
