@@ -48,7 +48,7 @@ std::string escape_html(std::string_view text) {
       out += "&quot;";
     } else if (c == '\'') {
       out += "&#39;";
-    } else if ((c >= 0 && c < 0x20 && c != '\t' && c != '\n') || c == 0x7F) {
+    } else if ((static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n') || c == 0x7F) {
       out += "\xEF\xBF\xBD";
     } else {
       out += c;
