@@ -18,6 +18,6 @@ if(BERTH_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${BERTH_CCACHE})
 endif()
 find_program(BERTH_MOLD mold)
-if(BERTH_MOLD)
+if(BERTH_MOLD AND NOT CMAKE_CROSSCOMPILING)  # a cross compiler looks for it by another name
   add_link_options(-fuse-ld=mold)
 endif()

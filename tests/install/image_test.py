@@ -4,7 +4,10 @@ root and with nothing to write to. usage: image_test.py --berth PROGRAM
 
 Packages come from Debian's mirror; they are kept, so that the test needs no network once scripts/image has run. Where they are not
 there and the mirror is out of reach it skips, loudly; with BERTH_IMAGE_TESTS=required it fails. Needs Debian 12; only root can run what
-is in the image."""
+is in the image.
+
+The image of two architectures is looked at where `scripts/image --arch arm64` has built the program for arm64 before. Its contents run in
+qemu's user emulation (Debian: qemu-user-static)."""
 import gzip
 import hashlib
 import json
@@ -19,6 +22,9 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BERTH = None
 WORK = None  # with the archive
+OTHER = {"amd64": ("arm64", "aarch64"), "arm64": ("amd64", "x86_64")}.get(
+    subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True).stdout.strip())
+SCENARIO = os.path.join(ROOT, "tests", "scenarios", "preempt", "whole-gang")
 
 # Runs argv in the folder as its root, which cannot be written to, as the image's user with no right that it could gain.
 INSIDE = """
@@ -31,12 +37,20 @@ exec setpriv --no-new-privs chroot --userspec=65532:65532 "$root" "$@"
 """
 
 
-def make(out):
-    done = subprocess.run([os.path.join(ROOT, "scripts", "image"), "--berth", BERTH, "--out", out, "--offline"], capture_output=True, text=True,
-                          check=False)
-    if done.returncode != 0:
-        done = subprocess.run([os.path.join(ROOT, "scripts", "image"), "--berth", BERTH, "--out", out], capture_output=True, text=True, check=False)
-    return done
+def make(out, *more):
+    command = [os.path.join(ROOT, "scripts", "image"), "--berth", BERTH, "--out", out, *more]
+    done = subprocess.run([*command, "--offline"], capture_output=True, text=True, check=False)
+    return done if done.returncode == 0 else subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def run_in(root, *argv):
+    return subprocess.run(["unshare", "--mount", "--propagation", "private", "bash", "-c", INSIDE, "inside", root, *argv],
+                          capture_output=True, text=True, check=False)
+
+
+def read_blob(layout, descriptor, mode="r"):
+    with open(os.path.join(layout, "blobs", *descriptor["digest"].split(":")), mode, encoding=None if "b" in mode else "utf-8") as f:
+        return f.read()
 
 
 class Image(unittest.TestCase):
@@ -70,8 +84,7 @@ class Image(unittest.TestCase):
     def run_inside(self, *argv):
         if os.geteuid() != 0:
             self.skipTest("only root can make it the root of a process")
-        return subprocess.run(["unshare", "--mount", "--propagation", "private", "bash", "-c", INSIDE, "inside", self.root, *argv],
-                              capture_output=True, text=True, check=False)
+        return run_in(self.root, *argv)
 
     def test_every_blob_is_what_its_name_says(self):
         self.assertEqual(self.read_json("oci-layout"), {"imageLayoutVersion": "1.0.0"})
@@ -105,10 +118,9 @@ class Image(unittest.TestCase):
 
     def test_it_decides(self):
         # A scenario of this tree, laid into the image from outside.
-        scenario = os.path.join(ROOT, "tests", "scenarios", "preempt", "whole-gang")
-        shutil.copytree(scenario, os.path.join(self.root, "tmp", "scenario"), dirs_exist_ok=True)
+        shutil.copytree(SCENARIO, os.path.join(self.root, "tmp", "scenario"), dirs_exist_ok=True)
         done = self.run_inside("/usr/bin/berth", "plan", "-f", "/tmp/scenario")
-        outside = subprocess.run([BERTH, "plan", "-f", scenario], capture_output=True, text=True, check=False)
+        outside = subprocess.run([BERTH, "plan", "-f", SCENARIO], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stdout), (outside.returncode, outside.stdout), done.stderr)
 
     def test_there_is_no_shell_and_nothing_with_more_rights(self):
@@ -142,6 +154,43 @@ class Image(unittest.TestCase):
         self.assertLess({"libc6", "libcurl4", "libssl3", "ca-certificates"}, inside)
         with open(os.path.join(self.root, "usr/bin/berth"), "rb") as f:
             self.assertEqual(sbom["packages"][0]["checksums"][0]["checksumValue"], hashlib.sha256(f.read()).hexdigest())
+
+
+class TwoArchitectures(unittest.TestCase):
+    def test_its_index_has_both_and_the_other_one_runs(self):
+        arch, machine = OTHER
+        program = os.path.join(ROOT, "build", f"release-{arch}", "berth")
+        emulator = shutil.which(f"qemu-{machine}-static")
+        if not os.path.exists(program) or emulator is None or os.geteuid() != 0:
+            print(f"\n*** SKIPPED, NOT TESTED: needs {program} (scripts/image --arch {arch}), qemu-{machine}-static and root\n", file=sys.stderr)
+            self.skipTest("not built")
+        out = os.path.join(WORK, "both")
+        made = make(out, "--berth", f"{arch}={program}")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        layout, root = os.path.join(out, "layout"), os.path.join(out, "root")
+        with tarfile.open(made.stdout.strip()) as tar:
+            tar.extractall(layout)
+        with open(os.path.join(layout, "index.json"), encoding="utf-8") as f:
+            top = json.load(f)["manifests"]
+        self.assertEqual([entry["mediaType"] for entry in top], ["application/vnd.oci.image.index.v1+json"])
+        images = {image["platform"]["architecture"]: image for image in json.loads(read_blob(layout, top[0]))["manifests"]}
+        self.assertEqual(set(images), {"amd64", "arm64"})
+        for name, image in images.items():
+            self.assertEqual(image["platform"]["os"], "linux")
+            config = json.loads(read_blob(layout, json.loads(read_blob(layout, image))["config"]))
+            self.assertEqual((config["architecture"], config["config"]["User"]), (name, "65532:65532"))
+            self.assertTrue(any(file.endswith(f"-{name}.spdx.json") for file in os.listdir(out)), name)
+        for descriptor in json.loads(read_blob(layout, images[arch]))["layers"]:
+            with tarfile.open(os.path.join(layout, "blobs", *descriptor["digest"].split(":"))) as tar:
+                tar.extractall(root)
+        shutil.copy2(emulator, os.path.join(root, "tmp", "emulator"))
+        shutil.copytree(SCENARIO, os.path.join(root, "tmp", "scenario"))
+        done = run_in(root, "/tmp/emulator", "/usr/bin/berth", "--version")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"^berth [0-9.]+ \(commit [0-9a-f]+")
+        done = run_in(root, "/tmp/emulator", "/usr/bin/berth", "plan", "-f", "/tmp/scenario")
+        outside = subprocess.run([BERTH, "plan", "-f", SCENARIO], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (outside.returncode, outside.stdout), done.stderr)
 
 
 if __name__ == "__main__":
