@@ -16,15 +16,6 @@ struct LostRight {
 
 // Rights that nothing in this test asks for, with the reason.
 const std::map<std::string, std::string> kNotAskedFor = {
-    {"get namespaces", "read by list and watch"},
-    {"get limitranges", "read by list and watch"},
-    {"get nodes", "read by list and watch"},
-    {"get priorityclasses.scheduling.k8s.io", "read by list and watch"},
-    {"get runtimeclasses.node.k8s.io", "read by list and watch"},
-    {"get storageclasses.storage.k8s.io", "read by list and watch"},
-    {"get csinodes.storage.k8s.io", "read by list and watch"},
-    {"get volumeattachments.storage.k8s.io", "read by list and watch"},
-    {"get podgroups.scheduling.x-k8s.io", "read by list and watch"},
     {"patch podgroups.scheduling.volcano.sh", "only where there is a PodGroup of Volcano"},
     {"get pods", "only where the answer to a bind is lost"},
     {"get jobs.batch", "only where the answer to a release is lost"},
@@ -43,7 +34,7 @@ std::string not_asked_for(const LostRight& right, const std::string& name) {
   }
   if (right.resource == "leases") return right.verb == "list" ? "" : "another rule grants it, too";
   if (right.verb == "list") return "lists come with the watch (sendInitialEvents); older API servers need it";
-  if (right.verb == "get") return "read by list and watch, or only where the answer to a write is lost";
+  if (right.verb == "get") return "only where the answer to a write is lost, or an owner is not seen";
   if (right.resource == "admissionchecks/status") return "only where Berth answers a check";
   if (right.group == "berth.dev" && right.resource == "queues/status") return "only where there is a Queue";
   return {};

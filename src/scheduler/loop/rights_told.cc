@@ -23,7 +23,7 @@ struct Use {
 constexpr std::string_view kUnread =
     "Berth cannot read them: a starting scheduler decides nothing, a running one misses their changes";
 constexpr std::string_view kNotReadBack =
-    "Berth cannot read an object back when the answer to a write was lost";
+    "Berth can neither read an object back after a lost answer nor ask for an owner that it has not seen";
 
 constexpr std::string_view kNotHeld =
     "Berth can neither release them nor suspend running ones (or set --hold-jobs=false)";
@@ -65,6 +65,12 @@ constexpr Use kUses[] = {
     {"authorization.k8s.io", "", "", "the visibility API cannot check the rights of its clients"},
 };
 
+// Kinds of which Berth gets single objects. It reads one back after a lost answer, and asks for an owner that no watch has shown.
+bool is_read_alone(const dialect::KindInfo& info) {
+  return info.kind == dialect::Kind::kPod || info.kind == dialect::Kind::kWorkload ||
+         dialect::owner_kind(info.kind) != nullptr;
+}
+
 }  // namespace
 
 std::string_view lost_without(const kube::Right& right) {
@@ -94,7 +100,8 @@ std::vector<NeededRight> needed_rights(const RightsOf& of) {
   };
   for (const dialect::KindInfo& info : dialect::kinds()) {
     if (info.of_workloads && !of.kueue_objects) continue;
-    add(info.group, info.resource, {"get", "list", "watch"});
+    add(info.group, info.resource, {"list", "watch"});
+    if (is_read_alone(info)) add(info.group, info.resource, {"get"});
   }
   add("", "pods", {"delete"});
   add("", "pods/binding", {"create"});
