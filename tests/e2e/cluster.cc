@@ -453,6 +453,14 @@ Status TestCluster::start_api_server() {
     args.insert(args.end(), {"--enable-priority-and-fairness=false", "--max-requests-inflight=0",
                              "--max-mutating-requests-inflight=0"});
   }
+  if (const auto audit = env("BERTH_E2E_AUDIT"); !audit.empty()) {  // for rights_used.py
+    BERTH_TRY(write("audit.yaml",
+                    "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\n"
+                    "rules:\n  - {level: Metadata, omitManagedFields: true}\n"));
+    args.insert(args.end(), {"--audit-policy-file=" + (folder_ / "audit.yaml").string(),
+                             fmt::format("--audit-log-path={}/{}.log", audit, folder_.filename().string()),
+                             "--audit-log-mode=batch"});
+  }
   args.insert(args.end(), options_.api_server_args.begin(), options_.api_server_args.end());
   BERTH_TRY(spawn("kube-apiserver", std::move(args)));
   auto api = client();
