@@ -91,10 +91,13 @@ void World::pod(const PodSpecText& pod) {
 
 void World::pod_gone(const std::string& name) {
   std::erase_if(pods_, [&](const auto& p) { return p.name == name; });
+  gone(dialect::Kind::kPod, name);
+}
+
+void World::gone(dialect::Kind kind, const std::string& name) {
   Inbox inbox;
   const std::string uid = uid_of(name);
-  inbox.push(dialect::Kind::kPod,
-             {kube::ChangeType::kDeleted, "default", name, uid, std::to_string(++version), ""});
+  inbox.push(kind, {kube::ChangeType::kDeleted, "default", name, uid, std::to_string(++version), ""});
   give(inbox);
 }
 
@@ -128,10 +131,15 @@ std::string World::only(Step step) {
 
 void World::answer(Step step, const std::string& name, kube::Outcome outcome, const std::string& message,
                    const std::string& body, bool maybe_done) {
+  answer_about(step, uid_of(name), outcome, message, body, maybe_done);
+}
+
+void World::answer_about(Step step, const std::string& uid, kube::Outcome outcome, const std::string& message,
+                         const std::string& body, bool maybe_done) {
   Inbox inbox;
   Answer answer;
   answer.step = step;
-  answer.uid = uid_of(name);
+  answer.uid = uid;
   answer.result.outcome = outcome;
   answer.result.message = message;
   answer.result.body = body;

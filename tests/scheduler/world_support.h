@@ -61,6 +61,7 @@ class World {
   void node(const std::string& name, int gpus = 8);
   void pod(const PodSpecText& pod);
   void pod_gone(const std::string& name);
+  void gone(dialect::Kind kind, const std::string& name);
   void object(dialect::Kind kind, const std::string& name, const std::string& json);
 
   void recover();
@@ -79,6 +80,8 @@ class World {
   std::string only(Step step);
   void answer(Step step, const std::string& name, kube::Outcome outcome, const std::string& message = {},
               const std::string& body = {}, bool maybe_done = false);
+  void answer_about(Step step, const std::string& uid, kube::Outcome outcome, const std::string& message = {},
+                    const std::string& body = {}, bool maybe_done = false);
   // Answers every bind that was sent with success, and shows the pods on their nodes.
   void bind_all();
 

@@ -47,6 +47,8 @@ enum class Kind : std::uint8_t {
   kCsiNode,
   kVolumeAttachment,
   kVolcanoPodGroup,
+  kCsiDriver,
+  kCsiStorageCapacity,
 };
 
 // One kind: its name in manifests, the group that serves it, and its resource there.
@@ -73,6 +75,13 @@ inline constexpr std::array kKinds{
              .group = "storage.k8s.io",
              .resource = "storageclasses"},
     KindInfo{.kind = Kind::kCsiNode, .word = "CSINode", .group = "storage.k8s.io", .resource = "csinodes"},
+    KindInfo{
+        .kind = Kind::kCsiDriver, .word = "CSIDriver", .group = "storage.k8s.io", .resource = "csidrivers"},
+    KindInfo{.kind = Kind::kCsiStorageCapacity,
+             .word = "CSIStorageCapacity",
+             .group = "storage.k8s.io",
+             .resource = "csistoragecapacities",
+             .namespaced = true},
     KindInfo{.kind = Kind::kVolumeAttachment,
              .word = "VolumeAttachment",
              .group = "storage.k8s.io",

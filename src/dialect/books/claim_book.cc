@@ -27,7 +27,8 @@ void ClaimBook::use(const OwnerRecord& owner, bool uses) {
   const Meta& meta = *owner.ask.meta;
   for (const AskedSet& asked : owner.ask.sets) {
     for (const ClaimUse& use : asked.spec->claims) {
-      if (!use.ephemeral) set(key_of(meta.ns, use.claim), &Users::owners, meta.uid, uses);
+      const std::string claim = use.ephemeral ? std::string(kMadeClaims) : key_of(meta.ns, use.claim);
+      set(claim, &Users::owners, meta.uid, uses);
     }
   }
 }

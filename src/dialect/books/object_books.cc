@@ -50,7 +50,9 @@ ObjectBooks::Keys keys_of_workload_class(std::string_view name) {
   return {fmt::format("wpc:{}", name), std::string(kAllClasses)};
 }
 
-ObjectBooks::Keys keys_of_claims(ObjectBooks::Keys claims) {
+ObjectBooks::Keys keys_of_claims(ObjectBooks::Keys claims, Kind kind) {
+  if (kind == Kind::kStorageClass || kind == Kind::kCsiDriver || kind == Kind::kCsiStorageCapacity)
+    claims.emplace_back(kMadeClaims);
   for (std::string& key : claims) key.insert(0, kOnClaim);
   return claims;
 }
@@ -69,7 +71,7 @@ ObjectBooks::Keys ObjectBooks::put(Object&& object) {
         if constexpr (std::is_base_of_v<TreeQueue, T>) {
           return take_tree_queue(T::kKind, value);
         } else if constexpr (requires { volumes_.put(std::move(value)); }) {
-          return keys_of_claims(volumes_.put(std::move(value)));
+          return keys_of_claims(volumes_.put(std::move(value)), T::kKind);
         } else if constexpr (std::is_base_of_v<GangObject, T>) {
           if constexpr (requires { value.problem; }) {
             if (!value.problem.empty()) value.wrong = std::move(value.problem);
@@ -253,7 +255,9 @@ ObjectBooks::Keys ObjectBooks::remove(Kind kind, std::string_view ns, std::strin
     case Kind::kPersistentVolumeClaim:
     case Kind::kPersistentVolume:
     case Kind::kStorageClass:
-      return keys_of_claims(volumes_.remove(kind, ns, name));
+    case Kind::kCsiDriver:
+    case Kind::kCsiStorageCapacity:
+      return keys_of_claims(volumes_.remove(kind, ns, name), kind);
     case Kind::kCsiNode:
       return set_attachable(std::string(name), {});
     case Kind::kVolumeAttachment:

@@ -27,6 +27,8 @@ namespace berth::dialect {
 
 // The dependencies on claims are this with namespace/name behind it.
 inline constexpr std::string_view kOnClaim = "pvc:";
+// In the place of a claim: those that Kubernetes makes for each pod, as their classes and drivers have them.
+inline constexpr std::string_view kMadeClaims = "*";
 
 // The dependency of a load whose priority is capped by the highest class of the cluster (Load::depends).
 inline constexpr std::string_view kAllClasses = "classes:";
@@ -62,6 +64,7 @@ class ObjectBooks {
   const LocalQueue* local_queue(std::string_view key) const;  // namespace/name
   const ResourceFlavor* flavor(std::string_view name) const;
   const Node* node(std::string_view name) const;
+  VolumeBook& volumes() { return volumes_; }
   const VolumeBook& volumes() const { return volumes_; }
   AttachBook& attachments() { return attachments_; }
   const GangBook& gangs() const { return gangs_; }

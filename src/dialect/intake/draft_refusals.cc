@@ -183,7 +183,8 @@ Settings DraftSettings::of_object(const Draft& draft, std::vector<std::string>& 
   }
   for (const auto& set : object.pod_sets) {
     for (const ClaimUse& use : set.spec.claims) {
-      if (!use.ephemeral) depends.push_back(fmt::format("{}{}/{}", kOnClaim, draft.ns, use.claim));
+      depends.push_back(use.ephemeral ? fmt::format("{}{}", kOnClaim, kMadeClaims)
+                                      : fmt::format("{}{}/{}", kOnClaim, draft.ns, use.claim));
     }
   }
   if (draft.claim_wait != nullptr && !out.blocked && object.admitted_to.empty())

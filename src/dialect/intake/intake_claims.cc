@@ -1,4 +1,4 @@
-// Changes of volume claims: the work that mounts them is read again.
+// Volume claims: when one changes, the work that mounts it is read again; what the claims of a placed pod need (IntakePromises).
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -56,6 +56,7 @@ void Intake::Impl::note_volumes(std::uint32_t ix) {
 }
 
 void Intake::Impl::claim_changed(const std::string& claim) {
+  changed_claims.insert(claim);
   const ClaimBook::Users users = books.claims.users(claim);
   for (const std::string& uid : users.owners) {
     if (take_anew(uid)) sync_owner(uid);
@@ -77,6 +78,34 @@ void Intake::Impl::claim_changed(const std::string& claim) {
       upsert_pod(std::move(again));
     }
   }
+}
+
+std::vector<ClaimStep> IntakePromises::claim_steps(std::string_view pod_uid, const std::string& node) const {
+  const IntakeBooks& books = impl_->books;
+  const auto ix = books.pods.find(pod_uid);
+  if (ix == kNoIx || books.pods[ix].pod.spec.claims->empty()) return {};
+  const Pod& pod = books.pods[ix].pod;
+  const Node* on = books.objects.node(node);
+  return books.objects.volumes().steps(*pod.spec.claims, pod.meta, node,
+                                       on == nullptr ? nullptr : &on->labels);
+}
+
+bool IntakePromises::has_open_claims(std::string_view workload) const {
+  const OwnerRecord* owner = impl_->books.owners.find(workload);
+  if (owner == nullptr) return false;
+  const auto& sets = owner->ask.sets;
+  return std::any_of(sets.begin(), sets.end(), [&](const AskedSet& set) {
+    return impl_->books.objects.volumes().are_open(owner->ask.meta->ns, *set.spec->claims);
+  });
+}
+
+void IntakePromises::refuse_claim(const std::string& claim, std::set<std::string> nodes) {
+  for (const std::string& key : impl_->books.objects.volumes().refuse(claim, std::move(nodes)))
+    impl_->refresh_dependents(ObjectBooks::Keys{std::string(kOnClaim) + key});
+}
+
+std::set<std::string> IntakePromises::take_changed_claims() {
+  return std::exchange(impl_->changed_claims, {});
 }
 
 }  // namespace berth::dialect

@@ -1,13 +1,17 @@
-// Decisions of the live loop that the API does not show yet: releases, granted sizes, reserved places, changed templates, stops. The
-// intake keeps to each until the loop takes it back. An unknown workload is no error.
+// Decisions of the live loop that the API does not show yet: releases, granted sizes, reserved places, changed templates, stops, and
+// nodes for volumes. The intake keeps to each until the loop takes it back. An unknown workload is no error.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "dialect/intake/intake_view.h"
+#include "dialect/volumes/claim_step.h"
 
 namespace berth::dialect {
 
@@ -53,6 +57,15 @@ class IntakePromises : public IntakeView {
   // gets a Withdraw to end it.
   void set_standing(std::string_view workload, Standing standing);
   bool is_stopped(std::string_view workload) const;
+
+  // The claims of this pod that need something before it is bound to the node (volumes/claim_step.h). Nothing: it may be bound.
+  std::vector<ClaimStep> claim_steps(std::string_view pod_uid, const std::string& node) const;
+  // Whether pods that this owner makes will have claims that are not bound yet, as far as its templates say.
+  bool has_open_claims(std::string_view workload) const;
+  // The volume of the claim (namespace/name) was not made for these nodes: no pod that mounts it goes there, until a call without them.
+  void refuse_claim(const std::string& claim, std::set<std::string> nodes);
+  // Claims that are others than before, or what they depend on, since the last call.
+  std::set<std::string> take_changed_claims();
 
  protected:
   using IntakeView::IntakeView;

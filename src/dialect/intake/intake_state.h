@@ -114,6 +114,7 @@ struct IntakeView::Impl {
       untold;  // by uid: it runs, and the engine did not know its queue, or a flavor of that
   std::map<std::string, OwnerName> missing_owners;  // by uid
   std::set<std::string> changed_gangs;              // by uid: how many of their pods run, or have ended
+  std::set<std::string> changed_claims;             // namespace/name
   TimeMs arrivals = 0;                              // stands in for creation times that are not there
 };
 

@@ -294,6 +294,13 @@ VolumeAttachment: apiVersion kind metadata=ObjectMeta spec=VolumeAttachmentSpec 
 VolumeAttachmentSpec: attacher nodeName source=VolumeAttachmentSource
 VolumeAttachmentSource: inlineVolumeSpec persistentVolumeName
 VolumeAttachmentStatus: attachError attached attachmentMetadata detachError
+CSIDriver: apiVersion kind metadata=ObjectMeta spec=CSIDriverSpec
+CSIDriverSpec: attachRequired fsGroupPolicy nodeAllocatableUpdatePeriodSeconds podInfoOnMount
+  preventPodSchedulingIfMissing requiresRepublish seLinuxMount serviceAccountTokenInSecrets storageCapacity tokenRequests=CSIDriverTokenRequest
+  volumeLifecycleModes
+CSIDriverTokenRequest: audience expirationSeconds
+CSIStorageCapacity: apiVersion capacity kind maximumVolumeSize metadata=ObjectMeta nodeTopology=LabelSelector
+  storageClassName
 TopologySelectorTerm: matchLabelExpressions=TopologySelectorLabelRequirement
 TopologySelectorLabelRequirement: key values
 )";
@@ -307,6 +314,8 @@ constexpr KnownKind kUpstreamKinds[] = {
     {"", "PersistentVolumeClaim", "v1", "PersistentVolumeClaim"},
     {"storage.k8s.io", "StorageClass", "v1 v1beta1", "StorageClass"},
     {"storage.k8s.io", "CSINode", "v1 v1beta1", "CSINode"},
+    {"storage.k8s.io", "CSIDriver", "v1 v1beta1", "CSIDriver"},
+    {"storage.k8s.io", "CSIStorageCapacity", "v1 v1beta1", "CSIStorageCapacity"},
     {"storage.k8s.io", "VolumeAttachment", "v1 v1beta1", "VolumeAttachment"},
     {"batch", "Job", "v1", "Job"},
     {"apps", "Deployment", "v1", "Deployment"},

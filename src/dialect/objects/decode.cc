@@ -103,6 +103,10 @@ constexpr std::array kDecoders{
     Decoder<V>{Kind::kStorageClass,
                [](FieldReader<V>& f, const V& v) -> Object { return read_storage_class(f, v); }},
     Decoder<V>{Kind::kCsiNode, [](FieldReader<V>& f, const V& v) -> Object { return read_csi_node(f, v); }},
+    Decoder<V>{Kind::kCsiDriver,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_csi_driver(f, v); }},
+    Decoder<V>{Kind::kCsiStorageCapacity,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_storage_capacity(f, v); }},
     Decoder<V>{Kind::kVolumeAttachment,
                [](FieldReader<V>& f, const V& v) -> Object { return read_attachment(f, v); }},
 };

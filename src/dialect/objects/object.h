@@ -20,12 +20,12 @@
 
 namespace berth::dialect {
 
-using Object =
-    std::variant<Pod, NodeObject, Namespace, PriorityClass, Job, PodGroup, ClusterQueue, Cohort, LocalQueue,
-                 ResourceFlavor, TopologyObject, WorkloadPriorityClass, KueueWorkload, BerthQueue,
-                 VolcanoQueue, KaiQueue, AdmissionCheck, LimitRange, RuntimeClass, ProvisioningRequestConfig,
-                 ProvisioningRequest, StatefulSet, JobSet, ReplicaSet, Deployment, PersistentVolumeClaim,
-                 PersistentVolume, StorageClass, CsiNode, VolumeAttachment, VolcanoPodGroup, Declared>;
+using Object = std::variant<Pod, NodeObject, Namespace, PriorityClass, Job, PodGroup, ClusterQueue, Cohort,
+                            LocalQueue, ResourceFlavor, TopologyObject, WorkloadPriorityClass, KueueWorkload,
+                            BerthQueue, VolcanoQueue, KaiQueue, AdmissionCheck, LimitRange, RuntimeClass,
+                            ProvisioningRequestConfig, ProvisioningRequest, StatefulSet, JobSet, ReplicaSet,
+                            Deployment, PersistentVolumeClaim, PersistentVolume, StorageClass, CsiNode,
+                            VolumeAttachment, VolcanoPodGroup, CsiDriver, CsiStorageCapacity, Declared>;
 
 Kind kind_of(const Object& object);
 const Meta& meta_of(const Object& object);

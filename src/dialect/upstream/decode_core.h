@@ -130,9 +130,16 @@ void read_volumes(FieldReader<V>& f, const V& spec, PodSpec& out) {
       if (ephemeral || kind == "persistentVolumeClaim") {
         if (!f.takes(Entry::kClaim, spec, "volumes")) return;
         ClaimUse use{std::string(f.string(volume, "name")), {}, ephemeral};
+        const V made = f.map(f.map(source, "volumeClaimTemplate"), "spec");
+        if (made.find("storageClassName").present()) use.storage_class = f.string(made, "storageClassName");
+        const V requests = f.map(f.map(made, "resources"), "requests");
+        if (const V size = requests.find("storage"); size.present())
+          use.size = f.amount_of(size, "storage", 1);
         if (!ephemeral) use.claim = f.string(source, "claimName");
         if (!ephemeral && use.claim.empty()) f.error(source, "claimName", "is required");
-        if (!f.takes(Entry::kText, spec, "volumes", use.volume.size() + use.claim.size())) return;
+        if (!f.takes(Entry::kText, spec, "volumes",
+                     use.volume.size() + use.claim.size() + use.storage_class.value_or("").size()))
+          return;
         return out.claims.edit().push_back(std::move(use));
       }
       add_once(out.pod.unsupported, fmt::format("volumes: {} ({})", kind, f.string(volume, "name")));

@@ -46,6 +46,9 @@ struct ClaimUse {
   std::string volume;      // the name of the volume in the pod
   std::string claim;       // "" where `ephemeral`
   bool ephemeral = false;  // the claim is made for the pod, and has the names of pod and volume
+  // Where it is ephemeral, as PersistentVolumeClaim has them.
+  std::optional<std::string> storage_class = {};
+  std::int64_t size = 0;
   bool operator==(const ClaimUse&) const = default;
 };
 

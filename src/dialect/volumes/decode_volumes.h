@@ -1,7 +1,8 @@
-// Decoders of PersistentVolumeClaim, PersistentVolume (v1), StorageClass, CSINode and VolumeAttachment (storage.k8s.io/v1). Included by
-// decode.cc only.
+// Decoders of PersistentVolumeClaim, PersistentVolume (v1), and of StorageClass, CSINode, CSIDriver, CSIStorageCapacity and VolumeAttachment
+// (storage.k8s.io/v1). Included by decode.cc only.
 #pragma once
 
+#include <algorithm>
 #include <string_view>
 
 #include "dialect/upstream/decode_core.h"
@@ -27,6 +28,10 @@ PersistentVolumeClaim read_claim(FieldReader<V>& f, const V& object) {
   out.bound = !out.volume.empty() &&
               (annotations.find("pv.kubernetes.io/bind-completed").present() || phase == "Bound");
   out.lost = phase == "Lost";
+  out.selected_node = f.string(annotations, "volume.kubernetes.io/selected-node");
+  out.version = f.string(f.map(object, "metadata"), "resourceVersion");
+  const V requests = f.map(f.map(spec, "resources"), "requests");
+  if (const V size = requests.find("storage"); size.present()) out.size = f.amount_of(size, "storage", 1);
   f.list(spec, "accessModes", [&](const V& mode) {
     out.single_pod = out.single_pod || f.string_of(mode, "accessModes") == "ReadWriteOncePod";
   });
@@ -82,6 +87,36 @@ StorageClass read_storage_class(FieldReader<V>& f, const V& object) {
   for (const std::string_view key :
        {"storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"})
     out.is_default = out.is_default || f.string(annotations, key) == "true";
+  out.provisioner = f.string(object, "provisioner");
+  f.list(object, "allowedTopologies", [&](const V& term) {
+    if (!f.takes(Entry::kTerm, object, "allowedTopologies")) return;
+    if (!out.topologies) out.topologies.emplace();
+    SelectorTerm& nodes = out.topologies->emplace_back();
+    f.list(term, "matchLabelExpressions", [&](const V& one) {
+      if (!f.takes(Entry::kRequirement, term, "matchLabelExpressions")) return;
+      nodes.labels.push_back({std::string(f.string(one, "key")), SelectorOp::kIn, f.values(one, "values")});
+    });
+  });
+  return out;
+}
+
+template <class V>
+CsiDriver read_csi_driver(FieldReader<V>& f, const V& object) {
+  CsiDriver out;
+  out.meta = read_meta(f, object, Kind::kCsiDriver, false);
+  out.tells_capacity = f.boolean(f.map(object, "spec"), "storageCapacity", false);
+  return out;
+}
+
+template <class V>
+CsiStorageCapacity read_storage_capacity(FieldReader<V>& f, const V& object) {
+  CsiStorageCapacity out;
+  out.meta = read_meta(f, object, Kind::kCsiStorageCapacity, false);
+  out.storage_class = f.string(object, "storageClassName");
+  out.nodes = read_label_selector(f, object, "nodeTopology");
+  for (const std::string_view key : {"capacity", "maximumVolumeSize"}) {
+    if (const V size = object.find(key); size.present()) out.most = f.amount_of(size, key, 1);
+  }
   return out;
 }
 

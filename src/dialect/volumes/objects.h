@@ -1,6 +1,7 @@
-// Claims for volumes, volumes and their classes, as values: what placement needs of them.
+// Claims for volumes, volumes, their classes and drivers, as values: what placement needs of them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,9 @@ struct PersistentVolumeClaim {
   bool bound = false;                        // Kubernetes has completed that
   bool lost = false;                         // its volume is gone
   bool single_pod = false;                   // ReadWriteOncePod: one pod at a time may use it
+  std::string selected_node;                 // for which its volume is to be made; "": it waits for a pod
+  std::int64_t size = 0;                     // bytes that it asks for; 0: it does not say
+  std::string version;                       // resourceVersion; "": of a manifest
 };
 
 struct PersistentVolume {
@@ -34,6 +38,26 @@ struct StorageClass {
   Meta meta;
   bool waits = false;       // WaitForFirstConsumer: a volume is chosen when a pod has its node
   bool is_default = false;  // of claims that name no class
+  std::string provisioner;  // makes its volumes
+  std::optional<std::vector<SelectorTerm>>
+      topologies;  // where it may make them (allowedTopologies); none: everywhere
+};
+
+// A driver of CSI, as its vendor declares it.
+struct CsiDriver {
+  static constexpr Kind kKind = Kind::kCsiDriver;
+  Meta meta;                    // with the name of the provisioner
+  bool tells_capacity = false;  // in CsiStorageCapacity objects: without one it makes no volume
+};
+
+// How large a volume of a class can be, on some nodes.
+struct CsiStorageCapacity {
+  static constexpr Kind kKind = Kind::kCsiStorageCapacity;
+  Meta meta;
+  std::string storage_class;
+  LabelSelector nodes;
+  std::int64_t most = 0;  // bytes of one volume; 0: nothing is known
+  bool operator==(const CsiStorageCapacity&) const = default;
 };
 
 // The drivers on a node, as they told its kubelet.

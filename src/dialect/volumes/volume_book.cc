@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,43 +16,8 @@
 namespace berth::dialect {
 namespace {
 
-constexpr std::size_t kMostWords = 80;
-
 std::string key_of_claim(std::string_view ns, std::string_view name) {
   return fmt::format("{}/{}", ns, name);
-}
-
-std::string words_of(const Requirement& r) {
-  switch (r.op) {
-    case SelectorOp::kIn:
-      return fmt::format("{} {}", r.key, fmt::join(r.values, " or "));
-    case SelectorOp::kExists:
-      return r.key;
-    case SelectorOp::kDoesNotExist:
-      return fmt::format("no {}", r.key);
-    default:
-      return fmt::format("{} {} {}", r.key, enum_name(r.op), fmt::join(r.values, ", "));
-  }
-}
-
-std::string words_of(const SelectorTerm& term) {
-  std::string out;
-  for (const Requirement& r : term.labels) out += fmt::format("{}{}", out.empty() ? "" : ", ", words_of(r));
-  for (const Requirement& r : term.node_name)
-    out += fmt::format("{}name {}", out.empty() ? "" : ", ", fmt::join(r.values, " or "));
-  return out;
-}
-
-// "claim data (only on nodes with topology.kubernetes.io/zone a)"
-std::string words_of(const std::string& what, const std::vector<SelectorTerm>& nodes) {
-  std::string where;
-  for (const SelectorTerm& term : nodes) {
-    if (const std::string words = words_of(term); !words.empty())
-      where += fmt::format("{}{}", where.empty() ? "" : "; or ", words);
-  }
-  if (where.size() > kMostWords) where = where.substr(0, kMostWords) + "...";
-  return where.empty() ? fmt::format("{} (on no node)", what)
-                       : fmt::format("{} (only on nodes with {})", what, where);
 }
 
 Requirement in_zones(std::string_view key, const std::vector<std::string>& zones) {
@@ -99,6 +66,36 @@ VolumeBook::Keys users_of(const Users& users, std::string_view volume) {
   return it == users.end() ? VolumeBook::Keys() : VolumeBook::Keys(it->second.begin(), it->second.end());
 }
 
+// Kubernetes' own names of provisioners, and the drivers that serve their volumes today.
+std::string driver_of(const StorageClass& klass) {
+  static constexpr std::pair<std::string_view, std::string_view> kTakenOver[] = {
+      {"kubernetes.io/aws-ebs", "ebs.csi.aws.com"},
+      {"kubernetes.io/azure-disk", "disk.csi.azure.com"},
+      {"kubernetes.io/azure-file", "file.csi.azure.com"},
+      {"kubernetes.io/cinder", "cinder.csi.openstack.org"},
+      {"kubernetes.io/gce-pd", "pd.csi.storage.gke.io"},
+      {"kubernetes.io/portworx-volume", "pxd.portworx.com"},
+      {"kubernetes.io/vsphere-volume", "csi.vsphere.vmware.com"},
+  };
+  for (const auto& [provisioner, driver] : kTakenOver) {
+    if (klass.provisioner == provisioner) return std::string(driver);
+  }
+  return klass.provisioner;
+}
+
+// 0: it is none. Larger is later (KEP-5504).
+std::uint64_t number_of(std::string_view version) {
+  std::uint64_t out = 0;
+  std::from_chars(version.data(), version.data() + version.size(), out);
+  return out;
+}
+
+// An answer to a write may come before the watch shows what was before it.
+bool is_older(const PersistentVolumeClaim& claim, const PersistentVolumeClaim& known) {
+  const std::uint64_t version = number_of(claim.version);
+  return known.meta.uid == claim.meta.uid && version > 0 && version < number_of(known.version);
+}
+
 bool is_made_for(const PersistentVolumeClaim& claim, const Meta& pod) {
   const Owner& owner = claim.meta.controller;
   return owner.kind == "Pod" && owner.name == pod.name && (owner.uid.empty() || owner.uid == pod.uid);
@@ -123,9 +120,14 @@ VolumeBook::Keys VolumeBook::put(PersistentVolumeClaim&& claim) {
   PersistentVolumeClaim& known = claims_[key];
   const auto parts = [](const PersistentVolumeClaim& c) {
     return std::tie(c.meta.uid, c.meta.deleting, c.meta.controller, c.volume, c.storage_class, c.bound,
-                    c.lost, c.single_pod);
+                    c.lost, c.single_pod, c.selected_node, c.size);
   };
-  if (parts(known) == parts(claim)) return {};
+  if (is_older(claim, known)) return {};
+  if (parts(known) == parts(claim)) {
+    const bool is_news = !claim.bound && known.version != claim.version;  // what is written on it names it
+    known.version = std::move(claim.version);
+    return is_news ? Keys{key} : Keys();
+  }
   if (known.volume != claim.volume) {
     forget_user(claims_of_, known.volume, key);
     if (!claim.volume.empty()) claims_of_[claim.volume].insert(key);
@@ -145,21 +147,40 @@ VolumeBook::Keys VolumeBook::put(PersistentVolume&& volume) {
 }
 
 VolumeBook::Keys VolumeBook::put(StorageClass&& klass) {
-  const std::string name = klass.meta.name;
-  const auto it = classes_.find(name);
-  if (it != classes_.end() && it->second.waits == klass.waits && it->second.is_default == klass.is_default)
-    return {};
-  classes_.insert_or_assign(name, std::move(klass));
-  return keys_of_class(name);
+  return keys_of(classes_.put(std::move(klass)));
+}
+
+VolumeBook::Keys VolumeBook::put(CsiDriver&& driver) {
+  return keys_of(classes_.put(std::move(driver)));
+}
+
+VolumeBook::Keys VolumeBook::put(CsiStorageCapacity&& capacity) {
+  return keys_of(classes_.put(std::move(capacity)));
 }
 
 // Those that are bound do not ask their class.
-VolumeBook::Keys VolumeBook::keys_of_class(std::string_view name) const {
+VolumeBook::Keys VolumeBook::keys_of(const ClassBook::Changes& changes) const {
   Keys out;
+  if (changes.empty()) return out;
   for (const auto& [key, claim] : claims_) {
-    if (!claim.bound && (!claim.storage_class || *claim.storage_class == name)) out.push_back(key);
+    const auto concerns = [&](const ClassBook::Change& change) {
+      return (!claim.storage_class || *claim.storage_class == change.klass) && claim.size > change.above &&
+             claim.size <= change.most;
+    };
+    if (!claim.bound && std::any_of(changes.begin(), changes.end(), concerns)) out.push_back(key);
   }
   return out;
+}
+
+VolumeBook::Keys VolumeBook::refuse(const std::string& claim, std::set<std::string> nodes) {
+  const auto it = refused_.find(claim);
+  if (it == refused_.end() ? nodes.empty() : it->second == nodes) return {};
+  if (nodes.empty()) {
+    refused_.erase(it);
+  } else {
+    refused_.insert_or_assign(claim, std::move(nodes));
+  }
+  return {claim};
 }
 
 VolumeBook::Keys VolumeBook::remove(Kind kind, std::string_view ns, std::string_view name) {
@@ -177,30 +198,44 @@ VolumeBook::Keys VolumeBook::remove(Kind kind, std::string_view ns, std::string_
     volumes_.erase(it);
     return users_of(claims_of_, name);
   }
-  const auto it = classes_.find(name);
-  if (it == classes_.end()) return {};
-  classes_.erase(it);
-  return keys_of_class(name);
-}
-
-const StorageClass* VolumeBook::class_of(const PersistentVolumeClaim& claim) const {
-  if (claim.storage_class) {
-    const auto it = classes_.find(*claim.storage_class);
-    return it == classes_.end() ? nullptr : &it->second;
-  }
-  for (const auto& [name, klass] : classes_) {
-    if (klass.is_default) return &klass;
-  }
-  return nullptr;
+  return keys_of(classes_.remove(kind, ns, name));
 }
 
 ClaimsFound VolumeBook::look_up(const std::vector<ClaimUse>& uses, const Meta& pod) const {
   ClaimsFound out;
   for (const ClaimUse& use : uses) {
     const std::string claim = claim_of(use, pod.name);
-    if (!claim.empty()) look_up(use, claim, pod, out);
+    claim.empty() ? look_up_template(use, pod, out) : look_up(use, claim, pod, out);
   }
   return out;
+}
+
+std::vector<ClaimStep> VolumeBook::steps(const std::vector<ClaimUse>& uses, const Meta& pod,
+                                         const std::string& node, const Labels* labels) const {
+  std::vector<ClaimStep> out;
+  for (const ClaimUse& use : uses) {
+    const std::string claim = claim_of(use, pod.name);
+    const auto known = claims_.find(key_of_claim(pod.ns, claim));
+    ClaimFacts facts;
+    if (known != claims_.end()) facts.claim = &known->second;
+    facts.to_come = use.ephemeral;
+    facts.foreign = use.ephemeral && facts.claim != nullptr && !is_made_for(*facts.claim, pod);
+    look_up(use, claim, pod, facts.found);
+    ClaimStep step = step_of(facts, node, labels);
+    if (step.need == ClaimNeed::kNone) continue;
+    step.ns = pod.ns;
+    step.name = claim;
+    out.push_back(std::move(step));
+  }
+  return out;
+}
+
+bool VolumeBook::are_open(const std::string& ns, const std::vector<ClaimUse>& uses) const {
+  return std::any_of(uses.begin(), uses.end(), [&](const ClaimUse& use) {
+    if (use.ephemeral) return true;
+    const auto known = claims_.find(key_of_claim(ns, use.claim));
+    return known == claims_.end() || !known->second.bound;
+  });
 }
 
 void VolumeBook::look_up(const ClaimUse& use, const std::string& claim, const Meta& pod,
@@ -210,6 +245,7 @@ void VolumeBook::look_up(const ClaimUse& use, const std::string& claim, const Me
   };
   const auto known = claims_.find(key_of_claim(pod.ns, claim));
   if (known == claims_.end()) {
+    if (use.ephemeral) look_up_template(use, pod, out);
     return wait(use.ephemeral
                     ? fmt::format("claim {} does not exist yet: Kubernetes makes it for the volume {}", claim,
                                   use.volume)
@@ -230,41 +266,79 @@ void VolumeBook::look_up(const ClaimUse& use, const std::string& claim, const Me
                     it.volume));
   if (it.meta.deleting)
     return wait(fmt::format("claim {} is being deleted: create it again when it is gone", claim));
-  if (!it.bound) return say_unbound(it, out);
+  if (!it.bound) return look_up_unbound(it, what_of(use, claim, pod.name), out);
   if (volume == volumes_.end())
     return wait(fmt::format("PersistentVolume {} of claim {} does not exist: create it again, or the claim",
                             it.volume, claim));
   add_nodes(volume->second, what_of(use, claim, pod.name), out);
 }
 
-void VolumeBook::say_unbound(const PersistentVolumeClaim& claim, ClaimsFound& out) const {
-  if (!out.waits.empty()) return;
+void VolumeBook::look_up_unbound(const PersistentVolumeClaim& claim, const std::string& what,
+                                 ClaimsFound& out) const {
   const std::string& name = claim.meta.name;
-  const StorageClass* klass = class_of(claim);
+  const StorageClass* klass = classes_.of(claim);
+  std::string why;
+  bool unsupported = false;
   if (!claim.volume.empty()) {
-    out.waits =
-        fmt::format("claim {} is not bound to its PersistentVolume {} yet: see the events of the claim", name,
-                    claim.volume);
+    why = fmt::format("claim {} is not bound to its PersistentVolume {} yet: see the events of the claim",
+                      name, claim.volume);
+  } else if (klass != nullptr && klass->waits && klass->provisioner == kNoProvisioner) {
+    unsupported = true;
+    why = fmt::format(
+        "claim {} is not bound, and its StorageClass {} has no provisioner ({}): Berth does not choose among "
+        "PersistentVolumes; set volumeName in the claim",
+        name, klass->meta.name, kNoProvisioner);
   } else if (klass != nullptr && klass->waits) {
-    out.unsupported = true;
-    out.waits = fmt::format(
-        "claim {} is not bound, and its StorageClass {} waits for a pod with a node "
-        "(WaitForFirstConsumer)",
-        name, klass->meta.name);
+    return add_nodes_of_class(claim, *klass, what, out);
   } else if (klass != nullptr) {
-    out.waits = fmt::format(
+    why = fmt::format(
         "claim {} is not bound yet: StorageClass {} makes a volume for it, or see the "
         "events of the claim",
         name, klass->meta.name);
   } else if (claim.storage_class.value_or("").empty()) {
-    out.waits =
+    why =
         fmt::format("claim {} is not bound, and has no StorageClass: create a PersistentVolume for it", name);
   } else {
-    out.waits = fmt::format(
+    why = fmt::format(
         "claim {} is not bound, and its StorageClass {} does not exist: create the class, "
         "or a PersistentVolume for the claim",
         name, *claim.storage_class);
   }
+  if (!out.waits.empty()) return;
+  out.unsupported = unsupported;
+  out.waits = std::move(why);
+}
+
+// A claim that Kubernetes is to make for the pod, or for pods that are to come.
+void VolumeBook::look_up_template(const ClaimUse& use, const Meta& pod, ClaimsFound& out) const {
+  PersistentVolumeClaim claim;
+  claim.meta.ns = pod.ns;
+  claim.meta.name = fmt::format("{}-{}", pod.name, use.volume);
+  claim.storage_class = use.storage_class;
+  claim.size = use.size;
+  const StorageClass* klass = classes_.of(claim);
+  if (klass != nullptr && klass->waits) look_up_unbound(claim, fmt::format("volume {}", use.volume), out);
+}
+
+// Its volume is made when a pod has its place, and the node is written on the claim.
+void VolumeBook::add_nodes_of_class(const PersistentVolumeClaim& claim, const StorageClass& klass,
+                                    const std::string& what, ClaimsFound& out) const {
+  const std::string key = key_of_claim(claim.meta.ns, claim.meta.name);
+  if (const std::string driver = driver_of(klass); !driver.empty())
+    out.attached.emplace(fmt::format("claim {}", key), driver);
+  if (const auto refused = refused_.find(key); refused != refused_.end()) {
+    std::vector<std::string> nodes(refused->second.begin(), refused->second.end());
+    std::string words = fmt::format("{} (not made for {} lately)", what, fmt::join(nodes, ", "));
+    out.nodes.push_back(
+        {std::move(words), {{{}, {{"metadata.name", SelectorOp::kNotIn, std::move(nodes)}}}}});
+  }
+  if (!claim.selected_node.empty()) {
+    std::vector<SelectorTerm> there{{{}, {{"metadata.name", SelectorOp::kIn, {claim.selected_node}}}}};
+    std::string words = fmt::format("{} (being provisioned for node {})", what, claim.selected_node);
+    out.nodes.push_back({std::move(words), std::move(there)});
+    return;
+  }
+  for (VolumeNodes& nodes : classes_.nodes_for(klass, claim, what)) out.nodes.push_back(std::move(nodes));
 }
 
 void VolumeBook::add_nodes(const PersistentVolume& volume, const std::string& what, ClaimsFound& out) {

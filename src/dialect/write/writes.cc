@@ -76,6 +76,18 @@ kube::Write bind(std::string_view ns, std::string_view name, std::string_view ui
   return kube::bind_pod(ns, name, uid, node, written);
 }
 
+kube::Write select_node(const ClaimStep& claim, std::string_view node) {
+  text::JsonWriter json;
+  json.begin_object().key("metadata").begin_object();
+  if (!claim.uid.empty()) json.field("uid", claim.uid);
+  if (!claim.version.empty()) json.field("resourceVersion", claim.version);
+  json.key("annotations").begin_object().field(kSelectedNode, node).end_object().end_object().end_object();
+  kube::Write write = kube::patch_object(kube::kClaims.object(claim.ns, claim.name), json.take(),
+                                         kube::BodyType::kMergePatch);
+  write.write_class = kube::WriteClass::kBind;  // its pods wait for it
+  return write;
+}
+
 kube::ObjectRef reference_to(const PodView& pod) {
   kube::ObjectRef ref;
   ref.ns = pod.ns;

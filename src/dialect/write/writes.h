@@ -8,6 +8,7 @@
 
 #include "dialect/base/message.h"
 #include "dialect/intake/intake_view.h"
+#include "dialect/volumes/claim_step.h"
 #include "kube/writes.h"
 #include "model/decision.h"
 
@@ -34,6 +35,9 @@ kube::Write bind(std::string_view ns, std::string_view name, std::string_view ui
                  std::span<const std::int64_t> devices, const Labels& annotations = {});
 // "0,3"
 std::string devices_text(std::span<const std::int64_t> devices);
+
+// Writes the node on a claim, for which its volume is to be made (kSelectedNode). Refused where the claim is another than is known.
+kube::Write select_node(const ClaimStep& claim, std::string_view node);
 
 kube::ObjectRef reference_to(const PodView& pod);
 

@@ -24,6 +24,16 @@ std::vector<std::int64_t> devices_of(const dialect::PodView& pod) {
   return {pod.devices.begin(), pod.devices.end()};
 }
 
+// Whether the slot of this event is to keep its place without a pod that has it. `has_pod`: a pod waits in it.
+bool is_still_due(const dialect::IntakeView& intake, const Places::Place& place, const SlotUpdate& update,
+                  bool has_pod) {
+  if (place.state == PlaceState::kPromised && place.comes == Comes::kOfRelease) return true;
+  if (intake.expects(update.workload, update.pod_set, update.index)) return true;
+  if (place.state == PlaceState::kPromised) return false;
+  const auto info = intake.workload(update.workload);
+  return has_pod || (info && info->suspended) || intake.is_without_pods(update.workload);
+}
+
 }  // namespace
 
 Carrier::Carrier(dialect::Intake& intake, dialect::JsonDecoder& decoder, Outbox& outbox,
@@ -33,6 +43,7 @@ Carrier::Carrier(dialect::Intake& intake, dialect::JsonDecoder& decoder, Outbox&
       outbox_(outbox),
       listener_(listener),
       options_(options),
+      bind_data_(intake),
       places_(intake),
       owners_(intake, places_, outbox,
               {.pods_within = options.gang_deadline,
@@ -41,7 +52,8 @@ Carrier::Carrier(dialect::Intake& intake, dialect::JsonDecoder& decoder, Outbox&
                .first_pause = options.first_rest,
                .most_pause = options.most_rest}),
       evictions_(intake, places_, outbox, listener, options.first_rest, options.most_rest),
-      flights_(options.gang_deadline) {}
+      flights_(options.gang_deadline),
+      volumes_(options.volumes) {}
 
 std::vector<Event> Carrier::take_events() {
   for (Event& event : owners_.take_events()) events_.push_back(std::move(event));
@@ -66,6 +78,7 @@ void Carrier::start(const Decision& decision, TimeMs now) {
   const bool released = info && info->suspended;  // its pods are still to be made
   const bool flies = info && info->gang && !released;
   std::vector<SlotPlacement> places;
+  std::vector<std::string> binds;
   for (const SlotPlacement& slot : decision.slots) {
     const auto pod = intake_.pod_at(decision.workload, slot.pod_set, slot.index);
     const bool comes_later = released
@@ -96,27 +109,11 @@ void Carrier::start(const Decision& decision, TimeMs now) {
                                    bind.node, bind.devices});
       continue;
     }
-    begin(bind, *pod, slot, now);
-    if (!failures_.empty() && failures_.contains(bind.uid)) {
-      rest(bind, false, now);
-    } else {
-      send(bind);
-    }
+    bind_data_.fill(bind, *pod, slot, now);
+    binds.push_back(bind.uid);
   }
+  launch(decision.workload, binds, now);
   if (!places.empty()) release(*info, decision, std::move(places), now);
-}
-
-void Carrier::begin(Bind& bind, const dialect::PodView& pod, const SlotPlacement& place, TimeMs now) const {
-  bind.ns = pod.ns;
-  bind.name = pod.name;
-  bind.uid = pod.uid;
-  bind.node = place.node;
-  bind.devices = place.devices;
-  bind.annotations = annotations_of(pod);
-  if (std::string charged = intake_.charged_to(pod.workload); !charged.empty())
-    bind.annotations.insert_or_assign(std::string(dialect::kChargedTo), std::move(charged));
-  bind.workload = pod.workload;
-  bind.decided = now;
 }
 
 void Carrier::send(Bind& bind) {
@@ -139,6 +136,7 @@ void Carrier::rest(Bind& bind, bool read_next, TimeMs now) {
 
 void Carrier::forget_bind(const std::string& uid) {
   const auto bind = places_.take_bind(uid);
+  volumes_.leave(uid);
   if (bind && bind->evict && places_.eviction(bind->uid) == nullptr)
     evictions_.settle(bind->workload, bind->uid);
 }
@@ -253,6 +251,7 @@ void Carrier::seen(std::string_view uid_view, bool gone, TimeMs now) {
     failures_.erase(uid);
     if (const Bind* bind = places_.bind(uid)) {
       flights_.gone(bind->workload, uid);
+      volumes_.gone(uid);
       forget_bind(uid);
     }
     return evictions_.gone(uid);
@@ -262,7 +261,8 @@ void Carrier::seen(std::string_view uid_view, bool gone, TimeMs now) {
   const auto pod = intake_.pod(uid);
   if (!pod || pod->node.empty()) return;
   bind->seen = true;
-  if (pod->node != bind->node && bind->stage != Stage::kFlying) {
+  const bool by_another = pod->node != bind->node || bind->stage == Stage::kWaits;
+  if (by_another && bind->stage != Stage::kFlying) {
     flights_.landed(bind->workload, uid);
     return forget_bind(uid);
   }
@@ -281,9 +281,9 @@ void Carrier::take_promised(std::string_view uid, TimeMs now) {
   if (!place) return;
   const auto [bind, fresh] = places_.add_bind(pod->uid);
   if (!fresh) return;
-  begin(bind, *pod, *place, now);
+  bind_data_.fill(bind, *pod, *place, now);
   flights_.expect(bind.workload, bind.uid, now);
-  send(bind);
+  launch(bind.workload, {bind.uid}, now);
 }
 
 bool Carrier::is_stale(std::string_view uid, std::string_view resource_version) {
@@ -309,7 +309,7 @@ bool Carrier::correct(SlotUpdate& update,
     case PlaceState::kHeld:
     case PlaceState::kPromised:
       if (!open) return true;
-      if (is_still_due(place, update, pod.has_value())) return false;
+      if (is_still_due(intake_, place, update, pod.has_value())) return false;
       (void)places_.drop(update.workload, update.pod_set, update.index);
       places_.end_reservation(update.workload);
       return true;
@@ -399,6 +399,13 @@ void Carrier::answered(Answer&& answer, TimeMs now) {
       return;
     case Step::kOwner:
       return owner_answered(std::move(answer), now);
+    case Step::kClaim: {
+      const bool done = answer.result.outcome == kube::Outcome::kOk;
+      if (answer.result.outcome == kube::Outcome::kFenced) return;  // another replica leads
+      return volumes_.answered(
+          answer.uid, done ? version_in(answer.result.body) : std::string_view(),
+          done ? std::string() : fmt::format("{} {}", answer.result.reason, answer.result.message), now);
+    }
     default:
       return;  // the others' (core.cc)
   }
@@ -407,6 +414,7 @@ void Carrier::answered(Answer&& answer, TimeMs now) {
 void Carrier::tick(TimeMs now) {
   owners_.tick(now);
   evictions_.tick(now);
+  work_volumes(now);
   while (!timers_.empty() && timers_.begin()->first <= now) {
     Bind* const bind = places_.bind(timers_.begin()->second);
     timers_.erase(timers_.begin());
@@ -417,6 +425,7 @@ void Carrier::tick(TimeMs now) {
 }
 
 void Carrier::gang_due(const std::string& workload, TimeMs now) {
+  if (volumes_.holds(workload)) return flights_.extend(workload, now);  // they have a deadline of their own
   // Members whose first bind is still on its way, or waits behind others, have not failed.
   const auto& members = flights_.open(workload);
   const bool failed = std::any_of(members.begin(), members.end(), [&](const auto& uid) {

@@ -11,6 +11,9 @@
 // A gang that is incomplete `gang_deadline` after its first bind is withdrawn, if the controller of any bound member makes it anew.
 // A withdrawal never deletes bare pods: they keep their room, and Berth keeps trying the rest of the gang.
 //
+// Volumes: pods with a claim that waits for a pod (WaitForFirstConsumer) have their places first. Then the node is written on the claim.
+// When the claims of all pods of the workload are bound to volumes, its pods are bound together (volume_wait.h, carrier_volumes.cc).
+//
 // Evictions: all pods that are to end are marked, then they are deleted (evictions.h).
 //
 // Owners that Berth holds suspended (owners.h): a start without pods unsuspends the owner and keeps the places. Each new pod is bound to
@@ -30,6 +33,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -40,11 +44,13 @@
 #include "dialect/objects/decode.h"
 #include "kube/writes.h"
 #include "model/decision.h"
+#include "scheduler/carry/bind_data.h"
 #include "scheduler/carry/evictions.h"
 #include "scheduler/carry/flights.h"
 #include "scheduler/carry/listener.h"
 #include "scheduler/carry/owners.h"
 #include "scheduler/carry/places.h"
+#include "scheduler/carry/volume_wait.h"
 #include "scheduler/wire/inbox.h"
 #include "scheduler/wire/outbox.h"
 
@@ -57,6 +63,7 @@ struct CarrierOptions {
   DurationMs owner_rest =
       10 * kSecond;  // after the pods of a released owner did not come, doubled up to owner_most_rest
   DurationMs owner_most_rest = 10 * kMinute;
+  VolumeWaitOptions volumes;
 };
 
 class Carrier {
@@ -87,7 +94,7 @@ class Carrier {
   void tick(TimeMs now);
   // When tick() has something to do; kEndOfTime: never.
   TimeMs next_due() const {
-    return std::min({owners_.next_due(), evictions_.next_due(), flights_.next_due(),
+    return std::min({owners_.next_due(), evictions_.next_due(), flights_.next_due(), volumes_.next_due(),
                      timers_.empty() ? kEndOfTime : timers_.begin()->first});
   }
 
@@ -108,6 +115,8 @@ class Carrier {
   std::size_t busy() const { return places_.busy() + owners_.busy(); }
   const Owners& owners() const { return owners_; }
   const Places& places() const { return places_; }
+  // Why a workload with places is not bound yet: its volumes are still to be made. Nothing: it does not wait for them.
+  std::optional<Reason> volumes_waited_for(const std::string& workload) const;
 
  private:
   void start(const Decision& decision, TimeMs now);
@@ -120,18 +129,15 @@ class Carrier {
                TimeMs now);
   // An owner is released again before its suspension has ended all pods that it was to end: those are deleted one by one.
   void end_the_rest(const Decision& start, TimeMs now);
-  // An elastic owner is smaller than it was when it was released: places of pods that will not come go back.
-  void fit_places(std::string_view uid);
   // The pod has come; if a place is promised to it, it is bound.
   void take_promised(std::string_view uid, TimeMs now);
-  // The data of a new bind.
-  void begin(Bind& bind, const dialect::PodView& pod, const SlotPlacement& place, TimeMs now) const;
+  // The binds of these pods begin: at once, or when the volumes of all of them are there.
+  void launch(const std::string& workload, const std::vector<std::string>& pods, TimeMs now);
+  // Nodes are written on claims; waits for volumes end.
+  void work_volumes(TimeMs now);
   void owner_answered(Answer&& answer, TimeMs now);
   // Nothing of these slots is on the server: they wait again. False: some of them have started.
   bool end_held(const Decision& eviction);
-  // Whether the slot of this event is to keep its place without a pod that has it. `has_pod`: a pod waits in it.
-  bool is_still_due(const Places::Place& place, const SlotUpdate& update, bool has_pod) const;
-  Labels annotations_of(const dialect::PodView& pod) const;
   void send(Bind& bind);
   void read(Bind& bind);
   void rest(Bind& bind, bool read_next, TimeMs now);
@@ -151,11 +157,12 @@ class Carrier {
   Outbox& outbox_;
   CarrierListener& listener_;
   const CarrierOptions options_;
-  std::unordered_map<std::string, std::vector<dialect::PodSetUpdate>> updates_;  // by workload
+  BindData bind_data_;
   Places places_;
   Owners owners_;
   Evictions evictions_;
   Flights flights_;
+  VolumeWait volumes_;
   std::unordered_map<std::string, int> failures_;          // by pod, since its last success
   std::unordered_map<std::string, std::uint64_t> floors_;  // by pod: older states are not taken in
   std::multimap<TimeMs, std::string> timers_;              // by pod: when its bind goes on

@@ -31,7 +31,8 @@ void Carrier::evict_pods(const Decision& decision, TimeMs now) {
     Bind* const of = places_.bind(uid);
     if (of != nullptr && of->stage != Stage::kDone && pod->node.empty()) {
       Bind& bind = *of;
-      if (bind.stage == Stage::kResting && !bind.read_next && bind.unknowns == 0) {
+      const bool rests = bind.stage == Stage::kResting && !bind.read_next && bind.unknowns == 0;
+      if (rests || bind.stage == Stage::kWaits) {
         forget_bind(uid);  // nothing is on its way
         events_.push_back(SlotUpdate{decision.workload, slot.pod_set, slot.index, SlotState::kWaiting, ""});
       } else if (stays) {

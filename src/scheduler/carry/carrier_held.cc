@@ -1,10 +1,31 @@
 // The part of Carrier (carrier.h) for starts that await admission, and for places of future pods.
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "scheduler/carry/carrier.h"
 
 namespace berth::scheduler {
+namespace {
+
+// An elastic owner is smaller than it was when it was released: places of pods that will not come go back.
+void fit_places(std::string_view uid, const dialect::IntakeView& intake, const Places& places, Owners& owners,
+                std::vector<Event>& events) {
+  const std::size_t open = places.promised(uid, Comes::kOfRelease);
+  if (open == 0) return;
+  const auto info = intake.workload(uid);
+  if (!info || !info->elastic) return;
+  const auto pods = intake.pods_of(uid);
+  const auto stays = std::count_if(pods.begin(), pods.end(),
+                                   [](const auto& pod) { return pod.state != SlotState::kReleasing; });
+  for (std::int64_t excess = stays + static_cast<std::int64_t>(open) - info->least; excess > 0; --excess) {
+    const auto place = owners.give_up_last(uid);
+    if (!place) return;
+    events.push_back(SlotUpdate{std::string(uid), place->pod_set, place->index, SlotState::kGone, ""});
+  }
+}
+
+}  // namespace
 
 void Carrier::hold(const Decision& start) {
   const auto info = intake_.workload(start.workload);
@@ -57,11 +78,7 @@ void Carrier::admit(std::string_view workload, std::vector<dialect::PodSetUpdate
   const std::string uid(workload);
   // Where its pods get a node selector, or a toleration, it is placed anew: the engine takes the places back (forget_held()).
   const bool anew = intake_.amend(uid, updates);
-  if (updates.empty()) {
-    updates_.erase(uid);
-  } else {
-    updates_.insert_or_assign(uid, std::move(updates));
-  }
+  bind_data_.set_updates(uid, std::move(updates));
   if (anew) return;
   if (const auto decision = places_.take_placed(uid)) {
     start(*decision, now);
@@ -71,12 +88,12 @@ void Carrier::admit(std::string_view workload, std::vector<dialect::PodSetUpdate
 
 void Carrier::unadmit(std::string_view workload) {
   const std::string uid(workload);
-  updates_.erase(uid);
+  bind_data_.forget(uid);
   if (intake_.amend(uid, {})) forget_held(uid);  // it is placed anew
 }
 
 void Carrier::owner_seen(std::string_view uid) {
-  fit_places(uid);
+  fit_places(uid, intake_, places_, owners_, events_);
   if (!places_.holds(uid)) return;
   const auto info = intake_.workload(uid);
   const std::int64_t known = places_.generation(uid);
@@ -104,28 +121,6 @@ bool Carrier::end_held(const Decision& eviction) {
   }
   places_.end_reservation(eviction.workload);
   return all;
-}
-
-bool Carrier::is_still_due(const Places::Place& place, const SlotUpdate& update, bool has_pod) const {
-  if (place.state == PlaceState::kPromised && place.comes == Comes::kOfRelease) return true;
-  if (intake_.expects(update.workload, update.pod_set, update.index)) return true;
-  if (place.state == PlaceState::kPromised) return false;
-  const auto info = intake_.workload(update.workload);
-  return has_pod || (info && info->suspended) || intake_.is_without_pods(update.workload);
-}
-
-Labels Carrier::annotations_of(const dialect::PodView& pod) const {
-  if (updates_.empty()) return {};
-  const auto it = updates_.find(std::string(pod.workload));
-  const dialect::OwnerKind* owner = dialect::owner_kind_of_word(pod.controller);
-  if (it == updates_.end() || (owner != nullptr && owner->can_be_held())) return {};  // its template has them
-  const auto sketch = intake_.sketch(pod.workload);
-  if (!sketch || static_cast<std::size_t>(pod.pod_set) >= sketch->sets.size()) return {};
-  const std::string& set = sketch->sets[static_cast<std::size_t>(pod.pod_set)].name;
-  for (const auto& update : it->second) {
-    if (update.name == set) return update.annotations;
-  }
-  return {};
 }
 
 }  // namespace berth::scheduler

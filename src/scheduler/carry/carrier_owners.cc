@@ -35,30 +35,13 @@ void Carrier::release(const dialect::WorkloadInfo& info, const Decision& start,
                          ? fmt::format("unsuspended: nodes are reserved for its {} pods", places.size())
                          : fmt::format("unsuspended with {} of its {} pods: nodes are reserved for these",
                                        places.size(), fewer->asked()));
-  const auto updates = updates_.find(start.workload);
-  owners_.release(start.workload, std::move(places), now,
-                  updates == updates_.end() ? std::vector<dialect::PodSetUpdate>() : updates->second);
-}
-
-void Carrier::fit_places(std::string_view uid) {
-  const std::size_t open = places_.promised(uid, Comes::kOfRelease);
-  if (open == 0) return;
-  const auto info = intake_.workload(uid);
-  if (!info || !info->elastic) return;
-  const auto pods = intake_.pods_of(uid);
-  const auto stays = std::count_if(pods.begin(), pods.end(),
-                                   [](const auto& pod) { return pod.state != SlotState::kReleasing; });
-  for (std::int64_t excess = stays + static_cast<std::int64_t>(open) - info->least; excess > 0; --excess) {
-    const auto place = owners_.give_up_last(uid);
-    if (!place) return;
-    events_.push_back(SlotUpdate{std::string(uid), place->pod_set, place->index, SlotState::kGone, ""});
-  }
+  owners_.release(start.workload, std::move(places), now, bind_data_.updates(start.workload));
 }
 
 void Carrier::owner_gone(std::string_view uid) {
   owners_.forget(uid);
   forget_held(uid);
-  updates_.erase(std::string(uid));
+  bind_data_.forget(std::string(uid));
   floors_.erase(std::string(uid));
 }
 
@@ -82,9 +65,10 @@ bool Carrier::suspend(const Decision& decision, TimeMs now) {
   listener_.on_owner(*info->owner, decision.reason.code == ReasonCode::kWithdrawn ? "Withdrawn" : "Preempted",
                      beneficiary.empty() ? to_text(readable.reason)
                                          : fmt::format("{} (for {})", to_text(readable.reason), beneficiary));
-  for (const auto& pod : pods) {  // a bind that only waits to be tried again is not tried
+  for (const auto& pod : pods) {  // a bind that only waits is not tried
     const Bind* bind = places_.bind(pod.uid);
-    if (bind == nullptr || bind->stage != Stage::kResting || bind->read_next) continue;
+    const bool rests = bind != nullptr && bind->stage == Stage::kResting && !bind->read_next;
+    if (!rests && (bind == nullptr || bind->stage != Stage::kWaits)) continue;
     forget_bind(std::string(pod.uid));
   }
   owners_.suspend(readable, now);

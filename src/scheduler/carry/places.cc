@@ -221,8 +221,9 @@ std::optional<Eviction> Places::take_eviction(std::string_view uid) {
 }
 
 void Places::set_stage(Stage& stage, Stage to) {
-  const bool was = stage != Stage::kDone;
-  const bool is = to != Stage::kDone;
+  const auto counts = [](Stage of) { return of != Stage::kDone && of != Stage::kWaits; };
+  const bool was = counts(stage);
+  const bool is = counts(to);
   stage = to;
   if (was && !is) --busy_;
   if (!was && is) ++busy_;

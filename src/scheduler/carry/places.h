@@ -24,7 +24,7 @@
 //   held      decided, but it awaits admission: its checks, blockAdmission, its nodes, or the work that its Workload is for
 //             (WorkloadObjects). Nothing of it is on the server.
 //   promised  its pod is still to be made: by an owner that is being released, or as a member of a group that runs
-//   binding   a bind of its pod is on its way, or is to be tried again
+//   binding   a bind of its pod is on its way, or is to be tried again, or waits for the volumes of the pod
 //   bound     the bind was answered well, and the watch has not shown it yet
 //   ending    its pod is being evicted: marked, deleted, or to be as soon as its bind is known
 //
@@ -81,8 +81,8 @@ enum class Comes : std::uint8_t {
   kOfGroup,    // a later member of its group, or of an owner that runs (IntakeView::expects())
 };
 
-// A write about a pod, or a read of it.
-enum class Stage : std::uint8_t { kFlying, kReading, kResting, kDone };
+// A write about a pod, or a read of it. kWaits: it is not sent before the volumes of the pod are there (volume_wait.h).
+enum class Stage : std::uint8_t { kFlying, kReading, kResting, kDone, kWaits };
 
 struct Bind {
   std::string ns, name, uid, node, workload;

@@ -58,7 +58,9 @@ Result<Verdict> Questions::verdict(const std::string& asked) {
                      if (workload.name == asked) out.uid = workload.uid;
                    }
                  }
-                 if (const Reason* reason = intake.blocked(out.uid)) out.blocked = *reason;
+                 out.blocked = core.carrier().volumes_waited_for(out.uid);
+                 if (const Reason* reason = intake.blocked(out.uid); reason != nullptr && !out.blocked)
+                   out.blocked = *reason;
                  return out;
                }));
   if (known.uid.empty()) {

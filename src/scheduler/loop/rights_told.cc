@@ -31,6 +31,8 @@ constexpr std::string_view kNotHeld =
 constexpr Use kUses[] = {
     {"", "pods/binding", "create", "no pod is bound"},
     {"", "pods/status", "patch", "pods show neither why they wait nor that they are being evicted"},
+    {"", "persistentvolumeclaims", "patch",
+     "no volume is made for a claim that waits for a pod (WaitForFirstConsumer), and its pods are not bound"},
     {"", "pods", "delete", "Berth cannot evict victims or withdraw incomplete gangs"},
     {"", "podtemplates", "create", "Berth requests no nodes (provisioning checks)"},
     {"batch", "jobs/status", "patch",
@@ -106,6 +108,7 @@ std::vector<NeededRight> needed_rights(const RightsOf& of) {
   add("", "pods", {"delete"});
   add("", "pods/binding", {"create"});
   add("", "pods/status", {"patch"});
+  add("", "persistentvolumeclaims", {"patch"});
   for (const dialect::KindInfo& info : dialect::kinds()) {
     const dialect::GangSystem* system = dialect::gang_system(info.kind);
     if (system != nullptr && system->status != nullptr) add(info.group, info.resource, {"patch"});

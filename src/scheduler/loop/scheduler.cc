@@ -40,6 +40,8 @@ std::string_view name_of(Step step) {
     case Step::kBind:
       return "bind";
     case Step::kRead:
+    case Step::kLook:
+    case Step::kMissing:
       return "read";
     case Step::kMark:
       return "mark";
@@ -53,18 +55,16 @@ std::string_view name_of(Step step) {
       return "job";
     case Step::kWorkload:
       return "workload";
-    case Step::kLook:
-      return "read";
     case Step::kQueue:
       return "queue-status";
-    case Step::kMissing:
-      return "read";
     case Step::kProvision:
       return "provisioning-request";
     case Step::kAudit:
       return "audit";
     case Step::kGang:
       return "gang-status";
+    case Step::kClaim:
+      return "claim";
   }
   return "";
 }

@@ -159,9 +159,25 @@ bool Reporter::look_at_later(const std::string& workload, const std::vector<dial
   return true;
 }
 
+bool Reporter::look_at_volumes(const std::string& workload, const std::vector<dialect::PodView>& pods,
+                               TimeMs now, Why why, bool& waits) {
+  const auto reason = carrier_.volumes_waited_for(workload);
+  if (!reason) return true;
+  waits = true;
+  kube::PodCondition condition = dialect::unschedulable(*reason, now);
+  condition.reason = condition_reason(*reason);
+  for (const auto& pod : pods) {
+    const Bind* bind = carrier_.places().bind(pod.uid);
+    const bool is_waiting = bind != nullptr && bind->stage == Stage::kWaits;
+    if (is_waiting && !tell(pod, *reason, condition, now, why)) return false;
+  }
+  return true;
+}
+
 bool Reporter::look(const std::string& workload, TimeMs now, Why why, bool& waits) {
   const auto pods = intake_.pods_of(workload);
   if (!look_at_later(workload, pods, now, why, waits)) return false;
+  if (!look_at_volumes(workload, pods, now, why, waits)) return false;
   const auto pod_waits = [&](const dialect::PodView& pod) {
     return pod.node.empty() && pod.state == SlotState::kWaiting && !carrier_.places().is_binding(pod.uid);
   };

@@ -95,6 +95,9 @@ class Reporter {
   bool look(const std::string& workload, TimeMs now, Why why, bool& waits);
   bool look_at_later(const std::string& workload, const std::vector<dialect::PodView>& pods, TimeMs now,
                      Why why, bool& waits);
+  // Pods with places whose volumes are not there yet.
+  bool look_at_volumes(const std::string& workload, const std::vector<dialect::PodView>& pods, TimeMs now,
+                       Why why, bool& waits);
   // One of the round; false: nothing of it is due, or no allowance is left (then `starved`).
   bool look_in_round(TimeMs now, bool& starved);
   // Not older than `age`, or than the last change in the engine; none: it is not known, or no allowance is left (then `starved`).

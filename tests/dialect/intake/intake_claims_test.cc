@@ -128,18 +128,59 @@ TEST(IntakeClaims, AClaimThatEndsUnderARunningPodMovesNothing) {
   EXPECT_TRUE(world.engine.audit());
 }
 
-TEST(IntakeClaims, AClassThatWaitsForAPodIsUnsupported) {
+std::string late_class(const std::string& more = "provisioner: disks.example.com\n") {
+  return "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: late}\n" + more +
+         "volumeBindingMode: WaitForFirstConsumer\n---\n";
+}
+
+std::string late_claim(const std::string& name = "data", const std::string& node = "") {
+  return fmt::format(
+      "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {{name: {}{}}}\nspec: {{storageClassName: "
+      "late}}\n---\n",
+      name,
+      node.empty() ? "" : fmt::format(", annotations: {{volume.kubernetes.io/selected-node: {}}}", node));
+}
+
+TEST(IntakeClaims, VolumesOfAnAdministratorAreNotChosen) {
   World world;
-  world.apply(zones() +
-              "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: late}\n"
-              "volumeBindingMode: WaitForFirstConsumer\n---\n"
-              "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {storageClassName: "
-              "late}\n---\n" +
+  world.apply(zones() + late_class("provisioner: kubernetes.io/no-provisioner\n") + late_claim() +
               pod_yaml("p", 1, "", kMounts));
   EXPECT_THAT(world.started(world.decide()), IsEmpty());
   ASSERT_NE(world.intake.blocked("Pod/default/p"), nullptr);
   EXPECT_EQ(world.intake.blocked("Pod/default/p")->code, ReasonCode::kUnsupported);
   EXPECT_THAT(why(world, "Pod/default/p"), HasSubstr("claim data"));
+}
+
+TEST(IntakeClaims, APodOfAClassThatWaitsForItGoesWhereItsVolumeCanBeMade) {
+  World world;
+  world.apply(zones() +
+              late_class("provisioner: disks.example.com\nallowedTopologies: [{matchLabelExpressions: [{key: "
+                         "zone, values: [b]}]}]\n") +
+              late_claim() + pod_yaml("p", 1, "", kMounts));
+  const auto steps = world.intake.claim_steps("Pod/default/p", "n1");
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].need, ClaimNeed::kNode);
+  EXPECT_EQ(steps[0].name, "data");
+  EXPECT_EQ(world.intake.claim_steps("Pod/default/p", "n0")[0].need, ClaimNeed::kPlace);
+  EXPECT_THAT(world.intake.claim_steps("Pod/default/q", "n0"), IsEmpty());
+  EXPECT_THAT(world.started(world.decide()), ElementsAre(HasSubstr("n1")));
+  EXPECT_TRUE(world.engine.audit());
+}
+
+TEST(IntakeClaims, TheNodeOnAClaimAndRefusedNodesCount) {
+  World world;
+  world.apply(zones() + late_class() + late_claim("data", "n7") + pod_yaml("p", 1, "", kMounts));
+  EXPECT_THAT(world.started(world.decide()), IsEmpty());
+  EXPECT_THAT(to_text(world.engine.explain("Pod/default/p")->reason),
+              HasSubstr("claim data (being provisioned for node n7)"));
+  (void)world.intake.take_changed_claims();
+  world.apply(late_claim("data"));
+  EXPECT_THAT(world.intake.take_changed_claims(), ElementsAre("default/data"));
+  world.intake.refuse_claim("default/data", {"n0"});
+  world.drain();
+  EXPECT_THAT(world.intake.take_changed_claims(), ElementsAre("default/data"));
+  EXPECT_THAT(world.started(world.decide()), ElementsAre(HasSubstr("n1")));
+  EXPECT_TRUE(world.engine.audit());
 }
 
 std::string claim_of_one_pod() {
@@ -234,6 +275,45 @@ TEST(IntakeClaims, ASuspendedJobGoesWhereItsDataIs) {
       "j-0", 0, "  ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: u, controller: true}]\n",
       kMounts));
   EXPECT_EQ(world.intake.workload("u")->revision, revision) << "the pod is as its template promised";
+  EXPECT_TRUE(world.engine.audit());
+}
+
+// The volumes of its pods follow what their driver tells, before there are pods and claims.
+TEST(IntakeClaims, ASuspendedJobStartsWhereThereIsRoomForItsVolumes) {
+  IntakeConfig config;
+  config.hold_owners = true;
+  World world(config);
+  std::string job = kSuspended;
+  const std::string mounts = "persistentVolumeClaim: {claimName: data}";
+  job.replace(
+      job.find(mounts), mounts.size(),
+      "ephemeral: {volumeClaimTemplate: {spec: {storageClassName: late, resources: {requests: {storage: "
+      "1Gi}}}}}");
+  world.apply(zones() + testing::queue_of_cpus(8) + late_class() +
+              "apiVersion: storage.k8s.io/v1\nkind: CSIDriver\nmetadata: {name: disks.example.com}\nspec: "
+              "{storageCapacity: true}\n---\n" +
+              job);
+  EXPECT_THAT(world.started(world.decide()), IsEmpty());
+  EXPECT_TRUE(world.intake.has_open_claims("u"));
+  world.apply(
+      "apiVersion: storage.k8s.io/v1\nkind: CSIStorageCapacity\nmetadata: {name: c, namespace: csi}\n"
+      "storageClassName: late\nnodeTopology: {matchLabels: {zone: b}}\ncapacity: 5Gi\n---\n");
+  EXPECT_THAT(world.started(world.decide()),
+              ElementsAre(::testing::AllOf(HasSubstr("n1"), ::testing::Not(HasSubstr("n0")))));
+  const auto revision = world.intake.workload("u")->revision;
+  world.intake.set_released("u", true);
+  const std::string pod = pod_yaml(
+      "j-0", 0, "  ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: u, controller: true}]\n",
+      "  volumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: {storageClassName: late, resources: "
+      "{requests: {storage: 1Gi}}}}}}]\n");
+  world.apply(pod);
+  EXPECT_EQ(world.intake.workload("u")->revision, revision) << "its claim is still to be made";
+  world.apply(
+      "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: j-0-v, ownerReferences: [{apiVersion: "
+      "v1, "
+      "kind: Pod, name: j-0, uid: Pod/default/j-0, controller: true}]}\nspec: {storageClassName: late, "
+      "resources: {requests: {storage: 1Gi}}}\n---\n");
+  EXPECT_EQ(world.intake.workload("u")->revision, revision) << "it is as its template says";
   EXPECT_TRUE(world.engine.audit());
 }
 

@@ -1,0 +1,44 @@
+#include "dialect/volumes/claim_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace berth::dialect {
+
+ClaimStep step_of(const ClaimFacts& facts, const std::string& node, const Labels* labels) {
+  ClaimStep out;
+  out.why = facts.found.waits;
+  if (facts.claim == nullptr) {
+    out.need = facts.to_come ? ClaimNeed::kTime : ClaimNeed::kPlace;
+    return out;
+  }
+  const PersistentVolumeClaim& claim = *facts.claim;
+  out.ns = claim.meta.ns;
+  out.name = claim.meta.name;
+  out.uid = claim.meta.uid;
+  out.version = claim.version;
+  out.selected = claim.selected_node;
+  if (!facts.found.waits.empty()) {
+    const bool ends = facts.foreign || facts.found.unsupported || claim.lost || claim.meta.deleting;
+    out.need = ends ? ClaimNeed::kPlace : ClaimNeed::kTime;
+    return out;
+  }
+  if (!claim.bound && !claim.selected_node.empty()) {
+    out.need = ClaimNeed::kTime;
+    out.why = fmt::format("claim {} is being provisioned for node {}", claim.meta.name, claim.selected_node);
+    return out;
+  }
+  for (const VolumeNodes& nodes : facts.found.nodes) {
+    if (labels == nullptr || nodes.matches(*labels, node)) continue;
+    out.need = ClaimNeed::kPlace;
+    out.why = fmt::format("node {} is ruled out by {}", node, nodes.words);
+    return out;
+  }
+  if (claim.bound) return out;
+  out.need = ClaimNeed::kNode;
+  out.why = fmt::format("claim {} is to be provisioned for node {}", claim.meta.name, node);
+  return out;
+}
+
+}  // namespace berth::dialect

@@ -1,0 +1,57 @@
+// The claims of a pod: their meaning for its place, and the needs of each before a pod that has its place is bound. Pure. The plugin
+// VolumeBinding of the default scheduler does the same (PreBind). It writes the node on the claim, and waits until the claim is bound.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/enums.h"
+#include "dialect/volumes/objects.h"
+
+namespace berth::dialect {
+
+// The annotation of a claim with the node for which its volume is made. A provisioner that cannot make it there removes it.
+inline constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected-node";
+
+// The meaning of all claims of one pod.
+struct ClaimsFound {
+  std::string waits;         // why the pod cannot start yet; "": it can
+  bool unsupported = false;  // of `waits`: Berth does not do it
+  std::vector<VolumeNodes> nodes;
+  std::map<std::string, std::string> attached;  // volumes that CSI attaches to its node, and their drivers
+  std::vector<std::string>
+      alone;  // "claim <namespace>/<name>": one pod at a time may use it (ReadWriteOncePod)
+};
+
+enum class ClaimNeed : std::uint8_t {
+  kNone,   // the pod can use it on its node
+  kNode,   // the node is to be written on it
+  kTime,   // a provisioner, or Kubernetes, is at work
+  kPlace,  // it cannot be used on the node: the pod needs another place, or waits
+};
+
+struct ClaimStep {
+  ClaimNeed need = ClaimNeed::kNone;
+  std::string ns;
+  std::string name;
+  std::string uid;
+  std::string version;   // of the claim as it is known
+  std::string selected;  // the node that is written on it; "": none
+  std::string why;       // "claim data is being provisioned for node n1"
+};
+
+// One claim as a pod finds it.
+struct ClaimFacts {
+  const PersistentVolumeClaim* claim = nullptr;  // nullptr: it does not exist
+  bool to_come = false;                          // Kubernetes makes it for the pod
+  bool foreign = false;                          // it has the name of the pod's own, and is another's
+  ClaimsFound found;                             // of this claim alone
+};
+
+// `labels`: of the node; nullptr: there is no such node any more, and nothing is said about it.
+ClaimStep step_of(const ClaimFacts& facts, const std::string& node, const Labels* labels);
+
+}  // namespace berth::dialect

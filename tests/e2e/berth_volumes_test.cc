@@ -1,0 +1,203 @@
+// Claims that wait for a pod (WaitForFirstConsumer), on a real API server with Kubernetes' own binder of claims. The test plays the
+// provisioner: it makes a volume for the node that is written on a claim, or takes the node off.
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "e2e/berth_fixture.h"
+
+namespace berth::e2e {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kClaims[] = "/api/v1/namespaces/default/persistentvolumeclaims";
+constexpr char kVolumes[] = "/api/v1/persistentvolumes";
+constexpr char kSelected[] = "volume.kubernetes.io/selected-node";
+
+class BerthVolumes : public BerthTest {
+ protected:
+  void start_cluster(std::size_t nodes) {
+    start({.controller_manager = true,
+           .kwok = true,
+           .controller_manager_args = {"--pvclaimbinder-sync-period=1s"}});
+    ASSERT_OK(cluster_->create_nodes(nodes));
+    create("/apis/storage.k8s.io/v1/storageclasses", {{"apiVersion", "storage.k8s.io/v1"},
+                                                      {"kind", "StorageClass"},
+                                                      {"metadata", {{"name", "late"}}},
+                                                      {"provisioner", "disks.example.com"},
+                                                      {"volumeBindingMode", "WaitForFirstConsumer"}});
+  }
+  void TearDown() override {
+    stop_ = true;
+    if (provisioner_.joinable()) provisioner_.join();
+    BerthTest::TearDown();
+  }
+  void create(const std::string& path, const json& object) {
+    const Reply reply = cluster_->client().post(path, object.dump());
+    ASSERT_TRUE(reply.ok()) << reply.describe();
+  }
+  void claim(const std::string& name) {
+    create(kClaims, {{"apiVersion", "v1"},
+                     {"kind", "PersistentVolumeClaim"},
+                     {"metadata", {{"name", name}}},
+                     {"spec",
+                      {{"storageClassName", "late"},
+                       {"accessModes", json::array({"ReadWriteOnce"})},
+                       {"resources", {{"requests", {{"storage", "1Gi"}}}}}}}});
+  }
+  // Each pod mounts the claim of its name.
+  void pods(const std::string& name, std::size_t count, const Labels& labels, int gpus) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string of = fmt::format("{}-{}", name, i);
+      claim(of);
+      PodShape shape;
+      shape.name = name;
+      shape.labels = labels;
+      shape.requests = {{"cpu", "1"}, {kGpu, std::to_string(gpus)}};
+      shape.extra_spec = R"("volumes":[{"name":"v","persistentVolumeClaim":{"claimName":")" + of + R"("}}],)";
+      const Reply reply = cluster_->client().post("/api/v1/namespaces/default/pods", pod_json(shape, i));
+      ASSERT_TRUE(reply.ok()) << reply.describe();
+    }
+  }
+  // The node that is written on the claim; "": none.
+  std::string selected(const std::string& name) const {
+    const Reply reply = cluster_->client().get(fmt::format("{}/{}", kClaims, name));
+    const json claim = json::parse(reply.body, nullptr, false);
+    if (!claim.is_object()) return {};
+    return claim["metadata"].value("annotations", json::object()).value(kSelected, "");
+  }
+  std::string node_of(const std::string& pod) const {
+    const auto pods = observer_->pods();
+    const auto it = pods.find("default/" + pod);
+    return it == pods.end() ? "" : it->second.node;
+  }
+
+  // From now on the provisioner works. `refused`: nodes on which it makes no volumes.
+  void start_provisioner(const std::set<std::string>& refused = {}) {
+    provisioner_ = std::thread([this, refused] {
+      ApiClient client = cluster_->client();
+      std::set<std::string> made;
+      while (!stop_) {
+        const json all = json::parse(client.get(kClaims).body, nullptr, false);
+        if (all.is_object() && all.contains("items")) {
+          for (const json& claim : all["items"]) provision(client, claim, refused, made);
+        }
+        std::this_thread::sleep_for(milliseconds(50));
+      }
+    });
+  }
+  int refusals() const { return refusals_; }
+
+ private:
+  void provision(ApiClient& client, const json& claim, const std::set<std::string>& refused,
+                 std::set<std::string>& made) {
+    const json& meta = claim["metadata"];
+    const std::string node = meta.value("annotations", json::object()).value(kSelected, "");
+    const std::string uid = meta["uid"];
+    if (node.empty() || claim["spec"].contains("volumeName") || made.contains(uid)) return;
+    if (refused.contains(node)) {
+      const json patch = {
+          {"metadata",
+           {{"resourceVersion", meta["resourceVersion"]}, {"annotations", {{kSelected, nullptr}}}}}};
+      if (client.patch(fmt::format("{}/{}", kClaims, meta["name"].get<std::string>()), patch.dump()).ok())
+        ++refusals_;
+      return;
+    }
+    const json term = {{"matchExpressions", json::array({{{"key", "kubernetes.io/hostname"},
+                                                          {"operator", "In"},
+                                                          {"values", json::array({node})}}})}};
+    const json volume = {{"apiVersion", "v1"},
+                         {"kind", "PersistentVolume"},
+                         {"metadata",
+                          {{"name", "pvc-" + uid},
+                           {"annotations", {{"pv.kubernetes.io/provisioned-by", "disks.example.com"}}}}},
+                         {"spec",
+                          {{"capacity", {{"storage", "1Gi"}}},
+                           {"accessModes", json::array({"ReadWriteOnce"})},
+                           {"storageClassName", "late"},
+                           {"persistentVolumeReclaimPolicy", "Retain"},
+                           {"csi", {{"driver", "disks.example.com"}, {"volumeHandle", uid}}},
+                           {"claimRef",
+                            {{"apiVersion", "v1"},
+                             {"kind", "PersistentVolumeClaim"},
+                             {"namespace", "default"},
+                             {"name", meta["name"]},
+                             {"uid", uid}}},
+                           {"nodeAffinity", {{"required", {{"nodeSelectorTerms", json::array({term})}}}}}}}};
+    if (client.post(kVolumes, volume.dump()).ok()) made.insert(uid);
+  }
+
+  std::thread provisioner_;
+  std::atomic<bool> stop_{false};
+  std::atomic<int> refusals_{0};
+};
+
+TEST_F(BerthVolumes, AGangIsBoundWhenAllItsVolumesAreMade) {
+  start_cluster(3);
+  ASSERT_NE(start_berth(), nullptr);
+  pods("train", 4, gang("train", 4), 4);
+  const std::string why = wait_for_reasons(names_of("train", 4), "Claim");
+  EXPECT_NE(why.find("waits for its volumes: claim train-"), std::string::npos) << why;
+  EXPECT_EQ(bound_by_gang()["default/train"], 0u);
+  EXPECT_TRUE(eventually([&] {
+    for (const std::string& name : names_of("train", 4)) {
+      if (selected(name).empty()) return false;
+    }
+    return true;
+  }));
+  start_provisioner();
+  ASSERT_TRUE(wait_bound(4)) << reasons_of_waiting();
+  for (const std::string& name : names_of("train", 4)) EXPECT_EQ(node_of(name), selected(name)) << name;
+  expect_clean();
+}
+
+TEST_F(BerthVolumes, ANodeThatTheProvisionerRefusesIsLeft) {
+  start_cluster(3);
+  ASSERT_NE(start_berth(), nullptr);
+  start_provisioner({"node-0", "node-1"});
+  pods("train", 2, gang("train", 2), 4);
+  ASSERT_TRUE(wait_bound(2)) << reasons_of_waiting();
+  for (const std::string& name : names_of("train", 2)) EXPECT_EQ(node_of(name), "node-2");
+  EXPECT_GT(refusals(), 0) << "it was tried elsewhere before";
+  expect_clean();
+}
+
+TEST_F(BerthVolumes, AWaitGoesOnAfterARestart) {
+  start_cluster(3);
+  Berth* const first = start_berth();
+  ASSERT_NE(first, nullptr);
+  pods("train", 3, gang("train", 3), 8);
+  wait_for_reasons(names_of("train", 3), "Claim");
+  std::map<std::string, std::string> before;
+  EXPECT_TRUE(eventually([&] {
+    for (const std::string& name : names_of("train", 3)) before[name] = selected(name);
+    return std::all_of(before.begin(), before.end(), [](const auto& one) { return !one.second.empty(); });
+  }));
+  kill(*first);
+  ASSERT_NE(start_berth({.name = "second"}), nullptr);
+  start_provisioner();
+  ASSERT_TRUE(wait_bound(3)) << reasons_of_waiting();
+  for (const auto& [name, node] : before) EXPECT_EQ(node_of(name), node) << name;
+  expect_clean();
+}
+
+TEST_F(BerthVolumes, AGangThatIsDeletedInTheMiddleLeavesItsRoom) {
+  start_cluster(1);
+  ASSERT_NE(start_berth(), nullptr);
+  pods("train", 2, gang("train", 2), 4);
+  wait_for_reasons(names_of("train", 2), "Claim");
+  EXPECT_TRUE(cluster_->client().del("/api/v1/namespaces/default/pods/train-0").ok());
+  ASSERT_OK(cluster_->create_pods(1, {.name = "other", .requests = {{"cpu", "1"}, {kGpu, "8"}}}));
+  EXPECT_TRUE(wait_bound(1)) << reasons_of_waiting();
+  EXPECT_EQ(node_of("other-0"), "node-0");
+  EXPECT_EQ(node_of("train-1"), "");
+  expect_clean();
+}
+
+}  // namespace
+}  // namespace berth::e2e
