@@ -20,8 +20,8 @@ inline constexpr char kDigestMark =
 
 void put_number(std::string& key, std::int64_t number);
 
-// Appends characters and texts as they are, and whole numbers in decimal. Keys are made for each decision: this takes a fraction of
-// the time of fmt::format_to().
+// Appends characters and texts as they are, and whole numbers in decimal. Each decision makes keys. fmt::format_to() takes several
+// times as long.
 template <typename... Parts>
 void put_all(std::string& key, const Parts&... parts) {
   const auto put = [&key](const auto& part) {
