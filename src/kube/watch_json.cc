@@ -41,7 +41,7 @@ bool LineSplitter::feed(std::string_view chunk, const std::function<bool(std::st
 
 void LineSplitter::clear() {
   buffer_.clear();
-  if (buffer_.capacity() > kKept) buffer_.shrink_to_fit();
+  if (buffer_.capacity() > kKeptText) buffer_.shrink_to_fit();
 }
 
 struct WatchJson::Impl {
@@ -52,7 +52,7 @@ struct WatchJson::Impl {
 
 void WatchJson::let_go() {
   for (ondemand::parser* parser : {&impl_->lines, &impl_->metas, &impl_->pages}) {
-    if (parser->capacity() > kKept) *parser = ondemand::parser();
+    if (parser->capacity() > kKeptText) *parser = ondemand::parser();
   }
 }
 

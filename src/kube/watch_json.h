@@ -13,6 +13,9 @@
 
 namespace berth::kube {
 
+// The buffers of a text of more bytes go with it.
+inline constexpr std::size_t kKeptText = std::size_t{256} << 10;
+
 // Cuts a stream of chunks into lines. A line that lies within one chunk, with kJsonPadding bytes behind it, is given out
 // in place; others pass through a buffer that keeps that many bytes behind its content. The buffer of a long line goes with it.
 class LineSplitter {
@@ -26,8 +29,6 @@ class LineSplitter {
   std::size_t pending() const { return buffer_.size(); }
 
  private:
-  static constexpr std::size_t kKept = std::size_t{256}
-                                       << 10;  // bytes; the buffer of a longer line goes with it
   std::size_t max_line_;
   std::string buffer_;
 };
@@ -65,7 +66,6 @@ class WatchJson {
   void let_go();
 
  private:
-  static constexpr std::size_t kKept = std::size_t{256} << 10;  // bytes of a text
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

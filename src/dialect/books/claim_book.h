@@ -1,4 +1,5 @@
-// The pods and owners that mount volume claims, by claim (namespace/name). Templates with claims that are made for each pod: kMadeClaims. Private to the intake. Pods without claims are not here.
+// The pods and owners that mount volume claims, by claim (namespace/name). Templates with claims that are made for each pod stand at
+// kMadeClaims. Private to the intake. Pods without claims are not here.
 #pragma once
 
 #include <cstdint>

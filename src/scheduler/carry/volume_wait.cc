@@ -31,16 +31,21 @@ void VolumeWait::add(const std::string& workload, const std::string& pod, TimeMs
   looks_.insert(pod);
 }
 
+// True: no pod needs the claim any more.
+bool VolumeWait::needs_no_more(const std::string& key, const std::string& pod) {
+  const auto claim = claims_.find(key);
+  if (claim == claims_.end()) return false;
+  claim->second.pods.erase(pod);
+  if (!claim->second.pods.empty()) return false;
+  claims_.erase(claim);
+  return true;
+}
+
 // From the whole book; its workload goes with its last pod.
 void VolumeWait::drop(const std::string& pod) {
   const auto it = pods_.find(pod);
   if (it == pods_.end()) return;
-  for (const auto& [key, step] : it->second.open) {
-    const auto claim = claims_.find(key);
-    if (claim == claims_.end()) continue;
-    claim->second.pods.erase(pod);
-    if (claim->second.pods.empty()) claims_.erase(claim);
-  }
+  for (const auto& [key, step] : it->second.open) needs_no_more(key, pod);
   const std::string workload = it->second.workload;
   Work& work = works_.at(workload);
   work.pods.erase(pod);
@@ -96,17 +101,8 @@ void VolumeWait::set_steps(const std::string& pod, const std::string& node, std:
     open_now.insert_or_assign(std::move(key), std::move(step));
   }
   for (const auto& [key, step] : of.open) {
-    if (open_now.contains(key)) continue;
-    const auto claim = claims_.find(key);
-    if (claim == claims_.end()) continue;
-    claim->second.pods.erase(pod);
-    if (claim->second.pods.empty()) {
-      claims_.erase(claim);
-      if (refusals_.contains(key)) {  // it is bound
-        refusals_.erase(key);
-        refused_.insert(key);
-      }
-    }
+    if (open_now.contains(key) || !needs_no_more(key, pod)) continue;
+    if (refusals_.erase(key) > 0) refused_.insert(key);  // it is bound
   }
   of.open = std::move(open_now);
   const bool is_open = !of.open.empty();

@@ -121,6 +121,7 @@ class VolumeWait {
   };
 
   void drop(const std::string& pod);
+  bool needs_no_more(const std::string& key, const std::string& pod);
   void count(Work& work, const std::string& workload, int delta);
   void open(const std::string& key, const std::string& pod, dialect::ClaimStep step, TimeMs now);
   void ask(const std::string& key, Claim& claim, const Pod& pod, TimeMs now);
