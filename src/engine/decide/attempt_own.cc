@@ -39,10 +39,7 @@ bool Attempt::take_from_borrowers() {
     if (!is_within_own(*assignment, needs, asked)) continue;
     std::vector<WorkloadId> from;  // the last one that started first
     for (std::size_t k = borrowers.size(); k-- > 0;) {
-      if (!steps_.spend()) {
-        state_.abandon();  // of the assignment before
-        return false;
-      }
+      if (!steps_.spend()) return false;
       if (round_.decisions.borrows_from(borrowers[k], w_, asked)) from.push_back(borrowers[k]);
     }
     if (from.empty()) continue;
@@ -63,7 +60,10 @@ bool Attempt::take_from_borrowers() {
       return std::all_of(asked.begin(), asked.end(),
                          [&](const QuotaItem& item) { return !state_.quota.borrows(w_.queue, item.pair); });
     };
-    if (!starts_without(from.size())) continue;
+    if (!starts_without(from.size())) {
+      state_.abandon();  // the next assignment is judged with all that started
+      continue;
+    }
     std::size_t too_few = 0;
     std::size_t enough = from.size();
     while (enough - too_few > 1) {

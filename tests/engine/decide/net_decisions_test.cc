@@ -43,6 +43,43 @@ TEST(NetDecisions, AlsoWhereItsQueueNeverReclaims) {
   borrow_before_its_turn(Reclaim::kNever);
 }
 
+Event two_flavor_queue(const std::string& name, std::vector<std::string> flavors, std::int64_t x, std::int64_t y) {
+  Queue q;
+  q.name = name;
+  q.parent = "roof";
+  q.groups = {{{"cpu", "nvidia.com/gpu"}, std::move(flavors)}};
+  q.quotas = {{"x", "cpu", 1'000'000, {}, {}},
+              {"x", "nvidia.com/gpu", x * 1000, {}, {}},
+              {"y", "cpu", 1'000'000, {}, {}},
+              {"y", "nvidia.com/gpu", y * 1000, {}, {}}};
+  return QueueUpsert{q};
+}
+
+// `borrower` borrows a GPU of each flavor. Node x1 is too full for `own` even without it, and node y1 is not.
+TEST(NetDecisions, TheRoomOfABorrowerIsTakenInTheFlavorThatHasIt) {
+  Engine e;
+  for (const std::string name : {"x", "y"}) ok(e.apply(FlavorUpsert{{name, {{"pool", name}}, {}, {}, ""}}));
+  ok(e.apply(gpu_node("x1", 4, {{"pool", "x"}})));
+  ok(e.apply(gpu_node("y1", 5, {{"pool", "y"}})));
+  ok(e.apply(two_flavor_queue("lender", {"x", "y"}, 8, 4)));
+  ok(e.apply(two_flavor_queue("taker", {"y", "x"}, 0, 4)));
+  ok(e.apply(cohort("roof")));
+  ok(e.apply(gang("fills", 1, 3, 0, "lender")));
+  EXPECT_EQ(kinds(e.decide(1000)), (std::map<std::string, DecisionKind>{{"fills", DecisionKind::kStart}}));
+  Workload borrower = gang_workload("borrower", 1, 4, 1, "taker");
+  for (const std::string name : {"second", "third"}) {
+    PodSet set = borrower.root.pod_sets[0];
+    set.name = name;
+    set.pod.claim.requests[0].count = 1;
+    borrower.root.pod_sets.push_back(set);
+  }
+  ok(e.apply(WorkloadUpsert{borrower}));
+  ok(e.apply(gang("own", 1, 3, 0, "lender")));
+  const auto all = kinds(e.decide(2000));
+  ok(e.audit());
+  EXPECT_EQ(all, (std::map<std::string, DecisionKind>{{"own", DecisionKind::kStart}}));
+}
+
 // `owner` stays within its queue's quota until `borrower` starts in the same queue. A start that is taken back justifies no eviction.
 TEST(NetDecisions, AStartThatIsTakenBackMakesNoVictimsBesideIt) {
   Engine e;
