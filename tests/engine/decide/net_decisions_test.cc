@@ -43,7 +43,8 @@ TEST(NetDecisions, AlsoWhereItsQueueNeverReclaims) {
   borrow_before_its_turn(Reclaim::kNever);
 }
 
-Event two_flavor_queue(const std::string& name, std::vector<std::string> flavors, std::int64_t x, std::int64_t y) {
+Event two_flavor_queue(const std::string& name, std::vector<std::string> flavors, std::int64_t x,
+                       std::int64_t y) {
   Queue q;
   q.name = name;
   q.parent = "roof";
