@@ -39,6 +39,7 @@ struct PodView {
   std::string_view eviction;    // Pod::eviction
   std::span<const std::int64_t> devices;  // of its bind, if the pod says so
   const PodTemplate* asks = nullptr;      // as the engine knows its slot; nullptr: it has none
+  std::uint32_t bytes = 0;                // Pod::bytes
   const Reason* later =
       nullptr;  // of a subgroup whose turn has not come: why; nullptr: it may start with its gang
 };

@@ -225,6 +225,7 @@ PodView PodSlots::view(const PodRecord& record) const {
           record.pod.eviction,
           record.pod.devices,
           draft.roles[record.role].shape.get(),
+          record.pod.bytes,
           record.role < later.size() && later[record.role] ? &*later[record.role] : nullptr};
 }
 

@@ -239,6 +239,7 @@ Result<Object> JsonDecoder::decode(std::string_view json, Kind kind, bool padded
   }
   Problems problems;
   Object out = read_value(JsonValue(element), kind, problems, impl_->devices);
+  if (auto* pod = std::get_if<Pod>(&out)) pod->bytes = static_cast<std::uint32_t>(json.size());
   if (problems.ok()) return out;
   Error error = with_path(json, kind, impl_->devices, problems.take());
   const bool carried = std::visit(

@@ -270,7 +270,13 @@ bool Reporter::tell(const dialect::PodView& pod, const Reason& reason, const kub
   const auto it = told_.find(uid);
   const bool fresh = it == told_.end();
   if (!is_news(uid, condition, now)) return true;
+  const bool large = pod.bytes > options_.large_pod;
+  if (large && !large_bytes_.has()) {
+    schedule(std::string(pod.workload), now + large_bytes_.wait(options_.large_bytes_per_second));
+    return true;
+  }
   if (!may_write(uid, condition, why)) return false;
+  if (large) large_bytes_.spend(pod.bytes);
   kube::PodCondition written = condition;
   if (!fresh) written.last_transition_ms = 0;  // it was False before
   kube::Write write = kube::patch_pod_status(pod.ns, pod.name, pod.uid, {std::move(written)});
@@ -291,6 +297,7 @@ bool Reporter::work(TimeMs now, bool busy, int most) {
   };
   statuses_.refill(now, rate(options_.busy_statuses_per_second, options_.statuses_per_second, due_.size()),
                    options_.statuses_per_second / 10 + 1);
+  large_bytes_.refill(now, options_.large_bytes_per_second, 1);
   refreshes_.refill(now,
                     rate(options_.busy_refreshes_per_second, options_.refreshes_per_second, looked_.size()),
                     options_.refreshes_per_second / 2 + 1);

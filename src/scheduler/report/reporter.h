@@ -50,6 +50,10 @@ struct ReporterOptions {
   std::int64_t explains_per_second = 100;  // in rounds; each some 100 us of the decision thread
   std::int64_t events_per_second =
       200;  // two for each bind: with fewer than that, a long run of binds loses some
+  // For pods of more than large_pod bytes. The API server reads and writes a whole pod for one condition: it takes a fifth of a second
+  // for a pod of a megabyte. More of such writes in that time would hold up the binds of all others.
+  std::uint32_t large_pod = 64 << 10;
+  std::int64_t large_bytes_per_second = 1 << 20;
   std::int64_t busy_statuses_per_second = 20;  // while binds are on their way
   std::int64_t busy_events_per_second = 2;
   std::int64_t busy_refreshes_per_second = 5;
@@ -105,7 +109,7 @@ class Reporter {
   // One whose start is held: nodes are not what it lacks, so that no autoscaler must act for it. `job`: it is a Job without pods.
   bool look_at_held(const dialect::WorkloadInfo* job, const std::vector<dialect::PodView>& pods, TimeMs now,
                     Why why);
-  // Writes the condition on this pod where that is news; false: no allowance is left.
+  // Writes the condition on this pod where that is news; false: no allowance is left. A large pod waits for its own allowance alone.
   bool tell(const dialect::PodView& pod, const Reason& reason, const kube::PodCondition& condition,
             TimeMs now, Why why);
   bool tell(const dialect::WorkloadInfo& job, const kube::PodCondition& condition, TimeMs now, Why why);
@@ -141,6 +145,7 @@ class Reporter {
       freeing_;  // by teller: until when its places are expected to be free
   std::deque<kube::EventNote> events_;
   Allowance statuses_;
+  Allowance large_bytes_;
   Allowance refreshes_;
   Allowance looks_;
   Allowance explains_;

@@ -1,4 +1,4 @@
-// Tokens that come back at a rate: a budget of writes.
+// Tokens that come back at a rate: a budget of writes, or of their bytes.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +28,14 @@ class Allowance {
   bool has() const { return milli_ >= 1000; }
   bool take() {
     if (!has()) return false;
-    milli_ -= 1000;
+    spend(1);
     return true;
+  }
+  // More than lie there may be spent: then there is none until the rest has come back, too.
+  void spend(std::int64_t tokens) { milli_ -= tokens * 1000; }
+  // Until there is one again, at this rate.
+  DurationMs wait(std::int64_t per_second) const {
+    return has() ? 0 : (1000 - milli_ + per_second - 1) / per_second;
   }
 
  private:

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "scheduler/world_support.h"
 
@@ -245,6 +246,40 @@ TEST(Reporter, BusyTimesWriteAtATrickle) {
   }
   EXPECT_GT(busy, 5u);
   EXPECT_LE(busy, 30u);
+}
+
+// Each write costs the API server in proportion to the pod. Twelve large ones get their turns, and a small pod among them waits for none.
+TEST(Reporter, LargePodsAreToldOneAfterTheOther) {
+  World w;
+  w.node("n1", 0);
+  w.recover();
+  constexpr int kLarge = 12;
+  for (int i = 0; i < kLarge; ++i) {
+    const std::string name = "large" + std::to_string(i);
+    auto pod = nlohmann::json::parse(pod_json({.name = name}, 1));
+    pod["metadata"]["annotations"]["note"] = std::string(512 << 10, 'x');
+    w.object(dialect::Kind::kPod, name, pod.dump());
+  }
+  w.pod({.name = "small"});
+  w.turn();
+  w.pass(2 * kSecond);
+  std::size_t large = 0, small = 0;
+  const auto count = [&](DurationMs time) {
+    for (const DurationMs end = w.now + time; w.now < end;) {
+      w.pass(50);
+      w.report();
+      for (const Sent& sent : w.take(Step::kStatus))
+        ++(sent.path.find("/small/") != std::string::npos ? small : large);
+    }
+  };
+  count(kSecond);
+  EXPECT_EQ(small, 1U);
+  EXPECT_GE(large, 2U);
+  EXPECT_LE(large, 4U) << "more than a mebibyte in a second";
+  count(6 * kSecond);
+  EXPECT_EQ(large, std::size_t{kLarge});
+  count(10 * kSecond);
+  EXPECT_EQ(large + small, std::size_t{kLarge + 1}) << "said again without need";
 }
 
 // Room that came without helping, and room that is gone, wake no work in the engine: the text follows all the same.
