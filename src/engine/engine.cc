@@ -67,7 +67,8 @@ std::vector<Decision> Engine::decide(TimeMs now) {
 }
 
 TimeMs Engine::next_time() const {
-  const TimeMs next = std::min(impl_->state.pending.next_time(), impl_->state.next_old());
+  const State& state = impl_->state;
+  const TimeMs next = std::min({state.pending.next_time(), state.next_old(), state.news.look_at_holds});
   return next > kLastTime ? kEndOfTime : next;  // decide() gets no later time
 }
 

@@ -114,7 +114,7 @@ std::vector<Reason> examples_of(ReasonCode code) {
                   "allowed: lower or newer equal priority in its queue, lower-priority borrowers in others; "
                   "not to borrow until team-b/eval-7 starts"),
               reason_of(code, "",
-                        "paused: what it preempted was taken back 3 times in a row; not to borrow until "
+                        "paused: what it preempted was lost 3 times in a row; not to borrow until "
                         "team-b/eval-7 starts")};
     case ReasonCode::kWaitingForRoom:
       return one("", "", 3);

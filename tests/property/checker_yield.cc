@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/in_turn.h"
 #include "property/checker.h"
 
 namespace berth::property {
@@ -384,6 +385,35 @@ std::string Checker::check_minimal(const WorkloadRecord& holder) {
   return "";
 }
 
+// Without its victims the holder may be the first of its kind, which may go anywhere. Beside them its slots come one after the other:
+// to be near to each other alone is not enough.
+bool Checker::come_near(const WorkloadRecord& holder) {
+  struct Coming {
+    SlotRecord* at;
+    SlotRecord is;
+    const PodTemplate* pod;
+  };
+  WorkloadRecord& w = ledger_.workloads.at(holder.spec.uid);
+  const auto sets = pod_sets_of(w.spec.root);
+  std::vector<Coming> all;
+  for (std::size_t s = 0; s < w.sets.size(); ++s) {
+    for (SlotRecord& slot : w.sets[s]) {
+      const bool comes = slot.state == SlotState::kHeld || slot.state == SlotState::kBinding;
+      if (comes && !slot.taken.opaque)
+        all.push_back({&slot, std::exchange(slot, SlotRecord{}), &sets[s]->pod});
+    }
+  }
+  std::vector<Coming> left = all;
+  const bool come = come_in_turn(left, [&](const Coming& one) {
+    if (ledger_.term_trouble(*one.pod, one.is.taken.node, When::kAfter, one.at, {}) == Ledger::kNotNear)
+      return false;
+    *one.at = one.is;
+    return true;
+  });
+  for (const Coming& one : all) *one.at = one.is;
+  return come;
+}
+
 bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim) {
   WorkloadRecord& v = ledger_.workloads.at(victim.workload);
   const bool borrows_without = !beyond_own_quota(holder, holder.spec.queue).empty();
@@ -421,13 +451,7 @@ bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim) {
     }
   }
   if (!ledger_.spread_trouble(coming, {When::kAfter, When::kAfter, false}).empty()) fits = false;
-  // Without its victims the holder may be the first of its kind, which may go anywhere.
-  std::vector<const SlotRecord*> together;
-  for (const Ledger::Coming& one : coming) together.push_back(one.slot);
-  for (const Ledger::Coming& one : coming) {
-    if (ledger_.term_trouble(*one.pod, one.node, When::kAfter, one.slot, together) == Ledger::kNotNear)
-      fits = false;
-  }
+  if (!come_near(holder)) fits = false;
   for (std::size_t k = 0; k < victim.slots.size(); ++k) {
     v.sets[victim.slots[k].first][victim.slots[k].second] = present[k];
   }

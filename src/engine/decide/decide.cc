@@ -10,6 +10,7 @@
 #include "engine/decide/shortage.h"
 #include "engine/nodes/room.h"
 #include "engine/preempt/rights/cost.h"
+#include "engine/preempt/rights/force.h"
 #include "engine/state/bands.h"
 
 namespace berth::engine {
@@ -55,6 +56,11 @@ std::vector<Decision> Decider::run() {
   if (state_.look_at_demand()) round_.old.forget();
   end_withdrawn();
   drain_stopped();
+  if (state_.news.look_at_holds <= state_.now) {
+    state_.news.look_at_holds = kEndOfTime;
+    state_.news.holds_later = false;
+    state_.news.holds_suspect = true;
+  }
   for (int round = 0; round < kMostRounds; ++round) {
     if (state_.accounts.counted().news().take_for_holds() || state_.news.holds_suspect) check_holds();
     if (state_.news.gained_now) start_holders();
@@ -79,6 +85,7 @@ std::vector<Decision> Decider::run() {
         !state_.pending.next().valid())
       break;
   }
+  if (state_.news.holds_later && some_hold_has_its_room()) state_.news.look_at_holds = state_.now + 1;
   return round_.decisions.net();
 }
 
@@ -156,8 +163,8 @@ std::optional<NodeId> Decider::kept_away(const WorkloadState& w) {
   return left.empty() ? std::nullopt : std::optional(left.front().first);
 }
 
-// Whether its held slots may still come, one after the other. Only pods break a spread: room that is held for others may never get its
-// pods. Two holds that broke each other would end and come again, without end.
+// Whether its held slots may come, one after the other, before those of all other holds. Only pods break a spread: room that is held
+// for others may never get its pods. Two holds that broke each other would end and come again, without end.
 bool Decider::stays_spread(const WorkloadState& w) {
   Counted& counted = state_.accounts.counted();
   if (!counted.any()) return true;
@@ -178,13 +185,98 @@ bool Decider::stays_spread(const WorkloadState& w) {
   return fits;
 }
 
+// Whether a hold has all its room by now. If it does not start then, its terms keep it, and no pod ends any more that would bring
+// that to light.
+bool Decider::some_hold_has_its_room() const {
+  const auto has_room = [&](const WorkloadState& w, const Slot& slot) {
+    return slot.state != SlotState::kHeld || state_.accounts.has_room_beside_terms(charged(w, slot), kNow);
+  };
+  return std::any_of(state_.holders.begin(), state_.holders.end(), [&](const auto& holder) {
+    const WorkloadState& w = state_.workloads[holder.second.index()];
+    return std::all_of(w.sets.begin(), w.sets.end(), [&](const PodSetState& set) {
+      return std::all_of(set.slots.begin(), set.slots.end(),
+                         [&](const Slot& slot) { return has_room(w, slot); });
+    });
+  });
+}
+
 // Ends holds whose room has changed: a node gone, cordoned or shrunk, quota taken away, a queue stopped, pods missing or placed by
 // another client.
 void Decider::check_holds() {
   state_.news.holds_suspect = false;
   // A hold that ends may be the one that another must be near to.
-  while (end_broken_holds() && state_.accounts.counted().any()) {
+  while ((end_broken_holds() || end_circles()) && state_.accounts.counted().any()) {
   }
+}
+
+// Holders come one after the other, in any order. These never come: their slots are near to each other alone, or with `spreads` they
+// are never spread as they must be.
+std::set<WorkloadId> Decider::never_in_turn(bool spreads) {
+  Counted& counted = state_.accounts.counted();
+  struct Holder {
+    WorkloadId id;
+    std::vector<Counted::Place> places;
+  };
+  std::vector<Holder> left;
+  bool any = false;
+  for (const auto& [order, id] : state_.holders) {
+    left.push_back({id, held_places(state_.workloads[id.index()])});
+    for (const Counted::Place& place : left.back().places)
+      any = any || (spreads ? counted.has_spread(place.second) : counted.has_near(place.second));
+  }
+  if (!any) return {};
+  const auto charge = [&](const std::vector<Counted::Place>& places, int sign) {
+    for (const auto& [node, id] : places) counted.add(node, id, planes_of(SlotState::kHeld), sign);
+  };
+  for (const Holder& holder : left) charge(holder.places, -1);
+  (void)come_in_turn(left, [&](const Holder& holder) {
+    std::vector<Counted::Place> waiting = holder.places;
+    std::vector<Counted::Place> came;
+    (void)come_in_turn(waiting, [&](const Counted::Place& place) {
+      if (!counted.stands(place.first, place.second, planes_of(Mode::kPlan), 0)) return false;
+      came.push_back(place);
+      charge({place}, +1);
+      return true;
+    });
+    const bool comes = waiting.empty() && (!spreads || counted.fit_in_turn(came, Mode::kPlan));
+    if (!comes) charge(came, -1);
+    return comes;
+  });
+  std::set<WorkloadId> out;
+  for (const Holder& holder : left) {
+    charge(holder.places, +1);
+    out.insert(holder.id);
+  }
+  return out;
+}
+
+// Ends holds that are near to each other alone: each would start after the others. It is so once the pod has gone that one of them
+// was near to.
+bool Decider::end_circles() {
+  if (!state_.accounts.counted().any()) return false;
+  bool any = false;
+  for (const WorkloadId id : never_in_turn(false)) {
+    if (round_.decisions.holds_since_now(id)) {
+      state_.news.holds_later = true;
+      continue;
+    }
+    note_broken_hold(state_, id);
+    const std::string why = "only pods that have not started are where its pods must be near to";
+    round_.decisions.release_hold(id, {ReasonCode::kHoldBroken, "", why, 0, 0, 0, {}}, 0);
+    any = true;
+  }
+  return any;
+}
+
+// The term that its held slots no longer keep, in words; "": none. Work that ended for a hold of this decide() did not end for nothing:
+// such a hold is looked at again when it could start.
+std::string Decider::broken_terms(WorkloadId id) {
+  const WorkloadState& w = state_.workloads[id.index()];
+  if (const auto node = kept_away(w)) return fmt::format(kTermFails, state_.nodes.record(*node).spec.name);
+  if (stays_spread(w) || never_in_turn(true).count(id) == 0) return "";
+  if (!round_.decisions.holds_since_now(id)) return "its pods would no longer be spread as they must be";
+  state_.news.holds_later = true;
+  return "";
 }
 
 bool Decider::end_broken_holds() {
@@ -208,16 +300,7 @@ bool Decider::end_broken_holds() {
         if (!overdrawn.empty()) broken = overdrawn;
       }
     }
-    if (const auto node = broken.empty() ? kept_away(w) : std::nullopt)
-      broken = fmt::format(kTermFails, state_.nodes.record(*node).spec.name);
-    // Work that ended for a hold of this decide() did not end for nothing: it is looked at again when it could start.
-    if (broken.empty() && !stays_spread(w)) {
-      if (round_.decisions.holds_since_now(id)) {
-        state_.news.holds_later = true;
-      } else {
-        broken = "its pods would no longer be spread as they must be";
-      }
-    }
+    if (broken.empty() && !(broken = broken_terms(id)).empty()) note_broken_hold(state_, id);
     if (broken.empty() && !whole_with_hold(state_.structures[w.structure], w))
       broken = "pods of the gang are gone";
     if (broken.empty()) continue;
@@ -349,7 +432,13 @@ void Decider::wake() {
     for (QueueId at = queue; !hit && at.valid(); at = state_.quota.parent(at)) hit = sides.count(at) > 0;
     if (hit) call(classes);
   }
-  const std::vector<CountedCrossing> crossings = terms ? new_crossings() : std::vector<CountedCrossing>{};
+  const auto crossings = terms ? new_crossings() : std::optional(std::vector<CountedCrossing>{});
+  const auto is_concerned = [&](CountedId shape) {
+    if (!crossings) return true;
+    return std::any_of(crossings->begin(), crossings->end(), [&](const CountedCrossing& crossing) {
+      return state_.accounts.counted().concerns(shape, crossing);
+    });
+  };
   for (const auto& [id, classes] : pending.sleepers().by_shape()) {
     const Shape& shape = state_.shapes[id].shape;
     const bool fits = std::any_of(nodes.begin(), nodes.end(), [&](const NodeId node) {
@@ -359,10 +448,7 @@ void Decider::wake() {
         terms && shape.counted.valid() && !fits && state_.index(id, Mode::kPlan).total() > 0;
     if (fits || by_terms) {
       call(classes);
-    } else if (shape.counted.valid() &&
-               std::any_of(crossings.begin(), crossings.end(), [&](const CountedCrossing& crossing) {
-                 return state_.accounts.counted().concerns(shape.counted, crossing);
-               })) {
+    } else if (shape.counted.valid() && is_concerned(shape.counted)) {
       // Full nodes may be right for it now: there it may have victims.
       std::copy_if(classes.begin(), classes.end(), std::back_inserter(called), may_have_some);
     }
@@ -371,16 +457,18 @@ void Decider::wake() {
 }
 
 // The terms whose counts crossed something since waiting work looked last, each once. Trials are among them: they take nothing away.
-std::vector<CountedCrossing> Decider::new_crossings() {
+// None: the log has forgotten some, so that any term may have.
+std::optional<std::vector<CountedCrossing>> Decider::new_crossings() {
   const CountedLog& log = state_.accounts.counted().log();
+  const std::uint64_t seen = std::exchange(state_.news.terms_seen, log.end());
+  if (seen < log.begin()) return std::nullopt;
   std::vector<CountedCrossing> out;
-  for (std::uint64_t at = std::max(state_.news.terms_seen, log.begin()); at < log.end(); ++at) {
+  for (std::uint64_t at = seen; at < log.end(); ++at) {
     CountedCrossing crossing = log.at(at);
     if (crossing.of == CountedCrossing::Of::kLeaning) continue;
     if (crossing.domain != CountedCrossing::kEverywhere) crossing.domain = 0;
     out.push_back(crossing);
   }
-  state_.news.terms_seen = log.end();
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;

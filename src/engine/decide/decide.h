@@ -7,6 +7,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,12 +34,16 @@ class Decider {
   void tell_no_places(WorkloadId id, const Failure& failure);
   void check_holds();
   bool end_broken_holds();  // whether it ended one
+  bool end_circles();
+  std::set<WorkloadId> never_in_turn(bool spreads);
+  std::string broken_terms(WorkloadId id);
+  bool some_hold_has_its_room() const;
   std::vector<Counted::Place> held_places(const WorkloadState& w) const;
   std::optional<NodeId> kept_away(const WorkloadState& w);
   bool stays_spread(const WorkloadState& w);
   std::string overdraft_of(const WorkloadState& w, const Slot& slot) const;
   void wake();
-  std::vector<CountedCrossing> new_crossings();
+  std::optional<std::vector<CountedCrossing>> new_crossings();
   bool let_pass();
   void attempt(ClassId id);
 

@@ -19,7 +19,21 @@ void began(State& state, WorkloadId id) {
 
 }  // namespace
 
+// A hold that came and ended in this decide() is not reported where the work starts after all.
+void Decisions::drop_ended_hold(WorkloadId id) {
+  const auto at = held_at_.find(id.value);
+  if (at == held_at_.end() || out_[at->second].kind != DecisionKind::kHold)
+    return;  // or it started since then
+  const std::string& uid = state_.workloads[id.index()].uid;
+  for (std::size_t k = at->second; k < out_.size(); ++k) {
+    Decision& d = out_[k];
+    if ((k == at->second || d.kind == DecisionKind::kReleaseHold) && d.workload == uid) d.slots.clear();
+  }
+  held_at_.erase(at);
+}
+
 void Decisions::start(WorkloadId id, const std::vector<PlacedSlot>& placed) {
+  drop_ended_hold(id);
   WorkloadState& w = state_.workloads[id.index()];
   // Growth in the same decide() is part of the start. With terms about other pods it may have its place by what started in between.
   const auto has_part = [&](const PlacedSlot& p) { return state_.shape_of(p.charge).counted.valid(); };

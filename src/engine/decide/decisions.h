@@ -90,6 +90,7 @@ class Decisions {
   bool started_now(const VictimPlan::Victim& victim) const;
   void note_begun(WorkloadId id, Begun& begun, bool is_new, const std::vector<PlacedSlot>& placed);
   SlotNames begun_slots(WorkloadId id) const;
+  void drop_ended_hold(WorkloadId id);
   // Growth behind it is a decision of its own.
   void end_start(WorkloadId id);
   void cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed);

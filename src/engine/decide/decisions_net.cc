@@ -111,19 +111,19 @@ bool Decisions::begun_in_turn(WorkloadId id) const {
 
 // The first start whose terms about other pods no longer hold. False: there is none.
 bool Decisions::cancel_leaning() {
-  const Counted& terms = state_.accounts.counted();
+  Counted& terms = state_.accounts.counted();
   if (!terms.any()) return false;
   std::optional<std::pair<std::size_t, WorkloadId>> first;
   for (const auto& [id, begun] : begun_) {
     const WorkloadState& w = state_.workloads[id];
-    const bool stands = std::all_of(begun.slots.begin(), begun.slots.end(), [&](const SlotName& name) {
-      const Slot& slot = w.sets[name.first].slots[name.second];
-      const CountedId counted = state_.shape_of(slot.charge).counted;
-      return !counted.valid() || state_.nodes.is_opaque(slot.node) ||
-             terms.stands(slot.node, counted, kBothPlanes);
-    });
+    std::vector<Counted::Place> places;
+    for (const auto& [s, i] : begun.slots) {
+      const Slot& slot = w.sets[s].slots[i];
+      places.emplace_back(slot.node, state_.shape_of(slot.charge).counted);
+    }
     const std::pair at(begun.decisions.front(), WorkloadId(id));
-    if ((!first || at < *first) && (!stands || !begun_in_turn(WorkloadId(id)))) first = at;
+    if (first && *first < at) continue;
+    if (!terms.stand_in_turn(std::move(places), kBothPlanes) || !begun_in_turn(WorkloadId(id))) first = at;
   }
   if (first) cancel(first->second, begun_slots(first->second), 0);
   return first.has_value();

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/digest.h"
+#include "base/in_turn.h"
 
 namespace berth::engine {
 namespace {
@@ -146,6 +147,7 @@ void Counted::leave_term(std::uint32_t number) {
   CountedPair& term = terms_[number];
   const std::uint32_t selector = term.selector;
   if (--term.users == 0) {
+    log_.forget();
     std::erase(selectors_[selector].terms, number);
     levels_.leave(term.level);
     terms_.give_back(number);
@@ -321,6 +323,22 @@ bool Counted::is_first(const CountedSet& set, PlaneMask planes, std::int64_t sta
     if (!rule.self || on_any(sure, planes, standing)) return false;
   }
   return any;
+}
+
+bool Counted::stand_in_turn(std::vector<Place> places, PlaneMask planes) {
+  std::erase_if(places, [&](const Place& p) { return !p.second.valid() || nodes_.is_opaque(p.first); });
+  if (std::none_of(places.begin(), places.end(), [&](const Place& p) { return has_near(p.second); }))
+    return std::all_of(places.begin(), places.end(),
+                       [&](const Place& p) { return stands(p.first, p.second, planes); });
+  for (const auto& [node, id] : places) add(node, id, planes, -1);
+  std::vector<Place> left = places;
+  (void)come_in_turn(left, [&](const Place& p) {
+    if (!stands(p.first, p.second, planes, 0)) return false;
+    add(p.first, p.second, planes, +1);
+    return true;
+  });
+  for (const auto& [node, id] : left) add(node, id, planes, +1);
+  return left.empty();
 }
 
 bool Counted::limits_itself(CountedId id, Mode mode) const {

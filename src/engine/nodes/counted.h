@@ -91,7 +91,13 @@ class Counted {
   // Changes nothing in the end. O(slots x rounds), and nothing where none of them has a spread.
   using Place = std::pair<NodeId, CountedId>;
   bool fit_in_turn(std::vector<Place> places, Mode mode);
+  // The same for their other terms: slots that stand there may be near to each other alone, and could not come so.
+  bool stand_in_turn(std::vector<Place> places, PlaneMask planes);
   bool has_spread(CountedId id) const { return sets_[id.index()].spreads; }
+  bool has_near(CountedId id) const {
+    const auto is_near = [](const CountedRule& rule) { return rule.kind == TermKind::kNear; };
+    return std::any_of(sets_[id.index()].rules.begin(), sets_[id.index()].rules.end(), is_near);
+  }
   // The weight of its preferred terms on the node: more is better; 0 where it has none.
   std::int64_t lean(NodeId node, CountedId id) const;
   // How many more slots the domains of a node admit, each slot for itself. Without a spread that is none, or so many that room

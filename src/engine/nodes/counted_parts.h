@@ -141,6 +141,11 @@ class CountedLog {
     all_.erase(all_.begin(), all_.begin() + kMost / 2);
     begin_ += kMost / 2;
   }
+  // Crossings of a term that is gone say nothing any more. Readers that have not seen them all look at everything.
+  void forget() {
+    begin_ = end();
+    all_.clear();
+  }
 
  private:
   std::vector<CountedCrossing> all_;

@@ -107,12 +107,19 @@ bool Accounts::overdraws_a_queue(const Charged& slot, Mode mode) const {
 }
 
 bool Accounts::has_room(const Charged& slot, Plane plane) const {
+  const Shape& shape = shapes_[charges_[slot.charge].shape].shape;
+  const auto planes = static_cast<PlaneMask>(1u << plane);
+  if (!nodes_.is_opaque(slot.node) && shape.counted.valid() &&
+      !counted_.admits(slot.node, shape.counted, planes))
+    return false;
+  return has_room_beside_terms(slot, plane);
+}
+
+bool Accounts::has_room_beside_terms(const Charged& slot, Plane plane) const {
   const Charge& c = charges_[slot.charge];
   const Shape& shape = shapes_[c.shape].shape;
   const auto left = [&](const NodeTable::Account& account) { return account.capacity - account.used[plane]; };
   if (!nodes_.is_opaque(slot.node)) {  // of opaque capacity only quota is known
-    const auto planes = static_cast<PlaneMask>(1u << plane);
-    if (shape.counted.valid() && !counted_.admits(slot.node, shape.counted, planes)) return false;
     for (const ShapeAmount& a : shape.amounts) {
       if (left(nodes_.account(slot.node, a.resource)) < a.amount) return false;
     }

@@ -92,6 +92,8 @@ class Accounts {
 
   // Of a slot that is not charged on this plane: all its accounts have room for it there.
   bool has_room(const Charged& slot, Plane plane) const;
+  // The same without the terms about other pods.
+  bool has_room_beside_terms(const Charged& slot, Plane plane) const;
 
  private:
   struct Undo {

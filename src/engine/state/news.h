@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <set>
 
+#include "base/time.h"
 #include "engine/nodes/nodes.h"
 #include "engine/quota/tree.h"
 #include "engine/state/once_list.h"
@@ -15,13 +16,14 @@ struct News {
   OnceList<NodeId> gained_nodes;
   std::set<QueueId> gained_roots;
   std::set<QueueId>
-      gained_sides;              // the queues below the roots that gave something back, and those above them
-  bool gained_now = false;       // room that held work may be waiting for
-  bool holds_suspect = false;    // a node changed under a hold
-  bool holds_later = false;      // a hold is to be looked at again when it could start
-  bool unplaced = false;         // one more with quota alone, or room or rules that they may gain by
-  std::uint64_t terms_seen = 0;  // of the log of counted terms (nodes/counted.h), by waiting work
-  std::set<QueueId> filled_lanes;  // queues with limits of their lanes where more was charged
+      gained_sides;            // the queues below the roots that gave something back, and those above them
+  bool gained_now = false;     // room that held work may be waiting for
+  bool holds_suspect = false;  // a node changed under a hold
+  bool holds_later = false;    // a hold is to be looked at again when it could start
+  TimeMs look_at_holds = kEndOfTime;  // the same where no pod that ends would bring that to light
+  bool unplaced = false;              // one more with quota alone, or room or rules that they may gain by
+  std::uint64_t terms_seen = 0;       // of the log of counted terms (nodes/counted.h), by waiting work
+  std::set<QueueId> filled_lanes;     // queues with limits of their lanes where more was charged
 
   void gain_node(NodeId node) {
     unplaced = true;

@@ -75,7 +75,7 @@ TEST_P(Patience, EndsAndGrows) {
   decide(now + 1000);
   EXPECT_TRUE(runs("lower")) << "taker is patient";
   const std::string why = to_text(e.verdict("taker")->reason);
-  EXPECT_NE(why.find("paused: what it preempted was taken back 3 times in a row"), std::string::npos) << why;
+  EXPECT_NE(why.find("paused: what it preempted was lost 3 times in a row"), std::string::npos) << why;
   EXPECT_EQ(e.next_time(), lost + kFirstPatience);
   decide(lost + kFirstPatience - 1);
   EXPECT_TRUE(runs("lower"));

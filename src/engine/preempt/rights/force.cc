@@ -97,7 +97,7 @@ Reason no_victims(const State& state, const WorkloadState& w) {
   Reason out{ReasonCode::kNoVictims, "", "its pods have preemptionPolicy: Never", 0, 0, 0, {}};
   if (!w.may_preempt) return out;
   out.detail = is_patient(state, w)
-                   ? fmt::format("paused: what it preempted was taken back {} times in a row", w.losses)
+                   ? fmt::format("paused: what it preempted was lost {} times in a row", w.losses)
                    : fmt::format("allowed: {} in its queue, {} in others", may_take(policy.within),
                                  may_take(policy.reclaim));
   return out;
@@ -146,6 +146,10 @@ void note_loss(State& state, WorkloadId victim, WorkloadId to, ReasonCode why) {
     }
   }
   all.push_back(std::move(now));
+}
+
+void note_broken_hold(State& state, WorkloadId holder) {
+  count_loss(state, state.workloads[holder.index()], ReasonCode::kHoldBroken);
 }
 
 }  // namespace berth::engine

@@ -17,7 +17,8 @@
 //     So the first rule also holds for room that a workload took from its own queue while it borrowed.
 //
 // Cycles without borrowing: A takes from B, C of another queue reclaims from A, B takes from C. The backoff ends all of them. A
-// loss counts if another queue takes back what a workload took less than kKept ago. After kLossesInARow losses in a row the
+// loss counts if another queue takes back what a workload took less than kKept ago. It counts, too, if pods that started since then
+// break the terms of a hold: each such hold may have victims. After kLossesInARow losses in a row the
 // workload preempts nothing for a while, each time for twice as long; it starts only in free room. Within a queue the order of
 // victims allows no cycle, so every cycle contains such a loss by another queue again and again. So every cycle comes to rest, and
 // is tried again ever more seldom.
@@ -56,6 +57,9 @@ std::string why_not_while_borrowing(const State& state, const WorkloadState& w,
                                     std::span<const PlacedSlot> placed);
 // Notes that `taker` got these places by preemption.
 void note_gain(State& state, WorkloadId taker, std::span<const PlacedSlot> placed);
+
+// The hold ends since its terms about other pods no longer hold.
+void note_broken_hold(State& state, WorkloadId holder);
 
 // To be called before `victim` loses room to `to`, with the reason for the user.
 void note_loss(State& state, WorkloadId victim, WorkloadId to, ReasonCode why);

@@ -487,9 +487,7 @@ void VictimSearch::keep_only_needed(Sequence& victims, const std::vector<PlacedS
   for (std::size_t i = victims.size(); i-- > 0;) {
     if (candidates_->may_come_back(victims[i])) {
       candidates_->give_back(victims[i]);
-      if (fits_beside((*candidates_)[victims[i]].unit, placed) &&
-          (!candidates_->has_nearby() || near_enough(placed)))
-        continue;
+      if (fits_beside((*candidates_)[victims[i]].unit, placed) && near_enough(placed)) continue;
       candidates_->free(victims[i]);
     }
     needed.push_back(victims[i]);

@@ -25,11 +25,11 @@ void VictimSearch::among_nearby() {
 
 // With the places charged: a pod of their kind that comes back elsewhere may leave them too far from it.
 bool VictimSearch::near_enough(const std::vector<PlacedSlot>& placed) const {
-  const Counted& terms = state_.accounts.counted();
-  return std::all_of(placed.begin(), placed.end(), [&](const PlacedSlot& p) {
-    const CountedId counted = state_.shape_of(p.charge).counted;
-    return !counted.valid() || terms.stands(p.node, counted, planes_of(Mode::kPlan));
-  });
+  Counted& counted = state_.accounts.counted();
+  if (!counted.any()) return true;
+  std::vector<Counted::Place> places;
+  for (const PlacedSlot& p : placed) places.emplace_back(p.node, state_.shape_of(p.charge).counted);
+  return counted.stand_in_turn(std::move(places), planes_of(Mode::kPlan));
 }
 
 }  // namespace berth::engine
