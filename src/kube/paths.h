@@ -20,6 +20,7 @@ struct ResourcePath {
 
 inline constexpr ResourcePath kPods{"", "v1", "pods"};
 inline constexpr ResourcePath kClaims{"", "v1", "persistentvolumeclaims"};
+inline constexpr ResourcePath kPersistentVolumes{"", "v1", "persistentvolumes"};
 inline constexpr ResourcePath kNodes{"", "v1", "nodes"};
 inline constexpr ResourcePath kLeases{"coordination.k8s.io", "v1", "leases"};
 inline constexpr ResourcePath kEvents{"events.k8s.io", "v1", "events"};

@@ -20,6 +20,7 @@ const std::map<std::string, std::string> kNotAskedFor = {
     {"get pods", "only where the answer to a bind is lost"},
     {"get jobs.batch", "only where the answer to a release is lost"},
     {"patch persistentvolumeclaims", "only with a claim that waits for a pod"},
+    {"patch persistentvolumes", "only with a claim that waits for a pod"},
     {"patch jobs.batch/status", "only before Kubernetes 1.35"},
     {"create podtemplates", "only with a provisioning check"},
     {"delete workloads.kueue.x-k8s.io", "only where a Workload lost its owner"},

@@ -1,5 +1,6 @@
 // Claims that wait for a pod (WaitForFirstConsumer), on a real API server with Kubernetes' own binder of claims. The test plays the
-// provisioner: it makes a volume for the node that is written on a claim, or takes the node off.
+// provisioner: it makes a volume for the node that is written on a claim, or takes the node off. Or it plays the administrator, and makes
+// local volumes beforehand.
 #include <algorithm>
 #include <atomic>
 #include <map>
@@ -21,15 +22,18 @@ constexpr char kSelected[] = "volume.kubernetes.io/selected-node";
 
 class BerthVolumes : public BerthTest {
  protected:
-  void start_cluster(std::size_t nodes) {
+  void start_cluster(std::size_t nodes, const std::string& provisioner = "disks.example.com",
+                     bool binds = true) {
     start({.controller_manager = true,
            .kwok = true,
-           .controller_manager_args = {"--pvclaimbinder-sync-period=1s"}});
+           .controller_manager_args =
+               binds ? std::vector<std::string>{"--pvclaimbinder-sync-period=1s"}
+                     : std::vector<std::string>{"--controllers=*,-persistentvolume-binder-controller"}});
     ASSERT_OK(cluster_->create_nodes(nodes));
     create("/apis/storage.k8s.io/v1/storageclasses", {{"apiVersion", "storage.k8s.io/v1"},
                                                       {"kind", "StorageClass"},
                                                       {"metadata", {{"name", "late"}}},
-                                                      {"provisioner", "disks.example.com"},
+                                                      {"provisioner", provisioner},
                                                       {"volumeBindingMode", "WaitForFirstConsumer"}});
   }
   void TearDown() override {
@@ -62,6 +66,43 @@ class BerthVolumes : public BerthTest {
       shape.extra_spec = R"("volumes":[{"name":"v","persistentVolumeClaim":{"claimName":")" + of + R"("}}],)";
       const Reply reply = cluster_->client().post("/api/v1/namespaces/default/pods", pod_json(shape, i));
       ASSERT_TRUE(reply.ok()) << reply.describe();
+    }
+  }
+  // An administrator's volume on one node.
+  void local_volume(const std::string& name, const std::string& node) {
+    const json term = {{"matchExpressions", json::array({{{"key", "kubernetes.io/hostname"},
+                                                          {"operator", "In"},
+                                                          {"values", json::array({node})}}})}};
+    create(kVolumes, {{"apiVersion", "v1"},
+                      {"kind", "PersistentVolume"},
+                      {"metadata", {{"name", name}}},
+                      {"spec",
+                       {{"capacity", {{"storage", "1Gi"}}},
+                        {"accessModes", json::array({"ReadWriteOnce"})},
+                        {"storageClassName", "late"},
+                        {"persistentVolumeReclaimPolicy", "Retain"},
+                        {"local", {{"path", "/mnt/" + name}}},
+                        {"nodeAffinity", {{"required", {{"nodeSelectorTerms", json::array({term})}}}}}}}});
+  }
+  json object(const std::string& path) const {
+    const json out = json::parse(cluster_->client().get(path).body, nullptr, false);
+    return out.is_object() ? out : json::object();
+  }
+  // The claim that a volume is for, "default/name"; "": none.
+  std::string claim_of(const std::string& volume) const {
+    const json spec = object(fmt::format("{}/{}", kVolumes, volume)).value("spec", json::object());
+    return spec.contains("claimRef") ? spec["claimRef"].value("name", "") : "";
+  }
+  std::string volume_of(const std::string& claim) const {
+    return object(fmt::format("{}/{}", kClaims, claim)).value("spec", json::object()).value("volumeName", "");
+  }
+  // Each pod of the gang is on the node of its volume, which is "<node>-...".
+  void expect_at_volumes(const std::vector<std::string>& names) const {
+    std::set<std::string> volumes;
+    for (const std::string& name : names) {
+      const std::string volume = volume_of(name);
+      EXPECT_TRUE(volumes.insert(volume).second) << volume;
+      EXPECT_EQ(volume.substr(0, node_of(name).size()), node_of(name)) << name;
     }
   }
   // The node that is written on the claim; "": none.
@@ -196,6 +237,98 @@ TEST_F(BerthVolumes, AGangThatIsDeletedInTheMiddleLeavesItsRoom) {
   EXPECT_TRUE(wait_bound(1)) << reasons_of_waiting();
   EXPECT_EQ(node_of("other-0"), "node-0");
   EXPECT_EQ(node_of("train-1"), "");
+  expect_clean();
+}
+
+constexpr char kByHand[] = "kubernetes.io/no-provisioner";
+
+TEST_F(BerthVolumes, AGangIsBoundToLocalVolumesThatExist) {
+  start_cluster(3, kByHand);
+  for (const std::string volume : {"node-0-a", "node-1-a", "node-1-b", "node-2-a"})
+    local_volume(volume, volume.substr(0, 6));
+  ASSERT_NE(start_berth(), nullptr);
+  pods("train", 4, gang("train", 4), 1);
+  ASSERT_TRUE(wait_bound(4)) << reasons_of_waiting();
+  expect_at_volumes(names_of("train", 4));
+  expect_clean();
+}
+
+TEST_F(BerthVolumes, OfTwoPodsOneGetsTheLastVolumeAndTheOtherSaysWhy) {
+  start_cluster(2, kByHand);
+  local_volume("node-1-a", "node-1");
+  ASSERT_NE(start_berth(), nullptr);
+  pods("one", 2, {}, 1);
+  ASSERT_TRUE(wait_bound(1)) << reasons_of_waiting();
+  const std::string waits = node_of("one-0").empty() ? "one-0" : "one-1";
+  EXPECT_EQ(node_of(waits == "one-0" ? "one-1" : "one-0"), "node-1");
+  EXPECT_TRUE(eventually([&] {
+    return reasons_of_waiting().find(fmt::format("claim {}, by the PersistentVolumes of late (on no node)",
+                                                 waits)) != std::string::npos;
+  })) << reasons_of_waiting();
+  local_volume("node-0-a", "node-0");
+  ASSERT_TRUE(wait_bound(2)) << reasons_of_waiting();
+  EXPECT_EQ(node_of(waits), "node-0");
+  expect_clean();
+}
+
+TEST_F(BerthVolumes, AClaimIsWrittenOnItsVolumeBeforeARestart) {
+  start_cluster(3, kByHand, false);  // nothing binds the claims, nor says that volumes are available
+  for (const std::string node : {"node-0", "node-1", "node-2"}) {
+    local_volume(node + "-a", node);
+    const json available = {{"status", {{"phase", "Available"}}}};
+    EXPECT_TRUE(
+        cluster_->client().patch(fmt::format("{}/{}-a/status", kVolumes, node), available.dump()).ok());
+  }
+  Berth* const first = start_berth();
+  ASSERT_NE(first, nullptr);
+  pods("train", 3, gang("train", 3), 1);
+  const std::string why = wait_for_reasons(names_of("train", 3), "Claim");
+  EXPECT_NE(why.find("waits for its volumes: claim train-"), std::string::npos) << why;
+  std::map<std::string, std::string> before;
+  EXPECT_TRUE(eventually([&] {
+    for (const std::string node : {"node-0", "node-1", "node-2"}) before[node] = claim_of(node + "-a");
+    return std::all_of(before.begin(), before.end(), [](const auto& one) { return !one.second.empty(); });
+  }));
+  EXPECT_EQ(bound_by_gang()["default/train"], 0u);
+  kill(*first);
+  ASSERT_NE(start_berth({.name = "second"}), nullptr);
+  const std::string still = wait_for_reasons(names_of("train", 3), "Claim");
+  EXPECT_NE(still.find("is being bound to PersistentVolume node-"), std::string::npos) << still;
+  // The binder of claims comes back.
+  for (const auto& [node, name] : before) {
+    const json bind = {{"metadata", {{"annotations", {{"pv.kubernetes.io/bind-completed", "yes"}}}}},
+                       {"spec", {{"volumeName", node + "-a"}}}};
+    EXPECT_TRUE(cluster_->client().patch(fmt::format("{}/{}", kClaims, name), bind.dump()).ok());
+  }
+  ASSERT_TRUE(wait_bound(3)) << reasons_of_waiting();
+  for (const auto& [node, name] : before) EXPECT_EQ(node_of(name), node);
+  expect_clean();
+}
+
+TEST_F(BerthVolumes, AnExistingVolumeIsTakenBeforeOneIsMade) {
+  start_cluster(1);
+  local_volume("node-0-a", "node-0");
+  ASSERT_NE(start_berth(), nullptr);
+  start_provisioner();
+  pods("one", 2, {}, 1);
+  ASSERT_TRUE(wait_bound(2)) << reasons_of_waiting();
+  EXPECT_TRUE(volume_of("one-0") == "node-0-a" || volume_of("one-1") == "node-0-a");
+  EXPECT_TRUE(volume_of("one-0").starts_with("pvc-") || volume_of("one-1").starts_with("pvc-"));
+  expect_clean();
+}
+
+TEST_F(BerthVolumes, APodThatIsDeletedLeavesItsClaimTheVolume) {
+  start_cluster(2, kByHand);
+  local_volume("node-1-a", "node-1");
+  ASSERT_NE(start_berth(), nullptr);
+  pods("train", 2, gang("train", 2), 1);  // the second claim finds nothing
+  const std::string why = wait_for_reasons(names_of("train", 2), "Unschedulable");
+  EXPECT_NE(why.find("StorageClass late"), std::string::npos) << why;
+  EXPECT_EQ(claim_of("node-1-a"), "") << "a gang that is not whole takes nothing";
+  EXPECT_TRUE(cluster_->client().del("/api/v1/namespaces/default/pods/train-1").ok());
+  pods("one", 1, {}, 1);
+  ASSERT_TRUE(wait_bound(1)) << reasons_of_waiting();
+  EXPECT_EQ(node_of("one-0"), "node-1");
   expect_clean();
 }
 

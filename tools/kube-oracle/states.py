@@ -1,6 +1,7 @@
 """Random states of a cluster, small and tight, in which the constraints of Kubernetes' scheduler meet.
 
-state(seed) is a list of objects, as dicts in the form of manifests. Every pod that waits has three constraints or more. Names and labels
+state(seed) is a list of objects, as dicts in the form of manifests. Every pod that waits has three constraints or more, but in one state
+of four, where it has one beside its volumes at most. Names and labels
 are few, so that selectors meet pods, and amounts are small, so that nodes are full.
 """
 import random
@@ -16,6 +17,8 @@ OVERHEAD = {"cpu": "250m", "memory": "64Mi"}
 class Maker:
     def __init__(self, seed):
         self.r = random.Random(seed)
+        self.v = random.Random(f"volumes {seed}")  # apart, so that they change nothing else
+        self.plain = self.v.random() < 0.25
         self.objects = []
         self.nodes = []
         self.claims = []
@@ -107,6 +110,76 @@ class Maker:
             self.claims.append((space, f"c{i}"))
             if modes == ["ReadWriteOncePod"]:
                 self.alone.add((space, f"c{i}"))
+
+    # ---- Volumes that exist, for claims that wait for a pod
+
+    def free_volume(self, name, klass, size, terms, labels=None, **more):
+        spec = {"capacity": {"storage": f"{size}Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": klass,
+                "persistentVolumeReclaimPolicy": "Retain", "local": {"path": "/mnt"}, **more}
+        if terms is not None:
+            spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
+        phase = self.v.choice(["Available"] * 9 + ["Released", "Failed", "Pending"])
+        self.add("PersistentVolume", name, labels=labels, spec=spec, status={"phase": phase})
+
+    def open_claim(self, name, space, klass, size, **more):
+        spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": f"{size}Gi"}}, "storageClassName": klass, **more}
+        self.add("PersistentVolumeClaim", name, space, spec=spec, status={"phase": "Pending"})
+        return name
+
+    def late_class(self, name, provisioner="kubernetes.io/no-provisioner", **more):
+        self.add("StorageClass", name, version="storage.k8s.io/v1", provisioner=provisioner, volumeBindingMode="WaitForFirstConsumer", **more)
+
+    def make_free_volumes(self):
+        """Disks of the nodes, of a few sizes."""
+        self.has_disks = self.v.random() < 0.6
+        if not self.has_disks:
+            return
+        self.late_class("local")
+        for node in self.nodes:
+            for i in range(self.v.choice([0, 1, 1, 2, 3])):
+                name = node["metadata"]["name"]
+                on = [{"matchExpressions": [{"key": HOST, "operator": "In", "values": [name]}]}]
+                more = {"volumeMode": "Block"} if self.v.random() < 0.15 else {}
+                if self.v.random() < 0.06:
+                    more["claimRef"] = {"kind": "PersistentVolumeClaim", "apiVersion": "v1", "namespace": "default", "name": "elsewhere"}
+                self.free_volume(f"disk-{name}-{i}", "local", self.v.choice([1, 1, 2, 5]), on, **more)
+
+    def mount_free(self, pod):
+        """Gives a pod that waits claims of its own: disks, or one of a class of its own, whose volumes differ in all that can differ."""
+        meta, spec = pod["metadata"], pod["spec"]
+        name, space = meta["name"], meta["namespace"]
+        claims = []
+        if self.has_disks and self.v.random() < 0.5:
+            for i in range(self.v.choice([1, 1, 2])):
+                more = {"volumeMode": "Block"} if self.v.random() < 0.15 else {}
+                claims.append(self.open_claim(f"{name}-disk{i}", space, "local", self.v.choice([1, 1, 1, 2, 4, 6]), **more))
+        elif self.v.random() < 0.4:
+            klass, more = f"of-{name}", {}
+            makes = self.v.random() < 0.4
+            meant = None if makes else self.v.choice([0, 1, None, None, None, None])  # the volume that names the claim
+            if makes:
+                self.late_class(klass, "made.example.com", allowedTopologies=[
+                    {"matchLabelExpressions": [{"key": ZONE, "values": [self.v.choice(["z0", "z1"])]}]}])
+            else:
+                self.late_class(klass)
+            if self.v.random() < 0.4:
+                more["selector"] = {"matchLabels": {"grade": self.v.choice("ab")}}
+            if self.v.random() < 0.3:
+                more["accessModes"] = [self.v.choice(["ReadWriteMany", "ReadWriteOncePod"])]
+            claims.append(self.open_claim(f"{name}-own", space, klass, self.v.choice([1, 3]), **more))
+            for i in range(self.v.randint(0, 4)):
+                key = self.v.choice([HOST, ZONE, RACK, "disk"])
+                values = {HOST: ["n0", "n1", "n2"], ZONE: ["z0", "z1"], RACK: ["r0", "r1"], "disk": ["ssd", "hdd"]}[key]
+                requirements = [{"key": key, "operator": self.v.choice(["In", "In", "NotIn"]), "values": [self.v.choice(values)]}]
+                terms = None if self.v.random() < 0.1 else [{"matchExpressions": requirements}]
+                kind = {"accessModes": self.v.choice([["ReadWriteOnce"], ["ReadWriteOnce", "ReadWriteMany"], ["ReadWriteOncePod"]])}
+                if i == meant or self.v.random() < 0.1:
+                    kind["claimRef"] = {"kind": "PersistentVolumeClaim", "apiVersion": "v1", "namespace": space,
+                                        "name": claims[0] if i == meant else "another"}
+                self.free_volume(f"own-{name}-{i}", klass, self.v.choice([1, 2, 5]), terms,
+                                 {"grade": self.v.choice("ab")} if self.v.random() < 0.7 else None, **kind)
+        spec.setdefault("volumes", []).extend(
+            {"name": f"e{i}", "persistentVolumeClaim": {"claimName": claim}} for i, claim in enumerate(claims))
 
     # ---- Selectors
 
@@ -304,6 +377,8 @@ class Maker:
         if node is None and self.some(0.02):
             spec["schedulingGates"] = [{"name": "example.com/wait"}]
         count = self.r.choice([3, 3, 3, 4, 4, 5]) if node is None else self.r.randint(0, 3)
+        if self.plain and node is None:
+            count = self.v.choice([0, 0, 1])
         for family in self.r.sample(families, count):
             family()
         if affinity:
@@ -312,7 +387,9 @@ class Maker:
         if node is not None:
             spec["nodeName"] = node["metadata"]["name"]
             status = {"phase": "Running"}
-        self.add("Pod", name, space, labels=labels, spec=spec, status=status)
+        pod = self.add("Pod", name, space, labels=labels, spec=spec, status=status)
+        if node is None:
+            self.mount_free(pod)
 
     def make(self):
         self.add("Namespace", "default", labels={"kubernetes.io/metadata.name": "default"})
@@ -326,6 +403,7 @@ class Maker:
             self.add("PriorityClass", "p100-never", version="scheduling.k8s.io/v1", value=100, preemptionPolicy="Never")
         self.make_nodes()
         self.make_volumes()
+        self.make_free_volumes()
         for i in range(self.r.randint(0, 2 * len(self.nodes))):
             self.pod(f"b{i}", self.r.choice(self.nodes))
         for i in range(self.r.randint(1, 8)):

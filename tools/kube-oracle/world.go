@@ -265,6 +265,12 @@ func (w *world) take(s step) (*finding, error) {
 	}
 	bound := pod.DeepCopy()
 	bound.Spec.NodeName = s.Node
+	if seen.fits != nil {
+		// What the plugins set aside for it, such as volumes, is no other pod's from now on.
+		if status := w.plugins.RunReservePluginsReserve(w.ctx, seen.cycle, bound, s.Node); !status.IsSuccess() {
+			return nil, fmt.Errorf("%s on %s: %w", pod.Name, s.Node, status.AsError())
+		}
+	}
 	delete(w.waiting, s.Bind)
 	w.bound = append(w.bound, bound)
 	w.look()

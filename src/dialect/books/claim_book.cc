@@ -7,6 +7,7 @@ namespace berth::dialect {
 
 template <class T>
 void ClaimBook::set(const std::string& claim, std::set<T> Users::*part, const T& user, bool uses) {
+  changed_.insert(claim);
   const auto it = by_claim_.try_emplace(claim).first;
   if (uses) {
     (it->second.*part).insert(user);
@@ -31,6 +32,11 @@ void ClaimBook::use(const OwnerRecord& owner, bool uses) {
       set(claim, &Users::owners, meta.uid, uses);
     }
   }
+}
+
+bool ClaimBook::is_shared(std::string_view claim) const {
+  const auto it = by_claim_.find(claim);
+  return it != by_claim_.end() && (it->second.pods.size() > 1 || !it->second.owners.empty());
 }
 
 ClaimBook::Users ClaimBook::users(std::string_view claim) const {

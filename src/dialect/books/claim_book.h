@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "dialect/books/owner_book.h"
 #include "dialect/upstream/objects.h"
@@ -25,12 +26,17 @@ class ClaimBook {
   void use(const OwnerRecord& owner, bool uses);
   // As they are now: the caller may change them meanwhile.
   Users users(std::string_view claim) const;
+  // Several pods mount the claim, or pods of a template do.
+  bool is_shared(std::string_view claim) const;
+  // Claims whose users are others than at the last call.
+  std::set<std::string> take_changed() { return std::exchange(changed_, {}); }
 
  private:
   template <class T>
   void set(const std::string& claim, std::set<T> Users::*part, const T& user, bool uses);
 
   std::map<std::string, Users, std::less<>> by_claim_;
+  std::set<std::string> changed_;
 };
 
 }  // namespace berth::dialect

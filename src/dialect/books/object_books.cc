@@ -70,8 +70,8 @@ ObjectBooks::Keys ObjectBooks::put(Object&& object) {
         using T = std::decay_t<decltype(value)>;
         if constexpr (std::is_base_of_v<TreeQueue, T>) {
           return take_tree_queue(T::kKind, value);
-        } else if constexpr (requires { volumes_.put(std::move(value)); }) {
-          return keys_of_claims(volumes_.put(std::move(value)), T::kKind);
+        } else if constexpr (requires { storage_.put(std::move(value)); }) {
+          return settle_storage(storage_.put(std::move(value)), T::kKind);
         } else if constexpr (std::is_base_of_v<GangObject, T>) {
           if constexpr (requires { value.problem; }) {
             if (!value.problem.empty()) value.wrong = std::move(value.problem);
@@ -96,10 +96,12 @@ ObjectBooks::Keys ObjectBooks::take(NodeObject&& object) {
   } else {
     node_problems_.insert_or_assign(node.name, std::move(problem));
   }
-  node.attachable = attachments_.limits(node.name);
+  node.attachable = storage_.attachable_of(node.name, node.labels);
   const auto it = nodes_.find(node.name);
   if (it != nodes_.end() && it->second == node) return {};  // a heartbeat
   queues_.node_changed(it != nodes_.end() ? &it->second : nullptr, &node);
+  if (it != nodes_.end()) storage_.set_node(it->second, false);
+  storage_.set_node(node, true);
   nodes_.insert_or_assign(node.name, node);
   node_events_.push_back(NodeUpsert{std::move(node)});
   return {};
@@ -183,22 +185,16 @@ ObjectBooks::Keys ObjectBooks::take_tree_queue(Kind kind, const TreeQueue& objec
   return {"q:" + tree_queue_name(kind, object.meta.name)};
 }
 
-ObjectBooks::Keys ObjectBooks::take(CsiNode&& object) {
-  return set_attachable(object.meta.name, object.limits);
-}
-
-ObjectBooks::Keys ObjectBooks::set_attachable(const std::string& node, const ResourceList& limits) {
-  attachments_.set_limits(node, limits);
-  const auto it = nodes_.find(node);
-  if (it == nodes_.end() || it->second.attachable == limits) return {};
-  it->second.attachable = limits;
-  node_events_.push_back(NodeUpsert{it->second});
-  return {};
-}
-
-ObjectBooks::Keys ObjectBooks::take(VolumeAttachment&& object) {
-  attachments_.put(std::move(object));
-  return {};
+ObjectBooks::Keys ObjectBooks::settle_storage(VolumeBook::Keys claims, Kind kind) {
+  for (const std::string& name : storage_.take_changed_nodes()) {
+    const auto it = nodes_.find(name);
+    if (it == nodes_.end()) continue;
+    ResourceList now = storage_.attachable_of(name, it->second.labels);
+    if (it->second.attachable == now) continue;
+    it->second.attachable = std::move(now);
+    node_events_.push_back(NodeUpsert{it->second});
+  }
+  return keys_of_claims(std::move(claims), kind);
 }
 
 ObjectBooks::Keys ObjectBooks::remove_node(std::string_view name) {
@@ -206,6 +202,7 @@ ObjectBooks::Keys ObjectBooks::remove_node(std::string_view name) {
   const auto it = nodes_.find(name);
   if (it == nodes_.end()) return {};
   queues_.node_changed(&it->second, nullptr);
+  storage_.set_node(it->second, false);
   nodes_.erase(it);
   node_events_.push_back(NodeRemove{std::string(name)});
   return {};
@@ -257,12 +254,9 @@ ObjectBooks::Keys ObjectBooks::remove(Kind kind, std::string_view ns, std::strin
     case Kind::kStorageClass:
     case Kind::kCsiDriver:
     case Kind::kCsiStorageCapacity:
-      return keys_of_claims(volumes_.remove(kind, ns, name), kind);
     case Kind::kCsiNode:
-      return set_attachable(std::string(name), {});
     case Kind::kVolumeAttachment:
-      attachments_.remove(name);
-      return {};
+      return settle_storage(storage_.remove(kind, ns, name), kind);
     case Kind::kQueue:
     case Kind::kVolcanoQueue:
     case Kind::kKaiQueue:
@@ -303,7 +297,7 @@ bool ObjectBooks::drain(std::vector<Event>& out) {
   out.insert(out.end(), std::make_move_iterator(node_events_.begin()),
              std::make_move_iterator(node_events_.end()));
   node_events_.clear();
-  attachments_.drain(out);
+  storage_.attachments().drain(out);
   const std::size_t before = out.size();
   queues_.drain(nodes_, out);
   return out.size() > before;

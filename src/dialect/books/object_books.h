@@ -15,20 +15,17 @@
 #include <utility>
 #include <vector>
 
-#include "dialect/books/attach_book.h"
 #include "dialect/books/gang_book.h"
 #include "dialect/books/queues.h"
+#include "dialect/books/storage_book.h"
 #include "dialect/books/words.h"
 #include "dialect/kueue/queue_status.h"
 #include "dialect/upstream/template_effects.h"
-#include "dialect/volumes/volume_book.h"
 
 namespace berth::dialect {
 
 // The dependencies on claims are this with namespace/name behind it.
 inline constexpr std::string_view kOnClaim = "pvc:";
-// In the place of a claim: those that Kubernetes makes for each pod, as their classes and drivers have them.
-inline constexpr std::string_view kMadeClaims = "*";
 
 // The dependency of a load whose priority is capped by the highest class of the cluster (Load::depends).
 inline constexpr std::string_view kAllClasses = "classes:";
@@ -64,9 +61,13 @@ class ObjectBooks {
   const LocalQueue* local_queue(std::string_view key) const;  // namespace/name
   const ResourceFlavor* flavor(std::string_view name) const;
   const Node* node(std::string_view name) const;
-  VolumeBook& volumes() { return volumes_; }
-  const VolumeBook& volumes() const { return volumes_; }
-  AttachBook& attachments() { return attachments_; }
+  const VolumeBook& volumes() const { return storage_.volumes(); }
+  AttachBook& attachments() { return storage_.attachments(); }
+  // A change of what is promised of claims and volumes; gives their keys, as put() does.
+  template <class F>
+  Keys change_volumes(const F& change) {
+    return settle_storage(change(storage_.volumes()), Kind::kPersistentVolumeClaim);
+  }
   const GangBook& gangs() const { return gangs_; }
   // Why the pods of such an object need not be made yet, by its own fields and by its queue. Nothing: they may come.
   std::optional<Reason> why_not_queued(const GangSystem& system, const GangObject& object) const;
@@ -117,11 +118,10 @@ class ObjectBooks {
   Keys take(ProvisioningRequestConfig&& object);
   Keys take(LimitRange&& object);
   Keys take(RuntimeClass&& object);
-  Keys take(CsiNode&& object);
-  Keys take(VolumeAttachment&& object);
   Keys take_tree_queue(Kind kind, const TreeQueue& object);
   Keys remove_node(std::string_view name);
-  Keys set_attachable(const std::string& node, const ResourceList& limits);
+  // `claims`: that are others after a change of an object of this kind. Nodes follow.
+  Keys settle_storage(VolumeBook::Keys claims, Kind kind);
   static Keys keys_of_named(Kind kind, const std::string& key);
 
   DeviceNames devices_;
@@ -132,8 +132,7 @@ class ObjectBooks {
   ByName<Labels> namespaces_;
   ByName<PriorityClass> priority_classes_;
   ByName<std::int64_t> workload_priorities_;
-  VolumeBook volumes_;
-  AttachBook attachments_;
+  StorageBook storage_;
   GangBook gangs_;
   ByName<ByName<LimitRange>> limit_ranges_;  // by namespace and name
   ByName<RuntimeClass> runtime_classes_;

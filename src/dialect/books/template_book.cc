@@ -1,10 +1,14 @@
 #include "dialect/books/template_book.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "dialect/base/names.h"
 
 namespace berth::dialect {
 namespace {
@@ -35,9 +39,12 @@ PodTemplate amended(const PodTemplate& taken, std::string_view left, const PodSe
   return out;
 }
 
-// Terms of a claim hold in the whole cluster; no term of a pod does.
+// Pods that share a claim for a local volume are near each other, by a selector with this name. None of a pod has such a name.
+constexpr std::string_view kPodsOfClaim = "pods with claim ";
+
+// Terms of a claim hold in the whole cluster, or have that name; no term of a pod does.
 bool is_of_claim(const CountedTerm& term) {
-  return term.level.empty();
+  return term.level.empty() || term.selector.starts_with(kPodsOfClaim);
 }
 
 // A template names only claims among the selectors that count it.
@@ -153,13 +160,19 @@ std::shared_ptr<const Reason> TemplateBook::mount(const PodSpec& spec, const Met
   ClaimsFound found = objects_.volumes().look_up(spec.claims, pod);
   if (!found.nodes.empty()) out.volumes = std::move(found.nodes);
   for (const auto& [volume, driver] : found.attached) out.attaches.set(driver, out.attaches.get(driver) + 1);
+  for (const std::string& count : found.counted) out.attaches.set(count, out.attaches.get(count) + 1);
   for (std::string& claim : found.alone) {
     out.terms.edit().push_back({.kind = TermKind::kApart, .selector = claim, .level = {}});
     out.selected.edit().push_back(std::move(claim));
   }
+  for (const std::string& claim : found.together) {
+    std::string pods = fmt::format("{}{}", kPodsOfClaim, claim);
+    out.terms.edit().push_back({.kind = TermKind::kNear, .selector = pods, .level = std::string(kHostname)});
+    out.selected.edit().push_back(std::move(pods));
+  }
   if (found.waits.empty()) return nullptr;
   Reason wait;
-  wait.code = found.unsupported ? ReasonCode::kUnsupported : ReasonCode::kClaim;
+  wait.code = ReasonCode::kClaim;
   wait.detail = std::move(found.waits);
   return std::make_shared<const Reason>(std::move(wait));
 }

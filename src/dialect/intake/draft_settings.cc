@@ -469,7 +469,9 @@ class DraftSettings::OfPods {
   void refuse_shared_claims() {
     std::map<std::string, std::int64_t> users;
     for (std::size_t r = 0; r < draft_.roles.size(); ++r) {
-      for (const std::string& claim : draft_.roles[r].shape->selected) users[claim] += out_.counts[r].least;
+      for (const CountedTerm& term : draft_.roles[r].shape->terms) {
+        if (term.level.empty()) users[term.selector] += out_.counts[r].least;
+      }
     }
     for (const auto& [claim, pods] : users) {
       if (pods < 2 || out_.blocked) continue;

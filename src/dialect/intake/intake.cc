@@ -118,6 +118,7 @@ void Intake::release_orphans(std::string_view owner_uid) {
 void Intake::drain(std::vector<Event>& out) {
   Impl& s = *impl_;
   s.settle_effects();
+  s.settle_claims();
   s.settle_prebuilt();
   for (const auto& uid : s.future.take_hopeful()) {
     const auto ix = s.books.drafts.find(uid);

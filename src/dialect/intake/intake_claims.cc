@@ -100,8 +100,37 @@ bool IntakePromises::has_open_claims(std::string_view workload) const {
 }
 
 void IntakePromises::refuse_claim(const std::string& claim, std::set<std::string> nodes) {
-  for (const std::string& key : impl_->books.objects.volumes().refuse(claim, std::move(nodes)))
-    impl_->refresh_dependents(ObjectBooks::Keys{std::string(kOnClaim) + key});
+  impl_->refresh_dependents(impl_->books.objects.change_volumes(
+      [&](VolumeBook& volumes) { return volumes.refuse(claim, std::move(nodes)); }));
+}
+
+void IntakePromises::keep_volumes(const std::vector<Placed>& pods) {
+  const IntakeBooks& books = impl_->books;
+  std::vector<VolumeBook::Placed> placed;
+  for (const auto& [uid, node] : pods) {
+    const auto ix = books.pods.find(uid);
+    if (ix == kNoIx || books.pods[ix].pod.spec.claims->empty()) continue;
+    const Pod& pod = books.pods[ix].pod;
+    const Node* on = books.objects.node(node);
+    placed.push_back({&*pod.spec.claims, &pod.meta, node, on == nullptr ? nullptr : &on->labels});
+  }
+  if (placed.empty()) return;
+  impl_->refresh_dependents(
+      impl_->books.objects.change_volumes([&](VolumeBook& volumes) { return volumes.keep(placed); }));
+}
+
+void IntakePromises::release_volumes(const std::set<std::string>& claims) {
+  impl_->refresh_dependents(
+      impl_->books.objects.change_volumes([&](VolumeBook& volumes) { return volumes.release(claims); }));
+}
+
+// Claims that several pods mount are not counted.
+void Intake::Impl::settle_claims() {
+  for (const std::string& claim : books.claims.take_changed()) {
+    const bool shared = books.claims.is_shared(claim);
+    refresh_dependents(
+        books.objects.change_volumes([&](VolumeBook& volumes) { return volumes.set_shared(claim, shared); }));
+  }
 }
 
 std::set<std::string> IntakePromises::take_changed_claims() {

@@ -1,5 +1,5 @@
-// Decisions of the live loop that the API does not show yet: releases, granted sizes, reserved places, changed templates, stops, and
-// nodes for volumes. The intake keeps to each until the loop takes it back. An unknown workload is no error.
+// Decisions of the live loop that the API does not show yet: releases, granted sizes, reserved places, changed templates, stops, nodes and
+// volumes for claims. The intake keeps to each until the loop takes it back. An unknown workload is no error.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dialect/intake/intake_view.h"
@@ -64,6 +65,12 @@ class IntakePromises : public IntakeView {
   bool has_open_claims(std::string_view workload) const;
   // The volume of the claim (namespace/name) was not made for these nodes: no pod that mounts it goes there, until a call without them.
   void refuse_claim(const std::string& claim, std::set<std::string> nodes);
+  // A pod and the node of its place.
+  using Placed = std::pair<std::string, std::string>;
+  // Chooses existing volumes on their nodes for the claims of these pods that have none (VolumeBook::keep()). They stay chosen until a call
+  // of release_volumes().
+  void keep_volumes(const std::vector<Placed>& pods);
+  void release_volumes(const std::set<std::string>& claims);
   // Claims that are others than before, or what they depend on, since the last call.
   std::set<std::string> take_changed_claims();
 

@@ -41,6 +41,7 @@ struct IntakeView::Impl {
 
   // intake_claims.cc: a volume claim (namespace/name) is another than before, or what it is bound to
   void claim_changed(const std::string& claim);
+  void settle_claims();
   // Which volumes a pod has on its node.
   void note_volumes(std::uint32_t ix);
   bool reshape(std::uint32_t draft_ix, std::uint32_t role_ix, const std::vector<std::uint32_t>& of_role);

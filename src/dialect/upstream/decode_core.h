@@ -115,6 +115,35 @@ void read_ports(FieldReader<V>& f, const V& container, bool host_network, std::v
   });
 }
 
+// accessModes; an unknown one is none.
+template <class V>
+std::uint8_t read_access_modes(FieldReader<V>& f, const V& spec) {
+  static constexpr std::pair<std::string_view, AccessMode> kModes[] = {
+      {"ReadWriteOnce", kReadWriteOnce},
+      {"ReadOnlyMany", kReadOnlyMany},
+      {"ReadWriteMany", kReadWriteMany},
+      {"ReadWriteOncePod", kReadWriteOncePod}};
+  std::uint8_t out = 0;
+  f.list(spec, "accessModes", [&](const V& mode) {
+    const std::string_view word = f.string_of(mode, "accessModes");
+    for (const auto& [name, bit] : kModes) {
+      if (word == name) out |= bit;
+    }
+  });
+  return out;
+}
+
+// `spec`: of a claim.
+template <class V>
+VolumeNeeds read_volume_needs(FieldReader<V>& f, const V& spec) {
+  VolumeNeeds out;
+  out.modes = read_access_modes(f, spec);
+  out.block = f.string(spec, "volumeMode") == "Block";
+  out.attributes = f.string(spec, "volumeAttributesClassName");
+  if (f.map(spec, "selector").present()) out.selector = read_label_selector(f, spec, "selector");
+  return out;
+}
+
 template <class V>
 void read_volumes(FieldReader<V>& f, const V& spec, PodSpec& out) {
   // Kinds that any node can serve as far as the scheduler knows; every other kind binds a pod to nodes.
@@ -132,13 +161,15 @@ void read_volumes(FieldReader<V>& f, const V& spec, PodSpec& out) {
         ClaimUse use{std::string(f.string(volume, "name")), {}, ephemeral};
         const V made = f.map(f.map(source, "volumeClaimTemplate"), "spec");
         if (made.find("storageClassName").present()) use.storage_class = f.string(made, "storageClassName");
+        if (made.present()) use.needs = read_volume_needs(f, made);
         const V requests = f.map(f.map(made, "resources"), "requests");
         if (const V size = requests.find("storage"); size.present())
           use.size = f.amount_of(size, "storage", 1);
         if (!ephemeral) use.claim = f.string(source, "claimName");
         if (!ephemeral && use.claim.empty()) f.error(source, "claimName", "is required");
         if (!f.takes(Entry::kText, spec, "volumes",
-                     use.volume.size() + use.claim.size() + use.storage_class.value_or("").size()))
+                     use.volume.size() + use.claim.size() + use.storage_class.value_or("").size() +
+                         use.needs.attributes.size()))
           return;
         return out.claims.edit().push_back(std::move(use));
       }

@@ -41,6 +41,23 @@ struct PodSelector {
   bool operator==(const PodSelector& other) const { return name == other.name; }
 };
 
+// The access modes of claims and volumes, each a bit.
+enum AccessMode : std::uint8_t {
+  kReadWriteOnce = 1,
+  kReadOnlyMany = 2,
+  kReadWriteMany = 4,
+  kReadWriteOncePod = 8,
+};
+
+// The needs of a claim, beside class and size.
+struct VolumeNeeds {
+  std::uint8_t modes = 0;                 // AccessMode; the volume has each of them
+  bool block = false;                     // volumeMode Block
+  std::string attributes;                 // volumeAttributesClassName
+  std::optional<LabelSelector> selector;  // of the labels of an existing volume; none: any
+  bool operator==(const VolumeNeeds&) const = default;
+};
+
 // A claim that a pod mounts.
 struct ClaimUse {
   std::string volume;      // the name of the volume in the pod
@@ -49,6 +66,7 @@ struct ClaimUse {
   // Where it is ephemeral, as PersistentVolumeClaim has them.
   std::optional<std::string> storage_class = {};
   std::int64_t size = 0;
+  VolumeNeeds needs = {};
   bool operator==(const ClaimUse&) const = default;
 };
 

@@ -20,7 +20,7 @@ ClaimStep step_of(const ClaimFacts& facts, const std::string& node, const Labels
   out.version = claim.version;
   out.selected = claim.selected_node;
   if (!facts.found.waits.empty()) {
-    const bool ends = facts.foreign || facts.found.unsupported || claim.lost || claim.meta.deleting;
+    const bool ends = facts.foreign || claim.lost || claim.meta.deleting;
     out.need = ends ? ClaimNeed::kPlace : ClaimNeed::kTime;
     return out;
   }
@@ -36,6 +36,21 @@ ClaimStep step_of(const ClaimFacts& facts, const std::string& node, const Labels
     return out;
   }
   if (claim.bound) return out;
+  if (facts.volume != nullptr) {
+    out.need = facts.chosen ? ClaimNeed::kVolume : ClaimNeed::kTime;
+    out.volume = facts.volume->meta.name;
+    out.volume_uid = facts.volume->meta.uid;
+    out.version = facts.volume->version;
+    out.why = fmt::format("claim {} is {} bound to PersistentVolume {}", claim.meta.name,
+                          facts.chosen ? "to be" : "being", out.volume);
+    return out;
+  }
+  if (!facts.by_hand.empty()) {
+    out.need = ClaimNeed::kElsewhere;
+    out.why = fmt::format("no free PersistentVolume of StorageClass {} on node {} suits claim {}",
+                          facts.by_hand, node, claim.meta.name);
+    return out;
+  }
   out.need = ClaimNeed::kNode;
   out.why = fmt::format("claim {} is to be provisioned for node {}", claim.meta.name, node);
   return out;

@@ -141,15 +141,22 @@ ClassBook::Changes ClassBook::remove(Kind kind, std::string_view ns, std::string
   return {{std::string(name)}};
 }
 
+const StorageClass* ClassBook::named(std::string_view name) const {
+  const auto it = classes_.find(name);
+  return it == classes_.end() ? nullptr : &it->second;
+}
+
 const StorageClass* ClassBook::of(const PersistentVolumeClaim& claim) const {
-  if (claim.storage_class) {
-    const auto it = classes_.find(*claim.storage_class);
-    return it == classes_.end() ? nullptr : &it->second;
-  }
+  if (claim.storage_class) return named(*claim.storage_class);
   for (const auto& [name, klass] : classes_) {
     if (klass.is_default) return &klass;
   }
   return nullptr;
+}
+
+bool ClassBook::is_default(std::string_view name) const {
+  const StorageClass* klass = of(PersistentVolumeClaim());
+  return klass != nullptr && klass->meta.name == name;
 }
 
 std::vector<VolumeNodes> ClassBook::nodes_for(const StorageClass& klass, const PersistentVolumeClaim& claim,

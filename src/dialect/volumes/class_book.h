@@ -19,6 +19,11 @@ namespace berth::dialect {
 // Classes with it have volumes that an administrator makes.
 inline constexpr std::string_view kNoProvisioner = "kubernetes.io/no-provisioner";
 
+// Its volumes are chosen when a pod has its place, and nothing makes one.
+inline bool is_by_hand(const StorageClass& klass) {
+  return klass.waits && klass.provisioner == kNoProvisioner;
+}
+
 class ClassBook {
  public:
   // For these claims something is another than before: those of the class that ask for more than `above` bytes, and at most `most`.
@@ -36,6 +41,9 @@ class ClassBook {
 
   // nullptr: there is none.
   const StorageClass* of(const PersistentVolumeClaim& claim) const;
+  const StorageClass* named(std::string_view name) const;
+  // Claims that name no class have this one.
+  bool is_default(std::string_view name) const;
   // Where a volume of the class can be made for the claim: all of these hold. `what`: the claim, for messages.
   std::vector<VolumeNodes> nodes_for(const StorageClass& klass, const PersistentVolumeClaim& claim,
                                      const std::string& what) const;

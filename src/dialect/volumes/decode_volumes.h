@@ -2,6 +2,8 @@
 // (storage.k8s.io/v1). Included by decode.cc only.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 
@@ -10,6 +12,9 @@
 #include "dialect/volumes/zones.h"
 
 namespace berth::dialect {
+
+// The older way to name the class of a claim or a volume; Kubernetes reads it first.
+inline constexpr std::string_view kOlderClass = "volume.beta.kubernetes.io/storage-class";
 
 template <class V>
 PersistentVolumeClaim read_claim(FieldReader<V>& f, const V& object) {
@@ -20,8 +25,6 @@ PersistentVolumeClaim read_claim(FieldReader<V>& f, const V& object) {
   const V status = f.map(object, "status");
   out.volume = f.string(spec, "volumeName");
   if (spec.find("storageClassName").present()) out.storage_class = f.string(spec, "storageClassName");
-  // The older way to name the class; Kubernetes reads it first.
-  constexpr std::string_view kOlderClass = "volume.beta.kubernetes.io/storage-class";
   if (annotations.find(kOlderClass).present()) out.storage_class = f.string(annotations, kOlderClass);
   const std::string_view phase = f.string(status, "phase");
   // A manifest may say no more than its phase.
@@ -32,9 +35,7 @@ PersistentVolumeClaim read_claim(FieldReader<V>& f, const V& object) {
   out.version = f.string(f.map(object, "metadata"), "resourceVersion");
   const V requests = f.map(f.map(spec, "resources"), "requests");
   if (const V size = requests.find("storage"); size.present()) out.size = f.amount_of(size, "storage", 1);
-  f.list(spec, "accessModes", [&](const V& mode) {
-    out.single_pod = out.single_pod || f.string_of(mode, "accessModes") == "ReadWriteOncePod";
-  });
+  out.needs = read_volume_needs(f, spec);
   return out;
 }
 
@@ -56,6 +57,30 @@ std::string read_driver(FieldReader<V>& f, const V& spec) {
   return std::string(f.string(f.map(spec, "csi"), "driver"));
 }
 
+// Whether a claim may still have it, and which claim it is for.
+template <class V>
+void read_availability(FieldReader<V>& f, const V& object, PersistentVolume& out) {
+  const V metadata = f.map(object, "metadata");
+  const V spec = f.map(object, "spec");
+  const V annotations = f.map(metadata, "annotations");
+  const bool has_older = annotations.find(kOlderClass).present();
+  out.storage_class = has_older ? f.string(annotations, kOlderClass) : f.string(spec, "storageClassName");
+  if (const V size = f.map(spec, "capacity").find("storage"); size.present())
+    out.size = f.amount_of(size, "storage", 1);
+  out.modes = read_access_modes(f, spec);
+  out.block = f.string(spec, "volumeMode") == "Block";
+  out.attributes = f.string(spec, "volumeAttributesClassName");
+  out.version = f.string(metadata, "resourceVersion");
+  const std::string_view phase = f.string(f.map(object, "status"), "phase");
+  out.available = phase.empty() || phase == "Available";
+  if (out.available) out.labels = f.labels(metadata, "labels", Entry::kLabel);
+  const V claim = f.map(spec, "claimRef");
+  if (const std::string_view name = f.string(claim, "name"); !name.empty()) {
+    out.claim = fmt::format("{}/{}", f.string(claim, "namespace"), name);
+    out.claim_uid = f.string(claim, "uid");
+  }
+}
+
 template <class V>
 PersistentVolume read_volume(FieldReader<V>& f, const V& object) {
   PersistentVolume out;
@@ -67,6 +92,7 @@ PersistentVolume read_volume(FieldReader<V>& f, const V& object) {
   }
   const V spec = f.map(object, "spec");
   out.driver = read_driver(f, spec);
+  read_availability(f, object, out);
   const V required = f.map(f.map(spec, "nodeAffinity"), "required");
   if (!required.present()) return out;
   auto& terms = out.nodes.emplace();

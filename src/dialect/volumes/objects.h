@@ -8,6 +8,7 @@
 
 #include "dialect/base/kind.h"
 #include "dialect/base/meta.h"
+#include "dialect/upstream/objects.h"
 #include "model/labels.h"
 #include "model/resources.h"
 
@@ -20,10 +21,13 @@ struct PersistentVolumeClaim {
   std::optional<std::string> storage_class;  // none: that of the cluster; "": without a class
   bool bound = false;                        // Kubernetes has completed that
   bool lost = false;                         // its volume is gone
-  bool single_pod = false;                   // ReadWriteOncePod: one pod at a time may use it
   std::string selected_node;                 // for which its volume is to be made; "": it waits for a pod
   std::int64_t size = 0;                     // bytes that it asks for; 0: it does not say
-  std::string version;                       // resourceVersion; "": of a manifest
+  VolumeNeeds needs;
+  std::string version;  // resourceVersion; "": of a manifest
+
+  // One pod at a time may use it.
+  bool is_for_one_pod() const { return (needs.modes & kReadWriteOncePod) != 0; }
 };
 
 struct PersistentVolume {
@@ -31,6 +35,16 @@ struct PersistentVolume {
   Meta meta;                                       // with the labels of its zones and regions alone
   std::optional<std::vector<SelectorTerm>> nodes;  // on which it can be used; none: on all
   std::string driver;                              // of CSI; "": it is of another kind
+  std::string storage_class;
+  std::int64_t size = 0;   // bytes
+  std::uint8_t modes = 0;  // AccessMode
+  bool block = false;      // volumeMode Block
+  std::string attributes;  // volumeAttributesClassName
+  bool available = false;  // its phase is, or a manifest does not say
+  Labels labels;           // all that it has, while it is available
+  std::string claim;       // namespace/name of the claim that it is for (claimRef); "": none
+  std::string claim_uid;   // "": any claim of that name
+  std::string version;     // as of a claim
 };
 
 struct StorageClass {

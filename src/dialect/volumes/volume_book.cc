@@ -11,44 +11,13 @@
 #include <tuple>
 #include <utility>
 
-#include "dialect/volumes/zones.h"
+#include "dialect/volumes/volume_nodes.h"
 
 namespace berth::dialect {
 namespace {
 
 std::string key_of_claim(std::string_view ns, std::string_view name) {
   return fmt::format("{}/{}", ns, name);
-}
-
-Requirement in_zones(std::string_view key, const std::vector<std::string>& zones) {
-  return {std::string(key), SelectorOp::kIn, zones};
-}
-
-Requirement without(std::string_view key) {
-  return {std::string(key), SelectorOp::kDoesNotExist, {}};
-}
-
-// "a__b": the volume is in both. A label with an empty part does not count.
-std::optional<std::vector<std::string>> zones_of(std::string_view text) {
-  std::vector<std::string> out;
-  constexpr std::string_view kBetween = "__";
-  while (true) {
-    const auto end = text.find(kBetween);
-    out.emplace_back(text.substr(0, end));
-    if (out.back().empty()) return std::nullopt;
-    if (end == std::string_view::npos) return out;
-    text.remove_prefix(end + kBetween.size());
-  }
-}
-
-// As VolumeZone has it: a node without any such label may have all volumes, and an older name stands for today's where it is missing.
-std::vector<SelectorTerm> nodes_of_label(std::string_view key, const std::vector<std::string>& zones) {
-  std::vector<SelectorTerm> out{{{in_zones(key, zones)}, {}}};
-  if (key == kOlderZone || key == kOlderRegion)
-    out.push_back({{without(key), in_zones(key == kOlderZone ? kZone : kRegion, zones)}, {}});
-  SelectorTerm& none = out.emplace_back();
-  for (const std::string_view label : kZoneLabels) none.labels.push_back(without(label));
-  return out;
 }
 
 // The claims that name each volume.
@@ -120,7 +89,7 @@ VolumeBook::Keys VolumeBook::put(PersistentVolumeClaim&& claim) {
   PersistentVolumeClaim& known = claims_[key];
   const auto parts = [](const PersistentVolumeClaim& c) {
     return std::tie(c.meta.uid, c.meta.deleting, c.meta.controller, c.volume, c.storage_class, c.bound,
-                    c.lost, c.single_pod, c.selected_node, c.size);
+                    c.lost, c.selected_node, c.size, c.needs);
   };
   if (is_older(claim, known)) return {};
   if (parts(known) == parts(claim)) {
@@ -128,25 +97,76 @@ VolumeBook::Keys VolumeBook::put(PersistentVolumeClaim&& claim) {
     known.version = std::move(claim.version);
     return is_news ? Keys{key} : Keys();
   }
-  if (known.volume != claim.volume) {
-    forget_user(claims_of_, known.volume, key);
-    if (!claim.volume.empty()) claims_of_[claim.volume].insert(key);
+  std::set<std::string> keys{key};
+  const bool asks_the_same = known.meta.uid == claim.meta.uid && known.size == claim.size &&
+                             known.needs == claim.needs && known.storage_class == claim.storage_class;
+  index_open(key, known, false);
+  index_open(key, claim, true);
+  if (known.volume != claim.volume) forget_user(claims_of_, known.volume, key);
+  if (!claim.volume.empty()) claims_of_[claim.volume].insert(key);
+  const std::string former = std::exchange(known, std::move(claim)).volume;
+  if (known.bound || known.meta.deleting || !asks_the_same) give_up(key, keys);
+  for (const std::string& name : {former, known.volume}) {
+    if (const auto of = volumes_.find(name); of != volumes_.end()) renew_free(of->second, keys);
   }
-  known = std::move(claim);
-  return {key};
+  return {keys.begin(), keys.end()};
 }
 
 VolumeBook::Keys VolumeBook::put(PersistentVolume&& volume) {
   const std::string name = volume.meta.name;
+  const auto where = [](const PersistentVolume& v) {
+    return std::tie(v.nodes, v.meta.labels, v.driver, v.storage_class, v.size, v.modes, v.block, v.attributes,
+                    v.labels, v.meta.uid);
+  };
+  const auto whose = [](const PersistentVolume& v) {
+    return std::tie(v.available, v.claim, v.claim_uid, v.meta.deleting);
+  };
   const auto it = volumes_.find(name);
-  if (it != volumes_.end() && it->second.nodes == volume.nodes &&
-      it->second.meta.labels == volume.meta.labels && it->second.driver == volume.driver)
-    return {};
-  volumes_.insert_or_assign(name, std::move(volume));
-  return users_of(claims_of_, name);
+  std::set<std::string> keys;
+  if (it == volumes_.end()) {
+    PersistentVolume& fresh = volumes_[name];
+    fresh = std::move(volume);
+    index_reserved(fresh, true);
+    available_.add(fresh);
+    available_.set_free(fresh, is_free_now(fresh));
+    note_all_of(fresh, keys);
+    if (!fresh.claim.empty()) keys.insert(fresh.claim);
+    for (std::string& key : users_of(claims_of_, name)) keys.insert(std::move(key));
+    return {keys.begin(), keys.end()};
+  }
+  PersistentVolume& known = it->second;
+  const std::string kept_for = available_.claim_of(known);
+  // A volume that is taken has no labels here, and lacks them as it did while it was free.
+  if (!volume.available && known.nodes == volume.nodes) known.labels = volume.labels;
+  const bool same_place = where(known) == where(volume);
+  if (same_place && whose(known) == whose(volume)) {
+    known.version = std::move(volume.version);
+    return kept_for.empty() ? Keys() : Keys{kept_for};  // what is written on it names its version
+  }
+  if (!kept_for.empty()) give_up(kept_for, keys);
+  for (const PersistentVolume* state : {&known, &volume}) {
+    if (!state->claim.empty()) keys.insert(state->claim);
+  }
+  index_reserved(known, false);
+  if (!same_place) {
+    note_all_of(known, keys);
+    available_.remove(known);
+  }
+  known = std::move(volume);
+  index_reserved(known, true);
+  if (same_place) {
+    renew_free(known, keys);
+  } else {
+    available_.add(known);
+    available_.set_free(known, is_free_now(known));
+    note_all_of(known, keys);
+    for (std::string& key : users_of(claims_of_, name)) keys.insert(std::move(key));
+  }
+  return {keys.begin(), keys.end()};
 }
 
 VolumeBook::Keys VolumeBook::put(StorageClass&& klass) {
+  available_.set_by_hand(klass.meta.name, is_by_hand(klass));
   return keys_of(classes_.put(std::move(klass)));
 }
 
@@ -187,17 +207,30 @@ VolumeBook::Keys VolumeBook::remove(Kind kind, std::string_view ns, std::string_
   if (kind == Kind::kPersistentVolumeClaim) {
     const auto it = claims_.find(key_of_claim(ns, name));
     if (it == claims_.end()) return {};
+    std::set<std::string> keys{it->first};
     const std::string key = it->first;
-    forget_user(claims_of_, it->second.volume, key);
+    const std::string volume = it->second.volume;
+    give_up(key, keys);
+    index_open(key, it->second, false);
+    forget_user(claims_of_, volume, key);
     claims_.erase(it);
-    return {key};
+    if (const auto of = volumes_.find(volume); of != volumes_.end()) renew_free(of->second, keys);
+    return {keys.begin(), keys.end()};
   }
   if (kind == Kind::kPersistentVolume) {
     const auto it = volumes_.find(name);
     if (it == volumes_.end()) return {};
+    std::set<std::string> keys;
+    for (std::string& key : users_of(claims_of_, name)) keys.insert(std::move(key));
+    if (const std::string claim = available_.claim_of(it->second); !claim.empty()) give_up(claim, keys);
+    if (!it->second.claim.empty()) keys.insert(it->second.claim);
+    note_all_of(it->second, keys);
+    index_reserved(it->second, false);
+    available_.remove(it->second);
     volumes_.erase(it);
-    return users_of(claims_of_, name);
+    return {keys.begin(), keys.end()};
   }
+  if (kind == Kind::kStorageClass) available_.set_by_hand(std::string(name), false);
   return keys_of(classes_.remove(kind, ns, name));
 }
 
@@ -221,6 +254,12 @@ std::vector<ClaimStep> VolumeBook::steps(const std::vector<ClaimUse>& uses, cons
     facts.to_come = use.ephemeral;
     facts.foreign = use.ephemeral && facts.claim != nullptr && !is_made_for(*facts.claim, pod);
     look_up(use, claim, pod, facts.found);
+    if (facts.claim != nullptr && is_to_choose(*facts.claim)) {
+      facts.volume = volume_for(*facts.claim);
+      facts.chosen = facts.volume != nullptr && facts.volume == available_.kept_for(known->first);
+      const StorageClass& klass = *classes_.of(*facts.claim);
+      if (is_by_hand(klass)) facts.by_hand = klass.meta.name;
+    }
     ClaimStep step = step_of(facts, node, labels);
     if (step.need == ClaimNeed::kNone) continue;
     step.ns = pod.ns;
@@ -253,7 +292,7 @@ void VolumeBook::look_up(const ClaimUse& use, const std::string& claim, const Me
                                   claim, pod.ns));
   }
   const PersistentVolumeClaim& it = known->second;
-  if (it.single_pod) out.alone.push_back(fmt::format("claim {}", known->first));
+  if (it.is_for_one_pod()) out.alone.push_back(fmt::format("claim {}", known->first));
   if (use.ephemeral && !is_made_for(it, pod))
     return wait(fmt::format("claim {} is not this pod's, and its volume {} needs that name: delete the claim",
                             claim, use.volume));
@@ -278,16 +317,14 @@ void VolumeBook::look_up_unbound(const PersistentVolumeClaim& claim, const std::
   const std::string& name = claim.meta.name;
   const StorageClass* klass = classes_.of(claim);
   std::string why;
-  bool unsupported = false;
   if (!claim.volume.empty()) {
     why = fmt::format("claim {} is not bound to its PersistentVolume {} yet: see the events of the claim",
                       name, claim.volume);
-  } else if (klass != nullptr && klass->waits && klass->provisioner == kNoProvisioner) {
-    unsupported = true;
+  } else if (klass != nullptr && is_by_hand(*klass) && !claim.selected_node.empty()) {
     why = fmt::format(
-        "claim {} is not bound, and its StorageClass {} has no provisioner ({}): Berth does not choose among "
-        "PersistentVolumes; set volumeName in the claim",
-        name, klass->meta.name, kNoProvisioner);
+        "claim {} names a node for its volume, but its StorageClass {} makes none (no provisioner): take the "
+        "annotation {} off",
+        name, klass->meta.name, kSelectedNode);
   } else if (klass != nullptr && klass->waits) {
     return add_nodes_of_class(claim, *klass, what, out);
   } else if (klass != nullptr) {
@@ -304,9 +341,7 @@ void VolumeBook::look_up_unbound(const PersistentVolumeClaim& claim, const std::
         "or a PersistentVolume for the claim",
         name, *claim.storage_class);
   }
-  if (!out.waits.empty()) return;
-  out.unsupported = unsupported;
-  out.waits = std::move(why);
+  if (out.waits.empty()) out.waits = std::move(why);
 }
 
 // A claim that Kubernetes is to make for the pod, or for pods that are to come.
@@ -316,42 +351,46 @@ void VolumeBook::look_up_template(const ClaimUse& use, const Meta& pod, ClaimsFo
   claim.meta.name = fmt::format("{}-{}", pod.name, use.volume);
   claim.storage_class = use.storage_class;
   claim.size = use.size;
+  claim.needs = use.needs;
   const StorageClass* klass = classes_.of(claim);
   if (klass != nullptr && klass->waits) look_up_unbound(claim, fmt::format("volume {}", use.volume), out);
 }
 
-// Its volume is made when a pod has its place, and the node is written on the claim.
+// A volume is chosen, or made, when a pod has its place.
 void VolumeBook::add_nodes_of_class(const PersistentVolumeClaim& claim, const StorageClass& klass,
                                     const std::string& what, ClaimsFound& out) const {
   const std::string key = key_of_claim(claim.meta.ns, claim.meta.name);
-  if (const std::string driver = driver_of(klass); !driver.empty())
-    out.attached.emplace(fmt::format("claim {}", key), driver);
+  const bool by_hand = is_by_hand(klass);
   if (const auto refused = refused_.find(key); refused != refused_.end()) {
     std::vector<std::string> nodes(refused->second.begin(), refused->second.end());
-    std::string words = fmt::format("{} (not made for {} lately)", what, fmt::join(nodes, ", "));
+    std::string words = fmt::format("{} ({} {} lately)", what, by_hand ? "got no volume on" : "not made for",
+                                    fmt::join(nodes, ", "));
     out.nodes.push_back(
         {std::move(words), {{{}, {{"metadata.name", SelectorOp::kNotIn, std::move(nodes)}}}}});
   }
+  if (claim.selected_node.empty()) {
+    if (const PersistentVolume* volume = volume_for(claim); volume != nullptr) {
+      if (!volume->driver.empty()) out.attached.emplace(volume->meta.name, volume->driver);
+      return add_nodes(*volume, what, out);
+    }
+  }
+  if (by_hand) return add_nodes_by_hand(claim, klass, what, out);
+  if (const std::string driver = driver_of(klass); !driver.empty())
+    out.attached.emplace(fmt::format("claim {}", key), driver);
   if (!claim.selected_node.empty()) {
     std::vector<SelectorTerm> there{{{}, {{"metadata.name", SelectorOp::kIn, {claim.selected_node}}}}};
     std::string words = fmt::format("{} (being provisioned for node {})", what, claim.selected_node);
     out.nodes.push_back({std::move(words), std::move(there)});
     return;
   }
-  for (VolumeNodes& nodes : classes_.nodes_for(klass, claim, what)) out.nodes.push_back(std::move(nodes));
+  add_nodes_made_or_free(claim, klass, what, out);
 }
 
 void VolumeBook::add_nodes(const PersistentVolume& volume, const std::string& what, ClaimsFound& out) {
-  const auto add = [&](std::vector<SelectorTerm> nodes, std::string words) {
-    out.nodes.push_back({std::move(words), std::move(nodes)});
-  };
-  if (volume.nodes) add(*volume.nodes, words_of(what, *volume.nodes));
-  for (const auto& [key, text] : volume.meta.labels) {
-    const auto zones = zones_of(text);
-    if (!zones) continue;
-    std::vector<SelectorTerm> nodes = nodes_of_label(key, *zones);
-    std::string words = words_of(what, {nodes.front()});
-    add(std::move(nodes), std::move(words));
+  for (NodesOfVolume& nodes : conditions_of(volume)) {
+    std::string words =
+        words_of(what, nodes.words == SelectorTerm() ? nodes.terms : std::vector{nodes.words});
+    out.nodes.push_back({std::move(words), std::move(nodes.terms)});
   }
 }
 

@@ -6,10 +6,16 @@
 // ReadWriteOncePod is for one pod at a time (VolumeRestrictions). A volume of CSI counts against the limit of its driver on the node
 // (NodeVolumeLimits).
 //
-// A claim of a class with WaitForFirstConsumer may not be bound yet. It keeps its pods to the nodes for which a volume can be made
-// (class_book.h), or to the node that is written on it. Nodes for which it was not made lately are out.
+// A claim of a class with WaitForFirstConsumer may not be bound yet. It keeps its pods to nodes of these kinds, or to the node that is written
+// on it:
+//   - nodes that have a free volume for it (available_volumes.h)
+//   - nodes for which a volume can be made (class_book.h)
+// Nodes on which it found no volume lately are out. When its pods have their places, keep() chooses a free volume there. From then on the
+// claim keeps its pods to the nodes of the volume, and others do not count on it. A volume with the claim in its claimRef is the same. The
+// choice of keep() is not on the server. It is given up with release(), or if the volume is gone, or another claim has it.
 //
-// The book knows no pods: a change gives the claims for which it matters. Cost: O(log n) for a claim or a volume, O(claims) for a class, a driver or a capacity.
+// The book knows no pods: a change gives the claims for which it matters. Cost: O(log n) for a claim, O(claims of the class) for a volume,
+// O(claims) for a class, a driver or a capacity.
 #pragma once
 
 #include <map>
@@ -19,15 +25,20 @@
 #include <vector>
 
 #include "dialect/upstream/objects.h"
+#include "dialect/volumes/available_volumes.h"
 #include "dialect/volumes/claim_step.h"
 #include "dialect/volumes/class_book.h"
 #include "dialect/volumes/objects.h"
 
 namespace berth::dialect {
 
+// In the place of a claim: those that Kubernetes makes for each pod, as their classes, drivers and volumes have them.
+inline constexpr std::string_view kMadeClaims = "*";
+
 class VolumeBook {
  public:
-  using Keys = std::vector<std::string>;  // namespace/name of claims that are others than before
+  // namespace/name of claims that are others than before, or what is there for them; also kMadeClaims
+  using Keys = std::vector<std::string>;
 
   Keys put(PersistentVolumeClaim&& claim);
   Keys put(PersistentVolume&& volume);
@@ -47,6 +58,22 @@ class VolumeBook {
   // The volume of the claim (namespace/name) was not made for these nodes, and is not to be tried there now.
   Keys refuse(const std::string& claim, std::set<std::string> nodes);
 
+  // A pod that has its place.
+  struct Placed {
+    const std::vector<ClaimUse>* uses = nullptr;
+    const Meta* pod = nullptr;
+    std::string node;
+    const Labels* labels = nullptr;  // nullptr: there is no such node
+  };
+  // Chooses free volumes for the claims of these pods that have none yet, a volume for one claim. Claims for which none is left stay so.
+  Keys keep(const std::vector<Placed>& pods);
+  // The claims wait no longer: what was chosen for them, and is not written, is free again.
+  Keys release(const std::set<std::string>& claims);
+  // Several pods may mount the claim. It is not counted (available_volumes.h), since they need one volume together, and one node if it is local.
+  Keys set_shared(const std::string& claim, bool shared);
+  const AvailableVolumes& available() const { return available_; }
+  std::set<std::string> take_changed_places() { return available_.take_changed_places(); }
+
  private:
   template <class T>
   using ByName = std::map<std::string, T, std::less<>>;
@@ -58,12 +85,35 @@ class VolumeBook {
   void add_nodes_of_class(const PersistentVolumeClaim& claim, const StorageClass& klass,
                           const std::string& what, ClaimsFound& out) const;
   static void add_nodes(const PersistentVolume& volume, const std::string& what, ClaimsFound& out);
+  // volume_choice.cc
+  void add_nodes_by_hand(const PersistentVolumeClaim& claim, const StorageClass& klass,
+                         const std::string& what, ClaimsFound& out) const;
+  void add_nodes_made_or_free(const PersistentVolumeClaim& claim, const StorageClass& klass,
+                              const std::string& what, ClaimsFound& out) const;
+  VolumeWish wish_of(const PersistentVolumeClaim& claim) const;
+  // An existing volume that is for the claim; nullptr: none.
+  const PersistentVolume* volume_for(const PersistentVolumeClaim& claim) const;
+  // Whether a volume is to be chosen for the claim, or made.
+  bool is_to_choose(const PersistentVolumeClaim& claim) const;
+  bool is_free_now(const PersistentVolume& volume) const;
+  void renew_free(const PersistentVolume& volume, std::set<std::string>& keys);
+  void give_up(const std::string& claim, std::set<std::string>& keys);
+  template <class F>
+  void each_open(const std::string& klass, const F& f) const;
+  void note_all_of(const PersistentVolume& volume, std::set<std::string>& keys) const;
+  void note_free(const PersistentVolume& volume, std::set<std::string>& keys) const;
+  void index_open(const std::string& key, const PersistentVolumeClaim& claim, bool in);
+  void index_reserved(const PersistentVolume& volume, bool in);
 
   ByName<PersistentVolumeClaim> claims_;  // ns/name
   ByName<PersistentVolume> volumes_;
   ClassBook classes_;
   ByName<std::set<std::string>> claims_of_;  // by the volume that they name
   ByName<std::set<std::string>> refused_;    // nodes, by claim
+  AvailableVolumes available_;
+  ByName<std::set<std::string>> open_;         // claims that are not bound, by the class that they name
+  ByName<std::set<std::string>> reserved_;     // volumes with the claim in their claimRef, by claim
+  std::set<std::string, std::less<>> shared_;  // claims
 };
 
 // The claim that a pod of this name mounts; "": it is not known without the name.

@@ -88,6 +88,24 @@ kube::Write select_node(const ClaimStep& claim, std::string_view node) {
   return write;
 }
 
+kube::Write bind_volume(const ClaimStep& claim) {
+  // It says that the scheduler has chosen the volume, and not a user: Kubernetes may take the claim off again.
+  constexpr std::string_view kChosen = "pv.kubernetes.io/bound-by-controller";
+  text::JsonWriter json;
+  json.begin_object().key("metadata").begin_object();
+  if (!claim.volume_uid.empty()) json.field("uid", claim.volume_uid);
+  if (!claim.version.empty()) json.field("resourceVersion", claim.version);
+  json.key("annotations").begin_object().field(kChosen, "yes").end_object().end_object();
+  json.key("spec").begin_object().key("claimRef").begin_object();
+  json.field("apiVersion", "v1").field("kind", "PersistentVolumeClaim");
+  json.field("namespace", claim.ns).field("name", claim.name).field("uid", claim.uid);
+  json.end_object().end_object().end_object();
+  kube::Write write = kube::patch_object(kube::kPersistentVolumes.object("", claim.volume), json.take(),
+                                         kube::BodyType::kMergePatch);
+  write.write_class = kube::WriteClass::kBind;  // its pods wait for it
+  return write;
+}
+
 kube::ObjectRef reference_to(const PodView& pod) {
   kube::ObjectRef ref;
   ref.ns = pod.ns;

@@ -38,6 +38,8 @@ std::string devices_text(std::span<const std::int64_t> devices);
 
 // Writes the node on a claim, for which its volume is to be made (kSelectedNode). Refused where the claim is another than is known.
 kube::Write select_node(const ClaimStep& claim, std::string_view node);
+// Writes the claim on its volume (claimRef), with which Kubernetes binds them then. Refused where the volume is another than is known.
+kube::Write bind_volume(const ClaimStep& claim);
 
 kube::ObjectRef reference_to(const PodView& pod);
 

@@ -1,7 +1,9 @@
-// The part of Carrier (carrier.h) for pods whose volumes are made when they have their places.
+// The part of Carrier (carrier.h) for pods whose volumes are chosen or made when they have their places.
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -48,14 +50,22 @@ void Carrier::launch(const std::string& workload, const std::vector<std::string>
 
 void Carrier::work_volumes(TimeMs now) {
   volumes_.changed(intake_.take_changed_claims());
+  std::map<std::string, std::vector<dialect::IntakePromises::Placed>> looks;  // by workload
   for (const std::string& uid : volumes_.take_looks()) {
     const Bind& bind = *places_.bind(uid);
     // Before its other pods have come, a node on a claim would make this pod another than its owner's template.
     if (places_.promised(bind.workload, Comes::kOfRelease) > 0) {
       volumes_.look_again(uid);
     } else {
-      volumes_.set_steps(uid, bind.node, intake_.claim_steps(uid, bind.node), now);
+      looks[bind.workload].emplace_back(uid, bind.node);
     }
+  }
+  for (const auto& [workload, pods] : looks) {
+    std::vector<dialect::IntakePromises::Placed> choosing;
+    std::copy_if(pods.begin(), pods.end(), std::back_inserter(choosing),
+                 [&](const auto& pod) { return volumes_.may_choose(pod.first); });
+    intake_.keep_volumes(choosing);
+    for (const auto& [uid, node] : pods) volumes_.set_steps(uid, node, intake_.claim_steps(uid, node), now);
   }
   for (const VolumeWait::Back& back : volumes_.take_backs(now)) {
     const auto info = intake_.workload(back.workload);
@@ -79,8 +89,11 @@ void Carrier::work_volumes(TimeMs now) {
     }
   }
   for (const auto& [claim, nodes] : volumes_.take_refusals(now)) intake_.refuse_claim(claim, nodes);
+  if (const auto left = volumes_.take_left(); !left.empty()) intake_.release_volumes(left);
   for (VolumeWait::Ask& ask : volumes_.take_asks(now)) {
-    outbox_.write(dialect::select_node(ask.step, ask.node), Step::kClaim, ask.claim);
+    outbox_.write(ask.step.need == dialect::ClaimNeed::kVolume ? dialect::bind_volume(ask.step)
+                                                               : dialect::select_node(ask.step, ask.node),
+                  Step::kClaim, ask.claim);
   }
   const std::set<std::string> ready = volumes_.ready();
   for (const std::string& workload : ready) {

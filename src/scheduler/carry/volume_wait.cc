@@ -38,6 +38,7 @@ bool VolumeWait::needs_no_more(const std::string& key, const std::string& pod) {
   claim->second.pods.erase(pod);
   if (!claim->second.pods.empty()) return false;
   claims_.erase(claim);
+  left_.insert(key);
   return true;
 }
 
@@ -86,6 +87,15 @@ void VolumeWait::give_back_users(const Claim& claim, const std::string& why) {
   for (const std::string& pod : claim.pods) give_back(pods_.at(pod).workload, why);
 }
 
+bool VolumeWait::may_choose(const std::string& pod) const {
+  const auto it = pods_.find(pod);
+  return it == pods_.end() ||
+         std::none_of(it->second.open.begin(), it->second.open.end(), [&](const auto& one) {
+           const Claim& claim = claims_.at(one.first);
+           return claim.volume.empty() && (claim.flying || claim.written);
+         });
+}
+
 void VolumeWait::set_steps(const std::string& pod, const std::string& node, std::vector<ClaimStep> steps,
                            TimeMs now) {
   const auto it = pods_.find(pod);
@@ -124,24 +134,33 @@ void VolumeWait::open(const std::string& key, const std::string& pod, ClaimStep 
       return;
     case ClaimNeed::kPlace:
       return give_back(pods_.at(pod).workload, claim.step.why);
+    case ClaimNeed::kElsewhere:
+      refuse(key, pods_.at(pod).node, now, true);
+      return give_back(pods_.at(pod).workload, claim.step.why);
     case ClaimNeed::kTime:
-      if (claim.step.selected.empty()) return;
+      if (claim.step.selected.empty() && claim.step.volume.empty()) return;
       claim.written = true;
-      claim.node = claim.step.selected;
+      claim.node = claim.step.volume.empty() ? claim.step.selected : pods_.at(pod).node;
+      claim.volume = claim.step.volume;
       claim.version = version_number(claim.step.version);
       claim.error.clear();
       return;
     case ClaimNeed::kNode:
+    case ClaimNeed::kVolume:
       break;
   }
+  if (claim.volume != claim.step.volume) claim.written = false;  // another was chosen meanwhile
   if (!claim.written) return ask(key, claim, pods_.at(pod), now);
   if (version_number(claim.step.version) < claim.version) return;  // the watch has not shown the write yet
   const std::string node = std::exchange(claim.node, {});
   claim.written = false;
   refuse(key, node, now);
-  give_back_users(claim, fmt::format("the volume of claim {} was not made for node {}: see the events of the "
-                                     "claim",
-                                     claim.step.name, node));
+  give_back_users(claim, claim.volume.empty()
+                             ? fmt::format("the volume of claim {} was not made for node {}: see the events "
+                                           "of the claim",
+                                           claim.step.name, node)
+                             : fmt::format("claim {} was taken off PersistentVolume {} again: see its events",
+                                           claim.step.name, claim.volume));
 }
 
 // The first of its pods says for which node the claim is made.
@@ -159,12 +178,13 @@ std::vector<VolumeWait::Ask> VolumeWait::take_asks(TimeMs now) {
     const auto it = claims_.find(key);
     if (it == claims_.end()) continue;
     Claim& claim = it->second;
-    if (claim.flying || claim.written || claim.next_try > now || claim.step.need != ClaimNeed::kNode)
-      continue;
+    const bool needs_it = claim.step.need == ClaimNeed::kNode || claim.step.need == ClaimNeed::kVolume;
+    if (claim.flying || claim.written || claim.next_try > now || !needs_it) continue;
     const auto is_there = [&](const std::string& pod) { return pods_.at(pod).node == claim.node; };
     if (std::none_of(claim.pods.begin(), claim.pods.end(), is_there))
       claim.node = pods_.at(*claim.pods.begin()).node;  // the pod with the former one waits no longer
     claim.flying = true;
+    claim.volume = claim.step.volume;
     out.push_back({key, claim.step, claim.node});
   }
   return out;
@@ -175,7 +195,9 @@ void VolumeWait::answered(const std::string& key, std::string_view version, std:
   if (it == claims_.end() || !it->second.flying) return;
   Claim& claim = it->second;
   claim.flying = false;
-  if (error.empty()) {
+  if (claim.volume != claim.step.volume) {  // another was chosen meanwhile
+    asks_.emplace(now, key);
+  } else if (error.empty()) {
     claim.written = true;
     claim.version = version_number(version);
     claim.failures = 0;
@@ -222,10 +244,14 @@ std::vector<VolumeWait::Back> VolumeWait::take_backs(TimeMs now) {
   return out;
 }
 
-void VolumeWait::refuse(const std::string& key, const std::string& node, TimeMs now) {
+void VolumeWait::refuse(const std::string& key, const std::string& node, TimeMs now, bool searches) {
   if (node.empty()) return;
   Refusal& refusal = refusals_[key];
-  const TimeMs until = now + doubled(options_.first_refusal, refusal.times++, options_.most_refusal);
+  if (!searches || refusal.times == 0 || now - refusal.counted >= options_.first_refusal) {
+    ++refusal.times;
+    refusal.counted = now;
+  }
+  const TimeMs until = now + doubled(options_.first_refusal, refusal.times - 1, options_.most_refusal);
   refusal.nodes[node] = until;
   refusal.forgotten = until + options_.most_refusal;
   refusal_ends_.emplace(until, key);
@@ -265,7 +291,7 @@ std::string VolumeWait::why(const std::string& workload) const {
   std::string out = fmt::format("waits for its volumes: {}", why);
   if (claims.size() > 1) out += fmt::format(", and {} more", claims.size() - 1);
   if (const auto claim = claims_.find(key); claim != claims_.end() && !claim->second.error.empty())
-    out += fmt::format(" (the node could not be written on it: {})", claim->second.error);
+    out += fmt::format(" (it could not be written: {})", claim->second.error);
   return out;
 }
 

@@ -2,7 +2,7 @@
 // Pure: it writes nothing, and the time is given. The carrier tells it what each pod needs (ClaimStep), and does what follows
 // (carrier_volumes.cc). Lives on the decision thread.
 //
-//   place ──► add() ──► set_steps() ──► a claim needs a node: take_asks(), and answered()
+//   place ──► add() ──► set_steps() ──► a claim needs a node, or a volume: take_asks(), and answered()
 //                            │          a claim needs time: nothing
 //                            │ no pod of the workload needs anything
 //                            ▼
@@ -11,6 +11,8 @@
 // The wait of a workload ends early, and all of its places go back (take_backs()), where
 //   - the node was written on a claim, and is no longer there: its provisioner cannot make the volume for this node. The node is refused for
 //     the claim for a time, which doubles with each refusal
+//   - the claim was written on an existing volume, and is no longer there: the same
+//   - no volume of the node is left for the claim: the same
 //   - the volumes are not there within `within`. The nodes of the claims that were waited for are refused in the same way
 //   - a claim cannot be used on the node (ClaimNeed::kPlace), or a pod of the workload is gone
 // Only in memory. After a restart a claim with a node keeps its pods to that node, and the wait begins anew; refusals are forgotten.
@@ -57,17 +59,19 @@ class VolumeWait {
   void changed(const std::set<std::string>& claims);
   // Pods whose needs are to be told with set_steps(), since the last call.
   std::set<std::string> take_looks() { return std::exchange(looks_, {}); }
+  // Whether existing volumes may be chosen for the pod's claims now. Not while one is being made for one of them.
+  bool may_choose(const std::string& pod) const;
   void set_steps(const std::string& pod, const std::string& node, std::vector<dialect::ClaimStep> steps,
                  TimeMs now);
 
-  // The node is to be written on this claim; its answer comes with answered().
+  // The node is to be written on this claim, or the claim on its volume (ClaimNeed); the answer comes with answered().
   struct Ask {
     std::string claim;  // namespace/name
     dialect::ClaimStep step;
     std::string node;
   };
   std::vector<Ask> take_asks(TimeMs now);
-  // `version`: of the claim with the node. `error`: why it is not written, "": it is.
+  // `version`: of the object as it is written. `error`: why it is not, "": it is.
   void answered(const std::string& claim, std::string_view version, std::string error, TimeMs now);
 
   // Workloads no pod of which needs anything.
@@ -83,6 +87,9 @@ class VolumeWait {
   std::vector<Back> take_backs(TimeMs now);
   // Claims whose refused nodes are others than at the last call, with these nodes.
   std::map<std::string, std::set<std::string>> take_refusals(TimeMs now);
+
+  // Claims that no pod waits for any longer, since the last call: volumes that were chosen for them need not be kept.
+  std::set<std::string> take_left() { return std::exchange(left_, {}); }
 
   // "waits for its volumes: claim data is being provisioned for node n1"; "": it does not wait.
   std::string why(const std::string& workload) const;
@@ -106,10 +113,11 @@ class VolumeWait {
   struct Claim {
     std::set<std::string> pods;  // that need it
     dialect::ClaimStep step;     // as it was last told
-    std::string node;            // that is written on it, or is to be
+    std::string node;            // that is written on it, or is to be; or that of its volume
+    std::string volume;          // on which it is written, or is to be; "": the node is written
     bool flying = false;
     bool written = false;
-    std::uint64_t version = 0;  // of the claim with the node
+    std::uint64_t version = 0;  // of what is written
     int failures = 0;
     TimeMs next_try = 0;
     std::string error;
@@ -117,6 +125,7 @@ class VolumeWait {
   struct Refusal {
     std::map<std::string, TimeMs> nodes;  // until when
     int times = 0;
+    TimeMs counted = 0;    // the last of `times`
     TimeMs forgotten = 0;  // when `times` is
   };
 
@@ -127,7 +136,8 @@ class VolumeWait {
   void ask(const std::string& key, Claim& claim, const Pod& pod, TimeMs now);
   void give_back(const std::string& workload, std::string why);
   void give_back_users(const Claim& claim, const std::string& why);
-  void refuse(const std::string& key, const std::string& node, TimeMs now);
+  // `searches`: several nodes may be tried in a row, and their refusals count once.
+  void refuse(const std::string& key, const std::string& node, TimeMs now, bool searches = false);
 
   const VolumeWaitOptions options_;
   std::unordered_map<std::string, Work> works_;
@@ -138,6 +148,7 @@ class VolumeWait {
   std::set<std::string> ready_;
   std::map<std::string, std::string> backs_;  // by workload: why
   std::set<std::string> refused_;             // claims whose nodes have changed
+  std::set<std::string> left_;                // claims
   std::multimap<TimeMs, std::string> asks_;   // claims
   std::multimap<TimeMs, std::string> deadlines_;
   std::multimap<TimeMs, std::string> refusal_ends_;  // claims

@@ -33,6 +33,9 @@ constexpr Use kUses[] = {
     {"", "pods/status", "patch", "pods show neither why they wait nor that they are being evicted"},
     {"", "persistentvolumeclaims", "patch",
      "no volume is made for a claim that waits for a pod (WaitForFirstConsumer), and its pods are not bound"},
+    {"", "persistentvolumes", "patch",
+     "no existing volume is bound to a claim that waits for a pod (local volumes), and its pods are not "
+     "bound"},
     {"", "pods", "delete", "Berth cannot evict victims or withdraw incomplete gangs"},
     {"", "podtemplates", "create", "Berth requests no nodes (provisioning checks)"},
     {"batch", "jobs/status", "patch",
@@ -109,6 +112,7 @@ std::vector<NeededRight> needed_rights(const RightsOf& of) {
   add("", "pods/binding", {"create"});
   add("", "pods/status", {"patch"});
   add("", "persistentvolumeclaims", {"patch"});
+  add("", "persistentvolumes", {"patch"});
   for (const dialect::KindInfo& info : dialect::kinds()) {
     const dialect::GangSystem* system = dialect::gang_system(info.kind);
     if (system != nullptr && system->status != nullptr) add(info.group, info.resource, {"patch"});

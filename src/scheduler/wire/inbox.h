@@ -28,7 +28,7 @@ namespace berth::scheduler {
 // The subject of a write or read: a pod; (kOwner) of an owner that is released or suspended; (kWorkload, kLook) for a workload's
 // Workload object, (kProvision) its ProvisioningRequest or what goes with that, (kQueue) of a queue's status, (kMissing) an owner that
 // pods name and no watch has shown; (kAudit) what the self-audit deletes, by its uid; (kGang) the status of
-// an object that a gang's pods name, by its workload. (kClaim): of the node on a volume claim, by its namespace/name.
+// an object that a gang's pods name, by its workload. (kClaim): of the node on a volume claim, or of the claim on its volume, by the claim's namespace/name.
 enum class Step : std::uint8_t {
   kBind,
   kRead,

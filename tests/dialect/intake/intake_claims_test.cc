@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "dialect/dialect_support.h"
 #include "dialect/intake/intake.h"
@@ -141,14 +142,55 @@ std::string late_claim(const std::string& name = "data", const std::string& node
       node.empty() ? "" : fmt::format(", annotations: {{volume.kubernetes.io/selected-node: {}}}", node));
 }
 
-TEST(IntakeClaims, VolumesOfAnAdministratorAreNotChosen) {
+std::string local_volume(const std::string& name, const std::string& node) {
+  return fmt::format(
+      "apiVersion: v1\nkind: PersistentVolume\nmetadata: {{name: {}}}\nspec: {{storageClassName: late, "
+      "capacity: {{storage: 1Gi}}, nodeAffinity: {{required: {{nodeSelectorTerms: [{{matchFields: [{{key: "
+      "metadata.name, operator: In, values: [{}]}}]}}]}}}}}}\n---\n",
+      name, node);
+}
+
+std::string local_class() {
+  return late_class("provisioner: kubernetes.io/no-provisioner\n");
+}
+
+TEST(IntakeClaims, APodGoesWhereAVolumeExistsForItsClaim) {
   World world;
-  world.apply(zones() + late_class("provisioner: kubernetes.io/no-provisioner\n") + late_claim() +
-              pod_yaml("p", 1, "", kMounts));
+  world.apply(zones() + local_class() + late_claim() + pod_yaml("p", 1, "", kMounts));
   EXPECT_THAT(world.started(world.decide()), IsEmpty());
-  ASSERT_NE(world.intake.blocked("Pod/default/p"), nullptr);
-  EXPECT_EQ(world.intake.blocked("Pod/default/p")->code, ReasonCode::kUnsupported);
-  EXPECT_THAT(why(world, "Pod/default/p"), HasSubstr("claim data"));
+  EXPECT_THAT(to_text(world.engine.explain("Pod/default/p")->reason),
+              HasSubstr("claim data, by the PersistentVolumes of late (on no node)"));
+  world.apply(local_volume("pv", "n1"));
+  EXPECT_EQ(world.intake.claim_steps("Pod/default/p", "n1")[0].need, ClaimNeed::kElsewhere);
+  world.intake.keep_volumes({{"Pod/default/p", "n1"}, {"Pod/default/gone", "n1"}});
+  EXPECT_EQ(world.intake.claim_steps("Pod/default/p", "n1")[0].need, ClaimNeed::kVolume);
+  EXPECT_EQ(world.intake.claim_steps("Pod/default/p", "n1")[0].volume, "pv");
+  world.intake.release_volumes({"default/data"});
+  EXPECT_THAT(world.started(world.decide()), ElementsAre(HasSubstr("n1")));
+  EXPECT_TRUE(world.engine.audit());
+}
+
+// A node has no more pods than volumes, from the first decision on, and also while claims get their volumes.
+TEST(IntakeClaims, AGangIsSpreadOverTheVolumesOfItsNodes) {
+  World world;
+  constexpr char of_three[] = "  labels: {berth.dev/gang: g, berth.dev/gang-size: '3'}\n";
+  std::string pods;
+  for (int i = 0; i < 3; ++i) {
+    pods += late_claim(fmt::format("c{}", i)) +
+            pod_yaml(fmt::format("p{}", i), 1, of_three,
+                     fmt::format("  volumes: [{{name: v, persistentVolumeClaim: {{claimName: c{}}}}}]\n", i));
+  }
+  world.apply(zones() + local_class() + local_volume("a", "n0") + local_volume("b", "n1") + pods);
+  EXPECT_THAT(world.started(world.decide()), IsEmpty()) << "three pods, two volumes";
+  EXPECT_THAT(to_text(world.engine.explain(world.told.begin()->first)->reason),
+              HasSubstr("attachable volumes of StorageClass late (limit 1)"));
+  world.apply(local_volume("c", "n1"));
+  std::map<std::string, int> on;
+  for (const auto& decision : world.decide()) {
+    for (const SlotPlacement& slot : decision.slots) ++on[slot.node];
+  }
+  EXPECT_THAT(on, ElementsAre(::testing::Pair("n0", 1), ::testing::Pair("n1", 2)));
+  EXPECT_TRUE(world.engine.audit());
 }
 
 TEST(IntakeClaims, APodOfAClassThatWaitsForItGoesWhereItsVolumeCanBeMade) {

@@ -77,7 +77,7 @@ const std::vector<ClaimUse> kMounted{{"v", "data", false}};
 std::vector<std::string> words_in(const VolumeBook& book) {
   const ClaimsFound found = book.look_up(kMounted, mounting_pod());
   std::vector<std::string> out;
-  if (!found.waits.empty()) out.push_back((found.unsupported ? "unsupported: " : "waits: ") + found.waits);
+  if (!found.waits.empty()) out.push_back("waits: " + found.waits);
   for (const VolumeNodes& nodes : found.nodes) out.push_back(nodes.words);
   return out;
 }
@@ -106,14 +106,6 @@ TEST(ClassBook, AVolumeCanBeMadeForTheNodesOfItsClass) {
   EXPECT_THAT(words_in(book), IsEmpty());
   EXPECT_THAT(words_of(late_class_yaml("allowedTopologies: [{}]\n") + late_claim_yaml()),
               ElementsAre("claim data (on no node)"));
-}
-
-TEST(ClassBook, AnAdministratorsVolumesAreNotChosen) {
-  EXPECT_THAT(
-      words_of(late_class_yaml("", "kubernetes.io/no-provisioner") + late_claim_yaml()),
-      ElementsAre("unsupported: claim data is not bound, and its StorageClass late has no provisioner "
-                  "(kubernetes.io/no-provisioner): Berth does not choose among PersistentVolumes; set "
-                  "volumeName in the claim"));
 }
 
 TEST(ClassBook, ADriverThatTellsItsCapacityRulesOutNodesWithoutEnough) {
@@ -181,7 +173,7 @@ std::string step_in(const std::string& yaml, const std::string& node = "n1", con
   put(book, yaml);
   const auto steps = book.steps({use}, mounting_pod(), node, &labels);
   if (steps.empty()) return "none";
-  static constexpr const char* kWords[] = {"none", "node", "time", "place"};
+  static constexpr const char* kWords[] = {"none", "node", "volume", "time", "place", "elsewhere"};
   return fmt::format("{}: {}", kWords[static_cast<int>(steps[0].need)], steps[0].why);
 }
 
@@ -225,8 +217,6 @@ TEST(ClaimStep, ClaimsThatCannotBeUsedGiveThePlaceBack) {
             "time: claim p-v does not exist yet: Kubernetes makes it for the volume v");
   EXPECT_EQ(step_in(late_class_yaml() + deleted),
             "place: claim data is being deleted: create it again when it is gone");
-  EXPECT_EQ(step_in(late_class_yaml("", "kubernetes.io/no-provisioner") + late_claim_yaml()).substr(0, 5),
-            "place");
 }
 
 TEST(ClaimStep, AnOlderStateOfAClaimIsNotTakenIn) {
@@ -267,8 +257,6 @@ TEST(ClassBook, AnEphemeralVolumeOfATemplateFollowsItsClass) {
     EXPECT_EQ(found.attached.begin()->second, "disks.example.com");
     EXPECT_EQ(found.waits.empty(), of.name.empty());
   }
-  put(book, late_class_yaml("", "kubernetes.io/no-provisioner"));
-  EXPECT_TRUE(book.look_up(uses, unnamed).unsupported);
 }
 
 TEST(ClassBook, ClaimsOfATemplateAreOpenUntilTheyAreBound) {

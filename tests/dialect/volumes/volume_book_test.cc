@@ -77,7 +77,6 @@ TEST(VolumeBook, AClassOfTheClusterIsThatOfClaimsWithoutOne) {
       "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata:\n  name: late\n  annotations: "
       "{storageclass.kubernetes.io/is-default-class: 'true'}\nvolumeBindingMode: WaitForFirstConsumer\n";
   const ClaimsFound found = book_of(later + claim_yaml("data", "")).look_up(kData, pod_named("p"));
-  EXPECT_FALSE(found.unsupported);
   EXPECT_EQ(found.waits, "") << "its volume is made when the pod has its place";
 }
 

@@ -197,7 +197,7 @@ TEST(VolumeWait, AFailedWriteIsTriedAgain) {
   for (int i = 0; i < 10; ++i) {
     EXPECT_THAT(b.asks(), ElementsAre("default/data on n1"));
     b.answered("default/data", "", "Forbidden: not allowed", b.now);
-    EXPECT_THAT(b.why("w"), HasSubstr("(the node could not be written on it: Forbidden: not allowed)"));
+    EXPECT_THAT(b.why("w"), HasSubstr("(it could not be written: Forbidden: not allowed)"));
     b.needs("p", "n1", {step("data", ClaimNeed::kNode, 2)});
     b.now += rest - 1;
     EXPECT_THAT(b.asks(), IsEmpty());
@@ -232,6 +232,52 @@ TEST(VolumeWait, AClaimOfSeveralIsMadeForOneNode) {
   b.needs("p", "n1", {step("more", ClaimNeed::kNode, 1)});
   b.leave("q");
   EXPECT_THAT(b.asks(), ElementsAre("default/more on n1")) << "the first waits no longer";
+}
+
+TEST(VolumeWait, NodesWithoutAVolumeAreTriedInARowAndCountOnce) {
+  Book b;
+  for (const char* node : {"n1", "n2", "n3"}) {
+    b.add("w", "p", b.now);
+    EXPECT_TRUE(b.may_choose("p"));
+    b.needs("p", node, {step("data", ClaimNeed::kElsewhere)});
+    EXPECT_EQ(b.backs().size(), 1u);
+    EXPECT_THAT(b.take_left(), ElementsAre("default/data"));
+  }
+  EXPECT_THAT(b.take_refusals(b.now), ElementsAre(Pair("default/data", ElementsAre("n1", "n2", "n3"))));
+  b.now += 10 * kSecond;
+  EXPECT_THAT(b.take_refusals(b.now), ElementsAre(Pair("default/data", IsEmpty())));
+  b.add("w", "p", b.now);
+  b.needs("p", "n1", {step("data", ClaimNeed::kElsewhere)});
+  EXPECT_EQ(b.backs().size(), 1u);
+  (void)b.take_refusals(b.now);
+  b.now += 20 * kSecond - 1;
+  EXPECT_THAT(b.take_refusals(b.now), IsEmpty());
+}
+
+TEST(VolumeWait, AClaimIsWrittenOnTheVolumeThatIsChosenLast) {
+  Book b;
+  const auto on = [](const std::string& volume, ClaimNeed need, int version) {
+    ClaimStep out = step("data", need, version);
+    out.volume = volume;
+    return out;
+  };
+  b.add("w", "p", b.now);
+  b.needs("p", "n1", {on("v1", ClaimNeed::kVolume, 7)});
+  EXPECT_THAT(b.asks(), ElementsAre("default/data on n1"));
+  b.needs("p", "n1", {on("v2", ClaimNeed::kVolume, 3)});  // v1 is gone
+  EXPECT_THAT(b.asks(), IsEmpty()) << "the first is on its way";
+  b.answered("default/data", "8", "", b.now);
+  (void)b.take_looks();
+  const auto asks = b.take_asks(b.now);
+  ASSERT_EQ(asks.size(), 1u);
+  EXPECT_EQ(asks[0].step.volume, "v2");
+  b.answered("default/data", "9", "", b.now);
+  b.needs("p", "n1", {on("v2", ClaimNeed::kTime, 9)});
+  EXPECT_THAT(b.backs(), IsEmpty());
+  b.needs("p", "n1", {on("v2", ClaimNeed::kVolume, 10)});
+  EXPECT_THAT(b.backs(),
+              ElementsAre("w (1): claim data was taken off PersistentVolume v2 again: see its events"));
+  EXPECT_THAT(b.take_refusals(b.now), ElementsAre(Pair("default/data", ElementsAre("n1"))));
 }
 
 }  // namespace

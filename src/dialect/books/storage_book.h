@@ -1,0 +1,49 @@
+// All that is known of storage: claims and volumes (volumes/volume_book.h), and the attachments of each node (attach_book.h). Beside that it
+// says of each node how many volumes it can attach, and how many free local volumes it has. Private to the intake.
+//
+// Cost: as of these books. O(volumes of the node) for a node of which a local volume changes.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "dialect/books/attach_book.h"
+#include "dialect/volumes/volume_book.h"
+#include "model/node.h"
+
+namespace berth::dialect {
+
+class StorageBook {
+ public:
+  using Keys = VolumeBook::Keys;  // of claims
+
+  template <class T>
+    requires requires(VolumeBook& book, T&& object) { book.put(std::move(object)); }
+  Keys put(T&& object) {
+    return volumes_.put(std::move(object));
+  }
+  Keys put(CsiNode&& object);
+  Keys put(VolumeAttachment&& object);
+  Keys remove(Kind kind, std::string_view ns, std::string_view name);
+
+  VolumeBook& volumes() { return volumes_; }
+  const VolumeBook& volumes() const { return volumes_; }
+  AttachBook& attachments() { return attachments_; }
+
+  // A node as it is from now on; `in` false: it is gone, or has other labels.
+  void set_node(const Node& node, bool in);
+  // As Node::attachable.
+  ResourceList attachable_of(std::string_view node, const Labels& labels) const;
+  // Nodes for which that may be another than at the last call.
+  std::set<std::string> take_changed_nodes();
+
+ private:
+  VolumeBook volumes_;
+  AttachBook attachments_;
+  std::map<std::string, std::set<std::string>, std::less<>> nodes_at_;  // by place (volumes/volume_nodes.h)
+  std::set<std::string> changed_;                                       // nodes
+};
+
+}  // namespace berth::dialect

@@ -1,0 +1,278 @@
+// The part of VolumeBook (volume_book.h) for volumes that exist: where a claim finds one, and which one it gets.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "dialect/volumes/volume_book.h"
+#include "dialect/volumes/volume_nodes.h"
+
+namespace berth::dialect {
+namespace {
+
+constexpr std::string_view kNoClass = "\n";  // of claims that name none
+
+std::string key_in(const PersistentVolumeClaim& claim) {
+  return fmt::format("{}/{}", claim.meta.ns, claim.meta.name);
+}
+
+// The nodes of any of these volumes. Nothing: all nodes.
+std::optional<std::vector<SelectorTerm>> nodes_of(const std::vector<const PersistentVolume*>& volumes) {
+  std::set<std::string> places;
+  std::vector<SelectorTerm> others;
+  for (const PersistentVolume* volume : volumes) {
+    if (std::string place = place_of(*volume); !place.empty()) {
+      places.insert(std::move(place));
+      continue;
+    }
+    auto nodes = nodes_of(*volume);
+    if (!nodes) return std::nullopt;
+    for (SelectorTerm& term : *nodes) {
+      if (std::find(others.begin(), others.end(), term) == others.end()) others.push_back(std::move(term));
+    }
+  }
+  std::vector<SelectorTerm> out = nodes_of_places({places.begin(), places.end()});
+  out.insert(out.end(), std::make_move_iterator(others.begin()), std::make_move_iterator(others.end()));
+  return out;
+}
+
+// A claim that is to get one of these volumes.
+struct Choice {
+  std::string claim;
+  VolumeWish wish;
+  std::vector<const VolumeBook::Placed*> pods;
+  std::vector<const PersistentVolume*> volumes;
+};
+
+// Gives each claim a volume of its own, as far as they go. Claims come from the smallest, and take the smallest volume. One that finds none
+// makes others take another, where that helps (augmenting paths).
+class Matching {
+ public:
+  explicit Matching(const std::vector<Choice>& choices) : choices_(choices) {}
+
+  std::map<std::string, std::size_t> solve() {
+    for (std::size_t i = 0; i < choices_.size(); ++i) {
+      if (!place(i)) dead_.merge(tried_);  // no later claim can free one of them
+      tried_.clear();
+    }
+    return taken_;
+  }
+
+ private:
+  bool place(std::size_t choice) {
+    for (const PersistentVolume* volume : choices_[choice].volumes) {
+      if (taken_.try_emplace(volume->meta.name, choice).second) return true;
+    }
+    for (const PersistentVolume* volume : choices_[choice].volumes) {
+      const std::string& name = volume->meta.name;
+      if (dead_.contains(name) || !tried_.insert(name).second) continue;
+      if (!place(taken_.at(name))) continue;
+      taken_[name] = choice;
+      return true;
+    }
+    return false;
+  }
+
+  const std::vector<Choice>& choices_;
+  std::map<std::string, std::size_t> taken_;  // by volume
+  std::set<std::string> tried_;
+  std::set<std::string> dead_;
+};
+
+}  // namespace
+
+VolumeWish VolumeBook::wish_of(const PersistentVolumeClaim& claim) const {
+  const StorageClass* klass = classes_.of(claim);
+  return {klass == nullptr ? std::string() : klass->meta.name, claim.size, &claim.needs};
+}
+
+const PersistentVolume* VolumeBook::volume_for(const PersistentVolumeClaim& claim) const {
+  const std::string key = key_in(claim);
+  if (const auto of = reserved_.find(key); of != reserved_.end()) {
+    const VolumeWish wish = wish_of(claim);
+    for (const std::string& name : of->second) {
+      const PersistentVolume& volume = volumes_.find(name)->second;
+      const bool is_meant = volume.claim_uid.empty() || volume.claim_uid == claim.meta.uid;
+      if (is_meant && can_be_bound(volume, wish)) return &volume;
+    }
+  }
+  return available_.kept_for(key);
+}
+
+bool VolumeBook::is_to_choose(const PersistentVolumeClaim& claim) const {
+  const StorageClass* klass = classes_.of(claim);
+  return klass != nullptr && klass->waits && !claim.bound && !claim.lost && !claim.meta.deleting &&
+         claim.volume.empty() && claim.selected_node.empty();
+}
+
+bool VolumeBook::is_free_now(const PersistentVolume& volume) const {
+  if (!volume.available || volume.meta.deleting || !volume.claim.empty()) return false;
+  if (!available_.claim_of(volume).empty()) return false;
+  const auto users = claims_of_.find(volume.meta.name);
+  return users == claims_of_.end() ||
+         std::none_of(users->second.begin(), users->second.end(), [&](const std::string& key) {
+           const auto claim = claims_.find(key);
+           return claim != claims_.end() && claim->second.bound;
+         });
+}
+
+void VolumeBook::renew_free(const PersistentVolume& volume, std::set<std::string>& keys) {
+  const bool free = is_free_now(volume);
+  if (free == available_.is_free(volume)) return;
+  available_.set_free(volume, free);
+  note_free(volume, keys);
+}
+
+void VolumeBook::give_up(const std::string& claim, std::set<std::string>& keys) {
+  const PersistentVolume* volume = available_.release(claim);
+  if (volume == nullptr) return;
+  keys.insert(claim);
+  renew_free(*volume, keys);
+}
+
+template <class F>
+void VolumeBook::each_open(const std::string& klass, const F& f) const {
+  const auto visit = [&](std::string_view of_class) {
+    const auto of = open_.find(of_class);
+    if (of == open_.end()) return;
+    for (const std::string& key : of->second) f(key, claims_.find(key)->second);
+  };
+  visit(klass);
+  if (classes_.is_default(klass)) visit(kNoClass);
+}
+
+// The volume comes, goes, or is another. One that is made for a claim concerns no other.
+void VolumeBook::note_all_of(const PersistentVolume& volume, std::set<std::string>& keys) const {
+  const std::string& name = volume.storage_class;
+  const StorageClass* klass = classes_.named(name);
+  if (klass == nullptr || !klass->waits || !(is_by_hand(*klass) || available_.is_free(volume))) return;
+  keys.emplace(kMadeClaims);
+  each_open(name, [&](const std::string& key, const PersistentVolumeClaim&) { keys.insert(key); });
+}
+
+// The volume is free, or is not any longer. Claims that are told by the count alone notice the last one that is as large.
+void VolumeBook::note_free(const PersistentVolume& volume, std::set<std::string>& keys) const {
+  const std::string& name = volume.storage_class;
+  const StorageClass* klass = classes_.named(name);
+  if (klass == nullptr || !klass->waits) return;
+  keys.emplace(kMadeClaims);
+  const std::int64_t other = available_.largest_free(name, volume.block, &volume);
+  each_open(name, [&](const std::string& key, const PersistentVolumeClaim& claim) {
+    const bool by_count = !shared_.contains(key) && available_.is_told_by_count(wish_of(claim));
+    if (claim.size <= volume.size && (!by_count || claim.size > other)) keys.insert(key);
+  });
+}
+
+void VolumeBook::index_open(const std::string& key, const PersistentVolumeClaim& claim, bool in) {
+  if (claim.bound) return;
+  const std::string klass = claim.storage_class ? *claim.storage_class : std::string(kNoClass);
+  if (in) {
+    open_[klass].insert(key);
+    return;
+  }
+  const auto of = open_.find(klass);
+  if (of == open_.end()) return;
+  of->second.erase(key);
+  if (of->second.empty()) open_.erase(of);
+}
+
+void VolumeBook::index_reserved(const PersistentVolume& volume, bool in) {
+  if (volume.claim.empty()) return;
+  if (in) {
+    reserved_[volume.claim].insert(volume.meta.name);
+    return;
+  }
+  const auto of = reserved_.find(volume.claim);
+  if (of == reserved_.end()) return;
+  of->second.erase(volume.meta.name);
+  if (of->second.empty()) reserved_.erase(of);
+}
+
+void VolumeBook::add_nodes_by_hand(const PersistentVolumeClaim& claim, const StorageClass& klass,
+                                   const std::string& what, ClaimsFound& out) const {
+  const VolumeWish wish = wish_of(claim);
+  const std::string& name = klass.meta.name;
+  const bool is_shared = shared_.contains(key_in(claim));
+  const bool counts = available_.is_counted(name) && !is_shared;
+  if (available_.is_counted(name) && is_shared) out.together.push_back(key_in(claim));
+  if (counts) {
+    for (std::string& count : available_.counts_of(wish)) out.counted.push_back(std::move(count));
+  }
+  std::optional<std::vector<SelectorTerm>> nodes;
+  if (!counts || !available_.is_told_by_count(wish)) {
+    nodes = nodes_of(available_.free_for(wish));
+  } else if (available_.largest_free(name, wish.needs->block, nullptr) >= wish.size) {
+    nodes = available_.nodes_with_local(wish);
+  } else {
+    nodes.emplace();
+  }
+  if (!nodes) return;
+  std::string words = words_of(fmt::format("{}, by the PersistentVolumes of {}", what, name), *nodes);
+  out.nodes.push_back({std::move(words), std::move(*nodes)});
+}
+
+void VolumeBook::add_nodes_made_or_free(const PersistentVolumeClaim& claim, const StorageClass& klass,
+                                        const std::string& what, ClaimsFound& out) const {
+  std::vector<VolumeNodes> made = classes_.nodes_for(klass, claim, what);
+  if (made.empty()) return;
+  const auto volumes = available_.free_for(wish_of(claim));
+  const auto nodes = nodes_of(volumes);
+  if (!nodes) return;
+  for (VolumeNodes& one : made) {
+    if (!volumes.empty())
+      one.words += fmt::format(", or with a free PersistentVolume of {}", klass.meta.name);
+    one.nodes.insert(one.nodes.end(), nodes->begin(), nodes->end());
+    out.nodes.push_back(std::move(one));
+  }
+}
+
+VolumeBook::Keys VolumeBook::keep(const std::vector<Placed>& pods) {
+  std::map<std::string, Choice> open;
+  for (const Placed& pod : pods) {
+    for (const ClaimUse& use : *pod.uses) {
+      const std::string key = fmt::format("{}/{}", pod.pod->ns, dialect::claim_of(use, pod.pod->name));
+      const auto claim = claims_.find(key);
+      if (claim == claims_.end() || !is_to_choose(claim->second) || volume_for(claim->second) != nullptr)
+        continue;
+      Choice& choice = open[key];
+      choice.claim = key;
+      choice.wish = wish_of(claim->second);
+      choice.pods.push_back(&pod);
+    }
+  }
+  std::vector<Choice> choices;
+  for (auto& [key, choice] : open) {
+    choice.volumes = available_.free_for(choice.wish);
+    std::erase_if(choice.volumes, [&, &of = choice](const PersistentVolume* volume) {
+      return !std::all_of(of.pods.begin(), of.pods.end(), [&](const Placed* pod) {
+        return pod->labels != nullptr && can_use(*volume, *pod->labels, pod->node);
+      });
+    });
+    if (!choice.volumes.empty()) choices.push_back(std::move(choice));
+  }
+  std::stable_sort(choices.begin(), choices.end(),
+                   [](const Choice& a, const Choice& b) { return a.wish.size < b.wish.size; });
+  std::set<std::string> keys;
+  for (const auto& [name, index] : Matching(choices).solve()) {
+    const PersistentVolume& volume = volumes_.find(name)->second;
+    available_.keep(volume, choices[index].claim);
+    keys.insert(choices[index].claim);
+    note_free(volume, keys);
+  }
+  return {keys.begin(), keys.end()};
+}
+
+VolumeBook::Keys VolumeBook::release(const std::set<std::string>& claims) {
+  std::set<std::string> keys;
+  for (const std::string& claim : claims) give_up(claim, keys);
+  return {keys.begin(), keys.end()};
+}
+
+VolumeBook::Keys VolumeBook::set_shared(const std::string& claim, bool shared) {
+  if (shared ? !shared_.insert(claim).second : shared_.erase(claim) == 0) return {};
+  const auto known = claims_.find(claim);
+  return known != claims_.end() && is_to_choose(known->second) ? Keys{claim} : Keys();
+}
+
+}  // namespace berth::dialect
