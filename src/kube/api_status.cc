@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "kube/protobuf_json.h"
+
 namespace berth::kube {
 
 namespace {
@@ -50,6 +52,12 @@ std::string_view http_phrase(int status) {
 }
 
 bool parse_api_status(std::string_view body, ApiStatus& out) {
+  std::string json;
+  if (is_binary(body)) {
+    const auto object = open_envelope(body);
+    if (!object || !write_json(*object, json)) return false;
+    body = json;
+  }
   simdjson::dom::parser parser;
   simdjson::dom::element root;
   if (parser.parse(body.data(), body.size()).get(root) != simdjson::SUCCESS || !root.is_object())

@@ -23,7 +23,7 @@ struct ApiStatus {
   DurationMs retry_after = 0;
 };
 
-// Reads a Status; false where `body` is something else.
+// Reads a Status, in JSON or binary form; false where `body` is something else.
 bool parse_api_status(std::string_view body, ApiStatus& out);
 
 enum class Outcome : std::uint8_t {

@@ -19,15 +19,20 @@ std::string_view media_type(BodyType type) {
     case BodyType::kApplyPatch:
       return "application/apply-patch+yaml";
     case BodyType::kProtobuf:
-      return "application/vnd.kubernetes.protobuf";
+      return kBinaryType;
   }
   return "application/json";
 }
 
 std::string_view accepted(Accept accept) {
-  if (accept == Accept::kAggregatedDiscovery) {
-    return "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
-           "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
+  switch (accept) {
+    case Accept::kJson:
+      return "application/json";
+    case Accept::kAggregatedDiscovery:
+      return "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
+             "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
+    case Accept::kBinary:
+      return "application/vnd.kubernetes.protobuf,application/json";
   }
   return "application/json";
 }
@@ -125,7 +130,7 @@ std::shared_ptr<const HeaderList> CurlHandles::headers(const Request& request, c
     headers_generation_ = identity.generation;
   }
   const std::size_t body = request.body.empty() ? 0 : 1 + static_cast<std::size_t>(request.body_type);
-  const std::size_t index = body + (request.accept == Accept::kAggregatedDiscovery ? 8 : 0);
+  const std::size_t index = body + 8 * static_cast<std::size_t>(request.accept);
   auto& cached = headers_[index];
   if (cached == nullptr) {
     auto list = std::make_shared<HeaderList>();

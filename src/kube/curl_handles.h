@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kube/config.h"
@@ -16,6 +17,8 @@
 #include "kube/url.h"
 
 namespace berth::kube {
+
+inline constexpr std::string_view kBinaryType = "application/vnd.kubernetes.protobuf";
 
 class HeaderList {
  public:
@@ -64,7 +67,7 @@ class CurlHandles {
   bool bypass_proxy_ = false;
   std::vector<CurlHandle> idle_;
   std::uint64_t headers_generation_ = 0;
-  std::array<std::shared_ptr<const HeaderList>, 16> headers_;
+  std::array<std::shared_ptr<const HeaderList>, 24> headers_;  // by Accept and BodyType
 };
 
 }  // namespace berth::kube

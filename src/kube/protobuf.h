@@ -1,15 +1,20 @@
-// Objects in the API server's binary form, application/vnd.kubernetes.protobuf, for writes that are made by the thousand: it reads a
-// Binding in a seventh of the time that it takes for the JSON (docs/performance.md, "With Kueue's queues").
+// The wire format of protobuf, as far as the API server's binary form, application/vnd.kubernetes.protobuf, needs it
+// (protobuf.dev/programming-guides/encoding). Pods and nodes are read in it (protobuf_json.h), and Bindings are written in it.
+// The API server reads one in a seventh of the time that it takes for the JSON (docs/performance.md, "With Kueue's queues").
 //
-// Wire format: protobuf.dev/programming-guides/encoding. Envelope: "k8s\0" and a runtime.Unknown around the object; field numbers are
-// those of Kubernetes' generated.proto, which are kept for ever. Only what is written here: fields of bytes, and of these the first 15.
+// An object stands in an envelope: "k8s\0" and a runtime.Unknown around it. Field numbers are those of Kubernetes' generated.proto, which are
+// kept for ever.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace berth::kube {
+
+// Before each envelope.
+inline constexpr std::string_view kEnvelopeMark("k8s\0", 4);
 
 // Appends field `number` (1 to 15): a text or another message.
 inline void append_field(std::string& message, unsigned number, std::string_view bytes) {
@@ -26,11 +31,21 @@ inline std::string protobuf_object(std::string_view api_version, std::string_vie
   std::string type;
   append_field(type, 1, api_version);
   append_field(type, 2, kind);
-  std::string out("k8s\0", 4);
+  std::string out(kEnvelopeMark);
   out.reserve(out.size() + type.size() + object.size() + 16);
   append_field(out, 1, type);
   append_field(out, 2, object);
   return out;
 }
+
+struct WireField {
+  std::uint32_t number = 0;
+  bool has_bytes = false;   // a text or message; otherwise a number
+  std::uint64_t value = 0;  // of a number
+  std::string_view bytes;   // of a text or message: a part of what was read
+};
+
+// Takes the first field off `message`, which is not empty. Returns "", or what is wrong with the field.
+std::string_view take_field(std::string_view& message, WireField& out);
 
 }  // namespace berth::kube

@@ -9,8 +9,8 @@
 #include "base/by_name.h"
 #include "base/random.h"
 #include "kube/api_status.h"
+#include "kube/object_reader.h"
 #include "kube/paths.h"
-#include "kube/watch_json.h"
 
 namespace berth::kube {
 
@@ -35,13 +35,18 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
       : transport(t),
         options(std::move(o)),
         sink(std::move(s)),
-        lines(options.max_line),
+        reader(options.max_line),
         random(options.seed),
         page(options.page),
-        pages_only(options.mode == ListMode::kPages) {}
+        pages_only(options.mode == ListMode::kPages),
+        binary(options.binary) {}
 
   struct Stream final : StreamHandler {
     Stream(std::weak_ptr<Impl> i, std::uint64_t g) : impl(std::move(i)), generation(g) {}
+    void on_begin(const Response& begun) override {
+      const auto self = impl.lock();
+      if (self != nullptr && self->generation == generation) self->reader.begin(begun.form);
+    }
     Flow on_data(std::string_view bytes) override {
       const auto self = impl.lock();
       return self == nullptr || self->generation != generation ? Flow::kStop : self->on_data(bytes);
@@ -61,8 +66,7 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
   std::mutex problem_mutex;
   std::string problem;
   // All below: on the I/O thread only.
-  LineSplitter lines;
-  WatchJson json;
+  ObjectReader reader;
   Random random;
   ByName<Known> known;
   std::string key;  // scratch
@@ -71,6 +75,7 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
   std::uint32_t page;
   std::uint32_t most_page = kMaxPage;
   bool pages_only;
+  bool binary;              // asked for
   int stream_failures = 0;  // streaming lists that broke off, in a row
   std::uint32_t failures = 0;
   std::uint64_t generation = 0;  // of the stream; answers of older ones are ignored
@@ -105,6 +110,8 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
     return out;
   }
 
+  Accept accept() const { return binary ? Accept::kBinary : Accept::kJson; }
+
   // --- lists ---------------------------------------------------------------------------------------------
 
   void list() {
@@ -117,6 +124,7 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
     Request request;
     request.path = options.path + "?limit=" + std::to_string(page) + query();
     if (!token.empty()) request.path += "&continue=" + escape(token);
+    request.accept = accept();
     request.timeout = 2 * kMinute;
     request.max_response = options.max_page;
     transport.submit(std::move(request), [self = weak_from_this(), token](Response&& response) {
@@ -145,13 +153,15 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
     }
     stats.last_contact_ms.store(boottime_ms(), std::memory_order_relaxed);
     stats.bytes.fetch_add(response.body.size(), std::memory_order_relaxed);
-    const auto list_page_read = json.page(response.body, [&](std::string_view object) -> Status {
-      BERTH_ASSIGN(const ObjectMeta meta, json.meta(object));
-      upsert(meta, object);
-      return {};
-    });
+    const auto list_page_read =
+        reader.page(response.form, response.body, [&](std::string_view object) -> Status {
+          BERTH_ASSIGN(const ObjectMeta meta, reader.item_meta(object));
+          upsert(meta, object);
+          return {};
+        });
     if (!list_page_read) {
       stats.failures.fetch_add(1, std::memory_order_relaxed);
+      if (response.form == Form::kBinary) binary = false;
       set_problem("LIST " + options.path + ": " + list_page_read.error().message);
       return later(backoff(0), &Impl::list);
     }
@@ -175,7 +185,7 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
       known.erase(it);
       stats.lost_deletes.fetch_add(1, std::memory_order_relaxed);
     }
-    json.let_go();
+    reader.let_go();
     page = std::min(options.page, most_page);
     stream_failures = 0;
     stats.lists.fetch_add(1, std::memory_order_relaxed);
@@ -260,11 +270,12 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
       request.path += "&resourceVersion=" + escape(resource_version);
     }
     request.path += query();
+    request.accept = accept();
     request.timeout = (seconds + 30) * kSecond;
     initial = streaming_list;
     progress = false;
     next = Next::kResume;
-    lines.clear();
+    reader.begin(Form::kJson);
     ++generation;
     stream_start = boottime_ns();
     stats.watches.fetch_add(1, std::memory_order_relaxed);
@@ -293,45 +304,44 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
     stats.bytes.fetch_add(bytes.size(), std::memory_order_relaxed);
     stats.last_contact_ms.store(boottime_ms(), std::memory_order_relaxed);
     bool go_on = true;
-    const bool fits = lines.feed(bytes, [&](std::string_view line) {
-      go_on = on_line(line);
-      json.let_go();
+    const bool fits = reader.feed(bytes, [&](std::string_view event) {
+      go_on = on_event(event);
+      reader.let_go();
       return go_on;
     });
     if (!fits) {
       stats.failures.fetch_add(1, std::memory_order_relaxed);
-      set_problem(fmt::format("WATCH {}: a line is longer than {} bytes", options.path, options.max_line));
+      set_problem(fmt::format("WATCH {}: an event is longer than {} bytes", options.path, options.max_line));
       next = Next::kPages;
     }
     return fits && go_on ? Flow::kMore : Flow::kStop;
   }
 
   // False ends the stream; `next` says what follows.
-  bool on_line(std::string_view text) {
+  bool on_event(std::string_view bytes) {
     stats.events.fetch_add(1, std::memory_order_relaxed);
-    const auto line = json.line(text);
-    if (!line) return broken(line.error().message);
-    if (line->type == WatchType::kError) return on_error_event(line->object);
-    const auto meta = json.meta(line->object);
-    if (!meta) return broken(meta.error().message);
+    const auto event = reader.event(bytes);
+    if (!event) return broken(event.error().message);
+    if (event->type == WatchType::kError) return on_error_event(event->object);
+    const ObjectMeta& meta = event->meta;
     if (!initial && !progress) {
       progress = true;
       failures = 0;
       set_problem({});
     }
-    switch (line->type) {
+    switch (event->type) {
       case WatchType::kAdded:
       case WatchType::kModified:
-        upsert(*meta, line->object);
+        upsert(meta, event->object);
         break;
       case WatchType::kDeleted:
-        remove(*meta, line->object);
+        remove(meta, event->object);
         break;
       case WatchType::kBookmark: {
         stats.bookmarks.fetch_add(1, std::memory_order_relaxed);
-        resource_version.assign(meta->resource_version);
+        resource_version.assign(meta.resource_version);
         if (!initial) return true;
-        if (!WatchJson::ends_initial_events(line->object)) {
+        if (!WatchJson::ends_initial_events(event->object)) {
           next = Next::kPages;  // an ordinary watch: the server does not know streaming lists
           return false;
         }
@@ -343,12 +353,13 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
         break;
     }
     // Until a streaming list is complete there is no version to resume at.
-    if (!initial) resource_version.assign(meta->resource_version);
+    if (!initial) resource_version.assign(meta.resource_version);
     return true;
   }
 
   bool broken(const std::string& message) {
     stats.failures.fetch_add(1, std::memory_order_relaxed);
+    if (reader.form() == Form::kBinary) binary = false;
     set_problem("WATCH " + options.path + ": " + message);
     next = Next::kRelist;
     return false;

@@ -13,9 +13,10 @@
 // another uid). kSynced comes once after each complete list: all that came before it is what the server had.
 // Repeats of the same resourceVersion are not delivered.
 //
-// The object is JSON as the server sent it, not parsed. Items of a paged list lack apiVersion and kind.
+// The object is JSON, as the server sent it, or made of its binary form (protobuf_json.h). Items of a paged list lack apiVersion and kind.
+// Where an answer in binary form cannot be read, JSON is asked for from then on.
 // The sink runs on the I/O thread: copy and leave. Memory: per object its key, uid and resourceVersion (about 200
-// bytes), and the longest line. Cost per event: one pass over its bytes.
+// bytes), and the longest line. Cost per event: one pass over its bytes, two in binary form.
 #pragma once
 
 #include <atomic>
@@ -55,9 +56,10 @@ struct ReflectorOptions {
   std::string field_selector;
   std::string label_selector;
   ListMode mode = ListMode::kAuto;
+  bool binary = false;  // asks for the API server's binary form: pods and nodes only (protobuf_types.h)
   std::uint32_t page = 500;
   std::size_t max_line = std::size_t{16}
-                         << 20;  // one watch line; a longer one ends the watch and lists in pages
+                         << 20;  // one event of a watch; a longer one ends the watch and lists in pages
   // Bytes of one page: of objects so large that a page is longer fewer are asked for.
   std::size_t max_page = std::size_t{32} << 20;
   DurationMs watch_timeout_min = 5 * kMinute;  // asked of the server, random in [min, 2 x min]

@@ -156,6 +156,12 @@ CurlTransport::~CurlTransport() {
   if (share_ != nullptr) curl_share_cleanup(share_);
 }
 
+Form form_of(CURL* easy) {
+  const char* type = nullptr;
+  curl_easy_getinfo(easy, CURLINFO_CONTENT_TYPE, &type);
+  return type != nullptr && std::string_view(type).starts_with(kBinaryType) ? Form::kBinary : Form::kJson;
+}
+
 // --- what curl calls -----------------------------------------------------------------------------------
 
 int CurlTransport::on_socket(CURL*, curl_socket_t fd, int what, void* self, void* known) {
@@ -208,7 +214,11 @@ std::size_t CurlTransport::on_body(char* data, std::size_t size, std::size_t cou
       transfer.response.status = static_cast<int>(status);
     }
     streaming = transfer.response.ok();
-    if (streaming && !std::exchange(transfer.told, true)) transfer.owner->tell(transfer);
+    if (streaming && !std::exchange(transfer.told, true)) {
+      transfer.response.form = form_of(transfer.handle.easy);
+      transfer.stream->on_begin(transfer.response);
+      transfer.owner->tell(transfer);
+    }
   }
   if (streaming) {
     switch (transfer.stream->on_data(bytes)) {
@@ -413,6 +423,7 @@ void CurlTransport::finish(const TransferPtr& transfer, CURLcode code) {
   response.resent = transfer->sends > 1;
   response.latency = transfer->sent_at == 0 ? 0 : boottime_ns() - transfer->sent_at;
   response.status = static_cast<int>(status);
+  response.form = form_of(easy);
   if (code != CURLE_OK) {
     response.timed_out = code == CURLE_OPERATION_TIMEDOUT;
     if (response.fenced) {

@@ -36,7 +36,14 @@ enum class BodyType : std::uint8_t {
   kProtobuf,  // protobuf.h
 };
 
-enum class Accept : std::uint8_t { kJson, kAggregatedDiscovery };
+enum class Accept : std::uint8_t {
+  kJson,
+  kAggregatedDiscovery,
+  kBinary,  // protobuf_json.h, or JSON where the server prefers it: Response::form says which
+};
+
+// The form of an answer's body.
+enum class Form : std::uint8_t { kJson, kBinary };
 
 struct Request {
   Method method = Method::kGet;
@@ -54,6 +61,7 @@ struct Request {
 struct Response {
   int status = 0;  // HTTP status; 0: no complete answer, see `error`
   std::string body;
+  Form form = Form::kJson;     // by the Content-Type
   DurationMs retry_after = 0;  // from Retry-After
   bool fenced = false;         // before_send said no; the server has not seen it
   // Whether the server may have seen the request. False with status 0: it certainly has not.
@@ -80,6 +88,8 @@ enum class Flow : std::uint8_t {
 class StreamHandler {
  public:
   virtual ~StreamHandler() = default;
+  // Before the first bytes of a 2xx answer: its status and form.
+  virtual void on_begin(const Response& /*begun*/) {}
   // Bytes of a 2xx answer as they arrive; the view is valid during the call.
   virtual Flow on_data(std::string_view bytes) = 0;
   // The end, always called exactly once: status 200 and an empty error for a stream that the server closed in good

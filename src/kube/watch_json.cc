@@ -59,9 +59,7 @@ void WatchJson::let_go() {
 WatchJson::WatchJson() : impl_(std::make_unique<Impl>()) {}
 WatchJson::~WatchJson() = default;
 
-namespace {
-
-bool type_of(std::string_view name, WatchType& out) {
+bool watch_type_of(std::string_view name, WatchType& out) {
   if (name == "ADDED") {
     out = WatchType::kAdded;
   } else if (name == "MODIFIED") {
@@ -77,6 +75,8 @@ bool type_of(std::string_view name, WatchType& out) {
   }
   return true;
 }
+
+namespace {
 
 simdjson::padded_string_view padded(std::string_view text) {
   return simdjson::padded_string_view(text.data(), text.size(), text.size() + kJsonPadding);
@@ -99,7 +99,7 @@ Result<WatchLine> WatchJson::line(std::string_view text) {
   if (text.starts_with(kHead) && text.ends_with('}')) {
     const std::size_t quote = text.find('"', kHead.size());
     if (quote != std::string_view::npos && text.substr(quote).starts_with(kMiddle) &&
-        type_of(text.substr(kHead.size(), quote - kHead.size()), out.type)) {
+        watch_type_of(text.substr(kHead.size(), quote - kHead.size()), out.type)) {
       const std::size_t begin = quote + kMiddle.size();
       out.object = text.substr(begin, text.size() - 1 - begin);
       if (out.object.starts_with('{') && out.object.ends_with('}')) return out;
@@ -118,7 +118,7 @@ Result<WatchLine> WatchJson::line(std::string_view text) {
       ondemand::object inner;
       if (field.unescaped_key().get(key) != simdjson::SUCCESS) break;
       if (key == "type") {
-        typed = field.value().get_string().get(type) == simdjson::SUCCESS && type_of(type, out.type);
+        typed = field.value().get_string().get(type) == simdjson::SUCCESS && watch_type_of(type, out.type);
         if (!typed) break;
       } else if (key == "object") {
         holds = field.value().get_object().get(inner) == simdjson::SUCCESS &&

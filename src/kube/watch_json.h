@@ -42,6 +42,9 @@ struct ObjectMeta {
 
 enum class WatchType : std::uint8_t { kAdded, kModified, kDeleted, kBookmark, kError };
 
+// "ADDED" and so on; false where it is none.
+bool watch_type_of(std::string_view name, WatchType& out);
+
 struct WatchLine {
   WatchType type = WatchType::kError;
   std::string_view object;  // a part of the line

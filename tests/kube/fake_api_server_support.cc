@@ -6,6 +6,7 @@
 
 #include "kube/binding_support.h"
 #include "kube/fake_parts_support.h"
+#include "kube/protobuf_support.h"
 
 namespace berth::kube::testing {
 
@@ -20,7 +21,9 @@ FakeApiServer::FakeApiServer(FakeOptions options)
   }
   server_ = std::make_unique<HttpServer>(
       [this](const HttpRequest& request, HttpResponse& response, HttpConnection& connection) {
-        return handle(request, response, connection);
+        const bool whole = handle(request, response, connection);
+        if (whole) to_binary(request, response);
+        return whole;
       },
       options_.tls ? &tls : nullptr);
 }
@@ -193,6 +196,7 @@ bool FakeApiServer::handle(const HttpRequest& request, HttpResponse& response, H
             request.target,
             request.body,
             header("content-type"),
+            header("accept"),
             header("authorization"),
             request.client_name};
   std::function<void(const Seen&)> hook;
@@ -265,6 +269,25 @@ bool FakeApiServer::handle(const HttpRequest& request, HttpResponse& response, H
     if (fault->kind == FaultKind::kStatusAfter) answer_fault();
   }
   return true;
+}
+
+std::string FakeApiServer::binary_kind(const HttpRequest& request, const Route& route) const {
+  const auto accept = request.headers.find("accept");
+  if (!options_.binary || accept == request.headers.end() || !accept->second.starts_with(kBinaryType))
+    return {};
+  return route.table == "/api/v1/pods" ? "Pod" : route.table == "/api/v1/nodes" ? "Node" : "";
+}
+
+void FakeApiServer::to_binary(const HttpRequest& request, HttpResponse& response) const {
+  const auto route = Route::parse(request.path);
+  const std::string kind = route.has_value() ? binary_kind(request, *route) : std::string();
+  if (kind.empty() || request.method != "GET") return;
+  const Json body = Json::parse(response.body);
+  const bool list = body["kind"] == "List";
+  response.body =
+      list ? binary_list(body, kind) : binary_object(body, body["kind"] == "Status" ? "Status" : kind);
+  if (options_.broken_binary) response.body.back() = '\x7f';
+  response.content_type = kBinaryType;
 }
 
 void FakeApiServer::serve(const HttpRequest& request, const Route& route, HttpResponse& response) {

@@ -45,6 +45,8 @@ struct FakeOptions {
   bool streaming_lists = true;        // otherwise 422, as servers without the WatchList gate
   bool knows_streaming_lists = true;  // false: the parameter is ignored, as very old servers do
   bool aggregated_discovery = true;
+  bool binary = false;               // pods and nodes in protobuf, where a client asks for it
+  bool broken_binary = false;        // each text of it has a fault at its end
   bool graceful_deletes = false;     // bound pods wait for finish_deletes()
   bool workloads = false;            // Kueue's are among the kinds that are told
   std::vector<FakeKind> more_kinds;  // told beside those that every server tells
@@ -81,6 +83,7 @@ struct Seen {
   std::string target;
   std::string body;
   std::string content_type;
+  std::string accept;
   std::string authorization;
   std::string client_name;
 };
@@ -140,6 +143,9 @@ class FakeApiServer {
   bool watch(const HttpRequest& request, const Route& route, HttpResponse& response,
              HttpConnection& connection);
   bool discovery(const HttpRequest& request, HttpResponse& response);
+  // "Pod" where the answer is to be in binary form; otherwise "".
+  std::string binary_kind(const HttpRequest& request, const Route& route) const;
+  void to_binary(const HttpRequest& request, HttpResponse& response) const;
 
   FakeOptions options_;
   TestAuthority authority_;

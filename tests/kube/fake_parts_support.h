@@ -63,6 +63,8 @@ inline std::string reason_of(int status) {
   }
 }
 
+inline const std::string kBinaryType = "application/vnd.kubernetes.protobuf";
+
 // Where a path leads.
 struct FakeApiServer::Route {
   std::string table;  // the collection without a namespace

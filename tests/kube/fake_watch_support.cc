@@ -5,6 +5,7 @@
 
 #include "kube/fake_api_server_support.h"
 #include "kube/fake_parts_support.h"
+#include "kube/protobuf_support.h"
 
 namespace berth::kube::testing {
 
@@ -40,7 +41,13 @@ bool FakeApiServer::watch(const HttpRequest& request, const Route& route, HttpRe
     return true;
   }
   std::vector<std::string> out;
-  const auto line = [](const std::string& type, const Json& object) {
+  const std::string kind = binary_kind(request, route);
+  const auto line = [&](const std::string& type, const Json& object) {
+    if (!kind.empty()) {
+      std::string frame = binary_frame(type, object, type == "ERROR" ? "Status" : kind);
+      if (options_.broken_binary) frame.back() = '\x7f';
+      return frame;
+    }
     return R"({"type":")" + type + R"(","object":)" + object.dump() + "}\n";
   };
   const auto bookmark = [&](bool end) {
@@ -65,8 +72,9 @@ bool FakeApiServer::watch(const HttpRequest& request, const Route& route, HttpRe
   auto next_bookmark = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.bookmark_ms);
   store.open_watches.fetch_add(1);
   lock.unlock();
-  bool open = connection.send(
-      "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
+  const std::string content_type = kind.empty() ? "application/json" : kBinaryType + ";stream=watch";
+  bool open = connection.send("HTTP/1.1 200 OK\r\nContent-Type: " + content_type +
+                              "\r\nTransfer-Encoding: chunked\r\n\r\n");
   const auto send_chunk = [&](std::string_view bytes) {
     std::array<char, 24> size{};
     std::snprintf(size.data(), size.size(), "%zx\r\n", bytes.size());

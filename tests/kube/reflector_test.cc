@@ -82,9 +82,11 @@ class Mirror {
   int added_ = 0;
 };
 
-class ReflectorTest : public ::testing::Test {
+// Everything in both forms of the API server.
+class ReflectorTest : public ::testing::TestWithParam<Form> {
  protected:
   void serve(FakeOptions options = {}) {
+    options.binary = GetParam() == Form::kBinary;
     api = std::make_unique<FakeApiServer>(std::move(options));
     transport = *Transport::create(api->config());
   }
@@ -92,6 +94,7 @@ class ReflectorTest : public ::testing::Test {
     if (options.path.empty()) options.path = kPods.collection();
     options.first_backoff = 20;
     options.max_backoff = 200;
+    options.binary = GetParam() == Form::kBinary;
     reflector =
         std::make_unique<Reflector>(*transport, std::move(options), [this](const Change& c) { mirror(c); });
   }
@@ -124,7 +127,7 @@ class ReflectorTest : public ::testing::Test {
   Mirror mirror;
 };
 
-TEST_F(ReflectorTest, StreamingList) {
+TEST_P(ReflectorTest, StreamingList) {
   serve();
   add("p1");
   add("p2");
@@ -140,7 +143,7 @@ TEST_F(ReflectorTest, StreamingList) {
   EXPECT_EQ(mirror.synthetic(), 0);
 }
 
-TEST_F(ReflectorTest, FallsBackToPagesWhereStreamingListsAreRefused) {
+TEST_P(ReflectorTest, FallsBackToPagesWhereStreamingListsAreRefused) {
   serve({.streaming_lists = false});
   for (int i = 0; i < 25; ++i) add("p" + std::to_string(i));
   start({.page = 10});
@@ -151,7 +154,7 @@ TEST_F(ReflectorTest, FallsBackToPagesWhereStreamingListsAreRefused) {
   EXPECT_TRUE(wait_for([&] { return same(); }));
 }
 
-TEST_F(ReflectorTest, FallsBackWhereStreamingListsAreNotKnown) {
+TEST_P(ReflectorTest, FallsBackWhereStreamingListsAreNotKnown) {
   serve({.knows_streaming_lists = false});
   add("p1");
   start();
@@ -160,7 +163,7 @@ TEST_F(ReflectorTest, FallsBackWhereStreamingListsAreNotKnown) {
   EXPECT_TRUE(same());
 }
 
-TEST_F(ReflectorTest, FallsBackAfterSilence) {
+TEST_P(ReflectorTest, FallsBackAfterSilence) {
   serve({.knows_streaming_lists = false, .bookmark_ms = 60'000});
   add("p1");
   start({.initial_silence = 100});
@@ -168,7 +171,7 @@ TEST_F(ReflectorTest, FallsBackAfterSilence) {
   EXPECT_GE(api->count("GET", "limit="), 1);
 }
 
-TEST_F(ReflectorTest, ExpiredContinueTokenStartsTheListAgain) {
+TEST_P(ReflectorTest, ExpiredContinueTokenStartsTheListAgain) {
   serve();
   for (int i = 0; i < 20; ++i) add("p" + std::to_string(i));
   api->on_request([&](const testing::Seen& seen) {
@@ -185,7 +188,7 @@ TEST_F(ReflectorTest, ExpiredContinueTokenStartsTheListAgain) {
   api->on_request({});
 }
 
-TEST_F(ReflectorTest, SelectorsAreSentAndLeavingOneIsADelete) {
+TEST_P(ReflectorTest, SelectorsAreSentAndLeavingOneIsADelete) {
   serve();
   add("free");
   add("bound", "n1");
@@ -197,7 +200,7 @@ TEST_F(ReflectorTest, SelectorsAreSentAndLeavingOneIsADelete) {
   EXPECT_EQ(mirror.synthetic(), 0);
 }
 
-TEST_F(ReflectorTest, ResumesWhereItWas) {
+TEST_P(ReflectorTest, ResumesWhereItWas) {
   serve();
   add("p1");
   start();
@@ -213,7 +216,7 @@ TEST_F(ReflectorTest, ResumesWhereItWas) {
   EXPECT_EQ(reflector->stats().lists.load(), 1u);
 }
 
-TEST_F(ReflectorTest, LineCutInTheMiddleIsReadAgain) {
+TEST_P(ReflectorTest, LineCutInTheMiddleIsReadAgain) {
   serve();
   start();
   ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; }));
@@ -225,7 +228,7 @@ TEST_F(ReflectorTest, LineCutInTheMiddleIsReadAgain) {
   EXPECT_EQ(mirror.synced(), 1);
 }
 
-TEST_F(ReflectorTest, TinyPieces) {
+TEST_P(ReflectorTest, TinyPieces) {
   serve();
   api->set_watch_chunk(3);
   for (int i = 0; i < 20; ++i) add("p" + std::to_string(i));
@@ -235,7 +238,7 @@ TEST_F(ReflectorTest, TinyPieces) {
   EXPECT_TRUE(wait_for([&] { return same(); }));
 }
 
-TEST_F(ReflectorTest, ExpiredWatchListsAgainAndFindsDeletes) {
+TEST_P(ReflectorTest, ExpiredWatchListsAgainAndFindsDeletes) {
   for (const bool streaming : {true, false}) {
     reflector.reset();
     mirror.~Mirror();
@@ -266,7 +269,7 @@ TEST_F(ReflectorTest, ExpiredWatchListsAgainAndFindsDeletes) {
   }
 }
 
-TEST_F(ReflectorTest, ErrorEventsAndRefusals) {
+TEST_P(ReflectorTest, ErrorEventsAndRefusals) {
   serve();
   add("p");
   start();
@@ -286,7 +289,7 @@ TEST_F(ReflectorTest, ErrorEventsAndRefusals) {
   EXPECT_EQ(mirror.added(), 2);  // nothing was told twice
 }
 
-TEST_F(ReflectorTest, ThrottledListWaitsAsToldAndSaysWhy) {
+TEST_P(ReflectorTest, ThrottledListWaitsAsToldAndSaysWhy) {
   serve({.streaming_lists = false});
   add("p");
   api->add_fault({.method = "GET", .status = 429, .retry_after_s = 1});
@@ -297,7 +300,7 @@ TEST_F(ReflectorTest, ThrottledListWaitsAsToldAndSaysWhy) {
   EXPECT_EQ(reflector->last_problem(), "");
 }
 
-TEST_F(ReflectorTest, BookmarksMoveTheResumePoint) {
+TEST_P(ReflectorTest, BookmarksMoveTheResumePoint) {
   serve({.bookmark_ms = 20});
   add("p");
   start();
@@ -316,7 +319,7 @@ TEST_F(ReflectorTest, BookmarksMoveTheResumePoint) {
   EXPECT_EQ(mirror.synced(), 1);
 }
 
-TEST_F(ReflectorTest, TooLongLineIsBounded) {
+TEST_P(ReflectorTest, TooLongLineIsBounded) {
   serve();
   add("p");
   start({.max_line = 4000});
@@ -327,7 +330,7 @@ TEST_F(ReflectorTest, TooLongLineIsBounded) {
   EXPECT_GE(api->count("GET", "limit="), 1);
 }
 
-TEST_F(ReflectorTest, PagesOfLargeObjectsAreShorter) {
+TEST_P(ReflectorTest, PagesOfLargeObjectsAreShorter) {
   serve();
   for (int i = 0; i < 40; ++i) {
     Json large{
@@ -344,7 +347,7 @@ TEST_F(ReflectorTest, PagesOfLargeObjectsAreShorter) {
   EXPECT_EQ(reflector->last_problem(), "");
 }
 
-TEST_F(ReflectorTest, ConsumerThatIsNotReadyHoldsTheStreamBack) {
+TEST_P(ReflectorTest, ConsumerThatIsNotReadyHoldsTheStreamBack) {
   serve();
   std::atomic<bool> ready{false};
   add("p");
@@ -359,7 +362,7 @@ TEST_F(ReflectorTest, ConsumerThatIsNotReadyHoldsTheStreamBack) {
 }
 
 // Whatever breaks, the mirror ends equal to the server.
-TEST_F(ReflectorTest, RandomFaultsLoseNothing) {
+TEST_P(ReflectorTest, RandomFaultsLoseNothing) {
   for (const std::uint64_t seed : {1, 2, 3}) {
     reflector.reset();
     mirror.~Mirror();
@@ -417,6 +420,56 @@ TEST_F(ReflectorTest, RandomFaultsLoseNothing) {
     EXPECT_TRUE(wait_for([&] { return mirror.synced() >= 1 && same(); })) << "seed " << seed;
   }
 }
+
+// How many requests asked for the binary form.
+int asked_for_binary(const FakeApiServer& api) {
+  int out = 0;
+  for (const testing::Seen& seen : api.seen())
+    out += seen.accept.starts_with("application/vnd.kubernetes.protobuf") ? 1 : 0;
+  return out;
+}
+
+// An answer is read by its own form, not by the one that was asked for.
+TEST_P(ReflectorTest, AServerThatAnswersInJsonIsReadAllTheSame) {
+  for (const bool streaming : {true, false}) {
+    reflector.reset();
+    mirror.~Mirror();
+    new (&mirror) Mirror();
+    api = std::make_unique<FakeApiServer>(FakeOptions{.streaming_lists = streaming, .binary = false});
+    transport = *Transport::create(api->config());
+    for (int i = 0; i < 25; ++i) add("p" + std::to_string(i));
+    start({.page = 10});
+    ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; }));
+    add("q");
+    EXPECT_TRUE(wait_for([&] { return same(); }));
+    EXPECT_EQ(asked_for_binary(*api) > 0, GetParam() == Form::kBinary);
+  }
+}
+
+// Bytes that cannot be read are no reason to see nothing: JSON is asked for instead.
+TEST_P(ReflectorTest, WhereTheBinaryFormCannotBeReadJsonIs) {
+  for (const bool streaming : {true, false}) {
+    reflector.reset();
+    mirror.~Mirror();
+    new (&mirror) Mirror();
+    serve({.streaming_lists = streaming, .broken_binary = true});
+    for (int i = 0; i < 25; ++i) add("p" + std::to_string(i));
+    start({.page = 10});
+    ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; })) << reflector->last_problem();
+    EXPECT_TRUE(same());
+    const int before = asked_for_binary(*api);
+    EXPECT_EQ(before, GetParam() == Form::kJson ? 0 : streaming ? 1 : 2);
+    add("q");
+    api->end_watches();
+    add("r");
+    EXPECT_TRUE(wait_for([&] { return same(); }));
+    EXPECT_EQ(asked_for_binary(*api), before);
+    EXPECT_EQ(mirror.synced(), 1);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, ReflectorTest, ::testing::Values(Form::kJson, Form::kBinary),
+                         [](const auto& which) { return which.param == Form::kJson ? "json" : "binary"; });
 
 }  // namespace
 }  // namespace berth::kube

@@ -137,6 +137,7 @@ Status follow(World& world, const Cluster& cluster, std::ostream& err, const std
     kube::ReflectorOptions options;
     options.path = std::move(path);
     options.field_selector = selector;
+    options.binary = kind && dialect::info_of(*kind).binary;
     options.seed = watches.size() + 1;
     options.ready = [&changes] { return changes.has_room(); };
     watches.push_back(std::make_unique<kube::Reflector>(

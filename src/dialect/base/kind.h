@@ -63,12 +63,14 @@ struct KindInfo {
   bool vital = false;
   bool of_workloads = false;             // only of use where Workloads are kept
   std::string_view field_selector = {};  // the others are not needed
+  bool binary = false;  // read in the API server's binary form: kube/protobuf_types.h has its messages
 };
 
 // All kinds, in the order in which they are read from an API server. A new kind is an enumerator and a row here, one more struct in
 // objects/object.h, and a decoder in objects/decode.cc.
 inline constexpr std::array kKinds{
-    KindInfo{.kind = Kind::kNode, .word = "Node", .group = "", .resource = "nodes", .vital = true},
+    KindInfo{
+        .kind = Kind::kNode, .word = "Node", .group = "", .resource = "nodes", .vital = true, .binary = true},
     // Before pods: those that mount volumes are taken with what is known of these.
     KindInfo{.kind = Kind::kStorageClass,
              .word = "StorageClass",
@@ -101,7 +103,8 @@ inline constexpr std::array kKinds{
              .resource = "pods",
              .namespaced = true,
              .vital = true,
-             .field_selector = "status.phase!=Succeeded,status.phase!=Failed"},
+             .field_selector = "status.phase!=Succeeded,status.phase!=Failed",
+             .binary = true},
     KindInfo{.kind = Kind::kNamespace, .word = "Namespace", .group = "", .resource = "namespaces"},
     KindInfo{.kind = Kind::kPriorityClass,
              .word = "PriorityClass",

@@ -11,8 +11,8 @@
 #include "dialect/objects/decode.h"
 #include "kube/api_status.h"
 #include "kube/discovery.h"
+#include "kube/object_reader.h"
 #include "kube/paths.h"
-#include "kube/watch_json.h"
 
 namespace berth::scheduler {
 namespace {
@@ -48,7 +48,7 @@ class Reader {
   bool has_nodes() const { return has_nodes_; }
 
  private:
-  // False: what its pages are of is forgotten by the server.
+  // False: what its pages are of is forgotten by the server, or is to be read in JSON.
   Result<bool> list_pages(const dialect::KindInfo& source, const std::string& path, std::uint32_t page) {
     std::string token;
     do {
@@ -57,6 +57,7 @@ class Reader {
       if (!source.field_selector.empty())
         request.path += "&fieldSelector=" + kube::escape(source.field_selector);
       if (!token.empty()) request.path += "&continue=" + kube::escape(token);
+      if (source.binary && binary_) request.accept = kube::Accept::kBinary;
       request.timeout = 2 * kMinute;
       request.max_response = options_.max_page;
       kube::Response response = call(request);
@@ -67,9 +68,13 @@ class Reader {
       }
       if (!response.ok()) return tl::unexpected<Error>(refused(source, path, response));
       const auto item = [&](std::string_view object) { return add(source.kind, object); };
-      auto read = json_.page(response.body, item);
+      auto read = reader_.page(response.form, response.body, item);
       if (!read) {
         if (read.error().code == ErrorCode::kExhausted) return tl::unexpected<Error>(read.error());
+        if (response.form == kube::Form::kBinary) {
+          binary_ = false;
+          return false;
+        }
         return fail(ErrorCode::kUnavailable, "LIST {}: {}", path, read.error().message);
       }
       if (options_.progress) options_.progress(source.kind, out_.objects.size());
@@ -125,10 +130,11 @@ class Reader {
 
   kube::Transport& transport_;
   const SnapshotOptions& options_;
-  kube::WatchJson json_;
+  kube::ObjectReader reader_{0};  // of lists only
   dialect::JsonDecoder decoder_;
   Snapshot out_;
   bool has_nodes_ = false;
+  bool binary_ = true;  // asked for, where a kind has it
 };
 
 }  // namespace

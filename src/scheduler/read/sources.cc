@@ -102,6 +102,7 @@ Result<bool> Sources::look_again() {
     kube::ReflectorOptions options;
     options.path = kube::ResourcePath{source.group, version, source.resource}.collection();
     options.field_selector = source.field_selector;
+    options.binary = source.binary;
     options.seed = static_cast<std::uint64_t>(source.kind) + 1;
     options.ready = [this] { return inbox_.accepts(); };
     auto reflector = std::make_unique<kube::Reflector>(

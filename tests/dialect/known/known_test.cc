@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "dialect/base/kind.h"
 #include "dialect/base/names.h"
 #include "dialect/known/misspelt.h"
+#include "kube/protobuf_types.h"
 
 namespace berth::dialect {
 namespace {
@@ -432,6 +434,47 @@ TEST(Known, MarksThatBerthReadsAreKnown) {
                          kConsumesRequest,
                          kProvisioningClass})
     EXPECT_TRUE(keys.contains(key)) << key;
+}
+
+// The names that a message has in JSON.
+std::set<std::string_view> names_in_json(const kube::Message& message) {
+  std::set<std::string_view> out;
+  for (const kube::Field& field : message.fields) {
+    if (field.kind == kube::FieldKind::kInline) {
+      out.merge(names_in_json(*field.message));
+    } else {
+      out.insert(field.name);
+    }
+  }
+  return out;
+}
+
+// Kinds that are read in binary form lose nothing by it: the table of their messages has each field of any version of Kubernetes.
+TEST(Known, KindsInBinaryFormHaveAllTheirFields) {
+  for (const KindInfo& info : kKinds)
+    EXPECT_EQ(info.binary, info.group.empty() && kube::message_of(info.word) != nullptr) << info.word;
+  const kube::Message* message = nullptr;
+  std::set<std::string_view> names;
+  int looked = 0;
+  std::string_view rest = known_upstream().fields;
+  while (!rest.empty()) {
+    rest.remove_prefix(std::min(rest.size(), rest.find_first_not_of(" \n")));
+    std::string_view word = rest.substr(0, rest.find_first_of(" \n"));
+    rest.remove_prefix(word.size());
+    if (word.ends_with(':')) {
+      message = kube::message_named(word.substr(0, word.size() - 1));
+      names = message == nullptr ? std::set<std::string_view>() : names_in_json(*message);
+      continue;
+    }
+    word = word.substr(0, word.find('='));
+    // The first two stand in the envelope; nothing reads the third.
+    if (message == nullptr || word.empty() || word == "apiVersion" || word == "kind" ||
+        word == "managedFields")
+      continue;
+    ++looked;
+    EXPECT_TRUE(names.contains(word)) << message->name << " " << word;
+  }
+  EXPECT_GT(looked, 400);
 }
 
 // Manifests that people would write: the project's own.

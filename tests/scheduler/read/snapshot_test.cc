@@ -75,6 +75,25 @@ TEST_F(Snapshots, AreReadInPagesAndWriteNothing) {
     EXPECT_EQ(api_->count(method), 0);
 }
 
+// Pods and nodes are asked for in the API server's binary form. Where that cannot be read, JSON is.
+TEST_F(Snapshots, AreReadInBinaryFormWhereItIsServed) {
+  for (const bool broken : {false, true}) {
+    start({.binary = true, .broken_binary = broken});
+    add_node();
+    add_pods(7);
+    SnapshotOptions options;
+    options.page = 3;
+    const auto snapshot = take(options);
+    ASSERT_TRUE(snapshot) << snapshot.error().str();
+    EXPECT_EQ(count(*snapshot, Kind::kNode), 1);
+    EXPECT_EQ(count(*snapshot, Kind::kPod), 7);
+    const auto seen = api_->seen();
+    EXPECT_EQ(std::count_if(seen.begin(), seen.end(),
+                            [](const auto& one) { return one.accept.find("protobuf") != std::string::npos; }),
+              broken ? 1 : 4);
+  }
+}
+
 TEST_F(Snapshots, BeginAgainWhereAPageExpires) {
   start();
   add_node();
