@@ -151,15 +151,7 @@ std::vector<Counted::Place> Decider::held_places(const WorkloadState& w) const {
 std::optional<NodeId> Decider::kept_away(const WorkloadState& w) {
   Counted& counted = state_.accounts.counted();
   if (!counted.any()) return std::nullopt;
-  std::vector<Counted::Place> left = held_places(w);
-  const PlaneMask planes = planes_of(SlotState::kHeld);
-  for (const auto& [node, id] : left) counted.add(node, id, planes, -1);
-  (void)come_in_turn(left, [&](const Counted::Place& place) {
-    if (!counted.stands(place.first, place.second, planes_of(Mode::kPlan), 0)) return false;
-    counted.add(place.first, place.second, planes, +1);
-    return true;
-  });
-  for (const auto& [node, id] : left) counted.add(node, id, planes, +1);
+  const std::vector<Counted::Place> left = counted.never_come(held_places(w), planes_of(SlotState::kHeld));
   return left.empty() ? std::nullopt : std::optional(left.front().first);
 }
 
@@ -230,16 +222,10 @@ std::set<WorkloadId> Decider::never_in_turn(bool spreads) {
   };
   for (const Holder& holder : left) charge(holder.places, -1);
   (void)come_in_turn(left, [&](const Holder& holder) {
-    std::vector<Counted::Place> waiting = holder.places;
-    std::vector<Counted::Place> came;
-    (void)come_in_turn(waiting, [&](const Counted::Place& place) {
-      if (!counted.stands(place.first, place.second, planes_of(Mode::kPlan), 0)) return false;
-      came.push_back(place);
-      charge({place}, +1);
-      return true;
-    });
-    const bool comes = waiting.empty() && (!spreads || counted.fit_in_turn(came, Mode::kPlan));
-    if (!comes) charge(came, -1);
+    charge(holder.places, +1);
+    const bool comes = counted.never_come(holder.places, planes_of(SlotState::kHeld)).empty() &&
+                       (!spreads || counted.fit_in_turn(holder.places, Mode::kPlan));
+    if (!comes) charge(holder.places, -1);
     return comes;
   });
   std::set<WorkloadId> out;
@@ -253,7 +239,6 @@ std::set<WorkloadId> Decider::never_in_turn(bool spreads) {
 // Ends holds that are near to each other alone: each would start after the others. It is so once the pod has gone that one of them
 // was near to.
 bool Decider::end_circles() {
-  if (!state_.accounts.counted().any()) return false;
   bool any = false;
   for (const WorkloadId id : never_in_turn(false)) {
     if (round_.decisions.holds_since_now(id)) {

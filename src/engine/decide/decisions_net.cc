@@ -123,7 +123,8 @@ bool Decisions::cancel_leaning() {
     }
     const std::pair at(begun.decisions.front(), WorkloadId(id));
     if (first && *first < at) continue;
-    if (!terms.stand_in_turn(std::move(places), kBothPlanes) || !begun_in_turn(WorkloadId(id))) first = at;
+    if (!terms.never_come(std::move(places), kBothPlanes).empty() || !begun_in_turn(WorkloadId(id)))
+      first = at;
   }
   if (first) cancel(first->second, begun_slots(first->second), 0);
   return first.has_value();

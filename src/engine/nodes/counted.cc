@@ -325,20 +325,22 @@ bool Counted::is_first(const CountedSet& set, PlaneMask planes, std::int64_t sta
   return any;
 }
 
-bool Counted::stand_in_turn(std::vector<Place> places, PlaneMask planes) {
+std::vector<Counted::Place> Counted::never_come(std::vector<Place> places, PlaneMask planes) {
   std::erase_if(places, [&](const Place& p) { return !p.second.valid() || nodes_.is_opaque(p.first); });
-  if (std::none_of(places.begin(), places.end(), [&](const Place& p) { return has_near(p.second); }))
-    return std::all_of(places.begin(), places.end(),
-                       [&](const Place& p) { return stands(p.first, p.second, planes); });
+  const bool all_stand = std::all_of(places.begin(), places.end(),
+                                     [&](const Place& p) { return stands(p.first, p.second, planes); });
+  // Without a slot that is near to others, none needs another.
+  if (all_stand &&
+      std::none_of(places.begin(), places.end(), [&](const Place& p) { return has_near(p.second); }))
+    return {};
   for (const auto& [node, id] : places) add(node, id, planes, -1);
-  std::vector<Place> left = places;
-  (void)come_in_turn(left, [&](const Place& p) {
+  (void)come_in_turn(places, [&](const Place& p) {
     if (!stands(p.first, p.second, planes, 0)) return false;
     add(p.first, p.second, planes, +1);
     return true;
   });
-  for (const auto& [node, id] : left) add(node, id, planes, +1);
-  return left.empty();
+  for (const auto& [node, id] : places) add(node, id, planes, +1);
+  return places;
 }
 
 bool Counted::limits_itself(CountedId id, Mode mode) const {

@@ -91,8 +91,8 @@ class Counted {
   // Changes nothing in the end. O(slots x rounds), and nothing where none of them has a spread.
   using Place = std::pair<NodeId, CountedId>;
   bool fit_in_turn(std::vector<Place> places, Mode mode);
-  // The same for their other terms: slots that stand there may be near to each other alone, and could not come so.
-  bool stand_in_turn(std::vector<Place> places, PlaneMask planes);
+  // The same for their other terms: those of such slots that cannot come. They may stand near to each other alone.
+  std::vector<Place> never_come(std::vector<Place> places, PlaneMask planes);
   bool has_spread(CountedId id) const { return sets_[id.index()].spreads; }
   bool has_near(CountedId id) const {
     const auto is_near = [](const CountedRule& rule) { return rule.kind == TermKind::kNear; };

@@ -5,10 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <variant>
-
 #include "dialect/dialect_support.h"
 #include "dialect/volumes/volume_book.h"
+#include "dialect/volumes/volumes_support.h"
 
 namespace berth::dialect {
 namespace {
@@ -16,6 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
+using testing::put;
 
 std::string late_class_yaml(const std::string& more = "",
                             const std::string& provisioner = "disks.example.com") {
@@ -51,18 +51,6 @@ std::string capacity_yaml(const std::string& name, const std::string& topology, 
 constexpr char kZoneA[] = "{matchLabels: {zone: a}}";
 constexpr char kZoneB[] = "{matchLabels: {zone: b}}";
 constexpr char kSelected[] = "volume.kubernetes.io/selected-node: n1";
-
-VolumeBook::Keys put(VolumeBook& book, const std::string& yaml) {
-  VolumeBook::Keys out;
-  for (Object& object : testing::objects_of(yaml)) {
-    std::visit(
-        [&](auto&& value) {
-          if constexpr (requires { book.put(std::move(value)); }) out = book.put(std::move(value));
-        },
-        std::move(object));
-  }
-  return out;
-}
 
 Meta mounting_pod() {
   Meta out;

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <variant>
 
 #include "base/random.h"
 #include "dialect/dialect_support.h"
 #include "dialect/volumes/volume_book.h"
 #include "dialect/volumes/volume_nodes.h"
+#include "dialect/volumes/volumes_support.h"
 
 namespace berth::dialect {
 namespace {
@@ -48,7 +48,7 @@ class Changes {
     for (int i = 0; i < kClaims; ++i) chosen.insert(fmt::format("default/c{}", i));
     (void)book_.release(chosen);
     VolumeBook fresh;
-    for (const auto& [name, yaml] : objects_) put(fresh, yaml);
+    for (const auto& [name, yaml] : objects_) testing::put(fresh, yaml);
     for (const std::string& claim : shared_) (void)fresh.set_shared(claim, true);
     EXPECT_EQ(found_in(fresh), found());
     EXPECT_EQ(counts_in(fresh), all_counts());
@@ -105,17 +105,6 @@ class Changes {
   Said found() const { return found_in(book_); }
   Said all_counts() const { return counts_in(book_); }
 
-  static VolumeBook::Keys put(VolumeBook& book, const std::string& yaml) {
-    VolumeBook::Keys out;
-    for (Object& object : testing::objects_of(yaml)) {
-      std::visit(
-          [&](auto&& value) {
-            if constexpr (requires { book.put(std::move(value)); }) out = book.put(std::move(value));
-          },
-          std::move(object));
-    }
-    return out;
-  }
   std::string class_yaml(const std::string& name) {
     return fmt::format(
         "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {{name: {}{}}}\nprovisioner: {}\n"
@@ -214,7 +203,7 @@ class Changes {
   std::pair<std::string, VolumeBook::Keys> set(const std::string& kind, const std::string& name,
                                                const std::string& yaml) {
     objects_[kind + " " + name] = yaml;
-    return {yaml, put(book_, yaml)};
+    return {yaml, testing::put(book_, yaml)};
   }
 
   Random random_;

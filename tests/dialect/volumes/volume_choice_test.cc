@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <variant>
 
 #include "dialect/dialect_support.h"
 #include "dialect/volumes/volume_book.h"
 #include "dialect/volumes/volume_nodes.h"
+#include "dialect/volumes/volumes_support.h"
 
 namespace berth::dialect {
 namespace {
@@ -72,17 +72,7 @@ class Shelves {
  public:
   explicit Shelves(const std::string& yaml = "") { put(yaml); }
 
-  VolumeBook::Keys put(const std::string& yaml) {
-    VolumeBook::Keys out;
-    for (Object& object : testing::objects_of(yaml)) {
-      std::visit(
-          [&](auto&& value) {
-            if constexpr (requires { book.put(std::move(value)); }) out = book.put(std::move(value));
-          },
-          std::move(object));
-    }
-    return out;
-  }
+  VolumeBook::Keys put(const std::string& yaml) { return testing::put(book, yaml); }
   static std::vector<ClaimUse> uses(const std::vector<std::string>& claims) {
     std::vector<ClaimUse> out;
     for (const std::string& claim : claims) out.push_back({"v-" + claim, claim, false});

@@ -29,7 +29,7 @@ bool VictimSearch::near_enough(const std::vector<PlacedSlot>& placed) const {
   if (!counted.any()) return true;
   std::vector<Counted::Place> places;
   for (const PlacedSlot& p : placed) places.emplace_back(p.node, state_.shape_of(p.charge).counted);
-  return counted.stand_in_turn(std::move(places), planes_of(Mode::kPlan));
+  return counted.never_come(std::move(places), planes_of(Mode::kPlan)).empty();
 }
 
 }  // namespace berth::engine
