@@ -180,10 +180,16 @@ std::string Checker::check_own_first(const engine::Engine& engine, Coverage& cov
         for (std::size_t k = 0; k < slots.size(); ++k) s.sets[slots[k].first][slots[k].second] = before[k];
         before.clear();
       };
-      // Where its least counts are within its own quota, it borrows for its surplus alone, and that alone has to stand behind.
-      Slots slots = surplus_of(s, began.slots);
-      take_away(slots);
-      if (std::any_of(beside.begin(), beside.end(), borrows)) {
+      // Where its least counts are within its own quota, it borrows for its surplus alone. So much of that as is borrowed stands
+      // behind.
+      const auto still_borrows = [&] { return std::any_of(beside.begin(), beside.end(), borrows); };
+      Slots slots;
+      for (const auto& slot : surplus_of(s, began.slots)) {
+        if (!still_borrows()) break;
+        slots.push_back(slot);
+        take_away({slot});
+      }
+      if (still_borrows()) {
         put_back(slots);
         slots = began.slots;
         take_away(slots);
