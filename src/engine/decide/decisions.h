@@ -21,6 +21,7 @@
 
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -67,6 +68,9 @@ class Decisions {
   void charge_start(WorkloadId id, int sign);
   // With that charged: is no node, device, queue or lane of it beyond what it has?
   bool start_fits(WorkloadId id) const;
+  // In a trial in which these are not charged: whether these slots stand, once starts that go with them have gone too. Those are the
+  // ones behind them in a strict queue, and the ones that have their places by them. O(starts of the decide()).
+  bool stands_without(const std::vector<WorkloadId>& all, const std::vector<PlacedSlot>& placed);
   // These have not started. `freed`: planes that a kept trial has freed already.
   void cancel_starts(const std::vector<WorkloadId>& all, PlaneMask freed);
   // All decisions, but those of which nothing is left. Ends the use of this object.
@@ -95,6 +99,8 @@ class Decisions {
   void end_start(WorkloadId id);
   void cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed);
   void cancel_behind();
+  std::vector<std::pair<std::size_t, WorkloadId>> begun_behind(QueueId queue, std::size_t first) const;
+  std::optional<WorkloadId> first_leaning(const std::vector<WorkloadId>& without) const;
   bool cancel_leaning();
   // Whether the spreads of what has started of it let its slots come one after the other.
   bool begun_in_turn(WorkloadId id) const;

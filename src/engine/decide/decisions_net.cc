@@ -84,19 +84,25 @@ void Decisions::cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed) {
   state_.changed(id);
 }
 
+// What started in the queue after that place in out_, in the order of the starts.
+std::vector<std::pair<std::size_t, WorkloadId>> Decisions::begun_behind(QueueId queue,
+                                                                        std::size_t first) const {
+  std::vector<std::pair<std::size_t, WorkloadId>> behind;
+  for (const auto& [id, begun] : begun_) {
+    if (state_.workloads[id].queue == queue && begun.decisions.front() > first)
+      behind.emplace_back(begun.decisions.front(), WorkloadId(id));
+  }
+  std::sort(behind.begin(), behind.end());
+  return behind;
+}
+
 // If a start is taken back, starts behind it in the same strict queue are taken back too. So are starts that have their places by it.
 void Decisions::cancel_behind() {
   do {
     while (!passed_.empty()) {
       const auto [queue, first] = passed_.back();
       passed_.pop_back();
-      std::vector<std::pair<std::size_t, WorkloadId>> behind;
-      for (const auto& [id, begun] : begun_) {
-        if (state_.workloads[id].queue == queue && begun.decisions.front() > first)
-          behind.emplace_back(begun.decisions.front(), WorkloadId(id));
-      }
-      std::sort(behind.begin(), behind.end());
-      for (const auto& [at, id] : behind) cancel(id, begun_slots(id), 0);
+      for (const auto& [at, id] : begun_behind(queue, first)) cancel(id, begun_slots(id), 0);
     }
   } while (cancel_leaning());
 }
@@ -109,12 +115,13 @@ bool Decisions::begun_in_turn(WorkloadId id) const {
   return state_.accounts.fit_in_turn(slots, Mode::kStart);
 }
 
-// The first start whose terms about other pods no longer hold. False: there is none.
-bool Decisions::cancel_leaning() {
+// The first start whose terms about other pods no longer hold, but for those of `without`.
+std::optional<WorkloadId> Decisions::first_leaning(const std::vector<WorkloadId>& without) const {
   Counted& terms = state_.accounts.counted();
-  if (!terms.any()) return false;
+  if (!terms.any()) return std::nullopt;
   std::optional<std::pair<std::size_t, WorkloadId>> first;
   for (const auto& [id, begun] : begun_) {
+    if (std::find(without.begin(), without.end(), WorkloadId(id)) != without.end()) continue;
     const WorkloadState& w = state_.workloads[id];
     std::vector<Counted::Place> places;
     for (const auto& [s, i] : begun.slots) {
@@ -126,8 +133,44 @@ bool Decisions::cancel_leaning() {
     if (!terms.never_come(std::move(places), kBothPlanes).empty() || !begun_in_turn(WorkloadId(id)))
       first = at;
   }
-  if (first) cancel(first->second, begun_slots(first->second), 0);
+  return first ? std::optional(first->second) : std::nullopt;
+}
+
+// False: there is none.
+bool Decisions::cancel_leaning() {
+  const auto first = first_leaning({});
+  if (first) cancel(*first, begun_slots(*first), 0);
   return first.has_value();
+}
+
+bool Decisions::stands_without(const std::vector<WorkloadId>& all, const std::vector<PlacedSlot>& placed) {
+  Counted& terms = state_.accounts.counted();
+  if (!terms.any()) return true;
+  std::vector<WorkloadId> gone = all;
+  std::size_t seen = 0;
+  const auto take_away = [&](WorkloadId id) {
+    if (std::find(gone.begin(), gone.end(), id) != gone.end()) return;
+    charge_start(id, -1);
+    gone.push_back(id);
+  };
+  do {
+    for (; seen < gone.size(); ++seen) {
+      const QueueId queue = state_.workloads[gone[seen].index()].queue;
+      if (state_.queues[queue.index()].spec.order != QueueOrder::kStrict) continue;
+      for (const auto& [at, id] : begun_behind(queue, begun_.at(gone[seen].value).decisions.front()))
+        take_away(id);
+    }
+    if (const auto leaning = first_leaning(gone)) take_away(*leaning);
+  } while (seen < gone.size());
+  std::vector<Counted::Place> places;
+  for (const PlacedSlot& p : placed) places.emplace_back(p.node, state_.shape_of(p.charge).counted);
+  const bool stands = terms.never_come(std::move(places), kBothPlanes).empty() &&
+                      state_.accounts.fit_in_turn(placed, Mode::kStart);
+  while (gone.size() > all.size()) {
+    charge_start(gone.back(), +1);
+    gone.pop_back();
+  }
+  return stands;
 }
 
 // Work yields beside all that has started by now: if any of that were taken back, it might not have to.
