@@ -80,7 +80,7 @@ bool Attempt::take_from_borrowers() {
         round_.decisions.charge_start(from[k], -1);
       }
     }
-    if (!round_.decisions.stands_without(from, placer->placed())) break;
+    if (!round_.decisions.stands_without(from, id_, placer->placed())) break;
     state_.commit();
     round_.decisions.cancel_starts(from, kBothPlanes);
     round_.decisions.start(id_, placer->placed());

@@ -68,9 +68,11 @@ class Decisions {
   void charge_start(WorkloadId id, int sign);
   // With that charged: is no node, device, queue or lane of it beyond what it has?
   bool start_fits(WorkloadId id) const;
-  // In a trial in which these are not charged: whether these slots stand, once starts that go with them have gone too. Those are the
-  // ones behind them in a strict queue, and the ones that have their places by them. O(starts of the decide()).
-  bool stands_without(const std::vector<WorkloadId>& all, const std::vector<PlacedSlot>& placed);
+  // In a trial in which these are not charged: whether these slots of a workload stand, and what started of it before, once starts that
+  // go with them have gone too. Those are the ones behind them in a strict queue, and the ones that have their places by them.
+  // O(starts of the decide()).
+  bool stands_without(const std::vector<WorkloadId>& all, WorkloadId id,
+                      const std::vector<PlacedSlot>& placed);
   // These have not started. `freed`: planes that a kept trial has freed already.
   void cancel_starts(const std::vector<WorkloadId>& all, PlaneMask freed);
   // All decisions, but those of which nothing is left. Ends the use of this object.

@@ -143,28 +143,30 @@ bool Decisions::cancel_leaning() {
   return first.has_value();
 }
 
-bool Decisions::stands_without(const std::vector<WorkloadId>& all, const std::vector<PlacedSlot>& placed) {
+bool Decisions::stands_without(const std::vector<WorkloadId>& all, WorkloadId id,
+                               const std::vector<PlacedSlot>& placed) {
   Counted& terms = state_.accounts.counted();
   if (!terms.any()) return true;
   std::vector<WorkloadId> gone = all;
   std::size_t seen = 0;
-  const auto take_away = [&](WorkloadId id) {
-    if (std::find(gone.begin(), gone.end(), id) != gone.end()) return;
-    charge_start(id, -1);
-    gone.push_back(id);
+  const auto take_away = [&](WorkloadId other) {
+    if (std::find(gone.begin(), gone.end(), other) != gone.end()) return;
+    charge_start(other, -1);
+    gone.push_back(other);
   };
   do {
     for (; seen < gone.size(); ++seen) {
       const QueueId queue = state_.workloads[gone[seen].index()].queue;
       if (state_.queues[queue.index()].spec.order != QueueOrder::kStrict) continue;
-      for (const auto& [at, id] : begun_behind(queue, begun_.at(gone[seen].value).decisions.front()))
-        take_away(id);
+      for (const auto& [at, other] : begun_behind(queue, begun_.at(gone[seen].value).decisions.front()))
+        take_away(other);
     }
     if (const auto leaning = first_leaning(gone)) take_away(*leaning);
   } while (seen < gone.size());
   std::vector<Counted::Place> places;
   for (const PlacedSlot& p : placed) places.emplace_back(p.node, state_.shape_of(p.charge).counted);
-  const bool stands = terms.never_come(std::move(places), kBothPlanes).empty() &&
+  const bool stands = std::find(gone.begin(), gone.end(), id) == gone.end() &&
+                      terms.never_come(std::move(places), kBothPlanes).empty() &&
                       state_.accounts.fit_in_turn(placed, Mode::kStart);
   while (gone.size() > all.size()) {
     charge_start(gone.back(), +1);
