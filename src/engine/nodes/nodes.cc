@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 
 namespace berth::engine {
 namespace {
@@ -60,10 +61,11 @@ std::vector<std::string_view> beyond_numbers(const Node& node) {
 struct Supply {
   std::vector<NodeTable::Device> devices;
   std::vector<ResourceId> counted;
-  std::vector<std::pair<ResourceId, std::int64_t>> amounts;  // by pool
 };
 
-Supply supply_of(const Node& node, std::span<const ResourceId> pools) {
+// `amounts`: the sum of each pool is added there.
+Supply supply_of(const Node& node, std::span<const ResourceId> pools,
+                 std::vector<std::pair<ResourceId, std::int64_t>>& amounts) {
   const std::vector<std::string_view> too_many = beyond_numbers(node);
   Supply out;
   for (std::size_t p = 0; p < pools.size(); ++p) {
@@ -72,9 +74,10 @@ Supply supply_of(const Node& node, std::span<const ResourceId> pools) {
     for (const std::int64_t i : pool.unhealthy) healthy -= i >= 0 && i < pool.count ? 1 : 0;
     if (std::find(too_many.begin(), too_many.end(), pool.resource) != too_many.end()) {
       out.counted.push_back(pools[p]);
-      out.amounts.emplace_back(pools[p], std::max<std::int64_t>(0, healthy) * kWholeDevice);
+      amounts.emplace_back(pools[p], std::max<std::int64_t>(0, healthy) * kWholeDevice);
       continue;
     }
+    out.devices.reserve(out.devices.size() + static_cast<std::size_t>(pool.count));
     healthy = 0;  // listed twice, one that is not healthy is one all the same
     for (std::int64_t i = 0; i < pool.count; ++i) {
       NodeTable::Device device;
@@ -84,7 +87,7 @@ Supply supply_of(const Node& node, std::span<const ResourceId> pools) {
       healthy += device.healthy ? 1 : 0;
       out.devices.push_back(device);
     }
-    out.amounts.emplace_back(pools[p], healthy * kWholeDevice);
+    amounts.emplace_back(pools[p], healthy * kWholeDevice);
   }
   return out;
 }
@@ -183,13 +186,13 @@ Status NodeTable::upsert(const Node& node) {
   BERTH_TRY(check(node));
   // Resources first: interning one may move the accounts.
   std::vector<std::pair<ResourceId, std::int64_t>> amounts;
+  amounts.reserve(node.allocatable.size() + node.devices.size());
   for (const auto& [name, amount] : node.allocatable) amounts.emplace_back(resource(name), amount);
   std::vector<std::pair<ResourceId, std::int64_t>> limits;
   for (const auto& [driver, most] : node.attachable) limits.emplace_back(volumes_of(driver), most);
-  std::vector<ResourceId> pools;
+  boost::container::small_vector<ResourceId, 4> pools;
   for (const DevicePool& pool : node.devices) pools.push_back(resource(pool.resource));
-  Supply supply = supply_of(node, pools);
-  amounts.insert(amounts.end(), supply.amounts.begin(), supply.amounts.end());
+  Supply supply = supply_of(node, {pools.data(), pools.size()}, amounts);
 
   const NodeId id = intern(node.name);
   Record& record = records_[id.index()];

@@ -106,7 +106,8 @@ struct Priced {
   NodeId node;
   std::uint32_t step = 0;   // the how-manieth slot of the node
   std::uint32_t shape = 0;  // index into Wanted::shapes
-  std::vector<std::uint32_t> units;
+  std::size_t begin = 0;    // of its units, in Pricing::units_
+  std::size_t end = 0;
 
   auto key() const { return std::tie(priority, whole, cost, node, step); }
 };
@@ -164,26 +165,26 @@ class Pricing {
     Priced last;
     last.node = standings_[begin].node;
     last.shape = of;
-    std::vector<std::size_t> since;  // standings gone since the last price
+    since_.clear();
     for (std::size_t s = begin; s < end; ++s) {
       room.change(standings_[s], +1);
-      since.push_back(s);
+      since_.push_back(s);
       // All slots of a unit go together.
       if (s + 1 < end && standings_[s + 1].unit == standings_[s].unit) continue;
       steps_.spend();
       const std::int64_t now = room.fit();
       if (now <= fit) continue;
       ++last.step;
-      last.units.clear();
-      add_needed(last, room, since, now);
+      add_needed(last, room, since_, now);
       fit = now;
-      since.clear();
+      since_.clear();
       prices_.push_back(last);
     }
   }
 
   // Adds the units of `since` whose end is needed for so many slots. The others come back.
   void add_needed(Priced& priced, NodeRoom& room, const std::vector<std::size_t>& since, std::int64_t slots) {
+    priced.begin = units_.size();
     for (std::size_t k = since.size(); k > 0;) {
       std::size_t first = k - 1;
       const std::uint32_t unit = standings_[since[k - 1]].unit;
@@ -199,11 +200,12 @@ class Pricing {
       if (needed) add_unit(priced, unit, static_cast<std::int64_t>(k - first));
       k = first;
     }
-    std::reverse(priced.units.begin(), priced.units.end());
+    priced.end = units_.size();
+    std::reverse(units_.begin() + static_cast<std::ptrdiff_t>(priced.begin), units_.end());
   }
 
   // `here`: how many of its slots are on the node.
-  void add_unit(Priced& priced, std::uint32_t unit, std::int64_t here) const {
+  void add_unit(Priced& priced, std::uint32_t unit, std::int64_t here) {
     const Unit& u = candidates_[among_[unit]].unit;
     const Int128 cost = asked_ > 1 ? Int128{u.cost} * here / slots_of_[unit] : Int128{u.cost};
     priced.cost = saturating_add(priced.cost, clamp_to_int64(cost));
@@ -211,7 +213,7 @@ class Pricing {
       priced.priority = u.priority;
       priced.whole = u.whole;
     }
-    priced.units.push_back(among_[unit]);
+    units_.push_back(among_[unit]);
   }
 
   NodePrices in_order() {
@@ -223,7 +225,8 @@ class Pricing {
     std::vector<std::int64_t> missing = wanted_.slots;
     std::int64_t left = asked_;
     for (const Priced& priced : prices_) {
-      for (const std::uint32_t i : priced.units) {
+      for (std::size_t k = priced.begin; k < priced.end; ++k) {
+        const std::uint32_t i = units_[k];
         if (seen[i] != 0) continue;
         seen[i] = 1;
         out.order.push_back(i);
@@ -243,6 +246,8 @@ class Pricing {
   std::vector<std::int64_t> slots_of_;  // by unit
   std::vector<Standing> standings_;
   std::vector<Priced> prices_;
+  std::vector<std::uint32_t> units_;  // of each price, one after the other
+  std::vector<std::size_t> since_;    // scratch: standings gone since the last price
 };
 
 }  // namespace
