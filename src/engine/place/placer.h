@@ -96,6 +96,7 @@ class Placer {
   // Domains: placer_domains.cc.
   bool in_domain(std::size_t step, std::uint32_t level);
   bool together(std::size_t step);
+  void forget_since(const Failure& before);
   bool in_fewest(std::size_t step);
   bool try_each(std::size_t step, std::vector<DomainId> domains, bool required);
 

@@ -67,6 +67,13 @@ bool Placer::try_each(std::size_t step, std::vector<DomainId> domains, bool requ
   return false;
 }
 
+// The reasons of a try that is not the last one. Quota that comes free may still help it.
+void Placer::forget_since(const Failure& before) {
+  const bool lacked_quota = failure_.by_quota;
+  failure_ = before;
+  failure_.by_quota = failure_.by_quota || lacked_quota;
+}
+
 // A group of several pod sets: in one domain, of the deepest level at which one has room; else in the fewest.
 bool Placer::together(std::size_t step) {
   const std::uint32_t number = walk_[step].index;
@@ -89,7 +96,7 @@ bool Placer::together(std::size_t step) {
   floor_ = floor;
   if (failure_.steps_ended || steps_.left() < floor_) return false;
   slice_ended_ = false;
-  failure_ = before;
+  forget_since(before);
   return in_fewest(step);
 }
 
@@ -118,7 +125,7 @@ bool Placer::in_fewest(std::size_t step) {
     if (walk(step + 1)) return true;
     plan_.clear();
     if (ended()) return false;
-    failure_ = before;
+    forget_since(before);
   }
   return walk(step + 1);
 }
